@@ -1,0 +1,225 @@
+/* Tessera: block-sparse matrices, multiplied and solved at the speed of memory.
+ *
+ * A block-sparse (BSR) matrix stores its non-zeros as small dense r x c blocks, as every
+ * multi-component PDE code produces them. A CSR matrix is the case r = c = 1.
+ *
+ *     tess_ctx *ctx;       tess_ctx_create(NULL, &ctx);
+ *     tess_matrix *A, *B;  tess_matrix_read(ctx, "A.mtx.gz", &A);
+ *                          tess_matrix_to_blocks(ctx, A, NULL, &B);      // detects the block size
+ *     tess_device *dev;    tess_device_open(ctx, "cpu", &dev);
+ *     tess_plan *plan;     tess_plan_create(ctx, B, dev, NULL, &plan);
+ *                          tess_spmv(plan, 1.0, x, 0.0, y);              // y = A x
+ *
+ * Rules that hold everywhere:
+ *   - Every fallible call returns a tess_status. The sentence that explains a failure, with the
+ *     offending value, is tess_ctx_error(ctx). Out-parameters come last and are untouched on
+ * failure.
+ *   - The library never prints, exits, aborts, or keeps global mutable state. A context may be used
+ *     by one thread at a time; two contexts in two threads never meet.
+ *   - Option structs may be zeroed: zero is the default of every field. NULL means all defaults.
+ *   - Destroy functions accept NULL.
+ *
+ * The header goes from simple to advanced: context, matrix, plan, assembly, analysis.
+ */
+#ifndef TESSERA_TESSERA_H
+#define TESSERA_TESSERA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TESS_VERSION_MAJOR 0
+#define TESS_VERSION_MINOR 1
+#define TESS_VERSION_PATCH 0
+
+#if defined(_WIN32)
+#define TESS_API
+#else
+#define TESS_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Status -------------------------------------------------------------------------------- */
+
+/* Values are pinned: a number never changes its meaning. */
+typedef enum tess_status {
+    TESS_OK = 0,
+    TESS_ERR_ARGUMENT = 1,    /* a value passed by the caller is outside its range */
+    TESS_ERR_MEMORY = 2,      /* the allocator returned NULL */
+    TESS_ERR_IO = 3,          /* the operating system refused a file operation */
+    TESS_ERR_FORMAT = 4,      /* a file's content is malformed */
+    TESS_ERR_MATRIX = 5,      /* matrix arrays break the rules of their format */
+    TESS_ERR_OVERFLOW = 6,    /* a size does not fit the index types */
+    TESS_ERR_UNSUPPORTED = 7, /* valid, but not something this build or format can do */
+    TESS_ERR_OPTION = 8,      /* unknown key or bad value in an options string */
+    TESS_ERR_PATTERN = 9,     /* a value lies outside a fixed sparsity pattern */
+    TESS_ERR_DEVICE = 10,     /* a device is missing, or its driver reported an error */
+    TESS_ERR_CANCELLED = 11,  /* a progress callback asked to stop */
+    TESS_ERR_INTERNAL = 12    /* a bug in Tessera; please report it */
+} tess_status;
+
+/* "TESS_ERR_FORMAT" and "malformed file": constant strings, never NULL. */
+TESS_API const char *tess_status_name(tess_status status);
+TESS_API const char *tess_status_text(tess_status status);
+
+/* "0.1.0" of the library linked, as opposed to the macros of the header compiled against. */
+TESS_API const char *tess_version(void);
+
+/* ---- Context ------------------------------------------------------------------------------- */
+
+typedef struct tess_ctx tess_ctx;
+
+/* Memory hooks. `allocate` returns storage aligned to `alignment` (a power of two) or NULL. */
+typedef struct tess_allocator {
+    void *(*allocate)(void *user, size_t bytes, size_t alignment);
+    void (*release)(void *user, void *pointer);
+    void *user;
+} tess_allocator;
+
+/* Called now and then from the calling thread during long operations, `fraction` in 0..1 or < 0
+ * when unknown. A non-zero return cancels: the operation fails with TESS_ERR_CANCELLED. */
+typedef int (*tess_progress_fn)(void *user, const char *what, double fraction);
+
+/* Receives one line of text (no newline) about a choice the library made, e.g. a kernel's name. */
+typedef void (*tess_log_fn)(void *user, const char *line);
+
+typedef struct tess_ctx_options {
+    tess_allocator allocator; /* all zero: the C library's */
+    int threads;              /* 0: all that OpenMP offers */
+    tess_progress_fn progress;
+    void *progress_user;
+    tess_log_fn log;
+    void *log_user;
+} tess_ctx_options;
+
+TESS_API tess_status tess_ctx_create(const tess_ctx_options *options, tess_ctx **out);
+/* Destroy matrices, devices and plans before their context. */
+TESS_API void tess_ctx_destroy(tess_ctx *ctx);
+
+/* The sentence for the last failure in this context, "" if there was none. Valid until the next
+ * failing call. */
+TESS_API const char *tess_ctx_error(const tess_ctx *ctx);
+
+TESS_API tess_status tess_ctx_set_threads(tess_ctx *ctx, int threads); /* 0: all */
+TESS_API int tess_ctx_threads(const tess_ctx *ctx);
+
+/* ---- Matrix -------------------------------------------------------------------------------- */
+
+typedef struct tess_matrix tess_matrix;
+
+typedef enum tess_type { TESS_F64 = 0, TESS_F32 = 1 } tess_type;
+
+/* Order of the r*c values inside a block. Matrices store column-major blocks; row-major input is
+ * converted. */
+typedef enum tess_block_order { TESS_COLUMN_MAJOR = 0, TESS_ROW_MAJOR = 1 } tess_block_order;
+
+/* What happens to arrays passed in. COPY: copied, caller keeps them; unsorted columns and duplicate
+ * entries are sorted and summed. BORROW: used in place, must outlive the matrix and stay unchanged.
+ * ADOPT: were allocated with malloc, now belong to the matrix, freed with free() (on success only).
+ * BORROW and ADOPT need strictly increasing columns in every row and column-major blocks. */
+typedef enum tess_ownership { TESS_COPY = 0, TESS_BORROW = 1, TESS_ADOPT = 2 } tess_ownership;
+
+/* Everything there is to know about a matrix, readable: block row i owns the blocks
+ * row_offsets[i] .. row_offsets[i+1]-1, block k sits at block column columns[k], and its values are
+ * values[k*block_height*block_width ...], column-major. Columns increase strictly in each row. When
+ * the block size does not divide rows or cols, the last blocks are padded with zeros. */
+typedef struct tess_matrix_view {
+    tess_type type;
+    int64_t rows, cols;                /* in scalars */
+    int32_t block_height, block_width; /* r and c */
+    int64_t block_rows, block_cols;    /* in blocks: ceil(rows / r), ceil(cols / c) */
+    int64_t blocks;                    /* stored blocks */
+    const int64_t *row_offsets;        /* block_rows + 1 */
+    const int32_t *columns;            /* blocks */
+    const void *values;                /* blocks * r * c of `type` */
+} tess_matrix_view;
+
+TESS_API void tess_matrix_get_view(const tess_matrix *A, tess_matrix_view *view);
+TESS_API void tess_matrix_destroy(tess_matrix *A);
+
+/* CSR: row_offsets[rows+1], columns[nnz], values[nnz]. */
+TESS_API tess_status tess_matrix_from_csr(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
+                                          const int64_t *row_offsets, const int32_t *columns,
+                                          const void *values, tess_ownership ownership,
+                                          tess_matrix **out);
+
+/* BSR as described by a view (row_offsets, columns, values and sizes are read; block_rows,
+ * block_cols and blocks may be 0: they follow from the rest). */
+TESS_API tess_status tess_matrix_from_bsr(tess_ctx *ctx, const tess_matrix_view *arrays,
+                                          tess_block_order order, tess_ownership ownership,
+                                          tess_matrix **out);
+
+/* Coordinates in any order, 0-based; entries at the same place are summed in input order. */
+TESS_API tess_status tess_matrix_from_coo(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
+                                          int64_t entries, const int64_t *row_index,
+                                          const int64_t *col_index, const void *values,
+                                          tess_matrix **out);
+
+/* ---- Conversion ---------------------------------------------------------------------------- */
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+/* ---- Generators ---------------------------------------------------------------------------- */
+
+/* ---- Analysis ------------------------------------------------------------------------------ */
+
+/* ---- Device and plan ----------------------------------------------------------------------- */
+
+typedef struct tess_device tess_device;
+typedef struct tess_plan tess_plan;
+
+/* "ref" (one obvious loop, the truth for tests), "cpu", "cpu:4" (threads), "cuda", "cuda:1",
+ * "auto". */
+TESS_API tess_status tess_device_open(tess_ctx *ctx, const char *name, tess_device **out);
+TESS_API void tess_device_close(tess_device *device);
+/* One line for people: "cpu: 2 threads, neon". Valid while the device is open. */
+TESS_API const char *tess_device_description(const tess_device *device);
+
+typedef enum tess_effort {
+    TESS_MEASURE = 0,   /* time the most promising candidates */
+    TESS_ESTIMATE = 1,  /* choose without running anything */
+    TESS_EXHAUSTIVE = 2 /* time everything that applies */
+} tess_effort;
+
+typedef struct tess_plan_options {
+    tess_effort effort;
+    const char *format; /* NULL: chosen. "bsr", "balanced", "sliced", "symmetric", ... */
+    const char *kernel; /* NULL: chosen. A kernel's name as `tessera bench` prints it */
+    const char *params; /* NULL: chosen. The kernel's parameters, "key=value,key=value" */
+    int reproducible;   /* 1: bitwise the same result for any number of threads */
+} tess_plan_options;
+
+/* Prepares A for repeated use on a device. Keeps a reference to A's arrays where it can: A must
+ * outlive the plan. Results are bitwise repeatable on the same plan. */
+TESS_API tess_status tess_plan_create(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                                      const tess_plan_options *options, tess_plan **out);
+TESS_API void tess_plan_destroy(tess_plan *plan);
+
+/* Vectors are arrays of the matrix's type: x of cols, y of rows scalars (no padding). x and y must
+ * not overlap. beta = 0 never reads y. */
+TESS_API tess_status tess_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y);
+/* y = alpha A^T x + beta y: x of rows, y of cols scalars. */
+TESS_API tess_status tess_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
+                                         void *y);
+/* y = alpha A x + beta y and *dot = w . y in one pass (w of rows scalars; w = NULL means y . y). */
+TESS_API tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x, double beta,
+                                   void *y, const void *w, double *dot);
+/* Y = alpha A X + beta Y for k vectors. Column-major: vector j starts at X + j*ldx (ldx >= cols).
+ * Row-major: element i of vector j is X[i*ldx + j] (ldx >= k). The same for Y with rows. */
+TESS_API tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alpha,
+                               const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
+
+/* New numbers in the same pattern: `values` as in the matrix's view. No re-planning. Like A's own
+ * arrays, `values` may be used in place: keep it until the next update or the end of the plan. */
+TESS_API tess_status tess_plan_update_values(tess_plan *plan, const void *values);
+/* What was chosen, and why, with numbers. Valid until the plan is destroyed or used again. */
+TESS_API const char *tess_plan_explain(tess_plan *plan);
+
+/* ---- Assembly ------------------------------------------------------------------------------ */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,43 @@
+/* Memory through the context's allocator, with overflow checks and huge pages for large arrays. */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/core.h"
+
+/* From this size on the TLB matters more than the waste of rounding up (a few per cent). */
+#define HUGE_FROM ((size_t)4 << 20)
+#define HUGE_PAGE ((size_t)2 << 20)
+
+tess_status tess_alloc_bytes(tess_ctx *ctx, int64_t count, size_t size, void **out)
+{
+    size_t bytes = 0;
+    if (count < 0 || __builtin_mul_overflow((uint64_t)count, (uint64_t)size, &bytes) ||
+        bytes > SIZE_MAX / 2)
+        return tess_fail(ctx, TESS_ERR_OVERFLOW,
+                         "an array of %lld elements of %zu bytes does not fit in memory",
+                         (long long)count, size);
+    bool huge = bytes >= HUGE_FROM;
+    void *pointer =
+        ctx->allocator.allocate(ctx->allocator.user, bytes ? bytes : 1, huge ? HUGE_PAGE : 64);
+    if (!pointer)
+        return tess_fail(ctx, TESS_ERR_MEMORY, "out of memory: %zu bytes were asked for", bytes);
+#ifdef MADV_HUGEPAGE
+    if (huge) /* whole huge pages only: the tail may share a page with somebody else's data */
+        (void)madvise(pointer, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+#endif
+    *out = pointer;
+    return TESS_OK;
+}
+
+tess_status tess_calloc_bytes(tess_ctx *ctx, int64_t count, size_t size, void **out)
+{
+    TESS_TRY(tess_alloc_bytes(ctx, count, size, out));
+    memset(*out, 0, (size_t)count * size);
+    return TESS_OK;
+}
+
+void tess_free(tess_ctx *ctx, void *pointer)
+{
+    if (pointer)
+        ctx->allocator.release(ctx->allocator.user, pointer);
+}

@@ -1,0 +1,122 @@
+/* The context: options in force, and the sentence for the last failure. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <omp.h>
+
+#include "core/core.h"
+
+static void *default_allocate(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    void *pointer = NULL;
+    return posix_memalign(&pointer, alignment, bytes) == 0 ? pointer : NULL;
+}
+
+static void default_release(void *user, void *pointer)
+{
+    (void)user;
+    free(pointer);
+}
+
+tess_status tess_ctx_create(const tess_ctx_options *options, tess_ctx **out)
+{
+    static const tess_ctx_options defaults = {0};
+    if (!out)
+        return TESS_ERR_ARGUMENT;
+    if (!options)
+        options = &defaults;
+    if (options->threads < 0 || !options->allocator.allocate != !options->allocator.release)
+        return TESS_ERR_ARGUMENT;
+
+    tess_allocator allocator = options->allocator;
+    if (!allocator.allocate)
+        allocator = (tess_allocator){default_allocate, default_release, NULL};
+    tess_ctx *ctx = allocator.allocate(allocator.user, sizeof *ctx, 64);
+    if (!ctx)
+        return TESS_ERR_MEMORY;
+    *ctx = (tess_ctx){
+        .allocator = allocator,
+        .threads = options->threads > 0 ? options->threads : omp_get_max_threads(),
+        .progress = options->progress,
+        .progress_user = options->progress_user,
+        .log = options->log,
+        .log_user = options->log_user,
+    };
+    *out = ctx;
+    return TESS_OK;
+}
+
+void tess_ctx_destroy(tess_ctx *ctx)
+{
+    if (ctx)
+        ctx->allocator.release(ctx->allocator.user, ctx);
+}
+
+const char *tess_ctx_error(const tess_ctx *ctx)
+{
+    return ctx ? ctx->error : "";
+}
+
+tess_status tess_ctx_set_threads(tess_ctx *ctx, int threads)
+{
+    if (!ctx)
+        return TESS_ERR_ARGUMENT;
+    if (threads < 0 || threads > 65536)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "threads = %d is outside 0..65536", threads);
+    ctx->threads = threads > 0 ? threads : omp_get_max_threads();
+    return TESS_OK;
+}
+
+int tess_ctx_threads(const tess_ctx *ctx)
+{
+    return ctx ? ctx->threads : 1;
+}
+
+tess_status tess_fail(tess_ctx *ctx, tess_status status, const char *format, ...)
+{
+    if (ctx) {
+        /* Arguments may point into the old text, so format aside first. */
+        char text[sizeof ctx->error];
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+        memcpy(ctx->error, text, sizeof text);
+    }
+    return status;
+}
+
+void tess_log(tess_ctx *ctx, const char *format, ...)
+{
+    if (!ctx || !ctx->log)
+        return;
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    ctx->log(ctx->log_user, line);
+}
+
+double tess_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+tess_status tess_progress(tess_ctx *ctx, const char *what, double done, double total)
+{
+    if (!ctx->progress)
+        return TESS_OK;
+    double now = tess_seconds();
+    if (now < ctx->progress_next)
+        return TESS_OK;
+    ctx->progress_next = now + 0.1;
+    if (ctx->progress(ctx->progress_user, what, total > 0 ? done / total : -1.0) != 0)
+        return tess_fail(ctx, TESS_ERR_CANCELLED, "%s: cancelled", what);
+    return TESS_OK;
+}

@@ -1,0 +1,136 @@
+/* What every other part stands on: the context, errors, memory, options strings, numbers.
+ *
+ * Errors travel as a tess_status; the sentence is written into the context by tess_fail at the
+ * place where the fault is known. Inside an OpenMP region nothing may call tess_fail: collect the
+ * fault, leave the region, then report it.
+ */
+#ifndef TESS_CORE_H
+#define TESS_CORE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tessera/tessera.h"
+
+#define TESS_TRY(call)                         \
+    do {                                       \
+        tess_status tess_try_status_ = (call); \
+        if (tess_try_status_ != TESS_OK)       \
+            return tess_try_status_;           \
+    } while (0)
+
+/* The same inside a function with a `cleanup:` label and a `tess_status status` variable. */
+#define TESS_TRY_CLEAN(call)   \
+    do {                       \
+        status = (call);       \
+        if (status != TESS_OK) \
+            goto cleanup;      \
+    } while (0)
+
+struct tess_ctx {
+    tess_allocator allocator;
+    int threads; /* > 0 */
+    tess_progress_fn progress;
+    void *progress_user;
+    tess_log_fn log;
+    void *log_user;
+    double progress_next; /* seconds, monotonic clock: no callback before this moment */
+    char error[1024];
+};
+
+/* Writes the sentence and returns `status`. ctx may be NULL (nothing is written). */
+tess_status tess_fail(tess_ctx *ctx, tess_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* One line to the log callback, if there is one. */
+void tess_log(tess_ctx *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Calls the progress callback at most ten times a second; TESS_ERR_CANCELLED when it says stop. */
+tess_status tess_progress(tess_ctx *ctx, const char *what, double done, double total);
+
+/* ---- Memory: alloc.c ---- */
+
+/* count*size bytes aligned to 64 (2 MiB and advised for huge pages from 4 MiB up), not cleared.
+ * A count of 0 gives a valid pointer. Fails with TESS_ERR_MEMORY or TESS_ERR_OVERFLOW. */
+tess_status tess_alloc_bytes(tess_ctx *ctx, int64_t count, size_t size, void **out);
+tess_status tess_calloc_bytes(tess_ctx *ctx, int64_t count, size_t size, void **out);
+void tess_free(tess_ctx *ctx, void *pointer); /* NULL is fine */
+
+#define TESS_ALLOC(ctx, count, pointer) \
+    tess_alloc_bytes((ctx), (count), sizeof **(pointer), (void **)(pointer))
+#define TESS_CALLOC(ctx, count, pointer) \
+    tess_calloc_bytes((ctx), (count), sizeof **(pointer), (void **)(pointer))
+
+/* a*b for non-negative a and b; false when the product does not fit. */
+static inline bool tess_mul(int64_t a, int64_t b, int64_t *product)
+{
+    return !__builtin_mul_overflow(a, b, product);
+}
+
+static inline int64_t tess_ceil_div(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+static inline size_t tess_type_size(tess_type type)
+{
+    return type == TESS_F64 ? 8 : 4;
+}
+
+static inline const char *tess_type_name(tess_type type)
+{
+    return type == TESS_F64 ? "f64" : "f32";
+}
+
+/* ---- Options strings: options.c ---- */
+
+/* One key of an options string "key=value,key=value". Tables live on the stack of the function that
+ * knows the targets. A BOOL key without "=value" means 1. */
+typedef enum tess_option_kind {
+    TESS_OPTION_INT,    /* int64_t, min..max */
+    TESS_OPTION_DOUBLE, /* double, min..max */
+    TESS_OPTION_BOOL,   /* int: 0|1|no|yes|off|on|false|true */
+    TESS_OPTION_CHOICE, /* int: the index in the NULL-terminated list `choices` */
+    TESS_OPTION_TEXT    /* char[size]: the value as it stands */
+} tess_option_kind;
+
+typedef struct tess_option {
+    const char *key;
+    tess_option_kind kind;
+    void *target;
+    double min, max;            /* INT and DOUBLE */
+    const char *const *choices; /* CHOICE */
+    size_t size;                /* TEXT */
+} tess_option;
+
+/* `what` names the owner of the options in errors: "gen:stencil7: unknown key 'nn' (nearest: 'n')".
+ * An empty or NULL text sets nothing. */
+tess_status tess_options_parse(tess_ctx *ctx, const char *what, const char *text,
+                               const tess_option *table, size_t count);
+
+/* The candidate with the smallest edit distance to `word`; NULL when count is 0. */
+const char *tess_nearest(const char *word, const char *const *candidates, size_t count);
+
+/* Parses the whole of `text` as a number; false if anything is left over or out of range. */
+bool tess_parse_int64(const char *text, int64_t *value);
+bool tess_parse_double(const char *text, double *value);
+
+/* ---- Numbers: random.c ---- */
+
+/* The i-th number of the stream `seed`: no state, so a parallel loop draws the same values with any
+ * number of threads. */
+uint64_t tess_random_u64(uint64_t seed, uint64_t i);
+/* Uniform in [-1, 1), never 0. */
+double tess_random_unit(uint64_t seed, uint64_t i);
+/* Uniform in 0..bound-1, bound > 0. */
+int64_t tess_random_below(uint64_t seed, uint64_t i, int64_t bound);
+
+/* 64-bit hash of a byte string (XXH64), for checksums and cache keys. */
+uint64_t tess_hash_bytes(const void *bytes, size_t size, uint64_t seed);
+
+/* Seconds on a monotonic clock. */
+double tess_seconds(void);
+
+#endif

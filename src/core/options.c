@@ -1,0 +1,188 @@
+/* Options strings: "key=value,key=value", checked against a table of keys. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+
+enum { WORD_MAX = 256 };
+
+bool tess_parse_int64(const char *text, int64_t *value)
+{
+    char *end;
+    errno = 0;
+    if (!isdigit((unsigned char)text[0]) && text[0] != '-' && text[0] != '+')
+        return false;
+    long long parsed = strtoll(text, &end, 10);
+    if (errno || end == text || *end)
+        return false;
+    *value = parsed;
+    return true;
+}
+
+bool tess_parse_double(const char *text, double *value)
+{
+    char *end;
+    if (!*text || isspace((unsigned char)text[0]))
+        return false;
+    double parsed = strtod(text, &end);
+    if (end == text || *end || !isfinite(parsed))
+        return false;
+    *value = parsed;
+    return true;
+}
+
+/* Levenshtein distance, one row of the table at a time; words longer than WORD_MAX count as far. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t na = strlen(a), nb = strlen(b), row[WORD_MAX + 1];
+    if (na > WORD_MAX || nb > WORD_MAX)
+        return WORD_MAX;
+    for (size_t j = 0; j <= nb; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t replace = diagonal + (a[i - 1] != b[j - 1]);
+            size_t insert = row[j - 1] + 1, remove = row[j] + 1;
+            diagonal = row[j];
+            row[j] = replace < insert ? replace : insert;
+            if (remove < row[j])
+                row[j] = remove;
+        }
+    }
+    return row[nb];
+}
+
+const char *tess_nearest(const char *word, const char *const *candidates, size_t count)
+{
+    const char *best = NULL;
+    size_t best_distance = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = edit_distance(word, candidates[i]);
+        if (distance < best_distance) {
+            best = candidates[i];
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+static tess_status unknown_key(tess_ctx *ctx, const char *what, const char *key,
+                               const tess_option *table, size_t count)
+{
+    const char *keys[64];
+    size_t n = count < 64 ? count : 64;
+    for (size_t i = 0; i < n; i++)
+        keys[i] = table[i].key;
+    const char *nearest = tess_nearest(key, keys, n);
+    if (!nearest)
+        return tess_fail(ctx, TESS_ERR_OPTION, "%s: unknown key '%s' (it takes no keys)", what,
+                         key);
+    return tess_fail(ctx, TESS_ERR_OPTION, "%s: unknown key '%s' (nearest: '%s')", what, key,
+                     nearest);
+}
+
+static tess_status set_bool(tess_ctx *ctx, const char *what, const tess_option *option,
+                            const char *value)
+{
+    static const char *const no[] = {"0", "no", "off", "false"};
+    static const char *const yes[] = {"1", "yes", "on", "true"};
+    for (size_t i = 0; i < 4; i++) {
+        if (strcmp(value, no[i]) == 0 || strcmp(value, yes[i]) == 0) {
+            *(int *)option->target = strcmp(value, yes[i]) == 0;
+            return TESS_OK;
+        }
+    }
+    return tess_fail(ctx, TESS_ERR_OPTION, "%s: %s=%s is neither yes nor no", what, option->key,
+                     value);
+}
+
+static tess_status set_choice(tess_ctx *ctx, const char *what, const tess_option *option,
+                              const char *value)
+{
+    size_t count = 0;
+    for (; option->choices[count]; count++) {
+        if (strcmp(value, option->choices[count]) == 0) {
+            *(int *)option->target = (int)count;
+            return TESS_OK;
+        }
+    }
+    return tess_fail(ctx, TESS_ERR_OPTION, "%s: %s=%s is not a choice (nearest: '%s')", what,
+                     option->key, value, tess_nearest(value, option->choices, count));
+}
+
+static tess_status set_value(tess_ctx *ctx, const char *what, const tess_option *option,
+                             const char *value)
+{
+    int64_t integer;
+    double real;
+    switch (option->kind) {
+    case TESS_OPTION_INT:
+        if (!tess_parse_int64(value, &integer))
+            return tess_fail(ctx, TESS_ERR_OPTION, "%s: %s=%s is not an integer", what, option->key,
+                             value);
+        if ((double)integer < option->min || (double)integer > option->max)
+            return tess_fail(ctx, TESS_ERR_OPTION, "%s: %s=%s is outside %.0f..%.0f", what,
+                             option->key, value, option->min, option->max);
+        *(int64_t *)option->target = integer;
+        return TESS_OK;
+    case TESS_OPTION_DOUBLE:
+        if (!tess_parse_double(value, &real))
+            return tess_fail(ctx, TESS_ERR_OPTION, "%s: %s=%s is not a number", what, option->key,
+                             value);
+        if (real < option->min || real > option->max)
+            return tess_fail(ctx, TESS_ERR_OPTION, "%s: %s=%s is outside %g..%g", what, option->key,
+                             value, option->min, option->max);
+        *(double *)option->target = real;
+        return TESS_OK;
+    case TESS_OPTION_BOOL:
+        return set_bool(ctx, what, option, value);
+    case TESS_OPTION_CHOICE:
+        return set_choice(ctx, what, option, value);
+    case TESS_OPTION_TEXT:
+        if (strlen(value) >= option->size)
+            return tess_fail(ctx, TESS_ERR_OPTION, "%s: the value of %s is longer than %zu bytes",
+                             what, option->key, option->size - 1);
+        strcpy(option->target, value);
+        return TESS_OK;
+    }
+    return tess_fail(ctx, TESS_ERR_INTERNAL, "%s: option '%s' has no kind", what, option->key);
+}
+
+tess_status tess_options_parse(tess_ctx *ctx, const char *what, const char *text,
+                               const tess_option *table, size_t count)
+{
+    if (!text)
+        return TESS_OK;
+    while (*text) {
+        char word[WORD_MAX];
+        size_t length = strcspn(text, ",");
+        if (length >= sizeof word)
+            return tess_fail(ctx, TESS_ERR_OPTION, "%s: an option of %zu bytes is too long", what,
+                             length);
+        memcpy(word, text, length);
+        word[length] = '\0';
+        text += length + (text[length] == ',');
+
+        char *value = strchr(word, '=');
+        if (value)
+            *value++ = '\0';
+        if (!*word)
+            return tess_fail(ctx, TESS_ERR_OPTION, "%s: an option without a key", what);
+        const tess_option *option = NULL;
+        for (size_t i = 0; i < count && !option; i++)
+            if (strcmp(table[i].key, word) == 0)
+                option = &table[i];
+        if (!option)
+            return unknown_key(ctx, what, word, table, count);
+        if (!value && option->kind != TESS_OPTION_BOOL)
+            return tess_fail(ctx, TESS_ERR_OPTION, "%s: key '%s' needs a value: %s=...", what, word,
+                             word);
+        TESS_TRY(set_value(ctx, what, option, value ? value : "1"));
+    }
+    return TESS_OK;
+}

@@ -1,0 +1,110 @@
+/* Life of a matrix: allocation with checked sizes, views, and the bytes an SpMV moves. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "matrix/matrix.h"
+
+static tess_status check_sizes(tess_ctx *ctx, int64_t rows, int64_t cols, int32_t block_height,
+                               int32_t block_width, int64_t blocks)
+{
+    if (rows < 0 || cols < 0)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "a matrix of %lld x %lld has a negative dimension",
+                         (long long)rows, (long long)cols);
+    if (block_height < 1 || block_width < 1 || block_height > TESS_BLOCK_MAX ||
+        block_width > TESS_BLOCK_MAX)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "blocks of %d x %d are outside 1..%d",
+                         (int)block_height, (int)block_width, TESS_BLOCK_MAX);
+    if (tess_ceil_div(cols, block_width) > INT32_MAX)
+        return tess_fail(ctx, TESS_ERR_OVERFLOW,
+                         "%lld columns in blocks %d wide are more than 2^31-1 block columns",
+                         (long long)cols, (int)block_width);
+    int64_t stored;
+    if (blocks < 0 || rows > INT64_MAX / 16 ||
+        !tess_mul(blocks, (int64_t)block_height * block_width, &stored) || stored > INT64_MAX / 16)
+        return tess_fail(ctx, TESS_ERR_OVERFLOW, "%lld rows and %lld blocks of %d x %d overflow",
+                         (long long)rows, (long long)blocks, (int)block_height, (int)block_width);
+    return TESS_OK;
+}
+
+tess_status tess_matrix_head(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
+                             int32_t block_height, int32_t block_width, int64_t blocks,
+                             tess_matrix **out)
+{
+    if (type != TESS_F64 && type != TESS_F32)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "type %d is neither TESS_F64 nor TESS_F32",
+                         (int)type);
+    TESS_TRY(check_sizes(ctx, rows, cols, block_height, block_width, blocks));
+    tess_matrix *A;
+    TESS_TRY(TESS_ALLOC(ctx, 1, &A));
+    *A = (tess_matrix){
+        .ctx = ctx,
+        .type = type,
+        .rows = rows,
+        .cols = cols,
+        .block_height = block_height,
+        .block_width = block_width,
+        .block_rows = tess_ceil_div(rows, block_height),
+        .block_cols = tess_ceil_div(cols, block_width),
+        .blocks = blocks,
+        .ownership = TESS_COPY,
+    };
+    *out = A;
+    return TESS_OK;
+}
+
+tess_status tess_matrix_allocate(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
+                                 int32_t block_height, int32_t block_width, int64_t blocks,
+                                 tess_matrix **out)
+{
+    tess_matrix *A;
+    TESS_TRY(tess_matrix_head(ctx, type, rows, cols, block_height, block_width, blocks, &A));
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->block_rows + 1, &A->row_offsets));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, blocks, &A->columns));
+    TESS_TRY_CLEAN(tess_alloc_bytes(ctx, tess_matrix_stored(A), tess_type_size(type), &A->values));
+    *out = A;
+    return TESS_OK;
+cleanup:
+    tess_matrix_destroy(A);
+    return status;
+}
+
+void tess_matrix_destroy(tess_matrix *A)
+{
+    if (!A)
+        return;
+    if (A->ownership == TESS_COPY) {
+        tess_free(A->ctx, A->row_offsets);
+        tess_free(A->ctx, A->columns);
+        tess_free(A->ctx, A->values);
+    } else if (A->ownership == TESS_ADOPT) {
+        free(A->row_offsets);
+        free(A->columns);
+        free(A->values);
+    }
+    tess_free(A->ctx, A);
+}
+
+void tess_matrix_get_view(const tess_matrix *A, tess_matrix_view *view)
+{
+    *view = (tess_matrix_view){
+        .type = A->type,
+        .rows = A->rows,
+        .cols = A->cols,
+        .block_height = A->block_height,
+        .block_width = A->block_width,
+        .block_rows = A->block_rows,
+        .block_cols = A->block_cols,
+        .blocks = A->blocks,
+        .row_offsets = A->row_offsets,
+        .columns = A->columns,
+        .values = A->values,
+    };
+}
+
+double tess_matrix_spmv_bytes(const tess_matrix *A)
+{
+    double value = (double)tess_type_size(A->type);
+    return value * (double)tess_matrix_stored(A) + 4.0 * (double)A->blocks +
+           4.0 * (double)(A->block_rows + 1) + value * (double)(A->rows + A->cols);
+}

@@ -1,0 +1,56 @@
+/* Devices by name: "cpu", "cpu:4", "cuda:0", "ref". */
+#include <string.h>
+
+#include "plan/plan.h"
+
+static const tess_backend *const backends[] = {
+    &tess_ref_backend,
+};
+enum { BACKENDS = sizeof backends / sizeof backends[0] };
+
+static tess_status unknown_device(tess_ctx *ctx, const char *name)
+{
+    const char *names[BACKENDS];
+    for (size_t i = 0; i < BACKENDS; i++)
+        names[i] = backends[i]->name;
+    return tess_fail(ctx, TESS_ERR_ARGUMENT, "unknown device '%s' (nearest: '%s')", name,
+                     tess_nearest(name, names, BACKENDS));
+}
+
+tess_status tess_device_open(tess_ctx *ctx, const char *name, tess_device **out)
+{
+    if (!ctx || !name || !out)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_device_open: an argument is NULL");
+    const char *colon = strchr(name, ':');
+    size_t length = colon ? (size_t)(colon - name) : strlen(name);
+    const tess_backend *backend = NULL;
+    for (size_t i = 0; i < BACKENDS && !backend; i++)
+        if (strlen(backends[i]->name) == length && strncmp(name, backends[i]->name, length) == 0)
+            backend = backends[i];
+    if (!backend)
+        return unknown_device(ctx, name);
+
+    tess_device *device;
+    TESS_TRY(TESS_ALLOC(ctx, 1, &device));
+    *device = (tess_device){.ctx = ctx, .backend = backend, .threads = ctx->threads};
+    tess_status status = backend->open(device, colon ? colon + 1 : NULL);
+    if (status != TESS_OK) {
+        tess_free(ctx, device);
+        return status;
+    }
+    *out = device;
+    return TESS_OK;
+}
+
+void tess_device_close(tess_device *device)
+{
+    if (!device)
+        return;
+    device->backend->close(device);
+    tess_free(device->ctx, device);
+}
+
+const char *tess_device_description(const tess_device *device)
+{
+    return device ? device->description : "";
+}

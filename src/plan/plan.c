@@ -1,0 +1,134 @@
+/* Plans: argument checks once, here, then the backend's table. */
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/plan.h"
+
+tess_status tess_plan_create(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                             const tess_plan_options *options, tess_plan **out)
+{
+    static const tess_plan_options defaults = {0};
+    if (!ctx || !A || !device || !out)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_plan_create: an argument is NULL");
+    tess_plan *plan;
+    TESS_TRY(TESS_ALLOC(ctx, 1, &plan));
+    *plan = (tess_plan){.ctx = ctx, .device = device, .matrix = A};
+    tess_status status = device->backend->prepare(plan, options ? options : &defaults);
+    if (status != TESS_OK) {
+        tess_free(ctx, plan);
+        return status;
+    }
+    tess_log(ctx, "plan: device=%s format=%s kernel=%s%s%s", device->backend->name, plan->format,
+             plan->kernel, plan->params[0] ? " " : "", plan->params);
+    *out = plan;
+    return TESS_OK;
+}
+
+void tess_plan_destroy(tess_plan *plan)
+{
+    if (!plan)
+        return;
+    plan->device->backend->release(plan);
+    tess_free(plan->ctx, plan);
+}
+
+/* x and y may only be NULL when they have no elements. */
+static tess_status check_vectors(tess_plan *plan, const char *call, const void *x, int64_t x_size,
+                                 const void *y, int64_t y_size)
+{
+    if ((!x && x_size > 0) || (!y && y_size > 0))
+        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "%s: %s is NULL", call, x ? "y" : "x");
+    if (x && x == y && x_size > 0 && y_size > 0)
+        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "%s: x and y are the same array", call);
+    return TESS_OK;
+}
+
+static tess_status missing(tess_plan *plan, const char *call)
+{
+    return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED, "%s: device '%s' cannot do this yet", call,
+                     plan->device->backend->name);
+}
+
+tess_status tess_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
+{
+    if (!plan)
+        return TESS_ERR_ARGUMENT;
+    const tess_matrix *A = plan->matrix;
+    TESS_TRY(check_vectors(plan, "tess_spmv", x, A->cols, y, A->rows));
+    return plan->device->backend->spmv(plan, alpha, x, beta, y);
+}
+
+tess_status tess_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta, void *y)
+{
+    if (!plan)
+        return TESS_ERR_ARGUMENT;
+    const tess_matrix *A = plan->matrix;
+    TESS_TRY(check_vectors(plan, "tess_spmv_transpose", x, A->rows, y, A->cols));
+    if (!plan->device->backend->spmv_transpose)
+        return missing(plan, "tess_spmv_transpose");
+    return plan->device->backend->spmv_transpose(plan, alpha, x, beta, y);
+}
+
+tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
+                          const void *w, double *dot)
+{
+    if (!plan)
+        return TESS_ERR_ARGUMENT;
+    const tess_matrix *A = plan->matrix;
+    TESS_TRY(check_vectors(plan, "tess_spmv_dot", x, A->cols, y, A->rows));
+    if (!dot)
+        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_spmv_dot: dot is NULL");
+    if (!plan->device->backend->spmv_dot)
+        return missing(plan, "tess_spmv_dot");
+    return plan->device->backend->spmv_dot(plan, alpha, x, beta, y, w, dot);
+}
+
+tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
+                      int64_t ldx, double beta, void *Y, int64_t ldy)
+{
+    if (!plan)
+        return TESS_ERR_ARGUMENT;
+    const tess_matrix *A = plan->matrix;
+    if (k < 0)
+        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_spmm: k = %d vectors", k);
+    if (k == 0)
+        return TESS_OK;
+    TESS_TRY(check_vectors(plan, "tess_spmm", X, A->cols, Y, A->rows));
+    bool columns = order == TESS_COLUMN_MAJOR;
+    int64_t least_x = columns ? A->cols : k, least_y = columns ? A->rows : k;
+    if (ldx < least_x || ldy < least_y)
+        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_spmm: %s = %lld is less than %lld",
+                         ldx < least_x ? "ldx" : "ldy", (long long)(ldx < least_x ? ldx : ldy),
+                         (long long)(ldx < least_x ? least_x : least_y));
+    if (!plan->device->backend->spmm)
+        return missing(plan, "tess_spmm");
+    return plan->device->backend->spmm(plan, k, order, alpha, X, ldx, beta, Y, ldy);
+}
+
+tess_status tess_plan_update_values(tess_plan *plan, const void *values)
+{
+    if (!plan)
+        return TESS_ERR_ARGUMENT;
+    if (!values && plan->matrix->blocks > 0)
+        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_plan_update_values: values is NULL");
+    if (!plan->device->backend->update_values)
+        return missing(plan, "tess_plan_update_values");
+    return plan->device->backend->update_values(plan, values);
+}
+
+const char *tess_plan_explain(tess_plan *plan)
+{
+    if (!plan)
+        return "";
+    const tess_matrix *A = plan->matrix;
+    snprintf(plan->explain, sizeof plan->explain,
+             "%lld x %lld %s, %lld blocks of %d x %d\n"
+             "device  %s\nformat  %s\nkernel  %s%s%s\nmoves   %.3g MB an SpMV\n",
+             (long long)A->rows, (long long)A->cols, tess_type_name(A->type), (long long)A->blocks,
+             (int)A->block_height, (int)A->block_width, plan->device->description, plan->format,
+             plan->kernel, plan->params[0] ? " " : "", plan->params,
+             1e-6 * tess_matrix_spmv_bytes(A));
+    if (plan->device->backend->explain)
+        plan->device->backend->explain(plan);
+    return plan->explain;
+}

@@ -1,0 +1,111 @@
+/* "ref" as a device: no state but the matrix itself. */
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/plan.h"
+#include "ref/ref.h"
+
+/* update_values points the plan at other numbers, so the plan keeps its own head of the matrix. */
+typedef struct ref_state {
+    tess_matrix matrix;
+    double *column_sums;
+} ref_state;
+
+static tess_status open_device(tess_device *device, const char *rest)
+{
+    if (rest)
+        return tess_fail(device->ctx, TESS_ERR_ARGUMENT,
+                         "device 'ref' takes nothing after ':', but got '%s'", rest);
+    snprintf(device->description, sizeof device->description, "ref: 1 thread, plain loops");
+    return TESS_OK;
+}
+
+static void close_device(tess_device *device)
+{
+    (void)device;
+}
+
+static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
+{
+    if (options->format && strcmp(options->format, "bsr") != 0)
+        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                         "device 'ref' has no format '%s', only 'bsr'", options->format);
+    if (options->kernel && strcmp(options->kernel, "ref") != 0)
+        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                         "device 'ref' has no kernel '%s', only 'ref'", options->kernel);
+    ref_state *state;
+    TESS_TRY(TESS_ALLOC(plan->ctx, 1, &state));
+    *state = (ref_state){.matrix = *plan->matrix};
+    tess_status status = TESS_ALLOC(plan->ctx, plan->matrix->cols, &state->column_sums);
+    if (status != TESS_OK) {
+        tess_free(plan->ctx, state);
+        return status;
+    }
+    plan->state = state;
+    snprintf(plan->format, sizeof plan->format, "bsr");
+    snprintf(plan->kernel, sizeof plan->kernel, "ref");
+    return TESS_OK;
+}
+
+static void release(tess_plan *plan)
+{
+    ref_state *state = plan->state;
+    tess_free(plan->ctx, state->column_sums);
+    tess_free(plan->ctx, state);
+}
+
+static tess_status spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
+{
+    ref_state *state = plan->state;
+    tess_ref_spmv(&state->matrix, alpha, x, beta, y);
+    return TESS_OK;
+}
+
+static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
+                                  void *y)
+{
+    ref_state *state = plan->state;
+    tess_ref_spmv_transpose(&state->matrix, alpha, x, beta, y, state->column_sums);
+    return TESS_OK;
+}
+
+static tess_status spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
+                            const void *w, double *dot)
+{
+    ref_state *state = plan->state;
+    tess_ref_spmv(&state->matrix, alpha, x, beta, y);
+    const void *left = w ? w : y;
+    double sum = 0;
+    for (int64_t i = 0; i < state->matrix.rows; i++)
+        sum += tess_ref_get(left, state->matrix.type, i) * tess_ref_get(y, state->matrix.type, i);
+    *dot = sum;
+    return TESS_OK;
+}
+
+static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
+                        int64_t ldx, double beta, void *Y, int64_t ldy)
+{
+    ref_state *state = plan->state;
+    tess_ref_spmm(&state->matrix, k, order, alpha, X, ldx, beta, Y, ldy);
+    return TESS_OK;
+}
+
+static tess_status update_values(tess_plan *plan, const void *values)
+{
+    ref_state *state = plan->state;
+    state->matrix.values = (void *)(uintptr_t)values; /* only ever read */
+    return TESS_OK;
+}
+
+const tess_backend tess_ref_backend = {
+    .name = "ref",
+    .open = open_device,
+    .close = close_device,
+    .prepare = prepare,
+    .release = release,
+    .spmv = spmv,
+    .spmv_transpose = spmv_transpose,
+    .spmv_dot = spmv_dot,
+    .spmm = spmm,
+    .update_values = update_values,
+};

@@ -1,0 +1,68 @@
+/* y = alpha A x + beta y, A^T, and the magnitude |A||x|, as one would write them on a blackboard.
+ */
+#include <math.h>
+
+#include "ref/ref.h"
+
+/* Row `i` of block row `ib` times x: sum over its blocks k and their columns j inside the matrix.
+ */
+static double row_times(const tess_matrix *A, int64_t ib, int32_t i, const void *x, bool magnitude)
+{
+    double sum = 0;
+    for (int64_t k = A->row_offsets[ib]; k < A->row_offsets[ib + 1]; k++) {
+        int64_t block = k * A->block_height * A->block_width;
+        int64_t first = (int64_t)A->columns[k] * A->block_width;
+        for (int32_t j = 0; j < A->block_width && first + j < A->cols; j++) {
+            double product =
+                tess_ref_get(A->values, A->type, block + (int64_t)j * A->block_height + i) *
+                tess_ref_get(x, A->type, first + j);
+            sum += magnitude ? fabs(product) : product;
+        }
+    }
+    return sum;
+}
+
+/* alpha*sum + beta*y[i], without reading y when beta is 0. */
+static void update(void *y, tess_type type, int64_t i, double alpha, double sum, double beta)
+{
+    tess_ref_put(y, type, i,
+                 beta == 0 ? alpha * sum : alpha * sum + beta * tess_ref_get(y, type, i));
+}
+
+void tess_ref_spmv(const tess_matrix *A, double alpha, const void *x, double beta, void *y)
+{
+    for (int64_t row = 0; row < A->rows; row++) {
+        int64_t ib = row / A->block_height;
+        int32_t i = (int32_t)(row % A->block_height);
+        update(y, A->type, row, alpha, row_times(A, ib, i, x, false), beta);
+    }
+}
+
+void tess_ref_spmv_magnitude(const tess_matrix *A, const void *x, double *bound)
+{
+    for (int64_t row = 0; row < A->rows; row++)
+        bound[row] = row_times(A, row / A->block_height, (int32_t)(row % A->block_height), x, true);
+}
+
+void tess_ref_spmv_transpose(const tess_matrix *A, double alpha, const void *x, double beta,
+                             void *y, double *sums)
+{
+    for (int64_t col = 0; col < A->cols; col++)
+        sums[col] = 0;
+    for (int64_t ib = 0; ib < A->block_rows; ib++) {
+        for (int64_t k = A->row_offsets[ib]; k < A->row_offsets[ib + 1]; k++) {
+            for (int32_t j = 0; j < A->block_width; j++) {
+                for (int32_t i = 0; i < A->block_height; i++) {
+                    int64_t row = ib * A->block_height + i;
+                    int64_t col = (int64_t)A->columns[k] * A->block_width + j;
+                    int64_t at = (k * A->block_width + j) * A->block_height + i;
+                    if (row < A->rows && col < A->cols)
+                        sums[col] +=
+                            tess_ref_get(A->values, A->type, at) * tess_ref_get(x, A->type, row);
+                }
+            }
+        }
+    }
+    for (int64_t col = 0; col < A->cols; col++)
+        update(y, A->type, col, alpha, sums[col], beta);
+}

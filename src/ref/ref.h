@@ -1,0 +1,38 @@
+/* The reference backend: one obvious function per operation, the truth for every test. Sums are
+ * accumulated in double for both precisions, in the order of the stored blocks. */
+#ifndef TESS_REF_H
+#define TESS_REF_H
+
+#include "matrix/matrix.h"
+
+/* One vector element or matrix value, whatever the precision. */
+static inline double tess_ref_get(const void *array, tess_type type, int64_t i)
+{
+    return type == TESS_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+}
+
+static inline void tess_ref_put(void *array, tess_type type, int64_t i, double value)
+{
+    if (type == TESS_F64)
+        ((double *)array)[i] = value;
+    else
+        ((float *)array)[i] = (float)value;
+}
+
+/* y = alpha A x + beta y; x of cols, y of rows scalars of A's type. beta = 0 never reads y. */
+void tess_ref_spmv(const tess_matrix *A, double alpha, const void *x, double beta, void *y);
+
+/* y = alpha A^T x + beta y; x of rows, y of cols scalars. `sums` is scratch of cols doubles. */
+void tess_ref_spmv_transpose(const tess_matrix *A, double alpha, const void *x, double beta,
+                             void *y, double *sums);
+
+/* Y = alpha A X + beta Y for k vectors; element i of vector j is X[i*row_stride + j*vector_stride]
+ * with strides chosen by the order: column-major (1, ld), row-major (ld, 1). */
+void tess_ref_spmm(const tess_matrix *A, int k, tess_block_order order, double alpha, const void *X,
+                   int64_t ldx, double beta, void *Y, int64_t ldy);
+
+/* bound[i] = sum over j of |A_ij| |x_j|: the scale of the componentwise error bound of DESIGN 10.
+ */
+void tess_ref_spmv_magnitude(const tess_matrix *A, const void *x, double *bound);
+
+#endif

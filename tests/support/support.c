@@ -1,0 +1,198 @@
+#include "support/support.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "ref/ref.h"
+
+typedef struct test_state {
+    tess_ctx *ctx;
+    int64_t live;
+    int64_t fail_in; /* -1: never */
+} test_state;
+
+static void *counting_allocate(void *user, size_t bytes, size_t alignment)
+{
+    test_state *state = user;
+    int64_t before = __atomic_load_n(&state->fail_in, __ATOMIC_RELAXED);
+    if (before == 0)
+        return NULL; /* stays 0: once out of memory, always out of memory */
+    if (before > 0)
+        __atomic_sub_fetch(&state->fail_in, 1, __ATOMIC_RELAXED);
+    void *pointer = NULL;
+    if (posix_memalign(&pointer, alignment, bytes) != 0)
+        return NULL;
+    memset(pointer, 0xcb, bytes < 4096 ? bytes : 4096); /* nothing may rely on zeros */
+    __atomic_add_fetch(&state->live, 1, __ATOMIC_RELAXED);
+    return pointer;
+}
+
+static void counting_release(void *user, void *pointer)
+{
+    test_state *state = user;
+    __atomic_sub_fetch(&state->live, 1, __ATOMIC_RELAXED);
+    free(pointer);
+}
+
+int test_setup(void **state)
+{
+    test_state *test = malloc(sizeof *test);
+    *test = (test_state){.fail_in = -1};
+    tess_ctx_options options = {.allocator = {counting_allocate, counting_release, test}};
+    if (tess_ctx_create(&options, &test->ctx) != TESS_OK)
+        return -1;
+    *state = test;
+    return 0;
+}
+
+int test_teardown(void **state)
+{
+    test_state *test = *state;
+    tess_ctx_destroy(test->ctx);
+    int64_t leaked = test->live;
+    free(test);
+    if (leaked != 0)
+        fprintf(stderr, "%lld allocations leaked\n", (long long)leaked);
+    return leaked == 0 ? 0 : -1;
+}
+
+tess_ctx *test_ctx(void **state)
+{
+    return ((test_state *)*state)->ctx;
+}
+
+void test_fail_allocation(void **state, int64_t n)
+{
+    ((test_state *)*state)->fail_in = n;
+}
+
+int64_t test_live(void **state)
+{
+    return ((test_state *)*state)->live;
+}
+
+const char *test_pattern_name(test_pattern pattern)
+{
+    static const char *const names[TEST_PATTERNS] = {
+        "empty",     "one_block",  "one_row", "one_column", "diagonal", "banded", "random",
+        "dense_row", "empty_ends", "wide",    "tall",       "ragged",   "skewed",
+    };
+    return names[pattern];
+}
+
+/* Whether block (i, j) of a rows x cols grid of blocks is stored. */
+static bool stored(test_pattern pattern, int64_t rows, int64_t cols, int64_t i, int64_t j,
+                   uint64_t seed)
+{
+    int64_t odds = 1 + cols / 5; /* about five blocks a row */
+    bool chosen = tess_random_below(seed, (uint64_t)(i * cols + j), odds) == 0 &&
+                  tess_random_below(seed + 1, (uint64_t)i, 6) != 0; /* every sixth row empty */
+    switch (pattern) {
+    case TEST_EMPTY:
+        return false;
+    case TEST_ONE_BLOCK:
+    case TEST_ONE_ROW:
+    case TEST_ONE_COLUMN:
+        return true;
+    case TEST_DIAGONAL:
+        return i == j;
+    case TEST_BANDED:
+        return llabs((long long)(i - j)) <= 2;
+    case TEST_DENSE_ROW:
+        return chosen || i == rows / 2;
+    case TEST_EMPTY_ENDS:
+        return chosen && i >= rows / 3 && i < rows - rows / 3;
+    case TEST_SKEWED:
+        return i == rows - 1 ? j % 2 == 0 : chosen && tess_random_below(seed + 2, (uint64_t)j, 2);
+    default:
+        return chosen;
+    }
+}
+
+tess_matrix *test_matrix(tess_ctx *ctx, test_pattern pattern, int64_t size, int32_t r, int32_t c,
+                         tess_type type, uint64_t seed)
+{
+    int64_t rows = size, cols = size;
+    if (pattern == TEST_ONE_BLOCK || pattern == TEST_ONE_ROW)
+        rows = 1;
+    if (pattern == TEST_ONE_BLOCK || pattern == TEST_ONE_COLUMN)
+        cols = 1;
+    if (pattern == TEST_WIDE)
+        rows = size / 3 + 1;
+    if (pattern == TEST_TALL)
+        cols = size / 3 + 1;
+    /* Scalars short of a whole last block. */
+    int64_t short_rows = pattern == TEST_RAGGED ? r / 2 : 0;
+    int64_t short_cols = pattern == TEST_RAGGED ? c / 2 : 0;
+
+    int64_t blocks = 0;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++)
+            blocks += stored(pattern, rows, cols, i, j, seed);
+
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_allocate(ctx, type, rows * r - short_rows, cols * c - short_cols,
+                                          r, c, blocks, &A),
+                     TESS_OK);
+    int64_t k = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < cols; j++) {
+            if (!stored(pattern, rows, cols, i, j, seed))
+                continue;
+            A->columns[k] = (int32_t)j;
+            for (int64_t at = 0; at < (int64_t)r * c; at++) {
+                bool inside = i * r + at % r < A->rows && j * c + at / r < A->cols;
+                double value = inside ? tess_random_unit(seed + 3, (uint64_t)(k * r * c + at)) : 0;
+                tess_ref_put(A->values, type, k * r * c + at, value);
+            }
+            k++;
+        }
+        A->row_offsets[i + 1] = k;
+    }
+    return A;
+}
+
+void *test_vector(int64_t count, tess_type type, uint64_t seed)
+{
+    void *x = malloc((size_t)(count > 0 ? count : 1) * tess_type_size(type));
+    for (int64_t i = 0; i < count; i++)
+        tess_ref_put(x, type, i, tess_random_unit(seed, (uint64_t)i));
+    return x;
+}
+
+static int64_t longest_row(const tess_matrix *A)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < A->block_rows; i++)
+        if (A->row_offsets[i + 1] - A->row_offsets[i] > longest)
+            longest = A->row_offsets[i + 1] - A->row_offsets[i];
+    return longest * A->block_width;
+}
+
+void test_check_spmv(const char *what, const tess_matrix *A, double alpha, const void *x,
+                     double beta, const void *y0, const void *y)
+{
+    size_t bytes = (size_t)(A->rows + 1) * sizeof(double);
+    double *magnitude = malloc(bytes);
+    double *expected = malloc(bytes);
+    if (beta != 0)
+        memcpy(expected, y0, (size_t)A->rows * tess_type_size(A->type));
+    tess_ref_spmv(A, alpha, x, beta, expected);
+    tess_ref_spmv_magnitude(A, x, magnitude);
+
+    double epsilon = A->type == TESS_F64 ? DBL_EPSILON : FLT_EPSILON;
+    double factor = 2.0 * (double)(longest_row(A) + 2) * epsilon;
+    for (int64_t i = 0; i < A->rows; i++) {
+        double got = tess_ref_get(y, A->type, i), want = tess_ref_get(expected, A->type, i);
+        double scale = fabs(alpha) * magnitude[i];
+        if (beta != 0)
+            scale += fabs(beta * tess_ref_get(y0, A->type, i));
+        if (!(fabs(got - want) <= factor * scale))
+            fail_msg("%s: %dx%d blocks %s: row %lld is %.17g, ref says %.17g (bound %.3g)", what,
+                     (int)A->block_height, (int)A->block_width, tess_type_name(A->type),
+                     (long long)i, got, want, factor * scale);
+    }
+    free(magnitude);
+    free(expected);
+}

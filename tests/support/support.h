@@ -1,0 +1,66 @@
+/* Shared by all tests: a context per program, awkward matrices, and the comparison with `ref`.
+ *
+ * A case is reproduced by its seed: every failure message carries it.
+ */
+#ifndef TEST_SUPPORT_H
+#define TEST_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "matrix/matrix.h"
+
+/* Group set-up and tear-down: a context with a counting allocator; tear-down fails on a leak. */
+int test_setup(void **state);
+int test_teardown(void **state);
+tess_ctx *test_ctx(void **state);
+
+/* The n-th allocation from now fails (0: the next one; -1: none). For allocation-failure sweeps:
+ *     for (int64_t n = 0;; n++) { test_fail_allocation(state, n); s = call(); if (s == TESS_OK)
+ * break; assert_int_equal(s, TESS_ERR_MEMORY); assert_int_equal(test_live(state), live_before); }
+ */
+void test_fail_allocation(void **state, int64_t n);
+/* Allocations now alive in the test's context. */
+int64_t test_live(void **state);
+
+/* Patterns that break block codes, of roughly `size` block rows. */
+typedef enum test_pattern {
+    TEST_EMPTY,      /* no blocks at all */
+    TEST_ONE_BLOCK,  /* 1 x 1 block rows and columns */
+    TEST_ONE_ROW,    /* one block row, many columns */
+    TEST_ONE_COLUMN, /* many block rows, one column */
+    TEST_DIAGONAL,   /* one block a row */
+    TEST_BANDED,     /* a few neighbours */
+    TEST_RANDOM,     /* 0..8 blocks a row, some rows empty */
+    TEST_DENSE_ROW,  /* random, and one row (in the middle) with every column */
+    TEST_EMPTY_ENDS, /* first and last thirds of the rows empty */
+    TEST_WIDE,       /* rectangular: more columns than rows */
+    TEST_TALL,       /* rectangular: more rows than columns */
+    TEST_RAGGED,     /* random, with rows and cols not multiples of the block size */
+    TEST_SKEWED,     /* a quarter of the blocks in the last row */
+    TEST_PATTERNS
+} test_pattern;
+
+const char *test_pattern_name(test_pattern pattern);
+
+/* A matrix of that pattern with r x c blocks, random values. Caller destroys it. */
+tess_matrix *test_matrix(tess_ctx *ctx, test_pattern pattern, int64_t size, int32_t r, int32_t c,
+                         tess_type type, uint64_t seed);
+
+/* `count` random scalars of `type` in [-1, 1). Caller frees with free(). */
+void *test_vector(int64_t count, tess_type type, uint64_t seed);
+
+/* Checks y = alpha A x + beta y0 componentwise against ref: |y - ref| <= c n eps (|alpha||A||x| +
+ * |beta||y0|), n the longest row in scalars. y0 may be NULL when beta = 0. Fails the test with
+ * `what`, the pattern's place and the values. */
+void test_check_spmv(const char *what, const tess_matrix *A, double alpha, const void *x,
+                     double beta, const void *y0, const void *y);
+
+#endif
