@@ -30,6 +30,33 @@ struct tess_plan {
     char explain[4096]; /* filled by tess_plan_explain */
 };
 
+/* One way to run a matrix on a device, in the words of tess_plan_options. */
+typedef struct tess_candidate {
+    char format[32];
+    char kernel[64];
+    char params[128]; /* "key=value,..." or "" */
+    bool peer;        /* somebody else's code (cuSPARSE), run only when peers are asked for */
+} tess_candidate;
+
+/* A growing array of candidates: zero to start with, freed by tess_candidates_free. */
+typedef struct tess_candidates {
+    tess_candidate *items;
+    int64_t count, capacity;
+} tess_candidates;
+
+/* What is measured: one of the products a plan offers. */
+typedef enum tess_product_kind {
+    TESS_PRODUCT_SPMV,
+    TESS_PRODUCT_SPMV_TRANSPOSE,
+    TESS_PRODUCT_SPMM
+} tess_product_kind;
+
+typedef struct tess_product {
+    tess_product_kind kind;
+    int k;                  /* SPMM: number of vectors, densely packed (ld = k or the length) */
+    tess_block_order order; /* SPMM */
+} tess_product;
+
 struct tess_backend {
     const char *name; /* "cpu": the part of a device string before ':' */
 
@@ -51,7 +78,53 @@ struct tess_backend {
     tess_status (*update_values)(tess_plan *plan, const void *values);
     /* Appends its part to plan->explain. */
     void (*explain)(tess_plan *plan);
+
+    /* ---- For `tessera bench` and the tuner; each may be NULL ---- */
+
+    /* Appends (tess_candidates_add) every format, kernel and parameter set that applies to A on
+     * this device and can do `product`; prepare() must accept each as options. The first is the one
+     * an ESTIMATE plan would take. NULL: only what prepare() chooses by itself. */
+    tess_status (*candidates)(tess_device *device, const tess_matrix *A,
+                              const tess_product *product, tess_candidates *list);
+
+    /* The most bytes a second that this device can read from an array of `bytes` bytes read again
+     * and again: memory's speed when it is large, the cache's when it is small. The best of several
+     * access patterns, a fresh measurement each call (about 0.1 s). NULL: unknown. */
+    tess_status (*read_ceiling)(tess_device *device, double bytes, double *bytes_per_second);
+
+    /* Runs y = alpha A x + beta y (or the other products) `reps` times with the vectors where the
+     * device wants them, and writes each repetition's own time, transfers of host vectors not
+     * counted, into seconds[0..reps-1]. x and y are host arrays; y holds the result of the last
+     * repetition afterwards. NULL: the host's clock around each call. */
+    tess_status (*time_product)(tess_plan *plan, const tess_product *product, double alpha,
+                                const void *x, double beta, void *y, int reps, double *seconds);
 };
+
+/* ---- measure.c: the same for every backend, with the fallbacks described above ---- */
+
+tess_status tess_candidates_add(tess_ctx *ctx, tess_candidates *list,
+                                const tess_candidate *candidate);
+void tess_candidates_free(tess_ctx *ctx, tess_candidates *list);
+
+/* What applies to A on this device. One entry with empty names (= let prepare() choose) when the
+ * backend does not list its kernels. */
+tess_status tess_candidates_list(tess_device *device, const tess_matrix *A,
+                                 const tess_product *product, tess_candidates *list);
+
+/* One product, through the public calls and their checks. */
+tess_status tess_product_run(tess_plan *plan, const tess_product *product, double alpha,
+                             const void *x, double beta, void *y);
+tess_status tess_product_time(tess_plan *plan, const tess_product *product, double alpha,
+                              const void *x, double beta, void *y, int reps, double *seconds);
+
+/* Scalars in x and y of a product with A. */
+int64_t tess_product_x_size(const tess_matrix *A, const tess_product *product);
+int64_t tess_product_y_size(const tess_matrix *A, const tess_product *product);
+
+/* The smallest number of bytes that the product must move, and the flops it does on stored values:
+ * the measures behind GB/s and GFLOP/s. */
+double tess_product_bytes(const tess_matrix *A, const tess_product *product);
+double tess_product_flops(const tess_matrix *A, const tess_product *product);
 
 extern const tess_backend tess_ref_backend;
 
