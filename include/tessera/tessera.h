@@ -105,6 +105,9 @@ TESS_API const char *tess_ctx_error(const tess_ctx *ctx);
 TESS_API tess_status tess_ctx_set_threads(tess_ctx *ctx, int threads); /* 0: all */
 TESS_API int tess_ctx_threads(const tess_ctx *ctx);
 
+/* Frees an array that a function of this library returned through its context. NULL is fine. */
+TESS_API void tess_release(tess_ctx *ctx, void *pointer);
+
 /* ---- Matrix -------------------------------------------------------------------------------- */
 
 typedef struct tess_matrix tess_matrix;
@@ -162,6 +165,21 @@ TESS_API tess_status tess_matrix_from_coo(tess_ctx *ctx, tess_type type, int64_t
 /* ---- Files --------------------------------------------------------------------------------- */
 
 /* ---- Generators ---------------------------------------------------------------------------- */
+
+/* A test problem from its name and keys, "stencil27:n=48,b=3" (a leading "gen:" is accepted). The
+ * same text gives the same bits with any number of threads. Sizes are in points or blocks; every
+ * key has a default, and all take type=f64|f32.
+ *
+ *   stencil7, stencil27   n=32 (or nx, ny, nz), b=3, seed=1: every point of a box coupled with its
+ *                         6 or 26 neighbours by dense b x b blocks. Off-diagonal scalars are random
+ *                         in (-1, 0), a_ij = a_ji; a_ii is 1.01 times the sum of |a_ij| over its
+ *                         row: symmetric positive definite.
+ *
+ * rhs may be NULL; otherwise *rhs becomes the problem's right-hand side, `rows` scalars of the
+ * matrix's type, freed with tess_release. Where the problem has no physics of its own it is A*1:
+ * the solution is all ones. */
+TESS_API tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_matrix **A,
+                                          void **rhs);
 
 /* ---- Analysis ------------------------------------------------------------------------------ */
 

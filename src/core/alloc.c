@@ -41,3 +41,8 @@ void tess_free(tess_ctx *ctx, void *pointer)
     if (pointer)
         ctx->allocator.release(ctx->allocator.user, pointer);
 }
+
+void tess_release(tess_ctx *ctx, void *pointer)
+{
+    tess_free(ctx, pointer);
+}

@@ -1,0 +1,87 @@
+/* Inside the generators: a problem is two functions of a block row, "how many blocks" and "which".
+ *
+ * tess_generate_rows calls the first for all rows, turns the counts into row offsets, and calls the
+ * second for all rows, both in parallel. No row knows another, and random numbers are functions of
+ * the place (tess_random_*), so the matrix does not depend on the number of threads.
+ */
+#ifndef TESS_GENERATE_H
+#define TESS_GENERATE_H
+
+#include "matrix/matrix.h"
+
+typedef struct tess_row_rule {
+    tess_type type;
+    int64_t block_rows, block_cols;
+    int32_t block_height, block_width;
+    const void *problem; /* passed to both functions */
+    int64_t (*count)(const void *problem, int64_t row);
+    /* Writes count(row) strictly increasing block columns and their column-major blocks; returns
+     * nothing, since nothing can fail. For an f32 matrix the values are rounded afterwards. */
+    void (*fill)(const void *problem, int64_t row, int32_t *columns, double *values);
+} tess_row_rule;
+
+tess_status tess_generate_rows(tess_ctx *ctx, const tess_row_rule *rule, tess_matrix **out);
+
+/* A generator parses `keys` (its errors begin with `what`) and fills *A; with rhs != NULL also
+ * *rhs, an array of the matrix's type allocated with tess_alloc_bytes. Both untouched on failure.
+ */
+typedef tess_status tess_generator(tess_ctx *ctx, const char *what, const char *keys,
+                                   tess_matrix **A, void **rhs);
+
+tess_generator tess_generate_stencil7, tess_generate_stencil27;
+
+/* For problems without physics of their own: the matrix and, if rhs != NULL, *rhs = A*1, so that
+ * the solution of a square one is all ones. */
+tess_status tess_generate_with_ones(tess_ctx *ctx, const tess_row_rule *rule, tess_matrix **A,
+                                    void **rhs);
+
+/* *rhs = value(problem, i) for i in 0..count-1. */
+tess_status tess_generate_vector(tess_ctx *ctx, tess_type type, int64_t count,
+                                 double (*value)(const void *problem, int64_t i),
+                                 const void *problem, void **rhs);
+
+/* A box of nx x ny x nz points, x fastest: point (x, y, z) is (z*ny + y)*nx + x. */
+typedef struct tess_grid {
+    int64_t n; /* the default of the three, while parsing */
+    int64_t nx, ny, nz;
+} tess_grid;
+
+/* Fills in the defaults and checks that the points can be block columns of b scalars each. */
+tess_status tess_grid_check(tess_ctx *ctx, const char *what, tess_grid *grid, int64_t b);
+
+static inline void tess_grid_point(const tess_grid *g, int64_t i, int64_t p[3])
+{
+    p[0] = i % g->nx;
+    p[1] = i / g->nx % g->ny;
+    p[2] = i / g->nx / g->ny;
+}
+
+/* Neighbours of a coordinate in 0..n-1 along one axis, itself included: 1, 2 or 3. */
+static inline int64_t tess_grid_span(int64_t x, int64_t n)
+{
+    return 1 + (x > 0) + (x < n - 1);
+}
+
+/* The symmetric positive definite filling used wherever a pattern has no values of its own. The
+ * off-diagonal scalar (i, j) is minus a random number in (0, 1) that depends on the seed and on the
+ * pair {i, j}, not on its order; the diagonal is 1.01 times the sum of |a_ij| over its row. So the
+ * matrix is a strictly dominant M-matrix, symmetric if its pattern is, with a condition number up
+ * to about 200 after diagonal scaling: Krylov methods converge, and not at once. `row` is a block
+ * row, `diagonal` the position of its diagonal block among the `count` ones (-1: it has none). */
+void tess_generate_dominant(uint64_t seed, int64_t order, int32_t b, int64_t row, int64_t count,
+                            int64_t diagonal, const int32_t *columns, double *values);
+
+/* Tables of options: what all generators share. */
+#define TESS_SEED_MAX 9007199254740992.0 /* 2^53: exact as a double */
+extern const char *const tess_type_choices[];
+#define TESS_OPTION_TYPE(target_)                                       \
+    {                                                                   \
+        .key = "type", .kind = TESS_OPTION_CHOICE, .target = (target_), \
+        .choices = tess_type_choices                                    \
+    }
+#define TESS_OPTION_COUNT(key_, target_, min_, max_)                                              \
+    {                                                                                             \
+        .key = (key_), .kind = TESS_OPTION_INT, .target = (target_), .min = (min_), .max = (max_) \
+    }
+
+#endif
