@@ -1,0 +1,24 @@
+# What `cmake --install` puts where: header, library, CMake package, pkg-config file. All of it may
+# be moved as a whole: paths inside are relative to where the files lie.
+include(CMakePackageConfigHelpers)
+
+# A static library hands its dependencies on to whoever links it.
+if(NOT BUILD_SHARED_LIBS)
+  target_link_libraries(tessera PRIVATE
+    $<INSTALL_INTERFACE:OpenMP::OpenMP_C> $<INSTALL_INTERFACE:ZLIB::ZLIB>
+    $<INSTALL_INTERFACE:PkgConfig::JANSSON> $<INSTALL_INTERFACE:m> $<INSTALL_INTERFACE:${CMAKE_DL_LIBS}>)
+endif()
+
+set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
+install(TARGETS tessera EXPORT tesseraTargets)
+install(DIRECTORY include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT tesseraTargets NAMESPACE tessera:: DESTINATION ${package_directory})
+configure_package_config_file(cmake/tesseraConfig.cmake.in tesseraConfig.cmake
+  INSTALL_DESTINATION ${package_directory})
+write_basic_package_version_file(tesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfig.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfigVersion.cmake DESTINATION ${package_directory})
+
+file(RELATIVE_PATH prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+configure_file(cmake/tessera.pc.in tessera.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tessera.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
