@@ -174,6 +174,19 @@ TESS_API tess_status tess_matrix_from_coo(tess_ctx *ctx, tess_type type, int64_t
  *                         6 or 26 neighbours by dense b x b blocks. Off-diagonal scalars are random
  *                         in (-1, 0), a_ij = a_ji; a_ii is 1.01 times the sum of |a_ij| over its
  *                         row: symmetric positive definite.
+ *   elasticity            n=16: a unit cube of n^3 8-node hexahedra, E = 1, nu = 0.3, b = 3,
+ *                         clamped at x = 0 (those nodes are eliminated: 3 n (n+1)^2 rows),
+ *                         symmetric positive definite. Right-hand side: its weight, along -z.
+ *   cdr                   n=32 (or nx, ny, nz), b=4, convection=40, reaction=10, seed=1:
+ *                         convection, diffusion and reaction of b coupled components, upwind
+ *                         7-point, not symmetric. Right-hand side: a smooth source.
+ *   powerlaw              rows=100000, avg=6, b=3, long=16, length=12000, seed=1: 1..2avg-1 blocks
+ *                         a row in random columns and the diagonal, but `long` rows of `length`
+ *                         blocks (10 % more or less). Valued like the stencils; not symmetric.
+ *   random                rows=10000, cols=rows, avg=8 (0..2avg blocks a row) or count (exactly),
+ *                         r=1, c=1, seed=1: random columns, values in [-1, 1).
+ *   trefethen             n=2000, skip=0: the primes on the diagonal, 1 where |i-j| is a power of
+ *                         two, without the first `skip` rows and columns.
  *
  * rhs may be NULL; otherwise *rhs becomes the problem's right-hand side, `rows` scalars of the
  * matrix's type, freed with tess_release. Where the problem has no physics of its own it is A*1:

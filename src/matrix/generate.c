@@ -11,8 +11,10 @@ static const struct {
     const char *name;
     tess_generator *generate;
 } generators[] = {
-    {"stencil7", tess_generate_stencil7},
-    {"stencil27", tess_generate_stencil27},
+    {"stencil7", tess_generate_stencil7},     {"stencil27", tess_generate_stencil27},
+    {"elasticity", tess_generate_elasticity}, {"cdr", tess_generate_cdr},
+    {"powerlaw", tess_generate_powerlaw},     {"random", tess_generate_random},
+    {"trefethen", tess_generate_trefethen},
 };
 enum { GENERATORS = sizeof generators / sizeof generators[0] };
 
@@ -76,7 +78,7 @@ static void fill_rows(const tess_row_rule *rule, tess_matrix *A, double *scratch
     }
 }
 
-tess_status tess_generate_rows(tess_ctx *ctx, const tess_row_rule *rule, tess_matrix **out)
+static tess_status generate_rows(tess_ctx *ctx, const tess_row_rule *rule, tess_matrix **out)
 {
     int64_t rows, cols, size = (int64_t)rule->block_height * rule->block_width;
     if (!tess_mul(rule->block_rows, rule->block_height, &rows) ||
@@ -113,9 +115,9 @@ cleanup:
     return status;
 }
 
-tess_status tess_generate_vector(tess_ctx *ctx, tess_type type, int64_t count,
-                                 double (*value)(const void *problem, int64_t i),
-                                 const void *problem, void **rhs)
+static tess_status generate_vector(tess_ctx *ctx, tess_type type, int64_t count,
+                                   double (*value)(const void *problem, int64_t i),
+                                   const void *problem, void **rhs)
 {
     void *array;
     TESS_TRY(tess_alloc_bytes(ctx, count, tess_type_size(type), &array));
@@ -145,13 +147,15 @@ static double row_sum(const void *problem, int64_t i)
     return sum;
 }
 
-tess_status tess_generate_with_ones(tess_ctx *ctx, const tess_row_rule *rule, tess_matrix **out,
-                                    void **rhs)
+tess_status tess_generate_with_rhs(tess_ctx *ctx, const tess_row_rule *rule,
+                                   double (*value)(const void *problem, int64_t i),
+                                   tess_matrix **out, void **rhs)
 {
-    tess_matrix *A;
-    TESS_TRY(tess_generate_rows(ctx, rule, &A));
+    tess_matrix *A = NULL;
+    TESS_TRY(generate_rows(ctx, rule, &A));
     if (rhs) {
-        tess_status status = tess_generate_vector(ctx, A->type, A->rows, row_sum, A, rhs);
+        tess_status status = generate_vector(ctx, A->type, A->rows, value ? value : row_sum,
+                                             value ? rule->problem : A, rhs);
         if (status != TESS_OK) {
             tess_matrix_destroy(A);
             return status;

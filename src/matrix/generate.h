@@ -1,8 +1,8 @@
 /* Inside the generators: a problem is two functions of a block row, "how many blocks" and "which".
  *
- * tess_generate_rows calls the first for all rows, turns the counts into row offsets, and calls the
- * second for all rows, both in parallel. No row knows another, and random numbers are functions of
- * the place (tess_random_*), so the matrix does not depend on the number of threads.
+ * tess_generate_with_rhs calls the first for all rows, turns the counts into row offsets, and calls
+ * the second for all rows, both in parallel. No row knows another, and random numbers are functions
+ * of the place (tess_random_*), so the matrix does not depend on the number of threads.
  */
 #ifndef TESS_GENERATE_H
 #define TESS_GENERATE_H
@@ -20,25 +20,25 @@ typedef struct tess_row_rule {
     void (*fill)(const void *problem, int64_t row, int32_t *columns, double *values);
 } tess_row_rule;
 
-tess_status tess_generate_rows(tess_ctx *ctx, const tess_row_rule *rule, tess_matrix **out);
-
 /* A generator parses `keys` (its errors begin with `what`) and fills *A; with rhs != NULL also
  * *rhs, an array of the matrix's type allocated with tess_alloc_bytes. Both untouched on failure.
  */
 typedef tess_status tess_generator(tess_ctx *ctx, const char *what, const char *keys,
                                    tess_matrix **A, void **rhs);
 
-tess_generator tess_generate_stencil7, tess_generate_stencil27;
+tess_generator tess_generate_stencil7, tess_generate_stencil27, tess_generate_elasticity,
+    tess_generate_cdr, tess_generate_powerlaw, tess_generate_random, tess_generate_trefethen;
 
-/* For problems without physics of their own: the matrix and, if rhs != NULL, *rhs = A*1, so that
+/* Stiffness of a cubic 8-node element of side h, E = 1, nu = 0.3: K[a][b][p][q] couples direction p
+ * of corner a with direction q of corner b; bits 0, 1, 2 of a corner say "far side" in x, y, z. */
+void tess_hexahedron_stiffness(double h, double K[8][8][3][3]);
+
+/* The matrix of `rule` and, if rhs != NULL, the right-hand side: value(rule->problem, i) for every
+ * scalar row i. value = NULL says that the problem has no physics of its own: *rhs = A*1, so that
  * the solution of a square one is all ones. */
-tess_status tess_generate_with_ones(tess_ctx *ctx, const tess_row_rule *rule, tess_matrix **A,
-                                    void **rhs);
-
-/* *rhs = value(problem, i) for i in 0..count-1. */
-tess_status tess_generate_vector(tess_ctx *ctx, tess_type type, int64_t count,
-                                 double (*value)(const void *problem, int64_t i),
-                                 const void *problem, void **rhs);
+tess_status tess_generate_with_rhs(tess_ctx *ctx, const tess_row_rule *rule,
+                                   double (*value)(const void *problem, int64_t i), tess_matrix **A,
+                                   void **rhs);
 
 /* A box of nx x ny x nz points, x fastest: point (x, y, z) is (z*ny + y)*nx + x. */
 typedef struct tess_grid {

@@ -74,7 +74,7 @@ static tess_status generate(tess_ctx *ctx, const char *what, const char *keys, b
         .count = count,
         .fill = fill,
     };
-    return tess_generate_with_ones(ctx, &rule, out, rhs);
+    return tess_generate_with_rhs(ctx, &rule, NULL, out, rhs);
 }
 
 tess_status tess_generate_stencil7(tess_ctx *ctx, const char *what, const char *keys,

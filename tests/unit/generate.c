@@ -1,6 +1,7 @@
 /* Generators: patterns, values and right-hand sides known in advance, bits that do not depend on
  * the number of threads, and the exact words of every refusal. */
 #include "support/support.h"
+#include "matrix/generate.h"
 
 #include <math.h>
 #include <string.h>
@@ -88,6 +89,201 @@ static void stencils_are_symmetric_and_dominant(void **state)
     }
 }
 
+/* True when D = L L^T exists with a positive diagonal; D is overwritten. */
+static bool cholesky(double *D, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++) {
+        for (int64_t i = j; i < n; i++) {
+            double sum = D[i * n + j];
+            for (int64_t k = 0; k < j; k++)
+                sum -= D[i * n + k] * D[j * n + k];
+            if (i == j && !(sum > 0))
+                return false;
+            D[i * n + j] = i == j ? sqrt(sum) : sum / D[j * n + j];
+        }
+    }
+    return true;
+}
+
+static void elasticity_is_symmetric_positive_definite(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (int n = 1; n <= 3; n++) {
+        char spec[32];
+        snprintf(spec, sizeof spec, "elasticity:n=%d", n);
+        tess_matrix *A = generate(ctx, spec);
+        assert_int_equal(A->rows, 3 * n * (n + 1) * (n + 1));
+        assert_int_equal(A->block_height, 3);
+        assert_int_equal(A->blocks, (3 * n - 2) * (3 * n + 1) * (3 * n + 1));
+        double *D = dense(A);
+        assert_symmetric(spec, D, A->rows);
+        if (!cholesky(D, A->rows))
+            fail_msg("%s is not positive definite", spec);
+        free(D);
+        tess_matrix_destroy(A);
+    }
+}
+
+/* A free element resists neither shifts nor (linearised) turns, and everything else. */
+static void element_has_exactly_the_rigid_body_modes(void **state)
+{
+    (void)state;
+    double K[8][8][3][3], energy[7] = {0}, force[7] = {0};
+    tess_hexahedron_stiffness(0.5, K);
+    for (int mode = 0; mode < 7; mode++) {
+        double u[8][3];
+        for (int a = 0; a < 8; a++) {
+            double x[3] = {a & 1, a >> 1 & 1, a >> 2 & 1};
+            for (int d = 0; d < 3; d++)
+                u[a][d] = mode == d ? 1 : 0;
+            if (mode >= 3 && mode < 6) { /* a turn around axis mode-3 */
+                u[a][(mode + 1) % 3] = -x[(mode + 2) % 3];
+                u[a][(mode + 2) % 3] = x[(mode + 1) % 3];
+            }
+            if (mode == 6)
+                u[a][0] = 0.5 * x[0]; /* a stretch by 1 of an element 0.5 long */
+        }
+        for (int a = 0; a < 8; a++) {
+            for (int p = 0; p < 3; p++) {
+                double f = 0;
+                for (int b = 0; b < 8; b++)
+                    for (int q = 0; q < 3; q++)
+                        f += K[a][b][p][q] * u[b][q];
+                force[mode] = fmax(force[mode], fabs(f));
+                energy[mode] += f * u[a][p];
+            }
+        }
+    }
+    for (int mode = 0; mode < 6; mode++)
+        assert_true(force[mode] < 1e-15);
+    /* Strain 1 along x: energy = volume (lambda + 2 mu) = 0.125 * 0.7 / (1.3 * 0.4). */
+    assert_true(fabs(energy[6] - 0.125 * 0.7 / (1.3 * 0.4)) < 1e-14);
+}
+
+static void elasticity_load_is_the_weight_of_what_is_free(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A;
+    void *rhs;
+    assert_int_equal(tess_matrix_generate(ctx, "elasticity:n=4", &A, &rhs), TESS_OK);
+    double sum[3] = {0};
+    for (int64_t i = 0; i < A->rows; i++)
+        sum[i % 3] += ((double *)rhs)[i];
+    /* The clamped nodes carry half of the first of four layers. */
+    assert_true(sum[0] == 0 && sum[1] == 0 && fabs(sum[2] + 1 - 0.125) < 1e-14);
+    tess_release(ctx, rhs);
+    tess_matrix_destroy(A);
+}
+
+static void cdr_of_one_component_is_the_upwind_stencil(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = generate(ctx, "cdr:n=3,b=1,convection=40,reaction=10");
+    double *D = dense(A);
+    /* At the centre, w = (0, 0, 20) and h = 1/4: what is below flows in. */
+    const double *row = D + 13 * 27;
+    assert_true(row[12] == -1 && row[14] == -1 && row[10] == -1 && row[16] == -1);
+    assert_true(row[4] == -1 - 5 && row[22] == -1 && row[13] == 6 + 5 + 10.0 / 16);
+    free(D);
+    tess_matrix_destroy(A);
+}
+
+static void cdr_blocks_are_dense_and_their_diagonal_ones_dominant(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = generate(ctx, "cdr:n=3,b=4");
+    bool symmetric = true;
+    double *D = dense(A);
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t j = 0; j < A->rows; j++)
+            symmetric = symmetric && D[i * A->rows + j] == D[j * A->rows + i];
+    assert_false(symmetric);
+    for (int64_t k = 0; k < A->blocks * 16; k++)
+        assert_true(((double *)A->values)[k] != 0);
+    for (int64_t i = 0; i < A->rows; i++) {
+        double sum = 0;
+        for (int64_t j = i / 4 * 4; j < i / 4 * 4 + 4; j++)
+            sum += j == i ? 0 : fabs(D[i * A->rows + j]);
+        assert_true(D[i * A->rows + i] > 1.9 * sum);
+    }
+    free(D);
+    tess_matrix_destroy(A);
+}
+
+static void powerlaw_has_its_long_rows_and_a_dominant_diagonal(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = generate(ctx, "powerlaw:rows=3000,avg=6,b=1,long=5,length=1000");
+    int64_t long_rows = 0, others = 0;
+    for (int64_t i = 0; i < A->rows; i++) {
+        int64_t count = A->row_offsets[i + 1] - A->row_offsets[i];
+        if (count > 11)
+            assert_true(count >= 900 && count <= 1100);
+        else
+            assert_true(count >= 1);
+        long_rows += count > 11;
+        others += count > 11 ? 0 : count;
+    }
+    assert_int_equal(long_rows, 5);
+    assert_true(others > 2995 * 5.8 && others < 2995 * 6.2);
+    double *D = dense(A);
+    assert_dominant("powerlaw", D, A->rows);
+    free(D);
+    tess_matrix_destroy(A);
+
+    A = generate(ctx, "powerlaw:rows=7,avg=100,b=2"); /* everything is cut to the width */
+    assert_int_equal(A->blocks <= 49, 1);
+    tess_matrix_destroy(A);
+}
+
+static void random_takes_the_counts_and_shapes_it_is_given(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = generate(ctx, "random:rows=500,cols=90,count=17,r=2,c=3");
+    assert_int_equal(A->rows, 1000);
+    assert_int_equal(A->cols, 270);
+    assert_int_equal(A->blocks, 500 * 17);
+    tess_matrix_destroy(A);
+    A = generate(ctx, "random:rows=5000,avg=3");
+    assert_true(A->blocks > 14500 && A->blocks < 15500);
+    tess_matrix_destroy(A);
+    A = generate(ctx, "random:rows=4,avg=0");
+    assert_int_equal(A->blocks, 0);
+    tess_matrix_destroy(A);
+}
+
+static void trefethen_is_what_its_definition_says(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const int primes[] = {2,  3,  5,  7,  11, 13, 17, 19, 23, 29,
+                          31, 37, 41, 43, 47, 53, 59, 61, 67, 71};
+    for (int skip = 0; skip < 2; skip++) {
+        tess_matrix *A = generate(ctx, skip ? "trefethen:n=20,skip=1" : "trefethen:n=20");
+        assert_int_equal(A->blocks, skip ? 147 : 158);
+        double *D = dense(A);
+        for (int i = 0; i < A->rows; i++) {
+            for (int j = 0; j < A->rows; j++) {
+                int d = abs(i - j);
+                double expected = d == 0 ? primes[i + skip] : (d & (d - 1)) == 0;
+                assert_true(D[i * A->rows + j] == expected);
+            }
+        }
+        free(D);
+        tess_matrix_destroy(A);
+    }
+    tess_matrix *A = generate(ctx, "trefethen:n=20000");
+    assert_int_equal(A->blocks, 554466);
+    assert_true(((double *)A->values)[A->blocks - 1] == 224737); /* the 20000th prime */
+    tess_matrix_destroy(A);
+    for (int n = 1; n < 9; n++) {
+        char spec[32];
+        snprintf(spec, sizeof spec, "trefethen:n=%d", n);
+        A = generate(ctx, spec);
+        assert_true(((double *)A->values)[A->blocks - 1] == primes[n - 1]);
+        tess_matrix_destroy(A);
+    }
+}
+
 static void right_hand_side_without_physics_is_the_row_sums(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -121,6 +317,13 @@ static const char *const small_specs[] = {
     "stencil7:n=4,b=3",
     "stencil27:nx=5,ny=3,nz=2,b=2",
     "stencil27:n=3,b=2,type=f32",
+    "elasticity:n=3",
+    "elasticity:n=2,type=f32",
+    "cdr:n=4,b=3",
+    "powerlaw:rows=300,avg=3,b=2,long=2,length=100",
+    "powerlaw:rows=300,avg=3,b=2,type=f32",
+    "random:rows=200,cols=100,r=2,c=3",
+    "trefethen:n=100",
 };
 
 static void any_number_of_threads_gives_the_same_bits(void **state)
@@ -178,7 +381,7 @@ static void a_bad_spec_is_refused_in_these_words(void **state)
         const char *error;
     } bad[] = {
         {"stencil8:n=3", TESS_ERR_OPTION, "unknown generator 'stencil8' (nearest: 'stencil7')"},
-        {"", TESS_ERR_OPTION, "unknown generator '' (nearest: 'stencil7')"},
+        {"", TESS_ERR_OPTION, "unknown generator '' (nearest: 'cdr')"},
         {"gen:stencil7:m=3", TESS_ERR_OPTION, "gen:stencil7: unknown key 'm' (nearest: 'n')"},
         {"stencil27:n=0", TESS_ERR_OPTION, "gen:stencil27: n=0 is outside 1..2147483647"},
         {"stencil27:b=2.5", TESS_ERR_OPTION, "gen:stencil27: b=2.5 is not an integer"},
@@ -186,6 +389,12 @@ static void a_bad_spec_is_refused_in_these_words(void **state)
          "gen:stencil7: type=f16 is not a choice (nearest: 'f64')"},
         {"stencil7:n=2000", TESS_ERR_OVERFLOW,
          "gen:stencil7: 2000 x 2000 x 2000 points with b=3 are more than 2^31-1 block columns"},
+        {"elasticity:n=2000000000", TESS_ERR_OVERFLOW,
+         "gen:elasticity: 2000000000 x 2000000001 x 2000000001 points with b=3 are more than "
+         "2^31-1 block columns"},
+        {"elasticity:b=4", TESS_ERR_OPTION, "gen:elasticity: unknown key 'b' (nearest: 'n')"},
+        {"trefethen:n=5,skip=5", TESS_ERR_OPTION, "gen:trefethen: skip=5 leaves nothing of n=5"},
+        {"cdr:convection=-1", TESS_ERR_OPTION, "gen:cdr: convection=-1 is outside 0..1e+09"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         tess_matrix *A = NULL;
@@ -200,6 +409,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stencils_have_the_neighbours_of_a_box),
         cmocka_unit_test(stencils_are_symmetric_and_dominant),
+        cmocka_unit_test(elasticity_is_symmetric_positive_definite),
+        cmocka_unit_test(element_has_exactly_the_rigid_body_modes),
+        cmocka_unit_test(elasticity_load_is_the_weight_of_what_is_free),
+        cmocka_unit_test(cdr_of_one_component_is_the_upwind_stencil),
+        cmocka_unit_test(cdr_blocks_are_dense_and_their_diagonal_ones_dominant),
+        cmocka_unit_test(powerlaw_has_its_long_rows_and_a_dominant_diagonal),
+        cmocka_unit_test(random_takes_the_counts_and_shapes_it_is_given),
+        cmocka_unit_test(trefethen_is_what_its_definition_says),
         cmocka_unit_test(right_hand_side_without_physics_is_the_row_sums),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(every_failed_allocation_is_survived),
