@@ -1,10 +1,93 @@
-/* The command: finds the subcommand and runs it. */
-#include <stdio.h>
+/* The command: finds the subcommand, reads its options, runs it. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "tessera/tessera.h"
+#include "command.h"
 
-int main(void)
+extern const cli_command command_devices, command_spmv;
+
+const cli_command *const commands[] = {
+    &command_spmv,
+    &command_devices,
+};
+const size_t command_count = sizeof commands / sizeof commands[0];
+
+static int run_command(cli_app *app, const cli_command *command, int argc, char **argv)
 {
-    printf("tessera %s\n", tess_version());
-    return 0;
+    common_args *args = calloc(1, command->args_size);
+    if (!args)
+        return fail(app, EXIT_FAILED, "no memory for the arguments");
+    int exit_status = EXIT_USAGE;
+    app->command = command;
+    if (args_parse(app, command, argc, argv, args)) {
+        if (args->help) {
+            help_command(app, command);
+            exit_status = EXIT_DONE;
+        } else {
+            tess_ctx_options options = {.threads = (int)args->threads,
+                                        .progress = app->live ? terminal_progress : NULL,
+                                        .progress_user = app,
+                                        .log = args->verbose ? terminal_log : NULL,
+                                        .log_user = app};
+            app->started = tess_seconds();
+            tess_status status = tess_ctx_create(&options, &app->ctx);
+            exit_status = status == TESS_OK ? command->run(app, args) : fail_status(app, status);
+            terminal_clear_progress(app);
+            tess_ctx_destroy(app->ctx);
+            app->ctx = NULL;
+        }
+    }
+    free(args);
+    return exit_status;
+}
+
+static int unknown_command(cli_app *app, const char *name)
+{
+    const char *names[64] = {"help"};
+    size_t count = 1;
+    for (size_t i = 0; i < command_count && count < 64; i++)
+        names[count++] = commands[i]->name;
+    return fail(app, EXIT_USAGE, "unknown command '%s' (nearest: '%s'); 'tessera help' lists them",
+                name, tess_nearest(name, names, count));
+}
+
+static int dispatch(cli_app *app, int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "help";
+    if (argc <= 1) {
+        help_overview();
+        return EXIT_USAGE;
+    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+        printf("tessera %s\n", tess_version());
+        return EXIT_DONE;
+    }
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return help_run(app, argc - 2, argv + 2);
+    for (size_t i = 0; i < command_count; i++)
+        if (strcmp(name, commands[i]->name) == 0)
+            return run_command(app, commands[i], argc - 2, argv + 2);
+    return unknown_command(app, name);
+}
+
+/* A file opened later must not land on a standard stream that the caller closed. stdout is filled
+ * read-only, so that writing to it still fails. */
+static void fill_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) < 0)
+            _exit(EXIT_FAILED);
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_streams();
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, reported like any other */
+    cli_app app = {0};
+    terminal_open(&app);
+    int exit_status = dispatch(&app, argc, argv);
+    return finish_output(&app, exit_status);
 }

@@ -1,0 +1,200 @@
+/* Command lines: "--name value", "--name=value", "-v", operands in any order, "--" ends options. */
+#include <string.h>
+
+#include "command.h"
+
+static const cli_option help_option = {
+    "help", OPTION_FLAG, offsetof(common_args, help), NULL, "say what this command does", 0, 0};
+static const cli_option always[] = {
+    {"json", OPTION_FLAG, offsetof(common_args, json), NULL, "print JSON for programs", 0, 0},
+    {"threads", OPTION_INT, offsetof(common_args, threads), "N",
+     "use N threads (default: all cores)", 1, 4096},
+    {"verbose", OPTION_FLAG, offsetof(common_args, verbose), NULL,
+     "say on stderr what the library decides (also -v)", 0, 0},
+};
+static const cli_option device_option = {"device",
+                                         OPTION_TEXT,
+                                         offsetof(common_args, device),
+                                         "D",
+                                         "run on D: cpu, cpu:4, cuda, cuda:1, ref (default: cpu)",
+                                         0,
+                                         0};
+static const cli_option type_option = {"type",
+                                       OPTION_TYPE,
+                                       offsetof(common_args, type),
+                                       "f64|f32",
+                                       "store values in this precision",
+                                       0,
+                                       0};
+static const cli_option block_option = {"block",
+                                        OPTION_BLOCK,
+                                        offsetof(common_args, block),
+                                        "B|RxC|auto",
+                                        "store blocks of this size; auto detects it",
+                                        0,
+                                        0};
+
+const cli_option *args_common_option(const cli_command *command, size_t index)
+{
+    const cli_option *list[8];
+    size_t count = 0;
+    if (command->uses & USES_DEVICE)
+        list[count++] = &device_option;
+    if (command->uses & USES_TYPE)
+        list[count++] = &type_option;
+    if (command->uses & USES_BLOCK)
+        list[count++] = &block_option;
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
+        list[count++] = &always[i];
+    list[count++] = &help_option;
+    return index < count ? list[index] : NULL;
+}
+
+/* All options of a command, its own first; returns their number. */
+enum { OPTIONS_MAX = 64 };
+static size_t all_options(const cli_command *command, const cli_option **list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < command->option_count && count < OPTIONS_MAX; i++)
+        list[count++] = &command->options[i];
+    const cli_option *shared;
+    for (size_t i = 0; (shared = args_common_option(command, i)) && count < OPTIONS_MAX; i++)
+        list[count++] = shared;
+    return count;
+}
+
+static bool bad(cli_app *app, const char *name, const char *value, const char *expected)
+{
+    fail(app, EXIT_USAGE, "--%s: '%s' is not %s", name, value, expected);
+    return false;
+}
+
+static bool parse_block(cli_app *app, const char *name, const char *value, block_choice *block)
+{
+    static const char *const expected = "a block size such as 3, 2x4 or auto";
+    block->given = true;
+    block->rows = block->cols = 0;
+    if (strcmp(value, "auto") == 0)
+        return true;
+    char text[32];
+    int64_t rows, cols;
+    if (strlen(value) >= sizeof text)
+        return bad(app, name, value, expected);
+    strcpy(text, value);
+    char *x = strchr(text, 'x');
+    if (x)
+        *x = '\0';
+    if (!tess_parse_int64(text, &rows) || !tess_parse_int64(x ? x + 1 : text, &cols) || rows < 1 ||
+        cols < 1 || rows > 32768 || cols > 32768)
+        return bad(app, name, value, expected);
+    block->rows = (int32_t)rows;
+    block->cols = (int32_t)cols;
+    return true;
+}
+
+static bool parse_value(cli_app *app, const cli_option *option, const char *value, char *args)
+{
+    void *target = args + option->offset;
+    switch (option->kind) {
+    case OPTION_FLAG:
+        *(bool *)target = true;
+        return true;
+    case OPTION_TEXT:
+        *(const char **)target = value;
+        return true;
+    case OPTION_INT:
+        if (!tess_parse_int64(value, target))
+            return bad(app, option->name, value, "an integer");
+        if (*(int64_t *)target < option->min || *(int64_t *)target > option->max) {
+            fail(app, EXIT_USAGE, "--%s: %s is outside %lld..%lld", option->name, value,
+                 (long long)option->min, (long long)option->max);
+            return false;
+        }
+        return true;
+    case OPTION_REAL:
+        return tess_parse_double(value, target) || bad(app, option->name, value, "a number");
+    case OPTION_TYPE:
+        if (strcmp(value, "f64") != 0 && strcmp(value, "f32") != 0)
+            return bad(app, option->name, value, "f64 or f32");
+        *(type_choice *)target =
+            (type_choice){.type = value[1] == '6' ? TESS_F64 : TESS_F32, .given = true};
+        return true;
+    case OPTION_BLOCK:
+        return parse_block(app, option->name, value, target);
+    }
+    return false;
+}
+
+static bool unknown_option(cli_app *app, const char *word, const cli_option **list, size_t count)
+{
+    const char *names[OPTIONS_MAX];
+    for (size_t i = 0; i < count; i++)
+        names[i] = list[i]->name;
+    size_t dashes = strspn(word, "-");
+    fail(app, EXIT_USAGE, "%s: unknown option '%s' (nearest: '--%s')", app->command->name, word,
+         tess_nearest(word + dashes, names, count));
+    return false;
+}
+
+/* One option at argv[*at]; steps over its value. */
+static bool parse_option(cli_app *app, const cli_option **list, size_t count, int argc, char **argv,
+                         int *at, char *args)
+{
+    const char *word = argv[*at];
+    if (strcmp(word, "-v") == 0)
+        word = "--verbose";
+    if (strcmp(word, "-h") == 0)
+        word = "--help";
+    const char *equals = strchr(word, '=');
+    size_t length = equals ? (size_t)(equals - word) : strlen(word);
+    for (size_t i = 0; i < count; i++) {
+        const cli_option *option = list[i];
+        if (strlen(option->name) + 2 != length || strncmp(word, "--", 2) != 0 ||
+            strncmp(word + 2, option->name, length - 2) != 0)
+            continue;
+        if (option->kind == OPTION_FLAG && equals) {
+            fail(app, EXIT_USAGE, "--%s takes no value", option->name);
+            return false;
+        }
+        const char *value = equals ? equals + 1 : NULL;
+        if (option->kind != OPTION_FLAG && !value) {
+            if (*at + 1 >= argc) {
+                fail(app, EXIT_USAGE, "--%s needs a value: --%s %s", option->name, option->name,
+                     option->argument);
+                return false;
+            }
+            value = argv[++*at];
+        }
+        return parse_value(app, option, value, args);
+    }
+    return unknown_option(app, word, list, count);
+}
+
+bool args_parse(cli_app *app, const cli_command *command, int argc, char **argv, void *args)
+{
+    const cli_option *list[OPTIONS_MAX];
+    size_t count = all_options(command, list);
+    common_args *common = args;
+    bool options = true;
+    for (int i = 0; i < argc; i++) {
+        if (options && strcmp(argv[i], "--") == 0) {
+            options = false;
+        } else if (options && argv[i][0] == '-' && argv[i][1]) {
+            if (!parse_option(app, list, count, argc, argv, &i, args))
+                return false;
+        } else if (common->operand_count >= command->max_operands) {
+            fail(app, EXIT_USAGE, "%s: '%s' is one operand too many; usage: tessera %s%s%s",
+                 command->name, argv[i], command->name, *command->operands ? " " : "",
+                 command->operands);
+            return false;
+        } else {
+            common->operands[common->operand_count++] = argv[i];
+        }
+    }
+    if (!common->help && common->operand_count < command->min_operands) {
+        fail(app, EXIT_USAGE, "%s: an operand is missing; usage: tessera %s %s", command->name,
+             command->name, command->operands);
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,163 @@
+/* The command's framework: what a subcommand is, and what main, help and subcommands share.
+ *
+ * A subcommand is one file cmd_NAME.c with one constant `cli_command`, named in the table in
+ * main.c. Its option table is the only source of its parser, its --help, its part of the man page
+ * and its shell completion:
+ *
+ *     typedef struct spmv_args { common_args common; const char *x; int64_t repeat; } spmv_args;
+ *     static const cli_option options[] = {
+ *         {"x", OPTION_TEXT, offsetof(spmv_args, x), "FILE", "take x from FILE", 0, 0},
+ *     };
+ *
+ * Results go to stdout, everything else to stderr. The exit status is 0 done, 1 the work failed,
+ * 2 bad usage or input; a failure is one sentence on stderr.
+ */
+#ifndef TESSERA_COMMAND_H
+#define TESSERA_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "core/core.h"
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* ---- Options ---- */
+
+typedef enum option_kind {
+    OPTION_FLAG, /* bool: --json */
+    OPTION_TEXT, /* const char *: --out FILE */
+    OPTION_INT,  /* int64_t in min..max: --threads 4 */
+    OPTION_REAL, /* double: --tol 1e-8 */
+    OPTION_TYPE, /* tess_type and the bool after it that says it was given: --type f32 */
+    OPTION_BLOCK /* block_choice: --block 3, 2x4, auto */
+} option_kind;
+
+typedef struct cli_option {
+    const char *name; /* long name without dashes */
+    option_kind kind;
+    size_t offset;        /* of the target in the command's argument struct */
+    const char *argument; /* "FILE" in help; NULL for flags */
+    const char *help;     /* one line, no full stop */
+    int64_t min, max;     /* OPTION_INT */
+} cli_option;
+
+typedef struct type_choice {
+    tess_type type;
+    bool given;
+} type_choice;
+
+typedef struct block_choice {
+    int32_t rows, cols; /* 0 x 0: auto */
+    bool given;
+} block_choice;
+
+enum { OPERANDS_MAX = 8 };
+
+/* First member of every command's argument struct. */
+typedef struct common_args {
+    bool help, json, verbose;
+    int64_t threads;    /* 0: all */
+    const char *device; /* NULL: the best there is; only with USES_DEVICE */
+    type_choice type;   /* only with USES_TYPE */
+    block_choice block; /* only with USES_BLOCK */
+    const char *operands[OPERANDS_MAX];
+    int operand_count;
+} common_args;
+
+/* Which of the shared options a command takes beside --help, --json, --threads and --verbose. */
+enum { USES_DEVICE = 1, USES_TYPE = 2, USES_BLOCK = 4 };
+
+/* ---- Commands ---- */
+
+typedef struct cli_app cli_app;
+
+typedef struct cli_command {
+    const char *name;
+    const char *operands; /* "INPUT [OUTPUT]" */
+    int min_operands, max_operands;
+    const char *summary;     /* one line, no full stop */
+    const char *description; /* sentences; a blank line separates paragraphs */
+    const char *examples;    /* command lines, one a line */
+    unsigned uses;
+    const cli_option *options;
+    size_t option_count;
+    size_t args_size;
+    int (*run)(cli_app *app, void *args); /* returns the exit status */
+} cli_command;
+
+extern const cli_command *const commands[]; /* in the order of `tessera help` */
+extern const size_t command_count;
+
+/* ---- One run of the command ---- */
+
+struct cli_app {
+    tess_ctx *ctx;
+    const cli_command *command;
+    bool colour;         /* stdout is a terminal that may be coloured */
+    bool live;           /* stderr is a terminal: progress may be shown */
+    bool progress_shown; /* a progress line is on the screen */
+    double started;      /* seconds, monotonic: progress waits for one second */
+};
+
+/* args.c: parses argv[0..argc-1], the words after the subcommand's name, into args (cleared first).
+ * Prints one sentence and returns false on bad usage. */
+bool args_parse(cli_app *app, const cli_command *command, int argc, char **argv, void *args);
+/* The shared options that `command` takes, by index; NULL past the last. */
+const cli_option *args_common_option(const cli_command *command, size_t index);
+
+/* help.c */
+void help_overview(void);
+void help_command(const cli_app *app, const cli_command *command);
+int help_run(cli_app *app, int argc, char **argv); /* `tessera help ...` */
+
+/* terminal.c */
+void terminal_open(cli_app *app);
+int terminal_progress(void *user, const char *what, double fraction); /* a tess_progress_fn */
+void terminal_log(void *user, const char *line);                      /* a tess_log_fn */
+void terminal_clear_progress(cli_app *app);
+/* Escape sequences for stdout, "" when it is not to be coloured. */
+const char *bold(const cli_app *app);
+const char *dim(const cli_app *app);
+const char *green(const cli_app *app);
+const char *red(const cli_app *app);
+const char *plain(const cli_app *app);
+
+/* report.c: one sentence on stderr, "tessera: ...", and the exit status to return. */
+int fail(cli_app *app, int exit_status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The context's sentence for a failed library call. */
+int fail_status(cli_app *app, tess_status status);
+/* Prints a JSON document and drops the reference. NULL reports that there was no memory. */
+int print_json(cli_app *app, json_t *document);
+/* Flushes stdout; a write that failed anywhere (disk full, closed pipe) makes a good run fail. */
+int finish_output(cli_app *app, int exit_status);
+
+/* Numbers for people. Each writes into the caller's buffer and returns it. */
+enum { TEXT_MAX = 40 };
+const char *text_count(int64_t value, char *buffer);    /* 1 234 567 */
+const char *text_bytes(double bytes, char *buffer);     /* 12.3 MB */
+const char *text_seconds(double seconds, char *buffer); /* 3.21 ms */
+
+/* input.c: the matrix INPUT names, a file or "gen:...", in the type and blocking that were asked
+ * for. On failure prints the sentence, returns NULL and sets *exit_status. */
+tess_matrix *input_matrix(cli_app *app, const common_args *common, const char *input,
+                          int *exit_status);
+/* The device of --device, else "cpu", else "ref". NULL and *exit_status as above. */
+tess_device *open_device(cli_app *app, const common_args *common, int *exit_status);
+
+/* verify.c: how far y is from A x. */
+typedef struct verdict {
+    double relative; /* the largest |y - ref| / (|A||x|) of a row */
+    double bound;    /* what rounding may explain: 2 (n + 2) eps, n the longest row in scalars */
+    int64_t row;     /* where the largest is, -1 when all rows agree exactly */
+    bool good;
+} verdict;
+tess_status verify_spmv(tess_ctx *ctx, const tess_matrix *A, const void *x, const void *y,
+                        verdict *out);
+
+#endif

@@ -1,0 +1,207 @@
+/* Help, man page and shell completions: four renderings of the command tables. */
+#include <string.h>
+
+#include "command.h"
+
+void help_overview(void)
+{
+    printf("usage: tessera COMMAND [OPTION...] [OPERAND...]\n\n"
+           "Block-sparse matrices: what is in them, and products with them at the speed of "
+           "memory.\n\n");
+    for (size_t i = 0; i < command_count; i++)
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    printf("  %-10s %s\n\n", "help", "say more about a command");
+    printf("INPUT is a file (.mtx, .mtx.gz, .tess) or a generated matrix such as\n"
+           "gen:stencil27:n=48,b=3 or gen:elasticity:n=32.\n\n"
+           "'tessera help COMMAND' or 'tessera COMMAND --help' says more.\n");
+}
+
+/* "--threads N" */
+static const char *usage_of(const cli_option *option, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "--%s%s%s", option->name, option->argument ? " " : "",
+             option->argument ? option->argument : "");
+    return buffer;
+}
+
+/* Option `index` of a command, its own first; NULL past the last. */
+static const cli_option *option_at(const cli_command *command, size_t index)
+{
+    return index < command->option_count
+               ? &command->options[index]
+               : args_common_option(command, index - command->option_count);
+}
+
+/* The description, filled to 80 columns; blank lines stay. */
+static void print_filled(const char *text)
+{
+    size_t column = 0;
+    for (const char *word = text; *word;) {
+        if (word[0] == '\n' && word[1] == '\n') {
+            fputs("\n\n", stdout);
+            column = 0;
+        }
+        word += strspn(word, " \n");
+        size_t length = strcspn(word, " \n");
+        if (column > 0 && column + 1 + length > 80) {
+            fputc('\n', stdout);
+            column = 0;
+        }
+        printf("%s%.*s", column > 0 ? " " : "", (int)length, word);
+        column += length + (column > 0);
+        word += length;
+    }
+    fputc('\n', stdout);
+}
+
+void help_command(const cli_app *app, const cli_command *command)
+{
+    char text[80];
+    printf("%susage:%s tessera %s [OPTION...]%s%s\n\n", bold(app), plain(app), command->name,
+           *command->operands ? " " : "", command->operands);
+    print_filled(command->description);
+    printf("\n%soptions:%s\n", bold(app), plain(app));
+    const cli_option *option;
+    for (size_t i = 0; (option = option_at(command, i)); i++)
+        printf("  %-22s %s\n", usage_of(option, text, sizeof text), option->help);
+    printf("\n%sexamples:%s\n", bold(app), plain(app));
+    for (const char *line = command->examples; *line;) {
+        size_t length = strcspn(line, "\n");
+        printf("  %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+/* ---- Man page ---- */
+
+/* Text for roff: backslashes, and minus signs that must stay minus signs. */
+static void roff(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '\\')
+            fputs("\\e", stdout);
+        else if (text[i] == '-')
+            fputs("\\-", stdout);
+        else if (text[i] == '\n' && i + 1 < length && text[i + 1] == '\n')
+            fputs("\n.PP", stdout);
+        else if (text[i] == '\n' && i > 0 && text[i - 1] == '\n')
+            fputc('\n', stdout);
+        else
+            fputc(text[i], stdout);
+    }
+}
+
+static void man_command(const cli_command *command)
+{
+    printf(".SS tessera %s [OPTION...] %s\n", command->name, command->operands);
+    roff(command->description, strlen(command->description));
+    fputc('\n', stdout);
+    const cli_option *option;
+    for (size_t i = 0; (option = option_at(command, i)); i++) {
+        fputs(".TP\n\\fB", stdout);
+        roff("--", 2);
+        roff(option->name, strlen(option->name));
+        printf("\\fR%s%s\n", option->argument ? " " : "", option->argument ? option->argument : "");
+        roff(option->help, strlen(option->help));
+        fputs(".\n", stdout);
+    }
+    fputs(".PP\n.EX\n", stdout);
+    roff(command->examples, strlen(command->examples));
+    fputs("\n.EE\n", stdout);
+}
+
+static void print_man(void)
+{
+    printf(".TH TESSERA 1 \"\" \"tessera %s\" \"User Commands\"\n"
+           ".SH NAME\ntessera \\- block\\-sparse matrices at the speed of memory\n"
+           ".SH SYNOPSIS\n.B tessera\n.I COMMAND\n[OPTION...] [OPERAND...]\n"
+           ".SH DESCRIPTION\n"
+           "INPUT is a Matrix Market file (.mtx, .mtx.gz), a native container (.tess) or a\n"
+           "generated matrix such as gen:stencil27:n=48,b=3 or gen:elasticity:n=32.\n"
+           "Results go to standard output, progress and messages to standard error.\n"
+           ".SH COMMANDS\n",
+           tess_version());
+    for (size_t i = 0; i < command_count; i++)
+        man_command(commands[i]);
+    printf(".SH EXIT STATUS\n"
+           "0 done; 1 the work failed (a wrong result, a full disk); 2 bad usage or bad input.\n"
+           ".SH ENVIRONMENT\n"
+           ".TP\n.B NO_COLOR\nwhen set and not empty, no colours.\n"
+           ".TP\n.B OMP_NUM_THREADS\nthe number of threads when \\-\\-threads is not given.\n");
+}
+
+/* ---- Shell completions ---- */
+
+static void print_options(const cli_command *command)
+{
+    const cli_option *option;
+    for (size_t i = 0; (option = option_at(command, i)); i++)
+        printf("%s--%s", i ? " " : "", option->name);
+}
+
+static void print_bash(void)
+{
+    printf("# bash completion for tessera\n"
+           "_tessera() {\n"
+           "    local word=${COMP_WORDS[COMP_CWORD]} words=\n"
+           "    COMPREPLY=()\n"
+           "    if [ \"$COMP_CWORD\" = 1 ]; then\n"
+           "        words=\"help");
+    for (size_t i = 0; i < command_count; i++)
+        printf(" %s", commands[i]->name);
+    printf("\"\n    elif [[ $word == -* ]]; then\n        case ${COMP_WORDS[1]} in\n");
+    for (size_t i = 0; i < command_count; i++) {
+        printf("        %s) words=\"", commands[i]->name);
+        print_options(commands[i]);
+        printf("\" ;;\n");
+    }
+    printf("        esac\n    fi\n"
+           "    [ -z \"$words\" ] || mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+           "}\n"
+           "complete -o default -F _tessera tessera\n");
+}
+
+static void print_zsh(void)
+{
+    printf("#compdef tessera\n"
+           "if (( CURRENT == 2 )); then\n    local -a names=(\n"
+           "        'help:say more about a command'\n");
+    for (size_t i = 0; i < command_count; i++)
+        printf("        '%s:%s'\n", commands[i]->name, commands[i]->summary);
+    printf("    )\n    _describe command names\n"
+           "elif [[ ${words[CURRENT]} == -* ]]; then\n    case ${words[2]} in\n");
+    for (size_t i = 0; i < command_count; i++) {
+        printf("    %s) compadd -- ", commands[i]->name);
+        print_options(commands[i]);
+        printf(" ;;\n");
+    }
+    printf("    esac\nelse\n    _files\nfi\n");
+}
+
+/* ---- tessera help [COMMAND | --man | --bash | --zsh] ---- */
+
+int help_run(cli_app *app, int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*print)(void);
+    } renderings[] = {{"--man", print_man}, {"--bash", print_bash}, {"--zsh", print_zsh}};
+    if (argc == 0) {
+        help_overview();
+        return EXIT_DONE;
+    }
+    for (size_t i = 0; i < sizeof renderings / sizeof renderings[0]; i++) {
+        if (strcmp(argv[0], renderings[i].name) == 0) {
+            renderings[i].print();
+            return EXIT_DONE;
+        }
+    }
+    for (size_t i = 0; i < command_count; i++) {
+        if (strcmp(argv[0], commands[i]->name) == 0) {
+            help_command(app, commands[i]);
+            return EXIT_DONE;
+        }
+    }
+    return fail(app, EXIT_USAGE, "help: there is no command '%s'; 'tessera help' lists them",
+                argv[0]);
+}

@@ -1,0 +1,91 @@
+/* Failures in one sentence, JSON, and numbers as people read them. */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+int fail(cli_app *app, int exit_status, const char *format, ...)
+{
+    terminal_clear_progress(app);
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("tessera: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return exit_status;
+}
+
+int fail_status(cli_app *app, tess_status status)
+{
+    const char *sentence = tess_ctx_error(app->ctx);
+    bool ours =
+        status == TESS_ERR_MEMORY || status == TESS_ERR_CANCELLED || status == TESS_ERR_INTERNAL;
+    return fail(app, ours ? EXIT_FAILED : EXIT_USAGE, "%s",
+                *sentence ? sentence : tess_status_text(status));
+}
+
+int print_json(cli_app *app, json_t *document)
+{
+    if (!document)
+        return fail(app, EXIT_FAILED, "no memory for the JSON output");
+    /* 12 digits: enough for every measurement, without the noise of 0.30000000000000004. */
+    json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+    fputc('\n', stdout);
+    json_decref(document);
+    return EXIT_DONE;
+}
+
+int finish_output(cli_app *app, int exit_status)
+{
+    errno = 0;
+    bool failed = fflush(stdout) != 0 || ferror(stdout);
+    if (failed && exit_status == EXIT_DONE)
+        return fail(app, EXIT_FAILED, "cannot write standard output: %s",
+                    errno ? strerror(errno) : "an earlier write failed");
+    return exit_status;
+}
+
+const char *text_count(int64_t value, char *buffer)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%lld", (long long)value);
+    size_t at = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && digits[i - 1] != '-' && (length - i) % 3 == 0)
+            buffer[at++] = ' ';
+        buffer[at++] = digits[i];
+    }
+    buffer[at] = '\0';
+    return buffer;
+}
+
+/* Three significant digits with a unit from `units`, 1000 apart, starting at `value`'s own unit. */
+static const char *with_unit(double value, const char *const *units, size_t count, char *buffer)
+{
+    size_t unit = 0;
+    while (value >= 999.5 && unit + 1 < count) {
+        value /= 1000;
+        unit++;
+    }
+    int decimals = value >= 99.95 || (unit == 0 && value == floor(value)) ? 0
+                   : value >= 9.995                                       ? 1
+                                                                          : 2;
+    snprintf(buffer, TEXT_MAX, "%.*f %s", decimals, value, units[unit]);
+    return buffer;
+}
+
+const char *text_bytes(double bytes, char *buffer)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    return with_unit(bytes, units, sizeof units / sizeof units[0], buffer);
+}
+
+const char *text_seconds(double seconds, char *buffer)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    return with_unit(seconds * 1e9, units, sizeof units / sizeof units[0], buffer);
+}

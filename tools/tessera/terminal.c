@@ -1,0 +1,69 @@
+/* What depends on a terminal: colours on stdout, the progress line on stderr.
+ *
+ * Colours: stdout is a terminal, NO_COLOR is unset or empty (no-color.org), TERM is not "dumb".
+ * Progress: stderr is a terminal, and the run has lasted for a second. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+
+void terminal_open(cli_app *app)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    bool smart = term && strcmp(term, "dumb") != 0;
+    app->colour = isatty(STDOUT_FILENO) && smart && !(no_color && *no_color);
+    app->live = isatty(STDERR_FILENO) && smart;
+}
+
+int terminal_progress(void *user, const char *what, double fraction)
+{
+    cli_app *app = user;
+    if (tess_seconds() - app->started < 1.0)
+        return 0;
+    if (fraction >= 0)
+        fprintf(stderr, "\r\033[K%s %3.0f %%", what, 100 * (fraction < 1 ? fraction : 1.0));
+    else
+        fprintf(stderr, "\r\033[K%s ...", what);
+    fflush(stderr);
+    app->progress_shown = true;
+    return 0;
+}
+
+void terminal_clear_progress(cli_app *app)
+{
+    if (app->progress_shown)
+        fputs("\r\033[K", stderr);
+    app->progress_shown = false;
+}
+
+void terminal_log(void *user, const char *line)
+{
+    terminal_clear_progress(user);
+    fprintf(stderr, "%s\n", line);
+}
+
+const char *bold(const cli_app *app)
+{
+    return app->colour ? "\033[1m" : "";
+}
+
+const char *dim(const cli_app *app)
+{
+    return app->colour ? "\033[2m" : "";
+}
+
+const char *green(const cli_app *app)
+{
+    return app->colour ? "\033[32m" : "";
+}
+
+const char *red(const cli_app *app)
+{
+    return app->colour ? "\033[31m" : "";
+}
+
+const char *plain(const cli_app *app)
+{
+    return app->colour ? "\033[0m" : "";
+}
