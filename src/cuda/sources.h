@@ -1,0 +1,15 @@
+/* The device sources, embedded at build time from kernels/ (embed.cmake). */
+#ifndef TESS_CUDA_SOURCES_H
+#define TESS_CUDA_SOURCES_H
+
+#include <stddef.h>
+
+typedef struct tess_cuda_source {
+    const char *name; /* file name: "sliced.cu" */
+    const char *text; /* ends with a zero byte */
+    size_t bytes;
+} tess_cuda_source;
+
+extern const tess_cuda_source tess_cuda_sources[]; /* up to an entry without a name */
+
+#endif
