@@ -148,8 +148,15 @@ TESS_API tess_status tess_matrix_from_csr(tess_ctx *ctx, tess_type type, int64_t
                                           const void *values, tess_ownership ownership,
                                           tess_matrix **out);
 
+/* The same with 32-bit row offsets, as SciPy and PETSc have them; the arrays are copied. */
+TESS_API tess_status tess_matrix_from_csr_i32(tess_ctx *ctx, tess_type type, int64_t rows,
+                                              int64_t cols, const int32_t *row_offsets,
+                                              const int32_t *columns, const void *values,
+                                              tess_matrix **out);
+
 /* BSR as described by a view (row_offsets, columns, values and sizes are read; block_rows,
- * block_cols and blocks may be 0: they follow from the rest). */
+ * block_cols and blocks may be 0: they follow from the rest). Values in the padding of the last
+ * block row and column are ignored by COPY and must be 0 otherwise. */
 TESS_API tess_status tess_matrix_from_bsr(tess_ctx *ctx, const tess_matrix_view *arrays,
                                           tess_block_order order, tess_ownership ownership,
                                           tess_matrix **out);
@@ -161,6 +168,36 @@ TESS_API tess_status tess_matrix_from_coo(tess_ctx *ctx, tess_type type, int64_t
                                           tess_matrix **out);
 
 /* ---- Conversion ---------------------------------------------------------------------------- */
+
+/* Every conversion makes a new matrix, runs in parallel on the context's threads, and gives bitwise
+ * the same result for any number of them. */
+
+/* Block height and width. Both 0: detected. */
+typedef struct tess_blocking {
+    int32_t rows, cols;
+} tess_blocking;
+
+/* A with blocks of another size, from any block size to any other; NULL means detect. Where the
+ * size does not divide the matrix, the last blocks are padded with zeros. A block is stored where A
+ * stores an entry, be it zero: to drop zeros first, see tess_matrix_to_csr. */
+TESS_API tess_status tess_matrix_to_blocks(tess_ctx *ctx, const tess_matrix *A,
+                                           const tess_blocking *blocking, tess_matrix **out);
+
+/* What becomes of stored entries that are 0 (or -0). Padding is dropped always. */
+typedef enum tess_zeros { TESS_DROP_ZEROS = 0, TESS_KEEP_ZEROS = 1 } tess_zeros;
+
+/* A as CSR (1 x 1 blocks). */
+TESS_API tess_status tess_matrix_to_csr(tess_ctx *ctx, const tess_matrix *A, tess_zeros zeros,
+                                        tess_matrix **out);
+
+/* The entries by rows, then columns, into the caller's arrays of `capacity` elements. With the
+ * three arrays NULL only *entries is set; a capacity less than it fails and touches nothing. */
+TESS_API tess_status tess_matrix_to_coo(tess_ctx *ctx, const tess_matrix *A, tess_zeros zeros,
+                                        int64_t capacity, int64_t *row_index, int64_t *col_index,
+                                        void *values, int64_t *entries);
+
+/* The transpose, with c x r blocks. */
+TESS_API tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out);
 
 /* ---- Files --------------------------------------------------------------------------------- */
 

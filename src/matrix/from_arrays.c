@@ -1,40 +1,55 @@
-/* A matrix from the caller's CSR or BSR arrays: checked, then copied, borrowed or adopted. */
-#include <string.h>
-
+/* A matrix from the caller's CSR or BSR arrays: checked, then copied, borrowed or adopted. A copy
+ * is sorted, its repeated columns summed and its padding zeroed on the way (from_rows.c). */
 #include "matrix/matrix.h"
-
-/* Row-major input: transposes every block on the way in. */
-static void copy_values(tess_matrix *A, const void *values, tess_block_order order)
-{
-    int64_t r = A->block_height, c = A->block_width, size = (int64_t)tess_type_size(A->type);
-    const char *from = values;
-    char *to = A->values;
-    if (order == TESS_COLUMN_MAJOR || r == 1 || c == 1) {
-        /* One contiguous range a thread, so that pages land near the thread that will read them. */
-#pragma omp parallel for schedule(static) num_threads(A->ctx->threads)
-        for (int64_t k = 0; k < A->blocks; k++)
-            memcpy(to + k * r * c * size, from + k * r * c * size, (size_t)(r * c * size));
-        return;
-    }
-#pragma omp parallel for schedule(static) num_threads(A->ctx->threads)
-    for (int64_t k = 0; k < A->blocks; k++)
-        for (int64_t j = 0; j < c; j++)
-            for (int64_t i = 0; i < r; i++)
-                memcpy(to + (k * r * c + j * r + i) * size, from + (k * r * c + i * c + j) * size,
-                       (size_t)size);
-}
 
 static tess_status copy_arrays(tess_ctx *ctx, const tess_matrix_view *in, tess_block_order order,
                                tess_matrix **out)
 {
+    TESS_TRY(tess_matrix_validate(ctx, in, false));
+    const tess_row_source source = {
+        .row_offsets = in->row_offsets,
+        .columns = in->columns,
+        .values = in->values,
+        .order = order,
+    };
+    return tess_matrix_from_rows(ctx, in->type, in->rows, in->cols, in->block_height,
+                                 in->block_width, &source, out);
+}
+
+/* Arrays used in place must obey the rules already. */
+static tess_status wrap_arrays(tess_ctx *ctx, const tess_matrix_view *in, tess_block_order order,
+                               tess_ownership ownership, tess_matrix **out)
+{
+    if (order != TESS_COLUMN_MAJOR && in->block_height > 1 && in->block_width > 1)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "row-major blocks must be copied: pass TESS_COPY");
+    TESS_TRY(tess_matrix_validate(ctx, in, true));
     tess_matrix *A;
-    TESS_TRY(tess_matrix_allocate(ctx, in->type, in->rows, in->cols, in->block_height,
-                                  in->block_width, in->blocks, &A));
-    memcpy(A->row_offsets, in->row_offsets, (size_t)(in->block_rows + 1) * sizeof *A->row_offsets);
-    if (in->blocks > 0)
-        memcpy(A->columns, in->columns, (size_t)in->blocks * sizeof *A->columns);
-    copy_values(A, in->values, order);
+    TESS_TRY(tess_matrix_head(ctx, in->type, in->rows, in->cols, in->block_height, in->block_width,
+                              in->blocks, &A));
+    A->row_offsets = (int64_t *)(uintptr_t)in->row_offsets;
+    A->columns = (int32_t *)(uintptr_t)in->columns;
+    A->values = (void *)(uintptr_t)in->values;
+    A->ownership = TESS_BORROW; /* until all is well: a failure leaves the caller's arrays alone */
+    tess_status status = tess_matrix_check_padding(A);
+    if (status != TESS_OK) {
+        tess_matrix_destroy(A);
+        return status;
+    }
+    A->ownership = ownership;
     *out = A;
+    return TESS_OK;
+}
+
+static tess_status check_enums(tess_ctx *ctx, tess_block_order order, tess_ownership ownership)
+{
+    if (order != TESS_COLUMN_MAJOR && order != TESS_ROW_MAJOR)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "order %d is neither TESS_COLUMN_MAJOR nor TESS_ROW_MAJOR", (int)order);
+    if (ownership != TESS_COPY && ownership != TESS_BORROW && ownership != TESS_ADOPT)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "ownership %d is none of TESS_COPY, TESS_BORROW, TESS_ADOPT",
+                         (int)ownership);
     return TESS_OK;
 }
 
@@ -44,42 +59,20 @@ tess_status tess_matrix_from_bsr(tess_ctx *ctx, const tess_matrix_view *arrays,
 {
     if (!ctx || !arrays || !out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_from_bsr: an argument is NULL");
-    tess_matrix *A;
-    TESS_TRY(tess_matrix_head(ctx, arrays->type, arrays->rows, arrays->cols, arrays->block_height,
-                              arrays->block_width, arrays->blocks, &A));
+    TESS_TRY(check_enums(ctx, order, ownership));
+    TESS_TRY(tess_matrix_check_sizes(ctx, arrays->type, arrays->rows, arrays->cols,
+                                     arrays->block_height, arrays->block_width, arrays->blocks));
+    if (!arrays->row_offsets)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "row_offsets is NULL");
     tess_matrix_view in = *arrays;
-    in.block_rows = A->block_rows;
-    in.block_cols = A->block_cols;
-    tess_status status = TESS_OK;
-    if (!in.row_offsets) {
-        status = tess_fail(ctx, TESS_ERR_ARGUMENT, "row_offsets is NULL");
-        goto cleanup;
-    }
-    in.blocks = in.row_offsets[in.block_rows];
-    if (in.blocks > 0 && (!in.columns || !in.values)) {
-        status = tess_fail(ctx, TESS_ERR_ARGUMENT, "columns or values is NULL");
-        goto cleanup;
-    }
-    TESS_TRY_CLEAN(tess_matrix_validate(ctx, &in, true));
-    if (ownership == TESS_COPY) {
-        TESS_TRY_CLEAN(copy_arrays(ctx, &in, order, out));
-        goto cleanup; /* the head only carried the sizes */
-    }
-    if (order != TESS_COLUMN_MAJOR && in.block_height > 1 && in.block_width > 1) {
-        status =
-            tess_fail(ctx, TESS_ERR_UNSUPPORTED, "row-major blocks must be copied: pass TESS_COPY");
-        goto cleanup;
-    }
-    A->blocks = in.blocks;
-    A->row_offsets = (int64_t *)(uintptr_t)in.row_offsets;
-    A->columns = (int32_t *)(uintptr_t)in.columns;
-    A->values = (void *)(uintptr_t)in.values;
-    A->ownership = ownership;
-    *out = A;
-    return TESS_OK;
-cleanup:
-    tess_matrix_destroy(A);
-    return status;
+    in.block_rows = tess_ceil_div(in.rows, in.block_height);
+    in.block_cols = tess_ceil_div(in.cols, in.block_width);
+    if (in.blocks == 0)
+        in.blocks = in.row_offsets[in.block_rows];
+    if (in.blocks > 0 && (!in.columns || !in.values))
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "%s is NULL", in.columns ? "values" : "columns");
+    return ownership == TESS_COPY ? copy_arrays(ctx, &in, order, out)
+                                  : wrap_arrays(ctx, &in, order, ownership, out);
 }
 
 tess_status tess_matrix_from_csr(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
@@ -97,4 +90,21 @@ tess_status tess_matrix_from_csr(tess_ctx *ctx, tess_type type, int64_t rows, in
         .values = values,
     };
     return tess_matrix_from_bsr(ctx, &arrays, TESS_COLUMN_MAJOR, ownership, out);
+}
+
+tess_status tess_matrix_from_csr_i32(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
+                                     const int32_t *row_offsets, const int32_t *columns,
+                                     const void *values, tess_matrix **out)
+{
+    if (!ctx || !out || !row_offsets)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_from_csr_i32: an argument is NULL");
+    TESS_TRY(tess_matrix_check_sizes(ctx, type, rows, cols, 1, 1, 0));
+    int64_t *wide;
+    TESS_TRY(TESS_ALLOC(ctx, rows + 1, &wide));
+    for (int64_t i = 0; i <= rows; i++)
+        wide[i] = row_offsets[i];
+    tess_status status =
+        tess_matrix_from_csr(ctx, type, rows, cols, wide, columns, values, TESS_COPY, out);
+    tess_free(ctx, wide);
+    return status;
 }

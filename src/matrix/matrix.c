@@ -4,9 +4,12 @@
 
 #include "matrix/matrix.h"
 
-static tess_status check_sizes(tess_ctx *ctx, int64_t rows, int64_t cols, int32_t block_height,
-                               int32_t block_width, int64_t blocks)
+tess_status tess_matrix_check_sizes(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
+                                    int32_t block_height, int32_t block_width, int64_t blocks)
 {
+    if (type != TESS_F64 && type != TESS_F32)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "type %d is neither TESS_F64 nor TESS_F32",
+                         (int)type);
     if (rows < 0 || cols < 0)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "a matrix of %lld x %lld has a negative dimension",
                          (long long)rows, (long long)cols);
@@ -30,10 +33,7 @@ tess_status tess_matrix_head(tess_ctx *ctx, tess_type type, int64_t rows, int64_
                              int32_t block_height, int32_t block_width, int64_t blocks,
                              tess_matrix **out)
 {
-    if (type != TESS_F64 && type != TESS_F32)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "type %d is neither TESS_F64 nor TESS_F32",
-                         (int)type);
-    TESS_TRY(check_sizes(ctx, rows, cols, block_height, block_width, blocks));
+    TESS_TRY(tess_matrix_check_sizes(ctx, type, rows, cols, block_height, block_width, blocks));
     tess_matrix *A;
     TESS_TRY(TESS_ALLOC(ctx, 1, &A));
     *A = (tess_matrix){
@@ -60,13 +60,21 @@ tess_status tess_matrix_allocate(tess_ctx *ctx, tess_type type, int64_t rows, in
     TESS_TRY(tess_matrix_head(ctx, type, rows, cols, block_height, block_width, blocks, &A));
     tess_status status;
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->block_rows + 1, &A->row_offsets));
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, blocks, &A->columns));
-    TESS_TRY_CLEAN(tess_alloc_bytes(ctx, tess_matrix_stored(A), tess_type_size(type), &A->values));
+    TESS_TRY_CLEAN(tess_matrix_allocate_blocks(A, blocks));
     *out = A;
     return TESS_OK;
 cleanup:
     tess_matrix_destroy(A);
     return status;
+}
+
+tess_status tess_matrix_allocate_blocks(tess_matrix *A, int64_t blocks)
+{
+    TESS_TRY(tess_matrix_check_sizes(A->ctx, A->type, A->rows, A->cols, A->block_height,
+                                     A->block_width, blocks));
+    A->blocks = blocks;
+    TESS_TRY(TESS_ALLOC(A->ctx, blocks, &A->columns));
+    return tess_alloc_bytes(A->ctx, tess_matrix_stored(A), tess_type_size(A->type), &A->values);
 }
 
 void tess_matrix_destroy(tess_matrix *A)

@@ -26,7 +26,11 @@ struct tess_matrix {
     tess_ownership ownership; /* of the three arrays; COPY means they are ours */
 };
 
-/* A matrix without arrays yet, sizes checked: block columns must fit 32 bits, products 63. */
+/* Sizes a matrix may have: block columns must fit 32 bits, products 63. */
+tess_status tess_matrix_check_sizes(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
+                                    int32_t block_height, int32_t block_width, int64_t blocks);
+
+/* A matrix without arrays yet, sizes checked. */
 tess_status tess_matrix_head(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
                              int32_t block_height, int32_t block_width, int64_t blocks,
                              tess_matrix **out);
@@ -36,10 +40,20 @@ tess_status tess_matrix_allocate(tess_ctx *ctx, tess_type type, int64_t rows, in
                                  int32_t block_height, int32_t block_width, int64_t blocks,
                                  tess_matrix **out);
 
+/* Gives a head with row_offsets its columns and values, uninitialised, for `blocks` blocks. */
+tess_status tess_matrix_allocate_blocks(tess_matrix *A, int64_t blocks);
+
 /* Scalars stored: blocks * r * c. */
 static inline int64_t tess_matrix_stored(const tess_matrix *A)
 {
     return A->blocks * A->block_height * A->block_width;
+}
+
+/* Element `at` of the values, whatever the precision. */
+static inline double tess_matrix_value(const tess_matrix *A, int64_t at)
+{
+    return A->type == TESS_F64 ? ((const double *)A->values)[at]
+                               : (double)((const float *)A->values)[at];
 }
 
 /* Bytes an SpMV must move once: values, block columns (4 B), row offsets (4 B each, as all the
@@ -49,5 +63,51 @@ double tess_matrix_spmv_bytes(const tess_matrix *A);
 /* Checks offsets, column range and, if `sorted`, the strict order of columns. The message names the
  * first fault: row, position, value, what is valid. */
 tess_status tess_matrix_validate(tess_ctx *ctx, const tess_matrix_view *arrays, bool sorted);
+
+/* ---- Padding of the last block row and column: padding.c ---- */
+
+void tess_matrix_zero_padding(tess_matrix *A, int64_t row);
+/* Fails with the place of the first value in the padding that is not zero. */
+tess_status tess_matrix_check_padding(const tess_matrix *A);
+
+/* ---- Rows and threads: shares.c ---- */
+
+/* The first row of share 0..shares-1 (share = shares: rows) when rows are dealt out in contiguous
+ * ranges of nearly equal entries plus rows. */
+int64_t tess_share_row(const int64_t *row_offsets, int64_t rows, int share, int shares);
+
+/* Counts in offsets[1..rows] become offsets; offsets[0] is 0 before and after. */
+void tess_counts_to_offsets(int64_t *offsets, int64_t rows);
+
+/* ---- Rows in any order: scatter.c, from_rows.c ---- */
+
+/* Entries (blocks) by coordinates, in as many pieces as their owner likes. */
+typedef struct tess_coo_piece {
+    int64_t entries;
+    const int64_t *row_index;
+    const int64_t *col_index;
+} tess_coo_piece;
+
+/* Sorts entries by row, keeping their order within a row (piece by piece): fills row_offsets[rows +
+ * 1] (zeroed before), columns[entries] and, unless NULL, entry[entries] with the number of the
+ * entry that went there. All indices are in range. */
+void tess_scatter_rows(tess_ctx *ctx, int64_t rows, const tess_coo_piece *pieces, int64_t count,
+                       int64_t *row_offsets, int32_t *columns, int64_t *entry);
+
+/* Block rows whose columns may be unsorted and repeat; columns are in range. The values of position
+ * k are block entry[k] of `values` (block k when entry is NULL). values = NULL: all zeros. */
+typedef struct tess_row_source {
+    const int64_t *row_offsets;
+    const int32_t *columns;
+    const int64_t *entry;
+    const void *values;
+    tess_block_order order;
+} tess_row_source;
+
+/* A matrix of the given sizes from such rows: sorted, repeated columns summed in the order of their
+ * positions, padding zeroed. */
+tess_status tess_matrix_from_rows(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
+                                  int32_t block_height, int32_t block_width,
+                                  const tess_row_source *source, tess_matrix **out);
 
 #endif

@@ -153,6 +153,65 @@ tess_matrix *test_matrix(tess_ctx *ctx, test_pattern pattern, int64_t size, int3
     return A;
 }
 
+double *test_dense(const tess_matrix *A)
+{
+    double *dense = calloc((size_t)(A->rows * A->cols) + 1, sizeof *dense);
+    for (int64_t ib = 0; ib < A->block_rows; ib++) {
+        for (int64_t k = A->row_offsets[ib]; k < A->row_offsets[ib + 1]; k++) {
+            int64_t r = A->block_height, c = A->block_width;
+            for (int64_t at = 0; at < r * c; at++) {
+                int64_t row = ib * r + at % r, col = A->columns[k] * c + at / r;
+                if (row < A->rows && col < A->cols)
+                    dense[row * A->cols + col] = tess_matrix_value(A, k * r * c + at);
+            }
+        }
+    }
+    return dense;
+}
+
+void test_check_valid(const char *what, const tess_matrix *A)
+{
+    tess_matrix_view view;
+    tess_matrix_get_view(A, &view);
+    if (tess_matrix_validate(A->ctx, &view, true) != TESS_OK ||
+        tess_matrix_check_padding(A) != TESS_OK)
+        fail_msg("%s: %s", what, tess_ctx_error(A->ctx));
+}
+
+void test_check_same_dense(const char *what, const tess_matrix *A, const tess_matrix *B)
+{
+    if (A->rows != B->rows || A->cols != B->cols)
+        fail_msg("%s: %lld x %lld against %lld x %lld", what, (long long)A->rows,
+                 (long long)A->cols, (long long)B->rows, (long long)B->cols);
+    double *a = test_dense(A), *b = test_dense(B);
+    for (int64_t i = 0; i < A->rows * A->cols; i++)
+        if (!(a[i] == b[i] || (isnan(a[i]) && isnan(b[i]))))
+            fail_msg("%s: entry (%lld, %lld) is %.17g in one and %.17g in the other", what,
+                     (long long)(i / A->cols), (long long)(i % A->cols), a[i], b[i]);
+    free(a);
+    free(b);
+}
+
+void test_check_identical(const char *what, const tess_matrix *A, const tess_matrix *B)
+{
+    if (A->type != B->type || A->rows != B->rows || A->cols != B->cols ||
+        A->block_height != B->block_height || A->block_width != B->block_width ||
+        A->blocks != B->blocks)
+        fail_msg("%s: sizes differ", what);
+    size_t size = tess_type_size(A->type);
+    if (memcmp(A->row_offsets, B->row_offsets, (size_t)(A->block_rows + 1) * 8) != 0)
+        fail_msg("%s: row offsets differ", what);
+    for (int64_t k = 0; k < A->blocks; k++)
+        if (A->columns[k] != B->columns[k])
+            fail_msg("%s: block %lld has column %d and %d", what, (long long)k, (int)A->columns[k],
+                     (int)B->columns[k]);
+    for (int64_t at = 0; at < tess_matrix_stored(A); at++)
+        if (memcmp((char *)A->values + (size_t)at * size, (char *)B->values + (size_t)at * size,
+                   size) != 0)
+            fail_msg("%s: value %lld is %.17g and %.17g", what, (long long)at,
+                     tess_matrix_value(A, at), tess_matrix_value(B, at));
+}
+
 void *test_vector(int64_t count, tess_type type, uint64_t seed)
 {
     void *x = malloc((size_t)(count > 0 ? count : 1) * tess_type_size(type));

@@ -54,6 +54,16 @@ const char *test_pattern_name(test_pattern pattern);
 tess_matrix *test_matrix(tess_ctx *ctx, test_pattern pattern, int64_t size, int32_t r, int32_t c,
                          tess_type type, uint64_t seed);
 
+/* Row-major rows x cols doubles with what A stores, 0 elsewhere. Caller frees with free(). */
+double *test_dense(const tess_matrix *A);
+
+/* Fails the test, naming `what`, unless A obeys every rule of matrix.h. */
+void test_check_valid(const char *what, const tess_matrix *A);
+/* Fails unless A and B are the same matrix as dense ones, bit for bit (NaN equals NaN). */
+void test_check_same_dense(const char *what, const tess_matrix *A, const tess_matrix *B);
+/* Fails unless A and B have the same sizes and the same three arrays, bit for bit. */
+void test_check_identical(const char *what, const tess_matrix *A, const tess_matrix *B);
+
 /* `count` random scalars of `type` in [-1, 1). Caller frees with free(). */
 void *test_vector(int64_t count, tess_type type, uint64_t seed);
 

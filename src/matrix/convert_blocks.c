@@ -1,0 +1,98 @@
+/* Any block size to any other: CSR to BSR, BSR to smaller, larger or rectangular blocks.
+ *
+ * Two passes over the merged rows of A (merge.h): the first counts the new blocks of every block
+ * row, the second writes their columns and values. Both run in parallel over contiguous ranges of
+ * new block rows with equal numbers of A's values.
+ */
+#include <omp.h>
+
+#include "matrix/merge.h"
+
+/* The first new block row of a share: A's block rows are split evenly, then rounded to the new. */
+static int64_t share_row(const tess_matrix *A, const tess_matrix *B, int share, int shares)
+{
+    int64_t row = tess_share_row(A->row_offsets, A->block_rows, share, shares);
+    int64_t scaled = share == shares ? B->block_rows : row * A->block_height / B->block_height;
+    return scaled < B->block_rows ? scaled : B->block_rows;
+}
+
+static void count_blocks(const tess_matrix *A, tess_matrix *B, int64_t first, int64_t last,
+                         tess_cursor *cursors)
+{
+    for (int64_t row = first; row < last; row++) {
+        int64_t count = tess_cursors_open(A, row, B->block_height, cursors), blocks = 0, column;
+        while ((column = tess_cursors_column(cursors, count, B->block_width)) >= 0) {
+            tess_cursors_skip(A, cursors, count, (column + 1) * B->block_width);
+            blocks++;
+        }
+        B->row_offsets[row + 1] = blocks;
+    }
+}
+
+static inline __attribute__((always_inline)) void fill_blocks(const tess_matrix *A, tess_matrix *B,
+                                                              int64_t first, int64_t last,
+                                                              tess_cursor *cursors, size_t size)
+{
+    int32_t r = B->block_height, c = B->block_width;
+    size_t bytes = (size_t)r * (size_t)c * size;
+    for (int64_t row = first; row < last; row++) {
+        int64_t count = tess_cursors_open(A, row, r, cursors), column;
+        int64_t k = B->row_offsets[row];
+        while ((column = tess_cursors_column(cursors, count, c)) >= 0) {
+            char *block = (char *)B->values + (size_t)k * bytes;
+            memset(block, 0, bytes);
+            B->columns[k++] = (int32_t)column;
+            tess_cursors_copy(A, cursors, count, column * c, (column + 1) * c, r, block, size);
+        }
+    }
+}
+
+static tess_status convert(tess_ctx *ctx, const tess_matrix *A, int32_t r, int32_t c,
+                           tess_matrix **out)
+{
+    tess_matrix *B;
+    tess_cursor *cursors = NULL;
+    TESS_TRY(tess_matrix_head(ctx, A->type, A->rows, A->cols, r, c, 0, &B));
+    tess_status status;
+    int64_t needed = tess_cursors_needed(A, r);
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, needed * ctx->threads, &cursors));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, B->block_rows + 1, &B->row_offsets));
+#pragma omp parallel num_threads(ctx->threads)
+    {
+        int t = omp_get_thread_num(), n = omp_get_num_threads();
+        count_blocks(A, B, share_row(A, B, t, n), share_row(A, B, t + 1, n), cursors + t * needed);
+    }
+    tess_counts_to_offsets(B->row_offsets, B->block_rows);
+    TESS_TRY_CLEAN(tess_matrix_allocate_blocks(B, B->row_offsets[B->block_rows]));
+#pragma omp parallel num_threads(ctx->threads)
+    {
+        int t = omp_get_thread_num(), n = omp_get_num_threads();
+        int64_t first = share_row(A, B, t, n), last = share_row(A, B, t + 1, n);
+        if (A->type == TESS_F64)
+            fill_blocks(A, B, first, last, cursors + t * needed, sizeof(double));
+        else
+            fill_blocks(A, B, first, last, cursors + t * needed, sizeof(float));
+    }
+    tess_free(ctx, cursors);
+    *out = B;
+    return TESS_OK;
+cleanup:
+    tess_free(ctx, cursors);
+    tess_matrix_destroy(B);
+    return status;
+}
+
+tess_status tess_matrix_to_blocks(tess_ctx *ctx, const tess_matrix *A,
+                                  const tess_blocking *blocking, tess_matrix **out)
+{
+    if (!ctx || !A || !out)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_to_blocks: an argument is NULL");
+    if (!blocking || (blocking->rows == 0 && blocking->cols == 0))
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "tess_matrix_to_blocks: block size detection is not available: "
+                         "pass the block size");
+    if (blocking->rows < 1 || blocking->cols < 1)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "blocks of %d x %d are outside 1..%d",
+                         (int)blocking->rows, (int)blocking->cols, TESS_BLOCK_MAX);
+    return convert(ctx, A, blocking->rows, blocking->cols, out);
+}

@@ -1,0 +1,171 @@
+/* A matrix from block rows in any order with repeated columns: sorted, repetitions summed.
+ *
+ * Two passes in parallel over contiguous shares of the rows: count the distinct columns of each
+ * row, then write them. A row that needs sorting is sorted in both passes, in scratch memory of its
+ * share, rather than kept sorted in between: that would take 16 bytes for every entry. Rows already
+ * sorted are recognised and cost one look at their columns.
+ */
+#include <string.h>
+
+#include "matrix/sort.h"
+
+/* Everything one share needs. */
+typedef struct row_work {
+    const tess_row_source *source;
+    tess_matrix *A;
+    tess_sort_key *keys, *scratch;
+} row_work;
+
+static bool is_sorted(const tess_row_source *source, int64_t row)
+{
+    for (int64_t k = source->row_offsets[row] + 1; k < source->row_offsets[row + 1]; k++)
+        if (source->columns[k] <= source->columns[k - 1])
+            return false;
+    return true;
+}
+
+/* The positions of a row in the order of their columns. */
+static const tess_sort_key *sort_row(const row_work *work, int64_t row)
+{
+    int64_t first = work->source->row_offsets[row];
+    int64_t count = work->source->row_offsets[row + 1] - first;
+    for (int64_t i = 0; i < count; i++)
+        work->keys[i] = (tess_sort_key){work->source->columns[first + i], first + i};
+    return tess_sort_keys(work->keys, work->scratch, count);
+}
+
+static int64_t count_distinct(const row_work *work, int64_t row)
+{
+    int64_t count = work->source->row_offsets[row + 1] - work->source->row_offsets[row];
+    if (is_sorted(work->source, row))
+        return count;
+    const tess_sort_key *sorted = sort_row(work, row);
+    int64_t distinct = 1;
+    for (int64_t i = 1; i < count; i++)
+        distinct += sorted[i].column != sorted[i - 1].column;
+    return distinct;
+}
+
+static void add_value(tess_type type, void *to, int64_t i, const void *from, int64_t j)
+{
+    if (type == TESS_F64)
+        ((double *)to)[i] += ((const double *)from)[j];
+    else
+        ((float *)to)[i] += ((const float *)from)[j];
+}
+
+/* Block k of A becomes, or is increased by, the source's block at `position`. */
+static void take_block(const row_work *work, int64_t k, int64_t position, bool add)
+{
+    const tess_row_source *source = work->source;
+    const tess_matrix *A = work->A;
+    int32_t r = A->block_height, c = A->block_width;
+    size_t size = tess_type_size(A->type), bytes = (size_t)r * (size_t)c * size;
+    char *to = (char *)A->values + (size_t)k * bytes;
+    if (!source->values) {
+        memset(to, 0, bytes);
+        return;
+    }
+    int64_t entry = source->entry ? source->entry[position] : position;
+    const char *from = (const char *)source->values + (size_t)entry * bytes;
+    bool same_order = source->order == TESS_COLUMN_MAJOR || r == 1 || c == 1;
+    if (same_order && !add) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    if (!add)
+        memset(to, 0, bytes);
+    for (int64_t j = 0; j < c; j++)
+        for (int64_t i = 0; i < r; i++)
+            add_value(A->type, to, j * r + i, from, same_order ? j * r + i : i * c + j);
+}
+
+static void write_row(const row_work *work, int64_t row)
+{
+    const tess_row_source *source = work->source;
+    tess_matrix *A = work->A;
+    int64_t first = source->row_offsets[row], count = source->row_offsets[row + 1] - first;
+    int64_t k = A->row_offsets[row];
+    if (is_sorted(source, row)) {
+        for (int64_t i = 0; i < count; i++, k++) {
+            A->columns[k] = source->columns[first + i];
+            take_block(work, k, first + i, false);
+        }
+    } else {
+        const tess_sort_key *sorted = sort_row(work, row);
+        for (int64_t i = 0; i < count; i++) {
+            bool repeats = i > 0 && sorted[i].column == sorted[i - 1].column;
+            k += repeats || i == 0 ? 0 : 1;
+            A->columns[k] = sorted[i].column;
+            take_block(work, k, sorted[i].position, repeats);
+        }
+    }
+    tess_matrix_zero_padding(A, row);
+}
+
+/* Scratch keys for the longest row of every share that must be sorted; at[share] is the end of its
+ * part. The sum over shares is at most the number of entries. */
+static tess_status allocate_scratch(tess_ctx *ctx, const tess_row_source *source, int64_t rows,
+                                    int shares, int64_t *at, tess_sort_key **keys)
+{
+#pragma omp parallel for schedule(static, 1) num_threads(ctx->threads)
+    for (int share = 0; share < shares; share++) {
+        int64_t longest = 0, last = tess_share_row(source->row_offsets, rows, share + 1, shares);
+        for (int64_t row = tess_share_row(source->row_offsets, rows, share, shares); row < last;
+             row++) {
+            int64_t count = source->row_offsets[row + 1] - source->row_offsets[row];
+            if (count > longest && !is_sorted(source, row))
+                longest = count;
+        }
+        at[share + 1] = longest;
+    }
+    at[0] = 0;
+    tess_counts_to_offsets(at, shares);
+    return TESS_ALLOC(ctx, 2 * at[shares], keys);
+}
+
+/* One pass over all rows: counting (A has no columns yet) or writing. */
+static void run_pass(tess_ctx *ctx, const tess_row_source *source, tess_matrix *A, int shares,
+                     const int64_t *at, tess_sort_key *keys)
+{
+    bool counting = !A->columns;
+#pragma omp parallel for schedule(static, 1) num_threads(ctx->threads)
+    for (int share = 0; share < shares; share++) {
+        int64_t length = at[share + 1] - at[share];
+        const row_work work = {source, A, keys + 2 * at[share], keys + 2 * at[share] + length};
+        int64_t last = tess_share_row(source->row_offsets, A->block_rows, share + 1, shares);
+        for (int64_t row = tess_share_row(source->row_offsets, A->block_rows, share, shares);
+             row < last; row++) {
+            if (counting)
+                A->row_offsets[row + 1] = count_distinct(&work, row);
+            else
+                write_row(&work, row);
+        }
+    }
+}
+
+tess_status tess_matrix_from_rows(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
+                                  int32_t block_height, int32_t block_width,
+                                  const tess_row_source *source, tess_matrix **out)
+{
+    int shares = ctx->threads;
+    tess_matrix *A;
+    int64_t *at = NULL;
+    tess_sort_key *keys = NULL;
+    TESS_TRY(tess_matrix_head(ctx, type, rows, cols, block_height, block_width, 0, &A));
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->block_rows + 1, &A->row_offsets));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, shares + 1, &at));
+    TESS_TRY_CLEAN(allocate_scratch(ctx, source, A->block_rows, shares, at, &keys));
+    run_pass(ctx, source, A, shares, at, keys);
+    tess_counts_to_offsets(A->row_offsets, A->block_rows);
+    TESS_TRY_CLEAN(tess_matrix_allocate_blocks(A, A->row_offsets[A->block_rows]));
+    run_pass(ctx, source, A, shares, at, keys);
+    *out = A;
+    A = NULL;
+cleanup:
+    tess_free(ctx, at);
+    tess_free(ctx, keys);
+    tess_matrix_destroy(A);
+    return status;
+}

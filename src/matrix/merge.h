@@ -1,0 +1,130 @@
+/* Reading a matrix under another grid of blocks.
+ *
+ * A block row of the new grid crosses one or more block rows of A, whose blocks are sorted by
+ * column. One cursor stands in each of them; the next new block is the one that holds the leftmost
+ * scalar column any cursor points to:
+ *
+ *        new block column j
+ *            |   j*c .. limit-1   |
+ *      cursor 0      [A00] [A01]                 height rows of each A block lie in the new row
+ *      cursor 1  [A10]       [A11]
+ *
+ * So rows are merged, never sorted, and the work is the entries read plus the new blocks times
+ * their height: no more than the new values that must be written anyway.
+ */
+#ifndef TESS_MERGE_H
+#define TESS_MERGE_H
+
+#include <string.h>
+
+#include "matrix/matrix.h"
+
+typedef struct tess_cursor {
+    int64_t next;     /* the scalar column to come, INT64_MAX at the end of the row */
+    int64_t stop;     /* end of the current block's scalar columns, inside the matrix */
+    int64_t k, end;   /* the current block, and the end of its block row */
+    int32_t from, to; /* the common rows start here in A's block and in the new block */
+    int32_t height;   /* and are so many */
+} tess_cursor;
+
+static inline void tess_cursor_load(const tess_matrix *A, tess_cursor *cursor)
+{
+    if (cursor->k >= cursor->end) {
+        cursor->next = INT64_MAX;
+        return;
+    }
+    cursor->next = (int64_t)A->columns[cursor->k] * A->block_width;
+    cursor->stop = cursor->next + A->block_width;
+    if (cursor->stop > A->cols)
+        cursor->stop = A->cols;
+}
+
+/* Cursors needed for new block rows of `height`. */
+static inline int64_t tess_cursors_needed(const tess_matrix *A, int32_t height)
+{
+    return height / A->block_height + 2;
+}
+
+/* Opens the cursors of new block row `row` and returns how many there are. */
+static inline int64_t tess_cursors_open(const tess_matrix *A, int64_t row, int32_t height,
+                                        tess_cursor *cursors)
+{
+    int64_t first = row * height, last = first + height, count = 0;
+    if (last > A->rows)
+        last = A->rows;
+    for (int64_t at = first; at < last; count++) {
+        int64_t ib = at / A->block_height, end = (ib + 1) * A->block_height;
+        if (end > last)
+            end = last;
+        cursors[count] = (tess_cursor){
+            .k = A->row_offsets[ib],
+            .end = A->row_offsets[ib + 1],
+            .from = (int32_t)(at - ib * A->block_height),
+            .to = (int32_t)(at - first),
+            .height = (int32_t)(end - at),
+        };
+        tess_cursor_load(A, &cursors[count]);
+        at = end;
+    }
+    return count;
+}
+
+/* The new block column to come, or -1 at the end of the row. */
+static inline int64_t tess_cursors_column(const tess_cursor *cursors, int64_t count, int32_t width)
+{
+    int64_t next = INT64_MAX;
+    for (int64_t i = 0; i < count; i++)
+        next = cursors[i].next < next ? cursors[i].next : next;
+    return next == INT64_MAX ? -1 : next / width;
+}
+
+/* Moves all cursors to scalar column `limit` or beyond. */
+static inline void tess_cursors_skip(const tess_matrix *A, tess_cursor *cursors, int64_t count,
+                                     int64_t limit)
+{
+    for (int64_t i = 0; i < count; i++) {
+        tess_cursor *cursor = &cursors[i];
+        while (cursor->next < limit) {
+            cursor->next = limit;
+            if (cursor->next >= cursor->stop) {
+                cursor->k++;
+                tess_cursor_load(A, cursor);
+            }
+        }
+    }
+}
+
+/* The same, copying the values passed over into the zeroed new block at `block`, which starts at
+ * scalar column `first`, is `height` rows high and ends before `limit`. `size` is that of a value,
+ * a constant where this is inlined. */
+static inline __attribute__((always_inline)) void
+tess_cursors_copy(const tess_matrix *A, tess_cursor *cursors, int64_t count, int64_t first,
+                  int64_t limit, int32_t height, char *block, size_t size)
+{
+    int64_t r = A->block_height;
+    for (int64_t i = 0; i < count; i++) {
+        tess_cursor *cursor = &cursors[i];
+        while (cursor->next < limit) {
+            int64_t stop = cursor->stop < limit ? cursor->stop : limit;
+            int64_t inside = cursor->next - (int64_t)A->columns[cursor->k] * A->block_width;
+            const char *from =
+                (const char *)A->values +
+                (size_t)((cursor->k * A->block_width + inside) * r + cursor->from) * size;
+            char *to = block + (size_t)((cursor->next - first) * height + cursor->to) * size;
+            for (; cursor->next < stop; cursor->next++) {
+                if (cursor->height == 1)
+                    memcpy(to, from, size);
+                else
+                    memcpy(to, from, (size_t)cursor->height * size);
+                from += (size_t)r * size;
+                to += (size_t)height * size;
+            }
+            if (stop == cursor->stop) {
+                cursor->k++;
+                tess_cursor_load(A, cursor);
+            }
+        }
+    }
+}
+
+#endif

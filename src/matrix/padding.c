@@ -1,0 +1,67 @@
+/* The part of the last block row and the last block column that lies outside rows x cols: always
+ * zero, so that kernels may multiply whole blocks. */
+#include <inttypes.h>
+
+#include "matrix/matrix.h"
+
+/* Scalar rows and columns of block (row, column) that lie inside the matrix. */
+static void inside(const tess_matrix *A, int64_t row, int64_t column, int64_t *height,
+                   int64_t *width)
+{
+    int64_t left = A->rows - row * A->block_height, right = A->cols - column * A->block_width;
+    *height = left < A->block_height ? left : A->block_height;
+    *width = right < A->block_width ? right : A->block_width;
+}
+
+void tess_matrix_zero_padding(tess_matrix *A, int64_t row)
+{
+    int64_t r = A->block_height, c = A->block_width, height, width;
+    for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++) {
+        inside(A, row, A->columns[k], &height, &width);
+        if (height == r && width == c)
+            continue;
+        for (int64_t at = 0; at < r * c; at++) {
+            if (at % r < height && at / r < width)
+                continue;
+            if (A->type == TESS_F64)
+                ((double *)A->values)[k * r * c + at] = 0;
+            else
+                ((float *)A->values)[k * r * c + at] = 0;
+        }
+    }
+}
+
+/* The first value of block k that lies in the padding and is not zero, or -1. */
+static int64_t nonzero_padding(const tess_matrix *A, int64_t row, int64_t k)
+{
+    int64_t r = A->block_height, c = A->block_width, height, width;
+    inside(A, row, A->columns[k], &height, &width);
+    if (height == r && width == c)
+        return -1;
+    for (int64_t at = 0; at < r * c; at++)
+        if ((at % r >= height || at / r >= width) && tess_matrix_value(A, k * r * c + at) != 0)
+            return at;
+    return -1;
+}
+
+tess_status tess_matrix_check_padding(const tess_matrix *A)
+{
+    int64_t r = A->block_height, c = A->block_width, bad = INT64_MAX;
+    if (A->rows % r == 0 && A->cols % c == 0)
+        return TESS_OK;
+#pragma omp parallel for reduction(min : bad) num_threads(A->ctx->threads)
+    for (int64_t row = 0; row < A->block_rows; row++)
+        for (int64_t k = A->row_offsets[row]; row < bad && k < A->row_offsets[row + 1]; k++)
+            if (nonzero_padding(A, row, k) >= 0)
+                bad = row;
+    if (bad == INT64_MAX)
+        return TESS_OK;
+    int64_t k = A->row_offsets[bad], at;
+    while ((at = nonzero_padding(A, bad, k)) < 0)
+        k++;
+    return tess_fail(
+        A->ctx, TESS_ERR_MATRIX,
+        "block row %" PRId64 ", position %" PRId64 ": value %g at (%" PRId64 ", %" PRId64
+        ") of the block lies outside the %" PRId64 " x %" PRId64 " matrix and must be 0",
+        bad, k, tess_matrix_value(A, k * r * c + at), at % r, at / r, A->rows, A->cols);
+}

@@ -1,0 +1,44 @@
+/* Stable sort of (column, position) pairs by column: insertion in short runs, then merging. */
+#include <string.h>
+
+#include "matrix/sort.h"
+
+enum { RUN = 16 };
+
+static void sort_run(tess_sort_key *keys, int64_t count)
+{
+    for (int64_t i = 1; i < count; i++) {
+        tess_sort_key key = keys[i];
+        int64_t at = i;
+        for (; at > 0 && keys[at - 1].column > key.column; at--)
+            keys[at] = keys[at - 1];
+        keys[at] = key;
+    }
+}
+
+static void merge(const tess_sort_key *left, int64_t left_count, const tess_sort_key *right,
+                  int64_t right_count, tess_sort_key *to)
+{
+    const tess_sort_key *left_end = left + left_count, *right_end = right + right_count;
+    while (left < left_end && right < right_end)
+        *to++ = right->column < left->column ? *right++ : *left++;
+    memcpy(to, left, (size_t)(left_end - left) * sizeof *to);
+    memcpy(to + (left_end - left), right, (size_t)(right_end - right) * sizeof *to);
+}
+
+tess_sort_key *tess_sort_keys(tess_sort_key *keys, tess_sort_key *scratch, int64_t count)
+{
+    for (int64_t i = 0; i < count; i += RUN)
+        sort_run(keys + i, count - i < RUN ? count - i : RUN);
+    for (int64_t run = RUN; run < count; run *= 2) {
+        for (int64_t i = 0; i < count; i += 2 * run) {
+            int64_t left = count - i < run ? count - i : run;
+            int64_t right = count - i - left < run ? count - i - left : run;
+            merge(keys + i, left, keys + i + left, right, scratch + i);
+        }
+        tess_sort_key *sorted = scratch;
+        scratch = keys;
+        keys = sorted;
+    }
+    return keys;
+}

@@ -1,0 +1,16 @@
+/* Sorting the blocks of one row by column. */
+#ifndef TESS_SORT_H
+#define TESS_SORT_H
+
+#include "matrix/matrix.h"
+
+typedef struct tess_sort_key {
+    int32_t column;
+    int64_t position; /* what the owner needs to find the block again */
+} tess_sort_key;
+
+/* Sorts by column; equal columns keep their order. Both arrays hold `count`; the result is in the
+ * one returned. */
+tess_sort_key *tess_sort_keys(tess_sort_key *keys, tess_sort_key *scratch, int64_t count);
+
+#endif
