@@ -201,6 +201,14 @@ TESS_API tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, 
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
+/* Reads Matrix Market files (coordinate or array; real, integer or pattern; general, symmetric or
+ * skew-symmetric, expanded to full; plain or gzip) as CSR of f64, and .tess files as they were
+ * written. The kind is told by the content, not by the name. Entries at the same place are summed
+ * in the order of the file, explicit zeros kept, a pattern's values are 1. Runs on all threads of
+ * the context; takes at most twice the memory of the matrix and a buffer. What is wrong with a file
+ * is said as "path:line: reason". */
+TESS_API tess_status tess_matrix_read(tess_ctx *ctx, const char *path, tess_matrix **out);
+
 /* ---- Generators ---------------------------------------------------------------------------- */
 
 /* A test problem from its name and keys, "stencil27:n=48,b=3" (a leading "gen:" is accepted). The
