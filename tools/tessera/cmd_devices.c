@@ -14,6 +14,9 @@ static void report(cli_app *app, const char *name, json_t *list)
     tess_status status = tess_device_open(app->ctx, name, &device);
     const char *text =
         status == TESS_OK ? tess_device_description(device) : tess_ctx_error(app->ctx);
+    const char *colon = strchr(text, ':'); /* "cpu: 2 threads" begins with the backend's name */
+    if (status == TESS_OK && colon && strncmp(text, name, (size_t)(colon - text)) == 0)
+        text = colon + 1 + strspn(colon + 1, " ");
     if (list)
         json_array_append_new(list, json_pack("{s:s, s:b, s:s}", "name", name, "available",
                                               status == TESS_OK,

@@ -71,9 +71,12 @@ static int print_result(cli_app *app, const spmv_args *args, const spmv_run *r)
                       bytes / r->best * 1e-9, "gflop_per_s", flops / r->best * 1e-9, "error",
                       v->relative, "error_bound", v->bound, "correct", v->good));
     char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
-    printf("matrix   %s x %s, %s blocks of %d x %d, %s\n", text_count(A->rows, a),
-           text_count(A->cols, b), text_count(A->blocks, c), A->block_height, A->block_width,
-           tess_type_name(A->type));
+    printf("matrix   %s x %s, %s ", text_count(A->rows, a), text_count(A->cols, b),
+           text_count(A->blocks, c));
+    if (A->block_height == 1 && A->block_width == 1)
+        printf("non-zeros, %s\n", tess_type_name(A->type));
+    else
+        printf("blocks of %d x %d, %s\n", A->block_height, A->block_width, tess_type_name(A->type));
     printf("device   %s\n", tess_device_description(r->device));
     printf("kernel   %s%s%s%s%s\n", r->plan->format, *r->plan->kernel ? " " : "", r->plan->kernel,
            *r->plan->params ? " " : "", r->plan->params);

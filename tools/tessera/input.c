@@ -27,6 +27,14 @@ static tess_status read_input(tess_ctx *ctx, const common_args *common, const ch
 {
     tess_matrix *A;
     TESS_TRY(tess_matrix_generate(ctx, input, &A, NULL));
+    if (common->block.given) {
+        tess_blocking blocking = {common->block.rows, common->block.cols};
+        tess_matrix *blocked;
+        tess_status status = tess_matrix_to_blocks(ctx, A, &blocking, &blocked);
+        tess_matrix_destroy(A);
+        TESS_TRY(status);
+        A = blocked;
+    }
     if (common->type.given && common->type.type != A->type) {
         tess_matrix *converted;
         tess_status status = convert_type(ctx, A, common->type.type, &converted);

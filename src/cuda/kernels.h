@@ -1,0 +1,153 @@
+/* Device kernels as data: what a kernel needs, how it is specialised, how one product is launched.
+ *
+ * Plain C without a CUDA header: the backend hands a launch to the driver, the emulator of the
+ * tests hands the same launch to its fibers, and the compile check walks the same table. A kernel
+ * exists when it is in kernels.def, and whatever is in kernels.def is tested.
+ *
+ *     kernel  = name + source file + tuning parameters + predicate
+ *     image   = the matrix in the storage layout a kernel reads: arrays to be copied to the device
+ *     launch  = entry point, grid, block, shared memory, arguments
+ *
+ * Every entry point takes one struct by value whose members are all 8 bytes wide (pointers,
+ * long long, double), so a launch's arguments are an array of 8-byte slots that has that struct's
+ * layout on both sides.
+ *
+ * There are no kernels for the transpose: A^T x is a product with the image of the transposed
+ * matrix, built when the plan is made. It costs memory, runs at full speed, and needs no atomics.
+ */
+#ifndef TESS_CUDA_KERNELS_H
+#define TESS_CUDA_KERNELS_H
+
+#include "matrix/matrix.h"
+
+enum {
+    TESS_CUDA_PARAMS = 12,   /* tuning parameters of a kernel, at most */
+    TESS_CUDA_VALUES = 8,    /* values of one parameter */
+    TESS_CUDA_ARRAYS = 8,    /* arrays of an image */
+    TESS_CUDA_COUNTS = 8,    /* counts of an image */
+    TESS_CUDA_ARGS = 20,     /* 8-byte slots of a launch */
+    TESS_CUDA_LAUNCHES = 4,  /* launches of one product */
+    TESS_CUDA_VECTORS = 32,  /* right-hand sides of one SpMM launch */
+    TESS_CUDA_DEFINES = 512, /* bytes of a defines text */
+    TESS_CUDA_LAYOUT = 64    /* bytes of a layout text */
+};
+
+typedef enum tess_cuda_op {
+    TESS_CUDA_SPMV,     /* y = alpha A x + beta y */
+    TESS_CUDA_SPMV_DOT, /* the same, and dot = w . y */
+    TESS_CUDA_SPMM      /* Y = alpha A X + beta Y */
+} tess_cuda_op;
+
+/* All that predicates and specialisations may depend on. */
+typedef struct tess_cuda_problem {
+    tess_type type;
+    int32_t block_height, block_width;
+    int64_t rows, cols;
+    int64_t block_rows, block_cols, blocks;
+    int64_t longest_row;    /* in blocks */
+    int arch;               /* 90 for sm_90 */
+    int multiprocessors;    /* of the device */
+    int64_t shared_limit;   /* bytes of shared memory a block may ask for */
+    int vectors, row_major; /* SpMM: right-hand sides and their order; 1 and 0 otherwise */
+} tess_cuda_problem;
+
+typedef struct tess_cuda_param {
+    const char *name;
+    int values[TESS_CUDA_VALUES]; /* the tuner's space, increasing */
+    int count;
+} tess_cuda_param;
+
+/* One array of an image. `host` stays valid as long as the image. */
+typedef struct tess_cuda_array {
+    const void *host;
+    size_t bytes;
+} tess_cuda_array;
+
+typedef struct tess_cuda_image {
+    tess_ctx *ctx;
+    char layout[TESS_CUDA_LAYOUT];
+    int count;
+    tess_cuda_array arrays[TESS_CUDA_ARRAYS];
+    int values;                       /* the array that tess_cuda_image_refresh rewrites */
+    int64_t counts[TESS_CUDA_COUNTS]; /* what launches need to know: slices, segments, ... */
+    size_t workspace;                 /* bytes of device scratch a product needs */
+    void *format;                     /* the host format behind the arrays */
+    void (*destroy)(struct tess_cuda_image *image);
+    void (*refresh)(struct tess_cuda_image *image, const void *values);
+} tess_cuda_image;
+
+/* Device addresses as integers: CUdeviceptr on a GPU, plain pointers in the emulator. */
+typedef struct tess_cuda_call {
+    uint64_t arrays[TESS_CUDA_ARRAYS]; /* in the image's order */
+    uint64_t workspace;
+    uint64_t x, y;
+    double alpha, beta;
+    uint64_t w, dot;  /* SPMV_DOT: w of rows scalars (0: y itself), one double */
+    int64_t ldx, ldy; /* SPMM */
+} tess_cuda_call;
+
+typedef union tess_cuda_arg {
+    uint64_t pointer;
+    int64_t integer;
+    double number;
+} tess_cuda_arg;
+
+typedef struct tess_cuda_launch {
+    const char *entry;
+    unsigned grid[3], block[3];
+    unsigned shared;  /* bytes of dynamic shared memory */
+    bool cooperative; /* all blocks must be resident at once */
+    int slots;        /* used of args */
+    tess_cuda_arg args[TESS_CUDA_ARGS];
+} tess_cuda_launch;
+
+typedef struct tess_cuda_kernel {
+    const char *name;   /* as `tessera bench` prints it */
+    const char *source; /* file in kernels/; it includes common.cuh and nothing else */
+    const char *format; /* "bsr", "sliced", "balanced", ... */
+    tess_cuda_op op;
+    const tess_cuda_param *params;
+    int param_count;
+    /* Whether these parameters make sense for the problem; all other functions may rely on it. */
+    bool (*fits)(const tess_cuda_problem *problem, const int *params);
+    /* The parameters to use when nothing was measured. They fit, if any do. */
+    void (*guess)(const tess_cuda_problem *problem, int *params);
+    /* "-DT=double -DBH=3 ..." */
+    void (*defines)(const tess_cuda_problem *problem, const int *params, char *text, size_t size);
+    /* The image's layout, "sliced:C=32,sigma=1,lambda=0,V=1". Equal texts share an image. */
+    void (*layout)(const tess_cuda_problem *problem, const int *params, char *text, size_t size);
+    /* The launches of one product, in order on one stream; returns their number. */
+    int (*launches)(const tess_cuda_problem *problem, const int *params,
+                    const tess_cuda_image *image, const tess_cuda_call *call,
+                    tess_cuda_launch *out);
+} tess_cuda_kernel;
+
+/* All kernels, in the order of kernels.def. */
+extern const tess_cuda_kernel *const tess_cuda_kernels[];
+extern const int tess_cuda_kernel_count;
+
+/* NULL when there is none. */
+const tess_cuda_kernel *tess_cuda_kernel_find(const char *name);
+
+/* Sizes and row lengths of A; arch, multiprocessors and shared_limit stay for the caller. */
+void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem);
+
+/* "C=32,U=2": the parameters as text, and back (missing keys keep the value in `params`, which
+ * starts as kernel->guess). Only values of the tuner's space are accepted. */
+void tess_cuda_params_write(const tess_cuda_kernel *kernel, const int *params, char *text,
+                            size_t size);
+tess_status tess_cuda_params_read(tess_ctx *ctx, const tess_cuda_kernel *kernel, const char *text,
+                                  int *params);
+
+/* Walks the space: start with first = true; false when there is no further set that fits. */
+bool tess_cuda_params_next(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
+                           bool first, int *params);
+
+/* The matrix in a layout named by kernel->layout. A must outlive the image. */
+tess_status tess_cuda_image_create(tess_ctx *ctx, const tess_matrix *A, const char *layout,
+                                   tess_cuda_image **out);
+/* New numbers in the same pattern, `values` as in the matrix: rewrites arrays[image->values]. */
+void tess_cuda_image_refresh(tess_cuda_image *image, const void *values);
+void tess_cuda_image_destroy(tess_cuda_image *image);
+
+#endif

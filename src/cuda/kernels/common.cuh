@@ -1,0 +1,140 @@
+/* What all device sources share: the scalar type, loads with their cache hints, the shape of an
+ * entry point.
+ *
+ * Device sources are CUDA C in the subset that is also C11: no templates, no overloads, no
+ * references. They include this file and nothing else. With TESS_EMULATE defined they are compiled
+ * for the CPU by the tests, which replace what is below the #else.
+ *
+ * Specialisation: REAL is the number of bytes of a scalar (8 or 4), further macros belong to the
+ * kernel and are explained at its top.
+ */
+#ifndef TESS_COMMON_CUH
+#define TESS_COMMON_CUH
+
+#if REAL == 8
+typedef double real;
+#else
+typedef float real;
+#endif
+
+/* HINT of loads that stream the matrix: 0 plain, 1 not kept in L1, 2 also first to leave L2. */
+#ifndef HINT
+#define HINT 1
+#endif
+
+#ifdef TESS_EMULATE
+#include "emulate.h"
+#else
+
+/* KERNEL(name, args_struct, threads a block, least blocks an SM) { ... uses `a` ... } */
+#define KERNEL(name, args, threads, blocks) \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name(const args a)
+
+#define DEVICE static __device__ __forceinline__
+
+/* Shared memory of a block: one array, or the launch's dynamic bytes (16-byte aligned). */
+#define SHARED(type, name, count) __shared__ type name[count]
+#define DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
+
+#define UNROLL _Pragma("unroll")
+#define NO_UNROLL _Pragma("unroll 1")
+
+/* Streaming loads. The policy is made once a thread and costs nothing when unused. */
+typedef unsigned long long policy;
+
+DEVICE policy stream_policy(void)
+{
+#if HINT == 2
+    policy p;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(p));
+    return p;
+#else
+    return 0;
+#endif
+}
+
+#if HINT == 2
+#define STREAM_LOAD(kind) "ld.global.nc.L1::no_allocate.L2::cache_hint." kind
+#define STREAM_POLICY(address, p) "l"(address), "l"(p)
+#define STREAM_TAIL(address, policy) ", [" address "], " policy ";"
+#elif HINT == 1
+#define STREAM_LOAD(kind) "ld.global.nc.L1::no_allocate." kind
+#define STREAM_POLICY(address, p) "l"(address)
+#define STREAM_TAIL(address, policy) ", [" address "];"
+#else
+#define STREAM_LOAD(kind) "ld.global.nc." kind
+#define STREAM_POLICY(address, p) "l"(address)
+#define STREAM_TAIL(address, policy) ", [" address "];"
+#endif
+
+#if REAL == 8
+#define SCALAR_KIND "f64"
+#define SCALAR_OUT(lvalue) "=d"(lvalue)
+#else
+#define SCALAR_KIND "f32"
+#define SCALAR_OUT(lvalue) "=f"(lvalue)
+#endif
+
+/* 1, 2 or 4 scalars that lie together, aligned to their size. */
+DEVICE void stream_load1(const real *from, real *to, policy p)
+{
+    asm(STREAM_LOAD(SCALAR_KIND) " %0" STREAM_TAIL("%1", "%2")
+        : SCALAR_OUT(to[0])
+        : STREAM_POLICY(from, p));
+}
+
+DEVICE void stream_load2(const real *from, real *to, policy p)
+{
+    asm(STREAM_LOAD("v2." SCALAR_KIND) " {%0, %1}" STREAM_TAIL("%2", "%3")
+        : SCALAR_OUT(to[0]), SCALAR_OUT(to[1])
+        : STREAM_POLICY(from, p));
+}
+
+#if REAL == 4
+DEVICE void stream_load4(const real *from, real *to, policy p)
+{
+    asm(STREAM_LOAD("v4." SCALAR_KIND) " {%0, %1, %2, %3}" STREAM_TAIL("%4", "%5")
+        : SCALAR_OUT(to[0]), SCALAR_OUT(to[1]), SCALAR_OUT(to[2]), SCALAR_OUT(to[3])
+        : STREAM_POLICY(from, p));
+}
+#endif
+
+/* Block columns: 1, 2 or 4 that lie together. */
+DEVICE void stream_index1(const int *from, int *to, policy p)
+{
+    asm(STREAM_LOAD("s32") " %0" STREAM_TAIL("%1", "%2") : "=r"(to[0]) : STREAM_POLICY(from, p));
+}
+
+DEVICE void stream_index2(const int *from, int *to, policy p)
+{
+    asm(STREAM_LOAD("v2.s32") " {%0, %1}" STREAM_TAIL("%2", "%3")
+        : "=r"(to[0]), "=r"(to[1])
+        : STREAM_POLICY(from, p));
+}
+
+DEVICE void stream_index4(const int *from, int *to, policy p)
+{
+    asm(STREAM_LOAD("v4.s32") " {%0, %1, %2, %3}" STREAM_TAIL("%4", "%5")
+        : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+        : STREAM_POLICY(from, p));
+}
+
+/* Read-only data that is worth keeping in L1: x, row offsets. */
+#define READ_ONLY(pointer) __ldg(pointer)
+
+#endif
+
+/* alpha * sum + beta * y[i]; beta = 0 does not read y. */
+DEVICE real scaled(double alpha, real sum, double beta, const real *y, long long i)
+{
+    real result = (real)alpha * sum;
+    if (beta != 0)
+        result += (real)beta * y[i];
+    return result;
+}
+
+/* VEC scalars or GROUP columns by a compile-time number. */
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+
+#endif

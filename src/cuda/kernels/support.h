@@ -1,0 +1,46 @@
+/* For the kernels' descriptors: filling in a launch, and the order of each image's arrays. */
+#ifndef TESS_CUDA_KERNELS_SUPPORT_H
+#define TESS_CUDA_KERNELS_SUPPORT_H
+
+#include "cuda/kernels.h"
+
+/* bsr: A's own arrays. */
+enum { BSR_OFFSETS, BSR_COLUMNS, BSR_VALUES };
+
+/* sliced: src/format/sliced.h. DOT_AT: byte offset in the workspace of the parts of a dot product,
+ * one double a 32 scalar rows and one a cut row; the slots of segments come first. */
+enum {
+    SLICED_OFFSETS,
+    SLICED_LENGTHS,
+    SLICED_TARGETS,
+    SLICED_COLUMNS,
+    SLICED_VALUES,
+    SLICED_CUT_ROW,
+    SLICED_CUT_SLOTS
+};
+enum { SLICED_SLICES, SLICED_LINES, SLICED_CUT_ROWS, SLICED_DOT_AT };
+
+/* An empty launch of a one-dimensional grid. */
+static inline tess_cuda_launch *tess_cuda_launch_start(tess_cuda_launch *launch, const char *entry,
+                                                       unsigned grid, unsigned block)
+{
+    *launch = (tess_cuda_launch){.entry = entry, .grid = {grid, 1, 1}, .block = {block, 1, 1}};
+    return launch;
+}
+
+static inline void tess_cuda_arg_pointer(tess_cuda_launch *launch, uint64_t pointer)
+{
+    launch->args[launch->slots++].pointer = pointer;
+}
+
+static inline void tess_cuda_arg_integer(tess_cuda_launch *launch, int64_t integer)
+{
+    launch->args[launch->slots++].integer = integer;
+}
+
+static inline void tess_cuda_arg_number(tess_cuda_launch *launch, double number)
+{
+    launch->args[launch->slots++].number = number;
+}
+
+#endif

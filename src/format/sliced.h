@@ -1,0 +1,71 @@
+/* Sliced storage: block rows in slices of C, interleaved so that one thread a scalar row reads at
+ * stride 1 (paper 004's reordering with a thread a row).
+ *
+ *   lines    A line is a block row, or a segment of one longer than lambda. Lines are sorted by
+ *            falling length inside windows of sigma lines, then cut into slices of C lines. The
+ *            slice's C*bh scalar rows are its lanes.
+ *   groups   P consecutive blocks of a line, P the smallest number for which P*bw is a multiple of
+ *            the vector length V. A slice has as many groups as its longest line; the rest is
+ *            padding (zeros, column 0), never read thanks to the lines' lengths.
+ *   values   vector j (V scalars along the row) of group g for lane t of slice s lies at vector
+ *            (offsets[s] + g) * (P*bw/V) * C*bh  +  j * C*bh  +  t
+ *   columns  of group g of line l in the slice: P numbers at ((offsets[s] + g) * C + l) * P
+ *
+ *     V = 1:    v[0,t0] v[0,t1] ... | v[1,t0] v[1,t1] ...     lane t reads stride 1 over the slice
+ *
+ * Lines of a row that was cut write to slots of a scratch array; row i of the cut rows owns the
+ * slots cut_slots[i] .. cut_slots[i+1]-1, to be added in this order.
+ */
+#ifndef TESS_FORMAT_SLICED_H
+#define TESS_FORMAT_SLICED_H
+
+#include "matrix/matrix.h"
+
+typedef struct tess_sliced_options {
+    int32_t height; /* C: lines a slice */
+    int32_t window; /* sigma: lines sorted together; 0 or 1: order kept */
+    int32_t split;  /* lambda: longest line in blocks; 0: no limit */
+    int32_t vector; /* V: scalars along the row that lie together (1, 2 or 4) */
+} tess_sliced_options;
+
+typedef struct tess_sliced {
+    tess_ctx *ctx;
+    tess_type type;
+    int64_t rows, cols;
+    int32_t block_height, block_width;
+    int64_t block_rows, blocks;
+    tess_sliced_options options;
+    int32_t group; /* P: blocks a group */
+    int64_t slices;
+    int64_t lines;      /* used of slices * C */
+    int64_t *offsets;   /* slices + 1: groups before the slice */
+    int32_t *lengths;   /* slices * C: blocks of the line, 0 beyond `lines` */
+    int32_t *targets;   /* slices * C: block row, or ~slot for a segment; NULL when line = row */
+    int64_t *starts;    /* slices * C: the line's first block in the BSR arrays (the value map) */
+    int32_t *columns;   /* offsets[slices] * P * C */
+    void *values;       /* offsets[slices] * P * bw * C * bh */
+    int64_t cut_rows;   /* block rows longer than lambda */
+    int32_t *cut_row;   /* cut_rows: their numbers */
+    int32_t *cut_slots; /* cut_rows + 1 */
+} tess_sliced;
+
+tess_status tess_sliced_create(tess_ctx *ctx, const tess_matrix *A,
+                               const tess_sliced_options *options, tess_sliced **out);
+void tess_sliced_destroy(tess_sliced *S);
+
+/* New numbers in the same pattern, in the order of the BSR matrix: one parallel pass. */
+void tess_sliced_refresh(tess_sliced *S, const void *values);
+
+/* The inverse: the BSR matrix it was made from. */
+tess_status tess_sliced_to_bsr(tess_ctx *ctx, const tess_sliced *S, tess_matrix **out);
+
+/* Bytes of all arrays a product may touch, padding included. */
+int64_t tess_sliced_bytes(const tess_sliced *S);
+
+/* Scalars of the value array, padding included. */
+static inline int64_t tess_sliced_stored(const tess_sliced *S)
+{
+    return S->offsets[S->slices] * S->group * S->block_width * S->options.height * S->block_height;
+}
+
+#endif

@@ -1,0 +1,68 @@
+Everything but the measured line is exact. The reference agrees with itself to the last bit.
+
+  $ tessera spmv gen:stencil27:n=4,b=3 --device ref | sed 's/^time .*/time/'
+  matrix   192 x 192, 1 000 blocks of 3 x 3, f64
+  device   ref: 1 thread, plain loops
+  kernel   bsr ref
+  time
+  result   correct: largest error 0 of |A||x| (rounding allows 3.7e-14)
+  $ tessera spmv gen:trefethen:n=20 --device ref --type f32 | sed 's/^time .*/time/'
+  matrix   20 x 20, 158 non-zeros, f32
+  device   ref: 1 thread, plain loops
+  kernel   bsr ref
+  time
+  result   correct: largest error 0 of |A||x| (rounding allows 2.6e-06)
+  $ tessera spmv gen:elasticity:n=3 --device ref --json | sed -E 's/("(seconds|gb_per_s|gflop_per_s)": ).*,/\1.../'
+  {
+    "device": "ref",
+    "format": "bsr",
+    "kernel": "ref",
+    "params": "",
+    "type": "f64",
+    "rows": 144,
+    "cols": 144,
+    "block_rows": 3,
+    "block_cols": 3,
+    "blocks": 700,
+    "bytes": 55700.0,
+    "seconds": ...
+    "gb_per_s": ...
+    "gflop_per_s": ...
+    "error": 0.0,
+    "error_bound": 3.68594044176e-14,
+    "correct": true
+  }
+
+Other blocks than the matrix came with, and rectangular ones.
+
+  $ tessera spmv gen:stencil7:n=3,b=2 --block 4x3 --device=ref | sed 's/^time .*/time/'
+  matrix   54 x 54, 102 blocks of 4 x 3, f64
+  device   ref: 1 thread, plain loops
+  kernel   bsr ref
+  time
+  result   correct: largest error 0 of |A||x| (rounding allows 1.4e-14)
+  $ tessera spmv gen:stencil7:n=3,b=2 --block 1 --device=ref | sed 's/^time .*/time/'
+  matrix   54 x 54, 540 non-zeros, f64
+  device   ref: 1 thread, plain loops
+  kernel   bsr ref
+  time
+  result   correct: largest error 0 of |A||x| (rounding allows 7.1e-15)
+
+The default device is correct too, whichever it is.
+
+  $ tessera spmv gen:powerlaw:rows=300,avg=4,b=3,long=2,length=200 --json | grep correct
+    "correct": true
+
+Colours only on a terminal, and not when NO_COLOR is set.
+
+  $ tessera spmv gen:stencil7:n=2 | grep -c "$(printf '\033')"
+  0
+  [1]
+  $ script -qec 'tessera spmv gen:stencil7:n=2' /dev/null | grep -c "$(printf '\033')"
+  2
+  $ NO_COLOR=1 script -qec 'tessera spmv gen:stencil7:n=2' /dev/null | grep -c "$(printf '\033')"
+  0
+  [1]
+  $ TERM=dumb script -qec 'tessera spmv gen:stencil7:n=2' /dev/null | grep -c "$(printf '\033')"
+  0
+  [1]
