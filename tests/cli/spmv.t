@@ -52,17 +52,3 @@ The default device is correct too, whichever it is.
 
   $ tessera spmv gen:powerlaw:rows=300,avg=4,b=3,long=2,length=200 --json | grep correct
     "correct": true
-
-Colours only on a terminal, and not when NO_COLOR is set.
-
-  $ tessera spmv gen:stencil7:n=2 | grep -c "$(printf '\033')"
-  0
-  [1]
-  $ script -qec 'tessera spmv gen:stencil7:n=2' /dev/null | grep -c "$(printf '\033')"
-  2
-  $ NO_COLOR=1 script -qec 'tessera spmv gen:stencil7:n=2' /dev/null | grep -c "$(printf '\033')"
-  0
-  [1]
-  $ TERM=dumb script -qec 'tessera spmv gen:stencil7:n=2' /dev/null | grep -c "$(printf '\033')"
-  0
-  [1]

@@ -25,7 +25,7 @@ static=
 "$cc" -Wall -Wextra -Werror examples/spmv.c -o "$work/by-pkg-config" $(pkg-config $static --cflags --libs tessera)
 LD_LIBRARY_PATH=$library expect "$work/by-pkg-config"
 
-"$cmake" -S examples -B "$work/example" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix" \
+"$cmake" -S examples -B "$work/example" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_BUILD_TYPE=Release >>"$work/log"
 "$cmake" --build "$work/example" >>"$work/log"
 expect "$work/example/spmv"
