@@ -7,6 +7,6 @@ case $version in
 *) echo "skipped: needs clang-format 14, found '${version:-none}'"; exit 77 ;;
 esac
 [ -d .git ] || [ -f .git ] || { echo "skipped: not a git checkout"; exit 77; }
-git -c safe.directory='*' ls-files '*.c' '*.h' '*.cu' | while read -r file; do
+git -c safe.directory='*' ls-files '*.c' '*.h' | while read -r file; do
     [ ! -f "$file" ] || printf '%s\n' "$file"
 done | xargs clang-format --dry-run -Werror || { echo "run ./run format"; exit 1; }

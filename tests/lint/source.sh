@@ -18,10 +18,8 @@ for file in $(find src -name '*.c'); do
     case $file in
     *.inc.c | */kernels/*) continue ;; # included by others
     esac
-    directory=$(dirname "$file")
     name=$(basename "$file")
-    grep -qE "(^|[[:space:]/])$name([[:space:])]|\$)" "$directory/CMakeLists.txt" "$directory/../CMakeLists.txt" \
-        2>/dev/null || echo "$file"
+    grep -rqE "(^|[[:space:]/])$name([[:space:])]|\$)" src --include=CMakeLists.txt || echo "$file"
 done | complain "sources that no CMakeLists.txt names"
 
 for file in $sources; do
