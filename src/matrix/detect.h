@@ -1,0 +1,64 @@
+/* Inside block detection: patterns, counting blocks in them, and finding where blocks begin.
+ *
+ * A pattern is a matrix without values whose cells are height x width scalars of the original, so
+ * the pattern of 6 x 4 blocks can be counted in that of 3 x 2 blocks: groups of 2 rows and 2
+ * columns of it. What has been compressed once is never expanded again.
+ */
+#ifndef TESS_DETECT_H
+#define TESS_DETECT_H
+
+#include "matrix/matrix.h"
+
+enum { TESS_DETECT_MAX = 32 }; /* the largest block height and width looked at */
+
+typedef struct tess_pattern {
+    int32_t height, width; /* of a cell, in scalars */
+    int64_t rows, cols;    /* in cells */
+    int64_t entries;
+    int64_t *row_offsets;
+    int32_t *columns; /* unsorted in a row unless the cells are scalars */
+    bool borrowed;    /* the arrays belong to a matrix */
+} tess_pattern;
+
+/* The stored scalars of A (without those that are zero if `ignore_zeros`), padding excluded. */
+tess_status tess_pattern_of(tess_ctx *ctx, const tess_matrix *A, bool ignore_zeros,
+                            tess_pattern *out);
+void tess_pattern_clear(tess_ctx *ctx, tess_pattern *P);
+
+/* A mark for every column and thread. Marks are never cleared: every group of rows has its own
+ * stamp. */
+typedef struct tess_marks {
+    int64_t columns;
+    int threads;
+    uint32_t *mark;  /* threads x columns */
+    uint32_t *stamp; /* the last one used, a thread */
+} tess_marks;
+
+tess_status tess_marks_create(tess_ctx *ctx, int64_t columns, tess_marks *out);
+void tess_marks_clear(tess_ctx *ctx, tess_marks *marks);
+
+/* Blocks of height x width cells of P when blocks begin at the rows and columns (of cells) that are
+ * congruent to the offsets. group_counts (NULL, or rows of blocks + 1 elements) gets the number of
+ * blocks of block row i at i + 1. */
+int64_t tess_pattern_count(const tess_pattern *P, int32_t height, int32_t width, int32_t row_offset,
+                           int32_t col_offset, tess_marks *marks, int64_t *group_counts);
+
+/* The pattern of those blocks, offsets 0. */
+tess_status tess_pattern_compress(tess_ctx *ctx, const tess_pattern *P, int32_t height,
+                                  int32_t width, tess_marks *marks, tess_pattern *out);
+
+/* For every block height and width b in 2..TESS_DETECT_MAX the best place to begin, judged from a
+ * sample of the rows of a scalar pattern with sorted columns, and how full b x 1 and 1 x b blocks
+ * are there and at offset 0. */
+typedef struct tess_best_offset {
+    int32_t offset;
+    double density, density_at_0;
+} tess_best_offset;
+
+typedef struct tess_best_offsets {
+    tess_best_offset row[TESS_DETECT_MAX + 1], col[TESS_DETECT_MAX + 1];
+} tess_best_offsets;
+
+tess_status tess_find_offsets(tess_ctx *ctx, const tess_pattern *P, tess_best_offsets *out);
+
+#endif
