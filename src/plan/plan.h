@@ -14,7 +14,7 @@ typedef struct tess_backend tess_backend;
 struct tess_device {
     tess_ctx *ctx;
     const tess_backend *backend;
-    int threads; /* CPU backends */
+    int threads; /* host threads a product uses; 0 where the host does not compute */
     void *state; /* the backend's own */
     char description[256];
 };

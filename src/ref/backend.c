@@ -16,6 +16,7 @@ static tess_status open_device(tess_device *device, const char *rest)
     if (rest)
         return tess_fail(device->ctx, TESS_ERR_ARGUMENT,
                          "device 'ref' takes nothing after ':', but got '%s'", rest);
+    device->threads = 1;
     snprintf(device->description, sizeof device->description, "ref: 1 thread, plain loops");
     return TESS_OK;
 }

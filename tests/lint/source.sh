@@ -29,7 +29,7 @@ done | complain "files of 600 lines or more ask to be two"
 
 git -c safe.directory='*' grep -nIE '(^|[^[:alnum:]_./$}])/(work|home|root|mnt|Users)/[[:alnum:]]' -- ':!tests/lint' 2>/dev/null |
     complain "paths of one machine"
-git -c safe.directory='*' grep -nIE '#if 0|(TODO|FIXME|XXX)\b' -- src include tools 2>/dev/null |
+git -c safe.directory='*' grep -nIE '#if 0|\b(TODO|FIXME|XXX)\b' -- src include tools 2>/dev/null |
     complain "unfinished code"
 cat "$complaints"
 [ ! -s "$complaints" ]

@@ -7,10 +7,11 @@
 
 #include "command.h"
 
-extern const cli_command command_devices, command_spmv;
+extern const cli_command command_bench, command_devices, command_spmv;
 
 const cli_command *const commands[] = {
     &command_spmv,
+    &command_bench,
     &command_devices,
 };
 const size_t command_count = sizeof commands / sizeof commands[0];

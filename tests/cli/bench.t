@@ -1,0 +1,100 @@
+The reference backend has one kernel and no ceiling of its own; times are the only thing that varies.
+
+  $ tessera bench gen:stencil27:n=3,b=2 --device ref --reps 2 | sed -E 's/(bsr ref) .*(0|[0-9]e)/\1 ... \2/'
+  matrix   54 x 54, 343 blocks of 2 x 2, f64
+  device   ref: 1 thread, plain loops
+  product  spmv moves 13.3 kB
+  
+    kernel                                         time     GB/s  of read   GFLOP/s     error
+  * bsr ref ... 0
+  
+  * what a plan chooses by itself; error in units of n eps |A||x|, at most 2
+  $ tessera bench gen:stencil7:n=3,b=2 --device ref --reps 1 --json | grep -oE '"[a-zA-Z_]+":'
+  "machine":
+  "device":
+  "processor":
+  "system":
+  "threads":
+  "processors":
+  "compiler":
+  "tessera":
+  "date":
+  "read_GBps":
+  "matrix":
+  "input":
+  "precision":
+  "rows":
+  "cols":
+  "block_height":
+  "block_width":
+  "blocks":
+  "bytes":
+  "flops":
+  "product":
+  "results":
+  "device":
+  "format":
+  "kernel":
+  "params":
+  "precision":
+  "threads":
+  "seconds":
+  "GBps":
+  "fraction_of_read":
+  "gflops":
+  "error":
+  "peer":
+  "peer_version":
+  "default":
+  "outcome":
+  "reason":
+  $ tessera bench gen:stencil7:n=3,b=2 --device ref --reps 1 --op spmv_transpose --type f32 --json | grep -E '"(outcome|precision|product)"'
+      "precision": "f32",
+    "product": "spmv_transpose",
+        "precision": "f32",
+        "outcome": "good",
+  $ tessera bench gen:stencil7:n=3,b=2 --device ref --reps 1 --op spmm:3 --json | grep -E '"(outcome|error|product)"'
+    "product": "spmm:3",
+        "error": 0.0,
+        "outcome": "good",
+  $ tessera bench gen:stencil7:n=3 --device ref --list
+  (chosen) (chosen)
+
+Mistakes.
+
+  $ tessera bench gen:stencil7:n=3 --device ref --kernel fast
+  2> tessera: nothing to measure: device 'ref' has no kernel 'fast', only 'ref'
+  [2]
+  $ tessera bench gen:stencil7:n=3 --device ref --op spmm:0
+  2> tessera: --op 'spmm:0' is none of spmv, spmv_transpose, spmm:K (K=1..1024)
+  [2]
+  $ tessera bench gen:stencil7:n=3 --device ref --op dot
+  2> tessera: --op 'dot' is none of spmv, spmv_transpose, spmm:K (K=1..1024)
+  [2]
+  $ tessera bench gen:stencil7:n=3 --device ref --reps 0
+  2> tessera: --reps: 0 is outside 1..1000000
+  [2]
+  $ tessera bench gen:stencil7:n=3 --device ref --peers --type f32
+  2> tessera: the peers take f64 matrices of whole blocks only, and this is f32 81 x 81 in blocks of 3 x 3
+  [2]
+  $ TESSERA_PEERS=nowhere tessera bench gen:stencil7:n=3 --device ref --peers
+  2> tessera: no peers in nowhere: No such file or directory (./run bench builds them)
+  [2]
+
+A peer with a wrong result is reported, one that does not start is skipped.
+
+  $ TESSERA_PEERS=. tessera bench gen:stencil7:n=3,b=2 --device ref --peers --reps 1 | grep '^-'
+  - mute                                     skipped: its adapter left before it said its name
+  - zero 1.0 dense                           WRONG: the result differs from ref's
+  - zero 1.0 sparse                          skipped: it has none
+  2> tessera: zero 1.0 dense: the result differs from ref's
+  $ TESSERA_PEERS=. tessera bench gen:stencil7:n=3,b=2 --device ref --peers --reps 1 >/dev/null
+  2> tessera: zero 1.0 dense: the result differs from ref's
+  [1]
+
+Every kernel of the default device is right, whichever it is.
+
+  $ tessera bench gen:powerlaw:rows=300,avg=4,b=3,long=2,length=200 --reps 1 --json | grep outcome | sort -u
+        "outcome": "good",
+  $ tessera bench gen:stencil7:n=4,b=2 --kernel no_such_kernel 2>&1 | sed 's/.*no_such_kernel.*/no such kernel/'
+  no such kernel

@@ -1,0 +1,105 @@
+/* Measuring and verifying the products of a matrix on a device: what stands behind `tessera bench`.
+ *
+ * All entries, our kernels and the peers' storages, are run in turn, round after round, together
+ * with the device's read ceiling, so that a disturbance of the machine meets everybody. An entry's
+ * time is the median over all rounds; a speed is only stated as a share of the ceiling or of a peer
+ * of the same run. Every entry's result is compared with `ref` before it is timed, and a kernel of
+ * ours must repeat it bit for bit in every round.
+ */
+#ifndef TESSERA_BENCH_H
+#define TESSERA_BENCH_H
+
+#include "plan/plan.h"
+
+/* ---- bench_check.c: the truth ---- */
+
+typedef struct bench_truth {
+    tess_type type;
+    int64_t count;     /* scalars in y */
+    void *expected;    /* ref's y */
+    double *magnitude; /* n * eps * |A||x|, n the most terms in a sum: the unit of error */
+} bench_truth;
+
+tess_status bench_truth_create(const tess_matrix *A, const tess_product *product, const void *x,
+                               bench_truth *truth);
+void bench_truth_free(tess_ctx *ctx, bench_truth *truth);
+
+/* The largest |y - expected| / magnitude; infinite where y is not a number, or differs where the
+ * magnitude is 0. */
+double bench_error(const bench_truth *truth, const void *y);
+/* Both sums, ref's and the kernel's, may be off by one unit. */
+#define BENCH_ERROR_MAX 2.0
+
+/* ---- bench_peers.c: adapters of other libraries as child processes (bench/peers/peer.h) ---- */
+
+typedef struct bench_peers bench_peers;
+typedef struct bench_peer bench_peer;
+
+/* One storage of a library that took the matrix, or says why not. */
+typedef struct bench_variant {
+    bench_peer *peer;
+    char library[64], version[64], name[64];
+    int threads;
+    char refused[256]; /* "" when it is ready */
+} bench_variant;
+
+/* Starts every adapter in `directory` with `threads` threads and hands them A and x. Adapters that
+ * do not start are variants that refuse. A must be f64 with whole blocks. */
+tess_status bench_peers_start(const tess_matrix *A, const void *x, const char *directory,
+                              int threads, bench_peers **out);
+void bench_peers_stop(bench_peers *peers);
+int bench_peers_count(const bench_peers *peers);
+bench_variant *bench_peers_variant(bench_peers *peers, int index);
+/* `reps` products; on a broken conversation false, and `refused` says what happened. */
+bool bench_variant_time(bench_variant *variant, int reps, double *seconds);
+bool bench_variant_result(bench_peers *peers, bench_variant *variant, double *y, int64_t count);
+
+/* ---- bench_measure.c ---- */
+
+typedef struct bench_options {
+    tess_product product;
+    const char *format, *kernel, *params; /* NULL: everything that applies */
+    int reps;                             /* timed repetitions an entry; 0: about 0.4 s */
+    bool peers;
+    const char *peers_directory; /* adapters for the CPU; NULL: none */
+} bench_options;
+
+typedef enum bench_outcome {
+    BENCH_GOOD,
+    BENCH_SKIPPED, /* does not apply here: `reason` */
+    BENCH_FAILED,  /* could not run: `reason` */
+    BENCH_WRONG    /* ran, and the result is not A x: `reason` */
+} bench_outcome;
+
+typedef struct bench_result {
+    tess_candidate candidate; /* as the plan chose it; for a peer, kernel = its storage */
+    char peer[64];            /* "petsc", "" for our own */
+    char version[64];         /* of the peer */
+    bool first;               /* what a plan would choose by itself */
+    int threads;              /* 0: not a notion of the device */
+    double seconds;           /* median of one product */
+    double error;             /* in units of n eps |A||x| */
+    bench_outcome outcome;
+    char reason[256];
+} bench_result;
+
+typedef struct bench_report {
+    double bytes, flops; /* of one product */
+    double ceiling;      /* bytes a second, median over the rounds; 0: unknown */
+    int rounds;
+    bench_result *results;
+    int64_t count;
+} bench_report;
+
+/* Candidates that apply to A and match the options' names; an unknown kernel or format is an error
+ * that names the nearest one. */
+tess_status bench_candidates(tess_device *device, const tess_matrix *A,
+                             const bench_options *options, tess_candidates *list);
+tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench_options *options,
+                          bench_report *report);
+void bench_report_free(tess_ctx *ctx, bench_report *report);
+
+/* The fastest good result of ours (or of the peers); NULL when there is none. */
+const bench_result *bench_best(const bench_report *report, bool peers);
+
+#endif

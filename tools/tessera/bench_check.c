@@ -1,0 +1,133 @@
+/* The truth about a product: ref's y, and the size of the rounding error a correct sum may have.
+ *
+ * |y - ref| is compared row by row with n eps (|A||x|): n is two more than the largest number of
+ * terms in a sum, eps the spacing of the matrix's type. The measure does not depend on how A is
+ * scaled.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "bench.h"
+#include "ref/ref.h"
+
+/* Terms of the longest sum: the longest row, or column for the transpose, in scalars. */
+static tess_status longest_sum(const tess_matrix *A, bool transpose, int64_t *longest)
+{
+    int64_t *in_column = NULL, most = 0;
+    if (transpose)
+        TESS_TRY(TESS_CALLOC(A->ctx, A->block_cols, &in_column));
+    for (int64_t row = 0; row < A->block_rows; row++) {
+        int64_t length = A->row_offsets[row + 1] - A->row_offsets[row];
+        if (!transpose && length > most)
+            most = length;
+        for (int64_t k = A->row_offsets[row]; transpose && k < A->row_offsets[row + 1]; k++)
+            if (++in_column[A->columns[k]] > most)
+                most = in_column[A->columns[k]];
+    }
+    tess_free(A->ctx, in_column);
+    *longest = most * (transpose ? A->block_height : A->block_width);
+    return TESS_OK;
+}
+
+/* sums[] += |A||x| over one block for one vector: element i of it is x[i*stride]. */
+static void add_block_magnitude(const tess_matrix *A, int64_t ib, int64_t k, bool transpose,
+                                const void *x, int64_t x_start, int64_t x_stride, double *sums,
+                                int64_t y_stride)
+{
+    for (int32_t j = 0; j < A->block_width; j++) {
+        for (int32_t i = 0; i < A->block_height; i++) {
+            int64_t row = ib * A->block_height + i;
+            int64_t col = (int64_t)A->columns[k] * A->block_width + j;
+            if (row >= A->rows || col >= A->cols)
+                continue;
+            double value =
+                tess_ref_get(A->values, A->type, (k * A->block_width + j) * A->block_height + i);
+            int64_t in = transpose ? row : col, out = transpose ? col : row;
+            sums[out * y_stride] += fabs(value * tess_ref_get(x, A->type, x_start + in * x_stride));
+        }
+    }
+}
+
+static void add_magnitude(const tess_matrix *A, const tess_product *product, const void *x,
+                          double *sums)
+{
+    bool transpose = product->kind == TESS_PRODUCT_SPMV_TRANSPOSE;
+    int64_t k_vectors = product->kind == TESS_PRODUCT_SPMM ? product->k : 1;
+    bool interleaved = product->kind == TESS_PRODUCT_SPMM && product->order == TESS_ROW_MAJOR;
+    for (int64_t v = 0; v < k_vectors; v++) {
+        int64_t stride = interleaved ? k_vectors : 1;
+        int64_t x_start = interleaved ? v : v * A->cols;
+        double *y = sums + (interleaved ? v : v * A->rows);
+        for (int64_t ib = 0; ib < A->block_rows; ib++)
+            for (int64_t k = A->row_offsets[ib]; k < A->row_offsets[ib + 1]; k++)
+                add_block_magnitude(A, ib, k, transpose, x, x_start, stride, y, stride);
+    }
+}
+
+/* ref's y. The transpose needs scratch for its sums. */
+static tess_status multiply(const tess_matrix *A, const tess_product *product, const void *x,
+                            void *y)
+{
+    bool columns = product->order == TESS_COLUMN_MAJOR;
+    double *scratch;
+    switch (product->kind) {
+    case TESS_PRODUCT_SPMV:
+        tess_ref_spmv(A, 1, x, 0, y);
+        return TESS_OK;
+    case TESS_PRODUCT_SPMV_TRANSPOSE:
+        TESS_TRY(TESS_ALLOC(A->ctx, A->cols, &scratch));
+        tess_ref_spmv_transpose(A, 1, x, 0, y, scratch);
+        tess_free(A->ctx, scratch);
+        return TESS_OK;
+    case TESS_PRODUCT_SPMM:
+        tess_ref_spmm(A, product->k, product->order, 1, x, columns ? A->cols : product->k, 0, y,
+                      columns ? A->rows : product->k);
+        return TESS_OK;
+    }
+    return tess_fail(A->ctx, TESS_ERR_INTERNAL, "product kind %d", (int)product->kind);
+}
+
+tess_status bench_truth_create(const tess_matrix *A, const tess_product *product, const void *x,
+                               bench_truth *truth)
+{
+    tess_status status;
+    int64_t longest;
+    bench_truth made = {.type = A->type, .count = tess_product_y_size(A, product)};
+    TESS_TRY_CLEAN(tess_alloc_bytes(A->ctx, made.count, tess_type_size(A->type), &made.expected));
+    TESS_TRY_CLEAN(TESS_CALLOC(A->ctx, made.count, &made.magnitude));
+    TESS_TRY_CLEAN(longest_sum(A, product->kind == TESS_PRODUCT_SPMV_TRANSPOSE, &longest));
+    TESS_TRY_CLEAN(multiply(A, product, x, made.expected));
+    add_magnitude(A, product, x, made.magnitude);
+    double unit = (double)(longest + 2) * (A->type == TESS_F64 ? DBL_EPSILON : FLT_EPSILON);
+    for (int64_t i = 0; i < made.count; i++)
+        made.magnitude[i] *= unit;
+    *truth = made;
+    return TESS_OK;
+cleanup:
+    bench_truth_free(A->ctx, &made);
+    return status;
+}
+
+void bench_truth_free(tess_ctx *ctx, bench_truth *truth)
+{
+    tess_free(ctx, truth->expected);
+    tess_free(ctx, truth->magnitude);
+    *truth = (bench_truth){0};
+}
+
+double bench_error(const bench_truth *truth, const void *y)
+{
+    double worst = 0;
+    for (int64_t i = 0; i < truth->count; i++) {
+        double value = tess_ref_get(y, truth->type, i);
+        double off = fabs(value - tess_ref_get(truth->expected, truth->type, i));
+        if (off == 0)
+            continue;
+        double error = off / truth->magnitude[i];
+        if (!isfinite(value) || !isfinite(error))
+            return INFINITY;
+        if (error > worst)
+            worst = error;
+    }
+    return worst;
+}

@@ -1,0 +1,393 @@
+/* The rounds: every entry is prepared, verified, then timed in turn with the others and the
+ * ceiling.
+ *
+ * Plans may hold copies of the matrix, so they live in groups of a limited size; a plan that does
+ * not fit beside the others starts the next group. Within a group nothing is favoured by its place:
+ * each turn begins with one repetition that is not counted, because the caches hold another's data.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+enum {
+    ROUNDS = 7,
+    TURN_MAX = 1000, /* repetitions a turn */
+    GROUP_MAX = 16   /* plans alive at once */
+};
+#define TARGET_SECONDS 0.4 /* measured time an entry */
+#define GROUP_BYTES 8e9    /* of matrices alive at once */
+
+/* An entry while it is measured: a plan of ours or a peer's variant. */
+typedef struct entry {
+    tess_plan *plan;
+    bench_variant *variant;
+    bench_result *result;
+    int turn;                   /* counted repetitions a turn */
+    double *times, *turn_times; /* all counted so far; the last turn with its uncounted first */
+    int timed;
+    void *first_y; /* ours: the result that must come again */
+} entry;
+
+typedef struct session {
+    tess_ctx *ctx;
+    tess_device *device;
+    const tess_matrix *A;
+    const bench_options *options;
+    bench_truth truth;
+    void *x, *y;
+    size_t y_bytes;
+    bench_peers *peers;
+    bench_report *report;
+    double ceilings[4096];
+    int ceiling_count;
+    int64_t done, total; /* progress, in turns */
+} session;
+
+static int by_value(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+static double median(double *values, int count)
+{
+    if (count == 0)
+        return 0;
+    qsort(values, (size_t)count, sizeof *values, by_value);
+    return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
+}
+
+/* All bytes 255: a NaN in both precisions. */
+static void poison(void *y, size_t bytes)
+{
+    memset(y, 0xff, bytes);
+}
+
+static void set_outcome(bench_result *result, bench_outcome outcome, const char *reason)
+{
+    result->outcome = outcome;
+    snprintf(result->reason, sizeof result->reason, "%s", reason);
+}
+
+/* The error of session->y, and the verdict. */
+static void judge(session *s, bench_result *result)
+{
+    result->error = bench_error(&s->truth, s->y);
+    if (!(result->error <= BENCH_ERROR_MAX))
+        set_outcome(result, BENCH_WRONG, "the result differs from ref's");
+}
+
+/* Runs the entry `reps` times. y is poisoned first, so that a row nobody wrote is seen. */
+static bool run_entry(session *s, entry *e, int reps, double *seconds)
+{
+    if (e->variant) {
+        if (bench_variant_time(e->variant, reps, seconds))
+            return true;
+        set_outcome(e->result, BENCH_FAILED, e->variant->refused);
+        return false;
+    }
+    poison(s->y, s->y_bytes);
+    tess_status status =
+        tess_product_time(e->plan, &s->options->product, 1, s->x, 0, s->y, reps, seconds);
+    if (status == TESS_OK)
+        return true;
+    set_outcome(e->result, status == TESS_ERR_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED,
+                tess_ctx_error(s->ctx));
+    return false;
+}
+
+/* The first run: verified, and long enough to know how many repetitions make a turn. */
+static tess_status try_entry(session *s, entry *e)
+{
+    double seconds[2];
+    if (!run_entry(s, e, 2, seconds))
+        return TESS_OK;
+    if (e->variant) {
+        poison(s->y, s->y_bytes);
+        if (!bench_variant_result(s->peers, e->variant, s->y, s->truth.count)) {
+            set_outcome(e->result, BENCH_FAILED, e->variant->refused);
+            return TESS_OK;
+        }
+    }
+    judge(s, e->result);
+    double once = seconds[1] > 1e-9 ? seconds[1] : 1e-9;
+    int rounds = s->report->rounds;
+    double wanted =
+        s->options->reps ? (double)s->options->reps / rounds : TARGET_SECONDS / rounds / once;
+    e->turn = wanted < 1 ? 1 : wanted > TURN_MAX ? TURN_MAX : (int)ceil(wanted);
+    TESS_TRY(TESS_ALLOC(s->ctx, (int64_t)e->turn * rounds, &e->times));
+    TESS_TRY(TESS_ALLOC(s->ctx, e->turn + 1, &e->turn_times));
+    if (e->plan) {
+        TESS_TRY(tess_alloc_bytes(s->ctx, (int64_t)s->y_bytes, 1, &e->first_y));
+        memcpy(e->first_y, s->y, s->y_bytes);
+    }
+    return TESS_OK;
+}
+
+static void take_turn(session *s, entry *e)
+{
+    if (!e->times || e->result->outcome != BENCH_GOOD ||
+        !run_entry(s, e, e->turn + 1, e->turn_times))
+        return;
+    memcpy(e->times + e->timed, e->turn_times + 1, (size_t)e->turn * sizeof *e->times);
+    e->timed += e->turn;
+    if (e->plan && memcmp(e->first_y, s->y, s->y_bytes) != 0) {
+        judge(s, e->result); /* not even right any more? that is the more important message */
+        if (e->result->outcome == BENCH_GOOD)
+            set_outcome(e->result, BENCH_WRONG, "the result differs from run to run");
+    }
+}
+
+static tess_status take_ceiling(session *s)
+{
+    const tess_backend *backend = s->device->backend;
+    if (!backend->read_ceiling ||
+        s->ceiling_count == (int)(sizeof s->ceilings / sizeof *s->ceilings))
+        return TESS_OK;
+    return backend->read_ceiling(s->device, s->report->bytes, &s->ceilings[s->ceiling_count++]);
+}
+
+static void drop_entry(session *s, entry *e)
+{
+    e->result->seconds = median(e->times, e->timed);
+    tess_plan_destroy(e->plan);
+    tess_free(s->ctx, e->times);
+    tess_free(s->ctx, e->turn_times);
+    tess_free(s->ctx, e->first_y);
+    *e = (entry){0};
+}
+
+/* Tries and times the entries of one group, then drops them. */
+static tess_status measure_group(session *s, entry *group, int count)
+{
+    tess_status status = TESS_OK;
+    for (int i = 0; i < count && status == TESS_OK; i++)
+        if (group[i].result->outcome == BENCH_GOOD)
+            status = try_entry(s, &group[i]);
+    for (int round = 0; round < s->report->rounds && status == TESS_OK; round++) {
+        status = take_ceiling(s);
+        for (int i = 0; i < count && status == TESS_OK; i++) {
+            status = tess_progress(s->ctx, "measuring", (double)s->done++, (double)s->total);
+            take_turn(s, &group[i]);
+        }
+    }
+    for (int i = 0; i < count; i++)
+        drop_entry(s, &group[i]);
+    return status;
+}
+
+/* A plan for the candidate. Memory is the one failure that the caller may cure, by emptying the
+ * group; any other is the entry's outcome. */
+static tess_status make_plan(session *s, const tess_candidate *candidate, entry *e)
+{
+    tess_plan_options options = {.effort = TESS_ESTIMATE,
+                                 .format = candidate->format[0] ? candidate->format : NULL,
+                                 .kernel = candidate->kernel[0] ? candidate->kernel : NULL,
+                                 .params = candidate->params[0] ? candidate->params : NULL};
+    tess_status status = tess_plan_create(s->ctx, s->A, s->device, &options, &e->plan);
+    if (status == TESS_ERR_MEMORY)
+        return status;
+    if (status != TESS_OK) {
+        set_outcome(e->result, status == TESS_ERR_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED,
+                    tess_ctx_error(s->ctx));
+        return TESS_OK;
+    }
+    snprintf(e->result->candidate.format, sizeof e->result->candidate.format, "%s",
+             e->plan->format);
+    snprintf(e->result->candidate.kernel, sizeof e->result->candidate.kernel, "%s",
+             e->plan->kernel);
+    snprintf(e->result->candidate.params, sizeof e->result->candidate.params, "%s",
+             e->plan->params);
+    return TESS_OK;
+}
+
+static void add_variant(bench_variant *variant, entry *e)
+{
+    bench_result *result = e->result;
+    snprintf(result->peer, sizeof result->peer, "%s", variant->library);
+    snprintf(result->version, sizeof result->version, "%s", variant->version);
+    snprintf(result->candidate.kernel, sizeof result->candidate.kernel, "%s", variant->name);
+    result->threads = variant->threads;
+    if (variant->refused[0])
+        set_outcome(result, BENCH_SKIPPED, variant->refused);
+    else
+        e->variant = variant;
+}
+
+/* All candidates, then all peers, in groups. The peers are in the first group: with ours that a
+ * plan would choose. */
+static tess_status measure_all(session *s, const tess_candidates *list)
+{
+    enum { PEERS_MAX = 48 };
+    entry group[GROUP_MAX + PEERS_MAX] = {{0}};
+    int count = 0, plans = 0;
+    bench_result *next = s->report->results;
+    double bytes = s->report->bytes;
+    int most = GROUP_BYTES / bytes < 1           ? 1
+               : GROUP_BYTES / bytes > GROUP_MAX ? GROUP_MAX
+                                                 : (int)(GROUP_BYTES / bytes);
+    for (int i = 0; s->peers && i < bench_peers_count(s->peers) && i < PEERS_MAX; i++) {
+        group[count].result = next++;
+        add_variant(bench_peers_variant(s->peers, i), &group[count++]);
+    }
+    for (int64_t i = 0; i < list->count; i++) {
+        if (plans == most) {
+            TESS_TRY(measure_group(s, group, count));
+            count = plans = 0;
+        }
+        *next = (bench_result){.first = i == 0, .threads = s->device->threads};
+        group[count].result = next++;
+        if (list->items[i].peer) {
+            snprintf(group[count].result->peer, sizeof next->peer, "%s", list->items[i].kernel);
+            group[count].result->first = false;
+        }
+        tess_status status = make_plan(s, &list->items[i], &group[count]);
+        if (status == TESS_ERR_MEMORY && plans > 0) {
+            entry waiting = group[count];
+            TESS_TRY(measure_group(s, group, count));
+            group[0] = waiting;
+            count = plans = 0;
+            status = make_plan(s, &list->items[i], &group[0]);
+        }
+        if (status != TESS_OK)
+            set_outcome(group[count].result, BENCH_FAILED, tess_ctx_error(s->ctx));
+        count++;
+        plans++;
+    }
+    s->report->count = next - s->report->results;
+    return measure_group(s, group, count);
+}
+
+/* Keeps the items whose name at `offset` equals `wanted`; none left is an error. */
+static tess_status keep_named(tess_ctx *ctx, tess_candidates *list, const char *what,
+                              const char *wanted, size_t offset)
+{
+    int64_t kept = 0;
+    const char **names;
+    TESS_TRY(TESS_ALLOC(ctx, list->count, &names));
+    for (int64_t i = 0; i < list->count; i++)
+        names[i] = (const char *)&list->items[i] + offset;
+    const char *nearest = tess_nearest(wanted, names, (size_t)list->count);
+    bool found = nearest && strcmp(nearest, wanted) == 0;
+    if (!found)
+        tess_fail(ctx, TESS_ERR_ARGUMENT,
+                  "no %s '%s' applies to this matrix and device (nearest: '%s')", what, wanted,
+                  nearest ? nearest : "none");
+    for (int64_t i = 0; found && i < list->count; i++)
+        if (strcmp(names[i], wanted) == 0)
+            list->items[kept++] = list->items[i];
+    tess_free(ctx, names);
+    list->count = found ? kept : list->count;
+    return found ? TESS_OK : TESS_ERR_ARGUMENT;
+}
+
+tess_status bench_candidates(tess_device *device, const tess_matrix *A,
+                             const bench_options *options, tess_candidates *list)
+{
+    tess_status status;
+    bool listed = device->backend->candidates != NULL;
+    if (!listed || options->params) { /* as it is named: the plan itself says what it has not */
+        tess_candidate named = {0};
+        snprintf(named.format, sizeof named.format, "%s", options->format ? options->format : "");
+        snprintf(named.kernel, sizeof named.kernel, "%s", options->kernel ? options->kernel : "");
+        snprintf(named.params, sizeof named.params, "%s", options->params ? options->params : "");
+        return tess_candidates_add(device->ctx, list, &named);
+    }
+    TESS_TRY_CLEAN(tess_candidates_list(device, A, &options->product, list));
+    int64_t kept = 0;
+    for (int64_t i = 0; i < list->count; i++)
+        if (options->peers || !list->items[i].peer)
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+    if (options->format)
+        TESS_TRY_CLEAN(keep_named(device->ctx, list, "format", options->format,
+                                  offsetof(tess_candidate, format)));
+    if (options->kernel)
+        TESS_TRY_CLEAN(keep_named(device->ctx, list, "kernel", options->kernel,
+                                  offsetof(tess_candidate, kernel)));
+    return TESS_OK;
+cleanup:
+    tess_candidates_free(device->ctx, list);
+    return status;
+}
+
+static tess_status open_session(session *s)
+{
+    const tess_matrix *A = s->A;
+    const tess_product *product = &s->options->product;
+    size_t size = tess_type_size(A->type);
+    int64_t x_count = tess_product_x_size(A, product);
+    s->y_bytes = (size_t)tess_product_y_size(A, product) * size;
+    TESS_TRY(tess_alloc_bytes(s->ctx, x_count, size, &s->x));
+    TESS_TRY(tess_alloc_bytes(s->ctx, (int64_t)s->y_bytes, 1, &s->y));
+    for (int64_t i = 0; i < x_count; i++) {
+        double value = tess_random_unit(20, (uint64_t)i);
+        if (A->type == TESS_F64)
+            ((double *)s->x)[i] = value;
+        else
+            ((float *)s->x)[i] = (float)value;
+    }
+    TESS_TRY(bench_truth_create(A, product, s->x, &s->truth));
+    if (s->options->peers && s->options->peers_directory)
+        TESS_TRY(
+            bench_peers_start(A, s->x, s->options->peers_directory, s->device->threads, &s->peers));
+    return TESS_OK;
+}
+
+static void close_session(session *s)
+{
+    bench_peers_stop(s->peers);
+    bench_truth_free(s->ctx, &s->truth);
+    tess_free(s->ctx, s->x);
+    tess_free(s->ctx, s->y);
+}
+
+tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench_options *options,
+                          bench_report *report)
+{
+    tess_status status;
+    tess_candidates list = {0};
+    bench_report made = {.bytes = tess_product_bytes(A, &options->product),
+                         .flops = tess_product_flops(A, &options->product)};
+    made.rounds = options->reps > 0 && options->reps < ROUNDS ? options->reps : ROUNDS;
+    session *s;
+    TESS_TRY(TESS_CALLOC(device->ctx, 1, &s));
+    *s = (session){
+        .ctx = device->ctx, .device = device, .A = A, .options = options, .report = &made};
+    TESS_TRY_CLEAN(bench_candidates(device, A, options, &list));
+    TESS_TRY_CLEAN(open_session(s));
+    int64_t entries = list.count + (s->peers ? bench_peers_count(s->peers) : 0);
+    s->total = entries * made.rounds;
+    TESS_TRY_CLEAN(TESS_CALLOC(s->ctx, entries, &made.results));
+    TESS_TRY_CLEAN(measure_all(s, &list));
+    made.ceiling = median(s->ceilings, s->ceiling_count);
+    *report = made;
+cleanup:
+    if (status != TESS_OK)
+        bench_report_free(device->ctx, &made);
+    close_session(s);
+    tess_candidates_free(device->ctx, &list);
+    tess_free(device->ctx, s);
+    return status;
+}
+
+void bench_report_free(tess_ctx *ctx, bench_report *report)
+{
+    tess_free(ctx, report->results);
+    *report = (bench_report){0};
+}
+
+const bench_result *bench_best(const bench_report *report, bool peers)
+{
+    const bench_result *best = NULL;
+    for (int64_t i = 0; i < report->count; i++) {
+        const bench_result *result = &report->results[i];
+        bool usable = result->outcome == BENCH_GOOD && result->seconds > 0;
+        if (usable && (result->peer[0] != 0) == peers && (!best || result->seconds < best->seconds))
+            best = result;
+    }
+    return best;
+}

@@ -1,0 +1,363 @@
+/* tessera bench: every kernel that applies to a matrix, timed against the read ceiling of the same
+ * run and verified against the reference. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "command.h"
+
+typedef struct bench_args {
+    common_args common;
+    const char *kernel, *format, *params, *op;
+    int64_t reps;
+    bool peers, list;
+} bench_args;
+
+/* ---- Options ---- */
+
+/* "spmv", "spmv_transpose", "spmm:8". */
+static bool parse_product(const char *text, tess_product *product)
+{
+    int64_t k;
+    *product = (tess_product){.kind = TESS_PRODUCT_SPMV, .k = 1, .order = TESS_ROW_MAJOR};
+    if (!text || strcmp(text, "spmv") == 0)
+        return true;
+    if (strcmp(text, "spmv_transpose") == 0) {
+        product->kind = TESS_PRODUCT_SPMV_TRANSPOSE;
+        return true;
+    }
+    if (strncmp(text, "spmm:", 5) != 0 || !tess_parse_int64(text + 5, &k) || k < 1 || k > 1024)
+        return false;
+    product->kind = TESS_PRODUCT_SPMM;
+    product->k = (int)k;
+    return true;
+}
+
+/* TESSERA_PEERS, else the directory `peers` beside the one that holds this program. */
+static const char *peers_directory(char *buffer, size_t size)
+{
+    const char *given = getenv("TESSERA_PEERS");
+    if (given && *given)
+        return given;
+    ssize_t length = readlink("/proc/self/exe", buffer, size - 1);
+    buffer[length > 0 ? length : 0] = 0;
+    for (int levels = 0; levels < 2; levels++) {
+        char *slash = strrchr(buffer, '/');
+        if (slash)
+            *slash = 0;
+    }
+    size_t end = strlen(buffer);
+    snprintf(buffer + end, size - end, "/peers");
+    return buffer;
+}
+
+/* ---- JSON ---- */
+
+/* The processor's name: x86 tells it; on aarch64 only numbers are known, given as they are. */
+static void processor_name(char *name, size_t size)
+{
+    char line[256], part[64] = "", implementer[64] = "";
+    snprintf(name, size, "unknown processor");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        char *value = strchr(line, ':');
+        if (!value)
+            continue;
+        value += strspn(value, ": \t");
+        value[strcspn(value, "\n")] = 0;
+        if (strncmp(line, "model name", 10) == 0)
+            snprintf(name, size, "%s", value);
+        else if (strncmp(line, "CPU implementer", 15) == 0)
+            snprintf(implementer, sizeof implementer, "%s", value);
+        else if (strncmp(line, "CPU part", 8) == 0)
+            snprintf(part, sizeof part, "%s", value);
+    }
+    if (file)
+        fclose(file);
+    static const struct {
+        const char *part, *name;
+    } arm[] = {{"0xd0c", "Neoverse-N1"},
+               {"0xd40", "Neoverse-V1"},
+               {"0xd49", "Neoverse-N2"},
+               {"0xd4f", "Neoverse-V2"}};
+    if (part[0])
+        snprintf(name, size, "aarch64 implementer %s part %s", implementer, part);
+    for (size_t i = 0; strcmp(implementer, "0x41") == 0 && i < sizeof arm / sizeof arm[0]; i++)
+        if (strcmp(part, arm[i].part) == 0)
+            snprintf(name, size, "%s", arm[i].name);
+}
+
+static json_t *machine_json(const tess_device *device, const bench_report *report)
+{
+    struct utsname system;
+    char processor[128], date[32] = "", os[256] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    processor_name(processor, sizeof processor);
+    if (gmtime_r(&now, &utc))
+        strftime(date, sizeof date, "%Y-%m-%d", &utc);
+    if (uname(&system) == 0)
+        snprintf(os, sizeof os, "%s %s %s", system.sysname, system.release, system.machine);
+#if defined(__clang__)
+    const char *compiler = "clang " __clang_version__;
+#else
+    const char *compiler = "gcc " __VERSION__;
+#endif
+    json_t *ceiling = report->ceiling > 0 ? json_real(1e-9 * report->ceiling) : json_null();
+    return json_pack("{s:s, s:s, s:s, s:i, s:I, s:s, s:s, s:s, s:o}", "device", device->description,
+                     "processor", processor, "system", os, "threads", device->threads, "processors",
+                     (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "compiler", compiler, "tessera",
+                     tess_version(), "date", date, "read_GBps", ceiling);
+}
+
+static json_t *matrix_json(const char *input, const tess_matrix *A, const bench_report *report)
+{
+    return json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:I, s:f, s:f}", "input", input, "precision",
+                     tess_type_name(A->type), "rows", (json_int_t)A->rows, "cols",
+                     (json_int_t)A->cols, "block_height", A->block_height, "block_width",
+                     A->block_width, "blocks", (json_int_t)A->blocks, "bytes", report->bytes,
+                     "flops", report->flops);
+}
+
+static json_t *number_or_null(double value, bool known)
+{
+    return known ? json_real(value) : json_null();
+}
+
+static json_t *result_json(const char *device, const tess_matrix *A, const bench_report *report,
+                           const bench_result *r)
+{
+    static const char *const outcomes[] = {"good", "skipped", "failed", "wrong"};
+    bool timed = r->outcome == BENCH_GOOD && r->seconds > 0;
+    double speed = timed ? report->bytes / r->seconds : 0;
+    bool judged = r->outcome == BENCH_GOOD || (r->outcome == BENCH_WRONG && r->error < 1e300);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:s, s:s}",
+        "device", device, "format", r->candidate.format, "kernel", r->candidate.kernel, "params",
+        r->candidate.params, "precision", tess_type_name(A->type), "threads", r->threads, "seconds",
+        number_or_null(r->seconds, timed), "GBps", number_or_null(1e-9 * speed, timed),
+        "fraction_of_read", number_or_null(speed / report->ceiling, timed && report->ceiling > 0),
+        "gflops", number_or_null(1e-9 * report->flops / r->seconds, timed), "error",
+        number_or_null(r->error, judged), "peer", r->peer[0] ? json_string(r->peer) : json_null(),
+        "peer_version", r->version, "default", r->first, "outcome", outcomes[r->outcome], "reason",
+        r->reason);
+}
+
+static int print_report_json(cli_app *app, const bench_args *args, const tess_device *device,
+                             const tess_matrix *A, const bench_report *report)
+{
+    json_t *results = json_array();
+    for (int64_t i = 0; results && i < report->count; i++)
+        json_array_append_new(results,
+                              result_json(device->backend->name, A, report, &report->results[i]));
+    return print_json(app,
+                      json_pack("{s:o, s:o, s:s, s:o}", "machine", machine_json(device, report),
+                                "matrix", matrix_json(args->common.operands[0], A, report),
+                                "product", args->op ? args->op : "spmv", "results", results));
+}
+
+/* ---- Text ---- */
+
+static int by_seconds(const void *a, const void *b)
+{
+    const bench_result *left = a, *right = b;
+    double l = left->outcome == BENCH_GOOD ? left->seconds : 1e300;
+    double r = right->outcome == BENCH_GOOD ? right->seconds : 1e300;
+    return (l > r) - (l < r);
+}
+
+static const char *result_name(const bench_result *r, char *name, size_t size)
+{
+    const tess_candidate *c = &r->candidate;
+    if (r->peer[0] && strcmp(r->peer, c->kernel) != 0)
+        snprintf(name, size, "%s%s%s%s%s", r->peer, *r->version ? " " : "", r->version,
+                 *c->kernel ? " " : "", c->kernel);
+    else
+        snprintf(name, size, "%s %s%s%s", c->format, c->kernel, *c->params ? " " : "", c->params);
+    return name;
+}
+
+static void print_result(const cli_app *app, const bench_report *report, const bench_result *r)
+{
+    char name[320], time[TEXT_MAX];
+    printf("%c %-40s ", r->first ? '*' : r->peer[0] ? '-' : ' ', result_name(r, name, sizeof name));
+    if (r->outcome == BENCH_GOOD) {
+        printf("%10s %8.2f ", text_seconds(r->seconds, time), 1e-9 * report->bytes / r->seconds);
+        if (report->ceiling > 0)
+            printf("%6.1f %%", 100 * report->bytes / r->seconds / report->ceiling);
+        else
+            printf("%8s", "");
+        printf(" %9.2f %9.2g\n", 1e-9 * report->flops / r->seconds, r->error);
+    } else if (r->outcome == BENCH_SKIPPED) {
+        printf("%sskipped: %s%s\n", dim(app), r->reason, plain(app));
+    } else {
+        printf("%s%s: %s%s\n", red(app), r->outcome == BENCH_WRONG ? "WRONG" : "FAILED", r->reason,
+               plain(app));
+    }
+}
+
+static int print_report(cli_app *app, const bench_args *args, const tess_device *device,
+                        const tess_matrix *A, const bench_report *report)
+{
+    char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
+    terminal_clear_progress(app);
+    if (args->common.json)
+        return print_report_json(app, args, device, A, report);
+    printf("matrix   %s x %s, %s blocks of %d x %d, %s\n", text_count(A->rows, a),
+           text_count(A->cols, b), text_count(A->blocks, c), A->block_height, A->block_width,
+           tess_type_name(A->type));
+    printf("device   %s\n", tess_device_description(device));
+    printf("product  %s moves %s", args->op ? args->op : "spmv", text_bytes(report->bytes, a));
+    if (report->ceiling > 0)
+        printf("; this device reads as much at %s%.1f GB/s%s", bold(app), 1e-9 * report->ceiling,
+               plain(app));
+    printf("\n\n%s  %-40s %10s %8s %8s %9s %9s%s\n", bold(app), "kernel", "time", "GB/s", "of read",
+           "GFLOP/s", "error", plain(app));
+    qsort(report->results, (size_t)report->count, sizeof *report->results, by_seconds);
+    for (int64_t i = 0; i < report->count; i++)
+        print_result(app, report, &report->results[i]);
+    printf("\n%s* what a plan chooses by itself%s; error in units of n eps |A||x|, at most %g%s\n",
+           dim(app), args->peers ? ", - other libraries" : "", BENCH_ERROR_MAX, plain(app));
+    const bench_result *ours = bench_best(report, false), *peer = bench_best(report, true);
+    if (ours && peer)
+        printf("best of ours is %s%.2fx%s the speed of the best peer (%s %s)\n", bold(app),
+               peer->seconds / ours->seconds, plain(app), peer->peer, peer->candidate.kernel);
+    return EXIT_DONE;
+}
+
+static int print_list(cli_app *app, const bench_args *args, tess_device *device,
+                      const tess_matrix *A, const bench_options *options)
+{
+    tess_candidates list = {0};
+    tess_status status = bench_candidates(device, A, options, &list);
+    if (status != TESS_OK)
+        return fail_status(app, status);
+    json_t *array = args->common.json ? json_array() : NULL;
+    for (int64_t i = 0; i < list.count; i++) {
+        const tess_candidate *c = &list.items[i];
+        if (array)
+            json_array_append_new(array, json_pack("{s:s, s:s, s:s}", "format", c->format, "kernel",
+                                                   c->kernel, "params", c->params));
+        else
+            printf("%s %s%s%s\n", *c->format ? c->format : "(chosen)",
+                   *c->kernel ? c->kernel : "(chosen)", *c->params ? " " : "", c->params);
+    }
+    tess_candidates_free(app->ctx, &list);
+    return array ? print_json(app, json_pack("{s:o}", "candidates", array)) : EXIT_DONE;
+}
+
+/* ---- The run ---- */
+
+static int exit_status_of(cli_app *app, const bench_report *report)
+{
+    char name[320];
+    for (int64_t i = 0; i < report->count; i++) {
+        const bench_result *r = &report->results[i];
+        if (r->outcome == BENCH_WRONG || (r->outcome == BENCH_FAILED && !r->peer[0]))
+            return fail(app, EXIT_FAILED, "%s: %s", result_name(r, name, sizeof name), r->reason);
+    }
+    return EXIT_DONE;
+}
+
+static bool all_skipped(const bench_report *report)
+{
+    for (int64_t i = 0; i < report->count; i++)
+        if (report->results[i].outcome != BENCH_SKIPPED)
+            return false;
+    return true;
+}
+
+static int measure(cli_app *app, const bench_args *args, tess_device *device, const tess_matrix *A)
+{
+    char directory[PATH_MAX];
+    bench_report report = {0};
+    bool on_host = device->threads > 0;
+    bench_options options = {.format = args->format,
+                             .kernel = args->kernel,
+                             .params = args->params,
+                             .reps = (int)args->reps,
+                             .peers = args->peers};
+    if (!parse_product(args->op, &options.product))
+        return fail(app, EXIT_USAGE,
+                    "--op '%s' is none of spmv, spmv_transpose, spmm:K (K=1..1024)", args->op);
+    if (args->list)
+        return print_list(app, args, device, A, &options);
+    if (args->peers && on_host && options.product.kind == TESS_PRODUCT_SPMV)
+        options.peers_directory = peers_directory(directory, sizeof directory);
+    tess_status status = bench_measure(device, A, &options, &report);
+    if (status != TESS_OK)
+        return fail_status(app, status);
+    int exit_status;
+    if (all_skipped(&report))
+        exit_status = fail(app, EXIT_USAGE, "nothing to measure: %s",
+                           report.count ? report.results[0].reason : "no kernel applies");
+    else
+        exit_status = print_report(app, args, device, A, &report);
+    if (exit_status == EXIT_DONE)
+        exit_status = exit_status_of(app, &report);
+    bench_report_free(app->ctx, &report);
+    return exit_status;
+}
+
+static int run(cli_app *app, void *arguments)
+{
+    bench_args *args = arguments;
+    tess_device *device = NULL;
+    int exit_status = EXIT_DONE;
+    tess_matrix *A = input_matrix(app, &args->common, args->common.operands[0], &exit_status);
+    if (A)
+        device = open_device(app, &args->common, &exit_status);
+    if (device)
+        exit_status = measure(app, args, device, A);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+    return exit_status;
+}
+
+static const cli_option options[] = {
+    {"kernel", OPTION_TEXT, offsetof(bench_args, kernel), "NAME", "only kernels of this name", 0,
+     0},
+    {"format", OPTION_TEXT, offsetof(bench_args, format), "NAME", "only kernels on this format", 0,
+     0},
+    {"params", OPTION_TEXT, offsetof(bench_args, params), "LIST",
+     "the kernel's parameters, key=value,...", 0, 0},
+    {"op", OPTION_TEXT, offsetof(bench_args, op), "PRODUCT",
+     "spmv (default), spmv_transpose or spmm:K", 0, 0},
+    {"reps", OPTION_INT, offsetof(bench_args, reps), "N",
+     "timed repetitions a kernel (default: 0.4 s of them)", 1, 1000000},
+    {"peers", OPTION_FLAG, offsetof(bench_args, peers), NULL,
+     "other libraries too, in the same rounds", 0, 0},
+    {"list", OPTION_FLAG, offsetof(bench_args, list), NULL, "name the kernels that apply, run none",
+     0, 0},
+};
+
+const cli_command command_bench = {
+    .name = "bench",
+    .operands = "INPUT",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "time and verify every kernel that applies",
+    .description =
+        "Runs every kernel that applies to the matrix, in turn and in several rounds, together "
+        "with "
+        "the fastest plain reading of as many bytes that the device can do. Prints each kernel's "
+        "median time, the bytes it must move over that time, their share of the reading speed, and "
+        "its error against the reference backend. A wrong result, or one that changes from run to "
+        "run, makes the command fail with exit status 1.\n\n"
+        "With --peers, other libraries take part: on the CPU those whose adapters `./run bench` "
+        "built (found beside the command or through TESSERA_PEERS), on the GPU those of the "
+        "driver's "
+        "toolkit. Their results are verified like our own.",
+    .examples = "tessera bench gen:stencil27:n=48,b=3\n"
+                "tessera bench A.mtx.gz --device cpu:4 --type f32 --json\n"
+                "tessera bench gen:stencil7:n=100,b=4 --peers",
+    .uses = USES_DEVICE | USES_TYPE | USES_BLOCK,
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .args_size = sizeof(bench_args),
+    .run = run,
+};
