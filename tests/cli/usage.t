@@ -64,7 +64,7 @@ Mistakes are one sentence with the nearest right word.
   2> tessera: gen:stencil7: unknown key 'm' (nearest: 'n')
   [2]
   $ tessera spmv -- --json
-  2> tessera: unknown generator '--json' (nearest: 'random')
+  2> tessera: --json: No such file or directory
   [2]
 
 Output that cannot be written is a failure.

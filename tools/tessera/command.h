@@ -99,6 +99,7 @@ struct cli_app {
     tess_ctx *ctx;
     const cli_command *command;
     bool colour;         /* stdout is a terminal that may be coloured */
+    bool unicode;        /* the locale is UTF-8 */
     bool live;           /* stderr is a terminal: progress may be shown */
     bool progress_shown; /* a progress line is on the screen */
     double started;      /* seconds, monotonic: progress waits for one second */

@@ -8,11 +8,24 @@
 
 #include "command.h"
 
+/* Whether the locale's character set is UTF-8, by the order of precedence of POSIX. */
+static bool utf8_locale(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < 3; i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value)
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
+
 void terminal_open(cli_app *app)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     bool smart = term && strcmp(term, "dumb") != 0;
     app->colour = isatty(STDOUT_FILENO) && smart && !(no_color && *no_color);
+    app->unicode = utf8_locale();
     app->live = isatty(STDERR_FILENO) && smart;
 }
 
