@@ -199,6 +199,30 @@ TESS_API tess_status tess_matrix_to_coo(tess_ctx *ctx, const tess_matrix *A, tes
 /* The transpose, with c x r blocks. */
 TESS_API tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out);
 
+/* Block rows and columns renumbered alike: block (i, j) of the result is block (perm[i], perm[j])
+ * of A, so perm lists the old numbers in their new order. A has as many block rows as columns; when
+ * its last block is padded, it must stay last. */
+TESS_API tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, const int64_t *perm,
+                                         tess_matrix **out);
+
+/* A in the other precision. A finite f64 outside f32's range fails with TESS_ERR_OVERFLOW. */
+TESS_API tess_status tess_matrix_to_type(tess_ctx *ctx, const tess_matrix *A, tess_type type,
+                                         tess_matrix **out);
+
+/* All values, block by block in A's order, with blocks in the order asked for. */
+TESS_API tess_status tess_matrix_export_values(tess_ctx *ctx, const tess_matrix *A,
+                                               tess_block_order order, void *values);
+
+/* The min(block_rows, block_cols) diagonal blocks (column-major, of A's type, square); one that is
+ * not stored is filled with zeros. *missing, unless NULL, says how many those were. */
+TESS_API tess_status tess_matrix_diagonal_blocks(tess_ctx *ctx, const tess_matrix *A, void *blocks,
+                                                 int64_t *missing);
+
+/* The next time step: B, which has blocks of any size, takes the values of A (usually CSR), and 0
+ * where A stores nothing; B's pattern stays. An entry of A outside B's blocks fails with
+ * TESS_ERR_PATTERN and leaves B as it was. B must not be borrowed. Then tess_plan_update_values. */
+TESS_API tess_status tess_matrix_refresh(tess_ctx *ctx, tess_matrix *B, const tess_matrix *A);
+
 /* ---- Files --------------------------------------------------------------------------------- */
 
 /* Reads Matrix Market files (coordinate or array; real, integer or pattern; general, symmetric or
@@ -278,6 +302,23 @@ TESS_API tess_status tess_detect(tess_ctx *ctx, const tess_matrix *A,
                                  const tess_detect_options *options, tess_detection **out);
 TESS_API void tess_detection_destroy(tess_ctx *ctx, tess_detection *detection);
 
+enum { TESS_ROW_CLASSES = 34 };
+
+typedef struct tess_statistics {
+    int64_t row_min, row_max; /* blocks in the shortest and longest block row */
+    double row_avg;
+    int64_t empty_rows;
+    /* Block rows by length: [0] empty, [k] 2^(k-1) .. 2^k - 1 blocks. */
+    int64_t histogram[TESS_ROW_CLASSES];
+    int64_t lower_bandwidth, upper_bandwidth; /* farthest block below and above the diagonal */
+    int64_t stored;                           /* entries, explicit zeros included, padding not */
+    int64_t nonzeros;                         /* entries that are not zero */
+    double imbalance;                         /* row_max / row_avg; 1 when nothing is stored */
+} tess_statistics;
+
+TESS_API tess_status tess_matrix_statistics(tess_ctx *ctx, const tess_matrix *A,
+                                            tess_statistics *out);
+
 /* ---- Device and plan ----------------------------------------------------------------------- */
 
 typedef struct tess_device tess_device;
@@ -331,6 +372,64 @@ TESS_API tess_status tess_plan_update_values(tess_plan *plan, const void *values
 TESS_API const char *tess_plan_explain(tess_plan *plan);
 
 /* ---- Assembly ------------------------------------------------------------------------------ */
+
+/* A builder takes dense blocks, or whole element matrices, in any order and from several threads,
+ * and sums those that fall on the same place:
+ *
+ *     tess_builder_create(ctx, TESS_F64, rows, cols, 3, 3, threads, &builder);
+ *     #pragma omp parallel
+ *     {
+ *         tess_inserter *mine = tess_builder_inserter(builder, omp_get_thread_num());
+ *         #pragma omp for schedule(static)
+ *         for (e = 0; e < elements; e++)
+ *             tess_inserter_add_element(mine, 8, nodes[e], 8, NULL, stiffness[e], TESS_ROW_MAJOR);
+ *     }
+ *     tess_builder_finish(builder, &A);
+ *
+ * The sum is taken in the order of (inserter, insertion), so it depends on what each inserter was
+ * given and not on when. The first finish fixes the pattern: from then on adds are the values of
+ * the next time step, are looked up in the pattern instead of sorted, and a block outside it is
+ * TESS_ERR_PATTERN. Blocks never added to are 0. Until the next finish every added block is kept
+ * (its r*c values and 16 bytes); that memory is used again in the next time step. */
+typedef struct tess_builder tess_builder;
+typedef struct tess_inserter tess_inserter;
+
+/* `inserters` >= 1 is the number of threads that will add at the same time. */
+TESS_API tess_status tess_builder_create(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
+                                         int32_t block_height, int32_t block_width, int inserters,
+                                         tess_builder **out);
+TESS_API void tess_builder_destroy(tess_builder *builder);
+
+/* Inserter 0 .. inserters-1, NULL for any other number; lives as long as the builder. Different
+ * inserters may be used by different threads at the same time (the context's allocator then has to
+ * be safe for that), one inserter by one thread at a time. */
+TESS_API tess_inserter *tess_builder_inserter(tess_builder *builder, int id);
+
+/* Adds r x c values to block (block_row, block_col). */
+TESS_API tess_status tess_inserter_add_block(tess_inserter *inserter, int64_t block_row,
+                                             int64_t block_col, const void *values,
+                                             tess_block_order order);
+
+/* Adds a dense (n_rows*r) x (n_cols*c) element matrix, stored without gaps in `order`: its block
+ * (i, j) goes to block (block_rows[i], block_cols[j]). block_cols = NULL means block_rows again
+ * (n_cols = n_rows). Negative indices are skipped, as boundary nodes are. All or nothing is added.
+ */
+TESS_API tess_status tess_inserter_add_element(tess_inserter *inserter, int64_t n_rows,
+                                               const int64_t *block_rows, int64_t n_cols,
+                                               const int64_t *block_cols, const void *dense,
+                                               tess_block_order order);
+
+/* The sentence for an inserter's failure, "" if none; not in the context, as other threads are
+ * adding. After a failure the inserter takes nothing more, and finish fails, until
+ * tess_builder_clear: a matrix that lacks a block is never made. */
+TESS_API const char *tess_inserter_error(const tess_inserter *inserter);
+
+/* A new matrix with everything added since the last finish; then the inserters are empty. */
+TESS_API tess_status tess_builder_finish(tess_builder *builder, tess_matrix **out);
+/* The same into A, an earlier result of tess_builder_finish of this builder: no new arrays. */
+TESS_API tess_status tess_builder_update(tess_builder *builder, tess_matrix *A);
+/* Forgets what was added, and failures, since the last finish. The pattern stays. */
+TESS_API void tess_builder_clear(tess_builder *builder);
 
 #ifdef __cplusplus
 }

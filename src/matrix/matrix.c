@@ -110,6 +110,25 @@ void tess_matrix_get_view(const tess_matrix *A, tess_matrix_view *view)
     };
 }
 
+int64_t tess_matrix_lower_bound(const tess_matrix *A, int64_t row, int64_t column)
+{
+    int64_t low = A->row_offsets[row], high = A->row_offsets[row + 1];
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (A->columns[middle] < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int64_t tess_matrix_find(const tess_matrix *A, int64_t row, int64_t column)
+{
+    int64_t k = tess_matrix_lower_bound(A, row, column);
+    return k < A->row_offsets[row + 1] && A->columns[k] == column ? k : -1;
+}
+
 double tess_matrix_spmv_bytes(const tess_matrix *A)
 {
     double value = (double)tess_type_size(A->type);

@@ -56,6 +56,11 @@ static inline double tess_matrix_value(const tess_matrix *A, int64_t at)
                                : (double)((const float *)A->values)[at];
 }
 
+/* The first position of a block row whose column is at least `column`, by binary search. */
+int64_t tess_matrix_lower_bound(const tess_matrix *A, int64_t row, int64_t column);
+/* The position of block (row, column), or -1. */
+int64_t tess_matrix_find(const tess_matrix *A, int64_t row, int64_t column);
+
 /* Bytes an SpMV must move once: values, block columns (4 B), row offsets (4 B each, as all the
  * measurements count them), x and y. The measure behind every GB/s we print. */
 double tess_matrix_spmv_bytes(const tess_matrix *A);

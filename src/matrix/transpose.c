@@ -10,24 +10,10 @@
 
 #include "matrix/matrix.h"
 
-/* The first position of row `i` of A whose column is at least `column`. */
-static int64_t lower_bound(const tess_matrix *A, int64_t i, int64_t column)
-{
-    int64_t low = A->row_offsets[i], high = A->row_offsets[i + 1];
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (A->columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void count_columns(const tess_matrix *A, int64_t first, int64_t last, int64_t *counts)
 {
     for (int64_t i = 0; first < last && i < A->block_rows; i++)
-        for (int64_t k = lower_bound(A, i, first);
+        for (int64_t k = tess_matrix_lower_bound(A, i, first);
              k < A->row_offsets[i + 1] && A->columns[k] < last; k++)
             counts[A->columns[k]]++;
 }
@@ -47,7 +33,7 @@ static void place_blocks(const tess_matrix *A, tess_matrix *B, int64_t first, in
     int32_t r = A->block_height, c = A->block_width;
     size_t size = tess_type_size(A->type), bytes = (size_t)r * (size_t)c * size;
     for (int64_t i = 0; first < last && i < A->block_rows; i++) {
-        for (int64_t k = lower_bound(A, i, first);
+        for (int64_t k = tess_matrix_lower_bound(A, i, first);
              k < A->row_offsets[i + 1] && A->columns[k] < last; k++) {
             int64_t to = next[A->columns[k]]++;
             const char *block = (const char *)A->values + (size_t)k * bytes;

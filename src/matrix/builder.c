@@ -1,0 +1,246 @@
+/* Assembly: from what the inserters hold to a matrix.
+ *
+ * The first time the block rows and columns alone are sorted into a pattern; values are never moved
+ * by sorting. Then, the first time and every other, each thread owns a range of the pattern's
+ * blocks, reads the places of everything added, in order, and adds what falls into its range: no
+ * atomics, and the same sum for any number of threads.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include <omp.h>
+
+#include "matrix/builder.h"
+
+enum { CHUNK_BYTES = 1 << 20 };
+
+tess_status tess_builder_create(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
+                                int32_t block_height, int32_t block_width, int inserters,
+                                tess_builder **out)
+{
+    if (!ctx || !out)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_builder_create: an argument is NULL");
+    if (inserters < 1)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "tess_builder_create: %d inserters, but there must be at least 1",
+                         inserters);
+    tess_builder *builder;
+    TESS_TRY(TESS_ALLOC(ctx, 1, &builder));
+    *builder = (tess_builder){.ctx = ctx};
+    tess_status status;
+    TESS_TRY_CLEAN(
+        tess_matrix_head(ctx, type, rows, cols, block_height, block_width, 0, &builder->pattern));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, inserters, &builder->inserter));
+    builder->inserters = inserters;
+    builder->block_bytes = (size_t)block_height * (size_t)block_width * tess_type_size(type);
+    builder->chunk_blocks = CHUNK_BYTES / (int64_t)(16 + builder->block_bytes) + 1;
+    for (int id = 0; id < inserters; id++) {
+        builder->inserter[id].ctx = *ctx;
+        builder->inserter[id].ctx.error[0] = '\0';
+        builder->inserter[id].builder = builder;
+    }
+    *out = builder;
+    return TESS_OK;
+cleanup:
+    tess_builder_destroy(builder);
+    return status;
+}
+
+void tess_builder_destroy(tess_builder *builder)
+{
+    if (!builder)
+        return;
+    for (int id = 0; id < builder->inserters; id++) {
+        tess_inserter *inserter = &builder->inserter[id];
+        for (int64_t i = 0; i < inserter->chunks; i++)
+            tess_free(builder->ctx, inserter->chunk[i].place);
+        tess_free(builder->ctx, inserter->chunk);
+    }
+    tess_free(builder->ctx, builder->inserter);
+    tess_matrix_destroy(builder->pattern);
+    tess_free(builder->ctx, builder);
+}
+
+tess_inserter *tess_builder_inserter(tess_builder *builder, int id)
+{
+    return builder && id >= 0 && id < builder->inserters ? &builder->inserter[id] : NULL;
+}
+
+void tess_builder_clear(tess_builder *builder)
+{
+    for (int id = 0; builder && id < builder->inserters; id++) {
+        builder->inserter[id].count = 0;
+        builder->inserter[id].failed = TESS_OK;
+    }
+}
+
+static tess_status first_failure(const tess_builder *builder)
+{
+    for (int id = 0; id < builder->inserters; id++)
+        if (builder->inserter[id].failed)
+            return tess_fail(builder->ctx, builder->inserter[id].failed, "inserter %d: %s", id,
+                             builder->inserter[id].ctx.error);
+    return TESS_OK;
+}
+
+/* The pattern of everything added, as a matrix of zeros. */
+static tess_status sort_pattern(tess_builder *builder, tess_matrix **out)
+{
+    tess_ctx *ctx = builder->ctx;
+    const tess_matrix *sizes = builder->pattern;
+    int64_t pieces = 0, entries = 0, *row_offsets = NULL;
+    int32_t *columns = NULL;
+    tess_coo_piece *piece = NULL;
+    for (int id = 0; id < builder->inserters; id++) {
+        pieces += tess_inserter_chunks(&builder->inserter[id]);
+        entries += builder->inserter[id].count;
+    }
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, pieces, &piece));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, sizes->block_rows + 1, &row_offsets));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries, &columns));
+    pieces = 0;
+    for (int id = 0; id < builder->inserters; id++) {
+        const tess_inserter *inserter = &builder->inserter[id];
+        for (int64_t i = 0; i < tess_inserter_chunks(inserter); i++)
+            piece[pieces++] = (tess_coo_piece){tess_inserter_chunk_count(inserter, i),
+                                               inserter->chunk[i].place, inserter->chunk[i].column};
+    }
+    tess_scatter_rows(ctx, sizes->block_rows, piece, pieces, row_offsets, columns, NULL);
+    const tess_row_source source = {.row_offsets = row_offsets, .columns = columns};
+    TESS_TRY_CLEAN(tess_matrix_from_rows(ctx, sizes->type, sizes->rows, sizes->cols,
+                                         sizes->block_height, sizes->block_width, &source, out));
+cleanup:
+    tess_free(ctx, piece);
+    tess_free(ctx, row_offsets);
+    tess_free(ctx, columns);
+    return status;
+}
+
+static void copy_pattern(const tess_matrix *from, int64_t *row_offsets, int32_t *columns)
+{
+    memcpy(row_offsets, from->row_offsets, (size_t)(from->block_rows + 1) * sizeof *row_offsets);
+    if (from->blocks > 0)
+        memcpy(columns, from->columns, (size_t)from->blocks * sizeof *columns);
+}
+
+/* Keeps A's pattern and turns the rows of everything added into positions in it. */
+static tess_status fix_pattern(tess_builder *builder, const tess_matrix *A)
+{
+    int64_t *row_offsets;
+    int32_t *columns;
+    TESS_TRY(TESS_ALLOC(builder->ctx, A->block_rows + 1, &row_offsets));
+    tess_status status = TESS_ALLOC(builder->ctx, A->blocks, &columns);
+    if (status != TESS_OK) {
+        tess_free(builder->ctx, row_offsets);
+        return status;
+    }
+    copy_pattern(A, row_offsets, columns);
+    builder->pattern->row_offsets = row_offsets;
+    builder->pattern->columns = columns;
+    builder->pattern->blocks = A->blocks;
+    for (int id = 0; id < builder->inserters; id++) {
+        const tess_inserter *inserter = &builder->inserter[id];
+#pragma omp parallel for schedule(static) num_threads(builder->ctx->threads)
+        for (int64_t i = 0; i < inserter->count; i++) {
+            const tess_chunk *chunk = &inserter->chunk[i / builder->chunk_blocks];
+            int64_t at = i % builder->chunk_blocks;
+            chunk->place[at] = tess_matrix_find(A, chunk->place[at], chunk->column[at]);
+        }
+    }
+    return TESS_OK;
+}
+
+static void add_values(tess_type type, void *to, const void *from, int64_t count)
+{
+    if (type == TESS_F64)
+        for (int64_t i = 0; i < count; i++)
+            ((double *)to)[i] += ((const double *)from)[i];
+    else
+        for (int64_t i = 0; i < count; i++)
+            ((float *)to)[i] += ((const float *)from)[i];
+}
+
+/* Adds the blocks of one inserter whose places are first..last-1. */
+static void add_range(const tess_inserter *inserter, tess_matrix *A, int64_t first, int64_t last)
+{
+    size_t bytes = inserter->builder->block_bytes;
+    int64_t values = (int64_t)A->block_height * A->block_width;
+    for (int64_t c = 0; c < tess_inserter_chunks(inserter); c++) {
+        const tess_chunk *chunk = &inserter->chunk[c];
+        int64_t count = tess_inserter_chunk_count(inserter, c);
+        for (int64_t i = 0; i < count; i++) {
+            int64_t k = chunk->place[i];
+            if (k >= first && k < last)
+                add_values(A->type, (char *)A->values + (size_t)k * bytes,
+                           chunk->values + (size_t)i * bytes, values);
+        }
+    }
+}
+
+/* A = the sum of everything added; the inserters are empty afterwards. */
+static void sum_values(tess_builder *builder, tess_matrix *A)
+{
+#pragma omp parallel num_threads(builder->ctx->threads)
+    {
+        int t = omp_get_thread_num(), n = omp_get_num_threads();
+        int64_t step = tess_ceil_div(A->blocks, n), first = t * step, last = first + step;
+        first = first < A->blocks ? first : A->blocks;
+        last = last < A->blocks ? last : A->blocks;
+        if (first < last) {
+            memset((char *)A->values + (size_t)first * builder->block_bytes, 0,
+                   (size_t)(last - first) * builder->block_bytes);
+            for (int id = 0; id < builder->inserters; id++)
+                add_range(&builder->inserter[id], A, first, last);
+        }
+    }
+    tess_builder_clear(builder);
+}
+
+tess_status tess_builder_finish(tess_builder *builder, tess_matrix **out)
+{
+    if (!builder || !out)
+        return tess_fail(builder ? builder->ctx : NULL, TESS_ERR_ARGUMENT,
+                         "tess_builder_finish: an argument is NULL");
+    TESS_TRY(first_failure(builder));
+    tess_matrix *A;
+    if (tess_builder_has_pattern(builder)) {
+        const tess_matrix *P = builder->pattern;
+        TESS_TRY(tess_matrix_allocate(builder->ctx, P->type, P->rows, P->cols, P->block_height,
+                                      P->block_width, P->blocks, &A));
+        copy_pattern(P, A->row_offsets, A->columns);
+    } else {
+        TESS_TRY(sort_pattern(builder, &A));
+        tess_status status = fix_pattern(builder, A);
+        if (status != TESS_OK) {
+            tess_matrix_destroy(A);
+            return status;
+        }
+    }
+    sum_values(builder, A);
+    *out = A;
+    return TESS_OK;
+}
+
+tess_status tess_builder_update(tess_builder *builder, tess_matrix *A)
+{
+    if (!builder || !A)
+        return tess_fail(builder ? builder->ctx : NULL, TESS_ERR_ARGUMENT,
+                         "tess_builder_update: an argument is NULL");
+    const tess_matrix *P = builder->pattern;
+    if (!tess_builder_has_pattern(builder))
+        return tess_fail(builder->ctx, TESS_ERR_ARGUMENT,
+                         "tess_builder_update: no pattern yet, call tess_builder_finish first");
+    TESS_TRY(first_failure(builder));
+    bool same = A->type == P->type && A->rows == P->rows && A->cols == P->cols &&
+                A->block_height == P->block_height && A->block_width == P->block_width &&
+                A->blocks == P->blocks && A->ownership != TESS_BORROW &&
+                memcmp(A->row_offsets, P->row_offsets,
+                       (size_t)(P->block_rows + 1) * sizeof *P->row_offsets) == 0 &&
+                memcmp(A->columns, P->columns, (size_t)P->blocks * sizeof *P->columns) == 0;
+    if (!same)
+        return tess_fail(builder->ctx, TESS_ERR_ARGUMENT,
+                         "tess_builder_update: the matrix is not a result of this builder");
+    sum_values(builder, A);
+    return TESS_OK;
+}

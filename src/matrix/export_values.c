@@ -1,0 +1,28 @@
+/* A's values into the caller's array, with column-major or row-major blocks. */
+#include <string.h>
+
+#include "matrix/matrix.h"
+
+tess_status tess_matrix_export_values(tess_ctx *ctx, const tess_matrix *A, tess_block_order order,
+                                      void *values)
+{
+    if (!ctx || !A || (!values && A->blocks > 0))
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_export_values: an argument is NULL");
+    if (order != TESS_COLUMN_MAJOR && order != TESS_ROW_MAJOR)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "order %d is neither TESS_COLUMN_MAJOR nor TESS_ROW_MAJOR", (int)order);
+    size_t r = (size_t)A->block_height, c = (size_t)A->block_width, size = tess_type_size(A->type);
+#pragma omp parallel for schedule(static) num_threads(ctx->threads)
+    for (int64_t k = 0; k < A->blocks; k++) {
+        const char *from = (const char *)A->values + (size_t)k * r * c * size;
+        char *to = (char *)values + (size_t)k * r * c * size;
+        if (order == TESS_COLUMN_MAJOR || r == 1 || c == 1) {
+            memcpy(to, from, r * c * size);
+            continue;
+        }
+        for (size_t i = 0; i < r; i++)
+            for (size_t j = 0; j < c; j++, to += size)
+                memcpy(to, from + (j * r + i) * size, size);
+    }
+    return TESS_OK;
+}

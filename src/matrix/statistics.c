@@ -1,0 +1,64 @@
+/* What the rows look like: lengths, histogram, bandwidth, non-zeros, imbalance. */
+#include <stdlib.h>
+
+#include "matrix/matrix.h"
+
+/* The class of a row of `length` blocks: 0 for 0, otherwise 1 + floor(log2 length), at most the
+ * last class. */
+static int length_class(int64_t length)
+{
+    int class = length > 0 ? 64 - __builtin_clzll((unsigned long long)length) : 0;
+    return class < TESS_ROW_CLASSES ? class : TESS_ROW_CLASSES - 1;
+}
+
+/* Everything but the values, block row by block row. Columns are sorted, so the ends of a row say
+ * how far it reaches from the diagonal. */
+static void row_lengths(const tess_matrix *A, tess_statistics *s)
+{
+    s->row_min = A->block_rows > 0 ? INT64_MAX : 0;
+    for (int64_t i = 0; i < A->block_rows; i++) {
+        int64_t first = A->row_offsets[i], length = A->row_offsets[i + 1] - first;
+        s->row_min = length < s->row_min ? length : s->row_min;
+        s->row_max = length > s->row_max ? length : s->row_max;
+        s->empty_rows += length == 0;
+        s->histogram[length_class(length)]++;
+        if (length == 0)
+            continue;
+        int64_t left = i - A->columns[first], right = A->columns[first + length - 1] - i;
+        s->lower_bandwidth = left > s->lower_bandwidth ? left : s->lower_bandwidth;
+        s->upper_bandwidth = right > s->upper_bandwidth ? right : s->upper_bandwidth;
+    }
+    s->row_avg = A->block_rows > 0 ? (double)A->blocks / (double)A->block_rows : 0;
+    s->imbalance = s->row_avg > 0 ? (double)s->row_max / s->row_avg : 1;
+}
+
+/* Entries inside the matrix, and those of them that are not zero. Padding is zero by invariant, so
+ * all stored values may be looked at for the second. */
+static void count_values(tess_ctx *ctx, const tess_matrix *A, tess_statistics *s)
+{
+    int64_t stored = tess_matrix_stored(A), nonzeros = 0, padding = 0;
+    int64_t r = A->block_height, c = A->block_width;
+#pragma omp parallel for reduction(+ : nonzeros) num_threads(ctx->threads)
+    for (int64_t at = 0; at < stored; at++)
+        nonzeros += tess_matrix_value(A, at) != 0;
+    for (int64_t i = 0; i < A->block_rows; i++) {
+        int64_t first = A->row_offsets[i], last = A->row_offsets[i + 1];
+        int64_t low = i == A->block_rows - 1 ? A->block_rows * r - A->rows : 0;
+        bool ragged = last > first && A->columns[last - 1] == A->block_cols - 1;
+        int64_t right = ragged ? A->block_cols * c - A->cols : 0;
+        padding += (last - first) * low * c + right * r - right * low;
+    }
+    s->stored = stored - padding;
+    s->nonzeros = nonzeros;
+}
+
+tess_status tess_matrix_statistics(tess_ctx *ctx, const tess_matrix *A, tess_statistics *out)
+{
+    if (!ctx || !A || !out)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_statistics: an argument is NULL");
+    tess_statistics s = {0};
+    row_lengths(A, &s);
+    count_values(ctx, A, &s);
+    *out = s;
+    return TESS_OK;
+}

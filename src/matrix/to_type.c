@@ -1,0 +1,55 @@
+/* The same matrix in the other precision. A finite f64 beyond f32's range is refused, never turned
+ * into an infinity; infinities and NaN that are there stay, and small numbers round towards 0. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "matrix/matrix.h"
+
+/* The first value that does not fit, or -1. */
+static int64_t narrow(tess_ctx *ctx, const double *from, float *to, int64_t count)
+{
+    int64_t bad = INT64_MAX;
+#pragma omp parallel for schedule(static) reduction(min : bad) num_threads(ctx->threads)
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = (float)from[i];
+        if (isinf(to[i]) && !isinf(from[i]) && i < bad)
+            bad = i;
+    }
+    return bad == INT64_MAX ? -1 : bad;
+}
+
+static void widen(tess_ctx *ctx, const float *from, double *to, int64_t count)
+{
+#pragma omp parallel for schedule(static) num_threads(ctx->threads)
+    for (int64_t i = 0; i < count; i++)
+        to[i] = from[i];
+}
+
+tess_status tess_matrix_to_type(tess_ctx *ctx, const tess_matrix *A, tess_type type,
+                                tess_matrix **out)
+{
+    if (!ctx || !A || !out)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_to_type: an argument is NULL");
+    tess_matrix *B;
+    TESS_TRY(tess_matrix_allocate(ctx, type, A->rows, A->cols, A->block_height, A->block_width,
+                                  A->blocks, &B));
+    memcpy(B->row_offsets, A->row_offsets, (size_t)(A->block_rows + 1) * sizeof *A->row_offsets);
+    if (A->blocks > 0)
+        memcpy(B->columns, A->columns, (size_t)A->blocks * sizeof *A->columns);
+    int64_t stored = tess_matrix_stored(A), bad = -1;
+    if (type == A->type && stored > 0)
+        memcpy(B->values, A->values, (size_t)stored * tess_type_size(type));
+    else if (type == TESS_F32)
+        bad = narrow(ctx, A->values, B->values, stored);
+    else
+        widen(ctx, A->values, B->values, stored);
+    if (bad >= 0) {
+        tess_matrix_destroy(B);
+        return tess_fail(ctx, TESS_ERR_OVERFLOW,
+                         "value %" PRId64 ", %g, is outside the range of f32", bad,
+                         tess_matrix_value(A, bad));
+    }
+    *out = B;
+    return TESS_OK;
+}
