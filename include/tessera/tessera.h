@@ -371,6 +371,29 @@ TESS_API tess_status tess_plan_update_values(tess_plan *plan, const void *values
 /* What was chosen, and why, with numbers. Valid until the plan is destroyed or used again. */
 TESS_API const char *tess_plan_explain(tess_plan *plan);
 
+/* Memory of a device, for vectors that stay there. On devices that use the host's memory these are
+ * plain allocations and copies. Addresses of "cuda" devices are ordinary CUDA device pointers: what
+ * another CUDA library in the process allocated can be passed to the products as well.
+ *
+ * On "cuda", a product whose vectors are all in device memory is put into the plan's stream and
+ * returns at once, without allocating or waiting, so it can be captured in a CUDA graph; the first
+ * product of each kind (transpose, number of vectors, dot) prepares its kernel and must come before
+ * a capture. With a vector in host memory the product goes through buffers of the plan, made at the
+ * first such call, and returns when y is there. Copies wait for the products before them in the
+ * library's own stream. */
+TESS_API tess_status tess_device_alloc(tess_device *device, size_t bytes, void **out);
+TESS_API void tess_device_free(tess_device *device, void *pointer);
+TESS_API tess_status tess_device_copy_to(tess_device *device, void *to, const void *from,
+                                         size_t bytes);
+TESS_API tess_status tess_device_copy_from(tess_device *device, void *to, const void *from,
+                                           size_t bytes);
+/* Returns when all that was asked of the device is done. */
+TESS_API tess_status tess_device_synchronize(tess_device *device);
+
+/* Products of this plan run in the caller's stream (a CUstream or cudaStream_t of the device) from
+ * now on; NULL: the library's own again. The stream must live as long as it is set. */
+TESS_API tess_status tess_plan_set_stream(tess_plan *plan, void *stream);
+
 /* ---- Assembly ------------------------------------------------------------------------------ */
 
 /* A builder takes dense blocks, or whole element matrices, in any order and from several threads,

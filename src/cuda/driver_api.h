@@ -6,10 +6,11 @@
 #define TESS_CUDA_DRIVER_API_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef int cu_result;
 typedef int cu_device;
-typedef unsigned long long cu_pointer; /* an address in device memory */
+typedef uint64_t cu_pointer; /* an address in device memory */
 typedef struct cu_context_s *cu_context;
 typedef struct cu_stream_s *cu_stream;
 typedef struct cu_event_s *cu_event;

@@ -5,6 +5,7 @@
 
 static const tess_backend *const backends[] = {
     &tess_ref_backend,
+    &tess_cuda_backend,
 };
 enum { BACKENDS = sizeof backends / sizeof backends[0] };
 
@@ -53,4 +54,62 @@ void tess_device_close(tess_device *device)
 const char *tess_device_description(const tess_device *device)
 {
     return device ? device->description : "";
+}
+
+tess_status tess_device_alloc(tess_device *device, size_t bytes, void **out)
+{
+    if (!device || !out)
+        return tess_fail(device ? device->ctx : NULL, TESS_ERR_ARGUMENT,
+                         "tess_device_alloc: an argument is NULL");
+    if (device->backend->memory_alloc)
+        return device->backend->memory_alloc(device, bytes, out);
+    if (bytes > INT64_MAX)
+        return tess_fail(device->ctx, TESS_ERR_OVERFLOW, "tess_device_alloc: %zu bytes", bytes);
+    return tess_alloc_bytes(device->ctx, (int64_t)bytes, 1, out);
+}
+
+void tess_device_free(tess_device *device, void *pointer)
+{
+    if (!device || !pointer)
+        return;
+    if (device->backend->memory_free)
+        device->backend->memory_free(device, pointer);
+    else
+        tess_free(device->ctx, pointer);
+}
+
+static tess_status check_copy(tess_device *device, const char *call, const void *to,
+                              const void *from, size_t bytes)
+{
+    if (!device || (bytes > 0 && (!to || !from)))
+        return tess_fail(device ? device->ctx : NULL, TESS_ERR_ARGUMENT, "%s: an argument is NULL",
+                         call);
+    return TESS_OK;
+}
+
+tess_status tess_device_copy_to(tess_device *device, void *to, const void *from, size_t bytes)
+{
+    TESS_TRY(check_copy(device, "tess_device_copy_to", to, from, bytes));
+    if (device->backend->memory_copy_to)
+        return device->backend->memory_copy_to(device, to, from, bytes);
+    if (bytes > 0)
+        memcpy(to, from, bytes);
+    return TESS_OK;
+}
+
+tess_status tess_device_copy_from(tess_device *device, void *to, const void *from, size_t bytes)
+{
+    TESS_TRY(check_copy(device, "tess_device_copy_from", to, from, bytes));
+    if (device->backend->memory_copy_from)
+        return device->backend->memory_copy_from(device, to, from, bytes);
+    if (bytes > 0)
+        memcpy(to, from, bytes);
+    return TESS_OK;
+}
+
+tess_status tess_device_synchronize(tess_device *device)
+{
+    if (!device)
+        return TESS_ERR_ARGUMENT;
+    return device->backend->synchronize ? device->backend->synchronize(device) : TESS_OK;
 }

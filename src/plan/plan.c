@@ -116,6 +116,15 @@ tess_status tess_plan_update_values(tess_plan *plan, const void *values)
     return plan->device->backend->update_values(plan, values);
 }
 
+tess_status tess_plan_set_stream(tess_plan *plan, void *stream)
+{
+    if (!plan)
+        return TESS_ERR_ARGUMENT;
+    if (!plan->device->backend->set_stream)
+        return missing(plan, "tess_plan_set_stream");
+    return plan->device->backend->set_stream(plan, stream);
+}
+
 const char *tess_plan_explain(tess_plan *plan)
 {
     if (!plan)

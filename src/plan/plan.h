@@ -79,6 +79,16 @@ struct tess_backend {
     /* Appends its part to plan->explain. */
     void (*explain)(tess_plan *plan);
 
+    /* The queue that products run in (CUDA). NULL: the device has none. */
+    tess_status (*set_stream)(tess_plan *plan, void *stream);
+
+    /* ---- The device's own memory; all NULL where that is the host's ---- */
+    tess_status (*memory_alloc)(tess_device *device, size_t bytes, void **out);
+    void (*memory_free)(tess_device *device, void *pointer);
+    tess_status (*memory_copy_to)(tess_device *device, void *to, const void *from, size_t bytes);
+    tess_status (*memory_copy_from)(tess_device *device, void *to, const void *from, size_t bytes);
+    tess_status (*synchronize)(tess_device *device);
+
     /* ---- For `tessera bench` and the tuner; each may be NULL ---- */
 
     /* Appends (tess_candidates_add) every format, kernel and parameter set that applies to A on
@@ -127,5 +137,6 @@ double tess_product_bytes(const tess_matrix *A, const tess_product *product);
 double tess_product_flops(const tess_matrix *A, const tess_product *product);
 
 extern const tess_backend tess_ref_backend;
+extern const tess_backend tess_cuda_backend;
 
 #endif

@@ -2,7 +2,14 @@
 //
 // Every thread reads 16 bytes at a time, UNROLL independent loads in flight, neighbouring threads
 // neighbouring addresses; the sum is kept only so that the loads are not removed. One partial sum a
-// thread block is written: nothing to speak of beside the bytes read.
+// thread block is written: nothing to speak of beside the bytes read. STREAMING tells the caches
+// that nothing will be read again; an array that fits in L2 is read without it.
+
+#if STREAMING
+#define LOAD(address) __ldcs(address)
+#else
+#define LOAD(address) __ldg(address)
+#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     read_ceiling(const uint4 *__restrict__ data, long long count, unsigned *__restrict__ sums)
@@ -14,7 +21,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
             long long i = first + u * THREADS + threadIdx.x;
-            part[u] = i < count ? __ldcs(data + i) : make_uint4(0, 0, 0, 0);
+            part[u] = i < count ? LOAD(data + i) : make_uint4(0, 0, 0, 0);
         }
 #pragma unroll
         for (int u = 0; u < UNROLL; u++)

@@ -1,0 +1,136 @@
+/* Which kernel, with which parameters: what the options ask for, or the best guess. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/plan_cuda.h"
+
+/* The i-th kernel for `op` that fits with its guess; `params` are the guess. */
+static const tess_cuda_kernel *guess(const tess_cuda_problem *problem, tess_cuda_op op,
+                                     const char *format, int skip, int *params)
+{
+    /* The order of the table, but kernels on the sliced layout first: a thread a scalar row reaches
+     * the memory's speed at every block size, the others only at some. */
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < tess_cuda_kernel_count; i++) {
+            const tess_cuda_kernel *kernel = tess_cuda_kernels[i];
+            bool preferred = strncmp(kernel->name, "sliced", 6) == 0;
+            if (kernel->op != op || preferred != (pass == 0) ||
+                (format && strcmp(kernel->format, format) != 0))
+                continue;
+            kernel->guess(problem, params);
+            if (kernel->fits(problem, params) && skip-- == 0)
+                return kernel;
+        }
+    }
+    return NULL;
+}
+
+static tess_status unknown_kernel(tess_ctx *ctx, const char *name)
+{
+    const char *names[64];
+    int count = tess_cuda_kernel_count < 64 ? tess_cuda_kernel_count : 64;
+    for (int i = 0; i < count; i++)
+        names[i] = tess_cuda_kernels[i]->name;
+    return tess_fail(ctx, TESS_ERR_ARGUMENT, "device 'cuda' has no kernel '%s' (nearest: '%s')",
+                     name, tess_nearest(name, names, (size_t)count));
+}
+
+static tess_status does_not_fit(tess_ctx *ctx, const tess_cuda_kernel *kernel,
+                                const tess_cuda_problem *problem, const int *params)
+{
+    char text[256];
+    tess_cuda_params_write(kernel, params, text, sizeof text);
+    return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                     "kernel '%s' with %s does not fit %d x %d blocks of %s on sm_%d", kernel->name,
+                     text, (int)problem->block_height, (int)problem->block_width,
+                     tess_type_name(problem->type), problem->arch);
+}
+
+tess_status tess_cuda_choose(tess_ctx *ctx, const tess_cuda_problem *problem, tess_cuda_op op,
+                             const tess_plan_options *options, int skip,
+                             const tess_cuda_kernel **kernel, int *params)
+{
+    if (!options->kernel) {
+        *kernel = guess(problem, op, options->format, skip, params);
+        if (!*kernel)
+            return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                             "device 'cuda' has no kernel%s%s for %d x %d blocks of %s",
+                             options->format ? " on format " : "",
+                             options->format ? options->format : "", (int)problem->block_height,
+                             (int)problem->block_width, tess_type_name(problem->type));
+    } else {
+        const tess_cuda_kernel *named = tess_cuda_kernel_find(options->kernel);
+        if (!named)
+            return unknown_kernel(ctx, options->kernel);
+        if (options->format && strcmp(options->format, named->format) != 0)
+            return tess_fail(ctx, TESS_ERR_ARGUMENT, "kernel '%s' works on format '%s', not '%s'",
+                             named->name, named->format, options->format);
+        named->guess(problem, params);
+        *kernel = named;
+    }
+    if (options->params)
+        TESS_TRY(tess_cuda_params_read(ctx, *kernel, options->params, params));
+    if (!(*kernel)->fits(problem, params))
+        return does_not_fit(ctx, *kernel, problem, params);
+    return TESS_OK;
+}
+
+static tess_status add(tess_ctx *ctx, const tess_cuda_kernel *kernel, const int *params,
+                       tess_candidates *list)
+{
+    tess_candidate candidate = {0};
+    snprintf(candidate.format, sizeof candidate.format, "%s", kernel->format);
+    snprintf(candidate.kernel, sizeof candidate.kernel, "%s", kernel->name);
+    tess_cuda_params_write(kernel, params, candidate.params, sizeof candidate.params);
+    for (int64_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].kernel, candidate.kernel) == 0 &&
+            strcmp(list->items[i].params, candidate.params) == 0)
+            return TESS_OK;
+    return tess_candidates_add(ctx, list, &candidate);
+}
+
+/* The guess, and around it every parameter changed alone. */
+static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kernel,
+                                    const tess_cuda_problem *problem, bool neighbours,
+                                    tess_candidates *list)
+{
+    int params[TESS_CUDA_PARAMS];
+    kernel->guess(problem, params);
+    if (!kernel->fits(problem, params))
+        return TESS_OK;
+    TESS_TRY(add(ctx, kernel, params, list));
+    for (int i = 0; neighbours && i < kernel->param_count; i++) {
+        int kept = params[i];
+        for (int v = 0; v < kernel->params[i].count; v++) {
+            params[i] = kernel->params[i].values[v];
+            if (kernel->fits(problem, params))
+                TESS_TRY(add(ctx, kernel, params, list));
+        }
+        params[i] = kept;
+    }
+    return TESS_OK;
+}
+
+tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
+                                 const tess_product *product, tess_candidates *list)
+{
+    tess_cuda *cuda = tess_cuda_of(device);
+    tess_cuda_problem problem;
+    tess_cuda_op op = TESS_CUDA_SPMV;
+    tess_cuda_describe_problem(cuda, A, &problem);
+    if (product->kind == TESS_PRODUCT_SPMM) {
+        op = TESS_CUDA_SPMM;
+        problem.vectors = product->k < TESS_CUDA_VECTORS ? product->k : TESS_CUDA_VECTORS;
+        problem.row_major = product->order == TESS_ROW_MAJOR;
+    }
+    int params[TESS_CUDA_PARAMS];
+    const tess_cuda_kernel *best = guess(&problem, op, NULL, 0, params);
+    if (best)
+        TESS_TRY(add_around_guess(cuda->ctx, best, &problem, true, list));
+    for (int i = 0; i < tess_cuda_kernel_count; i++)
+        if (tess_cuda_kernels[i]->op == op && tess_cuda_kernels[i] != best)
+            TESS_TRY(add_around_guess(cuda->ctx, tess_cuda_kernels[i], &problem, false, list));
+    if (product->kind == TESS_PRODUCT_SPMV)
+        TESS_TRY(tess_cusparse_candidates(cuda, A, list));
+    return TESS_OK;
+}

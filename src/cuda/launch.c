@@ -1,0 +1,49 @@
+/* From a kernel's launch records to the driver. Nothing here allocates or waits, so a product on
+ * device pointers can be captured in a CUDA graph. */
+#include <string.h>
+
+#include "cuda/plan_cuda.h"
+
+static cu_function find_function(const tess_cuda_variant *variant, const char *entry)
+{
+    for (int i = 0; i < variant->functions; i++)
+        if (variant->entries[i] == entry || strcmp(variant->entries[i], entry) == 0)
+            return variant->function[i];
+    return NULL;
+}
+
+static tess_status launch(tess_cuda *cuda, cu_function function, tess_cuda_launch *l,
+                          cu_stream stream)
+{
+    void *arguments[] = {l->args};
+    if (l->cooperative)
+        return TESS_CU(cuda, cuLaunchCooperativeKernel(function, l->grid[0], l->grid[1], l->grid[2],
+                                                       l->block[0], l->block[1], l->block[2],
+                                                       l->shared, stream, arguments));
+    return TESS_CU(cuda,
+                   cuLaunchKernel(function, l->grid[0], l->grid[1], l->grid[2], l->block[0],
+                                  l->block[1], l->block[2], l->shared, stream, arguments, NULL));
+}
+
+tess_status tess_cuda_run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
+                          cu_stream stream)
+{
+    const tess_cuda_resident *resident = variant->resident;
+    for (int i = 0; i < TESS_CUDA_ARRAYS; i++)
+        call->arrays[i] = resident->arrays[i];
+    call->workspace = resident->workspace;
+    tess_cuda_launch launches[TESS_CUDA_LAUNCHES];
+    int count = variant->kernel->launches(&variant->problem, variant->params, resident->image, call,
+                                          launches);
+    for (int i = 0; i < count; i++) {
+        tess_cuda_launch *l = &launches[i];
+        if (l->grid[0] == 0 || l->grid[1] == 0 || l->grid[2] == 0)
+            continue;
+        cu_function function = find_function(variant, l->entry);
+        if (!function)
+            return tess_fail(cuda->ctx, TESS_ERR_INTERNAL, "kernel '%s' has no entry '%s' loaded",
+                             variant->kernel->name, l->entry);
+        TESS_TRY(launch(cuda, function, l, stream));
+    }
+    return TESS_OK;
+}

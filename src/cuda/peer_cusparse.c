@@ -1,0 +1,334 @@
+/* cuSPARSE as a peer in benchmarks: every way it offers to multiply a BSR matrix by a vector,
+ * loaded from the machine with dlopen and run in the same process, on the same matrix and vectors.
+ *
+ *   cusparse_bsrmv_col, _row   legacy bsrmv, blocks column- or row-major
+ *   cusparse_bsr_col, _row     generic SpMV on BSR
+ *   cusparse_csr_alg1, _alg2   generic SpMV on the same matrix as CSR, preprocessed
+ */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "cuda/plan_cuda.h"
+
+typedef struct cusparse_opaque *cusparse_object; /* handle, descriptor: all opaque pointers */
+
+enum {
+    DIRECTION_ROW = 0,
+    DIRECTION_COLUMN = 1,
+    ORDER_COLUMN = 1,
+    ORDER_ROW = 2,
+    INDEX_32 = 2,
+    INDEX_64 = 3,
+    ALG_CSR1 = 2,
+    ALG_CSR2 = 3,
+    ALG_BSR1 = 6,
+    REAL_32 = 0,
+    REAL_64 = 1,
+};
+
+#define SPMV_ARGUMENTS                                                                        \
+    (cusparse_object handle, int operation, const void *alpha, cusparse_object A,             \
+     cusparse_object x, const void *beta, cusparse_object y, int compute_type, int algorithm, \
+     void *buffer)
+#define BSRMV_ARGUMENTS                                                                    \
+    (cusparse_object handle, int direction, int operation, int block_rows, int block_cols, \
+     int blocks, const void *alpha, cusparse_object description, const void *values,       \
+     const int *offsets, const int *columns, int size, const void *x, const void *beta, void *y)
+
+#define CUSPARSE_FUNCTIONS(X)                                                                      \
+    X(cusparseCreate, (cusparse_object * handle))                                                  \
+    X(cusparseDestroy, (cusparse_object handle))                                                   \
+    X(cusparseSetStream, (cusparse_object handle, cu_stream stream))                               \
+    X(cusparseCreateMatDescr, (cusparse_object * description))                                     \
+    X(cusparseDestroyMatDescr, (cusparse_object description))                                      \
+    X(cusparseDbsrmv, BSRMV_ARGUMENTS)                                                             \
+    X(cusparseSbsrmv, BSRMV_ARGUMENTS)                                                             \
+    X(cusparseCreateBsr,                                                                           \
+      (cusparse_object * A, int64_t block_rows, int64_t block_cols, int64_t blocks,                \
+       int64_t height, int64_t width, void *offsets, void *columns, void *values, int offset_type, \
+       int column_type, int base, int value_type, int order))                                      \
+    X(cusparseCreateCsr,                                                                           \
+      (cusparse_object * A, int64_t rows, int64_t cols, int64_t entries, void *offsets,            \
+       void *columns, void *values, int offset_type, int column_type, int base, int value_type))   \
+    X(cusparseDestroySpMat, (cusparse_object A))                                                   \
+    X(cusparseCreateDnVec, (cusparse_object * x, int64_t size, void *values, int value_type))      \
+    X(cusparseDnVecSetValues, (cusparse_object x, void *values))                                   \
+    X(cusparseDestroyDnVec, (cusparse_object x))                                                   \
+    X(cusparseSpMV_bufferSize,                                                                     \
+      (cusparse_object handle, int operation, const void *alpha, cusparse_object A,                \
+       cusparse_object x, const void *beta, cusparse_object y, int compute_type, int algorithm,    \
+       size_t *bytes))                                                                             \
+    X(cusparseSpMV_preprocess, SPMV_ARGUMENTS)                                                     \
+    X(cusparseSpMV, SPMV_ARGUMENTS)
+
+typedef struct cusparse_api {
+#define X(name, arguments) int(*name) arguments;
+    CUSPARSE_FUNCTIONS(X)
+#undef X
+    const char *(*cusparseGetErrorString)(int status);
+} cusparse_api;
+
+typedef struct path {
+    const char *name;
+    bool csr, legacy, row_major;
+    int algorithm;
+} path;
+
+static const path paths[] = {
+    {"cusparse_bsrmv_col", false, true, false, 0},
+    {"cusparse_bsrmv_row", false, true, true, 0},
+    {"cusparse_bsr_col", false, false, false, ALG_BSR1},
+    {"cusparse_bsr_row", false, false, true, ALG_BSR1},
+    {"cusparse_csr_alg1", true, false, false, ALG_CSR1},
+    {"cusparse_csr_alg2", true, false, false, ALG_CSR2},
+};
+enum { PATHS = sizeof paths / sizeof paths[0] };
+
+struct tess_cusparse {
+    tess_cuda *cuda;
+    cusparse_api api;
+    const path *path;
+    tess_type type;
+    int block, block_rows, block_cols, blocks; /* legacy */
+    cu_pointer offsets, columns, values, buffer;
+    cusparse_object handle, description, A, x, y;
+};
+
+static tess_status check(const struct tess_cusparse *peer, int status, const char *call)
+{
+    if (status == 0)
+        return TESS_OK;
+    return tess_fail(peer->cuda->ctx, TESS_ERR_DEVICE, "%s: %.*s: %s", peer->path->name,
+                     (int)strcspn(call, "("), call, peer->api.cusparseGetErrorString(status));
+}
+#define CHECK(peer, call) check((peer), (peer)->api.call, #call)
+
+static bool load_api(cusparse_api *api)
+{
+    static const char *const names[] = {"libcusparse.so.12", "libcusparse.so", "libcusparse.so.11",
+                                        NULL};
+    char tried[512];
+    void *library =
+        tess_cuda_open_library("TESSERA_CUSPARSE", names, "cusparse", tried, sizeof tried);
+    if (!library)
+        return false;
+    bool complete = true;
+    void *symbol;
+#define X(name, arguments)          \
+    symbol = dlsym(library, #name); \
+    complete = complete && symbol;  \
+    memcpy(&api->name, &symbol, sizeof symbol);
+    CUSPARSE_FUNCTIONS(X)
+#undef X
+    symbol = dlsym(library, "cusparseGetErrorString");
+    memcpy(&api->cusparseGetErrorString, &symbol, sizeof symbol);
+    return complete && symbol;
+}
+
+/* BSR needs square blocks without a ragged edge (it has no notion of one) and 32-bit offsets. */
+static bool applies(const path *way, const tess_matrix *A)
+{
+    int32_t b = A->block_height;
+    if (way->csr)
+        return A->rows > 0 && A->cols > 0 && A->cols <= INT32_MAX;
+    return b > 1 && b == A->block_width && A->rows % b == 0 && A->cols % b == 0 && A->rows > 0 &&
+           A->cols > 0 && A->blocks <= INT32_MAX && A->block_rows < INT32_MAX;
+}
+
+tess_status tess_cusparse_candidates(tess_cuda *cuda, const tess_matrix *A, tess_candidates *list)
+{
+    cusparse_api api;
+    if (!load_api(&api))
+        return TESS_OK;
+    for (int i = 0; i < PATHS; i++) {
+        if (!applies(&paths[i], A))
+            continue;
+        tess_candidate candidate = {.peer = true};
+        strcpy(candidate.format, paths[i].csr ? "csr" : "bsr");
+        strcpy(candidate.kernel, paths[i].name);
+        TESS_TRY(tess_candidates_add(cuda->ctx, list, &candidate));
+    }
+    return TESS_OK;
+}
+
+static tess_status to_device(tess_cuda *cuda, const void *host, size_t bytes, cu_stream stream,
+                             cu_pointer *out)
+{
+    TESS_TRY(tess_cuda_alloc(cuda, bytes, "cuSPARSE's matrix", out));
+    TESS_TRY(tess_cuda_upload(cuda, *out, host, bytes, stream));
+    return TESS_CU(cuda, cuStreamSynchronize(stream));
+}
+
+static tess_status upload_offsets(struct tess_cusparse *peer, const tess_matrix *A, bool wide,
+                                  cu_stream stream)
+{
+    tess_cuda *cuda = peer->cuda;
+    int64_t count = A->block_rows + 1;
+    if (wide)
+        return to_device(cuda, A->row_offsets, (size_t)count * 8, stream, &peer->offsets);
+    int32_t *narrow;
+    TESS_TRY(TESS_ALLOC(cuda->ctx, count, &narrow));
+    for (int64_t i = 0; i < count; i++)
+        narrow[i] = (int32_t)A->row_offsets[i];
+    tess_status status = to_device(cuda, narrow, (size_t)count * 4, stream, &peer->offsets);
+    tess_free(cuda->ctx, narrow);
+    return status;
+}
+
+static void transpose_blocks(const tess_matrix *A, void *to)
+{
+    int64_t b = A->block_height, size = (int64_t)tess_type_size(A->type);
+    for (int64_t k = 0; k < A->blocks; k++)
+        for (int64_t j = 0; j < b; j++)
+            for (int64_t i = 0; i < b; i++)
+                memcpy((char *)to + ((k * b + i) * b + j) * size,
+                       (const char *)A->values + ((k * b + j) * b + i) * size, (size_t)size);
+}
+
+static tess_status upload_values(struct tess_cusparse *peer, const tess_matrix *A, cu_stream stream)
+{
+    tess_cuda *cuda = peer->cuda;
+    size_t size = tess_type_size(A->type), bytes = size * (size_t)tess_matrix_stored(A);
+    if (!peer->path->row_major)
+        return to_device(cuda, A->values, bytes, stream, &peer->values);
+    void *rows;
+    TESS_TRY(tess_alloc_bytes(cuda->ctx, tess_matrix_stored(A), size, &rows));
+    transpose_blocks(A, rows);
+    tess_status status = to_device(cuda, rows, bytes, stream, &peer->values);
+    tess_free(cuda->ctx, rows);
+    return status;
+}
+
+static tess_status describe(struct tess_cusparse *peer, const tess_matrix *A, bool wide)
+{
+    void *offsets = (void *)(uintptr_t)peer->offsets, *columns = (void *)(uintptr_t)peer->columns,
+         *values = (void *)(uintptr_t)peer->values;
+    int real = peer->type == TESS_F64 ? REAL_64 : REAL_32;
+    if (peer->path->legacy)
+        return CHECK(peer, cusparseCreateMatDescr(&peer->description));
+    if (peer->path->csr)
+        TESS_TRY(
+            CHECK(peer, cusparseCreateCsr(&peer->A, A->rows, A->cols, A->blocks, offsets, columns,
+                                          values, wide ? INDEX_64 : INDEX_32, INDEX_32, 0, real)));
+    else
+        TESS_TRY(CHECK(peer, cusparseCreateBsr(&peer->A, A->block_rows, A->block_cols, A->blocks,
+                                               A->block_height, A->block_width, offsets, columns,
+                                               values, INDEX_32, INDEX_32, 0, real,
+                                               peer->path->row_major ? ORDER_ROW : ORDER_COLUMN)));
+    /* Any address that is not NULL will do until the first product. */
+    TESS_TRY(CHECK(peer, cusparseCreateDnVec(&peer->x, A->cols, values, real)));
+    return CHECK(peer, cusparseCreateDnVec(&peer->y, A->rows, values, real));
+}
+
+static tess_status allocate_buffer(struct tess_cusparse *peer)
+{
+    double one64 = 1, zero64 = 0;
+    float one32 = 1, zero32 = 0;
+    bool wide = peer->type == TESS_F64;
+    const void *one = wide ? (void *)&one64 : (void *)&one32;
+    const void *zero = wide ? (void *)&zero64 : (void *)&zero32;
+    int real = wide ? REAL_64 : REAL_32;
+    size_t bytes = 0;
+    TESS_TRY(CHECK(peer, cusparseSpMV_bufferSize(peer->handle, 0, one, peer->A, peer->x, zero,
+                                                 peer->y, real, peer->path->algorithm, &bytes)));
+    TESS_TRY(tess_cuda_alloc(peer->cuda, bytes, "cuSPARSE's buffer", &peer->buffer));
+    if (!peer->path->csr)
+        return TESS_OK;
+    return CHECK(peer, cusparseSpMV_preprocess(peer->handle, 0, one, peer->A, peer->x, zero,
+                                               peer->y, real, peer->path->algorithm,
+                                               (void *)(uintptr_t)peer->buffer));
+}
+
+static tess_status fill(struct tess_cusparse *peer, const tess_matrix *A, cu_stream stream)
+{
+    bool wide = A->blocks > INT32_MAX;
+    peer->block = A->block_height;
+    peer->block_rows = (int)A->block_rows;
+    peer->block_cols = (int)A->block_cols;
+    peer->blocks = (int)A->blocks;
+    TESS_TRY(CHECK(peer, cusparseCreate(&peer->handle)));
+    TESS_TRY(CHECK(peer, cusparseSetStream(peer->handle, stream)));
+    TESS_TRY(upload_offsets(peer, A, wide, stream));
+    TESS_TRY(to_device(peer->cuda, A->columns, (size_t)A->blocks * 4, stream, &peer->columns));
+    TESS_TRY(upload_values(peer, A, stream));
+    TESS_TRY(describe(peer, A, wide));
+    return peer->path->legacy ? TESS_OK : allocate_buffer(peer);
+}
+
+tess_status tess_cusparse_create(tess_cuda *cuda, const tess_matrix *A, const char *kernel,
+                                 cu_stream stream, struct tess_cusparse **out)
+{
+    const path *way = NULL;
+    for (int i = 0; i < PATHS; i++)
+        if (strcmp(paths[i].name, kernel) == 0)
+            way = &paths[i];
+    if (!way)
+        return tess_fail(cuda->ctx, TESS_ERR_ARGUMENT, "no peer '%s'", kernel);
+    if (!applies(way, A))
+        return tess_fail(cuda->ctx, TESS_ERR_UNSUPPORTED, "%s does not take this matrix", kernel);
+    struct tess_cusparse *peer;
+    TESS_TRY(TESS_ALLOC(cuda->ctx, 1, &peer));
+    *peer = (struct tess_cusparse){.cuda = cuda, .path = way, .type = A->type};
+    tess_matrix *csr = NULL;
+    tess_status status = TESS_OK;
+    if (!load_api(&peer->api))
+        status = tess_fail(cuda->ctx, TESS_ERR_DEVICE, "%s: no cuSPARSE on this machine", kernel);
+    if (status == TESS_OK && way->csr)
+        status = tess_matrix_to_csr(cuda->ctx, A, TESS_KEEP_ZEROS, &csr);
+    if (status == TESS_OK)
+        status = fill(peer, csr ? csr : A, stream);
+    tess_matrix_destroy(csr);
+    if (status != TESS_OK) {
+        tess_cusparse_destroy(peer);
+        return status;
+    }
+    *out = peer;
+    return TESS_OK;
+}
+
+tess_status tess_cusparse_spmv(struct tess_cusparse *peer, double alpha, cu_pointer x, double beta,
+                               cu_pointer y, cu_stream stream)
+{
+    bool wide = peer->type == TESS_F64;
+    float alpha32 = (float)alpha, beta32 = (float)beta;
+    const void *a = wide ? (void *)&alpha : (void *)&alpha32;
+    const void *b = wide ? (void *)&beta : (void *)&beta32;
+    void *vector_x = (void *)(uintptr_t)x, *vector_y = (void *)(uintptr_t)y;
+    TESS_TRY(CHECK(peer, cusparseSetStream(peer->handle, stream)));
+    if (peer->path->legacy) {
+        int direction = peer->path->row_major ? DIRECTION_ROW : DIRECTION_COLUMN;
+        const void *values = (void *)(uintptr_t)peer->values;
+        const int *offsets = (void *)(uintptr_t)peer->offsets;
+        const int *columns = (void *)(uintptr_t)peer->columns;
+        int status = (wide ? peer->api.cusparseDbsrmv : peer->api.cusparseSbsrmv)(
+            peer->handle, direction, 0, peer->block_rows, peer->block_cols, peer->blocks, a,
+            peer->description, values, offsets, columns, peer->block, vector_x, b, vector_y);
+        return check(peer, status, "cusparse bsrmv");
+    }
+    TESS_TRY(CHECK(peer, cusparseDnVecSetValues(peer->x, vector_x)));
+    TESS_TRY(CHECK(peer, cusparseDnVecSetValues(peer->y, vector_y)));
+    return CHECK(peer, cusparseSpMV(peer->handle, 0, a, peer->A, peer->x, b, peer->y,
+                                    wide ? REAL_64 : REAL_32, peer->path->algorithm,
+                                    (void *)(uintptr_t)peer->buffer));
+}
+
+void tess_cusparse_destroy(struct tess_cusparse *peer)
+{
+    if (!peer)
+        return;
+    if (peer->x)
+        (void)peer->api.cusparseDestroyDnVec(peer->x);
+    if (peer->y)
+        (void)peer->api.cusparseDestroyDnVec(peer->y);
+    if (peer->A)
+        (void)peer->api.cusparseDestroySpMat(peer->A);
+    if (peer->description)
+        (void)peer->api.cusparseDestroyMatDescr(peer->description);
+    if (peer->handle)
+        (void)peer->api.cusparseDestroy(peer->handle);
+    tess_cuda_free(peer->cuda, peer->offsets);
+    tess_cuda_free(peer->cuda, peer->columns);
+    tess_cuda_free(peer->cuda, peer->values);
+    tess_cuda_free(peer->cuda, peer->buffer);
+    tess_free(peer->cuda->ctx, peer);
+}

@@ -1,0 +1,156 @@
+/* A plan on a CUDA device.
+ *
+ *     resident = a matrix (A or A^T) in one storage layout, its arrays in device memory
+ *     variant  = a kernel specialised and compiled for that resident and one product
+ *
+ * The plan makes the variant of its chosen kernel at once and the others (transpose, SpMM for k
+ * vectors, the fused dot product) when they are first asked for. Variants with the same layout
+ * share a resident.
+ */
+#ifndef TESS_CUDA_PLAN_H
+#define TESS_CUDA_PLAN_H
+
+#include "cuda/cuda.h"
+#include "cuda/kernels.h"
+
+typedef struct tess_cuda_resident {
+    struct tess_cuda_resident *next;
+    const tess_matrix *matrix; /* whose numbers it holds */
+    tess_cuda_image *image;
+    cu_pointer arrays[TESS_CUDA_ARRAYS];
+    cu_pointer workspace;
+    size_t bytes; /* of device memory, all together */
+} tess_cuda_resident;
+
+typedef struct tess_cuda_variant {
+    struct tess_cuda_variant *next;
+    const tess_cuda_kernel *kernel;
+    tess_cuda_problem problem;
+    int params[TESS_CUDA_PARAMS];
+    bool transposed;
+    const tess_cuda_resident *resident;
+    cu_module module;
+    int functions;
+    const char *entries[TESS_CUDA_LAUNCHES];
+    cu_function function[TESS_CUDA_LAUNCHES];
+} tess_cuda_variant;
+
+/* Device buffers for host vectors, grown when needed and kept. */
+enum { TESS_STAGE_X, TESS_STAGE_Y, TESS_STAGE_W, TESS_STAGES };
+
+typedef struct tess_cuda_plan {
+    tess_cuda *cuda;
+    cu_stream stream;               /* the library's own or the caller's */
+    tess_matrix matrix;             /* A's head; its values follow tess_plan_update_values */
+    tess_matrix *transposed;        /* once asked for */
+    void *values;                   /* values that came from device memory, copied to the host */
+    const tess_cuda_kernel *kernel; /* chosen; its product may be SpMV or SpMM */
+    int params[TESS_CUDA_PARAMS];
+    tess_cuda_resident *residents;
+    tess_cuda_variant *variants;
+    cu_pointer stage[TESS_STAGES];
+    size_t stage_bytes[TESS_STAGES];
+    cu_module dot_module; /* dot.cu, for plans without a fused kernel */
+    cu_function dot_partial, dot_final;
+    cu_pointer dot_scratch;     /* partial sums, then the result */
+    struct tess_cusparse *peer; /* a plan that runs cuSPARSE instead */
+} tess_cuda_plan;
+
+static inline tess_cuda_plan *tess_cuda_plan_of(const tess_plan *plan)
+{
+    return plan->state;
+}
+
+/* ---- resident.c ---- */
+
+tess_status tess_cuda_resident_create(tess_cuda *cuda, const tess_matrix *A, const char *layout,
+                                      cu_stream stream, tess_cuda_resident **out);
+/* New numbers: the matrix's values have changed. */
+tess_status tess_cuda_resident_refresh(tess_cuda *cuda, tess_cuda_resident *resident,
+                                       cu_stream stream);
+void tess_cuda_resident_destroy(tess_cuda *cuda, tess_cuda_resident *resident);
+
+/* ---- variant.c ---- */
+
+/* What the predicates may depend on, for A on this device. */
+void tess_cuda_describe_problem(const tess_cuda *cuda, const tess_matrix *A,
+                                tess_cuda_problem *problem);
+
+/* Compiles or loads the kernel for variant->problem and params and takes its entry points; the
+ * resident must be set. A fresh kernel is run on a probe matrix against ref first: a wrong one
+ * fails with TESS_ERR_DEVICE. */
+tess_status tess_cuda_variant_load(tess_cuda *cuda, tess_cuda_variant *variant);
+void tess_cuda_variant_unload(tess_cuda *cuda, tess_cuda_variant *variant);
+
+/* A module from an embedded source; `name` is for messages. Loads from the cache where possible. */
+tess_status tess_cuda_load_module(tess_cuda *cuda, const tess_jit_request *request,
+                                  tess_jit_image *image, cu_module *out);
+
+/* ---- verify.c ---- */
+
+/* Runs the loaded variant's module on a small matrix of the same block size and precision; a wrong
+ * result is TESS_ERR_DEVICE. *verified stays when no small matrix has what the code was specialised
+ * for. */
+tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant, bool *verified);
+
+/* ---- launch.c ---- */
+
+/* The variant's launches on `stream`; call->arrays and workspace are filled in here. */
+tess_status tess_cuda_run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
+                          cu_stream stream);
+
+/* ---- choose.c ---- */
+
+/* The kernel and parameters the options ask for, or the first that fits. `skip` kernels of the
+ * automatic order are passed over (they were refused). */
+tess_status tess_cuda_choose(tess_ctx *ctx, const tess_cuda_problem *problem, tess_cuda_op op,
+                             const tess_plan_options *options, int skip,
+                             const tess_cuda_kernel **kernel, int *params);
+
+tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
+                                 const tess_product *product, tess_candidates *list);
+
+/* ---- plan_cuda.c ---- */
+
+tess_status tess_cuda_prepare(tess_plan *plan, const tess_plan_options *options);
+void tess_cuda_release(tess_plan *plan);
+tess_status tess_cuda_update_values(tess_plan *plan, const void *values);
+tess_status tess_cuda_set_stream(tess_plan *plan, void *stream);
+void tess_cuda_explain(tess_plan *plan);
+
+/* The variant for a product, made now if this is the first time. Inside enter/leave. */
+tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool transposed, int vectors,
+                                   int row_major, const tess_cuda_variant **out);
+
+/* ---- product.c ---- */
+
+tess_status tess_cuda_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y);
+tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
+                                     void *y);
+tess_status tess_cuda_spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
+                               const void *w, double *dot);
+tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, double alpha,
+                           const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
+
+/* At least `bytes` in a staging buffer of the plan. */
+tess_status tess_cuda_need_stage(tess_cuda_plan *p, int which, size_t bytes);
+
+/* ---- measure.c ---- */
+
+tess_status tess_cuda_read_ceiling(tess_device *device, double bytes, double *bytes_per_second);
+tess_status tess_cuda_time_product(tess_plan *plan, const tess_product *product, double alpha,
+                                   const void *x, double beta, void *y, int reps, double *seconds);
+
+/* ---- peer_cusparse.c ---- */
+
+#define TESS_CUSPARSE_PREFIX "cusparse"
+
+/* Appends cuSPARSE's paths for A, if the library is on this machine. */
+tess_status tess_cusparse_candidates(tess_cuda *cuda, const tess_matrix *A, tess_candidates *list);
+tess_status tess_cusparse_create(tess_cuda *cuda, const tess_matrix *A, const char *kernel,
+                                 cu_stream stream, struct tess_cusparse **out);
+tess_status tess_cusparse_spmv(struct tess_cusparse *peer, double alpha, cu_pointer x, double beta,
+                               cu_pointer y, cu_stream stream);
+void tess_cusparse_destroy(struct tess_cusparse *peer);
+
+#endif

@@ -1,0 +1,88 @@
+/* A kernel specialised for one matrix: defines, machine code, entry points. */
+#include <string.h>
+
+#include "cuda/plan_cuda.h"
+
+void tess_cuda_describe_problem(const tess_cuda *cuda, const tess_matrix *A,
+                                tess_cuda_problem *problem)
+{
+    *problem = (tess_cuda_problem){0};
+    tess_cuda_problem_of(A, problem);
+    problem->arch = cuda->sm;
+    problem->multiprocessors = cuda->multiprocessors;
+    problem->shared_limit = (int64_t)cuda->shared_bytes;
+}
+
+tess_status tess_cuda_load_module(tess_cuda *cuda, const tess_jit_request *request,
+                                  tess_jit_image *image, cu_module *out)
+{
+    cu_module module = NULL;
+    TESS_TRY(tess_jit_get(cuda->ctx, &cuda->jit, request, image));
+    cu_result result = cuda->driver.cuModuleLoadData(&module, image->entry.image);
+    if (result != CU_SUCCESS && !image->fresh) {
+        /* The cache held something this driver does not take: as good as a miss. */
+        tess_free(cuda->ctx, image->entry.image);
+        image->entry = (tess_cache_entry){0};
+        image->fresh = true;
+        TESS_TRY(tess_jit_compile(cuda->ctx, &cuda->jit, request, NULL, &image->entry.image,
+                                  &image->entry.bytes, NULL, 0));
+        result = cuda->driver.cuModuleLoadData(&module, image->entry.image);
+    }
+    tess_status status = tess_cuda_check(cuda, result, "cuModuleLoadData");
+    if (status != TESS_OK) {
+        tess_free(cuda->ctx, image->entry.image);
+        return status;
+    }
+    *out = module;
+    return TESS_OK;
+}
+
+/* The entry points a product launches, with the shared memory that they ask for allowed. */
+static tess_status take_functions(tess_cuda *cuda, tess_cuda_variant *variant)
+{
+    tess_cuda_call call = {.alpha = 1};
+    tess_cuda_launch launches[TESS_CUDA_LAUNCHES];
+    int count = variant->kernel->launches(&variant->problem, variant->params,
+                                          variant->resident->image, &call, launches);
+    variant->functions = 0;
+    for (int i = 0; i < count; i++) {
+        cu_function function;
+        TESS_TRY(TESS_CU(cuda, cuModuleGetFunction(&function, variant->module, launches[i].entry)));
+        if (launches[i].shared > 0)
+            TESS_TRY(TESS_CU(cuda, cuFuncSetAttribute(function, CU_FUNCTION_MAX_DYNAMIC_SHARED,
+                                                      (int)launches[i].shared)));
+        variant->entries[variant->functions] = launches[i].entry;
+        variant->function[variant->functions++] = function;
+    }
+    return TESS_OK;
+}
+
+tess_status tess_cuda_variant_load(tess_cuda *cuda, tess_cuda_variant *variant)
+{
+    char defines[TESS_CUDA_DEFINES];
+    variant->kernel->defines(&variant->problem, variant->params, defines, sizeof defines);
+    tess_jit_request request = {variant->kernel->source, defines, cuda->sm};
+    tess_jit_image image;
+    TESS_TRY(tess_cuda_load_module(cuda, &request, &image, &variant->module));
+
+    tess_status status;
+    TESS_TRY_CLEAN(take_functions(cuda, variant));
+    if (!image.entry.verified) {
+        TESS_TRY_CLEAN(tess_cuda_verify(cuda, variant, &image.entry.verified));
+        (void)tess_cache_store(cuda->ctx, &image.key, &image.entry);
+    }
+
+cleanup:
+    tess_free(cuda->ctx, image.entry.image);
+    if (status != TESS_OK)
+        tess_cuda_variant_unload(cuda, variant);
+    return status;
+}
+
+void tess_cuda_variant_unload(tess_cuda *cuda, tess_cuda_variant *variant)
+{
+    if (variant->module)
+        (void)cuda->driver.cuModuleUnload(variant->module);
+    variant->module = NULL;
+    variant->functions = 0;
+}
