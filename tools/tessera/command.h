@@ -142,6 +142,7 @@ int finish_output(cli_app *app, int exit_status);
 enum { TEXT_MAX = 40 };
 const char *text_count(int64_t value, char *buffer);    /* 1 234 567 */
 const char *text_bytes(double bytes, char *buffer);     /* 12.3 MB */
+const char *text_flops(double flops, char *buffer);     /* 12.3 Mflop */
 const char *text_seconds(double seconds, char *buffer); /* 3.21 ms */
 
 /* input.c: the matrix INPUT names, a file or "gen:...", in the type and blocking that were asked

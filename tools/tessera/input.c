@@ -4,23 +4,6 @@
 
 #include "command.h"
 #include "matrix/matrix.h"
-#include "ref/ref.h"
-
-/* The same matrix in another precision. */
-static tess_status convert_type(tess_ctx *ctx, const tess_matrix *A, tess_type type,
-                                tess_matrix **out)
-{
-    tess_matrix *B;
-    TESS_TRY(tess_matrix_allocate(ctx, type, A->rows, A->cols, A->block_height, A->block_width,
-                                  A->blocks, &B));
-    memcpy(B->row_offsets, A->row_offsets, (size_t)(A->block_rows + 1) * sizeof *A->row_offsets);
-    memcpy(B->columns, A->columns, (size_t)A->blocks * sizeof *A->columns);
-    int64_t stored = tess_matrix_stored(A);
-    for (int64_t i = 0; i < stored; i++)
-        tess_ref_put(B->values, type, i, tess_ref_get(A->values, A->type, i));
-    *out = B;
-    return TESS_OK;
-}
 
 static tess_status read_input(tess_ctx *ctx, const common_args *common, const char *input,
                               tess_matrix **out)
@@ -40,7 +23,7 @@ static tess_status read_input(tess_ctx *ctx, const common_args *common, const ch
     }
     if (common->type.given && common->type.type != A->type) {
         tess_matrix *converted;
-        tess_status status = convert_type(ctx, A, common->type.type, &converted);
+        tess_status status = tess_matrix_to_type(ctx, A, common->type.type, &converted);
         tess_matrix_destroy(A);
         TESS_TRY(status);
         A = converted;

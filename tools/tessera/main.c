@@ -7,9 +7,14 @@
 
 #include "command.h"
 
-extern const cli_command command_bench, command_devices, command_spmv;
+/* One line a command, here and below; the order below is that of `tessera help`. */
+extern const cli_command command_info;
+extern const cli_command command_spmv;
+extern const cli_command command_bench;
+extern const cli_command command_devices;
 
 const cli_command *const commands[] = {
+    &command_info,
     &command_spmv,
     &command_bench,
     &command_devices,

@@ -84,6 +84,12 @@ const char *text_bytes(double bytes, char *buffer)
     return with_unit(bytes, units, sizeof units / sizeof units[0], buffer);
 }
 
+const char *text_flops(double flops, char *buffer)
+{
+    static const char *const units[] = {"flop", "kflop", "Mflop", "Gflop", "Tflop"};
+    return with_unit(flops, units, sizeof units / sizeof units[0], buffer);
+}
+
 const char *text_seconds(double seconds, char *buffer)
 {
     static const char *const units[] = {"ns", "us", "ms", "s"};

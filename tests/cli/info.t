@@ -1,0 +1,205 @@
+The report for people.
+
+  $ tessera info blocks2.mtx
+  blocks2.mtx
+  
+  size       6 x 6, 16 non-zeros, f64
+  symmetry   not symmetric
+  diagonal   complete
+  bandwidth  1 below the diagonal, 5 above
+  rows       2 to 4 non-zeros, 2.7 on average
+  
+  non-zeros in a row        rows
+            2..3              4  ########################################
+            4..7              2  ####################
+  
+      block         blocks  density      fill   SpMV moves   to 1 x 1
+      1 x 1             16    1.000      1.00        316 B       +0 %
+  >   2 x 2              4    1.000      1.00        256 B      -19 %
+      3 x 3              4    0.444      2.25        412 B      +30 %
+      4 x 4              3    0.333      3.00        504 B      +59 %
+      5 x 5              4    0.160      6.25        924 B     +192 %
+      6 x 6              1    0.444      2.25        396 B      +25 %
+      7 x 7              1    0.327      3.06        500 B      +58 %
+      8 x 8              1    0.250      4.00        620 B      +96 %
+  
+  natural    blocks of 2 x 2
+  advice     store 2 x 2 blocks
+  because    2 x 2 blocks are 100.0 % full and move 0.000256 MB in an SpMV, 0.81
+             times CSR's 0.000316 MB
+  cost       a product moves 256 B for 32 flop: 0.12 flop a byte, so memory
+             decides its speed
+  $ tessera info tridiagonal.mtx
+  tridiagonal.mtx
+  
+  size       5 x 5, 13 non-zeros, f64
+  symmetry   symmetric
+  diagonal   complete
+  bandwidth  1 below the diagonal, 1 above
+  rows       2 to 3 non-zeros, 2.6 on average
+  
+  non-zeros in a row        rows
+            2..3              5  ########################################
+  
+      block         blocks  density      fill   SpMV moves   to 1 x 1
+  >   1 x 1             13    1.000      1.00        260 B       +0 %
+      2 x 2              7    0.464      2.15        348 B      +34 %
+      3 x 3              4    0.361      2.77        396 B      +52 %
+      4 x 4              4    0.203      4.92        620 B     +138 %
+      5 x 5              1    0.520      1.92        292 B      +12 %
+      6 x 6              1    0.361      2.77        380 B      +46 %
+      7 x 7              1    0.265      3.77        484 B      +86 %
+      8 x 8              1    0.203      4.92        604 B     +132 %
+  
+  natural    no block size
+  advice     do not block
+  because    the cheapest blocks, 2 x 1 and 72.2 % full, move 1.06 times CSR's
+             0.00026 MB in an SpMV
+  cost       a product moves 260 B for 26 flop: 0.10 flop a byte, so memory
+             decides its speed
+  $ tessera info pattern.mtx | head -n 7
+  pattern.mtx
+  
+  size       3 x 4, 4 non-zeros, f64
+  symmetry   rectangular
+  diagonal   2 of 3 entries are stored
+  bandwidth  1 below the diagonal, 3 above
+  rows       0 to 2 non-zeros, 1.3 on average; 1 empty
+  $ tessera info gen:elasticity:n=3
+  gen:elasticity:n=3
+  
+  size       144 x 144, 6 300 non-zeros, f64 (904 of them stored zeros)
+  symmetry   symmetric
+  diagonal   complete
+  bandwidth  50 below the diagonal, 50 above
+  rows       24 to 81 non-zeros, 43.8 on average
+  
+  non-zeros in a row        rows
+          16..31             24  #########
+          32..63            108  ########################################
+         64..127             12  #####
+  
+      block         blocks  density      fill   SpMV moves   to 1 x 1
+      1 x 1          6 300    1.000      1.00      78.5 kB       +0 %
+      2 x 2          1 860    0.847      1.18      69.6 kB      -11 %
+  >   3 x 3            700    1.000      1.00      55.7 kB      -29 %
+      4 x 4            550    0.716      1.40      75.1 kB       -4 %
+      5 x 5            411    0.613      1.63      86.3 kB      +10 %
+      6 x 6            240    0.729      1.37      72.5 kB       -8 %
+      7 x 7            237    0.542      1.84      96.2 kB      +23 %
+      8 x 8            174    0.566      1.77      92.2 kB      +17 %
+  
+  natural    blocks of 3 x 3
+  advice     store 3 x 3 blocks
+  because    3 x 3 blocks are 100.0 % full and move 0.0557 MB in an SpMV, 0.71
+             times CSR's 0.0785 MB
+  cost       a product moves 55.7 kB for 12.6 kflop: 0.23 flop a byte, so memory
+             decides its speed
+  $ tessera info gen:powerlaw:rows=1000,avg=2,b=1,long=1,length=900 | grep -A 1 ^rows
+  rows       1 to 979 non-zeros, 2.9 on average
+             the longest is 332 times the average: rows must be cut to balance threads
+  $ tessera info gen:random:rows=5,avg=0
+  gen:random:rows=5,avg=0
+  
+  size       5 x 5, 0 non-zeros, f64
+  symmetry   symmetric
+  diagonal   0 of 5 entries are stored
+  bandwidth  0 below the diagonal, 0 above
+  rows       0 to 0 non-zeros, 0.0 on average; 5 empty
+  
+  non-zeros in a row        rows
+               0              5  ########################################
+  
+  natural    no block size
+  advice     do not block
+  because    the matrix has no entries
+  $ LC_ALL=C.UTF-8 tessera info pattern.mtx | grep 2..3
+            2..3              2  ████████████████████████████████████████
+
+Stored zeros count, unless told otherwise.
+
+  $ tessera info gen:elasticity:n=3 --ignore-zeros | sed -n 3p
+  size       144 x 144, 5 396 non-zeros, f64
+  $ tessera info gen:elasticity:n=3 --ignore-zeros --json | grep -E '"(nnz|zeros|natural_block)"'
+    "nnz": 5396,
+    "zeros": 0,
+    "natural_block": 1,
+
+106 sizes are counted, some at several offsets; --all shows them.
+
+  $ tessera info blocks2.mtx --all | grep -cE '^[> ] +[0-9]+ x [0-9]+ '
+  111
+  $ tessera info blocks2.mtx --all | grep -E '^[> ] +2 x 4 '
+      2 x 4              4    0.500      2.00        384 B      +22 %
+
+The same for programs; these keys are stable.
+
+  $ tessera info tridiagonal.mtx --json | sed -n '1,/"blocking"/p'
+  {
+    "input": "tridiagonal.mtx",
+    "type": "f64",
+    "rows": 5,
+    "cols": 5,
+    "nnz": 13,
+    "zeros": 0,
+    "symmetric": true,
+    "pattern_symmetric": true,
+    "diagonal": 5,
+    "row_min": 2,
+    "row_max": 3,
+    "row_avg": 2.6,
+    "imbalance": 1.15384615385,
+    "empty_rows": 0,
+    "row_histogram": [
+      {
+        "from": 2,
+        "to": 3,
+        "rows": 5
+      }
+    ],
+    "lower_bandwidth": 1,
+    "upper_bandwidth": 1,
+    "blocking": [
+  $ tessera info tridiagonal.mtx --json | sed -n '/"blocking"/,/}/p'
+    "blocking": [
+      {
+        "rows": 1,
+        "cols": 1,
+        "row_offset": 0,
+        "col_offset": 0,
+        "blocks": 13,
+        "fill": 1.0,
+        "density": 1.0,
+        "bytes": 260.0,
+        "index_bytes_saved": 0.0
+      },
+  $ tessera info tridiagonal.mtx --json | sed -n '/"natural_block"/,$p'
+    "natural_block": 1,
+    "recommended": {
+      "rows": 1,
+      "cols": 1,
+      "density": 1.0,
+      "bytes": 260.0,
+      "reason": "do not block this: the cheapest blocks, 2 x 1 and 72.2 % full, move 1.06 times CSR's 0.00026 MB in an SpMV"
+    }
+  }
+  $ tessera info blocks2.mtx --json | tr -d ' \n' | grep -oE '"rows":[1-8],"cols":[1-8],"row_offset":0,"col_offset":0' | awk -F '[:,]' '$2 == $4' | sort | uniq -c
+        1 "rows":1,"cols":1,"row_offset":0,"col_offset":0
+        1 "rows":2,"cols":2,"row_offset":0,"col_offset":0
+        1 "rows":3,"cols":3,"row_offset":0,"col_offset":0
+        1 "rows":4,"cols":4,"row_offset":0,"col_offset":0
+        1 "rows":5,"cols":5,"row_offset":0,"col_offset":0
+        1 "rows":6,"cols":6,"row_offset":0,"col_offset":0
+        1 "rows":7,"cols":7,"row_offset":0,"col_offset":0
+        1 "rows":8,"cols":8,"row_offset":0,"col_offset":0
+  $ tessera info gen:random:rows=5,avg=0 --json | grep -c row_offset
+  8
+
+Bad input is as everywhere.
+
+  $ tessera info
+  2> tessera: info: an operand is missing; usage: tessera info INPUT
+  [2]
+  $ tessera info outside.mtx --json
+  2> tessera: outside.mtx:3: column 4 is outside 1..3
+  [2]

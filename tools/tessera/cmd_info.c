@@ -1,0 +1,167 @@
+/* tessera info: what is in a matrix, how dense its blocks are, which blocking pays and why. */
+#include <string.h>
+
+#include "info.h"
+
+typedef struct info_args {
+    common_args common;
+    bool all, ignore_zeros;
+} info_args;
+
+/* Compares A with its transpose: both have sorted rows, so equal patterns are equal arrays. */
+static tess_status find_symmetry(tess_ctx *ctx, const tess_matrix *A, info_facts *facts)
+{
+    if (A->rows != A->cols)
+        return TESS_OK;
+    tess_matrix *T;
+    TESS_TRY(tess_matrix_transpose(ctx, A, &T));
+    facts->pattern_symmetric =
+        memcmp(A->row_offsets, T->row_offsets, (size_t)(A->rows + 1) * sizeof *A->row_offsets) ==
+            0 &&
+        memcmp(A->columns, T->columns, (size_t)A->blocks * sizeof *A->columns) == 0;
+    bool equal = facts->pattern_symmetric;
+    for (int64_t k = 0; equal && k < A->blocks; k++)
+        equal = tess_matrix_value(A, k) == tess_matrix_value(T, k);
+    facts->value_symmetric = equal;
+    tess_matrix_destroy(T);
+    return TESS_OK;
+}
+
+static int64_t count_diagonal(const tess_matrix *A)
+{
+    int64_t found = 0;
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1] && A->columns[k] <= i; k++)
+            found += A->columns[k] == i;
+    return found;
+}
+
+static json_t *histogram_json(const tess_statistics *rows)
+{
+    json_t *list = json_array();
+    for (int k = 0; k < TESS_ROW_CLASSES; k++) {
+        int64_t from = k > 0 ? (int64_t)1 << (k - 1) : 0, to = k > 0 ? 2 * from - 1 : 0;
+        if (rows->histogram[k] > 0)
+            json_array_append_new(list, json_pack("{s:I, s:I, s:I}", "from", (json_int_t)from, "to",
+                                                  (json_int_t)to, "rows",
+                                                  (json_int_t)rows->histogram[k]));
+    }
+    return list;
+}
+
+/* Squares up to 8 x 8 are always in the list; without entries they have no blocks. */
+static json_t *blocking_json(const tess_detection *blocks)
+{
+    json_t *list = json_array();
+    int64_t count = blocks->count > 0 ? blocks->count : 8;
+    for (int64_t i = 0; i < count; i++) {
+        tess_block_candidate none = {.rows = (int32_t)i + 1, .cols = (int32_t)i + 1};
+        const tess_block_candidate *c = blocks->count > 0 ? &blocks->candidates[i] : &none;
+        json_array_append_new(list, json_pack("{s:i, s:i, s:i, s:i, s:I, s:f, s:f, s:f, s:f}",
+                                              "rows", c->rows, "cols", c->cols, "row_offset",
+                                              c->row_offset, "col_offset", c->col_offset, "blocks",
+                                              (json_int_t)c->blocks, "fill", c->fill, "density",
+                                              c->density, "bytes", c->bytes, "index_bytes_saved",
+                                              c->index_saved));
+    }
+    return list;
+}
+
+static json_t *facts_json(const info_facts *facts)
+{
+    const tess_matrix *A = facts->matrix;
+    const tess_statistics *rows = &facts->rows;
+    const tess_block_candidate *r = &facts->blocks->recommended;
+    json_t *document =
+        json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:b, s:I}", "input", facts->input, "type",
+                  tess_type_name(A->type), "rows", (json_int_t)A->rows, "cols", (json_int_t)A->cols,
+                  "nnz", (json_int_t)A->blocks, "zeros", (json_int_t)(A->blocks - rows->nonzeros),
+                  "symmetric", facts->value_symmetric, "pattern_symmetric",
+                  facts->pattern_symmetric, "diagonal", (json_int_t)facts->diagonal);
+    if (!document)
+        return NULL;
+    json_object_update_new(
+        document,
+        json_pack("{s:I, s:I, s:f, s:f, s:I, s:o, s:I, s:I}", "row_min", (json_int_t)rows->row_min,
+                  "row_max", (json_int_t)rows->row_max, "row_avg", rows->row_avg, "imbalance",
+                  rows->imbalance, "empty_rows", (json_int_t)rows->empty_rows, "row_histogram",
+                  histogram_json(rows), "lower_bandwidth", (json_int_t)rows->lower_bandwidth,
+                  "upper_bandwidth", (json_int_t)rows->upper_bandwidth));
+    json_object_update_new(document,
+                           json_pack("{s:o, s:i, s:{s:i, s:i, s:f, s:f, s:s}}", "blocking",
+                                     blocking_json(facts->blocks), "natural_block",
+                                     facts->blocks->natural_block, "recommended", "rows", r->rows,
+                                     "cols", r->cols, "density", r->density, "bytes", r->bytes,
+                                     "reason", facts->blocks->reason));
+    return document;
+}
+
+static tess_status gather(cli_app *app, const info_args *args, info_facts *facts,
+                          tess_detection **detection)
+{
+    tess_detect_options options = {.ignore_zeros = args->ignore_zeros};
+    TESS_TRY(tess_matrix_statistics(app->ctx, facts->matrix, &facts->rows));
+    TESS_TRY(find_symmetry(app->ctx, facts->matrix, facts));
+    facts->diagonal = count_diagonal(facts->matrix);
+    TESS_TRY(tess_detect(app->ctx, facts->matrix, &options, detection));
+    facts->blocks = *detection;
+    return TESS_OK;
+}
+
+static int run(cli_app *app, void *arguments)
+{
+    info_args *args = arguments;
+    int exit_status = EXIT_DONE;
+    tess_matrix *A = input_matrix(app, &args->common, args->common.operands[0], &exit_status);
+    if (!A)
+        return exit_status;
+    info_facts facts = {.input = args->common.operands[0],
+                        .stored_block_rows = A->block_height,
+                        .stored_block_cols = A->block_width};
+    tess_matrix *scalars = NULL;
+    tess_detection *detection = NULL;
+    tess_status status = tess_matrix_to_csr(
+        app->ctx, A, args->ignore_zeros ? TESS_DROP_ZEROS : TESS_KEEP_ZEROS, &scalars);
+    tess_matrix_destroy(A);
+    facts.matrix = scalars;
+    if (status == TESS_OK)
+        status = gather(app, args, &facts, &detection);
+    if (status != TESS_OK) {
+        exit_status = fail_status(app, status);
+    } else if (args->common.json) {
+        exit_status = print_json(app, facts_json(&facts));
+    } else {
+        terminal_clear_progress(app);
+        info_print(app, &facts, args->all);
+    }
+    tess_detection_destroy(app->ctx, detection);
+    tess_matrix_destroy(scalars);
+    return exit_status;
+}
+
+static const cli_option options[] = {
+    {"all", OPTION_FLAG, offsetof(info_args, all), NULL, "list every block size that was counted",
+     0, 0},
+    {"ignore-zeros", OPTION_FLAG, offsetof(info_args, ignore_zeros), NULL,
+     "entries that are stored but 0 do not count", 0, 0},
+};
+
+const cli_command command_info = {
+    .name = "info",
+    .operands = "INPUT",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "what is in a matrix, and which block size suits it",
+    .description =
+        "Describes a matrix: sizes, row lengths, symmetry, and for every block size how many "
+        "blocks it takes, how full they are and how many bytes a product then moves. Recommends "
+        "the cheapest blocking, or none, and says why.",
+    .examples = "tessera info A.mtx.gz\n"
+                "tessera info gen:elasticity:n=24\n"
+                "tessera info A.mtx --json | jq .recommended",
+    .uses = USES_TYPE,
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .args_size = sizeof(info_args),
+    .run = run,
+};

@@ -1,0 +1,177 @@
+/* The report of `tessera info` for people. */
+#include <math.h>
+#include <string.h>
+
+#include "info.h"
+
+enum { BAR_WIDTH = 40 };
+
+static void print_bar(const cli_app *app, double share)
+{
+    int cells = (int)ceil(share * BAR_WIDTH);
+    for (int i = 0; i < cells; i++)
+        fputs(app->unicode ? "\u2588" : "#", stdout);
+}
+
+static const char *symmetry_text(const info_facts *facts)
+{
+    if (facts->matrix->rows != facts->matrix->cols)
+        return "rectangular";
+    if (facts->value_symmetric)
+        return "symmetric";
+    return facts->pattern_symmetric ? "symmetric pattern, other values" : "not symmetric";
+}
+
+static void print_head(const cli_app *app, const info_facts *facts)
+{
+    const tess_matrix *A = facts->matrix;
+    const tess_statistics *rows = &facts->rows;
+    char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
+    printf("%s%s%s\n\n", bold(app), facts->input, plain(app));
+    printf("size       %s x %s, %s non-zeros, %s", text_count(A->rows, a), text_count(A->cols, b),
+           text_count(A->blocks, c), tess_type_name(A->type));
+    if (A->blocks > rows->nonzeros)
+        printf(" (%s of them stored zeros)", text_count(A->blocks - rows->nonzeros, a));
+    printf("\nsymmetry   %s\n", symmetry_text(facts));
+    int64_t diagonal = A->rows < A->cols ? A->rows : A->cols;
+    if (facts->diagonal == diagonal)
+        printf("diagonal   complete\n");
+    else
+        printf("diagonal   %s of %s entries are stored\n", text_count(facts->diagonal, a),
+               text_count(diagonal, b));
+    printf("bandwidth  %s below the diagonal, %s above\n", text_count(rows->lower_bandwidth, a),
+           text_count(rows->upper_bandwidth, b));
+    printf("rows       %s to %s non-zeros, %.1f on average", text_count(rows->row_min, a),
+           text_count(rows->row_max, b), rows->row_avg);
+    if (rows->empty_rows > 0)
+        printf("; %s empty", text_count(rows->empty_rows, a));
+    if (rows->imbalance >= 8)
+        printf("\n           the longest is %.0f times the average: rows must be cut to balance "
+               "threads",
+               rows->imbalance);
+    printf("\n");
+}
+
+/* Rows by length, from the shortest class that occurs to the longest. */
+static void print_histogram(const cli_app *app, const tess_statistics *rows)
+{
+    int first = 0, last = TESS_ROW_CLASSES - 1;
+    while (last > 0 && rows->histogram[last] == 0)
+        last--;
+    while (first < last && rows->histogram[first] == 0)
+        first++;
+    int64_t most = 1;
+    for (int k = first; k <= last; k++)
+        most = rows->histogram[k] > most ? rows->histogram[k] : most;
+    printf("\n%snon-zeros in a row        rows%s\n", bold(app), plain(app));
+    for (int k = first; k <= last; k++) {
+        int64_t from = k > 0 ? (int64_t)1 << (k - 1) : 0, to = k > 0 ? 2 * from - 1 : 0;
+        char range[2 * TEXT_MAX], a[TEXT_MAX];
+        if (from == to)
+            snprintf(range, sizeof range, "%lld", (long long)from);
+        else
+            snprintf(range, sizeof range, "%lld..%lld", (long long)from, (long long)to);
+        printf("%14s %14s  %s", range, text_count(rows->histogram[k], a), dim(app));
+        print_bar(app, (double)rows->histogram[k] / (double)most);
+        printf("%s\n", plain(app));
+    }
+}
+
+static bool same_size(const tess_block_candidate *a, const tess_block_candidate *b)
+{
+    return a->rows == b->rows && a->cols == b->cols && a->row_offset == b->row_offset &&
+           a->col_offset == b->col_offset;
+}
+
+/* Squares up to 8, the natural size, the recommendation, and whatever is cheaper than it was
+ * allowed to be: unaligned blocks, say. */
+static bool worth_showing(const tess_detection *d, const tess_block_candidate *c)
+{
+    bool square = c->rows == c->cols;
+    bool aligned = c->row_offset == 0 && c->col_offset == 0;
+    return (square && aligned && (c->rows <= 8 || c->rows == d->natural_block)) ||
+           same_size(c, &d->recommended) || c->bytes < d->recommended.bytes;
+}
+
+static void print_candidate(const cli_app *app, const tess_detection *d,
+                            const tess_block_candidate *c, double csr_bytes)
+{
+    char size[32], offset[32] = "", a[TEXT_MAX], b[TEXT_MAX];
+    bool chosen = same_size(c, &d->recommended);
+    snprintf(size, sizeof size, "%d x %d", c->rows, c->cols);
+    if (c->row_offset || c->col_offset)
+        snprintf(offset, sizeof offset, "  from row %d, column %d", c->row_offset, c->col_offset);
+    printf("%s%s %7s %14s %8.3f %9.2f %12s %+8.0f %%%s%s\n", chosen ? green(app) : "",
+           chosen ? ">" : " ", size, text_count(c->blocks, a), c->density, c->fill,
+           text_bytes(c->bytes, b), 100 * (c->bytes / csr_bytes - 1), offset,
+           chosen ? plain(app) : "");
+}
+
+static void print_blocks(const cli_app *app, const tess_detection *d, bool all)
+{
+    if (d->count == 0)
+        return;
+    double csr_bytes = d->candidates[0].bytes; /* the first candidate is 1 x 1 */
+    printf("\n%s    block         blocks  density      fill   SpMV moves   to 1 x 1%s\n", bold(app),
+           plain(app));
+    for (int64_t i = 0; i < d->count; i++)
+        if (all || worth_showing(d, &d->candidates[i]))
+            print_candidate(app, d, &d->candidates[i], csr_bytes);
+}
+
+/* The reason, filled to 80 columns beside its label. */
+static void print_reason(const char *label, const char *reason)
+{
+    enum { INDENT = 11, WIDTH = 80 };
+    size_t column = INDENT;
+    printf("%-*s", INDENT, label);
+    for (const char *word = reason; *word;) {
+        size_t length = strcspn(word, " ");
+        if (column > INDENT && column + 1 + length > WIDTH) {
+            printf("\n%*s", INDENT, "");
+            column = INDENT;
+        } else if (column > INDENT) {
+            fputc(' ', stdout);
+            column++;
+        }
+        printf("%.*s", (int)length, word);
+        column += length;
+        word += length;
+        word += strspn(word, " ");
+    }
+    fputc('\n', stdout);
+}
+
+static void print_verdict(const cli_app *app, const info_facts *facts)
+{
+    const tess_detection *d = facts->blocks;
+    const tess_block_candidate *r = &d->recommended;
+    bool blocked = r->rows > 1 || r->cols > 1;
+    if (d->natural_block > 1)
+        printf("\nnatural    blocks of %d x %d\n", d->natural_block, d->natural_block);
+    else
+        printf("\nnatural    no block size\n");
+    if (blocked)
+        printf("advice     %sstore %d x %d blocks%s\n", bold(app), r->rows, r->cols, plain(app));
+    else
+        printf("advice     %sdo not block%s\n", bold(app), plain(app));
+    static const char prefix[] = "do not block this: "; /* said already */
+    bool repeats = strncmp(d->reason, prefix, sizeof prefix - 1) == 0;
+    print_reason("because", repeats ? d->reason + sizeof prefix - 1 : d->reason);
+    if (d->count == 0)
+        return;
+    char a[TEXT_MAX], b[TEXT_MAX];
+    double flops = 2.0 * (double)r->blocks * r->rows * r->cols;
+    printf("cost       a product moves %s for %s: %.2f flop a byte, so memory\n"
+           "           decides its speed\n",
+           text_bytes(r->bytes, a), text_flops(flops, b), flops / r->bytes);
+}
+
+void info_print(const cli_app *app, const info_facts *facts, bool all_candidates)
+{
+    const tess_detection *d = facts->blocks;
+    print_head(app, facts);
+    print_histogram(app, &facts->rows);
+    print_blocks(app, d, all_candidates);
+    print_verdict(app, facts);
+}
