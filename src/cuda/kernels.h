@@ -112,7 +112,9 @@ typedef struct tess_cuda_kernel {
     bool (*fits)(const tess_cuda_problem *problem, const int *params);
     /* The parameters to use when nothing was measured. They fit, if any do. */
     void (*guess)(const tess_cuda_problem *problem, int *params);
-    /* "-DT=double -DBH=3 ..." */
+    /* "-DREAL=8 -DBH=3 ...": may depend on type, block size, whether cols is a multiple of the
+     * block width, arch, vectors and row_major, and the parameters, but on no other size: one
+     * variant serves all matrices alike in these. */
     void (*defines)(const tess_cuda_problem *problem, const int *params, char *text, size_t size);
     /* The image's layout, "sliced:C=32,sigma=1,lambda=0,V=1". Equal texts share an image. */
     void (*layout)(const tess_cuda_problem *problem, const int *params, char *text, size_t size);

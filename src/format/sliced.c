@@ -290,22 +290,31 @@ void tess_sliced_destroy(tess_sliced *S)
     tess_free(S->ctx, S);
 }
 
+/* The block row of a line: of a segment, the cut row that owns its slot. */
+static int64_t row_of(const tess_sliced *S, int64_t line)
+{
+    int64_t target = S->targets ? S->targets[line] : line;
+    if (target >= 0)
+        return target;
+    int64_t low = 0, high = S->cut_rows; /* cut_slots[low] <= slot < cut_slots[high] */
+    while (high - low > 1) {
+        int64_t middle = (low + high) / 2;
+        if (S->cut_slots[middle] <= ~target)
+            low = middle;
+        else
+            high = middle;
+    }
+    return S->cut_row[low];
+}
+
 tess_status tess_sliced_to_bsr(tess_ctx *ctx, const tess_sliced *S, tess_matrix **out)
 {
     tess_matrix *A;
     TESS_TRY(tess_matrix_allocate(ctx, S->type, S->rows, S->cols, S->block_height, S->block_width,
                                   S->blocks, &A));
     int32_t height = S->options.height;
-    for (int64_t line = 0; line < S->lines; line++) {
-        int64_t row = S->targets ? S->targets[line] : line;
-        if (row < 0) { /* ~slot: the cut row that owns the slot */
-            int64_t cut = 0;
-            while (S->cut_slots[cut + 1] <= ~row)
-                cut++;
-            row = S->cut_row[cut];
-        }
-        A->row_offsets[row + 1] += S->lengths[line];
-    }
+    for (int64_t line = 0; line < S->lines; line++)
+        A->row_offsets[row_of(S, line) + 1] += S->lengths[line];
     for (int64_t row = 0; row < S->block_rows; row++)
         A->row_offsets[row + 1] += A->row_offsets[row];
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 64)

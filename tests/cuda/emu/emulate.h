@@ -1,0 +1,183 @@
+/* Device sources on the CPU: what common.cuh provides on a GPU, for one variant of one kernel.
+ *
+ * A variant is a device source compiled as C with its -D macros, TESS_EMULATE, and EMU_VARIANT (a
+ * string that names it). Its entry points register themselves; emulator.h launches them.
+ *
+ * The threads of a block are fibers, run in random order and switched at barriers, warp operations
+ * and waits. Shared memory is heap memory of exactly the declared size, filled with NaN.
+ */
+#ifndef EMU_EMULATE_H
+#define EMU_EMULATE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct emu_dim {
+    unsigned x, y, z;
+} emu_dim;
+
+/* The running thread, as its own source sees it. */
+typedef struct emu_place {
+    emu_dim thread, block, block_dim, grid_dim;
+} emu_place;
+extern const emu_place *emu_place_now;
+
+#define threadIdx (emu_place_now->thread)
+#define blockIdx (emu_place_now->block)
+#define blockDim (emu_place_now->block_dim)
+#define gridDim (emu_place_now->grid_dim)
+
+typedef void emu_entry(const void *args);
+void emu_register(const char *variant, const char *name, emu_entry *run, size_t args_bytes,
+                  unsigned threads);
+
+#define KERNEL(name, args, threads, blocks)                                  \
+    static void name##_body(const args a);                                   \
+    static void name##_run(const void *bytes)                                \
+    {                                                                        \
+        args copy;                                                           \
+        memcpy(&copy, bytes, sizeof copy);                                   \
+        name##_body(copy);                                                   \
+    }                                                                        \
+    __attribute__((constructor)) static void name##_register(void)           \
+    {                                                                        \
+        emu_register(EMU_VARIANT, #name, name##_run, sizeof(args), threads); \
+        _Static_assert((blocks) >= 0, "least blocks an SM");                 \
+    }                                                                        \
+    static void name##_body(const args a)
+
+#define DEVICE __attribute__((unused)) static inline
+#define UNROLL
+#define NO_UNROLL
+
+/* Ends the launch with a message; does not return. */
+void emu_fault(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* ---- Shared memory ---- */
+
+void *emu_shared(int site, size_t bytes);
+void *emu_dynamic_shared(void);
+#define SHARED(type, name, count) type *const name = emu_shared(__LINE__, sizeof(type) * (count))
+#define DYNAMIC_SHARED(name) unsigned char *const name = emu_dynamic_shared()
+
+/* ---- Barriers and warp operations ---- */
+
+typedef enum emu_warp_op {
+    EMU_SYNCWARP,
+    EMU_SHFL,
+    EMU_SHFL_UP,
+    EMU_SHFL_DOWN,
+    EMU_SHFL_XOR,
+    EMU_BALLOT
+} emu_warp_op;
+
+void emu_syncthreads(int line);
+void emu_grid_sync(int line);
+/* value: 1 to 8 bytes in, replaced by the result. */
+void emu_warp(emu_warp_op op, int line, unsigned mask, void *value, size_t bytes, int argument,
+              int width);
+
+static inline void emu_syncwarp(int line, unsigned mask)
+{
+    uint64_t nothing = 0;
+    emu_warp(EMU_SYNCWARP, line, mask, &nothing, sizeof nothing, 0, 32);
+}
+
+static inline unsigned emu_ballot(int line, unsigned mask, int predicate)
+{
+    uint64_t bits = predicate != 0;
+    emu_warp(EMU_BALLOT, line, mask, &bits, sizeof bits, 0, 32);
+    return (unsigned)bits;
+}
+
+#define EMU_SHUFFLE(op, mask, value, argument, width)                                         \
+    ({                                                                                        \
+        __typeof__(value) emu_value_ = (value);                                               \
+        emu_warp(op, __LINE__, mask, &emu_value_, sizeof emu_value_, (int)(argument), width); \
+        emu_value_;                                                                           \
+    })
+
+#define __syncthreads() emu_syncthreads(__LINE__)
+#define grid_sync() emu_grid_sync(__LINE__)
+#define __syncwarp(mask) emu_syncwarp(__LINE__, mask)
+#define __ballot_sync(mask, predicate) emu_ballot(__LINE__, mask, predicate)
+#define __any_sync(mask, predicate) (emu_ballot(__LINE__, mask, predicate) != 0)
+#define __all_sync(mask, predicate) (emu_ballot(__LINE__, mask, !(predicate)) == 0)
+#define __shfl_sync(mask, value, lane, width) EMU_SHUFFLE(EMU_SHFL, mask, value, lane, width)
+#define __shfl_up_sync(mask, value, by, width) EMU_SHUFFLE(EMU_SHFL_UP, mask, value, by, width)
+#define __shfl_down_sync(mask, value, by, width) EMU_SHUFFLE(EMU_SHFL_DOWN, mask, value, by, width)
+#define __shfl_xor_sync(mask, value, by, width) EMU_SHUFFLE(EMU_SHFL_XOR, mask, value, by, width)
+
+/* One thread runs at a time, so a read-modify-write is atomic as it stands. */
+#define atomicAdd(address, value)                     \
+    ({                                                \
+        __typeof__(*(address)) emu_old_ = *(address); \
+        *(address) = emu_old_ + (value);              \
+        emu_old_;                                     \
+    })
+
+#define __popc(x) __builtin_popcount(x)
+#define __ffs(x) __builtin_ffs((int)(x))
+#define __clz(x) ((x) == 0 ? 32 : __builtin_clz((unsigned)(x)))
+#define __threadfence() ((void)0)
+#define __threadfence_block() ((void)0)
+#define __fma_rn(a, b, c) fma(a, b, c)
+
+/* ---- Loads ---- */
+
+typedef unsigned long long policy;
+
+static inline policy stream_policy(void)
+{
+    return 0;
+}
+
+/* A vector load faults on a GPU when its address is not a multiple of its size. */
+static inline void emu_load(const void *from, void *to, size_t bytes)
+{
+    if ((uintptr_t)from % bytes != 0)
+        emu_fault("a load of %zu bytes from an address that is not a multiple of it", bytes);
+    memcpy(to, from, bytes);
+}
+
+#define EMU_LOAD(name, type, count)                        \
+    DEVICE void name(const type *from, type *to, policy p) \
+    {                                                      \
+        (void)p;                                           \
+        emu_load(from, to, (count) * sizeof(type));        \
+    }
+EMU_LOAD(stream_load1, real, 1)
+EMU_LOAD(stream_load2, real, 2)
+EMU_LOAD(stream_load4, real, 4)
+EMU_LOAD(stream_index1, int, 1)
+EMU_LOAD(stream_index2, int, 2)
+EMU_LOAD(stream_index4, int, 4)
+
+#define READ_ONLY(pointer) (*(pointer))
+
+/* ---- Asynchronous copies into shared memory ---- */
+
+typedef unsigned long long mbarrier;
+
+void barrier_init(mbarrier *barrier, unsigned arrivals);
+void barrier_arrive(mbarrier *barrier);
+void barrier_expect(mbarrier *barrier, unsigned bytes);
+void barrier_wait(mbarrier *barrier, unsigned phase);
+void bulk_copy(void *to, const void *from, unsigned bytes, mbarrier *barrier, policy p);
+
+void cp_async(void *to, const void *from, unsigned bytes);
+void cp_async_commit(void);
+void cp_async_wait(int groups);
+
+static inline void barrier_fence(void)
+{
+}
+
+static inline void bulk_fence(void)
+{
+}
+
+#endif

@@ -1,0 +1,93 @@
+/* The emulated machine, shared by the scheduler (machine.c) and the asynchronous copies (copy.c):
+ * threads as fibers, live blocks with their shared memory, and who waits for what. */
+#ifndef EMU_MACHINE_H
+#define EMU_MACHINE_H
+
+#define REAL 8 /* the sources' scalar type plays no role here */
+typedef double real;
+#include "emulate.h"
+#include "emulator.h"
+#include "fiber.h"
+
+typedef enum emu_state {
+    EMU_READY,
+    EMU_AT_BARRIER, /* __syncthreads */
+    EMU_AT_GRID,    /* grid_sync */
+    EMU_AT_WARP,    /* a warp operation */
+    EMU_AT_COPY,    /* barrier_wait */
+    EMU_DONE
+} emu_state;
+
+typedef struct emu_copy {
+    void *to;
+    const void *from;
+    unsigned bytes;
+    mbarrier *barrier; /* NULL: cp.async of a thread */
+    int group;         /* cp.async: committed group, -1 before the commit */
+    struct emu_thread *owner;
+} emu_copy;
+
+typedef struct emu_thread {
+    emu_place place;
+    struct emu_block *block;
+    unsigned number; /* in its block */
+    emu_state state;
+    int line; /* of the operation it waits in */
+    fiber fiber;
+    /* EMU_AT_WARP */
+    emu_warp_op op;
+    unsigned mask;
+    unsigned char value[8];
+    size_t bytes;
+    int argument, width;
+    /* EMU_AT_COPY */
+    mbarrier *barrier;
+    unsigned phase;
+    int groups; /* cp.async groups committed */
+} emu_thread;
+
+typedef struct emu_array {
+    int site;
+    size_t bytes;
+    unsigned char *memory; /* EMU_CANARY bytes, the array, EMU_CANARY bytes */
+} emu_array;
+
+enum { EMU_CANARY = 64, EMU_SITES = 16 };
+
+typedef struct emu_block {
+    unsigned threads, done, at_barrier;
+    emu_thread *thread;
+    emu_array array[EMU_SITES];
+    int arrays;
+} emu_block;
+
+typedef struct emu_machine {
+    const tess_cuda_launch *launch;
+    emu_entry *run;
+    uint64_t seed, drawn;
+    fiber scheduler;
+    emu_thread *now;
+    emu_thread **ready;
+    size_t ready_count;
+    emu_block *block; /* slots for live blocks */
+    unsigned live, at_grid;
+    emu_copy *copy; /* under way */
+    size_t copies, copy_capacity;
+    bool failed;
+    char message[512];
+} emu_machine;
+
+extern emu_machine emu;
+
+/* Uniform in 0..bound-1. */
+size_t emu_random(size_t bound);
+void emu_make_ready(emu_thread *thread);
+/* Puts the running thread to sleep in `state` until someone makes it ready. */
+void emu_sleep(emu_state state, int line);
+
+/* copy.c: finishes one copy under way, drawn at random; false when there is none. */
+bool emu_copy_step(void);
+/* Whether a thread's barrier_wait is over. */
+bool emu_wait_over(const emu_thread *thread);
+
+#endif

@@ -1,0 +1,20 @@
+/* The kernel variants under test: every kernel of kernels.def at many block sizes, both precisions,
+ * with the parameters a plan would guess and with others of its tuning space, so that every value
+ * of every parameter occurs. The build prints this list to compile the variants for the emulator,
+ * the tests walk it to run them. */
+#ifndef TEST_CUDA_VARIANTS_H
+#define TEST_CUDA_VARIANTS_H
+
+#include "cuda/kernels.h"
+
+typedef struct test_variant {
+    char name[64]; /* "sliced_17" */
+    const tess_cuda_kernel *kernel;
+    tess_cuda_problem problem; /* type, block size, raggedness, vectors, order */
+    int params[TESS_CUDA_PARAMS];
+} test_variant;
+
+/* Writes up to `capacity` variants of a kernel; returns how many there are. */
+int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int capacity);
+
+#endif

@@ -1,0 +1,191 @@
+/* Sliced storage: there and back, where a value lies, what is counted, what fails cleanly. */
+#include <string.h>
+
+#include "format/sliced.h"
+#include "support/support.h"
+
+static void assert_same_matrix(const tess_matrix *A, const tess_matrix *B)
+{
+    assert_int_equal(A->rows, B->rows);
+    assert_int_equal(A->cols, B->cols);
+    assert_int_equal(A->blocks, B->blocks);
+    assert_memory_equal(A->row_offsets, B->row_offsets,
+                        (size_t)(A->block_rows + 1) * sizeof *A->row_offsets);
+    if (A->blocks == 0)
+        return;
+    assert_memory_equal(A->columns, B->columns, (size_t)A->blocks * sizeof *A->columns);
+    assert_memory_equal(A->values, B->values,
+                        (size_t)tess_matrix_stored(A) * tess_type_size(A->type));
+}
+
+static const tess_sliced_options settings[] = {
+    {1, 1, 0, 1},  {4, 1, 0, 2},       {32, 0, 0, 1}, {32, 8, 0, 4},
+    {8, 16, 3, 1}, {3, 1 << 24, 1, 2}, {7, 5, 2, 4},
+};
+enum { SETTINGS = sizeof settings / sizeof *settings };
+
+static void inverse_gives_the_matrix_back(void **state)
+{
+    static const int32_t sizes[][2] = {{1, 1}, {2, 2}, {3, 3}, {5, 2}, {2, 7}, {17, 17}};
+    tess_ctx *ctx = test_ctx(state);
+    for (test_pattern pattern = 0; pattern < TEST_PATTERNS; pattern++) {
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            tess_type type = (s + (size_t)pattern) % 2 ? TESS_F32 : TESS_F64;
+            tess_matrix *A = test_matrix(ctx, pattern, 40, sizes[s][0], sizes[s][1], type, 7);
+            for (int i = 0; i < SETTINGS; i++) {
+                tess_sliced *S;
+                tess_matrix *B;
+                assert_int_equal(tess_sliced_create(ctx, A, &settings[i], &S), TESS_OK);
+                assert_int_equal(tess_sliced_to_bsr(ctx, S, &B), TESS_OK);
+                assert_same_matrix(A, B);
+                assert_true(tess_sliced_bytes(S) >=
+                            (int64_t)tess_type_size(type) * tess_matrix_stored(A));
+                tess_matrix_destroy(B);
+                tess_sliced_destroy(S);
+            }
+            tess_matrix_destroy(A);
+        }
+    }
+}
+
+/* Two block rows of 2x1 blocks, lengths 1 and 2, one slice, V = 1, by hand. */
+static void values_lie_at_stride_one_over_the_slice(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    int64_t offsets[] = {0, 1, 3};
+    int32_t columns[] = {2, 0, 1};
+    double values[] = {1, 2, 3, 4, 5, 6};
+    tess_matrix_view view = {.type = TESS_F64,
+                             .rows = 4,
+                             .cols = 3,
+                             .block_height = 2,
+                             .block_width = 1,
+                             .row_offsets = offsets,
+                             .columns = columns,
+                             .values = values};
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_COLUMN_MAJOR, TESS_COPY, &A), TESS_OK);
+    tess_sliced *S;
+    assert_int_equal(
+        tess_sliced_create(ctx, A, &(tess_sliced_options){.height = 2, .vector = 1}, &S), TESS_OK);
+    const double expected[] = {1, 2, 3, 4, 0, 0, 5, 6};
+    const int32_t expected_columns[] = {2, 0, 0, 1};
+    assert_int_equal(tess_sliced_stored(S), 8);
+    assert_memory_equal(S->values, expected, sizeof expected);
+    assert_memory_equal(S->columns, expected_columns, sizeof expected_columns);
+    tess_sliced_destroy(S);
+
+    /* V = 2: groups of two blocks, the row's two scalars together. */
+    assert_int_equal(
+        tess_sliced_create(ctx, A, &(tess_sliced_options){.height = 2, .vector = 2}, &S), TESS_OK);
+    const double paired[] = {1, 0, 2, 0, 3, 5, 4, 6};
+    const int32_t paired_columns[] = {2, 0, 0, 1};
+    assert_int_equal(S->group, 2);
+    assert_memory_equal(S->values, paired, sizeof paired);
+    assert_memory_equal(S->columns, paired_columns, sizeof paired_columns);
+    tess_sliced_destroy(S);
+    tess_matrix_destroy(A);
+}
+
+static void lines_fall_in_length_inside_a_window(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_DENSE_ROW, 50, 2, 2, TESS_F64, 3);
+    tess_sliced *S;
+    assert_int_equal(tess_sliced_create(ctx, A, &(tess_sliced_options){4, 16, 6, 1}, &S), TESS_OK);
+    for (int64_t line = 0; line < S->lines; line++) {
+        assert_in_range(S->lengths[line], 0, 6);
+        if (line % 16 != 0)
+            assert_true(S->lengths[line] <= S->lengths[line - 1]);
+    }
+    assert_int_equal(S->cut_row[S->cut_rows / 2] >= 0, 1);
+    tess_sliced_destroy(S);
+    tess_matrix_destroy(A);
+}
+
+static void refresh_takes_new_values(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_SKEWED, 30, 3, 2, TESS_F32, 3);
+    for (int i = 0; i < SETTINGS; i++) {
+        tess_sliced *S;
+        assert_int_equal(tess_sliced_create(ctx, A, &settings[i], &S), TESS_OK);
+        void *fresh = test_vector(tess_matrix_stored(A), TESS_F32, 99);
+        tess_sliced_refresh(S, fresh);
+        tess_matrix *B;
+        assert_int_equal(tess_sliced_to_bsr(ctx, S, &B), TESS_OK);
+        assert_memory_equal(B->values, fresh, (size_t)tess_matrix_stored(A) * sizeof(float));
+        free(fresh);
+        tess_matrix_destroy(B);
+        tess_sliced_destroy(S);
+    }
+    tess_matrix_destroy(A);
+}
+
+static void threads_do_not_change_the_arrays(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_RANDOM, 90, 3, 3, TESS_F64, 3);
+    tess_sliced *one, *many;
+    int before = ctx->threads;
+    assert_int_equal(tess_ctx_set_threads(ctx, 1), TESS_OK);
+    assert_int_equal(tess_sliced_create(ctx, A, &settings[4], &one), TESS_OK);
+    assert_int_equal(tess_ctx_set_threads(ctx, 3), TESS_OK);
+    assert_int_equal(tess_sliced_create(ctx, A, &settings[4], &many), TESS_OK);
+    assert_int_equal(tess_ctx_set_threads(ctx, before), TESS_OK);
+    assert_int_equal(tess_sliced_stored(one), tess_sliced_stored(many));
+    assert_memory_equal(one->values, many->values, (size_t)tess_sliced_stored(one) * 8);
+    assert_memory_equal(one->targets, many->targets, (size_t)one->slices * 8 * sizeof(int32_t));
+    tess_sliced_destroy(one);
+    tess_sliced_destroy(many);
+    tess_matrix_destroy(A);
+}
+
+static void bad_options_are_refused(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_BANDED, 5, 2, 2, TESS_F64, 3);
+    static const tess_sliced_options bad[] = {
+        {0, 1, 0, 1}, {1025, 1, 0, 1}, {4, -1, 0, 1}, {4, 1, -1, 1}, {4, 1, 0, 3}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        tess_sliced *S = NULL;
+        assert_int_equal(tess_sliced_create(ctx, A, &bad[i], &S), TESS_ERR_ARGUMENT);
+        assert_null(S);
+    }
+    tess_matrix_destroy(A);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_DENSE_ROW, 20, 2, 2, TESS_F64, 3);
+    int64_t live = test_live(state);
+    for (int64_t n = 0;; n++) {
+        tess_sliced *S;
+        test_fail_allocation(state, n);
+        tess_status status = tess_sliced_create(ctx, A, &settings[4], &S);
+        test_fail_allocation(state, -1);
+        if (status == TESS_OK) {
+            assert_true(n > 5);
+            tess_sliced_destroy(S);
+            break;
+        }
+        assert_int_equal(status, TESS_ERR_MEMORY);
+        assert_int_equal(test_live(state), live);
+    }
+    tess_matrix_destroy(A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inverse_gives_the_matrix_back),
+        cmocka_unit_test(values_lie_at_stride_one_over_the_slice),
+        cmocka_unit_test(lines_fall_in_length_inside_a_window),
+        cmocka_unit_test(refresh_takes_new_values),
+        cmocka_unit_test(threads_do_not_change_the_arrays),
+        cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
