@@ -265,6 +265,20 @@ TESS_API tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_
 
 /* ---- Analysis ------------------------------------------------------------------------------ */
 
+/* Symmetry, in scalars and exact; all 0 but the diagonal for a matrix that is not square. */
+typedef struct tess_symmetry {
+    int pattern;              /* 1: where (i, j) is stored, so is (j, i) */
+    int symmetric;            /* 1: a_ij = a_ji, an absent entry being 0 */
+    int skew;                 /* 1: a_ij = -a_ji */
+    double mirrored;          /* share of the entries off the diagonal whose mirror is stored */
+    double asymmetry;         /* max |a_ij - a_ji| / max |a_ij|: 1e-16 is symmetric but for
+                                 rounding */
+    int64_t missing_diagonal; /* i < min(rows, cols) without a stored a_ii */
+    int64_t zero_diagonal;    /* stored a_ii that are 0 */
+} tess_symmetry;
+
+TESS_API tess_status tess_matrix_symmetry(tess_ctx *ctx, const tess_matrix *A, tess_symmetry *out);
+
 /* One way to cut a matrix into r x c blocks, counted exactly. Blocks begin at the rows congruent to
  * row_offset mod r and the columns congruent to col_offset mod c. */
 typedef struct tess_block_candidate {
