@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Writes docs/performance/cpu.md from bench/results/cpu-*.json: one section a machine.
+
+Standard library only. The page holds nothing that is not in the JSON files.
+"""
+import glob
+import json
+import math
+import os
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PAGE = os.path.join(ROOT, "docs", "performance", "cpu.md")
+
+INTRO = """# Speed on CPUs
+
+This page is written by `./run bench` from `bench/results/cpu-*.json`; do not edit it.
+
+y = A x with f64 values, unless a heading says otherwise. GB/s are the bytes that a block format must
+move (values, 4 bytes a block for its column, 4 bytes a block row, x and y once) over the median time,
+for everybody: for formats without blocks too, so that a ratio of GB/s is a ratio of times. "% of read"
+is the share of the fastest plain reading of an array of the same size, best of several access patterns,
+measured in the same rounds. Kernels, peers and reading take turns in seven rounds within one run of
+`tessera bench --peers`, so that a disturbance meets all of them; every result is verified against the
+reference backend in that run. The chosen kernel is what a plan takes without measuring (ESTIMATE); the
+best is the fastest of all that apply. Libraries without threads run on one, PETSc on as many MPI ranks
+as there are threads, with an equal share of the blocks each.
+"""
+
+
+def good(case, peers):
+    return [r for r in case["results"] if r["outcome"] == "good" and bool(r["peer"]) == peers]
+
+
+def fastest(results):
+    return min(results, key=lambda r: r["seconds"]) if results else None
+
+
+def chosen(case):
+    return next((r for r in good(case, False) if r["default"]), None)
+
+
+def peer_name(result):
+    return f"{result['peer']} {result['kernel']}"
+
+
+def share(result):
+    fraction = result["fraction_of_read"]
+    return f"{100 * fraction:.0f} %" if fraction else "–"
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def kernel_name(result):
+    words = [result["kernel"], result["params"]]
+    return "`" + " ".join(w for w in words if w) + "`"
+
+
+def ours_and_best_peer(cases):
+    """One row a block size, and the geometric mean of the ratios for b >= 2."""
+    rows, ratios = [], []
+    for case in cases:
+        mine, best, peer = chosen(case), fastest(good(case, False)), fastest(good(case, True))
+        if not mine:
+            continue
+        row = [str(case["case"]["b"]), f"{case['machine']['read_GBps'] or 0:.1f}", kernel_name(mine),
+               f"{mine['GBps']:.1f}", share(mine), share(best)]
+        if peer:
+            ratio = peer["seconds"] / mine["seconds"]
+            row += [peer_name(peer), f"{peer['GBps']:.1f}", f"{ratio:.2f}"]
+            if case["case"]["b"] >= 2:
+                ratios.append(ratio)
+        else:
+            row += ["–", "–", "–"]
+        rows.append(row)
+    text = table(["b", "read GB/s", "chosen kernel", "GB/s", "% of read", "best of ours", "best peer", "GB/s", "ratio"], rows)
+    if ratios:
+        text += f"\nGeometric mean of the ratio to the best peer at each b ≥ 2: **{geometric_mean(ratios):.2f}**.\n"
+    return text
+
+
+def all_peers(cases):
+    """GB/s of everybody at every block size."""
+    names = sorted({peer_name(r) for c in cases for r in c["results"] if r["peer"] and r["kernel"]})
+    if not names:
+        return ""
+    rows = [["Tessera"] + [f"{chosen(c)['GBps']:.1f}" if chosen(c) else "–" for c in cases]]
+    for name in names:
+        row = [name]
+        for case in cases:
+            found = [r for r in case["results"] if r["peer"] and peer_name(r) == name]
+            outcome = found[0]["outcome"] if found else "skipped"
+            row.append(f"{found[0]['GBps']:.1f}" if outcome == "good" else "–" if outcome == "skipped" else outcome)
+        rows.append(row)
+    return "\n" + table(["GB/s"] + [f"b={c['case']['b']}" for c in cases], rows)
+
+
+def long_row(cases):
+    rows = []
+    for case in [c for c in cases if c["case"]["all_threads"]]:
+        mine = chosen(case)
+        alone = [chosen(c) for c in cases if c["case"]["b"] == case["case"]["b"] and c["case"]["threads"] == 1]
+        if mine and alone and alone[0]:
+            rows.append([str(case["case"]["b"]), f"{alone[0]['GBps']:.1f}", f"{mine['GBps']:.1f}", share(mine),
+                         f"{alone[0]['seconds'] / mine['seconds']:.2f}"])
+    return table(["b", "1 thread, GB/s", "all threads, GB/s", "% of read", "speed-up"], rows) if rows else ""
+
+
+def symmetric(cases):
+    """Half storage, where the matrix allows it, against full storage and against PETSc's SBAIJ."""
+    rows = []
+    for case in cases:
+        full = fastest([r for r in good(case, False) if r["format"] != "symmetric"])
+        half = fastest([r for r in good(case, False) if r["format"] == "symmetric"])
+        sbaij = fastest([r for r in good(case, True) if r["kernel"] == "sbaij"])
+        if half and full:
+            rows.append([str(case["case"]["b"]), f"{full['GBps']:.1f}", f"{half['GBps']:.1f}",
+                         f"{full['seconds'] / half['seconds']:.2f}",
+                         f"{sbaij['GBps']:.1f}" if sbaij else "–"])
+    return table(["b", "full storage, GB/s", "half storage, GB/s", "ratio", "PETSc SBAIJ, GB/s"], rows) if rows else ""
+
+
+def per_vector(document):
+    """SpMM and the transpose against SpMV on the same matrix."""
+    spmv = {c["case"]["b"]: chosen(c) for c in document["cases"] if c["case"]["part"] == "stencil27"}
+    rows = []
+    for case in document["cases"]:
+        part, b = case["case"]["part"], case["case"]["b"]
+        mine, base = chosen(case), spmv.get(b)
+        if part not in ("spmm8", "transpose") or not mine or not base:
+            continue
+        vectors = 8 if part == "spmm8" else 1
+        rows.append(["SpMM, 8 vectors" if vectors == 8 else "transpose", str(b), kernel_name(mine),
+                     f"{1e3 * mine['seconds'] / vectors:.2f}", f"{1e3 * base['seconds']:.2f}",
+                     f"{base['seconds'] * vectors / mine['seconds']:.2f}"])
+    return table(["product", "b", "kernel", "ms a vector", "SpMV, ms", "ratio"], rows) if rows else ""
+
+
+def facts(document):
+    first = document["cases"][0]
+    machine = first["machine"]
+    ceilings = [c["machine"]["read_GBps"] for c in document["cases"]
+                if c["machine"]["read_GBps"] and c["case"]["part"] != "small" and c["case"]["all_threads"]]
+    small = [c["machine"]["read_GBps"] for c in document["cases"]
+             if c["machine"]["read_GBps"] and c["case"]["part"] == "small"]
+    versions = sorted({(r["peer"], r["peer_version"], r["threads"]) for c in document["cases"] for r in c["results"]
+                       if r["peer"] and r["peer_version"] and c["case"]["all_threads"]})
+    rows = [["processor", f"{machine['processor']}, {machine['processors']} cores"],
+            ["Tessera", f"{machine['tessera']}, {machine['device']}"],
+            ["system", machine["system"]], ["compiler", machine["compiler"]],
+            ["date", ", ".join(sorted({c["machine"]["date"] for c in document["cases"]}))],
+            ["command", "`./run bench`"]]
+    if ceilings:
+        rows.append(["read ceiling", f"{min(ceilings):.1f}–{max(ceilings):.1f} GB/s (large matrices)"])
+    if small:
+        rows.append(["in-cache read ceiling", f"{min(small):.1f}–{max(small):.1f} GB/s (10 MB)"])
+    if versions:
+        rows.append(["peers (threads)", ", ".join(f"{name} {version} ({threads})" for name, version, threads in versions)])
+    return table(["", ""], rows)
+
+
+def megabytes(cases):
+    sizes = [c["matrix"]["bytes"] / 1e6 for c in cases]
+    return f"{min(sizes):.0f}–{max(sizes):.0f} MB"
+
+
+def section(name, document):
+    def part(which):
+        return [c for c in document["cases"] if c["case"]["part"] == which]
+
+    text = f"\n## {name}\n\n{facts(document)}"
+    for which, title in (("stencil7", "7-point stencil"), ("stencil27", "27-point stencil"),
+                         ("powerlaw", "Power-law rows, random columns"), ("small", "In cache: 27-point stencil")):
+        cases = part(which)
+        if cases:
+            text += f"\n### {title}, {megabytes(cases)}, all threads\n\n{ours_and_best_peer(cases)}{all_peers(cases)}"
+    for title, body in (("One row with half of all blocks", long_row(part("longrow"))),
+                        ("Symmetric matrices stored by half, 7-point", symmetric(part("stencil7"))),
+                        ("Symmetric matrices stored by half, 27-point", symmetric(part("stencil27"))),
+                        ("Other products, 27-point stencil", per_vector(document))):
+        if body:
+            text += f"\n### {title}\n\n{body}"
+    return text
+
+
+def main():
+    text = INTRO
+    for path in sorted(glob.glob(os.path.join(ROOT, "bench", "results", "cpu-*.json"))):
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        text += section(os.path.basename(path)[len("cpu-"):-len(".json")], document)
+    os.makedirs(os.path.dirname(PAGE), exist_ok=True)
+    with open(PAGE, "w", encoding="utf-8") as file:
+        file.write(text)
+    print(os.path.relpath(PAGE, ROOT))
+
+
+if __name__ == "__main__":
+    main()
