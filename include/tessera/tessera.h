@@ -233,6 +233,24 @@ TESS_API tess_status tess_matrix_refresh(tess_ctx *ctx, tess_matrix *B, const te
  * is said as "path:line: reason". */
 TESS_API tess_status tess_matrix_read(tess_ctx *ctx, const char *path, tess_matrix **out);
 
+/* Writes A to a file whose kind its name tells: .mtx, .mtx.gz (Matrix Market coordinate, general;
+ * reads back to the same bits; entries that are 0 are left out when A has blocks larger than 1 x 1,
+ * values that are not finite are refused) or .tess (Tessera's own: any A as it is, checksummed,
+ * near the speed of the disk; docs/formats.md). A failure leaves no partial file, and an old one
+ * as it was. */
+TESS_API tess_status tess_matrix_write(tess_ctx *ctx, const tess_matrix *A, const char *path);
+
+/* A dense vector from a Matrix Market file (array or coordinate, n x 1 or 1 x n, plain or gzip) or
+ * from text with one number a line. *values becomes *count scalars of `type`, freed with
+ * tess_release. */
+TESS_API tess_status tess_vector_read(tess_ctx *ctx, const char *path, tess_type type,
+                                      int64_t *count, void **values);
+
+/* Writes a dense vector: .mtx and .mtx.gz as a Matrix Market array n x 1, any other name as text
+ * with one number a line. */
+TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type,
+                                       int64_t count, const void *values);
+
 /* ---- Generators ---------------------------------------------------------------------------- */
 
 /* A test problem from its name and keys, "stencil27:n=48,b=3" (a leading "gen:" is accepted). The

@@ -58,6 +58,10 @@ tess_status tess_mm_to_csr(tess_ctx *ctx, const tess_mm_header *header, tess_mm_
 /* tess_matrix_read with buffers of `chunk` bytes. */
 tess_status tess_mm_read(tess_ctx *ctx, const char *path, size_t chunk, tess_matrix **out);
 
+/* tess_vector_read with buffers of `chunk` bytes. vector_read.c */
+tess_status tess_vector_read_chunked(tess_ctx *ctx, const char *path, size_t chunk, tess_type type,
+                                     int64_t *count, void **values);
+
 static inline bool tess_mm_blank(char c)
 {
     return c == ' ' || c == '\t';

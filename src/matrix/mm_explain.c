@@ -92,6 +92,10 @@ void tess_mm_explain(const tess_mm_header *header, const tess_decimal *decimal, 
     const char *p = line, *tokens[3] = {line, line, line};
     size_t lengths[3] = {0};
     double value = 1;
+    if ((const char *)rawmemchr(line, '\n') - line > TESS_LINE_MAX) {
+        snprintf(reason, size, "a line of more than %d bytes", TESS_LINE_MAX);
+        return;
+    }
     for (int i = 0; i < wanted; i++) {
         while (tess_mm_blank(*p))
             p++;
@@ -112,9 +116,7 @@ void tess_mm_explain(const tess_mm_header *header, const tess_decimal *decimal, 
         p++;
     char shown[4 * TOKEN_SHOWN + 8];
     show(p, token_length(p), shown, sizeof shown);
-    if (strchr(line, '\n') && strchr(line, '\n') - line > TESS_LINE_MAX)
-        snprintf(reason, size, "a line of more than %d bytes", TESS_LINE_MAX);
-    else if (token_length(p) > 0)
+    if (token_length(p) > 0)
         snprintf(reason, size, "'%s' follows the last of the %d number%s of a line", shown, wanted,
                  wanted == 1 ? "" : "s");
     else if (header->symmetry == TESS_MM_SKEW && coordinate)

@@ -1,5 +1,6 @@
 /* A matrix from a file: Matrix Market (plain or gzip) or .tess, told apart by content. */
 #include "matrix/mm.h"
+#include "matrix/tess_file.h"
 
 tess_status tess_mm_read(tess_ctx *ctx, const char *path, size_t chunk, tess_matrix **out)
 {
@@ -24,5 +25,7 @@ tess_status tess_matrix_read(tess_ctx *ctx, const char *path, tess_matrix **out)
 {
     if (!ctx || !path || !out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_read: an argument is NULL");
+    if (tess_file_recognise(path))
+        return tess_file_read(ctx, path, out);
     return tess_mm_read(ctx, path, TESS_TEXT_CHUNK, out);
 }

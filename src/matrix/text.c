@@ -10,6 +10,8 @@
 
 enum { PACKED = 256 << 10 };
 
+static const char too_long[] = "a line of more than 65536 bytes";
+
 static void keep_fault(tess_text *t, tess_status status, const char *what)
 {
     t->fault = status;
@@ -134,7 +136,7 @@ void tess_text_fill(tess_text *t)
     while (!t->whole && !t->ended) {
         if (t->filled > TESS_LINE_MAX) {
             t->filled = 0;
-            keep_fault(t, TESS_ERR_FORMAT, "a line of more than 65536 bytes");
+            keep_fault(t, TESS_ERR_FORMAT, too_long);
             break;
         }
         char *to = buffer + t->filled;
@@ -173,6 +175,9 @@ tess_status tess_text_line(tess_text *t, char **line)
         return TESS_OK;
     char *end = memchr(t->text, '\n', t->length);
     size_t taken = (size_t)(end - t->text) + 1;
+    if (taken > TESS_LINE_MAX + 1)
+        return tess_fail(t->ctx, TESS_ERR_FORMAT, "%s:%lld: %s", t->path,
+                         (long long)t->lines_taken + 1, too_long);
     *line = t->text;
     while (end > *line && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r'))
         end--;

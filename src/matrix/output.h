@@ -1,0 +1,37 @@
+/* A file being written: under a temporary name beside its own until all of it is there, so that a
+ * failure leaves neither a partial file nor a damaged old one. */
+#ifndef TESS_OUTPUT_H
+#define TESS_OUTPUT_H
+
+#include "core/decimal.h"
+
+typedef struct tess_output {
+    tess_ctx *ctx;
+    const char *path;
+    char *temporary;
+    int fd;
+} tess_output;
+
+tess_status tess_output_open(tess_ctx *ctx, const char *path, tess_output *out);
+tess_status tess_output_write(tess_output *out, const void *bytes, size_t size);
+/* Ends the file: with TESS_OK so far it gets its name, otherwise it is removed. Returns `status`,
+ * or what went wrong at the end. */
+tess_status tess_output_close(tess_output *out, tess_status status);
+
+/* Lines first..last-1 of a text as bytes at `to`; returns their end. NULL: line *bad cannot be
+ * written. Called from several threads at once. */
+typedef char *(*tess_lines_fn)(const void *user, int64_t first, int64_t last, char *to,
+                               int64_t *bad);
+
+/* `count` lines of at most `line_bytes` each, made in parallel, compressed if `gzip` (also in
+ * parallel: pieces are gzip members of their own). *bad is the first line that cannot be written,
+ * then the status is TESS_ERR_UNSUPPORTED and the caller words the error. */
+tess_status tess_output_lines(tess_output *out, bool gzip, int64_t count, size_t line_bytes,
+                              tess_lines_fn make, const void *user, int64_t *bad);
+
+/* Banner, comment and sizes of a Matrix Market file; entries < 0: an array. mm_write.c */
+tess_status tess_mm_write_header(tess_output *out, bool gzip, const char *layout, int64_t rows,
+                                 int64_t cols, int64_t entries);
+bool tess_path_ends(const char *path, const char *end);
+
+#endif

@@ -1,0 +1,99 @@
+/* Files for tests: a folder of its own per program, written and removed here. */
+#ifndef TEST_FILES_H
+#define TEST_FILES_H
+
+#include "support/support.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static char test_folder[64];
+
+/* Group set-up and tear-down: the context's and the folder. Tear-down fails when a test leaves a
+ * file behind. */
+static inline int files_setup(void **state)
+{
+    strcpy(test_folder, "/tmp/tessera-test-XXXXXX");
+    return mkdtemp(test_folder) ? test_setup(state) : -1;
+}
+
+static inline int files_teardown(void **state)
+{
+    if (rmdir(test_folder) != 0) {
+        fprintf(stderr, "%s is not empty\n", test_folder);
+        return -1;
+    }
+    return test_teardown(state);
+}
+
+/* test_folder/name, valid until the eighth next call. */
+static inline const char *file_path(const char *name)
+{
+    static char paths[8][128];
+    static int next;
+    char *path = paths[next++ % 8];
+    snprintf(path, sizeof paths[0], "%s/%s", test_folder, name);
+    return path;
+}
+
+static inline void put_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static inline void put_gzip(const char *path, const void *bytes, size_t size)
+{
+    gzFile file = gzopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(gzwrite(file, bytes, (unsigned)size), (int)size);
+    assert_int_equal(gzclose(file), Z_OK);
+}
+
+/* The file's bytes; free() them. */
+static inline unsigned char *get_file(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    unsigned char *bytes = malloc(*size + 1);
+    assert_int_equal(fread(bytes, 1, *size, file), *size);
+    bytes[*size] = '\0';
+    fclose(file);
+    return bytes;
+}
+
+static inline int files_in_folder(void)
+{
+    DIR *folder = opendir(test_folder);
+    int count = 0;
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count - 2; /* "." and ".." */
+}
+
+static inline void assert_same_matrix(const tess_matrix *A, const tess_matrix *B)
+{
+    assert_int_equal(A->type, B->type);
+    assert_int_equal(A->rows, B->rows);
+    assert_int_equal(A->cols, B->cols);
+    assert_int_equal(A->block_height, B->block_height);
+    assert_int_equal(A->block_width, B->block_width);
+    assert_int_equal(A->blocks, B->blocks);
+    assert_memory_equal(A->row_offsets, B->row_offsets,
+                        (size_t)(A->block_rows + 1) * sizeof *A->row_offsets);
+    if (A->blocks > 0) {
+        assert_memory_equal(A->columns, B->columns, (size_t)A->blocks * sizeof *A->columns);
+        assert_memory_equal(A->values, B->values,
+                            (size_t)tess_matrix_stored(A) * tess_type_size(A->type));
+    }
+}
+
+#endif

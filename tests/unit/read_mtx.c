@@ -1,0 +1,450 @@
+/* Matrix Market reading: what is accepted, and the exact sentence for what is not. */
+#include "unit/files.h"
+
+#include <locale.h>
+#include <sys/stat.h>
+
+#include "matrix/mm.h"
+
+static const size_t chunks[] = {1, 7, 33, 256, TESS_TEXT_CHUNK};
+static const int thread_counts[] = {1, 2, 3, 7};
+
+#define EACH(i, array) for (size_t i = 0; i < sizeof(array) / sizeof *(array); i++)
+#define MTX "%%MatrixMarket matrix "
+
+/* Reads `text` with every chunk size and thread count: the dense matrix must always be `want`. */
+static void check_dense(void **state, const char *text, int64_t rows, int64_t cols, int64_t stored,
+                        const double *want)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const char *path = file_path("a.mtx");
+    put_file(path, text, strlen(text));
+    EACH(c, chunks) EACH(t, thread_counts)
+    {
+        tess_matrix *A = NULL;
+        tess_ctx_set_threads(ctx, thread_counts[t]);
+        if (tess_mm_read(ctx, path, chunks[c], &A) != TESS_OK)
+            fail_msg("%s\n%s", tess_ctx_error(ctx), text);
+        assert_int_equal(A->rows, rows);
+        assert_int_equal(A->cols, cols);
+        assert_int_equal(A->blocks, stored);
+        double dense[64] = {0};
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++)
+                dense[i * cols + A->columns[k]] = ((double *)A->values)[k];
+        for (int64_t k = 0; k < rows * cols; k++)
+            if (dense[k] != want[k])
+                fail_msg("chunk %zu, %d threads: place %lld is %g, not %g", chunks[c],
+                         thread_counts[t], (long long)k, dense[k], want[k]);
+        tess_matrix_destroy(A);
+    }
+    unlink(path);
+}
+
+static void every_layout_field_and_symmetry_is_read(void **state)
+{
+    check_dense(state, MTX "coordinate real general\n2 3 3\n2 1 4.5\n1 3 -1e-3\n1 1 7\n", 2, 3, 3,
+                (double[]){7, 0, -1e-3, 4.5, 0, 0});
+    check_dense(state, MTX "coordinate integer general\n2 2 2\n1 1 +3\n2 2 -4\n", 2, 2, 2,
+                (double[]){3, 0, 0, -4});
+    check_dense(state, MTX "coordinate pattern general\n2 2 2\n1 2\n2 1\n", 2, 2, 2,
+                (double[]){0, 1, 1, 0});
+    check_dense(state, MTX "coordinate real symmetric\n3 3 4\n1 1 1\n2 1 2\n3 2 3\n3 3 4\n", 3, 3,
+                6, (double[]){1, 2, 0, 2, 0, 3, 0, 3, 4});
+    check_dense(state, MTX "coordinate pattern symmetric\n2 2 2\n2 1\n2 2\n", 2, 2, 3,
+                (double[]){0, 1, 1, 1});
+    check_dense(state, MTX "coordinate real skew-symmetric\n3 3 2\n2 1 5\n3 1 -6\n", 3, 3, 4,
+                (double[]){0, -5, 6, 5, 0, 0, -6, 0, 0});
+    check_dense(state, MTX "array real general\n2 3\n1\n2\n3\n4\n5\n6\n", 2, 3, 6,
+                (double[]){1, 3, 5, 2, 4, 6});
+    check_dense(state, MTX "array integer symmetric\n3 3\n1\n2\n3\n4\n5\n6\n", 3, 3, 9,
+                (double[]){1, 2, 3, 2, 4, 5, 3, 5, 6});
+    check_dense(state, MTX "array real skew-symmetric\n3 3\n1\n2\n3\n", 3, 3, 9,
+                (double[]){0, -1, -2, 1, 0, -3, 2, 3, 0});
+    check_dense(state, MTX "array real general\n3 1\n1\n2\n3\n", 3, 1, 3, (double[]){1, 2, 3});
+    check_dense(state, MTX "coordinate real general\n2 2 0\n", 2, 2, 0, (double[]){0, 0, 0, 0});
+    check_dense(state, MTX "coordinate real general\n0 0 0", 0, 0, 0, (double[]){0});
+}
+
+static void loose_text_is_read(void **state)
+{
+    const double want[] = {1.5, 0, 0, 2.5};
+    static const char *const texts[] = {
+        "%%matrixmarket MATRIX Coordinate REAL General\n2 2 2\n1 1 1.5\n2 2 2.5",
+        MTX "coordinate real general\r\n% c\r\n\r\n2 2 2\r\n1 1 1.5\r\n2 2 2.5\r\n",
+        MTX "  coordinate \t real  general  \n%\n\n  \n%c\n 2\t2  2 \n",
+        MTX "coordinate real general\n2 2 2\n\n  1\t1   1.5  \n% in between\n\t\n2 2 25d-1\t\n\n",
+        MTX "coordinate real general\n2 2 2\n1 1 1.50000000000000000000000000000\n2 2 .25E+1",
+    };
+    EACH(i, texts)
+    {
+        char text[512];
+        /* The third text has only a header: give it the entries in reverse order. */
+        snprintf(text, sizeof text, "%s%s", texts[i], i == 2 ? "2 2 2.5\n1 1 1.5\n" : "");
+        check_dense(state, text, 2, 2, 2, want);
+    }
+}
+
+static void repeated_entries_are_summed_in_file_order(void **state)
+{
+    /* 1e16 + 1 - 1e16 is 0 and not 1: the order of the sum shows. */
+    check_dense(state,
+                MTX "coordinate real general\n2 2 5\n2 1 1e16\n1 2 3\n2 1 1\n2 1 -1e16\n1 1 2\n", 2,
+                2, 3, (double[]){2, 3, 0, 0});
+    check_dense(state, MTX "coordinate real symmetric\n2 2 3\n2 1 1\n2 1 2\n1 2 4\n", 2, 2, 2,
+                (double[]){0, 7, 7, 0});
+    check_dense(state, MTX "coordinate real general\n1 2 2\n1 2 0\n1 1 -0\n", 1, 2, 2,
+                (double[]){0, 0});
+}
+
+static void decimal_comma_locales_do_not_matter(void **state)
+{
+    char *before = strdup(setlocale(LC_NUMERIC, NULL));
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
+    EACH(i, names)
+    if (setlocale(LC_NUMERIC, names[i]))
+        break;
+    check_dense(state, MTX "coordinate real general\n1 2 2\n1 1 1.5\n1 2 0.1000000000000000055\n",
+                1, 2, 2, (double[]){1.5, 0.1});
+    setlocale(LC_NUMERIC, before);
+    free(before);
+}
+
+typedef struct bad_case {
+    const char *text;
+    tess_status status;
+    const char *message; /* after the path */
+} bad_case;
+
+#define HEAD MTX "coordinate real general\n"
+
+static const bad_case bad_cases[] = {
+    {"", TESS_ERR_FORMAT, ":1: the file is empty"},
+    {"\n", TESS_ERR_FORMAT, ":1: not a Matrix Market file: it must start with %%MatrixMarket"},
+    {"\x7f"
+     "ELF\x01\x02\xff\xfe\n\n\x80",
+     TESS_ERR_FORMAT, ":1: not a Matrix Market file: it must start with %%MatrixMarket"},
+    {"%%MatrixMarket matrix coordinate real\n1 1 1\n", TESS_ERR_FORMAT,
+     ":1: the banner has fewer words than the 5 of '%%MatrixMarket matrix FORMAT FIELD SYMMETRY'"},
+    {MTX "coordinate real general x\n", TESS_ERR_FORMAT,
+     ":1: the banner has more words than the 5 of '%%MatrixMarket matrix FORMAT FIELD SYMMETRY'"},
+    {"%%MatrixMarket vector coordinate real general\n", TESS_ERR_FORMAT,
+     ":1: object 'vector' is none of matrix"},
+    {MTX "sparse real general\n", TESS_ERR_FORMAT,
+     ":1: format 'sparse' is none of coordinate, array"},
+    {MTX "coordinate rational general\n", TESS_ERR_FORMAT,
+     ":1: field 'rational' is none of real, integer, pattern"},
+    {MTX "array pattern general\n", TESS_ERR_FORMAT,
+     ":1: field 'pattern' is none of real, integer"},
+    {MTX "coordinate real lower\n", TESS_ERR_FORMAT,
+     ":1: symmetry 'lower' is none of general, symmetric, skew-symmetric"},
+    {MTX "coordinate complex general\n1 1 1\n1 1 1 0\n", TESS_ERR_UNSUPPORTED,
+     ":1: complex matrices are not supported (real, integer and pattern are)"},
+    {MTX "coordinate real hermitian\n1 1 1\n1 1 1\n", TESS_ERR_UNSUPPORTED,
+     ":1: hermitian (complex) matrices are not supported"},
+    {HEAD, TESS_ERR_FORMAT, ":2: the file ends before its size line"},
+    {HEAD "% only\n\n", TESS_ERR_FORMAT, ":4: the file ends before its size line"},
+    {HEAD "1 1\n", TESS_ERR_FORMAT,
+     ":2: the size line must be 'rows cols entries', but has fewer numbers"},
+    {MTX "array real general\n%\n1 1 1\n", TESS_ERR_FORMAT,
+     ":3: the size line must be 'rows cols', but has more numbers"},
+    {HEAD "-1 1 1\n", TESS_ERR_FORMAT,
+     ":2: '-1' in the size line 'rows cols entries' is not a whole number from 0 to "
+     "9223372036854775807"},
+    {HEAD "1 99999999999999999999 1\n", TESS_ERR_FORMAT,
+     ":2: '99999999999999999999' in the size line 'rows cols entries' is not a whole number from 0 "
+     "to 9223372036854775807"},
+    {HEAD "1 1 9223372036854775807\n1 1 1\n", TESS_ERR_FORMAT,
+     ":2: 9223372036854775807 entries are announced, but a file of 76 bytes cannot hold them"},
+    {HEAD "9000000000000 1 0\n", TESS_ERR_OVERFLOW,
+     ":2: 9000000000000 x 1 is larger than 4294967295 x 2147483647"},
+    {HEAD "4000000000 1 1\n1 1 1\n", TESS_ERR_FORMAT,
+     ":2: 4000000000 rows are not credible in a file of 67 bytes"},
+    {HEAD "1 3000000000 0\n", TESS_ERR_OVERFLOW,
+     ":2: 1 x 3000000000 is larger than 4294967295 x 2147483647"},
+    {MTX "array real general\n4000000 2000000000\n1\n", TESS_ERR_FORMAT,
+     ":2: 8000000000000000 entries are announced, but a file of 62 bytes cannot hold them"},
+    {MTX "coordinate real symmetric\n2 3 0\n", TESS_ERR_FORMAT,
+     ":2: a symmetric matrix must be square, not 2 x 3"},
+    {HEAD "0 3 1\n1 1 1\n", TESS_ERR_FORMAT, ":2: a 0 x 3 matrix cannot have entries"},
+    {HEAD "2 2 2\n1 1 1\n", TESS_ERR_FORMAT,
+     ":3: the file ends after 1 of the 2 entries that line 2 announces"},
+    {HEAD "2 2 1\n1 1 1\n\n% c\n2 2 2\n", TESS_ERR_FORMAT,
+     ":6: more data than the 1 entries that line 2 announces"},
+    {HEAD "2 2 1\n1 1 1\n1 2\n", TESS_ERR_FORMAT,
+     ":4: more data than the 1 entries that line 2 announces"},
+    {HEAD "2 2 2\n1 1 1\n3 1 1\n", TESS_ERR_FORMAT, ":4: row 3 is outside 1..2"},
+    {HEAD "2 2 2\n1 1 1\n1 0 1\n", TESS_ERR_FORMAT, ":4: column 0 is outside 1..2"},
+    {HEAD "2 2 1\n-1 1 1\n", TESS_ERR_FORMAT, ":3: row -1 is outside 1..2"},
+    {HEAD "2 2 1\n1 18446744073709551617 1\n", TESS_ERR_FORMAT,
+     ":3: column 18446744073709551617 is outside 1..2"},
+    {HEAD "2 2 1\n1.0 1 1\n", TESS_ERR_FORMAT, ":3: row '1.0' is not a whole number"},
+    {HEAD "2 2 1\n1 x 1\n", TESS_ERR_FORMAT, ":3: column 'x' is not a whole number"},
+    {HEAD "2 2 1\n1 1\n", TESS_ERR_FORMAT, ":3: the line ends before its value"},
+    {HEAD "2 2 1\n1\n", TESS_ERR_FORMAT, ":3: the line ends before its column"},
+    {HEAD "2 2 1\n1 1 1 1\n", TESS_ERR_FORMAT,
+     ":3: '1' follows the last of the 3 numbers of a line"},
+    {MTX "coordinate pattern general\n2 2 1\n1 1 1\n", TESS_ERR_FORMAT,
+     ":3: '1' follows the last of the 2 numbers of a line"},
+    {MTX "array real general\n1 1\n1 2\n", TESS_ERR_FORMAT,
+     ":3: '2' follows the last of the 1 number of a line"},
+    {HEAD "2 2 1\n1 1 nan\n", TESS_ERR_FORMAT, ":3: value 'nan' is not a finite number"},
+    {HEAD "2 2 1\n1 1 -Infinity\n", TESS_ERR_FORMAT,
+     ":3: value '-Infinity' is not a finite number"},
+    {HEAD "2 2 1\n1 1 1e309\n", TESS_ERR_FORMAT,
+     ":3: value 1e309 is beyond the range of a double (1.8e308)"},
+    {HEAD "2 2 1\n1 1 1e99999999999999999999\n", TESS_ERR_FORMAT,
+     ":3: value 1e99999999999999999999 is beyond the range of a double (1.8e308)"},
+    {HEAD "2 2 1\n1 1 1,5\n", TESS_ERR_FORMAT, ":3: value '1,5' is not a number"},
+    {HEAD "2 2 1\n1 1 1e\n", TESS_ERR_FORMAT, ":3: value '1e' is not a number"},
+    {HEAD "2 2 1\n1 1 0x10\n", TESS_ERR_FORMAT, ":3: value '0x10' is not a number"},
+    {HEAD "2 2 1\n1 1 .\n", TESS_ERR_FORMAT, ":3: value '.' is not a number"},
+    {HEAD "2 2 1\n1 1 1\x80\x01\n", TESS_ERR_FORMAT, ":3: value '1\\x80\\x01' is not a number"},
+    {MTX "coordinate integer general\n2 2 1\n1 1 1.5\n", TESS_ERR_FORMAT,
+     ":3: value 1.5 is not an integer, but the banner says so"},
+    {MTX "coordinate real skew-symmetric\n2 2 1\n2 2 3\n", TESS_ERR_FORMAT,
+     ":3: a skew-symmetric matrix has a zero diagonal, but row 2, column 2 is 3"},
+    {HEAD "2 2 4\n1 1 1\n1 2 x\n2 1 y\n2 2 z\n", TESS_ERR_FORMAT, ":4: value 'x' is not a number"},
+    {HEAD "2 2 1\n1 1 1\r1\n", TESS_ERR_FORMAT, ":3: value '1\\x0d1' is not a number"},
+};
+
+static void check_bad(void **state, const char *path, tess_status status, const char *message)
+{
+    tess_ctx *ctx = test_ctx(state);
+    int64_t live = test_live(state);
+    char want[512];
+    snprintf(want, sizeof want, "%s%s", path, message);
+    EACH(c, chunks) EACH(t, thread_counts)
+    {
+        tess_matrix *A = NULL;
+        tess_ctx_set_threads(ctx, thread_counts[t]);
+        assert_int_equal(tess_mm_read(ctx, path, chunks[c], &A), status);
+        assert_string_equal(tess_ctx_error(ctx), want);
+        assert_null(A);
+        assert_int_equal(test_live(state), live);
+    }
+}
+
+static void malformed_text_is_refused_with_its_line(void **state)
+{
+    EACH(i, bad_cases)
+    {
+        const char *path = file_path("bad.mtx");
+        put_file(path, bad_cases[i].text, strlen(bad_cases[i].text));
+        check_bad(state, path, bad_cases[i].status, bad_cases[i].message);
+        unlink(path);
+    }
+}
+
+static void system_faults_are_named(void **state)
+{
+    tess_matrix *A = NULL;
+    check_bad(state, file_path("missing.mtx"), TESS_ERR_IO, ": No such file or directory");
+    check_bad(state, test_folder, TESS_ERR_IO, ": is a directory, not a file");
+    assert_int_equal(tess_matrix_read(test_ctx(state), test_folder, &A), TESS_ERR_IO);
+    assert_int_equal(tess_matrix_read(test_ctx(state), NULL, &A), TESS_ERR_ARGUMENT);
+}
+
+static void long_lines_are_refused_wherever_they_are(void **state)
+{
+    static char text[3 * TESS_LINE_MAX];
+    static const char *const heads[] = {HEAD "1 1 1\n1 1 1", HEAD "1 1 1\n1 1 1\n%",
+                                        HEAD "1 1 1\n1 1 1\n", HEAD "%"};
+    static const char *const lines[] = {":3", ":4", ":4", ":2"};
+    EACH(i, heads)
+    {
+        const char *path = file_path("long.mtx");
+        char message[80];
+        size_t head = strlen(heads[i]);
+        memset(text, ' ', sizeof text);
+        memcpy(text, heads[i], head);
+        text[head + TESS_LINE_MAX + 1] = '\n';
+        put_file(path, text, head + TESS_LINE_MAX + 2);
+        snprintf(message, sizeof message, "%s: a line of more than 65536 bytes", lines[i]);
+        check_bad(state, path, TESS_ERR_FORMAT, message);
+        unlink(path);
+    }
+}
+
+static void damaged_gzip_is_refused(void **state)
+{
+    const char *path = file_path("bad.mtx.gz");
+    char text[4096] = HEAD "60 1 60\n";
+    for (int i = 1; i <= 60; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%d 1 %d.%d\n", i, i * i, i);
+    put_gzip(path, text, strlen(text));
+    size_t size;
+    unsigned char *bytes = get_file(path, &size);
+
+    put_file(path, bytes, size - 4); /* all the text, but not the end of the trailer */
+    check_bad(state, path, TESS_ERR_FORMAT, ":63: the gzip data ends early");
+    bytes[size - 8] ^= 1;
+    put_file(path, bytes, size);
+    check_bad(state, path, TESS_ERR_FORMAT, ":63: incorrect data check");
+    bytes[size - 8] ^= 1;
+    bytes[size] = 'x';
+    put_file(path, bytes, size + 1);
+    check_bad(state, path, TESS_ERR_FORMAT,
+              ":63: bytes that are not gzip follow the compressed data");
+    put_file(path, bytes, 12);
+    check_bad(state, path, TESS_ERR_FORMAT, ":1: the gzip data ends early");
+    for (size_t cut = 2; cut < size; cut++) { /* any truncation: an error, nothing worse */
+        tess_matrix *A = NULL;
+        put_file(path, bytes, cut);
+        assert_int_equal(tess_matrix_read(test_ctx(state), path, &A), TESS_ERR_FORMAT);
+        assert_null(A);
+    }
+    free(bytes);
+    unlink(path);
+}
+
+static void gzip_is_told_by_content_and_may_have_members(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const char *path = file_path("plain-name.mtx");
+    const char *first = HEAD "2 2 2\n1 1 1", *second = ".5\n2 2 2\n";
+    put_gzip(path, first, strlen(first));
+    size_t size, more;
+    unsigned char *bytes = get_file(path, &size);
+    put_gzip(path, second, strlen(second));
+    unsigned char *other = get_file(path, &more);
+    bytes = realloc(bytes, size + more + 100);
+    memcpy(bytes + size, other, more);
+    memset(bytes + size + more, 0, 100); /* zeros after the end are padding */
+    put_file(path, bytes, size + more + 100);
+    EACH(c, chunks)
+    {
+        tess_matrix *A;
+        assert_int_equal(tess_mm_read(ctx, path, chunks[c], &A), TESS_OK);
+        assert_int_equal(A->blocks, 2);
+        assert_true(((double *)A->values)[0] == 1.5 && ((double *)A->values)[1] == 2);
+        tess_matrix_destroy(A);
+    }
+    free(bytes);
+    free(other);
+    unlink(path);
+}
+
+/* A few thousand random entries with repetitions, as the file has them. */
+static char *random_text(uint64_t seed, const char *symmetry, int64_t rows, int64_t entries)
+{
+    char *text = malloc((size_t)entries * 64 + 256), *to = text;
+    to += sprintf(to, "%s coordinate real %s\n%lld %lld %lld\n", "%%MatrixMarket matrix", symmetry,
+                  (long long)rows, (long long)rows, (long long)entries);
+    for (int64_t k = 0; k < entries; k++) {
+        uint64_t at = (uint64_t)k * 3;
+        to += sprintf(to, "%lld %lld %.*g\n", (long long)tess_random_below(seed, at, rows) + 1,
+                      (long long)tess_random_below(seed, at + 1, rows) + 1, (int)(1 + k % 18),
+                      tess_random_unit(seed, at + 2));
+    }
+    return text;
+}
+
+static void result_does_not_depend_on_threads_or_chunks(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const char *path = file_path("random.mtx");
+    static const char *const symmetries[] = {"general", "symmetric"};
+    static const size_t sizes[] = {100, 4096, 50000, TESS_TEXT_CHUNK};
+    EACH(s, symmetries)
+    {
+        char *text = random_text(11 + s, symmetries[s], 97, 4000);
+        put_file(path, text, strlen(text));
+        tess_matrix *first = NULL;
+        EACH(c, sizes) EACH(t, thread_counts)
+        {
+            tess_matrix *A;
+            tess_ctx_set_threads(ctx, thread_counts[t]);
+            if (tess_mm_read(ctx, path, sizes[c], &A) != TESS_OK)
+                fail_msg("%s", tess_ctx_error(ctx));
+            if (first) {
+                assert_same_matrix(first, A);
+                tess_matrix_destroy(A);
+            } else {
+                first = A;
+            }
+        }
+        tess_matrix_destroy(first);
+        free(text);
+    }
+    unlink(path);
+}
+
+static void running_out_of_memory_leaves_nothing(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const char *path = file_path("a.mtx.gz");
+    static const char *const texts[] = {
+        HEAD "3 3 4\n3 1 1\n1 1 2\n1 3 4\n1 3 5\n",
+        MTX "coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n",
+        MTX "coordinate pattern general\n3 3 2\n1 1\n2 2\n",
+        MTX "array real general\n2 2\n1\n2\n3\n4\n",
+    };
+    EACH(i, texts)
+    {
+        put_gzip(path, texts[i], strlen(texts[i]));
+        int64_t live = test_live(state);
+        for (int64_t n = 0;; n++) {
+            tess_matrix *A = NULL;
+            test_fail_allocation(state, n);
+            tess_status status = tess_matrix_read(ctx, path, &A);
+            test_fail_allocation(state, -1);
+            if (status == TESS_OK) {
+                assert_true(n > 5);
+                tess_matrix_destroy(A);
+                break;
+            }
+            assert_int_equal(status, TESS_ERR_MEMORY);
+            assert_null(A);
+            assert_int_equal(test_live(state), live);
+        }
+    }
+    unlink(path);
+}
+
+static int stop_at_once(void *user, const char *what, double fraction)
+{
+    (void)fraction;
+    (*(int *)user)++;
+    assert_string_equal(what, "reading");
+    return 1;
+}
+
+static void cancelling_leaves_nothing(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const char *path = file_path("a.mtx");
+    const char *text = HEAD "2 2 2\n1 1 1\n2 2 2\n";
+    put_file(path, text, strlen(text));
+    int64_t live = test_live(state);
+    int calls = 0;
+    ctx->progress = stop_at_once;
+    ctx->progress_user = &calls;
+    ctx->progress_next = 0;
+    tess_matrix *A = NULL;
+    assert_int_equal(tess_matrix_read(ctx, path, &A), TESS_ERR_CANCELLED);
+    ctx->progress = NULL;
+    assert_int_equal(calls, 1);
+    assert_null(A);
+    assert_int_equal(test_live(state), live);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_layout_field_and_symmetry_is_read),
+        cmocka_unit_test(loose_text_is_read),
+        cmocka_unit_test(repeated_entries_are_summed_in_file_order),
+        cmocka_unit_test(decimal_comma_locales_do_not_matter),
+        cmocka_unit_test(malformed_text_is_refused_with_its_line),
+        cmocka_unit_test(system_faults_are_named),
+        cmocka_unit_test(long_lines_are_refused_wherever_they_are),
+        cmocka_unit_test(damaged_gzip_is_refused),
+        cmocka_unit_test(gzip_is_told_by_content_and_may_have_members),
+        cmocka_unit_test(result_does_not_depend_on_threads_or_chunks),
+        cmocka_unit_test(running_out_of_memory_leaves_nothing),
+        cmocka_unit_test(cancelling_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}

@@ -1,0 +1,281 @@
+/* Writing matrices: what is read back has the same bits, and a failure leaves nothing. */
+#include "unit/files.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "core/decimal.h"
+
+static const char *const endings[] = {"a.mtx", "a.mtx.gz", "a.tess"};
+
+static void hard_numbers_survive(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    static const double values[] = {
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.1,
+        1.0 / 3,
+        DBL_MAX,
+        -DBL_MAX,
+        DBL_MIN,
+        DBL_EPSILON,
+        5e-324,
+        -5e-324,
+        2.2250738585072009e-308,
+        1e-300,
+        1e300,
+        1e22,
+        1e23,
+        123456789012345678.0,
+        9007199254740993.0,
+        0.3,
+        1e-5,
+        12345.678,
+        1e17,
+        1e16,
+        100,
+        4e-320,
+        8.41e21,
+        9.5367431640625e-7,
+    };
+    const int64_t count = (int64_t)(sizeof values / sizeof *values);
+    int32_t columns[sizeof values / sizeof *values];
+    for (int32_t k = 0; k < count; k++)
+        columns[k] = k;
+    const int64_t offsets[] = {0, count};
+    tess_matrix *A;
+    assert_int_equal(
+        tess_matrix_from_csr(ctx, TESS_F64, 1, count, offsets, columns, values, TESS_BORROW, &A),
+        TESS_OK);
+    for (size_t i = 0; i < 3; i++) {
+        const char *path = file_path(endings[i]);
+        tess_matrix *B;
+        assert_int_equal(tess_matrix_write(ctx, A, path), TESS_OK);
+        assert_int_equal(tess_matrix_read(ctx, path, &B), TESS_OK);
+        assert_same_matrix(A, B);
+        tess_matrix_destroy(B);
+        unlink(path);
+    }
+    tess_matrix_destroy(A);
+}
+
+static void every_pattern_survives_as_csr(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
+        for (size_t i = 0; i < 3; i++) {
+            const char *path = file_path(endings[i]);
+            tess_matrix *A = test_matrix(ctx, (test_pattern)pattern, 41, 1, 1, TESS_F64, 5), *B;
+            assert_int_equal(tess_matrix_write(ctx, A, path), TESS_OK);
+            if (tess_matrix_read(ctx, path, &B) != TESS_OK)
+                fail_msg("%s: %s", test_pattern_name((test_pattern)pattern), tess_ctx_error(ctx));
+            assert_same_matrix(A, B);
+            tess_matrix_destroy(A);
+            tess_matrix_destroy(B);
+            unlink(path);
+        }
+    }
+}
+
+static void many_lines_survive_for_any_number_of_threads(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    static const int thread_counts[] = {1, 2, 3, 7};
+    tess_matrix *A = test_matrix(ctx, TEST_RANDOM, 9000, 1, 1, TESS_F64, 6);
+    unsigned char *first = NULL;
+    size_t first_size = 0;
+    assert_true(A->blocks > 2 * 16384); /* several pieces */
+    for (int t = 0; t < 4; t++) {
+        const char *path = file_path(t % 2 ? "a.mtx.gz" : "a.mtx");
+        tess_matrix *B;
+        tess_ctx_set_threads(ctx, thread_counts[t]);
+        assert_int_equal(tess_matrix_write(ctx, A, path), TESS_OK);
+        assert_int_equal(tess_matrix_read(ctx, path, &B), TESS_OK);
+        assert_same_matrix(A, B);
+        tess_matrix_destroy(B);
+        size_t size;
+        unsigned char *bytes = get_file(path, &size);
+        if (t == 0) {
+            first = bytes;
+            first_size = size;
+        } else {
+            if (t % 2 == 0) {
+                assert_int_equal(size, first_size);
+                assert_memory_equal(bytes, first, size);
+            }
+            free(bytes);
+        }
+        unlink(path);
+    }
+    free(first);
+    tess_matrix_destroy(A);
+}
+
+static void blocks_become_entries_in_mtx_and_stay_in_tess(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (int type = TESS_F64; type <= TESS_F32; type++) {
+        tess_matrix *A = test_matrix(ctx, TEST_RAGGED, 17, 3, 2, (tess_type)type, 7), *B, *C;
+        const char *path = file_path("a.tess");
+        assert_int_equal(tess_matrix_write(ctx, A, path), TESS_OK);
+        assert_int_equal(tess_matrix_read(ctx, path, &B), TESS_OK);
+        assert_same_matrix(A, B);
+        tess_matrix_destroy(B);
+        unlink(path);
+
+        path = file_path("a.mtx");
+        assert_int_equal(tess_matrix_write(ctx, A, path), TESS_OK);
+        assert_int_equal(tess_matrix_read(ctx, path, &B), TESS_OK);
+        assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_DROP_ZEROS, &C), TESS_OK);
+        assert_int_equal(B->blocks, C->blocks);
+        assert_memory_equal(B->columns, C->columns, (size_t)B->blocks * sizeof *B->columns);
+        for (int64_t k = 0; k < B->blocks; k++)
+            assert_true(tess_matrix_value(B, k) == tess_matrix_value(C, k));
+        tess_matrix_destroy(A);
+        tess_matrix_destroy(B);
+        tess_matrix_destroy(C);
+        unlink(path);
+    }
+}
+
+static void text_is_short_and_names_its_writer(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const int64_t offsets[] = {0, 2, 3};
+    const int32_t columns[] = {0, 1, 1};
+    const double values[] = {0.1, -2, 1e-7};
+    tess_matrix *A;
+    assert_int_equal(
+        tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, values, TESS_COPY, &A),
+        TESS_OK);
+    const char *path = file_path("a.mtx");
+    assert_int_equal(tess_matrix_write(ctx, A, path), TESS_OK);
+    size_t size;
+    unsigned char *bytes = get_file(path, &size);
+    assert_string_equal((char *)bytes, "%%MatrixMarket matrix coordinate real general\n"
+                                       "% written by Tessera 0.1.0\n"
+                                       "2 2 3\n1 1 0.1\n1 2 -2\n2 2 1e-7\n");
+    free(bytes);
+    unlink(path);
+    tess_matrix_destroy(A);
+}
+
+static void failures_leave_no_file_and_keep_the_old_one(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_BANDED, 20, 1, 1, TESS_F64, 8);
+    const char *path = file_path("a.mtx");
+    put_file(path, "old", 3);
+    ((double *)A->values)[7] = NAN;
+    assert_int_equal(tess_matrix_write(ctx, A, path), TESS_ERR_UNSUPPORTED);
+    assert_non_null(strstr(tess_ctx_error(ctx), "a.mtx: row 2, column 0: nan cannot be written"));
+    assert_int_equal(tess_matrix_write(ctx, A, file_path("a.txt")), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_matrix_write(ctx, A, file_path("none/a.mtx")), TESS_ERR_IO);
+    assert_int_equal(tess_matrix_write(ctx, A, file_path("none/a.tess")), TESS_ERR_IO);
+    assert_int_equal(files_in_folder(), 1);
+    size_t size;
+    unsigned char *bytes = get_file(path, &size);
+    assert_string_equal((char *)bytes, "old");
+    free(bytes);
+    unlink(path);
+    tess_matrix_destroy(A);
+}
+
+static void running_out_of_memory_leaves_no_file(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_RAGGED, 9, 2, 2, TESS_F64, 9);
+    int64_t live = test_live(state);
+    for (size_t i = 0; i < 3; i++) {
+        for (int64_t n = 0;; n++) {
+            test_fail_allocation(state, n);
+            tess_status status = tess_matrix_write(ctx, A, file_path(endings[i]));
+            test_fail_allocation(state, -1);
+            assert_int_equal(test_live(state), live);
+            if (status == TESS_OK) {
+                assert_true(n >= 4);
+                break;
+            }
+            assert_int_equal(status, TESS_ERR_MEMORY);
+            assert_int_equal(files_in_folder(), 0);
+        }
+        unlink(file_path(endings[i]));
+    }
+    tess_matrix_destroy(A);
+}
+
+/* Shortest text and parsing of it against the C library, over all of double's range. */
+static void decimal_text_is_exact(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_decimal *decimal;
+    assert_int_equal(tess_decimal_create(ctx, &decimal), TESS_OK);
+    for (uint64_t i = 0; i < 60000; i++) {
+        uint64_t bits = tess_random_u64(21, i);
+        if (i % 5 == 0)
+            bits &= 0x800fffffffffffffu; /* subnormal */
+        double value, back;
+        memcpy(&value, &bits, 8);
+        if (!isfinite(value))
+            continue;
+        char text[160] = "";
+        char *end = tess_decimal_format(decimal, value, text);
+        assert_true(end - text <= TESS_DECIMAL_TEXT);
+        *end = '\0';
+        assert_true(strtod(text, NULL) == value);
+        bool integral;
+        strcpy(end, "\n");
+        assert_ptr_equal(tess_decimal_parse(decimal, text, &back, &integral), end);
+        assert_memory_equal(&back, &value, 8);
+
+        snprintf(text, sizeof text, "%.*e\n", (int)(i % 30), value);
+        double want = strtod(text, NULL);
+        assert_non_null(tess_decimal_parse(decimal, text, &back, &integral));
+        if (memcmp(&back, &want, 8) != 0)
+            fail_msg("%s is read as %a, not %a", text, back, want);
+    }
+    /* Halfway points and their neighbours, more digits than any fast way can take. */
+    static const char *const hard[] = {
+        "9007199254740993\n",
+        "9007199254740992.999999999999999999999999\n",
+        "9007199254740993.000000000000000000000000000000000000001\n",
+        "2.4703282292062328e-324\n",
+        "2.4703282292062327e-324\n",
+        "1.7976931348623158e308\n",
+        "1.7976931348623159e308\n",
+        "0.000000000000000000000000000000000000000000000000000000000000000000000000001e75\n",
+        "1448997445238699\n",
+        "6929495644600919.5\n",
+        "3.237883913302901289588352412501532174863037e-319\n",
+        "100000000000000016777215\n",
+        "100000000000000016777216\n",
+        "0e999999\n"};
+    for (size_t i = 0; i < sizeof hard / sizeof *hard; i++) {
+        double want = strtod(hard[i], NULL), back;
+        char text[160];
+        bool integral;
+        snprintf(text, sizeof text, "%s", hard[i]);
+        assert_non_null(tess_decimal_parse(decimal, text, &back, &integral));
+        if (memcmp(&back, &want, 8) != 0)
+            fail_msg("%s is read as %a, not %a", hard[i], back, want);
+    }
+    tess_decimal_destroy(ctx, decimal);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hard_numbers_survive),
+        cmocka_unit_test(every_pattern_survives_as_csr),
+        cmocka_unit_test(many_lines_survive_for_any_number_of_threads),
+        cmocka_unit_test(blocks_become_entries_in_mtx_and_stay_in_tess),
+        cmocka_unit_test(text_is_short_and_names_its_writer),
+        cmocka_unit_test(failures_leave_no_file_and_keep_the_old_one),
+        cmocka_unit_test(running_out_of_memory_leaves_no_file),
+        cmocka_unit_test(decimal_text_is_exact),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
