@@ -119,6 +119,7 @@ tess_status tess_cuda_open(tess_device *device, const char *rest)
         goto cleanup;
     }
     device->state = cuda;
+    device->threads = 0;
     return TESS_OK;
 
 cleanup:
