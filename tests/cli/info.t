@@ -4,7 +4,7 @@ The report for people.
   blocks2.mtx
   
   size       6 x 6, 16 non-zeros, f64
-  symmetry   not symmetric
+  symmetry   not symmetric: 60 % of what is off the diagonal has a mirror image
   diagonal   complete
   bandwidth  1 below the diagonal, 5 above
   rows       2 to 4 non-zeros, 2.7 on average
@@ -62,7 +62,7 @@ The report for people.
   
   size       3 x 4, 4 non-zeros, f64
   symmetry   rectangular
-  diagonal   2 of 3 entries are stored
+  diagonal   1 missing
   bandwidth  1 below the diagonal, 3 above
   rows       0 to 2 non-zeros, 1.3 on average; 1 empty
   $ tessera info gen:elasticity:n=3
@@ -103,7 +103,7 @@ The report for people.
   
   size       5 x 5, 0 non-zeros, f64
   symmetry   symmetric
-  diagonal   0 of 5 entries are stored
+  diagonal   5 missing
   bandwidth  0 below the diagonal, 0 above
   rows       0 to 0 non-zeros, 0.0 on average; 5 empty
   
@@ -143,8 +143,11 @@ The same for programs; these keys are stable.
     "nnz": 13,
     "zeros": 0,
     "symmetric": true,
+    "skew_symmetric": false,
     "pattern_symmetric": true,
-    "diagonal": 5,
+    "asymmetry": 0.0,
+    "missing_diagonal": 0,
+    "zero_diagonal": 0,
     "row_min": 2,
     "row_max": 3,
     "row_avg": 2.6,

@@ -52,3 +52,22 @@ The default device is correct too, whichever it is.
 
   $ tessera spmv gen:powerlaw:rows=300,avg=4,b=3,long=2,length=200 --json | grep correct
     "correct": true
+
+Vectors from and to files: the product can be checked by hand.
+
+  $ tessera spmv blocks2.mtx --x x6.mtx --out y.mtx --device ref >/dev/null && cat y.mtx
+  %%MatrixMarket matrix array real general
+  % written by Tessera 0.1.0
+  6 1
+  6
+  8.75
+  10
+  11
+  23
+  -14.994
+  $ tessera spmv tridiagonal.mtx --x x6.mtx --device ref
+  2> tessera: x6.mtx has 6 elements, the matrix 5 columns
+  [2]
+  $ tessera spmv blocks2.mtx --out no/such/y.mtx --device ref >/dev/null
+  2> tessera: no/such/y.mtx: cannot be created: No such file or directory
+  [1]

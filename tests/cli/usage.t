@@ -31,7 +31,7 @@ Mistakes are one sentence with the nearest right word.
   2> tessera: spmv: unknown option '--treads' (nearest: '--threads')
   [2]
   $ tessera spmv -q gen:stencil7:n=2
-  2> tessera: spmv: unknown option '-q' (nearest: '--type')
+  2> tessera: spmv: unknown option '-q' (nearest: '--x')
   [2]
   $ tessera spmv gen:stencil7:n=2 --threads
   2> tessera: --threads needs a value: --threads N

@@ -14,12 +14,10 @@
 
 enum {
     ROUNDS = 7,
-    MIN_TURNS = 3,
     TURN_MAX = 1000, /* repetitions a turn */
     GROUP_MAX = 16   /* plans alive at once */
 };
 #define TARGET_SECONDS 0.4 /* measured time an entry */
-#define PATIENCE 1.5       /* seconds after which an entry leaves, once it had MIN_TURNS turns */
 #define GROUP_BYTES 8e9    /* of matrices alive at once */
 
 /* An entry while it is measured: a plan of ours or a peer's variant. */
@@ -30,7 +28,6 @@ typedef struct entry {
     int turn;                   /* counted repetitions a turn */
     double *times, *turn_times; /* all counted so far; the last turn with its uncounted first */
     int timed;
-    double spent;  /* seconds in counted and uncounted repetitions */
     void *first_y; /* ours: the result that must come again */
 } entry;
 
@@ -132,12 +129,9 @@ static tess_status try_entry(session *s, entry *e)
 
 static void take_turn(session *s, entry *e)
 {
-    bool enough = e->spent > PATIENCE && e->timed >= MIN_TURNS * e->turn;
-    if (!e->times || enough || e->result->outcome != BENCH_GOOD ||
+    if (!e->times || e->result->outcome != BENCH_GOOD ||
         !run_entry(s, e, e->turn + 1, e->turn_times))
         return;
-    for (int i = 0; i <= e->turn; i++)
-        e->spent += e->turn_times[i];
     memcpy(e->times + e->timed, e->turn_times + 1, (size_t)e->turn * sizeof *e->times);
     e->timed += e->turn;
     if (e->plan && memcmp(e->first_y, s->y, s->y_bytes) != 0) {

@@ -225,12 +225,12 @@ static bench_variant *add_variant(bench_peers *peers, bench_peer *peer, const ch
     return variant;
 }
 
-/* Starts one adapter and tells it to load the matrix, which it does while others start. A fault of
- * the adapter is a variant that refuses. */
+/* Starts one adapter and lets it load the matrix. A fault of the adapter is a variant that refuses.
+ */
 static tess_status start_adapter(bench_peers *peers, const char *path, const char *name,
                                  int threads)
 {
-    char line[LINE_MAX_BYTES];
+    char line[LINE_MAX_BYTES], variant[64];
     bench_peer *peer;
     TESS_TRY(TESS_CALLOC(peers->ctx, 1, &peer));
     if (peers->peer_count == PEERS_MAX || !start(path, threads, peer)) {
@@ -238,32 +238,25 @@ static tess_status start_adapter(bench_peers *peers, const char *path, const cha
         add_variant(peers, NULL, name, "", "its adapter could not be started");
         return TESS_OK;
     }
-    snprintf(peer->library, sizeof peer->library, "%s", name);
     peers->peers[peers->peer_count++] = peer;
-    snprintf(line, sizeof line, "load %s/matrix\n", peers->directory);
-    (void)say(peer, line); /* a child that left is noticed when it does not answer */
-    return TESS_OK;
-}
-
-/* What the adapter says about itself and about the matrix. */
-static void hear_adapter(bench_peers *peers, bench_peer *peer)
-{
-    char line[LINE_MAX_BYTES], variant[64];
     if (!read_line(peer, line) ||
         sscanf(line, "peer %63s %63s %d", peer->library, peer->version, &peer->threads) != 3) {
-        add_variant(peers, NULL, peer->library, "", "its adapter left before it said its name");
-        return;
+        add_variant(peers, NULL, name, "", "its adapter left before it said its name");
+        return TESS_OK;
     }
-    while (read_line(peer, line)) {
+    snprintf(line, sizeof line, "load %s/matrix\n", peers->directory);
+    bool listening = say(peer, line);
+    while (listening && read_line(peer, line)) {
         int at = 0;
         if (strcmp(line, "end") == 0)
-            return;
+            return TESS_OK;
         if (sscanf(line, "variant %63s %n", variant, &at) != 1 || at == 0)
             break;
         const char *refused = strncmp(line + at, "no ", 3) == 0 ? line + at + 3 : "";
         add_variant(peers, peer, peer->library, variant, refused);
     }
     add_variant(peers, NULL, peer->library, "", "its adapter left while it loaded the matrix");
+    return TESS_OK;
 }
 
 static int is_adapter(const struct dirent *file)
@@ -283,14 +276,12 @@ static tess_status start_adapters(bench_peers *peers, const char *directory, int
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", directory, files[i]->d_name);
         if (status == TESS_OK)
+            status = tess_progress(peers->ctx, "loading peers", i, count);
+        if (status == TESS_OK)
             status = start_adapter(peers, path, files[i]->d_name + 5, threads);
         free(files[i]);
     }
     free(files);
-    for (int i = 0; i < peers->peer_count && status == TESS_OK; i++) {
-        status = tess_progress(peers->ctx, "loading peers", i, peers->peer_count);
-        hear_adapter(peers, peers->peers[i]);
-    }
     return status;
 }
 

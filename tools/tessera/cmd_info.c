@@ -1,40 +1,10 @@
 /* tessera info: what is in a matrix, how dense its blocks are, which blocking pays and why. */
-#include <string.h>
-
 #include "info.h"
 
 typedef struct info_args {
     common_args common;
     bool all, ignore_zeros;
 } info_args;
-
-/* Compares A with its transpose: both have sorted rows, so equal patterns are equal arrays. */
-static tess_status find_symmetry(tess_ctx *ctx, const tess_matrix *A, info_facts *facts)
-{
-    if (A->rows != A->cols)
-        return TESS_OK;
-    tess_matrix *T;
-    TESS_TRY(tess_matrix_transpose(ctx, A, &T));
-    facts->pattern_symmetric =
-        memcmp(A->row_offsets, T->row_offsets, (size_t)(A->rows + 1) * sizeof *A->row_offsets) ==
-            0 &&
-        memcmp(A->columns, T->columns, (size_t)A->blocks * sizeof *A->columns) == 0;
-    bool equal = facts->pattern_symmetric;
-    for (int64_t k = 0; equal && k < A->blocks; k++)
-        equal = tess_matrix_value(A, k) == tess_matrix_value(T, k);
-    facts->value_symmetric = equal;
-    tess_matrix_destroy(T);
-    return TESS_OK;
-}
-
-static int64_t count_diagonal(const tess_matrix *A)
-{
-    int64_t found = 0;
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1] && A->columns[k] <= i; k++)
-            found += A->columns[k] == i;
-    return found;
-}
 
 static json_t *histogram_json(const tess_statistics *rows)
 {
@@ -72,12 +42,15 @@ static json_t *facts_json(const info_facts *facts)
     const tess_matrix *A = facts->matrix;
     const tess_statistics *rows = &facts->rows;
     const tess_block_candidate *r = &facts->blocks->recommended;
-    json_t *document =
-        json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:b, s:I}", "input", facts->input, "type",
-                  tess_type_name(A->type), "rows", (json_int_t)A->rows, "cols", (json_int_t)A->cols,
-                  "nnz", (json_int_t)A->blocks, "zeros", (json_int_t)(A->blocks - rows->nonzeros),
-                  "symmetric", facts->value_symmetric, "pattern_symmetric",
-                  facts->pattern_symmetric, "diagonal", (json_int_t)facts->diagonal);
+    const tess_symmetry *symmetry = &facts->symmetry;
+    json_t *document = json_pack(
+        "{s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:f, s:I, s:I}", "input", facts->input,
+        "type", tess_type_name(A->type), "rows", (json_int_t)A->rows, "cols", (json_int_t)A->cols,
+        "nnz", (json_int_t)A->blocks, "zeros", (json_int_t)(A->blocks - rows->nonzeros),
+        "symmetric", info_symmetric(facts), "skew_symmetric", symmetry->skew, "pattern_symmetric",
+        symmetry->pattern, "asymmetry", symmetry->asymmetry, "missing_diagonal",
+        (json_int_t)symmetry->missing_diagonal, "zero_diagonal",
+        (json_int_t)symmetry->zero_diagonal);
     if (!document)
         return NULL;
     json_object_update_new(
@@ -101,8 +74,7 @@ static tess_status gather(cli_app *app, const info_args *args, info_facts *facts
 {
     tess_detect_options options = {.ignore_zeros = args->ignore_zeros};
     TESS_TRY(tess_matrix_statistics(app->ctx, facts->matrix, &facts->rows));
-    TESS_TRY(find_symmetry(app->ctx, facts->matrix, facts));
-    facts->diagonal = count_diagonal(facts->matrix);
+    TESS_TRY(tess_matrix_symmetry(app->ctx, facts->matrix, &facts->symmetry));
     TESS_TRY(tess_detect(app->ctx, facts->matrix, &options, detection));
     facts->blocks = *detection;
     return TESS_OK;
@@ -115,9 +87,7 @@ static int run(cli_app *app, void *arguments)
     tess_matrix *A = input_matrix(app, &args->common, args->common.operands[0], &exit_status);
     if (!A)
         return exit_status;
-    info_facts facts = {.input = args->common.operands[0],
-                        .stored_block_rows = A->block_height,
-                        .stored_block_cols = A->block_width};
+    info_facts facts = {.input = args->common.operands[0]};
     tess_matrix *scalars = NULL;
     tess_detection *detection = NULL;
     tess_status status = tess_matrix_to_csr(

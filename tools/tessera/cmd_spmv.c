@@ -28,8 +28,16 @@ enum { DEFAULT_REPEAT = 20, X_SEED = 1 };
 
 static tess_status make_x(cli_app *app, const spmv_args *args, spmv_run *r)
 {
-    (void)args;
     const tess_matrix *A = r->matrix;
+    if (args->x) {
+        int64_t count;
+        TESS_TRY(tess_vector_read(app->ctx, args->x, A->type, &count, &r->x));
+        if (count != A->cols)
+            return tess_fail(app->ctx, TESS_ERR_ARGUMENT,
+                             "%s has %lld elements, the matrix %lld columns", args->x,
+                             (long long)count, (long long)A->cols);
+        return TESS_OK;
+    }
     TESS_TRY(tess_alloc_bytes(app->ctx, A->cols, tess_type_size(A->type), &r->x));
     for (int64_t i = 0; i < A->cols; i++)
         tess_ref_put(r->x, A->type, i, tess_random_unit(X_SEED, (uint64_t)i));
@@ -70,13 +78,10 @@ static int print_result(cli_app *app, const spmv_args *args, const spmv_run *r)
                       (json_int_t)A->blocks, "bytes", bytes, "seconds", r->best, "gb_per_s",
                       bytes / r->best * 1e-9, "gflop_per_s", flops / r->best * 1e-9, "error",
                       v->relative, "error_bound", v->bound, "correct", v->good));
-    char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
-    printf("matrix   %s x %s, %s ", text_count(A->rows, a), text_count(A->cols, b),
-           text_count(A->blocks, c));
-    if (A->block_height == 1 && A->block_width == 1)
-        printf("non-zeros, %s\n", tess_type_name(A->type));
-    else
-        printf("blocks of %d x %d, %s\n", A->block_height, A->block_width, tess_type_name(A->type));
+    char a[TEXT_MAX], b[TEXT_MAX];
+    printf("matrix   ");
+    print_matrix_line(A);
+    printf("\n");
     printf("device   %s\n", tess_device_description(r->device));
     printf("kernel   %s%s%s%s%s\n", r->plan->format, *r->plan->kernel ? " " : "", r->plan->kernel,
            *r->plan->params ? " " : "", r->plan->params);
@@ -102,6 +107,8 @@ static int run(cli_app *app, void *arguments)
         exit_status = status == TESS_OK ? print_result(app, args, &r) : fail_status(app, status);
         if (status == TESS_OK && args->explain && !args->common.json)
             printf("\n%s\n", tess_plan_explain(r.plan));
+        if (exit_status == EXIT_DONE && args->out)
+            exit_status = output_vector(app, r.matrix->type, r.matrix->rows, r.y, args->out);
         if (status == TESS_OK && !r.verdict.good)
             exit_status = fail(app, EXIT_FAILED, "row %lld is wrong", (long long)r.verdict.row);
     }
@@ -115,6 +122,8 @@ static int run(cli_app *app, void *arguments)
 }
 
 static const cli_option options[] = {
+    {"x", OPTION_TEXT, offsetof(spmv_args, x), "FILE", "take x from FILE", 0, 0},
+    {"out", OPTION_TEXT, offsetof(spmv_args, out), "FILE", "write y to FILE", 0, 0},
     {"repeat", OPTION_INT, offsetof(spmv_args, repeat), "N",
      "multiply N times, report the fastest (default 20)", 1, 1000000},
     {"explain", OPTION_FLAG, offsetof(spmv_args, explain), NULL, "say what was chosen, and why", 0,
@@ -129,7 +138,8 @@ const cli_command command_spmv = {
     .summary = "multiply once, verify the result, say how fast it was",
     .description =
         "Computes y = A x on a device, compares every row with the reference backend and prints "
-        "time, bytes moved and error. x is random but always the same. A row that rounding cannot "
+        "time, bytes moved and error. Without --x, x is random but always the same. A row that "
+        "rounding cannot "
         "explain makes the command fail with exit status 1.",
     .examples = "tessera spmv A.mtx.gz\n"
                 "tessera spmv gen:stencil27:n=48,b=3 --device cpu:4",

@@ -152,6 +152,14 @@ tess_matrix *input_matrix(cli_app *app, const common_args *common, const char *i
 /* The device of --device, else "cpu", else "ref". NULL and *exit_status as above. */
 tess_device *open_device(cli_app *app, const common_args *common, int *exit_status);
 
+/* output.c: writes, and for a matrix prints the line or JSON that says so; returns the exit status.
+ */
+int output_matrix(cli_app *app, const tess_matrix *A, const char *path, bool json);
+int output_vector(cli_app *app, tess_type type, int64_t count, const void *values,
+                  const char *path);
+/* "45 000 x 45 000, 372 100 blocks of 3 x 3, f64", no newline. */
+void print_matrix_line(const tess_matrix *A);
+
 /* verify.c: how far y is from A x. */
 typedef struct verdict {
     double relative; /* the largest |y - ref| / (|A||x|) of a row */

@@ -7,14 +7,17 @@
 
 typedef struct info_facts {
     const char *input;
-    const tess_matrix *matrix;                    /* in scalars: 1 x 1 blocks */
-    int32_t stored_block_rows, stored_block_cols; /* as the input came */
+    const tess_matrix *matrix; /* in scalars: 1 x 1 blocks */
     tess_statistics rows;
-    int64_t diagonal;       /* rows with a stored diagonal entry */
-    bool pattern_symmetric; /* A_ij is stored where A_ji is */
-    bool value_symmetric;   /* and equal */
+    tess_symmetry symmetry;
     const tess_detection *blocks;
 } info_facts;
+
+/* a_ij = a_ji but for rounding, which an assembly in floating point leaves behind. */
+static inline bool info_symmetric(const info_facts *facts)
+{
+    return facts->matrix->rows == facts->matrix->cols && facts->symmetry.asymmetry <= 1e-12;
+}
 
 void info_print(const cli_app *app, const info_facts *facts, bool all_candidates);
 

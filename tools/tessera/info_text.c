@@ -13,13 +13,30 @@ static void print_bar(const cli_app *app, double share)
         fputs(app->unicode ? "\u2588" : "#", stdout);
 }
 
-static const char *symmetry_text(const info_facts *facts)
+static void print_symmetry(const info_facts *facts)
 {
+    const tess_symmetry *s = &facts->symmetry;
+    printf("symmetry   ");
     if (facts->matrix->rows != facts->matrix->cols)
-        return "rectangular";
-    if (facts->value_symmetric)
-        return "symmetric";
-    return facts->pattern_symmetric ? "symmetric pattern, other values" : "not symmetric";
+        printf("rectangular\n");
+    else if (s->symmetric)
+        printf("symmetric\n");
+    else if (s->skew)
+        printf("skew-symmetric\n");
+    else if (info_symmetric(facts))
+        printf("symmetric but for rounding (%.1e of the largest entry)\n", s->asymmetry);
+    else if (s->pattern)
+        printf("symmetric pattern, different values\n");
+    else
+        printf("not symmetric: %.0f %% of what is off the diagonal has a mirror image\n",
+               100 * s->mirrored);
+    char a[TEXT_MAX];
+    if (s->missing_diagonal == 0 && s->zero_diagonal == 0)
+        printf("diagonal   complete\n");
+    if (s->missing_diagonal > 0)
+        printf("diagonal   %s missing\n", text_count(s->missing_diagonal, a));
+    if (s->zero_diagonal > 0)
+        printf("diagonal   %s zero\n", text_count(s->zero_diagonal, a));
 }
 
 static void print_head(const cli_app *app, const info_facts *facts)
@@ -32,13 +49,8 @@ static void print_head(const cli_app *app, const info_facts *facts)
            text_count(A->blocks, c), tess_type_name(A->type));
     if (A->blocks > rows->nonzeros)
         printf(" (%s of them stored zeros)", text_count(A->blocks - rows->nonzeros, a));
-    printf("\nsymmetry   %s\n", symmetry_text(facts));
-    int64_t diagonal = A->rows < A->cols ? A->rows : A->cols;
-    if (facts->diagonal == diagonal)
-        printf("diagonal   complete\n");
-    else
-        printf("diagonal   %s of %s entries are stored\n", text_count(facts->diagonal, a),
-               text_count(diagonal, b));
+    printf("\n");
+    print_symmetry(facts);
     printf("bandwidth  %s below the diagonal, %s above\n", text_count(rows->lower_bandwidth, a),
            text_count(rows->upper_bandwidth, b));
     printf("rows       %s to %s non-zeros, %.1f on average", text_count(rows->row_min, a),

@@ -11,13 +11,13 @@
 extern const cli_command command_info;
 extern const cli_command command_spmv;
 extern const cli_command command_bench;
+extern const cli_command command_convert;
+extern const cli_command command_generate;
 extern const cli_command command_devices;
 
 const cli_command *const commands[] = {
-    &command_info,
-    &command_spmv,
-    &command_bench,
-    &command_devices,
+    &command_info,    &command_spmv,     &command_bench,
+    &command_convert, &command_generate, &command_devices,
 };
 const size_t command_count = sizeof commands / sizeof commands[0];
 

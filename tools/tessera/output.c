@@ -1,0 +1,52 @@
+/* Matrices and vectors into files, and the line that says so. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "command.h"
+#include "matrix/matrix.h"
+
+void print_matrix_line(const tess_matrix *A)
+{
+    char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
+    printf("%s x %s, %s ", text_count(A->rows, a), text_count(A->cols, b),
+           text_count(A->blocks, c));
+    if (A->block_height == 1 && A->block_width == 1)
+        printf("non-zeros, %s", tess_type_name(A->type));
+    else
+        printf("blocks of %d x %d, %s", A->block_height, A->block_width, tess_type_name(A->type));
+}
+
+/* A file that cannot be written is a failure of the work; a name that means nothing is bad usage.
+ */
+static int write_failed(cli_app *app, tess_status status)
+{
+    int exit_status = fail_status(app, status);
+    return status == TESS_ERR_IO ? EXIT_FAILED : exit_status;
+}
+
+int output_matrix(cli_app *app, const tess_matrix *A, const char *path, bool json)
+{
+    tess_status status = tess_matrix_write(app->ctx, A, path);
+    if (status != TESS_OK)
+        return write_failed(app, status);
+    struct stat file = {0};
+    stat(path, &file); /* what is not a file has no size */
+    if (json)
+        return print_json(app,
+                          json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:I, s:I}", "output", path,
+                                    "type", tess_type_name(A->type), "rows", (json_int_t)A->rows,
+                                    "cols", (json_int_t)A->cols, "block_rows", A->block_height,
+                                    "block_cols", A->block_width, "blocks", (json_int_t)A->blocks,
+                                    "file_bytes", (json_int_t)file.st_size));
+    char size[TEXT_MAX];
+    printf("%s: ", path);
+    print_matrix_line(A);
+    printf(", %s on disk\n", text_bytes((double)file.st_size, size));
+    return EXIT_DONE;
+}
+
+int output_vector(cli_app *app, tess_type type, int64_t count, const void *values, const char *path)
+{
+    tess_status status = tess_vector_write(app->ctx, path, type, count, values);
+    return status == TESS_OK ? EXIT_DONE : write_failed(app, status);
+}
