@@ -130,17 +130,17 @@ cleanup:
 void tess_cuda_close(tess_device *device)
 {
     tess_cuda *cuda = tess_cuda_of(device);
-    if (tess_cuda_enter(cuda) == TESS_OK) {
-        (void)cuda->driver.cuStreamSynchronize(cuda->stream);
-        for (int i = 0; i < TESS_CUDA_STAGES; i++) {
-            if (cuda->stage_free[i])
-                (void)cuda->driver.cuEventDestroy(cuda->stage_free[i]);
-            if (cuda->stage[i])
-                (void)cuda->driver.cuMemFreeHost(cuda->stage[i]);
-        }
-        (void)cuda->driver.cuStreamDestroy(cuda->stream);
-        tess_cuda_leave(cuda);
+    bool entered = tess_cuda_enter(cuda) == TESS_OK;
+    (void)cuda->driver.cuStreamSynchronize(cuda->stream);
+    for (int i = 0; i < TESS_CUDA_STAGES; i++) {
+        if (cuda->stage_free[i])
+            (void)cuda->driver.cuEventDestroy(cuda->stage_free[i]);
+        if (cuda->stage[i])
+            (void)cuda->driver.cuMemFreeHost(cuda->stage[i]);
     }
+    (void)cuda->driver.cuStreamDestroy(cuda->stream);
+    if (entered)
+        tess_cuda_leave(cuda);
     (void)cuda->driver.cuDevicePrimaryCtxRelease(cuda->handle);
     tess_free(cuda->ctx, cuda);
 }

@@ -97,10 +97,10 @@ tess_status tess_cuda_memory_alloc(tess_device *device, size_t bytes, void **out
 void tess_cuda_memory_free(tess_device *device, void *pointer)
 {
     tess_cuda *cuda = tess_cuda_of(device);
-    if (tess_cuda_enter(cuda) == TESS_OK) {
-        tess_cuda_free(cuda, tess_cuda_address(pointer));
+    bool entered = tess_cuda_enter(cuda) == TESS_OK;
+    tess_cuda_free(cuda, tess_cuda_address(pointer));
+    if (entered)
         tess_cuda_leave(cuda);
-    }
 }
 
 tess_status tess_cuda_memory_copy_to(tess_device *device, void *to, const void *from, size_t bytes)

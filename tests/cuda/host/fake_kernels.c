@@ -1,0 +1,162 @@
+/* The entry points of sliced.cu and dot.cu in plain C, one thread block or all rows at a time; what
+ * the device sources specialise at compile time is read from the module's defines. The format is
+ * explained in format/sliced.h. */
+#include <string.h>
+
+#include "fake_cuda.h"
+
+typedef struct shape {
+    int real, bh, bw, height, vec, group, targets, dot;
+} shape;
+
+static double get(const void *array, int real, int64_t i)
+{
+    return real == 8 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+}
+
+static void put(void *array, int real, int64_t i, double value)
+{
+    if (real == 8)
+        ((double *)array)[i] = value;
+    else
+        ((float *)array)[i] = (float)value;
+}
+
+typedef struct sliced_args {
+    const int64_t *offsets;
+    const int *lengths, *targets, *columns;
+    const void *values, *x;
+    void *y, *slots;
+    int64_t lines, rows, cols;
+    double alpha, beta;
+    const void *w;
+    double *dot_part;
+} sliced_args;
+
+static double row_sum(const sliced_args *a, const shape *s, int64_t line, int i)
+{
+    int64_t slice = line / s->height, lanes = (int64_t)s->height * s->bh;
+    int64_t lane = line % s->height * s->bh + i, in_slice = line % s->height;
+    int64_t vectors = (int64_t)s->group * s->bw / s->vec;
+    double sum = 0;
+    for (int64_t block = 0; block < a->lengths[line]; block++) {
+        int64_t g = a->offsets[slice] + block / s->group, p = block % s->group;
+        int64_t column = a->columns[(g * s->height + in_slice) * s->group + p];
+        for (int j = 0; j < s->bw && column * s->bw + j < a->cols; j++) {
+            int64_t scalar = p * s->bw + j;
+            int64_t at =
+                (g * vectors * lanes + scalar / s->vec * lanes + lane) * s->vec + scalar % s->vec;
+            sum += get(a->values, s->real, at) * get(a->x, s->real, column * s->bw + j);
+        }
+    }
+    return sum;
+}
+
+/* y[row] = alpha sum + beta y[row]; returns w[row] y[row]. */
+static double finish(int real, void *y, const void *w, int64_t row, double alpha, double sum,
+                     double beta)
+{
+    double result = alpha * sum + (beta != 0 ? beta * get(y, real, row) : 0);
+    put(y, real, row, result);
+    result = get(y, real, row);
+    return result * (w ? get(w, real, row) : result);
+}
+
+static void run_sliced(const sliced_args *a, const shape *s, unsigned grid, int wrong)
+{
+    double dot = 0;
+    for (int64_t line = 0; line < a->lines; line++) {
+        for (int i = 0; i < s->bh; i++) {
+            double sum = row_sum(a, s, line, i) * (wrong ? 1.001 : 1.0);
+            int target = s->targets ? a->targets[line] : (int)line;
+            if (target < 0) {
+                put(a->slots, s->real, (int64_t)~target * s->bh + i, sum);
+            } else if ((int64_t)target * s->bh + i < a->rows) {
+                dot += finish(s->real, a->y, a->w, (int64_t)target * s->bh + i, a->alpha, sum,
+                              a->beta);
+            }
+        }
+    }
+    for (unsigned part = 0; s->dot && part < grid; part++)
+        a->dot_part[part] = part == 0 ? dot : 0;
+}
+
+typedef struct sliced_sum_args {
+    const int *cut_row, *cut_slots;
+    const void *slots;
+    void *y;
+    int64_t rows;
+    double alpha, beta;
+    const void *w;
+    double *dot_part;
+} sliced_sum_args;
+
+static void run_sliced_sum(const sliced_sum_args *a, const shape *s, unsigned grid)
+{
+    for (unsigned cut = 0; cut < grid; cut++) {
+        double dot = 0;
+        for (int i = 0; i < s->bh; i++) {
+            int64_t row = (int64_t)a->cut_row[cut] * s->bh + i;
+            double sum = 0;
+            for (int slot = a->cut_slots[cut]; slot < a->cut_slots[cut + 1]; slot++)
+                sum += get(a->slots, s->real, (int64_t)slot * s->bh + i);
+            if (row < a->rows)
+                dot += finish(s->real, a->y, a->w, row, a->alpha, sum, a->beta);
+        }
+        if (s->dot)
+            a->dot_part[cut] = dot;
+    }
+}
+
+typedef struct sliced_dot_args {
+    const double *dot_part;
+    int64_t parts;
+    double *dot;
+} sliced_dot_args;
+
+static void run_sliced_dot(const sliced_dot_args *a)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < a->parts; i++)
+        sum += a->dot_part[i];
+    *a->dot = sum;
+}
+
+static void run_dot_partial(void **arguments, int real, unsigned grid)
+{
+    const void *w = *(void **)arguments[0], *y = *(void **)arguments[1];
+    int64_t count = *(long long *)arguments[2];
+    double *parts = *(double **)arguments[3];
+    memset(parts, 0, grid * sizeof *parts);
+    for (int64_t i = 0; i < count; i++)
+        parts[0] += get(w, real, i) * get(y, real, i);
+}
+
+int fake_run(const struct fake_module *module, const char *entry, unsigned grid, void **arguments,
+             int wrong_results)
+{
+    shape s = {
+        .real = fake_define(module, "REAL"),
+        .bh = fake_define(module, "BH"),
+        .bw = fake_define(module, "BW"),
+        .height = fake_define(module, "HEIGHT"),
+        .vec = fake_define(module, "VEC"),
+        .group = fake_define(module, "GROUP"),
+        .targets = fake_define(module, "TARGETS"),
+        .dot = fake_define(module, "DOT"),
+    };
+    if (strcmp(entry, "sliced") == 0)
+        run_sliced(arguments[0], &s, grid, wrong_results);
+    else if (strcmp(entry, "sliced_sum") == 0)
+        run_sliced_sum(arguments[0], &s, grid);
+    else if (strcmp(entry, "sliced_dot") == 0)
+        run_sliced_dot(arguments[0]);
+    else if (strcmp(entry, "dot_partial") == 0)
+        run_dot_partial(arguments, s.real, grid);
+    else if (strcmp(entry, "dot_final") == 0)
+        run_sliced_dot(&(sliced_dot_args){*(double **)arguments[0], *(int *)arguments[1],
+                                          *(double **)arguments[2]});
+    else if (strcmp(entry, "read_ceiling") != 0)
+        return 0;
+    return 1;
+}
