@@ -274,12 +274,17 @@ TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_typ
  *                         r=1, c=1, seed=1: random columns, values in [-1, 1).
  *   trefethen             n=2000, skip=0: the primes on the diagonal, 1 where |i-j| is a power of
  *                         two, without the first `skip` rows and columns.
+ *   promote               "promote:b=3,seed=1:INPUT": every entry of INPUT (a file, or "gen:...")
+ *                         becomes a dense b x b block, valued like the stencils.
  *
  * rhs may be NULL; otherwise *rhs becomes the problem's right-hand side, `rows` scalars of the
  * matrix's type, freed with tess_release. Where the problem has no physics of its own it is A*1:
  * the solution is all ones. */
 TESS_API tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_matrix **A,
                                           void **rhs);
+
+/* A matrix from what a user types: "gen:NAME:KEYS", "promote:b=3:INPUT", or the path of a file. */
+TESS_API tess_status tess_matrix_input(tess_ctx *ctx, const char *input, tess_matrix **out);
 
 /* ---- Analysis ------------------------------------------------------------------------------ */
 
@@ -315,14 +320,14 @@ typedef struct tess_detect_options {
 
 /* What tess_detect found. Candidates, in this order: b x b for b = 1..32; r x c for all other r and
  * c up to 8; r x c with 16 or 32 and powers of two; all these at offset 0. Then those of them that
- * have at least 2 % fewer blocks at another offset, there. The list is empty for a matrix without
- * entries. */
+ * at another offset are at least half full and have at least 2 % fewer blocks, there. The list is
+ * empty for a matrix without entries. */
 typedef struct tess_detection {
     int64_t entries; /* scalars counted */
     int64_t count;   /* of candidates */
     const tess_block_candidate *candidates;
-    int32_t natural_block;            /* the largest b whose b x b blocks are more than 90 % full,
-                                         at whichever offset; 1: there is none above 1 x 1 */
+    int32_t natural_block; /* the largest b whose b x b blocks are more than 90 % full at offset 0;
+                              1: there is none above 1 x 1 */
     tess_block_candidate recommended; /* what tess_matrix_to_blocks should be given; 1 x 1: do not
                                          block. Always at offset 0. */
     char reason[320];                 /* why: one sentence, with numbers */

@@ -128,8 +128,17 @@ static tess_status count_all_aligned(search *S)
 
 /* ---- Blocks that begin elsewhere ---- */
 
-/* Counts C at another offset; keeps it as a candidate if that saves 2 % of the blocks of the best
- * so far. Returns the best. */
+/* Fewer blocks than the best offset so far, at least 2 % fewer than at offset 0, and half full:
+ * less never pays, since blocks then hold more bytes of zeros than CSR has of indices. */
+static bool worth_keeping(const search *S, const tess_block_candidate *C, int64_t blocks,
+                          int64_t best)
+{
+    return blocks < best && (double)blocks <= 0.98 * (double)C->blocks &&
+           blocks * C->rows * C->cols <= 2 * S->patterns[0].entries;
+}
+
+/* Counts C at another offset, where it replaces the candidate in `slot` (-1: none yet) if it is
+ * better than `best` blocks. Returns the best. */
 static int64_t try_offset(search *S, const tess_block_candidate *C, int32_t row_offset,
                           int32_t col_offset, int64_t best, int *slot)
 {
@@ -137,7 +146,7 @@ static int64_t try_offset(search *S, const tess_block_candidate *C, int32_t row_
         return best;
     int64_t blocks = tess_pattern_count(&S->patterns[0], C->rows, C->cols, row_offset, col_offset,
                                         &S->marks, NULL);
-    if (blocks >= best || (double)blocks > 0.98 * (double)C->blocks)
+    if (!worth_keeping(S, C, blocks, best))
         return best;
     if (*slot < 0)
         *slot = S->count++;
@@ -150,11 +159,15 @@ static int64_t try_offset(search *S, const tess_block_candidate *C, int32_t row_
     return blocks;
 }
 
-/* All offsets where that is cheap; else the best row and column offsets, together, each alone, and
- * each for both. Sizes whose sample promises nothing there are left out. */
+/* r x c blocks are at most as full as r x 1 and 1 x c blocks with the same offsets. Where that
+ * leaves hope, all offsets are tried if that is cheap; else the best row and column offsets,
+ * together, each alone, and each for both. */
 static void try_offsets(search *S, const tess_best_offsets *best, const tess_block_candidate *C)
 {
     const tess_best_offset *row = &best->row[C->rows], *col = &best->col[C->cols];
+    double bound = row->density < col->density ? row->density : col->density;
+    if (bound < 0.5 || 0.98 * bound < C->density)
+        return;
     int32_t o = row->offset, p = col->offset;
     int64_t blocks = C->blocks, work = S->patterns[0].entries * C->rows * C->cols;
     int slot = -1;
@@ -164,12 +177,11 @@ static void try_offsets(search *S, const tess_best_offsets *best, const tess_blo
                 blocks = try_offset(S, C, i, j, blocks, &slot);
         return;
     }
-    if (row->density < 0.5 || col->density < 0.5 ||
-        (row->density < 1.02 * row->density_at_0 && col->density < 1.02 * col->density_at_0))
-        return;
     blocks = try_offset(S, C, o, p, blocks, &slot);
-    blocks = try_offset(S, C, o, 0, blocks, &slot);
-    blocks = try_offset(S, C, 0, p, blocks, &slot);
+    if (o != 0 && p != 0) {
+        blocks = try_offset(S, C, o, 0, blocks, &slot);
+        blocks = try_offset(S, C, 0, p, blocks, &slot);
+    }
     if (C->rows == C->cols && o != p) {
         blocks = try_offset(S, C, o, o, blocks, &slot);
         try_offset(S, C, p, p, blocks, &slot);
@@ -180,11 +192,11 @@ static tess_status count_unaligned(search *S)
 {
     tess_best_offsets best;
     TESS_TRY(tess_find_offsets(S->ctx, &S->patterns[0], &best));
-    int aligned = S->count;
-    for (int i = 0; i < aligned; i++) {
+    int last = S->count;
+    for (int i = 1; i < last; i++) {
         const tess_block_candidate C = S->list[i];
-        if (C.rows > 1 && C.cols > 1)
-            try_offsets(S, &best, &C);
+        TESS_TRY(tess_progress(S->ctx, "detecting shifted blocks", i, last));
+        try_offsets(S, &best, &C);
     }
     return TESS_OK;
 }
@@ -273,8 +285,7 @@ static tess_status conclude(search *S, tess_detection **out)
     D->count = S->count;
     D->natural_block = 1;
     for (int i = 0; i < S->count; i++)
-        if (list[i].rows == list[i].cols && list[i].density > 0.9 &&
-            list[i].rows > D->natural_block)
+        if (list[i].rows == list[i].cols && aligned(&list[i]) && list[i].density > 0.9)
             D->natural_block = list[i].rows;
     if (D->count > 0) {
         recommend(D);

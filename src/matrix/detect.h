@@ -49,10 +49,10 @@ tess_status tess_pattern_compress(tess_ctx *ctx, const tess_pattern *P, int32_t 
 
 /* For every block height and width b in 2..TESS_DETECT_MAX the best place to begin, judged from a
  * sample of the rows of a scalar pattern with sorted columns, and how full b x 1 and 1 x b blocks
- * are there and at offset 0. */
+ * are there. */
 typedef struct tess_best_offset {
     int32_t offset;
-    double density, density_at_0;
+    double density;
 } tess_best_offset;
 
 typedef struct tess_best_offsets {

@@ -10,7 +10,7 @@
  */
 #include "matrix/detect.h"
 
-enum { SAMPLE_ENTRIES = 250000, SAMPLE_RUN = 128 };
+enum { SAMPLE_ENTRIES = 250000, SAMPLE_RUN = 512 };
 
 typedef struct cuts {
     int64_t pairs[TESS_DETECT_MAX + 1]; /* less than b apart */
@@ -66,7 +66,7 @@ static void choose(const cuts *C, int64_t entries, tess_best_offset best[])
         for (int32_t o = 1; o < b; o++)
             if (C->cut[b][o] < C->cut[b][at])
                 at = o;
-        best[b] = (tess_best_offset){at, density(C, entries, b, at), density(C, entries, b, 0)};
+        best[b] = (tess_best_offset){at, density(C, entries, b, at)};
     }
 }
 

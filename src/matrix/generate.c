@@ -14,7 +14,7 @@ static const struct {
     {"stencil7", tess_generate_stencil7},     {"stencil27", tess_generate_stencil27},
     {"elasticity", tess_generate_elasticity}, {"cdr", tess_generate_cdr},
     {"powerlaw", tess_generate_powerlaw},     {"random", tess_generate_random},
-    {"trefethen", tess_generate_trefethen},
+    {"trefethen", tess_generate_trefethen},   {"promote", tess_generate_promote},
 };
 enum { GENERATORS = sizeof generators / sizeof generators[0] };
 
@@ -48,15 +48,13 @@ tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_matrix **
     return unknown_generator(ctx, name);
 }
 
-/* Counts to offsets; the length of the longest row. */
-static int64_t scan(int64_t *row_offsets, int64_t rows)
+tess_status tess_matrix_input(tess_ctx *ctx, const char *input, tess_matrix **out)
 {
-    int64_t longest = 0;
-    for (int64_t i = 0; i < rows; i++) {
-        longest = row_offsets[i + 1] > longest ? row_offsets[i + 1] : longest;
-        row_offsets[i + 1] += row_offsets[i];
-    }
-    return longest;
+    if (!ctx || !input || !out)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_input: an argument is NULL");
+    if (strncmp(input, "gen:", 4) == 0 || strncmp(input, "promote:", 8) == 0)
+        return tess_matrix_generate(ctx, input, out, NULL);
+    return tess_matrix_read(ctx, input, out);
 }
 
 /* f64 rows are written where they stay; f32 rows pass through `scratch`, one row a thread. */
@@ -80,29 +78,27 @@ static void fill_rows(const tess_row_rule *rule, tess_matrix *A, double *scratch
 
 static tess_status generate_rows(tess_ctx *ctx, const tess_row_rule *rule, tess_matrix **out)
 {
-    int64_t rows, cols, size = (int64_t)rule->block_height * rule->block_width;
+    int64_t rows, cols, size = (int64_t)rule->block_height * rule->block_width, longest = 0;
     if (!tess_mul(rule->block_rows, rule->block_height, &rows) ||
         !tess_mul(rule->block_cols, rule->block_width, &cols))
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "%lld x %lld blocks of %d x %d overflow",
                          (long long)rule->block_rows, (long long)rule->block_cols,
                          (int)rule->block_height, (int)rule->block_width);
-    int64_t *row_offsets = NULL;
     tess_matrix *A = NULL;
     double *scratch = NULL;
     tess_status status;
-    TESS_TRY(TESS_ALLOC(ctx, rule->block_rows + 1, &row_offsets));
-    row_offsets[0] = 0;
-#pragma omp parallel for schedule(static) num_threads(ctx->threads)
-    for (int64_t row = 0; row < rule->block_rows; row++)
-        row_offsets[row + 1] = rule->count(rule->problem, row);
-    int64_t longest = scan(row_offsets, rule->block_rows), blocks = row_offsets[rule->block_rows];
-
-    TESS_TRY_CLEAN(tess_matrix_head(ctx, rule->type, rows, cols, rule->block_height,
-                                    rule->block_width, blocks, &A));
-    A->row_offsets = row_offsets;
-    row_offsets = NULL;
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, blocks, &A->columns));
-    TESS_TRY_CLEAN(tess_alloc_bytes(ctx, blocks * size, tess_type_size(rule->type), &A->values));
+    TESS_TRY(tess_matrix_head(ctx, rule->type, rows, cols, rule->block_height, rule->block_width, 0,
+                              &A));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, rule->block_rows + 1, &A->row_offsets));
+    int64_t *counts = A->row_offsets + 1;
+    A->row_offsets[0] = 0;
+#pragma omp parallel for schedule(static) reduction(max : longest) num_threads(ctx->threads)
+    for (int64_t row = 0; row < rule->block_rows; row++) {
+        counts[row] = rule->count(rule->problem, row);
+        longest = counts[row] > longest ? counts[row] : longest;
+    }
+    tess_counts_to_offsets(A->row_offsets, rule->block_rows);
+    TESS_TRY_CLEAN(tess_matrix_allocate_blocks(A, A->row_offsets[rule->block_rows]));
     if (rule->type == TESS_F32)
         TESS_TRY_CLEAN(TESS_ALLOC(ctx, longest * size * ctx->threads, &scratch));
     fill_rows(rule, A, scratch, longest);
@@ -110,7 +106,6 @@ static tess_status generate_rows(tess_ctx *ctx, const tess_row_rule *rule, tess_
     A = NULL;
 cleanup:
     tess_free(ctx, scratch);
-    tess_free(ctx, row_offsets);
     tess_matrix_destroy(A);
     return status;
 }
@@ -137,13 +132,9 @@ static double row_sum(const void *problem, int64_t i)
     const tess_matrix *A = problem;
     int64_t r = A->block_height, c = A->block_width, row = i / r;
     double sum = 0;
-    for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++) {
-        for (int64_t q = 0; q < c; q++) {
-            int64_t at = k * r * c + q * r + i % r;
-            sum += A->type == TESS_F64 ? ((const double *)A->values)[at]
-                                       : (double)((const float *)A->values)[at];
-        }
-    }
+    for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
+        for (int64_t q = 0; q < c; q++)
+            sum += tess_matrix_value(A, (k * c + q) * r + i % r);
     return sum;
 }
 

@@ -27,7 +27,8 @@ typedef tess_status tess_generator(tess_ctx *ctx, const char *what, const char *
                                    tess_matrix **A, void **rhs);
 
 tess_generator tess_generate_stencil7, tess_generate_stencil27, tess_generate_elasticity,
-    tess_generate_cdr, tess_generate_powerlaw, tess_generate_random, tess_generate_trefethen;
+    tess_generate_cdr, tess_generate_powerlaw, tess_generate_random, tess_generate_trefethen,
+    tess_generate_promote;
 
 /* Stiffness of a cubic 8-node element of side h, E = 1, nu = 0.3: K[a][b][p][q] couples direction p
  * of corner a with direction q of corner b; bits 0, 1, 2 of a corner say "far side" in x, y, z. */

@@ -168,14 +168,13 @@ static void unaligned_blocks_are_found_where_they_begin(void **state)
     const struct {
         const char *spec;
         int32_t rows, cols, down, right;
-        int64_t points;
     } cases[] = {
-        {"stencil7:n=5,b=3", 3, 3, 1, 2, 125},
-        {"stencil7:n=5,b=4", 4, 4, 3, 3, 125},
-        {"stencil7:n=20,b=3", 3, 3, 2, 1, 8000},
-        {"stencil7:n=9,b=7", 7, 7, 5, 5, 729},
-        {"random:rows=9000,count=9,r=2,c=5", 2, 5, 1, 3, 0},
-        {"stencil7:n=8,b=11", 11, 11, 4, 0, 512},
+        {"stencil7:n=5,b=3", 3, 3, 1, 2},
+        {"stencil7:n=5,b=4", 4, 4, 3, 3},
+        {"stencil7:n=20,b=3", 3, 3, 2, 1},
+        {"stencil7:n=9,b=7", 7, 7, 5, 5},
+        {"random:rows=9000,count=9,r=2,c=5", 2, 5, 1, 3},
+        {"stencil7:n=8,b=11", 11, 11, 4, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         tess_matrix *A = shifted(ctx, cases[i].spec, cases[i].down, cases[i].right);
@@ -185,10 +184,11 @@ static void unaligned_blocks_are_found_where_they_begin(void **state)
         if (!C || C->density != 1)
             fail_msg("%s shifted by %d, %d: %s", cases[i].spec, cases[i].down, cases[i].right,
                      C ? "not full" : "not found");
-        if (cases[i].points) {
-            assert_int_equal(D->natural_block, cases[i].rows);
-            assert_non_null(strstr(D->reason, "beginning at row"));
-        }
+        char words[64];
+        snprintf(words, sizeof words, "; %d x %d blocks beginning at row %d and column %d would be",
+                 cases[i].rows, cases[i].cols, cases[i].down, cases[i].right);
+        if (!strstr(D->reason, words))
+            fail_msg("%s: %s", cases[i].spec, D->reason);
         assert_true(D->recommended.row_offset == 0 && D->recommended.col_offset == 0);
         tess_detection_destroy(ctx, D);
         tess_matrix_destroy(A);

@@ -11,25 +11,8 @@ static tess_matrix *generate(tess_ctx *ctx, const char *spec)
     tess_matrix *A = NULL;
     if (tess_matrix_generate(ctx, spec, &A, NULL) != TESS_OK)
         fail_msg("%s: %s", spec, tess_ctx_error(ctx));
-    tess_matrix_view view;
-    tess_matrix_get_view(A, &view);
-    if (tess_matrix_validate(ctx, &view, true) != TESS_OK)
-        fail_msg("%s: %s", spec, tess_ctx_error(ctx));
+    test_check_valid(spec, A);
     return A;
-}
-
-/* Scalars as a dense row-major matrix: A is small here. */
-static double *dense(const tess_matrix *A)
-{
-    double *D = calloc((size_t)(A->rows * A->cols), sizeof *D);
-    int64_t r = A->block_height, c = A->block_width;
-    for (int64_t i = 0; i < A->block_rows; i++)
-        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++)
-            for (int64_t e = 0; e < r * c; e++)
-                D[(i * r + e % r) * A->cols + A->columns[k] * c + e / r] =
-                    A->type == TESS_F64 ? ((double *)A->values)[k * r * c + e]
-                                        : (double)((float *)A->values)[k * r * c + e];
-    return D;
 }
 
 static void assert_symmetric(const char *spec, const double *D, int64_t n)
@@ -81,7 +64,7 @@ static void stencils_are_symmetric_and_dominant(void **state)
                            "stencil27:nx=2,ny=1,nz=4,b=5,type=f32", "stencil7:n=1,b=1"};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         tess_matrix *A = generate(ctx, specs[i]);
-        double *D = dense(A);
+        double *D = test_dense(A);
         assert_symmetric(specs[i], D, A->rows);
         assert_dominant(specs[i], D, A->rows);
         free(D);
@@ -115,7 +98,7 @@ static void elasticity_is_symmetric_positive_definite(void **state)
         assert_int_equal(A->rows, 3 * n * (n + 1) * (n + 1));
         assert_int_equal(A->block_height, 3);
         assert_int_equal(A->blocks, (3 * n - 2) * (3 * n + 1) * (3 * n + 1));
-        double *D = dense(A);
+        double *D = test_dense(A);
         assert_symmetric(spec, D, A->rows);
         if (!cholesky(D, A->rows))
             fail_msg("%s is not positive definite", spec);
@@ -179,7 +162,7 @@ static void cdr_of_one_component_is_the_upwind_stencil(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = generate(ctx, "cdr:n=3,b=1,convection=40,reaction=10");
-    double *D = dense(A);
+    double *D = test_dense(A);
     /* At the centre, w = (0, 0, 20) and h = 1/4: what is below flows in. */
     const double *row = D + 13 * 27;
     assert_true(row[12] == -1 && row[14] == -1 && row[10] == -1 && row[16] == -1);
@@ -193,7 +176,7 @@ static void cdr_blocks_are_dense_and_their_diagonal_ones_dominant(void **state)
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = generate(ctx, "cdr:n=3,b=4");
     bool symmetric = true;
-    double *D = dense(A);
+    double *D = test_dense(A);
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t j = 0; j < A->rows; j++)
             symmetric = symmetric && D[i * A->rows + j] == D[j * A->rows + i];
@@ -226,7 +209,7 @@ static void powerlaw_has_its_long_rows_and_a_dominant_diagonal(void **state)
     }
     assert_int_equal(long_rows, 5);
     assert_true(others > 2995 * 5.8 && others < 2995 * 6.2);
-    double *D = dense(A);
+    double *D = test_dense(A);
     assert_dominant("powerlaw", D, A->rows);
     free(D);
     tess_matrix_destroy(A);
@@ -260,7 +243,7 @@ static void trefethen_is_what_its_definition_says(void **state)
     for (int skip = 0; skip < 2; skip++) {
         tess_matrix *A = generate(ctx, skip ? "trefethen:n=20,skip=1" : "trefethen:n=20");
         assert_int_equal(A->blocks, skip ? 147 : 158);
-        double *D = dense(A);
+        double *D = test_dense(A);
         for (int i = 0; i < A->rows; i++) {
             for (int j = 0; j < A->rows; j++) {
                 int d = abs(i - j);
@@ -284,13 +267,33 @@ static void trefethen_is_what_its_definition_says(void **state)
     }
 }
 
+static void promote_makes_a_block_of_every_entry(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A, *B = generate(ctx, "trefethen:n=20");
+    assert_int_equal(tess_matrix_input(ctx, "promote:b=4,seed=3:gen:trefethen:n=20", &A), TESS_OK);
+    assert_int_equal(A->rows, 80);
+    assert_int_equal(A->blocks, 158);
+    assert_memory_equal(A->columns, B->columns, 158 * sizeof *A->columns);
+    double *D = test_dense(A);
+    assert_symmetric("promote", D, 80);
+    assert_dominant("promote", D, 80);
+    free(D);
+    tess_matrix_destroy(A);
+    tess_matrix_destroy(B);
+    /* Blocks are promoted by their scalars; a rectangular pattern stays rectangular. */
+    A = generate(ctx, "promote:b=2:gen:random:rows=6,cols=5,count=3,r=2,c=3");
+    assert_true(A->rows == 24 && A->cols == 30 && A->blocks == 6 * 3 * 6);
+    tess_matrix_destroy(A);
+}
+
 static void right_hand_side_without_physics_is_the_row_sums(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A;
     void *rhs;
     assert_int_equal(tess_matrix_generate(ctx, "stencil27:n=3,b=2", &A, &rhs), TESS_OK);
-    double *D = dense(A);
+    double *D = test_dense(A);
     for (int64_t i = 0; i < A->rows; i++) {
         double sum = 0;
         for (int64_t j = 0; j < A->cols; j++)
@@ -301,16 +304,6 @@ static void right_hand_side_without_physics_is_the_row_sums(void **state)
     free(D);
     tess_release(ctx, rhs);
     tess_matrix_destroy(A);
-}
-
-static void assert_same_matrix(const char *spec, const tess_matrix *A, const tess_matrix *B)
-{
-    size_t bytes = (size_t)tess_matrix_stored(A) * tess_type_size(A->type);
-    if (A->blocks != B->blocks || A->rows != B->rows ||
-        memcmp(A->row_offsets, B->row_offsets, (size_t)(A->block_rows + 1) * 8) != 0 ||
-        memcmp(A->columns, B->columns, (size_t)A->blocks * 4) != 0 ||
-        memcmp(A->values, B->values, bytes) != 0)
-        fail_msg("%s differs with the number of threads", spec);
 }
 
 static const char *const small_specs[] = {
@@ -324,6 +317,8 @@ static const char *const small_specs[] = {
     "powerlaw:rows=300,avg=3,b=2,type=f32",
     "random:rows=200,cols=100,r=2,c=3",
     "trefethen:n=100",
+    "promote:b=2:gen:trefethen:n=30",
+    "promote:b=2,type=f32:gen:stencil7:n=2,b=3",
 };
 
 static void any_number_of_threads_gives_the_same_bits(void **state)
@@ -338,7 +333,7 @@ static void any_number_of_threads_gives_the_same_bits(void **state)
             assert_int_equal(tess_ctx_set_threads(ctx, t ? 5 : 1), TESS_OK);
             assert_int_equal(tess_matrix_generate(ctx, spec, &A[t], &rhs[t]), TESS_OK);
         }
-        assert_same_matrix(spec, A[0], A[1]);
+        test_check_identical(spec, A[0], A[1]);
         assert_memory_equal(rhs[0], rhs[1], (size_t)A[0]->rows * tess_type_size(A[0]->type));
         for (int t = 0; t < 2; t++) {
             tess_release(ctx, rhs[t]);
@@ -394,6 +389,12 @@ static void a_bad_spec_is_refused_in_these_words(void **state)
          "2^31-1 block columns"},
         {"elasticity:b=4", TESS_ERR_OPTION, "gen:elasticity: unknown key 'b' (nearest: 'n')"},
         {"trefethen:n=5,skip=5", TESS_ERR_OPTION, "gen:trefethen: skip=5 leaves nothing of n=5"},
+        {"promote:b=3", TESS_ERR_OPTION, "gen:promote: needs an input: promote:b=3:FILE"},
+        {"promote:", TESS_ERR_OPTION, "gen:promote: needs an input: promote:b=3:FILE"},
+        {"promote:promote:x", TESS_ERR_OPTION, "gen:promote: the input is promoted already"},
+        {"promote:a=3:x", TESS_ERR_OPTION, "gen:promote: unknown key 'a' (nearest: 'b')"},
+        {"promote:b=2:gen:stencil9", TESS_ERR_OPTION,
+         "unknown generator 'stencil9' (nearest: 'stencil7')"},
         {"cdr:convection=-1", TESS_ERR_OPTION, "gen:cdr: convection=-1 is outside 0..1e+09"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -417,6 +418,7 @@ int main(void)
         cmocka_unit_test(powerlaw_has_its_long_rows_and_a_dominant_diagonal),
         cmocka_unit_test(random_takes_the_counts_and_shapes_it_is_given),
         cmocka_unit_test(trefethen_is_what_its_definition_says),
+        cmocka_unit_test(promote_makes_a_block_of_every_entry),
         cmocka_unit_test(right_hand_side_without_physics_is_the_row_sums),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(every_failed_allocation_is_survived),

@@ -9,10 +9,7 @@ static tess_status read_input(tess_ctx *ctx, const common_args *common, const ch
                               tess_matrix **out)
 {
     tess_matrix *A;
-    if (strncmp(input, "gen:", 4) == 0)
-        TESS_TRY(tess_matrix_generate(ctx, input, &A, NULL));
-    else
-        TESS_TRY(tess_matrix_read(ctx, input, &A));
+    TESS_TRY(tess_matrix_input(ctx, input, &A));
     if (common->block.given) {
         tess_blocking blocking = {common->block.rows, common->block.cols};
         tess_matrix *blocked;
