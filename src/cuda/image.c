@@ -22,14 +22,55 @@ static void point_at_values(tess_cuda_image *image, const void *values)
     image->arrays[BSR_VALUES].host = values;
 }
 
-static tess_status create_bsr(const tess_matrix *A, tess_cuda_image *image)
+static tess_status create_bsr(tess_ctx *ctx, const tess_matrix *A, const char *text,
+                              tess_cuda_image *image)
 {
+    TESS_TRY(tess_options_parse(ctx, "bsr", text, NULL, 0));
     add_array(image, A->row_offsets, A->block_rows + 1, sizeof *A->row_offsets);
     add_array(image, A->columns, A->blocks, sizeof *A->columns);
     add_array(image, A->values, tess_matrix_stored(A), tess_type_size(A->type));
     image->values = BSR_VALUES;
     image->destroy = keep_nothing;
     image->refresh = point_at_values;
+    return TESS_OK;
+}
+
+/* ---- stream: bsr and where the tiles' rows begin ---- */
+
+static void destroy_stream(tess_cuda_image *image)
+{
+    tess_free(image->ctx, image->format);
+}
+
+static tess_status create_stream(tess_ctx *ctx, const tess_matrix *A, const char *text,
+                                 tess_cuda_image *image)
+{
+    int64_t tile = 64;
+    const tess_option table[] = {{"tile", TESS_OPTION_INT, &tile, 1, 1 << 20, NULL, 0}};
+    TESS_TRY(tess_options_parse(ctx, "stream", text, table, 1));
+    if (A->block_rows > INT32_MAX - 1)
+        return tess_fail(ctx, TESS_ERR_OVERFLOW, "stream: %lld block rows do not fit 31 bits",
+                         (long long)A->block_rows);
+    int64_t tiles = A->blocks > 0 ? tess_ceil_div(A->blocks, tile) : 1;
+    int32_t *rows;
+    TESS_TRY(TESS_ALLOC(ctx, tiles + 1, &rows));
+    int64_t row = 0;
+    for (int64_t t = 0; t < tiles; t++) {
+        while (row < A->block_rows && A->row_offsets[row] < t * tile)
+            row++;
+        rows[t] = (int32_t)row;
+    }
+    rows[tiles] = (int32_t)A->block_rows;
+    tess_status status = create_bsr(ctx, A, "", image);
+    if (status != TESS_OK) {
+        tess_free(ctx, rows);
+        return status;
+    }
+    add_array(image, rows, tiles + 1, sizeof *rows);
+    image->counts[STREAM_TILES] = tiles;
+    image->workspace = 2 * STREAM_SHARES_MAX * (size_t)A->block_height * tess_type_size(A->type);
+    image->format = rows;
+    image->destroy = destroy_stream;
     return TESS_OK;
 }
 
@@ -87,19 +128,24 @@ static tess_status create_sliced(tess_ctx *ctx, const tess_matrix *A, const char
 tess_status tess_cuda_image_create(tess_ctx *ctx, const tess_matrix *A, const char *layout,
                                    tess_cuda_image **out)
 {
+    static const struct {
+        const char *name;
+        tess_status (*create)(tess_ctx *, const tess_matrix *, const char *, tess_cuda_image *);
+    } known[] = {{"bsr", create_bsr}, {"stream", create_stream}, {"sliced", create_sliced}};
     size_t name = strcspn(layout, ":");
     const char *options = layout[name] ? layout + name + 1 : "";
     tess_cuda_image *image;
     TESS_TRY(TESS_ALLOC(ctx, 1, &image));
     *image = (tess_cuda_image){.ctx = ctx};
     snprintf(image->layout, sizeof image->layout, "%s", layout);
-    tess_status status;
-    if (name == strlen("bsr") && strncmp(layout, "bsr", name) == 0)
-        status = create_bsr(A, image);
-    else if (name == strlen("sliced") && strncmp(layout, "sliced", name) == 0)
-        status = create_sliced(ctx, A, options, image);
+    tess_status status = TESS_ERR_ARGUMENT;
+    size_t i = 0, count = sizeof known / sizeof *known;
+    while (i < count && (strlen(known[i].name) != name || strncmp(known[i].name, layout, name)))
+        i++;
+    if (i < count)
+        status = known[i].create(ctx, A, options, image);
     else
-        status = tess_fail(ctx, TESS_ERR_ARGUMENT, "unknown layout '%s' (bsr, sliced)", layout);
+        tess_fail(ctx, status, "unknown layout '%s'", layout);
     if (status != TESS_OK) {
         tess_free(ctx, image);
         return status;

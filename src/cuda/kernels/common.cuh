@@ -17,9 +17,15 @@ typedef double real;
 typedef float real;
 #endif
 
-/* HINT of loads that stream the matrix: 0 plain, 1 not kept in L1, 2 also first to leave L2. */
+/* HINT of loads that stream the matrix: 0 plain, 1 not kept in L1, 2 also first to leave L2, 3 not
+ * kept in L1 and 256 bytes fetched into L2 at a time. */
 #ifndef HINT
 #define HINT 1
+#endif
+
+/* The architecture compiled for, for sources that use what only newer ones have. */
+#ifndef ARCH
+#define ARCH 80
 #endif
 
 #ifdef TESS_EMULATE
@@ -57,6 +63,10 @@ DEVICE policy stream_policy(void)
 #define STREAM_LOAD(kind) "ld.global.nc.L1::no_allocate.L2::cache_hint." kind
 #define STREAM_POLICY(address, p) "l"(address), "l"(p)
 #define STREAM_TAIL(address, policy) ", [" address "], " policy ";"
+#elif HINT == 3
+#define STREAM_LOAD(kind) "ld.global.nc.L1::no_allocate.L2::256B." kind
+#define STREAM_POLICY(address, p) "l"(address)
+#define STREAM_TAIL(address, policy) ", [" address "];"
 #elif HINT == 1
 #define STREAM_LOAD(kind) "ld.global.nc.L1::no_allocate." kind
 #define STREAM_POLICY(address, p) "l"(address)
@@ -118,6 +128,92 @@ DEVICE void stream_index4(const int *from, int *to, policy p)
         : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
         : STREAM_POLICY(from, p));
 }
+
+/* ---- Asynchronous copies into shared memory ---- */
+
+DEVICE unsigned shared_address(const void *pointer)
+{
+    return (unsigned)__cvta_generic_to_shared(pointer);
+}
+
+#if ARCH >= 90
+/* Bulk copies (one thread asks, the copy engine works) complete on an mbarrier: `arrivals` threads
+ * arrive, one of them announcing the bytes to come; the phase ends when all are there. */
+typedef unsigned long long mbarrier;
+
+DEVICE void barrier_init(mbarrier *barrier, unsigned arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+                 "r"(arrivals)
+                 : "memory");
+}
+
+/* After barrier_init, before the copy engine may use the barrier. */
+DEVICE void barrier_fence(void)
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+DEVICE void barrier_expect(mbarrier *barrier, unsigned bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                     shared_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
+}
+
+/* Until the phase of that parity is over. */
+DEVICE void barrier_wait(mbarrier *barrier, unsigned phase)
+{
+    unsigned done;
+    do {
+        asm volatile("{ .reg .pred over;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 over, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, over; }"
+                     : "=r"(done)
+                     : "r"(shared_address(barrier)), "r"(phase)
+                     : "memory");
+    } while (!done);
+}
+
+/* Addresses and bytes are multiples of 16. */
+DEVICE void bulk_copy(void *to, const void *from, unsigned bytes, mbarrier *barrier, policy p)
+{
+#if HINT == 2
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+                 "[%0], [%1], %2, [%3], %4;" ::"r"(shared_address(to)),
+                 "l"(from), "r"(bytes), "r"(shared_address(barrier)), "l"(p)
+                 : "memory");
+#else
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1], %2, [%3];" ::"r"(shared_address(to)),
+                 "l"(from), "r"(bytes), "r"(shared_address(barrier))
+                 : "memory");
+#endif
+}
+
+/* Between ordinary accesses of a buffer and its next bulk copy. */
+DEVICE void bulk_fence(void)
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+#else
+/* 16 bytes a call, by the thread itself, in groups that complete in order. */
+DEVICE void cp_async(void *to, const void *from, unsigned bytes)
+{
+    (void)bytes;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)
+                 : "memory");
+}
+
+DEVICE void cp_async_commit(void)
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/* Until at most `groups` of the thread's groups are under way; a compile-time constant. */
+#define cp_async_wait(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
+#endif
 
 /* Read-only data that is worth keeping in L1: x, row offsets. */
 #define READ_ONLY(pointer) __ldg(pointer)

@@ -14,7 +14,7 @@ static const tess_cuda_param params_of_sliced[COUNT] = {
     [TPR] = {"tpr", {1, 2, 4, 8, 16}, 5},
     [THREADS] = {"threads", {64, 128, 256, 512}, 4},
     [RESIDENT] = {"resident", {0, 1024, 1536, 2048}, 4}, /* threads an SM must hold */
-    [HINT] = {"hint", {0, 1, 2}, 3},
+    [HINT] = {"hint", {0, 1, 2, 3}, 4},
 };
 
 /* Wider blocks are read in pieces, so that their registers do not grow with the block. */

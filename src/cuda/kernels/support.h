@@ -7,6 +7,11 @@
 /* bsr: A's own arrays. */
 enum { BSR_OFFSETS, BSR_COLUMNS, BSR_VALUES };
 
+/* stream: the same, and the first block row that begins in each tile of blocks (32 bits). */
+enum { STREAM_TILE_ROWS = BSR_VALUES + 1 };
+enum { STREAM_TILES };
+enum { STREAM_SHARES_MAX = 4096 }; /* thread blocks: bounds the workspace */
+
 /* sliced: src/format/sliced.h. DOT_AT: byte offset in the workspace of the parts of a dot product,
  * one double a 32 scalar rows and one a cut row; the slots of segments come first. */
 enum {

@@ -1,0 +1,123 @@
+/* The stream kernel's descriptor; stream.cu says what the macros mean. */
+#include <stdio.h>
+
+#include "cuda/kernels/support.h"
+
+enum { TILE, STAGES, LANES, THREADS, PER_SM, HINT, COUNT };
+
+static const tess_cuda_param params_of_stream[COUNT] = {
+    [TILE] = {"tile", {4, 8, 16, 32, 64, 128, 256, 512}, 8}, /* blocks */
+    [STAGES] = {"stages", {3, 4, 6}, 3},
+    [LANES] = {"lanes", {1, 4, 8, 16, 32}, 5},
+    [THREADS] = {"threads", {128, 256, 512}, 3},
+    [PER_SM] = {"per_sm", {1, 2, 3, 4, 6}, 5}, /* thread blocks */
+    [HINT] = {"hint", {1, 2}, 2},
+};
+
+/* The layout of stream.cu's dynamic shared memory. */
+static int64_t shared_bytes(const tess_cuda_problem *problem, const int *p)
+{
+    int64_t real = (int64_t)tess_type_size(problem->type);
+    int64_t bh = problem->block_height, bw = problem->block_width;
+    return p[STAGES] * p[TILE] * (bh * bw * real + 4) + 2 * p[TILE] * (bw + bh) * real +
+           (2 * bh * real + 15) / 16 * 16 + p[STAGES] * 8;
+}
+
+static bool fits(const tess_cuda_problem *problem, const int *p)
+{
+    int64_t shared = shared_bytes(problem, p);
+    int64_t an_sm = problem->shared_limit + 1024; /* a block may have all of it but 1 KB */
+    return shared <= problem->shared_limit && p[PER_SM] * (shared + 1024) <= an_sm &&
+           p[PER_SM] * p[THREADS] <= 2048 &&
+           (int64_t)p[TILE] * problem->block_width <= 16 * (int64_t)p[THREADS];
+}
+
+static void guess(const tess_cuda_problem *problem, int *p)
+{
+    static const int start[COUNT] = {4, 4, 8, 256, 4, 1};
+    for (int i = 0; i < COUNT; i++)
+        p[i] = start[i];
+    /* Tiles of about 8 KB, then as many thread blocks and stages as fit. */
+    int64_t block = (int64_t)problem->block_height * problem->block_width *
+                    (int64_t)tess_type_size(problem->type);
+    while (p[TILE] < 256 && 2 * p[TILE] * block <= 10240)
+        p[TILE] *= 2;
+    while (p[PER_SM] > 1 && !fits(problem, p))
+        p[PER_SM]--;
+    if (!fits(problem, p))
+        p[STAGES] = 3;
+}
+
+static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+{
+    snprintf(text, size,
+             "-DREAL=%d -DBH=%d -DBW=%d -DTILE=%d -DSTAGES=%d -DLANES=%d -DTHREADS=%d -DRAGGED=%d "
+             "-DHINT=%d -DARCH=%d",
+             (int)tess_type_size(problem->type), (int)problem->block_height,
+             (int)problem->block_width, p[TILE], p[STAGES], p[LANES], p[THREADS],
+             problem->cols % problem->block_width != 0, p[HINT], problem->arch >= 90 ? 90 : 80);
+}
+
+static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+{
+    (void)problem;
+    snprintf(text, size, "stream:tile=%d", p[TILE]);
+}
+
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+                    const tess_cuda_call *call, tess_cuda_launch *out)
+{
+    if (problem->rows == 0)
+        return 0;
+    int64_t tiles = image->counts[STREAM_TILES];
+    int64_t shares = (int64_t)problem->multiprocessors * p[PER_SM];
+    shares = shares < tiles ? shares : tiles;
+    shares = shares < STREAM_SHARES_MAX ? shares : STREAM_SHARES_MAX;
+    uint64_t head = call->workspace;
+    uint64_t tail =
+        head + (uint64_t)shares * (uint64_t)problem->block_height * tess_type_size(problem->type);
+    tess_cuda_launch *run =
+        tess_cuda_launch_start(&out[0], "stream", (unsigned)shares, (unsigned)p[THREADS]);
+    run->shared = (unsigned)shared_bytes(problem, p);
+    for (int i = BSR_OFFSETS; i <= STREAM_TILE_ROWS; i++)
+        tess_cuda_arg_pointer(run, call->arrays[i]);
+    tess_cuda_arg_pointer(run, call->x);
+    tess_cuda_arg_pointer(run, call->y);
+    tess_cuda_arg_pointer(run, head);
+    tess_cuda_arg_pointer(run, tail);
+    tess_cuda_arg_integer(run, tiles);
+    tess_cuda_arg_integer(run, problem->blocks);
+    tess_cuda_arg_integer(run, problem->rows);
+    tess_cuda_arg_integer(run, problem->cols);
+    tess_cuda_arg_number(run, call->alpha);
+    tess_cuda_arg_number(run, call->beta);
+    if (shares == 1)
+        return 1;
+    run = tess_cuda_launch_start(&out[1], "stream_join",
+                                 (unsigned)tess_ceil_div(shares * problem->block_height, 128), 128);
+    tess_cuda_arg_pointer(run, call->arrays[BSR_OFFSETS]);
+    tess_cuda_arg_pointer(run, call->arrays[STREAM_TILE_ROWS]);
+    tess_cuda_arg_pointer(run, head);
+    tess_cuda_arg_pointer(run, tail);
+    tess_cuda_arg_pointer(run, call->y);
+    tess_cuda_arg_integer(run, shares);
+    tess_cuda_arg_integer(run, tiles);
+    tess_cuda_arg_integer(run, problem->rows);
+    tess_cuda_arg_number(run, call->alpha);
+    tess_cuda_arg_number(run, call->beta);
+    return 2;
+}
+
+const tess_cuda_kernel tess_cuda_kernel_stream = {
+    .name = "stream",
+    .source = "stream.cu",
+    .format = "bsr",
+    .op = TESS_CUDA_SPMV,
+    .params = params_of_stream,
+    .param_count = COUNT,
+    .fits = fits,
+    .guess = guess,
+    .defines = defines,
+    .layout = layout,
+    .launches = launches,
+};

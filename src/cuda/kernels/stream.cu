@@ -1,0 +1,287 @@
+/* y = alpha A x + beta y on plain BSR, the stream of blocks cut into equal shares.
+ *
+ * Thread block g takes a contiguous range of tiles of TILE blocks, whatever rows they belong to, so
+ * a row of any length costs no one more than its share. A ring of STAGES tiles of values and columns
+ * is filled by bulk copies (sm_90 and newer) or cp.async; x is gathered one tile ahead, into
+ * registers first.
+ *
+ *     ring     | tile t: being multiplied | tile t+1: its x is being gathered | t+2 ... under way |
+ *     partial  one number per (block, scalar row of it)
+ *     sums     LANES threads add the partials of one (block row, scalar row), lane l every
+ *              LANES-th, then a shuffle: a fixed order
+ *
+ * A row that leaves the tile is carried to the next. A row that leaves the share, or came into it,
+ * goes to tail[g] or head[g]; stream_join adds tail[g] + head[g+1] + ... in this order.
+ *
+ * Macros: BH, BW, THREADS, TILE, STAGES, LANES as above; RAGGED: cols is not a multiple of BW.
+ */
+#include "common.cuh"
+
+#define TILE_VALUES (TILE * BH * BW)
+#define X_EACH ((TILE * BW + THREADS - 1) / THREADS) /* elements of x a thread gathers a tile */
+
+/* Shared memory: ring of values, ring of columns, x and partials of two tiles, carries, barriers.
+ * Every part is a multiple of 16 bytes. stream.c computes the same sum. */
+#define AT_COLUMNS (STAGES * TILE_VALUES * REAL)
+#define AT_X (AT_COLUMNS + STAGES * TILE * 4)
+#define AT_PARTIALS (AT_X + 2 * TILE * BW * REAL)
+#define AT_CARRY (AT_PARTIALS + 2 * TILE * BH * REAL)
+#define AT_BARRIERS (AT_CARRY + (2 * BH * REAL + 15) / 16 * 16)
+
+typedef struct stream_args {
+    const long long *offsets;
+    const int *columns;
+    const real *values;
+    const int *tile_rows; /* first block row that begins in the tile or later; tiles + 1 */
+    const real *x;
+    real *y;
+    real *head, *tail; /* BH numbers a thread block */
+    long long tiles, blocks, rows, cols;
+    double alpha, beta;
+} stream_args;
+
+/* First tile of share g of G. */
+DEVICE long long share_start(long long tiles, unsigned g, unsigned shares)
+{
+    return tiles * g / shares;
+}
+
+DEVICE long long tile_end(const stream_args *a, long long tile)
+{
+    const long long end = (tile + 1) * TILE;
+    return end < a->blocks ? end : a->blocks;
+}
+
+/* Asks for a tile. What does not fill 16 bytes at the end of the matrix is copied by hand. */
+DEVICE void request(const stream_args *a, unsigned char *memory, long long tile, int stage,
+                    policy p)
+{
+    const long long first = tile * TILE;
+    const int count = (int)(tile_end(a, tile) - first);
+    real *values = (real *)memory + stage * TILE_VALUES;
+    int *columns = (int *)(memory + AT_COLUMNS) + stage * TILE;
+    const unsigned value_bytes = (unsigned)count * (BH * BW * REAL), column_bytes = count * 4;
+    const real *from_values = a->values + first * (BH * BW);
+    const int *from_columns = a->columns + first;
+    const unsigned whole_values = value_bytes / 16 * 16, whole_columns = column_bytes / 16 * 16;
+#if ARCH >= 90
+    mbarrier *full = (mbarrier *)(memory + AT_BARRIERS) + stage;
+    if (threadIdx.x != 0)
+        return;
+    for (unsigned i = whole_values / REAL; i < value_bytes / REAL; i++)
+        values[i] = from_values[i];
+    for (unsigned i = whole_columns / 4; i < column_bytes / 4; i++)
+        columns[i] = from_columns[i];
+    bulk_fence();
+    barrier_expect(full, whole_values + whole_columns);
+    if (whole_values > 0)
+        bulk_copy(values, from_values, whole_values, full, p);
+    if (whole_columns > 0)
+        bulk_copy(columns, from_columns, whole_columns, full, p);
+#else
+    (void)p;
+    for (unsigned at = threadIdx.x * 16; at < whole_values; at += THREADS * 16)
+        cp_async((char *)values + at, (const char *)from_values + at, 16);
+    for (unsigned at = threadIdx.x * 16; at < whole_columns; at += THREADS * 16)
+        cp_async((char *)columns + at, (const char *)from_columns + at, 16);
+    for (unsigned i = whole_values / REAL + threadIdx.x; i < value_bytes / REAL; i += THREADS)
+        values[i] = from_values[i];
+    for (unsigned i = whole_columns / 4 + threadIdx.x; i < column_bytes / 4; i += THREADS)
+        columns[i] = from_columns[i];
+#endif
+}
+
+/* The n-th tile of the share is in shared memory, for all threads. */
+DEVICE void await(unsigned char *memory, long long n)
+{
+#if ARCH >= 90
+    barrier_wait((mbarrier *)(memory + AT_BARRIERS) + n % STAGES, (unsigned)(n / STAGES) & 1);
+#else
+    (void)memory;
+    (void)n;
+    cp_async_wait(STAGES - 2);
+    __syncthreads();
+#endif
+}
+
+/* The thread's part of the tile's x. */
+DEVICE void gather(const stream_args *a, const int *columns, int count, real *xs)
+{
+    UNROLL
+    for (int i = 0; i < X_EACH; i++) {
+        const int at = (int)threadIdx.x + i * THREADS;
+        xs[i] = 0;
+        if (at < count * BW) {
+            const long long element = (long long)columns[at / BW] * BW + at % BW;
+#if RAGGED
+            if (element < a->cols)
+#endif
+                xs[i] = READ_ONLY(a->x + element);
+        }
+    }
+}
+
+DEVICE void keep(const real *xs, real *to)
+{
+    UNROLL
+    for (int i = 0; i < X_EACH; i++)
+        if ((int)threadIdx.x + i * THREADS < TILE * BW)
+            to[threadIdx.x + i * THREADS] = xs[i];
+}
+
+/* partial[block * BH + i] = row i of the block times its part of x. */
+DEVICE void multiply(const real *values, const real *x, int count, real *partial)
+{
+    for (int at = (int)threadIdx.x; at < count * BH; at += THREADS) {
+        const int block = at / BH, i = at % BH;
+        const real *v = values + block * (BH * BW) + i, *xb = x + block * BW;
+        real sum = 0;
+        UNROLL
+        for (int j = 0; j < BW; j++)
+            sum += v[j * BH] * xb[j];
+        partial[at] = sum;
+    }
+}
+
+/* Where the sum of a row's blocks in this tile goes. */
+DEVICE void deliver(const stream_args *a, real sum, long long row, int i, bool began_here,
+                    bool ends_here, bool share_ends, real *carry)
+{
+    if (!ends_here)
+        carry[i] = sum;
+    if (!began_here && (ends_here || share_ends)) {
+        a->head[(long long)blockIdx.x * BH + i] = sum;
+    } else if (!ends_here && share_ends) {
+        a->tail[(long long)blockIdx.x * BH + i] = sum;
+    } else if (ends_here && row * BH + i < a->rows) {
+        a->y[row * BH + i] = scaled(a->alpha, sum, a->beta, a->y, row * BH + i);
+    }
+}
+
+/* Adds the partials of every row with blocks in the tile, and of empty rows that begin in it. Item 0
+ * is the row that came in from the tile before. */
+DEVICE void add_rows(const stream_args *a, long long tile, long long share_first, bool share_ends,
+                     const real *partial, const real *carry_in, real *carry_out)
+{
+    const long long start = tile * TILE, end = tile_end(a, tile);
+    const long long before = (long long)READ_ONLY(a->tile_rows + tile) - 1;
+    const int items = READ_ONLY(a->tile_rows + tile + 1) - (int)before; /* with item 0 */
+    const int lane = (int)threadIdx.x % LANES;
+    for (long long at = 0; at < (long long)items * (BH * LANES); at += THREADS) {
+        const long long mine = (at + threadIdx.x) / LANES;
+        const int item = (int)(mine / BH), i = (int)(mine % BH);
+        const long long row = before + item;
+        long long first = 0, last = 0;
+        bool here = item < items && row >= 0;
+        if (here) {
+            first = READ_ONLY(a->offsets + row);
+            last = READ_ONLY(a->offsets + row + 1);
+            here = item > 0 || last > start;
+        }
+        real sum = 0;
+        if (here) {
+            const int from = first > start ? (int)(first - start) : 0;
+            const int to = last < end ? (int)(last - start) : (int)(end - start);
+            for (int block = from + lane; block < to; block += LANES)
+                sum += partial[block * BH + i];
+        }
+        UNROLL
+        for (int by = LANES / 2; by > 0; by /= 2)
+            sum += __shfl_down_sync(0xffffffffu, sum, by, LANES);
+        if (here && lane == 0) {
+            if (first < start && tile > share_first)
+                sum += carry_in[i];
+            deliver(a, sum, row, i, first >= share_first * TILE, last <= end, share_ends,
+                    carry_out);
+        }
+    }
+}
+
+KERNEL(stream, stream_args, THREADS, 1)
+{
+    DYNAMIC_SHARED(memory);
+    const long long first = share_start(a.tiles, blockIdx.x, gridDim.x);
+    const long long count = share_start(a.tiles, blockIdx.x + 1, gridDim.x) - first;
+    const policy p = stream_policy();
+    real *ring = (real *)memory, *x = (real *)(memory + AT_X);
+    real *partials = (real *)(memory + AT_PARTIALS), *carry = (real *)(memory + AT_CARRY);
+    const int *columns = (const int *)(memory + AT_COLUMNS);
+#if ARCH >= 90
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < STAGES; stage++)
+            barrier_init((mbarrier *)(memory + AT_BARRIERS) + stage, 1);
+        barrier_fence();
+    }
+    __syncthreads();
+#endif
+    for (int n = 0; n < STAGES - 1; n++) {
+        if (n < count)
+            request(&a, memory, first + n, n, p);
+#if ARCH < 90
+        cp_async_commit();
+#endif
+    }
+    real xs[X_EACH];
+    await(memory, 0);
+    gather(&a, columns, (int)(tile_end(&a, first) - first * TILE), xs);
+    keep(xs, x);
+    __syncthreads();
+    NO_UNROLL
+    for (long long n = 0; n < count; n++) {
+        const long long tile = first + n;
+        const int stage = (int)(n % STAGES), now = (int)(n & 1), next = now ^ 1;
+        const int ahead = (int)((n + 1) % STAGES);
+        /* The stage that tile n-1 used is free since the last barrier. */
+        if (n + STAGES - 1 < count)
+            request(&a, memory, tile + STAGES - 1, (int)((n + STAGES - 1) % STAGES), p);
+#if ARCH < 90
+        cp_async_commit();
+#endif
+        if (n + 1 < count) {
+            await(memory, n + 1);
+            gather(&a, columns + ahead * TILE,
+                   (int)(tile_end(&a, tile + 1) - (tile + 1) * TILE), xs);
+        }
+        multiply(ring + stage * TILE_VALUES, x + now * (TILE * BW),
+                 (int)(tile_end(&a, tile) - tile * TILE), partials + now * (TILE * BH));
+        if (n + 1 < count)
+            keep(xs, x + next * (TILE * BW));
+        __syncthreads();
+        add_rows(&a, tile, first, n + 1 == count, partials + now * (TILE * BH), carry + now * BH,
+                 carry + next * BH);
+    }
+}
+
+/* Rows cut between shares: one thread a (share, scalar row). The row that begins in share g and goes
+ * on is tail[g] + head[g+1] + ... + head of the share it ends in. */
+#define JOIN_THREADS 128
+
+typedef struct stream_join_args {
+    const long long *offsets;
+    const int *tile_rows;
+    const real *head, *tail;
+    real *y;
+    long long shares, tiles, rows;
+    double alpha, beta;
+} stream_join_args;
+
+KERNEL(stream_join, stream_join_args, JOIN_THREADS, 1)
+{
+    const long long mine = (long long)blockIdx.x * JOIN_THREADS + threadIdx.x;
+    const unsigned g = (unsigned)(mine / BH), shares = (unsigned)a.shares;
+    const int i = (int)(mine % BH);
+    if (g + 1 >= shares)
+        return;
+    const long long begin = share_start(a.tiles, g, shares);
+    const long long end = share_start(a.tiles, g + 1, shares);
+    const long long row = (long long)a.tile_rows[end] - 1; /* the last that begins in the share */
+    if (row < 0 || row * BH + i >= a.rows)
+        return;
+    const long long first = a.offsets[row], last = a.offsets[row + 1];
+    if (first < begin * TILE || last <= end * TILE)
+        return;
+    real sum = a.tail[(long long)g * BH + i];
+    for (unsigned h = g + 1; h < shares && share_start(a.tiles, h, shares) * TILE < last; h++)
+        sum += a.head[(long long)h * BH + i];
+    a.y[row * BH + i] = scaled(a.alpha, sum, a.beta, a.y, row * BH + i);
+}
