@@ -85,7 +85,7 @@ bool tess_cuda_on_device(const tess_cuda *cuda, const void *pointer)
 tess_status tess_cuda_memory_alloc(tess_device *device, size_t bytes, void **out)
 {
     tess_cuda *cuda = tess_cuda_of(device);
-    cu_pointer pointer;
+    cu_pointer pointer = 0;
     TESS_TRY(tess_cuda_enter(cuda));
     tess_status status = tess_cuda_alloc(cuda, bytes, "tess_device_alloc", &pointer);
     tess_cuda_leave(cuda);

@@ -36,8 +36,11 @@ Round trips through every format give the same bits.
   6 6 0.001
   $ tessera convert c.mtx d.tess --block 2 >/dev/null && cmp a.tess d.tess
 
-Another precision.
+The block size by detection, another precision.
 
+  $ tessera convert blocks2.mtx e.tess --block auto
+  2> tessera: tess_matrix_to_blocks: block size detection is not available: pass the block size
+  [2]
   $ tessera convert tridiagonal.mtx f.tess --type f32
   f.tess: 5 x 5, 13 non-zeros, f32, 436 B on disk
 

@@ -41,7 +41,9 @@ static void spoil(tess_plan *plan, void *y)
 {
     int *calls = plan->state;
     const tess_matrix *A = plan->matrix;
-    int64_t row = A->rows / 2;
+    int64_t row = (A->rows < A->cols ? A->rows : A->cols) / 2; /* y may be of either length */
+    if (row == 0)
+        return;
     double value = tess_ref_get(y, A->type, row);
     if (strcmp(plan->kernel, "one_row_off") == 0)
         tess_ref_put(y, A->type, row, value * (1 + 1e-4));
@@ -55,9 +57,9 @@ static void spoil(tess_plan *plan, void *y)
 static tess_status spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
 {
     const tess_matrix *A = plan->matrix;
-    double first = tess_ref_get(y, A->type, 0);
+    double first = A->rows > 0 ? tess_ref_get(y, A->type, 0) : 0;
     tess_ref_spmv(A, alpha, x, beta, y);
-    if (strcmp(plan->kernel, "row_unwritten") == 0)
+    if (A->rows > 0 && strcmp(plan->kernel, "row_unwritten") == 0)
         tess_ref_put(y, A->type, 0, first);
     spoil(plan, y);
     return TESS_OK;

@@ -41,7 +41,8 @@ const cli_command command_generate = {
         "SPEC names a problem and its keys; the same text always gives the same bits. stencil7 and "
         "stencil27: n, b, seed. elasticity: n. cdr: n, b, convection, reaction, seed. powerlaw: "
         "rows, avg, b, long, length, seed. random: rows, cols, avg, count, r, c, seed. trefethen: "
-        "n, skip. All take type=f64|f32.",
+        "n, skip. promote: b and a FILE (promote:b=4:A.mtx), whose every non-zero becomes a dense "
+        "block. All take type=f64|f32.",
     .examples = "tessera generate stencil27:n=48,b=3 A.tess\n"
                 "tessera generate elasticity:n=32 A.mtx.gz --rhs b.mtx",
     .options = options,
