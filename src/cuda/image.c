@@ -112,11 +112,13 @@ static tess_status create_sliced(tess_ctx *ctx, const tess_matrix *A, const char
     image->counts[SLICED_SLICES] = S->slices;
     image->counts[SLICED_LINES] = S->lines;
     image->counts[SLICED_CUT_ROWS] = S->cut_rows;
+    image->counts[SLICED_CUT_LONG] = S->cut_long;
+    image->counts[SLICED_SLOTS] = S->cut_slots[S->cut_rows];
     int64_t slots = tess_ceil_div(
         (int64_t)S->cut_slots[S->cut_rows] * S->block_height * (int64_t)tess_type_size(S->type), 8);
     image->counts[SLICED_DOT_AT] = 8 * slots;
-    image->workspace =
-        8 * (size_t)(slots + tess_ceil_div(places * S->block_height, 32) + S->cut_rows + 1);
+    image->workspace = 8 * (size_t)(slots + tess_ceil_div(places * S->block_height, 32) +
+                                    S->cut_rows * (1 + S->block_height / 128) + 2);
     image->format = S;
     image->destroy = destroy_sliced;
     image->refresh = refresh_sliced;

@@ -26,15 +26,15 @@ static int64_t segments_of(const tess_matrix *A, int64_t row, int32_t split)
     return split > 0 && length > split ? tess_ceil_div(length, split) : 1;
 }
 
-/* Sets lines, slices, cut_rows and cut_row/cut_slots. */
+/* Sets lines, slices, cut_rows, cut_long and cut_row/cut_slots. */
 static tess_status count_lines(tess_ctx *ctx, const tess_matrix *A, tess_sliced *S)
 {
-    int64_t lines = 0, cut = 0, slots = 0;
+    int64_t lines = 0, cut = 0, cut_long = 0;
     for (int64_t row = 0; row < A->block_rows; row++) {
         int64_t segments = segments_of(A, row, S->options.split);
         lines += segments;
         cut += segments > 1;
-        slots += segments > 1 ? segments : 0;
+        cut_long += segments > TESS_SLICED_LONG;
         if (segments == 1 && A->row_offsets[row + 1] - A->row_offsets[row] > INT32_MAX)
             return tess_fail(ctx, TESS_ERR_OVERFLOW,
                              "sliced: block row %lld has %lld blocks, at most %d fit",
@@ -49,18 +49,21 @@ static tess_status count_lines(tess_ctx *ctx, const tess_matrix *A, tess_sliced 
                          "sliced: %lld slices of %lld scalar rows do not fit 31 bits",
                          (long long)S->slices, (long long)lanes);
     S->cut_rows = cut;
+    S->cut_long = cut_long;
     TESS_TRY(TESS_ALLOC(ctx, cut, &S->cut_row));
     TESS_TRY(TESS_ALLOC(ctx, cut + 1, &S->cut_slots));
-    S->cut_slots[0] = 0;
-    cut = 0;
-    for (int64_t row = 0; slots > 0 && row < A->block_rows; row++) {
+    int64_t next_long = 0, next_short = cut_long;
+    for (int64_t row = 0; cut > 0 && row < A->block_rows; row++) {
         int64_t segments = segments_of(A, row, S->options.split);
         if (segments == 1)
             continue;
-        S->cut_row[cut] = (int32_t)row;
-        S->cut_slots[cut + 1] = S->cut_slots[cut] + (int32_t)segments;
-        cut++;
+        int64_t at = segments > TESS_SLICED_LONG ? next_long++ : next_short++;
+        S->cut_row[at] = (int32_t)row;
+        S->cut_slots[at + 1] = (int32_t)segments;
     }
+    S->cut_slots[0] = 0;
+    for (int64_t i = 0; i < cut; i++)
+        S->cut_slots[i + 1] += S->cut_slots[i];
     return TESS_OK;
 }
 
@@ -68,16 +71,18 @@ static tess_status count_lines(tess_ctx *ctx, const tess_matrix *A, tess_sliced 
 static void list_lines(const tess_matrix *A, tess_sliced *S)
 {
     int64_t line = 0;
-    int32_t slot = 0;
+    int32_t slot[2] = {S->cut_slots[S->cut_long], 0}; /* the next of short and of long rows */
     for (int64_t row = 0; row < A->block_rows; row++) {
         int64_t first = A->row_offsets[row], end = A->row_offsets[row + 1];
-        bool cut = segments_of(A, row, S->options.split) > 1;
+        int64_t segments = segments_of(A, row, S->options.split);
+        int32_t *next = &slot[segments > TESS_SLICED_LONG];
         do {
-            int64_t length = cut && end - first > S->options.split ? S->options.split : end - first;
+            int64_t length =
+                segments > 1 && end - first > S->options.split ? S->options.split : end - first;
             S->starts[line] = first;
             S->lengths[line] = (int32_t)length;
             if (S->targets)
-                S->targets[line] = cut ? ~slot++ : (int32_t)row;
+                S->targets[line] = segments > 1 ? ~(*next)++ : (int32_t)row;
             first += length;
             line++;
         } while (first < end);

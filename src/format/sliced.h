@@ -21,6 +21,9 @@
 
 #include "matrix/matrix.h"
 
+/* Rows of more segments than this come first among the cut rows: they are added differently. */
+enum { TESS_SLICED_LONG = 8 };
+
 typedef struct tess_sliced_options {
     int32_t height; /* C: lines a slice */
     int32_t window; /* sigma: lines sorted together; 0 or 1: order kept */
@@ -45,6 +48,7 @@ typedef struct tess_sliced {
     int32_t *columns;   /* offsets[slices] * P * C */
     void *values;       /* offsets[slices] * P * bw * C * bh */
     int64_t cut_rows;   /* block rows longer than lambda */
+    int64_t cut_long;   /* the first of them, with more than TESS_SLICED_LONG segments */
     int32_t *cut_row;   /* cut_rows: their numbers */
     int32_t *cut_slots; /* cut_rows + 1 */
 } tess_sliced;

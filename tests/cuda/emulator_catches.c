@@ -8,8 +8,8 @@
 #include "support/support.h"
 
 /* Parameters of tests/cuda/CMakeLists.txt's `broken_defines`. */
-static const char *const params_text = "C=32,sigma=1,lambda=0,V=1,depth=1,tpr=4,threads=128,"
-                                       "resident=0,hint=1";
+static const char *const params_text = "C=32,sigma=1,lambda=0,V=1,depth=1,tpr=4,share=0,"
+                                       "threads=128,hint=1";
 
 typedef struct fixture {
     tess_matrix *A;

@@ -17,8 +17,8 @@ typedef double real;
 typedef float real;
 #endif
 
-/* HINT of loads that stream the matrix: 0 plain, 1 not kept in L1, 2 also first to leave L2, 3 not
- * kept in L1 and 256 bytes fetched into L2 at a time. */
+/* HINT of loads that stream the matrix: 0 plain, 1 not kept in L1, 2 also first to leave L2 (and x
+ * the last), 3 not kept in L1 and 256 bytes fetched into L2 at a time. */
 #ifndef HINT
 #define HINT 1
 #endif
@@ -127,6 +127,31 @@ DEVICE void stream_index4(const int *from, int *to, policy p)
     asm(STREAM_LOAD("v4.s32") " {%0, %1, %2, %3}" STREAM_TAIL("%4", "%5")
         : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
         : STREAM_POLICY(from, p));
+}
+
+/* x: the last to leave L2 where the matrix is the first. */
+DEVICE policy keep_policy(void)
+{
+#if HINT == 2
+    policy p;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(p));
+    return p;
+#else
+    return 0;
+#endif
+}
+
+DEVICE real keep_load(const real *from, policy p)
+{
+#if HINT == 2
+    real value;
+    asm("ld.global.nc.L2::cache_hint." SCALAR_KIND " %0, [%1], %2;"
+        : SCALAR_OUT(value)
+        : "l"(from), "l"(p));
+    return value;
+#else
+    return __ldg(from);
+#endif
 }
 
 /* ---- Asynchronous copies into shared memory ---- */

@@ -3,7 +3,7 @@
 
 #include "cuda/kernels/support.h"
 
-enum { C, SIGMA, LAMBDA, V, DEPTH, TPR, THREADS, RESIDENT, HINT, COUNT };
+enum { C, SIGMA, LAMBDA, V, DEPTH, TPR, SHARE, THREADS, HINT, COUNT };
 
 static const tess_cuda_param params_of_sliced[COUNT] = {
     [C] = {"C", {1, 2, 4, 8, 16, 32, 64}, 7},
@@ -12,8 +12,8 @@ static const tess_cuda_param params_of_sliced[COUNT] = {
     [V] = {"V", {1, 2, 4}, 3},
     [DEPTH] = {"depth", {1, 2, 4, 8}, 4},
     [TPR] = {"tpr", {1, 2, 4, 8, 16}, 5},
+    [SHARE] = {"share", {0, 1}, 2}, /* lanes of a block gather x together */
     [THREADS] = {"threads", {64, 128, 256, 512}, 4},
-    [RESIDENT] = {"resident", {0, 1024, 1536, 2048}, 4}, /* threads an SM must hold */
     [HINT] = {"hint", {0, 1, 2, 3}, 4},
 };
 
@@ -41,7 +41,7 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
         return false;
     if (p[LAMBDA] > 0 && (p[SIGMA] == 1 || p[LAMBDA] >= problem->longest_row))
         return false;
-    if (p[RESIDENT] > 0 && p[RESIDENT] < p[THREADS])
+    if (p[SHARE] && (is_wide(problem) || problem->block_height < 2 || problem->block_height > 16))
         return false;
     if (is_wide(problem))
         return group == 1 && p[TPR] <= problem->block_width / p[V] && p[DEPTH] <= 4;
@@ -51,7 +51,7 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
 
 static void guess(const tess_cuda_problem *problem, int *p)
 {
-    static const int start[COUNT] = {32, 1, 0, 1, 1, 1, 128, 0, 1};
+    static const int start[COUNT] = {32, 1, 0, 1, 1, 1, 0, 128, 1};
     for (int i = 0; i < COUNT; i++)
         p[i] = start[i];
     bool wide = is_wide(problem);
@@ -74,6 +74,7 @@ static void guess(const tess_cuda_problem *problem, int *p)
             p[LAMBDA] *= 2;
         if (p[LAMBDA] >= problem->longest_row)
             p[LAMBDA] = 0;
+        p[SHARE] = bh >= 2 && bh <= 4 && bw >= 2 && bw <= 4;
     }
     /* Enough threads for the device. */
     int64_t wanted = (int64_t)problem->multiprocessors * 1024;
@@ -109,11 +110,11 @@ static void defines_dot(const tess_cuda_problem *problem, const int *p, int dot,
 {
     snprintf(text, size,
              "-DREAL=%d -DBH=%d -DBW=%d -DHEIGHT=%d -DVEC=%d -DGROUP=%d -DDEPTH=%d -DPER_ROW=%d "
-             "-DTHREADS=%d -DRESIDENT=%d -DWIDE=%d -DTARGETS=%d -DRAGGED=%d -DHINT=%d -DDOT=%d",
+             "-DTHREADS=%d -DSHARE=%d -DWIDE=%d -DTARGETS=%d -DRAGGED=%d -DHINT=%d -DDOT=%d",
              (int)tess_type_size(problem->type), (int)problem->block_height,
              (int)problem->block_width, p[C], p[V], group_of(problem, p), p[DEPTH], p[TPR],
-             p[THREADS], p[RESIDENT] > 0 ? p[RESIDENT] / p[THREADS] : 1, wide_loads(problem, p),
-             has_targets(p), problem->cols % problem->block_width != 0, p[HINT], dot);
+             p[THREADS], p[SHARE], wide_loads(problem, p), has_targets(p),
+             problem->cols % problem->block_width != 0, p[HINT], dot);
 }
 
 static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
@@ -159,11 +160,15 @@ static int products(const tess_cuda_problem *problem, const int *p, const tess_c
     tess_cuda_arg_pointer(run, call->w);
     tess_cuda_arg_pointer(run, dot_part);
     *parts = grid;
-    int64_t cut = image->counts[SLICED_CUT_ROWS];
+    int64_t cut = image->counts[SLICED_CUT_ROWS], cut_long = image->counts[SLICED_CUT_LONG];
     if (cut > 0) {
-        run = tess_cuda_launch_start(&out[count++], "sliced_sum", (unsigned)cut, 128);
+        int64_t pairs = (cut - cut_long) * problem->block_height;
+        grid = (unsigned)(cut_long + tess_ceil_div(pairs, 128));
+        run = tess_cuda_launch_start(&out[count++], "sliced_sum", grid, 128);
         tess_cuda_arg_pointer(run, call->arrays[SLICED_CUT_ROW]);
         tess_cuda_arg_pointer(run, call->arrays[SLICED_CUT_SLOTS]);
+        tess_cuda_arg_integer(run, cut);
+        tess_cuda_arg_integer(run, cut_long);
         tess_cuda_arg_pointer(run, call->workspace);
         tess_cuda_arg_pointer(run, call->y);
         tess_cuda_arg_integer(run, problem->rows);
@@ -171,7 +176,7 @@ static int products(const tess_cuda_problem *problem, const int *p, const tess_c
         tess_cuda_arg_number(run, call->beta);
         tess_cuda_arg_pointer(run, call->w);
         tess_cuda_arg_pointer(run, dot_part + *parts * sizeof(double));
-        *parts += (unsigned)cut;
+        *parts += grid;
     }
     return count;
 }

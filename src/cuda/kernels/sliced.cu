@@ -8,7 +8,8 @@
  *   PER_ROW   threads a row: they share the groups of a row (narrow blocks) or the columns of
  *             every block (WIDE); their sums are added in a fixed order through shared memory
  *   WIDE      0: a group's loads are all in flight; n > 0: n loads in flight at a time, GROUP = 1
- *   RESIDENT  thread blocks an SM must hold at once: caps the registers
+ *   SHARE     the BH lanes of a block load one element of x each and pass them around by shuffles:
+ *             with random columns the number of cache lines a load touches is what limits
  *   TARGETS   lines are not the block rows in order: targets[] says where a line goes
  *   RAGGED    cols is not a multiple of BW: the last block column hangs over the end of x
  *   DOT       also the sum of w*y over the block's rows
@@ -36,25 +37,67 @@ typedef struct sliced_args {
     double *dot_part; /* DOT: one number a thread block */
 } sliced_args;
 
+/* The thread's scalar row among the block's. */
+DEVICE unsigned lane_place(void)
+{
+    return PER_ROW > 1 ? threadIdx.x % ROWS : threadIdx.x;
+}
+
 #define load_vector PASTE(stream_load, VEC)
 #define load_columns PASTE(stream_index, GROUP)
 
-DEVICE real load_x(const real *x, long long column, int j, long long cols)
+DEVICE real load_x(const real *x, long long column, int j, long long cols, policy keep)
 {
     long long at = column * BW + j;
 #if RAGGED
     if (at >= cols)
         return 0;
 #endif
-    return READ_ONLY(x + at);
+    return keep_load(x + at, keep);
 }
+
+#if SHARE
+/* x of one block for all its lanes, `here` when the lane has such a block; all lanes of the warp
+ * call this. Lanes of a block row that lies in two warps load what the other warp has. */
+DEVICE void gather(const sliced_args *a, int column, bool here, real *xs, policy keep)
+{
+    const int lane = (int)threadIdx.x % 32, base = lane - (int)((blockIdx.x * ROWS + lane_place()) % BH);
+    real mine[(BW + BH - 1) / BH];
+    UNROLL
+    for (int m = 0; m < (BW + BH - 1) / BH; m++) {
+        const int j = m * BH + lane - base;
+        mine[m] = 0;
+        if (here && j < BW)
+            mine[m] = load_x(a->x, column, j, a->cols, keep);
+    }
+    UNROLL
+    for (int j = 0; j < BW; j++) {
+        const int from = base + j % BH;
+        xs[j] = __shfl_sync(0xffffffffu, mine[j / BH], from & 31, 32);
+        if (here && (from < 0 || from > 31))
+            xs[j] = load_x(a->x, column, j, a->cols, keep);
+    }
+}
+#endif
+
+#if SHARE
+DEVICE int warp_most(int count)
+{
+    UNROLL
+    for (int by = 16; by > 0; by /= 2) {
+        const int other = __shfl_xor_sync(0xffffffffu, count, by, 32);
+        count = other > count ? other : count;
+    }
+    return count;
+}
+#endif
 
 /* The thread's part of one row. `values` and `columns` point at the row's first scalar and column;
  * inside the loops all offsets from them are compile-time constants. */
 #if WIDE
 /* This thread's columns of every block, WIDE loads at a time. */
 DEVICE real row_sum(const sliced_args *a, const real *values, const int *columns, int length,
-                    int part, policy p)
+                    int part, policy p, policy keep)
 {
     const int share = (GV + PER_ROW - 1) / PER_ROW; /* vectors of a block each thread takes */
     const int first = part * share, end = first + share < GV ? first + share : GV;
@@ -81,7 +124,7 @@ DEVICE real row_sum(const sliced_args *a, const real *values, const int *columns
                 if (j0 + j < end)
                     UNROLL
                     for (int i = 0; i < VEC; i++)
-                        xs[j][i] = load_x(a->x, column, (j0 + j) * VEC + i, a->cols);
+                        xs[j][i] = load_x(a->x, column, (j0 + j) * VEC + i, a->cols, keep);
             UNROLL
             for (int j = 0; j < WIDE; j++)
                 if (j0 + j < end)
@@ -100,7 +143,7 @@ DEVICE real row_sum(const sliced_args *a, const real *values, const int *columns
 #define GROUP_COLUMNS ((long long)PER_ROW * HEIGHT * GROUP)
 
 DEVICE real row_sum(const sliced_args *a, const real *values, const int *columns, int length,
-                    int part, policy p)
+                    int part, policy p, policy keep)
 {
     int left = (length + GROUP - 1) / GROUP - part; /* groups from the thread's next one on */
     int blocks = length - part * GROUP;             /* and blocks */
@@ -112,8 +155,12 @@ DEVICE real row_sum(const sliced_args *a, const real *values, const int *columns
     for (int u = 0; u < DEPTH; u++)
         if (u * PER_ROW < left)
             load_columns(columns + u * GROUP_COLUMNS, next[u], p);
+    int rounds = left > 0 ? left : 0; /* the thread's own, or the longest of the warp */
+#if SHARE
+    rounds = warp_most(rounds);
+#endif
     NO_UNROLL
-    for (; left > 0; left -= DEPTH * PER_ROW, blocks -= DEPTH * PER_ROW * GROUP) {
+    for (; rounds > 0; rounds -= DEPTH * PER_ROW, left -= DEPTH * PER_ROW, blocks -= DEPTH * PER_ROW * GROUP) {
         int column[DEPTH][GROUP];
         real v[DEPTH][GV][VEC], xs[DEPTH][GROUP * BW];
         UNROLL
@@ -138,10 +185,14 @@ DEVICE real row_sum(const sliced_args *a, const real *values, const int *columns
         for (int u = 0; u < DEPTH; u++)
             UNROLL
             for (int i = 0; i < GROUP; i++)
+#if SHARE
+                gather(a, column[u][i], u * PER_ROW * GROUP + i < blocks, xs[u] + i * BW, keep);
+#else
                 if (u * PER_ROW * GROUP + i < blocks)
                     UNROLL
                     for (int j = 0; j < BW; j++)
-                        xs[u][i * BW + j] = load_x(a->x, column[u][i], j, a->cols);
+                        xs[u][i * BW + j] = load_x(a->x, column[u][i], j, a->cols, keep);
+#endif
         UNROLL
         for (int u = 0; u < DEPTH; u++)
             UNROLL
@@ -170,20 +221,22 @@ DEVICE double block_sum(double mine, double *scratch, int threads)
 }
 #endif
 
-KERNEL(sliced, sliced_args, THREADS, RESIDENT)
+KERNEL(sliced, sliced_args, THREADS, 1)
 {
     const unsigned part = PER_ROW > 1 ? threadIdx.x / ROWS : 0;
-    const unsigned place = blockIdx.x * ROWS + (PER_ROW > 1 ? threadIdx.x % ROWS : threadIdx.x);
+    const unsigned place = blockIdx.x * ROWS + lane_place();
     const unsigned slice = place / LANES, lane = place % LANES;
     const unsigned line = slice * HEIGHT + lane / BH;
+    const policy p = stream_policy(), keep = keep_policy();
     real sum = 0;
+    long long first = 0;
+    int length = 0;
     if (line < a.lines) {
-        const policy p = stream_policy();
-        const long long first = READ_ONLY(a.offsets + slice);
-        const int length = READ_ONLY(a.lengths + line);
-        sum = row_sum(&a, a.values + (first * (GV * LANES) + lane) * VEC,
-                      a.columns + (first * HEIGHT + lane / BH) * GROUP, length, (int)part, p);
+        first = READ_ONLY(a.offsets + slice);
+        length = READ_ONLY(a.lengths + line);
     }
+    sum = row_sum(&a, a.values + (first * (GV * LANES) + lane) * VEC,
+                  a.columns + (first * HEIGHT + lane / BH) * GROUP, length, (int)part, p, keep);
 #if PER_ROW > 1
     SHARED(real, parts, THREADS);
     parts[threadIdx.x] = sum;
@@ -223,14 +276,16 @@ KERNEL(sliced, sliced_args, THREADS, RESIDENT)
 #endif
 }
 
-/* One thread block a cut row: thread (i, q) adds every Q-th segment of scalar row i, then the Q
- * sums are added in order. */
+/* Sums of the segments of cut rows, in the order of the segments. The first `cut_long` rows have
+ * many: a thread block each, thread (i, q) adds every SUM_PARTS-th segment of scalar row i, then the
+ * parts are added in order. The others: one thread a scalar row. */
 #define SUM_THREADS 128
 #define SUM_ROWS (BH < SUM_THREADS ? BH : SUM_THREADS)
 #define SUM_PARTS (SUM_THREADS / SUM_ROWS)
 
 typedef struct sliced_sum_args {
     const int *cut_row, *cut_slots;
+    long long cut_rows, cut_long;
     const real *slots;
     real *y;
     long long rows;
@@ -239,38 +294,70 @@ typedef struct sliced_sum_args {
     double *dot_part;
 } sliced_sum_args;
 
+/* Every step-th slot from first on, four loads in flight. */
+DEVICE real sum_slots(const real *slots, int i, int first, int end, int step)
+{
+    real sum = 0;
+    NO_UNROLL
+    for (int slot = first; slot < end; slot += 4 * step) {
+        real part[4];
+        UNROLL
+        for (int u = 0; u < 4; u++)
+            part[u] = slot + u * step < end ? slots[(long long)(slot + u * step) * BH + i] : 0;
+        sum += part[0] + part[1] + part[2] + part[3];
+    }
+    return sum;
+}
+
+/* Writes y and returns the row's part of the dot product. */
+DEVICE double put_row(const sliced_sum_args *a, long long row, real sum)
+{
+    if (row >= a->rows)
+        return 0;
+    const real result = scaled(a->alpha, sum, a->beta, a->y, row);
+    a->y[row] = result;
+#if DOT
+    return (double)result * (double)(a->w ? a->w[row] : result);
+#else
+    return 0;
+#endif
+}
+
 KERNEL(sliced_sum, sliced_sum_args, SUM_THREADS, 1)
 {
     SHARED(real, parts, SUM_THREADS);
-    const int first = a.cut_slots[blockIdx.x], end = a.cut_slots[blockIdx.x + 1];
-    const int i = (int)threadIdx.x % SUM_ROWS, q = (int)threadIdx.x / SUM_ROWS;
-#if DOT
     double product = 0;
-#endif
-    for (int i0 = 0; i0 < BH; i0 += SUM_ROWS) {
-        real sum = 0;
-        if (i0 + i < BH && q < SUM_PARTS)
-            for (int slot = first + q; slot < end; slot += SUM_PARTS)
-                sum += a.slots[(long long)slot * BH + i0 + i];
-        parts[threadIdx.x] = sum;
-        __syncthreads();
-        const long long row = (long long)a.cut_row[blockIdx.x] * BH + i0 + i;
-        if (q == 0 && i0 + i < BH && row < a.rows) {
-            for (int part = 1; part < SUM_PARTS; part++)
-                sum += parts[part * SUM_ROWS + i];
-            const real result = scaled(a.alpha, sum, a.beta, a.y, row);
-            a.y[row] = result;
-#if DOT
-            product += (double)result * (double)(a.w ? a.w[row] : result);
-#endif
+    if (blockIdx.x < a.cut_long) {
+        const int first = a.cut_slots[blockIdx.x], end = a.cut_slots[blockIdx.x + 1];
+        const int i = (int)threadIdx.x % SUM_ROWS, q = (int)threadIdx.x / SUM_ROWS;
+        for (int i0 = 0; i0 < BH; i0 += SUM_ROWS) {
+            real sum = 0;
+            if (i0 + i < BH && q < SUM_PARTS)
+                sum = sum_slots(a.slots, i0 + i, first + q, end, SUM_PARTS);
+            parts[threadIdx.x] = sum;
+            __syncthreads();
+            if (q == 0 && i0 + i < BH) {
+                for (int part = 1; part < SUM_PARTS; part++)
+                    sum += parts[part * SUM_ROWS + i];
+                product += put_row(&a, (long long)a.cut_row[blockIdx.x] * BH + i0 + i, sum);
+            }
+            __syncthreads();
         }
-        __syncthreads();
+    } else {
+        const long long pair = (blockIdx.x - a.cut_long) * SUM_THREADS + threadIdx.x;
+        const long long cut = a.cut_long + pair / BH;
+        const int i = (int)(pair % BH);
+        if (cut < a.cut_rows)
+            product = put_row(&a, (long long)a.cut_row[cut] * BH + i,
+                              sum_slots(a.slots, i, a.cut_slots[cut], a.cut_slots[cut + 1], 1));
     }
 #if DOT
     SHARED(double, scratch, SUM_THREADS);
     product = block_sum(product, scratch, SUM_THREADS);
     if (threadIdx.x == 0)
         a.dot_part[blockIdx.x] = product;
+#else
+    (void)product;
 #endif
 }
 

@@ -13,7 +13,7 @@ enum { STREAM_TILES };
 enum { STREAM_SHARES_MAX = 4096 }; /* thread blocks: bounds the workspace */
 
 /* sliced: src/format/sliced.h. DOT_AT: byte offset in the workspace of the parts of a dot product,
- * one double a 32 scalar rows and one a cut row; the slots of segments come first. */
+ * one double a thread block; the slots of segments come first. */
 enum {
     SLICED_OFFSETS,
     SLICED_LENGTHS,
@@ -23,7 +23,7 @@ enum {
     SLICED_CUT_ROW,
     SLICED_CUT_SLOTS
 };
-enum { SLICED_SLICES, SLICED_LINES, SLICED_CUT_ROWS, SLICED_DOT_AT };
+enum { SLICED_SLICES, SLICED_LINES, SLICED_CUT_ROWS, SLICED_CUT_LONG, SLICED_SLOTS, SLICED_DOT_AT };
 
 /* An empty launch of a one-dimensional grid. */
 static inline tess_cuda_launch *tess_cuda_launch_start(tess_cuda_launch *launch, const char *entry,

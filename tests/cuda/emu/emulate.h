@@ -135,6 +135,13 @@ static inline policy stream_policy(void)
     return 0;
 }
 
+static inline policy keep_policy(void)
+{
+    return 0;
+}
+
+#define keep_load(pointer, policy) (*(pointer))
+
 /* A vector load faults on a GPU when its address is not a multiple of its size. */
 static inline void emu_load(const void *from, void *to, size_t bytes)
 {
