@@ -109,7 +109,7 @@ static void every_block_size_converts_to_every_other(void **state)
     tess_ctx *ctx = test_ctx(state);
     for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
         for (size_t from = 0; from < SHAPES; from++) {
-            int64_t size = shapes[from].r > 8 ? 3 : 11;
+            int64_t size = shapes[from].r > 8 ? 2 : 11;
             tess_type type = from % 2 ? TESS_F32 : TESS_F64;
             tess_matrix *A = test_matrix(ctx, (test_pattern)pattern, size, shapes[from].r,
                                          shapes[from].c, type, 11 + from);
