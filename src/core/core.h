@@ -117,6 +117,17 @@ const char *tess_nearest(const char *word, const char *const *candidates, size_t
 bool tess_parse_int64(const char *text, int64_t *value);
 bool tess_parse_double(const char *text, double *value);
 
+/* ---- Processor: cpu_id.c ---- */
+
+typedef struct tess_cpu_id {
+    bool neon, avx2, avx512; /* avx2 includes fma; avx512: f, vl and dq */
+    int sve_bytes;           /* length of an SVE vector, 0 without SVE */
+    int64_t l2_bytes;        /* of one core; 0 when unknown */
+    int64_t l3_bytes;        /* shared; 0 when unknown or absent */
+} tess_cpu_id;
+
+void tess_cpu_identify(tess_cpu_id *id);
+
 /* ---- Numbers: random.c ---- */
 
 /* The i-th number of the stream `seed`: no state, so a parallel loop draws the same values with any

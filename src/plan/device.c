@@ -4,6 +4,7 @@
 #include "plan/plan.h"
 
 static const tess_backend *const backends[] = {
+    &tess_cpu_backend,
     &tess_ref_backend,
     &tess_cuda_backend,
 };

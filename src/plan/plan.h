@@ -137,6 +137,7 @@ double tess_product_bytes(const tess_matrix *A, const tess_product *product);
 double tess_product_flops(const tess_matrix *A, const tess_product *product);
 
 extern const tess_backend tess_ref_backend;
+extern const tess_backend tess_cpu_backend;
 extern const tess_backend tess_cuda_backend;
 
 #endif

@@ -1,0 +1,73 @@
+/* What the processor can do and how large its caches are, asked of the operating system (aarch64)
+ * or of cpuid (x86-64). Nothing is remembered: callers keep the answer. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "core/core.h"
+
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#ifndef HWCAP_SVE
+#define HWCAP_SVE (1 << 22)
+#endif
+#ifndef PR_SVE_GET_VL
+#define PR_SVE_GET_VL 51
+#define PR_SVE_VL_LEN_MASK 0xffff
+#endif
+#endif
+
+/* Bytes of the cache `level` that holds data, as the first core sees it; 0 when unknown. */
+static int64_t cache_bytes(int level)
+{
+    for (int index = 0; index < 8; index++) {
+        char path[96], kind = 0, unit = 0;
+        long size = 0;
+        int found_level = 0;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/level", index);
+        FILE *file = fopen(path, "r");
+        if (!file)
+            return 0;
+        int fields = fscanf(file, "%d", &found_level);
+        fclose(file);
+        if (fields != 1 || found_level != level)
+            continue;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/type", index);
+        file = fopen(path, "r");
+        if (file) {
+            fields = fscanf(file, "%c", &kind);
+            fclose(file);
+        }
+        if (kind == 'I')
+            continue;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+        file = fopen(path, "r");
+        if (!file)
+            return 0;
+        fields = fscanf(file, "%ld%c", &size, &unit);
+        fclose(file);
+        if (fields < 1 || size < 0)
+            return 0;
+        return (int64_t)size * (unit == 'K' ? 1024 : unit == 'M' ? 1024 * 1024 : 1);
+    }
+    return 0;
+}
+
+void tess_cpu_identify(tess_cpu_id *id)
+{
+    *id = (tess_cpu_id){.l2_bytes = cache_bytes(2), .l3_bytes = cache_bytes(3)};
+#if defined(__aarch64__)
+    id->neon = true;
+#if defined(__linux__)
+    if (getauxval(AT_HWCAP) & HWCAP_SVE) {
+        int length = prctl(PR_SVE_GET_VL, 0, 0, 0, 0);
+        id->sve_bytes = length > 0 ? length & PR_SVE_VL_LEN_MASK : 0;
+    }
+#endif
+#elif defined(__x86_64__)
+    __builtin_cpu_init();
+    id->avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    id->avx512 = id->avx2 && __builtin_cpu_supports("avx512f") &&
+                 __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+#endif
+}

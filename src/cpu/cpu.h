@@ -1,0 +1,150 @@
+/* The CPU backend: kernels compiled once per ISA, chosen at run time, run by OpenMP threads on
+ * shares of equal bytes.
+ *
+ *     kernels.def ──> isa/isa_*.c (functions and one table each) ──> select.c (which one)
+ *     matrix ──> work.c (who does what) ──> spmv.c (do it) ──> backend.c (the plan's table)
+ */
+#ifndef TESS_CPU_H
+#define TESS_CPU_H
+
+#include "plan/plan.h"
+
+/* Most ranges of rows a thread walks in step. */
+#define TESS_CPU_STREAMS 3
+
+/* Ascending within a processor family: TESSERA_ISA caps the choice. */
+typedef enum tess_cpu_isa {
+    TESS_CPU_SCALAR,
+    TESS_CPU_NEON,
+    TESS_CPU_SVE,
+    TESS_CPU_AVX2,
+    TESS_CPU_AVX512,
+    TESS_CPU_ISAS
+} tess_cpu_isa;
+
+/* What a SpMV kernel reads and writes. Rows are block rows; y[row*r ...] is written for each row it
+ * is told to do. For pieces of a long row, row_offsets are the pieces' bounds and y their sums. */
+typedef struct tess_cpu_spmv_args {
+    const int64_t *row_offsets;
+    const int32_t *columns;
+    const void *values;
+    const void *x; /* block_cols * c scalars: padded when the matrix is ragged */
+    void *y;
+    double alpha, beta;
+    int32_t block_height, block_width;
+} tess_cpu_spmv_args;
+
+/* Rows bounds[0] .. bounds[streams]-1, stream s from bounds[s] to bounds[s+1]-1. */
+typedef void (*tess_cpu_spmv_fn)(const tess_cpu_spmv_args *args, const int64_t *bounds);
+
+typedef enum tess_cpu_family { TESS_CPU_BSR_SPMV } tess_cpu_family;
+
+/* One line of kernels.def for one ISA and precision. */
+typedef struct tess_cpu_kernel {
+    const char *name; /* "bsr_spmv_3x3_f64_neon_lock2" */
+    tess_cpu_family family;
+    tess_cpu_isa isa;
+    tess_type type;
+    int32_t block_height, block_width; /* 0 x 0: any */
+    int streams;
+    tess_cpu_spmv_fn spmv;
+} tess_cpu_kernel;
+
+typedef struct tess_cpu_kernel_table {
+    const tess_cpu_kernel *kernels;
+    size_t count;
+} tess_cpu_kernel_table;
+
+/* Filled by isa/isa_*.c; an ISA of the other processor family has an empty table. */
+extern const tess_cpu_kernel_table tess_cpu_scalar, tess_cpu_neon, tess_cpu_sve, tess_cpu_avx2,
+    tess_cpu_avx512;
+
+/* ---- select.c ---- */
+
+const char *tess_cpu_isa_name(tess_cpu_isa isa);
+/* Whether this processor can run it (and this build has it). */
+bool tess_cpu_isa_available(const tess_cpu_id *id, tess_cpu_isa isa);
+/* The best available ISA, at most TESSERA_ISA. */
+tess_status tess_cpu_isa_choose(tess_ctx *ctx, const tess_cpu_id *id, tess_cpu_isa *out);
+/* All kernels of one ISA. */
+const tess_cpu_kernel_table *tess_cpu_table(tess_cpu_isa isa);
+
+/* The kernel's predicate: does it apply to A? */
+bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, const tess_matrix *A);
+/* Flops and bytes of one run on A. */
+double tess_cpu_kernel_flops(const tess_cpu_kernel *kernel, const tess_matrix *A);
+double tess_cpu_kernel_bytes(const tess_cpu_kernel *kernel, const tess_matrix *A);
+
+/* The kernel called `name`, or the best for A when name is NULL. */
+tess_status tess_cpu_select(const tess_device *device, const tess_matrix *A, const char *name,
+                            const tess_cpu_kernel **out);
+
+/* ---- The device's state ---- */
+
+typedef struct tess_cpu_device {
+    tess_cpu_id id;
+    tess_cpu_isa isa;
+} tess_cpu_device;
+
+/* ---- work.c: who does what ---- */
+
+/* One call of a kernel: whole rows, or pieces of a long row (bounds are then piece numbers). */
+typedef struct tess_cpu_job {
+    int64_t bounds[TESS_CPU_STREAMS + 1];
+    int64_t long_row; /* index in long_rows, -1 for whole rows */
+} tess_cpu_job;
+
+/* A row cut in pieces of nearly equal size: blocks offsets[i] .. offsets[i+1]-1 are piece i, and
+ * its sum goes to sums + (first_sum + i) * r. */
+typedef struct tess_cpu_long_row {
+    int64_t row;
+    int64_t pieces;
+    int64_t first_offset; /* of pieces + 1 in piece_offsets */
+    int64_t first_sum;
+} tess_cpu_long_row;
+
+/* The division of a matrix's rows among `shares` threads. Rows longer than a fixed number of bytes
+ * are cut at places that depend on the matrix alone; so is every order of summation, and the result
+ * is bitwise the same for any number of threads. */
+typedef struct tess_cpu_work {
+    tess_ctx *ctx;
+    int shares, streams;
+    tess_cpu_job *jobs;
+    int64_t *first_job; /* shares + 1: the jobs of each share */
+    tess_cpu_long_row *long_rows;
+    int64_t long_count;
+    int64_t *piece_offsets;
+    int64_t pieces;
+} tess_cpu_work;
+
+tess_status tess_cpu_work_create(tess_ctx *ctx, const tess_matrix *A, int shares, int streams,
+                                 tess_cpu_work *work);
+void tess_cpu_work_destroy(tess_cpu_work *work);
+
+/* ---- spmv.c ---- */
+
+/* A plan's state: the kernel, the division of work, and scratch. */
+typedef struct tess_cpu_plan {
+    tess_matrix matrix; /* a head of its own: update_values points it at other numbers */
+    const tess_cpu_kernel *kernel;
+    tess_cpu_work work;
+    void *piece_sums; /* pieces * r */
+    void *padded_x;   /* block_cols * c, only when cols is not a multiple of c */
+    double *partial_dots;
+} tess_cpu_plan;
+
+/* y = alpha A x + beta y. */
+void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y);
+/* w . y, summed in an order that depends on the length alone. */
+double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y);
+/* Scalars of one partial sum of tess_cpu_dot. */
+#define TESS_CPU_DOT_CHUNK 4096
+
+/* ---- ceiling.c ---- */
+
+/* The most bytes a second `threads` threads read from an array of `bytes` bytes read again and
+ * again: the best of one to four streams a thread, huge pages where the system gives them. */
+tess_status tess_cpu_read_ceiling(tess_ctx *ctx, int threads, double bytes,
+                                  double *bytes_per_second);
+
+#endif

@@ -1,0 +1,53 @@
+/* All kernels of one ISA: the templates expanded for both precisions, one function for each line of
+ * kernels.def, and the table of them. The ISA's file sets ISA, ISA_INDEX and ISA_TABLE and includes
+ * its vector header first. */
+#include <stdbool.h>
+
+#include "cpu/cpu.h"
+
+#define PASTE_(a, b) a##_##b
+#define PASTE(a, b) PASTE_(a, b)
+#define TEXT_(a) #a
+#define TEXT(a) TEXT_(a)
+#define NAME(stem) PASTE(stem, SUFFIX)
+
+#define REAL double
+#define SUFFIX f64
+#define W ((int)(SIMD_BYTES_F64 / 8))
+#define V simd_f64
+#define LOAD simd_load_f64
+#define LOAD_PART simd_load_part_f64
+#define STORE simd_store_f64
+#define STORE_PART simd_store_part_f64
+#include "cpu/isa/templates.inc.c"
+
+#define REAL float
+#define SUFFIX f32
+#define W ((int)(SIMD_BYTES_F32 / 4))
+#define V simd_f32
+#define LOAD simd_load_f32
+#define LOAD_PART simd_load_part_f32
+#define STORE simd_store_f32
+#define STORE_PART simd_store_part_f32
+#include "cpu/isa/templates.inc.c"
+
+/* Names in the table: "bsr_spmv_3x3_f64_neon_lock2". */
+#define FORM_1 ""
+#define FORM_2 "_lock2"
+#define FORM_3 "_lock3"
+#define SPMV_ENTRY(r, c, n, suffix, kind)                              \
+    {.name = "bsr_spmv_" #r "x" #c "_" #suffix "_" TEXT(ISA) FORM_##n, \
+     .family = TESS_CPU_BSR_SPMV,                                      \
+     .isa = ISA_INDEX,                                                 \
+     .type = kind,                                                     \
+     .block_height = r,                                                \
+     .block_width = c,                                                 \
+     .streams = n,                                                     \
+     .spmv = spmv_##r##x##c##_##n##_##suffix},
+
+static const tess_cpu_kernel kernels[] = {
+#define BSR_SPMV(r, c, n) SPMV_ENTRY(r, c, n, f64, TESS_F64) SPMV_ENTRY(r, c, n, f32, TESS_F32)
+#include "cpu/kernels.def"
+};
+
+const tess_cpu_kernel_table ISA_TABLE = {kernels, sizeof kernels / sizeof kernels[0]};

@@ -1,0 +1,20 @@
+/* The templates for one precision, and their expansions. */
+#include "cpu/kernels/bsr_spmv.inc.c"
+
+#define SPMV_FUNCTION(r, c, n) PASTE(spmv_##r##x##c##_##n, SUFFIX)
+#define BSR_SPMV(r, c, n)                                                                     \
+    static void SPMV_FUNCTION(r, c, n)(const tess_cpu_spmv_args *args, const int64_t *bounds) \
+    {                                                                                         \
+        NAME(bsr_spmv)(args, bounds, r, c, n, SPMV_FUNCTION(r, c, 1));                        \
+    }
+#include "cpu/kernels.def"
+#undef SPMV_FUNCTION
+
+#undef REAL
+#undef SUFFIX
+#undef W
+#undef V
+#undef LOAD
+#undef LOAD_PART
+#undef STORE
+#undef STORE_PART

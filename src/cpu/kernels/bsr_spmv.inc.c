@@ -1,0 +1,240 @@
+/* y = alpha A x + beta y over ranges of block rows (paper 002, Algorithm 1), a template.
+ *
+ * Included once for each ISA and precision, with
+ *     REAL, SUFFIX   double, f64 or float, f32
+ *     W              lanes of a vector
+ *     NAME(stem)     stem with the suffix, private to this expansion
+ *     V, LOAD, LOAD_PART, STORE, STORE_PART   the vector layer for REAL
+ * It gives NAME(bsr_spmv)(args, bounds, r, c, streams, rest), always inlined: templates.inc.c calls
+ * it with constants, one function for each line of kernels.def.
+ *
+ * A block is r x c, column-major. Its column j is `parts` vectors, the last one partly filled:
+ *
+ *     values  | column 0 . . | column 1 . . | column 2 . . | next block
+ *     vectors  [  0  ][  1  ]                                r = 3, W = 2: parts = 2
+ *                             [  0  ][  1  ]
+ *
+ * The last vector of a column may run over into the next column of the same block: its spare lanes
+ * are never stored. Only where it would leave the block is it loaded by parts, so no access ever
+ * leaves the block.
+ *
+ * Each row is summed in the same order whatever the number of streams, so that the choice of
+ * kernel form and of threads never changes a bit of the result.
+ */
+
+/* Accumulators of one row: `sets` columns in flight, to hide the latency of a fused multiply-add
+ * where a column has few vectors. */
+#define PARTS(r) (((r) + W - 1) / W)
+#define SETS(r, c) \
+    (PARTS(r) == 1 ? (c) >= 4 ? 4 : (c) >= 2 ? 2 : 1 : PARTS(r) <= 4 && (c) >= 2 ? 2 : 1)
+
+enum { NAME(accumulators) = 32 / W > 8 ? 32 / W : 8 };
+
+/* acc += block * x for the columns j .. j+in_flight-1, one set of accumulators each; the last
+ * vector of a column is loaded whole or by parts. */
+SIMD_INLINE void NAME(column_sets)(V *acc, const REAL *values, const REAL *x, const int r,
+                                   const int j, const int in_flight, const bool whole)
+{
+    const int parts = PARTS(r);
+    SIMD_UNROLL(4)
+    for (int s = 0; s < in_flight; s++) {
+        const REAL *column = values + (j + s) * r;
+        SIMD_UNROLL(32)
+        for (int p = 0; p < parts; p++) {
+            V value = p < parts - 1 || whole || r % W == 0 ? LOAD(column + p * W)
+                                                           : LOAD_PART(column + p * W, r % W);
+            acc[s * parts + p] += value * x[j + s];
+        }
+    }
+}
+
+/* The same for columns first .. last-1. A column of many vectors is work enough to overlap with the
+ * next; unrolling more of them only makes the code larger. */
+SIMD_INLINE void NAME(columns)(V *acc, const REAL *values, const REAL *x, const int r,
+                               const int sets, const int first, const int last, const bool whole)
+{
+    if (PARTS(r) <= 4) {
+        SIMD_UNROLL(8)
+        for (int j = first; j < last; j += sets)
+            NAME(column_sets)(acc, values, x, r, j, last - j < sets ? last - j : sets, whole);
+    } else {
+        SIMD_UNROLL(2)
+        for (int j = first; j < last; j++)
+            NAME(column_sets)(acc, values, x, r, j, 1, whole);
+    }
+}
+
+SIMD_INLINE void NAME(block)(V *acc, const REAL *values, const REAL *x, const int r, const int c)
+{
+    const int sets = SETS(r, c);
+    /* Columns whose last vector stays inside the block, rounded down to a multiple of sets. */
+    const int inside = r * c >= PARTS(r) * W ? (r * c - PARTS(r) * W) / r + 1 : 0;
+    const int whole = r % W == 0 ? c : inside - inside % sets;
+    NAME(columns)(acc, values, x, r, sets, 0, whole, true);
+    NAME(columns)(acc, values, x, r, sets, whole, c, false);
+}
+
+SIMD_INLINE void NAME(clear)(V *acc, const int r, const int c)
+{
+    const int count = PARTS(r) * SETS(r, c);
+    SIMD_UNROLL(32)
+    for (int i = 0; i < count; i++)
+        acc[i] = (V){0};
+}
+
+/* y = alpha acc + beta y for one block row. */
+SIMD_INLINE void NAME(finish)(V *acc, REAL alpha, REAL beta, REAL *y, const int r, const int c)
+{
+    const int parts = PARTS(r), sets = SETS(r, c);
+    SIMD_UNROLL(4)
+    for (int s = 1; s < sets; s++) {
+        SIMD_UNROLL(32)
+        for (int p = 0; p < parts; p++)
+            acc[p] += acc[s * parts + p];
+    }
+    SIMD_UNROLL(32)
+    for (int p = 0; p < parts; p++) {
+        const bool part = p == parts - 1 && r % W != 0;
+        V sum = acc[p] * alpha;
+        if (beta != 0)
+            sum += (part ? LOAD_PART(y + p * W, r % W) : LOAD(y + p * W)) * beta;
+        if (part)
+            STORE_PART(y + p * W, sum, r % W);
+        else
+            STORE(y + p * W, sum);
+    }
+}
+
+SIMD_INLINE void NAME(bsr_rows)(const tess_cpu_spmv_args *args, int64_t first, int64_t last,
+                                const int r, const int c)
+{
+    const int64_t *row_offsets = args->row_offsets;
+    const int32_t *columns = args->columns;
+    const REAL *values = args->values, *x = args->x;
+    REAL *y = args->y;
+    const REAL alpha = (REAL)args->alpha, beta = (REAL)args->beta;
+    for (int64_t row = first; row < last; row++) {
+        V acc[NAME(accumulators)];
+        NAME(clear)(acc, r, c);
+        for (int64_t k = row_offsets[row]; k < row_offsets[row + 1]; k++)
+            NAME(block)(acc, values + k * r * c, x + (int64_t)columns[k] * c, r, c);
+        NAME(finish)(acc, alpha, beta, y + row * r, r, c);
+    }
+}
+
+/* Stream s walks the rows bounds[s] .. bounds[s+1]-1: one row of each in step, block by block.
+ * What the longer ranges have left goes to `rest`, the kernel of one stream. */
+SIMD_INLINE void NAME(bsr_lockstep)(const tess_cpu_spmv_args *args, const int64_t *bounds,
+                                    const int r, const int c, const int streams,
+                                    tess_cpu_spmv_fn rest)
+{
+    const int64_t *row_offsets = args->row_offsets;
+    const int32_t *columns = args->columns;
+    const REAL *values = args->values, *x = args->x;
+    REAL *y = args->y;
+    const REAL alpha = (REAL)args->alpha, beta = (REAL)args->beta;
+    int64_t steps = bounds[1] - bounds[0];
+    for (int s = 1; s < streams; s++)
+        steps = bounds[s + 1] - bounds[s] < steps ? bounds[s + 1] - bounds[s] : steps;
+
+    for (int64_t i = 0; i < steps; i++) {
+        V acc[TESS_CPU_STREAMS][NAME(accumulators)];
+        int64_t at[TESS_CPU_STREAMS], end[TESS_CPU_STREAMS], common = INT64_MAX;
+        SIMD_UNROLL(3)
+        for (int s = 0; s < streams; s++) {
+            NAME(clear)(acc[s], r, c);
+            at[s] = row_offsets[bounds[s] + i];
+            end[s] = row_offsets[bounds[s] + i + 1];
+            common = end[s] - at[s] < common ? end[s] - at[s] : common;
+        }
+        for (int64_t n = 0; n < common; n++) {
+            SIMD_UNROLL(3)
+            for (int s = 0; s < streams; s++) {
+                int64_t k = at[s] + n;
+                NAME(block)(acc[s], values + k * r * c, x + (int64_t)columns[k] * c, r, c);
+            }
+        }
+        SIMD_UNROLL(3)
+        for (int s = 0; s < streams; s++) {
+            for (int64_t k = at[s] + common; k < end[s]; k++)
+                NAME(block)(acc[s], values + k * r * c, x + (int64_t)columns[k] * c, r, c);
+            NAME(finish)(acc[s], alpha, beta, y + (bounds[s] + i) * r, r, c);
+        }
+    }
+    for (int s = 0; s < streams; s++)
+        if (bounds[s] + steps < bounds[s + 1])
+            rest(args, (const int64_t[]){bounds[s] + steps, bounds[s + 1]});
+}
+
+/* Any block size: the sums of up to `panel` scalar rows wait in memory while the blocks stream by,
+ * and a block is walked in strips of eight vectors. */
+enum { NAME(panel) = 256, NAME(strip) = 8 };
+
+SIMD_INLINE void NAME(strip_columns)(REAL *sums, const REAL *values, const REAL *x, int64_t r,
+                                     int32_t c, const int vectors)
+{
+    V acc[NAME(strip)];
+    SIMD_UNROLL(8)
+    for (int p = 0; p < vectors; p++)
+        acc[p] = LOAD(sums + p * W);
+    for (int32_t j = 0; j < c; j++) {
+        SIMD_UNROLL(8)
+        for (int p = 0; p < vectors; p++)
+            acc[p] += LOAD(values + j * r + p * W) * x[j];
+    }
+    SIMD_UNROLL(8)
+    for (int p = 0; p < vectors; p++)
+        STORE(sums + p * W, acc[p]);
+}
+
+/* sums += rows 0..height-1 of the block at `values`, whose columns are r apart. */
+static void NAME(any_block)(REAL *sums, const REAL *values, const REAL *x, int64_t r, int32_t c,
+                            int64_t height)
+{
+    int64_t i = 0;
+    for (; i + NAME(strip) * W <= height; i += NAME(strip) * W)
+        NAME(strip_columns)(sums + i, values + i, x, r, c, NAME(strip));
+    for (; i + 2 * W <= height; i += 2 * W)
+        NAME(strip_columns)(sums + i, values + i, x, r, c, 2);
+    for (; i + W <= height; i += W)
+        NAME(strip_columns)(sums + i, values + i, x, r, c, 1);
+    for (; i < height; i++)
+        for (int32_t j = 0; j < c; j++)
+            sums[i] += values[j * r + i] * x[j];
+}
+
+static void NAME(any_rows)(const tess_cpu_spmv_args *args, int64_t first, int64_t last)
+{
+    const int64_t r = args->block_height, size = r * args->block_width;
+    const int32_t c = args->block_width;
+    const REAL *values = args->values, *x = args->x;
+    const REAL alpha = (REAL)args->alpha, beta = (REAL)args->beta;
+    REAL sums[NAME(panel)];
+    for (int64_t row = first; row < last; row++) {
+        for (int64_t top = 0; top < r; top += NAME(panel)) {
+            int64_t height = r - top < NAME(panel) ? r - top : NAME(panel);
+            for (int64_t i = 0; i < height; i++)
+                sums[i] = 0;
+            for (int64_t k = args->row_offsets[row]; k < args->row_offsets[row + 1]; k++)
+                NAME(any_block)
+            (sums, values + k * size + top, x + (int64_t)args->columns[k] * c, r, c, height);
+            REAL *y = (REAL *)args->y + row * r + top;
+            for (int64_t i = 0; i < height; i++)
+                y[i] = beta == 0 ? alpha * sums[i] : alpha * sums[i] + beta * y[i];
+        }
+    }
+}
+
+SIMD_INLINE void NAME(bsr_spmv)(const tess_cpu_spmv_args *args, const int64_t *bounds, const int r,
+                                const int c, const int streams, tess_cpu_spmv_fn rest)
+{
+    if (r == 0)
+        NAME(any_rows)(args, bounds[0], bounds[1]);
+    else if (streams == 1)
+        NAME(bsr_rows)(args, bounds[0], bounds[1], r, c);
+    else
+        NAME(bsr_lockstep)(args, bounds, r, c, streams, rest);
+}
+
+#undef PARTS
+#undef SETS

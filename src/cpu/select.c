@@ -1,0 +1,150 @@
+/* Which ISA, which kernel. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/cpu.h"
+
+static const struct {
+    const char *name;
+    const tess_cpu_kernel_table *table;
+} isas[TESS_CPU_ISAS] = {
+    [TESS_CPU_SCALAR] = {"scalar", &tess_cpu_scalar}, [TESS_CPU_NEON] = {"neon", &tess_cpu_neon},
+    [TESS_CPU_SVE] = {"sve", &tess_cpu_sve},          [TESS_CPU_AVX2] = {"avx2", &tess_cpu_avx2},
+    [TESS_CPU_AVX512] = {"avx512", &tess_cpu_avx512},
+};
+
+const char *tess_cpu_isa_name(tess_cpu_isa isa)
+{
+    return isas[isa].name;
+}
+
+const tess_cpu_kernel_table *tess_cpu_table(tess_cpu_isa isa)
+{
+    return isas[isa].table;
+}
+
+bool tess_cpu_isa_available(const tess_cpu_id *id, tess_cpu_isa isa)
+{
+    if (isas[isa].table->count == 0)
+        return false;
+    switch (isa) {
+    case TESS_CPU_SCALAR:
+        return true;
+    case TESS_CPU_NEON:
+        return id->neon;
+    case TESS_CPU_SVE:
+        return id->sve_bytes == 32;
+    case TESS_CPU_AVX2:
+        return id->avx2;
+    case TESS_CPU_AVX512:
+        return id->avx512;
+    case TESS_CPU_ISAS:
+        break;
+    }
+    return false;
+}
+
+tess_status tess_cpu_isa_choose(tess_ctx *ctx, const tess_cpu_id *id, tess_cpu_isa *out)
+{
+    const char *cap = getenv("TESSERA_ISA");
+    int last = TESS_CPU_ISAS - 1;
+    if (cap && *cap) {
+        last = -1;
+        for (int isa = 0; isa < TESS_CPU_ISAS; isa++)
+            if (strcmp(cap, isas[isa].name) == 0)
+                last = isa;
+        if (last < 0)
+            return tess_fail(ctx, TESS_ERR_OPTION,
+                             "TESSERA_ISA=%s is not one of scalar, neon, sve, avx2, avx512", cap);
+    }
+    int best = TESS_CPU_SCALAR;
+    for (int isa = 0; isa <= last; isa++)
+        if (tess_cpu_isa_available(id, (tess_cpu_isa)isa))
+            best = isa;
+    *out = (tess_cpu_isa)best;
+    return TESS_OK;
+}
+
+bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, const tess_matrix *A)
+{
+    return kernel->type == A->type &&
+           (kernel->block_height == 0 ||
+            (kernel->block_height == A->block_height && kernel->block_width == A->block_width));
+}
+
+double tess_cpu_kernel_flops(const tess_cpu_kernel *kernel, const tess_matrix *A)
+{
+    (void)kernel; /* every family so far: a multiplication and an addition a stored scalar */
+    return 2.0 * (double)tess_matrix_stored(A);
+}
+
+double tess_cpu_kernel_bytes(const tess_cpu_kernel *kernel, const tess_matrix *A)
+{
+    (void)kernel;
+    return tess_matrix_spmv_bytes(A);
+}
+
+/* Streams that read fastest, as measured: several only from memory, where a core's one stream is
+ * limited by its prefetcher; in cache the fewest instructions win. */
+static int best_streams(const tess_device *device, const tess_matrix *A)
+{
+    const tess_cpu_device *cpu = device->state;
+    double cache = 0.6 * (double)cpu->id.l3_bytes + (double)cpu->id.l2_bytes * device->threads;
+    return tess_matrix_spmv_bytes(A) <= cache ? 1 : 2;
+}
+
+/* The kernel for A's blocks with that many streams; without such a form, the one of one stream;
+ * without such blocks, the one for any size. */
+static const tess_cpu_kernel *best_kernel(const tess_device *device, const tess_matrix *A)
+{
+    const tess_cpu_device *cpu = device->state;
+    const tess_cpu_kernel_table *table = isas[cpu->isa].table;
+    const tess_cpu_kernel *best = NULL;
+    int streams = best_streams(device, A);
+    for (size_t i = 0; i < table->count; i++) {
+        const tess_cpu_kernel *kernel = &table->kernels[i];
+        if (!tess_cpu_kernel_applies(kernel, A))
+            continue;
+        bool closer = !best || (kernel->block_height > 0 && best->block_height == 0);
+        if (closer || (kernel->block_height > 0 && kernel->streams == streams))
+            best = kernel;
+    }
+    return best;
+}
+
+static tess_status unknown_kernel(const tess_device *device, const tess_matrix *A, const char *name)
+{
+    const tess_cpu_device *cpu = device->state;
+    const tess_cpu_kernel_table *table = isas[cpu->isa].table;
+    const char *names[16];
+    size_t count = 0;
+    for (size_t i = 0; i < table->count && count < sizeof names / sizeof names[0]; i++)
+        if (tess_cpu_kernel_applies(&table->kernels[i], A))
+            names[count++] = table->kernels[i].name;
+    return tess_fail(device->ctx, TESS_ERR_ARGUMENT,
+                     "no kernel '%s' for %dx%d blocks of %s (nearest: '%s')", name,
+                     (int)A->block_height, (int)A->block_width, tess_type_name(A->type),
+                     tess_nearest(name, names, count));
+}
+
+tess_status tess_cpu_select(const tess_device *device, const tess_matrix *A, const char *name,
+                            const tess_cpu_kernel **out)
+{
+    const tess_cpu_device *cpu = device->state;
+    if (!name) {
+        *out = best_kernel(device, A);
+        return TESS_OK;
+    }
+    for (int isa = 0; isa <= (int)cpu->isa; isa++) {
+        if (!tess_cpu_isa_available(&cpu->id, (tess_cpu_isa)isa))
+            continue;
+        for (size_t i = 0; i < isas[isa].table->count; i++) {
+            const tess_cpu_kernel *kernel = &isas[isa].table->kernels[i];
+            if (strcmp(kernel->name, name) == 0 && tess_cpu_kernel_applies(kernel, A)) {
+                *out = kernel;
+                return TESS_OK;
+            }
+        }
+    }
+    return unknown_kernel(device, A, name);
+}

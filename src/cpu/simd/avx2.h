@@ -1,0 +1,37 @@
+/* AVX2 with FMA: 4 doubles or 8 floats, parts by a mask made from a comparison (constant-folded
+ * when n is a constant). */
+#define SIMD_BYTES_F64 32
+#define SIMD_BYTES_F32 32
+#include <immintrin.h>
+
+#include "cpu/simd/vector.h"
+
+SIMD_INLINE __m256i simd_mask_f64(int n)
+{
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+
+SIMD_INLINE __m256i simd_mask_f32(int n)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+SIMD_INLINE simd_f64 simd_load_part_f64(const double *p, int n)
+{
+    return (simd_f64)_mm256_maskload_pd(p, simd_mask_f64(n));
+}
+
+SIMD_INLINE void simd_store_part_f64(double *p, simd_f64 v, int n)
+{
+    _mm256_maskstore_pd(p, simd_mask_f64(n), (__m256d)v);
+}
+
+SIMD_INLINE simd_f32 simd_load_part_f32(const float *p, int n)
+{
+    return (simd_f32)_mm256_maskload_ps(p, simd_mask_f32(n));
+}
+
+SIMD_INLINE void simd_store_part_f32(float *p, simd_f32 v, int n)
+{
+    _mm256_maskstore_ps(p, simd_mask_f32(n), (__m256)v);
+}

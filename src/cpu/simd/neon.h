@@ -1,0 +1,37 @@
+/* aarch64 Advanced SIMD: 2 doubles or 4 floats. */
+#define SIMD_BYTES_F64 16
+#define SIMD_BYTES_F32 16
+#include <arm_neon.h>
+
+#include "cpu/simd/vector.h"
+
+SIMD_INLINE simd_f64 simd_load_part_f64(const double *p, int n)
+{
+    (void)n; /* 1 is the only part of 2 */
+    return (simd_f64){p[0], 0};
+}
+
+SIMD_INLINE void simd_store_part_f64(double *p, simd_f64 v, int n)
+{
+    (void)n;
+    p[0] = v[0];
+}
+
+SIMD_INLINE simd_f32 simd_load_part_f32(const float *p, int n)
+{
+    if (n == 1)
+        return (simd_f32){p[0], 0, 0, 0};
+    float32x4_t low = vcombine_f32(vld1_f32(p), vdup_n_f32(0));
+    return (simd_f32)(n == 2 ? low : vld1q_lane_f32(p + 2, low, 2));
+}
+
+SIMD_INLINE void simd_store_part_f32(float *p, simd_f32 v, int n)
+{
+    if (n == 1) {
+        p[0] = v[0];
+        return;
+    }
+    vst1_f32(p, vget_low_f32((float32x4_t)v));
+    if (n == 3)
+        p[2] = v[2];
+}

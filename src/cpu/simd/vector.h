@@ -1,0 +1,50 @@
+/* The thin vector layer, common part: a vector is a GNU C vector of SIMD_BYTES_F64 (doubles) or
+ * SIMD_BYTES_F32 (floats) bytes, so that + and * and broadcasting a scalar are the language's own,
+ * and a*b + c becomes one fused instruction where the processor has one (-ffp-contract=fast).
+ *
+ * An ISA header sets the two sizes, includes this file, and adds what the language cannot say:
+ *     simd_load_part_f64(p, n)      n of W lanes from p, the rest zero, nothing else touched
+ *     simd_store_part_f64(p, v, n)  the first n lanes of v, nothing else touched
+ * and the same for f32. n is mostly a compile-time constant.
+ */
+#ifndef TESS_SIMD_VECTOR_H
+#define TESS_SIMD_VECTOR_H
+
+#include <stdint.h>
+
+#define SIMD_INLINE static inline __attribute__((always_inline, unused))
+
+/* The pragma takes constants only. Loops longer than the number are unrolled by it. */
+#if defined(__clang__)
+#define SIMD_UNROLL(n) _Pragma("unroll")
+#else
+#define SIMD_PRAGMA(text) _Pragma(#text)
+#define SIMD_UNROLL(n) SIMD_PRAGMA(GCC unroll n)
+#endif
+
+typedef double simd_f64 __attribute__((vector_size(SIMD_BYTES_F64)));
+typedef float simd_f32 __attribute__((vector_size(SIMD_BYTES_F32)));
+typedef double simd_unaligned_f64 __attribute__((vector_size(SIMD_BYTES_F64), aligned(8)));
+typedef float simd_unaligned_f32 __attribute__((vector_size(SIMD_BYTES_F32), aligned(4)));
+
+SIMD_INLINE simd_f64 simd_load_f64(const double *p)
+{
+    return *(const simd_unaligned_f64 *)p;
+}
+
+SIMD_INLINE simd_f32 simd_load_f32(const float *p)
+{
+    return *(const simd_unaligned_f32 *)p;
+}
+
+SIMD_INLINE void simd_store_f64(double *p, simd_f64 v)
+{
+    *(simd_unaligned_f64 *)p = v;
+}
+
+SIMD_INLINE void simd_store_f32(float *p, simd_f32 v)
+{
+    *(simd_unaligned_f32 *)p = v;
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* y = alpha A x + beta y by threads: each does the jobs of its share, then the pieces of long rows
+ * are added in order. Inside a parallel region of the caller the shares are done one after the
+ * other: the result is the same, bit for bit. */
+#include <string.h>
+
+#include <omp.h>
+
+#include "cpu/cpu.h"
+
+static void run_share(const tess_cpu_plan *plan, const tess_cpu_spmv_args *args, int share)
+{
+    const tess_cpu_work *work = &plan->work;
+    size_t scalar = tess_type_size(plan->matrix.type);
+    for (int64_t i = work->first_job[share]; i < work->first_job[share + 1]; i++) {
+        const tess_cpu_job *job = &work->jobs[i];
+        if (job->long_row < 0) {
+            plan->kernel->spmv(args, job->bounds);
+            continue;
+        }
+        const tess_cpu_long_row *row = &work->long_rows[job->long_row];
+        tess_cpu_spmv_args pieces = *args;
+        pieces.row_offsets = work->piece_offsets + row->first_offset;
+        pieces.y =
+            (char *)plan->piece_sums + (size_t)row->first_sum * (size_t)args->block_height * scalar;
+        pieces.alpha = 1;
+        pieces.beta = 0;
+        plan->kernel->spmv(&pieces, job->bounds);
+    }
+}
+
+static double get(const void *array, tess_type type, int64_t i)
+{
+    return type == TESS_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+}
+
+/* The sums of a long row's pieces, in order, into the part of y that the matrix has. */
+static void finish_long_row(const tess_cpu_plan *plan, const tess_cpu_spmv_args *args, int64_t i)
+{
+    const tess_cpu_long_row *row = &plan->work.long_rows[i];
+    const tess_type type = plan->matrix.type;
+    int64_t r = args->block_height, top = row->row * r;
+    int64_t height = plan->matrix.rows - top < r ? plan->matrix.rows - top : r;
+    for (int64_t j = 0; j < height; j++) {
+        double sum = 0;
+        for (int64_t piece = 0; piece < row->pieces; piece++)
+            sum += get(plan->piece_sums, type, (row->first_sum + piece) * r + j);
+        sum *= args->alpha;
+        if (args->beta != 0)
+            sum += args->beta * get(args->y, type, top + j);
+        if (type == TESS_F64)
+            ((double *)args->y)[top + j] = sum;
+        else
+            ((float *)args->y)[top + j] = (float)sum;
+    }
+}
+
+/* Kernels read whole blocks of x: a ragged x is copied to where zeros follow it. */
+static const void *padded(const tess_cpu_plan *plan, const void *x)
+{
+    if (!plan->padded_x)
+        return x;
+    memcpy(plan->padded_x, x, (size_t)plan->matrix.cols * tess_type_size(plan->matrix.type));
+    return plan->padded_x;
+}
+
+void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y)
+{
+    const tess_matrix *A = &plan->matrix;
+    const tess_cpu_spmv_args args = {
+        .row_offsets = A->row_offsets,
+        .columns = A->columns,
+        .values = A->values,
+        .x = padded(plan, x),
+        .y = y,
+        .alpha = alpha,
+        .beta = beta,
+        .block_height = A->block_height,
+        .block_width = A->block_width,
+    };
+    const int shares = plan->work.shares;
+    const int64_t long_rows = plan->work.long_count;
+#pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())
+    {
+        /* The system may give fewer threads than shares. */
+        for (int share = omp_get_thread_num(); share < shares; share += omp_get_num_threads())
+            run_share(plan, &args, share);
+        if (long_rows > 0) {
+#pragma omp barrier
+#pragma omp for schedule(static)
+            for (int64_t i = 0; i < long_rows; i++)
+                finish_long_row(plan, &args, i);
+        }
+    }
+}
+
+static double dot_chunk(const void *w, const void *y, tess_type type, int64_t first, int64_t last)
+{
+    double sums[4] = {0};
+    for (int64_t i = first; i < last; i++)
+        sums[i % 4] += get(w, type, i) * get(y, type, i);
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y)
+{
+    const tess_matrix *A = &plan->matrix;
+    const int64_t chunks = tess_ceil_div(A->rows, TESS_CPU_DOT_CHUNK);
+    const int shares = plan->work.shares;
+#pragma omp parallel for schedule(static) num_threads(shares) if (shares > 1 && !omp_in_parallel())
+    for (int64_t i = 0; i < chunks; i++) {
+        int64_t last =
+            (i + 1) * TESS_CPU_DOT_CHUNK < A->rows ? (i + 1) * TESS_CPU_DOT_CHUNK : A->rows;
+        plan->partial_dots[i] = dot_chunk(w, y, A->type, i * TESS_CPU_DOT_CHUNK, last);
+    }
+    double sum = 0;
+    for (int64_t i = 0; i < chunks; i++)
+        sum += plan->partial_dots[i];
+    return sum;
+}

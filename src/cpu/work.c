@@ -1,0 +1,182 @@
+/* Who does what: shares of equal bytes.
+ *
+ *     rows   ....................#......#...........   # long rows
+ *     runs   [------------------] [----] [---------]   between them: whole rows
+ *     share      0    |    1    |    2    |    3       equal bytes of the runs ...
+ *     pieces                    1122 2333              ... and an equal number of pieces each
+ *
+ * A long row is cut in pieces, each summed like a row of its own; the pieces are added in order
+ * afterwards. What is long and where it is cut depend on the matrix alone.
+ */
+#include <string.h>
+
+#include "cpu/cpu.h"
+
+/* Below this a row is never cut: the sums of a piece cost more than the balance gains. */
+enum { LEAST_PIECE_BYTES = 32 * 1024 };
+/* A whole row is at most this fraction of the matrix, so that 64 threads stay within 6 %. */
+enum { ROWS_IN_MATRIX = 1024 };
+
+/* The rows of a matrix by weight: bytes of the blocks and what each row adds. */
+typedef struct measure {
+    const int64_t *row_offsets;
+    int64_t block_bytes, row_bytes;
+} measure;
+
+static int64_t bytes_before(const measure *m, int64_t row)
+{
+    return m->row_offsets[row] * m->block_bytes + row * m->row_bytes;
+}
+
+/* The row in first..last where `bytes` bytes after first are nearest done. */
+static int64_t row_at(const measure *m, int64_t first, int64_t last, int64_t bytes)
+{
+    int64_t target = bytes_before(m, first) + bytes, low = first, high = last;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (bytes_before(m, middle) < target)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low > first && bytes_before(m, low) - target > target - bytes_before(m, low - 1))
+        low--;
+    return low;
+}
+
+static tess_status add_job(tess_cpu_work *work, int64_t *capacity, const tess_cpu_job *job)
+{
+    int64_t count = work->first_job[work->shares];
+    if (count == *capacity) {
+        tess_cpu_job *more;
+        TESS_TRY(TESS_ALLOC(work->ctx, 2 * *capacity, &more));
+        memcpy(more, work->jobs, (size_t)count * sizeof *more);
+        tess_free(work->ctx, work->jobs);
+        work->jobs = more;
+        *capacity *= 2;
+    }
+    work->jobs[count] = *job;
+    work->first_job[work->shares]++;
+    return TESS_OK;
+}
+
+/* Whether a row is done in pieces: too long, or the last one and ragged, so that the rows of its
+ * block below the matrix are summed aside and never written. */
+static bool is_long(const tess_matrix *A, int64_t row, int64_t longest_blocks)
+{
+    bool ragged = row == A->block_rows - 1 && A->rows % A->block_height != 0;
+    return ragged || A->row_offsets[row + 1] - A->row_offsets[row] > longest_blocks;
+}
+
+static tess_status cut_long_rows(tess_cpu_work *work, const tess_matrix *A, int64_t block_bytes)
+{
+    int64_t piece_bytes = A->blocks * block_bytes / ROWS_IN_MATRIX;
+    if (piece_bytes < LEAST_PIECE_BYTES)
+        piece_bytes = LEAST_PIECE_BYTES;
+    int64_t piece_blocks = piece_bytes / block_bytes > 0 ? piece_bytes / block_bytes : 1;
+    int64_t longest = 2 * piece_blocks, offsets = 0;
+    for (int64_t row = 0; row < A->block_rows; row++) {
+        if (is_long(A, row, longest)) {
+            work->long_count++;
+            offsets +=
+                tess_ceil_div(A->row_offsets[row + 1] - A->row_offsets[row], piece_blocks) + 2;
+        }
+    }
+    TESS_TRY(TESS_ALLOC(work->ctx, work->long_count, &work->long_rows));
+    TESS_TRY(TESS_ALLOC(work->ctx, offsets, &work->piece_offsets));
+    int64_t i = 0, at = 0;
+    for (int64_t row = 0; i < work->long_count; row++) {
+        if (!is_long(A, row, longest))
+            continue;
+        int64_t blocks = A->row_offsets[row + 1] - A->row_offsets[row];
+        int64_t pieces = blocks > 0 ? tess_ceil_div(blocks, piece_blocks) : 1;
+        work->long_rows[i++] = (tess_cpu_long_row){row, pieces, at, work->pieces};
+        for (int64_t piece = 0; piece <= pieces; piece++)
+            work->piece_offsets[at++] =
+                A->row_offsets[row] + blocks / pieces * piece + blocks % pieces * piece / pieces;
+        work->pieces += pieces;
+    }
+    return TESS_OK;
+}
+
+/* The runs of whole rows: for each, the part that belongs to bytes from..to of all runs. */
+static tess_status add_rows(tess_cpu_work *work, const measure *m, int64_t rows, int64_t from,
+                            int64_t to, int64_t *capacity)
+{
+    int64_t begin = 0, done = 0;
+    for (int64_t i = 0; i <= work->long_count && done < to; i++) {
+        int64_t end = i < work->long_count ? work->long_rows[i].row : rows;
+        int64_t bytes = bytes_before(m, end) - bytes_before(m, begin);
+        int64_t first = done >= from ? begin : row_at(m, begin, end, from - done);
+        int64_t last = done + bytes <= to ? end : row_at(m, begin, end, to - done);
+        if (first < last) {
+            tess_cpu_job job = {.long_row = -1};
+            int64_t share = bytes_before(m, last) - bytes_before(m, first);
+            for (int s = 0; s <= work->streams; s++)
+                job.bounds[s] =
+                    s == work->streams ? last : row_at(m, first, last, share / work->streams * s);
+            TESS_TRY(add_job(work, capacity, &job));
+        }
+        done += bytes;
+        begin = end + 1;
+    }
+    return TESS_OK;
+}
+
+/* Pieces from..to-1 of all long rows. */
+static tess_status add_pieces(tess_cpu_work *work, int64_t from, int64_t to, int64_t *capacity)
+{
+    for (int64_t i = 0; i < work->long_count; i++) {
+        const tess_cpu_long_row *row = &work->long_rows[i];
+        int64_t first = from > row->first_sum ? from - row->first_sum : 0;
+        int64_t last = to < row->first_sum + row->pieces ? to - row->first_sum : row->pieces;
+        if (first >= last)
+            continue;
+        tess_cpu_job job = {.long_row = i};
+        for (int s = 0; s <= work->streams; s++)
+            job.bounds[s] = first + (last - first) * s / work->streams;
+        TESS_TRY(add_job(work, capacity, &job));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_cpu_work_create(tess_ctx *ctx, const tess_matrix *A, int shares, int streams,
+                                 tess_cpu_work *work)
+{
+    int64_t scalar = (int64_t)tess_type_size(A->type), capacity = 16;
+    measure m = {
+        .row_offsets = A->row_offsets,
+        .block_bytes = (int64_t)A->block_height * A->block_width * scalar + 4,
+        .row_bytes = 8 + 2 * A->block_height * scalar,
+    };
+    *work = (tess_cpu_work){.ctx = ctx, .shares = shares, .streams = streams};
+    tess_status status = TESS_OK;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, capacity, &work->jobs));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, shares + 1, &work->first_job));
+    TESS_TRY_CLEAN(cut_long_rows(work, A, m.block_bytes));
+
+    int64_t bytes = bytes_before(&m, A->block_rows);
+    for (int64_t i = 0; i < work->long_count; i++)
+        bytes -=
+            bytes_before(&m, work->long_rows[i].row + 1) - bytes_before(&m, work->long_rows[i].row);
+    for (int64_t t = 0; t < shares; t++) {
+        work->first_job[t] = work->first_job[shares];
+        TESS_TRY_CLEAN(add_rows(work, &m, A->block_rows, bytes / shares * t,
+                                t == shares - 1 ? bytes : bytes / shares * (t + 1), &capacity));
+        TESS_TRY_CLEAN(add_pieces(work, work->pieces * t / shares, work->pieces * (t + 1) / shares,
+                                  &capacity));
+    }
+    return TESS_OK;
+cleanup:
+    tess_cpu_work_destroy(work);
+    return status;
+}
+
+void tess_cpu_work_destroy(tess_cpu_work *work)
+{
+    tess_free(work->ctx, work->jobs);
+    tess_free(work->ctx, work->first_job);
+    tess_free(work->ctx, work->long_rows);
+    tess_free(work->ctx, work->piece_offsets);
+    *work = (tess_cpu_work){.ctx = work->ctx};
+}

@@ -1,0 +1,349 @@
+/* Every SpMV kernel of every ISA this machine can run, against ref.
+ *
+ * x, y and the values end where a page without access begins, so that a read or a write beyond them
+ * is a crash and not a wrong number. */
+#include "support/support.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <omp.h>
+
+#include "cpu/cpu.h"
+#include "ref/ref.h"
+
+/* ---- Arrays that end at a forbidden page ---- */
+
+typedef struct guarded {
+    void *data; /* `bytes` bytes up to the forbidden page */
+    void *mapping;
+    size_t mapped;
+} guarded;
+
+static guarded guarded_copy(const void *source, size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t mapped = (bytes + page - 1) / page * page + page;
+    char *base = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(base != MAP_FAILED);
+    assert_int_equal(mprotect(base + mapped - page, page, PROT_NONE), 0);
+    guarded array = {base + mapped - page - bytes, base, mapped};
+    if (bytes > 0)
+        memcpy(array.data, source, bytes);
+    return array;
+}
+
+static void guarded_free(guarded array)
+{
+    munmap(array.mapping, array.mapped);
+}
+
+/* ---- One case ---- */
+
+typedef struct problem {
+    tess_matrix *A;
+    guarded values, x, y0, y;
+    size_t y_bytes;
+} problem;
+
+static problem make_problem(tess_ctx *ctx, test_pattern pattern, int64_t size, int32_t r, int32_t c,
+                            tess_type type, uint64_t seed)
+{
+    problem p = {.A = test_matrix(ctx, pattern, size, r, c, type, seed)};
+    size_t scalar = tess_type_size(type);
+    void *x = test_vector(p.A->cols, type, seed + 100),
+         *y = test_vector(p.A->rows, type, seed + 200);
+    p.y_bytes = (size_t)p.A->rows * scalar;
+    p.values = guarded_copy(p.A->values, (size_t)tess_matrix_stored(p.A) * scalar);
+    p.x = guarded_copy(x, (size_t)p.A->cols * scalar);
+    p.y0 = guarded_copy(y, p.y_bytes);
+    p.y = guarded_copy(y, p.y_bytes);
+    free(x);
+    free(y);
+    return p;
+}
+
+static void free_problem(problem *p)
+{
+    guarded_free(p->values);
+    guarded_free(p->x);
+    guarded_free(p->y0);
+    guarded_free(p->y);
+    tess_matrix_destroy(p->A);
+}
+
+static tess_plan *make_plan(tess_ctx *ctx, const problem *p, tess_device *device,
+                            const char *kernel)
+{
+    tess_plan *plan = NULL;
+    const tess_plan_options options = {.kernel = kernel, .effort = TESS_ESTIMATE};
+    tess_status status = tess_plan_create(ctx, p->A, device, &options, &plan);
+    if (status != TESS_OK)
+        fail_msg("%s: %s", kernel ? kernel : "(default)", tess_ctx_error(ctx));
+    assert_int_equal(tess_plan_update_values(plan, p->values.data), TESS_OK);
+    return plan;
+}
+
+/* One product from y0 into y. */
+static void multiply(const problem *p, tess_plan *plan, double alpha, double beta)
+{
+    memcpy(p->y.data, p->y0.data, p->y_bytes);
+    if (beta == 0)
+        memset(p->y.data, 0xff, p->y_bytes); /* NaN in both precisions */
+    assert_int_equal(tess_spmv(plan, alpha, p->x.data, beta, p->y.data), TESS_OK);
+}
+
+static void check_kernel(tess_ctx *ctx, const problem *p, tess_device *device, const char *kernel,
+                         const char *what)
+{
+    static const double factors[][2] = {{1, 0}, {1, 1}, {-0.5, -0.5}, {0, 1}, {2, 0}, {0, 0}};
+    tess_plan *plan = make_plan(ctx, p, device, kernel);
+    for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++) {
+        multiply(p, plan, factors[i][0], factors[i][1]);
+        test_check_spmv(what, p->A, factors[i][0], p->x.data, factors[i][1], p->y0.data, p->y.data);
+    }
+    tess_plan_destroy(plan);
+}
+
+static tess_device *open_device(tess_ctx *ctx, const char *name)
+{
+    tess_device *device = NULL;
+    if (tess_device_open(ctx, name, &device) != TESS_OK)
+        fail_msg("%s: %s", name, tess_ctx_error(ctx));
+    return device;
+}
+
+/* ---- Tests ---- */
+
+static void every_kernel_agrees_with_ref_on_every_pattern(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = open_device(ctx, "cpu:3");
+    const tess_cpu_device *cpu = device->state;
+    size_t run = 0;
+    for (int isa = 0; isa < TESS_CPU_ISAS; isa++) {
+        if (!tess_cpu_isa_available(&cpu->id, (tess_cpu_isa)isa))
+            continue;
+        const tess_cpu_kernel_table *table = tess_cpu_table((tess_cpu_isa)isa);
+        for (size_t k = 0; k < table->count; k++) {
+            const tess_cpu_kernel *kernel = &table->kernels[k];
+            if (kernel->family != TESS_CPU_BSR_SPMV || kernel->block_height == 0)
+                continue;
+            for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
+                uint64_t seed = 1000 * k + (uint64_t)pattern;
+                problem p = make_problem(ctx, (test_pattern)pattern, 13, kernel->block_height,
+                                         kernel->block_width, kernel->type, seed);
+                char what[160];
+                snprintf(what, sizeof what, "%s %s seed %llu", kernel->name,
+                         test_pattern_name((test_pattern)pattern), (unsigned long long)seed);
+                check_kernel(ctx, &p, device, kernel->name, what);
+                free_problem(&p);
+                run++;
+            }
+        }
+    }
+    assert_true(run > 1000);
+    tess_device_close(device);
+}
+
+/* The fallback at sizes that have no kernel of their own, and at some that have. */
+static void any_block_size_agrees_with_ref(void **state)
+{
+    static const int32_t shapes[][2] = {{1, 1},   {2, 5},   {5, 2},   {3, 3},   {7, 1},
+                                        {1, 9},   {17, 3},  {33, 33}, {34, 2},  {47, 5},
+                                        {64, 64}, {100, 3}, {3, 100}, {257, 2}, {600, 1}};
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = open_device(ctx, "cpu:2");
+    const tess_cpu_device *cpu = device->state;
+    for (int isa = 0; isa < TESS_CPU_ISAS; isa++) {
+        if (!tess_cpu_isa_available(&cpu->id, (tess_cpu_isa)isa))
+            continue;
+        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+            for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
+                tess_type type = (i + (size_t)pattern) % 2 ? TESS_F32 : TESS_F64;
+                problem p = make_problem(ctx, (test_pattern)pattern, 7, shapes[i][0], shapes[i][1],
+                                         type, 77 + i);
+                char name[64];
+                snprintf(name, sizeof name, "bsr_spmv_0x0_%s_%s", tess_type_name(type),
+                         tess_cpu_isa_name((tess_cpu_isa)isa));
+                check_kernel(ctx, &p, device, name, test_pattern_name((test_pattern)pattern));
+                free_problem(&p);
+            }
+        }
+    }
+    tess_device_close(device);
+}
+
+/* Rows long enough to be cut, bitwise equal for any number of threads and any number of streams,
+ * from run to run, and inside a parallel region. */
+static void results_do_not_depend_on_threads_streams_or_run(void **state)
+{
+    static const char *const devices[] = {"cpu:1", "cpu:2", "cpu:3", "cpu:5", "cpu:8"};
+    static const char *const forms[] = {"", "_lock2", "_lock3"};
+    static const int32_t sizes[] = {1, 2, 3, 4, 7, 8};
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t b = 0; b < sizeof sizes / sizeof sizes[0]; b++) {
+        problem p = make_problem(ctx, b % 2 ? TEST_DENSE_ROW : TEST_SKEWED, 9000 / sizes[b],
+                                 sizes[b], sizes[b], TESS_F64, b);
+        void *first = NULL;
+        for (size_t d = 0; d < sizeof devices / sizeof devices[0]; d++) {
+            tess_device *device = open_device(ctx, devices[d]);
+            const tess_cpu_device *cpu = device->state;
+            for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
+                char name[64];
+                snprintf(name, sizeof name, "bsr_spmv_%dx%d_f64_%s%s", (int)sizes[b], (int)sizes[b],
+                         tess_cpu_isa_name(cpu->isa), forms[f]);
+                tess_plan *plan = make_plan(ctx, &p, device, name);
+                for (int repeat = 0; repeat < 3; repeat++) {
+                    if (repeat == 2) { /* shares one after the other */
+#pragma omp parallel num_threads(2)
+#pragma omp single
+                        multiply(&p, plan, 1.5, -0.5);
+                    } else {
+                        multiply(&p, plan, 1.5, -0.5);
+                    }
+                    if (!first) {
+                        first = malloc(p.y_bytes);
+                        memcpy(first, p.y.data, p.y_bytes);
+                        test_check_spmv(name, p.A, 1.5, p.x.data, -0.5, p.y0.data, p.y.data);
+                    }
+                    if (memcmp(first, p.y.data, p.y_bytes) != 0)
+                        fail_msg("%s on %s, run %d: not the bits of the first run", name,
+                                 devices[d], repeat);
+                }
+                tess_plan_destroy(plan);
+            }
+            tess_device_close(device);
+        }
+        free(first);
+        free_problem(&p);
+    }
+}
+
+static void long_rows_are_cut_among_threads(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    problem p = make_problem(ctx, TEST_SKEWED, 9000, 3, 3, TESS_F64, 5);
+    tess_cpu_work work;
+    assert_int_equal(tess_cpu_work_create(ctx, p.A, 2, 2, &work), TESS_OK);
+    assert_int_equal(work.long_count, 1);
+    assert_int_equal(work.long_rows[0].row, p.A->block_rows - 1);
+    assert_true(work.pieces >= 8);
+    /* Every block exactly once, and no share far from its half. */
+    int64_t blocks[2] = {0};
+    for (int share = 0; share < 2; share++) {
+        for (int64_t i = work.first_job[share]; i < work.first_job[share + 1]; i++) {
+            const tess_cpu_job *job = &work.jobs[i];
+            const int64_t *offsets = p.A->row_offsets;
+            if (job->long_row >= 0)
+                offsets = work.piece_offsets + work.long_rows[job->long_row].first_offset;
+            blocks[share] += offsets[job->bounds[2]] - offsets[job->bounds[0]];
+        }
+    }
+    assert_int_equal(blocks[0] + blocks[1], p.A->blocks);
+    assert_true(llabs((long long)(blocks[0] - blocks[1])) < p.A->blocks / 20);
+    tess_cpu_work_destroy(&work);
+    free_problem(&p);
+}
+
+static void dot_comes_with_the_product_and_is_reproducible(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (int type = 0; type < 2; type++) {
+        problem p = make_problem(ctx, TEST_RANDOM, 4000, 3, 3, (tess_type)type, 11);
+        void *w = test_vector(p.A->rows, (tess_type)type, 12);
+        double first[2] = {0};
+        for (int threads = 1; threads <= 5; threads += 2) {
+            char name[16];
+            snprintf(name, sizeof name, "cpu:%d", threads);
+            tess_device *device = open_device(ctx, name);
+            tess_plan *plan = make_plan(ctx, &p, device, NULL);
+            for (int self = 0; self < 2; self++) {
+                double dot, expected = 0, scale = 0;
+                const void *left = self ? p.y.data : w;
+                assert_int_equal(
+                    tess_spmv_dot(plan, 2, p.x.data, 0, p.y.data, self ? NULL : w, &dot), TESS_OK);
+                for (int64_t i = 0; i < p.A->rows; i++) {
+                    double term =
+                        tess_ref_get(left, p.A->type, i) * tess_ref_get(p.y.data, p.A->type, i);
+                    expected += term;
+                    scale += fabs(term);
+                }
+                assert_true(fabs(dot - expected) <= 1e-13 * scale);
+                if (threads == 1)
+                    first[self] = dot;
+                assert_true(dot == first[self]);
+            }
+            tess_plan_destroy(plan);
+            tess_device_close(device);
+        }
+        free(w);
+        free_problem(&p);
+    }
+}
+
+static void bad_names_are_answered_with_near_ones(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = NULL;
+    assert_int_equal(tess_device_open(ctx, "cpu:none", &device), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_device_open(ctx, "cpu:0", &device), TESS_ERR_ARGUMENT);
+    setenv("TESSERA_ISA", "mmx", 1);
+    assert_int_equal(tess_device_open(ctx, "cpu", &device), TESS_ERR_OPTION);
+    assert_non_null(strstr(tess_ctx_error(ctx), "avx512"));
+    setenv("TESSERA_ISA", "scalar", 1);
+    device = open_device(ctx, "cpu:2");
+    assert_string_equal(tess_device_description(device), "cpu: 2 threads, scalar");
+
+    tess_matrix *A = test_matrix(ctx, TEST_BANDED, 5, 3, 3, TESS_F64, 1);
+    tess_plan *plan = NULL;
+    tess_plan_options options = {.kernel = "bsr_spmv_3x3_f64_scaler"};
+    assert_int_equal(tess_plan_create(ctx, A, device, &options, &plan), TESS_ERR_ARGUMENT);
+    assert_non_null(strstr(tess_ctx_error(ctx), "nearest: 'bsr_spmv_3x3_f64_scalar'"));
+    options = (tess_plan_options){.kernel = "bsr_spmv_4x4_f64_scalar"}; /* not these blocks */
+    assert_int_equal(tess_plan_create(ctx, A, device, &options, &plan), TESS_ERR_ARGUMENT);
+    options = (tess_plan_options){.format = "sliced"};
+    assert_int_equal(tess_plan_create(ctx, A, device, &options, &plan), TESS_ERR_UNSUPPORTED);
+    tess_matrix_destroy(A);
+    tess_device_close(device);
+    unsetenv("TESSERA_ISA");
+}
+
+static void a_failed_allocation_leaves_nothing_behind(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_RAGGED, 20, 3, 3, TESS_F64, 1);
+    int64_t before = test_live(state);
+    tess_status status = TESS_ERR_MEMORY;
+    for (int64_t n = 0; status != TESS_OK; n++) {
+        tess_device *device = NULL;
+        tess_plan *plan = NULL;
+        test_fail_allocation(state, n);
+        status = tess_device_open(ctx, "cpu", &device);
+        if (status == TESS_OK)
+            status = tess_plan_create(ctx, A, device, NULL, &plan);
+        test_fail_allocation(state, -1);
+        if (status != TESS_OK)
+            assert_int_equal(status, TESS_ERR_MEMORY);
+        tess_plan_destroy(plan);
+        tess_device_close(device);
+        assert_int_equal(test_live(state), before);
+    }
+    tess_matrix_destroy(A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kernel_agrees_with_ref_on_every_pattern),
+        cmocka_unit_test(any_block_size_agrees_with_ref),
+        cmocka_unit_test(results_do_not_depend_on_threads_streams_or_run),
+        cmocka_unit_test(long_rows_are_cut_among_threads),
+        cmocka_unit_test(dot_comes_with_the_product_and_is_reproducible),
+        cmocka_unit_test(bad_names_are_answered_with_near_ones),
+        cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
