@@ -67,7 +67,7 @@ tess_status tess_cpu_isa_choose(tess_ctx *ctx, const tess_cpu_id *id, tess_cpu_i
 
 bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, const tess_matrix *A)
 {
-    return kernel->type == A->type &&
+    return kernel->scalar_bytes == (int)tess_type_size(A->type) &&
            (kernel->block_height == 0 ||
             (kernel->block_height == A->block_height && kernel->block_width == A->block_width));
 }

@@ -132,9 +132,10 @@ static void every_kernel_agrees_with_ref_on_every_pattern(void **state)
             if (kernel->family != TESS_CPU_BSR_SPMV || kernel->block_height == 0)
                 continue;
             for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
+                tess_type type = kernel->scalar_bytes == 8 ? TESS_F64 : TESS_F32;
                 uint64_t seed = 1000 * k + (uint64_t)pattern;
                 problem p = make_problem(ctx, (test_pattern)pattern, 13, kernel->block_height,
-                                         kernel->block_width, kernel->type, seed);
+                                         kernel->block_width, type, seed);
                 char what[160];
                 snprintf(what, sizeof what, "%s %s seed %llu", kernel->name,
                          test_pattern_name((test_pattern)pattern), (unsigned long long)seed);

@@ -1,9 +1,7 @@
 /* All kernels of one ISA: the templates expanded for both precisions, one function for each line of
  * kernels.def, and the table of them. The ISA's file sets ISA, ISA_INDEX and ISA_TABLE and includes
  * its vector header first. */
-#include <stdbool.h>
-
-#include "cpu/cpu.h"
+#include "cpu/kernel.h"
 
 #define PASTE_(a, b) a##_##b
 #define PASTE(a, b) PASTE_(a, b)
@@ -35,18 +33,18 @@
 #define FORM_1 ""
 #define FORM_2 "_lock2"
 #define FORM_3 "_lock3"
-#define SPMV_ENTRY(r, c, n, suffix, kind)                              \
+#define SPMV_ENTRY(r, c, n, suffix, bytes)                             \
     {.name = "bsr_spmv_" #r "x" #c "_" #suffix "_" TEXT(ISA) FORM_##n, \
      .family = TESS_CPU_BSR_SPMV,                                      \
      .isa = ISA_INDEX,                                                 \
-     .type = kind,                                                     \
+     .scalar_bytes = bytes,                                            \
      .block_height = r,                                                \
      .block_width = c,                                                 \
      .streams = n,                                                     \
      .spmv = spmv_##r##x##c##_##n##_##suffix},
 
 static const tess_cpu_kernel kernels[] = {
-#define BSR_SPMV(r, c, n) SPMV_ENTRY(r, c, n, f64, TESS_F64) SPMV_ENTRY(r, c, n, f32, TESS_F32)
+#define BSR_SPMV(r, c, n) SPMV_ENTRY(r, c, n, f64, 8) SPMV_ENTRY(r, c, n, f32, 4)
 #include "cpu/kernels.def"
 };
 

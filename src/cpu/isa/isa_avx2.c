@@ -1,5 +1,5 @@
 /* Kernels for x86-64 processors with AVX2 and FMA. */
-#include "cpu/cpu.h"
+#include "cpu/kernel.h"
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include "cpu/simd/avx2.h"

@@ -1,5 +1,5 @@
 /* Kernels for x86-64 processors with AVX-512. */
-#include "cpu/cpu.h"
+#include "cpu/kernel.h"
 
 #if defined(__AVX512F__) && defined(__AVX512VL__) && defined(__AVX512DQ__)
 #include "cpu/simd/avx512.h"

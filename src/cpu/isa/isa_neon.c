@@ -1,5 +1,5 @@
 /* Kernels for every aarch64 processor. */
-#include "cpu/cpu.h"
+#include "cpu/kernel.h"
 
 #if defined(__ARM_NEON) && defined(__aarch64__)
 #include "cpu/simd/neon.h"

@@ -1,5 +1,5 @@
 /* Kernels for aarch64 processors with 256-bit SVE. */
-#include "cpu/cpu.h"
+#include "cpu/kernel.h"
 
 #if defined(__ARM_FEATURE_SVE) && __ARM_FEATURE_SVE_BITS == 256
 #include "cpu/simd/sve.h"

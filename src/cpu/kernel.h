@@ -1,0 +1,62 @@
+/* What a kernel is: its arguments, its descriptor, the tables of all of them.
+ *
+ * The isa/ files see this header and nothing else of the project: they take long to compile, and
+ * only a change of a kernel should make it necessary. */
+#ifndef TESS_CPU_KERNEL_H
+#define TESS_CPU_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Most ranges of rows a thread walks in step. */
+#define TESS_CPU_STREAMS 3
+
+/* Ascending within a processor family: TESSERA_ISA caps the choice. */
+typedef enum tess_cpu_isa {
+    TESS_CPU_SCALAR,
+    TESS_CPU_NEON,
+    TESS_CPU_SVE,
+    TESS_CPU_AVX2,
+    TESS_CPU_AVX512,
+    TESS_CPU_ISAS
+} tess_cpu_isa;
+
+/* What a SpMV kernel reads and writes. Rows are block rows; y[row*r ...] is written for each row it
+ * is told to do. For pieces of a long row, row_offsets are the pieces' bounds and y their sums. */
+typedef struct tess_cpu_spmv_args {
+    const int64_t *row_offsets;
+    const int32_t *columns;
+    const void *values;
+    const void *x; /* block_cols * c scalars: padded when the matrix is ragged */
+    void *y;
+    double alpha, beta;
+    int32_t block_height, block_width;
+} tess_cpu_spmv_args;
+
+/* Rows bounds[0] .. bounds[streams]-1, stream s from bounds[s] to bounds[s+1]-1. */
+typedef void (*tess_cpu_spmv_fn)(const tess_cpu_spmv_args *args, const int64_t *bounds);
+
+typedef enum tess_cpu_family { TESS_CPU_BSR_SPMV } tess_cpu_family;
+
+/* One line of kernels.def for one ISA and precision. */
+typedef struct tess_cpu_kernel {
+    const char *name; /* "bsr_spmv_3x3_f64_neon_lock2" */
+    tess_cpu_family family;
+    tess_cpu_isa isa;
+    int scalar_bytes;                  /* 8: f64, 4: f32 */
+    int32_t block_height, block_width; /* 0 x 0: any */
+    int streams;
+    tess_cpu_spmv_fn spmv;
+} tess_cpu_kernel;
+
+typedef struct tess_cpu_kernel_table {
+    const tess_cpu_kernel *kernels;
+    size_t count;
+} tess_cpu_kernel_table;
+
+/* Filled by isa/isa_*.c; an ISA of the other processor family has an empty table. */
+extern const tess_cpu_kernel_table tess_cpu_scalar, tess_cpu_neon, tess_cpu_sve, tess_cpu_avx2,
+    tess_cpu_avx512;
+
+#endif
