@@ -1,80 +1,113 @@
 /* From entries in file order to CSR, with at most 24 bytes an entry alive.
  *
  * Rows are counted; then columns and values are moved in one pass each, and for general matrices
- * the columns read are freed before the values' new array is allocated. In every pass a thread owns
- * a range of rows and looks at all entries, so entries keep their file order within a row for any
- * number of threads. A file that is in CSR order already keeps its arrays as they are.
+ * the columns read are freed before the values' new array is allocated. The entries are dealt out
+ * in slices, each with a cursor (4 B) for every row, so that a thread knows where its entries go.
+ * Where so many cursors would take too much memory there is one slice, and every thread looks at
+ * all entries for those of its own rows. Either way entries keep their file order within a row, for
+ * any number of threads. A file that is in CSR order already keeps its arrays as they are.
  */
 #include <omp.h>
 #include <string.h>
 
 #include "matrix/mm.h"
+#include "matrix/sort.h"
+
+/* Entries of a row sorted by insertion, and on the stack. */
+enum { TINY_ROW = 32, SHORT_ROW = 256 };
 
 typedef enum pass { COUNT, COLUMNS, VALUES } pass;
 
 typedef struct scatter {
     const tess_mm_entries *entries;
     tess_mm_symmetry symmetry;
-    int64_t *next; /* COUNT: entries of row i; otherwise where its next entry goes */
+    const int64_t *row_offsets;
+    const int64_t *base; /* what cursors count from; NULL: the first entry of all */
     int32_t *columns;
     double *values;
+    int64_t rows;
+    int slices;
+    uint32_t *cursors; /* slices x rows: where the slice's next entry of the row goes */
 } scatter;
 
-static inline void put(const scatter *s, pass step, int64_t row, int64_t col, int64_t k,
-                       bool negate)
+/* What one thread does in a pass: a range of entries, and of rows it takes. */
+typedef struct work_range {
+    int64_t begin, end, first_row, last_row;
+    uint32_t *cursor;
+} work_range;
+
+static inline void put(const scatter *s, const work_range *range, pass step, int64_t row,
+                       int64_t col, int64_t k, bool negate)
 {
-    int64_t to = s->next[row]++;
-    if (step == COLUMNS)
-        s->columns[to] = (int32_t)col;
-    else if (step == VALUES)
-        s->values[to] = !s->entries->values ? (negate ? -1.0 : 1.0)
-                        : negate            ? -s->entries->values[k]
-                                            : s->entries->values[k];
+    if (row < range->first_row || row >= range->last_row)
+        return;
+    int64_t base = step != COUNT && s->base ? s->base[row] : 0;
+    if (step == COUNT) {
+        range->cursor[row]++;
+    } else if (step == COLUMNS) {
+        s->columns[base + range->cursor[row]++] = (int32_t)col;
+    } else {
+        double value = s->entries->values ? s->entries->values[k] : 1.0;
+        s->values[base + --range->cursor[row]] = negate ? -value : value;
+    }
 }
 
-/* All entries of the full matrix, mirrored ones included, in rows first..last-1. Inlined, so that
- * `step` is a constant of the loop. */
-__attribute__((always_inline)) static inline void walk(const scatter *s, pass step, int64_t first,
-                                                       int64_t last)
+/* All entries of the full matrix, mirrored ones included. Values go backwards: that finds the
+ * cursors where the columns left them. Inlined, so that `step` is a constant of the loop. */
+__attribute__((always_inline)) static inline void walk(const scatter *s, const work_range *range,
+                                                       pass step)
 {
     const tess_mm_entries *e = s->entries;
     bool mirrored = s->symmetry != TESS_MM_GENERAL, skew = s->symmetry == TESS_MM_SKEW;
-    for (int64_t k = 0; k < e->count; k++) {
-        int64_t row = e->rows[k];
-        if (row >= first && row < last)
-            put(s, step, row, step == COLUMNS || mirrored ? e->cols[k] : 0, k, false);
-        if (mirrored) {
-            int64_t col = e->cols[k];
-            if (col != row && col >= first && col < last)
-                put(s, step, col, row, k, skew);
+    for (int64_t i = range->begin; i < range->end; i++) {
+        int64_t k = step == VALUES ? range->end - 1 - (i - range->begin) : i;
+        int64_t row = e->rows[k], col = step == COLUMNS || mirrored ? e->cols[k] : 0;
+        put(s, range, step, row, col, k, false);
+        if (mirrored && col != row)
+            put(s, range, step, col, row, k, skew);
+    }
+}
+
+static void run_pass(tess_ctx *ctx, const scatter *s, pass step)
+{
+    /* With one slice the threads share its entries and divide the rows. */
+    int parts = s->slices > 1 ? s->slices : ctx->threads;
+#pragma omp parallel for schedule(static, 1) num_threads(ctx->threads)
+    for (int i = 0; i < parts; i++) {
+        int64_t count = s->entries->count, share = tess_ceil_div(count, parts);
+        work_range range = {0, count, 0, s->rows, s->cursors};
+        if (s->slices > 1) {
+            range.begin = share * i < count ? share * i : count;
+            range.end = range.begin + share < count ? range.begin + share : count;
+            range.cursor = s->cursors + i * s->rows;
+        } else if (step == COUNT) { /* nothing is known about the rows yet */
+            range.first_row = tess_ceil_div(s->rows, parts) * i;
+            range.last_row = range.first_row + tess_ceil_div(s->rows, parts);
+        } else {
+            range.first_row = tess_share_row(s->row_offsets, s->rows, i, parts);
+            range.last_row = tess_share_row(s->row_offsets, s->rows, i + 1, parts);
         }
-    }
-}
-
-/* Moves columns or values: next[] starts at the row offsets again. */
-static void move(tess_ctx *ctx, const scatter *s, pass step, const int64_t *row_offsets,
-                 int64_t rows)
-{
-#pragma omp parallel num_threads(ctx->threads)
-    {
-        int t = omp_get_thread_num(), n = omp_get_num_threads();
-        int64_t first = tess_share_row(row_offsets, rows, t, n);
-        int64_t last = tess_share_row(row_offsets, rows, t + 1, n);
-        memcpy(s->next + first, row_offsets + first, (size_t)(last - first) * sizeof *s->next);
-        if (step == COLUMNS)
-            walk(s, COLUMNS, first, last);
+        if (step == COUNT)
+            walk(s, &range, COUNT);
+        else if (step == COLUMNS)
+            walk(s, &range, COLUMNS);
         else
-            walk(s, VALUES, first, last);
+            walk(s, &range, VALUES);
     }
 }
 
-static void count_rows(tess_ctx *ctx, const scatter *s, int64_t rows)
+/* Counts become starts within the row; row_offsets[row + 1] gets the length of the row. */
+static void start_cursors(tess_ctx *ctx, const scatter *s, int64_t *row_offsets)
 {
-#pragma omp parallel num_threads(ctx->threads)
-    {
-        int t = omp_get_thread_num(), n = omp_get_num_threads();
-        int64_t share = tess_ceil_div(rows, n);
-        walk(s, COUNT, t * share, (t + 1) * share);
+#pragma omp parallel for num_threads(ctx->threads)
+    for (int64_t row = 0; row < s->rows; row++) {
+        uint32_t sum = 0;
+        for (int i = 0; i < s->slices; i++) {
+            uint32_t *cursor = &s->cursors[i * s->rows + row], count = *cursor;
+            *cursor = sum;
+            sum += count;
+        }
+        row_offsets[row + 1] = sum;
     }
 }
 
@@ -115,38 +148,122 @@ static tess_status keep_arrays(tess_ctx *ctx, tess_mm_entries *e, tess_matrix *A
     return TESS_OK;
 }
 
-static tess_status scatter_arrays(tess_ctx *ctx, tess_mm_symmetry symmetry, tess_mm_entries *e,
-                                  tess_matrix *A)
+/* Entries of the full matrix. */
+static int64_t count_full(tess_ctx *ctx, tess_mm_symmetry symmetry, const tess_mm_entries *e)
 {
-    scatter s = {.entries = e, .symmetry = symmetry, .next = A->row_offsets + 1};
-    count_rows(ctx, &s, A->rows);
+    int64_t mirrored = 0;
+    if (symmetry == TESS_MM_GENERAL)
+        return e->count;
+#pragma omp parallel for reduction(+ : mirrored) num_threads(ctx->threads)
+    for (int64_t k = 0; k < e->count; k++)
+        mirrored += (int64_t)e->rows[k] != e->cols[k];
+    return e->count + mirrored;
+}
+
+/* Starts within the row become places among all entries: one look-up less for every entry. */
+static void shift_cursors(tess_ctx *ctx, const scatter *s)
+{
+#pragma omp parallel for num_threads(ctx->threads)
+    for (int64_t row = 0; row < s->rows; row++)
+        for (int i = 0; i < s->slices; i++)
+            s->cursors[i * s->rows + row] += (uint32_t)s->row_offsets[row];
+}
+
+static tess_status move_entries(tess_ctx *ctx, scatter *s, tess_mm_entries *e, tess_matrix *A)
+{
+    run_pass(ctx, s, COUNT);
+    start_cursors(ctx, s, A->row_offsets);
     tess_counts_to_offsets(A->row_offsets, A->rows);
-    A->blocks = A->row_offsets[A->rows];
+    A->blocks = count_full(ctx, s->symmetry, e);
+    if (A->row_offsets[A->rows] != A->blocks)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "a row has more than 4294967295 entries, repeated ones included");
+    if (A->blocks <= UINT32_MAX)
+        shift_cursors(ctx, s);
+    else
+        s->base = A->row_offsets;
     TESS_TRY(TESS_ALLOC(ctx, A->blocks, &A->columns));
-    s.columns = A->columns;
-    TESS_TRY(TESS_ALLOC(ctx, A->rows, &s.next));
-    move(ctx, &s, COLUMNS, A->row_offsets, A->rows);
-    if (symmetry == TESS_MM_GENERAL) {
+    s->columns = A->columns;
+    run_pass(ctx, s, COLUMNS);
+    if (s->symmetry == TESS_MM_GENERAL) {
         tess_free(ctx, e->cols);
         e->cols = NULL;
     }
-    tess_status status = tess_alloc_bytes(ctx, A->blocks, sizeof(double), &A->values);
-    if (status == TESS_OK) {
-        s.values = A->values;
-        move(ctx, &s, VALUES, A->row_offsets, A->rows);
-    }
-    tess_free(ctx, s.next);
+    TESS_TRY(tess_alloc_bytes(ctx, A->blocks, sizeof(double), &A->values));
+    s->values = A->values;
+    run_pass(ctx, s, VALUES);
+    return TESS_OK;
+}
+
+static tess_status scatter_arrays(tess_ctx *ctx, tess_mm_symmetry symmetry, tess_mm_entries *e,
+                                  tess_matrix *A)
+{
+    /* Cursors may take as much as the row offsets, or a byte for every entry. */
+    bool slices = ctx->threads <= 2 || e->count / 4 / ctx->threads >= A->rows;
+    scatter s = {.entries = e,
+                 .symmetry = symmetry,
+                 .row_offsets = A->row_offsets,
+                 .rows = A->rows,
+                 .slices = slices ? ctx->threads : 1};
+    TESS_TRY(TESS_CALLOC(ctx, A->rows * s.slices, &s.cursors));
+    tess_status status = move_entries(ctx, &s, e, A);
+    tess_free(ctx, s.cursors);
     return status;
 }
 
-static bool rows_sorted(tess_ctx *ctx, const tess_matrix *A)
+/* Sorts a row that fits the stack, in place; equal columns keep their order. */
+static void sort_short_row(int32_t *columns, double *values, int64_t count)
 {
-    bool sorted = true;
-#pragma omp parallel for reduction(&& : sorted) num_threads(ctx->threads)
-    for (int64_t row = 0; row < A->rows; row++)
-        for (int64_t k = A->row_offsets[row] + 1; k < A->row_offsets[row + 1] && sorted; k++)
-            sorted = A->columns[k] > A->columns[k - 1];
-    return sorted;
+    if (count <= TINY_ROW) {
+        for (int64_t i = 1; i < count; i++) {
+            int32_t column = columns[i];
+            double value = values[i];
+            int64_t at = i;
+            for (; at > 0 && columns[at - 1] > column; at--) {
+                columns[at] = columns[at - 1];
+                values[at] = values[at - 1];
+            }
+            columns[at] = column;
+            values[at] = value;
+        }
+        return;
+    }
+    tess_sort_key keys[SHORT_ROW], scratch[SHORT_ROW];
+    double moved[SHORT_ROW];
+    for (int64_t i = 0; i < count; i++)
+        keys[i] = (tess_sort_key){columns[i], i};
+    const tess_sort_key *sorted = tess_sort_keys(keys, scratch, count);
+    memcpy(moved, values, (size_t)count * sizeof *moved);
+    for (int64_t i = 0; i < count; i++) {
+        columns[i] = sorted[i].column;
+        values[i] = moved[sorted[i].position];
+    }
+}
+
+static bool is_sorted(const int32_t *columns, int64_t count)
+{
+    for (int64_t i = 1; i < count; i++)
+        if (columns[i] <= columns[i - 1])
+            return false;
+    return true;
+}
+
+/* Sorts rows where they lie. False when something is left to do: repeated columns, or an unsorted
+ * row longer than the stack should hold. */
+static bool sort_rows(tess_ctx *ctx, const tess_matrix *A)
+{
+    double *values = A->values;
+    bool done = true;
+#pragma omp parallel for schedule(dynamic, 1024) reduction(&& : done) num_threads(ctx->threads)
+    for (int64_t row = 0; row < A->rows; row++) {
+        int64_t first = A->row_offsets[row], count = A->row_offsets[row + 1] - first;
+        if (is_sorted(A->columns + first, count))
+            continue;
+        if (count <= SHORT_ROW)
+            sort_short_row(A->columns + first, values + first, count);
+        done = done && count <= SHORT_ROW && is_sorted(A->columns + first, count);
+    }
+    return done;
 }
 
 /* The place of (i, j), i >= j, in a lower triangle stored by columns. */
@@ -200,7 +317,7 @@ tess_status tess_mm_to_csr(tess_ctx *ctx, const tess_mm_header *header, tess_mm_
     } else {
         TESS_TRY_CLEAN(scatter_arrays(ctx, header->symmetry, e, A));
         tess_mm_free(ctx, e);
-        if (!rows_sorted(ctx, A)) {
+        if (!sort_rows(ctx, A)) {
             const tess_row_source source = {A->row_offsets, A->columns, NULL, A->values,
                                             TESS_COLUMN_MAJOR};
             tess_matrix *sorted;

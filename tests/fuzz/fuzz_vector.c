@@ -1,0 +1,20 @@
+/* Dense vectors, in both types and with tiny buffers. */
+#include "fuzz.h"
+#include "matrix/mm.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    for (int type = TESS_F64; type <= TESS_F32; type++) {
+        tess_ctx *ctx = fuzz_begin();
+        char path[64];
+        int fd = fuzz_file(data, size, path);
+        int64_t count = 0;
+        void *values = NULL;
+        fuzz_check(ctx, tess_vector_read_chunked(ctx, path, 1 + size % 53, (tess_type)type, &count,
+                                                 &values));
+        tess_release(ctx, values);
+        close(fd);
+        fuzz_end(ctx);
+    }
+    return 0;
+}
