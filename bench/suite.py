@@ -73,8 +73,9 @@ def run_case(options, part, b, threads):
     command += ["--peers"] if peers else []
     start = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if not done.stdout:
-        sys.exit(f"suite: {' '.join(command)}: exit status {done.returncode}")
+    if not done.stdout:  # what is wrong is on stderr already
+        print(f"{part:10} b={b:<3} not measured: exit status {done.returncode}", flush=True)
+        return None
     result = json.loads(done.stdout)
     result["case"] = {"part": part, "b": b, "threads": threads or result["machine"]["threads"],
                       "all_threads": threads == 0, "exit_status": done.returncode}
@@ -141,7 +142,9 @@ def main():
         for b in options.b or sizes:
             for count in threads:
                 result = run_case(options, part, b, count)
-                failed = failed or result["case"]["exit_status"] != 0
+                failed = failed or not result or result["case"]["exit_status"] != 0
+                if not result:
+                    continue
                 name = options.name or slug(result["machine"])
                 store(os.path.join(options.out, f"cpu-{name}.json"), result)
     return 1 if failed else 0
