@@ -82,7 +82,8 @@ static void check(const test_variant *v, device *d, const tess_matrix *A, double
 {
     bool spmm = v->kernel->op == TESS_CUDA_SPMM, dot = v->kernel->op == TESS_CUDA_SPMV_DOT;
     int64_t k = spmm ? v->problem.vectors : 1;
-    d->call.ldx = v->problem.row_major ? k + 1 : A->cols + 3;
+    /* Rows of X that are, and are not, multiples of 16 bytes apart. */
+    d->call.ldx = !v->problem.row_major ? A->cols + 3 : seed % 2 ? k + 1 : (k + 3) / 4 * 4 + 4;
     d->call.ldy = v->problem.row_major ? k + 2 : A->rows + 1;
     int64_t x_size = !spmm                  ? A->cols
                      : v->problem.row_major ? (A->cols - 1) * d->call.ldx + k

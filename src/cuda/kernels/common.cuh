@@ -43,6 +43,7 @@ typedef float real;
 #define DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
 
 #define UNROLL _Pragma("unroll")
+#define UNROLL_4 _Pragma("unroll 4")
 #define NO_UNROLL _Pragma("unroll 1")
 
 /* Streaming loads. The policy is made once a thread and costs nothing when unused. */
@@ -106,6 +107,21 @@ DEVICE void stream_load4(const real *from, real *to, policy p)
     asm(STREAM_LOAD("v4." SCALAR_KIND) " {%0, %1, %2, %3}" STREAM_TAIL("%4", "%5")
         : SCALAR_OUT(to[0]), SCALAR_OUT(to[1]), SCALAR_OUT(to[2]), SCALAR_OUT(to[3])
         : STREAM_POLICY(from, p));
+}
+#endif
+
+/* 16 bytes of data that is worth keeping in L1. */
+#if REAL == 8
+DEVICE void cached_load16(const real *from, real *to)
+{
+    asm("ld.global.nc.v2.f64 {%0, %1}, [%2];" : "=d"(to[0]), "=d"(to[1]) : "l"(from));
+}
+#else
+DEVICE void cached_load16(const real *from, real *to)
+{
+    asm("ld.global.nc.v4.f32 {%0, %1, %2, %3}, [%4];"
+        : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
+        : "l"(from));
 }
 #endif
 

@@ -33,7 +33,7 @@ typedef struct sliced_args {
     real *slots; /* sums of segments */
     long long lines, rows, cols;
     double alpha, beta;
-    const real *w;       /* DOT */
+    const real *w;    /* DOT */
     double *dot_part; /* DOT: one number a thread block */
 } sliced_args;
 

@@ -51,6 +51,7 @@ void emu_register(const char *variant, const char *name, emu_entry *run, size_t 
 
 #define DEVICE __attribute__((unused)) static inline
 #define UNROLL
+#define UNROLL_4
 #define NO_UNROLL
 
 /* Ends the launch with a message; does not return. */
@@ -162,6 +163,11 @@ EMU_LOAD(stream_load4, real, 4)
 EMU_LOAD(stream_index1, int, 1)
 EMU_LOAD(stream_index2, int, 2)
 EMU_LOAD(stream_index4, int, 4)
+
+DEVICE void cached_load16(const real *from, real *to)
+{
+    emu_load(from, to, 16);
+}
 
 #define READ_ONLY(pointer) (*(pointer))
 
