@@ -87,7 +87,7 @@ typedef void (*tess_log_fn)(void *user, const char *line);
 
 typedef struct tess_ctx_options {
     tess_allocator allocator; /* all zero: the C library's */
-    int threads;              /* 0: all that OpenMP offers */
+    int threads;              /* 0: all that OpenMP offers; at most 1024 */
     tess_progress_fn progress;
     void *progress_user;
     tess_log_fn log;

@@ -21,6 +21,12 @@ static void default_release(void *user, void *pointer)
     free(pointer);
 }
 
+static int all_threads(void)
+{
+    int threads = omp_get_max_threads();
+    return threads < TESS_THREADS_MAX ? threads : TESS_THREADS_MAX;
+}
+
 tess_status tess_ctx_create(const tess_ctx_options *options, tess_ctx **out)
 {
     static const tess_ctx_options defaults = {0};
@@ -28,7 +34,8 @@ tess_status tess_ctx_create(const tess_ctx_options *options, tess_ctx **out)
         return TESS_ERR_ARGUMENT;
     if (!options)
         options = &defaults;
-    if (options->threads < 0 || !options->allocator.allocate != !options->allocator.release)
+    if (options->threads < 0 || options->threads > TESS_THREADS_MAX ||
+        !options->allocator.allocate != !options->allocator.release)
         return TESS_ERR_ARGUMENT;
 
     tess_allocator allocator = options->allocator;
@@ -39,7 +46,7 @@ tess_status tess_ctx_create(const tess_ctx_options *options, tess_ctx **out)
         return TESS_ERR_MEMORY;
     *ctx = (tess_ctx){
         .allocator = allocator,
-        .threads = options->threads > 0 ? options->threads : omp_get_max_threads(),
+        .threads = options->threads > 0 ? options->threads : all_threads(),
         .progress = options->progress,
         .progress_user = options->progress_user,
         .log = options->log,
@@ -64,9 +71,10 @@ tess_status tess_ctx_set_threads(tess_ctx *ctx, int threads)
 {
     if (!ctx)
         return TESS_ERR_ARGUMENT;
-    if (threads < 0 || threads > 65536)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "threads = %d is outside 0..65536", threads);
-    ctx->threads = threads > 0 ? threads : omp_get_max_threads();
+    if (threads < 0 || threads > TESS_THREADS_MAX)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "threads = %d is outside 0..%d", threads,
+                         TESS_THREADS_MAX);
+    ctx->threads = threads > 0 ? threads : all_threads();
     return TESS_OK;
 }
 

@@ -29,9 +29,12 @@
             goto cleanup;      \
     } while (0)
 
+/* OpenMP aborts the process when it cannot create its threads; nobody means more than this. */
+#define TESS_THREADS_MAX 1024
+
 struct tess_ctx {
     tess_allocator allocator;
-    int threads; /* > 0 */
+    int threads; /* 1..TESS_THREADS_MAX */
     tess_progress_fn progress;
     void *progress_user;
     tess_log_fn log;
@@ -106,7 +109,7 @@ typedef struct tess_option {
 } tess_option;
 
 /* `what` names the owner of the options in errors: "gen:stencil7: unknown key 'nn' (nearest: 'n')".
- * An empty or NULL text sets nothing. */
+ * An empty or NULL text sets nothing. Of a key given twice the last counts. */
 tess_status tess_options_parse(tess_ctx *ctx, const char *what, const char *text,
                                const tess_option *table, size_t count);
 

@@ -1,6 +1,7 @@
 /* Options strings: "key=value,key=value", checked against a table of keys. */
 #include <ctype.h>
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,12 @@ bool tess_parse_double(const char *text, double *value)
     char *end;
     if (!*text || isspace((unsigned char)text[0]))
         return false;
-    double parsed = strtod(text, &end);
+    /* A point is a point, whatever locale the program has set. */
+    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!c_locale)
+        return false;
+    double parsed = strtod_l(text, &end, c_locale);
+    freelocale(c_locale);
     if (end == text || *end || !isfinite(parsed))
         return false;
     *value = parsed;
@@ -156,9 +162,9 @@ static tess_status set_value(tess_ctx *ctx, const char *what, const tess_option 
 tess_status tess_options_parse(tess_ctx *ctx, const char *what, const char *text,
                                const tess_option *table, size_t count)
 {
-    if (!text)
+    if (!text || !*text)
         return TESS_OK;
-    while (*text) {
+    for (bool more = true; more;) {
         char word[WORD_MAX];
         size_t length = strcspn(text, ",");
         if (length >= sizeof word)
@@ -166,7 +172,8 @@ tess_status tess_options_parse(tess_ctx *ctx, const char *what, const char *text
                              length);
         memcpy(word, text, length);
         word[length] = '\0';
-        text += length + (text[length] == ',');
+        more = text[length] == ',';
+        text += length + more;
 
         char *value = strchr(word, '=');
         if (value)

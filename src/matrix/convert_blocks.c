@@ -87,10 +87,13 @@ tess_status tess_matrix_to_blocks(tess_ctx *ctx, const tess_matrix *A,
 {
     if (!ctx || !A || !out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_to_blocks: an argument is NULL");
-    if (!blocking || (blocking->rows == 0 && blocking->cols == 0))
-        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "tess_matrix_to_blocks: block size detection is not available: "
-                         "pass the block size");
+    if (!blocking || (blocking->rows == 0 && blocking->cols == 0)) {
+        tess_detection *found;
+        TESS_TRY(tess_detect(ctx, A, NULL, &found));
+        int32_t r = found->recommended.rows, c = found->recommended.cols;
+        tess_detection_destroy(ctx, found);
+        return convert(ctx, A, r, c, out);
+    }
     if (blocking->rows < 1 || blocking->cols < 1)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "blocks of %d x %d are outside 1..%d",
                          (int)blocking->rows, (int)blocking->cols, TESS_BLOCK_MAX);

@@ -37,7 +37,8 @@ static tess_status check_vectors(tess_plan *plan, const char *call, const void *
                                  const void *y, int64_t y_size)
 {
     if ((!x && x_size > 0) || (!y && y_size > 0))
-        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "%s: %s is NULL", call, x ? "y" : "x");
+        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "%s: %s is NULL", call,
+                         !x && x_size > 0 ? "x" : "y");
     if (x && x == y && x_size > 0 && y_size > 0)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "%s: x and y are the same array", call);
     return TESS_OK;
@@ -91,6 +92,10 @@ tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alp
     const tess_matrix *A = plan->matrix;
     if (k < 0)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_spmm: k = %d vectors", k);
+    if (order != TESS_COLUMN_MAJOR && order != TESS_ROW_MAJOR)
+        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
+                         "tess_spmm: order %d is neither TESS_COLUMN_MAJOR nor TESS_ROW_MAJOR",
+                         (int)order);
     if (k == 0)
         return TESS_OK;
     TESS_TRY(check_vectors(plan, "tess_spmm", X, A->cols, Y, A->rows));

@@ -249,6 +249,21 @@ static void matrices_without_rows_or_columns_convert(void **state)
     }
 }
 
+static void the_block_size_is_detected_when_not_given(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_RANDOM, 60, 3, 3, TESS_F64, 29), *csr, *B;
+    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_DROP_ZEROS, &csr), TESS_OK);
+    assert_int_equal(tess_matrix_to_blocks(ctx, csr, NULL, &B), TESS_OK);
+    test_check_identical("detected", A, B);
+    tess_matrix_destroy(B);
+    assert_int_equal(tess_matrix_to_blocks(ctx, csr, &(tess_blocking){0, 0}, &B), TESS_OK);
+    test_check_identical("detected", A, B);
+    tess_matrix_destroy(A);
+    tess_matrix_destroy(B);
+    tess_matrix_destroy(csr);
+}
+
 /* All conversions of one matrix; the results belong to the caller. */
 enum { CONVERSIONS = 4 };
 static tess_status convert_all(tess_ctx *ctx, const tess_matrix *A, tess_matrix *out[CONVERSIONS])
@@ -337,6 +352,7 @@ int main(void)
         cmocka_unit_test(coordinates_round_trip),
         cmocka_unit_test(blocks_and_csr_multiply_alike),
         cmocka_unit_test(matrices_without_rows_or_columns_convert),
+        cmocka_unit_test(the_block_size_is_detected_when_not_given),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),
         cmocka_unit_test(bad_arguments_are_named),

@@ -1,6 +1,8 @@
 /* Core: contexts, status codes, options strings, random numbers, hash. */
 #include "support/support.h"
 
+#include <locale.h>
+#include <pthread.h>
 #include <string.h>
 
 static void status_codes_are_pinned(void **state)
@@ -50,6 +52,19 @@ static void options_set_every_kind(void **state)
         {"name=abcdefgh", "test: the value of name is longer than 7 bytes"},
         {",", "test: an option without a key"},
         {"=3", "test: an option without a key"},
+        {"n=1,", "test: an option without a key"},
+        {"n=1,,fast", "test: an option without a key"},
+        {"n=", "test: n= is not an integer"},
+        {"n= 5", "test: n= 5 is not an integer"},
+        {"n=9223372036854775808", "test: n=9223372036854775808 is not an integer"},
+        {"n=101", "test: n=101 is outside 1..100"},
+        {"tol=0,5", "test: unknown key '5' (nearest: 'n')"},
+        {"tol=1e400", "test: tol=1e400 is not a number"},
+        {"tol=-1", "test: tol=-1 is outside 0..1"},
+        {"tol=inf", "test: tol=inf is not a number"},
+        {"fast=", "test: fast= is neither yes nor no"},
+        {"N=3", "test: unknown key 'N' (nearest: 'n')"},
+        {" n=3", "test: unknown key ' n' (nearest: 'n')"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(tess_options_parse(ctx, "test", bad[i].text, table, 5), TESS_ERR_OPTION);
@@ -91,11 +106,231 @@ static void a_failed_allocation_is_reported_not_fatal(void **state)
     assert_int_equal(tess_alloc_bytes(ctx, -1, 1, &pointer), TESS_ERR_OVERFLOW);
 }
 
+static void options_take_edge_values_and_the_last_of_two(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    int64_t n = 0;
+    int fast = 5;
+    double tol = 0;
+    char path[16] = "untouched";
+    const tess_option table[] = {
+        {.key = "n", .kind = TESS_OPTION_INT, .target = &n, .min = -1e19, .max = 1e19},
+        {.key = "tol", .kind = TESS_OPTION_DOUBLE, .target = &tol, .min = -1, .max = 1},
+        {.key = "fast", .kind = TESS_OPTION_BOOL, .target = &fast},
+        {.key = "path", .kind = TESS_OPTION_TEXT, .target = path, .size = sizeof path},
+    };
+    assert_int_equal(tess_options_parse(ctx, "test", NULL, table, 4), TESS_OK);
+    assert_int_equal(tess_options_parse(ctx, "test", "", table, 4), TESS_OK);
+    assert_string_equal(path, "untouched");
+    assert_int_equal(tess_options_parse(ctx, "test",
+                                        "path=,fast=off,tol=-.5,n=1,n=-9223372036854775808", table,
+                                        4),
+                     TESS_OK);
+    assert_string_equal(path, "");
+    assert_int_equal(fast, 0);
+    assert_true(tol == -0.5);
+    assert_true(n == INT64_MIN);
+    assert_int_equal(tess_options_parse(ctx, "test", "path=a=b:c", table, 4), TESS_OK);
+    assert_string_equal(path, "a=b:c");
+    assert_int_equal(tess_options_parse(ctx, "test", "x", table, 0), TESS_ERR_OPTION);
+    assert_string_equal(tess_ctx_error(ctx), "test: unknown key 'x' (it takes no keys)");
+
+    char longest[400];
+    memset(longest, 'a', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    assert_int_equal(tess_options_parse(ctx, "test", longest, table, 4), TESS_ERR_OPTION);
+    assert_string_equal(tess_ctx_error(ctx), "test: an option of 399 bytes is too long");
+}
+
+static void a_point_is_a_point_in_every_locale(void **state)
+{
+    (void)state;
+    double value = 0;
+    const char *const comma[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8", "de_DE"};
+    for (size_t i = 0; i < 4 && !setlocale(LC_ALL, comma[i]); i++)
+        ;
+    assert_true(tess_parse_double("0.5", &value) && value == 0.5);
+    assert_false(tess_parse_double("0,5", &value));
+    setlocale(LC_ALL, "C");
+}
+
+static void nearest_is_by_edit_distance(void **state)
+{
+    (void)state;
+    const char *const words[] = {"stencil7", "stencil27", "elasticity"};
+    assert_string_equal(tess_nearest("stencil2", words, 3), "stencil7");
+    assert_string_equal(tess_nearest("stensil27", words, 3), "stencil27");
+    assert_string_equal(tess_nearest("", words, 3), "stencil7");
+    assert_null(tess_nearest("x", words, 0));
+}
+
+static void *never(void *user, size_t bytes, size_t alignment)
+{
+    (void)user, (void)bytes, (void)alignment;
+    return NULL;
+}
+
+static void release_nothing(void *user, void *pointer)
+{
+    (void)user, (void)pointer;
+}
+
+static void contexts_refuse_what_they_cannot_have(void **state)
+{
+    (void)state;
+    tess_ctx *ctx = NULL;
+    assert_int_equal(tess_ctx_create(NULL, NULL), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_ctx_create(&(tess_ctx_options){.threads = -1}, &ctx), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_ctx_create(&(tess_ctx_options){.threads = 100000}, &ctx),
+                     TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_ctx_create(&(tess_ctx_options){.allocator = {.allocate = never}}, &ctx),
+                     TESS_ERR_ARGUMENT);
+    assert_int_equal(
+        tess_ctx_create(&(tess_ctx_options){.allocator = {never, release_nothing, NULL}}, &ctx),
+        TESS_ERR_MEMORY);
+    assert_null(ctx);
+    tess_ctx_destroy(NULL);
+    assert_string_equal(tess_ctx_error(NULL), "");
+}
+
+static void threads_are_set_and_bounded(void **state)
+{
+    (void)state;
+    tess_ctx *ctx;
+    assert_int_equal(tess_ctx_create(&(tess_ctx_options){.threads = 2}, &ctx), TESS_OK);
+    assert_int_equal(tess_ctx_threads(ctx), 2);
+    assert_int_equal(tess_ctx_set_threads(ctx, 5), TESS_OK);
+    assert_int_equal(tess_ctx_threads(ctx), 5);
+    assert_int_equal(tess_ctx_set_threads(ctx, 0), TESS_OK);
+    assert_true(tess_ctx_threads(ctx) >= 1);
+    assert_int_equal(tess_ctx_set_threads(ctx, -2), TESS_ERR_ARGUMENT);
+    assert_string_equal(tess_ctx_error(ctx), "threads = -2 is outside 0..1024");
+    assert_int_equal(tess_ctx_set_threads(ctx, 1025), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_ctx_set_threads(NULL, 1), TESS_ERR_ARGUMENT);
+    tess_ctx_destroy(ctx);
+}
+
+typedef struct calls {
+    int count;
+    int answer;
+    double fraction;
+    char line[64];
+} calls;
+
+static int count_progress(void *user, const char *what, double fraction)
+{
+    calls *seen = user;
+    seen->count++;
+    seen->fraction = fraction;
+    snprintf(seen->line, sizeof seen->line, "%s", what);
+    return seen->answer;
+}
+
+static void keep_line(void *user, const char *line)
+{
+    calls *seen = user;
+    seen->count++;
+    snprintf(seen->line, sizeof seen->line, "%s", line);
+}
+
+static void progress_is_sparse_and_can_cancel(void **state)
+{
+    (void)state;
+    tess_ctx *ctx;
+    calls seen = {0};
+    const tess_ctx_options options = {.progress = count_progress, .progress_user = &seen};
+    assert_int_equal(tess_ctx_create(&options, &ctx), TESS_OK);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(tess_progress(ctx, "reading", 1, 4), TESS_OK);
+    assert_true(seen.count >= 1 && seen.count < 10);
+    assert_true(seen.fraction == 0.25);
+    assert_string_equal(seen.line, "reading");
+    seen.answer = 1;
+    ctx->progress_next = 0;
+    assert_int_equal(tess_progress(ctx, "reading", 1, 0), TESS_ERR_CANCELLED);
+    assert_true(seen.fraction < 0);
+    assert_string_equal(tess_ctx_error(ctx), "reading: cancelled");
+    tess_ctx_destroy(ctx);
+}
+
+static void log_lines_and_errors_reach_the_caller_cut_but_whole(void **state)
+{
+    (void)state;
+    tess_ctx *ctx;
+    calls seen = {0};
+    const tess_ctx_options options = {.log = keep_line, .log_user = &seen};
+    assert_int_equal(tess_ctx_create(&options, &ctx), TESS_OK);
+    tess_log(ctx, "kernel %d", 7);
+    assert_string_equal(seen.line, "kernel 7");
+    tess_log(NULL, "nobody listens");
+    char text[3000];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    assert_int_equal(tess_fail(ctx, TESS_ERR_IO, "%s", text), TESS_ERR_IO);
+    assert_int_equal(strlen(tess_ctx_error(ctx)), sizeof ctx->error - 1);
+    /* The old sentence may be part of the new one. */
+    tess_fail(ctx, TESS_ERR_IO, "one");
+    tess_fail(ctx, TESS_ERR_IO, "%s, two", tess_ctx_error(ctx));
+    assert_string_equal(tess_ctx_error(ctx), "one, two");
+    tess_ctx_destroy(ctx);
+}
+
+/* A context of its own, its own failures, its own matrices. */
+static void *work_alone(void *argument)
+{
+    int id = *(int *)argument;
+    bool good = true;
+    tess_ctx *ctx;
+    if (tess_ctx_create(&(tess_ctx_options){.threads = 2}, &ctx) != TESS_OK)
+        return "no context";
+    for (int round = 0; good && round < 50; round++) {
+        char expected[64];
+        const int64_t row[] = {0, 1, id + 10}, col[] = {0, 1, 0};
+        const double values[] = {1, 2, 3};
+        tess_matrix *A, *B;
+        good =
+            tess_matrix_from_coo(ctx, TESS_F64, 2, 2, 3, row, col, values, &A) == TESS_ERR_MATRIX;
+        snprintf(expected, sizeof expected, "entry 2: row %d is outside 0..1", id + 10);
+        good = good && strcmp(tess_ctx_error(ctx), expected) == 0;
+        good =
+            good && tess_matrix_from_coo(ctx, TESS_F64, 2, 2, 2, row, col, values, &A) == TESS_OK;
+        good = good && tess_matrix_transpose(ctx, A, &B) == TESS_OK;
+        if (good) {
+            tess_matrix_destroy(A);
+            tess_matrix_destroy(B);
+        }
+    }
+    tess_ctx_destroy(ctx);
+    return good ? NULL : "a context saw another's work";
+}
+
+static void two_contexts_in_two_threads_never_meet(void **state)
+{
+    (void)state;
+    pthread_t threads[2];
+    int ids[2] = {0, 1};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, work_alone, &ids[i]), 0);
+    for (int i = 0; i < 2; i++) {
+        void *fault;
+        assert_int_equal(pthread_join(threads[i], &fault), 0);
+        assert_null(fault);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_codes_are_pinned),
         cmocka_unit_test(options_set_every_kind),
+        cmocka_unit_test(options_take_edge_values_and_the_last_of_two),
+        cmocka_unit_test(a_point_is_a_point_in_every_locale),
+        cmocka_unit_test(nearest_is_by_edit_distance),
+        cmocka_unit_test(contexts_refuse_what_they_cannot_have),
+        cmocka_unit_test(threads_are_set_and_bounded),
+        cmocka_unit_test(progress_is_sparse_and_can_cancel),
+        cmocka_unit_test(log_lines_and_errors_reach_the_caller_cut_but_whole),
+        cmocka_unit_test(two_contexts_in_two_threads_never_meet),
         cmocka_unit_test(random_numbers_are_fixed_and_uniform),
         cmocka_unit_test(hash_is_xxh64),
         cmocka_unit_test(a_failed_allocation_is_reported_not_fatal),
