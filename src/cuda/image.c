@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cuda/kernels/support.h"
+#include "format/balanced.h"
 #include "format/sliced.h"
 
 static void add_array(tess_cuda_image *image, const void *host, int64_t count, size_t size)
@@ -74,6 +75,52 @@ static tess_status create_stream(tess_ctx *ctx, const tess_matrix *A, const char
     return TESS_OK;
 }
 
+/* ---- balanced: bsr with segments for rows ---- */
+
+static void destroy_balanced(tess_cuda_image *image)
+{
+    tess_balanced_destroy(image->format);
+}
+
+static tess_status create_balanced(tess_ctx *ctx, const tess_matrix *A, const char *text,
+                                   tess_cuda_image *image)
+{
+    int64_t lambda = 32;
+    const tess_option table[] = {{"lambda", TESS_OPTION_INT, &lambda, 1, 1 << 30, NULL, 0}};
+    TESS_TRY(tess_options_parse(ctx, "balanced", text, table, 1));
+    tess_balanced *B;
+    TESS_TRY(tess_balanced_create(ctx, A, (int32_t)lambda, &B));
+    add_array(image, B->segment_offsets, B->segments + 1, sizeof *B->segment_offsets);
+    add_array(image, A->columns, A->blocks, sizeof *A->columns);
+    add_array(image, A->values, tess_matrix_stored(A), tess_type_size(A->type));
+    add_array(image, B->segment_ptr, A->block_rows + 1, sizeof *B->segment_ptr);
+    add_array(image, B->long_rows, B->long_count, sizeof *B->long_rows);
+    image->values = BSR_VALUES;
+    image->counts[BALANCED_SEGMENTS] = B->segments;
+    image->counts[BALANCED_LONG_COUNT] = B->long_count;
+    image->workspace = (size_t)B->segments * (size_t)A->block_height * tess_type_size(A->type);
+    image->format = B;
+    image->destroy = destroy_balanced;
+    image->refresh = point_at_values;
+    return TESS_OK;
+}
+
+void tess_cuda_launch_balanced_sum(const tess_cuda_problem *problem, const tess_cuda_image *image,
+                                   const tess_cuda_call *call, tess_cuda_launch *out)
+{
+    int64_t long_count = image->counts[BALANCED_LONG_COUNT];
+    unsigned grid = (unsigned)(long_count + tess_ceil_div(problem->rows, 128));
+    tess_cuda_launch *run = tess_cuda_launch_start(out, "balanced_sum", grid, 128);
+    tess_cuda_arg_pointer(run, call->arrays[BALANCED_SEGMENT_PTR]);
+    tess_cuda_arg_pointer(run, call->arrays[BALANCED_LONG_ROWS]);
+    tess_cuda_arg_integer(run, long_count);
+    tess_cuda_arg_pointer(run, call->workspace);
+    tess_cuda_arg_pointer(run, call->y);
+    tess_cuda_arg_integer(run, problem->rows);
+    tess_cuda_arg_number(run, call->alpha);
+    tess_cuda_arg_number(run, call->beta);
+}
+
 /* ---- sliced ---- */
 
 static void destroy_sliced(tess_cuda_image *image)
@@ -133,7 +180,10 @@ tess_status tess_cuda_image_create(tess_ctx *ctx, const tess_matrix *A, const ch
     static const struct {
         const char *name;
         tess_status (*create)(tess_ctx *, const tess_matrix *, const char *, tess_cuda_image *);
-    } known[] = {{"bsr", create_bsr}, {"stream", create_stream}, {"sliced", create_sliced}};
+    } known[] = {{"bsr", create_bsr},
+                 {"balanced", create_balanced},
+                 {"stream", create_stream},
+                 {"sliced", create_sliced}};
     size_t name = strcspn(layout, ":");
     const char *options = layout[name] ? layout + name + 1 : "";
     tess_cuda_image *image;

@@ -12,6 +12,15 @@ enum { STREAM_TILE_ROWS = BSR_VALUES + 1 };
 enum { STREAM_TILES };
 enum { STREAM_SHARES_MAX = 4096 }; /* thread blocks: bounds the workspace */
 
+/* balanced: src/format/balanced.h; BSR_OFFSETS holds the segments' offsets. The workspace holds the
+ * segments' sums, block_height scalars each. */
+enum { BALANCED_SEGMENT_PTR = BSR_VALUES + 1, BALANCED_LONG_ROWS };
+enum { BALANCED_SEGMENTS, BALANCED_LONG_COUNT };
+
+/* Appends the launch of balanced.cuh's reduction. */
+void tess_cuda_launch_balanced_sum(const tess_cuda_problem *problem, const tess_cuda_image *image,
+                                   const tess_cuda_call *call, tess_cuda_launch *out);
+
 /* sliced: src/format/sliced.h. DOT_AT: byte offset in the workspace of the parts of a dot product,
  * one double a thread block; the slots of segments come first. */
 enum {

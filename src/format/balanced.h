@@ -1,0 +1,45 @@
+/* Balanced BSR (paper 003, section 5.5): block rows longer than lambda are cut into segments of at
+ * most lambda blocks, so that a kernel that gives every row the same resources does not wait for
+ * the long ones. The blocks stay where they are; only where rows begin and end changes.
+ *
+ *     row_offsets      0     3                 10   12
+ *     segment_offsets  0     3     6     9     10   12       (lambda = 3)
+ *     segment_ptr      0     1                 4     5       segments of each block row
+ *
+ * A kernel multiplies segments as if they were block rows and leaves their sums in a scratch array;
+ * a reduction then adds the segments of every row in order. An empty row has one empty segment.
+ */
+#ifndef TESS_FORMAT_BALANCED_H
+#define TESS_FORMAT_BALANCED_H
+
+#include "matrix/matrix.h"
+
+/* Rows of more segments than this are listed: their sums deserve more than one thread. */
+enum { TESS_BALANCED_LONG = 8 };
+
+typedef struct tess_balanced {
+    tess_ctx *ctx;
+    const tess_matrix *matrix; /* columns and values are its own */
+    int32_t split;             /* lambda, > 0 */
+    int64_t segments;
+    int64_t *segment_offsets; /* segments + 1: first block */
+    int32_t *segment_ptr;     /* block_rows + 1: first segment */
+    int64_t long_count;
+    int32_t *long_rows; /* long_count block rows with more than TESS_BALANCED_LONG segments */
+} tess_balanced;
+
+/* A must outlive the result. */
+tess_status tess_balanced_create(tess_ctx *ctx, const tess_matrix *A, int32_t split,
+                                 tess_balanced **out);
+void tess_balanced_destroy(tess_balanced *B);
+
+/* The inverse: block row `row` begins at this block. */
+static inline int64_t tess_balanced_row_start(const tess_balanced *B, int64_t row)
+{
+    return B->segment_offsets[B->segment_ptr[row]];
+}
+
+/* Bytes of all arrays a product may touch, the matrix's own columns and values included. */
+int64_t tess_balanced_bytes(const tess_balanced *B);
+
+#endif

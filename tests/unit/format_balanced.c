@@ -1,0 +1,75 @@
+/* Balanced BSR: segments tile the rows, none is longer than lambda, and failures are clean. */
+#include "format/balanced.h"
+#include "support/support.h"
+
+static void segments_tile_every_row(void **state)
+{
+    static const int32_t splits[] = {1, 2, 3, 7, 1000};
+    tess_ctx *ctx = test_ctx(state);
+    for (test_pattern pattern = 0; pattern < TEST_PATTERNS; pattern++) {
+        tess_matrix *A = test_matrix(ctx, pattern, 40, 2, 3, TESS_F64, 11);
+        for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
+            tess_balanced *B;
+            assert_int_equal(tess_balanced_create(ctx, A, splits[i], &B), TESS_OK);
+            assert_int_equal(B->segment_ptr[A->block_rows], B->segments);
+            assert_int_equal(B->segment_offsets[B->segments], A->blocks);
+            for (int64_t row = 0; row < A->block_rows; row++) {
+                int64_t length = A->row_offsets[row + 1] - A->row_offsets[row];
+                assert_int_equal(tess_balanced_row_start(B, row), A->row_offsets[row]);
+                assert_int_equal(B->segment_ptr[row + 1] - B->segment_ptr[row],
+                                 length == 0 ? 1 : tess_ceil_div(length, splits[i]));
+            }
+            for (int64_t s = 0; s < B->segments; s++)
+                assert_in_range(B->segment_offsets[s + 1] - B->segment_offsets[s], 0, splits[i]);
+            int64_t listed = 0;
+            for (int64_t row = 0; row < A->block_rows; row++)
+                if (B->segment_ptr[row + 1] - B->segment_ptr[row] > TESS_BALANCED_LONG)
+                    assert_int_equal(B->long_rows[listed++], row);
+            assert_int_equal(listed, B->long_count);
+            assert_true(tess_balanced_bytes(B) > 0);
+            tess_balanced_destroy(B);
+        }
+        tess_matrix_destroy(A);
+    }
+}
+
+static void lambda_must_be_positive(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_BANDED, 5, 2, 2, TESS_F64, 3);
+    tess_balanced *B = NULL;
+    assert_int_equal(tess_balanced_create(ctx, A, 0, &B), TESS_ERR_ARGUMENT);
+    assert_null(B);
+    tess_matrix_destroy(A);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_DENSE_ROW, 20, 2, 2, TESS_F64, 3);
+    int64_t live = test_live(state);
+    for (int64_t n = 0;; n++) {
+        tess_balanced *B;
+        test_fail_allocation(state, n);
+        tess_status status = tess_balanced_create(ctx, A, 2, &B);
+        test_fail_allocation(state, -1);
+        if (status == TESS_OK) {
+            assert_int_equal(n, 4);
+            tess_balanced_destroy(B);
+            break;
+        }
+        assert_int_equal(status, TESS_ERR_MEMORY);
+        assert_int_equal(test_live(state), live);
+    }
+    tess_matrix_destroy(A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(segments_tile_every_row),
+        cmocka_unit_test(lambda_must_be_positive),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
