@@ -89,7 +89,7 @@ static tess_status add(tess_ctx *ctx, const tess_cuda_kernel *kernel, const int 
     return tess_candidates_add(ctx, list, &candidate);
 }
 
-/* The guess, and around it every parameter changed alone. */
+/* The guess, and around it every parameter changed alone to the next smaller and larger value. */
 static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kernel,
                                     const tess_cuda_problem *problem, bool neighbours,
                                     tess_candidates *list)
@@ -100,14 +100,30 @@ static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kerne
         return TESS_OK;
     TESS_TRY(add(ctx, kernel, params, list));
     for (int i = 0; neighbours && i < kernel->param_count; i++) {
-        int kept = params[i];
-        for (int v = 0; v < kernel->params[i].count; v++) {
-            params[i] = kernel->params[i].values[v];
+        const tess_cuda_param *param = &kernel->params[i];
+        int kept = params[i], at = 0;
+        while (at < param->count && param->values[at] < kept)
+            at++;
+        for (int v = at - 1; v <= at + 1; v++) {
+            if (v < 0 || v >= param->count)
+                continue;
+            params[i] = param->values[v];
             if (kernel->fits(problem, params))
                 TESS_TRY(add(ctx, kernel, params, list));
         }
         params[i] = kept;
     }
+    return TESS_OK;
+}
+
+static tess_status add_all(tess_ctx *ctx, const tess_cuda_kernel *kernel,
+                           const tess_cuda_problem *problem, tess_candidates *list)
+{
+    int params[TESS_CUDA_PARAMS];
+    TESS_TRY(add_around_guess(ctx, kernel, problem, false, list));
+    for (bool more = tess_cuda_params_next(kernel, problem, true, params); more;
+         more = tess_cuda_params_next(kernel, problem, false, params))
+        TESS_TRY(add(ctx, kernel, params, list));
     return TESS_OK;
 }
 
@@ -125,11 +141,16 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
     }
     int params[TESS_CUDA_PARAMS];
     const tess_cuda_kernel *best = guess(&problem, op, NULL, 0, params);
+    bool all = product->effort == TESS_EXHAUSTIVE;
     if (best)
         TESS_TRY(add_around_guess(cuda->ctx, best, &problem, true, list));
-    for (int i = 0; i < tess_cuda_kernel_count; i++)
-        if (tess_cuda_kernels[i]->op == op && tess_cuda_kernels[i] != best)
-            TESS_TRY(add_around_guess(cuda->ctx, tess_cuda_kernels[i], &problem, false, list));
+    for (int i = 0; i < tess_cuda_kernel_count; i++) {
+        const tess_cuda_kernel *kernel = tess_cuda_kernels[i];
+        if (kernel->op == op && all)
+            TESS_TRY(add_all(cuda->ctx, kernel, &problem, list));
+        else if (kernel->op == op && kernel != best)
+            TESS_TRY(add_around_guess(cuda->ctx, kernel, &problem, false, list));
+    }
     if (product->kind == TESS_PRODUCT_SPMV)
         TESS_TRY(tess_cusparse_candidates(cuda, A, list));
     return TESS_OK;

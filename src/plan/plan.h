@@ -55,6 +55,7 @@ typedef struct tess_product {
     tess_product_kind kind;
     int k;                  /* SPMM: number of vectors, densely packed (ld = k or the length) */
     tess_block_order order; /* SPMM */
+    tess_effort effort;     /* candidates: EXHAUSTIVE lists the whole space of parameters */
 } tess_product;
 
 struct tess_backend {

@@ -191,7 +191,8 @@ static void print_result(const cli_app *app, const bench_report *report, const b
             printf("%6.1f %%", 100 * report->bytes / r->seconds / report->ceiling);
         else
             printf("%8s", "");
-        printf(" %9.2f %9.2g\n", 1e-9 * report->flops / r->seconds, r->error);
+        printf(" %9.2f %9.2g%s%s\n", 1e-9 * report->flops / r->seconds, r->error,
+               r->reason[0] ? "  " : "", r->reason);
     } else if (r->outcome == BENCH_SKIPPED) {
         printf("%sskipped: %s%s\n", dim(app), r->reason, plain(app));
     } else {
