@@ -83,6 +83,7 @@ static void run_sliced(const sliced_args *a, const shape *s, unsigned grid, int 
 
 typedef struct sliced_sum_args {
     const int *cut_row, *cut_slots;
+    int64_t cut_rows, cut_long;
     const void *slots;
     void *y;
     int64_t rows;
@@ -93,8 +94,8 @@ typedef struct sliced_sum_args {
 
 static void run_sliced_sum(const sliced_sum_args *a, const shape *s, unsigned grid)
 {
-    for (unsigned cut = 0; cut < grid; cut++) {
-        double dot = 0;
+    double dot = 0;
+    for (int64_t cut = 0; cut < a->cut_rows; cut++) {
         for (int i = 0; i < s->bh; i++) {
             int64_t row = (int64_t)a->cut_row[cut] * s->bh + i;
             double sum = 0;
@@ -103,9 +104,9 @@ static void run_sliced_sum(const sliced_sum_args *a, const shape *s, unsigned gr
             if (row < a->rows)
                 dot += finish(s->real, a->y, a->w, row, a->alpha, sum, a->beta);
         }
-        if (s->dot)
-            a->dot_part[cut] = dot;
     }
+    for (unsigned part = 0; s->dot && part < grid; part++)
+        a->dot_part[part] = part == 0 ? dot : 0;
 }
 
 typedef struct sliced_dot_args {
