@@ -1,6 +1,7 @@
 /* The entry points of sliced.cu and dot.cu in plain C, one thread block or all rows at a time; what
  * the device sources specialise at compile time is read from the module's defines. The format is
  * explained in format/sliced.h. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "fake_cuda.h"
@@ -81,6 +82,37 @@ static void run_sliced(const sliced_args *a, const shape *s, unsigned grid, int 
         a->dot_part[part] = part == 0 ? dot : 0;
 }
 
+typedef struct sliced_spmm_args {
+    const int64_t *offsets;
+    const int *lengths, *targets, *columns;
+    const void *values, *x;
+    void *y;
+    int64_t lines, rows, cols, ldx, ldy;
+    double alpha, beta;
+} sliced_spmm_args;
+
+/* One vector after the other, each with its x in a row. */
+static void run_sliced_spmm(const sliced_spmm_args *a, const shape *s, int vectors, int row_major)
+{
+    void *x = malloc((size_t)a->cols * 8 + 8);
+    sliced_args one = {a->offsets, a->lengths, a->targets, a->columns, a->values, x,    NULL, NULL,
+                       a->lines,   a->rows,    a->cols,    a->alpha,   a->beta,   NULL, NULL};
+    for (int v = 0; v < vectors; v++) {
+        for (int64_t i = 0; i < a->cols; i++)
+            put(x, s->real, i, get(a->x, s->real, row_major ? i * a->ldx + v : v * a->ldx + i));
+        for (int64_t line = 0; line < a->lines; line++) {
+            for (int i = 0; i < s->bh; i++) {
+                int64_t row = (s->targets ? a->targets[line] : line) * s->bh + i;
+                int64_t at = row_major ? row * a->ldy + v : v * a->ldy + row;
+                if (row < a->rows)
+                    (void)finish(s->real, a->y, a->y, at, a->alpha, row_sum(&one, s, line, i),
+                                 a->beta);
+            }
+        }
+    }
+    free(x);
+}
+
 typedef struct sliced_sum_args {
     const int *cut_row, *cut_slots;
     int64_t cut_rows, cut_long;
@@ -133,6 +165,12 @@ static void run_dot_partial(void **arguments, int real, unsigned grid)
         parts[0] += get(w, real, i) * get(y, real, i);
 }
 
+static int define_or_1(const struct fake_module *module, const char *name)
+{
+    int value = fake_define(module, name);
+    return value > 0 ? value : 1;
+}
+
 int fake_run(const struct fake_module *module, const char *entry, unsigned grid, void **arguments,
              int wrong_results)
 {
@@ -141,8 +179,8 @@ int fake_run(const struct fake_module *module, const char *entry, unsigned grid,
         .bh = fake_define(module, "BH"),
         .bw = fake_define(module, "BW"),
         .height = fake_define(module, "HEIGHT"),
-        .vec = fake_define(module, "VEC"),
-        .group = fake_define(module, "GROUP"),
+        .vec = define_or_1(module, "VEC"),
+        .group = define_or_1(module, "GROUP"),
         .targets = fake_define(module, "TARGETS"),
         .dot = fake_define(module, "DOT"),
     };
@@ -150,6 +188,9 @@ int fake_run(const struct fake_module *module, const char *entry, unsigned grid,
         run_sliced(arguments[0], &s, grid, wrong_results);
     else if (strcmp(entry, "sliced_sum") == 0)
         run_sliced_sum(arguments[0], &s, grid);
+    else if (strcmp(entry, "sliced_spmm") == 0)
+        run_sliced_spmm(arguments[0], &s, fake_define(module, "VECTORS"),
+                        fake_define(module, "ROW_MAJOR"));
     else if (strcmp(entry, "sliced_dot") == 0)
         run_sliced_dot(arguments[0]);
     else if (strcmp(entry, "dot_partial") == 0)
