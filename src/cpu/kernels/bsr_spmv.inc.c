@@ -26,7 +26,7 @@
  * where a column has few vectors. */
 #define PARTS(r) (((r) + W - 1) / W)
 #define SETS(r, c) \
-    (PARTS(r) == 1 ? (c) >= 4 ? 4 : (c) >= 2 ? 2 : 1 : PARTS(r) <= 4 && (c) >= 2 ? 2 : 1)
+    (PARTS(r) == 1 ? (c) >= 4 ? 4 : (c) >= 2 ? 2 : 1 : PARTS(r) <= 3 && (c) >= 2 ? 2 : 1)
 
 enum { NAME(accumulators) = 32 / W > 8 ? 32 / W : 8 };
 
