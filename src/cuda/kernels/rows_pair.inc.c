@@ -1,0 +1,79 @@
+/* The two descriptors of a family on block rows: NAME on BSR, NAME_balanced on `balanced`.
+ *
+ * The including file defines FAMILY (the stem, also the entry point and the source), the enum of
+ * its parameters with LAMBDA last but COUNT, the array `params` of COUNT, and fits, guess without
+ * the parameter lambda defines        what follows the macros of rows.cuh launches
+ */
+#define TESS_PASTE_(a, b) a##b
+#define TESS_PASTE(a, b) TESS_PASTE_(a, b)
+#define TESS_TEXT_(a) #a
+#define TESS_TEXT(a) TESS_TEXT_(a)
+
+static bool fits_plain(const tess_cuda_problem *problem, const int *p)
+{
+    return fits(problem, p) && tess_cuda_rows_fit(problem, 0);
+}
+
+static bool fits_balanced(const tess_cuda_problem *problem, const int *p)
+{
+    return fits(problem, p) && tess_cuda_rows_fit(problem, p[LAMBDA]);
+}
+
+static void guess_balanced(const tess_cuda_problem *problem, int *p)
+{
+    guess(problem, p);
+    p[LAMBDA] = tess_cuda_rows_lambda(problem);
+}
+
+static void defines_plain(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+{
+    size_t used = tess_cuda_rows_defines(problem, false, text, size);
+    defines(problem, p, text + used, size - used);
+}
+
+static void defines_balanced(const tess_cuda_problem *problem, const int *p, char *text,
+                             size_t size)
+{
+    size_t used = tess_cuda_rows_defines(problem, true, text, size);
+    defines(problem, p, text + used, size - used);
+}
+
+static void layout_plain(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+{
+    (void)problem, (void)p;
+    tess_cuda_rows_layout(0, text, size);
+}
+
+static void layout_balanced(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+{
+    (void)problem;
+    tess_cuda_rows_layout(p[LAMBDA], text, size);
+}
+
+const tess_cuda_kernel TESS_PASTE(tess_cuda_kernel_, FAMILY) = {
+    .name = TESS_TEXT(FAMILY),
+    .source = TESS_TEXT(FAMILY) ".cu",
+    .format = "bsr",
+    .op = TESS_CUDA_SPMV,
+    .params = params,
+    .param_count = LAMBDA,
+    .fits = fits_plain,
+    .guess = guess,
+    .defines = defines_plain,
+    .layout = layout_plain,
+    .launches = launches,
+};
+
+const tess_cuda_kernel TESS_PASTE(TESS_PASTE(tess_cuda_kernel_, FAMILY), _balanced) = {
+    .name = TESS_TEXT(FAMILY) "_balanced",
+    .source = TESS_TEXT(FAMILY) ".cu",
+    .format = "balanced",
+    .op = TESS_CUDA_SPMV,
+    .params = params,
+    .param_count = COUNT,
+    .fits = fits_balanced,
+    .guess = guess_balanced,
+    .defines = defines_balanced,
+    .layout = layout_balanced,
+    .launches = launches,
+};
