@@ -1,0 +1,42 @@
+/* y = alpha A x + beta y on BSR, whole blocks by a group of lanes: paper 002, Algorithm 2.
+ *
+ *     A warp takes a block row and covers 32 / (BH*BW) whole blocks a turn, one lane an element.
+ *     A lane's place (r, c) in its block never changes; lanes that cover no whole block are idle.
+ *
+ *     | T0 T2 | T4 T6 | ...      2 x 2 blocks: lane l is row l % 2, column l / 2 % 2 of block l / 4
+ *     | T1 T3 | T5 T7 |
+ *
+ * At the end the lanes of the same row are added; the paper shows this in shared memory and names
+ * warp shuffles as the alternative, which is what add_columns is. ROWS is ours: the warp is cut into
+ * ROWS equal groups with a block row each (1 is the paper's), so that rows shorter than a turn do
+ * not leave lanes idle.
+ *
+ * Macros: those of rows.cuh; ROWS, THREADS.
+ */
+#define LANES (32 / ROWS)
+#define BLOCKS (LANES / (BH * BW)) /* whole blocks a turn */
+#define WARP_COLUMNS (BLOCKS * BW)
+#include "rows.cuh"
+
+#define ACTIVE (BLOCKS * PER_BLOCK)
+
+KERNEL(by_block, rows_args, THREADS, 1)
+{
+    const int lane = (int)threadIdx.x % LANES;
+    const long long line = ((long long)blockIdx.x * THREADS + threadIdx.x) / LANES;
+    real sum = 0;
+    if (line < a.lines && lane < ACTIVE) {
+        const policy p = stream_policy();
+        const int c = lane / BH % BW;
+        const long long first = READ_ONLY(a.offsets + line), last = READ_ONLY(a.offsets + line + 1);
+        const real *values = a.values + first * PER_BLOCK + lane;
+        for (long long block = first + lane / PER_BLOCK; block < last; block += BLOCKS) {
+            const int column = block_column(a.columns + block, p);
+            sum += block_value(values, p) * block_x(&a, column, c);
+            values += ACTIVE;
+        }
+    }
+    sum = add_columns(sum, lane);
+    if (line < a.lines && lane < BH)
+        put(&a, line, lane, sum);
+}

@@ -1,0 +1,74 @@
+/* y = alpha A x + beta y on BSR, a thread a scalar row: paper 002, Algorithms 4 and 5.
+ *
+ *     A thread block takes a block row, thread r its scalar row r: for every block, for every column c,
+ *     sum += A[block][c][r] * x[column][c]. The threads of a warp read a column of the block: stride 1.
+ *
+ * SHARE = 0 is Algorithm 4: every thread reads x itself. SHARE = 1 is Algorithm 5: the threads bring
+ * the block's part of x to shared memory together, between two barriers. The columns of the inner
+ * loop are unrolled by UNROLLED, as the paper suggests. Blocks of more than THREADS rows are given
+ * to CHUNKS thread blocks, of which the paper has one.
+ *
+ * Macros: those of rows.cuh; THREADS (a multiple of 32), CHUNKS, SHARE, UNROLLED.
+ */
+#include "rows.cuh"
+
+#define WHOLE (BW / UNROLLED * UNROLLED) /* columns in full turns of the inner loop */
+
+#if SHARE
+#define X_OF(c) xs[c]
+#else
+#define X_OF(c) block_x(a, column, c)
+#endif
+
+/* `count` columns from c on, all loads before the products; count is a compile-time number. */
+#define COLUMNS_FROM(c, count)                                            \
+    do {                                                                  \
+        real v[UNROLLED];                                                 \
+        UNROLL                                                            \
+        for (int u = 0; u < (count); u++)                                 \
+            v[u] = block_value(values + (long long)((c) + u) * BH, p);    \
+        UNROLL                                                            \
+        for (int u = 0; u < (count); u++)                                 \
+            sum += v[u] * X_OF((c) + u);                                  \
+    } while (0)
+
+/* Adds one block's row to the sum. */
+DEVICE real block_row(const rows_args *a, const real *values, int column, const real *xs, real sum,
+                      policy p)
+{
+    (void)a, (void)column, (void)xs;
+    NO_UNROLL
+    for (int c = 0; c < WHOLE; c += UNROLLED)
+        COLUMNS_FROM(c, UNROLLED);
+#if BW % UNROLLED != 0
+    COLUMNS_FROM(WHOLE, BW % UNROLLED);
+#endif
+    return sum;
+}
+
+KERNEL(row_per_thread, rows_args, THREADS, 1)
+{
+#if SHARE
+    SHARED(real, xs, BW);
+#else
+    const real *xs = 0;
+#endif
+    const long long line = blockIdx.x / CHUNKS;
+    const int r = (int)(blockIdx.x % CHUNKS) * THREADS + (int)threadIdx.x;
+    const policy p = stream_policy();
+    const long long first = READ_ONLY(a.offsets + line), last = READ_ONLY(a.offsets + line + 1);
+    real sum = 0;
+    for (long long block = first; block < last; block++) {
+        const int column = READ_ONLY(a.columns + block);
+#if SHARE
+        __syncthreads();
+        for (int c = (int)threadIdx.x; c < BW; c += THREADS)
+            xs[c] = block_x(&a, column, c);
+        __syncthreads();
+#endif
+        if (r < BH)
+            sum = block_row(&a, a.values + block * PER_BLOCK + r, column, xs, sum, p);
+    }
+    if (r < BH)
+        put(&a, line, r, sum);
+}
