@@ -4,6 +4,7 @@
 
 #include "cuda/kernels/support.h"
 #include "format/balanced.h"
+#include "format/interleaved.h"
 #include "format/sliced.h"
 
 static void add_array(tess_cuda_image *image, const void *host, int64_t count, size_t size)
@@ -172,6 +173,44 @@ static tess_status create_sliced(tess_ctx *ctx, const tess_matrix *A, const char
     return TESS_OK;
 }
 
+/* ---- interleaved ---- */
+
+static void destroy_interleaved(tess_cuda_image *image)
+{
+    tess_interleaved_destroy(image->format);
+}
+
+static void refresh_interleaved(tess_cuda_image *image, const void *values)
+{
+    tess_interleaved_refresh(image->format, values);
+}
+
+static tess_status create_interleaved(tess_ctx *ctx, const tess_matrix *A, const char *text,
+                                      tess_cuda_image *image)
+{
+    int64_t Bx = 1, By = 1, sort = 1;
+    const tess_option table[] = {
+        {"Bx", TESS_OPTION_INT, &Bx, 1, 1024, NULL, 0},
+        {"By", TESS_OPTION_INT, &By, 1, 1024, NULL, 0},
+        {"sort", TESS_OPTION_INT, &sort, 0, 1, NULL, 0},
+    };
+    TESS_TRY(tess_options_parse(ctx, "interleaved", text, table, sizeof table / sizeof *table));
+    tess_interleaved_options options = {(int32_t)By, (int32_t)Bx, sort != 0};
+    tess_interleaved *I;
+    TESS_TRY(tess_interleaved_create(ctx, A, &options, &I));
+    int64_t blocks = tess_interleaved_stored(I);
+    add_array(image, I->offsets, I->groups + 1, sizeof *I->offsets);
+    add_array(image, I->targets, I->groups * By, sizeof *I->targets);
+    add_array(image, I->columns, blocks, sizeof *I->columns);
+    add_array(image, I->values, blocks * A->block_height * A->block_width, tess_type_size(A->type));
+    image->values = INTERLEAVED_VALUES;
+    image->counts[INTERLEAVED_GROUPS] = I->groups;
+    image->format = I;
+    image->destroy = destroy_interleaved;
+    image->refresh = refresh_interleaved;
+    return TESS_OK;
+}
+
 /* ---- all ---- */
 
 tess_status tess_cuda_image_create(tess_ctx *ctx, const tess_matrix *A, const char *layout,
@@ -183,7 +222,8 @@ tess_status tess_cuda_image_create(tess_ctx *ctx, const tess_matrix *A, const ch
     } known[] = {{"bsr", create_bsr},
                  {"balanced", create_balanced},
                  {"stream", create_stream},
-                 {"sliced", create_sliced}};
+                 {"sliced", create_sliced},
+                 {"interleaved", create_interleaved}};
     size_t name = strcspn(layout, ":");
     const char *options = layout[name] ? layout + name + 1 : "";
     tess_cuda_image *image;

@@ -34,6 +34,10 @@ enum {
 };
 enum { SLICED_SLICES, SLICED_LINES, SLICED_CUT_ROWS, SLICED_CUT_LONG, SLICED_SLOTS, SLICED_DOT_AT };
 
+/* interleaved: src/format/interleaved.h. */
+enum { INTERLEAVED_OFFSETS, INTERLEAVED_TARGETS, INTERLEAVED_COLUMNS, INTERLEAVED_VALUES };
+enum { INTERLEAVED_GROUPS };
+
 /* An empty launch of a one-dimensional grid. */
 static inline tess_cuda_launch *tess_cuda_launch_start(tess_cuda_launch *launch, const char *entry,
                                                        unsigned grid, unsigned block)

@@ -1,0 +1,112 @@
+/* y = alpha A x + beta y on interleaved storage: the three mappings of paper 004, sections 3.1 - 3.7.
+ *
+ *     A thread block takes a group of B_y block rows and, a step, B_x blocks of each; a thread takes one
+ *     element of one of them. All steps of a group are equally long, so no thread asks for the
+ *     length of its row; blocks that fill up short rows have column -1, and their x is not read.
+ *
+ *                      B_x                      B_y            threads a block row (UNIT)
+ *     block_row        T / (BH*BW)              1              T
+ *     warp_row         W / (BH*BW)              T / W          W
+ *     multi_row        1, 2, 4 (3.6)            T / UNIT       B_x * BH*BW
+ *
+ * T = THREADS, W = 32. The paper's blocks are powers of two and small. Others leave the last threads of
+ * a unit idle. A block with more elements than the unit has threads is read in pieces of PIECE columns; a
+ * unit of warp_row gets as many warps as one column of its block needs. At the end the sums of a row's
+ * columns are added in a tree in shared memory, and `targets` says where the row belongs (3.5).
+ *
+ * Macros: BH, BW, RAGGED; THREADS, UNIT, BX, BY, PIECE; TREE: the largest power of two below
+ * COLUMNS; DEPTH: steps in flight.
+ */
+#include "common.cuh"
+
+#define PER_BLOCK (BH * BW)
+#define COLUMNS (BX * PIECE) /* of a block row a turn */
+#define PIECES ((BW + PIECE - 1) / PIECE)
+
+typedef struct mapped_args {
+    const long long *offsets; /* groups + 1, in steps */
+    const int *targets;       /* groups * BY: block row or -1 */
+    const int *columns;
+    const real *values;
+    const real *x;
+    real *y;
+    long long rows, cols;
+    double alpha, beta;
+} mapped_args;
+
+DEVICE real element_x(const mapped_args *a, int column, int j)
+{
+    const long long at = (long long)column * BW + j;
+    if (column < 0)
+        return 0;
+#if RAGGED
+    if (at >= a->cols)
+        return 0;
+#endif
+    return READ_ONLY(a->x + at);
+}
+
+/* One turn: DEPTH steps from `step` on, of which `left` exist. `block` is the thread's first block, of
+ * which it takes row r and columns c, c + PIECE, ... */
+DEVICE real turn(const mapped_args *a, long long block, int left, int r, int c, real sum, policy p)
+{
+    int column[DEPTH];
+    UNROLL
+    for (int u = 0; u < DEPTH; u++) {
+        column[u] = -1;
+        if (u < left)
+            stream_index1(a->columns + block + u * (BX * BY), &column[u], p);
+    }
+    NO_UNROLL
+    for (int piece = 0; piece < PIECES; piece++) {
+        const int j = piece * PIECE + c;
+        real v[DEPTH], xs[DEPTH];
+        const bool inside = BW % PIECE == 0 || j < BW;
+        UNROLL
+        for (int u = 0; u < DEPTH; u++) {
+            v[u] = 0;
+            if (u < left && inside)
+                stream_load1(a->values + (block + u * (BX * BY)) * PER_BLOCK + j * BH + r, &v[u],
+                             p);
+        }
+        UNROLL
+        for (int u = 0; u < DEPTH; u++)
+            xs[u] = inside ? element_x(a, column[u], j) : 0;
+        UNROLL
+        for (int u = 0; u < DEPTH; u++)
+            sum += v[u] * xs[u];
+    }
+    return sum;
+}
+
+KERNEL(mapped, mapped_args, THREADS, 1)
+{
+    SHARED(real, sums, THREADS);
+    const int line = (int)threadIdx.x / UNIT, inside = (int)threadIdx.x % UNIT;
+    const bool active = line < BY && inside < COLUMNS * BH;
+    real sum = 0;
+    if (active) {
+        const policy p = stream_policy();
+        const int r = inside % BH, c = inside / BH % PIECE, which = inside / (BH * PIECE);
+        const long long first = READ_ONLY(a.offsets + blockIdx.x);
+        const int steps = (int)(READ_ONLY(a.offsets + blockIdx.x + 1) - first);
+        long long block = (first * BY + line) * BX + which;
+        NO_UNROLL
+        for (int step = 0; step < steps; step += DEPTH, block += DEPTH * (BX * BY))
+            sum = turn(&a, block, steps - step, r, c, sum, p);
+    }
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    NO_UNROLL
+    for (int stride = TREE; stride > 0; stride /= 2) {
+        if (active && inside < stride * BH && inside + stride * BH < COLUMNS * BH)
+            sums[threadIdx.x] += sums[threadIdx.x + stride * BH];
+        __syncthreads();
+    }
+    if (active && inside < BH) {
+        const int target = READ_ONLY(a.targets + (long long)blockIdx.x * BY + line);
+        const long long row = (long long)target * BH + inside;
+        if (target >= 0 && row < a.rows)
+            a.y[row] = scaled(a.alpha, sums[threadIdx.x], a.beta, a.y, row);
+    }
+}

@@ -1,0 +1,50 @@
+/* The descriptor of one mapping of mapped.c: FAMILY is its name, map_FAMILY and fits_FAMILY are its
+ * functions, FAMILY_PARAMS, FAMILY_COUNT and FAMILY_GUESS the rest. */
+#define TESS_PASTE_(a, b) a##b
+#define TESS_PASTE(a, b) TESS_PASTE_(a, b)
+#define TESS_TEXT_(a) #a
+#define TESS_TEXT(a) TESS_TEXT_(a)
+#define TESS_OF(what) TESS_PASTE(what, FAMILY)
+
+static void TESS_OF(defines_)(const tess_cuda_problem *problem, const int *p, char *text,
+                              size_t size)
+{
+    write_defines(problem, TESS_OF(map_)(problem, p), text, size);
+}
+
+static void TESS_OF(layout_)(const tess_cuda_problem *problem, const int *p, char *text,
+                             size_t size)
+{
+    write_layout(TESS_OF(map_)(problem, p), text, size);
+}
+
+static int TESS_OF(launches_)(const tess_cuda_problem *problem, const int *p,
+                              const tess_cuda_image *image, const tess_cuda_call *call,
+                              tess_cuda_launch *out)
+{
+    return write_launches(problem, TESS_OF(map_)(problem, p), image, call, out);
+}
+
+const tess_cuda_kernel TESS_OF(tess_cuda_kernel_) = {
+    .name = TESS_TEXT(FAMILY),
+    .source = "mapped.cu",
+    .format = "interleaved",
+    .op = TESS_CUDA_SPMV,
+    .params = FAMILY_PARAMS,
+    .param_count = FAMILY_COUNT,
+    .fits = TESS_OF(fits_),
+    .guess = FAMILY_GUESS,
+    .defines = TESS_OF(defines_),
+    .layout = TESS_OF(layout_),
+    .launches = TESS_OF(launches_),
+};
+
+#undef TESS_PASTE_
+#undef TESS_PASTE
+#undef TESS_TEXT_
+#undef TESS_TEXT
+#undef TESS_OF
+#undef FAMILY
+#undef FAMILY_PARAMS
+#undef FAMILY_COUNT
+#undef FAMILY_GUESS

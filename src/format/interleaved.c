@@ -1,0 +1,194 @@
+/* BSR to interleaved storage and back; interleaved.h has the picture. */
+#include "format/interleaved.h"
+
+#include <string.h>
+
+static int64_t length_of(const tess_interleaved *I, int64_t row)
+{
+    return I->starts[row + 1] - I->starts[row];
+}
+
+/* A stable counting sort: counters[n] becomes the place of the first row of n blocks. */
+static tess_status sort_rows(tess_ctx *ctx, tess_interleaved *I)
+{
+    int64_t longest = 0;
+    for (int64_t row = 0; row < I->block_rows; row++)
+        longest = length_of(I, row) > longest ? length_of(I, row) : longest;
+    int64_t *counters;
+    TESS_TRY(TESS_CALLOC(ctx, longest + 1, &counters));
+    for (int64_t row = 0; row < I->block_rows; row++)
+        counters[length_of(I, row)]++;
+    for (int64_t length = longest, place = 0; length >= 0; length--) {
+        int64_t count = counters[length];
+        counters[length] = place;
+        place += count;
+    }
+    for (int64_t row = 0; row < I->block_rows; row++)
+        I->targets[counters[length_of(I, row)]++] = (int32_t)row;
+    tess_free(ctx, counters);
+    return TESS_OK;
+}
+
+static tess_status order_rows(tess_ctx *ctx, tess_interleaved *I)
+{
+    for (int64_t line = I->block_rows; line < I->groups * I->options.lines; line++)
+        I->targets[line] = -1;
+    if (I->options.sort)
+        return sort_rows(ctx, I);
+    for (int64_t row = 0; row < I->block_rows; row++)
+        I->targets[row] = (int32_t)row;
+    return TESS_OK;
+}
+
+static void count_steps(tess_interleaved *I)
+{
+    int32_t lines = I->options.lines;
+    I->offsets[0] = 0;
+    for (int64_t g = 0; g < I->groups; g++) {
+        int64_t longest = 0;
+        for (int32_t l = 0; l < lines; l++) {
+            int32_t row = I->targets[g * lines + l];
+            int64_t length = row >= 0 ? length_of(I, row) : 0;
+            longest = length > longest ? length : longest;
+        }
+        I->offsets[g + 1] = I->offsets[g] + tess_ceil_div(longest, I->options.blocks);
+    }
+}
+
+/* Where the group's copy of block k of line l lies. */
+static int64_t place_of(const tess_interleaved *I, int64_t g, int32_t l, int64_t k)
+{
+    int32_t per_step = I->options.blocks;
+    return ((I->offsets[g] + k / per_step) * I->options.lines + l) * per_step + k % per_step;
+}
+
+/* Copies a group's values between I and the order of the BSR matrix; padding is left alone. */
+static void move_values(const tess_interleaved *I, int64_t g, void *bsr, bool from_bsr)
+{
+    size_t bytes = (size_t)I->block_height * (size_t)I->block_width * tess_type_size(I->type);
+    for (int32_t l = 0; l < I->options.lines; l++) {
+        int32_t row = I->targets[g * I->options.lines + l];
+        int64_t length = row >= 0 ? length_of(I, row) : 0;
+        for (int64_t k = 0; k < length; k++) {
+            char *here = (char *)I->values + (size_t)place_of(I, g, l, k) * bytes;
+            char *there = (char *)bsr + (size_t)(I->starts[row] + k) * bytes;
+            memcpy(from_bsr ? here : there, from_bsr ? there : here, bytes);
+        }
+    }
+}
+
+static void fill_columns(const tess_matrix *A, tess_interleaved *I, int64_t g)
+{
+    for (int32_t l = 0; l < I->options.lines; l++) {
+        int32_t row = I->targets[g * I->options.lines + l];
+        int64_t length = row >= 0 ? length_of(I, row) : 0;
+        int64_t padded = (I->offsets[g + 1] - I->offsets[g]) * I->options.blocks;
+        for (int64_t k = 0; k < padded; k++)
+            I->columns[place_of(I, g, l, k)] = k < length ? A->columns[I->starts[row] + k] : -1;
+    }
+}
+
+void tess_interleaved_refresh(tess_interleaved *I, const void *values)
+{
+    void *source = (void *)(uintptr_t)values; /* only read */
+#pragma omp parallel for num_threads(I->ctx->threads) schedule(dynamic, 16)
+    for (int64_t g = 0; g < I->groups; g++)
+        move_values(I, g, source, true);
+}
+
+/* Everything after the lines are in their final order. */
+static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_interleaved *I)
+{
+    count_steps(I);
+    int64_t per_step = (int64_t)I->options.lines * I->options.blocks, blocks, scalars;
+    int64_t per_block = (int64_t)I->block_height * I->block_width;
+    if (!tess_mul(I->offsets[I->groups], per_step, &blocks) ||
+        !tess_mul(blocks, per_block, &scalars))
+        return tess_fail(ctx, TESS_ERR_OVERFLOW, "interleaved: %lld steps of %lld blocks overflow",
+                         (long long)I->offsets[I->groups], (long long)per_step);
+    TESS_TRY(TESS_ALLOC(ctx, blocks, &I->columns));
+    TESS_TRY(tess_alloc_bytes(ctx, scalars, tess_type_size(I->type), &I->values));
+    size_t step_bytes = (size_t)(per_step * per_block) * tess_type_size(I->type);
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 16)
+    for (int64_t g = 0; g < I->groups; g++) {
+        fill_columns(A, I, g);
+        memset((char *)I->values + (size_t)I->offsets[g] * step_bytes, 0,
+               (size_t)(I->offsets[g + 1] - I->offsets[g]) * step_bytes);
+        move_values(I, g, A->values, true);
+    }
+    return TESS_OK;
+}
+
+tess_status tess_interleaved_create(tess_ctx *ctx, const tess_matrix *A,
+                                    const tess_interleaved_options *options, tess_interleaved **out)
+{
+    if (options->lines < 1 || options->lines > 1024 || options->blocks < 1 ||
+        options->blocks > 1024)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "interleaved: %d lines of %d blocks a step (1..1024 each)",
+                         (int)options->lines, (int)options->blocks);
+    if (A->block_rows > INT32_MAX - 1024)
+        return tess_fail(ctx, TESS_ERR_OVERFLOW, "interleaved: %lld block rows do not fit 31 bits",
+                         (long long)A->block_rows);
+    tess_interleaved *I;
+    TESS_TRY(TESS_ALLOC(ctx, 1, &I));
+    *I = (tess_interleaved){.ctx = ctx,
+                            .type = A->type,
+                            .rows = A->rows,
+                            .cols = A->cols,
+                            .block_height = A->block_height,
+                            .block_width = A->block_width,
+                            .block_rows = A->block_rows,
+                            .blocks = A->blocks,
+                            .options = *options,
+                            .groups = tess_ceil_div(A->block_rows, options->lines)};
+    tess_status status = TESS_OK;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, I->groups + 1, &I->offsets));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, I->groups * options->lines, &I->targets));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->block_rows + 1, &I->starts));
+    memcpy(I->starts, A->row_offsets, (size_t)(A->block_rows + 1) * sizeof *I->starts);
+    TESS_TRY_CLEAN(order_rows(ctx, I));
+    TESS_TRY_CLEAN(fill(ctx, A, I));
+    *out = I;
+    return TESS_OK;
+cleanup:
+    tess_interleaved_destroy(I);
+    return status;
+}
+
+void tess_interleaved_destroy(tess_interleaved *I)
+{
+    if (!I)
+        return;
+    void *arrays[] = {I->offsets, I->targets, I->starts, I->columns, I->values};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        tess_free(I->ctx, arrays[i]);
+    tess_free(I->ctx, I);
+}
+
+tess_status tess_interleaved_to_bsr(tess_ctx *ctx, const tess_interleaved *I, tess_matrix **out)
+{
+    tess_matrix *A;
+    TESS_TRY(tess_matrix_allocate(ctx, I->type, I->rows, I->cols, I->block_height, I->block_width,
+                                  I->blocks, &A));
+    memcpy(A->row_offsets, I->starts, (size_t)(I->block_rows + 1) * sizeof *I->starts);
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 16)
+    for (int64_t g = 0; g < I->groups; g++) {
+        for (int32_t l = 0; l < I->options.lines; l++) {
+            int32_t row = I->targets[g * I->options.lines + l];
+            int64_t length = row >= 0 ? length_of(I, row) : 0;
+            for (int64_t k = 0; k < length; k++)
+                A->columns[I->starts[row] + k] = I->columns[place_of(I, g, l, k)];
+        }
+        move_values(I, g, A->values, false);
+    }
+    *out = A;
+    return TESS_OK;
+}
+
+int64_t tess_interleaved_bytes(const tess_interleaved *I)
+{
+    int64_t blocks = tess_interleaved_stored(I);
+    return (I->groups + 1) * 8 + I->groups * I->options.lines * 4 + blocks * 4 +
+           blocks * I->block_height * I->block_width * (int64_t)tess_type_size(I->type);
+}

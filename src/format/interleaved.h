@@ -1,0 +1,58 @@
+/* Interleaved storage (paper 004, sections 3.4 and 3.5): block rows in groups of B_y, one group a
+ * thread block, their blocks in the order in which the thread block reads them.
+ *
+ *     lines    block rows, sorted by falling length if asked for; `targets` has their numbers. The
+ * last group is filled up with lines that belong to no row (target -1). steps    B_x blocks of each
+ * of the group's B_y lines. A group has as many steps as its longest line needs; shorter lines are
+ * filled up with empty blocks (zeros, column -1). blocks   of step s of group g, line l, at
+ * ((offsets[g] + s) * B_y + l) * B_x + 0 .. B_x-1, each column-major
+ *
+ *     B_x = 1, B_y = 2:   | row 0, block 0 | row 1, block 0 | row 0, block 1 | row 1, block 1 | ...
+ */
+#ifndef TESS_FORMAT_INTERLEAVED_H
+#define TESS_FORMAT_INTERLEAVED_H
+
+#include "matrix/matrix.h"
+
+typedef struct tess_interleaved_options {
+    int32_t lines;  /* B_y */
+    int32_t blocks; /* B_x */
+    bool sort;      /* lines by falling length; rows of equal length keep their order */
+} tess_interleaved_options;
+
+typedef struct tess_interleaved {
+    tess_ctx *ctx;
+    tess_type type;
+    int64_t rows, cols;
+    int32_t block_height, block_width;
+    int64_t block_rows, blocks;
+    tess_interleaved_options options;
+    int64_t groups;
+    int64_t *offsets; /* groups + 1: steps before the group */
+    int32_t *targets; /* groups * B_y: block row, or -1 */
+    int64_t *starts;  /* block_rows + 1: the matrix's row offsets (the value map) */
+    int32_t *columns; /* offsets[groups] * B_y * B_x; -1: empty */
+    void *values;     /* as many blocks */
+} tess_interleaved;
+
+tess_status tess_interleaved_create(tess_ctx *ctx, const tess_matrix *A,
+                                    const tess_interleaved_options *options,
+                                    tess_interleaved **out);
+void tess_interleaved_destroy(tess_interleaved *I);
+
+/* New numbers in the same pattern, in the order of the BSR matrix: one parallel pass. */
+void tess_interleaved_refresh(tess_interleaved *I, const void *values);
+
+/* The inverse: the BSR matrix it was made from. */
+tess_status tess_interleaved_to_bsr(tess_ctx *ctx, const tess_interleaved *I, tess_matrix **out);
+
+/* Bytes of all arrays a product may touch, padding included. */
+int64_t tess_interleaved_bytes(const tess_interleaved *I);
+
+/* Blocks stored, padding included. */
+static inline int64_t tess_interleaved_stored(const tess_interleaved *I)
+{
+    return I->offsets[I->groups] * I->options.lines * I->options.blocks;
+}
+
+#endif

@@ -1,0 +1,134 @@
+/* Interleaved storage: there and back, where a block lies, what is counted, what fails cleanly. */
+#include <string.h>
+
+#include "format/interleaved.h"
+#include "support/support.h"
+
+static const tess_interleaved_options settings[] = {
+    {1, 1, false}, {1, 7, true}, {4, 1, true}, {4, 3, false}, {3, 2, true}, {64, 1, true},
+};
+enum { SETTINGS = sizeof settings / sizeof *settings };
+
+static void inverse_gives_the_matrix_back(void **state)
+{
+    static const int32_t sizes[][2] = {{1, 1}, {3, 3}, {5, 2}, {17, 17}};
+    tess_ctx *ctx = test_ctx(state);
+    for (test_pattern pattern = 0; pattern < TEST_PATTERNS; pattern++) {
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            tess_type type = (s + (size_t)pattern) % 2 ? TESS_F32 : TESS_F64;
+            tess_matrix *A = test_matrix(ctx, pattern, 40, sizes[s][0], sizes[s][1], type, 7);
+            for (int i = 0; i < SETTINGS; i++) {
+                tess_interleaved *I;
+                tess_matrix *B;
+                assert_int_equal(tess_interleaved_create(ctx, A, &settings[i], &I), TESS_OK);
+                assert_int_equal(tess_interleaved_to_bsr(ctx, I, &B), TESS_OK);
+                assert_int_equal(A->rows, B->rows);
+                assert_int_equal(A->cols, B->cols);
+                assert_memory_equal(A->row_offsets, B->row_offsets,
+                                    (size_t)(A->block_rows + 1) * 8);
+                if (A->blocks > 0) {
+                    assert_memory_equal(A->columns, B->columns, (size_t)A->blocks * 4);
+                    assert_memory_equal(A->values, B->values,
+                                        (size_t)tess_matrix_stored(A) * tess_type_size(type));
+                }
+                tess_matrix_destroy(B);
+                tess_interleaved_destroy(I);
+            }
+            tess_matrix_destroy(A);
+        }
+    }
+}
+
+/* Three rows of 1, 3 and 2 blocks of 1 x 1; B_y = 2: by hand. */
+static void blocks_of_a_step_lie_together(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    int64_t offsets[] = {0, 1, 4, 6};
+    int32_t columns[] = {2, 0, 1, 2, 0, 2};
+    double values[] = {1, 2, 3, 4, 5, 6};
+    tess_matrix_view view = {.type = TESS_F64,
+                             .rows = 3,
+                             .cols = 3,
+                             .block_height = 1,
+                             .block_width = 1,
+                             .row_offsets = offsets,
+                             .columns = columns,
+                             .values = values};
+    tess_matrix *A;
+    tess_interleaved *I;
+    assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_COLUMN_MAJOR, TESS_COPY, &A), TESS_OK);
+
+    /* Sorted: rows 1, 2 | 0, none. */
+    tess_interleaved_options sorted = {2, 1, true};
+    assert_int_equal(tess_interleaved_create(ctx, A, &sorted, &I), TESS_OK);
+    const double expected[] = {2, 5, 3, 6, 4, 0, 1, 0};
+    const int32_t expected_columns[] = {0, 0, 1, 2, 2, -1, 2, -1}, targets[] = {1, 2, 0, -1};
+    assert_int_equal(tess_interleaved_stored(I), 8);
+    assert_memory_equal(I->values, expected, sizeof expected);
+    assert_memory_equal(I->columns, expected_columns, sizeof expected_columns);
+    assert_memory_equal(I->targets, targets, sizeof targets);
+    assert_int_equal(tess_interleaved_bytes(I), 3 * 8 + 4 * 4 + 8 * 4 + 8 * 8);
+    tess_interleaved_destroy(I);
+
+    /* As they come, two blocks of a row a step. */
+    tess_interleaved_options plain = {2, 2, false};
+    assert_int_equal(tess_interleaved_create(ctx, A, &plain, &I), TESS_OK);
+    const double pairs[] = {1, 0, 2, 3, 0, 0, 4, 0, 5, 6, 0, 0};
+    assert_int_equal(tess_interleaved_stored(I), 12);
+    assert_memory_equal(I->values, pairs, sizeof pairs);
+    tess_interleaved_destroy(I);
+    tess_matrix_destroy(A);
+}
+
+static void refresh_takes_new_values(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_SKEWED, 30, 3, 2, TESS_F32, 3), *B;
+    tess_interleaved *I;
+    assert_int_equal(tess_interleaved_create(ctx, A, &settings[4], &I), TESS_OK);
+    void *fresh = test_vector(tess_matrix_stored(A), TESS_F32, 99);
+    tess_interleaved_refresh(I, fresh);
+    assert_int_equal(tess_interleaved_to_bsr(ctx, I, &B), TESS_OK);
+    assert_memory_equal(B->values, fresh, (size_t)tess_matrix_stored(A) * sizeof(float));
+    free(fresh);
+    tess_matrix_destroy(B);
+    tess_interleaved_destroy(I);
+    tess_matrix_destroy(A);
+}
+
+static void failures_leave_nothing_behind(void **state)
+{
+    static const tess_interleaved_options bad[] = {
+        {0, 1, 0}, {1, 0, 0}, {1025, 1, 0}, {1, 1025, 0}};
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_RANDOM, 20, 2, 2, TESS_F64, 3);
+    int64_t live = test_live(state);
+    tess_interleaved *I = NULL;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(tess_interleaved_create(ctx, A, &bad[i], &I), TESS_ERR_ARGUMENT);
+    for (int64_t n = 0;; n++) {
+        test_fail_allocation(state, n);
+        tess_status status = tess_interleaved_create(ctx, A, &settings[2], &I);
+        test_fail_allocation(state, -1);
+        if (status == TESS_OK) {
+            assert_true(n > 5);
+            break;
+        }
+        assert_int_equal(status, TESS_ERR_MEMORY);
+        assert_null(I);
+        assert_int_equal(test_live(state), live);
+    }
+    tess_interleaved_destroy(I);
+    tess_matrix_destroy(A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inverse_gives_the_matrix_back),
+        cmocka_unit_test(blocks_of_a_step_lie_together),
+        cmocka_unit_test(refresh_takes_new_values),
+        cmocka_unit_test(failures_leave_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
