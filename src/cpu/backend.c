@@ -4,9 +4,6 @@
 
 #include "cpu/cpu.h"
 
-/* Bytes of a share below which another thread costs more than it gains. */
-enum { LEAST_SHARE_BYTES = 64 * 1024 };
-
 static tess_status open_device(tess_device *device, const char *rest)
 {
     tess_ctx *ctx = device->ctx;
@@ -39,24 +36,7 @@ static void close_device(tess_device *device)
 
 static void release(tess_plan *plan)
 {
-    tess_cpu_plan *state = plan->state;
-    tess_cpu_work_destroy(&state->work);
-    tess_free(plan->ctx, state->piece_sums);
-    tess_free(plan->ctx, state->padded_x);
-    tess_free(plan->ctx, state->partial_dots);
-    tess_free(plan->ctx, state);
-}
-
-static tess_status allocate_scratch(tess_ctx *ctx, tess_cpu_plan *state)
-{
-    const tess_matrix *A = &state->matrix;
-    size_t scalar = tess_type_size(A->type);
-    TESS_TRY(
-        tess_alloc_bytes(ctx, state->work.pieces * A->block_height, scalar, &state->piece_sums));
-    TESS_TRY(TESS_ALLOC(ctx, tess_ceil_div(A->rows, TESS_CPU_DOT_CHUNK), &state->partial_dots));
-    if (A->cols % A->block_width != 0)
-        TESS_TRY(tess_calloc_bytes(ctx, A->block_cols * A->block_width, scalar, &state->padded_x));
-    return TESS_OK;
+    tess_cpu_plan_destroy(plan->state);
 }
 
 static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
@@ -69,26 +49,15 @@ static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
     if (options->params && *options->params)
         return tess_fail(ctx, TESS_ERR_OPTION, "device 'cpu': kernels take no parameters, got '%s'",
                          options->params);
-    const tess_cpu_kernel *kernel;
-    TESS_TRY(tess_cpu_select(plan->device, A, options->kernel, &kernel));
-
+    const tess_cpu_kernel *named = NULL;
+    if (options->kernel)
+        TESS_TRY(tess_cpu_named(plan->device, "bsr", A, options->kernel, &named));
     tess_cpu_plan *state;
-    TESS_TRY(TESS_ALLOC(ctx, 1, &state));
-    *state = (tess_cpu_plan){.matrix = *A, .kernel = kernel, .work = {.ctx = ctx}};
-    double most_shares = tess_matrix_spmv_bytes(A) / LEAST_SHARE_BYTES;
-    int shares = most_shares < 2                       ? 1
-                 : most_shares < plan->device->threads ? (int)most_shares
-                                                       : plan->device->threads;
+    TESS_TRY(tess_cpu_plan_create(plan->device, A, named, &state));
     plan->state = state;
-    tess_status status = tess_cpu_work_create(ctx, A, shares, kernel->streams, &state->work);
-    if (status == TESS_OK)
-        status = allocate_scratch(ctx, state);
-    if (status != TESS_OK) {
-        release(plan);
-        return status;
-    }
     snprintf(plan->format, sizeof plan->format, "bsr");
-    snprintf(plan->kernel, sizeof plan->kernel, "%s", kernel->name);
+    snprintf(plan->kernel, sizeof plan->kernel, "%s",
+             named ? named->name : state->kernels[TESS_CPU_BSR_SPMV]->name);
     return TESS_OK;
 }
 
@@ -106,10 +75,23 @@ static tess_status spmv_dot(tess_plan *plan, double alpha, const void *x, double
     return TESS_OK;
 }
 
+static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
+                                  void *y)
+{
+    return tess_cpu_spmv_transpose(plan->device, plan->state, alpha, x, beta, y);
+}
+
+static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
+                        int64_t ldx, double beta, void *Y, int64_t ldy)
+{
+    return tess_cpu_spmm(plan->state, k, order, alpha, X, ldx, beta, Y, ldy);
+}
+
 static tess_status update_values(tess_plan *plan, const void *values)
 {
     tess_cpu_plan *state = plan->state;
     state->matrix.values = (void *)(uintptr_t)values; /* only ever read */
+    state->transpose_stale = true;
     return TESS_OK;
 }
 
@@ -126,20 +108,21 @@ static void explain(tess_plan *plan)
 static tess_status candidates(tess_device *device, const tess_matrix *A,
                               const tess_product *product, tess_candidates *list)
 {
-    if (product->kind != TESS_PRODUCT_SPMV)
-        return TESS_OK;
     const tess_cpu_device *cpu = device->state;
     const tess_cpu_kernel_table *table = tess_cpu_table(cpu->isa);
-    const tess_cpu_kernel *best;
-    TESS_TRY(tess_cpu_select(device, A, NULL, &best));
+    tess_cpu_family family =
+        product->kind == TESS_PRODUCT_SPMM ? TESS_CPU_BSR_SPMM : TESS_CPU_BSR_SPMV;
+    const tess_cpu_kernel *best = tess_cpu_best(device, family, A);
     for (int round = 0; round < 2; round++) { /* the best first */
         for (size_t i = 0; i < table->count; i++) {
             const tess_cpu_kernel *kernel = &table->kernels[i];
-            if (!tess_cpu_kernel_applies(kernel, A) || (kernel == best) != (round == 0))
+            if (!tess_cpu_kernel_applies(kernel, family, A) || (kernel == best) != (round == 0))
                 continue;
             tess_candidate candidate = {.format = "bsr"};
             snprintf(candidate.kernel, sizeof candidate.kernel, "%s", kernel->name);
             TESS_TRY(tess_candidates_add(device->ctx, list, &candidate));
+            if (product->kind == TESS_PRODUCT_SPMV_TRANSPOSE)
+                return TESS_OK; /* the plan chooses the transpose's kernel by itself */
         }
     }
     return TESS_OK;
@@ -157,7 +140,9 @@ const tess_backend tess_cpu_backend = {
     .prepare = prepare,
     .release = release,
     .spmv = spmv,
+    .spmv_transpose = spmv_transpose,
     .spmv_dot = spmv_dot,
+    .spmm = spmm,
     .update_values = update_values,
     .explain = explain,
     .candidates = candidates,

@@ -2,7 +2,7 @@
  * shares of equal bytes.
  *
  *     kernels.def ──> isa/isa_*.c (functions and one table each) ──> select.c (which one)
- *     matrix ──> work.c (who does what) ──> spmv.c (do it) ──> backend.c (the plan's table)
+ *     matrix ──> work.c (who does what) ──> plan.c ──> spmv.c, spmm.c ... ──> backend.c (the table)
  */
 #ifndef TESS_CPU_H
 #define TESS_CPU_H
@@ -20,15 +20,21 @@ tess_status tess_cpu_isa_choose(tess_ctx *ctx, const tess_cpu_id *id, tess_cpu_i
 /* All kernels of one ISA. */
 const tess_cpu_kernel_table *tess_cpu_table(tess_cpu_isa isa);
 
-/* The kernel's predicate: does it apply to A? */
-bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, const tess_matrix *A);
+/* The format a family works on: "bsr". */
+const char *tess_cpu_family_format(tess_cpu_family family);
+/* The kernel's predicate: is it of that family, and does it apply to A? */
+bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family family,
+                             const tess_matrix *A);
 /* Flops and bytes of one run on A. */
 double tess_cpu_kernel_flops(const tess_cpu_kernel *kernel, const tess_matrix *A);
 double tess_cpu_kernel_bytes(const tess_cpu_kernel *kernel, const tess_matrix *A);
 
-/* The kernel called `name`, or the best for A when name is NULL. */
-tess_status tess_cpu_select(const tess_device *device, const tess_matrix *A, const char *name,
-                            const tess_cpu_kernel **out);
+/* The best of a family for A. */
+const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family family,
+                                     const tess_matrix *A);
+/* The kernel called `name`, of any family on the format. */
+tess_status tess_cpu_named(const tess_device *device, const char *format, const tess_matrix *A,
+                           const char *name, const tess_cpu_kernel **out);
 
 /* ---- The device's state ---- */
 
@@ -72,17 +78,52 @@ tess_status tess_cpu_work_create(tess_ctx *ctx, const tess_matrix *A, int shares
                                  tess_cpu_work *work);
 void tess_cpu_work_destroy(tess_cpu_work *work);
 
-/* ---- spmv.c ---- */
+/* ---- The plan's state: kernels, the division of work, and scratch ---- */
 
-/* A plan's state: the kernel, the division of work, and scratch. */
 typedef struct tess_cpu_plan {
+    tess_ctx *ctx;
     tess_matrix matrix; /* a head of its own: update_values points it at other numbers */
-    const tess_cpu_kernel *kernel;
+    const tess_cpu_kernel *kernels[TESS_CPU_FAMILIES];
     tess_cpu_work work;
     void *piece_sums; /* pieces * r */
     void *padded_x;   /* block_cols * c, only when cols is not a multiple of c */
     double *partial_dots;
+
+    /* spmm.c, made at the first product that needs them. */
+    int spmm_vectors;      /* for which the next two have room */
+    void *spmm_x;          /* block_cols * c rows */
+    void *spmm_piece_sums; /* pieces * r rows */
+
+    /* transpose.c, made at the first product with the transpose. */
+    struct tess_cpu_plan *transposed;
+    tess_matrix *transpose;
+    bool transpose_stale; /* the values have changed since */
 } tess_cpu_plan;
+
+/* Scalar i of an array, and y_i = alpha sum + beta y_i, whatever the precision. */
+static inline double tess_cpu_get(const void *array, tess_type type, int64_t i)
+{
+    return type == TESS_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+}
+
+static inline void tess_cpu_put(void *y, tess_type type, int64_t i, double alpha, double sum,
+                                double beta)
+{
+    sum *= alpha;
+    if (beta != 0)
+        sum += beta * tess_cpu_get(y, type, i);
+    if (type == TESS_F64)
+        ((double *)y)[i] = sum;
+    else
+        ((float *)y)[i] = (float)sum;
+}
+
+/* plan.c: a state for A, with the kernel `named` (or NULL) and otherwise the best ones. */
+tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A,
+                                 const tess_cpu_kernel *named, tess_cpu_plan **out);
+void tess_cpu_plan_destroy(tess_cpu_plan *plan);
+
+/* ---- spmv.c ---- */
 
 /* y = alpha A x + beta y. */
 void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y);
@@ -90,6 +131,20 @@ void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta
 double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y);
 /* Scalars of one partial sum of tess_cpu_dot. */
 #define TESS_CPU_DOT_CHUNK 4096
+
+/* ---- spmm.c ---- */
+
+/* Y = alpha A X + beta Y for k vectors. */
+tess_status tess_cpu_spmm(tess_cpu_plan *plan, int k, tess_block_order order, double alpha,
+                          const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
+/* Vectors done together: more are done in groups of so many. */
+#define TESS_CPU_SPMM_GROUP 32
+
+/* ---- transpose.c ---- */
+
+/* y = alpha A^T x + beta y. */
+tess_status tess_cpu_spmv_transpose(const tess_device *device, tess_cpu_plan *plan, double alpha,
+                                    const void *x, double beta, void *y);
 
 /* ---- ceiling.c ---- */
 

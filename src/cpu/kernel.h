@@ -37,7 +37,28 @@ typedef struct tess_cpu_spmv_args {
 /* Rows bounds[0] .. bounds[streams]-1, stream s from bounds[s] to bounds[s+1]-1. */
 typedef void (*tess_cpu_spmv_fn)(const tess_cpu_spmv_args *args, const int64_t *bounds);
 
-typedef enum tess_cpu_family { TESS_CPU_BSR_SPMV } tess_cpu_family;
+/* What a SpMM kernel reads and writes: as for SpMV, with `vectors` vectors. Scalar i of vector v is
+ * x[i*x_row + v], the vectors side by side, and y[i*y_row + v*y_vector]. */
+typedef struct tess_cpu_spmm_args {
+    const int64_t *row_offsets;
+    const int32_t *columns;
+    const void *values;
+    const void *x; /* block_cols * c rows */
+    void *y;
+    int64_t x_row, y_row, y_vector;
+    int64_t vectors;
+    double alpha, beta;
+    int32_t block_height, block_width;
+} tess_cpu_spmm_args;
+
+/* Rows first .. last-1. */
+typedef void (*tess_cpu_spmm_fn)(const tess_cpu_spmm_args *args, int64_t first, int64_t last);
+
+typedef enum tess_cpu_family {
+    TESS_CPU_BSR_SPMV,
+    TESS_CPU_BSR_SPMM,
+    TESS_CPU_FAMILIES
+} tess_cpu_family;
 
 /* One line of kernels.def for one ISA and precision. */
 typedef struct tess_cpu_kernel {
@@ -47,7 +68,8 @@ typedef struct tess_cpu_kernel {
     int scalar_bytes;                  /* 8: f64, 4: f32 */
     int32_t block_height, block_width; /* 0 x 0: any */
     int streams;
-    tess_cpu_spmv_fn spmv;
+    tess_cpu_spmv_fn spmv; /* the family's function; the others are NULL */
+    tess_cpu_spmm_fn spmm;
 } tess_cpu_kernel;
 
 typedef struct tess_cpu_kernel_table {

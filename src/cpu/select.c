@@ -65,11 +65,18 @@ tess_status tess_cpu_isa_choose(tess_ctx *ctx, const tess_cpu_id *id, tess_cpu_i
     return TESS_OK;
 }
 
-bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, const tess_matrix *A)
+bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family family,
+                             const tess_matrix *A)
 {
-    return kernel->scalar_bytes == (int)tess_type_size(A->type) &&
+    return kernel->family == family && kernel->scalar_bytes == (int)tess_type_size(A->type) &&
            (kernel->block_height == 0 ||
             (kernel->block_height == A->block_height && kernel->block_width == A->block_width));
+}
+
+const char *tess_cpu_family_format(tess_cpu_family family)
+{
+    (void)family;
+    return "bsr";
 }
 
 double tess_cpu_kernel_flops(const tess_cpu_kernel *kernel, const tess_matrix *A)
@@ -96,7 +103,8 @@ static int best_streams(const tess_matrix *A)
 
 /* The kernel for A's blocks with that many streams; without such a form, the one of one stream;
  * without such blocks, the one for any size. */
-static const tess_cpu_kernel *best_kernel(const tess_device *device, const tess_matrix *A)
+const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family family,
+                                     const tess_matrix *A)
 {
     const tess_cpu_device *cpu = device->state;
     const tess_cpu_kernel_table *table = isas[cpu->isa].table;
@@ -104,7 +112,7 @@ static const tess_cpu_kernel *best_kernel(const tess_device *device, const tess_
     int streams = best_streams(A);
     for (size_t i = 0; i < table->count; i++) {
         const tess_cpu_kernel *kernel = &table->kernels[i];
-        if (!tess_cpu_kernel_applies(kernel, A))
+        if (!tess_cpu_kernel_applies(kernel, family, A))
             continue;
         bool closer = !best || (kernel->block_height > 0 && best->block_height == 0);
         if (closer || (kernel->block_height > 0 && kernel->streams == streams))
@@ -113,39 +121,42 @@ static const tess_cpu_kernel *best_kernel(const tess_device *device, const tess_
     return best;
 }
 
-static tess_status unknown_kernel(const tess_device *device, const tess_matrix *A, const char *name)
+static bool offered(const tess_cpu_kernel *kernel, const char *format, const tess_matrix *A)
+{
+    return strcmp(tess_cpu_family_format(kernel->family), format) == 0 &&
+           tess_cpu_kernel_applies(kernel, kernel->family, A);
+}
+
+static tess_status unknown_kernel(const tess_device *device, const char *format,
+                                  const tess_matrix *A, const char *name)
 {
     const tess_cpu_device *cpu = device->state;
     const tess_cpu_kernel_table *table = isas[cpu->isa].table;
     const char *names[16];
     size_t count = 0;
     for (size_t i = 0; i < table->count && count < sizeof names / sizeof names[0]; i++)
-        if (tess_cpu_kernel_applies(&table->kernels[i], A))
+        if (offered(&table->kernels[i], format, A))
             names[count++] = table->kernels[i].name;
     return tess_fail(device->ctx, TESS_ERR_ARGUMENT,
-                     "no kernel '%s' for %dx%d blocks of %s (nearest: '%s')", name,
-                     (int)A->block_height, (int)A->block_width, tess_type_name(A->type),
+                     "no kernel '%s' for %dx%d blocks of %s in format %s (nearest: '%s')", name,
+                     (int)A->block_height, (int)A->block_width, tess_type_name(A->type), format,
                      tess_nearest(name, names, count));
 }
 
-tess_status tess_cpu_select(const tess_device *device, const tess_matrix *A, const char *name,
-                            const tess_cpu_kernel **out)
+tess_status tess_cpu_named(const tess_device *device, const char *format, const tess_matrix *A,
+                           const char *name, const tess_cpu_kernel **out)
 {
     const tess_cpu_device *cpu = device->state;
-    if (!name) {
-        *out = best_kernel(device, A);
-        return TESS_OK;
-    }
     for (int isa = 0; isa <= (int)cpu->isa; isa++) {
         if (!tess_cpu_isa_available(&cpu->id, (tess_cpu_isa)isa))
             continue;
         for (size_t i = 0; i < isas[isa].table->count; i++) {
             const tess_cpu_kernel *kernel = &isas[isa].table->kernels[i];
-            if (strcmp(kernel->name, name) == 0 && tess_cpu_kernel_applies(kernel, A)) {
+            if (strcmp(kernel->name, name) == 0 && offered(kernel, format, A)) {
                 *out = kernel;
                 return TESS_OK;
             }
         }
     }
-    return unknown_kernel(device, A, name);
+    return unknown_kernel(device, format, A, name);
 }

@@ -14,7 +14,7 @@ static void run_share(const tess_cpu_plan *plan, const tess_cpu_spmv_args *args,
     for (int64_t i = work->first_job[share]; i < work->first_job[share + 1]; i++) {
         const tess_cpu_job *job = &work->jobs[i];
         if (job->long_row < 0) {
-            plan->kernel->spmv(args, job->bounds);
+            plan->kernels[TESS_CPU_BSR_SPMV]->spmv(args, job->bounds);
             continue;
         }
         const tess_cpu_long_row *row = &work->long_rows[job->long_row];
@@ -24,13 +24,8 @@ static void run_share(const tess_cpu_plan *plan, const tess_cpu_spmv_args *args,
             (char *)plan->piece_sums + (size_t)row->first_sum * (size_t)args->block_height * scalar;
         pieces.alpha = 1;
         pieces.beta = 0;
-        plan->kernel->spmv(&pieces, job->bounds);
+        plan->kernels[TESS_CPU_BSR_SPMV]->spmv(&pieces, job->bounds);
     }
-}
-
-static double get(const void *array, tess_type type, int64_t i)
-{
-    return type == TESS_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
 }
 
 /* The sums of a long row's pieces, in order, into the part of y that the matrix has. */
@@ -43,14 +38,8 @@ static void finish_long_row(const tess_cpu_plan *plan, const tess_cpu_spmv_args 
     for (int64_t j = 0; j < height; j++) {
         double sum = 0;
         for (int64_t piece = 0; piece < row->pieces; piece++)
-            sum += get(plan->piece_sums, type, (row->first_sum + piece) * r + j);
-        sum *= args->alpha;
-        if (args->beta != 0)
-            sum += args->beta * get(args->y, type, top + j);
-        if (type == TESS_F64)
-            ((double *)args->y)[top + j] = sum;
-        else
-            ((float *)args->y)[top + j] = (float)sum;
+            sum += tess_cpu_get(plan->piece_sums, type, (row->first_sum + piece) * r + j);
+        tess_cpu_put(args->y, type, top + j, args->alpha, sum, args->beta);
     }
 }
 
@@ -97,7 +86,7 @@ static double dot_chunk(const void *w, const void *y, tess_type type, int64_t fi
 {
     double sums[4] = {0};
     for (int64_t i = first; i < last; i++)
-        sums[i % 4] += get(w, type, i) * get(y, type, i);
+        sums[i % 4] += tess_cpu_get(w, type, i) * tess_cpu_get(y, type, i);
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 

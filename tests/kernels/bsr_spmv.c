@@ -6,39 +6,12 @@
 
 #include <math.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <omp.h>
 
 #include "cpu/cpu.h"
+#include "guarded.h"
 #include "ref/ref.h"
-
-/* ---- Arrays that end at a forbidden page ---- */
-
-typedef struct guarded {
-    void *data; /* `bytes` bytes up to the forbidden page */
-    void *mapping;
-    size_t mapped;
-} guarded;
-
-static guarded guarded_copy(const void *source, size_t bytes)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t mapped = (bytes + page - 1) / page * page + page;
-    char *base = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(base != MAP_FAILED);
-    assert_int_equal(mprotect(base + mapped - page, page, PROT_NONE), 0);
-    guarded array = {base + mapped - page - bytes, base, mapped};
-    if (bytes > 0)
-        memcpy(array.data, source, bytes);
-    return array;
-}
-
-static void guarded_free(guarded array)
-{
-    munmap(array.mapping, array.mapped);
-}
 
 /* ---- One case ---- */
 
@@ -107,20 +80,12 @@ static void check_kernel(tess_ctx *ctx, const problem *p, tess_device *device, c
     tess_plan_destroy(plan);
 }
 
-static tess_device *open_device(tess_ctx *ctx, const char *name)
-{
-    tess_device *device = NULL;
-    if (tess_device_open(ctx, name, &device) != TESS_OK)
-        fail_msg("%s: %s", name, tess_ctx_error(ctx));
-    return device;
-}
-
 /* ---- Tests ---- */
 
 static void every_kernel_agrees_with_ref_on_every_pattern(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    tess_device *device = open_device(ctx, "cpu:3");
+    tess_device *device = test_device(ctx, "cpu:3");
     const tess_cpu_device *cpu = device->state;
     size_t run = 0;
     for (int isa = 0; isa < TESS_CPU_ISAS; isa++) {
@@ -156,7 +121,7 @@ static void any_block_size_agrees_with_ref(void **state)
                                         {1, 9},   {17, 3},  {33, 33}, {34, 2},  {47, 5},
                                         {64, 64}, {100, 3}, {3, 100}, {257, 2}, {600, 1}};
     tess_ctx *ctx = test_ctx(state);
-    tess_device *device = open_device(ctx, "cpu:2");
+    tess_device *device = test_device(ctx, "cpu:2");
     const tess_cpu_device *cpu = device->state;
     for (int isa = 0; isa < TESS_CPU_ISAS; isa++) {
         if (!tess_cpu_isa_available(&cpu->id, (tess_cpu_isa)isa))
@@ -190,7 +155,7 @@ static void results_do_not_depend_on_threads_streams_or_run(void **state)
                                  sizes[b], sizes[b], TESS_F64, b);
         void *first = NULL;
         for (size_t d = 0; d < sizeof devices / sizeof devices[0]; d++) {
-            tess_device *device = open_device(ctx, devices[d]);
+            tess_device *device = test_device(ctx, devices[d]);
             const tess_cpu_device *cpu = device->state;
             for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
                 char name[64];
@@ -259,7 +224,7 @@ static void dot_comes_with_the_product_and_is_reproducible(void **state)
         for (int threads = 1; threads <= 5; threads += 2) {
             char name[16];
             snprintf(name, sizeof name, "cpu:%d", threads);
-            tess_device *device = open_device(ctx, name);
+            tess_device *device = test_device(ctx, name);
             tess_plan *plan = make_plan(ctx, &p, device, NULL);
             for (int self = 0; self < 2; self++) {
                 double dot, expected = 0, scale = 0;
@@ -295,7 +260,7 @@ static void bad_names_are_answered_with_near_ones(void **state)
     assert_int_equal(tess_device_open(ctx, "cpu", &device), TESS_ERR_OPTION);
     assert_non_null(strstr(tess_ctx_error(ctx), "avx512"));
     setenv("TESSERA_ISA", "scalar", 1);
-    device = open_device(ctx, "cpu:2");
+    device = test_device(ctx, "cpu:2");
     assert_string_equal(tess_device_description(device), "cpu: 2 threads, scalar");
 
     tess_matrix *A = test_matrix(ctx, TEST_BANDED, 5, 3, 3, TESS_F64, 1);

@@ -42,9 +42,19 @@
      .block_width = c,                                                 \
      .streams = n,                                                     \
      .spmv = spmv_##r##x##c##_##n##_##suffix},
+#define SPMM_ENTRY(r, c, suffix, bytes)                       \
+    {.name = "bsr_spmm_" #r "x" #c "_" #suffix "_" TEXT(ISA), \
+     .family = TESS_CPU_BSR_SPMM,                             \
+     .isa = ISA_INDEX,                                        \
+     .scalar_bytes = bytes,                                   \
+     .block_height = r,                                       \
+     .block_width = c,                                        \
+     .streams = 1,                                            \
+     .spmm = spmm_##r##x##c##_##suffix},
 
 static const tess_cpu_kernel kernels[] = {
 #define BSR_SPMV(r, c, n) SPMV_ENTRY(r, c, n, f64, 8) SPMV_ENTRY(r, c, n, f32, 4)
+#define BSR_SPMM(r, c) SPMM_ENTRY(r, c, f64, 8) SPMM_ENTRY(r, c, f32, 4)
 #include "cpu/kernels.def"
 };
 

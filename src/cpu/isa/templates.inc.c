@@ -10,6 +10,16 @@
 #include "cpu/kernels.def"
 #undef SPMV_FUNCTION
 
+#include "cpu/kernels/bsr_spmm.inc.c"
+
+#define BSR_SPMM(r, c)                                                                       \
+    static void PASTE(spmm_##r##x##c, SUFFIX)(const tess_cpu_spmm_args *args, int64_t first, \
+                                              int64_t last)                                  \
+    {                                                                                        \
+        NAME(bsr_spmm)(args, first, last, r, c);                                             \
+    }
+#include "cpu/kernels.def"
+
 #undef REAL
 #undef SUFFIX
 #undef W

@@ -2,6 +2,7 @@
  * when n is a constant). */
 #define SIMD_BYTES_F64 32
 #define SIMD_BYTES_F32 32
+#define SIMD_REGISTERS 16
 #include <immintrin.h>
 
 #include "cpu/simd/vector.h"

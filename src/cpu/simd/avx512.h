@@ -1,6 +1,7 @@
 /* AVX-512: 8 doubles or 16 floats, parts by mask register. */
 #define SIMD_BYTES_F64 64
 #define SIMD_BYTES_F32 64
+#define SIMD_REGISTERS 32
 #include <immintrin.h>
 
 #include "cpu/simd/vector.h"

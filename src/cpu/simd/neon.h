@@ -1,6 +1,7 @@
 /* aarch64 Advanced SIMD: 2 doubles or 4 floats. */
 #define SIMD_BYTES_F64 16
 #define SIMD_BYTES_F32 16
+#define SIMD_REGISTERS 32
 #include <arm_neon.h>
 
 #include "cpu/simd/vector.h"

@@ -2,6 +2,7 @@
  * predicate. Processors with another length use NEON, which has all that 128 bits offer. */
 #define SIMD_BYTES_F64 32
 #define SIMD_BYTES_F32 32
+#define SIMD_REGISTERS 32
 #include <arm_sve.h>
 
 #include "cpu/simd/vector.h"

@@ -2,7 +2,8 @@
  * SIMD_BYTES_F32 (floats) bytes, so that + and * and broadcasting a scalar are the language's own,
  * and a*b + c becomes one fused instruction where the processor has one (-ffp-contract=fast).
  *
- * An ISA header sets the two sizes, includes this file, and adds what the language cannot say:
+ * An ISA header sets the two sizes and SIMD_REGISTERS, includes this file, and adds what the
+ * language cannot say:
  *     simd_load_part_f64(p, n)      n of W lanes from p, the rest zero, nothing else touched
  *     simd_store_part_f64(p, v, n)  the first n lanes of v, nothing else touched
  * and the same for f32. n is mostly a compile-time constant.
@@ -21,6 +22,10 @@
 #define SIMD_PRAGMA(text) _Pragma(#text)
 #define SIMD_UNROLL(n) SIMD_PRAGMA(GCC unroll n)
 #endif
+
+/* The address as a value of its own: left alone, the compiler builds each address of an unrolled
+ * loop from scratch, which took as many instructions as the arithmetic. */
+#define SIMD_ADDRESS(pointer) __asm__("" : "+r"(pointer))
 
 typedef double simd_f64 __attribute__((vector_size(SIMD_BYTES_F64)));
 typedef float simd_f32 __attribute__((vector_size(SIMD_BYTES_F32)));

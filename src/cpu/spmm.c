@@ -1,0 +1,173 @@
+/* Y = alpha A X + beta Y by threads, on the division of work that SpMV has.
+ *
+ * The kernels want the vectors of X side by side (row-major). Column-major vectors are copied so
+ * into scratch first, as are those of a matrix with a ragged last block column, whose blocks reach
+ * beyond X. More than TESS_CPU_SPMM_GROUP vectors are done in groups, which bounds the scratch.
+ */
+#include <string.h>
+
+#include <omp.h>
+
+#include "cpu/cpu.h"
+
+/* Room for `vectors` vectors in the scratch arrays. */
+static tess_status reserve(tess_cpu_plan *plan, int vectors, bool packed)
+{
+    const tess_matrix *A = &plan->matrix;
+    size_t scalar = tess_type_size(A->type);
+    if (vectors > plan->spmm_vectors) {
+        tess_free(plan->ctx, plan->spmm_x);
+        tess_free(plan->ctx, plan->spmm_piece_sums);
+        plan->spmm_x = plan->spmm_piece_sums = NULL;
+        plan->spmm_vectors = 0;
+    }
+    int room = vectors > plan->spmm_vectors ? vectors : plan->spmm_vectors;
+    if (!plan->spmm_piece_sums)
+        TESS_TRY(tess_alloc_bytes(plan->ctx, plan->work.pieces * A->block_height,
+                                  scalar * (size_t)room, &plan->spmm_piece_sums));
+    if (packed && !plan->spmm_x)
+        TESS_TRY(tess_alloc_bytes(plan->ctx, A->block_cols * A->block_width, scalar * (size_t)room,
+                                  &plan->spmm_x));
+    plan->spmm_vectors = room;
+    return TESS_OK;
+}
+
+/* A view of k vectors: scalar i of vector v is data[i*row + v*vector]. */
+typedef struct vectors {
+    const void *data;
+    int64_t row, vector;
+} vectors;
+
+/* Rows first .. last-1 of X side by side, `count` a row; zeros below X. Inlined for each size. */
+static inline __attribute__((always_inline)) void pack_rows(const vectors *X, int64_t rows,
+                                                            int64_t first, int64_t last,
+                                                            int64_t count, char *to,
+                                                            const int64_t scalar)
+{
+    const char *from = X->data;
+    int64_t inside = last < rows ? last : rows;
+    for (int64_t v = 0; v < count; v++)
+        for (int64_t i = first; i < inside; i++)
+            memcpy(to + (i * count + v) * scalar, from + (i * X->row + v * X->vector) * scalar,
+                   (size_t)scalar);
+    if (inside < last) {
+        int64_t below = first > inside ? first : inside;
+        memset(to + below * count * scalar, 0, (size_t)((last - below) * count * scalar));
+    }
+}
+
+static void pack(const tess_cpu_plan *plan, const vectors *X, int64_t count)
+{
+    enum { CHUNK = 128 }; /* rows that stay in the first cache while all vectors are copied */
+    const tess_matrix *A = &plan->matrix;
+    const int64_t rows = A->block_cols * A->block_width;
+    const int shares = plan->work.shares;
+#pragma omp parallel for schedule(static) num_threads(shares) if (shares > 1 && !omp_in_parallel())
+    for (int64_t first = 0; first < rows; first += CHUNK) {
+        int64_t last = first + CHUNK < rows ? first + CHUNK : rows;
+        if (A->type == TESS_F64)
+            pack_rows(X, A->cols, first, last, count, plan->spmm_x, sizeof(double));
+        else
+            pack_rows(X, A->cols, first, last, count, plan->spmm_x, sizeof(float));
+    }
+}
+
+static void run_share(const tess_cpu_plan *plan, const tess_cpu_spmm_args *args, int share)
+{
+    const tess_cpu_work *work = &plan->work;
+    tess_cpu_spmm_fn kernel = plan->kernels[TESS_CPU_BSR_SPMM]->spmm;
+    for (int64_t i = work->first_job[share]; i < work->first_job[share + 1]; i++) {
+        const tess_cpu_job *job = &work->jobs[i];
+        int64_t first = job->bounds[0], last = job->bounds[work->streams];
+        if (job->long_row < 0) {
+            kernel(args, first, last);
+            continue;
+        }
+        const tess_cpu_long_row *row = &work->long_rows[job->long_row];
+        tess_cpu_spmm_args pieces = *args;
+        size_t sum_bytes =
+            (size_t)(args->block_height * args->vectors) * tess_type_size(plan->matrix.type);
+        pieces.row_offsets = work->piece_offsets + row->first_offset;
+        pieces.y = (char *)plan->spmm_piece_sums + (size_t)row->first_sum * sum_bytes;
+        pieces.y_row = args->vectors;
+        pieces.y_vector = 1;
+        pieces.alpha = 1;
+        pieces.beta = 0;
+        kernel(&pieces, first, last);
+    }
+}
+
+/* The sums of a long row's pieces, in order, into the part of Y that the matrix has. */
+static void finish_long_row(const tess_cpu_plan *plan, const tess_cpu_spmm_args *args, int64_t i)
+{
+    const tess_cpu_long_row *row = &plan->work.long_rows[i];
+    const tess_type type = plan->matrix.type;
+    int64_t r = args->block_height, top = row->row * r, k = args->vectors;
+    int64_t height = plan->matrix.rows - top < r ? plan->matrix.rows - top : r;
+    for (int64_t j = 0; j < height; j++) {
+        for (int64_t v = 0; v < k; v++) {
+            double sum = 0;
+            for (int64_t piece = 0; piece < row->pieces; piece++)
+                sum += tess_cpu_get(plan->spmm_piece_sums, type,
+                                    ((row->first_sum + piece) * r + j) * k + v);
+            tess_cpu_put(args->y, type, (top + j) * args->y_row + v * args->y_vector, args->alpha,
+                         sum, args->beta);
+        }
+    }
+}
+
+static void multiply(const tess_cpu_plan *plan, const tess_cpu_spmm_args *args)
+{
+    const int shares = plan->work.shares;
+    const int64_t long_rows = plan->work.long_count;
+#pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())
+    {
+        /* The system may give fewer threads than shares. */
+        for (int share = omp_get_thread_num(); share < shares; share += omp_get_num_threads())
+            run_share(plan, args, share);
+        if (long_rows > 0) {
+#pragma omp barrier
+#pragma omp for schedule(static)
+            for (int64_t i = 0; i < long_rows; i++)
+                finish_long_row(plan, args, i);
+        }
+    }
+}
+
+tess_status tess_cpu_spmm(tess_cpu_plan *plan, int k, tess_block_order order, double alpha,
+                          const void *X, int64_t ldx, double beta, void *Y, int64_t ldy)
+{
+    const tess_matrix *A = &plan->matrix;
+    const bool columns = order == TESS_COLUMN_MAJOR;
+    const size_t scalar = tess_type_size(A->type);
+    if (k == 1 && (columns || (ldx == 1 && ldy == 1))) {
+        tess_cpu_spmv(plan, alpha, X, beta, Y);
+        return TESS_OK;
+    }
+    const bool packed = columns || A->cols % A->block_width != 0;
+    TESS_TRY(reserve(plan, k < TESS_CPU_SPMM_GROUP ? k : TESS_CPU_SPMM_GROUP, packed));
+    for (int first = 0; first < k; first += TESS_CPU_SPMM_GROUP) {
+        int count = k - first < TESS_CPU_SPMM_GROUP ? k - first : TESS_CPU_SPMM_GROUP;
+        int64_t x_vector = columns ? ldx : 1, y_vector = columns ? ldy : 1;
+        vectors from = {(const char *)X + (size_t)(first * x_vector) * scalar, columns ? 1 : ldx,
+                        x_vector};
+        if (packed)
+            pack(plan, &from, count);
+        multiply(plan, &(tess_cpu_spmm_args){
+                           .row_offsets = A->row_offsets,
+                           .columns = A->columns,
+                           .values = A->values,
+                           .x = packed ? plan->spmm_x : from.data,
+                           .y = (char *)Y + (size_t)(first * y_vector) * scalar,
+                           .x_row = packed ? count : ldx,
+                           .y_row = columns ? 1 : ldy,
+                           .y_vector = y_vector,
+                           .vectors = count,
+                           .alpha = alpha,
+                           .beta = beta,
+                           .block_height = A->block_height,
+                           .block_width = A->block_width,
+                       });
+    }
+    return TESS_OK;
+}
