@@ -2,7 +2,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/plan.h"
+#include "plan/tuner.h"
+
+tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                              const tess_plan_options *options, tess_plan **out)
+{
+    tess_plan *plan;
+    TESS_TRY(TESS_ALLOC(ctx, 1, &plan));
+    *plan = (tess_plan){.ctx = ctx, .device = device, .matrix = A};
+    tess_status status = device->backend->prepare(plan, options);
+    if (status != TESS_OK) {
+        tess_free(ctx, plan);
+        return status;
+    }
+    *out = plan;
+    return TESS_OK;
+}
 
 tess_status tess_plan_create(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                              const tess_plan_options *options, tess_plan **out)
@@ -11,13 +26,7 @@ tess_status tess_plan_create(tess_ctx *ctx, const tess_matrix *A, tess_device *d
     if (!ctx || !A || !device || !out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_plan_create: an argument is NULL");
     tess_plan *plan;
-    TESS_TRY(TESS_ALLOC(ctx, 1, &plan));
-    *plan = (tess_plan){.ctx = ctx, .device = device, .matrix = A};
-    tess_status status = device->backend->prepare(plan, options ? options : &defaults);
-    if (status != TESS_OK) {
-        tess_free(ctx, plan);
-        return status;
-    }
+    TESS_TRY(tess_plan_search(ctx, A, device, options ? options : &defaults, false, &plan));
     tess_log(ctx, "plan: device=%s format=%s kernel=%s%s%s", device->backend->name, plan->format,
              plan->kernel, plan->params[0] ? " " : "", plan->params);
     *out = plan;
@@ -29,6 +38,7 @@ void tess_plan_destroy(tess_plan *plan)
     if (!plan)
         return;
     plan->device->backend->release(plan);
+    tess_search_free(plan->ctx, plan->search);
     tess_free(plan->ctx, plan);
 }
 

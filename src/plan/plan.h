@@ -10,6 +10,7 @@
 #include "matrix/matrix.h"
 
 typedef struct tess_backend tess_backend;
+typedef struct tess_search tess_search; /* tuner.h */
 
 struct tess_device {
     tess_ctx *ctx;
@@ -23,11 +24,12 @@ struct tess_plan {
     tess_ctx *ctx;
     tess_device *device;
     const tess_matrix *matrix;
-    void *state;        /* the backend's own */
-    char format[32];    /* chosen by the backend, for explain and bench */
-    char kernel[64];    /* name as in the kernel table */
-    char params[128];   /* "key=value,..." or "" */
-    char explain[4096]; /* filled by tess_plan_explain */
+    void *state;         /* the backend's own */
+    char format[32];     /* chosen by the backend, for explain and bench */
+    char kernel[64];     /* name as in the kernel table */
+    char params[128];    /* "key=value,..." or "" */
+    tess_search *search; /* how it was chosen; NULL: by the options alone, or by a guess */
+    char explain[4096];  /* filled by tess_plan_explain */
 };
 
 /* One way to run a matrix on a device, in the words of tess_plan_options. */

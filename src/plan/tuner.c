@@ -1,0 +1,301 @@
+/* The search: see tuner.h for its shape. */
+#include "plan/tuner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A batch is RUNS timed products after one that brings the matrix back into the caches; a duel is
+ * champion, challenger, challenger, champion. */
+enum { RUNS = 3, BATCH = RUNS + 1, DUEL_RUNS = 2 * RUNS };
+/* Products of a MEASURE search, and how much slower at a glance is out without a duel. */
+enum { MEASURE_PRODUCTS = 60 };
+static const double glance_limit = 1.15;
+/* A challenger has to be faster by this; ties go to the champion. */
+static const double margin = 0.99;
+/* MEASURE prepares no further challenger after this many times the first plan's preparation, and
+ * this many seconds: building formats must not dwarf their use. */
+static const double prepare_ratio = 4, prepare_seconds = 1;
+
+static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
+
+/* One side of a duel. */
+typedef struct contestant {
+    tess_plan *plan;
+    int64_t trial;
+    double runs[DUEL_RUNS];
+    int count;
+} contestant;
+
+typedef struct arena {
+    tess_ctx *ctx;
+    const tess_matrix *A;
+    tess_device *device;
+    const tess_plan_options *options; /* the user's */
+    tess_search *search;
+    void *x, *y;
+} arena;
+
+void tess_search_free(tess_ctx *ctx, tess_search *search)
+{
+    if (!search)
+        return;
+    tess_free(ctx, search->trials);
+    tess_free(ctx, search);
+}
+
+/* ---- Times ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(const contestant *c)
+{
+    double sorted[DUEL_RUNS];
+    memcpy(sorted, c->runs, sizeof sorted);
+    qsort(sorted, (size_t)c->count, sizeof *sorted, by_value);
+    return 0.5 * (sorted[(c->count - 1) / 2] + sorted[c->count / 2]);
+}
+
+static double shortest(const contestant *c)
+{
+    double least = c->runs[0];
+    for (int i = 1; i < c->count; i++)
+        least = c->runs[i] < least ? c->runs[i] : least;
+    return least;
+}
+
+/* One batch; the first run of it is not counted. */
+static tess_status run_batch(arena *a, contestant *c)
+{
+    double seconds[BATCH];
+    TESS_TRY(tess_product_time(c->plan, &spmv, 1.0, a->x, 0.0, a->y, BATCH, seconds));
+    a->search->spmvs += BATCH;
+    if (c->count == DUEL_RUNS)
+        c->count = 0;
+    memcpy(c->runs + c->count, seconds + 1, RUNS * sizeof *seconds);
+    c->count += RUNS;
+    a->search->trials[c->trial].seconds = median(c);
+    return TESS_OK;
+}
+
+/* ---- Candidates ---- */
+
+static bool asked_for(const tess_plan_options *options, const tess_candidate *candidate)
+{
+    return !candidate->peer &&
+           (!options->format || strcmp(options->format, candidate->format) == 0) &&
+           (!options->kernel || strcmp(options->kernel, candidate->kernel) == 0);
+}
+
+static tess_status list_trials(arena *a)
+{
+    tess_candidates list = {0};
+    tess_product product = spmv;
+    product.effort = a->options->effort;
+    tess_search *search = a->search;
+    tess_status status;
+    TESS_TRY_CLEAN(tess_candidates_list(a->device, a->A, &product, &list));
+    TESS_TRY_CLEAN(TESS_ALLOC(a->ctx, list.count + 1, &search->trials));
+    for (int64_t i = 0; i < list.count; i++)
+        if (asked_for(a->options, &list.items[i]))
+            search->trials[search->count++] = (tess_trial){.candidate = list.items[i]};
+
+cleanup:
+    tess_candidates_free(a->ctx, &list);
+    return status;
+}
+
+static tess_status prepare_trial(arena *a, int64_t trial, tess_plan **plan)
+{
+    tess_trial *t = &a->search->trials[trial];
+    tess_plan_options options = *a->options;
+    if (*t->candidate.kernel) {
+        options.format = t->candidate.format;
+        options.kernel = t->candidate.kernel;
+        options.params = t->candidate.params;
+    }
+    double start = tess_seconds();
+    tess_status status = tess_plan_prepare(a->ctx, a->A, a->device, &options, plan);
+    t->prepare_seconds = tess_seconds() - start;
+    return status;
+}
+
+static void refuse(arena *a, int64_t trial)
+{
+    tess_trial *t = &a->search->trials[trial];
+    t->state = TESS_TRIAL_REFUSED;
+    t->seconds = 0;
+    memcpy(t->note, a->ctx->error, sizeof t->note - 1);
+    tess_log(a->ctx, "tuner: %s %s refused: %s", t->candidate.kernel, t->candidate.params, t->note);
+}
+
+/* ---- Duels ---- */
+
+/* Whether `batches` more are within the budget of products. */
+static bool room_for(const tess_search *search, int batches)
+{
+    return search->effort == TESS_EXHAUSTIVE || search->spmvs + batches * BATCH <= MEASURE_PRODUCTS;
+}
+
+/* Whether the challenger wins. */
+static tess_status duel(arena *a, contestant *champion, contestant *challenger, bool *won)
+{
+    tess_trial *t = &a->search->trials[challenger->trial];
+    *won = false;
+    TESS_TRY(run_batch(a, challenger));
+    t->state = TESS_TRIAL_GLANCED;
+    if (median(challenger) > glance_limit * median(champion) || !room_for(a->search, 3))
+        return TESS_OK;
+    champion->count = 0;
+    TESS_TRY(run_batch(a, champion));
+    TESS_TRY(run_batch(a, champion));
+    TESS_TRY(run_batch(a, challenger));
+    t->state = TESS_TRIAL_TIMED;
+    *won = median(challenger) < margin * median(champion) &&
+           shortest(challenger) < margin * shortest(champion);
+    return TESS_OK;
+}
+
+static void swap(contestant *a, contestant *b)
+{
+    contestant kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* Whether a MEASURE search may go on to the next challenger. */
+static bool budget_left(const arena *a, double start)
+{
+    const tess_search *search = a->search;
+    if (search->effort == TESS_EXHAUSTIVE)
+        return true;
+    double limit = prepare_ratio * search->trials[0].prepare_seconds + prepare_seconds +
+                   MEASURE_PRODUCTS * search->trials[0].seconds;
+    return room_for(search, 1) && tess_seconds() - start < limit;
+}
+
+/* Everybody against the champion, who is prepared and becomes the winner. A fault of a challenger
+ * is its own; one of the device shows at the champion's next run. */
+static tess_status fight(arena *a, contestant *champion)
+{
+    tess_search *search = a->search;
+    double start = tess_seconds();
+    tess_status status = run_batch(a, champion);
+    if (status != TESS_OK)
+        return status;
+    search->trials[champion->trial].state = TESS_TRIAL_TIMED;
+    for (int64_t i = champion->trial + 1; i < search->count && budget_left(a, start); i++) {
+        if (tess_progress(a->ctx, "planning", (double)i, (double)search->count) != TESS_OK) {
+            search->cancelled = true;
+            break;
+        }
+        contestant challenger = {.trial = i};
+        bool won = false;
+        if (prepare_trial(a, i, &challenger.plan) != TESS_OK) {
+            refuse(a, i);
+            continue;
+        }
+        status = duel(a, champion, &challenger, &won);
+        if (status != TESS_OK)
+            refuse(a, i);
+        if (won)
+            swap(champion, &challenger);
+        tess_plan_destroy(challenger.plan);
+    }
+    search->chosen = champion->trial;
+    return TESS_OK;
+}
+
+/* The first candidate that can be prepared. */
+static tess_status find_champion(arena *a, contestant *champion)
+{
+    tess_status status = TESS_OK;
+    for (int64_t i = 0; i < a->search->count; i++) {
+        status = prepare_trial(a, i, &champion->plan);
+        champion->trial = i;
+        if (status == TESS_OK || status == TESS_ERR_MEMORY)
+            return status;
+        refuse(a, i);
+    }
+    return status;
+}
+
+static tess_status make_vectors(arena *a)
+{
+    const tess_matrix *A = a->A;
+    size_t size = tess_type_size(A->type);
+    TESS_TRY(tess_alloc_bytes(a->ctx, A->cols, size, &a->x));
+    TESS_TRY(tess_calloc_bytes(a->ctx, A->rows, size, &a->y));
+    for (int64_t i = 0; i < A->cols; i++) {
+        double value = tess_random_unit(1, (uint64_t)i);
+        if (A->type == TESS_F64)
+            ((double *)a->x)[i] = value;
+        else
+            ((float *)a->x)[i] = (float)value;
+    }
+    return TESS_OK;
+}
+
+static tess_status search_among(arena *a, tess_plan **out)
+{
+    contestant champion = {0};
+    char error[sizeof a->ctx->error];
+    memcpy(error, a->ctx->error, sizeof error);
+    TESS_TRY(find_champion(a, &champion));
+    tess_status status = TESS_OK;
+    if (a->search->count > 1) {
+        status = make_vectors(a);
+        if (status == TESS_OK)
+            status = fight(a, &champion);
+        tess_free(a->ctx, a->x);
+        tess_free(a->ctx, a->y);
+    }
+    if (status != TESS_OK) {
+        tess_plan_destroy(champion.plan);
+        return status;
+    }
+    /* What was refused on the way, or the stop, is no failure of the caller's. */
+    memcpy(a->ctx->error, error, sizeof error);
+    *out = champion.plan;
+    return TESS_OK;
+}
+
+static bool worth_measuring(const arena *a, bool fresh)
+{
+    const tess_plan_options *options = a->options;
+    bool settled = (options->kernel && options->params) || options->reproducible ||
+                   options->effort == TESS_ESTIMATE || !a->device->backend->candidates;
+    return !settled && a->A->blocks > 0 &&
+           (fresh || options->effort == TESS_EXHAUSTIVE ||
+            tess_matrix_spmv_bytes(a->A) >= TESS_TUNER_LEAST_BYTES);
+}
+
+tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                             const tess_plan_options *options, bool fresh, tess_plan **out)
+{
+    arena a = {.ctx = ctx, .A = A, .device = device, .options = options};
+    if (!worth_measuring(&a, fresh))
+        return tess_plan_prepare(ctx, A, device, options, out);
+    tess_search *search;
+    TESS_TRY(TESS_ALLOC(ctx, 1, &search));
+    *search = (tess_search){.effort = options->effort};
+    a.search = search;
+    tess_plan *plan = NULL;
+    double start = tess_seconds();
+    tess_status status = list_trials(&a);
+    /* Nothing listed: the backend says in its own words what is wrong with the options. */
+    if (status == TESS_OK)
+        status = search->count > 0 ? search_among(&a, &plan)
+                                   : tess_plan_prepare(ctx, A, device, options, &plan);
+    if (status != TESS_OK) {
+        tess_search_free(ctx, search);
+        return status;
+    }
+    search->seconds = tess_seconds() - start;
+    plan->search = search;
+    *out = plan;
+    return TESS_OK;
+}

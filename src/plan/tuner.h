@@ -1,0 +1,52 @@
+/* The search for a plan: which candidates there were, what they took, which one was kept.
+ *
+ * A search is a series of duels. The champion, at first what the backend would take unasked, meets
+ * one challenger at a time, both timed in turn on the same vectors; the loser is released. So at
+ * most two formats of a matrix are alive at once, and a change of the machine's speed during the
+ * search hits both sides alike.
+ */
+#ifndef TESS_TUNER_H
+#define TESS_TUNER_H
+
+#include "plan/plan.h"
+
+typedef enum tess_trial_state {
+    TESS_TRIAL_UNTRIED, /* not reached: the budget was spent, or the search was stopped */
+    TESS_TRIAL_TIMED,   /* full duel */
+    TESS_TRIAL_GLANCED, /* clearly slower at the first few runs */
+    TESS_TRIAL_REFUSED  /* could not be prepared or run: `note` says why */
+} tess_trial_state;
+
+typedef struct tess_trial {
+    tess_candidate candidate;
+    tess_trial_state state;
+    double seconds;         /* median of its runs, 0: none */
+    double prepare_seconds; /* format, upload, compilation */
+    char note[160];
+} tess_trial;
+
+struct tess_search {
+    tess_effort effort; /* that was used: a tiny matrix is only estimated */
+    tess_trial *trials; /* trials[0] is the backend's own choice */
+    int64_t count, chosen;
+    int spmvs;      /* products run */
+    double seconds; /* from the first candidate to the choice */
+    bool cancelled;
+    bool remembered; /* taken from wisdom: no trials */
+};
+
+/* Below this many bytes moved a product takes microseconds and a search costs more than it gives.
+ */
+#define TESS_TUNER_LEAST_BYTES 1e6
+
+/* A plan for A as tess_plan_create makes it, with plan->search filled. `fresh`: wisdom is not asked
+ * (but still told), and small matrices are searched too. */
+tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                             const tess_plan_options *options, bool fresh, tess_plan **out);
+void tess_search_free(tess_ctx *ctx, tess_search *search); /* NULL is fine */
+
+/* One plan for exactly these options, no search. */
+tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                              const tess_plan_options *options, tess_plan **out);
+
+#endif

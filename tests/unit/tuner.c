@@ -1,0 +1,284 @@
+/* The search over candidates, on a device whose kernels take as long as they are told to. */
+#include <string.h>
+
+#include "plan/tuner.h"
+#include "support/support.h"
+
+typedef struct fake_kernel {
+    const char *name;
+    double seconds;
+    bool unprepared, unrunnable, peer;
+} fake_kernel;
+
+enum { KERNELS_MAX = 64 };
+
+/* What the device offers, and what was asked of it. */
+typedef struct fake {
+    fake_kernel kernels[KERNELS_MAX];
+    int count;
+    int prepared, alive, most_alive, batches;
+    tess_effort listed_with;
+    int cancel_at; /* the progress call that says stop; 0: none */
+    int progress_calls;
+} fake;
+
+static fake *fake_of(const tess_plan *plan)
+{
+    return plan->device->state;
+}
+
+static tess_status fake_open(tess_device *device, const char *rest)
+{
+    (void)device;
+    (void)rest;
+    return TESS_OK;
+}
+
+static void fake_close(tess_device *device)
+{
+    (void)device;
+}
+
+static tess_status fake_prepare(tess_plan *plan, const tess_plan_options *options)
+{
+    fake *f = fake_of(plan);
+    for (int i = 0; i < f->count; i++) {
+        fake_kernel *kernel = &f->kernels[i];
+        if (options->kernel && strcmp(options->kernel, kernel->name) != 0)
+            continue;
+        if (kernel->unprepared)
+            return tess_fail(plan->ctx, TESS_ERR_DEVICE, "%s cannot be prepared", kernel->name);
+        f->prepared++;
+        f->alive++;
+        f->most_alive = f->alive > f->most_alive ? f->alive : f->most_alive;
+        plan->state = kernel;
+        snprintf(plan->kernel, sizeof plan->kernel, "%s", kernel->name);
+        snprintf(plan->format, sizeof plan->format, "fake");
+        return TESS_OK;
+    }
+    return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "no kernel '%s'", options->kernel);
+}
+
+static void fake_release(tess_plan *plan)
+{
+    fake_of(plan)->alive--;
+}
+
+static tess_status fake_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
+{
+    (void)plan, (void)alpha, (void)x, (void)beta, (void)y;
+    return TESS_OK;
+}
+
+static tess_status fake_candidates(tess_device *device, const tess_matrix *A,
+                                   const tess_product *product, tess_candidates *list)
+{
+    fake *f = device->state;
+    (void)A;
+    f->listed_with = product->effort;
+    for (int i = 0; i < f->count; i++) {
+        tess_candidate candidate = {.format = "fake", .peer = f->kernels[i].peer};
+        snprintf(candidate.kernel, sizeof candidate.kernel, "%s", f->kernels[i].name);
+        TESS_TRY(tess_candidates_add(device->ctx, list, &candidate));
+    }
+    return TESS_OK;
+}
+
+static tess_status fake_time(tess_plan *plan, const tess_product *product, double alpha,
+                             const void *x, double beta, void *y, int reps, double *seconds)
+{
+    const fake_kernel *kernel = plan->state;
+    (void)product, (void)alpha, (void)x, (void)beta, (void)y;
+    if (kernel->unrunnable)
+        return tess_fail(plan->ctx, TESS_ERR_DEVICE, "%s cannot run", kernel->name);
+    fake_of(plan)->batches++;
+    for (int i = 0; i < reps; i++) /* one run in three is disturbed */
+        seconds[i] = kernel->seconds * (i % 3 == 0 ? 5 : 1);
+    return TESS_OK;
+}
+
+static const tess_backend fake_backend = {.name = "fake",
+                                          .open = fake_open,
+                                          .close = fake_close,
+                                          .prepare = fake_prepare,
+                                          .release = fake_release,
+                                          .spmv = fake_spmv,
+                                          .candidates = fake_candidates,
+                                          .time_product = fake_time};
+
+static int count_progress(void *user, const char *what, double fraction)
+{
+    fake *f = user;
+    (void)what, (void)fraction;
+    return ++f->progress_calls == f->cancel_at;
+}
+
+typedef struct fixture {
+    tess_ctx *ctx;
+    tess_matrix *A;
+    tess_device device;
+    fake fake;
+} fixture;
+
+static void open_fixture(fixture *f, void **state, const char *input)
+{
+    f->ctx = test_ctx(state);
+    assert_int_equal(tess_matrix_generate(f->ctx, input, &f->A, NULL), TESS_OK);
+    f->device = (tess_device){.ctx = f->ctx, .backend = &fake_backend, .state = &f->fake};
+}
+
+static const char large[] = "random:rows=20000,avg=8,r=2,c=2";
+
+/* The kernel's name of a plan with these options. */
+static const char *choice(fixture *f, const tess_plan_options *options)
+{
+    static char name[64];
+    tess_plan *plan = NULL;
+    tess_status status = tess_plan_create(f->ctx, f->A, &f->device, options, &plan);
+    if (status != TESS_OK)
+        fail_msg("%s", tess_ctx_error(f->ctx));
+    snprintf(name, sizeof name, "%s", plan->kernel);
+    tess_plan_destroy(plan);
+    assert_int_equal(f->fake.alive, 0);
+    return name;
+}
+
+static void the_fastest_of_disturbed_times_wins(void **state)
+{
+    fixture f = {
+        .fake = {.kernels = {{"a", 3}, {"b", 2.9}, {"c", 2}, {"d", 2.1}, {"e", 9}}, .count = 5}};
+    open_fixture(&f, state, large);
+    assert_string_equal(choice(&f, NULL), "c");
+    assert_int_equal(f.fake.prepared, 5);
+    assert_int_equal(f.fake.most_alive, 2); /* never more than two formats in memory */
+    tess_matrix_destroy(f.A);
+}
+
+static void a_tie_goes_to_the_first(void **state)
+{
+    fixture f = {.fake = {.kernels = {{"a", 1}, {"b", 0.995}, {"c", 1}}, .count = 3}};
+    open_fixture(&f, state, large);
+    assert_string_equal(choice(&f, NULL), "a");
+    tess_matrix_destroy(f.A);
+}
+
+static void what_fails_or_is_foreign_is_passed_over(void **state)
+{
+    fixture f = {.fake = {.kernels = {{"broken", 1, .unprepared = true},
+                                      {"good", 3},
+                                      {"crashes", 1, .unrunnable = true},
+                                      {"peer", 1, .peer = true},
+                                      {"better", 2}},
+                          .count = 5}};
+    open_fixture(&f, state, large);
+    tess_fail(f.ctx, TESS_OK, "an older sentence");
+    assert_string_equal(choice(&f, NULL), "better");
+    assert_string_equal(tess_ctx_error(f.ctx), "an older sentence");
+    f.fake.count = 1;
+    tess_plan *plan = NULL;
+    assert_int_equal(tess_plan_create(f.ctx, f.A, &f.device, NULL, &plan), TESS_ERR_DEVICE);
+    assert_null(plan);
+    assert_non_null(strstr(tess_ctx_error(f.ctx), "broken cannot be prepared"));
+    tess_matrix_destroy(f.A);
+}
+
+static void effort_decides_how_much_is_run(void **state)
+{
+    fixture f = {0};
+    static char names[KERNELS_MAX][8];
+    for (int i = 0; i < KERNELS_MAX; i++) { /* every one better than those before */
+        snprintf(names[i], sizeof names[i], "k%d", i);
+        f.fake.kernels[i] = (fake_kernel){.name = names[i], .seconds = 1 - 0.015 * i};
+    }
+    f.fake.count = KERNELS_MAX;
+    open_fixture(&f, state, large);
+
+    assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_ESTIMATE}), "k0");
+    assert_string_equal(choice(&f, &(tess_plan_options){.reproducible = 1}), "k0");
+    assert_int_equal(f.fake.batches, 0);
+
+    tess_plan *plan;
+    assert_int_equal(tess_plan_create(f.ctx, f.A, &f.device, NULL, &plan), TESS_OK);
+    assert_int_equal(f.fake.listed_with, TESS_MEASURE);
+    assert_in_range(plan->search->spmvs, 30, 60);
+    assert_string_not_equal(plan->kernel, "k0");
+    tess_plan_destroy(plan);
+
+    assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_EXHAUSTIVE}), "k63");
+    assert_int_equal(f.fake.listed_with, TESS_EXHAUSTIVE);
+    tess_matrix_destroy(f.A);
+}
+
+static void a_tiny_matrix_is_not_measured(void **state)
+{
+    fixture f = {.fake = {.kernels = {{"a", 2}, {"b", 1}}, .count = 2}};
+    open_fixture(&f, state, "stencil7:n=4,b=3");
+    assert_string_equal(choice(&f, NULL), "a");
+    assert_int_equal(f.fake.batches, 0);
+    tess_matrix_destroy(f.A);
+}
+
+static void names_in_the_options_restrict_the_search(void **state)
+{
+    fixture f = {.fake = {.kernels = {{"a", 2}, {"b", 1}, {"c", 3}}, .count = 3}};
+    open_fixture(&f, state, large);
+    assert_string_equal(choice(&f, &(tess_plan_options){.kernel = "c"}), "c");
+    assert_string_equal(choice(&f, &(tess_plan_options){.format = "fake"}), "b");
+    tess_plan *plan = NULL;
+    tess_plan_options wrong = {.kernel = "z"};
+    assert_int_equal(tess_plan_create(f.ctx, f.A, &f.device, &wrong, &plan), TESS_ERR_ARGUMENT);
+    assert_null(plan);
+    tess_matrix_destroy(f.A);
+}
+
+static void a_stopped_search_keeps_the_best_so_far(void **state)
+{
+    fixture f = {.fake = {.kernels = {{"a", 3}, {"b", 2}, {"c", 1}}, .count = 3, .cancel_at = 1}};
+    tess_ctx *ctx;
+    tess_ctx_options options = {.progress = count_progress, .progress_user = &f.fake};
+    assert_int_equal(tess_ctx_create(&options, &ctx), TESS_OK);
+    open_fixture(&f, state, large);
+    f.ctx = f.device.ctx = ctx;
+    tess_plan *plan;
+    assert_int_equal(tess_plan_create(ctx, f.A, &f.device, NULL, &plan), TESS_OK);
+    assert_true(plan->search->cancelled);
+    assert_string_equal(plan->kernel, "a");
+    assert_string_equal(tess_ctx_error(ctx), "");
+    tess_plan_destroy(plan);
+    tess_matrix_destroy(f.A);
+    tess_ctx_destroy(ctx);
+}
+
+static void no_allocation_failure_leaks_or_breaks_the_search(void **state)
+{
+    fixture f = {.fake = {.kernels = {{"a", 3}, {"b", 2}, {"c", 1}}, .count = 3}};
+    open_fixture(&f, state, large);
+    int64_t live = test_live(state);
+    for (int64_t n = 0; n < 12; n++) {
+        tess_plan *plan = NULL;
+        test_fail_allocation(state, n);
+        tess_status status = tess_plan_create(f.ctx, f.A, &f.device, NULL, &plan);
+        test_fail_allocation(state, -1);
+        if (status != TESS_OK)
+            assert_int_equal(status, TESS_ERR_MEMORY);
+        tess_plan_destroy(plan);
+        assert_int_equal(test_live(state), live);
+        assert_int_equal(f.fake.alive, 0);
+    }
+    tess_matrix_destroy(f.A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_fastest_of_disturbed_times_wins),
+        cmocka_unit_test(a_tie_goes_to_the_first),
+        cmocka_unit_test(what_fails_or_is_foreign_is_passed_over),
+        cmocka_unit_test(effort_decides_how_much_is_run),
+        cmocka_unit_test(a_tiny_matrix_is_not_measured),
+        cmocka_unit_test(names_in_the_options_restrict_the_search),
+        cmocka_unit_test(a_stopped_search_keeps_the_best_so_far),
+        cmocka_unit_test(no_allocation_failure_leaks_or_breaks_the_search),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
