@@ -13,12 +13,13 @@ if ! command -v clang >/dev/null; then
     echo "run_fuzz.sh: clang is missing: apt-get install clang libomp-dev" >&2
     exit 77
 fi
-cmake --preset fuzz >build-fuzz.log 2>&1 || { cat build-fuzz.log >&2; rm -f build-fuzz.log; exit 1; }
+mkdir -p build-fuzz
+cmake --preset fuzz >build-fuzz/build.log 2>&1 || { cat build-fuzz/build.log >&2; rm -f build-fuzz/build.log; exit 1; }
 for target in "$@"; do
-    cmake --build --preset fuzz --target "fuzz_$target" >build-fuzz.log 2>&1 ||
-        { cat build-fuzz.log >&2; rm -f build-fuzz.log; exit 1; }
+    cmake --build --preset fuzz --target "fuzz_$target" >build-fuzz/build.log 2>&1 ||
+        { cat build-fuzz/build.log >&2; rm -f build-fuzz/build.log; exit 1; }
 done
-rm -f build-fuzz.log
+rm -f build-fuzz/build.log
 status=0
 for target in "$@"; do
     mkdir -p "build-fuzz/corpus/$target"
