@@ -35,6 +35,22 @@ static tess_status unknown_kernel(tess_ctx *ctx, const char *name)
                      name, tess_nearest(name, names, (size_t)count));
 }
 
+static tess_status no_kernel(tess_ctx *ctx, const tess_cuda_problem *problem, tess_cuda_op op,
+                             const char *format)
+{
+    char product[64] = "y = A x";
+    if (op == TESS_CUDA_SPMV_DOT)
+        snprintf(product, sizeof product, "y = A x with a dot product");
+    if (op == TESS_CUDA_SPMM)
+        snprintf(product, sizeof product, "%d vectors in %s-major order", problem->vectors,
+                 problem->row_major ? "row" : "column");
+    return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                     "device 'cuda' has no kernel%s%s for %s with %d x %d blocks of %s",
+                     format ? " on format " : "", format ? format : "", product,
+                     (int)problem->block_height, (int)problem->block_width,
+                     tess_type_name(problem->type));
+}
+
 static tess_status does_not_fit(tess_ctx *ctx, const tess_cuda_kernel *kernel,
                                 const tess_cuda_problem *problem, const int *params)
 {
@@ -53,11 +69,7 @@ tess_status tess_cuda_choose(tess_ctx *ctx, const tess_cuda_problem *problem, te
     if (!options->kernel) {
         *kernel = guess(problem, op, options->format, skip, params);
         if (!*kernel)
-            return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                             "device 'cuda' has no kernel%s%s for %d x %d blocks of %s",
-                             options->format ? " on format " : "",
-                             options->format ? options->format : "", (int)problem->block_height,
-                             (int)problem->block_width, tess_type_name(problem->type));
+            return no_kernel(ctx, problem, op, options->format);
     } else {
         const tess_cuda_kernel *named = tess_cuda_kernel_find(options->kernel);
         if (!named)
@@ -89,17 +101,22 @@ static tess_status add(tess_ctx *ctx, const tess_cuda_kernel *kernel, const int 
     return tess_candidates_add(ctx, list, &candidate);
 }
 
-/* The guess, and around it every parameter changed alone to the next smaller and larger value. */
+/* Around the guess every parameter is changed alone to the next smaller and larger value, perhaps
+ * only where the matrix stays in the guess's layout. */
+typedef enum reach { GUESS, SAME_LAYOUT, NEIGHBOURS } reach;
+
 static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kernel,
-                                    const tess_cuda_problem *problem, bool neighbours,
+                                    const tess_cuda_problem *problem, reach how_far,
                                     tess_candidates *list)
 {
+    char guessed[TESS_CUDA_LAYOUT], layout[TESS_CUDA_LAYOUT];
     int params[TESS_CUDA_PARAMS];
     kernel->guess(problem, params);
     if (!kernel->fits(problem, params))
         return TESS_OK;
     TESS_TRY(add(ctx, kernel, params, list));
-    for (int i = 0; neighbours && i < kernel->param_count; i++) {
+    kernel->layout(problem, params, guessed, sizeof guessed);
+    for (int i = 0; how_far != GUESS && i < kernel->param_count; i++) {
         const tess_cuda_param *param = &kernel->params[i];
         int kept = params[i], at = 0;
         while (at < param->count && param->values[at] < kept)
@@ -108,7 +125,10 @@ static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kerne
             if (v < 0 || v >= param->count)
                 continue;
             params[i] = param->values[v];
-            if (kernel->fits(problem, params))
+            if (!kernel->fits(problem, params))
+                continue;
+            kernel->layout(problem, params, layout, sizeof layout);
+            if (how_far == NEIGHBOURS || strcmp(layout, guessed) == 0)
                 TESS_TRY(add(ctx, kernel, params, list));
         }
         params[i] = kept;
@@ -120,7 +140,7 @@ static tess_status add_all(tess_ctx *ctx, const tess_cuda_kernel *kernel,
                            const tess_cuda_problem *problem, tess_candidates *list)
 {
     int params[TESS_CUDA_PARAMS];
-    TESS_TRY(add_around_guess(ctx, kernel, problem, false, list));
+    TESS_TRY(add_around_guess(ctx, kernel, problem, GUESS, list));
     for (bool more = tess_cuda_params_next(kernel, problem, true, params); more;
          more = tess_cuda_params_next(kernel, problem, false, params))
         TESS_TRY(add(ctx, kernel, params, list));
@@ -141,15 +161,15 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
     }
     int params[TESS_CUDA_PARAMS];
     const tess_cuda_kernel *best = guess(&problem, op, NULL, 0, params);
-    bool all = product->effort == TESS_EXHAUSTIVE;
+    reach how_far = product->effort == TESS_ESTIMATE ? SAME_LAYOUT : NEIGHBOURS;
     if (best)
-        TESS_TRY(add_around_guess(cuda->ctx, best, &problem, true, list));
+        TESS_TRY(add_around_guess(cuda->ctx, best, &problem, how_far, list));
     for (int i = 0; i < tess_cuda_kernel_count; i++) {
         const tess_cuda_kernel *kernel = tess_cuda_kernels[i];
-        if (kernel->op == op && all)
+        if (kernel->op == op && product->effort == TESS_EXHAUSTIVE)
             TESS_TRY(add_all(cuda->ctx, kernel, &problem, list));
         else if (kernel->op == op && kernel != best)
-            TESS_TRY(add_around_guess(cuda->ctx, kernel, &problem, false, list));
+            TESS_TRY(add_around_guess(cuda->ctx, kernel, &problem, GUESS, list));
     }
     if (product->kind == TESS_PRODUCT_SPMV)
         TESS_TRY(tess_cusparse_candidates(cuda, A, list));

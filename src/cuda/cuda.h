@@ -25,7 +25,8 @@ typedef struct tess_cuda {
     int multiprocessors, threads_per_multiprocessor;
     size_t shared_bytes; /* most dynamic shared memory of a thread block */
     size_t l2_bytes, memory_bytes;
-    int refused; /* fresh kernels that gave wrong results on a probe */
+    struct tess_cuda_resident *shared; /* layouts of device->one_matrix */
+    int refused;                       /* fresh kernels that gave wrong results on a probe */
 
     /* Uploads: the next chunk is copied into one pinned buffer while the other one travels. */
     void *stage[TESS_CUDA_STAGES];

@@ -177,12 +177,19 @@ static tess_status upload_offsets(struct tess_cusparse *peer, const tess_matrix 
 
 static void transpose_blocks(const tess_matrix *A, void *to)
 {
-    int64_t b = A->block_height, size = (int64_t)tess_type_size(A->type);
+    int64_t b = A->block_height;
+    const double *from64 = A->values;
+    const float *from32 = A->values;
+    double *to64 = to;
+    float *to32 = to;
+#pragma omp parallel for schedule(static) num_threads(A->ctx->threads)
     for (int64_t k = 0; k < A->blocks; k++)
         for (int64_t j = 0; j < b; j++)
             for (int64_t i = 0; i < b; i++)
-                memcpy((char *)to + ((k * b + i) * b + j) * size,
-                       (const char *)A->values + ((k * b + j) * b + i) * size, (size_t)size);
+                if (A->type == TESS_F64)
+                    to64[(k * b + i) * b + j] = from64[(k * b + j) * b + i];
+                else
+                    to32[(k * b + i) * b + j] = from32[(k * b + j) * b + i];
 }
 
 static tess_status upload_values(struct tess_cusparse *peer, const tess_matrix *A, cu_stream stream)

@@ -13,10 +13,12 @@ static tess_status need_transposed(tess_cuda_plan *p)
 
 /* The resident of A or A^T in a layout, shared by all variants that want it. */
 static tess_status need_resident(tess_cuda_plan *p, bool transposed, const char *layout,
-                                 const tess_cuda_resident **out)
+                                 tess_cuda_resident **out)
 {
-    const tess_matrix *A = transposed ? p->transposed : &p->matrix;
-    for (tess_cuda_resident *r = p->residents; r; r = r->next) {
+    bool shares = p->shares && !transposed;
+    const tess_matrix *A = transposed ? p->transposed : shares ? p->given : &p->matrix;
+    tess_cuda_resident **list = shares ? &p->cuda->shared : &p->residents;
+    for (tess_cuda_resident *r = *list; r; r = r->next) {
         if (r->matrix == A && strcmp(r->image->layout, layout) == 0) {
             *out = r;
             return TESS_OK;
@@ -24,27 +26,34 @@ static tess_status need_resident(tess_cuda_plan *p, bool transposed, const char 
     }
     tess_cuda_resident *resident;
     TESS_TRY(tess_cuda_resident_create(p->cuda, A, layout, p->stream, &resident));
-    resident->next = p->residents;
-    p->residents = resident;
+    resident->next = *list;
+    *list = resident;
     *out = resident;
     return TESS_OK;
 }
 
-/* A resident nobody uses, left behind by a variant that was refused, goes. */
-static void drop_unused(tess_cuda_plan *p)
+/* Residents nobody uses go. */
+static void drop_unused(tess_cuda *cuda, tess_cuda_resident **at)
 {
-    for (tess_cuda_resident **at = &p->residents; *at;) {
-        bool used = false;
-        for (const tess_cuda_variant *v = p->variants; v; v = v->next)
-            used |= v->resident == *at;
+    while (*at) {
         tess_cuda_resident *resident = *at;
-        if (used) {
+        if (resident->users > 0) {
             at = &resident->next;
         } else {
             *at = resident->next;
-            tess_cuda_resident_destroy(p->cuda, resident);
+            tess_cuda_resident_destroy(cuda, resident);
         }
     }
+}
+
+static void drop_variant(tess_cuda_plan *p, tess_cuda_variant *variant)
+{
+    tess_cuda_variant_unload(p->cuda, variant);
+    if (variant->resident)
+        variant->resident->users--;
+    tess_free(p->cuda->ctx, variant);
+    drop_unused(p->cuda, &p->residents);
+    drop_unused(p->cuda, &p->cuda->shared);
 }
 
 static tess_status add_variant(tess_cuda_plan *p, const tess_cuda_kernel *kernel, const int *params,
@@ -53,22 +62,27 @@ static tess_status add_variant(tess_cuda_plan *p, const tess_cuda_kernel *kernel
 {
     char layout[TESS_CUDA_LAYOUT];
     kernel->layout(problem, params, layout, sizeof layout);
+    tess_jit_image code = {0};
     tess_cuda_variant *variant;
     TESS_TRY(TESS_ALLOC(p->cuda->ctx, 1, &variant));
     *variant = (tess_cuda_variant){.kernel = kernel, .problem = *problem, .transposed = transposed};
     memcpy(variant->params, params, sizeof variant->params);
-    tess_status status = need_resident(p, transposed, layout, &variant->resident);
-    if (status == TESS_OK)
-        status = tess_cuda_variant_load(p->cuda, variant);
+    tess_status status;
+    TESS_TRY_CLEAN(tess_cuda_variant_load(p->cuda, variant, &code));
+    status = need_resident(p, transposed, layout, &variant->resident);
     if (status != TESS_OK) {
-        tess_free(p->cuda->ctx, variant);
-        drop_unused(p);
-        return status;
+        tess_free(p->cuda->ctx, code.entry.image);
+        goto cleanup;
     }
+    variant->resident->users++;
+    TESS_TRY_CLEAN(tess_cuda_variant_finish(p->cuda, variant, &code));
     variant->next = p->variants;
     p->variants = variant;
     *out = variant;
     return TESS_OK;
+cleanup:
+    drop_variant(p, variant);
+    return status;
 }
 
 /* Among the kernels for another product, one that shares the chosen kernel's layout. */
@@ -181,7 +195,11 @@ tess_status tess_cuda_prepare(tess_plan *plan, const tess_plan_options *options)
     tess_cuda *cuda = tess_cuda_of(plan->device);
     tess_cuda_plan *p;
     TESS_TRY(TESS_ALLOC(plan->ctx, 1, &p));
-    *p = (tess_cuda_plan){.cuda = cuda, .stream = cuda->stream, .matrix = *plan->matrix};
+    *p = (tess_cuda_plan){.cuda = cuda,
+                          .stream = cuda->stream,
+                          .given = plan->matrix,
+                          .matrix = *plan->matrix,
+                          .shares = plan->device->one_matrix};
     plan->state = p;
     tess_status status = tess_cuda_enter(cuda);
     if (status != TESS_OK) {
@@ -208,10 +226,8 @@ void tess_cuda_release(tess_plan *plan)
     while (p->variants) {
         tess_cuda_variant *variant = p->variants;
         p->variants = variant->next;
-        tess_cuda_variant_unload(cuda, variant);
-        tess_free(cuda->ctx, variant);
+        drop_variant(p, variant);
     }
-    drop_unused(p);
     for (int i = 0; i < TESS_STAGES; i++)
         tess_cuda_free(cuda, p->stage[i]);
     tess_cuda_free(cuda, p->dot_scratch);
@@ -257,9 +273,9 @@ static tess_status update_values(tess_cuda_plan *p, const void *values)
 {
     if (p->matrix.blocks == 0)
         return TESS_OK;
-    if (p->peer)
+    if (p->peer || p->shares)
         return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
-                         "tess_plan_update_values: a cuSPARSE plan is for timing only");
+                         "tess_plan_update_values: this plan is for timing only");
     TESS_TRY(fetch_values(p, &values));
     p->matrix.values = (void *)(uintptr_t)values; /* only ever read */
     if (p->transposed)
@@ -295,7 +311,7 @@ void tess_cuda_explain(tess_plan *plan)
     const tess_cuda_plan *p = tess_cuda_plan_of(plan);
     const tess_cuda *cuda = p->cuda;
     size_t used = strlen(plan->explain), size = sizeof plan->explain, bytes = 0;
-    for (const tess_cuda_resident *r = p->residents; r; r = r->next)
+    for (const tess_cuda_resident *r = p->shares ? cuda->shared : p->residents; r; r = r->next)
         bytes += r->bytes;
     double least = tess_matrix_spmv_bytes(&p->matrix);
     used += (size_t)snprintf(plan->explain + used, size - used,

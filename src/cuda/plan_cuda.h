@@ -16,6 +16,7 @@
 typedef struct tess_cuda_resident {
     struct tess_cuda_resident *next;
     const tess_matrix *matrix; /* whose numbers it holds */
+    int users;                 /* variants */
     tess_cuda_image *image;
     cu_pointer arrays[TESS_CUDA_ARRAYS];
     cu_pointer workspace;
@@ -28,7 +29,7 @@ typedef struct tess_cuda_variant {
     tess_cuda_problem problem;
     int params[TESS_CUDA_PARAMS];
     bool transposed;
-    const tess_cuda_resident *resident;
+    tess_cuda_resident *resident;
     cu_module module;
     int functions;
     const char *entries[TESS_CUDA_LAUNCHES];
@@ -41,7 +42,9 @@ enum { TESS_STAGE_X, TESS_STAGE_Y, TESS_STAGE_W, TESS_STAGES };
 typedef struct tess_cuda_plan {
     tess_cuda *cuda;
     cu_stream stream;               /* the library's own or the caller's */
+    const tess_matrix *given;       /* A */
     tess_matrix matrix;             /* A's head; its values follow tess_plan_update_values */
+    bool shares;                    /* its copies of A are other plans' too */
     tess_matrix *transposed;        /* once asked for */
     void *values;                   /* values that came from device memory, copied to the host */
     const tess_cuda_kernel *kernel; /* chosen; its product may be SpMV or SpMM */
@@ -76,10 +79,14 @@ void tess_cuda_resident_destroy(tess_cuda *cuda, tess_cuda_resident *resident);
 void tess_cuda_describe_problem(const tess_cuda *cuda, const tess_matrix *A,
                                 tess_cuda_problem *problem);
 
-/* Compiles or loads the kernel for variant->problem and params and takes its entry points; the
- * resident must be set. A fresh kernel is run on a probe matrix against ref first: a wrong one
- * fails with TESS_ERR_DEVICE. */
-tess_status tess_cuda_variant_load(tess_cuda *cuda, tess_cuda_variant *variant);
+/* Compiles or loads the kernel for variant->problem and params. Comes before the resident: where
+ * nothing can be compiled, no layout is made in vain. */
+tess_status tess_cuda_variant_load(tess_cuda *cuda, tess_cuda_variant *variant,
+                                   tess_jit_image *code);
+/* Takes the entry points, with the resident set, and consumes `code`. A kernel that was never
+ * verified is run against ref first: a wrong one fails with TESS_ERR_DEVICE. */
+tess_status tess_cuda_variant_finish(tess_cuda *cuda, tess_cuda_variant *variant,
+                                     tess_jit_image *code);
 void tess_cuda_variant_unload(tess_cuda *cuda, tess_cuda_variant *variant);
 
 /* A module from an embedded source; `name` is for messages. Loads from the cache where possible. */
@@ -88,10 +95,10 @@ tess_status tess_cuda_load_module(tess_cuda *cuda, const tess_jit_request *reque
 
 /* ---- verify.c ---- */
 
-/* Runs the loaded variant's module on a small matrix of the same block size and precision; a wrong
- * result is TESS_ERR_DEVICE. *verified stays when no small matrix has what the code was specialised
- * for. */
-tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant, bool *verified);
+/* Runs the loaded variant's module on a small matrix of the same block size and precision, or on
+ * the plan's own where no small one has what the code was specialised for; a wrong result is
+ * TESS_ERR_DEVICE. */
+tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant);
 
 /* ---- launch.c ---- */
 

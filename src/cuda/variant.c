@@ -57,23 +57,28 @@ static tess_status take_functions(tess_cuda *cuda, tess_cuda_variant *variant)
     return TESS_OK;
 }
 
-tess_status tess_cuda_variant_load(tess_cuda *cuda, tess_cuda_variant *variant)
+tess_status tess_cuda_variant_load(tess_cuda *cuda, tess_cuda_variant *variant,
+                                   tess_jit_image *code)
 {
     char defines[TESS_CUDA_DEFINES];
     variant->kernel->defines(&variant->problem, variant->params, defines, sizeof defines);
     tess_jit_request request = {variant->kernel->source, defines, cuda->sm};
-    tess_jit_image image;
-    TESS_TRY(tess_cuda_load_module(cuda, &request, &image, &variant->module));
+    return tess_cuda_load_module(cuda, &request, code, &variant->module);
+}
 
+tess_status tess_cuda_variant_finish(tess_cuda *cuda, tess_cuda_variant *variant,
+                                     tess_jit_image *code)
+{
     tess_status status;
     TESS_TRY_CLEAN(take_functions(cuda, variant));
-    if (!image.entry.verified) {
-        TESS_TRY_CLEAN(tess_cuda_verify(cuda, variant, &image.entry.verified));
-        (void)tess_cache_store(cuda->ctx, &image.key, &image.entry);
+    if (!code->entry.verified) {
+        TESS_TRY_CLEAN(tess_cuda_verify(cuda, variant));
+        code->entry.verified = true;
+        (void)tess_cache_store(cuda->ctx, &code->key, &code->entry);
     }
 
 cleanup:
-    tess_free(cuda->ctx, image.entry.image);
+    tess_free(cuda->ctx, code->entry.image);
     if (status != TESS_OK)
         tess_cuda_variant_unload(cuda, variant);
     return status;

@@ -165,40 +165,57 @@ static tess_status compare(tess_cuda *cuda, const tess_cuda_variant *probe, doub
     return TESS_OK;
 }
 
-tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant, bool *verified)
+/* A probe in the variant's layout. A stays NULL when the code is specialised for more than a small
+ * matrix can have. */
+static tess_status place_probe(tess_cuda *cuda, const tess_cuda_variant *variant,
+                               tess_cuda_variant *probe, tess_matrix **out)
 {
     const tess_cuda_kernel *kernel = variant->kernel;
     char defines[TESS_CUDA_DEFINES], probe_defines[TESS_CUDA_DEFINES], layout[TESS_CUDA_LAYOUT];
+    tess_matrix *A;
+    TESS_TRY(make_probe(cuda->ctx, &variant->problem, &A));
+    tess_cuda_describe_problem(cuda, A, &probe->problem);
+    probe->problem.vectors = variant->problem.vectors;
+    probe->problem.row_major = variant->problem.row_major;
+    kernel->defines(&variant->problem, variant->params, defines, sizeof defines);
+    kernel->defines(&probe->problem, probe->params, probe_defines, sizeof probe_defines);
+    tess_status status = TESS_OK;
+    bool alike =
+        kernel->fits(&probe->problem, probe->params) && strcmp(defines, probe_defines) == 0;
+    if (alike) {
+        kernel->layout(&probe->problem, probe->params, layout, sizeof layout);
+        status = tess_cuda_resident_create(cuda, A, layout, cuda->stream, &probe->resident);
+    }
+    if (!alike || status != TESS_OK)
+        tess_matrix_destroy(A);
+    else
+        *out = A;
+    return status;
+}
+
+tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant)
+{
     tess_cuda_variant probe = *variant;
-    tess_cuda_resident *resident = NULL;
     tess_matrix *A = NULL;
     comparison t = {0};
     tess_status status;
-    TESS_TRY_CLEAN(make_probe(cuda->ctx, &variant->problem, &A));
-    tess_cuda_describe_problem(cuda, A, &probe.problem);
-    probe.problem.vectors = variant->problem.vectors;
-    probe.problem.row_major = variant->problem.row_major;
-    kernel->defines(&variant->problem, variant->params, defines, sizeof defines);
-    kernel->defines(&probe.problem, probe.params, probe_defines, sizeof probe_defines);
-    if (!kernel->fits(&probe.problem, probe.params) || strcmp(defines, probe_defines) != 0) {
-        tess_log(cuda->ctx, "cuda: %s is specialised for more than a probe can have: not verified",
-                 kernel->name);
-        goto cleanup;
+    TESS_TRY_CLEAN(place_probe(cuda, variant, &probe, &A));
+    if (!A) {
+        tess_log(cuda->ctx, "cuda: no probe is like the matrix: %s is verified on the matrix",
+                 variant->kernel->name);
+        probe = *variant;
     }
-    kernel->layout(&probe.problem, probe.params, layout, sizeof layout);
-    TESS_TRY_CLEAN(tess_cuda_resident_create(cuda, A, layout, cuda->stream, &resident));
-    probe.resident = resident;
-    TESS_TRY_CLEAN(make_comparison(cuda, A, probe.problem.vectors, &t));
+    TESS_TRY_CLEAN(make_comparison(cuda, probe.resident->matrix, probe.problem.vectors, &t));
     for (int round = 0; round < 2; round++) {
         double alpha = round == 0 ? 1 : -0.5, beta = round == 0 ? 0 : 2, dot = 0;
         TESS_TRY_CLEAN(run_probe(cuda, &probe, alpha, beta, &t, &dot));
         TESS_TRY_CLEAN(compare(cuda, &probe, alpha, beta, &t, dot));
     }
-    *verified = true;
 
 cleanup:
     free_comparison(cuda, &t);
-    tess_cuda_resident_destroy(cuda, resident);
+    if (A)
+        tess_cuda_resident_destroy(cuda, probe.resident);
     tess_matrix_destroy(A);
     return status;
 }

@@ -18,6 +18,7 @@ struct tess_device {
     int threads; /* host threads a product uses; 0 where the host does not compute */
     void *state; /* the backend's own */
     char description[256];
+    bool one_matrix; /* set by benchmarks: plans may share copies of a matrix that nobody changes */
 };
 
 struct tess_plan {
@@ -57,7 +58,7 @@ typedef struct tess_product {
     tess_product_kind kind;
     int k;                  /* SPMM: number of vectors, densely packed (ld = k or the length) */
     tess_block_order order; /* SPMM */
-    tess_effort effort;     /* candidates: EXHAUSTIVE lists the whole space of parameters */
+    tess_effort effort;     /* candidates: ESTIMATE a few, EXHAUSTIVE all sets of parameters */
 } tess_product;
 
 struct tess_backend {

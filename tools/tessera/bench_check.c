@@ -29,62 +29,79 @@ static tess_status longest_sum(const tess_matrix *A, bool transpose, int64_t *lo
     return TESS_OK;
 }
 
-/* sums[] += |A||x| over one block for one vector: element i of it is x[i*stride]. */
-static void add_block_magnitude(const tess_matrix *A, int64_t ib, int64_t k, bool transpose,
-                                const void *x, int64_t x_start, int64_t x_stride, double *sums,
-                                int64_t y_stride)
+/* Block rows first .. first+count-1 of A as a matrix of their own: offsets still count from the
+ * start of A's blocks. */
+static tess_matrix rows_of(const tess_matrix *A, int64_t first, int64_t count)
 {
-    for (int32_t j = 0; j < A->block_width; j++) {
-        for (int32_t i = 0; i < A->block_height; i++) {
-            int64_t row = ib * A->block_height + i;
-            int64_t col = (int64_t)A->columns[k] * A->block_width + j;
-            if (row >= A->rows || col >= A->cols)
-                continue;
-            double value =
-                tess_ref_get(A->values, A->type, (k * A->block_width + j) * A->block_height + i);
-            int64_t in = transpose ? row : col, out = transpose ? col : row;
-            sums[out * y_stride] += fabs(value * tess_ref_get(x, A->type, x_start + in * x_stride));
+    tess_matrix part = *A;
+    int64_t end = (first + count) * A->block_height;
+    part.row_offsets += first;
+    part.block_rows = count;
+    part.rows = (end < A->rows ? end : A->rows) - first * A->block_height;
+    return part;
+}
+
+/* sums[] += |A||x| over one block row for one vector: element i of it is x[i*stride]. */
+static void add_row_magnitude(const tess_matrix *A, int64_t ib, bool transpose, const void *x,
+                              int64_t x_start, int64_t stride, double *sums)
+{
+    for (int64_t k = A->row_offsets[ib]; k < A->row_offsets[ib + 1]; k++) {
+        for (int32_t j = 0; j < A->block_width; j++) {
+            for (int32_t i = 0; i < A->block_height; i++) {
+                int64_t row = ib * A->block_height + i;
+                int64_t col = (int64_t)A->columns[k] * A->block_width + j;
+                if (row >= A->rows || col >= A->cols)
+                    continue;
+                double value = tess_ref_get(A->values, A->type,
+                                            (k * A->block_width + j) * A->block_height + i);
+                int64_t in = transpose ? row : col, out = transpose ? col : row;
+                sums[out * stride] += fabs(value * tess_ref_get(x, A->type, x_start + in * stride));
+            }
         }
     }
 }
 
-static void add_magnitude(const tess_matrix *A, const tess_product *product, const void *x,
-                          double *sums)
+/* ref's y and |A||x| of y's rows that a part of A's block rows gives, all vectors. */
+static void multiply_rows(const tess_matrix *A, const tess_product *product, int64_t first,
+                          int64_t count, const void *x, char *y, double *sums)
 {
-    bool transpose = product->kind == TESS_PRODUCT_SPMV_TRANSPOSE;
-    int64_t k_vectors = product->kind == TESS_PRODUCT_SPMM ? product->k : 1;
-    bool interleaved = product->kind == TESS_PRODUCT_SPMM && product->order == TESS_ROW_MAJOR;
-    for (int64_t v = 0; v < k_vectors; v++) {
-        int64_t stride = interleaved ? k_vectors : 1;
-        int64_t x_start = interleaved ? v : v * A->cols;
-        double *y = sums + (interleaved ? v : v * A->rows);
-        for (int64_t ib = 0; ib < A->block_rows; ib++)
-            for (int64_t k = A->row_offsets[ib]; k < A->row_offsets[ib + 1]; k++)
-                add_block_magnitude(A, ib, k, transpose, x, x_start, stride, y, stride);
-    }
+    tess_matrix part = rows_of(A, first, count);
+    bool many = product->kind == TESS_PRODUCT_SPMM;
+    bool columns = !many || product->order == TESS_COLUMN_MAJOR;
+    int64_t k = many ? product->k : 1, stride = columns ? 1 : k;
+    int64_t start = first * A->block_height * stride;
+    char *rows = y + start * (int64_t)tess_type_size(A->type);
+    if (!many)
+        tess_ref_spmv(&part, 1, x, 0, rows);
+    else
+        tess_ref_spmm(&part, (int)k, columns ? TESS_COLUMN_MAJOR : TESS_ROW_MAJOR, 1, x,
+                      columns ? A->cols : k, 0, rows, columns ? A->rows : k);
+    for (int64_t v = 0; v < k; v++)
+        for (int64_t ib = 0; ib < count; ib++)
+            add_row_magnitude(&part, ib, false, x, columns ? v * A->cols : v, stride,
+                              sums + start + (columns ? v * A->rows : v));
 }
 
-/* ref's y. The transpose needs scratch for its sums. */
+/* ref's y and |A||x|. Rows of A are independent; the transpose needs scratch for its sums. */
 static tess_status multiply(const tess_matrix *A, const tess_product *product, const void *x,
-                            void *y)
+                            void *y, double *sums)
 {
-    bool columns = product->order == TESS_COLUMN_MAJOR;
-    double *scratch;
-    switch (product->kind) {
-    case TESS_PRODUCT_SPMV:
-        tess_ref_spmv(A, 1, x, 0, y);
-        return TESS_OK;
-    case TESS_PRODUCT_SPMV_TRANSPOSE:
+    enum { ROWS = 16 }; /* block rows a piece */
+    if (product->kind == TESS_PRODUCT_SPMV_TRANSPOSE) {
+        double *scratch;
         TESS_TRY(TESS_ALLOC(A->ctx, A->cols, &scratch));
         tess_ref_spmv_transpose(A, 1, x, 0, y, scratch);
         tess_free(A->ctx, scratch);
-        return TESS_OK;
-    case TESS_PRODUCT_SPMM:
-        tess_ref_spmm(A, product->k, product->order, 1, x, columns ? A->cols : product->k, 0, y,
-                      columns ? A->rows : product->k);
+        for (int64_t ib = 0; ib < A->block_rows; ib++)
+            add_row_magnitude(A, ib, true, x, 0, 1, sums);
         return TESS_OK;
     }
-    return tess_fail(A->ctx, TESS_ERR_INTERNAL, "product kind %d", (int)product->kind);
+#pragma omp parallel for schedule(dynamic) num_threads(A->ctx->threads)
+    for (int64_t first = 0; first < A->block_rows; first += ROWS) {
+        int64_t left = A->block_rows - first;
+        multiply_rows(A, product, first, left < ROWS ? left : ROWS, x, y, sums);
+    }
+    return TESS_OK;
 }
 
 tess_status bench_truth_create(const tess_matrix *A, const tess_product *product, const void *x,
@@ -96,8 +113,7 @@ tess_status bench_truth_create(const tess_matrix *A, const tess_product *product
     TESS_TRY_CLEAN(tess_alloc_bytes(A->ctx, made.count, tess_type_size(A->type), &made.expected));
     TESS_TRY_CLEAN(TESS_CALLOC(A->ctx, made.count, &made.magnitude));
     TESS_TRY_CLEAN(longest_sum(A, product->kind == TESS_PRODUCT_SPMV_TRANSPOSE, &longest));
-    TESS_TRY_CLEAN(multiply(A, product, x, made.expected));
-    add_magnitude(A, product, x, made.magnitude);
+    TESS_TRY_CLEAN(multiply(A, product, x, made.expected, made.magnitude));
     double unit = (double)(longest + 2) * (A->type == TESS_F64 ? DBL_EPSILON : FLT_EPSILON);
     for (int64_t i = 0; i < made.count; i++)
         made.magnitude[i] *= unit;

@@ -15,10 +15,11 @@
 enum {
     ROUNDS = 7,
     TURN_MAX = 1000, /* repetitions a turn */
-    GROUP_MAX = 16   /* plans alive at once */
+    GROUP_MAX = 24   /* plans alive at once */
 };
 #define TARGET_SECONDS 0.4 /* measured time an entry */
-#define GROUP_BYTES 8e9    /* of matrices alive at once */
+#define GROUP_BYTES 8e9    /* of matrices alive at once; plans on a GPU share what they can */
+#define GROUP_BYTES_GPU 32e9
 
 /* An entry while it is measured: a plan of ours or a peer's variant. */
 typedef struct entry {
@@ -230,9 +231,8 @@ static tess_status measure_all(session *s, const tess_candidates *list)
     int count = 0, plans = 0;
     bench_result *next = s->report->results;
     double bytes = s->report->bytes;
-    int most = GROUP_BYTES / bytes < 1           ? 1
-               : GROUP_BYTES / bytes > GROUP_MAX ? GROUP_MAX
-                                                 : (int)(GROUP_BYTES / bytes);
+    double fitting = (s->device->threads > 0 ? GROUP_BYTES : GROUP_BYTES_GPU) / bytes;
+    int most = fitting < 1 ? 1 : fitting > GROUP_MAX ? GROUP_MAX : (int)fitting;
     for (int i = 0; s->peers && i < bench_peers_count(s->peers) && i < PEERS_MAX; i++) {
         group[count].result = next++;
         add_variant(bench_peers_variant(s->peers, i), &group[count++]);
@@ -265,7 +265,8 @@ static tess_status measure_all(session *s, const tess_candidates *list)
     return measure_group(s, group, count);
 }
 
-/* Keeps the items whose name at `offset` equals `wanted`; none left is an error. */
+/* Keeps the items whose name at `offset` equals `wanted`, and the peers, unless it is one of
+ * theirs; none left is an error. */
 static tess_status keep_named(tess_ctx *ctx, tess_candidates *list, const char *what,
                               const char *wanted, size_t offset)
 {
@@ -280,8 +281,11 @@ static tess_status keep_named(tess_ctx *ctx, tess_candidates *list, const char *
         tess_fail(ctx, TESS_ERR_ARGUMENT,
                   "no %s '%s' applies to this matrix and device (nearest: '%s')", what, wanted,
                   nearest ? nearest : "none");
+    bool of_peer = false;
+    for (int64_t i = 0; i < list->count; i++)
+        of_peer = of_peer || (list->items[i].peer && strcmp(names[i], wanted) == 0);
     for (int64_t i = 0; found && i < list->count; i++)
-        if (strcmp(names[i], wanted) == 0)
+        if (strcmp(names[i], wanted) == 0 || (list->items[i].peer && !of_peer))
             list->items[kept++] = list->items[i];
     tess_free(ctx, names);
     list->count = found ? kept : list->count;
@@ -361,6 +365,7 @@ tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench
     TESS_TRY(TESS_CALLOC(device->ctx, 1, &s));
     *s = (session){
         .ctx = device->ctx, .device = device, .A = A, .options = options, .report = &made};
+    device->one_matrix = true;
     TESS_TRY_CLEAN(bench_candidates(device, A, options, &list));
     TESS_TRY_CLEAN(open_session(s));
     int64_t entries = list.count + (s->peers ? bench_peers_count(s->peers) : 0);
@@ -373,6 +378,7 @@ cleanup:
     if (status != TESS_OK)
         bench_report_free(device->ctx, &made);
     close_session(s);
+    device->one_matrix = false;
     tess_candidates_free(device->ctx, &list);
     tess_free(device->ctx, s);
     return status;

@@ -14,7 +14,7 @@ typedef struct bench_args {
     common_args common;
     const char *kernel, *format, *params, *op;
     int64_t reps;
-    bool peers, list;
+    bool peers, list, few, all;
 } bench_args;
 
 /* ---- Options ---- */
@@ -286,6 +286,7 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
     if (!parse_product(args->op, &options.product))
         return fail(app, EXIT_USAGE,
                     "--op '%s' is none of spmv, spmv_transpose, spmm:K (K=1..1024)", args->op);
+    options.product.effort = args->all ? TESS_EXHAUSTIVE : args->few ? TESS_ESTIMATE : TESS_MEASURE;
     if (args->list)
         return print_list(app, args, device, A, &options);
     if (args->peers && on_host && options.product.kind == TESS_PRODUCT_SPMV)
@@ -333,6 +334,10 @@ static const cli_option options[] = {
      "timed repetitions a kernel (default: 0.4 s of them)", 1, 1000000},
     {"peers", OPTION_FLAG, offsetof(bench_args, peers), NULL,
      "other libraries too, in the same rounds", 0, 0},
+    {"few", OPTION_FLAG, offsetof(bench_args, few), NULL,
+     "fewer parameters: those that need no other copy of the matrix", 0, 0},
+    {"all", OPTION_FLAG, offsetof(bench_args, all), NULL,
+     "every set of parameters of every kernel (may take hours)", 0, 0},
     {"list", OPTION_FLAG, offsetof(bench_args, list), NULL, "name the kernels that apply, run none",
      0, 0},
 };

@@ -121,8 +121,41 @@ static void missing_nvrtc_is_named(void **state)
     tess_matrix *A = test_matrix(test_ctx(state), TEST_RANDOM, 20, 29, 29, TESS_F64, 1);
     tess_plan *plan;
     setenv("TESSERA_NVRTC", "/nowhere", 1);
+    int64_t before = fake->allocations;
     assert_int_equal(tess_plan_create(test_ctx(state), A, device, NULL, &plan), TESS_ERR_DEVICE);
     assert_text(state, "no NVRTC found (looked in: TESSERA_NVRTC=/nowhere only)");
+    assert_int_equal(fake->allocations, before); /* no layout was made in vain */
+    tess_matrix_destroy(A);
+    tess_device_close(device);
+}
+
+static void plans_of_a_benchmark_share_a_layout(void **state)
+{
+    tess_device *device = open_device(state);
+    tess_matrix *A = test_matrix(test_ctx(state), TEST_RANDOM, 20, 29, 29, TESS_F64, 1);
+    tess_plan_options options = {.effort = TESS_ESTIMATE, .kernel = "sliced"};
+    tess_plan *first, *second;
+    device->one_matrix = true;
+    assert_int_equal(tess_plan_create(test_ctx(state), A, device, &options, &first), TESS_OK);
+    int64_t before = fake->allocations;
+    assert_int_equal(tess_plan_create(test_ctx(state), A, device, &options, &second), TESS_OK);
+    assert_int_equal(fake->allocations, before);
+    assert_int_equal(tess_plan_update_values(second, A->values), TESS_ERR_UNSUPPORTED);
+    tess_plan_destroy(first);
+    double *x, *y, *expected;
+    assert_int_equal(TESS_CALLOC(test_ctx(state), A->cols, &x), TESS_OK);
+    assert_int_equal(TESS_CALLOC(test_ctx(state), A->rows, &y), TESS_OK);
+    assert_int_equal(TESS_CALLOC(test_ctx(state), A->rows, &expected), TESS_OK);
+    for (int64_t i = 0; i < A->cols; i++)
+        x[i] = (double)(i % 7);
+    tess_ref_spmv(A, 1, x, 0, expected);
+    assert_int_equal(tess_spmv(second, 1, x, 0, y), TESS_OK);
+    for (int64_t i = 0; i < A->rows; i++)
+        assert_true(fabs(y[i] - expected[i]) <= 1e-12 * (1 + fabs(expected[i])));
+    tess_free(test_ctx(state), x);
+    tess_free(test_ctx(state), y);
+    tess_free(test_ctx(state), expected);
+    tess_plan_destroy(second);
     tess_matrix_destroy(A);
     tess_device_close(device);
 }
@@ -568,6 +601,7 @@ int main(void)
         TEST(missing_driver_is_named),
         TEST(missing_gpu_is_named),
         TEST(missing_nvrtc_is_named),
+        TEST(plans_of_a_benchmark_share_a_layout),
         TEST(description_is_one_line),
         TEST(products_match_ref_on_host_vectors),
         TEST(device_vectors_neither_allocate_nor_wait),
