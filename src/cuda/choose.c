@@ -102,8 +102,9 @@ static tess_status add(tess_ctx *ctx, const tess_cuda_kernel *kernel, const int 
 }
 
 /* Around the guess every parameter is changed alone to the next smaller and larger value, perhaps
- * only where the matrix stays in the guess's layout. */
-typedef enum reach { GUESS, SAME_LAYOUT, NEIGHBOURS } reach;
+ * only where the matrix stays in the guess's layout; FIRST: there, and only the first parameter,
+ * which is the one that matters most. */
+typedef enum reach { GUESS, FIRST, SAME_LAYOUT, NEIGHBOURS } reach;
 
 static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kernel,
                                     const tess_cuda_problem *problem, reach how_far,
@@ -116,7 +117,8 @@ static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kerne
         return TESS_OK;
     TESS_TRY(add(ctx, kernel, params, list));
     kernel->layout(problem, params, guessed, sizeof guessed);
-    for (int i = 0; how_far != GUESS && i < kernel->param_count; i++) {
+    int changed = how_far == GUESS ? 0 : how_far == FIRST ? 1 : kernel->param_count;
+    for (int i = 0; i < changed; i++) {
         const tess_cuda_param *param = &kernel->params[i];
         int kept = params[i], at = 0;
         while (at < param->count && param->values[at] < kept)
@@ -147,6 +149,14 @@ static tess_status add_all(tess_ctx *ctx, const tess_cuda_kernel *kernel,
     return TESS_OK;
 }
 
+/* Where rows are about equally long there is nothing to balance. */
+static bool worth_trying(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem)
+{
+    int64_t rows = problem->block_rows > 0 ? problem->block_rows : 1;
+    return strcmp(kernel->format, "balanced") != 0 ||
+           problem->longest_row > 2 * (problem->blocks / rows) + 8;
+}
+
 tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
                                  const tess_product *product, tess_candidates *list)
 {
@@ -162,14 +172,15 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
     int params[TESS_CUDA_PARAMS];
     const tess_cuda_kernel *best = guess(&problem, op, NULL, 0, params);
     reach how_far = product->effort == TESS_ESTIMATE ? SAME_LAYOUT : NEIGHBOURS;
+    reach others = product->effort == TESS_ESTIMATE ? GUESS : FIRST;
     if (best)
         TESS_TRY(add_around_guess(cuda->ctx, best, &problem, how_far, list));
     for (int i = 0; i < tess_cuda_kernel_count; i++) {
         const tess_cuda_kernel *kernel = tess_cuda_kernels[i];
         if (kernel->op == op && product->effort == TESS_EXHAUSTIVE)
             TESS_TRY(add_all(cuda->ctx, kernel, &problem, list));
-        else if (kernel->op == op && kernel != best)
-            TESS_TRY(add_around_guess(cuda->ctx, kernel, &problem, GUESS, list));
+        else if (kernel->op == op && kernel != best && worth_trying(kernel, &problem))
+            TESS_TRY(add_around_guess(cuda->ctx, kernel, &problem, others, list));
     }
     if (product->kind == TESS_PRODUCT_SPMV)
         TESS_TRY(tess_cusparse_candidates(cuda, A, list));

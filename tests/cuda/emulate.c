@@ -152,7 +152,7 @@ static void run_variant(tess_ctx *ctx, const test_variant *v, uint64_t seed)
     for (test_pattern pattern = 0; pattern < TEST_PATTERNS; pattern++) {
         if (pattern == TEST_RAGGED && !ragged && c > 1)
             continue;
-        int64_t size = r * c <= 25 ? 70 : r * c <= 300 ? 37 : 13;
+        int64_t size = r * c <= 25 ? 70 : r * c <= 300 ? 37 : r * c <= 5000 ? 13 : 4;
         tess_matrix *A = test_matrix(ctx, pattern, size, r, c, v->problem.type, seed);
         device d = {0};
         open_device(ctx, v, A, &d);

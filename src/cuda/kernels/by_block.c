@@ -3,10 +3,11 @@
 
 #include "cuda/kernels/rows.h"
 
-enum { ROWS, THREADS, LAMBDA, COUNT };
+enum { ROWS, UNROLL, THREADS, LAMBDA, COUNT };
 
 static const tess_cuda_param params[COUNT] = {
     [ROWS] = {"rows", {1, 2, 4}, 3}, /* a warp */
+    [UNROLL] = {"unroll", {1, 2, 4}, 3},
     [THREADS] = {"threads", {128, 256}, 2},
     [LAMBDA] = TESS_CUDA_LAMBDA,
 };
@@ -25,13 +26,14 @@ static void guess(const tess_cuda_problem *problem, int *p)
     while (p[ROWS] < 4 && scalars < 2 * 32 / p[ROWS] &&
            32 / (2 * p[ROWS]) % per_block <= 32 / (16 * p[ROWS]) && per_block <= 32 / (2 * p[ROWS]))
         p[ROWS] *= 2;
+    p[UNROLL] = scalars > 32 / p[ROWS] * 2 ? 4 : 2;
     p[THREADS] = 128;
 }
 
 static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
     (void)problem;
-    snprintf(text, size, " -DROWS=%d -DTHREADS=%d", p[ROWS], p[THREADS]);
+    snprintf(text, size, " -DROWS=%d -DUNROLLED=%d -DTHREADS=%d", p[ROWS], p[UNROLL], p[THREADS]);
 }
 
 static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,

@@ -9,9 +9,9 @@
  * At the end the lanes of the same row are added; the paper shows this in shared memory and names
  * warp shuffles as the alternative, which is what add_columns is. ROWS is ours: the warp is cut into
  * ROWS equal groups with a block row each (1 is the paper's), so that rows shorter than a turn do
- * not leave lanes idle.
+ * not leave lanes idle. UNROLLED turns are in flight at a time.
  *
- * Macros: those of rows.cuh; ROWS, THREADS.
+ * Macros: those of rows.cuh; ROWS, THREADS, UNROLLED.
  */
 #define LANES (32 / ROWS)
 #define BLOCKS (LANES / (BH * BW)) /* whole blocks a turn */
@@ -20,22 +20,44 @@
 
 #define ACTIVE (BLOCKS * PER_BLOCK)
 
+DEVICE real line_sum(const rows_args *a, long long line, int lane)
+{
+    const policy p = stream_policy();
+    const int c = lane / BH % BW;
+    const long long first = READ_ONLY(a->offsets + line), last = READ_ONLY(a->offsets + line + 1);
+    const real *values = a->values + first * PER_BLOCK + lane;
+    real sum = 0;
+    NO_UNROLL
+    for (long long block = first + lane / PER_BLOCK; block < last; block += UNROLLED * BLOCKS) {
+        int column[UNROLLED];
+        real v[UNROLLED], xs[UNROLLED];
+        UNROLL
+        for (int u = 0; u < UNROLLED; u++) {
+            column[u] = -1;
+            v[u] = 0;
+            if (block + u * BLOCKS < last) {
+                column[u] = block_column(a->columns + block + u * BLOCKS, p);
+                v[u] = block_value(values + u * ACTIVE, p);
+            }
+        }
+        UNROLL
+        for (int u = 0; u < UNROLLED; u++)
+            xs[u] = column[u] >= 0 ? block_x(a, column[u], c) : 0;
+        UNROLL
+        for (int u = 0; u < UNROLLED; u++)
+            sum += v[u] * xs[u];
+        values += UNROLLED * ACTIVE;
+    }
+    return sum;
+}
+
 KERNEL(by_block, rows_args, THREADS, 1)
 {
     const int lane = (int)threadIdx.x % LANES;
     const long long line = ((long long)blockIdx.x * THREADS + threadIdx.x) / LANES;
     real sum = 0;
-    if (line < a.lines && lane < ACTIVE) {
-        const policy p = stream_policy();
-        const int c = lane / BH % BW;
-        const long long first = READ_ONLY(a.offsets + line), last = READ_ONLY(a.offsets + line + 1);
-        const real *values = a.values + first * PER_BLOCK + lane;
-        for (long long block = first + lane / PER_BLOCK; block < last; block += BLOCKS) {
-            const int column = block_column(a.columns + block, p);
-            sum += block_value(values, p) * block_x(&a, column, c);
-            values += ACTIVE;
-        }
-    }
+    if (line < a.lines && lane < ACTIVE)
+        sum = line_sum(&a, line, lane);
     sum = add_columns(sum, lane);
     if (line < a.lines && lane < BH)
         put(&a, line, lane, sum);

@@ -25,12 +25,16 @@ static void guess(const tess_cuda_problem *problem, int *p)
 {
     p[NB] = 32;
     p[N_TG] = 4;
-    p[EPT] = problem->block_width >= 32 ? 8 : 4;
+    p[EPT] = 8;
     if (problem->block_height % 32 != 0 && problem->block_height % 32 <= 16 &&
         problem->block_height < 64) { /* 48: three strips of 16 instead of two half-empty ones */
         p[NB] = 16;
         p[EPT] = 4;
     }
+    while (p[EPT] > 2 && p[N_TG] * p[EPT] > problem->block_width)
+        p[EPT] /= 2;
+    if (p[N_TG] * p[EPT] > problem->block_width)
+        p[N_TG] = 2;
 }
 
 static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)

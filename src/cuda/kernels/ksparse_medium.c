@@ -3,11 +3,11 @@
 
 #include "cuda/kernels/rows.h"
 
-enum { N_TA, N_TG, NBROWS, LAMBDA, COUNT };
+enum { N_TG, N_TA, NBROWS, LAMBDA, COUNT };
 
 static const tess_cuda_param params[COUNT] = {
-    [N_TA] = {"N_ta", {1, 2, 4}, 3},
     [N_TG] = {"N_tg", {1, 2, 4, 8}, 4},
+    [N_TA] = {"N_ta", {1, 2, 4}, 3},
     [NBROWS] = {"Nbrows_ta", {1, 2}, 2},
     [LAMBDA] = TESS_CUDA_LAMBDA,
 };

@@ -3,11 +3,12 @@
 
 #include "cuda/kernels/rows.h"
 
-enum { SHARE, UNROLL, LAMBDA, COUNT };
+enum { SHARE, UNROLL, MOST, LAMBDA, COUNT };
 
 static const tess_cuda_param params[COUNT] = {
     [SHARE] = {"shared", {0, 1}, 2}, /* Algorithm 4, Algorithm 5 */
     [UNROLL] = {"unroll", {4, 8, 16}, 3},
+    [MOST] = {"threads", {32, 1024}, 2}, /* a thread block, at most */
     [LAMBDA] = TESS_CUDA_LAMBDA,
 };
 
@@ -22,32 +23,32 @@ static void guess(const tess_cuda_problem *problem, int *p)
 {
     p[SHARE] = 0;
     p[UNROLL] = problem->block_width >= 16 ? 8 : 4;
+    p[MOST] = 1024;
 }
 
-/* Blocks up to 1024 rows have a thread block of their own. */
-static int threads_of(const tess_cuda_problem *problem)
+static int threads_of(const tess_cuda_problem *problem, const int *p)
 {
     int64_t threads = 32 * tess_ceil_div(problem->block_height, 32);
-    return threads < 1024 ? (int)threads : 1024;
+    return threads < p[MOST] ? (int)threads : p[MOST];
 }
 
-static int chunks_of(const tess_cuda_problem *problem)
+/* Thread blocks a block row. */
+static int chunks_of(const tess_cuda_problem *problem, const int *p)
 {
-    return (int)tess_ceil_div(problem->block_height, threads_of(problem));
+    return (int)tess_ceil_div(problem->block_height, threads_of(problem, p));
 }
 
 static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
-    snprintf(text, size, " -DTHREADS=%d -DCHUNKS=%d -DSHARE=%d -DUNROLLED=%d", threads_of(problem),
-             chunks_of(problem), p[SHARE], p[UNROLL]);
+    snprintf(text, size, " -DTHREADS=%d -DCHUNKS=%d -DSHARE=%d -DUNROLLED=%d",
+             threads_of(problem, p), chunks_of(problem, p), p[SHARE], p[UNROLL]);
 }
 
 static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
-    (void)p;
-    return tess_cuda_rows_launches(problem, image, call, "row_per_thread", 1, chunks_of(problem),
-                                   (unsigned)threads_of(problem), out);
+    return tess_cuda_rows_launches(problem, image, call, "row_per_thread", 1, chunks_of(problem, p),
+                                   (unsigned)threads_of(problem, p), out);
 }
 
 #define FAMILY row_per_thread

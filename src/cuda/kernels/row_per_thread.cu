@@ -14,35 +14,19 @@
 
 #define WHOLE (BW / UNROLLED * UNROLLED) /* columns in full turns of the inner loop */
 
-#if SHARE
-#define X_OF(c) xs[c]
-#else
-#define X_OF(c) block_x(a, column, c)
-#endif
-
-/* `count` columns from c on, all loads before the products; count is a compile-time number. */
-#define COLUMNS_FROM(c, count)                                            \
-    do {                                                                  \
-        real v[UNROLLED];                                                 \
-        UNROLL                                                            \
-        for (int u = 0; u < (count); u++)                                 \
-            v[u] = block_value(values + (long long)((c) + u) * BH, p);    \
-        UNROLL                                                            \
-        for (int u = 0; u < (count); u++)                                 \
-            sum += v[u] * X_OF((c) + u);                                  \
-    } while (0)
-
-/* Adds one block's row to the sum. */
-DEVICE real block_row(const rows_args *a, const real *values, int column, const real *xs, real sum,
-                      policy p)
+/* `count` (a constant, at most UNROLLED) columns from c on, all loads before the products. */
+DEVICE real add_part(const rows_args *a, const real *values, int column, const real *xs, int c,
+                     int count, real sum, policy p)
 {
-    (void)a, (void)column, (void)xs;
-    NO_UNROLL
-    for (int c = 0; c < WHOLE; c += UNROLLED)
-        COLUMNS_FROM(c, UNROLLED);
-#if BW % UNROLLED != 0
-    COLUMNS_FROM(WHOLE, BW % UNROLLED);
-#endif
+    real v[UNROLLED];
+    UNROLL
+    for (int u = 0; u < UNROLLED; u++)
+        if (u < count)
+            v[u] = block_value(values + (long long)(c + u) * BH, p);
+    UNROLL
+    for (int u = 0; u < UNROLLED; u++)
+        if (u < count)
+            sum += v[u] * (SHARE ? xs[c + u] : block_x(a, column, c + u));
     return sum;
 }
 
@@ -66,8 +50,14 @@ KERNEL(row_per_thread, rows_args, THREADS, 1)
             xs[c] = block_x(&a, column, c);
         __syncthreads();
 #endif
-        if (r < BH)
-            sum = block_row(&a, a.values + block * PER_BLOCK + r, column, xs, sum, p);
+        if (r < BH) {
+            const real *values = a.values + block * PER_BLOCK + r;
+            NO_UNROLL
+            for (int c = 0; c < WHOLE; c += UNROLLED)
+                sum = add_part(&a, values, column, xs, c, UNROLLED, sum, p);
+            if (WHOLE < BW)
+                sum = add_part(&a, values, column, xs, WHOLE, BW - WHOLE, sum, p);
+        }
     }
     if (r < BH)
         put(&a, line, r, sum);
