@@ -43,7 +43,7 @@ enum { /* cuFuncGetAttribute, cuFuncSetAttribute */
        CU_FUNCTION_MAX_DYNAMIC_SHARED = 8,
 };
 
-enum { /* cuPointerGetAttribute */
+enum { /* cuPointerGetAttributes */
        CU_POINTER_MEMORY_TYPE = 2,
        CU_POINTER_IS_MANAGED = 8,
        CU_POINTER_DEVICE_ORDINAL = 9,
@@ -88,8 +88,8 @@ enum {
       (cu_pointer to, cu_pointer from, size_t bytes, cu_stream stream))                            \
     X(cuMemsetD8Async, "cuMemsetD8Async",                                                          \
       (cu_pointer to, unsigned char value, size_t bytes, cu_stream stream))                        \
-    X(cuPointerGetAttribute, "cuPointerGetAttribute",                                              \
-      (void *value, int attribute, cu_pointer pointer))                                            \
+    X(cuPointerGetAttributes, "cuPointerGetAttributes",                                            \
+      (unsigned count, int *attributes, void **values, cu_pointer pointer))                        \
     X(cuStreamCreate, "cuStreamCreate", (cu_stream * stream, unsigned flags))                      \
     X(cuStreamDestroy, "cuStreamDestroy_v2", (cu_stream stream))                                   \
     X(cuStreamSynchronize, "cuStreamSynchronize", (cu_stream stream))                              \

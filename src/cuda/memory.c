@@ -76,9 +76,13 @@ tess_status tess_cuda_upload(tess_cuda *cuda, cu_pointer to, const void *from, s
 
 bool tess_cuda_on_device(const tess_cuda *cuda, const void *pointer)
 {
+    /* The plural call: for memory the driver does not know it answers 0, where the singular one
+     * fails, which debugging tools report as an error of the program. */
     unsigned type = 0;
-    cu_result result = cuda->driver.cuPointerGetAttribute(&type, CU_POINTER_MEMORY_TYPE,
-                                                          tess_cuda_address(pointer));
+    int attribute = CU_POINTER_MEMORY_TYPE;
+    void *value = &type;
+    cu_result result =
+        cuda->driver.cuPointerGetAttributes(1, &attribute, &value, tess_cuda_address(pointer));
     return result == CU_SUCCESS && type == CU_MEMORY_DEVICE;
 }
 

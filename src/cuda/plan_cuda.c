@@ -174,8 +174,9 @@ static tess_status prepare_kernel(tess_plan *plan, tess_cuda_plan *p,
     tess_cuda_describe_problem(p->cuda, &p->matrix, &problem);
     const tess_cuda_kernel *named = options->kernel ? tess_cuda_kernel_find(options->kernel) : NULL;
     if (named && named->op == TESS_CUDA_SPMM) {
-        /* Compiled when the number of vectors is known; here only the parameters. */
-        problem.vectors = 8;
+        /* Compiled when the number of vectors is known; here only the parameters, which must fit
+         * the largest group. */
+        problem.vectors = TESS_CUDA_VECTORS;
         TESS_TRY(
             tess_cuda_choose(p->cuda->ctx, &problem, named->op, options, 0, &p->kernel, p->params));
     } else {

@@ -68,7 +68,7 @@ The report for people.
   $ tessera info gen:elasticity:n=3
   gen:elasticity:n=3
   
-  size       144 x 144, 6 300 non-zeros, f64 (904 of them stored zeros)
+  size       144 x 144, 6 300 non-zeros, f64 (1 060 of them stored zeros)
   symmetry   symmetric
   diagonal   complete
   bandwidth  50 below the diagonal, 50 above
@@ -119,9 +119,9 @@ The report for people.
 Stored zeros count, unless told otherwise.
 
   $ tessera info gen:elasticity:n=3 --ignore-zeros | sed -n 3p
-  size       144 x 144, 5 396 non-zeros, f64
+  size       144 x 144, 5 240 non-zeros, f64
   $ tessera info gen:elasticity:n=3 --ignore-zeros --json | grep -E '"(nnz|zeros|natural_block)"'
-    "nnz": 5396,
+    "nnz": 5240,
     "zeros": 0,
     "natural_block": 1,
 

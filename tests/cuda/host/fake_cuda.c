@@ -273,17 +273,17 @@ CALL cuMemsetD8Async(cu_pointer to, unsigned char value, size_t bytes, cu_stream
     return CU_SUCCESS;
 }
 
-CALL cuPointerGetAttribute(void *value, int attribute, cu_pointer pointer)
+CALL cuPointerGetAttributes(unsigned count, int *attributes, void **values, cu_pointer pointer)
 {
+    if (count != 1 || attributes[0] != CU_POINTER_MEMORY_TYPE)
+        return CU_ERROR_INVALID_VALUE;
+    *(unsigned *)values[0] = 0;
     for (int i = 0; i < BLOCKS; i++) {
         uintptr_t start = (uintptr_t)blocks[i].start;
-        if (start && pointer >= start && pointer < start + blocks[i].bytes &&
-            attribute == CU_POINTER_MEMORY_TYPE) {
-            *(unsigned *)value = CU_MEMORY_DEVICE;
-            return CU_SUCCESS;
-        }
+        if (start && pointer >= start && pointer < start + blocks[i].bytes)
+            *(unsigned *)values[0] = CU_MEMORY_DEVICE;
     }
-    return CU_ERROR_INVALID_VALUE;
+    return CU_SUCCESS;
 }
 
 /* Streams and events are numbers; their work is done at once. */
