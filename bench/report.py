@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Writes docs/performance/cpu.md from bench/results/cpu-*.json: one section a machine.
+"""Writes docs/performance/cpu.md from bench/results/cpu-*.json, one section a machine, and a page a GPU
+from every other file there (report_cuda.py).
 
 Standard library only. The page holds nothing that is not in the JSON files.
 """
 import glob
 import json
-import math
 import os
+
+import report_cuda
+from report_common import fastest, geometric_mean, good, kernel_name, table
+from report_common import share as exact_share
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join(ROOT, "docs", "performance", "cpu.md")
@@ -29,8 +33,8 @@ from b = 8 on, has no adapter yet: there the best peer of this page is not the b
 """
 
 
-def good(case, peers):
-    return [r for r in case["results"] if r["outcome"] == "good" and bool(r["peer"]) == peers]
+def share(result):
+    return exact_share(result, 0)
 
 
 def half_stored(result):
@@ -42,35 +46,12 @@ def full(case, peers):
     return [r for r in good(case, peers) if not half_stored(r)]
 
 
-def fastest(results):
-    return min(results, key=lambda r: r["seconds"]) if results else None
-
-
 def chosen(case):
     return next((r for r in good(case, False) if r["default"]), None) or fastest(full(case, False))
 
 
 def peer_name(result):
     return f"{result['peer']} {result['kernel']}"
-
-
-def share(result):
-    fraction = result["fraction_of_read"]
-    return f"{100 * fraction:.0f} %" if fraction else "–"
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
-
-
-def table(head, rows):
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
-
-
-def kernel_name(result):
-    words = [result["kernel"], result["params"]]
-    return "`" + " ".join(w for w in words if w) + "`"
 
 
 def ours_and_best_peer(cases):
@@ -212,6 +193,12 @@ def main():
     with open(PAGE, "w", encoding="utf-8") as file:
         file.write(text)
     print(os.path.relpath(PAGE, ROOT))
+    for path in sorted(glob.glob(os.path.join(ROOT, "bench", "results", "*.json"))):
+        name = os.path.basename(path)[:-len(".json")]
+        if not name.startswith("cpu-"):
+            page = os.path.join(os.path.dirname(PAGE), name + ".md")
+            report_cuda.write(path, page)
+            print(os.path.relpath(page, ROOT))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the CPU suite case by case and gathers the results of `tessera bench --json` in one file.
+"""Runs a suite case by case and gathers the results of `tessera bench --json` in one file.
 
     bench/suite.py                              everything (about half an hour with all peers)
     bench/suite.py --part stencil27 --b 3       one case, in seconds
     bench/suite.py --part stencil7 --no-peers   ours only
+    bench/suite.py --device cuda --name h200    the GPU's suite (suite_cuda.py), most important cases first
 
 A case that is run again replaces its earlier result, so that the file can be filled in pieces. The
 page is written from it by report.py. Standard library only.
@@ -15,6 +16,8 @@ import re
 import subprocess
 import sys
 import time
+
+import suite_cuda
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ALL_B = [1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 24, 32]
@@ -68,7 +71,7 @@ def slug(machine):
 def run_case(options, part, b, threads):
     product, peers = PARTS[part][1], PARTS[part][2] and not options.no_peers
     matrix = make_input(part, b, options.megabytes * 1e6)
-    command = [options.tessera, "bench", matrix, "--device", "cpu", "--op", product, "--json"]
+    command = [options.tessera, "bench", matrix, "--device", options.device, "--op", product, "--json"]
     command += ["--threads", str(threads)] if threads else []
     command += ["--peers"] if peers else []
     start = time.monotonic()
@@ -129,14 +132,23 @@ def numbers(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", action="append", choices=list(PARTS), help="only this part (repeatable)")
+    parser.add_argument("--device", default="cpu", help="cpu (default), cuda or cuda:N")
+    parser.add_argument("--part", action="append", help="only this part (repeatable)")
     parser.add_argument("--b", type=numbers, help="only these block sizes, comma separated")
     parser.add_argument("--megabytes", type=float, default=450, help="size of the large matrices (default 450)")
     parser.add_argument("--no-peers", action="store_true", help="ours only")
     parser.add_argument("--name", help="the machine's name in the results (default: from its processor)")
     parser.add_argument("--out", default=os.path.join(ROOT, "bench", "results"), help="directory of the results")
     parser.add_argument("--tessera", default=os.path.join(ROOT, "build", "bin", "tessera"))
+    parser.add_argument("--matrices", help="GPU: directory of Matrix Market files whose patterns are promoted to blocks")
+    parser.add_argument("--seconds", type=float, help="GPU: start no case after this time, list it as not measured")
     options = parser.parse_args()
+    known = suite_cuda.PARTS if options.device.startswith("cuda") else PARTS
+    for part in options.part or []:
+        if part not in known:
+            parser.error(f"--part {part}: none of {', '.join(known)}")
+    if options.device.startswith("cuda"):
+        return suite_cuda.run(options)
     failed = False
     for part in options.part or PARTS:
         sizes, _, _, threads = PARTS[part]

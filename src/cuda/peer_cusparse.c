@@ -6,6 +6,7 @@
  *   cusparse_csr_alg1, _alg2   generic SpMV on the same matrix as CSR, preprocessed
  */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cuda/plan_cuda.h"
@@ -66,6 +67,7 @@ typedef struct cusparse_api {
     CUSPARSE_FUNCTIONS(X)
 #undef X
     const char *(*cusparseGetErrorString)(int status);
+    int (*cusparseGetProperty)(int part, int *value); /* 0, 1, 2: the version's numbers */
 } cusparse_api;
 
 typedef struct path {
@@ -122,6 +124,9 @@ static bool load_api(cusparse_api *api)
 #undef X
     symbol = dlsym(library, "cusparseGetErrorString");
     memcpy(&api->cusparseGetErrorString, &symbol, sizeof symbol);
+    complete = complete && symbol;
+    symbol = dlsym(library, "cusparseGetProperty");
+    memcpy(&api->cusparseGetProperty, &symbol, sizeof symbol);
     return complete && symbol;
 }
 
@@ -138,12 +143,17 @@ static bool applies(const path *way, const tess_matrix *A)
 tess_status tess_cusparse_candidates(tess_cuda *cuda, const tess_matrix *A, tess_candidates *list)
 {
     cusparse_api api;
+    int version[3] = {0};
     if (!load_api(&api))
         return TESS_OK;
+    for (int i = 0; i < 3; i++)
+        (void)api.cusparseGetProperty(i, &version[i]);
     for (int i = 0; i < PATHS; i++) {
         if (!applies(&paths[i], A))
             continue;
         tess_candidate candidate = {.peer = true};
+        snprintf(candidate.version, sizeof candidate.version, "%d.%d.%d", version[0], version[1],
+                 version[2]);
         strcpy(candidate.format, paths[i].csr ? "csr" : "bsr");
         strcpy(candidate.kernel, paths[i].name);
         TESS_TRY(tess_candidates_add(cuda->ctx, list, &candidate));

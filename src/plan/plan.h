@@ -39,6 +39,7 @@ typedef struct tess_candidate {
     char kernel[64];
     char params[128]; /* "key=value,..." or "" */
     bool peer;        /* somebody else's code (cuSPARSE), run only when peers are asked for */
+    char version[24]; /* of a peer's library */
 } tess_candidate;
 
 /* A growing array of candidates: zero to start with, freed by tess_candidates_free. */

@@ -192,6 +192,7 @@ static tess_status make_plan(session *s, const tess_candidate *candidate, entry 
                                  .format = candidate->format[0] ? candidate->format : NULL,
                                  .kernel = candidate->kernel[0] ? candidate->kernel : NULL,
                                  .params = candidate->params[0] ? candidate->params : NULL};
+    e->result->candidate = *candidate;
     tess_status status = tess_plan_create(s->ctx, s->A, s->device, &options, &e->plan);
     if (status == TESS_ERR_MEMORY)
         return status;
@@ -246,6 +247,8 @@ static tess_status measure_all(session *s, const tess_candidates *list)
         group[count].result = next++;
         if (list->items[i].peer) {
             snprintf(group[count].result->peer, sizeof next->peer, "%s", list->items[i].kernel);
+            snprintf(group[count].result->version, sizeof next->version, "%s",
+                     list->items[i].version);
             group[count].result->first = false;
         }
         tess_status status = make_plan(s, &list->items[i], &group[count]);

@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "command.h"
+#include "cuda/cuda.h"
 
 typedef struct bench_args {
     common_args common;
@@ -108,10 +109,16 @@ static json_t *machine_json(const tess_device *device, const bench_report *repor
     const char *compiler = "gcc " __VERSION__;
 #endif
     json_t *ceiling = report->ceiling > 0 ? json_real(1e-9 * report->ceiling) : json_null();
-    return json_pack("{s:s, s:s, s:s, s:i, s:I, s:s, s:s, s:s, s:o}", "device", device->description,
-                     "processor", processor, "system", os, "threads", device->threads, "processors",
-                     (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "compiler", compiler, "tessera",
-                     tess_version(), "date", date, "read_GBps", ceiling);
+    json_t *machine =
+        json_pack("{s:s, s:s, s:s, s:i, s:I, s:s, s:s, s:s, s:o}", "device", device->description,
+                  "processor", processor, "system", os, "threads", device->threads, "processors",
+                  (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "compiler", compiler, "tessera",
+                  tess_version(), "date", date, "read_GBps", ceiling);
+    if (machine && device->backend == &tess_cuda_backend && tess_cuda_of(device)->jit.loaded) {
+        const tess_nvrtc *nvrtc = &tess_cuda_of(device)->jit.nvrtc;
+        json_object_set_new(machine, "nvrtc", json_sprintf("%d.%d", nvrtc->major, nvrtc->minor));
+    }
+    return machine;
 }
 
 static json_t *matrix_json(const char *input, const tess_matrix *A, const bench_report *report)

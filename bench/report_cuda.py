@@ -1,0 +1,250 @@
+"""Writes docs/performance/NAME.md from bench/results/NAME.json of a GPU: no number is typed by hand.
+
+The goals of the page are data here (goal_of, GOALS), and what did not reach them is listed by the
+page itself, judged on the kernel that a plan chooses without measuring.
+"""
+import json
+import os
+
+from report_common import fastest, geometric_mean, good, kernel_name, share, table
+
+STENCILS = ("stencil27", "stencil7")
+GOALS = {"stencils' mean ratio": 1.55, "SpMM, a vector": 4.0}
+TITLES = {"stencil27": "27-point stencil", "stencil7": "7-point stencil", "powerlaw": "Power-law rows, random columns",
+          "promoted": "Real patterns, every entry a block"}
+
+INTRO = """# Speed on {name}
+
+This page is written by `bench/report.py` from `bench/results/{file}.json`; do not edit it.
+
+y = A x. GB/s are the bytes that a block format must move (values, 4 bytes a block for its column, 4
+bytes a block row, x and y once; padding is not counted) over the median time, for everybody, so that
+a ratio of GB/s is a ratio of times. "% of read" is the share of the fastest plain reading of as many
+bytes, best of several access patterns, measured in the same rounds. Our kernels, cuSPARSE and the
+reading take turns in seven rounds of one process, timed with the device's events; every result is
+verified against the reference backend there, and ours must repeat bit for bit. The chosen kernel is
+what a plan takes without measuring (ESTIMATE); the best is the fastest of its few neighbours that
+were tried. cuSPARSE runs as legacy bsrmv and generic SpMV on BSR, both with row- and column-major
+blocks, and generic SpMV on CSR with both algorithms, preprocessed; the best of these is the peer.
+"""
+
+WHY = {  # the mechanism behind a family's place in the table
+    "sliced": "one thread a scalar row on interleaved values: every load of a warp is one run of memory, no sums between "
+              "threads, many loads in flight; rows of similar length are needed, so they are sorted and cut",
+    "stream": "equal shares of the block stream through shared memory: indifferent to the rows' lengths, but every value "
+              "passes shared memory, which costs registers and barriers",
+    "by_column": "a warp walks a block row column by column: loads are whole where 32 is a multiple of the block's rows, "
+                 "lanes idle elsewhere",
+    "by_block": "a block's threads side by side: whole loads, but a sum across lanes for every block row",
+    "row_per_thread": "a thread a scalar row of plain BSR: neighbouring threads read addresses a block apart, so lines "
+                      "of memory are fetched in pieces and rely on the cache",
+    "ksparse": "thread groups sized after the block: full lanes at the block sizes they are made for, shared-memory sums "
+               "elsewhere",
+    "block_row": "a thread block a block row: short rows do not fill it",
+    "warp_row": "a warp a block row: rows shorter than a warp's worth of values leave lanes idle, then a sum across lanes",
+    "multi_row": "several block rows a warp: fills the lanes on short rows, with a longer way to the sum",
+}
+
+
+def chosen(case):
+    return next((r for r in good(case, False) if r["default"]), None) or fastest(good(case, False))
+
+
+def goal_of(case):
+    """The share of the read ceiling that the chosen kernel is to reach; None: no such goal."""
+    part, b = case["case"]["part"], case["case"]["b"]
+    if part in STENCILS:
+        return 0.85 if case["case"]["type"] == "f32" else 0.90 if b <= 16 else 0.88
+    if part == "powerlaw":
+        return 0.80 if b >= 5 else 0.75 if b == 3 else 0.65
+    return None
+
+
+def case_name(case):
+    c = case["case"]
+    return " ".join(w for w in (c["part"], f"b={c['b']}", c["type"], c["label"]) if w)
+
+
+def ratio_of(case):
+    mine, peer = chosen(case), fastest(good(case, True))
+    return peer["seconds"] / mine["seconds"] if mine and peer else None
+
+
+def comparison(cases, labelled=False):
+    """One row a case: the chosen kernel, the best of ours, the best of cuSPARSE."""
+    rows = []
+    for case in cases:
+        mine, best, peer = chosen(case), fastest(good(case, False)), fastest(good(case, True))
+        if not mine:
+            rows.append([str(case["case"]["b"])] + ["–"] * (9 if labelled else 8))
+            continue
+        row = ([case["case"]["label"]] if labelled else []) + [str(case["case"]["b"]), f"{case['matrix']['bytes'] / 1e6:.0f}"]
+        row += [kernel_name(mine), f"{1e6 * mine['seconds']:.1f}", f"{mine['GBps']:.0f}", share(mine), share(best)]
+        row += [peer["kernel"], share(peer), f"{ratio_of(case):.2f}"] if peer else ["–", "–", "–"]
+        rows.append(row)
+    head = ["b", "MB", "chosen kernel", "µs", "GB/s", "% of read", "best of ours", "best of cuSPARSE", "% of read", "ratio"]
+    return table((["pattern" if cases[0]["case"]["part"] == "promoted" else "size"] if labelled else []) + head, rows)
+
+
+def mean_ratio(cases):
+    ratios = [ratio_of(c) for c in cases if c["case"]["part"] in STENCILS and c["case"]["type"] == "f64" and ratio_of(c)]
+    return (geometric_mean(ratios), len(ratios)) if ratios else (None, 0)
+
+
+def single_precision(cases):
+    rows = []
+    for b in sorted({c["case"]["b"] for c in cases}):
+        row = [str(b)]
+        for part in STENCILS:
+            found = [c for c in cases if c["case"]["b"] == b and c["case"]["part"] == part]
+            mine = chosen(found[0]) if found else None
+            row += [kernel_name(mine), f"{mine['GBps']:.0f}", share(mine),
+                    share(fastest(good(found[0], False)))] if mine else ["–"] * 4
+        rows.append(row)
+    columns = ["kernel", "GB/s", "% of read", "best of ours"]
+    return table(["b"] + [f"27-point: {columns[0]}"] + columns[1:] + [f"7-point: {columns[0]}"] + columns[1:], rows)
+
+
+def spmv_beside(case, cases):
+    """The chosen SpMV on the same matrix."""
+    same = [c for c in cases if c["case"]["part"] == "stencil27" and c["case"]["b"] == case["case"]["b"]
+            and c["case"]["type"] == case["case"]["type"]]
+    return chosen(same[0]) if same else None
+
+
+def gain_a_vector(case, cases):
+    mine, base = chosen(case), spmv_beside(case, cases)
+    vectors = int(case["product"].split(":")[1])
+    return vectors * base["seconds"] / mine["seconds"] if mine and base else None
+
+
+def several_vectors(some, cases):
+    rows = []
+    for case in some:
+        mine, base, gain = chosen(case), spmv_beside(case, cases), gain_a_vector(case, cases)
+        if gain:
+            vectors = int(case["product"].split(":")[1])
+            rows.append([str(case["case"]["b"]), str(vectors), kernel_name(mine), f"{1e6 * mine['seconds']:.0f}",
+                         f"{1e6 * mine['seconds'] / vectors:.0f}", f"{1e6 * base['seconds']:.0f}", f"{gain:.2f}"])
+    return table(["b", "vectors", "kernel", "µs", "µs a vector", "SpMV, µs", "less time a vector"], rows) if rows else ""
+
+
+def reason_for(kernel):
+    return next((text for stem, text in WHY.items() if kernel.startswith(stem)), None)
+
+
+def families(cases):
+    """Every kernel's share of the read ceiling, the winner in bold, and why."""
+    names = sorted({r["kernel"] for c in cases for r in c["results"]})
+    speeds = {(n, c["case"]["b"]): fastest([r for r in good(c, False) if r["kernel"] == n]) for n in names for c in cases}
+    winners = {c["case"]["b"]: fastest(good(c, False)) for c in cases}
+    rows = []
+    for name in sorted(names, key=lambda n: -max((s["GBps"] for (k, _), s in speeds.items() if k == n and s), default=0)):
+        row = [f"`{name}`"]
+        for case in cases:
+            found, b = speeds[name, case["case"]["b"]], case["case"]["b"]
+            won = found and winners[b] and found["kernel"] == winners[b]["kernel"]
+            row.append(f"**{share(found)}**" if won else share(found) if found else "–")
+        rows.append(row)
+    text = table(["% of read"] + [f"b={c['case']['b']}" for c in cases], rows)
+    text += "\n– : the family has no form for that block size (or gave no valid result). Winners: "
+    text += ", ".join(f"`{w['kernel']}` at b={b}" for b, w in winners.items() if w) + ".\n\nWhy:\n\n"
+    said = {n: reason_for(n) for n in names if reason_for(n) and not n.endswith("_balanced")}
+    text += "".join(f"* `{name}`: {why}.\n" for name, why in said.items())
+    if any(n.endswith("_balanced") for n in names):
+        text += "* `…_balanced`: the same on rows cut into segments of at most λ blocks, then a sum over segments: pays on irregular rows only.\n"
+    return text
+
+
+def shortfalls(document):
+    """(number of goals judged, what did not reach them)."""
+    judged, missed = 0, []
+    cases = document["cases"]
+
+    def judge(reached, text):
+        nonlocal judged
+        judged += 1
+        if not reached:
+            missed.append(text)
+
+    for case in cases:
+        mine, goal, ratio = chosen(case), goal_of(case), ratio_of(case)
+        if not mine:
+            judge(False, f"{case_name(case)}: no valid result")
+            continue
+        if goal and mine["fraction_of_read"]:
+            judge(mine["fraction_of_read"] >= goal, f"{case_name(case)}: {100 * mine['fraction_of_read']:.1f} % of read, "
+                  f"goal {100 * goal:.0f} % (best of ours {share(fastest(good(case, False)))})")
+        if ratio:
+            judge(ratio >= 1, f"{case_name(case)}: {ratio:.2f}x the speed of {fastest(good(case, True))['kernel']}, goal 1 "
+                  f"(best of ours {share(fastest(good(case, False)))}, cuSPARSE {share(fastest(good(case, True)))})")
+        if case["case"]["part"] == "spmm8":
+            gain, goal = gain_a_vector(case, cases), GOALS["SpMM, a vector"]
+            if gain:
+                judge(gain >= goal, f"{case_name(case)}: {gain:.2f}x less time a vector than SpMV, goal {goal:.0f}")
+    mean, count = mean_ratio(cases)
+    if count:
+        goal = GOALS["stencils' mean ratio"]
+        judge(mean >= goal, f"geometric mean over {count} stencils: {mean:.2f}x the best of cuSPARSE, goal {goal}")
+    return judged, missed
+
+
+def facts(document):
+    cases = document["cases"]
+    machine = cases[0]["machine"]
+    large = [c["machine"]["read_GBps"] for c in cases if c["machine"]["read_GBps"] and c["matrix"]["bytes"] >= 1e9]
+    versions = sorted({r["peer_version"] for c in cases for r in c["results"] if r["peer"] and r["peer_version"]})
+    rows = [["device", machine["device"]], ["driver", document.get("driver") or "–"],
+            ["NVRTC", machine.get("nvrtc") or "–"], ["cuSPARSE", ", ".join(versions) or "–"],
+            ["host", f"{machine['processor']}, {machine['processors']} cores, {machine['system']}"],
+            ["Tessera", f"{machine['tessera']}, {machine['compiler']}"],
+            ["date", ", ".join(sorted({c["machine"]["date"] for c in cases}))], ["command", f"`{document['command']}`"]]
+    if large:
+        rows.append(["read ceiling", f"{min(large):.0f}–{max(large):.0f} GB/s over the cases of 1 GB and more"])
+    return table(["", ""], rows)
+
+
+def goals_section(document):
+    judged, missed = shortfalls(document)
+    text = f"\n## What did not reach its goal\n\n{judged} goals judged on the chosen kernel, {len(missed)} not reached"
+    text += ".\n" if not missed else ":\n\n" + "".join(f"* {line}\n" for line in missed)
+    wrong = [(case_name(c), r) for c in document["cases"] for r in c["results"] if r["outcome"] in ("wrong", "failed")]
+    if wrong:
+        text += "\nNot valid:\n\n" + "".join(f"* {name}: `{r['kernel']} {r['params']}` {r['outcome']}: {r['reason']}\n" for name, r in wrong)
+    if document["not_measured"]:
+        text += "\nNot measured: " + ", ".join(" ".join(str(w) for w in key if w) for key in document["not_measured"]) + ".\n"
+    return text
+
+
+def write(path, page):
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    cases = document["cases"]
+
+    def part(which, precision="f64"):
+        return [c for c in cases if c["case"]["part"] == which and c["case"]["type"] == precision]
+
+    device = cases[0]["machine"]["device"].split(": ", 1)[-1].split(",")[0]
+    text = INTRO.format(name=device, file=os.path.basename(path)[:-len(".json")]) + "\n" + facts(document) + goals_section(document)
+    for which in STENCILS + ("powerlaw",):
+        if part(which):
+            text += f"\n## {TITLES[which]}, f64\n\n{comparison(part(which))}"
+    mean, count = mean_ratio(cases)
+    if count:
+        text += f"\nGeometric mean of the ratios over the {count} stencils, chosen kernel to the best of cuSPARSE: **{mean:.2f}**.\n"
+    if part("promoted"):
+        text += f"\n## {TITLES['promoted']}, f64\n\n{comparison(part('promoted'), True)}"
+    single = [c for c in cases if c["case"]["type"] == "f32"]
+    if single:
+        text += f"\n## Stencils in f32\n\n{single_precision(single)}"
+    if part("sizes"):
+        text += "\n## From cache to memory: 27-point stencil, f64\n\nThe read ceiling is that of an array of the same size.\n\n"
+        text += comparison(sorted(part("sizes"), key=lambda c: (c["case"]["b"], c["matrix"]["bytes"])), True)
+    several = several_vectors(part("spmm8"), cases)
+    if several:
+        text += f"\n## Several vectors, 27-point stencil\n\n{several}"
+    if part("families"):
+        text += f"\n## Every kernel family: which wins where, and why\n\n27-point stencil, f64, {part('families')[0]['matrix']['bytes'] / 1e6:.0f} MB and more, each kernel's best.\n\n"
+        text += families(part("families"))
+    with open(page, "w", encoding="utf-8") as file:
+        file.write(text)

@@ -1,0 +1,194 @@
+"""Measures the GPU page: every case is one run of `tessera bench --device cuda --json`.
+
+    bench/suite.py --device cuda --name h200 --matrices DIR     everything, most important first
+    bench/suite.py --device cuda --name h200 --seconds 400      what fits in that time
+    bench/suite.py --device cuda --name h200 --part stencil27 --b 3
+
+A case that is run again replaces its earlier result, the file is whole after every case, and cases
+that found no time are listed in it. The page is written from it by report.py.
+"""
+import glob
+import json
+import os
+import subprocess
+import time
+
+PARTS = ("stencil27", "stencil7", "powerlaw", "spmm8", "sizes", "families", "promoted")
+B_ALL = [1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 24, 32, 48, 64]
+B_F32 = [1, 3, 4, 7, 8, 16, 32]
+B_POWERLAW = [2, 3, 5, 8, 16]
+B_PROMOTED = [3, 7, 16]
+B_SIZES = [3, 8]
+B_FAMILIES = [2, 3, 5, 8, 16, 32, 64]
+MEGABYTES = [1, 3, 10, 27, 100, 300, 1050, 2100]
+LARGE, FAMILIES = 1.05e9, 0.3e9  # bytes that a product must move
+REPETITIONS = 42  # six in each of the seven rounds
+
+
+def block_bytes(b, real=8):
+    """Bytes of one stored block: values and its column."""
+    return real * b * b + 4
+
+
+def box(points, b, target, real=8):
+    """Edge of the smallest box whose 7- or 27-point matrix moves at least `target` bytes."""
+    n = 2
+    while True:
+        blocks = 7 * n**3 - 6 * n**2 if points == 7 else (3 * n - 2) ** 3
+        if blocks * block_bytes(b, real) + n**3 * (4 + 2 * real * b) >= target:
+            return n
+        n += 1
+
+
+def stencil(points, b, target, real=8):
+    return f"gen:stencil{points}:n={box(points, b, target, real)},b={b}"
+
+
+def powerlaw(b, average=7):
+    """What is drawn is a little shorter than the average asked for, so a margin is added."""
+    rows = int(1.08 * LARGE / (average * block_bytes(b) + 4 + 16 * b))
+    return f"gen:powerlaw:rows={rows},avg={average},b={b}"
+
+
+def case(part, b, matrix, **more):
+    made = {"part": part, "b": b, "matrix": matrix, "type": "f64", "op": "spmv", "kernel": "sliced",
+            "peers": True, "label": ""}
+    return {**made, **more}
+
+
+def patterns(directory):
+    """Files of real matrices, small ones first."""
+    if not directory:
+        return []
+    return sorted(glob.glob(os.path.join(directory, "*.mtx*")), key=os.path.getsize)
+
+
+def name_of(path):
+    return os.path.basename(path).split(".mtx")[0]
+
+
+def all_cases(matrices):
+    """In order of importance: what finds no time is at the end."""
+    large = [case(f"stencil{p}", b, stencil(p, b, LARGE)) for b in B_ALL for p in (27, 7)]
+    irregular = [case("powerlaw", b, powerlaw(b)) for b in B_POWERLAW]
+    several = [case("spmm8", 3, stencil(27, 3, LARGE), op="spmm:8", kernel=None, peers=False)]
+    small = [case("sizes", b, stencil(27, b, mb * 1e6), label=f"{mb} MB") for mb in MEGABYTES for b in B_SIZES]
+    families = [case("families", b, stencil(27, b, FAMILIES), kernel=None, peers=False) for b in B_FAMILIES]
+    single = [case(f"stencil{p}", b, stencil(p, b, LARGE, 4), type="f32", peers=False) for b in B_F32 for p in (27, 7)]
+    real = [case("promoted", b, f"promote:b={b}:{path}", label=name_of(path))
+            for path in patterns(matrices) for b in B_PROMOTED]
+    return large + irregular + several + small + families + single + real
+
+
+def key_of(c):
+    return [c["part"], c["b"], c["type"], c["label"]]
+
+
+def run_case(options, c):
+    command = [options.tessera, "bench", c["matrix"], "--device", options.device, "--type", c["type"],
+               "--op", c["op"], "--few", "--reps", str(REPETITIONS), "--json"]
+    command += ["--kernel", c["kernel"]] if c["kernel"] else []
+    command += ["--peers"] if c["peers"] and not options.no_peers else []
+    start = time.monotonic()
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if not done.stdout:  # what is wrong is on stderr already
+        return None
+    result = json.loads(done.stdout)
+    result["case"] = {k: c[k] for k in ("part", "b", "type", "label")}
+    result["matrix"]["input"] = result["matrix"]["input"].replace(os.path.join(options.matrices or "", ""), "")
+    result["case"]["exit_status"] = done.returncode
+    result["case"]["wall_seconds"] = round(time.monotonic() - start, 1)
+    return result
+
+
+def best(results):
+    good = [r for r in results if r["outcome"] == "good"]
+    return min(good, key=lambda r: r["seconds"]) if good else None
+
+
+def summary(c, result):
+    text = f"{c['part']:10} b={c['b']:<3} {c['type']} {c['label']:12}"
+    if not result:
+        return text + " not measured"
+    ours, peer = (best([r for r in result["results"] if bool(r["peer"]) == other]) for other in (False, True))
+    default = next((r for r in result["results"] if r["default"] and r["outcome"] == "good"), None)
+    text += f" {result['matrix']['bytes'] / 1e6:7.0f} MB"
+    for r in (default, ours):
+        text += f" {100 * (r['fraction_of_read'] or 0):6.1f} %" if r else "      – "
+    if ours and peer:
+        text += f" {peer['seconds'] / ours['seconds']:6.2f}x {peer['kernel']}"
+    text += f"  [{result['case']['wall_seconds']:.1f} s]"
+    wrong = [r for r in result["results"] if r["outcome"] in ("wrong", "failed")]
+    return text + "".join(f"\n  {r['outcome'].upper()}: {r['kernel']} {r['params']}: {r['reason']}" for r in wrong)
+
+
+def load(path):
+    if not os.path.exists(path):
+        return {"cases": [], "not_measured": []}
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def save(path, document):
+    """The file is only ever seen whole."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=1)
+        file.write("\n")
+    os.replace(path + ".new", path)
+
+
+def store(path, result, wanted):
+    document = load(path)
+    keys = [key_of(c) for c in wanted]
+    document["cases"] = [c for c in document["cases"] if key_of(c["case"]) != key_of(result["case"])] + [result]
+    document["cases"].sort(key=lambda c: keys.index(key_of(c["case"])) if key_of(c["case"]) in keys else len(keys))
+    save(path, document)
+
+
+def driver_version():
+    try:
+        query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+        return subprocess.run(query, stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")[0]
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def command_of(options):
+    """How to do it again, without this machine's paths."""
+    words = ["bench/suite.py", "--device", options.device]
+    words += ["--name", options.name] if options.name else []
+    words += ["--matrices", "DIR"] if options.matrices else []
+    words += ["--seconds", f"{options.seconds:.0f}"] if options.seconds else []
+    return " ".join(words)
+
+
+def note_missing(path, wanted, options):
+    """What the page promises and the file does not hold."""
+    document = load(path)
+    have = [key_of(c["case"]) for c in document["cases"]]
+    document["not_measured"] = [key_of(c) for c in wanted if key_of(c) not in have]
+    document["command"] = command_of(options)
+    document["driver"] = driver_version()
+    save(path, document)
+    return len(document["not_measured"])
+
+
+def run(options):
+    wanted = all_cases(options.matrices)
+    path = os.path.join(options.out, f"{options.name or 'cuda'}.json")
+    start, failed, skipped = time.monotonic(), 0, 0
+    for c in wanted:
+        if (options.part and c["part"] not in options.part) or (options.b and c["b"] not in options.b):
+            continue
+        if options.seconds and time.monotonic() - start > options.seconds:
+            skipped += 1
+            continue
+        result = run_case(options, c)
+        print(summary(c, result), flush=True)
+        failed += not result or result["case"]["exit_status"] != 0
+        if result:
+            store(path, result, wanted)
+    missing = note_missing(path, wanted, options)
+    print(f"{path}: {time.monotonic() - start:.0f} s, {failed} failed, {skipped} without time, {missing} missing in all")
+    return 1 if failed else 0
