@@ -120,6 +120,8 @@ static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kerne
     int changed = how_far == GUESS ? 0 : how_far == FIRST ? 1 : kernel->param_count;
     for (int i = 0; i < changed; i++) {
         const tess_cuda_param *param = &kernel->params[i];
+        if (param->worth && !param->worth(problem))
+            continue;
         int kept = params[i], at = 0;
         while (at < param->count && param->values[at] < kept)
             at++;

@@ -137,15 +137,17 @@ static void refresh_sliced(tess_cuda_image *image, const void *values)
 static tess_status create_sliced(tess_ctx *ctx, const tess_matrix *A, const char *text,
                                  tess_cuda_image *image)
 {
-    int64_t C = 32, sigma = 1, lambda = 0, V = 1;
+    int64_t C = 32, sigma = 1, lambda = 0, V = 1, panels = 1;
     const tess_option table[] = {
         {"C", TESS_OPTION_INT, &C, 1, 1024, NULL, 0},
         {"sigma", TESS_OPTION_INT, &sigma, 0, 1 << 30, NULL, 0},
         {"lambda", TESS_OPTION_INT, &lambda, 0, 1 << 30, NULL, 0},
         {"V", TESS_OPTION_INT, &V, 1, 4, NULL, 0},
+        {"panels", TESS_OPTION_INT, &panels, 1, TESS_SLICED_PANELS, NULL, 0},
     };
     TESS_TRY(tess_options_parse(ctx, "sliced", text, table, sizeof table / sizeof *table));
-    tess_sliced_options options = {(int32_t)C, (int32_t)sigma, (int32_t)lambda, (int32_t)V};
+    tess_sliced_options options = {(int32_t)C, (int32_t)sigma, (int32_t)lambda, (int32_t)V,
+                                   (int32_t)panels};
     tess_sliced *S;
     TESS_TRY(tess_sliced_create(ctx, A, &options, &S));
     int64_t places = S->slices * C;
@@ -157,16 +159,12 @@ static tess_status create_sliced(tess_ctx *ctx, const tess_matrix *A, const char
     add_array(image, S->cut_row, S->cut_rows, sizeof *S->cut_row);
     add_array(image, S->cut_slots, S->cut_rows + 1, sizeof *S->cut_slots);
     image->values = SLICED_VALUES;
-    image->counts[SLICED_SLICES] = S->slices;
-    image->counts[SLICED_LINES] = S->lines;
-    image->counts[SLICED_CUT_ROWS] = S->cut_rows;
-    image->counts[SLICED_CUT_LONG] = S->cut_long;
-    image->counts[SLICED_SLOTS] = S->cut_slots[S->cut_rows];
     int64_t slots = tess_ceil_div(
         (int64_t)S->cut_slots[S->cut_rows] * S->block_height * (int64_t)tess_type_size(S->type), 8);
     image->counts[SLICED_DOT_AT] = 8 * slots;
-    image->workspace = 8 * (size_t)(slots + tess_ceil_div(places * S->block_height, 32) +
-                                    S->cut_rows * (1 + S->block_height / 128) + 2);
+    const tess_sliced_panel *last = &S->panel[S->options.panels - 1];
+    image->workspace = 8 * (size_t)(slots + tess_ceil_div(last->slices * C * S->block_height, 32) +
+                                    last->cut_rows * (1 + S->block_height / 128) + 2);
     image->format = S;
     image->destroy = destroy_sliced;
     image->refresh = refresh_sliced;

@@ -26,7 +26,7 @@ enum {
     TESS_CUDA_ARRAYS = 8,    /* arrays of an image */
     TESS_CUDA_COUNTS = 8,    /* counts of an image */
     TESS_CUDA_ARGS = 20,     /* 8-byte slots of a launch */
-    TESS_CUDA_LAUNCHES = 4,  /* launches of one product */
+    TESS_CUDA_LAUNCHES = 16, /* launches of one product */
     TESS_CUDA_VECTORS = 32,  /* right-hand sides of one SpMM launch */
     TESS_CUDA_DEFINES = 512, /* bytes of a defines text */
     TESS_CUDA_LAYOUT = 64    /* bytes of a layout text */
@@ -45,9 +45,11 @@ typedef struct tess_cuda_problem {
     int64_t rows, cols;
     int64_t block_rows, block_cols, blocks;
     int64_t longest_row;    /* in blocks */
+    double scattered;       /* share of blocks far from the columns of the rows before, 0..1 */
     int arch;               /* 90 for sm_90 */
     int multiprocessors;    /* of the device */
     int64_t shared_limit;   /* bytes of shared memory a block may ask for */
+    int64_t l2_bytes;       /* of the device; 0: unknown */
     int vectors, row_major; /* SpMM: right-hand sides and their order; 1 and 0 otherwise */
 } tess_cuda_problem;
 
@@ -55,6 +57,8 @@ typedef struct tess_cuda_param {
     const char *name;
     int values[TESS_CUDA_VALUES]; /* the tuner's space, increasing */
     int count;
+    /* Whether measuring other values than the guess's is worth the time; NULL: always. */
+    bool (*worth)(const tess_cuda_problem *problem);
 } tess_cuda_param;
 
 /* One array of an image. `host` stays valid as long as the image. */
@@ -131,7 +135,7 @@ extern const int tess_cuda_kernel_count;
 /* NULL when there is none. */
 const tess_cuda_kernel *tess_cuda_kernel_find(const char *name);
 
-/* Sizes and row lengths of A; arch, multiprocessors and shared_limit stay for the caller. */
+/* Sizes, row lengths and columns of A; what belongs to the device stays for the caller. */
 void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem);
 
 /* "C=32,U=2": the parameters as text, and back (missing keys keep the value in `params`, which
@@ -141,7 +145,8 @@ void tess_cuda_params_write(const tess_cuda_kernel *kernel, const int *params, c
 tess_status tess_cuda_params_read(tess_ctx *ctx, const tess_cuda_kernel *kernel, const char *text,
                                   int *params);
 
-/* Walks the space: start with first = true; false when there is no further set that fits. */
+/* Walks what is worth measuring of the space: start with first = true; false when there is no
+ * further set that fits. */
 bool tess_cuda_params_next(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
                            bool first, int *params);
 

@@ -11,6 +11,7 @@ void tess_cuda_describe_problem(const tess_cuda *cuda, const tess_matrix *A,
     problem->arch = cuda->sm;
     problem->multiprocessors = cuda->multiprocessors;
     problem->shared_limit = (int64_t)cuda->shared_bytes;
+    problem->l2_bytes = (int64_t)cuda->l2_bytes;
 }
 
 tess_status tess_cuda_load_module(tess_cuda *cuda, const tess_jit_request *request,

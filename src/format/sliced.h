@@ -13,6 +13,12 @@
  *
  *     V = 1:    v[0,t0] v[0,t1] ... | v[1,t0] v[1,t1] ...     lane t reads stride 1 over the slice
  *
+ *   panels   The block columns may be cut into ranges of equal width, so that the part of x that a
+ *            range needs stays in the cache. Each panel has lines, slices and cut rows of its own,
+ *            after those of the panel before, in the same arrays; only `panel[]` knows where they
+ *            begin. The first and the last panel have lines for all block rows (the first scales y,
+ *            the last finishes it), the others only for rows with blocks in them.
+ *
  * Lines of a row that was cut write to slots of a scratch array; row i of the cut rows owns the
  * slots cut_slots[i] .. cut_slots[i+1]-1, to be added in this order.
  */
@@ -23,13 +29,22 @@
 
 /* Rows of more segments than this come first among the cut rows: they are added differently. */
 enum { TESS_SLICED_LONG = 8 };
+enum { TESS_SLICED_PANELS = 8 }; /* at most */
 
 typedef struct tess_sliced_options {
     int32_t height; /* C: lines a slice */
     int32_t window; /* sigma: lines sorted together; 0 or 1: order kept */
     int32_t split;  /* lambda: longest line in blocks; 0: no limit */
     int32_t vector; /* V: scalars along the row that lie together (1, 2 or 4) */
+    int32_t panels; /* ranges of block columns; 0 or 1: no cut */
 } tess_sliced_options;
+
+typedef struct tess_sliced_panel {
+    int64_t first_slice, slices;
+    int64_t lines;               /* used of slices * C */
+    int64_t first_cut, cut_rows; /* block rows with more than lambda blocks in the panel */
+    int64_t cut_long;            /* the first of them, with more than TESS_SLICED_LONG segments */
+} tess_sliced_panel;
 
 typedef struct tess_sliced {
     tess_ctx *ctx;
@@ -39,16 +54,15 @@ typedef struct tess_sliced {
     int64_t block_rows, blocks;
     tess_sliced_options options;
     int32_t group; /* P: blocks a group */
-    int64_t slices;
-    int64_t lines;      /* used of slices * C */
+    tess_sliced_panel panel[TESS_SLICED_PANELS];
+    int64_t slices;     /* of all panels */
     int64_t *offsets;   /* slices + 1: groups before the slice */
-    int32_t *lengths;   /* slices * C: blocks of the line, 0 beyond `lines` */
+    int32_t *lengths;   /* slices * C: blocks of the line, 0 beyond a panel's `lines` */
     int32_t *targets;   /* slices * C: block row, or ~slot for a segment; NULL when line = row */
     int64_t *starts;    /* slices * C: the line's first block in the BSR arrays (the value map) */
     int32_t *columns;   /* offsets[slices] * P * C */
     void *values;       /* offsets[slices] * P * bw * C * bh */
-    int64_t cut_rows;   /* block rows longer than lambda */
-    int64_t cut_long;   /* the first of them, with more than TESS_SLICED_LONG segments */
+    int64_t cut_rows;   /* of all panels */
     int32_t *cut_row;   /* cut_rows: their numbers */
     int32_t *cut_slots; /* cut_rows + 1 */
 } tess_sliced;

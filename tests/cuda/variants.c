@@ -32,6 +32,8 @@ static tess_cuda_problem problem_of(shape s, tess_type type, bool ragged, int nu
         .arch = number % 4 == 3 ? 80 : 90,
         .multiprocessors = 132,
         .shared_limit = 232448,
+        .l2_bytes = 1 << 20,
+        .scattered = number % 2 ? 1 : 0.1,
         .vectors = vectors[number % 8],
         .row_major = number / 2 % 2,
     };

@@ -19,8 +19,8 @@ static void assert_same_matrix(const tess_matrix *A, const tess_matrix *B)
 }
 
 static const tess_sliced_options settings[] = {
-    {1, 1, 0, 1},  {4, 1, 0, 2},       {32, 0, 0, 1}, {32, 8, 0, 4},
-    {8, 16, 3, 1}, {3, 1 << 24, 1, 2}, {7, 5, 2, 4},
+    {1, 1, 0, 1, 1},       {4, 1, 0, 2, 0}, {32, 0, 0, 1, 1}, {32, 8, 0, 4, 2}, {8, 16, 3, 1, 1},
+    {3, 1 << 24, 1, 2, 4}, {7, 5, 2, 4, 3}, {2, 0, 0, 1, 6},  {4, 16, 1, 1, 8},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -92,8 +92,9 @@ static void lines_fall_in_length_inside_a_window(void **state)
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = test_matrix(ctx, TEST_DENSE_ROW, 50, 2, 2, TESS_F64, 3);
     tess_sliced *S;
-    assert_int_equal(tess_sliced_create(ctx, A, &(tess_sliced_options){4, 16, 6, 1}, &S), TESS_OK);
-    for (int64_t line = 0; line < S->lines; line++) {
+    assert_int_equal(tess_sliced_create(ctx, A, &(tess_sliced_options){4, 16, 6, 1, 1}, &S),
+                     TESS_OK);
+    for (int64_t line = 0; line < S->panel[0].lines; line++) {
         assert_in_range(S->lengths[line], 0, 6);
         if (line % 16 != 0)
             assert_true(S->lengths[line] <= S->lengths[line - 1]);
@@ -101,6 +102,72 @@ static void lines_fall_in_length_inside_a_window(void **state)
     assert_int_equal(S->cut_row[S->cut_rows / 2] >= 0, 1);
     tess_sliced_destroy(S);
     tess_matrix_destroy(A);
+}
+
+/* What a product relies on: each panel has its own range of columns; all rows are in the first and
+ * the last one, once or as a cut row; between them only rows with blocks. */
+static void check_panels(const tess_sliced *S, int64_t block_cols)
+{
+    int32_t P = S->options.panels, C = S->options.height;
+    int64_t width = tess_ceil_div(block_cols, P), slices = 0, cut_rows = 0;
+    int *seen = calloc((size_t)S->block_rows + 1, sizeof *seen);
+    for (int32_t q = 0; q < P; q++) {
+        const tess_sliced_panel *panel = &S->panel[q];
+        assert_int_equal(panel->first_slice, slices);
+        assert_int_equal(panel->first_cut, cut_rows);
+        memset(seen, 0, (size_t)S->block_rows * sizeof *seen);
+        for (int64_t i = 0; i < panel->slices * C; i++) {
+            int64_t s = slices + i / C, line = slices * C + i;
+            int32_t target = S->targets ? S->targets[line] : (int32_t)line;
+            if (i >= panel->lines)
+                assert_int_equal(S->lengths[line], 0);
+            else if (target >= 0)
+                seen[target]++;
+            if (i < panel->lines && q > 0 && q < P - 1)
+                assert_true(S->lengths[line] > 0);
+            for (int32_t k = 0; k < S->lengths[line]; k++) {
+                int64_t group = (S->offsets[s] + k / S->group) * C + i % C;
+                int32_t column = S->columns[group * S->group + k % S->group];
+                assert_int_equal(column / width, q);
+            }
+        }
+        for (int64_t i = cut_rows; i < cut_rows + panel->cut_rows; i++) {
+            int32_t segments = S->cut_slots[i + 1] - S->cut_slots[i];
+            assert_true(segments > 1);
+            assert_int_equal(segments > TESS_SLICED_LONG, i < cut_rows + panel->cut_long);
+            seen[S->cut_row[i]]++;
+        }
+        for (int64_t row = 0; row < S->block_rows; row++)
+            assert_true(seen[row] == 1 || (seen[row] == 0 && q > 0 && q < P - 1));
+        slices += panel->slices;
+        cut_rows += panel->cut_rows;
+    }
+    assert_int_equal(slices, S->slices);
+    assert_int_equal(cut_rows, S->cut_rows);
+    free(seen);
+}
+
+/* Sizes of 1 and 2 blocks have fewer block columns than panels. */
+static void panels_cut_the_columns_and_keep_the_rows(void **state)
+{
+    static const int64_t sizes[] = {1, 2, 5, 40};
+    tess_ctx *ctx = test_ctx(state);
+    for (test_pattern pattern = 0; pattern < TEST_PATTERNS; pattern++) {
+        for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+            tess_matrix *A = test_matrix(ctx, pattern, sizes[n], 3, 2, TESS_F64, 11);
+            for (int i = 0; i < SETTINGS; i++) {
+                tess_sliced *S;
+                tess_matrix *B;
+                assert_int_equal(tess_sliced_create(ctx, A, &settings[i], &S), TESS_OK);
+                check_panels(S, A->block_cols);
+                assert_int_equal(tess_sliced_to_bsr(ctx, S, &B), TESS_OK);
+                assert_same_matrix(A, B);
+                tess_matrix_destroy(B);
+                tess_sliced_destroy(S);
+            }
+            tess_matrix_destroy(A);
+        }
+    }
 }
 
 static void refresh_takes_new_values(void **state)
@@ -129,13 +196,13 @@ static void threads_do_not_change_the_arrays(void **state)
     tess_sliced *one, *many;
     int before = ctx->threads;
     assert_int_equal(tess_ctx_set_threads(ctx, 1), TESS_OK);
-    assert_int_equal(tess_sliced_create(ctx, A, &settings[4], &one), TESS_OK);
+    assert_int_equal(tess_sliced_create(ctx, A, &settings[8], &one), TESS_OK);
     assert_int_equal(tess_ctx_set_threads(ctx, 3), TESS_OK);
-    assert_int_equal(tess_sliced_create(ctx, A, &settings[4], &many), TESS_OK);
+    assert_int_equal(tess_sliced_create(ctx, A, &settings[8], &many), TESS_OK);
     assert_int_equal(tess_ctx_set_threads(ctx, before), TESS_OK);
     assert_int_equal(tess_sliced_stored(one), tess_sliced_stored(many));
     assert_memory_equal(one->values, many->values, (size_t)tess_sliced_stored(one) * 8);
-    assert_memory_equal(one->targets, many->targets, (size_t)one->slices * 8 * sizeof(int32_t));
+    assert_memory_equal(one->targets, many->targets, (size_t)one->slices * 4 * sizeof(int32_t));
     tess_sliced_destroy(one);
     tess_sliced_destroy(many);
     tess_matrix_destroy(A);
@@ -146,7 +213,8 @@ static void bad_options_are_refused(void **state)
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = test_matrix(ctx, TEST_BANDED, 5, 2, 2, TESS_F64, 3);
     static const tess_sliced_options bad[] = {
-        {0, 1, 0, 1}, {1025, 1, 0, 1}, {4, -1, 0, 1}, {4, 1, -1, 1}, {4, 1, 0, 3}};
+        {0, 1, 0, 1, 1}, {1025, 1, 0, 1, 1}, {4, -1, 0, 1, 1}, {4, 1, -1, 1, 1},
+        {4, 1, 0, 3, 1}, {4, 1, 0, 1, -1},   {4, 1, 0, 1, 9}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tess_sliced *S = NULL;
         assert_int_equal(tess_sliced_create(ctx, A, &bad[i], &S), TESS_ERR_ARGUMENT);
@@ -163,7 +231,7 @@ static void every_allocation_may_fail(void **state)
     for (int64_t n = 0;; n++) {
         tess_sliced *S;
         test_fail_allocation(state, n);
-        tess_status status = tess_sliced_create(ctx, A, &settings[4], &S);
+        tess_status status = tess_sliced_create(ctx, A, &settings[8], &S);
         test_fail_allocation(state, -1);
         if (status == TESS_OK) {
             assert_true(n > 5);
@@ -182,6 +250,7 @@ int main(void)
         cmocka_unit_test(inverse_gives_the_matrix_back),
         cmocka_unit_test(values_lie_at_stride_one_over_the_slice),
         cmocka_unit_test(lines_fall_in_length_inside_a_window),
+        cmocka_unit_test(panels_cut_the_columns_and_keep_the_rows),
         cmocka_unit_test(refresh_takes_new_values),
         cmocka_unit_test(threads_do_not_change_the_arrays),
         cmocka_unit_test(bad_options_are_refused),

@@ -2,13 +2,22 @@
 #include <stdio.h>
 
 #include "cuda/kernels/support.h"
+#include "format/sliced.h"
 
-enum { C, SIGMA, LAMBDA, V, DEPTH, TPR, SHARE, THREADS, HINT, COUNT };
+enum { C, SIGMA, LAMBDA, PANELS, V, DEPTH, TPR, SHARE, THREADS, HINT, COUNT };
+
+/* Panels can only pay when rows jump about in an x that is not small. */
+static bool panels_worth(const tess_cuda_problem *problem)
+{
+    int64_t x = problem->cols * (int64_t)tess_type_size(problem->type);
+    return problem->scattered > 0.25 && x > problem->l2_bytes / 5;
+}
 
 static const tess_cuda_param params_of_sliced[COUNT] = {
     [C] = {"C", {1, 2, 4, 8, 16, 32, 64}, 7},
     [SIGMA] = {"sigma", {1, 4096, 16777216}, 3},
     [LAMBDA] = {"lambda", {0, 8, 16, 32, 64, 128}, 6},
+    [PANELS] = {"panels", {1, 2, 3, 4, 6}, 5, panels_worth},
     [V] = {"V", {1, 2, 4}, 3},
     [DEPTH] = {"depth", {1, 2, 4, 8}, 4},
     [TPR] = {"tpr", {1, 2, 4, 8, 16}, 5},
@@ -49,9 +58,62 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
            (p[TPR] == 1 || (int64_t)p[TPR] * group <= problem->longest_row);
 }
 
+/* The number of panels that moves the fewest bytes to and from memory, in the terms that depend on
+ * it (bytes):
+ *   y       every panel but the first reads and writes y of the rows that it visits, 2 bh reals a
+ *           row, and reads the 8 bytes of the line's length and target;
+ *   misses  a scattered block finds its x in L2 with probability cache / (x / panels), where cache
+ *           is 0.4 of L2 (each half of an H200's 60 MB caches for its own SMs, and the matrix
+ * streams through: about 24 MB); a miss costs the block's bw reals and one half-used 64-byte
+ *           transaction more.
+ * Wide blocks have few misses for their bytes and stay at one panel by the same sum. */
+static int guess_panels(const tess_cuda_problem *problem)
+{
+    if (!panels_worth(problem) || problem->l2_bytes == 0)
+        return 1;
+    double real = (double)tess_type_size(problem->type), cache = 0.4 * (double)problem->l2_bytes;
+    double x = real * (double)problem->cols, blocks = (double)problem->blocks;
+    double miss = real * problem->block_width + 64, line = 2 * real * problem->block_height + 8;
+    double least = 0;
+    int best = 1;
+    for (int i = 0; i < params_of_sliced[PANELS].count; i++) {
+        int panels = params_of_sliced[PANELS].values[i];
+        double missed = x > panels * cache ? 1 - panels * cache / x : 0;
+        double visits = (double)problem->block_rows;
+        visits = (panels - 1) * (visits * panels < blocks ? visits : blocks / panels);
+        double bytes = visits * line + missed * problem->scattered * blocks * miss;
+        if (i == 0 || bytes < least) {
+            least = bytes;
+            best = panels;
+        }
+    }
+    return best;
+}
+
+static void guess_irregular(const tess_cuda_problem *problem, int *p)
+{
+    /* Rows of very different lengths: cut the long ones, sort the rest, in windows so that y keeps
+     * its order roughly. */
+    int32_t bh = problem->block_height, bw = problem->block_width;
+    int64_t mean = problem->blocks / (problem->block_rows > 0 ? problem->block_rows : 1);
+    p[PANELS] = guess_panels(problem);
+    if (problem->longest_row > 2 * mean + 8 || p[PANELS] > 1) {
+        p[SIGMA] = 4096;
+        p[LAMBDA] = 16;
+        while (p[LAMBDA] < 128 && p[LAMBDA] < 2 * mean)
+            p[LAMBDA] *= 2;
+        if (p[LAMBDA] >= problem->longest_row)
+            p[LAMBDA] = 0;
+        p[SHARE] = bh >= 2 && bh <= 4 && bw >= 2 && bw <= 4;
+    }
+    /* No more groups in flight than a panel's row has. */
+    while (p[PANELS] > 1 && p[DEPTH] > 1 && p[DEPTH] / 2 * p[PANELS] >= mean)
+        p[DEPTH] /= 2;
+}
+
 static void guess(const tess_cuda_problem *problem, int *p)
 {
-    static const int start[COUNT] = {32, 1, 0, 1, 1, 1, 0, 128, 1};
+    static const int start[COUNT] = {32, 1, 0, 1, 1, 1, 1, 0, 128, 1};
     for (int i = 0; i < COUNT; i++)
         p[i] = start[i];
     bool wide = is_wide(problem);
@@ -65,17 +127,13 @@ static void guess(const tess_cuda_problem *problem, int *p)
         p[DEPTH] *= 2;
     while (p[C] > 1 && (int64_t)p[C] * bh > 768)
         p[C] /= 2;
-    /* Rows of very different lengths: cut the long ones, sort the rest. */
-    int64_t mean = problem->blocks / (problem->block_rows > 0 ? problem->block_rows : 1);
-    if (problem->longest_row > 2 * mean + 8) {
-        p[SIGMA] = bh <= 2 ? 4096 : 16777216;
-        p[LAMBDA] = 16;
-        while (p[LAMBDA] < 128 && p[LAMBDA] < 2 * mean)
-            p[LAMBDA] *= 2;
-        if (p[LAMBDA] >= problem->longest_row)
-            p[LAMBDA] = 0;
-        p[SHARE] = bh >= 2 && bh <= 4 && bw >= 2 && bw <= 4;
-    }
+    guess_irregular(problem, p);
+    if (bw <= 3 && p[SIGMA] == 1)
+        p[HINT] = 0;
+    if (bw == 16 || bw >= 48)
+        p[TPR] = 4;
+    if (!fits(problem, p))
+        p[TPR] = 1;
     /* Enough threads for the device. */
     int64_t wanted = (int64_t)problem->multiprocessors * 1024;
     while (p[TPR] < 16 && problem->rows * p[TPR] < wanted) {
@@ -89,10 +147,10 @@ static void guess(const tess_cuda_problem *problem, int *p)
     }
 }
 
-/* Lines differ from block rows when they are sorted or cut. */
+/* Lines differ from block rows when they are sorted, cut or in panels. */
 static bool has_targets(const int *p)
 {
-    return p[SIGMA] > 1 || p[LAMBDA] > 0;
+    return p[SIGMA] > 1 || p[LAMBDA] > 0 || p[PANELS] > 1;
 }
 
 /* Loads in flight of a wide block's row: an even share of the thread's columns. */
@@ -131,28 +189,35 @@ static void defines_with_dot(const tess_cuda_problem *problem, const int *p, cha
 static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
     (void)problem;
-    snprintf(text, size, "sliced:C=%d,sigma=%d,lambda=%d,V=%d", p[C], p[SIGMA], p[LAMBDA], p[V]);
+    snprintf(text, size, "sliced:C=%d,sigma=%d,lambda=%d,V=%d,panels=%d", p[C], p[SIGMA], p[LAMBDA],
+             p[V], p[PANELS]);
 }
 
-/* The product and the sum of cut rows. Parts of w*y follow each other: blocks of the first launch,
- * then of the second. */
-static int products(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
-                    const tess_cuda_call *call, uint64_t dot_part, unsigned *parts,
-                    tess_cuda_launch *out)
+/* One panel: the product, and the sum of the rows cut in it. Its lines, slices and cut rows are the
+ * kernel's from 0 on, so the arrays that they index begin at the panel's; columns and values are
+ * found by the slices' offsets. Parts of w*y follow each other: blocks of the first launch, then of
+ * the second. */
+static int launch_panel(const tess_cuda_problem *problem, const int *p,
+                        const tess_sliced_panel *panel, const tess_cuda_call *call,
+                        uint64_t dot_part, unsigned *parts, tess_cuda_launch *out)
 {
-    int64_t places = image->counts[SLICED_SLICES] * p[C] * problem->block_height;
+    uint64_t slice = (uint64_t)panel->first_slice, line = slice * (uint64_t)p[C];
+    int64_t places = panel->slices * p[C] * problem->block_height;
     if (places == 0)
         return 0;
     int count = 0;
     unsigned grid = (unsigned)tess_ceil_div(places, p[THREADS] / p[TPR]);
     tess_cuda_launch *run =
         tess_cuda_launch_start(&out[count++], "sliced", grid, (unsigned)p[THREADS]);
-    for (int i = SLICED_OFFSETS; i <= SLICED_VALUES; i++)
-        tess_cuda_arg_pointer(run, call->arrays[i]);
+    tess_cuda_arg_pointer(run, call->arrays[SLICED_OFFSETS] + slice * sizeof(int64_t));
+    tess_cuda_arg_pointer(run, call->arrays[SLICED_LENGTHS] + line * sizeof(int32_t));
+    tess_cuda_arg_pointer(run, call->arrays[SLICED_TARGETS] + line * sizeof(int32_t));
+    tess_cuda_arg_pointer(run, call->arrays[SLICED_COLUMNS]);
+    tess_cuda_arg_pointer(run, call->arrays[SLICED_VALUES]);
     tess_cuda_arg_pointer(run, call->x);
     tess_cuda_arg_pointer(run, call->y);
     tess_cuda_arg_pointer(run, call->workspace);
-    tess_cuda_arg_integer(run, image->counts[SLICED_LINES]);
+    tess_cuda_arg_integer(run, panel->lines);
     tess_cuda_arg_integer(run, problem->rows);
     tess_cuda_arg_integer(run, problem->cols);
     tess_cuda_arg_number(run, call->alpha);
@@ -160,23 +225,40 @@ static int products(const tess_cuda_problem *problem, const int *p, const tess_c
     tess_cuda_arg_pointer(run, call->w);
     tess_cuda_arg_pointer(run, dot_part);
     *parts = grid;
-    int64_t cut = image->counts[SLICED_CUT_ROWS], cut_long = image->counts[SLICED_CUT_LONG];
-    if (cut > 0) {
-        int64_t pairs = (cut - cut_long) * problem->block_height;
-        grid = (unsigned)(cut_long + tess_ceil_div(pairs, 128));
+    if (panel->cut_rows > 0) {
+        uint64_t cut = (uint64_t)panel->first_cut * sizeof(int32_t);
+        int64_t pairs = (panel->cut_rows - panel->cut_long) * problem->block_height;
+        grid = (unsigned)(panel->cut_long + tess_ceil_div(pairs, 128));
         run = tess_cuda_launch_start(&out[count++], "sliced_sum", grid, 128);
-        tess_cuda_arg_pointer(run, call->arrays[SLICED_CUT_ROW]);
-        tess_cuda_arg_pointer(run, call->arrays[SLICED_CUT_SLOTS]);
-        tess_cuda_arg_integer(run, cut);
-        tess_cuda_arg_integer(run, cut_long);
+        tess_cuda_arg_pointer(run, call->arrays[SLICED_CUT_ROW] + cut);
+        tess_cuda_arg_pointer(run, call->arrays[SLICED_CUT_SLOTS] + cut);
+        tess_cuda_arg_integer(run, panel->cut_rows);
+        tess_cuda_arg_integer(run, panel->cut_long);
         tess_cuda_arg_pointer(run, call->workspace);
         tess_cuda_arg_pointer(run, call->y);
         tess_cuda_arg_integer(run, problem->rows);
         tess_cuda_arg_number(run, call->alpha);
         tess_cuda_arg_number(run, call->beta);
         tess_cuda_arg_pointer(run, call->w);
-        tess_cuda_arg_pointer(run, dot_part + *parts * sizeof(double));
+        tess_cuda_arg_pointer(run, dot_part ? dot_part + *parts * sizeof(double) : 0);
         *parts += grid;
+    }
+    return count;
+}
+
+/* Panel after panel; the last one leaves `parts` parts of w*y at dot_part. */
+static int products(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+                    const tess_cuda_call *call, uint64_t dot_part, unsigned *parts,
+                    tess_cuda_launch *out)
+{
+    const tess_sliced *S = image->format;
+    tess_cuda_call panel_call = *call;
+    int count = 0;
+    for (int32_t q = 0; q < S->options.panels; q++) {
+        bool last = q == S->options.panels - 1;
+        panel_call.beta = q == 0 ? call->beta : 1;
+        count += launch_panel(problem, p, &S->panel[q], &panel_call, last ? dot_part : 0, parts,
+                              out + count);
     }
     return count;
 }

@@ -14,6 +14,9 @@
  *   RAGGED    cols is not a multiple of BW: the last block column hangs over the end of x
  *   DOT       also the sum of w*y over the block's rows
  *
+ * One launch a panel of columns: the first with the caller's beta, the others with beta = 1. The
+ * last one visits all rows, so that it can form w*y.
+ *
  * sliced_sum then adds the segments of rows that were cut, sliced_dot the blocks' parts of w*y.
  */
 #include "common.cuh"
@@ -34,7 +37,7 @@ typedef struct sliced_args {
     long long lines, rows, cols;
     double alpha, beta;
     const real *w;    /* DOT */
-    double *dot_part; /* DOT: one number a thread block */
+    double *dot_part; /* DOT: one number a thread block; NULL before the last panel */
 } sliced_args;
 
 /* The thread's scalar row among the block's. */
@@ -259,20 +262,25 @@ KERNEL(sliced, sliced_args, THREADS, 1)
             a.slots[(long long)~target * BH + lane % BH] = sum;
         } else {
             const long long row = (long long)target * BH + lane % BH;
-            if (row < a.rows) {
+            const bool idle = length == 0 && a.beta == 1; /* y stays */
+            if (row < a.rows && (!idle || (DOT && a.dot_part))) {
                 const real result = scaled(a.alpha, sum, a.beta, a.y, row);
-                a.y[row] = result;
+                if (!idle)
+                    a.y[row] = result;
 #if DOT
-                product = (double)result * (double)(a.w ? a.w[row] : result);
+                if (a.dot_part)
+                    product = (double)result * (double)(a.w ? a.w[row] : result);
 #endif
             }
         }
     }
 #if DOT
     SHARED(double, scratch, THREADS);
-    product = block_sum(product, scratch, THREADS);
-    if (threadIdx.x == 0)
-        a.dot_part[blockIdx.x] = product;
+    if (a.dot_part) {
+        product = block_sum(product, scratch, THREADS);
+        if (threadIdx.x == 0)
+            a.dot_part[blockIdx.x] = product;
+    }
 #endif
 }
 
@@ -317,10 +325,10 @@ DEVICE double put_row(const sliced_sum_args *a, long long row, real sum)
     const real result = scaled(a->alpha, sum, a->beta, a->y, row);
     a->y[row] = result;
 #if DOT
-    return (double)result * (double)(a->w ? a->w[row] : result);
-#else
-    return 0;
+    if (a->dot_part)
+        return (double)result * (double)(a->w ? a->w[row] : result);
 #endif
+    return 0;
 }
 
 KERNEL(sliced_sum, sliced_sum_args, SUM_THREADS, 1)
@@ -353,9 +361,11 @@ KERNEL(sliced_sum, sliced_sum_args, SUM_THREADS, 1)
     }
 #if DOT
     SHARED(double, scratch, SUM_THREADS);
-    product = block_sum(product, scratch, SUM_THREADS);
-    if (threadIdx.x == 0)
-        a.dot_part[blockIdx.x] = product;
+    if (a.dot_part) {
+        product = block_sum(product, scratch, SUM_THREADS);
+        if (threadIdx.x == 0)
+            a.dot_part[blockIdx.x] = product;
+    }
 #else
     (void)product;
 #endif

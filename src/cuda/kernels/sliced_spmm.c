@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cuda/kernels/support.h"
+#include "format/sliced.h"
 
 enum { C, SIGMA, EACH, CHUNK, THREADS, COUNT };
 
@@ -52,7 +53,7 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
 static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
     (void)problem;
-    snprintf(text, size, "sliced:C=%d,sigma=%d,lambda=0,V=1", p[C], p[SIGMA]);
+    snprintf(text, size, "sliced:C=%d,sigma=%d,lambda=0,V=1,panels=1", p[C], p[SIGMA]);
 }
 
 static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
@@ -60,7 +61,8 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
 {
     int64_t chunks = tess_ceil_div(problem->block_height, p[CHUNK]);
     int64_t groups = tess_ceil_div(problem->vectors, p[EACH]);
-    int64_t threads = image->counts[SLICED_LINES] * chunks * groups;
+    const tess_sliced *S = image->format;
+    int64_t lines = S->panel[0].lines, threads = lines * chunks * groups;
     if (threads == 0)
         return 0;
     uint64_t row_bytes = (uint64_t)call->ldx * tess_type_size(problem->type);
@@ -70,7 +72,7 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
         tess_cuda_arg_pointer(run, call->arrays[i]);
     tess_cuda_arg_pointer(run, call->x);
     tess_cuda_arg_pointer(run, call->y);
-    tess_cuda_arg_integer(run, image->counts[SLICED_LINES]);
+    tess_cuda_arg_integer(run, lines);
     tess_cuda_arg_integer(run, problem->rows);
     tess_cuda_arg_integer(run, problem->cols);
     tess_cuda_arg_integer(run, call->ldx);

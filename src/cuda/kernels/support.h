@@ -21,8 +21,9 @@ enum { BALANCED_SEGMENTS, BALANCED_LONG_COUNT };
 void tess_cuda_launch_balanced_sum(const tess_cuda_problem *problem, const tess_cuda_image *image,
                                    const tess_cuda_call *call, tess_cuda_launch *out);
 
-/* sliced: src/format/sliced.h. DOT_AT: byte offset in the workspace of the parts of a dot product,
- * one double a thread block; the slots of segments come first. */
+/* sliced: src/format/sliced.h; image->format is the tess_sliced, whose panels a product is launched
+ * by. DOT_AT: byte offset in the workspace of the parts of a dot product, one double a thread block
+ * of the last panel; the slots of segments come first. */
 enum {
     SLICED_OFFSETS,
     SLICED_LENGTHS,
@@ -32,7 +33,7 @@ enum {
     SLICED_CUT_ROW,
     SLICED_CUT_SLOTS
 };
-enum { SLICED_SLICES, SLICED_LINES, SLICED_CUT_ROWS, SLICED_CUT_LONG, SLICED_SLOTS, SLICED_DOT_AT };
+enum { SLICED_DOT_AT };
 
 /* interleaved: src/format/interleaved.h. */
 enum { INTERLEAVED_OFFSETS, INTERLEAVED_TARGETS, INTERLEAVED_COLUMNS, INTERLEAVED_VALUES };

@@ -78,7 +78,7 @@ static void run_sliced(const sliced_args *a, const shape *s, unsigned grid, int 
             }
         }
     }
-    for (unsigned part = 0; s->dot && part < grid; part++)
+    for (unsigned part = 0; s->dot && a->dot_part && part < grid; part++)
         a->dot_part[part] = part == 0 ? dot : 0;
 }
 
@@ -137,7 +137,7 @@ static void run_sliced_sum(const sliced_sum_args *a, const shape *s, unsigned gr
                 dot += finish(s->real, a->y, a->w, row, a->alpha, sum, a->beta);
         }
     }
-    for (unsigned part = 0; s->dot && part < grid; part++)
+    for (unsigned part = 0; s->dot && a->dot_part && part < grid; part++)
         a->dot_part[part] = part == 0 ? dot : 0;
 }
 

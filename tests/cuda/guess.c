@@ -1,0 +1,124 @@
+/* What the sliced kernel's guess makes of a matrix: panels where columns are scattered over an x
+ * that the cache cannot hold, and nowhere else. */
+#include <string.h>
+
+#include "cuda/kernels.h"
+#include "support/support.h"
+
+static tess_matrix *generate(void **state, const char *text)
+{
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_generate(test_ctx(state), text, &A, NULL), TESS_OK);
+    return A;
+}
+
+static double scattered(void **state, const char *text)
+{
+    tess_matrix *A = generate(state, text);
+    tess_cuda_problem problem = {0};
+    tess_cuda_problem_of(A, &problem);
+    tess_matrix_destroy(A);
+    return problem.scattered;
+}
+
+static void scattered_tells_random_columns_from_stencils(void **state)
+{
+    assert_true(scattered(state, "stencil27:n=24,b=1") < 0.05);
+    assert_true(scattered(state, "stencil7:n=30,b=2") < 0.05);
+    assert_true(scattered(state, "powerlaw:rows=400000,avg=7,b=1") > 0.5);
+    assert_true(scattered(state, "powerlaw:rows=100,avg=7,b=1") == 0); /* all of it is near */
+}
+
+/* A band and a dense first column: far from the diagonal, but always the same. */
+static void dense_columns_are_not_scattered(void **state)
+{
+    enum { ROWS = 20000 };
+    tess_matrix *A;
+    assert_int_equal(
+        tess_matrix_allocate(test_ctx(state), TESS_F64, ROWS, ROWS, 1, 1, 2 * ROWS - 1, &A),
+        TESS_OK);
+    for (int64_t row = 0, k = 0; row < ROWS; row++) {
+        A->columns[k++] = 0;
+        if (row > 0)
+            A->columns[k++] = (int32_t)row;
+        A->row_offsets[row + 1] = k;
+    }
+    tess_cuda_problem problem = {0};
+    tess_cuda_problem_of(A, &problem);
+    assert_true(problem.scattered < 0.01);
+    tess_matrix_destroy(A);
+}
+
+static int guessed(const tess_cuda_problem *problem, const char *name)
+{
+    const tess_cuda_kernel *kernel = tess_cuda_kernel_find("sliced");
+    int params[TESS_CUDA_PARAMS];
+    kernel->guess(problem, params);
+    assert_true(kernel->fits(problem, params));
+    for (int i = 0; i < kernel->param_count; i++)
+        if (strcmp(kernel->params[i].name, name) == 0)
+            return params[i];
+    fail_msg("sliced has no parameter %s", name);
+    return -1;
+}
+
+/* `rows` block rows of b x b blocks in f64, `mean` blocks each, on an H200. */
+static tess_cuda_problem problem_of(int64_t rows, int32_t b, int64_t mean, double share)
+{
+    return (tess_cuda_problem){
+        .type = TESS_F64,
+        .block_height = b,
+        .block_width = b,
+        .rows = rows * b,
+        .cols = rows * b,
+        .block_rows = rows,
+        .block_cols = rows,
+        .blocks = rows * mean,
+        .longest_row = 100 * mean,
+        .scattered = share,
+        .arch = 90,
+        .multiprocessors = 132,
+        .shared_limit = 232448,
+        .l2_bytes = 60 << 20,
+        .vectors = 1,
+    };
+}
+
+static void panels_follow_the_size_of_a_scattered_x(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows;
+        int32_t b;
+        double share;
+        int panels;
+    } cases[] = {
+        {2000000, 3, 0.95, 2},  /* x of 48 MB */
+        {4000000, 2, 0.95, 3},  /* 64 MB */
+        {2000000, 3, 0.01, 1},  /* a stencil */
+        {1000000, 3, 0.95, 1},  /* 24 MB stay in the cache */
+        {300000, 8, 0.95, 1},   /* 19 MB */
+        {30000000, 1, 0.95, 6}, /* 240 MB */
+        {1500000, 32, 0.95, 1}, /* a second pass over y costs more than x that is missed */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_cuda_problem problem = problem_of(cases[i].rows, cases[i].b, 7, cases[i].share);
+        int panels = guessed(&problem, "panels");
+        if (panels != cases[i].panels)
+            fail_msg("%lld rows, b=%d, scattered %g: %d panels, expected %d",
+                     (long long)cases[i].rows, (int)cases[i].b, cases[i].share, panels,
+                     cases[i].panels);
+        problem.l2_bytes = 0;
+        assert_int_equal(guessed(&problem, "panels"), 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scattered_tells_random_columns_from_stencils),
+        cmocka_unit_test(dense_columns_are_not_scattered),
+        cmocka_unit_test(panels_follow_the_size_of_a_scattered_x),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
