@@ -19,7 +19,7 @@
  *   - Option structs may be zeroed: zero is the default of every field. NULL means all defaults.
  *   - Destroy functions accept NULL.
  *
- * The header goes from simple to advanced: context, matrix, plan, assembly, analysis.
+ * The header goes from simple to advanced: context, matrix, analysis, plan, solve, assembly.
  */
 #ifndef TESSERA_TESSERA_H
 #define TESSERA_TESSERA_H
@@ -430,6 +430,97 @@ TESS_API tess_status tess_device_synchronize(tess_device *device);
 /* Products of this plan run in the caller's stream (a CUstream or cudaStream_t of the device) from
  * now on; NULL: the library's own again. The stream must live as long as it is set. */
 TESS_API tess_status tess_plan_set_stream(tess_plan *plan, void *stream);
+
+/* ---- Solve --------------------------------------------------------------------------------- */
+
+/* Krylov methods with block preconditioners for A x = b, A square.
+ *
+ *     tess_solver *solver;  tess_solver_create(plan, "cg:pc=bjacobi,tol=1e-10", &solver);
+ *                           tess_solver_solve(solver, b, x, &result);     // x: guess, solution
+ *                           printf("%s\n", result.text);
+ *
+ * A solver is described by "METHOD:key=value,key=value":
+ *
+ *   cg         symmetric positive definite A and preconditioner
+ *   cg_single  the same with one reduction an iteration (Chronopoulos and Gear)
+ *   bicg       any A; two products an iteration, one with A^T
+ *   bicgstab   any A; two products an iteration
+ *   gmres      any A; restart=30 vectors are kept
+ *   fgmres     the same, also keeping the preconditioned vectors
+ *
+ *   pc=NAME        none (default), jacobi, bjacobi (inverted diagonal blocks), ssor, ilu0, ic0:
+ *                  all by blocks but jacobi. ssor, ilu0 and ic0 treat `domains` ranges of rows
+ *                  apart (0: one a thread of the device), so iterations may depend on it.
+ *   pc_type=T      same (default), f32: the preconditioner is stored in single precision
+ *   omega=1        relaxation of ssor, 0 < omega < 2
+ *   tol=1e-8       stop when |r| <= tol |b|, r = b - A x ...
+ *   atol=0         ... or |r| <= atol, whichever is larger
+ *   max=10000      most iterations
+ *   restart=30     gmres and fgmres
+ *   stagnation=0   iterations without a smaller |r| after which to give up (0: the number of
+ *                  rows, at least 1000; for gmres two restarts)
+ *   inner=f32      the method runs in single precision within refinement in double
+ *
+ * Preconditioning is from the right where there is a choice: |r| is that of A x = b. For any number
+ * of threads, and a given `domains`, the iterates are bitwise the same if the plan's products are.
+ */
+typedef struct tess_solver tess_solver;
+
+/* Values are pinned. */
+typedef enum tess_reason {
+    TESS_CONVERGED = 0,       /* the true residual is within the tolerance */
+    TESS_ITERATION_LIMIT = 1, /* max iterations were done */
+    TESS_DIVERGED = 2,        /* |r| grew by 1e10 */
+    TESS_BREAKDOWN = 3,       /* a quantity that is divided by became 0 */
+    TESS_STAGNATED = 4,       /* |r| no longer falls */
+    TESS_INDEFINITE = 5,      /* cg met a direction with p.Ap < 0 or a residual with r.z < 0 */
+    TESS_NOT_FINITE = 6,      /* NaN or infinity in A, b, x or on the way */
+    TESS_ZERO_RHS = 7,        /* b = 0: x = 0 is the solution, and x was set to it */
+    TESS_CANCELLED = 8        /* the callback said stop */
+} tess_reason;
+
+/* "CONVERGED" and so on; never NULL. */
+TESS_API const char *tess_reason_name(tess_reason reason);
+
+/* What a solve came to. Not to converge is a result, not an error: the call returns TESS_OK. */
+typedef struct tess_result {
+    tess_reason reason;
+    char text[256]; /* one sentence: which quantity, its value, the iteration */
+    int64_t iterations;
+    double residual;      /* |r| / |b| of the recurrence at the end */
+    double true_residual; /* |b - A x| / |b|, recomputed from the x that is returned */
+    double rhs_norm;      /* |b| */
+    double seconds;       /* in all; of these: */
+    double seconds_spmv, seconds_pc, seconds_dots, seconds_vectors;
+    double bytes;          /* moved by the iterations: products, preconditioner, vectors */
+    int64_t history_count; /* iterations + 1 */
+    const double *history; /* |r| / |b| before each iteration and at the end; kept by the solver
+                              until its next solve. NULL for all but the first of several systems */
+} tess_result;
+
+/* Called after every iteration; a non-zero return stops (TESS_CANCELLED). `residual` is |r| / |b|.
+ */
+typedef int (*tess_solve_fn)(void *user, int64_t iteration, double residual);
+
+/* Prepares method and preconditioner. Fails with TESS_ERR_MATRIX, naming the row, on a block that
+ * the preconditioner cannot invert. The plan must outlive the solver. */
+TESS_API tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **out);
+TESS_API void tess_solver_destroy(tess_solver *solver);
+TESS_API void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void *user);
+
+/* x holds the initial guess (zeros if there is none better) and receives the solution. Vectors are
+ * arrays of the matrix's type in host memory. */
+TESS_API tess_status tess_solver_solve(tess_solver *solver, const void *b, void *x,
+                                       tess_result *result);
+/* k systems with the same A: system j has b = B + j*ldb and x = X + j*ldx (in scalars), and
+ * results[j]. The products are taken together (SpMM), the systems are otherwise independent. */
+TESS_API tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb,
+                                            void *X, int64_t ldx, tess_result *results);
+/* After tess_plan_update_values: the preconditioner is computed again, in the same pattern. */
+TESS_API tess_status tess_solver_refresh(tess_solver *solver);
+/* create, solve and destroy in one; result->history is NULL. */
+TESS_API tess_status tess_solve(tess_plan *plan, const char *spec, const void *b, void *x,
+                                tess_result *result);
 
 /* ---- Assembly ------------------------------------------------------------------------------ */
 

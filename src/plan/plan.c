@@ -9,7 +9,7 @@ tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *
 {
     tess_plan *plan;
     TESS_TRY(TESS_ALLOC(ctx, 1, &plan));
-    *plan = (tess_plan){.ctx = ctx, .device = device, .matrix = A};
+    *plan = (tess_plan){.ctx = ctx, .device = device, .matrix = A, .values = A->values};
     tess_status status = device->backend->prepare(plan, options);
     if (status != TESS_OK) {
         tess_free(ctx, plan);
@@ -128,7 +128,9 @@ tess_status tess_plan_update_values(tess_plan *plan, const void *values)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_plan_update_values: values is NULL");
     if (!plan->device->backend->update_values)
         return missing(plan, "tess_plan_update_values");
-    return plan->device->backend->update_values(plan, values);
+    TESS_TRY(plan->device->backend->update_values(plan, values));
+    plan->values = values;
+    return TESS_OK;
 }
 
 tess_status tess_plan_set_stream(tess_plan *plan, void *stream)

@@ -25,6 +25,7 @@ struct tess_plan {
     tess_ctx *ctx;
     tess_device *device;
     const tess_matrix *matrix;
+    const void *values;  /* the matrix's, or those of the last update */
     void *state;         /* the backend's own */
     char format[32];     /* chosen by the backend, for explain and bench */
     char kernel[64];     /* name as in the kernel table */

@@ -1,0 +1,66 @@
+/* Biconjugate gradients: the residuals of A x = b and of a shadow system with A^T.
+ *
+ *     q = A p,  q~ = A^T p~,  pq = p~.q
+ *     alpha = rho / pq
+ *     x = x + alpha p,  r = r - alpha q,  r~ = r~ - alpha q~
+ *     z = M^-1 r,  z~ = M^-T r~,  rho' = z.r~,  rr = r.r
+ *     beta = rho' / rho
+ *     p = z + beta p,  p~ = z~ + beta p~
+ */
+#include <math.h>
+
+#include "solve/solve.h"
+
+enum { R = TESS_V_OWN, Z, P, Q, R_SHADOW, Z_SHADOW, P_SHADOW, Q_SHADOW, VECTORS };
+enum { RHO = TESS_S_OWN, RHO_NEW, PQ, ALPHA, BETA, SLOTS };
+
+static void build(tess_solver *solver)
+{
+    tess_steps *s = &solver->start;
+    tess_step_apply(s, TESS_V_X, R);
+    tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
+    tess_step_copy(s, R_SHADOW, R);
+    int z = tess_step_precondition(s, R, Z);
+    int z_shadow = tess_step_precondition_transpose(s, R_SHADOW, Z_SHADOW);
+    tess_step_copy(s, P, z);
+    tess_step_copy(s, P_SHADOW, z_shadow);
+    tess_step_dot(s, RHO, z, R_SHADOW);
+    tess_step_dot(s, TESS_S_RR, R, R);
+
+    s = &solver->loop[0];
+    tess_step_apply_dot(s, P, Q, P_SHADOW, PQ);
+    tess_step_apply_transpose(s, P_SHADOW, Q_SHADOW);
+    tess_step_scalar(s, TESS_OP_DIV, ALPHA, RHO, PQ);
+    tess_step_sum(s, R, 1, TESS_ONE, R, -1, ALPHA, Q);
+    tess_step_sum(s, R_SHADOW, 1, TESS_ONE, R_SHADOW, -1, ALPHA, Q_SHADOW);
+    z = tess_step_precondition(s, R, Z);
+    z_shadow = tess_step_precondition_transpose(s, R_SHADOW, Z_SHADOW);
+    tess_step_dot(s, RHO_NEW, z, R_SHADOW);
+    tess_step_dot(s, TESS_S_RR, R, R);
+    tess_step_scalar(s, TESS_OP_DIV, BETA, RHO_NEW, RHO);
+    tess_step_scalar(s, TESS_OP_COPY, RHO, RHO_NEW, RHO_NEW);
+    tess_step_sum(s, TESS_V_X, 1, TESS_ONE, TESS_V_X, 1, ALPHA, P);
+    tess_step_sum(s, P, 1, TESS_ONE, z, 1, BETA, P);
+    tess_step_sum(s, P_SHADOW, 1, TESS_ONE, z_shadow, 1, BETA, P_SHADOW);
+}
+
+static void check(tess_solver *solver, tess_system *system, int64_t position)
+{
+    const double pq = solver->slots[PQ], rho = solver->slots[RHO];
+    if (system->residual <= system->threshold)
+        return;
+    if (position >= 0 && (pq == 0 || !isfinite(pq)))
+        tess_system_end(system, TESS_BREAKDOWN, "p~.Ap = %.3g at iteration %lld", pq,
+                        (long long)system->iteration);
+    else if (rho == 0 || !isfinite(rho))
+        tess_system_end(system, TESS_BREAKDOWN, "z.r~ = %.3g at iteration %lld", rho,
+                        (long long)system->iteration);
+}
+
+const tess_method tess_method_bicg = {
+    .name = "bicg",
+    .vectors = VECTORS,
+    .slots = SLOTS,
+    .build = build,
+    .check = check,
+};

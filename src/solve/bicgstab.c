@@ -1,0 +1,77 @@
+/* BiCGSTAB (van der Vorst 1992), preconditioned from the right.
+ *
+ *     y = M^-1 p,  v = A y,  hv = h.v          h: the first residual, kept as shadow
+ *     alpha = rho / hv
+ *     r = r - alpha v                          (called s in books)
+ *     z = M^-1 r,  t = A z,  tr = t.r,  tt = t.t
+ *     omega = tr / tt
+ *     x = x + alpha y + omega z,  r = r - omega t,  rho' = h.r,  rr = r.r
+ *     beta = (rho' / rho) (alpha / omega)
+ *     p = r + beta (p - omega v)
+ */
+#include <math.h>
+
+#include "solve/solve.h"
+
+enum { R = TESS_V_OWN, H, P, V, Y, Z, T, VECTORS };
+enum { RHO = TESS_S_OWN, RHO_NEW, HV, ALPHA, TR, TT, OMEGA, BETA, RATIO, TURN, SLOTS };
+
+static void build(tess_solver *solver)
+{
+    tess_steps *s = &solver->start;
+    tess_step_apply(s, TESS_V_X, R);
+    tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
+    tess_step_copy(s, H, R);
+    tess_step_copy(s, P, R);
+    tess_step_dot(s, TESS_S_RR, R, R);
+    tess_step_dot(s, RHO, R, R);
+
+    s = &solver->loop[0];
+    int y = tess_step_precondition(s, P, Y);
+    tess_step_apply_dot(s, y, V, H, HV);
+    tess_step_scalar(s, TESS_OP_DIV, ALPHA, RHO, HV);
+    tess_step_sum(s, R, 1, TESS_ONE, R, -1, ALPHA, V);
+    int z = tess_step_precondition(s, R, Z);
+    tess_step_apply(s, z, T);
+    tess_step_dot(s, TR, T, R);
+    tess_step_dot(s, TT, T, T);
+    tess_step_scalar(s, TESS_OP_DIV, OMEGA, TR, TT);
+    const tess_term update[3] = {{1, TESS_ONE, TESS_V_X}, {1, ALPHA, y}, {1, OMEGA, z}};
+    tess_step_combine(s, TESS_V_X, 3, update);
+    tess_step_sum(s, R, 1, TESS_ONE, R, -1, OMEGA, T);
+    tess_step_dot(s, RHO_NEW, H, R);
+    tess_step_dot(s, TESS_S_RR, R, R);
+    tess_step_scalar(s, TESS_OP_DIV, BETA, RHO_NEW, RHO);
+    tess_step_scalar(s, TESS_OP_DIV, RATIO, ALPHA, OMEGA);
+    tess_step_scalar(s, TESS_OP_MUL, BETA, BETA, RATIO);
+    tess_step_scalar(s, TESS_OP_MUL, TURN, BETA, OMEGA);
+    tess_step_scalar(s, TESS_OP_COPY, RHO, RHO_NEW, RHO_NEW);
+    const tess_term direction[3] = {{1, TESS_ONE, R}, {1, BETA, P}, {-1, TURN, V}};
+    tess_step_combine(s, P, 3, direction);
+}
+
+static void check(tess_solver *solver, tess_system *system, int64_t position)
+{
+    const double *slots = solver->slots;
+    if (system->residual <= system->threshold || position < 0)
+        return;
+    static const struct {
+        int slot;
+        const char *name;
+    } divisors[] = {{HV, "h.v"}, {OMEGA, "omega"}, {RHO, "rho"}};
+    for (size_t i = 0; i < sizeof divisors / sizeof divisors[0]; i++)
+        if (slots[divisors[i].slot] == 0 || !isfinite(slots[divisors[i].slot])) {
+            tess_system_end(system, TESS_BREAKDOWN, "%s = %.3g at iteration %lld, |r|/|b| = %.3g",
+                            divisors[i].name, slots[divisors[i].slot], (long long)system->iteration,
+                            system->residual / system->rhs_norm);
+            return;
+        }
+}
+
+const tess_method tess_method_bicgstab = {
+    .name = "bicgstab",
+    .vectors = VECTORS,
+    .slots = SLOTS,
+    .build = build,
+    .check = check,
+};

@@ -1,0 +1,66 @@
+/* Conjugate gradients (paper 004, Algorithm 1) for symmetric positive definite A and M.
+ *
+ *     q = A p,  pq = p.q
+ *     alpha = rz / pq
+ *     r = r - alpha q,  z = M^-1 r,  rz' = r.z,  rr = r.r      one pass, if M is diagonal
+ *     beta = rz' / rz
+ *     x = x + alpha p,  p = z + beta p                         one pass
+ *
+ * x is updated after r, when p is read anyway: beside the product an iteration moves 11 vectors and
+ * M (Algorithm 1's five kernels move 20).
+ */
+#include "solve/solve.h"
+
+enum { R = TESS_V_OWN, Z, P, Q, VECTORS };
+enum { RZ = TESS_S_OWN, RZ_NEW, PQ, ALPHA, BETA, SLOTS };
+
+static void build(tess_solver *solver)
+{
+    tess_steps *s = &solver->start;
+    tess_step_apply(s, TESS_V_X, R);
+    tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
+    int z = tess_step_precondition(s, R, Z);
+    tess_step_copy(s, P, z);
+    tess_step_dot(s, RZ, R, z);
+    tess_step_dot(s, TESS_S_RR, R, R);
+
+    s = &solver->loop[0];
+    tess_step_apply_dot(s, P, Q, P, PQ);
+    tess_step_scalar(s, TESS_OP_DIV_POSITIVE, ALPHA, RZ, PQ);
+    tess_step_sum(s, R, 1, TESS_ONE, R, -1, ALPHA, Q);
+    z = tess_step_precondition(s, R, Z);
+    tess_step_dot(s, RZ_NEW, R, z);
+    tess_step_dot(s, TESS_S_RR, R, R);
+    tess_step_scalar(s, TESS_OP_DIV, BETA, RZ_NEW, RZ);
+    tess_step_scalar(s, TESS_OP_COPY, RZ, RZ_NEW, RZ_NEW);
+    tess_step_sum(s, TESS_V_X, 1, TESS_ONE, TESS_V_X, 1, ALPHA, P);
+    tess_step_sum(s, P, 1, TESS_ONE, z, 1, BETA, P);
+}
+
+void tess_cg_check(tess_system *system, double pq, double rz)
+{
+    if (system->residual <= system->threshold)
+        return;
+    if (!(pq > 0))
+        tess_system_end(system, pq < 0 ? TESS_INDEFINITE : TESS_BREAKDOWN,
+                        "p.Ap = %.3g at iteration %lld: the matrix is %s", pq,
+                        (long long)system->iteration,
+                        pq < 0 ? "not positive definite" : "singular or not positive definite");
+    else if (!(rz > 0))
+        tess_system_end(system, rz < 0 ? TESS_INDEFINITE : TESS_BREAKDOWN,
+                        "r.z = %.3g at iteration %lld: the preconditioner is not positive definite",
+                        rz, (long long)system->iteration);
+}
+
+static void check(tess_solver *solver, tess_system *system, int64_t position)
+{
+    tess_cg_check(system, position < 0 ? 1 : solver->slots[PQ], solver->slots[RZ]);
+}
+
+const tess_method tess_method_cg = {
+    .name = "cg",
+    .vectors = VECTORS,
+    .slots = SLOTS,
+    .build = build,
+    .check = check,
+};

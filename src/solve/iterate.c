@@ -1,0 +1,310 @@
+/* The loop around a method's steps: starts systems, iterates those that are not done, looks at each
+ * after every iteration, and says at the end what came of it.
+ *
+ * The recurrence decides when to look at the true residual; the true residual decides. Where the
+ * two have drifted apart the recurrence starts again from x, as long as that helps.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "solve/solve.h"
+
+/* |r| may grow so far before a system is given up. */
+static const double divergence = 1e10;
+/* The true residual may be larger than the tolerance by this factor. */
+static const double slack = 1.05;
+
+static const char *const reason_names[] = {
+    "CONVERGED",  "ITERATION_LIMIT", "DIVERGED", "BREAKDOWN", "STAGNATED",
+    "INDEFINITE", "NOT_FINITE",      "ZERO_RHS", "CANCELLED",
+};
+
+const char *tess_reason_name(tess_reason reason)
+{
+    const size_t count = sizeof reason_names / sizeof reason_names[0];
+    return (size_t)reason < count ? reason_names[reason] : "UNKNOWN";
+}
+
+void tess_system_end(tess_system *system, tess_reason reason, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(system->text, sizeof system->text, format, arguments);
+    va_end(arguments);
+    system->reason = reason;
+    system->done = true;
+}
+
+static double relative(const tess_system *system, double norm)
+{
+    return system->rhs_norm > 0 ? norm / system->rhs_norm : norm;
+}
+
+/* One more entry of the history of system 0. */
+static tess_status remember(tess_solver *solver, const tess_system *system)
+{
+    const int64_t at = system->iteration;
+    if (at >= solver->history_capacity) {
+        const int64_t capacity = at < 512 ? 1024 : 2 * at;
+        double *more;
+        TESS_TRY(TESS_ALLOC(solver->ctx, capacity, &more));
+        if (at > 0)
+            memcpy(more, solver->history, (size_t)at * sizeof *more);
+        tess_free(solver->ctx, solver->history);
+        solver->history = more;
+        solver->history_capacity = capacity;
+    }
+    solver->history[at] = relative(system, system->residual);
+    return TESS_OK;
+}
+
+/* |b - A x|; the recurrence must not go on afterwards, only start again. */
+static tess_status true_residual(tess_solver *solver, int j, double *norm)
+{
+    tess_space *space = &solver->space;
+    TESS_TRY(space->ops->run(space, &solver->residual, &j, 1));
+    TESS_TRY(space->ops->read_slots(space, j, solver->slots));
+    *norm = sqrt(solver->slots[TESS_S_RR]);
+    return TESS_OK;
+}
+
+/* Iterations without progress before a system is given up. */
+static int64_t patience(const tess_solver *solver)
+{
+    if (solver->options.stagnation > 0)
+        return solver->options.stagnation;
+    if (solver->cycle > 1)
+        return 2 * solver->cycle;
+    return solver->space.rows > 1000 ? solver->space.rows : 1000;
+}
+
+/* Whether to go on, from |r| alone. */
+static void judge(tess_solver *solver, tess_system *system)
+{
+    const double r = system->residual;
+    const long long at = (long long)system->iteration;
+    if (r < 0.999 * system->best) {
+        system->best = r;
+        system->best_at = system->iteration;
+    }
+    if (system->done)
+        return;
+    if (r > divergence * fmax(system->start_residual, system->rhs_norm))
+        tess_system_end(system, TESS_DIVERGED, "|r|/|b| has grown to %.3g at iteration %lld",
+                        relative(system, r), at);
+    else if (system->iteration >= solver->options.max)
+        tess_system_end(system, TESS_ITERATION_LIMIT,
+                        "|r|/|b| = %.3g after %lld iterations, the most allowed",
+                        relative(system, r), at);
+    else if (system->iteration - system->best_at >= patience(solver))
+        tess_system_end(system, TESS_STAGNATED,
+                        "|r|/|b| = %.3g at iteration %lld: no less than %.3g for %lld iterations",
+                        relative(system, r), at, relative(system, system->best),
+                        (long long)(system->iteration - system->best_at));
+}
+
+/* The recurrence says that system j has converged. Ends it, or asks for another start. */
+static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool *again)
+{
+    double norm;
+    TESS_TRY(true_residual(solver, j, &norm));
+    const double before = system->true_residual;
+    system->true_residual = norm;
+    if (norm <= slack * system->threshold)
+        tess_system_end(system, TESS_CONVERGED, "|b - Ax|/|b| = %.3g after %lld iterations",
+                        relative(system, norm), (long long)system->iteration);
+    else if (!isfinite(norm))
+        tess_system_end(system, TESS_NOT_FINITE, "b - Ax is not finite at iteration %lld",
+                        (long long)system->iteration);
+    else if (norm > 0.5 * before)
+        tess_system_end(system, TESS_STAGNATED,
+                        "|b - Ax|/|b| stays at %.3g, though the recurrence says %.3g: rounding "
+                        "allows no better",
+                        relative(system, norm), relative(system, system->residual));
+    else
+        *again = true;
+    return TESS_OK;
+}
+
+/* After the start or an iteration of system j. *again: its recurrence must start again from x. */
+static tess_status look(tess_solver *solver, tess_system *system, int j, int64_t position,
+                        bool *again)
+{
+    const tess_method *method = solver->options.method;
+    TESS_TRY(solver->space.ops->read_slots(&solver->space, j, solver->slots));
+    system->residual = sqrt(solver->slots[TESS_S_RR]);
+    method->check(solver, system, position);
+    if (position < 0 && system->iteration == 0)
+        system->start_residual = system->best = system->residual;
+    if (j == 0)
+        TESS_TRY(remember(solver, system));
+    if (!isfinite(system->residual))
+        tess_system_end(system, TESS_NOT_FINITE, "|r| = %g at iteration %lld", system->residual,
+                        (long long)system->iteration);
+    else if (system->residual > system->threshold)
+        judge(solver, system);
+    *again = false;
+    const bool converged = system->residual <= system->threshold;
+    if ((converged || system->done) && position >= 0 && method->finish)
+        TESS_TRY(method->finish(solver, j, position + 1));
+    if (converged) {
+        system->done = false;
+        TESS_TRY(confirm(solver, system, j, again));
+        if (*again && system->iteration >= solver->options.max)
+            judge(solver, system);
+    }
+    return TESS_OK;
+}
+
+static tess_status begin_again(tess_solver *solver, tess_system *system, int j)
+{
+    bool again = true;
+    for (int tries = 0; again && tries < 2; tries++) {
+        TESS_TRY(solver->space.ops->run(&solver->space, &solver->start, &j, 1));
+        TESS_TRY(look(solver, system, j, -1, &again));
+    }
+    return TESS_OK;
+}
+
+/* Uploads system j; ends it at once where b alone decides. */
+static tess_status begin(tess_solver *solver, tess_system *system, int j, const void *b, void *x)
+{
+    tess_space *space = &solver->space;
+    *system = (tess_system){.true_residual = HUGE_VAL, .residual = HUGE_VAL};
+    TESS_TRY(space->ops->upload(space, TESS_V_X, j, x));
+    TESS_TRY(space->ops->upload(space, TESS_V_B, j, b));
+    TESS_TRY(space->ops->run(space, &solver->rhs, &j, 1));
+    TESS_TRY(space->ops->read_slots(space, j, solver->slots));
+    system->rhs_norm = sqrt(solver->slots[TESS_S_RR]);
+    system->threshold = fmax(solver->options.tol * system->rhs_norm, solver->options.atol);
+    if (!isfinite(system->rhs_norm)) {
+        system->residual = system->rhs_norm;
+        tess_system_end(system, TESS_NOT_FINITE, "the right-hand side has the norm %g",
+                        system->rhs_norm);
+    } else if (system->rhs_norm == 0) {
+        system->residual = system->true_residual = 0;
+        memset(x, 0, (size_t)space->rows * tess_type_size(space->type));
+        TESS_TRY(space->ops->upload(space, TESS_V_X, j, x));
+        tess_system_end(system, TESS_ZERO_RHS, "the right-hand side is 0, and so is x");
+    }
+    if (system->done)
+        return j == 0 ? remember(solver, system) : TESS_OK;
+    return begin_again(solver, system, j);
+}
+
+/* x and the true residual of an ended system. */
+static tess_status end(tess_solver *solver, tess_system *system, int j, void *x,
+                       tess_result *result)
+{
+    if (system->reason != TESS_CONVERGED && system->reason != TESS_ZERO_RHS)
+        TESS_TRY(true_residual(solver, j, &system->true_residual));
+    TESS_TRY(solver->space.ops->download(&solver->space, TESS_V_X, j, x));
+    *result = (tess_result){
+        .reason = system->reason,
+        .iterations = system->iteration,
+        .residual = relative(system, system->residual),
+        .true_residual = relative(system, system->true_residual),
+        .rhs_norm = system->rhs_norm,
+        .history_count = j == 0 ? system->iteration + 1 : 0,
+        .history = j == 0 ? solver->history : NULL,
+    };
+    memcpy(result->text, system->text, sizeof result->text);
+    return TESS_OK;
+}
+
+/* Tells the callback the largest residual; false: stop. */
+static bool go_on(const tess_solver *solver, const tess_system *systems, const int *active,
+                  int count)
+{
+    double largest = 0;
+    for (int i = 0; i < count; i++)
+        largest = fmax(largest, relative(&systems[active[i]], systems[active[i]].residual));
+    return !solver->callback ||
+           solver->callback(solver->callback_user, systems[active[0]].iteration, largest) == 0;
+}
+
+static int list_active(const tess_system *systems, int k, int *active)
+{
+    int count = 0;
+    for (int j = 0; j < k; j++)
+        if (!systems[j].done)
+            active[count++] = j;
+    return count;
+}
+
+static tess_status loop(tess_solver *solver, tess_system *systems, int k, int *active)
+{
+    tess_space *space = &solver->space;
+    int64_t position = 0;
+    for (int count = list_active(systems, k, active); count > 0;
+         count = list_active(systems, k, active)) {
+        TESS_TRY(space->ops->run(space, &solver->loop[position], active, count));
+        bool restarted = false;
+        for (int i = 0; i < count; i++) {
+            tess_system *system = &systems[active[i]];
+            bool again;
+            system->iteration++;
+            TESS_TRY(look(solver, system, active[i], position, &again));
+            if (!again && !system->done && position + 1 == solver->cycle && solver->cycle > 1) {
+                TESS_TRY(solver->options.method->finish(solver, active[i], solver->cycle));
+                again = true;
+            }
+            if (again && !system->done) {
+                TESS_TRY(begin_again(solver, system, active[i]));
+                restarted = true;
+            }
+        }
+        position = restarted ? 0 : (position + 1) % solver->cycle;
+        if (!go_on(solver, systems, active, count))
+            for (int i = 0; i < count; i++)
+                if (!systems[active[i]].done) {
+                    tess_system *system = &systems[active[i]];
+                    if (solver->options.method->finish && position > 0)
+                        TESS_TRY(solver->options.method->finish(solver, active[i], position));
+                    tess_system_end(system, TESS_CANCELLED,
+                                    "stopped by the callback at iteration %lld, |r|/|b| = %.3g",
+                                    (long long)system->iteration,
+                                    relative(system, system->residual));
+                }
+    }
+    return TESS_OK;
+}
+
+static void add_costs(const tess_space *space, double seconds, int k, tess_result *results)
+{
+    for (int j = 0; j < k; j++) {
+        results[j].seconds = seconds;
+        results[j].seconds_spmv = space->seconds[TESS_TIME_SPMV];
+        results[j].seconds_pc = space->seconds[TESS_TIME_PC];
+        results[j].seconds_dots = space->seconds[TESS_TIME_DOTS];
+        results[j].seconds_vectors = space->seconds[TESS_TIME_VECTORS];
+        results[j].bytes = space->bytes;
+    }
+}
+
+tess_status tess_iterate(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
+                         int64_t ldx, tess_result *results)
+{
+    const double started = tess_seconds();
+    const size_t scalar = tess_type_size(solver->space.type);
+    tess_system *systems = NULL;
+    int *active = NULL;
+    tess_status status;
+    memset(solver->space.seconds, 0, sizeof solver->space.seconds);
+    solver->space.bytes = 0;
+    TESS_TRY_CLEAN(TESS_ALLOC(solver->ctx, k, &systems));
+    TESS_TRY_CLEAN(TESS_ALLOC(solver->ctx, k, &active));
+    for (int j = 0; j < k; j++)
+        TESS_TRY_CLEAN(begin(solver, &systems[j], j, (const char *)B + (size_t)(j * ldb) * scalar,
+                             (char *)X + (size_t)(j * ldx) * scalar));
+    TESS_TRY_CLEAN(loop(solver, systems, k, active));
+    for (int j = 0; j < k; j++)
+        TESS_TRY_CLEAN(
+            end(solver, &systems[j], j, (char *)X + (size_t)(j * ldx) * scalar, &results[j]));
+    add_costs(&solver->space, tess_seconds() - started, k, results);
+cleanup:
+    tess_free(solver->ctx, systems);
+    tess_free(solver->ctx, active);
+    return status;
+}

@@ -1,0 +1,94 @@
+/* Solvers: what a method is, and one linear system under way.
+ *
+ *     spec ──> spec.c (options) ──> cg.c, gmres.c ... (lists of steps) ──> solver.c (the loop)
+ *     matrix ──> pc*.c (preconditioner)          space*.c (runs the steps) <──┘
+ */
+#ifndef TESS_SOLVE_H
+#define TESS_SOLVE_H
+
+#include "solve/space.h"
+
+typedef struct tess_method tess_method;
+
+typedef struct tess_solve_options {
+    const tess_method *method;
+    tess_pc_options pc;
+    double tol, atol;
+    int64_t max, restart, stagnation;
+    bool inner_single;
+} tess_solve_options;
+
+/* One A x = b. */
+typedef struct tess_system {
+    int64_t iteration;
+    double rhs_norm, threshold; /* |b|; |r| at which to stop */
+    double residual;            /* |r| of the recurrence, as of the last check */
+    double start_residual;      /* |r| of the initial guess */
+    double best;                /* the smallest |r| and */
+    int64_t best_at;            /* its iteration */
+    double true_residual;       /* |b - A x| when last computed; infinity before that */
+    bool done;
+    tess_reason reason;
+    char text[sizeof(((tess_result *)0)->text)];
+} tess_system;
+
+struct tess_solver {
+    tess_ctx *ctx;
+    tess_plan *plan;
+    tess_solve_options options;
+    tess_pc pc;
+    tess_space space;
+    tess_steps start;    /* r = b - A x and all that follows from it */
+    tess_steps residual; /* RR = |b - A x|^2 and nothing else */
+    tess_steps rhs;      /* RR = |b|^2 */
+    tess_steps *loop;    /* cycle lists: iteration i is loop[i % cycle] */
+    int64_t cycle;
+    void *state;   /* the method's own */
+    double *slots; /* of the system being looked at */
+    tess_solve_fn callback;
+    void *callback_user;
+    double *history; /* of system 0 */
+    int64_t history_capacity;
+    tess_solver *inner; /* inner=f32: the solver in single precision, its plan and matrix */
+    tess_plan *inner_plan;
+    tess_matrix *inner_matrix;
+};
+
+struct tess_method {
+    const char *name;
+    int vectors, slots; /* those that all methods have included */
+    /* Where they depend on the options, and the iterations of a cycle are not 1; NULL otherwise. */
+    void (*size)(const tess_solve_options *options, int *vectors, int *slots, int64_t *cycle);
+    /* Fills solver->start and solver->loop. */
+    void (*build)(tess_solver *solver);
+    /* The method's own state, when it has any. */
+    tess_status (*open)(tess_solver *solver);
+    void (*close)(tess_solver *solver);
+    /* After the start (position -1) and each iteration (position in the cycle), with the slots in
+     * solver->slots: ends the system when a quantity has become unusable. system->residual is the
+     * root of slot RR; a method that knows |r| otherwise sets it here. */
+    void (*check)(tess_solver *solver, tess_system *system, int64_t position);
+    /* Brings x up to date when a recurrence that keeps it implicit ends; NULL: x always is. */
+    tess_status (*finish)(tess_solver *solver, int system, int64_t positions);
+};
+
+extern const tess_method tess_method_cg;
+
+/* cg.c: the end of cg and cg_single when p.Ap or r.z is not positive. */
+void tess_cg_check(tess_system *system, double pq, double rz);
+
+/* ---- spec.c ---- */
+
+tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve_options *options);
+
+/* ---- iterate.c ---- */
+
+/* Ends a system with a reason and a sentence. */
+void tess_system_end(tess_system *system, tess_reason reason, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Solves the k systems of the arguments of tess_solver_solve_many, k at most space.systems. */
+tess_status tess_iterate(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
+                         int64_t ldx, tess_result *results);
+
+#endif

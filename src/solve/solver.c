@@ -1,0 +1,163 @@
+/* Solvers as objects: create, refresh, destroy, and the calls that solve. */
+#include <math.h>
+#include <string.h>
+
+#include "solve/solve.h"
+
+/* Systems that go through one SpMM: beyond these the matrix's share of the traffic is small. */
+enum { SYSTEMS_TOGETHER = 16 };
+
+void tess_solver_destroy(tess_solver *solver)
+{
+    if (!solver)
+        return;
+    if (solver->options.method->close)
+        solver->options.method->close(solver);
+    tess_space_close(&solver->space);
+    tess_steps_free(&solver->start);
+    tess_steps_free(&solver->residual);
+    tess_steps_free(&solver->rhs);
+    for (int64_t i = 0; solver->loop && i < solver->cycle; i++)
+        tess_steps_free(&solver->loop[i]);
+    tess_free(solver->ctx, solver->loop);
+    tess_free(solver->ctx, solver->slots);
+    tess_free(solver->ctx, solver->history);
+    tess_pc_destroy(&solver->pc);
+    tess_free(solver->ctx, solver);
+}
+
+/* All lists of steps, and the method's own state. */
+static tess_status build(tess_solver *solver)
+{
+    const tess_steps empty = {.ctx = solver->ctx, .pc = &solver->pc};
+    TESS_TRY(TESS_CALLOC(solver->ctx, solver->cycle, &solver->loop));
+    for (int64_t i = 0; i < solver->cycle; i++)
+        solver->loop[i] = empty;
+    solver->start = solver->residual = solver->rhs = empty;
+
+    tess_step_apply(&solver->residual, TESS_V_X, TESS_V_OWN);
+    tess_step_sum(&solver->residual, TESS_V_OWN, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, TESS_V_OWN);
+    tess_step_dot(&solver->residual, TESS_S_RR, TESS_V_OWN, TESS_V_OWN);
+    tess_step_dot(&solver->rhs, TESS_S_RR, TESS_V_B, TESS_V_B);
+    solver->options.method->build(solver);
+
+    TESS_TRY(tess_steps_finish(&solver->start));
+    TESS_TRY(tess_steps_finish(&solver->residual));
+    TESS_TRY(tess_steps_finish(&solver->rhs));
+    for (int64_t i = 0; i < solver->cycle; i++)
+        TESS_TRY(tess_steps_finish(&solver->loop[i]));
+    return solver->options.method->open ? solver->options.method->open(solver) : TESS_OK;
+}
+
+/* Everything after the solver itself is allocated. */
+static tess_status prepare(tess_solver *solver)
+{
+    const tess_method *method = solver->options.method;
+    int vectors = method->vectors, slots = method->slots;
+    solver->cycle = 1;
+    if (method->size)
+        method->size(&solver->options, &vectors, &slots, &solver->cycle);
+    TESS_TRY(tess_pc_create(solver->plan, &solver->options.pc, &solver->pc));
+    TESS_TRY(build(solver));
+    TESS_TRY(TESS_ALLOC(solver->ctx, slots, &solver->slots));
+    return tess_space_open(solver->plan, &solver->pc, vectors, slots, 1, &solver->space);
+}
+
+tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **out)
+{
+    if (!plan)
+        return TESS_ERR_ARGUMENT;
+    tess_ctx *ctx = plan->ctx;
+    const tess_matrix *A = plan->matrix;
+    if (!spec || !out)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_solver_create: an argument is NULL");
+    if (A->rows != A->cols)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "a solver needs a square matrix, not %lld x %lld",
+                         (long long)A->rows, (long long)A->cols);
+    tess_solve_options options;
+    TESS_TRY(tess_solve_options_parse(ctx, spec, &options));
+    tess_solver *solver;
+    TESS_TRY(TESS_CALLOC(ctx, 1, &solver));
+    solver->ctx = ctx;
+    solver->plan = plan;
+    solver->options = options;
+    solver->pc.ctx = ctx;
+    tess_status status = prepare(solver);
+    if (status != TESS_OK) {
+        tess_solver_destroy(solver);
+        return status;
+    }
+    *out = solver;
+    return TESS_OK;
+}
+
+void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void *user)
+{
+    if (!solver)
+        return;
+    solver->callback = callback;
+    solver->callback_user = user;
+}
+
+tess_status tess_solver_refresh(tess_solver *solver)
+{
+    return solver ? tess_pc_refresh(solver->plan, &solver->pc) : TESS_ERR_ARGUMENT;
+}
+
+/* A space for at least `systems` systems. */
+static tess_status reserve_systems(tess_solver *solver, int systems)
+{
+    if (systems <= solver->space.systems)
+        return TESS_OK;
+    tess_space larger;
+    TESS_TRY(tess_space_open(solver->plan, &solver->pc, solver->space.vectors, solver->space.slots,
+                             systems, &larger));
+    tess_space_close(&solver->space);
+    solver->space = larger;
+    return TESS_OK;
+}
+
+tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
+                                   int64_t ldx, tess_result *results)
+{
+    if (!solver)
+        return TESS_ERR_ARGUMENT;
+    const int64_t rows = solver->plan->matrix->rows;
+    if (k < 0 || (k > 0 && !results) || (k > 0 && rows > 0 && (!B || !X)))
+        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT, "tess_solver_solve_many: %s",
+                         k < 0 ? "a negative number of systems" : "an argument is NULL");
+    if (k > 1 && (ldb < rows || ldx < rows))
+        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
+                         "tess_solver_solve_many: %s = %lld is less than %lld rows",
+                         ldb < rows ? "ldb" : "ldx", (long long)(ldb < rows ? ldb : ldx),
+                         (long long)rows);
+    const size_t scalar = tess_type_size(solver->plan->matrix->type);
+    /* A method with cycles restarts each system at its own time. */
+    const int most = solver->cycle > 1 ? 1 : SYSTEMS_TOGETHER;
+    for (int first = 0; first < k; first += most) {
+        const int count = k - first < most ? k - first : most;
+        TESS_TRY(reserve_systems(solver, count));
+        TESS_TRY(tess_iterate(solver, count, (const char *)B + (size_t)(first * ldb) * scalar, ldb,
+                              (char *)X + (size_t)(first * ldx) * scalar, ldx, results + first));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_solver_solve(tess_solver *solver, const void *b, void *x, tess_result *result)
+{
+    return tess_solver_solve_many(solver, 1, b, 0, x, 0, result);
+}
+
+tess_status tess_solve(tess_plan *plan, const char *spec, const void *b, void *x,
+                       tess_result *result)
+{
+    tess_solver *solver;
+    TESS_TRY(tess_solver_create(plan, spec, &solver));
+    tess_status status = tess_solver_solve(solver, b, x, result);
+    tess_solver_destroy(solver);
+    if (status == TESS_OK) {
+        result->history = NULL;
+        result->history_count = 0;
+    }
+    return status;
+}

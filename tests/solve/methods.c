@@ -1,0 +1,150 @@
+/* Every method with every preconditioner finds the solution that elimination finds. */
+#include <math.h>
+#include <string.h>
+
+#include "problems.h"
+
+/* Methods for symmetric positive definite matrices, and those for any. */
+static const char *const spd_methods[] = {"cg"};
+static const char *const any_methods[] = {NULL};
+static const char *const spd_pcs[] = {"none", "jacobi", "bjacobi"};
+static const char *const any_pcs[] = {"none", "jacobi", "bjacobi"};
+static const int32_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 16};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void check_solve(problem *p, const char *method, const char *pc, const char *more)
+{
+    char spec[128], what[256];
+    snprintf(spec, sizeof spec, "%s:pc=%s,tol=1e-12%s", method, pc, more);
+    snprintf(what, sizeof what, "%s on %s, %lld rows of blocks %d", spec, p->device->backend->name,
+             (long long)p->A->rows, (int)p->A->block_height);
+    tess_result result;
+    memset(p->x, 0, (size_t)p->A->rows * sizeof *p->x);
+    tess_status status = tess_solve(p->plan, spec, p->b, p->x, &result);
+    if (status != TESS_OK)
+        fail_msg("%s: %s", what, tess_ctx_error(p->plan->ctx));
+    if (result.reason != TESS_CONVERGED)
+        fail_msg("%s: %s, %s", what, tess_reason_name(result.reason), result.text);
+    double error = distance(p->x, p->exact, p->A->rows);
+    if (!(error < 1e-9) || !(result.true_residual < 2e-12))
+        fail_msg("%s: error %g, true residual %g", what, error, result.true_residual);
+}
+
+static void check_all(void **state, bool symmetric, const char *device)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        int64_t block_rows = sizes[s] == 1 ? 61 : 17;
+        problem p = problem_open(
+            ctx, problem_matrix(ctx, block_rows, sizes[s], symmetric, TESS_F64, 3 + s), device);
+        for (size_t i = 0; symmetric && i < COUNT(spd_methods); i++)
+            for (size_t j = 0; j < COUNT(spd_pcs); j++)
+                check_solve(&p, spd_methods[i], spd_pcs[j], "");
+        for (size_t i = 0; any_methods[0] && i < COUNT(any_methods); i++)
+            for (size_t j = 0; j < COUNT(any_pcs); j++)
+                check_solve(&p, any_methods[i], any_pcs[j], "");
+        problem_close(&p);
+    }
+}
+
+static void symmetric_systems_are_solved_by_every_method(void **state)
+{
+    check_all(state, true, "cpu");
+    check_all(state, true, "ref");
+}
+
+static void other_systems_are_solved_by_every_method_that_may(void **state)
+{
+    check_all(state, false, "cpu");
+}
+
+/* Rows that the block size does not divide: padding must not reach the solution. */
+static void ragged_matrices_are_solved(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (int32_t b = 2; b <= 5; b++) {
+        tess_matrix *scalar = problem_matrix(ctx, 47, 1, true, TESS_F64, 11), *A;
+        assert_int_equal(tess_matrix_to_blocks(ctx, scalar, &(tess_blocking){b, b}, &A), TESS_OK);
+        tess_matrix_destroy(scalar);
+        problem p = problem_open(ctx, A, "cpu");
+        for (size_t j = 0; j < COUNT(spd_pcs); j++)
+            check_solve(&p, "cg", spd_pcs[j], "");
+        problem_close(&p);
+    }
+}
+
+static void blocks_that_are_not_square_are_solved_with_jacobi(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *scalar = problem_matrix(ctx, 50, 1, true, TESS_F64, 12), *A;
+    assert_int_equal(tess_matrix_to_blocks(ctx, scalar, &(tess_blocking){2, 5}, &A), TESS_OK);
+    tess_matrix_destroy(scalar);
+    problem p = problem_open(ctx, A, "cpu");
+    check_solve(&p, "cg", "jacobi", "");
+    tess_result result;
+    assert_int_equal(tess_solve(p.plan, "cg:pc=bjacobi", p.b, p.x, &result), TESS_ERR_UNSUPPORTED);
+    problem_close(&p);
+}
+
+static void single_precision_matrices_are_solved(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        problem p = problem_open(ctx, problem_matrix(ctx, 17, sizes[s], true, TESS_F32, 5), "cpu");
+        int64_t n = p.A->rows;
+        float *b = malloc((size_t)n * sizeof *b), *x = calloc((size_t)n, sizeof *x);
+        for (int64_t i = 0; i < n; i++)
+            b[i] = (float)p.b[i];
+        tess_result result;
+        assert_int_equal(tess_solve(p.plan, "cg:pc=bjacobi,tol=1e-5", b, x, &result), TESS_OK);
+        assert_int_equal(result.reason, TESS_CONVERGED);
+        for (int64_t i = 0; i < n; i++)
+            p.x[i] = x[i];
+        assert_true(distance(p.x, p.exact, n) < 1e-4);
+        free(b);
+        free(x);
+        problem_close(&p);
+    }
+}
+
+static void several_right_hand_sides_are_those_of_one_at_a_time(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    enum { K = 19, LD = 60 };
+    problem p = problem_open(ctx, problem_matrix(ctx, 17, 3, true, TESS_F64, 21), "cpu");
+    int64_t n = p.A->rows;
+    double *B = test_vector(K * LD, TESS_F64, 2), *X = calloc(K * LD, sizeof *X);
+    memset(B + 3 * LD, 0, (size_t)n * sizeof *B); /* one of them ends at once */
+    tess_result results[K];
+    tess_solver *solver;
+    assert_int_equal(tess_solver_create(p.plan, "cg:pc=bjacobi,tol=1e-12", &solver), TESS_OK);
+    assert_int_equal(tess_solver_solve_many(solver, K, B, LD, X, LD, results), TESS_OK);
+    for (int j = 0; j < K; j++) {
+        tess_result one;
+        memset(p.x, 0, (size_t)n * sizeof *p.x);
+        assert_int_equal(tess_solver_solve(solver, B + j * LD, p.x, &one), TESS_OK);
+        assert_int_equal(one.reason, results[j].reason);
+        assert_true(labs((long)(one.iterations - results[j].iterations)) <= 1);
+        if (!(distance(X + j * LD, p.x, n) < 1e-10))
+            fail_msg("system %d differs by %g", j, distance(X + j * LD, p.x, n));
+    }
+    assert_int_equal(results[3].reason, TESS_ZERO_RHS);
+    tess_solver_destroy(solver);
+    free(B);
+    free(X);
+    problem_close(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(symmetric_systems_are_solved_by_every_method),
+        cmocka_unit_test(other_systems_are_solved_by_every_method_that_may),
+        cmocka_unit_test(ragged_matrices_are_solved),
+        cmocka_unit_test(blocks_that_are_not_square_are_solved_with_jacobi),
+        cmocka_unit_test(single_precision_matrices_are_solved),
+        cmocka_unit_test(several_right_hand_sides_are_those_of_one_at_a_time),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}

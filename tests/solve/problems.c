@@ -1,0 +1,113 @@
+#include <math.h>
+#include <string.h>
+
+#include "problems.h"
+
+/* |i - j| of the blocks kept: neighbours and two farther off, as in a small grid. */
+static bool in_band(int64_t i, int64_t j)
+{
+    int64_t distance = i > j ? i - j : j - i;
+    return distance <= 1 || distance == 4;
+}
+
+/* Entry (i, j) of the dense matrix; n rows, blocks of b. */
+static double entry(int64_t i, int64_t j, int64_t n, int32_t b, bool symmetric, uint64_t seed)
+{
+    if (!in_band(i / b, j / b))
+        return 0;
+    int64_t low = i < j ? i : j, high = i < j ? j : i;
+    uint64_t at = symmetric ? (uint64_t)(low * n + high) : (uint64_t)(i * n + j);
+    double value = tess_random_unit(seed, at);
+    return i == j ? 3.0 * b + value : value;
+}
+
+tess_matrix *problem_matrix(tess_ctx *ctx, int64_t block_rows, int32_t b, bool symmetric,
+                            tess_type type, uint64_t seed)
+{
+    int64_t n = block_rows * b, count = 0;
+    int64_t *rows = malloc((size_t)(n * n) * sizeof *rows), *cols = malloc((size_t)(n * n) * 8);
+    double *values = malloc((size_t)(n * n) * sizeof *values);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            if (!in_band(i / b, j / b))
+                continue;
+            rows[count] = i;
+            cols[count] = j;
+            values[count++] = entry(i, j, n, b, symmetric, seed);
+        }
+    tess_matrix *scalar, *blocked, *typed;
+    assert_int_equal(tess_matrix_from_coo(ctx, TESS_F64, n, n, count, rows, cols, values, &scalar),
+                     TESS_OK);
+    assert_int_equal(tess_matrix_to_blocks(ctx, scalar, &(tess_blocking){b, b}, &blocked), TESS_OK);
+    assert_int_equal(tess_matrix_to_type(ctx, blocked, type, &typed), TESS_OK);
+    tess_matrix_destroy(scalar);
+    tess_matrix_destroy(blocked);
+    free(rows);
+    free(cols);
+    free(values);
+    return typed;
+}
+
+problem problem_open(tess_ctx *ctx, tess_matrix *A, const char *device)
+{
+    problem p = {.A = A};
+    assert_int_equal(tess_device_open(ctx, device, &p.device), TESS_OK);
+    assert_int_equal(tess_plan_create(ctx, A, p.device, NULL, &p.plan), TESS_OK);
+    p.b = test_vector(A->rows, TESS_F64, 7);
+    p.x = calloc((size_t)A->rows + 1, sizeof *p.x);
+    p.exact = calloc((size_t)A->rows + 1, sizeof *p.exact);
+    double *dense = test_dense(A);
+    dense_solve(dense, A->rows, p.b, p.exact);
+    free(dense);
+    return p;
+}
+
+void problem_close(problem *p)
+{
+    tess_plan_destroy(p->plan);
+    tess_device_close(p->device);
+    tess_matrix_destroy(p->A);
+    free(p->b);
+    free(p->x);
+    free(p->exact);
+}
+
+void dense_solve(double *A, int64_t n, const double *b, double *x)
+{
+    memcpy(x, b, (size_t)n * sizeof *x);
+    for (int64_t k = 0; k < n; k++) {
+        int64_t best = k;
+        for (int64_t i = k + 1; i < n; i++)
+            if (fabs(A[i * n + k]) > fabs(A[best * n + k]))
+                best = i;
+        for (int64_t j = 0; j < n; j++) {
+            double swap = A[k * n + j];
+            A[k * n + j] = A[best * n + j];
+            A[best * n + j] = swap;
+        }
+        double swap = x[k];
+        x[k] = x[best];
+        x[best] = swap;
+        for (int64_t i = k + 1; i < n; i++) {
+            double factor = A[i * n + k] / A[k * n + k];
+            for (int64_t j = k; factor != 0 && j < n; j++)
+                A[i * n + j] -= factor * A[k * n + j];
+            x[i] -= factor * x[k];
+        }
+    }
+    for (int64_t i = n; i-- > 0;) {
+        for (int64_t j = i + 1; j < n; j++)
+            x[i] -= A[i * n + j] * x[j];
+        x[i] /= A[i * n + i];
+    }
+}
+
+double distance(const double *x, const double *y, int64_t n)
+{
+    double largest = 0, scale = 0;
+    for (int64_t i = 0; i < n; i++) {
+        largest = fmax(largest, isfinite(x[i]) ? fabs(x[i] - y[i]) : INFINITY);
+        scale = fmax(scale, fabs(y[i]));
+    }
+    return scale > 0 ? largest / scale : largest;
+}

@@ -1,0 +1,28 @@
+/* Small systems for the solver tests: matrices whose solution a dense elimination gives. */
+#ifndef TEST_PROBLEMS_H
+#define TEST_PROBLEMS_H
+
+#include "plan/plan.h"
+#include "support/support.h"
+
+/* A with its plan on a device. */
+typedef struct problem {
+    tess_matrix *A;
+    tess_device *device;
+    tess_plan *plan;
+    double *b, *x, *exact; /* f64: rows scalars */
+} problem;
+
+/* Random b x b blocks in a band, diagonally dominant; symmetric (then positive definite) or not. */
+tess_matrix *problem_matrix(tess_ctx *ctx, int64_t block_rows, int32_t b, bool symmetric,
+                            tess_type type, uint64_t seed);
+/* A plan for A, a random right-hand side, x = 0, and the exact solution. Takes A over. */
+problem problem_open(tess_ctx *ctx, tess_matrix *A, const char *device);
+void problem_close(problem *p);
+
+/* A (row-major n x n doubles, destroyed) x = b by elimination with partial pivoting. */
+void dense_solve(double *A, int64_t n, const double *b, double *x);
+/* max |x - y| / max |y|. */
+double distance(const double *x, const double *y, int64_t n);
+
+#endif

@@ -1,0 +1,288 @@
+/* What a solver says when it cannot, or need not, solve; and what must not change the result. */
+#include <math.h>
+#include <string.h>
+
+#include "problems.h"
+
+/* Diagonal blocks with the given values on the diagonal, b x b. */
+static tess_matrix *diagonal_matrix(tess_ctx *ctx, int64_t n, int32_t b, const double *values)
+{
+    int64_t *index = malloc((size_t)n * sizeof *index);
+    for (int64_t i = 0; i < n; i++)
+        index[i] = i;
+    tess_matrix *scalar, *A;
+    assert_int_equal(tess_matrix_from_coo(ctx, TESS_F64, n, n, n, index, index, values, &scalar),
+                     TESS_OK);
+    assert_int_equal(tess_matrix_to_blocks(ctx, scalar, &(tess_blocking){b, b}, &A), TESS_OK);
+    tess_matrix_destroy(scalar);
+    free(index);
+    return A;
+}
+
+static void indefinite_matrices_are_found_by_cg(void **state)
+{
+    const double values[] = {1, 2, 3, -4, 5, 6};
+    problem p =
+        problem_open(test_ctx(state), diagonal_matrix(test_ctx(state), 6, 2, values), "cpu");
+    tess_result result;
+    assert_int_equal(tess_solve(p.plan, "cg", p.b, p.x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_INDEFINITE);
+    assert_non_null(strstr(result.text, "p.Ap = -"));
+    assert_int_equal(tess_solve(p.plan, "cg:pc=jacobi", p.b, p.x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_INDEFINITE);
+    for (int i = 0; i < 6; i++)
+        assert_true(isfinite(p.x[i]));
+    problem_close(&p);
+}
+
+static void singular_matrices_end_with_a_reason(void **state)
+{
+    const double values[] = {1, 2, 0, 4, 5, 6};
+    problem p =
+        problem_open(test_ctx(state), diagonal_matrix(test_ctx(state), 6, 1, values), "cpu");
+    const char *const specs[] = {"cg"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        tess_result result;
+        memset(p.x, 0, 6 * sizeof *p.x);
+        assert_int_equal(tess_solve(p.plan, specs[i], p.b, p.x, &result), TESS_OK);
+        if (result.reason != TESS_BREAKDOWN && result.reason != TESS_STAGNATED &&
+            result.reason != TESS_DIVERGED)
+            fail_msg("%s: %s %s", specs[i], tess_reason_name(result.reason), result.text);
+        assert_true(result.true_residual > 1e-3);
+        for (int j = 0; j < 6; j++)
+            assert_true(isfinite(p.x[j]));
+    }
+    problem_close(&p);
+}
+
+static void a_block_that_cannot_be_inverted_is_named(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const double values[] = {1, 2, 3, 4, 0, 6};
+    problem p = problem_open(ctx, diagonal_matrix(ctx, 6, 2, values), "cpu");
+    tess_result result = {.iterations = 99};
+    assert_int_equal(tess_solve(p.plan, "cg:pc=bjacobi", p.b, p.x, &result), TESS_ERR_MATRIX);
+    assert_non_null(strstr(tess_ctx_error(ctx), "block row 2 (rows 4..5) is singular"));
+    assert_int_equal(tess_solve(p.plan, "cg:pc=jacobi", p.b, p.x, &result), TESS_ERR_MATRIX);
+    assert_non_null(strstr(tess_ctx_error(ctx), "the diagonal of row 4 is 0"));
+    assert_int_equal(result.iterations, 99);
+    problem_close(&p);
+}
+
+static void nan_in_the_matrix_or_the_right_hand_side_is_found(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    double values[] = {1, 2, 3, 4, 5, 6};
+    problem p = problem_open(ctx, diagonal_matrix(ctx, 6, 2, values), "cpu");
+    tess_result result;
+    const double good = p.b[3];
+    p.b[3] = NAN;
+    assert_int_equal(tess_solve(p.plan, "cg", p.b, p.x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_NOT_FINITE);
+    assert_non_null(strstr(result.text, "right-hand side"));
+    p.b[3] = good;
+    problem_close(&p);
+
+    values[2] = INFINITY;
+    p = problem_open(ctx, diagonal_matrix(ctx, 6, 2, values), "cpu");
+    assert_int_equal(tess_solve(p.plan, "cg", p.b, p.x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_NOT_FINITE);
+    assert_int_equal(tess_solve(p.plan, "cg:pc=bjacobi", p.b, p.x, &result), TESS_ERR_MATRIX);
+    assert_non_null(strstr(tess_ctx_error(ctx), "block row 1"));
+    problem_close(&p);
+}
+
+static void a_zero_right_hand_side_gives_zero(void **state)
+{
+    const double values[] = {1, 2, 3, 4};
+    problem p =
+        problem_open(test_ctx(state), diagonal_matrix(test_ctx(state), 4, 2, values), "cpu");
+    memset(p.b, 0, 4 * sizeof *p.b);
+    p.x[1] = 5;
+    tess_result result;
+    assert_int_equal(tess_solve(p.plan, "cg", p.b, p.x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_ZERO_RHS);
+    assert_true(p.x[1] == 0 && result.true_residual == 0 && result.iterations == 0);
+    problem_close(&p);
+}
+
+static int stop_at_three(void *user, int64_t iteration, double residual)
+{
+    *(double *)user = residual;
+    return iteration == 3;
+}
+
+static void iteration_limit_and_callback_stop(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    problem p = problem_open(ctx, problem_matrix(ctx, 17, 3, true, TESS_F64, 1), "cpu");
+    tess_result result;
+    tess_solver *solver;
+    assert_int_equal(tess_solver_create(p.plan, "cg:max=5,tol=1e-14", &solver), TESS_OK);
+    assert_int_equal(tess_solver_solve(solver, p.b, p.x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_ITERATION_LIMIT);
+    assert_int_equal(result.iterations, 5);
+    assert_int_equal(result.history_count, 6);
+    assert_true(result.history[0] > result.history[5]);
+    assert_true(fabs(result.true_residual - result.residual) < 1e-10);
+
+    double seen = 0;
+    memset(p.x, 0, (size_t)p.A->rows * sizeof *p.x);
+    tess_solver_set_callback(solver, stop_at_three, &seen);
+    assert_int_equal(tess_solver_solve(solver, p.b, p.x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_CANCELLED);
+    assert_int_equal(result.iterations, 3);
+    assert_true(seen == result.history[3] && seen == result.residual);
+    tess_solver_destroy(solver);
+    problem_close(&p);
+}
+
+static void a_good_guess_needs_no_iteration(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    problem p = problem_open(ctx, problem_matrix(ctx, 17, 3, true, TESS_F64, 1), "cpu");
+    memcpy(p.x, p.exact, (size_t)p.A->rows * sizeof *p.x);
+    tess_result result;
+    assert_int_equal(tess_solve(p.plan, "cg:tol=1e-10", p.b, p.x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_CONVERGED);
+    assert_int_equal(result.iterations, 0);
+    problem_close(&p);
+}
+
+static void what_rounding_does_not_allow_is_stagnation(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    problem p = problem_open(ctx, problem_matrix(ctx, 17, 3, true, TESS_F64, 1), "cpu");
+    tess_result result;
+    assert_int_equal(tess_solve(p.plan, "cg:tol=1e-19", p.b, p.x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_STAGNATED);
+    assert_true(result.true_residual < 1e-14);
+    problem_close(&p);
+}
+
+static void new_values_are_used_after_refresh(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    problem p = problem_open(ctx, problem_matrix(ctx, 17, 3, true, TESS_F64, 1), "cpu");
+    problem q = problem_open(ctx, problem_matrix(ctx, 17, 3, true, TESS_F64, 2), "cpu");
+    const char *const specs[] = {"cg:pc=bjacobi,tol=1e-12"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        tess_result fresh, refreshed;
+        memset(p.x, 0, (size_t)p.A->rows * sizeof *p.x);
+        memset(q.x, 0, (size_t)q.A->rows * sizeof *q.x);
+        tess_solver *solver;
+        assert_int_equal(tess_plan_update_values(p.plan, p.A->values), TESS_OK);
+        assert_int_equal(tess_solver_create(p.plan, specs[i], &solver), TESS_OK);
+        assert_int_equal(tess_plan_update_values(p.plan, q.A->values), TESS_OK);
+        assert_int_equal(tess_solver_refresh(solver), TESS_OK);
+        assert_int_equal(tess_solver_solve(solver, p.b, p.x, &refreshed), TESS_OK);
+        tess_solver_destroy(solver);
+        assert_int_equal(tess_solve(q.plan, specs[i], p.b, q.x, &fresh), TESS_OK);
+        assert_int_equal(refreshed.reason, TESS_CONVERGED);
+        assert_int_equal(refreshed.iterations, fresh.iterations);
+        assert_memory_equal(p.x, q.x, (size_t)p.A->rows * sizeof *p.x);
+    }
+    problem_close(&p);
+    problem_close(&q);
+}
+
+/* Long enough that passes and products are shared out. */
+static void results_do_not_depend_on_the_number_of_threads(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const char *const specs[] = {"cg:pc=bjacobi,max=20"};
+    static const char *const devices[] = {"cpu:1", "cpu:2", "cpu:3"};
+    tess_matrix *A;
+    double *b;
+    assert_int_equal(tess_matrix_generate(ctx, "gen:elasticity:n=12", &A, (void **)&b), TESS_OK);
+    size_t bytes = (size_t)A->rows * sizeof *b;
+    double *first = malloc(bytes), *x = malloc(bytes);
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        for (int t = 0; t < 3; t++) {
+            tess_device *device;
+            tess_plan *plan;
+            tess_result result;
+            memset(x, 0, bytes);
+            assert_int_equal(tess_device_open(ctx, devices[t], &device), TESS_OK);
+            assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
+            assert_int_equal(tess_solve(plan, specs[i], b, x, &result), TESS_OK);
+            if (t == 0)
+                memcpy(first, x, bytes);
+            else if (memcmp(first, x, bytes) != 0)
+                fail_msg("%s: another result with %s", specs[i], devices[t]);
+            tess_plan_destroy(plan);
+            tess_device_close(device);
+        }
+    }
+    free(first);
+    free(x);
+    tess_release(ctx, b);
+    tess_matrix_destroy(A);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    problem p = problem_open(ctx, problem_matrix(ctx, 9, 2, true, TESS_F64, 1), "cpu");
+    const char *const specs[] = {"cg:pc=bjacobi"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        const int64_t live = test_live(state);
+        for (int64_t n = 0;; n++) {
+            tess_result result;
+            memset(p.x, 0, (size_t)p.A->rows * sizeof *p.x);
+            test_fail_allocation(state, n);
+            tess_status status = tess_solve(p.plan, specs[i], p.b, p.x, &result);
+            test_fail_allocation(state, -1);
+            assert_int_equal(test_live(state), live);
+            if (status == TESS_OK)
+                break;
+            if (status != TESS_ERR_MEMORY)
+                fail_msg("%s: allocation %lld: %s", specs[i], (long long)n, tess_ctx_error(ctx));
+        }
+    }
+    problem_close(&p);
+}
+
+static void mistakes_in_the_spec_are_named(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    problem p = problem_open(ctx, problem_matrix(ctx, 5, 1, true, TESS_F64, 1), "cpu");
+    tess_solver *solver;
+    assert_int_equal(tess_solver_create(p.plan, "cgs", &solver), TESS_ERR_OPTION);
+    assert_string_equal(tess_ctx_error(ctx), "unknown method 'cgs' (nearest: 'cg')");
+    assert_int_equal(tess_solver_create(p.plan, "cg:pc=jacoby", &solver), TESS_ERR_OPTION);
+    assert_non_null(strstr(tess_ctx_error(ctx), "nearest: 'jacobi'"));
+    assert_int_equal(tess_solver_create(p.plan, "cg:tol=2", &solver), TESS_ERR_OPTION);
+    assert_int_equal(tess_solver_create(p.plan, "cg:toll=1", &solver), TESS_ERR_OPTION);
+    problem_close(&p);
+
+    tess_matrix *wide = test_matrix(ctx, TEST_WIDE, 9, 1, 1, TESS_F64, 1);
+    tess_device *device;
+    tess_plan *plan;
+    assert_int_equal(tess_device_open(ctx, "cpu", &device), TESS_OK);
+    assert_int_equal(tess_plan_create(ctx, wide, device, NULL, &plan), TESS_OK);
+    assert_int_equal(tess_solver_create(plan, "cg", &solver), TESS_ERR_ARGUMENT);
+    assert_non_null(strstr(tess_ctx_error(ctx), "square"));
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(wide);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(indefinite_matrices_are_found_by_cg),
+        cmocka_unit_test(singular_matrices_end_with_a_reason),
+        cmocka_unit_test(a_block_that_cannot_be_inverted_is_named),
+        cmocka_unit_test(nan_in_the_matrix_or_the_right_hand_side_is_found),
+        cmocka_unit_test(a_zero_right_hand_side_gives_zero),
+        cmocka_unit_test(iteration_limit_and_callback_stop),
+        cmocka_unit_test(a_good_guess_needs_no_iteration),
+        cmocka_unit_test(what_rounding_does_not_allow_is_stagnation),
+        cmocka_unit_test(new_values_are_used_after_refresh),
+        cmocka_unit_test(results_do_not_depend_on_the_number_of_threads),
+        cmocka_unit_test(every_failed_allocation_is_reported),
+        cmocka_unit_test(mistakes_in_the_spec_are_named),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
