@@ -6,9 +6,9 @@
  *     w = w - sum g_i v_i,  h_n = |w|                 one pass: which makes it as good as modified
  *     v_{j+1} = w / h_n
  *
- * The small least-squares problem min |beta e_1 - H y| is kept triangular by Givens rotations on the
- * host; its last entry is |r|. x changes at the end of a cycle only: x = x + M^-1 V y, or x + Z y
- * when the z are kept (fgmres).
+ * The small least-squares problem min |beta e_1 - H y| is kept triangular by Givens rotations on
+ * the host; its last entry is |r|. x changes at the end of a cycle only: x = x + M^-1 V y, or x + Z
+ * y when the z are kept (fgmres).
  *
  * Vectors of the space: W, then V_0 .. V_m, then Z (one, or Z_0 .. Z_{m-1} for fgmres).
  */

@@ -1,5 +1,5 @@
 /* Preconditioners by name: which is computed how. */
-#include "solve/pc.h"
+#include "solve/factors.h"
 
 const char *const tess_pc_names[TESS_PCS + 1] = {"none", "jacobi", "bjacobi", "ssor",
                                                  "ilu0", "ic0",    NULL};
@@ -11,11 +11,17 @@ tess_status tess_pc_create(tess_plan *plan, const tess_pc_options *options, tess
         return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
                          "pc=%s needs square blocks, but these are %d x %d",
                          tess_pc_names[options->kind], (int)A->block_height, (int)A->block_width);
+    if (options->kind >= TESS_PC_SSOR && A->block_height > TESS_PC_BLOCK_MAX)
+        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                         "pc=%s takes blocks of at most %d x %d, not %d x %d",
+                         tess_pc_names[options->kind], TESS_PC_BLOCK_MAX, TESS_PC_BLOCK_MAX,
+                         (int)A->block_height, (int)A->block_width);
     *pc = (tess_pc){
         .ctx = plan->ctx,
         .options = *options,
         .vector_type = A->type,
         .type = options->single ? TESS_F32 : A->type,
+        .threads = plan->device->threads > 0 ? plan->device->threads : plan->ctx->threads,
         .elementwise = options->kind == TESS_PC_JACOBI || options->kind == TESS_PC_BJACOBI,
     };
     tess_status status = tess_pc_refresh(plan, pc);
@@ -28,19 +34,18 @@ tess_status tess_pc_refresh(tess_plan *plan, tess_pc *pc)
 {
     if (pc->options.kind == TESS_PC_NONE)
         return TESS_OK;
-    if (pc->elementwise)
-        return tess_pc_diagonal_compute(plan, pc);
-    return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED, "pc=%s is not there yet",
-                     tess_pc_names[pc->options.kind]);
+    return pc->elementwise ? tess_pc_diagonal_compute(plan, pc) : tess_factors_compute(plan, pc);
 }
 
 void tess_pc_destroy(tess_pc *pc)
 {
     tess_free(pc->ctx, pc->diagonal.blocks);
     pc->diagonal.blocks = NULL;
+    tess_factors_destroy(pc->ctx, pc->factors);
+    pc->factors = NULL;
 }
 
 void tess_pc_apply(const tess_pc *pc, bool transpose, const void *r, void *z)
 {
-    (void)pc, (void)transpose, (void)r, (void)z;
+    tess_factors_apply(pc, transpose, r, z);
 }

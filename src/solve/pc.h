@@ -21,6 +21,9 @@ typedef enum tess_pc_kind {
 /* "none", "jacobi", ..., NULL. */
 extern const char *const tess_pc_names[TESS_PCS + 1];
 
+/* Largest block that triangular factors are made of: one lies on a thread's stack. */
+#define TESS_PC_BLOCK_MAX 4096
+
 typedef struct tess_pc_options {
     int kind;        /* tess_pc_kind */
     bool single;     /* stored in f32 whatever the matrix's type */
@@ -41,6 +44,7 @@ typedef struct tess_pc {
     tess_ctx *ctx;
     tess_pc_options options;
     tess_type vector_type, type; /* of the vectors; of what is stored */
+    int threads;                 /* that apply it */
     bool elementwise;            /* a line of a pass: `diagonal`; else `factors` */
     tess_diagonal diagonal;
     tess_factors *factors;

@@ -72,7 +72,8 @@ struct tess_method {
     tess_status (*finish)(tess_solver *solver, int system, int64_t positions);
 };
 
-extern const tess_method tess_method_cg;
+extern const tess_method tess_method_cg, tess_method_cg_single, tess_method_bicg,
+    tess_method_bicgstab, tess_method_gmres, tess_method_fgmres;
 
 /* cg.c: the end of cg and cg_single when p.Ap or r.z is not positive. */
 void tess_cg_check(tess_system *system, double pq, double rz);

@@ -5,7 +5,8 @@
 #include "solve/solve.h"
 
 static const tess_method *const methods[] = {
-    &tess_method_cg,
+    &tess_method_cg,       &tess_method_cg_single, &tess_method_bicg,
+    &tess_method_bicgstab, &tess_method_gmres,     &tess_method_fgmres,
 };
 enum { METHODS = sizeof methods / sizeof methods[0] };
 
@@ -43,7 +44,7 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
         {"tol", TESS_OPTION_DOUBLE, &read.tol, 0, 1, NULL, 0},
         {"atol", TESS_OPTION_DOUBLE, &read.atol, 0, HUGE_VAL, NULL, 0},
         {"max", TESS_OPTION_INT, &read.max, 0, 1e12, NULL, 0},
-        {"restart", TESS_OPTION_INT, &read.restart, 1, 500, NULL, 0},
+        {"restart", TESS_OPTION_INT, &read.restart, 2, 500, NULL, 0},
         {"stagnation", TESS_OPTION_INT, &read.stagnation, 0, 1e12, NULL, 0},
         {"inner", TESS_OPTION_CHOICE, &inner, 0, 0, precisions, 0},
     };

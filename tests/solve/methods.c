@@ -5,10 +5,10 @@
 #include "problems.h"
 
 /* Methods for symmetric positive definite matrices, and those for any. */
-static const char *const spd_methods[] = {"cg"};
-static const char *const any_methods[] = {NULL};
-static const char *const spd_pcs[] = {"none", "jacobi", "bjacobi"};
-static const char *const any_pcs[] = {"none", "jacobi", "bjacobi"};
+static const char *const spd_methods[] = {"cg", "cg_single"};
+static const char *const any_methods[] = {"bicg", "bicgstab", "gmres", "fgmres"};
+static const char *const spd_pcs[] = {"none", "jacobi", "bjacobi", "ssor", "ilu0", "ic0"};
+static const char *const any_pcs[] = {"none", "jacobi", "bjacobi", "ssor", "ilu0"};
 static const int32_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 16};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -41,7 +41,7 @@ static void check_all(void **state, bool symmetric, const char *device)
         for (size_t i = 0; symmetric && i < COUNT(spd_methods); i++)
             for (size_t j = 0; j < COUNT(spd_pcs); j++)
                 check_solve(&p, spd_methods[i], spd_pcs[j], "");
-        for (size_t i = 0; any_methods[0] && i < COUNT(any_methods); i++)
+        for (size_t i = 0; i < COUNT(any_methods); i++)
             for (size_t j = 0; j < COUNT(any_pcs); j++)
                 check_solve(&p, any_methods[i], any_pcs[j], "");
         problem_close(&p);

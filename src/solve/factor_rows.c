@@ -1,0 +1,203 @@
+/* The numbers of the factors, one domain at a time, in double: block ILU(0), SSOR, IC(0). */
+#include <math.h>
+#include <string.h>
+
+#include "solve/factors.h"
+
+/* c = c - a b, or with b transposed; b x b column-major. */
+static void subtract_product(double *restrict c, const double *restrict a, const double *restrict b,
+                             int32_t n, bool transpose_b)
+{
+    for (int32_t j = 0; j < n; j++)
+        for (int32_t k = 0; k < n; k++) {
+            const double factor = transpose_b ? b[k * n + j] : b[j * n + k];
+            for (int32_t i = 0; i < n; i++)
+                c[j * n + i] -= a[k * n + i] * factor;
+        }
+}
+
+/* c = factor a b. */
+static void set_product(double *restrict c, double factor, const double *restrict a,
+                        const double *restrict b, int32_t n)
+{
+    for (int32_t j = 0; j < n; j++) {
+        for (int32_t i = 0; i < n; i++)
+            c[j * n + i] = 0;
+        for (int32_t k = 0; k < n; k++)
+            for (int32_t i = 0; i < n; i++)
+                c[j * n + i] += factor * a[k * n + i] * b[j * n + k];
+    }
+}
+
+static void read_block(const tess_matrix *A, int64_t k, double scale, double *to)
+{
+    const int64_t size = (int64_t)A->block_height * A->block_width;
+    for (int64_t i = 0; i < size; i++)
+        to[i] = scale * tess_matrix_value(A, k * size + i);
+}
+
+/* Rows of the padding become rows of the identity. */
+static void pad_diagonal(const tess_matrix *A, int64_t row, double *block)
+{
+    const int32_t b = A->block_height;
+    for (int32_t i = 0; i < b; i++)
+        if (row * b + i >= A->rows)
+            block[i * b + i] = 1;
+}
+
+/* The row's blocks of A, scaled off the diagonal, to where the factors will be; a diagonal block
+ * that is not stored is 0. With `place` the addresses by column are noted. */
+static void load_row(const tess_factors *f, const tess_matrix *A, const tess_factor_values *v,
+                     int domain, int64_t row, double scale, double **place)
+{
+    const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
+    const int64_t size = (int64_t)f->block * f->block, p = tess_factor_place(f, domain, row);
+    double *lower = v->lower + f->lower_offsets[row] * size;
+    double *upper = f->symmetric ? NULL : v->upper + (f->upper_offsets[p] + p) * size;
+    double *diagonal = tess_factor_inverse(f, v, domain, row);
+    memset(diagonal, 0, (size_t)size * sizeof *diagonal);
+    if (place)
+        place[row - first] = diagonal;
+    for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++) {
+        const int64_t column = A->columns[k];
+        double *to;
+        if (column < first || column >= last || (column > row && f->symmetric))
+            continue;
+        if (column == row) {
+            to = diagonal;
+        } else if (column < row) {
+            to = lower;
+            lower += size;
+        } else {
+            to = upper;
+            upper += size;
+        }
+        read_block(A, k, column == row ? 1 : scale, to);
+        if (place)
+            place[column - first] = to;
+    }
+    pad_diagonal(A, row, diagonal);
+}
+
+static void forget_row(const tess_factors *f, int domain, int64_t row, double **place)
+{
+    const int64_t first = f->domain_rows[domain], p = tess_factor_place(f, domain, row);
+    for (int64_t k = f->lower_offsets[row]; k < f->lower_offsets[row + 1]; k++)
+        place[f->lower_columns[k] - first] = NULL;
+    for (int64_t k = f->upper_offsets[p]; !f->symmetric && k < f->upper_offsets[p + 1]; k++)
+        place[f->upper_columns[k] - first] = NULL;
+    place[row - first] = NULL;
+}
+
+/* Row by row: L_ik = A_ik D_k^-1, then A_ij -= L_ik U_kj where (i, j) is in the pattern. */
+tess_factor_fault tess_factor_ilu0(const tess_factors *f, const tess_matrix *A,
+                                   const tess_factor_values *v, int domain, tess_factor_work *work)
+{
+    const int32_t b = f->block;
+    const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
+    const int64_t size = (int64_t)b * b;
+    tess_factor_fault fault = {.row = INT64_MAX};
+    for (int64_t row = first; row < last; row++) {
+        load_row(f, A, v, domain, row, 1, work->place);
+        for (int64_t k = f->lower_offsets[row]; k < f->lower_offsets[row + 1]; k++) {
+            const int64_t column = f->lower_columns[k], q = tess_factor_place(f, domain, column);
+            double *block = v->lower + k * size;
+            memcpy(work->dense, block, (size_t)size * sizeof *block);
+            set_product(block, 1, work->dense, tess_factor_inverse(f, v, domain, column), b);
+            for (int64_t j = f->upper_offsets[q]; j < f->upper_offsets[q + 1]; j++) {
+                double *target = work->place[f->upper_columns[j] - first];
+                if (target)
+                    subtract_product(target, block, v->upper + (j + q) * size, b, false);
+            }
+        }
+        fault.column =
+            tess_dense_invert(tess_factor_inverse(f, v, domain, row), b, work->dense, &fault.pivot);
+        forget_row(f, domain, row, work->place);
+        if (fault.column >= 0) {
+            fault.row = row;
+            return fault;
+        }
+    }
+    return fault;
+}
+
+/* (D + w L) D^-1 (D + w U) = (I + w L D^-1) (D + w U): nothing to eliminate. The usual factor
+ * 1 / (w (2 - w)) is left out: no method notices a scaled preconditioner. */
+tess_factor_fault tess_factor_ssor(const tess_factors *f, const tess_matrix *A,
+                                   const tess_factor_values *v, int domain, double omega,
+                                   tess_factor_work *work)
+{
+    const int32_t b = f->block;
+    const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
+    const int64_t size = (int64_t)b * b;
+    tess_factor_fault fault = {.row = INT64_MAX};
+    for (int64_t row = first; row < last; row++) {
+        load_row(f, A, v, domain, row, omega, NULL);
+        for (int64_t k = f->lower_offsets[row]; k < f->lower_offsets[row + 1]; k++) {
+            double *block = v->lower + k * size;
+            memcpy(work->dense, block, (size_t)size * sizeof *block);
+            set_product(block, 1, work->dense,
+                        tess_factor_inverse(f, v, domain, f->lower_columns[k]), b);
+        }
+        fault.column =
+            tess_dense_invert(tess_factor_inverse(f, v, domain, row), b, work->dense, &fault.pivot);
+        if (fault.column >= 0) {
+            fault.row = row;
+            return fault;
+        }
+    }
+    return fault;
+}
+
+/* Whether a symmetric block is positive definite: -1, or the column whose pivot is not positive. A
+ * copy is factored. */
+static int32_t find_bad_pivot(const double *block, int32_t b, double *work, double *pivot)
+{
+    memcpy(work, block, (size_t)b * (size_t)b * sizeof *work);
+    for (int32_t k = 0; k < b; k++) {
+        *pivot = work[k * b + k];
+        if (!(*pivot > 0) || !isfinite(*pivot))
+            return k;
+        for (int32_t j = k + 1; j < b; j++)
+            for (int32_t i = j; i < b; i++)
+                work[j * b + i] -= work[k * b + i] * work[k * b + j] / *pivot;
+    }
+    return -1;
+}
+
+/* M = L D L^T. With S_ik = L_ik D_k, row by row and k upwards:
+ *     S_ik = A_ik - sum over m < k of S_im L_km^T,  D_i = A_ii - sum S_im L_im^T. */
+tess_factor_fault tess_factor_ic0(const tess_factors *f, const tess_matrix *A,
+                                  const tess_factor_values *v, int domain, tess_factor_work *work)
+{
+    const int32_t b = f->block;
+    const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
+    const int64_t size = (int64_t)b * b;
+    tess_factor_fault fault = {.row = INT64_MAX};
+    for (int64_t row = first; row < last; row++) {
+        const int64_t begin = f->lower_offsets[row], end = f->lower_offsets[row + 1];
+        load_row(f, A, v, domain, row, 1, work->place);
+        double *diagonal = tess_factor_inverse(f, v, domain, row);
+        for (int64_t k = begin; k < end; k++) {
+            const int64_t column = f->lower_columns[k];
+            double *block = v->lower + k * size, *scaled = work->row + (k - begin) * size;
+            for (int64_t m = f->lower_offsets[column]; m < f->lower_offsets[column + 1]; m++) {
+                const double *other = work->place[f->lower_columns[m] - first];
+                if (other)
+                    subtract_product(block, other, v->lower + m * size, b, true);
+            }
+            set_product(scaled, 1, block, tess_factor_inverse(f, v, domain, column), b);
+            subtract_product(diagonal, block, scaled, b, true);
+        }
+        forget_row(f, domain, row, work->place);
+        memcpy(v->lower + begin * size, work->row, (size_t)((end - begin) * size) * sizeof(double));
+        fault.column = find_bad_pivot(diagonal, b, work->dense, &fault.pivot);
+        if (fault.column < 0)
+            fault.column = tess_dense_invert(diagonal, b, work->dense, &fault.pivot);
+        if (fault.column >= 0) {
+            fault.row = row;
+            return fault;
+        }
+    }
+    return fault;
+}

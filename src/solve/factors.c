@@ -1,0 +1,217 @@
+/* Triangular factors: their pattern, which follows from the matrix's, and who computes and applies
+ * them. */
+#include <math.h>
+#include <string.h>
+
+#include "solve/factors.h"
+
+void tess_factors_destroy(tess_ctx *ctx, tess_factors *f)
+{
+    if (!f)
+        return;
+    tess_free(ctx, f->domain_rows);
+    tess_free(ctx, f->lower_offsets);
+    tess_free(ctx, f->upper_offsets);
+    tess_free(ctx, f->lower_columns);
+    tess_free(ctx, f->upper_columns);
+    tess_free(ctx, f->lower);
+    tess_free(ctx, f->upper);
+    tess_free(ctx, f->inverse);
+    tess_free(ctx, f);
+}
+
+/* Blocks below and above the diagonal in a row of a domain, into counts that become offsets. */
+static void count_blocks(const tess_factors *f, const tess_matrix *A, int domain)
+{
+    const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
+    for (int64_t row = first; row < last; row++) {
+        int64_t low = 0, high = 0;
+        for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++) {
+            low += A->columns[k] >= first && A->columns[k] < row;
+            high += A->columns[k] > row && A->columns[k] < last;
+        }
+        f->lower_offsets[row + 1] = low;
+        f->upper_offsets[tess_factor_place(f, domain, row) + 1] = high;
+    }
+}
+
+static void fill_columns(const tess_factors *f, const tess_matrix *A, int domain)
+{
+    const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
+    for (int64_t row = first; row < last; row++) {
+        int64_t low = f->lower_offsets[row];
+        int64_t high = f->upper_offsets[tess_factor_place(f, domain, row)];
+        for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++) {
+            if (A->columns[k] >= first && A->columns[k] < row)
+                f->lower_columns[low++] = A->columns[k];
+            else if (A->columns[k] > row && A->columns[k] < last && !f->symmetric)
+                f->upper_columns[high++] = A->columns[k];
+        }
+    }
+}
+
+static tess_status create(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc, int domains,
+                          tess_factors **out)
+{
+    const int64_t rows = A->block_rows;
+    tess_factors *f;
+    tess_status status;
+    TESS_TRY(TESS_CALLOC(ctx, 1, &f));
+    f->block = A->block_height;
+    f->block_rows = rows;
+    f->symmetric = pc->options.kind == TESS_PC_IC0;
+    f->domains = domains;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, domains + 1, &f->domain_rows));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, rows + 1, &f->lower_offsets));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, rows + 1, &f->upper_offsets));
+    for (int d = 0; d <= domains; d++)
+        f->domain_rows[d] = tess_share_row(A->row_offsets, rows, d, domains);
+    for (int d = 0; d < domains; d++)
+        count_blocks(f, A, d);
+    tess_counts_to_offsets(f->lower_offsets, rows);
+    tess_counts_to_offsets(f->upper_offsets, rows);
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, f->lower_offsets[rows], &f->lower_columns));
+    if (!f->symmetric)
+        TESS_TRY_CLEAN(TESS_ALLOC(ctx, f->upper_offsets[rows], &f->upper_columns));
+    for (int d = 0; d < domains; d++)
+        fill_columns(f, A, d);
+    *out = f;
+    return TESS_OK;
+cleanup:
+    tess_factors_destroy(ctx, f);
+    return status;
+}
+
+static tess_factor_fault compute_domain(const tess_factors *f, const tess_matrix *A,
+                                        const tess_pc_options *options, const tess_factor_values *v,
+                                        int domain, tess_factor_work *work)
+{
+    switch (options->kind) {
+    case TESS_PC_SSOR:
+        return tess_factor_ssor(f, A, v, domain, options->omega, work);
+    case TESS_PC_IC0:
+        return tess_factor_ic0(f, A, v, domain, work);
+    default:
+        return tess_factor_ilu0(f, A, v, domain, work);
+    }
+}
+
+static tess_factor_fault compute_all(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
+                                     const tess_pc_options *options, const tess_factor_values *v,
+                                     double **places, double *dense, int64_t dense_stride)
+{
+    const int64_t size = (int64_t)f->block * f->block;
+    tess_factor_fault first = {.row = INT64_MAX};
+#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->threads)
+    for (int d = 0; d < f->domains; d++) {
+        double *own = dense + d * dense_stride;
+        tess_factor_work work = {
+            .place = places + f->domain_rows[d], .dense = own, .row = own + 3 * size};
+        tess_factor_fault fault = compute_domain(f, A, options, v, d, &work);
+#pragma omp critical(tess_factors)
+        if (fault.row < first.row)
+            first = fault;
+    }
+    return first;
+}
+
+/* Numbers in double become the pc's: moved when that is double, converted otherwise. */
+static tess_status store(tess_ctx *ctx, tess_type type, int64_t count, double **from, void **to)
+{
+    if (type == TESS_F64) {
+        tess_free(ctx, *to);
+        *to = *from;
+        *from = NULL;
+        return TESS_OK;
+    }
+    if (!*to)
+        TESS_TRY(tess_alloc_bytes(ctx, count, sizeof(float), to));
+    float *single = *to;
+#pragma omp parallel for schedule(static) num_threads(ctx->threads)
+    for (int64_t i = 0; i < count; i++)
+        single[i] = (float)(*from)[i];
+    return TESS_OK;
+}
+
+static tess_status fault_status(const tess_pc *pc, const tess_factor_fault *fault)
+{
+    const int32_t b = pc->factors->block;
+    const bool ic0 = pc->options.kind == TESS_PC_IC0;
+    return tess_fail(
+        pc->ctx, TESS_ERR_MATRIX,
+        "pc=%s: no %spivot in column %d of the diagonal block of block row %lld (rows %lld..%lld), "
+        "the largest is %.3g",
+        tess_pc_names[pc->options.kind], ic0 ? "positive " : "", (int)fault->column,
+        (long long)fault->row, (long long)fault->row * b, (long long)fault->row * b + b - 1,
+        fault->pivot);
+}
+
+/* The numbers, with all scratch there. */
+static tess_status compute(tess_plan *plan, tess_pc *pc, const tess_matrix *A)
+{
+    tess_ctx *ctx = plan->ctx;
+    tess_factors *f = pc->factors;
+    const int64_t rows = f->block_rows, size = (int64_t)f->block * f->block;
+    const int64_t lower = f->lower_offsets[rows] * size;
+    const int64_t upper = f->symmetric ? 0 : (f->upper_offsets[rows] + rows) * size;
+    const int64_t inverse = f->symmetric ? rows * size : 0;
+    int64_t longest = 0;
+    for (int64_t i = 0; i < rows; i++)
+        if (f->lower_offsets[i + 1] - f->lower_offsets[i] > longest)
+            longest = f->lower_offsets[i + 1] - f->lower_offsets[i];
+    const int64_t dense_stride = (3 + (f->symmetric ? longest : 0)) * size;
+    tess_factor_values v = {0};
+    double **places = NULL, *dense = NULL;
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, lower, &v.lower));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, upper, &v.upper));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, inverse, &v.inverse));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, rows, &places));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, dense_stride * f->domains, &dense));
+    tess_factor_fault fault = compute_all(ctx, f, A, &pc->options, &v, places, dense, dense_stride);
+    if (fault.row != INT64_MAX)
+        TESS_TRY_CLEAN(fault_status(pc, &fault));
+    TESS_TRY_CLEAN(store(ctx, pc->type, lower, &v.lower, &f->lower));
+    TESS_TRY_CLEAN(store(ctx, pc->type, upper, &v.upper, &f->upper));
+    TESS_TRY_CLEAN(store(ctx, pc->type, inverse, &v.inverse, &f->inverse));
+    pc->bytes = (double)(lower * (f->symmetric ? 2 : 1) + upper + inverse) *
+                    (double)tess_type_size(pc->type) +
+                4.0 * (double)(f->lower_offsets[rows] + f->upper_offsets[rows] + 2 * rows);
+cleanup:
+    tess_free(ctx, v.lower);
+    tess_free(ctx, v.upper);
+    tess_free(ctx, v.inverse);
+    tess_free(ctx, places);
+    tess_free(ctx, dense);
+    return status;
+}
+
+tess_status tess_factors_compute(tess_plan *plan, tess_pc *pc)
+{
+    tess_matrix A = *plan->matrix;
+    A.values = (void *)(uintptr_t)plan->values; /* only ever read */
+    if (!pc->factors) {
+        int64_t domains = pc->options.domains;
+        if (domains == 0)
+            domains = plan->device->threads > 0 ? plan->device->threads : plan->ctx->threads;
+        if (domains > A.block_rows)
+            domains = A.block_rows > 0 ? A.block_rows : 1;
+        TESS_TRY(create(plan->ctx, &A, pc, (int)domains, &pc->factors));
+    }
+    return compute(plan, pc, &A);
+}
+
+void tess_factors_apply(const tess_pc *pc, bool transpose, const void *r, void *z)
+{
+    const tess_factors *f = pc->factors;
+    const int threads = f->domains < pc->threads ? f->domains : pc->threads;
+#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
+    for (int d = 0; d < f->domains; d++) {
+        if (pc->vector_type == TESS_F32)
+            tess_factors_solve_f32_f32(f, d, transpose, r, z);
+        else if (pc->type == TESS_F32)
+            tess_factors_solve_f64_f32(f, d, transpose, r, z);
+        else
+            tess_factors_solve_f64_f64(f, d, transpose, r, z);
+    }
+}
