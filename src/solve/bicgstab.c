@@ -14,7 +14,7 @@
 #include "solve/solve.h"
 
 enum { R = TESS_V_OWN, H, P, V, Y, Z, T, VECTORS };
-enum { RHO = TESS_S_OWN, RHO_NEW, HV, ALPHA, TR, TT, OMEGA, BETA, RATIO, TURN, SLOTS };
+enum { RHO = TESS_S_OWN, RHO_NEW, HV, ALPHA, TR, TT, OMEGA, BETA, RATIO, TURN, VV, YY, SLOTS };
 
 static void build(tess_solver *solver)
 {
@@ -31,6 +31,7 @@ static void build(tess_solver *solver)
     tess_step_apply_dot(s, y, V, H, HV);
     tess_step_scalar(s, TESS_OP_DIV, ALPHA, RHO, HV);
     tess_step_sum(s, R, 1, TESS_ONE, R, -1, ALPHA, V);
+    tess_step_dot(s, VV, V, V);
     int z = tess_step_precondition(s, R, Z);
     tess_step_apply(s, z, T);
     tess_step_dot(s, TR, T, R);
@@ -38,6 +39,7 @@ static void build(tess_solver *solver)
     tess_step_scalar(s, TESS_OP_DIV, OMEGA, TR, TT);
     const tess_term update[3] = {{1, TESS_ONE, TESS_V_X}, {1, ALPHA, y}, {1, OMEGA, z}};
     tess_step_combine(s, TESS_V_X, 3, update);
+    tess_step_dot(s, YY, y, y);
     tess_step_sum(s, R, 1, TESS_ONE, R, -1, OMEGA, T);
     tess_step_dot(s, RHO_NEW, H, R);
     tess_step_dot(s, TESS_S_RR, R, R);
@@ -59,12 +61,19 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
         int slot;
         const char *name;
     } divisors[] = {{HV, "h.v"}, {OMEGA, "omega"}, {RHO, "rho"}};
-    for (size_t i = 0; i < sizeof divisors / sizeof divisors[0]; i++)
+    /* A y vanishes though y does not: a singular matrix, and x would grow along y for ever. */
+    const double gain = sqrt(slots[VV] / slots[YY]);
+    if (gain > system->largest_gain)
+        system->largest_gain = gain;
+    if (gain < 1e-15 * system->largest_gain)
+        tess_system_end(system, TESS_BREAKDOWN,
+                        "|Ay| = %.3g |y| at iteration %lld, |r|/|b| = %.3g: the matrix is singular",
+                        gain, (long long)system->iteration, system->residual / system->rhs_norm);
+    for (size_t i = 0; !system->done && i < sizeof divisors / sizeof divisors[0]; i++)
         if (slots[divisors[i].slot] == 0 || !isfinite(slots[divisors[i].slot])) {
             tess_system_end(system, TESS_BREAKDOWN, "%s = %.3g at iteration %lld, |r|/|b| = %.3g",
                             divisors[i].name, slots[divisors[i].slot], (long long)system->iteration,
                             system->residual / system->rhs_norm);
-            return;
         }
 }
 

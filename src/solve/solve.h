@@ -27,6 +27,7 @@ typedef struct tess_system {
     double best;                /* the smallest |r| and */
     int64_t best_at;            /* its iteration */
     double true_residual;       /* |b - A x| when last computed; infinity before that */
+    double largest_gain;        /* bicgstab: the largest |A y| / |y| so far */
     bool done;
     tess_reason reason;
     char text[sizeof(((tess_result *)0)->text)];

@@ -52,7 +52,8 @@ problem problem_open(tess_ctx *ctx, tess_matrix *A, const char *device)
 {
     problem p = {.A = A};
     assert_int_equal(tess_device_open(ctx, device, &p.device), TESS_OK);
-    assert_int_equal(tess_plan_create(ctx, A, p.device, NULL, &p.plan), TESS_OK);
+    const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+    assert_int_equal(tess_plan_create(ctx, A, p.device, &quick, &p.plan), TESS_OK);
     p.b = test_vector(A->rows, TESS_F64, 7);
     p.x = calloc((size_t)A->rows + 1, sizeof *p.x);
     p.exact = calloc((size_t)A->rows + 1, sizeof *p.exact);

@@ -197,6 +197,7 @@ static void results_do_not_depend_on_the_number_of_threads(void **state)
     const char *const specs[] = {"cg:pc=bjacobi,max=20", "cg_single:pc=jacobi,max=20",
                                  "bicgstab:pc=ilu0,domains=3,max=10",
                                  "gmres:pc=ssor,domains=2,restart=7,max=20"};
+    const tess_plan_options same = {.effort = TESS_ESTIMATE, .reproducible = 1};
     static const char *const devices[] = {"cpu:1", "cpu:2", "cpu:3"};
     tess_matrix *A;
     double *b;
@@ -210,7 +211,7 @@ static void results_do_not_depend_on_the_number_of_threads(void **state)
             tess_result result;
             memset(x, 0, bytes);
             assert_int_equal(tess_device_open(ctx, devices[t], &device), TESS_OK);
-            assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
+            assert_int_equal(tess_plan_create(ctx, A, device, &same, &plan), TESS_OK);
             assert_int_equal(tess_solve(plan, specs[i], b, x, &result), TESS_OK);
             if (t == 0)
                 memcpy(first, x, bytes);
