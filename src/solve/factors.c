@@ -96,23 +96,24 @@ static tess_factor_fault compute_domain(const tess_factors *f, const tess_matrix
     }
 }
 
+/* All domains; returns the first fault. `dense` has dense_stride doubles a domain. */
 static tess_factor_fault compute_all(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
                                      const tess_pc_options *options, const tess_factor_values *v,
-                                     double **places, double *dense, int64_t dense_stride)
+                                     double **places, double *dense, int64_t dense_stride,
+                                     tess_factor_fault *faults)
 {
     const int64_t size = (int64_t)f->block * f->block;
-    tess_factor_fault first = {.row = INT64_MAX};
 #pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->threads)
     for (int d = 0; d < f->domains; d++) {
         double *own = dense + d * dense_stride;
         tess_factor_work work = {
             .place = places + f->domain_rows[d], .dense = own, .row = own + 3 * size};
-        tess_factor_fault fault = compute_domain(f, A, options, v, d, &work);
-#pragma omp critical(tess_factors)
-        if (fault.row < first.row)
-            first = fault;
+        faults[d] = compute_domain(f, A, options, v, d, &work);
     }
-    return first;
+    for (int d = 0; d < f->domains; d++)
+        if (faults[d].row != INT64_MAX)
+            return faults[d];
+    return (tess_factor_fault){.row = INT64_MAX};
 }
 
 /* Numbers in double become the pc's: moved when that is double, converted otherwise. */
@@ -162,13 +163,16 @@ static tess_status compute(tess_plan *plan, tess_pc *pc, const tess_matrix *A)
     const int64_t dense_stride = (3 + (f->symmetric ? longest : 0)) * size;
     tess_factor_values v = {0};
     double **places = NULL, *dense = NULL;
+    tess_factor_fault *faults = NULL;
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, lower, &v.lower));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, upper, &v.upper));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, inverse, &v.inverse));
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, rows, &places));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, dense_stride * f->domains, &dense));
-    tess_factor_fault fault = compute_all(ctx, f, A, &pc->options, &v, places, dense, dense_stride);
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, f->domains, &faults));
+    tess_factor_fault fault =
+        compute_all(ctx, f, A, &pc->options, &v, places, dense, dense_stride, faults);
     if (fault.row != INT64_MAX)
         TESS_TRY_CLEAN(fault_status(pc, &fault));
     TESS_TRY_CLEAN(store(ctx, pc->type, lower, &v.lower, &f->lower));
@@ -183,6 +187,7 @@ cleanup:
     tess_free(ctx, v.inverse);
     tess_free(ctx, places);
     tess_free(ctx, dense);
+    tess_free(ctx, faults);
     return status;
 }
 

@@ -41,29 +41,35 @@ static void put_block(tess_diagonal *diagonal, int64_t row, const double *block)
         to[i] = (float)block[i];
 }
 
-/* Inverts all blocks. `scratch` has 2 b b doubles a thread. */
-static fault invert_all(const tess_matrix *A, tess_diagonal *diagonal, int64_t rows, int threads,
-                        double *scratch)
+/* Inverts the blocks of one share of the rows, until one cannot be. */
+static fault invert_share(const tess_matrix *A, tess_diagonal *diagonal, int64_t first,
+                          int64_t last, double *scratch)
 {
     const int32_t b = diagonal->block;
-    fault first = {.row = INT64_MAX};
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int share = 0; share < threads; share++) {
-        double *block = scratch + (int64_t)share * 2 * b * b, *work = block + b * b;
-        for (int64_t row = rows * share / threads; row < rows * (share + 1) / threads; row++) {
-            double pivot = 0;
-            get_block(A, row, b, block);
-            int32_t column = tess_dense_invert(block, b, work, &pivot);
-            if (column >= 0) {
-#pragma omp critical(tess_pc_diagonal)
-                if (row < first.row)
-                    first = (fault){row, column, pivot};
-                break;
-            }
-            put_block(diagonal, row, block);
-        }
+    for (int64_t row = first; row < last; row++) {
+        double pivot = 0;
+        get_block(A, row, b, scratch);
+        int32_t column = tess_dense_invert(scratch, b, scratch + (int64_t)b * b, &pivot);
+        if (column >= 0)
+            return (fault){row, column, pivot};
+        put_block(diagonal, row, scratch);
     }
-    return first;
+    return (fault){.row = INT64_MAX};
+}
+
+/* Inverts all blocks. `scratch` has 2 b b doubles a share. Returns the first fault. */
+static fault invert_all(const tess_matrix *A, tess_diagonal *diagonal, int64_t rows, int shares,
+                        double *scratch, fault *faults)
+{
+    const int64_t size = (int64_t)diagonal->block * diagonal->block;
+#pragma omp parallel for schedule(static) num_threads(shares)
+    for (int share = 0; share < shares; share++)
+        faults[share] = invert_share(A, diagonal, rows * share / shares,
+                                     rows * (share + 1) / shares, scratch + share * 2 * size);
+    for (int share = 0; share < shares; share++)
+        if (faults[share].row != INT64_MAX)
+            return faults[share];
+    return (fault){.row = INT64_MAX};
 }
 
 tess_status tess_pc_diagonal_compute(tess_plan *plan, tess_pc *pc)
@@ -83,8 +89,15 @@ tess_status tess_pc_diagonal_compute(tess_plan *plan, tess_pc *pc)
         pc->bytes = (double)rows * b * b * (double)tess_type_size(pc->type);
     }
     double *scratch;
+    fault *faults;
     TESS_TRY(TESS_ALLOC(ctx, (int64_t)threads * 2 * b * b, &scratch));
-    fault first = invert_all(&A, diagonal, rows, threads, scratch);
+    tess_status status = TESS_ALLOC(ctx, threads, &faults);
+    if (status != TESS_OK) {
+        tess_free(ctx, scratch);
+        return status;
+    }
+    fault first = invert_all(&A, diagonal, rows, threads, scratch, faults);
+    tess_free(ctx, faults);
     tess_free(ctx, scratch);
     if (first.row == INT64_MAX)
         return TESS_OK;

@@ -149,6 +149,9 @@ const char *text_seconds(double seconds, char *buffer); /* 3.21 ms */
  * for. On failure prints the sentence, returns NULL and sets *exit_status. */
 tess_matrix *input_matrix(cli_app *app, const common_args *common, const char *input,
                           int *exit_status);
+/* The same with the right-hand side of a generated problem in *rhs, otherwise untouched. */
+tess_matrix *input_system(cli_app *app, const common_args *common, const char *input, void **rhs,
+                          int *exit_status);
 /* The device of --device, else "cpu", else "ref". NULL and *exit_status as above. */
 tess_device *open_device(cli_app *app, const common_args *common, int *exit_status);
 

@@ -10,6 +10,7 @@
 /* One line a command, here and below; the order below is that of `tessera help`. */
 extern const cli_command command_info;
 extern const cli_command command_spmv;
+extern const cli_command command_solve;
 extern const cli_command command_bench;
 extern const cli_command command_convert;
 extern const cli_command command_generate;
@@ -17,8 +18,8 @@ extern const cli_command command_devices;
 extern const cli_command command_cache;
 
 const cli_command *const commands[] = {
-    &command_info,     &command_spmv,    &command_bench, &command_convert,
-    &command_generate, &command_devices, &command_cache,
+    &command_info,    &command_spmv,     &command_solve,   &command_bench,
+    &command_convert, &command_generate, &command_devices, &command_cache,
 };
 const size_t command_count = sizeof commands / sizeof commands[0];
 

@@ -1,0 +1,67 @@
+Times vary, the rest does not. A generated problem brings its right-hand side.
+
+  $ tessera solve gen:elasticity:n=4 --device ref | grep -vE '^(time|memory| )'
+  matrix    300 x 300, 1 690 blocks of 3 x 3, f64
+  device    ref: 1 thread, plain loops
+  solver    cg:pc=bjacobi, b is the generator's
+  result    CONVERGED: |b - Ax|/|b| = 6.61e-09 after 32 iterations
+  residual  6.61e-09 by the recurrence, 6.61e-09 recomputed
+  $ tessera solve gen:cdr:n=4 --device ref --pc ilu0 --tol 1e-10 | grep -E '^(solver|result)' | sed 's/ = .* after/ = ... after/'
+  solver    bicgstab:pc=ilu0,tol=1e-10, b is the generator's
+  result    CONVERGED: |b - Ax|/|b| = ... after 6 iterations
+  $ tessera solve gen:elasticity:n=3 --device ref --method gmres --pc ic0 --options restart=10 --json | grep -oE '"[a-z_]+":'
+  "device":
+  "solver":
+  "rhs":
+  "type":
+  "rows":
+  "block":
+  "blocks":
+  "reason":
+  "text":
+  "solved":
+  "iterations":
+  "residual":
+  "true_residual":
+  "setup_seconds":
+  "seconds":
+  "seconds_spmv":
+  "seconds_pc":
+  "seconds_dots":
+  "seconds_vectors":
+  "bytes":
+  "gb_per_s":
+  "read_gb_per_s":
+
+A file's right-hand side is A times ones, or another file; x, the history and its picture go to files.
+
+  $ tessera solve tridiagonal.mtx --device ref --out x.mtx --history h.csv --plot h.svg | grep solver && tail -n +4 x.mtx | awk '{printf "%.6f\n", $1}' && head -n 2 h.csv && grep -c polyline h.svg
+  solver    cg:pc=bjacobi, b is A times ones
+  1.000000
+  1.000000
+  1.000000
+  1.000000
+  1.000000
+  iteration,residual
+  0,1
+  1
+  $ tessera solve blocks2.mtx --rhs x6.mtx --device ref --method gmres --pc none --type f32 --tol 1e-5 | grep solver
+  solver    gmres:pc=none,tol=1e-05, b is x6.mtx
+
+Not solved is exit status 1, bad input 2.
+
+  $ tessera solve gen:elasticity:n=4 --device ref --max-iterations 3 >/dev/null
+  2> tessera: not solved: |r|/|b| = 1.88 after 3 iterations, the most allowed
+  [1]
+  $ tessera solve tridiagonal.mtx --rhs x6.mtx --device ref
+  2> tessera: x6.mtx has 6 elements, the matrix 5 rows
+  [2]
+  $ tessera solve gen:elasticity:n=2 --device ref --method cgg
+  2> tessera: unknown method 'cgg' (nearest: 'cg')
+  [2]
+  $ tessera solve gen:elasticity:n=2 --device ref --pc ilu
+  2> tessera: cg: pc=ilu is not a choice (nearest: 'ilu0')
+  [2]
+  $ tessera solve gen:random:rows=5,cols=6 --device ref
+  2> tessera: a solver needs a square matrix, not 5 x 6
+  [2]

@@ -1,0 +1,179 @@
+/* tessera solve: A x = b on a device, with progress on a terminal and an account at the end. */
+#include <math.h>
+#include <string.h>
+
+#include "command.h"
+#include "plan/plan.h"
+#include "ref/ref.h"
+#include "solve_report.h"
+
+typedef struct solve_args {
+    common_args common;
+    const char *rhs, *method, *pc, *more, *out, *history, *plot;
+    double tol;
+    int64_t max;
+} solve_args;
+
+/* What one run needs; all of it is released at one place. */
+typedef struct solve_run {
+    solve_report report;
+    tess_matrix *matrix;
+    tess_device *device;
+    tess_plan *plan;
+    tess_solver *solver;
+    void *b, *x;
+    char spec[256], pc_text[64];
+} solve_run;
+
+/* The right-hand side: a file's, else the generator's (in r->b already), else A times all ones. */
+static tess_status make_rhs(cli_app *app, const solve_args *args, solve_run *r)
+{
+    const tess_matrix *A = r->matrix;
+    size_t size = tess_type_size(A->type);
+    if (args->rhs) {
+        int64_t count;
+        tess_free(app->ctx, r->b);
+        r->b = NULL;
+        TESS_TRY(tess_vector_read(app->ctx, args->rhs, A->type, &count, &r->b));
+        if (count != A->rows)
+            return tess_fail(app->ctx, TESS_ERR_ARGUMENT,
+                             "%s has %lld elements, the matrix %lld rows", args->rhs,
+                             (long long)count, (long long)A->rows);
+        r->report.rhs = args->rhs;
+    } else if (r->b) {
+        r->report.rhs = "the generator's";
+    } else {
+        r->report.rhs = "A times ones";
+        TESS_TRY(tess_alloc_bytes(app->ctx, A->rows, size, &r->b));
+        for (int64_t i = 0; i < A->cols; i++)
+            tess_ref_put(r->x, A->type, i, 1);
+        TESS_TRY(tess_spmv(r->plan, 1, r->x, 0, r->b));
+    }
+    memset(r->x, 0, (size_t)A->cols * size);
+    return TESS_OK;
+}
+
+/* cg for a symmetric matrix, bicgstab for others; block-Jacobi where there are square blocks. */
+static tess_status make_spec(cli_app *app, const solve_args *args, solve_run *r)
+{
+    const tess_matrix *A = r->matrix;
+    const char *method = args->method;
+    if (!method) {
+        tess_symmetry symmetry;
+        TESS_TRY(tess_matrix_symmetry(app->ctx, A, &symmetry));
+        method = symmetry.asymmetry < 1e-10 && A->rows == A->cols ? "cg" : "bicgstab";
+    }
+    const char *pc = args->pc ? args->pc : A->block_height == A->block_width ? "bjacobi" : "jacobi";
+    char tol[40] = "", max[40] = "";
+    if (args->tol != 0)
+        snprintf(tol, sizeof tol, ",tol=%.15g", args->tol);
+    if (args->max != 0)
+        snprintf(max, sizeof max, ",max=%lld", (long long)args->max);
+    int length = snprintf(r->spec, sizeof r->spec, "%s:pc=%s%s%s%s%s", method, pc, tol, max,
+                          args->more ? "," : "", args->more ? args->more : "");
+    if (length >= (int)sizeof r->spec)
+        return tess_fail(app->ctx, TESS_ERR_OPTION, "the solver's options are too long");
+    r->report.spec = r->spec;
+    return TESS_OK;
+}
+
+static tess_status solve(cli_app *app, const solve_args *args, solve_run *r)
+{
+    tess_ctx *ctx = app->ctx;
+    const tess_matrix *A = r->matrix;
+    TESS_TRY(tess_alloc_bytes(ctx, A->cols, tess_type_size(A->type), &r->x));
+    TESS_TRY(tess_plan_create(ctx, A, r->device, NULL, &r->plan));
+    TESS_TRY(make_rhs(app, args, r));
+    TESS_TRY(make_spec(app, args, r));
+    double started = tess_seconds();
+    TESS_TRY(tess_solver_create(r->plan, r->spec, &r->solver));
+    r->report.setup_seconds = tess_seconds() - started;
+    solve_progress progress = {
+        .app = app, .tol = args->tol > 0 ? args->tol : 1e-8, .started = tess_seconds()};
+    if (app->live)
+        tess_solver_set_callback(r->solver, solve_show_progress, &progress);
+    TESS_TRY(tess_solver_solve(r->solver, r->b, r->x, &r->report.result));
+    terminal_clear_progress(app);
+    /* The share of what the device can read, of a working set of the solver's size. */
+    if (r->device->backend->read_ceiling)
+        TESS_TRY(r->device->backend->read_ceiling(r->device, tess_matrix_spmv_bytes(A),
+                                                  &r->report.ceiling));
+    return TESS_OK;
+}
+
+static int run(cli_app *app, void *arguments)
+{
+    solve_args *args = arguments;
+    solve_run r = {0};
+    int exit_status = EXIT_DONE;
+    r.matrix = input_system(app, &args->common, args->common.operands[0], &r.b, &exit_status);
+    if (r.matrix)
+        r.device = open_device(app, &args->common, &exit_status);
+    if (r.device) {
+        tess_status status = solve(app, args, &r);
+        if (status != TESS_OK) {
+            exit_status = fail_status(app, status);
+        } else {
+            const tess_result *result = &r.report.result;
+            exit_status = args->common.json ? solve_print_json(app, r.matrix, r.device, &r.report)
+                                            : solve_print(app, r.matrix, r.device, &r.report);
+            if (exit_status == EXIT_DONE && args->out)
+                exit_status = output_vector(app, r.matrix->type, r.matrix->cols, r.x, args->out);
+            if (exit_status == EXIT_DONE && args->history)
+                exit_status = solve_write_history(app, result, args->history);
+            if (exit_status == EXIT_DONE && args->plot)
+                exit_status = solve_write_plot(app, r.spec, result, args->plot);
+            if (exit_status == EXIT_DONE && result->reason != TESS_CONVERGED &&
+                result->reason != TESS_ZERO_RHS)
+                exit_status = fail(app, EXIT_FAILED, "not solved: %s", result->text);
+        }
+    }
+    tess_solver_destroy(r.solver);
+    tess_plan_destroy(r.plan);
+    tess_device_close(r.device);
+    tess_free(app->ctx, r.b);
+    tess_free(app->ctx, r.x);
+    tess_matrix_destroy(r.matrix);
+    return exit_status;
+}
+
+static const cli_option options[] = {
+    {"rhs", OPTION_TEXT, offsetof(solve_args, rhs), "FILE", "take b from FILE", 0, 0},
+    {"method", OPTION_TEXT, offsetof(solve_args, method), "NAME",
+     "cg, cg_single, bicg, bicgstab, gmres or fgmres", 0, 0},
+    {"pc", OPTION_TEXT, offsetof(solve_args, pc), "NAME",
+     "none, jacobi, bjacobi, ssor, ilu0 or ic0", 0, 0},
+    {"tol", OPTION_REAL, offsetof(solve_args, tol), "T", "stop at |r| <= T |b| (default 1e-8)", 0,
+     0},
+    {"max-iterations", OPTION_INT, offsetof(solve_args, max), "N",
+     "stop after N iterations (default 10000)", 1, 1000000000},
+    {"options", OPTION_TEXT, offsetof(solve_args, more), "KEYS",
+     "more of the solver's keys: restart=50,domains=1,inner=f32", 0, 0},
+    {"out", OPTION_TEXT, offsetof(solve_args, out), "FILE", "write x to FILE", 0, 0},
+    {"history", OPTION_TEXT, offsetof(solve_args, history), "FILE",
+     "write |r|/|b| by iteration to FILE (csv)", 0, 0},
+    {"plot", OPTION_TEXT, offsetof(solve_args, plot), "FILE", "draw them in FILE (svg)", 0, 0},
+};
+
+const cli_command command_solve = {
+    .name = "solve",
+    .operands = "INPUT",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "solve A x = b, say how well and how fast",
+    .description =
+        "Solves A x = b with a Krylov method from x = 0 and prints why it ended, the number of "
+        "iterations, the true residual recomputed from x, and where the time went. Without --rhs, "
+        "b is the generated problem's own, or A times a vector of ones for a file.\n\n"
+        "Without --method a symmetric matrix is solved with cg, any other with bicgstab; without "
+        "--pc the preconditioner is the inverse of the diagonal blocks. A system that is not "
+        "solved to the tolerance makes the command fail with exit status 1.",
+    .examples = "tessera solve gen:elasticity:n=24\n"
+                "tessera solve A.mtx.gz --rhs b.mtx --method gmres --pc ilu0 --out x.mtx\n"
+                "tessera solve gen:cdr:n=32 --pc ilu0 --plot residual.svg",
+    .uses = USES_DEVICE | USES_TYPE | USES_BLOCK,
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .args_size = sizeof(solve_args),
+    .run = run,
+};

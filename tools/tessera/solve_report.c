@@ -1,0 +1,205 @@
+/* Progress, report, history and plot of `tessera solve`. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "plan/plan.h"
+#include "solve_report.h"
+
+/* Five times a second, after the first second: where it is, how fast |r| falls, how long still. */
+int solve_show_progress(void *user, int64_t iteration, double residual)
+{
+    solve_progress *p = user;
+    const double now = tess_seconds();
+    if (now - p->started < 1 || now - p->shown < 0.2)
+        return 0;
+    fprintf(stderr, "\r\033[Kiteration %lld   |r|/|b| %.2e", (long long)iteration, residual);
+    const double steps = (double)(iteration - p->shown_iteration);
+    if (p->shown > 0 && steps > 0 && residual > 0 && p->shown_residual > 0) {
+        const double rate = pow(residual / p->shown_residual, 1 / steps);
+        fprintf(stderr, "   rate %.3f", rate);
+        if (rate < 1 && residual > p->tol)
+            fprintf(stderr, "   %.0f s to go",
+                    log(p->tol / residual) / log(rate) * (now - p->shown) / steps);
+    }
+    fflush(stderr);
+    p->app->progress_shown = true;
+    p->shown = now;
+    p->shown_iteration = iteration;
+    p->shown_residual = residual;
+    return 0;
+}
+
+static bool solved(const tess_result *result)
+{
+    return result->reason == TESS_CONVERGED || result->reason == TESS_ZERO_RHS;
+}
+
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,
+                const solve_report *report)
+{
+    const tess_result *r = &report->result;
+    char a[TEXT_MAX], b[TEXT_MAX];
+    printf("matrix    ");
+    print_matrix_line(A);
+    printf("\ndevice    %s\n", tess_device_description(device));
+    printf("solver    %s, b is %s\n", report->spec, report->rhs);
+    printf("result    %s%s%s: %s\n", solved(r) ? green(app) : red(app), tess_reason_name(r->reason),
+           plain(app), r->text);
+    printf("residual  %.3g by the recurrence, %s%.3g recomputed%s\n", r->residual, bold(app),
+           r->true_residual, plain(app));
+    printf("time      %s%s%s, and %s to set up", bold(app), text_seconds(r->seconds, a), plain(app),
+           text_seconds(report->setup_seconds, b));
+    if (r->iterations > 0) {
+        printf(": %s an iteration\n", text_seconds(r->seconds / (double)r->iterations, a));
+        printf("          %.0f %% SpMV, %.0f %% preconditioner, %.0f %% dots, %.0f %% vectors\n",
+               percent(r->seconds_spmv, r->seconds), percent(r->seconds_pc, r->seconds),
+               percent(r->seconds_dots, r->seconds), percent(r->seconds_vectors, r->seconds));
+        printf("memory    %s moved, %.1f GB/s", text_bytes(r->bytes, a),
+               1e-9 * r->bytes / r->seconds);
+        if (report->ceiling > 0)
+            printf(": %.0f %% of what the device can read",
+                   percent(r->bytes / r->seconds, report->ceiling));
+    }
+    printf("\n");
+    return EXIT_DONE;
+}
+
+int solve_print_json(cli_app *app, const tess_matrix *A, const tess_device *device,
+                     const solve_report *report)
+{
+    const tess_result *r = &report->result;
+    json_t *document =
+        json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:I, s:s, s:s, s:b, s:I}", "device",
+                  device->backend->name, "solver", report->spec, "rhs", report->rhs, "type",
+                  tess_type_name(A->type), "rows", (json_int_t)A->rows, "block", A->block_height,
+                  "blocks", (json_int_t)A->blocks, "reason", tess_reason_name(r->reason), "text",
+                  r->text, "solved", solved(r), "iterations", (json_int_t)r->iterations);
+    if (!document)
+        return print_json(app, NULL);
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {
+        {"residual", r->residual},
+        {"true_residual", r->true_residual},
+        {"setup_seconds", report->setup_seconds},
+        {"seconds", r->seconds},
+        {"seconds_spmv", r->seconds_spmv},
+        {"seconds_pc", r->seconds_pc},
+        {"seconds_dots", r->seconds_dots},
+        {"seconds_vectors", r->seconds_vectors},
+        {"bytes", r->bytes},
+        {"gb_per_s", r->seconds > 0 ? 1e-9 * r->bytes / r->seconds : 0},
+        {"read_gb_per_s", 1e-9 * report->ceiling},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        /* JSON has no NaN. */
+        json_t *value = isfinite(numbers[i].value) ? json_real(numbers[i].value) : json_null();
+        if (json_object_set_new(document, numbers[i].name, value) != 0) {
+            json_decref(document);
+            return print_json(app, NULL);
+        }
+    }
+    return print_json(app, document);
+}
+
+/* Closes what was written to `path`; a write that failed makes the command fail. */
+static int close_file(cli_app *app, FILE *file, const char *path)
+{
+    const bool failed = ferror(file) != 0;
+    if (fclose(file) != 0 || failed)
+        return fail(app, EXIT_FAILED, "%s: cannot be written: %s", path, strerror(errno));
+    return EXIT_DONE;
+}
+
+static FILE *open_file(cli_app *app, const char *path)
+{
+    FILE *file = fopen(path, "w");
+    if (!file)
+        fail(app, EXIT_FAILED, "%s: cannot be created: %s", path, strerror(errno));
+    return file;
+}
+
+int solve_write_history(cli_app *app, const tess_result *result, const char *path)
+{
+    FILE *file = open_file(app, path);
+    if (!file)
+        return EXIT_FAILED;
+    fprintf(file, "iteration,residual\n");
+    for (int64_t i = 0; i < result->history_count; i++)
+        fprintf(file, "%lld,%.10g\n", (long long)i, result->history[i]);
+    return close_file(app, file, path);
+}
+
+enum { WIDTH = 720, HEIGHT = 420, LEFT = 70, RIGHT = 20, TOP = 40, BOTTOM = 50 };
+
+/* The powers of ten between which all residuals lie. */
+static void find_decades(const tess_result *result, int *low, int *high)
+{
+    double least = HUGE_VAL, most = 0;
+    for (int64_t i = 0; i < result->history_count; i++) {
+        const double value = result->history[i];
+        if (value > 0 && isfinite(value)) {
+            least = fmin(least, value);
+            most = fmax(most, value);
+        }
+    }
+    *low = most > 0 ? (int)floor(log10(least)) : -1;
+    *high = most > 0 ? (int)ceil(log10(most)) : 0;
+    if (*high == *low)
+        (*high)++;
+}
+
+static double y_of(double residual, int low, int high)
+{
+    return TOP + (HEIGHT - TOP - BOTTOM) * (high - log10(residual)) / (high - low);
+}
+
+static void draw_axes(FILE *file, const char *title, int64_t last, int low, int high)
+{
+    fprintf(file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+            "font-family=\"sans-serif\" font-size=\"12\">\n"
+            "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
+            "<text x=\"%d\" y=\"24\" font-size=\"14\">%s</text>\n",
+            WIDTH, HEIGHT, LEFT, title);
+    const int step = (high - low + 7) / 8;
+    for (int decade = low; decade <= high; decade += step)
+        fprintf(file,
+                "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>"
+                "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">1e%d</text>\n",
+                LEFT, WIDTH - RIGHT, y_of(pow(10, decade), low, high),
+                y_of(pow(10, decade), low, high), LEFT - 8, y_of(pow(10, decade), low, high) + 4,
+                decade);
+    fprintf(file,
+            "<text x=\"%d\" y=\"%d\">0</text><text x=\"%d\" y=\"%d\" "
+            "text-anchor=\"end\">%lld</text>\n"
+            "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">iteration, |r|/|b|</text>\n",
+            LEFT, HEIGHT - BOTTOM + 18, WIDTH - RIGHT, HEIGHT - BOTTOM + 18, (long long)last,
+            (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12);
+}
+
+int solve_write_plot(cli_app *app, const char *title, const tess_result *result, const char *path)
+{
+    FILE *file = open_file(app, path);
+    if (!file)
+        return EXIT_FAILED;
+    const int64_t last = result->history_count > 1 ? result->history_count - 1 : 1;
+    int low, high;
+    find_decades(result, &low, &high);
+    draw_axes(file, title, last, low, high);
+    fprintf(file, "<polyline fill=\"none\" stroke=\"#1f5fbf\" stroke-width=\"1.5\" points=\"");
+    for (int64_t i = 0; i < result->history_count; i++)
+        if (result->history[i] > 0 && isfinite(result->history[i]))
+            fprintf(file, "%.1f,%.1f ",
+                    LEFT + (double)(WIDTH - LEFT - RIGHT) * (double)i / (double)last,
+                    y_of(result->history[i], low, high));
+    fprintf(file, "\"/>\n</svg>\n");
+    return close_file(app, file, path);
+}

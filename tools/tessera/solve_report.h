@@ -1,0 +1,33 @@
+/* What `tessera solve` shows: progress while it runs, and the account at the end. */
+#ifndef TESSERA_SOLVE_REPORT_H
+#define TESSERA_SOLVE_REPORT_H
+
+#include "command.h"
+
+typedef struct solve_report {
+    tess_result result;
+    const char *spec, *rhs; /* rhs: where b came from */
+    double setup_seconds;
+    double ceiling; /* bytes a second; 0: unknown */
+} solve_report;
+
+/* The state of the progress line. */
+typedef struct solve_progress {
+    cli_app *app;
+    double tol, started, shown;
+    int64_t shown_iteration;
+    double shown_residual;
+} solve_progress;
+
+/* A tess_solve_fn; user is a solve_progress. */
+int solve_show_progress(void *user, int64_t iteration, double residual);
+
+int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,
+                const solve_report *report);
+int solve_print_json(cli_app *app, const tess_matrix *A, const tess_device *device,
+                     const solve_report *report);
+int solve_write_history(cli_app *app, const tess_result *result, const char *path);
+/* |r|/|b| by iteration on a logarithmic scale. */
+int solve_write_plot(cli_app *app, const char *title, const tess_result *result, const char *path);
+
+#endif
