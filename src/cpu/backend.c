@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cpu/cpu.h"
+#include "format/symmetric.h"
 
 static tess_status open_device(tess_device *device, const char *rest)
 {
@@ -41,23 +42,28 @@ static void release(tess_plan *plan)
 
 static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
 {
+    static const char *const formats[] = {"bsr", "symmetric"};
     tess_ctx *ctx = plan->ctx;
     const tess_matrix *A = plan->matrix;
-    if (options->format && strcmp(options->format, "bsr") != 0)
+    const char *format = options->format ? options->format : "bsr";
+    const bool symmetric = strcmp(format, "symmetric") == 0;
+    if (!symmetric && strcmp(format, "bsr") != 0)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "device 'cpu' has no format '%s' (nearest: 'bsr')", options->format);
+                         "device 'cpu' has no format '%s' (nearest: '%s')", format,
+                         tess_nearest(format, formats, 2));
     if (options->params && *options->params)
         return tess_fail(ctx, TESS_ERR_OPTION, "device 'cpu': kernels take no parameters, got '%s'",
                          options->params);
     const tess_cpu_kernel *named = NULL;
     if (options->kernel)
-        TESS_TRY(tess_cpu_named(plan->device, "bsr", A, options->kernel, &named));
+        TESS_TRY(tess_cpu_named(plan->device, format, A, options->kernel, &named));
     tess_cpu_plan *state;
-    TESS_TRY(tess_cpu_plan_create(plan->device, A, named, &state));
+    TESS_TRY(tess_cpu_plan_create(plan->device, A, named, symmetric, &state));
     plan->state = state;
-    snprintf(plan->format, sizeof plan->format, "bsr");
+    tess_cpu_family family = symmetric ? TESS_CPU_SYMMETRIC_SPMV : TESS_CPU_BSR_SPMV;
+    snprintf(plan->format, sizeof plan->format, "%s", format);
     snprintf(plan->kernel, sizeof plan->kernel, "%s",
-             named ? named->name : state->kernels[TESS_CPU_BSR_SPMV]->name);
+             named ? named->name : state->kernels[family]->name);
     return TESS_OK;
 }
 
@@ -92,39 +98,73 @@ static tess_status update_values(tess_plan *plan, const void *values)
     tess_cpu_plan *state = plan->state;
     state->matrix.values = (void *)(uintptr_t)values; /* only ever read */
     state->transpose_stale = true;
-    return TESS_OK;
+    if (!state->half)
+        return TESS_OK;
+    tess_status status = tess_symmetric_refresh(state->half->upper, &state->matrix);
+    if (status == TESS_ERR_MATRIX) { /* right in any case, if slower */
+        tess_log(plan->ctx, "%s: stored whole from now on", tess_ctx_error(plan->ctx));
+        tess_cpu_half_destroy(state->half);
+        state->half = NULL;
+        snprintf(plan->format, sizeof plan->format, "bsr");
+        snprintf(plan->kernel, sizeof plan->kernel, "%s", state->kernels[TESS_CPU_BSR_SPMV]->name);
+        return TESS_OK;
+    }
+    return status;
 }
 
 static void explain(tess_plan *plan)
 {
     const tess_cpu_plan *state = plan->state;
     size_t used = strlen(plan->explain);
+    if (state->half) {
+        snprintf(plan->explain + used, sizeof plan->explain - used,
+                 "stores  %.3g MB, half of the matrix\nthreads %d, %lld chunks of rows\n",
+                 1e-6 * (double)tess_symmetric_bytes(state->half->upper), state->half->shares,
+                 (long long)state->half->chunk_count);
+        return;
+    }
     snprintf(plan->explain + used, sizeof plan->explain - used,
              "threads %d, %d stream%s each, %lld long rows in %lld pieces\n", state->work.shares,
              state->work.streams, state->work.streams == 1 ? "" : "s",
              (long long)state->work.long_count, (long long)state->work.pieces);
 }
 
-static tess_status candidates(tess_device *device, const tess_matrix *A,
-                              const tess_product *product, tess_candidates *list)
+/* The kernels of a family, the best first; only that one if `one`. */
+static tess_status add_family(tess_device *device, const tess_matrix *A, tess_cpu_family family,
+                              bool one, tess_candidates *list)
 {
     const tess_cpu_device *cpu = device->state;
     const tess_cpu_kernel_table *table = tess_cpu_table(cpu->isa);
-    tess_cpu_family family =
-        product->kind == TESS_PRODUCT_SPMM ? TESS_CPU_BSR_SPMM : TESS_CPU_BSR_SPMV;
     const tess_cpu_kernel *best = tess_cpu_best(device, family, A);
-    for (int round = 0; round < 2; round++) { /* the best first */
+    for (int round = 0; round < (one ? 1 : 2); round++) {
         for (size_t i = 0; i < table->count; i++) {
             const tess_cpu_kernel *kernel = &table->kernels[i];
             if (!tess_cpu_kernel_applies(kernel, family, A) || (kernel == best) != (round == 0))
                 continue;
-            tess_candidate candidate = {.format = "bsr"};
+            tess_candidate candidate = {0};
+            snprintf(candidate.format, sizeof candidate.format, "%s",
+                     tess_cpu_family_format(family));
             snprintf(candidate.kernel, sizeof candidate.kernel, "%s", kernel->name);
             TESS_TRY(tess_candidates_add(device->ctx, list, &candidate));
-            if (product->kind == TESS_PRODUCT_SPMV_TRANSPOSE)
-                return TESS_OK; /* the plan chooses the transpose's kernel by itself */
         }
     }
+    return TESS_OK;
+}
+
+static tess_status candidates(tess_device *device, const tess_matrix *A,
+                              const tess_product *product, tess_candidates *list)
+{
+    switch (product->kind) {
+    case TESS_PRODUCT_SPMM:
+        return add_family(device, A, TESS_CPU_BSR_SPMM, false, list);
+    case TESS_PRODUCT_SPMV_TRANSPOSE: /* the plan chooses the transpose's kernel by itself */
+        return add_family(device, A, TESS_CPU_BSR_SPMV, true, list);
+    case TESS_PRODUCT_SPMV:
+        break;
+    }
+    TESS_TRY(add_family(device, A, TESS_CPU_BSR_SPMV, false, list));
+    if (tess_symmetric_holds(A))
+        TESS_TRY(add_family(device, A, TESS_CPU_SYMMETRIC_SPMV, false, list));
     return TESS_OK;
 }
 

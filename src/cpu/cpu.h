@@ -20,7 +20,7 @@ tess_status tess_cpu_isa_choose(tess_ctx *ctx, const tess_cpu_id *id, tess_cpu_i
 /* All kernels of one ISA. */
 const tess_cpu_kernel_table *tess_cpu_table(tess_cpu_isa isa);
 
-/* The format a family works on: "bsr". */
+/* The format a family works on: "bsr" or "symmetric". */
 const char *tess_cpu_family_format(tess_cpu_family family);
 /* The kernel's predicate: is it of that family, and does it apply to A? */
 bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family family,
@@ -78,6 +78,25 @@ tess_status tess_cpu_work_create(tess_ctx *ctx, const tess_matrix *A, int shares
                                  tess_cpu_work *work);
 void tess_cpu_work_destroy(tess_cpu_work *work);
 
+/* ---- symmetric.c: a symmetric matrix stored by half ---- */
+
+typedef struct tess_cpu_half {
+    tess_ctx *ctx;
+    tess_matrix *upper; /* format/symmetric.h */
+    const tess_cpu_kernel *kernel;
+    int shares;
+    tess_cpu_chunk *chunks; /* dealt out in groups of the kernel's streams */
+    int64_t chunk_count;
+    void *windows;
+    void *padded_x, *padded_y; /* only when the last block row is ragged */
+} tess_cpu_half;
+
+/* Fails with TESS_ERR_MATRIX when A is not symmetric. */
+tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A,
+                                 const tess_cpu_kernel *kernel, tess_cpu_half **out);
+void tess_cpu_half_destroy(tess_cpu_half *half);
+void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double beta, void *y);
+
 /* ---- The plan's state: kernels, the division of work, and scratch ---- */
 
 typedef struct tess_cpu_plan {
@@ -98,6 +117,8 @@ typedef struct tess_cpu_plan {
     struct tess_cpu_plan *transposed;
     tess_matrix *transpose;
     bool transpose_stale; /* the values have changed since */
+
+    tess_cpu_half *half; /* format symmetric: products with one vector use it */
 } tess_cpu_plan;
 
 /* Scalar i of an array, and y_i = alpha sum + beta y_i, whatever the precision. */
@@ -118,9 +139,10 @@ static inline void tess_cpu_put(void *y, tess_type type, int64_t i, double alpha
         ((float *)y)[i] = (float)sum;
 }
 
-/* plan.c: a state for A, with the kernel `named` (or NULL) and otherwise the best ones. */
+/* plan.c: a state for A, with the kernel `named` (or NULL) and otherwise the best ones;
+ * `symmetric`: A stored by half too. */
 tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A,
-                                 const tess_cpu_kernel *named, tess_cpu_plan **out);
+                                 const tess_cpu_kernel *named, bool symmetric, tess_cpu_plan **out);
 void tess_cpu_plan_destroy(tess_cpu_plan *plan);
 
 /* ---- spmv.c ---- */

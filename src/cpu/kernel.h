@@ -54,9 +54,32 @@ typedef struct tess_cpu_spmm_args {
 /* Rows first .. last-1. */
 typedef void (*tess_cpu_spmm_fn)(const tess_cpu_spmm_args *args, int64_t first, int64_t last);
 
+/* What a kernel on symmetric storage reads and writes: the blocks on and above the diagonal. */
+typedef struct tess_cpu_symmetric_args {
+    const int64_t *row_offsets;
+    const int32_t *columns;
+    const void *values;
+    const void *x; /* whole block rows, as y */
+    void *y;
+    double alpha, beta;
+    int32_t block_size;
+} tess_cpu_symmetric_args;
+
+/* Rows first .. last-1, which one thread does alone. Contributions to rows before `last` go to y,
+ * to rows last .. end-1 to the window, which both start from beta y and 0. */
+typedef struct tess_cpu_chunk {
+    int64_t first, last, end;
+    void *window;
+} tess_cpu_chunk;
+
+/* `streams` chunks, in step. */
+typedef void (*tess_cpu_symmetric_fn)(const tess_cpu_symmetric_args *args,
+                                      const tess_cpu_chunk *chunks);
+
 typedef enum tess_cpu_family {
     TESS_CPU_BSR_SPMV,
     TESS_CPU_BSR_SPMM,
+    TESS_CPU_SYMMETRIC_SPMV,
     TESS_CPU_FAMILIES
 } tess_cpu_family;
 
@@ -70,6 +93,7 @@ typedef struct tess_cpu_kernel {
     int streams;
     tess_cpu_spmv_fn spmv; /* the family's function; the others are NULL */
     tess_cpu_spmm_fn spmm;
+    tess_cpu_symmetric_fn symmetric;
 } tess_cpu_kernel;
 
 typedef struct tess_cpu_kernel_table {

@@ -25,7 +25,7 @@ static tess_status allocate_scratch(tess_cpu_plan *plan)
 }
 
 tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A,
-                                 const tess_cpu_kernel *named, tess_cpu_plan **out)
+                                 const tess_cpu_kernel *named, bool symmetric, tess_cpu_plan **out)
 {
     tess_ctx *ctx = device->ctx;
     tess_cpu_plan *plan;
@@ -39,6 +39,9 @@ tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A
         ctx, A, shares_of(device, A), plan->kernels[TESS_CPU_BSR_SPMV]->streams, &plan->work);
     if (status == TESS_OK)
         status = allocate_scratch(plan);
+    if (status == TESS_OK && symmetric)
+        status =
+            tess_cpu_half_create(device, A, plan->kernels[TESS_CPU_SYMMETRIC_SPMV], &plan->half);
     if (status != TESS_OK) {
         tess_cpu_plan_destroy(plan);
         return status;
@@ -51,6 +54,7 @@ void tess_cpu_plan_destroy(tess_cpu_plan *plan)
 {
     if (!plan)
         return;
+    tess_cpu_half_destroy(plan->half);
     tess_cpu_plan_destroy(plan->transposed);
     tess_matrix_destroy(plan->transpose);
     tess_cpu_work_destroy(&plan->work);

@@ -68,15 +68,18 @@ tess_status tess_cpu_isa_choose(tess_ctx *ctx, const tess_cpu_id *id, tess_cpu_i
 bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family family,
                              const tess_matrix *A)
 {
-    return kernel->family == family && kernel->scalar_bytes == (int)tess_type_size(A->type) &&
-           (kernel->block_height == 0 ||
-            (kernel->block_height == A->block_height && kernel->block_width == A->block_width));
+    if (kernel->family != family || kernel->scalar_bytes != (int)tess_type_size(A->type))
+        return false;
+    if (family == TESS_CPU_SYMMETRIC_SPMV &&
+        (A->rows != A->cols || A->block_height != A->block_width))
+        return false;
+    return kernel->block_height == 0 ||
+           (kernel->block_height == A->block_height && kernel->block_width == A->block_width);
 }
 
 const char *tess_cpu_family_format(tess_cpu_family family)
 {
-    (void)family;
-    return "bsr";
+    return family == TESS_CPU_SYMMETRIC_SPMV ? "symmetric" : "bsr";
 }
 
 double tess_cpu_kernel_flops(const tess_cpu_kernel *kernel, const tess_matrix *A)
@@ -109,7 +112,7 @@ const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family 
     const tess_cpu_device *cpu = device->state;
     const tess_cpu_kernel_table *table = isas[cpu->isa].table;
     const tess_cpu_kernel *best = NULL;
-    int streams = best_streams(A);
+    int streams = family == TESS_CPU_SYMMETRIC_SPMV ? 1 : best_streams(A);
     for (size_t i = 0; i < table->count; i++) {
         const tess_cpu_kernel *kernel = &table->kernels[i];
         if (!tess_cpu_kernel_applies(kernel, family, A))

@@ -55,6 +55,10 @@ static const void *padded(const tess_cpu_plan *plan, const void *x)
 void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y)
 {
     const tess_matrix *A = &plan->matrix;
+    if (plan->half) {
+        tess_cpu_half_spmv(plan->half, alpha, x, beta, y);
+        return;
+    }
     const tess_cpu_spmv_args args = {
         .row_offsets = A->row_offsets,
         .columns = A->columns,

@@ -11,7 +11,7 @@ static tess_status make_transpose(const tess_device *device, tess_cpu_plan *plan
     tess_matrix *T;
     tess_cpu_plan *transposed;
     TESS_TRY(tess_matrix_transpose(plan->ctx, &plan->matrix, &T));
-    tess_status status = tess_cpu_plan_create(device, T, NULL, &transposed);
+    tess_status status = tess_cpu_plan_create(device, T, NULL, false, &transposed);
     if (status != TESS_OK) {
         tess_matrix_destroy(T);
         return status;
@@ -27,6 +27,10 @@ static tess_status make_transpose(const tess_device *device, tess_cpu_plan *plan
 tess_status tess_cpu_spmv_transpose(const tess_device *device, tess_cpu_plan *plan, double alpha,
                                     const void *x, double beta, void *y)
 {
+    if (plan->half) { /* symmetric */
+        tess_cpu_spmv(plan, alpha, x, beta, y);
+        return TESS_OK;
+    }
     if (!plan->transposed || plan->transpose_stale)
         TESS_TRY(make_transpose(device, plan));
     tess_cpu_spmv(plan->transposed, alpha, x, beta, y);

@@ -17,6 +17,7 @@
 #define LOAD_PART simd_load_part_f64
 #define STORE simd_store_f64
 #define STORE_PART simd_store_part_f64
+#define SUMS simd_sums_f64
 #include "cpu/isa/templates.inc.c"
 
 #define REAL float
@@ -27,6 +28,7 @@
 #define LOAD_PART simd_load_part_f32
 #define STORE simd_store_f32
 #define STORE_PART simd_store_part_f32
+#define SUMS simd_sums_f32
 #include "cpu/isa/templates.inc.c"
 
 /* Names in the table: "bsr_spmv_3x3_f64_neon_lock2". */
@@ -51,10 +53,20 @@
      .block_width = c,                                        \
      .streams = 1,                                            \
      .spmm = spmm_##r##x##c##_##suffix},
+#define SYMMETRIC_ENTRY(b, n, suffix, bytes)                                 \
+    {.name = "symmetric_spmv_" #b "x" #b "_" #suffix "_" TEXT(ISA) FORM_##n, \
+     .family = TESS_CPU_SYMMETRIC_SPMV,                                      \
+     .isa = ISA_INDEX,                                                       \
+     .scalar_bytes = bytes,                                                  \
+     .block_height = b,                                                      \
+     .block_width = b,                                                       \
+     .streams = n,                                                           \
+     .symmetric = symmetric_spmv_##b##_##n##_##suffix},
 
 static const tess_cpu_kernel kernels[] = {
 #define BSR_SPMV(r, c, n) SPMV_ENTRY(r, c, n, f64, 8) SPMV_ENTRY(r, c, n, f32, 4)
 #define BSR_SPMM(r, c) SPMM_ENTRY(r, c, f64, 8) SPMM_ENTRY(r, c, f32, 4)
+#define SYMMETRIC_SPMV(b, n) SYMMETRIC_ENTRY(b, n, f64, 8) SYMMETRIC_ENTRY(b, n, f32, 4)
 #include "cpu/kernels.def"
 };
 

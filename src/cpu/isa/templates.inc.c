@@ -20,6 +20,16 @@
     }
 #include "cpu/kernels.def"
 
+#include "cpu/kernels/symmetric_spmv.inc.c"
+
+#define SYMMETRIC_SPMV(b, n)                                                                 \
+    static void PASTE(symmetric_spmv_##b##_##n, SUFFIX)(const tess_cpu_symmetric_args *args, \
+                                                        const tess_cpu_chunk *chunks)        \
+    {                                                                                        \
+        NAME(symmetric_spmv)(args, chunks, b, n);                                            \
+    }
+#include "cpu/kernels.def"
+
 #undef REAL
 #undef SUFFIX
 #undef W
@@ -28,3 +38,4 @@
 #undef LOAD_PART
 #undef STORE
 #undef STORE_PART
+#undef SUMS

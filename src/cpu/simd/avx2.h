@@ -36,3 +36,22 @@ SIMD_INLINE void simd_store_part_f32(float *p, simd_f32 v, int n)
 {
     _mm256_maskstore_ps(p, simd_mask_f32(n), (__m256)v);
 }
+
+/* Neighbours are added until each 128-bit half holds the sums of its own lanes. */
+SIMD_INLINE simd_f64 simd_sums_f64(const simd_f64 *v)
+{
+    __m256d low = _mm256_hadd_pd((__m256d)v[0], (__m256d)v[1]);
+    __m256d high = _mm256_hadd_pd((__m256d)v[2], (__m256d)v[3]);
+    return (simd_f64)_mm256_add_pd(_mm256_permute2f128_pd(low, high, 0x20),
+                                   _mm256_permute2f128_pd(low, high, 0x31));
+}
+
+SIMD_INLINE simd_f32 simd_sums_f32(const simd_f32 *v)
+{
+    __m256 low = _mm256_hadd_ps(_mm256_hadd_ps((__m256)v[0], (__m256)v[1]),
+                                _mm256_hadd_ps((__m256)v[2], (__m256)v[3]));
+    __m256 high = _mm256_hadd_ps(_mm256_hadd_ps((__m256)v[4], (__m256)v[5]),
+                                 _mm256_hadd_ps((__m256)v[6], (__m256)v[7]));
+    return (simd_f32)_mm256_add_ps(_mm256_permute2f128_ps(low, high, 0x20),
+                                   _mm256_permute2f128_ps(low, high, 0x31));
+}

@@ -25,3 +25,21 @@ SIMD_INLINE void simd_store_part_f32(float *p, simd_f32 v, int n)
 {
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v);
 }
+
+SIMD_INLINE simd_f64 simd_sums_f64(const simd_f64 *v)
+{
+    simd_f64 sums = {0};
+    SIMD_UNROLL(8)
+    for (int i = 0; i < 8; i++)
+        sums[i] = _mm512_reduce_add_pd((__m512d)v[i]);
+    return sums;
+}
+
+SIMD_INLINE simd_f32 simd_sums_f32(const simd_f32 *v)
+{
+    simd_f32 sums = {0};
+    SIMD_UNROLL(16)
+    for (int i = 0; i < 16; i++)
+        sums[i] = _mm512_reduce_add_ps((__m512)v[i]);
+    return sums;
+}

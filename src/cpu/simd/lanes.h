@@ -32,4 +32,22 @@ SIMD_INLINE void simd_store_part_f32(float *p, simd_f32 v, int n)
         p[i] = v[i];
 }
 
+SIMD_INLINE simd_f64 simd_sums_f64(const simd_f64 *v)
+{
+    simd_f64 sums = {0};
+    for (int i = 0; i < SIMD_BYTES_F64 / 8; i++)
+        for (int lane = 0; lane < SIMD_BYTES_F64 / 8; lane++)
+            sums[i] += v[i][lane];
+    return sums;
+}
+
+SIMD_INLINE simd_f32 simd_sums_f32(const simd_f32 *v)
+{
+    simd_f32 sums = {0};
+    for (int i = 0; i < SIMD_BYTES_F32 / 4; i++)
+        for (int lane = 0; lane < SIMD_BYTES_F32 / 4; lane++)
+            sums[i] += v[i][lane];
+    return sums;
+}
+
 #endif

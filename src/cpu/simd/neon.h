@@ -36,3 +36,14 @@ SIMD_INLINE void simd_store_part_f32(float *p, simd_f32 v, int n)
     if (n == 3)
         p[2] = v[2];
 }
+
+SIMD_INLINE simd_f64 simd_sums_f64(const simd_f64 *v)
+{
+    return (simd_f64)vpaddq_f64((float64x2_t)v[0], (float64x2_t)v[1]);
+}
+
+SIMD_INLINE simd_f32 simd_sums_f32(const simd_f32 *v)
+{
+    return (simd_f32)vpaddq_f32(vpaddq_f32((float32x4_t)v[0], (float32x4_t)v[1]),
+                                vpaddq_f32((float32x4_t)v[2], (float32x4_t)v[3]));
+}

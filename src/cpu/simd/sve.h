@@ -31,3 +31,21 @@ SIMD_INLINE void simd_store_part_f32(float *p, simd_f32 v, int n)
 {
     svst1_f32(svwhilelt_b32_s32(0, n), p, (simd_sve_f32)v);
 }
+
+SIMD_INLINE simd_f64 simd_sums_f64(const simd_f64 *v)
+{
+    simd_f64 sums = {0};
+    SIMD_UNROLL(4)
+    for (int i = 0; i < 4; i++)
+        sums[i] = svaddv_f64(svptrue_b64(), (simd_sve_f64)v[i]);
+    return sums;
+}
+
+SIMD_INLINE simd_f32 simd_sums_f32(const simd_f32 *v)
+{
+    simd_f32 sums = {0};
+    SIMD_UNROLL(8)
+    for (int i = 0; i < 8; i++)
+        sums[i] = svaddv_f32(svptrue_b32(), (simd_sve_f32)v[i]);
+    return sums;
+}

@@ -6,6 +6,7 @@
  * language cannot say:
  *     simd_load_part_f64(p, n)      n of W lanes from p, the rest zero, nothing else touched
  *     simd_store_part_f64(p, v, n)  the first n lanes of v, nothing else touched
+ *     simd_sums_f64(v)              the vector whose lane i is the sum of the lanes of v[i], i < W
  * and the same for f32. n is mostly a compile-time constant.
  */
 #ifndef TESS_SIMD_VECTOR_H

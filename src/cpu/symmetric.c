@@ -1,0 +1,160 @@
+/* y = alpha A x + beta y for a symmetric matrix stored by half, by threads.
+ *
+ *     rows      0 ........ | ........ | ........ | ........ n
+ *     chunk 0   [ y       ][window]
+ *     chunk 1              [ y       ][window ]                 end: farthest column of the chunk
+ *     chunk 2                         [ y       ][window]
+ *
+ * The rows are cut into chunks, and every chunk is done by one thread: it adds to its own rows of
+ * y, and to its window what belongs to rows beyond. When all are done the windows are added to y,
+ * in the order of the chunks. The chunks depend on the matrix alone, so the result has the same
+ * bits for any number of threads.
+ */
+#include <string.h>
+
+#include <omp.h>
+
+#include "cpu/cpu.h"
+#include "format/symmetric.h"
+
+/* How many chunks: enough for the threads of a machine on which such a matrix is worth
+ * distributing, and few enough for the windows to be small beside it. A power of two, so that the
+ * usual numbers of threads get equal shares. */
+static int64_t wanted_chunks(int64_t bytes)
+{
+    int64_t chunks = 2;
+    for (int64_t limit = 128 * 1024; chunks < 16 && bytes > limit; limit *= 2)
+        chunks *= 2;
+    for (int64_t limit = 64 * 1024 * 1024; chunks < 128 && bytes > limit; limit *= 4)
+        chunks *= 2;
+    return chunks;
+}
+
+/* Bounds of the chunks; returns the rows of all windows together. */
+static int64_t cut(tess_cpu_half *half, int64_t count)
+{
+    const tess_matrix *U = half->upper;
+    int64_t rows = 0;
+    half->chunk_count = count;
+    for (int64_t c = 0; c < count; c++) {
+        tess_cpu_chunk *chunk = &half->chunks[c];
+        *chunk = (tess_cpu_chunk){
+            .first = tess_share_row(U->row_offsets, U->block_rows, (int)c, (int)count),
+            .last = tess_share_row(U->row_offsets, U->block_rows, (int)c + 1, (int)count)};
+        chunk->end = chunk->last;
+        for (int64_t i = chunk->first; i < chunk->last; i++) {
+            int64_t end = U->row_offsets[i + 1];
+            if (end > U->row_offsets[i] && U->columns[end - 1] >= chunk->end)
+                chunk->end = (int64_t)U->columns[end - 1] + 1;
+        }
+        rows += chunk->end - chunk->last;
+    }
+    return rows;
+}
+
+static tess_status make_chunks(tess_cpu_half *half)
+{
+    const tess_matrix *U = half->upper;
+    int64_t bytes = tess_symmetric_bytes(U), count = wanted_chunks(bytes), rows;
+    int64_t row_bytes = U->block_height * (int64_t)tess_type_size(U->type);
+    TESS_TRY(TESS_ALLOC(half->ctx, count, &half->chunks));
+    /* Windows of more than half of what is stored would eat up what is saved. */
+    for (; (rows = cut(half, count)) > bytes / 2 / row_bytes && count > 2; count /= 2)
+        ;
+    TESS_TRY(tess_alloc_bytes(half->ctx, rows, (size_t)row_bytes, &half->windows));
+    char *next = half->windows;
+    for (int64_t c = 0; c < count; c++) {
+        half->chunks[c].window = next;
+        next += (half->chunks[c].end - half->chunks[c].last) * row_bytes;
+    }
+    return TESS_OK;
+}
+
+tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A,
+                                 const tess_cpu_kernel *kernel, tess_cpu_half **out)
+{
+    tess_ctx *ctx = device->ctx;
+    tess_status status;
+    tess_cpu_half *half;
+    TESS_TRY(TESS_CALLOC(ctx, 1, &half));
+    half->ctx = ctx;
+    half->kernel = kernel;
+    TESS_TRY_CLEAN(tess_symmetric_create(ctx, A, &half->upper));
+    TESS_TRY_CLEAN(make_chunks(half));
+    int64_t jobs = half->chunk_count / kernel->streams;
+    half->shares = jobs < device->threads ? (int)jobs : device->threads;
+    if (A->rows % A->block_height != 0) {
+        int64_t padded = A->block_rows * A->block_height;
+        TESS_TRY_CLEAN(tess_calloc_bytes(ctx, padded, tess_type_size(A->type), &half->padded_x));
+        TESS_TRY_CLEAN(tess_alloc_bytes(ctx, padded, tess_type_size(A->type), &half->padded_y));
+    }
+    *out = half;
+    return TESS_OK;
+cleanup:
+    tess_cpu_half_destroy(half);
+    return status;
+}
+
+void tess_cpu_half_destroy(tess_cpu_half *half)
+{
+    if (!half)
+        return;
+    tess_matrix_destroy(half->upper);
+    tess_free(half->ctx, half->chunks);
+    tess_free(half->ctx, half->windows);
+    tess_free(half->ctx, half->padded_x);
+    tess_free(half->ctx, half->padded_y);
+    tess_free(half->ctx, half);
+}
+
+/* y += windows, for the scalars of block rows first .. last-1. */
+static void add_windows(const tess_cpu_half *half, void *y, int64_t first, int64_t last)
+{
+    const int64_t b = half->upper->block_height;
+    for (int64_t c = 0; c < half->chunk_count; c++) {
+        const tess_cpu_chunk *chunk = &half->chunks[c];
+        int64_t from = (chunk->last > first ? chunk->last : first) * b;
+        int64_t to = (chunk->end < last ? chunk->end : last) * b, offset = chunk->last * b;
+        if (half->upper->type == TESS_F64)
+            for (int64_t i = from; i < to; i++)
+                ((double *)y)[i] += ((const double *)chunk->window)[i - offset];
+        else
+            for (int64_t i = from; i < to; i++)
+                ((float *)y)[i] += ((const float *)chunk->window)[i - offset];
+    }
+}
+
+static void multiply(const tess_cpu_half *half, const tess_cpu_symmetric_args *args)
+{
+    const int shares = half->shares, streams = half->kernel->streams;
+    const int64_t jobs = half->chunk_count / streams, rows = half->upper->block_rows;
+#pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())
+    {
+        /* The system may give fewer threads than shares. */
+        const int threads = omp_get_num_threads(), t = omp_get_thread_num();
+        for (int64_t job = jobs * t / threads; job < jobs * (t + 1) / threads; job++)
+            half->kernel->symmetric(args, half->chunks + job * streams);
+#pragma omp barrier
+        add_windows(half, args->y, rows * t / threads, rows * (t + 1) / threads);
+    }
+}
+
+void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double beta, void *y)
+{
+    const tess_matrix *U = half->upper;
+    const bool ragged = half->padded_x != NULL;
+    if (ragged)
+        memcpy(half->padded_x, x, (size_t)U->cols * tess_type_size(U->type));
+    multiply(half, &(tess_cpu_symmetric_args){
+                       .row_offsets = U->row_offsets,
+                       .columns = U->columns,
+                       .values = U->values,
+                       .x = ragged ? half->padded_x : x,
+                       .y = ragged ? half->padded_y : y,
+                       .alpha = alpha,
+                       .beta = ragged ? 0 : beta,
+                       .block_size = U->block_height,
+                   });
+    for (int64_t i = 0; ragged && i < U->rows; i++)
+        tess_cpu_put(y, U->type, i, 1, tess_cpu_get(half->padded_y, U->type, i), beta);
+}

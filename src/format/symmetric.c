@@ -1,0 +1,165 @@
+/* BSR to symmetric storage and back; symmetric.h has the picture. */
+#include "format/symmetric.h"
+
+#include <string.h>
+
+/* The first scalar of block k, block (i, j), that differs from its mirror, -1 if none does. */
+static int64_t first_difference(const tess_matrix *A, int64_t k, int64_t mirror)
+{
+    const int32_t b = A->block_height;
+    int64_t at = k * b * b, other = mirror * b * b;
+    for (int32_t q = 0; q < b; q++)
+        for (int32_t p = 0; p < b; p++)
+            if (!(tess_matrix_value(A, at + q * b + p) == tess_matrix_value(A, other + p * b + q)))
+                return q * b + p;
+    return -1;
+}
+
+/* Whether block k of row i has a mirror with the same numbers. Each pair is compared once, from
+ * above; a block below only has to have a mirror. */
+static bool mirrored(const tess_matrix *A, int64_t i, int64_t k)
+{
+    int64_t mirror = tess_matrix_find(A, A->columns[k], i);
+    return mirror >= 0 && (A->columns[k] < i || first_difference(A, k, mirror) < 0);
+}
+
+static tess_status name_difference(tess_ctx *ctx, const tess_matrix *A, int64_t k)
+{
+    int64_t i = 0, b = A->block_height, j = A->columns[k];
+    while (A->row_offsets[i + 1] <= k)
+        i++;
+    int64_t mirror = tess_matrix_find(A, j, i);
+    if (mirror < 0)
+        return tess_fail(ctx, TESS_ERR_MATRIX,
+                         "symmetric: block (%lld, %lld) is stored, but block (%lld, %lld) is not",
+                         (long long)i, (long long)j, (long long)j, (long long)i);
+    int64_t at = first_difference(A, k, mirror);
+    int64_t row = i * b + at % b, col = j * b + at / b;
+    return tess_fail(ctx, TESS_ERR_MATRIX,
+                     "symmetric: a(%lld, %lld) = %.17g, but a(%lld, %lld) = %.17g", (long long)row,
+                     (long long)col, tess_matrix_value(A, k * b * b + at), (long long)col,
+                     (long long)row, tess_matrix_value(A, mirror * b * b + at % b * b + at / b));
+}
+
+/* The first block without an equal mirror, INT64_MAX if there is none. */
+static int64_t first_fault(const tess_matrix *A)
+{
+    int64_t first = INT64_MAX;
+#pragma omp parallel for schedule(static) reduction(min : first) num_threads(A->ctx->threads)
+    for (int64_t i = 0; i < A->block_rows; i++)
+        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1] && k < first; k++)
+            if (!mirrored(A, i, k))
+                first = k;
+    return first;
+}
+
+static bool is_square(const tess_matrix *A)
+{
+    return A->rows == A->cols && A->block_height == A->block_width;
+}
+
+bool tess_symmetric_holds(const tess_matrix *A)
+{
+    return is_square(A) && first_fault(A) == INT64_MAX;
+}
+
+static tess_status check_symmetric(tess_ctx *ctx, const tess_matrix *A)
+{
+    if (!is_square(A))
+        return tess_fail(ctx, TESS_ERR_MATRIX,
+                         "symmetric: a %lld x %lld matrix of %d x %d blocks: both must be square",
+                         (long long)A->rows, (long long)A->cols, (int)A->block_height,
+                         (int)A->block_width);
+    int64_t first = first_fault(A);
+    return first == INT64_MAX ? TESS_OK : name_difference(ctx, A, first);
+}
+
+static void copy_values(tess_matrix *upper, const tess_matrix *A)
+{
+    size_t bytes = (size_t)A->block_height * (size_t)A->block_height * tess_type_size(A->type);
+#pragma omp parallel for schedule(static) num_threads(A->ctx->threads)
+    for (int64_t i = 0; i < A->block_rows; i++) {
+        int64_t to = upper->row_offsets[i], count = upper->row_offsets[i + 1] - to;
+        memcpy((char *)upper->values + (size_t)to * bytes,
+               (const char *)A->values + (size_t)(A->row_offsets[i + 1] - count) * bytes,
+               (size_t)count * bytes);
+    }
+}
+
+tess_status tess_symmetric_create(tess_ctx *ctx, const tess_matrix *A, tess_matrix **upper)
+{
+    TESS_TRY(check_symmetric(ctx, A));
+    int64_t blocks = 0;
+    for (int64_t i = 0; i < A->block_rows; i++)
+        blocks += A->row_offsets[i + 1] - tess_matrix_lower_bound(A, i, i);
+    tess_matrix *U;
+    TESS_TRY(tess_matrix_allocate(ctx, A->type, A->rows, A->cols, A->block_height, A->block_width,
+                                  blocks, &U));
+    for (int64_t i = 0; i < A->block_rows; i++) {
+        int64_t from = tess_matrix_lower_bound(A, i, i), count = A->row_offsets[i + 1] - from;
+        if (count > 0)
+            memcpy(U->columns + U->row_offsets[i], A->columns + from,
+                   (size_t)count * sizeof *U->columns);
+        U->row_offsets[i + 1] = U->row_offsets[i] + count;
+    }
+    copy_values(U, A);
+    *upper = U;
+    return TESS_OK;
+}
+
+tess_status tess_symmetric_refresh(tess_matrix *upper, const tess_matrix *A)
+{
+    TESS_TRY(check_symmetric(upper->ctx, A));
+    copy_values(upper, A);
+    return TESS_OK;
+}
+
+/* Row i: the transposed blocks of the columns before i, then row i of `upper`. */
+static void fill_row(const tess_matrix *upper, const tess_matrix *lower, tess_matrix *A, int64_t i)
+{
+    size_t bytes = (size_t)A->block_height * (size_t)A->block_height * tess_type_size(A->type);
+    const tess_matrix *halves[2] = {lower, upper};
+    int64_t to = A->row_offsets[i];
+    for (int half = 0; half < 2; half++) {
+        const tess_matrix *from = halves[half];
+        for (int64_t k = from->row_offsets[i]; k < from->row_offsets[i + 1]; k++) {
+            if (half == 0 && from->columns[k] == i)
+                continue;
+            A->columns[to] = from->columns[k];
+            memcpy((char *)A->values + (size_t)to * bytes,
+                   (const char *)from->values + (size_t)k * bytes, bytes);
+            to++;
+        }
+    }
+}
+
+tess_status tess_symmetric_to_bsr(tess_ctx *ctx, const tess_matrix *upper, tess_matrix **out)
+{
+    tess_matrix *lower, *A;
+    TESS_TRY(tess_matrix_transpose(ctx, upper, &lower));
+    int64_t diagonal = 0;
+    for (int64_t i = 0; i < upper->block_rows; i++)
+        diagonal += tess_matrix_find(upper, i, i) >= 0;
+    tess_status status =
+        tess_matrix_allocate(ctx, upper->type, upper->rows, upper->cols, upper->block_height,
+                             upper->block_width, 2 * upper->blocks - diagonal, &A);
+    if (status == TESS_OK) {
+        for (int64_t i = 0; i < A->block_rows; i++) {
+            int64_t both = upper->row_offsets[i + 1] - upper->row_offsets[i] +
+                           lower->row_offsets[i + 1] - lower->row_offsets[i];
+            A->row_offsets[i + 1] = A->row_offsets[i] + both - (tess_matrix_find(upper, i, i) >= 0);
+        }
+#pragma omp parallel for schedule(static) num_threads(ctx->threads)
+        for (int64_t i = 0; i < A->block_rows; i++)
+            fill_row(upper, lower, A, i);
+        *out = A;
+    }
+    tess_matrix_destroy(lower);
+    return status;
+}
+
+int64_t tess_symmetric_bytes(const tess_matrix *upper)
+{
+    return tess_matrix_stored(upper) * (int64_t)tess_type_size(upper->type) + 4 * upper->blocks +
+           8 * (upper->block_rows + 1);
+}

@@ -1,0 +1,31 @@
+/* Symmetric storage: of a symmetric matrix with b x b blocks, the blocks on and above the diagonal.
+ *
+ *     A   a00  a01  .    a03          U   a00 a01 a03        row i of U is the part of row i of A
+ *         a01' a11  a12  .                a11 a12            from the diagonal on, so that nothing
+ *         .    a12' a22  .                a22                needs a map
+ *         a03' .    .    a33              a33
+ *
+ * U is a tess_matrix like any other, of nearly half the bytes. Blocks on the diagonal are whole.
+ */
+#ifndef TESS_FORMAT_SYMMETRIC_H
+#define TESS_FORMAT_SYMMETRIC_H
+
+#include "matrix/matrix.h"
+
+/* Whether A(j, i) = A(i, j)^T exactly, everywhere. */
+bool tess_symmetric_holds(const tess_matrix *A);
+
+/* Fails with TESS_ERR_MATRIX and the first pair that differs unless A is symmetric. */
+tess_status tess_symmetric_create(tess_ctx *ctx, const tess_matrix *A, tess_matrix **upper);
+
+/* The numbers of A, which has the pattern that `upper` was made from. A that is not symmetric
+ * leaves `upper` as it is. */
+tess_status tess_symmetric_refresh(tess_matrix *upper, const tess_matrix *A);
+
+/* The inverse. */
+tess_status tess_symmetric_to_bsr(tess_ctx *ctx, const tess_matrix *upper, tess_matrix **out);
+
+/* Bytes of all arrays a product touches. */
+int64_t tess_symmetric_bytes(const tess_matrix *upper);
+
+#endif

@@ -1,0 +1,256 @@
+/* Every kernel on symmetric storage of every ISA this machine can run, against ref on the whole
+ * matrix, and the storage itself. */
+#include "support/support.h"
+
+#include <string.h>
+
+#include "cpu/cpu.h"
+#include "format/symmetric.h"
+#include "guarded.h"
+#include "ref/ref.h"
+
+/* The pattern and half of the numbers of a test matrix, made symmetric: A + A^T in the pattern of
+ * both. Rectangular patterns give their square part. */
+static tess_matrix *symmetric_matrix(tess_ctx *ctx, test_pattern pattern, int64_t size, int32_t b,
+                                     tess_type type, uint64_t seed)
+{
+    tess_matrix *A = test_matrix(ctx, pattern, size, b, b, type, seed), *T = NULL, *S = NULL;
+    assert_int_equal(tess_matrix_transpose(ctx, A, &T), TESS_OK);
+    int64_t n = A->rows < A->cols ? A->rows : A->cols, block_rows = tess_ceil_div(n, b);
+    int64_t blocks = 0;
+    for (int pass = 0; pass < 2; pass++) { /* count, then fill */
+        if (pass == 1)
+            assert_int_equal(tess_matrix_allocate(ctx, type, n, n, b, b, blocks, &S), TESS_OK);
+        blocks = 0;
+        for (int64_t i = 0; i < block_rows; i++) {
+            for (int64_t j = 0; j < block_rows; j++) {
+                int64_t left = tess_matrix_find(A, i, j), right = tess_matrix_find(T, i, j);
+                if (left < 0 && right < 0)
+                    continue;
+                for (int64_t at = 0; pass == 1 && at < b * b; at++) {
+                    double value = left >= 0 ? tess_matrix_value(A, left * b * b + at) : 0;
+                    value += right >= 0 ? tess_matrix_value(T, right * b * b + at) : 0;
+                    tess_ref_put(S->values, type, blocks * b * b + at, value);
+                    S->columns[blocks] = (int32_t)j;
+                }
+                blocks++;
+            }
+            if (pass == 1)
+                S->row_offsets[i + 1] = blocks;
+        }
+    }
+    tess_matrix_destroy(A);
+    tess_matrix_destroy(T);
+    test_check_valid("symmetric_matrix", S);
+    return S;
+}
+
+static tess_plan *make_plan(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                            const char *kernel)
+{
+    tess_plan *plan = NULL;
+    const tess_plan_options options = {.format = "symmetric", .kernel = kernel};
+    if (tess_plan_create(ctx, A, device, &options, &plan) != TESS_OK)
+        fail_msg("%s: %s", kernel ? kernel : "(default)", tess_ctx_error(ctx));
+    return plan;
+}
+
+static void check_kernel(tess_ctx *ctx, tess_device *device, const tess_matrix *A,
+                         const char *kernel, const char *what)
+{
+    static const double factors[][2] = {{1, 0}, {1, 1}, {-0.5, -0.5}, {0, 1}, {2, 0}, {0, 0}};
+    size_t bytes = (size_t)A->rows * tess_type_size(A->type);
+    void *x = test_vector(A->rows, A->type, 1), *y0 = test_vector(A->rows, A->type, 2);
+    guarded gx = guarded_copy(x, bytes), gy = guarded_copy(y0, bytes);
+    tess_plan *plan = make_plan(ctx, A, device, kernel);
+    for (size_t f = 0; f < sizeof factors / sizeof factors[0]; f++) {
+        memcpy(gy.data, y0, bytes);
+        if (factors[f][1] == 0)
+            memset(gy.data, 0xff, bytes); /* NaN in both precisions */
+        assert_int_equal(tess_spmv(plan, factors[f][0], gx.data, factors[f][1], gy.data), TESS_OK);
+        test_check_spmv(what, A, factors[f][0], x, factors[f][1], y0, gy.data);
+    }
+    tess_plan_destroy(plan);
+    guarded_free(gx);
+    guarded_free(gy);
+    free(x);
+    free(y0);
+}
+
+static void every_kernel_agrees_with_ref_on_every_pattern(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:3");
+    const tess_cpu_device *cpu = device->state;
+    size_t run = 0;
+    for (int isa = 0; isa < TESS_CPU_ISAS; isa++) {
+        if (!tess_cpu_isa_available(&cpu->id, (tess_cpu_isa)isa))
+            continue;
+        const tess_cpu_kernel_table *table = tess_cpu_table((tess_cpu_isa)isa);
+        for (size_t i = 0; i < table->count; i++) {
+            const tess_cpu_kernel *kernel = &table->kernels[i];
+            if (kernel->family != TESS_CPU_SYMMETRIC_SPMV)
+                continue;
+            static const int32_t others[] = {3, 9, 17, 33};
+            int32_t b = kernel->block_height ? kernel->block_height : others[i % 4];
+            for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
+                tess_matrix *A =
+                    symmetric_matrix(ctx, (test_pattern)pattern, 13, b,
+                                     kernel->scalar_bytes == 8 ? TESS_F64 : TESS_F32, i);
+                char what[160];
+                snprintf(what, sizeof what, "%s %s seed %zu", kernel->name,
+                         test_pattern_name((test_pattern)pattern), i);
+                check_kernel(ctx, device, A, kernel->name, what);
+                tess_matrix_destroy(A);
+                run++;
+            }
+        }
+    }
+    assert_true(run > 300);
+    tess_device_close(device);
+}
+
+/* Large enough for all sixteen chunks and their windows. */
+static void bits_do_not_depend_on_threads_or_run(void **state)
+{
+    static const int threads[] = {1, 2, 3, 5, 8};
+    tess_ctx *ctx = test_ctx(state);
+    for (int banded = 0; banded < 2; banded++) {
+        tess_matrix *A =
+            symmetric_matrix(ctx, banded ? TEST_BANDED : TEST_RANDOM, 1900, 4, TESS_F64, 7);
+        size_t bytes = (size_t)A->rows * sizeof(double);
+        void *x = test_vector(A->rows, TESS_F64, 5), *first = malloc(bytes), *y = malloc(bytes);
+        for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
+            char name[16];
+            snprintf(name, sizeof name, "cpu:%d", threads[t]);
+            tess_device *device = test_device(ctx, name);
+            tess_plan *plan = make_plan(ctx, A, device, NULL);
+            assert_true(((tess_cpu_plan *)plan->state)->half->chunk_count >= (banded ? 8 : 2));
+            for (int run = 0; run < 2; run++) {
+                assert_int_equal(tess_spmv(plan, 1.5, x, 0, y), TESS_OK);
+                if (t == 0 && run == 0)
+                    memcpy(first, y, bytes);
+                test_check_spmv(name, A, 1.5, x, 0, NULL, y);
+                if (memcmp(first, y, bytes) != 0)
+                    fail_msg("%s, run %d: not the bits of the first run", name, run);
+            }
+            assert_int_equal(tess_spmv_transpose(plan, 1.5, x, 0, y), TESS_OK);
+            assert_memory_equal(first, y, bytes);
+            tess_plan_destroy(plan);
+            tess_device_close(device);
+        }
+        free(x);
+        free(y);
+        free(first);
+        tess_matrix_destroy(A);
+    }
+}
+
+static void new_values_are_used_symmetric_or_not(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:2");
+    tess_matrix *A = symmetric_matrix(ctx, TEST_RANDOM, 12, 3, TESS_F64, 4);
+    tess_matrix *B = symmetric_matrix(ctx, TEST_RANDOM, 12, 3, TESS_F64, 4);
+    void *x = test_vector(A->rows, TESS_F64, 5), *y = test_vector(A->rows, TESS_F64, 6);
+    tess_plan *plan = make_plan(ctx, A, device, NULL);
+    for (int64_t i = 0; i < tess_matrix_stored(B); i++)
+        ((double *)B->values)[i] *= -3;
+    assert_int_equal(tess_plan_update_values(plan, B->values), TESS_OK);
+    assert_string_equal(plan->format, "symmetric");
+    assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_OK);
+    test_check_spmv("symmetric values", B, 1, x, 0, NULL, y);
+    ((double *)B->values)[1] += 1;
+    assert_int_equal(tess_plan_update_values(plan, B->values), TESS_OK);
+    assert_string_equal(plan->format, "bsr");
+    assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_OK);
+    test_check_spmv("other values", B, 1, x, 0, NULL, y);
+    tess_plan_destroy(plan);
+    tess_matrix_destroy(A);
+    tess_matrix_destroy(B);
+    tess_device_close(device);
+    free(x);
+    free(y);
+}
+
+static void storage_holds_half_and_comes_back(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
+        for (int32_t b = 1; b <= 5; b += 2) {
+            tess_matrix *A = symmetric_matrix(ctx, (test_pattern)pattern, 11, b,
+                                              b == 3 ? TESS_F32 : TESS_F64, 8);
+            tess_matrix *U = NULL, *B = NULL;
+            assert_int_equal(tess_symmetric_create(ctx, A, &U), TESS_OK);
+            int64_t diagonal = 0;
+            for (int64_t i = 0; i < A->block_rows; i++)
+                diagonal += tess_matrix_find(A, i, i) >= 0;
+            assert_int_equal(2 * U->blocks, A->blocks + diagonal);
+            assert_int_equal(tess_symmetric_bytes(U),
+                             tess_matrix_stored(U) * (int64_t)tess_type_size(U->type) +
+                                 4 * U->blocks + 8 * (U->block_rows + 1));
+            test_check_valid("upper", U);
+            assert_int_equal(tess_symmetric_to_bsr(ctx, U, &B), TESS_OK);
+            test_check_identical(test_pattern_name((test_pattern)pattern), A, B);
+            tess_matrix_destroy(A);
+            tess_matrix_destroy(B);
+            tess_matrix_destroy(U);
+        }
+    }
+}
+
+static void a_matrix_that_is_not_symmetric_is_refused_with_the_place(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *U = NULL, *A = symmetric_matrix(ctx, TEST_BANDED, 6, 2, TESS_F64, 8);
+    int64_t k = tess_matrix_find(A, 3, 2); /* rows 6 and 7, columns 4 and 5 */
+    ((double *)A->values)[k * 4 + 1] = 4;  /* a(7, 4) */
+    ((double *)A->values)[tess_matrix_find(A, 2, 3) * 4 + 2] = 3;
+    assert_int_equal(tess_symmetric_create(ctx, A, &U), TESS_ERR_MATRIX);
+    assert_string_equal(tess_ctx_error(ctx), "symmetric: a(4, 7) = 3, but a(7, 4) = 4");
+    assert_false(tess_symmetric_holds(A));
+    A->columns[A->row_offsets[1] - 1] = 4; /* block (0, 2) becomes (0, 4) */
+    assert_int_equal(tess_symmetric_create(ctx, A, &U), TESS_ERR_MATRIX);
+    assert_string_equal(tess_ctx_error(ctx),
+                        "symmetric: block (0, 4) is stored, but block (4, 0) is not");
+    tess_matrix_destroy(A);
+    A = test_matrix(ctx, TEST_WIDE, 6, 2, 2, TESS_F64, 1);
+    assert_int_equal(tess_symmetric_create(ctx, A, &U), TESS_ERR_MATRIX);
+    assert_null(U);
+    tess_matrix_destroy(A);
+}
+
+static void a_failed_allocation_leaves_nothing_behind(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = symmetric_matrix(ctx, TEST_RAGGED, 20, 3, TESS_F64, 1);
+    tess_device *device = test_device(ctx, "cpu:2");
+    int64_t before = test_live(state);
+    tess_status status = TESS_ERR_MEMORY;
+    for (int64_t n = 0; status != TESS_OK; n++) {
+        tess_plan *plan = NULL;
+        test_fail_allocation(state, n);
+        status =
+            tess_plan_create(ctx, A, device, &(tess_plan_options){.format = "symmetric"}, &plan);
+        test_fail_allocation(state, -1);
+        if (status != TESS_OK)
+            assert_int_equal(status, TESS_ERR_MEMORY);
+        tess_plan_destroy(plan);
+        assert_int_equal(test_live(state), before);
+    }
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kernel_agrees_with_ref_on_every_pattern),
+        cmocka_unit_test(bits_do_not_depend_on_threads_or_run),
+        cmocka_unit_test(new_values_are_used_symmetric_or_not),
+        cmocka_unit_test(storage_holds_half_and_comes_back),
+        cmocka_unit_test(a_matrix_that_is_not_symmetric_is_refused_with_the_place),
+        cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
