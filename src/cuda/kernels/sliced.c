@@ -54,7 +54,9 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
         return false;
     if (is_wide(problem))
         return group == 1 && p[TPR] <= problem->block_width / p[V] && p[DEPTH] <= 4;
-    return (p[DEPTH] == 1 || group * problem->block_width * p[DEPTH] * real <= 256) &&
+    /* Values and their x are in registers, of which a thread of 512 has half as many. */
+    int in_flight = p[THREADS] > 256 ? 128 : 256;
+    return (p[DEPTH] == 1 || group * problem->block_width * p[DEPTH] * real <= in_flight) &&
            (p[TPR] == 1 || (int64_t)p[TPR] * group <= problem->longest_row);
 }
 
