@@ -41,10 +41,8 @@ static double relative(const tess_system *system, double norm)
     return system->rhs_norm > 0 ? norm / system->rhs_norm : norm;
 }
 
-/* One more entry of the history of system 0. */
-static tess_status remember(tess_solver *solver, const tess_system *system)
+tess_status tess_history_put(tess_solver *solver, int64_t at, double residual)
 {
-    const int64_t at = system->iteration;
     if (at >= solver->history_capacity) {
         const int64_t capacity = at < 512 ? 1024 : 2 * at;
         double *more;
@@ -55,8 +53,14 @@ static tess_status remember(tess_solver *solver, const tess_system *system)
         solver->history = more;
         solver->history_capacity = capacity;
     }
-    solver->history[at] = relative(system, system->residual);
+    solver->history[at] = residual;
     return TESS_OK;
+}
+
+/* The history is that of system 0. */
+static tess_status remember(tess_solver *solver, const tess_system *system)
+{
+    return tess_history_put(solver, system->iteration, relative(system, system->residual));
 }
 
 /* |b - A x|; the recurrence must not go on afterwards, only start again. */
@@ -107,8 +111,9 @@ static void judge(tess_solver *solver, tess_system *system)
 /* The recurrence says that system j has converged. Ends it, or asks for another start. */
 static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool *again)
 {
-    double norm;
-    TESS_TRY(true_residual(solver, j, &norm));
+    double norm = system->residual;
+    if (!solver->options.trusting)
+        TESS_TRY(true_residual(solver, j, &norm));
     const double before = system->true_residual;
     system->true_residual = norm;
     if (norm <= slack * system->threshold)

@@ -16,6 +16,7 @@ typedef struct tess_solve_options {
     double tol, atol;
     int64_t max, restart, stagnation;
     bool inner_single;
+    bool trusting; /* the recurrence's word is enough, as within refinement */
 } tess_solve_options;
 
 /* One A x = b. */
@@ -83,7 +84,21 @@ void tess_cg_check(tess_system *system, double pq, double rz);
 
 tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve_options *options);
 
+/* ---- solver.c ---- */
+
+tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options, tess_solver **out);
+
+/* ---- refine.c: inner=f32 ---- */
+
+tess_status tess_refine_open(tess_solver *solver);
+void tess_refine_close(tess_solver *solver);
+tess_status tess_refine_refresh(tess_solver *solver);
+tess_status tess_refine_solve(tess_solver *solver, const double *b, double *x, tess_result *result);
+
 /* ---- iterate.c ---- */
+
+/* Entry `at` of the history, which grows as needed. */
+tess_status tess_history_put(tess_solver *solver, int64_t at, double residual);
 
 /* Ends a system with a reason and a sentence. */
 void tess_system_end(tess_system *system, tess_reason reason, const char *format, ...)

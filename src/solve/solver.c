@@ -11,6 +11,7 @@ void tess_solver_destroy(tess_solver *solver)
 {
     if (!solver)
         return;
+    tess_refine_close(solver);
     if (solver->options.method->close)
         solver->options.method->close(solver);
     tess_space_close(&solver->space);
@@ -53,6 +54,8 @@ static tess_status build(tess_solver *solver)
 static tess_status prepare(tess_solver *solver)
 {
     const tess_method *method = solver->options.method;
+    if (solver->options.inner_single)
+        return tess_refine_open(solver);
     int vectors = method->vectors, slots = method->slots;
     solver->cycle = 1;
     if (method->size)
@@ -76,12 +79,17 @@ tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **
                          (long long)A->rows, (long long)A->cols);
     tess_solve_options options;
     TESS_TRY(tess_solve_options_parse(ctx, spec, &options));
+    return tess_solver_open(plan, &options, out);
+}
+
+tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options, tess_solver **out)
+{
     tess_solver *solver;
-    TESS_TRY(TESS_CALLOC(ctx, 1, &solver));
-    solver->ctx = ctx;
+    TESS_TRY(TESS_CALLOC(plan->ctx, 1, &solver));
+    solver->ctx = plan->ctx;
     solver->plan = plan;
-    solver->options = options;
-    solver->pc.ctx = ctx;
+    solver->options = *options;
+    solver->pc.ctx = plan->ctx;
     tess_status status = prepare(solver);
     if (status != TESS_OK) {
         tess_solver_destroy(solver);
@@ -101,7 +109,9 @@ void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void 
 
 tess_status tess_solver_refresh(tess_solver *solver)
 {
-    return solver ? tess_pc_refresh(solver->plan, &solver->pc) : TESS_ERR_ARGUMENT;
+    if (!solver)
+        return TESS_ERR_ARGUMENT;
+    return solver->inner ? tess_refine_refresh(solver) : tess_pc_refresh(solver->plan, &solver->pc);
 }
 
 /* A space for at least `systems` systems. */
@@ -132,6 +142,11 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
                          ldb < rows ? "ldb" : "ldx", (long long)(ldb < rows ? ldb : ldx),
                          (long long)rows);
     const size_t scalar = tess_type_size(solver->plan->matrix->type);
+    for (int j = 0; solver->inner && j < k; j++)
+        TESS_TRY(tess_refine_solve(solver, (const double *)B + j * ldb, (double *)X + j * ldx,
+                                   &results[j]));
+    if (solver->inner)
+        return TESS_OK;
     /* A method with cycles restarts each system at its own time. */
     const int most = solver->cycle > 1 ? 1 : SYSTEMS_TOGETHER;
     for (int first = 0; first < k; first += most) {

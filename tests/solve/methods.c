@@ -108,6 +108,21 @@ static void single_precision_matrices_are_solved(void **state)
     }
 }
 
+/* All of it in single precision but the residual, and still f64's accuracy. */
+static void refinement_reaches_double_precision(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        problem p = problem_open(ctx, problem_matrix(ctx, 17, sizes[s], true, TESS_F64, 5), "cpu");
+        check_solve(&p, "cg", "bjacobi", ",inner=f32");
+        check_solve(&p, "bicgstab", "ilu0", ",inner=f32");
+        check_solve(&p, "cg", "ilu0", ",pc_type=f32");
+        check_solve(&p, "gmres", "ssor", ",pc_type=f32,omega=1.2,domains=3");
+        check_solve(&p, "cg", "bjacobi", ",pc_type=f32");
+        problem_close(&p);
+    }
+}
+
 static void several_right_hand_sides_are_those_of_one_at_a_time(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -144,6 +159,7 @@ int main(void)
         cmocka_unit_test(ragged_matrices_are_solved),
         cmocka_unit_test(blocks_that_are_not_square_are_solved_with_jacobi),
         cmocka_unit_test(single_precision_matrices_are_solved),
+        cmocka_unit_test(refinement_reaches_double_precision),
         cmocka_unit_test(several_right_hand_sides_are_those_of_one_at_a_time),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -167,9 +167,10 @@ static void new_values_are_used_after_refresh(void **state)
     tess_ctx *ctx = test_ctx(state);
     problem p = problem_open(ctx, problem_matrix(ctx, 17, 3, true, TESS_F64, 1), "cpu");
     problem q = problem_open(ctx, problem_matrix(ctx, 17, 3, true, TESS_F64, 2), "cpu");
-    const char *const specs[] = {"cg:pc=bjacobi,tol=1e-12", "cg:pc=ic0,tol=1e-12",
-                                 "bicgstab:pc=ilu0,tol=1e-12", "gmres:pc=ssor,tol=1e-12",
-                                 "cg:pc=ilu0,pc_type=f32,tol=1e-12"};
+    const char *const specs[] = {
+        "cg:pc=bjacobi,tol=1e-12",          "cg:pc=ic0,tol=1e-12",
+        "bicgstab:pc=ilu0,tol=1e-12",       "gmres:pc=ssor,tol=1e-12",
+        "cg:pc=ilu0,pc_type=f32,tol=1e-12", "cg:pc=bjacobi,inner=f32,tol=1e-12"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         tess_result fresh, refreshed;
         memset(p.x, 0, (size_t)p.A->rows * sizeof *p.x);
@@ -232,7 +233,7 @@ static void every_failed_allocation_is_reported(void **state)
     tess_ctx *ctx = test_ctx(state);
     problem p = problem_open(ctx, problem_matrix(ctx, 9, 2, true, TESS_F64, 1), "cpu");
     const char *const specs[] = {"cg:pc=bjacobi", "bicgstab:pc=ilu0", "gmres:pc=ssor,pc_type=f32",
-                                 "fgmres:pc=ic0", "cg:pc=ilu0"};
+                                 "fgmres:pc=ic0", "cg:pc=ilu0",       "cg:pc=bjacobi,inner=f32"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         const int64_t live = test_live(state);
         for (int64_t n = 0;; n++) {

@@ -1,0 +1,166 @@
+/* Solvers on one system: time to solution, and an iteration against the ideal.
+ *
+ *     tessera_bench_solve [--dump FILE] INPUT SPEC [SPEC ...]
+ *
+ * The ideal is the time of the products of an iteration, measured apart, and of moving the vectors
+ * and the preconditioner once at the read ceiling of memory. --dump writes matrix and right-hand
+ * side in PETSc's binary format, for other libraries in the same run. */
+#include <endian.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/plan.h"
+
+enum { ROUNDS = 3, PRODUCTS = 30 };
+
+static void check(tess_ctx *ctx, tess_status status)
+{
+    if (status == TESS_OK)
+        return;
+    fprintf(stderr, "%s\n", tess_ctx_error(ctx));
+    exit(1);
+}
+
+static void put_int(FILE *file, int64_t value)
+{
+    uint32_t bytes = htobe32((uint32_t)value);
+    fwrite(&bytes, sizeof bytes, 1, file);
+}
+
+static void put_double(FILE *file, double value)
+{
+    uint64_t bytes;
+    memcpy(&bytes, &value, sizeof bytes);
+    bytes = htobe64(bytes);
+    fwrite(&bytes, sizeof bytes, 1, file);
+}
+
+/* One array of the matrix by rows of scalars: columns, or values. */
+static void put_entries(FILE *file, const tess_matrix *A, bool values)
+{
+    const int64_t r = A->block_height, c = A->block_width;
+    for (int64_t row = 0; row < A->rows; row++)
+        for (int64_t k = A->row_offsets[row / r]; k < A->row_offsets[row / r + 1]; k++)
+            for (int64_t j = 0; j < c; j++) {
+                if (values)
+                    put_double(file, tess_matrix_value(A, (k * c + j) * r + row % r));
+                else
+                    put_int(file, A->columns[k] * c + j);
+            }
+}
+
+static void dump(const tess_matrix *A, const double *b, const char *path)
+{
+    const int64_t r = A->block_height, c = A->block_width;
+    FILE *file = fopen(path, "wb");
+    if (!file || A->rows % r != 0 || tess_matrix_stored(A) > INT32_MAX) {
+        fprintf(stderr, "%s cannot be written\n", path);
+        exit(1);
+    }
+    const int64_t header[] = {1211216, A->rows, A->cols, tess_matrix_stored(A)};
+    for (int i = 0; i < 4; i++)
+        put_int(file, header[i]);
+    for (int64_t row = 0; row < A->rows; row++)
+        put_int(file, (A->row_offsets[row / r + 1] - A->row_offsets[row / r]) * c);
+    put_entries(file, A, false);
+    put_entries(file, A, true);
+    put_int(file, 1211214);
+    put_int(file, A->rows);
+    for (int64_t i = 0; i < A->rows; i++)
+        put_double(file, b[i]);
+    if (fclose(file) != 0)
+        exit(1);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of the products' times. */
+static double product_seconds(tess_plan *plan, const double *x, double *y)
+{
+    double seconds[PRODUCTS];
+    static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
+    check(plan->ctx, tess_product_time(plan, &spmv, 1, x, 0, y, PRODUCTS, seconds));
+    qsort(seconds, PRODUCTS, sizeof *seconds, compare);
+    return seconds[PRODUCTS / 2];
+}
+
+static void solve(tess_plan *plan, const char *spec, const double *b, double spmv, double ceiling)
+{
+    const tess_matrix *A = plan->matrix;
+    double *x = malloc((size_t)A->rows * sizeof *x), best = HUGE_VAL;
+    tess_result result, fastest = {0};
+    tess_solver *solver;
+    double start = tess_seconds();
+    check(plan->ctx, tess_solver_create(plan, spec, &solver));
+    const double setup = tess_seconds() - start;
+    for (int round = 0; round < ROUNDS; round++) {
+        memset(x, 0, (size_t)A->rows * sizeof *x);
+        check(plan->ctx, tess_solver_solve(solver, b, x, &result));
+        if (result.seconds < best) {
+            best = result.seconds;
+            fastest = result;
+        }
+    }
+    const double iterations = (double)(fastest.iterations > 0 ? fastest.iterations : 1);
+    const double products = strncmp(spec, "bicg", 4) == 0 ? 2 : 1;
+    const double moved = fastest.bytes / iterations - products * tess_matrix_spmv_bytes(A);
+    const double ideal = products * spmv + fmax(moved, 0) / ceiling;
+    printf("%-36s %5lld its  setup %.3f s  solve %.3f s  %.3f ms/it  true %.2e  %s\n", spec,
+           (long long)fastest.iterations, setup, best, 1e3 * best / iterations,
+           fastest.true_residual, tess_reason_name(fastest.reason));
+    printf(
+        "    ideal %.3f ms/it (x%.2f); spmv %.0f %%, pc %.0f %%, dots %.0f %%, vectors %.0f %%\n",
+        1e3 * ideal, best / iterations / ideal, 100 * fastest.seconds_spmv / best,
+        100 * fastest.seconds_pc / best, 100 * fastest.seconds_dots / best,
+        100 * fastest.seconds_vectors / best);
+    fflush(stdout);
+    tess_solver_destroy(solver);
+    free(x);
+}
+
+int main(int argc, char **argv)
+{
+    const char *path = NULL;
+    if (argc > 2 && strcmp(argv[1], "--dump") == 0) {
+        path = argv[2];
+        argv += 2;
+        argc -= 2;
+    }
+    if (argc < 2) {
+        fprintf(stderr, "usage: tessera_bench_solve [--dump FILE] INPUT SPEC [SPEC ...]\n");
+        return 2;
+    }
+    tess_ctx *ctx;
+    tess_matrix *A;
+    tess_device *device;
+    tess_plan *plan;
+    double *b, *y, ceiling;
+    if (tess_ctx_create(NULL, &ctx) != TESS_OK)
+        return 1;
+    check(ctx, tess_matrix_generate(ctx, argv[1], &A, (void **)&b));
+    if (path)
+        dump(A, b, path);
+    check(ctx, tess_device_open(ctx, "cpu", &device));
+    check(ctx, tess_plan_create(ctx, A, device, NULL, &plan));
+    y = malloc((size_t)A->rows * sizeof *y);
+    check(ctx, device->backend->read_ceiling(device, tess_matrix_spmv_bytes(A), &ceiling));
+    const double spmv = product_seconds(plan, b, y);
+    printf("%s: %lld rows, blocks of %d, %s; read ceiling %.1f GB/s, SpMV %.3f ms (%.1f GB/s)\n",
+           argv[1], (long long)A->rows, (int)A->block_height, device->description, 1e-9 * ceiling,
+           1e3 * spmv, 1e-9 * tess_matrix_spmv_bytes(A) / spmv);
+    for (int i = 2; i < argc; i++)
+        solve(plan, argv[i], b, spmv, ceiling);
+    free(y);
+    tess_release(ctx, b);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+    tess_ctx_destroy(ctx);
+    return 0;
+}
