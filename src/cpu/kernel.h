@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* Most ranges of rows a thread walks in step. */
-#define TESS_CPU_STREAMS 3
+#define TESS_CPU_STREAMS 4
 
 /* Ascending within a processor family: TESSERA_ISA caps the choice. */
 typedef enum tess_cpu_isa {

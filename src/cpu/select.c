@@ -94,14 +94,16 @@ double tess_cpu_kernel_bytes(const tess_cpu_kernel *kernel, const tess_matrix *A
     return tess_matrix_spmv_bytes(A);
 }
 
-/* Streams that read fastest, as measured on Neoverse-V1 from memory and from cache: one stream
- * stops at the limit of a core's prefetcher; three pay for small blocks in long rows, where the
- * ends of rows are few, and for 8 x 8. */
-static int best_streams(const tess_matrix *A)
+/* Streams that read fastest, as measured from memory and from cache: one stream stops at the limit
+ * of a core's prefetcher. On Neoverse-V1 three pay for small blocks in long rows, where the ends of
+ * rows are few, and for 8 x 8; on 16 x86-64 cores for all small blocks. */
+static int best_streams(const tess_matrix *A, tess_cpu_isa isa)
 {
     int64_t size = (int64_t)A->block_height * A->block_width;
     bool long_rows = A->blocks >= 16 * A->block_rows;
-    return size == 64 || (size >= 4 && size <= 9 && long_rows) ? 3 : 2;
+    bool x86 = isa == TESS_CPU_AVX2 || isa == TESS_CPU_AVX512;
+    bool small = size <= 9 && (x86 || (size >= 4 && long_rows));
+    return size == 64 || small ? 3 : 2;
 }
 
 /* The kernel for A's blocks with that many streams; without such a form, the one of one stream;
@@ -112,7 +114,7 @@ const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family 
     const tess_cpu_device *cpu = device->state;
     const tess_cpu_kernel_table *table = isas[cpu->isa].table;
     const tess_cpu_kernel *best = NULL;
-    int streams = family == TESS_CPU_SYMMETRIC_SPMV ? 1 : best_streams(A);
+    int streams = family == TESS_CPU_SYMMETRIC_SPMV ? 1 : best_streams(A, cpu->isa);
     for (size_t i = 0; i < table->count; i++) {
         const tess_cpu_kernel *kernel = &table->kernels[i];
         if (!tess_cpu_kernel_applies(kernel, family, A))

@@ -35,6 +35,7 @@
 #define FORM_1 ""
 #define FORM_2 "_lock2"
 #define FORM_3 "_lock3"
+#define FORM_4 "_lock4"
 #define SPMV_ENTRY(r, c, n, suffix, bytes)                             \
     {.name = "bsr_spmv_" #r "x" #c "_" #suffix "_" TEXT(ISA) FORM_##n, \
      .family = TESS_CPU_BSR_SPMV,                                      \

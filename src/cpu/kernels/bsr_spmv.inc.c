@@ -18,6 +18,12 @@
  * are never stored. Only where it would leave the block is it loaded by parts, so no access ever
  * leaves the block.
  *
+ * Small odd heights on vectors of two go by pairs of columns instead, without spare lanes; the
+ * middle vector of a pair belongs to both columns, and its factors are the two neighbours in x:
+ *
+ *     values  | column 0 . . | column 1 . . | column 2 . . | next block
+ *     vectors  [  0  ][  1  ][  2   ]                        r = 3: 3 vectors for two columns
+ *
  * Each row is summed in the same order whatever the number of streams, so that the choice of
  * kernel form and of threads never changes a bit of the result.
  */
@@ -27,6 +33,13 @@
 #define PARTS(r) (((r) + W - 1) / W)
 #define SETS(r, c) \
     (PARTS(r) == 1 ? (c) >= 4 ? 4 : (c) >= 2 ? 2 : 1 : PARTS(r) <= 3 && (c) >= 2 ? 2 : 1)
+
+/* Whether columns go by pairs; with few vectors a pair, a last single column has sums of its own.
+ */
+#define PAIRS(r, c) (W == 2 && (r) % 2 == 1 && (r) >= 3 && (r) <= 7 && (c) >= 2)
+#define PAIR_SUMS(r) ((r) == 3 ? 5 : (r))
+/* Accumulators of a row. */
+#define ROW_SUMS(r, c) (PAIRS(r, c) ? PAIR_SUMS(r) : PARTS(r) * SETS(r, c))
 
 enum { NAME(accumulators) = 32 / W > 8 ? 32 / W : 8 };
 
@@ -64,8 +77,62 @@ SIMD_INLINE void NAME(columns)(V *acc, const REAL *values, const REAL *x, const 
     }
 }
 
+/* acc += block * x by pairs of columns. With h = (r-1)/2, of each pair
+ *     acc[0 .. h-1]     rows 0,1  2,3 ...           of the left column
+ *     acc[h]            row r-1 of the left column, row 0 of the right one
+ *     acc[h+1 .. 2h]    rows 1,2  3,4 ...           of the right column
+ * A last column without partner: acc[2h+1 .. 3h+1], or acc[0 .. h] again. */
+SIMD_INLINE void NAME(block_pairs)(V *acc, const REAL *values, const REAL *x, const int r,
+                                   const int c)
+{
+    const int h = (r - 1) / 2, second = W > 1 ? 1 : 0;
+    SIMD_UNROLL(4)
+    for (int j = 0; j + 2 <= c; j += 2) {
+        const REAL *pair = values + j * r;
+        V factors = LOAD(x + j);
+        SIMD_UNROLL(4)
+        for (int p = 0; p < h; p++)
+            acc[p] += LOAD(pair + 2 * p) * factors[0];
+        acc[h] += LOAD(pair + 2 * h) * factors;
+        SIMD_UNROLL(4)
+        for (int p = h + 1; p < r; p++)
+            acc[p] += LOAD(pair + 2 * p) * factors[second];
+    }
+    if (c % 2 == 1) {
+        V *last = PAIR_SUMS(r) > r ? acc + r : acc;
+        SIMD_UNROLL(4)
+        for (int p = 0; p < h; p++)
+            last[p] += LOAD(values + (c - 1) * r + 2 * p) * x[c - 1];
+        last[h] += LOAD_PART(values + c * r - 1, 1) * x[c - 1];
+    }
+}
+
+/* The accumulators of pairs brought together in acc[0 .. h], rows 0,1  2,3 ... */
+SIMD_INLINE void NAME(fold_pairs)(V *acc, const int r)
+{
+    const int h = (r - 1) / 2, second = W > 1 ? 1 : 0;
+    V middle = acc[h];
+    acc[h][0] += acc[2 * h][second];
+    SIMD_UNROLL(4)
+    for (int p = 0; p < h; p++) {
+        V right = {0};
+        right[0] = p == 0 ? middle[second] : acc[h + p][second];
+        right[second] = acc[h + p + 1][0];
+        acc[p] += right;
+    }
+    if (PAIR_SUMS(r) > r) {
+        SIMD_UNROLL(4)
+        for (int p = 0; p <= h; p++)
+            acc[p] += acc[r + p];
+    }
+}
+
 SIMD_INLINE void NAME(block)(V *acc, const REAL *values, const REAL *x, const int r, const int c)
 {
+    if (PAIRS(r, c)) {
+        NAME(block_pairs)(acc, values, x, r, c);
+        return;
+    }
     const int sets = SETS(r, c);
     /* Columns whose last vector stays inside the block, rounded down to a multiple of sets. */
     const int inside = r * c >= PARTS(r) * W ? (r * c - PARTS(r) * W) / r + 1 : 0;
@@ -76,7 +143,7 @@ SIMD_INLINE void NAME(block)(V *acc, const REAL *values, const REAL *x, const in
 
 SIMD_INLINE void NAME(clear)(V *acc, const int r, const int c)
 {
-    const int count = PARTS(r) * SETS(r, c);
+    const int count = ROW_SUMS(r, c);
     SIMD_UNROLL(32)
     for (int i = 0; i < count; i++)
         acc[i] = (V){0};
@@ -86,11 +153,15 @@ SIMD_INLINE void NAME(clear)(V *acc, const int r, const int c)
 SIMD_INLINE void NAME(finish)(V *acc, REAL alpha, REAL beta, REAL *y, const int r, const int c)
 {
     const int parts = PARTS(r), sets = SETS(r, c);
-    SIMD_UNROLL(4)
-    for (int s = 1; s < sets; s++) {
-        SIMD_UNROLL(32)
-        for (int p = 0; p < parts; p++)
-            acc[p] += acc[s * parts + p];
+    if (PAIRS(r, c)) {
+        NAME(fold_pairs)(acc, r);
+    } else {
+        SIMD_UNROLL(4)
+        for (int s = 1; s < sets; s++) {
+            SIMD_UNROLL(32)
+            for (int p = 0; p < parts; p++)
+                acc[p] += acc[s * parts + p];
+        }
     }
     SIMD_UNROLL(32)
     for (int p = 0; p < parts; p++) {
@@ -105,19 +176,29 @@ SIMD_INLINE void NAME(finish)(V *acc, REAL alpha, REAL beta, REAL *y, const int 
     }
 }
 
+/* `count` blocks of a row. */
+SIMD_INLINE void NAME(blocks)(V *acc, const REAL *values, const int32_t *columns, const REAL *x,
+                              int64_t count, const int r, const int c)
+{
+    for (; count > 0; count--) {
+        NAME(block)(acc, values, x + (int64_t)*columns * c, r, c);
+        values += r * c;
+        columns++;
+    }
+}
+
 SIMD_INLINE void NAME(bsr_rows)(const tess_cpu_spmv_args *args, int64_t first, int64_t last,
                                 const int r, const int c)
 {
     const int64_t *row_offsets = args->row_offsets;
-    const int32_t *columns = args->columns;
     const REAL *values = args->values, *x = args->x;
     REAL *y = args->y;
     const REAL alpha = (REAL)args->alpha, beta = (REAL)args->beta;
     for (int64_t row = first; row < last; row++) {
         V acc[NAME(accumulators)];
+        int64_t k = row_offsets[row];
         NAME(clear)(acc, r, c);
-        for (int64_t k = row_offsets[row]; k < row_offsets[row + 1]; k++)
-            NAME(block)(acc, values + k * r * c, x + (int64_t)columns[k] * c, r, c);
+        NAME(blocks)(acc, values + k * r * c, args->columns + k, x, row_offsets[row + 1] - k, r, c);
         NAME(finish)(acc, alpha, beta, y + row * r, r, c);
     }
 }
@@ -129,8 +210,7 @@ SIMD_INLINE void NAME(bsr_lockstep)(const tess_cpu_spmv_args *args, const int64_
                                     tess_cpu_spmv_fn rest)
 {
     const int64_t *row_offsets = args->row_offsets;
-    const int32_t *columns = args->columns;
-    const REAL *values = args->values, *x = args->x;
+    const REAL *x = args->x;
     REAL *y = args->y;
     const REAL alpha = (REAL)args->alpha, beta = (REAL)args->beta;
     int64_t steps = bounds[1] - bounds[0];
@@ -139,25 +219,29 @@ SIMD_INLINE void NAME(bsr_lockstep)(const tess_cpu_spmv_args *args, const int64_
 
     for (int64_t i = 0; i < steps; i++) {
         V acc[TESS_CPU_STREAMS][NAME(accumulators)];
-        int64_t at[TESS_CPU_STREAMS], end[TESS_CPU_STREAMS], common = INT64_MAX;
-        SIMD_UNROLL(3)
+        int64_t count[TESS_CPU_STREAMS], common = INT64_MAX;
+        const int32_t *columns[TESS_CPU_STREAMS];
+        const REAL *values[TESS_CPU_STREAMS];
+        SIMD_UNROLL(4)
         for (int s = 0; s < streams; s++) {
+            int64_t k = row_offsets[bounds[s] + i];
             NAME(clear)(acc[s], r, c);
-            at[s] = row_offsets[bounds[s] + i];
-            end[s] = row_offsets[bounds[s] + i + 1];
-            common = end[s] - at[s] < common ? end[s] - at[s] : common;
+            columns[s] = args->columns + k;
+            values[s] = (const REAL *)args->values + k * r * c;
+            count[s] = row_offsets[bounds[s] + i + 1] - k;
+            common = count[s] < common ? count[s] : common;
         }
         for (int64_t n = 0; n < common; n++) {
-            SIMD_UNROLL(3)
+            SIMD_UNROLL(4)
             for (int s = 0; s < streams; s++) {
-                int64_t k = at[s] + n;
-                NAME(block)(acc[s], values + k * r * c, x + (int64_t)columns[k] * c, r, c);
+                NAME(block)(acc[s], values[s], x + (int64_t)*columns[s] * c, r, c);
+                values[s] += r * c;
+                columns[s]++;
             }
         }
-        SIMD_UNROLL(3)
+        SIMD_UNROLL(4)
         for (int s = 0; s < streams; s++) {
-            for (int64_t k = at[s] + common; k < end[s]; k++)
-                NAME(block)(acc[s], values + k * r * c, x + (int64_t)columns[k] * c, r, c);
+            NAME(blocks)(acc[s], values[s], columns[s], x, count[s] - common, r, c);
             NAME(finish)(acc[s], alpha, beta, y + (bounds[s] + i) * r, r, c);
         }
     }
@@ -238,3 +322,6 @@ SIMD_INLINE void NAME(bsr_spmv)(const tess_cpu_spmv_args *args, const int64_t *b
 
 #undef PARTS
 #undef SETS
+#undef PAIRS
+#undef PAIR_SUMS
+#undef ROW_SUMS
