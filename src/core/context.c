@@ -58,8 +58,11 @@ tess_status tess_ctx_create(const tess_ctx_options *options, tess_ctx **out)
 
 void tess_ctx_destroy(tess_ctx *ctx)
 {
-    if (ctx)
-        ctx->allocator.release(ctx->allocator.user, ctx);
+    if (!ctx)
+        return;
+    if (ctx->destroy_wisdom)
+        ctx->destroy_wisdom(ctx);
+    ctx->allocator.release(ctx->allocator.user, ctx);
 }
 
 const char *tess_ctx_error(const tess_ctx *ctx)

@@ -32,6 +32,8 @@
 /* OpenMP aborts the process when it cannot create its threads; nobody means more than this. */
 #define TESS_THREADS_MAX 1024
 
+struct tess_wisdom; /* plan/wisdom.h */
+
 struct tess_ctx {
     tess_allocator allocator;
     int threads; /* 1..TESS_THREADS_MAX */
@@ -39,7 +41,9 @@ struct tess_ctx {
     void *progress_user;
     tess_log_fn log;
     void *log_user;
-    double progress_next; /* seconds, monotonic clock: no callback before this moment */
+    double progress_next;       /* seconds, monotonic clock: no callback before this moment */
+    struct tess_wisdom *wisdom; /* read at the first search; NULL before */
+    void (*destroy_wisdom)(tess_ctx *ctx);
     char error[1024];
 };
 
@@ -130,6 +134,8 @@ typedef struct tess_cpu_id {
 } tess_cpu_id;
 
 void tess_cpu_identify(tess_cpu_id *id);
+/* "Neoverse-V1", "AMD EPYC 9554 64-Core Processor": what tells one processor model from another. */
+void tess_cpu_name(char *name, size_t size);
 
 /* ---- Numbers: random.c ---- */
 

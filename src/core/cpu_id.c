@@ -1,6 +1,7 @@
 /* What the processor can do and how large its caches are, asked of the operating system (aarch64)
  * or of cpuid (x86-64). Nothing is remembered: callers keep the answer. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/core.h"
@@ -70,4 +71,47 @@ void tess_cpu_identify(tess_cpu_id *id)
     id->avx512 = id->avx2 && __builtin_cpu_supports("avx512f") &&
                  __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 #endif
+}
+
+/* Arm processors say only numbers; the names of those found in servers. */
+static const char *arm_part(unsigned implementer, unsigned part)
+{
+    static const struct {
+        unsigned part;
+        const char *name;
+    } arm[] = {{0xd0c, "Neoverse-N1"},
+               {0xd40, "Neoverse-V1"},
+               {0xd49, "Neoverse-N2"},
+               {0xd4f, "Neoverse-V2"}};
+    for (size_t i = 0; implementer == 0x41 && i < sizeof arm / sizeof arm[0]; i++)
+        if (arm[i].part == part)
+            return arm[i].name;
+    return NULL;
+}
+
+void tess_cpu_name(char *name, size_t size)
+{
+    char line[256];
+    unsigned implementer = 0, part = 0;
+    snprintf(name, size, "unknown processor");
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    while (file && fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+        if (colon && strncmp(line, "model name", 10) == 0) {
+            colon += 1 + strspn(colon + 1, " \t");
+            snprintf(name, size, "%.*s", (int)strcspn(colon, "\n"), colon);
+            break;
+        }
+        (void)sscanf(line, "CPU implementer : %x", &implementer);
+        if (sscanf(line, "CPU part : %x", &part) == 1) {
+            const char *known = arm_part(implementer, part);
+            if (known)
+                snprintf(name, size, "%s", known);
+            else
+                snprintf(name, size, "arm %x-%x", implementer, part);
+            break;
+        }
+    }
+    if (file)
+        fclose(file);
 }

@@ -61,7 +61,7 @@ static tess_status find_device(tess_cuda *cuda)
     return TESS_CU(cuda, cuDeviceGet(&cuda->handle, cuda->ordinal));
 }
 
-static tess_status describe(tess_cuda *cuda, char *text, size_t size)
+static tess_status describe(tess_cuda *cuda, tess_device *device)
 {
     static const int attributes[] = {
         CU_ATTRIBUTE_CAPABILITY_MAJOR,
@@ -83,9 +83,12 @@ static tess_status describe(tess_cuda *cuda, char *text, size_t size)
     cuda->l2_bytes = (size_t)value[3];
     cuda->threads_per_multiprocessor = value[4];
     cuda->shared_bytes = (size_t)value[5];
-    snprintf(text, size, "%s: %s, %d SMs, %.0f GiB, sm_%d, driver %d.%d", cuda->name, model,
+    snprintf(device->description, sizeof device->description,
+             "%s: %s, %d SMs, %.0f GiB, sm_%d, driver %d.%d", cuda->name, model,
              cuda->multiprocessors, (double)(cuda->memory_bytes >> 30), cuda->sm, version / 1000,
              version % 1000 / 10);
+    snprintf(device->model, sizeof device->model, "cuda, %s, %d SMs", model, cuda->multiprocessors);
+    device->cache_bytes = 0.6 * (double)cuda->l2_bytes;
     return TESS_OK;
 }
 
@@ -111,7 +114,7 @@ tess_status tess_cuda_open(tess_device *device, const char *rest)
     tess_status status;
     TESS_TRY_CLEAN(tess_driver_load(ctx, &cuda->driver));
     TESS_TRY_CLEAN(find_device(cuda));
-    TESS_TRY_CLEAN(describe(cuda, device->description, sizeof device->description));
+    TESS_TRY_CLEAN(describe(cuda, device));
     TESS_TRY_CLEAN(TESS_CU(cuda, cuDevicePrimaryCtxRetain(&cuda->context, cuda->handle)));
     status = create_stream(cuda);
     if (status != TESS_OK) {

@@ -19,6 +19,8 @@ struct tess_device {
     void *state; /* the backend's own */
     char description[256];
     bool one_matrix; /* set by benchmarks: plans may share copies of a matrix that nobody changes */
+    char model[160]; /* what wisdom is kept under: all that decides which kernel is fastest */
+    double cache_bytes; /* a matrix smaller than this stays in a cache between two products */
 };
 
 struct tess_plan {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/wisdom.h"
+
 /* A batch is RUNS timed products after one that brings the matrix back into the caches; a duel is
  * champion, challenger, challenger, champion. */
 enum { RUNS = 3, BATCH = RUNS + 1, DUEL_RUNS = 2 * RUNS };
@@ -263,39 +265,115 @@ static tess_status search_among(arena *a, tess_plan **out)
     return TESS_OK;
 }
 
-static bool worth_measuring(const arena *a, bool fresh)
+/* ---- Wisdom ---- */
+
+/* Whether the choice is the library's: then wisdom may make it, and is told what was found. */
+static bool open_choice(const tess_plan_options *options)
+{
+    return !options->format && !options->kernel && !options->params && !options->reproducible;
+}
+
+/* A plan as it was chosen for the last matrix of this class; *out stays NULL when nothing is known,
+ * or what is known does not work here any more. */
+static void recall(arena *a, const char *key, tess_plan **out)
+{
+    tess_ctx *ctx = a->ctx;
+    const tess_wisdom_entry *entry = tess_wisdom_find(ctx, key);
+    if (!entry || (a->options->effort == TESS_EXHAUSTIVE && entry->effort != TESS_EXHAUSTIVE))
+        return;
+    tess_search *search;
+    char error[sizeof ctx->error];
+    memcpy(error, ctx->error, sizeof error);
+    tess_status status = TESS_ALLOC(ctx, 1, &search);
+    if (status == TESS_OK) {
+        tess_plan_options options = {.format = entry->candidate.format,
+                                     .kernel = entry->candidate.kernel,
+                                     .params = entry->candidate.params};
+        status = tess_plan_prepare(ctx, a->A, a->device, &options, out);
+        if (status != TESS_OK)
+            tess_free(ctx, search);
+    }
+    if (status != TESS_OK) {
+        tess_log(ctx, "wisdom: '%s' for '%s' does not apply: %s", entry->candidate.kernel, key,
+                 ctx->error);
+        memcpy(ctx->error, error, sizeof error);
+        return;
+    }
+    *search = (tess_search){.effort = entry->effort,
+                            .remembered = true,
+                            .seconds_then = entry->seconds,
+                            .bytes_then = entry->bytes};
+    (*out)->search = search;
+}
+
+static void remember(const arena *a, const char *key)
+{
+    const tess_search *search = a->search;
+    const tess_trial *winner = &search->trials[search->chosen];
+    tess_wisdom_entry entry = {.candidate = winner->candidate,
+                               .seconds = winner->seconds,
+                               .bytes = tess_matrix_spmv_bytes(a->A),
+                               .effort = search->cancelled ? TESS_MEASURE : search->effort};
+    if (winner->seconds <= 0 || search->count < 2)
+        return;
+    memcpy(entry.key, key, sizeof entry.key);
+    tess_wisdom_remember(a->ctx, &entry);
+}
+
+/* ---- The whole ---- */
+
+/* Whether a search, or wisdom about one, could help. */
+static bool worth_choosing(const arena *a, bool fresh)
 {
     const tess_plan_options *options = a->options;
     bool settled = (options->kernel && options->params) || options->reproducible ||
-                   options->effort == TESS_ESTIMATE || !a->device->backend->candidates;
+                   !a->device->backend->candidates;
     return !settled && a->A->blocks > 0 &&
            (fresh || options->effort == TESS_EXHAUSTIVE ||
             tess_matrix_spmv_bytes(a->A) >= TESS_TUNER_LEAST_BYTES);
+}
+
+static tess_status search_and_keep(arena *a, tess_plan **out)
+{
+    tess_search *search;
+    TESS_TRY(TESS_ALLOC(a->ctx, 1, &search));
+    *search = (tess_search){.effort = a->options->effort};
+    a->search = search;
+    double start = tess_seconds();
+    tess_status status = list_trials(a);
+    /* Nothing listed: the backend says in its own words what is wrong with the options. */
+    if (status == TESS_OK)
+        status = search->count > 0 ? search_among(a, out)
+                                   : tess_plan_prepare(a->ctx, a->A, a->device, a->options, out);
+    if (status != TESS_OK) {
+        tess_search_free(a->ctx, search);
+        return status;
+    }
+    search->seconds = tess_seconds() - start;
+    (*out)->search = search;
+    return TESS_OK;
 }
 
 tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                              const tess_plan_options *options, bool fresh, tess_plan **out)
 {
     arena a = {.ctx = ctx, .A = A, .device = device, .options = options};
-    if (!worth_measuring(&a, fresh))
+    if (!worth_choosing(&a, fresh))
         return tess_plan_prepare(ctx, A, device, options, out);
-    tess_search *search;
-    TESS_TRY(TESS_ALLOC(ctx, 1, &search));
-    *search = (tess_search){.effort = options->effort};
-    a.search = search;
+    char key[TESS_WISDOM_KEY];
     tess_plan *plan = NULL;
-    double start = tess_seconds();
-    tess_status status = list_trials(&a);
-    /* Nothing listed: the backend says in its own words what is wrong with the options. */
-    if (status == TESS_OK)
-        status = search->count > 0 ? search_among(&a, &plan)
-                                   : tess_plan_prepare(ctx, A, device, options, &plan);
-    if (status != TESS_OK) {
-        tess_search_free(ctx, search);
-        return status;
+    bool open = open_choice(options) && tess_wisdom_enabled();
+    if (open)
+        tess_wisdom_key(device, A, "spmv", key);
+    if (open && !fresh)
+        recall(&a, key, &plan);
+    if (!plan && options->effort == TESS_ESTIMATE)
+        return tess_plan_prepare(ctx, A, device, options, out);
+    if (!plan) {
+        TESS_TRY(search_and_keep(&a, &plan));
+        if (open && a.search->count > 0)
+            remember(&a, key);
     }
-    search->seconds = tess_seconds() - start;
-    plan->search = search;
     *out = plan;
     return TESS_OK;
 }

@@ -32,7 +32,8 @@ struct tess_search {
     int spmvs;      /* products run */
     double seconds; /* from the first candidate to the choice */
     bool cancelled;
-    bool remembered; /* taken from wisdom: no trials */
+    bool remembered; /* taken from wisdom: no trials, but what it took then */
+    double seconds_then, bytes_then;
 };
 
 /* Below this many bytes moved a product takes microseconds and a search costs more than it gives.

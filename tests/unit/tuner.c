@@ -1,5 +1,6 @@
 /* The search over candidates, on a device whose kernels take as long as they are told to. */
 #include <string.h>
+#include <unistd.h>
 
 #include "plan/tuner.h"
 #include "support/support.h"
@@ -268,6 +269,52 @@ static void no_allocation_failure_leaks_or_breaks_the_search(void **state)
     tess_matrix_destroy(f.A);
 }
 
+/* A context of its own, whose wisdom is in `path`. */
+static tess_ctx *wise_context(fixture *f, const char *path)
+{
+    tess_ctx *ctx;
+    setenv("TESSERA_WISDOM", path, 1);
+    assert_int_equal(tess_ctx_create(NULL, &ctx), TESS_OK);
+    f->ctx = f->device.ctx = ctx;
+    return ctx;
+}
+
+static void the_second_plan_of_a_class_costs_no_search(void **state)
+{
+    char path[] = "/tmp/tessera-tuner-XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    fixture f = {.fake = {.kernels = {{"a", 3}, {"b", 2}, {"c", 1}}, .count = 3}};
+    open_fixture(&f, state, large);
+    tess_ctx *ctx = wise_context(&f, path);
+    assert_string_equal(choice(&f, NULL), "c");
+    tess_ctx_destroy(ctx);
+
+    ctx = wise_context(&f, path);
+    f.fake.batches = f.fake.prepared = 0;
+    assert_string_equal(choice(&f, NULL), "c");
+    assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_ESTIMATE}), "c");
+    assert_int_equal(f.fake.batches, 0);
+    assert_int_equal(f.fake.prepared, 2);
+    /* What was only measured does not stand for a search through everything. */
+    assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_EXHAUSTIVE}), "c");
+    assert_true(f.fake.batches > 0);
+    assert_string_equal(choice(&f, &(tess_plan_options){.reproducible = 1}), "a");
+
+    /* The kernel does not apply any more: searched again, and remembered anew. */
+    f.fake.kernels[2].unprepared = true;
+    assert_string_equal(choice(&f, NULL), "b");
+    assert_string_equal(tess_ctx_error(ctx), "");
+    f.fake.batches = 0;
+    assert_string_equal(choice(&f, NULL), "b");
+    assert_int_equal(f.fake.batches, 0);
+    tess_ctx_destroy(ctx);
+    tess_matrix_destroy(f.A);
+    unlink(path);
+    setenv("TESSERA_WISDOM", "off", 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +326,7 @@ int main(void)
         cmocka_unit_test(names_in_the_options_restrict_the_search),
         cmocka_unit_test(a_stopped_search_keeps_the_best_so_far),
         cmocka_unit_test(no_allocation_failure_leaks_or_breaks_the_search),
+        cmocka_unit_test(the_second_plan_of_a_class_costs_no_search),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
