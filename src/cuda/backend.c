@@ -7,6 +7,7 @@ const tess_backend tess_cuda_backend = {
     .close = tess_cuda_close,
     .prepare = tess_cuda_prepare,
     .release = tess_cuda_release,
+    .settle = tess_cuda_settle,
     .spmv = tess_cuda_spmv,
     .spmv_transpose = tess_cuda_spmv_transpose,
     .spmv_dot = tess_cuda_spmv_dot,

@@ -216,6 +216,24 @@ tess_status tess_cuda_prepare(tess_plan *plan, const tess_plan_options *options)
     return status;
 }
 
+void tess_cuda_settle(tess_plan *plan)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    for (const tess_cuda_variant *v = p->variants; v; v = v->next) {
+        tess_cuda_resident **at = &p->cuda->shared;
+        while (*at && *at != v->resident)
+            at = &(*at)->next;
+        tess_cuda_resident *resident = *at;
+        if (!resident)
+            continue;
+        *at = resident->next;
+        resident->next = p->residents;
+        resident->matrix = &p->matrix;
+        p->residents = resident;
+    }
+    p->shares = false;
+}
+
 void tess_cuda_release(tess_plan *plan)
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);

@@ -123,6 +123,7 @@ tess_status tess_cuda_prepare(tess_plan *plan, const tess_plan_options *options)
 void tess_cuda_release(tess_plan *plan);
 tess_status tess_cuda_update_values(tess_plan *plan, const void *values);
 tess_status tess_cuda_set_stream(tess_plan *plan, void *stream);
+void tess_cuda_settle(tess_plan *plan);
 void tess_cuda_explain(tess_plan *plan);
 
 /* The variant for a product, made now if this is the first time. Inside enter/leave. */

@@ -1,5 +1,4 @@
 /* Plans: argument checks once, here, then the backend's table. */
-#include <stdio.h>
 #include <string.h>
 
 #include "plan/tuner.h"
@@ -140,21 +139,4 @@ tess_status tess_plan_set_stream(tess_plan *plan, void *stream)
     if (!plan->device->backend->set_stream)
         return missing(plan, "tess_plan_set_stream");
     return plan->device->backend->set_stream(plan, stream);
-}
-
-const char *tess_plan_explain(tess_plan *plan)
-{
-    if (!plan)
-        return "";
-    const tess_matrix *A = plan->matrix;
-    snprintf(plan->explain, sizeof plan->explain,
-             "%lld x %lld %s, %lld blocks of %d x %d\n"
-             "device  %s\nformat  %s\nkernel  %s%s%s\nmoves   %.3g MB an SpMV\n",
-             (long long)A->rows, (long long)A->cols, tess_type_name(A->type), (long long)A->blocks,
-             (int)A->block_height, (int)A->block_width, plan->device->description, plan->format,
-             plan->kernel, plan->params[0] ? " " : "", plan->params,
-             1e-6 * tess_matrix_spmv_bytes(A));
-    if (plan->device->backend->explain)
-        plan->device->backend->explain(plan);
-    return plan->explain;
 }

@@ -18,8 +18,9 @@ struct tess_device {
     int threads; /* host threads a product uses; 0 where the host does not compute */
     void *state; /* the backend's own */
     char description[256];
-    bool one_matrix; /* set by benchmarks: plans may share copies of a matrix that nobody changes */
-    char model[160]; /* what wisdom is kept under: all that decides which kernel is fastest */
+    bool one_matrix;    /* set by benchmarks and searches: plans may share copies of a matrix that
+                           nobody changes */
+    char model[160];    /* what wisdom is kept under: all that decides which kernel is fastest */
     double cache_bytes; /* a matrix smaller than this stays in a cache between two products */
 };
 
@@ -75,6 +76,10 @@ struct tess_backend {
     /* Fills plan->state, format, kernel and params. On failure leaves nothing behind. */
     tess_status (*prepare)(tess_plan *plan, const tess_plan_options *options);
     void (*release)(tess_plan *plan);
+
+    /* The plan leaves the sharing of device->one_matrix: what it uses, and no other plan does any
+     * more, becomes its own. NULL: plans of this backend share nothing. */
+    void (*settle)(tess_plan *plan);
 
     tess_status (*spmv)(tess_plan *plan, double alpha, const void *x, double beta, void *y);
     tess_status (*spmv_transpose)(tess_plan *plan, double alpha, const void *x, double beta,

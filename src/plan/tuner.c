@@ -246,8 +246,13 @@ static tess_status search_among(arena *a, tess_plan **out)
     contestant champion = {0};
     char error[sizeof a->ctx->error];
     memcpy(error, a->ctx->error, sizeof error);
-    TESS_TRY(find_champion(a, &champion));
-    tess_status status = TESS_OK;
+    bool shared = a->device->one_matrix;
+    a->device->one_matrix = true; /* candidates on one layout need it only once */
+    tess_status status = find_champion(a, &champion);
+    if (status != TESS_OK) {
+        a->device->one_matrix = shared;
+        return status;
+    }
     if (a->search->count > 1) {
         status = make_vectors(a);
         if (status == TESS_OK)
@@ -255,6 +260,9 @@ static tess_status search_among(arena *a, tess_plan **out)
         tess_free(a->ctx, a->x);
         tess_free(a->ctx, a->y);
     }
+    a->device->one_matrix = shared;
+    if (!shared && a->device->backend->settle)
+        a->device->backend->settle(champion.plan);
     if (status != TESS_OK) {
         tess_plan_destroy(champion.plan);
         return status;

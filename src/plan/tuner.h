@@ -46,6 +46,12 @@ tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *d
                              const tess_plan_options *options, bool fresh, tess_plan **out);
 void tess_search_free(tess_ctx *ctx, tess_search *search); /* NULL is fine */
 
+/* After how many products the search has cost less than it saves: 0 when it cost nothing, -1 when
+ * the first guess was the best and it never does. */
+int64_t tess_search_payback(const tess_search *search);
+const char *tess_effort_name(tess_effort effort); /* "measure" */
+const char *tess_trial_state_name(tess_trial_state state);
+
 /* One plan for exactly these options, no search. */
 tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                               const tess_plan_options *options, tess_plan **out);

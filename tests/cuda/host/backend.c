@@ -1,5 +1,7 @@
 /* The CUDA backend's host side against the fake driver: products through every path. What
  * goes wrong is in failures.c. */
+#include "cuda/cuda.h"
+#include "plan/tuner.h"
 #include "session.h"
 
 /* ---- What is missing is named ---- */
@@ -276,6 +278,30 @@ static void several_vectors_in_both_orders_and_in_groups(void **state)
     tess_device_close(device);
 }
 
+static void a_searched_plan_owns_its_layout_and_takes_new_values(void **state)
+{
+    tess_device *device = open_device(state);
+    tess_matrix *A = test_matrix(test_ctx(state), TEST_RANDOM, 80, 3, 3, TESS_F64, 5);
+    tess_matrix *B = test_matrix(test_ctx(state), TEST_RANDOM, 80, 3, 3, TESS_F64, 5);
+    tess_plan_options options = {.kernel = "sliced"};
+    tess_plan *plan;
+    ok(state, tess_plan_search(test_ctx(state), A, device, &options, true, &plan));
+    assert_true(plan->search->count > 1);
+    assert_false(device->one_matrix);
+    assert_null(((const tess_cuda *)device->state)->shared);
+    for (int64_t i = 0; i < tess_matrix_stored(B); i++)
+        ((double *)B->values)[i] = tess_random_unit(91, (uint64_t)i);
+    ok(state, tess_plan_update_values(plan, B->values));
+    void *x = test_vector(B->cols, TESS_F64, 7), *y = test_vector(B->rows, TESS_F64, 8);
+    ok(state, tess_spmv(plan, 1, x, 0, y));
+    test_check_spmv("searched, then updated", B, 1, x, 0, NULL, y);
+    free(x), free(y);
+    tess_plan_destroy(plan);
+    tess_matrix_destroy(A);
+    tess_matrix_destroy(B);
+    tess_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +314,7 @@ int main(void)
         TEST(device_vectors_neither_allocate_nor_wait),
         TEST(product_can_be_captured_and_replayed),
         TEST(updated_values_are_used_from_host_and_device),
+        TEST(a_searched_plan_owns_its_layout_and_takes_new_values),
         TEST(several_vectors_in_both_orders_and_in_groups),
     };
     return cmocka_run_group_tests(tests, start, finish);

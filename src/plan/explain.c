@@ -1,0 +1,114 @@
+/* What was chosen, and why, with numbers: a page of text for people. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/tuner.h"
+
+/* Trials listed; the rest is counted. */
+enum { LINES = 12 };
+
+static void add(tess_plan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(tess_plan *plan, const char *format, ...)
+{
+    size_t used = strlen(plan->explain);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(plan->explain + used, sizeof plan->explain - used, format, arguments);
+    va_end(arguments);
+}
+
+const char *tess_effort_name(tess_effort effort)
+{
+    return effort == TESS_ESTIMATE     ? "estimate"
+           : effort == TESS_EXHAUSTIVE ? "exhaustive"
+                                       : "measure";
+}
+
+const char *tess_trial_state_name(tess_trial_state state)
+{
+    static const char *const names[] = {"untried", "timed", "glanced", "refused"};
+    return names[state];
+}
+
+int64_t tess_search_payback(const tess_search *search)
+{
+    if (search->remembered || search->count == 0)
+        return 0;
+    double first = search->trials[0].seconds, best = search->trials[search->chosen].seconds;
+    if (search->chosen == 0 || !(first > best))
+        return -1;
+    /* The first plan would have been made anyway. */
+    double cost = search->seconds - search->trials[0].prepare_seconds;
+    return (int64_t)(cost / (first - best)) + 1;
+}
+
+static void add_trials(tess_plan *plan, const tess_search *search)
+{
+    double best = search->trials[search->chosen].seconds;
+    int64_t shown = 0;
+    for (int64_t i = 0; i < search->count && shown < LINES; i++) {
+        const tess_trial *t = &search->trials[i];
+        if (t->state == TESS_TRIAL_UNTRIED)
+            continue;
+        shown++;
+        add(plan, "  %c %-44.44s ", i == search->chosen ? '*' : ' ', t->candidate.kernel);
+        if (t->state == TESS_TRIAL_REFUSED)
+            add(plan, "refused: %s", t->note);
+        else
+            add(plan, "%8.3f ms  %5.2fx", 1e3 * t->seconds, best > 0 ? t->seconds / best : 0.0);
+        add(plan, "%s%s\n", t->candidate.params[0] ? "  " : "", t->candidate.params);
+    }
+    if (shown < search->count)
+        add(plan, "    and %lld more that were not tried or are not shown\n",
+            (long long)(search->count - shown));
+}
+
+static void add_search(tess_plan *plan, const tess_search *search)
+{
+    double bytes = tess_matrix_spmv_bytes(plan->matrix);
+    if (search->remembered) {
+        add(plan,
+            "chosen  from wisdom (%s): one product of this class moved %.3g MB at %.1f GB/s\n",
+            tess_effort_name(search->effort), 1e-6 * search->bytes_then,
+            search->seconds_then > 0 ? 1e-9 * search->bytes_then / search->seconds_then : 0.0);
+        return;
+    }
+    if (search->count < 2) {
+        add(plan, "chosen  nothing else applies\n");
+        return;
+    }
+    const tess_trial *winner = &search->trials[search->chosen], *first = &search->trials[0];
+    int64_t payback = tess_search_payback(search);
+    add(plan, "chosen  by %s%s: %.3f ms, %.1f GB/s; %d products, %.3g s of planning\n",
+        tess_effort_name(search->effort), search->cancelled ? " (stopped)" : "",
+        1e3 * winner->seconds, winner->seconds > 0 ? 1e-9 * bytes / winner->seconds : 0.0,
+        search->spmvs, search->seconds);
+    if (payback > 0)
+        add(plan,
+            "        %.1f %% faster than the first guess; planning pays after %lld products\n",
+            100 * (first->seconds / winner->seconds - 1), (long long)payback);
+    else
+        add(plan, "        the first guess was the best\n");
+    add_trials(plan, search);
+}
+
+const char *tess_plan_explain(tess_plan *plan)
+{
+    if (!plan)
+        return "";
+    const tess_matrix *A = plan->matrix;
+    plan->explain[0] = '\0';
+    add(plan,
+        "%lld x %lld %s, %lld blocks of %d x %d\n"
+        "device  %s\nformat  %s\nkernel  %s%s%s\nmoves   %.3g MB an SpMV\n",
+        (long long)A->rows, (long long)A->cols, tess_type_name(A->type), (long long)A->blocks,
+        (int)A->block_height, (int)A->block_width, plan->device->description, plan->format,
+        plan->kernel, plan->params[0] ? " " : "", plan->params, 1e-6 * tess_matrix_spmv_bytes(A));
+    if (plan->device->backend->explain)
+        plan->device->backend->explain(plan);
+    if (plan->search)
+        add_search(plan, plan->search);
+    return plan->explain;
+}
