@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Solves every symmetric positive definite matrix of a collection with cg and each preconditioner.
+
+    bench/solve/collection.py TESSERA MATRICES > table.md
+
+MATRICES is a directory with index.csv (file, ..., rows, ..., spd) and FILE.mtx.gz. Blocks are those
+that `--block auto` finds; b = A*1; domains=1. Iterations, or why there is no solution."""
+import csv
+import json
+import os
+import subprocess
+import sys
+
+PCS = ["none", "jacobi", "bjacobi", "ssor", "ilu0", "ic0"]
+SHORT = {"ITERATION_LIMIT": "limit", "STAGNATED": "stagnates", "INDEFINITE": "indefinite",
+         "BREAKDOWN": "breakdown", "NOT_FINITE": "not finite", "DIVERGED": "diverges"}
+
+
+def solve(tessera, path, pc):
+    line = [tessera, "solve", path, "--block", "auto", "--device", "cpu:1", "--method", "cg", "--pc", pc,
+            "--options", "domains=1", "--max-iterations", "20000", "--json"]
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, timeout=20)
+    except subprocess.TimeoutExpired:
+        return None, "20 s"
+    if done.returncode == 2:
+        return None, "no pivot" if "pivot" in done.stderr else done.stderr.strip()
+    result = json.loads(done.stdout)
+    if result["solved"]:
+        return result, str(result["iterations"])
+    return result, "%s %.0e" % (SHORT.get(result["reason"], result["reason"]), result["true_residual"] or 0)
+
+
+def main():
+    tessera, folder = sys.argv[1:3]
+    with open(os.path.join(folder, "index.csv")) as file:
+        rows = [row for row in csv.DictReader(file)
+                if row["spd"] in ("SPD", "1", "True") and int(row["rows"]) < 20000]
+    print("| matrix | rows | b | " + " | ".join(PCS) + " |")
+    print("|---" * (len(PCS) + 3) + "|")
+    for row in rows:
+        path = os.path.join(folder, row["file"] + ".mtx.gz")
+        results = [solve(tessera, path, pc) for pc in PCS]
+        block = next((r["block"] for r, _ in results if r), "")
+        print("| %s | %s | %s | %s |" % (row["file"], row["rows"], block, " | ".join(t for _, t in results)),
+              flush=True)
+
+
+if __name__ == "__main__":
+    main()

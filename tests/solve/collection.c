@@ -1,0 +1,70 @@
+/* Real matrices, from structures and networks: cg solves them with every preconditioner listed. */
+#include <string.h>
+
+#include "problems.h"
+
+static const struct {
+    const char *file;
+    int32_t block;
+} matrices[] = {{"nasa2146", 2}, {"crystm01", 3}, {"bcsstk16", 3}, {"gr_30_30", 1},
+                {"nos3", 2},     {"1138_bus", 1}, {"lund_a", 7},   {"hypre_beam_hex_dof459", 3}};
+
+static void solve(tess_plan *plan, const char *file, const char *pc, const double *b, double *x)
+{
+    const int64_t n = plan->matrix->rows;
+    char spec[64];
+    tess_result result;
+    snprintf(spec, sizeof spec, "cg:pc=%s,domains=2", pc);
+    memset(x, 0, (size_t)n * sizeof *x);
+    if (tess_solve(plan, spec, b, x, &result) != TESS_OK)
+        fail_msg("%s, %s: %s", file, spec, tess_ctx_error(plan->ctx));
+    if (result.reason != TESS_CONVERGED || !(result.true_residual <= 1.05e-8))
+        fail_msg("%s, %s: %s, %s", file, spec, tess_reason_name(result.reason), result.text);
+}
+
+static void matrices_of_the_collection_are_solved(void **state)
+{
+    static const char *const pcs[] = {"jacobi", "bjacobi", "ssor"};
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s.mtx.gz", getenv("TESSERA_MATRICES"), matrices[i].file);
+        tess_matrix *scalar, *A;
+        const tess_blocking blocking = {matrices[i].block, matrices[i].block};
+        const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+        tess_device *device;
+        tess_plan *plan;
+        if (tess_matrix_read(ctx, path, &scalar) != TESS_OK)
+            fail_msg("%s", tess_ctx_error(ctx));
+        assert_int_equal(tess_matrix_to_blocks(ctx, scalar, &blocking, &A), TESS_OK);
+        assert_int_equal(tess_device_open(ctx, "cpu", &device), TESS_OK);
+        assert_int_equal(tess_plan_create(ctx, A, device, &quick, &plan), TESS_OK);
+        double *b = malloc((size_t)A->rows * sizeof *b), *x = malloc((size_t)A->rows * sizeof *x);
+        for (int64_t j = 0; j < A->rows; j++)
+            x[j] = 1;
+        assert_int_equal(tess_spmv(plan, 1, x, 0, b), TESS_OK);
+        for (size_t p = 0; p < sizeof pcs / sizeof *pcs; p++)
+            solve(plan, matrices[i].file, pcs[p], b, x);
+        free(b);
+        free(x);
+        tess_plan_destroy(plan);
+        tess_device_close(device);
+        tess_matrix_destroy(scalar);
+        tess_matrix_destroy(A);
+    }
+}
+
+int main(void)
+{
+    const char *folder = getenv("TESSERA_MATRICES");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/index.csv", folder ? folder : ".");
+    FILE *index = fopen(path, "r");
+    if (!index) {
+        printf("skipped: %s is missing (TESSERA_MATRICES names the collection)\n", path);
+        return 77;
+    }
+    fclose(index);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(matrices_of_the_collection_are_solved)};
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
