@@ -4,7 +4,7 @@
     bench/solve/collection.py TESSERA MATRICES > table.md
 
 MATRICES is a directory with index.csv (file, ..., rows, ..., spd) and FILE.mtx.gz. Blocks are those
-that `--block auto` finds; b = A*1; domains=1. Iterations, or why there is no solution."""
+that `--block auto` finds, 1 x 1 where these are not square and have to be; b = A*1; domains=1. Iterations, or why there is no solution."""
 import csv
 import json
 import os
@@ -16,13 +16,15 @@ SHORT = {"ITERATION_LIMIT": "limit", "STAGNATED": "stagnates", "INDEFINITE": "in
          "BREAKDOWN": "breakdown", "NOT_FINITE": "not finite", "DIVERGED": "diverges"}
 
 
-def solve(tessera, path, pc):
-    line = [tessera, "solve", path, "--block", "auto", "--device", "cpu:1", "--method", "cg", "--pc", pc,
+def solve(tessera, path, pc, block="auto"):
+    line = [tessera, "solve", path, "--block", block, "--device", "cpu:1", "--method", "cg", "--pc", pc,
             "--options", "domains=1", "--max-iterations", "20000", "--json"]
     try:
         done = subprocess.run(line, capture_output=True, text=True, timeout=20)
     except subprocess.TimeoutExpired:
         return None, "20 s"
+    if "needs square blocks" in done.stderr:
+        return solve(tessera, path, pc, "1")
     if done.returncode == 2:
         return None, "no pivot" if "pivot" in done.stderr else done.stderr.strip()
     result = json.loads(done.stdout)
