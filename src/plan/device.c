@@ -19,10 +19,26 @@ static tess_status unknown_device(tess_ctx *ctx, const char *name)
                      tess_nearest(name, names, BACKENDS));
 }
 
+/* "auto": the first GPU when there is one, else the CPU. A product whose vectors stay on the device
+ * is limited by memory, and a GPU's is the faster one by far; what is missing for a GPU is no
+ * failure here. */
+static tess_status open_best(tess_ctx *ctx, tess_device **out)
+{
+    char error[sizeof ctx->error];
+    memcpy(error, ctx->error, sizeof error);
+    if (tess_device_open(ctx, "cuda", out) == TESS_OK)
+        return TESS_OK;
+    tess_log(ctx, "auto: cpu, as %s", ctx->error);
+    memcpy(ctx->error, error, sizeof error);
+    return tess_device_open(ctx, "cpu", out);
+}
+
 tess_status tess_device_open(tess_ctx *ctx, const char *name, tess_device **out)
 {
     if (!ctx || !name || !out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_device_open: an argument is NULL");
+    if (strcmp(name, "auto") == 0)
+        return open_best(ctx, out);
     const char *colon = strchr(name, ':');
     size_t length = colon ? (size_t)(colon - name) : strlen(name);
     const tess_backend *backend = NULL;

@@ -92,6 +92,14 @@ static bool asked_for(const tess_plan_options *options, const tess_candidate *ca
            (!options->kernel || strcmp(options->kernel, candidate->kernel) == 0);
 }
 
+static bool first_of_format(const tess_candidates *list, int64_t at)
+{
+    for (int64_t i = 0; i < at; i++)
+        if (strcmp(list->items[i].format, list->items[at].format) == 0)
+            return false;
+    return true;
+}
+
 static tess_status list_trials(arena *a)
 {
     tess_candidates list = {0};
@@ -101,9 +109,11 @@ static tess_status list_trials(arena *a)
     tess_status status;
     TESS_TRY_CLEAN(tess_candidates_list(a->device, a->A, &product, &list));
     TESS_TRY_CLEAN(TESS_ALLOC(a->ctx, list.count + 1, &search->trials));
-    for (int64_t i = 0; i < list.count; i++)
-        if (asked_for(a->options, &list.items[i]))
-            search->trials[search->count++] = (tess_trial){.candidate = list.items[i]};
+    /* The first of every format comes first: formats differ more than the kernels on one. */
+    for (int round = 0; round < 2; round++)
+        for (int64_t i = 0; i < list.count; i++)
+            if (asked_for(a->options, &list.items[i]) && first_of_format(&list, i) == (round == 0))
+                search->trials[search->count++] = (tess_trial){.candidate = list.items[i]};
 
 cleanup:
     tess_candidates_free(a->ctx, &list);

@@ -55,7 +55,9 @@ tess_status tess_wisdom_forget(tess_ctx *ctx, const char *part, int64_t *forgott
 /* Adds what a file holds, replacing equal keys; entries that make no sense are skipped with a log
  * line. A file that is not there is no wisdom; one that is not wisdom is ignored. */
 tess_status tess_wisdom_merge_file(struct tess_wisdom *wisdom, const char *path);
-/* Whole or not at all. */
+struct json_t;
+/* A JSON document into a file, whole or not at all; directories are made. */
+tess_status tess_json_write(tess_ctx *ctx, const char *path, const struct json_t *document);
 tess_status tess_wisdom_write_file(const struct tess_wisdom *wisdom, const char *path);
 tess_status tess_wisdom_put(struct tess_wisdom *wisdom, const tess_wisdom_entry *entry);
 void tess_wisdom_free(struct tess_wisdom *wisdom); /* its entries, not itself */

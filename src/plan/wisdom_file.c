@@ -115,16 +115,12 @@ static void make_directories(const char *path)
     }
 }
 
-tess_status tess_wisdom_write_file(const struct tess_wisdom *wisdom, const char *path)
+tess_status tess_json_write(tess_ctx *ctx, const char *path, const json_t *document)
 {
-    tess_ctx *ctx = wisdom->ctx;
     char temporary[PATH_SIZE];
     int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
     if (length < 0 || (size_t)length >= sizeof temporary)
         return tess_fail(ctx, TESS_ERR_IO, "%.80s...: the path is too long", path);
-    json_t *document = to_json(wisdom);
-    if (!document)
-        return tess_fail(ctx, TESS_ERR_MEMORY, "%s: no memory to write it", path);
     make_directories(path);
     tess_status status = TESS_OK;
     int file = mkstemp(temporary);
@@ -139,6 +135,15 @@ tess_status tess_wisdom_write_file(const struct tess_wisdom *wisdom, const char 
             (void)unlink(temporary);
         }
     }
+    return status;
+}
+
+tess_status tess_wisdom_write_file(const struct tess_wisdom *wisdom, const char *path)
+{
+    json_t *document = to_json(wisdom);
+    if (!document)
+        return tess_fail(wisdom->ctx, TESS_ERR_MEMORY, "%s: no memory to write it", path);
+    tess_status status = tess_json_write(wisdom->ctx, path, document);
     json_decref(document);
     return status;
 }

@@ -44,3 +44,11 @@ Block sizes are searched too.
   2x4
   4x2
   4x4
+
+Without a place for models there is nothing to predict from, nor in an empty one.
+
+  $ tessera predict gen:stencil7:n=3,b=2 --device cpu:1
+  2> tessera: no place for models: TESSERA_WISDOM is off or HOME not set
+  [1]
+  $ TESSERA_WISDOM=here/w.json tessera predict gen:stencil7:n=3,b=2 --device cpu:1 2>&1 | sed "s/of '.*' in/of ... in/"
+  tessera: no model of ... in here/model.json: `tessera calibrate` makes one

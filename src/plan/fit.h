@@ -1,0 +1,31 @@
+/* Throughput against size: the scaled sigmoid of paper 004 (eq. 3), and its fit.
+ *
+ *     B(x) = nu / (1 + exp(-(log2 x - mu) / sigma))      bytes a second, x bytes moved
+ *
+ * nu is what is reached in the end, 2^mu the size at which half of it is, sigma how slowly it
+ * comes.
+ */
+#ifndef TESS_FIT_H
+#define TESS_FIT_H
+
+#include <stdbool.h>
+
+typedef struct tess_sigmoid {
+    double mu, sigma, nu;
+} tess_sigmoid;
+
+double tess_sigmoid_value(const tess_sigmoid *s, double x);
+
+/* d log B / d (mu, log sigma, log nu): what the fit uses. Both scales stay positive by themselves,
+ * and errors count relative to the value. */
+void tess_sigmoid_slopes(const tess_sigmoid *s, double x, double slopes[3]);
+
+/* The least squares of log B over the points, by Levenberg-Marquardt from a start found in the
+ * data. False: fewer than three sizes, or something not positive. */
+bool tess_sigmoid_fit(const double *x, const double *y, int count, tess_sigmoid *average);
+
+/* The envelope: the same curve raised until no point lies above it. */
+tess_sigmoid tess_sigmoid_envelope(const tess_sigmoid *average, const double *x, const double *y,
+                                   int count);
+
+#endif
