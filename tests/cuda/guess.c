@@ -90,19 +90,22 @@ static void panels_follow_the_size_of_a_scattered_x(void **state)
     static const struct {
         int64_t rows;
         int32_t b;
+        int mean; /* blocks a row */
         double share;
         int panels;
     } cases[] = {
-        {2000000, 3, 0.95, 2},  /* x of 48 MB */
-        {4000000, 2, 0.95, 3},  /* 64 MB */
-        {2000000, 3, 0.01, 1},  /* a stencil */
-        {1000000, 3, 0.95, 1},  /* 24 MB stay in the cache */
-        {300000, 8, 0.95, 1},   /* 19 MB */
-        {30000000, 1, 0.95, 6}, /* 240 MB */
-        {1500000, 32, 0.95, 1}, /* a second pass over y costs more than x that is missed */
+        {2000000, 3, 7, 0.95, 1},   /* x of 48 MB, short rows: panels gained nothing */
+        {4000000, 2, 7, 0.95, 1},   /* 64 MB, likewise */
+        {2000000, 3, 50, 0.95, 2},  /* 48 MB, long rows */
+        {2000000, 3, 50, 0.01, 1},  /* a stencil */
+        {1000000, 3, 50, 0.95, 1},  /* 24 MB stay in the cache */
+        {30000000, 1, 99, 0.95, 6}, /* 240 MB */
+        {300000, 8, 50, 0.95, 1},   /* 19 MB */
+        {1500000, 32, 7, 0.95, 1},  /* a second pass over y costs more than x that is missed */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tess_cuda_problem problem = problem_of(cases[i].rows, cases[i].b, 7, cases[i].share);
+        tess_cuda_problem problem =
+            problem_of(cases[i].rows, cases[i].b, cases[i].mean, cases[i].share);
         int panels = guessed(&problem, "panels");
         if (panels != cases[i].panels)
             fail_msg("%lld rows, b=%d, scattered %g: %d panels, expected %d",

@@ -63,7 +63,9 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
 /* The number of panels that moves the fewest bytes to and from memory, in the terms that depend on
  * it (bytes):
  *   y       every panel but the first reads and writes y of the rows that it visits, 2 bh reals a
- *           row, and reads the 8 bytes of the line's length and target;
+ *           row, and reads the 8 bytes of the line's length and target; starting a line costs as
+ *           much time as 300 bytes more (H200: with x of 46 and 63 MB, 2 and 3 panels took as long
+ *           as one, although they read a quarter less);
  *   misses  a scattered block finds its x in L2 with probability cache / (x / panels), where cache
  *           is 0.4 of L2 (each half of an H200's 60 MB caches for its own SMs, and the matrix
  * streams through: about 24 MB); a miss costs the block's bw reals and one half-used 64-byte
@@ -75,7 +77,7 @@ static int guess_panels(const tess_cuda_problem *problem)
         return 1;
     double real = (double)tess_type_size(problem->type), cache = 0.4 * (double)problem->l2_bytes;
     double x = real * (double)problem->cols, blocks = (double)problem->blocks;
-    double miss = real * problem->block_width + 64, line = 2 * real * problem->block_height + 8;
+    double miss = real * problem->block_width + 64, line = 2 * real * problem->block_height + 308;
     double least = 0;
     int best = 1;
     for (int i = 0; i < params_of_sliced[PANELS].count; i++) {
@@ -92,12 +94,16 @@ static int guess_panels(const tess_cuda_problem *problem)
     return best;
 }
 
+static int64_t mean_row(const tess_cuda_problem *problem)
+{
+    return problem->blocks / (problem->block_rows > 0 ? problem->block_rows : 1);
+}
+
 static void guess_irregular(const tess_cuda_problem *problem, int *p)
 {
     /* Rows of very different lengths: cut the long ones, sort the rest, in windows so that y keeps
      * its order roughly. */
-    int32_t bh = problem->block_height, bw = problem->block_width;
-    int64_t mean = problem->blocks / (problem->block_rows > 0 ? problem->block_rows : 1);
+    int64_t mean = mean_row(problem);
     p[PANELS] = guess_panels(problem);
     if (problem->longest_row > 2 * mean + 8 || p[PANELS] > 1) {
         p[SIGMA] = 4096;
@@ -106,11 +112,7 @@ static void guess_irregular(const tess_cuda_problem *problem, int *p)
             p[LAMBDA] *= 2;
         if (p[LAMBDA] >= problem->longest_row)
             p[LAMBDA] = 0;
-        p[SHARE] = bh >= 2 && bh <= 4 && bw >= 2 && bw <= 4;
     }
-    /* No more groups in flight than a panel's row has. */
-    while (p[PANELS] > 1 && p[DEPTH] > 1 && p[DEPTH] / 2 * p[PANELS] >= mean)
-        p[DEPTH] /= 2;
 }
 
 static void guess(const tess_cuda_problem *problem, int *p)
@@ -120,8 +122,8 @@ static void guess(const tess_cuda_problem *problem, int *p)
         p[i] = start[i];
     bool wide = is_wide(problem);
     int32_t bh = problem->block_height, bw = problem->block_width;
-    if (problem->type == TESS_F32)
-        p[V] = wide && bw % 2 != 0 ? 1 : 2;
+    if (problem->type == TESS_F32) /* pairs across blocks pay only in long rows */
+        p[V] = bw == 4 ? 4 : bw % 2 == 0 || bw == 1 || (!wide && mean_row(problem) >= 12) ? 2 : 1;
     /* About a hundred bytes of values in flight a thread. */
     int in_flight = wide ? 4 * p[V] : group_of(problem, p) * bw;
     while (p[DEPTH] < (wide ? 4 : 8) &&
@@ -130,6 +132,10 @@ static void guess(const tess_cuda_problem *problem, int *p)
     while (p[C] > 1 && (int64_t)p[C] * bh > 768)
         p[C] /= 2;
     guess_irregular(problem, p);
+    /* At most half a row in flight: what lies behind its end is fetched for nothing. */
+    while (!wide && p[DEPTH] > 1 &&
+           p[DEPTH] * group_of(problem, p) * p[PANELS] * 2 > mean_row(problem))
+        p[DEPTH] /= 2;
     if (bw <= 3 && p[SIGMA] == 1)
         p[HINT] = 0;
     if (bw == 16 || bw >= 48)
