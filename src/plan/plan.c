@@ -119,6 +119,25 @@ tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alp
     return plan->device->backend->spmm(plan, k, order, alpha, X, ldx, beta, Y, ldy);
 }
 
+/* New values may break what a searched format relies on (symmetry): the caller did not ask for that
+ * format, so the plan goes on with what a guess takes. */
+static tess_status fall_back(tess_plan *plan, const void *values)
+{
+    static const tess_plan_options guess = {.effort = TESS_ESTIMATE};
+    tess_plan *other;
+    TESS_TRY(tess_plan_prepare(plan->ctx, plan->matrix, plan->device, &guess, &other));
+    tess_status status = plan->device->backend->update_values(other, values);
+    if (status == TESS_OK) {
+        tess_plan kept = *other;
+        *other = *plan;
+        *plan = kept;
+        tess_log(plan->ctx, "plan: kernel=%s does not take the new values, now %s", other->kernel,
+                 plan->kernel);
+    }
+    tess_plan_destroy(other);
+    return status;
+}
+
 tess_status tess_plan_update_values(tess_plan *plan, const void *values)
 {
     if (!plan)
@@ -127,7 +146,12 @@ tess_status tess_plan_update_values(tess_plan *plan, const void *values)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_plan_update_values: values is NULL");
     if (!plan->device->backend->update_values)
         return missing(plan, "tess_plan_update_values");
-    TESS_TRY(plan->device->backend->update_values(plan, values));
+    tess_status status = plan->device->backend->update_values(plan, values);
+    /* A device with streams has no such format, and its failures are its own. */
+    if (status != TESS_OK && status != TESS_ERR_MEMORY && plan->search &&
+        !plan->device->backend->set_stream)
+        status = fall_back(plan, values);
+    TESS_TRY(status);
     plan->values = values;
     return TESS_OK;
 }

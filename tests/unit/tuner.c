@@ -8,7 +8,7 @@
 typedef struct fake_kernel {
     const char *name;
     double seconds;
-    bool unprepared, unrunnable, peer;
+    bool unprepared, unrunnable, peer, fixed;
 } fake_kernel;
 
 enum { KERNELS_MAX = 64 };
@@ -71,6 +71,13 @@ static tess_status fake_spmv(tess_plan *plan, double alpha, const void *x, doubl
     return TESS_OK;
 }
 
+static tess_status fake_update(tess_plan *plan, const void *values)
+{
+    const fake_kernel *kernel = plan->state;
+    (void)values;
+    return kernel->fixed ? tess_fail(plan->ctx, TESS_ERR_MATRIX, "not these values") : TESS_OK;
+}
+
 static tess_status fake_candidates(tess_device *device, const tess_matrix *A,
                                    const tess_product *product, tess_candidates *list)
 {
@@ -104,6 +111,7 @@ static const tess_backend fake_backend = {.name = "fake",
                                           .prepare = fake_prepare,
                                           .release = fake_release,
                                           .spmv = fake_spmv,
+                                          .update_values = fake_update,
                                           .candidates = fake_candidates,
                                           .time_product = fake_time};
 
@@ -269,6 +277,25 @@ static void no_allocation_failure_leaks_or_breaks_the_search(void **state)
     tess_matrix_destroy(f.A);
 }
 
+static void values_that_a_searched_format_refuses_change_the_kernel(void **state)
+{
+    fixture f = {.fake = {.kernels = {{"a", 3}, {"b", 1, .fixed = true}}, .count = 2}};
+    open_fixture(&f, state, large);
+    tess_plan *plan;
+    assert_int_equal(tess_plan_create(f.ctx, f.A, &f.device, NULL, &plan), TESS_OK);
+    assert_string_equal(plan->kernel, "b");
+    assert_int_equal(tess_plan_update_values(plan, f.A->values), TESS_OK);
+    assert_string_equal(plan->kernel, "a");
+    tess_plan_destroy(plan);
+    assert_int_equal(f.fake.alive, 0);
+    /* Asked for by name, it is an error. */
+    tess_plan_options named = {.kernel = "b", .params = ""};
+    assert_int_equal(tess_plan_create(f.ctx, f.A, &f.device, &named, &plan), TESS_OK);
+    assert_int_equal(tess_plan_update_values(plan, f.A->values), TESS_ERR_MATRIX);
+    tess_plan_destroy(plan);
+    tess_matrix_destroy(f.A);
+}
+
 /* A context of its own, whose wisdom is in `path`. */
 static tess_ctx *wise_context(fixture *f, const char *path)
 {
@@ -327,6 +354,7 @@ int main(void)
         cmocka_unit_test(a_stopped_search_keeps_the_best_so_far),
         cmocka_unit_test(no_allocation_failure_leaks_or_breaks_the_search),
         cmocka_unit_test(the_second_plan_of_a_class_costs_no_search),
+        cmocka_unit_test(values_that_a_searched_format_refuses_change_the_kernel),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
