@@ -213,6 +213,8 @@ def goals_section(document):
         text += "\nNot valid:\n\n" + "".join(f"* {name}: `{r['kernel']} {r['params']}` {r['outcome']}: {r['reason']}\n" for name, r in wrong)
     if document["not_measured"]:
         text += "\nNot measured: " + ", ".join(" ".join(str(w) for w in key if w) for key in document["not_measured"]) + ".\n"
+    for remark in document.get("remarks", []):  # written by hand into the results, beside what they are about
+        text += f"\n{remark}\n"
     return text
 
 
