@@ -169,6 +169,7 @@ def section(name, document):
         return [c for c in document["cases"] if c["case"]["part"] == which]
 
     text = f"\n## {name}\n\n{facts(document)}"
+    text += "".join(f"\n{remark}\n" for remark in document.get("remarks", []))  # by hand, beside what they are about
     for which, title in (("stencil7", "7-point stencil"), ("stencil27", "27-point stencil"),
                          ("powerlaw", "Power-law rows, random columns"), ("small", "In cache: 27-point stencil")):
         cases = part(which)
