@@ -8,7 +8,7 @@ The reference backend has one kernel and no ceiling of its own; times are the on
     kernel                                         time     GB/s  of read   GFLOP/s     error
   * bsr ref ... 0
   
-  * what a plan chooses by itself; error in units of n eps |A||x|, at most 2
+  * what a plan takes without measuring; error in units of n eps |A||x|, at most 2
   $ tessera bench gen:stencil7:n=3,b=2 --device ref --reps 1 --json | grep -oE '"[a-zA-Z_]+":'
   "machine":
   "device":

@@ -228,7 +228,8 @@ static int print_report(cli_app *app, const bench_args *args, const tess_device 
     qsort(report->results, (size_t)report->count, sizeof *report->results, by_seconds);
     for (int64_t i = 0; i < report->count; i++)
         print_result(app, report, &report->results[i]);
-    printf("\n%s* what a plan chooses by itself%s; error in units of n eps |A||x|, at most %g%s\n",
+    printf("\n%s* what a plan takes without measuring%s; error in units of n eps |A||x|, at most "
+           "%g%s\n",
            dim(app), args->peers ? ", - other libraries" : "", BENCH_ERROR_MAX, plain(app));
     const bench_result *ours = bench_best(report, false), *peer = bench_best(report, true);
     if (ours && peer)
