@@ -31,67 +31,37 @@ INLINE void set_product_of(double *restrict c, const double *restrict a, const d
     }
 }
 
-/* The commonest sizes are compiled apart, which makes them several times faster. */
-static void subtract_product(double *c, const double *a, const double *b, int32_t n)
-{
-    switch (n) {
-    case 1:
-        subtract_product_of(c, a, b, 1, false);
-        break;
-    case 2:
-        subtract_product_of(c, a, b, 2, false);
-        break;
-    case 3:
-        subtract_product_of(c, a, b, 3, false);
-        break;
-    case 4:
-        subtract_product_of(c, a, b, 4, false);
-        break;
-    case 5:
-        subtract_product_of(c, a, b, 5, false);
-        break;
-    default:
-        subtract_product_of(c, a, b, n, false);
-    }
-}
+typedef enum product { SUBTRACT, SUBTRACT_TRANSPOSE, SET } product;
 
-static void subtract_product_transpose(double *c, const double *a, const double *b, int32_t n)
+INLINE void product_of(product what, double *c, const double *a, const double *b, const int32_t n)
 {
-    switch (n) {
-    case 1:
-        subtract_product_of(c, a, b, 1, true);
-        break;
-    case 3:
-        subtract_product_of(c, a, b, 3, true);
-        break;
-    case 4:
-        subtract_product_of(c, a, b, 4, true);
-        break;
-    default:
-        subtract_product_of(c, a, b, n, true);
-    }
-}
-
-static void set_product(double *c, const double *a, const double *b, int32_t n)
-{
-    switch (n) {
-    case 1:
-        set_product_of(c, a, b, 1);
-        break;
-    case 2:
-        set_product_of(c, a, b, 2);
-        break;
-    case 3:
-        set_product_of(c, a, b, 3);
-        break;
-    case 4:
-        set_product_of(c, a, b, 4);
-        break;
-    case 5:
-        set_product_of(c, a, b, 5);
-        break;
-    default:
+    if (what == SET)
         set_product_of(c, a, b, n);
+    else
+        subtract_product_of(c, a, b, n, what == SUBTRACT_TRANSPOSE);
+}
+
+/* The commonest sizes are compiled apart, which makes them several times faster. */
+static void multiply(product what, double *c, const double *a, const double *b, int32_t n)
+{
+    switch (n) {
+    case 1:
+        product_of(what, c, a, b, 1);
+        break;
+    case 2:
+        product_of(what, c, a, b, 2);
+        break;
+    case 3:
+        product_of(what, c, a, b, 3);
+        break;
+    case 4:
+        product_of(what, c, a, b, 4);
+        break;
+    case 5:
+        product_of(what, c, a, b, 5);
+        break;
+    default:
+        product_of(what, c, a, b, n);
     }
 }
 
@@ -176,11 +146,11 @@ tess_factor_fault tess_factor_ilu0(const tess_factors *f, const tess_matrix *A,
             const int64_t column = f->lower_columns[k], q = tess_factor_place(f, domain, column);
             double *block = v->lower + k * size;
             memcpy(work->dense, block, (size_t)size * sizeof *block);
-            set_product(block, work->dense, tess_factor_inverse(f, v, domain, column), b);
+            multiply(SET, block, work->dense, tess_factor_inverse(f, v, domain, column), b);
             for (int64_t j = f->upper_offsets[q]; j < f->upper_offsets[q + 1]; j++) {
                 double *target = work->place[f->upper_columns[j] - first];
                 if (target)
-                    subtract_product(target, block, v->upper + (j + q) * size, b);
+                    multiply(SUBTRACT, target, block, v->upper + (j + q) * size, b);
             }
         }
         fault.column =
@@ -209,8 +179,8 @@ tess_factor_fault tess_factor_ssor(const tess_factors *f, const tess_matrix *A,
         for (int64_t k = f->lower_offsets[row]; k < f->lower_offsets[row + 1]; k++) {
             double *block = v->lower + k * size;
             memcpy(work->dense, block, (size_t)size * sizeof *block);
-            set_product(block, work->dense, tess_factor_inverse(f, v, domain, f->lower_columns[k]),
-                        b);
+            multiply(SET, block, work->dense,
+                     tess_factor_inverse(f, v, domain, f->lower_columns[k]), b);
         }
         fault.column =
             tess_dense_invert(tess_factor_inverse(f, v, domain, row), b, work->dense, &fault.pivot);
@@ -257,10 +227,10 @@ tess_factor_fault tess_factor_ic0(const tess_factors *f, const tess_matrix *A,
             for (int64_t m = f->lower_offsets[column]; m < f->lower_offsets[column + 1]; m++) {
                 const double *other = work->place[f->lower_columns[m] - first];
                 if (other)
-                    subtract_product_transpose(block, other, v->lower + m * size, b);
+                    multiply(SUBTRACT_TRANSPOSE, block, other, v->lower + m * size, b);
             }
-            set_product(scaled, block, tess_factor_inverse(f, v, domain, column), b);
-            subtract_product_transpose(diagonal, block, scaled, b);
+            multiply(SET, scaled, block, tess_factor_inverse(f, v, domain, column), b);
+            multiply(SUBTRACT_TRANSPOSE, diagonal, block, scaled, b);
         }
         forget_row(f, domain, row, work->place);
         memcpy(v->lower + begin * size, work->row, (size_t)((end - begin) * size) * sizeof(double));
