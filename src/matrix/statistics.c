@@ -1,5 +1,6 @@
 /* What the rows look like: lengths, histogram, bandwidth, non-zeros, imbalance. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "matrix/matrix.h"
 
@@ -13,21 +14,30 @@ static int length_class(int64_t length)
 
 /* Everything but the values, block row by block row. Columns are sorted, so the ends of a row say
  * how far it reaches from the diagonal. */
-static void row_lengths(const tess_matrix *A, tess_statistics *s)
+static void row_lengths(tess_ctx *ctx, const tess_matrix *A, tess_statistics *s)
 {
-    s->row_min = A->block_rows > 0 ? INT64_MAX : 0;
+    int64_t row_min = INT64_MAX, row_max = 0, empty = 0, lower = 0, upper = 0;
+    int64_t histogram[TESS_ROW_CLASSES] = {0};
+#pragma omp parallel for num_threads(ctx->threads) reduction(min : row_min)                        \
+    reduction(max : row_max, lower, upper) reduction(+ : empty, histogram)
     for (int64_t i = 0; i < A->block_rows; i++) {
         int64_t first = A->row_offsets[i], length = A->row_offsets[i + 1] - first;
-        s->row_min = length < s->row_min ? length : s->row_min;
-        s->row_max = length > s->row_max ? length : s->row_max;
-        s->empty_rows += length == 0;
-        s->histogram[length_class(length)]++;
+        row_min = length < row_min ? length : row_min;
+        row_max = length > row_max ? length : row_max;
+        empty += length == 0;
+        histogram[length_class(length)]++;
         if (length == 0)
             continue;
         int64_t left = i - A->columns[first], right = A->columns[first + length - 1] - i;
-        s->lower_bandwidth = left > s->lower_bandwidth ? left : s->lower_bandwidth;
-        s->upper_bandwidth = right > s->upper_bandwidth ? right : s->upper_bandwidth;
+        lower = left > lower ? left : lower;
+        upper = right > upper ? right : upper;
     }
+    s->row_min = A->block_rows > 0 ? row_min : 0;
+    s->row_max = row_max;
+    s->empty_rows = empty;
+    s->lower_bandwidth = lower;
+    s->upper_bandwidth = upper;
+    memcpy(s->histogram, histogram, sizeof histogram);
     s->row_avg = A->block_rows > 0 ? (double)A->blocks / (double)A->block_rows : 0;
     s->imbalance = s->row_avg > 0 ? (double)s->row_max / s->row_avg : 1;
 }
@@ -41,6 +51,7 @@ static void count_values(tess_ctx *ctx, const tess_matrix *A, tess_statistics *s
 #pragma omp parallel for reduction(+ : nonzeros) num_threads(ctx->threads)
     for (int64_t at = 0; at < stored; at++)
         nonzeros += tess_matrix_value(A, at) != 0;
+#pragma omp parallel for reduction(+ : padding) num_threads(ctx->threads)
     for (int64_t i = 0; i < A->block_rows; i++) {
         int64_t first = A->row_offsets[i], last = A->row_offsets[i + 1];
         int64_t low = i == A->block_rows - 1 ? A->block_rows * r - A->rows : 0;
@@ -57,7 +68,7 @@ tess_status tess_matrix_statistics(tess_ctx *ctx, const tess_matrix *A, tess_sta
     if (!ctx || !A || !out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_statistics: an argument is NULL");
     tess_statistics s = {0};
-    row_lengths(A, &s);
+    row_lengths(ctx, A, &s);
     count_values(ctx, A, &s);
     *out = s;
     return TESS_OK;
