@@ -18,7 +18,7 @@ typedef float real;
 #endif
 
 /* HINT of loads that stream the matrix: 0 plain, 1 not kept in L1, 2 also first to leave L2 (and x
- * the last), 3 not kept in L1 and 256 bytes fetched into L2 at a time. */
+ * the last), 3 not kept in L1 and 256 bytes fetched into L2 at a time, 4 as 2 but x as usual. */
 #ifndef HINT
 #define HINT 1
 #endif
@@ -51,7 +51,7 @@ typedef unsigned long long policy;
 
 DEVICE policy stream_policy(void)
 {
-#if HINT == 2
+#if HINT == 2 || HINT == 4
     policy p;
     asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(p));
     return p;
@@ -60,7 +60,7 @@ DEVICE policy stream_policy(void)
 #endif
 }
 
-#if HINT == 2
+#if HINT == 2 || HINT == 4
 #define STREAM_LOAD(kind) "ld.global.nc.L1::no_allocate.L2::cache_hint." kind
 #define STREAM_POLICY(address, p) "l"(address), "l"(p)
 #define STREAM_TAIL(address, policy) ", [" address "], " policy ";"
@@ -157,18 +157,46 @@ DEVICE policy keep_policy(void)
 #endif
 }
 
+#if HINT == 2
+#define KEEP_LOAD(kind) "ld.global.nc.L2::cache_hint." kind
+#define KEEP_POLICY(address, p) "l"(address), "l"(p)
+#define KEEP_TAIL(address, policy) ", [" address "], " policy ";"
+#else
+#define KEEP_LOAD(kind) "ld.global.nc." kind
+#define KEEP_POLICY(address, p) "l"(address)
+#define KEEP_TAIL(address, policy) ", [" address "];"
+#endif
+
 DEVICE real keep_load(const real *from, policy p)
 {
-#if HINT == 2
     real value;
-    asm("ld.global.nc.L2::cache_hint." SCALAR_KIND " %0, [%1], %2;"
+    asm(KEEP_LOAD(SCALAR_KIND) " %0" KEEP_TAIL("%1", "%2")
         : SCALAR_OUT(value)
-        : "l"(from), "l"(p));
+        : KEEP_POLICY(from, p));
     return value;
-#else
-    return __ldg(from);
-#endif
 }
+
+/* 1, 2 or 4 scalars of x that lie together, aligned to their size. */
+DEVICE void keep_load1(const real *from, real *to, policy p)
+{
+    to[0] = keep_load(from, p);
+}
+
+DEVICE void keep_load2(const real *from, real *to, policy p)
+{
+    asm(KEEP_LOAD("v2." SCALAR_KIND) " {%0, %1}" KEEP_TAIL("%2", "%3")
+        : SCALAR_OUT(to[0]), SCALAR_OUT(to[1])
+        : KEEP_POLICY(from, p));
+}
+
+#if REAL == 4
+DEVICE void keep_load4(const real *from, real *to, policy p)
+{
+    asm(KEEP_LOAD("v4." SCALAR_KIND) " {%0, %1, %2, %3}" KEEP_TAIL("%4", "%5")
+        : SCALAR_OUT(to[0]), SCALAR_OUT(to[1]), SCALAR_OUT(to[2]), SCALAR_OUT(to[3])
+        : KEEP_POLICY(from, p));
+}
+#endif
 
 /* ---- Asynchronous copies into shared memory ---- */
 
@@ -220,7 +248,7 @@ DEVICE void barrier_wait(mbarrier *barrier, unsigned phase)
 /* Addresses and bytes are multiples of 16. */
 DEVICE void bulk_copy(void *to, const void *from, unsigned bytes, mbarrier *barrier, policy p)
 {
-#if HINT == 2
+#if HINT == 2 || HINT == 4
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
                  "[%0], [%1], %2, [%3], %4;" ::"r"(shared_address(to)),
                  "l"(from), "r"(bytes), "r"(shared_address(barrier)), "l"(p)

@@ -4,7 +4,9 @@
 #include "cuda/kernels/support.h"
 #include "format/sliced.h"
 
-enum { C, SIGMA, LAMBDA, PANELS, V, DEPTH, TPR, SHARE, THREADS, HINT, COUNT };
+enum { C, SIGMA, LAMBDA, PANELS, V, WHOLE, XV, DEPTH, TPR, SHARE, THREADS, HINT, COUNT };
+
+enum { SUM_THREADS = 512 }; /* of sliced_sum.cuh */
 
 /* Panels can only pay when rows jump about in an x that is not small. */
 static bool panels_worth(const tess_cuda_problem *problem)
@@ -19,11 +21,13 @@ static const tess_cuda_param params_of_sliced[COUNT] = {
     [LAMBDA] = {"lambda", {0, 8, 16, 32, 64, 128}, 6},
     [PANELS] = {"panels", {1, 2, 3, 4, 6}, 5, panels_worth},
     [V] = {"V", {1, 2, 4}, 3},
+    [WHOLE] = {"whole", {0, 1}, 2}, /* a thread a block row, not a scalar row */
+    [XV] = {"xv", {1, 2, 4}, 3},    /* scalars of x a load */
     [DEPTH] = {"depth", {1, 2, 4, 8}, 4},
     [TPR] = {"tpr", {1, 2, 4, 8, 16}, 5},
     [SHARE] = {"share", {0, 1}, 2}, /* lanes of a block gather x together */
     [THREADS] = {"threads", {64, 128, 256, 512}, 4},
-    [HINT] = {"hint", {0, 1, 2, 3}, 4},
+    [HINT] = {"hint", {0, 1, 2, 3, 4}, 5},
 };
 
 /* Wider blocks are read in pieces, so that their registers do not grow with the block. */
@@ -32,13 +36,32 @@ static bool is_wide(const tess_cuda_problem *problem)
     return problem->block_width > 16;
 }
 
+/* Scalars of a block that a thread multiplies. */
+static int scalars_of(const tess_cuda_problem *problem, const int *p)
+{
+    return problem->block_width * (p[WHOLE] ? problem->block_height : 1);
+}
+
 /* P: blocks a group. */
 static int group_of(const tess_cuda_problem *problem, const int *p)
 {
     int group = 1;
-    while (group * problem->block_width % p[V] != 0)
+    while (group * scalars_of(problem, p) % p[V] != 0)
         group *= 2;
     return group;
+}
+
+/* Lanes of a slice. */
+static int64_t lanes_of(const tess_cuda_problem *problem, const int *p)
+{
+    return (int64_t)p[C] * (p[WHOLE] ? 1 : problem->block_height);
+}
+
+static bool x_by_vectors(const tess_cuda_problem *problem, const int *p)
+{
+    int real = (int)tess_type_size(problem->type);
+    return problem->block_width % p[XV] == 0 && problem->cols % problem->block_width == 0 &&
+           p[XV] * real <= 16 && !is_wide(problem) && !p[SHARE];
 }
 
 static bool fits(const tess_cuda_problem *problem, const int *p)
@@ -46,17 +69,22 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
     int real = (int)tess_type_size(problem->type), group = group_of(problem, p);
     if (p[V] * real > 16 || p[THREADS] % (32 * p[TPR]) != 0)
         return false;
-    if (p[C] > 1 && (int64_t)p[C] * problem->block_height > 4096)
+    if (p[C] > 1 && lanes_of(problem, p) > 4096)
         return false;
     if (p[LAMBDA] > 0 && (p[SIGMA] == 1 || p[LAMBDA] >= problem->longest_row))
         return false;
     if (p[SHARE] && (is_wide(problem) || problem->block_height < 2 || problem->block_height > 16))
         return false;
+    if (p[XV] > 1 && !x_by_vectors(problem, p))
+        return false;
+    if (p[WHOLE] && (p[SHARE] || problem->block_height < 2 || scalars_of(problem, p) > 36))
+        return false;
     if (is_wide(problem))
         return group == 1 && p[TPR] <= problem->block_width / p[V] && p[DEPTH] <= 4;
     /* Values and their x are in registers, of which a thread of 512 has half as many. */
-    int in_flight = p[THREADS] > 256 ? 128 : 256;
-    return (p[DEPTH] == 1 || group * problem->block_width * p[DEPTH] * real <= in_flight) &&
+    int in_flight = p[THREADS] > 256 ? 128 : p[WHOLE] ? 288 : 256;
+    int scalars = group * scalars_of(problem, p) * real;
+    return ((p[DEPTH] == 1 && !p[WHOLE]) || scalars * p[DEPTH] <= in_flight) &&
            (p[TPR] == 1 || (int64_t)p[TPR] * group <= problem->longest_row);
 }
 
@@ -117,7 +145,7 @@ static void guess_irregular(const tess_cuda_problem *problem, int *p)
 
 static void guess(const tess_cuda_problem *problem, int *p)
 {
-    static const int start[COUNT] = {32, 1, 0, 1, 1, 1, 1, 0, 128, 1};
+    static const int start[COUNT] = {32, 1, 0, 1, 1, 0, 1, 1, 1, 0, 128, 1};
     for (int i = 0; i < COUNT; i++)
         p[i] = start[i];
     bool wide = is_wide(problem);
@@ -176,10 +204,11 @@ static void defines_dot(const tess_cuda_problem *problem, const int *p, int dot,
 {
     snprintf(text, size,
              "-DREAL=%d -DBH=%d -DBW=%d -DHEIGHT=%d -DVEC=%d -DGROUP=%d -DDEPTH=%d -DPER_ROW=%d "
-             "-DTHREADS=%d -DSHARE=%d -DWIDE=%d -DTARGETS=%d -DRAGGED=%d -DHINT=%d -DDOT=%d",
+             "-DTHREADS=%d -DWHOLE=%d -DXVEC=%d -DSHARE=%d -DWIDE=%d -DTARGETS=%d -DRAGGED=%d "
+             "-DHINT=%d -DDOT=%d",
              (int)tess_type_size(problem->type), (int)problem->block_height,
              (int)problem->block_width, p[C], p[V], group_of(problem, p), p[DEPTH], p[TPR],
-             p[THREADS], p[SHARE], wide_loads(problem, p), has_targets(p),
+             p[THREADS], p[WHOLE], p[XV], p[SHARE], wide_loads(problem, p), has_targets(p),
              problem->cols % problem->block_width != 0, p[HINT], dot);
 }
 
@@ -197,8 +226,8 @@ static void defines_with_dot(const tess_cuda_problem *problem, const int *p, cha
 static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
     (void)problem;
-    snprintf(text, size, "sliced:C=%d,sigma=%d,lambda=%d,V=%d,panels=%d", p[C], p[SIGMA], p[LAMBDA],
-             p[V], p[PANELS]);
+    snprintf(text, size, "sliced:C=%d,sigma=%d,lambda=%d,V=%d,panels=%d%s", p[C], p[SIGMA],
+             p[LAMBDA], p[V], p[PANELS], p[WHOLE] ? ",whole=1" : "");
 }
 
 /* One panel: the product, and the sum of the rows cut in it. Its lines, slices and cut rows are the
@@ -210,7 +239,7 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
                         uint64_t dot_part, unsigned *parts, tess_cuda_launch *out)
 {
     uint64_t slice = (uint64_t)panel->first_slice, line = slice * (uint64_t)p[C];
-    int64_t places = panel->slices * p[C] * problem->block_height;
+    int64_t places = panel->slices * lanes_of(problem, p);
     if (places == 0)
         return 0;
     int count = 0;
@@ -236,8 +265,8 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
     if (panel->cut_rows > 0) {
         uint64_t cut = (uint64_t)panel->first_cut * sizeof(int32_t);
         int64_t pairs = (panel->cut_rows - panel->cut_long) * problem->block_height;
-        grid = (unsigned)(panel->cut_long + tess_ceil_div(pairs, 128));
-        run = tess_cuda_launch_start(&out[count++], "sliced_sum", grid, 128);
+        grid = (unsigned)(panel->cut_long + tess_ceil_div(pairs, SUM_THREADS));
+        run = tess_cuda_launch_start(&out[count++], "sliced_sum", grid, SUM_THREADS);
         tess_cuda_arg_pointer(run, call->arrays[SLICED_CUT_ROW] + cut);
         tess_cuda_arg_pointer(run, call->arrays[SLICED_CUT_SLOTS] + cut);
         tess_cuda_arg_integer(run, panel->cut_rows);

@@ -1,13 +1,17 @@
-/* y = alpha A x + beta y on the sliced format (src/format/sliced.h): one thread a scalar row, or
- * PER_ROW threads when there are few rows. Lane t of a slice reads its values at stride 1 over the
- * slice, so every load of a warp is one contiguous piece, with no shuffle and no shared memory.
+/* y = alpha A x + beta y on the sliced format (src/format/sliced.h): one thread a scalar row or
+ * (WHOLE) a block row, or PER_ROW threads when there are few rows. Lane t of a slice reads its
+ * values at stride 1 over the slice, so every load of a warp is one contiguous piece, with no
+ * shuffle and no shared memory.
  *
  *   BH, BW    block height and width       HEIGHT   C, lines (block rows) a slice
- *   VEC       scalars a load               GROUP    blocks a group: GROUP*BW is a multiple of VEC
+ *   VEC       scalars a load               GROUP    blocks a group: full vectors
  *   DEPTH     groups in flight             THREADS  threads a block
  *   PER_ROW   threads a row: they share the groups of a row (narrow blocks) or the columns of
  *             every block (WIDE); their sums are added in a fixed order through shared memory
  *   WIDE      0: a group's loads are all in flight; n > 0: n loads in flight at a time, GROUP = 1
+ *   WHOLE     a thread takes all BH rows of its blocks: x is fetched once a block instead of once a
+ *             scalar row, which is what counts where columns are random
+ *   XVEC      scalars of x a load, where x lies at a multiple of them
  *   SHARE     the BH lanes of a block load one element of x each and pass them around by shuffles:
  *             with random columns the number of cache lines a load touches is what limits
  *   TARGETS   lines are not the block rows in order: targets[] says where a line goes
@@ -21,9 +25,15 @@
  */
 #include "common.cuh"
 
-#define LANES (HEIGHT * BH)      /* scalar rows a slice */
-#define GV (GROUP * BW / VEC)    /* vectors a group and row */
-#define ROWS (THREADS / PER_ROW) /* scalar rows a thread block */
+#if WHOLE
+#define EACH BH /* scalar rows a lane */
+#else
+#define EACH 1
+#endif
+#define LINE_LANES (BH / EACH)             /* lanes a line */
+#define LANES (HEIGHT * LINE_LANES)        /* lanes a slice */
+#define GV (GROUP * EACH * BW / VEC)       /* vectors a group and lane */
+#define BLOCK_LANES (THREADS / PER_ROW)    /* lanes a thread block */
 
 typedef struct sliced_args {
     const long long *offsets;
@@ -40,10 +50,10 @@ typedef struct sliced_args {
     double *dot_part; /* DOT: one number a thread block; NULL before the last panel */
 } sliced_args;
 
-/* The thread's scalar row among the block's. */
+/* The thread's lane among the block's. */
 DEVICE unsigned lane_place(void)
 {
-    return PER_ROW > 1 ? threadIdx.x % ROWS : threadIdx.x;
+    return PER_ROW > 1 ? threadIdx.x % BLOCK_LANES : threadIdx.x;
 }
 
 #define load_vector PASTE(stream_load, VEC)
@@ -59,12 +69,29 @@ DEVICE real load_x(const real *x, long long column, int j, long long cols, polic
     return keep_load(x + at, keep);
 }
 
+#define load_x_vector PASTE(keep_load, XVEC)
+
+/* x of one block, `vectors` when it may be loaded by XVEC. */
+DEVICE void load_x_block(const sliced_args *a, long long column, bool vectors, real *xs,
+                         policy keep)
+{
+    if (XVEC > 1 && vectors) {
+        UNROLL
+        for (int j = 0; j < BW; j += XVEC)
+            load_x_vector(a->x + column * BW + j, xs + j, keep);
+        return;
+    }
+    UNROLL
+    for (int j = 0; j < BW; j++)
+        xs[j] = load_x(a->x, column, j, a->cols, keep);
+}
+
 #if SHARE
 /* x of one block for all its lanes, `here` when the lane has such a block; all lanes of the warp
  * call this. Lanes of a block row that lies in two warps load what the other warp has. */
 DEVICE void gather(const sliced_args *a, int column, bool here, real *xs, policy keep)
 {
-    const int lane = (int)threadIdx.x % 32, base = lane - (int)((blockIdx.x * ROWS + lane_place()) % BH);
+    const int lane = (int)threadIdx.x % 32, base = lane - (int)((blockIdx.x * BLOCK_LANES + lane_place()) % BH);
     real mine[(BW + BH - 1) / BH];
     UNROLL
     for (int m = 0; m < (BW + BH - 1) / BH; m++) {
@@ -95,16 +122,16 @@ DEVICE int warp_most(int count)
 }
 #endif
 
-/* The thread's part of one row. `values` and `columns` point at the row's first scalar and column;
- * inside the loops all offsets from them are compile-time constants. */
+/* Adds the thread's part of one line to its sums. `values` and `columns` point at the line's first
+ * scalar and column; inside the loops all offsets from them are compile-time constants. */
 #if WIDE
 /* This thread's columns of every block, WIDE loads at a time. */
-DEVICE real row_sum(const sliced_args *a, const real *values, const int *columns, int length,
-                    int part, policy p, policy keep)
+DEVICE void add_line(const sliced_args *a, const real *values, const int *columns, int length,
+                     int part, bool vectors, real *sums, policy p, policy keep)
 {
+    (void)vectors;
     const int share = (GV + PER_ROW - 1) / PER_ROW; /* vectors of a block each thread takes */
     const int first = part * share, end = first + share < GV ? first + share : GV;
-    real sum = 0;
     int next = 0;
     if (length > 0)
         load_columns(columns, &next, p);
@@ -133,11 +160,10 @@ DEVICE real row_sum(const sliced_args *a, const real *values, const int *columns
                 if (j0 + j < end)
                     UNROLL
                     for (int i = 0; i < VEC; i++)
-                        sum += v[j][i] * xs[j][i];
+                        sums[0] += v[j][i] * xs[j][i];
         }
         values += (long long)GV * (LANES * VEC);
     }
-    return sum;
 }
 #else
 /* Every PER_ROW-th group of the row, DEPTH of them in flight. Columns are loaded one round ahead: x
@@ -145,12 +171,11 @@ DEVICE real row_sum(const sliced_args *a, const real *values, const int *columns
 #define GROUP_VALUES ((long long)PER_ROW * GV * LANES * VEC) /* to the thread's next group */
 #define GROUP_COLUMNS ((long long)PER_ROW * HEIGHT * GROUP)
 
-DEVICE real row_sum(const sliced_args *a, const real *values, const int *columns, int length,
-                    int part, policy p, policy keep)
+DEVICE void add_line(const sliced_args *a, const real *values, const int *columns, int length,
+                     int part, bool vectors, real *sums, policy p, policy keep)
 {
     int left = (length + GROUP - 1) / GROUP - part; /* groups from the thread's next one on */
     int blocks = length - part * GROUP;             /* and blocks */
-    real sum = 0;
     int next[DEPTH][GROUP];
     values += part * (GROUP_VALUES / PER_ROW);
     columns += part * (GROUP_COLUMNS / PER_ROW);
@@ -192,9 +217,7 @@ DEVICE real row_sum(const sliced_args *a, const real *values, const int *columns
                 gather(a, column[u][i], u * PER_ROW * GROUP + i < blocks, xs[u] + i * BW, keep);
 #else
                 if (u * PER_ROW * GROUP + i < blocks)
-                    UNROLL
-                    for (int j = 0; j < BW; j++)
-                        xs[u][i * BW + j] = load_x(a->x, column[u][i], j, a->cols, keep);
+                    load_x_block(a, column[u][i], vectors, xs[u] + i * BW, keep);
 #endif
         UNROLL
         for (int u = 0; u < DEPTH; u++)
@@ -202,10 +225,11 @@ DEVICE real row_sum(const sliced_args *a, const real *values, const int *columns
             for (int i = 0; i < GROUP; i++)
                 if (u * PER_ROW * GROUP + i < blocks)
                     UNROLL
-                    for (int j = 0; j < BW; j++)
-                        sum += v[u][(i * BW + j) / VEC][(i * BW + j) % VEC] * xs[u][i * BW + j];
+                    for (int e = 0; e < EACH * BW; e++) {
+                        const int at = i * EACH * BW + e; /* by columns of the block */
+                        sums[e % EACH] += v[u][at / VEC][at % VEC] * xs[u][i * BW + e / EACH];
+                    }
     }
-    return sum;
 }
 #endif
 
@@ -224,106 +248,23 @@ DEVICE double block_sum(double mine, double *scratch, int threads)
 }
 #endif
 
-KERNEL(sliced, sliced_args, THREADS, 1)
+/* Puts one scalar row where it belongs and returns its part of the dot product. `old` is y there
+ * unless beta is 0. */
+DEVICE double put(const sliced_args *a, int target, int i, int length, real sum, real old)
 {
-    const unsigned part = PER_ROW > 1 ? threadIdx.x / ROWS : 0;
-    const unsigned place = blockIdx.x * ROWS + lane_place();
-    const unsigned slice = place / LANES, lane = place % LANES;
-    const unsigned line = slice * HEIGHT + lane / BH;
-    const policy p = stream_policy(), keep = keep_policy();
-    real sum = 0;
-    long long first = 0;
-    int length = 0;
-    if (line < a.lines) {
-        first = READ_ONLY(a.offsets + slice);
-        length = READ_ONLY(a.lengths + line);
-    }
-    sum = row_sum(&a, a.values + (first * (GV * LANES) + lane) * VEC,
-                  a.columns + (first * HEIGHT + lane / BH) * GROUP, length, (int)part, p, keep);
-#if PER_ROW > 1
-    SHARED(real, parts, THREADS);
-    parts[threadIdx.x] = sum;
-    __syncthreads();
-    if (part == 0)
-        UNROLL
-        for (int i = 1; i < PER_ROW; i++)
-            sum += parts[threadIdx.x + i * ROWS];
-#endif
-#if DOT
-    double product = 0;
-#endif
-    if (part == 0 && line < a.lines) {
-#if TARGETS
-        const int target = READ_ONLY(a.targets + line);
-#else
-        const int target = (int)line;
-#endif
-        if (target < 0) {
-            a.slots[(long long)~target * BH + lane % BH] = sum;
-        } else {
-            const long long row = (long long)target * BH + lane % BH;
-            const bool idle = length == 0 && a.beta == 1; /* y stays */
-            if (row < a.rows && (!idle || (DOT && a.dot_part))) {
-                const real result = scaled(a.alpha, sum, a.beta, a.y, row);
-                if (!idle)
-                    a.y[row] = result;
-#if DOT
-                if (a.dot_part)
-                    product = (double)result * (double)(a.w ? a.w[row] : result);
-#endif
-            }
-        }
-    }
-#if DOT
-    SHARED(double, scratch, THREADS);
-    if (a.dot_part) {
-        product = block_sum(product, scratch, THREADS);
-        if (threadIdx.x == 0)
-            a.dot_part[blockIdx.x] = product;
-    }
-#endif
-}
-
-/* Sums of the segments of cut rows, in the order of the segments. The first `cut_long` rows have
- * many: a thread block each, thread (i, q) adds every SUM_PARTS-th segment of scalar row i, then the
- * parts are added in order. The others: one thread a scalar row. */
-#define SUM_THREADS 128
-#define SUM_ROWS (BH < SUM_THREADS ? BH : SUM_THREADS)
-#define SUM_PARTS (SUM_THREADS / SUM_ROWS)
-
-typedef struct sliced_sum_args {
-    const int *cut_row, *cut_slots;
-    long long cut_rows, cut_long;
-    const real *slots;
-    real *y;
-    long long rows;
-    double alpha, beta;
-    const real *w;
-    double *dot_part;
-} sliced_sum_args;
-
-/* Every step-th slot from first on, four loads in flight. */
-DEVICE real sum_slots(const real *slots, int i, int first, int end, int step)
-{
-    real sum = 0;
-    NO_UNROLL
-    for (int slot = first; slot < end; slot += 4 * step) {
-        real part[4];
-        UNROLL
-        for (int u = 0; u < 4; u++)
-            part[u] = slot + u * step < end ? slots[(long long)(slot + u * step) * BH + i] : 0;
-        sum += part[0] + part[1] + part[2] + part[3];
-    }
-    return sum;
-}
-
-/* Writes y and returns the row's part of the dot product. */
-DEVICE double put_row(const sliced_sum_args *a, long long row, real sum)
-{
-    if (row >= a->rows)
+    if (target < 0) {
+        a->slots[(long long)~target * BH + i] = sum;
         return 0;
-    const real result = scaled(a->alpha, sum, a->beta, a->y, row);
-    a->y[row] = result;
+    }
+    const long long row = (long long)target * BH + i;
+    const bool idle = length == 0 && a->beta == 1; /* y stays */
+    if (row >= a->rows || (idle && !(DOT && a->dot_part)))
+        return 0;
+    real result = (real)a->alpha * sum;
+    if (a->beta != 0)
+        result += (real)a->beta * old;
+    if (!idle)
+        a->y[row] = result;
 #if DOT
     if (a->dot_part)
         return (double)result * (double)(a->w ? a->w[row] : result);
@@ -331,38 +272,60 @@ DEVICE double put_row(const sliced_sum_args *a, long long row, real sum)
     return 0;
 }
 
-KERNEL(sliced_sum, sliced_sum_args, SUM_THREADS, 1)
+KERNEL(sliced, sliced_args, THREADS, 1)
 {
-    SHARED(real, parts, SUM_THREADS);
-    double product = 0;
-    if (blockIdx.x < a.cut_long) {
-        const int first = a.cut_slots[blockIdx.x], end = a.cut_slots[blockIdx.x + 1];
-        const int i = (int)threadIdx.x % SUM_ROWS, q = (int)threadIdx.x / SUM_ROWS;
-        for (int i0 = 0; i0 < BH; i0 += SUM_ROWS) {
-            real sum = 0;
-            if (i0 + i < BH && q < SUM_PARTS)
-                sum = sum_slots(a.slots, i0 + i, first + q, end, SUM_PARTS);
-            parts[threadIdx.x] = sum;
-            __syncthreads();
-            if (q == 0 && i0 + i < BH) {
-                for (int part = 1; part < SUM_PARTS; part++)
-                    sum += parts[part * SUM_ROWS + i];
-                product += put_row(&a, (long long)a.cut_row[blockIdx.x] * BH + i0 + i, sum);
-            }
-            __syncthreads();
-        }
-    } else {
-        const long long pair = (blockIdx.x - a.cut_long) * SUM_THREADS + threadIdx.x;
-        const long long cut = a.cut_long + pair / BH;
-        const int i = (int)(pair % BH);
-        if (cut < a.cut_rows)
-            product = put_row(&a, (long long)a.cut_row[cut] * BH + i,
-                              sum_slots(a.slots, i, a.cut_slots[cut], a.cut_slots[cut + 1], 1));
+    const unsigned part = PER_ROW > 1 ? threadIdx.x / BLOCK_LANES : 0;
+    const unsigned place = blockIdx.x * BLOCK_LANES + lane_place();
+    const unsigned slice = place / LANES, lane = place % LANES;
+    const unsigned line = slice * HEIGHT + lane / LINE_LANES;
+    const int row_in_line = (int)(lane % LINE_LANES);
+    const policy p = stream_policy(), keep = keep_policy();
+    real sums[EACH], old[EACH];
+    long long first = 0;
+    int length = 0, target = 0;
+    if (line < a.lines) {
+        first = READ_ONLY(a.offsets + slice);
+        length = READ_ONLY(a.lengths + line);
+#if TARGETS
+        target = READ_ONLY(a.targets + line);
+#else
+        target = (int)line;
+#endif
     }
+    UNROLL
+    for (int i = 0; i < EACH; i++) {
+        const long long row = (long long)target * BH + row_in_line + i;
+        sums[i] = 0;
+        old[i] = a.beta != 0 && part == 0 && line < a.lines && target >= 0 && row < a.rows ? a.y[row] : 0;
+    }
+    const real *values = a.values + (first * (GV * LANES) + lane) * VEC;
+    const int *columns = a.columns + (first * HEIGHT + lane / LINE_LANES) * GROUP;
+    if (XVEC == 1 || (unsigned long long)a.x % (XVEC * REAL) == 0)
+        add_line(&a, values, columns, length, (int)part, true, sums, p, keep);
+    else
+        add_line(&a, values, columns, length, (int)part, false, sums, p, keep);
+#if PER_ROW > 1
+    SHARED(real, parts, THREADS * EACH);
+    UNROLL
+    for (int i = 0; i < EACH; i++)
+        parts[threadIdx.x + i * THREADS] = sums[i];
+    __syncthreads();
+    if (part == 0)
+        UNROLL
+        for (int i = 0; i < EACH; i++)
+            UNROLL
+            for (int q = 1; q < PER_ROW; q++)
+                sums[i] += parts[threadIdx.x + q * BLOCK_LANES + i * THREADS];
+#endif
+    double product = 0;
+    if (part == 0 && line < a.lines)
+        UNROLL
+        for (int i = 0; i < EACH; i++)
+            product += put(&a, target, row_in_line + i, length, sums[i], old[i]);
 #if DOT
-    SHARED(double, scratch, SUM_THREADS);
+    SHARED(double, scratch, THREADS);
     if (a.dot_part) {
-        product = block_sum(product, scratch, SUM_THREADS);
+        product = block_sum(product, scratch, THREADS);
         if (threadIdx.x == 0)
             a.dot_part[blockIdx.x] = product;
     }
@@ -371,24 +334,4 @@ KERNEL(sliced_sum, sliced_sum_args, SUM_THREADS, 1)
 #endif
 }
 
-#if DOT
-/* One thread block: the parts of all others, in a fixed order. */
-#define DOT_THREADS 1024
-
-typedef struct sliced_dot_args {
-    const double *dot_part;
-    long long parts;
-    double *dot;
-} sliced_dot_args;
-
-KERNEL(sliced_dot, sliced_dot_args, DOT_THREADS, 1)
-{
-    SHARED(double, scratch, DOT_THREADS);
-    double sum = 0;
-    for (long long i = threadIdx.x; i < a.parts; i += DOT_THREADS)
-        sum += a.dot_part[i];
-    sum = block_sum(sum, scratch, DOT_THREADS);
-    if (threadIdx.x == 0)
-        *a.dot = sum;
-}
-#endif
+#include "sliced_sum.cuh"

@@ -1,0 +1,114 @@
+/* The second half of sliced.cu: sums of cut rows, and of the thread blocks' parts of w*y. */
+/* Sums of the segments of cut rows, in the order of the segments. The first `cut_long` rows have
+ * many: a thread block each, thread (i, q) adds every SUM_PARTS-th segment of scalar row i, then the
+ * parts are added pairwise, always the same pairs. The others: one thread a scalar row. */
+#define SUM_THREADS 512
+#define SUM_ROWS (BH < SUM_THREADS ? BH : SUM_THREADS)
+#define SUM_PARTS (SUM_THREADS / SUM_ROWS)
+
+typedef struct sliced_sum_args {
+    const int *cut_row, *cut_slots;
+    long long cut_rows, cut_long;
+    const real *slots;
+    real *y;
+    long long rows;
+    double alpha, beta;
+    const real *w;
+    double *dot_part;
+} sliced_sum_args;
+
+/* Every step-th slot from first on, eight loads in flight. */
+DEVICE real sum_slots(const real *slots, int i, int first, int end, int step)
+{
+    real sum = 0;
+    NO_UNROLL
+    for (int slot = first; slot < end; slot += 8 * step) {
+        real part[8];
+        UNROLL
+        for (int u = 0; u < 8; u++)
+            part[u] = slot + u * step < end ? slots[(long long)(slot + u * step) * BH + i] : 0;
+        UNROLL
+        for (int u = 0; u < 8; u++)
+            sum += part[u];
+    }
+    return sum;
+}
+
+/* Writes y and returns the row's part of the dot product. */
+DEVICE double put_row(const sliced_sum_args *a, long long row, real sum)
+{
+    if (row >= a->rows)
+        return 0;
+    const real result = scaled(a->alpha, sum, a->beta, a->y, row);
+    a->y[row] = result;
+#if DOT
+    if (a->dot_part)
+        return (double)result * (double)(a->w ? a->w[row] : result);
+#endif
+    return 0;
+}
+
+KERNEL(sliced_sum, sliced_sum_args, SUM_THREADS, 1)
+{
+    SHARED(real, parts, SUM_THREADS);
+    double product = 0;
+    if (blockIdx.x < a.cut_long) {
+        const int first = a.cut_slots[blockIdx.x], end = a.cut_slots[blockIdx.x + 1];
+        const int i = (int)threadIdx.x % SUM_ROWS, q = (int)threadIdx.x / SUM_ROWS;
+        for (int i0 = 0; i0 < BH; i0 += SUM_ROWS) {
+            real sum = 0;
+            if (i0 + i < BH && q < SUM_PARTS)
+                sum = sum_slots(a.slots, i0 + i, first + q, end, SUM_PARTS);
+            parts[threadIdx.x] = sum;
+            __syncthreads();
+            for (int width = SUM_PARTS, half; width > 1; width = half) {
+                half = (width + 1) / 2;
+                if (q + half < width)
+                    parts[threadIdx.x] += parts[threadIdx.x + half * SUM_ROWS];
+                __syncthreads();
+            }
+            if (q == 0 && i0 + i < BH)
+                product += put_row(&a, (long long)a.cut_row[blockIdx.x] * BH + i0 + i, parts[i]);
+            __syncthreads();
+        }
+    } else {
+        const long long pair = (blockIdx.x - a.cut_long) * SUM_THREADS + threadIdx.x;
+        const long long cut = a.cut_long + pair / BH;
+        const int i = (int)(pair % BH);
+        if (cut < a.cut_rows)
+            product = put_row(&a, (long long)a.cut_row[cut] * BH + i,
+                              sum_slots(a.slots, i, a.cut_slots[cut], a.cut_slots[cut + 1], 1));
+    }
+#if DOT
+    SHARED(double, scratch, SUM_THREADS);
+    if (a.dot_part) {
+        product = block_sum(product, scratch, SUM_THREADS);
+        if (threadIdx.x == 0)
+            a.dot_part[blockIdx.x] = product;
+    }
+#else
+    (void)product;
+#endif
+}
+
+#if DOT
+/* One thread block: the parts of all others, in a fixed order. */
+#define DOT_THREADS 1024
+
+typedef struct sliced_dot_args {
+    const double *dot_part;
+    long long parts;
+    double *dot;
+} sliced_dot_args;
+
+KERNEL(sliced_dot, sliced_dot_args, DOT_THREADS, 1)
+{
+    SHARED(double, scratch, DOT_THREADS);
+    double sum = 0;
+    for (long long i = threadIdx.x; i < a.parts; i += DOT_THREADS)
+        sum += a.dot_part[i];
+    sum = block_sum(sum, scratch, DOT_THREADS);
+    if (threadIdx.x == 0)
+        *a.dot = sum;
+}
+#endif
