@@ -32,6 +32,7 @@ static tess_status create_bsr(tess_ctx *ctx, const tess_matrix *A, const char *t
     add_array(image, A->columns, A->blocks, sizeof *A->columns);
     add_array(image, A->values, tess_matrix_stored(A), tess_type_size(A->type));
     image->values = BSR_VALUES;
+    image->in_order = true;
     image->destroy = keep_nothing;
     image->refresh = point_at_values;
     return TESS_OK;
@@ -97,6 +98,7 @@ static tess_status create_balanced(tess_ctx *ctx, const tess_matrix *A, const ch
     add_array(image, B->segment_ptr, A->block_rows + 1, sizeof *B->segment_ptr);
     add_array(image, B->long_rows, B->long_count, sizeof *B->long_rows);
     image->values = BSR_VALUES;
+    image->in_order = true;
     image->counts[BALANCED_SEGMENTS] = B->segments;
     image->counts[BALANCED_LONG_COUNT] = B->long_count;
     image->workspace = (size_t)B->segments * (size_t)A->block_height * tess_type_size(A->type);

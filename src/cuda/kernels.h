@@ -73,6 +73,7 @@ typedef struct tess_cuda_image {
     int count;
     tess_cuda_array arrays[TESS_CUDA_ARRAYS];
     int values;                       /* the array that tess_cuda_image_refresh rewrites */
+    bool in_order;                    /* it is the matrix's own array */
     int64_t counts[TESS_CUDA_COUNTS]; /* what launches need to know: slices, segments, ... */
     size_t workspace;                 /* bytes of device scratch a product needs */
     void *format;                     /* the host format behind the arrays */

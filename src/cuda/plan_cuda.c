@@ -8,7 +8,22 @@ static tess_status need_transposed(tess_cuda_plan *p)
 {
     if (p->transposed)
         return TESS_OK;
+    TESS_TRY(tess_cuda_bring_values(p));
     return tess_matrix_transpose(p->cuda->ctx, &p->matrix, &p->transposed);
+}
+
+/* A new A^T in the place of the old one, whose address the residents know. */
+static tess_status refresh_transposed(tess_cuda_plan *p)
+{
+    tess_matrix *fresh;
+    if (!p->transposed)
+        return TESS_OK;
+    TESS_TRY(tess_matrix_transpose(p->cuda->ctx, &p->matrix, &fresh));
+    tess_matrix old = *p->transposed;
+    *p->transposed = *fresh;
+    *fresh = old;
+    tess_matrix_destroy(fresh);
+    return TESS_OK;
 }
 
 /* The resident of A or A^T in a layout, shared by all variants that want it. */
@@ -23,6 +38,10 @@ static tess_status need_resident(tess_cuda_plan *p, bool transposed, const char 
             *out = r;
             return TESS_OK;
         }
+    }
+    if (p->there) {
+        TESS_TRY(tess_cuda_bring_values(p));
+        TESS_TRY(refresh_transposed(p));
     }
     tess_cuda_resident *resident;
     TESS_TRY(tess_cuda_resident_create(p->cuda, A, layout, p->stream, &resident));
@@ -252,40 +271,13 @@ void tess_cuda_release(tess_plan *plan)
     tess_cuda_free(cuda, p->dot_scratch);
     if (p->dot_module)
         (void)cuda->driver.cuModuleUnload(p->dot_module);
+    if (p->refresh_module)
+        (void)cuda->driver.cuModuleUnload(p->refresh_module);
     if (entered)
         tess_cuda_leave(cuda);
     tess_matrix_destroy(p->transposed);
     tess_free(cuda->ctx, p->values);
     tess_free(cuda->ctx, p);
-}
-
-/* Values given in device memory come to the host first: the layouts are filled there. */
-static tess_status fetch_values(tess_cuda_plan *p, const void **values)
-{
-    tess_cuda *cuda = p->cuda;
-    if (!tess_cuda_on_device(cuda, *values))
-        return TESS_OK;
-    int64_t stored = tess_matrix_stored(&p->matrix);
-    size_t size = tess_type_size(p->matrix.type);
-    if (!p->values)
-        TESS_TRY(tess_alloc_bytes(cuda->ctx, stored, size, &p->values));
-    TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(p->values, tess_cuda_address(*values),
-                                             (size_t)stored * size, p->stream)));
-    TESS_TRY(TESS_CU(cuda, cuStreamSynchronize(p->stream)));
-    *values = p->values;
-    return TESS_OK;
-}
-
-/* A new A^T in the place of the old one, whose address the residents know. */
-static tess_status refresh_transposed(tess_cuda_plan *p)
-{
-    tess_matrix *fresh;
-    TESS_TRY(tess_matrix_transpose(p->cuda->ctx, &p->matrix, &fresh));
-    tess_matrix old = *p->transposed;
-    *p->transposed = *fresh;
-    *fresh = old;
-    tess_matrix_destroy(fresh);
-    return TESS_OK;
 }
 
 static tess_status update_values(tess_cuda_plan *p, const void *values)
@@ -295,10 +287,11 @@ static tess_status update_values(tess_cuda_plan *p, const void *values)
     if (p->peer || p->shares)
         return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
                          "tess_plan_update_values: this plan is for timing only");
-    TESS_TRY(fetch_values(p, &values));
+    if (tess_cuda_on_device(p->cuda, values))
+        return tess_cuda_refresh_there(p, values);
+    p->there = NULL;
     p->matrix.values = (void *)(uintptr_t)values; /* only ever read */
-    if (p->transposed)
-        TESS_TRY(refresh_transposed(p));
+    TESS_TRY(refresh_transposed(p));
     for (tess_cuda_resident *r = p->residents; r; r = r->next)
         TESS_TRY(tess_cuda_resident_refresh(p->cuda, r, p->stream));
     return TESS_CU(p->cuda, cuStreamSynchronize(p->stream));

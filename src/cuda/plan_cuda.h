@@ -20,7 +20,8 @@ typedef struct tess_cuda_resident {
     tess_cuda_image *image;
     cu_pointer arrays[TESS_CUDA_ARRAYS];
     cu_pointer workspace;
-    size_t bytes; /* of device memory, all together */
+    cu_pointer map; /* for values given in device memory, once asked for (refresh.c) */
+    size_t bytes;   /* of device memory, all together */
 } tess_cuda_resident;
 
 typedef struct tess_cuda_variant {
@@ -46,7 +47,8 @@ typedef struct tess_cuda_plan {
     tess_matrix matrix;             /* A's head; its values follow tess_plan_update_values */
     bool shares;                    /* its copies of A are other plans' too */
     tess_matrix *transposed;        /* once asked for */
-    void *values;                   /* values that came from device memory, copied to the host */
+    const void *there;              /* newest values in device memory, which matrix has not */
+    void *values;                   /* a copy of such values on the host, once needed */
     const tess_cuda_kernel *kernel; /* chosen; its product may be SpMV or SpMM */
     int params[TESS_CUDA_PARAMS];
     tess_cuda_resident *residents;
@@ -55,7 +57,9 @@ typedef struct tess_cuda_plan {
     size_t stage_bytes[TESS_STAGES];
     cu_module dot_module; /* dot.cu, for plans without a fused kernel */
     cu_function dot_partial, dot_final;
-    cu_pointer dot_scratch;     /* partial sums, then the result */
+    cu_pointer dot_scratch;   /* partial sums, then the result */
+    cu_module refresh_module; /* refresh.cu, once values came from device memory */
+    cu_function refresh;
     struct tess_cusparse *peer; /* a plan that runs cuSPARSE instead */
 } tess_cuda_plan;
 
@@ -72,6 +76,13 @@ tess_status tess_cuda_resident_create(tess_cuda *cuda, const tess_matrix *A, con
 tess_status tess_cuda_resident_refresh(tess_cuda *cuda, tess_cuda_resident *resident,
                                        cu_stream stream);
 void tess_cuda_resident_destroy(tess_cuda *cuda, tess_cuda_resident *resident);
+
+/* ---- refresh.c ---- */
+
+/* New numbers in device memory, in the matrix's order, for all of the plan's residents. */
+tess_status tess_cuda_refresh_there(tess_cuda_plan *p, const void *values);
+/* Copies such numbers to the host, where p->matrix then has them: a new resident is made there. */
+tess_status tess_cuda_bring_values(tess_cuda_plan *p);
 
 /* ---- variant.c ---- */
 

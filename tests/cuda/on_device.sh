@@ -1,16 +1,16 @@
 #!/bin/sh
-# Everything that needs a GPU, for a machine that has one: builds, runs the device tests, runs a
-# reduced list of them under compute-sanitizer, then benchmarks. Results go to $OUT (default:
-# build-device/out).
+# Everything that needs a GPU, for a machine that has one: builds, runs the device tests, runs them
+# again under compute-sanitizer, then benchmarks. Results go to $OUT (default: build-device/out).
 #
-# usage: tests/cuda/on_device.sh [build] [test] [sanitize] [bench]      (default: all of them)
+# usage: tests/cuda/on_device.sh [build] [test] [alone] [sanitize] [bench]    (default: all of them)
+# BUILD names the build directory (default: build-device).
 set -eu
 cd "$(dirname "$0")/../.."
-build=build-device
+build=${BUILD:-build-device}
 out=${OUT:-$build/out}
 export TESSERA_CACHE="${TESSERA_CACHE:-$PWD/$build/kernels}"
 jobs=$(nproc 2>/dev/null || echo 2)
-[ $# -gt 0 ] || set -- build test sanitize bench
+[ $# -gt 0 ] || set -- build test alone sanitize bench
 mkdir -p "$out"
 
 build() {
@@ -21,21 +21,46 @@ build() {
     $build/bin/tessera devices
 }
 
-tests() {
-    $build/tests/test_cuda_device >"$out/device.log" 2>&1 || { tail -60 "$out/device.log"; return 1; }
-    grep -vE 'RUN|Running' "$out/device.log"
+# The list in as many parts as there are cores, side by side: compiling takes most of the time. All
+# that "$@" says runs each part, for compute-sanitizer.
+in_parts() {
+    name=$1
+    shift
+    failed_parts=0
+    pids=
+    for n in $(seq 1 "$jobs"); do
+        "$@" $build/tests/test_cuda_device "$n/$jobs" >"$out/$name.$n.log" 2>&1 &
+        pids="$pids $!"
+    done
+    n=0
+    for pid in $pids; do
+        n=$((n + 1))
+        wait "$pid" || { failed_parts=1; echo "part $n of $jobs failed:"; tail -40 "$out/$name.$n.log"; }
+    done
+    cat "$out/$name".*.log | awk '/ variants fitted a matrix/ { ran += $5; all = $(NF - 3) }
+        /ERROR SUMMARY|RACECHECK SUMMARY/ { sub(/^=+ /, ""); sums[$0]++ }
+        END { print ran " of " all " variants ran"; for (s in sums) print sums[s] " parts: " s }'
+    return $failed_parts
 }
 
-# memcheck finds bad addresses, racecheck missing barriers in shared memory; every 8th variant.
+tests() {
+    in_parts device
+}
+
+# memcheck finds bad addresses, racecheck missing barriers in shared memory: the whole list.
 sanitize() {
     sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
     [ -x "$sanitizer" ] || { echo "compute-sanitizer is not here"; return 1; }
     for tool in memcheck racecheck; do
         echo "compute-sanitizer --tool $tool"
-        "$sanitizer" --tool $tool --error-exitcode 9 $build/tests/test_cuda_device 8 \
-            >"$out/$tool.log" 2>&1 || { tail -40 "$out/$tool.log"; return 1; }
-        grep 'ERROR SUMMARY\|RACECHECK SUMMARY' "$out/$tool.log"
+        in_parts $tool "$sanitizer" --tool $tool --error-exitcode 9 || return 1
     done
+}
+
+# What fills the device's memory and what is timed has it alone.
+alone() {
+    $build/tests/test_cuda_device alone >"$out/alone.log" 2>&1 || { tail -60 "$out/alone.log"; return 1; }
+    grep -vE 'RUN|Running' "$out/alone.log"
 }
 
 bench() {
@@ -53,9 +78,10 @@ for part; do
     case $part in
     build) build ;;
     test) tests ;;
+    alone) alone ;;
     sanitize) sanitize ;;
     bench) bench ;;
-    *) echo "on_device.sh: unknown part '$part' (build, test, sanitize, bench)" >&2; exit 2 ;;
+    *) echo "on_device.sh: unknown part '$part' (build, test, alone, sanitize, bench)" >&2; exit 2 ;;
     esac || failed="$failed $part"
 done
 [ -z "$failed" ] || { echo "failed:$failed"; exit 1; }

@@ -39,19 +39,26 @@ static tess_cuda_problem problem_of(shape s, tess_type type, bool ragged, int nu
     };
 }
 
-/* Random parameters that fit; the guess when none are found. */
-static void draw(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem, uint64_t seed,
-                 int *params)
+/* Up to two parameters that are not drawn. */
+typedef struct held {
+    int count, param[2], value[2];
+} held;
+
+/* Random parameters that fit; false when none are found. */
+static bool draw(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem, const held *h,
+                 int attempts, uint64_t seed, int *params)
 {
-    for (uint64_t attempt = 0; attempt < 2000; attempt++) {
+    for (uint64_t attempt = 0; attempt < (uint64_t)attempts; attempt++) {
         for (int i = 0; i < kernel->param_count; i++) {
             const tess_cuda_param *param = &kernel->params[i];
             params[i] = param->values[tess_random_below(seed + attempt, (uint64_t)i, param->count)];
         }
+        for (int i = 0; i < h->count; i++)
+            params[h->param[i]] = h->value[i];
         if (kernel->fits(problem, params))
-            return;
+            return true;
     }
-    kernel->guess(problem, params);
+    return false;
 }
 
 static bool add(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem, const int *params,
@@ -69,24 +76,49 @@ static bool add(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem
     return true;
 }
 
-/* One variant for every parameter value that the ones before left out, at a size where it fits. */
+/* How many of the variants have these values; all, if nothing is held. */
+static int having(const held *h, const test_variant *variants, int count)
+{
+    int found = 0;
+    for (int n = 0; n < count; n++) {
+        bool all = true;
+        for (int i = 0; i < h->count; i++)
+            all &= variants[n].params[h->param[i]] == h->value[i];
+        found += all;
+    }
+    return found;
+}
+
+/* One more variant with these values, at some size where they fit: with the guess's other
+ * parameters if possible. */
+static bool add_with(const tess_cuda_kernel *kernel, const held *h, uint64_t seed,
+                     test_variant *variants, int capacity, int *count)
+{
+    for (int turn = 0; turn < 4 * SHAPES; turn++) {
+        int number = turn + (int)tess_random_below(seed, 0, 8 * SHAPES), params[TESS_CUDA_PARAMS];
+        tess_cuda_problem problem = problem_of(
+            shapes[number % SHAPES], number % 2 ? TESS_F32 : TESS_F64, false, number / SHAPES);
+        if (draw(kernel, &problem, h, 50, seed + (uint64_t)turn, params))
+            return add(kernel, &problem, params, variants, capacity, count);
+        kernel->guess(&problem, params);
+        for (int i = 0; i < h->count; i++)
+            params[h->param[i]] = h->value[i];
+        if (add(kernel, &problem, params, variants, capacity, count))
+            return true;
+    }
+    return false;
+}
+
+/* Every parameter value in at least three variants, or in as many as are found. */
 static void cover_values(const tess_cuda_kernel *kernel, test_variant *variants, int capacity,
                          int *count)
 {
     for (int i = 0; i < kernel->param_count; i++) {
         for (int v = 0; v < kernel->params[i].count; v++) {
-            bool seen = false;
-            for (int n = 0; n < *count && n < capacity; n++)
-                seen |= variants[n].params[i] == kernel->params[i].values[v];
-            for (int number = 0; !seen && number < 8 * SHAPES; number++) {
-                tess_cuda_problem problem =
-                    problem_of(shapes[number % SHAPES], number % 2 ? TESS_F32 : TESS_F64, false,
-                               number / SHAPES);
-                int params[TESS_CUDA_PARAMS];
-                kernel->guess(&problem, params);
-                params[i] = kernel->params[i].values[v];
-                seen = add(kernel, &problem, params, variants, capacity, count);
-            }
+            held h = {1, {i}, {kernel->params[i].values[v]}};
+            for (int more = 3 - having(&h, variants, *count); more > 0; more--)
+                add_with(kernel, &h, (uint64_t)(100 * i + 10 * v + more), variants, capacity,
+                         count);
         }
     }
 }
@@ -102,13 +134,33 @@ int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int ca
             tess_cuda_problem problem =
                 problem_of(shapes[s], single ? TESS_F32 : TESS_F64, s % 3 == 1, number);
             int params[TESS_CUDA_PARAMS];
-            if (number % 3 == 0)
+            if (number % 3 == 0 ||
+                !draw(kernel, &problem, &(held){0}, 2000, (uint64_t)(1000 * s + single), params))
                 kernel->guess(&problem, params);
-            else
-                draw(kernel, &problem, (uint64_t)(1000 * s + single), params);
             add(kernel, &problem, params, variants, capacity, &count);
         }
     }
     cover_values(kernel, variants, capacity, &count);
     return count;
+}
+
+test_pairs test_variants_pairs(const tess_cuda_kernel *kernel, test_variant *variants, int capacity)
+{
+    test_pairs pairs = {.variants = test_variants(kernel, variants, capacity)};
+    for (int i = 0; i < kernel->param_count; i++) {
+        for (int j = 0; j < i; j++) {
+            for (int v = 0; v < kernel->params[i].count; v++) {
+                for (int w = 0; w < kernel->params[j].count; w++) {
+                    held h = {
+                        2, {i, j}, {kernel->params[i].values[v], kernel->params[j].values[w]}};
+                    bool there = having(&h, variants, pairs.variants) > 0 ||
+                                 add_with(kernel, &h, (uint64_t)(997 * i + 101 * j + 11 * v + w),
+                                          variants, capacity, &pairs.variants);
+                    pairs.covered += there;
+                    pairs.impossible += !there;
+                }
+            }
+        }
+    }
+    return pairs;
 }

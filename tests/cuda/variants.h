@@ -1,7 +1,7 @@
 /* The kernel variants under test: every kernel of kernels.def at many block sizes, both precisions,
  * with the parameters a plan would guess and with others of its tuning space, so that every value
- * of every parameter occurs. The build prints this list to compile the variants for the emulator,
- * the tests walk it to run them. */
+ * of every parameter occurs three times. The build prints this list to compile the variants for the
+ * emulator, the tests walk it to run them. */
 #ifndef TEST_CUDA_VARIANTS_H
 #define TEST_CUDA_VARIANTS_H
 
@@ -16,5 +16,15 @@ typedef struct test_variant {
 
 /* Writes up to `capacity` variants of a kernel; returns how many there are. */
 int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int capacity);
+
+/* The same and more, until every two values of two parameters that go together at some size occur
+ * together: what a machine with a GPU has the time for. */
+typedef struct test_pairs {
+    int variants;
+    int covered;    /* pairs of values */
+    int impossible; /* for which no block size was found */
+} test_pairs;
+test_pairs test_variants_pairs(const tess_cuda_kernel *kernel, test_variant *variants,
+                               int capacity);
 
 #endif

@@ -209,6 +209,8 @@ static void product_can_be_captured_and_replayed(void **state)
     ok(state, tess_spmv(plan, 1, dx, 0, dy));
     assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_ERR_UNSUPPORTED);
     assert_text(state, "captured");
+    assert_int_equal(tess_plan_update_values(plan, dx), TESS_ERR_UNSUPPORTED);
+    assert_text(state, "being captured, and this plan has not taken values");
     end(&stream, &graph);
     assert_int_equal(launch(graph, &stream), 0);
     ok(state, tess_plan_set_stream(plan, NULL));
@@ -231,17 +233,44 @@ static void updated_values_are_used_from_host_and_device(void **state)
     tess_matrix *B = test_matrix(test_ctx(state), TEST_DENSE_ROW, 80, 3, 3, TESS_F64, 5);
     tess_plan *plan = make_plan(state, A, device, NULL);
     size_t bytes = 8 * (size_t)tess_matrix_stored(A);
-    for (int round = 0; round < 2; round++) {
+    for (int round = 0; round < 3; round++) {
+        bool on_device = round > 0;
         for (int64_t i = 0; i < tess_matrix_stored(B); i++)
             ((double *)B->values)[i] = tess_random_unit((uint64_t)(90 + round), (uint64_t)i);
-        void *there = round ? to_device(state, device, B->values, bytes) : NULL;
-        ok(state, tess_plan_update_values(plan, round ? there : B->values));
-        check_products(state, plan, B, round ? "from the device" : "from the host");
+        void *there = on_device ? to_device(state, device, B->values, bytes) : NULL;
+        ok(state, tess_plan_update_values(plan, on_device ? there : B->values));
+        check_products(state, plan, B, on_device ? "from the device" : "from the host");
         tess_device_free(device, there);
     }
     tess_plan_destroy(plan);
     tess_matrix_destroy(A);
     tess_matrix_destroy(B);
+    tess_device_close(device);
+}
+
+/* A layout that is made after the update holds the new values; f32, whose map is as wide as the
+ * values; A^T, whose blocks lie in another order and are transposed. */
+static void values_from_the_device_reach_what_is_made_later(void **state)
+{
+    tess_device *device = open_device(state);
+    for (int single = 0; single < 2; single++) {
+        tess_type type = single ? TESS_F32 : TESS_F64;
+        tess_matrix *A = test_matrix(test_ctx(state), TEST_DENSE_ROW, 80, 3, 2, type, 5);
+        tess_matrix *B = test_matrix(test_ctx(state), TEST_DENSE_ROW, 80, 3, 2, type, 5);
+        tess_plan *plan = make_plan(state, A, device, NULL);
+        for (int64_t i = 0; i < tess_matrix_stored(B); i++)
+            tess_ref_put(B->values, type, i, tess_random_unit(7, (uint64_t)i));
+        void *there = to_device(state, device, B->values,
+                                tess_type_size(type) * (size_t)tess_matrix_stored(B));
+        ok(state, tess_plan_update_values(plan, there));
+        check_products(state, plan, B, "made after the update"); /* with A^T */
+        ok(state, tess_plan_update_values(plan, there));
+        check_products(state, plan, B, "updated again");
+        tess_plan_destroy(plan);
+        tess_device_free(device, there);
+        tess_matrix_destroy(A);
+        tess_matrix_destroy(B);
+    }
     tess_device_close(device);
 }
 
@@ -314,6 +343,7 @@ int main(void)
         TEST(device_vectors_neither_allocate_nor_wait),
         TEST(product_can_be_captured_and_replayed),
         TEST(updated_values_are_used_from_host_and_device),
+        TEST(values_from_the_device_reach_what_is_made_later),
         TEST(a_searched_plan_owns_its_layout_and_takes_new_values),
         TEST(several_vectors_in_both_orders_and_in_groups),
     };

@@ -84,7 +84,10 @@ static tally work(tess_ctx *ctx, tess_jit *jit, int worker, int workers, int ste
     }
     /* The sources that serve measurements and plain vectors. */
     if (worker == 0) {
-        t.compiled += 2;
+        t.compiled += 3;
+        t.failed += compile(
+            ctx, jit, "refresh",
+            &(tess_jit_request){"refresh.cu", "-DREAL=8 -DINDEX=4 -DTHREADS=256 -DEACH=8", 80});
         t.failed +=
             compile(ctx, jit, "dot", &(tess_jit_request){"dot.cu", "-DREAL=8 -DTHREADS=256", 80});
         t.failed += compile(

@@ -1,6 +1,6 @@
-/* The entry points of sliced.cu and dot.cu in plain C, one thread block or all rows at a time; what
- * the device sources specialise at compile time is read from the module's defines. The format is
- * explained in format/sliced.h. */
+/* The entry points of sliced.cu, dot.cu and refresh.cu in plain C, one thread block or all rows at
+ * a time; what the device sources specialise at compile time is read from the module's defines. The
+ * format is explained in format/sliced.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,6 +165,20 @@ static void run_dot_partial(void **arguments, int real, unsigned grid)
         parts[0] += get(w, real, i) * get(y, real, i);
 }
 
+typedef struct refresh_args {
+    void *values;
+    const void *map, *given;
+    int64_t count;
+} refresh_args;
+
+static void run_refresh(const refresh_args *a, int real, int index)
+{
+    for (int64_t i = 0; i < a->count; i++) {
+        uint64_t from = index == 8 ? ((const uint64_t *)a->map)[i] : ((const uint32_t *)a->map)[i];
+        put(a->values, real, i, from > 0 ? get(a->given, real, (int64_t)from - 1) : 0);
+    }
+}
+
 static int define_or_1(const struct fake_module *module, const char *name)
 {
     int value = fake_define(module, name);
@@ -193,6 +207,8 @@ int fake_run(const struct fake_module *module, const char *entry, unsigned grid,
                         fake_define(module, "ROW_MAJOR"));
     else if (strcmp(entry, "sliced_dot") == 0)
         run_sliced_dot(arguments[0]);
+    else if (strcmp(entry, "refresh") == 0)
+        run_refresh(arguments[0], s.real, fake_define(module, "INDEX"));
     else if (strcmp(entry, "dot_partial") == 0)
         run_dot_partial(arguments, s.real, grid);
     else if (strcmp(entry, "dot_final") == 0)
