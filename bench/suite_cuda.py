@@ -4,8 +4,9 @@
     bench/suite.py --device cuda --name h200 --seconds 400      what fits in that time
     bench/suite.py --device cuda --name h200 --part stencil27 --b 3
 
-A case that is run again replaces its earlier result, the file is whole after every case, and cases
-that found no time are listed in it. The page is written from it by report.py.
+The whole suite starts a new file, so that a page is one run of one revision; with --part or --b a case
+that is run again replaces its earlier result. The file is whole after every case, and cases that found
+no time are listed in it. The page is written from it by report.py.
 """
 import glob
 import json
@@ -16,7 +17,7 @@ import time
 PARTS = ("stencil27", "stencil7", "powerlaw", "spmm8", "sizes", "families", "promoted")
 B_ALL = [1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 24, 32, 48, 64]
 B_F32 = [1, 3, 4, 7, 8, 16, 32]
-B_POWERLAW = [2, 3, 5, 8, 16]
+B_POWERLAW = [2, 3, 4, 5, 8, 16]
 B_PROMOTED = [3, 7, 16]
 B_SIZES = [3, 8]
 B_FAMILIES = [2, 3, 5, 8, 16, 32, 64]
@@ -177,6 +178,8 @@ def note_missing(path, wanted, options):
 def run(options):
     wanted = all_cases(options.matrices)
     path = os.path.join(options.out, f"{options.name or 'cuda'}.json")
+    if not options.part and not options.b:
+        save(path, {"cases": [], "not_measured": []})
     start, failed, skipped = time.monotonic(), 0, 0
     for c in wanted:
         if (options.part and c["part"] not in options.part) or (options.b and c["b"] not in options.b):
