@@ -8,7 +8,7 @@
 #define TESS_CUDA_FACTORS_H
 
 #include "cuda/cuda.h"
-#include "solve/pc.h"
+#include "cuda/triangles.h"
 
 typedef struct tess_cuda_factors tess_cuda_factors;
 
@@ -16,17 +16,18 @@ typedef struct tess_cuda_factors tess_cuda_factors;
  * them. TESS_ERR_UNSUPPORTED when there are no kernels for it. */
 tess_status tess_cuda_factors_create(tess_cuda *cuda, const tess_pc *pc, cu_stream stream,
                                      tess_cuda_factors **out);
+/* The same with other tile sizes and launches than tess_triangle_guess says, for measurements. */
+tess_status tess_cuda_factors_create_tuned(tess_cuda *cuda, const tess_pc *pc,
+                                           const tess_triangle_tuning *tuning, cu_stream stream,
+                                           tess_cuda_factors **out);
 
 /* After tess_pc_refresh: the new numbers, in the same places. Graphs that were captured stay valid.
  */
 tess_status tess_cuda_factors_refresh(tess_cuda_factors *factors, cu_stream stream);
 
-/* Makes M^-T, which has storage of its own. Done by the first transposed apply otherwise, which
- * cannot be while a stream is being captured. */
-tess_status tess_cuda_factors_need_transpose(tess_cuda_factors *factors, cu_stream stream);
-
-/* z = M^-1 r, or M^-T r. r and z have the matrix's rows, of the vectors' type, and may be the same.
- * Neither allocates nor waits: may be captured. One apply at a time, in stream order. */
+/* z = M^-1 r, or M^-T r, which pc's options.transpose must have announced. r and z have the
+ * matrix's rows, of the vectors' type, and may be the same. Neither allocates nor waits: may be
+ * captured. One apply at a time, in stream order. */
 tess_status tess_cuda_factors_apply(tess_cuda_factors *factors, bool transpose, cu_pointer r,
                                     cu_pointer z, cu_stream stream);
 
@@ -34,5 +35,7 @@ void tess_cuda_factors_destroy(tess_cuda_factors *factors); /* NULL is fine */
 
 /* Read by one application, vectors not counted. */
 double tess_cuda_factors_bytes(const tess_cuda_factors *factors);
+/* Launches of one application. */
+int64_t tess_cuda_factors_launches(const tess_cuda_factors *factors);
 
 #endif

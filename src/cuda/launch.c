@@ -12,8 +12,8 @@ static cu_function find_function(const tess_cuda_variant *variant, const char *e
     return NULL;
 }
 
-static tess_status launch(tess_cuda *cuda, cu_function function, tess_cuda_launch *l,
-                          cu_stream stream)
+tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cuda_launch *l,
+                                 cu_stream stream)
 {
     void *arguments[] = {l->args};
     if (l->cooperative)
@@ -43,7 +43,7 @@ tess_status tess_cuda_run(tess_cuda *cuda, const tess_cuda_variant *variant, tes
         if (!function)
             return tess_fail(cuda->ctx, TESS_ERR_INTERNAL, "kernel '%s' has no entry '%s' loaded",
                              variant->kernel->name, l->entry);
-        TESS_TRY(launch(cuda, function, l, stream));
+        TESS_TRY(tess_cuda_launch_one(cuda, function, l, stream));
     }
     return TESS_OK;
 }

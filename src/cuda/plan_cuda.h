@@ -117,6 +117,9 @@ tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant);
 tess_status tess_cuda_run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
                           cu_stream stream);
 
+tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cuda_launch *launch,
+                                 cu_stream stream);
+
 /* ---- choose.c ---- */
 
 /* The kernel and parameters the options ask for, or the first that fits. `skip` kernels of the

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "solve/factors.h"
+#include "solve/staged.h"
 
 void tess_factors_destroy(tess_ctx *ctx, tess_factors *f)
 {
@@ -137,14 +137,14 @@ static tess_status store(tess_ctx *ctx, tess_type type, int64_t count, double **
 static tess_status fault_status(const tess_pc *pc, const tess_factor_fault *fault)
 {
     const int32_t b = pc->factors->block;
+    const long long row = pc->staged ? pc->staged->stages.rows[fault->row] : fault->row;
     const bool ic0 = pc->options.kind == TESS_PC_IC0;
     return tess_fail(
         pc->ctx, TESS_ERR_MATRIX,
         "pc=%s: no %spivot in column %d of the diagonal block of block row %lld (rows %lld..%lld), "
         "the largest is %.3g",
-        tess_pc_names[pc->options.kind], ic0 ? "positive " : "", (int)fault->column,
-        (long long)fault->row, (long long)fault->row * b, (long long)fault->row * b + b - 1,
-        fault->pivot);
+        tess_pc_names[pc->options.kind], ic0 ? "positive " : "", (int)fault->column, row, row * b,
+        row * b + b - 1, fault->pivot);
 }
 
 /* The numbers, with all scratch there. */
@@ -175,6 +175,11 @@ static tess_status compute(tess_plan *plan, tess_pc *pc, const tess_matrix *A)
         compute_all(ctx, f, A, &pc->options, &v, places, dense, dense_stride, faults);
     if (fault.row != INT64_MAX)
         TESS_TRY_CLEAN(fault_status(pc, &fault));
+    if (pc->staged) {
+        tess_staged_fill(pc->staged, f, &v);
+        pc->bytes = tess_staged_bytes(pc->staged);
+        goto cleanup;
+    }
     TESS_TRY_CLEAN(store(ctx, pc->type, lower, &v.lower, &f->lower));
     TESS_TRY_CLEAN(store(ctx, pc->type, upper, &v.upper, &f->upper));
     TESS_TRY_CLEAN(store(ctx, pc->type, inverse, &v.inverse, &f->inverse));
@@ -191,19 +196,35 @@ cleanup:
     return status;
 }
 
+/* Patterns, at the first time. */
+static tess_status prepare(tess_plan *plan, tess_pc *pc, const tess_matrix *A)
+{
+    const bool staged = pc->options.schedule != TESS_PC_DOMAINS;
+    int64_t domains = pc->options.domains;
+    if (domains == 0)
+        domains = staged ? 1 : pc->threads;
+    if (domains > A->block_rows)
+        domains = A->block_rows > 0 ? A->block_rows : 1;
+    if (!staged)
+        return create(plan->ctx, A, pc, (int)domains, &pc->factors);
+    TESS_TRY(tess_staged_create(plan, pc, (int)domains, &pc->staged));
+    TESS_TRY(create(plan->ctx, &pc->staged->reordered, pc, 1, &pc->factors));
+    TESS_TRY(tess_staged_split(pc->staged, pc->factors, pc->options.transpose));
+    return plan->device->threads > 0 ? tess_staged_deal(pc->staged, pc->threads) : TESS_OK;
+}
+
 tess_status tess_factors_compute(tess_plan *plan, tess_pc *pc)
 {
     tess_matrix A = *plan->matrix;
     A.values = (void *)(uintptr_t)plan->values; /* only ever read */
-    if (!pc->factors) {
-        int64_t domains = pc->options.domains;
-        if (domains == 0)
-            domains = plan->device->threads > 0 ? plan->device->threads : plan->ctx->threads;
-        if (domains > A.block_rows)
-            domains = A.block_rows > 0 ? A.block_rows : 1;
-        TESS_TRY(create(plan->ctx, &A, pc, (int)domains, &pc->factors));
-    }
-    return compute(plan, pc, &A);
+    if (!pc->factors)
+        TESS_TRY(prepare(plan, pc, &A));
+    if (!pc->staged)
+        return compute(plan, pc, &A);
+    TESS_TRY(tess_staged_take_values(pc->staged, &A));
+    const tess_status status = compute(plan, pc, &pc->staged->reordered);
+    tess_staged_drop_values(pc->staged);
+    return status;
 }
 
 void tess_factors_apply(const tess_pc *pc, bool transpose, const void *r, void *z)

@@ -21,13 +21,27 @@ typedef enum tess_pc_kind {
 /* "none", "jacobi", ..., NULL. */
 extern const char *const tess_pc_names[TESS_PCS + 1];
 
+/* How the rows of triangular factors are dealt out (levels.h). */
+typedef enum tess_pc_schedule {
+    TESS_PC_AUTO,    /* domains on a CPU, colours on a GPU */
+    TESS_PC_DOMAINS, /* a contiguous range of rows a thread; what couples two ranges is dropped */
+    TESS_PC_LEVELS,  /* rows that do not wait for each other at once; the factors are the whole's */
+    TESS_PC_COLOURS, /* the same of a matrix reordered so that few stages are enough */
+    TESS_PC_SCHEDULES
+} tess_pc_schedule;
+
+/* "auto", "domains", "levels", "colours", NULL. */
+extern const char *const tess_pc_schedule_names[TESS_PC_SCHEDULES + 1];
+
 /* Largest block that triangular factors are made of: one lies on a thread's stack. */
 #define TESS_PC_BLOCK_MAX 4096
 
 typedef struct tess_pc_options {
     int kind;        /* tess_pc_kind */
     bool single;     /* stored in f32 whatever the matrix's type */
-    int64_t domains; /* 0: one a thread of the device */
+    int schedule;    /* tess_pc_schedule */
+    int64_t domains; /* 0: one a thread of the device; one by levels or colours */
+    bool transpose;  /* M^-T is applied too */
     double omega;
 } tess_pc_options;
 
@@ -39,6 +53,7 @@ typedef struct tess_diagonal {
 } tess_diagonal;
 
 typedef struct tess_factors tess_factors;
+typedef struct tess_staged tess_staged;
 
 typedef struct tess_pc {
     tess_ctx *ctx;
@@ -48,6 +63,8 @@ typedef struct tess_pc {
     bool elementwise;            /* a line of a pass: `diagonal`; else `factors` */
     tess_diagonal diagonal;
     tess_factors *factors;
+    tess_staged
+        *staged;  /* levels and colours: the factors' numbers, their pattern is in `factors` */
     double bytes; /* read by one application, vectors not counted */
 } tess_pc;
 
@@ -57,7 +74,8 @@ tess_status tess_pc_create(tess_plan *plan, const tess_pc_options *options, tess
 tess_status tess_pc_refresh(tess_plan *plan, tess_pc *pc);
 void tess_pc_destroy(tess_pc *pc);
 
-/* z = M^-1 r (or M^-T r) for those that are not elementwise, on the host. */
+/* z = M^-1 r (or M^-T r, which options.transpose must have announced) for those that are not
+ * elementwise, on the host. */
 void tess_pc_apply(const tess_pc *pc, bool transpose, const void *r, void *z);
 
 /* ---- pc_diagonal.c ---- */

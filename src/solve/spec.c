@@ -39,6 +39,7 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
     const tess_option table[] = {
         {"pc", TESS_OPTION_CHOICE, &read.pc.kind, 0, 0, tess_pc_names, 0},
         {"pc_type", TESS_OPTION_CHOICE, &pc_type, 0, 0, precisions, 0},
+        {"schedule", TESS_OPTION_CHOICE, &read.pc.schedule, 0, 0, tess_pc_schedule_names, 0},
         {"domains", TESS_OPTION_INT, &read.pc.domains, 0, 65536, NULL, 0},
         {"omega", TESS_OPTION_DOUBLE, &read.pc.omega, 0.01, 1.99, NULL, 0},
         {"tol", TESS_OPTION_DOUBLE, &read.tol, 0, 1, NULL, 0},
@@ -51,6 +52,7 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
     TESS_TRY(find_method(ctx, spec, length, &read.method));
     TESS_TRY(tess_options_parse(ctx, read.method->name, spec[length] ? spec + length + 1 : NULL,
                                 table, sizeof table / sizeof table[0]));
+    read.pc.transpose = read.method == &tess_method_bicg;
     read.pc.single = pc_type == 1;
     read.inner_single = inner == 1;
     *options = read;

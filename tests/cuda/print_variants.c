@@ -4,12 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "triangular_variants.h"
 #include "variants.h"
+
+/* triangular.cu is no product and has a list of its own. */
+static void print_triangular(int step)
+{
+    static test_triangular variants[256];
+    const int count = test_triangular_variants(variants, 256);
+    for (int i = 0; i < count && i < 256; i += step)
+        printf("%s %s\n", variants[i].name, variants[i].defines);
+}
 
 int main(int argc, char **argv)
 {
     static test_variant variants[1024];
     int step = argc > 2 ? atoi(argv[2]) : 1;
+    if (argc > 1 && strcmp(argv[1], "triangular.cu") == 0)
+        print_triangular(step);
     for (int k = 0; argc > 1 && k < tess_cuda_kernel_count; k++) {
         if (strcmp(tess_cuda_kernels[k]->source, argv[1]) != 0)
             continue;

@@ -17,6 +17,16 @@ typedef double real;
 typedef float real;
 #endif
 
+/* HELD: bytes of a scalar of stored factors, where they differ from the vectors'. */
+#ifndef HELD
+#define HELD REAL
+#endif
+#if HELD == 8
+typedef double held;
+#else
+typedef float held;
+#endif
+
 /* HINT of loads that stream the matrix: 0 plain, 1 not kept in L1, 2 also first to leave L2 (and x
  * the last), 3 not kept in L1 and 256 bytes fetched into L2 at a time, 4 as 2 but x as usual. */
 #ifndef HINT
@@ -76,6 +86,18 @@ DEVICE policy stream_policy(void)
 #define STREAM_LOAD(kind) "ld.global.nc." kind
 #define STREAM_POLICY(address, p) "l"(address)
 #define STREAM_TAIL(address, policy) ", [" address "];"
+#endif
+
+#if HELD == 8
+DEVICE void stream_held1(const held *from, held *to, policy p)
+{
+    asm(STREAM_LOAD("f64") " %0" STREAM_TAIL("%1", "%2") : "=d"(to[0]) : STREAM_POLICY(from, p));
+}
+#else
+DEVICE void stream_held1(const held *from, held *to, policy p)
+{
+    asm(STREAM_LOAD("f32") " %0" STREAM_TAIL("%1", "%2") : "=f"(to[0]) : STREAM_POLICY(from, p));
+}
 #endif
 
 #if REAL == 8
@@ -225,10 +247,10 @@ DEVICE void barrier_fence(void)
 
 DEVICE void barrier_expect(mbarrier *barrier, unsigned bytes)
 {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                     shared_address(barrier)),
-                 "r"(bytes)
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+        "r"(bytes)
+        : "memory");
 }
 
 /* Until the phase of that parity is over. */
@@ -282,6 +304,55 @@ DEVICE void cp_async_commit(void)
 
 /* Until at most `groups` of the thread's groups are under way; a compile-time constant. */
 #define cp_async_wait(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
+#endif
+
+/* ---- Values that thread blocks of one launch hand each other ----
+ *
+ * All bits of a value that is not there yet are set: the value is its own message, and no fence is
+ * needed. A NaN that looks so is handed on as another NaN. */
+#if REAL == 8
+DEVICE real arriving_load(const real *from)
+{
+    real value;
+    asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(value) : "l"(from));
+    return value;
+}
+
+DEVICE int is_absent(real value)
+{
+    return __double_as_longlong(value) == -1ll;
+}
+
+DEVICE void hand_on(real *to, real value)
+{
+    value = is_absent(value) ? __longlong_as_double(0x7ff8000000000000ll) : value;
+    asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(to), "d"(value));
+}
+#else
+DEVICE real arriving_load(const real *from)
+{
+    real value;
+    asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(value) : "l"(from));
+    return value;
+}
+
+DEVICE int is_absent(real value)
+{
+    return __float_as_int(value) == -1;
+}
+
+DEVICE void hand_on(real *to, real value)
+{
+    value = is_absent(value) ? __int_as_float(0x7fc00000) : value;
+    asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(to), "f"(value));
+}
+#endif
+
+/* Between two looks at a value that is not there. */
+#ifdef NAP
+#define LOOK_AGAIN() __nanosleep(NAP)
+#else
+#define LOOK_AGAIN() ((void)0)
 #endif
 
 /* Read-only data that is worth keeping in L1: x, row offsets. */

@@ -163,6 +163,7 @@ EMU_LOAD(stream_load4, real, 4)
 EMU_LOAD(keep_load1, real, 1)
 EMU_LOAD(keep_load2, real, 2)
 EMU_LOAD(keep_load4, real, 4)
+EMU_LOAD(stream_held1, held, 1)
 EMU_LOAD(stream_index1, int, 1)
 EMU_LOAD(stream_index2, int, 2)
 EMU_LOAD(stream_index4, int, 4)
@@ -173,6 +174,25 @@ DEVICE void cached_load16(const real *from, real *to)
 }
 
 #define READ_ONLY(pointer) (*(pointer))
+
+/* ---- Values that thread blocks hand each other ---- */
+
+/* Lets the other threads run; a thread that looks for ever fails the launch. */
+void emu_look_again(int line);
+#define LOOK_AGAIN() emu_look_again(__LINE__)
+
+#define arriving_load(pointer) (*(const volatile real *)(pointer))
+
+DEVICE int is_absent(real value)
+{
+    static const unsigned char ones[8] = {255, 255, 255, 255, 255, 255, 255, 255};
+    return memcmp(&value, ones, sizeof value) == 0;
+}
+
+DEVICE void hand_on(real *to, real value)
+{
+    *(volatile real *)to = is_absent(value) ? (real)NAN : value;
+}
 
 /* ---- Asynchronous copies into shared memory ---- */
 

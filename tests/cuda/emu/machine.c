@@ -23,6 +23,8 @@
 #define ASAN_UNPOISON_MEMORY_REGION(address, bytes) ((void)0)
 #endif
 
+/* Looks of all threads at values of others in one launch. */
+enum { LOOKS = 50 * 1000 * 1000 };
 enum { STACK = 128 * 1024, LIVE = 2, ENTRIES = 16384, MAX_THREADS = 1024 };
 
 emu_machine emu;
@@ -105,6 +107,14 @@ void emu_syncthreads(int line)
         return;
     }
     emu_sleep(EMU_AT_BARRIER, line);
+}
+
+void emu_look_again(int line)
+{
+    if (++emu.looks > LOOKS)
+        emu_fault("line %d: a value that never comes is waited for", line);
+    emu_make_ready(emu.now);
+    fiber_switch(&emu.now->fiber, &emu.scheduler);
 }
 
 void emu_grid_sync(int line)

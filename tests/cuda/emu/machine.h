@@ -5,6 +5,7 @@
 
 #define REAL 8 /* the sources' scalar type plays no role here */
 typedef double real;
+typedef double held;
 #include "emulate.h"
 #include "emulator.h"
 #include "fiber.h"
@@ -73,6 +74,7 @@ typedef struct emu_machine {
     unsigned live, at_grid;
     emu_copy *copy; /* under way */
     size_t copies, copy_capacity;
+    int64_t looks; /* at values of other threads */
     bool failed;
     char message[512];
 } emu_machine;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cuda/jit.h"
+#include "triangular_variants.h"
 #include "variants.h"
 
 enum { MOST = 1024, LOG = 1 << 16 };
@@ -55,6 +56,25 @@ typedef struct tally {
     int compiled, failed;
 } tally;
 
+/* The preconditioners' kernels; `number` counts on over all workers. */
+static void compile_triangular(tess_ctx *ctx, tess_jit *jit, int worker, int workers, int step,
+                               int others, tally *t)
+{
+    static test_triangular variants[MOST];
+    const int archs[] = {90, 80, jit->nvrtc.newest};
+    const int count = test_triangular_variants(variants, MOST);
+    int number = 0;
+    for (int i = 0; i < count && i < MOST; i++)
+        for (int a = 0; a < 3; a++) {
+            if (i % (a == 0 ? step : others) != 0 || number++ % workers != worker)
+                continue;
+            t->compiled++;
+            t->failed +=
+                compile(ctx, jit, variants[i].name,
+                        &(tess_jit_request){"triangular.cu", variants[i].defines, archs[a]});
+        }
+}
+
 /* This worker's share of the list: every `workers`-th. */
 static tally work(tess_ctx *ctx, tess_jit *jit, int worker, int workers, int step, int others)
 {
@@ -82,6 +102,7 @@ static tally work(tess_ctx *ctx, tess_jit *jit, int worker, int workers, int ste
             }
         }
     }
+    compile_triangular(ctx, jit, worker, workers, step, others, &t);
     /* The sources that serve measurements and plain vectors. */
     if (worker == 0) {
         t.compiled += 3;

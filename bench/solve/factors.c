@@ -1,0 +1,216 @@
+/* Triangular preconditioners on a CUDA device: microseconds an application, beside the product with
+ * the matrix and the read ceiling.
+ *
+ *     tessera_bench_factors INPUT PC SCHEDULE [KEY=VALUE,...] ...
+ *
+ * INPUT is a generator, "gen:stencil27:n=80,b=3". Each further argument is one way of launching:
+ * wide (threads of a stage that is launched alone), blocks (an SM), rows, depth, nap (ns),
+ * single=1. An application is timed in a captured graph, as a solver runs it. The result is
+ * compared with the same solve on the host before. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/factors_cuda.h"
+#include "cuda/plan_cuda.h"
+
+enum { IN_GRAPH = 5, REPLAYS = 9 };
+
+static tess_ctx *ctx;
+static tess_device *device;
+
+static void check(tess_status status)
+{
+    if (status == TESS_OK)
+        return;
+    fprintf(stderr, "%s\n", tess_ctx_error(ctx));
+    exit(1);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Median microseconds of one application in a replayed graph. */
+static double time_apply(tess_cuda_factors *factors, cu_pointer r, cu_pointer z)
+{
+    tess_cuda *cuda = tess_cuda_of(device);
+    cu_stream stream;
+    cu_graph graph;
+    cu_graph_exec exec;
+    cu_event begin, end;
+    double times[REPLAYS];
+    check(TESS_CU(cuda, cuStreamCreate(&stream, 1)));
+    check(TESS_CU(cuda, cuEventCreate(&begin, CU_EVENT_DEFAULT_FLAGS)));
+    check(TESS_CU(cuda, cuEventCreate(&end, CU_EVENT_DEFAULT_FLAGS)));
+    check(TESS_CU(cuda, cuStreamBeginCapture(stream, 0)));
+    for (int i = 0; i < IN_GRAPH; i++)
+        check(tess_cuda_factors_apply(factors, false, r, z, stream));
+    check(TESS_CU(cuda, cuStreamEndCapture(stream, &graph)));
+    check(TESS_CU(cuda, cuGraphInstantiate(&exec, graph, 0)));
+    for (int i = -2; i < REPLAYS; i++) {
+        float milliseconds;
+        check(TESS_CU(cuda, cuEventRecord(begin, stream)));
+        check(TESS_CU(cuda, cuGraphLaunch(exec, stream)));
+        check(TESS_CU(cuda, cuEventRecord(end, stream)));
+        check(TESS_CU(cuda, cuEventSynchronize(end)));
+        check(TESS_CU(cuda, cuEventElapsedTime(&milliseconds, begin, end)));
+        if (i >= 0)
+            times[i] = 1e3 * (double)milliseconds / IN_GRAPH;
+    }
+    qsort(times, REPLAYS, sizeof *times, compare);
+    (void)cuda->driver.cuGraphExecDestroy(exec);
+    (void)cuda->driver.cuGraphDestroy(graph);
+    (void)cuda->driver.cuEventDestroy(begin);
+    (void)cuda->driver.cuEventDestroy(end);
+    (void)cuda->driver.cuStreamDestroy(stream);
+    return times[REPLAYS / 2];
+}
+
+/* Median microseconds of a product. */
+static double time_product(tess_plan *plan, const void *x, void *y)
+{
+    static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
+    double seconds[REPLAYS];
+    check(tess_product_time(plan, &spmv, 1, x, 0, y, REPLAYS, seconds));
+    qsort(seconds, REPLAYS, sizeof *seconds, compare);
+    return 1e6 * seconds[REPLAYS / 2];
+}
+
+/* max |a - b| / max |b|. */
+static double distance(const double *a, const double *b, int64_t count)
+{
+    double most = 0, size = 0;
+    for (int64_t i = 0; i < count; i++) {
+        most = fmax(most, fabs(a[i] - b[i]));
+        size = fmax(size, fabs(b[i]));
+    }
+    return most / size;
+}
+
+typedef struct vectors {
+    double *r, *z, *exact; /* rows up to a whole block */
+    void *device_r, *device_z;
+    size_t bytes;
+} vectors;
+
+static void run(tess_plan *plan, const tess_pc *pc, const char *text, vectors *v, double spmv,
+                double ceiling)
+{
+    tess_cuda *cuda = tess_cuda_of(device);
+    tess_triangle_tuning tuning = tess_triangle_guess(pc->staged->block);
+    int64_t blocks = tuning.blocks_an_sm, rows = tuning.rows, depth = tuning.depth, nap = 0;
+    const tess_option table[] = {
+        {"wide", TESS_OPTION_INT, &tuning.wide, 0, 1e18, NULL, 0},
+        {"blocks", TESS_OPTION_INT, &blocks, 1, 32, NULL, 0},
+        {"rows", TESS_OPTION_INT, &rows, 1, 256, NULL, 0},
+        {"depth", TESS_OPTION_INT, &depth, 1, 16, NULL, 0},
+        {"nap", TESS_OPTION_INT, &nap, 0, 1000, NULL, 0},
+    };
+    check(tess_options_parse(ctx, "launch", text, table, sizeof table / sizeof *table));
+    tuning.blocks_an_sm = (int)blocks;
+    tuning.rows = (int)rows;
+    tuning.threads = (int)(rows * pc->staged->block + 31) / 32 * 32;
+    tuning.depth = (int)depth;
+    tuning.nap = (int)nap;
+    tess_cuda_factors *factors;
+    check(tess_cuda_enter(cuda));
+    double start = tess_seconds();
+    check(tess_cuda_factors_create_tuned(cuda, pc, &tuning, cuda->stream, &factors));
+    const double create = tess_seconds() - start;
+    start = tess_seconds();
+    check(tess_cuda_factors_refresh(factors, cuda->stream));
+    const double refresh = tess_seconds() - start;
+    const cu_pointer r = tess_cuda_address(v->device_r), z = tess_cuda_address(v->device_z);
+    const double us = time_apply(factors, r, z);
+    check(tess_device_copy_from(device, v->z, v->device_z, v->bytes));
+    const double bytes =
+        tess_cuda_factors_bytes(factors) + 2 * (double)plan->matrix->rows * (double)sizeof(double);
+    printf(
+        "  %-28s %9.1f us  %6.1f GB/s  %5.1f %% of read  %5.2f SpMV  %4lld launches  error %.1e  "
+        "create %.2f s, refresh %.2f s\n",
+        text, us, 1e-3 * bytes / us, 100 * 1e6 * bytes / us / ceiling, us / spmv,
+        (long long)tess_cuda_factors_launches(factors),
+        distance(v->z, v->exact, plan->matrix->rows), create, refresh);
+    fflush(stdout);
+    tess_cuda_factors_destroy(factors);
+    tess_cuda_leave(cuda);
+}
+
+static int find(const char *word, const char *const *names)
+{
+    for (int i = 0; names[i]; i++)
+        if (strcmp(word, names[i]) == 0)
+            return i;
+    fprintf(stderr, "unknown name '%s'\n", word);
+    exit(2);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 4 || strncmp(argv[1], "gen:", 4) != 0) {
+        fprintf(stderr, "usage: tessera_bench_factors gen:INPUT PC SCHEDULE [KEY=VALUE,...] ...\n");
+        return 2;
+    }
+    tess_matrix *A;
+    tess_plan *plan;
+    tess_pc pc;
+    if (tess_ctx_create(NULL, &ctx) != TESS_OK)
+        return 1;
+    check(tess_matrix_generate(ctx, argv[1] + 4, &A, NULL));
+    check(tess_device_open(ctx, "cuda", &device));
+    check(tess_plan_create(ctx, A, device, NULL, &plan));
+    const bool single = argc > 4 && strcmp(argv[4], "single") == 0;
+    const tess_pc_options options = {.kind = find(argv[2], tess_pc_names),
+                                     .schedule = find(argv[3], tess_pc_schedule_names),
+                                     .single = single,
+                                     .omega = 1};
+    double start = tess_seconds();
+    check(tess_pc_create(plan, &options, &pc));
+    const double setup = tess_seconds() - start;
+    start = tess_seconds();
+    check(tess_pc_refresh(plan, &pc));
+    const double refresh = tess_seconds() - start;
+    const int64_t scalars = A->block_rows * A->block_height;
+    vectors v = {.bytes = (size_t)A->rows * sizeof(double)};
+    double **const host[] = {&v.r, &v.z, &v.exact};
+    for (int i = 0; i < 3; i++)
+        check(TESS_CALLOC(ctx, scalars, host[i]));
+    for (int64_t i = 0; i < A->rows; i++)
+        v.r[i] = tess_random_unit(3, (uint64_t)i);
+    check(tess_staged_deal(pc.staged, ctx->threads));
+    start = tess_seconds();
+    tess_pc_apply(&pc, false, v.r, v.exact);
+    const double on_host = tess_seconds() - start;
+    check(tess_device_alloc(device, v.bytes, &v.device_r));
+    check(tess_device_alloc(device, v.bytes, &v.device_z));
+    check(tess_device_copy_to(device, v.device_r, v.r, v.bytes));
+    double ceiling = 0;
+    check(device->backend->read_ceiling(device, pc.bytes, &ceiling));
+    const double spmv = time_product(plan, v.r, v.z);
+    const tess_stage_statistics s = tess_stages_describe(&pc.staged->stages);
+    printf(
+        "%s pc=%s schedule=%s%s: %lld unknowns, %lld stages of %.0f block rows (%lld..%lld), "
+        "%.1f MB, read %.0f GB/s, SpMV %.1f us; on the host: analysis and factors %.2f s, factors "
+        "again %.2f s, an application %.0f us\n",
+        argv[1], argv[2], argv[3], single ? " pc_type=f32" : "", (long long)A->rows,
+        (long long)s.count, s.mean, (long long)s.narrowest, (long long)s.widest, 1e-6 * pc.bytes,
+        1e-9 * ceiling, spmv, setup, refresh, 1e6 * on_host);
+    for (int i = single ? 5 : 4; i < argc; i++)
+        run(plan, &pc, argv[i], &v, spmv, ceiling);
+    if (argc == (single ? 5 : 4))
+        run(plan, &pc, "", &v, spmv, ceiling);
+    for (int i = 0; i < 3; i++)
+        tess_free(ctx, *host[i]);
+    tess_device_free(device, v.device_r);
+    tess_device_free(device, v.device_z);
+    tess_pc_destroy(&pc);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+    tess_ctx_destroy(ctx);
+    return 0;
+}

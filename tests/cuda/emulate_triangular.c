@@ -1,0 +1,176 @@
+/* The kernels of triangular preconditioners in the emulator, on awkward patterns: any thread order
+ * gives the same bits, and those are the solution. */
+#include <string.h>
+
+#include "emu/emulator.h"
+#include "plan/plan.h"
+#include "shapes.h"
+#include "triangular_variants.h"
+
+enum { MOST = 256, MULTIPROCESSORS = 3 };
+
+static uint64_t address(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+/* A triangle in memory of exactly the right size. */
+typedef struct copy {
+    tess_cuda_triangle *triangle;
+    void *arrays[TRIANGLE_ARRAYS];
+} copy;
+
+static copy make_copy(const tess_staged *staged, const tess_split *split, bool up,
+                      const tess_triangle_tuning *tuning)
+{
+    copy c;
+    assert_int_equal(tess_cuda_triangle_create(staged, split, up, tuning, &c.triangle), TESS_OK);
+    for (int i = 0; i < TRIANGLE_ARRAYS; i++) {
+        const size_t bytes = tess_cuda_triangle_bytes(c.triangle, i);
+        const void *host = tess_cuda_triangle_array(c.triangle, i);
+        assert_int_equal(posix_memalign(&c.arrays[i], 256, bytes + (bytes == 0)), 0);
+        if (host && bytes > 0)
+            memcpy(c.arrays[i], host, bytes);
+    }
+    tess_cuda_triangle_fill(c.triangle, staged, split, c.arrays[TRIANGLE_VALUES],
+                            c.arrays[TRIANGLE_INVERSE]);
+    return c;
+}
+
+static void free_copy(copy *c)
+{
+    for (int i = 0; i < TRIANGLE_ARRAYS; i++)
+        free(c->arrays[i]);
+    tess_cuda_triangle_destroy(c->triangle);
+}
+
+static void run_sweep(const test_triangular *v, const tess_triangle_tuning *tuning, const copy *c,
+                      tess_triangle_call *call, uint64_t seed, const char *what)
+{
+    for (int i = 0; i < TRIANGLE_ARRAYS; i++)
+        call->arrays[i] = address(c->arrays[i]);
+    for (int64_t i = 0; i < c->triangle->segments; i++) {
+        tess_cuda_launch launch;
+        tess_triangle_launch(c->triangle, tuning, i, call, MULTIPROCESSORS, &launch);
+        const char *wrong = emu_launch(v->name, &launch, seed + (uint64_t)i);
+        if (wrong)
+            fail_msg("%s: launch %lld (%s), seed %llu: %s", what, (long long)i, launch.entry,
+                     (unsigned long long)seed, wrong);
+    }
+}
+
+static void apply(const test_triangular *v, const tess_triangle_tuning *tuning,
+                  const tess_staged *staged, const copy *down, const copy *up, const void *r,
+                  void *z, uint64_t seed, const char *what)
+{
+    const int64_t scalars = staged->block_rows * staged->block - staged->padding;
+    const size_t bytes =
+        (size_t)(staged->block_rows * staged->block) * tess_type_size(v->vector_type);
+    const size_t tickets = (size_t)(staged->stages.count + 1) * sizeof(int32_t);
+    void *first = malloc(bytes + 1), *second = malloc(bytes + 1), *drawn = malloc(2 * tickets);
+    memset(first, 0xff, bytes);
+    memset(second, 0xff, bytes);
+    memset(drawn, 0xff, 2 * tickets);
+    tess_triangle_call call = {.rows = address(staged->stages.rows),
+                               .in = address(r),
+                               .out = address(first),
+                               .tickets = address(drawn),
+                               .scalars = scalars};
+    run_sweep(v, tuning, down, &call, seed, what);
+    call.in = address(first);
+    call.out = address(second);
+    call.z = address(z);
+    call.tickets = address((char *)drawn + tickets);
+    run_sweep(v, tuning, up, &call, seed + 1000, what);
+    free(first), free(second), free(drawn);
+}
+
+/* M^-1 r and M^-T r with sweeps cut in launches in one way, in two thread orders. */
+static void check(const test_triangular *v, const tess_staged *staged, int64_t wide, uint64_t seed,
+                  const char *what)
+{
+    tess_triangle_tuning tuning = v->tuning;
+    tuning.wide = wide;
+    const int64_t scalars = staged->block_rows * staged->block - staged->padding;
+    const size_t bytes = (size_t)scalars * tess_type_size(v->vector_type);
+    for (int transpose = 0; transpose < 2; transpose++) {
+        const tess_split *split =
+            transpose && !staged->symmetric ? &staged->transposed : &staged->plain;
+        copy down = make_copy(staged, split, false, &tuning);
+        copy up = make_copy(staged, split, true, &tuning);
+        void *r = test_vector(scalars, v->vector_type, seed);
+        void *z = malloc(bytes), *again = malloc(bytes);
+        apply(v, &tuning, staged, &down, &up, r, z, seed, what);
+        test_check_staged(what, staged, transpose, r, z);
+        apply(v, &tuning, staged, &down, &up, r, again, seed + 77, what);
+        if (memcmp(z, again, bytes) != 0)
+            fail_msg("%s: another thread order gives other bits", what);
+        memcpy(again, r, bytes); /* in place */
+        apply(v, &tuning, staged, &down, &up, again, again, seed + 78, what);
+        assert_memory_equal(z, again, bytes);
+        free(r), free(z), free(again);
+        free_copy(&down);
+        free_copy(&up);
+    }
+}
+
+static void check_shape(tess_ctx *ctx, const test_triangular *v, test_shape shape, int kind,
+                        int schedule, uint64_t seed)
+{
+    const int64_t size = v->block <= 3 ? 150 : v->block <= 8 ? 60 : v->block <= 40 ? 20 : 3;
+    tess_matrix *A =
+        test_shape_matrix(ctx, shape, size, v->block, kind == TESS_PC_IC0, v->vector_type, seed);
+    tess_device *device;
+    tess_plan *plan;
+    tess_pc pc;
+    const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+    const tess_pc_options options = {.kind = kind,
+                                     .single = v->type == TESS_F32,
+                                     .schedule = schedule,
+                                     .transpose = true,
+                                     .omega = 1};
+    assert_int_equal(tess_device_open(ctx, "cpu", &device), TESS_OK);
+    assert_int_equal(tess_plan_create(ctx, A, device, &quick, &plan), TESS_OK);
+    if (tess_pc_create(plan, &options, &pc) != TESS_OK)
+        fail_msg("%s", tess_ctx_error(ctx));
+    const int64_t wides[] = {0, 40 * v->block, INT64_MAX};
+    for (int w = 0; w < 3; w++) {
+        char what[256];
+        snprintf(what, sizeof what, "%s, %s, %s, %s, launches by %lld", v->name,
+                 test_shape_name(shape), tess_pc_names[kind], tess_pc_schedule_names[schedule],
+                 (long long)wides[w]);
+        check(v, pc.staged, wides[w], seed, what);
+    }
+    tess_pc_destroy(&pc);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
+static void triangular_kernels_agree_with_a_solve_row_by_row(void **state)
+{
+    static const int kinds[] = {TESS_PC_ILU0, TESS_PC_IC0, TESS_PC_SSOR};
+    static test_triangular variants[MOST];
+    const int count = test_triangular_variants(variants, MOST);
+    int ran = 0;
+    assert_in_range(count, 1, MOST);
+    for (int i = 0; i < count; i++) {
+        if (!emu_has(variants[i].name))
+            continue;
+        for (test_shape shape = 0; shape < TEST_SHAPES; shape++)
+            check_shape(test_ctx(state), &variants[i], shape, kinds[(i + (int)shape) % 3],
+                        (i + (int)shape) % 2 ? TESS_PC_LEVELS : TESS_PC_COLOURS,
+                        (uint64_t)(100 * i + (int)shape));
+        ran++;
+    }
+    print_message("%d of %d variants\n", ran, count);
+    assert_true(ran >= count / EMU_STEP);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(triangular_kernels_agree_with_a_solve_row_by_row),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}

@@ -1,0 +1,227 @@
+/* On a real GPU: triangular preconditioners by levels and colours on awkward patterns against a
+ * solve row by row, twice with the same bits, in graphs, and with new values. Skipped where there
+ * is no GPU. */
+#include <string.h>
+
+#include "cuda/factors_cuda.h"
+#include "shapes.h"
+#include "triangular_variants.h"
+
+enum { MOST = 256 };
+
+static tess_device *device;
+
+static void ok(void **state, tess_status status, const char *what)
+{
+    if (status != TESS_OK)
+        fail_msg("%s: %s: %s", what, tess_status_name(status), tess_ctx_error(test_ctx(state)));
+}
+
+/* A preconditioner of a matrix, here and on the device. */
+typedef struct subject {
+    tess_matrix *A;
+    tess_plan *plan;
+    tess_pc pc;
+    tess_cuda_factors *factors;
+    void *r, *z, *again, *device_r, *device_z;
+    size_t bytes;
+} subject;
+
+static void open_subject(void **state, tess_matrix *A, const tess_pc_options *options,
+                         const tess_triangle_tuning *tuning, const char *what, subject *s)
+{
+    tess_cuda *cuda = tess_cuda_of(device);
+    *s = (subject){.A = A, .bytes = (size_t)A->rows * tess_type_size(A->type)};
+    ok(state, tess_plan_create(test_ctx(state), A, device, NULL, &s->plan), what);
+    ok(state, tess_pc_create(s->plan, options, &s->pc), what);
+    ok(state, tess_cuda_enter(cuda), what);
+    ok(state, tess_cuda_factors_create_tuned(cuda, &s->pc, tuning, cuda->stream, &s->factors),
+       what);
+    s->r = test_vector(A->rows, A->type, 5);
+    s->z = malloc(s->bytes);
+    s->again = malloc(s->bytes);
+    ok(state, tess_device_alloc(device, s->bytes, &s->device_r), what);
+    ok(state, tess_device_alloc(device, s->bytes, &s->device_z), what);
+    ok(state, tess_device_copy_to(device, s->device_r, s->r, s->bytes), what);
+}
+
+static void close_subject(subject *s)
+{
+    tess_cuda_factors_destroy(s->factors);
+    tess_cuda_leave(tess_cuda_of(device));
+    tess_device_free(device, s->device_r);
+    tess_device_free(device, s->device_z);
+    free(s->r), free(s->z), free(s->again);
+    tess_pc_destroy(&s->pc);
+    tess_plan_destroy(s->plan);
+    tess_matrix_destroy(s->A);
+}
+
+static void apply(void **state, subject *s, bool transpose, void *z, const char *what)
+{
+    tess_cuda *cuda = tess_cuda_of(device);
+    memset(z, 0xff, s->bytes);
+    ok(state, tess_device_copy_to(device, s->device_z, z, s->bytes), what);
+    ok(state,
+       tess_cuda_factors_apply(s->factors, transpose, tess_cuda_address(s->device_r),
+                               tess_cuda_address(s->device_z), cuda->stream),
+       what);
+    ok(state, TESS_CU(cuda, cuStreamSynchronize(cuda->stream)), what);
+    ok(state, tess_device_copy_from(device, z, s->device_z, s->bytes), what);
+}
+
+static void check(void **state, subject *s, const char *what)
+{
+    for (int transpose = 0; transpose < 2; transpose++) {
+        apply(state, s, transpose, s->z, what);
+        test_check_staged(what, s->pc.staged, transpose, s->r, s->z);
+        apply(state, s, transpose, s->again, what);
+        if (memcmp(s->z, s->again, s->bytes) != 0)
+            fail_msg("%s: two runs differ", what);
+    }
+}
+
+static void solves_match_a_solve_row_by_row(void **state)
+{
+    static const int kinds[] = {TESS_PC_ILU0, TESS_PC_IC0, TESS_PC_SSOR};
+    static test_triangular variants[MOST];
+    const int count = test_triangular_variants(variants, MOST);
+    int solves = 0;
+    for (int i = 0; i < count; i++) {
+        const test_triangular *v = &variants[i];
+        const int64_t size = v->block <= 3 ? 900 : v->block <= 8 ? 300 : v->block <= 40 ? 60 : 3;
+        for (test_shape shape = 0; shape < TEST_SHAPES; shape++) {
+            const int64_t wides[] = {0, 100 * v->block, INT64_MAX};
+            const int number = i + (int)shape, kind = kinds[number % 3];
+            const tess_pc_options options = {.kind = kind,
+                                             .single = v->type == TESS_F32,
+                                             .schedule =
+                                                 number % 2 ? TESS_PC_LEVELS : TESS_PC_COLOURS,
+                                             .transpose = true,
+                                             .omega = 1};
+            tess_triangle_tuning tuning = v->tuning;
+            tuning.wide = wides[number % 3];
+            subject s;
+            open_subject(state,
+                         test_shape_matrix(test_ctx(state), shape, size, v->block,
+                                           kind == TESS_PC_IC0, v->vector_type, (uint64_t)number),
+                         &options, &tuning, v->name, &s);
+            char what[256];
+            snprintf(what, sizeof what, "%.63s, %s, %s, %s, wide %lld", v->name,
+                     test_shape_name(shape), tess_pc_names[kind],
+                     tess_pc_schedule_names[options.schedule], (long long)tuning.wide);
+            check(state, &s, what);
+            close_subject(&s);
+            solves++;
+        }
+    }
+    print_message("%d variants, %d preconditioners\n", count, solves);
+}
+
+/* A grid large enough for thousands of tiles, whole and in single precision. */
+static void a_large_grid_is_solved(void **state)
+{
+    for (int schedule = TESS_PC_LEVELS; schedule <= TESS_PC_COLOURS; schedule++)
+        for (int single = 0; single < 2; single++)
+            for (int joined = 0; joined < 2; joined++) {
+                tess_matrix *A;
+                ok(state, tess_matrix_generate(test_ctx(state), "elasticity:n=24", &A, NULL), "A");
+                const tess_pc_options options = {.kind = TESS_PC_ILU0,
+                                                 .single = single,
+                                                 .schedule = schedule,
+                                                 .transpose = true,
+                                                 .omega = 1};
+                tess_triangle_tuning tuning = tess_triangle_guess(3);
+                tuning.wide = joined ? INT64_MAX : tuning.wide;
+                subject s;
+                open_subject(state, A, &options, &tuning, "grid", &s);
+                check(state, &s, "grid");
+                close_subject(&s);
+            }
+}
+
+static void solves_run_in_graphs_and_follow_new_values(void **state)
+{
+    tess_cuda *cuda = tess_cuda_of(device);
+    const tess_pc_options options = {
+        .kind = TESS_PC_ILU0, .schedule = TESS_PC_LEVELS, .transpose = true, .omega = 1};
+    const tess_triangle_tuning tuning = tess_triangle_guess(4);
+    cu_stream stream;
+    cu_graph graph;
+    cu_graph_exec exec;
+    subject s;
+    open_subject(state,
+                 test_shape_matrix(test_ctx(state), TEST_SHAPE_BANDED, 500, 4, false, TESS_F64, 3),
+                 &options, &tuning, "graph", &s);
+    ok(state, TESS_CU(cuda, cuStreamCreate(&stream, 1)), "stream");
+    ok(state, TESS_CU(cuda, cuStreamBeginCapture(stream, 0)), "begin");
+    ok(state,
+       tess_cuda_factors_apply(s.factors, false, tess_cuda_address(s.device_r),
+                               tess_cuda_address(s.device_z), stream),
+       "captured");
+    ok(state, TESS_CU(cuda, cuStreamEndCapture(stream, &graph)), "end");
+    ok(state, TESS_CU(cuda, cuGraphInstantiate(&exec, graph, 0)), "instantiate");
+    double *values = s.A->values;
+    for (int round = 0; round < 3; round++) {
+        for (int64_t i = 0; i < tess_matrix_stored(s.A); i++)
+            values[i] *= 1 + 0.01 * round;
+        ok(state, tess_pc_refresh(s.plan, &s.pc), "refresh");
+        ok(state, tess_cuda_factors_refresh(s.factors, stream), "refresh");
+        memset(s.z, 0xff, s.bytes);
+        ok(state, tess_device_copy_to(device, s.device_z, s.z, s.bytes), "poison");
+        ok(state, TESS_CU(cuda, cuGraphLaunch(exec, stream)), "replay");
+        ok(state, TESS_CU(cuda, cuStreamSynchronize(stream)), "wait");
+        ok(state, tess_device_copy_from(device, s.z, s.device_z, s.bytes), "copy");
+        test_check_staged("replayed", s.pc.staged, false, s.r, s.z);
+    }
+    (void)cuda->driver.cuGraphExecDestroy(exec);
+    (void)cuda->driver.cuGraphDestroy(graph);
+    (void)cuda->driver.cuStreamDestroy(stream);
+    close_subject(&s);
+}
+
+/* A NaN must arrive as one, and must not be waited for. */
+static void a_nan_passes_through(void **state)
+{
+    const tess_pc_options options = {.kind = TESS_PC_ILU0, .schedule = TESS_PC_LEVELS, .omega = 1};
+    tess_triangle_tuning tuning = tess_triangle_guess(1);
+    tuning.wide = INT64_MAX;
+    subject s;
+    open_subject(state,
+                 test_shape_matrix(test_ctx(state), TEST_SHAPE_CHAIN, 500, 1, false, TESS_F64, 3),
+                 &options, &tuning, "NaN", &s);
+    memset((double *)s.r + 7, 0xff, sizeof(double));
+    ok(state, tess_device_copy_to(device, s.device_r, s.r, s.bytes), "copy");
+    apply(state, &s, false, s.z, "NaN");
+    for (int64_t i = 0; i < s.A->rows; i++)
+        assert_true(((double *)s.z)[i] != ((double *)s.z)[i]);
+    close_subject(&s);
+}
+
+static int start(void **state)
+{
+    if (test_setup(state) != 0)
+        return -1;
+    if (tess_device_open(test_ctx(state), "cuda", &device) != TESS_OK) {
+        printf("skipped: %s\n", tess_ctx_error(test_ctx(state)));
+        exit(77);
+    }
+    return 0;
+}
+
+static int finish(void **state)
+{
+    tess_device_close(device);
+    return test_teardown(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(solves_match_a_solve_row_by_row),
+        cmocka_unit_test(a_large_grid_is_solved),
+        cmocka_unit_test(solves_run_in_graphs_and_follow_new_values),
+        cmocka_unit_test(a_nan_passes_through),
+    };
+    return cmocka_run_group_tests(tests, start, finish);
+}

@@ -1,0 +1,27 @@
+#include "triangular_variants.h"
+
+#include <stdio.h>
+
+int test_triangular_variants(test_triangular *variants, int capacity)
+{
+    static const int32_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 33, 300};
+    static const tess_type types[][2] = {
+        {TESS_F64, TESS_F64}, {TESS_F64, TESS_F32}, {TESS_F32, TESS_F32}};
+    int count = 0;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        for (int t = 0; t < 3; t++, count++) {
+            if (count >= capacity)
+                continue;
+            test_triangular *v = &variants[count];
+            *v = (test_triangular){.block = sizes[s],
+                                   .vector_type = types[t][0],
+                                   .type = types[t][1],
+                                   .tuning = tess_triangle_guess(sizes[s])};
+            snprintf(v->name, sizeof v->name, "triangular_b%d_%s_%s", (int)sizes[s],
+                     tess_type_name(types[t][0]), tess_type_name(types[t][1]));
+            tess_triangle_defines(&v->tuning, v->block, v->vector_type, v->type, v->defines,
+                                  sizeof v->defines);
+        }
+    }
+    return count;
+}
