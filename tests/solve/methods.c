@@ -54,6 +54,28 @@ static void symmetric_systems_are_solved_by_every_method(void **state)
     check_all(state, true, "ref");
 }
 
+/* Levels and colours with every method and each preconditioner that has them. */
+static void schedules_solve_with_every_method(void **state)
+{
+    static const char *const schedules[] = {",schedule=levels", ",schedule=colours"};
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        problem p =
+            problem_open(ctx, problem_matrix(ctx, 17, sizes[s], true, TESS_F64, 3 + s), "cpu");
+        for (size_t w = 0; w < COUNT(schedules); w++) {
+            for (size_t j = 3; j < COUNT(spd_pcs); j++) /* those with factors */
+                for (size_t i = 0; i < COUNT(spd_methods); i++)
+                    check_solve(&p, spd_methods[i], spd_pcs[j], schedules[w]);
+            for (size_t j = 3; j < COUNT(any_pcs); j++)
+                for (size_t i = 0; i < COUNT(any_methods); i++)
+                    check_solve(&p, any_methods[i], any_pcs[j], schedules[w]);
+            check_solve(&p, "bicg", "ilu0",
+                        w ? ",schedule=colours,pc_type=f32" : ",schedule=levels,inner=f32");
+        }
+        problem_close(&p);
+    }
+}
+
 static void other_systems_are_solved_by_every_method_that_may(void **state)
 {
     check_all(state, false, "cpu");
@@ -156,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(symmetric_systems_are_solved_by_every_method),
         cmocka_unit_test(other_systems_are_solved_by_every_method_that_may),
+        cmocka_unit_test(schedules_solve_with_every_method),
         cmocka_unit_test(ragged_matrices_are_solved),
         cmocka_unit_test(blocks_that_are_not_square_are_solved_with_jacobi),
         cmocka_unit_test(single_precision_matrices_are_solved),
