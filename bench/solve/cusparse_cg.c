@@ -1,0 +1,260 @@
+/* CG with a Jacobi preconditioner on a GPU: ours, and the one a user writes with cuSPARSE and
+ * cuBLAS.
+ *
+ *     tessera_bench_cusparse_cg INPUT [INPUT ...]        one JSON object a line
+ *
+ * The peer (cusparse_peer.h) runs `plain`, reading r.z back in every iteration, and `graph`, ten
+ * iterations captured once and replayed; with legacy bsrmv on column-major blocks, and with the
+ * fastest of cuSPARSE's ways to multiply this matrix by blocks when that is another. All take turns
+ * in ROUNDS rounds. A time is the median of (long run - short run) / iterations between the two, so
+ * that neither uploads nor starts are in it. |b - A x| after the short run must be that of our
+ * solver on the CPU: a solver that computes something else is an error.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cusparse_peer.h"
+
+enum { ROUNDS = 7, SHORT_RUN = 20 };
+
+/* ---- Ours ---- */
+
+enum { JACOBI, BJACOBI, PCS };
+static const char *const pc_names[PCS] = {"jacobi", "bjacobi"};
+
+typedef struct ours {
+    tess_solver *solver[2]; /* the short run and the long one; NULL: the device has no solvers */
+    double seconds[ROUNDS], residual;
+} ours;
+
+static void open_ours(tess_plan *plan, const char *pc, int long_run, ours *o)
+{
+    const int iterations[2] = {SHORT_RUN, long_run};
+    for (int i = 0; i < 2; i++) {
+        char spec[80];
+        snprintf(spec, sizeof spec, "cg:pc=%s,tol=0,max=%d", pc, iterations[i]);
+        tess_status status = tess_solver_create(plan, spec, &o->solver[i]);
+        if (status == TESS_ERR_UNSUPPORTED)
+            fprintf(stderr, "%s: %s\n", spec, tess_ctx_error(plan->ctx));
+        else
+            peer_check(plan->ctx, status);
+    }
+}
+
+static void close_ours(ours *o)
+{
+    tess_solver_destroy(o->solver[0]);
+    tess_solver_destroy(o->solver[1]);
+}
+
+/* Seconds of a run from x = 0; |b - A x| goes to *residual. */
+static double run_ours(tess_plan *plan, tess_solver *solver, const double *b, double *x,
+                       double *residual)
+{
+    tess_result result;
+    memset(x, 0, (size_t)plan->matrix->rows * sizeof *x);
+    peer_check(plan->ctx, tess_solver_solve(solver, b, x, &result));
+    *residual = result.true_residual * result.rhs_norm;
+    return result.seconds;
+}
+
+/* |b - A x| after the short run of our solver on the CPU. */
+static double expected_residual(tess_ctx *ctx, const tess_matrix *A, const double *b, double *x)
+{
+    tess_device *device;
+    tess_plan *plan;
+    ours o = {0};
+    double residual;
+    peer_check(ctx, tess_device_open(ctx, "cpu", &device));
+    peer_check(ctx, tess_plan_create(ctx, A, device, NULL, &plan));
+    open_ours(plan, pc_names[JACOBI], SHORT_RUN, &o);
+    run_ours(plan, o.solver[0], b, x, &residual);
+    close_ours(&o);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    return residual;
+}
+
+static void verify(const char *name, double residual, double expected)
+{
+    char text[96];
+    snprintf(text, sizeof text, "|b - Ax| = %.6e after %d iterations instead of %.6e", residual,
+             SHORT_RUN, expected);
+    if (!(fabs(residual - expected) <= 1e-5 * expected))
+        peer_fail(name, text);
+}
+
+/* ---- The peer's ways ---- */
+
+typedef struct way {
+    char name[32];
+    struct tess_cusparse *product;
+    cu_graph_exec graph;
+    double spmv, plain[ROUNDS], replayed[ROUNDS];
+} way;
+
+static void open_way(tess_cuda *cuda, peer *p, const tess_matrix *A, const char *name, way *w)
+{
+    *w = (way){0};
+    snprintf(w->name, sizeof w->name, "%s", name);
+    peer_check(cuda->ctx, tess_cusparse_create(cuda, A, name, cuda->stream, &w->product));
+    peer_use(p, w->product);
+    w->spmv = peer_product_seconds(p);
+}
+
+/* Legacy bsrmv on column-major blocks first; then the fastest other, if it is faster. */
+static int open_ways(tess_cuda *cuda, peer *p, const tess_matrix *A, way *ways)
+{
+    static const char *const others[] = {"cusparse_bsrmv_row", "cusparse_bsr_col",
+                                         "cusparse_bsr_row"};
+    int count = 1;
+    open_way(cuda, p, A, "cusparse_bsrmv_col", &ways[0]);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        way other;
+        open_way(cuda, p, A, others[i], &other);
+        const bool faster = other.spmv < ways[count - 1].spmv;
+        if (!faster || count == 2)
+            tess_cusparse_destroy(faster ? ways[1].product : other.product);
+        if (faster) {
+            ways[1] = other;
+            count = 2;
+        }
+    }
+    return count;
+}
+
+/* ---- One matrix ---- */
+
+typedef struct bench {
+    tess_plan *plan; /* on the GPU */
+    tess_cuda *cuda;
+    peer *peer;
+    const double *b;
+    double *x, expected;
+    int long_run, ways;
+    way way[2];
+    ours ours[PCS];
+} bench;
+
+static double per_iteration(const bench *t, double short_seconds, double long_seconds)
+{
+    return (long_seconds - short_seconds) / (t->long_run - SHORT_RUN);
+}
+
+static double time_peer(bench *t, const way *w, cu_graph_exec graph)
+{
+    const double first = peer_run(t->peer, graph, SHORT_RUN);
+    verify(w->name, peer_true_residual(t->peer), t->expected);
+    return per_iteration(t, first, peer_run(t->peer, graph, t->long_run));
+}
+
+static void run_round(bench *t, int round)
+{
+    for (int i = 0; i < t->ways; i++) {
+        way *w = &t->way[i];
+        peer_use(t->peer, w->product);
+        w->plain[round] = time_peer(t, w, NULL);
+        w->replayed[round] = time_peer(t, w, w->graph);
+    }
+    for (int i = 0; i < PCS; i++) {
+        ours *o = &t->ours[i];
+        double ignored;
+        if (!o->solver[0] || !o->solver[1])
+            continue;
+        const double first = run_ours(t->plan, o->solver[0], t->b, t->x, &o->residual);
+        if (i == JACOBI)
+            verify("ours", o->residual, t->expected);
+        o->seconds[round] =
+            per_iteration(t, first, run_ours(t->plan, o->solver[1], t->b, t->x, &ignored));
+    }
+}
+
+static void print(bench *t, const char *input)
+{
+    const tess_matrix *A = t->plan->matrix;
+    const tess_device *device = t->plan->device;
+    double ceiling, seconds[20];
+    static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
+    const double bytes = tess_matrix_spmv_bytes(A);
+    peer_check(t->plan->ctx, device->backend->read_ceiling(t->plan->device, 4e9, &ceiling));
+    peer_check(t->plan->ctx, tess_product_time(t->plan, &spmv, 1, t->b, 0, t->x, 20, seconds));
+    printf("{\"input\": \"%s\", \"device\": \"%s\", \"block\": %d, \"unknowns\": %lld, "
+           "\"matrix_bytes\": %.0f, \"read_GBps\": %.1f, \"ideal_us\": %.3f, "
+           "\"ours_spmv_us\": %.3f",
+           input, device->description, (int)A->block_height, (long long)A->rows, bytes,
+           1e-9 * ceiling, 1e6 * (bytes + 11 * 8 * (double)A->rows) / ceiling,
+           1e6 * bench_median(seconds, 20));
+    for (int i = 0; i < PCS; i++)
+        if (t->ours[i].solver[0] && t->ours[i].solver[1])
+            printf(", \"ours_%s_us\": %.3f", pc_names[i],
+                   1e6 * bench_median(t->ours[i].seconds, ROUNDS));
+    printf(", \"peers\": [");
+    for (int i = 0; i < t->ways; i++)
+        printf("%s{\"name\": \"%s\", \"spmv_us\": %.3f, \"plain_us\": %.3f, \"graph_us\": %.3f}",
+               i ? ", " : "", t->way[i].name, 1e6 * t->way[i].spmv,
+               1e6 * bench_median(t->way[i].plain, ROUNDS),
+               1e6 * bench_median(t->way[i].replayed, ROUNDS));
+    printf("]}\n");
+    fflush(stdout);
+}
+
+static void run(tess_ctx *ctx, tess_device *device, const char *input)
+{
+    tess_matrix *A;
+    double *b;
+    bench t = {.cuda = tess_cuda_of(device)};
+    peer_check(ctx, tess_matrix_generate(ctx, input, &A, (void **)&b));
+    if (A->type != TESS_F64 || A->block_height != A->block_width || A->rows > INT32_MAX)
+        peer_fail(input, "the peer takes f64 and square blocks");
+    t.b = b;
+    t.x = malloc((size_t)A->rows * sizeof *t.x);
+    if (!t.x)
+        peer_fail(input, "out of memory");
+    t.long_run = A->rows < 500000 ? 320 : 120;
+    t.expected = expected_residual(ctx, A, b, t.x);
+    peer_check(ctx, tess_plan_create(ctx, A, device, NULL, &t.plan));
+    for (int i = 0; i < PCS; i++)
+        open_ours(t.plan, pc_names[i], t.long_run, &t.ours[i]);
+    peer_check(ctx, tess_cuda_enter(t.cuda));
+    t.peer = peer_open(t.cuda, A, b);
+    t.ways = open_ways(t.cuda, t.peer, A, t.way);
+    for (int i = 0; i < t.ways; i++) {
+        peer_use(t.peer, t.way[i].product);
+        t.way[i].graph = peer_capture(t.peer);
+    }
+    for (int round = 0; round < ROUNDS; round++)
+        run_round(&t, round);
+    print(&t, input);
+    for (int i = 0; i < t.ways; i++) {
+        peer_check(ctx, TESS_CU(t.cuda, cuGraphExecDestroy(t.way[i].graph)));
+        tess_cusparse_destroy(t.way[i].product);
+    }
+    peer_close(t.peer);
+    tess_cuda_leave(t.cuda);
+    for (int i = 0; i < PCS; i++)
+        close_ours(&t.ours[i]);
+    tess_plan_destroy(t.plan);
+    free(t.x);
+    tess_release(ctx, b);
+    tess_matrix_destroy(A);
+}
+
+int main(int argc, char **argv)
+{
+    tess_ctx *ctx;
+    tess_device *device;
+    if (argc < 2) {
+        fprintf(stderr, "usage: tessera_bench_cusparse_cg INPUT [INPUT ...]\n");
+        return 2;
+    }
+    if (tess_ctx_create(NULL, &ctx) != TESS_OK)
+        return 1;
+    peer_check(ctx, tess_device_open(ctx, "cuda", &device));
+    for (int i = 1; i < argc; i++)
+        run(ctx, device, argv[i]);
+    tess_device_close(device);
+    tess_ctx_destroy(ctx);
+    return 0;
+}
