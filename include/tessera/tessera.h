@@ -452,6 +452,7 @@ TESS_API tess_status tess_plan_set_stream(tess_plan *plan, void *stream);
  *                  all by blocks but jacobi. ssor, ilu0 and ic0 treat `domains` ranges of rows
  *                  apart (0: one a thread of the device), so iterations may depend on it.
  *   pc_type=T      same (default), f32: the preconditioner is stored in single precision
+ *   side=right     bicgstab and gmres: the preconditioner's side, right (default) or left
  *   omega=1        relaxation of ssor, 0 < omega < 2
  *   tol=1e-8       stop when |r| <= tol |b|, r = b - A x ...
  *   atol=0         ... or |r| <= atol, whichever is larger
@@ -461,8 +462,10 @@ TESS_API tess_status tess_plan_set_stream(tess_plan *plan, void *stream);
  *                  rows, at least 1000; for gmres two restarts)
  *   inner=f32      the method runs in single precision within refinement in double
  *
- * Preconditioning is from the right where there is a choice: |r| is that of A x = b. For any number
- * of threads, and a given `domains`, the iterates are bitwise the same if the plan's products are.
+ * From the right |r| is that of A x = b. From the left the method sees M^-1 r; |r| in the history
+ * is then an estimate, exact at the first iteration and each restart, and the true residual decides
+ * about the end. cg, cg_single and bicg have no side, fgmres is from the right. For any number of
+ * threads, and a given `domains`, the iterates are bitwise the same if the plan's products are.
  */
 typedef struct tess_solver tess_solver;
 

@@ -1,4 +1,4 @@
-/* BiCGSTAB (van der Vorst 1992), preconditioned from the right.
+/* BiCGSTAB (van der Vorst 1992), preconditioned from the right or from the left.
  *
  *     y = M^-1 p,  v = A y,  hv = h.v          h: the first residual, kept as shadow
  *     alpha = rho / hv
@@ -8,6 +8,8 @@
  *     x = x + alpha y + omega z,  r = r - omega t,  rho' = h.r,  rr = r.r
  *     beta = (rho' / rho) (alpha / omega)
  *     p = r + beta (p - omega v)
+ *
+ * From the left r, v and t are those of M^-1 A x = M^-1 b, and y and z are p and r themselves.
  */
 #include <math.h>
 
@@ -16,24 +18,45 @@
 enum { R = TESS_V_OWN, H, P, V, Y, Z, T, VECTORS };
 enum { RHO = TESS_S_OWN, RHO_NEW, HV, ALPHA, TR, TT, OMEGA, BETA, RATIO, TURN, VV, YY, SLOTS };
 
+/* Through A and M^-1 in the order of the side: out = A M^-1 in, M^-1 in kept in `between`, or out =
+ * M^-1 A in. Returns the vector that x moves along. slot >= 0: slot = h.out. */
+static int operate(tess_steps *s, bool left, int in, int between, int out, int slot)
+{
+    if (left) {
+        tess_step_apply(s, in, between);
+        tess_step_precondition(s, between, out);
+        if (slot >= 0)
+            tess_step_dot(s, slot, H, out);
+        return in;
+    }
+    const int along = tess_step_precondition(s, in, between);
+    if (slot >= 0)
+        tess_step_apply_dot(s, along, out, H, slot);
+    else
+        tess_step_apply(s, along, out);
+    return along;
+}
+
 static void build(tess_solver *solver)
 {
+    const bool left = solver->options.left && solver->options.pc.kind != TESS_PC_NONE;
+    const int first = left ? Y : R;
     tess_steps *s = &solver->start;
-    tess_step_apply(s, TESS_V_X, R);
-    tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
+    tess_step_apply(s, TESS_V_X, first);
+    tess_step_sum(s, first, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, first);
+    tess_step_dot(s, TESS_S_RR, first, first);
+    if (left)
+        tess_step_precondition(s, first, R);
     tess_step_copy(s, H, R);
     tess_step_copy(s, P, R);
-    tess_step_dot(s, TESS_S_RR, R, R);
     tess_step_dot(s, RHO, R, R);
 
     s = &solver->loop[0];
-    int y = tess_step_precondition(s, P, Y);
-    tess_step_apply_dot(s, y, V, H, HV);
+    const int y = operate(s, left, P, Y, V, HV);
     tess_step_scalar(s, TESS_OP_DIV, ALPHA, RHO, HV);
     tess_step_sum(s, R, 1, TESS_ONE, R, -1, ALPHA, V);
     tess_step_dot(s, VV, V, V);
-    int z = tess_step_precondition(s, R, Z);
-    tess_step_apply(s, z, T);
+    const int z = operate(s, left, R, Z, T, -1);
     tess_step_dot(s, TR, T, R);
     tess_step_dot(s, TT, T, T);
     tess_step_scalar(s, TESS_OP_DIV, OMEGA, TR, TT);
@@ -55,6 +78,10 @@ static void build(tess_solver *solver)
 static void check(tess_solver *solver, tess_system *system, int64_t position)
 {
     const double *slots = solver->slots;
+    if (position >= 0)
+        system->residual *= system->scale;
+    else if (solver->options.left)
+        tess_system_scale(system, sqrt(slots[RHO]));
     if (system->residual <= system->threshold || position < 0)
         return;
     static const struct {
@@ -79,6 +106,7 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
 
 const tess_method tess_method_bicgstab = {
     .name = "bicgstab",
+    .sides = true,
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,

@@ -1,31 +1,42 @@
-/* GMRES(m) and flexible GMRES, preconditioned from the right.
+/* GMRES(m) and flexible GMRES, preconditioned from the right; GMRES also from the left.
  *
- *     z = M^-1 v_j,  w = A z
- *     h_i = w.v_i,  i = 0..j                          one pass
- *     w = w - sum h_i v_i,  g_i = w.v_i               one pass: Gram-Schmidt, and once more,
- *     w = w - sum g_i v_i,  h_n = |w|                 one pass: which makes it as good as modified
- *     v_{j+1} = w / h_n
+ *     z = M^-1 v_j,  w = A z                          (left: w = M^-1 A v_j)
+ *     h_i = w.v_i,  i = 0..j,  ww = w.w               one pass
+ *     h_n = sqrt(ww - sum h_i^2)
+ *     v_{j+1} = (w - sum h_i v_i) / h_n               one pass
+ *
+ * This is classical Gram-Schmidt, which reads the basis twice; |v_{j+1}| comes with the second
+ * pass. What is left of w along the basis grows by ww^(1/2) / h_n in every step. Before that
+ * matters two vectors in a row are orthogonalised a second time (`mend`; two, since the next w lies
+ * mostly along both: Simon 1984, Math. Comp. 42). The basis stays orthogonal to half the digits or
+ * better, so that the small problem's residual is the true one's.
  *
  * The small least-squares problem min |beta e_1 - H y| is kept triangular by Givens rotations on
- * the host; its last entry is |r|. x changes at the end of a cycle only: x = x + M^-1 V y, or x + Z
- * y when the z are kept (fgmres).
+ * the host; its last entry is |r|, or |M^-1 r| from the left. x changes at the end of a cycle only:
+ * x = x + M^-1 V y, or x + Z y when the z are kept (fgmres), or x + V y (left).
  *
  * Vectors of the space: W, then V_0 .. V_m, then Z (one, or Z_0 .. Z_{m-1} for fgmres).
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "solve/solve.h"
 
 enum { W = TESS_V_OWN, V };
-/* Slots: the coefficients of w, those of the second pass, and y at the end of a cycle. */
-enum { NORM = TESS_S_OWN, INVERSE, UNIT, FIRST };
+/* Slots: WW and NN are |w|^2 and |v_{j+1}|^2; from FIRST on the coefficients h of w and y at the
+ * end of a cycle; after these a second set, h / h_n or those of the second orthogonalisation. */
+enum { NORM = TESS_S_OWN, INVERSE, UNIT, WW, NN, FIRST };
 
 typedef struct gmres_state {
     tess_steps *finish; /* m lists: x from j + 1 vectors */
+    tess_steps *mend;   /* m lists: v_{j+1} from w once more */
     double *R;          /* column j at R + j (m + 1): H after rotations, upper triangular */
     double *cosine, *sine;
-    double *g; /* the rotated right-hand side, m + 1 */
+    double *g;      /* the rotated right-hand side, m + 1 */
+    double epsilon; /* of the vectors' type */
+    double loss;    /* bound on what is left of v_{j+1} along the basis */
+    int to_mend;    /* vectors from this on to be mended in any case */
 } gmres_state;
 
 static bool keeps_z(const tess_solve_options *options)
@@ -41,44 +52,74 @@ static void size(const tess_solve_options *options, int *vectors, int *slots, in
     *slots = FIRST + 2 * (m + 1);
 }
 
-/* w = w - sum of slot[first + i] v_i, i = 0..count-1, a few vectors at a time. */
-static void subtract(tess_steps *s, int first, int count)
+/* From the left, and there is something to apply. */
+static bool from_left(const tess_solve_options *options)
+{
+    return options->left && options->pc.kind != TESS_PC_NONE;
+}
+
+/* out = slot[scale] from - sum of slot[first + i] v_i, i = 0..count-1, a few vectors at a time. */
+static void project(tess_steps *s, int out, int scale, int from, int first, int count)
 {
     for (int i = 0; i < count; i += TESS_TERMS_MAX - 1) {
-        tess_term term[TESS_TERMS_MAX] = {{1, TESS_ONE, W}};
+        tess_term term[TESS_TERMS_MAX] = {{1, i ? TESS_ONE : scale, i ? out : from}};
         int terms = 1;
         for (int j = i; j < count && terms < TESS_TERMS_MAX; j++)
             term[terms++] = tess_term_of(-1, first + j, V + j);
-        tess_step_combine(s, W, terms, term);
+        tess_step_combine(s, out, terms, term);
     }
 }
 
-static void build_iteration(tess_steps *s, int m, int j, int z)
+static void build_iteration(tess_steps *s, const tess_solve_options *options, int j)
 {
-    const int h = FIRST, g = FIRST + m + 1;
-    z = tess_step_precondition(s, V + j, z);
-    tess_step_apply(s, z, W);
+    const int m = (int)options->restart, h = FIRST, scaled = FIRST + m + 1;
+    const int z = V + m + 1 + (keeps_z(options) ? j : 0);
+    if (from_left(options)) {
+        tess_step_apply(s, V + j, z);
+        tess_step_precondition(s, z, W);
+    } else {
+        tess_step_apply(s, tess_step_precondition(s, V + j, z), W);
+    }
     for (int i = 0; i <= j; i++)
         tess_step_dot(s, h + i, W, V + i);
-    subtract(s, h, j + 1);
-    for (int i = 0; i <= j; i++)
-        tess_step_dot(s, g + i, W, V + i);
-    subtract(s, g, j + 1);
-    tess_step_dot(s, NORM, W, W);
-    for (int i = 0; i <= j; i++)
-        tess_step_scalar(s, TESS_OP_ADD, h + i, h + i, g + i);
+    tess_step_dot(s, WW, W, W);
+    tess_step_scalar(s, TESS_OP_COPY, NORM, WW, WW);
+    for (int i = 0; i <= j; i++) {
+        tess_step_scalar(s, TESS_OP_MUL, scaled + i, h + i, h + i);
+        tess_step_scalar(s, TESS_OP_SUB, NORM, NORM, scaled + i);
+    }
     tess_step_scalar(s, TESS_OP_SQRT, NORM, NORM, NORM);
     tess_step_scalar(s, TESS_OP_DIV, INVERSE, UNIT, NORM);
-    const tess_term next = {1, INVERSE, W};
-    tess_step_combine(s, V + j + 1, 1, &next);
+    for (int i = 0; i <= j; i++)
+        tess_step_scalar(s, TESS_OP_MUL, scaled + i, h + i, INVERSE);
+    project(s, V + j + 1, INVERSE, W, scaled, j + 1);
+    tess_step_dot(s, NN, V + j + 1, V + j + 1);
+}
+
+/* v_{j+1} again, orthogonalised twice and with its measured norm. w is still there. */
+static void build_mend(tess_steps *s, int m, int j)
+{
+    const int h = FIRST, g = FIRST + m + 1, next = V + j + 1;
+    project(s, next, TESS_ONE, W, h, j + 1);
+    for (int i = 0; i <= j; i++)
+        tess_step_dot(s, g + i, next, V + i);
+    project(s, next, TESS_ONE, next, g, j + 1);
+    tess_step_dot(s, NN, next, next);
+    for (int i = 0; i <= j; i++)
+        tess_step_scalar(s, TESS_OP_ADD, h + i, h + i, g + i);
+    tess_step_scalar(s, TESS_OP_SQRT, NORM, NN, NN);
+    tess_step_scalar(s, TESS_OP_DIV, INVERSE, UNIT, NORM);
+    const tess_term unit = {1, INVERSE, next};
+    tess_step_combine(s, next, 1, &unit);
 }
 
 /* x = x + sum y_i z_i, y in the slots from FIRST. */
-static void build_finish(tess_steps *s, int m, int count, bool flexible)
+static void build_finish(tess_steps *s, const tess_solve_options *options, int count)
 {
-    const int z = V + m + 1;
-    const bool direct = flexible && s->pc->options.kind != TESS_PC_NONE;
-    const int from = direct ? z : V, to = direct ? TESS_V_X : W;
+    const int z = V + (int)options->restart + 1;
+    const bool kept = keeps_z(options) && options->pc.kind != TESS_PC_NONE;
+    const bool direct = kept || from_left(options);
+    const int from = kept ? z : V, to = direct ? TESS_V_X : W;
     for (int i = 0; i < count; i += TESS_TERMS_MAX - 1) {
         tess_term term[TESS_TERMS_MAX];
         int terms = 0;
@@ -95,19 +136,24 @@ static void build_finish(tess_steps *s, int m, int count, bool flexible)
 
 static void build(tess_solver *solver)
 {
-    const int m = (int)solver->options.restart;
-    const bool flexible = keeps_z(&solver->options);
+    const tess_solve_options *options = &solver->options;
     tess_steps *s = &solver->start;
     tess_step_apply(s, TESS_V_X, W);
     tess_step_sum(s, W, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, W);
     tess_step_dot(s, TESS_S_RR, W, W);
-    tess_step_scalar(s, TESS_OP_SQRT, NORM, TESS_S_RR, TESS_S_RR);
+    int r = W, rr = TESS_S_RR;
+    if (from_left(options)) {
+        r = tess_step_precondition(s, W, V + (int)options->restart + 1);
+        rr = WW;
+        tess_step_dot(s, rr, r, r);
+    }
+    tess_step_scalar(s, TESS_OP_SQRT, NORM, rr, rr);
     tess_step_scalar(s, TESS_OP_DIV, UNIT, NORM, NORM); /* 1 */
     tess_step_scalar(s, TESS_OP_DIV, INVERSE, UNIT, NORM);
-    const tess_term first = {1, INVERSE, W};
+    const tess_term first = {1, INVERSE, r};
     tess_step_combine(s, V, 1, &first);
-    for (int j = 0; j < m; j++)
-        build_iteration(&solver->loop[j], m, j, V + m + 1 + (flexible ? j : 0));
+    for (int j = 0; j < (int)options->restart; j++)
+        build_iteration(&solver->loop[j], options, j);
 }
 
 static void close_state(tess_solver *solver)
@@ -115,9 +161,12 @@ static void close_state(tess_solver *solver)
     gmres_state *state = solver->state;
     if (!state)
         return;
-    for (int64_t j = 0; state->finish && j < solver->cycle; j++)
+    for (int64_t j = 0; state->finish && state->mend && j < solver->cycle; j++) {
         tess_steps_free(&state->finish[j]);
+        tess_steps_free(&state->mend[j]);
+    }
     tess_free(solver->ctx, state->finish);
+    tess_free(solver->ctx, state->mend);
     tess_free(solver->ctx, state->R);
     tess_free(solver->ctx, state);
 }
@@ -132,13 +181,36 @@ static tess_status open_state(tess_solver *solver)
     state->cosine = state->R + m * (m + 1);
     state->sine = state->cosine + m + 1;
     state->g = state->sine + m + 1;
+    state->epsilon = solver->plan->matrix->type == TESS_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
     TESS_TRY(TESS_CALLOC(solver->ctx, m, &state->finish));
+    TESS_TRY(TESS_CALLOC(solver->ctx, m, &state->mend));
     for (int j = 0; j < (int)m; j++) {
-        state->finish[j] = (tess_steps){.ctx = solver->ctx, .pc = &solver->pc};
-        build_finish(&state->finish[j], (int)m, j + 1, keeps_z(&solver->options));
+        state->finish[j] = state->mend[j] = (tess_steps){.ctx = solver->ctx, .pc = &solver->pc};
+        build_finish(&state->finish[j], &solver->options, j + 1);
+        build_mend(&state->mend[j], (int)m, j);
         TESS_TRY(tess_steps_finish(&state->finish[j]));
+        TESS_TRY(tess_steps_finish(&state->mend[j]));
     }
     return TESS_OK;
+}
+
+/* Orthogonalises v_{j+1} again where once was not, or may not have been, enough. */
+static tess_status mend(tess_solver *solver, int system, int64_t position)
+{
+    gmres_state *state = solver->state;
+    tess_space *space = &solver->space;
+    const double *slots = solver->slots, norm = slots[NORM], limit = sqrt(state->epsilon);
+    if (!isfinite(slots[WW]))
+        return TESS_OK; /* nothing to be mended: the driver will say so */
+    state->loss = sqrt(slots[WW]) / norm * (state->epsilon + state->loss);
+    if (!(norm > 0) || !(fabs(slots[NN] - 1) < limit) || !(state->loss < limit))
+        state->to_mend = 2;
+    if (state->to_mend == 0)
+        return TESS_OK;
+    state->to_mend--;
+    state->loss = state->epsilon;
+    TESS_TRY(space->ops->run(space, &state->mend[position], &system, 1));
+    return space->ops->read_slots(space, system, solver->slots);
 }
 
 /* Column j of H joins the triangle: the old rotations, then a new one that makes h_n zero. */
@@ -163,12 +235,16 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
 {
     gmres_state *state = solver->state;
     if (position < 0) {
-        state->g[0] = system->residual;
+        state->loss = 0;
+        state->to_mend = 0;
+        state->g[0] = solver->slots[NORM];
+        if (from_left(&solver->options))
+            tess_system_scale(system, state->g[0]);
         return;
     }
     const double norm = solver->slots[NORM];
     rotate(state, solver->cycle, position, solver->slots + FIRST, norm);
-    system->residual = fabs(state->g[position + 1]);
+    system->residual = system->scale * fabs(state->g[position + 1]);
     if (!isfinite(norm))
         system->residual = norm;
     /* The space is invariant: either it holds the solution, or the matrix is singular in it. */
@@ -199,10 +275,12 @@ static tess_status finish(tess_solver *solver, int system, int64_t positions)
 
 const tess_method tess_method_gmres = {
     .name = "gmres",
+    .sides = true,
     .size = size,
     .build = build,
     .open = open_state,
     .close = close_state,
+    .mend = mend,
     .check = check,
     .finish = finish,
 };
@@ -213,6 +291,7 @@ const tess_method tess_method_fgmres = {
     .build = build,
     .open = open_state,
     .close = close_state,
+    .mend = mend,
     .check = check,
     .finish = finish,
 };

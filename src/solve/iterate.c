@@ -36,6 +36,12 @@ void tess_system_end(tess_system *system, tess_reason reason, const char *format
     system->done = true;
 }
 
+void tess_system_scale(tess_system *system, double norm)
+{
+    const double scale = system->drift * system->residual / norm;
+    system->scale = isfinite(scale) && scale > 0 ? scale : 1;
+}
+
 static double relative(const tess_system *system, double norm)
 {
     return system->rhs_norm > 0 ? norm / system->rhs_norm : norm;
@@ -127,8 +133,10 @@ static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool
                         "|b - Ax|/|b| stays at %.3g, though the recurrence says %.3g: rounding "
                         "allows no better",
                         relative(system, norm), relative(system, system->residual));
-    else
+    else {
+        system->drift = fmax(1, norm / system->residual);
         *again = true;
+    }
     return TESS_OK;
 }
 
@@ -138,6 +146,8 @@ static tess_status look(tess_solver *solver, tess_system *system, int j, int64_t
 {
     const tess_method *method = solver->options.method;
     TESS_TRY(solver->space.ops->read_slots(&solver->space, j, solver->slots));
+    if (method->mend && position >= 0)
+        TESS_TRY(method->mend(solver, j, position));
     system->residual = sqrt(solver->slots[TESS_S_RR]);
     method->check(solver, system, position);
     if (position < 0 && system->iteration == 0)
@@ -176,7 +186,8 @@ static tess_status begin_again(tess_solver *solver, tess_system *system, int j)
 static tess_status begin(tess_solver *solver, tess_system *system, int j, const void *b, void *x)
 {
     tess_space *space = &solver->space;
-    *system = (tess_system){.true_residual = HUGE_VAL, .residual = HUGE_VAL};
+    *system =
+        (tess_system){.true_residual = HUGE_VAL, .residual = HUGE_VAL, .scale = 1, .drift = 1};
     TESS_TRY(space->ops->upload(space, TESS_V_X, j, x));
     TESS_TRY(space->ops->upload(space, TESS_V_B, j, b));
     TESS_TRY(space->ops->run(space, &solver->rhs, &j, 1));

@@ -15,6 +15,7 @@ typedef struct tess_solve_options {
     tess_pc_options pc;
     double tol, atol;
     int64_t max, restart, stagnation;
+    bool left; /* preconditioned from the left: methods with .sides */
     bool inner_single;
     bool trusting; /* the recurrence's word is enough, as within refinement */
 } tess_solve_options;
@@ -24,6 +25,8 @@ typedef struct tess_system {
     int64_t iteration;
     double rhs_norm, threshold; /* |b|; |r| at which to stop */
     double residual;            /* |r| of the recurrence, as of the last check */
+    double scale;               /* left: from |M^-1 r| to |r|; else 1 */
+    double drift;               /* true |r| over the recurrence's when last compared; >= 1 */
     double start_residual;      /* |r| of the initial guess */
     double best;                /* the smallest |r| and */
     int64_t best_at;            /* its iteration */
@@ -58,6 +61,7 @@ struct tess_solver {
 
 struct tess_method {
     const char *name;
+    bool sides;         /* knows side=left */
     int vectors, slots; /* those that all methods have included */
     /* Where they depend on the options, and the iterations of a cycle are not 1; NULL otherwise. */
     void (*size)(const tess_solve_options *options, int *vectors, int *slots, int64_t *cycle);
@@ -66,6 +70,9 @@ struct tess_method {
     /* The method's own state, when it has any. */
     tess_status (*open)(tess_solver *solver);
     void (*close)(tess_solver *solver);
+    /* Before `check`, after an iteration: more steps, where the slots show a need; reads the slots
+     * again then. NULL: never. */
+    tess_status (*mend)(tess_solver *solver, int system, int64_t position);
     /* After the start (position -1) and each iteration (position in the cycle), with the slots in
      * solver->slots: ends the system when a quantity has become unusable. system->residual is the
      * root of slot RR; a method that knows |r| otherwise sets it here. */
@@ -103,6 +110,10 @@ tess_status tess_history_put(tess_solver *solver, int64_t at, double residual);
 /* Ends a system with a reason and a sentence. */
 void tess_system_end(tess_system *system, tess_reason reason, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* side=left, at a start: system->residual is |r|, `norm` the recurrence's |M^-1 r|. Sets the scale
+ * that makes one of the other; where it once promised too much, so much larger. */
+void tess_system_scale(tess_system *system, double norm);
 
 /* Solves the k systems of the arguments of tess_solver_solve_many, k at most space.systems. */
 tess_status tess_iterate(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,

@@ -188,8 +188,8 @@ typedef struct tess_cpu_line {
     double *sum; /* DOT: one a chunk */
 } tess_cpu_line;
 
-/* Runs all lines on scalars first .. first+count-1, count at most TESS_PASS_CHUNK_MAX; a dot leaves
- * its part in sum[chunk]. `diagonal` holds the blocks of a DIAGONAL line. */
+/* Runs all lines on scalars first .. first+count-1; a dot leaves its part in sum[chunk]. `diagonal`
+ * holds the blocks of a DIAGONAL line. */
 typedef void (*tess_pass_fn)(const tess_cpu_line *lines, int64_t count_lines,
                              const tess_diagonal *diagonal, int64_t chunk, int64_t first,
                              int64_t count);

@@ -1,15 +1,16 @@
 /* The space of devices that compute on the host ("cpu", "ref"): vectors and slots in plain memory.
  *
- * A pass deals out chunks of about CHUNK scalars: few enough that all vectors of a pass stay in the
- * first-level cache, cut at multiples of the block height. A dot product is the sum of the chunks'
- * sums in order, whoever computed them.
+ * A pass deals out chunks of scalars, cut at multiples of the block height: few enough that what a
+ * line leaves is in cache for the next, enough for memory to deliver long runs of each vector, and
+ * no more than leave every thread its share. A dot product is the sum of the chunks' sums in order,
+ * whoever computed them; chunks depend on the matrix alone.
  */
 #include <math.h>
 #include <string.h>
 
 #include "solve/space.h"
 
-enum { CHUNK = 1024 };
+enum { CHUNK_LEAST = 1024, CHUNK_MOST = 8192, CHUNKS_WANTED = 64 };
 /* Below so many bytes a pass is done before other threads have woken up. */
 enum { LEAST_SHARE_BYTES = 64 * 1024 };
 
@@ -62,7 +63,10 @@ static tess_status space_open(tess_space *space)
     cpu_state *state;
     TESS_TRY(TESS_CALLOC(space->ctx, 1, &state));
     space->state = state;
-    state->chunk = space->block < CHUNK ? CHUNK / space->block * space->block : space->block;
+    int64_t chunk = CHUNK_LEAST;
+    while (chunk < CHUNK_MOST && space->rows / (2 * chunk) >= CHUNKS_WANTED)
+        chunk *= 2;
+    state->chunk = space->block < chunk ? chunk / space->block * space->block : space->block;
     state->chunks = tess_ceil_div(space->rows, state->chunk);
     int64_t scalars = 0;
     tess_status status = TESS_ERR_OVERFLOW;

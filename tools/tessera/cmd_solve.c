@@ -148,7 +148,7 @@ static const cli_option options[] = {
     {"max-iterations", OPTION_INT, offsetof(solve_args, max), "N",
      "stop after N iterations (default 10000)", 1, 1000000000},
     {"options", OPTION_TEXT, offsetof(solve_args, more), "KEYS",
-     "more of the solver's keys: restart=50,domains=1,inner=f32", 0, 0},
+     "more of the solver's keys: restart=50,side=left,domains=1,inner=f32", 0, 0},
     {"out", OPTION_TEXT, offsetof(solve_args, out), "FILE", "write x to FILE", 0, 0},
     {"history", OPTION_TEXT, offsetof(solve_args, history), "FILE",
      "write |r|/|b| by iteration to FILE (csv)", 0, 0},

@@ -1,0 +1,129 @@
+/* What is particular to one method: sides of the preconditioner, the orthogonality of a basis. */
+#include <math.h>
+#include <string.h>
+
+#include "problems.h"
+
+/* Solves from x = 0; a failure names the case. */
+static tess_result solve(problem *p, const char *spec)
+{
+    tess_result result;
+    memset(p->x, 0, (size_t)p->A->rows * sizeof *p->x);
+    if (tess_solve(p->plan, spec, p->b, p->x, &result) != TESS_OK)
+        fail_msg("%s: %s", spec, tess_ctx_error(p->plan->ctx));
+    return result;
+}
+
+static void expect_solution(problem *p, const char *spec, double tol)
+{
+    tess_result result = solve(p, spec);
+    double error = distance(p->x, p->exact, p->A->rows);
+    if (result.reason != TESS_CONVERGED || !(error < 1e-8) || !(result.true_residual <= 1.05 * tol))
+        fail_msg("%s, blocks %d: %s, %s; error %g, true residual %g", spec, (int)p->A->block_height,
+                 tess_reason_name(result.reason), result.text, error, result.true_residual);
+}
+
+static void both_sides_lead_to_the_same_solution(void **state)
+{
+    static const char *const methods[] = {"bicgstab", "gmres", "gmres:restart=5"};
+    static const char *const pcs[] = {"none", "jacobi", "bjacobi", "ssor", "ilu0"};
+    static const char *const sides[] = {"left", "right"};
+    static const int32_t sizes[] = {1, 3, 4, 9};
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t s = 0; s < 4; s++) {
+        problem p = problem_open(ctx, problem_matrix(ctx, 23, sizes[s], false, TESS_F64, 40 + s),
+                                 s % 2 ? "ref" : "cpu");
+        for (int i = 0; i < 3 * 5 * 2; i++) {
+            char spec[128];
+            const char *method = methods[i / 10];
+            snprintf(spec, sizeof spec, "%s%cpc=%s,side=%s,tol=1e-12", method,
+                     strchr(method, ':') ? ',' : ':', pcs[i / 2 % 5], sides[i % 2]);
+            expect_solution(&p, spec, 1e-12);
+        }
+        problem_close(&p);
+    }
+}
+
+/* From the left the recurrence sees M^-1 r, of which r is no fixed multiple: rows are scaled by 1
+ * to 10^9. */
+static void from_the_left_the_true_residual_decides(void **state)
+{
+    static const char *const specs[] = {
+        "gmres:pc=jacobi,side=left,tol=1e-11", "gmres:pc=ssor,side=left,restart=6,tol=1e-11",
+        "bicgstab:pc=jacobi,side=left,tol=1e-11", "bicgstab:pc=ilu0,side=left,domains=4,tol=1e-11"};
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = problem_matrix(ctx, 60, 1, false, TESS_F64, 5);
+    double *values = A->values;
+    for (int64_t row = 0; row < A->block_rows; row++)
+        for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
+            values[k] *= pow(10, (double)(row % 10));
+    problem p = problem_open(ctx, A, "cpu");
+    for (int64_t i = 0; i < A->rows; i++)
+        p.x[i] = sin((double)i);
+    assert_int_equal(tess_spmv(p.plan, 1, p.x, 0, p.b), TESS_OK);
+    for (size_t i = 0; i < 4; i++) {
+        tess_result result = solve(&p, specs[i]);
+        if (result.reason != TESS_CONVERGED || !(result.true_residual <= 1.05e-11))
+            fail_msg("%s: %s, %s; true residual %g", specs[i], tess_reason_name(result.reason),
+                     result.text, result.true_residual);
+    }
+    problem_close(&p);
+}
+
+static void a_side_that_a_method_does_not_have_is_an_error(void **state)
+{
+    static const char *const wrong[] = {"cg:side=left", "cg:side=right", "cg_single:side=left",
+                                        "bicg:side=left", "fgmres:side=left"};
+    tess_ctx *ctx = test_ctx(state);
+    problem p = problem_open(ctx, problem_matrix(ctx, 5, 2, true, TESS_F64, 1), "cpu");
+    tess_result result;
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(tess_solve(p.plan, wrong[i], p.b, p.x, &result), TESS_ERR_OPTION);
+        assert_non_null(strstr(tess_ctx_error(ctx), "bicgstab and gmres have sides"));
+    }
+    assert_int_equal(tess_solve(p.plan, "gmres:side=both", p.b, p.x, &result), TESS_ERR_OPTION);
+    assert_int_equal(tess_solve(p.plan, "fgmres:side=right", p.b, p.x, &result), TESS_OK);
+    problem_close(&p);
+}
+
+/* With a basis that is not orthogonal the small problem's residual is not that of x, and the method
+ * has to start again. One orthogonalisation alone loses all digits within such a cycle. */
+static void a_long_basis_of_gmres_stays_orthogonal(void **state)
+{
+    static const char *const inputs[] = {"cdr:n=12,b=2", "elasticity:n=6"};
+    tess_ctx *ctx = test_ctx(state);
+    for (int i = 0; i < 2; i++) {
+        tess_matrix *A;
+        double *b;
+        tess_device *device;
+        tess_plan *plan;
+        tess_result result;
+        assert_int_equal(tess_matrix_generate(ctx, inputs[i], &A, (void **)&b), TESS_OK);
+        assert_int_equal(tess_device_open(ctx, "cpu", &device), TESS_OK);
+        assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
+        double *x = calloc((size_t)A->rows, sizeof *x);
+        assert_int_equal(tess_solve(plan, "gmres:restart=400,tol=1e-9", b, x, &result), TESS_OK);
+        assert_int_equal(result.reason, TESS_CONVERGED);
+        assert_true(result.iterations > 60);
+        if (!(fabs(result.residual - result.true_residual) < 1e-4 * result.true_residual))
+            fail_msg("%s: |r| is %.6e by the recurrence, %.6e recomputed, after %lld iterations",
+                     inputs[i], result.residual, result.true_residual,
+                     (long long)result.iterations);
+        free(x);
+        tess_release(ctx, b);
+        tess_plan_destroy(plan);
+        tess_device_close(device);
+        tess_matrix_destroy(A);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_sides_lead_to_the_same_solution),
+        cmocka_unit_test(from_the_left_the_true_residual_decides),
+        cmocka_unit_test(a_side_that_a_method_does_not_have_is_an_error),
+        cmocka_unit_test(a_long_basis_of_gmres_stays_orthogonal),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
