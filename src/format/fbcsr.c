@@ -102,48 +102,6 @@ tess_status tess_fbcsr_to_csr(tess_ctx *ctx, const tess_fbcsr *F, tess_matrix **
 
 /* ---- Making it ---- */
 
-static void clear_pattern(tess_ctx *ctx, tess_fbcsr_pattern *P)
-{
-    if (!P->borrowed) {
-        tess_free(ctx, P->row_offsets);
-        tess_free(ctx, P->columns);
-    }
-    tess_free(ctx, P->entry);
-    *P = (tess_fbcsr_pattern){.borrowed = true};
-}
-
-/* P becomes what `found` has left of it. */
-static tess_status remove_found(tess_ctx *ctx, tess_fbcsr_pattern *P, const tess_fbcsr_found *found)
-{
-    int64_t left = P->row_offsets[P->rows] - found->nonzeros;
-    tess_fbcsr_pattern N = {.rows = P->rows, .cols = P->cols};
-    tess_status status;
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, P->rows + 1, &N.row_offsets));
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, left, &N.columns));
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, left, &N.entry));
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (int64_t row = 0; row < P->rows; row++)
-        for (int64_t k = P->row_offsets[row]; k < P->row_offsets[row + 1]; k++)
-            N.row_offsets[row + 1] += found->cell[k] < 0;
-    tess_counts_to_offsets(N.row_offsets, N.rows);
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (int64_t row = 0; row < P->rows; row++) {
-        int64_t to = N.row_offsets[row];
-        for (int64_t k = P->row_offsets[row]; k < P->row_offsets[row + 1]; k++) {
-            if (found->cell[k] >= 0)
-                continue;
-            N.columns[to] = P->columns[k];
-            N.entry[to++] = P->entry ? P->entry[k] : k;
-        }
-    }
-    clear_pattern(ctx, P);
-    *P = N;
-    return TESS_OK;
-cleanup:
-    clear_pattern(ctx, &N);
-    return status;
-}
-
 /* The values of block b, and where its entries are to be found from now on. `base` is the number of
  * scalars before the split. */
 static void fill_block(const tess_fbcsr_pattern *P, const tess_fbcsr_found *found,
@@ -225,7 +183,7 @@ static tess_status split_all(tess_fbcsr *F, const tess_matrix *A, const tess_fbc
         TESS_TRY_CLEAN(tess_fbcsr_split_once(F->ctx, &P, shape, least, &found));
         if (found.blocks > 0) {
             TESS_TRY_CLEAN(fill_split(F, &P, &found, shape, base, A));
-            TESS_TRY_CLEAN(remove_found(F->ctx, &P, &found));
+            TESS_TRY_CLEAN(tess_fbcsr_pattern_remove(F->ctx, &P, &found));
             base += found.blocks * tess_fbcsr_cells(shape);
         }
         tess_fbcsr_found_clear(F->ctx, &found);
@@ -233,7 +191,7 @@ static tess_status split_all(tess_fbcsr *F, const tess_matrix *A, const tess_fbc
     TESS_TRY_CLEAN(fill_rest(F, &P, base, A));
 cleanup:
     tess_fbcsr_found_clear(F->ctx, &found);
-    clear_pattern(F->ctx, &P);
+    tess_fbcsr_pattern_clear(F->ctx, &P);
     return status;
 }
 
@@ -251,8 +209,10 @@ tess_status tess_fbcsr_create(tess_ctx *ctx, const tess_matrix *A,
         TESS_TRY(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &csr));
         A = csr;
     }
-    if (options)
+    if (options && options->count > 0)
         chosen = *options;
+    else
+        TESS_TRY_CLEAN(tess_fbcsr_choose(ctx, A, &chosen));
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, 1, &F));
     *F = (tess_fbcsr){
         .ctx = ctx, .type = A->type, .rows = A->rows, .cols = A->cols, .nonzeros = A->blocks};

@@ -30,6 +30,10 @@ typedef struct tess_fbcsr_found {
     int32_t *cell;
 } tess_fbcsr_found;
 
+void tess_fbcsr_pattern_clear(tess_ctx *ctx, tess_fbcsr_pattern *P);
+/* P becomes what `found` has left of it. */
+tess_status tess_fbcsr_pattern_remove(tess_ctx *ctx, tess_fbcsr_pattern *P,
+                                      const tess_fbcsr_found *found);
 /* The first position of a row whose column is at least `column`. */
 int64_t tess_fbcsr_lower_bound(const tess_fbcsr_pattern *P, int64_t row, int64_t column);
 
@@ -47,6 +51,19 @@ void tess_fbcsr_found_clear(tess_ctx *ctx, tess_fbcsr_found *found);
 tess_status tess_fbcsr_split_lines(tess_ctx *ctx, const tess_fbcsr_pattern *P,
                                    const tess_fbcsr_shape *shape, int64_t least,
                                    tess_fbcsr_found *out);
+
+/* ---- Prices: fbcsr_auto.c ---- */
+
+/* Bytes of a product saved by a split of these many blocks: what its non-zeros take in CSR, less
+ * what the blocks take, less y, read and written once more in the rows of the blocks. */
+double tess_fbcsr_saved(const tess_fbcsr_shape *shape, tess_type type, int64_t rows, int64_t blocks,
+                        int64_t nonzeros);
+
+/* A split of a chosen list is kept if it saves this share of CSR's bytes. */
+#define TESS_FBCSR_WORTHWHILE 0.005
+
+/* The list of shapes that saves most, judged from a sample of the rows. */
+tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_options *out);
 
 /* ---- Windows along a line: fbcsr_windows.c ---- */
 

@@ -1,0 +1,223 @@
+/* Which shapes to extract, in which order: by the bytes a product moves.
+ *
+ * A block of h x w cells takes h w values and 8 bytes of place where its n non-zeros take n values
+ * and 4 n bytes of columns in CSR; so a block pays from a fill of (h w v + 8) / (h w (v + 4)) on,
+ * which is its threshold. Every split also reads and writes y once more in its rows.
+ *
+ * Lists are built on a sample of the rows, one shape at a time, until no shape saves half a percent
+ * of CSR's bytes. Taking the shape that saves most is one way; it lets short rows eat squares. So a
+ * second list prefers, among the shapes that save nearly as much, the one that saves most a
+ * non-zero; the better list is returned.
+ */
+#include <string.h>
+
+#include "format/fbcsr_split.h"
+
+static const char *const candidates[] = {
+    "32x32",
+    "16x16",
+    "8x8",
+    "6x6",
+    "5x5",
+    "4x4",
+    "3x3",
+    "2x2",
+    "8x4",
+    "4x8",
+    "8x2",
+    "2x8",
+    "6x3",
+    "3x6",
+    "4x2",
+    "2x4",
+    "row:32",
+    "row:16",
+    "row:8",
+    "row:4",
+    "column:32",
+    "column:16",
+    "column:8",
+    "column:4",
+    "diagonal:64",
+    "diagonal:32",
+    "diagonal:16",
+    "diagonal:8",
+    "antidiagonal:32",
+    "antidiagonal:16",
+    "antidiagonal:8",
+};
+enum {
+    CANDIDATES = sizeof candidates / sizeof *candidates,
+    SAMPLE_ENTRIES = 200000,
+    SAMPLE_PIECES = 8,
+    GAP = 64 /* empty rows between two pieces: as many as the tallest candidate has */
+};
+
+double tess_fbcsr_saved(const tess_fbcsr_shape *shape, tess_type type, int64_t rows, int64_t blocks,
+                        int64_t nonzeros)
+{
+    double value = (double)tess_type_size(type), cells = (double)tess_fbcsr_cells(shape);
+    double touched = (double)blocks * shape->height;
+    if (touched > (double)rows)
+        touched = (double)rows;
+    return (value + 4) * (double)nonzeros - (value * cells + 8) * (double)blocks -
+           2 * value * touched;
+}
+
+/* ---- The sample ---- */
+
+/* Rows first .. first + count - 1 of the matrix, from row `to` of the sample on. */
+static void copy_rows(const tess_matrix *csr, int64_t first, int64_t count, int64_t to,
+                      tess_fbcsr_pattern *P)
+{
+    int64_t base = csr->row_offsets[first], at = P->row_offsets[to];
+    for (int64_t i = 0; i < count; i++)
+        P->row_offsets[to + i + 1] = at + csr->row_offsets[first + i + 1] - base;
+    int64_t entries = csr->row_offsets[first + count] - base;
+    memcpy(P->columns + at, csr->columns + base, (size_t)entries * sizeof *P->columns);
+}
+
+/* The whole matrix if it is small, else pieces of adjacent rows from all over it. */
+static tess_status take_sample(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_pattern *P)
+{
+    *P = (tess_fbcsr_pattern){.rows = csr->rows,
+                              .cols = csr->cols,
+                              .row_offsets = csr->row_offsets,
+                              .columns = csr->columns,
+                              .borrowed = true};
+    if (csr->blocks <= 2 * SAMPLE_ENTRIES)
+        return TESS_OK;
+    int64_t first[SAMPLE_PIECES], count[SAMPLE_PIECES], rows = 0, entries = 0, to = 0;
+    for (int p = 0; p < SAMPLE_PIECES; p++) {
+        first[p] = tess_share_row(csr->row_offsets, csr->rows, p, SAMPLE_PIECES);
+        int64_t last = first[p], end = csr->row_offsets[first[p]] + SAMPLE_ENTRIES / SAMPLE_PIECES;
+        while (last < csr->rows && csr->row_offsets[last] < end)
+            last++;
+        count[p] = last - first[p];
+        rows += count[p] + GAP;
+        entries += csr->row_offsets[last] - csr->row_offsets[first[p]];
+    }
+    tess_fbcsr_pattern S = {.rows = rows, .cols = csr->cols};
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, rows + 1, &S.row_offsets));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries, &S.columns));
+    for (int p = 0; p < SAMPLE_PIECES; p++) {
+        copy_rows(csr, first[p], count[p], to, &S);
+        to += count[p];
+        for (int i = 0; i < GAP; i++, to++)
+            S.row_offsets[to + 1] = S.row_offsets[to];
+    }
+    *P = S;
+    return TESS_OK;
+cleanup:
+    tess_fbcsr_pattern_clear(ctx, &S);
+    return status;
+}
+
+/* ---- Lists ---- */
+
+typedef struct search {
+    tess_ctx *ctx;
+    tess_type type;
+    double worthwhile; /* bytes */
+    tess_fbcsr_shape shape[CANDIDATES];
+    bool hopeless[CANDIDATES]; /* saves nothing even when it comes first */
+} search;
+
+typedef struct trial {
+    double saved, density; /* bytes; bytes a non-zero */
+} trial;
+
+static tess_status try_shape(const search *S, const tess_fbcsr_pattern *P, int c,
+                             tess_fbcsr_found *found, trial *out)
+{
+    const tess_fbcsr_shape *shape = &S->shape[c];
+    int64_t least = tess_fbcsr_least(shape, S->type, TESS_FBCSR_PRICED);
+    TESS_TRY(tess_fbcsr_split_once(S->ctx, P, shape, least, found));
+    out->saved = tess_fbcsr_saved(shape, S->type, P->rows, found->blocks, found->nonzeros);
+    out->density = found->nonzeros ? out->saved / (double)found->nonzeros : 0;
+    return TESS_OK;
+}
+
+/* The next shape for what is left, or -1. Of the shapes that save at least `share` of what the best
+ * one does, the one that saves most a non-zero. */
+static tess_status next_shape(search *S, const tess_fbcsr_pattern *P, double share, int *next)
+{
+    trial trials[CANDIDATES] = {{0, 0}};
+    double most = 0;
+    for (int c = 0; c < CANDIDATES; c++) {
+        tess_fbcsr_found found;
+        if (S->hopeless[c])
+            continue;
+        TESS_TRY(tess_progress(S->ctx, "choosing shapes", c, CANDIDATES));
+        TESS_TRY(try_shape(S, P, c, &found, &trials[c]));
+        tess_fbcsr_found_clear(S->ctx, &found);
+        S->hopeless[c] = trials[c].saved < S->worthwhile;
+        most = trials[c].saved > most ? trials[c].saved : most;
+    }
+    *next = -1;
+    for (int c = 0; c < CANDIDATES; c++)
+        if (!S->hopeless[c] && trials[c].saved >= share * most &&
+            (*next < 0 || trials[c].density > trials[*next].density))
+            *next = c;
+    return TESS_OK;
+}
+
+/* One list, on a copy of the search; *saved: bytes. */
+static tess_status build_list(search S, const tess_fbcsr_pattern *sample, double share,
+                              tess_fbcsr_options *list, double *saved)
+{
+    tess_fbcsr_pattern P = *sample;
+    tess_fbcsr_found found = {.blocks = 0};
+    tess_status status;
+    P.borrowed = true;
+    list->count = 0;
+    *saved = 0;
+    while (list->count < TESS_FBCSR_SPLITS) {
+        int c;
+        trial one;
+        TESS_TRY_CLEAN(next_shape(&S, &P, share, &c));
+        if (c < 0)
+            break;
+        TESS_TRY_CLEAN(try_shape(&S, &P, c, &found, &one));
+        TESS_TRY_CLEAN(tess_fbcsr_pattern_remove(S.ctx, &P, &found));
+        tess_fbcsr_found_clear(S.ctx, &found);
+        S.hopeless[c] = true; /* it has taken what there was */
+        list->shape[list->count] = S.shape[c];
+        list->threshold[list->count++] = TESS_FBCSR_PRICED;
+        *saved += one.saved;
+    }
+cleanup:
+    tess_fbcsr_found_clear(S.ctx, &found);
+    tess_fbcsr_pattern_clear(S.ctx, &P);
+    return status;
+}
+
+tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_options *out)
+{
+    static const double shares[] = {1, 0.8, 0.25};
+    search S = {.ctx = ctx, .type = csr->type};
+    tess_fbcsr_pattern sample;
+    double most = -1;
+    tess_status status = TESS_OK;
+    for (int c = 0; c < CANDIDATES; c++) {
+        tess_fbcsr_options one;
+        TESS_TRY(tess_fbcsr_options_parse(ctx, candidates[c], &one));
+        S.shape[c] = one.shape[0];
+    }
+    TESS_TRY(take_sample(ctx, csr, &sample));
+    S.worthwhile = TESS_FBCSR_WORTHWHILE * (double)(tess_type_size(csr->type) + 4) *
+                   (double)sample.row_offsets[sample.rows];
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        tess_fbcsr_options list = {.count = 0};
+        double saved;
+        TESS_TRY_CLEAN(build_list(S, &sample, shares[i], &list, &saved));
+        if (saved > most) {
+            most = saved;
+            *out = list;
+        }
+    }
+cleanup:
+    tess_fbcsr_pattern_clear(ctx, &sample);
+    return status;
+}
