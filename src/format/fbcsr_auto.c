@@ -48,7 +48,7 @@ static const char *const candidates[] = {
 };
 enum {
     CANDIDATES = sizeof candidates / sizeof *candidates,
-    SAMPLE_ENTRIES = 200000,
+    SAMPLE_ENTRIES = 100000,
     SAMPLE_PIECES = 8,
     GAP = 64 /* empty rows between two pieces: as many as the tallest candidate has */
 };
@@ -116,17 +116,18 @@ cleanup:
 
 /* ---- Lists ---- */
 
+typedef struct trial {
+    double saved, density; /* bytes; bytes a non-zero */
+} trial;
+
 typedef struct search {
     tess_ctx *ctx;
     tess_type type;
     double worthwhile; /* bytes */
     tess_fbcsr_shape shape[CANDIDATES];
-    bool hopeless[CANDIDATES]; /* saves nothing even when it comes first */
+    trial first[CANDIDATES];   /* on the whole sample */
+    bool hopeless[CANDIDATES]; /* saved too little at its last trial: it will not save more */
 } search;
-
-typedef struct trial {
-    double saved, density; /* bytes; bytes a non-zero */
-} trial;
 
 static tess_status try_shape(const search *S, const tess_fbcsr_pattern *P, int c,
                              tess_fbcsr_found *found, trial *out)
@@ -139,28 +140,35 @@ static tess_status try_shape(const search *S, const tess_fbcsr_pattern *P, int c
     return TESS_OK;
 }
 
-/* The next shape for what is left, or -1. Of the shapes that save at least `share` of what the best
- * one does, the one that saves most a non-zero. */
-static tess_status next_shape(search *S, const tess_fbcsr_pattern *P, double share, int *next)
+static tess_status try_all(search *S, const tess_fbcsr_pattern *P, trial trials[CANDIDATES])
 {
-    trial trials[CANDIDATES] = {{0, 0}};
-    double most = 0;
     for (int c = 0; c < CANDIDATES; c++) {
         tess_fbcsr_found found;
+        trials[c] = (trial){0, 0};
         if (S->hopeless[c])
             continue;
         TESS_TRY(tess_progress(S->ctx, "choosing shapes", c, CANDIDATES));
         TESS_TRY(try_shape(S, P, c, &found, &trials[c]));
         tess_fbcsr_found_clear(S->ctx, &found);
         S->hopeless[c] = trials[c].saved < S->worthwhile;
-        most = trials[c].saved > most ? trials[c].saved : most;
     }
-    *next = -1;
+    return TESS_OK;
+}
+
+/* The next shape, or -1: of those that save at least `share` of what the best one does, the one
+ * that saves most a non-zero. */
+static int next_shape(const search *S, const trial trials[CANDIDATES], double share)
+{
+    double most = 0;
+    int next = -1;
+    for (int c = 0; c < CANDIDATES; c++)
+        if (!S->hopeless[c] && trials[c].saved > most)
+            most = trials[c].saved;
     for (int c = 0; c < CANDIDATES; c++)
         if (!S->hopeless[c] && trials[c].saved >= share * most &&
-            (*next < 0 || trials[c].density > trials[*next].density))
-            *next = c;
-    return TESS_OK;
+            (next < 0 || trials[c].density > trials[next].density))
+            next = c;
+    return next;
 }
 
 /* One list, on a copy of the search; *saved: bytes. */
@@ -169,16 +177,14 @@ static tess_status build_list(search S, const tess_fbcsr_pattern *sample, double
 {
     tess_fbcsr_pattern P = *sample;
     tess_fbcsr_found found = {.blocks = 0};
-    tess_status status;
+    trial trials[CANDIDATES];
+    tess_status status = TESS_OK;
     P.borrowed = true;
     list->count = 0;
     *saved = 0;
-    while (list->count < TESS_FBCSR_SPLITS) {
-        int c;
+    memcpy(trials, S.first, sizeof trials);
+    for (int c; (c = next_shape(&S, trials, share)) >= 0 && list->count < TESS_FBCSR_SPLITS;) {
         trial one;
-        TESS_TRY_CLEAN(next_shape(&S, &P, share, &c));
-        if (c < 0)
-            break;
         TESS_TRY_CLEAN(try_shape(&S, &P, c, &found, &one));
         TESS_TRY_CLEAN(tess_fbcsr_pattern_remove(S.ctx, &P, &found));
         tess_fbcsr_found_clear(S.ctx, &found);
@@ -186,6 +192,7 @@ static tess_status build_list(search S, const tess_fbcsr_pattern *sample, double
         list->shape[list->count] = S.shape[c];
         list->threshold[list->count++] = TESS_FBCSR_PRICED;
         *saved += one.saved;
+        TESS_TRY_CLEAN(try_all(&S, &P, trials));
     }
 cleanup:
     tess_fbcsr_found_clear(S.ctx, &found);
@@ -208,6 +215,7 @@ tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_
     TESS_TRY(take_sample(ctx, csr, &sample));
     S.worthwhile = TESS_FBCSR_WORTHWHILE * (double)(tess_type_size(csr->type) + 4) *
                    (double)sample.row_offsets[sample.rows];
+    TESS_TRY_CLEAN(try_all(&S, &sample, S.first));
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         tess_fbcsr_options list = {.count = 0};
         double saved;

@@ -105,9 +105,10 @@ static int64_t split_line(const line_work *W, int64_t line, int64_t *scratch,
     const tess_fbcsr_line L = {.count = end - at,
                                .place = W->row + at,
                                .length = W->shape->height,
+                               .first = first_start(W, d),
                                .last = last_start(W, d),
                                .least = W->least};
-    if (L.count < W->least || L.last < first_start(W, d))
+    if (L.count < W->least || L.last < L.first)
         return 0;
     int64_t count = tess_fbcsr_windows(&L, scratch, windows);
     for (int64_t w = 0; w < count; w++) {
@@ -140,18 +141,19 @@ static int64_t longest_line(const line_work *W)
 static tess_status split_all(line_work *W, int32_t *cell, int64_t *counts, tess_fbcsr_place *places)
 {
     int64_t longest = longest_line(W), *scratch = NULL;
+    int64_t size = tess_fbcsr_windows_scratch(longest);
     tess_fbcsr_window *windows = NULL;
     int threads = W->ctx->threads;
     tess_status status;
-    TESS_TRY_CLEAN(TESS_ALLOC(W->ctx, threads * 3 * (longest + 1), &scratch));
+    TESS_TRY_CLEAN(TESS_ALLOC(W->ctx, threads * size, &scratch));
     TESS_TRY_CLEAN(TESS_ALLOC(W->ctx, threads * (longest + 1), &windows));
 #pragma omp parallel num_threads(threads)
     {
         int t = omp_get_thread_num();
 #pragma omp for schedule(dynamic, 64)
         for (int64_t line = 0; line < W->lines; line++)
-            counts[line] = split_line(W, line, scratch + t * 3 * (longest + 1),
-                                      windows + t * (longest + 1), cell, places + slot_of(W, line));
+            counts[line] = split_line(W, line, scratch + t * size, windows + t * (longest + 1),
+                                      cell, places + slot_of(W, line));
     }
 cleanup:
     tess_free(W->ctx, scratch);

@@ -148,6 +148,7 @@ static int64_t choose_in_row(const split_work *W, band_work *B, int64_t row)
                                   .place = B->now.place + skip,
                                   .entries = B->now.entries + skip,
                                   .length = S->width,
+                                  .first = first,
                                   .last = last,
                                   .least = W->least};
     return tess_fbcsr_windows(&line, B->line_scratch, B->windows);
@@ -293,7 +294,7 @@ static tess_status allocate_work(const split_work *W, const band_sizes *most, ba
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->now.entries));
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->next.place));
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->next.entries));
-    TESS_TRY(TESS_ALLOC(ctx, 3 * (most->group + 1), &B->line_scratch));
+    TESS_TRY(TESS_ALLOC(ctx, tess_fbcsr_windows_scratch(most->group), &B->line_scratch));
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->windows));
     TESS_TRY(TESS_ALLOC(ctx, most->rows + 1, &B->promising));
     TESS_TRY(TESS_ALLOC(ctx, most->rows + 1, &B->offsets));

@@ -67,13 +67,13 @@ tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_
 
 /* ---- Windows along a line: fbcsr_windows.c ---- */
 
-/* Increasing places with the number of entries at each (NULL: 1), and windows of `length` places,
- * the last of which begins at `last`. */
+/* Increasing places with the number of entries at each (NULL: 1), and windows of `length` places
+ * that begin at first .. last. Entries before `first` are in none. */
 typedef struct tess_fbcsr_line {
     int64_t count;
     const int64_t *place;
     const int32_t *entries;
-    int64_t length, last;
+    int64_t length, first, last;
     int64_t least; /* entries of a window */
 } tess_fbcsr_line;
 
@@ -83,10 +83,13 @@ typedef struct tess_fbcsr_window {
 } tess_fbcsr_window;
 
 /* Dynamic programming: the windows with at least `least` entries that do not overlap and hold the
- * most entries in all, in order. They begin at a place with entries, or at `last`. `scratch` holds
- * 3 * (count + 1); `windows` holds count. Returns their number. */
+ * most entries in all, in order; of equal choices the later windows. `windows` holds count. Returns
+ * their number. */
 int64_t tess_fbcsr_windows(const tess_fbcsr_line *line, int64_t *scratch,
                            tess_fbcsr_window *windows);
+
+/* Elements of `scratch` for lines of up to `count` places. */
+int64_t tess_fbcsr_windows_scratch(int64_t count);
 
 /* ---- Selection over block rows: fbcsr_select.c ---- */
 

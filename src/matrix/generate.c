@@ -11,10 +11,16 @@ static const struct {
     const char *name;
     tess_generator *generate;
 } generators[] = {
-    {"stencil7", tess_generate_stencil7},     {"stencil27", tess_generate_stencil27},
-    {"elasticity", tess_generate_elasticity}, {"cdr", tess_generate_cdr},
-    {"powerlaw", tess_generate_powerlaw},     {"random", tess_generate_random},
-    {"trefethen", tess_generate_trefethen},   {"promote", tess_generate_promote},
+    {"stencil7", tess_generate_stencil7},
+    {"stencil27", tess_generate_stencil27},
+    {"elasticity", tess_generate_elasticity},
+    {"cdr", tess_generate_cdr},
+    {"powerlaw", tess_generate_powerlaw},
+    {"random", tess_generate_random},
+    {"trefethen", tess_generate_trefethen},
+    {"promote", tess_generate_promote},
+    {"tile", tess_generate_tile},
+    {"planted", tess_generate_planted},
 };
 enum { GENERATORS = sizeof generators / sizeof generators[0] };
 
@@ -52,9 +58,32 @@ tess_status tess_matrix_input(tess_ctx *ctx, const char *input, tess_matrix **ou
 {
     if (!ctx || !input || !out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_input: an argument is NULL");
-    if (strncmp(input, "gen:", 4) == 0 || strncmp(input, "promote:", 8) == 0)
+    if (strncmp(input, "gen:", 4) == 0 || tess_generate_is(input, "promote:") ||
+        tess_generate_is(input, "tile:"))
         return tess_matrix_generate(ctx, input, out, NULL);
     return tess_matrix_read(ctx, input, out);
+}
+
+bool tess_generate_is(const char *input, const char *prefix)
+{
+    if (strncmp(input, "gen:", 4) == 0)
+        input += 4;
+    return strncmp(input, prefix, strlen(prefix)) == 0;
+}
+
+tess_status tess_generate_split_input(tess_ctx *ctx, const char *what, const char *example,
+                                      const char *text, char *keys, size_t size, const char **input)
+{
+    size_t length = strcspn(text, ":");
+    bool has_keys = memchr(text, '=', length) != NULL;
+    if (has_keys && length >= size)
+        return tess_fail(ctx, TESS_ERR_OPTION, "%s: keys of %zu bytes are too long", what, length);
+    memcpy(keys, text, has_keys ? length : 0);
+    keys[has_keys ? length : 0] = '\0';
+    *input = has_keys ? text + length + (text[length] == ':') : text;
+    if (!**input)
+        return tess_fail(ctx, TESS_ERR_OPTION, "%s: needs an input: %s", what, example);
+    return TESS_OK;
 }
 
 /* f64 rows are written where they stay; f32 rows pass through `scratch`, one row a thread. */

@@ -28,7 +28,16 @@ typedef tess_status tess_generator(tess_ctx *ctx, const char *what, const char *
 
 tess_generator tess_generate_stencil7, tess_generate_stencil27, tess_generate_elasticity,
     tess_generate_cdr, tess_generate_powerlaw, tess_generate_random, tess_generate_trefethen,
-    tess_generate_promote;
+    tess_generate_promote, tess_generate_tile, tess_generate_planted;
+
+/* For generators that work on another input, "b=3,seed=7:INPUT": the keys go to `keys`, *input is
+ * where INPUT begins. Without a '=' before the first ':' everything is INPUT. `example` goes into
+ * the error of a missing one. */
+tess_status tess_generate_split_input(tess_ctx *ctx, const char *what, const char *example,
+                                      const char *text, char *keys, size_t size,
+                                      const char **input);
+/* Whether an input begins with this prefix, "gen:" before it or not. */
+bool tess_generate_is(const char *input, const char *prefix);
 
 /* Stiffness of a cubic 8-node element of side h, E = 1, nu = 0.3: K[a][b][p][q] couples direction p
  * of corner a with direction q of corner b; bits 0, 1, 2 of a corner say "far side" in x, y, z. */

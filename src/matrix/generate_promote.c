@@ -2,8 +2,6 @@
  * that a real pattern can be had at any block size. Valued as tess_generate_dominant says:
  * symmetric positive definite if the pattern is symmetric and has its diagonal.
  */
-#include <string.h>
-
 #include "matrix/detect.h"
 #include "matrix/generate.h"
 
@@ -31,25 +29,6 @@ static void fill(const void *context, int64_t row, int32_t *columns, double *val
                            diagonal, columns, values);
 }
 
-/* "b=3,seed=7:INPUT": the keys go to `keys`, the result is where INPUT begins. Without a '=' before
- * the first ':' everything is INPUT. */
-static tess_status split(tess_ctx *ctx, const char *what, const char *text, char *keys, size_t size,
-                         const char **input)
-{
-    size_t length = strcspn(text, ":");
-    bool has_keys = memchr(text, '=', length) != NULL;
-    if (has_keys && length >= size)
-        return tess_fail(ctx, TESS_ERR_OPTION, "%s: keys of %zu bytes are too long", what, length);
-    memcpy(keys, text, has_keys ? length : 0);
-    keys[has_keys ? length : 0] = '\0';
-    *input = has_keys ? text + length + (text[length] == ':') : text;
-    if (!**input)
-        return tess_fail(ctx, TESS_ERR_OPTION, "%s: needs an input: promote:b=3:FILE", what);
-    if (strncmp(*input, "promote:", 8) == 0 || strncmp(*input, "gen:promote:", 12) == 0)
-        return tess_fail(ctx, TESS_ERR_OPTION, "%s: the input is promoted already", what);
-    return TESS_OK;
-}
-
 tess_status tess_generate_promote(tess_ctx *ctx, const char *what, const char *text,
                                   tess_matrix **out, void **rhs)
 {
@@ -64,7 +43,13 @@ tess_status tess_generate_promote(tess_ctx *ctx, const char *what, const char *t
         TESS_OPTION_COUNT("seed", &P.seed, 0, TESS_SEED_MAX),
         TESS_OPTION_TYPE(&type),
     };
-    TESS_TRY(split(ctx, what, text, keys, sizeof keys, &input));
+    TESS_TRY(
+        tess_generate_split_input(ctx, what, "promote:b=3:FILE", text, keys, sizeof keys, &input));
+    if (tess_generate_is(input, "promote:"))
+        return tess_fail(ctx, TESS_ERR_OPTION, "%s: the input is promoted already", what);
+    if (tess_generate_is(input, "tile:"))
+        return tess_fail(ctx, TESS_ERR_OPTION,
+                         "%s: tile what is promoted, tile:copies=2:promote:...", what);
     TESS_TRY(tess_options_parse(ctx, what, keys, table, sizeof table / sizeof table[0]));
     TESS_TRY_CLEAN(tess_matrix_input(ctx, input, &source));
     TESS_TRY_CLEAN(tess_pattern_of(ctx, source, false, &P.pattern));

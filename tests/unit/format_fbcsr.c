@@ -124,10 +124,269 @@ static void inverse_gives_the_matrix_back(void **state)
     }
 }
 
+/* 4 x 5, by hand: a 2 x 2 block, a diagonal of 3 that it takes one entry from, a lone entry.
+ *
+ *     . 1 2 . .
+ *     . 3 4 . .
+ *     . . . 5 .
+ *     9 . . . 6
+ */
+static void a_small_matrix_by_hand(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    int64_t offsets[] = {0, 2, 4, 5, 7};
+    int32_t columns[] = {1, 2, 1, 2, 3, 0, 4};
+    double values[] = {1, 2, 3, 4, 5, 9, 6};
+    tess_matrix *A;
+    assert_int_equal(
+        tess_matrix_from_csr(ctx, TESS_F64, 4, 5, offsets, columns, values, TESS_COPY, &A),
+        TESS_OK);
+    tess_fbcsr *F = made(ctx, A, "2x2@1,diagonal:3@0.6");
+    assert_int_equal(F->splits, 2);
+    const double square[] = {1, 3, 2, 4}, diagonal[] = {0, 5, 6}, rest[] = {9};
+    const int64_t map[] = {0, 2, 1, 3, 5, 7, 6};
+    assert_int_equal(F->split[0].blocks, 1);
+    assert_int_equal(F->split[0].rows[0], 0);
+    assert_int_equal(F->split[0].cols[0], 1);
+    assert_memory_equal(F->split[0].values, square, sizeof square);
+    assert_int_equal(F->split[1].blocks, 1);
+    assert_int_equal(F->split[1].rows[0], 1);
+    assert_int_equal(F->split[1].cols[0], 2);
+    assert_int_equal(F->split[1].nonzeros, 2);
+    assert_memory_equal(F->split[1].values, diagonal, sizeof diagonal);
+    assert_int_equal(F->rest->blocks, 1);
+    assert_memory_equal(F->rest->values, rest, sizeof rest);
+    assert_memory_equal(F->map, map, sizeof map);
+    assert_int_equal(tess_fbcsr_bytes(F), (8 + 4 * 8) + (8 + 3 * 8) + 5 * 4 + (4 + 8));
+    tess_fbcsr_destroy(F);
+    tess_matrix_destroy(A);
+}
+
+static tess_matrix *dense(tess_ctx *ctx, int64_t rows, int64_t cols, tess_type type)
+{
+    int64_t count = rows * cols, *row = malloc((size_t)(count + 1) * sizeof *row),
+            *col = malloc((size_t)(count + 1) * sizeof *col);
+    void *values = test_vector(count, type, 5);
+    tess_matrix *A;
+    for (int64_t i = 0; i < count; i++) {
+        row[i] = i / cols;
+        col[i] = i % cols;
+    }
+    assert_int_equal(tess_matrix_from_coo(ctx, type, rows, cols, count, row, col, values, &A),
+                     TESS_OK);
+    free(values);
+    free(row);
+    free(col);
+    return A;
+}
+
+/* All of a dense matrix that blocks can cover is covered; what they cannot stays. */
+static void dense_matrices_are_covered(void **state)
+{
+    static const struct {
+        int64_t rows, cols;
+        const char *shapes;
+        int64_t rest;
+    } cases[] = {
+        {64, 64, "square@1", 0},           {64, 64, "4x4@1", 0},
+        {65, 66, "4x4@1", 65 * 66 - 4096}, {40, 30, "row:8@0", 40 * 6},
+        {40, 30, "column:7@0.9", 30 * 5},  {1, 100, "row:32@1", 4},
+        {100, 1, "column:32@1", 4},        {1, 100, "column:2@0", 100},
+        {100, 1, "row:2@0", 100},          {1, 1, "2x2@0,row:2@0", 1},
+        {31, 40, "square@0", 31 * 40},     {6, 6, "diagonal:6@1", 30},
+        {6, 6, "antidiagonal:6@1", 30},    {0, 5, "row:2@0,column:2,2x2,diagonal:2", 0},
+        {5, 0, "row:2@0,column:2,2x2", 0}, {300, 300, "100x100@1", 0},
+    };
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int type = TESS_F64; type <= TESS_F32; type++) {
+            tess_matrix *A = dense(ctx, cases[i].rows, cases[i].cols, (tess_type)type), *B;
+            tess_fbcsr *F = made(ctx, A, cases[i].shapes);
+            tess_fbcsr_options options = parsed(ctx, cases[i].shapes);
+            check_rules(cases[i].shapes, F, &options);
+            if (F->rest->blocks != cases[i].rest)
+                fail_msg("%lld x %lld, %s: %lld entries left, not %lld", (long long)cases[i].rows,
+                         (long long)cases[i].cols, cases[i].shapes, (long long)F->rest->blocks,
+                         (long long)cases[i].rest);
+            assert_int_equal(tess_fbcsr_to_csr(ctx, F, &B), TESS_OK);
+            test_check_identical(cases[i].shapes, A, B);
+            tess_matrix_destroy(B);
+            tess_fbcsr_destroy(F);
+            tess_matrix_destroy(A);
+        }
+    }
+}
+
+/* Threshold 0 takes every entry that a block inside the matrix can reach; 1 only full blocks. */
+static void thresholds_0_and_1(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_RANDOM, 60, 1, 1, TESS_F64, 3);
+    static const char *const shapes[] = {"2x2", "row:3", "column:3", "diagonal:2", "3x2+1"};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%s@0", shapes[i]);
+        tess_fbcsr *F = made(ctx, A, text);
+        assert_int_equal(F->splits, 1);
+        /* At most the corners that a skewed block cannot reach, and what other blocks hem in. */
+        assert_true(F->split[0].nonzeros >= A->blocks * 9 / 10);
+        tess_fbcsr_destroy(F);
+        snprintf(text, sizeof text, "%s@1", shapes[i]);
+        F = made(ctx, A, text);
+        if (F->splits == 1)
+            assert_int_equal(F->split[0].nonzeros,
+                             F->split[0].blocks * tess_fbcsr_cells(&F->split[0].shape));
+        tess_fbcsr_destroy(F);
+    }
+    tess_matrix_destroy(A);
+}
+
+#define PLANTED "gen:planted:rows=400,shapes=3x3/diagonal:8,blocks=20"
+
+static void refresh_takes_new_values(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (int type = TESS_F64; type <= TESS_F32; type++) {
+        tess_matrix *A = NULL, *B;
+        assert_int_equal(
+            tess_matrix_input(ctx, type == TESS_F64 ? PLANTED : PLANTED ",type=f32", &A), TESS_OK);
+        tess_fbcsr *F = made(ctx, A, "3x3@0.9,diagonal:8@0.8");
+        tess_fbcsr_options options = parsed(ctx, "3x3@0.9,diagonal:8@0.8");
+        void *fresh = test_vector(A->blocks, (tess_type)type, 99);
+        assert_true(F->splits == 2);
+        assert_int_equal(tess_fbcsr_refresh(F, fresh), TESS_OK);
+        check_rules("after a refresh", F, &options);
+        assert_int_equal(tess_fbcsr_to_csr(ctx, F, &B), TESS_OK);
+        assert_memory_equal(B->values, fresh, (size_t)A->blocks * tess_type_size((tess_type)type));
+        free(fresh);
+        tess_matrix_destroy(B);
+        tess_fbcsr_destroy(F);
+        tess_matrix_destroy(A);
+    }
+}
+
+static void check_same_format(const tess_fbcsr *F, const tess_fbcsr *G)
+{
+    assert_int_equal(F->splits, G->splits);
+    for (int s = 0; s < F->splits; s++) {
+        const tess_fbcsr_split *a = &F->split[s], *b = &G->split[s];
+        size_t scalars = (size_t)(a->blocks * tess_fbcsr_cells(&a->shape));
+        assert_string_equal(a->shape.name, b->shape.name);
+        assert_int_equal(a->blocks, b->blocks);
+        assert_memory_equal(a->rows, b->rows, (size_t)a->blocks * 4);
+        assert_memory_equal(a->cols, b->cols, (size_t)a->blocks * 4);
+        assert_memory_equal(a->values, b->values, scalars * tess_type_size(F->type));
+    }
+    test_check_identical("rest", F->rest, G->rest);
+    assert_memory_equal(F->map, G->map, (size_t)F->nonzeros * sizeof *F->map);
+}
+
+/* Large enough for several bands, and for `auto` to sample. */
+static void threads_do_not_matter(void **state)
+{
+    static const char *const inputs[] = {
+        "gen:planted:rows=6000,blocks=60,shapes=4x4/row:12/column:12/diagonal:12/5x3+1,fill=0.9",
+        "gen:stencil27:n=14,b=3"};
+    static const char *const shapes[] = {
+        "auto", "8x8,4x4@0.7,3x3@0.7,row:8@0.6,column:8@0.6,diagonal:8@0.6,5x3+1@0.5"};
+    tess_ctx *ctx = test_ctx(state);
+    int threads = tess_ctx_threads(ctx);
+    for (int i = 0; i < 4; i++) {
+        tess_matrix *A;
+        assert_int_equal(tess_matrix_input(ctx, inputs[i / 2], &A), TESS_OK);
+        assert_int_equal(tess_ctx_set_threads(ctx, 1), TESS_OK);
+        tess_fbcsr *one = made(ctx, A, shapes[i % 2]);
+        assert_true(one->splits > 0);
+        for (int n = 2; n <= 5; n += 3) {
+            assert_int_equal(tess_ctx_set_threads(ctx, n), TESS_OK);
+            tess_fbcsr *several = made(ctx, A, shapes[i % 2]);
+            check_same_format(one, several);
+            tess_fbcsr_destroy(several);
+        }
+        tess_fbcsr_destroy(one);
+        tess_matrix_destroy(A);
+    }
+    assert_int_equal(tess_ctx_set_threads(ctx, threads), TESS_OK);
+}
+
+/* auto never stores more bytes than CSR, and saves what the blocks of a matrix allow. */
+static void auto_saves_bytes(void **state)
+{
+    static const struct {
+        const char *input;
+        double most; /* bytes, of CSR's; 1: nothing is to be found */
+    } cases[] = {
+        {"gen:stencil27:n=8,b=3", 0.72},
+        {"gen:stencil7:n=12,b=4", 0.72},
+        {"gen:stencil7:n=20,b=1", 0.8},
+        {"gen:random:rows=2000,avg=8", 1},
+        {"gen:random:rows=100,avg=0", 1},
+        {"gen:planted:rows=3000,blocks=80,noise=0,shapes=6x6", 0.72},
+        {"gen:planted:rows=3000,blocks=40,noise=0,shapes=32x32", 0.69},
+    };
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_matrix *A, *csr;
+        assert_int_equal(tess_matrix_input(ctx, cases[i].input, &A), TESS_OK);
+        assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &csr), TESS_OK);
+        tess_fbcsr *F = made(ctx, A, "auto");
+        double bytes = (double)((csr->rows + 1) * 4 + csr->blocks * 12);
+        double ratio = (double)tess_fbcsr_bytes(F) / bytes;
+        if (ratio > cases[i].most || (F->splits > 0) != (cases[i].most < 1))
+            fail_msg("%s: %d splits, %.3f of CSR's bytes", cases[i].input, F->splits, ratio);
+        tess_fbcsr_destroy(F);
+        tess_matrix_destroy(csr);
+        tess_matrix_destroy(A);
+    }
+}
+
+static void failures_leave_nothing_behind(void **state)
+{
+    static const char *const shapes[] = {"2x2@0.5,diagonal:4@0.5,row:2@0.5", "auto"};
+    tess_ctx *ctx = test_ctx(state);
+    for (int i = 0; i < 2; i++) {
+        tess_matrix *A = test_matrix(ctx, TEST_BANDED, 20, 2, 2, TESS_F64, 3);
+        tess_fbcsr_options options = parsed(ctx, shapes[i]);
+        int64_t live = test_live(state);
+        tess_fbcsr *F = NULL;
+        for (int64_t n = 0;; n++) {
+            test_fail_allocation(state, n);
+            tess_status status = tess_fbcsr_create(ctx, A, &options, &F);
+            test_fail_allocation(state, -1);
+            if (status == TESS_OK) {
+                assert_true(n > 30);
+                break;
+            }
+            assert_int_equal(status, TESS_ERR_MEMORY);
+            assert_null(F);
+            assert_int_equal(test_live(state), live);
+        }
+        assert_true(F->splits > 0);
+        live = test_live(state);
+        tess_matrix *B = NULL;
+        for (int64_t n = 0; n < 3; n++) {
+            test_fail_allocation(state, n);
+            assert_int_equal(tess_fbcsr_to_csr(ctx, F, &B), TESS_ERR_MEMORY);
+            test_fail_allocation(state, -1);
+            assert_null(B);
+            assert_int_equal(test_live(state), live);
+        }
+        tess_fbcsr_destroy(F);
+        tess_matrix_destroy(A);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inverse_gives_the_matrix_back),
+        cmocka_unit_test(a_small_matrix_by_hand),
+        cmocka_unit_test(dense_matrices_are_covered),
+        cmocka_unit_test(thresholds_0_and_1),
+        cmocka_unit_test(refresh_takes_new_values),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(auto_saves_bytes),
+        cmocka_unit_test(failures_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
