@@ -276,15 +276,10 @@ TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_typ
  *                         two, without the first `skip` rows and columns.
  *   promote               "promote:b=3,seed=1:INPUT": every entry of INPUT (a file, or "gen:...")
  *                         becomes a dense b x b block, valued like the stencils.
- *   tile                  "tile:copies=8:INPUT": copies of INPUT along the diagonal, its pattern at
- *                         any size.
- *   planted               rows=10000, cols=rows, shapes=4x4/row:32/column:32/diagonal:32, blocks=64,
- *                         fill=1, noise=1, seed=1: random blocks of these shapes that do not
- *                         overlap, anywhere. The matrix is cut into tiles twice as wide as the
- *                         largest shape; a row of tiles has `blocks` tiles with one block each,
- *                         all shapes with the same share of the non-zeros. A cell of a block is
- *                         stored with probability `fill`; `noise` scattered non-zeros a row lie
- *                         between them. Values in [-1, 1).
+ *   tile                  "tile:copies=8:INPUT": copies of INPUT along the diagonal.
+ *   planted               rows=10000, cols=rows, shapes=4x4/row:32/column:32/diagonal:32,
+ *                         blocks=64, fill=1, noise=1, seed=1: random blocks of these shapes that
+ *                         lie anywhere and do not overlap, and noise (docs/formats.md).
  *
  * rhs may be NULL; otherwise *rhs becomes the problem's right-hand side, `rows` scalars of the
  * matrix's type, freed with tess_release. Where the problem has no physics of its own it is A*1:
@@ -292,8 +287,8 @@ TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_typ
 TESS_API tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_matrix **A,
                                           void **rhs);
 
-/* A matrix from what a user types: "gen:NAME:KEYS", "promote:b=3:INPUT", "tile:copies=8:INPUT", or
- * the path of a file. */
+/* A matrix from what a user types: "gen:NAME:KEYS", "promote:b=3:INPUT", "tile:copies=8:INPUT" or a
+ * path. */
 TESS_API tess_status tess_matrix_input(tess_ctx *ctx, const char *input, tess_matrix **out);
 
 /* ---- Analysis ------------------------------------------------------------------------------ */
