@@ -102,16 +102,17 @@ static void run(tess_plan *plan, const tess_pc *pc, const char *text, vectors *v
 {
     tess_cuda *cuda = tess_cuda_of(device);
     tess_triangle_tuning tuning = tess_triangle_guess(pc->staged->block);
-    int64_t blocks = tuning.blocks_an_sm, rows = tuning.rows, depth = tuning.depth, nap = 0;
+    int64_t rows = tuning.rows, depth = tuning.depth, nap = 0, ahead = tuning.ahead;
     const tess_option table[] = {
         {"wide", TESS_OPTION_INT, &tuning.wide, 0, 1e18, NULL, 0},
-        {"blocks", TESS_OPTION_INT, &blocks, 1, 32, NULL, 0},
+        {"blocks", TESS_OPTION_INT, &tuning.blocks, 0, 1 << 20, NULL, 0},
         {"rows", TESS_OPTION_INT, &rows, 1, 256, NULL, 0},
         {"depth", TESS_OPTION_INT, &depth, 1, 16, NULL, 0},
+        {"ahead", TESS_OPTION_INT, &ahead, 0, 1, NULL, 0},
         {"nap", TESS_OPTION_INT, &nap, 0, 1000, NULL, 0},
     };
     check(tess_options_parse(ctx, "launch", text, table, sizeof table / sizeof *table));
-    tuning.blocks_an_sm = (int)blocks;
+    tuning.ahead = (int)ahead;
     tuning.rows = (int)rows;
     tuning.threads = (int)(rows * pc->staged->block + 31) / 32 * 32;
     tuning.depth = (int)depth;

@@ -29,7 +29,6 @@ struct tess_cuda_factors {
     cu_module module;
     cu_function function[SWEEPS][2]; /* plain, waiting */
     device_split plain, transposed;
-    cu_pointer rows; /* place to block row */
     cu_pointer scratch;
     size_t scratch_bytes, tickets_bytes, vector_bytes;
 };
@@ -50,7 +49,6 @@ void tess_cuda_factors_destroy(tess_cuda_factors *factors)
     tess_cuda *cuda = factors->cuda;
     free_pair(cuda, &factors->plain);
     free_pair(cuda, &factors->transposed);
-    tess_cuda_free(cuda, factors->rows);
     tess_cuda_free(cuda, factors->scratch);
     if (factors->module)
         (void)cuda->driver.cuModuleUnload(factors->module);
@@ -147,9 +145,6 @@ static tess_status fill(tess_cuda_factors *factors, cu_stream stream)
     TESS_TRY(create_pair(factors, &staged->plain, &factors->plain, stream));
     if (staged->transposed.inverse)
         TESS_TRY(create_pair(factors, &staged->transposed, &factors->transposed, stream));
-    TESS_TRY(tess_cuda_alloc(cuda, rows * sizeof(int32_t), "a preconditioner", &factors->rows));
-    TESS_TRY(
-        tess_cuda_upload(cuda, factors->rows, staged->stages.rows, rows * sizeof(int32_t), stream));
     factors->tickets_bytes = round_up(factors->tickets_bytes);
     factors->vector_bytes =
         round_up(rows * (size_t)staged->block * tess_type_size(staged->vector_type));
@@ -224,7 +219,6 @@ tess_status tess_cuda_factors_apply(tess_cuda_factors *factors, bool transpose, 
     const cu_pointer first = tickets + SWEEPS * factors->tickets_bytes;
     const cu_pointer second = first + factors->vector_bytes;
     tess_triangle_call call = {
-        .rows = factors->rows,
         .in = r,
         .out = first,
         .tickets = tickets,

@@ -10,7 +10,7 @@
  */
 tess_triangle_tuning tess_triangle_guess(int32_t block)
 {
-    tess_triangle_tuning t = {.rows = 1, .threads = 256, .wide = 100000, .blocks_an_sm = 4};
+    tess_triangle_tuning t = {.rows = 1, .threads = 256, .wide = 100000};
     while (2 * t.rows * block <= 256)
         t.rows *= 2;
     if (block <= 256)
@@ -23,12 +23,12 @@ tess_triangle_tuning tess_triangle_guess(int32_t block)
 void tess_triangle_defines(const tess_triangle_tuning *tuning, int32_t block, tess_type vector_type,
                            tess_type type, char *text, size_t size)
 {
-    int used =
-        snprintf(text, size,
-                 "-DREAL=%zu -DHELD=%zu -DBH=%d -DROWS=%d -DTHREADS=%d -DDEPTH=%d -DPANEL=%d "
-                 "-DBLOCKS=%d",
-                 tess_type_size(vector_type), tess_type_size(type), (int)block, tuning->rows,
-                 tuning->threads, tuning->depth, tuning->panel, 576 / tuning->threads);
+    int used = snprintf(
+        text, size,
+        "-DREAL=%zu -DHELD=%zu -DBH=%d -DROWS=%d -DTHREADS=%d -DDEPTH=%d -DPANEL=%d "
+        "-DBLOCKS=%d -DAHEAD=%d",
+        tess_type_size(vector_type), tess_type_size(type), (int)block, tuning->rows,
+        tuning->threads, tuning->depth, tuning->panel, 576 / tuning->threads, tuning->ahead);
     if (tuning->nap > 0)
         snprintf(text + used, size - (size_t)used, " -DNAP=%d", tuning->nap);
 }
@@ -38,9 +38,8 @@ void tess_cuda_triangle_destroy(tess_cuda_triangle *triangle)
     if (!triangle)
         return;
     tess_free(triangle->ctx, triangle->segment);
-    tess_free(triangle->ctx, triangle->tile_offsets);
-    tess_free(triangle->ctx, triangle->tile_first);
-    tess_free(triangle->ctx, triangle->lengths);
+    tess_free(triangle->ctx, triangle->tile);
+    tess_free(triangle->ctx, triangle->places);
     tess_free(triangle->ctx, triangle->columns);
     tess_free(triangle->ctx, triangle);
 }
@@ -83,12 +82,10 @@ static void cut_stage(const tess_triangle *from, int64_t first, int64_t last, in
     for (int64_t p = first; p < last;) {
         int64_t longest;
         const int64_t end = tile_end(from->offsets, p, last, rows, &longest);
+        if (t->tile)
+            t->tile[t->tiles] = (tess_tile){t->blocks, (int32_t)p, (int32_t)(end - p)};
         t->blocks += longest * (end - p);
         t->tiles++;
-        if (t->tile_first) {
-            t->tile_first[t->tiles] = (int32_t)end;
-            t->tile_offsets[t->tiles] = t->blocks;
-        }
         p = end;
     }
 }
@@ -107,25 +104,36 @@ static void cut_stages(const tess_staged *staged, const tess_triangle *from,
         const bool wide = (last - first) * staged->block >= tuning->wide;
         tess_segment *segment = t->segment ? open_segment(t, wide, t->tiles) : NULL;
         cut_stage(from, first, last, tuning->rows, t);
-        if (segment)
+        if (segment) {
             segment->end = t->tiles;
+            segment->stages++;
+        }
     }
 }
 
-/* Tile by tile: block k of all its rows, then block k + 1. */
-static void fill_columns(const tess_triangle *from, tess_cuda_triangle *t)
+/* Blocks of each row of a tile, padding included. */
+static int64_t tile_length(const tess_cuda_triangle *t, int64_t tile)
+{
+    const int64_t end = tile + 1 < t->tiles ? t->tile[tile + 1].block : t->blocks;
+    return (end - t->tile[tile].block) / t->tile[tile].rows;
+}
+
+static void fill_pattern(const tess_staged *staged, const tess_triangle *from,
+                         tess_cuda_triangle *t)
 {
 #pragma omp parallel for schedule(static) num_threads(t->ctx->threads)
-    for (int64_t tile = 0; tile < t->tiles; tile++) {
-        const int64_t first = t->tile_first[tile], rows = t->tile_first[tile + 1] - first;
-        const int64_t at = t->tile_offsets[tile];
-        const int64_t longest = (t->tile_offsets[tile + 1] - at) / rows;
-        for (int64_t r = 0; r < rows; r++) {
-            const int64_t begin = from->offsets[first + r];
-            const int64_t length = from->offsets[first + r + 1] - begin;
-            t->lengths[first + r] = (int32_t)length;
+    for (int64_t i = 0; i < t->tiles; i++) {
+        const tess_tile *tile = &t->tile[i];
+        const int64_t longest = tile_length(t, i);
+        for (int32_t r = 0; r < tile->rows; r++) {
+            const int64_t position = tile->first + r, begin = from->offsets[position];
+            const int64_t length = from->offsets[position + 1] - begin;
+            t->places[2 * position] = (int32_t)length;
+            t->places[2 * position + 1] =
+                staged->stages.rows[t->up ? t->rows - 1 - position : position];
             for (int64_t k = 0; k < longest; k++)
-                t->columns[at + k * rows + r] = k < length ? from->columns[begin + k] : 0;
+                t->columns[tile->block + k * tile->rows + r] =
+                    k < length ? from->columns[begin + k] : 0;
         }
     }
 }
@@ -145,12 +153,11 @@ tess_status tess_cuda_triangle_create(const tess_staged *staged, const tess_spli
     cut_stages(staged, from, tuning, t);
     tess_status status;
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, staged->stages.count, &t->segment));
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, t->tiles + 1, &t->tile_offsets));
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, t->tiles + 1, &t->tile_first));
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, t->rows, &t->lengths));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, t->tiles, &t->tile));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, 2 * t->rows, &t->places));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, t->blocks, &t->columns));
     cut_stages(staged, from, tuning, t);
-    fill_columns(from, t);
+    fill_pattern(staged, from, t);
     *out = t;
     return TESS_OK;
 cleanup:
@@ -162,12 +169,10 @@ size_t tess_cuda_triangle_bytes(const tess_cuda_triangle *t, int array)
 {
     const size_t block = (size_t)t->block * (size_t)t->block * tess_type_size(t->type);
     switch (array) {
-    case TRIANGLE_TILE_OFFSETS:
-        return (size_t)(t->tiles + 1) * sizeof *t->tile_offsets;
-    case TRIANGLE_TILE_FIRST:
-        return (size_t)(t->tiles + 1) * sizeof *t->tile_first;
-    case TRIANGLE_LENGTHS:
-        return (size_t)t->rows * sizeof *t->lengths;
+    case TRIANGLE_TILES:
+        return (size_t)t->tiles * sizeof *t->tile;
+    case TRIANGLE_PLACES:
+        return (size_t)(2 * t->rows) * sizeof *t->places;
     case TRIANGLE_COLUMNS:
         return (size_t)t->blocks * sizeof *t->columns;
     case TRIANGLE_VALUES:
@@ -179,8 +184,7 @@ size_t tess_cuda_triangle_bytes(const tess_cuda_triangle *t, int array)
 
 const void *tess_cuda_triangle_array(const tess_cuda_triangle *t, int array)
 {
-    const void *const arrays[TRIANGLE_ARRAYS] = {t->tile_offsets, t->tile_first, t->lengths,
-                                                 t->columns};
+    const void *const arrays[TRIANGLE_ARRAYS] = {t->tile, t->places, t->columns};
     return arrays[array];
 }
 
@@ -214,22 +218,32 @@ void tess_cuda_triangle_fill(const tess_cuda_triangle *t, const tess_staged *sta
     const tess_triangle *from = t->up ? &split->upper : &split->lower;
     const int64_t size = (int64_t)t->block * t->block;
 #pragma omp parallel for schedule(static) num_threads(staged->ctx->threads)
-    for (int64_t tile = 0; tile < t->tiles; tile++) {
-        const int64_t first = t->tile_first[tile], rows = t->tile_first[tile + 1] - first;
-        const int64_t at = t->tile_offsets[tile], longest = (t->tile_offsets[tile + 1] - at) / rows;
-        for (int64_t r = 0; r < rows; r++) {
-            const int64_t begin = from->offsets[first + r];
+    for (int64_t i = 0; i < t->tiles; i++) {
+        const tess_tile *tile = &t->tile[i];
+        const int64_t longest = tile_length(t, i), at = tile->block * size;
+        for (int32_t r = 0; r < tile->rows; r++) {
+            const int64_t position = tile->first + r, begin = from->offsets[position];
             for (int64_t k = 0; k < longest; k++) {
-                if (k < t->lengths[first + r])
-                    put_block(t, from->values, begin + k, values, at * size, k, rows, r);
+                if (begin + k < from->offsets[position + 1])
+                    put_block(t, from->values, begin + k, values, at, k, tile->rows, r);
                 else
-                    clear_block(t, values, at * size, k, rows, r);
+                    clear_block(t, values, at, k, tile->rows, r);
             }
             if (t->up)
-                put_block(t, split->inverse, t->rows - 1 - first - r, inverse, first * size, 0,
-                          rows, r);
+                put_block(t, split->inverse, t->rows - 1 - position, inverse, tile->first * size, 0,
+                          tile->rows, r);
         }
     }
+}
+
+/* Thread blocks that look far enough ahead to have their numbers by the time they are needed, and
+ * do not disturb those that others wait for by looking too: a few stages' tiles, or all that fit.
+ */
+static int64_t waiting_blocks(const tess_segment *s, int multiprocessors)
+{
+    const int64_t ahead = 6 * (s->end - s->tile) / s->stages;
+    const int64_t most = 8 * (int64_t)multiprocessors, least = 32;
+    return ahead < least ? least : ahead > most ? most : ahead;
 }
 
 void tess_triangle_launch(const tess_cuda_triangle *t, const tess_triangle_tuning *tuning,
@@ -239,14 +253,14 @@ void tess_triangle_launch(const tess_cuda_triangle *t, const tess_triangle_tunin
     static const char *const entries[2][2] = {{"triangular_down", "triangular_down_waiting"},
                                               {"triangular_up", "triangular_up_waiting"}};
     const tess_segment *s = &t->segment[segment];
-    int64_t grid = s->end - s->tile, most = (int64_t)multiprocessors * tuning->blocks_an_sm;
+    int64_t grid = s->end - s->tile;
+    const int64_t most = tuning->blocks > 0 ? tuning->blocks : waiting_blocks(s, multiprocessors);
     if (s->waiting && grid > most)
         grid = most;
     tess_cuda_launch *run = tess_cuda_launch_start(out, entries[t->up][s->waiting], (unsigned)grid,
                                                    (unsigned)tuning->threads);
     for (int i = 0; i < TRIANGLE_ARRAYS; i++)
         tess_cuda_arg_pointer(run, call->arrays[i]);
-    tess_cuda_arg_pointer(run, call->rows);
     tess_cuda_arg_pointer(run, call->in);
     tess_cuda_arg_pointer(run, call->out);
     tess_cuda_arg_pointer(run, call->z);

@@ -18,20 +18,27 @@
 typedef struct tess_triangle_tuning {
     int rows, threads, depth, panel; /* ROWS, THREADS, DEPTH, PANEL of triangular.cu */
     int nap;                         /* NAP: ns between two looks at a value; 0: none */
-    int64_t wide;     /* a stage of so many threads is a launch of its own, others are joined */
-    int blocks_an_sm; /* thread blocks of a launch of joined stages */
+    int ahead;                       /* AHEAD */
+    int64_t wide;   /* a stage of so many threads is a launch of its own, others are joined */
+    int64_t blocks; /* thread blocks of a launch of joined stages; 0: by the width of stages */
 } tess_triangle_tuning;
 
 typedef struct tess_segment {
     int64_t tile, end; /* tiles tile .. end-1 */
-    bool wide;         /* a stage that has it alone */
-    bool waiting;      /* several stages: rows wait for rows of the same launch */
+    int64_t stages;
+    bool wide;    /* a stage that has it alone */
+    bool waiting; /* several stages: rows wait for rows of the same launch */
 } tess_segment;
 
+/* As triangular.cu reads it. */
+typedef struct tess_tile {
+    int64_t block;       /* its first, padding included */
+    int32_t first, rows; /* positions */
+} tess_tile;
+
 enum {
-    TRIANGLE_TILE_OFFSETS,
-    TRIANGLE_TILE_FIRST,
-    TRIANGLE_LENGTHS,
+    TRIANGLE_TILES,
+    TRIANGLE_PLACES,
     TRIANGLE_COLUMNS,
     TRIANGLE_VALUES,
     TRIANGLE_INVERSE,
@@ -47,8 +54,9 @@ typedef struct tess_cuda_triangle {
     int64_t blocks;      /* stored, padding included */
     int64_t segments;
     tess_segment *segment;
-    int64_t *tile_offsets; /* tiles + 1 */
-    int32_t *tile_first, *lengths, *columns;
+    tess_tile *tile;
+    int32_t *places;  /* 2 a position: blocks of the row, the matrix's block row */
+    int32_t *columns; /* tile by tile: block k of all its rows, then block k + 1 */
 } tess_cuda_triangle;
 
 tess_triangle_tuning tess_triangle_guess(int32_t block);
@@ -72,7 +80,6 @@ void tess_cuda_triangle_fill(const tess_cuda_triangle *triangle, const tess_stag
 /* Addresses of one sweep. */
 typedef struct tess_triangle_call {
     uint64_t arrays[TRIANGLE_ARRAYS];
-    uint64_t rows;    /* place to block row */
     uint64_t in, out; /* `out` has block_rows * block scalars, all bits set where segments wait */
     uint64_t z;       /* upwards */
     uint64_t tickets; /* an int a segment, all bits set */

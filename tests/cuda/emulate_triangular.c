@@ -71,11 +71,8 @@ static void apply(const test_triangular *v, const tess_triangle_tuning *tuning,
     memset(first, 0xff, bytes);
     memset(second, 0xff, bytes);
     memset(drawn, 0xff, 2 * tickets);
-    tess_triangle_call call = {.rows = address(staged->stages.rows),
-                               .in = address(r),
-                               .out = address(first),
-                               .tickets = address(drawn),
-                               .scalars = scalars};
+    tess_triangle_call call = {
+        .in = address(r), .out = address(first), .tickets = address(drawn), .scalars = scalars};
     run_sweep(v, tuning, down, &call, seed, what);
     call.in = address(first);
     call.out = address(second);

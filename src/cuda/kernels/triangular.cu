@@ -12,36 +12,69 @@
  *
  *   (plain)   a stage a launch, a tile a thread block: what a row needs is there.
  *   _waiting  many stages a launch. Thread blocks draw tiles in the order of the sweep, so that
- *             what a tile waits for is already being computed, and look at the values it needs
- * until they are there. `out` is all absent before; the order of a row's sum is fixed.
+ *             what a tile waits for is already being computed, and look at the values it needs until
+ *             they are there. `out` is all absent before; the order of a row's sum is fixed.
+ *
+ * A row is read DEPTH blocks at a time, the first time fewer: the blocks that come last, which the
+ * row waits for longest, are a whole step, and nothing has to be read after them. Waiting rows have
+ * the next step's blocks under way while they wait.
  *
  *   REAL, HELD  bytes of a scalar of the vectors and of the factors
  *   BH          height and width of a block        ROWS     of a tile, at most
  *   THREADS     a block: at least ROWS * BH where BH is not larger than that
- *   DEPTH       blocks in flight                   PANEL    columns of a block in flight
+ *   DEPTH       blocks of a step                   PANEL    columns of a block of a step
  *   BLOCKS      thread blocks of the plain entries that an SM must be able to hold
+ *   AHEAD       1: plain rows read the next step ahead too
  */
 #include "common.cuh"
 
+enum { PANELS = (BH + PANEL - 1) / PANEL };
+
 typedef struct triangular_args {
-    const long long *tile_offsets; /* a tile's first block */
-    const int *tile_first;         /* its first position; one more than tiles */
-    const int *lengths;            /* blocks of a row, by position */
-    const int *columns;            /* places */
+    const int *tiles;   /* 4 a tile: its first block (64 bits), its first position, its rows */
+    const int *places;  /* 2 a position: blocks of the row, the matrix's block row */
+    const int *columns; /* places */
     const held *values;
     const held *inverse; /* up: of the diagonal blocks, in tiles as the values */
-    const int *rows;     /* place to block row */
     const real *in;
     real *out;         /* by places */
     real *z;           /* up: by rows */
     int *ticket;       /* waiting: -1 before */
     long long tile;    /* the first, */
     long long end;     /* and the one after the last */
-    long long places;  /* block rows */
+    long long rows;    /* block rows */
     long long scalars; /* rows of the matrix */
 } triangular_args;
 
-/* x of DEPTH blocks, PANEL columns from `column` of each. */
+/* One scalar row of a tile. */
+typedef struct triangular_row {
+    const int *columns;
+    const held *values;
+    int rows, lanes; /* of the tile */
+    int first;       /* block of the first step: 0, or negative */
+} triangular_row;
+
+/* The blocks of one step, which may begin before the first of them. */
+DEVICE void load_step(const triangular_row *row, int step, int *places, held *v, policy p)
+{
+    const int k = row->first + step / PANELS * DEPTH, column = step % PANELS * PANEL;
+    const int *columns = row->columns + (long long)k * row->rows;
+    const held *values = row->values + ((long long)k * BH + column) * row->lanes;
+    UNROLL for (int d = 0; d < DEPTH; d++)
+    {
+        places[d] = -1;
+        if (k + d >= 0)
+            stream_index1(columns + d * row->rows, &places[d], p);
+        UNROLL for (int j = 0; j < PANEL; j++)
+        {
+            v[d * PANEL + j] = 0;
+            if (k + d >= 0 && (BH % PANEL == 0 || column + j < BH))
+                stream_held1(values + (d * BH + j) * row->lanes, &v[d * PANEL + j], p);
+        }
+    }
+}
+
+/* The values of `out` that a step needs. */
 DEVICE void fetch(const real *out, const int *places, int column, real *x, const int waiting)
 {
     int absent;
@@ -64,16 +97,35 @@ DEVICE void fetch(const real *out, const int *places, int column, real *x, const
     } while (waiting && absent);
 }
 
-/* What a row starts from: its part of r, or of D^-1 y. */
-DEVICE real start(const triangular_args *a, int first, int lanes, int lane, int place, int i,
-                  const int up)
+/* `sum` less the row's blocks times `out`. */
+DEVICE real subtract_blocks(const triangular_row *row, int steps, const real *out, real sum,
+                            const int waiting)
 {
-    if (!up) {
-        const long long scalar = (long long)READ_ONLY(a->rows + place) * BH + i;
-        return scalar < a->scalars ? READ_ONLY(a->in + scalar) : 0;
+    const policy p = stream_policy();
+    int next_places[DEPTH];
+    held next[DEPTH * PANEL];
+    if (steps > 0)
+        load_step(row, 0, next_places, next, p);
+    NO_UNROLL for (int step = 0; step < steps; step++)
+    {
+        int places[DEPTH];
+        held v[DEPTH * PANEL];
+        real x[DEPTH * PANEL];
+        UNROLL for (int d = 0; d < DEPTH; d++) places[d] = next_places[d];
+        UNROLL for (int d = 0; d < DEPTH * PANEL; d++) v[d] = next[d];
+        if ((waiting || AHEAD) && step + 1 < steps)
+            load_step(row, step + 1, next_places, next, p);
+        fetch(out, places, step % PANELS * PANEL, x, waiting);
+        UNROLL for (int d = 0; d < DEPTH * PANEL; d++) sum -= (real)v[d] * x[d];
+        if (!(waiting || AHEAD) && step + 1 < steps)
+            load_step(row, step + 1, next_places, next, p);
     }
-    const held *inverse = a->inverse + (long long)first * BH * BH + lane;
-    const real *in = a->in + (long long)place * BH;
+    return sum;
+}
+
+/* Row i of D^-1 y. */
+DEVICE real scaled_start(const held *inverse, int lanes, const real *in)
+{
     const policy p = stream_policy();
     real sum = 0;
     UNROLL_4 for (int j = 0; j < BH; j++)
@@ -85,67 +137,44 @@ DEVICE real start(const triangular_args *a, int first, int lanes, int lane, int 
     return sum;
 }
 
-DEVICE void solve_lane(const triangular_args *a, long long tile, int first, int rows, int lane,
+DEVICE void solve_lane(const triangular_args *a, long long block, int first, int rows, int lane,
                        const int up, const int waiting)
 {
-    const int r = lane / BH, i = lane - r * BH, lanes = rows * BH;
-    const int position = first + r, place = up ? (int)a->places - 1 - position : position;
-    const int length = READ_ONLY(a->lengths + position);
-    const long long at = READ_ONLY(a->tile_offsets + tile);
-    const int *columns = a->columns + at + r;
-    const held *values = a->values + at * (BH * BH) + lane;
-    const policy p = stream_policy();
-    real sum = start(a, first, lanes, lane, place, i, up);
-    NO_UNROLL for (int k = 0; k < length; k += DEPTH)
-    {
-        int places[DEPTH];
-        UNROLL for (int d = 0; d < DEPTH; d++)
-        {
-            places[d] = -1;
-            if (k + d < length)
-                stream_index1(columns + d * rows, &places[d], p);
-        }
-        NO_UNROLL for (int column = 0; column < BH; column += PANEL)
-        {
-            held v[DEPTH * PANEL];
-            real x[DEPTH * PANEL];
-            UNROLL for (int d = 0; d < DEPTH; d++)
-            {
-                UNROLL for (int j = 0; j < PANEL; j++)
-                {
-                    v[d * PANEL + j] = 0;
-                    if (places[d] >= 0 && (BH % PANEL == 0 || column + j < BH))
-                        stream_held1(values + (d * BH + column + j) * lanes, &v[d * PANEL + j], p);
-                }
-            }
-            fetch(a->out, places, column, x, waiting);
-            UNROLL for (int d = 0; d < DEPTH * PANEL; d++) sum -= (real)v[d] * x[d];
-        }
-        columns += DEPTH * rows;
-        values += DEPTH * BH * lanes;
-    }
-    const long long out = (long long)place * BH + i;
+    const int r = lane / BH, i = lane - r * BH, position = first + r;
+    const int place = up ? (int)a->rows - 1 - position : position;
+    int info[2]; /* blocks, block row */
+    stream_index2(a->places + 2 * (long long)position, info, stream_policy());
+    const long long scalar = (long long)info[1] * BH + i;
+    const int chunks = (info[0] + DEPTH - 1) / DEPTH;
+    const triangular_row row = {a->columns + block + r, a->values + block * (BH * BH) + lane, rows,
+                                rows * BH, info[0] - chunks * DEPTH};
+    real sum = 0;
+    if (up)
+        sum = scaled_start(a->inverse + (long long)first * BH * BH + lane, rows * BH,
+                           a->in + (long long)place * BH);
+    else if (scalar < a->scalars)
+        sum = READ_ONLY(a->in + scalar);
+    sum = subtract_blocks(&row, chunks * PANELS, a->out, sum, waiting);
     if (waiting)
-        hand_on(a->out + out, sum);
+        hand_on(a->out + (long long)place * BH + i, sum);
     else
-        a->out[out] = sum;
-    if (up) {
-        const long long scalar = (long long)READ_ONLY(a->rows + place) * BH + i;
-        if (scalar < a->scalars)
-            a->z[scalar] = sum;
-    }
+        a->out[(long long)place * BH + i] = sum;
+    if (up && scalar < a->scalars)
+        a->z[scalar] = sum;
 }
 
 DEVICE void solve_tile(const triangular_args *a, long long tile, const int up, const int waiting)
 {
-    const int first = READ_ONLY(a->tile_first + tile);
-    const int rows = READ_ONLY(a->tile_first + tile + 1) - first;
+    int head[4];
+    stream_index4(a->tiles + 4 * tile, head, stream_policy());
+    const long long block = (long long)(unsigned)head[0] | (long long)head[1] << 32;
+    const int first = head[2], rows = head[3];
 #if BH > THREADS
     NO_UNROLL for (int lane = threadIdx.x; lane < rows * BH; lane += THREADS)
-        solve_lane(a, tile, first, rows, lane, up, waiting);
+        solve_lane(a, block, first, rows, lane, up, waiting);
 #else
     if (threadIdx.x < rows * BH)
-        solve_lane(a, tile, first, rows, threadIdx.x, up, waiting);
+        solve_lane(a, block, first, rows, threadIdx.x, up, waiting);
 #endif
 }
 
