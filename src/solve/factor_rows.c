@@ -137,10 +137,9 @@ tess_factor_fault tess_factor_ilu0(const tess_factors *f, const tess_matrix *A,
                                    const tess_factor_values *v, int domain, tess_factor_work *work)
 {
     const int32_t b = f->block;
-    const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
-    const int64_t size = (int64_t)b * b;
+    const int64_t first = f->domain_rows[domain], size = (int64_t)b * b;
     tess_factor_fault fault = {.row = INT64_MAX};
-    for (int64_t row = first; row < last; row++) {
+    for (int64_t row = work->first; row < work->last; row++) {
         load_row(f, A, v, domain, row, 1, work->place);
         for (int64_t k = f->lower_offsets[row]; k < f->lower_offsets[row + 1]; k++) {
             const int64_t column = f->lower_columns[k], q = tess_factor_place(f, domain, column);
@@ -171,10 +170,9 @@ tess_factor_fault tess_factor_ssor(const tess_factors *f, const tess_matrix *A,
                                    tess_factor_work *work)
 {
     const int32_t b = f->block;
-    const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
     const int64_t size = (int64_t)b * b;
     tess_factor_fault fault = {.row = INT64_MAX};
-    for (int64_t row = first; row < last; row++) {
+    for (int64_t row = work->first; row < work->last; row++) {
         load_row(f, A, v, domain, row, omega, NULL);
         for (int64_t k = f->lower_offsets[row]; k < f->lower_offsets[row + 1]; k++) {
             double *block = v->lower + k * size;
@@ -214,10 +212,9 @@ tess_factor_fault tess_factor_ic0(const tess_factors *f, const tess_matrix *A,
                                   const tess_factor_values *v, int domain, tess_factor_work *work)
 {
     const int32_t b = f->block;
-    const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
-    const int64_t size = (int64_t)b * b;
+    const int64_t first = f->domain_rows[domain], size = (int64_t)b * b;
     tess_factor_fault fault = {.row = INT64_MAX};
-    for (int64_t row = first; row < last; row++) {
+    for (int64_t row = work->first; row < work->last; row++) {
         const int64_t begin = f->lower_offsets[row], end = f->lower_offsets[row + 1];
         load_row(f, A, v, domain, row, 1, work->place);
         double *diagonal = tess_factor_inverse(f, v, domain, row);

@@ -96,24 +96,91 @@ static tess_factor_fault compute_domain(const tess_factors *f, const tess_matrix
     }
 }
 
-/* All domains; returns the first fault. `dense` has dense_stride doubles a domain. */
-static tess_factor_fault compute_all(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
-                                     const tess_pc_options *options, const tess_factor_values *v,
-                                     double **places, double *dense, int64_t dense_stride,
-                                     tess_factor_fault *faults)
+/* Scratch for a number of shares of the work. */
+typedef struct scratch {
+    int shares;
+    int64_t place_stride, dense_stride;
+    double **places, *dense;
+    tess_factor_fault *faults;
+} scratch;
+
+static tess_status allocate_scratch(tess_ctx *ctx, const tess_factors *f, int shares,
+                                    int64_t place_stride, scratch *s)
 {
-    const int64_t size = (int64_t)f->block * f->block;
+    const int64_t rows = f->block_rows, size = (int64_t)f->block * f->block;
+    int64_t longest = 0;
+    for (int64_t i = 0; i < rows; i++)
+        if (f->lower_offsets[i + 1] - f->lower_offsets[i] > longest)
+            longest = f->lower_offsets[i + 1] - f->lower_offsets[i];
+    *s = (scratch){.shares = shares,
+                   .place_stride = place_stride,
+                   .dense_stride = (3 + (f->symmetric ? longest : 0)) * size};
+    TESS_TRY(TESS_CALLOC(ctx, place_stride > 0 ? place_stride * shares : rows, &s->places));
+    TESS_TRY(TESS_ALLOC(ctx, s->dense_stride * shares, &s->dense));
+    return TESS_ALLOC(ctx, shares, &s->faults);
+}
+
+static void free_scratch(tess_ctx *ctx, scratch *s)
+{
+    tess_free(ctx, s->places);
+    tess_free(ctx, s->dense);
+    tess_free(ctx, s->faults);
+}
+
+static tess_factor_work work_of(const tess_factors *f, const scratch *s, int share, int64_t first,
+                                int64_t last)
+{
+    double *dense = s->dense + share * s->dense_stride;
+    /* Domains share an array: each looks at its own rows only. */
+    double **place = s->place_stride > 0 ? s->places + share * s->place_stride : s->places + first;
+    return (tess_factor_work){.first = first,
+                              .last = last,
+                              .place = place,
+                              .dense = dense,
+                              .row = dense + 3 * (int64_t)f->block * f->block};
+}
+
+static tess_factor_fault first_fault(const scratch *s)
+{
+    for (int i = 0; i < s->shares; i++)
+        if (s->faults[i].row != INT64_MAX)
+            return s->faults[i];
+    return (tess_factor_fault){.row = INT64_MAX};
+}
+
+/* All domains, one after the other or at once; returns the first fault. */
+static tess_factor_fault compute_domains(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
+                                         const tess_pc_options *options,
+                                         const tess_factor_values *v, const scratch *s)
+{
 #pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->threads)
     for (int d = 0; d < f->domains; d++) {
-        double *own = dense + d * dense_stride;
-        tess_factor_work work = {
-            .place = places + f->domain_rows[d], .dense = own, .row = own + 3 * size};
-        faults[d] = compute_domain(f, A, options, v, d, &work);
+        tess_factor_work work = work_of(f, s, d, f->domain_rows[d], f->domain_rows[d + 1]);
+        s->faults[d] = compute_domain(f, A, options, v, d, &work);
     }
-    for (int d = 0; d < f->domains; d++)
-        if (faults[d].row != INT64_MAX)
-            return faults[d];
-    return (tess_factor_fault){.row = INT64_MAX};
+    return first_fault(s);
+}
+
+/* One domain, stage by stage: rows of a stage do not need each other. */
+static tess_factor_fault compute_stages(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
+                                        const tess_pc *pc, const tess_factor_values *v,
+                                        const scratch *s)
+{
+    const tess_stages *stages = &pc->staged->stages;
+    tess_factor_fault fault = {.row = INT64_MAX};
+#pragma omp parallel num_threads(ctx->threads)
+    for (int64_t i = 0; i < stages->count && fault.row == INT64_MAX; i++) {
+        const int64_t first = stages->offsets[i], count = stages->offsets[i + 1] - first;
+#pragma omp for schedule(static, 1)
+        for (int share = 0; share < s->shares; share++) {
+            tess_factor_work work = work_of(f, s, share, first + count * share / s->shares,
+                                            first + count * (share + 1) / s->shares);
+            s->faults[share] = compute_domain(f, A, &pc->options, v, 0, &work);
+        }
+#pragma omp single
+        fault = first_fault(s);
+    }
+    return fault;
 }
 
 /* Numbers in double become the pc's: moved when that is double, converted otherwise. */
@@ -156,27 +223,20 @@ static tess_status compute(tess_plan *plan, tess_pc *pc, const tess_matrix *A)
     const int64_t lower = f->lower_offsets[rows] * size;
     const int64_t upper = f->symmetric ? 0 : (f->upper_offsets[rows] + rows) * size;
     const int64_t inverse = f->symmetric ? rows * size : 0;
-    int64_t longest = 0;
-    for (int64_t i = 0; i < rows; i++)
-        if (f->lower_offsets[i + 1] - f->lower_offsets[i] > longest)
-            longest = f->lower_offsets[i + 1] - f->lower_offsets[i];
-    const int64_t dense_stride = (3 + (f->symmetric ? longest : 0)) * size;
     tess_factor_values v = {0};
-    double **places = NULL, *dense = NULL;
-    tess_factor_fault *faults = NULL;
+    scratch own = {0};
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, lower, &v.lower));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, upper, &v.upper));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, inverse, &v.inverse));
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, rows, &places));
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, dense_stride * f->domains, &dense));
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, f->domains, &faults));
-    tess_factor_fault fault =
-        compute_all(ctx, f, A, &pc->options, &v, places, dense, dense_stride, faults);
+    TESS_TRY_CLEAN(allocate_scratch(ctx, f, pc->staged ? ctx->threads : f->domains,
+                                    pc->staged ? rows : 0, &own));
+    const tess_factor_fault fault = pc->staged ? compute_stages(ctx, f, A, pc, &v, &own)
+                                               : compute_domains(ctx, f, A, &pc->options, &v, &own);
     if (fault.row != INT64_MAX)
         TESS_TRY_CLEAN(fault_status(pc, &fault));
     if (pc->staged) {
-        tess_staged_fill(pc->staged, f, &v);
+        TESS_TRY_CLEAN(tess_staged_fill(pc->staged, f, &v));
         pc->bytes = tess_staged_bytes(pc->staged);
         goto cleanup;
     }
@@ -190,9 +250,7 @@ cleanup:
     tess_free(ctx, v.lower);
     tess_free(ctx, v.upper);
     tess_free(ctx, v.inverse);
-    tess_free(ctx, places);
-    tess_free(ctx, dense);
-    tess_free(ctx, faults);
+    free_scratch(ctx, &own);
     return status;
 }
 

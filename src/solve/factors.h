@@ -37,8 +37,9 @@ typedef struct tess_factor_fault {
     double pivot;
 } tess_factor_fault;
 
-/* Scratch of one domain. */
+/* Rows of a domain to be computed, those before them being there, and scratch. */
 typedef struct tess_factor_work {
+    int64_t first, last;
     double **place; /* one a row of the domain: its block in the row at hand, or NULL */
     double *dense;  /* 3 b b */
     double *row;    /* the longest row's lower blocks */
@@ -60,7 +61,7 @@ static inline double *tess_factor_inverse(const tess_factors *f, const tess_fact
     return v->upper + (f->upper_offsets[p + 1] + p) * size;
 }
 
-/* factor_rows.c: one domain, from the matrix's present values. */
+/* factor_rows.c: the rows of `work`, of one domain, from the matrix's present values. */
 tess_factor_fault tess_factor_ilu0(const tess_factors *f, const tess_matrix *A,
                                    const tess_factor_values *v, int domain, tess_factor_work *work);
 tess_factor_fault tess_factor_ssor(const tess_factors *f, const tess_matrix *A,

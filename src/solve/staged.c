@@ -160,11 +160,17 @@ static tess_status allocate_triangle(const tess_staged *staged, int64_t blocks, 
     TESS_TRY(TESS_CALLOC(ctx, staged->block_rows + 2, &t->offsets));
     TESS_TRY(TESS_ALLOC(ctx, blocks, &t->columns));
     TESS_TRY(TESS_ALLOC(ctx, blocks, &t->source));
-    return tess_alloc_bytes(ctx, blocks * staged->block * staged->block,
+    return TESS_OK;
+}
+
+static tess_status allocate_values(const tess_staged *staged, tess_triangle *t)
+{
+    const int64_t blocks = t->offsets[staged->block_rows];
+    return tess_alloc_bytes(staged->ctx, blocks * staged->block * staged->block,
                             tess_type_size(staged->type), &t->values);
 }
 
-/* The factors' own L. */
+/* The factors' own L, whose values are taken over where they have the right type. */
 static tess_status split_lower(tess_staged *staged, const tess_factors *f)
 {
     tess_triangle *t = &staged->plain.lower;
@@ -175,7 +181,7 @@ static tess_status split_lower(tess_staged *staged, const tess_factors *f)
         t->columns[k] = f->lower_columns[k];
         t->source[k] = k;
     }
-    return TESS_OK;
+    return staged->type == TESS_F64 ? TESS_OK : allocate_values(staged, t);
 }
 
 /* The factors' U, which lies upwards as ours does, a row's blocks in the opposite order. */
@@ -192,7 +198,7 @@ static tess_status split_upper(tess_staged *staged, const tess_factors *f)
             t->source[k] = j + q; /* a diagonal block comes after each row */
         }
     }
-    return TESS_OK;
+    return allocate_values(staged, t);
 }
 
 /* `to` is the transpose of `from`: an upper triangle of a lower one, or the reverse. Rows of `from`
@@ -215,7 +221,7 @@ static tess_status transpose(const tess_staged *staged, const tess_triangle *fro
             to->source[at] = k;
         }
     }
-    return TESS_OK;
+    return allocate_values(staged, to);
 }
 
 static tess_status allocate_inverse(tess_staged *staged, tess_split *split)

@@ -74,8 +74,9 @@ tess_status tess_staged_split(tess_staged *staged, const tess_factors *f, bool t
 /* Values for staged->reordered, to be freed by tess_staged_drop_values. */
 tess_status tess_staged_take_values(tess_staged *staged, const tess_matrix *A);
 void tess_staged_drop_values(tess_staged *staged);
-/* From the numbers of the factors of staged->reordered to those of L, D and U. */
-void tess_staged_fill(tess_staged *staged, const tess_factors *f, const tess_factor_values *v);
+/* From the numbers of the factors of staged->reordered to those of L, D and U; may take some of
+ * their arrays over. */
+tess_status tess_staged_fill(tess_staged *staged, const tess_factors *f, tess_factor_values *v);
 /* Bytes read by one application, vectors not counted. */
 double tess_staged_bytes(const tess_staged *staged);
 

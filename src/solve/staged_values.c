@@ -39,6 +39,85 @@ void tess_staged_drop_values(tess_staged *staged)
     staged->reordered.values = NULL;
 }
 
+#define INLINE static inline __attribute__((always_inline))
+
+/* `count` doubles to places `at` on of an array of the pc's type. */
+INLINE void store(const tess_staged *staged, void *values, int64_t at, const double *from,
+                  int64_t count)
+{
+    if (staged->type == TESS_F64) {
+        memcpy((double *)values + at, from, (size_t)count * sizeof *from);
+    } else {
+        float *to = (float *)values + at;
+        for (int64_t i = 0; i < count; i++)
+            to[i] = (float)from[i];
+    }
+}
+
+/* to = a b. */
+INLINE void multiply(double *restrict to, const double *restrict a, const double *restrict b,
+                     const int32_t n)
+{
+    for (int32_t j = 0; j < n; j++) {
+        for (int32_t i = 0; i < n; i++)
+            to[j * n + i] = a[i] * b[j * n];
+        for (int32_t k = 1; k < n; k++)
+            for (int32_t i = 0; i < n; i++)
+                to[j * n + i] += a[k * n + i] * b[j * n + k];
+    }
+}
+
+INLINE void transpose(double *restrict to, const double *restrict from, const int32_t n)
+{
+    for (int32_t j = 0; j < n; j++)
+        for (int32_t i = 0; i < n; i++)
+            to[j * n + i] = from[i * n + j];
+}
+
+/* The row at a place; `block` is scratch for one block. */
+INLINE void fill_row(tess_staged *staged, const tess_factors *f, const tess_factor_values *v,
+                     int64_t place, double *block, const int32_t b)
+{
+    tess_split *split = &staged->plain;
+    const int64_t size = (int64_t)b * b, q = staged->block_rows - 1 - place;
+    const int64_t first = split->lower.offsets[place], last = split->lower.offsets[place + 1];
+    const double *inverse = tess_factor_inverse(f, v, 0, place);
+    store(staged, split->inverse, place * size, inverse, size);
+    if (staged->type != TESS_F64) /* otherwise taken over as it is */
+        store(staged, split->lower.values, first * size, v->lower + first * size,
+              (last - first) * size);
+    for (int64_t k = split->upper.offsets[q]; k < split->upper.offsets[q + 1]; k++) {
+        /* D^-1 U; L^T is that already. */
+        if (staged->symmetric)
+            transpose(block, v->lower + split->upper.source[k] * size, b);
+        else
+            multiply(block, inverse, v->upper + split->upper.source[k] * size, b);
+        store(staged, split->upper.values, k * size, block, size);
+    }
+}
+
+/* Places first .. last-1. The commonest sizes are compiled apart. */
+static void fill_rows(tess_staged *staged, const tess_factors *f, const tess_factor_values *v,
+                      int64_t first, int64_t last, double *block)
+{
+#define CASE(B)                                  \
+    case B:                                      \
+        for (int64_t p = first; p < last; p++)   \
+            fill_row(staged, f, v, p, block, B); \
+        break
+    switch (staged->block) {
+        CASE(1);
+        CASE(2);
+        CASE(3);
+        CASE(4);
+        CASE(5);
+    default:
+        for (int64_t p = first; p < last; p++)
+            fill_row(staged, f, v, p, block, staged->block);
+    }
+#undef CASE
+}
+
 static void put(const tess_staged *staged, void *values, int64_t at, double value)
 {
     if (staged->type == TESS_F64)
@@ -51,34 +130,6 @@ static double get(const tess_staged *staged, const void *values, int64_t at)
 {
     return staged->type == TESS_F64 ? ((const double *)values)[at]
                                     : (double)((const float *)values)[at];
-}
-
-static void fill_plain(tess_staged *staged, const tess_factors *f, const tess_factor_values *v,
-                       int64_t place)
-{
-    tess_split *split = &staged->plain;
-    const int32_t b = staged->block;
-    const int64_t size = (int64_t)b * b, q = staged->block_rows - 1 - place;
-    const double *inverse = tess_factor_inverse(f, v, 0, place);
-    for (int64_t i = 0; i < size; i++)
-        put(staged, split->inverse, place * size + i, inverse[i]);
-    for (int64_t i = split->lower.offsets[place] * size; i < split->lower.offsets[place + 1] * size;
-         i++)
-        put(staged, split->lower.values, i, v->lower[i]);
-    for (int64_t k = split->upper.offsets[q]; k < split->upper.offsets[q + 1]; k++) {
-        const double *from =
-            (staged->symmetric ? v->lower : v->upper) + split->upper.source[k] * size;
-        for (int32_t j = 0; j < b; j++)
-            for (int32_t i = 0; i < b; i++) {
-                double sum = 0; /* D^-1 U, or L^T, which is that already */
-                if (staged->symmetric)
-                    sum = from[i * b + j];
-                else
-                    for (int32_t m = 0; m < b; m++)
-                        sum += inverse[m * b + i] * from[j * b + m];
-                put(staged, split->upper.values, k * size + j * b + i, sum);
-            }
-    }
 }
 
 /* Blocks first .. last-1 of a triangle, each the transpose of its source in `from`. */
@@ -110,16 +161,30 @@ static void fill_transposed(tess_staged *staged, int64_t place)
                      split->upper.offsets[q + 1]);
 }
 
-void tess_staged_fill(tess_staged *staged, const tess_factors *f, const tess_factor_values *v)
+tess_status tess_staged_fill(tess_staged *staged, const tess_factors *f, tess_factor_values *v)
 {
-#pragma omp parallel for schedule(static) num_threads(staged->ctx->threads)
-    for (int64_t place = 0; place < staged->block_rows; place++)
-        fill_plain(staged, f, v, place);
+    tess_ctx *ctx = staged->ctx;
+    const int64_t rows = staged->block_rows, size = (int64_t)staged->block * staged->block;
+    const int shares = ctx->threads;
+    double *blocks;
+    TESS_TRY(TESS_ALLOC(ctx, shares * size, &blocks));
+#pragma omp parallel for schedule(static, 1) num_threads(ctx->threads)
+    for (int share = 0; share < shares; share++)
+        fill_rows(staged, f, v, tess_share_row(staged->plain.lower.offsets, rows, share, shares),
+                  tess_share_row(staged->plain.lower.offsets, rows, share + 1, shares),
+                  blocks + share * size);
+    tess_free(ctx, blocks);
+    if (staged->type == TESS_F64) {
+        tess_free(ctx, staged->plain.lower.values);
+        staged->plain.lower.values = v->lower;
+        v->lower = NULL;
+    }
     if (!staged->transposed.inverse)
-        return;
-#pragma omp parallel for schedule(static) num_threads(staged->ctx->threads)
-    for (int64_t place = 0; place < staged->block_rows; place++)
+        return TESS_OK;
+#pragma omp parallel for schedule(static) num_threads(ctx->threads)
+    for (int64_t place = 0; place < rows; place++)
         fill_transposed(staged, place);
+    return TESS_OK;
 }
 
 double tess_staged_bytes(const tess_staged *staged)
