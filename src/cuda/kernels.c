@@ -1,6 +1,5 @@
 /* The kernel table, parameters as text, and the walk over a tuning space. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/kernels.h"
@@ -24,49 +23,6 @@ const tess_cuda_kernel *tess_cuda_kernel_find(const char *name)
     return NULL;
 }
 
-static int compare_columns(const void *a, const void *b)
-{
-    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
-    return (left > right) - (left < right);
-}
-
-enum { NEAR_ROWS = 64, NEAR_BLOCKS = 4096 };
-
-/* The columns of NEAR_ROWS block rows, of at most NEAR_BLOCKS blocks, sorted. */
-
-static int64_t columns_of(const tess_matrix *A, int64_t first, int32_t *columns)
-{
-    int64_t begin = A->row_offsets[first], count = A->row_offsets[first + NEAR_ROWS] - begin;
-    count = count < NEAR_BLOCKS ? count : NEAR_BLOCKS;
-    if (count > 0)
-        memcpy(columns, A->columns + begin, (size_t)count * sizeof *columns);
-    qsort(columns, (size_t)count, sizeof *columns, compare_columns);
-    return count;
-}
-
-/* The share of blocks that lie further than NEAR_ROWS columns from all blocks of the NEAR_ROWS rows
- * before, in up to 64 samples over the matrix: about 0 for a stencil or a band, dense columns
- * included, about 1 when columns are random. What is near is in the cache; what is far is there
- * only if all of x is. */
-static double share_scattered(const tess_matrix *A)
-{
-    int32_t before[NEAR_BLOCKS], here[NEAR_BLOCKS];
-    int64_t pairs = A->block_rows / (2 * NEAR_ROWS), samples = pairs < 64 ? pairs : 64;
-    int64_t blocks = 0, far = 0;
-    for (int64_t s = 0; s < samples; s++) {
-        int64_t row = s * pairs / samples * 2 * NEAR_ROWS;
-        int64_t known = columns_of(A, row, before), count = columns_of(A, row + NEAR_ROWS, here);
-        int64_t at = 0; /* the first known column that is not left of all near ones */
-        for (int64_t i = 0; i < count; i++) {
-            while (at < known && before[at] < here[i] - NEAR_ROWS)
-                at++;
-            far += at == known || before[at] > (int64_t)here[i] + NEAR_ROWS;
-        }
-        blocks += count;
-    }
-    return blocks > 0 ? (double)far / (double)blocks : 0;
-}
-
 void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem)
 {
     problem->type = A->type;
@@ -83,7 +39,7 @@ void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem)
     for (int64_t i = 0; i < A->block_rows; i++)
         if (A->row_offsets[i + 1] - A->row_offsets[i] > problem->longest_row)
             problem->longest_row = A->row_offsets[i + 1] - A->row_offsets[i];
-    problem->scattered = share_scattered(A);
+    problem->scattered = tess_matrix_scattered(A);
 }
 
 void tess_cuda_params_write(const tess_cuda_kernel *kernel, const int *params, char *text,

@@ -65,6 +65,12 @@ int64_t tess_matrix_find(const tess_matrix *A, int64_t row, int64_t column);
  * measurements count them), x and y. The measure behind every GB/s we print. */
 double tess_matrix_spmv_bytes(const tess_matrix *A);
 
+/* The share of blocks that lie further than 64 columns from all blocks of the 64 block rows before,
+ * in up to 64 samples over the matrix: about 0 for a stencil or a band, dense columns included,
+ * about 1 when columns are random. What is near is in the cache; what is far is there only if all
+ * of x is. */
+double tess_matrix_scattered(const tess_matrix *A);
+
 /* Checks offsets, column range and, if `sorted`, the strict order of columns. The message names the
  * first fault: row, position, value, what is valid. */
 tess_status tess_matrix_validate(tess_ctx *ctx, const tess_matrix_view *arrays, bool sorted);
