@@ -149,6 +149,8 @@ void tess_cpu_plan_destroy(tess_cpu_plan *plan);
 
 /* y = alpha A x + beta y. */
 void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y);
+/* memcpy by threads: what a product does to a vector must not cost more than the product. */
+void tess_cpu_copy(void *to, const void *from, size_t bytes, int shares);
 /* w . y, summed in an order that depends on the length alone. */
 double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y);
 /* Scalars of one partial sum of tess_cpu_dot. */

@@ -91,6 +91,7 @@ typedef struct tess_cpu_kernel {
     int scalar_bytes;                  /* 8: f64, 4: f32 */
     int32_t block_height, block_width; /* 0 x 0: any */
     int streams;
+    bool ahead;            /* fetches x ahead of its use: for scattered columns */
     tess_cpu_spmv_fn spmv; /* the family's function; the others are NULL */
     tess_cpu_spmm_fn spmm;
     tess_cpu_symmetric_fn symmetric;

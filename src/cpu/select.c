@@ -94,33 +94,61 @@ double tess_cpu_kernel_bytes(const tess_cpu_kernel *kernel, const tess_matrix *A
     return tess_matrix_spmv_bytes(A);
 }
 
-/* Streams that read fastest, as measured from memory and from cache: one stream stops at the limit
- * of a core's prefetcher. On Neoverse-V1 three pay for small blocks in long rows, where the ends of
- * rows are few, and for 8 x 8; on 16 x86-64 cores for all small blocks. */
-static int best_streams(const tess_matrix *A, tess_cpu_isa isa)
+/* Streams that read fastest, as measured: from memory one stream stops at the limit of a core's
+ * prefetcher. On Neoverse-V1 three pay for small blocks in long rows, where the ends of rows are
+ * few, and for 8 x 8, and one for odd blocks in cache; on 16 x86-64 cores three for all small
+ * blocks. */
+static int best_streams(const tess_device *device, const tess_matrix *A, tess_cpu_isa isa)
 {
     int64_t size = (int64_t)A->block_height * A->block_width;
+    bool in_cache = tess_matrix_spmv_bytes(A) < device->cache_bytes;
     bool long_rows = A->blocks >= 16 * A->block_rows;
     bool x86 = isa == TESS_CPU_AVX2 || isa == TESS_CPU_AVX512;
     bool small = size <= 9 && (x86 || (size >= 4 && long_rows));
+    if (!x86 && in_cache && size > 1 && size % 2 == 1)
+        return 1;
     return size == 64 || small ? 3 : 2;
 }
 
-/* The kernel for A's blocks with that many streams; without such a form, the one of one stream;
- * without such blocks, the one for any size. */
+/* The same for half storage, where each stream of values brings several of x and y with it. */
+static int best_symmetric_streams(const tess_device *device, const tess_matrix *A)
+{
+    bool in_cache = tess_matrix_spmv_bytes(A) < device->cache_bytes;
+    return !in_cache && A->block_height >= 5 ? 2 : 1;
+}
+
+/* Whether blocks would wait for their parts of x: columns jump about, and x does not stay in the
+ * cache that the values stream through. */
+static bool fetch_ahead(const tess_cpu_device *cpu, const tess_matrix *A)
+{
+    double x_bytes = (double)A->cols * (double)tess_type_size(A->type);
+    double cache = cpu->id.l2_bytes > 0 ? (double)cpu->id.l2_bytes : 1024 * 1024;
+    return x_bytes > cache / 2 && tess_matrix_scattered(A) > 0.25;
+}
+
+/* How well a kernel suits: one for any size is the last resort, then one stream, then as many as
+ * read fastest, then one that fetches ahead where that is called for. */
+static int suitability(const tess_cpu_kernel *kernel, int streams, bool ahead)
+{
+    int score = kernel->block_height > 0 ? 8 : 0;
+    if (kernel->ahead)
+        return ahead ? score + 4 : -1;
+    return score + (kernel->streams == streams ? 2 : kernel->streams == 1 ? 1 : 0);
+}
+
 const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family family,
                                      const tess_matrix *A)
 {
     const tess_cpu_device *cpu = device->state;
     const tess_cpu_kernel_table *table = isas[cpu->isa].table;
     const tess_cpu_kernel *best = NULL;
-    int streams = family == TESS_CPU_SYMMETRIC_SPMV ? 1 : best_streams(A, cpu->isa);
+    int streams = family == TESS_CPU_SYMMETRIC_SPMV ? best_symmetric_streams(device, A)
+                                                    : best_streams(device, A, cpu->isa);
+    bool ahead = family == TESS_CPU_BSR_SPMV && fetch_ahead(cpu, A);
     for (size_t i = 0; i < table->count; i++) {
         const tess_cpu_kernel *kernel = &table->kernels[i];
-        if (!tess_cpu_kernel_applies(kernel, family, A))
-            continue;
-        bool closer = !best || (kernel->block_height > 0 && best->block_height == 0);
-        if (closer || (kernel->block_height > 0 && kernel->streams == streams))
+        if (tess_cpu_kernel_applies(kernel, family, A) &&
+            (!best || suitability(kernel, streams, ahead) > suitability(best, streams, ahead)))
             best = kernel;
     }
     return best;

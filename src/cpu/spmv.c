@@ -43,12 +43,24 @@ static void finish_long_row(const tess_cpu_plan *plan, const tess_cpu_spmv_args 
     }
 }
 
+void tess_cpu_copy(void *to, const void *from, size_t bytes, int shares)
+{
+    enum { CHUNK = 64 * 1024 };
+    const int64_t chunks = (int64_t)((bytes + CHUNK - 1) / CHUNK);
+#pragma omp parallel for schedule(static) num_threads(shares) if (shares > 1 && !omp_in_parallel())
+    for (int64_t i = 0; i < chunks; i++) {
+        size_t first = (size_t)i * CHUNK, left = bytes - first;
+        memcpy((char *)to + first, (const char *)from + first, left < CHUNK ? left : CHUNK);
+    }
+}
+
 /* Kernels read whole blocks of x: a ragged x is copied to where zeros follow it. */
 static const void *padded(const tess_cpu_plan *plan, const void *x)
 {
     if (!plan->padded_x)
         return x;
-    memcpy(plan->padded_x, x, (size_t)plan->matrix.cols * tess_type_size(plan->matrix.type));
+    tess_cpu_copy(plan->padded_x, x, (size_t)plan->matrix.cols * tess_type_size(plan->matrix.type),
+                  plan->work.shares);
     return plan->padded_x;
 }
 

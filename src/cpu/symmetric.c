@@ -10,8 +10,6 @@
  * in the order of the chunks. The chunks depend on the matrix alone, so the result has the same
  * bits for any number of threads.
  */
-#include <string.h>
-
 #include <omp.h>
 
 #include "cpu/cpu.h"
@@ -144,7 +142,7 @@ void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double
     const tess_matrix *U = half->upper;
     const bool ragged = half->padded_x != NULL;
     if (ragged)
-        memcpy(half->padded_x, x, (size_t)U->cols * tess_type_size(U->type));
+        tess_cpu_copy(half->padded_x, x, (size_t)U->cols * tess_type_size(U->type), half->shares);
     multiply(half, &(tess_cpu_symmetric_args){
                        .row_offsets = U->row_offsets,
                        .columns = U->columns,
@@ -155,6 +153,10 @@ void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double
                        .beta = ragged ? 0 : beta,
                        .block_size = U->block_height,
                    });
-    for (int64_t i = 0; ragged && i < U->rows; i++)
+    if (!ragged)
+        return;
+#pragma omp parallel for schedule(static) \
+    num_threads(half->shares) if (half->shares > 1 && !omp_in_parallel())
+    for (int64_t i = 0; i < U->rows; i++)
         tess_cpu_put(y, U->type, i, 1, tess_cpu_get(half->padded_y, U->type, i), beta);
 }

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "cpu/cpu.h"
 #include "guarded.h"
 #include "ref/ref.h"
 
@@ -137,57 +136,47 @@ static void check_kernel(tess_ctx *ctx, tess_device *device, const char *kernel,
     }
 }
 
+static void check_one_size(tess_ctx *ctx, tess_device *device, const tess_cpu_kernel *kernel,
+                           size_t number)
+{
+    const int32_t r = kernel->block_height, c = kernel->block_width;
+    const tess_type type = kernel_type(kernel);
+    if (r == 0)
+        return;
+    for (int pattern = 0; pattern < TEST_PATTERNS; pattern++)
+        check_kernel(ctx, device, kernel->name, (test_pattern)pattern, 11, r, c, type,
+                     1 + (int)((number + (size_t)pattern * 5) % 17), number);
+    for (int k = 1; k <= 33; k++)
+        check_kernel(ctx, device, kernel->name, TEST_RANDOM, 7, r, c, type, k, number);
+}
+
 static void every_kernel_agrees_with_ref_for_every_k(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_device *device = test_device(ctx, "cpu:3");
-    const tess_cpu_device *cpu = device->state;
-    size_t run = 0;
-    for (int isa = 0; isa < TESS_CPU_ISAS; isa++) {
-        if (!tess_cpu_isa_available(&cpu->id, (tess_cpu_isa)isa))
-            continue;
-        const tess_cpu_kernel_table *table = tess_cpu_table((tess_cpu_isa)isa);
-        for (size_t i = 0; i < table->count; i++) {
-            const tess_cpu_kernel *kernel = &table->kernels[i];
-            if (kernel->family != TESS_CPU_BSR_SPMM || kernel->block_height == 0)
-                continue;
-            tess_type type = kernel->scalar_bytes == 8 ? TESS_F64 : TESS_F32;
-            int32_t r = kernel->block_height, c = kernel->block_width;
-            for (int pattern = 0; pattern < TEST_PATTERNS; pattern++)
-                check_kernel(ctx, device, kernel->name, (test_pattern)pattern, 11, r, c, type,
-                             1 + (int)((i + (size_t)pattern * 5) % 17), i);
-            for (int k = 1; k <= 33; k++)
-                check_kernel(ctx, device, kernel->name, TEST_RANDOM, 7, r, c, type, k, i);
-            run++;
-        }
-    }
-    assert_true(run >= 32);
+    assert_true(test_every_kernel(ctx, device, TESS_CPU_BSR_SPMM, check_one_size) >= 34);
     tess_device_close(device);
 }
 
-static void any_block_size_agrees_with_ref(void **state)
+static void check_any_size(tess_ctx *ctx, tess_device *device, const tess_cpu_kernel *kernel,
+                           size_t number)
 {
     static const int32_t shapes[][2] = {{1, 1},   {2, 5},   {5, 2},  {3, 3},  {7, 1},
                                         {1, 9},   {17, 3},  {33, 9}, {64, 4}, {65, 2},
                                         {3, 100}, {130, 1}, {9, 9},  {16, 16}};
     static const int counts[] = {1, 2, 3, 5, 8, 13, 31, 32, 40, 67};
+    for (size_t i = 0; kernel->block_height == 0 && i < sizeof shapes / sizeof shapes[0]; i++)
+        for (int pattern = 0; pattern < TEST_PATTERNS; pattern++)
+            check_kernel(ctx, device, kernel->name, (test_pattern)pattern, 5, shapes[i][0],
+                         shapes[i][1], kernel_type(kernel),
+                         counts[(i + number + (size_t)pattern) % 10], i);
+}
+
+static void any_block_size_agrees_with_ref(void **state)
+{
     tess_ctx *ctx = test_ctx(state);
     tess_device *device = test_device(ctx, "cpu:2");
-    const tess_cpu_device *cpu = device->state;
-    for (int isa = 0; isa < TESS_CPU_ISAS; isa++) {
-        if (!tess_cpu_isa_available(&cpu->id, (tess_cpu_isa)isa))
-            continue;
-        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-            for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
-                tess_type type = (i + (size_t)pattern) % 2 ? TESS_F32 : TESS_F64;
-                char name[64];
-                snprintf(name, sizeof name, "bsr_spmm_0x0_%s_%s", tess_type_name(type),
-                         tess_cpu_isa_name((tess_cpu_isa)isa));
-                check_kernel(ctx, device, name, (test_pattern)pattern, 5, shapes[i][0],
-                             shapes[i][1], type, counts[(i + (size_t)pattern) % 10], i);
-            }
-        }
-    }
+    test_every_kernel(ctx, device, TESS_CPU_BSR_SPMM, check_any_size);
     tess_device_close(device);
 }
 

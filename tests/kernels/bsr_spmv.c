@@ -1,7 +1,7 @@
 /* Every SpMV kernel of every ISA this machine can run, against ref.
  *
- * x, y and the values end where a page without access begins, so that a read or a write beyond them
- * is a crash and not a wrong number. */
+ * x, y, the values and their columns end where a page without access begins, so that a read or a
+ * write beyond them is a crash and not a wrong number. */
 #include "support/support.h"
 
 #include <math.h>
@@ -9,7 +9,6 @@
 
 #include <omp.h>
 
-#include "cpu/cpu.h"
 #include "guarded.h"
 #include "ref/ref.h"
 
@@ -17,7 +16,7 @@
 
 typedef struct problem {
     tess_matrix *A;
-    guarded values, x, y0, y;
+    guarded columns, values, x, y0, y;
     size_t y_bytes;
 } problem;
 
@@ -29,6 +28,7 @@ static problem make_problem(tess_ctx *ctx, test_pattern pattern, int64_t size, i
     void *x = test_vector(p.A->cols, type, seed + 100),
          *y = test_vector(p.A->rows, type, seed + 200);
     p.y_bytes = (size_t)p.A->rows * scalar;
+    p.columns = guarded_copy(p.A->columns, (size_t)p.A->blocks * sizeof(int32_t));
     p.values = guarded_copy(p.A->values, (size_t)tess_matrix_stored(p.A) * scalar);
     p.x = guarded_copy(x, (size_t)p.A->cols * scalar);
     p.y0 = guarded_copy(y, p.y_bytes);
@@ -40,6 +40,7 @@ static problem make_problem(tess_ctx *ctx, test_pattern pattern, int64_t size, i
 
 static void free_problem(problem *p)
 {
+    guarded_free(p->columns);
     guarded_free(p->values);
     guarded_free(p->x);
     guarded_free(p->y0);
@@ -56,6 +57,7 @@ static tess_plan *make_plan(tess_ctx *ctx, const problem *p, tess_device *device
     if (status != TESS_OK)
         fail_msg("%s: %s", kernel ? kernel : "(default)", tess_ctx_error(ctx));
     assert_int_equal(tess_plan_update_values(plan, p->values.data), TESS_OK);
+    ((tess_cpu_plan *)plan->state)->matrix.columns = p->columns.data;
     return plan;
 }
 
@@ -82,63 +84,74 @@ static void check_kernel(tess_ctx *ctx, const problem *p, tess_device *device, c
 
 /* ---- Tests ---- */
 
+static void check_on_every_pattern(tess_ctx *ctx, tess_device *device,
+                                   const tess_cpu_kernel *kernel, int32_t r, int32_t c,
+                                   int64_t size, uint64_t seed)
+{
+    for (int pattern = 0; pattern < TEST_PATTERNS; pattern++, seed++) {
+        problem p = make_problem(ctx, (test_pattern)pattern, size, r, c, kernel_type(kernel), seed);
+        char what[160];
+        snprintf(what, sizeof what, "%s %dx%d %s seed %llu", kernel->name, (int)r, (int)c,
+                 test_pattern_name((test_pattern)pattern), (unsigned long long)seed);
+        check_kernel(ctx, &p, device, kernel->name, what);
+        free_problem(&p);
+    }
+}
+
+static void check_one_size(tess_ctx *ctx, tess_device *device, const tess_cpu_kernel *kernel,
+                           size_t number)
+{
+    if (kernel->block_height > 0)
+        check_on_every_pattern(ctx, device, kernel, kernel->block_height, kernel->block_width, 13,
+                               1000 * number);
+}
+
 static void every_kernel_agrees_with_ref_on_every_pattern(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_device *device = test_device(ctx, "cpu:3");
-    const tess_cpu_device *cpu = device->state;
-    size_t run = 0;
-    for (int isa = 0; isa < TESS_CPU_ISAS; isa++) {
-        if (!tess_cpu_isa_available(&cpu->id, (tess_cpu_isa)isa))
-            continue;
-        const tess_cpu_kernel_table *table = tess_cpu_table((tess_cpu_isa)isa);
-        for (size_t k = 0; k < table->count; k++) {
-            const tess_cpu_kernel *kernel = &table->kernels[k];
-            if (kernel->family != TESS_CPU_BSR_SPMV || kernel->block_height == 0)
-                continue;
-            for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
-                tess_type type = kernel->scalar_bytes == 8 ? TESS_F64 : TESS_F32;
-                uint64_t seed = 1000 * k + (uint64_t)pattern;
-                problem p = make_problem(ctx, (test_pattern)pattern, 13, kernel->block_height,
-                                         kernel->block_width, type, seed);
-                char what[160];
-                snprintf(what, sizeof what, "%s %s seed %llu", kernel->name,
-                         test_pattern_name((test_pattern)pattern), (unsigned long long)seed);
-                check_kernel(ctx, &p, device, kernel->name, what);
-                free_problem(&p);
-                run++;
-            }
-        }
-    }
-    assert_true(run > 1000);
+    assert_true(test_every_kernel(ctx, device, TESS_CPU_BSR_SPMV, check_one_size) > 100);
     tess_device_close(device);
+}
+
+static void check_any_size(tess_ctx *ctx, tess_device *device, const tess_cpu_kernel *kernel,
+                           size_t number)
+{
+    static const int32_t shapes[][2] = {{1, 1},   {2, 5},   {5, 2},   {3, 3},   {7, 1},
+                                        {1, 9},   {17, 3},  {33, 33}, {34, 2},  {47, 5},
+                                        {64, 64}, {100, 3}, {3, 100}, {257, 2}, {600, 1}};
+    for (size_t i = 0; kernel->block_height == 0 && i < sizeof shapes / sizeof shapes[0]; i++)
+        check_on_every_pattern(ctx, device, kernel, shapes[i][0], shapes[i][1], 7,
+                               77 + 1000 * number + i);
 }
 
 /* The fallback at sizes that have no kernel of their own, and at some that have. */
 static void any_block_size_agrees_with_ref(void **state)
 {
-    static const int32_t shapes[][2] = {{1, 1},   {2, 5},   {5, 2},   {3, 3},   {7, 1},
-                                        {1, 9},   {17, 3},  {33, 33}, {34, 2},  {47, 5},
-                                        {64, 64}, {100, 3}, {3, 100}, {257, 2}, {600, 1}};
     tess_ctx *ctx = test_ctx(state);
     tess_device *device = test_device(ctx, "cpu:2");
-    const tess_cpu_device *cpu = device->state;
-    for (int isa = 0; isa < TESS_CPU_ISAS; isa++) {
-        if (!tess_cpu_isa_available(&cpu->id, (tess_cpu_isa)isa))
-            continue;
-        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-            for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
-                tess_type type = (i + (size_t)pattern) % 2 ? TESS_F32 : TESS_F64;
-                problem p = make_problem(ctx, (test_pattern)pattern, 7, shapes[i][0], shapes[i][1],
-                                         type, 77 + i);
-                char name[64];
-                snprintf(name, sizeof name, "bsr_spmv_0x0_%s_%s", tess_type_name(type),
-                         tess_cpu_isa_name((tess_cpu_isa)isa));
-                check_kernel(ctx, &p, device, name, test_pattern_name((test_pattern)pattern));
-                free_problem(&p);
-            }
-        }
+    test_every_kernel(ctx, device, TESS_CPU_BSR_SPMV, check_any_size);
+    tess_device_close(device);
+}
+
+/* Enough rows for all streams and for blocks far ahead, of lengths that differ from row to row. */
+static void check_many_rows(tess_ctx *ctx, tess_device *device, const tess_cpu_kernel *kernel,
+                            size_t number)
+{
+    static const test_pattern patterns[] = {TEST_RANDOM, TEST_SKEWED, TEST_RAGGED};
+    const int32_t r = kernel->block_height, c = kernel->block_width;
+    for (size_t i = 0; r > 0 && r <= 16 && i < 3; i++) {
+        problem p = make_problem(ctx, patterns[i], 150, r, c, kernel_type(kernel), number);
+        check_kernel(ctx, &p, device, kernel->name, kernel->name);
+        free_problem(&p);
     }
+}
+
+static void every_kernel_agrees_with_ref_on_many_rows(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:2");
+    test_every_kernel(ctx, device, TESS_CPU_BSR_SPMV, check_many_rows);
     tess_device_close(device);
 }
 
@@ -147,7 +160,7 @@ static void any_block_size_agrees_with_ref(void **state)
 static void results_do_not_depend_on_threads_streams_or_run(void **state)
 {
     static const char *const devices[] = {"cpu:1", "cpu:2", "cpu:3", "cpu:5", "cpu:8"};
-    static const char *const forms[] = {"", "_lock2", "_lock3", "_lock4"};
+    static const char *const forms[] = {"", "_lock2", "_lock3", "_lock4", "_ahead"};
     static const int32_t sizes[] = {1, 2, 3, 4, 7, 8};
     tess_ctx *ctx = test_ctx(state);
     for (size_t b = 0; b < sizeof sizes / sizeof sizes[0]; b++) {
@@ -157,7 +170,9 @@ static void results_do_not_depend_on_threads_streams_or_run(void **state)
         for (size_t d = 0; d < sizeof devices / sizeof devices[0]; d++) {
             tess_device *device = test_device(ctx, devices[d]);
             const tess_cpu_device *cpu = device->state;
-            for (size_t f = 0; f < (sizes[b] <= 3 ? 4 : 3); f++) {
+            for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
+                if ((f == 3 && sizes[b] > 3) || (f == 4 && sizes[b] == 1))
+                    continue; /* no such form */
                 char name[64];
                 snprintf(name, sizeof name, "bsr_spmv_%dx%d_f64_%s%s", (int)sizes[b], (int)sizes[b],
                          tess_cpu_isa_name(cpu->isa), forms[f]);
@@ -186,6 +201,30 @@ static void results_do_not_depend_on_threads_streams_or_run(void **state)
         free(first);
         free_problem(&p);
     }
+}
+
+/* What the plan chooses for columns without locality, if x is too large to stay in a cache. */
+static void scattered_columns_are_fetched_ahead(void **state)
+{
+    static const struct {
+        const char *spec;
+        bool ahead;
+    } cases[] = {{"powerlaw:rows=60000,avg=3,b=3,long=0", true},
+                 {"powerlaw:rows=2000,avg=3,b=3,long=0", false},
+                 {"stencil7:n=40,b=3", false}};
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:2");
+    tess_cpu_device *cpu = device->state;
+    cpu->id.l2_bytes = 1 << 20;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tess_matrix *A = NULL;
+        assert_int_equal(tess_matrix_generate(ctx, cases[i].spec, &A, NULL), TESS_OK);
+        const tess_cpu_kernel *best = tess_cpu_best(device, TESS_CPU_BSR_SPMV, A);
+        if (best->ahead != (cases[i].ahead && cpu->isa != TESS_CPU_SCALAR))
+            fail_msg("%s: %s", cases[i].spec, best->name);
+        tess_matrix_destroy(A);
+    }
+    tess_device_close(device);
 }
 
 static void long_rows_are_cut_among_threads(void **state)
@@ -305,6 +344,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_agrees_with_ref_on_every_pattern),
         cmocka_unit_test(any_block_size_agrees_with_ref),
+        cmocka_unit_test(every_kernel_agrees_with_ref_on_many_rows),
+        cmocka_unit_test(scattered_columns_are_fetched_ahead),
         cmocka_unit_test(results_do_not_depend_on_threads_streams_or_run),
         cmocka_unit_test(long_rows_are_cut_among_threads),
         cmocka_unit_test(dot_comes_with_the_product_and_is_reproducible),

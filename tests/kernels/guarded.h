@@ -1,5 +1,5 @@
 /* Shared by the kernel tests: arrays that end where a page without access begins, so that a read or
- * a write beyond them is a crash and not a wrong number, and devices. */
+ * a write beyond them is a crash and not a wrong number, devices, and the walk over the kernels. */
 #ifndef TEST_GUARDED_H
 #define TEST_GUARDED_H
 
@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "cpu/cpu.h"
 
 typedef struct guarded {
     void *data; /* `bytes` bytes up to the forbidden page */
@@ -39,6 +41,36 @@ static inline tess_device *test_device(tess_ctx *ctx, const char *name)
     if (tess_device_open(ctx, name, &device) != TESS_OK)
         fail_msg("%s: %s", name, tess_ctx_error(ctx));
     return device;
+}
+
+/* What is done with a kernel; `number` tells one from the other. */
+typedef void (*kernel_check)(tess_ctx *ctx, tess_device *device, const tess_cpu_kernel *kernel,
+                             size_t number);
+
+/* Calls `check` for every kernel of a family of every ISA that this machine can run; returns how
+ * many there are. */
+static inline size_t test_every_kernel(tess_ctx *ctx, tess_device *device, tess_cpu_family family,
+                                       kernel_check check)
+{
+    const tess_cpu_device *cpu = device->state;
+    size_t run = 0;
+    for (int isa = 0; isa < TESS_CPU_ISAS; isa++) {
+        if (!tess_cpu_isa_available(&cpu->id, (tess_cpu_isa)isa))
+            continue;
+        const tess_cpu_kernel_table *table = tess_cpu_table((tess_cpu_isa)isa);
+        for (size_t k = 0; k < table->count; k++) {
+            if (table->kernels[k].family != family)
+                continue;
+            check(ctx, device, &table->kernels[k], k);
+            run++;
+        }
+    }
+    return run;
+}
+
+static inline tess_type kernel_type(const tess_cpu_kernel *kernel)
+{
+    return kernel->scalar_bytes == 8 ? TESS_F64 : TESS_F32;
 }
 
 #endif

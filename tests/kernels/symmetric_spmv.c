@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "cpu/cpu.h"
 #include "format/symmetric.h"
 #include "guarded.h"
 #include "ref/ref.h"
@@ -77,36 +76,27 @@ static void check_kernel(tess_ctx *ctx, tess_device *device, const tess_matrix *
     free(y0);
 }
 
+static void check_patterns(tess_ctx *ctx, tess_device *device, const tess_cpu_kernel *kernel,
+                           size_t number)
+{
+    static const int32_t others[] = {3, 9, 17, 33};
+    int32_t b = kernel->block_height ? kernel->block_height : others[number % 4];
+    for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
+        tess_matrix *A =
+            symmetric_matrix(ctx, (test_pattern)pattern, 13, b, kernel_type(kernel), number);
+        char what[160];
+        snprintf(what, sizeof what, "%s %s seed %zu", kernel->name,
+                 test_pattern_name((test_pattern)pattern), number);
+        check_kernel(ctx, device, A, kernel->name, what);
+        tess_matrix_destroy(A);
+    }
+}
+
 static void every_kernel_agrees_with_ref_on_every_pattern(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_device *device = test_device(ctx, "cpu:3");
-    const tess_cpu_device *cpu = device->state;
-    size_t run = 0;
-    for (int isa = 0; isa < TESS_CPU_ISAS; isa++) {
-        if (!tess_cpu_isa_available(&cpu->id, (tess_cpu_isa)isa))
-            continue;
-        const tess_cpu_kernel_table *table = tess_cpu_table((tess_cpu_isa)isa);
-        for (size_t i = 0; i < table->count; i++) {
-            const tess_cpu_kernel *kernel = &table->kernels[i];
-            if (kernel->family != TESS_CPU_SYMMETRIC_SPMV)
-                continue;
-            static const int32_t others[] = {3, 9, 17, 33};
-            int32_t b = kernel->block_height ? kernel->block_height : others[i % 4];
-            for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
-                tess_matrix *A =
-                    symmetric_matrix(ctx, (test_pattern)pattern, 13, b,
-                                     kernel->scalar_bytes == 8 ? TESS_F64 : TESS_F32, i);
-                char what[160];
-                snprintf(what, sizeof what, "%s %s seed %zu", kernel->name,
-                         test_pattern_name((test_pattern)pattern), i);
-                check_kernel(ctx, device, A, kernel->name, what);
-                tess_matrix_destroy(A);
-                run++;
-            }
-        }
-    }
-    assert_true(run > 300);
+    assert_true(test_every_kernel(ctx, device, TESS_CPU_SYMMETRIC_SPMV, check_patterns) > 30);
     tess_device_close(device);
 }
 

@@ -36,15 +36,17 @@
 #define FORM_2 "_lock2"
 #define FORM_3 "_lock3"
 #define FORM_4 "_lock4"
-#define SPMV_ENTRY(r, c, n, suffix, bytes)                             \
-    {.name = "bsr_spmv_" #r "x" #c "_" #suffix "_" TEXT(ISA) FORM_##n, \
-     .family = TESS_CPU_BSR_SPMV,                                      \
-     .isa = ISA_INDEX,                                                 \
-     .scalar_bytes = bytes,                                            \
-     .block_height = r,                                                \
-     .block_width = c,                                                 \
-     .streams = n,                                                     \
-     .spmv = spmv_##r##x##c##_##n##_##suffix},
+#define FORM_ahead "_ahead"
+#define SPMV_ENTRY(r, c, form, n, fetches, suffix, bytes)                 \
+    {.name = "bsr_spmv_" #r "x" #c "_" #suffix "_" TEXT(ISA) FORM_##form, \
+     .family = TESS_CPU_BSR_SPMV,                                         \
+     .isa = ISA_INDEX,                                                    \
+     .scalar_bytes = bytes,                                               \
+     .block_height = r,                                                   \
+     .block_width = c,                                                    \
+     .streams = n,                                                        \
+     .ahead = fetches,                                                    \
+     .spmv = spmv_##r##x##c##_##form##_##suffix},
 #define SPMM_ENTRY(r, c, suffix, bytes)                       \
     {.name = "bsr_spmm_" #r "x" #c "_" #suffix "_" TEXT(ISA), \
      .family = TESS_CPU_BSR_SPMM,                             \
@@ -65,7 +67,10 @@
      .symmetric = symmetric_spmv_##b##_##n##_##suffix},
 
 static const tess_cpu_kernel kernels[] = {
-#define BSR_SPMV(r, c, n) SPMV_ENTRY(r, c, n, f64, 8) SPMV_ENTRY(r, c, n, f32, 4)
+#define BSR_SPMV(r, c, n) \
+    SPMV_ENTRY(r, c, n, n, false, f64, 8) SPMV_ENTRY(r, c, n, n, false, f32, 4)
+#define BSR_SPMV_AHEAD(r, c) \
+    SPMV_ENTRY(r, c, ahead, 2, true, f64, 8) SPMV_ENTRY(r, c, ahead, 2, true, f32, 4)
 #define BSR_SPMM(r, c) SPMM_ENTRY(r, c, f64, 8) SPMM_ENTRY(r, c, f32, 4)
 #define SYMMETRIC_SPMV(b, n) SYMMETRIC_ENTRY(b, n, f64, 8) SYMMETRIC_ENTRY(b, n, f32, 4)
 #include "cpu/kernels.def"

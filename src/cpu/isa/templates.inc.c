@@ -5,7 +5,12 @@
 #define BSR_SPMV(r, c, n)                                                                     \
     static void SPMV_FUNCTION(r, c, n)(const tess_cpu_spmv_args *args, const int64_t *bounds) \
     {                                                                                         \
-        NAME(bsr_spmv)(args, bounds, r, c, n, SPMV_FUNCTION(r, c, 1));                        \
+        NAME(bsr_spmv)(args, bounds, r, c, n, false, SPMV_FUNCTION(r, c, 1));                 \
+    }
+#define BSR_SPMV_AHEAD(r, c)                                                                      \
+    static void SPMV_FUNCTION(r, c, ahead)(const tess_cpu_spmv_args *args, const int64_t *bounds) \
+    {                                                                                             \
+        NAME(bsr_spmv)(args, bounds, r, c, 2, true, SPMV_FUNCTION(r, c, 1));                      \
     }
 #include "cpu/kernels.def"
 #undef SPMV_FUNCTION
@@ -39,3 +44,12 @@
 #undef STORE
 #undef STORE_PART
 #undef SUMS
+#undef PARTS
+#undef SETS
+#undef X_VECTORS
+#undef AHEAD
+#undef LARGE_BLOCK
+#undef TURN
+#undef PAIRS
+#undef PAIR_SUMS
+#undef ROW_SUMS

@@ -5,8 +5,8 @@
  *     W              lanes of a vector
  *     NAME(stem)     stem with the suffix, private to this expansion
  *     V, LOAD, LOAD_PART, STORE, STORE_PART   the vector layer for REAL
- * It gives NAME(bsr_spmv)(args, bounds, r, c, streams, rest), always inlined: templates.inc.c calls
- * it with constants, one function for each line of kernels.def.
+ * It gives NAME(bsr_spmv)(args, bounds, r, c, streams, ahead, rest), always inlined:
+ * templates.inc.c calls it with constants, one function for each line of kernels.def.
  *
  * A block is r x c, column-major. Its column j is `parts` vectors, the last one partly filled:
  *
@@ -34,6 +34,19 @@
 #define SETS(r, c) \
     (PARTS(r) == 1 ? (c) >= 4 ? 4 : (c) >= 2 ? 2 : 1 : PARTS(r) <= 3 && (c) >= 2 ? 2 : 1)
 
+/* Whether the c scalars of x that a block needs are loaded as vectors: where a lane of one is as
+ * good a factor as a scalar, that takes fewer loads, which is what limits small blocks in cache. */
+#define X_VECTORS(r, c) (SIMD_LANE_FACTORS && PARTS(r) <= 4 && (c) % W == 0 && (c) <= 8)
+
+/* Blocks between the one at work and the one whose part of x is fetched: about 6 KB of values, the
+ * time of an access to memory. Blocks so large that the processor sees less than one of them ahead
+ * always fetch. */
+#define AHEAD(r, c) ((r) * (c) <= 25 ? 32 : (r) * (c) >= 400 ? 2 : 800 / ((r) * (c)))
+#define LARGE_BLOCK(r, c) ((r) * (c) > 64)
+/* Columns of a block that a stream reads before the next stream has its turn: all, or of blocks of
+ * several kilobytes, of which one at a time would be as good as one stream, about one kilobyte. */
+#define TURN(r, c) ((r) * (c) > 512 && PARTS(r) > 4 ? 128 / (r) + 1 : (c))
+
 /* Whether columns go by pairs (7 x 7 lost a third of its speed that way); with few vectors a pair,
  * a last single column has sums of its own.
  */
@@ -44,10 +57,33 @@
 
 enum { NAME(accumulators) = 32 / W > 8 ? 32 / W : 8 };
 
+/* What a block's columns are multiplied with: c scalars of x, in vectors if X_VECTORS. */
+typedef struct NAME(factors) {
+    const REAL *x;
+    V vectors[8];
+} NAME(factors);
+
+SIMD_INLINE void NAME(load_factors)(NAME(factors) * factors, const REAL *x, const int r,
+                                    const int c)
+{
+    factors->x = x;
+    if (!X_VECTORS(r, c))
+        return;
+    SIMD_UNROLL(8)
+    for (int i = 0; i < c; i += W)
+        factors->vectors[i / W] = LOAD(x + i);
+}
+
+SIMD_INLINE REAL NAME(factor)(const NAME(factors) * factors, const int r, const int c, const int j)
+{
+    return X_VECTORS(r, c) ? factors->vectors[j / W][j % W] : factors->x[j];
+}
+
 /* acc += block * x for the columns j .. j+in_flight-1, one set of accumulators each; the last
  * vector of a column is loaded whole or by parts. */
-SIMD_INLINE void NAME(column_sets)(V *acc, const REAL *values, const REAL *x, const int r,
-                                   const int j, const int in_flight, const bool whole)
+SIMD_INLINE void NAME(column_sets)(V *acc, const REAL *values, const NAME(factors) * factors,
+                                   const int r, const int c, const int j, const int in_flight,
+                                   const bool whole)
 {
     const int parts = PARTS(r);
     SIMD_UNROLL(4)
@@ -57,24 +93,26 @@ SIMD_INLINE void NAME(column_sets)(V *acc, const REAL *values, const REAL *x, co
         for (int p = 0; p < parts; p++) {
             V value = p < parts - 1 || whole || r % W == 0 ? LOAD(column + p * W)
                                                            : LOAD_PART(column + p * W, r % W);
-            acc[s * parts + p] += value * x[j + s];
+            acc[s * parts + p] += value * NAME(factor)(factors, r, c, j + s);
         }
     }
 }
 
 /* The same for columns first .. last-1. A column of many vectors is work enough to overlap with the
  * next; unrolling more of them only makes the code larger. */
-SIMD_INLINE void NAME(columns)(V *acc, const REAL *values, const REAL *x, const int r,
-                               const int sets, const int first, const int last, const bool whole)
+SIMD_INLINE void NAME(columns)(V *acc, const REAL *values, const NAME(factors) * factors,
+                               const int r, const int c, const int sets, const int first,
+                               const int last, const bool whole)
 {
     if (PARTS(r) <= 4) {
         SIMD_UNROLL(8)
         for (int j = first; j < last; j += sets)
-            NAME(column_sets)(acc, values, x, r, j, last - j < sets ? last - j : sets, whole);
+            NAME(column_sets)
+        (acc, values, factors, r, c, j, last - j < sets ? last - j : sets, whole);
     } else {
         SIMD_UNROLL(2)
         for (int j = first; j < last; j++)
-            NAME(column_sets)(acc, values, x, r, j, 1, whole);
+            NAME(column_sets)(acc, values, factors, r, c, j, 1, whole);
     }
 }
 
@@ -128,7 +166,9 @@ SIMD_INLINE void NAME(fold_pairs)(V *acc, const int r)
     }
 }
 
-SIMD_INLINE void NAME(block)(V *acc, const REAL *values, const REAL *x, const int r, const int c)
+/* acc += block * x for columns first .. last-1: all, or with one set of accumulators some. */
+SIMD_INLINE void NAME(block)(V *acc, const REAL *values, const REAL *x, const int r, const int c,
+                             const int first, const int last)
 {
     if (PAIRS(r, c)) {
         NAME(block_pairs)(acc, values, x, r, c);
@@ -138,8 +178,10 @@ SIMD_INLINE void NAME(block)(V *acc, const REAL *values, const REAL *x, const in
     /* Columns whose last vector stays inside the block, rounded down to a multiple of sets. */
     const int inside = r * c >= PARTS(r) * W ? (r * c - PARTS(r) * W) / r + 1 : 0;
     const int whole = r % W == 0 ? c : inside - inside % sets;
-    NAME(columns)(acc, values, x, r, sets, 0, whole, true);
-    NAME(columns)(acc, values, x, r, sets, whole, c, false);
+    NAME(factors) factors;
+    NAME(load_factors)(&factors, x, r, c);
+    NAME(columns)(acc, values, &factors, r, c, sets, first, last < whole ? last : whole, true);
+    NAME(columns)(acc, values, &factors, r, c, sets, first > whole ? first : whole, last, false);
 }
 
 SIMD_INLINE void NAME(clear)(V *acc, const int r, const int c)
@@ -177,12 +219,27 @@ SIMD_INLINE void NAME(finish)(V *acc, REAL alpha, REAL beta, REAL *y, const int 
     }
 }
 
+/* Asks for the part of x that the block `ahead` blocks on will need. */
+SIMD_INLINE void NAME(fetch)(const int32_t *columns, const REAL *x, const int c, const int ahead)
+{
+    const int line = 64 / (int)sizeof(REAL);
+    if (ahead == 0)
+        return;
+    const REAL *part = x + (int64_t)columns[ahead] * c;
+    SIMD_UNROLL(4)
+    for (int i = 0; i < c; i += line)
+        __builtin_prefetch(part + i);
+    if (c > 1)
+        __builtin_prefetch(part + c - 1);
+}
+
 /* `count` blocks of a row. */
 SIMD_INLINE void NAME(blocks)(V *acc, const REAL *values, const int32_t *columns, const REAL *x,
-                              int64_t count, const int r, const int c)
+                              int64_t count, const int r, const int c, const int ahead)
 {
     for (; count > 0; count--) {
-        NAME(block)(acc, values, x + (int64_t)*columns * c, r, c);
+        NAME(fetch)(columns, x, c, ahead);
+        NAME(block)(acc, values, x + (int64_t)*columns * c, r, c, 0, c);
         values += r * c;
         columns++;
     }
@@ -199,25 +256,39 @@ SIMD_INLINE void NAME(bsr_rows)(const tess_cpu_spmv_args *args, int64_t first, i
         V acc[NAME(accumulators)];
         int64_t k = row_offsets[row];
         NAME(clear)(acc, r, c);
-        NAME(blocks)(acc, values + k * r * c, args->columns + k, x, row_offsets[row + 1] - k, r, c);
+        NAME(blocks)
+        (acc, values + k * r * c, args->columns + k, x, row_offsets[row + 1] - k, r, c, 0);
         NAME(finish)(acc, alpha, beta, y + row * r, r, c);
     }
 }
 
-/* Stream s walks the rows bounds[s] .. bounds[s+1]-1: one row of each in step, block by block.
- * What the longer ranges have left goes to `rest`, the kernel of one stream. */
+/* Rows that all streams have, of which no block has its `ahead`th next one beyond the last column
+ * of these rows. */
+SIMD_INLINE int64_t NAME(common_rows)(const int64_t *row_offsets, const int64_t *bounds,
+                                      const int streams, const int ahead)
+{
+    int64_t rows = bounds[1] - bounds[0];
+    for (int s = 1; s < streams; s++)
+        rows = bounds[s + 1] - bounds[s] < rows ? bounds[s + 1] - bounds[s] : rows;
+    if (ahead > 0)
+        while (rows > 0 &&
+               row_offsets[bounds[streams - 1] + rows] + ahead > row_offsets[bounds[streams]])
+            rows--;
+    return rows;
+}
+
+/* Stream s walks the rows bounds[s] .. bounds[s+1]-1: one row of each in step, block by block or
+ * TURN columns by TURN columns. What the longer ranges have left goes to `rest`, the kernel of one
+ * stream. */
 SIMD_INLINE void NAME(bsr_lockstep)(const tess_cpu_spmv_args *args, const int64_t *bounds,
-                                    const int r, const int c, const int streams,
+                                    const int r, const int c, const int streams, const int ahead,
                                     tess_cpu_spmv_fn rest)
 {
     const int64_t *row_offsets = args->row_offsets;
     const REAL *x = args->x;
     REAL *y = args->y;
     const REAL alpha = (REAL)args->alpha, beta = (REAL)args->beta;
-    int64_t steps = bounds[1] - bounds[0];
-    for (int s = 1; s < streams; s++)
-        steps = bounds[s + 1] - bounds[s] < steps ? bounds[s + 1] - bounds[s] : steps;
-
+    const int64_t steps = NAME(common_rows)(row_offsets, bounds, streams, ahead);
     for (int64_t i = 0; i < steps; i++) {
         V acc[TESS_CPU_STREAMS][NAME(accumulators)];
         int64_t count[TESS_CPU_STREAMS], common = INT64_MAX;
@@ -233,16 +304,24 @@ SIMD_INLINE void NAME(bsr_lockstep)(const tess_cpu_spmv_args *args, const int64_
             common = count[s] < common ? count[s] : common;
         }
         for (int64_t n = 0; n < common; n++) {
+            for (int j = 0; j < c; j += TURN(r, c)) {
+                SIMD_UNROLL(4)
+                for (int s = 0; s < streams; s++) {
+                    const int end = c - j < TURN(r, c) ? c : j + TURN(r, c);
+                    if (j == 0)
+                        NAME(fetch)(columns[s], x, c, ahead);
+                    NAME(block)(acc[s], values[s], x + (int64_t)*columns[s] * c, r, c, j, end);
+                }
+            }
             SIMD_UNROLL(4)
             for (int s = 0; s < streams; s++) {
-                NAME(block)(acc[s], values[s], x + (int64_t)*columns[s] * c, r, c);
                 values[s] += r * c;
                 columns[s]++;
             }
         }
         SIMD_UNROLL(4)
         for (int s = 0; s < streams; s++) {
-            NAME(blocks)(acc[s], values[s], columns[s], x, count[s] - common, r, c);
+            NAME(blocks)(acc[s], values[s], columns[s], x, count[s] - common, r, c, ahead);
             NAME(finish)(acc[s], alpha, beta, y + (bounds[s] + i) * r, r, c);
         }
     }
@@ -252,77 +331,98 @@ SIMD_INLINE void NAME(bsr_lockstep)(const tess_cpu_spmv_args *args, const int64_
 }
 
 /* Any block size: the sums of up to `panel` scalar rows wait in memory while the blocks stream by,
- * and a block is walked in strips of eight vectors. */
-enum { NAME(panel) = 256, NAME(strip) = 8 };
+ * `group` columns at a time from top to bottom, so that a block is read in the order it lies in.
+ * Streams take turns block by block. */
+enum { NAME(panel) = 256, NAME(group) = 4 };
 
-SIMD_INLINE void NAME(strip_columns)(REAL *sums, const REAL *values, const REAL *x, int64_t r,
-                                     int32_t c, const int vectors)
+/* sums += rows 0..height-1 of the `count` columns at `values`, which are r apart. */
+SIMD_INLINE void NAME(any_columns)(REAL *sums, const REAL *values, const REAL *x, int64_t r,
+                                   int64_t height, const int count)
 {
-    V acc[NAME(strip)];
-    SIMD_UNROLL(8)
-    for (int p = 0; p < vectors; p++)
-        acc[p] = LOAD(sums + p * W);
-    for (int32_t j = 0; j < c; j++) {
-        SIMD_UNROLL(8)
-        for (int p = 0; p < vectors; p++)
-            acc[p] += LOAD(values + j * r + p * W) * x[j];
+    int64_t i = 0;
+    for (; i + W <= height; i += W) {
+        V acc = LOAD(sums + i);
+        SIMD_UNROLL(4)
+        for (int j = 0; j < count; j++)
+            acc += LOAD(values + j * r + i) * x[j];
+        STORE(sums + i, acc);
     }
-    SIMD_UNROLL(8)
-    for (int p = 0; p < vectors; p++)
-        STORE(sums + p * W, acc[p]);
+    for (; i < height; i++) {
+        SIMD_UNROLL(4)
+        for (int j = 0; j < count; j++)
+            sums[i] += values[j * r + i] * x[j];
+    }
 }
 
 /* sums += rows 0..height-1 of the block at `values`, whose columns are r apart. */
 static void NAME(any_block)(REAL *sums, const REAL *values, const REAL *x, int64_t r, int32_t c,
                             int64_t height)
 {
-    int64_t i = 0;
-    for (; i + NAME(strip) * W <= height; i += NAME(strip) * W)
-        NAME(strip_columns)(sums + i, values + i, x, r, c, NAME(strip));
-    for (; i + 2 * W <= height; i += 2 * W)
-        NAME(strip_columns)(sums + i, values + i, x, r, c, 2);
-    for (; i + W <= height; i += W)
-        NAME(strip_columns)(sums + i, values + i, x, r, c, 1);
-    for (; i < height; i++)
-        for (int32_t j = 0; j < c; j++)
-            sums[i] += values[j * r + i] * x[j];
+    int32_t j = 0;
+    for (; j + NAME(group) <= c; j += NAME(group))
+        NAME(any_columns)(sums, values + j * r, x + j, r, height, NAME(group));
+    for (; j < c; j++)
+        NAME(any_columns)(sums, values + j * r, x + j, r, height, 1);
 }
 
-static void NAME(any_rows)(const tess_cpu_spmv_args *args, int64_t first, int64_t last)
+/* Scalar rows top .. top+height-1 of one block row of each stream. */
+SIMD_INLINE void NAME(any_panel)(const tess_cpu_spmv_args *args, const int64_t *rows, int64_t top,
+                                 int64_t height, const int streams)
 {
     const int64_t r = args->block_height, size = r * args->block_width;
     const int32_t c = args->block_width;
-    const REAL *values = args->values, *x = args->x;
     const REAL alpha = (REAL)args->alpha, beta = (REAL)args->beta;
-    REAL sums[NAME(panel)];
-    for (int64_t row = first; row < last; row++) {
-        for (int64_t top = 0; top < r; top += NAME(panel)) {
-            int64_t height = r - top < NAME(panel) ? r - top : NAME(panel);
-            for (int64_t i = 0; i < height; i++)
-                sums[i] = 0;
-            for (int64_t k = args->row_offsets[row]; k < args->row_offsets[row + 1]; k++)
+    REAL sums[TESS_CPU_STREAMS][NAME(panel)];
+    int64_t longest = 0;
+    for (int s = 0; s < streams; s++) {
+        int64_t count = args->row_offsets[rows[s] + 1] - args->row_offsets[rows[s]];
+        longest = count > longest ? count : longest;
+        for (int64_t i = 0; i < height; i++)
+            sums[s][i] = 0;
+    }
+    for (int64_t n = 0; n < longest; n++) {
+        for (int s = 0; s < streams; s++) {
+            int64_t k = args->row_offsets[rows[s]] + n;
+            if (k < args->row_offsets[rows[s] + 1])
                 NAME(any_block)
-            (sums, values + k * size + top, x + (int64_t)args->columns[k] * c, r, c, height);
-            REAL *y = (REAL *)args->y + row * r + top;
-            for (int64_t i = 0; i < height; i++)
-                y[i] = beta == 0 ? alpha * sums[i] : alpha * sums[i] + beta * y[i];
+            (sums[s], (const REAL *)args->values + k * size + top,
+             (const REAL *)args->x + (int64_t)args->columns[k] * c, r, c, height);
         }
+    }
+    for (int s = 0; s < streams; s++) {
+        REAL *y = (REAL *)args->y + rows[s] * r + top;
+        for (int64_t i = 0; i < height; i++)
+            y[i] = beta == 0 ? alpha * sums[s][i] : alpha * sums[s][i] + beta * y[i];
     }
 }
 
+SIMD_INLINE void NAME(any_rows)(const tess_cpu_spmv_args *args, const int64_t *bounds,
+                                const int streams, tess_cpu_spmv_fn rest)
+{
+    const int64_t r = args->block_height;
+    const int64_t steps = NAME(common_rows)(args->row_offsets, bounds, streams, 0);
+    for (int64_t i = 0; i < steps; i++) {
+        int64_t rows[TESS_CPU_STREAMS];
+        for (int s = 0; s < streams; s++)
+            rows[s] = bounds[s] + i;
+        for (int64_t top = 0; top < r; top += NAME(panel))
+            NAME(any_panel)
+        (args, rows, top, r - top < NAME(panel) ? r - top : NAME(panel), streams);
+    }
+    for (int s = 0; s < streams; s++)
+        if (bounds[s] + steps < bounds[s + 1])
+            rest(args, (const int64_t[]){bounds[s] + steps, bounds[s + 1]});
+}
+
 SIMD_INLINE void NAME(bsr_spmv)(const tess_cpu_spmv_args *args, const int64_t *bounds, const int r,
-                                const int c, const int streams, tess_cpu_spmv_fn rest)
+                                const int c, const int streams, const bool ahead,
+                                tess_cpu_spmv_fn rest)
 {
     if (r == 0)
-        NAME(any_rows)(args, bounds[0], bounds[1]);
+        NAME(any_rows)(args, bounds, streams, rest);
     else if (streams == 1)
         NAME(bsr_rows)(args, bounds[0], bounds[1], r, c);
     else
-        NAME(bsr_lockstep)(args, bounds, r, c, streams, rest);
+        NAME(bsr_lockstep)
+    (args, bounds, r, c, streams, ahead || LARGE_BLOCK(r, c) ? AHEAD(r, c) : 0, rest);
 }
-
-#undef PARTS
-#undef SETS
-#undef PAIRS
-#undef PAIR_SUMS
-#undef ROW_SUMS

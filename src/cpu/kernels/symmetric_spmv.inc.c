@@ -18,18 +18,19 @@
  * cache.
  */
 
-#define PARTS(b) (((b) + W - 1) / W)
+/* Accumulators of a row. */
+#define SYMMETRIC_SUMS(b) (PAIRS(b, b) ? PAIR_SUMS(b) : PARTS(b))
 
 /* A chunk under way. */
 typedef struct NAME(symmetric_walk) {
-    REAL *y, *window; /* of row 0, of row `last` */
+    REAL *y, *window; /* both of row 0, whichever rows the window has */
     int64_t last, ready;
 } NAME(symmetric_walk);
 
 /* Where the contributions to row j go. */
 SIMD_INLINE REAL *NAME(symmetric_target)(const NAME(symmetric_walk) * walk, int64_t j, int64_t b)
 {
-    return j < walk->last ? walk->y + j * b : walk->window + (j - walk->last) * b;
+    return (j < walk->last ? walk->y : walk->window) + j * b;
 }
 
 /* Rows up to `row` get their initial value. */
@@ -47,10 +48,81 @@ SIMD_INLINE void NAME(symmetric_prepare)(NAME(symmetric_walk) * walk, int64_t ro
     }
 }
 
+/* x_i for blocks that go by pairs of columns (bsr_spmv.inc.c): with h = (b-1)/2,
+ *     pairs[0 .. h-1]     rows 0,1  2,3 ...      for the left column
+ *     pairs[h]            row b-1, row 0         for the vector that belongs to both
+ *     pairs[h+1 .. 2h]    rows 1,2  3,4 ...      for the right column
+ *     pairs[b]            row b-1, nothing       for the last scalar of the last column */
+SIMD_INLINE void NAME(symmetric_factors)(V *pairs, const V *xi, const int b)
+{
+    const int h = (b - 1) / 2, second = W > 1 ? 1 : 0;
+    if (!PAIRS(b, b)) {
+        SIMD_UNROLL(8)
+        for (int p = 0; p < PARTS(b); p++)
+            pairs[p] = xi[p];
+        return;
+    }
+    V right = {0};
+    SIMD_UNROLL(4)
+    for (int p = 0; p < h; p++) {
+        pairs[p] = xi[p];
+        right[0] = xi[p][second];
+        right[second] = xi[p + 1][0];
+        pairs[h + 1 + p] = right;
+    }
+    right[0] = xi[h][0];
+    right[second] = xi[0][0];
+    pairs[h] = right;
+    pairs[b] = xi[h];
+}
+
+/* symmetric_block by pairs of columns: 12 operations for 3 x 3 in vectors of two, where columns one
+ * by one take 16, and as many loads less. Sums of lanes begin with what y_j has. */
+SIMD_INLINE void NAME(symmetric_block_pairs)(V *sums, const REAL *values, const V *pairs,
+                                             const REAL *xj, REAL *yj, const int b)
+{
+    const int h = (b - 1) / 2, second = W > 1 ? 1 : 0;
+    V d[W];
+    SIMD_UNROLL(4)
+    for (int q = 0; q + 2 <= b; q += 2) {
+        const V factors = LOAD(xj + q), middle = LOAD(values + q * b + 2 * h);
+        d[0] = LOAD_PART(yj + q, 1);
+        d[second] = LOAD_PART(yj + q + 1, 1);
+        sums[h] += middle * factors;
+        SIMD_UNROLL(4)
+        for (int p = 0; p < h; p++) {
+            const V left = LOAD(values + q * b + 2 * p);
+            const V right = LOAD(values + q * b + 2 * (h + 1 + p));
+            sums[p] += left * factors[0];
+            sums[h + 1 + p] += right * factors[second];
+            d[0] += left * pairs[p];
+            d[second] += right * pairs[h + 1 + p];
+        }
+        STORE(yj + q, SUMS(d) + middle * pairs[h]);
+    }
+    V *last = PAIR_SUMS(b) > b ? sums + b : sums;
+    const REAL *column = values + (b - 1) * b;
+    const V corner = LOAD_PART(column + b - 1, 1);
+    d[0] = LOAD_PART(yj + b - 1, 1) + corner * pairs[b];
+    last[h] += corner * xj[b - 1];
+    SIMD_UNROLL(4)
+    for (int p = 0; p < h; p++) {
+        const V value = LOAD(column + 2 * p);
+        last[p] += value * xj[b - 1];
+        d[0] += value * pairs[p];
+    }
+    d[second] = d[0];
+    STORE_PART(yj + b - 1, SUMS(d), 1);
+}
+
 /* sums += block * x_j and y_j += block' * x_i. */
 SIMD_INLINE void NAME(symmetric_block)(V *sums, const REAL *values, const V *xi, const REAL *xj,
                                        REAL *yj, const int b)
 {
+    if (PAIRS(b, b)) {
+        NAME(symmetric_block_pairs)(sums, values, xi, xj, yj, b);
+        return;
+    }
     const int parts = PARTS(b), rest = b % W;
     SIMD_UNROLL(8)
     for (int group = 0; group < parts; group++) {
@@ -85,15 +157,24 @@ SIMD_INLINE int64_t NAME(symmetric_begin)(const tess_cpu_symmetric_args *args,
     const REAL *x = (const REAL *)args->x + row * b;
     int64_t k = args->row_offsets[row], end = args->row_offsets[row + 1];
     NAME(symmetric_prepare)(walk, k < end ? args->columns[end - 1] : row, b, (REAL)args->beta);
+    V scaled[8];
     SIMD_UNROLL(8)
     for (int p = 0; p < parts; p++) {
         V part = p < parts - 1 || rest == 0 ? LOAD(x + p * W) : LOAD_PART(x + p * W, rest);
-        xi[p] = part * (REAL)args->alpha;
-        sums[p] = (V){0};
+        scaled[p] = part * (REAL)args->alpha;
     }
+    NAME(symmetric_factors)(xi, scaled, b);
+    const int count = SYMMETRIC_SUMS(b);
+    SIMD_UNROLL(8)
+    for (int p = 0; p < count; p++)
+        sums[p] = (V){0};
     if (k == end || args->columns[k] != row)
         return k;
     const REAL *values = (const REAL *)args->values + k * b * b;
+    if (PAIRS(b, b)) {
+        NAME(block_pairs)(sums, values, x, b, b);
+        return k + 1;
+    }
     SIMD_UNROLL(8)
     for (int q = 0; q < b; q++) {
         SIMD_UNROLL(8)
@@ -105,15 +186,30 @@ SIMD_INLINE int64_t NAME(symmetric_begin)(const tess_cpu_symmetric_args *args,
     return k + 1;
 }
 
-SIMD_INLINE void NAME(symmetric_finish)(REAL *y, const V *sums, REAL alpha, const int b)
+SIMD_INLINE void NAME(symmetric_finish)(REAL *y, V *sums, REAL alpha, const int b)
 {
     const int parts = PARTS(b), rest = b % W;
+    if (PAIRS(b, b))
+        NAME(fold_pairs)(sums, b);
     SIMD_UNROLL(8)
     for (int p = 0; p < parts; p++) {
         if (p < parts - 1 || rest == 0)
             STORE(y + p * W, LOAD(y + p * W) + sums[p] * alpha);
         else
             STORE_PART(y + p * W, LOAD_PART(y + p * W, rest) + sums[p] * alpha, rest);
+    }
+}
+
+/* `count` blocks of row i beyond the diagonal. */
+SIMD_INLINE void NAME(symmetric_blocks)(V *sums, const V *xi, const NAME(symmetric_walk) * walk,
+                                        const REAL *values, const int32_t *columns, const REAL *x,
+                                        int64_t count, const int b)
+{
+    for (const int32_t *end = columns + count; columns < end; columns++) {
+        int64_t j = *columns;
+        NAME(symmetric_block)
+        (sums, values, xi, x + j * b, NAME(symmetric_target)(walk, j, b), b);
+        values += b * b;
     }
 }
 
@@ -126,11 +222,9 @@ SIMD_INLINE void NAME(symmetric_rows)(const tess_cpu_symmetric_args *args,
     for (int64_t row = first; row < last; row++) {
         V sums[8], xi[8];
         int64_t k = NAME(symmetric_begin)(args, walk, row, sums, xi, b);
-        for (; k < args->row_offsets[row + 1]; k++) {
-            int64_t j = args->columns[k];
-            NAME(symmetric_block)
-            (sums, values + k * b * b, xi, x + j * b, NAME(symmetric_target)(walk, j, b), b);
-        }
+        NAME(symmetric_blocks)
+        (sums, xi, walk, values + k * b * b, args->columns + k, x, args->row_offsets[row + 1] - k,
+         b);
         NAME(symmetric_finish)(walk->y + row * b, sums, (REAL)args->alpha, b);
     }
 }
@@ -141,34 +235,34 @@ SIMD_INLINE void NAME(symmetric_lockstep)(const tess_cpu_symmetric_args *args,
                                           NAME(symmetric_walk) * walks, int64_t steps, const int b,
                                           const int streams)
 {
-    const REAL *values = args->values, *x = args->x;
+    const REAL *x = args->x;
     for (int64_t i = 0; i < steps; i++) {
         V sums[TESS_CPU_STREAMS][8], xi[TESS_CPU_STREAMS][8];
-        int64_t at[TESS_CPU_STREAMS], end[TESS_CPU_STREAMS], common = INT64_MAX;
-        SIMD_UNROLL(3)
+        int64_t count[TESS_CPU_STREAMS], common = INT64_MAX;
+        const REAL *values[TESS_CPU_STREAMS];
+        const int32_t *columns[TESS_CPU_STREAMS];
+        SIMD_UNROLL(4)
         for (int s = 0; s < streams; s++) {
             int64_t row = chunks[s].first + i;
-            at[s] = NAME(symmetric_begin)(args, &walks[s], row, sums[s], xi[s], b);
-            end[s] = args->row_offsets[row + 1];
-            common = end[s] - at[s] < common ? end[s] - at[s] : common;
+            int64_t k = NAME(symmetric_begin)(args, &walks[s], row, sums[s], xi[s], b);
+            values[s] = (const REAL *)args->values + k * b * b;
+            columns[s] = args->columns + k;
+            count[s] = args->row_offsets[row + 1] - k;
+            common = count[s] < common ? count[s] : common;
         }
         for (int64_t n = 0; n < common; n++) {
-            SIMD_UNROLL(3)
+            SIMD_UNROLL(4)
             for (int s = 0; s < streams; s++) {
-                int64_t k = at[s] + n, j = args->columns[k];
+                int64_t j = *columns[s]++;
                 NAME(symmetric_block)
-                (sums[s], values + k * b * b, xi[s], x + j * b,
-                 NAME(symmetric_target)(&walks[s], j, b), b);
+                (sums[s], values[s], xi[s], x + j * b, NAME(symmetric_target)(&walks[s], j, b), b);
+                values[s] += b * b;
             }
         }
-        SIMD_UNROLL(3)
+        SIMD_UNROLL(4)
         for (int s = 0; s < streams; s++) {
-            for (int64_t k = at[s] + common; k < end[s]; k++) {
-                int64_t j = args->columns[k];
-                NAME(symmetric_block)
-                (sums[s], values + k * b * b, xi[s], x + j * b,
-                 NAME(symmetric_target)(&walks[s], j, b), b);
-            }
+            NAME(symmetric_blocks)
+            (sums[s], xi[s], &walks[s], values[s], columns[s], x, count[s] - common, b);
             NAME(symmetric_finish)
             (walks[s].y + (chunks[s].first + i) * b, sums[s], (REAL)args->alpha, b);
         }
@@ -212,8 +306,9 @@ SIMD_INLINE void NAME(symmetric_spmv)(const tess_cpu_symmetric_args *args,
     for (int s = 0; s < streams; s++) {
         int64_t rows = chunks[s].last - chunks[s].first;
         steps = rows < steps ? rows : steps;
+        uintptr_t before = (uintptr_t)(chunks[s].last * (b ? b : args->block_size)) * sizeof(REAL);
         walks[s] = (NAME(symmetric_walk)){.y = args->y,
-                                          .window = chunks[s].window,
+                                          .window = (REAL *)((uintptr_t)chunks[s].window - before),
                                           .last = chunks[s].last,
                                           .ready = chunks[s].first};
     }
@@ -229,4 +324,4 @@ SIMD_INLINE void NAME(symmetric_spmv)(const tess_cpu_symmetric_args *args,
     }
 }
 
-#undef PARTS
+#undef SYMMETRIC_SUMS

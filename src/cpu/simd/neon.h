@@ -2,6 +2,7 @@
 #define SIMD_BYTES_F64 16
 #define SIMD_BYTES_F32 16
 #define SIMD_REGISTERS 32
+#define SIMD_LANE_FACTORS 1
 #include <arm_neon.h>
 
 #include "cpu/simd/vector.h"

@@ -7,12 +7,17 @@
  *     simd_load_part_f64(p, n)      n of W lanes from p, the rest zero, nothing else touched
  *     simd_store_part_f64(p, v, n)  the first n lanes of v, nothing else touched
  *     simd_sums_f64(v)              the vector whose lane i is the sum of the lanes of v[i], i < W
- * and the same for f32. n is mostly a compile-time constant.
+ * and the same for f32. n is mostly a compile-time constant. SIMD_LANE_FACTORS 1 says that a vector
+ * times one lane of another is one instruction.
  */
 #ifndef TESS_SIMD_VECTOR_H
 #define TESS_SIMD_VECTOR_H
 
 #include <stdint.h>
+
+#ifndef SIMD_LANE_FACTORS
+#define SIMD_LANE_FACTORS 0
+#endif
 
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
 
