@@ -23,10 +23,15 @@ The report for people.
       7 x 7              1    0.327      3.06        500 B      +58 %
       8 x 8              1    0.250      4.00        620 B      +96 %
   
+      shape anywhere       blocks   extracts    fill   SpMV moves   to 1 x 1
+                 2x2            4    100.0 %   1.000        284 B      -10 %
+  
   natural    blocks of 2 x 2
   advice     store 2 x 2 blocks
   because    2 x 2 blocks are 100.0 % full and move 0.000256 MB in an SpMV, 0.81
              times CSR's 0.000316 MB
+  fbcsr      no shapes save half a percent of CSR's bytes, with y read and written
+             once more for each
   cost       a product moves 256 B for 32 flop: 0.12 flop a byte, so memory
              decides its speed
   $ tessera info tridiagonal.mtx
@@ -51,10 +56,16 @@ The report for people.
       7 x 7              1    0.265      3.77        484 B      +86 %
       8 x 8              1    0.203      4.92        604 B     +132 %
   
+      shape anywhere       blocks   extracts    fill   SpMV moves   to 1 x 1
+                 3x3            1     53.8 %   0.778        256 B       -2 %
+                 2x2            2     61.5 %   1.000        244 B       -6 %
+  
   natural    no block size
   advice     do not block
   because    the cheapest blocks, 2 x 1 and 72.2 % full, move 1.06 times CSR's
              0.00026 MB in an SpMV
+  fbcsr      no shapes save half a percent of CSR's bytes, with y read and written
+             once more for each
   cost       a product moves 260 B for 26 flop: 0.10 flop a byte, so memory
              decides its speed
   $ tessera info pattern.mtx | head -n 7
@@ -89,10 +100,22 @@ The report for people.
       7 x 7            237    0.542      1.84      96.2 kB      +23 %
       8 x 8            174    0.566      1.77      92.2 kB      +17 %
   
+      shape anywhere       blocks   extracts    fill   SpMV moves   to 1 x 1
+              row:32           60     25.7 %   0.844      74.9 kB       -5 %
+           column:32           60     25.7 %   0.844      74.9 kB       -5 %
+         diagonal:32          150     60.6 %   0.796      72.2 kB       -8 %
+     antidiagonal:32           68     27.0 %   0.781      76.0 kB       -3 %
+                 8x8          100     82.5 %   0.812      68.1 kB      -13 %
+                 4x4          400     85.1 %   0.838      68.6 kB      -13 %
+                 3x3          700    100.0 %   1.000      58.9 kB      -25 %
+                 2x2        1 440     91.4 %   1.000      67.0 kB      -15 %
+  
   natural    blocks of 3 x 3
   advice     store 3 x 3 blocks
   because    3 x 3 blocks are 100.0 % full and move 0.0557 MB in an SpMV, 0.71
              times CSR's 0.0785 MB
+  fbcsr      6x3 blocks hold 97.1 % of the non-zeros, are 100.0 % full and move
+             0.72 times CSR's bytes, 1.02 times those of 3 x 3 blocks
   cost       a product moves 55.7 kB for 12.6 kflop: 0.23 flop a byte, so memory
              decides its speed
   $ tessera info gen:powerlaw:rows=1000,avg=2,b=1,long=1,length=900 | grep -A 1 ^rows
@@ -184,6 +207,96 @@ The same for programs; these keys are stable.
       "density": 1.0,
       "bytes": 260.0,
       "reason": "do not block this: the cheapest blocks, 2 x 1 and 72.2 % full, move 1.06 times CSR's 0.00026 MB in an SpMV"
+    },
+    "fbcsr": {
+      "shapes": [
+        {
+          "shape": "32x32",
+          "blocks": 0,
+          "nonzeros": 0,
+          "share": 0.0,
+          "fill": 0.0,
+          "bytes": 260.0
+        },
+        {
+          "shape": "row:32",
+          "blocks": 0,
+          "nonzeros": 0,
+          "share": 0.0,
+          "fill": 0.0,
+          "bytes": 260.0
+        },
+        {
+          "shape": "column:32",
+          "blocks": 0,
+          "nonzeros": 0,
+          "share": 0.0,
+          "fill": 0.0,
+          "bytes": 260.0
+        },
+        {
+          "shape": "diagonal:32",
+          "blocks": 0,
+          "nonzeros": 0,
+          "share": 0.0,
+          "fill": 0.0,
+          "bytes": 260.0
+        },
+        {
+          "shape": "antidiagonal:32",
+          "blocks": 0,
+          "nonzeros": 0,
+          "share": 0.0,
+          "fill": 0.0,
+          "bytes": 260.0
+        },
+        {
+          "shape": "8x8",
+          "blocks": 0,
+          "nonzeros": 0,
+          "share": 0.0,
+          "fill": 0.0,
+          "bytes": 260.0
+        },
+        {
+          "shape": "4x4",
+          "blocks": 0,
+          "nonzeros": 0,
+          "share": 0.0,
+          "fill": 0.0,
+          "bytes": 260.0
+        },
+        {
+          "shape": "3x3",
+          "blocks": 1,
+          "nonzeros": 7,
+          "share": 0.538461538462,
+          "fill": 0.777777777778,
+          "bytes": 256.0
+        },
+        {
+          "shape": "2x2",
+          "blocks": 2,
+          "nonzeros": 8,
+          "share": 0.615384615385,
+          "fill": 1.0,
+          "bytes": 244.0
+        }
+      ],
+      "auto": {
+        "shapes": "",
+        "blocks": 0,
+        "nonzeros": 0,
+        "share": 0.0,
+        "fill": 0.0,
+        "bytes": 260.0
+      },
+      "csr_bytes": 260.0,
+      "best_blocks": {
+        "rows": 2,
+        "cols": 1,
+        "bytes": 276.0
+      }
     }
   }
   $ tessera info blocks2.mtx --json | tr -d ' \n' | grep -oE '"rows":[1-8],"cols":[1-8],"row_offset":0,"col_offset":0' | awk -F '[:,]' '$2 == $4' | sort | uniq -c
@@ -206,3 +319,36 @@ Bad input is as everywhere.
   $ tessera info outside.mtx --json
   2> tessera: outside.mtx:3: column 4 is outside 1..3
   [2]
+
+Blocks of other shapes, wherever they lie.
+
+  $ tessera info gen:planted:rows=1200,shapes=6x6/diagonal:24,blocks=24,noise=1 | tail -n 16
+      8 x 8          2 856    0.096     10.44      1.49 MB     +538 %
+  
+      shape anywhere       blocks   extracts    fill   SpMV moves   to 1 x 1
+         diagonal:32          345     47.4 %   0.751       226 kB       -4 %
+                 4x4          510     35.0 %   0.750       230 kB       -2 %
+                 3x3        1 020     52.5 %   1.000       205 kB      -12 %
+                 2x2        2 292     52.4 %   1.000       216 kB       -8 %
+  
+  natural    no block size
+  advice     do not block
+  because    the cheapest blocks, 2 x 1 and 64.2 % full, move 1.26 times CSR's
+             0.234 MB in an SpMV
+  fbcsr      6x6,diagonal:8 blocks hold 99.8 % of the non-zeros, are 100.0 % full
+             and move 0.75 times CSR's bytes, 0.59 times those of 2 x 1 blocks
+  cost       a product moves 234 kB for 35.0 kflop: 0.15 flop a byte, so memory
+             decides its speed
+  $ tessera info gen:planted:rows=1200,shapes=row:32,blocks=18,noise=0 --all | grep -A 9 anywhere
+      shape anywhere       blocks   extracts    fill   SpMV moves   to 1 x 1
+               32x32            0      0.0 %   0.000       148 kB       +0 %
+              row:32          324    100.0 %   1.000       110 kB      -26 %
+           column:32            0      0.0 %   0.000       148 kB       +0 %
+         diagonal:32            0      0.0 %   0.000       148 kB       +0 %
+     antidiagonal:32            0      0.0 %   0.000       148 kB       +0 %
+                 8x8            0      0.0 %   0.000       148 kB       +0 %
+                 4x4            0      0.0 %   0.000       148 kB       +0 %
+                 3x3            0      0.0 %   0.000       148 kB       +0 %
+                 2x2            0      0.0 %   0.000       148 kB       +0 %
+  $ tessera info gen:planted:rows=1200,shapes=row:32,blocks=18,noise=0 --json | tr -d ' \n' | grep -oE '"auto":.*'
+  "auto":{"shapes":"row:32","blocks":324,"nonzeros":10368,"share":1.0,"fill":1.0,"bytes":109540.0},"csr_bytes":148420.0,"best_blocks":{"rows":1,"cols":4,"bytes":126100.0}}}

@@ -66,6 +66,7 @@ static json_t *facts_json(const info_facts *facts)
                                      facts->blocks->natural_block, "recommended", "rows", r->rows,
                                      "cols", r->cols, "density", r->density, "bytes", r->bytes,
                                      "reason", facts->blocks->reason));
+    json_object_set_new(document, "fbcsr", info_shapes_json(facts));
     return document;
 }
 
@@ -77,7 +78,7 @@ static tess_status gather(cli_app *app, const info_args *args, info_facts *facts
     TESS_TRY(tess_matrix_symmetry(app->ctx, facts->matrix, &facts->symmetry));
     TESS_TRY(tess_detect(app->ctx, facts->matrix, &options, detection));
     facts->blocks = *detection;
-    return TESS_OK;
+    return info_gather_shapes(app->ctx, facts->matrix, &facts->shapes);
 }
 
 static int run(cli_app *app, void *arguments)
@@ -110,8 +111,8 @@ static int run(cli_app *app, void *arguments)
 }
 
 static const cli_option options[] = {
-    {"all", OPTION_FLAG, offsetof(info_args, all), NULL, "list every block size that was counted",
-     0, 0},
+    {"all", OPTION_FLAG, offsetof(info_args, all), NULL,
+     "list every block size and shape that was counted", 0, 0},
     {"ignore-zeros", OPTION_FLAG, offsetof(info_args, ignore_zeros), NULL,
      "entries that are stored but 0 do not count", 0, 0},
 };
@@ -124,8 +125,9 @@ const cli_command command_info = {
     .summary = "what is in a matrix, and which block size suits it",
     .description =
         "Describes a matrix: sizes, row lengths, symmetry, and for every block size how many "
-        "blocks it takes, how full they are and how many bytes a product then moves. Recommends "
-        "the cheapest blocking, or none, and says why.",
+        "blocks it takes, how full they are and how many bytes a product then moves; and what "
+        "blocks of other shapes, wherever they lie, would take (format fbcsr). Recommends the "
+        "cheapest blocking, or none, and says why.",
     .examples = "tessera info A.mtx.gz\n"
                 "tessera info gen:elasticity:n=24\n"
                 "tessera info A.mtx --json | jq .recommended",

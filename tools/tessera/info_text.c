@@ -172,6 +172,9 @@ static void print_verdict(const cli_app *app, const info_facts *facts)
     print_reason("because", repeats ? d->reason + sizeof prefix - 1 : d->reason);
     if (d->count == 0)
         return;
+    char shapes[768];
+    info_describe_shapes(facts, shapes, sizeof shapes);
+    print_reason("fbcsr", shapes);
     char a[TEXT_MAX], b[TEXT_MAX];
     double flops = 2.0 * (double)r->blocks * r->rows * r->cols;
     printf("cost       a product moves %s for %s: %.2f flop a byte, so memory\n"
@@ -185,5 +188,6 @@ void info_print(const cli_app *app, const info_facts *facts, bool all_candidates
     print_head(app, facts);
     print_histogram(app, &facts->rows);
     print_blocks(app, d, all_candidates);
+    info_print_shapes(app, facts, all_candidates);
     print_verdict(app, facts);
 }
