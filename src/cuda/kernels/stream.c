@@ -52,10 +52,11 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
 {
     snprintf(text, size,
              "-DREAL=%d -DBH=%d -DBW=%d -DTILE=%d -DSTAGES=%d -DLANES=%d -DTHREADS=%d -DRAGGED=%d "
-             "-DHINT=%d -DARCH=%d",
+             "-DHINT=%d -DARCH=%d -DPER_SM=%d",
              (int)tess_type_size(problem->type), (int)problem->block_height,
              (int)problem->block_width, p[TILE], p[STAGES], p[LANES], p[THREADS],
-             problem->cols % problem->block_width != 0, p[HINT], problem->arch >= 90 ? 90 : 80);
+             problem->cols % problem->block_width != 0, p[HINT], problem->arch >= 90 ? 90 : 80,
+             p[PER_SM]);
 }
 
 static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)

@@ -13,12 +13,19 @@
  * A row that leaves the tile is carried to the next. A row that leaves the share, or came into it,
  * goes to tail[g] or head[g]; stream_join adds tail[g] + head[g+1] + ... in this order.
  *
- * Macros: BH, BW, THREADS, TILE, STAGES, LANES as above; RAGGED: cols is not a multiple of BW.
+ * What a row needs to be added is fetched a tile ahead too: its blocks' range depends on the tile's
+ * rows, and two loads in turn would take longer than the tile.
+ *
+ * Macros: BH, BW, THREADS, TILE, STAGES, LANES as above; RAGGED: cols is not a multiple of BW;
+ * PER_SM: thread blocks an SM.
  */
 #include "common.cuh"
 
 #define TILE_VALUES (TILE * BH * BW)
 #define X_EACH ((TILE * BW + THREADS - 1) / THREADS) /* elements of x a thread gathers a tile */
+
+/* Registers for that many thread blocks, but no fewer than 64 a thread. */
+#define LEAST_BLOCKS (X_EACH > 4 ? 1 : PER_SM * THREADS > 1024 ? 1024 / THREADS : PER_SM)
 
 /* Shared memory: ring of values, ring of columns, x and partials of two tiles, carries, barriers.
  * Every part is a multiple of 16 bytes. stream.c computes the same sum. */
@@ -158,46 +165,61 @@ DEVICE void deliver(const stream_args *a, real sum, long long row, int i, bool b
     }
 }
 
-/* Adds the partials of every row with blocks in the tile, and of empty rows that begin in it. Item 0
- * is the row that came in from the tile before. */
-DEVICE void add_rows(const stream_args *a, long long tile, long long share_first, bool share_ends,
-                     const real *partial, const real *carry_in, real *carry_out)
+/* The thread's row in one pass over a tile's rows, and where its blocks begin and end. Item 0 is the
+ * row that came in from the tile before, the others begin in the tile: rows begin-1 .. end-1, where
+ * begin and end are tile_rows[] of the tile and the next. */
+typedef struct tile_row {
+    long long first, last;
+    int row, i; /* block row, or -1: none; scalar row in it */
+} tile_row;
+
+DEVICE tile_row row_of(const stream_args *a, int begin, int end, int pass)
+{
+    const int mine = (pass * THREADS + (int)threadIdx.x) / LANES;
+    tile_row r = {0, 0, begin - 1 + mine / BH, mine % BH};
+    if (r.row >= end)
+        r.row = -1;
+    if (r.row >= 0) {
+        r.first = READ_ONLY(a->offsets + r.row);
+        r.last = READ_ONLY(a->offsets + r.row + 1);
+    }
+    return r;
+}
+
+/* Adds the partials of every row with blocks in the tile, and of empty rows that begin in it. `r` is
+ * the thread's row in the first pass, fetched a tile ahead: short tiles need no other. */
+DEVICE void add_rows(const stream_args *a, long long tile, int rows_begin, int rows_end, tile_row r,
+                     long long share_first, bool share_ends, const real *partial,
+                     const real *carry_in, real *carry_out)
 {
     const long long start = tile * TILE, end = tile_end(a, tile);
-    const long long before = (long long)READ_ONLY(a->tile_rows + tile) - 1;
-    const int items = READ_ONLY(a->tile_rows + tile + 1) - (int)before; /* with item 0 */
+    const long long work = (long long)(rows_end - rows_begin + 1) * (BH * LANES);
     const int lane = (int)threadIdx.x % LANES;
-    for (long long at = 0; at < (long long)items * (BH * LANES); at += THREADS) {
-        const long long mine = (at + threadIdx.x) / LANES;
-        const int item = (int)(mine / BH), i = (int)(mine % BH);
-        const long long row = before + item;
-        long long first = 0, last = 0;
-        bool here = item < items && row >= 0;
-        if (here) {
-            first = READ_ONLY(a->offsets + row);
-            last = READ_ONLY(a->offsets + row + 1);
-            here = item > 0 || last > start;
-        }
+    NO_UNROLL
+    for (int pass = 0; (long long)pass * THREADS < work; pass++) {
+        if (pass > 0)
+            r = row_of(a, rows_begin, rows_end, pass);
+        const bool here = r.row >= rows_begin || (r.row >= 0 && r.last > start);
         real sum = 0;
         if (here) {
-            const int from = first > start ? (int)(first - start) : 0;
-            const int to = last < end ? (int)(last - start) : (int)(end - start);
+            const int from = r.first > start ? (int)(r.first - start) : 0;
+            const int to = r.last < end ? (int)(r.last - start) : (int)(end - start);
             for (int block = from + lane; block < to; block += LANES)
-                sum += partial[block * BH + i];
+                sum += partial[block * BH + r.i];
         }
         UNROLL
         for (int by = LANES / 2; by > 0; by /= 2)
             sum += __shfl_down_sync(0xffffffffu, sum, by, LANES);
         if (here && lane == 0) {
-            if (first < start && tile > share_first)
-                sum += carry_in[i];
-            deliver(a, sum, row, i, first >= share_first * TILE, last <= end, share_ends,
+            if (r.first < start && tile > share_first)
+                sum += carry_in[r.i];
+            deliver(a, sum, r.row, r.i, r.first >= share_first * TILE, r.last <= end, share_ends,
                     carry_out);
         }
     }
 }
 
-KERNEL(stream, stream_args, THREADS, 1)
+KERNEL(stream, stream_args, THREADS, LEAST_BLOCKS)
 {
     DYNAMIC_SHARED(memory);
     const long long first = share_start(a.tiles, blockIdx.x, gridDim.x);
@@ -222,6 +244,10 @@ KERNEL(stream, stream_args, THREADS, 1)
 #endif
     }
     real xs[X_EACH];
+    /* tile_rows of this tile, the next and the one after. */
+    int rows_at = READ_ONLY(a.tile_rows + first), rows_next = READ_ONLY(a.tile_rows + first + 1);
+    int rows_after = count > 1 ? READ_ONLY(a.tile_rows + first + 2) : 0;
+    tile_row r = row_of(&a, rows_at, rows_next, 0), r_next = r;
     await(memory, 0);
     gather(&a, columns, (int)(tile_end(&a, first) - first * TILE), xs);
     keep(xs, x);
@@ -237,7 +263,9 @@ KERNEL(stream, stream_args, THREADS, 1)
 #if ARCH < 90
         cp_async_commit();
 #endif
+        const int rows_far = n + 2 < count ? READ_ONLY(a.tile_rows + tile + 3) : 0;
         if (n + 1 < count) {
+            r_next = row_of(&a, rows_next, rows_after, 0);
             await(memory, n + 1);
             gather(&a, columns + ahead * TILE,
                    (int)(tile_end(&a, tile + 1) - (tile + 1) * TILE), xs);
@@ -247,8 +275,12 @@ KERNEL(stream, stream_args, THREADS, 1)
         if (n + 1 < count)
             keep(xs, x + next * (TILE * BW));
         __syncthreads();
-        add_rows(&a, tile, first, n + 1 == count, partials + now * (TILE * BH), carry + now * BH,
-                 carry + next * BH);
+        add_rows(&a, tile, rows_at, rows_next, r, first, n + 1 == count,
+                 partials + now * (TILE * BH), carry + now * BH, carry + next * BH);
+        rows_at = rows_next;
+        rows_next = rows_after;
+        rows_after = rows_far;
+        r = r_next;
     }
 }
 
