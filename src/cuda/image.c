@@ -166,8 +166,9 @@ static tess_status create_sliced(tess_ctx *ctx, const tess_matrix *A, const char
         (int64_t)S->cut_slots[S->cut_rows] * S->block_height * (int64_t)tess_type_size(S->type), 8);
     image->counts[SLICED_DOT_AT] = 8 * slots;
     const tess_sliced_panel *last = &S->panel[S->options.panels - 1];
-    image->workspace = 8 * (size_t)(slots + tess_ceil_div(last->slices * C * S->block_height, 32) +
-                                    last->cut_rows * (1 + S->block_height / 128) + 2);
+    image->workspace =
+        8 * (size_t)(slots + tess_ceil_div(last->slices * C * S->block_height, 32) +
+                     last->cut_rows * (1 + S->block_height / 128) + 2 + SLICED_SPREAD_MAX);
     image->format = S;
     image->destroy = destroy_sliced;
     image->refresh = refresh_sliced;

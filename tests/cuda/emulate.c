@@ -92,7 +92,10 @@ static void check(const test_variant *v, device *d, const tess_matrix *A, double
                      : v->problem.row_major ? (A->rows - 1) * d->call.ldy + k
                                             : (k - 1) * d->call.ldy + A->rows;
     size_t y_bytes = (size_t)y_size * tess_type_size(A->type);
-    void *x = test_vector(x_size, A->type, seed), *w = test_vector(A->rows, A->type, seed + 1);
+    /* x at a multiple of 16 bytes, or of one scalar. */
+    char *x_all = test_vector(x_size + 1, A->type, seed);
+    void *x = x_all + (seed % 3 == 0 ? tess_type_size(A->type) : 0),
+         *w = test_vector(A->rows, A->type, seed + 1);
     void *y0 = test_vector(y_size, A->type, seed + 2);
     void *y = malloc(y_bytes), *again = malloc(y_bytes);
     double result[2] = {0, 0};
@@ -138,7 +141,7 @@ static void check(const test_variant *v, device *d, const tess_matrix *A, double
         if (!(fabs(result[0] - want) <= 1e-13 * (scale + 1e-300)))
             fail_msg("%s: dot is %.17g, ref says %.17g", what, result[0], want);
     }
-    free(x), free(w), free(y0), free(y), free(again), free(xj), free(yj), free(y0j);
+    free(x_all), free(w), free(y0), free(y), free(again), free(xj), free(yj), free(y0j);
 }
 
 static void run_variant(tess_ctx *ctx, const test_variant *v, uint64_t seed)

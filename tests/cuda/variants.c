@@ -98,7 +98,7 @@ static bool add_with(const tess_cuda_kernel *kernel, const held *h, uint64_t see
         int number = turn + (int)tess_random_below(seed, 0, 8 * SHAPES), params[TESS_CUDA_PARAMS];
         tess_cuda_problem problem = problem_of(
             shapes[number % SHAPES], number % 2 ? TESS_F32 : TESS_F64, false, number / SHAPES);
-        if (draw(kernel, &problem, h, 50, seed + (uint64_t)turn, params))
+        if (draw(kernel, &problem, h, 1000, seed + (uint64_t)turn, params))
             return add(kernel, &problem, params, variants, capacity, count);
         kernel->guess(&problem, params);
         for (int i = 0; i < h->count; i++)

@@ -4,7 +4,7 @@
 #include "cuda/kernels/support.h"
 #include "format/sliced.h"
 
-enum { C, SIGMA, LAMBDA, PANELS, V, WHOLE, XV, DEPTH, TPR, SHARE, THREADS, HINT, COUNT };
+enum { C, SIGMA, LAMBDA, PANELS, V, WHOLE, XV, DEPTH, TPR, SHARE, THREADS, HINT, SPREAD, COUNT };
 
 enum { SUM_THREADS = 512 }; /* of sliced_sum.cuh */
 
@@ -25,9 +25,10 @@ static const tess_cuda_param params_of_sliced[COUNT] = {
     [XV] = {"xv", {1, 2, 4}, 3},    /* scalars of x a load */
     [DEPTH] = {"depth", {1, 2, 4, 8}, 4},
     [TPR] = {"tpr", {1, 2, 4, 8, 16}, 5},
-    [SHARE] = {"share", {0, 1}, 2}, /* lanes of a block gather x together */
+    [SHARE] = {"share", {0, 1}, 2}, /* two lanes load x for each other */
     [THREADS] = {"threads", {64, 128, 256, 512}, 4},
     [HINT] = {"hint", {0, 1, 2, 3, 4}, 5},
+    [SPREAD] = {"spread", {0, 1}, 2}, /* neighbouring rows on one SM */
 };
 
 /* Wider blocks are read in pieces, so that their registers do not grow with the block. */
@@ -73,11 +74,12 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
         return false;
     if (p[LAMBDA] > 0 && (p[SIGMA] == 1 || p[LAMBDA] >= problem->longest_row))
         return false;
-    if (p[SHARE] && (is_wide(problem) || problem->block_height < 2 || problem->block_height > 16))
+    if (p[SHARE] && (!p[WHOLE] || problem->block_width != 3 || real != 8 ||
+                     problem->cols % problem->block_width != 0))
         return false;
     if (p[XV] > 1 && !x_by_vectors(problem, p))
         return false;
-    if (p[WHOLE] && (p[SHARE] || problem->block_height < 2 || scalars_of(problem, p) > 36))
+    if (p[WHOLE] && (problem->block_height < 2 || scalars_of(problem, p) > 36))
         return false;
     if (is_wide(problem))
         return group == 1 && p[TPR] <= problem->block_width / p[V] && p[DEPTH] <= 4;
@@ -143,9 +145,33 @@ static void guess_irregular(const tess_cuda_problem *problem, int *p)
     }
 }
 
+/* Fewer rows than the device has threads for: several threads a row, but no more in all than run at
+ * once. A matrix that stays in the cache is not waited for as long: fewer loads in flight. */
+static void guess_few_rows(const tess_cuda_problem *problem, int *p)
+{
+    int64_t wanted = (int64_t)problem->multiprocessors * 1024;
+    int before = p[TPR], real = (int)tess_type_size(problem->type);
+    while (p[TPR] < 16 && problem->rows * 2 * p[TPR] <= wanted) {
+        p[TPR] *= 2;
+        while (p[THREADS] < 32 * p[TPR])
+            p[THREADS] *= 2;
+        if (!fits(problem, p)) {
+            p[TPR] /= 2;
+            break;
+        }
+    }
+    int scalars = group_of(problem, p) * scalars_of(problem, p);
+    bool cached = (double)problem->blocks * problem->block_height * problem->block_width * real <
+                  (double)problem->l2_bytes;
+    while (p[TPR] > before && !is_wide(problem) && p[DEPTH] > 1 &&
+           ((cached && scalars * p[DEPTH] * real > 64) ||
+            3 * p[DEPTH] * p[TPR] * group_of(problem, p) > mean_row(problem)))
+        p[DEPTH] /= 2;
+}
+
 static void guess(const tess_cuda_problem *problem, int *p)
 {
-    static const int start[COUNT] = {32, 1, 0, 1, 1, 0, 1, 1, 1, 0, 128, 1};
+    static const int start[COUNT] = {32, 1, 0, 1, 1, 0, 1, 1, 1, 0, 128, 1, 0};
     for (int i = 0; i < COUNT; i++)
         p[i] = start[i];
     bool wide = is_wide(problem);
@@ -162,7 +188,7 @@ static void guess(const tess_cuda_problem *problem, int *p)
     guess_irregular(problem, p);
     /* At most half a row in flight: what lies behind its end is fetched for nothing. */
     while (!wide && p[DEPTH] > 1 &&
-           p[DEPTH] * group_of(problem, p) * p[PANELS] * 2 > mean_row(problem))
+           p[DEPTH] * group_of(problem, p) * p[PANELS] * 2 > mean_row(problem) + 1)
         p[DEPTH] /= 2;
     if (bw <= 3 && p[SIGMA] == 1)
         p[HINT] = 0;
@@ -170,17 +196,7 @@ static void guess(const tess_cuda_problem *problem, int *p)
         p[TPR] = 4;
     if (!fits(problem, p))
         p[TPR] = 1;
-    /* Enough threads for the device. */
-    int64_t wanted = (int64_t)problem->multiprocessors * 1024;
-    while (p[TPR] < 16 && problem->rows * p[TPR] < wanted) {
-        p[TPR] *= 2;
-        while (p[THREADS] < 32 * p[TPR])
-            p[THREADS] *= 2;
-        if (!fits(problem, p)) {
-            p[TPR] /= 2;
-            break;
-        }
-    }
+    guess_few_rows(problem, p);
 }
 
 /* Lines differ from block rows when they are sorted, cut or in panels. */
@@ -243,7 +259,11 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
     if (places == 0)
         return 0;
     int count = 0;
-    unsigned grid = (unsigned)tess_ceil_div(places, p[THREADS] / p[TPR]);
+    int64_t blocks = tess_ceil_div(places, p[THREADS] / p[TPR]);
+    int64_t spread = problem->multiprocessors;
+    if (!p[SPREAD] || blocks <= spread || spread > SLICED_SPREAD_MAX)
+        spread = 0;
+    unsigned grid = (unsigned)(spread > 0 ? tess_ceil_div(blocks, spread) * spread : blocks);
     tess_cuda_launch *run =
         tess_cuda_launch_start(&out[count++], "sliced", grid, (unsigned)p[THREADS]);
     tess_cuda_arg_pointer(run, call->arrays[SLICED_OFFSETS] + slice * sizeof(int64_t));
@@ -261,6 +281,7 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
     tess_cuda_arg_number(run, call->beta);
     tess_cuda_arg_pointer(run, call->w);
     tess_cuda_arg_pointer(run, dot_part);
+    tess_cuda_arg_integer(run, spread);
     *parts = grid;
     if (panel->cut_rows > 0) {
         uint64_t cut = (uint64_t)panel->first_cut * sizeof(int32_t);

@@ -12,8 +12,7 @@
  *   WHOLE     a thread takes all BH rows of its blocks: x is fetched once a block instead of once a
  *             scalar row, which is what counts where columns are random
  *   XVEC      scalars of x a load, where x lies at a multiple of them
- *   SHARE     the BH lanes of a block load one element of x each and pass them around by shuffles:
- *             with random columns the number of cache lines a load touches is what limits
+ *   SHARE     with WHOLE, BW = 3, f64: two lanes load x for each other
  *   TARGETS   lines are not the block rows in order: targets[] says where a line goes
  *   RAGGED    cols is not a multiple of BW: the last block column hangs over the end of x
  *   DOT       also the sum of w*y over the block's rows
@@ -48,6 +47,7 @@ typedef struct sliced_args {
     double alpha, beta;
     const real *w;    /* DOT */
     double *dot_part; /* DOT: one number a thread block; NULL before the last panel */
+    long long spread; /* n > 0: thread blocks n apart work side by side; the grid is a multiple */
 } sliced_args;
 
 /* The thread's lane among the block's. */
@@ -71,7 +71,7 @@ DEVICE real load_x(const real *x, long long column, int j, long long cols, polic
 
 #define load_x_vector PASTE(keep_load, XVEC)
 
-/* x of one block, `vectors` when it may be loaded by XVEC. */
+/* x of one block, `vectors` when it lies at a multiple of XVEC scalars. */
 DEVICE void load_x_block(const sliced_args *a, long long column, bool vectors, real *xs,
                          policy keep)
 {
@@ -87,30 +87,48 @@ DEVICE void load_x_block(const sliced_args *a, long long column, bool vectors, r
 }
 
 #if SHARE
-/* x of one block for all its lanes, `here` when the lane has such a block; all lanes of the warp
- * call this. Lanes of a block row that lies in two warps load what the other warp has. */
-DEVICE void gather(const sliced_args *a, int column, bool here, real *xs, policy keep)
+/* x of a block of three is 24 bytes in up to two sectors of 32, and every load that needs another
+ * sector is another request to L2, which limits where columns are random. So two lanes load for each
+ * other: the even one the lower 16 bytes of both blocks, the odd one the upper 16, of the 32 bytes
+ * that begin at a multiple of 16 and hold the block. */
+DEVICE void load_half(const sliced_args *a, int column, real *half, policy keep)
 {
-    const int lane = (int)threadIdx.x % 32, base = lane - (int)((blockIdx.x * BLOCK_LANES + lane_place()) % BH);
-    real mine[(BW + BH - 1) / BH];
-    UNROLL
-    for (int m = 0; m < (BW + BH - 1) / BH; m++) {
-        const int j = m * BH + lane - base;
-        mine[m] = 0;
-        if (here && j < BW)
-            mine[m] = load_x(a->x, column, j, a->cols, keep);
-    }
-    UNROLL
-    for (int j = 0; j < BW; j++) {
-        const int from = base + j % BH;
-        xs[j] = __shfl_sync(0xffffffffu, mine[j / BH], from & 31, 32);
-        if (here && (from < 0 || from > 31))
-            xs[j] = load_x(a->x, column, j, a->cols, keep);
-    }
+    const long long at = ((long long)column * 3 & ~1ll) + 2 * (threadIdx.x % 2);
+    half[0] = 0;
+    half[1] = 0;
+    if (column >= 0 && at + 1 < a->cols)
+        keep_load2(a->x + at, half, keep);
+    else if (column >= 0 && at < a->cols)
+        half[0] = keep_load(a->x + at, keep);
 }
-#endif
 
-#if SHARE
+/* The lane's halves of the even and the odd lane's block. All lanes of the warp call this, `here`
+ * when the lane has a block. */
+DEVICE void load_halves(const sliced_args *a, int column, bool here, real halves[2][2], policy keep)
+{
+    int mine = here ? column : -1;
+    const int other = __shfl_xor_sync(0xffffffffu, mine, 1, 32);
+    load_half(a, threadIdx.x % 2 ? other : mine, halves[0], keep);
+    load_half(a, threadIdx.x % 2 ? mine : other, halves[1], keep);
+}
+
+/* Every lane gets its own block's other half. */
+DEVICE void exchange(int column, real halves[2][2], real *xs)
+{
+    const bool odd = threadIdx.x % 2, shifted = (unsigned)column % 2;
+    real own[2], got[2];
+    UNROLL
+    for (int i = 0; i < 2; i++) {
+        own[i] = odd ? halves[1][i] : halves[0][i];
+        got[i] = __shfl_xor_sync(0xffffffffu, odd ? halves[0][i] : halves[1][i], 1, 32);
+    }
+    const real low0 = odd ? got[0] : own[0], low1 = odd ? got[1] : own[1];
+    const real high0 = odd ? own[0] : got[0], high1 = odd ? own[1] : got[1];
+    xs[0] = shifted ? low1 : low0;
+    xs[1] = shifted ? high0 : low1;
+    xs[2] = shifted ? high1 : high0;
+}
+
 DEVICE int warp_most(int count)
 {
     UNROLL
@@ -209,16 +227,28 @@ DEVICE void add_line(const sliced_args *a, const real *values, const int *column
         for (int u = 0; u < DEPTH; u++)
             if ((DEPTH + u) * PER_ROW < left)
                 load_columns(columns + u * GROUP_COLUMNS, next[u], p);
+#if SHARE
+        if (vectors) {
+            real halves[DEPTH][GROUP][2][2];
+            UNROLL
+            for (int u = 0; u < DEPTH; u++)
+                UNROLL
+                for (int i = 0; i < GROUP; i++)
+                    load_halves(a, column[u][i], u * PER_ROW * GROUP + i < blocks, halves[u][i],
+                                keep);
+            UNROLL
+            for (int u = 0; u < DEPTH; u++)
+                UNROLL
+                for (int i = 0; i < GROUP; i++)
+                    exchange(column[u][i], halves[u][i], xs[u] + i * BW);
+        } else
+#endif
         UNROLL
         for (int u = 0; u < DEPTH; u++)
             UNROLL
             for (int i = 0; i < GROUP; i++)
-#if SHARE
-                gather(a, column[u][i], u * PER_ROW * GROUP + i < blocks, xs[u] + i * BW, keep);
-#else
                 if (u * PER_ROW * GROUP + i < blocks)
                     load_x_block(a, column[u][i], vectors, xs[u] + i * BW, keep);
-#endif
         UNROLL
         for (int u = 0; u < DEPTH; u++)
             UNROLL
@@ -272,10 +302,21 @@ DEVICE double put(const sliced_args *a, int target, int i, int length, real sum,
     return 0;
 }
 
+/* The thread block's place in the matrix. Blocks of consecutive numbers start on different SMs, those
+ * as many apart as there are SMs on the same: with `spread` it is they that are neighbours, and find
+ * each other's x in L1. */
+DEVICE unsigned block_place(const sliced_args *a)
+{
+    const unsigned spread = (unsigned)a->spread;
+    if (spread == 0)
+        return blockIdx.x;
+    return blockIdx.x % spread * (gridDim.x / spread) + blockIdx.x / spread;
+}
+
 KERNEL(sliced, sliced_args, THREADS, 1)
 {
     const unsigned part = PER_ROW > 1 ? threadIdx.x / BLOCK_LANES : 0;
-    const unsigned place = blockIdx.x * BLOCK_LANES + lane_place();
+    const unsigned place = block_place(&a) * BLOCK_LANES + lane_place();
     const unsigned slice = place / LANES, lane = place % LANES;
     const unsigned line = slice * HEIGHT + lane / LINE_LANES;
     const int row_in_line = (int)(lane % LINE_LANES);
@@ -300,7 +341,7 @@ KERNEL(sliced, sliced_args, THREADS, 1)
     }
     const real *values = a.values + (first * (GV * LANES) + lane) * VEC;
     const int *columns = a.columns + (first * HEIGHT + lane / LINE_LANES) * GROUP;
-    if (XVEC == 1 || (unsigned long long)a.x % (XVEC * REAL) == 0)
+    if ((XVEC == 1 && !SHARE) || (unsigned long long)a.x % (SHARE ? 16 : XVEC * REAL) == 0)
         add_line(&a, values, columns, length, (int)part, true, sums, p, keep);
     else
         add_line(&a, values, columns, length, (int)part, false, sums, p, keep);
