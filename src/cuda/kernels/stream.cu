@@ -24,8 +24,8 @@
 #define TILE_VALUES (TILE * BH * BW)
 #define X_EACH ((TILE * BW + THREADS - 1) / THREADS) /* elements of x a thread gathers a tile */
 
-/* Registers for that many thread blocks, but no fewer than 64 a thread; where threads copy them-
- * selves they need more. */
+/* Registers for that many thread blocks, but no fewer than 64 a thread; more where the threads do the
+ * copying. */
 #define LEAST_BLOCKS (ARCH < 90 || X_EACH > 4 ? 1 : PER_SM * THREADS > 1024 ? 1024 / THREADS : PER_SM)
 
 /* Shared memory: ring of values, ring of columns, x and partials of two tiles, carries, barriers.
