@@ -6,7 +6,7 @@ page itself, judged on the kernel that a plan chooses without measuring.
 import json
 import os
 
-from report_common import fastest, geometric_mean, good, kernel_name, share, table
+from report_common import fastest, geometric_mean, good, share, table
 
 STENCILS = ("stencil27", "stencil7")
 GOALS = {"stencils' mean ratio": 1.55, "SpMM, a vector": 4.0}
@@ -26,6 +26,7 @@ verified against the reference backend there, and ours must repeat bit for bit. 
 what a plan takes without measuring (ESTIMATE); the best is the fastest of its few neighbours that
 were tried. cuSPARSE runs as legacy bsrmv and generic SpMV on BSR, both with row- and column-major
 blocks, and generic SpMV on CSR with both algorithms, preprocessed; the best of these is the peer.
+Parameters at the value that changes nothing are left out of a kernel's name.
 """
 
 WHY = {  # the mechanism behind a family's place in the table
@@ -44,6 +45,15 @@ WHY = {  # the mechanism behind a family's place in the table
     "warp_row": "a warp a block row: rows shorter than a warp's worth of values leave lanes idle, then a sum across lanes",
     "multi_row": "several block rows a warp: fills the lanes on short rows, with a longer way to the sum",
 }
+
+
+PLAIN = {"sigma=1", "lambda=0", "panels=1", "V=1", "whole=0", "xv=1", "tpr=1", "share=0", "spread=0"}
+
+
+def kernel_name(result):
+    """Without the parameters of `sliced` that change nothing at this value."""
+    params = [p for p in result["params"].split(",") if p and p not in PLAIN]
+    return f"`{result['kernel']} {','.join(params)}`" if params else f"`{result['kernel']}`"
 
 
 def chosen(case):

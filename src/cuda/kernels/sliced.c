@@ -15,17 +15,30 @@ static bool panels_worth(const tess_cuda_problem *problem)
     return problem->scattered > 0.25 && x > problem->l2_bytes / 5;
 }
 
+/* Ways to fetch x matter where it is not found in the cache. */
+static bool gathers_worth(const tess_cuda_problem *problem)
+{
+    return problem->scattered > 0.25;
+}
+
+/* Several threads a row: few or scattered rows, or wide blocks. */
+static bool tpr_worth(const tess_cuda_problem *problem)
+{
+    return problem->rows < (int64_t)problem->multiprocessors * 8192 || problem->block_width >= 16 ||
+           problem->scattered > 0.25;
+}
+
 static const tess_cuda_param params_of_sliced[COUNT] = {
     [C] = {"C", {1, 2, 4, 8, 16, 32, 64}, 7},
     [SIGMA] = {"sigma", {1, 4096, 16777216}, 3},
     [LAMBDA] = {"lambda", {0, 8, 16, 32, 64, 128}, 6},
     [PANELS] = {"panels", {1, 2, 3, 4, 6}, 5, panels_worth},
     [V] = {"V", {1, 2, 4}, 3},
-    [WHOLE] = {"whole", {0, 1}, 2}, /* a thread a block row, not a scalar row */
-    [XV] = {"xv", {1, 2, 4}, 3},    /* scalars of x a load */
+    [WHOLE] = {"whole", {0, 1}, 2, gathers_worth}, /* a thread a block row, not a scalar row */
+    [XV] = {"xv", {1, 2, 4}, 3, gathers_worth},    /* scalars of x a load */
     [DEPTH] = {"depth", {1, 2, 4, 8}, 4},
-    [TPR] = {"tpr", {1, 2, 4, 8, 16}, 5},
-    [SHARE] = {"share", {0, 1}, 2}, /* two lanes load x for each other */
+    [TPR] = {"tpr", {1, 2, 4, 8, 16}, 5, tpr_worth},
+    [SHARE] = {"share", {0, 1}, 2, gathers_worth}, /* two lanes load x for each other */
     [THREADS] = {"threads", {64, 128, 256, 512}, 4},
     [HINT] = {"hint", {0, 1, 2, 3, 4}, 5},
     [SPREAD] = {"spread", {0, 1}, 2}, /* neighbouring rows on one SM */
