@@ -268,6 +268,11 @@ double peer_run(peer *p, cu_graph_exec graph, int iterations)
     return tess_seconds() - begun;
 }
 
+double peer_rz(const peer *p)
+{
+    return *p->host;
+}
+
 double peer_true_residual(peer *p)
 {
     multiply(p, X, Q);

@@ -30,6 +30,8 @@ cu_graph_exec peer_capture(peer *p);
 /* Seconds of so many iterations from x = 0: `graph` replayed, r.z read after each replay, or
  * (graph NULL) launched call by call, r.z read after every iteration, as a stopping test does. */
 double peer_run(peer *p, cu_graph_exec graph, int iterations);
+/* r.z of the last run, as last read back. */
+double peer_rz(const peer *p);
 /* |b - A x| of the last run, recomputed. */
 double peer_true_residual(peer *p);
 

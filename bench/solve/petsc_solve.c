@@ -1,14 +1,15 @@
-/* PETSc's solvers on a system written by tessera_bench_solve --dump: one line a solver.
+/* PETSc's solvers on BAIJ matrices, MPI ranks as threads: see peer_solve.h.
  *
- *     mpirun -n 2 --bind-to core petsc-solve FILE BLOCK TOL METHOD PC [METHOD PC ...]
+ *     mpirun -n 2 --bind-to core petsc-solve FILE BLOCK TOL REPS METHOD:PC ...
  *
- * METHOD and PC are PETSc's names (cg pbjacobi, bcgs bjacobi: one block a rank, ILU(0) in each).
- * The stopping test is on the unpreconditioned residual, as ours; the true residual is recomputed.
+ * bjacobi is PETSc's pbjacobi, ilu0 its bjacobi: one ILU(0) a rank. The stopping test is on the
+ * unpreconditioned residual; the true residual is recomputed.
  */
 #include <petscksp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "peer_solve.h"
 
 static void check(PetscErrorCode error)
 {
@@ -42,50 +43,66 @@ static double true_residual(Mat A, Vec x, Vec b)
     return residual / norm;
 }
 
-/* The best of three solves, the set-up of the first. */
-static void solve(Mat A, Vec b, double tol, const char *method, const char *pc_name)
+static double now(void)
+{
+    MPI_Barrier(PETSC_COMM_WORLD);
+    return MPI_Wtime();
+}
+
+static KSP make_solver(Mat A, const char *method, const char *pc_name, double tol)
 {
     KSP ksp;
     PC pc;
-    Vec x;
-    double best = 1e30;
-    PetscInt iterations = 0;
-    check(VecDuplicate(b, &x));
     check(KSPCreate(PETSC_COMM_WORLD, &ksp));
     check(KSPSetOperators(ksp, A, A));
-    check(KSPSetType(ksp, method));
+    check(KSPSetType(ksp, strcmp(method, "bicgstab") == 0 ? KSPBCGS : method));
     check(KSPGetPC(ksp, &pc));
-    check(PCSetType(pc, pc_name));
+    check(PCSetType(pc, strcmp(pc_name, "ilu0") == 0 ? PCBJACOBI : PCPBJACOBI));
     if (strcmp(method, "cg") == 0)
         check(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
     else
         check(KSPSetPCSide(ksp, PC_RIGHT));
     check(KSPSetTolerances(ksp, tol, 0, PETSC_DEFAULT, 10000));
     check(KSPSetFromOptions(ksp));
-    MPI_Barrier(PETSC_COMM_WORLD);
-    double start = MPI_Wtime();
     check(KSPSetUp(ksp));
     check(KSPSetUpOnBlocks(ksp));
-    MPI_Barrier(PETSC_COMM_WORLD);
-    double setup = MPI_Wtime() - start;
-    for (int round = 0; round < 3; round++) {
+    return ksp;
+}
+
+static void solve(Mat A, Vec b, double tol, int reps, const char *method, const char *pc)
+{
+    char version[32];
+    int rank, ranks;
+    Vec x;
+    PetscInt iterations = 0;
+    MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+    MPI_Comm_size(PETSC_COMM_WORLD, &ranks);
+    snprintf(version, sizeof version, "%d.%d.%d", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
+             PETSC_VERSION_SUBMINOR);
+    peer_report report = {
+        .peer = "PETSc",
+        .version = version,
+        .method = method,
+        .pc = pc,
+        .threads = ranks,
+        .reps = reps < PEER_REPS_MAX ? reps : PEER_REPS_MAX,
+    };
+    check(VecDuplicate(b, &x));
+    for (int rep = 0; rep < report.reps; rep++) {
         check(VecSet(x, 0));
-        MPI_Barrier(PETSC_COMM_WORLD);
-        start = MPI_Wtime();
+        const double start = now();
+        KSP ksp = make_solver(A, method, pc, tol);
+        const double ready = now();
         check(KSPSolve(ksp, b, x));
-        MPI_Barrier(PETSC_COMM_WORLD);
-        double seconds = MPI_Wtime() - start;
-        best = seconds < best ? seconds : best;
+        report.solve[rep] = now() - ready;
+        report.setup[rep] = ready - start;
+        check(KSPGetIterationNumber(ksp, &iterations));
+        check(KSPDestroy(&ksp));
     }
-    check(KSPGetIterationNumber(ksp, &iterations));
-    double residual = true_residual(A, x, b);
-    char name[64];
-    snprintf(name, sizeof name, "petsc %s:pc=%s", method, pc_name);
-    check(PetscPrintf(PETSC_COMM_WORLD,
-                      "%-36s %5d its  setup %.3f s  solve %.3f s  %.3f ms/it  true %.2e\n", name,
-                      (int)iterations, setup, best,
-                      1e3 * best / (double)(iterations > 0 ? iterations : 1), residual));
-    check(KSPDestroy(&ksp));
+    report.iterations = (long)iterations;
+    report.true_residual = true_residual(A, x, b);
+    if (rank == 0)
+        peer_print(&report);
     check(VecDestroy(&x));
 }
 
@@ -95,12 +112,17 @@ int main(int argc, char **argv)
     Vec b;
     check(PetscInitialize(&argc, &argv, NULL, NULL));
     if (argc < 6) {
-        fprintf(stderr, "usage: petsc-solve FILE BLOCK TOL METHOD PC [METHOD PC ...]\n");
+        fprintf(stderr, "usage: petsc-solve FILE BLOCK TOL REPS METHOD:PC ...\n");
         return 2;
     }
     load(argv[1], atoi(argv[2]), &A, &b);
-    for (int i = 4; i + 1 < argc; i += 2)
-        solve(A, b, atof(argv[3]), argv[i], argv[i + 1]);
+    for (int i = 5; i < argc; i++) {
+        char *colon = strchr(argv[i], ':');
+        if (!colon)
+            continue;
+        *colon = '\0';
+        solve(A, b, atof(argv[3]), atoi(argv[4]), argv[i], colon + 1);
+    }
     check(MatDestroy(&A));
     check(VecDestroy(&b));
     return PetscFinalize();

@@ -1,6 +1,6 @@
 /* Solvers on one system: time to solution, and an iteration against the ideal.
  *
- *     tessera_bench_solve [--dump FILE] INPUT SPEC [SPEC ...]
+ *     tessera_bench_solve [--json] [--reps N] [--dump FILE] INPUT SPEC [SPEC ...]
  *
  * The ideal is the time of the products of an iteration, measured apart, and of moving the vectors
  * and the preconditioner once at the read ceiling of memory. --dump writes matrix and right-hand
@@ -11,9 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "peer_solve.h"
 #include "plan/plan.h"
 
-enum { ROUNDS = 3, PRODUCTS = 30 };
+enum { PRODUCTS = 30 };
+
+typedef struct options {
+    bool json;
+    int reps;
+    const char *dump;
+} options;
 
 static void check(tess_ctx *ctx, tess_status status)
 {
@@ -90,52 +97,86 @@ static double product_seconds(tess_plan *plan, const double *x, double *y)
     return seconds[PRODUCTS / 2];
 }
 
-static void solve(tess_plan *plan, const char *spec, const double *b, double spmv, double ceiling)
+/* The iteration's ideal: its products as measured, and the rest of what it moves at the ceiling. */
+static double ideal_seconds(const tess_matrix *A, const char *spec, const tess_result *result,
+                            double spmv, double ceiling)
+{
+    const double products = strncmp(spec, "bicg", 4) == 0 ? 2 : 1;
+    const double iterations = (double)(result->iterations > 0 ? result->iterations : 1);
+    const double moved = result->bytes / iterations - products * tess_matrix_spmv_bytes(A);
+    return products * spmv + fmax(moved, 0) / ceiling;
+}
+
+/* Set up and solved REPS times from x = 0. */
+static void solve(const options *o, tess_plan *plan, const char *spec, const double *b, double spmv,
+                  double ceiling)
 {
     const tess_matrix *A = plan->matrix;
-    double *x = malloc((size_t)A->rows * sizeof *x), best = HUGE_VAL;
-    tess_result result, fastest = {0};
-    tess_solver *solver;
-    double start = tess_seconds();
-    check(plan->ctx, tess_solver_create(plan, spec, &solver));
-    const double setup = tess_seconds() - start;
-    for (int round = 0; round < ROUNDS; round++) {
+    double *x = malloc((size_t)A->rows * sizeof *x), setup[PEER_REPS_MAX], seconds[PEER_REPS_MAX];
+    tess_result result = {0}, fastest = {.seconds = HUGE_VAL};
+    for (int rep = 0; rep < o->reps; rep++) {
+        tess_solver *solver;
         memset(x, 0, (size_t)A->rows * sizeof *x);
+        const double start = tess_seconds();
+        check(plan->ctx, tess_solver_create(plan, spec, &solver));
+        setup[rep] = tess_seconds() - start;
         check(plan->ctx, tess_solver_solve(solver, b, x, &result));
-        if (result.seconds < best) {
-            best = result.seconds;
+        seconds[rep] = result.seconds;
+        if (result.seconds < fastest.seconds)
             fastest = result;
-        }
+        tess_solver_destroy(solver);
     }
+    const double best = fastest.seconds, ideal = ideal_seconds(A, spec, &fastest, spmv, ceiling);
     const double iterations = (double)(fastest.iterations > 0 ? fastest.iterations : 1);
-    const double products = strncmp(spec, "bicg", 4) == 0 ? 2 : 1;
-    const double moved = fastest.bytes / iterations - products * tess_matrix_spmv_bytes(A);
-    const double ideal = products * spmv + fmax(moved, 0) / ceiling;
-    printf("%-36s %5lld its  setup %.3f s  solve %.3f s  %.3f ms/it  true %.2e  %s\n", spec,
-           (long long)fastest.iterations, setup, best, 1e3 * best / iterations,
-           fastest.true_residual, tess_reason_name(fastest.reason));
-    printf(
-        "    ideal %.3f ms/it (x%.2f); spmv %.0f %%, pc %.0f %%, dots %.0f %%, vectors %.0f %%\n",
-        1e3 * ideal, best / iterations / ideal, 100 * fastest.seconds_spmv / best,
-        100 * fastest.seconds_pc / best, 100 * fastest.seconds_dots / best,
-        100 * fastest.seconds_vectors / best);
+    if (o->json) {
+        printf("{\"peer\": \"\", \"spec\": \"%s\", \"threads\": %d, \"iterations\": %lld, ", spec,
+               plan->device->threads, (long long)fastest.iterations);
+        peer_print_times("setup_seconds", setup, o->reps);
+        peer_print_times("solve_seconds", seconds, o->reps);
+        printf("\"true_residual\": %.6e, \"reason\": \"%s\", \"ideal_seconds\": %.9f}\n",
+               fastest.true_residual, tess_reason_name(fastest.reason), ideal);
+    } else {
+        qsort(setup, (size_t)o->reps, sizeof *setup, compare);
+        printf("%-36s %5lld its  setup %.3f s  solve %.3f s  %.3f ms/it  true %.2e  %s\n", spec,
+               (long long)fastest.iterations, setup[0], best, 1e3 * best / iterations,
+               fastest.true_residual, tess_reason_name(fastest.reason));
+        printf("    ideal %.3f ms/it (x%.2f); spmv %.0f %%, pc %.0f %%, dots %.0f %%, "
+               "vectors %.0f %%\n",
+               1e3 * ideal, best / iterations / ideal, 100 * fastest.seconds_spmv / best,
+               100 * fastest.seconds_pc / best, 100 * fastest.seconds_dots / best,
+               100 * fastest.seconds_vectors / best);
+    }
     fflush(stdout);
-    tess_solver_destroy(solver);
     free(x);
+}
+
+/* Options before INPUT; returns the number of words taken, or -1. */
+static int read_options(int argc, char **argv, options *o)
+{
+    int at = 1;
+    for (; at < argc && strncmp(argv[at], "--", 2) == 0; at++) {
+        if (strcmp(argv[at], "--json") == 0)
+            o->json = true;
+        else if (strcmp(argv[at], "--dump") == 0 && at + 1 < argc)
+            o->dump = argv[++at];
+        else if (strcmp(argv[at], "--reps") == 0 && at + 1 < argc)
+            o->reps = atoi(argv[++at]);
+        else
+            return -1;
+    }
+    return at < argc && o->reps >= 1 && o->reps <= PEER_REPS_MAX ? at : -1;
 }
 
 int main(int argc, char **argv)
 {
-    const char *path = NULL;
-    if (argc > 2 && strcmp(argv[1], "--dump") == 0) {
-        path = argv[2];
-        argv += 2;
-        argc -= 2;
-    }
-    if (argc < 2) {
-        fprintf(stderr, "usage: tessera_bench_solve [--dump FILE] INPUT SPEC [SPEC ...]\n");
+    options o = {.reps = 3};
+    const int first = read_options(argc, argv, &o);
+    if (first < 0) {
+        fprintf(stderr, "usage: tessera_bench_solve [--json] [--reps N] [--dump FILE] INPUT "
+                        "SPEC [SPEC ...]\n");
         return 2;
     }
+    const char *input = argv[first];
     tess_ctx *ctx;
     tess_matrix *A;
     tess_device *device;
@@ -143,19 +184,26 @@ int main(int argc, char **argv)
     double *b, *y, ceiling;
     if (tess_ctx_create(NULL, &ctx) != TESS_OK)
         return 1;
-    check(ctx, tess_matrix_generate(ctx, argv[1], &A, (void **)&b));
-    if (path)
-        dump(A, b, path);
+    check(ctx, tess_matrix_generate(ctx, input, &A, (void **)&b));
+    if (o.dump)
+        dump(A, b, o.dump);
     check(ctx, tess_device_open(ctx, "cpu", &device));
     check(ctx, tess_plan_create(ctx, A, device, NULL, &plan));
     y = malloc((size_t)A->rows * sizeof *y);
     check(ctx, device->backend->read_ceiling(device, tess_matrix_spmv_bytes(A), &ceiling));
     const double spmv = product_seconds(plan, b, y);
-    printf("%s: %lld rows, blocks of %d, %s; read ceiling %.1f GB/s, SpMV %.3f ms (%.1f GB/s)\n",
-           argv[1], (long long)A->rows, (int)A->block_height, device->description, 1e-9 * ceiling,
-           1e3 * spmv, 1e-9 * tess_matrix_spmv_bytes(A) / spmv);
-    for (int i = 2; i < argc; i++)
-        solve(plan, argv[i], b, spmv, ceiling);
+    if (o.json)
+        printf("{\"input\": \"%s\", \"rows\": %lld, \"block\": %d, \"matrix_bytes\": %.0f, "
+               "\"device\": \"%s\", \"read_GBps\": %.2f, \"spmv_seconds\": %.9f}\n",
+               input, (long long)A->rows, (int)A->block_height, tess_matrix_spmv_bytes(A),
+               device->description, 1e-9 * ceiling, spmv);
+    else
+        printf("%s: %lld rows, blocks of %d, %s; read ceiling %.1f GB/s, SpMV %.3f ms "
+               "(%.1f GB/s)\n",
+               input, (long long)A->rows, (int)A->block_height, device->description, 1e-9 * ceiling,
+               1e3 * spmv, 1e-9 * tess_matrix_spmv_bytes(A) / spmv);
+    for (int i = first + 1; i < argc; i++)
+        solve(&o, plan, argv[i], b, spmv, ceiling);
     free(y);
     tess_release(ctx, b);
     tess_plan_destroy(plan);
