@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes docs/performance/cpu.md from bench/results/cpu-*.json, one section a machine, and a page a GPU
-from every other file there (report_cuda.py).
+from every other file there (report_cuda.py); those of solvers are report_solve.py's.
 
 Standard library only. The page holds nothing that is not in the JSON files.
 """
@@ -196,7 +196,7 @@ def main():
     print(os.path.relpath(PAGE, ROOT))
     for path in sorted(glob.glob(os.path.join(ROOT, "bench", "results", "*.json"))):
         name = os.path.basename(path)[:-len(".json")]
-        if not name.startswith("cpu-"):
+        if not name.startswith(("cpu-", "solve-")):
             page = os.path.join(os.path.dirname(PAGE), name + ".md")
             report_cuda.write(path, page)
             print(os.path.relpath(page, ROOT))

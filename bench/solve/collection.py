@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Solves every symmetric positive definite matrix of a collection with cg and each preconditioner.
 
-    bench/solve/collection.py TESSERA MATRICES > table.md
+    bench/solve/collection.py TESSERA MATRICES && bench/report_solve.py
 
-MATRICES is a directory with index.csv (file, ..., rows, ..., spd) and FILE.mtx.gz. Blocks are those
+writes bench/results/solve-collection.json, from which the page has its table. MATRICES is a directory with index.csv (file, ..., rows, ..., spd) and FILE.mtx.gz. Blocks are those
 that `--block auto` finds, 1 x 1 where these are not square and have to be; b = A*1; domains=1. Iterations, or why there is no solution."""
 import csv
 import json
@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PCS = ["none", "jacobi", "bjacobi", "ssor", "ilu0", "ic0"]
 SHORT = {"ITERATION_LIMIT": "limit", "STAGNATED": "stagnates", "INDEFINITE": "indefinite",
          "BREAKDOWN": "breakdown", "NOT_FINITE": "not finite", "DIVERGED": "diverges"}
@@ -38,14 +39,17 @@ def main():
     with open(os.path.join(folder, "index.csv")) as file:
         rows = [row for row in csv.DictReader(file)
                 if row["spd"] in ("SPD", "1", "True") and int(row["rows"]) < 20000]
-    print("| matrix | rows | b | " + " | ".join(PCS) + " |")
-    print("|---" * (len(PCS) + 3) + "|")
+    matrices = []
     for row in rows:
         path = os.path.join(folder, row["file"] + ".mtx.gz")
-        results = [solve(tessera, path, pc) for pc in PCS]
-        block = next((r["block"] for r, _ in results if r), "")
-        print("| %s | %s | %s | %s |" % (row["file"], row["rows"], block, " | ".join(t for _, t in results)),
-              flush=True)
+        results = {pc: solve(tessera, path, pc) for pc in PCS}
+        block = next((r["block"] for r, _ in results.values() if r), "")
+        matrices.append({"name": row["file"], "rows": int(row["rows"]), "block": block,
+                         "results": {pc: text for pc, (_, text) in results.items()}})
+        print(row["file"], *(text for _, text in results.values()), sep=", ", flush=True)
+    with open(os.path.join(ROOT, "bench", "results", "solve-collection.json"), "w", encoding="utf-8") as file:
+        json.dump({"pcs": PCS, "matrices": matrices}, file, indent=1)
+        file.write("\n")
 
 
 if __name__ == "__main__":

@@ -97,28 +97,3 @@ void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta
         }
     }
 }
-
-static double dot_chunk(const void *w, const void *y, tess_type type, int64_t first, int64_t last)
-{
-    double sums[4] = {0};
-    for (int64_t i = first; i < last; i++)
-        sums[i % 4] += tess_cpu_get(w, type, i) * tess_cpu_get(y, type, i);
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-}
-
-double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y)
-{
-    const tess_matrix *A = &plan->matrix;
-    const int64_t chunks = tess_ceil_div(A->rows, TESS_CPU_DOT_CHUNK);
-    const int shares = plan->work.shares;
-#pragma omp parallel for schedule(static) num_threads(shares) if (shares > 1 && !omp_in_parallel())
-    for (int64_t i = 0; i < chunks; i++) {
-        int64_t last =
-            (i + 1) * TESS_CPU_DOT_CHUNK < A->rows ? (i + 1) * TESS_CPU_DOT_CHUNK : A->rows;
-        plan->partial_dots[i] = dot_chunk(w, y, A->type, i * TESS_CPU_DOT_CHUNK, last);
-    }
-    double sum = 0;
-    for (int64_t i = 0; i < chunks; i++)
-        sum += plan->partial_dots[i];
-    return sum;
-}

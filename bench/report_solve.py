@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Writes docs/performance/solvers.md from bench/results/solve-*.json: CPUs, GPUs, and the collection.
+
+Standard library only. The page holds nothing that is not in the JSON files.
+"""
+import glob
+import json
+import os
+
+from report_common import table
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PAGE = os.path.join(ROOT, "docs", "performance", "solvers.md")
+RESULTS = os.path.join(ROOT, "bench", "results")
+
+INTRO = """# Solvers
+
+This page is written by `./run bench-solve` from `bench/results/solve-*.json`; do not edit it.
+
+Time to a relative residual of 1e-8 from x = 0, set-up of the preconditioner included and also apart. Every
+program takes its turn in every round, sets up and solves twice in it, and what is shown are medians.
+"true" is |b − Ax| / |b| recomputed from x. "× ideal" is the time of an iteration over that of its products, measured
+alone in the same run, plus the vectors and the preconditioner moved once at the read ceiling. "ratio" is the
+other library's time over ours, set-up and solve together.
+
+bjacobi is the inverted diagonal blocks; ilu0 is block ILU(0), one a thread (Tessera) or a rank (PETSc), of the
+whole matrix in AMGCL and DUNE-ISTL, which therefore need fewer iterations. gmres restarts after 30. Blocks
+everywhere (BAIJ, static_matrix, FieldMatrix, bsr_array). DUNE-ISTL and SciPy have no threads; SciPy has no ILU(0).
+"""
+
+TITLES = {"elasticity": "Elasticity, 3 × 3 blocks", "cdr": "Convection, diffusion, reaction, 4 × 4 blocks"}
+NAMES = {"cg": "CG", "bicgstab": "BiCGSTAB", "gmres": "GMRES(30)", "bjacobi": "block-Jacobi", "ilu0": "block ILU(0)"}
+
+
+def milliseconds(seconds):
+    value = 1e3 * seconds
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def total(result):
+    return result["setup_seconds"] + result["solve_seconds"]
+
+
+def per_iteration(result):
+    return result["solve_seconds"] / max(result["iterations"], 1)
+
+
+def times_ideal(result):
+    return f"{per_iteration(result) / result['ideal_seconds']:.2f}" if result.get("ideal_seconds") else ""
+
+
+def solver_table(cases):
+    """All programs on all sizes of one family with one solver."""
+    rows = []
+    for case in sorted(cases, key=lambda c: c["rows"]):
+        ours = next(r for r in case["results"] if not r["peer"])
+        for result in [ours] + sorted((r for r in case["results"] if r["peer"]), key=total):
+            rows.append([f"{case['rows']:,}".replace(",", " "), result["peer"] or "**Tessera**", str(result["threads"]),
+                         str(result["iterations"]), milliseconds(result["setup_seconds"]),
+                         milliseconds(result["solve_seconds"]), milliseconds(per_iteration(result)), times_ideal(result),
+                         f"{total(result) / total(ours):.2f}", f"{result['true_residual']:.1e}"])
+    head = ["unknowns", "", "threads", "iterations", "set-up ms", "solve ms", "ms an iteration", "× ideal", "ratio", "true"]
+    return table(head, rows)
+
+
+def more_table(case):
+    rows = [[f"`{r['spec']}`", str(r["iterations"]), milliseconds(r["setup_seconds"]), milliseconds(r["solve_seconds"]),
+             milliseconds(per_iteration(r)), "" if "inner" in r["spec"] else times_ideal(r), f"{r['true_residual']:.1e}"]
+            for r in case["results"]]
+    return table(["solver", "iterations", "set-up ms", "solve ms", "ms an iteration", "× ideal", "true"], rows)
+
+
+def facts(document):
+    machine = document["machine"]
+    versions = sorted({(r["peer"], r["version"]) for c in document["cases"] for r in c["results"] if r["peer"]})
+    ceilings = [c["read_GBps"] for c in document["cases"] if c["matrix_bytes"] > 64e6]
+    rows = [["processor", f"{machine['processor']}, {machine['processors']} cores"],
+            ["Tessera", f"{machine['tessera']}, {machine['device']}"],
+            ["system", machine["system"]], ["compiler", machine["compiler"]], ["date", machine["date"]],
+            ["command", "`./run bench-solve`"]]
+    if ceilings:
+        rows.append(["read ceiling", f"{min(ceilings):.1f}–{max(ceilings):.1f} GB/s (matrices beyond 64 MB)"])
+    rows.append(["others", ", ".join(f"{name} {version}" for name, version in versions) or "none"])
+    return table(["", ""], rows)
+
+
+def cpu_section(name, document):
+    text = f"\n## {name}\n\n{facts(document)}"
+    families = {}
+    for case in document["cases"]:
+        family, _, what = case["name"].split(":", 2)
+        families.setdefault(family, {}).setdefault(what, []).append(case)
+    for family, solvers in families.items():
+        for what, cases in sorted(solvers.items(), key=lambda item: item[0] == "more"):
+            if what == "more":
+                case = cases[0]
+                text += (f"\n### {TITLES[family]}: more of ours, `{case['input']}`\n\nSpMV {milliseconds(case['spmv_seconds'])} ms "
+                         f"({1e-9 * case['matrix_bytes'] / case['spmv_seconds']:.1f} GB/s), read ceiling "
+                         f"{case['read_GBps']:.1f} GB/s.\n\n{more_table(case)}")
+                continue
+            method, pc = what.split(":")
+            text += f"\n### {TITLES[family]}: {NAMES[method]}, {NAMES[pc]}\n\n{solver_table(cases)}"
+    return text + "".join(f"\n{remark}\n" for remark in document.get("remarks", []))
+
+
+CUDA_INTRO = """
+CG, 27-point stencil, f64, microseconds an iteration. The other side is CG with the same Jacobi preconditioner as a
+user writes it with cuSPARSE and cuBLAS, scalars in device memory: call by call with r.z read back in every iteration
+("plain"), and as a CUDA graph of ten iterations ("graph"); with legacy bsrmv on column-major blocks and with the
+fastest of cuSPARSE's block products. Medians of seven rounds in which all take turns; |b − Ax| after ten
+iterations is verified against the CPU. "ideal" is the matrix once and 13 vectors at the read ceiling. "ratio" is
+the graph with bsrmv, and the fastest of all graphs, over ours with Jacobi.
+"""
+
+
+def cuda_section(name, document):
+    rows = []
+    for case in sorted(document["cases"], key=lambda c: (c["block"], c["unknowns"])):
+        legacy, best = case["peers"][0], min(case["peers"], key=lambda p: p["graph_us"])
+        ours, block = case.get("ours_jacobi_us"), case.get("ours_bjacobi_us")
+        rows.append([str(case["block"]), f"{case['unknowns']:,}".replace(",", " "), f"{1e-6 * case['matrix_bytes']:.0f}",
+                     f"{case['ideal_us']:.1f}", f"{ours:.1f}" if ours else "–", f"{ours / case['ideal_us']:.2f}" if ours else "–",
+                     f"{block:.1f}" if block else "–", f"{legacy['plain_us']:.1f}", f"{legacy['graph_us']:.1f}",
+                     f"{best['graph_us']:.1f} ({best['name'].replace('cusparse_', '')})",
+                     f"{legacy['graph_us'] / ours:.2f}, {best['graph_us'] / ours:.2f}" if ours else "–"])
+    head = ["b", "unknowns", "MB", "ideal", "Jacobi", "× ideal", "block-Jacobi", "bsrmv plain", "bsrmv graph",
+            "fastest graph", "ratio"]
+    first = document["cases"][0]
+    return (f"\n## {name}\n{CUDA_INTRO}\n{first['device']}; read ceiling {first['read_GBps']:.0f} GB/s; "
+            f"{document['machine']['date']}; `bench/solve/suite.py --cuda --name {name}`.\n\n{table(head, rows)}")
+
+
+COLLECTION_INTRO = """
+## Symmetric positive definite matrices
+
+cg to 1e-8 with b = A·1, at most 20 000 iterations, blocks as `--block auto` chooses (1 × 1 where these are not
+square and have to be), `domains=1`; iterations, or why not and the true residual that was left. Blocks of 1 make
+bjacobi jacobi. Written by `bench/solve/collection.py build/bin/tessera MATRICES`.
+
+"no pivot": a diagonal block of the incomplete factorisation has none (IC(0) needs positive ones), which `create`
+reports with its row; these matrices are positive definite, their incomplete factors are not. "indefinite": ILU(0) exists
+but is not positive definite, and cg finds r.z or p.Ap negative. "stagnates", "limit": too ill-conditioned for cg with
+that preconditioner.
+"""
+
+
+def collection_section(document):
+    pcs = document["pcs"]
+    solved = [sum(m["results"][pc].isdigit() for m in document["matrices"]) for pc in pcs]
+    any_pc = sum(any(m["results"][pc].isdigit() for pc in pcs) for m in document["matrices"])
+    rows = [[m["name"], str(m["rows"]), str(m["block"])] + [m["results"][pc] for pc in pcs] for m in document["matrices"]]
+    return (f"{COLLECTION_INTRO}\n{len(document['matrices'])} matrices, {any_pc} solved by at least one preconditioner: "
+            f"{', '.join(f'{pc} {count}' for pc, count in zip(pcs, solved))}.\n\n{table(['matrix', 'rows', 'b'] + pcs, rows)}")
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def main():
+    text = INTRO
+    collection = os.path.join(RESULTS, "solve-collection.json")
+    documents = {os.path.basename(path)[len("solve-"):-len(".json")]: load(path)
+                 for path in sorted(glob.glob(os.path.join(RESULTS, "solve-*.json"))) if path != collection}
+    for name, document in documents.items():
+        text += cpu_section(name, document) if "name" in document["cases"][0] else cuda_section(name, document)
+    if os.path.exists(collection):
+        text += collection_section(load(collection))
+    with open(PAGE, "w", encoding="utf-8") as file:
+        file.write(text)
+    print(os.path.relpath(PAGE, ROOT))
+
+
+if __name__ == "__main__":
+    main()

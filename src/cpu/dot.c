@@ -1,0 +1,58 @@
+/* w . y right after y = A x, chunk by chunk: the sums of chunks are added in order, so that the
+ * result does not depend on the threads. A thread's chunks are about the rows it has just written,
+ * which its cache still holds. */
+#include <omp.h>
+
+#include "cpu/cpu.h"
+
+/* Many sums at once: one would make every addition wait for the one before. */
+enum { SUMS = 8 };
+
+static double add_up(const double *sums)
+{
+    return ((sums[0] + sums[4]) + (sums[1] + sums[5])) +
+           ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+}
+
+static double dot_f64(const double *restrict w, const double *restrict y, int64_t n)
+{
+    double sums[SUMS] = {0};
+    int64_t i = 0;
+    for (; i + SUMS <= n; i += SUMS)
+        for (int j = 0; j < SUMS; j++)
+            sums[j] += w[i + j] * y[i + j];
+    for (; i < n; i++)
+        sums[i % SUMS] += w[i] * y[i];
+    return add_up(sums);
+}
+
+static double dot_f32(const float *restrict w, const float *restrict y, int64_t n)
+{
+    double sums[SUMS] = {0};
+    int64_t i = 0;
+    for (; i + SUMS <= n; i += SUMS)
+        for (int j = 0; j < SUMS; j++)
+            sums[j] += (double)w[i + j] * (double)y[i + j];
+    for (; i < n; i++)
+        sums[i % SUMS] += (double)w[i] * (double)y[i];
+    return add_up(sums);
+}
+
+double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y)
+{
+    const tess_matrix *A = &plan->matrix;
+    const int64_t chunks = tess_ceil_div(A->rows, TESS_CPU_DOT_CHUNK);
+    const int shares = plan->work.shares;
+#pragma omp parallel for schedule(static) num_threads(shares) if (shares > 1 && !omp_in_parallel())
+    for (int64_t i = 0; i < chunks; i++) {
+        const int64_t first = i * TESS_CPU_DOT_CHUNK, rest = A->rows - first;
+        const int64_t n = rest < TESS_CPU_DOT_CHUNK ? rest : TESS_CPU_DOT_CHUNK;
+        plan->partial_dots[i] =
+            A->type == TESS_F64 ? dot_f64((const double *)w + first, (const double *)y + first, n)
+                                : dot_f32((const float *)w + first, (const float *)y + first, n);
+    }
+    double sum = 0;
+    for (int64_t i = 0; i < chunks; i++)
+        sum += plan->partial_dots[i];
+    return sum;
+}
