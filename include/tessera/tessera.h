@@ -19,7 +19,8 @@
  *   - Option structs may be zeroed: zero is the default of every field. NULL means all defaults.
  *   - Destroy functions accept NULL.
  *
- * The header goes from simple to advanced: context, matrix, analysis, plan, solve, assembly.
+ * The header goes from simple to advanced: context, matrix, analysis, plan, prediction, solve,
+ * assembly.
  */
 #ifndef TESSERA_TESSERA_H
 #define TESSERA_TESSERA_H
@@ -435,6 +436,57 @@ TESS_API tess_status tess_device_synchronize(tess_device *device);
 /* Products of this plan run in the caller's stream (a CUstream or cudaStream_t of the device) from
  * now on; NULL: the library's own again. The stream must live as long as it is set. */
 TESS_API tess_status tess_plan_set_stream(tess_plan *plan, void *stream);
+
+/* ---- Prediction ---------------------------------------------------------------------------- */
+
+/* What the performance model says of a matrix on a device, without running anything: the time of
+ * a product with every kernel, of an iteration of CG, and of several such devices together. The
+ * model is what `tessera calibrate` has measured on this device; otherwise that of the most similar
+ * machine of those that are built in, and `stand_in` says so. */
+typedef struct tess_predict_options {
+    int devices;           /* as many as this are considered, 1 .. 1024; 0: 1 */
+    double link_bandwidth; /* bytes a second between two devices; 0: that of copies to the host and
+                              back as it was measured, or 50e9 */
+    double sync_seconds;   /* one synchronisation of all devices; 0: 10e-6 */
+} tess_predict_options;
+
+/* One way to run the product. In the mean (`seconds`) and at best; 0: the model does not know this
+ * kernel. */
+typedef struct tess_predicted_kernel {
+    char format[32], kernel[64], params[128]; /* as in tess_plan_options */
+    double bytes;                             /* moved by one product, padding included */
+    double memory;                            /* bytes that such a plan keeps beside A */
+    double seconds, best_seconds;
+} tess_predicted_kernel;
+
+/* An iteration of CG with a diagonal preconditioner on `devices` equal devices, each with its share
+ * of the rows; seconds in the mean, but for the two best ones. */
+typedef struct tess_predicted_solve {
+    int devices;
+    double spmv, best_spmv;
+    double dot;           /* p.Ap */
+    double residual;      /* r, z and their two dot products */
+    double direction;     /* x and p */
+    double communication; /* of p between the devices, and four synchronisations; 0 on one */
+    double iteration, best_iteration;
+    double flops;   /* of one iteration, zeros inside blocks included */
+    double speedup; /* over one device */
+} tess_predicted_solve;
+
+typedef struct tess_prediction {
+    char model[160]; /* the device that was measured */
+    int stand_in;    /* 1: it is not this one */
+    int64_t kernel_count;
+    const tess_predicted_kernel *kernels; /* the fastest first: what an ESTIMATE plan takes */
+    int64_t solve_count;
+    const tess_predicted_solve *solves; /* 1, 2, 4 ... devices, and the number asked for */
+    int worthwhile; /* the most devices, of those in `solves`, of which each adds half its share */
+} tess_prediction;
+
+/* NULL: default options. Fails with TESS_ERR_UNSUPPORTED where there is no model. */
+TESS_API tess_status tess_predict(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                                  const tess_predict_options *options, tess_prediction **out);
+TESS_API void tess_prediction_destroy(tess_ctx *ctx, tess_prediction *prediction);
 
 /* ---- Solve --------------------------------------------------------------------------------- */
 

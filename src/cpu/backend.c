@@ -192,5 +192,6 @@ const tess_backend tess_cpu_backend = {
     .update_values = update_values,
     .explain = explain,
     .candidates = candidates,
+    .costs = tess_cpu_costs,
     .read_ceiling = read_ceiling,
 };

@@ -170,6 +170,10 @@ tess_status tess_cpu_spmm(tess_cpu_plan *plan, int k, tess_block_order order, do
 tess_status tess_cpu_spmv_transpose(const tess_device *device, tess_cpu_plan *plan, double alpha,
                                     const void *x, double beta, void *y);
 
+/* ---- cost.c ---- */
+
+tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candidates *list);
+
 /* ---- ceiling.c ---- */
 
 /* The most bytes a second `threads` threads read from an array of `bytes` bytes read again and

@@ -15,6 +15,7 @@ const tess_backend tess_cuda_backend = {
     .update_values = tess_cuda_update_values,
     .explain = tess_cuda_explain,
     .candidates = tess_cuda_candidates,
+    .costs = tess_cuda_costs,
     .read_ceiling = tess_cuda_read_ceiling,
     .time_product = tess_cuda_time_product,
     .set_stream = tess_cuda_set_stream,

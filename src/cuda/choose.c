@@ -184,7 +184,7 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
         else if (kernel->op == op && kernel != best && worth_trying(kernel, &problem))
             TESS_TRY(add_around_guess(cuda->ctx, kernel, &problem, others, list));
     }
-    if (product->kind == TESS_PRODUCT_SPMV)
+    if (product->kind == TESS_PRODUCT_SPMV && product->peers)
         TESS_TRY(tess_cusparse_candidates(cuda, A, list));
     return TESS_OK;
 }

@@ -131,6 +131,10 @@ tess_status tess_cuda_choose(tess_ctx *ctx, const tess_cuda_problem *problem, te
 tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
                                  const tess_product *product, tess_candidates *list);
 
+/* ---- cost.c ---- */
+
+tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_candidates *list);
+
 /* ---- plan_cuda.c ---- */
 
 tess_status tess_cuda_prepare(tess_plan *plan, const tess_plan_options *options);

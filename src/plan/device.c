@@ -1,7 +1,7 @@
 /* Devices by name: "cpu", "cpu:4", "cuda:0", "ref". */
 #include <string.h>
 
-#include "plan/plan.h"
+#include "plan/model.h"
 
 static const tess_backend *const backends[] = {
     &tess_cpu_backend,
@@ -65,6 +65,7 @@ void tess_device_close(tess_device *device)
     if (!device)
         return;
     device->backend->close(device);
+    tess_model_destroy(device->performance);
     tess_free(device->ctx, device);
 }
 

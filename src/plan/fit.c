@@ -3,9 +3,10 @@
 #include <math.h>
 
 enum { ITERATIONS = 200 };
-/* Points on a slope alone say nothing about where it ends: nu stays below this many times the
- * largest value seen, sigma within what any memory shows. */
-static const double most_rise = 2, least_sigma = 0.05, most_sigma = 10;
+/* Points on a slope alone say nothing about where it ends, and points beyond it nothing about the
+ * slope: nu stays below this many times the largest value seen, sigma within what any memory shows.
+ */
+static const double most_rise = 1.5, least_sigma = 0.05, most_sigma = 4;
 
 double tess_sigmoid_value(const tess_sigmoid *s, double x)
 {
@@ -65,10 +66,18 @@ static bool solve(double n[3][3], const double g[3], double d[3])
     return true;
 }
 
-static tess_sigmoid moved(const tess_sigmoid *s, const double d[3])
+static double within(double value, double least, double most)
 {
-    return (tess_sigmoid){
-        .mu = s->mu + d[0], .sigma = s->sigma * exp(d[1]), .nu = s->nu * exp(d[2])};
+    return value < least ? least : value > most ? most : value;
+}
+
+/* A step, as far as the limits allow. mu stays where one can tell it from less. */
+static tess_sigmoid moved(const tess_sigmoid *s, const double d[3], double most_nu)
+{
+    return (tess_sigmoid){.mu = within(s->mu + d[0], 0, 64),
+                          .sigma = within(s->sigma * exp(within(d[1], -2, 2)), least_sigma,
+                                          most_sigma),
+                          .nu = within(s->nu * exp(within(d[2], -2, 2)), 0, most_nu)};
 }
 
 /* One step with damping: J'J + damping diag(J'J) against -J'r. */
@@ -109,10 +118,9 @@ bool tess_sigmoid_fit(const double *x, const double *y, int count, tess_sigmoid 
     for (int i = 0; i < ITERATIONS && damping < 1e12; i++) {
         tess_sigmoid next = s;
         if (step(&s, x, y, count, damping, d))
-            next = moved(&s, d);
+            next = moved(&s, d, most_nu);
         double next_error = squares(&next, x, y, count);
-        bool better = next_error < error && next.nu <= most_nu && next.sigma >= least_sigma &&
-                      next.sigma <= most_sigma;
+        bool better = next_error < error;
         if (better && error - next_error < 1e-14 * error)
             i = ITERATIONS;
         damping *= better ? 0.3 : 4;

@@ -2,7 +2,7 @@
  * with a fallback on the host's clock for those without timers of their own. */
 #include <string.h>
 
-#include "plan/plan.h"
+#include "plan/model.h"
 
 tess_status tess_candidates_add(tess_ctx *ctx, tess_candidates *list,
                                 const tess_candidate *candidate)
@@ -30,9 +30,10 @@ void tess_candidates_free(tess_ctx *ctx, tess_candidates *list)
 tess_status tess_candidates_list(tess_device *device, const tess_matrix *A,
                                  const tess_product *product, tess_candidates *list)
 {
-    if (device->backend->candidates)
-        return device->backend->candidates(device, A, product, list);
-    return tess_candidates_add(device->ctx, list, &(tess_candidate){0});
+    if (!device->backend->candidates)
+        return tess_candidates_add(device->ctx, list, &(tess_candidate){0});
+    TESS_TRY(device->backend->candidates(device, A, product, list));
+    return product->kind == TESS_PRODUCT_SPMV ? tess_candidates_rank(device, A, list) : TESS_OK;
 }
 
 int64_t tess_product_x_size(const tess_matrix *A, const tess_product *product)

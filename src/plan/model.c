@@ -2,69 +2,210 @@
 #include "plan/model.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 
-const tess_model_curve *tess_model_find(const tess_model *model, int32_t block_height,
-                                        int32_t block_width, tess_type type, double bytes)
+/* ---- What is in a model ---- */
+
+tess_status tess_model_create(tess_ctx *ctx, const char *device, tess_model **out)
 {
-    bool vectors = block_height == 0, cached = bytes <= model->cache_bytes;
+    tess_model *model;
+    TESS_TRY(TESS_CALLOC(ctx, 1, &model));
+    model->ctx = ctx;
+    model->speed = 1;
+    snprintf(model->device, sizeof model->device, "%s", device);
+    *out = model;
+    return TESS_OK;
+}
+
+void tess_model_destroy(tess_model *model)
+{
+    if (!model)
+        return;
+    tess_free(model->ctx, model->curves);
+    tess_free(model->ctx, model->extras);
+    tess_free(model->ctx, model);
+}
+
+/* Room for one more element. */
+static tess_status grow(tess_ctx *ctx, void **items, int64_t count, int64_t *capacity, size_t size)
+{
+    if (count < *capacity)
+        return TESS_OK;
+    int64_t more = *capacity > 0 ? 2 * *capacity : 32;
+    void *grown;
+    TESS_TRY(tess_alloc_bytes(ctx, more, size, &grown));
+    if (count > 0)
+        memcpy(grown, *items, (size_t)count * size);
+    tess_free(ctx, *items);
+    *items = grown;
+    *capacity = more;
+    return TESS_OK;
+}
+
+tess_status tess_model_add_curve(tess_model *model, const tess_model_curve *curve)
+{
+    TESS_TRY(grow(model->ctx, (void **)&model->curves, model->curve_count, &model->curve_capacity,
+                  sizeof *curve));
+    model->curves[model->curve_count++] = *curve;
+    return TESS_OK;
+}
+
+tess_status tess_model_add_extra(tess_model *model, const tess_model_extra *extra)
+{
+    TESS_TRY(grow(model->ctx, (void **)&model->extras, model->extra_count, &model->extra_capacity,
+                  sizeof *extra));
+    model->extras[model->extra_count++] = *extra;
+    return TESS_OK;
+}
+
+/* How far a measured class is from the wanted one: block sizes by their ratio, and rather another
+ * size than another precision. */
+static double distance(int32_t block, tess_type type, int32_t wanted, tess_type wanted_type)
+{
+    double apart = block > 0 && wanted > 0 ? fabs(log2((double)block / wanted)) : 0;
+    return apart + (type != wanted_type ? 10 : 0);
+}
+
+static const tess_model_curve *find_curve(const tess_model *model, const char *name, int32_t block,
+                                          tess_type type, bool cached)
+{
     const tess_model_curve *best = NULL;
     double least = INFINITY;
-    for (int i = 0; i < model->count; i++) {
+    for (int64_t i = 0; i < model->curve_count; i++) {
         const tess_model_curve *c = &model->curves[i];
-        if ((c->block == 0) != vectors)
-            continue;
-        double wanted = sqrt((double)block_height * block_width);
-        double distance = vectors ? 0 : fabs(log2((double)c->block / wanted));
-        distance += 10 * (c->type != type) + 100 * (c->cached != cached);
-        if (distance < least) {
-            least = distance;
+        double apart = distance(c->block, c->type, block, type);
+        if (c->cached == cached && apart < least && strcmp(c->name, name) == 0) {
+            least = apart;
             best = c;
         }
     }
     return best;
 }
 
+/* ---- One operation ---- */
+
+static double over(const tess_model *model, const tess_model_curve *curve, double bytes, bool best)
+{
+    const tess_sigmoid *s = best ? &curve->best : &curve->average;
+    return bytes / (model->speed * tess_sigmoid_value(s, bytes));
+}
+
+double tess_model_seconds(const tess_model *model, const char *name, int32_t block, tess_type type,
+                          double bytes, double working, bool best)
+{
+    const tess_model_curve *in = find_curve(model, name, block, type, true);
+    const tess_model_curve *out = find_curve(model, name, block, type, false);
+    if ((!in && !out) || !(bytes > 0))
+        return 0;
+    if (!in || !out)
+        return over(model, in ? in : out, bytes, best);
+    double gone = TESS_CACHE_GONE / TESS_CACHE_KEPT;
+    double times = model->cache_bytes > 0 ? working / model->cache_bytes / TESS_CACHE_KEPT : gone;
+    double resident = times <= 1 ? 1 : times >= gone ? 0 : 1 - log(times) / log(gone);
+    return resident * over(model, in, bytes, best) + (1 - resident) * over(model, out, bytes, best);
+}
+
+static bool is_of(const tess_model_extra *e, const char *name, tess_extra_kind kind)
+{
+    return e->kind == kind && strcmp(e->name, name) == 0;
+}
+
+/* Seconds of one extra: between the measured sizes of x linear in their logarithm, beyond them
+ * constant. */
+static double extra_seconds(const tess_model *model, const tess_model_problem *p,
+                            tess_extra_kind kind)
+{
+    const tess_model_extra *below = NULL, *above = NULL;
+    double least = INFINITY, x = kind == TESS_EXTRA_FAR ? p->x_bytes : 0;
+    for (int64_t i = 0; i < model->extra_count; i++) {
+        const tess_model_extra *e = &model->extras[i];
+        double apart = distance(e->block, e->type, p->block, p->type);
+        if (is_of(e, p->name, kind) && apart < least)
+            least = apart;
+    }
+    for (int64_t i = 0; i < model->extra_count; i++) {
+        const tess_model_extra *e = &model->extras[i];
+        if (!is_of(e, p->name, kind) || distance(e->block, e->type, p->block, p->type) > least)
+            continue;
+        if (e->x_bytes <= x && (!below || e->x_bytes > below->x_bytes))
+            below = e;
+        if (e->x_bytes >= x && (!above || e->x_bytes < above->x_bytes))
+            above = e;
+    }
+    if (!below || !above || below == above)
+        return below ? below->seconds : above ? above->seconds : 0;
+    double at = log(x / below->x_bytes) / log(above->x_bytes / below->x_bytes);
+    return (1 - at) * below->seconds + at * above->seconds;
+}
+
 tess_model_problem tess_model_problem_of(const tess_matrix *A)
 {
+    int64_t longest = 0, changes = 0, before = -1;
+    for (int64_t i = 0; i < A->block_rows; i++) {
+        int64_t length = A->row_offsets[i + 1] - A->row_offsets[i];
+        longest = length > longest ? length : longest;
+        changes += length != before;
+        before = length;
+    }
+    double size = sqrt((double)A->block_height * A->block_width);
     return (tess_model_problem){.rows = (double)A->rows,
                                 .stored = (double)tess_matrix_stored(A),
-                                .bytes = tess_matrix_spmv_bytes(A),
-                                .block_height = A->block_height,
-                                .block_width = A->block_width,
-                                .type = A->type};
+                                .blocks = (double)A->blocks,
+                                .far = tess_matrix_scattered(A) * (double)A->blocks,
+                                .changes = (double)changes,
+                                .longest = (double)longest,
+                                .x_bytes = (double)A->cols * (double)tess_type_size(A->type),
+                                .block = (int32_t)(size + 0.5),
+                                .type = A->type,
+                                .bytes = tess_matrix_spmv_bytes(A)};
 }
 
-/* Eq. 7 with bytes instead of elements. */
-static double seconds(const tess_model_curve *curve, bool best, double bytes)
+/* With `beside` bytes of other data touched between two products. */
+static double spmv_beside(const tess_model *model, const tess_model_problem *p, int devices,
+                          double beside, bool best)
 {
-    return bytes / tess_sigmoid_value(best ? &curve->best : &curve->average, bytes);
+    double n = devices, bytes = p->bytes / n;
+    double seconds =
+        tess_model_seconds(model, p->name, p->block, p->type, bytes, bytes + beside, best);
+    if (!(seconds > 0))
+        return 0;
+    double shared = p->changes * extra_seconds(model, p, TESS_EXTRA_CHANGE) +
+                    p->far * extra_seconds(model, p, TESS_EXTRA_FAR);
+    return seconds + shared / n / model->speed +
+           p->longest * extra_seconds(model, p, TESS_EXTRA_LONGEST);
 }
 
-bool tess_model_predict(const tess_model *model, const tess_model_problem *problem, int devices,
-                        const tess_link *link, bool best, tess_prediction *out)
+double tess_model_spmv(const tess_model *model, const tess_model_problem *problem, int devices,
+                       bool best)
 {
-    double n = devices, scalar = (double)tess_type_size(problem->type);
-    double vector = problem->rows / n * scalar, bytes = problem->bytes / n;
-    const tess_model_curve *spmv =
-        tess_model_find(model, problem->block_height, problem->block_width, problem->type, bytes);
-    const tess_model_curve *small = tess_model_find(model, 0, 0, problem->type, vector);
-    if (!spmv || !small || bytes <= 0 || vector <= 0 || (devices > 1 && !link))
+    return spmv_beside(model, problem, devices, 0, best);
+}
+
+/* ---- An iteration ---- */
+
+bool tess_model_iteration(const tess_model *model, const tess_model_problem *problem, int devices,
+                          const tess_link *link, bool best, tess_iteration *out)
+{
+    enum { DOT = 2, RESIDUAL = 5, DIRECTION = 5, TOUCHED = 6 }; /* vectors */
+    double n = devices, vector = problem->rows / n * (double)tess_type_size(problem->type);
+    double moved = (DOT + RESIDUAL + DIRECTION) * vector;
+    double spmv = spmv_beside(model, problem, devices, TOUCHED * vector, best);
+    double passes = tess_model_seconds(model, TESS_MODEL_VECTORS, 0, problem->type, moved,
+                                       problem->bytes / n + TOUCHED * vector, best);
+    if (!(spmv > 0) || !(passes > 0) || (devices > 1 && !link))
         return false;
-    /* Vectors read and written by each kernel: Table 2. */
-    tess_prediction p = {.spmv = seconds(spmv, best, bytes),
-                         .cg2 = seconds(small, best, 2 * vector),
-                         .cg3 = seconds(small, best, 3 * vector),
-                         .cg4 = seconds(small, best, 9 * vector),
-                         .cg5 = seconds(small, best, 6 * vector),
-                         .reduction = seconds(small, best, vector),
-                         .flops = 2 * problem->stored + 15 * problem->rows};
+    tess_iteration it = {.spmv = spmv,
+                         .dot = passes * DOT * vector / moved,
+                         .residual = passes * RESIDUAL * vector / moved,
+                         .direction = passes * DIRECTION * vector / moved,
+                         .flops = 2 * problem->stored + 13 * problem->rows};
     if (devices > 1) {
-        double moved = problem->rows * scalar; /* each sends its x/n elements to the others */
-        p.communication =
-            moved / tess_sigmoid_value(&link->transfer, moved) + 4 * link->sync_seconds;
+        double sent = n * vector; /* each sends its part of p to the others */
+        it.communication =
+            sent / tess_sigmoid_value(&link->transfer, sent) + 4 * link->sync_seconds;
     }
-    p.iteration = p.spmv + p.cg2 + p.cg3 + p.cg4 + p.cg5 + 3 * p.reduction + p.communication;
-    *out = p;
+    it.seconds = it.spmv + it.dot + it.residual + it.direction + it.communication;
+    *out = it;
     return true;
 }

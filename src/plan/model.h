@@ -1,9 +1,18 @@
 /* The performance model of paper 004, section 5: every operation is limited by memory, so its time
  * is the bytes it moves over the throughput that its kernel class has at that size.
  *
- * A model belongs to one device model and holds a sigmoid a class: SpMV by block size and by
- * whether the matrix stays in cache, and the vector operations. `tessera calibrate` fits it; it is
- * kept as JSON beside the wisdom, model.json.
+ * A model belongs to one device model and holds
+ *   curves   throughput as a sigmoid in log2 of the bytes moved, one a kernel class, block size,
+ *            precision and place (in cache, from memory). Classes are what a backend calls them
+ *            ("bsr*2", "symmetric*1", "sliced", "stream" ...) and "vectors", the passes of a CG
+ *            iteration beside the product, and "copies", a host vector to the device and back;
+ *   extras   what a sigmoid cannot say, in seconds: a row whose length is another than that of the
+ *            row before (branches go wrong, lanes wait); a block out of reach of the rows before,
+ *            by the size of x; a block of the longest row, where a class does not divide rows.
+ *
+ * `tessera calibrate` measures and fits them (calibrate.c); they are kept as JSON beside the
+ * wisdom, model.json. Those of a few machines are built in (profiles/), and the most similar one
+ * stands in for a device that was never calibrated.
  */
 #ifndef TESS_MODEL_H
 #define TESS_MODEL_H
@@ -11,10 +20,13 @@
 #include "plan/fit.h"
 #include "plan/plan.h"
 
-enum { TESS_MODEL_CURVES = 64 };
+enum { TESS_MODEL_CLASS = 32 };
+#define TESS_MODEL_VECTORS "vectors"
+#define TESS_MODEL_COPIES "copies"
 
 typedef struct tess_model_curve {
-    int32_t block; /* b of b x b blocks; 0: vector operations */
+    char name[TESS_MODEL_CLASS];
+    int32_t block; /* b of b x b blocks; 0: of vectors */
     tess_type type;
     bool cached;
     tess_sigmoid average, best;
@@ -22,17 +34,64 @@ typedef struct tess_model_curve {
     double error; /* mean relative error of the fit on its own points */
 } tess_model_curve;
 
+typedef enum tess_extra_kind { TESS_EXTRA_CHANGE, TESS_EXTRA_FAR, TESS_EXTRA_LONGEST } tess_extra_kind;
+
+typedef struct tess_model_extra {
+    char name[TESS_MODEL_CLASS];
+    int32_t block;
+    tess_type type;
+    tess_extra_kind kind;
+    double x_bytes; /* FAR: that the blocks are scattered over; else 0 */
+    double seconds; /* a row, or a block */
+} tess_model_extra;
+
 typedef struct tess_model {
-    char device[160]; /* tess_device.model */
+    tess_ctx *ctx;
+    char device[160]; /* tess_device.model of the device that was measured */
     double cache_bytes;
-    tess_model_curve curves[TESS_MODEL_CURVES];
-    int count;
+    double speed;  /* factor on every throughput: 1, or for a stand-in the ratio of threads */
+    bool stand_in; /* the device itself was never calibrated */
+    tess_model_curve *curves;
+    int64_t curve_count, curve_capacity;
+    tess_model_extra *extras;
+    int64_t extra_count, extra_capacity;
 } tess_model;
 
-/* The curve for blocks like A's: the same size, or the nearest by its number of scalars; of the
- * same precision and place if there is one. NULL: the model has none at all. */
-const tess_model_curve *tess_model_find(const tess_model *model, int32_t block_height,
-                                        int32_t block_width, tess_type type, double bytes);
+tess_status tess_model_create(tess_ctx *ctx, const char *device, tess_model **out);
+void tess_model_destroy(tess_model *model); /* NULL is fine */
+tess_status tess_model_add_curve(tess_model *model, const tess_model_curve *curve);
+tess_status tess_model_add_extra(tess_model *model, const tess_model_extra *extra);
+
+/* Data of up to `kept` times the cache stay in it; from `gone` times on nothing does. */
+#define TESS_CACHE_KEPT 0.85
+#define TESS_CACHE_GONE 2.0
+
+/* The matrix as far as the model needs it, and the candidate that multiplies with it. */
+typedef struct tess_model_problem {
+    double rows;    /* scalars in a vector */
+    double stored;  /* scalars in the matrix */
+    double blocks;  /* of it; of these: */
+    double far;     /* blocks out of reach of the rows before (tess_matrix_scattered) */
+    double changes; /* rows of another length than the row before */
+    double longest; /* blocks in the longest row */
+    double x_bytes;
+    int32_t block; /* b, or the square root of r c */
+    tess_type type;
+    char name[TESS_MODEL_CLASS]; /* the candidate's class */
+    double bytes;                /* it moves for one product */
+} tess_model_problem;
+
+/* Without a candidate: name and bytes are left to the caller. */
+tess_model_problem tess_model_problem_of(const tess_matrix *A);
+
+/* Seconds of `bytes` moved by a class, 0 when there is no curve of it at any block size. `working`
+ * is what is touched between two uses of the same data: it decides whether they come from a cache.
+ * `best`: by the envelope instead of the average. */
+double tess_model_seconds(const tess_model *model, const char *name, int32_t block, tess_type type,
+                          double bytes, double working, bool best);
+/* Seconds of one SpMV on one of `devices` equal devices, which each has its share of the rows. */
+double tess_model_spmv(const tess_model *model, const tess_model_problem *problem, int devices,
+                       bool best);
 
 /* How devices talk: for eq. 11. */
 typedef struct tess_link {
@@ -40,36 +99,40 @@ typedef struct tess_link {
     double sync_seconds;
 } tess_link;
 
-typedef struct tess_prediction {
-    double spmv;               /* seconds of one SpMV */
-    double cg2, cg3, cg4, cg5; /* the fused vector kernels of a CG iteration (Table 2) */
-    double reduction;          /* one of three */
-    double communication;      /* between devices, with synchronisation; 0 on one */
-    double iteration;          /* eq. 6, or eq. 11 on several devices */
-    double flops;              /* eq. 8 */
-} tess_prediction;
+/* A CG iteration with a diagonal preconditioner, kernel by kernel. Each pass ends with its
+ * reductions; together they move 12 vectors. */
+typedef struct tess_iteration {
+    double spmv;
+    double dot;           /* p.q: 2 vectors (Table 2: CG3 and a reduction) */
+    double residual;      /* r, z, r.z and r.r: 5 vectors (CG4, CG2 and two reductions) */
+    double direction;     /* x and p: 5 vectors (the rest of CG4, CG5) */
+    double communication; /* between devices, with synchronisation; 0 on one */
+    double seconds;       /* eq. 6, or eq. 11 on several devices */
+    double flops;         /* eq. 8, with the 13 that these passes do an unknown */
+} tess_iteration;
 
-/* A matrix as far as the model needs it. */
-typedef struct tess_model_problem {
-    double rows;   /* scalars in a vector */
-    double stored; /* scalars in the matrix */
-    double bytes;  /* one SpMV moves */
-    int32_t block_height, block_width;
-    tess_type type;
-} tess_model_problem;
-
-tess_model_problem tess_model_problem_of(const tess_matrix *A);
-
-/* `best`: with the envelope instead of the average. link may be NULL for one device. False: the
- * model lacks a curve. */
-bool tess_model_predict(const tess_model *model, const tess_model_problem *problem, int devices,
-                        const tess_link *link, bool best, tess_prediction *out);
+/* False: the model lacks a curve. link may be NULL for one device. */
+bool tess_model_iteration(const tess_model *model, const tess_model_problem *problem, int devices,
+                          const tess_link *link, bool best, tess_iteration *out);
 
 /* model_file.c */
+extern const char *const tess_extra_names[]; /* by kind */
 bool tess_model_path(char *path, size_t size);
-/* The model of this device. TESS_ERR_UNSUPPORTED with what to do when it was never calibrated. */
-tess_status tess_model_read(tess_ctx *ctx, const char *path, const char *device, tess_model *out);
 /* Puts the model into the file, beside those of other devices; whole or not at all. */
 tess_status tess_model_write(tess_ctx *ctx, const char *path, const tess_model *model);
+/* Reads one device's. *out stays NULL when the text has none of it. */
+tess_status tess_model_read_file(tess_ctx *ctx, const char *path, const char *device,
+                                 tess_model **out);
+
+/* profile.c: the device's model, from the user's file, or built in, or a stand-in; read once and
+ * kept with the device. NULL: there is none at all, or no memory. */
+const tess_model *tess_device_performance(tess_device *device);
+
+/* rank.c: fills predicted of the candidates of an SpMV and puts the fastest first. */
+tess_status tess_candidates_rank(tess_device *device, const tess_matrix *A, tess_candidates *list);
+
+/* calibrate.c: measures the device. `most` is the largest product in bytes; 0: chosen. */
+tess_status tess_model_calibrate(tess_device *device, tess_type type, double most,
+                                 tess_model **out);
 
 #endif

@@ -1,14 +1,23 @@
-/* Models on disk: {"tessera_model": 1, "devices": {MODEL: {"cache_bytes", "curves": [...]}}}. */
-#include <errno.h>
-#include <jansson.h>
+/* Models as JSON:
+ *
+ *     {"tessera_model": 2, "devices": {MODEL: {"cache_bytes": N,
+ *       "curves": [[CLASS, b, TYPE, "cache"|"memory", points, error, mu, sigma, nu, best nu], ...],
+ *       "extras": [[CLASS, b, TYPE, "change"|"far"|"longest", x bytes, seconds], ...]}}}
+ *
+ * What does not parse is left out; a damaged file is no file.
+ */
+#include "plan/model_file.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/model.h"
 #include "plan/wisdom.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 2, KINDS = 3 };
+
+const char *const tess_extra_names[] = {"change", "far", "longest"};
 
 bool tess_model_path(char *path, size_t size)
 {
@@ -20,79 +29,154 @@ bool tess_model_path(char *path, size_t size)
     return length > 0 && (size_t)length < size - (size_t)(name - path);
 }
 
-/* The document of a file, an empty one when there is none or it is not ours. */
-static json_t *load(const char *path)
+bool tess_model_document_valid(const json_t *document)
 {
-    json_t *document = json_load_file(path, 0, NULL);
-    if (json_integer_value(json_object_get(document, "tessera_model")) == VERSION &&
-        json_is_object(json_object_get(document, "devices")))
-        return document;
-    json_decref(document);
-    return json_pack("{s:i, s:{}}", "tessera_model", VERSION, "devices");
+    return json_integer_value(json_object_get(document, "tessera_model")) == VERSION &&
+           json_is_object(json_object_get(document, "devices"));
 }
 
-static bool read_sigmoid(json_t *value, tess_sigmoid *s)
-{
-    return json_unpack(value, "{s:F, s:F, s:F}", "mu", &s->mu, "sigma", &s->sigma, "nu", &s->nu) ==
-               0 &&
-           s->sigma > 0 && s->nu > 0;
-}
+/* ---- Reading ---- */
 
-static bool read_curve(json_t *value, tess_model_curve *curve)
+/* Name, block and type: how every line begins. */
+static bool read_head(const json_t *line, char *name, int32_t *block, tess_type *type)
 {
-    json_t *average, *best;
-    int block, cached;
-    const char *type;
-    if (json_unpack(value, "{s:i, s:s, s:b, s:i, s:F, s:o, s:o}", "block", &block, "type", &type,
-                    "cached", &cached, "points", &curve->points, "error", &curve->error, "average",
-                    &average, "best", &best) != 0)
+    const char *text = json_string_value(json_array_get(line, 0));
+    const char *precision = json_string_value(json_array_get(line, 2));
+    json_int_t b = json_integer_value(json_array_get(line, 1));
+    if (!text || !precision || strlen(text) >= TESS_MODEL_CLASS || b < 0 || b > TESS_BLOCK_MAX)
         return false;
-    curve->block = block;
-    curve->cached = cached != 0;
-    curve->type = strcmp(type, "f32") == 0 ? TESS_F32 : TESS_F64;
-    return block >= 0 && read_sigmoid(average, &curve->average) && read_sigmoid(best, &curve->best);
+    memcpy(name, text, strlen(text) + 1);
+    *block = (int32_t)b;
+    *type = strcmp(precision, "f32") == 0 ? TESS_F32 : TESS_F64;
+    return true;
 }
 
-tess_status tess_model_read(tess_ctx *ctx, const char *path, const char *device, tess_model *out)
+static bool read_numbers(const json_t *line, size_t first, double *numbers, size_t count)
 {
-    json_t *document = load(path);
-    json_t *entry = json_object_get(json_object_get(document, "devices"), device);
-    json_t *curves = json_object_get(entry, "curves"), *value;
-    tess_model model = {.cache_bytes = json_number_value(json_object_get(entry, "cache_bytes"))};
-    snprintf(model.device, sizeof model.device, "%s", device);
-    size_t index;
-    json_array_foreach(curves, index, value)
-    {
-        if (model.count < TESS_MODEL_CURVES && read_curve(value, &model.curves[model.count]))
-            model.count++;
+    for (size_t i = 0; i < count; i++) {
+        numbers[i] = json_number_value(json_array_get(line, first + i));
+        if (!json_is_number(json_array_get(line, first + i)) || !isfinite(numbers[i]))
+            return false;
     }
-    json_decref(document);
-    if (model.count == 0)
-        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "no model of '%s' in %s: `tessera calibrate` makes one", device, path);
+    return true;
+}
+
+static bool read_curve(const json_t *line, tess_model_curve *curve)
+{
+    double n[6];
+    const char *place = json_string_value(json_array_get(line, 3));
+    *curve = (tess_model_curve){0};
+    if (!place || !read_head(line, curve->name, &curve->block, &curve->type) ||
+        !read_numbers(line, 4, n, 6) || !(n[3] > 0) || !(n[4] > 0) || !(n[5] > 0))
+        return false;
+    curve->cached = strcmp(place, "cache") == 0;
+    curve->points = (int)n[0];
+    curve->error = n[1];
+    curve->average = (tess_sigmoid){.mu = n[2], .sigma = n[3], .nu = n[4]};
+    curve->best = curve->average;
+    curve->best.nu = n[5];
+    return true;
+}
+
+static bool read_extra(const json_t *line, tess_model_extra *extra)
+{
+    double n[2];
+    const char *kind = json_string_value(json_array_get(line, 3));
+    *extra = (tess_model_extra){0};
+    if (!kind || !read_head(line, extra->name, &extra->block, &extra->type) ||
+        !read_numbers(line, 4, n, 2) || n[0] < 0 || n[1] < 0)
+        return false;
+    int k = 0;
+    while (k < KINDS && strcmp(kind, tess_extra_names[k]) != 0)
+        k++;
+    if (k == KINDS)
+        return false;
+    extra->kind = (tess_extra_kind)k;
+    extra->x_bytes = n[0];
+    extra->seconds = n[1];
+    return true;
+}
+
+static tess_status read_lines(tess_model *model, const json_t *entry)
+{
+    size_t index;
+    json_t *line;
+    model->cache_bytes = json_number_value(json_object_get(entry, "cache_bytes"));
+    json_array_foreach(json_object_get(entry, "curves"), index, line)
+    {
+        tess_model_curve curve;
+        if (read_curve(line, &curve))
+            TESS_TRY(tess_model_add_curve(model, &curve));
+    }
+    json_array_foreach(json_object_get(entry, "extras"), index, line)
+    {
+        tess_model_extra extra;
+        if (read_extra(line, &extra))
+            TESS_TRY(tess_model_add_extra(model, &extra));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_model_from_json(tess_ctx *ctx, const json_t *document, const char *device,
+                                 tess_model **out)
+{
+    const json_t *entry = json_object_get(json_object_get(document, "devices"), device);
+    if (!json_is_object(entry))
+        return TESS_OK;
+    tess_model *model;
+    TESS_TRY(tess_model_create(ctx, device, &model));
+    tess_status status = read_lines(model, entry);
+    if (status != TESS_OK || model->curve_count == 0) {
+        tess_model_destroy(model);
+        return status;
+    }
     *out = model;
     return TESS_OK;
 }
 
-static json_t *write_sigmoid(const tess_sigmoid *s)
+tess_status tess_model_read_file(tess_ctx *ctx, const char *path, const char *device,
+                                 tess_model **out)
 {
-    return json_pack("{s:f, s:f, s:f}", "mu", s->mu, "sigma", s->sigma, "nu", s->nu);
+    json_t *document = json_load_file(path, 0, NULL);
+    tess_status status = TESS_OK;
+    if (tess_model_document_valid(document))
+        status = tess_model_from_json(ctx, document, device, out);
+    else if (document)
+        tess_log(ctx, "model: %s is not a model of version %d, ignored", path, VERSION);
+    json_decref(document);
+    return status;
+}
+
+/* ---- Writing ---- */
+
+static json_t *to_json(const tess_model *model)
+{
+    json_t *curves = json_array(), *extras = json_array();
+    for (int64_t i = 0; i < model->curve_count; i++) {
+        const tess_model_curve *c = &model->curves[i];
+        json_array_append_new(
+            curves, json_pack("[s,i,s,s,i,f,f,f,f,f]", c->name, (int)c->block,
+                              tess_type_name(c->type), c->cached ? "cache" : "memory", c->points,
+                              c->error, c->average.mu, c->average.sigma, c->average.nu, c->best.nu));
+    }
+    for (int64_t i = 0; i < model->extra_count; i++) {
+        const tess_model_extra *e = &model->extras[i];
+        json_array_append_new(extras, json_pack("[s,i,s,s,f,f]", e->name, (int)e->block,
+                                                tess_type_name(e->type), tess_extra_names[e->kind],
+                                                e->x_bytes, e->seconds));
+    }
+    return json_pack("{s:f, s:o, s:o}", "cache_bytes", model->cache_bytes, "curves", curves,
+                     "extras", extras);
 }
 
 tess_status tess_model_write(tess_ctx *ctx, const char *path, const tess_model *model)
 {
-    json_t *document = load(path), *curves = json_array();
-    for (int i = 0; i < model->count; i++) {
-        const tess_model_curve *c = &model->curves[i];
-        json_array_append_new(
-            curves, json_pack("{s:i, s:s, s:b, s:i, s:f, s:o, s:o}", "block", (int)c->block, "type",
-                              tess_type_name(c->type), "cached", (int)c->cached, "points",
-                              c->points, "error", c->error, "average", write_sigmoid(&c->average),
-                              "best", write_sigmoid(&c->best)));
+    json_t *document = json_load_file(path, 0, NULL);
+    if (!tess_model_document_valid(document)) {
+        json_decref(document);
+        document = json_pack("{s:i, s:{}}", "tessera_model", VERSION, "devices");
     }
-    json_object_set_new(
-        json_object_get(document, "devices"), model->device,
-        json_pack("{s:f, s:o}", "cache_bytes", model->cache_bytes, "curves", curves));
+    json_object_set_new(json_object_get(document, "devices"), model->device, to_json(model));
     tess_status status = document ? tess_json_write(ctx, path, document)
                                   : tess_fail(ctx, TESS_ERR_MEMORY, "%s: no memory", path);
     json_decref(document);

@@ -22,6 +22,7 @@ struct tess_device {
                            nobody changes */
     char model[160];    /* what wisdom is kept under: all that decides which kernel is fastest */
     double cache_bytes; /* a matrix smaller than this stays in a cache between two products */
+    struct tess_model *performance; /* model.h; read when it is first asked for */
 };
 
 struct tess_plan {
@@ -44,6 +45,12 @@ typedef struct tess_candidate {
     char params[128]; /* "key=value,..." or "" */
     bool peer;        /* somebody else's code (cuSPARSE), run only when peers are asked for */
     char version[24]; /* of a peer's library */
+
+    /* For the model, by the backend's costs(): which of its curves, "" for none; the bytes that one
+     * product moves in this format, padding included; the bytes that the plan keeps beside A. */
+    char class_name[32];
+    double bytes, memory;
+    double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */
 } tess_candidate;
 
 /* A growing array of candidates: zero to start with, freed by tess_candidates_free. */
@@ -64,6 +71,7 @@ typedef struct tess_product {
     int k;                  /* SPMM: number of vectors, densely packed (ld = k or the length) */
     tess_block_order order; /* SPMM */
     tess_effort effort;     /* candidates: ESTIMATE a few, EXHAUSTIVE all sets of parameters */
+    bool peers;             /* candidates: other libraries' kernels too */
 } tess_product;
 
 struct tess_backend {
@@ -106,9 +114,14 @@ struct tess_backend {
 
     /* Appends (tess_candidates_add) every format, kernel and parameter set that applies to A on
      * this device and can do `product`; prepare() must accept each as options. The first is the one
-     * an ESTIMATE plan would take. NULL: only what prepare() chooses by itself. */
+     * prepare() would choose by itself; of each kernel, the first has the parameters it would
+     * choose. NULL: only that. */
     tess_status (*candidates)(tess_device *device, const tess_matrix *A,
                               const tess_product *product, tess_candidates *list);
+
+    /* Fills class_name, bytes and memory of SpMV candidates, from the exact lengths of A's rows.
+     * NULL: the model knows nothing of this device. */
+    tess_status (*costs)(tess_device *device, const tess_matrix *A, tess_candidates *list);
 
     /* The most bytes a second that this device can read from an array of `bytes` bytes read again
      * and again: memory's speed when it is large, the cache's when it is small. The best of several
@@ -129,8 +142,10 @@ tess_status tess_candidates_add(tess_ctx *ctx, tess_candidates *list,
                                 const tess_candidate *candidate);
 void tess_candidates_free(tess_ctx *ctx, tess_candidates *list);
 
-/* What applies to A on this device. One entry with empty names (= let prepare() choose) when the
- * backend does not list its kernels. */
+/* What applies to A on this device, the fastest first as far as the model knows (SpMV), those it
+ * knows nothing of last and in the backend's order; other parameters of a kernel than the first are
+ * never ranked above it. One entry with empty names (= let prepare() choose) when the backend does
+ * not list its kernels. */
 tess_status tess_candidates_list(tess_device *device, const tess_matrix *A,
                                  const tess_product *product, tess_candidates *list);
 

@@ -18,6 +18,9 @@ static const double margin = 0.99;
  * this many seconds: building formats must not dwarf their use. */
 static const double prepare_ratio = 4, prepare_seconds = 1;
 
+/* Candidates that are predicted to take more than so many times the best come last. */
+static const double promising = 1.4;
+
 static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
 
 /* One side of a duel. */
@@ -33,6 +36,7 @@ typedef struct arena {
     const tess_matrix *A;
     tess_device *device;
     const tess_plan_options *options; /* the user's */
+    tess_effort effort;               /* the user's, or ESTIMATE where measuring does not pay */
     tess_search *search;
     void *x, *y;
 } arena;
@@ -92,27 +96,42 @@ static bool asked_for(const tess_plan_options *options, const tess_candidate *ca
            (!options->kernel || strcmp(options->kernel, candidate->kernel) == 0);
 }
 
-static bool first_of_format(const tess_candidates *list, int64_t at)
+/* Whether no candidate before is of the same kernel; where the model knows nothing, of the same
+ * format, as formats differ more than the kernels on one. */
+static bool first_of_kind(const tess_candidates *list, int64_t at)
 {
-    for (int64_t i = 0; i < at; i++)
-        if (strcmp(list->items[i].format, list->items[at].format) == 0)
+    const tess_candidate *c = &list->items[at];
+    for (int64_t i = 0; i < at; i++) {
+        const tess_candidate *before = &list->items[i];
+        if (strcmp(before->format, c->format) == 0 &&
+            (!(c->predicted > 0) || strcmp(before->kernel, c->kernel) == 0))
             return false;
+    }
     return true;
+}
+
+/* When a candidate's turn comes: kernels that may be the best, each with the parameters that it
+ * takes by itself; the same with other parameters; the rest. */
+static int turn_of(const tess_candidates *list, int64_t at)
+{
+    double best = list->items[0].predicted, predicted = list->items[at].predicted;
+    if (best > 0 && !(predicted > 0 && predicted <= promising * best))
+        return 2;
+    return first_of_kind(list, at) ? 0 : 1;
 }
 
 static tess_status list_trials(arena *a)
 {
     tess_candidates list = {0};
     tess_product product = spmv;
-    product.effort = a->options->effort;
+    product.effort = a->effort;
     tess_search *search = a->search;
     tess_status status;
     TESS_TRY_CLEAN(tess_candidates_list(a->device, a->A, &product, &list));
     TESS_TRY_CLEAN(TESS_ALLOC(a->ctx, list.count + 1, &search->trials));
-    /* The first of every format comes first: formats differ more than the kernels on one. */
-    for (int round = 0; round < 2; round++)
+    for (int turn = 0; turn < 3; turn++)
         for (int64_t i = 0; i < list.count; i++)
-            if (asked_for(a->options, &list.items[i]) && first_of_format(&list, i) == (round == 0))
+            if (asked_for(a->options, &list.items[i]) && turn_of(&list, i) == turn)
                 search->trials[search->count++] = (tess_trial){.candidate = list.items[i]};
 
 cleanup:
@@ -263,7 +282,8 @@ static tess_status search_among(arena *a, tess_plan **out)
         a->device->one_matrix = shared;
         return status;
     }
-    if (a->search->count > 1) {
+    a->search->chosen = champion.trial;
+    if (a->search->count > 1 && a->effort != TESS_ESTIMATE) {
         status = make_vectors(a);
         if (status == TESS_OK)
             status = fight(a, &champion);
@@ -340,22 +360,19 @@ static void remember(const arena *a, const char *key)
 
 /* ---- The whole ---- */
 
-/* Whether a search, or wisdom about one, could help. */
-static bool worth_choosing(const arena *a, bool fresh)
+/* Whether there is anything to choose. */
+static bool worth_choosing(const arena *a)
 {
     const tess_plan_options *options = a->options;
-    bool settled = (options->kernel && options->params) || options->reproducible ||
-                   !a->device->backend->candidates;
-    return !settled && a->A->blocks > 0 &&
-           (fresh || options->effort == TESS_EXHAUSTIVE ||
-            tess_matrix_spmv_bytes(a->A) >= TESS_TUNER_LEAST_BYTES);
+    return !(options->kernel && options->params) && !options->reproducible &&
+           a->device->backend->candidates && a->A->blocks > 0;
 }
 
 static tess_status search_and_keep(arena *a, tess_plan **out)
 {
     tess_search *search;
     TESS_TRY(TESS_ALLOC(a->ctx, 1, &search));
-    *search = (tess_search){.effort = a->options->effort};
+    *search = (tess_search){.effort = a->effort};
     a->search = search;
     double start = tess_seconds();
     tess_status status = list_trials(a);
@@ -375,17 +392,23 @@ static tess_status search_and_keep(arena *a, tess_plan **out)
 tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                              const tess_plan_options *options, bool fresh, tess_plan **out)
 {
-    arena a = {.ctx = ctx, .A = A, .device = device, .options = options};
-    if (!worth_choosing(&a, fresh))
-        return tess_plan_prepare(ctx, A, device, options, out);
+    arena a = {
+        .ctx = ctx, .A = A, .device = device, .options = options, .effort = options->effort};
+    bool tiny = tess_matrix_spmv_bytes(A) < TESS_TUNER_LEAST_BYTES;
+    if (tiny && !fresh && a.effort == TESS_MEASURE)
+        a.effort = TESS_ESTIMATE;
+    /* Without a model an estimate is the backend's own guess. */
+    bool guess = a.effort == TESS_ESTIMATE && !device->backend->costs;
     char key[TESS_WISDOM_KEY];
     tess_plan *plan = NULL;
-    bool open = open_choice(options) && tess_wisdom_enabled();
+    if (!worth_choosing(&a))
+        return tess_plan_prepare(ctx, A, device, options, out);
+    bool open = open_choice(options) && tess_wisdom_enabled() && !(tiny && a.effort == TESS_ESTIMATE);
     if (open)
         tess_wisdom_key(device, A, "spmv", key);
     if (open && !fresh)
         recall(&a, key, &plan);
-    if (!plan && options->effort == TESS_ESTIMATE)
+    if (!plan && guess)
         return tess_plan_prepare(ctx, A, device, options, out);
     if (!plan) {
         TESS_TRY(search_and_keep(&a, &plan));

@@ -1,0 +1,425 @@
+/* Calibration: measures what a model consists of, on generated matrices.
+ *
+ *   curves    stencils of 7 and 27 points, growing, for each block size and kernel class
+ *   extras    random columns of an x of growing size, and a matrix with one very long row: what the
+ *             curves do not explain, a block
+ *   vectors   CG iterations less their products; copies of vectors to the device and back
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/model.h"
+
+enum { RUNS_MAX = 31, FIT_MAX = 64 };
+/* Sizes grow by this, from the first on, and from three times the cache on; between the two classes
+ * of symmetric storage, of half the bytes, would be neither here nor there. */
+static const double first_bytes = 1e5, growth_in_cache = 2.5, growth = 1.7;
+static const int blocks_measured[] = {1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 32};
+enum { BLOCKS = sizeof blocks_measured / sizeof blocks_measured[0] };
+
+/* One measurement: a class at a size. */
+typedef struct sample {
+    char name[TESS_MODEL_CLASS];
+    double bytes, seconds;
+} sample;
+
+typedef struct calibration {
+    tess_ctx *ctx;
+    tess_device *device;
+    tess_type type;
+    double most;   /* bytes of the largest product */
+    int32_t block; /* being measured */
+    tess_model *model;
+    sample *samples;
+    int64_t count, capacity;
+} calibration;
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static tess_status keep(calibration *c, const char *name, double bytes, double seconds)
+{
+    if (c->count == c->capacity) {
+        int64_t capacity = c->capacity > 0 ? 2 * c->capacity : 256;
+        sample *samples;
+        TESS_TRY(TESS_ALLOC(c->ctx, capacity, &samples));
+        if (c->count > 0)
+            memcpy(samples, c->samples, (size_t)c->count * sizeof *samples);
+        tess_free(c->ctx, c->samples);
+        c->samples = samples;
+        c->capacity = capacity;
+    }
+    sample *s = &c->samples[c->count++];
+    *s = (sample){.bytes = bytes, .seconds = seconds};
+    snprintf(s->name, sizeof s->name, "%s", name);
+    tess_log(c->ctx, "calibrate: %s %d %s %.6g bytes %.6g s", name, (int)c->block,
+             tess_type_name(c->type), bytes, seconds);
+    return TESS_OK;
+}
+
+/* ---- Products ---- */
+
+/* The median product of a candidate; 0 when it cannot be prepared or run. */
+static double time_candidate(calibration *c, const tess_matrix *A, const tess_candidate *candidate,
+                             const void *x, void *y)
+{
+    static const tess_product product = {.kind = TESS_PRODUCT_SPMV};
+    tess_plan_options options = {.effort = TESS_ESTIMATE,
+                                 .format = candidate->format,
+                                 .kernel = candidate->kernel,
+                                 .params = candidate->params};
+    double runs[RUNS_MAX], few = 4e8 / candidate->bytes;
+    int count = few < 9 ? 9 : few > RUNS_MAX ? RUNS_MAX : (int)few;
+    tess_plan *plan;
+    tess_status status = tess_plan_create(c->ctx, A, c->device, &options, &plan);
+    if (status == TESS_OK) {
+        status = tess_product_time(plan, &product, 1, x, 0, y, 2, runs);
+        if (status == TESS_OK)
+            status = tess_product_time(plan, &product, 1, x, 0, y, count, runs);
+        tess_plan_destroy(plan);
+    }
+    if (status != TESS_OK) {
+        tess_log(c->ctx, "calibrate: %s left out: %s", candidate->kernel, c->ctx->error);
+        return 0;
+    }
+    qsort(runs, (size_t)count, sizeof *runs, by_value);
+    return runs[count / 2];
+}
+
+static bool first_of_class(const tess_candidates *list, int64_t at)
+{
+    for (int64_t i = 0; i < at; i++)
+        if (strcmp(list->items[i].class_name, list->items[at].class_name) == 0)
+            return false;
+    return true;
+}
+
+/* Every class on one matrix. */
+static tess_status measure_classes(calibration *c, const tess_matrix *A)
+{
+    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
+    const tess_backend *backend = c->device->backend;
+    tess_candidates list = {0};
+    double *x = NULL, *y = NULL; /* large enough for either precision */
+    bool shared = c->device->one_matrix;
+    c->device->one_matrix = true;
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_CALLOC(c->ctx, A->cols, &x));
+    TESS_TRY_CLEAN(TESS_CALLOC(c->ctx, A->rows, &y));
+    TESS_TRY_CLEAN(backend->candidates(c->device, A, &product, &list));
+    TESS_TRY_CLEAN(backend->costs(c->device, A, &list));
+    for (int64_t i = 0; i < list.count; i++) {
+        const tess_candidate *candidate = &list.items[i];
+        if (!*candidate->class_name || !first_of_class(&list, i))
+            continue;
+        double seconds = time_candidate(c, A, candidate, x, y);
+        if (seconds > 0)
+            TESS_TRY_CLEAN(keep(c, candidate->class_name, candidate->bytes, seconds));
+    }
+cleanup:
+    c->device->one_matrix = shared;
+    tess_candidates_free(c->ctx, &list);
+    tess_free(c->ctx, x);
+    tess_free(c->ctx, y);
+    return status;
+}
+
+static tess_status measure_input(calibration *c, const char *spec)
+{
+    tess_matrix *A;
+    TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
+    tess_status status = measure_classes(c, A);
+    tess_matrix_destroy(A);
+    return status;
+}
+
+/* ---- Fits ---- */
+
+/* Leaves out points that are far below the curve: something else ran meanwhile. */
+static int drop_outliers(const tess_sigmoid *curve, double *x, double *y, int count)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        if (y[i] < 0.5 * tess_sigmoid_value(curve, x[i]))
+            continue;
+        x[kept] = x[i];
+        y[kept++] = y[i];
+    }
+    return kept;
+}
+
+/* A curve of the samples called `name` that are in cache, or of those that are not; what lies
+ * between belongs to neither. */
+static tess_status fit_class(calibration *c, const char *name, bool cached, double working_share)
+{
+    double x[FIT_MAX] = {0}, y[FIT_MAX] = {0};
+    int count = 0;
+    for (int64_t i = 0; i < c->count && count < FIT_MAX; i++) {
+        const sample *s = &c->samples[i];
+        double working = s->bytes * working_share;
+        bool here = cached ? working <= TESS_CACHE_KEPT * c->model->cache_bytes
+                           : working >= TESS_CACHE_GONE * c->model->cache_bytes;
+        if (!here || strcmp(s->name, name) != 0)
+            continue;
+        x[count] = s->bytes;
+        y[count++] = s->bytes / s->seconds;
+    }
+    tess_model_curve curve = {.block = c->block, .type = c->type, .cached = cached, .points = count};
+    if (!tess_sigmoid_fit(x, y, count, &curve.average))
+        return TESS_OK;
+    curve.points = count = drop_outliers(&curve.average, x, y, count);
+    if (!tess_sigmoid_fit(x, y, count, &curve.average))
+        return TESS_OK;
+    snprintf(curve.name, sizeof curve.name, "%s", name);
+    curve.best = tess_sigmoid_envelope(&curve.average, x, y, count);
+    for (int i = 0; i < count; i++)
+        curve.error += fabs(tess_sigmoid_value(&curve.average, x[i]) / y[i] - 1) / count;
+    return tess_model_add_curve(c->model, &curve);
+}
+
+static tess_status fit_all(calibration *c, double working_share)
+{
+    for (int64_t i = 0; i < c->count; i++) {
+        bool seen = false;
+        for (int64_t k = 0; k < i && !seen; k++)
+            seen = strcmp(c->samples[k].name, c->samples[i].name) == 0;
+        for (int cached = 0; cached < 2 && !seen; cached++)
+            TESS_TRY(fit_class(c, c->samples[i].name, cached != 0, working_share));
+    }
+    return TESS_OK;
+}
+
+/* In the cache from size to size, then with one step out of it. */
+static double next_size(double bytes, double outside)
+{
+    if (bytes >= outside)
+        return bytes * growth;
+    double next = bytes * growth_in_cache;
+    return 3 * next > outside ? outside : next;
+}
+
+static tess_status measure_curves(calibration *c, int b)
+{
+    double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b;
+    c->count = 0;
+    c->block = b;
+    double outside = 3 * c->model->cache_bytes;
+    for (double bytes = first_bytes; bytes <= c->most * 1.001;
+         bytes = next_size(bytes, outside)) {
+        for (int points = 7; points <= 27; points += 20) {
+            char spec[96];
+            int n = (int)(cbrt(bytes / (points * block + 4 + 2 * scalar * b)) + 0.5);
+            snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", points, n < 3 ? 3 : n, b,
+                     tess_type_name(c->type));
+            TESS_TRY(measure_input(c, spec));
+        }
+    }
+    return fit_all(c, 1);
+}
+
+/* ---- Extras ---- */
+
+/* What a matrix takes beyond its prediction: so much for each of `units`. Less than `least` times
+ * the prediction is none. */
+static tess_status add_extras(calibration *c, const tess_matrix *A, tess_extra_kind kind,
+                              double x_bytes, double units, double least)
+{
+    tess_model_problem problem = tess_model_problem_of(A);
+    c->count = 0;
+    TESS_TRY(measure_classes(c, A));
+    for (int64_t i = 0; i < c->count && units > 0; i++) {
+        const sample *s = &c->samples[i];
+        tess_model_extra extra = {
+            .block = problem.block, .type = c->type, .kind = kind, .x_bytes = x_bytes};
+        memcpy(problem.name, s->name, sizeof problem.name);
+        memcpy(extra.name, s->name, sizeof extra.name);
+        problem.bytes = s->bytes;
+        double expected = tess_model_spmv(c->model, &problem, 1, false);
+        if (s->seconds > least * expected)
+            extra.seconds = (s->seconds - expected) / units;
+        if (expected > 0)
+            TESS_TRY(tess_model_add_extra(c->model, &extra));
+    }
+    return TESS_OK;
+}
+
+/* Random columns and lengths of rows; the matrix comes from memory, x from wherever it fits. The
+ * smallest x is next to the processor: there only the lengths cost. */
+static tess_status measure_scattered(calibration *c, int b)
+{
+    enum { ROW = 6 };
+    double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b, smallest = 1 << 17;
+    double bytes = 3 * c->model->cache_bytes;
+    bytes = bytes < 4e6 ? 4e6 : bytes > c->most ? c->most : bytes;
+    for (double x = smallest; x <= 1.5 * c->most; x *= 6) {
+        char spec[128];
+        tess_matrix *A;
+        snprintf(spec, sizeof spec, "random:rows=%.0f,cols=%.0f,avg=%d,r=%d,c=%d,type=%s",
+                 floor(bytes / (ROW * block)), ceil(x / scalar / b), ROW, b, b,
+                 tess_type_name(c->type));
+        TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
+        tess_model_problem problem = tess_model_problem_of(A);
+        tess_status status =
+            x == smallest ? add_extras(c, A, TESS_EXTRA_CHANGE, 0, problem.changes, 1)
+                          : add_extras(c, A, TESS_EXTRA_FAR, x, problem.far, 1);
+        tess_matrix_destroy(A);
+        TESS_TRY(status);
+    }
+    return TESS_OK;
+}
+
+/* One row as long as thousands of others. */
+static tess_status measure_long_row(calibration *c, int b)
+{
+    char spec[128];
+    int64_t rows = 200000 / (b * b) + 2000;
+    tess_matrix *A;
+    snprintf(spec, sizeof spec, "powerlaw:rows=%lld,avg=6,b=%d,long=1,length=%lld,type=%s",
+             (long long)rows, b, (long long)rows / 2, tess_type_name(c->type));
+    TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
+    tess_model_problem problem = tess_model_problem_of(A);
+    tess_status status = add_extras(c, A, TESS_EXTRA_LONGEST, 0, problem.longest, 1.5);
+    tess_matrix_destroy(A);
+    return status;
+}
+
+/* ---- Vectors ---- */
+
+/* Seconds of `count` iterations of CG, all its parts. */
+static tess_status time_iterations(tess_plan *plan, int count, const void *b, void *x,
+                                   double *seconds, double *iterations)
+{
+    char spec[64];
+    tess_result result;
+    snprintf(spec, sizeof spec, "cg:pc=jacobi,tol=1e-300,max=%d", count);
+    memset(x, 0, (size_t)plan->matrix->rows * tess_type_size(plan->matrix->type));
+    TESS_TRY(tess_solve(plan, spec, b, x, &result));
+    *seconds = result.seconds_spmv + result.seconds_pc + result.seconds_dots +
+               result.seconds_vectors;
+    *iterations = (double)result.iterations;
+    return TESS_OK;
+}
+
+/* The vectors' part of an iteration with one matrix: iterations less products. */
+static tess_status measure_passes(calibration *c, int n)
+{
+    static const tess_product product = {.kind = TESS_PRODUCT_SPMV};
+    static const tess_plan_options guess = {.effort = TESS_ESTIMATE, .reproducible = 1};
+    char spec[64];
+    tess_matrix *A = NULL;
+    tess_plan *plan = NULL;
+    void *b = NULL, *x = NULL;
+    double runs[9], few, many, few_count, many_count, vectors[5];
+    tess_status status;
+    snprintf(spec, sizeof spec, "stencil7:n=%d,b=1,type=%s", n, tess_type_name(c->type));
+    TESS_TRY_CLEAN(tess_matrix_generate(c->ctx, spec, &A, &b));
+    TESS_TRY_CLEAN(tess_alloc_bytes(c->ctx, A->rows, sizeof(double), &x));
+    TESS_TRY_CLEAN(tess_plan_create(c->ctx, A, c->device, &guess, &plan));
+    for (int i = 0; i < 5; i++) {
+        TESS_TRY_CLEAN(time_iterations(plan, 4, b, x, &few, &few_count));
+        TESS_TRY_CLEAN(time_iterations(plan, 24, b, x, &many, &many_count));
+        TESS_TRY_CLEAN(tess_product_time(plan, &product, 1, b, 0, x, 9, runs));
+        qsort(runs, 9, sizeof *runs, by_value);
+        vectors[i] = (many - few) / (many_count - few_count) - runs[4];
+    }
+    qsort(vectors, 5, sizeof *vectors, by_value);
+    if (vectors[2] > 0)
+        status = keep(c, TESS_MODEL_VECTORS, 12.0 * (double)A->rows * (double)tess_type_size(c->type),
+                      vectors[2]);
+cleanup:
+    tess_plan_destroy(plan);
+    tess_free(c->ctx, x);
+    tess_release(c->ctx, b);
+    tess_matrix_destroy(A);
+    return status;
+}
+
+/* Where no solver runs, passes are as fast as reading. */
+static tess_status measure_vectors(calibration *c)
+{
+    c->count = 0;
+    double scalar = (double)tess_type_size(c->type);
+    for (double bytes = first_bytes; bytes <= c->most * 1.001; bytes *= 1.6) {
+        tess_status status = measure_passes(c, (int)cbrt(bytes / (12 * scalar)));
+        double speed;
+        if (status == TESS_ERR_UNSUPPORTED && c->device->backend->read_ceiling) {
+            TESS_TRY(c->device->backend->read_ceiling(c->device, bytes, &speed));
+            status = keep(c, TESS_MODEL_VECTORS, bytes, bytes / speed);
+        }
+        TESS_TRY(status);
+    }
+    /* A row of the 7-point matrix and six vectors beside the 12 moved ones. */
+    return fit_all(c, (7 * (scalar + 4) + 4 + 6 * scalar) / (12 * scalar));
+}
+
+/* A vector to the device and another one back. */
+static tess_status measure_copies(calibration *c)
+{
+    if (!c->device->backend->memory_copy_to)
+        return TESS_OK;
+    c->count = 0;
+    for (double bytes = 1e4; bytes <= 1e8; bytes *= 4) {
+        void *there = NULL, *here = NULL;
+        double runs[9];
+        tess_status status;
+        TESS_TRY_CLEAN(tess_calloc_bytes(c->ctx, (int64_t)bytes, 1, &here));
+        TESS_TRY_CLEAN(tess_device_alloc(c->device, (size_t)bytes, &there));
+        for (int i = 0; i < 9; i++) {
+            double start = tess_seconds();
+            TESS_TRY_CLEAN(tess_device_copy_to(c->device, there, here, (size_t)bytes));
+            TESS_TRY_CLEAN(tess_device_copy_from(c->device, here, there, (size_t)bytes));
+            runs[i] = tess_seconds() - start;
+        }
+        qsort(runs, 9, sizeof *runs, by_value);
+        status = keep(c, TESS_MODEL_COPIES, 2 * bytes, runs[4]);
+    cleanup:
+        tess_device_free(c->device, there);
+        tess_free(c->ctx, here);
+        TESS_TRY(status);
+    }
+    return fit_class(c, TESS_MODEL_COPIES, true, 0);
+}
+
+/* ---- The whole ---- */
+
+static tess_status calibrate(calibration *c)
+{
+    TESS_TRY(tess_progress(c->ctx, "calibrating vectors", 0, BLOCKS + 1));
+    TESS_TRY(measure_vectors(c));
+    TESS_TRY(measure_copies(c));
+    for (int i = 0; i < BLOCKS; i++) {
+        TESS_TRY(tess_progress(c->ctx, "calibrating", i + 1, BLOCKS + 1));
+        TESS_TRY(measure_curves(c, blocks_measured[i]));
+        TESS_TRY(measure_scattered(c, blocks_measured[i]));
+        TESS_TRY(measure_long_row(c, blocks_measured[i]));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_model_calibrate(tess_device *device, tess_type type, double most, tess_model **out)
+{
+    calibration c = {.ctx = device->ctx, .device = device, .type = type, .most = most};
+    if (!device->backend->candidates || !device->backend->costs)
+        return tess_fail(device->ctx, TESS_ERR_UNSUPPORTED,
+                         "device '%s' cannot be calibrated: it has no list of kernels",
+                         device->backend->name);
+    if (!(most > 0)) {
+        c.most = 9 * device->cache_bytes;
+        c.most = c.most < 64e6 ? 64e6 : c.most > 1e9 ? 1e9 : c.most;
+    }
+    TESS_TRY(tess_model_create(device->ctx, device->model, &c.model));
+    c.model->cache_bytes = device->cache_bytes;
+    tess_status status = calibrate(&c);
+    tess_free(c.ctx, c.samples);
+    if (status != TESS_OK) {
+        tess_model_destroy(c.model);
+        return status;
+    }
+    *out = c.model;
+    return TESS_OK;
+}
