@@ -230,6 +230,8 @@ static tess_status add_extras(calibration *c, const tess_matrix *A, tess_extra_k
                               double x_bytes, double units, double least)
 {
     tess_model_problem problem = tess_model_problem_of(A);
+    if (kind != TESS_EXTRA_LONGEST) /* what is sought is not expected */
+        problem.far = 0;
     c->count = 0;
     TESS_TRY(measure_classes(c, A));
     for (int64_t i = 0; i < c->count && units > 0; i++) {
@@ -264,9 +266,11 @@ static tess_status measure_scattered(calibration *c, int b)
                  tess_type_name(c->type));
         TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
         tess_model_problem problem = tess_model_problem_of(A);
-        tess_status status =
-            x == smallest ? add_extras(c, A, TESS_EXTRA_CHANGE, 0, problem.changes, 1)
-                          : add_extras(c, A, TESS_EXTRA_FAR, x, problem.far, 1);
+        tess_status status = TESS_OK;
+        if (x == smallest)
+            status = add_extras(c, A, TESS_EXTRA_CHANGE, 0, problem.changes, 1);
+        else if (problem.far > 0.3 * problem.blocks)
+            status = add_extras(c, A, TESS_EXTRA_FAR, x, problem.far, 1);
         tess_matrix_destroy(A);
         TESS_TRY(status);
     }
