@@ -145,7 +145,7 @@ static int drop_outliers(const tess_sigmoid *curve, double *x, double *y, int co
 {
     int kept = 0;
     for (int i = 0; i < count; i++) {
-        if (y[i] < 0.5 * tess_sigmoid_value(curve, x[i]))
+        if (y[i] < 0.75 * tess_sigmoid_value(curve, x[i]))
             continue;
         x[kept] = x[i];
         y[kept++] = y[i];

@@ -1,5 +1,6 @@
 /* The model: the fit finds what made the data, predictions behave. */
 #include <math.h>
+#include <unistd.h>
 
 #include "plan/model.h"
 #include "support/support.h"
@@ -72,57 +73,164 @@ static void data_that_say_nothing_are_refused(void **state)
     assert_false(tess_sigmoid_fit((double[]){1e3, 1e4, 1e6}, (double[]){1, NAN, 2}, 3, &fit));
 }
 
-static tess_model example(void)
+/* A device with one class of 4 x 4 blocks, "k", and vectors. */
+static tess_model *example(void **state)
 {
-    tess_model_curve vectors = {.block = 0, .average = truth, .best = truth};
-    tess_model_curve four = {.block = 4, .average = truth, .best = truth};
+    tess_model *model;
+    tess_model_curve vectors = {.name = TESS_MODEL_VECTORS, .average = truth, .best = truth};
+    tess_model_curve four = {.name = "k", .block = 4, .average = truth, .best = truth};
     vectors.average.nu *= 0.8;
     four.average.nu *= 0.7;
-    return (tess_model){.curves = {vectors, four}, .count = 2};
+    assert_int_equal(tess_model_create(test_ctx(state), "test, 2 threads", &model), TESS_OK);
+    assert_int_equal(tess_model_add_curve(model, &vectors), TESS_OK);
+    assert_int_equal(tess_model_add_curve(model, &four), TESS_OK);
+    return model;
+}
+
+static tess_model_problem problem_of(double rows)
+{
+    return (tess_model_problem){.rows = rows,
+                                .stored = 28 * rows,
+                                .blocks = 1.75 * rows,
+                                .block = 4,
+                                .x_bytes = 8 * rows,
+                                .name = "k",
+                                .bytes = 240 * rows};
 }
 
 static void predictions_are_monotone_and_add_up(void **state)
 {
-    (void)state;
-    tess_model model = example();
+    tess_model *model = example(state);
     double before = 0;
     for (double rows = 1e3; rows < 1e9; rows *= 3) {
-        tess_model_problem problem = {.rows = rows,
-                                      .stored = 28 * rows,
-                                      .bytes = 240 * rows,
-                                      .block_height = 4,
-                                      .block_width = 4};
-        tess_prediction average, best;
-        assert_true(tess_model_predict(&model, &problem, 1, NULL, false, &average));
-        assert_true(tess_model_predict(&model, &problem, 1, NULL, true, &best));
-        assert_true(average.iteration > before);
-        assert_true(best.iteration < average.iteration);
-        double sum = average.spmv + average.cg2 + average.cg3 + average.cg4 + average.cg5 +
-                     3 * average.reduction;
-        assert_true(fabs(sum - average.iteration) < 1e-12 * sum);
-        before = average.iteration;
+        tess_model_problem problem = problem_of(rows);
+        tess_iteration mean, best;
+        assert_true(tess_model_iteration(model, &problem, 1, NULL, false, &mean));
+        assert_true(tess_model_iteration(model, &problem, 1, NULL, true, &best));
+        assert_true(mean.seconds > before);
+        assert_true(best.seconds < mean.seconds);
+        double sum = mean.spmv + mean.dot + mean.residual + mean.direction;
+        assert_true(fabs(sum - mean.seconds) < 1e-12 * sum);
+        assert_true(mean.flops == 2 * problem.stored + 13 * rows);
+        before = mean.seconds;
     }
+    tess_model_destroy(model);
 }
 
 static void several_devices_pay_only_for_large_problems(void **state)
 {
-    (void)state;
-    tess_model model = example();
+    tess_model *model = example(state);
     tess_link link = {.transfer = {.mu = 18, .sigma = 1.4, .nu = 50e9}, .sync_seconds = 10e-6};
-    tess_prediction one, two;
-    tess_model_problem small = {
-        .rows = 1e4, .stored = 28e4, .bytes = 2.4e6, .block_height = 4, .block_width = 4};
-    tess_model_problem large = {
-        .rows = 1e7, .stored = 28e8, .bytes = 2.4e10, .block_height = 4, .block_width = 4};
-    assert_true(tess_model_predict(&model, &small, 1, NULL, false, &one));
-    assert_true(tess_model_predict(&model, &small, 2, &link, false, &two));
-    assert_true(two.iteration > one.iteration);
-    assert_true(tess_model_predict(&model, &large, 1, NULL, false, &one));
-    assert_true(tess_model_predict(&model, &large, 2, &link, false, &two));
-    assert_true(two.iteration < 0.7 * one.iteration && two.iteration > 0.5 * one.iteration);
-    assert_false(tess_model_predict(&model, &large, 2, NULL, false, &two));
-    model.count = 0;
-    assert_false(tess_model_predict(&model, &large, 1, NULL, false, &one));
+    tess_iteration one, two;
+    tess_model_problem small = problem_of(1e4), large = problem_of(1e7);
+    large.bytes = 2.4e10;
+    assert_true(tess_model_iteration(model, &small, 1, NULL, false, &one));
+    assert_true(tess_model_iteration(model, &small, 2, &link, false, &two));
+    assert_true(two.seconds > one.seconds);
+    assert_true(tess_model_iteration(model, &large, 1, NULL, false, &one));
+    assert_true(tess_model_iteration(model, &large, 2, &link, false, &two));
+    assert_true(two.seconds < 0.7 * one.seconds && two.seconds > 0.5 * one.seconds);
+    assert_false(tess_model_iteration(model, &large, 2, NULL, false, &two));
+    snprintf(large.name, sizeof large.name, "unknown");
+    assert_false(tess_model_iteration(model, &large, 1, NULL, false, &one));
+    assert_true(tess_model_spmv(model, &large, 1, false) == 0);
+    tess_model_destroy(model);
+}
+
+static void what_is_irregular_costs_more(void **state)
+{
+    tess_model *model = example(state);
+    const tess_model_extra extras[] = {
+        {.name = "k", .block = 4, .kind = TESS_EXTRA_CHANGE, .seconds = 1e-9},
+        {.name = "k", .block = 4, .kind = TESS_EXTRA_FAR, .x_bytes = 1e6, .seconds = 2e-9},
+        {.name = "k", .block = 4, .kind = TESS_EXTRA_FAR, .x_bytes = 1e8, .seconds = 6e-9},
+        {.name = "k", .block = 4, .kind = TESS_EXTRA_LONGEST, .seconds = 3e-9}};
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(tess_model_add_extra(model, &extras[i]), TESS_OK);
+    tess_model_problem p = problem_of(1e6);
+    double regular = tess_model_spmv(model, &p, 1, false);
+    p.changes = 1e5;
+    double lengths = tess_model_spmv(model, &p, 1, false);
+    assert_true(fabs(lengths - regular - 1e-4) < 1e-9);
+    p.far = 1e6;
+    const double sizes[] = {1e3, 1e6, 1e7, 1e8, 1e10}, seconds[] = {2, 2, 4, 6, 6};
+    for (size_t i = 0; i < 5; i++) { /* linear in the logarithm between, constant beyond */
+        p.x_bytes = sizes[i];
+        double more = tess_model_spmv(model, &p, 1, false) - lengths;
+        if (fabs(more - 1e-3 * seconds[i]) > 1e-8)
+            fail_msg("x of %g bytes: %g s more, not %g ms", sizes[i], more, seconds[i]);
+    }
+    p.far = p.changes = 0;
+    p.longest = 1e5; /* is one device's affair: it does not become shorter with two */
+    assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 3e-4) < 1e-9);
+    assert_true(tess_model_spmv(model, &p, 2, false) > 0.5 * regular + 2.9e-4);
+    tess_model_destroy(model);
+}
+
+static void between_cache_and_memory_nothing_jumps(void **state)
+{
+    tess_model *model = example(state);
+    tess_model_curve cached = {.name = "k", .block = 4, .cached = true, .average = truth};
+    cached.average.nu *= 3;
+    cached.best = cached.average;
+    assert_int_equal(tess_model_add_curve(model, &cached), TESS_OK);
+    model->cache_bytes = 32e6;
+    double before = 0, bytes = 1e6;
+    for (; bytes < 1e9; bytes *= 1.01) {
+        double seconds = tess_model_seconds(model, "k", 4, TESS_F64, bytes, bytes, false);
+        if (before > 0 && (seconds < before || seconds > 1.1 * before))
+            fail_msg("%g bytes: %g s after %g s", bytes, seconds, before);
+        before = seconds;
+    }
+    double in = tess_model_seconds(model, "k", 4, TESS_F64, 20e6, 20e6, false);
+    double out = tess_model_seconds(model, "k", 4, TESS_F64, 20e6, 90e6, false);
+    assert_true(out > 4 * in); /* 3 / 0.7 */
+    tess_model_destroy(model);
+}
+
+static void a_model_survives_its_file(void **state)
+{
+    char path[] = "/tmp/tessera-model-XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    tess_ctx *ctx = test_ctx(state);
+    tess_model *model = example(state), *back = NULL;
+    tess_model_extra far = {.name = "k", .block = 4, .kind = TESS_EXTRA_FAR, .x_bytes = 1e6,
+                            .seconds = 2e-9};
+    assert_int_equal(tess_model_add_extra(model, &far), TESS_OK);
+    model->cache_bytes = 3e7;
+    assert_int_equal(tess_model_write(ctx, path, model), TESS_OK);
+    snprintf(model->device, sizeof model->device, "other");
+    assert_int_equal(tess_model_write(ctx, path, model), TESS_OK); /* beside the first */
+    assert_int_equal(tess_model_read_file(ctx, path, "test, 2 threads", &back), TESS_OK);
+    assert_non_null(back);
+    tess_model_problem p = problem_of(1e6);
+    p.far = 1e5;
+    assert_true(tess_model_spmv(back, &p, 1, false) == tess_model_spmv(model, &p, 1, false));
+    assert_true(tess_model_spmv(back, &p, 1, true) == tess_model_spmv(model, &p, 1, true));
+    assert_true(back->cache_bytes == 3e7 && back->extra_count == 1);
+    tess_model_destroy(back);
+
+    back = NULL;
+    assert_int_equal(tess_model_read_file(ctx, path, "a third", &back), TESS_OK);
+    assert_null(back);
+    static const char *const damaged[] = {
+        "", "{", "[]", "{\"tessera_model\": 2}", "{\"tessera_model\": 1, \"devices\": {}}",
+        "{\"tessera_model\": 2, \"devices\": {\"other\": 7}}",
+        "{\"tessera_model\": 2, \"devices\": {\"other\": {\"curves\": [[\"k\", 4, \"f64\", "
+        "\"memory\", 5, 0.1, 20, -1, 1e9, 1e9]]}}}"};
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        FILE *out = fopen(path, "w");
+        assert_non_null(out);
+        fputs(damaged[i], out);
+        fclose(out);
+        assert_int_equal(tess_model_read_file(ctx, path, "other", &back), TESS_OK);
+        if (back)
+            fail_msg("%s was taken for a model", damaged[i]);
+    }
+    tess_model_destroy(model);
+    unlink(path);
 }
 
 int main(void)
@@ -133,6 +241,9 @@ int main(void)
         cmocka_unit_test(data_that_say_nothing_are_refused),
         cmocka_unit_test(predictions_are_monotone_and_add_up),
         cmocka_unit_test(several_devices_pay_only_for_large_problems),
+        cmocka_unit_test(what_is_irregular_costs_more),
+        cmocka_unit_test(between_cache_and_memory_nothing_jumps),
+        cmocka_unit_test(a_model_survives_its_file),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
