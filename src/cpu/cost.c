@@ -15,8 +15,8 @@ static int64_t upper_blocks(const tess_matrix *A)
 
 tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candidates *list)
 {
-    double whole = tess_matrix_spmv_bytes(A), block = 4 + (double)tess_type_size(A->type) *
-                                                              A->block_height * A->block_width;
+    double whole = tess_matrix_spmv_bytes(A),
+           block = 4 + (double)tess_type_size(A->type) * A->block_height * A->block_width;
     double half = 0; /* bytes of the blocks that symmetric storage leaves out */
     for (int64_t i = 0; i < list->count; i++) {
         tess_candidate *c = &list->items[i];

@@ -54,8 +54,8 @@ static int64_t padded_sorted(const int32_t *lengths, int64_t count, int64_t heig
     }
     for (int64_t length = longest; length >= 0; length--) {
         /* Groups whose first line has this length. */
-        int64_t groups = tess_ceil_div(before + counts[length], height) -
-                         tess_ceil_div(before, height);
+        int64_t groups =
+            tess_ceil_div(before + counts[length], height) - tess_ceil_div(before, height);
         sum += groups * tess_ceil_div(length, step) * step * height;
         before += counts[length];
         counts[length] = 0;

@@ -169,7 +169,8 @@ static tess_status fit_class(calibration *c, const char *name, bool cached, doub
         x[count] = s->bytes;
         y[count++] = s->bytes / s->seconds;
     }
-    tess_model_curve curve = {.block = c->block, .type = c->type, .cached = cached, .points = count};
+    tess_model_curve curve = {
+        .block = c->block, .type = c->type, .cached = cached, .points = count};
     if (!tess_sigmoid_fit(x, y, count, &curve.average))
         return TESS_OK;
     curve.points = count = drop_outliers(&curve.average, x, y, count);
@@ -209,8 +210,7 @@ static tess_status measure_curves(calibration *c, int b)
     c->count = 0;
     c->block = b;
     double outside = 3 * c->model->cache_bytes;
-    for (double bytes = first_bytes; bytes <= c->most * 1.001;
-         bytes = next_size(bytes, outside)) {
+    for (double bytes = first_bytes; bytes <= c->most * 1.001; bytes = next_size(bytes, outside)) {
         for (int points = 7; points <= 27; points += 20) {
             char spec[96];
             int n = (int)(cbrt(bytes / (points * block + 4 + 2 * scalar * b)) + 0.5);
@@ -256,9 +256,8 @@ static tess_status measure_scattered(calibration *c, int b)
 {
     enum { ROW = 6 };
     double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b, smallest = 1 << 17;
-    double bytes = 3 * c->model->cache_bytes;
-    bytes = bytes < 4e6 ? 4e6 : bytes > c->most ? c->most : bytes;
-    for (double x = smallest; x <= 1.5 * c->most; x *= 6) {
+    double bytes = c->most / 2;
+    for (double x = smallest; x <= bytes; x *= 4) {
         char spec[128];
         tess_matrix *A;
         snprintf(spec, sizeof spec, "random:rows=%.0f,cols=%.0f,avg=%d,r=%d,c=%d,type=%s",
@@ -303,8 +302,8 @@ static tess_status time_iterations(tess_plan *plan, int count, const void *b, vo
     snprintf(spec, sizeof spec, "cg:pc=jacobi,tol=1e-300,max=%d", count);
     memset(x, 0, (size_t)plan->matrix->rows * tess_type_size(plan->matrix->type));
     TESS_TRY(tess_solve(plan, spec, b, x, &result));
-    *seconds = result.seconds_spmv + result.seconds_pc + result.seconds_dots +
-               result.seconds_vectors;
+    *seconds =
+        result.seconds_spmv + result.seconds_pc + result.seconds_dots + result.seconds_vectors;
     *iterations = (double)result.iterations;
     return TESS_OK;
 }
@@ -333,8 +332,8 @@ static tess_status measure_passes(calibration *c, int n)
     }
     qsort(vectors, 5, sizeof *vectors, by_value);
     if (vectors[2] > 0)
-        status = keep(c, TESS_MODEL_VECTORS, 12.0 * (double)A->rows * (double)tess_type_size(c->type),
-                      vectors[2]);
+        status = keep(c, TESS_MODEL_VECTORS,
+                      12.0 * (double)A->rows * (double)tess_type_size(c->type), vectors[2]);
 cleanup:
     tess_plan_destroy(plan);
     tess_free(c->ctx, x);

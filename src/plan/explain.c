@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/model.h"
 #include "plan/tuner.h"
 
 /* Trials listed; the rest is counted. */
@@ -44,20 +45,32 @@ int64_t tess_search_payback(const tess_search *search)
     return (int64_t)(cost / (first - best)) + 1;
 }
 
+/* "1.234 ms", or a dash for what is not known. */
+static const char *milliseconds(double seconds, char text[24])
+{
+    snprintf(text, 24, seconds > 0 ? "%.3f ms" : "-", 1e3 * seconds);
+    return text;
+}
+
 static void add_trials(tess_plan *plan, const tess_search *search)
 {
     double best = search->trials[search->chosen].seconds;
     int64_t shown = 0;
+    char a[24], b[24];
+    add(plan, "    %-44s %12s %12s\n", "candidates", "measured", "predicted");
     for (int64_t i = 0; i < search->count && shown < LINES; i++) {
         const tess_trial *t = &search->trials[i];
-        if (t->state == TESS_TRIAL_UNTRIED)
+        if (t->state == TESS_TRIAL_UNTRIED && search->effort != TESS_ESTIMATE)
             continue;
         shown++;
         add(plan, "  %c %-44.44s ", i == search->chosen ? '*' : ' ', t->candidate.kernel);
         if (t->state == TESS_TRIAL_REFUSED)
             add(plan, "refused: %s", t->note);
         else
-            add(plan, "%8.3f ms  %5.2fx", 1e3 * t->seconds, best > 0 ? t->seconds / best : 0.0);
+            add(plan, "%12s %12s", milliseconds(t->seconds, a),
+                milliseconds(t->candidate.predicted, b));
+        if (best > 0 && t->seconds > 0)
+            add(plan, "  %5.2fx", t->seconds / best);
         add(plan, "%s%s\n", t->candidate.params[0] ? "  " : "", t->candidate.params);
     }
     if (shown < search->count)
@@ -81,6 +94,13 @@ static void add_search(tess_plan *plan, const tess_search *search)
     }
     const tess_trial *winner = &search->trials[search->chosen], *first = &search->trials[0];
     int64_t payback = tess_search_payback(search);
+    if (search->effort == TESS_ESTIMATE) {
+        add(plan, winner->candidate.predicted > 0
+                      ? "chosen  by the model, without running anything\n"
+                      : "chosen  as the backend's first guess: the model does not know it\n");
+        add_trials(plan, search);
+        return;
+    }
     add(plan, "chosen  by %s%s: %.3f ms, %.1f GB/s; %d products, %.3g s of planning\n",
         tess_effort_name(search->effort), search->cancelled ? " (stopped)" : "",
         1e3 * winner->seconds, winner->seconds > 0 ? 1e-9 * bytes / winner->seconds : 0.0,
@@ -94,6 +114,42 @@ static void add_search(tess_plan *plan, const tess_search *search)
     add_trials(plan, search);
 }
 
+/* The plan as the candidate it was, priced: bytes and predicted stay 0 where nothing is known. */
+static tess_candidate price(tess_plan *plan)
+{
+    tess_candidate candidate = {0};
+    tess_candidates list = {.items = NULL};
+    char error[sizeof plan->ctx->error];
+    memcpy(error, plan->ctx->error, sizeof error);
+    memcpy(candidate.format, plan->format, sizeof candidate.format);
+    memcpy(candidate.kernel, plan->kernel, sizeof candidate.kernel);
+    memcpy(candidate.params, plan->params, sizeof candidate.params);
+    if (tess_candidates_add(plan->ctx, &list, &candidate) == TESS_OK &&
+        tess_candidates_rank(plan->device, plan->matrix, &list) == TESS_OK)
+        candidate = list.items[0];
+    tess_candidates_free(plan->ctx, &list);
+    memcpy(plan->ctx->error, error, sizeof error);
+    return candidate;
+}
+
+static void add_price(tess_plan *plan)
+{
+    double least = tess_matrix_spmv_bytes(plan->matrix);
+    tess_candidate priced = price(plan);
+    const tess_model *model = plan->device->performance;
+    if (!(priced.bytes > 0)) {
+        add(plan, "moves   %.3g MB an SpMV\n", 1e-6 * least);
+        return;
+    }
+    add(plan, "moves   %.3g MB an SpMV (%.2fx the matrix and vectors)\n", 1e-6 * priced.bytes,
+        priced.bytes / least);
+    add(plan, "keeps   %.3g MB beside the matrix\n", 1e-6 * priced.memory);
+    if (priced.predicted > 0 && model)
+        add(plan, "predict %.3f ms, %.1f GB/s%s%s\n", 1e3 * priced.predicted,
+            1e-9 * priced.bytes / priced.predicted, model->stand_in ? "; measured on " : "",
+            model->stand_in ? model->device : "");
+}
+
 const char *tess_plan_explain(tess_plan *plan)
 {
     if (!plan)
@@ -102,10 +158,11 @@ const char *tess_plan_explain(tess_plan *plan)
     plan->explain[0] = '\0';
     add(plan,
         "%lld x %lld %s, %lld blocks of %d x %d\n"
-        "device  %s\nformat  %s\nkernel  %s%s%s\nmoves   %.3g MB an SpMV\n",
+        "device  %s\nformat  %s\nkernel  %s%s%s\n",
         (long long)A->rows, (long long)A->cols, tess_type_name(A->type), (long long)A->blocks,
         (int)A->block_height, (int)A->block_width, plan->device->description, plan->format,
-        plan->kernel, plan->params[0] ? " " : "", plan->params, 1e-6 * tess_matrix_spmv_bytes(A));
+        plan->kernel, plan->params[0] ? " " : "", plan->params);
+    add_price(plan);
     if (plan->device->backend->explain)
         plan->device->backend->explain(plan);
     if (plan->search)

@@ -75,8 +75,8 @@ static double within(double value, double least, double most)
 static tess_sigmoid moved(const tess_sigmoid *s, const double d[3], double most_nu)
 {
     return (tess_sigmoid){.mu = within(s->mu + d[0], 0, 64),
-                          .sigma = within(s->sigma * exp(within(d[1], -2, 2)), least_sigma,
-                                          most_sigma),
+                          .sigma =
+                              within(s->sigma * exp(within(d[1], -2, 2)), least_sigma, most_sigma),
                           .nu = within(s->nu * exp(within(d[2], -2, 2)), 0, most_nu)};
 }
 

@@ -34,7 +34,11 @@ typedef struct tess_model_curve {
     double error; /* mean relative error of the fit on its own points */
 } tess_model_curve;
 
-typedef enum tess_extra_kind { TESS_EXTRA_CHANGE, TESS_EXTRA_FAR, TESS_EXTRA_LONGEST } tess_extra_kind;
+typedef enum tess_extra_kind {
+    TESS_EXTRA_CHANGE,
+    TESS_EXTRA_FAR,
+    TESS_EXTRA_LONGEST
+} tess_extra_kind;
 
 typedef struct tess_model_extra {
     char name[TESS_MODEL_CLASS];

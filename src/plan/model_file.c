@@ -154,10 +154,11 @@ static json_t *to_json(const tess_model *model)
     json_t *curves = json_array(), *extras = json_array();
     for (int64_t i = 0; i < model->curve_count; i++) {
         const tess_model_curve *c = &model->curves[i];
-        json_array_append_new(
-            curves, json_pack("[s,i,s,s,i,f,f,f,f,f]", c->name, (int)c->block,
-                              tess_type_name(c->type), c->cached ? "cache" : "memory", c->points,
-                              c->error, c->average.mu, c->average.sigma, c->average.nu, c->best.nu));
+        json_array_append_new(curves,
+                              json_pack("[s,i,s,s,i,f,f,f,f,f]", c->name, (int)c->block,
+                                        tess_type_name(c->type), c->cached ? "cache" : "memory",
+                                        c->points, c->error, c->average.mu, c->average.sigma,
+                                        c->average.nu, c->best.nu));
     }
     for (int64_t i = 0; i < model->extra_count; i++) {
         const tess_model_extra *e = &model->extras[i];

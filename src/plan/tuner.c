@@ -392,8 +392,7 @@ static tess_status search_and_keep(arena *a, tess_plan **out)
 tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                              const tess_plan_options *options, bool fresh, tess_plan **out)
 {
-    arena a = {
-        .ctx = ctx, .A = A, .device = device, .options = options, .effort = options->effort};
+    arena a = {.ctx = ctx, .A = A, .device = device, .options = options, .effort = options->effort};
     bool tiny = tess_matrix_spmv_bytes(A) < TESS_TUNER_LEAST_BYTES;
     if (tiny && !fresh && a.effort == TESS_MEASURE)
         a.effort = TESS_ESTIMATE;
@@ -403,7 +402,8 @@ tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *d
     tess_plan *plan = NULL;
     if (!worth_choosing(&a))
         return tess_plan_prepare(ctx, A, device, options, out);
-    bool open = open_choice(options) && tess_wisdom_enabled() && !(tiny && a.effort == TESS_ESTIMATE);
+    bool open =
+        open_choice(options) && tess_wisdom_enabled() && !(tiny && a.effort == TESS_ESTIMATE);
     if (open)
         tess_wisdom_key(device, A, "spmv", key);
     if (open && !fresh)

@@ -23,6 +23,7 @@ for file in $(find src -name '*.c'); do
 done | complain "sources that no CMakeLists.txt names"
 
 for file in $sources; do
+    [ "$file" != include/tessera/tessera.h ] || continue # the one public header stays one
     lines=$(wc -l <"$file")
     [ "$lines" -lt 600 ] || echo "$file: $lines lines"
 done | complain "files of 600 lines or more ask to be two"

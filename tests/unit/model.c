@@ -196,8 +196,8 @@ static void a_model_survives_its_file(void **state)
     close(file);
     tess_ctx *ctx = test_ctx(state);
     tess_model *model = example(state), *back = NULL;
-    tess_model_extra far = {.name = "k", .block = 4, .kind = TESS_EXTRA_FAR, .x_bytes = 1e6,
-                            .seconds = 2e-9};
+    tess_model_extra far = {
+        .name = "k", .block = 4, .kind = TESS_EXTRA_FAR, .x_bytes = 1e6, .seconds = 2e-9};
     assert_int_equal(tess_model_add_extra(model, &far), TESS_OK);
     model->cache_bytes = 3e7;
     assert_int_equal(tess_model_write(ctx, path, model), TESS_OK);
@@ -216,7 +216,11 @@ static void a_model_survives_its_file(void **state)
     assert_int_equal(tess_model_read_file(ctx, path, "a third", &back), TESS_OK);
     assert_null(back);
     static const char *const damaged[] = {
-        "", "{", "[]", "{\"tessera_model\": 2}", "{\"tessera_model\": 1, \"devices\": {}}",
+        "",
+        "{",
+        "[]",
+        "{\"tessera_model\": 2}",
+        "{\"tessera_model\": 1, \"devices\": {}}",
         "{\"tessera_model\": 2, \"devices\": {\"other\": 7}}",
         "{\"tessera_model\": 2, \"devices\": {\"other\": {\"curves\": [[\"k\", 4, \"f64\", "
         "\"memory\", 5, 0.1, 20, -1, 1e9, 1e9]]}}}"};

@@ -310,6 +310,11 @@ tess_status bench_candidates(tess_device *device, const tess_matrix *A,
     tess_product product = options->product;
     product.peers = options->peers;
     TESS_TRY_CLEAN(tess_candidates_list(device, A, &product, list));
+    int64_t kept = 0;
+    for (int64_t i = 0; i < list->count; i++)
+        if (options->peers || !list->items[i].peer)
+            list->items[kept++] = list->items[i];
+    list->count = kept;
     if (options->format)
         TESS_TRY_CLEAN(keep_named(device->ctx, list, "format", options->format,
                                   offsetof(tess_candidate, format)));

@@ -31,9 +31,9 @@ static void print_extras(const tess_model *model)
     printf("\n%-24s %3s %-5s %-8s %10s %10s\n", "class", "b", "type", "extra", "x", "ns");
     for (int64_t i = 0; i < model->extra_count; i++) {
         const tess_model_extra *e = &model->extras[i];
-        printf("%-24s %3d %-5s %-8s %10s %10.3f\n", e->name, (int)e->block,
-               tess_type_name(e->type), tess_extra_names[e->kind],
-               e->x_bytes > 0 ? text_bytes(e->x_bytes, a) : "-", 1e9 * e->seconds);
+        printf("%-24s %3d %-5s %-8s %10s %10.3f\n", e->name, (int)e->block, tess_type_name(e->type),
+               tess_extra_names[e->kind], e->x_bytes > 0 ? text_bytes(e->x_bytes, a) : "-",
+               1e9 * e->seconds);
     }
 }
 
@@ -43,15 +43,14 @@ static int print_document(cli_app *app, const tess_model *model, const char *pat
     for (int64_t i = 0; i < model->curve_count; i++) {
         const tess_model_curve *c = &model->curves[i];
         json_array_append_new(
-            curves,
-            json_pack("{s:s, s:i, s:s, s:b, s:i, s:f, s:f, s:f, s:f, s:f}", "class", c->name,
-                      "block", (int)c->block, "type", tess_type_name(c->type), "cached",
-                      (int)c->cached, "points", c->points, "mu", c->average.mu, "sigma",
-                      c->average.sigma, "GBps", 1e-9 * c->average.nu, "best_GBps",
-                      1e-9 * c->best.nu, "error", c->error));
+            curves, json_pack("{s:s, s:i, s:s, s:b, s:i, s:f, s:f, s:f, s:f, s:f}", "class",
+                              c->name, "block", (int)c->block, "type", tess_type_name(c->type),
+                              "cached", (int)c->cached, "points", c->points, "mu", c->average.mu,
+                              "sigma", c->average.sigma, "GBps", 1e-9 * c->average.nu, "best_GBps",
+                              1e-9 * c->best.nu, "error", c->error));
     }
-    return print_json(app, json_pack("{s:s, s:s, s:o}", "device", model->device, "file", path,
-                                     "curves", curves));
+    return print_json(
+        app, json_pack("{s:s, s:s, s:o}", "device", model->device, "file", path, "curves", curves));
 }
 
 static int run(cli_app *app, void *arguments)
@@ -63,8 +62,8 @@ static int run(cli_app *app, void *arguments)
     tess_device *device = open_device(app, &args->common, &exit_status);
     if (!device)
         return exit_status;
-    tess_status status = tess_model_calibrate(device, args->common.type.type,
-                                              1e6 * args->megabytes, &model);
+    tess_status status =
+        tess_model_calibrate(device, args->common.type.type, 1e6 * args->megabytes, &model);
     if (args->out)
         snprintf(path, sizeof path, "%s", args->out);
     if (status == TESS_OK && (args->out || tess_model_path(path, sizeof path)))

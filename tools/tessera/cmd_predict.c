@@ -44,8 +44,7 @@ static void print_solves(cli_app *app, const tess_prediction *p)
         char best[TEXT_MAX];
         printf("%7d", s->devices);
         for (int k = 0; k < 6; k++)
-            printf(" %*s", k == 5 ? 12 : 10,
-                   seconds[k] > 0 ? text_seconds(seconds[k], t[k]) : "-");
+            printf(" %*s", k == 5 ? 12 : 10, seconds[k] > 0 ? text_seconds(seconds[k], t[k]) : "-");
         printf(" %10s %9.2f %8.2f\n", text_seconds(s->best_iteration, best),
                1e-9 * s->flops / s->iteration, s->speedup);
     }
@@ -70,12 +69,12 @@ static json_t *kernels_json(const tess_prediction *p)
     json_t *list = json_array();
     for (int64_t i = 0; i < p->kernel_count; i++) {
         const tess_predicted_kernel *k = &p->kernels[i];
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f}", "format", k->format,
-                            "kernel", k->kernel, "params", k->params, "seconds", k->seconds,
-                            "best_seconds", k->best_seconds, "GBps",
-                            k->seconds > 0 ? 1e-9 * k->bytes / k->seconds : 0.0, "bytes", k->bytes,
-                            "memory_bytes", k->memory));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f}", "format",
+                                        k->format, "kernel", k->kernel, "params", k->params,
+                                        "seconds", k->seconds, "best_seconds", k->best_seconds,
+                                        "GBps", k->seconds > 0 ? 1e-9 * k->bytes / k->seconds : 0.0,
+                                        "bytes", k->bytes, "memory_bytes", k->memory));
     }
     return list;
 }
@@ -86,13 +85,12 @@ static json_t *solves_json(const tess_prediction *p)
     for (int64_t i = 0; i < p->solve_count; i++) {
         const tess_predicted_solve *s = &p->solves[i];
         json_array_append_new(
-            list,
-            json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "devices",
-                      s->devices, "spmv_seconds", s->spmv, "spmv_best_seconds", s->best_spmv,
-                      "dot_seconds", s->dot, "residual_seconds", s->residual, "direction_seconds",
-                      s->direction, "communication_seconds", s->communication, "cg_seconds",
-                      s->iteration, "cg_best_seconds", s->best_iteration, "flops", s->flops,
-                      "speedup", s->speedup));
+            list, json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "devices",
+                            s->devices, "spmv_seconds", s->spmv, "spmv_best_seconds", s->best_spmv,
+                            "dot_seconds", s->dot, "residual_seconds", s->residual,
+                            "direction_seconds", s->direction, "communication_seconds",
+                            s->communication, "cg_seconds", s->iteration, "cg_best_seconds",
+                            s->best_iteration, "flops", s->flops, "speedup", s->speedup));
     }
     return list;
 }

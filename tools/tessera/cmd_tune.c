@@ -1,12 +1,8 @@
 /* tessera tune: searches the best format and kernel for a matrix, says why, and remembers it. */
-#include <math.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "plan/tuner.h"
-#include "plan/wisdom.h"
+#include "tune.h"
 
 typedef struct tune_args {
     common_args common;
@@ -45,25 +41,6 @@ static void catch_interrupts(cli_app *app)
 
 /* ---- Blocking: one search for each of the few cheapest, when --block auto leaves the choice ----
  */
-
-enum { BLOCKINGS = 4 };
-
-typedef struct blocking_trial {
-    tess_block_candidate blocking;
-    char kernel[64];
-    double seconds;
-} blocking_trial;
-
-typedef struct tuning {
-    cli_app *app;
-    tess_device *device;
-    tess_plan_options options;
-    tess_matrix *A;
-    tess_plan *plan;
-    blocking_trial blockings[BLOCKINGS];
-    int blocking_count;
-    double ceiling; /* bytes a second, 0: unknown */
-} tuning;
 
 /* Those at offset 0 that move the fewest bytes, and 1 x 1. */
 static int pick_blockings(const tess_detection *detection, tess_block_candidate *picked)
@@ -141,192 +118,6 @@ static tess_status try_blockings(tuning *t, const tess_matrix *source)
     return status;
 }
 
-/* ---- Output ---- */
-
-static double bandwidth(double bytes, double seconds)
-{
-    return seconds > 0 ? bytes / seconds : 0;
-}
-
-static void print_trial(const tuning *t, const tess_search *search, int64_t i)
-{
-    const tess_trial *trial = &search->trials[i];
-    const tess_candidate *c = &trial->candidate;
-    char name[256], a[TEXT_MAX], b[TEXT_MAX], share[16] = "-";
-    double speed = bandwidth(tess_matrix_spmv_bytes(t->A), trial->seconds);
-    snprintf(name, sizeof name, "%s %s%s%s", c->format, c->kernel, *c->params ? " " : "",
-             c->params);
-    if (t->ceiling > 0)
-        snprintf(share, sizeof share, "%.1f %%", 100 * speed / t->ceiling);
-    printf("%c %-52s ", i == search->chosen ? '*' : ' ', name);
-    if (trial->state == TESS_TRIAL_REFUSED)
-        printf("refused: %s\n", trial->note);
-    else if (trial->state == TESS_TRIAL_UNTRIED)
-        printf("%10s\n", "not tried");
-    else
-        printf("%10s %8.1f %8s %10s%s\n", text_seconds(trial->seconds, a), 1e-9 * speed, share,
-               text_seconds(trial->prepare_seconds, b),
-               trial->state == TESS_TRIAL_GLANCED ? "  at a glance" : "");
-}
-
-static void print_blockings(const tuning *t)
-{
-    char a[TEXT_MAX], b[TEXT_MAX], shape[24];
-    if (t->blocking_count == 0)
-        return;
-    printf("\n  %-8s %7s %10s %10s  %s\n", "blocks", "fill", "moves", "time", "kernel");
-    for (int i = 0; i < t->blocking_count; i++) {
-        const blocking_trial *trial = &t->blockings[i];
-        bool best =
-            trial->blocking.rows == t->A->block_height && trial->blocking.cols == t->A->block_width;
-        snprintf(shape, sizeof shape, "%dx%d", (int)trial->blocking.rows,
-                 (int)trial->blocking.cols);
-        printf("%c %-8s %7.2f %10s %10s  %s\n", best ? '*' : ' ', shape, trial->blocking.fill,
-               text_bytes(trial->blocking.bytes, a), text_seconds(trial->seconds, b),
-               trial->kernel);
-    }
-}
-
-static void print_verdict(const tuning *t, const tess_search *search)
-{
-    char a[TEXT_MAX], path[4096];
-    const tess_trial *winner = &search->trials[search->chosen], *first = &search->trials[0];
-    int64_t payback = tess_search_payback(search);
-    if (search->cancelled)
-        printf("stopped  the best so far is kept\n");
-    printf("chosen   %s: ", t->plan->kernel);
-    if (payback > 0)
-        printf("%.1f %% faster than %s, which a plan takes unasked; the search pays after %s "
-               "products\n",
-               100 * (first->seconds / winner->seconds - 1), first->candidate.kernel,
-               text_count(payback, a));
-    else
-        printf("%s\n", search->count > 1 ? "what a plan takes unasked is the best"
-                                         : "nothing else applies");
-    printf("search   %d products in %s\n", search->spmvs, text_seconds(search->seconds, a));
-    if (search->count > 1 && tess_wisdom_enabled() && tess_wisdom_path(path, sizeof path))
-        printf("wisdom   %s\n", path);
-}
-
-static int print_text(const tuning *t)
-{
-    const tess_matrix *A = t->A;
-    const tess_search *search = t->plan->search;
-    char key[TESS_WISDOM_KEY], a[TEXT_MAX];
-    printf("matrix   ");
-    print_matrix_line(A);
-    tess_wisdom_key(t->device, A, "spmv", key);
-    printf("\ndevice   %s\nclass    %s\n", tess_device_description(t->device), key);
-    printf("product  spmv moves %s", text_bytes(tess_matrix_spmv_bytes(A), a));
-    if (t->ceiling > 0)
-        printf("; this device reads as much at %.1f GB/s", 1e-9 * t->ceiling);
-    printf("\n");
-    print_blockings(t);
-    if (!search || search->count == 0) {
-        printf("\n%s\n", tess_plan_explain(t->plan));
-        return EXIT_DONE;
-    }
-    printf("\n%s  %-52s %10s %8s %8s %10s%s\n", bold(t->app), "kernel", "time", "GB/s", "of read",
-           "prepared", plain(t->app));
-    for (int64_t i = 0; i < search->count; i++)
-        print_trial(t, search, i);
-    printf("\n");
-    print_verdict(t, search);
-    return EXIT_DONE;
-}
-
-static json_t *trials_json(const tuning *t, const tess_search *search)
-{
-    json_t *list = json_array();
-    double bytes = tess_matrix_spmv_bytes(t->A);
-    for (int64_t i = 0; search && i < search->count; i++) {
-        const tess_trial *trial = &search->trials[i];
-        json_array_append_new(
-            list,
-            json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:s, s:b}", "format",
-                      trial->candidate.format, "kernel", trial->candidate.kernel, "params",
-                      trial->candidate.params, "state", tess_trial_state_name(trial->state),
-                      "seconds", trial->seconds, "GBps", 1e-9 * bandwidth(bytes, trial->seconds),
-                      "prepare_seconds", trial->prepare_seconds, "note", trial->note, "chosen",
-                      i == search->chosen));
-    }
-    return list;
-}
-
-static json_t *blockings_json(const tuning *t)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < t->blocking_count; i++) {
-        const blocking_trial *b = &t->blockings[i];
-        json_array_append_new(list, json_pack("{s:i, s:i, s:f, s:f, s:f, s:s}", "rows",
-                                              (int)b->blocking.rows, "cols", (int)b->blocking.cols,
-                                              "fill", b->blocking.fill, "bytes", b->blocking.bytes,
-                                              "seconds", b->seconds, "kernel", b->kernel));
-    }
-    return list;
-}
-
-static int print_document(const tuning *t, const char *input)
-{
-    static const tess_search none = {0};
-    const tess_plan *plan = t->plan;
-    const tess_search *search = plan->search ? plan->search : &none;
-    char key[TESS_WISDOM_KEY];
-    tess_wisdom_key(t->device, t->A, "spmv", key);
-    return print_json(
-        t->app,
-        json_pack(
-            "{s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:s, s:s, s:s, s:i, s:f, s:I, s:b, s:o, s:o}",
-            "input", input, "device", tess_device_description(t->device), "class", key,
-            "block_height", (int)t->A->block_height, "block_width", (int)t->A->block_width, "bytes",
-            tess_matrix_spmv_bytes(t->A), "read_GBps", 1e-9 * t->ceiling, "format", plan->format,
-            "kernel", plan->kernel, "params", plan->params, "spmvs", search->spmvs,
-            "search_seconds", search->seconds, "pays_after",
-            (json_int_t)tess_search_payback(search), "stopped", search->cancelled, "candidates",
-            trials_json(t, search), "blockings", blockings_json(t)));
-}
-
-/* ---- --show and --forget ---- */
-
-static int show(cli_app *app, bool json)
-{
-    char path[4096] = "", a[TEXT_MAX];
-    (void)tess_wisdom_path(path, sizeof path);
-    const struct tess_wisdom *wisdom = tess_wisdom_of(app->ctx);
-    int64_t count = wisdom ? wisdom->count : 0;
-    json_t *list = json ? json_array() : NULL;
-    for (int64_t i = 0; i < count; i++) {
-        const tess_wisdom_entry *e = &wisdom->entries[i];
-        double speed = 1e-9 * bandwidth(e->bytes, e->seconds);
-        if (json)
-            json_array_append_new(
-                list, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:s}", "class", e->key, "format",
-                                e->candidate.format, "kernel", e->candidate.kernel, "params",
-                                e->candidate.params, "seconds", e->seconds, "GBps", speed, "effort",
-                                tess_effort_name(e->effort)));
-        else
-            printf("%s\n    %s %s%s%s  %s, %.1f GB/s, %s\n", e->key, e->candidate.format,
-                   e->candidate.kernel, *e->candidate.params ? " " : "", e->candidate.params,
-                   text_seconds(e->seconds, a), speed, tess_effort_name(e->effort));
-    }
-    if (json)
-        return print_json(app, json_pack("{s:s, s:o}", "file", path, "wisdom", list));
-    printf("%lld class%s known%s%s\n", (long long)count, count == 1 ? "" : "es",
-           wisdom ? ", kept in " : "; wisdom is off", wisdom ? path : "");
-    return EXIT_DONE;
-}
-
-static int forget(cli_app *app, const char *part)
-{
-    int64_t forgotten;
-    tess_status status =
-        tess_wisdom_forget(app->ctx, strcmp(part, "all") == 0 ? "" : part, &forgotten);
-    if (status != TESS_OK)
-        return fail_status(app, status);
-    printf("%lld class%s forgotten\n", (long long)forgotten, forgotten == 1 ? "" : "es");
-    return EXIT_DONE;
-}
-
 /* ---- The run ---- */
 
 static bool parse_effort(const char *text, tess_effort *effort)
@@ -374,8 +165,8 @@ static int tune(cli_app *app, tune_args *args, const char *input)
         tess_status status = search(&t, A, choose_blocks);
         terminal_clear_progress(app);
         exit_status = status != TESS_OK   ? fail_status(app, status)
-                      : args->common.json ? print_document(&t, input)
-                                          : print_text(&t);
+                      : args->common.json ? tune_print_document(&t, input)
+                                          : tune_print_text(&t);
     }
     tess_plan_destroy(t.plan);
     if (t.A != A)
@@ -389,9 +180,9 @@ static int run(cli_app *app, void *arguments)
 {
     tune_args *args = arguments;
     if (args->forget)
-        return forget(app, args->forget);
+        return tune_forget(app, args->forget);
     if (args->show)
-        return show(app, args->common.json);
+        return tune_show(app, args->common.json);
     if (args->common.operand_count == 0)
         return fail(app, EXIT_USAGE, "tune: INPUT is missing (or --show, or --forget)");
     return tune(app, args, args->common.operands[0]);

@@ -1,0 +1,36 @@
+/* What `tessera tune` found, and its output. */
+#ifndef TOOLS_TUNE_H
+#define TOOLS_TUNE_H
+
+#include "command.h"
+#include "plan/tuner.h"
+
+/* One search for each of the few cheapest blockings, when --block auto leaves the choice. */
+enum { BLOCKINGS = 4 };
+
+typedef struct blocking_trial {
+    tess_block_candidate blocking;
+    char kernel[64];
+    double seconds;
+} blocking_trial;
+
+typedef struct tuning {
+    cli_app *app;
+    tess_device *device;
+    tess_plan_options options;
+    tess_matrix *A;
+    tess_plan *plan;
+    blocking_trial blockings[BLOCKINGS];
+    int blocking_count;
+    double ceiling; /* bytes a second, 0: unknown */
+} tuning;
+
+/* tune_report.c */
+int tune_print_text(const tuning *t);
+int tune_print_document(const tuning *t, const char *input);
+
+/* tune_wisdom.c: --show and --forget */
+int tune_show(cli_app *app, bool json);
+int tune_forget(cli_app *app, const char *part);
+
+#endif
