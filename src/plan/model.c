@@ -85,10 +85,15 @@ static const tess_model_curve *find_curve(const tess_model *model, const char *n
 
 /* ---- One operation ---- */
 
+/* A sigmoid falls faster than the bytes below some size, and the time would grow again: from there
+ * on it stays, being that of starting. */
 static double over(const tess_model *model, const tess_model_curve *curve, double bytes, bool best)
 {
     const tess_sigmoid *s = best ? &curve->best : &curve->average;
-    return bytes / (model->speed * tess_sigmoid_value(s, bytes));
+    double slope = s->sigma * log(2);
+    double turn = slope < 1 ? exp2(s->mu + s->sigma * log(1 / slope - 1)) : 0;
+    double size = bytes > turn ? bytes : turn;
+    return size / (model->speed * tess_sigmoid_value(s, size));
 }
 
 double tess_model_seconds(const tess_model *model, const char *name, int32_t block, tess_type type,

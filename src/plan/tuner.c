@@ -240,18 +240,25 @@ static tess_status fight(arena *a, contestant *champion)
     return TESS_OK;
 }
 
-/* The first candidate that can be prepared. */
+/* The first candidate that can be prepared. If none can, the first one's failure is told: the
+ * others were only its substitutes. */
 static tess_status find_champion(arena *a, contestant *champion)
 {
-    tess_status status = TESS_OK;
+    char error[sizeof a->ctx->error];
+    tess_status first = TESS_OK;
     for (int64_t i = 0; i < a->search->count; i++) {
-        status = prepare_trial(a, i, &champion->plan);
+        tess_status status = prepare_trial(a, i, &champion->plan);
         champion->trial = i;
         if (status == TESS_OK || status == TESS_ERR_MEMORY)
             return status;
         refuse(a, i);
+        if (first == TESS_OK) {
+            first = status;
+            memcpy(error, a->ctx->error, sizeof error);
+        }
     }
-    return status;
+    memcpy(a->ctx->error, error, sizeof error);
+    return first;
 }
 
 static tess_status make_vectors(arena *a)

@@ -45,10 +45,29 @@ Block sizes are searched too.
   4x2
   4x4
 
-Without a place for models there is nothing to predict from, nor in an empty one.
+A prediction needs no run; a machine that was never calibrated gets a similar one's.
 
-  $ tessera predict gen:stencil7:n=3,b=2 --device cpu:1
-  2> tessera: no place for models: TESSERA_WISDOM is off or HOME not set
-  [1]
-  $ TESSERA_WISDOM=here/w.json tessera predict gen:stencil7:n=3,b=2 --device cpu:1 2>&1 | sed "s/of '.*' in/of ... in/"
-  tessera: no model of ... in here/model.json: `tessera calibrate` makes one
+  $ tessera predict gen:stencil7:n=8,b=2 --device cpu:1 --devices 3 | sed -E 's/^(model ).*/\1.../; s/ +/ /g' | grep -E '^(matrix|model|devices| kernel| [123] |[0-9]+ dev)' | sed -E 's/^( [123]) .*/\1/; s/^[0-9]+ devices? (is|are)/N are/'
+  matrix 1 024 x 1 024, 3 200 blocks of 2 x 2, f64
+  model ...
+   kernel time at best GB/s memory
+  devices SpMV p.Ap r, z x, p talk CG iteration at best GFLOP/s speed-up
+   1
+   2
+   3
+  N are worth it: each adds at least half of its share
+  $ tessera predict gen:stencil7:n=8,b=2 --device cpu:1 --json | grep -oE '^  "[a-z_]+"' | sort
+    "kernels"
+    "model"
+    "predictions"
+    "stand_in"
+    "worthwhile"
+  $ tessera predict gen:stencil7:n=3,b=2 --device ref
+  2> tessera: no model of device 'ref': `tessera calibrate` makes one where it can be measured
+  [2]
+  $ tessera predict gen:stencil7:n=3,b=2 --devices 0
+  2> tessera: --devices: 0 is outside 1..1024
+  [2]
+  $ tessera calibrate --device ref
+  2> tessera: device 'ref' cannot be calibrated: it has no list of kernels
+  [2]

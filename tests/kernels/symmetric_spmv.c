@@ -6,6 +6,7 @@
 
 #include "format/symmetric.h"
 #include "guarded.h"
+#include "plan/model.h"
 #include "ref/ref.h"
 
 /* The pattern and half of the numbers of a test matrix, made symmetric: A + A^T in the pattern of
@@ -215,6 +216,7 @@ static void a_failed_allocation_leaves_nothing_behind(void **state)
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = symmetric_matrix(ctx, TEST_RAGGED, 20, 3, TESS_F64, 1);
     tess_device *device = test_device(ctx, "cpu:2");
+    assert_non_null(tess_device_performance(device)); /* which the device keeps */
     int64_t before = test_live(state);
     tess_status status = TESS_ERR_MEMORY;
     for (int64_t n = 0; status != TESS_OK; n++) {
