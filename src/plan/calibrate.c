@@ -12,7 +12,7 @@
 
 #include "plan/model.h"
 
-enum { RUNS_MAX = 31, FIT_MAX = 64 };
+enum { FIT_MAX = 64 };
 /* Sizes grow by this, from the first on, and from three times the cache on; between the two classes
  * of symmetric storage, of half the bytes, would be neither here nor there. */
 static const double first_bytes = 1e5, growth_in_cache = 2.5, growth = 1.7;
@@ -64,33 +64,6 @@ static tess_status keep(calibration *c, const char *name, double bytes, double s
 
 /* ---- Products ---- */
 
-/* The median product of a candidate; 0 when it cannot be prepared or run. */
-static double time_candidate(calibration *c, const tess_matrix *A, const tess_candidate *candidate,
-                             const void *x, void *y)
-{
-    static const tess_product product = {.kind = TESS_PRODUCT_SPMV};
-    tess_plan_options options = {.effort = TESS_ESTIMATE,
-                                 .format = candidate->format,
-                                 .kernel = candidate->kernel,
-                                 .params = candidate->params};
-    double runs[RUNS_MAX], few = 4e8 / candidate->bytes;
-    int count = few < 9 ? 9 : few > RUNS_MAX ? RUNS_MAX : (int)few;
-    tess_plan *plan;
-    tess_status status = tess_plan_create(c->ctx, A, c->device, &options, &plan);
-    if (status == TESS_OK) {
-        status = tess_product_time(plan, &product, 1, x, 0, y, 2, runs);
-        if (status == TESS_OK)
-            status = tess_product_time(plan, &product, 1, x, 0, y, count, runs);
-        tess_plan_destroy(plan);
-    }
-    if (status != TESS_OK) {
-        tess_log(c->ctx, "calibrate: %s left out: %s", candidate->kernel, c->ctx->error);
-        return 0;
-    }
-    qsort(runs, (size_t)count, sizeof *runs, by_value);
-    return runs[count / 2];
-}
-
 static bool first_of_class(const tess_candidates *list, int64_t at)
 {
     for (int64_t i = 0; i < at; i++)
@@ -117,9 +90,11 @@ static tess_status measure_classes(calibration *c, const tess_matrix *A)
         const tess_candidate *candidate = &list.items[i];
         if (!*candidate->class_name || !first_of_class(&list, i))
             continue;
-        double seconds = time_candidate(c, A, candidate, x, y);
-        if (seconds > 0)
+        double seconds;
+        if (tess_sample_spmv(c->device, A, candidate, x, y, &seconds) == TESS_OK)
             TESS_TRY_CLEAN(keep(c, candidate->class_name, candidate->bytes, seconds));
+        else
+            tess_log(c->ctx, "calibrate: %s left out: %s", candidate->kernel, c->ctx->error);
     }
 cleanup:
     c->device->one_matrix = shared;
@@ -293,50 +268,25 @@ static tess_status measure_long_row(calibration *c, int b)
 
 /* ---- Vectors ---- */
 
-/* Seconds of `count` iterations of CG, all its parts. */
-static tess_status time_iterations(tess_plan *plan, int count, const void *b, void *x,
-                                   double *seconds, double *iterations)
-{
-    char spec[64];
-    tess_result result;
-    snprintf(spec, sizeof spec, "cg:pc=jacobi,tol=1e-300,max=%d", count);
-    memset(x, 0, (size_t)plan->matrix->rows * tess_type_size(plan->matrix->type));
-    TESS_TRY(tess_solve(plan, spec, b, x, &result));
-    *seconds =
-        result.seconds_spmv + result.seconds_pc + result.seconds_dots + result.seconds_vectors;
-    *iterations = (double)result.iterations;
-    return TESS_OK;
-}
-
 /* The vectors' part of an iteration with one matrix: iterations less products. */
 static tess_status measure_passes(calibration *c, int n)
 {
-    static const tess_product product = {.kind = TESS_PRODUCT_SPMV};
     static const tess_plan_options guess = {.effort = TESS_ESTIMATE, .reproducible = 1};
     char spec[64];
     tess_matrix *A = NULL;
     tess_plan *plan = NULL;
-    void *b = NULL, *x = NULL;
-    double runs[9], few, many, few_count, many_count, vectors[5];
+    void *b = NULL;
+    double spmv, iteration;
     tess_status status;
     snprintf(spec, sizeof spec, "stencil7:n=%d,b=1,type=%s", n, tess_type_name(c->type));
     TESS_TRY_CLEAN(tess_matrix_generate(c->ctx, spec, &A, &b));
-    TESS_TRY_CLEAN(tess_alloc_bytes(c->ctx, A->rows, sizeof(double), &x));
     TESS_TRY_CLEAN(tess_plan_create(c->ctx, A, c->device, &guess, &plan));
-    for (int i = 0; i < 5; i++) {
-        TESS_TRY_CLEAN(time_iterations(plan, 4, b, x, &few, &few_count));
-        TESS_TRY_CLEAN(time_iterations(plan, 24, b, x, &many, &many_count));
-        TESS_TRY_CLEAN(tess_product_time(plan, &product, 1, b, 0, x, 9, runs));
-        qsort(runs, 9, sizeof *runs, by_value);
-        vectors[i] = (many - few) / (many_count - few_count) - runs[4];
-    }
-    qsort(vectors, 5, sizeof *vectors, by_value);
-    if (vectors[2] > 0)
+    TESS_TRY_CLEAN(tess_sample_iteration(plan, b, &spmv, &iteration));
+    if (iteration > spmv)
         status = keep(c, TESS_MODEL_VECTORS,
-                      12.0 * (double)A->rows * (double)tess_type_size(c->type), vectors[2]);
+                      12.0 * (double)A->rows * (double)tess_type_size(c->type), iteration - spmv);
 cleanup:
     tess_plan_destroy(plan);
-    tess_free(c->ctx, x);
     tess_release(c->ctx, b);
     tess_matrix_destroy(A);
     return status;

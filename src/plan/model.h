@@ -135,6 +135,14 @@ const tess_model *tess_device_performance(tess_device *device);
 /* rank.c: fills predicted of the candidates of an SpMV and puts the fastest first. */
 tess_status tess_candidates_rank(tess_device *device, const tess_matrix *A, tess_candidates *list);
 
+/* sample.c: the median product of a candidate; x and y are host arrays of the matrix's type. */
+tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
+                             const tess_candidate *candidate, const void *x, void *y,
+                             double *seconds);
+/* The median iteration of CG with pc=jacobi, and the median product of the same plan. */
+tess_status tess_sample_iteration(tess_plan *plan, const void *b, double *product,
+                                  double *iteration);
+
 /* calibrate.c: measures the device. `most` is the largest product in bytes; 0: chosen. */
 tess_status tess_model_calibrate(tess_device *device, tess_type type, double most,
                                  tess_model **out);

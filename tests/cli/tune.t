@@ -57,7 +57,10 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
    3
   N are worth it: each adds at least half of its share
   $ tessera predict gen:stencil7:n=8,b=2 --device cpu:1 --json | grep -oE '^  "[a-z_]+"' | sort
+    "block_height"
+    "bytes"
     "kernels"
+    "measured_cg_seconds"
     "model"
     "predictions"
     "stand_in"

@@ -143,12 +143,14 @@ static json_t *result_json(const char *device, const tess_matrix *A, const bench
     double speed = timed ? report->bytes / r->seconds : 0;
     bool judged = r->outcome == BENCH_GOOD || (r->outcome == BENCH_WRONG && r->error < 1e300);
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:s, s:s}",
+        "{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:s, s:s}",
         "device", device, "format", r->candidate.format, "kernel", r->candidate.kernel, "params",
         r->candidate.params, "precision", tess_type_name(A->type), "threads", r->threads, "seconds",
-        number_or_null(r->seconds, timed), "GBps", number_or_null(1e-9 * speed, timed),
-        "fraction_of_read", number_or_null(speed / report->ceiling, timed && report->ceiling > 0),
-        "gflops", number_or_null(1e-9 * report->flops / r->seconds, timed), "error",
+        number_or_null(r->seconds, timed), "predicted_seconds",
+        number_or_null(r->candidate.predicted, r->candidate.predicted > 0), "GBps",
+        number_or_null(1e-9 * speed, timed), "fraction_of_read",
+        number_or_null(speed / report->ceiling, timed && report->ceiling > 0), "gflops",
+        number_or_null(1e-9 * report->flops / r->seconds, timed), "error",
         number_or_null(r->error, judged), "peer", r->peer[0] ? json_string(r->peer) : json_null(),
         "peer_version", r->version, "default", r->first, "outcome", outcomes[r->outcome], "reason",
         r->reason);

@@ -2,34 +2,113 @@
 #include <string.h>
 
 #include "command.h"
-#include "plan/plan.h"
+#include "plan/model.h"
 
 typedef struct predict_args {
     common_args common;
     int64_t devices;
     double link, sync;
+    bool check;
 } predict_args;
 
-static void print_kernels(cli_app *app, const tess_prediction *p)
+/* What was measured beside a prediction; 0: not. */
+typedef struct measured {
+    double *kernels; /* one a predicted kernel */
+    double iteration;
+} measured;
+
+/* ---- --check ---- */
+
+/* The predicted kernel as a candidate. */
+static tess_candidate candidate_of(const tess_predicted_kernel *k)
+{
+    tess_candidate c = {0};
+    memcpy(c.format, k->format, sizeof c.format);
+    memcpy(c.kernel, k->kernel, sizeof c.kernel);
+    memcpy(c.params, k->params, sizeof c.params);
+    return c;
+}
+
+/* CG needs a symmetric positive definite matrix: with another one there is nothing to compare. */
+static tess_status check_iteration(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                                   const tess_predicted_kernel *fastest, const void *b, measured *m)
+{
+    tess_symmetry symmetry;
+    tess_plan_options options = {
+        .format = fastest->format, .kernel = fastest->kernel, .params = fastest->params};
+    tess_plan *plan;
+    double product;
+    TESS_TRY(tess_matrix_symmetry(ctx, A, &symmetry));
+    if (!symmetry.symmetric || symmetry.missing_diagonal > 0 || symmetry.zero_diagonal > 0)
+        return TESS_OK;
+    TESS_TRY(tess_plan_create(ctx, A, device, &options, &plan));
+    if (tess_sample_iteration(plan, b, &product, &m->iteration) != TESS_OK)
+        m->iteration = 0;
+    tess_plan_destroy(plan);
+    return TESS_OK;
+}
+
+static tess_status check(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                         const tess_prediction *p, measured *m)
+{
+    double *x = NULL, *y = NULL; /* large enough for either precision */
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, p->kernel_count + 1, &m->kernels));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->cols, &x));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->rows, &y));
+    for (int64_t i = 0; i < A->cols; i++) {
+        double value = tess_random_unit(1, (uint64_t)i);
+        if (A->type == TESS_F64)
+            x[i] = value;
+        else
+            ((float *)x)[i] = (float)value;
+    }
+    for (int64_t i = 0; i < p->kernel_count; i++) {
+        tess_candidate c = candidate_of(&p->kernels[i]);
+        if (tess_sample_spmv(device, A, &c, x, y, &m->kernels[i]) != TESS_OK)
+            m->kernels[i] = 0;
+    }
+    if (p->kernel_count > 0)
+        TESS_TRY_CLEAN(check_iteration(ctx, A, device, &p->kernels[0], x, m));
+cleanup:
+    tess_free(ctx, x);
+    tess_free(ctx, y);
+    return status;
+}
+
+/* "1.23 ms  -4.5 %": measured, and how far off the prediction was. */
+static void print_measured(double seconds, double predicted)
+{
+    char a[TEXT_MAX];
+    if (seconds > 0)
+        printf(" %10s %+6.1f %%", text_seconds(seconds, a), 100 * (predicted / seconds - 1));
+}
+
+/* ---- Text ---- */
+
+static void print_kernels(cli_app *app, const tess_prediction *p, const measured *m)
 {
     char name[256], a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
-    printf("\n%s  %-60s %10s %10s %8s %10s%s\n", bold(app), "kernel", "time", "at best", "GB/s",
-           "memory", plain(app));
+    printf("\n%s  %-60s %10s %10s %8s %10s%s%s\n", bold(app), "kernel", "time", "at best", "GB/s",
+           "memory", m->kernels ? "   measured    error" : "", plain(app));
     for (int64_t i = 0; i < p->kernel_count; i++) {
         const tess_predicted_kernel *k = &p->kernels[i];
         snprintf(name, sizeof name, "%s %s%s%s", k->format, k->kernel, *k->params ? " " : "",
                  k->params);
         printf("%c %-60s ", i == 0 ? '*' : ' ', name);
         if (k->seconds > 0)
-            printf("%10s %10s %8.1f %10s\n", text_seconds(k->seconds, a),
+            printf("%10s %10s %8.1f %10s", text_seconds(k->seconds, a),
                    text_seconds(k->best_seconds, b), 1e-9 * k->bytes / k->seconds,
                    text_bytes(k->memory, c));
         else
-            printf("%10s %10s %8s %10s\n", "-", "-", "-", text_bytes(k->memory, c));
+            printf("%10s %10s %8s %10s", "-", "-", "-", text_bytes(k->memory, c));
+        if (m->kernels && k->seconds > 0)
+            print_measured(m->kernels[i], k->seconds);
+        printf("\n");
     }
 }
 
-static void print_solves(cli_app *app, const tess_prediction *p)
+static void print_solves(cli_app *app, const tess_prediction *p, const measured *m)
 {
     char t[6][TEXT_MAX];
     if (p->solve_count == 0)
@@ -48,33 +127,42 @@ static void print_solves(cli_app *app, const tess_prediction *p)
         printf(" %10s %9.2f %8.2f\n", text_seconds(s->best_iteration, best),
                1e-9 * s->flops / s->iteration, s->speedup);
     }
+    if (m->iteration > 0) {
+        printf("\nCG iteration measured:");
+        print_measured(m->iteration, p->solves[0].iteration);
+        printf("\n");
+    }
     if (p->solve_count > 1)
         printf("\n%d device%s worth it: each adds at least half of its share\n", p->worthwhile,
                p->worthwhile == 1 ? " is" : "s are");
 }
 
-static int print_text(cli_app *app, const tess_matrix *A, const tess_prediction *p)
+static int print_text(cli_app *app, const tess_matrix *A, const tess_prediction *p,
+                      const measured *m)
 {
     printf("matrix   ");
     print_matrix_line(A);
     printf("\nmodel    %s%s\n", p->model,
            p->stand_in ? " (stands in: `tessera calibrate` measures this device)" : "");
-    print_kernels(app, p);
-    print_solves(app, p);
+    print_kernels(app, p, m);
+    print_solves(app, p, m);
     return finish_output(app, EXIT_DONE);
 }
 
-static json_t *kernels_json(const tess_prediction *p)
+/* ---- JSON ---- */
+
+static json_t *kernels_json(const tess_prediction *p, const measured *m)
 {
     json_t *list = json_array();
     for (int64_t i = 0; i < p->kernel_count; i++) {
         const tess_predicted_kernel *k = &p->kernels[i];
         json_array_append_new(list,
-                              json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f}", "format",
+                              json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "format",
                                         k->format, "kernel", k->kernel, "params", k->params,
                                         "seconds", k->seconds, "best_seconds", k->best_seconds,
                                         "GBps", k->seconds > 0 ? 1e-9 * k->bytes / k->seconds : 0.0,
-                                        "bytes", k->bytes, "memory_bytes", k->memory));
+                                        "bytes", k->bytes, "memory_bytes", k->memory,
+                                        "measured_seconds", m->kernels ? m->kernels[i] : 0.0));
     }
     return list;
 }
@@ -95,11 +183,15 @@ static json_t *solves_json(const tess_prediction *p)
     return list;
 }
 
-static int print_document(cli_app *app, const tess_prediction *p)
+static int print_document(cli_app *app, const tess_matrix *A, const tess_prediction *p,
+                          const measured *m)
 {
-    return print_json(app, json_pack("{s:s, s:b, s:o, s:o, s:i}", "model", p->model, "stand_in",
-                                     p->stand_in, "kernels", kernels_json(p), "predictions",
-                                     solves_json(p), "worthwhile", p->worthwhile));
+    return print_json(app,
+                      json_pack("{s:s, s:b, s:i, s:f, s:o, s:o, s:i, s:f}", "model", p->model,
+                                "stand_in", p->stand_in, "block_height", (int)A->block_height,
+                                "bytes", tess_matrix_spmv_bytes(A), "kernels", kernels_json(p, m),
+                                "predictions", solves_json(p), "worthwhile", p->worthwhile,
+                                "measured_cg_seconds", m->iteration));
 }
 
 static int run(cli_app *app, void *arguments)
@@ -108,6 +200,7 @@ static int run(cli_app *app, void *arguments)
     int exit_status = EXIT_DONE;
     tess_device *device = NULL;
     tess_prediction *p = NULL;
+    measured m = {0};
     tess_predict_options options = {.devices = (int)args->devices,
                                     .link_bandwidth = 1e9 * args->link,
                                     .sync_seconds = 1e-6 * args->sync};
@@ -116,10 +209,13 @@ static int run(cli_app *app, void *arguments)
         device = open_device(app, &args->common, &exit_status);
     if (device) {
         tess_status status = tess_predict(app->ctx, A, device, &options, &p);
+        if (status == TESS_OK && args->check)
+            status = check(app->ctx, A, device, p, &m);
         exit_status = status != TESS_OK   ? fail_status(app, status)
-                      : args->common.json ? print_document(app, p)
-                                          : print_text(app, A, p);
+                      : args->common.json ? print_document(app, A, p, &m)
+                                          : print_text(app, A, p, &m);
     }
+    tess_free(app->ctx, m.kernels);
     tess_prediction_destroy(app->ctx, p);
     tess_device_close(device);
     tess_matrix_destroy(A);
@@ -133,6 +229,8 @@ static const cli_option options[] = {
      "throughput between two devices (default: copies by way of the host, or 50)", 0, 0},
     {"sync", OPTION_REAL, offsetof(predict_args, sync), "US",
      "microseconds a synchronisation of devices costs (default: 10)", 0, 0},
+    {"check", OPTION_FLAG, offsetof(predict_args, check), NULL,
+     "run it too, and say how far off the predictions are", 0, 0},
 };
 
 const cli_command command_predict = {

@@ -1,0 +1,83 @@
+/* Measurements as the model is fitted to, and compared with: medians of whole products and of
+ * iterations. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/model.h"
+
+enum { RUNS_MAX = 31, ROUNDS = 5, FEW = 4, MANY = 24 };
+
+static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *seconds, int count)
+{
+    qsort(seconds, (size_t)count, sizeof *seconds, by_value);
+    return seconds[count / 2];
+}
+
+tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
+                             const tess_candidate *candidate, const void *x, void *y,
+                             double *seconds)
+{
+    tess_plan_options options = {
+        .format = candidate->format, .kernel = candidate->kernel, .params = candidate->params};
+    double runs[RUNS_MAX], few = 4e8 / (tess_matrix_spmv_bytes(A) + 1);
+    int count = few < 9 ? 9 : few > RUNS_MAX ? RUNS_MAX : (int)few;
+    tess_plan *plan;
+    TESS_TRY(tess_plan_create(device->ctx, A, device, &options, &plan));
+    tess_status status = tess_product_time(plan, &spmv, 1, x, 0, y, 2, runs);
+    if (status == TESS_OK)
+        status = tess_product_time(plan, &spmv, 1, x, 0, y, count, runs);
+    tess_plan_destroy(plan);
+    if (status == TESS_OK)
+        *seconds = median(runs, count);
+    return status;
+}
+
+/* Seconds of `count` iterations of CG, all its parts. */
+static tess_status time_iterations(tess_plan *plan, int count, const void *b, void *x,
+                                   double *seconds, double *iterations)
+{
+    char spec[64];
+    tess_result result;
+    snprintf(spec, sizeof spec, "cg:pc=jacobi,tol=1e-300,max=%d", count);
+    memset(x, 0, (size_t)plan->matrix->rows * tess_type_size(plan->matrix->type));
+    TESS_TRY(tess_solve(plan, spec, b, x, &result));
+    *seconds =
+        result.seconds_spmv + result.seconds_pc + result.seconds_dots + result.seconds_vectors;
+    *iterations = (double)result.iterations;
+    return TESS_OK;
+}
+
+tess_status tess_sample_iteration(tess_plan *plan, const void *b, double *product,
+                                  double *iteration)
+{
+    double runs[9], rounds[ROUNDS], few, many, few_count, many_count;
+    void *x;
+    TESS_TRY(tess_alloc_bytes(plan->ctx, plan->matrix->rows, sizeof(double), &x));
+    tess_status status = TESS_OK;
+    /* The difference leaves out what a solve does before and after its iterations. */
+    for (int i = 0; i < ROUNDS; i++) {
+        TESS_TRY_CLEAN(time_iterations(plan, FEW, b, x, &few, &few_count));
+        TESS_TRY_CLEAN(time_iterations(plan, MANY, b, x, &many, &many_count));
+        if (!(many_count > few_count)) {
+            status = tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                               "CG ended after %.0f iterations: too few to time", many_count);
+            goto cleanup;
+        }
+        rounds[i] = (many - few) / (many_count - few_count);
+    }
+    TESS_TRY_CLEAN(tess_product_time(plan, &spmv, 1, b, 0, x, 9, runs));
+    *iteration = median(rounds, ROUNDS);
+    *product = median(runs, 9);
+cleanup:
+    tess_free(plan->ctx, x);
+    return status;
+}
