@@ -370,6 +370,11 @@ typedef struct tess_plan tess_plan;
 /* "ref" (one obvious loop, the truth for tests), "cpu", "cpu:4" (threads), "cuda", "cuda:1",
  * "auto". */
 TESS_API tess_status tess_device_open(tess_ctx *ctx, const char *name, tess_device **out);
+/* The same, but "auto" is then the device on which a product with A is predicted to be done sooner,
+ * its vectors being in host memory: the CPU, or the first GPU with the copies of x and y. Without A
+ * (NULL), and where the model cannot tell, it is the GPU if there is one. */
+TESS_API tess_status tess_device_open_for(tess_ctx *ctx, const char *name, const tess_matrix *A,
+                                          tess_device **out);
 TESS_API void tess_device_close(tess_device *device);
 /* One line for people: "cpu: 2 threads, neon". Valid while the device is open. */
 TESS_API const char *tess_device_description(const tess_device *device);

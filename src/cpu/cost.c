@@ -29,6 +29,7 @@ tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candi
             snprintf(c->class_name, sizeof c->class_name, "%.20s any", c->format);
         else
             snprintf(c->class_name, sizeof c->class_name, "%.16s*%d", c->format, kernel->streams);
+        c->naive = !symmetric && kernel->block_height > 0 && kernel->streams == 1;
         c->bytes = symmetric ? whole - half : whole;
         c->memory = symmetric ? block * (double)A->blocks - half : 0; /* else A's own arrays */
     }

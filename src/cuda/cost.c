@@ -159,6 +159,7 @@ tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_cand
             TESS_TRY(layout_bytes(cuda->ctx, A, layout, &stored, &moved));
         memcpy(known, layout, sizeof known);
         snprintf(c->class_name, sizeof c->class_name, "%s", kernel->name);
+        c->naive = strcmp(kernel->name, A->block_width > 1 ? "by_column" : "by_block") == 0;
         c->bytes = moved;
         c->memory = stored;
     }

@@ -22,7 +22,7 @@ enum { BLOCKS = sizeof blocks_measured / sizeof blocks_measured[0] };
 /* One measurement: a class at a size. */
 typedef struct sample {
     char name[TESS_MODEL_CLASS];
-    double bytes, seconds;
+    double bytes, lines, seconds;
 } sample;
 
 typedef struct calibration {
@@ -42,7 +42,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static tess_status keep(calibration *c, const char *name, double bytes, double seconds)
+static tess_status keep(calibration *c, const char *name, double bytes, double lines,
+                        double seconds)
 {
     if (c->count == c->capacity) {
         int64_t capacity = c->capacity > 0 ? 2 * c->capacity : 256;
@@ -55,10 +56,10 @@ static tess_status keep(calibration *c, const char *name, double bytes, double s
         c->capacity = capacity;
     }
     sample *s = &c->samples[c->count++];
-    *s = (sample){.bytes = bytes, .seconds = seconds};
+    *s = (sample){.bytes = bytes, .lines = lines, .seconds = seconds};
     snprintf(s->name, sizeof s->name, "%s", name);
-    tess_log(c->ctx, "calibrate: %s %d %s %.6g bytes %.6g s", name, (int)c->block,
-             tess_type_name(c->type), bytes, seconds);
+    tess_log(c->ctx, "calibrate: %s %d %s %.6g bytes %.6g rows %.6g s", name, (int)c->block,
+             tess_type_name(c->type), bytes, lines, seconds);
     return TESS_OK;
 }
 
@@ -92,7 +93,8 @@ static tess_status measure_classes(calibration *c, const tess_matrix *A)
             continue;
         double seconds;
         if (tess_sample_spmv(c->device, A, candidate, x, y, &seconds) == TESS_OK)
-            TESS_TRY_CLEAN(keep(c, candidate->class_name, candidate->bytes, seconds));
+            TESS_TRY_CLEAN(
+                keep(c, candidate->class_name, candidate->bytes, (double)A->block_rows, seconds));
         else
             tess_log(c->ctx, "calibrate: %s left out: %s", candidate->kernel, c->ctx->error);
     }
@@ -115,46 +117,89 @@ static tess_status measure_input(calibration *c, const char *spec)
 
 /* ---- Fits ---- */
 
-/* Leaves out points that are far below the curve: something else ran meanwhile. */
-static int drop_outliers(const tess_sigmoid *curve, double *x, double *y, int count)
+typedef struct fit_points {
+    double bytes[FIT_MAX], lines[FIT_MAX], seconds[FIT_MAX];
+    int count;
+} fit_points;
+
+/* The samples called `name` that are in cache, or those that are not; what lies between belongs to
+ * neither. */
+static void select_points(const calibration *c, const char *name, bool cached, double working_share,
+                          fit_points *p)
 {
-    int kept = 0;
-    for (int i = 0; i < count; i++) {
-        if (y[i] < 0.75 * tess_sigmoid_value(curve, x[i]))
+    p->count = 0;
+    for (int64_t i = 0; i < c->count && p->count < FIT_MAX; i++) {
+        const sample *s = &c->samples[i];
+        double times = s->bytes * working_share / c->model->cache_bytes;
+        if (strcmp(s->name, name) != 0 ||
+            (cached ? times > TESS_CACHE_KEPT : times < TESS_CACHE_GONE))
             continue;
-        x[kept] = x[i];
-        y[kept++] = y[i];
+        p->bytes[p->count] = s->bytes;
+        p->lines[p->count] = s->lines;
+        p->seconds[p->count++] = s->seconds;
     }
-    return kept;
 }
 
-/* A curve of the samples called `name` that are in cache, or of those that are not; what lies
- * between belongs to neither. */
-static tess_status fit_class(calibration *c, const char *name, bool cached, double working_share)
+/* The curve when a row costs curve->row_bytes; false when there are too few points. */
+static bool fit_with_rows(const fit_points *p, tess_model_curve *curve)
 {
     double x[FIT_MAX] = {0}, y[FIT_MAX] = {0};
-    int count = 0;
-    for (int64_t i = 0; i < c->count && count < FIT_MAX; i++) {
-        const sample *s = &c->samples[i];
-        double working = s->bytes * working_share;
-        bool here = cached ? working <= TESS_CACHE_KEPT * c->model->cache_bytes
-                           : working >= TESS_CACHE_GONE * c->model->cache_bytes;
-        if (!here || strcmp(s->name, name) != 0)
-            continue;
-        x[count] = s->bytes;
-        y[count++] = s->bytes / s->seconds;
+    for (int i = 0; i < p->count; i++) {
+        x[i] = p->bytes[i] + curve->row_bytes * p->lines[i];
+        y[i] = x[i] / p->seconds[i];
     }
-    tess_model_curve curve = {
-        .block = c->block, .type = c->type, .cached = cached, .points = count};
-    if (!tess_sigmoid_fit(x, y, count, &curve.average))
-        return TESS_OK;
-    curve.points = count = drop_outliers(&curve.average, x, y, count);
-    if (!tess_sigmoid_fit(x, y, count, &curve.average))
-        return TESS_OK;
+    if (!tess_sigmoid_fit(x, y, p->count, &curve->average))
+        return false;
+    curve->best = tess_sigmoid_envelope(&curve->average, x, y, p->count);
+    curve->points = p->count;
+    curve->error = 0;
+    for (int i = 0; i < p->count; i++)
+        curve->error += fabs(tess_sigmoid_value(&curve->average, x[i]) / y[i] - 1) / p->count;
+    return true;
+}
+
+/* Leaves out points that are far below the curve: something else ran meanwhile. */
+static void drop_outliers(const tess_model_curve *curve, fit_points *p)
+{
+    int kept = 0;
+    for (int i = 0; i < p->count; i++) {
+        double x = p->bytes[i] + curve->row_bytes * p->lines[i];
+        if (x / p->seconds[i] < 0.75 * tess_sigmoid_value(&curve->average, x))
+            continue;
+        p->bytes[kept] = p->bytes[i];
+        p->lines[kept] = p->lines[i];
+        p->seconds[kept++] = p->seconds[i];
+    }
+    p->count = kept;
+}
+
+/* The best curve over what a row may cost: points of long and of short rows tell. */
+static bool fit_points_best(const fit_points *p, tess_model_curve *curve)
+{
+    tess_model_curve tried = *curve;
+    tried.row_bytes = 0;
+    if (!fit_with_rows(p, &tried))
+        return false;
+    *curve = tried;
+    for (double bytes = 8; bytes <= 4096; bytes *= 2) {
+        tried.row_bytes = bytes;
+        if (fit_with_rows(p, &tried) && tried.error < 0.95 * curve->error)
+            *curve = tried;
+    }
+    return true;
+}
+
+static tess_status fit_class(calibration *c, const char *name, bool cached, double working_share)
+{
+    fit_points p;
+    tess_model_curve curve = {.block = c->block, .type = c->type, .cached = cached};
     snprintf(curve.name, sizeof curve.name, "%s", name);
-    curve.best = tess_sigmoid_envelope(&curve.average, x, y, count);
-    for (int i = 0; i < count; i++)
-        curve.error += fabs(tess_sigmoid_value(&curve.average, x[i]) / y[i] - 1) / count;
+    select_points(c, name, cached, working_share, &p);
+    if (!fit_points_best(&p, &curve))
+        return TESS_OK;
+    drop_outliers(&curve, &p);
+    if (!fit_points_best(&p, &curve))
+        return TESS_OK;
     return tess_model_add_curve(c->model, &curve);
 }
 
@@ -205,8 +250,11 @@ static tess_status add_extras(calibration *c, const tess_matrix *A, tess_extra_k
                               double x_bytes, double units, double least)
 {
     tess_model_problem problem = tess_model_problem_of(A);
-    if (kind != TESS_EXTRA_LONGEST) /* what is sought is not expected */
+    problem.longest = 0; /* what is sought, and what is measured after it, is not expected */
+    if (kind != TESS_EXTRA_LONGEST)
         problem.far = 0;
+    if (kind == TESS_EXTRA_CHANGE)
+        problem.changes = 0;
     c->count = 0;
     TESS_TRY(measure_classes(c, A));
     for (int64_t i = 0; i < c->count && units > 0; i++) {
@@ -283,8 +331,9 @@ static tess_status measure_passes(calibration *c, int n)
     TESS_TRY_CLEAN(tess_plan_create(c->ctx, A, c->device, &guess, &plan));
     TESS_TRY_CLEAN(tess_sample_iteration(plan, b, &spmv, &iteration));
     if (iteration > spmv)
-        status = keep(c, TESS_MODEL_VECTORS,
-                      12.0 * (double)A->rows * (double)tess_type_size(c->type), iteration - spmv);
+        status =
+            keep(c, TESS_MODEL_VECTORS, 12.0 * (double)A->rows * (double)tess_type_size(c->type), 0,
+                 iteration - spmv);
 cleanup:
     tess_plan_destroy(plan);
     tess_release(c->ctx, b);
@@ -302,7 +351,7 @@ static tess_status measure_vectors(calibration *c)
         double speed;
         if (status == TESS_ERR_UNSUPPORTED && c->device->backend->read_ceiling) {
             TESS_TRY(c->device->backend->read_ceiling(c->device, bytes, &speed));
-            status = keep(c, TESS_MODEL_VECTORS, bytes, bytes / speed);
+            status = keep(c, TESS_MODEL_VECTORS, bytes, 0, bytes / speed);
         }
         TESS_TRY(status);
     }
@@ -329,7 +378,7 @@ static tess_status measure_copies(calibration *c)
             runs[i] = tess_seconds() - start;
         }
         qsort(runs, 9, sizeof *runs, by_value);
-        status = keep(c, TESS_MODEL_COPIES, 2 * bytes, runs[4]);
+        status = keep(c, TESS_MODEL_COPIES, 2 * bytes, 0, runs[4]);
     cleanup:
         tess_device_free(c->device, there);
         tess_free(c->ctx, here);

@@ -162,6 +162,8 @@ const char *tess_plan_explain(tess_plan *plan)
         (long long)A->rows, (long long)A->cols, tess_type_name(A->type), (long long)A->blocks,
         (int)A->block_height, (int)A->block_width, plan->device->description, plan->format,
         plan->kernel, plan->params[0] ? " " : "", plan->params);
+    if (plan->device->reason[0])
+        add(plan, "        %s\n", plan->device->reason);
     add_price(plan);
     if (plan->device->backend->explain)
         plan->device->backend->explain(plan);

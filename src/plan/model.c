@@ -87,28 +87,30 @@ static const tess_model_curve *find_curve(const tess_model *model, const char *n
 
 /* A sigmoid falls faster than the bytes below some size, and the time would grow again: from there
  * on it stays, being that of starting. */
-static double over(const tess_model *model, const tess_model_curve *curve, double bytes, bool best)
+static double over(const tess_model *model, const tess_model_curve *curve,
+                   const tess_model_load *load, bool best)
 {
     const tess_sigmoid *s = best ? &curve->best : &curve->average;
+    double bytes = load->bytes + curve->row_bytes * load->lines;
     double slope = s->sigma * log(2);
     double turn = slope < 1 ? exp2(s->mu + s->sigma * log(1 / slope - 1)) : 0;
     double size = bytes > turn ? bytes : turn;
     return size / (model->speed * tess_sigmoid_value(s, size));
 }
 
-double tess_model_seconds(const tess_model *model, const char *name, int32_t block, tess_type type,
-                          double bytes, double working, bool best)
+double tess_model_seconds(const tess_model *model, const tess_model_load *load, bool best)
 {
-    const tess_model_curve *in = find_curve(model, name, block, type, true);
-    const tess_model_curve *out = find_curve(model, name, block, type, false);
-    if ((!in && !out) || !(bytes > 0))
+    const tess_model_curve *in = find_curve(model, load->name, load->block, load->type, true);
+    const tess_model_curve *out = find_curve(model, load->name, load->block, load->type, false);
+    if ((!in && !out) || !(load->bytes > 0))
         return 0;
     if (!in || !out)
-        return over(model, in ? in : out, bytes, best);
-    double gone = TESS_CACHE_GONE / TESS_CACHE_KEPT;
-    double times = model->cache_bytes > 0 ? working / model->cache_bytes / TESS_CACHE_KEPT : gone;
+        return over(model, in ? in : out, load, best);
+    double gone = TESS_CACHE_GONE / TESS_CACHE_KEPT, times = gone;
+    if (model->cache_bytes > 0)
+        times = load->working / model->cache_bytes / TESS_CACHE_KEPT;
     double resident = times <= 1 ? 1 : times >= gone ? 0 : 1 - log(times) / log(gone);
-    return resident * over(model, in, bytes, best) + (1 - resident) * over(model, out, bytes, best);
+    return resident * over(model, in, load, best) + (1 - resident) * over(model, out, load, best);
 }
 
 static bool is_of(const tess_model_extra *e, const char *name, tess_extra_kind kind)
@@ -158,6 +160,7 @@ tess_model_problem tess_model_problem_of(const tess_matrix *A)
                                 .stored = (double)tess_matrix_stored(A),
                                 .blocks = (double)A->blocks,
                                 .far = tess_matrix_scattered(A) * (double)A->blocks,
+                                .lines = (double)A->block_rows,
                                 .changes = (double)changes,
                                 .longest = (double)longest,
                                 .x_bytes = (double)A->cols * (double)tess_type_size(A->type),
@@ -170,9 +173,14 @@ tess_model_problem tess_model_problem_of(const tess_matrix *A)
 static double spmv_beside(const tess_model *model, const tess_model_problem *p, int devices,
                           double beside, bool best)
 {
-    double n = devices, bytes = p->bytes / n;
-    double seconds =
-        tess_model_seconds(model, p->name, p->block, p->type, bytes, bytes + beside, best);
+    double n = devices;
+    tess_model_load load = {.name = p->name,
+                            .block = p->block,
+                            .type = p->type,
+                            .bytes = p->bytes / n,
+                            .lines = p->lines / n,
+                            .working = p->bytes / n + beside};
+    double seconds = tess_model_seconds(model, &load, best);
     if (!(seconds > 0))
         return 0;
     double shared = p->changes * extra_seconds(model, p, TESS_EXTRA_CHANGE) +
@@ -196,8 +204,11 @@ bool tess_model_iteration(const tess_model *model, const tess_model_problem *pro
     double n = devices, vector = problem->rows / n * (double)tess_type_size(problem->type);
     double moved = (DOT + RESIDUAL + DIRECTION) * vector;
     double spmv = spmv_beside(model, problem, devices, TOUCHED * vector, best);
-    double passes = tess_model_seconds(model, TESS_MODEL_VECTORS, 0, problem->type, moved,
-                                       problem->bytes / n + TOUCHED * vector, best);
+    tess_model_load load = {.name = TESS_MODEL_VECTORS,
+                            .type = problem->type,
+                            .bytes = moved,
+                            .working = problem->bytes / n + TOUCHED * vector};
+    double passes = tess_model_seconds(model, &load, best);
     if (!(spmv > 0) || !(passes > 0) || (devices > 1 && !link))
         return false;
     tess_iteration it = {.spmv = spmv,

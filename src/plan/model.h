@@ -29,6 +29,7 @@ typedef struct tess_model_curve {
     int32_t block; /* b of b x b blocks; 0: of vectors */
     tess_type type;
     bool cached;
+    double row_bytes; /* what a block row costs beside the bytes it moves, in bytes */
     tess_sigmoid average, best;
     int points;
     double error; /* mean relative error of the fit on its own points */
@@ -76,6 +77,7 @@ typedef struct tess_model_problem {
     double stored;  /* scalars in the matrix */
     double blocks;  /* of it; of these: */
     double far;     /* blocks out of reach of the rows before (tess_matrix_scattered) */
+    double lines;   /* block rows; of these: */
     double changes; /* rows of another length than the row before */
     double longest; /* blocks in the longest row */
     double x_bytes;
@@ -88,11 +90,19 @@ typedef struct tess_model_problem {
 /* Without a candidate: name and bytes are left to the caller. */
 tess_model_problem tess_model_problem_of(const tess_matrix *A);
 
-/* Seconds of `bytes` moved by a class, 0 when there is no curve of it at any block size. `working`
- * is what is touched between two uses of the same data: it decides whether they come from a cache.
- * `best`: by the envelope instead of the average. */
-double tess_model_seconds(const tess_model *model, const char *name, int32_t block, tess_type type,
-                          double bytes, double working, bool best);
+/* What one run of a kernel class moves. */
+typedef struct tess_model_load {
+    const char *name;
+    int32_t block;
+    tess_type type;
+    double bytes, lines; /* lines: block rows; 0 for vectors */
+    double working; /* bytes touched between two uses of the same data: whether they come from a
+                       cache */
+} tess_model_load;
+
+/* Its seconds, 0 when there is no curve of the class at any block size. `best`: by the envelope
+ * instead of the average. */
+double tess_model_seconds(const tess_model *model, const tess_model_load *load, bool best);
 /* Seconds of one SpMV on one of `devices` equal devices, which each has its share of the rows. */
 double tess_model_spmv(const tess_model *model, const tess_model_problem *problem, int devices,
                        bool best);
@@ -102,6 +112,9 @@ typedef struct tess_link {
     tess_sigmoid transfer; /* between two devices */
     double sync_seconds;
 } tess_link;
+
+/* As given; 0: copies by way of the host as they were measured, or 50 GB/s, and 10 us. predict.c */
+tess_link tess_model_link(const tess_model *model, double bandwidth, double sync_seconds);
 
 /* A CG iteration with a diagonal preconditioner, kernel by kernel. Each pass ends with its
  * reductions; together they move 12 vectors. */

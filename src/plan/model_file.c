@@ -1,7 +1,8 @@
 /* Models as JSON:
  *
  *     {"tessera_model": 2, "devices": {MODEL: {"cache_bytes": N,
- *       "curves": [[CLASS, b, TYPE, "cache"|"memory", points, error, mu, sigma, nu, best nu], ...],
+ *       "curves": [[CLASS, b, TYPE, "cache"|"memory", points, error, mu, sigma, nu, best nu,
+ *                   row bytes], ...],
  *       "extras": [[CLASS, b, TYPE, "change"|"far"|"longest", x bytes, seconds], ...]}}}
  *
  * What does not parse is left out; a damaged file is no file.
@@ -63,11 +64,11 @@ static bool read_numbers(const json_t *line, size_t first, double *numbers, size
 
 static bool read_curve(const json_t *line, tess_model_curve *curve)
 {
-    double n[6];
+    double n[7];
     const char *place = json_string_value(json_array_get(line, 3));
     *curve = (tess_model_curve){0};
     if (!place || !read_head(line, curve->name, &curve->block, &curve->type) ||
-        !read_numbers(line, 4, n, 6) || !(n[3] > 0) || !(n[4] > 0) || !(n[5] > 0))
+        !read_numbers(line, 4, n, 7) || !(n[3] > 0) || !(n[4] > 0) || !(n[5] > 0) || n[6] < 0)
         return false;
     curve->cached = strcmp(place, "cache") == 0;
     curve->points = (int)n[0];
@@ -75,6 +76,7 @@ static bool read_curve(const json_t *line, tess_model_curve *curve)
     curve->average = (tess_sigmoid){.mu = n[2], .sigma = n[3], .nu = n[4]};
     curve->best = curve->average;
     curve->best.nu = n[5];
+    curve->row_bytes = n[6];
     return true;
 }
 
@@ -155,10 +157,10 @@ static json_t *to_json(const tess_model *model)
     for (int64_t i = 0; i < model->curve_count; i++) {
         const tess_model_curve *c = &model->curves[i];
         json_array_append_new(curves,
-                              json_pack("[s,i,s,s,i,f,f,f,f,f]", c->name, (int)c->block,
+                              json_pack("[s,i,s,s,i,f,f,f,f,f,f]", c->name, (int)c->block,
                                         tess_type_name(c->type), c->cached ? "cache" : "memory",
                                         c->points, c->error, c->average.mu, c->average.sigma,
-                                        c->average.nu, c->best.nu));
+                                        c->average.nu, c->best.nu, c->row_bytes));
     }
     for (int64_t i = 0; i < model->extra_count; i++) {
         const tess_model_extra *e = &model->extras[i];

@@ -22,6 +22,7 @@ struct tess_device {
                            nobody changes */
     char model[160];    /* what wisdom is kept under: all that decides which kernel is fastest */
     double cache_bytes; /* a matrix smaller than this stays in a cache between two products */
+    char reason[160];   /* why this device, where "auto" chose it */
     struct tess_model *performance; /* model.h; read when it is first asked for */
 };
 
@@ -50,6 +51,7 @@ typedef struct tess_candidate {
      * product moves in this format, padding included; the bytes that the plan keeps beside A. */
     char class_name[32];
     double bytes, memory;
+    bool naive;       /* by costs(): what one would take without thinking, bsr and a plain kernel */
     double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */
 } tess_candidate;
 
@@ -119,8 +121,8 @@ struct tess_backend {
     tess_status (*candidates)(tess_device *device, const tess_matrix *A,
                               const tess_product *product, tess_candidates *list);
 
-    /* Fills class_name, bytes and memory of SpMV candidates, from the exact lengths of A's rows.
-     * NULL: the model knows nothing of this device. */
+    /* Fills class_name, bytes, memory and naive of SpMV candidates, from the exact lengths of A's
+     * rows. NULL: the model knows nothing of this device. */
     tess_status (*costs)(tess_device *device, const tess_matrix *A, tess_candidates *list);
 
     /* The most bytes a second that this device can read from an array of `bytes` bytes read again
@@ -130,8 +132,9 @@ struct tess_backend {
 
     /* Runs y = alpha A x + beta y (or the other products) `reps` times with the vectors where the
      * device wants them, and writes each repetition's own time, transfers of host vectors not
-     * counted, into seconds[0..reps-1]. x and y are host arrays; y holds the result of the last
-     * repetition afterwards. NULL: the host's clock around each call. */
+     * counted, into seconds[0..reps-1]; with beta = 0 after one more that is not timed. x and y are
+     * host arrays; y holds the result of the last repetition afterwards. NULL: the host's clock
+     * around each call. */
     tess_status (*time_product)(tess_plan *plan, const tess_product *product, double alpha,
                                 const void *x, double beta, void *y, int reps, double *seconds);
 };

@@ -54,17 +54,15 @@ cleanup:
 
 /* ---- Devices ---- */
 
-static tess_link link_of(const tess_model *model, const tess_predict_options *options,
-                         tess_type type)
+tess_link tess_model_link(const tess_model *model, double bandwidth, double sync_seconds)
 {
     tess_link link = {.transfer = {.mu = 19, .sigma = 1.4, .nu = default_link},
-                      .sync_seconds =
-                          options->sync_seconds > 0 ? options->sync_seconds : default_sync};
+                      .sync_seconds = sync_seconds > 0 ? sync_seconds : default_sync};
     for (int64_t i = 0; i < model->curve_count; i++)
-        if (strcmp(model->curves[i].name, TESS_MODEL_COPIES) == 0 && model->curves[i].type == type)
+        if (strcmp(model->curves[i].name, TESS_MODEL_COPIES) == 0)
             link.transfer = model->curves[i].average;
-    if (options->link_bandwidth > 0)
-        link.transfer.nu = options->link_bandwidth;
+    if (bandwidth > 0)
+        link.transfer.nu = bandwidth;
     return link;
 }
 
@@ -119,7 +117,7 @@ static tess_status predict(tess_ctx *ctx, const tess_matrix *A, tess_device *dev
     memcpy(p->public.model, model->device, sizeof p->public.model);
     p->public.stand_in = model->stand_in;
     TESS_TRY(predict_kernels(model, A, device, p, &fastest));
-    tess_link link = link_of(model, options, A->type);
+    tess_link link = tess_model_link(model, options->link_bandwidth, options->sync_seconds);
     predict_solves(model, &fastest, &link, options->devices > 0 ? options->devices : 1, p);
     p->public.kernels = p->kernels;
     p->public.solves = p->solves;

@@ -6,9 +6,10 @@
 
 #include "plan/wisdom.h"
 
-/* A batch is RUNS timed products after one that brings the matrix back into the caches; a duel is
- * champion, challenger, challenger, champion. */
-enum { RUNS = 3, BATCH = RUNS + 1, DUEL_RUNS = 2 * RUNS };
+/* A batch is RUNS timed products after WARM that bring the matrix back into the caches; a duel is
+ * champion, challenger, challenger, champion. What just fits a cache comes back slowly: the other
+ * side's data go only as this one's arrive. */
+enum { RUNS = 3, WARM = 1, WARM_NEAR_CACHE = 3, DUEL_RUNS = 2 * RUNS };
 /* Products of a MEASURE search, and how much slower at a glance is out without a duel. */
 enum { MEASURE_PRODUCTS = 60 };
 static const double glance_limit = 1.15;
@@ -17,9 +18,6 @@ static const double margin = 0.99;
 /* MEASURE prepares no further challenger after this many times the first plan's preparation, and
  * this many seconds: building formats must not dwarf their use. */
 static const double prepare_ratio = 4, prepare_seconds = 1;
-
-/* Candidates that are predicted to take more than so many times the best come last. */
-static const double promising = 1.4;
 
 static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
 
@@ -73,71 +71,35 @@ static double shortest(const contestant *c)
     return least;
 }
 
-/* One batch; the first run of it is not counted. */
+static int warm_runs(const arena *a)
+{
+    double times = tess_matrix_spmv_bytes(a->A) / (a->device->cache_bytes + 1);
+    return times > 0.4 && times < 3 ? WARM_NEAR_CACHE : WARM;
+}
+
+/* Products of one batch. */
+static int batch_size(const arena *a)
+{
+    return RUNS + warm_runs(a);
+}
+
+/* One batch; its first runs do not count. A backend with a clock of its own runs one more by
+ * itself. */
 static tess_status run_batch(arena *a, contestant *c)
 {
-    double seconds[BATCH];
-    TESS_TRY(tess_product_time(c->plan, &spmv, 1.0, a->x, 0.0, a->y, BATCH, seconds));
-    a->search->spmvs += BATCH;
+    double seconds[RUNS + WARM_NEAR_CACHE];
+    int warm = warm_runs(a) - (a->device->backend->time_product != NULL);
+    TESS_TRY(tess_product_time(c->plan, &spmv, 1.0, a->x, 0.0, a->y, RUNS + warm, seconds));
+    a->search->spmvs += batch_size(a);
     if (c->count == DUEL_RUNS)
         c->count = 0;
-    memcpy(c->runs + c->count, seconds + 1, RUNS * sizeof *seconds);
+    memcpy(c->runs + c->count, seconds + warm, RUNS * sizeof *seconds);
     c->count += RUNS;
     a->search->trials[c->trial].seconds = median(c);
     return TESS_OK;
 }
 
 /* ---- Candidates ---- */
-
-static bool asked_for(const tess_plan_options *options, const tess_candidate *candidate)
-{
-    return !candidate->peer &&
-           (!options->format || strcmp(options->format, candidate->format) == 0) &&
-           (!options->kernel || strcmp(options->kernel, candidate->kernel) == 0);
-}
-
-/* Whether no candidate before is of the same kernel; where the model knows nothing, of the same
- * format, as formats differ more than the kernels on one. */
-static bool first_of_kind(const tess_candidates *list, int64_t at)
-{
-    const tess_candidate *c = &list->items[at];
-    for (int64_t i = 0; i < at; i++) {
-        const tess_candidate *before = &list->items[i];
-        if (strcmp(before->format, c->format) == 0 &&
-            (!(c->predicted > 0) || strcmp(before->kernel, c->kernel) == 0))
-            return false;
-    }
-    return true;
-}
-
-/* When a candidate's turn comes: kernels that may be the best, each with the parameters that it
- * takes by itself; the same with other parameters; the rest. */
-static int turn_of(const tess_candidates *list, int64_t at)
-{
-    double best = list->items[0].predicted, predicted = list->items[at].predicted;
-    if (best > 0 && !(predicted > 0 && predicted <= promising * best))
-        return 2;
-    return first_of_kind(list, at) ? 0 : 1;
-}
-
-static tess_status list_trials(arena *a)
-{
-    tess_candidates list = {0};
-    tess_product product = spmv;
-    product.effort = a->effort;
-    tess_search *search = a->search;
-    tess_status status;
-    TESS_TRY_CLEAN(tess_candidates_list(a->device, a->A, &product, &list));
-    TESS_TRY_CLEAN(TESS_ALLOC(a->ctx, list.count + 1, &search->trials));
-    for (int turn = 0; turn < 3; turn++)
-        for (int64_t i = 0; i < list.count; i++)
-            if (asked_for(a->options, &list.items[i]) && turn_of(&list, i) == turn)
-                search->trials[search->count++] = (tess_trial){.candidate = list.items[i]};
-
-cleanup:
-    tess_candidates_free(a->ctx, &list);
-    return status;
-}
 
 static tess_status prepare_trial(arena *a, int64_t trial, tess_plan **plan)
 {
@@ -166,9 +128,11 @@ static void refuse(arena *a, int64_t trial)
 /* ---- Duels ---- */
 
 /* Whether `batches` more are within the budget of products. */
-static bool room_for(const tess_search *search, int batches)
+static bool room_for(const arena *a, int batches)
 {
-    return search->effort == TESS_EXHAUSTIVE || search->spmvs + batches * BATCH <= MEASURE_PRODUCTS;
+    const tess_search *search = a->search;
+    return search->effort == TESS_EXHAUSTIVE ||
+           search->spmvs + batches * batch_size(a) <= MEASURE_PRODUCTS;
 }
 
 /* Whether the challenger wins. */
@@ -178,7 +142,7 @@ static tess_status duel(arena *a, contestant *champion, contestant *challenger, 
     *won = false;
     TESS_TRY(run_batch(a, challenger));
     t->state = TESS_TRIAL_GLANCED;
-    if (median(challenger) > glance_limit * median(champion) || !room_for(a->search, 3))
+    if (median(challenger) > glance_limit * median(champion) || !room_for(a, 3))
         return TESS_OK;
     champion->count = 0;
     TESS_TRY(run_batch(a, champion));
@@ -205,7 +169,7 @@ static bool budget_left(const arena *a, double start)
         return true;
     double limit = prepare_ratio * search->trials[0].prepare_seconds + prepare_seconds +
                    MEASURE_PRODUCTS * search->trials[0].seconds;
-    return room_for(search, 1) && tess_seconds() - start < limit;
+    return room_for(a, 1) && tess_seconds() - start < limit;
 }
 
 /* Everybody against the champion, who is prepared and becomes the winner. A fault of a challenger
@@ -382,7 +346,7 @@ static tess_status search_and_keep(arena *a, tess_plan **out)
     *search = (tess_search){.effort = a->effort};
     a->search = search;
     double start = tess_seconds();
-    tess_status status = list_trials(a);
+    tess_status status = tess_search_list(search, a->device, a->A, a->options);
     /* Nothing listed: the backend says in its own words what is wrong with the options. */
     if (status == TESS_OK)
         status = search->count > 0 ? search_among(a, out)

@@ -27,7 +27,7 @@ typedef struct tess_trial {
 
 struct tess_search {
     tess_effort effort; /* that was used: a tiny matrix is only estimated */
-    tess_trial *trials; /* trials[0] is the backend's own choice */
+    tess_trial *trials; /* trials[0] is what an estimate takes */
     int64_t count, chosen;
     int spmvs;      /* products run */
     double seconds; /* from the first candidate to the choice */
@@ -44,6 +44,9 @@ struct tess_search {
  * (but still told), and small matrices are searched too. */
 tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                              const tess_plan_options *options, bool fresh, tess_plan **out);
+/* Fills trials with what applies and the options allow: trials.c. */
+tess_status tess_search_list(tess_search *search, tess_device *device, const tess_matrix *A,
+                             const tess_plan_options *options);
 void tess_search_free(tess_ctx *ctx, tess_search *search); /* NULL is fine */
 
 /* After how many products the search has cost less than it saves: 0 when it cost nothing, -1 when

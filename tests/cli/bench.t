@@ -39,6 +39,7 @@ The reference backend has one kernel and no ceiling of its own; times are the on
   "precision":
   "threads":
   "seconds":
+  "predicted_seconds":
   "GBps":
   "fraction_of_read":
   "gflops":

@@ -74,3 +74,18 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
   $ tessera calibrate --device ref
   2> tessera: device 'ref' cannot be calibrated: it has no list of kernels
   [2]
+
+The map is an SVG with three panels, their axes and the line where devices begin to pay.
+
+  $ tessera predict gen:stencil27:n=8,b=4 --device cpu:1 --devices 4 --map map.svg >/dev/null
+  $ python3 -c "import xml.etree.ElementTree as t; r = t.parse('map.svg').getroot(); print(r.tag.split('}')[1], sum(e.get('class') == 'title' for e in r.iter()), sum(e.get('class') == 'even' for e in r.iter()), sum(e.get('class') == 'limit' for e in r.iter()))"
+  svg 3 1 6
+  $ grep -oE '(GFLOP/s of CG, [0-9] devices?|speed-up of [0-9] devices|unknowns|stored elements)<' map.svg | sort | uniq -c | sed 's/^ *//; s/<//'
+  1 GFLOP/s of CG, 1 device
+  1 GFLOP/s of CG, 4 devices
+  1 speed-up of 4 devices
+  3 stored elements
+  3 unknowns
+  $ tessera predict gen:stencil27:n=8,b=4 --device cpu:1 --map no/such/map.svg >/dev/null
+  2> tessera: no/such/map.svg: cannot be written
+  [2]

@@ -323,7 +323,7 @@ static int run(cli_app *app, void *arguments)
     int exit_status = EXIT_DONE;
     tess_matrix *A = input_matrix(app, &args->common, args->common.operands[0], &exit_status);
     if (A)
-        device = open_device(app, &args->common, &exit_status);
+        device = open_device_for(app, &args->common, A, &exit_status);
     if (device)
         exit_status = measure(app, args, device, A);
     tess_device_close(device);

@@ -12,14 +12,14 @@ typedef struct calibrate_args {
 
 static void print_curves(const tess_model *model)
 {
-    printf("%-24s %3s %-5s %-7s %6s %8s %8s %10s %10s %8s\n", "class", "b", "type", "from",
-           "points", "mu", "sigma", "nu GB/s", "best GB/s", "error");
+    printf("%-24s %3s %-5s %-7s %6s %8s %8s %8s %10s %10s %8s\n", "class", "b", "type", "from",
+           "points", "a row, B", "mu", "sigma", "nu GB/s", "best GB/s", "error");
     for (int64_t i = 0; i < model->curve_count; i++) {
         const tess_model_curve *c = &model->curves[i];
-        printf("%-24s %3d %-5s %-7s %6d %8.2f %8.2f %10.1f %10.1f %6.1f %%\n", c->name,
+        printf("%-24s %3d %-5s %-7s %6d %8.0f %8.2f %8.2f %10.1f %10.1f %6.1f %%\n", c->name,
                (int)c->block, tess_type_name(c->type), c->cached ? "cache" : "memory", c->points,
-               c->average.mu, c->average.sigma, 1e-9 * c->average.nu, 1e-9 * c->best.nu,
-               100 * c->error);
+               c->row_bytes, c->average.mu, c->average.sigma, 1e-9 * c->average.nu,
+               1e-9 * c->best.nu, 100 * c->error);
     }
 }
 
@@ -42,12 +42,13 @@ static int print_document(cli_app *app, const tess_model *model, const char *pat
     json_t *curves = json_array();
     for (int64_t i = 0; i < model->curve_count; i++) {
         const tess_model_curve *c = &model->curves[i];
-        json_array_append_new(
-            curves, json_pack("{s:s, s:i, s:s, s:b, s:i, s:f, s:f, s:f, s:f, s:f}", "class",
-                              c->name, "block", (int)c->block, "type", tess_type_name(c->type),
-                              "cached", (int)c->cached, "points", c->points, "mu", c->average.mu,
-                              "sigma", c->average.sigma, "GBps", 1e-9 * c->average.nu, "best_GBps",
-                              1e-9 * c->best.nu, "error", c->error));
+        json_array_append_new(curves,
+                              json_pack("{s:s, s:i, s:s, s:b, s:i, s:f, s:f, s:f, s:f, s:f, s:f}",
+                                        "class", c->name, "block", (int)c->block, "type",
+                                        tess_type_name(c->type), "cached", (int)c->cached, "points",
+                                        c->points, "row_bytes", c->row_bytes, "mu", c->average.mu,
+                                        "sigma", c->average.sigma, "GBps", 1e-9 * c->average.nu,
+                                        "best_GBps", 1e-9 * c->best.nu, "error", c->error));
     }
     return print_json(
         app, json_pack("{s:s, s:s, s:o}", "device", model->device, "file", path, "curves", curves));

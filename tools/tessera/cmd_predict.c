@@ -2,13 +2,14 @@
 #include <string.h>
 
 #include "command.h"
-#include "plan/model.h"
+#include "predict.h"
 
 typedef struct predict_args {
     common_args common;
     int64_t devices;
     double link, sync;
     bool check;
+    const char *map;
 } predict_args;
 
 /* What was measured beside a prediction; 0: not. */
@@ -194,6 +195,31 @@ static int print_document(cli_app *app, const tess_matrix *A, const tess_predict
                                 "measured_cg_seconds", m->iteration));
 }
 
+/* ---- --map ---- */
+
+/* For blocks like A's and the kernel that would be taken for it. */
+static tess_status draw_map(tess_ctx *ctx, const predict_args *args, const tess_matrix *A,
+                            tess_device *device)
+{
+    static const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
+    tess_candidates list = {0};
+    map_request request = {.model = tess_device_performance(device),
+                           .problem = tess_model_problem_of(A),
+                           .devices = args->devices > 1 ? (int)args->devices : 2};
+    request.link = tess_model_link(request.model, 1e9 * args->link, 1e-6 * args->sync);
+    TESS_TRY(tess_candidates_list(device, A, &product, &list));
+    tess_status status =
+        tess_fail(ctx, TESS_ERR_UNSUPPORTED, "the model of '%s' knows no kernel for this matrix",
+                  request.model->device);
+    if (list.count > 0 && list.items[0].predicted > 0) {
+        memcpy(request.problem.name, list.items[0].class_name, sizeof request.problem.name);
+        request.problem.bytes = list.items[0].bytes;
+        status = predict_map(ctx, args->map, &request);
+    }
+    tess_candidates_free(ctx, &list);
+    return status;
+}
+
 static int run(cli_app *app, void *arguments)
 {
     predict_args *args = arguments;
@@ -206,11 +232,13 @@ static int run(cli_app *app, void *arguments)
                                     .sync_seconds = 1e-6 * args->sync};
     tess_matrix *A = input_matrix(app, &args->common, args->common.operands[0], &exit_status);
     if (A)
-        device = open_device(app, &args->common, &exit_status);
+        device = open_device_for(app, &args->common, A, &exit_status);
     if (device) {
         tess_status status = tess_predict(app->ctx, A, device, &options, &p);
         if (status == TESS_OK && args->check)
             status = check(app->ctx, A, device, p, &m);
+        if (status == TESS_OK && args->map)
+            status = draw_map(app->ctx, args, A, device);
         exit_status = status != TESS_OK   ? fail_status(app, status)
                       : args->common.json ? print_document(app, A, p, &m)
                                           : print_text(app, A, p, &m);
@@ -231,6 +259,10 @@ static const cli_option options[] = {
      "microseconds a synchronisation of devices costs (default: 10)", 0, 0},
     {"check", OPTION_FLAG, offsetof(predict_args, check), NULL,
      "run it too, and say how far off the predictions are", 0, 0},
+    {"map", OPTION_TEXT, offsetof(predict_args, map), "FILE",
+     "draw GFLOP/s of CG on 1 and N devices (default: 2) and the speed-up over unknowns and stored "
+     "elements, for blocks like these (svg)",
+     0, 0},
 };
 
 const cli_command command_predict = {
@@ -245,7 +277,8 @@ const cli_command command_predict = {
         "calibrate` has measured on this device or one like it; and with --devices, of several "
         "such devices that share the problem, and how many are worth it.",
     .examples = "tessera predict gen:stencil27:n=48,b=4\n"
-                "tessera predict A.mtx.gz --block auto --device cuda --devices 8 --link 300",
+                "tessera predict A.mtx.gz --block auto --device cuda --devices 8 --link 300\n"
+                "tessera predict gen:stencil27:n=48,b=4 --devices 4 --map map.svg",
     .uses = USES_DEVICE | USES_TYPE | USES_BLOCK,
     .options = options,
     .option_count = sizeof options / sizeof options[0],

@@ -108,7 +108,7 @@ static int run(cli_app *app, void *arguments)
     int exit_status = EXIT_DONE;
     r.matrix = input_system(app, &args->common, args->common.operands[0], &r.b, &exit_status);
     if (r.matrix)
-        r.device = open_device(app, &args->common, &exit_status);
+        r.device = open_device_for(app, &args->common, r.matrix, &exit_status);
     if (r.device) {
         tess_status status = solve(app, args, &r);
         if (status != TESS_OK) {

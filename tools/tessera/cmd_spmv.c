@@ -101,7 +101,7 @@ static int run(cli_app *app, void *arguments)
     int exit_status = EXIT_DONE;
     r.matrix = input_matrix(app, &args->common, args->common.operands[0], &exit_status);
     if (r.matrix)
-        r.device = open_device(app, &args->common, &exit_status);
+        r.device = open_device_for(app, &args->common, r.matrix, &exit_status);
     if (r.device) {
         tess_status status = multiply(app, args, &r);
         exit_status = status == TESS_OK ? print_result(app, args, &r) : fail_status(app, status);

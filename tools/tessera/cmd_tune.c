@@ -160,7 +160,7 @@ static int tune(cli_app *app, tune_args *args, const char *input)
         args->common.block.given = false;
     tess_matrix *A = input_matrix(app, &args->common, input, &exit_status);
     if (A)
-        t.device = open_device(app, &args->common, &exit_status);
+        t.device = open_device_for(app, &args->common, A, &exit_status);
     if (t.device) {
         tess_status status = search(&t, A, choose_blocks);
         terminal_clear_progress(app);

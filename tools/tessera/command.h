@@ -152,7 +152,10 @@ tess_matrix *input_matrix(cli_app *app, const common_args *common, const char *i
 /* The same with the right-hand side of a generated problem in *rhs, otherwise untouched. */
 tess_matrix *input_system(cli_app *app, const common_args *common, const char *input, void **rhs,
                           int *exit_status);
-/* The device of --device, else "cpu", else "ref". NULL and *exit_status as above. */
+/* The device of --device, else "cpu", else "ref"; "auto" is chosen for A. NULL and *exit_status as
+ * above. */
+tess_device *open_device_for(cli_app *app, const common_args *common, const tess_matrix *A,
+                             int *exit_status);
 tess_device *open_device(cli_app *app, const common_args *common, int *exit_status);
 
 /* output.c: writes, and for a matrix prints the line or JSON that says so; returns the exit status.

@@ -68,15 +68,21 @@ tess_matrix *input_system(cli_app *app, const common_args *common, const char *i
     return NULL;
 }
 
-tess_device *open_device(cli_app *app, const common_args *common, int *exit_status)
+tess_device *open_device_for(cli_app *app, const common_args *common, const tess_matrix *A,
+                             int *exit_status)
 {
     tess_device *device;
     tess_status status =
-        tess_device_open(app->ctx, common->device ? common->device : "cpu", &device);
+        tess_device_open_for(app->ctx, common->device ? common->device : "cpu", A, &device);
     if (status != TESS_OK && !common->device)
         status = tess_device_open(app->ctx, "ref", &device);
     if (status == TESS_OK)
         return device;
     *exit_status = fail_status(app, status);
     return NULL;
+}
+
+tess_device *open_device(cli_app *app, const common_args *common, int *exit_status)
+{
+    return open_device_for(app, common, NULL, exit_status);
 }

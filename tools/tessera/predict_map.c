@@ -1,0 +1,231 @@
+/* tessera predict --map: paper 004's Figure 8. Unknowns across, stored elements up, both by powers
+ * of ten; three panels: GFLOP/s of CG on one device, on n, and the speed-up with its line at 1.
+ *
+ *     stored |        dense /        A matrix lies between the two lines: at most x^2 elements,
+ *            |          ////         at least x.
+ *            |       ///////
+ *            |     ////// diagonal
+ *            +---------------- unknowns
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "predict.h"
+
+enum { CELLS = 64, PANELS = 3, SIDE = 300, MARGIN = 70, GAP = 90, TOP = 60, BOTTOM = 60, BAR = 14 };
+/* Powers of ten. */
+static const double x_low = 2, x_high = 8.5, e_low = 3, e_high = 10;
+
+typedef struct map_data {
+    double value[PANELS][CELLS][CELLS]; /* [e][x]; NAN: no such matrix, or not known */
+    double least[PANELS], most[PANELS];
+} map_data;
+
+static double power_at(double low, double high, double cell)
+{
+    return low + (high - low) * cell / CELLS;
+}
+
+/* A matrix of `stored` elements in b x b blocks with `rows` unknowns, without any irregularity. */
+static tess_model_problem regular(const tess_model_problem *like, double rows, double stored)
+{
+    tess_model_problem p = *like;
+    double scalar = (double)tess_type_size(like->type), b = like->block;
+    p.rows = rows;
+    p.stored = stored;
+    p.blocks = stored / (b * b);
+    p.lines = rows / b;
+    p.far = p.changes = p.longest = 0;
+    p.x_bytes = rows * scalar;
+    /* The candidate's bytes a stored element, as in the matrix that it was chosen for. */
+    double matrix = like->bytes - 2 * scalar * like->rows;
+    p.bytes = matrix / like->stored * stored + 2 * scalar * rows;
+    return p;
+}
+
+static void fill(const map_request *r, map_data *map)
+{
+    for (int p = 0; p < PANELS; p++) {
+        map->least[p] = HUGE_VAL;
+        map->most[p] = 0;
+    }
+    for (int j = 0; j < CELLS; j++)
+        for (int i = 0; i < CELLS; i++) {
+            double x = power_at(x_low, x_high, i + 0.5), e = power_at(e_low, e_high, j + 0.5);
+            tess_model_problem problem = regular(&r->problem, pow(10, x), pow(10, e));
+            tess_iteration one, many;
+            bool known =
+                e >= x && e <= 2 * x &&
+                tess_model_iteration(r->model, &problem, 1, NULL, r->best, &one) &&
+                tess_model_iteration(r->model, &problem, r->devices, &r->link, r->best, &many);
+            const double values[PANELS] = {1e-9 * one.flops / one.seconds,
+                                           1e-9 * many.flops / many.seconds,
+                                           one.seconds / many.seconds};
+            for (int p = 0; p < PANELS; p++) {
+                map->value[p][j][i] = known ? values[p] : NAN;
+                if (known && values[p] < map->least[p])
+                    map->least[p] = values[p];
+                if (known && values[p] > map->most[p])
+                    map->most[p] = values[p];
+            }
+        }
+}
+
+/* ---- Drawing ---- */
+
+/* 0..1 to a colour, dark blue to yellow, brightness rising all the way. */
+static void color(double t, int rgb[3])
+{
+    static const int stops[5][3] = {
+        {48, 18, 90}, {40, 82, 139}, {33, 145, 140}, {110, 206, 88}, {253, 231, 37}};
+    t = t < 0 ? 0 : t > 1 ? 1 : t;
+    int k = t >= 1 ? 3 : (int)(4 * t);
+    for (int c = 0; c < 3; c++)
+        rgb[c] = (int)(stops[k][c] + (4 * t - k) * (stops[k + 1][c] - stops[k][c]) + 0.5);
+}
+
+static double share(const map_data *map, int p, double value)
+{
+    double low = log(map->least[p]), high = log(map->most[p]);
+    return high > low ? (log(value) - low) / (high - low) : 0.5;
+}
+
+static double place_x(double left, double power)
+{
+    return left + SIDE * (power - x_low) / (x_high - x_low);
+}
+
+static double place_y(double power)
+{
+    return TOP + SIDE * (1 - (power - e_low) / (e_high - e_low));
+}
+
+static void draw_cells(FILE *out, const map_data *map, int p, double left)
+{
+    double size = (double)SIDE / CELLS;
+    for (int j = 0; j < CELLS; j++)
+        for (int i = 0; i < CELLS; i++) {
+            int rgb[3];
+            if (isnan(map->value[p][j][i]))
+                continue;
+            color(share(map, p, map->value[p][j][i]), rgb);
+            fprintf(out,
+                    "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+                    "fill=\"#%02x%02x%02x\"/>\n",
+                    left + i * size, TOP + SIDE - (j + 1) * size, size + 0.3, size + 0.3, rgb[0],
+                    rgb[1], rgb[2]);
+        }
+}
+
+/* Where the speed-up passes 1, column by column: the lowest matrix from which on it is more. */
+static void draw_break_even(FILE *out, const map_data *map, double left)
+{
+    bool started = false;
+    for (int i = 0; i < CELLS; i++) {
+        for (int j = 1; j < CELLS; j++) {
+            double below = map->value[2][j - 1][i], above = map->value[2][j][i];
+            if (isnan(below) || isnan(above) || below >= 1 || above < 1)
+                continue;
+            double at = j - 0.5 + (1 - below) / (above - below);
+            fprintf(out, "%s%.1f,%.1f", started ? " L" : "<path class=\"even\" d=\"M",
+                    left + (i + 0.5) * SIDE / CELLS, TOP + SIDE - at * SIDE / CELLS);
+            started = true;
+            break;
+        }
+    }
+    if (started)
+        fprintf(out, "\"/>\n");
+}
+
+static void draw_axes(FILE *out, double left, const char *title)
+{
+    fprintf(out, "<text class=\"title\" x=\"%.1f\" y=\"%d\">%s</text>\n", left + SIDE / 2.0,
+            TOP - 14, title);
+    fprintf(out, "<rect class=\"frame\" x=\"%.1f\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", left,
+            TOP, SIDE, SIDE);
+    for (int power = (int)ceil(x_low); power <= x_high; power++)
+        fprintf(out,
+                "<text x=\"%.1f\" y=\"%d\">10<tspan dy=\"-5\" font-size=\"9\">%d</tspan></text>\n",
+                place_x(left, power), TOP + SIDE + 20, power);
+    for (int power = (int)ceil(e_low); power <= e_high; power++)
+        fprintf(out,
+                "<text class=\"right\" x=\"%.1f\" y=\"%.1f\">10<tspan dy=\"-5\" "
+                "font-size=\"9\">%d</tspan></text>\n",
+                left - 6, place_y(power) + 4, power);
+    fprintf(out, "<text x=\"%.1f\" y=\"%d\">unknowns</text>\n", left + SIDE / 2.0, TOP + SIDE + 42);
+    fprintf(out, "<text transform=\"translate(%.1f,%.1f) rotate(-90)\">stored elements</text>\n",
+            left - 46, TOP + SIDE / 2.0);
+    /* Diagonal and dense matrices. */
+    fprintf(out, "<path class=\"limit\" d=\"M%.1f,%.1f L%.1f,%.1f\"/>\n", place_x(left, e_low),
+            place_y(e_low), place_x(left, x_high), place_y(x_high));
+    fprintf(out, "<path class=\"limit\" d=\"M%.1f,%.1f L%.1f,%.1f\"/>\n", place_x(left, x_low),
+            place_y(2 * x_low), place_x(left, e_high / 2), place_y(e_high));
+}
+
+static void draw_legend(FILE *out, const map_data *map, int p, double left)
+{
+    enum { STEPS = 24 };
+    for (int k = 0; k < STEPS; k++) {
+        int rgb[3];
+        color((k + 0.5) / STEPS, rgb);
+        fprintf(out,
+                "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" "
+                "fill=\"#%02x%02x%02x\"/>\n",
+                left + SIDE + 8, TOP + SIDE - (k + 1) * (double)SIDE / STEPS, BAR,
+                (double)SIDE / STEPS + 0.3, rgb[0], rgb[1], rgb[2]);
+    }
+    for (int k = 0; k <= 4; k++) {
+        double value = map->least[p] * pow(map->most[p] / map->least[p], k / 4.0);
+        fprintf(out, "<text class=\"left\" x=\"%.1f\" y=\"%.1f\">%.3g</text>\n",
+                left + SIDE + 12 + BAR, TOP + SIDE - k * SIDE / 4.0 + 4, value);
+    }
+}
+
+static void draw(FILE *out, const map_request *r, const map_data *map)
+{
+    char titles[PANELS][64];
+    snprintf(titles[0], sizeof titles[0], "GFLOP/s of CG, 1 device");
+    snprintf(titles[1], sizeof titles[1], "GFLOP/s of CG, %d devices", r->devices);
+    snprintf(titles[2], sizeof titles[2], "speed-up of %d devices", r->devices);
+    int width = 2 * MARGIN + PANELS * SIDE + (PANELS - 1) * GAP + 50;
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+            "viewBox=\"0 0 %d %d\">\n"
+            "<style>text{font:12px sans-serif;fill:#222;text-anchor:middle}"
+            ".title{font-size:14px}.left{text-anchor:start}.right{text-anchor:end}"
+            ".frame{fill:none;stroke:#888}.limit{stroke:#222;stroke-dasharray:4 3;fill:none}"
+            ".even{stroke:#000;stroke-width:3;fill:none}</style>\n"
+            "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+            width, TOP + SIDE + BOTTOM + 20, width, TOP + SIDE + BOTTOM + 20);
+    for (int p = 0; p < PANELS; p++) {
+        double left = MARGIN + p * (SIDE + GAP);
+        draw_cells(out, map, p, left);
+        if (p == 2)
+            draw_break_even(out, map, left);
+        draw_axes(out, left, titles[p]);
+        draw_legend(out, map, p, left);
+    }
+    fprintf(out,
+            "<text class=\"left\" x=\"%d\" y=\"%d\">%d x %d blocks, %s; %s; thick line: speed-up "
+            "= 1; dashed: dense and diagonal matrices; %s case</text>\n</svg>\n",
+            MARGIN, TOP + SIDE + BOTTOM + 8, (int)r->problem.block, (int)r->problem.block,
+            tess_type_name(r->problem.type), r->model->device, r->best ? "best" : "average");
+}
+
+tess_status predict_map(tess_ctx *ctx, const char *path, const map_request *request)
+{
+    map_data *map;
+    TESS_TRY(TESS_ALLOC(ctx, 1, &map));
+    fill(request, map);
+    FILE *out = fopen(path, "we");
+    if (!out) {
+        tess_free(ctx, map);
+        return tess_fail(ctx, TESS_ERR_IO, "%s: cannot be written", path);
+    }
+    draw(out, request, map);
+    bool failed = ferror(out) != 0;
+    failed = fclose(out) != 0 || failed;
+    tess_free(ctx, map);
+    return failed ? tess_fail(ctx, TESS_ERR_IO, "%s: writing failed", path) : TESS_OK;
+}
