@@ -1,84 +1,199 @@
 #!/usr/bin/env python3
-"""docs/performance/tuning.md: what MEASURE and ESTIMATE lose against EXHAUSTIVE.
+"""docs/performance/tuning.md: what searches and estimates lose, and how far off the model is.
 
-    bench/tuning.py TESSERA [--device cpu] [--out docs/performance/tuning.md]
+    bench/tuning.py measure TESSERA --results FILE [--device cpu] [--matrices DIR] [--seconds N]
+    bench/tuning.py page FILE... > docs/performance/tuning.md
 
-For every case `tessera tune` chooses once with each effort, and one run of `tessera bench`, which
-times all kernels in turn and in several rounds, prices the three choices.
+`measure` adds to FILE what is not yet in it, most important first, and stops after N seconds: it can
+be run again. A case is one run of `tessera bench`, which times all kernels in turn and in several
+rounds and so prices every choice, one of `tessera tune`, the search, and one of `tessera predict
+--check`, which times what the model predicts.
 """
 import argparse
 import datetime
+import glob
 import json
 import os
 import statistics
 import subprocess
+import time
 
-SHAPES = {  # about 80 MB of values each: well out of a cache of 32 MB
-    "stencil7": lambda b: f"gen:stencil7:n={max(4, round((1e7 / (7 * b * b)) ** (1 / 3)))},b={b}",
-    "stencil27": lambda b: f"gen:stencil27:n={max(4, round((1e7 / (27 * b * b)) ** (1 / 3)))},b={b}",
-    "powerlaw": lambda b: f"gen:powerlaw:rows={max(2000, int(8e6 / (8 * b * b)))},avg=6,b={b},"
-                          f"long=8,length={max(500, int(1e5 / (b * b)))}",
-}
-BLOCKS = [1, 2, 3, 4, 5, 7, 8, 11, 16, 32]
+BLOCKS = [3, 1, 8, 2, 4, 5, 16, 7, 11, 32]
+TARGET = {"cpu": 80e6, "cuda": 250e6}  # bytes of values: well out of a cache
+SMALL = {"cpu": 6e6, "cuda": 12e6}
+
+
+def edge(points, b, target):
+    return max(4, round((target / (8 * points * b * b)) ** (1 / 3)))
+
+
+def powerlaw(b, target):
+    rows = max(2000, int(target / (8 * 6.2 * b * b)))
+    return f"gen:powerlaw:rows={rows},avg=6,b={b},long=8,length={max(500, rows // 10)}"
+
+
+def cases(device, matrices):
+    """(kind, shape, b, input): `tune` cases price choices, `held` ones were not used in the fit."""
+    kind = "cuda" if device.startswith("cuda") else "cpu"
+    big, small = TARGET[kind], SMALL[kind]
+    patterns = sorted(glob.glob(os.path.join(matrices, "*.mtx*")), key=os.path.getsize) if matrices else []
+    chosen = [p for p in patterns if os.path.basename(p).split(".")[0] in ("nasa2146", "bcsstk16", "raefsky1", "arrow")]
+    listed = []
+    for b in BLOCKS:
+        listed += [("tune", "27 points", b, f"gen:stencil27:n={edge(27, b, big)},b={b}"),
+                   ("both", "power law", b, powerlaw(b, big)),
+                   ("tune", "7 points", b, f"gen:stencil7:n={edge(7, b, big)},b={b}")]
+        if b in (1, 2, 4, 8, 3, 16):
+            listed += [("held", "convection", b, f"gen:cdr:n={edge(7, b, big)},b={b}"),
+                       ("held", "convection, small", b, f"gen:cdr:n={edge(7, b, small)},b={b}"),
+                       ("held", "box of 27 points", b,
+                        f"gen:stencil27:nx={4 * edge(27, b, big / 2)},ny={edge(27, b, big / 2)},"
+                        f"nz={max(2, edge(27, b, big / 2) // 4)},b={b}")]
+            listed += [("both", os.path.basename(p).split(".")[0], b, f"promote:b={b}:{p}") for p in chosen]
+    listed += [("held", "elasticity", 3, f"gen:elasticity:n={edge(27, 3, big)}"),
+               ("held", "elasticity, small", 3, f"gen:elasticity:n={edge(27, 3, small)}")]
+    return listed
 
 
 def run(*command):
-    environment = dict(os.environ, TESSERA_WISDOM="off")
+    environment = dict(os.environ, TESSERA_WISDOM=os.environ.get("TUNING_WISDOM", "off"))
     return json.loads(subprocess.run(command, check=True, capture_output=True, env=environment).stdout)
 
 
-def tune(tessera, case, effort, device):
-    return run(tessera, "tune", case, "--effort", effort, "--device", device, "--json")
+def is_naive(c, b):
+    if c["kernel"] in ("by_column", "by_block"):
+        return c["kernel"] == ("by_block" if b == 1 else "by_column")
+    return c["format"] == "bsr" and "lock" not in c["kernel"] and f"{b}x{b}" in c["kernel"]
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("tessera")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--out", default="docs/performance/tuning.md")
-    args = parser.parse_args()
-    lines, lost_full, lost_measure, lost_estimate, products, device = [], [], [], [], [], ""
-    for shape, make in SHAPES.items():
-        for b in BLOCKS:
-            full = tune(args.tessera, make(b), "exhaustive", args.device)
-            quick = tune(args.tessera, make(b), "measure", args.device)
-            device = full["device"]
-            name = lambda c: (c["format"], c["kernel"], c["params"])
-            priced = run(args.tessera, "bench", make(b), "--device", args.device, "--reps", "12", "--json")
-            times = {name(c): c["seconds"] for c in priced["results"] if c["outcome"] == "good"}
-            best = min(times.values())
-            lost_full.append(times[name(full)] / best - 1)
-            lost_measure.append(times[name(quick)] / best - 1)
-            lost_estimate.append(times[name(full["candidates"][0])] / best - 1)
-            products.append(quick["spmvs"])
-            lines.append(f"| {shape} | {b} | {full['bytes'] / 1e6:.0f} | {len(times)} | "
-                         f"{100 * full['bytes'] / best / 1e9 / full['read_GBps']:.0f} | {100 * lost_full[-1]:.1f} | "
-                         f"{100 * lost_measure[-1]:.1f} | {100 * lost_estimate[-1]:.1f} | {quick['spmvs']} |")
-            print(lines[-1], flush=True)
-    row = lambda what, loss: (f"| {what} | {100 * statistics.median(loss):.1f} | {100 * max(loss):.1f} |")
-    with open(args.out, "w") as out:
-        out.write(f"""# What a search finds
+def price(tessera, device, b, case):
+    name = lambda c: (c["format"], c["kernel"], c["params"])
+    bench = run(tessera, "bench", case, "--device", device, "--reps", "42", "--json")
+    tuned = run(tessera, "tune", case, "--effort", "measure", "--device", device, "--json")
+    good = [c for c in bench["results"] if c["outcome"] == "good"]
+    times = {name(c): c["seconds"] for c in good}
+    best = min(times.values())
+    naive = [c["seconds"] for c in good if is_naive(c, b)]
+    read = tuned["read_GBps"] * 1e9
+    return {"kernels": len(times), "best": best, "bytes": tuned["bytes"], "of_read": tuned["bytes"] / best / read,
+            "estimate": times[[name(c) for c in good if c["default"]][0]] / best - 1,
+            "measure": times[name(tuned)] / best - 1 if name(tuned) in times else None,
+            "over_naive": times[name(tuned)] / min(naive) - 1 if naive and name(tuned) in times else None,
+            "products": tuned["spmvs"], "chosen": tuned["kernel"], "estimated": [c["kernel"] for c in good if c["default"]][0],
+            "device": tuned["device"]}
 
-Made by `bench/tuning.py TESSERA --device {args.device}` on {datetime.date.today()}, {device}. On a GPU: the same with
-`--device cuda`; those columns are not filled in yet.
 
-EXHAUSTIVE times every kernel that applies. MEASURE, the default, may run 60 products; ESTIMATE runs
-none. Lost is how much longer the chosen kernel takes than the fastest one, both as `tessera bench`
-times them afterwards; what EXHAUSTIVE loses is the spread of the machine's speed between two runs.
+def check(tessera, device, case):
+    found = run(tessera, "predict", case, "--device", device, "--check", "--json")
+    pairs = [(k["seconds"], k["measured_seconds"]) for k in found["kernels"] if k["seconds"] > 0 and k["measured_seconds"] > 0]
+    cg = found["predictions"][0]["cg_seconds"] if found["predictions"] else 0
+    return {"bytes": found["bytes"], "spmv": pairs[0] if pairs else None, "all": pairs,
+            "cg": (cg, found["measured_cg_seconds"]) if found["measured_cg_seconds"] > 0 and cg > 0 else None}
 
-| effort | lost in the median, % | at worst, % |
-|---|---|---|
-{row("EXHAUSTIVE", lost_full)}
-{row("MEASURE", lost_measure)}
-{row("ESTIMATE", lost_estimate)}
 
-MEASURE ran {min(products)} to {max(products)} products. Bytes are those of the bsr format: the symmetric one moves fewer, hence more than 100 % of read. Matrices
-near the size of a cache are left out: their speed depends on what ran just before.
+def measure(args):
+    data = {"device": "", "date": str(datetime.date.today()), "cases": {}}
+    if os.path.exists(args.results):
+        data = json.load(open(args.results))
+    start = time.time()
+    for kind, shape, b, case in cases(args.device, args.matrices):
+        key = f"{shape}|{b}"
+        if key in data["cases"] or time.time() - start > args.seconds:
+            continue
+        entry = {"shape": shape, "b": b}
+        try:
+            if kind != "held":
+                entry["price"] = price(args.tessera, args.device, b, case)
+                data["device"] = entry["price"]["device"]
+            if kind != "tune":
+                entry["check"] = check(args.tessera, args.device, case)
+        except subprocess.CalledProcessError as error:
+            print(f"{case}: {error.stderr.decode()[-300:]}", flush=True)
+            continue
+        data["cases"][key] = entry
+        with open(args.results + ".new", "w") as out:
+            json.dump(data, out, indent=1)
+        os.replace(args.results + ".new", args.results)
+        line = entry.get("price", {})
+        print(f"{time.time() - start:5.0f} s {shape} b={b}",
+              " ".join(f"{k}={100 * line[k]:.1f}%" for k in ("estimate", "measure", "over_naive") if line.get(k) is not None),
+              " ".join(f"{k} {100 * (entry['check'][k][0] / entry['check'][k][1] - 1):+.1f}%" for k in ("spmv", "cg")
+                       if entry.get("check", {}).get(k)), flush=True)
 
-| matrix | b | MB moved | kernels | best, % of read | EXHAUSTIVE lost, % | MEASURE lost, % | ESTIMATE lost, % | products |
-|---|---|---|---|---|---|---|---|---|
+
+# ---- The page ----
+
+def percent(values, function):
+    return f"{100 * function(values):.1f}" if values else "-"
+
+
+def losses(data):
+    priced = [e["price"] for e in data["cases"].values() if "price" in e]
+    row = lambda what, key: (lambda v: f"| {what} | {percent(v, statistics.median)} | {percent(v, max)} |")(
+        [p[key] for p in priced if p[key] is not None])
+    products = [p["products"] for p in priced]
+    lines = ["| effort | lost in the median, % | at worst, % |", "|---|---|---|", row("MEASURE", "measure"),
+             row("ESTIMATE", "estimate"), row("MEASURE against the naive choice", "over_naive"), "",
+             f"{len(priced)} cases. MEASURE ran {min(products)} to {max(products)} products.", "",
+             "| matrix | b | MB moved | kernels | best, % of read | MEASURE lost, % | ESTIMATE lost, % | products | chosen | estimated |",
+             "|---|---|---|---|---|---|---|---|---|---|"]
+    order = sorted((e for e in data["cases"].values() if "price" in e), key=lambda e: (e["shape"], e["b"]))
+    for e in order:
+        p = e["price"]
+        lost = f"{100 * p['measure']:.1f}" if p["measure"] is not None else "-"
+        lines.append(f"| {e['shape']} | {e['b']} | {p['bytes'] / 1e6:.0f} | {p['kernels']} | {100 * p['of_read']:.0f} | "
+                     f"{lost} | {100 * p['estimate']:.1f} | {p['products']} | {p['chosen']} | {p['estimated']} |")
+    return "\n".join(lines)
+
+
+def errors(data):
+    """Table 6: mean relative error and its variance, by block size."""
+    groups = {"1": [1], "2": [2], "4": [4], "8": [8], "3, 5, 7, 11, 16, 32": [3, 5, 7, 11, 16, 32]}
+    lines = ["| b | matrices | SpMV, the chosen kernel: mean error, % | variance | every kernel: mean error, % | variance | "
+             "CG iteration: matrices | mean error, % | variance |", "|---|---|---|---|---|---|---|---|---|"]
+    relative = lambda pairs: [abs(p / m - 1) for p, m in pairs]
+    for label, blocks in groups.items():
+        checks = [e["check"] for e in data["cases"].values() if "check" in e and e["b"] in blocks]
+        spmv = relative([c["spmv"] for c in checks if c["spmv"]])
+        every = relative([pair for c in checks for pair in c["all"]])
+        cg = relative([c["cg"] for c in checks if c["cg"]])
+        variance = lambda v: f"{statistics.pvariance(v):.4f}" if v else "-"
+        lines.append(f"| {label} | {len(spmv)} | {percent(spmv, statistics.mean)} | {variance(spmv)} | "
+                     f"{percent(every, statistics.mean)} | {variance(every)} | {len(cg)} | "
+                     f"{percent(cg, statistics.mean)} | {variance(cg)} |")
+    return "\n".join(lines)
+
+
+def page(args):
+    print("""# What a search finds, and what the model knows
+
+Made by `bench/tuning.py`: `measure` on each machine, then `page`. EXHAUSTIVE times every kernel that
+applies; MEASURE, the default, may run 60 products; ESTIMATE runs none and takes what the model
+predicts to be the fastest. Lost is how much longer the chosen kernel takes than the fastest of all
+that `tessera bench` times in the same run; what EXHAUSTIVE itself would lose is the spread of the
+machine's speed. On a GPU the kernels priced are each with its own parameters and those with one
+parameter changed, not the full product of all parameters.
 """)
-        out.write("\n".join(lines) + "\n")
+    for path in args.files:
+        data = json.load(open(path))
+        print(f"## {data['device']}, {data['date']}\n\n### Searches\n\n{losses(data)}\n")
+        print("Bytes are those of the bsr format: the symmetric one moves fewer, hence more than 100 % of read.\n")
+        print(f"### The model's error on matrices that were not used in its fit\n\n{errors(data)}\n")
+        print("The fit used cubes of 7 and 27 points, random columns and one long row; here are convection and\n"
+              "diffusion, elasticity, boxes, power-law rows, and real patterns with every entry a block.\n")
 
 
-main()
+parser = argparse.ArgumentParser()
+commands = parser.add_subparsers(required=True)
+measuring = commands.add_parser("measure")
+measuring.add_argument("tessera")
+measuring.add_argument("--device", default="cpu")
+measuring.add_argument("--results", required=True)
+measuring.add_argument("--matrices")
+measuring.add_argument("--seconds", type=float, default=1e9)
+measuring.set_defaults(run=measure)
+paging = commands.add_parser("page")
+paging.add_argument("files", nargs="+")
+paging.set_defaults(run=page)
+arguments = parser.parse_args()
+arguments.run(arguments)

@@ -4,34 +4,43 @@
 
 #include "cpu/cpu.h"
 
-/* Blocks on and above the diagonal of a symmetric pattern. */
-static int64_t upper_blocks(const tess_matrix *A)
+/* What a product with half of a symmetric matrix moves: the blocks on and above the diagonal, the
+ * vectors, and the windows, which are cleared, added to, read and added to y. `kept` is what it
+ * stores. */
+static tess_status half_bytes(const tess_matrix *A, double *moved, double *kept)
 {
-    int64_t diagonal = 0;
+    double scalar = (double)tess_type_size(A->type);
+    double block = 4 + scalar * A->block_height * A->block_width;
+    int64_t *offsets;
+    TESS_TRY(TESS_ALLOC(A->ctx, A->block_rows + 1, &offsets));
+    offsets[0] = 0;
     for (int64_t i = 0; i < A->block_rows; i++)
-        diagonal += tess_matrix_find(A, i, i) >= 0;
-    return (A->blocks + diagonal) / 2;
+        offsets[i + 1] = offsets[i] + A->row_offsets[i + 1] - tess_matrix_lower_bound(A, i, i);
+    double upper = (double)offsets[A->block_rows];
+    double windows = scalar * A->block_height * (double)tess_cpu_window_rows(A, offsets);
+    *kept = block * upper + windows;
+    *moved = tess_matrix_spmv_bytes(A) - block * ((double)A->blocks - upper) + 4 * windows;
+    tess_free(A->ctx, offsets);
+    return TESS_OK;
 }
 
 tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candidates *list)
 {
-    double whole = tess_matrix_spmv_bytes(A),
-           block = 4 + (double)tess_type_size(A->type) * A->block_height * A->block_width;
-    double half = 0; /* bytes of the blocks that symmetric storage leaves out */
+    double whole = tess_matrix_spmv_bytes(A), moved = 0, kept = 0; /* by symmetric storage */
     for (int64_t i = 0; i < list->count; i++) {
         tess_candidate *c = &list->items[i];
         const tess_cpu_kernel *kernel;
         TESS_TRY(tess_cpu_named(device, c->format, A, c->kernel, &kernel));
         bool symmetric = kernel->family == TESS_CPU_SYMMETRIC_SPMV;
-        if (symmetric && half == 0)
-            half = block * (double)(A->blocks - upper_blocks(A));
+        if (symmetric && moved == 0)
+            TESS_TRY(half_bytes(A, &moved, &kept));
         if (kernel->block_height == 0)
             snprintf(c->class_name, sizeof c->class_name, "%.20s any", c->format);
         else
             snprintf(c->class_name, sizeof c->class_name, "%.16s*%d", c->format, kernel->streams);
         c->naive = !symmetric && kernel->block_height > 0 && kernel->streams == 1;
-        c->bytes = symmetric ? whole - half : whole;
-        c->memory = symmetric ? block * (double)A->blocks - half : 0; /* else A's own arrays */
+        c->bytes = symmetric ? moved : whole;
+        c->memory = symmetric ? kept : 0; /* else A's own arrays are used */
     }
     return TESS_OK;
 }

@@ -95,6 +95,9 @@ typedef struct tess_cpu_half {
 tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A,
                                  const tess_cpu_kernel *kernel, tess_cpu_half **out);
 void tess_cpu_half_destroy(tess_cpu_half *half);
+/* Block rows of all windows of such a plan, from A alone: offsets[i] .. offsets[i+1]-1 are the
+ * blocks of row i on and above the diagonal. */
+int64_t tess_cpu_window_rows(const tess_matrix *A, const int64_t *offsets);
 void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double beta, void *y);
 
 /* ---- The plan's state: kernels, the division of work, and scratch ---- */

@@ -28,40 +28,56 @@ static int64_t wanted_chunks(int64_t bytes)
     return chunks;
 }
 
-/* Bounds of the chunks; returns the rows of all windows together. */
-static int64_t cut(tess_cpu_half *half, int64_t count)
+/* Bounds of the chunks, into `chunks` unless it is NULL; returns the rows of all windows together.
+ * Rows have offsets[i] .. offsets[i+1]-1 blocks on and above the diagonal; the last block of row i
+ * of `M` (the whole matrix or its upper part) is the last of them. */
+static int64_t cut(const tess_matrix *M, const int64_t *offsets, int64_t count,
+                   tess_cpu_chunk *chunks)
 {
-    const tess_matrix *U = half->upper;
     int64_t rows = 0;
-    half->chunk_count = count;
     for (int64_t c = 0; c < count; c++) {
-        tess_cpu_chunk *chunk = &half->chunks[c];
-        *chunk = (tess_cpu_chunk){
-            .first = tess_share_row(U->row_offsets, U->block_rows, (int)c, (int)count),
-            .last = tess_share_row(U->row_offsets, U->block_rows, (int)c + 1, (int)count)};
-        chunk->end = chunk->last;
-        for (int64_t i = chunk->first; i < chunk->last; i++) {
-            int64_t end = U->row_offsets[i + 1];
-            if (end > U->row_offsets[i] && U->columns[end - 1] >= chunk->end)
-                chunk->end = (int64_t)U->columns[end - 1] + 1;
-        }
-        rows += chunk->end - chunk->last;
+        tess_cpu_chunk chunk = {.first = tess_share_row(offsets, M->block_rows, (int)c, (int)count),
+                                .last =
+                                    tess_share_row(offsets, M->block_rows, (int)c + 1, (int)count)};
+        chunk.end = chunk.last;
+        for (int64_t i = chunk.first; i < chunk.last; i++)
+            if (offsets[i + 1] > offsets[i] && M->columns[M->row_offsets[i + 1] - 1] >= chunk.end)
+                chunk.end = (int64_t)M->columns[M->row_offsets[i + 1] - 1] + 1;
+        rows += chunk.end - chunk.last;
+        if (chunks)
+            chunks[c] = chunk;
     }
     return rows;
+}
+
+/* Windows of more than half of what is stored would eat up what is saved: then fewer chunks. */
+static int64_t choose_chunks(const tess_matrix *M, const int64_t *offsets, int64_t bytes,
+                             int64_t *count)
+{
+    int64_t row_bytes = M->block_height * (int64_t)tess_type_size(M->type), rows;
+    *count = wanted_chunks(bytes);
+    while ((rows = cut(M, offsets, *count, NULL)) > bytes / 2 / row_bytes && *count > 2)
+        *count /= 2;
+    return rows;
+}
+
+int64_t tess_cpu_window_rows(const tess_matrix *A, const int64_t *offsets)
+{
+    int64_t block = 4 + (int64_t)tess_type_size(A->type) * A->block_height * A->block_width, count;
+    return choose_chunks(A, offsets, block * offsets[A->block_rows], &count);
 }
 
 static tess_status make_chunks(tess_cpu_half *half)
 {
     const tess_matrix *U = half->upper;
-    int64_t bytes = tess_symmetric_bytes(U), count = wanted_chunks(bytes), rows;
-    int64_t row_bytes = U->block_height * (int64_t)tess_type_size(U->type);
-    TESS_TRY(TESS_ALLOC(half->ctx, count, &half->chunks));
-    /* Windows of more than half of what is stored would eat up what is saved. */
-    for (; (rows = cut(half, count)) > bytes / 2 / row_bytes && count > 2; count /= 2)
-        ;
+    int64_t bytes = tess_symmetric_bytes(U), row_bytes = U->block_height;
+    row_bytes *= (int64_t)tess_type_size(U->type);
+    int64_t rows = choose_chunks(U, U->row_offsets, bytes, &half->chunk_count);
+    TESS_TRY(TESS_ALLOC(half->ctx, half->chunk_count, &half->chunks));
+    cut(U, U->row_offsets, half->chunk_count, half->chunks);
     TESS_TRY(tess_alloc_bytes(half->ctx, rows, (size_t)row_bytes, &half->windows));
     char *next = half->windows;
-    for (int64_t c = 0; c < count; c++) {
+    for (int64_t c = 0; c < half->chunk_count; c++) {
         half->chunks[c].window = next;
         next += (half->chunks[c].end - half->chunks[c].last) * row_bytes;
     }

@@ -10,31 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/model.h"
+#include "plan/calibrate.h"
 
-enum { FIT_MAX = 64 };
 /* Sizes grow by this, from the first on, and from three times the cache on; between the two classes
  * of symmetric storage, of half the bytes, would be neither here nor there. */
 static const double first_bytes = 1e5, growth_in_cache = 2.5, growth = 1.7;
 static const int blocks_measured[] = {1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 32};
 enum { BLOCKS = sizeof blocks_measured / sizeof blocks_measured[0] };
-
-/* One measurement: a class at a size. */
-typedef struct sample {
-    char name[TESS_MODEL_CLASS];
-    double bytes, lines, seconds;
-} sample;
-
-typedef struct calibration {
-    tess_ctx *ctx;
-    tess_device *device;
-    tess_type type;
-    double most;   /* bytes of the largest product */
-    int32_t block; /* being measured */
-    tess_model *model;
-    sample *samples;
-    int64_t count, capacity;
-} calibration;
 
 static int by_value(const void *a, const void *b)
 {
@@ -42,12 +24,12 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static tess_status keep(calibration *c, const char *name, double bytes, double lines,
+static tess_status keep(tess_calibration *c, const char *name, double bytes, double lines,
                         double seconds)
 {
     if (c->count == c->capacity) {
         int64_t capacity = c->capacity > 0 ? 2 * c->capacity : 256;
-        sample *samples;
+        tess_sample *samples;
         TESS_TRY(TESS_ALLOC(c->ctx, capacity, &samples));
         if (c->count > 0)
             memcpy(samples, c->samples, (size_t)c->count * sizeof *samples);
@@ -55,8 +37,8 @@ static tess_status keep(calibration *c, const char *name, double bytes, double l
         c->samples = samples;
         c->capacity = capacity;
     }
-    sample *s = &c->samples[c->count++];
-    *s = (sample){.bytes = bytes, .lines = lines, .seconds = seconds};
+    tess_sample *s = &c->samples[c->count++];
+    *s = (tess_sample){.bytes = bytes, .lines = lines, .seconds = seconds};
     snprintf(s->name, sizeof s->name, "%s", name);
     tess_log(c->ctx, "calibrate: %s %d %s %.6g bytes %.6g rows %.6g s", name, (int)c->block,
              tess_type_name(c->type), bytes, lines, seconds);
@@ -74,7 +56,7 @@ static bool first_of_class(const tess_candidates *list, int64_t at)
 }
 
 /* Every class on one matrix. */
-static tess_status measure_classes(calibration *c, const tess_matrix *A)
+static tess_status measure_classes(tess_calibration *c, const tess_matrix *A)
 {
     tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
     const tess_backend *backend = c->device->backend;
@@ -106,7 +88,7 @@ cleanup:
     return status;
 }
 
-static tess_status measure_input(calibration *c, const char *spec)
+static tess_status measure_input(tess_calibration *c, const char *spec)
 {
     tess_matrix *A;
     TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
@@ -115,105 +97,7 @@ static tess_status measure_input(calibration *c, const char *spec)
     return status;
 }
 
-/* ---- Fits ---- */
-
-typedef struct fit_points {
-    double bytes[FIT_MAX], lines[FIT_MAX], seconds[FIT_MAX];
-    int count;
-} fit_points;
-
-/* The samples called `name` that are in cache, or those that are not; what lies between belongs to
- * neither. */
-static void select_points(const calibration *c, const char *name, bool cached, double working_share,
-                          fit_points *p)
-{
-    p->count = 0;
-    for (int64_t i = 0; i < c->count && p->count < FIT_MAX; i++) {
-        const sample *s = &c->samples[i];
-        double times = s->bytes * working_share / c->model->cache_bytes;
-        if (strcmp(s->name, name) != 0 ||
-            (cached ? times > TESS_CACHE_KEPT : times < TESS_CACHE_GONE))
-            continue;
-        p->bytes[p->count] = s->bytes;
-        p->lines[p->count] = s->lines;
-        p->seconds[p->count++] = s->seconds;
-    }
-}
-
-/* The curve when a row costs curve->row_bytes; false when there are too few points. */
-static bool fit_with_rows(const fit_points *p, tess_model_curve *curve)
-{
-    double x[FIT_MAX] = {0}, y[FIT_MAX] = {0};
-    for (int i = 0; i < p->count; i++) {
-        x[i] = p->bytes[i] + curve->row_bytes * p->lines[i];
-        y[i] = x[i] / p->seconds[i];
-    }
-    if (!tess_sigmoid_fit(x, y, p->count, &curve->average))
-        return false;
-    curve->best = tess_sigmoid_envelope(&curve->average, x, y, p->count);
-    curve->points = p->count;
-    curve->error = 0;
-    for (int i = 0; i < p->count; i++)
-        curve->error += fabs(tess_sigmoid_value(&curve->average, x[i]) / y[i] - 1) / p->count;
-    return true;
-}
-
-/* Leaves out points that are far below the curve: something else ran meanwhile. */
-static void drop_outliers(const tess_model_curve *curve, fit_points *p)
-{
-    int kept = 0;
-    for (int i = 0; i < p->count; i++) {
-        double x = p->bytes[i] + curve->row_bytes * p->lines[i];
-        if (x / p->seconds[i] < 0.75 * tess_sigmoid_value(&curve->average, x))
-            continue;
-        p->bytes[kept] = p->bytes[i];
-        p->lines[kept] = p->lines[i];
-        p->seconds[kept++] = p->seconds[i];
-    }
-    p->count = kept;
-}
-
-/* The best curve over what a row may cost: points of long and of short rows tell. */
-static bool fit_points_best(const fit_points *p, tess_model_curve *curve)
-{
-    tess_model_curve tried = *curve;
-    tried.row_bytes = 0;
-    if (!fit_with_rows(p, &tried))
-        return false;
-    *curve = tried;
-    for (double bytes = 8; bytes <= 4096; bytes *= 2) {
-        tried.row_bytes = bytes;
-        if (fit_with_rows(p, &tried) && tried.error < 0.95 * curve->error)
-            *curve = tried;
-    }
-    return true;
-}
-
-static tess_status fit_class(calibration *c, const char *name, bool cached, double working_share)
-{
-    fit_points p;
-    tess_model_curve curve = {.block = c->block, .type = c->type, .cached = cached};
-    snprintf(curve.name, sizeof curve.name, "%s", name);
-    select_points(c, name, cached, working_share, &p);
-    if (!fit_points_best(&p, &curve))
-        return TESS_OK;
-    drop_outliers(&curve, &p);
-    if (!fit_points_best(&p, &curve))
-        return TESS_OK;
-    return tess_model_add_curve(c->model, &curve);
-}
-
-static tess_status fit_all(calibration *c, double working_share)
-{
-    for (int64_t i = 0; i < c->count; i++) {
-        bool seen = false;
-        for (int64_t k = 0; k < i && !seen; k++)
-            seen = strcmp(c->samples[k].name, c->samples[i].name) == 0;
-        for (int cached = 0; cached < 2 && !seen; cached++)
-            TESS_TRY(fit_class(c, c->samples[i].name, cached != 0, working_share));
-    }
-    return TESS_OK;
-}
+/* ---- Curves ---- */
 
 /* In the cache from size to size, then with one step out of it. */
 static double next_size(double bytes, double outside)
@@ -224,7 +108,7 @@ static double next_size(double bytes, double outside)
     return 3 * next > outside ? outside : next;
 }
 
-static tess_status measure_curves(calibration *c, int b)
+static tess_status measure_curves(tess_calibration *c, int b)
 {
     double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b;
     c->count = 0;
@@ -239,14 +123,14 @@ static tess_status measure_curves(calibration *c, int b)
             TESS_TRY(measure_input(c, spec));
         }
     }
-    return fit_all(c, 1);
+    return tess_calibration_fit(c, 1);
 }
 
 /* ---- Extras ---- */
 
 /* What a matrix takes beyond its prediction: so much for each of `units`. Less than `least` times
  * the prediction is none. */
-static tess_status add_extras(calibration *c, const tess_matrix *A, tess_extra_kind kind,
+static tess_status add_extras(tess_calibration *c, const tess_matrix *A, tess_extra_kind kind,
                               double x_bytes, double units, double least)
 {
     tess_model_problem problem = tess_model_problem_of(A);
@@ -258,7 +142,7 @@ static tess_status add_extras(calibration *c, const tess_matrix *A, tess_extra_k
     c->count = 0;
     TESS_TRY(measure_classes(c, A));
     for (int64_t i = 0; i < c->count && units > 0; i++) {
-        const sample *s = &c->samples[i];
+        const tess_sample *s = &c->samples[i];
         tess_model_extra extra = {
             .block = problem.block, .type = c->type, .kind = kind, .x_bytes = x_bytes};
         memcpy(problem.name, s->name, sizeof problem.name);
@@ -275,7 +159,7 @@ static tess_status add_extras(calibration *c, const tess_matrix *A, tess_extra_k
 
 /* Random columns and lengths of rows; the matrix comes from memory, x from wherever it fits. The
  * smallest x is next to the processor: there only the lengths cost. */
-static tess_status measure_scattered(calibration *c, int b)
+static tess_status measure_scattered(tess_calibration *c, int b)
 {
     enum { ROW = 6 };
     double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b, smallest = 1 << 17;
@@ -300,7 +184,7 @@ static tess_status measure_scattered(calibration *c, int b)
 }
 
 /* One row as long as thousands of others. */
-static tess_status measure_long_row(calibration *c, int b)
+static tess_status measure_long_row(tess_calibration *c, int b)
 {
     char spec[128];
     int64_t rows = 200000 / (b * b) + 2000;
@@ -317,7 +201,7 @@ static tess_status measure_long_row(calibration *c, int b)
 /* ---- Vectors ---- */
 
 /* The vectors' part of an iteration with one matrix: iterations less products. */
-static tess_status measure_passes(calibration *c, int n)
+static tess_status measure_passes(tess_calibration *c, int n)
 {
     static const tess_plan_options guess = {.effort = TESS_ESTIMATE, .reproducible = 1};
     char spec[64];
@@ -342,7 +226,7 @@ cleanup:
 }
 
 /* Where no solver runs, passes are as fast as reading. */
-static tess_status measure_vectors(calibration *c)
+static tess_status measure_vectors(tess_calibration *c)
 {
     c->count = 0;
     double scalar = (double)tess_type_size(c->type);
@@ -356,11 +240,11 @@ static tess_status measure_vectors(calibration *c)
         TESS_TRY(status);
     }
     /* A row of the 7-point matrix and six vectors beside the 12 moved ones. */
-    return fit_all(c, (7 * (scalar + 4) + 4 + 6 * scalar) / (12 * scalar));
+    return tess_calibration_fit(c, (7 * (scalar + 4) + 4 + 6 * scalar) / (12 * scalar));
 }
 
 /* A vector to the device and another one back. */
-static tess_status measure_copies(calibration *c)
+static tess_status measure_copies(tess_calibration *c)
 {
     if (!c->device->backend->memory_copy_to)
         return TESS_OK;
@@ -384,12 +268,12 @@ static tess_status measure_copies(calibration *c)
         tess_free(c->ctx, here);
         TESS_TRY(status);
     }
-    return fit_class(c, TESS_MODEL_COPIES, true, 0);
+    return tess_calibration_fit(c, 0);
 }
 
 /* ---- The whole ---- */
 
-static tess_status calibrate(calibration *c)
+static tess_status calibrate(tess_calibration *c)
 {
     TESS_TRY(tess_progress(c->ctx, "calibrating vectors", 0, BLOCKS + 1));
     TESS_TRY(measure_vectors(c));
@@ -405,7 +289,7 @@ static tess_status calibrate(calibration *c)
 
 tess_status tess_model_calibrate(tess_device *device, tess_type type, double most, tess_model **out)
 {
-    calibration c = {.ctx = device->ctx, .device = device, .type = type, .most = most};
+    tess_calibration c = {.ctx = device->ctx, .device = device, .type = type, .most = most};
     if (!device->backend->candidates || !device->backend->costs)
         return tess_fail(device->ctx, TESS_ERR_UNSUPPORTED,
                          "device '%s' cannot be calibrated: it has no list of kernels",

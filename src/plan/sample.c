@@ -22,6 +22,16 @@ static double median(double *seconds, int count)
     return seconds[count / 2];
 }
 
+/* Threads, clocks and caches need some milliseconds until products take the same time. */
+static tess_status warm_up(tess_plan *plan, const void *x, void *y)
+{
+    double runs[2], start = tess_seconds();
+    do
+        TESS_TRY(tess_product_time(plan, &spmv, 1, x, 0, y, 2, runs));
+    while (tess_seconds() - start < 4e-3);
+    return TESS_OK;
+}
+
 tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
                              const tess_candidate *candidate, const void *x, void *y,
                              double *seconds)
@@ -32,7 +42,7 @@ tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
     int count = few < 9 ? 9 : few > RUNS_MAX ? RUNS_MAX : (int)few;
     tess_plan *plan;
     TESS_TRY(tess_plan_create(device->ctx, A, device, &options, &plan));
-    tess_status status = tess_product_time(plan, &spmv, 1, x, 0, y, 2, runs);
+    tess_status status = warm_up(plan, x, y);
     if (status == TESS_OK)
         status = tess_product_time(plan, &spmv, 1, x, 0, y, count, runs);
     tess_plan_destroy(plan);

@@ -260,9 +260,7 @@ static const cli_option options[] = {
     {"check", OPTION_FLAG, offsetof(predict_args, check), NULL,
      "run it too, and say how far off the predictions are", 0, 0},
     {"map", OPTION_TEXT, offsetof(predict_args, map), "FILE",
-     "draw GFLOP/s of CG on 1 and N devices (default: 2) and the speed-up over unknowns and stored "
-     "elements, for blocks like these (svg)",
-     0, 0},
+     "draw CG's GFLOP/s and speed-up for blocks like these (svg)", 0, 0},
 };
 
 const cli_command command_predict = {
@@ -275,7 +273,9 @@ const cli_command command_predict = {
         "Predicts, without running anything, the time of a product with every kernel and of an "
         "iteration of the conjugate gradient method, in the mean and at best, from what `tessera "
         "calibrate` has measured on this device or one like it; and with --devices, of several "
-        "such devices that share the problem, and how many are worth it.",
+        "such devices that share the problem, and how many are worth it.\n\n"
+        "--map draws three panels over unknowns and stored elements: GFLOP/s of CG on one device "
+        "and on N (default: 2), and the speed-up with the line from which on it is more than 1.",
     .examples = "tessera predict gen:stencil27:n=48,b=4\n"
                 "tessera predict A.mtx.gz --block auto --device cuda --devices 8 --link 300\n"
                 "tessera predict gen:stencil27:n=48,b=4 --devices 4 --map map.svg",

@@ -65,12 +65,16 @@ static int pick_blockings(const tess_detection *detection, tess_block_candidate 
     return count;
 }
 
+/* Measured, or with --effort estimate predicted. */
 static double plan_seconds(const tess_plan *plan)
 {
     const tess_search *search = plan->search;
     if (!search)
         return 0;
-    return search->remembered || search->count == 0 ? 0 : search->trials[search->chosen].seconds;
+    if (search->remembered || search->count == 0)
+        return 0;
+    const tess_trial *chosen = &search->trials[search->chosen];
+    return chosen->seconds > 0 ? chosen->seconds : chosen->candidate.predicted;
 }
 
 /* Searches one blocking; the better of it and what is held stays in t. */

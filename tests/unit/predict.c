@@ -1,0 +1,146 @@
+/* tess_predict, through the public header alone: what it promises of its
+ * answers. */
+#include <math.h>
+#include <string.h>
+
+#include "support/support.h"
+
+static tess_prediction *predict(void **state, const char *input, int devices)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A;
+    tess_device *device;
+    tess_prediction *p;
+    tess_predict_options options = {.devices = devices};
+    assert_int_equal(tess_matrix_generate(ctx, input, &A, NULL), TESS_OK);
+    assert_int_equal(tess_device_open(ctx, "cpu:2", &device), TESS_OK);
+    if (tess_predict(ctx, A, device, &options, &p) != TESS_OK)
+        fail_msg("%s", tess_ctx_error(ctx));
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+    return p; /* outlives both */
+}
+
+static void kernels_come_fastest_first_and_best_is_no_slower(void **state)
+{
+    tess_prediction *p = predict(state, "stencil27:n=12,b=4", 1);
+    assert_true(p->kernel_count > 1);
+    assert_true(p->model[0] != 0);
+    for (int64_t i = 0; i < p->kernel_count; i++) {
+        const tess_predicted_kernel *k = &p->kernels[i];
+        assert_true(k->bytes > 0 && k->seconds > 0);
+        assert_true(k->best_seconds <= k->seconds * (1 + 1e-12));
+        if (i > 0)
+            assert_true(k->seconds >= p->kernels[i - 1].seconds);
+        /* Symmetric storage moves less than the whole matrix, and needs memory of
+         * its own. */
+        bool half = strcmp(k->format, "symmetric") == 0;
+        assert_true(half == (k->memory > 0));
+    }
+    tess_prediction_destroy(test_ctx(state), p);
+}
+
+static void an_estimate_takes_the_first_of_them(void **state)
+{
+    static const char *const inputs[] = {"stencil27:n=16,b=4", "cdr:n=16,b=3",
+                                         "powerlaw:rows=4000,avg=6,b=2", "stencil7:n=4,b=1"};
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        tess_prediction *p = predict(state, inputs[i], 1);
+        tess_matrix *A;
+        tess_device *device;
+        tess_plan *plan;
+        assert_int_equal(tess_matrix_generate(ctx, inputs[i], &A, NULL), TESS_OK);
+        assert_int_equal(tess_device_open(ctx, "cpu:2", &device), TESS_OK);
+        tess_plan_options estimate = {.effort = TESS_ESTIMATE};
+        assert_int_equal(tess_plan_create(ctx, A, device, &estimate, &plan), TESS_OK);
+        char line[80];
+        snprintf(line, sizeof line, "kernel  %s\n", p->kernels[0].kernel);
+        if (!strstr(tess_plan_explain(plan), line))
+            fail_msg("%s: not %s in\n%s", inputs[i], line, tess_plan_explain(plan));
+        assert_non_null(strstr(tess_plan_explain(plan), "chosen  by the model"));
+        tess_plan_destroy(plan);
+        tess_device_close(device);
+        tess_matrix_destroy(A);
+        tess_prediction_destroy(ctx, p);
+    }
+}
+
+static void several_devices_are_listed_by_doubling(void **state)
+{
+    tess_prediction *p = predict(state, "stencil27:n=12,b=4", 6);
+    const int devices[] = {1, 2, 4, 6};
+    assert_int_equal(p->solve_count, 4);
+    bool listed = false;
+    for (int i = 0; i < 4; i++) {
+        const tess_predicted_solve *s = &p->solves[i];
+        assert_int_equal(s->devices, devices[i]);
+        double sum = s->spmv + s->dot + s->residual + s->direction + s->communication;
+        assert_true(fabs(sum - s->iteration) < 1e-12 * sum);
+        assert_true((s->communication > 0) == (i > 0));
+        assert_true(fabs(s->speedup - p->solves[0].iteration / s->iteration) < 1e-12);
+        listed |= p->worthwhile == s->devices;
+    }
+    assert_true(listed);
+    tess_prediction_destroy(test_ctx(state), p);
+}
+
+static void bad_requests_are_refused(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A;
+    tess_device *device;
+    tess_prediction *p = NULL;
+    assert_int_equal(tess_matrix_generate(ctx, "stencil7:n=3,b=2", &A, NULL), TESS_OK);
+    assert_int_equal(tess_device_open(ctx, "cpu:1", &device), TESS_OK);
+    const tess_predict_options wrong[] = {
+        {.devices = -1}, {.devices = 1025}, {.link_bandwidth = -1}, {.sync_seconds = NAN}};
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(tess_predict(ctx, A, device, &wrong[i], &p), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_predict(ctx, NULL, device, NULL, &p), TESS_ERR_ARGUMENT);
+    tess_device_close(device);
+    assert_int_equal(tess_device_open(ctx, "ref", &device), TESS_OK);
+    assert_int_equal(tess_predict(ctx, A, device, NULL, &p), TESS_ERR_UNSUPPORTED);
+    assert_null(p);
+    tess_prediction_destroy(ctx, NULL);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
+static void no_allocation_failure_leaks(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_generate(ctx, "stencil7:n=4,b=2", &A, NULL), TESS_OK);
+    int64_t live = test_live(state);
+    bool passed = false;
+    for (int64_t n = 0; !passed; n++) {
+        tess_device *device = NULL;
+        tess_prediction *p = NULL;
+        test_fail_allocation(state, n);
+        tess_status status = tess_device_open(ctx, "cpu:2", &device);
+        if (status == TESS_OK)
+            status = tess_predict(ctx, A, device, NULL, &p);
+        test_fail_allocation(state, -1);
+        /* Without memory for the model there is no prediction. */
+        passed = status == TESS_OK;
+        if (!passed && status != TESS_ERR_MEMORY && status != TESS_ERR_UNSUPPORTED)
+            fail_msg("allocation %d: %s", (int)n, tess_status_name(status));
+        tess_prediction_destroy(ctx, p);
+        tess_device_close(device);
+        assert_int_equal(test_live(state), live);
+    }
+    tess_matrix_destroy(A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_come_fastest_first_and_best_is_no_slower),
+        cmocka_unit_test(an_estimate_takes_the_first_of_them),
+        cmocka_unit_test(several_devices_are_listed_by_doubling),
+        cmocka_unit_test(bad_requests_are_refused),
+        cmocka_unit_test(no_allocation_failure_leaks),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
