@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """docs/performance/tuning.md: what searches and estimates lose, and how far off the model is.
 
-    bench/tuning.py measure TESSERA --results FILE [--device cpu] [--matrices DIR] [--seconds N]
+    bench/tuning.py measure TESSERA --results FILE [--device cpu] [--matrices DIR] [--seconds N] [--only RE]
     bench/tuning.py page FILE... > docs/performance/tuning.md
 
 `measure` adds to FILE what is not yet in it, most important first, and stops after N seconds: it can
@@ -14,6 +14,7 @@ import datetime
 import glob
 import json
 import os
+import re
 import statistics
 import subprocess
 import time
@@ -98,7 +99,7 @@ def measure(args):
     start = time.time()
     for kind, shape, b, case in cases(args.device, args.matrices):
         key = f"{shape}|{b}"
-        if key in data["cases"] or time.time() - start > args.seconds:
+        if key in data["cases"] or time.time() - start > args.seconds or not re.search(args.only, key):
             continue
         entry = {"shape": shape, "b": b}
         try:
@@ -125,6 +126,15 @@ def measure(args):
 
 def percent(values, function):
     return f"{100 * function(values):.1f}" if values else "-"
+
+
+def checked_losses(data):
+    """ESTIMATE against all kernels of its own list, timed by `predict --check`."""
+    lost = [c["spmv"][1] / min(m for _, m in c["all"]) - 1 for c in
+            (e["check"] for e in data["cases"].values() if "check" in e) if c["spmv"]]
+    return (f"In the {len(lost)} cases of the next table the kernel that ESTIMATE takes is "
+            f"{percent(lost, statistics.median)} % slower in the median, {percent(lost, max)} % at worst, than the fastest "
+            "kernel with its own parameters.")
 
 
 def losses(data):
@@ -177,6 +187,7 @@ parameter changed, not the full product of all parameters.
     for path in args.files:
         data = json.load(open(path))
         print(f"## {data['device']}, {data['date']}\n\n### Searches\n\n{losses(data)}\n")
+        print(checked_losses(data) + "\n")
         print("Bytes are those of the bsr format: the symmetric one moves fewer, hence more than 100 % of read.\n")
         print(f"### The model's error on matrices that were not used in its fit\n\n{errors(data)}\n")
         print("The fit used cubes of 7 and 27 points, random columns and one long row; here are convection and\n"
@@ -191,6 +202,7 @@ measuring.add_argument("--device", default="cpu")
 measuring.add_argument("--results", required=True)
 measuring.add_argument("--matrices")
 measuring.add_argument("--seconds", type=float, default=1e9)
+measuring.add_argument("--only", default="", help="cases whose SHAPE|B this regular expression finds")
 measuring.set_defaults(run=measure)
 paging = commands.add_parser("page")
 paging.add_argument("files", nargs="+")

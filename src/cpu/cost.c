@@ -24,21 +24,37 @@ static tess_status half_bytes(const tess_matrix *A, double *moved, double *kept)
     return TESS_OK;
 }
 
+/* NULL: the model knows nothing of this one. */
+static const tess_cpu_kernel *find(tess_device *device, const tess_matrix *A,
+                                   const tess_candidate *c)
+{
+    const tess_cpu_device *cpu = device->state;
+    const tess_cpu_kernel_table *table = tess_cpu_table(cpu->isa);
+    for (size_t i = 0; i < table->count; i++) {
+        const tess_cpu_kernel *kernel = &table->kernels[i];
+        if (strcmp(kernel->name, c->kernel) == 0 &&
+            strcmp(tess_cpu_family_format(kernel->family), c->format) == 0 &&
+            tess_cpu_kernel_applies(kernel, kernel->family, A))
+            return kernel;
+    }
+    return NULL;
+}
+
 tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candidates *list)
 {
     double whole = tess_matrix_spmv_bytes(A), moved = 0, kept = 0; /* by symmetric storage */
     for (int64_t i = 0; i < list->count; i++) {
         tess_candidate *c = &list->items[i];
-        const tess_cpu_kernel *kernel;
-        TESS_TRY(tess_cpu_named(device, c->format, A, c->kernel, &kernel));
+        const tess_cpu_kernel *kernel = find(device, A, c);
+        if (!kernel)
+            continue;
         bool symmetric = kernel->family == TESS_CPU_SYMMETRIC_SPMV;
         if (symmetric && moved == 0)
             TESS_TRY(half_bytes(A, &moved, &kept));
-        if (kernel->block_height == 0)
-            snprintf(c->class_name, sizeof c->class_name, "%.20s any", c->format);
-        else
-            snprintf(c->class_name, sizeof c->class_name, "%.16s*%d", c->format, kernel->streams);
-        c->naive = !symmetric && kernel->block_height > 0 && kernel->streams == 1;
+        snprintf(c->class_name, sizeof c->class_name, "%.12s%s*%d%s", c->format,
+                 kernel->block_height == 0 ? " any" : "", kernel->streams,
+                 kernel->ahead ? " ahead" : "");
+        c->naive = !symmetric && kernel->block_height > 0 && kernel->streams == 1 && !kernel->ahead;
         c->bytes = symmetric ? moved : whole;
         c->memory = symmetric ? kept : 0; /* else A's own arrays are used */
     }

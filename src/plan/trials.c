@@ -40,7 +40,7 @@ static int turn_of(const tess_candidates *list, int64_t at)
         return 0;
     if (list->items[at].naive && first)
         return 1;
-    if (best > 0 && !(predicted > 0 && predicted <= promising * best))
+    if (predicted > promising * best || (best > 0 && !(predicted > 0) && !first))
         return 4;
     return first ? 2 : 3;
 }

@@ -29,6 +29,7 @@ LD_LIBRARY_PATH=$library expect "$work/by-pkg-config"
     -DCMAKE_BUILD_TYPE=Release >>"$work/log"
 "$cmake" --build "$work/example" >>"$work/log"
 expect "$work/example/spmv"
+"$work/example/predict" | grep -q "^4 devices: " || { echo "the example predict says nothing of 4 devices"; exit 1; }
 
 version=$(pkg-config --modversion tessera)
 LD_LIBRARY_PATH=$library "$prefix/bin/tessera" --version | grep -qx "tessera $version" ||

@@ -24,14 +24,14 @@ static tess_prediction *predict(void **state, const char *input, int devices)
 static void kernels_come_fastest_first_and_best_is_no_slower(void **state)
 {
     tess_prediction *p = predict(state, "stencil27:n=12,b=4", 1);
-    assert_true(p->kernel_count > 1);
+    assert_true(p->kernel_count > 1 && p->kernels[0].seconds > 0);
     assert_true(p->model[0] != 0);
     for (int64_t i = 0; i < p->kernel_count; i++) {
         const tess_predicted_kernel *k = &p->kernels[i];
-        assert_true(k->bytes > 0 && k->seconds > 0);
+        assert_true(k->bytes > 0);
         assert_true(k->best_seconds <= k->seconds * (1 + 1e-12));
-        if (i > 0)
-            assert_true(k->seconds >= p->kernels[i - 1].seconds);
+        if (i > 0 && k->seconds > 0) /* what the model does not know comes last */
+            assert_true(k->seconds >= p->kernels[i - 1].seconds && p->kernels[i - 1].seconds > 0);
         /* Symmetric storage moves less than the whole matrix, and needs memory of
          * its own. */
         bool half = strcmp(k->format, "symmetric") == 0;
