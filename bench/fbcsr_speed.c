@@ -1,0 +1,280 @@
+/* SpMV with fbcsr against our CSR, cuSPARSE's CSR (on a GPU) and the best BSR, one matrix after the
+ * other, tiled along the diagonal to a size beyond every cache. All are verified against ref and
+ * timed in turn, round after round; medians. One line of JSON a matrix.
+ *
+ *     tessera_bench_fbcsr_speed DEVICE MEGABYTES INPUT...
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "../tools/tessera/bench.h"
+#include "format/fbcsr.h"
+
+enum { ROUNDS = 7, REPS = 3, KINDS = 4 };
+enum { CSR, FBCSR, BSR, CUSPARSE };
+static const char *const kinds[KINDS] = {"csr", "fbcsr", "bsr", "cusparse_csr"};
+
+typedef struct entry {
+    tess_plan *plan; /* NULL: there is none */
+    double seconds, error;
+} entry;
+
+typedef struct trial {
+    tess_ctx *ctx;
+    tess_device *device;
+    tess_matrix *A, *blocked;
+    void *x, *y;
+    bench_truth truth;
+    entry entries[KINDS];
+} trial;
+
+static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV, .k = 1, .effort = TESS_ESTIMATE};
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static tess_status median_time(trial *T, tess_plan *plan, int reps, double *seconds)
+{
+    double times[ROUNDS * REPS];
+    TESS_TRY(tess_product_time(plan, &spmv, 1, T->x, 0, T->y, reps, times));
+    qsort(times, (size_t)reps, sizeof *times, by_value);
+    *seconds = times[reps / 2];
+    return TESS_OK;
+}
+
+static int kind_of(const tess_candidate *c, bool blocked)
+{
+    if (strstr(c->kernel, "cusparse"))
+        return !blocked && strstr(c->kernel, "csr") ? CUSPARSE : -1;
+    if (strcmp(c->format, "fbcsr") == 0)
+        return FBCSR;
+    if (strcmp(c->format, "symmetric") == 0)
+        return -1; /* half the bytes, whatever the blocks */
+    return blocked ? BSR : CSR;
+}
+
+/* Tries one candidate and keeps its plan if it is the fastest of its kind. */
+static tess_status try_candidate(trial *T, const tess_matrix *A, const tess_candidate *c)
+{
+    int kind = kind_of(c, A != T->A);
+    tess_plan_options options = {
+        .effort = TESS_ESTIMATE, .format = c->format, .kernel = c->kernel, .params = c->params};
+    tess_plan *plan;
+    double seconds;
+    if (kind < 0)
+        return TESS_OK;
+    entry *E = &T->entries[kind];
+    tess_status status = tess_plan_create(T->ctx, A, T->device, &options, &plan);
+    if (status != TESS_OK)
+        return status == TESS_ERR_MEMORY ? status : TESS_OK; /* it does not apply */
+    status = median_time(T, plan, 3, &seconds);
+    if (status == TESS_OK && (!E->plan || seconds < E->seconds)) {
+        tess_plan *swap = E->plan;
+        E->seconds = seconds;
+        E->plan = plan;
+        plan = swap;
+    }
+    tess_plan_destroy(plan);
+    return status;
+}
+
+static tess_status try_all(trial *T, const tess_matrix *A)
+{
+    tess_candidates list = {0};
+    tess_status status;
+    TESS_TRY_CLEAN(tess_candidates_list(T->device, A, &spmv, &list));
+    for (int64_t i = 0; i < list.count; i++)
+        TESS_TRY_CLEAN(try_candidate(T, A, &list.items[i]));
+cleanup:
+    tess_candidates_free(T->ctx, &list);
+    return status;
+}
+
+/* In turn, so that a disturbance meets all. */
+static tess_status measure(trial *T)
+{
+    double rounds[KINDS][ROUNDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int k = 0; k < KINDS; k++) {
+            if (!T->entries[k].plan)
+                continue;
+            TESS_TRY(median_time(T, T->entries[k].plan, REPS, &rounds[k][round]));
+            if (round == 0)
+                T->entries[k].error = bench_error(&T->truth, T->y);
+        }
+    }
+    for (int k = 0; k < KINDS; k++) {
+        qsort(rounds[k], ROUNDS, sizeof rounds[k][0], by_value);
+        T->entries[k].seconds = T->entries[k].plan ? rounds[k][ROUNDS / 2] : 0;
+    }
+    return TESS_OK;
+}
+
+/* The aligned blocks larger than 1 x 1 with the fewest bytes, counted in the input before tiling.
+ */
+static tess_status best_blocks(tess_ctx *ctx, const tess_matrix *A, tess_blocking *out)
+{
+    tess_detection *D;
+    double least = 0;
+    TESS_TRY(tess_detect(ctx, A, NULL, &D));
+    *out = (tess_blocking){2, 2};
+    for (int64_t i = 0; i < D->count; i++) {
+        const tess_block_candidate *c = &D->candidates[i];
+        if (c->rows * c->cols == 1 || c->row_offset || c->col_offset ||
+            (least > 0 && c->bytes >= least))
+            continue;
+        least = c->bytes;
+        *out = (tess_blocking){c->rows, c->cols};
+    }
+    tess_detection_destroy(ctx, D);
+    return TESS_OK;
+}
+
+static json_t *format_json(const tess_fbcsr *F)
+{
+    json_t *splits = json_array();
+    double cells = 0, inside = 0;
+    for (int s = 0; s < F->splits; s++) {
+        const tess_fbcsr_split *split = &F->split[s];
+        double mine = (double)(split->blocks * tess_fbcsr_cells(&split->shape));
+        json_array_append_new(splits, json_pack("{s:s, s:I, s:f, s:f}", "shape", split->shape.name,
+                                                "blocks", (json_int_t)split->blocks, "share",
+                                                (double)split->nonzeros / (double)F->nonzeros,
+                                                "fill", (double)split->nonzeros / mine));
+        cells += mine;
+        inside += (double)split->nonzeros;
+    }
+    return json_pack("{s:o, s:f, s:f, s:I}", "splits", splits, "share",
+                     inside / (double)F->nonzeros, "fill", cells > 0 ? inside / cells : 0, "bytes",
+                     (json_int_t)tess_fbcsr_bytes(F));
+}
+
+static json_t *report(const trial *T, const char *input, int64_t copies, const tess_fbcsr *F,
+                      double convert, double ceiling, const char *chosen)
+{
+    const tess_matrix *A = T->A, *B = T->blocked;
+    json_t *runs = json_object();
+    for (int k = 0; k < KINDS; k++) {
+        const entry *E = &T->entries[k];
+        if (E->plan)
+            json_object_set_new(runs, kinds[k],
+                                json_pack("{s:f, s:f, s:b, s:s, s:s, s:s}", "seconds", E->seconds,
+                                          "error", E->error, "right", E->error <= BENCH_ERROR_MAX,
+                                          "format", E->plan->format, "kernel", E->plan->kernel,
+                                          "params", E->plan->params));
+    }
+    int64_t value = (int64_t)tess_type_size(A->type);
+    json_int_t csr = (A->rows + 1) * 4 + A->blocks * (4 + value);
+    json_int_t bsr = (B->block_rows + 1) * 4 + B->blocks * 4 + tess_matrix_stored(B) * value;
+    return json_pack("{s:s, s:I, s:I, s:I, s:s, s:o, s:f, s:I, s:I, s:[i, i], s:o, s:s, s:f}",
+                     "input", input, "copies", (json_int_t)copies, "rows", (json_int_t)A->rows,
+                     "nonzeros", (json_int_t)A->blocks, "precision", tess_type_name(A->type),
+                     "fbcsr", format_json(F), "convert_seconds", convert, "csr_bytes", csr,
+                     "bsr_bytes", bsr, "blocks", B->block_height, B->block_width, "runs", runs,
+                     "planner", chosen, "read_GBps", 1e-9 * ceiling);
+}
+
+static void finish(trial *T)
+{
+    for (int k = 0; k < KINDS; k++)
+        tess_plan_destroy(T->entries[k].plan);
+    bench_truth_free(T->ctx, &T->truth);
+    tess_free(T->ctx, T->x);
+    tess_free(T->ctx, T->y);
+    tess_matrix_destroy(T->blocked);
+    tess_matrix_destroy(T->A);
+}
+
+/* What a plan takes by itself. */
+static tess_status planner_choice(trial *T, char *text, size_t size)
+{
+    tess_plan *plan;
+    TESS_TRY(tess_plan_create(T->ctx, T->A, T->device,
+                              &(tess_plan_options){.effort = TESS_ESTIMATE}, &plan));
+    snprintf(text, size, "%s", plan->format);
+    tess_plan_destroy(plan);
+    return TESS_OK;
+}
+
+static tess_status run(tess_ctx *ctx, tess_device *device, const char *input, double bytes)
+{
+    trial T = {.ctx = ctx, .device = device};
+    tess_matrix *small = NULL;
+    tess_fbcsr *F = NULL;
+    tess_blocking blocks;
+    char spec[1024], chosen[32] = "";
+    double ceiling = 0;
+    tess_status status;
+    TESS_TRY_CLEAN(tess_matrix_input(ctx, input, &small));
+    int64_t entries = tess_matrix_stored(small);
+    double one = (double)entries * ((double)tess_type_size(small->type) + 4);
+    int64_t copies = entries > 0 && one < bytes ? (int64_t)(bytes / one) + 1 : 1;
+    TESS_TRY_CLEAN(best_blocks(ctx, small, &blocks));
+    snprintf(spec, sizeof spec, "tile:copies=%lld:%s", (long long)copies, input);
+    TESS_TRY_CLEAN(tess_matrix_input(ctx, spec, &T.A));
+    TESS_TRY_CLEAN(tess_matrix_to_blocks(ctx, T.A, &blocks, &T.blocked));
+    double start = tess_seconds();
+    TESS_TRY_CLEAN(tess_fbcsr_create(ctx, T.A, NULL, &F));
+    double convert = tess_seconds() - start;
+    TESS_TRY_CLEAN(tess_alloc_bytes(ctx, T.A->cols, 8, &T.x));
+    TESS_TRY_CLEAN(tess_alloc_bytes(ctx, T.A->rows, 8, &T.y));
+    for (int64_t i = 0; i < T.A->cols; i++) {
+        double value = tess_random_unit(3, (uint64_t)i);
+        if (T.A->type == TESS_F64)
+            ((double *)T.x)[i] = value;
+        else
+            ((float *)T.x)[i] = (float)value;
+    }
+    TESS_TRY_CLEAN(bench_truth_create(T.A, &spmv, T.x, &T.truth));
+    device->one_matrix = true;
+    TESS_TRY_CLEAN(try_all(&T, T.A));
+    device->one_matrix = false;
+    TESS_TRY_CLEAN(try_all(&T, T.blocked));
+    TESS_TRY_CLEAN(planner_choice(&T, chosen, sizeof chosen));
+    if (device->backend->read_ceiling)
+        TESS_TRY_CLEAN(
+            device->backend->read_ceiling(device, tess_matrix_spmv_bytes(T.A), &ceiling));
+    TESS_TRY_CLEAN(measure(&T));
+    json_t *line = report(&T, input, copies, F, convert, ceiling, chosen);
+    json_dumpf(line, stdout, JSON_COMPACT);
+    printf("\n");
+    fflush(stdout);
+    json_decref(line);
+cleanup:
+    tess_fbcsr_destroy(F);
+    tess_matrix_destroy(small);
+    finish(&T);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    tess_ctx *ctx;
+    tess_device *device;
+    if (argc < 4) {
+        fprintf(stderr, "usage: tessera_bench_fbcsr_speed DEVICE MEGABYTES INPUT...\n");
+        return 2;
+    }
+    if (tess_ctx_create(NULL, &ctx) != TESS_OK)
+        return 1;
+    if (tess_device_open(ctx, argv[1], &device) != TESS_OK) {
+        fprintf(stderr, "tessera_bench_fbcsr_speed: %s\n", tess_ctx_error(ctx));
+        return 1;
+    }
+    int failures = 0;
+    for (int i = 3; i < argc; i++) {
+        if (run(ctx, device, argv[i], 1e6 * atof(argv[2])) == TESS_OK)
+            continue;
+        fprintf(stderr, "tessera_bench_fbcsr_speed: %s: %s\n", argv[i], tess_ctx_error(ctx));
+        failures++;
+    }
+    tess_device_close(device);
+    tess_ctx_destroy(ctx);
+    return failures > 0;
+}
