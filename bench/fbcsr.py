@@ -62,8 +62,8 @@ def nonzeros(path):
 
 def inputs(options):
     files = sorted(glob.glob(os.path.join(options.matrices, "*.mtx.gz"))) if options.matrices else []
-    chosen = [f for f in files if nonzeros(f) >= 10000] + GENERATED
-    return [i for i in chosen if not options.only or re.search(options.only, i)]
+    chosen = GENERATED + [f for f in files if nonzeros(f) >= 10000]
+    return [i for i in chosen if not options.only or re.search(options.only, label(i))]
 
 
 def label(text):
@@ -86,23 +86,21 @@ def store(path, case):
 def measure(options):
     name = options.name or options.device.replace(":", "-")
     path = os.path.join(options.out, f"fbcsr-{name}.json")
-    start, failed = time.monotonic(), False
-    for matrix in inputs(options):
-        if options.seconds and time.monotonic() - start > options.seconds:
-            print(f"{label(matrix)}: no time left", flush=True)
-            continue
-        command = [options.program, options.device, str(options.megabytes), matrix]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode or not done.stdout:
-            failed = True
-            print(f"{label(matrix)}: exit status {done.returncode}", flush=True)
-            continue
-        case = json.loads(done.stdout)
-        case.update(input=label(matrix), device=options.device, date=time.strftime("%Y-%m-%d"), megabytes=options.megabytes)
+    start = time.monotonic()
+    command = [options.program, options.device, str(options.megabytes)] + inputs(options)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    for line in process.stdout:  # one a matrix, as they are done
+        case = json.loads(line)
+        case.update(input=label(case["input"]), device=options.device, date=time.strftime("%Y-%m-%d"),
+                    megabytes=options.megabytes)
         if case["nonzeros"] / case["copies"] >= 10000:
             store(path, case)
             print(summary(case), flush=True)
-    return failed
+        if options.seconds and time.monotonic() - start > options.seconds:
+            print("no time left", flush=True)
+            process.terminate()
+            return False
+    return process.wait() != 0
 
 
 def speedup(case, over):
