@@ -515,9 +515,9 @@ TESS_API void tess_prediction_destroy(tess_ctx *ctx, tess_prediction *prediction
  *   schedule=NAME  how ssor, ilu0 and ic0 are solved by many at once. domains (a CPU's default):
  *                  `domains` ranges of rows apart (0: one a thread), what couples two is dropped,
  *                  so iterations may depend on it. levels: rows that do not wait for each other at
- *                  once, the factors of the whole. colours (a GPU's default): the same of the matrix
- *                  reordered by a colouring, few wide stages, other factors. Levels and colours are
- *                  those of one domain unless `domains` says more.
+ *                  once, the factors of the whole. colours (a GPU's default): the same, reordered
+ *                  by a colouring: few wide stages, other factors. Levels and colours are those of
+ *                  one domain unless `domains` says more.
  *   pc_type=T      same (default), f32: the preconditioner is stored in single precision
  *   side=right     bicgstab and gmres: the preconditioner's side, right (default) or left
  *   omega=1        relaxation of ssor, 0 < omega < 2
