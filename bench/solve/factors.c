@@ -101,7 +101,8 @@ static void run(tess_plan *plan, const tess_pc *pc, const char *text, vectors *v
                 double ceiling)
 {
     tess_cuda *cuda = tess_cuda_of(device);
-    tess_triangle_tuning tuning = tess_triangle_guess(pc->staged->block);
+    tess_triangle_tuning tuning = tess_triangle_guess(
+        pc->staged->block, tess_stages_describe(&pc->staged->stages).mean * pc->staged->block);
     int64_t rows = tuning.rows, depth = tuning.depth, nap = 0, ahead = tuning.ahead;
     const tess_option table[] = {
         {"wide", TESS_OPTION_INT, &tuning.wide, 0, 1e18, NULL, 0},

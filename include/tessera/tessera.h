@@ -511,8 +511,13 @@ TESS_API void tess_prediction_destroy(tess_ctx *ctx, tess_prediction *prediction
  *   fgmres     the same, also keeping the preconditioned vectors
  *
  *   pc=NAME        none (default), jacobi, bjacobi (inverted diagonal blocks), ssor, ilu0, ic0:
- *                  all by blocks but jacobi. ssor, ilu0 and ic0 treat `domains` ranges of rows
- *                  apart (0: one a thread of the device), so iterations may depend on it.
+ *                  all by blocks but jacobi.
+ *   schedule=NAME  how ssor, ilu0 and ic0 are solved by many at once. domains (a CPU's default):
+ *                  `domains` ranges of rows apart (0: one a thread), what couples two is dropped,
+ *                  so iterations may depend on it. levels: rows that do not wait for each other at
+ *                  once, the factors of the whole. colours (a GPU's default): the same, reordered
+ *                  by a colouring: few wide stages, other factors. Levels and colours are those of
+ *                  one domain unless `domains` says more.
  *   pc_type=T      same (default), f32: the preconditioner is stored in single precision
  *   side=right     bicgstab and gmres: the preconditioner's side, right (default) or left
  *   omega=1        relaxation of ssor, 0 < omega < 2

@@ -176,7 +176,12 @@ tess_status tess_cuda_factors_create_tuned(tess_cuda *cuda, const tess_pc *pc,
 tess_status tess_cuda_factors_create(tess_cuda *cuda, const tess_pc *pc, cu_stream stream,
                                      tess_cuda_factors **out)
 {
-    const tess_triangle_tuning guess = tess_triangle_guess(pc->staged ? pc->staged->block : 1);
+    tess_triangle_tuning guess = {0};
+    if (pc->staged) {
+        const tess_staged *staged = pc->staged;
+        guess = tess_triangle_guess(staged->block,
+                                    tess_stages_describe(&staged->stages).mean * staged->block);
+    }
     return tess_cuda_factors_create_tuned(cuda, pc, &guess, stream, out);
 }
 

@@ -59,7 +59,8 @@ typedef struct tess_cuda_triangle {
     int32_t *columns; /* tile by tile: block k of all its rows, then block k + 1 */
 } tess_cuda_triangle;
 
-tess_triangle_tuning tess_triangle_guess(int32_t block);
+/* For blocks of a size and stages of so many scalar rows on average. */
+tess_triangle_tuning tess_triangle_guess(int32_t block, double stage_threads);
 /* "-DREAL=8 -DHELD=4 -DBH=3 ..." */
 void tess_triangle_defines(const tess_triangle_tuning *tuning, int32_t block, tess_type vector_type,
                            tess_type type, char *text, size_t size);

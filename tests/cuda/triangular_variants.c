@@ -9,16 +9,20 @@ int test_triangular_variants(test_triangular *variants, int capacity)
         {TESS_F64, TESS_F64}, {TESS_F64, TESS_F32}, {TESS_F32, TESS_F32}};
     int count = 0;
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        for (int t = 0; t < 3; t++, count++) {
-            if (count >= capacity)
+        const tess_triangle_tuning narrow = tess_triangle_guess(sizes[s], 0);
+        const tess_triangle_tuning wide = tess_triangle_guess(sizes[s], 1e9);
+        for (int t = 0; t < 6; t++) {
+            if (t >= 3 && wide.depth == narrow.depth)
+                continue; /* the same code */
+            if (count++ >= capacity)
                 continue;
-            test_triangular *v = &variants[count];
+            test_triangular *v = &variants[count - 1];
             *v = (test_triangular){.block = sizes[s],
-                                   .vector_type = types[t][0],
-                                   .type = types[t][1],
-                                   .tuning = tess_triangle_guess(sizes[s])};
-            snprintf(v->name, sizeof v->name, "triangular_b%d_%s_%s", (int)sizes[s],
-                     tess_type_name(types[t][0]), tess_type_name(types[t][1]));
+                                   .vector_type = types[t % 3][0],
+                                   .type = types[t % 3][1],
+                                   .tuning = t < 3 ? narrow : wide};
+            snprintf(v->name, sizeof v->name, "triangular_b%d_%s_%s%s", (int)sizes[s],
+                     tess_type_name(v->vector_type), tess_type_name(v->type), t < 3 ? "" : "_wide");
             tess_triangle_defines(&v->tuning, v->block, v->vector_type, v->type, v->defines,
                                   sizeof v->defines);
         }

@@ -148,7 +148,7 @@ static const cli_option options[] = {
     {"max-iterations", OPTION_INT, offsetof(solve_args, max), "N",
      "stop after N iterations (default 10000)", 1, 1000000000},
     {"options", OPTION_TEXT, offsetof(solve_args, more), "KEYS",
-     "more of the solver's keys: restart=50,side=left,domains=1,inner=f32", 0, 0},
+     "more of the solver's keys: restart=50,side=left,schedule=levels,inner=f32", 0, 0},
     {"out", OPTION_TEXT, offsetof(solve_args, out), "FILE", "write x to FILE", 0, 0},
     {"history", OPTION_TEXT, offsetof(solve_args, history), "FILE",
      "write |r|/|b| by iteration to FILE (csv)", 0, 0},
@@ -166,7 +166,10 @@ const cli_command command_solve = {
         "iterations, the true residual recomputed from x, and where the time went. Without --rhs, "
         "b is the generated problem's own, or A times a vector of ones for a file.\n\n"
         "Without --method a symmetric matrix is solved with cg, any other with bicgstab; without "
-        "--pc the preconditioner is the inverse of the diagonal blocks. A system that is not "
+        "--pc the preconditioner is the inverse of the diagonal blocks. ssor, ilu0 and ic0 are "
+        "solved in parallel as schedule= says: domains (ranges of rows apart, on a CPU), levels "
+        "(rows that do not wait for each other) or colours (the same, reordered; on a GPU). "
+        "A system that is not "
         "solved to the tolerance makes the command fail with exit status 1.",
     .examples = "tessera solve gen:elasticity:n=24\n"
                 "tessera solve A.mtx.gz --rhs b.mtx --method gmres --pc ilu0 --out x.mtx\n"

@@ -134,7 +134,7 @@ static void a_large_grid_is_solved(void **state)
                                                  .schedule = schedule,
                                                  .transpose = true,
                                                  .omega = 1};
-                tess_triangle_tuning tuning = tess_triangle_guess(3);
+                tess_triangle_tuning tuning = tess_triangle_guess(3, 1000);
                 tuning.wide = joined ? INT64_MAX : tuning.wide;
                 subject s;
                 open_subject(state, A, &options, &tuning, "grid", &s);
@@ -148,7 +148,7 @@ static void solves_run_in_graphs_and_follow_new_values(void **state)
     tess_cuda *cuda = tess_cuda_of(device);
     const tess_pc_options options = {
         .kind = TESS_PC_ILU0, .schedule = TESS_PC_LEVELS, .transpose = true, .omega = 1};
-    const tess_triangle_tuning tuning = tess_triangle_guess(4);
+    const tess_triangle_tuning tuning = tess_triangle_guess(4, 1000);
     cu_stream stream;
     cu_graph graph;
     cu_graph_exec exec;
@@ -187,7 +187,7 @@ static void solves_run_in_graphs_and_follow_new_values(void **state)
 static void a_nan_passes_through(void **state)
 {
     const tess_pc_options options = {.kind = TESS_PC_ILU0, .schedule = TESS_PC_LEVELS, .omega = 1};
-    tess_triangle_tuning tuning = tess_triangle_guess(1);
+    tess_triangle_tuning tuning = tess_triangle_guess(1, 1000);
     tuning.wide = INT64_MAX;
     subject s;
     open_subject(state,

@@ -34,6 +34,10 @@ fake_cuda *fake_cuda_state(void);
 struct fake_module;
 int fake_define(const struct fake_module *module, const char *name);
 
+/* fake_triangular.c: the entry points of triangular.cu; 0 when this is none. */
+int fake_run_triangular(const struct fake_module *module, const char *entry, unsigned grid,
+                        void **arguments);
+
 /* Runs one entry point; 0 when it is not known. `arguments` as cuLaunchKernel's. */
 int fake_run(const struct fake_module *module, const char *entry, unsigned grid, void **arguments,
              int wrong_results);
