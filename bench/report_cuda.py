@@ -47,7 +47,7 @@ WHY = {  # the mechanism behind a family's place in the table
 }
 
 
-PLAIN = {"sigma=1", "lambda=0", "panels=1", "V=1", "whole=0", "xv=1", "tpr=1", "share=0", "spread=0"}
+PLAIN = {"sigma=1", "lambda=0", "panels=1", "V=1", "xv=1", "tpr=1"}
 
 
 def kernel_name(result):

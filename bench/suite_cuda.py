@@ -78,7 +78,7 @@ def all_cases(matrices):
     single = [case(f"stencil{p}", b, stencil(p, b, LARGE, 4), type="f32", peers=False) for b in B_F32 for p in (27, 7)]
     real = [case("promoted", b, f"promote:b={b}:{path}", label=name_of(path))
             for path in patterns(matrices) for b in B_PROMOTED]
-    return large + irregular + several + small + families + single + real
+    return large + irregular + several + single + real + small + families
 
 
 def key_of(c):

@@ -139,18 +139,17 @@ static void refresh_sliced(tess_cuda_image *image, const void *values)
 static tess_status create_sliced(tess_ctx *ctx, const tess_matrix *A, const char *text,
                                  tess_cuda_image *image)
 {
-    int64_t C = 32, sigma = 1, lambda = 0, V = 1, panels = 1, whole = 0;
+    int64_t C = 32, sigma = 1, lambda = 0, V = 1, panels = 1;
     const tess_option table[] = {
         {"C", TESS_OPTION_INT, &C, 1, 1024, NULL, 0},
         {"sigma", TESS_OPTION_INT, &sigma, 0, 1 << 30, NULL, 0},
         {"lambda", TESS_OPTION_INT, &lambda, 0, 1 << 30, NULL, 0},
         {"V", TESS_OPTION_INT, &V, 1, 4, NULL, 0},
         {"panels", TESS_OPTION_INT, &panels, 1, TESS_SLICED_PANELS, NULL, 0},
-        {"whole", TESS_OPTION_INT, &whole, 0, 1, NULL, 0},
     };
     TESS_TRY(tess_options_parse(ctx, "sliced", text, table, sizeof table / sizeof *table));
-    tess_sliced_options options = {(int32_t)C, (int32_t)sigma,  (int32_t)lambda,
-                                   (int32_t)V, (int32_t)panels, whole != 0};
+    tess_sliced_options options = {(int32_t)C, (int32_t)sigma, (int32_t)lambda, (int32_t)V,
+                                   (int32_t)panels};
     tess_sliced *S;
     TESS_TRY(tess_sliced_create(ctx, A, &options, &S));
     int64_t places = S->slices * C;

@@ -21,7 +21,7 @@
 #include "matrix/matrix.h"
 
 enum {
-    TESS_CUDA_PARAMS = 16,   /* tuning parameters of a kernel, at most */
+    TESS_CUDA_PARAMS = 12,   /* tuning parameters of a kernel, at most */
     TESS_CUDA_VALUES = 8,    /* values of one parameter */
     TESS_CUDA_ARRAYS = 8,    /* arrays of an image */
     TESS_CUDA_COUNTS = 8,    /* counts of an image */

@@ -7,14 +7,11 @@
 static int64_t value_index(const tess_sliced *S, int64_t s, int32_t lane, int32_t k, int32_t i,
                            int32_t j)
 {
-    int32_t V = S->options.vector, bh = S->block_height, bw = S->block_width;
-    int32_t height = S->options.height;
-    int64_t before = S->offsets[s] * S->group * bw * bh * height; /* scalars before the slice */
-    int64_t lanes = S->options.whole ? height : (int64_t)height * bh;
-    int64_t t = S->options.whole ? lane : (int64_t)lane * bh + i;
-    /* The lane's e-th scalar. */
-    int64_t e = S->options.whole ? ((int64_t)k * bw + j) * bh + i : (int64_t)k * bw + j;
-    return before + (e / V * lanes + t) * V + e % V;
+    int32_t V = S->options.vector;
+    int64_t lanes = (int64_t)S->options.height * S->block_height;
+    int64_t first = S->offsets[s] * (S->group * S->block_width / V); /* vectors before the slice */
+    int64_t e = (int64_t)k * S->block_width + j;                     /* the row's e-th scalar */
+    return ((first + e / V) * lanes + (int64_t)lane * S->block_height + i) * V + e % V;
 }
 
 static int64_t column_index(const tess_sliced *S, int64_t s, int32_t lane, int32_t k)
@@ -246,8 +243,6 @@ static void move_values(const tess_sliced *S, int64_t s, void *sliced, void *bsr
             for (int32_t j = 0; j < bw; j++) {
                 int64_t at = value_index(S, s, lane, k, 0, j);
                 for (int32_t i = 0; i < bh; i++, from++, at += S->options.vector) {
-                    if (S->options.whole)
-                        at = value_index(S, s, lane, k, i, j);
                     if (S->type == TESS_F64 && to_sliced)
                         ((double *)sliced)[at] = ((const double *)bsr)[from];
                     else if (S->type == TESS_F64)
@@ -342,9 +337,8 @@ tess_status tess_sliced_create(tess_ctx *ctx, const tess_matrix *A,
                        .blocks = A->blocks,
                        .options = *options};
     S->options.panels = options->panels > 1 ? options->panels : 1;
-    int32_t scalars = A->block_width * (options->whole ? A->block_height : 1);
     S->group = 1;
-    while (S->group * scalars % V != 0)
+    while (S->group * A->block_width % V != 0)
         S->group *= 2;
     tess_status status = make_lines(ctx, A, S);
     if (status == TESS_OK)

@@ -9,8 +9,6 @@
  *            padding (zeros, column 0), never read thanks to the lines' lengths.
  *   values   vector j (V scalars along the row) of group g for lane t of slice s lies at vector
  *            (offsets[s] + g) * (P*bw/V) * C*bh  +  j * C*bh  +  t
- *   whole    A lane may also be a line instead of a scalar row: then read C for C*bh and bh*bw for
- *            bw, the scalars of a block following each other column by column.
  *   columns  of group g of line l in the slice: P numbers at ((offsets[s] + g) * C + l) * P
  *
  *     V = 1:    v[0,t0] v[0,t1] ... | v[1,t0] v[1,t1] ...     lane t reads stride 1 over the slice
@@ -39,7 +37,6 @@ typedef struct tess_sliced_options {
     int32_t split;  /* lambda: longest line in blocks; 0: no limit */
     int32_t vector; /* V: scalars along the row that lie together (1, 2 or 4) */
     int32_t panels; /* ranges of block columns; 0 or 1: no cut */
-    bool whole;     /* a lane is a block row */
 } tess_sliced_options;
 
 typedef struct tess_sliced_panel {

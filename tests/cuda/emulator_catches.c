@@ -8,7 +8,7 @@
 #include "support/support.h"
 
 /* Parameters of tests/cuda/CMakeLists.txt's `broken_defines`. */
-static const char *const params_text = "C=32,sigma=1,lambda=0,panels=1,V=1,depth=1,tpr=4,share=0,"
+static const char *const params_text = "C=32,sigma=1,lambda=0,panels=1,V=1,depth=1,tpr=4,"
                                        "threads=128,hint=1";
 
 typedef struct fixture {

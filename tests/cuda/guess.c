@@ -94,8 +94,9 @@ static void panels_follow_the_size_of_a_scattered_x(void **state)
         double share;
         int panels;
     } cases[] = {
-        {2000000, 3, 7, 0.95, 1},   /* x of 48 MB, short rows: panels gained nothing */
-        {4000000, 2, 7, 0.95, 1},   /* 64 MB, likewise */
+        {1941780, 3, 7, 0.95, 2},   /* x of 47 MB */
+        {3937500, 2, 7, 0.95, 2},   /* 63 MB */
+        {1143145, 4, 7, 0.95, 1},   /* 37 MB: two panels take as long */
         {2000000, 3, 50, 0.95, 2},  /* 48 MB, long rows */
         {2000000, 3, 50, 0.01, 1},  /* a stencil */
         {1000000, 3, 50, 0.95, 1},  /* 24 MB stay in the cache */

@@ -19,10 +19,8 @@ static void assert_same_matrix(const tess_matrix *A, const tess_matrix *B)
 }
 
 static const tess_sliced_options settings[] = {
-    {1, 1, 0, 1, 1, false},  {4, 1, 0, 2, 0, false},  {32, 0, 0, 1, 1, false},
-    {32, 8, 0, 4, 2, false}, {8, 16, 3, 1, 1, false}, {3, 1 << 24, 1, 2, 4, false},
-    {7, 5, 2, 4, 3, false},  {2, 0, 0, 1, 6, false},  {4, 16, 1, 1, 8, false},
-    {32, 1, 0, 1, 1, true},  {8, 16, 3, 2, 2, true},  {5, 0, 0, 4, 1, true},
+    {1, 1, 0, 1, 1},       {4, 1, 0, 2, 0}, {32, 0, 0, 1, 1}, {32, 8, 0, 4, 2}, {8, 16, 3, 1, 1},
+    {3, 1 << 24, 1, 2, 4}, {7, 5, 2, 4, 3}, {2, 0, 0, 1, 6},  {4, 16, 1, 1, 8},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -94,7 +92,7 @@ static void lines_fall_in_length_inside_a_window(void **state)
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = test_matrix(ctx, TEST_DENSE_ROW, 50, 2, 2, TESS_F64, 3);
     tess_sliced *S;
-    assert_int_equal(tess_sliced_create(ctx, A, &(tess_sliced_options){4, 16, 6, 1, 1, false}, &S),
+    assert_int_equal(tess_sliced_create(ctx, A, &(tess_sliced_options){4, 16, 6, 1, 1}, &S),
                      TESS_OK);
     for (int64_t line = 0; line < S->panel[0].lines; line++) {
         assert_in_range(S->lengths[line], 0, 6);
@@ -214,10 +212,9 @@ static void bad_options_are_refused(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = test_matrix(ctx, TEST_BANDED, 5, 2, 2, TESS_F64, 3);
-    static const tess_sliced_options bad[] = {{0, 1, 0, 1, 1, false},  {1025, 1, 0, 1, 1, false},
-                                              {4, -1, 0, 1, 1, false}, {4, 1, -1, 1, 1, false},
-                                              {4, 1, 0, 3, 1, false},  {4, 1, 0, 1, -1, false},
-                                              {4, 1, 0, 1, 9, false}};
+    static const tess_sliced_options bad[] = {
+        {0, 1, 0, 1, 1}, {1025, 1, 0, 1, 1}, {4, -1, 0, 1, 1}, {4, 1, -1, 1, 1},
+        {4, 1, 0, 3, 1}, {4, 1, 0, 1, -1},   {4, 1, 0, 1, 9}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tess_sliced *S = NULL;
         assert_int_equal(tess_sliced_create(ctx, A, &bad[i], &S), TESS_ERR_ARGUMENT);

@@ -28,7 +28,7 @@ typedef float held;
 #endif
 
 /* HINT of loads that stream the matrix: 0 plain, 1 not kept in L1, 2 also first to leave L2 (and x
- * the last), 3 not kept in L1 and 256 bytes fetched into L2 at a time, 4 as 2 but x as usual. */
+ * the last), 3 not kept in L1 and 256 bytes fetched into L2 at a time. */
 #ifndef HINT
 #define HINT 1
 #endif
@@ -61,7 +61,7 @@ typedef unsigned long long policy;
 
 DEVICE policy stream_policy(void)
 {
-#if HINT == 2 || HINT == 4
+#if HINT == 2
     policy p;
     asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(p));
     return p;
@@ -70,7 +70,7 @@ DEVICE policy stream_policy(void)
 #endif
 }
 
-#if HINT == 2 || HINT == 4
+#if HINT == 2
 #define STREAM_LOAD(kind) "ld.global.nc.L1::no_allocate.L2::cache_hint." kind
 #define STREAM_POLICY(address, p) "l"(address), "l"(p)
 #define STREAM_TAIL(address, policy) ", [" address "], " policy ";"
@@ -270,7 +270,7 @@ DEVICE void barrier_wait(mbarrier *barrier, unsigned phase)
 /* Addresses and bytes are multiples of 16. */
 DEVICE void bulk_copy(void *to, const void *from, unsigned bytes, mbarrier *barrier, policy p)
 {
-#if HINT == 2 || HINT == 4
+#if HINT == 2
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
                  "[%0], [%1], %2, [%3], %4;" ::"r"(shared_address(to)),
                  "l"(from), "r"(bytes), "r"(shared_address(barrier)), "l"(p)

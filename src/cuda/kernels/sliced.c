@@ -4,7 +4,7 @@
 #include "cuda/kernels/support.h"
 #include "format/sliced.h"
 
-enum { C, SIGMA, LAMBDA, PANELS, V, WHOLE, XV, DEPTH, TPR, SHARE, THREADS, HINT, SPREAD, COUNT };
+enum { C, SIGMA, LAMBDA, PANELS, V, XV, DEPTH, TPR, THREADS, HINT, COUNT };
 
 enum { SUM_THREADS = 512 }; /* of sliced_sum.cuh */
 
@@ -34,14 +34,11 @@ static const tess_cuda_param params_of_sliced[COUNT] = {
     [LAMBDA] = {"lambda", {0, 8, 16, 32, 64, 128}, 6},
     [PANELS] = {"panels", {1, 2, 3, 4, 6}, 5, panels_worth},
     [V] = {"V", {1, 2, 4}, 3},
-    [WHOLE] = {"whole", {0, 1}, 2, gathers_worth}, /* a thread a block row, not a scalar row */
-    [XV] = {"xv", {1, 2, 4}, 3, gathers_worth},    /* scalars of x a load */
+    [XV] = {"xv", {1, 2, 4}, 3, gathers_worth}, /* scalars of x a load */
     [DEPTH] = {"depth", {1, 2, 4, 8}, 4},
     [TPR] = {"tpr", {1, 2, 4, 8, 16}, 5, tpr_worth},
-    [SHARE] = {"share", {0, 1}, 2, gathers_worth}, /* two lanes load x for each other */
     [THREADS] = {"threads", {64, 128, 256, 512}, 4},
-    [HINT] = {"hint", {0, 1, 2, 3, 4}, 5},
-    [SPREAD] = {"spread", {0, 1}, 2}, /* neighbouring rows on one SM */
+    [HINT] = {"hint", {0, 1, 2, 3}, 4},
 };
 
 /* Wider blocks are read in pieces, so that their registers do not grow with the block. */
@@ -50,32 +47,20 @@ static bool is_wide(const tess_cuda_problem *problem)
     return problem->block_width > 16;
 }
 
-/* Scalars of a block that a thread multiplies. */
-static int scalars_of(const tess_cuda_problem *problem, const int *p)
-{
-    return problem->block_width * (p[WHOLE] ? problem->block_height : 1);
-}
-
 /* P: blocks a group. */
 static int group_of(const tess_cuda_problem *problem, const int *p)
 {
     int group = 1;
-    while (group * scalars_of(problem, p) % p[V] != 0)
+    while (group * problem->block_width % p[V] != 0)
         group *= 2;
     return group;
-}
-
-/* Lanes of a slice. */
-static int64_t lanes_of(const tess_cuda_problem *problem, const int *p)
-{
-    return (int64_t)p[C] * (p[WHOLE] ? 1 : problem->block_height);
 }
 
 static bool x_by_vectors(const tess_cuda_problem *problem, const int *p)
 {
     int real = (int)tess_type_size(problem->type);
     return problem->block_width % p[XV] == 0 && problem->cols % problem->block_width == 0 &&
-           p[XV] * real <= 16 && !is_wide(problem) && !p[SHARE];
+           p[XV] * real <= 16 && !is_wide(problem);
 }
 
 static bool fits(const tess_cuda_problem *problem, const int *p)
@@ -83,23 +68,17 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
     int real = (int)tess_type_size(problem->type), group = group_of(problem, p);
     if (p[V] * real > 16 || p[THREADS] % (32 * p[TPR]) != 0)
         return false;
-    if (p[C] > 1 && lanes_of(problem, p) > 4096)
+    if (p[C] > 1 && (int64_t)p[C] * problem->block_height > 4096)
         return false;
     if (p[LAMBDA] > 0 && (p[SIGMA] == 1 || p[LAMBDA] >= problem->longest_row))
         return false;
-    if (p[SHARE] && (!p[WHOLE] || problem->block_width != 3 || real != 8 ||
-                     problem->cols % problem->block_width != 0))
-        return false;
     if (p[XV] > 1 && !x_by_vectors(problem, p))
-        return false;
-    if (p[WHOLE] && (problem->block_height < 2 || scalars_of(problem, p) > 36))
         return false;
     if (is_wide(problem))
         return group == 1 && p[TPR] <= problem->block_width / p[V] && p[DEPTH] <= 4;
     /* Values and their x are in registers, of which a thread of 512 has half as many. */
-    int in_flight = p[THREADS] > 256 ? 128 : p[WHOLE] ? 288 : 256;
-    int scalars = group * scalars_of(problem, p) * real;
-    return ((p[DEPTH] == 1 && !p[WHOLE]) || scalars * p[DEPTH] <= in_flight) &&
+    int in_flight = p[THREADS] > 256 ? 128 : 256;
+    return (p[DEPTH] == 1 || group * problem->block_width * p[DEPTH] * real <= in_flight) &&
            (p[TPR] == 1 || (int64_t)p[TPR] * group <= problem->longest_row);
 }
 
@@ -107,8 +86,8 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
  * it (bytes):
  *   y       every panel but the first reads and writes y of the rows that it visits, 2 bh reals a
  *           row, and reads the 8 bytes of the line's length and target; starting a line costs as
- *           much time as 300 bytes more (H200: with x of 46 and 63 MB, 2 and 3 panels took as long
- *           as one, although they read a quarter less);
+ *           much time as 150 bytes more (H200: with x of 46 and 63 MB two panels take a tenth and a
+ *           fifth less time than one, with 37 MB as much);
  *   misses  a scattered block finds its x in L2 with probability cache / (x / panels), where cache
  *           is 0.4 of L2 (each half of an H200's 60 MB caches for its own SMs, and the matrix
  * streams through: about 24 MB); a miss costs the block's bw reals and one half-used 64-byte
@@ -120,7 +99,7 @@ static int guess_panels(const tess_cuda_problem *problem)
         return 1;
     double real = (double)tess_type_size(problem->type), cache = 0.4 * (double)problem->l2_bytes;
     double x = real * (double)problem->cols, blocks = (double)problem->blocks;
-    double miss = real * problem->block_width + 64, line = 2 * real * problem->block_height + 308;
+    double miss = real * problem->block_width + 64, line = 2 * real * problem->block_height + 158;
     double least = 0;
     int best = 1;
     for (int i = 0; i < params_of_sliced[PANELS].count; i++) {
@@ -173,43 +152,62 @@ static void guess_few_rows(const tess_cuda_problem *problem, int *p)
             break;
         }
     }
-    int scalars = group_of(problem, p) * scalars_of(problem, p);
+    int group = group_of(problem, p), bytes = group * problem->block_width * real;
     bool cached = (double)problem->blocks * problem->block_height * problem->block_width * real <
                   (double)problem->l2_bytes;
     while (p[TPR] > before && !is_wide(problem) && p[DEPTH] > 1 &&
-           ((cached && scalars * p[DEPTH] * real > 64) ||
-            3 * p[DEPTH] * p[TPR] * group_of(problem, p) > mean_row(problem)))
+           ((cached && bytes * p[DEPTH] > 64) || 3 * p[DEPTH] * p[TPR] * group > mean_row(problem)))
+        p[DEPTH] /= 2;
+}
+
+/* Loads in flight a thread: about a hundred bytes of values, less where blocks are small and many
+ * threads fit, and at most half a row: what lies behind its end is fetched for nothing. Rows that
+ * were cut and sorted are about as long as their neighbours. */
+static void guess_depth(const tess_cuda_problem *problem, int *p)
+{
+    bool wide = is_wide(problem), single = problem->type == TESS_F32;
+    int bw = problem->block_width, group = group_of(problem, p);
+    int each = (wide ? 4 * p[V] : group * bw) * (int)tess_type_size(problem->type);
+    int most = bw <= 2 || (single && bw <= 4) ? 64 : 128;
+    while (p[DEPTH] < (wide ? 4 : 8) && 2 * each * p[DEPTH] <= most)
+        p[DEPTH] *= 2;
+    while (!wide && p[DEPTH] > 1 &&
+           (p[LAMBDA] > 0 ? p[DEPTH] * group > 2
+                          : p[DEPTH] * group * p[PANELS] * 2 > mean_row(problem) + 1))
         p[DEPTH] /= 2;
 }
 
 static void guess(const tess_cuda_problem *problem, int *p)
 {
-    static const int start[COUNT] = {32, 1, 0, 1, 1, 0, 1, 1, 1, 0, 128, 1, 0};
+    static const int start[COUNT] = {32, 1, 0, 1, 1, 1, 1, 1, 128, 1};
     for (int i = 0; i < COUNT; i++)
         p[i] = start[i];
-    bool wide = is_wide(problem);
+    bool single = problem->type == TESS_F32;
     int32_t bh = problem->block_height, bw = problem->block_width;
-    if (problem->type == TESS_F32) /* pairs across blocks pay only in long rows */
-        p[V] = bw == 4 ? 4 : bw % 2 == 0 || bw == 1 || (!wide && mean_row(problem) >= 12) ? 2 : 1;
-    /* About a hundred bytes of values in flight a thread. */
-    int in_flight = wide ? 4 * p[V] : group_of(problem, p) * bw;
-    while (p[DEPTH] < (wide ? 4 : 8) &&
-           in_flight * 2 * p[DEPTH] * (int)tess_type_size(problem->type) <= 128)
-        p[DEPTH] *= 2;
+    int64_t mean = mean_row(problem);
+    if (single) { /* pairs across blocks pay only in long rows */
+        p[V] = bw == 4 ? 4 : bw % 2 == 0 || (!is_wide(problem) && mean >= 12) ? 2 : 1;
+        p[C] = 64;
+    }
     while (p[C] > 1 && (int64_t)p[C] * bh > 768)
         p[C] /= 2;
     guess_irregular(problem, p);
-    /* At most half a row in flight: what lies behind its end is fetched for nothing. */
-    while (!wide && p[DEPTH] > 1 &&
-           p[DEPTH] * group_of(problem, p) * p[PANELS] * 2 > mean_row(problem) + 1)
-        p[DEPTH] /= 2;
-    if (bw <= 3 && p[SIGMA] == 1)
+    guess_depth(problem, p);
+    if (p[PANELS] > 1)
+        p[HINT] = 2;
+    else if (p[SIGMA] == 1 && (bw <= 3 || (single && bw < 8 && bw % 2 != 0)))
         p[HINT] = 0;
     if (bw == 16 || bw >= 48)
-        p[TPR] = 4;
+        p[TPR] = mean >= 4 ? 4 : 2;
     if (!fits(problem, p))
         p[TPR] = 1;
+    while (!is_wide(problem) && p[TPR] > 1 && p[DEPTH] > 1 &&
+           p[DEPTH] * p[TPR] * group_of(problem, p) > mean)
+        p[DEPTH] /= 2;
     guess_few_rows(problem, p);
+    if (gathers_worth(problem) && !is_wide(problem))
+        for (p[XV] = single ? 4 : 2; p[XV] > 1 && !x_by_vectors(problem, p);)
+            p[XV] /= 2;
 }
 
 /* Lines differ from block rows when they are sorted, cut or in panels. */
@@ -233,11 +231,11 @@ static void defines_dot(const tess_cuda_problem *problem, const int *p, int dot,
 {
     snprintf(text, size,
              "-DREAL=%d -DBH=%d -DBW=%d -DHEIGHT=%d -DVEC=%d -DGROUP=%d -DDEPTH=%d -DPER_ROW=%d "
-             "-DTHREADS=%d -DWHOLE=%d -DXVEC=%d -DSHARE=%d -DWIDE=%d -DTARGETS=%d -DRAGGED=%d "
+             "-DTHREADS=%d -DXVEC=%d -DWIDE=%d -DTARGETS=%d -DRAGGED=%d "
              "-DHINT=%d -DDOT=%d",
              (int)tess_type_size(problem->type), (int)problem->block_height,
              (int)problem->block_width, p[C], p[V], group_of(problem, p), p[DEPTH], p[TPR],
-             p[THREADS], p[WHOLE], p[XV], p[SHARE], wide_loads(problem, p), has_targets(p),
+             p[THREADS], p[XV], wide_loads(problem, p), has_targets(p),
              problem->cols % problem->block_width != 0, p[HINT], dot);
 }
 
@@ -255,8 +253,8 @@ static void defines_with_dot(const tess_cuda_problem *problem, const int *p, cha
 static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
     (void)problem;
-    snprintf(text, size, "sliced:C=%d,sigma=%d,lambda=%d,V=%d,panels=%d%s", p[C], p[SIGMA],
-             p[LAMBDA], p[V], p[PANELS], p[WHOLE] ? ",whole=1" : "");
+    snprintf(text, size, "sliced:C=%d,sigma=%d,lambda=%d,V=%d,panels=%d", p[C], p[SIGMA], p[LAMBDA],
+             p[V], p[PANELS]);
 }
 
 /* One panel: the product, and the sum of the rows cut in it. Its lines, slices and cut rows are the
@@ -268,15 +266,11 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
                         uint64_t dot_part, unsigned *parts, tess_cuda_launch *out)
 {
     uint64_t slice = (uint64_t)panel->first_slice, line = slice * (uint64_t)p[C];
-    int64_t places = panel->slices * lanes_of(problem, p);
+    int64_t places = panel->slices * p[C] * problem->block_height;
     if (places == 0)
         return 0;
     int count = 0;
-    int64_t blocks = tess_ceil_div(places, p[THREADS] / p[TPR]);
-    int64_t spread = problem->multiprocessors;
-    if (!p[SPREAD] || blocks <= spread || spread > SLICED_SPREAD_MAX)
-        spread = 0;
-    unsigned grid = (unsigned)(spread > 0 ? tess_ceil_div(blocks, spread) * spread : blocks);
+    unsigned grid = (unsigned)tess_ceil_div(places, p[THREADS] / p[TPR]);
     tess_cuda_launch *run =
         tess_cuda_launch_start(&out[count++], "sliced", grid, (unsigned)p[THREADS]);
     tess_cuda_arg_pointer(run, call->arrays[SLICED_OFFSETS] + slice * sizeof(int64_t));
@@ -294,7 +288,6 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
     tess_cuda_arg_number(run, call->beta);
     tess_cuda_arg_pointer(run, call->w);
     tess_cuda_arg_pointer(run, dot_part);
-    tess_cuda_arg_integer(run, spread);
     *parts = grid;
     if (panel->cut_rows > 0) {
         uint64_t cut = (uint64_t)panel->first_cut * sizeof(int32_t);

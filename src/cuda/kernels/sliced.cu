@@ -1,18 +1,14 @@
-/* y = alpha A x + beta y on the sliced format (src/format/sliced.h): one thread a scalar row or
- * (WHOLE) a block row, or PER_ROW threads when there are few rows. Lane t of a slice reads its
- * values at stride 1 over the slice, so every load of a warp is one contiguous piece, with no
- * shuffle and no shared memory.
+/* y = alpha A x + beta y on the sliced format (src/format/sliced.h): one thread a scalar row, or
+ * PER_ROW threads when there are few rows. Lane t of a slice reads its values at stride 1 over the
+ * slice, so every load of a warp is one contiguous piece, with no shuffle and no shared memory.
  *
  *   BH, BW    block height and width       HEIGHT   C, lines (block rows) a slice
- *   VEC       scalars a load               GROUP    blocks a group: full vectors
+ *   VEC       scalars a load               GROUP    blocks a group: GROUP*BW is a multiple of VEC
  *   DEPTH     groups in flight             THREADS  threads a block
  *   PER_ROW   threads a row: they share the groups of a row (narrow blocks) or the columns of
  *             every block (WIDE); their sums are added in a fixed order through shared memory
  *   WIDE      0: a group's loads are all in flight; n > 0: n loads in flight at a time, GROUP = 1
- *   WHOLE     a thread takes all BH rows of its blocks: x is fetched once a block instead of once a
- *             scalar row, which is what counts where columns are random
  *   XVEC      scalars of x a load, where x lies at a multiple of them
- *   SHARE     with WHOLE, BW = 3, f64: two lanes load x for each other
  *   TARGETS   lines are not the block rows in order: targets[] says where a line goes
  *   RAGGED    cols is not a multiple of BW: the last block column hangs over the end of x
  *   DOT       also the sum of w*y over the block's rows
@@ -24,15 +20,9 @@
  */
 #include "common.cuh"
 
-#if WHOLE
-#define EACH BH /* scalar rows a lane */
-#else
-#define EACH 1
-#endif
-#define LINE_LANES (BH / EACH)             /* lanes a line */
-#define LANES (HEIGHT * LINE_LANES)        /* lanes a slice */
-#define GV (GROUP * EACH * BW / VEC)       /* vectors a group and lane */
-#define BLOCK_LANES (THREADS / PER_ROW)    /* lanes a thread block */
+#define LANES (HEIGHT * BH)      /* scalar rows a slice */
+#define GV (GROUP * BW / VEC)    /* vectors a group and row */
+#define ROWS (THREADS / PER_ROW) /* scalar rows a thread block */
 
 typedef struct sliced_args {
     const long long *offsets;
@@ -47,13 +37,12 @@ typedef struct sliced_args {
     double alpha, beta;
     const real *w;    /* DOT */
     double *dot_part; /* DOT: one number a thread block; NULL before the last panel */
-    long long spread; /* n > 0: thread blocks n apart work side by side; the grid is a multiple */
 } sliced_args;
 
-/* The thread's lane among the block's. */
+/* The thread's scalar row among the block's. */
 DEVICE unsigned lane_place(void)
 {
-    return PER_ROW > 1 ? threadIdx.x % BLOCK_LANES : threadIdx.x;
+    return PER_ROW > 1 ? threadIdx.x % ROWS : threadIdx.x;
 }
 
 #define load_vector PASTE(stream_load, VEC)
@@ -86,70 +75,17 @@ DEVICE void load_x_block(const sliced_args *a, long long column, bool vectors, r
         xs[j] = load_x(a->x, column, j, a->cols, keep);
 }
 
-#if SHARE
-/* x of a block of three is 24 bytes in up to two sectors of 32, and every load that needs another
- * sector is another request to L2, which limits where columns are random. So two lanes load for each
- * other: the even one the lower 16 bytes of both blocks, the odd one the upper 16, of the 32 bytes
- * that begin at a multiple of 16 and hold the block. */
-DEVICE void load_half(const sliced_args *a, int column, real *half, policy keep)
-{
-    const long long at = ((long long)column * 3 & ~1ll) + 2 * (threadIdx.x % 2);
-    half[0] = 0;
-    half[1] = 0;
-    if (column >= 0 && at + 1 < a->cols)
-        keep_load2(a->x + at, half, keep);
-    else if (column >= 0 && at < a->cols)
-        half[0] = keep_load(a->x + at, keep);
-}
-
-/* The lane's halves of the even and the odd lane's block. All lanes of the warp call this, `here`
- * when the lane has a block. */
-DEVICE void load_halves(const sliced_args *a, int column, bool here, real halves[2][2], policy keep)
-{
-    int mine = here ? column : -1;
-    const int other = __shfl_xor_sync(0xffffffffu, mine, 1, 32);
-    load_half(a, threadIdx.x % 2 ? other : mine, halves[0], keep);
-    load_half(a, threadIdx.x % 2 ? mine : other, halves[1], keep);
-}
-
-/* Every lane gets its own block's other half. */
-DEVICE void exchange(int column, real halves[2][2], real *xs)
-{
-    const bool odd = threadIdx.x % 2, shifted = (unsigned)column % 2;
-    real own[2], got[2];
-    UNROLL
-    for (int i = 0; i < 2; i++) {
-        own[i] = odd ? halves[1][i] : halves[0][i];
-        got[i] = __shfl_xor_sync(0xffffffffu, odd ? halves[0][i] : halves[1][i], 1, 32);
-    }
-    const real low0 = odd ? got[0] : own[0], low1 = odd ? got[1] : own[1];
-    const real high0 = odd ? own[0] : got[0], high1 = odd ? own[1] : got[1];
-    xs[0] = shifted ? low1 : low0;
-    xs[1] = shifted ? high0 : low1;
-    xs[2] = shifted ? high1 : high0;
-}
-
-DEVICE int warp_most(int count)
-{
-    UNROLL
-    for (int by = 16; by > 0; by /= 2) {
-        const int other = __shfl_xor_sync(0xffffffffu, count, by, 32);
-        count = other > count ? other : count;
-    }
-    return count;
-}
-#endif
-
-/* Adds the thread's part of one line to its sums. `values` and `columns` point at the line's first
- * scalar and column; inside the loops all offsets from them are compile-time constants. */
+/* The thread's part of one row. `values` and `columns` point at the row's first scalar and column;
+ * inside the loops all offsets from them are compile-time constants. */
 #if WIDE
 /* This thread's columns of every block, WIDE loads at a time. */
-DEVICE void add_line(const sliced_args *a, const real *values, const int *columns, int length,
-                     int part, bool vectors, real *sums, policy p, policy keep)
+DEVICE real row_sum(const sliced_args *a, const real *values, const int *columns, int length,
+                    int part, bool vectors, policy p, policy keep)
 {
     (void)vectors;
     const int share = (GV + PER_ROW - 1) / PER_ROW; /* vectors of a block each thread takes */
     const int first = part * share, end = first + share < GV ? first + share : GV;
+    real sum = 0;
     int next = 0;
     if (length > 0)
         load_columns(columns, &next, p);
@@ -178,10 +114,11 @@ DEVICE void add_line(const sliced_args *a, const real *values, const int *column
                 if (j0 + j < end)
                     UNROLL
                     for (int i = 0; i < VEC; i++)
-                        sums[0] += v[j][i] * xs[j][i];
+                        sum += v[j][i] * xs[j][i];
         }
         values += (long long)GV * (LANES * VEC);
     }
+    return sum;
 }
 #else
 /* Every PER_ROW-th group of the row, DEPTH of them in flight. Columns are loaded one round ahead: x
@@ -189,11 +126,12 @@ DEVICE void add_line(const sliced_args *a, const real *values, const int *column
 #define GROUP_VALUES ((long long)PER_ROW * GV * LANES * VEC) /* to the thread's next group */
 #define GROUP_COLUMNS ((long long)PER_ROW * HEIGHT * GROUP)
 
-DEVICE void add_line(const sliced_args *a, const real *values, const int *columns, int length,
-                     int part, bool vectors, real *sums, policy p, policy keep)
+DEVICE real row_sum(const sliced_args *a, const real *values, const int *columns, int length,
+                    int part, bool vectors, policy p, policy keep)
 {
     int left = (length + GROUP - 1) / GROUP - part; /* groups from the thread's next one on */
     int blocks = length - part * GROUP;             /* and blocks */
+    real sum = 0;
     int next[DEPTH][GROUP];
     values += part * (GROUP_VALUES / PER_ROW);
     columns += part * (GROUP_COLUMNS / PER_ROW);
@@ -201,12 +139,8 @@ DEVICE void add_line(const sliced_args *a, const real *values, const int *column
     for (int u = 0; u < DEPTH; u++)
         if (u * PER_ROW < left)
             load_columns(columns + u * GROUP_COLUMNS, next[u], p);
-    int rounds = left > 0 ? left : 0; /* the thread's own, or the longest of the warp */
-#if SHARE
-    rounds = warp_most(rounds);
-#endif
     NO_UNROLL
-    for (; rounds > 0; rounds -= DEPTH * PER_ROW, left -= DEPTH * PER_ROW, blocks -= DEPTH * PER_ROW * GROUP) {
+    for (; left > 0; left -= DEPTH * PER_ROW, blocks -= DEPTH * PER_ROW * GROUP) {
         int column[DEPTH][GROUP];
         real v[DEPTH][GV][VEC], xs[DEPTH][GROUP * BW];
         UNROLL
@@ -227,22 +161,6 @@ DEVICE void add_line(const sliced_args *a, const real *values, const int *column
         for (int u = 0; u < DEPTH; u++)
             if ((DEPTH + u) * PER_ROW < left)
                 load_columns(columns + u * GROUP_COLUMNS, next[u], p);
-#if SHARE
-        if (vectors) {
-            real halves[DEPTH][GROUP][2][2];
-            UNROLL
-            for (int u = 0; u < DEPTH; u++)
-                UNROLL
-                for (int i = 0; i < GROUP; i++)
-                    load_halves(a, column[u][i], u * PER_ROW * GROUP + i < blocks, halves[u][i],
-                                keep);
-            UNROLL
-            for (int u = 0; u < DEPTH; u++)
-                UNROLL
-                for (int i = 0; i < GROUP; i++)
-                    exchange(column[u][i], halves[u][i], xs[u] + i * BW);
-        } else
-#endif
         UNROLL
         for (int u = 0; u < DEPTH; u++)
             UNROLL
@@ -255,11 +173,10 @@ DEVICE void add_line(const sliced_args *a, const real *values, const int *column
             for (int i = 0; i < GROUP; i++)
                 if (u * PER_ROW * GROUP + i < blocks)
                     UNROLL
-                    for (int e = 0; e < EACH * BW; e++) {
-                        const int at = i * EACH * BW + e; /* by columns of the block */
-                        sums[e % EACH] += v[u][at / VEC][at % VEC] * xs[u][i * BW + e / EACH];
-                    }
+                    for (int j = 0; j < BW; j++)
+                        sum += v[u][(i * BW + j) / VEC][(i * BW + j) % VEC] * xs[u][i * BW + j];
     }
+    return sum;
 }
 #endif
 
@@ -278,91 +195,60 @@ DEVICE double block_sum(double mine, double *scratch, int threads)
 }
 #endif
 
-/* Puts one scalar row where it belongs and returns its part of the dot product. `old` is y there
- * unless beta is 0. */
-DEVICE double put(const sliced_args *a, int target, int i, int length, real sum, real old)
-{
-    if (target < 0) {
-        a->slots[(long long)~target * BH + i] = sum;
-        return 0;
-    }
-    const long long row = (long long)target * BH + i;
-    const bool idle = length == 0 && a->beta == 1; /* y stays */
-    if (row >= a->rows || (idle && !(DOT && a->dot_part)))
-        return 0;
-    real result = (real)a->alpha * sum;
-    if (a->beta != 0)
-        result += (real)a->beta * old;
-    if (!idle)
-        a->y[row] = result;
-#if DOT
-    if (a->dot_part)
-        return (double)result * (double)(a->w ? a->w[row] : result);
-#endif
-    return 0;
-}
-
-/* The thread block's place in the matrix. Blocks of consecutive numbers start on different SMs, those
- * as many apart as there are SMs on the same: with `spread` it is they that are neighbours, and find
- * each other's x in L1. */
-DEVICE unsigned block_place(const sliced_args *a)
-{
-    const unsigned spread = (unsigned)a->spread;
-    if (spread == 0)
-        return blockIdx.x;
-    return blockIdx.x % spread * (gridDim.x / spread) + blockIdx.x / spread;
-}
-
 KERNEL(sliced, sliced_args, THREADS, 1)
 {
-    const unsigned part = PER_ROW > 1 ? threadIdx.x / BLOCK_LANES : 0;
-    const unsigned place = block_place(&a) * BLOCK_LANES + lane_place();
+    const unsigned part = PER_ROW > 1 ? threadIdx.x / ROWS : 0;
+    const unsigned place = blockIdx.x * ROWS + lane_place();
     const unsigned slice = place / LANES, lane = place % LANES;
-    const unsigned line = slice * HEIGHT + lane / LINE_LANES;
-    const int row_in_line = (int)(lane % LINE_LANES);
+    const unsigned line = slice * HEIGHT + lane / BH;
     const policy p = stream_policy(), keep = keep_policy();
-    real sums[EACH], old[EACH];
+    real sum = 0;
     long long first = 0;
-    int length = 0, target = 0;
+    int length = 0;
     if (line < a.lines) {
         first = READ_ONLY(a.offsets + slice);
         length = READ_ONLY(a.lengths + line);
-#if TARGETS
-        target = READ_ONLY(a.targets + line);
-#else
-        target = (int)line;
-#endif
-    }
-    UNROLL
-    for (int i = 0; i < EACH; i++) {
-        const long long row = (long long)target * BH + row_in_line + i;
-        sums[i] = 0;
-        old[i] = a.beta != 0 && part == 0 && line < a.lines && target >= 0 && row < a.rows ? a.y[row] : 0;
     }
     const real *values = a.values + (first * (GV * LANES) + lane) * VEC;
-    const int *columns = a.columns + (first * HEIGHT + lane / LINE_LANES) * GROUP;
-    if ((XVEC == 1 && !SHARE) || (unsigned long long)a.x % (SHARE ? 16 : XVEC * REAL) == 0)
-        add_line(&a, values, columns, length, (int)part, true, sums, p, keep);
+    const int *columns = a.columns + (first * HEIGHT + lane / BH) * GROUP;
+    if (XVEC == 1 || (unsigned long long)a.x % (XVEC * REAL) == 0)
+        sum = row_sum(&a, values, columns, length, (int)part, true, p, keep);
     else
-        add_line(&a, values, columns, length, (int)part, false, sums, p, keep);
+        sum = row_sum(&a, values, columns, length, (int)part, false, p, keep);
 #if PER_ROW > 1
-    SHARED(real, parts, THREADS * EACH);
-    UNROLL
-    for (int i = 0; i < EACH; i++)
-        parts[threadIdx.x + i * THREADS] = sums[i];
+    SHARED(real, parts, THREADS);
+    parts[threadIdx.x] = sum;
     __syncthreads();
     if (part == 0)
         UNROLL
-        for (int i = 0; i < EACH; i++)
-            UNROLL
-            for (int q = 1; q < PER_ROW; q++)
-                sums[i] += parts[threadIdx.x + q * BLOCK_LANES + i * THREADS];
+        for (int i = 1; i < PER_ROW; i++)
+            sum += parts[threadIdx.x + i * ROWS];
 #endif
+#if DOT
     double product = 0;
-    if (part == 0 && line < a.lines)
-        UNROLL
-        for (int i = 0; i < EACH; i++)
-            product += put(&a, target, row_in_line + i, length, sums[i], old[i]);
+#endif
+    if (part == 0 && line < a.lines) {
+#if TARGETS
+        const int target = READ_ONLY(a.targets + line);
+#else
+        const int target = (int)line;
+#endif
+        if (target < 0) {
+            a.slots[(long long)~target * BH + lane % BH] = sum;
+        } else {
+            const long long row = (long long)target * BH + lane % BH;
+            const bool idle = length == 0 && a.beta == 1; /* y stays */
+            if (row < a.rows && (!idle || (DOT && a.dot_part))) {
+                const real result = scaled(a.alpha, sum, a.beta, a.y, row);
+                if (!idle)
+                    a.y[row] = result;
+#if DOT
+                if (a.dot_part)
+                    product = (double)result * (double)(a.w ? a.w[row] : result);
+#endif
+            }
+        }
+    }
 #if DOT
     SHARED(double, scratch, THREADS);
     if (a.dot_part) {
@@ -370,8 +256,6 @@ KERNEL(sliced, sliced_args, THREADS, 1)
         if (threadIdx.x == 0)
             a.dot_part[blockIdx.x] = product;
     }
-#else
-    (void)product;
 #endif
 }
 

@@ -154,7 +154,7 @@ static void new_values_in_device_memory_stay_there(void **state)
         const char *what = kernels[k] ? kernels[k] : "default";
         tess_matrix *A = test_matrix(test_ctx(state), TEST_DENSE_ROW, 300, 3, 3, TESS_F64, 1), *At;
         tess_plan_options options = {.kernel = kernels[k],
-                                     .params = k == 4 ? "whole=1,sigma=4096,lambda=16" : NULL};
+                                     .params = k == 4 ? "V=2,sigma=4096,lambda=16" : NULL};
         tess_plan *plan;
         size_t bytes = vector_bytes(A, tess_matrix_stored(A));
         void *there;

@@ -7,7 +7,7 @@
 #include "fake_cuda.h"
 
 typedef struct shape {
-    int real, bh, bw, height, vec, group, whole, targets, dot;
+    int real, bh, bw, height, vec, group, targets, dot;
 } shape;
 
 static double get(const void *array, int real, int64_t i)
@@ -36,16 +36,15 @@ typedef struct sliced_args {
 
 static double row_sum(const sliced_args *a, const shape *s, int64_t line, int i)
 {
-    int each = s->whole ? s->bh : 1; /* scalar rows a lane */
-    int64_t slice = line / s->height, lanes = (int64_t)s->height * s->bh / each;
-    int64_t in_slice = line % s->height, lane = (in_slice * s->bh + i) / each;
-    int64_t vectors = (int64_t)s->group * s->bw * each / s->vec;
+    int64_t slice = line / s->height, lanes = (int64_t)s->height * s->bh;
+    int64_t lane = line % s->height * s->bh + i, in_slice = line % s->height;
+    int64_t vectors = (int64_t)s->group * s->bw / s->vec;
     double sum = 0;
     for (int64_t block = 0; block < a->lengths[line]; block++) {
         int64_t g = a->offsets[slice] + block / s->group, p = block % s->group;
         int64_t column = a->columns[(g * s->height + in_slice) * s->group + p];
         for (int j = 0; j < s->bw && column * s->bw + j < a->cols; j++) {
-            int64_t scalar = (p * s->bw + j) * each + (s->whole ? i : 0);
+            int64_t scalar = p * s->bw + j;
             int64_t at =
                 (g * vectors * lanes + scalar / s->vec * lanes + lane) * s->vec + scalar % s->vec;
             sum += get(a->values, s->real, at) * get(a->x, s->real, column * s->bw + j);
@@ -196,7 +195,6 @@ int fake_run(const struct fake_module *module, const char *entry, unsigned grid,
         .height = fake_define(module, "HEIGHT"),
         .vec = define_or_1(module, "VEC"),
         .group = define_or_1(module, "GROUP"),
-        .whole = fake_define(module, "WHOLE") > 0,
         .targets = fake_define(module, "TARGETS"),
         .dot = fake_define(module, "DOT"),
     };
