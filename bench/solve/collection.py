@@ -43,7 +43,7 @@ def main():
     for row in rows:
         path = os.path.join(folder, row["file"] + ".mtx.gz")
         results = {pc: solve(tessera, path, pc) for pc in PCS}
-        block = next((r["block"] for r, _ in results.values() if r), "")
+        block = next(results[pc][0]["block"] for pc in reversed(PCS) if results[pc][0])
         matrices.append({"name": row["file"], "rows": int(row["rows"]), "block": block,
                          "results": {pc: text for pc, (_, text) in results.items()}})
         print(row["file"], *(text for _, text in results.values()), sep=", ", flush=True)
