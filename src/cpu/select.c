@@ -70,7 +70,7 @@ bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family fami
 {
     if (kernel->family != family || kernel->scalar_bytes != (int)tess_type_size(A->type))
         return false;
-    if (family == TESS_CPU_SYMMETRIC_SPMV &&
+    if ((family == TESS_CPU_SYMMETRIC_SPMV || family == TESS_CPU_SYMMETRIC_SPMM) &&
         (A->rows != A->cols || A->block_height != A->block_width))
         return false;
     return kernel->block_height == 0 ||
@@ -79,7 +79,8 @@ bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family fami
 
 const char *tess_cpu_family_format(tess_cpu_family family)
 {
-    return family == TESS_CPU_SYMMETRIC_SPMV ? "symmetric" : "bsr";
+    bool half = family == TESS_CPU_SYMMETRIC_SPMV || family == TESS_CPU_SYMMETRIC_SPMM;
+    return half ? "symmetric" : "bsr";
 }
 
 double tess_cpu_kernel_flops(const tess_cpu_kernel *kernel, const tess_matrix *A)
