@@ -162,7 +162,10 @@ static tess_status candidates(tess_device *device, const tess_matrix *A,
 {
     switch (product->kind) {
     case TESS_PRODUCT_SPMM:
-        return add_family(device, A, TESS_CPU_BSR_SPMM, false, list);
+        TESS_TRY(add_family(device, A, TESS_CPU_BSR_SPMM, false, list));
+        if (tess_symmetric_holds(A))
+            TESS_TRY(add_family(device, A, TESS_CPU_SYMMETRIC_SPMM, false, list));
+        return TESS_OK;
     case TESS_PRODUCT_SPMV_TRANSPOSE: /* the plan chooses the transpose's kernel by itself */
         return add_family(device, A, TESS_CPU_BSR_SPMV, true, list);
     case TESS_PRODUCT_SPMV:

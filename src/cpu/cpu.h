@@ -89,16 +89,27 @@ typedef struct tess_cpu_half {
     int64_t chunk_count;
     void *windows;
     void *padded_x, *padded_y; /* only when the last block row is ragged */
+
+    /* symmetric_spmm.c, made at the first product that needs them. */
+    const tess_cpu_kernel *spmm_kernel;
+    int spmm_vectors; /* for which the next three have room */
+    void *spmm_windows, *spmm_x, *spmm_y;
 } tess_cpu_half;
 
 /* Fails with TESS_ERR_MATRIX when A is not symmetric. */
 tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A,
-                                 const tess_cpu_kernel *kernel, tess_cpu_half **out);
+                                 const tess_cpu_kernel *kernel, const tess_cpu_kernel *spmm_kernel,
+                                 tess_cpu_half **out);
 void tess_cpu_half_destroy(tess_cpu_half *half);
 /* Block rows of all windows of such a plan, from A alone: offsets[i] .. offsets[i+1]-1 are the
  * blocks of row i on and above the diagonal. */
 int64_t tess_cpu_window_rows(const tess_matrix *A, const int64_t *offsets);
 void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double beta, void *y);
+
+/* symmetric_spmm.c */
+tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order order, double alpha,
+                               const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
+void tess_cpu_half_free_spmm(tess_cpu_half *half);
 
 /* ---- The plan's state: kernels, the division of work, and scratch ---- */
 
@@ -121,7 +132,7 @@ typedef struct tess_cpu_plan {
     tess_matrix *transpose;
     bool transpose_stale; /* the values have changed since */
 
-    tess_cpu_half *half; /* format symmetric: products with one vector use it */
+    tess_cpu_half *half; /* format symmetric: all products use it */
 } tess_cpu_plan;
 
 /* Scalar i of an array, and y_i = alpha sum + beta y_i, whatever the precision. */
@@ -164,6 +175,14 @@ double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y);
 /* Y = alpha A X + beta Y for k vectors. */
 tess_status tess_cpu_spmm(tess_cpu_plan *plan, int k, tess_block_order order, double alpha,
                           const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
+/* Scalar i of vector v is data[i*row + v*vector]. */
+typedef struct tess_cpu_vectors {
+    void *data;
+    int64_t row, vector;
+} tess_cpu_vectors;
+/* `count` vectors as long as A is wide side by side, zeros below to whole blocks. */
+void tess_cpu_pack(const tess_matrix *A, const tess_cpu_vectors *X, int64_t count, void *to,
+                   int shares);
 /* Vectors done together: more are done in groups of so many. */
 #define TESS_CPU_SPMM_GROUP 32
 

@@ -76,10 +76,27 @@ typedef struct tess_cpu_chunk {
 typedef void (*tess_cpu_symmetric_fn)(const tess_cpu_symmetric_args *args,
                                       const tess_cpu_chunk *chunks);
 
+/* The same for several vectors, side by side: scalar i of vector v is x[i*x_row + v] and
+ * y[i*y_row + v]; a window has as many for each scalar row. */
+typedef struct tess_cpu_symmetric_spmm_args {
+    const int64_t *row_offsets;
+    const int32_t *columns;
+    const void *values;
+    const void *x; /* whole block rows, as y */
+    void *y;
+    int64_t x_row, y_row, vectors;
+    double alpha, beta;
+    int32_t block_size;
+} tess_cpu_symmetric_spmm_args;
+
+typedef void (*tess_cpu_symmetric_spmm_fn)(const tess_cpu_symmetric_spmm_args *args,
+                                           const tess_cpu_chunk *chunk);
+
 typedef enum tess_cpu_family {
     TESS_CPU_BSR_SPMV,
     TESS_CPU_BSR_SPMM,
     TESS_CPU_SYMMETRIC_SPMV,
+    TESS_CPU_SYMMETRIC_SPMM,
     TESS_CPU_FAMILIES
 } tess_cpu_family;
 
@@ -95,6 +112,7 @@ typedef struct tess_cpu_kernel {
     tess_cpu_spmv_fn spmv; /* the family's function; the others are NULL */
     tess_cpu_spmm_fn spmm;
     tess_cpu_symmetric_fn symmetric;
+    tess_cpu_symmetric_spmm_fn symmetric_spmm;
 } tess_cpu_kernel;
 
 typedef struct tess_cpu_kernel_table {

@@ -23,6 +23,11 @@ const tess_cpu_kernel_table *tess_cpu_table(tess_cpu_isa isa)
     return isas[isa].table;
 }
 
+static bool is_x86(tess_cpu_isa isa)
+{
+    return isa == TESS_CPU_AVX2 || isa == TESS_CPU_AVX512;
+}
+
 bool tess_cpu_isa_available(const tess_cpu_id *id, tess_cpu_isa isa)
 {
     if (isas[isa].table->count == 0)
@@ -70,7 +75,7 @@ bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family fami
 {
     if (kernel->family != family || kernel->scalar_bytes != (int)tess_type_size(A->type))
         return false;
-    if (family == TESS_CPU_SYMMETRIC_SPMV &&
+    if ((family == TESS_CPU_SYMMETRIC_SPMV || family == TESS_CPU_SYMMETRIC_SPMM) &&
         (A->rows != A->cols || A->block_height != A->block_width))
         return false;
     return kernel->block_height == 0 ||
@@ -79,7 +84,8 @@ bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family fami
 
 const char *tess_cpu_family_format(tess_cpu_family family)
 {
-    return family == TESS_CPU_SYMMETRIC_SPMV ? "symmetric" : "bsr";
+    bool half = family == TESS_CPU_SYMMETRIC_SPMV || family == TESS_CPU_SYMMETRIC_SPMM;
+    return half ? "symmetric" : "bsr";
 }
 
 double tess_cpu_kernel_flops(const tess_cpu_kernel *kernel, const tess_matrix *A)
@@ -96,18 +102,17 @@ double tess_cpu_kernel_bytes(const tess_cpu_kernel *kernel, const tess_matrix *A
 
 /* Streams that read fastest, as measured: from memory one stream stops at the limit of a core's
  * prefetcher. On Neoverse-V1 three pay for small blocks in long rows, where the ends of rows are
- * few, and for 8 x 8, and one for odd blocks in cache; on 16 x86-64 cores three for all small
- * blocks. */
+ * few, and for 8 x 8, and one for odd blocks in cache; on 16 x86-64 cores four for the smallest and
+ * three for all others that have so many. */
 static int best_streams(const tess_device *device, const tess_matrix *A, tess_cpu_isa isa)
 {
     int64_t size = (int64_t)A->block_height * A->block_width;
-    bool in_cache = tess_matrix_spmv_bytes(A) < device->cache_bytes;
-    bool long_rows = A->blocks >= 16 * A->block_rows;
-    bool x86 = isa == TESS_CPU_AVX2 || isa == TESS_CPU_AVX512;
-    bool small = size <= 9 && (x86 || (size >= 4 && long_rows));
-    if (!x86 && in_cache && size > 1 && size % 2 == 1)
+    if (is_x86(isa))
+        return size <= 9 ? 4 : 3;
+    if (tess_matrix_spmv_bytes(A) < device->cache_bytes && size > 1 && size % 2 == 1)
         return 1;
-    return size == 64 || small ? 3 : 2;
+    bool long_rows = A->blocks >= 16 * A->block_rows;
+    return size == 64 || (size >= 4 && size <= 9 && long_rows) ? 3 : 2;
 }
 
 /* The same for half storage, where each stream of values brings several of x and y with it. */
@@ -118,22 +123,23 @@ static int best_symmetric_streams(const tess_device *device, const tess_matrix *
 }
 
 /* Whether blocks would wait for their parts of x: columns jump about, and x does not stay in the
- * cache that the values stream through. */
+ * cache that the values stream through. x86-64 was as fast without (Sapphire Rapids, 16 cores). */
 static bool fetch_ahead(const tess_cpu_device *cpu, const tess_matrix *A)
 {
     double x_bytes = (double)A->cols * (double)tess_type_size(A->type);
     double cache = cpu->id.l2_bytes > 0 ? (double)cpu->id.l2_bytes : 1024 * 1024;
-    return x_bytes > cache / 2 && tess_matrix_scattered(A) > 0.25;
+    return !is_x86(cpu->isa) && x_bytes > cache / 2 && tess_matrix_scattered(A) > 0.25;
 }
 
-/* How well a kernel suits: one for any size is the last resort, then one stream, then as many as
- * read fastest, then one that fetches ahead where that is called for. */
+/* How well a kernel suits: one for any size is the last resort; then as many streams as read
+ * fastest, or as many less as there are; above all one that fetches ahead where that is called for.
+ */
 static int suitability(const tess_cpu_kernel *kernel, int streams, bool ahead)
 {
-    int score = kernel->block_height > 0 ? 8 : 0;
+    int score = kernel->block_height > 0 ? 16 : 0;
     if (kernel->ahead)
-        return ahead ? score + 4 : -1;
-    return score + (kernel->streams == streams ? 2 : kernel->streams == 1 ? 1 : 0);
+        return ahead ? score + 8 : -1;
+    return score + (kernel->streams <= streams ? kernel->streams : 0);
 }
 
 const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family family,

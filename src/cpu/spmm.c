@@ -32,14 +32,8 @@ static tess_status reserve(tess_cpu_plan *plan, int vectors, bool packed)
     return TESS_OK;
 }
 
-/* A view of k vectors: scalar i of vector v is data[i*row + v*vector]. */
-typedef struct vectors {
-    const void *data;
-    int64_t row, vector;
-} vectors;
-
 /* Rows first .. last-1 of X side by side, `count` a row; zeros below X. Inlined for each size. */
-static inline __attribute__((always_inline)) void pack_rows(const vectors *X, int64_t rows,
+static inline __attribute__((always_inline)) void pack_rows(const tess_cpu_vectors *X, int64_t rows,
                                                             int64_t first, int64_t last,
                                                             int64_t count, char *to,
                                                             const int64_t scalar)
@@ -56,19 +50,18 @@ static inline __attribute__((always_inline)) void pack_rows(const vectors *X, in
     }
 }
 
-static void pack(const tess_cpu_plan *plan, const vectors *X, int64_t count)
+void tess_cpu_pack(const tess_matrix *A, const tess_cpu_vectors *X, int64_t count, void *to,
+                   int shares)
 {
     enum { CHUNK = 128 }; /* rows that stay in the first cache while all vectors are copied */
-    const tess_matrix *A = &plan->matrix;
     const int64_t rows = A->block_cols * A->block_width;
-    const int shares = plan->work.shares;
 #pragma omp parallel for schedule(static) num_threads(shares) if (shares > 1 && !omp_in_parallel())
     for (int64_t first = 0; first < rows; first += CHUNK) {
         int64_t last = first + CHUNK < rows ? first + CHUNK : rows;
         if (A->type == TESS_F64)
-            pack_rows(X, A->cols, first, last, count, plan->spmm_x, sizeof(double));
+            pack_rows(X, A->cols, first, last, count, to, sizeof(double));
         else
-            pack_rows(X, A->cols, first, last, count, plan->spmm_x, sizeof(float));
+            pack_rows(X, A->cols, first, last, count, to, sizeof(float));
     }
 }
 
@@ -144,15 +137,17 @@ tess_status tess_cpu_spmm(tess_cpu_plan *plan, int k, tess_block_order order, do
         tess_cpu_spmv(plan, alpha, X, beta, Y);
         return TESS_OK;
     }
+    if (plan->half)
+        return tess_cpu_half_spmm(plan->half, k, order, alpha, X, ldx, beta, Y, ldy);
     const bool packed = columns || A->cols % A->block_width != 0;
     TESS_TRY(reserve(plan, k < TESS_CPU_SPMM_GROUP ? k : TESS_CPU_SPMM_GROUP, packed));
     for (int first = 0; first < k; first += TESS_CPU_SPMM_GROUP) {
         int count = k - first < TESS_CPU_SPMM_GROUP ? k - first : TESS_CPU_SPMM_GROUP;
         int64_t x_vector = columns ? ldx : 1, y_vector = columns ? ldy : 1;
-        vectors from = {(const char *)X + (size_t)(first * x_vector) * scalar, columns ? 1 : ldx,
-                        x_vector};
+        tess_cpu_vectors from = {(void *)((uintptr_t)X + (size_t)(first * x_vector) * scalar),
+                                 columns ? 1 : ldx, x_vector}; /* only ever read */
         if (packed)
-            pack(plan, &from, count);
+            tess_cpu_pack(A, &from, count, plan->spmm_x, plan->work.shares);
         multiply(plan, &(tess_cpu_spmm_args){
                            .row_offsets = A->row_offsets,
                            .columns = A->columns,

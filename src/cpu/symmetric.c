@@ -85,7 +85,8 @@ static tess_status make_chunks(tess_cpu_half *half)
 }
 
 tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A,
-                                 const tess_cpu_kernel *kernel, tess_cpu_half **out)
+                                 const tess_cpu_kernel *kernel, const tess_cpu_kernel *spmm_kernel,
+                                 tess_cpu_half **out)
 {
     tess_ctx *ctx = device->ctx;
     tess_status status;
@@ -93,6 +94,7 @@ tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A
     TESS_TRY(TESS_CALLOC(ctx, 1, &half));
     half->ctx = ctx;
     half->kernel = kernel;
+    half->spmm_kernel = spmm_kernel;
     TESS_TRY_CLEAN(tess_symmetric_create(ctx, A, &half->upper));
     TESS_TRY_CLEAN(make_chunks(half));
     int64_t jobs = half->chunk_count / kernel->streams;
@@ -118,6 +120,7 @@ void tess_cpu_half_destroy(tess_cpu_half *half)
     tess_free(half->ctx, half->windows);
     tess_free(half->ctx, half->padded_x);
     tess_free(half->ctx, half->padded_y);
+    tess_cpu_half_free_spmm(half);
     tess_free(half->ctx, half);
 }
 

@@ -66,6 +66,16 @@
      .streams = n,                                                           \
      .symmetric = symmetric_spmv_##b##_##n##_##suffix},
 
+#define SYMMETRIC_SPMM_ENTRY(b, suffix, bytes)                      \
+    {.name = "symmetric_spmm_" #b "x" #b "_" #suffix "_" TEXT(ISA), \
+     .family = TESS_CPU_SYMMETRIC_SPMM,                             \
+     .isa = ISA_INDEX,                                              \
+     .scalar_bytes = bytes,                                         \
+     .block_height = b,                                             \
+     .block_width = b,                                              \
+     .streams = 1,                                                  \
+     .symmetric_spmm = symmetric_spmm_##b##_##suffix},
+
 static const tess_cpu_kernel kernels[] = {
 #define BSR_SPMV(r, c, n) \
     SPMV_ENTRY(r, c, n, n, false, f64, 8) SPMV_ENTRY(r, c, n, n, false, f32, 4)
@@ -73,6 +83,7 @@ static const tess_cpu_kernel kernels[] = {
     SPMV_ENTRY(r, c, ahead, 2, true, f64, 8) SPMV_ENTRY(r, c, ahead, 2, true, f32, 4)
 #define BSR_SPMM(r, c) SPMM_ENTRY(r, c, f64, 8) SPMM_ENTRY(r, c, f32, 4)
 #define SYMMETRIC_SPMV(b, n) SYMMETRIC_ENTRY(b, n, f64, 8) SYMMETRIC_ENTRY(b, n, f32, 4)
+#define SYMMETRIC_SPMM(b) SYMMETRIC_SPMM_ENTRY(b, f64, 8) SYMMETRIC_SPMM_ENTRY(b, f32, 4)
 #include "cpu/kernels.def"
 };
 

@@ -35,6 +35,16 @@
     }
 #include "cpu/kernels.def"
 
+#include "cpu/kernels/symmetric_spmm.inc.c"
+
+#define SYMMETRIC_SPMM(b)                                                                   \
+    static void PASTE(symmetric_spmm_##b, SUFFIX)(const tess_cpu_symmetric_spmm_args *args, \
+                                                  const tess_cpu_chunk *chunk)              \
+    {                                                                                       \
+        NAME(symmetric_spmm)(args, chunk, b);                                               \
+    }
+#include "cpu/kernels.def"
+
 #undef REAL
 #undef SUFFIX
 #undef W

@@ -1,0 +1,133 @@
+/* Y = alpha A X + beta Y for a symmetric matrix stored by half, by threads: the chunks of
+ * symmetric.c, with a window for each vector.
+ *
+ * The kernels want whole block rows and the vectors of X and Y side by side. Others are copied so
+ * into scratch, and Y from there.
+ */
+#include <omp.h>
+
+#include "cpu/cpu.h"
+
+/* Room for `vectors` vectors in the scratch arrays; X and Y only where they have to be copied. */
+static tess_status reserve(tess_cpu_half *half, int vectors, bool packed)
+{
+    const tess_matrix *U = half->upper;
+    const size_t bytes = tess_type_size(U->type) * (size_t)vectors;
+    const int64_t b = U->block_height;
+    if (vectors > half->spmm_vectors) {
+        tess_cpu_half_free_spmm(half);
+        int64_t rows = 0;
+        for (int64_t c = 0; c < half->chunk_count; c++)
+            rows += half->chunks[c].end - half->chunks[c].last;
+        TESS_TRY(tess_alloc_bytes(half->ctx, rows * b, bytes, &half->spmm_windows));
+        half->spmm_vectors = vectors;
+    }
+    const size_t room = tess_type_size(U->type) * (size_t)half->spmm_vectors;
+    if (packed && !half->spmm_x)
+        TESS_TRY(tess_alloc_bytes(half->ctx, U->block_rows * b, room, &half->spmm_x));
+    if (packed && !half->spmm_y)
+        TESS_TRY(tess_alloc_bytes(half->ctx, U->block_rows * b, room, &half->spmm_y));
+    return TESS_OK;
+}
+
+void tess_cpu_half_free_spmm(tess_cpu_half *half)
+{
+    tess_free(half->ctx, half->spmm_windows);
+    tess_free(half->ctx, half->spmm_x);
+    tess_free(half->ctx, half->spmm_y);
+    half->spmm_windows = half->spmm_x = half->spmm_y = NULL;
+    half->spmm_vectors = 0;
+}
+
+/* Chunk c with its window for `vectors` vectors. */
+static tess_cpu_chunk chunk_of(const tess_cpu_half *half, int64_t c, int64_t vectors)
+{
+    tess_cpu_chunk chunk = half->chunks[c];
+    int64_t offset = (char *)chunk.window - (char *)half->windows;
+    chunk.window = (char *)half->spmm_windows + offset * vectors;
+    return chunk;
+}
+
+/* Y += windows, for the scalars of block rows first .. last-1. */
+static void add_windows(const tess_cpu_half *half, const tess_cpu_symmetric_spmm_args *args,
+                        int64_t first, int64_t last)
+{
+    const tess_type type = half->upper->type;
+    const int64_t b = half->upper->block_height, k = args->vectors;
+    for (int64_t c = 0; c < half->chunk_count; c++) {
+        const tess_cpu_chunk chunk = chunk_of(half, c, k);
+        int64_t from = (chunk.last > first ? chunk.last : first) * b;
+        int64_t to = (chunk.end < last ? chunk.end : last) * b;
+        for (int64_t i = from; i < to; i++)
+            for (int64_t v = 0; v < k; v++)
+                tess_cpu_put(args->y, type, i * args->y_row + v, 1,
+                             tess_cpu_get(chunk.window, type, (i - chunk.last * b) * k + v), 1);
+    }
+}
+
+static void multiply(const tess_cpu_half *half, tess_cpu_symmetric_spmm_fn kernel,
+                     const tess_cpu_symmetric_spmm_args *args)
+{
+    const int shares = half->shares;
+    const int64_t chunks = half->chunk_count, rows = half->upper->block_rows;
+#pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())
+    {
+        /* The system may give fewer threads than shares. */
+        const int threads = omp_get_num_threads(), t = omp_get_thread_num();
+        for (int64_t c = chunks * t / threads; c < chunks * (t + 1) / threads; c++) {
+            const tess_cpu_chunk chunk = chunk_of(half, c, args->vectors);
+            kernel(args, &chunk);
+        }
+#pragma omp barrier
+        add_windows(half, args, rows * t / threads, rows * (t + 1) / threads);
+    }
+}
+
+/* Y = beta Y + the scratch. */
+static void unpack(const tess_cpu_half *half, const tess_cpu_vectors *Y, int64_t count, double beta)
+{
+    const tess_matrix *U = half->upper;
+    const int shares = half->shares;
+#pragma omp parallel for schedule(static) num_threads(shares) if (shares > 1 && !omp_in_parallel())
+    for (int64_t i = 0; i < U->rows; i++)
+        for (int64_t v = 0; v < count; v++)
+            tess_cpu_put(Y->data, U->type, i * Y->row + v * Y->vector, 1,
+                         tess_cpu_get(half->spmm_y, U->type, i * count + v), beta);
+}
+
+tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order order, double alpha,
+                               const void *X, int64_t ldx, double beta, void *Y, int64_t ldy)
+{
+    const tess_matrix *U = half->upper;
+    const bool columns = order == TESS_COLUMN_MAJOR;
+    const bool packed = columns || U->rows % U->block_height != 0;
+    const size_t scalar = tess_type_size(U->type);
+    TESS_TRY(reserve(half, k < TESS_CPU_SPMM_GROUP ? k : TESS_CPU_SPMM_GROUP, packed));
+    for (int first = 0; first < k; first += TESS_CPU_SPMM_GROUP) {
+        int count = k - first < TESS_CPU_SPMM_GROUP ? k - first : TESS_CPU_SPMM_GROUP;
+        int64_t x_vector = columns ? ldx : 1, y_vector = columns ? ldy : 1;
+        tess_cpu_vectors from = {(void *)((uintptr_t)X + (size_t)(first * x_vector) * scalar),
+                                 columns ? 1 : ldx, x_vector};
+        tess_cpu_vectors to = {(char *)Y + (size_t)(first * y_vector) * scalar, columns ? 1 : ldy,
+                               y_vector};
+        if (packed)
+            tess_cpu_pack(U, &from, count, half->spmm_x, half->shares);
+        multiply(half, half->spmm_kernel->symmetric_spmm,
+                 &(tess_cpu_symmetric_spmm_args){
+                     .row_offsets = U->row_offsets,
+                     .columns = U->columns,
+                     .values = U->values,
+                     .x = packed ? half->spmm_x : from.data,
+                     .y = packed ? half->spmm_y : to.data,
+                     .x_row = packed ? count : ldx,
+                     .y_row = packed ? count : ldy,
+                     .vectors = count,
+                     .alpha = alpha,
+                     .beta = packed ? 0 : beta,
+                     .block_size = U->block_height,
+                 });
+        if (packed)
+            unpack(half, &to, count, beta);
+    }
+    return TESS_OK;
+}
