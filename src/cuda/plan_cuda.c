@@ -306,6 +306,17 @@ tess_status tess_cuda_update_values(tess_plan *plan, const void *values)
     return status;
 }
 
+tess_status tess_cuda_host_values(tess_plan *plan)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    tess_status status = tess_cuda_bring_values(p);
+    tess_cuda_leave(p->cuda);
+    if (status == TESS_OK)
+        plan->values = p->matrix.values;
+    return status;
+}
+
 tess_status tess_cuda_set_stream(tess_plan *plan, void *stream)
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);

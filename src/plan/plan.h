@@ -11,6 +11,7 @@
 
 typedef struct tess_backend tess_backend;
 typedef struct tess_search tess_search; /* tuner.h */
+struct tess_space_ops;                  /* solve/space.h */
 
 struct tess_device {
     tess_ctx *ctx;
@@ -101,6 +102,13 @@ struct tess_backend {
     tess_status (*update_values)(tess_plan *plan, const void *values);
     /* Appends its part to plan->explain. */
     void (*explain)(tess_plan *plan);
+
+    /* Sets plan->values to the newest values in host memory; NULL: that is where they are. */
+    tess_status (*host_values)(tess_plan *plan);
+
+    /* Where solvers keep their vectors; NULL: in the host's memory, or nowhere if the host does not
+     * compute. */
+    const struct tess_space_ops *space;
 
     /* The queue that products run in (CUDA). NULL: the device has none. */
     tess_status (*set_stream)(tess_plan *plan, void *stream);

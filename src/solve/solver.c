@@ -18,6 +18,7 @@ void tess_solver_destroy(tess_solver *solver)
     tess_steps_free(&solver->start);
     tess_steps_free(&solver->residual);
     tess_steps_free(&solver->rhs);
+    tess_steps_free(&solver->zero);
     for (int64_t i = 0; solver->loop && i < solver->cycle; i++)
         tess_steps_free(&solver->loop[i]);
     tess_free(solver->ctx, solver->loop);
@@ -34,17 +35,19 @@ static tess_status build(tess_solver *solver)
     TESS_TRY(TESS_CALLOC(solver->ctx, solver->cycle, &solver->loop));
     for (int64_t i = 0; i < solver->cycle; i++)
         solver->loop[i] = empty;
-    solver->start = solver->residual = solver->rhs = empty;
+    solver->start = solver->residual = solver->rhs = solver->zero = empty;
 
     tess_step_apply(&solver->residual, TESS_V_X, TESS_V_OWN);
     tess_step_sum(&solver->residual, TESS_V_OWN, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, TESS_V_OWN);
     tess_step_dot(&solver->residual, TESS_S_RR, TESS_V_OWN, TESS_V_OWN);
     tess_step_dot(&solver->rhs, TESS_S_RR, TESS_V_B, TESS_V_B);
+    tess_step_copy(&solver->zero, TESS_V_X, TESS_V_B);
     solver->options.method->build(solver);
 
     TESS_TRY(tess_steps_finish(&solver->start));
     TESS_TRY(tess_steps_finish(&solver->residual));
     TESS_TRY(tess_steps_finish(&solver->rhs));
+    TESS_TRY(tess_steps_finish(&solver->zero));
     for (int64_t i = 0; i < solver->cycle; i++)
         TESS_TRY(tess_steps_finish(&solver->loop[i]));
     return solver->options.method->open ? solver->options.method->open(solver) : TESS_OK;
@@ -111,7 +114,10 @@ tess_status tess_solver_refresh(tess_solver *solver)
 {
     if (!solver)
         return TESS_ERR_ARGUMENT;
-    return solver->inner ? tess_refine_refresh(solver) : tess_pc_refresh(solver->plan, &solver->pc);
+    if (solver->inner)
+        return tess_refine_refresh(solver);
+    TESS_TRY(tess_pc_refresh(solver->plan, &solver->pc));
+    return solver->space.ops->refresh ? solver->space.ops->refresh(&solver->space) : TESS_OK;
 }
 
 /* A space for at least `systems` systems. */

@@ -1,0 +1,164 @@
+/* A solver's vectors and scalars on a CUDA device.
+ *
+ *     list of steps ──> space_list.c: units, each one or a few launches ──> plain launches, or
+ *                       pass.c: the kernels of a pass                       a graph (advance.c)
+ *
+ * Scalars never come to the host inside an iteration: a kernel that ends a dot product also runs
+ * the arithmetic that follows it (its programme) and, at the end of an iteration, decides whether
+ * the system stops (kernels/steps.cuh). Kernels of a stopped system return at once, so the host may
+ * put many iterations into the stream and look later.
+ */
+#ifndef TESS_SPACE_CUDA_H
+#define TESS_SPACE_CUDA_H
+
+#include "cuda/plan_cuda.h"
+#include "solve/space.h"
+
+/* ---- pass.c: kernels of a pass, without a device ---- */
+
+enum {
+    TESS_PASS_VECTORS = 10,
+    TESS_PASS_COEFS = 12,
+    TESS_PASS_DOTS = 8,
+    TESS_PASS_TEXT = 640, /* bytes of a defines text */
+    TESS_PASS_THREADS = 256,
+    TESS_PASS_BLOCK = 64 /* largest diagonal block that a thread block shares */
+};
+
+/* One launch of pass.cu: lines of a pass with vectors, coefficients and dots numbered from 0. */
+typedef struct tess_pass_kernel {
+    int vectors, coefs, dots;
+    int vector[TESS_PASS_VECTORS];
+    tess_term coef[TESS_PASS_COEFS]; /* factor and slot */
+    int dot_slot[TESS_PASS_DOTS];
+    unsigned loads, stores;
+    bool diagonal, direct;
+    char lines[420];
+} tess_pass_kernel;
+
+/* Puts lines first.. of the pass into one kernel, as many as fit; returns how many. */
+int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t first,
+                       tess_pass_kernel *kernel);
+/* The defines of pass.cu. */
+void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, const tess_diagonal *d,
+                       char *text, size_t size);
+/* The launch: grid, and arguments that depend on the kernel alone; the rest is in `call`. */
+typedef struct tess_pass_call {
+    uint64_t slots, control, ring; /* of the system */
+    int64_t slot_count, guard;
+    uint64_t programme;
+    uint64_t vector[TESS_PASS_VECTORS];
+    uint64_t diagonal;
+    int64_t rows;
+    uint64_t parts, ticket;
+    int blocks; /* thread blocks at most */
+} tess_pass_call;
+void tess_pass_launch(const tess_pass_kernel *kernel, const tess_diagonal *d,
+                      const tess_pass_call *call, tess_cuda_launch *out);
+
+/* ---- Units: space_list.c ---- */
+
+/* steps.cuh */
+enum { TESS_GUARD_NONE = -1, TESS_GUARD_STOPPED = 0, TESS_GUARD_PAST = 1, TESS_CONTROL = 8 };
+enum { TESS_CONTROL_COUNT = 2, TESS_CONTROL_LIMIT, TESS_CONTROL_ENOUGH, TESS_CONTROL_TOO_MUCH };
+
+typedef enum tess_unit_kind {
+    TESS_UNIT_APPLY,       /* a product; its dot's parts go to the FINISH that follows */
+    TESS_UNIT_PASS,        /* one kernel */
+    TESS_UNIT_FINISH,      /* the last sum of an APPLY, and scalars */
+    TESS_UNIT_PRECONDITION /* triangular solves */
+} tess_unit_kind;
+
+typedef struct tess_unit {
+    tess_unit_kind kind;
+    const tess_step *step; /* that its time is counted for */
+    tess_pass_kernel *pass;
+    cu_function function;
+    bool sums;         /* FINISH: of the product before */
+    int64_t programme; /* index into the list's programmes, -1: none */
+    int64_t guard;
+} tess_unit;
+
+typedef struct tess_unit_list {
+    struct tess_unit_list *next;
+    const tess_steps *steps;
+    tess_unit *units;
+    int64_t count, capacity;
+    int *programmes;
+    int64_t programme_count, programme_capacity;
+    cu_pointer device_programmes;
+} tess_unit_list;
+
+/* A compiled pass, shared by all lists. */
+typedef struct tess_pass_module {
+    struct tess_pass_module *next;
+    cu_module module;
+    cu_function function;
+    char defines[TESS_PASS_TEXT];
+} tess_pass_module;
+
+typedef struct tess_cuda_graph {
+    struct tess_cuda_graph *next;
+    uint64_t systems; /* one bit a system */
+    int64_t position, iterations;
+    cu_graph_exec exec;
+} tess_cuda_graph;
+
+/* Chunks of iterations in the stream at once: one runs, one waits. */
+enum { TESS_FLIGHTS = 2 };
+
+typedef struct tess_cuda_space {
+    tess_cuda *cuda;
+    tess_cuda_plan *plan;
+    cu_pointer data, slots, control, ring, diagonal, parts, tickets;
+    int64_t ring_length; /* iterations */
+    int part_blocks;     /* thread blocks of a pass at most */
+    tess_pass_module *modules;
+    cu_module finish_module;
+    cu_function finish;
+    tess_unit_list *lists;
+    tess_cuda_parts product; /* left by the last product with a dot */
+    tess_cuda_graph *graphs;
+    double *host_control; /* pinned: the controls of all systems, for each flight and to upload */
+    double *host_ring;    /* pinned: the rings */
+    cu_event flight[TESS_FLIGHTS];
+    bool measured;            /* the numbers below are known */
+    double share[TESS_TIMES]; /* of an iteration's time, by kind of step */
+    double iteration_seconds; /* outside a graph */
+} tess_cuda_space;
+
+static inline tess_cuda_space *tess_cuda_space_of(const tess_space *space)
+{
+    return space->state;
+}
+
+static inline cu_pointer tess_cuda_vector(const tess_space *space, int v, int system)
+{
+    const int64_t at = ((int64_t)v * space->systems + system) * space->stride;
+    return tess_cuda_space_of(space)->data + (uint64_t)at * tess_type_size(space->type);
+}
+
+/* The units of a list, made now if this is the first time. `stretch`: iterations end with the
+ * list; NULL: they do not. */
+tess_status tess_cuda_need_list(tess_space *space, const tess_steps *steps,
+                                const tess_stretch *stretch, const tess_unit_list **out);
+void tess_cuda_lists_free(tess_space *space);
+/* Launches one unit for the systems listed. */
+tess_status tess_cuda_run_unit(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
+                               const int *systems, int count);
+
+/* All units of a list; the work is in the stream afterwards. */
+tess_status tess_cuda_run_list(tess_space *space, const tess_unit_list *list, const int *systems,
+                               int count);
+
+/* ---- advance.c ---- */
+
+tess_status tess_cuda_advance(tess_space *space, const tess_stretch *stretch);
+tess_status tess_cuda_recall(tess_space *space, int system, int64_t i, double *to);
+void tess_cuda_graphs_free(tess_space *space);
+/* Counts one run of a list for `count` systems; its time is divided as its bytes are. */
+void tess_cuda_account(tess_space *space, const tess_steps *steps, int count, double seconds);
+
+extern const tess_space_ops tess_cuda_space_ops;
+
+#endif
