@@ -177,7 +177,7 @@ static void run_refresh(const refresh_args *a, int real, int index)
 {
     for (int64_t i = 0; i < a->count; i++) {
         uint64_t from = index == 8 ? ((const uint64_t *)a->map)[i] : ((const uint32_t *)a->map)[i];
-        put(a->values, real, i, from > 0 ? get(a->given, real, (int64_t)from - 1) : 0);
+        fake_put(a->values, real, i, from > 0 ? fake_get(a->given, real, (int64_t)from - 1) : 0);
     }
 }
 
