@@ -12,6 +12,7 @@ static void release(tess_space *space)
     (void)cuda->driver.cuStreamSynchronize(state->plan->stream);
     tess_cuda_graphs_free(space);
     tess_cuda_lists_free(space);
+    tess_cuda_factors_destroy(state->factors);
     for (int i = 0; i < TESS_FLIGHTS; i++)
         if (state->flight[i])
             (void)cuda->driver.cuEventDestroy(state->flight[i]);
@@ -51,12 +52,16 @@ static tess_status zeros(tess_cuda_space *state, int64_t count, size_t size, con
                : TESS_OK;
 }
 
-static tess_status upload_diagonal(tess_space *space)
+static tess_status upload_pc(tess_space *space)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_pc *pc = space->pc;
-    if (!pc->elementwise)
+    if (pc->options.kind == TESS_PC_NONE)
         return TESS_OK;
+    if (!pc->elementwise)
+        return state->factors ? tess_cuda_factors_refresh(state->factors, state->plan->stream)
+                              : tess_cuda_factors_create(state->cuda, pc, state->plan->stream,
+                                                         &state->factors);
     const size_t bytes = (size_t)pc->bytes;
     if (!state->diagonal)
         TESS_TRY(tess_cuda_alloc(state->cuda, bytes, "the preconditioner", &state->diagonal));
@@ -90,7 +95,7 @@ static tess_status allocate(tess_space *space)
                                           (size_t)(slots * state->ring_length) * sizeof(double))));
     for (int i = 0; i < TESS_FLIGHTS; i++)
         TESS_TRY(TESS_CU(cuda, cuEventCreate(&state->flight[i], CU_EVENT_NO_TIMING)));
-    return upload_diagonal(space);
+    return upload_pc(space);
 }
 
 static tess_status space_open(tess_space *space)
@@ -99,9 +104,6 @@ static tess_status space_open(tess_space *space)
     if (plan->peer)
         return tess_fail(space->ctx, TESS_ERR_UNSUPPORTED,
                          "a cuSPARSE plan is for timing tess_spmv only");
-    if (space->pc->options.kind != TESS_PC_NONE && !space->pc->elementwise)
-        return tess_fail(space->ctx, TESS_ERR_UNSUPPORTED, "device 'cuda' has no pc=%s yet",
-                         tess_pc_names[space->pc->options.kind]);
     tess_cuda_space *state;
     TESS_TRY(TESS_CALLOC(space->ctx, 1, &state));
     space->state = state;
@@ -202,7 +204,7 @@ static tess_status refresh(tess_space *space)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     TESS_TRY(tess_cuda_enter(state->cuda));
-    tess_status status = upload_diagonal(space);
+    tess_status status = upload_pc(space);
     tess_cuda_leave(state->cuda);
     return status;
 }

@@ -11,6 +11,7 @@
 #ifndef TESS_SPACE_CUDA_H
 #define TESS_SPACE_CUDA_H
 
+#include "cuda/factors_cuda.h"
 #include "cuda/plan_cuda.h"
 #include "solve/space.h"
 
@@ -111,6 +112,7 @@ typedef struct tess_cuda_space {
     tess_cuda *cuda;
     tess_cuda_plan *plan;
     cu_pointer data, slots, control, ring, diagonal, parts, tickets;
+    tess_cuda_factors *factors; /* preconditioners that are not diagonal */
     int64_t ring_length; /* iterations */
     int part_blocks;     /* thread blocks of a pass at most */
     tess_pass_module *modules;

@@ -130,7 +130,13 @@ tess_status tess_cuda_run_unit(tess_space *space, const tess_unit_list *list, co
     case TESS_UNIT_PRECONDITION:
         break;
     }
-    return tess_fail(space->ctx, TESS_ERR_INTERNAL, "a preconditioner without factors");
+    const tess_cuda_space *state = tess_cuda_space_of(space);
+    for (int i = 0; i < count; i++)
+        TESS_TRY(tess_cuda_factors_apply(state->factors, unit->step->transpose,
+                                         tess_cuda_vector(space, unit->step->x, systems[i]),
+                                         tess_cuda_vector(space, unit->step->y, systems[i]),
+                                         state->plan->stream));
+    return TESS_OK;
 }
 
 tess_status tess_cuda_run_list(tess_space *space, const tess_unit_list *list, const int *systems,

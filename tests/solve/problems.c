@@ -74,6 +74,9 @@ problem problem_open(tess_ctx *ctx, tess_matrix *A, const char *device)
 
 bool problem_has(const problem *p, const char *spec)
 {
+    if (getenv("TEST_DIAGONAL_ONLY") &&
+        (strstr(spec, "=ssor") || strstr(spec, "=ilu0") || strstr(spec, "=ic0")))
+        return false;
     tess_solver *solver = NULL;
     tess_status status = tess_solver_create(p->plan, spec, &solver);
     tess_solver_destroy(solver);
