@@ -236,6 +236,26 @@ static tess_status put_chunk(tess_space *space, const tess_stretch *stretch, int
     return TESS_CU(state->cuda, cuGraphLaunch(exec, state->plan->stream));
 }
 
+/* The whole rest of the stretch in one launch, where that is possible; the device stops by itself.
+ */
+static tess_status try_loop(tess_space *space, const tess_stretch *stretch, bool *done)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_unit_list *list;
+    *done = false;
+    if (stretch->count != 1 || stretch->cycle != 1)
+        return TESS_OK;
+    TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
+    TESS_TRY(tess_cuda_need_loop(space, list));
+    if (!state->loop.fits)
+        return TESS_OK;
+    bool stopped;
+    *done = true;
+    TESS_TRY(tess_cuda_run_loop(space, list, stretch->systems[0]));
+    TESS_TRY(ask(space, 0));
+    return answer(space, stretch, 0, &stopped);
+}
+
 static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
@@ -249,6 +269,8 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
         TESS_TRY(ask(space, 0));
         TESS_TRY(answer(space, stretch, 0, &stopped));
     }
+    if (!stopped)
+        TESS_TRY(try_loop(space, stretch, &stopped));
     while (true) {
         const bool late = tess_seconds() - started > stretch->seconds && put > 0;
         while (!stopped && !late && next - first < TESS_FLIGHTS && put < stretch->most) {

@@ -25,7 +25,7 @@ enum {
     TESS_CUDA_VALUES = 8,    /* values of one parameter */
     TESS_CUDA_ARRAYS = 8,    /* arrays of an image */
     TESS_CUDA_COUNTS = 8,    /* counts of an image */
-    TESS_CUDA_ARGS = 56,     /* 8-byte slots of a launch */
+    TESS_CUDA_ARGS = 64,     /* 8-byte slots of a launch */
     TESS_CUDA_LAUNCHES = 16, /* launches of one product */
     TESS_CUDA_VECTORS = 32,  /* right-hand sides of one SpMM launch */
     TESS_CUDA_DEFINES = 512, /* bytes of a defines text */

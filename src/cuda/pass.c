@@ -5,8 +5,7 @@
 #include "cuda/kernels/support.h"
 #include "cuda/space_cuda.h"
 
-/* The kernel's number of a vector of the space; -1 when there is no room. */
-static int place_of(tess_pass_kernel *kernel, int vector)
+int tess_pass_place(tess_pass_kernel *kernel, int vector)
 {
     for (int i = 0; i < kernel->vectors; i++)
         if (kernel->vector[i] == vector)
@@ -20,7 +19,7 @@ static int place_of(tess_pass_kernel *kernel, int vector)
 /* The same for a vector that is read: it comes from memory unless the kernel has written it. */
 static int read_place(tess_pass_kernel *kernel, int vector)
 {
-    const int place = place_of(kernel, vector);
+    const int place = tess_pass_place(kernel, vector);
     if (place >= 0 && !(kernel->stores >> place & 1))
         kernel->loads |= 1u << place;
     return place;
@@ -28,7 +27,7 @@ static int read_place(tess_pass_kernel *kernel, int vector)
 
 static int write_place(tess_pass_kernel *kernel, int vector)
 {
-    const int place = place_of(kernel, vector);
+    const int place = tess_pass_place(kernel, vector);
     if (place >= 0)
         kernel->stores |= 1u << place;
     return place;
@@ -79,8 +78,7 @@ static bool add_dot(tess_pass_kernel *kernel, const tess_line *line, char *text,
     return true;
 }
 
-/* Appends a line; false, with the kernel as it was, when there is no room for it. */
-static bool add_line(tess_pass_kernel *kernel, const tess_line *line)
+bool tess_pass_add_line(tess_pass_kernel *kernel, const tess_line *line)
 {
     tess_pass_kernel before = *kernel;
     char text[160];
@@ -102,13 +100,13 @@ int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t f
 {
     const bool large = steps->pc->elementwise && steps->pc->diagonal.block > TESS_PASS_BLOCK;
     const tess_line *lines = steps->line + pass->first_line;
-    *kernel = (tess_pass_kernel){0};
+    *kernel = (tess_pass_kernel){.repeat = 1};
     int64_t at = first;
     while (at < pass->lines) {
         const bool alone = large && lines[at].kind == TESS_LINE_DIAGONAL;
         if (alone && at > first)
             break;
-        if (!add_line(kernel, &lines[at]))
+        if (!tess_pass_add_line(kernel, &lines[at]))
             break;
         at++;
         kernel->direct |= alone;
@@ -122,9 +120,9 @@ int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t f
         while (same < at && lines[same].kind == lines[first].kind)
             same++;
         if (same < at) {
-            *kernel = (tess_pass_kernel){.direct = false};
+            *kernel = (tess_pass_kernel){.repeat = 1};
             for (int64_t i = first; i < same; i++)
-                (void)add_line(kernel, &lines[i]);
+                (void)tess_pass_add_line(kernel, &lines[i]);
             at = same;
         }
     }
@@ -135,7 +133,18 @@ int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t f
 static int64_t tile_of(const tess_pass_kernel *kernel, const tess_diagonal *d)
 {
     const int b = kernel->diagonal && !kernel->direct ? d->block : 1;
-    return TESS_PASS_THREADS / b * b;
+    return (int64_t)(TESS_PASS_THREADS / b * b) * kernel->repeat;
+}
+
+/* Several rows a thread where one each would leave thread blocks a second turn: all loads of a
+ * launch are then under way at once. */
+void tess_pass_fit(tess_pass_kernel *kernel, const tess_diagonal *d, int64_t rows, int blocks)
+{
+    const int registers = kernel->vectors + (kernel->diagonal && d->block <= 8 ? d->block : 0);
+    kernel->repeat = 1;
+    while (2 * kernel->repeat * registers <= 40 && kernel->repeat < 4 &&
+           rows > tile_of(kernel, d) * blocks)
+        kernel->repeat *= 2;
 }
 
 void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, const tess_diagonal *d,
@@ -145,7 +154,7 @@ void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, const tes
              "-DREAL=%d -DHELD=%d -DBLOCK=%d -DDIRECT=%d -DTHREADS=%d -DREPEAT=%d -DVECTORS=%d "
              "-DLOADS=%u -DSTORES=%u -DCOEFS=%d -DDOTS=%d -DLINES=%s",
              (int)tess_type_size(type), kernel->diagonal ? (int)tess_type_size(d->type) : 8,
-             kernel->diagonal ? (int)d->block : 0, kernel->direct, TESS_PASS_THREADS, 1,
+             kernel->diagonal ? (int)d->block : 0, kernel->direct, TESS_PASS_THREADS, kernel->repeat,
              kernel->vectors, kernel->loads, kernel->stores, kernel->coefs, kernel->dots,
              kernel->lines);
 }
@@ -162,6 +171,7 @@ void tess_pass_launch(const tess_pass_kernel *kernel, const tess_diagonal *d,
     tess_cuda_arg_integer(run, call->slot_count);
     tess_cuda_arg_integer(run, call->guard);
     tess_cuda_arg_pointer(run, call->programme);
+    tess_cuda_arg_integer(run, call->ints);
     for (int i = 0; i < TESS_PASS_VECTORS; i++)
         tess_cuda_arg_pointer(run, call->vector[i]);
     for (int i = 0; i < TESS_PASS_COEFS; i++)

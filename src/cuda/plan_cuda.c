@@ -75,6 +75,21 @@ static void drop_variant(tess_cuda_plan *p, tess_cuda_variant *variant)
     drop_unused(p->cuda, &p->cuda->shared);
 }
 
+tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout,
+                                    tess_cuda_resident **out)
+{
+    TESS_TRY(need_resident(p, false, layout, out));
+    (*out)->users++;
+    return TESS_OK;
+}
+
+void tess_cuda_let_resident_go(tess_cuda_plan *p, tess_cuda_resident *resident)
+{
+    resident->users--;
+    drop_unused(p->cuda, &p->residents);
+    drop_unused(p->cuda, &p->cuda->shared);
+}
+
 static tess_status add_variant(tess_cuda_plan *p, const tess_cuda_kernel *kernel, const int *params,
                                bool transposed, const tess_cuda_problem *problem,
                                const tess_cuda_variant **out)

@@ -11,6 +11,7 @@ static void release(tess_space *space)
     tess_cuda *cuda = state->cuda;
     (void)cuda->driver.cuStreamSynchronize(state->plan->stream);
     tess_cuda_graphs_free(space);
+    tess_cuda_loop_free(space);
     tess_cuda_lists_free(space);
     tess_cuda_factors_destroy(state->factors);
     for (int i = 0; i < TESS_FLIGHTS; i++)
@@ -115,8 +116,7 @@ static tess_status space_open(tess_space *space)
     if (state->ring_length < 1)
         state->ring_length = 1;
     space->stretch = state->ring_length;
-    state->part_blocks =
-        plan->cuda->multiprocessors * (plan->cuda->threads_per_multiprocessor / TESS_PASS_THREADS);
+    state->part_blocks = 32 * plan->cuda->multiprocessors;
     tess_status status = tess_cuda_enter(plan->cuda);
     if (status == TESS_OK) {
         status = allocate(space);

@@ -2,18 +2,18 @@
 #include "cuda/kernels/support.h"
 #include "cuda/space_cuda.h"
 
-static cu_pointer slots_of(const tess_space *space, int system)
+cu_pointer tess_cuda_slots(const tess_space *space, int system)
 {
     return tess_cuda_space_of(space)->slots +
            (uint64_t)system * (uint64_t)space->slots * sizeof(double);
 }
 
-static cu_pointer control_of(const tess_space *space, int system)
+cu_pointer tess_cuda_control(const tess_space *space, int system)
 {
     return tess_cuda_space_of(space)->control + (uint64_t)system * TESS_CONTROL * sizeof(double);
 }
 
-static cu_pointer ring_of(const tess_space *space, int system)
+cu_pointer tess_cuda_ring(const tess_space *space, int system)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
     return state->ring + (uint64_t)system * (uint64_t)state->ring_length * (uint64_t)space->slots *
@@ -26,17 +26,26 @@ static cu_pointer programme_of(const tess_unit_list *list, const tess_unit *unit
                                : list->device_programmes + (uint64_t)unit->programme * sizeof(int);
 }
 
+static int64_t ints_of(const tess_unit_list *list, const tess_unit *unit)
+{
+    if (unit->programme < 0)
+        return 0;
+    const int *programme = list->programmes + unit->programme;
+    return 3 + 4 * (int64_t)programme[0] + 3 * (int64_t)programme[1];
+}
+
 static tess_status run_pass(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
                             int system)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_pass_call call = {
-        .slots = slots_of(space, system),
-        .control = control_of(space, system),
-        .ring = ring_of(space, system),
+        .slots = tess_cuda_slots(space, system),
+        .control = tess_cuda_control(space, system),
+        .ring = tess_cuda_ring(space, system),
         .slot_count = space->slots,
         .guard = unit->guard,
         .programme = programme_of(list, unit),
+        .ints = ints_of(list, unit),
         .diagonal = state->diagonal,
         .rows = space->rows,
         .parts = state->parts,
@@ -57,12 +66,13 @@ static tess_status run_finish(tess_space *space, const tess_unit_list *list, con
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_cuda_launch launch;
     tess_cuda_launch_start(&launch, "finish", 1, 512);
-    tess_cuda_arg_pointer(&launch, slots_of(space, system));
-    tess_cuda_arg_pointer(&launch, control_of(space, system));
-    tess_cuda_arg_pointer(&launch, ring_of(space, system));
+    tess_cuda_arg_pointer(&launch, tess_cuda_slots(space, system));
+    tess_cuda_arg_pointer(&launch, tess_cuda_control(space, system));
+    tess_cuda_arg_pointer(&launch, tess_cuda_ring(space, system));
     tess_cuda_arg_integer(&launch, space->slots);
     tess_cuda_arg_integer(&launch, unit->guard);
     tess_cuda_arg_pointer(&launch, programme_of(list, unit));
+    tess_cuda_arg_integer(&launch, ints_of(list, unit));
     tess_cuda_arg_pointer(&launch, sum ? state->product.parts : 0);
     tess_cuda_arg_integer(&launch, sum ? state->product.count : 0);
     tess_cuda_arg_integer(&launch, unit->step->slot);
@@ -83,7 +93,7 @@ static tess_status apply_one(tess_space *space, const tess_unit *unit, int syste
         return tess_cuda_run(state->cuda, variant, &call, state->plan->stream);
     if (step->w != step->y)
         call.w = tess_cuda_vector(space, step->w, system);
-    call.dot = slots_of(space, system) + (uint64_t)step->slot * sizeof(double);
+    call.dot = tess_cuda_slots(space, system) + (uint64_t)step->slot * sizeof(double);
     return tess_cuda_run_parts(state->cuda, variant, &call, state->plan->stream, &state->product);
 }
 

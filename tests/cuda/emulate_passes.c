@@ -8,6 +8,8 @@
 #include "ref/ref.h"
 #include "support/support.h"
 
+void loops_run_iterations_as_the_cpu_does(void **state); /* emulate_loops.c */
+
 enum { MOST = 512, VECTORS = 64, SLOTS = 64 };
 
 /* Vectors and slots of one system, twice: for the emulator and for the CPU. */
@@ -70,6 +72,7 @@ static const char *run(const test_pass *pass, bench *b, const int *programme, in
         .slot_count = SLOTS,
         .guard = guard,
         .programme = address(programme),
+        .ints = 3 + 4 * programme[0] + 3 * programme[1],
         .diagonal = address(b->diagonal),
         .rows = b->rows,
         .parts = address(b->parts),
@@ -254,6 +257,7 @@ int main(void)
         cmocka_unit_test(every_pass_agrees_with_the_cpu),
         cmocka_unit_test(stopped_systems_are_left_alone),
         cmocka_unit_test(scalars_and_stops_are_those_of_the_host),
+        cmocka_unit_test(loops_run_iterations_as_the_cpu_does),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -18,6 +18,21 @@ typedef struct test_pass {
     char defines[TESS_PASS_TEXT];
 } test_pass;
 
+/* loop.cu for a method and block size, without a device. */
+typedef struct test_loop {
+    char name[32]; /* "loop_3" */
+    const char *method;
+    int pc;
+    int32_t block;
+    tess_type type, held;
+    tess_loop_code code;
+    int programme_count;
+    int programme[256];
+} test_loop;
+
+/* Writes up to `capacity` loops; returns how many there are. */
+int test_loops(test_loop *loops, int capacity);
+
 /* Writes up to `capacity` passes; returns how many there are. */
 int test_passes(test_pass *passes, int capacity);
 

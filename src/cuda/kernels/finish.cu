@@ -16,13 +16,14 @@ typedef struct finish_kernel_args {
 KERNEL(finish, finish_kernel_args, THREADS, 1)
 {
     SHARED(double, scratch, THREADS / 32);
-    SHARED(double, copy, FINISH_SLOTS);
+    SHARED(finish_desk, desk, 1);
+    load_desk(&a.f, desk, THREADS);
     if (halted(&a.f))
         return;
     if (a.count > 0) {
         const double sum = sum_parts(a.parts, a.count, scratch, THREADS);
         if (threadIdx.x == 0)
-            a.f.slots[a.dot_slot] = sum;
+            desk_slots(&a.f, desk)[a.dot_slot] = sum;
     }
-    run_programme(&a.f, copy, THREADS);
+    run_programme(&a.f, desk, THREADS);
 }

@@ -1,5 +1,5 @@
 /* One pass of a solver: elementwise statements and dot products on a few vectors, each read and
- * written once. The statements are macros below, in the order of -DLINES; vectors, coefficients and
+ * written once. The statements are macros (lines.cuh), in the order of -DLINES; vectors, coefficients and
  * dot products have the numbers of the launch's arrays, so that passes alike share their code.
  *
  *   VECTORS  of the pass         LOADS, STORES  bit k: vector k is read first, is written
@@ -15,15 +15,7 @@
  */
 #include "common.cuh"
 #include "steps.cuh"
-
-#if HELD == 4
-typedef float held;
-#else
-typedef double held;
-#endif
-
-#define SHARING (BLOCK > 1 && !DIRECT)
-#define TILE (SHARING ? THREADS / BLOCK * BLOCK : THREADS)
+#include "lines.cuh"
 
 typedef struct pass_args {
     finish_args f;
@@ -37,55 +29,10 @@ typedef struct pass_args {
     unsigned *ticket;
 } pass_args;
 
-#define EACH UNROLL for (int u = 0; u < REPEAT; u++)
-
-#define SUM1(out, c0, v0) EACH e[u][out] = c[c0] * e[u][v0];
-#define SUM2(out, c0, v0, c1, v1) EACH e[u][out] = c[c0] * e[u][v0] + c[c1] * e[u][v1];
-#define SUM3(out, c0, v0, c1, v1, c2, v2) \
-    EACH e[u][out] = c[c0] * e[u][v0] + c[c1] * e[u][v1] + c[c2] * e[u][v2];
-#define SUM4(out, c0, v0, c1, v1, c2, v2, c3, v3) \
-    EACH e[u][out] = c[c0] * e[u][v0] + c[c1] * e[u][v1] + c[c2] * e[u][v2] + c[c3] * e[u][v3];
-#define DOT(number, x, y) EACH sum[number] += (double)e[u][x] * (double)e[u][y];
-#define DIAGONAL(out, x) diagonal_line(&a, base, e, out, x, 0, shared);
-#define DIAGONAL_T(out, x) diagonal_line(&a, base, e, out, x, 1, shared);
-
-#if BLOCK > 0
-/* e[out] = D e[x], D or its transpose, for the thread's rows. */
-DEVICE void diagonal_line(const pass_args *a, long long base, real (*e)[VECTORS], const int out,
-                          const int x, const int transpose, real *shared)
-{
-    const int across = transpose ? BLOCK : 1, down = transpose ? 1 : BLOCK;
-#if SHARING
-    __syncthreads();
-    EACH shared[u * THREADS + threadIdx.x] = e[u][x];
-    __syncthreads();
-#endif
-    EACH
-    {
-        const long long i = base + u * TILE + threadIdx.x;
-        real sum = 0;
-        if (i < a->count && threadIdx.x < TILE) {
-            const long long first = i / BLOCK * BLOCK;
-            const held *d = a->diagonal + first * BLOCK + (i - first) * across;
-#if SHARING
-            const real *r = shared + u * THREADS + (int)threadIdx.x / BLOCK * BLOCK;
-#elif DIRECT
-            const real *r = a->vector[x] + first;
-#else
-            const real *r = &e[u][x];
-#endif
-            UNROLL_4
-            for (int j = 0; j < BLOCK; j++)
-                sum += (real)d[(long long)j * down] * r[j];
-        }
-        e[u][out] = sum;
-    }
-}
-#endif
-
 #if DOTS > 0
 /* The parts of this thread block, and if it is the last one the sums. */
-DEVICE bool add_up(const pass_args *a, const double *sum, double *scratch, int *last)
+DEVICE bool add_up(const pass_args *a, const double *sum, double *scratch, int *last,
+                   finish_desk *desk)
 {
     UNROLL
     for (int k = 0; k < DOTS; k++) {
@@ -101,12 +48,13 @@ DEVICE bool add_up(const pass_args *a, const double *sum, double *scratch, int *
     if (!*last)
         return false;
     __threadfence();
+    load_desk(&a->f, desk, THREADS);
     UNROLL
     for (int k = 0; k < DOTS; k++) {
         const double total =
             sum_parts(a->parts + (long long)k * gridDim.x, gridDim.x, scratch, THREADS);
         if (threadIdx.x == 0)
-            a->f.slots[a->dot_slot[k]] = total;
+            desk_slots(&a->f, desk)[a->dot_slot[k]] = total;
     }
     if (threadIdx.x == 0)
         *a->ticket = 0;
@@ -121,12 +69,12 @@ KERNEL(pass, pass_args, THREADS, 1)
 #else
     real *const shared = 0;
 #endif
-    if (halted(&a.f))
-        return;
     real c[COEFS + 1];
     UNROLL
     for (int k = 0; k < COEFS; k++)
         c[k] = (real)(a.slot[k] < 0 ? a.factor[k] : a.factor[k] * a.f.slots[a.slot[k]]);
+    if (halted(&a.f))
+        return;
 #if DOTS > 0
     double sum[DOTS];
     UNROLL
@@ -136,7 +84,9 @@ KERNEL(pass, pass_args, THREADS, 1)
     NO_UNROLL
     for (long long base = (long long)blockIdx.x * (TILE * REPEAT); base < a.count;
          base += (long long)gridDim.x * (TILE * REPEAT)) {
+        const line_place lines = {a.diagonal, base, a.count, shared};
         real e[REPEAT][VECTORS];
+        DIAGONAL_AHEAD(&lines)
         EACH
         {
             const long long i = base + u * TILE + threadIdx.x;
@@ -149,6 +99,7 @@ KERNEL(pass, pass_args, THREADS, 1)
             }
         }
         LINES
+        (void)lines;
         EACH
         {
             const long long i = base + u * TILE + threadIdx.x;
@@ -163,9 +114,9 @@ KERNEL(pass, pass_args, THREADS, 1)
     (void)c;
 #if DOTS > 0
     SHARED(double, scratch, THREADS / 32);
-    SHARED(double, copy, FINISH_SLOTS);
+    SHARED(finish_desk, desk, 1);
     SHARED(int, last, 1);
-    if (add_up(&a, sum, scratch, last))
-        run_programme(&a.f, copy, THREADS);
+    if (add_up(&a, sum, scratch, last, desk))
+        run_programme(&a.f, desk, THREADS);
 #endif
 }

@@ -24,8 +24,9 @@
 #define TOO_MUCH 5
 #define PEAK 6
 
-/* Slots that fit a copy in shared memory. */
+/* Slots and ints of a programme that fit shared memory. */
 #define FINISH_SLOTS 128
+#define FINISH_INTS 512
 
 /* What other thread blocks wrote during this launch. */
 #ifdef TESS_EMULATE
@@ -41,6 +42,7 @@ typedef struct finish_args {
     long long slot_count;
     long long guard; /* STOPPED or PAST: do nothing when that is set; -1: always work */
     const int *programme;
+    long long ints; /* of the programme */
 } finish_args;
 
 /* Whether this launch has nothing to do. */
@@ -144,33 +146,59 @@ DEVICE void judge(const int *stop, int stops, const double *s, double *control)
         control[STOPPED] = 1;
 }
 
-/* Runs the programme on the slots; all threads of one block. copy: FINISH_SLOTS doubles. */
-DEVICE void run_programme(const finish_args *f, double *copy, int threads)
+/* What run_programme works on, in shared memory: loaded all at once, since one thread that loads
+ * number after number waits a microsecond for each. */
+typedef struct finish_desk {
+    double slots[FINISH_SLOTS];
+    double control[8];
+    int programme[FINISH_INTS];
+} finish_desk;
+
+/* All threads of the block; the sums of dot products come later, by desk_slots. */
+DEVICE void load_desk(const finish_args *f, finish_desk *desk, int threads)
 {
-    const int *programme = f->programme;
+    for (int i = (int)threadIdx.x; i < FINISH_INTS; i += threads)
+        if (i < 3 || i < f->ints)
+            desk->programme[i] = f->programme[i];
+    for (long long i = threadIdx.x; i < FINISH_SLOTS; i += threads)
+        if (i < f->slot_count)
+            desk->slots[i] = f->slots[i];
+    if (threadIdx.x < 8)
+        desk->control[threadIdx.x] = f->control[threadIdx.x];
+}
+
+/* Where slots are: on the desk, or in memory when they are too many. */
+DEVICE double *desk_slots(const finish_args *f, finish_desk *desk)
+{
+    return f->slot_count <= FINISH_SLOTS ? desk->slots : f->slots;
+}
+
+/* Runs the programme; all threads of one block, after load_desk. */
+DEVICE void run_programme(const finish_args *f, finish_desk *desk, int threads)
+{
+    double *s = desk_slots(f, desk);
+    __syncthreads();
+    const int *programme = f->ints <= FINISH_INTS ? desk->programme : f->programme;
     const int ops = programme[0], stops = programme[1];
     const bool ends = programme[2] != 0;
-    double *s = f->slot_count <= FINISH_SLOTS ? copy : f->slots;
-    const double at = ends ? f->control[COUNT] : 0;
-    __syncthreads();
-    if (s == copy)
-        for (long long i = threadIdx.x; i < f->slot_count; i += threads)
-            copy[i] = f->slots[i];
+    const double at = desk->control[COUNT];
     __syncthreads();
     if (threadIdx.x == 0) {
         const int *op = programme + 3;
         for (int i = 0; i < ops; i++, op += 4)
             s[op[1]] = scalar_op(op[0], s[op[2]], s[op[3]]);
         if (ends)
-            judge(op, stops, s, f->control);
+            judge(op, stops, s, desk->control);
     }
     __syncthreads();
     for (long long i = threadIdx.x; i < f->slot_count; i += threads) {
-        if (s == copy)
-            f->slots[i] = copy[i];
+        if (s != f->slots)
+            f->slots[i] = s[i];
         if (ends)
             f->ring[(long long)at * f->slot_count + i] = s[i];
     }
+    if (ends && threadIdx.x < 8)
+        f->control[threadIdx.x] = desk->control[threadIdx.x];
 }
 
 #endif

@@ -115,6 +115,15 @@ static tally work(tess_ctx *ctx, tess_jit *jit, int worker, int workers, int ste
                                 &(tess_jit_request){"pass.cu", passes[i].defines, archs[a]});
         }
     }
+    static test_loop loops[64];
+    const int loop_count = test_loops(loops, 64);
+    for (int i = 0; i < loop_count && i < 64; i++) {
+        if (i % step != 0 || number++ % workers != worker)
+            continue;
+        t.compiled++;
+        t.failed += compile(ctx, jit, loops[i].name,
+                            &(tess_jit_request){"loop.cu", loops[i].code.defines, 90});
+    }
     /* The sources that serve measurements and plain vectors. */
     if (worker == 0) {
         t.compiled += 4;

@@ -6,7 +6,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { BLOCKS = 4096, RECORDS = 2048, SLOTS = 56, CAPTURE_ERROR = 900 };
+enum { BLOCKS = 4096, RECORDS = 2048, SLOTS = 64, CAPTURE_ERROR = 900 };
 
 struct fake_module {
     char text[4096];

@@ -1,4 +1,4 @@
-/* The entry points of pass.cu and finish.cu in plain C, all rows at a time. The lines of a pass are
+/* The entry points of pass.cu, finish.cu and loop.cu in plain C, all rows at a time. The lines of a pass are
  * read from the module's defines; scalars and stops are the device's own code. */
 #include <math.h>
 #include <stdbool.h>
@@ -98,8 +98,13 @@ static double dot(const pass_args *a, const line *l, int real)
 
 static void scalars(const finish_args *f)
 {
-    double copy[FINISH_SLOTS];
-    run_programme(f, copy, 1);
+    finish_desk desk;
+    load_desk(f, &desk, 1);
+    for (int i = 1; i < 8; i++) /* the other threads' part */
+        desk.control[i] = f->control[i];
+    run_programme(f, &desk, 1);
+    for (int i = 1; i < 8 && f->programme[2]; i++)
+        f->control[i] = desk.control[i];
 }
 
 static void run_pass(const struct fake_module *module, const pass_args *a)
@@ -140,12 +145,90 @@ static void run_finish(const finish_kernel_args *a)
     scalars(&a->f);
 }
 
+/* ---- loop.cu ---- */
+
+typedef struct loop_args {
+    finish_args f;
+    void *vector[10];
+    double factor[12];
+    long long slot[12];
+    long long dot_slot[8];
+    const void *diagonal;
+    long long rows;
+    const int64_t *offsets;
+    const int *columns;
+    const void *values;
+    const int *first;
+    double *parts;
+    unsigned *arrived;
+} loop_args;
+
+static void multiply(const loop_args *a, const void *x, void *y, int real, int b, int64_t rows)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        double sum = 0;
+        for (int64_t k = a->offsets[i / b]; k < a->offsets[i / b + 1]; k++)
+            for (int j = 0; j < b; j++)
+                sum += fake_get(a->values, real, (k * b + j) * b + i % b) *
+                       fake_get(x, real, (int64_t)a->columns[k] * b + j);
+        fake_put(y, real, i, sum);
+    }
+}
+
+/* One stage, lines of passes included; the pass part of the arguments is the same. */
+static void run_stage(const struct fake_module *module, const loop_args *a, const line *l,
+                      double *sums)
+{
+    const int real = fake_define(module, "REAL"), b = fake_define(module, "BH");
+    pass_args pass = {.f = a->f, .diagonal = a->diagonal, .count = a->rows};
+    memcpy(pass.vector, a->vector, sizeof pass.vector);
+    memcpy(pass.factor, a->factor, sizeof pass.factor);
+    memcpy(pass.slot, a->slot, sizeof pass.slot);
+    if (strncmp(l->name, "PRODUCT", 7) == 0) {
+        multiply(a, a->vector[l->number[0]], a->vector[l->number[1]], real, b, a->rows);
+        line by = {.number = {0, l->number[2], l->number[1]}};
+        if (l->numbers == 4)
+            sums[l->number[3]] = dot(&pass, &by, real);
+    } else if (strncmp(l->name, "SUM", 3) == 0) {
+        combine(&pass, l, real);
+    } else if (strcmp(l->name, "DOT") == 0) {
+        sums[l->number[0]] = dot(&pass, l, real);
+    } else if (strncmp(l->name, "DIAGONAL", 8) == 0) {
+        diagonal(&pass, l, real, fake_define(module, "HELD"), fake_define(module, "BLOCK"),
+                 strcmp(l->name, "DIAGONAL_T") == 0);
+    } else if (strcmp(l->name, "TOTAL") == 0) {
+        for (int k = 0; k < 8; k++)
+            if (l->number[0] >> k & 1)
+                a->f.slots[a->dot_slot[k]] = sums[k];
+    } else if (strcmp(l->name, "SCALARS") == 0) {
+        finish_args f = a->f;
+        f.programme += l->number[0];
+        f.ints = 3 + 4 * f.programme[0] + 3 * f.programme[1];
+        scalars(&f);
+    }
+}
+
+static void run_loop(const struct fake_module *module, const loop_args *a)
+{
+    double sums[8] = {0};
+    while (a->f.control[STOPPED] == 0) {
+        const char *text = fake_define_text(module, "STAGES");
+        while (*text && *text != ' ') {
+            line l;
+            text = read_line(text, &l);
+            run_stage(module, a, &l, sums);
+        }
+    }
+}
+
 int fake_run_solve(const struct fake_module *module, const char *entry, void **arguments)
 {
     if (strcmp(entry, "pass") == 0)
         run_pass(module, arguments[0]);
     else if (strcmp(entry, "finish") == 0)
         run_finish(arguments[0]);
+    else if (strcmp(entry, "loop") == 0)
+        run_loop(module, arguments[0]);
     else
         return 0;
     return 1;
