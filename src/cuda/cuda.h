@@ -22,6 +22,7 @@ typedef struct tess_cuda {
     cu_context context;
     cu_stream stream; /* the library's own */
     int sm;           /* 90: compute capability 9.0 */
+    int version;      /* of the driver: 13000 */
     int multiprocessors, threads_per_multiprocessor;
     size_t shared_bytes; /* most dynamic shared memory of a thread block */
     size_t l2_bytes, memory_bytes;

@@ -102,6 +102,7 @@ typedef struct tess_cuda_launch {
     unsigned grid[3], block[3];
     unsigned shared;  /* bytes of dynamic shared memory */
     bool cooperative; /* all blocks must be resident at once */
+    bool overlaps;    /* waits by itself for the launch before, so that it may start earlier */
     int slots;        /* used of args */
     tess_cuda_arg args[TESS_CUDA_ARGS];
 } tess_cuda_launch;

@@ -1,5 +1,6 @@
 /* From a kernel's launch records to the driver. Nothing here allocates or waits, so a product on
  * device pointers can be captured in a CUDA graph. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/plan_cuda.h"
@@ -12,10 +13,29 @@ static cu_function find_function(const tess_cuda_variant *variant, const char *e
     return NULL;
 }
 
+/* Starts while the launch before it ends; such launches are captured since CUDA 12.3. */
+static tess_status launch_early(tess_cuda *cuda, cu_function function, tess_cuda_launch *l,
+                                cu_stream stream)
+{
+    void *arguments[] = {l->args};
+    cu_launch_attribute early = {.id = CU_LAUNCH_PROGRAMMATIC_SERIALIZATION, .value = {.number = 1}};
+    const cu_launch_config config = {
+        .grid = {l->grid[0], l->grid[1], l->grid[2]},
+        .block = {l->block[0], l->block[1], l->block[2]},
+        .shared = l->shared,
+        .stream = stream,
+        .attributes = &early,
+        .attribute_count = 1,
+    };
+    return TESS_CU(cuda, cuLaunchKernelEx(&config, function, arguments, NULL));
+}
+
 tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cuda_launch *l,
                                  cu_stream stream)
 {
     void *arguments[] = {l->args};
+    if (l->overlaps && cuda->sm >= 90 && cuda->version >= 12030 && !getenv("TESSERA_PDL_OFF"))
+        return launch_early(cuda, function, l, stream);
     if (l->cooperative)
         return TESS_CU(cuda, cuLaunchCooperativeKernel(function, l->grid[0], l->grid[1], l->grid[2],
                                                        l->block[0], l->block[1], l->block[2],

@@ -65,7 +65,7 @@ static tess_status run_finish(tess_space *space, const tess_unit_list *list, con
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_cuda_launch launch;
-    tess_cuda_launch_start(&launch, "finish", 1, 512);
+    tess_cuda_launch_start(&launch, "finish", 1, 512)->overlaps = true;
     tess_cuda_arg_pointer(&launch, tess_cuda_slots(space, system));
     tess_cuda_arg_pointer(&launch, tess_cuda_control(space, system));
     tess_cuda_arg_pointer(&launch, tess_cuda_ring(space, system));

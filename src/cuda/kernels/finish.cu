@@ -17,6 +17,8 @@ KERNEL(finish, finish_kernel_args, THREADS, 1)
 {
     SHARED(double, scratch, THREADS / 32);
     SHARED(finish_desk, desk, 1);
+    LET_NEXT_START();
+    WAIT_FOR_LAST();
     load_desk(&a.f, desk, THREADS);
     if (halted(&a.f))
         return;

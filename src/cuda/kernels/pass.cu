@@ -69,6 +69,8 @@ KERNEL(pass, pass_args, THREADS, 1)
 #else
     real *const shared = 0;
 #endif
+    LET_NEXT_START();
+    WAIT_FOR_LAST();
     real c[COEFS + 1];
     UNROLL
     for (int k = 0; k < COEFS; k++)

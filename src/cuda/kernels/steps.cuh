@@ -35,6 +35,16 @@
 #define FRESH(pointer) __ldcg(pointer)
 #endif
 
+/* Launches that may start early (tess_cuda_launch.overlaps): the next one may start when all thread
+ * blocks have said so; nothing of the one before may be touched until it has ended. */
+#if !defined(TESS_EMULATE) && __CUDA_ARCH__ >= 900
+#define LET_NEXT_START() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
+#define WAIT_FOR_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
+#else
+#define LET_NEXT_START() ((void)0)
+#define WAIT_FOR_LAST() ((void)0)
+#endif
+
 typedef struct finish_args {
     double *slots;
     double *control;

@@ -501,6 +501,13 @@ CALL cuLaunchKernel(cu_function f, unsigned gx, unsigned gy, unsigned gz, unsign
     return CU_SUCCESS;
 }
 
+CALL cuLaunchKernelEx(const cu_launch_config *config, cu_function f, void **arguments, void **extra)
+{
+    return cuLaunchKernel(f, config->grid[0], config->grid[1], config->grid[2], config->block[0],
+                          config->block[1], config->block[2], config->shared, config->stream,
+                          arguments, extra);
+}
+
 CALL cuLaunchCooperativeKernel(cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                unsigned by, unsigned bz, unsigned shared, cu_stream stream,
                                void **arguments)
