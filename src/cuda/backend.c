@@ -26,4 +26,5 @@ const tess_backend tess_cuda_backend = {
     .memory_copy_to = tess_cuda_memory_copy_to,
     .memory_copy_from = tess_cuda_memory_copy_from,
     .synchronize = tess_cuda_synchronize,
+    .owns = tess_cuda_owns,
 };

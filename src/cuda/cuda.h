@@ -73,6 +73,7 @@ tess_status tess_cuda_memory_copy_to(tess_device *device, void *to, const void *
 tess_status tess_cuda_memory_copy_from(tess_device *device, void *to, const void *from,
                                        size_t bytes);
 tess_status tess_cuda_synchronize(tess_device *device);
+bool tess_cuda_owns(tess_device *device, const void *pointer);
 
 static inline cu_pointer tess_cuda_address(const void *pointer)
 {

@@ -233,6 +233,18 @@ static tess_status run(tess_space *space, const tess_steps *steps, const int *sy
     return status;
 }
 
+static tess_status prepare(tess_space *space, const tess_steps *steps, const tess_stretch *stretch)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_unit_list *list;
+    TESS_TRY(tess_cuda_enter(state->cuda));
+    tess_status status = tess_cuda_need_list(space, steps, stretch, &list);
+    if (status == TESS_OK && stretch && stretch->cycle == 1)
+        status = tess_cuda_need_loop(space, list);
+    tess_cuda_leave(state->cuda);
+    return status;
+}
+
 const tess_space_ops tess_cuda_space_ops = {
     .open = space_open,
     .close = space_close,
@@ -240,6 +252,7 @@ const tess_space_ops tess_cuda_space_ops = {
     .download = download,
     .read_slots = read_slots,
     .write_slots = write_slots,
+    .prepare = prepare,
     .run = run,
     .advance = tess_cuda_advance,
     .recall = tess_cuda_recall,

@@ -92,6 +92,7 @@ typedef struct tess_unit {
 
 typedef struct tess_unit_list {
     struct tess_unit_list *next;
+    tess_ctx *ctx; /* the steps may be gone before the list */
     const tess_steps *steps;
     tess_unit *units;
     int64_t count, capacity;

@@ -137,6 +137,7 @@ tess_status tess_cuda_need_list(tess_space *space, const tess_steps *steps,
     }
     tess_unit_list *list;
     TESS_TRY(TESS_CALLOC(space->ctx, 1, &list));
+    list->ctx = space->ctx;
     list->steps = steps;
     tess_status status = build(space, list, stretch);
     if (status != TESS_OK) {

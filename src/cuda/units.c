@@ -138,6 +138,7 @@ tess_status tess_units_build(tess_unit_list *list, bool fused, bool iteration,
                              const tess_stop *stops, int stop_count)
 {
     const tess_steps *steps = list->steps;
+    list->ctx = steps->ctx;
     for (int64_t i = 0; i < steps->count; i++)
         TESS_TRY(add_step(steps->ctx, list, steps, &steps->step[i], fused));
     for (int64_t i = 0; i < list->count; i++)
@@ -147,7 +148,7 @@ tess_status tess_units_build(tess_unit_list *list, bool fused, bool iteration,
 
 void tess_units_free(tess_unit_list *list)
 {
-    tess_ctx *ctx = list->steps->ctx;
+    tess_ctx *ctx = list->ctx;
     for (int64_t i = 0; i < list->count; i++)
         tess_free(ctx, list->units[i].pass);
     tess_free(ctx, list->units);

@@ -119,6 +119,8 @@ struct tess_backend {
     tess_status (*memory_copy_to)(tess_device *device, void *to, const void *from, size_t bytes);
     tess_status (*memory_copy_from)(tess_device *device, void *to, const void *from, size_t bytes);
     tess_status (*synchronize)(tess_device *device);
+    /* Whether an address is the device's. */
+    bool (*owns)(tess_device *device, const void *pointer);
 
     /* ---- For `tessera bench` and the tuner; each may be NULL ---- */
 

@@ -53,6 +53,28 @@ static tess_status build(tess_solver *solver)
     return solver->options.method->open ? solver->options.method->open(solver) : TESS_OK;
 }
 
+/* The space and what its device makes of the lists. */
+static tess_status open_space(tess_solver *solver, int vectors, int slots, int systems,
+                              tess_space *space)
+{
+    const tess_method *method = solver->options.method;
+    const tess_steps *const once[] = {&solver->start, &solver->residual, &solver->rhs,
+                                      &solver->zero};
+    TESS_TRY(tess_space_open(solver->plan, &solver->pc, vectors, slots, systems, space));
+    tess_status status = TESS_OK;
+    const tess_stretch stretch = {.lists = solver->loop,
+                                  .cycle = solver->cycle,
+                                  .stops = method->stops,
+                                  .stop_count = method->stop_count};
+    for (int i = 0; status == TESS_OK && space->ops->prepare && i < 4; i++)
+        status = space->ops->prepare(space, once[i], NULL);
+    for (int64_t i = 0; status == TESS_OK && space->ops->prepare && i < solver->cycle; i++)
+        status = space->ops->prepare(space, &solver->loop[i], &stretch);
+    if (status != TESS_OK)
+        tess_space_close(space);
+    return status;
+}
+
 /* Everything after the solver itself is allocated. */
 static tess_status prepare(tess_solver *solver)
 {
@@ -66,7 +88,7 @@ static tess_status prepare(tess_solver *solver)
     TESS_TRY(tess_pc_create(solver->plan, &solver->options.pc, &solver->pc));
     TESS_TRY(build(solver));
     TESS_TRY(TESS_ALLOC(solver->ctx, slots, &solver->slots));
-    return tess_space_open(solver->plan, &solver->pc, vectors, slots, 1, &solver->space);
+    return open_space(solver, vectors, slots, 1, &solver->space);
 }
 
 tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **out)
@@ -126,8 +148,7 @@ static tess_status reserve_systems(tess_solver *solver, int systems)
     if (systems <= solver->space.systems)
         return TESS_OK;
     tess_space larger;
-    TESS_TRY(tess_space_open(solver->plan, &solver->pc, solver->space.vectors, solver->space.slots,
-                             systems, &larger));
+    TESS_TRY(open_space(solver, solver->space.vectors, solver->space.slots, systems, &larger));
     tess_space_close(&solver->space);
     solver->space = larger;
     return TESS_OK;
@@ -147,6 +168,11 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
                          "tess_solver_solve_many: %s = %lld is less than %lld rows",
                          ldb < rows ? "ldb" : "ldx", (long long)(ldb < rows ? ldb : ldx),
                          (long long)rows);
+    tess_device *device = solver->plan->device;
+    if (solver->inner && k > 0 && device->backend->owns &&
+        (device->backend->owns(device, B) || device->backend->owns(device, X)))
+        return tess_fail(solver->ctx, TESS_ERR_UNSUPPORTED,
+                         "inner=f32 takes vectors in host memory only");
     const size_t scalar = tess_type_size(solver->plan->matrix->type);
     for (int j = 0; solver->inner && j < k; j++)
         TESS_TRY(tess_refine_solve(solver, (const double *)B + j * ldb, (double *)X + j * ldx,

@@ -100,6 +100,8 @@ static void vectors_on_the_device_stay_there(void **state)
     ok(state, tess_device_copy_from(s.device, copy, x, bytes));
     assert_int_equal(host.iterations, device.iterations);
     assert_memory_equal(copy, s.x, bytes);
+    assert_int_equal(tess_solve(s.plan, "cg:inner=f32", b, x, &device), TESS_ERR_UNSUPPORTED);
+    assert_text(state, "host memory");
     tess_device_free(s.device, b);
     tess_device_free(s.device, x);
     free(copy);
