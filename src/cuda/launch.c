@@ -18,7 +18,8 @@ static tess_status launch_early(tess_cuda *cuda, cu_function function, tess_cuda
                                 cu_stream stream)
 {
     void *arguments[] = {l->args};
-    cu_launch_attribute early = {.id = CU_LAUNCH_PROGRAMMATIC_SERIALIZATION, .value = {.number = 1}};
+    cu_launch_attribute early = {.id = CU_LAUNCH_PROGRAMMATIC_SERIALIZATION,
+                                 .value = {.number = 1}};
     const cu_launch_config config = {
         .grid = {l->grid[0], l->grid[1], l->grid[2]},
         .block = {l->block[0], l->block[1], l->block[2]},

@@ -22,6 +22,11 @@ static void choose_grid(const tess_space *space, int *grid, int *threads)
         *threads = atoi(getenv("TESSERA_LOOP_THREADS"));
 }
 
+static size_t parts_bytes(const tess_loop *loop)
+{
+    return 3 * (size_t)loop->code.numbers.dots * (size_t)loop->grid * sizeof(double);
+}
+
 static tess_status load(tess_space *space, tess_loop *loop, const int32_t *first)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
@@ -34,8 +39,7 @@ static tess_status load(tess_space *space, tess_loop *loop, const int32_t *first
     const size_t bytes = (size_t)(loop->grid + 1) * sizeof *first;
     TESS_TRY(tess_cuda_alloc(cuda, bytes, "a solver's rows", &loop->first));
     TESS_TRY(tess_cuda_upload(cuda, loop->first, first, bytes, state->plan->stream));
-    TESS_TRY(tess_cuda_alloc(cuda, 2 * TESS_PASS_DOTS * (size_t)loop->grid * sizeof(double),
-                             "dot products", &loop->parts));
+    TESS_TRY(tess_cuda_alloc(cuda, parts_bytes(loop), "dot products", &loop->parts));
     TESS_TRY(tess_cuda_alloc(cuda, sizeof(uint64_t), "a barrier", &loop->arrived));
     return TESS_CU(cuda, cuStreamSynchronize(state->plan->stream));
 }
@@ -48,7 +52,8 @@ tess_status tess_cuda_need_loop(tess_space *space, const tess_unit_list *list)
     if (loop->tried)
         return TESS_OK;
     loop->tried = true;
-    if (getenv("TESSERA_LOOP_OFF") || A->block_height != A->block_width || space->slots > 64 || state->cuda->sm < 70)
+    if (getenv("TESSERA_LOOP_OFF") || A->block_height != A->block_width || space->slots > 64 ||
+        state->cuda->sm < 70)
         return TESS_OK;
     int threads;
     choose_grid(space, &loop->grid, &threads);
@@ -56,7 +61,7 @@ tess_status tess_cuda_need_loop(tess_space *space, const tess_unit_list *list)
         return TESS_OK;
     int32_t *first;
     TESS_TRY(TESS_ALLOC(space->ctx, loop->grid + 1, &first));
-    loop->shared = tess_loop_share(A, loop->grid, first);
+    loop->shared = tess_loop_share(A, &loop->code, loop->grid, first);
     tess_status status = TESS_OK;
     if (loop->shared + OTHER_SHARED <= (int64_t)state->cuda->shared_bytes) {
         status = load(space, loop, first);
@@ -105,7 +110,9 @@ tess_status tess_cuda_run_loop(tess_space *space, const tess_unit_list *list, in
         call.vector[i] = tess_cuda_vector(space, loop->code.numbers.vector[i], system);
     tess_cuda_launch launch;
     tess_loop_launch(&loop->code, &call, &launch);
-    TESS_TRY(TESS_CU(state->cuda, cuMemsetD8Async(loop->arrived, 0, sizeof(uint64_t),
-                                                  state->plan->stream)));
+    TESS_TRY(TESS_CU(state->cuda,
+                     cuMemsetD8Async(loop->arrived, 0, sizeof(uint64_t), state->plan->stream)));
+    TESS_TRY(TESS_CU(state->cuda,
+                     cuMemsetD8Async(loop->parts, 0xff, parts_bytes(loop), state->plan->stream)));
     return tess_cuda_launch_one(state->cuda, loop->function, &launch, state->plan->stream);
 }

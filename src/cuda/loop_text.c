@@ -14,7 +14,7 @@ typedef struct writer {
     uint64_t written; /* vectors whose rows other thread blocks have not seen; by their numbers */
     uint64_t read;    /* vectors whose rows others may still be reading */
     unsigned pending; /* dot products not yet added up */
-    int dots;
+    unsigned shown;   /* vectors that products read */
 } writer;
 
 static void put(writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -23,8 +23,8 @@ static void put(writer *w, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const int length = vsnprintf(w->code->stages + w->used, sizeof w->code->stages - w->used,
-                                 format, arguments);
+    const int length =
+        vsnprintf(w->code->stages + w->used, sizeof w->code->stages - w->used, format, arguments);
     va_end(arguments);
     if (w->used + (size_t)length >= sizeof w->code->stages)
         w->fits = false;
@@ -68,6 +68,7 @@ static void write_product(writer *w, const tess_step *step)
         barrier(w);
     }
     w->read |= (uint64_t)1 << x;
+    w->shown |= 1u << x;
     w->written |= (uint64_t)1 << y;
     if (step->slot < 0) {
         put(w, "PRODUCT(%d,%d)", x, y);
@@ -145,13 +146,14 @@ bool tess_loop_write(const tess_unit_list *list, tess_type type, int32_t block, 
     }
     if (w.pending != 0 || code->numbers.dots == 0)
         w.fits = false; /* a sum that is read in the next iteration only */
-    snprintf(code->defines, sizeof code->defines,
-             "-DREAL=%d -DBH=%d -DHELD=%d -DBLOCK=%d -DTHREADS=%d -DVECTORS=%d -DCOEFS=%d -DDOTS=%d "
-             "-DPROGRAMME=%d -DSTAGES=%s",
-             (int)tess_type_size(type), (int)block,
-             diagonal > 0 ? (int)tess_type_size(pc->diagonal.type) : 8, (int)diagonal, threads,
-             code->numbers.vectors, code->numbers.coefs, code->numbers.dots,
-             (int)list->programme_count, code->stages);
+    snprintf(
+        code->defines, sizeof code->defines,
+        "-DREAL=%d -DBH=%d -DHELD=%d -DBLOCK=%d -DTHREADS=%d -DVECTORS=%d -DCOEFS=%d -DDOTS=%d "
+        "-DPROGRAMME=%d -DSHOWN=%u -DSTAGES=%s",
+        (int)tess_type_size(type), (int)block,
+        diagonal > 0 ? (int)tess_type_size(pc->diagonal.type) : 8, (int)diagonal, threads,
+        code->numbers.vectors, code->numbers.coefs, code->numbers.dots, (int)list->programme_count,
+        w.shown, code->stages);
     return w.fits;
 }
 
@@ -187,17 +189,21 @@ void tess_loop_launch(const tess_loop_code *code, const tess_loop_call *call, te
     tess_cuda_arg_pointer(run, call->arrived);
 }
 
-int64_t tess_loop_share(const tess_matrix *A, int grid, int32_t *first)
+int64_t tess_loop_share(const tess_matrix *A, const tess_loop_code *code, int grid, int32_t *first)
 {
-    const int64_t all = A->blocks + A->block_rows, size = A->block_height * A->block_width;
+    const int64_t all = A->blocks + A->block_rows, b = A->block_height;
+    const int64_t real = (int64_t)tess_type_size(A->type), index = (int64_t)sizeof(int32_t);
     int64_t row = 0, most = 0;
     first[0] = 0;
     for (int g = 1; g <= grid; g++) {
         while (row < A->block_rows && A->row_offsets[row] + row < all * g / grid)
             row++;
         first[g] = (int32_t)(g == grid ? A->block_rows : row);
+        const int64_t rows = first[g] - first[g - 1];
         const int64_t blocks = A->row_offsets[first[g]] - A->row_offsets[first[g - 1]];
-        most = blocks > most ? blocks : most;
+        const int64_t bytes = blocks * (b * b * real + index) +
+                              rows * (b * code->numbers.vectors * real + index) + index;
+        most = bytes > most ? bytes : most;
     }
-    return most * (size * (int64_t)tess_type_size(A->type) + (int64_t)sizeof(int32_t));
+    return most;
 }

@@ -154,9 +154,9 @@ void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, const tes
              "-DREAL=%d -DHELD=%d -DBLOCK=%d -DDIRECT=%d -DTHREADS=%d -DREPEAT=%d -DVECTORS=%d "
              "-DLOADS=%u -DSTORES=%u -DCOEFS=%d -DDOTS=%d -DLINES=%s",
              (int)tess_type_size(type), kernel->diagonal ? (int)tess_type_size(d->type) : 8,
-             kernel->diagonal ? (int)d->block : 0, kernel->direct, TESS_PASS_THREADS, kernel->repeat,
-             kernel->vectors, kernel->loads, kernel->stores, kernel->coefs, kernel->dots,
-             kernel->lines);
+             kernel->diagonal ? (int)d->block : 0, kernel->direct, TESS_PASS_THREADS,
+             kernel->repeat, kernel->vectors, kernel->loads, kernel->stores, kernel->coefs,
+             kernel->dots, kernel->lines);
 }
 
 void tess_pass_launch(const tess_pass_kernel *kernel, const tess_diagonal *d,

@@ -81,12 +81,12 @@ typedef enum tess_unit_kind {
 
 typedef struct tess_unit {
     tess_unit_kind kind;
-    const tess_step *step; /* that its time is counted for */
+    const tess_step *step;  /* that its time is counted for */
     tess_pass_kernel *pass; /* PASS; FINISH: the dot, where no product did it */
     cu_function function;
-    bool sums;         /* FINISH: of the product before */
+    bool sums;                 /* FINISH: of the product before */
     int64_t first_line, lines; /* PASS: the lines of the steps in it */
-    int64_t programme; /* index into the list's programmes, -1: none */
+    int64_t programme;         /* index into the list's programmes, -1: none */
     int64_t guard;
 } tess_unit;
 
@@ -101,8 +101,8 @@ typedef struct tess_unit_list {
     cu_pointer device_programmes;
 } tess_unit_list;
 
-/* Fills a list that has its steps. `fused`: products leave the parts of their dots. `iteration`: the
- * list ends one, and stops are looked at. */
+/* Fills a list that has its steps. `fused`: products leave the parts of their dots. `iteration`:
+ * the list ends one, and stops are looked at. */
 tess_status tess_units_build(tess_unit_list *list, bool fused, bool iteration,
                              const tess_stop *stops, int stop_count);
 /* All but the list itself and what is on the device. */
@@ -138,7 +138,7 @@ void tess_loop_launch(const tess_loop_code *code, const tess_loop_call *call,
 
 /* The first block row of each of `grid` thread blocks, and the end; returns the most bytes of
  * shared memory that one of them needs for its rows. */
-int64_t tess_loop_share(const tess_matrix *A, int grid, int32_t *first);
+int64_t tess_loop_share(const tess_matrix *A, const tess_loop_code *code, int grid, int32_t *first);
 
 typedef struct tess_loop {
     bool tried, fits;
@@ -182,8 +182,8 @@ typedef struct tess_cuda_space {
     tess_cuda_plan *plan;
     cu_pointer data, slots, control, ring, diagonal, parts, tickets;
     tess_cuda_factors *factors; /* preconditioners that are not diagonal */
-    int64_t ring_length; /* iterations */
-    int part_blocks;     /* thread blocks of a pass at most */
+    int64_t ring_length;        /* iterations */
+    int part_blocks;            /* thread blocks of a pass at most */
     tess_pass_module *modules;
     cu_module finish_module;
     cu_function finish;

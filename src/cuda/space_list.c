@@ -10,7 +10,7 @@ enum { FINISH_THREADS = 512 };
 /* ---- Code ---- */
 
 tess_status tess_cuda_load_function(tess_cuda *cuda, const char *source, const char *defines,
-                                 const char *entry, cu_module *module, cu_function *function)
+                                    const char *entry, cu_module *module, cu_function *function)
 {
     tess_jit_image image;
     TESS_TRY(tess_cuda_load_module(cuda, &(tess_jit_request){source, defines, cuda->sm}, &image,
@@ -30,8 +30,7 @@ static tess_status need_pass(tess_space *space, tess_pass_kernel *kernel, cu_fun
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     char defines[TESS_PASS_TEXT];
-    tess_pass_fit(kernel, &space->pc->diagonal, space->rows,
-                  8 * state->cuda->multiprocessors);
+    tess_pass_fit(kernel, &space->pc->diagonal, space->rows, 8 * state->cuda->multiprocessors);
     tess_pass_defines(kernel, space->type, &space->pc->diagonal, defines, sizeof defines);
     for (const tess_pass_module *m = state->modules; m; m = m->next) {
         if (strcmp(m->defines, defines) == 0) {
@@ -42,8 +41,8 @@ static tess_status need_pass(tess_space *space, tess_pass_kernel *kernel, cu_fun
     tess_pass_module *module;
     TESS_TRY(TESS_CALLOC(space->ctx, 1, &module));
     memcpy(module->defines, defines, sizeof defines);
-    tess_status status =
-        tess_cuda_load_function(state->cuda, "pass.cu", defines, "pass", &module->module, &module->function);
+    tess_status status = tess_cuda_load_function(state->cuda, "pass.cu", defines, "pass",
+                                                 &module->module, &module->function);
     if (status != TESS_OK) {
         tess_free(space->ctx, module);
         return status;
@@ -60,8 +59,8 @@ static tess_status need_finish(tess_cuda_space *state)
     if (state->finish)
         return TESS_OK;
     snprintf(defines, sizeof defines, "-DTHREADS=%d", FINISH_THREADS);
-    return tess_cuda_load_function(state->cuda, "finish.cu", defines, "finish", &state->finish_module,
-                         &state->finish);
+    return tess_cuda_load_function(state->cuda, "finish.cu", defines, "finish",
+                                   &state->finish_module, &state->finish);
 }
 
 /* What a product of all systems runs, made before a stream is captured. */

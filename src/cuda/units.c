@@ -127,8 +127,7 @@ static tess_status add_end(tess_ctx *ctx, tess_unit_list *list, const tess_stop 
     header[1] = count;
     header[2] = 1;
     for (int i = 0; i < count; i++)
-        TESS_TRY(
-            put_ints(ctx, list, 3, (const int[]){(int)stops[i].kind, stops[i].a, stops[i].b}));
+        TESS_TRY(put_ints(ctx, list, 3, (const int[]){(int)stops[i].kind, stops[i].a, stops[i].b}));
     for (int64_t i = 0; i < list->count; i++)
         list->units[i].guard = i < last ? TESS_GUARD_STOPPED : TESS_GUARD_PAST;
     return TESS_OK;

@@ -45,7 +45,7 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
     *d = (arrays){.vectors = calloc((size_t)space->vectors, stride),
                   .slots = calloc((size_t)space->slots, sizeof(double)),
                   .ring = calloc((size_t)space->slots * ITERATIONS, sizeof(double)),
-                  .parts = calloc(2 * TESS_PASS_DOTS * GRID, sizeof(double))};
+                  .parts = calloc(3 * TESS_PASS_DOTS * GRID, sizeof(double))};
     for (int v = 0; v < space->vectors; v++)
         assert_int_equal(space->ops->download(space, v, 0, d->vectors + (size_t)v * stride),
                          TESS_OK);
@@ -76,7 +76,7 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
         .arrived = address(&d->arrived),
         .grid = GRID,
     };
-    d->call.shared = tess_loop_share(A, GRID, d->first);
+    d->call.shared = tess_loop_share(A, &loop->code, GRID, d->first);
     for (int i = 0; i < loop->code.numbers.vectors; i++)
         d->call.vector[i] = address(d->vectors + (size_t)loop->code.numbers.vector[i] * stride);
 }

@@ -1,6 +1,6 @@
 /* Whole iterations of a method on a small system in one cooperative launch: each thread block keeps
- * its rows of the matrix in shared memory and its rows of the vectors to itself, all meet at
- * barriers only where a product needs other rows of a vector, or a dot product is summed.
+ * its rows of the matrix and of the vectors in shared memory; all meet only where a product needs
+ * other rows of a vector, or a dot product is summed.
  *
  * The method is the text of -DSTAGES, a list of
  *
@@ -12,7 +12,7 @@
  *   SCALARS(at)            the programme that begins there; the end of an iteration is judged
  *
  *   REAL, BLOCK, HELD, THREADS, VECTORS, COEFS, DOTS: pass.cu     BH   block height of the matrix
- *   PROGRAMME   ints of all programmes
+ *   PROGRAMME   ints of all programmes     SHOWN  bit k: other thread blocks read vector k, in memory
  *
  * Every thread block has the slots in shared memory and computes the same scalars from the same
  * sums, so all agree when to stop; the first one writes them out.
@@ -23,8 +23,16 @@
 #include "steps.cuh"
 #include "lines.cuh"
 
+#ifdef TESS_EMULATE
+#define NOT_A_NUMBER NAN
+#else
+#define NOT_A_NUMBER __longlong_as_double(0x7ff8000000000000ll)
+#endif
 #define WARPS (THREADS / 32)
 #define ACROSS (32 / BH) /* columns of blocks that a warp takes at a time */
+
+/* Columns of blocks whose x is under way at a time. */
+#define BATCH (THREADS > 512 ? 6 : 10) /* of 64 registers a thread */
 
 typedef struct loop_args {
     finish_args f; /* its programme: the first of all */
@@ -38,20 +46,38 @@ typedef struct loop_args {
     const int *columns;
     const real *values;
     const int *first; /* block row of each thread block, and the end */
-    double *parts;    /* 2 * DOTS a thread block */
-    unsigned *arrived;
+    double *parts;    /* 3 * DOTS a thread block, all bits 1 */
+    unsigned *arrived; /* 0 */
 } loop_args;
 
 /* What a thread block knows: its rows, and all that it keeps in shared memory. */
 typedef struct loop_place {
     int first, end; /* block rows */
-    long long base; /* of its blocks */
+    int span;       /* scalar rows, padding included */
     const real *values;
-    const int *columns;
+    const int *columns, *offsets; /* both from the block's first on */
+    real *local;                  /* vector k from k * span on */
     double *slots, *control, *scratch;
     const int *programme;
     unsigned barriers, totals;
 } loop_place;
+
+#ifndef TESS_EMULATE
+/* Other thread blocks' data, in the order in which they wrote it. */
+DEVICE unsigned acquire_count(const unsigned *from)
+{
+    unsigned value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+    return value;
+}
+
+DEVICE double acquire_part(const double *from)
+{
+    double value;
+    asm volatile("ld.acquire.gpu.global.f64 %0, [%1];" : "=d"(value) : "l"(from) : "memory");
+    return value;
+}
+#endif
 
 DEVICE void grid_barrier(const loop_args *a, loop_place *p)
 {
@@ -62,13 +88,10 @@ DEVICE void grid_barrier(const loop_args *a, loop_place *p)
     p->barriers++;
     __syncthreads();
     if (threadIdx.x == 0) {
-        const unsigned all = p->barriers * gridDim.x;
-        unsigned seen;
         __threadfence();
         atomicAdd(a->arrived, 1u);
-        do {
-            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(a->arrived) : "memory");
-        } while (seen < all);
+        while (acquire_count(a->arrived) < p->barriers * gridDim.x)
+            ;
     }
     __syncthreads();
 #endif
@@ -83,15 +106,26 @@ DEVICE double product(const loop_args *a, const loop_place *p, const real *x, re
     double part = 0;
     __syncthreads();
     NO_UNROLL
-    for (int row = p->first + warp; row < p->end; row += WARPS) {
-        const int from = (int)(a->offsets[row] - p->base), to = (int)(a->offsets[row + 1] - p->base);
-        const int end = s < ACROSS ? (to - from) * BH : 0;
+    for (int row = warp; row < p->end - p->first; row += WARPS) {
+        const int from = p->offsets[row] * BH;
+        const int end = s < ACROSS ? p->offsets[row + 1] * BH : 0;
         real total = 0;
-        UNROLL_4
-        for (int q = s; q < end; q += ACROSS) {
-            const int block = from + q / BH, j = q % BH;
-            total += p->values[((long long)block * BH + j) * BH + i] *
-                     FRESH(x + (long long)p->columns[block] * BH + j);
+        NO_UNROLL
+        for (int q0 = from + s; q0 < end; q0 += ACROSS * BATCH) {
+            real xs[BATCH];
+            UNROLL
+            for (int u = 0; u < BATCH; u++) {
+                const int q = q0 + u * ACROSS;
+                xs[u] = 0;
+                if (q < end)
+                    xs[u] = FRESH(x + (long long)p->columns[q / BH] * BH + q % BH);
+            }
+            UNROLL
+            for (int u = 0; u < BATCH; u++) {
+                const int q = q0 + u * ACROSS;
+                if (q < end)
+                    total += p->values[q * BH + i] * xs[u];
+            }
         }
         UNROLL
         for (int by = 16; by > 0; by /= 2) {
@@ -101,8 +135,8 @@ DEVICE double product(const loop_args *a, const loop_place *p, const real *x, re
                     total += other;
             }
         }
-        const long long at = (long long)row * BH + i;
-        if (s == 0 && at < a->rows) {
+        const int at = row * BH + i;
+        if (s == 0 && (long long)p->first * BH + at < a->rows) {
             y[at] = total;
             if (w)
                 part += (double)total * (double)w[at];
@@ -112,26 +146,62 @@ DEVICE double product(const loop_args *a, const loop_place *p, const real *x, re
     return part;
 }
 
-/* Adds up the dot products of `bits`, whose parts are in sum. */
+/* A thread block's part of dot product k, once it is there: until then all its bits are 1, which no
+ * sum has. */
+DEVICE double take_part(const double *from)
+{
+#ifdef TESS_EMULATE
+    return *from;
+#else
+    double part;
+    do {
+        part = acquire_part(from);
+    } while (__double_as_longlong(part) == -1);
+    return part;
+#endif
+}
+
+/* Adds up the dot products of `bits`, whose parts are in sum; rows written before are seen by all
+ * afterwards. Parts go round three buffers: who writes into one has seen that all have read the one
+ * before it, and so that nobody reads the next, which it clears. */
 DEVICE void total(const loop_args *a, loop_place *p, double *sum, const unsigned bits)
 {
-    double *parts = a->parts + (long long)(p->totals++ % 2) * DOTS * gridDim.x;
+    double *parts = a->parts + (long long)(p->totals % 3) * DOTS * gridDim.x;
+    double *next = a->parts + (long long)((p->totals + 1) % 3) * DOTS * gridDim.x;
+    double mine[DOTS];
+    p->totals++;
     UNROLL
     for (int k = 0; k < DOTS; k++) {
-        if (bits >> k & 1) {
-            const double part = block_total(sum[k], p->scratch, THREADS);
-            if (threadIdx.x == 0)
-                parts[(long long)k * gridDim.x + blockIdx.x] = part;
+        mine[k] = 0;
+        if (bits >> k & 1)
+            mine[k] = block_total(sum[k], p->scratch, THREADS);
+        if (bits >> k & 1)
             sum[k] = 0;
-        }
     }
-    grid_barrier(a, p);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+#ifndef TESS_EMULATE
+        UNROLL
+        for (int k = 0; k < DOTS; k++)
+            next[(long long)k * gridDim.x + blockIdx.x] = __longlong_as_double(-1);
+        __threadfence();
+#endif
+        UNROLL
+        for (int k = 0; k < DOTS; k++)
+            if (bits >> k & 1)
+                *(volatile double *)(parts + (long long)k * gridDim.x + blockIdx.x) =
+                    mine[k] == mine[k] ? mine[k] : NOT_A_NUMBER;
+    }
+#ifdef TESS_EMULATE
+    (void)next;
+    grid_sync();
+#endif
     UNROLL
     for (int k = 0; k < DOTS; k++) {
         if ((bits >> k & 1) && (int)threadIdx.x / 32 == k % WARPS) {
             double all = 0;
             for (unsigned b = threadIdx.x % 32; b < gridDim.x; b += 32)
-                all += FRESH(parts + (long long)k * gridDim.x + b);
+                all += take_part(parts + (long long)k * gridDim.x + b);
             UNROLL
             for (int by = 16; by > 0; by /= 2)
                 all += __shfl_down_sync(0xffffffffu, all, by, 32);
@@ -164,41 +234,61 @@ DEVICE void scalars(const loop_args *a, const loop_place *p, int at)
 #define SHARE() grid_barrier(&a, &p);
 #define TOTAL(bits) total(&a, &p, sum, bits);
 #define SCALARS(at) scalars(&a, &p, at);
-#define PRODUCT(x, y) product(&a, &p, a.vector[x], a.vector[y], 0);
-#define PRODUCT_DOT(x, y, w, k) \
-    sum[k] += product(&a, &p, a.vector[x], a.vector[y], a.vector[w]);
+#define LOCAL(k) (p.local + (k) * p.span)
+#define PRODUCT(x, y) product(&a, &p, a.vector[x], LOCAL(y), 0);
+#define PRODUCT_DOT(x, y, w, k) sum[k] += product(&a, &p, a.vector[x], LOCAL(y), LOCAL(w));
 
-#define BEGIN(loads, stores)                                                                   \
-    {                                                                                          \
-        const unsigned stored = stores;                                                        \
-        const long long end = (long long)p.end * BH < a.rows ? (long long)p.end * BH : a.rows; \
-        real c[COEFS + 1];                                                                     \
-        UNROLL                                                                                 \
-        for (int k = 0; k < COEFS; k++)                                                        \
-            c[k] = (real)(a.slot[k] < 0 ? a.factor[k] : a.factor[k] * slots[a.slot[k]]);       \
-        NO_UNROLL                                                                              \
-        for (long long base = (long long)p.first * BH; base < end; base += TILE) {             \
-            const line_place lines = {a.diagonal, base, end, shared};                          \
-            DIAGONAL_AHEAD(&lines)                                                             \
-            const long long row = base + threadIdx.x;                                          \
-            const bool mine = row < end && threadIdx.x < TILE;                                 \
-            real e[1][VECTORS];                                                                \
-            UNROLL                                                                             \
-            for (int k = 0; k < VECTORS; k++) {                                                \
-                e[0][k] = 0;                                                                   \
-                if (mine && ((loads) >> k & 1))                                                \
-                    e[0][k] = a.vector[k][row];                                                \
+#define BEGIN(loads, stores)                                                                \
+    {                                                                                       \
+        const unsigned stored = stores;                                                     \
+        const long long start = (long long)p.first * BH;                                    \
+        const long long end = start + p.span < a.rows ? start + p.span : a.rows;            \
+        real c[COEFS + 1];                                                                  \
+        UNROLL                                                                              \
+        for (int k = 0; k < COEFS; k++)                                                     \
+            c[k] = (real)(a.slot[k] < 0 ? a.factor[k] : a.factor[k] * slots[a.slot[k]]);    \
+        NO_UNROLL                                                                           \
+        for (long long base = start; base < end; base += TILE) {                            \
+            const line_place lines = {a.diagonal, base, end, shared};                       \
+            const long long row = base + threadIdx.x;                                       \
+            const bool mine = row < end && threadIdx.x < TILE;                              \
+            real e[1][VECTORS];                                                             \
+            DIAGONAL_AHEAD(&lines)                                                          \
+            UNROLL                                                                          \
+            for (int k = 0; k < VECTORS; k++) {                                             \
+                e[0][k] = 0;                                                                \
+                if (mine && ((loads) >> k & 1))                                             \
+                    e[0][k] = LOCAL(k)[row - start];                                        \
             }
 
-#define END()                                   \
-            UNROLL                              \
-            for (int k = 0; k < VECTORS; k++)   \
-                if (mine && (stored >> k & 1))  \
-                    a.vector[k][row] = e[0][k]; \
-            (void)lines;                        \
-        }                                       \
-        (void)c;                                \
+#define END()                                                \
+            UNROLL                                           \
+            for (int k = 0; k < VECTORS; k++) {              \
+                if (mine && (stored >> k & 1))               \
+                    LOCAL(k)[row - start] = e[0][k];         \
+                if (mine && (stored >> k & 1) && (SHOWN >> k & 1)) \
+                    a.vector[k][row] = e[0][k];              \
+            }                                                \
+            (void)lines;                                     \
+        }                                                    \
+        (void)c;                                             \
     }
+
+/* The rows of all vectors, from memory or back to it. */
+DEVICE void move_vectors(const loop_args *a, const loop_place *p, bool back)
+{
+    const long long start = (long long)p->first * BH;
+    UNROLL
+    for (int k = 0; k < VECTORS; k++)
+        for (int i = (int)threadIdx.x; i < p->span; i += THREADS) {
+            if (start + i >= a->rows)
+                continue;
+            if (back)
+                a->vector[k][start + i] = p->local[k * p->span + i];
+            else
+                p->local[k * p->span + i] = a->vector[k][start + i];
+        }
+}
 
 KERNEL(loop, loop_args, THREADS, 1)
 {
@@ -211,21 +301,27 @@ KERNEL(loop, loop_args, THREADS, 1)
     loop_place p;
     p.first = a.first[blockIdx.x];
     p.end = a.first[blockIdx.x + 1];
-    p.base = a.offsets[p.first];
+    p.span = (p.end - p.first) * BH;
     p.slots = slots;
     p.control = control;
     p.scratch = scratch;
     p.programme = programme;
     p.barriers = p.totals = 0;
-    const long long blocks = a.offsets[p.end] - p.base;
+    const long long from = a.offsets[p.first];
+    const int blocks = (int)(a.offsets[p.end] - from);
     real *values = (real *)memory;
-    int *columns = (int *)(values + blocks * BH * BH);
-    for (long long i = threadIdx.x; i < blocks * BH * BH; i += THREADS)
-        values[i] = a.values[p.base * BH * BH + i];
-    for (long long i = threadIdx.x; i < blocks; i += THREADS)
-        columns[i] = a.columns[p.base + i];
+    p.local = values + blocks * BH * BH;
+    int *columns = (int *)(p.local + VECTORS * p.span), *offsets = columns + blocks;
+    for (int i = (int)threadIdx.x; i < blocks * BH * BH; i += THREADS)
+        values[i] = a.values[from * BH * BH + i];
+    for (int i = (int)threadIdx.x; i < blocks; i += THREADS)
+        columns[i] = a.columns[from + i];
+    for (int i = (int)threadIdx.x; i <= p.end - p.first; i += THREADS)
+        offsets[i] = (int)(a.offsets[p.first + i] - from);
     p.values = values;
     p.columns = columns;
+    p.offsets = offsets;
+    move_vectors(&a, &p, false);
     for (long long i = threadIdx.x; i < a.f.slot_count; i += THREADS)
         slots[i] = a.f.slots[i];
     for (int i = (int)threadIdx.x; i < PROGRAMME; i += THREADS)
@@ -242,6 +338,7 @@ KERNEL(loop, loop_args, THREADS, 1)
         STAGES
         __syncthreads();
     }
+    move_vectors(&a, &p, true);
     if (blockIdx.x == 0) {
         for (long long i = threadIdx.x; i < a.f.slot_count; i += THREADS)
             a.f.slots[i] = slots[i];

@@ -1,5 +1,5 @@
-/* The entry points of pass.cu, finish.cu and loop.cu in plain C, all rows at a time. The lines of a pass are
- * read from the module's defines; scalars and stops are the device's own code. */
+/* The entry points of pass.cu, finish.cu and loop.cu in plain C, all rows at a time. The lines of a
+ * pass are read from the module's defines; scalars and stops are the device's own code. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
