@@ -1,6 +1,5 @@
 /* From a kernel's launch records to the driver. Nothing here allocates or waits, so a product on
  * device pointers can be captured in a CUDA graph. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/plan_cuda.h"
@@ -35,7 +34,7 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
                                  cu_stream stream)
 {
     void *arguments[] = {l->args};
-    if (l->overlaps && cuda->sm >= 90 && cuda->version >= 12030 && !getenv("TESSERA_PDL_OFF"))
+    if (l->overlaps && cuda->sm >= 90 && cuda->version >= 12030)
         return launch_early(cuda, function, l, stream);
     if (l->cooperative)
         return TESS_CU(cuda, cuLaunchCooperativeKernel(function, l->grid[0], l->grid[1], l->grid[2],

@@ -1,7 +1,5 @@
 /* Whole iterations in one cooperative launch, for systems whose matrix fits the shared memory of
  * all multiprocessors together. */
-#include <stdlib.h>
-
 #include "cuda/space_cuda.h"
 
 /* Shared memory that loop.cu uses beside the matrix, generously. */
@@ -16,10 +14,6 @@ static void choose_grid(const tess_space *space, int *grid, int *threads)
     *threads = rows > 16 * (int64_t)cuda->multiprocessors ? 1024 : 512;
     if (rows < *grid)
         *grid = rows > 0 ? (int)rows : 1;
-    if (getenv("TESSERA_LOOP_GRID"))
-        *grid = atoi(getenv("TESSERA_LOOP_GRID"));
-    if (getenv("TESSERA_LOOP_THREADS"))
-        *threads = atoi(getenv("TESSERA_LOOP_THREADS"));
 }
 
 static size_t parts_bytes(const tess_loop *loop)
@@ -52,8 +46,8 @@ tess_status tess_cuda_need_loop(tess_space *space, const tess_unit_list *list)
     if (loop->tried)
         return TESS_OK;
     loop->tried = true;
-    if (getenv("TESSERA_LOOP_OFF") || A->block_height != A->block_width || space->slots > 64 ||
-        state->cuda->sm < 70)
+    if (state->cuda->multiprocessors > 512 || A->block_height != A->block_width ||
+        space->slots > 64 || state->cuda->sm < 70)
         return TESS_OK;
     int threads;
     choose_grid(space, &loop->grid, &threads);

@@ -68,8 +68,9 @@ static tess_status open_space(tess_solver *solver, int vectors, int slots, int s
                                   .stop_count = method->stop_count};
     for (int i = 0; status == TESS_OK && space->ops->prepare && i < 4; i++)
         status = space->ops->prepare(space, once[i], NULL);
-    for (int64_t i = 0; status == TESS_OK && space->ops->prepare && i < solver->cycle; i++)
-        status = space->ops->prepare(space, &solver->loop[i], &stretch);
+    /* Of a cycle the first only: it may not get much farther. */
+    if (status == TESS_OK && space->ops->prepare)
+        status = space->ops->prepare(space, solver->loop, &stretch);
     if (status != TESS_OK)
         tess_space_close(space);
     return status;

@@ -63,18 +63,11 @@ typedef struct loop_place {
 } loop_place;
 
 #ifndef TESS_EMULATE
-/* Other thread blocks' data, in the order in which they wrote it. */
+/* How many have arrived, and what they wrote before that. */
 DEVICE unsigned acquire_count(const unsigned *from)
 {
     unsigned value;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
-    return value;
-}
-
-DEVICE double acquire_part(const double *from)
-{
-    double value;
-    asm volatile("ld.acquire.gpu.global.f64 %0, [%1];" : "=d"(value) : "l"(from) : "memory");
     return value;
 }
 #endif
@@ -155,7 +148,7 @@ DEVICE double take_part(const double *from)
 #else
     double part;
     do {
-        part = acquire_part(from);
+        part = *(const volatile double *)from;
     } while (__double_as_longlong(part) == -1);
     return part;
 #endif
@@ -196,16 +189,19 @@ DEVICE void total(const loop_args *a, loop_place *p, double *sum, const unsigned
     (void)next;
     grid_sync();
 #endif
+    /* A thread waits for one thread block's parts: there are no more of these than threads. */
     UNROLL
     for (int k = 0; k < DOTS; k++) {
-        if ((bits >> k & 1) && (int)threadIdx.x / 32 == k % WARPS) {
-            double all = 0;
-            for (unsigned b = threadIdx.x % 32; b < gridDim.x; b += 32)
-                all += take_part(parts + (long long)k * gridDim.x + b);
-            UNROLL
-            for (int by = 16; by > 0; by /= 2)
-                all += __shfl_down_sync(0xffffffffu, all, by, 32);
-            if (threadIdx.x % 32 == 0)
+        mine[k] = 0;
+        if ((bits >> k & 1) && threadIdx.x < gridDim.x)
+            mine[k] = take_part(parts + (long long)k * gridDim.x + threadIdx.x);
+    }
+    __threadfence();
+    UNROLL
+    for (int k = 0; k < DOTS; k++) {
+        if (bits >> k & 1) {
+            const double all = block_total(mine[k], p->scratch, THREADS);
+            if (threadIdx.x == 0)
                 p->slots[a->dot_slot[k]] = all;
         }
     }
