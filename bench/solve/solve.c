@@ -4,11 +4,7 @@
  *
  * The ideal is the time of the products of an iteration, measured apart, and of moving the vectors
  * and the preconditioner once at the read ceiling of memory. --dump writes matrix and right-hand
- * side in PETSc's binary format, for other libraries in the same run.
- *
- * On a device with its own memory the ideal is all bytes of an iteration, the matrix's too, at the
- * read ceiling, and an iteration's time is the difference of two runs of different lengths with a
- * random right-hand side and tol=0, so that neither copies nor the start count. */
+ * side in PETSc's binary format, for other libraries in the same run. */
 #include <endian.h>
 #include <math.h>
 #include <stdio.h>
@@ -194,9 +190,7 @@ int main(int argc, char **argv)
     check(ctx, tess_device_open(ctx, "cpu", &device));
     check(ctx, tess_plan_create(ctx, A, device, NULL, &plan));
     y = malloc((size_t)A->rows * sizeof *y);
-    const bool apart = device->threads < 1; /* a memory of its own */
-    check(ctx,
-          device->backend->read_ceiling(device, apart ? 4e9 : tess_matrix_spmv_bytes(A), &ceiling));
+    check(ctx, device->backend->read_ceiling(device, tess_matrix_spmv_bytes(A), &ceiling));
     const double spmv = product_seconds(plan, b, y);
     if (o.json)
         printf("{\"input\": \"%s\", \"rows\": %lld, \"block\": %d, \"matrix_bytes\": %.0f, "

@@ -75,8 +75,7 @@ static void drop_variant(tess_cuda_plan *p, tess_cuda_variant *variant)
     drop_unused(p->cuda, &p->cuda->shared);
 }
 
-tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout,
-                                    tess_cuda_resident **out)
+tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout, tess_cuda_resident **out)
 {
     TESS_TRY(need_resident(p, false, layout, out));
     (*out)->users++;

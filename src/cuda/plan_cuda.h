@@ -158,8 +158,8 @@ void tess_cuda_explain(tess_plan *plan);
 tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool transposed, int vectors,
                                    int row_major, const tess_cuda_variant **out);
 
-/* The plan's matrix in a layout of its own, for users that are no variants; kept up to date with new
- * values until it is let go. Inside enter/leave. */
+/* The plan's matrix in a layout of its own, for users that are no variants; kept up to date with
+ * new values until it is let go. Inside enter/leave. */
 tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout,
                                     tess_cuda_resident **out);
 void tess_cuda_let_resident_go(tess_cuda_plan *p, tess_cuda_resident *resident);

@@ -17,7 +17,7 @@ build() {
     cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release >"$out/configure.log" ||
         { tail -20 "$out/configure.log"; return 1; }
     cmake --build $build -j "$jobs" --target test_cuda_device tessera_command \
-        test_solve_methods test_solve_reasons test_solve_krylov tessera_bench_solve >"$out/build.log" ||
+        test_solve_methods test_solve_reasons test_solve_krylov tessera_bench_solve_device >"$out/build.log" ||
         { tail -40 "$out/build.log"; return 1; }
     $build/bin/tessera devices
 }
@@ -82,7 +82,7 @@ bench() {
         cat "$out/$name.txt"
     done
     for n in 12 24 48 80 110; do
-        $build/bin/tessera_bench_solve --device cuda gen:stencil27:n=$n,b=3 cg:pc=jacobi cg:pc=bjacobi ||
+        $build/bin/tessera_bench_solve_device gen:stencil27:n=$n,b=3 cg:pc=jacobi cg:pc=bjacobi ||
             return 1
     done
 }
