@@ -569,7 +569,8 @@ typedef struct tess_result {
 } tess_result;
 
 /* Called after every iteration; a non-zero return stops (TESS_CANCELLED). `residual` is |r| / |b|.
- */
+ * A GPU iterates by itself: it is called for the iterations of about 50 ms at a time, in order, and
+ * a solve that is stopped ends where the device has arrived by then. */
 typedef int (*tess_solve_fn)(void *user, int64_t iteration, double residual);
 
 /* Prepares method and preconditioner. Fails with TESS_ERR_MATRIX, naming the row, on a block that
@@ -579,7 +580,8 @@ TESS_API void tess_solver_destroy(tess_solver *solver);
 TESS_API void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void *user);
 
 /* x holds the initial guess (zeros if there is none better) and receives the solution. Vectors are
- * arrays of the matrix's type in host memory. */
+ * arrays of the matrix's type in host memory or in the memory of the plan's device (inner=f32: the
+ * host's only). */
 TESS_API tess_status tess_solver_solve(tess_solver *solver, const void *b, void *x,
                                        tess_result *result);
 /* k systems with the same A: system j has b = B + j*ldb and x = X + j*ldx (in scalars), and

@@ -1,5 +1,5 @@
 /* "cuda" as a device. */
-#include "cuda/plan_cuda.h"
+#include "cuda/space_cuda.h"
 
 const tess_backend tess_cuda_backend = {
     .name = "cuda",
@@ -19,9 +19,12 @@ const tess_backend tess_cuda_backend = {
     .read_ceiling = tess_cuda_read_ceiling,
     .time_product = tess_cuda_time_product,
     .set_stream = tess_cuda_set_stream,
+    .space = &tess_cuda_space_ops,
+    .host_values = tess_cuda_host_values,
     .memory_alloc = tess_cuda_memory_alloc,
     .memory_free = tess_cuda_memory_free,
     .memory_copy_to = tess_cuda_memory_copy_to,
     .memory_copy_from = tess_cuda_memory_copy_from,
     .synchronize = tess_cuda_synchronize,
+    .owns = tess_cuda_owns,
 };

@@ -22,6 +22,7 @@ typedef struct tess_cuda {
     cu_context context;
     cu_stream stream; /* the library's own */
     int sm;           /* 90: compute capability 9.0 */
+    int version;      /* of the driver: 13000 */
     int multiprocessors, threads_per_multiprocessor;
     size_t shared_bytes; /* most dynamic shared memory of a thread block */
     size_t l2_bytes, memory_bytes;
@@ -72,6 +73,7 @@ tess_status tess_cuda_memory_copy_to(tess_device *device, void *to, const void *
 tess_status tess_cuda_memory_copy_from(tess_device *device, void *to, const void *from,
                                        size_t bytes);
 tess_status tess_cuda_synchronize(tess_device *device);
+bool tess_cuda_owns(tess_device *device, const void *pointer);
 
 static inline cu_pointer tess_cuda_address(const void *pointer)
 {

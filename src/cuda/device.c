@@ -79,6 +79,7 @@ static tess_status describe(tess_cuda *cuda, tess_device *device)
     TESS_TRY(TESS_CU(cuda, cuDeviceTotalMem(&cuda->memory_bytes, cuda->handle)));
     TESS_TRY(TESS_CU(cuda, cuDriverGetVersion(&version)));
     cuda->sm = 10 * value[0] + value[1];
+    cuda->version = version;
     cuda->multiprocessors = value[2];
     cuda->l2_bytes = (size_t)value[3];
     cuda->threads_per_multiprocessor = value[4];

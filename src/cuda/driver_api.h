@@ -58,6 +58,25 @@ enum {
     CU_CAPTURE_THREAD_LOCAL = 1,
 };
 
+/* cuLaunchKernelEx */
+enum { CU_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6 };
+
+typedef struct cu_launch_attribute {
+    int id;
+    char pad[4];
+    union {
+        char bytes[64];
+        int number;
+    } value;
+} cu_launch_attribute;
+
+typedef struct cu_launch_config {
+    unsigned grid[3], block[3], shared;
+    cu_stream stream;
+    cu_launch_attribute *attributes;
+    unsigned attribute_count;
+} cu_launch_config;
+
 /* X(field, symbol, arguments): every one returns cu_result. */
 #define TESS_DRIVER_FUNCTIONS(X)                                                                   \
     X(cuInit, "cuInit", (unsigned flags))                                                          \
@@ -118,6 +137,8 @@ enum {
     X(cuLaunchKernel, "cuLaunchKernel",                                                            \
       (cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,      \
        unsigned bz, unsigned shared, cu_stream stream, void **arguments, void **extra))            \
+    X(cuLaunchKernelEx, "cuLaunchKernelEx",                                                        \
+      (const cu_launch_config *config, cu_function function, void **arguments, void **extra))      \
     X(cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel",                                      \
       (cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,      \
        unsigned bz, unsigned shared, cu_stream stream, void **arguments))

@@ -25,7 +25,7 @@ enum {
     TESS_CUDA_VALUES = 8,    /* values of one parameter */
     TESS_CUDA_ARRAYS = 8,    /* arrays of an image */
     TESS_CUDA_COUNTS = 8,    /* counts of an image */
-    TESS_CUDA_ARGS = 20,     /* 8-byte slots of a launch */
+    TESS_CUDA_ARGS = 64,     /* 8-byte slots of a launch */
     TESS_CUDA_LAUNCHES = 16, /* launches of one product */
     TESS_CUDA_VECTORS = 32,  /* right-hand sides of one SpMM launch */
     TESS_CUDA_DEFINES = 512, /* bytes of a defines text */
@@ -102,6 +102,7 @@ typedef struct tess_cuda_launch {
     unsigned grid[3], block[3];
     unsigned shared;  /* bytes of dynamic shared memory */
     bool cooperative; /* all blocks must be resident at once */
+    bool overlaps;    /* waits by itself for the launch before, so that it may start earlier */
     int slots;        /* used of args */
     tess_cuda_arg args[TESS_CUDA_ARGS];
 } tess_cuda_launch;

@@ -12,10 +12,30 @@ static cu_function find_function(const tess_cuda_variant *variant, const char *e
     return NULL;
 }
 
+/* Starts while the launch before it ends; such launches are captured since CUDA 12.3. */
+static tess_status launch_early(tess_cuda *cuda, cu_function function, tess_cuda_launch *l,
+                                cu_stream stream)
+{
+    void *arguments[] = {l->args};
+    cu_launch_attribute early = {.id = CU_LAUNCH_PROGRAMMATIC_SERIALIZATION,
+                                 .value = {.number = 1}};
+    const cu_launch_config config = {
+        .grid = {l->grid[0], l->grid[1], l->grid[2]},
+        .block = {l->block[0], l->block[1], l->block[2]},
+        .shared = l->shared,
+        .stream = stream,
+        .attributes = &early,
+        .attribute_count = 1,
+    };
+    return TESS_CU(cuda, cuLaunchKernelEx(&config, function, arguments, NULL));
+}
+
 tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cuda_launch *l,
                                  cu_stream stream)
 {
     void *arguments[] = {l->args};
+    if (l->overlaps && cuda->sm >= 90 && cuda->version >= 12030)
+        return launch_early(cuda, function, l, stream);
     if (l->cooperative)
         return TESS_CU(cuda, cuLaunchCooperativeKernel(function, l->grid[0], l->grid[1], l->grid[2],
                                                        l->block[0], l->block[1], l->block[2],
@@ -25,8 +45,8 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
                                   l->block[1], l->block[2], l->shared, stream, arguments, NULL));
 }
 
-tess_status tess_cuda_run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
-                          cu_stream stream)
+static tess_status run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
+                       cu_stream stream, tess_cuda_parts *parts)
 {
     const tess_cuda_resident *resident = variant->resident;
     for (int i = 0; i < TESS_CUDA_ARRAYS; i++)
@@ -39,6 +59,10 @@ tess_status tess_cuda_run(tess_cuda *cuda, const tess_cuda_variant *variant, tes
         tess_cuda_launch *l = &launches[i];
         if (l->grid[0] == 0 || l->grid[1] == 0 || l->grid[2] == 0)
             continue;
+        if (parts && strcmp(l->entry, "sliced_dot") == 0) {
+            *parts = (tess_cuda_parts){l->args[0].pointer, l->args[1].integer};
+            continue;
+        }
         cu_function function = find_function(variant, l->entry);
         if (!function)
             return tess_fail(cuda->ctx, TESS_ERR_INTERNAL, "kernel '%s' has no entry '%s' loaded",
@@ -46,4 +70,17 @@ tess_status tess_cuda_run(tess_cuda *cuda, const tess_cuda_variant *variant, tes
         TESS_TRY(tess_cuda_launch_one(cuda, function, l, stream));
     }
     return TESS_OK;
+}
+
+tess_status tess_cuda_run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
+                          cu_stream stream)
+{
+    return run(cuda, variant, call, stream, NULL);
+}
+
+tess_status tess_cuda_run_parts(tess_cuda *cuda, const tess_cuda_variant *variant,
+                                tess_cuda_call *call, cu_stream stream, tess_cuda_parts *parts)
+{
+    *parts = (tess_cuda_parts){0};
+    return run(cuda, variant, call, stream, parts);
 }

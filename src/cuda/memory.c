@@ -141,3 +141,13 @@ tess_status tess_cuda_synchronize(tess_device *device)
     tess_cuda_leave(cuda);
     return status;
 }
+
+bool tess_cuda_owns(tess_device *device, const void *pointer)
+{
+    tess_cuda *cuda = tess_cuda_of(device);
+    if (tess_cuda_enter(cuda) != TESS_OK)
+        return false;
+    const bool owns = tess_cuda_on_device(cuda, pointer);
+    tess_cuda_leave(cuda);
+    return owns;
+}

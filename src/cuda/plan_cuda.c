@@ -75,6 +75,20 @@ static void drop_variant(tess_cuda_plan *p, tess_cuda_variant *variant)
     drop_unused(p->cuda, &p->cuda->shared);
 }
 
+tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout, tess_cuda_resident **out)
+{
+    TESS_TRY(need_resident(p, false, layout, out));
+    (*out)->users++;
+    return TESS_OK;
+}
+
+void tess_cuda_let_resident_go(tess_cuda_plan *p, tess_cuda_resident *resident)
+{
+    resident->users--;
+    drop_unused(p->cuda, &p->residents);
+    drop_unused(p->cuda, &p->cuda->shared);
+}
+
 static tess_status add_variant(tess_cuda_plan *p, const tess_cuda_kernel *kernel, const int *params,
                                bool transposed, const tess_cuda_problem *problem,
                                const tess_cuda_variant **out)
@@ -303,6 +317,17 @@ tess_status tess_cuda_update_values(tess_plan *plan, const void *values)
     TESS_TRY(tess_cuda_enter(p->cuda));
     tess_status status = update_values(p, values);
     tess_cuda_leave(p->cuda);
+    return status;
+}
+
+tess_status tess_cuda_host_values(tess_plan *plan)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    tess_status status = tess_cuda_bring_values(p);
+    tess_cuda_leave(p->cuda);
+    if (status == TESS_OK)
+        plan->values = p->matrix.values;
     return status;
 }
 

@@ -117,6 +117,15 @@ tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant);
 tess_status tess_cuda_run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
                           cu_stream stream);
 
+/* The same for a product with a dot, whose last sum is left to the caller: the parts to be added
+ * up. None (count 0): the dot is complete. */
+typedef struct tess_cuda_parts {
+    cu_pointer parts;
+    int64_t count;
+} tess_cuda_parts;
+tess_status tess_cuda_run_parts(tess_cuda *cuda, const tess_cuda_variant *variant,
+                                tess_cuda_call *call, cu_stream stream, tess_cuda_parts *parts);
+
 tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cuda_launch *launch,
                                  cu_stream stream);
 
@@ -140,6 +149,7 @@ tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_cand
 tess_status tess_cuda_prepare(tess_plan *plan, const tess_plan_options *options);
 void tess_cuda_release(tess_plan *plan);
 tess_status tess_cuda_update_values(tess_plan *plan, const void *values);
+tess_status tess_cuda_host_values(tess_plan *plan);
 tess_status tess_cuda_set_stream(tess_plan *plan, void *stream);
 void tess_cuda_settle(tess_plan *plan);
 void tess_cuda_explain(tess_plan *plan);
@@ -147,6 +157,12 @@ void tess_cuda_explain(tess_plan *plan);
 /* The variant for a product, made now if this is the first time. Inside enter/leave. */
 tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool transposed, int vectors,
                                    int row_major, const tess_cuda_variant **out);
+
+/* The plan's matrix in a layout of its own, for users that are no variants; kept up to date with
+ * new values until it is let go. Inside enter/leave. */
+tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout,
+                                    tess_cuda_resident **out);
+void tess_cuda_let_resident_go(tess_cuda_plan *p, tess_cuda_resident *resident);
 
 /* ---- product.c ---- */
 

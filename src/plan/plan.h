@@ -11,6 +11,7 @@
 
 typedef struct tess_backend tess_backend;
 typedef struct tess_search tess_search; /* tuner.h */
+struct tess_space_ops;                  /* solve/space.h */
 
 struct tess_device {
     tess_ctx *ctx;
@@ -102,6 +103,13 @@ struct tess_backend {
     /* Appends its part to plan->explain. */
     void (*explain)(tess_plan *plan);
 
+    /* Sets plan->values to the newest values in host memory; NULL: that is where they are. */
+    tess_status (*host_values)(tess_plan *plan);
+
+    /* Where solvers keep their vectors; NULL: in the host's memory, or nowhere if the host does not
+     * compute. */
+    const struct tess_space_ops *space;
+
     /* The queue that products run in (CUDA). NULL: the device has none. */
     tess_status (*set_stream)(tess_plan *plan, void *stream);
 
@@ -111,6 +119,8 @@ struct tess_backend {
     tess_status (*memory_copy_to)(tess_device *device, void *to, const void *from, size_t bytes);
     tess_status (*memory_copy_from)(tess_device *device, void *to, const void *from, size_t bytes);
     tess_status (*synchronize)(tess_device *device);
+    /* Whether an address is the device's. */
+    bool (*owns)(tess_device *device, const void *pointer);
 
     /* ---- For `tessera bench` and the tuner; each may be NULL ---- */
 

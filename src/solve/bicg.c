@@ -57,10 +57,14 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
                         (long long)system->iteration);
 }
 
+static const tess_stop stops[] = {{TESS_STOP_ZERO, PQ, 0}, {TESS_STOP_ZERO, RHO, 0}};
+
 const tess_method tess_method_bicg = {
     .name = "bicg",
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,
     .check = check,
+    .stops = stops,
+    .stop_count = sizeof stops / sizeof *stops,
 };

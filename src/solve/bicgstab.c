@@ -104,6 +104,11 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
         }
 }
 
+static const tess_stop stops[] = {{TESS_STOP_SMALL, VV, YY},
+                                  {TESS_STOP_ZERO, HV, 0},
+                                  {TESS_STOP_ZERO, OMEGA, 0},
+                                  {TESS_STOP_ZERO, RHO, 0}};
+
 const tess_method tess_method_bicgstab = {
     .name = "bicgstab",
     .sides = true,
@@ -111,4 +116,6 @@ const tess_method tess_method_bicgstab = {
     .slots = SLOTS,
     .build = build,
     .check = check,
+    .stops = stops,
+    .stop_count = sizeof stops / sizeof *stops,
 };

@@ -57,10 +57,14 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
     tess_cg_check(system, position < 0 ? 1 : solver->slots[PQ], solver->slots[RZ]);
 }
 
+static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, PQ, 0}, {TESS_STOP_NOT_POSITIVE, RZ, 0}};
+
 const tess_method tess_method_cg = {
     .name = "cg",
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,
     .check = check,
+    .stops = stops,
+    .stop_count = sizeof stops / sizeof *stops,
 };

@@ -49,10 +49,15 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
     tess_cg_check(system, solver->slots[DELTA], solver->slots[GAMMA]);
 }
 
+static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, DELTA, 0},
+                                  {TESS_STOP_NOT_POSITIVE, GAMMA, 0}};
+
 const tess_method tess_method_cg_single = {
     .name = "cg_single",
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,
     .check = check,
+    .stops = stops,
+    .stop_count = sizeof stops / sizeof *stops,
 };

@@ -140,12 +140,12 @@ static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool
     return TESS_OK;
 }
 
-/* After the start or an iteration of system j. *again: its recurrence must start again from x. */
+/* After the start or an iteration of system j, whose slots are in solver->slots. *again: its
+ * recurrence must start again from x. */
 static tess_status look(tess_solver *solver, tess_system *system, int j, int64_t position,
                         bool *again)
 {
     const tess_method *method = solver->options.method;
-    TESS_TRY(solver->space.ops->read_slots(&solver->space, j, solver->slots));
     if (method->mend && position >= 0)
         TESS_TRY(method->mend(solver, j, position));
     system->residual = sqrt(solver->slots[TESS_S_RR]);
@@ -177,13 +177,15 @@ static tess_status begin_again(tess_solver *solver, tess_system *system, int j)
     bool again = true;
     for (int tries = 0; again && tries < 2; tries++) {
         TESS_TRY(solver->space.ops->run(&solver->space, &solver->start, &j, 1));
+        TESS_TRY(solver->space.ops->read_slots(&solver->space, j, solver->slots));
         TESS_TRY(look(solver, system, j, -1, &again));
     }
     return TESS_OK;
 }
 
 /* Uploads system j; ends it at once where b alone decides. */
-static tess_status begin(tess_solver *solver, tess_system *system, int j, const void *b, void *x)
+static tess_status begin(tess_solver *solver, tess_system *system, int j, const void *b,
+                         const void *x)
 {
     tess_space *space = &solver->space;
     *system =
@@ -200,8 +202,7 @@ static tess_status begin(tess_solver *solver, tess_system *system, int j, const 
                         system->rhs_norm);
     } else if (system->rhs_norm == 0) {
         system->residual = system->true_residual = 0;
-        memset(x, 0, (size_t)space->rows * tess_type_size(space->type));
-        TESS_TRY(space->ops->upload(space, TESS_V_X, j, x));
+        TESS_TRY(space->ops->run(space, &solver->zero, &j, 1));
         tess_system_end(system, TESS_ZERO_RHS, "the right-hand side is 0, and so is x");
     }
     if (system->done)
@@ -249,40 +250,127 @@ static int list_active(const tess_system *systems, int k, int *active)
     return count;
 }
 
-static tess_status loop(tess_solver *solver, tess_system *systems, int k, int *active)
+/* The systems that are not done, and what one stretch of iterations does to them. */
+typedef struct group {
+    tess_system *systems;
+    int *active;
+    double *enough, *too_much; /* of each active one */
+    int64_t *done;
+    bool *left; /* it has ended, or starts again, before the stretch was over */
+    int count;
+} group;
+
+/* A device may run so many iterations before the host has to look: none of the systems may reach a
+ * limit that only the host knows before the last of them. */
+static tess_stretch next_stretch(const tess_solver *solver, group *g, int64_t position)
+{
+    const tess_method *method = solver->options.method;
+    int64_t most = method->mend ? 1 : solver->space.stretch;
+    if (solver->cycle > 1 && most > solver->cycle - position)
+        most = solver->cycle - position;
+    for (int i = 0; i < g->count; i++) {
+        const tess_system *system = &g->systems[g->active[i]];
+        const double bound = divergence * fmax(system->start_residual, system->rhs_norm);
+        const int64_t left = solver->options.max - system->iteration;
+        const int64_t waits = system->best_at + patience(solver) - system->iteration;
+        most = most < left ? most : left;
+        most = most < waits ? most : waits;
+        const bool known = solver->cycle == 1; /* |r| is in the slot */
+        const double enough = system->threshold / system->scale, much = bound / system->scale;
+        g->enough[i] = known ? enough * enough * (1 + 1e-14) : -1;
+        g->too_much[i] = known ? much * much * (1 - 1e-14) : HUGE_VAL;
+        g->left[i] = false;
+    }
+    return (tess_stretch){
+        .lists = solver->loop,
+        .cycle = solver->cycle,
+        .position = position,
+        .stops = method->stops,
+        .stop_count = method->stop_count,
+        .systems = g->active,
+        .count = g->count,
+        .most = most > 1 ? most : 1,
+        .seconds = solver->callback ? 0.05 : HUGE_VAL,
+        .enough = g->enough,
+        .too_much = g->too_much,
+        .done = g->done,
+    };
+}
+
+/* Looks at iteration k of a stretch of system i of the group. */
+static tess_status follow(tess_solver *solver, group *g, int i, int64_t k, int64_t position,
+                          bool *restarted)
+{
+    const int j = g->active[i];
+    tess_system *system = &g->systems[j];
+    bool again;
+    system->iteration++;
+    TESS_TRY(solver->space.ops->recall(&solver->space, j, k, solver->slots));
+    TESS_TRY(look(solver, system, j, position, &again));
+    if (!again && !system->done && position + 1 == solver->cycle && solver->cycle > 1) {
+        TESS_TRY(solver->options.method->finish(solver, j, solver->cycle));
+        again = true;
+    }
+    if (again && !system->done) {
+        TESS_TRY(begin_again(solver, system, j));
+        *restarted = true;
+    }
+    g->left[i] = again || system->done;
+    return TESS_OK;
+}
+
+static tess_status cancel(tess_solver *solver, group *g, int64_t position)
+{
+    for (int i = 0; i < g->count; i++) {
+        tess_system *system = &g->systems[g->active[i]];
+        /* A device may have gone on to the limit before it heard. */
+        if (system->done && system->reason != TESS_ITERATION_LIMIT)
+            continue;
+        if (solver->options.method->finish && position > 0)
+            TESS_TRY(solver->options.method->finish(solver, g->active[i], position));
+        tess_system_end(system, TESS_CANCELLED,
+                        "stopped by the callback at iteration %lld, |r|/|b| = %.3g",
+                        (long long)system->iteration, relative(system, system->residual));
+    }
+    return TESS_OK;
+}
+
+/* The iterations of a stretch, one after the other, as if each had just been run. A callback that
+ * wants to stop is obeyed when all have been looked at: x is that of the last. */
+static tess_status follow_all(tess_solver *solver, group *g, int64_t *position, bool *go)
+{
+    int64_t longest = 0;
+    bool restarted = false;
+    *go = true;
+    for (int i = 0; i < g->count; i++)
+        longest = g->done[i] > longest ? g->done[i] : longest;
+    int64_t k = 0;
+    for (bool any = true; any && k < longest; k++) {
+        any = false;
+        for (int i = 0; i < g->count; i++) {
+            if (g->left[i] || k >= g->done[i])
+                continue;
+            TESS_TRY(follow(solver, g, i, k, *position, &restarted));
+            any |= !g->left[i];
+        }
+        *position = restarted ? 0 : (*position + 1) % solver->cycle;
+        *go = *go && go_on(solver, g->systems, g->active, g->count);
+    }
+    return TESS_OK;
+}
+
+static tess_status loop(tess_solver *solver, group *g, int k)
 {
     tess_space *space = &solver->space;
     int64_t position = 0;
-    for (int count = list_active(systems, k, active); count > 0;
-         count = list_active(systems, k, active)) {
-        TESS_TRY(space->ops->run(space, &solver->loop[position], active, count));
-        bool restarted = false;
-        for (int i = 0; i < count; i++) {
-            tess_system *system = &systems[active[i]];
-            bool again;
-            system->iteration++;
-            TESS_TRY(look(solver, system, active[i], position, &again));
-            if (!again && !system->done && position + 1 == solver->cycle && solver->cycle > 1) {
-                TESS_TRY(solver->options.method->finish(solver, active[i], solver->cycle));
-                again = true;
-            }
-            if (again && !system->done) {
-                TESS_TRY(begin_again(solver, system, active[i]));
-                restarted = true;
-            }
-        }
-        position = restarted ? 0 : (position + 1) % solver->cycle;
-        if (!go_on(solver, systems, active, count))
-            for (int i = 0; i < count; i++)
-                if (!systems[active[i]].done) {
-                    tess_system *system = &systems[active[i]];
-                    if (solver->options.method->finish && position > 0)
-                        TESS_TRY(solver->options.method->finish(solver, active[i], position));
-                    tess_system_end(system, TESS_CANCELLED,
-                                    "stopped by the callback at iteration %lld, |r|/|b| = %.3g",
-                                    (long long)system->iteration,
-                                    relative(system, system->residual));
-                }
+    for (g->count = list_active(g->systems, k, g->active); g->count > 0;
+         g->count = list_active(g->systems, k, g->active)) {
+        const tess_stretch stretch = next_stretch(solver, g, position);
+        bool go;
+        TESS_TRY(space->ops->advance(space, &stretch));
+        TESS_TRY(follow_all(solver, g, &position, &go));
+        if (!go)
+            TESS_TRY(cancel(solver, g, position));
     }
     return TESS_OK;
 }
@@ -299,28 +387,45 @@ static void add_costs(const tess_space *space, double seconds, int k, tess_resul
     }
 }
 
+static tess_status group_open(tess_ctx *ctx, int k, group *g)
+{
+    TESS_TRY(TESS_ALLOC(ctx, k, &g->systems));
+    TESS_TRY(TESS_ALLOC(ctx, k, &g->active));
+    TESS_TRY(TESS_ALLOC(ctx, k, &g->enough));
+    TESS_TRY(TESS_ALLOC(ctx, k, &g->too_much));
+    TESS_TRY(TESS_ALLOC(ctx, k, &g->done));
+    return TESS_ALLOC(ctx, k, &g->left);
+}
+
+static void group_close(tess_ctx *ctx, group *g)
+{
+    tess_free(ctx, g->systems);
+    tess_free(ctx, g->active);
+    tess_free(ctx, g->enough);
+    tess_free(ctx, g->too_much);
+    tess_free(ctx, g->done);
+    tess_free(ctx, g->left);
+}
+
 tess_status tess_iterate(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
                          int64_t ldx, tess_result *results)
 {
     const double started = tess_seconds();
     const size_t scalar = tess_type_size(solver->space.type);
-    tess_system *systems = NULL;
-    int *active = NULL;
+    group g = {0};
     tess_status status;
     memset(solver->space.seconds, 0, sizeof solver->space.seconds);
     solver->space.bytes = 0;
-    TESS_TRY_CLEAN(TESS_ALLOC(solver->ctx, k, &systems));
-    TESS_TRY_CLEAN(TESS_ALLOC(solver->ctx, k, &active));
+    TESS_TRY_CLEAN(group_open(solver->ctx, k, &g));
     for (int j = 0; j < k; j++)
-        TESS_TRY_CLEAN(begin(solver, &systems[j], j, (const char *)B + (size_t)(j * ldb) * scalar,
+        TESS_TRY_CLEAN(begin(solver, &g.systems[j], j, (const char *)B + (size_t)(j * ldb) * scalar,
                              (char *)X + (size_t)(j * ldx) * scalar));
-    TESS_TRY_CLEAN(loop(solver, systems, k, active));
+    TESS_TRY_CLEAN(loop(solver, &g, k));
     for (int j = 0; j < k; j++)
         TESS_TRY_CLEAN(
-            end(solver, &systems[j], j, (char *)X + (size_t)(j * ldx) * scalar, &results[j]));
+            end(solver, &g.systems[j], j, (char *)X + (size_t)(j * ldx) * scalar, &results[j]));
     add_costs(&solver->space, tess_seconds() - started, k, results);
 cleanup:
-    tess_free(solver->ctx, systems);
-    tess_free(solver->ctx, active);
+    group_close(solver->ctx, &g);
     return status;
 }

@@ -43,6 +43,8 @@ tess_status tess_pc_refresh(tess_plan *plan, tess_pc *pc)
 {
     if (pc->options.kind == TESS_PC_NONE)
         return TESS_OK;
+    if (plan->device->backend->host_values)
+        TESS_TRY(plan->device->backend->host_values(plan));
     return pc->elementwise ? tess_pc_diagonal_compute(plan, pc) : tess_factors_compute(plan, pc);
 }
 

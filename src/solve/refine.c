@@ -27,14 +27,17 @@ typedef struct refinement {
 } refinement;
 
 /* The values of the plan as of now, in single precision. */
-static void copy_values(tess_solver *solver)
+static tess_status copy_values(tess_solver *solver)
 {
+    if (solver->plan->device->backend->host_values)
+        TESS_TRY(solver->plan->device->backend->host_values(solver->plan));
     const double *from = solver->plan->values;
     float *to = solver->inner_matrix->values;
     const int64_t count = tess_matrix_stored(solver->inner_matrix);
 #pragma omp parallel for schedule(static) num_threads(solver->ctx->threads)
     for (int64_t i = 0; i < count; i++)
         to[i] = (float)from[i];
+    return TESS_OK;
 }
 
 tess_status tess_refine_open(tess_solver *solver)
@@ -44,7 +47,7 @@ tess_status tess_refine_open(tess_solver *solver)
         return tess_fail(solver->ctx, TESS_ERR_UNSUPPORTED,
                          "inner=f32 needs a matrix of f64, and this is f32 already");
     TESS_TRY(tess_matrix_to_type(solver->ctx, plan->matrix, TESS_F32, &solver->inner_matrix));
-    copy_values(solver);
+    TESS_TRY(copy_values(solver));
     TESS_TRY(tess_plan_create(solver->ctx, solver->inner_matrix, plan->device, NULL,
                               &solver->inner_plan));
     tess_solve_options inner = solver->options;
@@ -64,7 +67,7 @@ void tess_refine_close(tess_solver *solver)
 
 tess_status tess_refine_refresh(tess_solver *solver)
 {
-    copy_values(solver);
+    TESS_TRY(copy_values(solver));
     TESS_TRY(tess_plan_update_values(solver->inner_plan, solver->inner_matrix->values));
     return tess_solver_refresh(solver->inner);
 }

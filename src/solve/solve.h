@@ -46,6 +46,7 @@ struct tess_solver {
     tess_steps start;    /* r = b - A x and all that follows from it */
     tess_steps residual; /* RR = |b - A x|^2 and nothing else */
     tess_steps rhs;      /* RR = |b|^2 */
+    tess_steps zero;     /* x = 0, for a b that is 0 */
     tess_steps *loop;    /* cycle lists: iteration i is loop[i % cycle] */
     int64_t cycle;
     void *state;   /* the method's own */
@@ -77,6 +78,10 @@ struct tess_method {
      * solver->slots: ends the system when a quantity has become unusable. system->residual is the
      * root of slot RR; a method that knows |r| otherwise sets it here. */
     void (*check)(tess_solver *solver, tess_system *system, int64_t position);
+    /* What makes `check` end a system, for devices that iterate by themselves. A method with cycles
+     * needs none: until `finish` nothing is lost by an iteration too many. */
+    const tess_stop *stops;
+    int stop_count;
     /* Brings x up to date when a recurrence that keeps it implicit ends; NULL: x always is. */
     tess_status (*finish)(tess_solver *solver, int system, int64_t positions);
 };

@@ -18,6 +18,7 @@ void tess_solver_destroy(tess_solver *solver)
     tess_steps_free(&solver->start);
     tess_steps_free(&solver->residual);
     tess_steps_free(&solver->rhs);
+    tess_steps_free(&solver->zero);
     for (int64_t i = 0; solver->loop && i < solver->cycle; i++)
         tess_steps_free(&solver->loop[i]);
     tess_free(solver->ctx, solver->loop);
@@ -34,20 +35,45 @@ static tess_status build(tess_solver *solver)
     TESS_TRY(TESS_CALLOC(solver->ctx, solver->cycle, &solver->loop));
     for (int64_t i = 0; i < solver->cycle; i++)
         solver->loop[i] = empty;
-    solver->start = solver->residual = solver->rhs = empty;
+    solver->start = solver->residual = solver->rhs = solver->zero = empty;
 
     tess_step_apply(&solver->residual, TESS_V_X, TESS_V_OWN);
     tess_step_sum(&solver->residual, TESS_V_OWN, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, TESS_V_OWN);
     tess_step_dot(&solver->residual, TESS_S_RR, TESS_V_OWN, TESS_V_OWN);
     tess_step_dot(&solver->rhs, TESS_S_RR, TESS_V_B, TESS_V_B);
+    tess_step_copy(&solver->zero, TESS_V_X, TESS_V_B);
     solver->options.method->build(solver);
 
     TESS_TRY(tess_steps_finish(&solver->start));
     TESS_TRY(tess_steps_finish(&solver->residual));
     TESS_TRY(tess_steps_finish(&solver->rhs));
+    TESS_TRY(tess_steps_finish(&solver->zero));
     for (int64_t i = 0; i < solver->cycle; i++)
         TESS_TRY(tess_steps_finish(&solver->loop[i]));
     return solver->options.method->open ? solver->options.method->open(solver) : TESS_OK;
+}
+
+/* The space and what its device makes of the lists. */
+static tess_status open_space(tess_solver *solver, int vectors, int slots, int systems,
+                              tess_space *space)
+{
+    const tess_method *method = solver->options.method;
+    const tess_steps *const once[] = {&solver->start, &solver->residual, &solver->rhs,
+                                      &solver->zero};
+    TESS_TRY(tess_space_open(solver->plan, &solver->pc, vectors, slots, systems, space));
+    tess_status status = TESS_OK;
+    const tess_stretch stretch = {.lists = solver->loop,
+                                  .cycle = solver->cycle,
+                                  .stops = method->stops,
+                                  .stop_count = method->stop_count};
+    for (int i = 0; status == TESS_OK && space->ops->prepare && i < 4; i++)
+        status = space->ops->prepare(space, once[i], NULL);
+    /* Of a cycle the first only: it may not get much farther. */
+    if (status == TESS_OK && space->ops->prepare)
+        status = space->ops->prepare(space, solver->loop, &stretch);
+    if (status != TESS_OK)
+        tess_space_close(space);
+    return status;
 }
 
 /* Everything after the solver itself is allocated. */
@@ -63,7 +89,7 @@ static tess_status prepare(tess_solver *solver)
     TESS_TRY(tess_pc_create(solver->plan, &solver->options.pc, &solver->pc));
     TESS_TRY(build(solver));
     TESS_TRY(TESS_ALLOC(solver->ctx, slots, &solver->slots));
-    return tess_space_open(solver->plan, &solver->pc, vectors, slots, 1, &solver->space);
+    return open_space(solver, vectors, slots, 1, &solver->space);
 }
 
 tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **out)
@@ -111,7 +137,10 @@ tess_status tess_solver_refresh(tess_solver *solver)
 {
     if (!solver)
         return TESS_ERR_ARGUMENT;
-    return solver->inner ? tess_refine_refresh(solver) : tess_pc_refresh(solver->plan, &solver->pc);
+    if (solver->inner)
+        return tess_refine_refresh(solver);
+    TESS_TRY(tess_pc_refresh(solver->plan, &solver->pc));
+    return solver->space.ops->refresh ? solver->space.ops->refresh(&solver->space) : TESS_OK;
 }
 
 /* A space for at least `systems` systems. */
@@ -120,8 +149,7 @@ static tess_status reserve_systems(tess_solver *solver, int systems)
     if (systems <= solver->space.systems)
         return TESS_OK;
     tess_space larger;
-    TESS_TRY(tess_space_open(solver->plan, &solver->pc, solver->space.vectors, solver->space.slots,
-                             systems, &larger));
+    TESS_TRY(open_space(solver, solver->space.vectors, solver->space.slots, systems, &larger));
     tess_space_close(&solver->space);
     solver->space = larger;
     return TESS_OK;
@@ -141,6 +169,11 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
                          "tess_solver_solve_many: %s = %lld is less than %lld rows",
                          ldb < rows ? "ldb" : "ldx", (long long)(ldb < rows ? ldb : ldx),
                          (long long)rows);
+    tess_device *device = solver->plan->device;
+    if (solver->inner && k > 0 && device->backend->owns &&
+        (device->backend->owns(device, B) || device->backend->owns(device, X)))
+        return tess_fail(solver->ctx, TESS_ERR_UNSUPPORTED,
+                         "inner=f32 takes vectors in host memory only");
     const size_t scalar = tess_type_size(solver->plan->matrix->type);
     for (int j = 0; solver->inner && j < k; j++)
         TESS_TRY(tess_refine_solve(solver, (const double *)B + j * ldb, (double *)X + j * ldx,

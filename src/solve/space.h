@@ -133,6 +133,35 @@ static inline void tess_step_copy(tess_steps *steps, int out, int x)
     tess_step_combine(steps, out, 1, &term);
 }
 
+/* ---- Iterations without the host ---- */
+
+/* When a device that runs several iterations by itself must let the host look, beside |r|. It may
+ * stop too early but never too late: the method's own check decides. */
+typedef enum tess_stop_kind {
+    TESS_STOP_NOT_POSITIVE, /* of slot a */
+    TESS_STOP_ZERO,         /* slot a is 0 or not finite */
+    TESS_STOP_SMALL         /* a / b is less than 1e-29 of the largest so far */
+} tess_stop_kind;
+
+typedef struct tess_stop {
+    tess_stop_kind kind;
+    int a, b;
+} tess_stop;
+
+typedef struct tess_stretch {
+    const tess_steps *lists; /* iteration i is lists[(position + i) % cycle] */
+    int64_t cycle, position;
+    const tess_stop *stops;
+    int stop_count;
+    const int *systems;
+    int count;
+    int64_t most;   /* iterations, 1 to space->stretch */
+    double seconds; /* return after about so long, with at least one iteration done */
+    /* One a system listed: stop when |r|^2 <= enough or >= too_much; the iterations done. */
+    const double *enough, *too_much;
+    int64_t *done;
+} tess_stretch;
+
 /* ---- Space ---- */
 
 enum { TESS_TIME_SPMV, TESS_TIME_PC, TESS_TIME_DOTS, TESS_TIME_VECTORS, TESS_TIMES };
@@ -149,8 +178,18 @@ typedef struct tess_space_ops {
     /* All slots of one system, to and from the host. */
     tess_status (*read_slots)(tess_space *space, int system, double *to);
     tess_status (*write_slots)(tess_space *space, int system, const double *from);
+    /* Makes what a list needs to run (code, say) before the first solve; `stretch`, of which only
+     * the lists and stops count, where it is an iteration's. NULL: nothing to be made. */
+    tess_status (*prepare)(tess_space *space, const tess_steps *steps, const tess_stretch *stretch);
     /* Runs the steps for the `count` systems listed. Adds to seconds and bytes. */
     tess_status (*run)(tess_space *space, const tess_steps *steps, const int *systems, int count);
+    /* Runs iterations until all systems have stopped or stretch->most are done. A stopped system
+     * stays as its last iteration left it. */
+    tess_status (*advance)(tess_space *space, const tess_stretch *stretch);
+    /* All slots of a system as they were after iteration i of the last stretch. */
+    tess_status (*recall)(tess_space *space, int system, int64_t i, double *to);
+    /* The preconditioner has new numbers; NULL: nothing was copied. */
+    tess_status (*refresh)(tess_space *space);
 } tess_space_ops;
 
 struct tess_space {
@@ -163,6 +202,7 @@ struct tess_space {
     int64_t stride; /* scalars from a system's vector to the next system's */
     int32_t block;  /* height of a block: passes cut vectors at multiples of it */
     int vectors, slots, systems;
+    int64_t stretch;            /* iterations of one call of advance, at most */
     void *state;                /* the backend's own */
     double seconds[TESS_TIMES]; /* a pass's time is divided as its vectors are */
     double bytes;
@@ -172,6 +212,11 @@ struct tess_space {
 tess_status tess_space_open(tess_plan *plan, const tess_pc *pc, int vectors, int slots, int systems,
                             tess_space *space);
 void tess_space_close(tess_space *space);
+
+/* Adds the bytes of one step for `count` systems, and its time. */
+void tess_space_account(tess_space *space, const tess_step *step, int count, double seconds);
+/* The bytes that a step moves for `count` systems. */
+double tess_space_step_bytes(const tess_space *space, const tess_step *step, int count);
 
 extern const tess_space_ops tess_space_cpu;
 

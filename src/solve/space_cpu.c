@@ -286,30 +286,6 @@ static tess_status run_step(tess_space *space, const tess_steps *steps, const te
     return TESS_OK;
 }
 
-static void account(tess_space *space, const tess_step *step, int count, double seconds)
-{
-    const double length = (double)space->rows * (double)tess_type_size(space->type);
-    switch (step->kind) {
-    case TESS_STEP_PASS:
-        space->seconds[TESS_TIME_PC] += seconds * step->pc_share;
-        space->seconds[TESS_TIME_DOTS] += seconds * step->dot_share;
-        space->seconds[TESS_TIME_VECTORS] += seconds * (1 - step->pc_share - step->dot_share);
-        space->bytes += count * step->vectors * length;
-        break;
-    case TESS_STEP_APPLY:
-        space->seconds[TESS_TIME_SPMV] += seconds;
-        space->bytes += tess_matrix_spmv_bytes(space->plan->matrix) + 2 * (count - 1) * length;
-        break;
-    case TESS_STEP_PRECONDITION:
-        space->seconds[TESS_TIME_PC] += seconds;
-        space->bytes += count * (space->pc->bytes + 2 * length);
-        break;
-    case TESS_STEP_SCALAR:
-        space->seconds[TESS_TIME_VECTORS] += seconds;
-        break;
-    }
-}
-
 static tess_status run(tess_space *space, const tess_steps *steps, const int *systems, int count)
 {
     double then = tess_seconds();
@@ -317,10 +293,24 @@ static tess_status run(tess_space *space, const tess_steps *steps, const int *sy
         const tess_step *step = &steps->step[i];
         TESS_TRY(run_step(space, steps, step, systems, count));
         double now = tess_seconds();
-        account(space, step, count, now - then);
+        tess_space_account(space, step, count, now - then);
         then = now;
     }
     return TESS_OK;
+}
+
+/* The host is here anyway: one iteration at a time. */
+static tess_status advance(tess_space *space, const tess_stretch *stretch)
+{
+    for (int i = 0; i < stretch->count; i++)
+        stretch->done[i] = 1;
+    return run(space, &stretch->lists[stretch->position], stretch->systems, stretch->count);
+}
+
+static tess_status recall(tess_space *space, int system, int64_t i, double *to)
+{
+    (void)i;
+    return read_slots(space, system, to);
 }
 
 const tess_space_ops tess_space_cpu = {
@@ -331,4 +321,6 @@ const tess_space_ops tess_space_cpu = {
     .read_slots = read_slots,
     .write_slots = write_slots,
     .run = run,
+    .advance = advance,
+    .recall = recall,
 };

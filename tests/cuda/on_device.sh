@@ -2,7 +2,7 @@
 # Everything that needs a GPU, for a machine that has one: builds, runs the device tests, runs them
 # again under compute-sanitizer, then benchmarks. Results go to $OUT (default: build-device/out).
 #
-# usage: tests/cuda/on_device.sh [build] [test] [alone] [sanitize] [bench]    (default: all of them)
+# usage: tests/cuda/on_device.sh [build] [test] [solve] [alone] [sanitize] [bench]    (default: all)
 # BUILD names the build directory (default: build-device).
 set -eu
 cd "$(dirname "$0")/../.."
@@ -10,13 +10,14 @@ build=${BUILD:-build-device}
 out=${OUT:-$build/out}
 export TESSERA_CACHE="${TESSERA_CACHE:-$PWD/$build/kernels}"
 jobs=$(nproc 2>/dev/null || echo 2)
-[ $# -gt 0 ] || set -- build test alone sanitize bench
+[ $# -gt 0 ] || set -- build test solve alone sanitize bench
 mkdir -p "$out"
 
 build() {
     cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release >"$out/configure.log" ||
         { tail -20 "$out/configure.log"; return 1; }
-    cmake --build $build -j "$jobs" --target test_cuda_device tessera_command >"$out/build.log" ||
+    cmake --build $build -j "$jobs" --target test_cuda_device tessera_command \
+        test_solve_methods test_solve_reasons test_solve_krylov tessera_bench_solve_device >"$out/build.log" ||
         { tail -40 "$out/build.log"; return 1; }
     $build/bin/tessera devices
 }
@@ -47,6 +48,15 @@ tests() {
     in_parts device
 }
 
+# The solvers' tests, whose "cpu" is the device named by TEST_DEVICE. "$@" as above.
+solve() {
+    for name in reasons krylov methods; do
+        TEST_DEVICE=cuda "$@" $build/tests/test_solve_$name >"$out/solve_$name.log" 2>&1 ||
+            { tail -40 "$out/solve_$name.log"; return 1; }
+        grep -E 'PASSED|SUMMARY' "$out/solve_$name.log"
+    done
+}
+
 # memcheck finds bad addresses, racecheck missing barriers in shared memory: the whole list.
 sanitize() {
     sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
@@ -54,6 +64,7 @@ sanitize() {
     for tool in memcheck racecheck; do
         echo "compute-sanitizer --tool $tool"
         in_parts $tool "$sanitizer" --tool $tool --error-exitcode 9 || return 1
+        solve "$sanitizer" --tool $tool --error-exitcode 9 || return 1
     done
 }
 
@@ -70,6 +81,10 @@ bench() {
             { tail -20 "$out/$name.err"; return 1; }
         cat "$out/$name.txt"
     done
+    for n in 12 24 48 80 110; do
+        $build/bin/tessera_bench_solve_device gen:stencil27:n=$n,b=3 cg:pc=jacobi cg:pc=bjacobi ||
+            return 1
+    done
 }
 
 failed=
@@ -78,10 +93,11 @@ for part; do
     case $part in
     build) build ;;
     test) tests ;;
+    solve) solve ;;
     alone) alone ;;
     sanitize) sanitize ;;
     bench) bench ;;
-    *) echo "on_device.sh: unknown part '$part' (build, test, alone, sanitize, bench)" >&2; exit 2 ;;
+    *) echo "on_device.sh: unknown part '$part' (build, test, solve, alone, sanitize, bench)" >&2; exit 2 ;;
     esac || failed="$failed $part"
 done
 [ -z "$failed" ] || { echo "failed:$failed"; exit 1; }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "triangular_variants.h"
+#include "passes.h"
 #include "variants.h"
 
 /* triangular.cu is no product and has a list of its own. */
@@ -19,9 +20,23 @@ static void print_triangular(int step)
 int main(int argc, char **argv)
 {
     static test_variant variants[1024];
+    static test_pass passes[512];
     int step = argc > 2 ? atoi(argv[2]) : 1;
     if (argc > 1 && strcmp(argv[1], "triangular.cu") == 0)
         print_triangular(step);
+    if (argc > 1 && strcmp(argv[1], "pass.cu") == 0) {
+        const int count = test_passes(passes, 512);
+        for (int i = 0; i < count && i < 512; i += step)
+            printf("%s %s\n", passes[i].name, passes[i].defines);
+    }
+    if (argc > 1 && strcmp(argv[1], "loop.cu") == 0) {
+        static test_loop loops[64];
+        const int count = test_loops(loops, 64);
+        for (int i = 0; i < count && i < 64; i++)
+            printf("%s %s\n", loops[i].name, loops[i].code.defines);
+    }
+    if (argc > 1 && strcmp(argv[1], "finish.cu") == 0)
+        printf("finish_0 -DTHREADS=512\n");
     for (int k = 0; argc > 1 && k < tess_cuda_kernel_count; k++) {
         if (strcmp(tess_cuda_kernels[k]->source, argv[1]) != 0)
             continue;

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "problems.h"
@@ -48,9 +49,17 @@ tess_matrix *problem_matrix(tess_ctx *ctx, int64_t block_rows, int32_t b, bool s
     return typed;
 }
 
+const char *test_device(void)
+{
+    const char *device = getenv("TEST_DEVICE");
+    return device && *device ? device : "cpu";
+}
+
 problem problem_open(tess_ctx *ctx, tess_matrix *A, const char *device)
 {
     problem p = {.A = A};
+    if (strcmp(device, "cpu") == 0)
+        device = test_device();
     assert_int_equal(tess_device_open(ctx, device, &p.device), TESS_OK);
     const tess_plan_options quick = {.effort = TESS_ESTIMATE};
     assert_int_equal(tess_plan_create(ctx, A, p.device, &quick, &p.plan), TESS_OK);
@@ -61,6 +70,17 @@ problem problem_open(tess_ctx *ctx, tess_matrix *A, const char *device)
     dense_solve(dense, A->rows, p.b, p.exact);
     free(dense);
     return p;
+}
+
+bool problem_has(const problem *p, const char *spec)
+{
+    if (getenv("TEST_DIAGONAL_ONLY") &&
+        (strstr(spec, "=ssor") || strstr(spec, "=ilu0") || strstr(spec, "=ic0")))
+        return false;
+    tess_solver *solver = NULL;
+    tess_status status = tess_solver_create(p->plan, spec, &solver);
+    tess_solver_destroy(solver);
+    return status != TESS_ERR_UNSUPPORTED || p->device->threads > 0;
 }
 
 void problem_close(problem *p)

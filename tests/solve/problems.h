@@ -16,6 +16,11 @@ typedef struct problem {
 /* Random b x b blocks in a band, diagonally dominant; symmetric (then positive definite) or not. */
 tess_matrix *problem_matrix(tess_ctx *ctx, int64_t block_rows, int32_t b, bool symmetric,
                             tess_type type, uint64_t seed);
+/* What "cpu" stands for: TEST_DEVICE of the environment, where it is set. */
+const char *test_device(void);
+/* Whether the device of the plan has what the spec asks for; "cpu" has all of it, a fake device no
+ * triangular solves (TEST_DIAGONAL_ONLY). */
+bool problem_has(const problem *p, const char *spec);
 /* A plan for A, a random right-hand side, x = 0, and the exact solution. Takes A over. */
 problem problem_open(tess_ctx *ctx, tess_matrix *A, const char *device);
 void problem_close(problem *p);

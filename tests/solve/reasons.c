@@ -133,8 +133,12 @@ static void iteration_limit_and_callback_stop(void **state)
     tess_solver_set_callback(solver, stop_at_three, &seen);
     assert_int_equal(tess_solver_solve(solver, p.b, p.x, &result), TESS_OK);
     assert_int_equal(result.reason, TESS_CANCELLED);
-    assert_int_equal(result.iterations, 3);
-    assert_true(seen == result.history[3] && seen == result.residual);
+    assert_true(seen == result.history[3]);
+    /* A device that iterates by itself stops where it is when it hears of it. */
+    if (p.device->threads > 0)
+        assert_int_equal(result.iterations, 3);
+    assert_true(result.iterations >= 3 && result.residual == result.history[result.iterations]);
+    assert_true(fabs(result.true_residual - result.residual) < 1e-10);
     tess_solver_destroy(solver);
     problem_close(&p);
 }
@@ -173,6 +177,8 @@ static void new_values_are_used_after_refresh(void **state)
         "cg:pc=ilu0,pc_type=f32,tol=1e-12", "cg:pc=bjacobi,inner=f32,tol=1e-12"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         tess_result fresh, refreshed;
+        if (!problem_has(&p, specs[i]))
+            continue;
         memset(p.x, 0, (size_t)p.A->rows * sizeof *p.x);
         memset(q.x, 0, (size_t)q.A->rows * sizeof *q.x);
         tess_solver *solver;
@@ -235,6 +241,11 @@ static void every_failed_allocation_is_reported(void **state)
     const char *const specs[] = {"cg:pc=bjacobi", "bicgstab:pc=ilu0", "gmres:pc=ssor,pc_type=f32",
                                  "fgmres:pc=ic0", "cg:pc=ilu0",       "cg:pc=bjacobi,inner=f32"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        tess_result first;
+        if (!problem_has(&p, specs[i]))
+            continue;
+        /* Plans on some devices make things when they are first asked for. */
+        assert_int_equal(tess_solve(p.plan, specs[i], p.b, p.x, &first), TESS_OK);
         const int64_t live = test_live(state);
         for (int64_t n = 0;; n++) {
             tess_result result;

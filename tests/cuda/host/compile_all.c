@@ -13,6 +13,7 @@
 
 #include "cuda/jit.h"
 #include "triangular_variants.h"
+#include "passes.h"
 #include "variants.h"
 
 enum { MOST = 1024, LOG = 1 << 16 };
@@ -103,12 +104,34 @@ static tally work(tess_ctx *ctx, tess_jit *jit, int worker, int workers, int ste
         }
     }
     compile_triangular(ctx, jit, worker, workers, step, others, &t);
+    static test_pass passes[MOST];
+    const int count = test_passes(passes, MOST);
+    for (int i = 0; i < count && i < MOST; i++) {
+        for (int a = 0; a < 3; a++) {
+            if (i % (a == 0 ? step : others) != 0 || number++ % workers != worker)
+                continue;
+            t.compiled++;
+            t.failed += compile(ctx, jit, passes[i].what,
+                                &(tess_jit_request){"pass.cu", passes[i].defines, archs[a]});
+        }
+    }
+    static test_loop loops[64];
+    const int loop_count = test_loops(loops, 64);
+    for (int i = 0; i < loop_count && i < 64; i++) {
+        if (i % step != 0 || number++ % workers != worker)
+            continue;
+        t.compiled++;
+        t.failed += compile(ctx, jit, loops[i].name,
+                            &(tess_jit_request){"loop.cu", loops[i].code.defines, 90});
+    }
     /* The sources that serve measurements and plain vectors. */
     if (worker == 0) {
-        t.compiled += 3;
+        t.compiled += 4;
         t.failed += compile(
             ctx, jit, "refresh",
             &(tess_jit_request){"refresh.cu", "-DREAL=8 -DINDEX=4 -DTHREADS=256 -DEACH=8", 80});
+        t.failed +=
+            compile(ctx, jit, "finish", &(tess_jit_request){"finish.cu", "-DTHREADS=512", 80});
         t.failed +=
             compile(ctx, jit, "dot", &(tess_jit_request){"dot.cu", "-DREAL=8 -DTHREADS=256", 80});
         t.failed += compile(

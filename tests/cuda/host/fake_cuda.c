@@ -6,7 +6,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { BLOCKS = 4096, RECORDS = 64, SLOTS = 20, CAPTURE_ERROR = 900 };
+enum { BLOCKS = 4096, RECORDS = 2048, SLOTS = 64, CAPTURE_ERROR = 900 };
 
 struct fake_module {
     char text[4096];
@@ -34,7 +34,7 @@ static struct {
     size_t bytes;
 } blocks[BLOCKS];
 static fake_graph *recording;
-static fake_function functions[256];
+static fake_function functions[1024];
 static int function_count;
 
 EXPORT fake_cuda *fake_cuda_state(void)
@@ -315,7 +315,9 @@ CALL cuStreamSynchronize(cu_stream stream)
 CALL cuStreamBeginCapture_v2(cu_stream stream, int mode)
 {
     (void)stream, (void)mode;
+    ENTER();
     recording = calloc(1, sizeof *recording);
+    state.alive++;
     state.capturing = 1;
     return CU_SUCCESS;
 }
@@ -339,7 +341,11 @@ CALL cuStreamIsCapturing(cu_stream stream, int *capturing)
 CALL cuGraphInstantiateWithFlags(cu_graph_exec *exec, cu_graph graph, unsigned long long flags)
 {
     (void)flags;
-    *exec = (cu_graph_exec)graph;
+    ENTER();
+    fake_graph *copied = malloc(sizeof *copied);
+    memcpy(copied, graph, sizeof *copied);
+    state.alive++;
+    *exec = (cu_graph_exec)copied;
     return CU_SUCCESS;
 }
 
@@ -354,6 +360,7 @@ static cu_result run(const fake_function *function, unsigned grid, void **argume
 CALL cuGraphLaunch(cu_graph_exec exec, cu_stream stream)
 {
     (void)stream;
+    ENTER();
     fake_graph *graph = (fake_graph *)exec;
     for (int i = 0; i < graph->count; i++) {
         void *arguments[] = {graph->records[i].slots};
@@ -365,13 +372,15 @@ CALL cuGraphLaunch(cu_graph_exec exec, cu_stream stream)
 
 CALL cuGraphExecDestroy(cu_graph_exec exec)
 {
-    (void)exec;
+    free(exec);
+    state.alive--;
     return CU_SUCCESS;
 }
 
 CALL cuGraphDestroy(cu_graph graph)
 {
     free(graph);
+    state.alive--;
     return CU_SUCCESS;
 }
 
@@ -443,7 +452,7 @@ CALL cuModuleGetFunction(cu_function *function, cu_module module, const char *na
     int at = 0;
     while (at < function_count && functions[at].module)
         at++;
-    if (at == 256)
+    if (at == 1024)
         return CU_ERROR_OUT_OF_MEMORY;
     function_count = at == function_count ? at + 1 : function_count;
     functions[at].module = (struct fake_module *)module;
@@ -483,11 +492,20 @@ CALL cuLaunchKernel(cu_function f, unsigned gx, unsigned gy, unsigned gz, unsign
     fake_function *function = (fake_function *)f;
     if (!state.capturing)
         return run(function, gx, arguments);
+    if (recording->count == RECORDS)
+        return CAPTURE_ERROR;
     record *last = &recording->records[recording->count++];
     last->function = function;
     last->grid = gx;
     memcpy(last->slots, arguments[0], sizeof last->slots);
     return CU_SUCCESS;
+}
+
+CALL cuLaunchKernelEx(const cu_launch_config *config, cu_function f, void **arguments, void **extra)
+{
+    return cuLaunchKernel(f, config->grid[0], config->grid[1], config->grid[2], config->block[0],
+                          config->block[1], config->block[2], config->shared, config->stream,
+                          arguments, extra);
 }
 
 CALL cuLaunchCooperativeKernel(cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
@@ -497,10 +515,15 @@ CALL cuLaunchCooperativeKernel(cu_function f, unsigned gx, unsigned gy, unsigned
     return cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, arguments, NULL);
 }
 
-int fake_define(const struct fake_module *module, const char *name)
+const char *fake_define_text(const struct fake_module *module, const char *name)
 {
     char wanted[64];
     int length = snprintf(wanted, sizeof wanted, " -D%s=", name);
     const char *at = strstr(module->text, wanted);
-    return at ? atoi(at + length) : 0;
+    return at ? at + length : "";
+}
+
+int fake_define(const struct fake_module *module, const char *name)
+{
+    return atoi(fake_define_text(module, name));
 }

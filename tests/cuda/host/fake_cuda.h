@@ -37,6 +37,15 @@ int fake_define(const struct fake_module *module, const char *name);
 /* fake_triangular.c: the entry points of triangular.cu; 0 when this is none. */
 int fake_run_triangular(const struct fake_module *module, const char *entry, unsigned grid,
                         void **arguments);
+/* Its text, up to a space or the end; "" if it is not there. */
+const char *fake_define_text(const struct fake_module *module, const char *name);
+
+/* Element i of an array of scalars of `real` bytes. */
+double fake_get(const void *array, int real, int64_t i);
+void fake_put(void *array, int real, int64_t i, double value);
+
+/* fake_solve.c: a solver's entry points; 0 when this is none. */
+int fake_run_solve(const struct fake_module *module, const char *entry, void **arguments);
 
 /* Runs one entry point; 0 when it is not known. `arguments` as cuLaunchKernel's. */
 int fake_run(const struct fake_module *module, const char *entry, unsigned grid, void **arguments,

@@ -10,12 +10,12 @@ typedef struct shape {
     int real, bh, bw, height, vec, group, targets, dot;
 } shape;
 
-static double get(const void *array, int real, int64_t i)
+double fake_get(const void *array, int real, int64_t i)
 {
     return real == 8 ? ((const double *)array)[i] : (double)((const float *)array)[i];
 }
 
-static void put(void *array, int real, int64_t i, double value)
+void fake_put(void *array, int real, int64_t i, double value)
 {
     if (real == 8)
         ((double *)array)[i] = value;
@@ -47,7 +47,7 @@ static double row_sum(const sliced_args *a, const shape *s, int64_t line, int i)
             int64_t scalar = p * s->bw + j;
             int64_t at =
                 (g * vectors * lanes + scalar / s->vec * lanes + lane) * s->vec + scalar % s->vec;
-            sum += get(a->values, s->real, at) * get(a->x, s->real, column * s->bw + j);
+            sum += fake_get(a->values, s->real, at) * fake_get(a->x, s->real, column * s->bw + j);
         }
     }
     return sum;
@@ -57,10 +57,10 @@ static double row_sum(const sliced_args *a, const shape *s, int64_t line, int i)
 static double finish(int real, void *y, const void *w, int64_t row, double alpha, double sum,
                      double beta)
 {
-    double result = alpha * sum + (beta != 0 ? beta * get(y, real, row) : 0);
-    put(y, real, row, result);
-    result = get(y, real, row);
-    return result * (w ? get(w, real, row) : result);
+    double result = alpha * sum + (beta != 0 ? beta * fake_get(y, real, row) : 0);
+    fake_put(y, real, row, result);
+    result = fake_get(y, real, row);
+    return result * (w ? fake_get(w, real, row) : result);
 }
 
 static void run_sliced(const sliced_args *a, const shape *s, unsigned grid, int wrong)
@@ -71,7 +71,7 @@ static void run_sliced(const sliced_args *a, const shape *s, unsigned grid, int 
             double sum = row_sum(a, s, line, i) * (wrong ? 1.001 : 1.0);
             int target = s->targets ? a->targets[line] : (int)line;
             if (target < 0) {
-                put(a->slots, s->real, (int64_t)~target * s->bh + i, sum);
+                fake_put(a->slots, s->real, (int64_t)~target * s->bh + i, sum);
             } else if ((int64_t)target * s->bh + i < a->rows) {
                 dot += finish(s->real, a->y, a->w, (int64_t)target * s->bh + i, a->alpha, sum,
                               a->beta);
@@ -99,7 +99,8 @@ static void run_sliced_spmm(const sliced_spmm_args *a, const shape *s, int vecto
                        a->lines,   a->rows,    a->cols,    a->alpha,   a->beta,   NULL, NULL};
     for (int v = 0; v < vectors; v++) {
         for (int64_t i = 0; i < a->cols; i++)
-            put(x, s->real, i, get(a->x, s->real, row_major ? i * a->ldx + v : v * a->ldx + i));
+            fake_put(x, s->real, i,
+                     fake_get(a->x, s->real, row_major ? i * a->ldx + v : v * a->ldx + i));
         for (int64_t line = 0; line < a->lines; line++) {
             for (int i = 0; i < s->bh; i++) {
                 int64_t row = (s->targets ? a->targets[line] : line) * s->bh + i;
@@ -132,7 +133,7 @@ static void run_sliced_sum(const sliced_sum_args *a, const shape *s, unsigned gr
             int64_t row = (int64_t)a->cut_row[cut] * s->bh + i;
             double sum = 0;
             for (int slot = a->cut_slots[cut]; slot < a->cut_slots[cut + 1]; slot++)
-                sum += get(a->slots, s->real, (int64_t)slot * s->bh + i);
+                sum += fake_get(a->slots, s->real, (int64_t)slot * s->bh + i);
             if (row < a->rows)
                 dot += finish(s->real, a->y, a->w, row, a->alpha, sum, a->beta);
         }
@@ -162,7 +163,7 @@ static void run_dot_partial(void **arguments, int real, unsigned grid)
     double *parts = *(double **)arguments[3];
     memset(parts, 0, grid * sizeof *parts);
     for (int64_t i = 0; i < count; i++)
-        parts[0] += get(w, real, i) * get(y, real, i);
+        parts[0] += fake_get(w, real, i) * fake_get(y, real, i);
 }
 
 typedef struct refresh_args {
@@ -175,7 +176,7 @@ static void run_refresh(const refresh_args *a, int real, int index)
 {
     for (int64_t i = 0; i < a->count; i++) {
         uint64_t from = index == 8 ? ((const uint64_t *)a->map)[i] : ((const uint32_t *)a->map)[i];
-        put(a->values, real, i, from > 0 ? get(a->given, real, (int64_t)from - 1) : 0);
+        fake_put(a->values, real, i, from > 0 ? fake_get(a->given, real, (int64_t)from - 1) : 0);
     }
 }
 
@@ -216,5 +217,6 @@ int fake_run(const struct fake_module *module, const char *entry, unsigned grid,
                                           *(double **)arguments[2]});
     else if (strcmp(entry, "read_ceiling") != 0)
         return fake_run_triangular(module, entry, grid, arguments);
+        return fake_run_solve(module, entry, arguments);
     return 1;
 }

@@ -1,0 +1,108 @@
+/* The statements of a pass (solve/space.h) as macros. Where they stand there are
+ *
+ *   e[u][k]  the thread's elements of vector k, u = 0 .. REPEAT-1     c[k]    coefficients
+ *   sum[k]   the thread's part of dot product k                       lines   see below
+ *
+ * BLOCK, HELD, DIRECT, THREADS, REPEAT, VECTORS: pass.cu.
+ */
+#ifndef TESS_LINES_CUH
+#define TESS_LINES_CUH
+
+#if HELD == 4
+typedef float held;
+#else
+typedef double held;
+#endif
+
+/* Small blocks are loaded together with the vectors, before anybody waits. */
+#define AHEAD (BLOCK >= 1 && BLOCK <= 8)
+#define SHARING (BLOCK > 1 && !DIRECT)
+#define TILE (SHARING ? THREADS / BLOCK * BLOCK : THREADS)
+
+/* What a DIAGONAL line needs to know. */
+typedef struct line_place {
+    const held *diagonal;
+    long long base, end; /* first row of the tile, end of all rows */
+    real *shared;        /* SHARING: THREADS * REPEAT scalars */
+} line_place;
+
+#define EACH UNROLL for (int u = 0; u < REPEAT; u++)
+
+#define SUM1(out, c0, v0) EACH e[u][out] = c[c0] * e[u][v0];
+#define SUM2(out, c0, v0, c1, v1) EACH e[u][out] = c[c0] * e[u][v0] + c[c1] * e[u][v1];
+#define SUM3(out, c0, v0, c1, v1, c2, v2) \
+    EACH e[u][out] = c[c0] * e[u][v0] + c[c1] * e[u][v1] + c[c2] * e[u][v2];
+#define SUM4(out, c0, v0, c1, v1, c2, v2, c3, v3) \
+    EACH e[u][out] = c[c0] * e[u][v0] + c[c1] * e[u][v1] + c[c2] * e[u][v2] + c[c3] * e[u][v3];
+#define DOT(number, x, y) EACH sum[number] += (double)e[u][x] * (double)e[u][y];
+#define DIAGONAL(out, x) diagonal_line(&lines, e, out, x, 0, a.vector[x], d);
+#define DIAGONAL_T(out, x) diagonal_line(&lines, e, out, x, 1, a.vector[x], d);
+
+/* The thread's rows of the diagonal's blocks, if they fit registers. */
+#if AHEAD
+#define DIAGONAL_AHEAD(p) held d[REPEAT][BLOCK]; diagonal_ahead(p, d);
+#else
+#define DIAGONAL_AHEAD(p) held (*const d)[1] = 0; (void)d;
+#endif
+
+#if AHEAD
+DEVICE void diagonal_ahead(const line_place *p, held (*d)[BLOCK])
+{
+    EACH
+    {
+        const long long i = p->base + u * TILE + threadIdx.x, first = i / BLOCK * BLOCK;
+        UNROLL
+        for (int j = 0; j < BLOCK; j++) {
+            d[u][j] = 0;
+            if (i < p->end && threadIdx.x < TILE)
+                d[u][j] = p->diagonal[(first + j) * BLOCK + (i - first)];
+        }
+    }
+}
+#endif
+
+#if BLOCK > 0
+/* e[out] = D e[x], D or its transpose, for the thread's rows. Rows of one block belong to one
+ * thread block, which passes them round through shared memory. */
+DEVICE void diagonal_line(const line_place *p, real (*e)[VECTORS], const int out, const int x,
+                          const int transpose, const real *memory,
+                          held (*ahead)[AHEAD ? BLOCK : 1])
+{
+    const int across = transpose ? BLOCK : 1, down = transpose ? 1 : BLOCK;
+#if SHARING
+    __syncthreads();
+    EACH p->shared[u * THREADS + threadIdx.x] = e[u][x];
+    __syncthreads();
+#endif
+    EACH
+    {
+        const long long i = p->base + u * TILE + threadIdx.x;
+        real total = 0;
+        if (i < p->end && threadIdx.x < TILE) {
+            const long long first = i / BLOCK * BLOCK;
+            const held *d = p->diagonal + first * BLOCK + (i - first) * across;
+#if SHARING
+            const real *r = p->shared + u * THREADS + (int)threadIdx.x / BLOCK * BLOCK;
+#elif DIRECT
+            const real *r = memory + first;
+#else
+            const real *r = &e[u][x];
+#endif
+#if AHEAD
+            if (!transpose) {
+                UNROLL
+                for (int j = 0; j < BLOCK; j++)
+                    total += (real)ahead[u][j] * r[j];
+            } else
+#endif
+                UNROLL_4
+            for (int j = 0; j < BLOCK; j++)
+                total += (real)d[(long long)j * down] * r[j];
+        }
+        e[u][out] = total;
+    }
+    (void)memory, (void)ahead;
+}
+#endif
+
+#endif

@@ -1,0 +1,124 @@
+/* One pass of a solver: elementwise statements and dot products on a few vectors, each read and
+ * written once. The statements are macros (lines.cuh), in the order of -DLINES; vectors, coefficients and
+ * dot products have the numbers of the launch's arrays, so that passes alike share their code.
+ *
+ *   VECTORS  of the pass         LOADS, STORES  bit k: vector k is read first, is written
+ *   COEFS    coefficients        DOTS           dot products
+ *   BLOCK    size of the diagonal's blocks, 0: none       HELD  bytes of its scalars (8 or 4)
+ *   DIRECT   1: blocks are too large to be shared by a thread block: they read memory, and such a
+ *            line is alone in its pass
+ *   THREADS  threads a block     REPEAT         rows a thread at a time
+ *
+ * A thread holds its rows' elements in registers. Rows of one diagonal block belong to one thread
+ * block, which passes them round through shared memory. Each thread block leaves its parts of the
+ * dot products; the last one to finish adds them in order and goes on with the scalars.
+ */
+#include "common.cuh"
+#include "steps.cuh"
+#include "lines.cuh"
+
+typedef struct pass_args {
+    finish_args f;
+    real *vector[10];
+    double factor[12];
+    long long slot[12]; /* of each coefficient: factor * slot; -1: factor alone */
+    long long dot_slot[8];
+    const held *diagonal;
+    long long count; /* rows */
+    double *parts;   /* DOTS numbers a thread block */
+    unsigned *ticket;
+} pass_args;
+
+#if DOTS > 0
+/* The parts of this thread block, and if it is the last one the sums. */
+DEVICE bool add_up(const pass_args *a, const double *sum, double *scratch, int *last,
+                   finish_desk *desk)
+{
+    UNROLL
+    for (int k = 0; k < DOTS; k++) {
+        const double part = block_total(sum[k], scratch, THREADS);
+        if (threadIdx.x == 0)
+            a->parts[(long long)k * gridDim.x + blockIdx.x] = part;
+    }
+    if (threadIdx.x == 0) {
+        __threadfence();
+        *last = atomicAdd(a->ticket, 1u) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!*last)
+        return false;
+    __threadfence();
+    load_desk(&a->f, desk, THREADS);
+    UNROLL
+    for (int k = 0; k < DOTS; k++) {
+        const double total =
+            sum_parts(a->parts + (long long)k * gridDim.x, gridDim.x, scratch, THREADS);
+        if (threadIdx.x == 0)
+            desk_slots(&a->f, desk)[a->dot_slot[k]] = total;
+    }
+    if (threadIdx.x == 0)
+        *a->ticket = 0;
+    return true;
+}
+#endif
+
+KERNEL(pass, pass_args, THREADS, 1)
+{
+#if SHARING
+    SHARED(real, shared, THREADS *REPEAT);
+#else
+    real *const shared = 0;
+#endif
+    LET_NEXT_START();
+    WAIT_FOR_LAST();
+    real c[COEFS + 1];
+    UNROLL
+    for (int k = 0; k < COEFS; k++)
+        c[k] = (real)(a.slot[k] < 0 ? a.factor[k] : a.factor[k] * a.f.slots[a.slot[k]]);
+    if (halted(&a.f))
+        return;
+#if DOTS > 0
+    double sum[DOTS];
+    UNROLL
+    for (int k = 0; k < DOTS; k++)
+        sum[k] = 0;
+#endif
+    NO_UNROLL
+    for (long long base = (long long)blockIdx.x * (TILE * REPEAT); base < a.count;
+         base += (long long)gridDim.x * (TILE * REPEAT)) {
+        const line_place lines = {a.diagonal, base, a.count, shared};
+        real e[REPEAT][VECTORS];
+        DIAGONAL_AHEAD(&lines)
+        EACH
+        {
+            const long long i = base + u * TILE + threadIdx.x;
+            const bool mine = i < a.count && threadIdx.x < TILE;
+            UNROLL
+            for (int k = 0; k < VECTORS; k++) {
+                e[u][k] = 0;
+                if (mine && (LOADS >> k & 1))
+                    e[u][k] = a.vector[k][i];
+            }
+        }
+        LINES
+        (void)lines;
+        EACH
+        {
+            const long long i = base + u * TILE + threadIdx.x;
+            const bool mine = i < a.count && threadIdx.x < TILE;
+            UNROLL
+            for (int k = 0; k < VECTORS; k++)
+                if (mine && (STORES >> k & 1))
+                    a.vector[k][i] = e[u][k];
+        }
+    }
+    (void)shared;
+    (void)c;
+#if DOTS > 0
+    SHARED(double, scratch, THREADS / 32);
+    SHARED(finish_desk, desk, 1);
+    SHARED(int, last, 1);
+    if (add_up(&a, sum, scratch, last, desk))
+        run_programme(&a.f, desk, THREADS);
+#endif
+}

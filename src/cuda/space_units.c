@@ -1,0 +1,158 @@
+/* Running units: nothing here waits or allocates, so that a list can be captured. */
+#include "cuda/kernels/support.h"
+#include "cuda/space_cuda.h"
+
+cu_pointer tess_cuda_slots(const tess_space *space, int system)
+{
+    return tess_cuda_space_of(space)->slots +
+           (uint64_t)system * (uint64_t)space->slots * sizeof(double);
+}
+
+cu_pointer tess_cuda_control(const tess_space *space, int system)
+{
+    return tess_cuda_space_of(space)->control + (uint64_t)system * TESS_CONTROL * sizeof(double);
+}
+
+cu_pointer tess_cuda_ring(const tess_space *space, int system)
+{
+    const tess_cuda_space *state = tess_cuda_space_of(space);
+    return state->ring + (uint64_t)system * (uint64_t)state->ring_length * (uint64_t)space->slots *
+                             sizeof(double);
+}
+
+static cu_pointer programme_of(const tess_unit_list *list, const tess_unit *unit)
+{
+    return unit->programme < 0 ? 0
+                               : list->device_programmes + (uint64_t)unit->programme * sizeof(int);
+}
+
+static int64_t ints_of(const tess_unit_list *list, const tess_unit *unit)
+{
+    if (unit->programme < 0)
+        return 0;
+    const int *programme = list->programmes + unit->programme;
+    return 3 + 4 * (int64_t)programme[0] + 3 * (int64_t)programme[1];
+}
+
+static tess_status run_pass(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
+                            int system)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    tess_pass_call call = {
+        .slots = tess_cuda_slots(space, system),
+        .control = tess_cuda_control(space, system),
+        .ring = tess_cuda_ring(space, system),
+        .slot_count = space->slots,
+        .guard = unit->guard,
+        .programme = programme_of(list, unit),
+        .ints = ints_of(list, unit),
+        .diagonal = state->diagonal,
+        .rows = space->rows,
+        .parts = state->parts,
+        .ticket = state->tickets,
+        .blocks = state->part_blocks,
+    };
+    for (int i = 0; i < unit->pass->vectors; i++)
+        call.vector[i] = tess_cuda_vector(space, unit->pass->vector[i], system);
+    tess_cuda_launch launch;
+    tess_pass_launch(unit->pass, &space->pc->diagonal, &call, &launch);
+    return tess_cuda_launch_one(state->cuda, unit->function, &launch, state->plan->stream);
+}
+
+/* `sum`: the parts that a product left belong to the unit's dot. */
+static tess_status run_finish(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
+                              int system, bool sum)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    tess_cuda_launch launch;
+    tess_cuda_launch_start(&launch, "finish", 1, 512)->overlaps = true;
+    tess_cuda_arg_pointer(&launch, tess_cuda_slots(space, system));
+    tess_cuda_arg_pointer(&launch, tess_cuda_control(space, system));
+    tess_cuda_arg_pointer(&launch, tess_cuda_ring(space, system));
+    tess_cuda_arg_integer(&launch, space->slots);
+    tess_cuda_arg_integer(&launch, unit->guard);
+    tess_cuda_arg_pointer(&launch, programme_of(list, unit));
+    tess_cuda_arg_integer(&launch, ints_of(list, unit));
+    tess_cuda_arg_pointer(&launch, sum ? state->product.parts : 0);
+    tess_cuda_arg_integer(&launch, sum ? state->product.count : 0);
+    tess_cuda_arg_integer(&launch, unit->step->slot);
+    return tess_cuda_launch_one(state->cuda, state->finish, &launch, state->plan->stream);
+}
+
+static tess_status apply_one(tess_space *space, const tess_unit *unit, int system)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_step *step = unit->step;
+    const tess_cuda_variant *variant;
+    tess_cuda_call call = {.alpha = 1,
+                           .x = tess_cuda_vector(space, step->x, system),
+                           .y = tess_cuda_vector(space, step->y, system)};
+    TESS_TRY(tess_cuda_need_variant(state->plan, unit->sums ? TESS_CUDA_SPMV_DOT : TESS_CUDA_SPMV,
+                                    step->transpose, 1, 0, &variant));
+    if (!unit->sums)
+        return tess_cuda_run(state->cuda, variant, &call, state->plan->stream);
+    if (step->w != step->y)
+        call.w = tess_cuda_vector(space, step->w, system);
+    call.dot = tess_cuda_slots(space, system) + (uint64_t)step->slot * sizeof(double);
+    return tess_cuda_run_parts(state->cuda, variant, &call, state->plan->stream, &state->product);
+}
+
+/* Several systems: one product with all vectors, those of systems that are done too. */
+static tess_status apply_many(tess_space *space, const tess_unit *unit, const int *systems,
+                              int count)
+{
+    const tess_step *step = unit->step;
+    if (count == 1 || step->transpose) {
+        for (int i = 0; i < count; i++)
+            TESS_TRY(apply_one(space, unit, systems[i]));
+        return TESS_OK;
+    }
+    return tess_cuda_spmm(space->plan, space->systems, TESS_COLUMN_MAJOR, 1,
+                          (void *)(uintptr_t)tess_cuda_vector(space, step->x, 0), space->stride, 0,
+                          (void *)(uintptr_t)tess_cuda_vector(space, step->y, 0), space->stride);
+}
+
+static tess_status finish(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
+                          const int *systems, int count)
+{
+    const bool fused = unit->sums && count == 1;
+    for (int i = 0; i < count; i++) {
+        if (unit->pass && !fused)
+            TESS_TRY(run_pass(space, list, unit, systems[i]));
+        else
+            TESS_TRY(run_finish(space, list, unit, systems[i], fused));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_cuda_run_unit(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
+                               const int *systems, int count)
+{
+    switch (unit->kind) {
+    case TESS_UNIT_APPLY:
+        return apply_many(space, unit, systems, count);
+    case TESS_UNIT_FINISH:
+        return finish(space, list, unit, systems, count);
+    case TESS_UNIT_PASS:
+        for (int i = 0; i < count; i++)
+            TESS_TRY(run_pass(space, list, unit, systems[i]));
+        return TESS_OK;
+    case TESS_UNIT_PRECONDITION:
+        break;
+    }
+    const tess_cuda_space *state = tess_cuda_space_of(space);
+    for (int i = 0; i < count; i++)
+        TESS_TRY(tess_cuda_factors_apply(state->factors, unit->step->transpose,
+                                         tess_cuda_vector(space, unit->step->x, systems[i]),
+                                         tess_cuda_vector(space, unit->step->y, systems[i]),
+                                         state->plan->stream));
+    return TESS_OK;
+}
+
+tess_status tess_cuda_run_list(tess_space *space, const tess_unit_list *list, const int *systems,
+                               int count)
+{
+    for (int64_t i = 0; i < list->count; i++)
+        TESS_TRY(tess_cuda_run_unit(space, list, &list->units[i], systems, count));
+    return TESS_OK;
+}

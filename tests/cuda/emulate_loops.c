@@ -1,0 +1,166 @@
+/* loop.cu in the emulator: from the same start, iterations of one launch leave the vectors and
+ * scalars that the CPU's steps leave. */
+#include <math.h>
+#include <string.h>
+
+#include "emu/emulator.h"
+#include "passes.h"
+#include "problems.h"
+#include "ref/ref.h"
+#include "solve/solve.h"
+
+void loops_run_iterations_as_the_cpu_does(void **state);
+
+enum { LOOPS = 64, GRID = 3, ITERATIONS = 4 };
+
+static uint64_t address(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+/* A copy of exactly the right size, for the address sanitizer. */
+static void *copy_of(const void *from, size_t bytes)
+{
+    void *copy = malloc(bytes > 0 ? bytes : 1);
+    memcpy(copy, from, bytes);
+    return copy;
+}
+
+/* The emulated device's arrays. */
+typedef struct arrays {
+    tess_loop_call call;
+    char *vectors;
+    double *slots, *ring, *parts;
+    double control[TESS_CONTROL];
+    int32_t first[GRID + 1];
+    uint64_t arrived;
+    void *owned[5];
+} arrays;
+
+static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
+{
+    tess_space *space = &solver->space;
+    const tess_matrix *A = solver->plan->matrix;
+    const size_t size = tess_type_size(A->type), stride = (size_t)space->stride * size;
+    *d = (arrays){.vectors = calloc((size_t)space->vectors, stride),
+                  .slots = calloc((size_t)space->slots, sizeof(double)),
+                  .ring = calloc((size_t)space->slots * ITERATIONS, sizeof(double)),
+                  .parts = calloc(3 * TESS_PASS_DOTS * GRID, sizeof(double))};
+    for (int v = 0; v < space->vectors; v++)
+        assert_int_equal(space->ops->download(space, v, 0, d->vectors + (size_t)v * stride),
+                         TESS_OK);
+    assert_int_equal(space->ops->read_slots(space, 0, d->slots), TESS_OK);
+    d->control[TESS_CONTROL_LIMIT] = ITERATIONS;
+    d->control[TESS_CONTROL_ENOUGH] = -1;
+    d->control[TESS_CONTROL_TOO_MUCH] = HUGE_VAL;
+    d->owned[0] = copy_of(A->row_offsets, (size_t)(A->block_rows + 1) * 8);
+    d->owned[1] = copy_of(A->columns, (size_t)A->blocks * 4);
+    d->owned[2] = copy_of(A->values, (size_t)tess_matrix_stored(A) * size);
+    d->owned[3] = copy_of(solver->pc.diagonal.blocks ? solver->pc.diagonal.blocks : d->slots,
+                          solver->pc.diagonal.blocks ? (size_t)solver->pc.bytes : 8);
+    d->owned[4] = copy_of(loop->programme, (size_t)loop->programme_count * sizeof(int));
+    d->call = (tess_loop_call){
+        .slots = address(d->slots),
+        .control = address(d->control),
+        .ring = address(d->ring),
+        .programme = address(d->owned[4]),
+        .ints = loop->programme_count,
+        .slot_count = space->slots,
+        .rows = A->rows,
+        .offsets = address(d->owned[0]),
+        .columns = address(d->owned[1]),
+        .values = address(d->owned[2]),
+        .diagonal = address(d->owned[3]),
+        .first = address(d->first),
+        .parts = address(d->parts),
+        .arrived = address(&d->arrived),
+        .grid = GRID,
+    };
+    d->call.shared = tess_loop_share(A, &loop->code, GRID, d->first);
+    for (int i = 0; i < loop->code.numbers.vectors; i++)
+        d->call.vector[i] = address(d->vectors + (size_t)loop->code.numbers.vector[i] * stride);
+}
+
+static void close_arrays(arrays *d)
+{
+    free(d->vectors), free(d->slots), free(d->ring), free(d->parts);
+    for (int i = 0; i < 5; i++)
+        free(d->owned[i]);
+}
+
+static void check_numbers(const test_loop *loop, const char *what, int number, tess_type type,
+                          const void *got, const void *want, int64_t count)
+{
+    const double epsilon = type == TESS_F64 ? 1e-9 : 2e-3;
+    for (int64_t i = 0; i < count; i++) {
+        const double a = tess_ref_get(got, type, i), b = tess_ref_get(want, type, i);
+        if (!(fabs(a - b) <= epsilon * (1 + fabs(b))))
+            fail_msg("%s (%s, block %d): %s %d, number %lld: %.17g, the CPU has %.17g\n%s",
+                     loop->name, loop->method, (int)loop->block, what, number, (long long)i, a, b,
+                     loop->code.defines);
+    }
+}
+
+static void check(tess_ctx *ctx, const test_loop *loop, bool ragged, uint64_t seed)
+{
+    tess_matrix *A = problem_matrix(ctx, 17, loop->block, true, loop->type, seed);
+    if (ragged)
+        A->rows--, A->cols--; /* the last row and column become padding */
+    char spec[96];
+    snprintf(spec, sizeof spec, "%s:pc=%s%s,tol=0", loop->method, tess_pc_names[loop->pc],
+             loop->held != loop->type ? ",pc_type=f32" : "");
+    tess_device *device;
+    tess_plan *plan;
+    tess_solver *solver;
+    assert_int_equal(tess_device_open(ctx, "ref", &device), TESS_OK);
+    assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
+    assert_int_equal(tess_solver_create(plan, spec, &solver), TESS_OK);
+    void *b = test_vector(A->rows, A->type, seed);
+    tess_space *space = &solver->space;
+    const int system = 0;
+    assert_int_equal(space->ops->upload(space, TESS_V_B, 0, b), TESS_OK);
+    assert_int_equal(space->ops->run(space, &solver->start, &system, 1), TESS_OK);
+    arrays d;
+    open_arrays(&d, loop, solver);
+    tess_cuda_launch launch;
+    tess_loop_launch(&loop->code, &d.call, &launch);
+    const char *wrong = emu_launch(loop->name, &launch, seed);
+    if (wrong)
+        fail_msg("%s (%s): %s", loop->name, spec, wrong);
+    assert_true(d.control[TESS_CONTROL_COUNT] == ITERATIONS && d.control[0] == 1);
+    double *slots = malloc((size_t)space->slots * sizeof *slots);
+    const size_t stride = (size_t)space->stride * tess_type_size(A->type);
+    for (int i = 0; i < ITERATIONS; i++) {
+        assert_int_equal(space->ops->run(space, &solver->loop[0], &system, 1), TESS_OK);
+        assert_int_equal(space->ops->read_slots(space, 0, slots), TESS_OK);
+        check_numbers(loop, "slots after iteration", i,
+                      loop->type == TESS_F64 ? TESS_F64 : TESS_F64, d.ring + i * space->slots,
+                      slots, loop->type == TESS_F64 ? space->slots : 0);
+    }
+    for (int v = 0; v < space->vectors; v++) {
+        void *want = malloc(stride);
+        assert_int_equal(space->ops->download(space, v, 0, want), TESS_OK);
+        check_numbers(loop, "vector", v, A->type, d.vectors + (size_t)v * stride, want, A->rows);
+        free(want);
+    }
+    free(slots);
+    free(b);
+    close_arrays(&d);
+    tess_solver_destroy(solver);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
+void loops_run_iterations_as_the_cpu_does(void **state)
+{
+    static test_loop loops[LOOPS];
+    const int count = test_loops(loops, LOOPS);
+    assert_in_range(count, 10, LOOPS);
+    for (int i = 0; i < count; i++) {
+        assert_true(emu_has(loops[i].name));
+        check(test_ctx(state), &loops[i], false, (uint64_t)i + 1);
+        if (loops[i].block > 1)
+            check(test_ctx(state), &loops[i], true, (uint64_t)i + 1);
+    }
+}

@@ -1,0 +1,263 @@
+/* Every pass and its scalars in the emulator against the CPU's space: any thread order gives the
+ * same bits, stopped systems are left alone, iterations end when they should. */
+#include <math.h>
+#include <string.h>
+
+#include "emu/emulator.h"
+#include "passes.h"
+#include "ref/ref.h"
+#include "support/support.h"
+
+void loops_run_iterations_as_the_cpu_does(void **state); /* emulate_loops.c */
+
+enum { MOST = 512, VECTORS = 64, SLOTS = 64 };
+
+/* Vectors and slots of one system, twice: for the emulator and for the CPU. */
+typedef struct bench {
+    int64_t rows, stride;
+    tess_type type;
+    void *data[2];
+    double slots[2][SLOTS];
+    double control[TESS_CONTROL];
+    double ring[4 * SLOTS];
+    double parts[TESS_PASS_DOTS * 8];
+    uint64_t ticket;
+    void *diagonal;
+} bench;
+
+static void *vector(const bench *b, int which, int v)
+{
+    return (char *)b->data[which] + (size_t)(v * b->stride) * tess_type_size(b->type);
+}
+
+static uint64_t address(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+static void fill(bench *b, const test_pass *pass, int64_t rows, uint64_t seed)
+{
+    const int32_t block = pass->diagonal.block > 0 ? pass->diagonal.block : 1;
+    *b = (bench){.rows = rows, .type = pass->type};
+    b->stride = (rows + block - 1) / block * block;
+    const size_t size = tess_type_size(b->type);
+    b->data[0] = test_vector(VECTORS * b->stride, b->type, seed);
+    for (int v = 0; v < VECTORS; v++) /* padding is 0 */
+        memset((char *)vector(b, 0, v) + (size_t)rows * size, 0, (size_t)(b->stride - rows) * size);
+    b->data[1] = malloc(VECTORS * (size_t)b->stride * size);
+    memcpy(b->data[1], b->data[0], VECTORS * (size_t)b->stride * size);
+    for (int i = 0; i < SLOTS; i++)
+        b->slots[0][i] = b->slots[1][i] = tess_random_unit(seed + 1, (uint64_t)i) + 0.5;
+    b->diagonal = test_vector(b->stride * block, pass->diagonal.type, seed + 2);
+    for (int64_t j = b->stride - block; j < b->stride; j++) /* padding is the identity */
+        for (int64_t i = 0; i < block; i++) {
+            const int64_t row = b->stride - block + i;
+            if (row >= rows || j >= rows)
+                tess_ref_put(b->diagonal, pass->diagonal.type, j * block + i, row == j);
+        }
+}
+
+static void empty(bench *b)
+{
+    free(b->data[0]), free(b->data[1]), free(b->diagonal);
+}
+
+static const char *run(const test_pass *pass, bench *b, const int *programme, int64_t guard,
+                       int blocks, uint64_t seed)
+{
+    tess_pass_call call = {
+        .slots = address(b->slots[0]),
+        .control = address(b->control),
+        .ring = address(b->ring),
+        .slot_count = SLOTS,
+        .guard = guard,
+        .programme = address(programme),
+        .ints = 3 + 4 * programme[0] + 3 * programme[1],
+        .diagonal = address(b->diagonal),
+        .rows = b->rows,
+        .parts = address(b->parts),
+        .ticket = address(&b->ticket),
+        .blocks = blocks,
+    };
+    for (int i = 0; i < pass->kernel.vectors; i++)
+        call.vector[i] = address(vector(b, 0, pass->kernel.vector[i]));
+    tess_cuda_launch launch;
+    tess_pass_launch(&pass->kernel, &pass->diagonal, &call, &launch);
+    return emu_launch(pass->name, &launch, seed);
+}
+
+/* The same lines by the CPU's pass, in one chunk. */
+static void run_cpu(const test_pass *pass, bench *b)
+{
+    tess_cpu_line lines[TEST_PASS_LINES];
+    double sums[TEST_PASS_LINES];
+    tess_diagonal diagonal = pass->diagonal;
+    diagonal.blocks = b->diagonal;
+    for (int64_t i = 0; i < pass->lines; i++) {
+        const tess_line *line = &pass->line[i];
+        lines[i] = (tess_cpu_line){.kind = line->kind,
+                                   .terms = line->terms,
+                                   .transpose = line->transpose,
+                                   .sum = &sums[i]};
+        lines[i].in[0] = vector(b, 1, line->x);
+        lines[i].in[1] = vector(b, 1, line->y);
+        for (int t = 0; t < line->terms; t++) {
+            lines[i].in[t] = vector(b, 1, line->term[t].vector);
+            lines[i].factor[t] = line->term[t].factor *
+                                 (line->term[t].slot < 0 ? 1 : b->slots[1][line->term[t].slot]);
+        }
+        lines[i].out = vector(b, 1, line->out);
+    }
+    (pass->type == TESS_F64 ? tess_pass_f64 : tess_pass_f32)(lines, pass->lines, &diagonal, 0, 0,
+                                                             b->rows);
+    for (int64_t i = 0; i < pass->lines; i++)
+        if (pass->line[i].kind == TESS_LINE_DOT)
+            b->slots[1][pass->line[i].slot] = sums[i];
+}
+
+static void compare(const test_pass *pass, const bench *b)
+{
+    const double epsilon = pass->type == TESS_F64 ? 1e-13 : 1e-4;
+    const double scale = pass->diagonal.block > 0 ? pass->diagonal.block : 1;
+    for (int64_t i = 0; i < VECTORS * b->stride; i++) {
+        const double got = tess_ref_get(b->data[0], b->type, i);
+        const double want = tess_ref_get(b->data[1], b->type, i);
+        if (!(fabs(got - want) <= epsilon * scale * (1 + fabs(want))))
+            fail_msg("%s (%s), %lld rows: vector %lld, row %lld: %.17g, the CPU has %.17g\n%s",
+                     pass->name, pass->what, (long long)b->rows, (long long)(i / b->stride),
+                     (long long)(i % b->stride), got, want, pass->defines);
+    }
+    for (int i = 0; i < SLOTS; i++)
+        if (!(fabs(b->slots[0][i] - b->slots[1][i]) <=
+              10 * epsilon * scale * (double)(b->rows + 1)))
+            fail_msg("%s (%s), %lld rows: slot %d: %.17g, the CPU has %.17g\n%s", pass->name,
+                     pass->what, (long long)b->rows, i, b->slots[0][i], b->slots[1][i],
+                     pass->defines);
+}
+
+static void check(const test_pass *pass, int64_t rows, int blocks, uint64_t seed)
+{
+    static const int nothing[3] = {0};
+    bench b, again;
+    fill(&b, pass, rows, seed);
+    fill(&again, pass, rows, seed);
+    const char *wrong = run(pass, &b, nothing, TESS_GUARD_NONE, blocks, seed);
+    if (!wrong)
+        wrong = run(pass, &again, nothing, TESS_GUARD_STOPPED, blocks, seed + 77);
+    if (wrong)
+        fail_msg("%s (%s): %s", pass->name, pass->what, wrong);
+    assert_memory_equal(b.data[0], again.data[0],
+                        VECTORS * (size_t)b.stride * tess_type_size(b.type));
+    assert_memory_equal(b.slots[0], again.slots[0], sizeof b.slots[0]);
+    assert_int_equal(b.ticket, 0);
+    run_cpu(pass, &b);
+    compare(pass, &b);
+    empty(&b);
+    empty(&again);
+}
+
+static void every_pass_agrees_with_the_cpu(void **state)
+{
+    (void)state;
+    static test_pass passes[MOST];
+    const int count = test_passes(passes, MOST);
+    int ran = 0;
+    assert_in_range(count, 50, MOST);
+    for (int i = 0; i < count; i++) {
+        if (!emu_has(passes[i].name))
+            continue;
+        const int64_t block = passes[i].diagonal.block > 0 ? passes[i].diagonal.block : 1;
+        check(&passes[i], 7 * block - block / 2, 4, (uint64_t)i);
+        check(&passes[i], 1100, 3, (uint64_t)i + 1); /* several tiles a thread block */
+        ran++;
+    }
+    print_message("%d of %d passes\n", ran, count);
+    assert_true(ran >= count / EMU_STEP);
+}
+
+/* One pass with two dots, for the tests of scalars. */
+static const test_pass *some_pass(void)
+{
+    static test_pass passes[MOST];
+    const int count = test_passes(passes, MOST);
+    for (int i = 0; i < count; i++)
+        if (passes[i].kernel.dots == 2 && passes[i].type == TESS_F64 && emu_has(passes[i].name))
+            return &passes[i];
+    fail_msg("no pass with two dots");
+    return NULL;
+}
+
+static void stopped_systems_are_left_alone(void **state)
+{
+    (void)state;
+    static const int nothing[3] = {0};
+    const test_pass *pass = some_pass();
+    bench b;
+    fill(&b, pass, 100, 5);
+    b.control[TESS_GUARD_STOPPED] = 1;
+    assert_null(run(pass, &b, nothing, TESS_GUARD_STOPPED, 3, 1));
+    assert_memory_equal(b.data[0], b.data[1], VECTORS * (size_t)b.stride * 8);
+    assert_memory_equal(b.slots[0], b.slots[1], sizeof b.slots[0]);
+    assert_true(b.control[TESS_GUARD_PAST] == 1);
+    assert_null(run(pass, &b, nothing, TESS_GUARD_PAST, 3, 1));
+    assert_memory_equal(b.data[0], b.data[1], VECTORS * (size_t)b.stride * 8);
+    empty(&b);
+}
+
+/* What a programme of all operations leaves in slots 20.. and when it stops. */
+static void scalars_and_stops_are_those_of_the_host(void **state)
+{
+    (void)state;
+    const test_pass *pass = some_pass();
+    int programme[3 + 7 * 4 + 3 * 3] = {7, 3, 1};
+    for (int op = 0; op < 7; op++)
+        memcpy(programme + 3 + 4 * op, (int[]){op, 20 + op, 30, 31}, 4 * sizeof(int));
+    const int stops[9] = {TESS_STOP_NOT_POSITIVE, 32, 0, TESS_STOP_ZERO, 33, 0,
+                          TESS_STOP_SMALL,        34, 35};
+    memcpy(programme + 3 + 7 * 4, stops, sizeof stops);
+    static const struct {
+        double a, b, positive, nonzero, small, enough;
+        int64_t limit;
+        bool stops;
+    } cases[] = {{3, 4, 1, 1, 1, -1, 9, false},    {3, -4, 1, 1, 1, -1, 9, false},
+                 {3, 0, -1, 1, 1, -1, 9, true},    {3, 1, 0, 1, 1, -1, 9, true},
+                 {3, 1, 1, 0, 1, -1, 9, true},     {3, 1, 1, NAN, 1, -1, 9, true},
+                 {3, 1, 1, 1, 1e-40, -1, 9, true}, {3, 1, 1, 1, 1, 1e30, 9, true},
+                 {3, 1, 1, 1, 1, -1, 1, true},     {INFINITY, 1, NAN, 1, 1, -1, 9, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double a = cases[i].a, d = cases[i].b;
+        bench b;
+        fill(&b, pass, 100, 6);
+        b.slots[0][30] = a;
+        b.slots[0][31] = d;
+        b.slots[0][32] = cases[i].positive;
+        b.slots[0][33] = cases[i].nonzero;
+        b.slots[0][34] = cases[i].small;
+        b.slots[0][35] = 1;
+        b.control[TESS_CONTROL_LIMIT] = (double)cases[i].limit;
+        b.control[TESS_CONTROL_ENOUGH] = cases[i].enough;
+        b.control[TESS_CONTROL_TOO_MUCH] = HUGE_VAL;
+        b.control[TESS_CONTROL_TOO_MUCH + 1] = 1;
+        assert_null(run(pass, &b, programme, TESS_GUARD_STOPPED, 3, i));
+        const double quotient = isfinite(a / d) ? a / d : 0;
+        const double want[7] = {quotient, d > 0 ? quotient : 0, a * d, a + d, a - d, sqrt(a), a};
+        for (int op = 0; op < 7; op++)
+            assert_true(b.slots[0][20 + op] == want[op]);
+        assert_true(b.control[TESS_CONTROL_COUNT] == 1);
+        assert_int_equal(b.control[TESS_GUARD_STOPPED] != 0, cases[i].stops);
+        assert_true(b.control[TESS_GUARD_PAST] == 0);
+        assert_memory_equal(b.ring, b.slots[0], sizeof b.slots[0]);
+        empty(&b);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pass_agrees_with_the_cpu),
+        cmocka_unit_test(stopped_systems_are_left_alone),
+        cmocka_unit_test(scalars_and_stops_are_those_of_the_host),
+        cmocka_unit_test(loops_run_iterations_as_the_cpu_does),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}

@@ -1,0 +1,196 @@
+/* Solvers on the fake device: the loop stays there, stops where the CPU's does, and leaves nothing
+ * behind whatever fails. */
+#include "problems.h"
+#include "session.h"
+
+typedef struct setting {
+    tess_matrix *A;
+    double *b, *x;
+    tess_device *device;
+    tess_plan *plan;
+} setting;
+
+static setting open_setting(void **state, const char *input, const char *device)
+{
+    setting s = {0};
+    tess_ctx *ctx = test_ctx(state);
+    const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+    ok(state, tess_matrix_generate(ctx, input, &s.A, (void **)&s.b));
+    ok(state, tess_device_open(ctx, device, &s.device));
+    ok(state, tess_plan_create(ctx, s.A, s.device, &quick, &s.plan));
+    s.x = calloc((size_t)s.A->rows, sizeof *s.x);
+    return s;
+}
+
+static void close_setting(void **state, setting *s)
+{
+    tess_plan_destroy(s->plan);
+    tess_device_close(s->device);
+    tess_release(test_ctx(state), s->b);
+    tess_matrix_destroy(s->A);
+    free(s->x);
+}
+
+static void solves_end_as_on_the_cpu(void **state)
+{
+    static const struct {
+        const char *input, *spec;
+    } cases[] = {{"gen:elasticity:n=5", "cg:pc=jacobi"},
+                 {"gen:elasticity:n=5", "cg:pc=bjacobi,tol=1e-10"},
+                 {"gen:elasticity:n=5", "cg_single:pc=bjacobi"},
+                 {"gen:elasticity:n=5", "cg:pc=bjacobi,inner=f32,tol=1e-10"},
+                 {"gen:elasticity:n=5", "cg:max=7"},
+                 {"gen:elasticity:n=5", "cg:stagnation=1,tol=1e-12"},
+                 {"gen:cdr:n=7,b=4", "bicgstab:pc=bjacobi"},
+                 {"gen:cdr:n=7,b=4", "bicg:pc=bjacobi"},
+                 {"gen:cdr:n=7,b=4", "gmres:pc=bjacobi,restart=13"},
+                 {"gen:cdr:n=7,b=4", "fgmres:pc=jacobi"},
+                 {"gen:cdr:n=7,b=4", "bicgstab:pc=bjacobi,pc_type=f32"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setting here = open_setting(state, cases[i].input, "cpu");
+        setting there = open_setting(state, cases[i].input, "cuda");
+        tess_result want, got;
+        ok(state, tess_solve(here.plan, cases[i].spec, here.b, here.x, &want));
+        ok(state, tess_solve(there.plan, cases[i].spec, there.b, there.x, &got));
+        const bool single = strstr(cases[i].spec, "inner") != NULL; /* the fake sums in double */
+        if (got.reason != want.reason || (!single && llabs(got.iterations - want.iterations) > 2))
+            fail_msg("%s %s: %s after %lld iterations, on the CPU %s after %lld", cases[i].input,
+                     cases[i].spec, got.text, (long long)got.iterations, want.text,
+                     (long long)want.iterations);
+        close_setting(state, &here);
+        close_setting(state, &there);
+    }
+}
+
+static void the_host_does_not_wait_for_an_iteration(void **state)
+{
+    setting s = open_setting(state, "gen:elasticity:n=6", "cuda");
+    tess_result result;
+    tess_solver *solver;
+    ok(state, tess_solver_create(s.plan, "cg:pc=bjacobi,tol=1e-12", &solver));
+    ok(state, tess_solver_solve(solver, s.b, s.x, &result)); /* makes what is made once */
+    memset(s.x, 0, (size_t)s.A->rows * sizeof *s.x);
+    const int64_t waits = fake->waits, allocations = fake->allocations;
+    ok(state, tess_solver_solve(solver, s.b, s.x, &result));
+    assert_int_equal(result.reason, TESS_CONVERGED);
+    assert_true(result.iterations > 30);
+    assert_true(fake->waits - waits < 12);
+    assert_int_equal(fake->allocations, allocations);
+    assert_int_equal(result.history_count, result.iterations + 1);
+    for (int64_t i = 0; i <= result.iterations; i++)
+        assert_true(result.history[i] > 0);
+    assert_true(result.seconds_spmv > 0 && result.bytes > 0);
+    tess_solver_destroy(solver);
+    close_setting(state, &s);
+}
+
+static void vectors_on_the_device_stay_there(void **state)
+{
+    setting s = open_setting(state, "gen:elasticity:n=4", "cuda");
+    const size_t bytes = (size_t)s.A->rows * sizeof *s.x;
+    double *copy = malloc(bytes);
+    void *b, *x;
+    tess_result host, device;
+    ok(state, tess_device_alloc(s.device, bytes, &b));
+    ok(state, tess_device_alloc(s.device, bytes, &x));
+    ok(state, tess_device_copy_to(s.device, b, s.b, bytes));
+    ok(state, tess_device_copy_to(s.device, x, s.x, bytes));
+    ok(state, tess_solve(s.plan, "cg:pc=jacobi", b, x, &device));
+    ok(state, tess_solve(s.plan, "cg:pc=jacobi", s.b, s.x, &host));
+    ok(state, tess_device_copy_from(s.device, copy, x, bytes));
+    assert_int_equal(host.iterations, device.iterations);
+    assert_memory_equal(copy, s.x, bytes);
+    assert_int_equal(tess_solve(s.plan, "cg:inner=f32", b, x, &device), TESS_ERR_UNSUPPORTED);
+    assert_text(state, "host memory");
+    tess_device_free(s.device, b);
+    tess_device_free(s.device, x);
+    free(copy);
+    close_setting(state, &s);
+}
+
+/* A new plan and solver, for the sweeps. */
+static tess_status whole_solve(tess_ctx *ctx, const tess_matrix *A, const char *spec, int k,
+                               const double *b, double *x)
+{
+    tess_device *device;
+    tess_plan *plan = NULL;
+    tess_solver *solver = NULL;
+    tess_result results[3];
+    TESS_TRY(tess_device_open(ctx, "cuda", &device));
+    tess_status status = tess_plan_create(ctx, A, device, NULL, &plan);
+    if (status == TESS_OK)
+        status = tess_solver_create(plan, spec, &solver);
+    if (status == TESS_OK)
+        status = tess_solver_solve_many(solver, k, b, A->rows, x, A->rows, results);
+    tess_solver_destroy(solver);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    return status;
+}
+
+static const struct {
+    const char *spec;
+    int k;
+} lives[] = {{"cg:pc=bjacobi", 3}, {"cg_single:pc=jacobi", 1}, {"gmres:restart=4,max=9", 1}};
+
+static void every_driver_error_is_reported_and_nothing_leaks(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = problem_matrix(ctx, 12, 2, true, TESS_F64, 9);
+    double *b = test_vector(3 * A->rows, TESS_F64, 1), *x = calloc((size_t)(3 * A->rows), 8);
+    for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
+        ok(state, whole_solve(ctx, A, lives[i].spec, lives[i].k, b, x));
+        const int64_t live = test_live(state);
+        bool reached = true;
+        for (int64_t n = 0; reached; n++) {
+            fake->fail_with = 719;
+            fake->fail_at = n;
+            tess_status status = whole_solve(ctx, A, lives[i].spec, lives[i].k, b, x);
+            reached = fake->fail_at < 0;
+            fake->fail_at = -1;
+            if (fake->alive != 0 || fake->current != 0 || test_live(state) != live)
+                fail_msg("%s: call %lld failing leaves %lld objects, %d contexts, %lld allocations",
+                         lives[i].spec, (long long)n, (long long)fake->alive, fake->current,
+                         (long long)(test_live(state) - live));
+            if (status != TESS_OK)
+                assert_int_equal(status, TESS_ERR_DEVICE);
+        }
+    }
+    free(b), free(x);
+    tess_matrix_destroy(A);
+}
+
+static void host_allocation_failures_leak_nothing(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = problem_matrix(ctx, 12, 2, true, TESS_F64, 9);
+    double *b = test_vector(3 * A->rows, TESS_F64, 1), *x = calloc((size_t)(3 * A->rows), 8);
+    for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
+        const int64_t live = test_live(state);
+        tess_status status = TESS_ERR_MEMORY;
+        for (int64_t n = 0; status != TESS_OK; n++) {
+            test_fail_allocation(state, n);
+            status = whole_solve(ctx, A, lives[i].spec, lives[i].k, b, x);
+            test_fail_allocation(state, -1);
+            assert_int_equal(test_live(state), live);
+            assert_int_equal(fake->alive, 0);
+            if (status != TESS_OK && status != TESS_ERR_MEMORY)
+                fail_msg("%s, allocation %lld: %s", lives[i].spec, (long long)n,
+                         tess_ctx_error(ctx));
+        }
+    }
+    free(b), free(x);
+    tess_matrix_destroy(A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(solves_end_as_on_the_cpu),
+        TEST(the_host_does_not_wait_for_an_iteration),
+        TEST(vectors_on_the_device_stay_there),
+        TEST(every_driver_error_is_reported_and_nothing_leaks),
+        TEST(host_allocation_failures_leak_nothing),
+    };
+    return cmocka_run_group_tests(tests, start, finish);
+}
