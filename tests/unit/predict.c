@@ -129,7 +129,7 @@ static void blocks_are_chosen_for_the_device(void **state)
     }
     tess_matrix *empty;
     tess_blocking blocking = {0};
-    assert_int_equal(tess_matrix_generate(ctx, "random:rows=5,count=0", &empty, NULL), TESS_OK);
+    assert_int_equal(tess_matrix_generate(ctx, "random:rows=5,avg=0", &empty, NULL), TESS_OK);
     assert_int_equal(tess_choose_blocking(ctx, empty, device, &blocking), TESS_OK);
     assert_true(blocking.rows == 1 && blocking.cols == 1);
     assert_int_equal(tess_choose_blocking(ctx, NULL, device, &blocking), TESS_ERR_ARGUMENT);
