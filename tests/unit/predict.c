@@ -107,6 +107,36 @@ static void bad_requests_are_refused(void **state)
     tess_matrix_destroy(A);
 }
 
+static void blocks_are_chosen_for_the_device(void **state)
+{
+    static const struct {
+        const char *input;
+        int32_t block;
+    } cases[] = {{"stencil27:n=10,b=4", 4}, {"cdr:n=12,b=3", 3}};
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device;
+    assert_int_equal(tess_device_open(ctx, "cpu:2", &device), TESS_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_matrix *A, *csr;
+        tess_blocking blocking = {0};
+        assert_int_equal(tess_matrix_generate(ctx, cases[i].input, &A, NULL), TESS_OK);
+        assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &csr), TESS_OK);
+        assert_int_equal(tess_choose_blocking(ctx, csr, device, &blocking), TESS_OK);
+        if (blocking.rows != cases[i].block || blocking.cols != cases[i].block)
+            fail_msg("%s: %d x %d", cases[i].input, (int)blocking.rows, (int)blocking.cols);
+        tess_matrix_destroy(csr);
+        tess_matrix_destroy(A);
+    }
+    tess_matrix *empty;
+    tess_blocking blocking = {0};
+    assert_int_equal(tess_matrix_generate(ctx, "random:rows=5,avg=0", &empty, NULL), TESS_OK);
+    assert_int_equal(tess_choose_blocking(ctx, empty, device, &blocking), TESS_OK);
+    assert_true(blocking.rows == 1 && blocking.cols == 1);
+    assert_int_equal(tess_choose_blocking(ctx, NULL, device, &blocking), TESS_ERR_ARGUMENT);
+    tess_matrix_destroy(empty);
+    tess_device_close(device);
+}
+
 static void no_allocation_failure_leaks(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -140,6 +170,7 @@ int main(void)
         cmocka_unit_test(an_estimate_takes_the_first_of_them),
         cmocka_unit_test(several_devices_are_listed_by_doubling),
         cmocka_unit_test(bad_requests_are_refused),
+        cmocka_unit_test(blocks_are_chosen_for_the_device),
         cmocka_unit_test(no_allocation_failure_leaks),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

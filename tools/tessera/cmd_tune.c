@@ -42,29 +42,6 @@ static void catch_interrupts(cli_app *app)
 /* ---- Blocking: one search for each of the few cheapest, when --block auto leaves the choice ----
  */
 
-/* Those at offset 0 that move the fewest bytes, and 1 x 1. */
-static int pick_blockings(const tess_detection *detection, tess_block_candidate *picked)
-{
-    int count = 0;
-    for (int64_t i = 0; i < detection->count; i++) {
-        const tess_block_candidate *c = &detection->candidates[i];
-        if (c->row_offset != 0 || c->col_offset != 0)
-            continue;
-        int at = count < BLOCKINGS ? count++ : BLOCKINGS;
-        for (; at > 0 && c->bytes < picked[at - 1].bytes; at--)
-            if (at < BLOCKINGS)
-                picked[at] = picked[at - 1];
-        if (at < BLOCKINGS)
-            picked[at] = *c;
-    }
-    bool plain = false;
-    for (int i = 0; i < count; i++)
-        plain |= picked[i].rows == 1 && picked[i].cols == 1;
-    if (!plain && count > 0 && detection->candidates[0].rows == 1)
-        picked[count - 1] = detection->candidates[0];
-    return count;
-}
-
 /* Measured, or with --effort estimate predicted. */
 static double plan_seconds(const tess_plan *plan)
 {
@@ -112,9 +89,9 @@ static tess_status try_blockings(tuning *t, const tess_matrix *source)
 {
     tess_ctx *ctx = t->app->ctx;
     tess_detection *detection;
-    tess_block_candidate picked[BLOCKINGS];
+    tess_block_candidate picked[TESS_BLOCKINGS];
     TESS_TRY(tess_detect(ctx, source, NULL, &detection));
-    int count = pick_blockings(detection, picked);
+    int count = tess_pick_blockings(detection, picked);
     tess_status status = TESS_OK;
     for (int i = 0; i < count && status == TESS_OK && !interrupted; i++)
         status = try_blocking(t, source, &picked[i]);

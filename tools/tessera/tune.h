@@ -3,11 +3,10 @@
 #define TOOLS_TUNE_H
 
 #include "command.h"
+#include "plan/blocking.h"
 #include "plan/tuner.h"
 
 /* One search for each of the few cheapest blockings, when --block auto leaves the choice. */
-enum { BLOCKINGS = 4 };
-
 typedef struct blocking_trial {
     tess_block_candidate blocking;
     char kernel[64];
@@ -20,7 +19,7 @@ typedef struct tuning {
     tess_plan_options options;
     tess_matrix *A;
     tess_plan *plan;
-    blocking_trial blockings[BLOCKINGS];
+    blocking_trial blockings[TESS_BLOCKINGS];
     int blocking_count;
     double ceiling; /* bytes a second, 0: unknown */
 } tuning;

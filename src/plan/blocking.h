@@ -1,0 +1,13 @@
+/* The few blockings that are worth pricing. */
+#ifndef TESS_BLOCKING_H
+#define TESS_BLOCKING_H
+
+#include "core/core.h"
+
+enum { TESS_BLOCKINGS = 4 };
+
+/* Those at offset 0 that move the fewest bytes, and 1 x 1, into TESS_BLOCKINGS elements; returns
+ * how many. */
+int tess_pick_blockings(const tess_detection *detection, tess_block_candidate *picked);
+
+#endif
