@@ -116,6 +116,7 @@ static void applications_can_be_captured(void **state)
     ok(state, TESS_CU(cuda, cuGraphInstantiate(&exec, graph, 0)));
     ok(state, TESS_CU(cuda, cuGraphLaunch(exec, cuda->stream)));
     test_check_staged("replayed", s.pc.staged, false, r, z);
+    (void)cuda->driver.cuGraphExecDestroy(exec);
     (void)cuda->driver.cuGraphDestroy(graph);
     close_subject(&s);
     free(r), free(z);

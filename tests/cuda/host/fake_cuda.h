@@ -37,6 +37,7 @@ int fake_define(const struct fake_module *module, const char *name);
 /* fake_triangular.c: the entry points of triangular.cu; 0 when this is none. */
 int fake_run_triangular(const struct fake_module *module, const char *entry, unsigned grid,
                         void **arguments);
+
 /* Its text, up to a space or the end; "" if it is not there. */
 const char *fake_define_text(const struct fake_module *module, const char *name);
 

@@ -216,7 +216,7 @@ int fake_run(const struct fake_module *module, const char *entry, unsigned grid,
         run_sliced_dot(&(sliced_dot_args){*(double **)arguments[0], *(int *)arguments[1],
                                           *(double **)arguments[2]});
     else if (strcmp(entry, "read_ceiling") != 0)
-        return fake_run_triangular(module, entry, grid, arguments);
-        return fake_run_solve(module, entry, arguments);
+        return fake_run_triangular(module, entry, grid, arguments) ||
+               fake_run_solve(module, entry, arguments);
     return 1;
 }
