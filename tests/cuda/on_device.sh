@@ -16,7 +16,7 @@ mkdir -p "$out"
 build() {
     cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release >"$out/configure.log" ||
         { tail -20 "$out/configure.log"; return 1; }
-    cmake --build $build -j "$jobs" --target test_cuda_device tessera_command \
+    cmake --build $build -j "$jobs" --target test_cuda_device test_cuda_device_factors tessera_command \
         test_solve_methods test_solve_reasons test_solve_krylov tessera_bench_solve_device >"$out/build.log" ||
         { tail -40 "$out/build.log"; return 1; }
     $build/bin/tessera devices
@@ -72,6 +72,8 @@ sanitize() {
 alone() {
     $build/tests/test_cuda_device alone >"$out/alone.log" 2>&1 || { tail -60 "$out/alone.log"; return 1; }
     grep -vE 'RUN|Running' "$out/alone.log"
+    $build/tests/test_cuda_device_factors >"$out/factors.log" 2>&1 || { tail -60 "$out/factors.log"; return 1; }
+    grep -vE 'RUN|Running' "$out/factors.log"
 }
 
 bench() {
