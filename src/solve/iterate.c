@@ -8,10 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "solve/solve.h"
+#include "solve/iterate.h"
 
-/* |r| may grow so far before a system is given up. */
-static const double divergence = 1e10;
 /* The true residual may be larger than the tolerance by this factor. */
 static const double slack = 1.05;
 
@@ -42,7 +40,7 @@ void tess_system_scale(tess_system *system, double norm)
     system->scale = isfinite(scale) && scale > 0 ? scale : 1;
 }
 
-static double relative(const tess_system *system, double norm)
+double tess_relative(const tess_system *system, double norm)
 {
     return system->rhs_norm > 0 ? norm / system->rhs_norm : norm;
 }
@@ -66,7 +64,7 @@ tess_status tess_history_put(tess_solver *solver, int64_t at, double residual)
 /* The history is that of system 0. */
 static tess_status remember(tess_solver *solver, const tess_system *system)
 {
-    return tess_history_put(solver, system->iteration, relative(system, system->residual));
+    return tess_history_put(solver, system->iteration, tess_relative(system, system->residual));
 }
 
 /* |b - A x|; the recurrence must not go on afterwards, only start again. */
@@ -80,7 +78,7 @@ static tess_status true_residual(tess_solver *solver, int j, double *norm)
 }
 
 /* Iterations without progress before a system is given up. */
-static int64_t patience(const tess_solver *solver)
+int64_t tess_patience(const tess_solver *solver)
 {
     if (solver->options.stagnation > 0)
         return solver->options.stagnation;
@@ -100,17 +98,17 @@ static void judge(tess_solver *solver, tess_system *system)
     }
     if (system->done)
         return;
-    if (r > divergence * fmax(system->start_residual, system->rhs_norm))
+    if (r > TESS_DIVERGENCE * fmax(system->start_residual, system->rhs_norm))
         tess_system_end(system, TESS_DIVERGED, "|r|/|b| has grown to %.3g at iteration %lld",
-                        relative(system, r), at);
+                        tess_relative(system, r), at);
     else if (system->iteration >= solver->options.max)
         tess_system_end(system, TESS_ITERATION_LIMIT,
                         "|r|/|b| = %.3g after %lld iterations, the most allowed",
-                        relative(system, r), at);
-    else if (system->iteration - system->best_at >= patience(solver))
+                        tess_relative(system, r), at);
+    else if (system->iteration - system->best_at >= tess_patience(solver))
         tess_system_end(system, TESS_STAGNATED,
                         "|r|/|b| = %.3g at iteration %lld: no less than %.3g for %lld iterations",
-                        relative(system, r), at, relative(system, system->best),
+                        tess_relative(system, r), at, tess_relative(system, system->best),
                         (long long)(system->iteration - system->best_at));
 }
 
@@ -124,7 +122,7 @@ static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool
     system->true_residual = norm;
     if (norm <= slack * system->threshold)
         tess_system_end(system, TESS_CONVERGED, "|b - Ax|/|b| = %.3g after %lld iterations",
-                        relative(system, norm), (long long)system->iteration);
+                        tess_relative(system, norm), (long long)system->iteration);
     else if (!isfinite(norm))
         tess_system_end(system, TESS_NOT_FINITE, "b - Ax is not finite at iteration %lld",
                         (long long)system->iteration);
@@ -132,7 +130,7 @@ static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool
         tess_system_end(system, TESS_STAGNATED,
                         "|b - Ax|/|b| stays at %.3g, though the recurrence says %.3g: rounding "
                         "allows no better",
-                        relative(system, norm), relative(system, system->residual));
+                        tess_relative(system, norm), tess_relative(system, system->residual));
     else {
         system->drift = fmax(1, norm / system->residual);
         *again = true;
@@ -142,8 +140,8 @@ static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool
 
 /* After the start or an iteration of system j, whose slots are in solver->slots. *again: its
  * recurrence must start again from x. */
-static tess_status look(tess_solver *solver, tess_system *system, int j, int64_t position,
-                        bool *again)
+tess_status tess_look(tess_solver *solver, tess_system *system, int j, int64_t position,
+                      bool *again)
 {
     const tess_method *method = solver->options.method;
     if (method->mend && position >= 0)
@@ -172,13 +170,13 @@ static tess_status look(tess_solver *solver, tess_system *system, int j, int64_t
     return TESS_OK;
 }
 
-static tess_status begin_again(tess_solver *solver, tess_system *system, int j)
+tess_status tess_begin_again(tess_solver *solver, tess_system *system, int j)
 {
     bool again = true;
     for (int tries = 0; again && tries < 2; tries++) {
         TESS_TRY(solver->space.ops->run(&solver->space, &solver->start, &j, 1));
         TESS_TRY(solver->space.ops->read_slots(&solver->space, j, solver->slots));
-        TESS_TRY(look(solver, system, j, -1, &again));
+        TESS_TRY(tess_look(solver, system, j, -1, &again));
     }
     return TESS_OK;
 }
@@ -207,7 +205,7 @@ static tess_status begin(tess_solver *solver, tess_system *system, int j, const 
     }
     if (system->done)
         return j == 0 ? remember(solver, system) : TESS_OK;
-    return begin_again(solver, system, j);
+    return tess_begin_again(solver, system, j);
 }
 
 /* x and the true residual of an ended system. */
@@ -220,158 +218,13 @@ static tess_status end(tess_solver *solver, tess_system *system, int j, void *x,
     *result = (tess_result){
         .reason = system->reason,
         .iterations = system->iteration,
-        .residual = relative(system, system->residual),
-        .true_residual = relative(system, system->true_residual),
+        .residual = tess_relative(system, system->residual),
+        .true_residual = tess_relative(system, system->true_residual),
         .rhs_norm = system->rhs_norm,
         .history_count = j == 0 ? system->iteration + 1 : 0,
         .history = j == 0 ? solver->history : NULL,
     };
     memcpy(result->text, system->text, sizeof result->text);
-    return TESS_OK;
-}
-
-/* Tells the callback the largest residual; false: stop. */
-static bool go_on(const tess_solver *solver, const tess_system *systems, const int *active,
-                  int count)
-{
-    double largest = 0;
-    for (int i = 0; i < count; i++)
-        largest = fmax(largest, relative(&systems[active[i]], systems[active[i]].residual));
-    return !solver->callback ||
-           solver->callback(solver->callback_user, systems[active[0]].iteration, largest) == 0;
-}
-
-static int list_active(const tess_system *systems, int k, int *active)
-{
-    int count = 0;
-    for (int j = 0; j < k; j++)
-        if (!systems[j].done)
-            active[count++] = j;
-    return count;
-}
-
-/* The systems that are not done, and what one stretch of iterations does to them. */
-typedef struct group {
-    tess_system *systems;
-    int *active;
-    double *enough, *too_much; /* of each active one */
-    int64_t *done;
-    bool *left; /* it has ended, or starts again, before the stretch was over */
-    int count;
-} group;
-
-/* A device may run so many iterations before the host has to look: none of the systems may reach a
- * limit that only the host knows before the last of them. */
-static tess_stretch next_stretch(const tess_solver *solver, group *g, int64_t position)
-{
-    const tess_method *method = solver->options.method;
-    int64_t most = method->mend ? 1 : solver->space.stretch;
-    if (solver->cycle > 1 && most > solver->cycle - position)
-        most = solver->cycle - position;
-    for (int i = 0; i < g->count; i++) {
-        const tess_system *system = &g->systems[g->active[i]];
-        const double bound = divergence * fmax(system->start_residual, system->rhs_norm);
-        const int64_t left = solver->options.max - system->iteration;
-        const int64_t waits = system->best_at + patience(solver) - system->iteration;
-        most = most < left ? most : left;
-        most = most < waits ? most : waits;
-        const bool known = solver->cycle == 1; /* |r| is in the slot */
-        const double enough = system->threshold / system->scale, much = bound / system->scale;
-        g->enough[i] = known ? enough * enough * (1 + 1e-14) : -1;
-        g->too_much[i] = known ? much * much * (1 - 1e-14) : HUGE_VAL;
-        g->left[i] = false;
-    }
-    return (tess_stretch){
-        .lists = solver->loop,
-        .cycle = solver->cycle,
-        .position = position,
-        .stops = method->stops,
-        .stop_count = method->stop_count,
-        .systems = g->active,
-        .count = g->count,
-        .most = most > 1 ? most : 1,
-        .seconds = solver->callback ? 0.05 : HUGE_VAL,
-        .enough = g->enough,
-        .too_much = g->too_much,
-        .done = g->done,
-    };
-}
-
-/* Looks at iteration k of a stretch of system i of the group. */
-static tess_status follow(tess_solver *solver, group *g, int i, int64_t k, int64_t position,
-                          bool *restarted)
-{
-    const int j = g->active[i];
-    tess_system *system = &g->systems[j];
-    bool again;
-    system->iteration++;
-    TESS_TRY(solver->space.ops->recall(&solver->space, j, k, solver->slots));
-    TESS_TRY(look(solver, system, j, position, &again));
-    if (!again && !system->done && position + 1 == solver->cycle && solver->cycle > 1) {
-        TESS_TRY(solver->options.method->finish(solver, j, solver->cycle));
-        again = true;
-    }
-    if (again && !system->done) {
-        TESS_TRY(begin_again(solver, system, j));
-        *restarted = true;
-    }
-    g->left[i] = again || system->done;
-    return TESS_OK;
-}
-
-static tess_status cancel(tess_solver *solver, group *g, int64_t position)
-{
-    for (int i = 0; i < g->count; i++) {
-        tess_system *system = &g->systems[g->active[i]];
-        /* A device may have gone on to the limit before it heard. */
-        if (system->done && system->reason != TESS_ITERATION_LIMIT)
-            continue;
-        if (solver->options.method->finish && position > 0)
-            TESS_TRY(solver->options.method->finish(solver, g->active[i], position));
-        tess_system_end(system, TESS_CANCELLED,
-                        "stopped by the callback at iteration %lld, |r|/|b| = %.3g",
-                        (long long)system->iteration, relative(system, system->residual));
-    }
-    return TESS_OK;
-}
-
-/* The iterations of a stretch, one after the other, as if each had just been run. A callback that
- * wants to stop is obeyed when all have been looked at: x is that of the last. */
-static tess_status follow_all(tess_solver *solver, group *g, int64_t *position, bool *go)
-{
-    int64_t longest = 0;
-    bool restarted = false;
-    *go = true;
-    for (int i = 0; i < g->count; i++)
-        longest = g->done[i] > longest ? g->done[i] : longest;
-    int64_t k = 0;
-    for (bool any = true; any && k < longest; k++) {
-        any = false;
-        for (int i = 0; i < g->count; i++) {
-            if (g->left[i] || k >= g->done[i])
-                continue;
-            TESS_TRY(follow(solver, g, i, k, *position, &restarted));
-            any |= !g->left[i];
-        }
-        *position = restarted ? 0 : (*position + 1) % solver->cycle;
-        *go = *go && go_on(solver, g->systems, g->active, g->count);
-    }
-    return TESS_OK;
-}
-
-static tess_status loop(tess_solver *solver, group *g, int k)
-{
-    tess_space *space = &solver->space;
-    int64_t position = 0;
-    for (g->count = list_active(g->systems, k, g->active); g->count > 0;
-         g->count = list_active(g->systems, k, g->active)) {
-        const tess_stretch stretch = next_stretch(solver, g, position);
-        bool go;
-        TESS_TRY(space->ops->advance(space, &stretch));
-        TESS_TRY(follow_all(solver, g, &position, &go));
-        if (!go)
-            TESS_TRY(cancel(solver, g, position));
-    }
     return TESS_OK;
 }
 
@@ -387,45 +240,25 @@ static void add_costs(const tess_space *space, double seconds, int k, tess_resul
     }
 }
 
-static tess_status group_open(tess_ctx *ctx, int k, group *g)
-{
-    TESS_TRY(TESS_ALLOC(ctx, k, &g->systems));
-    TESS_TRY(TESS_ALLOC(ctx, k, &g->active));
-    TESS_TRY(TESS_ALLOC(ctx, k, &g->enough));
-    TESS_TRY(TESS_ALLOC(ctx, k, &g->too_much));
-    TESS_TRY(TESS_ALLOC(ctx, k, &g->done));
-    return TESS_ALLOC(ctx, k, &g->left);
-}
-
-static void group_close(tess_ctx *ctx, group *g)
-{
-    tess_free(ctx, g->systems);
-    tess_free(ctx, g->active);
-    tess_free(ctx, g->enough);
-    tess_free(ctx, g->too_much);
-    tess_free(ctx, g->done);
-    tess_free(ctx, g->left);
-}
-
 tess_status tess_iterate(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
                          int64_t ldx, tess_result *results)
 {
     const double started = tess_seconds();
     const size_t scalar = tess_type_size(solver->space.type);
-    group g = {0};
+    tess_group g = {0};
     tess_status status;
     memset(solver->space.seconds, 0, sizeof solver->space.seconds);
     solver->space.bytes = 0;
-    TESS_TRY_CLEAN(group_open(solver->ctx, k, &g));
+    TESS_TRY_CLEAN(tess_group_open(solver->ctx, k, &g));
     for (int j = 0; j < k; j++)
         TESS_TRY_CLEAN(begin(solver, &g.systems[j], j, (const char *)B + (size_t)(j * ldb) * scalar,
                              (char *)X + (size_t)(j * ldx) * scalar));
-    TESS_TRY_CLEAN(loop(solver, &g, k));
+    TESS_TRY_CLEAN(tess_group_loop(solver, &g, k));
     for (int j = 0; j < k; j++)
         TESS_TRY_CLEAN(
             end(solver, &g.systems[j], j, (char *)X + (size_t)(j * ldx) * scalar, &results[j]));
     add_costs(&solver->space, tess_seconds() - started, k, results);
 cleanup:
-    group_close(solver->ctx, &g);
+    tess_group_close(solver->ctx, &g);
     return status;
 }
