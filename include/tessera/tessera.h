@@ -387,7 +387,7 @@ typedef enum tess_effort {
 
 typedef struct tess_plan_options {
     tess_effort effort;
-    const char *format; /* NULL: chosen. "bsr", "balanced", "sliced", "symmetric", ... */
+    const char *format; /* NULL: chosen. "bsr", "sliced", "symmetric", "fbcsr", ... */
     const char *kernel; /* NULL: chosen. A kernel's name as `tessera bench` prints it */
     const char *params; /* NULL: chosen. The kernel's parameters, "key=value,key=value" */
     int reproducible;   /* 1: bitwise the same result for any number of threads */

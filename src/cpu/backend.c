@@ -4,6 +4,7 @@
 
 #include "cpu/cpu.h"
 #include "format/symmetric.h"
+#include "plan/shapes.h"
 
 static tess_status open_device(tess_device *device, const char *rest)
 {
@@ -46,17 +47,46 @@ static void release(tess_plan *plan)
     tess_cpu_plan_destroy(plan->state);
 }
 
+/* Format fbcsr: the parameters are the shapes. */
+static tess_status prepare_fbcsr(tess_plan *plan, const tess_plan_options *options)
+{
+    tess_ctx *ctx = plan->ctx;
+    const tess_matrix *A = plan->matrix;
+    char text[TESS_SHAPES_TEXT] = "";
+    const tess_option table[] = {
+        {.key = "shapes", .kind = TESS_OPTION_TEXT, .target = text, .size = sizeof text}};
+    tess_fbcsr_options shapes;
+    tess_cpu_isa isa;
+    tess_cpu_plan *state;
+    if (A->block_height != 1 || A->block_width != 1)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "format fbcsr is made from 1 x 1 blocks, the matrix has %d x %d",
+                         (int)A->block_height, (int)A->block_width);
+    TESS_TRY(tess_options_parse(ctx, "fbcsr", options->params, table, 1));
+    TESS_TRY(tess_cpu_fbcsr_named(plan->device, A->type, options->kernel, &isa));
+    TESS_TRY(tess_shapes_choose(ctx, A, text, &shapes));
+    tess_shapes_write(&shapes, text, sizeof text);
+    TESS_TRY(tess_cpu_plan_create_fbcsr(plan->device, A, &shapes, isa, &state));
+    plan->state = state;
+    snprintf(plan->format, sizeof plan->format, "fbcsr");
+    tess_cpu_fbcsr_kernel_name(isa, A->type, plan->kernel, sizeof plan->kernel);
+    snprintf(plan->params, sizeof plan->params, "shapes=%s", text);
+    return TESS_OK;
+}
+
 static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
 {
-    static const char *const formats[] = {"bsr", "symmetric"};
+    static const char *const formats[] = {"bsr", "symmetric", "fbcsr"};
     tess_ctx *ctx = plan->ctx;
     const tess_matrix *A = plan->matrix;
     const char *format = options->format ? options->format : "bsr";
     const bool symmetric = strcmp(format, "symmetric") == 0;
+    if (strcmp(format, "fbcsr") == 0)
+        return prepare_fbcsr(plan, options);
     if (!symmetric && strcmp(format, "bsr") != 0)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "device 'cpu' has no format '%s' (nearest: '%s')", format,
-                         tess_nearest(format, formats, 2));
+                         tess_nearest(format, formats, 3));
     if (options->params && *options->params)
         return tess_fail(ctx, TESS_ERR_OPTION, "device 'cpu': kernels take no parameters, got '%s'",
                          options->params);
@@ -104,6 +134,8 @@ static tess_status update_values(tess_plan *plan, const void *values)
     tess_cpu_plan *state = plan->state;
     state->matrix.values = (void *)(uintptr_t)values; /* only ever read */
     state->transpose_stale = true;
+    if (state->fbcsr)
+        return tess_fbcsr_refresh(state->fbcsr->F, values);
     if (!state->half)
         return TESS_OK;
     tess_status status = tess_symmetric_refresh(state->half->upper, &state->matrix);
@@ -118,10 +150,39 @@ static tess_status update_values(tess_plan *plan, const void *values)
     return status;
 }
 
+/* The splits: shape, blocks, and how much of the matrix is in them. */
+static void explain_fbcsr(tess_plan *plan, const tess_cpu_fbcsr *state)
+{
+    const tess_fbcsr *F = state->F;
+    size_t used = strlen(plan->explain), size = sizeof plan->explain;
+    double nonzeros = F->nonzeros > 0 ? (double)F->nonzeros : 1;
+    used += (size_t)snprintf(plan->explain + used, size - used, "stores  %.3g MB in %d splits\n",
+                             1e-6 * (double)tess_fbcsr_bytes(F), F->splits);
+    for (int i = 0; i < F->splits && used < size; i++) {
+        const tess_fbcsr_split *split = &F->split[i];
+        used += (size_t)snprintf(
+            plan->explain + used, size - used,
+            "        %-14s %10lld blocks, %5.1f %% of the non-zeros, fill %.2f, %s\n",
+            split->shape.name, (long long)split->blocks, 100 * (double)split->nonzeros / nonzeros,
+            (double)split->nonzeros / (double)(split->blocks * tess_fbcsr_cells(&split->shape)),
+            state->kernels[i]->name);
+    }
+    if (used < size)
+        snprintf(plan->explain + used, size - used,
+                 "        %-14s %10lld, %5.1f %% of the non-zeros, %s\n"
+                 "threads %d, %lld chunks of rows\n",
+                 "csr", (long long)F->rest->blocks, 100 * (double)F->rest->blocks / nonzeros,
+                 state->rest->name, state->shares, (long long)state->chunks);
+}
+
 static void explain(tess_plan *plan)
 {
     const tess_cpu_plan *state = plan->state;
     size_t used = strlen(plan->explain);
+    if (state->fbcsr) {
+        explain_fbcsr(plan, state->fbcsr);
+        return;
+    }
     if (state->half) {
         snprintf(plan->explain + used, sizeof plan->explain - used,
                  "stores  %.3g MB, half of the matrix\nthreads %d, %lld chunks of rows\n",
@@ -157,6 +218,25 @@ static tess_status add_family(tess_device *device, const tess_matrix *A, tess_cp
     return TESS_OK;
 }
 
+/* One candidate, if a look at the matrix says that it may hold something. */
+static tess_status add_fbcsr(tess_device *device, const tess_matrix *A, const tess_product *product,
+                             tess_candidates *list)
+{
+    const tess_cpu_device *cpu = device->state;
+    tess_candidate candidate = {.format = "fbcsr"};
+    tess_fbcsr_options shapes;
+    char text[TESS_SHAPES_TEXT];
+    if (!product->shapes || !tess_shapes_promising(A))
+        return TESS_OK;
+    TESS_TRY(tess_shapes_choose(device->ctx, A, "", &shapes));
+    if (shapes.count == 0)
+        return TESS_OK;
+    tess_shapes_write(&shapes, text, sizeof text);
+    tess_cpu_fbcsr_kernel_name(cpu->isa, A->type, candidate.kernel, sizeof candidate.kernel);
+    snprintf(candidate.params, sizeof candidate.params, "shapes=%s", text);
+    return tess_candidates_add(device->ctx, list, &candidate);
+}
+
 static tess_status candidates(tess_device *device, const tess_matrix *A,
                               const tess_product *product, tess_candidates *list)
 {
@@ -174,7 +254,7 @@ static tess_status candidates(tess_device *device, const tess_matrix *A,
     TESS_TRY(add_family(device, A, TESS_CPU_BSR_SPMV, false, list));
     if (tess_symmetric_holds(A))
         TESS_TRY(add_family(device, A, TESS_CPU_SYMMETRIC_SPMV, false, list));
-    return TESS_OK;
+    return add_fbcsr(device, A, product, list);
 }
 
 static tess_status read_ceiling(tess_device *device, double bytes, double *bytes_per_second)

@@ -8,6 +8,7 @@
 #define TESS_CPU_H
 
 #include "cpu/kernel.h"
+#include "format/fbcsr.h"
 #include "plan/plan.h"
 
 /* ---- select.c ---- */
@@ -20,7 +21,7 @@ tess_status tess_cpu_isa_choose(tess_ctx *ctx, const tess_cpu_id *id, tess_cpu_i
 /* All kernels of one ISA. */
 const tess_cpu_kernel_table *tess_cpu_table(tess_cpu_isa isa);
 
-/* The format a family works on: "bsr" or "symmetric". */
+/* The format a family works on: "bsr", "symmetric" or "fbcsr". */
 const char *tess_cpu_family_format(tess_cpu_family family);
 /* The kernel's predicate: is it of that family, and does it apply to A? */
 bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family family,
@@ -111,6 +112,32 @@ tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order orde
                                const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
 void tess_cpu_half_free_spmm(tess_cpu_half *half);
 
+/* ---- fbcsr.c: blocks of several shapes ---- */
+
+typedef struct tess_cpu_fbcsr {
+    tess_ctx *ctx;
+    tess_fbcsr *F;
+    const tess_cpu_kernel *kernels[TESS_FBCSR_SPLITS]; /* one a split */
+    const tess_cpu_kernel *rest;                       /* the remainder's: BSR_SPMV, 1 x 1 */
+    int shares;
+    int64_t chunks;
+    int64_t *first_row;    /* chunks + 1 */
+    int64_t *bytes_before; /* chunks + 1 */
+    int64_t *blocks;       /* of split i and chunk c: from [2*(i*chunks + c)] to before the next */
+} tess_cpu_fbcsr;
+
+/* "fbcsr_spmv_f64_neon": the name of all kernels of an ISA together, as a plan uses them. */
+void tess_cpu_fbcsr_kernel_name(tess_cpu_isa isa, tess_type type, char *name, size_t size);
+/* The ISA of that name; of NULL, the device's. */
+tess_status tess_cpu_fbcsr_named(const tess_device *device, tess_type type, const char *kernel,
+                                 tess_cpu_isa *out);
+/* Takes F when it succeeds. */
+tess_status tess_cpu_fbcsr_create(const tess_device *device, tess_fbcsr *F, tess_cpu_isa isa,
+                                  const tess_cpu_kernel *rest, tess_cpu_fbcsr **out);
+void tess_cpu_fbcsr_destroy(tess_cpu_fbcsr *state);
+void tess_cpu_fbcsr_spmv(const tess_cpu_fbcsr *state, double alpha, const void *x, double beta,
+                         void *y);
+
 /* ---- The plan's state: kernels, the division of work, and scratch ---- */
 
 typedef struct tess_cpu_plan {
@@ -132,7 +159,8 @@ typedef struct tess_cpu_plan {
     tess_matrix *transpose;
     bool transpose_stale; /* the values have changed since */
 
-    tess_cpu_half *half; /* format symmetric: all products use it */
+    tess_cpu_half *half;   /* format symmetric: all products use it */
+    tess_cpu_fbcsr *fbcsr; /* format fbcsr: products with one vector use it */
 } tess_cpu_plan;
 
 /* Scalar i of an array, and y_i = alpha sum + beta y_i, whatever the precision. */
@@ -157,6 +185,10 @@ static inline void tess_cpu_put(void *y, tess_type type, int64_t i, double alpha
  * `symmetric`: A stored by half too. */
 tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A,
                                  const tess_cpu_kernel *named, bool symmetric, tess_cpu_plan **out);
+/* A state for A in format fbcsr, with these shapes and kernels. */
+tess_status tess_cpu_plan_create_fbcsr(const tess_device *device, const tess_matrix *A,
+                                       const tess_fbcsr_options *shapes, tess_cpu_isa isa,
+                                       tess_cpu_plan **out);
 void tess_cpu_plan_destroy(tess_cpu_plan *plan);
 
 /* ---- spmv.c ---- */

@@ -92,11 +92,32 @@ typedef struct tess_cpu_symmetric_spmm_args {
 typedef void (*tess_cpu_symmetric_spmm_fn)(const tess_cpu_symmetric_spmm_args *args,
                                            const tess_cpu_chunk *chunk);
 
+/* What a kernel on the blocks of one shape (format/fbcsr.h) reads and adds to y. */
+typedef struct tess_cpu_fbcsr_args {
+    const int32_t *rows, *cols; /* where each block's first row begins */
+    const void *values;
+    const void *x;
+    void *y;
+    double alpha;
+    int32_t height, width, shift;
+} tess_cpu_fbcsr_args;
+
+/* Blocks begin .. end-1, of which only what lies in rows first .. last-1 counts. */
+typedef struct tess_cpu_fbcsr_piece {
+    int64_t begin, end;
+    int64_t first, last;
+} tess_cpu_fbcsr_piece;
+
+/* `count` pieces, at most TESS_CPU_STREAMS, in step. */
+typedef void (*tess_cpu_fbcsr_fn)(const tess_cpu_fbcsr_args *args,
+                                  const tess_cpu_fbcsr_piece *pieces, int count);
+
 typedef enum tess_cpu_family {
     TESS_CPU_BSR_SPMV,
     TESS_CPU_BSR_SPMM,
     TESS_CPU_SYMMETRIC_SPMV,
     TESS_CPU_SYMMETRIC_SPMM,
+    TESS_CPU_FBCSR_SPMV,
     TESS_CPU_FAMILIES
 } tess_cpu_family;
 
@@ -106,13 +127,15 @@ typedef struct tess_cpu_kernel {
     tess_cpu_family family;
     tess_cpu_isa isa;
     int scalar_bytes;                  /* 8: f64, 4: f32 */
-    int32_t block_height, block_width; /* 0 x 0: any */
+    int32_t block_height, block_width; /* 0 x 0: any; 1 x 0: one row of any width */
+    int32_t shift;                     /* of a block's rows: FBCSR_SPMV */
     int streams;
     bool ahead;            /* fetches x ahead of its use: for scattered columns */
     tess_cpu_spmv_fn spmv; /* the family's function; the others are NULL */
     tess_cpu_spmm_fn spmm;
     tess_cpu_symmetric_fn symmetric;
     tess_cpu_symmetric_spmm_fn symmetric_spmm;
+    tess_cpu_fbcsr_fn fbcsr;
 } tess_cpu_kernel;
 
 typedef struct tess_cpu_kernel_table {

@@ -50,11 +50,31 @@ tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A
     return TESS_OK;
 }
 
+tess_status tess_cpu_plan_create_fbcsr(const tess_device *device, const tess_matrix *A,
+                                       const tess_fbcsr_options *shapes, tess_cpu_isa isa,
+                                       tess_cpu_plan **out)
+{
+    tess_cpu_plan *plan;
+    tess_fbcsr *F = NULL;
+    TESS_TRY(tess_cpu_plan_create(device, A, NULL, false, &plan));
+    tess_status status;
+    TESS_TRY_CLEAN(tess_fbcsr_create(device->ctx, A, shapes, &F));
+    const tess_cpu_kernel *rest = tess_cpu_best(device, TESS_CPU_BSR_SPMV, F->rest);
+    TESS_TRY_CLEAN(tess_cpu_fbcsr_create(device, F, isa, rest, &plan->fbcsr));
+    *out = plan;
+    return TESS_OK;
+cleanup:
+    tess_fbcsr_destroy(F);
+    tess_cpu_plan_destroy(plan);
+    return status;
+}
+
 void tess_cpu_plan_destroy(tess_cpu_plan *plan)
 {
     if (!plan)
         return;
     tess_cpu_half_destroy(plan->half);
+    tess_cpu_fbcsr_destroy(plan->fbcsr);
     tess_cpu_plan_destroy(plan->transposed);
     tess_matrix_destroy(plan->transpose);
     tess_cpu_work_destroy(&plan->work);

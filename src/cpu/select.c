@@ -78,6 +78,8 @@ bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family fami
     if ((family == TESS_CPU_SYMMETRIC_SPMV || family == TESS_CPU_SYMMETRIC_SPMM) &&
         (A->rows != A->cols || A->block_height != A->block_width))
         return false;
+    if (family == TESS_CPU_FBCSR_SPMV) /* a kernel is for a split of any matrix of 1 x 1 blocks */
+        return A->block_height == 1 && A->block_width == 1;
     return kernel->block_height == 0 ||
            (kernel->block_height == A->block_height && kernel->block_width == A->block_width);
 }
@@ -85,7 +87,7 @@ bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family fami
 const char *tess_cpu_family_format(tess_cpu_family family)
 {
     bool half = family == TESS_CPU_SYMMETRIC_SPMV || family == TESS_CPU_SYMMETRIC_SPMM;
-    return half ? "symmetric" : "bsr";
+    return half ? "symmetric" : family == TESS_CPU_FBCSR_SPMV ? "fbcsr" : "bsr";
 }
 
 double tess_cpu_kernel_flops(const tess_cpu_kernel *kernel, const tess_matrix *A)

@@ -71,6 +71,10 @@ void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta
         tess_cpu_half_spmv(plan->half, alpha, x, beta, y);
         return;
     }
+    if (plan->fbcsr) {
+        tess_cpu_fbcsr_spmv(plan->fbcsr, alpha, x, beta, y);
+        return;
+    }
     const tess_cpu_spmv_args args = {
         .row_offsets = A->row_offsets,
         .columns = A->columns,

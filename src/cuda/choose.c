@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cuda/kernels/support.h"
 #include "cuda/plan_cuda.h"
+#include "plan/shapes.h"
 
 /* The i-th kernel for `op` that fits with its guess; `params` are the guess. */
 static const tess_cuda_kernel *guess(const tess_cuda_problem *problem, tess_cuda_op op,
@@ -62,6 +64,77 @@ static tess_status does_not_fit(tess_ctx *ctx, const tess_cuda_kernel *kernel,
                      tess_type_name(problem->type), problem->arch);
 }
 
+/* ---- Shapes of format fbcsr ---- */
+
+static const char fbcsr[] = "fbcsr", shapes_key[] = "shapes=";
+
+/* The list after "shapes=" goes to `list`, everything else to `rest`. */
+static void cut_shapes(const char *text, char *list, size_t list_size, char *rest, size_t rest_size)
+{
+    list[0] = rest[0] = '\0';
+    for (const char *item = text; item && *item;) {
+        size_t length = strcspn(item, ","), key = strlen(shapes_key), used = strlen(rest);
+        if (strncmp(item, shapes_key, key) == 0)
+            snprintf(list, list_size, "%.*s", (int)(length - key), item + key);
+        else
+            snprintf(rest + used, rest_size - used, "%s%.*s", used ? "," : "", (int)length, item);
+        item += length + (item[length] == ',');
+    }
+}
+
+tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
+                                  const tess_plan_options *options, tess_cuda_problem *problem,
+                                  char params[TESS_CUDA_PARAMS_TEXT], tess_plan_options *plain)
+{
+    bool asked = (options->format && strcmp(options->format, fbcsr) == 0) ||
+                 (options->kernel && strcmp(options->kernel, fbcsr) == 0);
+    tess_fbcsr_options shapes;
+    char list[TESS_SHAPES_TEXT];
+    *plain = *options;
+    if (!asked)
+        return TESS_OK;
+    if (A->block_height != 1 || A->block_width != 1)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "format fbcsr is made from 1 x 1 blocks, the matrix has %d x %d",
+                         (int)A->block_height, (int)A->block_width);
+    cut_shapes(options->params, list, sizeof list, params, TESS_CUDA_PARAMS_TEXT);
+    plain->params = *params ? params : NULL;
+    TESS_TRY(tess_shapes_choose(ctx, A, list, &shapes));
+    if (shapes.count > FBCSR_SPLITS_MAX)
+        shapes.count = FBCSR_SPLITS_MAX;
+    if (shapes.count == 0)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "format fbcsr: no shape would save bytes of this matrix; "
+                         "\"shapes=row:32\" asks for one in spite of that");
+    tess_shapes_write(&shapes, problem->shapes, sizeof problem->shapes);
+    return TESS_OK;
+}
+
+void tess_cuda_write_all(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
+                         const int *params, char *text, size_t size)
+{
+    tess_cuda_params_write(kernel, params, text, size);
+    size_t used = strlen(text);
+    if (strcmp(kernel->format, fbcsr) == 0)
+        snprintf(text + used, size - used, "%s%s%s", used ? "," : "", shapes_key, problem->shapes);
+}
+
+/* Whether fbcsr is to be a candidate; then problem->shapes are what it would extract. */
+static tess_status look_for_shapes(tess_device *device, const tess_matrix *A,
+                                   const tess_product *product, tess_cuda_problem *problem)
+{
+    tess_fbcsr_options shapes;
+    if (!product->shapes || !tess_shapes_promising(A))
+        return TESS_OK;
+    TESS_TRY(tess_shapes_choose(device->ctx, A, "", &shapes));
+    if (shapes.count > FBCSR_SPLITS_MAX)
+        shapes.count = FBCSR_SPLITS_MAX;
+    tess_shapes_write(&shapes, problem->shapes, sizeof problem->shapes);
+    return TESS_OK;
+}
+
+/* ---- */
+
 tess_status tess_cuda_choose(tess_ctx *ctx, const tess_cuda_problem *problem, tess_cuda_op op,
                              const tess_plan_options *options, int skip,
                              const tess_cuda_kernel **kernel, int *params)
@@ -87,13 +160,13 @@ tess_status tess_cuda_choose(tess_ctx *ctx, const tess_cuda_problem *problem, te
     return TESS_OK;
 }
 
-static tess_status add(tess_ctx *ctx, const tess_cuda_kernel *kernel, const int *params,
-                       tess_candidates *list)
+static tess_status add(tess_ctx *ctx, const tess_cuda_kernel *kernel,
+                       const tess_cuda_problem *problem, const int *params, tess_candidates *list)
 {
     tess_candidate candidate = {0};
     snprintf(candidate.format, sizeof candidate.format, "%s", kernel->format);
     snprintf(candidate.kernel, sizeof candidate.kernel, "%s", kernel->name);
-    tess_cuda_params_write(kernel, params, candidate.params, sizeof candidate.params);
+    tess_cuda_write_all(kernel, problem, params, candidate.params, sizeof candidate.params);
     for (int64_t i = 0; i < list->count; i++)
         if (strcmp(list->items[i].kernel, candidate.kernel) == 0 &&
             strcmp(list->items[i].params, candidate.params) == 0)
@@ -115,7 +188,7 @@ static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kerne
     kernel->guess(problem, params);
     if (!kernel->fits(problem, params))
         return TESS_OK;
-    TESS_TRY(add(ctx, kernel, params, list));
+    TESS_TRY(add(ctx, kernel, problem, params, list));
     kernel->layout(problem, params, guessed, sizeof guessed);
     int changed = how_far == GUESS ? 0 : how_far == FIRST ? 1 : kernel->param_count;
     for (int i = 0; i < changed; i++) {
@@ -133,7 +206,7 @@ static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kerne
                 continue;
             kernel->layout(problem, params, layout, sizeof layout);
             if (how_far == NEIGHBOURS || strcmp(layout, guessed) == 0)
-                TESS_TRY(add(ctx, kernel, params, list));
+                TESS_TRY(add(ctx, kernel, problem, params, list));
         }
         params[i] = kept;
     }
@@ -147,7 +220,7 @@ static tess_status add_all(tess_ctx *ctx, const tess_cuda_kernel *kernel,
     TESS_TRY(add_around_guess(ctx, kernel, problem, GUESS, list));
     for (bool more = tess_cuda_params_next(kernel, problem, true, params); more;
          more = tess_cuda_params_next(kernel, problem, false, params))
-        TESS_TRY(add(ctx, kernel, params, list));
+        TESS_TRY(add(ctx, kernel, problem, params, list));
     return TESS_OK;
 }
 
@@ -166,6 +239,8 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
     tess_cuda_problem problem;
     tess_cuda_op op = TESS_CUDA_SPMV;
     tess_cuda_describe_problem(cuda, A, &problem);
+    if (product->kind == TESS_PRODUCT_SPMV)
+        TESS_TRY(look_for_shapes(device, A, product, &problem));
     if (product->kind == TESS_PRODUCT_SPMM) {
         op = TESS_CUDA_SPMM;
         problem.vectors = product->k < TESS_CUDA_VECTORS ? product->k : TESS_CUDA_VECTORS;

@@ -224,7 +224,8 @@ tess_status tess_cuda_image_create(tess_ctx *ctx, const tess_matrix *A, const ch
                  {"balanced", create_balanced},
                  {"stream", create_stream},
                  {"sliced", create_sliced},
-                 {"interleaved", create_interleaved}};
+                 {"interleaved", create_interleaved},
+                 {"fbcsr", tess_cuda_image_fbcsr}};
     size_t name = strcspn(layout, ":");
     const char *options = layout[name] ? layout + name + 1 : "";
     tess_cuda_image *image;

@@ -29,7 +29,8 @@ enum {
     TESS_CUDA_LAUNCHES = 16, /* launches of one product */
     TESS_CUDA_VECTORS = 32,  /* right-hand sides of one SpMM launch */
     TESS_CUDA_DEFINES = 512, /* bytes of a defines text */
-    TESS_CUDA_LAYOUT = 64    /* bytes of a layout text */
+    TESS_CUDA_LAYOUT = 128,  /* bytes of a layout text */
+    TESS_CUDA_SHAPES = 104   /* bytes of a list of shapes */
 };
 
 typedef enum tess_cuda_op {
@@ -51,6 +52,7 @@ typedef struct tess_cuda_problem {
     int64_t shared_limit;   /* bytes of shared memory a block may ask for */
     int64_t l2_bytes;       /* of the device; 0: unknown */
     int vectors, row_major; /* SpMM: right-hand sides and their order; 1 and 0 otherwise */
+    char shapes[TESS_CUDA_SHAPES]; /* format fbcsr (plan/shapes.h); "": not looked for */
 } tess_cuda_problem;
 
 typedef struct tess_cuda_param {
@@ -119,8 +121,8 @@ typedef struct tess_cuda_kernel {
     /* The parameters to use when nothing was measured. They fit, if any do. */
     void (*guess)(const tess_cuda_problem *problem, int *params);
     /* "-DREAL=8 -DBH=3 ...": may depend on type, block size, whether cols is a multiple of the
-     * block width, arch, vectors and row_major, and the parameters, but on no other size: one
-     * variant serves all matrices alike in these. */
+     * block width, arch, vectors, row_major and shapes, and the parameters, but on no other size:
+     * one variant serves all matrices alike in these. */
     void (*defines)(const tess_cuda_problem *problem, const int *params, char *text, size_t size);
     /* The image's layout, "sliced:C=32,sigma=1,lambda=0,V=1". Equal texts share an image. */
     void (*layout)(const tess_cuda_problem *problem, const int *params, char *text, size_t size);

@@ -185,6 +185,8 @@ tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool tran
     tess_cuda_describe_problem(p->cuda, transposed ? p->transposed : &p->matrix, &problem);
     problem.vectors = vectors;
     problem.row_major = row_major;
+    if (!transposed)
+        memcpy(problem.shapes, p->shapes, sizeof problem.shapes);
     const tess_cuda_kernel *kernel = companion(p, op, &problem, params);
     if (kernel && add_variant(p, kernel, params, transposed, &problem, out) == TESS_OK)
         return TESS_OK;
@@ -204,7 +206,12 @@ static tess_status prepare_kernel(tess_plan *plan, tess_cuda_plan *p,
 {
     tess_cuda_problem problem;
     const tess_cuda_variant *variant;
+    char params[TESS_CUDA_PARAMS_TEXT];
+    tess_plan_options plain;
     tess_cuda_describe_problem(p->cuda, &p->matrix, &problem);
+    TESS_TRY(tess_cuda_take_shapes(p->cuda->ctx, &p->matrix, options, &problem, params, &plain));
+    options = &plain;
+    memcpy(p->shapes, problem.shapes, sizeof p->shapes);
     const tess_cuda_kernel *named = options->kernel ? tess_cuda_kernel_find(options->kernel) : NULL;
     if (named && named->op == TESS_CUDA_SPMM) {
         /* Compiled when the number of vectors is known; here only the parameters, which must fit
@@ -220,7 +227,7 @@ static tess_status prepare_kernel(tess_plan *plan, tess_cuda_plan *p,
     }
     snprintf(plan->format, sizeof plan->format, "%s", p->kernel->format);
     snprintf(plan->kernel, sizeof plan->kernel, "%s", p->kernel->name);
-    tess_cuda_params_write(p->kernel, p->params, plan->params, sizeof plan->params);
+    tess_cuda_write_all(p->kernel, &problem, p->params, plan->params, sizeof plan->params);
     return TESS_OK;
 }
 

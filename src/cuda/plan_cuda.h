@@ -51,6 +51,7 @@ typedef struct tess_cuda_plan {
     void *values;                   /* a copy of such values on the host, once needed */
     const tess_cuda_kernel *kernel; /* chosen; its product may be SpMV or SpMM */
     int params[TESS_CUDA_PARAMS];
+    char shapes[TESS_CUDA_SHAPES]; /* of A, format fbcsr */
     tess_cuda_resident *residents;
     tess_cuda_variant *variants;
     cu_pointer stage[TESS_STAGES];
@@ -136,6 +137,17 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
 tess_status tess_cuda_choose(tess_ctx *ctx, const tess_cuda_problem *problem, tess_cuda_op op,
                              const tess_plan_options *options, int skip,
                              const tess_cuda_kernel **kernel, int *params);
+
+/* Splits options->params in the shapes of format fbcsr, which go to problem->shapes, and the rest,
+ * which goes to `params` and becomes plain->params. Where that format is asked for without shapes,
+ * they are chosen for A. */
+enum { TESS_CUDA_PARAMS_TEXT = 192 };
+tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
+                                  const tess_plan_options *options, tess_cuda_problem *problem,
+                                  char params[TESS_CUDA_PARAMS_TEXT], tess_plan_options *plain);
+/* All parameters as text, shapes included. */
+void tess_cuda_write_all(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
+                         const int *params, char *text, size_t size);
 
 tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
                                  const tess_product *product, tess_candidates *list);

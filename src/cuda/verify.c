@@ -177,6 +177,7 @@ static tess_status place_probe(tess_cuda *cuda, const tess_cuda_variant *variant
     tess_cuda_describe_problem(cuda, A, &probe->problem);
     probe->problem.vectors = variant->problem.vectors;
     probe->problem.row_major = variant->problem.row_major;
+    memcpy(probe->problem.shapes, variant->problem.shapes, sizeof probe->problem.shapes);
     kernel->defines(&variant->problem, variant->params, defines, sizeof defines);
     kernel->defines(&probe->problem, probe->params, probe_defines, sizeof probe_defines);
     tess_status status = TESS_OK;

@@ -2,7 +2,9 @@
  *
  * A block of h x w cells takes h w values and 8 bytes of place where its n non-zeros take n values
  * and 4 n bytes of columns in CSR; so a block pays from a fill of (h w v + 8) / (h w (v + 4)) on,
- * which is its threshold. Every split also reads and writes y once more in its rows.
+ * which is its threshold. Kernels write y once, whatever the number of splits; but in each split
+ * they look up the blocks of the rows at hand, 16 bytes for every so many rows as a block has, at
+ * most 32.
  *
  * Lists are built on a sample of the rows, one shape at a time, until no shape saves half a percent
  * of CSR's bytes. Taking the shape that saves most is one way; it lets short rows eat squares. So a
@@ -58,10 +60,11 @@ double tess_fbcsr_saved(const tess_fbcsr_shape *shape, tess_type type, int64_t r
 {
     double value = (double)tess_type_size(type), cells = (double)tess_fbcsr_cells(shape);
     double touched = (double)blocks * shape->height;
+    double group = shape->height == 1 || shape->height > 32 ? 32 : shape->height;
     if (touched > (double)rows)
         touched = (double)rows;
     return (value + 4) * (double)nonzeros - (value * cells + 8) * (double)blocks -
-           2 * value * touched;
+           16 * touched / group;
 }
 
 /* ---- The sample ---- */

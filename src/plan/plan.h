@@ -35,7 +35,7 @@ struct tess_plan {
     void *state;         /* the backend's own */
     char format[32];     /* chosen by the backend, for explain and bench */
     char kernel[64];     /* name as in the kernel table */
-    char params[128];    /* "key=value,..." or "" */
+    char params[160];    /* "key=value,..." or "" */
     tess_search *search; /* how it was chosen; NULL: by the options alone, or by a guess */
     char explain[4096];  /* filled by tess_plan_explain */
 };
@@ -44,7 +44,7 @@ struct tess_plan {
 typedef struct tess_candidate {
     char format[32];
     char kernel[64];
-    char params[128]; /* "key=value,..." or "" */
+    char params[160]; /* "key=value,..." or "" */
     bool peer;        /* somebody else's code (cuSPARSE), run only when peers are asked for */
     char version[24]; /* of a peer's library */
 
@@ -75,6 +75,7 @@ typedef struct tess_product {
     tess_block_order order; /* SPMM */
     tess_effort effort;     /* candidates: ESTIMATE a few, EXHAUSTIVE all sets of parameters */
     bool peers;             /* candidates: other libraries' kernels too */
+    bool shapes;            /* candidates: fbcsr too, for which the pattern has to be searched */
 } tess_product;
 
 struct tess_backend {

@@ -323,7 +323,8 @@ static void remember(const arena *a, const char *key)
                                .seconds = winner->seconds,
                                .bytes = tess_matrix_spmv_bytes(a->A),
                                .effort = search->cancelled ? TESS_MEASURE : search->effort};
-    if (winner->seconds <= 0 || search->count < 2)
+    /* What fbcsr finds depends on the places of the non-zeros, of which a class says nothing. */
+    if (winner->seconds <= 0 || search->count < 2 || strcmp(winner->candidate.format, "fbcsr") == 0)
         return;
     memcpy(entry.key, key, sizeof entry.key);
     tess_wisdom_remember(a->ctx, &entry);

@@ -39,6 +39,7 @@ static void open_device(tess_ctx *ctx, const test_variant *v, const tess_matrix 
     d->problem.shared_limit = v->problem.shared_limit;
     d->problem.vectors = v->problem.vectors;
     d->problem.row_major = v->problem.row_major;
+    memcpy(d->problem.shapes, v->problem.shapes, sizeof d->problem.shapes);
     char layout[TESS_CUDA_LAYOUT];
     v->kernel->layout(&d->problem, v->params, layout, sizeof layout);
     assert_int_equal(tess_cuda_image_create(ctx, A, layout, &d->image), TESS_OK);

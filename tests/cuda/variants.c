@@ -14,12 +14,29 @@ static const shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
+/* Shapes of format fbcsr: every kind of code, alone and together. The low thresholds find blocks in
+ * small random matrices too. */
+static const char *const shape_lists[] = {
+    "diagonal:8@0.3/row:8@0.3/column:8@0.3/antidiagonal:8@0.2",
+    "diagonal:32@0.2",
+    "antidiagonal:16@0.1/4x4@0.2",
+    "column:32@0.1/2x2@0.5",
+    "row:32@0.1/diagonal:4@0.5",
+    "row:5@0.3/row:16@0.2/row:37@0.1",
+    "32x32@0.02/3x3@0.3",
+    "8x8@0.1/16x16@0.03/row:4@0.5",
+    "4x3+1@0.3/5x2-1@0.3/33x1+1@0.2",
+    "2x8@0.3/8x2@0.3/6x3@0.3/7x11@0.1/20x6@0.1/row:2/column:2/diagonal:2",
+    "diagonal:64@0.1/40x33@0.01",
+};
+enum { SHAPE_LISTS = sizeof shape_lists / sizeof *shape_lists };
+
 /* A large matrix with a few long rows, so that every parameter may make sense. The ragged ones stop
  * in the middle of the last block column. */
 static tess_cuda_problem problem_of(shape s, tess_type type, bool ragged, int number)
 {
     static const int vectors[] = {8, 2, 3, 4, 5, 16, 32, 1};
-    return (tess_cuda_problem){
+    tess_cuda_problem problem = {
         .type = type,
         .block_height = s.r,
         .block_width = s.c,
@@ -37,6 +54,8 @@ static tess_cuda_problem problem_of(shape s, tess_type type, bool ragged, int nu
         .vectors = vectors[number % 8],
         .row_major = number / 2 % 2,
     };
+    snprintf(problem.shapes, sizeof problem.shapes, "%s", shape_lists[number % SHAPE_LISTS]);
+    return problem;
 }
 
 /* Up to two parameters that are not drawn. */
@@ -139,6 +158,13 @@ int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int ca
                 kernel->guess(&problem, params);
             add(kernel, &problem, params, variants, capacity, &count);
         }
+    }
+    for (int i = 0; strcmp(kernel->format, "fbcsr") == 0 && i < 2 * SHAPE_LISTS; i++) {
+        tess_cuda_problem problem =
+            problem_of(shapes[0], i % 2 ? TESS_F32 : TESS_F64, false, i / 2);
+        int params[TESS_CUDA_PARAMS];
+        if (draw(kernel, &problem, &(held){0}, 100, (uint64_t)i, params))
+            add(kernel, &problem, params, variants, capacity, &count);
     }
     cover_values(kernel, variants, capacity, &count);
     return count;

@@ -309,6 +309,7 @@ tess_status bench_candidates(tess_device *device, const tess_matrix *A,
     }
     tess_product product = options->product;
     product.peers = options->peers;
+    product.shapes = true;
     TESS_TRY_CLEAN(tess_candidates_list(device, A, &product, list));
     int64_t kept = 0;
     for (int64_t i = 0; i < list->count; i++)

@@ -75,6 +75,16 @@
      .block_width = b,                                              \
      .streams = 1,                                                  \
      .symmetric_spmm = symmetric_spmm_##b##_##suffix},
+#define FBCSR_ENTRY(shape, h, w, s, suffix, bytes)           \
+    {.name = "fbcsr_spmv_" #shape "_" #suffix "_" TEXT(ISA), \
+     .family = TESS_CPU_FBCSR_SPMV,                          \
+     .isa = ISA_INDEX,                                       \
+     .scalar_bytes = bytes,                                  \
+     .block_height = h,                                      \
+     .block_width = w,                                       \
+     .shift = s,                                             \
+     .streams = 1,                                           \
+     .fbcsr = fbcsr_spmv_##shape##_##suffix},
 
 static const tess_cpu_kernel kernels[] = {
 #define BSR_SPMV(r, c, n) \
@@ -84,6 +94,8 @@ static const tess_cpu_kernel kernels[] = {
 #define BSR_SPMM(r, c) SPMM_ENTRY(r, c, f64, 8) SPMM_ENTRY(r, c, f32, 4)
 #define SYMMETRIC_SPMV(b, n) SYMMETRIC_ENTRY(b, n, f64, 8) SYMMETRIC_ENTRY(b, n, f32, 4)
 #define SYMMETRIC_SPMM(b) SYMMETRIC_SPMM_ENTRY(b, f64, 8) SYMMETRIC_SPMM_ENTRY(b, f32, 4)
+#define FBCSR_SPMV(name, h, w, s) \
+    FBCSR_ENTRY(name, h, w, s, f64, 8) FBCSR_ENTRY(name, h, w, s, f32, 4)
 #include "cpu/kernels.def"
 };
 

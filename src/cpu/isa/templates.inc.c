@@ -45,6 +45,16 @@
     }
 #include "cpu/kernels.def"
 
+#include "cpu/kernels/fbcsr_spmv.inc.c"
+
+#define FBCSR_SPMV(name, h, w, shift)                                                           \
+    static void PASTE(fbcsr_spmv_##name, SUFFIX)(const tess_cpu_fbcsr_args *args,               \
+                                                 const tess_cpu_fbcsr_piece *pieces, int count) \
+    {                                                                                           \
+        NAME(fbcsr_spmv)(args, pieces, count, h, w, shift);                                     \
+    }
+#include "cpu/kernels.def"
+
 #undef REAL
 #undef SUFFIX
 #undef W

@@ -3,6 +3,8 @@
 #define TESS_CUDA_KERNELS_SUPPORT_H
 
 #include "cuda/kernels.h"
+#include "format/fbcsr.h"
+#include "format/sliced.h"
 
 /* bsr: A's own arrays. */
 enum { BSR_OFFSETS, BSR_COLUMNS, BSR_VALUES };
@@ -41,6 +43,32 @@ enum {
 /* interleaved: src/format/interleaved.h. */
 enum { INTERLEAVED_OFFSETS, INTERLEAVED_TARGETS, INTERLEAVED_COLUMNS, INTERLEAVED_VALUES };
 enum { INTERLEAVED_GROUPS };
+
+/* fbcsr: image->format is a tess_cuda_fbcsr. Values are those of the splits, one after the other,
+ * and of the remainder. */
+enum {
+    FBCSR_RANGES,
+    FBCSR_PLACES,
+    FBCSR_VALUES,
+    FBCSR_REST_OFFSETS,
+    FBCSR_REST_LENGTHS,
+    FBCSR_REST_COLUMNS
+};
+enum { FBCSR_SPLITS_MAX = 8 };
+
+typedef struct tess_cuda_fbcsr {
+    tess_fbcsr *F;
+    tess_sliced *rest;
+    int64_t range_count, *ranges; /* pairs */
+    int64_t blocks;
+    int32_t *places; /* pairs */
+    void *values;
+    int64_t rest_value, rest_stored; /* the remainder's first scalar and how many they are */
+    int64_t first_range[FBCSR_SPLITS_MAX], first_value[FBCSR_SPLITS_MAX]; /* as in fbcsr.cu */
+} tess_cuda_fbcsr;
+
+tess_status tess_cuda_image_fbcsr(tess_ctx *ctx, const tess_matrix *A, const char *text,
+                                  tess_cuda_image *image);
 
 /* An empty launch of a one-dimensional grid. */
 static inline tess_cuda_launch *tess_cuda_launch_start(tess_cuda_launch *launch, const char *entry,

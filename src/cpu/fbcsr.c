@@ -1,0 +1,314 @@
+/* y = alpha A x + beta y for blocks of several shapes and a CSR remainder, by threads.
+ *
+ *     rows       0 .... | .... | .... | .... | .... | .... n     chunks
+ *     thread 0   [ stream 0  ] [ stream 1  ]                     each walks its chunks in order
+ *     thread 1                               [  ...
+ *
+ * The rows are cut into chunks small enough for their part of y to stay in the first cache. A chunk
+ * is done by one thread: the remainder's row sums and beta y first, then split after split is
+ * added; a block that reaches over the chunk's end is read by both chunks, each using its own rows.
+ * So y is written by one thread and read from memory once, and no window has to be added. The
+ * chunks depend on the matrix alone, so the result has the same bits for any number of threads.
+ *
+ * A thread walks the two halves of its chunks in step: two streams of values each, since one stops
+ * at the limit of a core's prefetcher.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <omp.h>
+
+#include "cpu/cpu.h"
+
+/* Rows of a chunk: a multiple of STEP, so that blocks of usual heights in usual places lie inside,
+ * and no block is higher: it reaches into the next chunk at most. 2048 rows of y are a quarter of a
+ * first-level cache, and of blocks of 32 rows only one in 64 reaches over the end. */
+enum { STEP = TESS_FBCSR_SIDE, CHUNK_ROWS = 2048 };
+/* A chunk of more bytes than this is not made longer, unless the matrix is that large. */
+enum { CHUNK_BYTES = 256 * 1024, CHUNKS_IN_MATRIX = 512 };
+enum { LEAST_SHARE_BYTES = 64 * 1024 };
+enum { STREAMS = 2 };
+
+/* ---- Chunks ---- */
+
+/* Bytes of the matrix, in the order of the rows. */
+typedef struct sweep {
+    const tess_fbcsr *F;
+    int64_t next[TESS_FBCSR_SPLITS]; /* first block of each split that is not counted yet */
+} sweep;
+
+static int64_t block_bytes(const tess_fbcsr *F, const tess_fbcsr_split *split)
+{
+    return (int64_t)split->shape.height * split->shape.width * (int64_t)tess_type_size(F->type) + 8;
+}
+
+/* Rows from..to-1, called with consecutive ranges. */
+static int64_t sweep_bytes(sweep *s, int64_t from, int64_t to)
+{
+    const tess_fbcsr *F = s->F;
+    int64_t scalar = (int64_t)tess_type_size(F->type);
+    int64_t bytes = (F->rest->row_offsets[to] - F->rest->row_offsets[from]) * (scalar + 4) +
+                    (to - from) * 2 * scalar;
+    for (int i = 0; i < F->splits; i++) {
+        const tess_fbcsr_split *split = &F->split[i];
+        int64_t first = s->next[i];
+        while (s->next[i] < split->blocks && split->rows[s->next[i]] < to)
+            s->next[i]++;
+        bytes += (s->next[i] - first) * block_bytes(F, split);
+    }
+    return bytes;
+}
+
+/* The first block of a split that begins in `row` or below. */
+static int64_t first_block(const tess_fbcsr_split *split, int64_t row)
+{
+    int64_t low = 0, high = split->blocks;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (split->rows[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static tess_status make_chunks(tess_cpu_fbcsr *state)
+{
+    const tess_fbcsr *F = state->F;
+    int64_t steps = tess_ceil_div(F->rows, STEP), total = tess_fbcsr_bytes(F);
+    int64_t most = total / CHUNKS_IN_MATRIX > CHUNK_BYTES ? total / CHUNKS_IN_MATRIX : CHUNK_BYTES;
+    TESS_TRY(TESS_ALLOC(state->ctx, steps + 1, &state->first_row));
+    TESS_TRY(TESS_ALLOC(state->ctx, steps + 1, &state->bytes_before));
+    sweep s = {.F = F};
+    int64_t count = 0, bytes = 0, before = 0;
+    state->first_row[0] = 0;
+    state->bytes_before[0] = 0;
+    for (int64_t step = 0; step < steps; step++) {
+        int64_t end = (step + 1) * STEP < F->rows ? (step + 1) * STEP : F->rows;
+        bytes += sweep_bytes(&s, step * STEP, end);
+        bool full = end - state->first_row[count] >= CHUNK_ROWS || bytes >= most;
+        if (full || end == F->rows) {
+            before += bytes;
+            bytes = 0;
+            state->first_row[++count] = end;
+            state->bytes_before[count] = before;
+        }
+    }
+    state->chunks = count;
+    return TESS_OK;
+}
+
+/* ---- Blocks of the chunks ---- */
+
+static tess_status find_blocks(tess_cpu_fbcsr *state)
+{
+    const tess_fbcsr *F = state->F;
+    const int64_t chunks = state->chunks;
+    TESS_TRY(TESS_ALLOC(state->ctx, 2 * F->splits * chunks, &state->blocks));
+    for (int s = 0; s < F->splits; s++) {
+        int64_t *ranges = state->blocks + 2 * s * chunks, height = F->split[s].shape.height;
+        for (int64_t c = 0; c < chunks; c++) {
+            ranges[2 * c] = first_block(&F->split[s], state->first_row[c] - height + 1);
+            ranges[2 * c + 1] = first_block(&F->split[s], state->first_row[c + 1]);
+        }
+    }
+    return TESS_OK;
+}
+
+/* The first chunk of stream `part` of `parts`, by bytes. */
+static int64_t first_chunk(const tess_cpu_fbcsr *state, int64_t part, int64_t parts)
+{
+    int64_t total = state->bytes_before[state->chunks], low = 0, high = state->chunks;
+    int64_t target = total / parts * part + total % parts * part / parts;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (state->bytes_before[middle] < target)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- Kernels ---- */
+
+/* The first line of the table that is the split's shape. */
+static const tess_cpu_kernel *split_kernel(tess_cpu_isa isa, tess_type type,
+                                           const tess_fbcsr_shape *shape)
+{
+    const tess_cpu_kernel_table *table = tess_cpu_table(isa);
+    for (size_t i = 0; i < table->count; i++) {
+        const tess_cpu_kernel *kernel = &table->kernels[i];
+        if (kernel->family != TESS_CPU_FBCSR_SPMV ||
+            kernel->scalar_bytes != (int)tess_type_size(type))
+            continue;
+        bool wide = kernel->block_width == 0 || kernel->block_width == shape->width;
+        bool same = kernel->block_height == shape->height && wide &&
+                    (shape->height == 1 || kernel->shift == shape->shift);
+        if (kernel->block_height == 0 || same)
+            return kernel;
+    }
+    return NULL;
+}
+
+void tess_cpu_fbcsr_kernel_name(tess_cpu_isa isa, tess_type type, char *name, size_t size)
+{
+    snprintf(name, size, "fbcsr_spmv_%s_%s", tess_type_name(type), tess_cpu_isa_name(isa));
+}
+
+tess_status tess_cpu_fbcsr_named(const tess_device *device, tess_type type, const char *kernel,
+                                 tess_cpu_isa *out)
+{
+    const tess_cpu_device *cpu = device->state;
+    char name[64] = "";
+    for (int isa = (int)cpu->isa; isa >= 0; isa--) {
+        if (!tess_cpu_isa_available(&cpu->id, (tess_cpu_isa)isa))
+            continue;
+        tess_cpu_fbcsr_kernel_name((tess_cpu_isa)isa, type, name, sizeof name);
+        *out = (tess_cpu_isa)isa;
+        if (!kernel || strcmp(kernel, name) == 0)
+            return TESS_OK;
+    }
+    tess_cpu_fbcsr_kernel_name(cpu->isa, type, name, sizeof name);
+    return tess_fail(device->ctx, TESS_ERR_ARGUMENT,
+                     "no kernel '%s' for %s in format fbcsr (nearest: '%s')", kernel,
+                     tess_type_name(type), name);
+}
+
+tess_status tess_cpu_fbcsr_create(const tess_device *device, tess_fbcsr *F, tess_cpu_isa isa,
+                                  const tess_cpu_kernel *rest, tess_cpu_fbcsr **out)
+{
+    tess_status status;
+    tess_cpu_fbcsr *state;
+    TESS_TRY(TESS_CALLOC(device->ctx, 1, &state));
+    state->ctx = device->ctx;
+    state->F = F;
+    state->rest = rest;
+    for (int i = 0; i < F->splits; i++)
+        state->kernels[i] = split_kernel(isa, F->type, &F->split[i].shape);
+    TESS_TRY_CLEAN(make_chunks(state));
+    TESS_TRY_CLEAN(find_blocks(state));
+    int64_t most = state->bytes_before[state->chunks] / LEAST_SHARE_BYTES;
+    most = most < state->chunks ? most : state->chunks;
+    state->shares = most < 2 ? 1 : most < device->threads ? (int)most : device->threads;
+    *out = state;
+    return TESS_OK;
+cleanup:
+    state->F = NULL; /* still the caller's */
+    tess_cpu_fbcsr_destroy(state);
+    return status;
+}
+
+void tess_cpu_fbcsr_destroy(tess_cpu_fbcsr *state)
+{
+    if (!state)
+        return;
+    tess_fbcsr_destroy(state->F);
+    tess_free(state->ctx, state->first_row);
+    tess_free(state->ctx, state->bytes_before);
+    tess_free(state->ctx, state->blocks);
+    tess_free(state->ctx, state);
+}
+
+/* ---- Products ---- */
+
+static void scale(void *y, tess_type type, int64_t first, int64_t last, double beta)
+{
+    size_t size = tess_type_size(type);
+    if (beta == 0)
+        memset((char *)y + (size_t)first * size, 0, (size_t)(last - first) * size);
+    else if (type == TESS_F64)
+        for (int64_t i = first; i < last; i++)
+            ((double *)y)[i] *= beta;
+    else
+        for (int64_t i = first; i < last; i++)
+            ((float *)y)[i] *= (float)beta;
+}
+
+/* y = alpha R x + beta y in the rows of a chunk, R the remainder. */
+static void start_chunk(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *args, int64_t chunk)
+{
+    const tess_matrix *R = state->F->rest;
+    int64_t first = state->first_row[chunk], last = state->first_row[chunk + 1];
+    if (R->row_offsets[first] == R->row_offsets[last]) {
+        scale(args->y, R->type, first, last, args->beta);
+        return;
+    }
+    int64_t bounds[TESS_CPU_STREAMS + 1];
+    for (int s = 0; s <= state->rest->streams; s++)
+        bounds[s] = first + (last - first) * s / state->rest->streams;
+    state->rest->spmv(args, bounds);
+}
+
+/* `count` chunks in step. */
+static void run_chunks(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *args,
+                       const int64_t *chunks, int count)
+{
+    const tess_fbcsr *F = state->F;
+    for (int s = 0; s < count; s++)
+        start_chunk(state, args, chunks[s]);
+    for (int i = 0; i < F->splits; i++) {
+        const tess_fbcsr_split *split = &F->split[i];
+        const int64_t *ranges = state->blocks + 2 * i * state->chunks;
+        const tess_cpu_fbcsr_args blocks = {
+            .rows = split->rows,
+            .cols = split->cols,
+            .values = split->values,
+            .x = args->x,
+            .y = args->y,
+            .alpha = args->alpha,
+            .height = split->shape.height,
+            .width = split->shape.width,
+            .shift = split->shape.shift,
+        };
+        tess_cpu_fbcsr_piece pieces[STREAMS];
+        for (int s = 0; s < count; s++) {
+            int64_t c = chunks[s];
+            pieces[s] = (tess_cpu_fbcsr_piece){ranges[2 * c], ranges[2 * c + 1],
+                                               state->first_row[c], state->first_row[c + 1]};
+        }
+        state->kernels[i]->fbcsr(&blocks, pieces, count);
+    }
+}
+
+static void run_share(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *args, int64_t share)
+{
+    int64_t at[STREAMS], end[STREAMS];
+    for (int s = 0; s < STREAMS; s++) {
+        at[s] = first_chunk(state, share * STREAMS + s, (int64_t)state->shares * STREAMS);
+        end[s] = first_chunk(state, share * STREAMS + s + 1, (int64_t)state->shares * STREAMS);
+    }
+    for (;;) {
+        int64_t chunks[STREAMS];
+        int count = 0;
+        for (int s = 0; s < STREAMS; s++)
+            if (at[s] < end[s])
+                chunks[count++] = at[s]++;
+        if (count == 0)
+            return;
+        run_chunks(state, args, chunks, count);
+    }
+}
+
+void tess_cpu_fbcsr_spmv(const tess_cpu_fbcsr *state, double alpha, const void *x, double beta,
+                         void *y)
+{
+    const tess_matrix *R = state->F->rest;
+    const tess_cpu_spmv_args args = {
+        .row_offsets = R->row_offsets,
+        .columns = R->columns,
+        .values = R->values,
+        .x = x,
+        .y = y,
+        .alpha = alpha,
+        .beta = beta,
+        .block_height = 1,
+        .block_width = 1,
+    };
+    const int shares = state->shares;
+#pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())
+    /* The system may give fewer threads than shares. */
+    for (int share = omp_get_thread_num(); share < shares; share += omp_get_num_threads())
+        run_share(state, &args, share);
+}

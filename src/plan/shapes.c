@@ -1,0 +1,89 @@
+#include "plan/shapes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "format/fbcsr_split.h"
+
+/* ---- The sample ---- */
+
+/* Entries looked at, and how many a place: what lies in a piece of LENGTH entries has most of the
+ * LENGTH - 1 that follow it in that direction. */
+enum { PLACES = 64, ENTRIES = 64, LENGTH = 4 };
+/* Of the entries in one kind of piece. */
+static const double least_share = 0.3;
+
+/* How many of the LENGTH - 1 places after (row, col), `down` rows down and `right` columns right
+ * each, are stored. */
+static int followers(const tess_matrix *A, int64_t row, int64_t col, int down, int right)
+{
+    int count = 0;
+    for (int i = 1; i < LENGTH; i++) {
+        int64_t r = row + (int64_t)i * down, c = col + (int64_t)i * right;
+        count += r < A->rows && c >= 0 && c < A->cols && tess_matrix_find(A, r, c) >= 0;
+    }
+    return count;
+}
+
+bool tess_shapes_promising(const tess_matrix *A)
+{
+    static const int directions[][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}};
+    int64_t looked = 0, inside[4] = {0};
+    if (A->block_height != 1 || A->block_width != 1)
+        return false;
+    for (int64_t p = 0; p < PLACES; p++) {
+        int64_t row = A->rows * p / PLACES, k = 0;
+        for (; row < A->rows && k < ENTRIES; row++) {
+            for (int64_t at = A->row_offsets[row]; at < A->row_offsets[row + 1] && k < ENTRIES;
+                 at++, k++) {
+                looked++;
+                for (int d = 0; d < 4; d++) {
+                    int64_t col = A->columns[at];
+                    int found = followers(A, row, col, directions[d][0], directions[d][1]);
+                    inside[d] += found >= LENGTH - 2;
+                }
+            }
+        }
+    }
+    for (int d = 0; d < 4; d++)
+        if (looked > 0 && (double)inside[d] >= least_share * (double)looked)
+            return true;
+    return false;
+}
+
+/* ---- Lists ---- */
+
+tess_status tess_shapes_read(tess_ctx *ctx, const char *text, tess_fbcsr_options *out)
+{
+    char list[TESS_SHAPES_TEXT];
+    snprintf(list, sizeof list, "%s", text);
+    for (char *slash = list; (slash = strchr(slash, '/'));)
+        *slash = ',';
+    return tess_fbcsr_options_parse(ctx, list, out);
+}
+
+tess_status tess_shapes_choose(tess_ctx *ctx, const tess_matrix *A, const char *text,
+                               tess_fbcsr_options *out)
+{
+    TESS_TRY(tess_shapes_read(ctx, text, out));
+    return out->count > 0 ? TESS_OK : tess_fbcsr_choose(ctx, A, out);
+}
+
+void tess_shapes_write(tess_fbcsr_options *options, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < options->count; i++) {
+        char one[64];
+        int length = snprintf(one, sizeof one, "%s%s", i ? "/" : "", options->shape[i].name);
+        if (options->threshold[i] != TESS_FBCSR_PRICED)
+            length +=
+                snprintf(one + length, sizeof one - (size_t)length, "@%g", options->threshold[i]);
+        if (used + (size_t)length >= size) {
+            options->count = i;
+            return;
+        }
+        memcpy(text + used, one, (size_t)length + 1);
+        used += (size_t)length;
+    }
+}
