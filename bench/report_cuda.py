@@ -221,6 +221,11 @@ def goals_section(document):
     wrong = [(case_name(c), r) for c in document["cases"] for r in c["results"] if r["outcome"] in ("wrong", "failed")]
     if wrong:
         text += "\nNot valid:\n\n" + "".join(f"* {name}: `{r['kernel']} {r['params']}` {r['outcome']}: {r['reason']}\n" for name, r in wrong)
+    earlier = [c["case"] for c in document["cases"] if c["case"].get("earlier")]
+    names = sorted({c["part"] + (" " + c["label"] if c["part"] == "promoted" else "") for c in earlier})
+    if earlier:
+        text += (f"\n{len(earlier)} cases found no time in this run and are from an earlier one of the day, with the kernels "
+                 f"and choices of that revision: {', '.join(names)}.\n")
     if document["not_measured"]:
         text += "\nNot measured: " + ", ".join(" ".join(str(w) for w in key if w) for key in document["not_measured"]) + ".\n"
     return text
