@@ -162,7 +162,8 @@ def main():
     text = INTRO
     collection = os.path.join(RESULTS, "solve-collection.json")
     documents = {os.path.basename(path)[len("solve-"):-len(".json")]: load(path)
-                 for path in sorted(glob.glob(os.path.join(RESULTS, "solve-*.json"))) if path != collection}
+                 for path in sorted(glob.glob(os.path.join(RESULTS, "solve-*.json")))}
+    documents = {name: document for name, document in documents.items() if document.get("cases")}  # others: not ours
     for name, document in sorted(documents.items(), key=lambda item: "name" not in item[1]["cases"][0]):  # CPUs first
         text += cpu_section(name, document) if "name" in document["cases"][0] else cuda_section(name, document)
     if os.path.exists(collection):
