@@ -63,8 +63,10 @@ static int kind_of(const tess_candidate *c, bool blocked)
 static tess_status try_candidate(trial *T, const tess_matrix *A, const tess_candidate *c)
 {
     int kind = kind_of(c, A != T->A);
-    tess_plan_options options = {
-        .effort = TESS_ESTIMATE, .format = c->format, .kernel = c->kernel, .params = c->params};
+    tess_plan_options options = {.effort = TESS_ESTIMATE,
+                                 .format = c->format,
+                                 .kernel = c->kernel[0] ? c->kernel : NULL,
+                                 .params = c->params[0] ? c->params : NULL};
     tess_plan *plan;
     double seconds;
     if (kind < 0)
@@ -91,6 +93,9 @@ static tess_status try_all(trial *T, const tess_matrix *A)
     TESS_TRY_CLEAN(tess_candidates_list(T->device, A, &spmv, &list));
     for (int64_t i = 0; i < list.count; i++)
         TESS_TRY_CLEAN(try_candidate(T, A, &list.items[i]));
+    /* Asked for by name where a plan would not think of it. */
+    if (A == T->A && !T->entries[FBCSR].plan)
+        TESS_TRY_CLEAN(try_candidate(T, A, &(tess_candidate){.format = "fbcsr"}));
 cleanup:
     tess_candidates_free(T->ctx, &list);
     return status;
