@@ -368,7 +368,7 @@ typedef struct tess_device tess_device;
 typedef struct tess_plan tess_plan;
 
 /* "ref" (one obvious loop, the truth for tests), "cpu", "cpu:4" (threads), "cuda", "cuda:1",
- * "auto". */
+ * "auto", "profile:h200" (a machine that is not here: tess_predict alone knows it). */
 TESS_API tess_status tess_device_open(tess_ctx *ctx, const char *name, tess_device **out);
 /* The same, but "auto" is then the device on which a product with A is predicted to be done sooner,
  * its vectors being in host memory: the CPU, or the first GPU with the copies of x and y. Without A

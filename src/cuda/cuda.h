@@ -53,6 +53,10 @@ void tess_cuda_leave(const tess_cuda *cuda);
 tess_status tess_cuda_open(tess_device *device, const char *rest);
 void tess_cuda_close(tess_device *device);
 
+/* What wisdom and performance models are kept under, for a GPU of this name whose multiprocessors
+ * and caches the state has. */
+void tess_cuda_name_model(tess_device *device, const char *gpu);
+
 /* ---- memory.c: all inside enter/leave unless they take a tess_device ---- */
 
 /* `what` names the array in the out-of-memory message. 0 bytes give a valid address. */

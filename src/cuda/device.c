@@ -61,6 +61,13 @@ static tess_status find_device(tess_cuda *cuda)
     return TESS_CU(cuda, cuDeviceGet(&cuda->handle, cuda->ordinal));
 }
 
+void tess_cuda_name_model(tess_device *device, const char *gpu)
+{
+    const tess_cuda *cuda = tess_cuda_of(device);
+    snprintf(device->model, sizeof device->model, "cuda, %s, %d SMs", gpu, cuda->multiprocessors);
+    device->cache_bytes = 0.6 * (double)cuda->l2_bytes;
+}
+
 static tess_status describe(tess_cuda *cuda, tess_device *device)
 {
     static const int attributes[] = {
@@ -88,8 +95,8 @@ static tess_status describe(tess_cuda *cuda, tess_device *device)
              "%s: %s, %d SMs, %.0f GiB, sm_%d, driver %d.%d", cuda->name, model,
              cuda->multiprocessors, (double)(cuda->memory_bytes >> 30), cuda->sm, version / 1000,
              version % 1000 / 10);
-    snprintf(device->model, sizeof device->model, "cuda, %s, %d SMs", model, cuda->multiprocessors);
-    device->cache_bytes = 0.6 * (double)cuda->l2_bytes;
+    device->state = cuda;
+    tess_cuda_name_model(device, model);
     return TESS_OK;
 }
 
@@ -122,7 +129,6 @@ tess_status tess_cuda_open(tess_device *device, const char *rest)
         (void)cuda->driver.cuDevicePrimaryCtxRelease(cuda->handle);
         goto cleanup;
     }
-    device->state = cuda;
     device->threads = 0;
     return TESS_OK;
 

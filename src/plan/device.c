@@ -1,4 +1,4 @@
-/* Devices by name: "cpu", "cpu:4", "cuda:0", "ref". */
+/* Devices by name: "cpu", "cpu:4", "cuda:0", "ref", "profile:h200". */
 #include <string.h>
 
 #include "plan/model.h"
@@ -7,6 +7,7 @@ static const tess_backend *const backends[] = {
     &tess_cpu_backend,
     &tess_ref_backend,
     &tess_cuda_backend,
+    &tess_profile_backend,
 };
 enum { BACKENDS = sizeof backends / sizeof backends[0] };
 

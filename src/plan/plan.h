@@ -181,5 +181,6 @@ double tess_product_flops(const tess_matrix *A, const tess_product *product);
 extern const tess_backend tess_ref_backend;
 extern const tess_backend tess_cpu_backend;
 extern const tess_backend tess_cuda_backend;
+extern const tess_backend tess_profile_backend; /* cuda/profile_device.c */
 
 #endif

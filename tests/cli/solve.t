@@ -65,3 +65,12 @@ Not solved is exit status 1, bad input 2.
   $ tessera solve gen:random:rows=5,cols=6 --device ref
   2> tessera: a solver needs a square matrix, not 5 x 6
   [2]
+
+A file that cannot be made is found out before the work, not after it.
+
+  $ tessera solve tridiagonal.mtx --device ref --history no/such/h.csv
+  2> tessera: no/such/h.csv: cannot be created: No such file or directory
+  [1]
+  $ tessera solve tridiagonal.mtx --device ref --out .
+  2> tessera: .: cannot be written: Is a directory
+  [1]

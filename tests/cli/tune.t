@@ -75,6 +75,18 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
   2> tessera: device 'ref' cannot be calibrated: it has no list of kernels
   [2]
 
+Of a GPU that is not here the tables and its built-in model tell; it cannot be run.
+
+  $ tessera predict gen:stencil27:n=24,b=3 --device profile:h200 | sed -nE 's/ +/ /g; /^(model|\*)/p' | sed -E 's/(sliced sliced) .*/\1 .../'
+  model cuda, NVIDIA H200, 132 SMs
+  * sliced sliced ...
+  $ tessera predict gen:stencil7:n=3,b=2 --device profile:h2000
+  2> tessera: device 'profile:h2000': no such profile (nearest: 'profile:h200')
+  [2]
+  $ tessera spmv gen:stencil7:n=3,b=2 --device profile:h200
+  2> tessera: device 'profile:h200' is known by its performance model only: it can be predicted (tess_predict, `tessera predict`), not run
+  [2]
+
 The map is an SVG with three panels, their axes and the line where devices begin to pay.
 
   $ tessera predict gen:stencil27:n=8,b=4 --device cpu:1 --devices 4 --map map.svg >/dev/null

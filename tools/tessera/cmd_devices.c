@@ -14,17 +14,17 @@ static void report(cli_app *app, const char *name, json_t *list)
     tess_status status = tess_device_open(app->ctx, name, &device);
     const char *text =
         status == TESS_OK ? tess_device_description(device) : tess_ctx_error(app->ctx);
-    const char *colon = strchr(text, ':'); /* "cpu: 2 threads" begins with the backend's name */
-    if (status == TESS_OK && colon && strncmp(text, name, (size_t)(colon - text)) == 0)
-        text = colon + 1 + strspn(colon + 1, " ");
+    size_t length = strlen(name); /* "cpu: 2 threads" begins with the device's name */
+    if (status == TESS_OK && strncmp(text, name, length) == 0 && text[length] == ':')
+        text += length + 1 + strspn(text + length + 1, " ");
     if (list)
         json_array_append_new(list, json_pack("{s:s, s:b, s:s}", "name", name, "available",
                                               status == TESS_OK,
                                               status == TESS_OK ? "description" : "reason", text));
     else if (status == TESS_OK)
-        printf("%s%-8s%s %s\n", bold(app), name, plain(app), text);
+        printf("%s%-13s%s %s\n", bold(app), name, plain(app), text);
     else
-        printf("%s%-8s not here: %s%s\n", dim(app), name, text, plain(app));
+        printf("%s%-13s not here: %s%s\n", dim(app), name, text, plain(app));
     tess_device_close(device);
 }
 
@@ -50,6 +50,7 @@ static int run(cli_app *app, void *arguments)
         report(app, name, list);
     }
     report(app, "ref", list);
+    report(app, "profile:h200", list);
     return args->common.json ? print_json(app, json_pack("{s:o}", "devices", list)) : EXIT_DONE;
 }
 

@@ -273,11 +273,13 @@ const cli_command command_predict = {
         "Predicts, without running anything, the time of a product with every kernel and of an "
         "iteration of the conjugate gradient method, in the mean and at best, from what `tessera "
         "calibrate` has measured on this device or one like it; and with --devices, of several "
-        "such devices that share the problem, and how many are worth it.\n\n"
+        "such devices that share the problem, and how many are worth it. Of a machine that is not "
+        "here --device profile:NAME tells the same; `tessera devices` lists the names.\n\n"
         "--map draws three panels over unknowns and stored elements: GFLOP/s of CG on one device "
         "and on N (default: 2), and the speed-up with the line from which on it is more than 1.",
     .examples = "tessera predict gen:stencil27:n=48,b=4\n"
                 "tessera predict A.mtx.gz --block auto --device cuda --devices 8 --link 300\n"
+                "tessera predict A.mtx.gz --device profile:h200\n"
                 "tessera predict gen:stencil27:n=48,b=4 --devices 4 --map map.svg",
     .uses = USES_DEVICE | USES_TYPE | USES_BLOCK,
     .options = options,

@@ -105,7 +105,13 @@ static int run(cli_app *app, void *arguments)
 {
     solve_args *args = arguments;
     solve_run r = {0};
-    int exit_status = EXIT_DONE;
+    int exit_status = output_check(app, args->out);
+    if (exit_status == EXIT_DONE)
+        exit_status = output_check(app, args->history);
+    if (exit_status == EXIT_DONE)
+        exit_status = output_check(app, args->plot);
+    if (exit_status != EXIT_DONE)
+        return exit_status;
     r.matrix = input_system(app, &args->common, args->common.operands[0], &r.b, &exit_status);
     if (r.matrix)
         r.device = open_device_for(app, &args->common, r.matrix, &exit_status);

@@ -158,6 +158,10 @@ tess_device *open_device_for(cli_app *app, const common_args *common, const tess
                              int *exit_status);
 tess_device *open_device(cli_app *app, const common_args *common, int *exit_status);
 
+/* output.c: EXIT_DONE when a file of this name can be written (or path is NULL), else a message and
+ * the exit status: for commands whose work takes long, before it begins. */
+int output_check(cli_app *app, const char *path);
+
 /* output.c: writes, and for a matrix prints the line or JSON that says so; returns the exit status.
  */
 int output_matrix(cli_app *app, const tess_matrix *A, const char *path, bool json);

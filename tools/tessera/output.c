@@ -1,6 +1,8 @@
 /* Matrices and vectors into files, and the line that says so. */
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "matrix/matrix.h"
@@ -22,6 +24,26 @@ static int write_failed(cli_app *app, tess_status status)
 {
     int exit_status = fail_status(app, status);
     return status == TESS_ERR_IO ? EXIT_FAILED : exit_status;
+}
+
+int output_check(cli_app *app, const char *path)
+{
+    struct stat file;
+    char folder[4096] = ".";
+    if (!path)
+        return EXIT_DONE;
+    if (stat(path, &file) == 0) {
+        errno = S_ISDIR(file.st_mode) ? EISDIR : 0;
+        return errno == 0 && access(path, W_OK) == 0
+                   ? EXIT_DONE
+                   : fail(app, EXIT_FAILED, "%s: cannot be written: %s", path, strerror(errno));
+    }
+    const char *slash = strrchr(path, '/');
+    if (slash && slash - path < (ptrdiff_t)sizeof folder - 1)
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + 1), path);
+    return access(folder, W_OK | X_OK) == 0
+               ? EXIT_DONE
+               : fail(app, EXIT_FAILED, "%s: cannot be created: %s", path, strerror(errno));
 }
 
 int output_matrix(cli_app *app, const tess_matrix *A, const char *path, bool json)
