@@ -189,6 +189,14 @@ bool tess_cache_load(tess_ctx *ctx, const tess_cache_key *key, tess_cache_entry 
     return found;
 }
 
+bool tess_cache_has(const tess_cache_key *key)
+{
+    char directory[PATH_SIZE], name[64], path[PATH_SIZE];
+    file_name(key, name, sizeof name);
+    return !tess_cache_directory(directory, sizeof directory) ||
+           !join(path, sizeof path, directory, name) || access(path, F_OK) == 0;
+}
+
 bool tess_cache_store(tess_ctx *ctx, const tess_cache_key *key, const tess_cache_entry *entry)
 {
     char directory[PATH_SIZE], name[64], path[PATH_SIZE], aside[PATH_SIZE];

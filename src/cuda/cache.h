@@ -34,6 +34,10 @@ bool tess_cache_directory(char *path, size_t size);
 /* True and *out filled when a sound entry for `key` exists. */
 bool tess_cache_load(tess_ctx *ctx, const tess_cache_key *key, tess_cache_entry *out);
 
+/* Whether there is a file for `key`, sound or not. True as well where no directory can be named:
+ * nothing could be stored. */
+bool tess_cache_has(const tess_cache_key *key);
+
 /* Best effort; false when nothing was stored. */
 bool tess_cache_store(tess_ctx *ctx, const tess_cache_key *key, const tess_cache_entry *entry);
 

@@ -209,3 +209,43 @@ tess_status tess_jit_get(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *r
     *out = image;
     return TESS_OK;
 }
+
+/* One request, on any thread: with a context of its own, whose allocator and place for errors
+ * nobody else uses. */
+static bool compile_into_cache(const tess_jit *loaded, const tess_jit_request *request)
+{
+    tess_ctx *ctx;
+    tess_jit jit = *loaded;
+    const tess_cuda_source *source = find_source(request->source);
+    tess_cache_key key;
+    tess_cache_entry entry = {0};
+    if (!source || tess_ctx_create(NULL, &ctx) != TESS_OK)
+        return false;
+    make_key(source, request, &jit, &key);
+    bool stored = !tess_cache_has(&key) &&
+                  tess_jit_compile(ctx, &jit, request, NULL, &entry.image, &entry.bytes, NULL, 0) ==
+                      TESS_OK &&
+                  tess_cache_store(ctx, &key, &entry);
+    tess_free(ctx, entry.image);
+    tess_ctx_destroy(ctx);
+    return stored;
+}
+
+void tess_jit_ahead(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *requests, int64_t count)
+{
+    char error[sizeof ctx->error];
+    jit_mode mode;
+    memcpy(error, ctx->error, sizeof error);
+    int threads = ctx->threads < count ? ctx->threads : (int)count;
+    if (threads > 1 && jit_mode_in_force(ctx, &mode) == TESS_OK && mode == JIT_ON &&
+        need_nvrtc(ctx, jit) == TESS_OK) {
+        double start = tess_seconds();
+        int64_t compiled = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(+ : compiled)
+        for (int64_t i = 0; i < count; i++)
+            compiled += compile_into_cache(jit, &requests[i]);
+        tess_log(ctx, "cuda: %lld kernels compiled on %d threads in %.1f ms", (long long)compiled,
+                 threads, 1e3 * (tess_seconds() - start));
+    }
+    memcpy(ctx->error, error, sizeof error);
+}

@@ -44,7 +44,7 @@ CALL nvrtcCreateProgram(nvrtc_program *program, const char *source, const char *
     (void)source, (void)headers, (void)texts, (void)names;
     fake_program *created = calloc(1, sizeof *created);
     snprintf(created->text, sizeof created->text, "FAKE %s", name);
-    fake_cuda_state()->alive++;
+    __atomic_add_fetch(&fake_cuda_state()->alive, 1, __ATOMIC_RELAXED);
     *program = (nvrtc_program)created;
     return 0;
 }
@@ -52,7 +52,7 @@ CALL nvrtcCreateProgram(nvrtc_program *program, const char *source, const char *
 CALL nvrtcDestroyProgram(nvrtc_program *program)
 {
     free(*program);
-    fake_cuda_state()->alive--;
+    __atomic_sub_fetch(&fake_cuda_state()->alive, 1, __ATOMIC_RELAXED);
     *program = NULL;
     return 0;
 }
@@ -60,7 +60,7 @@ CALL nvrtcDestroyProgram(nvrtc_program *program)
 CALL nvrtcCompileProgram(nvrtc_program program, int options, const char *const *option)
 {
     fake_program *p = (fake_program *)program;
-    fake_cuda_state()->compiled++;
+    __atomic_add_fetch(&fake_cuda_state()->compiled, 1, __ATOMIC_RELAXED);
     for (int i = 0; i < options; i++) {
         size_t used = strlen(p->text);
         snprintf(p->text + used, sizeof p->text - used, " %s", option[i]);
