@@ -69,6 +69,7 @@ typedef struct tess_cpu_work {
     int shares, streams;
     tess_cpu_job *jobs;
     int64_t *first_job; /* shares + 1: the jobs of each share */
+    int64_t job_count;  /* those from first_job[shares] on are for whoever comes first */
     tess_cpu_long_row *long_rows;
     int64_t long_count;
     int64_t *piece_offsets;
@@ -78,6 +79,9 @@ typedef struct tess_cpu_work {
 tess_status tess_cpu_work_create(tess_ctx *ctx, const tess_matrix *A, int shares, int streams,
                                  tess_cpu_work *work);
 void tess_cpu_work_destroy(tess_cpu_work *work);
+/* The next job of nobody's share, for the threads of one product; `next` begins at
+ * first_job[shares]. */
+int64_t tess_cpu_work_next(int64_t *next);
 
 /* ---- symmetric.c: a symmetric matrix stored by half ---- */
 

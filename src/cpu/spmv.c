@@ -7,11 +7,12 @@
 
 #include "cpu/cpu.h"
 
-static void run_share(const tess_cpu_plan *plan, const tess_cpu_spmv_args *args, int share)
+static void run_jobs(const tess_cpu_plan *plan, const tess_cpu_spmv_args *args, int64_t first_job,
+                     int64_t end)
 {
     const tess_cpu_work *work = &plan->work;
     size_t scalar = tess_type_size(plan->matrix.type);
-    for (int64_t i = work->first_job[share]; i < work->first_job[share + 1]; i++) {
+    for (int64_t i = first_job; i < end; i++) {
         const tess_cpu_job *job = &work->jobs[i];
         if (job->long_row < 0) {
             plan->kernels[TESS_CPU_BSR_SPMV]->spmv(args, job->bounds);
@@ -86,13 +87,17 @@ void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta
         .block_height = A->block_height,
         .block_width = A->block_width,
     };
-    const int shares = plan->work.shares;
-    const int64_t long_rows = plan->work.long_count;
+    const tess_cpu_work *work = &plan->work;
+    const int shares = work->shares;
+    const int64_t long_rows = work->long_count;
+    int64_t next = work->first_job[shares];
 #pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())
     {
         /* The system may give fewer threads than shares. */
         for (int share = omp_get_thread_num(); share < shares; share += omp_get_num_threads())
-            run_share(plan, &args, share);
+            run_jobs(plan, &args, work->first_job[share], work->first_job[share + 1]);
+        for (int64_t i; (i = tess_cpu_work_next(&next)) < work->job_count;)
+            run_jobs(plan, &args, i, i + 1);
         if (long_rows > 0) {
 #pragma omp barrier
 #pragma omp for schedule(static)

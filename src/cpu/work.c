@@ -3,7 +3,12 @@
  *     rows   ....................#......#...........   # long rows
  *     runs   [------------------] [----] [---------]   between them: whole rows
  *     share      0    |    1    |    2    |    3       equal bytes of the runs ...
- *     pieces                    1122 2333              ... and an equal number of pieces each
+ *     tails         ..        ..        ..        ..   ... whose ends are for whoever comes first,
+ *     pieces                    1122 2333              and an equal number of pieces each
+ *
+ * Threads that do equal work from memory do not end together: cores get unequal parts of the
+ * memory's speed, more so the more there are and where others share the machine. The ends of the
+ * shares even that out; what each row's sum is does not depend on who forms it.
  *
  * A long row is cut in pieces, each summed like a row of its own; the pieces are added in order
  * afterwards. What is long and where it is cut depend on the matrix alone.
@@ -16,6 +21,9 @@
 enum { LEAST_PIECE_BYTES = 32 * 1024 };
 /* A whole row is at most this fraction of the matrix, so that 64 threads stay within 6 %. */
 enum { ROWS_IN_MATRIX = 1024 };
+/* A share's tail: a quarter of it, in pieces of a megabyte (a smaller one costs more than it evens
+ * out) but not more than 16. */
+enum { TAIL_PART = 4, LEAST_TAIL_BYTES = 1024 * 1024, MOST_TAILS = 16 };
 
 /* The rows of a matrix by weight: bytes of the blocks and what each row adds. */
 typedef struct measure {
@@ -46,7 +54,7 @@ static int64_t row_at(const measure *m, int64_t first, int64_t last, int64_t byt
 
 static tess_status add_job(tess_cpu_work *work, int64_t *capacity, const tess_cpu_job *job)
 {
-    int64_t count = work->first_job[work->shares];
+    int64_t count = work->job_count;
     if (count == *capacity) {
         tess_cpu_job *more;
         TESS_TRY(TESS_ALLOC(work->ctx, 2 * *capacity, &more));
@@ -55,8 +63,7 @@ static tess_status add_job(tess_cpu_work *work, int64_t *capacity, const tess_cp
         work->jobs = more;
         *capacity *= 2;
     }
-    work->jobs[count] = *job;
-    work->first_job[work->shares]++;
+    work->jobs[work->job_count++] = *job;
     return TESS_OK;
 }
 
@@ -140,6 +147,13 @@ static tess_status add_pieces(tess_cpu_work *work, int64_t from, int64_t to, int
     return TESS_OK;
 }
 
+/* Pieces of each share that are given out as threads come for them. */
+static int64_t tail_count(int64_t share_bytes, int shares)
+{
+    int64_t count = shares > 1 ? share_bytes / TAIL_PART / LEAST_TAIL_BYTES : 0;
+    return count > MOST_TAILS ? MOST_TAILS : count;
+}
+
 tess_status tess_cpu_work_create(tess_ctx *ctx, const tess_matrix *A, int shares, int streams,
                                  tess_cpu_work *work)
 {
@@ -159,12 +173,24 @@ tess_status tess_cpu_work_create(tess_ctx *ctx, const tess_matrix *A, int shares
     for (int64_t i = 0; i < work->long_count; i++)
         bytes -=
             bytes_before(&m, work->long_rows[i].row + 1) - bytes_before(&m, work->long_rows[i].row);
+    int64_t share = bytes / shares, tails = tail_count(share, shares);
+    int64_t tail = tails > 0 ? share / TAIL_PART / tails : 0, head = share - tail * tails;
     for (int64_t t = 0; t < shares; t++) {
-        work->first_job[t] = work->first_job[shares];
-        TESS_TRY_CLEAN(add_rows(work, &m, A->block_rows, bytes / shares * t,
-                                t == shares - 1 ? bytes : bytes / shares * (t + 1), &capacity));
+        bool rest = t == shares - 1 && tails == 0;
+        work->first_job[t] = work->job_count;
+        TESS_TRY_CLEAN(add_rows(work, &m, A->block_rows, share * t, rest ? bytes : share * t + head,
+                                &capacity));
         TESS_TRY_CLEAN(add_pieces(work, work->pieces * t / shares, work->pieces * (t + 1) / shares,
                                   &capacity));
+    }
+    work->first_job[shares] = work->job_count;
+    for (int64_t i = 0; i < tails; i++) {
+        for (int64_t t = 0; t < shares; t++) {
+            bool rest = t == shares - 1 && i == tails - 1;
+            int64_t from = share * t + head + tail * i;
+            TESS_TRY_CLEAN(
+                add_rows(work, &m, A->block_rows, from, rest ? bytes : from + tail, &capacity));
+        }
     }
     return TESS_OK;
 cleanup:
@@ -179,4 +205,12 @@ void tess_cpu_work_destroy(tess_cpu_work *work)
     tess_free(work->ctx, work->long_rows);
     tess_free(work->ctx, work->piece_offsets);
     *work = (tess_cpu_work){.ctx = work->ctx};
+}
+
+int64_t tess_cpu_work_next(int64_t *next)
+{
+    int64_t job;
+#pragma omp atomic capture
+    job = (*next)++;
+    return job;
 }

@@ -254,6 +254,35 @@ static void long_rows_are_cut_among_threads(void **state)
     free_problem(&p);
 }
 
+/* Every row is in exactly one job, and the ends of the shares are in jobs of nobody. */
+static void large_shares_have_tails(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = NULL;
+    assert_int_equal(tess_matrix_generate(ctx, "stencil7:n=48,b=5", &A, NULL), TESS_OK);
+    for (int shares = 1; shares <= 5; shares += 2) {
+        tess_cpu_work work;
+        int64_t tail = 0, rows = 0;
+        char *seen = test_calloc((size_t)A->block_rows, 1);
+        assert_int_equal(tess_cpu_work_create(ctx, A, shares, 3, &work), TESS_OK);
+        for (int64_t i = 0; i < work.job_count; i++) {
+            const int64_t *bounds = work.jobs[i].bounds;
+            for (int64_t row = bounds[0]; row < bounds[3]; row++)
+                assert_int_equal(seen[row]++, 0);
+            rows += bounds[3] - bounds[0];
+            tail += i >= work.first_job[shares] ? bounds[3] - bounds[0] : 0;
+        }
+        assert_int_equal(rows, A->block_rows);
+        if (shares == 1)
+            assert_int_equal(tail, 0);
+        else
+            assert_true(tail > rows / 5 && tail < rows * 3 / 10);
+        tess_cpu_work_destroy(&work);
+        test_free(seen);
+    }
+    tess_matrix_destroy(A);
+}
+
 static void dot_comes_with_the_product_and_is_reproducible(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -349,6 +378,7 @@ int main(void)
         cmocka_unit_test(scattered_columns_are_fetched_ahead),
         cmocka_unit_test(results_do_not_depend_on_threads_streams_or_run),
         cmocka_unit_test(long_rows_are_cut_among_threads),
+        cmocka_unit_test(large_shares_have_tails),
         cmocka_unit_test(dot_comes_with_the_product_and_is_reproducible),
         cmocka_unit_test(bad_names_are_answered_with_near_ones),
         cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),
