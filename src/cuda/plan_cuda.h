@@ -130,6 +130,11 @@ tess_status tess_cuda_run_parts(tess_cuda *cuda, const tess_cuda_variant *varian
 tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cuda_launch *launch,
                                  cu_stream stream);
 
+/* ---- ahead.c ---- */
+
+void tess_cuda_prepare_ahead(tess_device *device, const tess_matrix *A, const tess_candidate *items,
+                             int64_t count);
+
 /* ---- choose.c ---- */
 
 /* The kernel and parameters the options ask for, or the first that fits. `skip` kernels of the

@@ -36,6 +36,13 @@ tess_status tess_candidates_list(tess_device *device, const tess_matrix *A,
     return product->kind == TESS_PRODUCT_SPMV ? tess_candidates_rank(device, A, list) : TESS_OK;
 }
 
+void tess_candidates_ahead(tess_device *device, const tess_matrix *A, const tess_candidate *items,
+                           int64_t count)
+{
+    if (device->backend->prepare_ahead && count > 1)
+        device->backend->prepare_ahead(device, A, items, count);
+}
+
 int64_t tess_product_x_size(const tess_matrix *A, const tess_product *product)
 {
     int64_t length = product->kind == TESS_PRODUCT_SPMV_TRANSPOSE ? A->rows : A->cols;

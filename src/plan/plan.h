@@ -136,6 +136,11 @@ struct tess_backend {
      * rows. NULL: the model knows nothing of this device. */
     tess_status (*costs)(tess_device *device, const tess_matrix *A, tess_candidates *list);
 
+    /* Does ahead, for several candidates at once, what prepare() would do for one after the other
+     * (compilation). Only speed depends on it. NULL: there is nothing to do. */
+    void (*prepare_ahead)(tess_device *device, const tess_matrix *A, const tess_candidate *items,
+                          int64_t count);
+
     /* The most bytes a second that this device can read from an array of `bytes` bytes read again
      * and again: memory's speed when it is large, the cache's when it is small. The best of several
      * access patterns, a fresh measurement each call (about 0.1 s). NULL: unknown. */
@@ -162,6 +167,10 @@ void tess_candidates_free(tess_ctx *ctx, tess_candidates *list);
  * not list its kernels. */
 tess_status tess_candidates_list(tess_device *device, const tess_matrix *A,
                                  const tess_product *product, tess_candidates *list);
+
+/* Before these candidates are prepared one by one. */
+void tess_candidates_ahead(tess_device *device, const tess_matrix *A, const tess_candidate *items,
+                           int64_t count);
 
 /* One product, through the public calls and their checks. */
 tess_status tess_product_run(tess_plan *plan, const tess_product *product, double alpha,

@@ -331,6 +331,46 @@ static void a_searched_plan_owns_its_layout_and_takes_new_values(void **state)
     tess_device_close(device);
 }
 
+static void candidates_are_compiled_ahead_and_once(void **state)
+{
+    tess_device *device = open_device(state);
+    tess_matrix *A = test_matrix(test_ctx(state), TEST_RANDOM, 20, 6, 6, TESS_F64, 1);
+    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_MEASURE};
+    tess_candidates list = {0};
+    int threads = test_ctx(state)->threads;
+    ok(state, tess_ctx_set_threads(test_ctx(state), 4));
+    tess_cache_clear();
+    ok(state, tess_candidates_list(device, A, &product, &list));
+    assert_true(list.count > 4);
+    int64_t before = fake->compiled;
+    tess_candidates_ahead(device, A, list.items, list.count);
+    int64_t ahead = fake->compiled - before;
+    assert_true(ahead > 4 && ahead <= list.count);
+    for (int64_t i = 0; i < list.count; i++) {
+        tess_plan_options options = {.format = list.items[i].format,
+                                     .kernel = list.items[i].kernel,
+                                     .params = list.items[i].params};
+        tess_plan *plan;
+        if (strcmp(options.kernel, "sliced") != 0) /* the only one that the fake runs */
+            continue;
+        ok(state, tess_plan_create(test_ctx(state), A, device, &options, &plan));
+        tess_plan_destroy(plan);
+    }
+    assert_int_equal(fake->compiled, before + ahead);
+
+    /* What does not compile is left to whoever asks for it. */
+    tess_cache_clear();
+    fake->compile_fails = 1;
+    tess_candidates_ahead(device, A, list.items, list.count);
+    tess_plan *plan;
+    assert_int_equal(tess_plan_create(test_ctx(state), A, device, NULL, &plan), TESS_ERR_DEVICE);
+    fake->compile_fails = 0;
+    tess_candidates_free(test_ctx(state), &list);
+    ok(state, tess_ctx_set_threads(test_ctx(state), threads));
+    tess_matrix_destroy(A);
+    tess_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +378,7 @@ int main(void)
         TEST(missing_gpu_is_named),
         TEST(missing_nvrtc_is_named),
         TEST(plans_of_a_benchmark_share_a_layout),
+        TEST(candidates_are_compiled_ahead_and_once),
         TEST(description_is_one_line),
         TEST(products_match_ref_on_host_vectors),
         TEST(device_vectors_neither_allocate_nor_wait),
