@@ -494,8 +494,9 @@ TESS_API tess_status tess_predict(tess_ctx *ctx, const tess_matrix *A, tess_devi
 TESS_API void tess_prediction_destroy(tess_ctx *ctx, tess_prediction *prediction);
 
 /* Blocks for A on this device: of the few sizes that move the fewest bytes (tess_detect) and 1 x 1,
- * the one whose product is predicted to be the fastest here; where the model knows nothing, the one
- * that is recommended for its bytes. For tess_matrix_to_blocks. */
+ * the one whose product is predicted to be the fastest here, by a quarter where it stores many
+ * zeros; where the model knows nothing, the one that is recommended for its bytes. For
+ * tess_matrix_to_blocks. */
 TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                           tess_blocking *out);
 

@@ -25,6 +25,11 @@ int tess_pick_blockings(const tess_detection *detection, tess_block_candidate *p
     return count;
 }
 
+/* Blocks that store many zeros have to be so much faster: they take memory for it, and they are
+ * seldom square, so that their times are guessed from those of square ones (columns at random, 3 x
+ * 1 instead of 1 x 1: predicted 0.7 to 1.1 times the time, measured 0.9 to 1.3). */
+static const double gain_for_zeros = 0.75;
+
 /* Predicted seconds of the fastest product with A in these blocks; 0: not known. */
 static tess_status price(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                          const tess_blocking *blocking, double *seconds)
@@ -60,6 +65,8 @@ tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, tess_devic
         TESS_TRY(price(ctx, A, device, &blocking, &seconds));
         tess_log(ctx, "blocking: %dx%d, %.3g ms a product predicted", (int)blocking.rows,
                  (int)blocking.cols, 1e3 * seconds);
+        if (picked[i].fill > 1.3)
+            seconds /= gain_for_zeros;
         if (seconds > 0 && (least == 0 || seconds < least)) {
             least = seconds;
             best = blocking;

@@ -1,6 +1,6 @@
 /* Calibration: measures what a model consists of, on generated matrices.
  *
- *   curves    stencils of 7 and 27 points, growing, for each block size and kernel class
+ *   curves    stencils of 7 and 27 points and bands, growing, for each block size and kernel class
  *   extras    random columns of an x of growing size, and a matrix with one very long row: what the
  *             curves do not explain, a block
  *   vectors   CG iterations less their products; copies of vectors to the device and back
@@ -12,11 +12,14 @@
 
 #include "plan/calibrate.h"
 
-/* Sizes grow by this, from the first on, and from three times the cache on; between the two classes
- * of symmetric storage, of half the bytes, would be neither here nor there. */
-static const double first_bytes = 1e5, growth_in_cache = 2.5, growth = 1.7;
-static const int blocks_measured[] = {1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 32};
-enum { BLOCKS = sizeof blocks_measured / sizeof blocks_measured[0] };
+/* Sizes grow by this: in the cache, where less and less stays in it, and beyond. */
+static const double first_bytes = 1e5, growth_in_cache = 2.5, growth = 1.3;
+/* The largest is so many times the cache: half of it, as symmetric storage is, is to be beyond. */
+static const double most_times = 10;
+/* How x grows under scattered columns. */
+static const double growth_scattered = 8;
+const int32_t tess_model_blocks[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 32};
+const int tess_model_block_count = sizeof tess_model_blocks / sizeof tess_model_blocks[0];
 
 static int by_value(const void *a, const void *b)
 {
@@ -25,7 +28,7 @@ static int by_value(const void *a, const void *b)
 }
 
 static tess_status keep(tess_calibration *c, const char *name, double bytes, double lines,
-                        double seconds)
+                        double length, double seconds)
 {
     if (c->count == c->capacity) {
         int64_t capacity = c->capacity > 0 ? 2 * c->capacity : 256;
@@ -38,10 +41,10 @@ static tess_status keep(tess_calibration *c, const char *name, double bytes, dou
         c->capacity = capacity;
     }
     tess_sample *s = &c->samples[c->count++];
-    *s = (tess_sample){.bytes = bytes, .lines = lines, .seconds = seconds};
+    *s = (tess_sample){.bytes = bytes, .lines = lines, .length = length, .seconds = seconds};
     snprintf(s->name, sizeof s->name, "%s", name);
-    tess_log(c->ctx, "calibrate: %s %d %s %.6g bytes %.6g rows %.6g s", name, (int)c->block,
-             tess_type_name(c->type), bytes, lines, seconds);
+    tess_log(c->ctx, "calibrate: %s %d %s %.6g bytes %.6g rows of %.4g %.6g s", name, (int)c->block,
+             tess_type_name(c->type), bytes, lines, length, seconds);
     return TESS_OK;
 }
 
@@ -53,6 +56,16 @@ static bool first_of_class(const tess_candidates *list, int64_t at)
         if (strcmp(list->items[i].class_name, list->items[at].class_name) == 0)
             return false;
     return true;
+}
+
+/* Not zeros: what is easy to multiply takes less power, and a GPU is the faster for it. */
+static void set_random(void *x, int64_t at, tess_type type)
+{
+    double value = tess_random_unit(1, (uint64_t)at);
+    if (type == TESS_F64)
+        ((double *)x)[at] = value;
+    else
+        ((float *)x)[at] = (float)value;
 }
 
 /* Every class on one matrix. */
@@ -69,14 +82,17 @@ static tess_status measure_classes(tess_calibration *c, const tess_matrix *A)
     TESS_TRY_CLEAN(TESS_CALLOC(c->ctx, A->rows, &y));
     TESS_TRY_CLEAN(backend->candidates(c->device, A, &product, &list));
     TESS_TRY_CLEAN(backend->costs(c->device, A, &list));
+    for (int64_t i = 0; i < A->cols; i++)
+        set_random(x, i, c->type);
+    tess_candidates_ahead(c->device, A, list.items, list.count);
     for (int64_t i = 0; i < list.count; i++) {
         const tess_candidate *candidate = &list.items[i];
         if (!*candidate->class_name || !first_of_class(&list, i))
             continue;
         double seconds;
         if (tess_sample_spmv(c->device, A, candidate, x, y, &seconds) == TESS_OK)
-            TESS_TRY_CLEAN(
-                keep(c, candidate->class_name, candidate->bytes, (double)A->block_rows, seconds));
+            TESS_TRY_CLEAN(keep(c, candidate->class_name, candidate->bytes, (double)A->block_rows,
+                                (double)A->blocks / (double)A->block_rows, seconds));
         else
             tess_log(c->ctx, "calibrate: %s left out: %s", candidate->kernel, c->ctx->error);
     }
@@ -88,40 +104,59 @@ cleanup:
     return status;
 }
 
-static tess_status measure_input(tess_calibration *c, const char *spec)
+/* ---- Curves ---- */
+
+static double next_size(double bytes, double cache)
 {
+    double next = bytes * growth_in_cache;
+    if (bytes >= TESS_CACHE_KEPT * cache)
+        return bytes * growth;
+    return next < TESS_CACHE_KEPT * cache ? next : 1.1 * TESS_CACHE_KEPT * cache;
+}
+
+/* Rows as long as those of real matrices, where there is room for enough of them. */
+enum { BAND = 81 };
+
+/* A matrix of about so many bytes, a stencil of 7 or 27 points or a band. */
+static tess_status measure_shape(tess_calibration *c, int points, double bytes)
+{
+    int b = c->block;
+    double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b;
+    char spec[96];
     tess_matrix *A;
-    TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
+    if (points == BAND) {
+        int64_t rows = (int64_t)(bytes / (BAND * block));
+        if (rows < 2 * BAND)
+            return TESS_OK;
+        TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, BAND, &A));
+    } else {
+        int n = (int)(cbrt(bytes / (points * block + 4 + 2 * scalar * b)) + 0.5);
+        snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", points, n < 3 ? 3 : n, b,
+                 tess_type_name(c->type));
+        TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
+    }
     tess_status status = measure_classes(c, A);
     tess_matrix_destroy(A);
     return status;
 }
 
-/* ---- Curves ---- */
-
-/* In the cache from size to size, then with one step out of it. */
-static double next_size(double bytes, double outside)
-{
-    if (bytes >= outside)
-        return bytes * growth;
-    double next = bytes * growth_in_cache;
-    return 3 * next > outside ? outside : next;
-}
-
+/* All shapes of what stays in the cache, then one after the other: larger ones take their time to
+ * make. */
 static tess_status measure_curves(tess_calibration *c, int b)
 {
-    double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b;
+    static const int shapes[] = {7, 27, BAND};
+    double cache = c->model->cache_bytes;
+    int turn = 0;
     c->count = 0;
     c->block = b;
-    double outside = 3 * c->model->cache_bytes;
-    for (double bytes = first_bytes; bytes <= c->most * 1.001; bytes = next_size(bytes, outside)) {
-        for (int points = 7; points <= 27; points += 20) {
-            char spec[96];
-            int n = (int)(cbrt(bytes / (points * block + 4 + 2 * scalar * b)) + 0.5);
-            snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", points, n < 3 ? 3 : n, b,
-                     tess_type_name(c->type));
-            TESS_TRY(measure_input(c, spec));
-        }
+    for (double bytes = first_bytes; bytes <= c->most * 1.001; bytes = next_size(bytes, cache)) {
+        TESS_TRY(tess_progress(c->ctx, "calibrating", log(bytes / first_bytes),
+                               log(c->most / first_bytes)));
+        if (bytes < TESS_CACHE_KEPT * cache)
+            for (int i = 0; i < 3; i++)
+                TESS_TRY(measure_shape(c, shapes[i], bytes));
+        else
+            TESS_TRY(measure_shape(c, shapes[turn++ % 3], bytes));
     }
     return tess_calibration_fit(c, 1);
 }
@@ -164,7 +199,7 @@ static tess_status measure_scattered(tess_calibration *c, int b)
     enum { ROW = 6 };
     double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b, smallest = 1 << 17;
     double bytes = c->most / 2;
-    for (double x = smallest; x <= bytes; x *= 4) {
+    for (double x = smallest; x <= bytes; x *= growth_scattered) {
         char spec[128];
         tess_matrix *A;
         snprintf(spec, sizeof spec, "random:rows=%.0f,cols=%.0f,avg=%d,r=%d,c=%d,type=%s",
@@ -217,7 +252,7 @@ static tess_status measure_passes(tess_calibration *c, int n)
     if (iteration > spmv)
         status =
             keep(c, TESS_MODEL_VECTORS, 12.0 * (double)A->rows * (double)tess_type_size(c->type), 0,
-                 iteration - spmv);
+                 0, iteration - spmv);
 cleanup:
     tess_plan_destroy(plan);
     tess_release(c->ctx, b);
@@ -230,12 +265,12 @@ static tess_status measure_vectors(tess_calibration *c)
 {
     c->count = 0;
     double scalar = (double)tess_type_size(c->type);
-    for (double bytes = first_bytes; bytes <= c->most * 1.001; bytes *= 1.6) {
+    for (double bytes = first_bytes; bytes <= c->most * 1.001; bytes *= 1.8) {
         tess_status status = measure_passes(c, (int)cbrt(bytes / (12 * scalar)));
         double speed;
         if (status == TESS_ERR_UNSUPPORTED && c->device->backend->read_ceiling) {
             TESS_TRY(c->device->backend->read_ceiling(c->device, bytes, &speed));
-            status = keep(c, TESS_MODEL_VECTORS, bytes, 0, bytes / speed);
+            status = keep(c, TESS_MODEL_VECTORS, bytes, 0, 0, bytes / speed);
         }
         TESS_TRY(status);
     }
@@ -262,7 +297,7 @@ static tess_status measure_copies(tess_calibration *c)
             runs[i] = tess_seconds() - start;
         }
         qsort(runs, 9, sizeof *runs, by_value);
-        status = keep(c, TESS_MODEL_COPIES, 2 * bytes, 0, runs[4]);
+        status = keep(c, TESS_MODEL_COPIES, 2 * bytes, 0, 0, runs[4]);
     cleanup:
         tess_device_free(c->device, there);
         tess_free(c->ctx, here);
@@ -273,21 +308,19 @@ static tess_status measure_copies(tess_calibration *c)
 
 /* ---- The whole ---- */
 
-static tess_status calibrate(tess_calibration *c)
+static tess_status calibrate(tess_calibration *c, int32_t block)
 {
-    TESS_TRY(tess_progress(c->ctx, "calibrating vectors", 0, BLOCKS + 1));
-    TESS_TRY(measure_vectors(c));
-    TESS_TRY(measure_copies(c));
-    for (int i = 0; i < BLOCKS; i++) {
-        TESS_TRY(tess_progress(c->ctx, "calibrating", i + 1, BLOCKS + 1));
-        TESS_TRY(measure_curves(c, blocks_measured[i]));
-        TESS_TRY(measure_scattered(c, blocks_measured[i]));
-        TESS_TRY(measure_long_row(c, blocks_measured[i]));
+    if (block == 0) {
+        TESS_TRY(measure_vectors(c));
+        return measure_copies(c);
     }
-    return TESS_OK;
+    TESS_TRY(measure_curves(c, block));
+    TESS_TRY(measure_scattered(c, block));
+    return measure_long_row(c, block);
 }
 
-tess_status tess_model_calibrate(tess_device *device, tess_type type, double most, tess_model **out)
+tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t block, double most,
+                                 tess_model **out)
 {
     tess_calibration c = {.ctx = device->ctx, .device = device, .type = type, .most = most};
     if (!device->backend->candidates || !device->backend->costs)
@@ -295,12 +328,12 @@ tess_status tess_model_calibrate(tess_device *device, tess_type type, double mos
                          "device '%s' cannot be calibrated: it has no list of kernels",
                          device->backend->name);
     if (!(most > 0)) {
-        c.most = 9 * device->cache_bytes;
+        c.most = most_times * device->cache_bytes;
         c.most = c.most < 64e6 ? 64e6 : c.most > 1e9 ? 1e9 : c.most;
     }
     TESS_TRY(tess_model_create(device->ctx, device->model, &c.model));
     c.model->cache_bytes = device->cache_bytes;
-    tess_status status = calibrate(&c);
+    tess_status status = calibrate(&c, block);
     tess_free(c.ctx, c.samples);
     if (status != TESS_OK) {
         tess_model_destroy(c.model);

@@ -5,10 +5,10 @@
 
 #include "plan/calibrate.h"
 
-enum { FIT_MAX = 64 };
+enum { FIT_MAX = 96 };
 
 typedef struct fit_points {
-    double bytes[FIT_MAX], lines[FIT_MAX], seconds[FIT_MAX];
+    double bytes[FIT_MAX], lines[FIT_MAX], seconds[FIT_MAX], length[FIT_MAX];
     int count;
 } fit_points;
 
@@ -26,17 +26,40 @@ static void select_points(const tess_calibration *c, const char *name, bool cach
             continue;
         p->bytes[p->count] = s->bytes;
         p->lines[p->count] = s->lines;
+        p->length[p->count] = s->length;
         p->seconds[p->count++] = s->seconds;
     }
 }
 
-/* The curve when a row costs curve->row_bytes; false when there are too few points. */
-static bool fit_with_rows(const fit_points *p, tess_model_curve *curve)
+/* What the curve leaves to its sigmoid of a point. */
+static double sigmoid_bytes(const tess_model_curve *curve, const fit_points *p, int i)
+{
+    return p->bytes[i] + curve->row_bytes * p->lines[i];
+}
+
+static double sigmoid_seconds(const tess_model_curve *curve, const fit_points *p, int i)
+{
+    return p->seconds[i] - curve->step_seconds * p->length[i];
+}
+
+/* How far the curve's time is from the measured one. */
+static double relative_error(const tess_model_curve *curve, const fit_points *p, int i)
+{
+    double x = sigmoid_bytes(curve, p, i), rest = p->seconds[i] - sigmoid_seconds(curve, p, i);
+    return (x / tess_sigmoid_value(&curve->average, x) + rest) / p->seconds[i] - 1;
+}
+
+/* The curve for its row_bytes and step_seconds; false when there are too few points, or a point
+ * took less than its steps. */
+static bool fit_sigmoid(const fit_points *p, tess_model_curve *curve)
 {
     double x[FIT_MAX] = {0}, y[FIT_MAX] = {0};
     for (int i = 0; i < p->count; i++) {
-        x[i] = p->bytes[i] + curve->row_bytes * p->lines[i];
-        y[i] = x[i] / p->seconds[i];
+        double seconds = sigmoid_seconds(curve, p, i);
+        if (seconds < 0.2 * p->seconds[i])
+            return false;
+        x[i] = sigmoid_bytes(curve, p, i);
+        y[i] = x[i] / seconds;
     }
     if (!tess_sigmoid_fit(x, y, p->count, &curve->average))
         return false;
@@ -44,39 +67,48 @@ static bool fit_with_rows(const fit_points *p, tess_model_curve *curve)
     curve->points = p->count;
     curve->error = 0;
     for (int i = 0; i < p->count; i++)
-        curve->error += fabs(tess_sigmoid_value(&curve->average, x[i]) / y[i] - 1) / p->count;
+        curve->error += fabs(relative_error(curve, p, i)) / p->count;
     return true;
 }
 
-/* Leaves out points that are far below the curve: something else ran meanwhile. */
+/* Leaves out points that took far longer than the curve says: something else ran meanwhile. */
 static void drop_outliers(const tess_model_curve *curve, fit_points *p)
 {
     int kept = 0;
     for (int i = 0; i < p->count; i++) {
-        double x = p->bytes[i] + curve->row_bytes * p->lines[i];
-        if (x / p->seconds[i] < 0.75 * tess_sigmoid_value(&curve->average, x))
+        if (relative_error(curve, p, i) < -0.25)
             continue;
         p->bytes[kept] = p->bytes[i];
         p->lines[kept] = p->lines[i];
+        p->length[kept] = p->length[i];
         p->seconds[kept++] = p->seconds[i];
     }
     p->count = kept;
 }
 
-/* The best curve over what a row may cost: points of long and of short rows tell. */
-static bool fit_points_best(const fit_points *p, tess_model_curve *curve)
+/* What a parameter more has to gain. */
+static double score(const tess_model_curve *curve)
+{
+    return curve->error * (1 + 0.04 * (curve->row_bytes > 0) + 0.04 * (curve->step_seconds > 0));
+}
+
+/* The best curve over what a row and what a step may cost: points of long and of short rows tell.
+ */
+static bool fit_best(const fit_points *p, tess_model_curve *curve)
 {
     tess_model_curve tried = *curve;
-    tried.row_bytes = 0;
-    if (!fit_with_rows(p, &tried))
-        return false;
-    *curve = tried;
-    for (double bytes = 8; bytes <= 4096; bytes *= 2) {
-        tried.row_bytes = bytes;
-        if (fit_with_rows(p, &tried) && tried.error < 0.95 * curve->error)
-            *curve = tried;
+    bool found = false;
+    for (double step = 0; step <= 2e-7; step = step > 0 ? 1.3 * step : 1e-9) {
+        for (double bytes = 0; bytes <= 4096; bytes = bytes > 0 ? 2 * bytes : 8) {
+            tried.row_bytes = bytes;
+            tried.step_seconds = step;
+            if (fit_sigmoid(p, &tried) && (!found || score(&tried) < score(curve))) {
+                *curve = tried;
+                found = true;
+            }
+        }
     }
-    return true;
+    return found;
 }
 
 static tess_status fit_class(tess_calibration *c, const char *name, bool cached,
@@ -86,22 +118,79 @@ static tess_status fit_class(tess_calibration *c, const char *name, bool cached,
     tess_model_curve curve = {.block = c->block, .type = c->type, .cached = cached};
     snprintf(curve.name, sizeof curve.name, "%s", name);
     select_points(c, name, cached, working_share, &p);
-    if (!fit_points_best(&p, &curve))
+    if (!fit_best(&p, &curve))
         return TESS_OK;
     drop_outliers(&curve, &p);
-    if (!fit_points_best(&p, &curve))
+    if (!fit_best(&p, &curve))
         return TESS_OK;
     return tess_model_add_curve(c->model, &curve);
+}
+
+/* ---- Between cache and memory ---- */
+
+enum { BINS = 6 };
+
+/* Adds the share of one size, or of the mean of those that are about as large. */
+static tess_status add_share(tess_calibration *c, const char *name, double bytes, double share)
+{
+    tess_model_extra extra = {.block = c->block,
+                              .type = c->type,
+                              .kind = TESS_EXTRA_RESIDENT,
+                              .x_bytes = bytes,
+                              .seconds = share < 0   ? 0
+                                         : share > 1 ? 1
+                                                     : share};
+    snprintf(extra.name, sizeof extra.name, "%s", name);
+    return tess_model_add_extra(c->model, &extra);
+}
+
+/* What share of the data the times of samples between the two curves stand for. */
+static tess_status fit_shares(tess_calibration *c, const char *name, double working_share)
+{
+    double shares[BINS] = {0}, logs[BINS] = {0}, cache = c->model->cache_bytes;
+    int counts[BINS] = {0};
+    double width = log(TESS_CACHE_GONE / TESS_CACHE_KEPT) / BINS;
+    for (int64_t i = 0; i < c->count; i++) {
+        const tess_sample *s = &c->samples[i];
+        double times = s->bytes * working_share / cache;
+        if (strcmp(s->name, name) != 0 || times <= TESS_CACHE_KEPT || times >= TESS_CACHE_GONE)
+            continue;
+        tess_model_load load = {.name = name,
+                                .block = c->block,
+                                .type = c->type,
+                                .bytes = s->bytes,
+                                .lines = s->lines,
+                                .length = s->length};
+        double in = tess_model_seconds_from(c->model, &load, true, false);
+        double out = tess_model_seconds_from(c->model, &load, false, false);
+        if (!(in > 0) || !(out > 1.05 * in)) /* nothing to tell them apart by */
+            continue;
+        int bin = (int)(log(times / TESS_CACHE_KEPT) / width);
+        bin = bin < BINS ? bin : BINS - 1;
+        shares[bin] += (out - s->seconds) / (out - in);
+        logs[bin] += log(s->bytes * working_share);
+        counts[bin]++;
+    }
+    TESS_TRY(add_share(c, name, TESS_CACHE_KEPT * cache, 1));
+    for (int i = 0; i < BINS; i++)
+        if (counts[i] > 0)
+            TESS_TRY(add_share(c, name, exp(logs[i] / counts[i]), shares[i] / counts[i]));
+    return add_share(c, name, TESS_CACHE_GONE * cache, 0);
 }
 
 tess_status tess_calibration_fit(tess_calibration *c, double working_share)
 {
     for (int64_t i = 0; i < c->count; i++) {
+        const char *name = c->samples[i].name;
         bool seen = false;
         for (int64_t k = 0; k < i && !seen; k++)
-            seen = strcmp(c->samples[k].name, c->samples[i].name) == 0;
-        for (int cached = 0; cached < 2 && !seen; cached++)
-            TESS_TRY(fit_class(c, c->samples[i].name, cached != 0, working_share));
+            seen = strcmp(c->samples[k].name, name) == 0;
+        if (seen)
+            continue;
+        for (int cached = 0; cached < 2; cached++)
+            TESS_TRY(fit_class(c, name, cached != 0, working_share));
+        if (working_share > 0)
+            TESS_TRY(fit_shares(c, name, working_share));
     }
     return TESS_OK;
 }

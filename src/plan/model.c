@@ -85,55 +85,65 @@ static const tess_model_curve *find_curve(const tess_model *model, const char *n
 
 /* ---- One operation ---- */
 
+/* In the cache a block of a few numbers takes as long as one of a few more, being instructions and
+ * not bytes: one that is smaller than those of the curve costs what they do. */
+static double bytes_as_measured(const tess_model_curve *curve, const tess_model_load *load)
+{
+    double scalar = (double)tess_type_size(load->type);
+    double theirs = scalar * curve->block * curve->block, ours = scalar * load->scalars;
+    if (!curve->cached || curve->block > 3 || !(ours > 0) || ours >= theirs)
+        return load->bytes;
+    return load->bytes * (4 + theirs) / (4 + ours);
+}
+
 /* A sigmoid falls faster than the bytes below some size, and the time would grow again: from there
  * on it stays, being that of starting. */
 static double over(const tess_model *model, const tess_model_curve *curve,
                    const tess_model_load *load, bool best)
 {
     const tess_sigmoid *s = best ? &curve->best : &curve->average;
-    double bytes = load->bytes + curve->row_bytes * load->lines;
+    double bytes = bytes_as_measured(curve, load) + curve->row_bytes * load->lines;
     double slope = s->sigma * log(2);
     double turn = slope < 1 ? exp2(s->mu + s->sigma * log(1 / slope - 1)) : 0;
     double size = bytes > turn ? bytes : turn;
-    return size / (model->speed * tess_sigmoid_value(s, size));
+    return size / (model->speed * tess_sigmoid_value(s, size)) + curve->step_seconds * load->length;
 }
 
-double tess_model_seconds(const tess_model *model, const tess_model_load *load, bool best)
+double tess_model_seconds_from(const tess_model *model, const tess_model_load *load, bool cached,
+                               bool best)
 {
-    const tess_model_curve *in = find_curve(model, load->name, load->block, load->type, true);
-    const tess_model_curve *out = find_curve(model, load->name, load->block, load->type, false);
-    if ((!in && !out) || !(load->bytes > 0))
-        return 0;
-    if (!in || !out)
-        return over(model, in ? in : out, load, best);
-    double gone = TESS_CACHE_GONE / TESS_CACHE_KEPT, times = gone;
-    if (model->cache_bytes > 0)
-        times = load->working / model->cache_bytes / TESS_CACHE_KEPT;
-    double resident = times <= 1 ? 1 : times >= gone ? 0 : 1 - log(times) / log(gone);
-    return resident * over(model, in, load, best) + (1 - resident) * over(model, out, load, best);
+    const tess_model_curve *curve = find_curve(model, load->name, load->block, load->type, cached);
+    return curve && load->bytes > 0 ? over(model, curve, load, best) : 0;
 }
 
-static bool is_of(const tess_model_extra *e, const char *name, tess_extra_kind kind)
+/* What extras are of. */
+typedef struct extra_key {
+    const char *name;
+    int32_t block;
+    tess_type type;
+    tess_extra_kind kind;
+} extra_key;
+
+static bool is_of(const tess_model_extra *e, const extra_key *key)
 {
-    return e->kind == kind && strcmp(e->name, name) == 0;
+    return e->kind == key->kind && strcmp(e->name, key->name) == 0;
 }
 
-/* Seconds of one extra: between the measured sizes of x linear in their logarithm, beyond them
- * constant. */
-static double extra_seconds(const tess_model *model, const tess_model_problem *p,
-                            tess_extra_kind kind)
+/* Between the measured sizes of x linear in their logarithm, beyond them constant; `otherwise` when
+ * there is none. */
+static double extra_at(const tess_model *model, const extra_key *key, double x, double otherwise)
 {
     const tess_model_extra *below = NULL, *above = NULL;
-    double least = INFINITY, x = kind == TESS_EXTRA_FAR ? p->x_bytes : 0;
+    double least = INFINITY;
     for (int64_t i = 0; i < model->extra_count; i++) {
         const tess_model_extra *e = &model->extras[i];
-        double apart = distance(e->block, e->type, p->block, p->type);
-        if (is_of(e, p->name, kind) && apart < least)
+        double apart = distance(e->block, e->type, key->block, key->type);
+        if (is_of(e, key) && apart < least)
             least = apart;
     }
     for (int64_t i = 0; i < model->extra_count; i++) {
         const tess_model_extra *e = &model->extras[i];
-        if (!is_of(e, p->name, kind) || distance(e->block, e->type, p->block, p->type) > least)
+        if (!is_of(e, key) || distance(e->block, e->type, key->block, key->type) > least)
             continue;
         if (e->x_bytes <= x && (!below || e->x_bytes > below->x_bytes))
             below = e;
@@ -141,9 +151,37 @@ static double extra_seconds(const tess_model *model, const tess_model_problem *p
             above = e;
     }
     if (!below || !above || below == above)
-        return below ? below->seconds : above ? above->seconds : 0;
+        return below ? below->seconds : above ? above->seconds : otherwise;
     double at = log(x / below->x_bytes) / log(above->x_bytes / below->x_bytes);
     return (1 - at) * below->seconds + at * above->seconds;
+}
+
+static double extra_seconds(const tess_model *model, const tess_model_problem *p,
+                            tess_extra_kind kind)
+{
+    const extra_key key = {p->name, p->block, p->type, kind};
+    return extra_at(model, &key, kind == TESS_EXTRA_FAR ? p->x_bytes : 0, 0);
+}
+
+/* The share of the data that comes from the cache: as measured, else falling with the logarithm. */
+static double resident_share(const tess_model *model, const tess_model_load *load)
+{
+    const extra_key key = {load->name, load->block, load->type, TESS_EXTRA_RESIDENT};
+    double gone = TESS_CACHE_GONE / TESS_CACHE_KEPT, times = gone;
+    if (model->cache_bytes > 0)
+        times = load->working / model->cache_bytes / TESS_CACHE_KEPT;
+    double share = times <= 1 ? 1 : times >= gone ? 0 : 1 - log(times) / log(gone);
+    return extra_at(model, &key, load->working, share);
+}
+
+double tess_model_seconds(const tess_model *model, const tess_model_load *load, bool best)
+{
+    double in = tess_model_seconds_from(model, load, true, best);
+    double out = tess_model_seconds_from(model, load, false, best);
+    if (!(in > 0) || !(out > 0))
+        return in > 0 ? in : out;
+    double share = resident_share(model, load);
+    return share * in + (1 - share) * out;
 }
 
 tess_model_problem tess_model_problem_of(const tess_matrix *A)
@@ -179,6 +217,8 @@ static double spmv_beside(const tess_model *model, const tess_model_problem *p, 
                             .type = p->type,
                             .bytes = p->bytes / n,
                             .lines = p->lines / n,
+                            .length = p->lines > 0 ? p->blocks / p->lines : 0,
+                            .scalars = p->blocks > 0 ? p->stored / p->blocks : 0,
                             .working = p->bytes / n + beside};
     double seconds = tess_model_seconds(model, &load, best);
     if (!(seconds > 0))

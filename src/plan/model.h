@@ -8,7 +8,8 @@
  *            iteration beside the product, and "copies", a host vector to the device and back;
  *   extras   what a sigmoid cannot say, in seconds: a row whose length is another than that of the
  *            row before (branches go wrong, lanes wait); a block out of reach of the rows before,
- *            by the size of x; a block of the longest row, where a class does not divide rows.
+ *            by the size of x; a block of the longest row, where a class does not divide rows;
+ *            and, as a share, what stays in the cache of data that are about as large as it is.
  *
  * `tessera calibrate` measures and fits them (calibrate.c); they are kept as JSON beside the
  * wisdom, model.json. Those of a few machines are built in (profiles/), and the most similar one
@@ -29,7 +30,9 @@ typedef struct tess_model_curve {
     int32_t block; /* b of b x b blocks; 0: of vectors */
     tess_type type;
     bool cached;
-    double row_bytes; /* what a block row costs beside the bytes it moves, in bytes */
+    double row_bytes;    /* what a block row costs beside the bytes it moves, in bytes */
+    double step_seconds; /* what a block more in every row costs beside its bytes: where rows are
+                            done side by side, each waits for its own loads one after the other */
     tess_sigmoid average, best;
     int points;
     double error; /* mean relative error of the fit on its own points */
@@ -38,7 +41,8 @@ typedef struct tess_model_curve {
 typedef enum tess_extra_kind {
     TESS_EXTRA_CHANGE,
     TESS_EXTRA_FAR,
-    TESS_EXTRA_LONGEST
+    TESS_EXTRA_LONGEST,
+    TESS_EXTRA_RESIDENT /* no seconds: the share of the data that stays in the cache */
 } tess_extra_kind;
 
 typedef struct tess_model_extra {
@@ -46,8 +50,9 @@ typedef struct tess_model_extra {
     int32_t block;
     tess_type type;
     tess_extra_kind kind;
-    double x_bytes; /* FAR: that the blocks are scattered over; else 0 */
-    double seconds; /* a row, or a block */
+    double x_bytes; /* FAR: that the blocks are scattered over; RESIDENT: touched between two uses
+                       of the same data; else 0 */
+    double seconds; /* a row, or a block; RESIDENT: 0..1 */
 } tess_model_extra;
 
 typedef struct tess_model {
@@ -67,9 +72,10 @@ void tess_model_destroy(tess_model *model); /* NULL is fine */
 tess_status tess_model_add_curve(tess_model *model, const tess_model_curve *curve);
 tess_status tess_model_add_extra(tess_model *model, const tess_model_extra *extra);
 
-/* Data of up to `kept` times the cache stay in it; from `gone` times on nothing does. */
-#define TESS_CACHE_KEPT 0.85
-#define TESS_CACHE_GONE 2.0
+/* Data of up to `kept` times the cache stay in it; from `gone` times on nothing does. Between the
+ * two the share that does is measured. */
+#define TESS_CACHE_KEPT 0.45
+#define TESS_CACHE_GONE 3.4
 
 /* The matrix as far as the model needs it, and the candidate that multiplies with it. */
 typedef struct tess_model_problem {
@@ -96,10 +102,15 @@ typedef struct tess_model_load {
     int32_t block;
     tess_type type;
     double bytes, lines; /* lines: block rows; 0 for vectors */
+    double length;       /* blocks a row, in the mean */
+    double scalars;      /* in a block, which need not be square; 0: as many as in the class's */
     double working; /* bytes touched between two uses of the same data: whether they come from a
                        cache */
 } tess_model_load;
 
+/* Its seconds when the data come from a cache, or from memory; 0: there is no curve. */
+double tess_model_seconds_from(const tess_model *model, const tess_model_load *load, bool cached,
+                               bool best);
 /* Its seconds, 0 when there is no curve of the class at any block size. `best`: by the envelope
  * instead of the average. */
 double tess_model_seconds(const tess_model *model, const tess_model_load *load, bool best);
@@ -135,7 +146,8 @@ bool tess_model_iteration(const tess_model *model, const tess_model_problem *pro
 /* model_file.c */
 extern const char *const tess_extra_names[]; /* by kind */
 bool tess_model_path(char *path, size_t size);
-/* Puts the model into the file, beside those of other devices; whole or not at all. */
+/* Puts the model into the file, beside those of other devices and what is there of other block
+ * sizes and precisions; whole or not at all. */
 tess_status tess_model_write(tess_ctx *ctx, const char *path, const tess_model *model);
 /* Reads one device's. *out stays NULL when the text has none of it. */
 tess_status tess_model_read_file(tess_ctx *ctx, const char *path, const char *device,
@@ -148,16 +160,20 @@ const tess_model *tess_device_performance(tess_device *device);
 /* rank.c: fills predicted of the candidates of an SpMV and puts the fastest first. */
 tess_status tess_candidates_rank(tess_device *device, const tess_matrix *A, tess_candidates *list);
 
-/* sample.c: the median product of a candidate; x and y are host arrays of the matrix's type. */
+/* sample.c: the typical product of a candidate; x and y are host arrays of the matrix's type. */
 tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
                              const tess_candidate *candidate, const void *x, void *y,
                              double *seconds);
-/* The median iteration of CG with pc=jacobi, and the median product of the same plan. */
+/* The typical iteration of CG with pc=jacobi, and product of the same plan. */
 tess_status tess_sample_iteration(tess_plan *plan, const void *b, double *product,
                                   double *iteration);
 
-/* calibrate.c: measures the device. `most` is the largest product in bytes; 0: chosen. */
-tess_status tess_model_calibrate(tess_device *device, tess_type type, double most,
+/* calibrate.c: measures a part of the model, that of one block size; 0: vectors and copies. `most`
+ * is the largest product in bytes; 0: chosen. */
+tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t block, double most,
                                  tess_model **out);
+/* The parts of a whole model. */
+extern const int32_t tess_model_blocks[];
+extern const int tess_model_block_count;
 
 #endif

@@ -2,8 +2,9 @@
  *
  *     {"tessera_model": 2, "devices": {MODEL: {"cache_bytes": N,
  *       "curves": [[CLASS, b, TYPE, "cache"|"memory", points, error, mu, sigma, nu, best nu,
- *                   row bytes], ...],
- *       "extras": [[CLASS, b, TYPE, "change"|"far"|"longest", x bytes, seconds], ...]}}}
+ *                   row bytes, step seconds], ...],
+ *       "extras": [[CLASS, b, TYPE, "change"|"far"|"longest"|"resident", x bytes, seconds or
+ * share], ...]}}}
  *
  * What does not parse is left out; a damaged file is no file.
  */
@@ -16,9 +17,9 @@
 
 #include "plan/wisdom.h"
 
-enum { VERSION = 2, KINDS = 3 };
+enum { VERSION = 2, KINDS = 4 };
 
-const char *const tess_extra_names[] = {"change", "far", "longest"};
+const char *const tess_extra_names[] = {"change", "far", "longest", "resident"};
 
 bool tess_model_path(char *path, size_t size)
 {
@@ -64,11 +65,12 @@ static bool read_numbers(const json_t *line, size_t first, double *numbers, size
 
 static bool read_curve(const json_t *line, tess_model_curve *curve)
 {
-    double n[7];
+    double n[7], step = json_number_value(json_array_get(line, 11)); /* 0 in older files */
     const char *place = json_string_value(json_array_get(line, 3));
     *curve = (tess_model_curve){0};
     if (!place || !read_head(line, curve->name, &curve->block, &curve->type) ||
-        !read_numbers(line, 4, n, 7) || !(n[3] > 0) || !(n[4] > 0) || !(n[5] > 0) || n[6] < 0)
+        !read_numbers(line, 4, n, 7) || !(n[3] > 0) || !(n[4] > 0) || !(n[5] > 0) || n[6] < 0 ||
+        !isfinite(step) || step < 0)
         return false;
     curve->cached = strcmp(place, "cache") == 0;
     curve->points = (int)n[0];
@@ -77,6 +79,7 @@ static bool read_curve(const json_t *line, tess_model_curve *curve)
     curve->best = curve->average;
     curve->best.nu = n[5];
     curve->row_bytes = n[6];
+    curve->step_seconds = step;
     return true;
 }
 
@@ -157,10 +160,10 @@ static json_t *to_json(const tess_model *model)
     for (int64_t i = 0; i < model->curve_count; i++) {
         const tess_model_curve *c = &model->curves[i];
         json_array_append_new(curves,
-                              json_pack("[s,i,s,s,i,f,f,f,f,f,f]", c->name, (int)c->block,
+                              json_pack("[s,i,s,s,i,f,f,f,f,f,f,f]", c->name, (int)c->block,
                                         tess_type_name(c->type), c->cached ? "cache" : "memory",
                                         c->points, c->error, c->average.mu, c->average.sigma,
-                                        c->average.nu, c->best.nu, c->row_bytes));
+                                        c->average.nu, c->best.nu, c->row_bytes, c->step_seconds));
     }
     for (int64_t i = 0; i < model->extra_count; i++) {
         const tess_model_extra *e = &model->extras[i];
@@ -172,6 +175,33 @@ static json_t *to_json(const tess_model *model)
                      "extras", extras);
 }
 
+/* Whether the model has anything of the block size and precision that a line is about. */
+static bool replaces(const tess_model *model, const json_t *line)
+{
+    char name[TESS_MODEL_CLASS];
+    int32_t block;
+    tess_type type;
+    if (!read_head(line, name, &block, &type))
+        return true; /* damaged: not worth keeping */
+    for (int64_t i = 0; i < model->curve_count; i++)
+        if (model->curves[i].block == block && model->curves[i].type == type)
+            return true;
+    return false;
+}
+
+/* Adds to `fresh` what the file has of other block sizes and precisions. */
+static void keep_others(const tess_model *model, const json_t *before, json_t *fresh)
+{
+    static const char *const lists[] = {"curves", "extras"};
+    for (int i = 0; i < 2; i++) {
+        size_t index;
+        json_t *line;
+        json_array_foreach(json_object_get(before, lists[i]), index,
+                           line) if (!replaces(model, line))
+            json_array_append(json_object_get(fresh, lists[i]), line);
+    }
+}
+
 tess_status tess_model_write(tess_ctx *ctx, const char *path, const tess_model *model)
 {
     json_t *document = json_load_file(path, 0, NULL);
@@ -179,7 +209,9 @@ tess_status tess_model_write(tess_ctx *ctx, const char *path, const tess_model *
         json_decref(document);
         document = json_pack("{s:i, s:{}}", "tessera_model", VERSION, "devices");
     }
-    json_object_set_new(json_object_get(document, "devices"), model->device, to_json(model));
+    json_t *devices = json_object_get(document, "devices"), *fresh = to_json(model);
+    keep_others(model, json_object_get(devices, model->device), fresh);
+    json_object_set_new(devices, model->device, fresh);
     tess_status status = document ? tess_json_write(ctx, path, document)
                                   : tess_fail(ctx, TESS_ERR_MEMORY, "%s: no memory", path);
     json_decref(document);

@@ -1,5 +1,4 @@
-/* Measurements as the model is fitted to, and compared with: medians of whole products and of
- * iterations. */
+/* Measurements as the model is fitted to, and compared with: whole products and iterations. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +15,11 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double *seconds, int count)
+/* The lower quartile: what disturbs a run makes it longer, never shorter. */
+static double typical(double *seconds, int count)
 {
     qsort(seconds, (size_t)count, sizeof *seconds, by_value);
-    return seconds[count / 2];
+    return seconds[count / 4];
 }
 
 /* Threads, clocks and caches need some milliseconds until products take the same time. */
@@ -47,7 +47,7 @@ tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
         status = tess_product_time(plan, &spmv, 1, x, 0, y, count, runs);
     tess_plan_destroy(plan);
     if (status == TESS_OK)
-        *seconds = median(runs, count);
+        *seconds = typical(runs, count);
     return status;
 }
 
@@ -84,8 +84,8 @@ tess_status tess_sample_iteration(tess_plan *plan, const void *b, double *produc
         rounds[i] = (many - few) / (many_count - few_count);
     }
     TESS_TRY_CLEAN(tess_product_time(plan, &spmv, 1, b, 0, x, 9, runs));
-    *iteration = median(rounds, ROUNDS);
-    *product = median(runs, 9);
+    *iteration = typical(rounds, ROUNDS);
+    *product = typical(runs, 9);
 cleanup:
     tess_free(plan->ctx, x);
     return status;

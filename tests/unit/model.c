@@ -2,7 +2,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "plan/model.h"
+#include "plan/calibrate.h"
 #include "support/support.h"
 
 static const tess_sigmoid truth = {.mu = 19.2, .sigma = 1.45, .nu = 117e9};
@@ -199,10 +199,93 @@ static void between_cache_and_memory_nothing_jumps(void **state)
         assert_true(seconds <= before && seconds > 0);
         before = seconds;
     }
-    double in = seconds_of(model, 20e6, 20e6);
-    double out = seconds_of(model, 20e6, 90e6);
+    double in = seconds_of(model, 20e6, 10e6);
+    double out = seconds_of(model, 20e6, 120e6);
     assert_true(out > 4 * in); /* 3 / 0.7 */
     tess_model_destroy(model);
+}
+
+static void what_stays_in_the_cache_goes_by_what_was_measured(void **state)
+{
+    tess_model *model = example(state);
+    tess_model_curve cached = {.name = "k", .block = 4, .cached = true, .average = truth};
+    cached.average.nu *= 3;
+    cached.best = cached.average;
+    assert_int_equal(tess_model_add_curve(model, &cached), TESS_OK);
+    model->cache_bytes = 32e6;
+    const tess_model_extra shares[] = {
+        {.name = "k", .block = 4, .kind = TESS_EXTRA_RESIDENT, .x_bytes = 1e7, .seconds = 1},
+        {.name = "k", .block = 4, .kind = TESS_EXTRA_RESIDENT, .x_bytes = 4e7, .seconds = 0.6},
+        {.name = "k", .block = 4, .kind = TESS_EXTRA_RESIDENT, .x_bytes = 1.6e8, .seconds = 0}};
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(tess_model_add_extra(model, &shares[i]), TESS_OK);
+    const double working[] = {1e6, 1e7, 2e7, 4e7, 8e7, 1.6e8, 1e9};
+    const double expected[] = {1, 1, 0.8, 0.6, 0.3, 0, 0};
+    double in = seconds_of(model, 2e7, 1), out = seconds_of(model, 2e7, 1e12);
+    for (size_t i = 0; i < 7; i++) {
+        double share = (out - seconds_of(model, 2e7, working[i])) / (out - in);
+        if (fabs(share - expected[i]) > 1e-9)
+            fail_msg("%g bytes: %g of them in the cache, not %g", working[i], share, expected[i]);
+    }
+    tess_model_destroy(model);
+}
+
+/* Samples of a class whose rows wait for themselves, in the cache, out of it and between. */
+static void calibration_finds_what_made_the_samples(void **state)
+{
+    static const double lengths[] = {7, 27, 81};
+    const double step = 2e-8, row = 64, cache = 3e7;
+    double mean = 0;
+    tess_sigmoid in = {.mu = 17, .sigma = 1.2, .nu = 4e11}, out = in;
+    tess_calibration c = {.ctx = test_ctx(state), .block = 4};
+    tess_sample samples[256];
+    out.nu /= 3;
+    c.samples = samples;
+    for (double bytes = 1e5; bytes < 4e8; bytes *= 1.4) {
+        for (int i = 0; i < 3; i++) {
+            tess_sample *s = &samples[c.count++];
+            *s = (tess_sample){.name = "k", .bytes = bytes, .length = lengths[i]};
+            s->lines = bytes / (132 * lengths[i]);
+            double x = bytes + row * s->lines, times = bytes / cache;
+            double share = times < 0.45 ? 1 : times > 3.4 ? 0 : 1 - (times - 0.45) / 2.95;
+            s->seconds = step * s->length + share * x / tess_sigmoid_value(&in, x) +
+                         (1 - share) * x / tess_sigmoid_value(&out, x);
+        }
+    }
+    assert_int_equal(tess_model_create(c.ctx, "test", &c.model), TESS_OK);
+    c.model->cache_bytes = cache;
+    assert_int_equal(tess_calibration_fit(&c, 1), TESS_OK);
+    assert_int_equal(c.model->curve_count, 2);
+    for (int64_t i = 0; i < c.count; i++) {
+        const tess_sample *s = &samples[i];
+        tess_model_load load = {.name = "k",
+                                .block = 4,
+                                .bytes = s->bytes,
+                                .lines = s->lines,
+                                .length = s->length,
+                                .working = s->bytes};
+        double error = tess_model_seconds(c.model, &load, false) / s->seconds - 1;
+        mean += fabs(error) / (double)c.count;
+        if (fabs(error) > 0.1)
+            fail_msg("%g bytes, rows of %g: off by %g", s->bytes, s->length, error);
+    }
+    if (mean > 0.02)
+        fail_msg("off by %g in the mean", mean);
+    tess_model_destroy(c.model);
+}
+
+static void a_band_is_symmetric_and_full(void **state)
+{
+    tess_matrix *A;
+    tess_symmetry symmetry;
+    assert_int_equal(tess_calibration_band(test_ctx(state), TESS_F32, 3, 20, 9, &A), TESS_OK);
+    assert_int_equal(A->blocks, 20 * 9 - 4 * 5);
+    tess_matrix_view view;
+    tess_matrix_get_view(A, &view);
+    assert_int_equal(tess_matrix_validate(test_ctx(state), &view, true), TESS_OK);
+    assert_int_equal(tess_matrix_symmetry(test_ctx(state), A, &symmetry), TESS_OK);
+    assert_true(symmetry.symmetric);
+    tess_matrix_destroy(A);
 }
 
 static void a_model_survives_its_file(void **state)
@@ -217,6 +300,7 @@ static void a_model_survives_its_file(void **state)
         .name = "k", .block = 4, .kind = TESS_EXTRA_FAR, .x_bytes = 1e6, .seconds = 2e-9};
     assert_int_equal(tess_model_add_extra(model, &far), TESS_OK);
     model->cache_bytes = 3e7;
+    model->curves[1].step_seconds = 5e-9;
     assert_int_equal(tess_model_write(ctx, path, model), TESS_OK);
     snprintf(model->device, sizeof model->device, "other");
     assert_int_equal(tess_model_write(ctx, path, model), TESS_OK); /* beside the first */
@@ -227,7 +311,21 @@ static void a_model_survives_its_file(void **state)
     assert_true(tess_model_spmv(back, &p, 1, false) == tess_model_spmv(model, &p, 1, false));
     assert_true(tess_model_spmv(back, &p, 1, true) == tess_model_spmv(model, &p, 1, true));
     assert_true(back->cache_bytes == 3e7 && back->extra_count == 1);
+    assert_true(back->curves[1].step_seconds == 5e-9);
     tess_model_destroy(back);
+
+    /* Another block size is put beside what there is, the same one in its place. */
+    tess_model *part;
+    tess_model_curve eight = {.name = "k", .block = 8, .average = truth, .best = truth};
+    assert_int_equal(tess_model_create(ctx, "other", &part), TESS_OK);
+    assert_int_equal(tess_model_add_curve(part, &eight), TESS_OK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(tess_model_write(ctx, path, part), TESS_OK);
+    back = NULL;
+    assert_int_equal(tess_model_read_file(ctx, path, "other", &back), TESS_OK);
+    assert_true(back->curve_count == 3 && back->extra_count == 1);
+    tess_model_destroy(back);
+    tess_model_destroy(part);
 
     back = NULL;
     assert_int_equal(tess_model_read_file(ctx, path, "a third", &back), TESS_OK);
@@ -264,6 +362,9 @@ int main(void)
         cmocka_unit_test(several_devices_pay_only_for_large_problems),
         cmocka_unit_test(what_is_irregular_costs_more),
         cmocka_unit_test(between_cache_and_memory_nothing_jumps),
+        cmocka_unit_test(what_stays_in_the_cache_goes_by_what_was_measured),
+        cmocka_unit_test(calibration_finds_what_made_the_samples),
+        cmocka_unit_test(a_band_is_symmetric_and_full),
         cmocka_unit_test(a_model_survives_its_file),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -112,7 +112,7 @@ static void blocks_are_chosen_for_the_device(void **state)
     static const struct {
         const char *input;
         int32_t block;
-    } cases[] = {{"stencil27:n=10,b=4", 4}, {"cdr:n=12,b=3", 3}};
+    } cases[] = {{"stencil27:n=10,b=4", 4}, {"cdr:n=12,b=3", 3}, {"random:rows=150000,avg=8", 1}};
     tess_ctx *ctx = test_ctx(state);
     tess_device *device;
     assert_int_equal(tess_device_open(ctx, "cpu:2", &device), TESS_OK);

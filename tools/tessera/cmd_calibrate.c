@@ -1,4 +1,5 @@
 /* tessera calibrate: throughput against size for every kernel class, fitted and kept. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -7,19 +8,19 @@
 typedef struct calibrate_args {
     common_args common;
     double megabytes;
-    const char *out;
+    const char *out, *blocks;
 } calibrate_args;
 
 static void print_curves(const tess_model *model)
 {
-    printf("%-24s %3s %-5s %-7s %6s %8s %8s %8s %10s %10s %8s\n", "class", "b", "type", "from",
-           "points", "a row, B", "mu", "sigma", "nu GB/s", "best GB/s", "error");
+    printf("%-24s %3s %-5s %-7s %6s %8s %8s %8s %8s %10s %10s %8s\n", "class", "b", "type", "from",
+           "points", "a row, B", "step, ns", "mu", "sigma", "nu GB/s", "best GB/s", "error");
     for (int64_t i = 0; i < model->curve_count; i++) {
         const tess_model_curve *c = &model->curves[i];
-        printf("%-24s %3d %-5s %-7s %6d %8.0f %8.2f %8.2f %10.1f %10.1f %6.1f %%\n", c->name,
+        printf("%-24s %3d %-5s %-7s %6d %8.0f %8.1f %8.2f %8.2f %10.1f %10.1f %6.1f %%\n", c->name,
                (int)c->block, tess_type_name(c->type), c->cached ? "cache" : "memory", c->points,
-               c->row_bytes, c->average.mu, c->average.sigma, 1e-9 * c->average.nu,
-               1e-9 * c->best.nu, 100 * c->error);
+               c->row_bytes, 1e9 * c->step_seconds, c->average.mu, c->average.sigma,
+               1e-9 * c->average.nu, 1e-9 * c->best.nu, 100 * c->error);
     }
 }
 
@@ -31,27 +32,68 @@ static void print_extras(const tess_model *model)
     printf("\n%-24s %3s %-5s %-8s %10s %10s\n", "class", "b", "type", "extra", "x", "ns");
     for (int64_t i = 0; i < model->extra_count; i++) {
         const tess_model_extra *e = &model->extras[i];
-        printf("%-24s %3d %-5s %-8s %10s %10.3f\n", e->name, (int)e->block, tess_type_name(e->type),
-               tess_extra_names[e->kind], e->x_bytes > 0 ? text_bytes(e->x_bytes, a) : "-",
-               1e9 * e->seconds);
+        bool share = e->kind == TESS_EXTRA_RESIDENT;
+        printf("%-24s %3d %-5s %-8s %10s %10.3f%s\n", e->name, (int)e->block,
+               tess_type_name(e->type), tess_extra_names[e->kind],
+               e->x_bytes > 0 ? text_bytes(e->x_bytes, a) : "-", (share ? 100 : 1e9) * e->seconds,
+               share ? " %" : "");
     }
 }
 
-static int print_document(cli_app *app, const tess_model *model, const char *path)
+static void add_curves(json_t *curves, const tess_model *model)
 {
-    json_t *curves = json_array();
     for (int64_t i = 0; i < model->curve_count; i++) {
         const tess_model_curve *c = &model->curves[i];
-        json_array_append_new(curves,
-                              json_pack("{s:s, s:i, s:s, s:b, s:i, s:f, s:f, s:f, s:f, s:f, s:f}",
-                                        "class", c->name, "block", (int)c->block, "type",
-                                        tess_type_name(c->type), "cached", (int)c->cached, "points",
-                                        c->points, "row_bytes", c->row_bytes, "mu", c->average.mu,
-                                        "sigma", c->average.sigma, "GBps", 1e-9 * c->average.nu,
-                                        "best_GBps", 1e-9 * c->best.nu, "error", c->error));
+        json_array_append_new(
+            curves,
+            json_pack("{s:s, s:i, s:s, s:b, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "class",
+                      c->name, "block", (int)c->block, "type", tess_type_name(c->type), "cached",
+                      (int)c->cached, "points", c->points, "row_bytes", c->row_bytes,
+                      "step_seconds", c->step_seconds, "mu", c->average.mu, "sigma",
+                      c->average.sigma, "GBps", 1e-9 * c->average.nu, "best_GBps",
+                      1e-9 * c->best.nu, "error", c->error));
     }
-    return print_json(
-        app, json_pack("{s:s, s:s, s:o}", "device", model->device, "file", path, "curves", curves));
+}
+
+/* ---- Parts ---- */
+
+/* Whether "0,1,4" has the block size. */
+static bool takes_part(const char *list, int32_t block)
+{
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strtol(at, NULL, 10) == block && *at >= '0' && *at <= '9')
+            return true;
+    }
+    return false;
+}
+
+/* One after the other, each kept when it is done: what was stopped goes on with the rest. */
+static tess_status calibrate(cli_app *app, const calibrate_args *args, tess_device *device,
+                             const char *path, json_t *curves)
+{
+    for (int i = 0; i < tess_model_block_count; i++) {
+        int32_t block = tess_model_blocks[i];
+        tess_model *model;
+        if (args->blocks && !takes_part(args->blocks, block))
+            continue;
+        TESS_TRY(tess_progress(app->ctx, "calibrating", i, tess_model_block_count));
+        TESS_TRY(tess_model_calibrate(device, args->common.type.type, block, 1e6 * args->megabytes,
+                                      &model));
+        tess_status status = *path ? tess_model_write(app->ctx, path, model) : TESS_OK;
+        terminal_clear_progress(app);
+        if (!args->common.json) {
+            if (json_array_size(curves) == 0)
+                printf("device  %s\n\n", device->model);
+            print_curves(model);
+            print_extras(model);
+            printf("\n");
+        }
+        add_curves(curves, model);
+        tess_model_destroy(model);
+        TESS_TRY(status);
+    }
+    return TESS_OK;
 }
 
 static int run(cli_app *app, void *arguments)
@@ -59,35 +101,34 @@ static int run(cli_app *app, void *arguments)
     calibrate_args *args = arguments;
     char path[4096] = "";
     int exit_status = EXIT_DONE;
-    tess_model *model = NULL;
     tess_device *device = open_device(app, &args->common, &exit_status);
     if (!device)
         return exit_status;
-    tess_status status =
-        tess_model_calibrate(device, args->common.type.type, 1e6 * args->megabytes, &model);
     if (args->out)
         snprintf(path, sizeof path, "%s", args->out);
-    if (status == TESS_OK && (args->out || tess_model_path(path, sizeof path)))
-        status = tess_model_write(app->ctx, path, model);
+    else if (!tess_model_path(path, sizeof path))
+        *path = '\0';
+    json_t *curves = json_array();
+    tess_status status = calibrate(app, args, device, path, curves);
     terminal_clear_progress(app);
     if (status != TESS_OK) {
         exit_status = fail_status(app, status);
     } else if (args->common.json) {
-        exit_status = print_document(app, model, path);
+        exit_status = print_json(app, json_pack("{s:s, s:s, s:O}", "device", device->model, "file",
+                                                path, "curves", curves));
     } else {
-        printf("device  %s\n\n", model->device);
-        print_curves(model);
-        print_extras(model);
         if (*path)
-            printf("\nkept in %s\n", path);
+            printf("kept in %s\n", path);
         exit_status = finish_output(app, EXIT_DONE);
     }
-    tess_model_destroy(model);
+    json_decref(curves);
     tess_device_close(device);
     return exit_status;
 }
 
 static const cli_option options[] = {
+    {"blocks", OPTION_TEXT, offsetof(calibrate_args, blocks), "LIST",
+     "only these block sizes, 0 for vectors (default: 0,1,2,3,4,5,6,7,8,11,16,32)", 0, 0},
     {"megabytes", OPTION_REAL, offsetof(calibrate_args, megabytes), "N",
      "the largest product measured (default: nine times the cache, 64 to 1000)", 0, 0},
     {"out", OPTION_TEXT, offsetof(calibrate_args, out), "FILE",
@@ -105,8 +146,10 @@ const cli_command command_calibrate = {
         "with random columns and with one very long row, and the vector passes of a CG iteration; "
         "fits the model's curves (throughput as a sigmoid in the logarithm of the bytes moved; in "
         "cache and from memory apart), and keeps them beside the wisdom, in model.json. Plans that "
-        "are made without measuring and `tessera predict` use them. Takes one to two minutes; the "
-        "machine should be idle.\n\n"
+        "are made without measuring and `tessera predict` use them. Takes some minutes; the "
+        "machine "
+        "should be idle. Each block size is kept when it is done, beside what the file has of "
+        "others.\n\n"
         "A few machines' models are built in (profiles/); the most similar one stands in for a "
         "device that was never calibrated.",
     .examples = "tessera calibrate\n"

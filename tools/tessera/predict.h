@@ -1,4 +1,4 @@
-/* For `tessera predict --map`. */
+/* Parts of `tessera predict`. */
 #ifndef TOOLS_PREDICT_H
 #define TOOLS_PREDICT_H
 
@@ -13,5 +13,11 @@ typedef struct map_request {
 } map_request;
 
 tess_status predict_map(tess_ctx *ctx, const char *path, const map_request *request);
+
+/* The measured iteration of CG with pc=jacobi and that kernel, for a right-hand side b; 0: the
+ * matrix is not symmetric, or CG ended too soon. */
+tess_status predict_check_iteration(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                                    const tess_predicted_kernel *kernel, const void *b,
+                                    double *seconds);
 
 #endif
