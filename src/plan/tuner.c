@@ -7,9 +7,11 @@
 #include "plan/wisdom.h"
 
 /* A batch is RUNS timed products after WARM that bring the matrix back into the caches; a duel is
- * champion, challenger, challenger, champion. What just fits a cache comes back slowly: the other
- * side's data go only as this one's arrive. */
-enum { RUNS = 3, WARM = 1, WARM_NEAR_CACHE = 3, DUEL_RUNS = 2 * RUNS };
+ * champion, challenger, challenger, champion. What just fits a cache comes back slowly, as the
+ * other format's data go only as this one's arrive, and comes slowest at first, when there are yet
+ * those of whoever made the matrix: without WARM_FIRST the first challenger would meet a champion
+ * that has had its warming up. */
+enum { RUNS = 3, WARM = 1, WARM_OTHER = 3, WARM_FIRST = 9, DUEL_RUNS = 2 * RUNS };
 /* Products of a MEASURE search, and how much slower at a glance is out without a duel. */
 enum { MEASURE_PRODUCTS = 60 };
 static const double glance_limit = 1.15;
@@ -36,6 +38,8 @@ typedef struct arena {
     const tess_plan_options *options; /* the user's */
     tess_effort effort;               /* the user's, or ESTIMATE where measuring does not pay */
     tess_search *search;
+    int64_t ahead;    /* trials before this one need not be compiled any more */
+    const char *warm; /* the format that ran last, NULL at first */
     void *x, *y;
 } arena;
 
@@ -71,26 +75,28 @@ static double shortest(const contestant *c)
     return least;
 }
 
-static int warm_runs(const arena *a)
+/* Products before those of a batch that count, for a plan on this format. */
+static int warm_runs(const arena *a, const char *format)
 {
     double times = tess_matrix_spmv_bytes(a->A) / (a->device->cache_bytes + 1);
-    return times > 0.4 && times < 3 ? WARM_NEAR_CACHE : WARM;
-}
-
-/* Products of one batch. */
-static int batch_size(const arena *a)
-{
-    return RUNS + warm_runs(a);
+    if (times >= 3)
+        return WARM;
+    if (!a->warm)
+        return WARM_FIRST;
+    return times < 0.4 || strcmp(a->warm, format) == 0 ? WARM : WARM_OTHER;
 }
 
 /* One batch; its first runs do not count. A backend with a clock of its own runs one more by
  * itself. */
 static tess_status run_batch(arena *a, contestant *c)
 {
-    double seconds[RUNS + WARM_NEAR_CACHE];
-    int warm = warm_runs(a) - (a->device->backend->time_product != NULL);
+    double seconds[RUNS + WARM_FIRST];
+    const char *format = a->search->trials[c->trial].candidate.format;
+    int runs = RUNS + warm_runs(a, format);
+    int warm = runs - RUNS - (a->device->backend->time_product != NULL);
     TESS_TRY(tess_product_time(c->plan, &spmv, 1.0, a->x, 0.0, a->y, RUNS + warm, seconds));
-    a->search->spmvs += batch_size(a);
+    a->warm = format;
+    a->search->spmvs += runs;
     if (c->count == DUEL_RUNS)
         c->count = 0;
     memcpy(c->runs + c->count, seconds + warm, RUNS * sizeof *seconds);
@@ -101,8 +107,27 @@ static tess_status run_batch(arena *a, contestant *c)
 
 /* ---- Candidates ---- */
 
+/* Before trials from `first` on are prepared: as many at once as there are threads. */
+static void prepare_ahead(arena *a, int64_t first)
+{
+    tess_search *search = a->search;
+    int64_t count = search->count - first;
+    tess_candidate *items;
+    if (first < a->ahead || !a->device->backend->prepare_ahead || a->effort == TESS_ESTIMATE)
+        return;
+    count = count < a->ctx->threads ? count : a->ctx->threads;
+    a->ahead = first + count;
+    if (TESS_ALLOC(a->ctx, count, &items) != TESS_OK)
+        return;
+    for (int64_t i = 0; i < count; i++)
+        items[i] = search->trials[first + i].candidate;
+    tess_candidates_ahead(a->device, a->A, items, count);
+    tess_free(a->ctx, items);
+}
+
 static tess_status prepare_trial(arena *a, int64_t trial, tess_plan **plan)
 {
+    prepare_ahead(a, trial);
     tess_trial *t = &a->search->trials[trial];
     tess_plan_options options = *a->options;
     if (*t->candidate.kernel) {
@@ -127,12 +152,15 @@ static void refuse(arena *a, int64_t trial)
 
 /* ---- Duels ---- */
 
-/* Whether `batches` more are within the budget of products. */
-static bool room_for(const arena *a, int batches)
+/* Whether `batches` more of the two are within the budget of products. */
+static bool room_for(const arena *a, int64_t champion, int64_t challenger, int batches)
 {
     const tess_search *search = a->search;
-    return search->effort == TESS_EXHAUSTIVE ||
-           search->spmvs + batches * batch_size(a) <= MEASURE_PRODUCTS;
+    const char *one = search->trials[champion].candidate.format;
+    const char *other = search->trials[challenger].candidate.format;
+    int first = warm_runs(a, one), second = warm_runs(a, other);
+    int runs = batches * (RUNS + (first > second ? first : second));
+    return search->effort == TESS_EXHAUSTIVE || search->spmvs + runs <= MEASURE_PRODUCTS;
 }
 
 /* Whether the challenger wins. */
@@ -142,7 +170,8 @@ static tess_status duel(arena *a, contestant *champion, contestant *challenger, 
     *won = false;
     TESS_TRY(run_batch(a, challenger));
     t->state = TESS_TRIAL_GLANCED;
-    if (median(challenger) > glance_limit * median(champion) || !room_for(a, 3))
+    if (median(challenger) > glance_limit * median(champion) ||
+        !room_for(a, champion->trial, challenger->trial, 3))
         return TESS_OK;
     champion->count = 0;
     TESS_TRY(run_batch(a, champion));
@@ -162,14 +191,14 @@ static void swap(contestant *a, contestant *b)
 }
 
 /* Whether a MEASURE search may go on to the next challenger. */
-static bool budget_left(const arena *a, double start)
+static bool budget_left(const arena *a, int64_t champion, int64_t challenger, double start)
 {
     const tess_search *search = a->search;
     if (search->effort == TESS_EXHAUSTIVE)
         return true;
     double limit = prepare_ratio * search->trials[0].prepare_seconds + prepare_seconds +
                    MEASURE_PRODUCTS * search->trials[0].seconds;
-    return room_for(a, 1) && tess_seconds() - start < limit;
+    return room_for(a, champion, challenger, 1) && tess_seconds() - start < limit;
 }
 
 /* Everybody against the champion, who is prepared and becomes the winner. A fault of a challenger
@@ -182,7 +211,8 @@ static tess_status fight(arena *a, contestant *champion)
     if (status != TESS_OK)
         return status;
     search->trials[champion->trial].state = TESS_TRIAL_TIMED;
-    for (int64_t i = champion->trial + 1; i < search->count && budget_left(a, start); i++) {
+    for (int64_t i = champion->trial + 1;
+         i < search->count && budget_left(a, champion->trial, i, start); i++) {
         if (tess_progress(a->ctx, "planning", (double)i, (double)search->count) != TESS_OK) {
             search->cancelled = true;
             break;
