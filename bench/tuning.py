@@ -5,9 +5,8 @@
     bench/tuning.py page FILE... > docs/performance/tuning.md
 
 `measure` adds to FILE what is not yet in it, most important first, and stops after N seconds: it can
-be run again. A case is one run of `tessera bench`, which times all kernels in turn and in several
-rounds and so prices every choice, one of `tessera tune`, the search, and one of `tessera predict
---check`, which times what the model predicts.
+be run again. A case is one run of `tessera bench --search`, which times all kernels in turn and in
+several rounds and so prices every choice, then searches as a plan does, and times an iteration of CG.
 """
 import argparse
 import datetime
@@ -20,7 +19,7 @@ import subprocess
 import time
 
 BLOCKS = [3, 1, 8, 2, 4, 5, 16, 7, 11, 32]
-TARGET = {"cpu": 80e6, "cuda": 250e6}  # bytes of values: well out of a cache
+TARGET = {"cpu": 80e6, "cuda": 130e6}  # bytes of values: well out of a cache
 SMALL = {"cpu": 6e6, "cuda": 12e6}
 
 
@@ -67,29 +66,39 @@ def is_naive(c, b):
     return c["format"] == "bsr" and "lock" not in c["kernel"] and f"{b}x{b}" in c["kernel"]
 
 
-def price(tessera, device, b, case):
+def bench(tessera, device, case, few):
+    """Everything about a case from one process."""
+    found = run(tessera, "bench", case, "--device", device, "--reps", "42", "--search", "--json", *(["--few"] if few else []))
+    found["good"] = [c for c in found["results"] if c["outcome"] == "good"]
+    return found
+
+
+def price(found, b):
+    """What the choices cost, beside the fastest."""
     name = lambda c: (c["format"], c["kernel"], c["params"])
-    bench = run(tessera, "bench", case, "--device", device, "--reps", "42", "--json")
-    tuned = run(tessera, "tune", case, "--effort", "measure", "--device", device, "--json")
-    good = [c for c in bench["results"] if c["outcome"] == "good"]
+    good, search = found["good"], found["search"]
     times = {name(c): c["seconds"] for c in good}
     best = min(times.values())
     naive = [c["seconds"] for c in good if is_naive(c, b)]
-    read = tuned["read_GBps"] * 1e9
-    return {"kernels": len(times), "best": best, "bytes": tuned["bytes"], "of_read": tuned["bytes"] / best / read,
-            "estimate": times[[name(c) for c in good if c["default"]][0]] / best - 1,
-            "measure": times[name(tuned)] / best - 1 if name(tuned) in times else None,
-            "over_naive": times[name(tuned)] / min(naive) - 1 if naive and name(tuned) in times else None,
-            "products": tuned["spmvs"], "chosen": tuned["kernel"], "estimated": [c["kernel"] for c in good if c["default"]][0],
-            "device": tuned["device"]}
+    taken = times.get(name(search))
+    estimated = [c for c in good if c["default"]][0]
+    return {"kernels": len(times), "best": best, "bytes": found["matrix"]["bytes"],
+            "of_read": found["matrix"]["bytes"] / best / (1e9 * found["machine"]["read_GBps"]),
+            "estimate": times[name(estimated)] / best - 1, "measure": taken / best - 1 if taken else None,
+            "over_naive": taken / min(naive) - 1 if naive and taken else None, "products": search["spmvs"],
+            "search_seconds": search["seconds"], "chosen": search["kernel"], "estimated": estimated["kernel"]}
 
 
-def check(tessera, device, case):
-    found = run(tessera, "predict", case, "--device", device, "--check", "--json")
-    pairs = [(k["seconds"], k["measured_seconds"]) for k in found["kernels"] if k["seconds"] > 0 and k["measured_seconds"] > 0]
-    cg = found["predictions"][0]["cg_seconds"] if found["predictions"] else 0
-    return {"bytes": found["bytes"], "spmv": pairs[0] if pairs else None, "all": pairs,
-            "cg": (cg, found["measured_cg_seconds"]) if found["measured_cg_seconds"] > 0 and cg > 0 else None}
+def check(found):
+    """(predicted, measured, kernel), each kernel with its own parameters, the model's choice first; and of CG."""
+    pairs, seen = [], set()
+    for c in found["good"]:
+        if c["predicted_seconds"] and (c["format"], c["kernel"]) not in seen:
+            pairs.append((c["predicted_seconds"], c["seconds"], c["kernel"]))
+        seen.add((c["format"], c["kernel"]))
+    cg = found["search"]["cg_predicted_seconds"], found["search"]["cg_seconds"]
+    return {"bytes": found["matrix"]["bytes"], "spmv": pairs[0] if pairs else None, "all": pairs,
+            "cg": cg if min(cg) > 0 else None}
 
 
 def measure(args):
@@ -103,11 +112,12 @@ def measure(args):
             continue
         entry = {"shape": shape, "b": b}
         try:
+            found = bench(args.tessera, args.device, case, kind == "held")
+            data["device"] = found["machine"]["device"]
             if kind != "held":
-                entry["price"] = price(args.tessera, args.device, b, case)
-                data["device"] = entry["price"]["device"]
+                entry["price"] = price(found, b)
             if kind != "tune":
-                entry["check"] = check(args.tessera, args.device, case)
+                entry["check"] = check(found)
         except subprocess.CalledProcessError as error:
             print(f"{case}: {error.stderr.decode()[-300:]}", flush=True)
             continue
@@ -130,7 +140,7 @@ def percent(values, function):
 
 def checked_losses(data):
     """ESTIMATE against all kernels of its own list, timed by `predict --check`."""
-    lost = [c["spmv"][1] / min(m for _, m in c["all"]) - 1 for c in
+    lost = [c["spmv"][1] / min(pair[1] for pair in c["all"]) - 1 for c in
             (e["check"] for e in data["cases"].values() if "check" in e) if c["spmv"]]
     return (f"In the {len(lost)} cases of the next table the kernel that ESTIMATE takes is "
             f"{percent(lost, statistics.median)} % slower in the median, {percent(lost, max)} % at worst, than the fastest "
@@ -161,7 +171,7 @@ def errors(data):
     groups = {"1": [1], "2": [2], "4": [4], "8": [8], "3, 5, 7, 11, 16, 32": [3, 5, 7, 11, 16, 32]}
     lines = ["| b | matrices | SpMV, the chosen kernel: mean error, % | variance | every kernel: mean error, % | variance | "
              "CG iteration: matrices | mean error, % | variance |", "|---|---|---|---|---|---|---|---|---|"]
-    relative = lambda pairs: [abs(p / m - 1) for p, m in pairs]
+    relative = lambda pairs: [abs(pair[0] / pair[1] - 1) for pair in pairs]
     for label, blocks in groups.items():
         checks = [e["check"] for e in data["cases"].values() if "check" in e and e["b"] in blocks]
         spmv = relative([c["spmv"] for c in checks if c["spmv"]])

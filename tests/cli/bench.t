@@ -49,6 +49,7 @@ The reference backend has one kernel and no ceiling of its own; times are the on
   "default":
   "outcome":
   "reason":
+  "search":
   $ tessera bench gen:stencil7:n=3,b=2 --device ref --reps 1 --op spmv_transpose --type f32 --json | grep -E '"(outcome|precision|product)"'
       "precision": "f32",
     "product": "spmv_transpose",
@@ -96,3 +97,7 @@ Every kernel of the default device is right, whichever it is.
         "outcome": "good",
   $ tessera bench gen:stencil7:n=4,b=2 --kernel no_such_kernel 2>&1 | sed 's/.*no_such_kernel.*/no such kernel/'
   no such kernel
+  $ tessera bench gen:stencil7:n=4,b=2 --device cpu:1 --reps 1 --search --json | grep -cE '"(spmvs|cg_seconds|cg_predicted_seconds)"'
+  3
+  $ tessera bench gen:stencil7:n=4,b=2 --device cpu:1 --reps 1 --search | grep -c "^a search takes"
+  1

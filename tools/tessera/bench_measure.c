@@ -3,8 +3,8 @@
  *
  * Plans may hold copies of the matrix, so they live in groups of a limited size; a plan that does
  * not fit beside the others starts the next group. Within a group nothing is favoured by its place:
- * each turn begins with one repetition that is not counted, because the caches hold another's data.
- */
+ * each turn begins with repetitions that are not counted, because the caches hold another's data,
+ * and every round begins with another entry, as the ceiling empties the caches. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@ enum {
     TURN_MAX = 1000, /* repetitions a turn */
     GROUP_MAX = 24   /* plans alive at once */
 };
+enum { UNCOUNTED = 1, UNCOUNTED_IN_CACHE = 3 };
 #define TARGET_SECONDS 0.4 /* measured time an entry */
 #define GROUP_BYTES 8e9    /* of matrices alive at once; plans on a GPU share what they can */
 #define GROUP_BYTES_GPU 32e9
@@ -27,7 +28,7 @@ typedef struct entry {
     bench_variant *variant;
     bench_result *result;
     int turn;                   /* counted repetitions a turn */
-    double *times, *turn_times; /* all counted so far; the last turn with its uncounted first */
+    double *times, *turn_times; /* all counted so far; the last turn, the uncounted ones first */
     int timed;
     void *first_y; /* ours: the result that must come again */
 } entry;
@@ -100,6 +101,13 @@ static bool run_entry(session *s, entry *e, int reps, double *seconds)
     return false;
 }
 
+/* Repetitions at the beginning of a turn that do not count: what stays in a cache comes back there
+ * in several. */
+static int uncounted(const session *s)
+{
+    return s->report->bytes < 3 * s->device->cache_bytes ? UNCOUNTED_IN_CACHE : UNCOUNTED;
+}
+
 /* The first run: verified, and long enough to know how many repetitions make a turn. */
 static tess_status try_entry(session *s, entry *e)
 {
@@ -120,7 +128,7 @@ static tess_status try_entry(session *s, entry *e)
         s->options->reps ? (double)s->options->reps / rounds : TARGET_SECONDS / rounds / once;
     e->turn = wanted < 1 ? 1 : wanted > TURN_MAX ? TURN_MAX : (int)ceil(wanted);
     TESS_TRY(TESS_ALLOC(s->ctx, (int64_t)e->turn * rounds, &e->times));
-    TESS_TRY(TESS_ALLOC(s->ctx, e->turn + 1, &e->turn_times));
+    TESS_TRY(TESS_ALLOC(s->ctx, e->turn + uncounted(s), &e->turn_times));
     if (e->plan) {
         TESS_TRY(tess_alloc_bytes(s->ctx, (int64_t)s->y_bytes, 1, &e->first_y));
         memcpy(e->first_y, s->y, s->y_bytes);
@@ -131,9 +139,9 @@ static tess_status try_entry(session *s, entry *e)
 static void take_turn(session *s, entry *e)
 {
     if (!e->times || e->result->outcome != BENCH_GOOD ||
-        !run_entry(s, e, e->turn + 1, e->turn_times))
+        !run_entry(s, e, e->turn + uncounted(s), e->turn_times))
         return;
-    memcpy(e->times + e->timed, e->turn_times + 1, (size_t)e->turn * sizeof *e->times);
+    memcpy(e->times + e->timed, e->turn_times + uncounted(s), (size_t)e->turn * sizeof *e->times);
     e->timed += e->turn;
     if (e->plan && memcmp(e->first_y, s->y, s->y_bytes) != 0) {
         judge(s, e->result); /* not even right any more? that is the more important message */
@@ -176,7 +184,7 @@ static tess_status measure_group(session *s, entry *group, int count)
         status = take_ceiling(s);
         for (int i = 0; i < count && status == TESS_OK; i++) {
             status = tess_progress(s->ctx, "measuring", (double)s->done++, (double)s->total);
-            take_turn(s, &group[i]);
+            take_turn(s, &group[(i + round) % count]);
         }
     }
     for (int i = 0; i < count; i++)
@@ -377,6 +385,7 @@ tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench
     int64_t entries = list.count + (s->peers ? bench_peers_count(s->peers) : 0);
     s->total = entries * made.rounds;
     TESS_TRY_CLEAN(TESS_CALLOC(s->ctx, entries, &made.results));
+    tess_candidates_ahead(device, A, list.items, list.count);
     TESS_TRY_CLEAN(measure_all(s, &list));
     made.ceiling = median(s->ceilings, s->ceiling_count);
     *report = made;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "bench_search.h"
 #include "command.h"
 #include "cuda/cuda.h"
 
@@ -15,7 +16,7 @@ typedef struct bench_args {
     common_args common;
     const char *kernel, *format, *params, *op;
     int64_t reps;
-    bool peers, list, few, all;
+    bool peers, list, few, all, search;
 } bench_args;
 
 /* ---- Options ---- */
@@ -156,17 +157,26 @@ static json_t *result_json(const char *device, const tess_matrix *A, const bench
         r->reason);
 }
 
+static json_t *search_json(const bench_search *s)
+{
+    return json_pack("{s:s, s:s, s:s, s:i, s:f, s:f, s:f}", "format", s->format, "kernel",
+                     s->kernel, "params", s->params, "spmvs", s->spmvs, "seconds", s->seconds,
+                     "cg_seconds", s->iteration, "cg_predicted_seconds", s->iteration_predicted);
+}
+
 static int print_report_json(cli_app *app, const bench_args *args, const tess_device *device,
-                             const tess_matrix *A, const bench_report *report)
+                             const tess_matrix *A, const bench_report *report,
+                             const bench_search *search)
 {
     json_t *results = json_array();
     for (int64_t i = 0; results && i < report->count; i++)
         json_array_append_new(results,
                               result_json(device->backend->name, A, report, &report->results[i]));
-    return print_json(app,
-                      json_pack("{s:o, s:o, s:s, s:o}", "machine", machine_json(device, report),
-                                "matrix", matrix_json(args->common.operands[0], A, report),
-                                "product", args->op ? args->op : "spmv", "results", results));
+    return print_json(app, json_pack("{s:o, s:o, s:s, s:o, s:o}", "machine",
+                                     machine_json(device, report), "matrix",
+                                     matrix_json(args->common.operands[0], A, report), "product",
+                                     args->op ? args->op : "spmv", "results", results, "search",
+                                     args->search ? search_json(search) : json_null()));
 }
 
 /* ---- Text ---- */
@@ -211,12 +221,13 @@ static void print_result(const cli_app *app, const bench_report *report, const b
 }
 
 static int print_report(cli_app *app, const bench_args *args, const tess_device *device,
-                        const tess_matrix *A, const bench_report *report)
+                        const tess_matrix *A, const bench_report *report,
+                        const bench_search *search)
 {
     char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
     terminal_clear_progress(app);
     if (args->common.json)
-        return print_report_json(app, args, device, A, report);
+        return print_report_json(app, args, device, A, report, search);
     printf("matrix   %s x %s, %s blocks of %d x %d, %s\n", text_count(A->rows, a),
            text_count(A->cols, b), text_count(A->blocks, c), A->block_height, A->block_width,
            tess_type_name(A->type));
@@ -233,6 +244,9 @@ static int print_report(cli_app *app, const bench_args *args, const tess_device 
     printf("\n%s* what a plan takes without measuring%s; error in units of n eps |A||x|, at most "
            "%g%s\n",
            dim(app), args->peers ? ", - other libraries" : "", BENCH_ERROR_MAX, plain(app));
+    if (args->search)
+        printf("a search takes %s %s%s%s after %d products\n", search->format, search->kernel,
+               *search->params ? " " : "", search->params, search->spmvs);
     const bench_result *ours = bench_best(report, false), *peer = bench_best(report, true);
     if (ours && peer)
         printf("best of ours is %s%.2fx%s the speed of the best peer (%s %s)\n", bold(app),
@@ -287,6 +301,7 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
 {
     char directory[PATH_MAX];
     bench_report report = {0};
+    bench_search search = {0};
     bool on_host = device->threads > 0;
     bench_options options = {.format = args->format,
                              .kernel = args->kernel,
@@ -302,14 +317,18 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
     if (args->peers && on_host && options.product.kind == TESS_PRODUCT_SPMV)
         options.peers_directory = peers_directory(directory, sizeof directory);
     tess_status status = bench_measure(device, A, &options, &report);
-    if (status != TESS_OK)
+    if (status == TESS_OK && args->search)
+        status = bench_search_run(device, A, &search);
+    if (status != TESS_OK) {
+        bench_report_free(app->ctx, &report);
         return fail_status(app, status);
+    }
     int exit_status;
     if (all_skipped(&report))
         exit_status = fail(app, EXIT_USAGE, "nothing to measure: %s",
                            report.count ? report.results[0].reason : "no kernel applies");
     else
-        exit_status = print_report(app, args, device, A, &report);
+        exit_status = print_report(app, args, device, A, &report, &search);
     if (exit_status == EXIT_DONE)
         exit_status = exit_status_of(app, &report);
     bench_report_free(app->ctx, &report);
@@ -348,6 +367,8 @@ static const cli_option options[] = {
      "fewer parameters: those that need no other copy of the matrix", 0, 0},
     {"all", OPTION_FLAG, offsetof(bench_args, all), NULL,
      "every set of parameters of every kernel (may take hours)", 0, 0},
+    {"search", OPTION_FLAG, offsetof(bench_args, search), NULL,
+     "say too what a plan takes that measures, and time an iteration of CG", 0, 0},
     {"list", OPTION_FLAG, offsetof(bench_args, list), NULL, "name the kernels that apply, run none",
      0, 0},
 };
