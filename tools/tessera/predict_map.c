@@ -13,12 +13,22 @@
 
 #include "predict.h"
 
-enum { CELLS = 64, PANELS = 3, SIDE = 300, MARGIN = 70, GAP = 90, TOP = 60, BOTTOM = 60, BAR = 14 };
+enum {
+    CELLS = 64,
+    PANELS = 3,
+    SIDE = 300,
+    MARGIN = 70,
+    GAP = 150,
+    TOP = 60,
+    BOTTOM = 60,
+    BAR = 14
+};
 /* Powers of ten. */
 static const double x_low = 2, x_high = 8.5, e_low = 3, e_high = 10;
 
 typedef struct map_data {
-    double value[PANELS][CELLS][CELLS]; /* [e][x]; NAN: no such matrix, or not known */
+    double value[PANELS][CELLS][CELLS]; /* [e][x]; NAN: no such matrix, or not known. Cells that the
+                                           limits cut are whole, and the drawing cuts them. */
     double least[PANELS], most[PANELS];
 } map_data;
 
@@ -55,8 +65,9 @@ static void fill(const map_request *r, map_data *map)
             double x = power_at(x_low, x_high, i + 0.5), e = power_at(e_low, e_high, j + 0.5);
             tess_model_problem problem = regular(&r->problem, pow(10, x), pow(10, e));
             tess_iteration one, many;
+            double reach_x = (x_high - x_low) / CELLS, reach_e = (e_high - e_low) / CELLS;
             bool known =
-                e >= x && e <= 2 * x &&
+                e >= x - reach_x - reach_e && e <= 2 * (x + reach_x) + reach_e &&
                 tess_model_iteration(r->model, &problem, 1, NULL, r->best, &one) &&
                 tess_model_iteration(r->model, &problem, r->devices, &r->link, r->best, &many);
             const double values[PANELS] = {1e-9 * one.flops / one.seconds,
@@ -101,6 +112,18 @@ static double place_y(double power)
     return TOP + SIDE * (1 - (power - e_low) / (e_high - e_low));
 }
 
+/* What follows is cut off at diagonal and dense matrices. */
+static void begin_clip(FILE *out, int p, double left)
+{
+    fprintf(out,
+            "<clipPath id=\"c%d\"><path d=\"M%.1f,%.1f L%.1f,%.1f L%.1f,%.1f L%.1f,%.1f L%.1f,%.1f "
+            "L%.1f,%.1f Z\"/></clipPath>\n<g clip-path=\"url(#c%d)\">\n",
+            p, place_x(left, x_low), place_y(e_low), place_x(left, e_low), place_y(e_low),
+            place_x(left, x_high), place_y(x_high), place_x(left, x_high), place_y(e_high),
+            place_x(left, e_high / 2), place_y(e_high), place_x(left, x_low), place_y(2 * x_low),
+            p);
+}
+
 static void draw_cells(FILE *out, const map_data *map, int p, double left)
 {
     double size = (double)SIDE / CELLS;
@@ -138,6 +161,11 @@ static void draw_break_even(FILE *out, const map_data *map, double left)
         fprintf(out, "\"/>\n");
 }
 
+/* 0 to 10, raised. */
+static const char *const exponents[] = {"&#8304;", "&#185;",  "&#178;",       "&#179;",
+                                        "&#8308;", "&#8309;", "&#8310;",      "&#8311;",
+                                        "&#8312;", "&#8313;", "&#185;&#8304;"};
+
 static void draw_axes(FILE *out, double left, const char *title)
 {
     fprintf(out, "<text class=\"title\" x=\"%.1f\" y=\"%d\">%s</text>\n", left + SIDE / 2.0,
@@ -146,13 +174,15 @@ static void draw_axes(FILE *out, double left, const char *title)
             TOP, SIDE, SIDE);
     for (int power = (int)ceil(x_low); power <= x_high; power++)
         fprintf(out,
-                "<text x=\"%.1f\" y=\"%d\">10<tspan dy=\"-5\" font-size=\"9\">%d</tspan></text>\n",
-                place_x(left, power), TOP + SIDE + 20, power);
+                "<path class=\"frame\" d=\"M%.1f,%d v5\"/>\n<text x=\"%.1f\" "
+                "y=\"%d\">10%s</text>\n",
+                place_x(left, power), TOP + SIDE, place_x(left, power), TOP + SIDE + 20,
+                exponents[power]);
     for (int power = (int)ceil(e_low); power <= e_high; power++)
         fprintf(out,
-                "<text class=\"right\" x=\"%.1f\" y=\"%.1f\">10<tspan dy=\"-5\" "
-                "font-size=\"9\">%d</tspan></text>\n",
-                left - 6, place_y(power) + 4, power);
+                "<path class=\"frame\" d=\"M%.1f,%.1f h-5\"/>\n<text class=\"right\" x=\"%.1f\" "
+                "y=\"%.1f\">10%s</text>\n",
+                left, place_y(power), left - 8, place_y(power) + 4, exponents[power]);
     fprintf(out, "<text x=\"%.1f\" y=\"%d\">unknowns</text>\n", left + SIDE / 2.0, TOP + SIDE + 42);
     fprintf(out, "<text transform=\"translate(%.1f,%.1f) rotate(-90)\">stored elements</text>\n",
             left - 46, TOP + SIDE / 2.0);
@@ -175,11 +205,19 @@ static void draw_legend(FILE *out, const map_data *map, int p, double left)
                 left + SIDE + 8, TOP + SIDE - (k + 1) * (double)SIDE / STEPS, BAR,
                 (double)SIDE / STEPS + 0.3, rgb[0], rgb[1], rgb[2]);
     }
-    for (int k = 0; k <= 4; k++) {
-        double value = map->least[p] * pow(map->most[p] / map->least[p], k / 4.0);
-        fprintf(out, "<text class=\"left\" x=\"%.1f\" y=\"%.1f\">%.3g</text>\n",
-                left + SIDE + 12 + BAR, TOP + SIDE - k * SIDE / 4.0 + 4, value);
-    }
+    /* 1, 2, 5, 10 ..., or where there are many only 1, 10, 100. */
+    static const double tens[] = {1, 2, 5};
+    bool many = map->most[p] > 300 * map->least[p];
+    for (int power = (int)floor(log10(map->least[p])); power <= log10(map->most[p]); power++)
+        for (int k = 0; k < (many ? 1 : 3); k++) {
+            double value = tens[k] * pow(10, power), at = SIDE * (1 - share(map, p, value));
+            if (value < map->least[p] || value > map->most[p])
+                continue;
+            fprintf(out,
+                    "<path class=\"frame\" d=\"M%.1f,%.1f h5\"/>\n<text class=\"left\" "
+                    "x=\"%.1f\" y=\"%.1f\">%g</text>\n",
+                    left + SIDE + 8 + BAR, TOP + at, left + SIDE + 16 + BAR, TOP + at + 4, value);
+        }
 }
 
 static void draw(FILE *out, const map_request *r, const map_data *map)
@@ -200,9 +238,11 @@ static void draw(FILE *out, const map_request *r, const map_data *map)
             width, TOP + SIDE + BOTTOM + 20, width, TOP + SIDE + BOTTOM + 20);
     for (int p = 0; p < PANELS; p++) {
         double left = MARGIN + p * (SIDE + GAP);
+        begin_clip(out, p, left);
         draw_cells(out, map, p, left);
         if (p == 2)
             draw_break_even(out, map, left);
+        fprintf(out, "</g>\n");
         draw_axes(out, left, titles[p]);
         draw_legend(out, map, p, left);
     }
