@@ -303,18 +303,30 @@ static tess_status keep_named(tess_ctx *ctx, tess_candidates *list, const char *
     return found ? TESS_OK : TESS_ERR_ARGUMENT;
 }
 
+/* What the options name; sets of parameters are separated by ';'. */
+static tess_status add_named(tess_ctx *ctx, const bench_options *options, tess_candidates *list)
+{
+    const char *set = options->params ? options->params : "";
+    for (;; set++) {
+        tess_candidate named = {0};
+        size_t length = strcspn(set, ";");
+        snprintf(named.format, sizeof named.format, "%s", options->format ? options->format : "");
+        snprintf(named.kernel, sizeof named.kernel, "%s", options->kernel ? options->kernel : "");
+        snprintf(named.params, sizeof named.params, "%.*s", (int)length, set);
+        TESS_TRY(tess_candidates_add(ctx, list, &named));
+        set += length;
+        if (!*set)
+            return TESS_OK;
+    }
+}
+
 tess_status bench_candidates(tess_device *device, const tess_matrix *A,
                              const bench_options *options, tess_candidates *list)
 {
     tess_status status;
     bool listed = device->backend->candidates != NULL;
-    if (!listed || options->params) { /* as it is named: the plan itself says what it has not */
-        tess_candidate named = {0};
-        snprintf(named.format, sizeof named.format, "%s", options->format ? options->format : "");
-        snprintf(named.kernel, sizeof named.kernel, "%s", options->kernel ? options->kernel : "");
-        snprintf(named.params, sizeof named.params, "%s", options->params ? options->params : "");
-        return tess_candidates_add(device->ctx, list, &named);
-    }
+    if (!listed || options->params) /* as it is named: the plan itself says what it has not */
+        return add_named(device->ctx, options, list);
     tess_product product = options->product;
     product.peers = options->peers;
     product.shapes = true;

@@ -356,7 +356,7 @@ static const cli_option options[] = {
     {"format", OPTION_TEXT, offsetof(bench_args, format), "NAME", "only kernels on this format", 0,
      0},
     {"params", OPTION_TEXT, offsetof(bench_args, params), "LIST",
-     "the kernel's parameters, key=value,...", 0, 0},
+     "the kernel's parameters, key=value,...; or several sets, A;B;C", 0, 0},
     {"op", OPTION_TEXT, offsetof(bench_args, op), "PRODUCT",
      "spmv (default), spmv_transpose or spmm:K", 0, 0},
     {"reps", OPTION_INT, offsetof(bench_args, reps), "N",

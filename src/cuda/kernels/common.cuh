@@ -360,13 +360,19 @@ DEVICE void hand_on(real *to, real value)
 
 #endif
 
-/* alpha * sum + beta * y[i]; beta = 0 does not read y. */
-DEVICE real scaled(double alpha, real sum, double beta, const real *y, long long i)
+/* alpha * sum + beta * old; beta = 0 ignores what was there. */
+DEVICE real combined(double alpha, real sum, double beta, real old)
 {
     real result = (real)alpha * sum;
     if (beta != 0)
-        result += (real)beta * y[i];
+        result += (real)beta * old;
     return result;
+}
+
+/* The same with old = y[i], which beta = 0 does not read. */
+DEVICE real scaled(double alpha, real sum, double beta, const real *y, long long i)
+{
+    return combined(alpha, sum, beta, beta != 0 ? y[i] : 0);
 }
 
 /* VEC scalars or GROUP columns by a compile-time number. */

@@ -202,13 +202,22 @@ KERNEL(sliced, sliced_args, THREADS, 1)
     const unsigned slice = place / LANES, lane = place % LANES;
     const unsigned line = slice * HEIGHT + lane / BH;
     const policy p = stream_policy(), keep = keep_policy();
-    real sum = 0;
+    real sum = 0, old = 0;
     long long first = 0;
-    int length = 0;
+    int length = 0, target = (int)line;
     if (line < a.lines) {
         first = READ_ONLY(a.offsets + slice);
         length = READ_ONLY(a.lengths + line);
+#if TARGETS
+        target = READ_ONLY(a.targets + line);
+#endif
     }
+    const long long row = (long long)target * BH + lane % BH;
+    /* y is asked for before the sums, not after them: lines of a panel are short, and every wait
+     * after another counts. */
+    const bool mine = part == 0 && line < a.lines && target >= 0 && row < a.rows;
+    if (mine && a.beta != 0)
+        old = a.y[row];
     const real *values = a.values + (first * (GV * LANES) + lane) * VEC;
     const int *columns = a.columns + (first * HEIGHT + lane / BH) * GROUP;
     if (XVEC == 1 || (unsigned long long)a.x % (XVEC * REAL) == 0)
@@ -227,27 +236,17 @@ KERNEL(sliced, sliced_args, THREADS, 1)
 #if DOT
     double product = 0;
 #endif
-    if (part == 0 && line < a.lines) {
-#if TARGETS
-        const int target = READ_ONLY(a.targets + line);
-#else
-        const int target = (int)line;
-#endif
-        if (target < 0) {
-            a.slots[(long long)~target * BH + lane % BH] = sum;
-        } else {
-            const long long row = (long long)target * BH + lane % BH;
-            const bool idle = length == 0 && a.beta == 1; /* y stays */
-            if (row < a.rows && (!idle || (DOT && a.dot_part))) {
-                const real result = scaled(a.alpha, sum, a.beta, a.y, row);
-                if (!idle)
-                    a.y[row] = result;
+    if (part == 0 && line < a.lines && target < 0)
+        a.slots[(long long)~target * BH + lane % BH] = sum;
+    const bool idle = length == 0 && a.beta == 1; /* y stays */
+    if (mine && (!idle || (DOT && a.dot_part))) {
+        const real result = combined(a.alpha, sum, a.beta, old);
+        if (!idle)
+            a.y[row] = result;
 #if DOT
-                if (a.dot_part)
-                    product = (double)result * (double)(a.w ? a.w[row] : result);
+        if (a.dot_part)
+            product = (double)result * (double)(a.w ? a.w[row] : result);
 #endif
-            }
-        }
     }
 #if DOT
     SHARED(double, scratch, THREADS);
