@@ -2,7 +2,7 @@
 """docs/performance/tuning.md: what searches and estimates lose, and how far off the model is.
 
     bench/tuning.py measure TESSERA --results FILE [--device cpu] [--matrices DIR] [--seconds N] [--only RE]
-    bench/tuning.py page FILE... > docs/performance/tuning.md
+    bench/tuning.py page bench/results/tuning-*.json > docs/performance/tuning.md
 
 `measure` adds to FILE what is not yet in it, most important first, and stops after N seconds: it can
 be run again. A case is one run of `tessera bench --search`, which times all kernels in turn and in
@@ -16,8 +16,10 @@ import os
 import re
 import statistics
 import subprocess
+import tempfile
 import time
 
+NOTES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results", "tuning-notes.md")  # ends the page
 BLOCKS = [3, 1, 8, 2, 4, 5, 16, 7, 11, 32]
 TARGET = {"cpu": 80e6, "cuda": 130e6}  # bytes of values: well out of a cache
 SMALL = {"cpu": 6e6, "cuda": 12e6}
@@ -56,8 +58,10 @@ def cases(device, matrices):
 
 
 def run(*command):
-    environment = dict(os.environ, TESSERA_WISDOM=os.environ.get("TUNING_WISDOM", "off"))
-    return json.loads(subprocess.run(command, check=True, capture_output=True, env=environment).stdout)
+    with tempfile.TemporaryDirectory() as directory:
+        wisdom = os.environ.get("TUNING_WISDOM", os.path.join(directory, "wisdom.json"))
+        environment = dict(os.environ, TESSERA_WISDOM=wisdom)
+        return json.loads(subprocess.run(command, check=True, capture_output=True, env=environment).stdout)
 
 
 def is_naive(c, b):
@@ -68,7 +72,8 @@ def is_naive(c, b):
 
 def bench(tessera, device, case, few):
     """Everything about a case from one process."""
-    found = run(tessera, "bench", case, "--device", device, "--reps", "42", "--search", "--json", *(["--few"] if few else []))
+    reps = "350" if device.startswith("cuda") else "42"  # a GPU's clock rises only in long rows
+    found = run(tessera, "bench", case, "--device", device, "--reps", reps, "--search", "--json", *(["--few"] if few else []))
     found["good"] = [c for c in found["results"] if c["outcome"] == "good"]
     return found
 
@@ -86,7 +91,7 @@ def price(found, b):
             "of_read": found["matrix"]["bytes"] / best / (1e9 * found["machine"]["read_GBps"]),
             "estimate": times[name(estimated)] / best - 1, "measure": taken / best - 1 if taken else None,
             "over_naive": taken / min(naive) - 1 if naive and taken else None, "products": search["spmvs"],
-            "search_seconds": search["seconds"], "chosen": search["kernel"], "estimated": estimated["kernel"]}
+            "search_seconds": search["seconds"], "again": search["again_spmvs"], "again_seconds": search["again_seconds"], "chosen": search["kernel"], "estimated": estimated["kernel"]}
 
 
 def check(found):
@@ -152,9 +157,12 @@ def losses(data):
     row = lambda what, key: (lambda v: f"| {what} | {percent(v, statistics.median)} | {percent(v, max)} |")(
         [p[key] for p in priced if p[key] is not None])
     products = [p["products"] for p in priced]
+    middle = lambda key: f"{statistics.median(p.get(key, 0) for p in priced):.3g}"
     lines = ["| effort | lost in the median, % | at worst, % |", "|---|---|---|", row("MEASURE", "measure"),
              row("ESTIMATE", "estimate"), row("MEASURE against the naive choice", "over_naive"), "",
-             f"{len(priced)} cases. MEASURE ran {min(products)} to {max(products)} products.", "",
+             f"{len(priced)} cases. MEASURE ran {min(products)} to {max(products)} products, the second plan of a class, from "
+             f"wisdom, at most {max(p.get('again', 0) for p in priced)}; the first took {middle('search_seconds')} s in the median, "
+             f"formats and compilation included, the second {middle('again_seconds')} s.", "",
              "| matrix | b | MB moved | kernels | best, % of read | MEASURE lost, % | ESTIMATE lost, % | products | chosen | estimated |",
              "|---|---|---|---|---|---|---|---|---|---|"]
     order = sorted((e for e in data["cases"].values() if "price" in e), key=lambda e: (e["shape"], e["b"]))
@@ -166,13 +174,29 @@ def losses(data):
     return "\n".join(lines)
 
 
+def offsets(data):
+    """How far off each prediction is: matrices down, block sizes across."""
+    held = [e for e in data["cases"].values() if "check" in e and e["check"]["spmv"]]
+    blocks = sorted({e["b"] for e in held})
+    of = {(e["shape"], e["b"]): e["check"] for e in held}
+    off = lambda pair: f"{100 * (pair[0] / pair[1] - 1):+.0f}" if pair else "-"
+    lines = ["Predicted less measured time, %: SpMV with the chosen kernel / CG iteration.", "",
+             "| matrix | " + " | ".join(f"b = {b}" for b in blocks) + " |", "|---|" + "---|" * len(blocks)]
+    for shape in sorted({e["shape"] for e in held}):
+        cells = [of.get((shape, b)) for b in blocks]
+        lines.append(f"| {shape} | " + " | ".join(f"{off(c['spmv'])} / {off(c['cg'])}" if c else "" for c in cells) + " |")
+    return "\n".join(lines)
+
+
+GROUPS = {"1": [1], "2": [2], "4": [4], "8": [8], "3, 5, 7, 11, 16, 32": [3, 5, 7, 11, 16, 32]}
+
+
 def errors(data):
     """Table 6: mean relative error and its variance, by block size."""
-    groups = {"1": [1], "2": [2], "4": [4], "8": [8], "3, 5, 7, 11, 16, 32": [3, 5, 7, 11, 16, 32]}
     lines = ["| b | matrices | SpMV, the chosen kernel: mean error, % | variance | every kernel: mean error, % | variance | "
              "CG iteration: matrices | mean error, % | variance |", "|---|---|---|---|---|---|---|---|---|"]
     relative = lambda pairs: [abs(pair[0] / pair[1] - 1) for pair in pairs]
-    for label, blocks in groups.items():
+    for label, blocks in GROUPS.items():
         checks = [e["check"] for e in data["cases"].values() if "check" in e and e["b"] in blocks]
         spmv = relative([c["spmv"] for c in checks if c["spmv"]])
         every = relative([pair for c in checks for pair in c["all"]])
@@ -184,29 +208,57 @@ def errors(data):
     return "\n".join(lines)
 
 
+def bars(data):
+    """What was asked for, and whether it holds."""
+    priced = [e["price"] for e in data["cases"].values() if "price" in e]
+    checked = [(e["b"], e["check"]) for e in data["cases"].values() if "check" in e]
+    rows = []
+
+    def add(what, limit, values, function):
+        if values:
+            got = function(values)
+            rows.append(f"| {what} | {limit} | {got:.1f} | {'yes' if got <= limit else 'NO'} |")
+
+    for effort, key, middle, worst in (("MEASURE", "measure", 3, 10), ("ESTIMATE", "estimate", 10, 35)):
+        lost = [100 * p[key] for p in priced if p[key] is not None]
+        add(f"{effort} loses to the best, median, %", middle, lost, statistics.median)
+        add(f"{effort} loses to the best, worst, %", worst, lost, max)
+    add("MEASURE loses to the naive choice, worst, %", 2, [100 * p["over_naive"] for p in priced if p["over_naive"] is not None], max)
+    add("products that MEASURE runs, most", 60, [p["products"] for p in priced], max)
+    add("products of the second plan of a class, most", 5, [p["again"] for p in priced if "again" in p], max)
+    for label, blocks in GROUPS.items():
+        limit = 12 if max(blocks) <= 2 else 7
+        for key, name in (("spmv", "SpMV"), ("cg", "CG iteration")):
+            off = [100 * abs(c[key][0] / c[key][1] - 1) for b, c in checked if b in blocks and c[key]]
+            add(f"model's mean error, {name}, b = {label}, %", limit, off, statistics.mean)
+    return "\n".join(["| | bar | here | holds |", "|---|---|---|---|", *rows])
+
+
 def page(args):
     print("""# What a search finds, and what the model knows
 
-Made by `bench/tuning.py`: `measure` on each machine, then `page`. EXHAUSTIVE times every kernel that
-applies; MEASURE, the default, may run 60 products; ESTIMATE runs none and takes what the model
-predicts to be the fastest. Lost is how much longer the chosen kernel takes than the fastest of all
-that `tessera bench` times in the same run; what EXHAUSTIVE itself would lose is the spread of the
-machine's speed. On a GPU the kernels priced are each with its own parameters and those with one
+Made by `bench/tuning.py page bench/results/tuning-*.json`; the files by `bench/tuning.py measure` on each
+machine. MEASURE, the default, may run 60 products; ESTIMATE runs none and takes what the model predicts to
+be the fastest. Lost is how much longer the chosen kernel takes than the fastest of all that `tessera bench`
+times in the same run, in turn and in seven rounds; what EXHAUSTIVE, which times them all, would lose is the
+spread of the machine's speed. On a GPU the kernels priced are each with its own parameters and those with one
 parameter changed, not the full product of all parameters.
 """)
     for path in args.files:
         data = json.load(open(path))
         entries = data["cases"].values()
-        print(f"## {data['device']}, {data['date']}\n")
+        print(f"## {data['device']}, {data['date']}\n\n{bars(data)}\n")
         if any("price" in e for e in entries):
             print(f"### Searches\n\n{losses(data)}\n")
             print("Bytes are those of the bsr format: the symmetric one moves fewer, hence more than 100 % of read.\n")
-        if not any("check" in e for e in entries):
-            continue
-        print(checked_losses(data) + "\n")
-        print(f"### The model's error on matrices that were not used in its fit\n\n{errors(data)}\n")
-        print("The fit used cubes of 7 and 27 points, random columns and one long row; here are convection and\n"
-              "diffusion, elasticity, boxes, power-law rows, and real patterns with every entry a block.\n")
+        if any("check" in e for e in entries):
+            print(checked_losses(data) + "\n")
+            print(f"### The model's error on matrices that were not used in its fit\n\n{errors(data)}\n")
+            print("The fit used cubes of 7 and 27 points, bands of 81 blocks a row, random columns and one long row; here are\n"
+                  "convection and diffusion, elasticity, boxes, power-law rows, and real patterns with every entry a block.\n")
+            print(f"### Case by case\n\n{offsets(data)}\n")
+    if os.path.exists(NOTES):
+        print(open(NOTES).read(), end="")
 
 
 parser = argparse.ArgumentParser()

@@ -5,6 +5,7 @@
 
 #include "plan/model.h"
 #include "plan/tuner.h"
+#include "plan/wisdom.h"
 #include "predict.h"
 
 static tess_status predicted_iteration(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
@@ -44,5 +45,12 @@ tess_status bench_search_run(tess_device *device, const tess_matrix *A, bench_se
     if (plan->search)
         out->spmvs = plan->search->spmvs;
     tess_plan_destroy(plan);
+    if (tess_wisdom_enabled()) {
+        start = tess_seconds();
+        TESS_TRY(tess_plan_search(ctx, A, device, &automatic, false, &plan));
+        out->again_seconds = tess_seconds() - start;
+        out->again_spmvs = plan->search ? plan->search->spmvs : 0;
+        tess_plan_destroy(plan);
+    }
     return predicted_iteration(ctx, A, device, out);
 }

@@ -159,9 +159,10 @@ static json_t *result_json(const char *device, const tess_matrix *A, const bench
 
 static json_t *search_json(const bench_search *s)
 {
-    return json_pack("{s:s, s:s, s:s, s:i, s:f, s:f, s:f}", "format", s->format, "kernel",
+    return json_pack("{s:s, s:s, s:s, s:i, s:f, s:i, s:f, s:f, s:f}", "format", s->format, "kernel",
                      s->kernel, "params", s->params, "spmvs", s->spmvs, "seconds", s->seconds,
-                     "cg_seconds", s->iteration, "cg_predicted_seconds", s->iteration_predicted);
+                     "again_spmvs", s->again_spmvs, "again_seconds", s->again_seconds, "cg_seconds",
+                     s->iteration, "cg_predicted_seconds", s->iteration_predicted);
 }
 
 static int print_report_json(cli_app *app, const bench_args *args, const tess_device *device,
