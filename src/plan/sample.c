@@ -5,7 +5,7 @@
 
 #include "plan/model.h"
 
-enum { RUNS_MAX = 31, ROUNDS = 5, FEW = 4, MANY = 24 };
+enum { RUNS_MAX = 128, RUNS_HOST = 31, ROUNDS = 5, FEW = 4, MANY = 24 };
 
 static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
 
@@ -22,13 +22,18 @@ static double typical(double *seconds, int count)
     return seconds[count / 4];
 }
 
-/* Threads, clocks and caches need some milliseconds until products take the same time. */
+/* Threads, clocks and caches need some milliseconds until products take the same time. A GPU gets
+ * its products in long rows: while vectors are copied its clock falls again. */
 static tess_status warm_up(tess_plan *plan, const void *x, void *y)
 {
-    double runs[2], start = tess_seconds();
-    do
-        TESS_TRY(tess_product_time(plan, &spmv, 1, x, 0, y, 2, runs));
-    while (tess_seconds() - start < 4e-3);
+    double runs[RUNS_MAX], start = tess_seconds();
+    bool apart = plan->device->backend->time_product != NULL;
+    int reps = 2;
+    do {
+        TESS_TRY(tess_product_time(plan, &spmv, 1, x, 0, y, reps, runs));
+        double once = typical(runs, reps);
+        reps = once > 5e-4 ? 2 : once < 5e-4 / RUNS_MAX ? RUNS_MAX : (int)(5e-4 / once) + 1;
+    } while (tess_seconds() - start < (apart ? 8e-3 : 4e-3));
     return TESS_OK;
 }
 
@@ -38,8 +43,9 @@ tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
 {
     tess_plan_options options = {
         .format = candidate->format, .kernel = candidate->kernel, .params = candidate->params};
+    int most = device->backend->time_product ? RUNS_MAX : RUNS_HOST;
     double runs[RUNS_MAX], few = 4e8 / (tess_matrix_spmv_bytes(A) + 1);
-    int count = few < 9 ? 9 : few > RUNS_MAX ? RUNS_MAX : (int)few;
+    int count = few < 9 ? 9 : few > most ? most : (int)few;
     tess_plan *plan;
     TESS_TRY(tess_plan_create(device->ctx, A, device, &options, &plan));
     tess_status status = warm_up(plan, x, y);
