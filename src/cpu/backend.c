@@ -234,6 +234,7 @@ static tess_status add_fbcsr(tess_device *device, const tess_matrix *A, const te
     tess_shapes_write(&shapes, text, sizeof text);
     tess_cpu_fbcsr_kernel_name(cpu->isa, A->type, candidate.kernel, sizeof candidate.kernel);
     snprintf(candidate.params, sizeof candidate.params, "shapes=%s", text);
+    tess_shapes_price(&shapes, A, &candidate);
     return tess_candidates_add(device->ctx, list, &candidate);
 }
 

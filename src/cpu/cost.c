@@ -46,7 +46,7 @@ tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candi
     for (int64_t i = 0; i < list->count; i++) {
         tess_candidate *c = &list->items[i];
         const tess_cpu_kernel *kernel = find(device, A, c);
-        if (!kernel)
+        if (!kernel || kernel->family == TESS_CPU_FBCSR_SPMV) /* was priced when it was listed */
             continue;
         bool symmetric = kernel->family == TESS_CPU_SYMMETRIC_SPMV;
         if (symmetric && moved == 0)

@@ -121,7 +121,8 @@ void tess_cuda_write_all(const tess_cuda_kernel *kernel, const tess_cuda_problem
 
 /* Whether fbcsr is to be a candidate; then problem->shapes are what it would extract. */
 static tess_status look_for_shapes(tess_device *device, const tess_matrix *A,
-                                   const tess_product *product, tess_cuda_problem *problem)
+                                   const tess_product *product, tess_cuda_problem *problem,
+                                   tess_fbcsr_options *out)
 {
     tess_fbcsr_options shapes;
     if (!product->shapes || !tess_shapes_promising(A))
@@ -130,6 +131,7 @@ static tess_status look_for_shapes(tess_device *device, const tess_matrix *A,
     if (shapes.count > FBCSR_SPLITS_MAX)
         shapes.count = FBCSR_SPLITS_MAX;
     tess_shapes_write(&shapes, problem->shapes, sizeof problem->shapes);
+    *out = shapes;
     return TESS_OK;
 }
 
@@ -238,9 +240,10 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
     tess_cuda *cuda = tess_cuda_of(device);
     tess_cuda_problem problem;
     tess_cuda_op op = TESS_CUDA_SPMV;
+    tess_fbcsr_options shapes = {0};
     tess_cuda_describe_problem(cuda, A, &problem);
     if (product->kind == TESS_PRODUCT_SPMV)
-        TESS_TRY(look_for_shapes(device, A, product, &problem));
+        TESS_TRY(look_for_shapes(device, A, product, &problem, &shapes));
     if (product->kind == TESS_PRODUCT_SPMM) {
         op = TESS_CUDA_SPMM;
         problem.vectors = product->k < TESS_CUDA_VECTORS ? product->k : TESS_CUDA_VECTORS;
@@ -259,6 +262,9 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
         else if (kernel->op == op && kernel != best && worth_trying(kernel, &problem))
             TESS_TRY(add_around_guess(cuda->ctx, kernel, &problem, others, list));
     }
+    for (int64_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].format, fbcsr) == 0)
+            tess_shapes_price(&shapes, A, &list->items[i]);
     if (product->kind == TESS_PRODUCT_SPMV && product->peers)
         TESS_TRY(tess_cusparse_candidates(cuda, A, list));
     return TESS_OK;

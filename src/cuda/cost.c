@@ -149,7 +149,7 @@ tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_cand
     for (int64_t i = 0; i < list->count; i++) {
         tess_candidate *c = &list->items[i];
         const tess_cuda_kernel *kernel = tess_cuda_kernel_find(c->kernel);
-        if (!kernel || strcmp(kernel->format, "fbcsr") == 0) /* the model does not know its bytes */
+        if (!kernel || strcmp(kernel->format, "fbcsr") == 0) /* was priced when it was listed */
             continue;
         int params[TESS_CUDA_PARAMS];
         kernel->guess(&problem, params);

@@ -63,6 +63,7 @@ typedef struct tess_fbcsr_options {
     int count;
     tess_fbcsr_shape shape[TESS_FBCSR_SPLITS];
     double threshold[TESS_FBCSR_SPLITS]; /* least fill of a block, 0..1, or TESS_FBCSR_PRICED */
+    double saved; /* of CSR's bytes, 0..1, where the list was chosen, on a sample of the rows */
 } tess_fbcsr_options;
 
 /* "auto", or shapes separated by commas: FAMILY, FAMILY:LENGTH, HxW, HxW+SHIFT or HxW-SHIFT, each

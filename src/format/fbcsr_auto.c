@@ -228,6 +228,9 @@ tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_
             *out = list;
         }
     }
+    double whole =
+        (double)(tess_type_size(csr->type) + 4) * (double)sample.row_offsets[sample.rows];
+    out->saved = whole > 0 && most > 0 ? most / whole : 0;
 cleanup:
     tess_fbcsr_pattern_clear(ctx, &sample);
     return status;

@@ -68,10 +68,10 @@ static void set_random(void *x, int64_t at, tess_type type)
         ((float *)x)[at] = (float)value;
 }
 
-/* Every class on one matrix. */
-static tess_status measure_classes(tess_calibration *c, const tess_matrix *A)
+/* Every class on one matrix; `shapes`: those of fbcsr too. */
+static tess_status measure_classes(tess_calibration *c, const tess_matrix *A, bool shapes)
 {
-    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
+    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE, .shapes = shapes};
     const tess_backend *backend = c->device->backend;
     tess_candidates list = {0};
     double *x = NULL, *y = NULL; /* large enough for either precision */
@@ -135,8 +135,29 @@ static tess_status measure_shape(tess_calibration *c, int points, double bytes)
                  tess_type_name(c->type));
         TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
     }
-    tess_status status = measure_classes(c, A);
+    tess_status status = measure_classes(c, A, b == 1 && points == 27);
     tess_matrix_destroy(A);
+    return status;
+}
+
+/* Blocks of 3 x 3 in a matrix that is not stored by blocks, for fbcsr. */
+static tess_status measure_hidden(tess_calibration *c, double bytes)
+{
+    enum { HIDDEN = 3, POINTS = 27 };
+    double scalar = (double)tess_type_size(c->type);
+    int n = (int)(cbrt(bytes / (POINTS * HIDDEN * HIDDEN * (4 + scalar))) + 0.5);
+    char spec[96];
+    tess_matrix *A, *csr;
+    if (c->block != 1 || n < 4)
+        return TESS_OK;
+    snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", POINTS, n, HIDDEN,
+             tess_type_name(c->type));
+    TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
+    tess_status status = tess_matrix_to_csr(c->ctx, A, TESS_KEEP_ZEROS, &csr);
+    tess_matrix_destroy(A);
+    TESS_TRY(status);
+    status = measure_classes(c, csr, true);
+    tess_matrix_destroy(csr);
     return status;
 }
 
@@ -157,6 +178,7 @@ static tess_status measure_curves(tess_calibration *c, int b)
                 TESS_TRY(measure_shape(c, shapes[i], bytes));
         else
             TESS_TRY(measure_shape(c, shapes[turn++ % 3], bytes));
+        TESS_TRY(measure_hidden(c, bytes));
     }
     return tess_calibration_fit(c, 1);
 }
@@ -175,7 +197,7 @@ static tess_status add_extras(tess_calibration *c, const tess_matrix *A, tess_ex
     if (kind == TESS_EXTRA_CHANGE)
         problem.changes = 0;
     c->count = 0;
-    TESS_TRY(measure_classes(c, A));
+    TESS_TRY(measure_classes(c, A, false));
     for (int64_t i = 0; i < c->count && units > 0; i++) {
         const tess_sample *s = &c->samples[i];
         tess_model_extra extra = {

@@ -87,3 +87,15 @@ void tess_shapes_write(tess_fbcsr_options *options, char *text, size_t size)
         used += (size_t)length;
     }
 }
+
+/* ---- What the model is told ---- */
+
+void tess_shapes_price(const tess_fbcsr_options *shapes, const tess_matrix *A, tess_candidate *c)
+{
+    double vectors = (double)(A->rows + A->cols) * (double)tess_type_size(A->type);
+    const tess_fbcsr_shape *first = &shapes->shape[0];
+    bool block = shapes->count > 0 && first->height > 1 && first->width > 1;
+    c->memory = (1 - shapes->saved) * (tess_matrix_spmv_bytes(A) - vectors);
+    c->bytes = c->memory + vectors;
+    snprintf(c->class_name, sizeof c->class_name, "fbcsr %s", block ? "blocks" : "lines");
+}

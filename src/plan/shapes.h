@@ -6,6 +6,7 @@
 #define TESS_SHAPES_H
 
 #include "format/fbcsr.h"
+#include "plan/plan.h"
 
 enum { TESS_SHAPES_TEXT = 104 }; /* bytes of a list of shapes */
 
@@ -19,5 +20,8 @@ tess_status tess_shapes_choose(tess_ctx *ctx, const tess_matrix *A, const char *
                                tess_fbcsr_options *out);
 /* The list as text; shapes that have no room, the least useful ones, leave it. */
 void tess_shapes_write(tess_fbcsr_options *options, char *text, size_t size);
+
+/* The candidate's class and bytes, for the model: blocks of several rows and columns, or lines. */
+void tess_shapes_price(const tess_fbcsr_options *shapes, const tess_matrix *A, tess_candidate *c);
 
 #endif

@@ -1,5 +1,6 @@
 /* Format fbcsr in plans: made and explained, new values, the other products, and when it is looked
  * for at all. */
+#include <math.h>
 #include <string.h>
 
 #include "plan/shapes.h"
@@ -187,6 +188,26 @@ static void it_is_a_candidate_where_the_pattern_promises_something(void **state)
     tess_device_close(device);
 }
 
+static void its_price_is_what_the_format_then_takes(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = diagonals(ctx, TESS_F64, true);
+    tess_fbcsr_options shapes;
+    tess_fbcsr *F;
+    tess_candidate candidate = {0};
+    assert_int_equal(tess_shapes_choose(ctx, A, "", &shapes), TESS_OK);
+    assert_true(shapes.count > 0 && shapes.saved > 0.1 && shapes.saved < 0.4);
+    tess_shapes_price(&shapes, A, &candidate);
+    assert_string_equal(candidate.class_name, "fbcsr lines");
+    assert_int_equal(tess_fbcsr_create(ctx, A, &shapes, &F), TESS_OK);
+    double taken = (double)tess_fbcsr_bytes(F);
+    if (fabs(candidate.memory / taken - 1) > 0.1)
+        fail_msg("priced at %g bytes, takes %g", candidate.memory, taken);
+    assert_true(candidate.bytes == candidate.memory + 16.0 * ROWS);
+    tess_fbcsr_destroy(F);
+    tess_matrix_destroy(A);
+}
+
 static void lists_that_are_too_long_lose_their_end(void **state)
 {
     char text[24];
@@ -228,6 +249,7 @@ int main(void)
         cmocka_unit_test(every_product_of_a_plan_agrees_with_ref),
         cmocka_unit_test(what_a_plan_cannot_do_is_said),
         cmocka_unit_test(it_is_a_candidate_where_the_pattern_promises_something),
+        cmocka_unit_test(its_price_is_what_the_format_then_takes),
         cmocka_unit_test(lists_that_are_too_long_lose_their_end),
         cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),
     };
