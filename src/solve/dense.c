@@ -7,7 +7,8 @@
 
 /* Gauss-Jordan on the rows of [a | work], work starting as the identity. A pivot of rounding's size
  * means that the block is singular. */
-int32_t tess_dense_invert(double *a, int32_t b, double *work, double *pivot)
+static inline __attribute__((always_inline)) int32_t invert(double *restrict a, const int32_t b,
+                                                            double *restrict work, double *pivot)
 {
     double largest = 0;
     memset(work, 0, (size_t)b * (size_t)b * sizeof *work);
@@ -34,16 +35,38 @@ int32_t tess_dense_invert(double *a, int32_t b, double *work, double *pivot)
             if (best != k)
                 work[j * b + best] = swap;
         }
-        for (int32_t i = 0; i < b; i++) {
-            const double factor = a[k * b + i];
-            if (i == k || factor == 0)
+        for (int32_t j = 0; j < b; j++) {
+            if (j == k) /* its factors are needed last */
                 continue;
-            for (int32_t j = 0; j < b; j++) {
-                a[j * b + i] -= factor * a[j * b + k];
-                work[j * b + i] -= factor * work[j * b + k];
-            }
+            const double other = a[j * b + k];
+            for (int32_t i = 0; i < b; i++)
+                a[j * b + i] -= i == k ? 0 : a[k * b + i] * other;
+        }
+        for (int32_t j = 0; j < b; j++) {
+            const double other = work[j * b + k];
+            for (int32_t i = 0; i < b; i++)
+                work[j * b + i] -= i == k ? 0 : a[k * b + i] * other;
         }
     }
     memcpy(a, work, (size_t)b * (size_t)b * sizeof *work);
     return -1;
+}
+
+/* The commonest sizes are compiled apart, which makes them several times faster. */
+int32_t tess_dense_invert(double *a, int32_t b, double *work, double *pivot)
+{
+    switch (b) {
+    case 1:
+        return invert(a, 1, work, pivot);
+    case 2:
+        return invert(a, 2, work, pivot);
+    case 3:
+        return invert(a, 3, work, pivot);
+    case 4:
+        return invert(a, 4, work, pivot);
+    case 5:
+        return invert(a, 5, work, pivot);
+    default:
+        return invert(a, b, work, pivot);
+    }
 }

@@ -133,10 +133,10 @@ static void forget_row(const tess_factors *f, int domain, int64_t row, double **
 }
 
 /* Row by row: L_ik = A_ik D_k^-1, then A_ij -= L_ik U_kj where (i, j) is in the pattern. */
-tess_factor_fault tess_factor_ilu0(const tess_factors *f, const tess_matrix *A,
-                                   const tess_factor_values *v, int domain, tess_factor_work *work)
+INLINE tess_factor_fault ilu0(const tess_factors *f, const tess_matrix *A,
+                              const tess_factor_values *v, int domain, tess_factor_work *work,
+                              const int32_t b)
 {
-    const int32_t b = f->block;
     const int64_t first = f->domain_rows[domain], size = (int64_t)b * b;
     tess_factor_fault fault = {.row = INT64_MAX};
     for (int64_t row = work->first; row < work->last; row++) {
@@ -145,11 +145,11 @@ tess_factor_fault tess_factor_ilu0(const tess_factors *f, const tess_matrix *A,
             const int64_t column = f->lower_columns[k], q = tess_factor_place(f, domain, column);
             double *block = v->lower + k * size;
             memcpy(work->dense, block, (size_t)size * sizeof *block);
-            multiply(SET, block, work->dense, tess_factor_inverse(f, v, domain, column), b);
+            product_of(SET, block, work->dense, tess_factor_inverse(f, v, domain, column), b);
             for (int64_t j = f->upper_offsets[q]; j < f->upper_offsets[q + 1]; j++) {
                 double *target = work->place[f->upper_columns[j] - first];
                 if (target)
-                    multiply(SUBTRACT, target, block, v->upper + (j + q) * size, b);
+                    product_of(SUBTRACT, target, block, v->upper + (j + q) * size, b);
             }
         }
         fault.column =
@@ -161,6 +161,25 @@ tess_factor_fault tess_factor_ilu0(const tess_factors *f, const tess_matrix *A,
         }
     }
     return fault;
+}
+
+tess_factor_fault tess_factor_ilu0(const tess_factors *f, const tess_matrix *A,
+                                   const tess_factor_values *v, int domain, tess_factor_work *work)
+{
+    switch (f->block) {
+    case 1:
+        return ilu0(f, A, v, domain, work, 1);
+    case 2:
+        return ilu0(f, A, v, domain, work, 2);
+    case 3:
+        return ilu0(f, A, v, domain, work, 3);
+    case 4:
+        return ilu0(f, A, v, domain, work, 4);
+    case 5:
+        return ilu0(f, A, v, domain, work, 5);
+    default:
+        return ilu0(f, A, v, domain, work, f->block);
+    }
 }
 
 /* (D + w L) D^-1 (D + w U) = (I + w L D^-1) (D + w U): nothing to eliminate. The usual factor

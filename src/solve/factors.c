@@ -66,6 +66,7 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, rows + 1, &f->upper_offsets));
     for (int d = 0; d <= domains; d++)
         f->domain_rows[d] = tess_share_row(A->row_offsets, rows, d, domains);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->threads)
     for (int d = 0; d < domains; d++)
         count_blocks(f, A, d);
     tess_counts_to_offsets(f->lower_offsets, rows);
@@ -73,6 +74,7 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, f->lower_offsets[rows], &f->lower_columns));
     if (!f->symmetric)
         TESS_TRY_CLEAN(TESS_ALLOC(ctx, f->upper_offsets[rows], &f->upper_columns));
+#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->threads)
     for (int d = 0; d < domains; d++)
         fill_columns(f, A, d);
     *out = f;
