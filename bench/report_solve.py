@@ -92,11 +92,11 @@ def cpu_section(name, document):
         families.setdefault(family, {}).setdefault(what, []).append(case)
     for family, solvers in families.items():
         for what, cases in sorted(solvers.items(), key=lambda item: item[0] == "more"):
-            if what == "more":
-                case = cases[0]
+            for case in sorted(cases, key=lambda c: c["rows"]) if what == "more" else []:
                 text += (f"\n### {TITLES[family]}: more of ours, `{case['input']}`\n\nSpMV {milliseconds(case['spmv_seconds'])} ms "
                          f"({1e-9 * case['matrix_bytes'] / case['spmv_seconds']:.1f} GB/s), read ceiling "
                          f"{case['read_GBps']:.1f} GB/s.\n\n{more_table(case)}")
+            if what == "more":
                 continue
             method, pc = what.split(":")
             text += f"\n### {TITLES[family]}: {NAMES[method]}, {NAMES[pc]}\n\n{solver_table(cases)}"

@@ -28,7 +28,8 @@ TOLERANCE = 1e-8
 FAMILIES = {
     "elasticity": ("gen:elasticity:n=%d", 3, [10, 20, 40], ["cg:bjacobi", "cg:ilu0"],
                    ["cg_single:pc=bjacobi", "cg:pc=ic0", "cg:pc=ilu0,pc_type=f32", "cg:pc=bjacobi,tol=1e-10",
-                    "cg:pc=bjacobi,pc_type=f32,tol=1e-10", "cg:pc=bjacobi,inner=f32,tol=1e-10"]),
+                    "cg:pc=bjacobi,pc_type=f32,tol=1e-10", "cg:pc=bjacobi,inner=f32,tol=1e-10",
+                    "cg:pc=ilu0,tol=1e-10", "cg:pc=ilu0,pc_type=f32,tol=1e-10", "cg:pc=ilu0,inner=f32,tol=1e-10"]),
     "cdr": ("gen:cdr:n=%d,b=4", 4, [12, 24, 48],
             ["bicgstab:ilu0", "gmres:ilu0", "bicgstab:bjacobi", "gmres:bjacobi"],
             ["gmres:pc=ilu0,side=left", "bicgstab:pc=ilu0,side=left", "bicgstab:pc=ilu0,pc_type=f32",
@@ -43,7 +44,8 @@ def case_names():
         for n in sizes:
             for solver in solvers:
                 yield "%s:%d:%s" % (family, n, solver)
-        yield "%s:%d:more" % (family, sizes[-1])
+        for n in sizes[1:]:
+            yield "%s:%d:more" % (family, n)
 
 
 def lines_of(command, environment):

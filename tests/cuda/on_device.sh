@@ -48,13 +48,26 @@ tests() {
     in_parts device
 }
 
-# The solvers' tests, whose "cpu" is the device named by TEST_DEVICE. "$@" as above.
+# The solvers' tests, whose "cpu" is the device named by TEST_DEVICE, and the triangular
+# preconditioners', a few parts of them side by side. "$@" as above.
 solve() {
-    for name in reasons krylov methods; do
-        TEST_DEVICE=cuda "$@" $build/tests/test_solve_$name >"$out/solve_$name.log" 2>&1 ||
-            { tail -40 "$out/solve_$name.log"; return 1; }
-        grep -E 'PASSED|SUMMARY' "$out/solve_$name.log"
+    pids=
+    for part in reasons:1/1 krylov:1/2 krylov:2/2 methods:1/4 methods:2/4 methods:3/4 methods:4/4; do
+        name=${part%:*} share=${part#*:}
+        TEST_DEVICE=cuda TEST_PART=$share "$@" $build/tests/test_solve_$name \
+            >"$out/solve_$name.${share%/*}.log" 2>&1 &
+        pids="$pids $!"
     done
+    for n in 1 2; do
+        "$@" $build/tests/test_cuda_device_factors $n/2 >"$out/solve_factors.$n.log" 2>&1 &
+        pids="$pids $!"
+    done
+    failed_parts=0
+    for pid in $pids; do
+        wait "$pid" || failed_parts=1
+    done
+    grep -HE 'PASSED|FAILED|SUMMARY' "$out"/solve_*.log
+    return $failed_parts
 }
 
 # memcheck finds bad addresses, racecheck missing barriers in shared memory: the whole list.
@@ -72,8 +85,6 @@ sanitize() {
 alone() {
     $build/tests/test_cuda_device alone >"$out/alone.log" 2>&1 || { tail -60 "$out/alone.log"; return 1; }
     grep -vE 'RUN|Running' "$out/alone.log"
-    $build/tests/test_cuda_device_factors >"$out/factors.log" 2>&1 || { tail -60 "$out/factors.log"; return 1; }
-    grep -vE 'RUN|Running' "$out/factors.log"
 }
 
 bench() {

@@ -31,6 +31,8 @@ static void both_sides_lead_to_the_same_solution(void **state)
     static const int32_t sizes[] = {1, 3, 4, 9};
     tess_ctx *ctx = test_ctx(state);
     for (size_t s = 0; s < 4; s++) {
+        if (!problem_part(s / 2))
+            continue;
         problem p = problem_open(ctx, problem_matrix(ctx, 23, sizes[s], false, TESS_F64, 40 + s),
                                  s % 2 ? "ref" : "cpu");
         for (int i = 0; i < 3 * 5 * 2; i++) {

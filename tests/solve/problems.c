@@ -55,6 +55,13 @@ const char *test_device(void)
     return device && *device ? device : "cpu";
 }
 
+bool problem_part(size_t item)
+{
+    const char *text = getenv("TEST_PART");
+    size_t part, parts;
+    return !text || sscanf(text, "%zu/%zu", &part, &parts) != 2 || item % parts == part - 1;
+}
+
 problem problem_open(tess_ctx *ctx, tess_matrix *A, const char *device)
 {
     problem p = {.A = A};

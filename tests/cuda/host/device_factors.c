@@ -2,7 +2,7 @@
  * solve row by row, twice with the same bits, in graphs, and with new values. Skipped where there
  * is no GPU.
  *
- *     test_cuda_device_factors [STEP]     every STEP-th variant only */
+ *     test_cuda_device_factors [N/M]     the N-th of M parts of the list */
 #include <string.h>
 
 #include "cuda/factors_cuda.h"
@@ -12,7 +12,7 @@
 enum { MOST = 256 };
 
 static tess_device *device;
-static int step = 1;
+static int part = 1, parts = 1;
 
 static void ok(void **state, tess_status status, const char *what)
 {
@@ -35,7 +35,8 @@ static void open_subject(void **state, tess_matrix *A, const tess_pc_options *op
 {
     tess_cuda *cuda = tess_cuda_of(device);
     *s = (subject){.A = A, .bytes = (size_t)A->rows * tess_type_size(A->type)};
-    ok(state, tess_plan_create(test_ctx(state), A, device, NULL, &s->plan), what);
+    const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+    ok(state, tess_plan_create(test_ctx(state), A, device, &quick, &s->plan), what);
     ok(state, tess_pc_create(s->plan, options, &s->pc), what);
     ok(state, tess_cuda_enter(cuda), what);
     ok(state, tess_cuda_factors_create_tuned(cuda, &s->pc, tuning, cuda->stream, &s->factors),
@@ -90,7 +91,7 @@ static void solves_match_a_solve_row_by_row(void **state)
     static test_triangular variants[MOST];
     const int count = test_triangular_variants(variants, MOST);
     int solves = 0;
-    for (int i = 0; i < count; i += step) {
+    for (int i = part - 1; i < count; i += parts) {
         const test_triangular *v = &variants[i];
         const int64_t size = v->block <= 3 ? 900 : v->block <= 8 ? 300 : v->block <= 40 ? 60 : 3;
         for (test_shape shape = 0; shape < TEST_SHAPES; shape++) {
@@ -220,7 +221,11 @@ static int finish(void **state)
 
 int main(int argc, char **argv)
 {
-    step = argc > 1 ? atoi(argv[1]) : 1;
+    if (argc > 1 &&
+        (sscanf(argv[1], "%d/%d", &part, &parts) != 2 || part < 1 || part > parts)) {
+        fprintf(stderr, "usage: test_cuda_device_factors [N/M], not '%s'\n", argv[1]);
+        return 2;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solves_match_a_solve_row_by_row),
         cmocka_unit_test(a_large_grid_is_solved),
