@@ -330,10 +330,52 @@ SIMD_INLINE void NAME(bsr_lockstep)(const tess_cpu_spmv_args *args, const int64_
             rest(args, (const int64_t[]){bounds[s] + steps, bounds[s + 1]});
 }
 
-/* Any block size: the sums of up to `panel` scalar rows wait in memory while the blocks stream by,
- * `group` columns at a time from top to bottom, so that a block is read in the order it lies in.
+/* Any block size: the sums of up to `panel` scalar rows wait in memory while the blocks stream by.
+ * A low block goes by strips of rows, whose sums stay in registers for all of its columns; a high
+ * one `group` columns at a time from top to bottom, so that it is read in the order it lies in.
  * Streams take turns block by block. */
-enum { NAME(panel) = 256, NAME(group) = 4 };
+enum { NAME(panel) = 256, NAME(group) = 4, NAME(low) = 8 * W };
+
+/* sums += `vectors` vectors of rows of all c columns. */
+SIMD_INLINE void NAME(any_strip)(REAL *sums, const REAL *values, const REAL *x, int64_t r,
+                                 int32_t c, const int vectors)
+{
+    V acc[4];
+    SIMD_UNROLL(4)
+    for (int p = 0; p < vectors; p++)
+        acc[p] = LOAD(sums + p * W);
+    for (int32_t j = 0; j < c; j++) {
+        SIMD_UNROLL(4)
+        for (int p = 0; p < vectors; p++)
+            acc[p] += LOAD(values + j * r + p * W) * x[j];
+    }
+    SIMD_UNROLL(4)
+    for (int p = 0; p < vectors; p++)
+        STORE(sums + p * W, acc[p]);
+}
+
+/* sums += rows 0..height-1 of all c columns, strip by strip. */
+SIMD_INLINE void NAME(any_strips)(REAL *sums, const REAL *values, const REAL *x, int64_t r,
+                                  int32_t c, int64_t height)
+{
+    int64_t i = 0;
+    for (; i + 4 * W <= height; i += 4 * W)
+        NAME(any_strip)(sums + i, values + i, x, r, c, 4);
+    if (i + 2 * W <= height) {
+        NAME(any_strip)(sums + i, values + i, x, r, c, 2);
+        i += 2 * W;
+    }
+    if (i + W <= height) {
+        NAME(any_strip)(sums + i, values + i, x, r, c, 1);
+        i += W;
+    }
+    for (; i < height; i++) {
+        REAL sum = sums[i];
+        for (int32_t j = 0; j < c; j++)
+            sum += values[j * r + i] * x[j];
+        sums[i] = sum;
+    }
+}
 
 /* sums += rows 0..height-1 of the `count` columns at `values`, which are r apart. */
 SIMD_INLINE void NAME(any_columns)(REAL *sums, const REAL *values, const REAL *x, int64_t r,
@@ -359,6 +401,10 @@ static void NAME(any_block)(REAL *sums, const REAL *values, const REAL *x, int64
                             int64_t height)
 {
     int32_t j = 0;
+    if (height <= NAME(low)) {
+        NAME(any_strips)(sums, values, x, r, c, height);
+        return;
+    }
     for (; j + NAME(group) <= c; j += NAME(group))
         NAME(any_columns)(sums, values + j * r, x + j, r, height, NAME(group));
     for (; j < c; j++)
