@@ -107,7 +107,7 @@ tess_status tess_cpu_read_ceiling(tess_ctx *ctx, int threads, double bytes,
 
     /* About 0.2 s in all: four numbers of streams, two ways, three rounds, several passes in cache.
      */
-    const reading r = {data, lines, threads, 1 + (int)(200e6 * threads / (64.0 * (double)lines))};
+    const reading r = {data, lines, threads, 1 + (int)(100e6 * threads / (64.0 * (double)lines))};
     for (int round = 0; round < 3; round++) {
         for (int streams = 1; streams <= MOST_STREAMS; streams++) {
             double parts = read_parts(&r, streams, &sink);
