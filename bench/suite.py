@@ -21,7 +21,7 @@ import suite_cuda
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ALL_B = [1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 24, 32]
-SMALL_B = [1, 2, 3, 4, 5, 6, 8, 16]
+SMALL_B = [1, 2, 3, 4, 5, 6, 7, 8, 16]
 IRREGULAR_B = [3, 4, 8]
 PARTS = {  # name: (block sizes, product, with peers, numbers of threads, 0 = all)
     "stencil7": (ALL_B, "spmv", True, [0]),
