@@ -72,4 +72,5 @@
 #undef TURN
 #undef PAIRS
 #undef PAIR_SUMS
+#undef AT_ONCE
 #undef ROW_SUMS
