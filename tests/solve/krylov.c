@@ -40,7 +40,8 @@ static void both_sides_lead_to_the_same_solution(void **state)
             const char *method = methods[i / 10];
             snprintf(spec, sizeof spec, "%s%cpc=%s,side=%s,tol=1e-12", method,
                      strchr(method, ':') ? ',' : ':', pcs[i / 2 % 5], sides[i % 2]);
-            expect_solution(&p, spec, 1e-12);
+            if (s % 2 || problem_sampled(s, (size_t)i))
+                expect_solution(&p, spec, 1e-12);
         }
         problem_close(&p);
     }

@@ -242,7 +242,7 @@ static void every_failed_allocation_is_reported(void **state)
                                  "fgmres:pc=ic0", "cg:pc=ilu0",       "cg:pc=bjacobi,inner=f32"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         tess_result first;
-        if (!problem_has(&p, specs[i]))
+        if (!problem_sampled(1, i + 5) || !problem_has(&p, specs[i]))
             continue;
         /* Plans on some devices make things when they are first asked for. */
         assert_int_equal(tess_solve(p.plan, specs[i], p.b, p.x, &first), TESS_OK);

@@ -221,8 +221,7 @@ static int finish(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 &&
-        (sscanf(argv[1], "%d/%d", &part, &parts) != 2 || part < 1 || part > parts)) {
+    if (argc > 1 && (sscanf(argv[1], "%d/%d", &part, &parts) != 2 || part < 1 || part > parts)) {
         fprintf(stderr, "usage: test_cuda_device_factors [N/M], not '%s'\n", argv[1]);
         return 2;
     }
