@@ -6,6 +6,7 @@
  *
  * A chunk put after the stop does nothing but its products, whose results nobody uses.
  */
+#include <math.h>
 #include <string.h>
 
 #include "cuda/space_cuda.h"
@@ -173,13 +174,25 @@ static cu_pointer control_of(const tess_cuda_space *state, int system)
     return state->control + (uint64_t)system * TESS_CONTROL * sizeof(double);
 }
 
+/* A loop is in one launch, which nobody can end: no more iterations than there is time for. */
+static int64_t most_in_time(const tess_cuda_space *state, const tess_stretch *stretch)
+{
+    if (!state->loop.fits || stretch->count != 1 || isinf(stretch->seconds))
+        return stretch->most;
+    if (!state->measured) /* the first iteration alone will tell */
+        return 1;
+    const double fits = stretch->seconds / state->iteration_seconds;
+    return fits < 1 ? 1 : fits < (double)stretch->most ? (int64_t)fits : stretch->most;
+}
+
 static tess_status put_controls(tess_space *space, const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     double *from = state->host_control + (int64_t)TESS_FLIGHTS * space->systems * TESS_CONTROL;
+    const int64_t most = most_in_time(state, stretch);
     for (int i = 0; i < stretch->count; i++, from += TESS_CONTROL) {
         memset(from, 0, TESS_CONTROL * sizeof *from);
-        from[TESS_CONTROL_LIMIT] = (double)stretch->most;
+        from[TESS_CONTROL_LIMIT] = (double)most;
         from[TESS_CONTROL_ENOUGH] = stretch->enough[i];
         from[TESS_CONTROL_TOO_MUCH] = stretch->too_much[i];
         /* The last two stay: what the device has seen of the system. */
@@ -245,10 +258,9 @@ static tess_status try_loop(tess_space *space, const tess_stretch *stretch, bool
     *done = false;
     if (stretch->count != 1 || stretch->cycle != 1)
         return TESS_OK;
-    TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
-    TESS_TRY(tess_cuda_need_loop(space, list));
     if (!state->loop.fits)
         return TESS_OK;
+    TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
     bool stopped;
     *done = true;
     TESS_TRY(tess_cuda_run_loop(space, list, stretch->systems[0]));

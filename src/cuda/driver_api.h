@@ -41,6 +41,7 @@ enum { /* cuFuncGetAttribute, cuFuncSetAttribute */
        CU_FUNCTION_LOCAL_BYTES = 3,
        CU_FUNCTION_REGISTERS = 4,
        CU_FUNCTION_MAX_DYNAMIC_SHARED = 8,
+       CU_FUNCTION_ANY_CLUSTER_SIZE = 14,
 };
 
 enum { /* cuPointerGetAttributes */
@@ -59,7 +60,7 @@ enum {
 };
 
 /* cuLaunchKernelEx */
-enum { CU_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6 };
+enum { CU_LAUNCH_CLUSTER = 4, CU_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6 };
 
 typedef struct cu_launch_attribute {
     int id;
@@ -67,6 +68,7 @@ typedef struct cu_launch_attribute {
     union {
         char bytes[64];
         int number;
+        unsigned size[3];
     } value;
 } cu_launch_attribute;
 
@@ -134,6 +136,8 @@ typedef struct cu_launch_config {
     X(cuFuncSetAttribute, "cuFuncSetAttribute", (cu_function function, int attribute, int value))  \
     X(cuOccupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                  \
       (int *blocks, cu_function function, int threads, size_t shared))                             \
+    X(cuOccupancyClusters, "cuOccupancyMaxActiveClusters",                                         \
+      (int *clusters, cu_function function, const cu_launch_config *config))                       \
     X(cuLaunchKernel, "cuLaunchKernel",                                                            \
       (cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,      \
        unsigned bz, unsigned shared, cu_stream stream, void **arguments, void **extra))            \

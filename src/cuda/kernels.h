@@ -104,6 +104,7 @@ typedef struct tess_cuda_launch {
     unsigned grid[3], block[3];
     unsigned shared;  /* bytes of dynamic shared memory */
     bool cooperative; /* all blocks must be resident at once */
+    bool cluster;     /* the whole grid is one cluster */
     bool overlaps;    /* waits by itself for the launch before, so that it may start earlier */
     int slots;        /* used of args */
     tess_cuda_arg args[TESS_CUDA_ARGS];

@@ -12,21 +12,45 @@ static cu_function find_function(const tess_cuda_variant *variant, const char *e
     return NULL;
 }
 
-/* Starts while the launch before it ends; such launches are captured since CUDA 12.3. */
-static tess_status launch_early(tess_cuda *cuda, cu_function function, tess_cuda_launch *l,
-                                cu_stream stream)
+static cu_launch_config config_of(const tess_cuda_launch *l, cu_launch_attribute *attribute,
+                                  cu_stream stream)
 {
-    void *arguments[] = {l->args};
-    cu_launch_attribute early = {.id = CU_LAUNCH_PROGRAMMATIC_SERIALIZATION,
-                                 .value = {.number = 1}};
-    const cu_launch_config config = {
+    return (cu_launch_config){
         .grid = {l->grid[0], l->grid[1], l->grid[2]},
         .block = {l->block[0], l->block[1], l->block[2]},
         .shared = l->shared,
         .stream = stream,
-        .attributes = &early,
+        .attributes = attribute,
         .attribute_count = 1,
     };
+}
+
+static cu_launch_attribute cluster_of(const tess_cuda_launch *l)
+{
+    return (cu_launch_attribute){
+        .id = CU_LAUNCH_CLUSTER,
+        .value = {.size = {l->grid[0], l->grid[1], l->grid[2]}},
+    };
+}
+
+bool tess_cuda_cluster_fits(tess_cuda *cuda, cu_function function, const tess_cuda_launch *l)
+{
+    int clusters = 0;
+    cu_launch_attribute cluster = cluster_of(l);
+    const cu_launch_config config = config_of(l, &cluster, NULL);
+    return cuda->driver.cuFuncSetAttribute(function, CU_FUNCTION_ANY_CLUSTER_SIZE, 1) ==
+               CU_SUCCESS &&
+           cuda->driver.cuOccupancyClusters(&clusters, function, &config) == CU_SUCCESS &&
+           clusters > 0;
+}
+
+/* With an attribute: a cluster, or a start while the launch before it ends; such launches are
+ * captured since CUDA 12.3. */
+static tess_status launch_with(tess_cuda *cuda, cu_function function, tess_cuda_launch *l,
+                               cu_launch_attribute attribute, cu_stream stream)
+{
+    void *arguments[] = {l->args};
+    const cu_launch_config config = config_of(l, &attribute, stream);
     return TESS_CU(cuda, cuLaunchKernelEx(&config, function, arguments, NULL));
 }
 
@@ -34,8 +58,13 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
                                  cu_stream stream)
 {
     void *arguments[] = {l->args};
+    if (l->cluster)
+        return launch_with(cuda, function, l, cluster_of(l), stream);
     if (l->overlaps && cuda->sm >= 90 && cuda->version >= 12030)
-        return launch_early(cuda, function, l, stream);
+        return launch_with(cuda, function, l,
+                           (cu_launch_attribute){.id = CU_LAUNCH_PROGRAMMATIC_SERIALIZATION,
+                                                 .value = {.number = 1}},
+                           stream);
     if (l->cooperative)
         return TESS_CU(cuda, cuLaunchCooperativeKernel(function, l->grid[0], l->grid[1], l->grid[2],
                                                        l->block[0], l->block[1], l->block[2],

@@ -1,68 +1,88 @@
-/* Whole iterations in one cooperative launch, for systems whose matrix fits the shared memory of
- * all multiprocessors together. */
+/* Whole iterations in one launch, for systems whose matrix fits the shared memory of one cluster's
+ * multiprocessors. */
 #include "cuda/space_cuda.h"
 
-/* Shared memory that loop.cu uses beside the matrix, generously. */
-enum { OTHER_SHARED = 13 * 1024 };
+enum { THREADS = 1024 };
 
-/* As many thread blocks as give every warp about a block row, at most one a multiprocessor. */
-static void choose_grid(const tess_space *space, int *grid, int *threads)
+/* Bytes of shared memory for the layout: the kernel has a few arrays beside it. */
+static int64_t shared_for_rows(const tess_cuda *cuda, const tess_loop_code *code)
 {
-    const tess_cuda *cuda = tess_cuda_space_of(space)->cuda;
-    const int64_t rows = space->plan->matrix->block_rows;
-    *grid = cuda->multiprocessors;
-    *threads = rows > 16 * (int64_t)cuda->multiprocessors ? 1024 : 512;
-    if (rows < *grid)
-        *grid = rows > 0 ? (int)rows : 1;
+    const int64_t dots = code->numbers.dots;
+    const int64_t doubles =
+        5 * TESS_LOOP_SLOTS + 8 + dots * code->threads / 32 + 2 * dots * code->team;
+    return (int64_t)cuda->shared_bytes - doubles * (int64_t)sizeof(double) - 64;
 }
 
-static size_t parts_bytes(const tess_loop *loop)
+/* Device memory with a copy. */
+static tess_status place(tess_cuda_space *state, const void *from, int64_t count, size_t size,
+                         cu_pointer *to)
 {
-    return 3 * (size_t)loop->code.numbers.dots * (size_t)loop->grid * sizeof(double);
+    const size_t bytes = (size_t)count * size;
+    TESS_TRY(tess_cuda_alloc(state->cuda, bytes, "a solver's rows", to));
+    return tess_cuda_upload(state->cuda, *to, from, bytes, state->plan->stream);
 }
 
-static tess_status load(tess_space *space, tess_loop *loop, const int32_t *first)
+static tess_status place_layout(tess_space *space, tess_loop *loop)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
-    tess_cuda *cuda = state->cuda;
-    TESS_TRY(tess_cuda_load_function(cuda, "loop.cu", loop->code.defines, "loop", &loop->module,
-                                     &loop->function));
-    TESS_TRY(TESS_CU(cuda, cuFuncSetAttribute(loop->function, CU_FUNCTION_MAX_DYNAMIC_SHARED,
-                                              (int)loop->shared)));
-    TESS_TRY(tess_cuda_hold_resident(state->plan, "bsr", &loop->resident));
-    const size_t bytes = (size_t)(loop->grid + 1) * sizeof *first;
-    TESS_TRY(tess_cuda_alloc(cuda, bytes, "a solver's rows", &loop->first));
-    TESS_TRY(tess_cuda_upload(cuda, loop->first, first, bytes, state->plan->stream));
-    TESS_TRY(tess_cuda_alloc(cuda, parts_bytes(loop), "dot products", &loop->parts));
-    TESS_TRY(tess_cuda_alloc(cuda, sizeof(uint64_t), "a barrier", &loop->arrived));
-    return TESS_CU(cuda, cuStreamSynchronize(state->plan->stream));
+    const tess_loop_layout *layout = &loop->layout;
+    const int64_t grid = layout->grid, size = sizeof(int32_t);
+    TESS_TRY(place(state, layout->first, grid + 1, size, &loop->first));
+    TESS_TRY(place(state, layout->source_first, grid + 1, size, &loop->source_first));
+    TESS_TRY(place(state, layout->sources, layout->source_first[grid], size, &loop->sources));
+    return place(state, layout->places, space->plan->matrix->blocks, sizeof(uint16_t),
+                 &loop->places);
 }
 
-tess_status tess_cuda_need_loop(tess_space *space, const tess_unit_list *list)
+static void drop_plan(tess_space *space, tess_loop *loop)
+{
+    tess_loop_layout_free(space->ctx, &loop->layout);
+    loop->layout = (tess_loop_layout){0};
+    loop->planned = false;
+}
+
+tess_status tess_cuda_plan_loop(tess_space *space, const tess_stretch *stretch)
+{
+    tess_loop *loop = &tess_cuda_space_of(space)->loop;
+    const tess_cuda *cuda = tess_cuda_space_of(space)->cuda;
+    const tess_matrix *A = space->plan->matrix;
+    if (stretch->cycle != 1 || A->block_height != A->block_width ||
+        space->slots > TESS_LOOP_SLOTS || cuda->sm < 90)
+        return TESS_OK;
+    tess_unit_list list = {.ctx = space->ctx, .steps = stretch->lists};
+    tess_status status = tess_units_build(&list, false, true, stretch->stops, stretch->stop_count);
+    if (status == TESS_OK &&
+        tess_loop_write(&list, space->type, A->block_height, THREADS, TESS_LOOP_TEAM, &loop->code))
+        status =
+            tess_loop_lay_out(space->ctx, A, space->pc, &loop->code, TESS_LOOP_TEAM,
+                              shared_for_rows(cuda, &loop->code), &loop->layout, &loop->planned);
+    tess_units_free(&list);
+    if (status != TESS_OK || !loop->planned)
+        drop_plan(space, loop);
+    return status;
+}
+
+tess_status tess_cuda_need_loop(tess_space *space)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_loop *loop = &state->loop;
-    const tess_matrix *A = space->plan->matrix;
-    if (loop->tried)
+    tess_cuda *cuda = state->cuda;
+    if (!loop->planned)
         return TESS_OK;
-    loop->tried = true;
-    if (state->cuda->multiprocessors > 512 || A->block_height != A->block_width ||
-        space->slots > 64 || state->cuda->sm < 70)
+    TESS_TRY(tess_cuda_load_function(cuda, "loop.cu", loop->code.defines, "loop", &loop->module,
+                                     &loop->function));
+    TESS_TRY(TESS_CU(cuda, cuFuncSetAttribute(loop->function, CU_FUNCTION_MAX_DYNAMIC_SHARED,
+                                              (int)loop->layout.shared)));
+    const tess_cuda_launch launch = {.grid = {(unsigned)loop->layout.grid, 1, 1},
+                                     .block = {(unsigned)loop->code.threads, 1, 1},
+                                     .shared = (unsigned)loop->layout.shared};
+    if (!tess_cuda_cluster_fits(cuda, loop->function, &launch))
         return TESS_OK;
-    int threads;
-    choose_grid(space, &loop->grid, &threads);
-    if (!tess_loop_write(list, space->type, A->block_height, threads, &loop->code))
-        return TESS_OK;
-    int32_t *first;
-    TESS_TRY(TESS_ALLOC(space->ctx, loop->grid + 1, &first));
-    loop->shared = tess_loop_share(A, &loop->code, loop->grid, first);
-    tess_status status = TESS_OK;
-    if (loop->shared + OTHER_SHARED <= (int64_t)state->cuda->shared_bytes) {
-        status = load(space, loop, first);
-        loop->fits = status == TESS_OK;
-    }
-    tess_free(space->ctx, first);
-    return status;
+    TESS_TRY(tess_cuda_hold_resident(state->plan, "bsr", &loop->resident));
+    TESS_TRY(place_layout(space, loop));
+    TESS_TRY(TESS_CU(cuda, cuStreamSynchronize(state->plan->stream)));
+    loop->fits = true;
+    return TESS_OK;
 }
 
 void tess_cuda_loop_free(tess_space *space)
@@ -73,9 +93,11 @@ void tess_cuda_loop_free(tess_space *space)
         (void)state->cuda->driver.cuModuleUnload(loop->module);
     if (loop->resident)
         tess_cuda_let_resident_go(state->plan, loop->resident);
+    drop_plan(space, loop);
     tess_cuda_free(state->cuda, loop->first);
-    tess_cuda_free(state->cuda, loop->parts);
-    tess_cuda_free(state->cuda, loop->arrived);
+    tess_cuda_free(state->cuda, loop->sources);
+    tess_cuda_free(state->cuda, loop->source_first);
+    tess_cuda_free(state->cuda, loop->places);
 }
 
 tess_status tess_cuda_run_loop(tess_space *space, const tess_unit_list *list, int system)
@@ -94,19 +116,18 @@ tess_status tess_cuda_run_loop(tess_space *space, const tess_unit_list *list, in
         .offsets = loop->resident->arrays[0],
         .columns = loop->resident->arrays[1],
         .values = loop->resident->arrays[2],
+        .span = loop->layout.span,
         .first = loop->first,
-        .parts = loop->parts,
-        .arrived = loop->arrived,
-        .grid = loop->grid,
-        .shared = loop->shared,
+        .sources = loop->sources,
+        .source_first = loop->source_first,
+        .places = loop->places,
+        .guard = TESS_GUARD_NONE,
+        .grid = loop->layout.grid,
+        .shared = loop->layout.shared,
     };
     for (int i = 0; i < loop->code.numbers.vectors; i++)
         call.vector[i] = tess_cuda_vector(space, loop->code.numbers.vector[i], system);
     tess_cuda_launch launch;
     tess_loop_launch(&loop->code, &call, &launch);
-    TESS_TRY(TESS_CU(state->cuda,
-                     cuMemsetD8Async(loop->arrived, 0, sizeof(uint64_t), state->plan->stream)));
-    TESS_TRY(TESS_CU(state->cuda,
-                     cuMemsetD8Async(loop->parts, 0xff, parts_bytes(loop), state->plan->stream)));
     return tess_cuda_launch_one(state->cuda, loop->function, &launch, state->plan->stream);
 }

@@ -1,4 +1,5 @@
-/* The text of loop.cu for a list of units, and its launch; no device is needed here. */
+/* The texts of loop.cu and between.cu for lists of units, and their launches; no device is needed
+ * here. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,6 @@ typedef struct writer {
     uint64_t written; /* vectors whose rows other thread blocks have not seen; by their numbers */
     uint64_t read;    /* vectors whose rows others may still be reading */
     unsigned pending; /* dot products not yet added up */
-    unsigned shown;   /* vectors that products read */
 } writer;
 
 static void put(writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -46,6 +46,23 @@ static void write_total(writer *w)
     barrier(w);
 }
 
+/* A programme as statements. */
+static void write_scalars(writer *w, const int *programme, int at)
+{
+    const int *op = programme + 3;
+    put(w, "SCALARS(%d)", at);
+    for (int i = 0; i < programme[0]; i++, op += 4)
+        put(w, "OP(%d,%d,%d,%d)", op[0], op[1], op[2], op[3]);
+    if (programme[2] == 0) {
+        put(w, "DONE()");
+        return;
+    }
+    put(w, "ENDS(%d", programme[1]);
+    for (int i = 0; i < programme[1]; i++, op += 3)
+        put(w, ",%d,%d,%d", op[0], op[1], op[2]);
+    put(w, ")DONE()KEEP()");
+}
+
 static bool is_pending(const writer *w, int slot)
 {
     const tess_pass_kernel *numbers = &w->code->numbers;
@@ -68,7 +85,6 @@ static void write_product(writer *w, const tess_step *step)
         barrier(w);
     }
     w->read |= (uint64_t)1 << x;
-    w->shown |= 1u << x;
     w->written |= (uint64_t)1 << y;
     if (step->slot < 0) {
         put(w, "PRODUCT(%d,%d)", x, y);
@@ -91,8 +107,10 @@ static void write_pass(writer *w, const tess_steps *steps, const tess_unit *unit
     for (int64_t i = 0; i < unit->lines; i++) {
         const tess_line *line = &steps->line[unit->first_line + i];
         for (int t = 0; t < line->terms; t++)
-            if (is_pending(w, line->term[t].slot))
+            if (is_pending(w, line->term[t].slot)) {
                 write_total(w);
+                put(w, "SYNC()");
+            }
     }
     numbers->loads = numbers->stores = 0;
     numbers->lines[0] = '\0';
@@ -123,15 +141,27 @@ static void write_unit(writer *w, const tess_unit_list *list, const tess_unit *u
     if (programme[0] == 0 && programme[2] == 0)
         return; /* sums that nobody needs yet */
     write_total(w);
-    put(w, "SCALARS(%d)", (int)unit->programme);
+    write_scalars(w, programme, (int)unit->programme);
+}
+
+/* What pass.cu has too. */
+static void write_defines(tess_loop_code *code, tess_type type, const tess_pc *pc)
+{
+    const tess_pass_kernel *numbers = &code->numbers;
+    snprintf(code->defines, sizeof code->defines,
+             "-DREAL=%d -DHELD=%d -DBLOCK=%d -DTHREADS=%d -DVECTORS=%d -DCOEFS=%d -DDOTS=%d",
+             (int)tess_type_size(type),
+             pc->elementwise ? (int)tess_type_size(pc->diagonal.type) : 8,
+             pc->elementwise ? (int)pc->diagonal.block : 0, code->threads, numbers->vectors,
+             numbers->coefs, numbers->dots > 0 ? numbers->dots : 1);
 }
 
 bool tess_loop_write(const tess_unit_list *list, tess_type type, int32_t block, int threads,
-                     tess_loop_code *code)
+                     int team, tess_loop_code *code)
 {
     const tess_pc *pc = list->steps->pc;
     const int32_t diagonal = pc->elementwise ? pc->diagonal.block : 0;
-    *code = (tess_loop_code){.threads = threads};
+    *code = (tess_loop_code){.threads = threads, .team = team};
     writer w = {.code = code, .fits = block <= TESS_LOOP_BLOCK && diagonal <= TESS_LOOP_BLOCK};
     /* Twice: what the end of an iteration leaves is what the next one begins with. */
     for (int turn = 0; turn < 2 && w.fits; turn++) {
@@ -146,29 +176,61 @@ bool tess_loop_write(const tess_unit_list *list, tess_type type, int32_t block, 
     }
     if (w.pending != 0 || code->numbers.dots == 0)
         w.fits = false; /* a sum that is read in the next iteration only */
-    snprintf(
-        code->defines, sizeof code->defines,
-        "-DREAL=%d -DBH=%d -DHELD=%d -DBLOCK=%d -DTHREADS=%d -DVECTORS=%d -DCOEFS=%d -DDOTS=%d "
-        "-DPROGRAMME=%d -DSHOWN=%u -DSTAGES=%s",
-        (int)tess_type_size(type), (int)block,
-        diagonal > 0 ? (int)tess_type_size(pc->diagonal.type) : 8, (int)diagonal, threads,
-        code->numbers.vectors, code->numbers.coefs, code->numbers.dots, (int)list->programme_count,
-        w.shown, code->stages);
+    write_defines(code, type, pc);
+    const size_t used = strlen(code->defines);
+    snprintf(code->defines + used, sizeof code->defines - used, " -DBH=%d -DTEAM=%d -DSTAGES=%s",
+             (int)block, team, code->stages);
     return w.fits;
 }
 
-void tess_loop_launch(const tess_loop_code *code, const tess_loop_call *call, tess_cuda_launch *out)
+static bool can_be_between(const tess_unit *unit)
+{
+    return unit->kind == TESS_UNIT_PASS || unit->kind == TESS_UNIT_FINISH;
+}
+
+bool tess_between_find(const tess_unit_list *list, int least, int64_t *at, int64_t *count)
+{
+    for (; *at < list->count; *at += *count + 1) {
+        *count = 0;
+        while (*at + *count < list->count && can_be_between(&list->units[*at + *count]))
+            (*count)++;
+        if (*count >= least)
+            return true;
+    }
+    return false;
+}
+
+bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count, tess_type type,
+                        int threads, tess_loop_code *code)
+{
+    const tess_pc *pc = list->steps->pc;
+    *code = (tess_loop_code){.threads = threads};
+    writer w = {.code = code, .fits = !pc->elementwise || pc->diagonal.block <= TESS_LOOP_BLOCK};
+    for (int64_t i = first; i < first + count && w.fits; i++) {
+        const tess_unit *unit = &list->units[i];
+        if (unit->kind == TESS_UNIT_FINISH && unit->pass && !unit->sums)
+            w.fits = false; /* the product has left no parts */
+        else if (unit->kind == TESS_UNIT_FINISH && unit->pass)
+            put(&w, "PARTS(%d)", unit->step->slot);
+        write_unit(&w, list, unit);
+    }
+    write_total(&w);
+    write_defines(code, type, pc);
+    const size_t used = strlen(code->defines);
+    snprintf(code->defines + used, sizeof code->defines - used, " -DSTAGES=%s", code->stages);
+    return w.fits;
+}
+
+/* What both begin with. */
+static void put_common(tess_cuda_launch *run, const tess_loop_code *code,
+                       const tess_loop_call *call)
 {
     const tess_pass_kernel *numbers = &code->numbers;
-    tess_cuda_launch *run =
-        tess_cuda_launch_start(out, "loop", (unsigned)call->grid, (unsigned)code->threads);
-    run->cooperative = true;
-    run->shared = (unsigned)call->shared;
     tess_cuda_arg_pointer(run, call->slots);
     tess_cuda_arg_pointer(run, call->control);
     tess_cuda_arg_pointer(run, call->ring);
     tess_cuda_arg_integer(run, call->slot_count);
-    tess_cuda_arg_integer(run, TESS_GUARD_NONE);
+    tess_cuda_arg_integer(run, call->guard);
     tess_cuda_arg_pointer(run, call->programme);
     tess_cuda_arg_integer(run, call->ints);
     for (int i = 0; i < TESS_PASS_VECTORS; i++)
@@ -181,29 +243,144 @@ void tess_loop_launch(const tess_loop_code *code, const tess_loop_call *call, te
         tess_cuda_arg_integer(run, numbers->dot_slot[i]);
     tess_cuda_arg_pointer(run, call->diagonal);
     tess_cuda_arg_integer(run, call->rows);
+}
+
+void tess_between_launch(const tess_loop_code *code, const tess_loop_call *call,
+                         tess_cuda_launch *out)
+{
+    tess_cuda_launch *run =
+        tess_cuda_launch_start(out, "between", (unsigned)call->grid, (unsigned)code->threads);
+    run->cooperative = true;
+    put_common(run, code, call);
+    tess_cuda_arg_pointer(run, call->product_parts);
+    tess_cuda_arg_integer(run, call->product_count);
+    tess_cuda_arg_pointer(run, call->parts);
+    tess_cuda_arg_pointer(run, call->meeting);
+}
+
+void tess_loop_launch(const tess_loop_code *code, const tess_loop_call *call, tess_cuda_launch *out)
+{
+    tess_cuda_launch *run =
+        tess_cuda_launch_start(out, "loop", (unsigned)call->grid, (unsigned)code->threads);
+    run->cluster = true;
+    run->shared = (unsigned)call->shared;
+    put_common(run, code, call);
+    tess_cuda_arg_integer(run, call->span);
     tess_cuda_arg_pointer(run, call->offsets);
     tess_cuda_arg_pointer(run, call->columns);
     tess_cuda_arg_pointer(run, call->values);
     tess_cuda_arg_pointer(run, call->first);
-    tess_cuda_arg_pointer(run, call->parts);
-    tess_cuda_arg_pointer(run, call->arrived);
+    tess_cuda_arg_pointer(run, call->sources);
+    tess_cuda_arg_pointer(run, call->source_first);
+    tess_cuda_arg_pointer(run, call->places);
 }
 
-int64_t tess_loop_share(const tess_matrix *A, const tess_loop_code *code, int grid, int32_t *first)
+/* ---- Layout ---- */
+
+void tess_loop_layout_free(tess_ctx *ctx, tess_loop_layout *layout)
 {
-    const int64_t all = A->blocks + A->block_rows, b = A->block_height;
-    const int64_t real = (int64_t)tess_type_size(A->type), index = (int64_t)sizeof(int32_t);
+    tess_free(ctx, layout->first);
+    tess_free(ctx, layout->source_first);
+    tess_free(ctx, layout->sources);
+    tess_free(ctx, layout->places);
+}
+
+/* Equal shares of blocks and rows. */
+static void share_rows(const tess_matrix *A, tess_loop_layout *layout)
+{
+    const int64_t all = A->blocks + A->block_rows;
     int64_t row = 0, most = 0;
-    first[0] = 0;
-    for (int g = 1; g <= grid; g++) {
-        while (row < A->block_rows && A->row_offsets[row] + row < all * g / grid)
+    layout->first[0] = 0;
+    for (int g = 1; g <= layout->grid; g++) {
+        while (row < A->block_rows && A->row_offsets[row] + row < all * g / layout->grid)
             row++;
-        first[g] = (int32_t)(g == grid ? A->block_rows : row);
-        const int64_t rows = first[g] - first[g - 1];
-        const int64_t blocks = A->row_offsets[first[g]] - A->row_offsets[first[g - 1]];
-        const int64_t bytes = blocks * (b * b * real + index) +
-                              rows * (b * code->numbers.vectors * real + index) + index;
-        most = bytes > most ? bytes : most;
+        layout->first[g] = (int32_t)(g == layout->grid ? A->block_rows : row);
+        const int64_t rows = layout->first[g] - layout->first[g - 1];
+        most = rows > most ? rows : most;
     }
-    return most;
+    layout->span = most * A->block_height;
+}
+
+/* The block columns of thread block g, numbered as they come; `number` is -1 for all and is left
+ * so. False when there are too many for 16 bits. */
+static bool number_columns(const tess_matrix *A, tess_loop_layout *layout, int g, int32_t *number)
+{
+    const int64_t from = A->row_offsets[layout->first[g]];
+    const int64_t to = A->row_offsets[layout->first[g + 1]];
+    int32_t *source = layout->sources + layout->source_first[g];
+    int32_t count = 0;
+    for (int64_t k = from; k < to; k++) {
+        int32_t *own = &number[A->columns[k]];
+        if (*own < 0) {
+            *own = count;
+            source[count++] = A->columns[k];
+        }
+        layout->places[k] = (uint16_t)(*own * A->block_height);
+    }
+    for (int32_t i = 0; i < count; i++)
+        number[source[i]] = -1;
+    layout->source_first[g + 1] = layout->source_first[g] + count;
+    return (int64_t)count * A->block_height <= UINT16_MAX;
+}
+
+/* Sources as a cluster names them. */
+static void name_owners(const tess_loop_layout *layout)
+{
+    for (int32_t i = 0; i < layout->source_first[layout->grid]; i++) {
+        const int32_t row = layout->sources[i];
+        int g = 0;
+        while (row >= layout->first[g + 1])
+            g++;
+        layout->sources[i] = (int32_t)((uint32_t)g << 16 | (uint32_t)(row - layout->first[g]));
+    }
+}
+
+/* settle() in loop.cu. */
+static int64_t bytes_of(const tess_matrix *A, const tess_pc *pc, const tess_loop_code *code,
+                        const tess_loop_layout *layout, int g)
+{
+    const int64_t b = A->block_height, rows = layout->first[g + 1] - layout->first[g];
+    const int64_t blocks = A->row_offsets[layout->first[g + 1]] - A->row_offsets[layout->first[g]];
+    const int64_t sources = layout->source_first[g + 1] - layout->source_first[g];
+    const int64_t wide = sources * b > code->threads ? sources * b : code->threads;
+    const int64_t held =
+        pc->elementwise ? pc->diagonal.block * (int64_t)tess_type_size(pc->diagonal.type) : 0;
+    const int64_t reals = code->numbers.vectors * layout->span + wide + blocks * b * b;
+    return reals * (int64_t)tess_type_size(A->type) + rows * b * held +
+           (rows + 1 + sources) * (int64_t)sizeof(int32_t) + blocks * (int64_t)sizeof(uint16_t);
+}
+
+static tess_status lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc,
+                           const tess_loop_code *code, int64_t most, tess_loop_layout *layout,
+                           bool *fits)
+{
+    int32_t *number;
+    TESS_TRY(TESS_ALLOC(ctx, layout->grid + 1, &layout->first));
+    TESS_TRY(TESS_CALLOC(ctx, layout->grid + 1, &layout->source_first));
+    TESS_TRY(TESS_ALLOC(ctx, A->blocks, &layout->sources));
+    TESS_TRY(TESS_ALLOC(ctx, A->blocks, &layout->places));
+    TESS_TRY(TESS_ALLOC(ctx, A->block_cols, &number));
+    for (int64_t i = 0; i < A->block_cols; i++)
+        number[i] = -1;
+    share_rows(A, layout);
+    *fits = layout->span <= UINT16_MAX;
+    for (int g = 0; g < layout->grid && *fits; g++) {
+        *fits = number_columns(A, layout, g, number);
+        const int64_t bytes = bytes_of(A, pc, code, layout, g);
+        layout->shared = bytes > layout->shared ? bytes : layout->shared;
+    }
+    tess_free(ctx, number);
+    *fits = *fits && layout->shared <= most;
+    if (*fits)
+        name_owners(layout);
+    return TESS_OK;
+}
+
+tess_status tess_loop_lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc,
+                              const tess_loop_code *code, int grid, int64_t most,
+                              tess_loop_layout *layout, bool *fits)
+{
+    *layout = (tess_loop_layout){.grid = grid};
+    *fits = tess_matrix_stored(A) * (int64_t)tess_type_size(A->type) / grid <= most;
+    return *fits ? lay_out(ctx, A, pc, code, most, layout, fits) : TESS_OK;
 }

@@ -129,6 +129,8 @@ tess_status tess_cuda_run_parts(tess_cuda *cuda, const tess_cuda_variant *varian
 
 tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cuda_launch *launch,
                                  cu_stream stream);
+/* Whether the grid can be one cluster; allows sizes that not every device has. */
+bool tess_cuda_cluster_fits(tess_cuda *cuda, cu_function function, const tess_cuda_launch *launch);
 
 /* ---- ahead.c ---- */
 

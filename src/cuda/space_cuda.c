@@ -233,14 +233,23 @@ static tess_status run(tess_space *space, const tess_steps *steps, const int *sy
     return status;
 }
 
-static tess_status prepare(tess_space *space, const tess_steps *steps, const tess_stretch *stretch)
+static tess_status prepare(tess_space *space, const tess_steps *const *once, int count,
+                           const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_unit_list *list;
+    tess_status status = TESS_OK;
     TESS_TRY(tess_cuda_enter(state->cuda));
-    tess_status status = tess_cuda_need_list(space, steps, stretch, &list);
-    if (status == TESS_OK && stretch && stretch->cycle == 1)
-        status = tess_cuda_need_loop(space, list);
+    status = tess_cuda_plan_loop(space, stretch);
+    if (status == TESS_OK)
+        tess_cuda_warm(space, once, count, stretch->lists, 1);
+    for (int i = 0; i < count && status == TESS_OK; i++)
+        status = tess_cuda_need_list(space, once[i], NULL, &list);
+    /* Of a cycle the first only: it may not get much farther. */
+    if (status == TESS_OK)
+        status = tess_cuda_need_list(space, stretch->lists, stretch, &list);
+    if (status == TESS_OK)
+        status = tess_cuda_need_loop(space);
     tess_cuda_leave(state->cuda);
     return status;
 }

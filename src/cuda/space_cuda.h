@@ -90,6 +90,9 @@ typedef struct tess_unit {
     int64_t guard;
 } tess_unit;
 
+/* Units between two products that are one launch. */
+typedef struct tess_between tess_between;
+
 typedef struct tess_unit_list {
     struct tess_unit_list *next;
     tess_ctx *ctx; /* the steps may be gone before the list */
@@ -99,6 +102,8 @@ typedef struct tess_unit_list {
     int *programmes;
     int64_t programme_count, programme_capacity;
     cu_pointer device_programmes;
+    tess_between *between; /* of an iteration, in order */
+    int between_count;
 } tess_unit_list;
 
 /* Fills a list that has its steps. `fused`: products leave the parts of their dots. `iteration`:
@@ -110,7 +115,12 @@ void tess_units_free(tess_unit_list *list);
 
 /* ---- Whole iterations in one launch: loop.c ---- */
 
-enum { TESS_LOOP_TEXT = 800, TESS_LOOP_BLOCK = 16 };
+enum {
+    TESS_LOOP_TEXT = 800,
+    TESS_LOOP_BLOCK = 16,
+    TESS_LOOP_SLOTS = 64, /* loop.cu: SLOTS */
+    TESS_LOOP_TEAM = 16   /* thread blocks of a cluster at most */
+};
 
 /* loop.cu for one method. */
 typedef struct tess_loop_code {
@@ -118,44 +128,83 @@ typedef struct tess_loop_code {
     char stages[TESS_LOOP_TEXT];
     char defines[TESS_LOOP_TEXT + 160];
     int threads;
+    int team; /* thread blocks of the cluster */
 } tess_loop_code;
 
 /* The text of a list of units; false when it is not one for loop.cu. */
 bool tess_loop_write(const tess_unit_list *list, tess_type type, int32_t block, int threads,
-                     tess_loop_code *code);
+                     int team, tess_loop_code *code);
+/* The same for between.cu: `count` units from `first` on, none of them a product. */
+bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count, tess_type type,
+                        int threads, tess_loop_code *code);
+
+/* Which rows each thread block has, and which rows of x it needs: loop.cu's arrays. */
+typedef struct tess_loop_layout {
+    int grid;
+    int32_t *first, *source_first; /* grid + 1 each */
+    int32_t *sources;
+    uint16_t *places; /* one a block */
+    int64_t span;     /* scalar rows of the largest thread block */
+    int64_t shared;   /* bytes of shared memory that the largest needs */
+} tess_loop_layout;
+
+/* `most`: bytes of shared memory of a thread block. False in *fits when that is too little. */
+tess_status tess_loop_lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc,
+                              const tess_loop_code *code, int grid, int64_t most,
+                              tess_loop_layout *layout, bool *fits);
+void tess_loop_layout_free(tess_ctx *ctx, tess_loop_layout *layout);
 
 /* What a launch needs beside the code; addresses on the device. */
 typedef struct tess_loop_call {
     uint64_t slots, control, ring, programme;
-    int64_t slot_count, ints, rows;
+    int64_t slot_count, guard, ints, rows, span;
     uint64_t vector[TESS_PASS_VECTORS];
-    uint64_t diagonal, offsets, columns, values, first, parts, arrived;
+    uint64_t diagonal, offsets, columns, values;
+    uint64_t first, sources, source_first, places;
+    uint64_t product_parts, parts, meeting; /* between.cu */
+    int64_t product_count;
     int grid;
     int64_t shared;
 } tess_loop_call;
+void tess_between_launch(const tess_loop_code *code, const tess_loop_call *call,
+                         tess_cuda_launch *out);
 void tess_loop_launch(const tess_loop_code *code, const tess_loop_call *call,
                       tess_cuda_launch *out);
 
-/* The first block row of each of `grid` thread blocks, and the end; returns the most bytes of
- * shared memory that one of them needs for its rows. */
-int64_t tess_loop_share(const tess_matrix *A, const tess_loop_code *code, int grid, int32_t *first);
-
 typedef struct tess_loop {
-    bool tried, fits;
+    bool planned, fits;
     tess_loop_code code;
+    tess_loop_layout layout;
     cu_module module;
     cu_function function;
     tess_cuda_resident *resident;
-    cu_pointer first, parts, arrived;
-    int grid;
-    int64_t shared;
+    cu_pointer first, sources, source_first, places;
 } tess_loop;
 
-/* Makes the loop for a list when the system is small enough: then loop->fits. */
-tess_status tess_cuda_need_loop(tess_space *space, const tess_unit_list *list);
+/* Chooses the loop for a list, if it is one for loop.cu: then loop->planned. */
+tess_status tess_cuda_plan_loop(tess_space *space, const tess_stretch *stretch);
+/* Loads the loop that was planned: then loop->fits. */
+tess_status tess_cuda_need_loop(tess_space *space);
 void tess_cuda_loop_free(tess_space *space);
 /* Iterations of one system until it stops; the work is in the stream. */
 tess_status tess_cuda_run_loop(tess_space *space, const tess_unit_list *list, int system);
+
+/* ---- What is between two products in one launch: between.c ---- */
+
+struct tess_between {
+    int64_t first, count; /* units */
+    tess_loop_code code;
+    cu_module module;
+    cu_function function;
+};
+
+/* The next units, at least so many, from *at on that can be one launch; false: there are none. */
+bool tess_between_find(const tess_unit_list *list, int least, int64_t *at, int64_t *count);
+/* Finds and loads them for the units of an iteration. */
+tess_status tess_cuda_need_between(tess_space *space, tess_unit_list *list);
+void tess_cuda_between_free(tess_space *space, tess_unit_list *list);
+tess_status tess_cuda_run_between(tess_space *space, const tess_unit_list *list,
+                                  const tess_between *between, int system);
 
 /* ---- On the device ---- */
 
@@ -221,6 +270,9 @@ tess_status tess_cuda_load_function(tess_cuda *cuda, const char *source, const c
 tess_status tess_cuda_need_list(tess_space *space, const tess_steps *steps,
                                 const tess_stretch *stretch, const tess_unit_list **out);
 void tess_cuda_lists_free(tess_space *space);
+/* Compiles the passes of these lists, and of the `length` first of a cycle, side by side. */
+void tess_cuda_warm(tess_space *space, const tess_steps *const *once, int count,
+                    const tess_steps *cycle, int64_t length);
 
 /* ---- space_units.c ---- */
 

@@ -53,6 +53,63 @@ static tess_status need_pass(tess_space *space, tess_pass_kernel *kernel, cu_fun
     return TESS_OK;
 }
 
+/* ---- Many at once ---- */
+
+/* Kernels, and lists of a cycle that are looked ahead. */
+enum { WARM_MOST = 64, WARM_LISTS = 16 };
+
+typedef struct warming {
+    tess_jit_request request[WARM_MOST];
+    char defines[WARM_MOST][TESS_PASS_TEXT];
+    int count;
+} warming;
+
+static void warm_pass(const tess_space *space, tess_pass_kernel *kernel, warming *all)
+{
+    const tess_cuda_space *state = tess_cuda_space_of(space);
+    if (all->count == WARM_MOST)
+        return;
+    char *defines = all->defines[all->count];
+    tess_pass_fit(kernel, &space->pc->diagonal, space->rows, 8 * state->cuda->multiprocessors);
+    tess_pass_defines(kernel, space->type, &space->pc->diagonal, defines, TESS_PASS_TEXT);
+    for (const tess_pass_module *m = state->modules; m; m = m->next)
+        if (strcmp(m->defines, defines) == 0)
+            return;
+    for (int i = 0; i < all->count; i++)
+        if (strcmp(all->defines[i], defines) == 0)
+            return;
+    all->request[all->count++] = (tess_jit_request){"pass.cu", defines, state->cuda->sm};
+}
+
+static void warm_list(const tess_space *space, const tess_steps *steps, warming *all)
+{
+    tess_pass_kernel kernel;
+    for (int64_t s = 0; s < steps->count; s++) {
+        const tess_step *step = &steps->step[s];
+        for (int64_t first = 0; step->kind == TESS_STEP_PASS && first < step->lines;) {
+            first += tess_pass_take(steps, step, first, &kernel);
+            warm_pass(space, &kernel, all);
+        }
+    }
+}
+
+void tess_cuda_warm(tess_space *space, const tess_steps *const *once, int count,
+                    const tess_steps *cycle, int64_t length)
+{
+    const tess_loop *loop = &tess_cuda_space_of(space)->loop;
+    tess_cuda *cuda = tess_cuda_space_of(space)->cuda;
+    warming all; /* 43 kB; an allocation could fail, and this is for speed alone */
+    all.count = 0;
+    if (loop->planned && !loop->fits) /* the longest goes first */
+        all.request[all.count++] = (tess_jit_request){"loop.cu", loop->code.defines, cuda->sm};
+    all.defines[0][0] = '\0';
+    for (int i = 0; i < count; i++)
+        warm_list(space, once[i], &all);
+    for (int64_t i = 0; i < length; i++)
+        warm_list(space, &cycle[i], &all);
+    tess_jit_ahead(cuda->ctx, &cuda->jit, all.request, all.count);
+}
+
 static tess_status need_finish(tess_cuda_space *state)
 {
     char defines[32];
@@ -110,6 +167,8 @@ static tess_status build(tess_space *space, tess_unit_list *list, const tess_str
                               stretch ? stretch->stops : NULL, stretch ? stretch->stop_count : 0));
     for (int64_t i = 0; i < list->count; i++)
         TESS_TRY(load_unit(space, &list->units[i]));
+    if (stretch && stretch->cycle == 1 && !state->loop.planned)
+        TESS_TRY(tess_cuda_need_between(space, list));
     const size_t bytes = (size_t)list->programme_count * sizeof(int);
     TESS_TRY(tess_cuda_alloc(state->cuda, bytes, "a solver's scalars", &list->device_programmes));
     TESS_TRY(tess_cuda_upload(state->cuda, list->device_programmes, list->programmes, bytes,
@@ -119,6 +178,7 @@ static tess_status build(tess_space *space, tess_unit_list *list, const tess_str
 
 static void free_list(tess_space *space, tess_unit_list *list)
 {
+    tess_cuda_between_free(space, list);
     tess_units_free(list);
     tess_cuda_free(tess_cuda_space_of(space)->cuda, list->device_programmes);
     tess_free(space->ctx, list);
@@ -133,6 +193,10 @@ tess_status tess_cuda_need_list(tess_space *space, const tess_steps *steps,
             *out = l;
             return TESS_OK;
         }
+    }
+    if (stretch && stretch->cycle > 1) {
+        const int64_t left = stretch->lists + stretch->cycle - steps;
+        tess_cuda_warm(space, NULL, 0, steps, left < WARM_LISTS ? left : WARM_LISTS);
     }
     tess_unit_list *list;
     TESS_TRY(TESS_CALLOC(space->ctx, 1, &list));

@@ -152,7 +152,14 @@ tess_status tess_cuda_run_unit(tess_space *space, const tess_unit_list *list, co
 tess_status tess_cuda_run_list(tess_space *space, const tess_unit_list *list, const int *systems,
                                int count)
 {
-    for (int64_t i = 0; i < list->count; i++)
-        TESS_TRY(tess_cuda_run_unit(space, list, &list->units[i], systems, count));
+    const tess_between *between = list->between, *end = between + list->between_count;
+    for (int64_t i = 0; i < list->count;) {
+        if (between != end && between->first == i && count == 1) {
+            TESS_TRY(tess_cuda_run_between(space, list, between, systems[0]));
+            i += between++->count;
+        } else {
+            TESS_TRY(tess_cuda_run_unit(space, list, &list->units[i++], systems, count));
+        }
+    }
     return TESS_OK;
 }

@@ -61,16 +61,12 @@ static tess_status open_space(tess_solver *solver, int vectors, int slots, int s
     const tess_steps *const once[] = {&solver->start, &solver->residual, &solver->rhs,
                                       &solver->zero};
     TESS_TRY(tess_space_open(solver->plan, &solver->pc, vectors, slots, systems, space));
-    tess_status status = TESS_OK;
     const tess_stretch stretch = {.lists = solver->loop,
                                   .cycle = solver->cycle,
                                   .stops = method->stops,
                                   .stop_count = method->stop_count};
-    for (int i = 0; status == TESS_OK && space->ops->prepare && i < 4; i++)
-        status = space->ops->prepare(space, once[i], NULL);
-    /* Of a cycle the first only: it may not get much farther. */
-    if (status == TESS_OK && space->ops->prepare)
-        status = space->ops->prepare(space, solver->loop, &stretch);
+    tess_status status =
+        space->ops->prepare ? space->ops->prepare(space, once, 4, &stretch) : TESS_OK;
     if (status != TESS_OK)
         tess_space_close(space);
     return status;

@@ -178,9 +178,10 @@ typedef struct tess_space_ops {
     /* All slots of one system, to and from the host. */
     tess_status (*read_slots)(tess_space *space, int system, double *to);
     tess_status (*write_slots)(tess_space *space, int system, const double *from);
-    /* Makes what a list needs to run (code, say) before the first solve; `stretch`, of which only
-     * the lists and stops count, where it is an iteration's. NULL: nothing to be made. */
-    tess_status (*prepare)(tess_space *space, const tess_steps *steps, const tess_stretch *stretch);
+    /* Makes what lists need to run (code, say) before the first solve: `count` lists, and those of
+     * iterations; of `stretch` only the lists and stops count. NULL: nothing to be made. */
+    tess_status (*prepare)(tess_space *space, const tess_steps *const *once, int count,
+                           const tess_stretch *stretch);
     /* Runs the steps for the `count` systems listed. Adds to seconds and bytes. */
     tess_status (*run)(tess_space *space, const tess_steps *steps, const int *systems, int count);
     /* Runs iterations until all systems have stopped or stretch->most are done. A stopped system

@@ -10,8 +10,9 @@
 #include "solve/solve.h"
 
 void loops_run_iterations_as_the_cpu_does(void **state);
+void what_is_between_products_is_as_on_the_cpu(void **state);
 
-enum { LOOPS = 64, GRID = 3, ITERATIONS = 4 };
+enum { LOOPS = 64, GRID = 3, ITERATIONS = 4, PARTS = 5 };
 
 static uint64_t address(const void *pointer)
 {
@@ -32,8 +33,8 @@ typedef struct arrays {
     char *vectors;
     double *slots, *ring, *parts;
     double control[TESS_CONTROL];
-    int32_t first[GRID + 1];
-    uint64_t arrived;
+    tess_loop_layout layout;
+    unsigned meeting[2];
     void *owned[5];
 } arrays;
 
@@ -41,11 +42,12 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
 {
     tess_space *space = &solver->space;
     const tess_matrix *A = solver->plan->matrix;
+    const size_t parts = 2 * (size_t)loop->code.numbers.dots * GRID * sizeof(double);
     const size_t size = tess_type_size(A->type), stride = (size_t)space->stride * size;
     *d = (arrays){.vectors = calloc((size_t)space->vectors, stride),
                   .slots = calloc((size_t)space->slots, sizeof(double)),
                   .ring = calloc((size_t)space->slots * ITERATIONS, sizeof(double)),
-                  .parts = calloc(3 * TESS_PASS_DOTS * GRID, sizeof(double))};
+                  .parts = malloc(parts)};
     for (int v = 0; v < space->vectors; v++)
         assert_int_equal(space->ops->download(space, v, 0, d->vectors + (size_t)v * stride),
                          TESS_OK);
@@ -59,6 +61,11 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
     d->owned[3] = copy_of(solver->pc.diagonal.blocks ? solver->pc.diagonal.blocks : d->slots,
                           solver->pc.diagonal.blocks ? (size_t)solver->pc.bytes : 8);
     d->owned[4] = copy_of(loop->programme, (size_t)loop->programme_count * sizeof(int));
+    bool fits;
+    assert_int_equal(tess_loop_lay_out(space->ctx, A, space->pc, &loop->code, GRID, INT32_MAX,
+                                       &d->layout, &fits),
+                     TESS_OK);
+    assert_true(fits);
     d->call = (tess_loop_call){
         .slots = address(d->slots),
         .control = address(d->control),
@@ -71,18 +78,24 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
         .columns = address(d->owned[1]),
         .values = address(d->owned[2]),
         .diagonal = address(d->owned[3]),
-        .first = address(d->first),
+        .first = address(d->layout.first),
+        .sources = address(d->layout.sources),
+        .source_first = address(d->layout.source_first),
+        .places = address(d->layout.places),
+        .span = d->layout.span,
+        .shared = d->layout.shared,
         .parts = address(d->parts),
-        .arrived = address(&d->arrived),
+        .meeting = address(d->meeting),
+        .guard = TESS_GUARD_NONE,
         .grid = GRID,
     };
-    d->call.shared = tess_loop_share(A, &loop->code, GRID, d->first);
     for (int i = 0; i < loop->code.numbers.vectors; i++)
         d->call.vector[i] = address(d->vectors + (size_t)loop->code.numbers.vector[i] * stride);
 }
 
-static void close_arrays(arrays *d)
+static void close_arrays(tess_ctx *ctx, arrays *d)
 {
+    tess_loop_layout_free(ctx, &d->layout);
     free(d->vectors), free(d->slots), free(d->ring), free(d->parts);
     for (int i = 0; i < 5; i++)
         free(d->owned[i]);
@@ -101,7 +114,69 @@ static void check_numbers(const test_loop *loop, const char *what, int number, t
     }
 }
 
-static void check(tess_ctx *ctx, const test_loop *loop, bool ragged, uint64_t seed)
+/* A product as a device leaves it: y, and the parts of w . y. */
+static void multiply(tess_plan *plan, const tess_step *step, arrays *d, size_t stride,
+                     double parts[PARTS])
+{
+    const tess_matrix *A = plan->matrix;
+    char *x = d->vectors + (size_t)step->x * stride, *y = d->vectors + (size_t)step->y * stride;
+    assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_OK);
+    memset(parts, 0, PARTS * sizeof *parts);
+    for (int64_t i = 0; step->slot >= 0 && i < A->rows; i++)
+        parts[i % PARTS] += tess_ref_get(d->vectors + (size_t)step->w * stride, A->type, i) *
+                            tess_ref_get(y, A->type, i);
+}
+
+/* Iterations with products by the host and all else in launches of between.cu. */
+static void run_betweens(const test_loop *loop, int number, tess_solver *solver, arrays *d,
+                         uint64_t seed)
+{
+    const tess_method *method = solver->options.method;
+    const size_t stride = (size_t)solver->space.stride * tess_type_size(loop->type);
+    tess_unit_list list = {.steps = solver->loop};
+    double parts[PARTS];
+    assert_int_equal(tess_units_build(&list, true, true, method->stops, method->stop_count),
+                     TESS_OK);
+    for (int i = 0; i < ITERATIONS; i++) {
+        int k = 0;
+        for (int64_t u = 0; u < list.count;) {
+            const tess_between *between = &loop->between[k];
+            if (k == loop->betweens || between->first != u) {
+                assert_int_equal(list.units[u].kind, TESS_UNIT_APPLY);
+                multiply(solver->plan, list.units[u++].step, d, stride, parts);
+                continue;
+            }
+            char name[32];
+            snprintf(name, sizeof name, "between_%d_%d", number, k++);
+            tess_loop_call call = d->call;
+            call.guard = list.units[u].guard;
+            call.product_parts = address(parts);
+            call.product_count = PARTS;
+            for (int v = 0; v < between->code.numbers.vectors; v++)
+                call.vector[v] =
+                    address(d->vectors + (size_t)between->code.numbers.vector[v] * stride);
+            tess_cuda_launch launch;
+            tess_between_launch(&between->code, &call, &launch);
+            const char *wrong = emu_launch(name, &launch, seed + (uint64_t)i);
+            if (wrong)
+                fail_msg("%s (%s): %s", name, loop->method, wrong);
+            assert_true(d->meeting[0] == 0 && d->meeting[1] == 0);
+            u += between->count;
+        }
+    }
+    tess_units_free(&list);
+}
+
+static void run_loop(const test_loop *loop, arrays *d, uint64_t seed)
+{
+    tess_cuda_launch launch;
+    tess_loop_launch(&loop->code, &d->call, &launch);
+    const char *wrong = emu_launch(loop->name, &launch, seed);
+    if (wrong)
+        fail_msg("%s (%s): %s", loop->name, loop->method, wrong);
+}
+
+static void check(tess_ctx *ctx, const test_loop *loop, int between, bool ragged, uint64_t seed)
 {
     tess_matrix *A = problem_matrix(ctx, 17, loop->block, true, loop->type, seed);
     if (ragged)
@@ -122,11 +197,10 @@ static void check(tess_ctx *ctx, const test_loop *loop, bool ragged, uint64_t se
     assert_int_equal(space->ops->run(space, &solver->start, &system, 1), TESS_OK);
     arrays d;
     open_arrays(&d, loop, solver);
-    tess_cuda_launch launch;
-    tess_loop_launch(&loop->code, &d.call, &launch);
-    const char *wrong = emu_launch(loop->name, &launch, seed);
-    if (wrong)
-        fail_msg("%s (%s): %s", loop->name, spec, wrong);
+    if (between >= 0)
+        run_betweens(loop, between, solver, &d, seed);
+    else
+        run_loop(loop, &d, seed);
     assert_true(d.control[TESS_CONTROL_COUNT] == ITERATIONS && d.control[0] == 1);
     double *slots = malloc((size_t)space->slots * sizeof *slots);
     const size_t stride = (size_t)space->stride * tess_type_size(A->type);
@@ -145,7 +219,7 @@ static void check(tess_ctx *ctx, const test_loop *loop, bool ragged, uint64_t se
     }
     free(slots);
     free(b);
-    close_arrays(&d);
+    close_arrays(ctx, &d);
     tess_solver_destroy(solver);
     tess_plan_destroy(plan);
     tess_device_close(device);
@@ -159,8 +233,22 @@ void loops_run_iterations_as_the_cpu_does(void **state)
     assert_in_range(count, 10, LOOPS);
     for (int i = 0; i < count; i++) {
         assert_true(emu_has(loops[i].name));
-        check(test_ctx(state), &loops[i], false, (uint64_t)i + 1);
+        check(test_ctx(state), &loops[i], -1, false, (uint64_t)i + 1);
         if (loops[i].block > 1)
-            check(test_ctx(state), &loops[i], true, (uint64_t)i + 1);
+            check(test_ctx(state), &loops[i], -1, true, (uint64_t)i + 1);
     }
+}
+
+void what_is_between_products_is_as_on_the_cpu(void **state)
+{
+    static test_loop loops[LOOPS];
+    const int count = test_loops(loops, LOOPS);
+    int ran = 0;
+    for (int i = 0; i < count; i++) {
+        if (loops[i].betweens == 0)
+            continue;
+        check(test_ctx(state), &loops[i], i, loops[i].block > 1 && i % 2 == 0, (uint64_t)i + 1);
+        ran++;
+    }
+    assert_in_range(ran, 10, LOOPS);
 }

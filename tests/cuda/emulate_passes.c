@@ -8,7 +8,9 @@
 #include "ref/ref.h"
 #include "support/support.h"
 
-void loops_run_iterations_as_the_cpu_does(void **state); /* emulate_loops.c */
+/* emulate_loops.c */
+void loops_run_iterations_as_the_cpu_does(void **state);
+void what_is_between_products_is_as_on_the_cpu(void **state);
 
 enum { MOST = 512, VECTORS = 64, SLOTS = 64 };
 
@@ -258,6 +260,7 @@ int main(void)
         cmocka_unit_test(stopped_systems_are_left_alone),
         cmocka_unit_test(scalars_and_stops_are_those_of_the_host),
         cmocka_unit_test(loops_run_iterations_as_the_cpu_does),
+        cmocka_unit_test(what_is_between_products_is_as_on_the_cpu),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -97,6 +97,17 @@ static void add_method(collection *all, tess_ctx *ctx, const tess_method *method
     close_solver(&solver);
 }
 
+static void add_betweens(test_loop *loop, const tess_unit_list *list)
+{
+    for (int64_t at = 0, count; tess_between_find(list, 1, &at, &count); at += count) {
+        tess_between *b = &loop->between[loop->betweens++];
+        *b = (tess_between){.first = at, .count = count};
+        if (loop->betweens > TEST_BETWEENS ||
+            !tess_between_write(list, at, count, loop->type, 64, &b->code))
+            abort();
+    }
+}
+
 int test_loops(test_loop *loops, int capacity)
 {
     static const tess_method *const methods[] = {&tess_method_cg, &tess_method_cg_single,
@@ -120,12 +131,13 @@ int test_loops(test_loop *loops, int capacity)
             tess_unit_list list = {.steps = solver.loop};
             if (tess_units_build(&list, true, true, methods[m]->stops, methods[m]->stop_count) !=
                     TESS_OK ||
-                !tess_loop_write(&list, loop.type, loop.block, 128, &loop.code) ||
+                !tess_loop_write(&list, loop.type, loop.block, 128, TESS_LOOP_TEAM, &loop.code) ||
                 list.programme_count > 256)
                 abort();
             loop.programme_count = (int)list.programme_count;
             memcpy(loop.programme, list.programmes, (size_t)loop.programme_count * sizeof(int));
             snprintf(loop.name, sizeof loop.name, "loop_%d", count);
+            add_betweens(&loop, &list);
             if (count < capacity)
                 loops[count] = loop;
             count++;

@@ -5,7 +5,7 @@
 
 #include "cuda/space_cuda.h"
 
-enum { TEST_PASS_LINES = 24 };
+enum { TEST_PASS_LINES = 24, TEST_BETWEENS = 3 };
 
 typedef struct test_pass {
     char name[32];  /* "pass_17" */
@@ -18,7 +18,7 @@ typedef struct test_pass {
     char defines[TESS_PASS_TEXT];
 } test_pass;
 
-/* loop.cu for a method and block size, without a device. */
+/* loop.cu and between.cu for a method and block size, without a device. */
 typedef struct test_loop {
     char name[32]; /* "loop_3" */
     const char *method;
@@ -28,6 +28,8 @@ typedef struct test_loop {
     tess_loop_code code;
     int programme_count;
     int programme[256];
+    int betweens; /* "between_3_0", "between_3_1" */
+    tess_between between[TEST_BETWEENS];
 } test_loop;
 
 /* Writes up to `capacity` loops; returns how many there are. */

@@ -35,6 +35,13 @@ int main(int argc, char **argv)
         for (int i = 0; i < count && i < 64; i++)
             printf("%s %s\n", loops[i].name, loops[i].code.defines);
     }
+    if (argc > 1 && strcmp(argv[1], "between.cu") == 0) {
+        static test_loop loops[64];
+        const int count = test_loops(loops, 64);
+        for (int i = 0; i < count && i < 64; i++)
+            for (int k = 0; k < loops[i].betweens; k++)
+                printf("between_%d_%d %s\n", i, k, loops[i].between[k].code.defines);
+    }
     if (argc > 1 && strcmp(argv[1], "finish.cu") == 0)
         printf("finish_0 -DTHREADS=512\n");
     for (int k = 0; argc > 1 && k < tess_cuda_kernel_count; k++) {

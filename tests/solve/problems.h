@@ -22,7 +22,7 @@ const char *test_device(void);
  * every eighth of them, so that processes can share a list whose kernels have to be compiled. */
 bool problem_part(size_t item);
 /* Whether a case of a long list is to be tested at size number `size`: on a real device, where each
- * needs kernels of its own, all of them at one size and every sixth at the others. */
+ * needs kernels of its own, all of them at one size and every twelfth at the others. */
 bool problem_sampled(size_t size, size_t number);
 /* Whether the device of the plan has what the spec asks for; "cpu" has all of it, a fake device no
  * triangular solves (TEST_DIAGONAL_ONLY). */

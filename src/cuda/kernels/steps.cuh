@@ -24,6 +24,11 @@
 #define TOO_MUCH 5
 #define PEAK 6
 
+/* Where stops are known at compile time: UNROLL. */
+#ifndef STOPS_UNROLL
+#define STOPS_UNROLL NO_UNROLL
+#endif
+
 /* Slots and ints of a programme that fit shared memory. */
 #define FINISH_SLOTS 128
 #define FINISH_INTS 512
@@ -148,6 +153,7 @@ DEVICE void judge(const int *stop, int stops, const double *s, double *control)
 {
     const double rr = s[0], count = control[COUNT] + 1;
     bool stopped = count >= control[LIMIT] || !(rr > control[ENOUGH]) || !(rr < control[TOO_MUCH]);
+    STOPS_UNROLL
     for (int i = 0; i < stops; i++)
         if (unusable(stop + 3 * i, s, control))
             stopped = true;
@@ -195,12 +201,14 @@ DEVICE void run_programme(const finish_args *f, finish_desk *desk, int threads)
     __syncthreads();
     if (threadIdx.x == 0) {
         const int *op = programme + 3;
+        NO_UNROLL /* here and below: for the compile time */
         for (int i = 0; i < ops; i++, op += 4)
             s[op[1]] = scalar_op(op[0], s[op[2]], s[op[3]]);
         if (ends)
             judge(op, stops, s, desk->control);
     }
     __syncthreads();
+    NO_UNROLL
     for (long long i = threadIdx.x; i < f->slot_count; i += threads) {
         if (s != f->slots)
             f->slots[i] = s[i];

@@ -112,6 +112,14 @@ static inline unsigned emu_ballot(int line, unsigned mask, int predicate)
 #define __shfl_down_sync(mask, value, by, width) EMU_SHUFFLE(EMU_SHFL_DOWN, mask, value, by, width)
 #define __shfl_xor_sync(mask, value, by, width) EMU_SHUFFLE(EMU_SHFL_XOR, mask, value, by, width)
 
+/* The launch's grid is one cluster: shared memory of its thread block `rank`. */
+void *emu_remote(const void *pointer, unsigned rank, int line);
+#define cluster_sync() grid_sync()
+#define remote_load(pointer, rank) \
+    (*(const __typeof__(*(pointer)) *)emu_remote(pointer, rank, __LINE__))
+#define remote_store(pointer, rank, value) \
+    ((void)(*(__typeof__(pointer))emu_remote(pointer, rank, __LINE__) = (value)))
+
 /* One thread runs at a time, so a read-modify-write is atomic as it stands. */
 #define atomicAdd(address, value)                     \
     ({                                                \

@@ -119,7 +119,7 @@ void emu_look_again(int line)
 
 void emu_grid_sync(int line)
 {
-    if (!emu.launch->cooperative)
+    if (!emu.launch->cooperative && !emu.launch->cluster)
         emu_fault("line %d: grid_sync in a launch that is not cooperative", line);
     emu_block *block = emu.now->block;
     if (++emu.at_grid == emu.live * block->threads) {
@@ -235,6 +235,24 @@ void *emu_shared(int site, size_t bytes)
 void *emu_dynamic_shared(void)
 {
     return shared_array(emu.now->block, -1, emu.launch->shared);
+}
+
+void *emu_remote(const void *pointer, unsigned rank, int line)
+{
+    const unsigned char *at = pointer;
+    const emu_block *mine = emu.now->block;
+    const emu_array *found = NULL;
+    for (int i = 0; i < mine->arrays && !found; i++)
+        if (at >= mine->array[i].memory + EMU_CANARY &&
+            at < mine->array[i].memory + EMU_CANARY + mine->array[i].bytes)
+            found = &mine->array[i];
+    for (unsigned b = 0; b < emu.live && found; b++) {
+        const emu_block *other = &emu.block[b];
+        for (int i = 0; other->thread->place.block.x == rank && i < other->arrays; i++)
+            if (other->array[i].site == found->site)
+                return other->array[i].memory + (at - found->memory);
+    }
+    emu_fault("line %d: no such shared memory in thread block %u", line, rank);
 }
 
 /* Frees the block's arrays; a changed canary is a write outside. */
@@ -411,7 +429,7 @@ const char *emu_launch(const char *variant, const tess_cuda_launch *launch, uint
         return emu.message;
     }
     emu.run = found->run;
-    emu.live = launch->cooperative || count < LIVE ? (unsigned)count : LIVE;
+    emu.live = launch->cooperative || launch->cluster || count < LIVE ? (unsigned)count : LIVE;
     size_t fibers = (size_t)emu.live * threads;
     size_t kept = (size_t)LIVE * MAX_THREADS;
     if (!stacks)

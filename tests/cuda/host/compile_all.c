@@ -123,6 +123,10 @@ static tally work(tess_ctx *ctx, tess_jit *jit, int worker, int workers, int ste
         t.compiled++;
         t.failed += compile(ctx, jit, loops[i].name,
                             &(tess_jit_request){"loop.cu", loops[i].code.defines, 90});
+        for (int k = 0; k < loops[i].betweens; k++, t.compiled++)
+            t.failed +=
+                compile(ctx, jit, loops[i].between[k].code.stages,
+                        &(tess_jit_request){"between.cu", loops[i].between[k].code.defines, 80});
     }
     /* The sources that serve measurements and plain vectors. */
     if (worker == 0) {

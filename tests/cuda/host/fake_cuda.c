@@ -484,6 +484,13 @@ CALL cuOccupancyMaxActiveBlocksPerMultiprocessor(int *count, cu_function functio
     return CU_SUCCESS;
 }
 
+CALL cuOccupancyMaxActiveClusters(int *count, cu_function function, const cu_launch_config *config)
+{
+    (void)function;
+    *count = config->grid[0] <= 16;
+    return CU_SUCCESS;
+}
+
 CALL cuLaunchKernel(cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                     unsigned bz, unsigned shared, cu_stream stream, void **arguments, void **extra)
 {

@@ -2,6 +2,7 @@
  * pass are read from the module's defines; scalars and stops are the device's own code. */
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,14 +155,27 @@ typedef struct loop_args {
     long long slot[12];
     long long dot_slot[8];
     const void *diagonal;
-    long long rows;
+    long long rows, span;
     const int64_t *offsets;
     const int *columns;
     const void *values;
-    const int *first;
-    double *parts;
-    unsigned *arrived;
+    const int *first, *sources, *source_first;
+    const uint16_t *places;
 } loop_args;
+
+/* ---- between.cu: begins as loop.cu's do, up to the rows ---- */
+
+typedef struct between_args {
+    finish_args f;
+    void *vector[10];
+    double factor[12];
+    long long slot[12];
+    long long dot_slot[8];
+    const void *diagonal;
+    long long rows;
+    const double *product_parts;
+    long long product_count;
+} between_args;
 
 static void multiply(const loop_args *a, const void *x, void *y, int real, int b, int64_t rows)
 {
@@ -179,13 +193,14 @@ static void multiply(const loop_args *a, const void *x, void *y, int real, int b
 static void run_stage(const struct fake_module *module, const loop_args *a, const line *l,
                       double *sums)
 {
-    const int real = fake_define(module, "REAL"), b = fake_define(module, "BH");
+    const int real = fake_define(module, "REAL");
     pass_args pass = {.f = a->f, .diagonal = a->diagonal, .count = a->rows};
     memcpy(pass.vector, a->vector, sizeof pass.vector);
     memcpy(pass.factor, a->factor, sizeof pass.factor);
     memcpy(pass.slot, a->slot, sizeof pass.slot);
     if (strncmp(l->name, "PRODUCT", 7) == 0) {
-        multiply(a, a->vector[l->number[0]], a->vector[l->number[1]], real, b, a->rows);
+        multiply(a, a->vector[l->number[0]], a->vector[l->number[1]], real,
+                 fake_define(module, "BH"), a->rows);
         line by = {.number = {0, l->number[2], l->number[1]}};
         if (l->numbers == 4)
             sums[l->number[3]] = dot(&pass, &by, real);
@@ -221,6 +236,43 @@ static void run_loop(const struct fake_module *module, const loop_args *a)
     }
 }
 
+/* Programmes are read from the text: a launch has no others. */
+static void run_between(const struct fake_module *module, const between_args *a)
+{
+    const char *text = fake_define_text(module, "STAGES");
+    double sums[8] = {0}, control[8];
+    bool ended = false;
+    loop_args same = {0};
+    if (halted(&a->f))
+        return;
+    memcpy(&same, a, offsetof(loop_args, span));
+    memcpy(control, a->f.control, sizeof control);
+    while (*text && *text != ' ') {
+        line l;
+        text = read_line(text, &l);
+        if (strcmp(l.name, "PARTS") == 0) {
+            double sum = 0;
+            for (long long i = 0; i < a->product_count; i++)
+                sum += a->product_parts[i];
+            a->f.slots[l.number[0]] = sum;
+        } else if (strcmp(l.name, "OP") == 0) {
+            a->f.slots[l.number[1]] =
+                scalar_op(l.number[0], a->f.slots[l.number[2]], a->f.slots[l.number[3]]);
+        } else if (strcmp(l.name, "ENDS") == 0) {
+            judge(l.number + 1, l.number[0], a->f.slots, control);
+            ended = true;
+        } else if (strcmp(l.name, "SCALARS") != 0) {
+            run_stage(module, &same, &l, sums);
+        }
+    }
+    if (!ended)
+        return;
+    const long long entry = (long long)control[COUNT] - 1;
+    memcpy(a->f.control, control, sizeof control);
+    memcpy(a->f.ring + entry * a->f.slot_count, a->f.slots,
+           (size_t)a->f.slot_count * sizeof(double));
+}
+
 int fake_run_solve(const struct fake_module *module, const char *entry, void **arguments)
 {
     if (strcmp(entry, "pass") == 0)
@@ -229,6 +281,8 @@ int fake_run_solve(const struct fake_module *module, const char *entry, void **a
         run_finish(arguments[0]);
     else if (strcmp(entry, "loop") == 0)
         run_loop(module, arguments[0]);
+    else if (strcmp(entry, "between") == 0)
+        run_between(module, arguments[0]);
     else
         return 0;
     return 1;

@@ -1,0 +1,161 @@
+/* What an iteration does between two products, in one cooperative launch: the last sum of a dot
+ * product whose parts the product left, passes, their dot products, scalars. Vectors stay in
+ * memory; a thread block has the same rows in all passes, so all meet only to sum a dot product.
+ *
+ * The method is the text of -DSTAGES: that of stages.cuh and
+ *
+ *   PARTS(slot)   the sum of the product's parts
+ *
+ * Every thread block computes the same scalars from the same sums; the last one to leave writes
+ * them out, when nobody reads the old ones any more.
+ */
+#include "common.cuh"
+#include "stages.cuh"
+
+typedef struct between_args {
+    finish_args f;
+    real *vector[10];
+    double factor[12];
+    long long slot[12];
+    long long dot_slot[8];
+    const held *diagonal;
+    long long rows;
+    const double *product_parts;
+    long long product_count;
+    double *parts;     /* 2 * DOTS a thread block */
+    unsigned *meeting; /* arrivals and departures, 0 before and after */
+} between_args;
+
+typedef struct between_place {
+    long long origin; /* first row */
+    int count;        /* rows */
+    const held *diagonal;
+    real *x; /* scratch */
+    double *slots, *control, *scratch;
+    unsigned barriers;
+    bool ended; /* an iteration */
+} between_place;
+
+#ifdef TESS_EMULATE
+#define arrive(at) ((void)atomicAdd(at, 1u))
+#define arrivals_seen(from) (*(volatile const unsigned *)(from))
+#else
+/* What this thread block wrote before is seen by those who see the arrival. */
+DEVICE void arrive(unsigned *at)
+{
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(at) : "memory");
+}
+
+DEVICE unsigned arrivals_seen(const unsigned *from)
+{
+    unsigned value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+    return value;
+}
+#endif
+
+/* Adds up the dot products of `bits`, whose parts are in sum. Sums are in their slots, as the first
+ * thread sees them. Two buffers: who writes into one again has met all others since it was read. */
+DEVICE void total(const between_args *a, between_place *p, double *sum, const unsigned bits)
+{
+    const int lane = (int)threadIdx.x % 32, blocks = (int)gridDim.x;
+    double *parts = a->parts + (p->barriers++ % 2) * (DOTS * blocks);
+    double mine[DOTS];
+    block_totals(sum, mine, bits, p->scratch);
+    if (threadIdx.x >= 32)
+        return;
+    if (lane == 0) {
+        UNROLL
+        for (int k = 0; k < DOTS; k++)
+            if (bits >> k & 1)
+                parts[k * blocks + blockIdx.x] = mine[k];
+        arrive(a->meeting);
+        while (arrivals_seen(a->meeting) < p->barriers * gridDim.x)
+            LOOK_AGAIN();
+    }
+    __syncwarp(0xffffffffu);
+    UNROLL
+    for (int k = 0; k < DOTS; k++) {
+        mine[k] = 0;
+        UNROLL_4
+        for (int b = lane; (bits >> k & 1) && b < blocks; b += 32)
+            mine[k] += FRESH(parts + k * blocks + b);
+    }
+    warp_totals(mine);
+    UNROLL
+    for (int k = 0; k < DOTS; k++)
+        if ((bits >> k & 1) && lane == 0)
+            p->slots[a->dot_slot[k]] = mine[k];
+}
+
+DEVICE void keep(const between_args *a, between_place *p)
+{
+    (void)a;
+    p->ended = true;
+}
+
+/* The last thread block to leave writes the scalars out. */
+DEVICE void leave(const between_args *a, const between_place *p, int *last)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        *last = atomicAdd(a->meeting + 1, 1u) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!*last)
+        return;
+    if (threadIdx.x < 2)
+        a->meeting[threadIdx.x] = 0;
+    const long long entry = (long long)p->control[COUNT] - 1;
+    for (int i = (int)threadIdx.x; i < a->f.slot_count; i += THREADS) {
+        a->f.slots[i] = p->slots[i];
+        if (p->ended)
+            a->f.ring[entry * a->f.slot_count + i] = p->slots[i];
+    }
+    if (p->ended && threadIdx.x < 8)
+        a->f.control[threadIdx.x] = p->control[threadIdx.x];
+}
+
+#define LOCAL(k) (a.vector[k] + p.origin)
+#define PARTS(slot)                                                                       \
+    {                                                                                     \
+        const double all = sum_parts(a.product_parts, a.product_count, scratch, THREADS); \
+        if (threadIdx.x == 0)                                                             \
+            slots[slot] = all;                                                            \
+    }
+
+KERNEL(between, between_args, THREADS, 1)
+{
+    SHARED(double, slots, SLOTS);
+    SHARED(double, control, 8);
+    SHARED(double, scratch, (DOTS + 1) * WARPS);
+    SHARED(real, shared, THREADS);
+    SHARED(int, last, 1);
+    for (int i = (int)threadIdx.x; i < a.f.slot_count; i += THREADS)
+        slots[i] = a.f.slots[i];
+    if (threadIdx.x < 8)
+        control[threadIdx.x] = a.f.control[threadIdx.x];
+    __syncthreads();
+    if (halted(&a.f))
+        return;
+    const long long unit = BLOCK > 1 ? BLOCK : 1, each = (a.rows / unit + gridDim.x) / gridDim.x;
+    between_place p;
+    p.origin = blockIdx.x * each * unit;
+    const long long left = a.rows - p.origin;
+    p.count = (int)(left < each * unit ? left : each * unit);
+    p.diagonal = a.diagonal + p.origin * BLOCK;
+    p.x = shared;
+    p.slots = slots;
+    p.control = control;
+    p.scratch = scratch;
+    p.barriers = 0;
+    p.ended = false;
+    double sum[DOTS + 1];
+    UNROLL
+    for (int k = 0; k < DOTS; k++)
+        sum[k] = 0;
+    STAGES
+    (void)sum;
+    leave(&a, &p, last);
+}

@@ -1,0 +1,106 @@
+/* Iterations as text: what loop.cu and between.cu share. -DSTAGES is a list of
+ *
+ *   BEGIN(loads, stores) ... END()   a pass over the rows (lines.cuh) with bits as in pass.cu
+ *   TOTAL(bits)            the sums of these dot products, in their slots; the first thread has them
+ *   SYNC()                 all threads have them
+ *   SCALARS(at) OP() ... ENDS() DONE()   the programme that begins there as statements of the first
+ *                          thread; ENDS, where an iteration ends, judges it; then all see the slots
+ *   KEEP()                 the slots of this iteration go to the ring
+ *
+ * and of what the including source adds. Where they stand there are a (arguments), p (the thread
+ * block: count, its rows; diagonal, x, scratch of a scalar a thread), slots, control, sum.
+ *
+ *   REAL, BLOCK, HELD, THREADS, VECTORS, COEFS, DOTS: pass.cu
+ */
+#ifndef TESS_STAGES_CUH
+#define TESS_STAGES_CUH
+
+#define DIRECT 0
+#define REPEAT 1
+#define STOPS_UNROLL UNROLL
+#include "steps.cuh"
+#include "lines.cuh"
+
+#define WARPS (THREADS / 32)
+#define SLOTS 64
+
+/* All lanes have the same sums afterwards: of two lanes both add the same two numbers. */
+DEVICE void warp_totals(double *sum)
+{
+    UNROLL
+    for (int by = 16; by > 0; by /= 2) {
+        UNROLL
+        for (int k = 0; k < DOTS; k++)
+            sum[k] += __shfl_xor_sync(0xffffffffu, sum[k], by, 32);
+    }
+}
+
+/* The thread block's parts of the dot products of `bits`, in all lanes of the first warp; scratch:
+ * DOTS numbers a warp. */
+DEVICE void block_totals(double *sum, double *mine, const unsigned bits, double *scratch)
+{
+    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+    UNROLL
+    for (int k = 0; k < DOTS; k++)
+        mine[k] = bits >> k & 1 ? sum[k] : 0;
+    warp_totals(mine);
+    UNROLL
+    for (int k = 0; k < DOTS; k++) {
+        if (bits >> k & 1) {
+            sum[k] = 0;
+            if (lane == 0)
+                scratch[k * WARPS + warp] = mine[k];
+        }
+    }
+    __syncthreads();
+    if (warp == 0) {
+        UNROLL
+        for (int k = 0; k < DOTS; k++)
+            mine[k] = (bits >> k & 1) && lane < WARPS ? scratch[k * WARPS + lane] : 0;
+        warp_totals(mine);
+    }
+}
+
+#define TOTAL(bits) total(&a, &p, sum, bits);
+#define SYNC() __syncthreads();
+#define SCALARS(at) if (threadIdx.x == 0) {
+#define OP(op, out, x, y) slots[out] = scalar_op(op, slots[x], slots[y]);
+#define ENDS(count, ...)                  \
+    const int stops[] = {0, __VA_ARGS__}; \
+    judge(stops + 1, count, slots, control);
+#define DONE() } __syncthreads();
+#define KEEP() keep(&a, &p);
+
+/* LOCAL(k): the thread block's rows of vector k. */
+#define BEGIN(loads, stores)                                                             \
+    {                                                                                    \
+        const unsigned stored = stores;                                                  \
+        real c[COEFS + 1];                                                               \
+        UNROLL                                                                           \
+        for (int k = 0; k < COEFS; k++)                                                  \
+            c[k] = (real)(a.slot[k] < 0 ? a.factor[k] : a.factor[k] * slots[a.slot[k]]); \
+        NO_UNROLL                                                                        \
+        for (int base = 0; base < p.count; base += TILE) {                               \
+            const line_place lines = {p.diagonal, base, p.count, p.x};                   \
+            const int row = base + (int)threadIdx.x;                                     \
+            const bool mine = row < p.count && threadIdx.x < TILE;                       \
+            real e[1][VECTORS];                                                          \
+            DIAGONAL_AHEAD(&lines)                                                       \
+            UNROLL                                                                       \
+            for (int k = 0; k < VECTORS; k++) {                                          \
+                e[0][k] = 0;                                                             \
+                if (mine && ((loads) >> k & 1))                                          \
+                    e[0][k] = LOCAL(k)[row];                                             \
+            }
+
+#define END()                                \
+            UNROLL                           \
+            for (int k = 0; k < VECTORS; k++) \
+                if (mine && (stored >> k & 1)) \
+                    LOCAL(k)[row] = e[0][k]; \
+            (void)lines;                     \
+        }                                    \
+        (void)c;                             \
+    }
+
+#endif
