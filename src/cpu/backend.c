@@ -226,9 +226,9 @@ static tess_status add_fbcsr(tess_device *device, const tess_matrix *A, const te
     tess_candidate candidate = {.format = "fbcsr"};
     tess_fbcsr_options shapes;
     char text[TESS_SHAPES_TEXT];
-    if (!product->shapes || !tess_shapes_promising(A))
+    if (!product->shapes)
         return TESS_OK;
-    TESS_TRY(tess_shapes_choose(device->ctx, A, "", &shapes));
+    TESS_TRY(tess_shapes_look(device->ctx, A, &shapes));
     if (shapes.count == 0)
         return TESS_OK;
     tess_shapes_write(&shapes, text, sizeof text);

@@ -125,9 +125,9 @@ static tess_status look_for_shapes(tess_device *device, const tess_matrix *A,
                                    tess_fbcsr_options *out)
 {
     tess_fbcsr_options shapes;
-    if (!product->shapes || !tess_shapes_promising(A))
+    if (!product->shapes)
         return TESS_OK;
-    TESS_TRY(tess_shapes_choose(device->ctx, A, "", &shapes));
+    TESS_TRY(tess_shapes_look(device->ctx, A, &shapes));
     if (shapes.count > FBCSR_SPLITS_MAX)
         shapes.count = FBCSR_SPLITS_MAX;
     tess_shapes_write(&shapes, problem->shapes, sizeof problem->shapes);

@@ -88,6 +88,55 @@ void tess_shapes_write(tess_fbcsr_options *options, char *text, size_t size)
     }
 }
 
+/* ---- A first look ---- */
+
+enum { PIECES = 4, LEAST_ENTRIES = 24000, SHARE = 16, GAP = 64 };
+
+/* Rows of A from PIECES places, about `entries` together, with empty rows between: a pattern whose
+ * values nobody reads. */
+static tess_status take_pieces(tess_ctx *ctx, const tess_matrix *A, int64_t entries,
+                               tess_matrix **out)
+{
+    int64_t first[PIECES], last[PIECES], rows = 0, count = 0, to = 0;
+    for (int p = 0; p < PIECES; p++) {
+        first[p] = p > 0 && A->rows * p / PIECES < last[p - 1] ? last[p - 1] : A->rows * p / PIECES;
+        last[p] = first[p];
+        while (last[p] < A->rows &&
+               A->row_offsets[last[p]] - A->row_offsets[first[p]] < entries / PIECES)
+            last[p]++;
+        rows += last[p] - first[p] + GAP;
+        count += A->row_offsets[last[p]] - A->row_offsets[first[p]];
+    }
+    tess_matrix *S;
+    TESS_TRY(tess_matrix_allocate(ctx, A->type, rows, A->cols, 1, 1, count, &S));
+    for (int p = 0; p < PIECES; p++) {
+        int64_t base = A->row_offsets[first[p]], at = S->row_offsets[to];
+        for (int64_t i = first[p]; i < last[p]; i++)
+            S->row_offsets[++to] = at + A->row_offsets[i + 1] - base;
+        memcpy(S->columns + at, A->columns + base,
+               (size_t)(A->row_offsets[last[p]] - base) * sizeof *S->columns);
+        for (int i = 0; i < GAP; i++, to++)
+            S->row_offsets[to + 1] = S->row_offsets[to];
+    }
+    *out = S;
+    return TESS_OK;
+}
+
+tess_status tess_shapes_look(tess_ctx *ctx, const tess_matrix *A, tess_fbcsr_options *out)
+{
+    *out = (tess_fbcsr_options){0};
+    if (!tess_shapes_promising(A))
+        return TESS_OK;
+    int64_t entries = A->blocks / SHARE > LEAST_ENTRIES ? A->blocks / SHARE : LEAST_ENTRIES;
+    if (A->blocks < 2 * entries)
+        return tess_fbcsr_choose(ctx, A, out);
+    tess_matrix *pieces;
+    TESS_TRY(take_pieces(ctx, A, entries, &pieces));
+    tess_status status = tess_fbcsr_choose(ctx, pieces, out);
+    tess_matrix_destroy(pieces);
+    return status;
+}
+
 /* ---- What the model is told ---- */
 
 void tess_shapes_price(const tess_fbcsr_options *shapes, const tess_matrix *A, tess_candidate *c)

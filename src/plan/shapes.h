@@ -21,6 +21,10 @@ tess_status tess_shapes_choose(tess_ctx *ctx, const tess_matrix *A, const char *
 /* The list as text; shapes that have no room, the least useful ones, leave it. */
 void tess_shapes_write(tess_fbcsr_options *options, char *text, size_t size);
 
+/* What a candidate would extract, none where nothing is promising: as tess_fbcsr_choose, but a
+ * small matrix is judged by a small part of it, as looking must not take as long as thousands of
+ * its products. */
+tess_status tess_shapes_look(tess_ctx *ctx, const tess_matrix *A, tess_fbcsr_options *out);
 /* The candidate's class and bytes, for the model: blocks of several rows and columns, or lines. */
 void tess_shapes_price(const tess_fbcsr_options *shapes, const tess_matrix *A, tess_candidate *c);
 

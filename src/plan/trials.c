@@ -50,10 +50,8 @@ tess_status tess_search_list(tess_search *search, tess_device *device, const tes
 {
     tess_candidates list = {0};
     tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = search->effort};
-    /* Looking for shapes takes a tenth of a second, which an estimate has only for products that
-     * wait for memory. */
     product.shapes =
-        search->effort != TESS_ESTIMATE || tess_matrix_spmv_bytes(A) >= device->cache_bytes;
+        search->effort == TESS_EXHAUSTIVE || tess_matrix_spmv_bytes(A) >= TESS_TUNER_LEAST_BYTES;
     tess_status status;
     TESS_TRY_CLEAN(tess_candidates_list(device, A, &product, &list));
     TESS_TRY_CLEAN(TESS_ALLOC(device->ctx, list.count + 1, &search->trials));
