@@ -13,7 +13,7 @@
 #include "plan/calibrate.h"
 
 /* Sizes grow by this: in the cache, where less and less stays in it, and beyond. */
-static const double first_bytes = 1e5, growth_in_cache = 2.5, growth = 1.3;
+static const double first_bytes = 1e5, growth_in_cache = 2.5, growth_between = 1.3, growth = 1.55;
 /* The largest is so many times the cache: half of it, as symmetric storage is, is to be beyond. */
 static const double most_times = 10;
 /* How x grows under scattered columns. */
@@ -58,6 +58,24 @@ static bool first_of_class(const tess_candidates *list, int64_t at)
     return true;
 }
 
+/* Whether a class was so slow in the cache that it does not wait for memory, nor will anybody take
+ * it: what is beyond is not measured. */
+static bool is_hopeless(const tess_calibration *c, const tess_candidate *candidate)
+{
+    static const double times = 3;
+    double best = 0, own = 0;
+    if (candidate->bytes < TESS_CACHE_KEPT * c->model->cache_bytes)
+        return false;
+    for (int64_t i = 0; i < c->count; i++) {
+        const tess_sample *s = &c->samples[i];
+        double speed = s->bytes / s->seconds;
+        best = speed > best ? speed : best;
+        if (strcmp(s->name, candidate->class_name) == 0 && speed > own)
+            own = speed;
+    }
+    return own > 0 && times * own < best;
+}
+
 /* Not zeros: what is easy to multiply takes less power, and a GPU is the faster for it. */
 static void set_random(void *x, int64_t at, tess_type type)
 {
@@ -87,7 +105,7 @@ static tess_status measure_classes(tess_calibration *c, const tess_matrix *A, bo
     tess_candidates_ahead(c->device, A, list.items, list.count);
     for (int64_t i = 0; i < list.count; i++) {
         const tess_candidate *candidate = &list.items[i];
-        if (!*candidate->class_name || !first_of_class(&list, i))
+        if (!*candidate->class_name || !first_of_class(&list, i) || is_hopeless(c, candidate))
             continue;
         double seconds;
         if (tess_sample_spmv(c->device, A, candidate, x, y, &seconds) == TESS_OK)
@@ -110,7 +128,7 @@ static double next_size(double bytes, double cache)
 {
     double next = bytes * growth_in_cache;
     if (bytes >= TESS_CACHE_KEPT * cache)
-        return bytes * growth;
+        return bytes * (bytes < TESS_CACHE_GONE * cache ? growth_between : growth);
     return next < TESS_CACHE_KEPT * cache ? next : 1.1 * TESS_CACHE_KEPT * cache;
 }
 
@@ -161,8 +179,7 @@ static tess_status measure_hidden(tess_calibration *c, double bytes)
     return status;
 }
 
-/* All shapes of what stays in the cache, then one after the other: larger ones take their time to
- * make. */
+/* All shapes of what stays in the cache and of what does not, one after the other between. */
 static tess_status measure_curves(tess_calibration *c, int b)
 {
     static const int shapes[] = {7, 27, BAND};
@@ -173,7 +190,7 @@ static tess_status measure_curves(tess_calibration *c, int b)
     for (double bytes = first_bytes; bytes <= c->most * 1.001; bytes = next_size(bytes, cache)) {
         TESS_TRY(tess_progress(c->ctx, "calibrating", log(bytes / first_bytes),
                                log(c->most / first_bytes)));
-        if (bytes < TESS_CACHE_KEPT * cache)
+        if (bytes < TESS_CACHE_KEPT * cache || bytes > TESS_CACHE_GONE * cache)
             for (int i = 0; i < 3; i++)
                 TESS_TRY(measure_shape(c, shapes[i], bytes));
         else

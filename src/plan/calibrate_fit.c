@@ -5,7 +5,7 @@
 
 #include "plan/calibrate.h"
 
-enum { FIT_MAX = 96 };
+enum { FIT_MAX = 96, ENOUGH = 6 /* points to tell rows and steps from bytes */ };
 
 typedef struct fit_points {
     double bytes[FIT_MAX], lines[FIT_MAX], seconds[FIT_MAX], length[FIT_MAX];
@@ -61,7 +61,8 @@ static bool fit_sigmoid(const fit_points *p, tess_model_curve *curve)
         x[i] = sigmoid_bytes(curve, p, i);
         y[i] = x[i] / seconds;
     }
-    if (!tess_sigmoid_fit(x, y, p->count, &curve->average))
+    /* Out of the cache the memory is as fast as it will be. */
+    if (!tess_sigmoid_fit(x, y, p->count, !curve->cached, &curve->average))
         return false;
     curve->best = tess_sigmoid_envelope(&curve->average, x, y, p->count);
     curve->points = p->count;
@@ -97,9 +98,9 @@ static double score(const tess_model_curve *curve)
 static bool fit_best(const fit_points *p, tess_model_curve *curve)
 {
     tess_model_curve tried = *curve;
-    bool found = false;
-    for (double step = 0; step <= 2e-7; step = step > 0 ? 1.3 * step : 1e-9) {
-        for (double bytes = 0; bytes <= 4096; bytes = bytes > 0 ? 2 * bytes : 8) {
+    bool found = false, enough = p->count >= ENOUGH;
+    for (double step = 0; step <= (enough ? 2e-7 : 0); step = step > 0 ? 1.3 * step : 1e-9) {
+        for (double bytes = 0; bytes <= (enough ? 4096 : 0); bytes = bytes > 0 ? 2 * bytes : 8) {
             tried.row_bytes = bytes;
             tried.step_seconds = step;
             if (fit_sigmoid(p, &tried) && (!found || score(&tried) < score(curve))) {

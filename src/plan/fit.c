@@ -3,10 +3,8 @@
 #include <math.h>
 
 enum { ITERATIONS = 200 };
-/* Points on a slope alone say nothing about where it ends, and points beyond it nothing about the
- * slope: nu stays below this many times the largest value seen, sigma within what any memory shows.
- */
-static const double most_rise = 1.5, least_sigma = 0.05, most_sigma = 4;
+/* Points beyond a slope say nothing about it: sigma stays within what any memory shows. */
+static const double least_sigma = 0.05, most_sigma = 4;
 
 double tess_sigmoid_value(const tess_sigmoid *s, double x)
 {
@@ -72,9 +70,9 @@ static double within(double value, double least, double most)
 }
 
 /* A step, as far as the limits allow. mu stays where one can tell it from less. */
-static tess_sigmoid moved(const tess_sigmoid *s, const double d[3], double most_nu)
+static tess_sigmoid moved(const tess_sigmoid *s, const double d[3], double most_mu, double most_nu)
 {
-    return (tess_sigmoid){.mu = within(s->mu + d[0], 0, 64),
+    return (tess_sigmoid){.mu = within(s->mu + d[0], 0, most_mu),
                           .sigma =
                               within(s->sigma * exp(within(d[1], -2, 2)), least_sigma, most_sigma),
                           .nu = within(s->nu * exp(within(d[2], -2, 2)), 0, most_nu)};
@@ -99,7 +97,8 @@ static bool step(const tess_sigmoid *s, const double *x, const double *y, int co
     return solve(n, g, d);
 }
 
-bool tess_sigmoid_fit(const double *x, const double *y, int count, tess_sigmoid *average)
+bool tess_sigmoid_fit(const double *x, const double *y, int count, bool risen,
+                      tess_sigmoid *average)
 {
     int sizes = 0;
     for (int i = 0; i < count; i++) {
@@ -113,12 +112,16 @@ bool tess_sigmoid_fit(const double *x, const double *y, int count, tess_sigmoid 
     if (sizes < 3)
         return false;
     tess_sigmoid s = start(x, y, count);
-    double most_nu = most_rise * s.nu;
+    double least = x[0], most_nu = (risen ? 1.05 : 1.5) * s.nu;
+    for (int i = 1; i < count; i++)
+        least = x[i] < least ? x[i] : least;
+    double most_mu = risen ? log2(least) - 1 : 64;
+    s.mu = within(s.mu, 0, most_mu);
     double error = squares(&s, x, y, count), damping = 1e-2, d[3];
     for (int i = 0; i < ITERATIONS && damping < 1e12; i++) {
         tess_sigmoid next = s;
         if (step(&s, x, y, count, damping, d))
-            next = moved(&s, d, most_nu);
+            next = moved(&s, d, most_mu, most_nu);
         double next_error = squares(&next, x, y, count);
         bool better = next_error < error;
         if (better && error - next_error < 1e-14 * error)

@@ -106,7 +106,10 @@ static double over(const tess_model *model, const tess_model_curve *curve,
     double slope = s->sigma * log(2);
     double turn = slope < 1 ? exp2(s->mu + s->sigma * log(1 / slope - 1)) : 0;
     double size = bytes > turn ? bytes : turn;
-    return size / (model->speed * tess_sigmoid_value(s, size)) + curve->step_seconds * load->length;
+    /* What comes from memory was measured where all does. */
+    double least = curve->cached ? 0 : TESS_CACHE_GONE * model->cache_bytes;
+    double speed = tess_sigmoid_value(s, size > least ? size : least);
+    return size / (model->speed * speed) + curve->step_seconds * load->length;
 }
 
 double tess_model_seconds_from(const tess_model *model, const tess_model_load *load, bool cached,

@@ -26,12 +26,12 @@ static void the_fit_recovers_what_made_the_data(void **state)
     for (uint64_t seed = 1; seed <= 20; seed++) {
         tess_sigmoid fit;
         int count = make_points(x, y, 0.0, seed);
-        assert_true(tess_sigmoid_fit(x, y, count, &fit));
+        assert_true(tess_sigmoid_fit(x, y, count, false, &fit));
         if (fabs(fit.mu - truth.mu) > 1e-6 || fabs(fit.sigma - truth.sigma) > 1e-6 ||
             fabs(fit.nu / truth.nu - 1) > 1e-6)
             fail_msg("exact: mu %g sigma %g nu %g", fit.mu, fit.sigma, fit.nu);
         count = make_points(x, y, 0.1, seed);
-        assert_true(tess_sigmoid_fit(x, y, count, &fit));
+        assert_true(tess_sigmoid_fit(x, y, count, false, &fit));
         if (fabs(fit.mu - truth.mu) > 0.25 || fabs(fit.sigma - truth.sigma) > 0.15 ||
             fabs(fit.nu / truth.nu - 1) > 0.06)
             fail_msg("seed %d: mu %g sigma %g nu %g", (int)seed, fit.mu, fit.sigma, fit.nu);
@@ -67,10 +67,11 @@ static void data_that_say_nothing_are_refused(void **state)
 {
     (void)state;
     tess_sigmoid fit;
-    assert_false(tess_sigmoid_fit((double[]){1e3, 1e6}, (double[]){1, 2}, 2, &fit));
-    assert_false(tess_sigmoid_fit((double[]){1e3, 1e3, 1e6}, (double[]){1, 1, 2}, 3, &fit));
-    assert_false(tess_sigmoid_fit((double[]){1e3, 1e4, 1e6}, (double[]){1, 0, 2}, 3, &fit));
-    assert_false(tess_sigmoid_fit((double[]){1e3, 1e4, 1e6}, (double[]){1, NAN, 2}, 3, &fit));
+    assert_false(tess_sigmoid_fit((double[]){1e3, 1e6}, (double[]){1, 2}, 2, false, &fit));
+    assert_false(tess_sigmoid_fit((double[]){1e3, 1e3, 1e6}, (double[]){1, 1, 2}, 3, false, &fit));
+    assert_false(tess_sigmoid_fit((double[]){1e3, 1e4, 1e6}, (double[]){1, 0, 2}, 3, false, &fit));
+    assert_false(
+        tess_sigmoid_fit((double[]){1e3, 1e4, 1e6}, (double[]){1, NAN, 2}, 3, false, &fit));
 }
 
 /* A device with one class of 4 x 4 blocks, "k", and vectors. */
