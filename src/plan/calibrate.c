@@ -13,7 +13,7 @@
 #include "plan/calibrate.h"
 
 /* Sizes grow by this: in the cache, where less and less stays in it, and beyond. */
-static const double first_bytes = 1e5, growth_in_cache = 2.5, growth_between = 1.3, growth = 1.55;
+static const double first_bytes = 1e5, growth_in_cache = 2.5, growth_between = 1.3, growth = 1.35;
 /* The largest is so many times the cache: half of it, as symmetric storage is, is to be beyond. */
 static const double most_times = 10;
 /* How x grows under scattered columns. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/shapes.h"
 #include "plan/wisdom.h"
 
 /* A batch is RUNS timed products after WARM that bring the matrix back into the caches; a duel is
@@ -312,6 +313,19 @@ static bool open_choice(const tess_plan_options *options)
     return !options->format && !options->kernel && !options->params && !options->reproducible;
 }
 
+/* Whether this matrix has shapes as the last one of its class had: of those a class says nothing.
+ */
+static bool worth_shapes(const arena *a)
+{
+    static const double least_saved = 0.15;
+    tess_fbcsr_options shapes;
+    char error[sizeof a->ctx->error];
+    memcpy(error, a->ctx->error, sizeof error);
+    bool worth = tess_shapes_look(a->ctx, a->A, &shapes) == TESS_OK && shapes.saved >= least_saved;
+    memcpy(a->ctx->error, error, sizeof error);
+    return worth;
+}
+
 /* A plan as it was chosen for the last matrix of this class; *out stays NULL when nothing is known,
  * or what is known does not work here any more. */
 static void recall(arena *a, const char *key, tess_plan **out)
@@ -319,6 +333,8 @@ static void recall(arena *a, const char *key, tess_plan **out)
     tess_ctx *ctx = a->ctx;
     const tess_wisdom_entry *entry = tess_wisdom_find(ctx, key);
     if (!entry || (a->options->effort == TESS_EXHAUSTIVE && entry->effort != TESS_EXHAUSTIVE))
+        return;
+    if (strcmp(entry->candidate.format, "fbcsr") == 0 && !worth_shapes(a))
         return;
     tess_search *search;
     char error[sizeof ctx->error];
@@ -353,9 +369,10 @@ static void remember(const arena *a, const char *key)
                                .seconds = winner->seconds,
                                .bytes = tess_matrix_spmv_bytes(a->A),
                                .effort = search->cancelled ? TESS_MEASURE : search->effort};
-    /* What fbcsr finds depends on the places of the non-zeros, of which a class says nothing. */
-    if (winner->seconds <= 0 || search->count < 2 || strcmp(winner->candidate.format, "fbcsr") == 0)
+    if (winner->seconds <= 0 || search->count < 2)
         return;
+    if (strcmp(winner->candidate.format, "fbcsr") == 0)
+        entry.candidate.params[0] = '\0'; /* the next one has its own shapes */
     memcpy(entry.key, key, sizeof entry.key);
     tess_wisdom_remember(a->ctx, &entry);
 }
