@@ -30,7 +30,7 @@ cleanup:
     return status;
 }
 
-tess_status bench_search_run(tess_device *device, const tess_matrix *A, bench_search *out)
+tess_status bench_search_run(tess_device *device, const tess_matrix *A, bool cg, bench_search *out)
 {
     static const tess_plan_options automatic = {.effort = TESS_MEASURE};
     tess_ctx *ctx = device->ctx;
@@ -52,5 +52,5 @@ tess_status bench_search_run(tess_device *device, const tess_matrix *A, bench_se
         out->again_spmvs = plan->search ? plan->search->spmvs : 0;
         tess_plan_destroy(plan);
     }
-    return predicted_iteration(ctx, A, device, out);
+    return cg ? predicted_iteration(ctx, A, device, out) : TESS_OK;
 }

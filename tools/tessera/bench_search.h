@@ -14,6 +14,7 @@ typedef struct bench_search {
                                               the matrix is not for it, or nothing is known */
 } bench_search;
 
-tess_status bench_search_run(tess_device *device, const tess_matrix *A, bench_search *out);
+/* `cg`: with an iteration of CG. */
+tess_status bench_search_run(tess_device *device, const tess_matrix *A, bool cg, bench_search *out);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct bench_args {
     common_args common;
     const char *kernel, *format, *params, *op;
     int64_t reps;
-    bool peers, list, few, all, search;
+    bool peers, list, few, all, search, cg;
 } bench_args;
 
 /* ---- Options ---- */
@@ -319,7 +319,7 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
         options.peers_directory = peers_directory(directory, sizeof directory);
     tess_status status = bench_measure(device, A, &options, &report);
     if (status == TESS_OK && args->search)
-        status = bench_search_run(device, A, &search);
+        status = bench_search_run(device, A, args->cg, &search);
     if (status != TESS_OK) {
         bench_report_free(app->ctx, &report);
         return fail_status(app, status);
@@ -369,7 +369,9 @@ static const cli_option options[] = {
     {"all", OPTION_FLAG, offsetof(bench_args, all), NULL,
      "every set of parameters of every kernel (may take hours)", 0, 0},
     {"search", OPTION_FLAG, offsetof(bench_args, search), NULL,
-     "say too what a plan takes that measures, and time an iteration of CG", 0, 0},
+     "say too what a plan takes that measures", 0, 0},
+    {"cg", OPTION_FLAG, offsetof(bench_args, cg), NULL,
+     "with --search: time an iteration of CG too, beside its prediction", 0, 0},
     {"list", OPTION_FLAG, offsetof(bench_args, list), NULL, "name the kernels that apply, run none",
      0, 0},
 };
