@@ -167,7 +167,7 @@ static tess_status create_sliced(tess_ctx *ctx, const tess_matrix *A, const char
     const tess_sliced_panel *last = &S->panel[S->options.panels - 1];
     image->workspace =
         8 * (size_t)(slots + tess_ceil_div(last->slices * C * S->block_height, 32) +
-                     last->cut_rows * (1 + S->block_height / 128) + 2 + SLICED_SPREAD_MAX);
+                     last->cut_rows * (1 + S->block_height / 128) + 2);
     image->format = S;
     image->destroy = destroy_sliced;
     image->refresh = refresh_sliced;

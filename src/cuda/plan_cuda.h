@@ -13,6 +13,12 @@
 #include "cuda/cuda.h"
 #include "cuda/kernels.h"
 
+/* Where each stored scalar comes from (refresh.cu). */
+typedef struct tess_cuda_map {
+    cu_pointer numbers; /* 0: not made */
+    int64_t run, shift, inner_stride, outer_stride;
+} tess_cuda_map;
+
 typedef struct tess_cuda_resident {
     struct tess_cuda_resident *next;
     const tess_matrix *matrix; /* whose numbers it holds */
@@ -20,8 +26,8 @@ typedef struct tess_cuda_resident {
     tess_cuda_image *image;
     cu_pointer arrays[TESS_CUDA_ARRAYS];
     cu_pointer workspace;
-    cu_pointer map; /* for values given in device memory, once asked for (refresh.c) */
-    size_t bytes;   /* of device memory, all together */
+    tess_cuda_map map; /* for values given in device memory, once asked for (refresh.c) */
+    size_t bytes;      /* of device memory, all together */
 } tess_cuda_resident;
 
 typedef struct tess_cuda_variant {

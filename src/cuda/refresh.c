@@ -3,7 +3,11 @@
  * Every copy of the matrix that is not in the order of the given values gets a map, made once on
  * the host by sending the scalars' numbers 1, 2, ... through the same conversion that the values
  * took: it only moves them. Then an update is one gather a copy, in the plan's stream, and can be
- * captured in a graph. The map costs four bytes a stored scalar (eight beyond 4 G scalars).
+ * captured in a graph.
+ *
+ * Most layouts keep the scalars of a block's column, or of V columns, together. Then the map has
+ * one number for such a run (refresh.cu) instead of one for each scalar: four bytes, eight beyond 4
+ * G scalars. Whether it is so is seen from the numbers themselves.
  */
 #include <stdio.h>
 
@@ -25,28 +29,79 @@ static tess_status number_scalars(tess_ctx *ctx, int64_t count, size_t size, voi
     return TESS_OK;
 }
 
-/* The map as 32-bit numbers where they suffice. */
+static int64_t number_at(const void *numbers, size_t size, int64_t i)
+{
+    return size == 8 ? (int64_t)((const uint64_t *)numbers)[i] : ((const uint32_t *)numbers)[i];
+}
+
+/* Whether all numbers of every run follow from its first; a run of padding is all 0. */
+static bool follows(const void *numbers, size_t size, int64_t count, const tess_cuda_map *m,
+                    int threads)
+{
+    int64_t wrong = 0, inner = (int64_t)1 << m->shift;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : wrong)
+    for (int64_t first = 0; first < count; first += m->run) {
+        int64_t from = number_at(numbers, size, first);
+        for (int64_t q = 0; q < m->run; q++) {
+            int64_t want = from + q / inner * m->outer_stride + q % inner * m->inner_stride;
+            wrong += number_at(numbers, size, first + q) != (from > 0 ? want : 0);
+        }
+    }
+    return wrong == 0;
+}
+
+/* The longest runs that the numbers are made of: 4, 2 or 1 columns of `height` scalars. */
+static tess_cuda_map runs_of(const void *numbers, size_t size, int64_t count, int64_t height,
+                             int threads)
+{
+    for (int shift = 2; shift >= 0; shift--) {
+        int64_t inner = (int64_t)1 << shift, first = 0;
+        tess_cuda_map m = {.run = inner * height, .shift = shift};
+        if (m.run == 1 || count % m.run != 0)
+            continue;
+        while (first < count && number_at(numbers, size, first) == 0)
+            first += m.run;
+        if (first == count)
+            continue;
+        int64_t from = number_at(numbers, size, first);
+        if (inner > 1)
+            m.inner_stride = number_at(numbers, size, first + 1) - from;
+        if (height > 1)
+            m.outer_stride = number_at(numbers, size, first + inner) - from;
+        if (follows(numbers, size, count, &m, threads))
+            return m;
+    }
+    return (tess_cuda_map){.run = 1};
+}
+
+/* The runs' first numbers, as 32-bit numbers where they suffice. */
 static tess_status upload_map(tess_cuda_plan *p, tess_cuda_resident *resident, const void *numbers,
                               int64_t count, bool wide)
 {
     tess_cuda *cuda = p->cuda;
-    size_t size = tess_type_size(p->matrix.type);
-    uint32_t *narrow = NULL;
-    if (size == 8 && !wide) {
-        TESS_TRY(TESS_ALLOC(cuda->ctx, count, &narrow));
-#pragma omp parallel for num_threads(cuda->ctx->threads) schedule(static)
-        for (int64_t i = 0; i < count; i++)
-            narrow[i] = (uint32_t)((const uint64_t *)numbers)[i];
+    size_t size = tess_type_size(p->matrix.type), bytes;
+    tess_cuda_map m =
+        runs_of(numbers, size, count, resident->matrix->block_height, cuda->ctx->threads);
+    int64_t runs = count / m.run;
+    uint64_t *made;
+    TESS_TRY(TESS_ALLOC(cuda->ctx, runs, &made));
+    for (int64_t i = 0; i < runs; i++) {
+        uint64_t number = (uint64_t)number_at(numbers, size, i * m.run);
+        if (wide)
+            made[i] = number;
+        else
+            ((uint32_t *)made)[i] = (uint32_t)number;
     }
-    size_t bytes = (size_t)count * (wide ? 8 : 4);
-    tess_status status = tess_cuda_alloc(cuda, bytes, "the map of new values", &resident->map);
+    bytes = (size_t)runs * (wide ? 8 : 4);
+    tess_status status = tess_cuda_alloc(cuda, bytes, "the map of new values", &m.numbers);
+    resident->map = m;
     if (status == TESS_OK)
-        status = tess_cuda_upload(cuda, resident->map, narrow ? narrow : numbers, bytes, p->stream);
+        status = tess_cuda_upload(cuda, m.numbers, made, bytes, p->stream);
     if (status == TESS_OK)
         status = TESS_CU(cuda, cuStreamSynchronize(p->stream));
     if (status == TESS_OK)
         resident->bytes += bytes;
-    tess_free(cuda->ctx, narrow);
+    tess_free(cuda->ctx, made);
     return status;
 }
 
@@ -101,7 +156,7 @@ static tess_status prepare(tess_cuda_plan *p, bool wide)
 {
     bool missing = false;
     for (const tess_cuda_resident *r = p->residents; r; r = r->next)
-        missing |= !same_order(p, r) && (!r->map || !p->refresh_module);
+        missing |= !same_order(p, r) && (!r->map.numbers || !p->refresh_module);
     if (!missing)
         return TESS_OK;
     int capturing = 0;
@@ -112,7 +167,7 @@ static tess_status prepare(tess_cuda_plan *p, bool wide)
                          "not taken values from device memory before");
     TESS_TRY(load_code(p, wide));
     for (tess_cuda_resident *r = p->residents; r; r = r->next)
-        if (!same_order(p, r) && !r->map)
+        if (!same_order(p, r) && !r->map.numbers)
             TESS_TRY(make_map(p, r, wide));
     return TESS_OK;
 }
@@ -125,11 +180,20 @@ static tess_status gather(tess_cuda_plan *p, const tess_cuda_resident *r, cu_poi
     if (same_order(p, r))
         return TESS_CU(p->cuda,
                        cuMemcpyDtoDAsync(r->arrays[r->image->values], given, bytes, p->stream));
+    const tess_cuda_map *m = &r->map;
     struct {
         uint64_t values, map, given;
-        int64_t count;
-    } a = {r->arrays[r->image->values], r->map, given,
-           (int64_t)(bytes / tess_type_size(p->matrix.type))};
+        int64_t count, run, shift, inner_stride, outer_stride;
+        uint64_t reciprocal;
+    } a = {r->arrays[r->image->values],
+           m->numbers,
+           given,
+           (int64_t)(bytes / tess_type_size(p->matrix.type)),
+           m->run,
+           m->shift,
+           m->inner_stride,
+           m->outer_stride,
+           UINT64_MAX / (uint64_t)m->run + 1};
     void *arguments[] = {&a};
     unsigned grid = (unsigned)tess_ceil_div(a.count, THREADS * EACH);
     return TESS_CU(p->cuda, cuLaunchKernel(p->refresh, grid, 1, 1, THREADS, 1, 1, 0, p->stream,

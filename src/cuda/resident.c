@@ -53,7 +53,7 @@ void tess_cuda_resident_destroy(tess_cuda *cuda, tess_cuda_resident *resident)
     for (int i = 0; i < TESS_CUDA_ARRAYS; i++)
         tess_cuda_free(cuda, resident->arrays[i]);
     tess_cuda_free(cuda, resident->workspace);
-    tess_cuda_free(cuda, resident->map);
+    tess_cuda_free(cuda, resident->map.numbers);
     if (resident->image)
         tess_cuda_image_destroy(resident->image);
     tess_free(cuda->ctx, resident);

@@ -10,6 +10,8 @@
 
 enum { MOST = 1024 };
 
+static const char *only; /* one kernel's name; NULL: all */
+
 typedef struct device {
     tess_cuda_image *image;
     tess_cuda_call call;
@@ -179,6 +181,8 @@ static void every_variant_agrees_with_ref(void **state)
         int count = test_variants(tess_cuda_kernels[k], variants, MOST);
         assert_in_range(count, 1, MOST);
         int mine = 0;
+        if (only && strcmp(tess_cuda_kernels[k]->name, only) != 0)
+            continue;
         for (int i = 0; i < count; i++) {
             if (!emu_has(variants[i].name))
                 continue;
@@ -193,9 +197,61 @@ static void every_variant_agrees_with_ref(void **state)
     assert_true(ran >= total / EMU_STEP);
 }
 
-int main(void)
+/* refresh.cu: runs of 2^shift columns of `height` scalars, some of them padding; with run 1 any
+ * order. */
+static void check_refresh(int index, int height, int shift, int64_t runs)
 {
+    static const char *const names[] = {"refresh_0", "refresh_1"};
+    int inner = 1 << shift, run = inner * height, size = index == 8 ? 4 : 8;
+    int64_t count = runs * run;
+    tess_type type = size == 8 ? TESS_F64 : TESS_F32;
+    void *given = test_vector(count, type, 1), *values = test_vector(count, type, 2);
+    uint64_t *map = calloc((size_t)runs + 1, sizeof *map);
+    for (int64_t i = 0; i < runs; i++) {
+        uint64_t number = i % 5 == 4 ? 0 : (uint64_t)((i * 7 + 3) % runs * run) + 1;
+        if (index == 8)
+            map[i] = number;
+        else
+            ((uint32_t *)map)[i] = (uint32_t)number;
+    }
+    tess_cuda_launch launch = {.entry = "refresh",
+                               .grid = {(unsigned)tess_ceil_div(count, 32 * 8), 1, 1},
+                               .block = {32, 1, 1},
+                               .slots = 9};
+    const int64_t numbers[] = {count, run, shift, height, 1};
+    launch.args[0].pointer = address(values);
+    launch.args[1].pointer = address(map);
+    launch.args[2].pointer = address(given);
+    for (int i = 0; i < 5; i++)
+        launch.args[3 + i].integer = numbers[i];
+    launch.args[8].pointer = UINT64_MAX / (uint64_t)run + 1;
+    const char *wrong = emu_launch(names[index == 8], &launch, 3);
+    if (wrong)
+        fail_msg("refresh, runs of %d: %s", run, wrong);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t r = i / run, q = i % run;
+        int64_t from = (r * 7 + 3) % runs * run + q / inner + q % inner * height;
+        double want = r % 5 == 4 ? 0 : tess_ref_get(given, type, from);
+        if (tess_ref_get(values, type, i) != want)
+            fail_msg("refresh, runs of %d, columns of %d: element %lld", run, height, (long long)i);
+    }
+    free(given), free(values), free(map);
+}
+
+static void new_values_arrive_in_runs(void **state)
+{
+    (void)state;
+    for (int height = 1; height <= 35; height += height < 5 ? 1 : 15)
+        for (int shift = 0; shift < 3; shift++)
+            for (int index = 4; index <= 8; index += 4)
+                check_refresh(index, height, shift, 1 + 700 / (height << shift));
+}
+
+int main(int argc, char **argv)
+{
+    only = argc > 1 ? argv[1] : NULL;
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(new_values_arrive_in_runs),
         cmocka_unit_test(every_variant_agrees_with_ref),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

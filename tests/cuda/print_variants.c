@@ -44,6 +44,9 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "finish.cu") == 0)
         printf("finish_0 -DTHREADS=512\n");
+    if (argc > 1 && strcmp(argv[1], "refresh.cu") == 0)
+        printf("refresh_0 -DREAL=8 -DINDEX=4 -DTHREADS=32 -DEACH=8\n"
+               "refresh_1 -DREAL=4 -DINDEX=8 -DTHREADS=32 -DEACH=8\n");
     for (int k = 0; argc > 1 && k < tess_cuda_kernel_count; k++) {
         if (strcmp(tess_cuda_kernels[k]->source, argv[1]) != 0)
             continue;

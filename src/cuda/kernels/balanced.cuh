@@ -7,6 +7,8 @@
 #ifndef TESS_BALANCED_CUH
 #define TESS_BALANCED_CUH
 
+#include "segments.cuh"
+
 #define BALANCED_THREADS 128
 #define BALANCED_LONG 8 /* TESS_BALANCED_LONG */
 #define BALANCED_ROWS (BH < BALANCED_THREADS ? BH : BALANCED_THREADS)
@@ -20,22 +22,6 @@ typedef struct balanced_sum_args {
     long long rows;
     double alpha, beta;
 } balanced_sum_args;
-
-/* Every step-th segment from first on, four loads in flight. */
-DEVICE real add_segments(const real *partial, int i, int first, int end, int step)
-{
-    real sum = 0;
-    NO_UNROLL
-    for (int segment = first; segment < end; segment += 4 * step) {
-        real part[4];
-        UNROLL
-        for (int u = 0; u < 4; u++)
-            part[u] =
-                segment + u * step < end ? partial[(long long)(segment + u * step) * BH + i] : 0;
-        sum += part[0] + part[1] + part[2] + part[3];
-    }
-    return sum;
-}
 
 KERNEL(balanced_sum, balanced_sum_args, BALANCED_THREADS, 1)
 {

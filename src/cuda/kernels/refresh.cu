@@ -1,8 +1,10 @@
-/* New numbers for a matrix that lies in another order: values[i] = given[map[i] - 1], or 0 where
- * map[i] is 0 (padding).
+/* New numbers for a matrix that lies in another order: values[i] = given[from - 1], or 0 where from
+ * is 0 (padding). Values come in runs of a.run: element q of a run has
+ *
+ *     from = map[run] + (q / inner) * outer_stride + (q % inner) * inner_stride,  inner = 2^shift
  *
  *   REAL   bytes of a scalar (8 or 4)      INDEX  bytes of a number of the map (8 or 4)
- *   THREADS, EACH  threads a block, elements a thread: a block writes one run of values, whose
+ *   THREADS, EACH  threads a block, elements a thread: a block writes one piece of the values, whose
  *          sources lie in few cache lines
  */
 #include "common.cuh"
@@ -17,16 +19,33 @@ typedef struct refresh_args {
     real *values;
     const place *map;
     const real *given;
-    long long count;
+    long long count, run, shift, inner_stride, outer_stride;
+    unsigned long long reciprocal; /* 2^64 / run, rounded up; unused when run is 1 */
 } refresh_args;
 
 KERNEL(refresh, refresh_args, THREADS, 1)
 {
     const long long first = (long long)blockIdx.x * (THREADS * EACH) + threadIdx.x;
-    place from[EACH];
+    const int length = (int)a.run, inner_stride = (int)a.inner_stride,
+              outer_stride = (int)a.outer_stride, shift = (int)a.shift;
+    /* The first element's run and place in it by a division, the others' by steps. */
+    long long run = a.run == 1 ? first
+                               : (long long)__umul64hi((unsigned long long)first, a.reciprocal);
+    int q = (int)(first - run * a.run);
+    const int step_runs = THREADS / length, step_places = THREADS % length;
+    long long from[EACH];
     UNROLL
-    for (int u = 0; u < EACH; u++)
-        from[u] = first + u * THREADS < a.count ? READ_ONLY(a.map + first + u * THREADS) : 0;
+    for (int u = 0; u < EACH; u++) {
+        from[u] = first + u * THREADS < a.count ? (long long)READ_ONLY(a.map + run) : 0;
+        if (from[u] > 0)
+            from[u] += (q >> shift) * outer_stride + (q & ((1 << shift) - 1)) * inner_stride;
+        run += step_runs;
+        q += step_places;
+        if (q >= length) {
+            q -= length;
+            run++;
+        }
+    }
     real value[EACH];
     UNROLL
     for (int u = 0; u < EACH; u++)

@@ -197,6 +197,8 @@ static void guess(const tess_cuda_problem *problem, int *p)
         p[HINT] = 2;
     else if (p[SIGMA] == 1 && (bw <= 3 || (single && bw < 8 && bw % 2 != 0)))
         p[HINT] = 0;
+    if (single && bw == 1 && mean < 12)
+        p[THREADS] = 64; /* H200, 7 points: 85.8 % of read, 85.3 with 128 */
     if (bw == 16 || bw >= 48)
         p[TPR] = mean >= 4 ? 4 : 2;
     if (!fits(problem, p))

@@ -2,6 +2,8 @@
 /* Sums of the segments of cut rows, in the order of the segments. The first `cut_long` rows have
  * many: a thread block each, thread (i, q) adds every SUM_PARTS-th segment of scalar row i, then the
  * parts are added pairwise, always the same pairs. The others: one thread a scalar row. */
+#include "segments.cuh"
+
 #define SUM_THREADS 512
 #define SUM_ROWS (BH < SUM_THREADS ? BH : SUM_THREADS)
 #define SUM_PARTS (SUM_THREADS / SUM_ROWS)
@@ -16,23 +18,6 @@ typedef struct sliced_sum_args {
     const real *w;
     double *dot_part;
 } sliced_sum_args;
-
-/* Every step-th slot from first on, eight loads in flight. */
-DEVICE real sum_slots(const real *slots, int i, int first, int end, int step)
-{
-    real sum = 0;
-    NO_UNROLL
-    for (int slot = first; slot < end; slot += 8 * step) {
-        real part[8];
-        UNROLL
-        for (int u = 0; u < 8; u++)
-            part[u] = slot + u * step < end ? slots[(long long)(slot + u * step) * BH + i] : 0;
-        UNROLL
-        for (int u = 0; u < 8; u++)
-            sum += part[u];
-    }
-    return sum;
-}
 
 /* Writes y and returns the row's part of the dot product. */
 DEVICE double put_row(const sliced_sum_args *a, long long row, real sum)
@@ -58,7 +43,7 @@ KERNEL(sliced_sum, sliced_sum_args, SUM_THREADS, 1)
         for (int i0 = 0; i0 < BH; i0 += SUM_ROWS) {
             real sum = 0;
             if (i0 + i < BH && q < SUM_PARTS)
-                sum = sum_slots(a.slots, i0 + i, first + q, end, SUM_PARTS);
+                sum = add_segments(a.slots, i0 + i, first + q, end, SUM_PARTS);
             parts[threadIdx.x] = sum;
             __syncthreads();
             for (int width = SUM_PARTS, half; width > 1; width = half) {
@@ -77,7 +62,7 @@ KERNEL(sliced_sum, sliced_sum_args, SUM_THREADS, 1)
         const int i = (int)(pair % BH);
         if (cut < a.cut_rows)
             product = put_row(&a, (long long)a.cut_row[cut] * BH + i,
-                              sum_slots(a.slots, i, a.cut_slots[cut], a.cut_slots[cut + 1], 1));
+                              add_segments(a.slots, i, a.cut_slots[cut], a.cut_slots[cut + 1], 1));
     }
 #if DOT
     SHARED(double, scratch, SUM_THREADS);

@@ -36,9 +36,6 @@ enum {
     SLICED_CUT_SLOTS
 };
 enum { SLICED_DOT_AT };
-enum {
-    SLICED_SPREAD_MAX = 1024
-}; /* thread blocks that make a grid a multiple of the SMs, at most */
 
 /* interleaved: src/format/interleaved.h. */
 enum { INTERLEAVED_OFFSETS, INTERLEAVED_TARGETS, INTERLEAVED_COLUMNS, INTERLEAVED_VALUES };

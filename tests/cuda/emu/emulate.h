@@ -130,6 +130,7 @@ void *emu_remote(const void *pointer, unsigned rank, int line);
 
 #define __popc(x) __builtin_popcount(x)
 #define __ffs(x) __builtin_ffs((int)(x))
+#define __umul64hi(x, y) ((unsigned long long)((unsigned __int128)(x) * (y) >> 64))
 #define __clz(x) ((x) == 0 ? 32 : __builtin_clz((unsigned)(x)))
 #define __threadfence() ((void)0)
 #define __threadfence_block() ((void)0)

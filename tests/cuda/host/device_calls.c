@@ -144,7 +144,7 @@ static void new_values_come_from_host_and_device(void **state)
     tess_matrix_destroy(B);
 }
 
-/* From device memory into every layout, A^T too, also replayed from a graph; timed. */
+/* From device memory into every layout, A^T too, also replayed from a graph. */
 static void new_values_in_device_memory_stay_there(void **state)
 {
     tess_cuda *cuda = tess_cuda_of(device);

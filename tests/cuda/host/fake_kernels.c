@@ -169,14 +169,17 @@ static void run_dot_partial(void **arguments, int real, unsigned grid)
 typedef struct refresh_args {
     void *values;
     const void *map, *given;
-    int64_t count;
+    int64_t count, run, shift, inner_stride, outer_stride;
 } refresh_args;
 
 static void run_refresh(const refresh_args *a, int real, int index)
 {
     for (int64_t i = 0; i < a->count; i++) {
-        uint64_t from = index == 8 ? ((const uint64_t *)a->map)[i] : ((const uint32_t *)a->map)[i];
-        fake_put(a->values, real, i, from > 0 ? fake_get(a->given, real, (int64_t)from - 1) : 0);
+        int64_t run = i / a->run, q = i % a->run, inner = (int64_t)1 << a->shift;
+        int64_t from =
+            index == 8 ? ((const int64_t *)a->map)[run] : ((const uint32_t *)a->map)[run];
+        int64_t at = from - 1 + q / inner * a->outer_stride + q % inner * a->inner_stride;
+        fake_put(a->values, real, i, from > 0 ? fake_get(a->given, real, at) : 0);
     }
 }
 

@@ -1,0 +1,23 @@
+/* Sums of the segments of rows that were cut, BH scalars each: balanced.cuh and sliced_sum.cuh. */
+#ifndef TESS_SEGMENTS_CUH
+#define TESS_SEGMENTS_CUH
+
+/* Scalar i of every step-th segment from first on, eight loads in flight. */
+DEVICE real add_segments(const real *segments, int i, int first, int end, int step)
+{
+    real sum = 0;
+    NO_UNROLL
+    for (int segment = first; segment < end; segment += 8 * step) {
+        real part[8];
+        UNROLL
+        for (int u = 0; u < 8; u++)
+            part[u] =
+                segment + u * step < end ? segments[(long long)(segment + u * step) * BH + i] : 0;
+        UNROLL
+        for (int u = 0; u < 8; u++)
+            sum += part[u];
+    }
+    return sum;
+}
+
+#endif
