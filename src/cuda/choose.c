@@ -10,14 +10,15 @@
 static const tess_cuda_kernel *guess(const tess_cuda_problem *problem, tess_cuda_op op,
                                      const char *format, int skip, int *params)
 {
-    /* The order of the table, but kernels on the sliced layout first: a thread a scalar row reaches
-     * the memory's speed at every block size, the others only at some. */
-    for (int pass = 0; pass < 2; pass++) {
+    /* The order of the table, but first what was made for such problems, then kernels on the sliced
+     * layout: a thread a scalar row reaches the memory's speed at every block size, the others only
+     * at some. */
+    for (int pass = 0; pass < 3; pass++) {
         for (int i = 0; i < tess_cuda_kernel_count; i++) {
             const tess_cuda_kernel *kernel = tess_cuda_kernels[i];
-            bool preferred = strncmp(kernel->name, "sliced", 6) == 0;
-            if (kernel->op != op || preferred != (pass == 0) ||
-                (format && strcmp(kernel->format, format) != 0))
+            int turn = kernel->made_for ? (kernel->made_for(problem) ? 0 : 2)
+                                        : (strncmp(kernel->name, "sliced", 6) == 0 ? 1 : 2);
+            if (kernel->op != op || turn != pass || (format && strcmp(kernel->format, format) != 0))
                 continue;
             kernel->guess(problem, params);
             if (kernel->fits(problem, params) && skip-- == 0)
@@ -230,6 +231,8 @@ static tess_status add_all(tess_ctx *ctx, const tess_cuda_kernel *kernel,
 static bool worth_trying(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem)
 {
     int64_t rows = problem->block_rows > 0 ? problem->block_rows : 1;
+    if (kernel->made_for)
+        return kernel->made_for(problem);
     return strcmp(kernel->format, "balanced") != 0 ||
            problem->longest_row > 2 * (problem->blocks / rows) + 8;
 }

@@ -23,7 +23,7 @@
 enum {
     TESS_CUDA_PARAMS = 12,   /* tuning parameters of a kernel, at most */
     TESS_CUDA_VALUES = 8,    /* values of one parameter */
-    TESS_CUDA_ARRAYS = 8,    /* arrays of an image */
+    TESS_CUDA_ARRAYS = 12,   /* arrays of an image */
     TESS_CUDA_COUNTS = 8,    /* counts of an image */
     TESS_CUDA_ARGS = 64,     /* 8-byte slots of a launch */
     TESS_CUDA_LAUNCHES = 16, /* launches of one product */
@@ -121,6 +121,9 @@ typedef struct tess_cuda_kernel {
     bool (*fits)(const tess_cuda_problem *problem, const int *params);
     /* The parameters to use when nothing was measured. They fit, if any do. */
     void (*guess)(const tess_cuda_problem *problem, int *params);
+    /* Made for some problems only: whether this is one, for which it is then the first guess and
+     * which alone are worth its measurement. NULL: made for all. */
+    bool (*made_for)(const tess_cuda_problem *problem);
     /* "-DREAL=8 -DBH=3 ...": may depend on type, block size, whether cols is a multiple of the
      * block width, arch, vectors, row_major and shapes, and the parameters, but on no other size:
      * one variant serves all matrices alike in these. */

@@ -2,7 +2,7 @@
  * that the cache cannot hold, and nowhere else. */
 #include <string.h>
 
-#include "cuda/kernels.h"
+#include "cuda/plan_cuda.h"
 #include "support/support.h"
 
 static tess_matrix *generate(void **state, const char *text)
@@ -117,12 +117,44 @@ static void panels_follow_the_size_of_a_scattered_x(void **state)
     }
 }
 
+/* Tiles are the first guess where a scattered x does not stay in the cache, and nowhere else. */
+static void tiles_are_for_a_scattered_x_beyond_the_cache(void **state)
+{
+    static const struct {
+        int64_t rows;
+        int32_t b;
+        double share;
+        const char *kernel;
+        const char *panels;
+    } cases[] = {
+        {3937500, 2, 0.95, "sliced_tiles", "panels=3,"}, /* x of 63 MB */
+        {1941780, 3, 0.95, "sliced_tiles", "panels=2,"}, /* 47 MB */
+        {3937500, 2, 0.01, "sliced", "panels=1,"},       /* a stencil */
+        {500000, 3, 0.95, "sliced", "panels=1,"},        /* 12 MB */
+        {1500000, 32, 0.95, "sliced", "panels=1,"},      /* wide blocks hide the misses */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_cuda_problem problem = problem_of(cases[i].rows, cases[i].b, 7, cases[i].share);
+        const tess_cuda_kernel *kernel;
+        int params[TESS_CUDA_PARAMS];
+        char text[256];
+        assert_int_equal(tess_cuda_choose(test_ctx(state), &problem, TESS_CUDA_SPMV,
+                                          &(tess_plan_options){0}, 0, &kernel, params),
+                         TESS_OK);
+        assert_string_equal(kernel->name, cases[i].kernel);
+        tess_cuda_params_write(kernel, params, text, sizeof text);
+        if (!strstr(text, cases[i].panels))
+            fail_msg("%s %s, expected %s", kernel->name, text, cases[i].panels);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scattered_tells_random_columns_from_stencils),
         cmocka_unit_test(dense_columns_are_not_scattered),
         cmocka_unit_test(panels_follow_the_size_of_a_scattered_x),
+        cmocka_unit_test(tiles_are_for_a_scattered_x_beyond_the_cache),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

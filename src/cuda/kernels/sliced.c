@@ -1,7 +1,7 @@
 /* The sliced kernels' descriptors; sliced.cu says what the macros mean. */
 #include <stdio.h>
 
-#include "cuda/kernels/support.h"
+#include "cuda/kernels/sliced.h"
 #include "format/sliced.h"
 
 enum { C, SIGMA, LAMBDA, PANELS, V, XV, DEPTH, TPR, THREADS, HINT, COUNT };
@@ -56,11 +56,19 @@ static int group_of(const tess_cuda_problem *problem, const int *p)
     return group;
 }
 
-static bool x_by_vectors(const tess_cuda_problem *problem, const int *p)
+bool tess_sliced_x_by_vectors(const tess_cuda_problem *problem, int xv)
 {
     int real = (int)tess_type_size(problem->type);
-    return problem->block_width % p[XV] == 0 && problem->cols % problem->block_width == 0 &&
-           p[XV] * real <= 16 && !is_wide(problem);
+    return problem->block_width % xv == 0 && problem->cols % problem->block_width == 0 &&
+           xv * real <= 16 && !is_wide(problem);
+}
+
+int tess_sliced_widest_x(const tess_cuda_problem *problem)
+{
+    int xv = 4;
+    while (xv > 1 && !tess_sliced_x_by_vectors(problem, xv))
+        xv /= 2;
+    return xv;
 }
 
 static bool fits(const tess_cuda_problem *problem, const int *p)
@@ -72,7 +80,7 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
         return false;
     if (p[LAMBDA] > 0 && (p[SIGMA] == 1 || p[LAMBDA] >= problem->longest_row))
         return false;
-    if (p[XV] > 1 && !x_by_vectors(problem, p))
+    if (p[XV] > 1 && !tess_sliced_x_by_vectors(problem, p[XV]))
         return false;
     if (is_wide(problem))
         return group == 1 && p[TPR] <= problem->block_width / p[V] && p[DEPTH] <= 4;
@@ -207,9 +215,8 @@ static void guess(const tess_cuda_problem *problem, int *p)
            p[DEPTH] * p[TPR] * group_of(problem, p) > mean)
         p[DEPTH] /= 2;
     guess_few_rows(problem, p);
-    if (gathers_worth(problem) && !is_wide(problem))
-        for (p[XV] = single ? 4 : 2; p[XV] > 1 && !x_by_vectors(problem, p);)
-            p[XV] /= 2;
+    if (gathers_worth(problem))
+        p[XV] = tess_sliced_widest_x(problem);
 }
 
 /* Lines differ from block rows when they are sorted, cut or in panels. */
@@ -259,6 +266,28 @@ static void layout(const tess_cuda_problem *problem, const int *p, char *text, s
              p[V], p[PANELS]);
 }
 
+unsigned tess_sliced_launch_sum(const tess_cuda_problem *problem, const tess_sliced_panel *panel,
+                                const tess_cuda_call *call, uint64_t dot_part,
+                                tess_cuda_launch *run)
+{
+    uint64_t cut = (uint64_t)panel->first_cut * sizeof(int32_t);
+    int64_t pairs = (panel->cut_rows - panel->cut_long) * problem->block_height;
+    unsigned grid = (unsigned)(panel->cut_long + tess_ceil_div(pairs, SUM_THREADS));
+    tess_cuda_launch_start(run, "sliced_sum", grid, SUM_THREADS);
+    tess_cuda_arg_pointer(run, call->arrays[SLICED_CUT_ROW] + cut);
+    tess_cuda_arg_pointer(run, call->arrays[SLICED_CUT_SLOTS] + cut);
+    tess_cuda_arg_integer(run, panel->cut_rows);
+    tess_cuda_arg_integer(run, panel->cut_long);
+    tess_cuda_arg_pointer(run, call->workspace);
+    tess_cuda_arg_pointer(run, call->y);
+    tess_cuda_arg_integer(run, problem->rows);
+    tess_cuda_arg_number(run, call->alpha);
+    tess_cuda_arg_number(run, call->beta);
+    tess_cuda_arg_pointer(run, call->w);
+    tess_cuda_arg_pointer(run, dot_part);
+    return grid;
+}
+
 /* One panel: the product, and the sum of the rows cut in it. Its lines, slices and cut rows are the
  * kernel's from 0 on, so the arrays that they index begin at the panel's; columns and values are
  * found by the slices' offsets. Parts of w*y follow each other: blocks of the first launch, then of
@@ -292,22 +321,8 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
     tess_cuda_arg_pointer(run, dot_part);
     *parts = grid;
     if (panel->cut_rows > 0) {
-        uint64_t cut = (uint64_t)panel->first_cut * sizeof(int32_t);
-        int64_t pairs = (panel->cut_rows - panel->cut_long) * problem->block_height;
-        grid = (unsigned)(panel->cut_long + tess_ceil_div(pairs, SUM_THREADS));
-        run = tess_cuda_launch_start(&out[count++], "sliced_sum", grid, SUM_THREADS);
-        tess_cuda_arg_pointer(run, call->arrays[SLICED_CUT_ROW] + cut);
-        tess_cuda_arg_pointer(run, call->arrays[SLICED_CUT_SLOTS] + cut);
-        tess_cuda_arg_integer(run, panel->cut_rows);
-        tess_cuda_arg_integer(run, panel->cut_long);
-        tess_cuda_arg_pointer(run, call->workspace);
-        tess_cuda_arg_pointer(run, call->y);
-        tess_cuda_arg_integer(run, problem->rows);
-        tess_cuda_arg_number(run, call->alpha);
-        tess_cuda_arg_number(run, call->beta);
-        tess_cuda_arg_pointer(run, call->w);
-        tess_cuda_arg_pointer(run, dot_part ? dot_part + *parts * sizeof(double) : 0);
-        *parts += grid;
+        dot_part = dot_part ? dot_part + *parts * sizeof(double) : 0;
+        *parts += tess_sliced_launch_sum(problem, panel, call, dot_part, &out[count++]);
     }
     return count;
 }

@@ -1,0 +1,17 @@
+/* What the sliced kernels' descriptors share. */
+#ifndef TESS_CUDA_KERNELS_SLICED_H
+#define TESS_CUDA_KERNELS_SLICED_H
+
+#include "cuda/kernels/support.h"
+
+/* Whether x of a block can be read `xv` scalars at a time. */
+bool tess_sliced_x_by_vectors(const tess_cuda_problem *problem, int xv);
+/* The most that can. */
+int tess_sliced_widest_x(const tess_cuda_problem *problem);
+
+/* The launch of sliced_sum.cuh for a panel with cut rows; returns its thread blocks. */
+unsigned tess_sliced_launch_sum(const tess_cuda_problem *problem, const tess_sliced_panel *panel,
+                                const tess_cuda_call *call, uint64_t dot_part,
+                                tess_cuda_launch *run);
+
+#endif

@@ -1,0 +1,138 @@
+/* The sum of one scalar row of sliced storage; sliced.cu says what the macros mean. */
+#define LANES (HEIGHT * BH)   /* scalar rows a slice */
+#define GV (GROUP * BW / VEC) /* vectors a group and row */
+
+#define load_vector PASTE(stream_load, VEC)
+#define load_columns PASTE(stream_index, GROUP)
+
+DEVICE real load_x(const real *x, long long column, int j, long long cols, policy keep)
+{
+    long long at = column * BW + j;
+#if RAGGED
+    if (at >= cols)
+        return 0;
+#endif
+    return keep_load(x + at, keep);
+}
+
+#define load_x_vector PASTE(keep_load, XVEC)
+
+/* x of one block, `vectors` when it lies at a multiple of XVEC scalars. */
+DEVICE void load_x_block(const real *x, long long cols, long long column, bool vectors, real *xs,
+                         policy keep)
+{
+    if (XVEC > 1 && vectors) {
+        UNROLL
+        for (int j = 0; j < BW; j += XVEC)
+            load_x_vector(x + column * BW + j, xs + j, keep);
+        return;
+    }
+    UNROLL
+    for (int j = 0; j < BW; j++)
+        xs[j] = load_x(x, column, j, cols, keep);
+}
+
+/* The thread's part of one row. `values` and `columns` point at the row's first scalar and column;
+ * inside the loops all offsets from them are compile-time constants. */
+#if WIDE
+/* This thread's columns of every block, WIDE loads at a time. */
+DEVICE real row_sum(const real *x, long long cols, const real *values, const int *columns,
+                    int length, int part, bool vectors, policy p, policy keep)
+{
+    (void)vectors;
+    const int share = (GV + PER_ROW - 1) / PER_ROW; /* vectors of a block each thread takes */
+    const int first = part * share, end = first + share < GV ? first + share : GV;
+    real sum = 0;
+    int next = 0;
+    if (length > 0)
+        load_columns(columns, &next, p);
+    NO_UNROLL
+    for (int k = 0; k < length; k++) {
+        const int column = next;
+        columns += HEIGHT;
+        if (k + 1 < length)
+            load_columns(columns, &next, p);
+        NO_UNROLL
+        for (int j0 = first; j0 < end; j0 += WIDE) {
+            const real *piece = values + (long long)j0 * (LANES * VEC);
+            real v[WIDE][VEC], xs[WIDE][VEC];
+            UNROLL
+            for (int j = 0; j < WIDE; j++)
+                if (j0 + j < end)
+                    load_vector(piece + (long long)j * (LANES * VEC), v[j], p);
+            UNROLL
+            for (int j = 0; j < WIDE; j++)
+                if (j0 + j < end)
+                    UNROLL
+                    for (int i = 0; i < VEC; i++)
+                        xs[j][i] = load_x(x, column, (j0 + j) * VEC + i, cols, keep);
+            UNROLL
+            for (int j = 0; j < WIDE; j++)
+                if (j0 + j < end)
+                    UNROLL
+                    for (int i = 0; i < VEC; i++)
+                        sum += v[j][i] * xs[j][i];
+        }
+        values += (long long)GV * (LANES * VEC);
+    }
+    return sum;
+}
+#else
+/* Every PER_ROW-th group of the row, DEPTH of them in flight. Columns are loaded one round ahead: x
+ * needs them first. */
+#define GROUP_VALUES ((long long)PER_ROW * GV * LANES * VEC) /* to the thread's next group */
+#define GROUP_COLUMNS ((long long)PER_ROW * HEIGHT * GROUP)
+
+DEVICE real row_sum(const real *x, long long cols, const real *values, const int *columns,
+                    int length, int part, bool vectors, policy p, policy keep)
+{
+    int left = (length + GROUP - 1) / GROUP - part; /* groups from the thread's next one on */
+    int blocks = length - part * GROUP;             /* and blocks */
+    real sum = 0;
+    int next[DEPTH][GROUP];
+    values += part * (GROUP_VALUES / PER_ROW);
+    columns += part * (GROUP_COLUMNS / PER_ROW);
+    UNROLL
+    for (int u = 0; u < DEPTH; u++)
+        if (u * PER_ROW < left)
+            load_columns(columns + u * GROUP_COLUMNS, next[u], p);
+    NO_UNROLL
+    for (; left > 0; left -= DEPTH * PER_ROW, blocks -= DEPTH * PER_ROW * GROUP) {
+        int column[DEPTH][GROUP];
+        real v[DEPTH][GV][VEC], xs[DEPTH][GROUP * BW];
+        UNROLL
+        for (int u = 0; u < DEPTH; u++)
+            UNROLL
+            for (int i = 0; i < GROUP; i++)
+                column[u][i] = next[u][i];
+        UNROLL
+        for (int u = 0; u < DEPTH; u++)
+            if (u * PER_ROW < left)
+                UNROLL
+                for (int j = 0; j < GV; j++)
+                    load_vector(values + u * GROUP_VALUES + (long long)j * (LANES * VEC), v[u][j],
+                                p);
+        values += DEPTH * GROUP_VALUES;
+        columns += DEPTH * GROUP_COLUMNS;
+        UNROLL
+        for (int u = 0; u < DEPTH; u++)
+            if ((DEPTH + u) * PER_ROW < left)
+                load_columns(columns + u * GROUP_COLUMNS, next[u], p);
+        UNROLL
+        for (int u = 0; u < DEPTH; u++)
+            UNROLL
+            for (int i = 0; i < GROUP; i++)
+                if (u * PER_ROW * GROUP + i < blocks)
+                    load_x_block(x, cols, column[u][i], vectors, xs[u] + i * BW, keep);
+        UNROLL
+        for (int u = 0; u < DEPTH; u++)
+            UNROLL
+            for (int i = 0; i < GROUP; i++)
+                if (u * PER_ROW * GROUP + i < blocks)
+                    UNROLL
+                    for (int j = 0; j < BW; j++)
+                        sum += v[u][(i * BW + j) / VEC][(i * BW + j) % VEC] * xs[u][i * BW + j];
+    }
+    return sum;
+}
+#endif

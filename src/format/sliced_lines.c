@@ -1,0 +1,223 @@
+/* Lines of sliced storage, panel after panel: cut, listed, sorted. */
+#include "format/sliced_lines.h"
+
+#include <string.h>
+
+tess_status tess_cut_columns(tess_ctx *ctx, const tess_matrix *A, int32_t panels,
+                             tess_cut_matrix *M)
+{
+    *M = (tess_cut_matrix){.A = A, .panels = panels};
+    int64_t inner = panels - 1, width = tess_ceil_div(A->block_cols, panels), count;
+    if (inner == 0)
+        return TESS_OK;
+    if (!tess_mul(A->block_rows, inner, &count))
+        return tess_fail(ctx, TESS_ERR_OVERFLOW, "sliced: %d panels of %lld block rows overflow",
+                         (int)panels, (long long)A->block_rows);
+    TESS_TRY(TESS_ALLOC(ctx, count, &M->cuts));
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+    for (int64_t row = 0; row < A->block_rows; row++) {
+        int64_t first = A->row_offsets[row], end = A->row_offsets[row + 1], k = first;
+        for (int64_t q = 0; q < inner; q++) {
+            while (k < end && A->columns[k] < (q + 1) * width)
+                k++;
+            M->cuts[row * inner + q] = (int32_t)(k - first); /* <= block_cols */
+        }
+    }
+    return TESS_OK;
+}
+
+/* Lines of a row in a panel. */
+static int64_t segments_of(const tess_cut_matrix *M, int64_t row, int32_t panel, int32_t split)
+{
+    int64_t length = tess_cut_length(M, row, panel);
+    if (length == 0)
+        return panel == 0 || panel == M->panels - 1;
+    return split > 0 && length > split ? tess_ceil_div(length, split) : 1;
+}
+
+tess_status tess_sliced_check_slices(tess_ctx *ctx, const tess_sliced *S)
+{
+    int64_t lanes = (int64_t)S->options.height * S->block_height;
+    if (S->slices > (INT32_MAX - 4096) / lanes)
+        return tess_fail(ctx, TESS_ERR_OVERFLOW,
+                         "sliced: %lld slices of %lld scalar rows do not fit 31 bits",
+                         (long long)S->slices, (long long)lanes);
+    return TESS_OK;
+}
+
+static tess_status count_lines(tess_ctx *ctx, const tess_cut_matrix *M, tess_sliced *S)
+{
+    for (int32_t q = 0; q < M->panels; q++) {
+        tess_sliced_panel *panel = &S->panel[q];
+        *panel = (tess_sliced_panel){.first_slice = S->slices, .first_cut = S->cut_rows};
+        for (int64_t row = 0; row < S->block_rows; row++) {
+            int64_t segments = segments_of(M, row, q, S->options.split);
+            panel->lines += segments;
+            panel->cut_rows += segments > 1;
+            panel->cut_long += segments > TESS_SLICED_LONG;
+        }
+        panel->slices = tess_ceil_div(panel->lines, S->options.height);
+        S->slices += panel->slices;
+        S->cut_rows += panel->cut_rows;
+        TESS_TRY(tess_sliced_check_slices(ctx, S));
+    }
+    return TESS_OK;
+}
+
+/* cut_row and cut_slots: in every panel the rows of many segments first. */
+static tess_status list_cut_rows(tess_ctx *ctx, const tess_cut_matrix *M, tess_sliced *S)
+{
+    TESS_TRY(TESS_ALLOC(ctx, S->cut_rows, &S->cut_row));
+    TESS_TRY(TESS_ALLOC(ctx, S->cut_rows + 1, &S->cut_slots));
+    for (int32_t q = 0; q < M->panels; q++) {
+        const tess_sliced_panel *panel = &S->panel[q];
+        int64_t next_long = panel->first_cut, next_short = next_long + panel->cut_long;
+        for (int64_t row = 0; panel->cut_rows > 0 && row < S->block_rows; row++) {
+            int64_t segments = segments_of(M, row, q, S->options.split);
+            if (segments <= 1)
+                continue;
+            int64_t at = segments > TESS_SLICED_LONG ? next_long++ : next_short++;
+            S->cut_row[at] = (int32_t)row;
+            S->cut_slots[at + 1] = (int32_t)segments;
+        }
+    }
+    S->cut_slots[0] = 0;
+    for (int64_t i = 0; i < S->cut_rows; i++)
+        S->cut_slots[i + 1] += S->cut_slots[i];
+    return TESS_OK;
+}
+
+tess_status tess_sliced_allocate_lines(tess_ctx *ctx, tess_sliced *S, bool targets)
+{
+    int64_t places = S->slices * S->options.height;
+    TESS_TRY(TESS_ALLOC(ctx, S->slices + 1, &S->offsets));
+    TESS_TRY(TESS_CALLOC(ctx, places, &S->lengths));
+    TESS_TRY(TESS_CALLOC(ctx, places, &S->starts));
+    if (targets)
+        TESS_TRY(TESS_CALLOC(ctx, places, &S->targets));
+    return TESS_OK;
+}
+
+/* The lines of panel q in the order of the rows. */
+static void list_lines(const tess_cut_matrix *M, tess_sliced *S, int32_t q)
+{
+    const tess_sliced_panel *panel = &S->panel[q];
+    int64_t line = panel->first_slice * S->options.height;
+    /* The next slots of short and of long rows. */
+    int32_t slot[2] = {S->cut_slots[panel->first_cut + panel->cut_long],
+                       S->cut_slots[panel->first_cut]};
+    for (int64_t row = 0; row < S->block_rows; row++) {
+        int64_t first = tess_cut_begin(M, row, q), end = tess_cut_begin(M, row, q + 1);
+        int64_t segments = segments_of(M, row, q, S->options.split);
+        int32_t *next = &slot[segments > TESS_SLICED_LONG];
+        for (int64_t i = 0; i < segments; i++, line++) {
+            int64_t length =
+                segments > 1 && end - first > S->options.split ? S->options.split : end - first;
+            S->starts[line] = first;
+            S->lengths[line] = (int32_t)length;
+            if (S->targets)
+                S->targets[line] = segments > 1 ? ~(*next)++ : (int32_t)row;
+            first += length;
+        }
+    }
+}
+
+/* Stable counting sort of a range by falling length. `work` holds a copy of it, `counters`
+ * longest+1 numbers. */
+typedef struct line_copy {
+    int64_t start;
+    int32_t length, target;
+} line_copy;
+
+static void sort_range(tess_sliced *S, const tess_line_range *range, line_copy *work,
+                       int64_t *counters)
+{
+    int64_t first = range->first, count = range->count;
+    int32_t longest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = first + i;
+        work[i] = (line_copy){S->starts[at], S->lengths[at], S->targets[at]};
+        longest = work[i].length > longest ? work[i].length : longest;
+    }
+    memset(counters, 0, ((size_t)longest + 1) * sizeof *counters);
+    for (int64_t i = 0; i < count; i++)
+        counters[work[i].length]++;
+    int64_t before = first;
+    for (int32_t length = longest; length >= 0; length--) {
+        int64_t here = counters[length];
+        counters[length] = before;
+        before += here;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = counters[work[i].length]++;
+        S->starts[at] = work[i].start;
+        S->lengths[at] = work[i].length;
+        S->targets[at] = work[i].target;
+    }
+}
+
+tess_status tess_sliced_sort(tess_ctx *ctx, tess_sliced *S, const tess_line_range *ranges,
+                             int64_t count)
+{
+    int64_t most = 0;
+    int32_t longest = 0;
+    for (int64_t r = 0; r < count; r++)
+        most = ranges[r].count > most ? ranges[r].count : most;
+    for (int64_t i = 0; i < S->slices * S->options.height; i++)
+        longest = S->lengths[i] > longest ? S->lengths[i] : longest;
+    int threads = count < ctx->threads ? (int)count : ctx->threads;
+    line_copy *work = NULL;
+    int64_t *counters = NULL;
+    tess_status status = TESS_OK;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, threads * most, &work));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, threads * ((int64_t)longest + 1), &counters));
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int thread = 0; thread < threads; thread++)
+        for (int64_t r = thread; r < count; r += threads)
+            sort_range(S, &ranges[r], work + thread * most,
+                       counters + thread * ((int64_t)longest + 1));
+cleanup:
+    tess_free(ctx, work);
+    tess_free(ctx, counters);
+    return status;
+}
+
+/* Windows of every panel's lines. */
+static tess_status sort_windows(tess_ctx *ctx, tess_sliced *S)
+{
+    int64_t window = S->options.window, count = 0;
+    if (window <= 1)
+        return TESS_OK;
+    for (int32_t q = 0; q < S->options.panels; q++)
+        count += tess_ceil_div(S->panel[q].lines, window);
+    tess_line_range *ranges;
+    TESS_TRY(TESS_ALLOC(ctx, count, &ranges));
+    count = 0;
+    for (int32_t q = 0; q < S->options.panels; q++) {
+        int64_t first = S->panel[q].first_slice * S->options.height;
+        for (int64_t done = 0; done < S->panel[q].lines; done += window) {
+            int64_t left = S->panel[q].lines - done;
+            ranges[count++] = (tess_line_range){first + done, left < window ? left : window};
+        }
+    }
+    tess_status status = tess_sliced_sort(ctx, S, ranges, count);
+    tess_free(ctx, ranges);
+    return status;
+}
+
+tess_status tess_sliced_make_lines(tess_ctx *ctx, const tess_matrix *A, tess_sliced *S)
+{
+    tess_cut_matrix M;
+    tess_status status;
+    TESS_TRY(tess_cut_columns(ctx, A, S->options.panels, &M));
+    TESS_TRY_CLEAN(count_lines(ctx, &M, S));
+    TESS_TRY_CLEAN(list_cut_rows(ctx, &M, S));
+    TESS_TRY_CLEAN(tess_sliced_allocate_lines(
+        ctx, S, S->options.window > 1 || S->cut_rows > 0 || M.panels > 1));
+    for (int32_t q = 0; q < M.panels; q++)
+        list_lines(&M, S, q);
+    TESS_TRY_CLEAN(sort_windows(ctx, S));
+cleanup:
+    tess_free(ctx, M.cuts);
+    return status;
+}
