@@ -2,10 +2,12 @@
  * the same bits, and all the ways to call a product. Skipped where there is no GPU.
  *
  *     test_cuda_device            everything
- *     test_cuda_device N/M        the N-th of M equal parts of the variants: all M, side by side,
- * are the whole list in the time of one, also under compute-sanitizer test_cuda_device alone what
- * needs the device for itself: its memory filled, timings test_cuda_device list       how many
- * variants there are
+ *     test_cuda_device N/M [KERNEL]
+ *                                 the N-th of M equal parts of the variants (of one kernel): all M,
+ *                                 side by side, are the whole list in the time of one, also under
+ *                                 compute-sanitizer
+ *     test_cuda_device alone      what needs the device for itself: its memory filled, timings
+ *     test_cuda_device list       how many variants there are
  */
 #include <math.h>
 #include <string.h>
@@ -18,6 +20,7 @@ enum { MOST = 4096 };
 
 tess_device *device;
 static int part = 0, parts = 1; /* of the variants */
+static const char *only;        /* one kernel's name; NULL: all */
 
 static void check_spmm(void **state, tess_plan *plan, const tess_matrix *A, int k, bool row_major,
                        const char *what)
@@ -113,6 +116,8 @@ static void every_kernel_variant_matches_ref(void **state)
         test_pairs pairs = test_variants_pairs(kernel, variants, MOST);
         int mine = 0, cases = 0;
         double start = tess_seconds();
+        if (only && strcmp(kernel->name, only) != 0)
+            continue;
         assert_true(pairs.variants <= MOST);
         for (int i = 0; i < pairs.variants; i++) {
             if (number++ % parts != part)
@@ -137,7 +142,7 @@ static void every_kernel_variant_matches_ref(void **state)
     }
     print_message("part %d of %d: %d of %d variants fitted a matrix and ran, %d in the list\n",
                   part + 1, parts, ran, all, number);
-    assert_true(ran > 0);
+    assert_true(ran > 0 || only);
 }
 
 static int list_variants(void)
@@ -228,10 +233,12 @@ int main(int argc, char **argv)
     bool alone = argc > 1 && strcmp(argv[1], "alone") == 0;
     if (argc > 1 && !alone &&
         (sscanf(argv[1], "%d/%d", &part, &parts) != 2 || part < 1 || part > parts)) {
-        fprintf(stderr, "usage: test_cuda_device [N/M | alone | list], not '%s'\n", argv[1]);
+        fprintf(stderr, "usage: test_cuda_device [N/M [KERNEL] | alone | list], not '%s'\n",
+                argv[1]);
         return 2;
     }
     part = parts > 1 || part > 0 ? part - 1 : 0;
+    only = argc > 2 ? argv[2] : NULL;
     const struct CMUnitTest products[] = {
         cmocka_unit_test(default_plans_match_ref_in_all_products),
         cmocka_unit_test(every_kernel_variant_matches_ref),
@@ -239,7 +246,7 @@ int main(int argc, char **argv)
     int failed = 0;
     if (!alone)
         failed += cmocka_run_group_tests(products, start, finish);
-    if (!alone && part == 0)
+    if (!alone && !only && part == 0)
         failed += test_calls(start, finish);
     if (alone || argc == 1) /* a checker has nothing to find there */
         failed += test_alone(start, finish);
