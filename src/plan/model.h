@@ -61,6 +61,8 @@ typedef struct tess_model {
     double cache_bytes;
     double speed;  /* factor on every throughput: 1, or for a stand-in the ratio of threads */
     bool stand_in; /* the device itself was never calibrated */
+    bool foreign;  /* a processor with other instructions: it cannot say which of a CPU's kernels
+                    * is the faster */
     tess_model_curve *curves;
     int64_t curve_count, curve_capacity;
     tess_model_extra *extras;

@@ -56,6 +56,7 @@ static tess_status find_built_in(tess_ctx *ctx, const char *device, tess_model *
     }
     if (*out && strcmp((*out)->device, device) != 0) {
         (*out)->stand_in = true;
+        (*out)->foreign = strncmp(device, "cpu,", 4) == 0 && best < 3; /* at most the threads */
         if (strncmp(device, "cpu,", 4) == 0)
             (*out)->speed = threads_of(device) / threads_of((*out)->device);
     }

@@ -89,5 +89,7 @@ tess_status tess_candidates_rank(tess_device *device, const tess_matrix *A, tess
     if (!model)
         return TESS_OK;
     predict(model, A, list);
+    if (model->foreign) /* the order in which the backend listed them says more */
+        return TESS_OK;
     return sort(device->ctx, list);
 }
