@@ -234,8 +234,10 @@ def goals_section(document):
     earlier = [c["case"] for c in document["cases"] if c["case"].get("earlier")]
     names = sorted({c["part"] + (" " + c["label"] if c["part"] == "promoted" else "") for c in earlier})
     if earlier:
-        text += (f"\n{len(earlier)} cases found no time in this run and are from an earlier one of the day, with the kernels "
-                 f"and choices of that revision: {', '.join(names)}.\n")
+        text += (f"\n{len(earlier)} cases found no time in this run and are from earlier ones of the day, with the kernels "
+                 f"and choices of those revisions: {', '.join(names)}.\n")
+    for remark in document.get("remarks", []):
+        text += "\n" + remark + "\n"
     if document["not_measured"]:
         text += "\nNot measured: " + ", ".join(" ".join(str(w) for w in key if w) for key in document["not_measured"]) + ".\n"
     return text
