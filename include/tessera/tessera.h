@@ -482,7 +482,8 @@ typedef struct tess_prediction {
     char model[160]; /* the device that was measured */
     int stand_in;    /* 1: it is not this one */
     int64_t kernel_count;
-    const tess_predicted_kernel *kernels; /* the fastest first: what an ESTIMATE plan takes */
+    const tess_predicted_kernel *kernels; /* the first is what an ESTIMATE plan takes: the fastest,
+                                             unless a processor with other instructions stands in */
     int64_t solve_count;
     const tess_predicted_solve *solves; /* 1, 2, 4 ... devices, and the number asked for */
     int worthwhile; /* the most devices, of those in `solves`, of which each adds half its share */
@@ -495,7 +496,7 @@ TESS_API void tess_prediction_destroy(tess_ctx *ctx, tess_prediction *prediction
 
 /* Blocks for A on this device: of the few sizes that move the fewest bytes (tess_detect) and 1 x 1,
  * the one whose product is predicted to be the fastest here, by a quarter where it stores many
- * zeros; where the model knows nothing, the one that is recommended for its bytes. For
+ * zeros; where the model knows nothing of it, the one that is recommended for its bytes. For
  * tess_matrix_to_blocks. */
 TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                           tess_blocking *out);

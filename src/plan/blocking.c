@@ -58,6 +58,9 @@ tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, tess_devic
     tess_detection_destroy(ctx, detection);
     if (count == 0)
         best = (tess_blocking){1, 1};
+    const tess_model *model = tess_device_performance(device);
+    if (model && model->foreign) /* its times say as little of blocks as of kernels */
+        count = 0;
     double least = 0;
     for (int i = 0; i < count; i++) {
         tess_blocking blocking = {picked[i].rows, picked[i].cols};
