@@ -2,7 +2,8 @@
 """docs/performance/tuning.md: what searches and estimates lose, and how far off the model is.
 
     bench/tuning.py measure TESSERA --results FILE [--device cpu] [--matrices DIR] [--seconds N] [--only RE]
-    bench/tuning.py page bench/results/tuning-*.json > docs/performance/tuning.md
+    bench/tuning.py suite TESSERA bench/results/h200.json --results FILE --matrices DIR [--device profile:h200]
+    bench/tuning.py page bench/results/tuning-neoverse-v1-2.json bench/results/tuning-h200.json > docs/performance/tuning.md
 
 `measure` adds to FILE what is not yet in it, most important first, and stops after N seconds: it can
 be run again. A case is one run of `tessera bench --search`, which times all kernels in turn and in
@@ -138,6 +139,32 @@ def measure(args):
                        if entry.get("check", {}).get(k)), flush=True)
 
 
+def suite(args):
+    """Predictions beside what bench/suite.py has measured on a device that need not be here: matrices that the fit did not use."""
+    data = json.load(open(args.results))
+    for case in json.load(open(args.suite))["cases"]:
+        part, source = case["case"]["part"], case["matrix"]["input"]
+        if part not in ("powerlaw", "promoted") or case["matrix"]["precision"] != "f64":
+            continue
+        shape, b = (case["case"]["label"] or "power law, large"), case["case"]["b"]
+        if part == "promoted":
+            head, name = source.rsplit(":", 1)
+            source = f"{head}:{os.path.join(args.matrices, os.path.basename(name))}"
+        found = run(args.tessera, "predict", source, "--device", args.device, "--json")
+        # Of each kernel the first is the one with its own parameters.
+        predicted = {k["kernel"]: k["seconds"] for k in reversed(found["kernels"]) if k["seconds"] > 0}
+        measured = {r["kernel"]: r["seconds"] for r in reversed(case["results"]) if r["outcome"] == "good" and not r["peer"]}
+        pairs = sorted((predicted[k], measured[k], k) for k in predicted if k in measured)
+        key = f"{shape}|{b}"
+        if pairs and "check" not in data["cases"].get(key, {}):
+            entry = data["cases"].setdefault(key, {"shape": shape, "b": b})
+            entry["check"] = {"bytes": case["matrix"]["bytes"], "spmv": pairs[0], "all": pairs, "cg": None}
+            entry["suite"] = True
+            print(key, *(f"{p[2]} {1e6 * p[1]:.1f} us {100 * (p[0] / p[1] - 1):+.0f}%" for p in pairs[:4]), flush=True)
+        with open(args.results, "w") as out:
+            json.dump(data, out, indent=1)
+
+
 # ---- The page ----
 
 def percent(values, function):
@@ -238,7 +265,7 @@ def bars(data):
 def page(args):
     print("""# What a search finds, and what the model knows
 
-Made by `bench/tuning.py page bench/results/tuning-*.json`; the files by `bench/tuning.py measure` on each
+Made by `bench/tuning.py page bench/results/tuning-neoverse-v1-2.json bench/results/tuning-h200.json`; the files by `bench/tuning.py measure` on each
 machine. MEASURE, the default, may run 60 products; ESTIMATE runs none and takes what the model predicts to
 be the fastest. Lost is how much longer the chosen kernel takes than the fastest of all that `tessera bench`
 times in the same run, in turn and in seven rounds; what EXHAUSTIVE, which times them all, would lose is the
@@ -272,6 +299,13 @@ measuring.add_argument("--matrices")
 measuring.add_argument("--seconds", type=float, default=1e9)
 measuring.add_argument("--only", default="", help="cases whose SHAPE|B this regular expression finds")
 measuring.set_defaults(run=measure)
+comparing = commands.add_parser("suite")
+comparing.add_argument("tessera")
+comparing.add_argument("suite", help="bench/results/h200.json")
+comparing.add_argument("--device", default="profile:h200")
+comparing.add_argument("--results", required=True)
+comparing.add_argument("--matrices", required=True)
+comparing.set_defaults(run=suite)
 paging = commands.add_parser("page")
 paging.add_argument("files", nargs="+")
 paging.set_defaults(run=page)
