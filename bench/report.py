@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/performance/cpu.md from bench/results/cpu-*.json, one section a machine, and a page a GPU
-from every other file there (report_cuda.py); those of solvers are report_solve.py's.
+from every other file there (report_cuda.py); those of solvers are report_solve.py's,
+those of the tuner tuning.py's.
 
 Standard library only. The page holds nothing that is not in the JSON files.
 """
@@ -25,11 +26,12 @@ for everybody: for formats without blocks too, so that a ratio of GB/s is a rati
 is the share of the fastest plain reading of an array of the same size, best of several access patterns,
 measured in the same rounds. Kernels, peers and reading take turns in seven rounds within one run of
 `tessera bench --peers`, so that a disturbance meets all of them; every result is verified against the
-reference backend in that run. The chosen kernel is what a plan takes without measuring (ESTIMATE); the
-best is the fastest of all that apply. Libraries without threads run on one, PETSc on as many MPI ranks
+reference backend in that run. The chosen kernel is what a plan that stores the whole matrix takes without
+measuring (ESTIMATE); left alone it stores half of a symmetric matrix, as the stencils are, where it
+expects that to be faster: see further down. The best is the fastest of all that apply. Libraries without threads run on one, PETSc on as many MPI ranks
 as there are threads, with an equal share of the blocks each. PETSc's SBAIJ stores only half of a
-symmetric matrix (the stencils are symmetric); it is not among the peers of full storage in the ratios. KokkosKernels, whose block kernel is strong
-from b = 8 on, has no adapter yet: there the best peer of this page is not the best there is.
+symmetric matrix; it is not among the peers of full storage in the ratios. KokkosKernels, whose block
+kernel is strong from b = 8 on, has no adapter yet: there the best peer of this page is not the best there is.
 """
 
 
@@ -47,7 +49,8 @@ def full(case, peers):
 
 
 def chosen(case):
-    return next((r for r in good(case, False) if r["default"]), None) or fastest(full(case, False))
+    """The first of full storage: results are in the order of a plan's preference."""
+    return next(iter(full(case, False)), None)
 
 
 def peer_name(result):
@@ -121,8 +124,8 @@ def symmetric(cases):
 
 
 def per_vector(document):
-    """SpMM and the transpose against SpMV on the same matrix."""
-    spmv = {c["case"]["b"]: chosen(c) for c in document["cases"] if c["case"]["part"] == "stencil27"}
+    """SpMM and the transpose against the fastest SpMV on the same matrix."""
+    spmv = {c["case"]["b"]: fastest(full(c, False)) for c in document["cases"] if c["case"]["part"] == "stencil27"}
     rows = []
     for case in document["cases"]:
         part, b = case["case"]["part"], case["case"]["b"]
