@@ -46,6 +46,30 @@ others; all run in turn in the same process, medians of 7 rounds. *planner*: the
 nothing (`ESTIMATE`). Shapes are those of `auto`.
 """
 
+REASONS = """
+## What wins where, and why
+
+* **CPU.** A non-zero of CSR takes 12 bytes, one of a full block 8 to 9, so at the same bandwidth fbcsr could gain
+  1.35 to 1.5; it does where many blocks begin in the same row (squares of 4 x 4 and more, rows, columns of dense
+  pieces), because a run of them is summed in registers. Diagonals whose blocks begin in different rows read and
+  write y for each block: 0.6 ns a non-zero on one core of Neoverse V1, 0.3 ns where they begin together, and
+  CSR takes 0.5. So long diagonals lose (stencil, dw8192, orsreg_1, crystm01) although they save most bytes.
+  A remainder is walked row by row, at the price of two to four non-zeros a row even if it is nearly empty.
+  Lists of small shapes that leave 20 to 40 % behind (ani4, Si2, bcsstk13, c-29) lose most.
+* **H200.** Lines and rows win 1.24 to 1.42 times: 32 lanes read one block side by side. Squares and short
+  blocks lose, since a group of as many lanes as a block has rows walks its blocks alone and few rows make few
+  warps; so does a matrix with a very long row (arrow: one warp for 46 500 entries), and the stencil, whose five
+  to seven blocks of 64 a band are too little work for the latencies of range, place, value and x.
+* **Tried on the H200 and not kept:** all shapes cut at bands of 32 rows and packed into units of up to 32
+  lanes without padding, one code for all (8.5 to 10.3 bytes a non-zero): 0.47 to 0.66 with one unit in flight
+  after the other; through shared memory 0.55 (bcsstk10) to 0.89 (rows), the arrow 0.80, squares of 4 x 4 0.75.
+  Fewer loads in flight and more warps were faster, so instructions limit it: about 75 issue slots a
+  step of 32 values.
+* **Plans.** One by measurement takes the format only if it is the fastest. One by estimate goes by bytes, and
+  on the CPU that is not enough: it also takes it where diagonals or small shapes with a large remainder lose.
+* cuSPARSE's CSR against ours is in [h200.md](h200.md); it was not measured on these matrices.
+"""
+
 
 def nonzeros(path):
     """Entries of a Matrix Market file, mirrored ones included, by its header alone."""
@@ -177,7 +201,7 @@ def page():
         with open(path, encoding="utf-8") as file:
             parts.append(section(os.path.basename(path)[6:-5], json.load(file)))
     with open(PAGE, "w", encoding="utf-8") as file:
-        file.write(INTRO + "\n" + "\n".join(parts))
+        file.write(INTRO + "\n" + "\n".join(parts) + REASONS)
 
 
 def main():
