@@ -43,7 +43,8 @@ cache. *extracted*: share of the non-zeros in blocks; *fill*: non-zeros over sto
 of the arrays, vectors not counted; *best BSR*: the aligned blocks with the fewest bytes, where that is less than
 CSR's or not. *× our CSR*: speed of y = A x with fbcsr over our fastest kernel on 1 × 1 blocks, the same for the
 others; all run in turn in the same process, medians of 7 rounds. *planner*: the format of a plan that measures
-nothing (`ESTIMATE`). Shapes are those of `auto`.
+nothing (`ESTIMATE`) at the revision of these runs, in which it could take fbcsr; because of what it lost on the CPU
+it no longer does, and only a plan that measures (`MEASURE`, the default) considers the format. Shapes are those of `auto`.
 """
 
 REASONS = """

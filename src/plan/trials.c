@@ -50,8 +50,11 @@ tess_status tess_search_list(tess_search *search, tess_device *device, const tes
 {
     tess_candidates list = {0};
     tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = search->effort};
+    /* Not for an estimate: extraction takes as long as hundreds of products, and what fbcsr gains
+     * is seen only when it is timed (docs/performance/fbcsr.md). */
     product.shapes =
-        search->effort == TESS_EXHAUSTIVE || tess_matrix_spmv_bytes(A) >= TESS_TUNER_LEAST_BYTES;
+        search->effort == TESS_EXHAUSTIVE ||
+        (search->effort != TESS_ESTIMATE && tess_matrix_spmv_bytes(A) >= TESS_TUNER_LEAST_BYTES);
     tess_status status;
     TESS_TRY_CLEAN(tess_candidates_list(device, A, &product, &list));
     TESS_TRY_CLEAN(TESS_ALLOC(device->ctx, list.count + 1, &search->trials));
