@@ -383,8 +383,8 @@ static void remember(const arena *a, const char *key)
 static bool worth_choosing(const arena *a)
 {
     const tess_plan_options *options = a->options;
-    return !(options->kernel && options->params) && !options->reproducible &&
-           a->device->backend->candidates && a->A->blocks > 0;
+    return !options->params && !options->reproducible && a->device->backend->candidates &&
+           a->A->blocks > 0;
 }
 
 static tess_status search_and_keep(arena *a, tess_plan **out)

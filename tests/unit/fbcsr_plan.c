@@ -78,6 +78,24 @@ static void a_plan_says_what_it_extracted(void **state)
     tess_device_close(device);
 }
 
+/* A matrix large enough to be searched for: what the user names is not replaced by what is found.
+ */
+static void parameters_without_a_kernel_are_kept(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = open_device(ctx, "cpu:2");
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_generate(ctx, "stencil7:n=32,b=1", &A, NULL), TESS_OK);
+    assert_true(tess_matrix_spmv_bytes(A) > TESS_TUNER_LEAST_BYTES);
+    tess_plan *plan = make_plan(ctx, A, device, "shapes=row:8");
+    assert_string_equal(plan->params, "shapes=row:8");
+    tess_plan_destroy(plan);
+    const tess_plan_options options = {.params = "depth=4"};
+    assert_int_equal(tess_plan_create(ctx, A, device, &options, &plan), TESS_ERR_OPTION);
+    tess_matrix_destroy(A);
+    tess_device_close(device);
+}
+
 static void every_product_of_a_plan_agrees_with_ref(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -246,6 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_says_what_it_extracted),
+        cmocka_unit_test(parameters_without_a_kernel_are_kept),
         cmocka_unit_test(every_product_of_a_plan_agrees_with_ref),
         cmocka_unit_test(what_a_plan_cannot_do_is_said),
         cmocka_unit_test(it_is_a_candidate_where_the_pattern_promises_something),
