@@ -181,19 +181,7 @@ static void a_failed_allocation_leaves_nothing_behind(void **state)
     tess_matrix *A = symmetric_matrix(ctx, TEST_RAGGED, 20, 3, TESS_F64, 1);
     tess_device *device = test_device(ctx, "cpu:2");
     assert_non_null(tess_device_performance(device)); /* which the device keeps */
-    int64_t before = test_live(state);
-    tess_status status = TESS_ERR_MEMORY;
-    for (int64_t n = 0; status != TESS_OK; n++) {
-        tess_plan *plan = NULL;
-        test_fail_allocation(state, n);
-        status =
-            tess_plan_create(ctx, A, device, &(tess_plan_options){.format = "symmetric"}, &plan);
-        test_fail_allocation(state, -1);
-        if (status != TESS_OK)
-            assert_int_equal(status, TESS_ERR_MEMORY);
-        tess_plan_destroy(plan);
-        assert_int_equal(test_live(state), before);
-    }
+    test_plan_allocations(state, A, device, &(tess_plan_options){.format = "symmetric"});
     tess_device_close(device);
     tess_matrix_destroy(A);
 }

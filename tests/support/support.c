@@ -72,6 +72,23 @@ int64_t test_live(void **state)
     return ((test_state *)*state)->live;
 }
 
+void test_plan_allocations(void **state, const tess_matrix *A, tess_device *device,
+                           const tess_plan_options *options)
+{
+    int64_t before = test_live(state);
+    tess_status status = TESS_ERR_MEMORY;
+    for (int64_t n = 0; status != TESS_OK; n++) {
+        tess_plan *plan = NULL;
+        test_fail_allocation(state, n);
+        status = tess_plan_create(test_ctx(state), A, device, options, &plan);
+        test_fail_allocation(state, -1);
+        if (status != TESS_OK)
+            assert_int_equal(status, TESS_ERR_MEMORY);
+        tess_plan_destroy(plan);
+        assert_int_equal(test_live(state), before);
+    }
+}
+
 const char *test_pattern_name(test_pattern pattern)
 {
     static const char *const names[TEST_PATTERNS] = {

@@ -29,6 +29,10 @@ tess_ctx *test_ctx(void **state);
 void test_fail_allocation(void **state, int64_t n);
 /* Allocations now alive in the test's context. */
 int64_t test_live(void **state);
+/* Makes this plan with the first allocation failing, then the second, until it can be made: each
+ * failure is TESS_ERR_MEMORY, and nothing is left behind. */
+void test_plan_allocations(void **state, const tess_matrix *A, tess_device *device,
+                           const tess_plan_options *options);
 
 /* Patterns that break block codes, of roughly `size` block rows. */
 typedef enum test_pattern {

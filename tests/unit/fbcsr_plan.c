@@ -243,19 +243,8 @@ static void a_failed_allocation_leaves_nothing_behind(void **state)
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = diagonals(ctx, TESS_F64, true);
     tess_device *device = open_device(ctx, "cpu:1");
-    int64_t before = test_live(state);
-    tess_status status = TESS_ERR_MEMORY;
-    for (int64_t n = 0; status != TESS_OK; n++) {
-        tess_plan *plan = NULL;
-        const tess_plan_options options = {.format = "fbcsr", .params = "shapes=diagonal:32"};
-        test_fail_allocation(state, n);
-        status = tess_plan_prepare(ctx, A, device, &options, &plan);
-        test_fail_allocation(state, -1);
-        if (status != TESS_OK)
-            assert_int_equal(status, TESS_ERR_MEMORY);
-        tess_plan_destroy(plan);
-        assert_int_equal(test_live(state), before);
-    }
+    test_plan_allocations(state, A, device,
+                          &(tess_plan_options){.format = "fbcsr", .params = "shapes=diagonal:32"});
     tess_device_close(device);
     tess_matrix_destroy(A);
 }
