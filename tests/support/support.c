@@ -72,21 +72,35 @@ int64_t test_live(void **state)
     return ((test_state *)*state)->live;
 }
 
+test_sweep test_sweep_begin(void **state)
+{
+    test_fail_allocation(state, 0);
+    return (test_sweep){.state = state, .live = test_live(state)};
+}
+
+bool test_sweep_goes_on(test_sweep *sweep, tess_status status)
+{
+    test_fail_allocation(sweep->state, -1);
+    if (status != TESS_OK && status != TESS_ERR_MEMORY)
+        fail_msg("allocation %lld failed: %s", (long long)sweep->failed,
+                 tess_ctx_error(test_ctx(sweep->state)));
+    assert_int_equal(test_live(sweep->state), sweep->live);
+    if (status == TESS_OK)
+        return false;
+    test_fail_allocation(sweep->state, ++sweep->failed);
+    return true;
+}
+
 void test_plan_allocations(void **state, const tess_matrix *A, tess_device *device,
                            const tess_plan_options *options)
 {
-    int64_t before = test_live(state);
-    tess_status status = TESS_ERR_MEMORY;
-    for (int64_t n = 0; status != TESS_OK; n++) {
+    test_sweep sweep = test_sweep_begin(state);
+    tess_status status;
+    do {
         tess_plan *plan = NULL;
-        test_fail_allocation(state, n);
         status = tess_plan_create(test_ctx(state), A, device, options, &plan);
-        test_fail_allocation(state, -1);
-        if (status != TESS_OK)
-            assert_int_equal(status, TESS_ERR_MEMORY);
         tess_plan_destroy(plan);
-        assert_int_equal(test_live(state), before);
-    }
+    } while (test_sweep_goes_on(&sweep, status));
 }
 
 const char *test_pattern_name(test_pattern pattern)

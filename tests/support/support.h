@@ -22,15 +22,22 @@ int test_setup(void **state);
 int test_teardown(void **state);
 tess_ctx *test_ctx(void **state);
 
-/* The n-th allocation from now fails (0: the next one; -1: none). For allocation-failure sweeps:
- *     for (int64_t n = 0;; n++) { test_fail_allocation(state, n); s = call(); if (s == TESS_OK)
- * break; assert_int_equal(s, TESS_ERR_MEMORY); assert_int_equal(test_live(state), live_before); }
- */
+/* The n-th allocation from now fails (0: the next one; -1: none). */
 void test_fail_allocation(void **state, int64_t n);
 /* Allocations now alive in the test's context. */
 int64_t test_live(void **state);
-/* Makes this plan with the first allocation failing, then the second, until it can be made: each
- * failure is TESS_ERR_MEMORY, and nothing is left behind. */
+/* A call repeated with its first allocation failing, then its second, until none fails:
+ *     test_sweep sweep = test_sweep_begin(state);
+ *     do { status = call(&made); destroy(made); } while (test_sweep_goes_on(&sweep, status));
+ * Each time the status is TESS_ERR_MEMORY or, at the end, TESS_OK, and nothing is left behind. */
+typedef struct test_sweep {
+    void **state;
+    int64_t live;   /* allocations alive before the call */
+    int64_t failed; /* how often an allocation has failed */
+} test_sweep;
+test_sweep test_sweep_begin(void **state);
+bool test_sweep_goes_on(test_sweep *sweep, tess_status status);
+/* Such a sweep over the making of this plan. */
 void test_plan_allocations(void **state, const tess_matrix *A, tess_device *device,
                            const tess_plan_options *options);
 
