@@ -237,7 +237,8 @@ static tess_status measure_scattered(tess_calibration *c, int b)
 {
     enum { ROW = 6 };
     double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b, smallest = 1 << 17;
-    double bytes = c->most / 2;
+    double gone = 1.1 * TESS_CACHE_GONE * c->model->cache_bytes, bytes = c->most / 2;
+    bytes = bytes > gone ? bytes : gone < c->most ? gone : c->most;
     for (double x = smallest; x <= bytes; x *= growth_scattered) {
         char spec[128];
         tess_matrix *A;
