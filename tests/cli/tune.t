@@ -80,6 +80,14 @@ Of a GPU that is not here the tables and its built-in model tell; it cannot be r
   $ tessera predict gen:stencil27:n=24,b=3 --device profile:h200 | sed -nE 's/ +/ /g; /^(model|\*)/p' | sed -E 's/(sliced sliced) .*/\1 .../'
   model cuda, NVIDIA H200, 132 SMs
   * sliced sliced ...
+
+Parameters that the model cannot tell apart are one line, in JSON they are all there.
+
+  $ tessera predict gen:stencil27:n=24,b=3 --device profile:h200 | grep -c ' sliced C='
+  1
+  $ tessera predict gen:stencil27:n=24,b=3 --device profile:h200 | grep -c 'by the model alike'
+  1
+
   $ tessera predict gen:stencil7:n=3,b=2 --device profile:h2000
   2> tessera: device 'profile:h2000': no such profile (nearest: 'profile:h200')
   [2]

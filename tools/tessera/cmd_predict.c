@@ -108,6 +108,19 @@ static void print_measured(double seconds, double predicted)
 
 /* ---- Text ---- */
 
+/* How many kernels after the i-th are the same with other parameters of which the model says the
+ * same. */
+static int64_t count_alike(const tess_prediction *p, int64_t i)
+{
+    const tess_predicted_kernel *k = &p->kernels[i];
+    int64_t next = i + 1;
+    while (next < p->kernel_count && strcmp(p->kernels[next].format, k->format) == 0 &&
+           strcmp(p->kernels[next].kernel, k->kernel) == 0 &&
+           p->kernels[next].seconds == k->seconds && p->kernels[next].memory == k->memory)
+        next++;
+    return next - i - 1;
+}
+
 static void print_kernels(cli_app *app, const tess_prediction *p, const measured *m)
 {
     char name[256], a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
@@ -127,6 +140,11 @@ static void print_kernels(cli_app *app, const tess_prediction *p, const measured
         if (m->kernels && k->seconds > 0)
             print_measured(m->kernels[i], k->seconds);
         printf("\n");
+        int64_t alike = m->kernels ? 0 : count_alike(p, i);
+        if (alike > 0)
+            printf("  %s... and with %lld other set%s of parameters, by the model alike%s\n",
+                   dim(app), (long long)alike, alike == 1 ? "" : "s", plain(app));
+        i += alike;
     }
 }
 
