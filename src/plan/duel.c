@@ -1,0 +1,99 @@
+#include "plan/duel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A batch is RUNS timed products after WARM that bring the matrix back into the caches; a duel is
+ * champion, challenger, challenger, champion. What just fits a cache comes back slowly, as the
+ * other format's data go only as this one's arrive, and comes slowest at first, when there are yet
+ * those of whoever made the matrix: without WARM_FIRST the first challenger would meet a champion
+ * that has had its warming up. */
+enum { RUNS = TESS_DUEL_RUNS / 2, WARM = 1, WARM_OTHER = 3, WARM_FIRST = 9 };
+/* How much slower at a glance is out without a duel. */
+static const double glance_limit = 1.15;
+/* A challenger has to be faster by this; ties go to the champion. */
+static const double margin = 0.99;
+
+static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(const tess_contestant *c)
+{
+    double sorted[TESS_DUEL_RUNS];
+    memcpy(sorted, c->runs, sizeof sorted);
+    qsort(sorted, (size_t)c->count, sizeof *sorted, by_value);
+    return 0.5 * (sorted[(c->count - 1) / 2] + sorted[c->count / 2]);
+}
+
+static double shortest(const tess_contestant *c)
+{
+    double least = c->runs[0];
+    for (int i = 1; i < c->count; i++)
+        least = c->runs[i] < least ? c->runs[i] : least;
+    return least;
+}
+
+/* Products before those of a batch that count, for a plan on this format. */
+static int warm_runs(const tess_arena *a, const char *format)
+{
+    double times = tess_matrix_spmv_bytes(a->A) / (a->device->cache_bytes + 1);
+    if (times >= 3)
+        return WARM;
+    if (!a->warm)
+        return WARM_FIRST;
+    return times < 0.4 || strcmp(a->warm, format) == 0 ? WARM : WARM_OTHER;
+}
+
+/* One batch; its first runs do not count. A backend with a clock of its own runs one more by
+ * itself. */
+tess_status tess_duel_batch(tess_arena *a, tess_contestant *c)
+{
+    double seconds[RUNS + WARM_FIRST];
+    const char *format = a->search->trials[c->trial].candidate.format;
+    int runs = RUNS + warm_runs(a, format);
+    int warm = runs - RUNS - (a->device->backend->time_product != NULL);
+    TESS_TRY(tess_product_time(c->plan, &spmv, 1.0, a->x, 0.0, a->y, RUNS + warm, seconds));
+    a->warm = format;
+    a->search->spmvs += runs;
+    if (c->count == TESS_DUEL_RUNS)
+        c->count = 0;
+    memcpy(c->runs + c->count, seconds + warm, RUNS * sizeof *seconds);
+    c->count += RUNS;
+    a->search->trials[c->trial].seconds = median(c);
+    return TESS_OK;
+}
+
+bool tess_duel_room(const tess_arena *a, int64_t champion, int64_t challenger, int batches)
+{
+    const tess_search *search = a->search;
+    const char *one = search->trials[champion].candidate.format;
+    const char *other = search->trials[challenger].candidate.format;
+    int first = warm_runs(a, one), second = warm_runs(a, other);
+    int runs = batches * (RUNS + (first > second ? first : second));
+    return search->effort == TESS_EXHAUSTIVE || search->spmvs + runs <= TESS_MEASURE_PRODUCTS;
+}
+
+tess_status tess_duel(tess_arena *a, tess_contestant *champion, tess_contestant *challenger,
+                      bool *won)
+{
+    tess_trial *t = &a->search->trials[challenger->trial];
+    *won = false;
+    TESS_TRY(tess_duel_batch(a, challenger));
+    t->state = TESS_TRIAL_GLANCED;
+    if (median(challenger) > glance_limit * median(champion) ||
+        !tess_duel_room(a, champion->trial, challenger->trial, 3))
+        return TESS_OK;
+    champion->count = 0;
+    TESS_TRY(tess_duel_batch(a, champion));
+    TESS_TRY(tess_duel_batch(a, champion));
+    TESS_TRY(tess_duel_batch(a, challenger));
+    t->state = TESS_TRIAL_TIMED;
+    *won = median(challenger) < margin * median(champion) &&
+           shortest(challenger) < margin * shortest(champion);
+    return TESS_OK;
+}

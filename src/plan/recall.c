@@ -1,0 +1,69 @@
+/* Wisdom in a search: what was chosen for a matrix of this class before, and what is kept of this
+ * choice. */
+#include <string.h>
+
+#include "plan/duel.h"
+#include "plan/shapes.h"
+#include "plan/wisdom.h"
+
+/* Whether this matrix has shapes as the last one of its class had: of those a class says nothing.
+ */
+static bool worth_shapes(const tess_arena *a)
+{
+    static const double least_saved = 0.15;
+    tess_fbcsr_options shapes;
+    char error[sizeof a->ctx->error];
+    memcpy(error, a->ctx->error, sizeof error);
+    bool worth = tess_shapes_look(a->ctx, a->A, &shapes) == TESS_OK && shapes.saved >= least_saved;
+    memcpy(a->ctx->error, error, sizeof error);
+    return worth;
+}
+
+void tess_search_recall(tess_arena *a, const char *key, tess_plan **out)
+{
+    tess_ctx *ctx = a->ctx;
+    const tess_wisdom_entry *entry = tess_wisdom_find(ctx, key);
+    if (!entry || (a->options->effort == TESS_EXHAUSTIVE && entry->effort != TESS_EXHAUSTIVE))
+        return;
+    if (strcmp(entry->candidate.format, "fbcsr") == 0 && !worth_shapes(a))
+        return;
+    tess_search *search;
+    char error[sizeof ctx->error];
+    memcpy(error, ctx->error, sizeof error);
+    tess_status status = TESS_ALLOC(ctx, 1, &search);
+    if (status == TESS_OK) {
+        tess_plan_options options = {.format = entry->candidate.format,
+                                     .kernel = entry->candidate.kernel,
+                                     .params = entry->candidate.params};
+        status = tess_plan_prepare(ctx, a->A, a->device, &options, out);
+        if (status != TESS_OK)
+            tess_free(ctx, search);
+    }
+    if (status != TESS_OK) {
+        tess_log(ctx, "wisdom: '%s' for '%s' does not apply: %s", entry->candidate.kernel, key,
+                 ctx->error);
+        memcpy(ctx->error, error, sizeof error);
+        return;
+    }
+    *search = (tess_search){.effort = entry->effort,
+                            .remembered = true,
+                            .seconds_then = entry->seconds,
+                            .bytes_then = entry->bytes};
+    (*out)->search = search;
+}
+
+void tess_search_remember(const tess_arena *a, const char *key)
+{
+    const tess_search *search = a->search;
+    const tess_trial *winner = &search->trials[search->chosen];
+    tess_wisdom_entry entry = {.candidate = winner->candidate,
+                               .seconds = winner->seconds,
+                               .bytes = tess_matrix_spmv_bytes(a->A),
+                               .effort = search->cancelled ? TESS_MEASURE : search->effort};
+    if (winner->seconds <= 0 || search->count < 2)
+        return;
+    if (strcmp(winner->candidate.format, "fbcsr") == 0)
+        entry.candidate.params[0] = '\0'; /* the next one has its own shapes */
+    memcpy(entry.key, key, sizeof entry.key);
+    tess_wisdom_remember(a->ctx, &entry);
+}
