@@ -44,3 +44,13 @@ Files that are.
   matrix   5 x 5, 13 non-zeros, f64
   $ tessera spmv pattern.mtx --type f32 --device ref | head -n 1
   matrix   3 x 4, 4 non-zeros, f32
+
+"-" is standard input, plain or compressed; what is wrong there is named the same way.
+
+  $ gzip -c tridiagonal.mtx | tessera info - | head -3
+  -
+  
+  size       5 x 5, 13 non-zeros, f64
+  $ head -c 40 word.mtx | tessera spmv -
+  2> tessera: /dev/stdin:1: symmetry 'ge' is none of general, symmetric, skew-symmetric
+  [2]

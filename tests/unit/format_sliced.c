@@ -4,20 +4,6 @@
 #include "format/sliced.h"
 #include "support/support.h"
 
-static void assert_same_matrix(const tess_matrix *A, const tess_matrix *B)
-{
-    assert_int_equal(A->rows, B->rows);
-    assert_int_equal(A->cols, B->cols);
-    assert_int_equal(A->blocks, B->blocks);
-    assert_memory_equal(A->row_offsets, B->row_offsets,
-                        (size_t)(A->block_rows + 1) * sizeof *A->row_offsets);
-    if (A->blocks == 0)
-        return;
-    assert_memory_equal(A->columns, B->columns, (size_t)A->blocks * sizeof *A->columns);
-    assert_memory_equal(A->values, B->values,
-                        (size_t)tess_matrix_stored(A) * tess_type_size(A->type));
-}
-
 static const tess_sliced_options settings[] = {
     {1, 1, 0, 1, 1, 0},
     {4, 1, 0, 2, 0, 0},
@@ -47,7 +33,7 @@ static void inverse_gives_the_matrix_back(void **state)
                 tess_matrix *B;
                 assert_int_equal(tess_sliced_create(ctx, A, &settings[i], &S), TESS_OK);
                 assert_int_equal(tess_sliced_to_bsr(ctx, S, &B), TESS_OK);
-                assert_same_matrix(A, B);
+                test_check_identical("to slices and back", A, B);
                 assert_true(tess_sliced_bytes(S) >=
                             (int64_t)tess_type_size(type) * tess_matrix_stored(A));
                 tess_matrix_destroy(B);
@@ -225,7 +211,7 @@ static void panels_cut_the_columns_and_keep_the_rows(void **state)
                 else
                     check_panels(S, A->block_cols);
                 assert_int_equal(tess_sliced_to_bsr(ctx, S, &B), TESS_OK);
-                assert_same_matrix(A, B);
+                test_check_identical("to slices and back", A, B);
                 tess_matrix_destroy(B);
                 tess_sliced_destroy(S);
             }

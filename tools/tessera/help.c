@@ -11,8 +11,8 @@ void help_overview(void)
     for (size_t i = 0; i < command_count; i++)
         printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
     printf("  %-10s %s\n\n", "help", "say more about a command");
-    printf("INPUT is a file (.mtx, .mtx.gz, .tess) or a generated matrix such as\n"
-           "gen:stencil27:n=48,b=3 or gen:elasticity:n=32.\n\n"
+    printf("INPUT is a file (.mtx, .mtx.gz, .tess), - for standard input, or a generated\n"
+           "matrix such as gen:stencil27:n=48,b=3 or gen:elasticity:n=32.\n\n"
            "'tessera help COMMAND' or 'tessera COMMAND --help' says more.\n");
 }
 
@@ -116,8 +116,9 @@ static void print_man(void)
            ".SH NAME\ntessera \\- block\\-sparse matrices at the speed of memory\n"
            ".SH SYNOPSIS\n.B tessera\n.I COMMAND\n[OPTION...] [OPERAND...]\n"
            ".SH DESCRIPTION\n"
-           "INPUT is a Matrix Market file (.mtx, .mtx.gz), a native container (.tess) or a\n"
-           "generated matrix such as gen:stencil27:n=48,b=3 or gen:elasticity:n=32.\n"
+           "INPUT is a Matrix Market file (.mtx, .mtx.gz), a native container (.tess), \\-\n"
+           "for standard input, or a generated matrix such as gen:stencil27:n=48,b=3 or\n"
+           "gen:elasticity:n=32.\n"
            "Results go to standard output, progress and messages to standard error.\n"
            ".SH COMMANDS\n",
            tess_version());

@@ -26,6 +26,8 @@ static tess_status read_input(tess_ctx *ctx, const common_args *common, const ch
                               tess_matrix **out, void **rhs)
 {
     tess_matrix *A;
+    if (strcmp(input, "-") == 0)
+        input = "/dev/stdin";
     if (rhs && strncmp(input, "gen:", 4) == 0)
         TESS_TRY(tess_matrix_generate(ctx, input, &A, rhs));
     else
