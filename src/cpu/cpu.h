@@ -30,6 +30,12 @@ bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family fami
 double tess_cpu_kernel_flops(const tess_cpu_kernel *kernel, const tess_matrix *A);
 double tess_cpu_kernel_bytes(const tess_cpu_kernel *kernel, const tess_matrix *A);
 
+/* Whether most rows have so few blocks that their ends cost as much as they do. */
+static inline bool tess_cpu_short_rows(const tess_matrix *A)
+{
+    return A->blocks < 16 * A->block_rows;
+}
+
 /* The best of a family for A. */
 const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family family,
                                      const tess_matrix *A);

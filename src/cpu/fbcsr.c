@@ -305,6 +305,7 @@ void tess_cpu_fbcsr_spmv(const tess_cpu_fbcsr *state, double alpha, const void *
         .beta = beta,
         .block_height = 1,
         .block_width = 1,
+        .short_rows = tess_cpu_short_rows(R),
     };
     const int shares = state->shares;
 #pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())

@@ -32,6 +32,7 @@ typedef struct tess_cpu_spmv_args {
     void *y;
     double alpha, beta;
     int32_t block_height, block_width;
+    bool short_rows; /* of the whole matrix: 1 x 1 blocks are then summed in another order */
 } tess_cpu_spmv_args;
 
 /* Rows bounds[0] .. bounds[streams]-1, stream s from bounds[s] to bounds[s+1]-1. */

@@ -25,6 +25,7 @@ static void run_jobs(const tess_cpu_plan *plan, const tess_cpu_spmv_args *args, 
             (char *)plan->piece_sums + (size_t)row->first_sum * (size_t)args->block_height * scalar;
         pieces.alpha = 1;
         pieces.beta = 0;
+        pieces.short_rows = false;
         plan->kernels[TESS_CPU_BSR_SPMV]->spmv(&pieces, job->bounds);
     }
 }
@@ -86,6 +87,7 @@ void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta
         .beta = beta,
         .block_height = A->block_height,
         .block_width = A->block_width,
+        .short_rows = tess_cpu_short_rows(A),
     };
     const tess_cpu_work *work = &plan->work;
     const int shares = work->shares;

@@ -83,7 +83,7 @@ static double compare(const tess_cpu_kernel *kernel, const tess_cpu_spmv_args *a
     return worst;
 }
 
-static int check(const tess_cpu_kernel *kernel, double alpha, double beta)
+static int check(const tess_cpu_kernel *kernel, double alpha, double beta, bool short_rows)
 {
     const int32_t r = kernel->block_height ? kernel->block_height : 1 + (int32_t)(draw() % 70);
     const int32_t c = kernel->block_width ? kernel->block_width : 1 + (int32_t)(draw() % 40);
@@ -106,6 +106,7 @@ static int check(const tess_cpu_kernel *kernel, double alpha, double beta)
         .beta = beta,
         .block_height = r,
         .block_width = c,
+        .short_rows = short_rows,
     };
     int64_t some[TESS_CPU_STREAMS + 1];
     for (int s = 0; s <= kernel->streams; s++)
@@ -114,8 +115,8 @@ static int check(const tess_cpu_kernel *kernel, double alpha, double beta)
     double units = compare(kernel, &args, y0);
     if (units <= 9.0 * c + 8)
         return 0;
-    printf("%s: %dx%d alpha %g beta %g: off by %g units of rounding\n", kernel->name, (int)r,
-           (int)c, alpha, beta, units);
+    printf("%s%s: %dx%d alpha %g beta %g: off by %g units of rounding\n", kernel->name,
+           short_rows ? " (short rows)" : "", (int)r, (int)c, alpha, beta, units);
     return 1;
 }
 
@@ -135,9 +136,12 @@ int main(int argc, char **argv)
         if (argc > 1 && !strchr(argv[1], '0' + t))
             continue;
         for (size_t i = 0; i < tables[t]->count; i++) {
-            if (tables[t]->kernels[i].family != TESS_CPU_BSR_SPMV)
+            const tess_cpu_kernel *kernel = &tables[t]->kernels[i];
+            if (kernel->family != TESS_CPU_BSR_SPMV)
                 continue;
-            wrong += check(&tables[t]->kernels[i], 1, 0) + check(&tables[t]->kernels[i], -0.5, 2);
+            wrong += check(kernel, 1, 0, false) + check(kernel, -0.5, 2, false);
+            if (kernel->block_height == 1 && kernel->block_width == 1)
+                wrong += check(kernel, 1, 0, true) + check(kernel, -0.5, 2, true);
             run++;
         }
     }

@@ -2,15 +2,22 @@
 #include "cpu/kernels/bsr_spmv.inc.c"
 
 #define SPMV_FUNCTION(r, c, n) PASTE(spmv_##r##x##c##_##n, SUFFIX)
-#define BSR_SPMV(r, c, n)                                                                     \
-    static void SPMV_FUNCTION(r, c, n)(const tess_cpu_spmv_args *args, const int64_t *bounds) \
-    {                                                                                         \
-        NAME(bsr_spmv)(args, bounds, r, c, n, false, SPMV_FUNCTION(r, c, 1));                 \
+#define BSR_SPMV(r, c, n)                                                                       \
+    static __attribute__((noinline)) void SPMV_FUNCTION(r, c, n##_brief)(                       \
+        const tess_cpu_spmv_args *args, const int64_t *bounds)                                  \
+    {                                                                                           \
+        if (AT_ONCE(r, c) > 1)                                                                  \
+            NAME(fixed_rows)(args, bounds, r, c, n, 1, false, SPMV_FUNCTION(r, c, 1_brief));    \
+    }                                                                                           \
+    static void SPMV_FUNCTION(r, c, n)(const tess_cpu_spmv_args *args, const int64_t *bounds)   \
+    {                                                                                           \
+        NAME(bsr_spmv)                                                                          \
+        (args, bounds, r, c, n, false, SPMV_FUNCTION(r, c, 1), SPMV_FUNCTION(r, c, n##_brief)); \
     }
 #define BSR_SPMV_AHEAD(r, c)                                                                      \
     static void SPMV_FUNCTION(r, c, ahead)(const tess_cpu_spmv_args *args, const int64_t *bounds) \
     {                                                                                             \
-        NAME(bsr_spmv)(args, bounds, r, c, 2, true, SPMV_FUNCTION(r, c, 1));                      \
+        NAME(bsr_spmv)(args, bounds, r, c, 2, true, SPMV_FUNCTION(r, c, 1), NULL);                \
     }
 #include "cpu/kernels.def"
 #undef SPMV_FUNCTION

@@ -5,7 +5,7 @@
  *     W              lanes of a vector
  *     NAME(stem)     stem with the suffix, private to this expansion
  *     V, LOAD, LOAD_PART, STORE, STORE_PART   the vector layer for REAL
- * It gives NAME(bsr_spmv)(args, bounds, r, c, streams, ahead, rest), always inlined:
+ * It gives NAME(bsr_spmv)(args, bounds, r, c, streams, ahead, rest, brief), always inlined:
  * templates.inc.c calls it with constants, one function for each line of kernels.def.
  *
  * A block is r x c, column-major. Its column j is `parts` vectors, the last one partly filled:
@@ -52,8 +52,9 @@
  */
 #define PAIRS(r, c) (W == 2 && (r) % 2 == 1 && (r) >= 3 && (r) <= 5 && (c) >= 2)
 #define PAIR_SUMS(r) ((r) == 3 ? 5 : (r))
-/* Blocks of a row done at once: scalars fill a vector, which takes a third of the loads away. Their
- * sums have an accumulator of their own. */
+/* Blocks of a row done at once, unless rows are short: scalars fill a vector, which takes a third
+ * of the loads away. Their sums have an accumulator of their own. In short rows the scalars that
+ * fill no vector cost more, by branches that are hard to foresee. */
 #define AT_ONCE(r, c) (SIMD_LANE_FACTORS && (r) == 1 && (c) == 1 ? W : 1)
 /* Accumulators of a row. */
 #define ROW_SUMS(r, c) (PAIRS(r, c) ? PAIR_SUMS(r) : AT_ONCE(r, c) > 1 ? 2 : PARTS(r) * SETS(r, c))
@@ -187,7 +188,7 @@ SIMD_INLINE void NAME(block)(V *acc, const REAL *values, const REAL *x, const in
     NAME(columns)(acc, values, &factors, r, c, sets, first > whole ? first : whole, last, false);
 }
 
-/* acc[1] += AT_ONCE blocks of one scalar each. */
+/* acc[1] += W blocks of one scalar each. */
 SIMD_INLINE void NAME(scalars)(V *acc, const REAL *values, const int32_t *columns, const REAL *x)
 {
     V factors = {0};
@@ -206,12 +207,13 @@ SIMD_INLINE void NAME(clear)(V *acc, const int r, const int c)
 }
 
 /* y = alpha acc + beta y for one block row. */
-SIMD_INLINE void NAME(finish)(V *acc, REAL alpha, REAL beta, REAL *y, const int r, const int c)
+SIMD_INLINE void NAME(finish)(V *acc, REAL alpha, REAL beta, REAL *y, const int r, const int c,
+                              const int at_once)
 {
     const int parts = PARTS(r), sets = SETS(r, c);
     if (PAIRS(r, c)) {
         NAME(fold_pairs)(acc, r);
-    } else if (AT_ONCE(r, c) > 1) {
+    } else if (at_once > 1) {
         SIMD_UNROLL(4)
         for (int i = 0; i < W; i++)
             acc[0][0] += acc[1][i];
@@ -252,9 +254,9 @@ SIMD_INLINE void NAME(fetch)(const int32_t *columns, const REAL *x, const int c,
 
 /* `count` blocks of a row. */
 SIMD_INLINE void NAME(blocks)(V *acc, const REAL *values, const int32_t *columns, const REAL *x,
-                              int64_t count, const int r, const int c, const int ahead)
+                              int64_t count, const int r, const int c, const int at_once,
+                              const int ahead)
 {
-    const int at_once = AT_ONCE(r, c);
     for (; at_once > 1 && count >= at_once; count -= at_once) {
         NAME(scalars)(acc, values, columns, x);
         values += at_once;
@@ -269,7 +271,7 @@ SIMD_INLINE void NAME(blocks)(V *acc, const REAL *values, const int32_t *columns
 }
 
 SIMD_INLINE void NAME(bsr_rows)(const tess_cpu_spmv_args *args, int64_t first, int64_t last,
-                                const int r, const int c)
+                                const int r, const int c, const int at_once)
 {
     const int64_t *row_offsets = args->row_offsets;
     const REAL *values = args->values, *x = args->x;
@@ -280,8 +282,8 @@ SIMD_INLINE void NAME(bsr_rows)(const tess_cpu_spmv_args *args, int64_t first, i
         int64_t k = row_offsets[row];
         NAME(clear)(acc, r, c);
         NAME(blocks)
-        (acc, values + k * r * c, args->columns + k, x, row_offsets[row + 1] - k, r, c, 0);
-        NAME(finish)(acc, alpha, beta, y + row * r, r, c);
+        (acc, values + k * r * c, args->columns + k, x, row_offsets[row + 1] - k, r, c, at_once, 0);
+        NAME(finish)(acc, alpha, beta, y + row * r, r, c, at_once);
     }
 }
 
@@ -304,8 +306,8 @@ SIMD_INLINE int64_t NAME(common_rows)(const int64_t *row_offsets, const int64_t 
  * TURN columns by TURN columns. What the longer ranges have left goes to `rest`, the kernel of one
  * stream. */
 SIMD_INLINE void NAME(bsr_lockstep)(const tess_cpu_spmv_args *args, const int64_t *bounds,
-                                    const int r, const int c, const int streams, const int ahead,
-                                    tess_cpu_spmv_fn rest)
+                                    const int r, const int c, const int streams, const int at_once,
+                                    const int ahead, tess_cpu_spmv_fn rest)
 {
     const int64_t *row_offsets = args->row_offsets;
     const REAL *x = args->x;
@@ -326,7 +328,6 @@ SIMD_INLINE void NAME(bsr_lockstep)(const tess_cpu_spmv_args *args, const int64_
             count[s] = row_offsets[bounds[s] + i + 1] - k;
             common = count[s] < common ? count[s] : common;
         }
-        const int at_once = AT_ONCE(r, c);
         int64_t done = 0;
         for (; at_once > 1 && done + at_once <= common; done += at_once) {
             SIMD_UNROLL(4)
@@ -354,8 +355,8 @@ SIMD_INLINE void NAME(bsr_lockstep)(const tess_cpu_spmv_args *args, const int64_
         }
         SIMD_UNROLL(4)
         for (int s = 0; s < streams; s++) {
-            NAME(blocks)(acc[s], values[s], columns[s], x, count[s] - done, r, c, ahead);
-            NAME(finish)(acc[s], alpha, beta, y + (bounds[s] + i) * r, r, c);
+            NAME(blocks)(acc[s], values[s], columns[s], x, count[s] - done, r, c, at_once, ahead);
+            NAME(finish)(acc[s], alpha, beta, y + (bounds[s] + i) * r, r, c, at_once);
         }
     }
     for (int s = 0; s < streams; s++)
@@ -493,15 +494,28 @@ SIMD_INLINE void NAME(any_rows)(const tess_cpu_spmv_args *args, const int64_t *b
             rest(args, (const int64_t[]){bounds[s] + steps, bounds[s + 1]});
 }
 
+/* Blocks of a fixed size. */
+SIMD_INLINE void NAME(fixed_rows)(const tess_cpu_spmv_args *args, const int64_t *bounds,
+                                  const int r, const int c, const int streams, const int at_once,
+                                  const bool ahead, tess_cpu_spmv_fn rest)
+{
+    if (streams == 1)
+        NAME(bsr_rows)(args, bounds[0], bounds[1], r, c, at_once);
+    else
+        NAME(bsr_lockstep)
+    (args, bounds, r, c, streams, at_once, ahead || LARGE_BLOCK(r, c) ? AHEAD(r, c) : 0, rest);
+}
+
+/* `brief` is the same kernel for short rows where those are done otherwise: a function of its own,
+ * because both forms in one made the compiler spill. */
 SIMD_INLINE void NAME(bsr_spmv)(const tess_cpu_spmv_args *args, const int64_t *bounds, const int r,
                                 const int c, const int streams, const bool ahead,
-                                tess_cpu_spmv_fn rest)
+                                tess_cpu_spmv_fn rest, tess_cpu_spmv_fn brief)
 {
     if (r == 0)
         NAME(any_rows)(args, bounds, streams, rest);
-    else if (streams == 1)
-        NAME(bsr_rows)(args, bounds[0], bounds[1], r, c);
+    else if (AT_ONCE(r, c) > 1 && args->short_rows)
+        brief(args, bounds);
     else
-        NAME(bsr_lockstep)
-    (args, bounds, r, c, streams, ahead || LARGE_BLOCK(r, c) ? AHEAD(r, c) : 0, rest);
+        NAME(fixed_rows)(args, bounds, r, c, streams, AT_ONCE(r, c), ahead, rest);
 }

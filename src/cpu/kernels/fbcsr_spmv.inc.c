@@ -126,7 +126,7 @@ SIMD_INLINE void NAME(fbcsr_rectangles)(const tess_cpu_fbcsr_args *args, NAME(fb
         NAME(block)
     (acc, (const REAL *)args->values + block * height * width,
      (const REAL *)args->x + args->cols[block], height, width, 0, width);
-    NAME(finish)(acc, (REAL)args->alpha, 1, y, height, width);
+    NAME(finish)(acc, (REAL)args->alpha, 1, y, height, width, 1);
 }
 
 /* Any shape, strip by strip; the strips of one to three vectors are for what is left. */
