@@ -79,21 +79,4 @@ static inline int files_in_folder(void)
     return count - 2; /* "." and ".." */
 }
 
-static inline void assert_same_matrix(const tess_matrix *A, const tess_matrix *B)
-{
-    assert_int_equal(A->type, B->type);
-    assert_int_equal(A->rows, B->rows);
-    assert_int_equal(A->cols, B->cols);
-    assert_int_equal(A->block_height, B->block_height);
-    assert_int_equal(A->block_width, B->block_width);
-    assert_int_equal(A->blocks, B->blocks);
-    assert_memory_equal(A->row_offsets, B->row_offsets,
-                        (size_t)(A->block_rows + 1) * sizeof *A->row_offsets);
-    if (A->blocks > 0) {
-        assert_memory_equal(A->columns, B->columns, (size_t)A->blocks * sizeof *A->columns);
-        assert_memory_equal(A->values, B->values,
-                            (size_t)tess_matrix_stored(A) * tess_type_size(A->type));
-    }
-}
-
 #endif
