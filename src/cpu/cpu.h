@@ -129,6 +129,8 @@ typedef struct tess_cpu_fbcsr {
     tess_fbcsr *F;
     const tess_cpu_kernel *kernels[TESS_FBCSR_SPLITS]; /* one a split */
     const tess_cpu_kernel *rest;                       /* the remainder's: BSR_SPMV, 1 x 1 */
+    int32_t *rest_rows;          /* where most rows have none left: the rows of its entries, */
+    const tess_cpu_kernel *lone; /* which then are blocks of one row and column */
     int shares;
     int64_t chunks;
     int64_t *first_row;    /* chunks + 1 */

@@ -28,6 +28,7 @@ enum { STEP = TESS_FBCSR_SIDE, CHUNK_ROWS = 2048 };
 enum { CHUNK_BYTES = 256 * 1024, CHUNKS_IN_MATRIX = 512 };
 enum { LEAST_SHARE_BYTES = 64 * 1024 };
 enum { STREAMS = 2 };
+enum { FETCH_BYTES = 1024 }; /* of the next split's values */
 
 /* ---- Chunks ---- */
 
@@ -131,6 +132,21 @@ static int64_t first_chunk(const tess_cpu_fbcsr *state, int64_t part, int64_t pa
     return low;
 }
 
+/* ---- The remainder ---- */
+
+/* Rows without entries cost the remainder's kernel as much as an entry. */
+static tess_status list_rest(tess_cpu_fbcsr *state)
+{
+    const tess_matrix *R = state->F->rest;
+    if (R->blocks > R->rows / 2)
+        return TESS_OK;
+    TESS_TRY(TESS_ALLOC(state->ctx, R->blocks, &state->rest_rows));
+    for (int64_t row = 0; row < R->rows; row++)
+        for (int64_t k = R->row_offsets[row]; k < R->row_offsets[row + 1]; k++)
+            state->rest_rows[k] = (int32_t)row;
+    return TESS_OK;
+}
+
 /* ---- Kernels ---- */
 
 /* The first line of the table that is the split's shape. */
@@ -187,6 +203,8 @@ tess_status tess_cpu_fbcsr_create(const tess_device *device, tess_fbcsr *F, tess
     state->rest = rest;
     for (int i = 0; i < F->splits; i++)
         state->kernels[i] = split_kernel(isa, F->type, &F->split[i].shape);
+    state->lone = split_kernel(isa, F->type, &(tess_fbcsr_shape){.height = 1, .width = 1});
+    TESS_TRY_CLEAN(list_rest(state));
     TESS_TRY_CLEAN(make_chunks(state));
     TESS_TRY_CLEAN(find_blocks(state));
     int64_t most = state->bytes_before[state->chunks] / LEAST_SHARE_BYTES;
@@ -205,6 +223,7 @@ void tess_cpu_fbcsr_destroy(tess_cpu_fbcsr *state)
     if (!state)
         return;
     tess_fbcsr_destroy(state->F);
+    tess_free(state->ctx, state->rest_rows);
     tess_free(state->ctx, state->first_row);
     tess_free(state->ctx, state->bytes_before);
     tess_free(state->ctx, state->blocks);
@@ -226,12 +245,12 @@ static void scale(void *y, tess_type type, int64_t first, int64_t last, double b
             ((float *)y)[i] *= (float)beta;
 }
 
-/* y = alpha R x + beta y in the rows of a chunk, R the remainder. */
+/* y = alpha R x + beta y in the rows of a chunk, R the remainder, or only beta y. */
 static void start_chunk(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *args, int64_t chunk)
 {
     const tess_matrix *R = state->F->rest;
     int64_t first = state->first_row[chunk], last = state->first_row[chunk + 1];
-    if (R->row_offsets[first] == R->row_offsets[last]) {
+    if (state->rest_rows || R->row_offsets[first] == R->row_offsets[last]) {
         scale(args->y, R->type, first, last, args->beta);
         return;
     }
@@ -241,35 +260,74 @@ static void start_chunk(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *a
     state->rest->spmv(args, bounds);
 }
 
+/* y += alpha * blocks begin .. end-1 of a shape, of each of `count` chunks in step. */
+static void add_blocks(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *args,
+                       const tess_fbcsr_split *split, const tess_cpu_kernel *kernel,
+                       const int64_t *chunks, int count, const int64_t ranges[][2])
+{
+    const tess_cpu_fbcsr_args blocks = {
+        .rows = split->rows,
+        .cols = split->cols,
+        .values = split->values,
+        .x = args->x,
+        .y = args->y,
+        .alpha = args->alpha,
+        .height = split->shape.height,
+        .width = split->shape.width,
+        .shift = split->shape.shift,
+    };
+    tess_cpu_fbcsr_piece pieces[STREAMS];
+    for (int s = 0; s < count; s++)
+        pieces[s] = (tess_cpu_fbcsr_piece){ranges[s][0], ranges[s][1], state->first_row[chunks[s]],
+                                           state->first_row[chunks[s] + 1]};
+    kernel->fbcsr(&blocks, pieces, count);
+}
+
+/* Asks for the first values and places of blocks that come next: every split begins a stream of its
+ * own, which a prefetcher would only notice after some misses. */
+static void fetch_ahead(const tess_fbcsr_split *split, int64_t block, tess_type type)
+{
+    const size_t line = 64, scalar = tess_type_size(type);
+    const char *values =
+        (const char *)split->values + (size_t)(block * tess_fbcsr_cells(&split->shape)) * scalar;
+    if (block >= split->blocks)
+        return;
+    for (size_t at = 0; at < FETCH_BYTES; at += line)
+        __builtin_prefetch(values + at);
+    for (size_t at = 0; at < FETCH_BYTES / 8; at += line) {
+        __builtin_prefetch((const char *)(split->rows + block) + at);
+        __builtin_prefetch((const char *)(split->cols + block) + at);
+    }
+}
+
 /* `count` chunks in step. */
 static void run_chunks(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *args,
                        const int64_t *chunks, int count)
 {
     const tess_fbcsr *F = state->F;
+    const tess_matrix *R = F->rest;
+    int64_t ranges[STREAMS][2];
     for (int s = 0; s < count; s++)
         start_chunk(state, args, chunks[s]);
     for (int i = 0; i < F->splits; i++) {
-        const tess_fbcsr_split *split = &F->split[i];
-        const int64_t *ranges = state->blocks + 2 * i * state->chunks;
-        const tess_cpu_fbcsr_args blocks = {
-            .rows = split->rows,
-            .cols = split->cols,
-            .values = split->values,
-            .x = args->x,
-            .y = args->y,
-            .alpha = args->alpha,
-            .height = split->shape.height,
-            .width = split->shape.width,
-            .shift = split->shape.shift,
-        };
-        tess_cpu_fbcsr_piece pieces[STREAMS];
-        for (int s = 0; s < count; s++) {
-            int64_t c = chunks[s];
-            pieces[s] = (tess_cpu_fbcsr_piece){ranges[2 * c], ranges[2 * c + 1],
-                                               state->first_row[c], state->first_row[c + 1]};
-        }
-        state->kernels[i]->fbcsr(&blocks, pieces, count);
+        for (int s = 0; s < count; s++)
+            memcpy(ranges[s], state->blocks + 2 * (i * state->chunks + chunks[s]),
+                   sizeof ranges[s]);
+        for (int s = 0; i + 1 < F->splits && s < count; s++)
+            fetch_ahead(&F->split[i + 1], state->blocks[2 * ((i + 1) * state->chunks + chunks[s])],
+                        F->type);
+        add_blocks(state, args, &F->split[i], state->kernels[i], chunks, count, ranges);
     }
+    if (!state->rest_rows || R->blocks == 0)
+        return;
+    const tess_fbcsr_split lone = {.shape = {.height = 1, .width = 1},
+                                   .rows = state->rest_rows,
+                                   .cols = R->columns,
+                                   .values = R->values};
+    for (int s = 0; s < count; s++)
+        for (int end = 0; end < 2; end++)
+            ranges[s][end] = R->row_offsets[state->first_row[chunks[s] + end]];
+    add_blocks(state, args, &lone, state->lone, chunks, count, ranges);
 }
 
 static void run_share(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *args, int64_t share)

@@ -30,6 +30,13 @@ SIMD_INLINE V NAME(fbcsr_factors)(const REAL *x, const int n, const int shift)
     if (shift == 1)
         return n == W ? LOAD(x) : LOAD_PART(x, n);
     V factors = {0};
+    if (shift == -1 && n == W) {
+        const V backwards = LOAD(x - (W - 1));
+        SIMD_UNROLL(16)
+        for (int lane = 0; lane < W; lane++)
+            factors[lane] = backwards[W - 1 - lane];
+        return factors;
+    }
     SIMD_UNROLL(16)
     for (int lane = 0; lane < n; lane++)
         factors[lane] = x[(int64_t)lane * shift];
