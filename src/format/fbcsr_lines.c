@@ -97,6 +97,36 @@ static int64_t first_start(const line_work *W, int64_t d)
     return 0;
 }
 
+/* A long line's blocks may as well begin at multiples of their height: then those of other lines
+ * begin there too, and a kernel adds all of them to y at once. So where this loses few entries of
+ * those that `count` windows hold, these are the windows instead. */
+enum { ALIGN_WINDOWS = 4, ALIGN_LOSS = 16 };
+
+static int64_t align_windows(const tess_fbcsr_line *L, tess_fbcsr_window *windows, int64_t count)
+{
+    int64_t held = 0, aligned = 0, found = 0;
+    if (count < ALIGN_WINDOWS)
+        return count;
+    for (int64_t w = 0; w < count; w++)
+        held += windows[w].entries;
+    for (int turn = 0; turn < 2; turn++) { /* count first, then replace */
+        for (int64_t at = 0, end; at < L->count; at = end) {
+            int64_t start = L->place[at] / L->length * L->length;
+            for (end = at + 1; end < L->count && L->place[end] < start + L->length;)
+                end++;
+            if (end - at < L->least || start < L->first || start > L->last)
+                continue;
+            if (turn == 1)
+                windows[found++] = (tess_fbcsr_window){start, end - at};
+            else
+                aligned += end - at;
+        }
+        if (aligned < held - held / ALIGN_LOSS)
+            return count;
+    }
+    return found;
+}
+
 /* Selects the blocks of one line and marks their cells. */
 static int64_t split_line(const line_work *W, int64_t line, int64_t *scratch,
                           tess_fbcsr_window *windows, int32_t *cell, tess_fbcsr_place *places)
@@ -111,6 +141,7 @@ static int64_t split_line(const line_work *W, int64_t line, int64_t *scratch,
     if (L.count < W->least || L.last < L.first)
         return 0;
     int64_t count = tess_fbcsr_windows(&L, scratch, windows);
+    count = align_windows(&L, windows, count);
     for (int64_t w = 0; w < count; w++) {
         int64_t start = windows[w].start;
         while (W->row[at] < start)

@@ -54,11 +54,6 @@ tess_status tess_fbcsr_split_lines(tess_ctx *ctx, const tess_fbcsr_pattern *P,
 
 /* ---- Prices: fbcsr_auto.c ---- */
 
-/* Bytes of a product saved by a split of these many blocks: what its non-zeros take in CSR, less
- * what the blocks take, less what it takes to find those of the rows at hand. */
-double tess_fbcsr_saved(const tess_fbcsr_shape *shape, tess_type type, int64_t rows, int64_t blocks,
-                        int64_t nonzeros);
-
 /* A split of a chosen list is kept if it saves this share of CSR's bytes. */
 #define TESS_FBCSR_WORTHWHILE 0.005
 

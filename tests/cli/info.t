@@ -30,8 +30,8 @@ The report for people.
   advice     store 2 x 2 blocks
   because    2 x 2 blocks are 100.0 % full and move 0.000256 MB in an SpMV, 0.81
              times CSR's 0.000316 MB
-  fbcsr      no shapes save half a percent of CSR's bytes, with y read and written
-             once more for each
+  fbcsr      no list of shapes saves enough of CSR's bytes to pay for the
+             splitting
   cost       a product moves 256 B for 32 flop: 0.12 flop a byte, so memory
              decides its speed
   $ tessera info tridiagonal.mtx
@@ -64,8 +64,8 @@ The report for people.
   advice     do not block
   because    the cheapest blocks, 2 x 1 and 72.2 % full, move 1.06 times CSR's
              0.00026 MB in an SpMV
-  fbcsr      no shapes save half a percent of CSR's bytes, with y read and written
-             once more for each
+  fbcsr      no list of shapes saves enough of CSR's bytes to pay for the
+             splitting
   cost       a product moves 260 B for 26 flop: 0.10 flop a byte, so memory
              decides its speed
   $ tessera info pattern.mtx | head -n 7
@@ -103,7 +103,7 @@ The report for people.
       shape anywhere       blocks   extracts    fill   SpMV moves   to 1 x 1
               row:32           60     25.7 %   0.844      74.9 kB       -5 %
            column:32           60     25.7 %   0.844      74.9 kB       -5 %
-         diagonal:32          150     60.6 %   0.796      72.2 kB       -8 %
+         diagonal:32          150     60.5 %   0.795      72.3 kB       -8 %
      antidiagonal:32           68     27.0 %   0.781      76.0 kB       -3 %
                  8x8          100     82.5 %   0.812      68.1 kB      -13 %
                  4x4          400     85.1 %   0.838      68.6 kB      -13 %
@@ -335,8 +335,8 @@ Blocks of other shapes, wherever they lie.
   advice     do not block
   because    the cheapest blocks, 2 x 1 and 64.2 % full, move 1.26 times CSR's
              0.234 MB in an SpMV
-  fbcsr      6x6,diagonal:8 blocks hold 99.8 % of the non-zeros, are 100.0 % full
-             and move 0.75 times CSR's bytes, 0.59 times those of 2 x 1 blocks
+  fbcsr      no list of shapes saves enough of CSR's bytes to pay for the
+             splitting
   cost       a product moves 234 kB for 35.0 kflop: 0.15 flop a byte, so memory
              decides its speed
   $ tessera info gen:planted:rows=1200,shapes=row:32,blocks=18,noise=0 --all | grep -A 9 anywhere

@@ -122,8 +122,7 @@ void info_describe_shapes(const info_facts *facts, char *text, size_t size)
         return;
     if (!S->list[0])
         snprintf(text, size,
-                 "no shapes save half a percent of CSR's bytes, with y read and written once "
-                 "more for each");
+                 "no list of shapes saves enough of CSR's bytes to pay for the splitting");
     else
         snprintf(text, size,
                  "%s blocks hold %.1f %% of the non-zeros, are %.1f %% full and move %.2f times "
