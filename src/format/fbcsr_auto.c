@@ -143,6 +143,7 @@ cleanup:
 typedef struct trial {
     double saved, density; /* bytes; bytes a non-zero */
     double line_rows;      /* of runs of lines */
+    double bytes;          /* saved, without what they are priced at */
 } trial;
 
 typedef struct search {
@@ -163,9 +164,9 @@ static tess_status try_shape(const search *S, const tess_fbcsr_pattern *P, int c
     TESS_TRY(tess_fbcsr_split_once(S->ctx, P, shape, least, found));
     const double value = (double)tess_type_size(S->type), runs = (double)count_runs(found);
     out->line_rows = shape->width == 1 && shape->height > 1 ? shape->height * runs : 0;
-    out->saved = (value + 4) * (double)found->nonzeros -
-                 (value * (double)tess_fbcsr_cells(shape) + 8) * (double)found->blocks -
-                 RUN_BYTES * runs - S->line_bytes * out->line_rows;
+    out->bytes = (value + 4) * (double)found->nonzeros -
+                 (value * (double)tess_fbcsr_cells(shape) + 8) * (double)found->blocks;
+    out->saved = out->bytes - RUN_BYTES * runs - S->line_bytes * out->line_rows;
     out->density = found->nonzeros ? out->saved / (double)found->nonzeros : 0;
     return TESS_OK;
 }
@@ -221,6 +222,7 @@ static tess_status build_list(search S, const tess_fbcsr_pattern *sample, double
         S.hopeless[c] = true; /* it has taken what there was */
         list->shape[list->count] = S.shape[c];
         list->threshold[list->count++] = TESS_FBCSR_PRICED;
+        list->saved += one.bytes;
         *saved += one.saved - (LINE_BYTES - S.line_bytes) * one.line_rows;
         TESS_TRY_CLEAN(try_all(&S, &P, trials));
     }
@@ -266,7 +268,7 @@ tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_
         (double)(tess_type_size(csr->type) + 4) * (double)sample.row_offsets[sample.rows];
     if (most < LEAST_SAVED * whole)
         out->count = 0;
-    out->saved = whole > 0 && out->count > 0 ? most / whole : 0;
+    out->saved = out->count > 0 ? out->saved / whole : 0;
 cleanup:
     tess_fbcsr_pattern_clear(ctx, &sample);
     return status;

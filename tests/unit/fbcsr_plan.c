@@ -211,7 +211,7 @@ static void it_is_a_candidate_where_the_pattern_promises_something(void **state)
 static void its_price_is_what_the_format_then_takes(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    tess_matrix *A = diagonals(ctx, TESS_F64, true);
+    tess_matrix *A = diagonals(ctx, TESS_F64, false);
     tess_fbcsr_options shapes;
     tess_fbcsr *F;
     tess_candidate candidate = {0};
