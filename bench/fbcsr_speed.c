@@ -31,7 +31,8 @@ typedef struct trial {
     entry entries[KINDS];
 } trial;
 
-static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV, .k = 1, .effort = TESS_ESTIMATE};
+static const tess_product spmv = {
+    .kind = TESS_PRODUCT_SPMV, .k = 1, .effort = TESS_ESTIMATE, .peers = true};
 
 static int by_value(const void *a, const void *b)
 {

@@ -101,8 +101,6 @@ tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
     cut_shapes(options->params, list, sizeof list, params, TESS_CUDA_PARAMS_TEXT);
     plain->params = *params ? params : NULL;
     TESS_TRY(tess_shapes_choose(ctx, A, list, &shapes));
-    if (shapes.count > FBCSR_SPLITS_MAX)
-        shapes.count = FBCSR_SPLITS_MAX;
     if (shapes.count == 0)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "format fbcsr: no shape would save bytes of this matrix; "
@@ -129,8 +127,6 @@ static tess_status look_for_shapes(tess_device *device, const tess_matrix *A,
     if (!product->shapes)
         return TESS_OK;
     TESS_TRY(tess_shapes_look(device->ctx, A, &shapes));
-    if (shapes.count > FBCSR_SPLITS_MAX)
-        shapes.count = FBCSR_SPLITS_MAX;
     tess_shapes_write(&shapes, problem->shapes, sizeof problem->shapes);
     *out = shapes;
     return TESS_OK;

@@ -48,28 +48,17 @@ enum { SLICED_DOT_AT };
 enum { INTERLEAVED_OFFSETS, INTERLEAVED_TARGETS, INTERLEAVED_COLUMNS, INTERLEAVED_VALUES };
 enum { INTERLEAVED_GROUPS };
 
-/* fbcsr: image->format is a tess_cuda_fbcsr. Values are those of the splits, one after the other,
- * and of the remainder. */
+/* fbcsr: image->format is a tess_fbcsr_slices. What is said about cut rows is where sliced has it.
+ */
 enum {
-    FBCSR_RANGES,
-    FBCSR_PLACES,
+    FBCSR_HEADS,
+    FBCSR_PIECES,
+    FBCSR_LENGTHS,
+    FBCSR_COLUMNS,
     FBCSR_VALUES,
-    FBCSR_REST_OFFSETS,
-    FBCSR_REST_LENGTHS,
-    FBCSR_REST_COLUMNS
+    FBCSR_CUT_ROW = SLICED_CUT_ROW,
+    FBCSR_CUT_SLOTS = SLICED_CUT_SLOTS
 };
-enum { FBCSR_SPLITS_MAX = 8 };
-
-typedef struct tess_cuda_fbcsr {
-    tess_fbcsr *F;
-    tess_sliced *rest;
-    int64_t range_count, *ranges; /* pairs */
-    int64_t blocks;
-    int32_t *places; /* pairs */
-    void *values;
-    int64_t rest_value, rest_stored; /* the remainder's first scalar and how many they are */
-    int64_t first_range[FBCSR_SPLITS_MAX], first_value[FBCSR_SPLITS_MAX]; /* as in fbcsr.cu */
-} tess_cuda_fbcsr;
 
 tess_status tess_cuda_image_fbcsr(tess_ctx *ctx, const tess_matrix *A, const char *text,
                                   tess_cuda_image *image);

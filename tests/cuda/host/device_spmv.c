@@ -84,9 +84,10 @@ static bool run_case(void **state, const test_variant *v, test_pattern pattern, 
     tess_cuda_describe_problem(tess_cuda_of(device), A, &problem);
     problem.vectors = like->vectors;
     problem.row_major = like->row_major;
+    memcpy(problem.shapes, like->shapes, sizeof problem.shapes);
     bool fits = v->kernel->fits(&problem, v->params);
     if (fits) {
-        tess_cuda_params_write(v->kernel, v->params, params, sizeof params);
+        tess_cuda_write_all(v->kernel, &problem, v->params, params, sizeof params);
         snprintf(what, sizeof what, "%s %s, %s, %dx%d %s, k=%d%s", v->kernel->name, params,
                  test_pattern_name(pattern), (int)like->block_height, (int)like->block_width,
                  tess_type_name(like->type), like->vectors, like->row_major ? " by rows" : "");
