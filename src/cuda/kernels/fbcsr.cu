@@ -134,9 +134,10 @@ DEVICE real run_sum(const fbcsr_args *a, cursor *at, int width, int length)
 KERNEL(fbcsr, fbcsr_args, THREADS, 1)
 {
     const long long slice = ((long long)blockIdx.x * THREADS + threadIdx.x) / 32;
-    cursor at = {.lane = threadIdx.x % 32};
+    cursor at;
     if (slice >= a.slices)
         return;
+    at.lane = threadIdx.x % 32;
     at.stream = stream_policy();
     at.keep = keep_policy();
     const long long row = (slice - a.segments) * 32 + at.lane;
