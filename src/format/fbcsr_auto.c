@@ -42,14 +42,10 @@ static const char *const candidates[] = {
     "row:4",
     "column:32",
     "column:16",
-    "column:8",
-    "column:4",
     "diagonal:32",
     "diagonal:16",
-    "diagonal:8",
     "antidiagonal:32",
     "antidiagonal:16",
-    "antidiagonal:8",
 };
 enum {
     CANDIDATES = sizeof candidates / sizeof *candidates,
