@@ -32,8 +32,8 @@ Parameters at the value that changes nothing are left out of a kernel's name.
 WHY = {  # the mechanism behind a family's place in the table
     "sliced": "one thread a scalar row on interleaved values: every load of a warp is one run of memory, no sums between "
               "threads, many loads in flight; rows of similar length are needed, so they are sorted and cut",
-    "sliced_tiles": "sliced storage whose thread blocks keep the sums of a chunk of rows in shared memory while they sweep "
-                    "over panels of columns: for columns scattered over an x that L2 cannot hold",
+    "swept": "a warp keeps the sums of its rows in shared memory while it walks over their blocks by rising column: for "
+             "columns scattered over an x that L2 cannot hold",
     "stream": "equal shares of the block stream through shared memory: indifferent to the rows' lengths, but every value "
               "passes shared memory, which costs registers and barriers",
     "by_column": "a warp walks a block row column by column: loads are whole where 32 is a multiple of the block's rows, "
@@ -51,10 +51,10 @@ WHY = {  # the mechanism behind a family's place in the table
 
 SCATTERED = """
 Random columns need a piece of x of their own for every block, and L2 delivers it in sectors of 32 bytes: beside each
-block's 8 b² + 4 bytes go 32 bytes at b = 2 (half of them unused), 48 on average at b = 3, a share that falls with b. Half
-of all sectors come from the other half of L2. `sliced_tiles` keeps the missed x away from memory and writes y once;
-what is left is that traffic between L2 and the SMs, and the loads that an SM's L1 can hold in flight. The measurements
-behind this are in [design.md](../design.md), "Scattered columns on a GPU".
+block's 8 b² + 4 bytes go 32 bytes at b = 2 (half of them unused), 48 on average at b = 3, a share that falls with b.
+`swept` reads x from memory once a round of thread blocks, the matrix without a byte of padding or of row lengths, and
+writes y once; what is left is the traffic between L2 and the SMs. The measurements behind this are in
+[design.md](../design.md), "Scattered columns on a GPU".
 """
 
 PLAIN = {"sigma=1", "lambda=0", "panels=1", "V=1", "xv=1", "tpr=1"}

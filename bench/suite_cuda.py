@@ -71,7 +71,7 @@ def name_of(path):
 def all_cases(matrices):
     """In order of importance: what finds no time is at the end."""
     large = [case(f"stencil{p}", b, stencil(p, b, LARGE)) for b in B_ALL for p in (27, 7)]
-    irregular = [case("powerlaw", b, powerlaw(b), kernel=None, format="sliced") for b in B_POWERLAW]
+    irregular = [case("powerlaw", b, powerlaw(b), kernel="swept" if b <= 3 else "sliced") for b in B_POWERLAW]
     several = [case("spmm8", 3, stencil(27, 3, LARGE), op="spmm:8", kernel=None, peers=False)]
     small = [case("sizes", b, stencil(27, b, mb * 1e6), label=f"{mb} MB") for mb in MEGABYTES for b in B_SIZES]
     families = [case("families", b, stencil(27, b, FAMILIES), kernel=None, peers=False) for b in B_FAMILIES]
@@ -89,7 +89,6 @@ def run_case(options, c):
     command = [options.tessera, "bench", c["matrix"], "--device", options.device, "--type", c["type"],
                "--op", c["op"], "--few", "--reps", str(REPETITIONS), "--json"]
     command += ["--kernel", c["kernel"]] if c["kernel"] else []
-    command += ["--format", c["format"]] if c.get("format") else []
     command += ["--peers"] if c["peers"] and not options.no_peers else []
     start = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)

@@ -116,17 +116,17 @@ static tess_status layout_bytes(tess_ctx *ctx, const tess_matrix *A, const char 
     double padded = blocks, lines = rows, line_bytes = 8;
     if (strncmp(layout, "sliced", 6) == 0) {
         int64_t vector = layout_number(layout, "V", 1), panels = layout_number(layout, "panels", 1);
-        bool tiles = layout_number(layout, "chunk", 0) > 0;
-        arrangement how = {layout_number(layout, "lambda", 0),
-                           tiles ? A->block_rows : layout_number(layout, "sigma", 1),
+        arrangement how = {layout_number(layout, "lambda", 0), layout_number(layout, "sigma", 1),
                            layout_number(layout, "C", 32), 1};
         while (how.step * A->block_width % vector != 0)
             how.step *= 2;
         TESS_TRY(padded_blocks(ctx, A, &how, &padded, &lines));
-        line_bytes = !tiles && (how.window > 1 || how.split > 0 || panels > 1) ? 8 : 4;
-        double y_again = tiles ? 0 : 2 * value * A->block_height / line_bytes;
+        line_bytes = how.window > 1 || how.split > 0 || panels > 1 ? 8 : 4;
+        double y_again = 2 * value * A->block_height / line_bytes;
         lines += (lines - rows) * 2 * value * A->block_height / line_bytes; /* sums of cut rows */
         lines += (double)(panels - 1) * rows * (1 + y_again);
+    } else if (strncmp(layout, "swept", 5) == 0) {
+        line_bytes = 0;
     } else if (strncmp(layout, "interleaved", 11) == 0) {
         arrangement how = {0, layout_number(layout, "sort", 1) ? A->block_rows : 1,
                            layout_number(layout, "By", 1), layout_number(layout, "Bx", 1)};
@@ -161,9 +161,9 @@ tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_cand
         if (strcmp(layout, known) != 0)
             TESS_TRY(layout_bytes(cuda->ctx, A, layout, &stored, &moved));
         memcpy(known, layout, sizeof known);
-        /* A kernel for some matrices only was not measured on the model's: like its format's. */
+        /* A kernel for some matrices only was not measured on the model's: like the best. */
         snprintf(c->class_name, sizeof c->class_name, "%s",
-                 kernel->made_for ? kernel->format : kernel->name);
+                 kernel->made_for ? "sliced" : kernel->name);
         c->naive = strcmp(kernel->name, A->block_width > 1 ? "by_column" : "by_block") == 0;
         c->bytes = moved;
         c->memory = stored;

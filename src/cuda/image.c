@@ -6,6 +6,7 @@
 #include "format/balanced.h"
 #include "format/interleaved.h"
 #include "format/sliced.h"
+#include "format/swept.h"
 
 static void add_array(tess_cuda_image *image, const void *host, int64_t count, size_t size)
 {
@@ -139,40 +140,27 @@ static void refresh_sliced(tess_cuda_image *image, const void *values)
 static tess_status create_sliced(tess_ctx *ctx, const tess_matrix *A, const char *text,
                                  tess_cuda_image *image)
 {
-    int64_t C = 32, sigma = 1, lambda = 0, V = 1, panels = 1, chunk = 0;
+    int64_t C = 32, sigma = 1, lambda = 0, V = 1, panels = 1;
     const tess_option table[] = {
         {"C", TESS_OPTION_INT, &C, 1, 1024, NULL, 0},
         {"sigma", TESS_OPTION_INT, &sigma, 0, 1 << 30, NULL, 0},
         {"lambda", TESS_OPTION_INT, &lambda, 0, 1 << 30, NULL, 0},
         {"V", TESS_OPTION_INT, &V, 1, 4, NULL, 0},
         {"panels", TESS_OPTION_INT, &panels, 1, TESS_SLICED_PANELS, NULL, 0},
-        {"chunk", TESS_OPTION_INT, &chunk, 0, 1 << 20, NULL, 0},
     };
     TESS_TRY(tess_options_parse(ctx, "sliced", text, table, sizeof table / sizeof *table));
-    tess_sliced_options options = {(int32_t)C, (int32_t)sigma,  (int32_t)lambda,
-                                   (int32_t)V, (int32_t)panels, (int32_t)chunk};
+    tess_sliced_options options = {(int32_t)C, (int32_t)sigma, (int32_t)lambda, (int32_t)V,
+                                   (int32_t)panels};
     tess_sliced *S;
     TESS_TRY(tess_sliced_create(ctx, A, &options, &S));
     int64_t places = S->slices * C;
-    if (chunk > 0) {
-        add_array(image, S->local_offsets, S->slices, sizeof *S->local_offsets);
-        add_array(image, S->words, places, sizeof *S->words);
-        add_array(image, S->slot_list, S->chunk_slot[S->chunks], sizeof *S->slot_list);
-    } else {
-        add_array(image, S->offsets, S->slices + 1, sizeof *S->offsets);
-        add_array(image, S->lengths, places, sizeof *S->lengths);
-        add_array(image, S->targets, S->targets ? places : 0, sizeof *S->targets);
-    }
+    add_array(image, S->offsets, S->slices + 1, sizeof *S->offsets);
+    add_array(image, S->lengths, places, sizeof *S->lengths);
+    add_array(image, S->targets, S->targets ? places : 0, sizeof *S->targets);
     add_array(image, S->columns, S->offsets[S->slices] * S->group * C, sizeof *S->columns);
     add_array(image, S->values, tess_sliced_stored(S), tess_type_size(S->type));
     add_array(image, S->cut_row, S->cut_rows, sizeof *S->cut_row);
     add_array(image, S->cut_slots, S->cut_rows + 1, sizeof *S->cut_slots);
-    if (chunk > 0) {
-        add_array(image, S->chunk_row, S->chunks + 1, sizeof *S->chunk_row);
-        add_array(image, S->chunk_slot, S->chunks + 1, sizeof *S->chunk_slot);
-        add_array(image, S->chunk_group, S->chunks, sizeof *S->chunk_group);
-        add_array(image, S->tile_slice, S->chunks * panels + 1, sizeof *S->tile_slice);
-    }
     image->values = SLICED_VALUES;
     int64_t slots = tess_ceil_div(
         (int64_t)S->cut_slots[S->cut_rows] * S->block_height * (int64_t)tess_type_size(S->type), 8);
@@ -183,6 +171,48 @@ static tess_status create_sliced(tess_ctx *ctx, const tess_matrix *A, const char
     image->format = S;
     image->destroy = destroy_sliced;
     image->refresh = refresh_sliced;
+    return TESS_OK;
+}
+
+/* ---- swept ---- */
+
+static void destroy_swept(tess_cuda_image *image)
+{
+    tess_swept_destroy(image->format);
+}
+
+static void refresh_swept(tess_cuda_image *image, const void *values)
+{
+    tess_swept_refresh(image->format, values);
+}
+
+static tess_status create_swept(tess_ctx *ctx, const tess_matrix *A, const char *text,
+                                tess_cuda_image *image)
+{
+    int64_t chunks = 1, lines = 512, lambda = 16;
+    const tess_option table[] = {
+        {"chunks", TESS_OPTION_INT, &chunks, 1, INT32_MAX, NULL, 0},
+        {"lines", TESS_OPTION_INT, &lines, 1, TESS_SWEPT_NONE, NULL, 0},
+        {"lambda", TESS_OPTION_INT, &lambda, 1, 1 << 30, NULL, 0},
+    };
+    TESS_TRY(tess_options_parse(ctx, "swept", text, table, sizeof table / sizeof *table));
+    tess_swept_options options = {chunks, (int32_t)lines, (int32_t)lambda};
+    tess_swept *S;
+    TESS_TRY(tess_swept_create(ctx, A, &options, &S));
+    int64_t steps = tess_swept_steps(S);
+    add_array(image, S->chunk_line, S->chunks + 1, sizeof *S->chunk_line);
+    add_array(image, S->chunk_step, S->chunks + 1, sizeof *S->chunk_step);
+    add_array(image, S->bases, steps, sizeof *S->bases);
+    add_array(image, S->words, steps * TESS_SWEPT_LANES, sizeof *S->words);
+    add_array(image, S->values, tess_swept_stored(S), tess_type_size(S->type));
+    add_array(image, S->cut_row, S->cut_rows, sizeof *S->cut_row);
+    add_array(image, S->cut_slots, S->cut_rows + 1, sizeof *S->cut_slots);
+    image->values = SWEPT_VALUES;
+    image->workspace =
+        (size_t)S->cut_slots[S->cut_rows] * (size_t)S->block_height * tess_type_size(S->type);
+    image->format = S;
+    image->destroy = destroy_swept;
+    image->refresh = refresh_swept;
     return TESS_OK;
 }
 
@@ -236,6 +266,7 @@ tess_status tess_cuda_image_create(tess_ctx *ctx, const tess_matrix *A, const ch
                  {"balanced", create_balanced},
                  {"stream", create_stream},
                  {"sliced", create_sliced},
+                 {"swept", create_swept},
                  {"interleaved", create_interleaved},
                  {"fbcsr", tess_cuda_image_fbcsr}};
     size_t name = strcspn(layout, ":");

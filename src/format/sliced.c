@@ -85,7 +85,6 @@ void tess_sliced_refresh(tess_sliced *S, const void *values)
 static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_sliced *S)
 {
     place_slices(S);
-    tess_sliced_place_tiles(S);
     int64_t groups = S->offsets[S->slices];
     int64_t per_group = (int64_t)S->group * S->options.height, blocks, scalars;
     if (!tess_mul(groups, per_group, &blocks) ||
@@ -112,15 +111,12 @@ tess_status tess_sliced_create(tess_ctx *ctx, const tess_matrix *A,
     int32_t V = options->vector;
     if (options->height < 1 || options->height > 1024 || options->window < 0 ||
         options->split < 0 || (V != 1 && V != 2 && V != 4) || options->panels < 0 ||
-        options->panels > TESS_SLICED_PANELS || options->chunk < 0 ||
-        (options->chunk > 0 && (options->split == 0 || options->split > TESS_TILE_SPLIT ||
-                                TESS_CHUNK_MOST((int64_t)options->chunk) > TESS_WORD_ROW)))
+        options->panels > TESS_SLICED_PANELS)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "sliced: height %d (1..1024), window %d and split %d (>= 0), vector %d "
-                         "(1, 2 or 4), panels %d (0..%d), chunk %d (>= 0, with a split of 1..%d)",
+                         "(1, 2 or 4), panels %d (0..%d)",
                          (int)options->height, (int)options->window, (int)options->split, (int)V,
-                         (int)options->panels, TESS_SLICED_PANELS, (int)options->chunk,
-                         TESS_TILE_SPLIT);
+                         (int)options->panels, TESS_SLICED_PANELS);
     tess_sliced *S;
     TESS_TRY(TESS_ALLOC(ctx, 1, &S));
     *S = (tess_sliced){.ctx = ctx,
@@ -136,8 +132,7 @@ tess_status tess_sliced_create(tess_ctx *ctx, const tess_matrix *A,
     S->group = 1;
     while (S->group * A->block_width % V != 0)
         S->group *= 2;
-    tess_status status =
-        options->chunk > 0 ? tess_sliced_make_tiles(ctx, A, S) : tess_sliced_make_lines(ctx, A, S);
+    tess_status status = tess_sliced_make_lines(ctx, A, S);
     if (status == TESS_OK)
         status = fill(ctx, A, S);
     if (status != TESS_OK) {
@@ -152,9 +147,8 @@ void tess_sliced_destroy(tess_sliced *S)
 {
     if (!S)
         return;
-    void *arrays[] = {S->offsets, S->lengths,   S->targets,    S->starts,        S->columns,
-                      S->values,  S->cut_row,   S->cut_slots,  S->chunk_row,     S->tile_slice,
-                      S->words,   S->slot_list, S->chunk_slot, S->local_offsets, S->chunk_group};
+    void *arrays[] = {S->offsets, S->lengths, S->targets, S->starts,
+                      S->columns, S->values,  S->cut_row, S->cut_slots};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         tess_free(S->ctx, arrays[i]);
     tess_free(S->ctx, S);
@@ -204,8 +198,8 @@ int64_t tess_sliced_bytes(const tess_sliced *S)
 {
     int64_t places = S->slices * S->options.height;
     int64_t blocks = S->offsets[S->slices] * S->group * S->options.height;
-    int64_t line = S->chunks > 0 ? 4 : S->targets ? 8 : 4; /* words, or lengths and targets */
-    return (S->slices + 1) * 8 + places * line + S->chunks * (S->options.panels + 4) * 4 +
-           blocks * 4 + tess_sliced_stored(S) * (int64_t)tess_type_size(S->type) +
+    int64_t line = S->targets ? 8 : 4; /* lengths and targets */
+    return (S->slices + 1) * 8 + places * line + blocks * 4 +
+           tess_sliced_stored(S) * (int64_t)tess_type_size(S->type) +
            (S->cut_rows > 0 ? S->cut_rows * 8 + 4 : 0);
 }

@@ -19,11 +19,6 @@
  *            begin. The first and the last panel have lines for all block rows (the first scales y,
  *            the last finishes it), the others only for rows with blocks in them.
  *
- *   tiles    With chunks, panels are cut again into chunks of block rows, and the order is chunk
- * after chunk, in each panel after panel, so that a thread block can keep the sums of its chunk
- *            while it sweeps over the panels. A tile has lines only for rows with blocks in it, and
- *            is one window. A row that is cut in one panel is cut in all, and panel[0] counts the
- *            cut rows of all panels. `words` say of each line what lengths and targets say.
  *
  * Lines of a row that was cut write to slots of a scratch array; row i of the cut rows owns the
  * slots cut_slots[i] .. cut_slots[i+1]-1, to be added in this order.
@@ -37,20 +32,12 @@
 enum { TESS_SLICED_LONG = 8 };
 enum { TESS_SLICED_PANELS = 8 }; /* at most */
 
-/* A word: the length above TESS_WORD_BITS bits, below it the row in the chunk, or, beyond the
- * chunk's rows, the place in its part of slot_list; 0 when there is no line. */
-enum { TESS_WORD_BITS = 24, TESS_WORD_ROW = (1 << TESS_WORD_BITS) - 1, TESS_TILE_SPLIT = 255 };
-
-/* Block rows of a chunk, at most. */
-#define TESS_CHUNK_MOST(chunk) ((chunk) + (chunk) / 64)
-
 typedef struct tess_sliced_options {
     int32_t height; /* C: lines a slice */
     int32_t window; /* sigma: lines sorted together; 0 or 1: order kept */
     int32_t split;  /* lambda: longest line in blocks; 0: no limit */
     int32_t vector; /* V: scalars along the row that lie together (1, 2 or 4) */
     int32_t panels; /* ranges of block columns; 0 or 1: no cut */
-    int32_t chunk;  /* block rows of a chunk, on average; 0: no tiles */
 } tess_sliced_options;
 
 typedef struct tess_sliced_panel {
@@ -79,16 +66,6 @@ typedef struct tess_sliced {
     int64_t cut_rows;   /* of all panels */
     int32_t *cut_row;   /* cut_rows: their numbers */
     int32_t *cut_slots; /* cut_rows + 1 */
-    /* Tiles: */
-    int64_t chunks;
-    int64_t chunk_most;     /* block rows of the one with the most */
-    int32_t *chunk_row;     /* chunks + 1: their first block rows */
-    int32_t *chunk_slot;    /* chunks + 1: where their part of slot_list begins */
-    int64_t *chunk_group;   /* chunks: groups before the chunk */
-    int32_t *tile_slice;    /* chunks * panels + 1: slices before the tile */
-    int32_t *local_offsets; /* slices: groups of the chunk before the slice */
-    uint32_t *words;        /* slices * C */
-    int32_t *slot_list;     /* slots of lines of cut rows */
 } tess_sliced;
 
 tess_status tess_sliced_create(tess_ctx *ctx, const tess_matrix *A,

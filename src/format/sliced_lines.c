@@ -3,10 +3,29 @@
 
 #include <string.h>
 
-tess_status tess_cut_columns(tess_ctx *ctx, const tess_matrix *A, int32_t panels,
-                             tess_cut_matrix *M)
+/* The matrix cut into panels of columns. */
+typedef struct cut_matrix {
+    const tess_matrix *A;
+    int32_t panels;
+    int32_t *cuts; /* (panels - 1) a row: blocks of the row before panel 1, 2, ... */
+} cut_matrix;
+
+/* Row i of panel q is blocks cut_begin(i, q) .. cut_begin(i, q + 1) - 1. */
+static int64_t cut_begin(const cut_matrix *M, int64_t row, int32_t panel)
 {
-    *M = (tess_cut_matrix){.A = A, .panels = panels};
+    if (panel == 0 || panel == M->panels)
+        return M->A->row_offsets[row + (panel > 0)];
+    return M->A->row_offsets[row] + M->cuts[row * (M->panels - 1) + panel - 1];
+}
+
+static int64_t cut_length(const cut_matrix *M, int64_t row, int32_t panel)
+{
+    return cut_begin(M, row, panel + 1) - cut_begin(M, row, panel);
+}
+
+static tess_status cut_columns(tess_ctx *ctx, const tess_matrix *A, int32_t panels, cut_matrix *M)
+{
+    *M = (cut_matrix){.A = A, .panels = panels};
     int64_t inner = panels - 1, width = tess_ceil_div(A->block_cols, panels), count;
     if (inner == 0)
         return TESS_OK;
@@ -27,15 +46,15 @@ tess_status tess_cut_columns(tess_ctx *ctx, const tess_matrix *A, int32_t panels
 }
 
 /* Lines of a row in a panel. */
-static int64_t segments_of(const tess_cut_matrix *M, int64_t row, int32_t panel, int32_t split)
+static int64_t segments_of(const cut_matrix *M, int64_t row, int32_t panel, int32_t split)
 {
-    int64_t length = tess_cut_length(M, row, panel);
+    int64_t length = cut_length(M, row, panel);
     if (length == 0)
         return panel == 0 || panel == M->panels - 1;
     return split > 0 && length > split ? tess_ceil_div(length, split) : 1;
 }
 
-tess_status tess_sliced_check_slices(tess_ctx *ctx, const tess_sliced *S)
+static tess_status check_slices(tess_ctx *ctx, const tess_sliced *S)
 {
     int64_t lanes = (int64_t)S->options.height * S->block_height;
     if (S->slices > (INT32_MAX - 4096) / lanes)
@@ -45,7 +64,7 @@ tess_status tess_sliced_check_slices(tess_ctx *ctx, const tess_sliced *S)
     return TESS_OK;
 }
 
-static tess_status count_lines(tess_ctx *ctx, const tess_cut_matrix *M, tess_sliced *S)
+static tess_status count_lines(tess_ctx *ctx, const cut_matrix *M, tess_sliced *S)
 {
     for (int32_t q = 0; q < M->panels; q++) {
         tess_sliced_panel *panel = &S->panel[q];
@@ -59,13 +78,13 @@ static tess_status count_lines(tess_ctx *ctx, const tess_cut_matrix *M, tess_sli
         panel->slices = tess_ceil_div(panel->lines, S->options.height);
         S->slices += panel->slices;
         S->cut_rows += panel->cut_rows;
-        TESS_TRY(tess_sliced_check_slices(ctx, S));
+        TESS_TRY(check_slices(ctx, S));
     }
     return TESS_OK;
 }
 
 /* cut_row and cut_slots: in every panel the rows of many segments first. */
-static tess_status list_cut_rows(tess_ctx *ctx, const tess_cut_matrix *M, tess_sliced *S)
+static tess_status list_cut_rows(tess_ctx *ctx, const cut_matrix *M, tess_sliced *S)
 {
     TESS_TRY(TESS_ALLOC(ctx, S->cut_rows, &S->cut_row));
     TESS_TRY(TESS_ALLOC(ctx, S->cut_rows + 1, &S->cut_slots));
@@ -87,7 +106,7 @@ static tess_status list_cut_rows(tess_ctx *ctx, const tess_cut_matrix *M, tess_s
     return TESS_OK;
 }
 
-tess_status tess_sliced_allocate_lines(tess_ctx *ctx, tess_sliced *S, bool targets)
+static tess_status allocate_lines(tess_ctx *ctx, tess_sliced *S, bool targets)
 {
     int64_t places = S->slices * S->options.height;
     TESS_TRY(TESS_ALLOC(ctx, S->slices + 1, &S->offsets));
@@ -99,7 +118,7 @@ tess_status tess_sliced_allocate_lines(tess_ctx *ctx, tess_sliced *S, bool targe
 }
 
 /* The lines of panel q in the order of the rows. */
-static void list_lines(const tess_cut_matrix *M, tess_sliced *S, int32_t q)
+static void list_lines(const cut_matrix *M, tess_sliced *S, int32_t q)
 {
     const tess_sliced_panel *panel = &S->panel[q];
     int64_t line = panel->first_slice * S->options.height;
@@ -107,7 +126,7 @@ static void list_lines(const tess_cut_matrix *M, tess_sliced *S, int32_t q)
     int32_t slot[2] = {S->cut_slots[panel->first_cut + panel->cut_long],
                        S->cut_slots[panel->first_cut]};
     for (int64_t row = 0; row < S->block_rows; row++) {
-        int64_t first = tess_cut_begin(M, row, q), end = tess_cut_begin(M, row, q + 1);
+        int64_t first = cut_begin(M, row, q), end = cut_begin(M, row, q + 1);
         int64_t segments = segments_of(M, row, q, S->options.split);
         int32_t *next = &slot[segments > TESS_SLICED_LONG];
         for (int64_t i = 0; i < segments; i++, line++) {
@@ -122,6 +141,10 @@ static void list_lines(const tess_cut_matrix *M, tess_sliced *S, int32_t q)
     }
 }
 
+typedef struct line_range {
+    int64_t first, count;
+} line_range;
+
 /* Stable counting sort of a range by falling length. `work` holds a copy of it, `counters`
  * longest+1 numbers. */
 typedef struct line_copy {
@@ -129,8 +152,7 @@ typedef struct line_copy {
     int32_t length, target;
 } line_copy;
 
-static void sort_range(tess_sliced *S, const tess_line_range *range, line_copy *work,
-                       int64_t *counters)
+static void sort_range(tess_sliced *S, const line_range *range, line_copy *work, int64_t *counters)
 {
     int64_t first = range->first, count = range->count;
     int32_t longest = 0;
@@ -156,8 +178,8 @@ static void sort_range(tess_sliced *S, const tess_line_range *range, line_copy *
     }
 }
 
-tess_status tess_sliced_sort(tess_ctx *ctx, tess_sliced *S, const tess_line_range *ranges,
-                             int64_t count)
+static tess_status sort_ranges(tess_ctx *ctx, tess_sliced *S, const line_range *ranges,
+                               int64_t count)
 {
     int64_t most = 0;
     int32_t longest = 0;
@@ -190,30 +212,30 @@ static tess_status sort_windows(tess_ctx *ctx, tess_sliced *S)
         return TESS_OK;
     for (int32_t q = 0; q < S->options.panels; q++)
         count += tess_ceil_div(S->panel[q].lines, window);
-    tess_line_range *ranges;
+    line_range *ranges;
     TESS_TRY(TESS_ALLOC(ctx, count, &ranges));
     count = 0;
     for (int32_t q = 0; q < S->options.panels; q++) {
         int64_t first = S->panel[q].first_slice * S->options.height;
         for (int64_t done = 0; done < S->panel[q].lines; done += window) {
             int64_t left = S->panel[q].lines - done;
-            ranges[count++] = (tess_line_range){first + done, left < window ? left : window};
+            ranges[count++] = (line_range){first + done, left < window ? left : window};
         }
     }
-    tess_status status = tess_sliced_sort(ctx, S, ranges, count);
+    tess_status status = sort_ranges(ctx, S, ranges, count);
     tess_free(ctx, ranges);
     return status;
 }
 
 tess_status tess_sliced_make_lines(tess_ctx *ctx, const tess_matrix *A, tess_sliced *S)
 {
-    tess_cut_matrix M;
+    cut_matrix M;
     tess_status status;
-    TESS_TRY(tess_cut_columns(ctx, A, S->options.panels, &M));
+    TESS_TRY(cut_columns(ctx, A, S->options.panels, &M));
     TESS_TRY_CLEAN(count_lines(ctx, &M, S));
     TESS_TRY_CLEAN(list_cut_rows(ctx, &M, S));
-    TESS_TRY_CLEAN(tess_sliced_allocate_lines(
-        ctx, S, S->options.window > 1 || S->cut_rows > 0 || M.panels > 1));
+    TESS_TRY_CLEAN(
+        allocate_lines(ctx, S, S->options.window > 1 || S->cut_rows > 0 || M.panels > 1));
     for (int32_t q = 0; q < M.panels; q++)
         list_lines(&M, S, q);
     TESS_TRY_CLEAN(sort_windows(ctx, S));

@@ -117,21 +117,22 @@ static void panels_follow_the_size_of_a_scattered_x(void **state)
     }
 }
 
-/* Tiles are the first guess where a scattered x does not stay in the cache, and nowhere else. */
-static void tiles_are_for_a_scattered_x_beyond_the_cache(void **state)
+/* Swept storage is the first guess where a scattered x does not stay in the cache, and nowhere
+ * else. */
+static void swept_is_for_a_scattered_x_beyond_the_cache(void **state)
 {
     static const struct {
         int64_t rows;
         int32_t b;
         double share;
         const char *kernel;
-        const char *panels;
+        const char *params;
     } cases[] = {
-        {3937500, 2, 0.95, "sliced_tiles", "panels=3,"}, /* x of 63 MB */
-        {1941780, 3, 0.95, "sliced_tiles", "panels=2,"}, /* 47 MB */
-        {3937500, 2, 0.01, "sliced", "panels=1,"},       /* a stencil */
-        {500000, 3, 0.95, "sliced", "panels=1,"},        /* 12 MB */
-        {1500000, 32, 0.95, "sliced", "panels=1,"},      /* wide blocks hide the misses */
+        {3937500, 2, 0.95, "swept", "async=1,"},    /* x of 63 MB, 16 bytes a block */
+        {1941780, 3, 0.95, "swept", "async=0,"},    /* 47 MB, 24 bytes */
+        {3937500, 2, 0.01, "sliced", "panels=1,"},  /* a stencil */
+        {500000, 3, 0.95, "sliced", "panels=1,"},   /* 12 MB */
+        {1500000, 32, 0.95, "sliced", "panels=1,"}, /* wide blocks hide the misses */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tess_cuda_problem problem = problem_of(cases[i].rows, cases[i].b, 7, cases[i].share);
@@ -143,8 +144,33 @@ static void tiles_are_for_a_scattered_x_beyond_the_cache(void **state)
                          TESS_OK);
         assert_string_equal(kernel->name, cases[i].kernel);
         tess_cuda_params_write(kernel, params, text, sizeof text);
-        if (!strstr(text, cases[i].panels))
-            fail_msg("%s %s, expected %s", kernel->name, text, cases[i].panels);
+        if (!strstr(text, cases[i].params))
+            fail_msg("%s %s, expected %s", kernel->name, text, cases[i].params);
+    }
+}
+
+/* All rounds of thread blocks are full: as many chunks as warps run at a time, or a multiple. */
+static void chunks_fill_whole_rounds(void **state)
+{
+    (void)state;
+    const tess_cuda_kernel *kernel = tess_cuda_kernel_find("swept");
+    static const struct {
+        int64_t rows;
+        int32_t b;
+        const char *layout;
+    } cases[] = {
+        {3937500, 2, "swept:chunks=9504,"}, /* 132 SMs, 24 warps, 3 rounds */
+        {1941780, 3, "swept:chunks=4224,"}, /* 16 warps, 2 rounds */
+        {100, 3, "swept:chunks=2112,"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_cuda_problem problem = problem_of(cases[i].rows, cases[i].b, 7, 0.95);
+        int params[TESS_CUDA_PARAMS];
+        char layout[TESS_CUDA_LAYOUT];
+        kernel->guess(&problem, params);
+        kernel->layout(&problem, params, layout, sizeof layout);
+        if (strncmp(layout, cases[i].layout, strlen(cases[i].layout)) != 0)
+            fail_msg("%s, expected %s", layout, cases[i].layout);
     }
 }
 
@@ -154,7 +180,8 @@ int main(void)
         cmocka_unit_test(scattered_tells_random_columns_from_stencils),
         cmocka_unit_test(dense_columns_are_not_scattered),
         cmocka_unit_test(panels_follow_the_size_of_a_scattered_x),
-        cmocka_unit_test(tiles_are_for_a_scattered_x_beyond_the_cache),
+        cmocka_unit_test(swept_is_for_a_scattered_x_beyond_the_cache),
+        cmocka_unit_test(chunks_fill_whole_rounds),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

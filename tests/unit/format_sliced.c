@@ -5,18 +5,8 @@
 #include "support/support.h"
 
 static const tess_sliced_options settings[] = {
-    {1, 1, 0, 1, 1, 0},
-    {4, 1, 0, 2, 0, 0},
-    {32, 0, 0, 1, 1, 0},
-    {32, 8, 0, 4, 2, 0},
-    {8, 16, 3, 1, 1, 0},
-    {3, 1 << 24, 1, 2, 4, 0},
-    {7, 5, 2, 4, 3, 0},
-    {2, 0, 0, 1, 6, 0},
-    {4, 16, 1, 1, 8, 0},
-    {.height = 4, .split = 1, .vector = 1, .panels = 3, .chunk = 1},
-    {.height = 3, .split = 4, .vector = 2, .panels = 8, .chunk = 7},
-    {.height = 32, .split = 255, .vector = 1, .panels = 1, .chunk = 1000},
+    {1, 1, 0, 1, 1},       {4, 1, 0, 2, 0}, {32, 0, 0, 1, 1}, {32, 8, 0, 4, 2}, {8, 16, 3, 1, 1},
+    {3, 1 << 24, 1, 2, 4}, {7, 5, 2, 4, 3}, {2, 0, 0, 1, 6},  {4, 16, 1, 1, 8},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -88,7 +78,7 @@ static void lines_fall_in_length_inside_a_window(void **state)
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = test_matrix(ctx, TEST_DENSE_ROW, 50, 2, 2, TESS_F64, 3);
     tess_sliced *S;
-    assert_int_equal(tess_sliced_create(ctx, A, &(tess_sliced_options){4, 16, 6, 1, 1, 0}, &S),
+    assert_int_equal(tess_sliced_create(ctx, A, &(tess_sliced_options){4, 16, 6, 1, 1}, &S),
                      TESS_OK);
     for (int64_t line = 0; line < S->panel[0].lines; line++) {
         assert_in_range(S->lengths[line], 0, 6);
@@ -143,57 +133,6 @@ static void check_panels(const tess_sliced *S, int64_t block_cols)
     free(seen);
 }
 
-/* Each row is in one chunk; in its tiles, a row has one line in a panel or is a cut row everywhere;
- * the words agree with the lengths and targets. */
-static void check_tiles(const tess_sliced *S, int64_t block_cols)
-{
-    int32_t P = S->options.panels, C = S->options.height;
-    int64_t width = tess_ceil_div(block_cols, P);
-    int *seen = calloc((size_t)S->block_rows * (size_t)P + 1, sizeof *seen);
-    assert_int_equal(S->chunk_row[0], 0);
-    assert_int_equal(S->chunk_row[S->chunks], S->block_rows);
-    assert_int_equal(S->tile_slice[S->chunks * P], S->slices);
-    for (int64_t tile = 0; tile < S->chunks * P; tile++) {
-        int32_t first_row = S->chunk_row[tile / P], end_row = S->chunk_row[tile / P + 1];
-        assert_in_range(end_row - first_row, 1, TESS_CHUNK_MOST(S->options.chunk));
-        int32_t longest = TESS_TILE_SPLIT;
-        for (int64_t line = (int64_t)S->tile_slice[tile] * C;
-             line < (int64_t)S->tile_slice[tile + 1] * C; line++) {
-            uint32_t word = S->words[line], length = word >> TESS_WORD_BITS;
-            assert_int_equal(length, S->lengths[line]);
-            assert_in_range(length, 0, longest);
-            longest = (int32_t)length;
-            if (length == 0)
-                continue;
-            int64_t row = first_row + (int64_t)(word & TESS_WORD_ROW);
-            if (row >= end_row) {
-                int64_t at = S->chunk_slot[tile / P] + row - end_row;
-                assert_true(at < S->chunk_slot[tile / P + 1]);
-                assert_int_equal(S->slot_list[at], ~S->targets[line]);
-            } else {
-                assert_int_equal(row, S->targets[line]);
-                seen[row * P + tile % P]++;
-            }
-            assert_int_equal(S->chunk_group[tile / P] + S->local_offsets[line / C],
-                             S->offsets[line / C]);
-            for (uint32_t k = 0; k < length; k++) {
-                int64_t group = (S->offsets[line / C] + k / (uint32_t)S->group) * C + line % C;
-                int32_t column = S->columns[group * S->group + k % (uint32_t)S->group];
-                assert_int_equal(column / width, tile % P);
-            }
-        }
-    }
-    for (int64_t i = 0; i < S->cut_rows; i++) {
-        assert_int_equal(S->cut_slots[i + 1] - S->cut_slots[i] > TESS_SLICED_LONG,
-                         i < S->panel[0].cut_long);
-        for (int32_t q = 0; q < P; q++)
-            assert_int_equal(seen[S->cut_row[i] * P + q], 0);
-    }
-    for (int64_t i = 0; i < S->block_rows * P; i++)
-        assert_in_range(seen[i], 0, 1);
-    free(seen);
-}
-
 /* Sizes of 1 and 2 blocks have fewer block columns than panels. */
 static void panels_cut_the_columns_and_keep_the_rows(void **state)
 {
@@ -206,10 +145,7 @@ static void panels_cut_the_columns_and_keep_the_rows(void **state)
                 tess_sliced *S;
                 tess_matrix *B;
                 assert_int_equal(tess_sliced_create(ctx, A, &settings[i], &S), TESS_OK);
-                if (S->options.chunk > 0)
-                    check_tiles(S, A->block_cols);
-                else
-                    check_panels(S, A->block_cols);
+                check_panels(S, A->block_cols);
                 assert_int_equal(tess_sliced_to_bsr(ctx, S, &B), TESS_OK);
                 test_check_identical("to slices and back", A, B);
                 tess_matrix_destroy(B);
@@ -263,9 +199,8 @@ static void bad_options_are_refused(void **state)
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = test_matrix(ctx, TEST_BANDED, 5, 2, 2, TESS_F64, 3);
     static const tess_sliced_options bad[] = {
-        {0, 1, 0, 1, 1, 0}, {1025, 1, 0, 1, 1, 0}, {4, -1, 0, 1, 1, 0},       {4, 1, -1, 1, 1, 0},
-        {4, 1, 0, 3, 1, 0}, {4, 1, 0, 1, -1, 0},   {4, 1, 0, 1, 9, 0},        {4, 1, 3, 1, 1, -1},
-        {4, 1, 0, 1, 1, 9}, {4, 1, 256, 1, 1, 9},  {4, 1, 3, 1, 1, INT32_MAX}};
+        {0, 1, 0, 1, 1}, {1025, 1, 0, 1, 1}, {4, -1, 0, 1, 1}, {4, 1, -1, 1, 1},
+        {4, 1, 0, 3, 1}, {4, 1, 0, 1, -1},   {4, 1, 0, 1, 9}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tess_sliced *S = NULL;
         assert_int_equal(tess_sliced_create(ctx, A, &bad[i], &S), TESS_ERR_ARGUMENT);
@@ -278,16 +213,14 @@ static void every_allocation_may_fail(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = test_matrix(ctx, TEST_DENSE_ROW, 20, 2, 2, TESS_F64, 3);
-    for (int i = 8; i < 10; i++) { /* panels, tiles */
-        test_sweep sweep = test_sweep_begin(state);
-        tess_status status;
-        do {
-            tess_sliced *S = NULL;
-            status = tess_sliced_create(ctx, A, &settings[i], &S);
-            tess_sliced_destroy(S);
-        } while (test_sweep_goes_on(&sweep, status));
-        assert_true(sweep.failed > 5);
-    }
+    test_sweep sweep = test_sweep_begin(state);
+    tess_status status;
+    do {
+        tess_sliced *S = NULL;
+        status = tess_sliced_create(ctx, A, &settings[8], &S);
+        tess_sliced_destroy(S);
+    } while (test_sweep_goes_on(&sweep, status));
+    assert_true(sweep.failed > 5);
     tess_matrix_destroy(A);
 }
 

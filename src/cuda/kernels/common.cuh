@@ -48,6 +48,8 @@ typedef float held;
 
 #define DEVICE static __device__ __forceinline__
 
+#define ALIGNED(bytes) __align__(bytes)
+
 /* Shared memory of a block: one array, or the launch's dynamic bytes (16-byte aligned). */
 #define SHARED(type, name, count) __shared__ type name[count]
 #define DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
@@ -288,7 +290,8 @@ DEVICE void bulk_fence(void)
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
-#else
+#endif
+
 /* 16 bytes a call, by the thread itself, in groups that complete in order. */
 DEVICE void cp_async(void *to, const void *from, unsigned bytes)
 {
@@ -304,7 +307,6 @@ DEVICE void cp_async_commit(void)
 
 /* Until at most `groups` of the thread's groups are under way; a compile-time constant. */
 #define cp_async_wait(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
-#endif
 
 /* ---- Values that thread blocks of one launch hand each other ----
  *

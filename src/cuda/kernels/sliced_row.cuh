@@ -1,36 +1,11 @@
 /* The sum of one scalar row of sliced storage; sliced.cu says what the macros mean. */
+#include "gather.cuh"
+
 #define LANES (HEIGHT * BH)   /* scalar rows a slice */
 #define GV (GROUP * BW / VEC) /* vectors a group and row */
 
 #define load_vector PASTE(stream_load, VEC)
 #define load_columns PASTE(stream_index, GROUP)
-
-DEVICE real load_x(const real *x, long long column, int j, long long cols, policy keep)
-{
-    long long at = column * BW + j;
-#if RAGGED
-    if (at >= cols)
-        return 0;
-#endif
-    return keep_load(x + at, keep);
-}
-
-#define load_x_vector PASTE(keep_load, XVEC)
-
-/* x of one block, `vectors` when it lies at a multiple of XVEC scalars. */
-DEVICE void load_x_block(const real *x, long long cols, long long column, bool vectors, real *xs,
-                         policy keep)
-{
-    if (XVEC > 1 && vectors) {
-        UNROLL
-        for (int j = 0; j < BW; j += XVEC)
-            load_x_vector(x + column * BW + j, xs + j, keep);
-        return;
-    }
-    UNROLL
-    for (int j = 0; j < BW; j++)
-        xs[j] = load_x(x, column, j, cols, keep);
-}
 
 /* The thread's part of one row. `values` and `columns` point at the row's first scalar and column;
  * inside the loops all offsets from them are compile-time constants. */

@@ -33,16 +33,21 @@ enum {
     SLICED_COLUMNS,
     SLICED_VALUES,
     SLICED_CUT_ROW,
-    SLICED_CUT_SLOTS,
-    SLICED_CHUNK_ROW, /* tiles, which have other arrays for the first three */
-    SLICED_CHUNK_SLOT,
-    SLICED_CHUNK_GROUP,
-    SLICED_TILE_SLICE,
-    SLICED_LOCAL_OFFSETS = SLICED_OFFSETS,
-    SLICED_WORDS = SLICED_LENGTHS,
-    SLICED_SLOT_LIST = SLICED_TARGETS
+    SLICED_CUT_SLOTS
 };
 enum { SLICED_DOT_AT };
+
+/* swept: src/format/swept.h, its cut rows where those of sliced are; image->format is the
+ * tess_swept. The workspace holds the slots of segments. */
+enum {
+    SWEPT_CHUNK_LINE,
+    SWEPT_CHUNK_STEP,
+    SWEPT_BASES,
+    SWEPT_WORDS,
+    SWEPT_VALUES,
+    SWEPT_CUT_ROW = SLICED_CUT_ROW,
+    SWEPT_CUT_SLOTS = SLICED_CUT_SLOTS
+};
 
 /* interleaved: src/format/interleaved.h. */
 enum { INTERLEAVED_OFFSETS, INTERLEAVED_TARGETS, INTERLEAVED_COLUMNS, INTERLEAVED_VALUES };

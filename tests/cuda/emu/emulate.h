@@ -59,6 +59,8 @@ void emu_fault(const char *format, ...) __attribute__((format(printf, 1, 2), nor
 
 /* ---- Shared memory ---- */
 
+#define ALIGNED(bytes) __attribute__((aligned(bytes)))
+
 void *emu_shared(int site, size_t bytes);
 void *emu_dynamic_shared(void);
 #define SHARED(type, name, count) type *const name = emu_shared(__LINE__, sizeof(type) * (count))

@@ -149,7 +149,7 @@ static void new_values_in_device_memory_stay_there(void **state)
 {
     tess_cuda *cuda = tess_cuda_of(device);
     static const char *const kernels[] = {NULL,       "stream", "by_column_balanced",
-                                          "warp_row", "sliced", "sliced_tiles"};
+                                          "warp_row", "sliced", "swept"};
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         const char *what = kernels[k] ? kernels[k] : "default";
         tess_matrix *A = test_matrix(test_ctx(state), TEST_DENSE_ROW, 300, 3, 3, TESS_F64, 1), *At;

@@ -1,0 +1,36 @@
+/* x of a block.
+ *
+ *   XVEC     scalars of x a load, where x lies at a multiple of them
+ *   RAGGED   cols is not a multiple of BW: the last block column hangs over the end of x
+ */
+#ifndef TESS_GATHER_CUH
+#define TESS_GATHER_CUH
+
+DEVICE real load_x(const real *x, long long column, int j, long long cols, policy keep)
+{
+    long long at = column * BW + j;
+#if RAGGED
+    if (at >= cols)
+        return 0;
+#endif
+    return keep_load(x + at, keep);
+}
+
+#define load_x_vector PASTE(keep_load, XVEC)
+
+/* x of one block, `vectors` when it lies at a multiple of XVEC scalars. */
+DEVICE void load_x_block(const real *x, long long cols, long long column, bool vectors, real *xs,
+                         policy keep)
+{
+    if (XVEC > 1 && vectors) {
+        UNROLL
+        for (int j = 0; j < BW; j += XVEC)
+            load_x_vector(x + column * BW + j, xs + j, keep);
+        return;
+    }
+    UNROLL
+    for (int j = 0; j < BW; j++)
+        xs[j] = load_x(x, column, j, cols, keep);
+}
+
+#endif

@@ -1,0 +1,156 @@
+/* The descriptor of swept.cu. */
+#include <stdio.h>
+
+#include "cuda/kernels/sliced.h"
+#include "format/swept.h"
+
+enum { LAMBDA, AHEAD, GATHER, ASYNC, WARPS, PER_SM, SHARED, HINT, COUNT };
+
+static const tess_cuda_param params_of_swept[COUNT] = {
+    [LAMBDA] = {"lambda", {16, 32, 128}, 3},
+    [AHEAD] = {"ahead", {1, 2, 4}, 3},
+    [GATHER] = {"gather", {1, 2, 4}, 3},
+    [ASYNC] = {"async", {0, 1}, 2},
+    [WARPS] = {"warps", {4, 8, 16}, 3},
+    [PER_SM] = {"blocks", {1, 2, 3, 4}, 4},
+    [SHARED] = {"shared", {16, 100, 132, 164, 196, 228}, 6}, /* KB an SM */
+    [HINT] = {"hint", {0, 1, 2}, 3},
+};
+
+static int64_t real_bytes(const tess_cuda_problem *problem)
+{
+    return (int64_t)tess_type_size(problem->type);
+}
+
+/* x of a thread block's blocks in flight. */
+static int64_t copies_bytes(const int *p)
+{
+    return p[ASYNC] ? (int64_t)p[WARPS] * p[GATHER] * TESS_SWEPT_LANES * 16 : 0;
+}
+
+/* A warp's sums, as swept.cu places them. */
+static int64_t sums_bytes(const tess_cuda_problem *problem, int64_t lines)
+{
+    return tess_ceil_div(lines * problem->block_height * real_bytes(problem), 16) * 16;
+}
+
+/* Lines of a chunk, at most. Of what an SM gives away, 1 KB a thread block is lost. */
+static int64_t lines_most(const tess_cuda_problem *problem, const int *p)
+{
+    int64_t an_sm = (int64_t)p[SHARED] * 1024;
+    if (an_sm > problem->shared_limit + 1024)
+        an_sm = problem->shared_limit + 1024;
+    int64_t a_warp = (an_sm / p[PER_SM] - 1024 - copies_bytes(p)) / p[WARPS];
+    int64_t lines = a_warp / 16 * 16 / (problem->block_height * real_bytes(problem));
+    return lines < TESS_SWEPT_NONE ? lines : TESS_SWEPT_NONE;
+}
+
+/* As many rounds of thread blocks as the sums need, all rounds full. Chunks have equal work, so
+ * that some have more lines than others: a tenth is left for that. */
+static int64_t chunks_of(const tess_cuda_problem *problem, const int *p)
+{
+    int64_t resident = (int64_t)problem->multiprocessors * p[PER_SM] * p[WARPS], rounds = 1;
+    while (problem->block_rows * 10 > resident * rounds * lines_most(problem, p) * 9)
+        rounds++;
+    return resident * rounds;
+}
+
+/* Columns scattered over an x of which L2, through which the matrix streams, holds less than half,
+ * at the sizes where it was seen to pay. */
+static bool made_for(const tess_cuda_problem *problem)
+{
+    double x = (double)problem->cols * (double)real_bytes(problem);
+    return problem->scattered > 0.25 && problem->l2_bytes > 0 &&
+           x > 0.4 * (double)problem->l2_bytes && problem->type == TESS_F64 &&
+           problem->block_width >= 2 && problem->block_width <= 3;
+}
+
+static bool fits(const tess_cuda_problem *problem, const int *p)
+{
+    int64_t bw = problem->block_width, size = bw * problem->block_height;
+    int64_t real = real_bytes(problem), known = 2 * (p[AHEAD] > p[GATHER] ? p[AHEAD] : p[GATHER]);
+    int64_t threads = (int64_t)p[WARPS] * TESS_SWEPT_LANES;
+    /* Registers of a thread: what is in flight, and 40 beside it. */
+    int64_t words = real / 4 * (size * p[AHEAD] + bw * p[GATHER]) + 2 * known + 40;
+    return size <= 16 && words * threads * p[PER_SM] <= 65536 && words <= 255 &&
+           (!p[ASYNC] || (bw * real == 16 && tess_sliced_x_by_vectors(problem, (int)bw))) &&
+           lines_most(problem, p) > 0;
+}
+
+/* Measured on an H200 (docs/design.md, "Scattered columns on a GPU"). */
+static void guess(const tess_cuda_problem *problem, int *p)
+{
+    static const int by_loads[COUNT] = {16, 2, 1, 0, 8, 2, 196, 1};
+    static const int by_copies[COUNT] = {16, 2, 2, 1, 8, 3, 228, 1};
+    for (int i = 0; i < COUNT; i++)
+        p[i] = by_copies[i];
+    for (int i = 0; !fits(problem, p) && i < COUNT; i++)
+        p[i] = by_loads[i];
+    while (p[AHEAD] > 1 && !fits(problem, p))
+        p[AHEAD]--;
+}
+
+static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+{
+    snprintf(text, size,
+             "-DREAL=%d -DBH=%d -DBW=%d -DAHEAD=%d -DGATHER=%d -DASYNC=%d -DWARPS=%d -DPER_SM=%d "
+             "-DXVEC=%d -DRAGGED=%d -DHINT=%d",
+             (int)real_bytes(problem), (int)problem->block_height, (int)problem->block_width,
+             p[AHEAD], p[GATHER], p[ASYNC], p[WARPS], p[PER_SM], tess_sliced_widest_x(problem),
+             problem->cols % problem->block_width != 0, p[HINT]);
+}
+
+static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+{
+    snprintf(text, size, "swept:chunks=%lld,lines=%lld,lambda=%d", (long long)chunks_of(problem, p),
+             (long long)lines_most(problem, p), p[LAMBDA]);
+}
+
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+                    const tess_cuda_call *call, tess_cuda_launch *out)
+{
+    const tess_swept *S = image->format;
+    if (S->chunks == 0)
+        return 0;
+    tess_cuda_launch *run =
+        tess_cuda_launch_start(out, "swept", (unsigned)tess_ceil_div(S->chunks, p[WARPS]),
+                               (unsigned)p[WARPS] * TESS_SWEPT_LANES);
+    run->shared = (unsigned)(p[WARPS] * sums_bytes(problem, S->line_most) + copies_bytes(p));
+    tess_cuda_arg_pointer(run, call->arrays[SWEPT_CHUNK_LINE]);
+    tess_cuda_arg_pointer(run, call->arrays[SWEPT_CHUNK_STEP]);
+    tess_cuda_arg_pointer(run, call->arrays[SWEPT_BASES]);
+    tess_cuda_arg_pointer(run, call->arrays[SWEPT_WORDS]);
+    tess_cuda_arg_pointer(run, call->arrays[SWEPT_VALUES]);
+    tess_cuda_arg_pointer(run, call->x);
+    tess_cuda_arg_pointer(run, call->y);
+    tess_cuda_arg_pointer(run, call->workspace);
+    tess_cuda_arg_integer(run, S->chunks);
+    tess_cuda_arg_integer(run, S->line_most);
+    tess_cuda_arg_integer(run, S->block_rows);
+    tess_cuda_arg_integer(run, problem->rows);
+    tess_cuda_arg_integer(run, problem->cols);
+    tess_cuda_arg_number(run, call->alpha);
+    tess_cuda_arg_number(run, call->beta);
+    if (S->cut_rows == 0)
+        return 1;
+    tess_cuda_call rest = *call;
+    rest.beta = 1;
+    const tess_sliced_panel cut = {.cut_rows = S->cut_rows, .cut_long = S->cut_long};
+    tess_sliced_launch_sum(problem, &cut, &rest, 0, out + 1);
+    return 2;
+}
+
+const tess_cuda_kernel tess_cuda_kernel_swept = {
+    .name = "swept",
+    .source = "swept.cu",
+    .format = "swept",
+    .op = TESS_CUDA_SPMV,
+    .params = params_of_swept,
+    .param_count = COUNT,
+    .fits = fits,
+    .guess = guess,
+    .made_for = made_for,
+    .defines = defines,
+    .layout = layout,
+    .launches = launches,
+};

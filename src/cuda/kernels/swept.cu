@@ -1,0 +1,237 @@
+/* y = alpha A x + beta y on swept storage (src/format/swept.h): for matrices whose columns are
+ * scattered over an x that the cache cannot hold.
+ *
+ * A warp has a chunk of lines, whose sums it keeps in shared memory while it walks over their
+ * blocks by rising column, a block a lane. All warps walk at about the same speed, so what they
+ * need of x at a time is in L2, where it comes once a round of thread blocks; nothing but speed
+ * depends on that. Warps have nothing to do with each other, and every load is asked for steps
+ * ahead: the words first, which x needs, then values and x.
+ *
+ *   BH, BW, XVEC, RAGGED   as in sliced.cu
+ *   WARPS    of a thread block        PER_SM   thread blocks an SM is to hold
+ *   AHEAD    steps of values in flight
+ *   GATHER   steps of x in flight
+ *   ASYNC    x of a block is 16 bytes and copied to shared memory, where it takes no more than that
+ *            while it is on its way; a load takes a whole line of L1. Not where x is not a multiple
+ *            of 16 bytes.
+ *
+ * sliced_sum then adds the segments of rows that were cut.
+ */
+#include "common.cuh"
+#include "gather.cuh"
+
+#define DOT 0
+
+/* src/format/swept.h */
+#define LANES 32
+#define LINE_BITS 11
+#define NO_LINE ((1u << LINE_BITS) - 1)
+
+#define BLOCK (BH * BW)
+#define STEP (LANES * BLOCK)
+#if REAL == 8
+#define PIECE 2 /* scalars of 16 bytes */
+#else
+#define PIECE 4
+#endif
+#define WHOLE (BLOCK / PIECE * PIECE)
+#define load_piece PASTE(stream_load, PIECE)
+
+/* Sums are read and written by 16 bytes where a line's are a multiple of them. */
+#if BH % PIECE == 0
+#define SUMS PIECE
+#else
+#define SUMS 1
+#endif
+typedef struct ALIGNED(SUMS * REAL) sums_piece {
+    real of[SUMS];
+} sums_piece;
+typedef struct ALIGNED(16) x_piece {
+    real of[PIECE];
+} x_piece;
+
+#define KNOWN (2 * (AHEAD > GATHER ? AHEAD : GATHER)) /* steps whose words are asked for */
+
+typedef struct swept_args {
+    const int *chunk_line;
+    const long long *chunk_step;
+    const int *bases;
+    const unsigned *words;
+    const real *values;
+    const real *x;
+    real *y;
+    real *slots;
+    long long chunks, line_most, block_rows, rows, cols;
+    double alpha, beta;
+} swept_args;
+
+DEVICE void load_values(const real *step, real *v, policy p)
+{
+    const int lane = (int)(threadIdx.x % LANES);
+    UNROLL
+    for (int e = 0; e < WHOLE; e += PIECE)
+        load_piece(step + e * LANES + lane * PIECE, v + e, p);
+    UNROLL
+    for (int e = WHOLE; e < BLOCK; e++)
+        stream_load1(step + e * LANES + lane, v + e, p);
+}
+
+/* Adds the lane's block to the sums of its line. */
+DEVICE void add_block(real *sums, unsigned word, const real *v, const real *xs)
+{
+    const unsigned line = word & NO_LINE;
+    if (line == NO_LINE)
+        return;
+    sums_piece *const own = (sums_piece *)(sums + line * BH), sum[BH / SUMS];
+    UNROLL
+    for (int i = 0; i < BH / SUMS; i++)
+        sum[i] = own[i];
+    UNROLL
+    for (int e = 0; e < BLOCK; e++)
+        sum[e % BH / SUMS].of[e % BH % SUMS] += v[e] * xs[e / BH];
+    UNROLL
+    for (int i = 0; i < BH / SUMS; i++)
+        own[i] = sum[i];
+}
+
+/* What a lane knows of its block before it is fetched. */
+typedef struct known {
+    int word, base;
+} known;
+
+DEVICE known look(const int *words, const int *bases, int step, policy p)
+{
+    known k;
+    stream_index1(words + step * LANES, &k.word, p);
+    k.base = READ_ONLY(bases + step);
+    return k;
+}
+
+DEVICE long long column_of(known k)
+{
+    return k.base + (long long)((unsigned)k.word >> LINE_BITS);
+}
+
+/* The steps of x in flight: in registers, or, `copied`, in the lane's 16 bytes a step of shared
+ * memory. */
+typedef struct window {
+    real xs[GATHER][BW];
+    real *copies;
+    bool vectors, copied;
+} window;
+
+DEVICE void fetch(const swept_args *a, window *w, int slot, known k, policy keep)
+{
+#if ASYNC
+    if (w->copied) {
+        cp_async(w->copies + slot * (LANES * BW), a->x + column_of(k) * BW, 16);
+        return;
+    }
+#endif
+    load_x_block(a->x, a->cols, column_of(k), w->vectors, w->xs[slot], keep);
+}
+
+/* After every step's fetch, also where there was nothing to fetch: steps are counted by it. */
+DEVICE void fetched(const window *w)
+{
+#if ASYNC
+    if (w->copied)
+        cp_async_commit();
+#endif
+}
+
+/* Waits for the oldest step. */
+DEVICE const real *arrived(window *w, int slot)
+{
+#if ASYNC
+    if (w->copied) {
+        cp_async_wait(GATHER - 1);
+        const x_piece x = *(const x_piece *)(w->copies + slot * (LANES * BW));
+        UNROLL
+        for (int j = 0; j < BW; j++)
+            w->xs[slot][j] = x.of[j];
+    }
+#endif
+    return w->xs[slot];
+}
+
+/* All steps of the chunk. */
+DEVICE void sweep(const swept_args *a, long long chunk, real *sums, real *copies, bool vectors)
+{
+    const policy p = stream_policy(), keep = keep_policy();
+    const long long first = a->chunk_step[chunk];
+    const int steps = (int)(a->chunk_step[chunk + 1] - first);
+    const int *words = (const int *)a->words + first * LANES + threadIdx.x % LANES;
+    const int *bases = a->bases + first;
+    const real *values = a->values + first * STEP;
+    known k[KNOWN];
+    real v[AHEAD][BLOCK];
+    window w;
+    w.copies = copies;
+    w.vectors = vectors;
+    w.copied = ASYNC && vectors;
+    UNROLL
+    for (int s = 0; s < KNOWN; s++)
+        if (s < steps)
+            k[s] = look(words, bases, s, p);
+    UNROLL
+    for (int s = 0; s < AHEAD; s++)
+        if (s < steps)
+            load_values(values + s * STEP, v[s], p);
+    UNROLL
+    for (int s = 0; s < GATHER; s++) {
+        if (s < steps)
+            fetch(a, &w, s, k[s], keep);
+        fetched(&w);
+    }
+    NO_UNROLL
+    for (int left = steps; left > 0; left -= KNOWN) {
+        UNROLL
+        for (int s = 0; s < KNOWN; s++) {
+            const real *xs = arrived(&w, s % GATHER);
+            if (s < left)
+                add_block(sums, (unsigned)k[s].word, v[s % AHEAD], xs);
+            __syncwarp(0xffffffffu); /* the line may be another lane's in the next step */
+            if (s + GATHER < left)
+                fetch(a, &w, s % GATHER, k[(s + GATHER) % KNOWN], keep);
+            fetched(&w);
+            if (s + AHEAD < left)
+                load_values(values + (s + AHEAD) * STEP, v[s % AHEAD], p);
+            if (s + KNOWN < left)
+                k[s] = look(words, bases, s + KNOWN, p);
+        }
+        words += KNOWN * LANES;
+        bases += KNOWN;
+        values += KNOWN * STEP;
+    }
+}
+
+KERNEL(swept, swept_args, WARPS * LANES, PER_SM)
+{
+    DYNAMIC_SHARED(memory);
+    const int lane = (int)(threadIdx.x % LANES), warp = (int)(threadIdx.x / LANES);
+    const long long chunk = (long long)blockIdx.x * WARPS + warp;
+    const int room = ((int)a.line_most * BH + PIECE - 1) / PIECE * PIECE;
+    real *sums = (real *)memory + warp * room;
+    real *copies = (real *)memory + WARPS * room + (warp * GATHER * LANES + lane) * BW; /* ASYNC */
+    if (chunk >= a.chunks)
+        return;
+    const long long line = a.chunk_line[chunk];
+    const int scalars = (int)(a.chunk_line[chunk + 1] - line) * BH;
+    for (int i = lane; i < scalars; i += LANES)
+        sums[i] = 0;
+    __syncwarp(0xffffffffu);
+    if (XVEC == 1 || (unsigned long long)a.x % (XVEC * REAL) == 0)
+        sweep(&a, chunk, sums, copies, true);
+    else
+        sweep(&a, chunk, sums, copies, false);
+    for (int i = lane; i < scalars; i += LANES) {
+        const long long row = line * BH + i;
+        if (line >= a.block_rows)
+            a.slots[row - a.block_rows * BH] = sums[i];
+        else if (row < a.rows)
+            a.y[row] = scaled(a.alpha, sums[i], a.beta, a.y, row);
+    }
+}
+
+#include "sliced_sum.cuh"

@@ -1,0 +1,377 @@
+/* BSR to swept storage and back; swept.h has the picture. */
+#include "format/swept.h"
+
+#include <string.h>
+
+#include "format/sliced.h"
+#include "matrix/sort.h"
+
+/* A step looks for its blocks among so many: neighbouring columns may be of one segment. */
+enum { LANES = TESS_SWEPT_LANES, LOOK = 32 * LANES };
+
+/* ---- Lines ---- */
+
+static int64_t row_length(const tess_matrix *A, int64_t row)
+{
+    return A->row_offsets[row + 1] - A->row_offsets[row];
+}
+
+/* cut_row and cut_slots, rows of many segments first. */
+static tess_status list_cut_rows(tess_ctx *ctx, const tess_matrix *A, tess_swept *S)
+{
+    int64_t split = S->options.split, slots = 0;
+    for (int64_t row = 0; row < A->block_rows; row++) {
+        int64_t segments = tess_ceil_div(row_length(A, row), split);
+        S->cut_rows += segments > 1;
+        S->cut_long += segments > TESS_SLICED_LONG;
+        slots += segments > 1 ? segments : 0;
+    }
+    S->lines = A->block_rows + slots;
+    if (S->lines > INT32_MAX - 1)
+        return tess_fail(ctx, TESS_ERR_OVERFLOW, "swept: %lld lines do not fit 31 bits",
+                         (long long)S->lines);
+    TESS_TRY(TESS_ALLOC(ctx, S->cut_rows, &S->cut_row));
+    TESS_TRY(TESS_ALLOC(ctx, S->cut_rows + 1, &S->cut_slots));
+    int64_t next_long = 0, next_short = S->cut_long;
+    for (int64_t row = 0; S->cut_rows > 0 && row < A->block_rows; row++) {
+        int64_t segments = tess_ceil_div(row_length(A, row), split);
+        if (segments <= 1)
+            continue;
+        int64_t at = segments > TESS_SLICED_LONG ? next_long++ : next_short++;
+        S->cut_row[at] = (int32_t)row;
+        S->cut_slots[at + 1] = (int32_t)segments;
+    }
+    S->cut_slots[0] = 0;
+    for (int64_t i = 0; i < S->cut_rows; i++)
+        S->cut_slots[i + 1] += S->cut_slots[i];
+    return TESS_OK;
+}
+
+static tess_status list_lines(tess_ctx *ctx, const tess_matrix *A, tess_swept *S)
+{
+    TESS_TRY(list_cut_rows(ctx, A, S));
+    TESS_TRY(TESS_ALLOC(ctx, S->lines, &S->starts));
+    TESS_TRY(TESS_ALLOC(ctx, S->lines, &S->lengths));
+    for (int64_t row = 0; row < A->block_rows; row++) {
+        int64_t length = row_length(A, row);
+        S->starts[row] = A->row_offsets[row];
+        S->lengths[row] = length > S->options.split ? 0 : (int32_t)length;
+    }
+    int64_t line = A->block_rows;
+    for (int64_t i = 0; i < S->cut_rows; i++) {
+        int64_t first = A->row_offsets[S->cut_row[i]], end = A->row_offsets[S->cut_row[i] + 1];
+        for (; first < end; first += S->lengths[line++]) {
+            S->starts[line] = first;
+            S->lengths[line] =
+                end - first > S->options.split ? S->options.split : (int32_t)(end - first);
+        }
+    }
+    return TESS_OK;
+}
+
+/* ---- Chunks ---- */
+
+/* A line costs as much as a quarter of a block beside its own. */
+static int64_t work_of(const tess_swept *S, int64_t first, int64_t end)
+{
+    int64_t work = end - first;
+    for (int64_t line = first; line < end; line++)
+        work += 4 * (int64_t)S->lengths[line];
+    return work;
+}
+
+/* Cuts lines first .. end-1 into `chunks` chunks of equal work, or more, where their lines would be
+ * too many; their ends follow chunk_line[S->chunks] unless it is NULL. */
+static void cut_lines(tess_swept *S, int64_t first, int64_t end, int64_t chunks,
+                      int32_t *chunk_line)
+{
+    double share = (double)work_of(S, first, end) / (double)chunks, goal = share;
+    int64_t work = 0;
+    for (int64_t line = first; line < end; line++) {
+        work += work_of(S, line, line + 1);
+        if ((double)work < goal && line + 1 - first < S->options.lines && line + 1 < end)
+            continue;
+        first = line + 1;
+        S->chunks++;
+        if (chunk_line)
+            chunk_line[S->chunks] = (int32_t)first;
+        while (goal < (double)work + 0.5 * share)
+            goal += share;
+    }
+}
+
+static tess_status make_chunks(tess_ctx *ctx, tess_swept *S)
+{
+    /* Rows and segments are not in one chunk. */
+    int64_t rows = work_of(S, 0, S->block_rows), segments = work_of(S, S->block_rows, S->lines);
+    int64_t chunks = S->options.chunks;
+    int64_t others = tess_ceil_div(chunks * segments, rows + segments > 0 ? rows + segments : 1);
+    int64_t own = chunks > others ? chunks - others : 1;
+    for (int turn = 0; turn < 2; turn++) {
+        if (turn == 1)
+            TESS_TRY(TESS_CALLOC(ctx, S->chunks + 1, &S->chunk_line));
+        S->chunks = 0;
+        cut_lines(S, 0, S->block_rows, own, S->chunk_line);
+        cut_lines(S, S->block_rows, S->lines, others > 0 ? others : 1, S->chunk_line);
+    }
+    TESS_TRY(TESS_CALLOC(ctx, S->chunks + 1, &S->chunk_step));
+    for (int64_t c = 0; c < S->chunks; c++)
+        if (S->chunk_line[c + 1] - S->chunk_line[c] > S->line_most)
+            S->line_most = S->chunk_line[c + 1] - S->chunk_line[c];
+    return TESS_OK;
+}
+
+/* ---- Steps ---- */
+
+/* What a thread needs to order a chunk. */
+typedef struct ordering {
+    tess_sort_key *keys, *scratch; /* blocks: column, and line and BSR block */
+    int32_t *next;                 /* blocks + 1: the ones not placed yet, a list from next[0] on */
+    int64_t *seen;                 /* lines: the last step that has the line */
+} ordering;
+
+/* The chunk's blocks by column. A key's position says which block of which line. */
+static const tess_sort_key *sort_blocks(const tess_matrix *A, const tess_swept *S, int64_t c,
+                                        const ordering *o, int64_t *count)
+{
+    *count = 0;
+    for (int64_t line = S->chunk_line[c]; line < S->chunk_line[c + 1]; line++)
+        for (int32_t k = 0; k < S->lengths[line]; k++)
+            o->keys[(*count)++] =
+                (tess_sort_key){A->columns[S->starts[line] + k],
+                                (line - S->chunk_line[c]) * ((int64_t)S->options.split + 1) + k};
+    return tess_sort_keys(o->keys, o->scratch, *count);
+}
+
+/* Gives every block of the chunk its place and returns the number of steps. Each step takes the
+ * first blocks left that have different lines. */
+static int64_t place_blocks(const tess_matrix *A, tess_swept *S, int64_t c, const ordering *o)
+{
+    int64_t count, steps = 0, split = (int64_t)S->options.split + 1;
+    const tess_sort_key *keys = sort_blocks(A, S, c, o, &count);
+    for (int64_t i = 0; i <= count; i++)
+        o->next[i] = (int32_t)i; /* of the list's i-th link: which block, count at the end */
+    for (int32_t i = 0; i < S->line_most; i++)
+        o->seen[i] = -1;
+    for (int64_t left = count; left > 0; steps++) {
+        int32_t *link = &o->next[0];
+        int64_t base = keys[*link].column;
+        int lane = 0;
+        for (int looked = 0; lane < LANES && looked < LOOK && *link < count; looked++) {
+            const tess_sort_key *key = &keys[*link];
+            int64_t line = key->position / split, k = key->position % split;
+            if (key->column - base >= (int64_t)1 << (32 - TESS_SWEPT_BITS))
+                break;
+            if (o->seen[line] == steps) {
+                link = &o->next[*link + 1];
+                continue;
+            }
+            o->seen[line] = steps;
+            S->places[S->starts[S->chunk_line[c] + line] + k] = (int32_t)(steps * LANES + lane++);
+            *link = o->next[*link + 1];
+        }
+        left -= lane;
+    }
+    return steps;
+}
+
+static tess_status make_steps(tess_ctx *ctx, const tess_matrix *A, tess_swept *S)
+{
+    int64_t most = 0;
+    for (int64_t c = 0; c < S->chunks; c++) {
+        int64_t blocks = 0;
+        for (int64_t line = S->chunk_line[c]; line < S->chunk_line[c + 1]; line++)
+            blocks += S->lengths[line];
+        most = blocks > most ? blocks : most;
+    }
+    if (most > INT32_MAX / LANES - 1)
+        return tess_fail(ctx, TESS_ERR_OVERFLOW, "swept: %lld blocks of a chunk do not fit",
+                         (long long)most);
+    int threads = S->chunks < ctx->threads ? (int)S->chunks : ctx->threads;
+    tess_sort_key *keys = NULL;
+    int32_t *next = NULL;
+    int64_t *seen = NULL;
+    tess_status status = TESS_OK;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, 2 * threads * most, &keys));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, threads * (most + 1), &next));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, threads * (int64_t)S->line_most, &seen));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, S->blocks, &S->places));
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int thread = 0; thread < threads; thread++) {
+        ordering o = {keys + 2 * thread * most, keys + (2 * thread + 1) * most,
+                      next + thread * (most + 1), seen + thread * (int64_t)S->line_most};
+        for (int64_t c = thread; c < S->chunks; c += threads)
+            S->chunk_step[c + 1] = place_blocks(A, S, c, &o);
+    }
+    for (int64_t c = 0; c < S->chunks; c++)
+        S->chunk_step[c + 1] += S->chunk_step[c];
+cleanup:
+    tess_free(ctx, keys);
+    tess_free(ctx, next);
+    tess_free(ctx, seen);
+    return status;
+}
+
+/* ---- Arrays ---- */
+
+/* Among the lanes of all steps. */
+static int64_t place_of(const tess_swept *S, int64_t c, int64_t block)
+{
+    return S->chunk_step[c] * LANES + S->places[block];
+}
+
+static int64_t value_index(const tess_swept *S, int64_t place, int32_t e)
+{
+    int32_t N = S->block_height * S->block_width, V = 16 / (int32_t)tess_type_size(S->type);
+    int64_t first = place / LANES * LANES * N, lane = place % LANES;
+    return e < N / V * V ? first + (e / V * LANES + lane) * V + e % V : first + e * LANES + lane;
+}
+
+/* Bases, words and values of a chunk's steps. */
+static void fill_chunk(const tess_matrix *A, tess_swept *S, int64_t c)
+{
+    for (int64_t step = S->chunk_step[c]; step < S->chunk_step[c + 1]; step++)
+        S->bases[step] = INT32_MAX;
+    for (int64_t place = S->chunk_step[c] * LANES; place < S->chunk_step[c + 1] * LANES; place++)
+        S->words[place] = TESS_SWEPT_NONE;
+    for (int64_t line = S->chunk_line[c]; line < S->chunk_line[c + 1]; line++) {
+        for (int64_t block = S->starts[line]; block < S->starts[line] + S->lengths[line]; block++) {
+            int64_t step = place_of(S, c, block) / LANES;
+            if (A->columns[block] < S->bases[step])
+                S->bases[step] = A->columns[block];
+        }
+    }
+    for (int64_t line = S->chunk_line[c]; line < S->chunk_line[c + 1]; line++) {
+        for (int64_t block = S->starts[line]; block < S->starts[line] + S->lengths[line]; block++) {
+            int64_t place = place_of(S, c, block);
+            uint32_t column = (uint32_t)(A->columns[block] - S->bases[place / LANES]);
+            S->words[place] = column << TESS_SWEPT_BITS | (uint32_t)(line - S->chunk_line[c]);
+        }
+    }
+}
+
+/* Copies between the chunk's part of S->values and the BSR order; padding is left alone. */
+static void move_values(const tess_swept *S, int64_t c, void *swept, void *bsr, bool to_swept)
+{
+    int32_t N = S->block_height * S->block_width;
+    for (int64_t line = S->chunk_line[c]; line < S->chunk_line[c + 1]; line++) {
+        for (int64_t block = S->starts[line]; block < S->starts[line] + S->lengths[line]; block++) {
+            int64_t place = place_of(S, c, block), from = block * N;
+            for (int32_t e = 0; e < N; e++, from++) {
+                int64_t at = value_index(S, place, e);
+                if (S->type == TESS_F64 && to_swept)
+                    ((double *)swept)[at] = ((const double *)bsr)[from];
+                else if (S->type == TESS_F64)
+                    ((double *)bsr)[from] = ((const double *)swept)[at];
+                else if (to_swept)
+                    ((float *)swept)[at] = ((const float *)bsr)[from];
+                else
+                    ((float *)bsr)[from] = ((const float *)swept)[at];
+            }
+        }
+    }
+}
+
+void tess_swept_refresh(tess_swept *S, const void *values)
+{
+    int threads = S->ctx->threads;
+    void *source = (void *)(uintptr_t)values; /* only read when filling */
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
+    for (int64_t c = 0; c < S->chunks; c++)
+        move_values(S, c, S->values, source, true);
+}
+
+static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_swept *S)
+{
+    int64_t steps = tess_swept_steps(S), places, scalars;
+    if (!tess_mul(steps, LANES, &places) ||
+        !tess_mul(places, (int64_t)S->block_height * S->block_width, &scalars))
+        return tess_fail(ctx, TESS_ERR_OVERFLOW, "swept: %lld steps overflow", (long long)steps);
+    TESS_TRY(TESS_ALLOC(ctx, steps, &S->bases));
+    TESS_TRY(TESS_ALLOC(ctx, places, &S->words));
+    TESS_TRY(tess_alloc_bytes(ctx, scalars, tess_type_size(S->type), &S->values));
+    size_t step_bytes =
+        (size_t)LANES * (size_t)(S->block_height * S->block_width) * tess_type_size(S->type);
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4)
+    for (int64_t c = 0; c < S->chunks; c++) {
+        fill_chunk(A, S, c);
+        memset((char *)S->values + (size_t)S->chunk_step[c] * step_bytes, 0,
+               (size_t)(S->chunk_step[c + 1] - S->chunk_step[c]) * step_bytes);
+        move_values(S, c, S->values, A->values, true);
+    }
+    return TESS_OK;
+}
+
+tess_status tess_swept_create(tess_ctx *ctx, const tess_matrix *A,
+                              const tess_swept_options *options, tess_swept **out)
+{
+    if (options->chunks < 1 || options->lines < 1 || options->lines > TESS_SWEPT_NONE ||
+        options->split < 1)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "swept: %lld chunks (>= 1) of up to %d lines (1..%d), split at %d (>= 1)",
+                         (long long)options->chunks, (int)options->lines, TESS_SWEPT_NONE,
+                         (int)options->split);
+    tess_swept *S;
+    TESS_TRY(TESS_ALLOC(ctx, 1, &S));
+    *S = (tess_swept){.ctx = ctx,
+                      .type = A->type,
+                      .rows = A->rows,
+                      .cols = A->cols,
+                      .block_height = A->block_height,
+                      .block_width = A->block_width,
+                      .block_rows = A->block_rows,
+                      .blocks = A->blocks,
+                      .options = *options};
+    tess_status status;
+    TESS_TRY_CLEAN(list_lines(ctx, A, S));
+    TESS_TRY_CLEAN(make_chunks(ctx, S));
+    TESS_TRY_CLEAN(make_steps(ctx, A, S));
+    TESS_TRY_CLEAN(fill(ctx, A, S));
+    *out = S;
+    return TESS_OK;
+cleanup:
+    tess_swept_destroy(S);
+    return status;
+}
+
+void tess_swept_destroy(tess_swept *S)
+{
+    if (!S)
+        return;
+    void *arrays[] = {S->starts, S->lengths, S->chunk_line, S->chunk_step, S->places,
+                      S->bases,  S->words,   S->values,     S->cut_row,    S->cut_slots};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        tess_free(S->ctx, arrays[i]);
+    tess_free(S->ctx, S);
+}
+
+tess_status tess_swept_to_bsr(tess_ctx *ctx, const tess_swept *S, tess_matrix **out)
+{
+    tess_matrix *A;
+    TESS_TRY(tess_matrix_allocate(ctx, S->type, S->rows, S->cols, S->block_height, S->block_width,
+                                  S->blocks, &A));
+    for (int64_t row = 0; row < S->block_rows; row++)
+        A->row_offsets[row] = S->starts[row];
+    A->row_offsets[S->block_rows] = S->blocks;
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4)
+    for (int64_t c = 0; c < S->chunks; c++) {
+        for (int64_t line = S->chunk_line[c]; line < S->chunk_line[c + 1]; line++) {
+            for (int64_t block = S->starts[line]; block < S->starts[line] + S->lengths[line];
+                 block++) {
+                int64_t place = place_of(S, c, block);
+                A->columns[block] =
+                    S->bases[place / LANES] + (int32_t)(S->words[place] >> TESS_SWEPT_BITS);
+            }
+        }
+        move_values(S, c, S->values, A->values, false);
+    }
+    *out = A;
+    return TESS_OK;
+}
+
+int64_t tess_swept_bytes(const tess_swept *S)
+{
+    return (S->chunks + 1) * 12 + tess_swept_steps(S) * (4 + 4 * LANES) +
+           tess_swept_stored(S) * (int64_t)tess_type_size(S->type) +
+           (S->cut_rows > 0 ? S->cut_rows * 8 + 4 : 0);
+}
