@@ -2,9 +2,13 @@
  * decides when a system stops, the host looks at its decision one chunk later.
  *
  *     stream   | chunk 1 | chunk 2 | chunk 3 | ...
+ *     aside              | copy    | copy    | ...
  *     host       put 1, 2   see 1, put 3   see 2 ...      until a chunk says "stopped"
  *
- * A chunk put after the stop does nothing but its products, whose results nobody uses.
+ * The decision is copied to the host by another stream: between two chunks a copy would cost more
+ * than ten microseconds. What it copies may be of a chunk later than the one it waited for, which
+ * says no less. A chunk put after the stop does nothing but its products, whose results nobody
+ * uses.
  */
 #include <math.h>
 #include <string.h>
@@ -13,8 +17,8 @@
 
 /* A chunk should last about as long as it takes the host to put the next one, several times over.
  */
-static const double chunk_seconds = 120e-6;
-enum { CHUNK_MOST = 16 };
+static const double chunk_seconds = 500e-6;
+enum { CHUNK_LEAST = 2, CHUNK_MOST = 16, CYCLE_CHUNK = 4 };
 
 void tess_cuda_account(tess_space *space, const tess_steps *steps, int count, double seconds)
 {
@@ -207,11 +211,13 @@ static tess_status put_controls(tess_space *space, const tess_stretch *stretch)
 static tess_status ask(tess_space *space, int flight)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
+    tess_cuda *cuda = state->cuda;
     const size_t bytes = (size_t)space->systems * TESS_CONTROL * sizeof(double);
-    TESS_TRY(
-        TESS_CU(state->cuda, cuMemcpyDtoHAsync((char *)state->host_control + (size_t)flight * bytes,
-                                               state->control, bytes, state->plan->stream)));
-    return TESS_CU(state->cuda, cuEventRecord(state->flight[flight], state->plan->stream));
+    double *to = state->host_control + (int64_t)flight * space->systems * TESS_CONTROL;
+    TESS_TRY(TESS_CU(cuda, cuEventRecord(state->chunk_end, state->plan->stream)));
+    TESS_TRY(TESS_CU(cuda, cuStreamWaitEvent(state->aside, state->chunk_end, 0)));
+    TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(to, state->control, bytes, state->aside)));
+    return TESS_CU(cuda, cuEventRecord(state->flight[flight], state->aside));
 }
 
 /* Waits for the answer: the iterations done by each system, and whether all have stopped. */
@@ -229,13 +235,16 @@ static tess_status answer(tess_space *space, const tess_stretch *stretch, int fl
     return TESS_OK;
 }
 
-static int64_t chunk_of(const tess_cuda_space *state, const tess_stretch *stretch, int64_t left)
+static int64_t chunk_of(const tess_cuda_space *state, const tess_stretch *stretch, int64_t at)
 {
-    double fits = state->iteration_seconds > 0 ? chunk_seconds / state->iteration_seconds : 1;
-    int64_t chunk = fits < 1 ? 1 : fits > CHUNK_MOST ? CHUNK_MOST : (int64_t)fits;
+    const int64_t left = stretch->most - at;
+    const double fits = state->iteration_seconds > 0 ? chunk_seconds / state->iteration_seconds : 1;
+    int64_t chunk = fits < CHUNK_LEAST  ? CHUNK_LEAST
+                    : fits > CHUNK_MOST ? CHUNK_MOST
+                                        : (int64_t)fits;
     /* Cycles are cut at the same places each time, so that their graphs serve again. */
-    if (stretch->cycle > 1 && chunk > 4)
-        chunk = 4;
+    if (stretch->cycle > 1)
+        chunk = CYCLE_CHUNK - (stretch->position + at) % CYCLE_CHUNK;
     return chunk < left ? chunk : left;
 }
 
@@ -286,7 +295,7 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
     while (true) {
         const bool late = tess_seconds() - started > stretch->seconds && put > 0;
         while (!stopped && !late && next - first < TESS_FLIGHTS && put < stretch->most) {
-            const int64_t chunk = chunk_of(state, stretch, stretch->most - put);
+            const int64_t chunk = chunk_of(state, stretch, put);
             TESS_TRY(put_chunk(space, stretch, put, chunk));
             TESS_TRY(ask(space, (int)(next++ % TESS_FLIGHTS)));
             put += chunk;

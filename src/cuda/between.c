@@ -1,24 +1,29 @@
-/* All that an iteration does between two products in one launch, where a thread block a
- * multiprocessor does it sooner than several launches would start. */
+/* All that an iteration does between two products in one launch, where the rows of all vectors fit
+ * the registers of the device. */
 #include "cuda/space_cuda.h"
 
-enum { THREADS = 1024, MOST = 4 };
-/* Rows from which on vectors take longer than launches: H200, cg: 76 -> 72 us an iteration at
- * 256 000 rows, 86 -> 83 at 331 776, 300 -> 305 at 1.5 million. */
-enum { TOO_MANY_ROWS = 800000 };
+enum { THREADS = 512, MOST = 4 };
+
+/* One thread block a multiprocessor, fewer where rows are few. */
+static int grid_of(const tess_space *space)
+{
+    const int64_t enough = tess_ceil_div(space->rows, 256);
+    const int all = tess_cuda_space_of(space)->cuda->multiprocessors;
+    return enough < all ? (int)enough : all;
+}
 
 tess_status tess_cuda_need_between(tess_space *space, tess_unit_list *list)
 {
     tess_cuda *cuda = tess_cuda_space_of(space)->cuda;
-    if (space->systems != 1 || space->rows >= TOO_MANY_ROWS || space->slots > TESS_LOOP_SLOTS ||
-        cuda->sm < 70)
+    if (space->systems != 1 || space->slots > TESS_LOOP_SLOTS || cuda->sm < 70)
         return TESS_OK;
     for (int64_t at = 0, count;
          tess_between_find(list, 2, &at, &count) && list->between_count < MOST; at += count) {
         if (!list->between)
             TESS_TRY(TESS_CALLOC(space->ctx, MOST, &list->between));
         tess_between *b = &list->between[list->between_count];
-        if (!tess_between_write(list, at, count, space->type, THREADS, &b->code))
+        if (!tess_between_write(list, at, count, space->type, THREADS, space->rows, grid_of(space),
+                                &b->code))
             continue;
         b->first = at;
         b->count = count;
@@ -42,7 +47,6 @@ tess_status tess_cuda_run_between(tess_space *space, const tess_unit_list *list,
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_unit *first = &list->units[between->first];
-    const int64_t enough = tess_ceil_div(space->rows, 256);
     tess_loop_call call = {
         .slots = tess_cuda_slots(space, system),
         .control = tess_cuda_control(space, system),
@@ -55,7 +59,7 @@ tess_status tess_cuda_run_between(tess_space *space, const tess_unit_list *list,
         .product_count = first->sums ? state->product.count : 0,
         .parts = state->parts,
         .meeting = state->tickets,
-        .grid = enough < state->cuda->multiprocessors ? (int)enough : state->cuda->multiprocessors,
+        .grid = grid_of(space),
     };
     for (int i = 0; i < between->code.numbers.vectors; i++)
         call.vector[i] = tess_cuda_vector(space, between->code.numbers.vector[i], system);

@@ -60,7 +60,7 @@ enum {
 };
 
 /* cuLaunchKernelEx */
-enum { CU_LAUNCH_CLUSTER = 4, CU_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6 };
+enum { CU_LAUNCH_COOPERATIVE = 2, CU_LAUNCH_CLUSTER = 4, CU_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6 };
 
 typedef struct cu_launch_attribute {
     int id;
@@ -114,6 +114,7 @@ typedef struct cu_launch_config {
     X(cuStreamCreate, "cuStreamCreate", (cu_stream * stream, unsigned flags))                      \
     X(cuStreamDestroy, "cuStreamDestroy_v2", (cu_stream stream))                                   \
     X(cuStreamSynchronize, "cuStreamSynchronize", (cu_stream stream))                              \
+    X(cuStreamWaitEvent, "cuStreamWaitEvent", (cu_stream stream, cu_event event, unsigned flags))  \
     X(cuStreamBeginCapture, "cuStreamBeginCapture_v2", (cu_stream stream, int mode))               \
     X(cuStreamEndCapture, "cuStreamEndCapture", (cu_stream stream, cu_graph * graph))              \
     X(cuStreamIsCapturing, "cuStreamIsCapturing", (cu_stream stream, int *capturing))              \

@@ -12,16 +12,16 @@ static cu_function find_function(const tess_cuda_variant *variant, const char *e
     return NULL;
 }
 
-static cu_launch_config config_of(const tess_cuda_launch *l, cu_launch_attribute *attribute,
-                                  cu_stream stream)
+static cu_launch_config config_of(const tess_cuda_launch *l, cu_launch_attribute *attributes,
+                                  unsigned count, cu_stream stream)
 {
     return (cu_launch_config){
         .grid = {l->grid[0], l->grid[1], l->grid[2]},
         .block = {l->block[0], l->block[1], l->block[2]},
         .shared = l->shared,
         .stream = stream,
-        .attributes = attribute,
-        .attribute_count = 1,
+        .attributes = attributes,
+        .attribute_count = count,
     };
 }
 
@@ -37,34 +37,32 @@ bool tess_cuda_cluster_fits(tess_cuda *cuda, cu_function function, const tess_cu
 {
     int clusters = 0;
     cu_launch_attribute cluster = cluster_of(l);
-    const cu_launch_config config = config_of(l, &cluster, NULL);
+    const cu_launch_config config = config_of(l, &cluster, 1, NULL);
     return cuda->driver.cuFuncSetAttribute(function, CU_FUNCTION_ANY_CLUSTER_SIZE, 1) ==
                CU_SUCCESS &&
            cuda->driver.cuOccupancyClusters(&clusters, function, &config) == CU_SUCCESS &&
            clusters > 0;
 }
 
-/* With an attribute: a cluster, or a start while the launch before it ends; such launches are
- * captured since CUDA 12.3. */
-static tess_status launch_with(tess_cuda *cuda, cu_function function, tess_cuda_launch *l,
-                               cu_launch_attribute attribute, cu_stream stream)
-{
-    void *arguments[] = {l->args};
-    const cu_launch_config config = config_of(l, &attribute, stream);
-    return TESS_CU(cuda, cuLaunchKernelEx(&config, function, arguments, NULL));
-}
-
 tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cuda_launch *l,
                                  cu_stream stream)
 {
     void *arguments[] = {l->args};
+    cu_launch_attribute attributes[2];
+    unsigned count = 0;
     if (l->cluster)
-        return launch_with(cuda, function, l, cluster_of(l), stream);
+        attributes[count++] = cluster_of(l);
+    /* A start while the launch before it ends: such launches are captured since CUDA 12.3. */
     if (l->overlaps && cuda->sm >= 90 && cuda->version >= 12030)
-        return launch_with(cuda, function, l,
-                           (cu_launch_attribute){.id = CU_LAUNCH_PROGRAMMATIC_SERIALIZATION,
-                                                 .value = {.number = 1}},
-                           stream);
+        attributes[count++] = (cu_launch_attribute){.id = CU_LAUNCH_PROGRAMMATIC_SERIALIZATION,
+                                                    .value = {.number = 1}};
+    if (count > 0 && l->cooperative)
+        attributes[count++] =
+            (cu_launch_attribute){.id = CU_LAUNCH_COOPERATIVE, .value = {.number = 1}};
+    if (count > 0) {
+        const cu_launch_config config = config_of(l, attributes, count, stream);
+        return TESS_CU(cuda, cuLaunchKernelEx(&config, function, arguments, NULL));
+    }
     if (l->cooperative)
         return TESS_CU(cuda, cuLaunchCooperativeKernel(function, l->grid[0], l->grid[1], l->grid[2],
                                                        l->block[0], l->block[1], l->block[2],
@@ -96,6 +94,7 @@ static tess_status run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_c
         if (!function)
             return tess_fail(cuda->ctx, TESS_ERR_INTERNAL, "kernel '%s' has no entry '%s' loaded",
                              variant->kernel->name, l->entry);
+        l->overlaps = parts && strcmp(l->entry, "sliced") == 0;
         TESS_TRY(tess_cuda_launch_one(cuda, function, l, stream));
     }
     return TESS_OK;

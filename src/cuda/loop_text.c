@@ -7,6 +7,9 @@
 #include "cuda/kernels/support.h"
 #include "cuda/space_cuda.h"
 
+/* Scalars of the diagonal that a thread of between.cu holds in registers at most. */
+enum { BETWEEN_AHEAD = 20 };
+
 /* A list on its way to text. */
 typedef struct writer {
     tess_loop_code *code;
@@ -122,6 +125,8 @@ static void write_pass(writer *w, const tess_steps *steps, const tess_unit *unit
         barrier(w);
     }
     put(w, "BEGIN(%u,%u)%sEND()", numbers->loads, numbers->stores, numbers->lines);
+    w->code->loads |= numbers->loads & ~w->code->stores;
+    w->code->stores |= numbers->stores;
     w->written |= numbers->stores;
     for (int k = before; k < numbers->dots; k++)
         w->pending |= 1u << k;
@@ -200,8 +205,68 @@ bool tess_between_find(const tess_unit_list *list, int least, int64_t *at, int64
     return false;
 }
 
+/* Whether a unit reads or writes that vector. */
+static bool touches(const tess_unit *unit, int vector)
+{
+    const tess_step *step = unit->step;
+    if (unit->kind == TESS_UNIT_APPLY)
+        return step->x == vector || step->y == vector || (step->slot >= 0 && step->w == vector);
+    if (unit->kind != TESS_UNIT_PASS)
+        return unit->kind == TESS_UNIT_PRECONDITION && (step->x == vector || step->y == vector);
+    for (int i = 0; i < unit->pass->vectors; i++)
+        if (unit->pass->vector[i] == vector)
+            return true;
+    return false;
+}
+
+/* Vectors that live in these units alone, written before they are read: nobody needs them in
+ * memory. */
+static unsigned passing_vectors(const tess_unit_list *list, int64_t first, int64_t count,
+                                const tess_loop_code *code)
+{
+    unsigned passing = code->stores & ~code->loads;
+    for (int k = 0; k < code->numbers.vectors; k++) {
+        bool elsewhere = code->numbers.vector[k] < TESS_V_OWN;
+        for (int64_t i = 0; i < list->count; i++)
+            if (i < first || i >= first + count)
+                elsewhere |= touches(&list->units[i], code->numbers.vector[k]);
+        if (elsewhere)
+            passing &= ~(1u << k);
+    }
+    return passing;
+}
+
+/* Vectors that the launch before these units writes. */
+static unsigned late_vectors(const tess_unit_list *list, int64_t first, const tess_loop_code *code)
+{
+    const tess_unit *before = first > 0 ? &list->units[first - 1] : NULL;
+    if (!before || before->kind != TESS_UNIT_APPLY)
+        return code->loads;
+    for (int k = 0; k < code->numbers.vectors; k++)
+        if (code->numbers.vector[k] == before->step->y)
+            return 1u << k;
+    return 0;
+}
+
+/* Rows a thread has, as between.cu divides them. */
+static int rows_a_thread(const tess_pc *pc, int64_t rows, int grid, int threads)
+{
+    const int64_t unit = pc->elementwise ? pc->diagonal.block : 1;
+    return (int)tess_ceil_div((rows / unit + grid) / grid * unit, threads / unit * unit);
+}
+
+/* Vectors and the diagonal's rows are in registers, of which a multiprocessor has 65 536; a thread
+ * needs about 48 more. */
+static bool registers_suffice(const tess_loop_code *code, const tess_pc *pc, int repeat)
+{
+    const int ahead = pc->elementwise && pc->diagonal.block * repeat <= BETWEEN_AHEAD
+                          ? pc->diagonal.block * repeat
+                          : 0;
+    return 2 * (repeat * code->numbers.vectors + ahead) + 48 <= 65536 / code->threads;
+}
+
 bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count, tess_type type,
-                        int threads, tess_loop_code *code)
+                        int threads, int64_t rows, int grid, tess_loop_code *code)
 {
     const tess_pc *pc = list->steps->pc;
     *code = (tess_loop_code){.threads = threads};
@@ -216,9 +281,14 @@ bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count
     }
     write_total(&w);
     write_defines(code, type, pc);
+    code->stores &= ~passing_vectors(list, first, count, code);
+    const int repeat = rows_a_thread(pc, rows, grid, threads);
     const size_t used = strlen(code->defines);
-    snprintf(code->defines + used, sizeof code->defines - used, " -DSTAGES=%s", code->stages);
-    return w.fits;
+    snprintf(code->defines + used, sizeof code->defines - used,
+             " -DREPEAT=%d -DMOST_AHEAD=%d -DLOADS=%u -DSTORES=%u -DLATE=%u -DSTAGES=%s", repeat,
+             BETWEEN_AHEAD, code->loads, code->stores, late_vectors(list, first, code),
+             code->stages);
+    return w.fits && registers_suffice(code, pc, repeat);
 }
 
 /* What both begin with. */
@@ -250,7 +320,7 @@ void tess_between_launch(const tess_loop_code *code, const tess_loop_call *call,
 {
     tess_cuda_launch *run =
         tess_cuda_launch_start(out, "between", (unsigned)call->grid, (unsigned)code->threads);
-    run->cooperative = true;
+    run->cooperative = run->overlaps = true;
     put_common(run, code, call);
     tess_cuda_arg_pointer(run, call->product_parts);
     tess_cuda_arg_integer(run, call->product_count);

@@ -10,6 +10,8 @@ static void release(tess_space *space)
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_cuda *cuda = state->cuda;
     (void)cuda->driver.cuStreamSynchronize(state->plan->stream);
+    if (state->aside)
+        (void)cuda->driver.cuStreamSynchronize(state->aside);
     tess_cuda_graphs_free(space);
     tess_cuda_loop_free(space);
     tess_cuda_lists_free(space);
@@ -17,6 +19,10 @@ static void release(tess_space *space)
     for (int i = 0; i < TESS_FLIGHTS; i++)
         if (state->flight[i])
             (void)cuda->driver.cuEventDestroy(state->flight[i]);
+    if (state->chunk_end)
+        (void)cuda->driver.cuEventDestroy(state->chunk_end);
+    if (state->aside)
+        (void)cuda->driver.cuStreamDestroy(state->aside);
     if (state->host_control)
         (void)cuda->driver.cuMemFreeHost(state->host_control);
     if (state->host_ring)
@@ -96,6 +102,8 @@ static tess_status allocate(tess_space *space)
                                           (size_t)(slots * state->ring_length) * sizeof(double))));
     for (int i = 0; i < TESS_FLIGHTS; i++)
         TESS_TRY(TESS_CU(cuda, cuEventCreate(&state->flight[i], CU_EVENT_NO_TIMING)));
+    TESS_TRY(TESS_CU(cuda, cuEventCreate(&state->chunk_end, CU_EVENT_NO_TIMING)));
+    TESS_TRY(TESS_CU(cuda, cuStreamCreate(&state->aside, CU_STREAM_DEFAULT_FLAGS)));
     return upload_pc(space);
 }
 

@@ -128,15 +128,17 @@ typedef struct tess_loop_code {
     char stages[TESS_LOOP_TEXT];
     char defines[TESS_LOOP_TEXT + 160];
     int threads;
-    int team; /* thread blocks of the cluster */
+    int team;               /* loop.cu: thread blocks of the cluster */
+    unsigned loads, stores; /* between.cu: bits of vectors, as in pass.cu */
 } tess_loop_code;
 
 /* The text of a list of units; false when it is not one for loop.cu. */
 bool tess_loop_write(const tess_unit_list *list, tess_type type, int32_t block, int threads,
                      int team, tess_loop_code *code);
-/* The same for between.cu: `count` units from `first` on, none of them a product. */
+/* The same for between.cu: `count` units from `first` on, none of them a product; for vectors of
+ * that many rows and a grid of so many thread blocks. */
 bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count, tess_type type,
-                        int threads, tess_loop_code *code);
+                        int threads, int64_t rows, int grid, tess_loop_code *code);
 
 /* Which rows each thread block has, and which rows of x it needs: loop.cu's arrays. */
 typedef struct tess_loop_layout {
@@ -241,7 +243,8 @@ typedef struct tess_cuda_space {
     tess_cuda_graph *graphs;
     double *host_control; /* pinned: the controls of all systems, for each flight and to upload */
     double *host_ring;    /* pinned: the rings */
-    cu_event flight[TESS_FLIGHTS];
+    cu_stream aside;      /* copies controls to the host while the plan's stream goes on */
+    cu_event chunk_end, flight[TESS_FLIGHTS];
     tess_loop loop;
     bool measured;            /* the numbers below are known */
     double share[TESS_TIMES]; /* of an iteration's time, by kind of step */

@@ -52,7 +52,9 @@ static void open_solver(tess_solver *solver, tess_ctx *ctx, const tess_method *m
                         int32_t block, tess_type held)
 {
     static const tess_matrix none = {.type = TESS_F64};
-    static tess_plan plan = {.matrix = &none};
+    static const tess_backend backend = {.space = &tess_cuda_space_ops};
+    static tess_device device = {.backend = &backend};
+    static tess_plan plan = {.matrix = &none, .device = &device};
     *solver = (tess_solver){
         .ctx = ctx, .plan = &plan, .options = {.method = method, .restart = 14}, .cycle = 1};
     int vectors, slots;
@@ -103,7 +105,8 @@ static void add_betweens(test_loop *loop, const tess_unit_list *list)
         tess_between *b = &loop->between[loop->betweens++];
         *b = (tess_between){.first = at, .count = count};
         if (loop->betweens > TEST_BETWEENS ||
-            !tess_between_write(list, at, count, loop->type, 64, &b->code))
+            !tess_between_write(list, at, count, loop->type, 64, TEST_LOOP_ROWS * loop->block,
+                                TEST_LOOP_GRID, &b->code))
             abort();
     }
 }

@@ -1,15 +1,24 @@
 /* What an iteration does between two products, in one cooperative launch: the last sum of a dot
- * product whose parts the product left, passes, their dot products, scalars. Vectors stay in
- * memory; a thread block has the same rows in all passes, so all meet only to sum a dot product.
+ * product whose parts the product left, passes, their dot products, scalars. A thread has the same
+ * REPEAT rows in all passes: it loads them once, before anything is known of the sums, and stores
+ * them when all is done. All meet only to sum a dot product.
  *
  * The method is the text of -DSTAGES: that of stages.cuh and
  *
  *   PARTS(slot)   the sum of the product's parts
  *
+ *   LOADS, STORES   as in pass.cu, for all passes together
+ *   LATE            bits of vectors that the launch before this one writes
+ *   MOST_AHEAD      scalars of the diagonal that a thread holds in registers at most
+ *
+ * The launch may begin while the product ends (LET_NEXT_START in sliced.cu): all but what the product
+ * writes is loaded before that is waited for.
+ *
  * Every thread block computes the same scalars from the same sums; the last one to leave writes
  * them out, when nobody reads the old ones any more.
  */
 #include "common.cuh"
+#define AHEAD (BLOCK >= 1 && BLOCK * REPEAT <= MOST_AHEAD)
 #include "stages.cuh"
 
 typedef struct between_args {
@@ -27,10 +36,6 @@ typedef struct between_args {
 } between_args;
 
 typedef struct between_place {
-    long long origin; /* first row */
-    int count;        /* rows */
-    const held *diagonal;
-    real *x; /* scratch */
     double *slots, *control, *scratch;
     unsigned barriers;
     bool ended; /* an iteration */
@@ -117,7 +122,22 @@ DEVICE void leave(const between_args *a, const between_place *p, int *last)
         a->f.control[threadIdx.x] = p->control[threadIdx.x];
 }
 
-#define LOCAL(k) (a.vector[k] + p.origin)
+#define BEGIN(loads, stores) \
+    {                        \
+        TAKE_COEFS()
+#define END() }
+
+/* The thread's rows of these vectors. */
+#define TAKE_ROWS(bits)                                                                      \
+    EACH                                                                                     \
+    {                                                                                        \
+        const int row = u * TILE + (int)threadIdx.x;                                         \
+        UNROLL                                                                               \
+        for (int k = 0; k < VECTORS; k++)                                                    \
+            if (((bits) >> k & 1) && row < count && threadIdx.x < TILE)                      \
+                e[u][k] = a.vector[k][origin + row];                                         \
+    }
+
 #define PARTS(slot)                                                                       \
     {                                                                                     \
         const double all = sum_parts(a.product_parts, a.product_count, scratch, THREADS); \
@@ -130,8 +150,27 @@ KERNEL(between, between_args, THREADS, 1)
     SHARED(double, slots, SLOTS);
     SHARED(double, control, 8);
     SHARED(double, scratch, (DOTS + 1) * WARPS);
-    SHARED(real, shared, THREADS);
+#if SHARING
+    SHARED(real, shared, THREADS *REPEAT);
+#else
+    real *const shared = 0;
+#endif
     SHARED(int, last, 1);
+    const long long unit = BLOCK > 1 ? BLOCK : 1, each = (a.rows / unit + gridDim.x) / gridDim.x;
+    const long long origin = blockIdx.x * each * unit, left = a.rows - origin;
+    const int count = (int)(left < each * unit ? left : each * unit);
+    const line_place lines = {a.diagonal + origin * BLOCK, 0, count, shared};
+    real e[REPEAT][VECTORS];
+    DIAGONAL_AHEAD(&lines)
+    EACH
+    {
+        UNROLL
+        for (int k = 0; k < VECTORS; k++)
+            e[u][k] = 0;
+    }
+    TAKE_ROWS(LOADS & ~(LATE))
+    WAIT_FOR_LAST();
+    TAKE_ROWS(LOADS & (LATE))
     for (int i = (int)threadIdx.x; i < a.f.slot_count; i += THREADS)
         slots[i] = a.f.slots[i];
     if (threadIdx.x < 8)
@@ -139,13 +178,7 @@ KERNEL(between, between_args, THREADS, 1)
     __syncthreads();
     if (halted(&a.f))
         return;
-    const long long unit = BLOCK > 1 ? BLOCK : 1, each = (a.rows / unit + gridDim.x) / gridDim.x;
     between_place p;
-    p.origin = blockIdx.x * each * unit;
-    const long long left = a.rows - p.origin;
-    p.count = (int)(left < each * unit ? left : each * unit);
-    p.diagonal = a.diagonal + p.origin * BLOCK;
-    p.x = shared;
     p.slots = slots;
     p.control = control;
     p.scratch = scratch;
@@ -156,6 +189,15 @@ KERNEL(between, between_args, THREADS, 1)
     for (int k = 0; k < DOTS; k++)
         sum[k] = 0;
     STAGES
-    (void)sum;
+    LET_NEXT_START();
+    (void)sum, (void)lines;
+    EACH
+    {
+        const int row = u * TILE + (int)threadIdx.x;
+        UNROLL
+        for (int k = 0; k < VECTORS; k++)
+            if ((STORES >> k & 1) && row < count && threadIdx.x < TILE)
+                a.vector[k][origin + row] = e[u][k];
+    }
     leave(&a, &p, last);
 }

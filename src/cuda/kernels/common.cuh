@@ -38,6 +38,16 @@ typedef float held;
 #define ARCH 80
 #endif
 
+/* Launches that may start early (tess_cuda_launch.overlaps): the next one may start when all thread
+ * blocks have said so; nothing of the one before may be touched until it has ended. */
+#if !defined(TESS_EMULATE) && __CUDA_ARCH__ >= 900
+#define LET_NEXT_START() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
+#define WAIT_FOR_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
+#else
+#define LET_NEXT_START() ((void)0)
+#define WAIT_FOR_LAST() ((void)0)
+#endif
+
 #ifdef TESS_EMULATE
 #include "emulate.h"
 #else

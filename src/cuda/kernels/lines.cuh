@@ -15,7 +15,9 @@ typedef double held;
 #endif
 
 /* Small blocks are loaded together with the vectors, before anybody waits. */
+#ifndef AHEAD
 #define AHEAD (BLOCK >= 1 && BLOCK <= 8)
+#endif
 #define SHARING (BLOCK > 1 && !DIRECT)
 #define TILE (SHARING ? THREADS / BLOCK * BLOCK : THREADS)
 

@@ -15,7 +15,36 @@
  * sums, so all agree when to stop; the first one writes them out.
  */
 #include "common.cuh"
+#define REPEAT 1
 #include "stages.cuh"
+
+/* LOCAL(k): the thread block's rows of vector k. */
+#define BEGIN(loads, stores)                                                             \
+    {                                                                                    \
+        const unsigned stored = stores;                                                  \
+        TAKE_COEFS()                                                                     \
+        NO_UNROLL                                                                        \
+        for (int base = 0; base < p.count; base += TILE) {                               \
+            const line_place lines = {p.diagonal, base, p.count, p.x};                   \
+            const int row = base + (int)threadIdx.x;                                     \
+            const bool mine = row < p.count && threadIdx.x < TILE;                       \
+            real e[1][VECTORS];                                                          \
+            DIAGONAL_AHEAD(&lines)                                                       \
+            UNROLL                                                                       \
+            for (int k = 0; k < VECTORS; k++) {                                          \
+                e[0][k] = 0;                                                             \
+                if (mine && ((loads) >> k & 1))                                          \
+                    e[0][k] = LOCAL(k)[row];                                             \
+            }
+
+#define END()                                \
+            UNROLL                           \
+            for (int k = 0; k < VECTORS; k++) \
+                if (mine && (stored >> k & 1)) \
+                    LOCAL(k)[row] = e[0][k]; \
+            (void)lines;                     \
+        }                                    \
+    }
 
 #define ACROSS (32 / BH) /* blocks that a warp takes at a time */
 #define KEPT 4           /* iterations whose slots are written out together */

@@ -77,6 +77,11 @@ KERNEL(sliced, sliced_args, THREADS, 1)
         target = READ_ONLY(a.targets + line);
 #endif
     }
+#if DOT
+    /* In a solver launches overlap; the next may read what the one before this wrote. */
+    WAIT_FOR_LAST();
+    LET_NEXT_START();
+#endif
     const long long row = (long long)target * BH + lane % BH;
     /* y is asked for before the sums, not after them: lines of a panel are short, and every wait
      * after another counts. */

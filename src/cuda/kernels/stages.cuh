@@ -1,6 +1,7 @@
 /* Iterations as text: what loop.cu and between.cu share. -DSTAGES is a list of
  *
- *   BEGIN(loads, stores) ... END()   a pass over the rows (lines.cuh) with bits as in pass.cu
+ *   BEGIN(loads, stores) ... END()   a pass over the rows (lines.cuh) with bits as in pass.cu; the
+ *                          including source defines both
  *   TOTAL(bits)            the sums of these dot products, in their slots; the first thread has them
  *   SYNC()                 all threads have them
  *   SCALARS(at) OP() ... ENDS() DONE()   the programme that begins there as statements of the first
@@ -10,13 +11,12 @@
  * and of what the including source adds. Where they stand there are a (arguments), p (the thread
  * block: count, its rows; diagonal, x, scratch of a scalar a thread), slots, control, sum.
  *
- *   REAL, BLOCK, HELD, THREADS, VECTORS, COEFS, DOTS: pass.cu
+ *   REAL, BLOCK, HELD, THREADS, REPEAT, VECTORS, COEFS, DOTS: pass.cu
  */
 #ifndef TESS_STAGES_CUH
 #define TESS_STAGES_CUH
 
 #define DIRECT 0
-#define REPEAT 1
 #define STOPS_UNROLL UNROLL
 #include "steps.cuh"
 #include "lines.cuh"
@@ -71,36 +71,12 @@ DEVICE void block_totals(double *sum, double *mine, const unsigned bits, double 
 #define DONE() } __syncthreads();
 #define KEEP() keep(&a, &p);
 
-/* LOCAL(k): the thread block's rows of vector k. */
-#define BEGIN(loads, stores)                                                             \
-    {                                                                                    \
-        const unsigned stored = stores;                                                  \
-        real c[COEFS + 1];                                                               \
-        UNROLL                                                                           \
-        for (int k = 0; k < COEFS; k++)                                                  \
-            c[k] = (real)(a.slot[k] < 0 ? a.factor[k] : a.factor[k] * slots[a.slot[k]]); \
-        NO_UNROLL                                                                        \
-        for (int base = 0; base < p.count; base += TILE) {                               \
-            const line_place lines = {p.diagonal, base, p.count, p.x};                   \
-            const int row = base + (int)threadIdx.x;                                     \
-            const bool mine = row < p.count && threadIdx.x < TILE;                       \
-            real e[1][VECTORS];                                                          \
-            DIAGONAL_AHEAD(&lines)                                                       \
-            UNROLL                                                                       \
-            for (int k = 0; k < VECTORS; k++) {                                          \
-                e[0][k] = 0;                                                             \
-                if (mine && ((loads) >> k & 1))                                          \
-                    e[0][k] = LOCAL(k)[row];                                             \
-            }
-
-#define END()                                \
-            UNROLL                           \
-            for (int k = 0; k < VECTORS; k++) \
-                if (mine && (stored >> k & 1)) \
-                    LOCAL(k)[row] = e[0][k]; \
-            (void)lines;                     \
-        }                                    \
-        (void)c;                             \
-    }
+/* The coefficients of a pass, once their slots are known. */
+#define TAKE_COEFS()                                                                 \
+    real c[COEFS + 1];                                                               \
+    UNROLL                                                                           \
+    for (int k = 0; k < COEFS; k++)                                                  \
+        c[k] = (real)(a.slot[k] < 0 ? a.factor[k] : a.factor[k] * slots[a.slot[k]]); \
+    (void)c;
 
 #endif

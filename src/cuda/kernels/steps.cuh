@@ -30,24 +30,14 @@
 #endif
 
 /* Slots and ints of a programme that fit shared memory. */
-#define FINISH_SLOTS 128
-#define FINISH_INTS 512
+#define FINISH_SLOTS 192
+#define FINISH_INTS 1024
 
 /* What other thread blocks wrote during this launch. */
 #ifdef TESS_EMULATE
 #define FRESH(pointer) (*(pointer))
 #else
 #define FRESH(pointer) __ldcg(pointer)
-#endif
-
-/* Launches that may start early (tess_cuda_launch.overlaps): the next one may start when all thread
- * blocks have said so; nothing of the one before may be touched until it has ended. */
-#if !defined(TESS_EMULATE) && __CUDA_ARCH__ >= 900
-#define LET_NEXT_START() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
-#define WAIT_FOR_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
-#else
-#define LET_NEXT_START() ((void)0)
-#define WAIT_FOR_LAST() ((void)0)
 #endif
 
 typedef struct finish_args {
