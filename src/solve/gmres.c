@@ -11,32 +11,51 @@
  * mostly along both: Simon 1984, Math. Comp. 42). The basis stays orthogonal to half the digits or
  * better, so that the small problem's residual is the true one's.
  *
- * The small least-squares problem min |beta e_1 - H y| is kept triangular by Givens rotations on
- * the host; its last entry is |r|, or |M^-1 r| from the left. x changes at the end of a cycle only:
- * x = x + M^-1 V y, or x + Z y when the z are kept (fgmres), or x + V y (left).
+ * The small least-squares problem min |beta e_1 - H y| is kept triangular by Givens rotations; the
+ * last entry of its right-hand side is |r|, or |M^-1 r| from the left. The rotations and that entry
+ * are among the slots, so that a device knows when to stop; the triangle is the host's. x changes
+ * at the end of a cycle only: x = x + M^-1 V y, or x + Z y when the z are kept (fgmres), or x + V y
+ * (left).
  *
  * Vectors of the space: W, then V_0 .. V_m, then Z (one, or Z_0 .. Z_{m-1} for fgmres).
  */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "solve/solve.h"
 
 enum { W = TESS_V_OWN, V };
-/* Slots: WW and NN are |w|^2 and |v_{j+1}|^2; from FIRST on the coefficients h of w and y at the
- * end of a cycle; after these a second set, h / h_n or those of the second orthogonalisation. */
-enum { NORM = TESS_S_OWN, INVERSE, UNIT, WW, NN, FIRST };
+/* Slots: WW and NN are |w|^2 and |v_{j+1}|^2; LEFT bounds what is left of v_{j+1} along the basis
+ * in roundings, of which LIMIT are too many; MARGIN and NN_MARGIN are positive while LEFT and NN
+ * are good enough. BEFORE and AFTER are the squared residual before and after this iteration; HIGH,
+ * TURN and LENGTH belong to its rotation. From FIRST on are m + 1 coefficients h of w, or y at the
+ * end of a cycle; after these a second set, h / h_n or those of the second orthogonalisation; then
+ * m cosines and m sines. */
+enum {
+    NORM = TESS_S_OWN,
+    INVERSE,
+    UNIT,
+    WW,
+    NN,
+    LEFT,
+    LIMIT,
+    MARGIN,
+    NN_MARGIN,
+    BEFORE,
+    AFTER,
+    HIGH,
+    TURN,
+    LENGTH,
+    FIRST
+};
 
 typedef struct gmres_state {
     tess_steps *finish; /* m lists: x from j + 1 vectors */
     tess_steps *mend;   /* m lists: v_{j+1} from w once more */
     double *R;          /* column j at R + j (m + 1): H after rotations, upper triangular */
     double *cosine, *sine;
-    double *g;      /* the rotated right-hand side, m + 1 */
-    double epsilon; /* of the vectors' type */
-    double loss;    /* bound on what is left of v_{j+1} along the basis */
-    int to_mend;    /* vectors from this on to be mended in any case */
+    double *g;   /* the rotated right-hand side, m + 1 */
+    int to_mend; /* vectors from this on to be mended in any case */
 } gmres_state;
 
 static bool keeps_z(const tess_solve_options *options)
@@ -49,7 +68,7 @@ static void size(const tess_solve_options *options, int *vectors, int *slots, in
     const int m = (int)options->restart;
     *cycle = m;
     *vectors = V + m + 1 + (keeps_z(options) ? m : 1);
-    *slots = FIRST + 2 * (m + 1);
+    *slots = FIRST + 2 * (m + 1) + 2 * m;
 }
 
 /* From the left, and there is something to apply. */
@@ -70,16 +89,57 @@ static void project(tess_steps *s, int out, int scale, int from, int first, int 
     }
 }
 
-static void build_iteration(tess_steps *s, const tess_solve_options *options, int j)
+/* w from v_j. */
+static void build_product(tess_steps *s, const tess_solve_options *options, int j)
 {
-    const int m = (int)options->restart, h = FIRST, scaled = FIRST + m + 1;
-    const int z = V + m + 1 + (keeps_z(options) ? j : 0);
+    const int m = (int)options->restart, z = V + m + 1 + (keeps_z(options) ? j : 0);
     if (from_left(options)) {
         tess_step_apply(s, V + j, z);
         tess_step_precondition(s, z, W);
     } else {
         tess_step_apply(s, tess_step_precondition(s, V + j, z), W);
     }
+}
+
+/* The rotation that makes h_n zero, after those of the columns before, and |r|^2 after it. */
+static void build_rotation(tess_steps *s, int m, int j)
+{
+    const int h = FIRST, cosine = FIRST + 2 * (m + 1), sine = cosine + m;
+    tess_step_scalar(s, TESS_OP_COPY, HIGH, h, h);
+    for (int i = 0; i < j; i++) {
+        tess_step_scalar(s, TESS_OP_MUL, TURN, cosine + i, h + i + 1);
+        tess_step_scalar(s, TESS_OP_MUL, HIGH, sine + i, HIGH);
+        tess_step_scalar(s, TESS_OP_SUB, HIGH, TURN, HIGH);
+    }
+    tess_step_scalar(s, TESS_OP_MUL, LENGTH, HIGH, HIGH);
+    tess_step_scalar(s, TESS_OP_MUL, TURN, NORM, NORM);
+    tess_step_scalar(s, TESS_OP_ADD, LENGTH, LENGTH, TURN);
+    tess_step_scalar(s, TESS_OP_SQRT, LENGTH, LENGTH, LENGTH);
+    tess_step_scalar(s, TESS_OP_DIV, cosine + j, HIGH, LENGTH);
+    tess_step_scalar(s, TESS_OP_DIV, sine + j, NORM, LENGTH);
+    tess_step_scalar(s, TESS_OP_MUL, TURN, sine + j, sine + j);
+    tess_step_scalar(s, TESS_OP_MUL, AFTER, TURN, BEFORE);
+    tess_step_scalar(s, TESS_OP_COPY, TESS_S_RR, AFTER, AFTER);
+}
+
+/* What must be positive for v_{j+1} to be orthogonal enough. */
+static void build_margins(tess_steps *s)
+{
+    tess_step_scalar(s, TESS_OP_ADD, LEFT, LEFT, UNIT);
+    tess_step_scalar(s, TESS_OP_SQRT, TURN, WW, WW);
+    tess_step_scalar(s, TESS_OP_MUL, TURN, TURN, INVERSE);
+    tess_step_scalar(s, TESS_OP_MUL, LEFT, LEFT, TURN);
+    tess_step_scalar(s, TESS_OP_SUB, MARGIN, LIMIT, LEFT);
+    tess_step_scalar(s, TESS_OP_SUB, TURN, NN, UNIT);
+    tess_step_scalar(s, TESS_OP_MUL, TURN, TURN, LIMIT);
+    tess_step_scalar(s, TESS_OP_MUL, TURN, TURN, TURN);
+    tess_step_scalar(s, TESS_OP_SUB, NN_MARGIN, UNIT, TURN);
+}
+
+static void build_iteration(tess_steps *s, const tess_solve_options *options, int j)
+{
+    const int m = (int)options->restart, h = FIRST, scaled = FIRST + m + 1;
+    build_product(s, options, j);
     for (int i = 0; i <= j; i++)
         tess_step_dot(s, h + i, W, V + i);
     tess_step_dot(s, WW, W, W);
@@ -92,14 +152,20 @@ static void build_iteration(tess_steps *s, const tess_solve_options *options, in
     tess_step_scalar(s, TESS_OP_DIV, INVERSE, UNIT, NORM);
     for (int i = 0; i <= j; i++)
         tess_step_scalar(s, TESS_OP_MUL, scaled + i, h + i, INVERSE);
+    tess_step_scalar(s, TESS_OP_COPY, BEFORE, AFTER, AFTER);
+    build_rotation(s, m, j);
     project(s, V + j + 1, INVERSE, W, scaled, j + 1);
     tess_step_dot(s, NN, V + j + 1, V + j + 1);
+    build_margins(s);
 }
 
-/* v_{j+1} again, orthogonalised twice and with its measured norm. w is still there. */
-static void build_mend(tess_steps *s, int m, int j)
+/* v_{j+1} again, orthogonalised twice and with its measured norm. w is still there, unless a device
+ * has begun the next iteration before it was told (`anew`). */
+static void build_mend(tess_steps *s, const tess_solve_options *options, int j, bool anew)
 {
-    const int h = FIRST, g = FIRST + m + 1, next = V + j + 1;
+    const int m = (int)options->restart, h = FIRST, g = FIRST + m + 1, next = V + j + 1;
+    if (anew)
+        build_product(s, options, j);
     project(s, next, TESS_ONE, W, h, j + 1);
     for (int i = 0; i <= j; i++)
         tess_step_dot(s, g + i, next, V + i);
@@ -109,6 +175,8 @@ static void build_mend(tess_steps *s, int m, int j)
         tess_step_scalar(s, TESS_OP_ADD, h + i, h + i, g + i);
     tess_step_scalar(s, TESS_OP_SQRT, NORM, NN, NN);
     tess_step_scalar(s, TESS_OP_DIV, INVERSE, UNIT, NORM);
+    tess_step_scalar(s, TESS_OP_COPY, LEFT, UNIT, UNIT);
+    build_rotation(s, m, j);
     const tess_term unit = {1, INVERSE, next};
     tess_step_combine(s, next, 1, &unit);
 }
@@ -134,6 +202,15 @@ static void build_finish(tess_steps *s, const tess_solve_options *options, int c
                       tess_step_precondition(s, W, z));
 }
 
+/* A power of 2 not above the root of 1 / epsilon, from the number 1. */
+static void build_limit(tess_steps *s, bool is_single)
+{
+    const int halvings = is_single ? 11 : 26;
+    tess_step_scalar(s, TESS_OP_COPY, LIMIT, UNIT, UNIT);
+    for (int i = 0; i < halvings; i++)
+        tess_step_scalar(s, TESS_OP_ADD, LIMIT, LIMIT, LIMIT);
+}
+
 static void build(tess_solver *solver)
 {
     const tess_solve_options *options = &solver->options;
@@ -150,6 +227,9 @@ static void build(tess_solver *solver)
     tess_step_scalar(s, TESS_OP_SQRT, NORM, rr, rr);
     tess_step_scalar(s, TESS_OP_DIV, UNIT, NORM, NORM); /* 1 */
     tess_step_scalar(s, TESS_OP_DIV, INVERSE, UNIT, NORM);
+    tess_step_scalar(s, TESS_OP_COPY, AFTER, rr, rr);
+    tess_step_scalar(s, TESS_OP_SUB, LEFT, UNIT, UNIT);
+    build_limit(s, solver->plan->matrix->type == TESS_F32);
     const tess_term first = {1, INVERSE, r};
     tess_step_combine(s, V, 1, &first);
     for (int j = 0; j < (int)options->restart; j++)
@@ -181,13 +261,13 @@ static tess_status open_state(tess_solver *solver)
     state->cosine = state->R + m * (m + 1);
     state->sine = state->cosine + m + 1;
     state->g = state->sine + m + 1;
-    state->epsilon = solver->plan->matrix->type == TESS_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
     TESS_TRY(TESS_CALLOC(solver->ctx, m, &state->finish));
     TESS_TRY(TESS_CALLOC(solver->ctx, m, &state->mend));
+    const bool anew = solver->plan->device->backend->space != NULL; /* several at a time */
     for (int j = 0; j < (int)m; j++) {
         state->finish[j] = state->mend[j] = (tess_steps){.ctx = solver->ctx, .pc = &solver->pc};
         build_finish(&state->finish[j], &solver->options, j + 1);
-        build_mend(&state->mend[j], (int)m, j);
+        build_mend(&state->mend[j], &solver->options, j, anew);
         TESS_TRY(tess_steps_finish(&state->finish[j]));
         TESS_TRY(tess_steps_finish(&state->mend[j]));
     }
@@ -199,16 +279,15 @@ static tess_status mend(tess_solver *solver, int system, int64_t position)
 {
     gmres_state *state = solver->state;
     tess_space *space = &solver->space;
-    const double *slots = solver->slots, norm = slots[NORM], limit = sqrt(state->epsilon);
+    const double *slots = solver->slots;
     if (!isfinite(slots[WW]))
         return TESS_OK; /* nothing to be mended: the driver will say so */
-    state->loss = sqrt(slots[WW]) / norm * (state->epsilon + state->loss);
-    if (!(norm > 0) || !(fabs(slots[NN] - 1) < limit) || !(state->loss < limit))
+    if (!(slots[NORM] > 0) || !(slots[MARGIN] > 0) || !(slots[NN_MARGIN] > 0))
         state->to_mend = 2;
+    solver->careful = state->to_mend > 1;
     if (state->to_mend == 0)
         return TESS_OK;
     state->to_mend--;
-    state->loss = state->epsilon;
     TESS_TRY(space->ops->run(space, &state->mend[position], &system, 1));
     return space->ops->read_slots(space, system, solver->slots);
 }
@@ -235,8 +314,8 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
 {
     gmres_state *state = solver->state;
     if (position < 0) {
-        state->loss = 0;
         state->to_mend = 0;
+        solver->careful = false;
         state->g[0] = solver->slots[NORM];
         if (from_left(&solver->options))
             tess_system_scale(system, state->g[0]);
@@ -273,6 +352,11 @@ static tess_status finish(tess_solver *solver, int system, int64_t positions)
     return space->ops->run(space, &state->finish[positions - 1], &system, 1);
 }
 
+/* Where `mend` has something to do. */
+static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, NORM, 0},
+                                  {TESS_STOP_NOT_POSITIVE, MARGIN, 0},
+                                  {TESS_STOP_NOT_POSITIVE, NN_MARGIN, 0}};
+
 const tess_method tess_method_gmres = {
     .name = "gmres",
     .sides = true,
@@ -282,6 +366,8 @@ const tess_method tess_method_gmres = {
     .close = close_state,
     .mend = mend,
     .check = check,
+    .stops = stops,
+    .stop_count = sizeof stops / sizeof *stops,
     .finish = finish,
 };
 
@@ -293,5 +379,7 @@ const tess_method tess_method_fgmres = {
     .close = close_state,
     .mend = mend,
     .check = check,
+    .stops = stops,
+    .stop_count = sizeof stops / sizeof *stops,
     .finish = finish,
 };

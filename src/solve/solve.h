@@ -51,6 +51,7 @@ struct tess_solver {
     int64_t cycle;
     void *state;   /* the method's own */
     double *slots; /* of the system being looked at */
+    bool careful;  /* the next iteration must be looked at before another one is run */
     tess_solve_fn callback;
     void *callback_user;
     double *history; /* of system 0 */
@@ -78,8 +79,7 @@ struct tess_method {
      * solver->slots: ends the system when a quantity has become unusable. system->residual is the
      * root of slot RR; a method that knows |r| otherwise sets it here. */
     void (*check)(tess_solver *solver, tess_system *system, int64_t position);
-    /* What makes `check` end a system, for devices that iterate by themselves. A method with cycles
-     * needs none: until `finish` nothing is lost by an iteration too many. */
+    /* What makes `check` end a system or `mend` work, for devices that iterate by themselves. */
     const tess_stop *stops;
     int stop_count;
     /* Brings x up to date when a recurrence that keeps it implicit ends; NULL: x always is. */

@@ -29,7 +29,7 @@ static int list_active(const tess_system *systems, int k, int *active)
 static tess_stretch next_stretch(const tess_solver *solver, tess_group *g, int64_t position)
 {
     const tess_method *method = solver->options.method;
-    int64_t most = method->mend ? 1 : solver->space.stretch;
+    int64_t most = solver->careful ? 1 : solver->space.stretch;
     if (solver->cycle > 1 && most > solver->cycle - position)
         most = solver->cycle - position;
     for (int i = 0; i < g->count; i++) {
@@ -39,10 +39,9 @@ static tess_stretch next_stretch(const tess_solver *solver, tess_group *g, int64
         const int64_t waits = system->best_at + tess_patience(solver) - system->iteration;
         most = most < left ? most : left;
         most = most < waits ? most : waits;
-        const bool known = solver->cycle == 1; /* |r| is in the slot */
         const double enough = system->threshold / system->scale, much = bound / system->scale;
-        g->enough[i] = known ? enough * enough * (1 + 1e-14) : -1;
-        g->too_much[i] = known ? much * much * (1 - 1e-14) : HUGE_VAL;
+        g->enough[i] = enough * enough * (1 + 1e-14);
+        g->too_much[i] = much * much * (1 - 1e-14);
         g->left[i] = false;
     }
     return (tess_stretch){
