@@ -6,8 +6,8 @@
  * The peer (cusparse_peer.h) runs `plain`, reading r.z back in every iteration, and `graph`, ten
  * iterations captured once and replayed; with legacy bsrmv on column-major blocks, and with the
  * fastest of cuSPARSE's ways to multiply this matrix by blocks when that is another. All take turns
- * in ROUNDS rounds. A time is the median of (long run - short run) / iterations between the two, so
- * that neither uploads nor starts are in it. |b - A x| after a few iterations, with
+ * in ROUNDS rounds. A time is that of the iterations between the fastest long run and the fastest
+ * short one, so that neither uploads nor starts are in it. |b - A x| after a few iterations, with
  * a random b, must be that of our solver on the CPU, and the graph must compute what the calls
  * one by one do: a solver that computes something else is an error.
  */
@@ -18,7 +18,14 @@
 
 #include "cusparse_peer.h"
 
-enum { ROUNDS = 7, VERIFIED = 10, SHORT_RUN = PEER_REPLAYED };
+enum { ROUNDS = 6, VERIFIED = 10, SHORT_RUN = PEER_REPLAYED };
+
+/* The fastest runs so far, in seconds. */
+typedef struct times {
+    double shortest, longest;
+} times;
+
+static const times never = {HUGE_VAL, HUGE_VAL};
 
 /* ---- Ours ---- */
 
@@ -27,7 +34,7 @@ static const char *const pc_names[PCS] = {"jacobi", "bjacobi"};
 
 typedef struct ours {
     tess_solver *solver[2]; /* the short run and the long one; NULL: the device has no solvers */
-    double seconds[ROUNDS];
+    times best;
 } ours;
 
 static tess_solver *open_ours(tess_plan *plan, const char *pc, int iterations)
@@ -92,12 +99,13 @@ typedef struct way {
     char name[32];
     struct tess_cusparse *product;
     cu_graph_exec graph;
-    double spmv, plain[ROUNDS], replayed[ROUNDS];
+    double spmv;
+    times plain, replayed;
 } way;
 
 static void open_way(tess_cuda *cuda, peer *p, const tess_matrix *A, const char *name, way *w)
 {
-    *w = (way){0};
+    *w = (way){.plain = never, .replayed = never};
     snprintf(w->name, sizeof w->name, "%s", name);
     peer_check(cuda->ctx, tess_cusparse_create(cuda, A, name, cuda->stream, &w->product));
     peer_use(p, w->product);
@@ -138,9 +146,10 @@ typedef struct bench {
     ours ours[PCS];
 } bench;
 
-static double per_iteration(const bench *t, double short_seconds, double long_seconds)
+/* Microseconds of an iteration. */
+static double per_iteration(const bench *t, const times *best)
 {
-    return (long_seconds - short_seconds) / (t->long_run - SHORT_RUN);
+    return 1e6 * (best->longest - best->shortest) / (t->long_run - SHORT_RUN);
 }
 
 static void verify_all(bench *t)
@@ -161,28 +170,29 @@ static void verify_all(bench *t)
         verify("ours", residual, t->expected);
 }
 
-static double time_peer(bench *t, cu_graph_exec graph)
+static void time_peer(bench *t, cu_graph_exec graph, times *best)
 {
-    const double first = peer_run(t->peer, graph, SHORT_RUN);
-    return per_iteration(t, first, peer_run(t->peer, graph, t->long_run));
+    best->shortest = fmin(best->shortest, peer_run(t->peer, graph, SHORT_RUN));
+    best->longest = fmin(best->longest, peer_run(t->peer, graph, t->long_run));
 }
 
-static void run_round(bench *t, int round)
+static void run_round(bench *t)
 {
     for (int i = 0; i < t->ways; i++) {
         way *w = &t->way[i];
         peer_use(t->peer, w->product);
-        w->plain[round] = time_peer(t, NULL);
-        w->replayed[round] = time_peer(t, w->graph);
+        time_peer(t, NULL, &w->plain);
+        time_peer(t, w->graph, &w->replayed);
     }
     for (int i = 0; i < PCS; i++) {
         ours *o = &t->ours[i];
         double ignored;
         if (!o->solver[0] || !o->solver[1])
             continue;
-        const double first = run_ours(t->plan, o->solver[0], t->b, t->x, &ignored);
-        o->seconds[round] =
-            per_iteration(t, first, run_ours(t->plan, o->solver[1], t->b, t->x, &ignored));
+        o->best.shortest =
+            fmin(o->best.shortest, run_ours(t->plan, o->solver[0], t->b, t->x, &ignored));
+        o->best.longest =
+            fmin(o->best.longest, run_ours(t->plan, o->solver[1], t->b, t->x, &ignored));
     }
 }
 
@@ -203,14 +213,12 @@ static void print(bench *t, const char *input)
            1e6 * bench_median(seconds, 20));
     for (int i = 0; i < PCS; i++)
         if (t->ours[i].solver[0] && t->ours[i].solver[1])
-            printf(", \"ours_%s_us\": %.3f", pc_names[i],
-                   1e6 * bench_median(t->ours[i].seconds, ROUNDS));
+            printf(", \"ours_%s_us\": %.3f", pc_names[i], per_iteration(t, &t->ours[i].best));
     printf(", \"peers\": [");
     for (int i = 0; i < t->ways; i++)
         printf("%s{\"name\": \"%s\", \"spmv_us\": %.3f, \"plain_us\": %.3f, \"graph_us\": %.3f}",
                i ? ", " : "", t->way[i].name, 1e6 * t->way[i].spmv,
-               1e6 * bench_median(t->way[i].plain, ROUNDS),
-               1e6 * bench_median(t->way[i].replayed, ROUNDS));
+               per_iteration(t, &t->way[i].plain), per_iteration(t, &t->way[i].replayed));
     printf("]}\n");
     fflush(stdout);
 }
@@ -230,10 +238,11 @@ static void run(tess_ctx *ctx, tess_device *device, const char *input)
     t.x = malloc((size_t)A->rows * sizeof *t.x);
     if (!t.x)
         peer_fail(input, "out of memory");
-    t.long_run = A->rows < 500000 ? 310 : 110;
+    t.long_run = A->rows < 500000 ? 510 : 210;
     t.expected = expected_residual(ctx, A, b, t.x);
     peer_check(ctx, tess_plan_create(ctx, A, device, NULL, &t.plan));
     for (int i = 0; i < PCS; i++) {
+        t.ours[i].best = never;
         t.ours[i].solver[0] = open_ours(t.plan, pc_names[i], SHORT_RUN);
         t.ours[i].solver[1] = open_ours(t.plan, pc_names[i], t.long_run);
     }
@@ -246,7 +255,7 @@ static void run(tess_ctx *ctx, tess_device *device, const char *input)
     }
     verify_all(&t);
     for (int round = 0; round < ROUNDS; round++)
-        run_round(&t, round);
+        run_round(&t);
     print(&t, input);
     for (int i = 0; i < t.ways; i++) {
         peer_check(ctx, TESS_CU(t.cuda, cuGraphExecDestroy(t.way[i].graph)));
