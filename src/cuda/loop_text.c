@@ -157,8 +157,9 @@ static void write_defines(tess_loop_code *code, tess_type type, const tess_pc *p
              "-DREAL=%d -DHELD=%d -DBLOCK=%d -DTHREADS=%d -DVECTORS=%d -DCOEFS=%d -DDOTS=%d",
              (int)tess_type_size(type),
              pc->elementwise ? (int)tess_type_size(pc->diagonal.type) : 8,
-             pc->elementwise ? (int)pc->diagonal.block : 0, code->threads, numbers->vectors,
-             numbers->coefs, numbers->dots > 0 ? numbers->dots : 1);
+             pc->elementwise ? (int)pc->diagonal.block : 0, code->threads,
+             numbers->vectors > 0 ? numbers->vectors : 1, numbers->coefs,
+             numbers->dots > 0 ? numbers->dots : 1);
 }
 
 bool tess_loop_write(const tess_unit_list *list, tess_type type, int32_t block, int threads,
