@@ -30,17 +30,18 @@ typedef struct pass_args {
 } pass_args;
 
 #if DOTS > 0
-/* The parts of this thread block, and if it is the last one the sums. */
-DEVICE bool add_up(const pass_args *a, const double *sum, double *scratch, int *last,
-                   finish_desk *desk)
+#define ALL_DOTS ((1u << DOTS) - 1)
+
+/* The parts of this thread block, and if it is the last one the sums; all dot products at once, since
+ * one after the other each waits for memory. */
+DEVICE bool add_up(const pass_args *a, double *sum, double *scratch, int *last, finish_desk *desk)
 {
-    UNROLL
-    for (int k = 0; k < DOTS; k++) {
-        const double part = block_total(sum[k], scratch, THREADS);
-        if (threadIdx.x == 0)
-            a->parts[(long long)k * gridDim.x + blockIdx.x] = part;
-    }
+    double mine[DOTS];
+    block_totals(sum, mine, ALL_DOTS, scratch);
     if (threadIdx.x == 0) {
+        UNROLL
+        for (int k = 0; k < DOTS; k++)
+            a->parts[(long long)k * gridDim.x + blockIdx.x] = mine[k];
         __threadfence();
         *last = atomicAdd(a->ticket, 1u) == gridDim.x - 1;
     }
@@ -49,15 +50,19 @@ DEVICE bool add_up(const pass_args *a, const double *sum, double *scratch, int *
         return false;
     __threadfence();
     load_desk(&a->f, desk, THREADS);
-    UNROLL
-    for (int k = 0; k < DOTS; k++) {
-        const double total =
-            sum_parts(a->parts + (long long)k * gridDim.x, gridDim.x, scratch, THREADS);
-        if (threadIdx.x == 0)
-            desk_slots(&a->f, desk)[a->dot_slot[k]] = total;
+    UNROLL_4
+    for (unsigned i = threadIdx.x; i < gridDim.x; i += THREADS) {
+        UNROLL
+        for (int k = 0; k < DOTS; k++)
+            sum[k] += FRESH(a->parts + (long long)k * gridDim.x + i);
     }
-    if (threadIdx.x == 0)
+    block_totals(sum, mine, ALL_DOTS, scratch);
+    if (threadIdx.x == 0) {
+        UNROLL
+        for (int k = 0; k < DOTS; k++)
+            desk_slots(&a->f, desk)[a->dot_slot[k]] = mine[k];
         *a->ticket = 0;
+    }
     return true;
 }
 #endif
@@ -115,7 +120,7 @@ KERNEL(pass, pass_args, THREADS, 1)
     (void)shared;
     (void)c;
 #if DOTS > 0
-    SHARED(double, scratch, THREADS / 32);
+    SHARED(double, scratch, DOTS *WARPS);
     SHARED(finish_desk, desk, 1);
     SHARED(int, last, 1);
     if (add_up(&a, sum, scratch, last, desk))

@@ -21,45 +21,7 @@
 #include "steps.cuh"
 #include "lines.cuh"
 
-#define WARPS (THREADS / 32)
 #define SLOTS 64
-
-/* All lanes have the same sums afterwards: of two lanes both add the same two numbers. */
-DEVICE void warp_totals(double *sum)
-{
-    UNROLL
-    for (int by = 16; by > 0; by /= 2) {
-        UNROLL
-        for (int k = 0; k < DOTS; k++)
-            sum[k] += __shfl_xor_sync(0xffffffffu, sum[k], by, 32);
-    }
-}
-
-/* The thread block's parts of the dot products of `bits`, in all lanes of the first warp; scratch:
- * DOTS numbers a warp. */
-DEVICE void block_totals(double *sum, double *mine, const unsigned bits, double *scratch)
-{
-    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-    UNROLL
-    for (int k = 0; k < DOTS; k++)
-        mine[k] = bits >> k & 1 ? sum[k] : 0;
-    warp_totals(mine);
-    UNROLL
-    for (int k = 0; k < DOTS; k++) {
-        if (bits >> k & 1) {
-            sum[k] = 0;
-            if (lane == 0)
-                scratch[k * WARPS + warp] = mine[k];
-        }
-    }
-    __syncthreads();
-    if (warp == 0) {
-        UNROLL
-        for (int k = 0; k < DOTS; k++)
-            mine[k] = (bits >> k & 1) && lane < WARPS ? scratch[k * WARPS + lane] : 0;
-        warp_totals(mine);
-    }
-}
 
 #define TOTAL(bits) total(&a, &p, sum, bits);
 #define SYNC() __syncthreads();

@@ -191,9 +191,16 @@ DEVICE void run_programme(const finish_args *f, finish_desk *desk, int threads)
     __syncthreads();
     if (threadIdx.x == 0) {
         const int *op = programme + 3;
+        int kind = op[0], out = op[1], x = op[2], y = op[3];
         NO_UNROLL /* here and below: for the compile time */
-        for (int i = 0; i < ops; i++, op += 4)
-            s[op[1]] = scalar_op(op[0], s[op[2]], s[op[3]]);
+        for (int i = 0; i < ops; i++) {
+            const double result = scalar_op(kind, s[x], s[y]);
+            const int to = out;
+            op += 4;
+            if (i + 1 < ops) /* while the result is under way */
+                kind = op[0], out = op[1], x = op[2], y = op[3];
+            s[to] = result;
+        }
         if (ends)
             judge(op, stops, s, desk->control);
     }
