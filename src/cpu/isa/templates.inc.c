@@ -6,7 +6,7 @@
     static __attribute__((noinline)) void SPMV_FUNCTION(r, c, n##_brief)(                       \
         const tess_cpu_spmv_args *args, const int64_t *bounds)                                  \
     {                                                                                           \
-        if (AT_ONCE(r, c) > 1)                                                                  \
+        if (SCALARS(r, c))                                                                      \
             NAME(fixed_rows)(args, bounds, r, c, n, 1, false, SPMV_FUNCTION(r, c, 1_brief));    \
     }                                                                                           \
     static void SPMV_FUNCTION(r, c, n)(const tess_cpu_spmv_args *args, const int64_t *bounds)   \
@@ -77,7 +77,8 @@
 #undef AHEAD
 #undef LARGE_BLOCK
 #undef TURN
-#undef PAIRS
-#undef PAIR_SUMS
+#undef STRAIGHT
+#undef SCALARS
 #undef AT_ONCE
+#undef SEVERAL_TURNS
 #undef ROW_SUMS

@@ -18,11 +18,16 @@
  * are never stored. Only where it would leave the block is it loaded by parts, so no access ever
  * leaves the block.
  *
- * Small odd heights on vectors of two go by pairs of columns instead, without spare lanes; the
- * middle vector of a pair belongs to both columns, and its factors are the two neighbours in x:
+ * Small odd heights on vectors of two are read straight on instead, without spare lanes, and two
+ * blocks at once where a block has an odd number of scalars, so that every vector lies at a
+ * multiple of its size: one in four that does not spans two cache lines. A vector may belong to two
+ * columns or two blocks; its factors are then two scalars of x:
  *
- *     values  | column 0 . . | column 1 . . | column 2 . . | next block
- *     vectors  [  0  ][  1  ][  2   ]                        r = 3: 3 vectors for two columns
+ *     values  | 0 1 2 | 0 1 2 | 0 1 2 | 0 1 2 | 0 1 2 | 0 1 2 |       r = 3: 9 vectors for two
+ * blocks vectors  [   ][    ][   ][   ][     ][   ][   ][    ][   ] rows      0 1  2  0  1 2  0 1
+ * 2   0  1 2  0 1  2  0  1 2
+ *
+ * Vectors that begin with the same row add to one accumulator: acc[i] has rows i and (i+1) % r.
  *
  * Each row is summed in the same order whatever the number of streams, so that the choice of
  * kernel form and of threads never changes a bit of the result.
@@ -47,17 +52,16 @@
  * several kilobytes, of which one at a time would be as good as one stream, about one kilobyte. */
 #define TURN(r, c) ((r) * (c) > 512 && PARTS(r) > 4 ? 128 / (r) + 1 : (c))
 
-/* Whether columns go by pairs (7 x 7 lost a third of its speed that way); with few vectors a pair,
- * a last single column has sums of its own.
- */
-#define PAIRS(r, c) (W == 2 && (r) % 2 == 1 && (r) >= 3 && (r) <= 5 && (c) >= 2)
-#define PAIR_SUMS(r) ((r) == 3 ? 5 : (r))
-/* Blocks of a row done at once, unless rows are short: scalars fill a vector, which takes a third
- * of the loads away. Their sums have an accumulator of their own. In short rows the scalars that
- * fill no vector cost more, by branches that are hard to foresee. */
-#define AT_ONCE(r, c) (SIMD_LANE_FACTORS && (r) == 1 && (c) == 1 ? W : 1)
+/* Whether a block's scalars are read straight on, without regard to its columns. */
+#define STRAIGHT(r, c) (W == 2 && (r) % 2 == 1 && (r) >= 3 && (r) <= 7 && (c) >= 2)
+/* Whether blocks are scalars of which W fill a vector, unless rows are short: that takes a third of
+ * the loads away. Their sums have an accumulator of their own. In short rows the scalars that fill
+ * no vector cost more, by branches that are hard to foresee. */
+#define SCALARS(r, c) (SIMD_LANE_FACTORS && (r) == 1 && (c) == 1)
+/* Blocks of a row done at once. */
+#define AT_ONCE(r, c) (SCALARS(r, c) ? W : STRAIGHT(r, c) && (c) % 2 == 1 ? 2 : 1)
 /* Accumulators of a row. */
-#define ROW_SUMS(r, c) (PAIRS(r, c) ? PAIR_SUMS(r) : AT_ONCE(r, c) > 1 ? 2 : PARTS(r) * SETS(r, c))
+#define ROW_SUMS(r, c) (STRAIGHT(r, c) ? (r) : SCALARS(r, c) ? 2 : PARTS(r) * SETS(r, c))
 
 enum { NAME(accumulators) = 32 / W > 8 ? 32 / W : 8 };
 
@@ -120,62 +124,72 @@ SIMD_INLINE void NAME(columns)(V *acc, const REAL *values, const NAME(factors) *
     }
 }
 
-/* acc += block * x by pairs of columns. With h = (r-1)/2, of each pair
- *     acc[0 .. h-1]     rows 0,1  2,3 ...           of the left column
- *     acc[h]            row r-1 of the left column, row 0 of the right one
- *     acc[h+1 .. 2h]    rows 1,2  3,4 ...           of the right column
- * A last column without partner: acc[2h+1 .. 3h+1], or acc[0 .. h] again. */
-SIMD_INLINE void NAME(block_pairs)(V *acc, const REAL *values, const REAL *x, const int r,
-                                   const int c)
+/* acc += block * x, straight on: the vectors begin with scalar `first` of the block, 0 or 1. A
+ * scalar before or behind them that is not in a vector is added only if the block is `alone`. */
+SIMD_INLINE void NAME(block_straight)(V *acc, const REAL *values, const REAL *x, const int r,
+                                      const int c, const int first, const bool alone)
 {
-    const int h = (r - 1) / 2, second = W > 1 ? 1 : 0;
-    SIMD_UNROLL(4)
-    for (int j = 0; j + 2 <= c; j += 2) {
-        const REAL *pair = values + j * r;
-        V factors = LOAD(x + j);
-        SIMD_UNROLL(4)
-        for (int p = 0; p < h; p++)
-            acc[p] += LOAD(pair + 2 * p) * factors[0];
-        acc[h] += LOAD(pair + 2 * h) * factors;
-        SIMD_UNROLL(4)
-        for (int p = h + 1; p < r; p++)
-            acc[p] += LOAD(pair + 2 * p) * factors[second];
+    const int size = r * c, second = W > 1 ? 1 : 0;
+    if (first == 1 && alone)
+        acc[0] += LOAD_PART(values, 1) * LOAD_PART(x, 1);
+    SIMD_UNROLL(32)
+    for (int i = first; i + 2 <= size; i += 2) {
+        /* x comes by pairs too, from column `first` on: such a pair is what a vector of two columns
+         * is multiplied with. */
+        const int row = i % r, column = i / r, pair = column - (column + first) % 2;
+        const V value = LOAD(values + i);
+        if (pair < 0 || pair + 1 == c)
+            acc[row] += value * x[column];
+        else if (row == r - 1)
+            acc[row] += value * LOAD(x + pair);
+        else
+            acc[row] += value * LOAD(x + pair)[column == pair ? 0 : second];
     }
-    if (c % 2 == 1) {
-        V *last = PAIR_SUMS(r) > r ? acc + r : acc;
-        SIMD_UNROLL(4)
-        for (int p = 0; p < h; p++)
-            last[p] += LOAD(values + (c - 1) * r + 2 * p) * x[c - 1];
-        last[h] += LOAD_PART(values + c * r - 1, 1) * x[c - 1];
-    }
+    if ((size - first) % 2 == 1 && alone)
+        acc[r - 1] += LOAD_PART(values + size - 1, 1) * LOAD_PART(x + c - 1, 1);
 }
 
-/* The accumulators of pairs brought together in acc[0 .. h], rows 0,1  2,3 ... */
-SIMD_INLINE void NAME(fold_pairs)(V *acc, const int r)
+/* acc += one of two blocks of an odd number of scalars; the vector between them, which belongs to
+ * both, goes with the second. */
+SIMD_INLINE void NAME(block_of_two)(V *acc, const REAL *values, const int32_t *columns,
+                                    const REAL *x, const int r, const int c, const int number)
 {
-    const int h = (r - 1) / 2, second = W > 1 ? 1 : 0;
-    V middle = acc[h];
-    acc[h][0] += acc[2 * h][second];
+    const REAL *x0 = x + (int64_t)columns[0] * c, *x1 = x + (int64_t)columns[1] * c;
+    if (number == 0) {
+        NAME(block_straight)(acc, values, x0, r, c, 0, false);
+        return;
+    }
+    V between = {0};
+    between[0] = x0[c - 1];
+    between[W > 1 ? 1 : 0] = x1[0];
+    acc[r - 1] += LOAD(values + r * c - 1) * between;
+    NAME(block_straight)(acc, values + r * c, x1, r, c, 1, false);
+}
+
+/* The accumulators of blocks read straight on brought together in acc[0 .. r/2], rows 0,1  2,3 ...
+ */
+SIMD_INLINE void NAME(fold_straight)(V *acc, const int r)
+{
+    const int second = W > 1 ? 1 : 0;
+    V sums[8];
     SIMD_UNROLL(4)
-    for (int p = 0; p < h; p++) {
-        V right = {0};
-        right[0] = p == 0 ? middle[second] : acc[h + p][second];
-        right[second] = acc[h + p + 1][0];
-        acc[p] += right;
+    for (int p = 0; p <= r / 2; p++) {
+        V other = {0};
+        other[0] = acc[(2 * p + r - 1) % r][second];
+        other[second] = acc[(2 * p + 1) % r][0];
+        sums[p] = acc[2 * p] + other;
     }
-    if (PAIR_SUMS(r) > r) {
-        SIMD_UNROLL(4)
-        for (int p = 0; p <= h; p++)
-            acc[p] += acc[r + p];
-    }
+    SIMD_UNROLL(4)
+    for (int p = 0; p <= r / 2; p++)
+        acc[p] = sums[p];
 }
 
 /* acc += block * x for columns first .. last-1: all, or with one set of accumulators some. */
 SIMD_INLINE void NAME(block)(V *acc, const REAL *values, const REAL *x, const int r, const int c,
                              const int first, const int last)
 {
-    if (PAIRS(r, c)) {
-        NAME(block_pairs)(acc, values, x, r, c);
+    if (STRAIGHT(r, c)) {
+        NAME(block_straight)(acc, values, x, r, c, 0, true);
         return;
     }
     const int sets = SETS(r, c);
@@ -198,6 +212,29 @@ SIMD_INLINE void NAME(scalars)(V *acc, const REAL *values, const int32_t *column
     acc[1] += LOAD(values) * factors;
 }
 
+/* Turn `turn` of AT_ONCE blocks. */
+#define SEVERAL_TURNS(r, c) (SCALARS(r, c) ? 1 : 2)
+SIMD_INLINE void NAME(several)(V *acc, const REAL *values, const int32_t *columns, const REAL *x,
+                               const int r, const int c, const int turn)
+{
+    if (SCALARS(r, c))
+        NAME(scalars)(acc, values, columns, x);
+    else
+        NAME(block_of_two)(acc, values, columns, x, r, c, turn);
+}
+
+/* The first block of a row, number k of the matrix, alone if those after it are then better placed:
+ * returns how many blocks are done. */
+SIMD_INLINE int64_t NAME(lead)(V *acc, const REAL *values, const int32_t *columns, const REAL *x,
+                               int64_t k, int64_t count, const int r, const int c,
+                               const int at_once)
+{
+    if (at_once != 2 || SCALARS(r, c) || k % 2 == 0 || count == 0)
+        return 0;
+    NAME(block_straight)(acc, values, x + (int64_t)*columns * c, r, c, 1, true);
+    return 1;
+}
+
 SIMD_INLINE void NAME(clear)(V *acc, const int r, const int c)
 {
     const int count = ROW_SUMS(r, c);
@@ -211,8 +248,8 @@ SIMD_INLINE void NAME(finish)(V *acc, REAL alpha, REAL beta, REAL *y, const int 
                               const int at_once)
 {
     const int parts = PARTS(r), sets = SETS(r, c);
-    if (PAIRS(r, c)) {
-        NAME(fold_pairs)(acc, r);
+    if (STRAIGHT(r, c)) {
+        NAME(fold_straight)(acc, r);
     } else if (at_once > 1) {
         SIMD_UNROLL(4)
         for (int i = 0; i < W; i++)
@@ -252,14 +289,26 @@ SIMD_INLINE void NAME(fetch)(const int32_t *columns, const REAL *x, const int c,
         __builtin_prefetch(part + c - 1);
 }
 
+SIMD_INLINE void NAME(fetch_several)(const int32_t *columns, const REAL *x, const int c,
+                                     const int at_once, const int ahead)
+{
+    SIMD_UNROLL(4)
+    for (int i = 0; i < at_once; i++)
+        NAME(fetch)(columns + i, x, c, ahead);
+}
+
 /* `count` blocks of a row. */
 SIMD_INLINE void NAME(blocks)(V *acc, const REAL *values, const int32_t *columns, const REAL *x,
                               int64_t count, const int r, const int c, const int at_once,
                               const int ahead)
 {
+    const int turns = SEVERAL_TURNS(r, c);
     for (; at_once > 1 && count >= at_once; count -= at_once) {
-        NAME(scalars)(acc, values, columns, x);
-        values += at_once;
+        NAME(fetch_several)(columns, x, c, at_once, ahead);
+        SIMD_UNROLL(2)
+        for (int turn = 0; turn < turns; turn++)
+            NAME(several)(acc, values, columns, x, r, c, turn);
+        values += at_once * r * c;
         columns += at_once;
     }
     for (; count > 0; count--) {
@@ -279,10 +328,11 @@ SIMD_INLINE void NAME(bsr_rows)(const tess_cpu_spmv_args *args, int64_t first, i
     const REAL alpha = (REAL)args->alpha, beta = (REAL)args->beta;
     for (int64_t row = first; row < last; row++) {
         V acc[NAME(accumulators)];
-        int64_t k = row_offsets[row];
+        int64_t k = row_offsets[row], end = row_offsets[row + 1];
         NAME(clear)(acc, r, c);
+        k += NAME(lead)(acc, values + k * r * c, args->columns + k, x, k, end - k, r, c, at_once);
         NAME(blocks)
-        (acc, values + k * r * c, args->columns + k, x, row_offsets[row + 1] - k, r, c, at_once, 0);
+        (acc, values + k * r * c, args->columns + k, x, end - k, r, c, at_once, 0);
         NAME(finish)(acc, alpha, beta, y + row * r, r, c, at_once);
     }
 }
@@ -314,6 +364,7 @@ SIMD_INLINE void NAME(bsr_lockstep)(const tess_cpu_spmv_args *args, const int64_
     REAL *y = args->y;
     const REAL alpha = (REAL)args->alpha, beta = (REAL)args->beta;
     const int64_t steps = NAME(common_rows)(row_offsets, bounds, streams, ahead);
+    const int turns = SEVERAL_TURNS(r, c);
     for (int64_t i = 0; i < steps; i++) {
         V acc[TESS_CPU_STREAMS][NAME(accumulators)];
         int64_t count[TESS_CPU_STREAMS], common = INT64_MAX;
@@ -321,19 +372,30 @@ SIMD_INLINE void NAME(bsr_lockstep)(const tess_cpu_spmv_args *args, const int64_
         const REAL *values[TESS_CPU_STREAMS];
         SIMD_UNROLL(4)
         for (int s = 0; s < streams; s++) {
-            int64_t k = row_offsets[bounds[s] + i];
+            int64_t k = row_offsets[bounds[s] + i], end = row_offsets[bounds[s] + i + 1];
+            const REAL *all = args->values;
             NAME(clear)(acc[s], r, c);
+            k += NAME(lead)(acc[s], all + k * r * c, args->columns + k, x, k, end - k, r, c,
+                            at_once);
             columns[s] = args->columns + k;
-            values[s] = (const REAL *)args->values + k * r * c;
-            count[s] = row_offsets[bounds[s] + i + 1] - k;
+            values[s] = all + k * r * c;
+            count[s] = end - k;
             common = count[s] < common ? count[s] : common;
         }
         int64_t done = 0;
         for (; at_once > 1 && done + at_once <= common; done += at_once) {
+            SIMD_UNROLL(2)
+            for (int turn = 0; turn < turns; turn++) {
+                SIMD_UNROLL(4)
+                for (int s = 0; s < streams; s++) {
+                    if (turn == 0)
+                        NAME(fetch_several)(columns[s], x, c, at_once, ahead);
+                    NAME(several)(acc[s], values[s], columns[s], x, r, c, turn);
+                }
+            }
             SIMD_UNROLL(4)
             for (int s = 0; s < streams; s++) {
-                NAME(scalars)(acc[s], values[s], columns[s], x);
-                values[s] += at_once;
+                values[s] += at_once * r * c;
                 columns[s] += at_once;
             }
         }
@@ -514,7 +576,7 @@ SIMD_INLINE void NAME(bsr_spmv)(const tess_cpu_spmv_args *args, const int64_t *b
 {
     if (r == 0)
         NAME(any_rows)(args, bounds, streams, rest);
-    else if (AT_ONCE(r, c) > 1 && args->short_rows)
+    else if (SCALARS(r, c) && args->short_rows)
         brief(args, bounds);
     else
         NAME(fixed_rows)(args, bounds, r, c, streams, AT_ONCE(r, c), ahead, rest);

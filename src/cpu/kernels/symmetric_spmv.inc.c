@@ -18,8 +18,67 @@
  * cache.
  */
 
+/* Small odd blocks on vectors of two go by pairs of columns; the middle vector of a pair belongs to
+ * both columns, and its factors are the two neighbours in x:
+ *
+ *     values  | column 0 . . | column 1 . . | column 2 . . | next block
+ *     vectors  [  0  ][  1  ][  2   ]                        b = 3: 3 vectors for two columns
+ *
+ * With few vectors a pair, a last single column has sums of its own. Straight on over two blocks,
+ * as in bsr_spmv.inc.c, was not faster: here the vector operations and the ends of rows take the
+ * time.
+ */
+#define PAIRS(b) (W == 2 && (b) % 2 == 1 && (b) >= 3 && (b) <= 5)
+#define PAIR_SUMS(b) ((b) == 3 ? 5 : (b))
 /* Accumulators of a row. */
-#define SYMMETRIC_SUMS(b) (PAIRS(b, b) ? PAIR_SUMS(b) : PARTS(b))
+#define SYMMETRIC_SUMS(b) (PAIRS(b) ? PAIR_SUMS(b) : PARTS(b))
+
+/* acc += block * x by pairs of columns. With h = (b-1)/2, of each pair
+ *     acc[0 .. h-1]     rows 0,1  2,3 ...           of the left column
+ *     acc[h]            row b-1 of the left column, row 0 of the right one
+ *     acc[h+1 .. 2h]    rows 1,2  3,4 ...           of the right column
+ * The last column without partner: acc[2h+1 .. 3h+1], or acc[0 .. h] again. */
+SIMD_INLINE void NAME(block_pairs)(V *acc, const REAL *values, const REAL *x, const int b)
+{
+    const int h = (b - 1) / 2, second = W > 1 ? 1 : 0;
+    SIMD_UNROLL(4)
+    for (int j = 0; j + 2 <= b; j += 2) {
+        const REAL *pair = values + j * b;
+        V factors = LOAD(x + j);
+        SIMD_UNROLL(4)
+        for (int p = 0; p < h; p++)
+            acc[p] += LOAD(pair + 2 * p) * factors[0];
+        acc[h] += LOAD(pair + 2 * h) * factors;
+        SIMD_UNROLL(4)
+        for (int p = h + 1; p < b; p++)
+            acc[p] += LOAD(pair + 2 * p) * factors[second];
+    }
+    V *last = PAIR_SUMS(b) > b ? acc + b : acc;
+    SIMD_UNROLL(4)
+    for (int p = 0; p < h; p++)
+        last[p] += LOAD(values + (b - 1) * b + 2 * p) * x[b - 1];
+    last[h] += LOAD_PART(values + b * b - 1, 1) * x[b - 1];
+}
+
+/* The accumulators of pairs brought together in acc[0 .. h], rows 0,1  2,3 ... */
+SIMD_INLINE void NAME(fold_pairs)(V *acc, const int b)
+{
+    const int h = (b - 1) / 2, second = W > 1 ? 1 : 0;
+    V middle = acc[h];
+    acc[h][0] += acc[2 * h][second];
+    SIMD_UNROLL(4)
+    for (int p = 0; p < h; p++) {
+        V right = {0};
+        right[0] = p == 0 ? middle[second] : acc[h + p][second];
+        right[second] = acc[h + p + 1][0];
+        acc[p] += right;
+    }
+    if (PAIR_SUMS(b) > b) {
+        SIMD_UNROLL(4)
+        for (int p = 0; p <= h; p++)
+            acc[p] += acc[b + p];
+    }
+}
 
 /* A chunk under way. */
 typedef struct NAME(symmetric_walk) {
@@ -48,7 +107,7 @@ SIMD_INLINE void NAME(symmetric_prepare)(NAME(symmetric_walk) * walk, int64_t ro
     }
 }
 
-/* x_i for blocks that go by pairs of columns (bsr_spmv.inc.c): with h = (b-1)/2,
+/* x_i for blocks that go by pairs of columns: with h = (b-1)/2,
  *     pairs[0 .. h-1]     rows 0,1  2,3 ...      for the left column
  *     pairs[h]            row b-1, row 0         for the vector that belongs to both
  *     pairs[h+1 .. 2h]    rows 1,2  3,4 ...      for the right column
@@ -56,7 +115,7 @@ SIMD_INLINE void NAME(symmetric_prepare)(NAME(symmetric_walk) * walk, int64_t ro
 SIMD_INLINE void NAME(symmetric_factors)(V *pairs, const V *xi, const int b)
 {
     const int h = (b - 1) / 2, second = W > 1 ? 1 : 0;
-    if (!PAIRS(b, b)) {
+    if (!PAIRS(b)) {
         SIMD_UNROLL(8)
         for (int p = 0; p < PARTS(b); p++)
             pairs[p] = xi[p];
@@ -119,7 +178,7 @@ SIMD_INLINE void NAME(symmetric_block_pairs)(V *sums, const REAL *values, const 
 SIMD_INLINE void NAME(symmetric_block)(V *sums, const REAL *values, const V *xi, const REAL *xj,
                                        REAL *yj, const int b)
 {
-    if (PAIRS(b, b)) {
+    if (PAIRS(b)) {
         NAME(symmetric_block_pairs)(sums, values, xi, xj, yj, b);
         return;
     }
@@ -171,8 +230,8 @@ SIMD_INLINE int64_t NAME(symmetric_begin)(const tess_cpu_symmetric_args *args,
     if (k == end || args->columns[k] != row)
         return k;
     const REAL *values = (const REAL *)args->values + k * b * b;
-    if (PAIRS(b, b)) {
-        NAME(block_pairs)(sums, values, x, b, b);
+    if (PAIRS(b)) {
+        NAME(block_pairs)(sums, values, x, b);
         return k + 1;
     }
     SIMD_UNROLL(8)
@@ -189,7 +248,7 @@ SIMD_INLINE int64_t NAME(symmetric_begin)(const tess_cpu_symmetric_args *args,
 SIMD_INLINE void NAME(symmetric_finish)(REAL *y, V *sums, REAL alpha, const int b)
 {
     const int parts = PARTS(b), rest = b % W;
-    if (PAIRS(b, b))
+    if (PAIRS(b))
         NAME(fold_pairs)(sums, b);
     SIMD_UNROLL(8)
     for (int p = 0; p < parts; p++) {
@@ -324,4 +383,6 @@ SIMD_INLINE void NAME(symmetric_spmv)(const tess_cpu_symmetric_args *args,
     }
 }
 
+#undef PAIRS
+#undef PAIR_SUMS
 #undef SYMMETRIC_SUMS
