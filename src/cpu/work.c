@@ -22,8 +22,10 @@ enum { LEAST_PIECE_BYTES = 32 * 1024 };
 /* A whole row is at most this fraction of the matrix, so that 64 threads stay within 6 %. */
 enum { ROWS_IN_MATRIX = 1024 };
 /* A share's tail: a quarter of it, in pieces of a megabyte (a smaller one costs more than it evens
- * out) but not more than 16. */
+ * out) but not more than 16. Smaller shares have none: they stay in the cache, and a thread that
+ * does not meet its own part again fetches it from another's. */
 enum { TAIL_PART = 4, LEAST_TAIL_BYTES = 1024 * 1024, MOST_TAILS = 16 };
+enum { LEAST_SHARE_WITH_TAIL = 16 * 1024 * 1024 };
 
 /* The rows of a matrix by weight: bytes of the blocks and what each row adds. */
 typedef struct measure {
@@ -150,7 +152,9 @@ static tess_status add_pieces(tess_cpu_work *work, int64_t from, int64_t to, int
 /* Pieces of each share that are given out as threads come for them. */
 static int64_t tail_count(int64_t share_bytes, int shares)
 {
-    int64_t count = shares > 1 ? share_bytes / TAIL_PART / LEAST_TAIL_BYTES : 0;
+    if (shares == 1 || share_bytes < LEAST_SHARE_WITH_TAIL)
+        return 0;
+    int64_t count = share_bytes / TAIL_PART / LEAST_TAIL_BYTES;
     return count > MOST_TAILS ? MOST_TAILS : count;
 }
 
