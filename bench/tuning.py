@@ -74,8 +74,8 @@ def is_naive(c, b):
 
 def bench(args, case, kind):
     """Everything about a case from one process."""
-    reps = "350" if args.device.startswith("cuda") else "42"  # a GPU's clock rises only in long rows
-    found = run(args.tessera, "bench", case, "--device", args.device, "--reps", reps, "--search", "--json",
+    how_long = ["--seconds", "0.04"] if args.device.startswith("cuda") else ["--reps", "42"]
+    found = run(args.tessera, "bench", case, "--device", args.device, *how_long, "--search", "--json",
                 *(["--few"] if kind == "held" else []), *(["--cg"] if kind != "tune" else []), seconds=args.case_seconds)
     found["good"] = [c for c in found["results"] if c["outcome"] == "good"]
     return found

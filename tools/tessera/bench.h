@@ -59,7 +59,8 @@ bool bench_variant_result(bench_peers *peers, bench_variant *variant, double *y,
 typedef struct bench_options {
     tess_product product;
     const char *format, *kernel, *params; /* NULL: everything that applies */
-    int reps;                             /* timed repetitions an entry; 0: about 0.4 s */
+    int reps;                             /* timed repetitions an entry; 0: as many as fit in */
+    double seconds;                       /* this; 0: 0.4 */
     bool peers;
     const char *peers_directory; /* adapters for the CPU; NULL: none */
 } bench_options;

@@ -19,7 +19,8 @@ enum {
 };
 enum { UNCOUNTED = 1, UNCOUNTED_IN_CACHE = 3 };
 #define TARGET_SECONDS 0.4 /* measured time an entry */
-#define GROUP_BYTES 8e9    /* of matrices alive at once; plans on a GPU share what they can */
+#define SLOW_TIMES 8    /* the fastest: an entry that takes longer runs in the first round only */
+#define GROUP_BYTES 8e9 /* of matrices alive at once; plans on a GPU share what they can */
 #define GROUP_BYTES_GPU 32e9
 
 /* An entry while it is measured: a plan of ours or a peer's variant. */
@@ -30,6 +31,8 @@ typedef struct entry {
     int turn;                   /* counted repetitions a turn */
     double *times, *turn_times; /* all counted so far; the last turn, the uncounted ones first */
     int timed;
+    double once;   /* seconds, at first; 0: it does not run */
+    bool slow;     /* beside the others */
     void *first_y; /* ours: the result that must come again */
 } entry;
 
@@ -122,10 +125,10 @@ static tess_status try_entry(session *s, entry *e)
         }
     }
     judge(s, e->result);
-    double once = seconds[1] > 1e-9 ? seconds[1] : 1e-9;
+    e->once = seconds[1] > 1e-9 ? seconds[1] : 1e-9;
     int rounds = s->report->rounds;
-    double wanted =
-        s->options->reps ? (double)s->options->reps / rounds : TARGET_SECONDS / rounds / once;
+    double target = s->options->seconds > 0 ? s->options->seconds : TARGET_SECONDS;
+    double wanted = (s->options->reps ? s->options->reps : target / e->once) / rounds;
     e->turn = wanted < 1 ? 1 : wanted > TURN_MAX ? TURN_MAX : (int)ceil(wanted);
     TESS_TRY(TESS_ALLOC(s->ctx, (int64_t)e->turn * rounds, &e->times));
     TESS_TRY(TESS_ALLOC(s->ctx, e->turn + uncounted(s), &e->turn_times));
@@ -173,6 +176,16 @@ static void drop_entry(session *s, entry *e)
     *e = (entry){0};
 }
 
+/* Marks those that are not worth more than a round: the slowest would take most of the time. */
+static void leave_slow(const session *s, entry *group, int count)
+{
+    double fastest = INFINITY;
+    for (int i = 0; i < count; i++)
+        fastest = group[i].once > 0 && group[i].once < fastest ? group[i].once : fastest;
+    for (int i = 0; i < count && s->options->reps == 0; i++)
+        group[i].slow = group[i].once > SLOW_TIMES * fastest;
+}
+
 /* Tries and times the entries of one group, then drops them. */
 static tess_status measure_group(session *s, entry *group, int count)
 {
@@ -180,11 +193,13 @@ static tess_status measure_group(session *s, entry *group, int count)
     for (int i = 0; i < count && status == TESS_OK; i++)
         if (group[i].result->outcome == BENCH_GOOD)
             status = try_entry(s, &group[i]);
+    leave_slow(s, group, count);
     for (int round = 0; round < s->report->rounds && status == TESS_OK; round++) {
         status = take_ceiling(s);
         for (int i = 0; i < count && status == TESS_OK; i++) {
             status = tess_progress(s->ctx, "measuring", (double)s->done++, (double)s->total);
-            take_turn(s, &group[(i + round) % count]);
+            if (round == 0 || !group[(i + round) % count].slow)
+                take_turn(s, &group[(i + round) % count]);
         }
     }
     for (int i = 0; i < count; i++)

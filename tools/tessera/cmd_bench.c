@@ -16,6 +16,7 @@ typedef struct bench_args {
     common_args common;
     const char *kernel, *format, *params, *op;
     int64_t reps;
+    double seconds;
     bool peers, list, few, all, search, cg;
 } bench_args;
 
@@ -308,6 +309,7 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
                              .kernel = args->kernel,
                              .params = args->params,
                              .reps = (int)args->reps,
+                             .seconds = args->seconds,
                              .peers = args->peers};
     if (!parse_product(args->op, &options.product))
         return fail(app, EXIT_USAGE,
@@ -361,7 +363,9 @@ static const cli_option options[] = {
     {"op", OPTION_TEXT, offsetof(bench_args, op), "PRODUCT",
      "spmv (default), spmv_transpose or spmm:K", 0, 0},
     {"reps", OPTION_INT, offsetof(bench_args, reps), "N",
-     "timed repetitions a kernel (default: 0.4 s of them)", 1, 1000000},
+     "timed repetitions a kernel (default: as many as --seconds)", 1, 1000000},
+    {"seconds", OPTION_REAL, offsetof(bench_args, seconds), "S",
+     "of timed repetitions a kernel (default: 0.4; far slower ones less)", 0, 0},
     {"peers", OPTION_FLAG, offsetof(bench_args, peers), NULL,
      "other libraries too, in the same rounds", 0, 0},
     {"few", OPTION_FLAG, offsetof(bench_args, few), NULL,
