@@ -153,7 +153,7 @@ static tess_status measure_shape(tess_calibration *c, int points, double bytes)
                  tess_type_name(c->type));
         TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
     }
-    tess_status status = measure_classes(c, A, b == 1 && points == 27);
+    tess_status status = measure_classes(c, A, b == 1 && points != BAND);
     tess_matrix_destroy(A);
     return status;
 }

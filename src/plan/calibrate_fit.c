@@ -12,6 +12,14 @@ typedef struct fit_points {
     int count;
 } fit_points;
 
+static void add_point(const tess_sample *s, fit_points *p)
+{
+    p->bytes[p->count] = s->bytes;
+    p->lines[p->count] = s->lines;
+    p->length[p->count] = s->length;
+    p->seconds[p->count++] = s->seconds;
+}
+
 /* The samples called `name` that are in cache, or those that are not; what lies between belongs to
  * neither. */
 static void select_points(const tess_calibration *c, const char *name, bool cached,
@@ -21,13 +29,9 @@ static void select_points(const tess_calibration *c, const char *name, bool cach
     for (int64_t i = 0; i < c->count && p->count < FIT_MAX; i++) {
         const tess_sample *s = &c->samples[i];
         double times = s->bytes * working_share / c->model->cache_bytes;
-        if (strcmp(s->name, name) != 0 ||
-            (cached ? times > TESS_CACHE_KEPT : times < TESS_CACHE_GONE))
-            continue;
-        p->bytes[p->count] = s->bytes;
-        p->lines[p->count] = s->lines;
-        p->length[p->count] = s->length;
-        p->seconds[p->count++] = s->seconds;
+        if (strcmp(s->name, name) == 0 &&
+            (cached ? times <= TESS_CACHE_KEPT : times >= TESS_CACHE_GONE))
+            add_point(s, p);
     }
 }
 
@@ -70,6 +74,24 @@ static bool fit_sigmoid(const fit_points *p, tess_model_curve *curve)
     for (int i = 0; i < p->count; i++)
         curve->error += fabs(relative_error(curve, p, i)) / p->count;
     return true;
+}
+
+/* Adds what lies between cache and memory and was as fast as the curve says of the cache: it was
+ * there. */
+static void add_resident(const tess_calibration *c, const tess_model_curve *curve,
+                         double working_share, fit_points *p)
+{
+    static const double slower = 0.1;
+    for (int64_t i = 0; i < c->count && p->count < FIT_MAX; i++) {
+        const tess_sample *s = &c->samples[i];
+        double times = s->bytes * working_share / c->model->cache_bytes;
+        if (strcmp(s->name, curve->name) != 0 || times <= TESS_CACHE_KEPT ||
+            times >= TESS_CACHE_GONE)
+            continue;
+        add_point(s, p);
+        if (relative_error(curve, p, p->count - 1) < -slower)
+            p->count--;
+    }
 }
 
 /* Leaves out points that took far longer than the curve says: something else ran meanwhile. */
@@ -122,6 +144,8 @@ static tess_status fit_class(tess_calibration *c, const char *name, bool cached,
     if (!fit_best(&p, &curve))
         return TESS_OK;
     drop_outliers(&curve, &p);
+    if (cached)
+        add_resident(c, &curve, working_share, &p);
     if (!fit_best(&p, &curve))
         return TESS_OK;
     return tess_model_add_curve(c->model, &curve);
