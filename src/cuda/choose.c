@@ -175,7 +175,8 @@ static tess_status add(tess_ctx *ctx, const tess_cuda_kernel *kernel,
 
 /* Around the guess every parameter is changed alone to the next smaller and larger value, perhaps
  * only where the matrix stays in the guess's layout; FIRST: there, and only the first parameter,
- * which is the one that matters most. */
+ * which is the one that matters most. The last parameters come first: they need no other copy of
+ * the matrix. */
 typedef enum reach { GUESS, FIRST, SAME_LAYOUT, NEIGHBOURS } reach;
 
 static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kernel,
@@ -190,7 +191,7 @@ static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kerne
     TESS_TRY(add(ctx, kernel, problem, params, list));
     kernel->layout(problem, params, guessed, sizeof guessed);
     int changed = how_far == GUESS ? 0 : how_far == FIRST ? 1 : kernel->param_count;
-    for (int i = 0; i < changed; i++) {
+    for (int i = changed - 1; i >= 0; i--) {
         const tess_cuda_param *param = &kernel->params[i];
         if (param->worth && !param->worth(problem))
             continue;

@@ -4,13 +4,13 @@
 #include <string.h>
 
 /* A batch is RUNS timed products after WARM that bring the matrix back into the caches; a duel is
- * champion, challenger, challenger, champion. What just fits a cache comes back slowly, as the
+ * challenger, champion, champion, challenger. What just fits a cache comes back slowly, as the
  * other format's data go only as this one's arrive, and comes slowest at first, when there are yet
  * those of whoever made the matrix: without WARM_FIRST the first challenger would meet a champion
  * that has had its warming up. */
 enum { RUNS = TESS_DUEL_RUNS / 2, WARM = 1, WARM_OTHER = 3, WARM_FIRST = 9 };
-/* How much slower at a glance is out without a duel. */
-static const double glance_limit = 1.15;
+/* How much slower is out: at a glance, before the champion has run again, and halfway, after. */
+static const double glance_limit = 1.15, halfway_limit = 1.02;
 /* A challenger has to be faster by this; ties go to the champion. */
 static const double margin = 0.99;
 
@@ -90,6 +90,8 @@ tess_status tess_duel(tess_arena *a, tess_contestant *champion, tess_contestant 
         return TESS_OK;
     champion->count = 0;
     TESS_TRY(tess_duel_batch(a, champion));
+    if (median(challenger) > halfway_limit * median(champion))
+        return TESS_OK;
     TESS_TRY(tess_duel_batch(a, champion));
     TESS_TRY(tess_duel_batch(a, challenger));
     t->state = TESS_TRIAL_TIMED;
