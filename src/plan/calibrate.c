@@ -16,8 +16,10 @@
 static const double first_bytes = 1e5, growth_in_cache = 2.5, growth_between = 1.3, growth = 1.35;
 /* The largest is so many times the cache: half of it, as symmetric storage is, is to be beyond. */
 static const double most_times = 10;
+/* Bytes of the smallest passes that a GPU is asked for. */
+static const double first_passes = 3e6;
 /* How x grows under scattered columns. */
-static const double growth_scattered = 8;
+static const double growth_scattered = 4;
 const int32_t tess_model_blocks[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 32};
 const int tess_model_block_count = sizeof tess_model_blocks / sizeof tess_model_blocks[0];
 
@@ -159,16 +161,16 @@ static tess_status measure_shape(tess_calibration *c, int points, double bytes)
 }
 
 /* Blocks of 3 x 3 in a matrix that is not stored by blocks, for fbcsr. */
-static tess_status measure_hidden(tess_calibration *c, double bytes)
+static tess_status measure_hidden(tess_calibration *c, int points, double bytes)
 {
-    enum { HIDDEN = 3, POINTS = 27 };
+    enum { HIDDEN = 3 };
     double scalar = (double)tess_type_size(c->type);
-    int n = (int)(cbrt(bytes / (POINTS * HIDDEN * HIDDEN * (4 + scalar))) + 0.5);
+    int n = (int)(cbrt(bytes / (points * HIDDEN * HIDDEN * (4 + scalar))) + 0.5);
     char spec[96];
     tess_matrix *A, *csr;
     if (c->block != 1 || n < 4)
         return TESS_OK;
-    snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", POINTS, n, HIDDEN,
+    snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", points, n, HIDDEN,
              tess_type_name(c->type));
     TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
     tess_status status = tess_matrix_to_csr(c->ctx, A, TESS_KEEP_ZEROS, &csr);
@@ -195,7 +197,8 @@ static tess_status measure_curves(tess_calibration *c, int b)
                 TESS_TRY(measure_shape(c, shapes[i], bytes));
         else
             TESS_TRY(measure_shape(c, shapes[turn++ % 3], bytes));
-        TESS_TRY(measure_hidden(c, bytes));
+        TESS_TRY(measure_hidden(c, 27, bytes));
+        TESS_TRY(measure_hidden(c, 7, bytes));
     }
     return tess_calibration_fit(c, 1);
 }
@@ -300,12 +303,14 @@ cleanup:
     return status;
 }
 
-/* Where no solver runs, passes are as fast as reading. */
+/* Where no solver runs, passes are as fast as reading. A GPU solves the smallest systems in one
+ * launch, which has no passes. */
 static tess_status measure_vectors(tess_calibration *c)
 {
     c->count = 0;
     double scalar = (double)tess_type_size(c->type);
-    for (double bytes = first_bytes; bytes <= c->most * 1.001; bytes *= 1.8) {
+    double first = c->device->backend->time_product ? first_passes : first_bytes;
+    for (double bytes = first; bytes <= c->most * 1.001; bytes *= 1.8) {
         tess_status status = measure_passes(c, (int)cbrt(bytes / (12 * scalar)));
         double speed;
         if (status == TESS_ERR_UNSUPPORTED && c->device->backend->read_ceiling) {

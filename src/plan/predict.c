@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plan/model.h"
+#include "plan/tuner.h"
 
 enum { DEVICES_MAX = 1024, SOLVES_MAX = 16 };
 static const double default_link = 50e9, default_sync = 10e-6;
@@ -27,7 +28,8 @@ void tess_prediction_destroy(tess_ctx *ctx, tess_prediction *p)
 static tess_status predict_kernels(const tess_model *model, const tess_matrix *A,
                                    tess_device *device, prediction *p, tess_model_problem *fastest)
 {
-    static const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
+    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
+    product.shapes = tess_search_shapes(TESS_ESTIMATE, A);
     tess_candidates list = {0};
     tess_model_problem problem = tess_model_problem_of(A);
     tess_status status;

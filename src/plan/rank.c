@@ -20,10 +20,6 @@ static int64_t leader_of(const tess_candidates *list, int64_t at, int64_t before
     return i;
 }
 
-/* How fast fbcsr is depends on its shapes more than other formats do on anything: it is taken
- * unmeasured only where it is clearly ahead. */
-static const double doubt = 1.1;
-
 static void predict(const tess_model *model, const tess_matrix *A, tess_candidates *list)
 {
     tess_model_problem problem = tess_model_problem_of(A);
@@ -36,8 +32,6 @@ static void predict(const tess_model *model, const tess_matrix *A, tess_candidat
         memcpy(problem.name, c->class_name, sizeof problem.name);
         problem.bytes = c->bytes;
         c->predicted = tess_model_spmv(model, &problem, 1, false);
-        if (strncmp(c->class_name, "fbcsr", 5) == 0)
-            c->predicted *= doubt;
         /* The model was measured with the leader's parameters: of others it only knows what more
          * they move. */
         if (c->predicted < list->items[leader].predicted)
@@ -61,6 +55,14 @@ static int by_time(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
+/* How fast fbcsr is depends on its shapes more than other formats do on anything, and making it
+ * takes as long as hundreds of products: it comes first only where it is clearly ahead. */
+static double doubted(const tess_candidate *c)
+{
+    static const double doubt = 1.1;
+    return strcmp(c->format, "fbcsr") == 0 ? doubt * c->predicted : c->predicted;
+}
+
 static tess_status sort(tess_ctx *ctx, tess_candidates *list)
 {
     place *places;
@@ -69,7 +71,7 @@ static tess_status sort(tess_ctx *ctx, tess_candidates *list)
     tess_status status = TESS_ALLOC(ctx, list->capacity, &sorted);
     if (status == TESS_OK) {
         for (int64_t i = 0; i < list->count; i++)
-            places[i] = (place){list->items[i].predicted, i};
+            places[i] = (place){doubted(&list->items[i]), i};
         qsort(places, (size_t)list->count, sizeof *places, by_time);
         for (int64_t i = 0; i < list->count; i++)
             sorted[i] = list->items[places[i].index];

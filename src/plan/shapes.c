@@ -92,6 +92,14 @@ void tess_shapes_write(tess_fbcsr_options *options, char *text, size_t size)
 
 enum { PIECES = 4, LEAST_ENTRIES = 24000, SHARE = 16, GAP = 64 };
 
+/* A row in the sample: of a very long one only the beginning, lest it be all there is to see. */
+static int64_t length_in_sample(const tess_matrix *A, int64_t row, int64_t entries)
+{
+    int64_t length = A->row_offsets[row + 1] - A->row_offsets[row];
+    int64_t most = entries / PIECES / 8;
+    return length < most ? length : most;
+}
+
 /* Rows of A from PIECES places, about `entries` together, with empty rows between: a pattern whose
  * values nobody reads. */
 static tess_status take_pieces(tess_ctx *ctx, const tess_matrix *A, int64_t entries,
@@ -99,22 +107,21 @@ static tess_status take_pieces(tess_ctx *ctx, const tess_matrix *A, int64_t entr
 {
     int64_t first[PIECES], last[PIECES], rows = 0, count = 0, to = 0;
     for (int p = 0; p < PIECES; p++) {
+        int64_t before = count;
         first[p] = p > 0 && A->rows * p / PIECES < last[p - 1] ? last[p - 1] : A->rows * p / PIECES;
-        last[p] = first[p];
-        while (last[p] < A->rows &&
-               A->row_offsets[last[p]] - A->row_offsets[first[p]] < entries / PIECES)
-            last[p]++;
+        for (last[p] = first[p]; last[p] < A->rows && count - before < entries / PIECES; last[p]++)
+            count += length_in_sample(A, last[p], entries);
         rows += last[p] - first[p] + GAP;
-        count += A->row_offsets[last[p]] - A->row_offsets[first[p]];
     }
     tess_matrix *S;
     TESS_TRY(tess_matrix_allocate(ctx, A->type, rows, A->cols, 1, 1, count, &S));
     for (int p = 0; p < PIECES; p++) {
-        int64_t base = A->row_offsets[first[p]], at = S->row_offsets[to];
-        for (int64_t i = first[p]; i < last[p]; i++)
-            S->row_offsets[++to] = at + A->row_offsets[i + 1] - base;
-        memcpy(S->columns + at, A->columns + base,
-               (size_t)(A->row_offsets[last[p]] - base) * sizeof *S->columns);
+        for (int64_t i = first[p]; i < last[p]; i++, to++) {
+            int64_t length = length_in_sample(A, i, entries);
+            memcpy(S->columns + S->row_offsets[to], A->columns + A->row_offsets[i],
+                   (size_t)length * sizeof *S->columns);
+            S->row_offsets[to + 1] = S->row_offsets[to] + length;
+        }
         for (int i = 0; i < GAP; i++, to++)
             S->row_offsets[to + 1] = S->row_offsets[to];
     }

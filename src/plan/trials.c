@@ -3,8 +3,9 @@
 
 #include "plan/tuner.h"
 
-/* Candidates that are predicted to take more than so many times the best come last. */
-static const double promising = 1.4;
+/* Candidates that are predicted to take up to so many times the best may well be it, as far as the
+ * model can tell; those beyond the second come last. */
+static const double likely = 1.12, promising = 1.4;
 
 static bool asked_for(const tess_plan_options *options, const tess_candidate *candidate)
 {
@@ -28,9 +29,9 @@ static bool first_of_kind(const tess_candidates *list, int64_t at)
 }
 
 /* When a candidate's turn comes: the model's choice; what one would take without thinking, so that
- * a search never ends with less; kernels that may be the best, each with the parameters that it
- * takes by itself; the same with other parameters; the rest. */
-enum { TURNS = 5 };
+ * a search never ends with less; kernels that are likely to be the best, each with the parameters
+ * that it takes by itself; the same with other parameters; promising ones, likewise; the rest. */
+enum { TURNS = 7 };
 
 static int turn_of(const tess_candidates *list, int64_t at)
 {
@@ -41,8 +42,13 @@ static int turn_of(const tess_candidates *list, int64_t at)
     if (list->items[at].naive && first)
         return 1;
     if (predicted > promising * best || (best > 0 && !(predicted > 0) && !first))
-        return 4;
-    return first ? 2 : 3;
+        return 6;
+    return (predicted > likely * best ? 4 : 2) + !first;
+}
+
+bool tess_search_shapes(tess_effort effort, const tess_matrix *A)
+{
+    return effort == TESS_EXHAUSTIVE || tess_matrix_spmv_bytes(A) >= TESS_TUNER_LEAST_BYTES;
 }
 
 tess_status tess_search_list(tess_search *search, tess_device *device, const tess_matrix *A,
@@ -50,11 +56,7 @@ tess_status tess_search_list(tess_search *search, tess_device *device, const tes
 {
     tess_candidates list = {0};
     tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = search->effort};
-    /* Not for an estimate: extraction takes as long as hundreds of products, and what fbcsr gains
-     * is seen only when it is timed (docs/performance/fbcsr.md). */
-    product.shapes =
-        search->effort == TESS_EXHAUSTIVE ||
-        (search->effort != TESS_ESTIMATE && tess_matrix_spmv_bytes(A) >= TESS_TUNER_LEAST_BYTES);
+    product.shapes = tess_search_shapes(search->effort, A);
     tess_status status;
     TESS_TRY_CLEAN(tess_candidates_list(device, A, &product, &list));
     TESS_TRY_CLEAN(TESS_ALLOC(device->ctx, list.count + 1, &search->trials));

@@ -47,6 +47,9 @@ tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *d
 /* Fills trials with what applies and the options allow: trials.c. */
 tess_status tess_search_list(tess_search *search, tess_device *device, const tess_matrix *A,
                              const tess_plan_options *options);
+/* Whether shapes for fbcsr are looked for: that takes as long as many products of a small matrix.
+ */
+bool tess_search_shapes(tess_effort effort, const tess_matrix *A);
 void tess_search_free(tess_ctx *ctx, tess_search *search); /* NULL is fine */
 
 /* After how many products the search has cost less than it saves: 0 when it cost nothing, -1 when

@@ -228,6 +228,31 @@ static void its_price_is_what_the_format_then_takes(void **state)
     tess_matrix_destroy(A);
 }
 
+/* A full first row, a full first column and the diagonal: the sample is not the row alone. */
+static void one_long_row_is_not_all_that_is_seen(void **state)
+{
+    enum { ORDER = 40000 };
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A;
+    tess_fbcsr_options shapes;
+    assert_int_equal(tess_matrix_allocate(ctx, TESS_F64, ORDER, ORDER, 1, 1, 3 * ORDER - 2, &A),
+                     TESS_OK);
+    int64_t k = 0;
+    for (int64_t row = 0; row < ORDER; row++) {
+        for (int64_t col = 0; col < (row == 0 ? ORDER : 1); col++)
+            A->columns[k++] = (int32_t)col;
+        if (row > 0)
+            A->columns[k++] = (int32_t)row;
+        A->row_offsets[row + 1] = k;
+    }
+    assert_int_equal(tess_shapes_look(ctx, A, &shapes), TESS_OK);
+    bool diagonal = false;
+    for (int i = 0; i < shapes.count; i++)
+        diagonal = diagonal || strncmp(shapes.shape[i].name, "diagonal", 8) == 0;
+    assert_true(diagonal);
+    tess_matrix_destroy(A);
+}
+
 static void lists_that_are_too_long_lose_their_end(void **state)
 {
     char text[24];
@@ -260,6 +285,7 @@ int main(void)
         cmocka_unit_test(what_a_plan_cannot_do_is_said),
         cmocka_unit_test(it_is_a_candidate_where_the_pattern_promises_something),
         cmocka_unit_test(its_price_is_what_the_format_then_takes),
+        cmocka_unit_test(one_long_row_is_not_all_that_is_seen),
         cmocka_unit_test(lists_that_are_too_long_lose_their_end),
         cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),
     };
