@@ -146,12 +146,17 @@ static void guess_irregular(const tess_cuda_problem *problem, int *p)
     }
 }
 
-/* The values fit L2. */
-static bool is_cached(const tess_cuda_problem *problem)
+/* The values fit a share of L2. */
+static bool is_within(const tess_cuda_problem *problem, double share)
 {
     return (double)problem->blocks * problem->block_height * problem->block_width *
                (double)tess_type_size(problem->type) <
-           (double)problem->l2_bytes;
+           share * (double)problem->l2_bytes;
+}
+
+static bool is_cached(const tess_cuda_problem *problem)
+{
+    return is_within(problem, 1);
 }
 
 /* Fewer rows than the device has threads for: several threads a row, but no more in all than run at
@@ -213,6 +218,8 @@ static void guess(const tess_cuda_problem *problem, int *p)
         p[HINT] = 2;
     else if (p[SIGMA] == 1 && (bw <= 3 || (single && bw < 8 && bw % 2 != 0)))
         p[HINT] = 0;
+    if (is_within(problem, 0.5) && p[PANELS] == 1)
+        p[HINT] = 0; /* what stays in the cache is not to leave it first */
     if (single && bw == 1 && mean < 12)
         p[THREADS] = 64; /* H200, 7 points: 85.8 % of read, 85.3 with 128 */
     if (bw == 16 || bw >= 48)
