@@ -159,10 +159,17 @@ static double extra_at(const tess_model *model, const extra_key *key, double x, 
     return (1 - at) * below->seconds + at * above->seconds;
 }
 
+/* Symmetric storage is calibrated on regular matrices only: there random ones do not exist. What
+ * irregular rows cost beside their bytes it pays like bsr does. */
 static double extra_seconds(const tess_model *model, const tess_model_problem *p,
                             tess_extra_kind kind)
 {
-    const extra_key key = {p->name, p->block, p->type, kind};
+    static const char symmetric[] = "symmetric";
+    char name[TESS_MODEL_CLASS];
+    bool half = strncmp(p->name, symmetric, sizeof symmetric - 1) == 0;
+    snprintf(name, sizeof name, "%s%s", half ? "bsr" : p->name,
+             half ? p->name + sizeof symmetric - 1 : "");
+    const extra_key key = {name, p->block, p->type, kind};
     return extra_at(model, &key, kind == TESS_EXTRA_FAR ? p->x_bytes : 0, 0);
 }
 

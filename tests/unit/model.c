@@ -172,6 +172,23 @@ static void what_is_irregular_costs_more(void **state)
     tess_model_destroy(model);
 }
 
+static void symmetric_storage_pays_for_irregular_rows_as_bsr_does(void **state)
+{
+    tess_model *model = example(state);
+    const tess_model_extra extra = {
+        .name = "bsr*2", .block = 4, .kind = TESS_EXTRA_CHANGE, .seconds = 1e-9};
+    assert_int_equal(tess_model_add_extra(model, &extra), TESS_OK);
+    for (int64_t i = 0; i < model->curve_count; i++)
+        snprintf(model->curves[i].name, sizeof model->curves[i].name, "symmetric*2");
+    tess_model_problem p = problem_of(1e6);
+    snprintf(p.name, sizeof p.name, "symmetric*2");
+    double regular = tess_model_spmv(model, &p, 1, false);
+    p.changes = 1e5;
+    assert_true(regular > 0);
+    assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 1e-4) < 1e-9);
+    tess_model_destroy(model);
+}
+
 static double seconds_of(const tess_model *model, double bytes, double working)
 {
     tess_model_load load = {.name = "k", .block = 4, .bytes = bytes, .working = working};
@@ -362,6 +379,7 @@ int main(void)
         cmocka_unit_test(predictions_are_monotone_and_add_up),
         cmocka_unit_test(several_devices_pay_only_for_large_problems),
         cmocka_unit_test(what_is_irregular_costs_more),
+        cmocka_unit_test(symmetric_storage_pays_for_irregular_rows_as_bsr_does),
         cmocka_unit_test(between_cache_and_memory_nothing_jumps),
         cmocka_unit_test(what_stays_in_the_cache_goes_by_what_was_measured),
         cmocka_unit_test(calibration_finds_what_made_the_samples),
