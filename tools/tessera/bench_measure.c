@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "plan/tuner.h"
 
 enum {
     ROUNDS = 7,
@@ -246,6 +247,16 @@ static void add_variant(bench_variant *variant, entry *e)
         e->variant = variant;
 }
 
+/* What a plan takes that measures nothing: the first that it looks at. */
+static int64_t estimated(const tess_candidates *list, const tess_matrix *A)
+{
+    int64_t first = 0;
+    while (!tess_search_shapes(TESS_ESTIMATE, A) && first < list->count - 1 &&
+           strcmp(list->items[first].format, "fbcsr") == 0)
+        first++;
+    return first;
+}
+
 /* All candidates, then all peers, in groups. The peers are in the first group: with ours that a
  * plan would choose. */
 static tess_status measure_all(session *s, const tess_candidates *list)
@@ -253,6 +264,7 @@ static tess_status measure_all(session *s, const tess_candidates *list)
     enum { PEERS_MAX = 48 };
     entry group[GROUP_MAX + PEERS_MAX] = {{0}};
     int count = 0, plans = 0;
+    int64_t first = estimated(list, s->A);
     bench_result *next = s->report->results;
     double bytes = s->report->bytes;
     double fitting = (s->device->threads > 0 ? GROUP_BYTES : GROUP_BYTES_GPU) / bytes;
@@ -266,7 +278,7 @@ static tess_status measure_all(session *s, const tess_candidates *list)
             TESS_TRY(measure_group(s, group, count));
             count = plans = 0;
         }
-        *next = (bench_result){.first = i == 0, .threads = s->device->threads};
+        *next = (bench_result){.first = i == first, .threads = s->device->threads};
         group[count].result = next++;
         if (list->items[i].peer) {
             snprintf(group[count].result->peer, sizeof next->peer, "%s", list->items[i].kernel);
