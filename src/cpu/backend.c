@@ -112,8 +112,7 @@ static tess_status spmv(tess_plan *plan, double alpha, const void *x, double bet
 static tess_status spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
                             const void *w, double *dot)
 {
-    tess_cpu_spmv(plan->state, alpha, x, beta, y);
-    *dot = tess_cpu_dot(plan->state, w ? w : y, y);
+    *dot = tess_cpu_spmv_dot(plan->state, alpha, x, beta, y, w ? w : y);
     return TESS_OK;
 }
 

@@ -207,9 +207,15 @@ void tess_cpu_plan_destroy(tess_cpu_plan *plan);
 
 /* y = alpha A x + beta y. */
 void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y);
+/* The same, and w . y in one go. */
+double tess_cpu_spmv_dot(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y,
+                         const void *w);
 /* memcpy by threads: what a product does to a vector must not cost more than the product. */
 void tess_cpu_copy(void *to, const void *from, size_t bytes, int shares);
-/* w . y, summed in an order that depends on the length alone. */
+/* w . y, summed in an order that depends on the length alone: by the threads of a parallel region
+ * the sums of chunks, then by one thread their sum; or both. */
+void tess_cpu_dot_chunks(tess_cpu_plan *plan, const void *w, const void *y);
+double tess_cpu_dot_sum(const tess_cpu_plan *plan);
 double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y);
 /* Scalars of one partial sum of tess_cpu_dot. */
 #define TESS_CPU_DOT_CHUNK 4096

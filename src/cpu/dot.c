@@ -38,12 +38,11 @@ static double dot_f32(const float *restrict w, const float *restrict y, int64_t 
     return add_up(sums);
 }
 
-double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y)
+void tess_cpu_dot_chunks(tess_cpu_plan *plan, const void *w, const void *y)
 {
     const tess_matrix *A = &plan->matrix;
     const int64_t chunks = tess_ceil_div(A->rows, TESS_CPU_DOT_CHUNK);
-    const int shares = plan->work.shares;
-#pragma omp parallel for schedule(static) num_threads(shares) if (shares > 1 && !omp_in_parallel())
+#pragma omp for schedule(static)
     for (int64_t i = 0; i < chunks; i++) {
         const int64_t first = i * TESS_CPU_DOT_CHUNK, rest = A->rows - first;
         const int64_t n = rest < TESS_CPU_DOT_CHUNK ? rest : TESS_CPU_DOT_CHUNK;
@@ -51,8 +50,21 @@ double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y)
             A->type == TESS_F64 ? dot_f64((const double *)w + first, (const double *)y + first, n)
                                 : dot_f32((const float *)w + first, (const float *)y + first, n);
     }
+}
+
+double tess_cpu_dot_sum(const tess_cpu_plan *plan)
+{
+    const int64_t chunks = tess_ceil_div(plan->matrix.rows, TESS_CPU_DOT_CHUNK);
     double sum = 0;
     for (int64_t i = 0; i < chunks; i++)
         sum += plan->partial_dots[i];
     return sum;
+}
+
+double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y)
+{
+    const int shares = plan->work.shares;
+#pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())
+    tess_cpu_dot_chunks(plan, w, y);
+    return tess_cpu_dot_sum(plan);
 }

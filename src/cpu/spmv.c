@@ -66,17 +66,12 @@ static const void *padded(const tess_cpu_plan *plan, const void *x)
     return plan->padded_x;
 }
 
-void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y)
+/* y = alpha A x + beta y for blocks of one size; with w, the chunks of w . y by the same threads,
+ * whose caches still hold what they wrote last. */
+static void multiply(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y,
+                     const void *w)
 {
     const tess_matrix *A = &plan->matrix;
-    if (plan->half) {
-        tess_cpu_half_spmv(plan->half, alpha, x, beta, y);
-        return;
-    }
-    if (plan->fbcsr) {
-        tess_cpu_fbcsr_spmv(plan->fbcsr, alpha, x, beta, y);
-        return;
-    }
     const tess_cpu_spmv_args args = {
         .row_offsets = A->row_offsets,
         .columns = A->columns,
@@ -106,5 +101,30 @@ void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta
             for (int64_t i = 0; i < long_rows; i++)
                 finish_long_row(plan, &args, i);
         }
+        if (w) {
+#pragma omp barrier
+            tess_cpu_dot_chunks(plan, w, y);
+        }
     }
+}
+
+void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y)
+{
+    if (plan->half)
+        tess_cpu_half_spmv(plan->half, alpha, x, beta, y);
+    else if (plan->fbcsr)
+        tess_cpu_fbcsr_spmv(plan->fbcsr, alpha, x, beta, y);
+    else
+        multiply(plan, alpha, x, beta, y, NULL);
+}
+
+double tess_cpu_spmv_dot(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y,
+                         const void *w)
+{
+    if (plan->half || plan->fbcsr) {
+        tess_cpu_spmv(plan, alpha, x, beta, y);
+        return tess_cpu_dot(plan, w, y);
+    }
+    multiply(plan, alpha, x, beta, y, w);
+    return tess_cpu_dot_sum(plan);
 }
