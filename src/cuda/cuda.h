@@ -57,6 +57,11 @@ void tess_cuda_close(tess_device *device);
  * and caches the state has. */
 void tess_cuda_name_model(tess_device *device, const char *gpu);
 
+/* ---- profile_device.c ---- */
+
+/* The i-th N of "profile:N"; NULL behind the last. */
+const char *tess_profile_name(int i);
+
 /* ---- memory.c: all inside enter/leave unless they take a tess_device ---- */
 
 /* `what` names the array in the out-of-memory message. 0 bytes give a valid address. */

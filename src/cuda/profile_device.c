@@ -16,6 +16,11 @@ static const struct known_gpu {
 };
 enum { KNOWN = sizeof known / sizeof known[0] };
 
+const char *tess_profile_name(int i)
+{
+    return i < KNOWN ? known[i].name : NULL;
+}
+
 static tess_status open_profile(tess_device *device, const char *rest)
 {
     const char *names[KNOWN];

@@ -38,6 +38,13 @@ tess_status tess_cuda_load_module(tess_cuda *cuda, const tess_jit_request *reque
     return TESS_OK;
 }
 
+/* At least what the small matrix needs on which fresh kernels are verified. */
+static unsigned allowed_shared(const tess_cuda_launch *launch)
+{
+    enum { LEAST = 32 << 10 };
+    return launch->shared > LEAST ? launch->shared : LEAST;
+}
+
 /* The entry points a product launches, with the shared memory that they ask for allowed. */
 static tess_status take_functions(tess_cuda *cuda, tess_cuda_variant *variant)
 {
@@ -51,7 +58,7 @@ static tess_status take_functions(tess_cuda *cuda, tess_cuda_variant *variant)
         TESS_TRY(TESS_CU(cuda, cuModuleGetFunction(&function, variant->module, launches[i].entry)));
         if (launches[i].shared > 0)
             TESS_TRY(TESS_CU(cuda, cuFuncSetAttribute(function, CU_FUNCTION_MAX_DYNAMIC_SHARED,
-                                                      (int)launches[i].shared)));
+                                                      (int)allowed_shared(&launches[i]))));
         variant->entries[variant->functions] = launches[i].entry;
         variant->function[variant->functions++] = function;
     }

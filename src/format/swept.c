@@ -6,8 +6,9 @@
 #include "format/sliced.h"
 #include "matrix/sort.h"
 
-/* A step looks for its blocks among so many: neighbouring columns may be of one segment. */
-enum { LANES = TESS_SWEPT_LANES, LOOK = 32 * LANES };
+/* A step looks for its blocks among so many: neighbouring columns may be of one segment. For lines
+ * of different banks it looks among fewer. */
+enum { LANES = TESS_SWEPT_LANES, LOOK = 32 * LANES, SPREAD = 3 * LANES };
 
 /* ---- Lines ---- */
 
@@ -114,7 +115,7 @@ static tess_status make_chunks(tess_ctx *ctx, tess_swept *S)
         cut_lines(S, 0, S->block_rows, own, S->chunk_line);
         cut_lines(S, S->block_rows, S->lines, others > 0 ? others : 1, S->chunk_line);
     }
-    TESS_TRY(TESS_CALLOC(ctx, S->chunks + 1, &S->chunk_step));
+    TESS_TRY(TESS_CALLOC(ctx, S->chunks * S->panels + 1, &S->first_step));
     for (int64_t c = 0; c < S->chunks; c++)
         if (S->chunk_line[c + 1] - S->chunk_line[c] > S->line_most)
             S->line_most = S->chunk_line[c + 1] - S->chunk_line[c];
@@ -143,36 +144,87 @@ static const tess_sort_key *sort_blocks(const tess_matrix *A, const tess_swept *
     return tess_sort_keys(o->keys, o->scratch, *count);
 }
 
-/* Gives every block of the chunk its place and returns the number of steps. Each step takes the
- * first blocks left that have different lines. */
-static int64_t place_blocks(const tess_matrix *A, tess_swept *S, int64_t c, const ordering *o)
+/* The step being filled: its lanes by the banks that their sums are in. A phase of a warp's access
+ * has `phase` lanes; line l's sums begin at bank l * stride % phase, counted in what a lane
+ * accesses. Lines of one bank are taken apart by putting them into different phases. */
+typedef struct filling {
+    bool spread;
+    int stride, phase, common; /* common: greatest common divisor of the two */
+    bool used[LANES];
+    int count, banks[LANES];
+} filling;
+
+static filling filling_of(const tess_swept *S)
 {
-    int64_t count, steps = 0, split = (int64_t)S->options.split + 1;
+    int vector = 16 / (int)tess_type_size(S->type);
+    int each = S->block_height % vector == 0 ? vector : 1; /* scalars an access */
+    filling f = {.spread = S->options.spread,
+                 .stride = S->block_height / each,
+                 .phase = 128 / (each * (int)tess_type_size(S->type)),
+                 .common = 1};
+    while (f.stride % (2 * f.common) == 0 && f.phase % (2 * f.common) == 0)
+        f.common *= 2; /* the phase is a power of 2 */
+    return f;
+}
+
+/* A lane for the line, or -1 if all that suit it are taken. */
+static int lane_for(filling *f, int64_t line, bool any)
+{
+    int phases = LANES / f->phase, bank = (int)(line * f->stride % f->phase), lane = 0;
+    if (!any) {
+        int rank = f->banks[bank]++;
+        lane = rank % phases * f->phase + bank + rank / phases;
+        if (rank >= phases * f->common || f->used[lane])
+            return -1;
+    }
+    while (f->used[lane])
+        lane++;
+    f->used[lane] = true;
+    f->count++;
+    return lane;
+}
+
+/* Puts blocks from the list into the step, in their order, of lines that it does not have. */
+static void fill_step(tess_swept *S, int64_t c, const tess_sort_key *keys, int64_t count,
+                      const ordering *o, int64_t step, filling *f, bool any)
+{
+    int64_t split = (int64_t)S->options.split + 1;
+    int32_t *link = &o->next[0], panel = keys[*link].column / TESS_SWEPT_PANEL;
+    for (int looked = 0; f->count < LANES && looked < (any ? LOOK : SPREAD) && *link < count;
+         looked++) {
+        const tess_sort_key *key = &keys[*link];
+        int64_t line = key->position / split, k = key->position % split;
+        if (key->column / TESS_SWEPT_PANEL != panel)
+            break;
+        int lane = o->seen[line] == step ? -1 : lane_for(f, line, any);
+        if (lane < 0) {
+            link = &o->next[*link + 1];
+            continue;
+        }
+        o->seen[line] = step;
+        S->places[S->starts[S->chunk_line[c] + line] + k] = (int32_t)(step * LANES + lane);
+        *link = o->next[*link + 1];
+    }
+}
+
+/* Gives every block of the chunk its place, and first_step of its panels the number of steps. */
+static void place_blocks(const tess_matrix *A, tess_swept *S, int64_t c, const ordering *o)
+{
+    int64_t count, step = 0;
     const tess_sort_key *keys = sort_blocks(A, S, c, o, &count);
     for (int64_t i = 0; i <= count; i++)
         o->next[i] = (int32_t)i; /* of the list's i-th link: which block, count at the end */
     for (int32_t i = 0; i < S->line_most; i++)
         o->seen[i] = -1;
-    for (int64_t left = count; left > 0; steps++) {
-        int32_t *link = &o->next[0];
-        int64_t base = keys[*link].column;
-        int lane = 0;
-        for (int looked = 0; lane < LANES && looked < LOOK && *link < count; looked++) {
-            const tess_sort_key *key = &keys[*link];
-            int64_t line = key->position / split, k = key->position % split;
-            if (key->column - base >= (int64_t)1 << (32 - TESS_SWEPT_BITS))
-                break;
-            if (o->seen[line] == steps) {
-                link = &o->next[*link + 1];
-                continue;
-            }
-            o->seen[line] = steps;
-            S->places[S->starts[S->chunk_line[c] + line] + k] = (int32_t)(steps * LANES + lane++);
-            *link = o->next[*link + 1];
-        }
-        left -= lane;
+    for (; o->next[0] < count; step++) {
+        filling f = filling_of(S);
+        int32_t panel = keys[o->next[0]].column / TESS_SWEPT_PANEL;
+        if (f.spread)
+            fill_step(S, c, keys, count, o, step, &f, false);
+        if (o->next[0] < count && keys[o->next[0]].column / TESS_SWEPT_PANEL == panel)
+            fill_step(S, c, keys, count, o, step, &f, true);
+        S->first_step[c * S->panels + panel + 1]++;
     }
-    return steps;
 }
 
 static tess_status make_steps(tess_ctx *ctx, const tess_matrix *A, tess_swept *S)
@@ -201,10 +253,10 @@ static tess_status make_steps(tess_ctx *ctx, const tess_matrix *A, tess_swept *S
         ordering o = {keys + 2 * thread * most, keys + (2 * thread + 1) * most,
                       next + thread * (most + 1), seen + thread * (int64_t)S->line_most};
         for (int64_t c = thread; c < S->chunks; c += threads)
-            S->chunk_step[c + 1] = place_blocks(A, S, c, &o);
+            place_blocks(A, S, c, &o);
     }
-    for (int64_t c = 0; c < S->chunks; c++)
-        S->chunk_step[c + 1] += S->chunk_step[c];
+    for (int64_t i = 0; i < S->chunks * S->panels; i++)
+        S->first_step[i + 1] += S->first_step[i];
 cleanup:
     tess_free(ctx, keys);
     tess_free(ctx, next);
@@ -214,10 +266,15 @@ cleanup:
 
 /* ---- Arrays ---- */
 
+static int64_t chunk_step(const tess_swept *S, int64_t c)
+{
+    return S->first_step[c * S->panels];
+}
+
 /* Among the lanes of all steps. */
 static int64_t place_of(const tess_swept *S, int64_t c, int64_t block)
 {
-    return S->chunk_step[c] * LANES + S->places[block];
+    return chunk_step(S, c) * LANES + S->places[block];
 }
 
 static int64_t value_index(const tess_swept *S, int64_t place, int32_t e)
@@ -227,25 +284,15 @@ static int64_t value_index(const tess_swept *S, int64_t place, int32_t e)
     return e < N / V * V ? first + (e / V * LANES + lane) * V + e % V : first + e * LANES + lane;
 }
 
-/* Bases, words and values of a chunk's steps. */
-static void fill_chunk(const tess_matrix *A, tess_swept *S, int64_t c)
+static void fill_words(const tess_matrix *A, tess_swept *S, int64_t c)
 {
-    for (int64_t step = S->chunk_step[c]; step < S->chunk_step[c + 1]; step++)
-        S->bases[step] = INT32_MAX;
-    for (int64_t place = S->chunk_step[c] * LANES; place < S->chunk_step[c + 1] * LANES; place++)
+    for (int64_t place = chunk_step(S, c) * LANES; place < chunk_step(S, c + 1) * LANES; place++)
         S->words[place] = TESS_SWEPT_NONE;
     for (int64_t line = S->chunk_line[c]; line < S->chunk_line[c + 1]; line++) {
         for (int64_t block = S->starts[line]; block < S->starts[line] + S->lengths[line]; block++) {
-            int64_t step = place_of(S, c, block) / LANES;
-            if (A->columns[block] < S->bases[step])
-                S->bases[step] = A->columns[block];
-        }
-    }
-    for (int64_t line = S->chunk_line[c]; line < S->chunk_line[c + 1]; line++) {
-        for (int64_t block = S->starts[line]; block < S->starts[line] + S->lengths[line]; block++) {
-            int64_t place = place_of(S, c, block);
-            uint32_t column = (uint32_t)(A->columns[block] - S->bases[place / LANES]);
-            S->words[place] = column << TESS_SWEPT_BITS | (uint32_t)(line - S->chunk_line[c]);
+            uint32_t column = (uint32_t)(A->columns[block] % TESS_SWEPT_PANEL);
+            S->words[place_of(S, c, block)] =
+                column << TESS_SWEPT_BITS | (uint32_t)(line - S->chunk_line[c]);
         }
     }
 }
@@ -287,16 +334,15 @@ static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_swept *S)
     if (!tess_mul(steps, LANES, &places) ||
         !tess_mul(places, (int64_t)S->block_height * S->block_width, &scalars))
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "swept: %lld steps overflow", (long long)steps);
-    TESS_TRY(TESS_ALLOC(ctx, steps, &S->bases));
     TESS_TRY(TESS_ALLOC(ctx, places, &S->words));
     TESS_TRY(tess_alloc_bytes(ctx, scalars, tess_type_size(S->type), &S->values));
     size_t step_bytes =
         (size_t)LANES * (size_t)(S->block_height * S->block_width) * tess_type_size(S->type);
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4)
     for (int64_t c = 0; c < S->chunks; c++) {
-        fill_chunk(A, S, c);
-        memset((char *)S->values + (size_t)S->chunk_step[c] * step_bytes, 0,
-               (size_t)(S->chunk_step[c + 1] - S->chunk_step[c]) * step_bytes);
+        fill_words(A, S, c);
+        memset((char *)S->values + (size_t)chunk_step(S, c) * step_bytes, 0,
+               (size_t)(chunk_step(S, c + 1) - chunk_step(S, c)) * step_bytes);
         move_values(S, c, S->values, A->values, true);
     }
     return TESS_OK;
@@ -321,7 +367,9 @@ tess_status tess_swept_create(tess_ctx *ctx, const tess_matrix *A,
                       .block_width = A->block_width,
                       .block_rows = A->block_rows,
                       .blocks = A->blocks,
-                      .options = *options};
+                      .options = *options,
+                      .panels = (int32_t)tess_ceil_div(A->block_cols, TESS_SWEPT_PANEL)};
+    S->panels = S->panels > 0 ? S->panels : 1;
     tess_status status;
     TESS_TRY_CLEAN(list_lines(ctx, A, S));
     TESS_TRY_CLEAN(make_chunks(ctx, S));
@@ -338,11 +386,21 @@ void tess_swept_destroy(tess_swept *S)
 {
     if (!S)
         return;
-    void *arrays[] = {S->starts, S->lengths, S->chunk_line, S->chunk_step, S->places,
-                      S->bases,  S->words,   S->values,     S->cut_row,    S->cut_slots};
+    void *arrays[] = {S->starts, S->lengths, S->chunk_line, S->first_step, S->places,
+                      S->words,  S->values,  S->cut_row,    S->cut_slots};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         tess_free(S->ctx, arrays[i]);
     tess_free(S->ctx, S);
+}
+
+/* A block's column: which panel its step is in, and what its word says. */
+static int32_t column_of(const tess_swept *S, int64_t c, int64_t block)
+{
+    int64_t place = place_of(S, c, block);
+    int32_t panel = 0;
+    while (S->first_step[c * S->panels + panel + 1] <= place / LANES)
+        panel++;
+    return panel * TESS_SWEPT_PANEL + (int32_t)(S->words[place] >> TESS_SWEPT_BITS);
 }
 
 tess_status tess_swept_to_bsr(tess_ctx *ctx, const tess_swept *S, tess_matrix **out)
@@ -355,14 +413,9 @@ tess_status tess_swept_to_bsr(tess_ctx *ctx, const tess_swept *S, tess_matrix **
     A->row_offsets[S->block_rows] = S->blocks;
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4)
     for (int64_t c = 0; c < S->chunks; c++) {
-        for (int64_t line = S->chunk_line[c]; line < S->chunk_line[c + 1]; line++) {
-            for (int64_t block = S->starts[line]; block < S->starts[line] + S->lengths[line];
-                 block++) {
-                int64_t place = place_of(S, c, block);
-                A->columns[block] =
-                    S->bases[place / LANES] + (int32_t)(S->words[place] >> TESS_SWEPT_BITS);
-            }
-        }
+        for (int64_t line = S->chunk_line[c]; line < S->chunk_line[c + 1]; line++)
+            for (int32_t k = 0; k < S->lengths[line]; k++)
+                A->columns[S->starts[line] + k] = column_of(S, c, S->starts[line] + k);
         move_values(S, c, S->values, A->values, false);
     }
     *out = A;
@@ -371,7 +424,7 @@ tess_status tess_swept_to_bsr(tess_ctx *ctx, const tess_swept *S, tess_matrix **
 
 int64_t tess_swept_bytes(const tess_swept *S)
 {
-    return (S->chunks + 1) * 12 + tess_swept_steps(S) * (4 + 4 * LANES) +
+    return (S->chunks + 1) * (4 + 8 * S->panels) + tess_swept_steps(S) * 4 * LANES +
            tess_swept_stored(S) * (int64_t)tess_type_size(S->type) +
            (S->cut_rows > 0 ? S->cut_rows * 8 + 4 : 0);
 }

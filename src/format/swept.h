@@ -6,8 +6,9 @@
  *   steps    The blocks of a chunk by rising column, 32 a step, each of another line, so that the
  *            lanes of a warp never add to the same sum. Warps that work at the same time are at
  *            about the same columns: what they need of x is a window that moves over it once.
- *   words    of each lane of a step: the column, from the step's base on, above TESS_SWEPT_BITS
- *            bits, below it the line in the chunk; TESS_SWEPT_NONE: no block, its values are 0
+ *   panels   of 2^22 block columns, as many as a word can tell apart: no step has blocks of two
+ *   words    of each lane of a step: the column in the panel above TESS_SWEPT_BITS bits, below it
+ *            the line in the chunk; TESS_SWEPT_NONE: no block, its values are 0
  *   values   by 16 bytes: scalar e (in the block's order) of lane t of a step of blocks of N lies
  *            32 N scalars a step from the start on, there at
  *              (e / V * 32 + t) * V + e % V            V scalars are 16 bytes
@@ -21,12 +22,18 @@
 
 #include "matrix/matrix.h"
 
-enum { TESS_SWEPT_BITS = 11, TESS_SWEPT_NONE = (1 << TESS_SWEPT_BITS) - 1, TESS_SWEPT_LANES = 32 };
+enum {
+    TESS_SWEPT_BITS = 10,
+    TESS_SWEPT_NONE = (1 << TESS_SWEPT_BITS) - 1,
+    TESS_SWEPT_PANEL = 1 << (32 - TESS_SWEPT_BITS),
+    TESS_SWEPT_LANES = 32
+};
 
 typedef struct tess_swept_options {
     int64_t chunks; /* about how many */
-    int32_t lines;  /* of a chunk, at most; < TESS_SWEPT_NONE */
+    int32_t lines;  /* of a chunk, at most; <= TESS_SWEPT_NONE */
     int32_t split;  /* lambda: longest line in blocks */
+    bool spread;    /* a step's lines over the banks of shared memory, where that costs no lane */
 } tess_swept_options;
 
 typedef struct tess_swept {
@@ -37,14 +44,14 @@ typedef struct tess_swept {
     int64_t block_rows, blocks;
     tess_swept_options options;
     int64_t chunks;
+    int32_t panels;
     int32_t line_most;          /* lines of the chunk with the most */
     int64_t lines;              /* rows and segments */
     int64_t *starts;            /* lines: the line's first block in the BSR arrays */
     int32_t *lengths;           /* lines: its blocks */
     int32_t *chunk_line;        /* chunks + 1: first lines */
-    int64_t *chunk_step;        /* chunks + 1: first steps */
+    int64_t *first_step;        /* chunks * panels + 1: of each chunk's panels */
     int32_t *places;            /* blocks: 32 * step + lane, from the chunk's first step on */
-    int32_t *bases;             /* steps */
     uint32_t *words;            /* steps * 32 */
     void *values;               /* steps * 32 * bh * bw */
     int64_t cut_rows, cut_long; /* those of more than TESS_SLICED_LONG segments come first */
@@ -66,7 +73,7 @@ int64_t tess_swept_bytes(const tess_swept *S);
 
 static inline int64_t tess_swept_steps(const tess_swept *S)
 {
-    return S->chunk_step[S->chunks];
+    return S->first_step[S->chunks * S->panels];
 }
 
 /* Scalars of the value array, padding included. */

@@ -159,9 +159,9 @@ static void chunks_fill_whole_rounds(void **state)
         int32_t b;
         const char *layout;
     } cases[] = {
-        {3937500, 2, "swept:chunks=9504,"}, /* 132 SMs, 24 warps, 3 rounds */
-        {1941780, 3, "swept:chunks=4224,"}, /* 16 warps, 2 rounds */
-        {100, 3, "swept:chunks=2112,"},
+        {3937500, 2, "swept:chunks=6336,"}, /* 132 SMs, 16 warps, 3 rounds */
+        {1941780, 3, "swept:chunks=6336,"}, /* 24 warps, 2 rounds */
+        {100, 3, "swept:chunks=3168,"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tess_cuda_problem problem = problem_of(cases[i].rows, cases[i].b, 7, 0.95);

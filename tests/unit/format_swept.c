@@ -11,6 +11,8 @@ static const tess_swept_options settings[] = {
     {.chunks = 5, .lines = 100, .split = 3},
     {.chunks = 1000, .lines = 1, .split = 2},
     {.chunks = 9, .lines = 33, .split = 1 << 30},
+    {.chunks = 1, .lines = 900, .split = 9, .spread = true},
+    {.chunks = 3, .lines = 40, .split = 2, .spread = true},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -58,11 +60,10 @@ static void blocks_lie_by_column_in_steps_of_different_rows(void **state)
     assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_COLUMN_MAJOR, TESS_COPY, &A), TESS_OK);
     assert_int_equal(tess_swept_create(ctx, A, &settings[0], &S), TESS_OK);
     assert_int_equal(tess_swept_steps(S), 2);
-    const int32_t bases[] = {1, 3};
-    const uint32_t words[] = {1, 2, 1 << TESS_SWEPT_BITS | 0, TESS_SWEPT_NONE};
-    assert_memory_equal(S->bases, bases, sizeof bases);
+    const uint32_t one = 1 << TESS_SWEPT_BITS;
+    const uint32_t words[] = {one | 1, one | 2, 2 * one | 0, TESS_SWEPT_NONE};
     assert_memory_equal(S->words, words, sizeof words);
-    assert_int_equal(S->words[32], 1);
+    assert_int_equal(S->words[32], 3 * one | 1);
     const double pairs[] = {4, 5, 10, 11, 1, 2, 0, 0}, singles[] = {6, 12, 3, 0};
     assert_memory_equal(S->values, pairs, sizeof pairs);
     assert_memory_equal((double *)S->values + 64, singles, sizeof singles);
@@ -84,12 +85,15 @@ static void check(const tess_swept *S, int64_t block_cols)
         int32_t first = S->chunk_line[c], end = S->chunk_line[c + 1];
         assert_in_range(end - first, 1, S->line_most);
         assert_true(first >= S->block_rows || end <= S->block_rows);
-        for (int64_t step = S->chunk_step[c]; step < S->chunk_step[c + 1]; step++) {
+        int64_t base = 0, end_step = S->first_step[(c + 1) * S->panels];
+        for (int64_t step = S->first_step[c * S->panels]; step < end_step; step++) {
+            while (step == S->first_step[c * S->panels + base / TESS_SWEPT_PANEL + 1])
+                base += TESS_SWEPT_PANEL;
             bool seen[TESS_SWEPT_NONE] = {false};
             for (int lane = 0; lane < TESS_SWEPT_LANES; lane++) {
                 uint32_t word = S->words[step * TESS_SWEPT_LANES + lane];
                 uint32_t line = word & TESS_SWEPT_NONE;
-                assert_true(S->bases[step] + (int64_t)(word >> TESS_SWEPT_BITS) < block_cols);
+                assert_true(base + (int64_t)(word >> TESS_SWEPT_BITS) < block_cols);
                 if (line == TESS_SWEPT_NONE)
                     continue;
                 assert_true(first + (int64_t)line < end);
@@ -125,16 +129,16 @@ static void lanes_of_a_step_never_share_a_line(void **state)
     }
 }
 
-/* Columns further apart than a word can say are in different steps. */
-static void distant_columns_need_another_base(void **state)
+/* Columns further apart than a word can say are in different steps; an empty panel has none. */
+static void distant_columns_are_in_other_panels(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     int64_t offsets[] = {0, 1, 2, 3};
-    int32_t columns[] = {5, 5 + (1 << 21), 4 + (1 << 21)};
+    int32_t columns[] = {5, 5 + 2 * TESS_SWEPT_PANEL, 4 + 2 * TESS_SWEPT_PANEL};
     double values[] = {1, 2, 3};
     tess_matrix_view view = {.type = TESS_F64,
                              .rows = 3,
-                             .cols = 6 + (1 << 21),
+                             .cols = 6 + 2 * TESS_SWEPT_PANEL,
                              .block_height = 1,
                              .block_width = 1,
                              .row_offsets = offsets,
@@ -161,14 +165,12 @@ static void no_chunk_has_much_more_work_than_others(void **state)
         tess_matrix_input(ctx, "gen:powerlaw:rows=20000,avg=7,b=2,long=3,length=2000", &A),
         TESS_OK);
     tess_swept *S;
-    assert_int_equal(
-        tess_swept_create(ctx, A, &(tess_swept_options){.chunks = 50, .lines = 600, .split = 16},
-                          &S),
-        TESS_OK);
+    tess_swept_options options = {.chunks = 50, .lines = 600, .split = 16, .spread = true};
+    assert_int_equal(tess_swept_create(ctx, A, &options, &S), TESS_OK);
     assert_in_range(S->chunks, 50, 50);
     int64_t most = 0;
     for (int64_t c = 0; c < S->chunks; c++) {
-        int64_t steps = S->chunk_step[c + 1] - S->chunk_step[c];
+        int64_t steps = S->first_step[c + 1] - S->first_step[c];
         most = steps > most ? steps : most;
     }
     assert_true(most * S->chunks * 10 <= tess_swept_steps(S) * 11);
@@ -220,7 +222,7 @@ static void bad_options_are_refused(void **state)
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = test_matrix(ctx, TEST_BANDED, 5, 2, 2, TESS_F64, 3);
     static const tess_swept_options bad[] = {
-        {0, 9, 9}, {1, 0, 9}, {1, TESS_SWEPT_NONE + 1, 9}, {1, 9, 0}};
+        {0, 9, 9, false}, {1, 0, 9, false}, {1, TESS_SWEPT_NONE + 1, 9, false}, {1, 9, 0, false}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tess_swept *S = NULL;
         assert_int_equal(tess_swept_create(ctx, A, &bad[i], &S), TESS_ERR_ARGUMENT);
@@ -250,7 +252,7 @@ int main(void)
         cmocka_unit_test(inverse_gives_the_matrix_back),
         cmocka_unit_test(blocks_lie_by_column_in_steps_of_different_rows),
         cmocka_unit_test(lanes_of_a_step_never_share_a_line),
-        cmocka_unit_test(distant_columns_need_another_base),
+        cmocka_unit_test(distant_columns_are_in_other_panels),
         cmocka_unit_test(no_chunk_has_much_more_work_than_others),
         cmocka_unit_test(refresh_takes_new_values),
         cmocka_unit_test(threads_do_not_change_the_arrays),

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "cuda/cuda.h"
 
 typedef struct devices_args {
     common_args common;
@@ -42,7 +43,7 @@ static int run(cli_app *app, void *arguments)
     json_t *list = args->common.json ? json_array() : NULL;
     report(app, "cpu", list);
     report(app, exists(app, "cuda:0") ? "cuda:0" : "cuda", list);
-    char name[16];
+    char name[32];
     for (int i = 1; i < 64; i++) {
         snprintf(name, sizeof name, "cuda:%d", i);
         if (!exists(app, name))
@@ -50,7 +51,10 @@ static int run(cli_app *app, void *arguments)
         report(app, name, list);
     }
     report(app, "ref", list);
-    report(app, "profile:h200", list);
+    for (int i = 0; tess_profile_name(i); i++) {
+        snprintf(name, sizeof name, "profile:%s", tess_profile_name(i));
+        report(app, name, list);
+    }
     return args->common.json ? print_json(app, json_pack("{s:o}", "devices", list)) : EXIT_DONE;
 }
 

@@ -76,7 +76,7 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
     const tess_sliced_panel cut = {.cut_rows = S->cut_rows, .cut_long = S->cut_long};
     tess_cuda_call add = *call;
     add.beta = 1;
-    (void)tess_sliced_launch_sum(problem, &cut, &add, 0, &out[1]);
+    (void)tess_sliced_launch_sum(problem, &cut, &add, &call->arrays[FBCSR_CUT_ROW], 0, &out[1]);
     return 2;
 }
 

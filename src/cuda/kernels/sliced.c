@@ -201,8 +201,7 @@ static void guess_depth(const tess_cuda_problem *problem, int *p)
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     static const int start[COUNT] = {32, 1, 0, 1, 1, 1, 1, 1, 128, 1};
-    for (int i = 0; i < COUNT; i++)
-        p[i] = start[i];
+    memcpy(p, start, sizeof start);
     bool single = problem->type == TESS_F32;
     int32_t bh = problem->block_height, bw = problem->block_width;
     int64_t mean = mean_row(problem);
@@ -288,15 +287,15 @@ static void layout(const tess_cuda_problem *problem, const int *p, char *text, s
 }
 
 unsigned tess_sliced_launch_sum(const tess_cuda_problem *problem, const tess_sliced_panel *panel,
-                                const tess_cuda_call *call, uint64_t dot_part,
+                                const tess_cuda_call *call, const uint64_t *cut, uint64_t dot_part,
                                 tess_cuda_launch *run)
 {
-    uint64_t cut = (uint64_t)panel->first_cut * sizeof(int32_t);
+    uint64_t before = (uint64_t)panel->first_cut * sizeof(int32_t);
     int64_t pairs = (panel->cut_rows - panel->cut_long) * problem->block_height;
     unsigned grid = (unsigned)(panel->cut_long + tess_ceil_div(pairs, SUM_THREADS));
     tess_cuda_launch_start(run, "sliced_sum", grid, SUM_THREADS);
-    tess_cuda_arg_pointer(run, call->arrays[SLICED_CUT_ROW] + cut);
-    tess_cuda_arg_pointer(run, call->arrays[SLICED_CUT_SLOTS] + cut);
+    tess_cuda_arg_pointer(run, cut[0] + before);
+    tess_cuda_arg_pointer(run, cut[1] + before);
     tess_cuda_arg_integer(run, panel->cut_rows);
     tess_cuda_arg_integer(run, panel->cut_long);
     tess_cuda_arg_pointer(run, call->workspace);
@@ -343,7 +342,8 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
     *parts = grid;
     if (panel->cut_rows > 0) {
         dot_part = dot_part ? dot_part + *parts * sizeof(double) : 0;
-        *parts += tess_sliced_launch_sum(problem, panel, call, dot_part, &out[count++]);
+        *parts += tess_sliced_launch_sum(problem, panel, call, &call->arrays[SLICED_CUT_ROW],
+                                         dot_part, &out[count++]);
     }
     return count;
 }

@@ -9,9 +9,10 @@ bool tess_sliced_x_by_vectors(const tess_cuda_problem *problem, int xv);
 /* The most that can. */
 int tess_sliced_widest_x(const tess_cuda_problem *problem);
 
-/* The launch of sliced_sum.cuh for a panel with cut rows; returns its thread blocks. */
+/* The launch of sliced_sum.cuh for a panel with cut rows; returns its thread blocks. `cut`: the
+ * arrays cut_row and cut_slots. */
 unsigned tess_sliced_launch_sum(const tess_cuda_problem *problem, const tess_sliced_panel *panel,
-                                const tess_cuda_call *call, uint64_t dot_part,
+                                const tess_cuda_call *call, const uint64_t *cut, uint64_t dot_part,
                                 tess_cuda_launch *run);
 
 #endif

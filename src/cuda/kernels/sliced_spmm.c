@@ -1,5 +1,6 @@
 /* The descriptor of SpMM on sliced storage; sliced_spmm.cu says what the macros mean. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cuda/kernels/support.h"
 #include "format/sliced.h"
@@ -24,8 +25,7 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     static const int start[COUNT] = {32, 1, 1, 1, 128};
-    for (int i = 0; i < COUNT; i++)
-        p[i] = start[i];
+    memcpy(p, start, sizeof start);
     int real = (int)tess_type_size(problem->type), bh = problem->block_height;
     while (p[C] > 1 && (int64_t)p[C] * bh > 768)
         p[C] /= 2;

@@ -1,5 +1,6 @@
 /* The stream kernel's descriptor; stream.cu says what the macros mean. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cuda/kernels/support.h"
 
@@ -35,8 +36,7 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     static const int start[COUNT] = {4, 4, 8, 256, 4, 1};
-    for (int i = 0; i < COUNT; i++)
-        p[i] = start[i];
+    memcpy(p, start, sizeof start);
     /* Tiles of about 8 KB, then as many thread blocks and stages as fit. */
     int64_t block = (int64_t)problem->block_height * problem->block_width *
                     (int64_t)tess_type_size(problem->type);

@@ -37,16 +37,15 @@ enum {
 };
 enum { SLICED_DOT_AT };
 
-/* swept: src/format/swept.h, its cut rows where those of sliced are; image->format is the
- * tess_swept. The workspace holds the slots of segments. */
+/* swept: src/format/swept.h; image->format is the tess_swept. The workspace holds the slots of
+ * segments. */
 enum {
     SWEPT_CHUNK_LINE,
-    SWEPT_CHUNK_STEP,
-    SWEPT_BASES,
+    SWEPT_FIRST_STEP,
     SWEPT_WORDS,
     SWEPT_VALUES,
-    SWEPT_CUT_ROW = SLICED_CUT_ROW,
-    SWEPT_CUT_SLOTS = SLICED_CUT_SLOTS
+    SWEPT_CUT_ROW,
+    SWEPT_CUT_SLOTS
 };
 
 /* interleaved: src/format/interleaved.h. */
@@ -61,8 +60,8 @@ enum {
     FBCSR_LENGTHS,
     FBCSR_COLUMNS,
     FBCSR_VALUES,
-    FBCSR_CUT_ROW = SLICED_CUT_ROW,
-    FBCSR_CUT_SLOTS = SLICED_CUT_SLOTS
+    FBCSR_CUT_ROW,
+    FBCSR_CUT_SLOTS
 };
 
 tess_status tess_cuda_image_fbcsr(tess_ctx *ctx, const tess_matrix *A, const char *text,

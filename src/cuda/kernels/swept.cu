@@ -24,7 +24,7 @@
 
 /* src/format/swept.h */
 #define LANES 32
-#define LINE_BITS 11
+#define LINE_BITS 10
 #define NO_LINE ((1u << LINE_BITS) - 1)
 
 #define BLOCK (BH * BW)
@@ -54,14 +54,13 @@ typedef struct ALIGNED(16) x_piece {
 
 typedef struct swept_args {
     const int *chunk_line;
-    const long long *chunk_step;
-    const int *bases;
+    const long long *first_step;
     const unsigned *words;
     const real *values;
     const real *x;
     real *y;
     real *slots;
-    long long chunks, line_most, block_rows, rows, cols;
+    long long chunks, panels, line_most, block_rows, rows, cols;
     double alpha, beta;
 } swept_args;
 
@@ -83,52 +82,55 @@ DEVICE void add_block(real *sums, unsigned word, const real *v, const real *xs)
     if (line == NO_LINE)
         return;
     sums_piece *const own = (sums_piece *)(sums + line * BH), sum[BH / SUMS];
+    real part[BH];
     UNROLL
     for (int i = 0; i < BH / SUMS; i++)
         sum[i] = own[i];
     UNROLL
     for (int e = 0; e < BLOCK; e++)
-        sum[e % BH / SUMS].of[e % BH % SUMS] += v[e] * xs[e / BH];
+        part[e % BH] = e < BH ? v[e] * xs[0] : part[e % BH] + v[e] * xs[e / BH];
+    UNROLL
+    for (int i = 0; i < BH; i++)
+        sum[i / SUMS].of[i % SUMS] += part[i];
     UNROLL
     for (int i = 0; i < BH / SUMS; i++)
         own[i] = sum[i];
 }
 
-/* What a lane knows of its block before it is fetched. */
-typedef struct known {
-    int word, base;
-} known;
-
-DEVICE known look(const int *words, const int *bases, int step, policy p)
-{
-    known k;
-    stream_index1(words + step * LANES, &k.word, p);
-    k.base = READ_ONLY(bases + step);
-    return k;
-}
-
-DEVICE long long column_of(known k)
-{
-    return k.base + (long long)((unsigned)k.word >> LINE_BITS);
-}
-
 /* The steps of x in flight: in registers, or, `copied`, in the lane's 16 bytes a step of shared
- * memory. */
+ * memory. With pairs there are four scalars, of which the block's are the first or the last. */
+#define PAIRS (XVEC == 2 && BW == 3)
+#define XS (PAIRS ? 4 : BW)
 typedef struct window {
-    real xs[GATHER][BW];
+    const real *x; /* of the panel */
+    long long cols;
+    real xs[GATHER][XS];
     real *copies;
     bool vectors, copied;
 } window;
 
-DEVICE void fetch(const swept_args *a, window *w, int slot, known k, policy keep)
+DEVICE void fetch(window *w, int slot, unsigned word, policy keep)
 {
+    const unsigned column = word >> LINE_BITS;
+    real *xs = w->xs[slot];
 #if ASYNC
     if (w->copied) {
-        cp_async(w->copies + slot * (LANES * BW), a->x + column_of(k) * BW, 16);
+        cp_async(w->copies + slot * (LANES * BW), w->x + (long long)column * BW, 16);
         return;
     }
 #endif
-    load_x_block(a->x, a->cols, column_of(k), w->vectors, w->xs[slot], keep);
+#if PAIRS
+    if (w->vectors) {
+        const long long at = (long long)column * 3 & ~1ll;
+        keep_load2(w->x + at, xs, keep);
+        if (at + 3 < w->cols)
+            keep_load2(w->x + at + 2, xs + 2, keep);
+        else
+            xs[2] = keep_load(w->x + at + 2, keep);
+        return;
+    }
+#endif
+    load_x_block(w->x, w->cols, column, w->vectors, xs, keep);
 }
 
 /* After every step's fetch, also where there was nothing to fetch: steps are counted by it. */
@@ -140,8 +142,8 @@ DEVICE void fetched(const window *w)
 #endif
 }
 
-/* Waits for the oldest step. */
-DEVICE const real *arrived(window *w, int slot)
+/* Waits for the oldest step; the block's x. */
+DEVICE void arrived(const window *w, int slot, unsigned word, real *xs)
 {
 #if ASYNC
     if (w->copied) {
@@ -149,31 +151,38 @@ DEVICE const real *arrived(window *w, int slot)
         const x_piece x = *(const x_piece *)(w->copies + slot * (LANES * BW));
         UNROLL
         for (int j = 0; j < BW; j++)
-            w->xs[slot][j] = x.of[j];
+            xs[j] = x.of[j];
+        return;
     }
 #endif
-    return w->xs[slot];
+    const int behind = PAIRS && w->vectors && (word >> LINE_BITS & 1);
+    UNROLL
+    for (int j = 0; j < BW; j++)
+        xs[j] = behind ? w->xs[slot][j + (PAIRS ? 1 : 0)] : w->xs[slot][j];
 }
 
-/* All steps of the chunk. */
-DEVICE void sweep(const swept_args *a, long long chunk, real *sums, real *copies, bool vectors)
+/* The steps of one panel of the chunk. */
+DEVICE void sweep(const swept_args *a, long long chunk, long long panel, real *sums, real *copies,
+                  bool vectors)
 {
     const policy p = stream_policy(), keep = keep_policy();
-    const long long first = a->chunk_step[chunk];
-    const int steps = (int)(a->chunk_step[chunk + 1] - first);
+    const long long first = a->first_step[chunk * a->panels + panel];
+    const int steps = (int)(a->first_step[chunk * a->panels + panel + 1] - first);
     const int *words = (const int *)a->words + first * LANES + threadIdx.x % LANES;
-    const int *bases = a->bases + first;
     const real *values = a->values + first * STEP;
-    known k[KNOWN];
+    const long long before = panel * ((long long)BW << (32 - LINE_BITS));
+    int word[KNOWN];
     real v[AHEAD][BLOCK];
     window w;
+    w.x = a->x + before;
+    w.cols = a->cols - before;
     w.copies = copies;
     w.vectors = vectors;
     w.copied = ASYNC && vectors;
     UNROLL
     for (int s = 0; s < KNOWN; s++)
         if (s < steps)
-            k[s] = look(words, bases, s, p);
+            stream_index1(words + s * LANES, &word[s], p);
     UNROLL
     for (int s = 0; s < AHEAD; s++)
         if (s < steps)
@@ -181,29 +190,40 @@ DEVICE void sweep(const swept_args *a, long long chunk, real *sums, real *copies
     UNROLL
     for (int s = 0; s < GATHER; s++) {
         if (s < steps)
-            fetch(a, &w, s, k[s], keep);
+            fetch(&w, s, (unsigned)word[s], keep);
         fetched(&w);
     }
     NO_UNROLL
     for (int left = steps; left > 0; left -= KNOWN) {
         UNROLL
         for (int s = 0; s < KNOWN; s++) {
-            const real *xs = arrived(&w, s % GATHER);
+            real xs[BW];
+            arrived(&w, s % GATHER, (unsigned)word[s], xs);
             if (s < left)
-                add_block(sums, (unsigned)k[s].word, v[s % AHEAD], xs);
+                add_block(sums, (unsigned)word[s], v[s % AHEAD], xs);
             __syncwarp(0xffffffffu); /* the line may be another lane's in the next step */
             if (s + GATHER < left)
-                fetch(a, &w, s % GATHER, k[(s + GATHER) % KNOWN], keep);
+                fetch(&w, s % GATHER, (unsigned)word[(s + GATHER) % KNOWN], keep);
             fetched(&w);
             if (s + AHEAD < left)
                 load_values(values + (s + AHEAD) * STEP, v[s % AHEAD], p);
             if (s + KNOWN < left)
-                k[s] = look(words, bases, s + KNOWN, p);
+                stream_index1(words + (s + KNOWN) * LANES, &word[s], p);
         }
         words += KNOWN * LANES;
-        bases += KNOWN;
         values += KNOWN * STEP;
     }
+#if ASYNC
+    cp_async_wait(0);
+#endif
+}
+
+DEVICE void sweep_panels(const swept_args *a, long long chunk, real *sums, real *copies,
+                         bool vectors)
+{
+    NO_UNROLL
+    for (long long panel = 0; panel < a->panels; panel++)
+        sweep(a, chunk, panel, sums, copies, vectors);
 }
 
 KERNEL(swept, swept_args, WARPS * LANES, PER_SM)
@@ -222,9 +242,9 @@ KERNEL(swept, swept_args, WARPS * LANES, PER_SM)
         sums[i] = 0;
     __syncwarp(0xffffffffu);
     if (XVEC == 1 || (unsigned long long)a.x % (XVEC * REAL) == 0)
-        sweep(&a, chunk, sums, copies, true);
+        sweep_panels(&a, chunk, sums, copies, true);
     else
-        sweep(&a, chunk, sums, copies, false);
+        sweep_panels(&a, chunk, sums, copies, false);
     for (int i = lane; i < scalars; i += LANES) {
         const long long row = line * BH + i;
         if (line >= a.block_rows)
