@@ -206,7 +206,7 @@ static tess_status measure_curves(tess_calibration *c, int b)
 /* ---- Extras ---- */
 
 /* What a matrix takes beyond its prediction: so much for each of `units`. Less than `least` times
- * the prediction is none. */
+ * the prediction is none, or of a long row on a GPU that of cutting it. */
 static tess_status add_extras(tess_calibration *c, const tess_matrix *A, tess_extra_kind kind,
                               double x_bytes, double units, double least)
 {
@@ -226,8 +226,12 @@ static tess_status add_extras(tess_calibration *c, const tess_matrix *A, tess_ex
         memcpy(extra.name, s->name, sizeof extra.name);
         problem.bytes = s->bytes;
         double expected = tess_model_spmv(c->model, &problem, 1, false);
-        if (s->seconds > least * expected)
+        if (s->seconds > least * expected) {
             extra.seconds = (s->seconds - expected) / units;
+        } else if (kind == TESS_EXTRA_LONGEST && c->device->backend->time_product) {
+            extra.kind = TESS_EXTRA_CUT;
+            extra.seconds = s->seconds > expected ? s->seconds - expected : 0;
+        }
         if (expected > 0)
             TESS_TRY(tess_model_add_extra(c->model, &extra));
     }
@@ -271,7 +275,7 @@ static tess_status measure_long_row(tess_calibration *c, int b)
              (long long)rows, b, (long long)rows / 2, tess_type_name(c->type));
     TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
     tess_model_problem problem = tess_model_problem_of(A);
-    tess_status status = add_extras(c, A, TESS_EXTRA_LONGEST, 0, problem.longest, 1.5);
+    tess_status status = add_extras(c, A, TESS_EXTRA_LONGEST, 0, problem.longest, 3);
     tess_matrix_destroy(A);
     return status;
 }

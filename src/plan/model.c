@@ -217,6 +217,12 @@ tess_model_problem tess_model_problem_of(const tess_matrix *A)
                                 .bytes = tess_matrix_spmv_bytes(A)};
 }
 
+/* Whether a GPU's kernels cut the longest rows. */
+static bool is_uneven(const tess_model_problem *p)
+{
+    return p->lines > 0 && p->longest > 2 * p->blocks / p->lines + 8;
+}
+
 /* With `beside` bytes of other data touched between two products. */
 static double spmv_beside(const tess_model *model, const tess_model_problem *p, int devices,
                           double beside, bool best)
@@ -235,8 +241,10 @@ static double spmv_beside(const tess_model *model, const tess_model_problem *p, 
         return 0;
     double shared = p->changes * extra_seconds(model, p, TESS_EXTRA_CHANGE) +
                     p->far * extra_seconds(model, p, TESS_EXTRA_FAR);
-    return seconds + shared / n / model->speed +
-           p->longest * extra_seconds(model, p, TESS_EXTRA_LONGEST);
+    double alone = p->longest * extra_seconds(model, p, TESS_EXTRA_LONGEST);
+    if (is_uneven(p))
+        alone += extra_seconds(model, p, TESS_EXTRA_CUT);
+    return seconds + shared / n / model->speed + alone;
 }
 
 double tess_model_spmv(const tess_model *model, const tess_model_problem *problem, int devices,

@@ -8,8 +8,9 @@
  *            iteration beside the product, and "copies", a host vector to the device and back;
  *   extras   what a sigmoid cannot say, in seconds: a row whose length is another than that of the
  *            row before (branches go wrong, lanes wait); a block out of reach of the rows before,
- *            by the size of x; a block of the longest row, where a class does not divide rows;
- *            and, as a share, what stays in the cache of data that are about as large as it is.
+ *            by the size of x; a block of the longest row, where a class does not divide rows,
+ *            or the second launch of one that does; and, as a share, what stays in the cache of
+ * data that are about as large as it is.
  *
  * `tessera calibrate` measures and fits them (calibrate.c); they are kept as JSON beside the
  * wisdom, model.json. Those of a few machines are built in (profiles/), and the most similar one
@@ -42,7 +43,8 @@ typedef enum tess_extra_kind {
     TESS_EXTRA_CHANGE,
     TESS_EXTRA_FAR,
     TESS_EXTRA_LONGEST,
-    TESS_EXTRA_RESIDENT /* no seconds: the share of the data that stays in the cache */
+    TESS_EXTRA_RESIDENT, /* no seconds: the share of the data that stays in the cache */
+    TESS_EXTRA_CUT       /* once, where long rows are cut: the launch that adds their parts */
 } tess_extra_kind;
 
 typedef struct tess_model_extra {
@@ -52,7 +54,7 @@ typedef struct tess_model_extra {
     tess_extra_kind kind;
     double x_bytes; /* FAR: that the blocks are scattered over; RESIDENT: touched between two uses
                        of the same data; else 0 */
-    double seconds; /* a row, or a block; RESIDENT: 0..1 */
+    double seconds; /* a row, or a block; CUT: a product; RESIDENT: 0..1 */
 } tess_model_extra;
 
 typedef struct tess_model {

@@ -17,9 +17,9 @@
 
 #include "plan/wisdom.h"
 
-enum { VERSION = 2, KINDS = 4 };
+enum { VERSION = 2, KINDS = 5 };
 
-const char *const tess_extra_names[] = {"change", "far", "longest", "resident"};
+const char *const tess_extra_names[] = {"change", "far", "longest", "resident", "cut"};
 
 bool tess_model_path(char *path, size_t size)
 {
