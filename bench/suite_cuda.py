@@ -7,11 +7,16 @@
 The whole suite starts a new file, so that a page is one run of one revision; with --part or --b a case
 that is run again replaces its earlier result. The file is whole after every case, and cases that found
 no time are listed in it. The page is written from it by report.py.
+
+Large cases are prepared while others are timed, by a lock one at a time; the small ones, which a busy
+host may disturb, and those near their goals run alone.
 """
+import concurrent.futures
 import glob
 import json
 import os
 import subprocess
+import threading
 import time
 
 PARTS = ("stencil27", "stencil7", "powerlaw", "spmm8", "sizes", "families", "promoted")
@@ -24,6 +29,8 @@ B_FAMILIES = [2, 3, 5, 8, 16, 32, 64]
 MEGABYTES = [1, 3, 10, 27, 100, 300, 1050, 2100]
 LARGE, FAMILIES = 1.05e9, 0.3e9  # bytes that a product must move
 REPETITIONS = 42  # six in each of the seven rounds
+AT_ONCE = 2  # large cases in preparation or timed
+ALONE = ("sizes", "promoted")
 
 
 def block_bytes(b, real=8):
@@ -85,11 +92,16 @@ def key_of(c):
     return [c["part"], c["b"], c["type"], c["label"]]
 
 
+def lock_of(options):
+    return os.path.join(options.out, "timing.lock")
+
+
 def run_case(options, c):
     command = [options.tessera, "bench", c["matrix"], "--device", options.device, "--type", c["type"],
                "--op", c["op"], "--few", "--reps", str(REPETITIONS), "--json"]
     command += ["--kernel", c["kernel"]] if c["kernel"] else []
     command += ["--peers"] if c["peers"] and not options.no_peers else []
+    command += ["--lock", lock_of(options)]
     start = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if not done.stdout:  # what is wrong is on stderr already
@@ -175,23 +187,45 @@ def note_missing(path, wanted, options):
     return len(document["not_measured"])
 
 
+def alone(c):
+    return c["part"] in ALONE or (c["part"] == "powerlaw" and c["b"] <= 3) or (c["type"] == "f32" and c["b"] == 1)
+
+
+def run_all(options, cases, path, wanted):
+    """Runs them, alone or some at a time; returns how many failed and how many found no time."""
+    start, counts, one = time.monotonic(), {"failed": 0, "skipped": 0}, threading.Lock()
+
+    def work(c):
+        if options.seconds and time.monotonic() - start > options.seconds:
+            counts["skipped"] += 1
+            return
+        result = run_case(options, c)
+        with one:
+            print(summary(c, result), flush=True)
+            counts["failed"] += not result or result["case"]["exit_status"] != 0
+            if result:
+                store(path, result, wanted)
+
+    together = [c for c in cases if not alone(c)]
+    for c in [c for c in cases if alone(c) and c["part"] not in ALONE]:
+        work(c)
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(work, together))
+    for c in [c for c in cases if c["part"] in ALONE]:
+        work(c)
+    return counts["failed"], counts["skipped"]
+
+
 def run(options):
     wanted = all_cases(options.matrices)
     path = os.path.join(options.out, f"{options.name or 'cuda'}.json")
     if not options.part and not options.b:
         save(path, {"cases": [], "not_measured": []})
-    start, failed, skipped = time.monotonic(), 0, 0
-    for c in wanted:
-        if (options.part and c["part"] not in options.part) or (options.b and c["b"] not in options.b):
-            continue
-        if options.seconds and time.monotonic() - start > options.seconds:
-            skipped += 1
-            continue
-        result = run_case(options, c)
-        print(summary(c, result), flush=True)
-        failed += not result or result["case"]["exit_status"] != 0
-        if result:
-            store(path, result, wanted)
+    cases = [c for c in wanted if (not options.part or c["part"] in options.part) and (not options.b or c["b"] in options.b)]
+    start = time.monotonic()
+    failed, skipped = run_all(options, cases, path, wanted)
+    if os.path.exists(lock_of(options)):
+        os.remove(lock_of(options))
     missing = note_missing(path, wanted, options)
     print(f"{path}: {time.monotonic() - start:.0f} s, {failed} failed, {skipped} without time, {missing} missing in all")
     return 1 if failed else 0

@@ -189,15 +189,14 @@ static void refresh_swept(tess_cuda_image *image, const void *values)
 static tess_status create_swept(tess_ctx *ctx, const tess_matrix *A, const char *text,
                                 tess_cuda_image *image)
 {
-    int64_t chunks = 1, lines = 512, lambda = 16, spread = 0;
+    int64_t chunks = 1, lines = 512, lambda = 16;
     const tess_option table[] = {
         {"chunks", TESS_OPTION_INT, &chunks, 1, INT32_MAX, NULL, 0},
         {"lines", TESS_OPTION_INT, &lines, 1, TESS_SWEPT_NONE, NULL, 0},
         {"lambda", TESS_OPTION_INT, &lambda, 1, 1 << 30, NULL, 0},
-        {"spread", TESS_OPTION_INT, &spread, 0, 1, NULL, 0},
     };
     TESS_TRY(tess_options_parse(ctx, "swept", text, table, sizeof table / sizeof *table));
-    tess_swept_options options = {chunks, (int32_t)lines, (int32_t)lambda, spread != 0};
+    tess_swept_options options = {chunks, (int32_t)lines, (int32_t)lambda};
     tess_swept *S;
     TESS_TRY(tess_swept_create(ctx, A, &options, &S));
     int64_t steps = tess_swept_steps(S);

@@ -6,9 +6,8 @@
 #include "format/sliced.h"
 #include "matrix/sort.h"
 
-/* A step looks for its blocks among so many: neighbouring columns may be of one segment. For lines
- * of different banks it looks among fewer. */
-enum { LANES = TESS_SWEPT_LANES, LOOK = 32 * LANES, SPREAD = 3 * LANES };
+/* A step looks for its blocks among so many: neighbouring columns may be of one segment. */
+enum { LANES = TESS_SWEPT_LANES, LOOK = 32 * LANES };
 
 /* ---- Lines ---- */
 
@@ -144,65 +143,25 @@ static const tess_sort_key *sort_blocks(const tess_matrix *A, const tess_swept *
     return tess_sort_keys(o->keys, o->scratch, *count);
 }
 
-/* The step being filled: its lanes by the banks that their sums are in. A phase of a warp's access
- * has `phase` lanes; line l's sums begin at bank l * stride % phase, counted in what a lane
- * accesses. Lines of one bank are taken apart by putting them into different phases. */
-typedef struct filling {
-    bool spread;
-    int stride, phase, common; /* common: greatest common divisor of the two */
-    bool used[LANES];
-    int count, banks[LANES];
-} filling;
-
-static filling filling_of(const tess_swept *S)
-{
-    int vector = 16 / (int)tess_type_size(S->type);
-    int each = S->block_height % vector == 0 ? vector : 1; /* scalars an access */
-    filling f = {.spread = S->options.spread,
-                 .stride = S->block_height / each,
-                 .phase = 128 / (each * (int)tess_type_size(S->type)),
-                 .common = 1};
-    while (f.stride % (2 * f.common) == 0 && f.phase % (2 * f.common) == 0)
-        f.common *= 2; /* the phase is a power of 2 */
-    return f;
-}
-
-/* A lane for the line, or -1 if all that suit it are taken. */
-static int lane_for(filling *f, int64_t line, bool any)
-{
-    int phases = LANES / f->phase, bank = (int)(line * f->stride % f->phase), lane = 0;
-    if (!any) {
-        int rank = f->banks[bank]++;
-        lane = rank % phases * f->phase + bank + rank / phases;
-        if (rank >= phases * f->common || f->used[lane])
-            return -1;
-    }
-    while (f->used[lane])
-        lane++;
-    f->used[lane] = true;
-    f->count++;
-    return lane;
-}
-
-/* Puts blocks from the list into the step, in their order, of lines that it does not have. */
+/* Puts blocks of one panel from the list into the step, in their order, of lines that it does not
+ * have yet. */
 static void fill_step(tess_swept *S, int64_t c, const tess_sort_key *keys, int64_t count,
-                      const ordering *o, int64_t step, filling *f, bool any)
+                      const ordering *o, int64_t step)
 {
     int64_t split = (int64_t)S->options.split + 1;
     int32_t *link = &o->next[0], panel = keys[*link].column / TESS_SWEPT_PANEL;
-    for (int looked = 0; f->count < LANES && looked < (any ? LOOK : SPREAD) && *link < count;
-         looked++) {
+    int lane = 0;
+    for (int looked = 0; lane < LANES && looked < LOOK && *link < count; looked++) {
         const tess_sort_key *key = &keys[*link];
         int64_t line = key->position / split, k = key->position % split;
         if (key->column / TESS_SWEPT_PANEL != panel)
             break;
-        int lane = o->seen[line] == step ? -1 : lane_for(f, line, any);
-        if (lane < 0) {
+        if (o->seen[line] == step) {
             link = &o->next[*link + 1];
             continue;
         }
         o->seen[line] = step;
-        S->places[S->starts[S->chunk_line[c] + line] + k] = (int32_t)(step * LANES + lane);
+        S->places[S->starts[S->chunk_line[c] + line] + k] = (int32_t)(step * LANES + lane++);
         *link = o->next[*link + 1];
     }
 }
@@ -210,19 +169,15 @@ static void fill_step(tess_swept *S, int64_t c, const tess_sort_key *keys, int64
 /* Gives every block of the chunk its place, and first_step of its panels the number of steps. */
 static void place_blocks(const tess_matrix *A, tess_swept *S, int64_t c, const ordering *o)
 {
-    int64_t count, step = 0;
+    int64_t count;
     const tess_sort_key *keys = sort_blocks(A, S, c, o, &count);
     for (int64_t i = 0; i <= count; i++)
         o->next[i] = (int32_t)i; /* of the list's i-th link: which block, count at the end */
     for (int32_t i = 0; i < S->line_most; i++)
         o->seen[i] = -1;
-    for (; o->next[0] < count; step++) {
-        filling f = filling_of(S);
+    for (int64_t step = 0; o->next[0] < count; step++) {
         int32_t panel = keys[o->next[0]].column / TESS_SWEPT_PANEL;
-        if (f.spread)
-            fill_step(S, c, keys, count, o, step, &f, false);
-        if (o->next[0] < count && keys[o->next[0]].column / TESS_SWEPT_PANEL == panel)
-            fill_step(S, c, keys, count, o, step, &f, true);
+        fill_step(S, c, keys, count, o, step);
         S->first_step[c * S->panels + panel + 1]++;
     }
 }

@@ -33,7 +33,6 @@ typedef struct tess_swept_options {
     int64_t chunks; /* about how many */
     int32_t lines;  /* of a chunk, at most; <= TESS_SWEPT_NONE */
     int32_t split;  /* lambda: longest line in blocks */
-    bool spread;    /* a step's lines over the banks of shared memory, where that costs no lane */
 } tess_swept_options;
 
 typedef struct tess_swept {

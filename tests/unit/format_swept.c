@@ -11,8 +11,6 @@ static const tess_swept_options settings[] = {
     {.chunks = 5, .lines = 100, .split = 3},
     {.chunks = 1000, .lines = 1, .split = 2},
     {.chunks = 9, .lines = 33, .split = 1 << 30},
-    {.chunks = 1, .lines = 900, .split = 9, .spread = true},
-    {.chunks = 3, .lines = 40, .split = 2, .spread = true},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -165,7 +163,7 @@ static void no_chunk_has_much_more_work_than_others(void **state)
         tess_matrix_input(ctx, "gen:powerlaw:rows=20000,avg=7,b=2,long=3,length=2000", &A),
         TESS_OK);
     tess_swept *S;
-    tess_swept_options options = {.chunks = 50, .lines = 600, .split = 16, .spread = true};
+    tess_swept_options options = {.chunks = 50, .lines = 600, .split = 16};
     assert_int_equal(tess_swept_create(ctx, A, &options, &S), TESS_OK);
     assert_in_range(S->chunks, 50, 50);
     int64_t most = 0;
@@ -222,7 +220,7 @@ static void bad_options_are_refused(void **state)
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = test_matrix(ctx, TEST_BANDED, 5, 2, 2, TESS_F64, 3);
     static const tess_swept_options bad[] = {
-        {0, 9, 9, false}, {1, 0, 9, false}, {1, TESS_SWEPT_NONE + 1, 9, false}, {1, 9, 0, false}};
+        {0, 9, 9}, {1, 0, 9}, {1, TESS_SWEPT_NONE + 1, 9}, {1, 9, 0}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tess_swept *S = NULL;
         assert_int_equal(tess_swept_create(ctx, A, &bad[i], &S), TESS_ERR_ARGUMENT);

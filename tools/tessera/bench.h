@@ -63,6 +63,7 @@ typedef struct bench_options {
     double seconds;                       /* this; 0: 0.4 */
     bool peers;
     const char *peers_directory; /* adapters for the CPU; NULL: none */
+    const char *lock;            /* a file: timed is only by who holds its lock; NULL: at once */
 } bench_options;
 
 typedef enum bench_outcome {

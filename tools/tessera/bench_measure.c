@@ -5,10 +5,13 @@
  * not fit beside the others starts the next group. Within a group nothing is favoured by its place:
  * each turn begins with repetitions that are not counted, because the caches hold another's data,
  * and every round begins with another entry, as the ceiling empties the caches. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "plan/tuner.h"
@@ -187,6 +190,16 @@ static void leave_slow(const session *s, entry *group, int count)
         group[i].slow = group[i].once > SLOW_TIMES * fastest;
 }
 
+/* Waits for the lock that other processes may hold while they time; closing the file gives it back.
+ * -1: there is no lock, or no such file. */
+static int take_lock(const char *path)
+{
+    int file = path ? open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666) : -1;
+    if (file >= 0)
+        (void)flock(file, LOCK_EX);
+    return file;
+}
+
 /* Tries and times the entries of one group, then drops them. */
 static tess_status measure_group(session *s, entry *group, int count)
 {
@@ -195,6 +208,7 @@ static tess_status measure_group(session *s, entry *group, int count)
         if (group[i].result->outcome == BENCH_GOOD)
             status = try_entry(s, &group[i]);
     leave_slow(s, group, count);
+    int lock = take_lock(s->options->lock);
     for (int round = 0; round < s->report->rounds && status == TESS_OK; round++) {
         status = take_ceiling(s);
         for (int i = 0; i < count && status == TESS_OK; i++) {
@@ -203,6 +217,8 @@ static tess_status measure_group(session *s, entry *group, int count)
                 take_turn(s, &group[(i + round) % count]);
         }
     }
+    if (lock >= 0)
+        close(lock);
     for (int i = 0; i < count; i++)
         drop_entry(s, &group[i]);
     return status;

@@ -5,12 +5,10 @@
 #include "cuda/kernels/sliced.h"
 #include "format/swept.h"
 
-enum { LAMBDA, SPREAD, XV, AHEAD, GATHER, ASYNC, WARPS, PER_SM, SHARED, HINT, COUNT };
+enum { LAMBDA, AHEAD, GATHER, ASYNC, WARPS, PER_SM, SHARED, HINT, COUNT };
 
 static const tess_cuda_param params_of_swept[COUNT] = {
     [LAMBDA] = {"lambda", {16, 32, 128}, 3},
-    [SPREAD] = {"spread", {0, 1}, 2}, /* lines over the banks of shared memory */
-    [XV] = {"xv", {1, 2, 4}, 3},      /* scalars of x a load */
     [AHEAD] = {"ahead", {1, 2, 4}, 3},
     [GATHER] = {"gather", {1, 2, 4}, 3},
     [ASYNC] = {"async", {0, 1}, 2},
@@ -68,13 +66,6 @@ static bool made_for(const tess_cuda_problem *problem)
            problem->block_width >= 2 && problem->block_width <= 3;
 }
 
-/* x of 24 bytes as the two aligned pairs that it lies in. */
-static bool pairs_of_three(const tess_cuda_problem *problem, const int *p)
-{
-    return p[XV] == 2 && problem->block_width == 3 && real_bytes(problem) == 8 &&
-           problem->cols % 3 == 0;
-}
-
 static bool fits(const tess_cuda_problem *problem, const int *p)
 {
     int64_t bw = problem->block_width, size = bw * problem->block_height;
@@ -83,21 +74,18 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
     /* Registers of a thread: what is in flight, and 38 beside it. */
     int64_t words = real / 4 * (size * p[AHEAD] + bw * p[GATHER]) + known + 38;
     return size <= 16 && words * threads * p[PER_SM] <= 65536 && words <= 255 &&
-           (!p[ASYNC] || (bw * real == 16 && p[XV] == bw)) &&
-           (p[XV] == 1 || tess_sliced_x_by_vectors(problem, p[XV]) || pairs_of_three(problem, p)) &&
+           (!p[ASYNC] || (bw * real == 16 && tess_sliced_x_by_vectors(problem, (int)bw))) &&
            lines_most(problem, p) > 0;
 }
 
 /* Measured on an H200 (docs/design.md, "Scattered columns on a GPU"). */
 static void guess(const tess_cuda_problem *problem, int *p)
 {
-    static const int by_loads[COUNT] = {16, 1, 1, 1, 1, 0, 8, 3, 196, 1};
-    static const int by_copies[COUNT] = {16, 1, 2, 2, 4, 1, 16, 1, 228, 1};
+    static const int by_loads[COUNT] = {16, 1, 1, 0, 8, 3, 196, 1};
+    static const int by_copies[COUNT] = {16, 2, 4, 1, 16, 1, 228, 1};
     memcpy(p, by_copies, sizeof by_copies);
-    p[XV] = tess_sliced_widest_x(problem);
     if (!fits(problem, p))
         memcpy(p, by_loads, sizeof by_loads);
-    p[XV] = tess_sliced_widest_x(problem);
     while (p[AHEAD] > 1 && !fits(problem, p))
         p[AHEAD]--;
 }
@@ -108,15 +96,14 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
              "-DREAL=%d -DBH=%d -DBW=%d -DAHEAD=%d -DGATHER=%d -DASYNC=%d -DWARPS=%d -DPER_SM=%d "
              "-DXVEC=%d -DRAGGED=%d -DHINT=%d",
              (int)real_bytes(problem), (int)problem->block_height, (int)problem->block_width,
-             p[AHEAD], p[GATHER], p[ASYNC], p[WARPS], p[PER_SM], p[XV],
+             p[AHEAD], p[GATHER], p[ASYNC], p[WARPS], p[PER_SM], tess_sliced_widest_x(problem),
              problem->cols % problem->block_width != 0, p[HINT]);
 }
 
 static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
-    snprintf(text, size, "swept:chunks=%lld,lines=%lld,lambda=%d,spread=%d",
-             (long long)chunks_of(problem, p), (long long)lines_most(problem, p), p[LAMBDA],
-             p[SPREAD]);
+    snprintf(text, size, "swept:chunks=%lld,lines=%lld,lambda=%d", (long long)chunks_of(problem, p),
+             (long long)lines_most(problem, p), p[LAMBDA]);
 }
 
 static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,

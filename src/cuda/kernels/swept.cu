@@ -98,13 +98,11 @@ DEVICE void add_block(real *sums, unsigned word, const real *v, const real *xs)
 }
 
 /* The steps of x in flight: in registers, or, `copied`, in the lane's 16 bytes a step of shared
- * memory. With pairs there are four scalars, of which the block's are the first or the last. */
-#define PAIRS (XVEC == 2 && BW == 3)
-#define XS (PAIRS ? 4 : BW)
+ * memory. */
 typedef struct window {
     const real *x; /* of the panel */
     long long cols;
-    real xs[GATHER][XS];
+    real xs[GATHER][BW];
     real *copies;
     bool vectors, copied;
 } window;
@@ -112,25 +110,13 @@ typedef struct window {
 DEVICE void fetch(window *w, int slot, unsigned word, policy keep)
 {
     const unsigned column = word >> LINE_BITS;
-    real *xs = w->xs[slot];
 #if ASYNC
     if (w->copied) {
         cp_async(w->copies + slot * (LANES * BW), w->x + (long long)column * BW, 16);
         return;
     }
 #endif
-#if PAIRS
-    if (w->vectors) {
-        const long long at = (long long)column * 3 & ~1ll;
-        keep_load2(w->x + at, xs, keep);
-        if (at + 3 < w->cols)
-            keep_load2(w->x + at + 2, xs + 2, keep);
-        else
-            xs[2] = keep_load(w->x + at + 2, keep);
-        return;
-    }
-#endif
-    load_x_block(w->x, w->cols, column, w->vectors, xs, keep);
+    load_x_block(w->x, w->cols, column, w->vectors, w->xs[slot], keep);
 }
 
 /* After every step's fetch, also where there was nothing to fetch: steps are counted by it. */
@@ -143,7 +129,7 @@ DEVICE void fetched(const window *w)
 }
 
 /* Waits for the oldest step; the block's x. */
-DEVICE void arrived(const window *w, int slot, unsigned word, real *xs)
+DEVICE void arrived(const window *w, int slot, real *xs)
 {
 #if ASYNC
     if (w->copied) {
@@ -155,10 +141,9 @@ DEVICE void arrived(const window *w, int slot, unsigned word, real *xs)
         return;
     }
 #endif
-    const int behind = PAIRS && w->vectors && (word >> LINE_BITS & 1);
     UNROLL
     for (int j = 0; j < BW; j++)
-        xs[j] = behind ? w->xs[slot][j + (PAIRS ? 1 : 0)] : w->xs[slot][j];
+        xs[j] = w->xs[slot][j];
 }
 
 /* The steps of one panel of the chunk. */
@@ -198,7 +183,7 @@ DEVICE void sweep(const swept_args *a, long long chunk, long long panel, real *s
         UNROLL
         for (int s = 0; s < KNOWN; s++) {
             real xs[BW];
-            arrived(&w, s % GATHER, (unsigned)word[s], xs);
+            arrived(&w, s % GATHER, xs);
             if (s < left)
                 add_block(sums, (unsigned)word[s], v[s % AHEAD], xs);
             __syncwarp(0xffffffffu); /* the line may be another lane's in the next step */
