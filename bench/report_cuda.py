@@ -21,7 +21,8 @@ y = A x. GB/s are the bytes that a block format must move (values, 4 bytes a blo
 bytes a block row, x and y once; padding is not counted) over the median time, for everybody, so that
 a ratio of GB/s is a ratio of times. "% of read" is the share of the fastest plain reading of as many
 bytes, best of several access patterns, measured in the same rounds. Our kernels, cuSPARSE and the
-reading take turns in seven rounds of one process, timed with the device's events; every result is
+reading take turns in seven rounds of one process, timed with the device's events, while the host may
+prepare the next large matrix (those near their goals and the small ones run alone); every result is
 verified against the reference backend there, and ours must repeat bit for bit. The chosen kernel is
 what a plan takes without measuring (ESTIMATE); the best is the fastest of its few neighbours that
 were tried. cuSPARSE runs as legacy bsrmv and generic SpMV on BSR, both with row- and column-major
