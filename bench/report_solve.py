@@ -135,7 +135,7 @@ COLLECTION_INTRO = """
 
 cg to 1e-8 with b = A·1, at most 20 000 iterations, blocks as `--block auto` chooses (1 × 1 where these are not
 square and have to be), `domains=1`; iterations, or why not and the true residual that was left. Blocks of 1 make
-bjacobi jacobi. Written by `bench/solve/collection.py build/bin/tessera MATRICES`.
+bjacobi jacobi. Written by `bench/solve/collection.py MATRICES`.
 
 "no pivot": a diagonal block of the incomplete factorisation has none (IC(0) needs positive ones), which `create`
 reports with its row; these matrices are positive definite, their incomplete factors are not. "indefinite": ILU(0) exists
@@ -144,13 +144,27 @@ that preconditioner.
 """
 
 
-def collection_section(document):
+def collection_table(document):
     pcs = document["pcs"]
     solved = [sum(m["results"][pc].isdigit() for m in document["matrices"]) for pc in pcs]
     any_pc = sum(any(m["results"][pc].isdigit() for pc in pcs) for m in document["matrices"])
     rows = [[m["name"], str(m["rows"]), str(m["block"])] + [m["results"][pc] for pc in pcs] for m in document["matrices"]]
-    return (f"{COLLECTION_INTRO}\n{len(document['matrices'])} matrices, {any_pc} solved by at least one preconditioner: "
+    return (f"{len(document['matrices'])} matrices, {any_pc} solved by at least one preconditioner: "
             f"{', '.join(f'{pc} {count}' for pc, count in zip(pcs, solved))}.\n\n{table(['matrix', 'rows', 'b'] + pcs, rows)}")
+
+
+def methods_table(document):
+    rows = [[m["name"], m["method"]] + [m["results"][pc] for pc in document["pcs"]] for m in document["others"]]
+    return f"\nOther methods:\n\n{table(['matrix', 'method'] + document['pcs'], rows)}"
+
+
+def collection_section(documents):
+    """The CPU's, then those of other machines."""
+    text = f"{COLLECTION_INTRO}\n" if documents else ""
+    for name, document in documents.items():
+        text += f"\n### On {name}, `--device {document['device']} --name {name}`\n\n" if name else ""
+        text += collection_table(document) + (methods_table(document) if document.get("others") else "")
+    return text
 
 
 def load(path):
@@ -160,14 +174,13 @@ def load(path):
 
 def main():
     text = INTRO
-    collection = os.path.join(RESULTS, "solve-collection.json")
     documents = {os.path.basename(path)[len("solve-"):-len(".json")]: load(path)
                  for path in sorted(glob.glob(os.path.join(RESULTS, "solve-*.json")))}
+    collections = {name[len("collection-"):]: document for name, document in documents.items() if name.startswith("collection")}
     documents = {name: document for name, document in documents.items() if document.get("cases")}  # others: not ours
     for name, document in sorted(documents.items(), key=lambda item: "name" not in item[1]["cases"][0]):  # CPUs first
         text += cpu_section(name, document) if "name" in document["cases"][0] else cuda_section(name, document)
-    if os.path.exists(collection):
-        text += collection_section(load(collection))
+    text += collection_section(collections)
     with open(PAGE, "w", encoding="utf-8") as file:
         file.write(text)
     print(os.path.relpath(PAGE, ROOT))
