@@ -70,7 +70,8 @@ static bool solve(tess_ctx *ctx, const char *file, const char *spec, double seco
     tess_result result;
     double end = tess_seconds() + seconds;
     if (tess_solver_create(p->plan, spec, &solver) != TESS_OK) {
-        if (strstr(tess_ctx_error(ctx), "needs square blocks") && p->A->block_width > 1)
+        if (strstr(tess_ctx_error(ctx), "needs square blocks") &&
+            p->A->block_height != p->A->block_width)
             return false;
         print_head(file, spec, p);
         printf("\"reason\": \"%s\", \"solved\": false}\n",
