@@ -105,7 +105,7 @@ static void add_betweens(test_loop *loop, const tess_unit_list *list)
         tess_between *b = &loop->between[loop->betweens++];
         *b = (tess_between){.first = at, .count = count};
         if (loop->betweens > TEST_BETWEENS ||
-            !tess_between_write(list, at, count, loop->type, 64, TEST_LOOP_ROWS * loop->block,
+            !tess_between_write(list, at, count, loop->type, 32, TEST_LOOP_ROWS * loop->block,
                                 TEST_LOOP_GRID, &b->code))
             abort();
     }

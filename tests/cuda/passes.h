@@ -8,7 +8,7 @@
 enum { TEST_PASS_LINES = 24, TEST_BETWEENS = 3 };
 
 /* Block rows and thread blocks that loops are run with. */
-enum { TEST_LOOP_ROWS = 17, TEST_LOOP_GRID = 3 };
+enum { TEST_LOOP_ROWS = 40, TEST_LOOP_GRID = 3 };
 
 typedef struct test_pass {
     char name[32];  /* "pass_17" */
