@@ -107,7 +107,7 @@ CUDA_INTRO = """
 CG, 27-point stencil, f64, microseconds an iteration. The other side is CG with the same Jacobi preconditioner as a
 user writes it with cuSPARSE and cuBLAS, scalars in device memory: call by call with r.z read back in every iteration
 ("plain"), and as a CUDA graph of ten iterations ("graph"); with legacy bsrmv on column-major blocks and with the
-fastest of cuSPARSE's block products. All take turns in six rounds; a time is that of the iterations between the fastest
+fastest of cuSPARSE's block products. All take turns in four rounds; a time is that of the iterations between the fastest
 run of 510 (from 500 000 unknowns on 210) iterations and the fastest of 10; |b − Ax| after ten iterations is verified against the CPU. "ideal" is the matrix once and 13 vectors at the read ceiling. "ratio" is
 the graph with bsrmv, and the fastest of all graphs, over ours with Jacobi.
 """

@@ -98,11 +98,14 @@ static void solve_file(tess_ctx *ctx, tess_device *device, const char *file, cha
     static const tess_blocking scalars = {1, 1};
     tess_matrix *read;
     check(ctx, tess_matrix_read(ctx, file, &read));
-    problem blocks = open_problem(ctx, device, read, NULL);
-    problem single = open_problem(ctx, device, read, &scalars);
-    for (int i = 0; i < count; i++)
-        if (!solve(ctx, file, specs[i], seconds, &blocks))
-            (void)solve(ctx, file, specs[i], seconds, &single);
+    problem blocks = open_problem(ctx, device, read, NULL), single = {0};
+    for (int i = 0; i < count; i++) {
+        if (solve(ctx, file, specs[i], seconds, &blocks))
+            continue;
+        if (!single.plan)
+            single = open_problem(ctx, device, read, &scalars);
+        (void)solve(ctx, file, specs[i], seconds, &single);
+    }
     close_problem(&single);
     close_problem(&blocks);
     tess_matrix_destroy(read);

@@ -15,6 +15,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PCS = ["none", "jacobi", "bjacobi", "ssor", "ilu0", "ic0"]
@@ -37,11 +38,16 @@ def run(options, methods, names):
     """All methods with all preconditioners on these matrices, in one process."""
     specs = ["%s:pc=%s,domains=1,max=20000" % (method, pc) for method in methods for pc in PCS]
     files = [os.path.join(options.matrices, name + ".mtx.gz") for name in names]
-    done = subprocess.run([options.program, options.device, str(options.seconds)] + specs + ["--"] + files,
-                          stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        print("%s: exit status %d" % (options.program, done.returncode), file=sys.stderr)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    command = [options.program, options.device, str(options.seconds)] + specs + ["--"] + files
+    with tempfile.TemporaryFile("w+") as lines:
+        try:
+            done = subprocess.run(command, stdout=lines, timeout=options.limit, check=False)
+            if done.returncode != 0:
+                print("%s: exit status %d" % (options.program, done.returncode), file=sys.stderr)
+        except subprocess.TimeoutExpired:
+            print("%s: the rest after %d s is left out" % (", ".join(methods), options.limit), file=sys.stderr)
+        lines.seek(0)
+        return [json.loads(line) for line in lines if line.endswith("}\n")]
 
 
 def gather(options, methods, rows):
@@ -58,6 +64,7 @@ def gather(options, methods, rows):
         entry["results"][pc] = told(line)
     gathered = [entries[method, name] for method in methods for name in names if (method, name) in entries]
     for entry in gathered:
+        entry["results"] = {pc: entry["results"].get(pc, "–") for pc in PCS}
         print(entry["method"], entry["name"], *entry["results"].values(), sep=", ", flush=True)
     return gathered
 
@@ -70,6 +77,7 @@ def main():
     parser.add_argument("--name", help="of the machine, for bench/results/solve-collection-NAME.json")
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--seconds", type=int, default=20, help="for a solve")
+    parser.add_argument("--limit", type=int, default=3600, help="seconds for cg, and again for the other methods")
     parser.add_argument("--out", default=os.path.join(ROOT, "bench", "results"))
     options = parser.parse_args()
     with open(os.path.join(options.matrices, "index.csv"), encoding="utf-8") as file:

@@ -18,7 +18,7 @@
 
 #include "cusparse_peer.h"
 
-enum { ROUNDS = 6, VERIFIED = 10, SHORT_RUN = PEER_REPLAYED };
+enum { ROUNDS = 4, VERIFIED = 10, SHORT_RUN = PEER_REPLAYED };
 
 /* The fastest runs so far, in seconds. */
 typedef struct times {
