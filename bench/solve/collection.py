@@ -69,6 +69,13 @@ def gather(options, methods, rows):
     return gathered
 
 
+def store(options, document):
+    name = "solve-collection%s.json" % ("-" + options.name if options.name else "")
+    with open(os.path.join(options.out, name), "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=1)
+        file.write("\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("matrices")
@@ -84,11 +91,9 @@ def main():
         rows = [row for row in csv.DictReader(file)
                 if row["spd"] in ("SPD", "1", "True") and int(row["rows"]) < 20000]
     document = {"device": options.device.split(":")[0], "pcs": PCS, "matrices": gather(options, ["cg"], rows)}
+    store(options, document)
     document["others"] = gather(options, METHODS, [row for row in rows if row["file"] in OTHERS])
-    name = "solve-collection%s.json" % ("-" + options.name if options.name else "")
-    with open(os.path.join(options.out, name), "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=1)
-        file.write("\n")
+    store(options, document)
 
 
 if __name__ == "__main__":
