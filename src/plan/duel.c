@@ -90,7 +90,8 @@ tess_status tess_duel(tess_arena *a, tess_contestant *champion, tess_contestant 
         return TESS_OK;
     champion->count = 0;
     TESS_TRY(tess_duel_batch(a, champion));
-    if (median(challenger) > halfway_limit * median(champion))
+    /* What one would take without thinking is not to be lost by a hair. */
+    if (!t->candidate.naive && median(challenger) > halfway_limit * median(champion))
         return TESS_OK;
     TESS_TRY(tess_duel_batch(a, champion));
     TESS_TRY(tess_duel_batch(a, challenger));
