@@ -144,29 +144,37 @@ SIMD_INLINE void NAME(go_on)(NAME(place) * at, int blocks, const int r, const in
     at->columns += blocks;
 }
 
-/* acc += block * x, straight on: the vectors begin with scalar `first` of the block, 0 or 1. A
- * scalar before or behind them that is not in a vector is added only if the block is `alone`. */
+/* acc += block * x, straight on: the vectors begin with scalar `first` of the block, 0 or 1. x
+ * comes by pairs too, from column `first` on: such a pair is what a vector of two columns is
+ * multiplied with. The column without a partner, the last or the first, has its factor in a lane of
+ * `single`. */
 SIMD_INLINE void NAME(block_straight)(V *acc, const REAL *values, const REAL *x, const int r,
-                                      const int c, const int first, const bool alone)
+                                      const int c, const int first, const V single, const int lane)
 {
-    const int size = r * c, second = W > 1 ? 1 : 0;
-    if (first == 1 && alone)
-        acc[0] += LOAD_PART(values, 1) * LOAD_PART(x, 1);
+    const int second = W > 1 ? 1 : 0;
     SIMD_UNROLL(32)
-    for (int i = first; i + 2 <= size; i += 2) {
-        /* x comes by pairs too, from column `first` on: such a pair is what a vector of two columns
-         * is multiplied with. */
+    for (int i = first; i + 2 <= r * c; i += 2) {
         const int row = i % r, column = i / r, pair = column - (column + first) % 2;
         const V value = LOAD(values + i);
         if (pair < 0 || pair + 1 == c)
-            acc[row] += value * x[column];
+            acc[row] += value * single[lane];
         else if (row == r - 1)
             acc[row] += value * LOAD(x + pair);
         else
             acc[row] += value * LOAD(x + pair)[column == pair ? 0 : second];
     }
-    if ((size - first) % 2 == 1 && alone)
-        acc[r - 1] += LOAD_PART(values + size - 1, 1) * LOAD_PART(x + c - 1, 1);
+}
+
+/* The same for a block without a neighbour, which may have a scalar that is in no vector. */
+SIMD_INLINE void NAME(block_alone)(V *acc, const REAL *values, const REAL *x, const int r,
+                                   const int c, const int first)
+{
+    const V single = LOAD_PART(x + (first == 1 ? 0 : c - 1), 1);
+    if (first == 1)
+        acc[0] += LOAD_PART(values, 1) * single;
+    NAME(block_straight)(acc, values, x, r, c, first, single, 0);
+    if (first == 0 && r * c % 2 == 1)
+        acc[r - 1] += LOAD_PART(values + r * c - 1, 1) * single;
 }
 
 /* acc += one of two blocks of an odd number of scalars; the vector between them, which belongs to
@@ -175,15 +183,15 @@ SIMD_INLINE void NAME(block_of_two)(V *acc, const REAL *values, const int32_t *c
                                     const REAL *x, const int r, const int c, const int number)
 {
     const REAL *x0 = x + (int64_t)columns[0] * c, *x1 = x + (int64_t)columns[1] * c;
+    const int second = W > 1 ? 1 : 0;
+    V between = LOAD_PART(x0 + c - 1, 1);
+    between[second] = x1[0];
     if (number == 0) {
-        NAME(block_straight)(acc, values, x0, r, c, 0, false);
+        NAME(block_straight)(acc, values, x0, r, c, 0, between, 0);
         return;
     }
-    V between = {0};
-    between[0] = x0[c - 1];
-    between[W > 1 ? 1 : 0] = x1[0];
     acc[r - 1] += LOAD(values + r * c - 1) * between;
-    NAME(block_straight)(acc, values + r * c, x1, r, c, 1, false);
+    NAME(block_straight)(acc, values + r * c, x1, r, c, 1, between, second);
 }
 
 /* The accumulators of blocks read straight on brought together in acc[0 .. r/2], rows 0,1  2,3 ...
@@ -209,7 +217,7 @@ SIMD_INLINE void NAME(block)(V *acc, const REAL *values, const REAL *x, const in
                              const int first, const int last)
 {
     if (STRAIGHT(r, c)) {
-        NAME(block_straight)(acc, values, x, r, c, 0, true);
+        NAME(block_alone)(acc, values, x, r, c, 0);
         return;
     }
     const int sets = SETS(r, c);
@@ -250,7 +258,7 @@ SIMD_INLINE int64_t NAME(lead)(V *acc, NAME(place) * at, const REAL *x, int64_t 
 {
     if (at_once != 2 || SCALARS(r, c) || k % 2 == 0 || count == 0)
         return count;
-    NAME(block_straight)(acc, at->values, x + (int64_t)*at->columns * c, r, c, 1, true);
+    NAME(block_alone)(acc, at->values, x + (int64_t)*at->columns * c, r, c, 1);
     NAME(go_on)(at, 1, r, c);
     return count - 1;
 }
