@@ -13,7 +13,7 @@
 #include "../tools/tessera/bench.h"
 #include "format/fbcsr.h"
 
-enum { ROUNDS = 7, REPS = 3, KINDS = 4 };
+enum { ROUNDS = 5, REPS = 3, KINDS = 4 };
 enum { CSR, FBCSR, BSR, CUSPARSE };
 static const char *const kinds[KINDS] = {"csr", "fbcsr", "bsr", "cusparse_csr"};
 
@@ -87,16 +87,27 @@ static tess_status try_candidate(trial *T, const tess_matrix *A, const tess_cand
     return status;
 }
 
-static tess_status try_all(trial *T, const tess_matrix *A)
+/* What F extracted, as a plan's parameter. */
+static void write_shapes(const tess_fbcsr *F, char *text, size_t size)
+{
+    size_t used = 0;
+    for (int s = 0; s < F->splits && used < size; s++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", s ? "/" : "shapes=",
+                                 F->split[s].shape.name);
+}
+
+static tess_status try_all(trial *T, const tess_matrix *A, const tess_fbcsr *F)
 {
     tess_candidates list = {0};
+    tess_candidate blocks = {.format = "fbcsr"};
     tess_status status;
     TESS_TRY_CLEAN(tess_candidates_list(T->device, A, &spmv, &list));
     for (int64_t i = 0; i < list.count; i++)
         TESS_TRY_CLEAN(try_candidate(T, A, &list.items[i]));
-    /* Asked for by name where a plan would not think of it. */
-    if (A == T->A && !T->entries[FBCSR].plan)
-        TESS_TRY_CLEAN(try_candidate(T, A, &(tess_candidate){.format = "fbcsr"}));
+    if (A == T->A && F->splits > 0) {
+        write_shapes(F, blocks.params, sizeof blocks.params);
+        TESS_TRY_CLEAN(try_candidate(T, A, &blocks));
+    }
 cleanup:
     tess_candidates_free(T->ctx, &list);
     return status;
@@ -239,9 +250,9 @@ static tess_status run(tess_ctx *ctx, tess_device *device, const char *input, do
     }
     TESS_TRY_CLEAN(bench_truth_create(T.A, &spmv, T.x, &T.truth));
     device->one_matrix = true;
-    TESS_TRY_CLEAN(try_all(&T, T.A));
+    TESS_TRY_CLEAN(try_all(&T, T.A, F));
     device->one_matrix = false;
-    TESS_TRY_CLEAN(try_all(&T, T.blocked));
+    TESS_TRY_CLEAN(try_all(&T, T.blocked, F));
     TESS_TRY_CLEAN(planner_choice(&T, chosen, sizeof chosen));
     if (device->backend->read_ceiling)
         TESS_TRY_CLEAN(

@@ -58,9 +58,11 @@ tess_status tess_cpu_plan_create_fbcsr(const tess_device *device, const tess_mat
     tess_fbcsr *F = NULL;
     TESS_TRY(tess_cpu_plan_create(device, A, NULL, false, &plan));
     tess_status status;
-    TESS_TRY_CLEAN(tess_fbcsr_create(device->ctx, A, shapes, &F));
-    const tess_cpu_kernel *rest = tess_cpu_best(device, TESS_CPU_BSR_SPMV, F->rest);
-    TESS_TRY_CLEAN(tess_cpu_fbcsr_create(device, F, isa, rest, &plan->fbcsr));
+    if (shapes->count > 0) { /* else all of it is the remainder */
+        TESS_TRY_CLEAN(tess_fbcsr_create(device->ctx, A, shapes, &F));
+        const tess_cpu_kernel *rest = tess_cpu_best(device, TESS_CPU_BSR_SPMV, F->rest);
+        TESS_TRY_CLEAN(tess_cpu_fbcsr_create(device, F, isa, rest, &plan->fbcsr));
+    }
     *out = plan;
     return TESS_OK;
 cleanup:
