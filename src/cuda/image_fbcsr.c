@@ -40,6 +40,8 @@ tess_status tess_cuda_image_fbcsr(tess_ctx *ctx, const tess_matrix *A, const cha
               tess_type_size(S->type));
     add_array(image, S->cut_row, S->cut_rows, sizeof *S->cut_row);
     add_array(image, S->cut_slots, S->cut_rows + 1, sizeof *S->cut_slots);
+    add_array(image, S->targets, S->targets ? places - S->segments * TESS_FBCSR_SLICE : 0,
+              sizeof *S->targets);
     image->values = FBCSR_VALUES;
     image->workspace = (size_t)(S->segments * TESS_FBCSR_SLICE) * tess_type_size(S->type);
     image->format = S;

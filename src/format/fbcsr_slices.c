@@ -1,5 +1,6 @@
 #include "format/fbcsr_slices.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "format/sliced.h"
@@ -7,6 +8,7 @@
 enum {
     SLICE = TESS_FBCSR_SLICE,
     WIDE = TESS_FBCSR_WIDE,
+    WINDOW = 512, /* rows sorted together */
     HEAD = TESS_FBCSR_HEAD,
     VALUE = TESS_FBCSR_HEAD_VALUE,
     COLUMN = TESS_FBCSR_HEAD_COLUMN,
@@ -32,6 +34,14 @@ typedef struct segment {
     int64_t first, count; /* runs */
 } segment;
 
+/* The part of a line that lies in one slice. */
+typedef struct line_part {
+    int64_t line; /* column - shift * row */
+    int64_t row, rows;
+    int64_t scalar; /* the first one; the next follow */
+    int64_t shift;
+} line_part;
+
 typedef struct builder {
     tess_ctx *ctx;
     const tess_fbcsr *F;
@@ -39,7 +49,8 @@ typedef struct builder {
     run_list lists[WIDE]; /* width_count of them */
     segment *segment;
     int64_t segments;
-    int64_t *piece_scalar; /* the first one of each piece */
+    line_part *parts;
+    int64_t *part_offsets; /* slices that are not of segments + 1 */
     int64_t *entry_of;     /* scalar: entry of the matrix, or -1 */
 } builder;
 
@@ -63,10 +74,19 @@ unsigned tess_fbcsr_widths(const tess_fbcsr_options *shapes)
     return widths;
 }
 
-/* Runs of a row that stay in its slice, of this width; lengths are bytes. */
-static int64_t most_runs(int width)
+/* Parts that `runs` runs of a row are cut into, about equally long; lengths are bytes. */
+static int64_t parts_of(const run_list *list, int64_t row)
 {
-    return width == 1 ? UINT8_MAX : TESS_FBCSR_CUT / width;
+    int64_t runs = list->offsets[row + 1] - list->offsets[row];
+    int64_t most = list->width == 1 ? UINT8_MAX : TESS_FBCSR_CUT / list->width;
+    return runs <= most ? 1 : tess_ceil_div(runs, most);
+}
+
+/* The first run of part `part`. */
+static int64_t part_begin(const run_list *list, int64_t row, int64_t part)
+{
+    int64_t first = list->offsets[row], runs = list->offsets[row + 1] - first;
+    return first + runs * part / parts_of(list, row);
 }
 
 /* ---- Runs ---- */
@@ -147,22 +167,21 @@ static tess_status list_runs(builder *B)
 static int64_t segments_of_row(const builder *B, int64_t row)
 {
     int64_t segments = 0;
-    for (int i = 0; i < B->S->width_count; i++) {
-        const run_list *list = &B->lists[i];
-        int64_t runs = list->offsets[row + 1] - list->offsets[row], most = most_runs(list->width);
-        segments += runs > most ? tess_ceil_div(runs - most, most) : 0;
-    }
+    for (int i = 0; i < B->S->width_count; i++)
+        segments += parts_of(&B->lists[i], row) - 1;
     return segments;
 }
 
+/* The first part of each width stays in the row's slice. */
 static void cut_row(builder *B, int64_t row)
 {
     for (int i = 0; i < B->S->width_count; i++) {
         const run_list *list = &B->lists[i];
-        int64_t most = most_runs(list->width), end = list->offsets[row + 1];
-        for (int64_t first = list->offsets[row] + most; first < end; first += most)
+        for (int64_t part = 1; part < parts_of(list, row); part++) {
+            int64_t first = part_begin(list, row, part);
             B->segment[B->segments++] =
-                (segment){i, first, end - first < most ? end - first : most};
+                (segment){i, first, part_begin(list, row, part + 1) - first};
+        }
     }
 }
 
@@ -195,17 +214,24 @@ static tess_status cut_rows(builder *B)
     return TESS_OK;
 }
 
+/* The row in place `lane` of a slice that is not one of segments; beyond the last: none. */
+static int64_t row_of(const tess_fbcsr_slices *S, int64_t slice, int lane)
+{
+    int64_t place = (slice - S->segments) * SLICE + lane;
+    return S->targets ? S->targets[place] : place;
+}
+
 /* Runs of a list in place `lane` of a slice: how many, and the first of them. */
 static int64_t runs_of(const builder *B, int list, int64_t slice, int lane, int64_t *first)
 {
-    const tess_fbcsr_slices *S = B->S;
-    const int64_t *offsets = B->lists[list].offsets, most = most_runs(B->lists[list].width);
-    int64_t place = slice * SLICE + lane, row = place - S->segments * SLICE;
-    if (row >= B->F->rows)
-        return 0;
-    if (row >= 0) {
-        *first = offsets[row];
-        return offsets[row + 1] - *first < most ? offsets[row + 1] - *first : most;
+    const run_list *L = &B->lists[list];
+    int64_t place = slice * SLICE + lane;
+    if (slice >= B->S->segments) {
+        int64_t row = row_of(B->S, slice, lane);
+        if (row >= B->F->rows)
+            return 0;
+        *first = L->offsets[row];
+        return part_begin(L, row, 1) - *first;
     }
     if (place >= B->segments || B->segment[place].list != list)
         return 0;
@@ -213,13 +239,59 @@ static int64_t runs_of(const builder *B, int list, int64_t slice, int lane, int6
     return B->segment[place].count;
 }
 
+/* ---- The order of the rows ---- */
+
+typedef struct sized_row {
+    int64_t scalars;
+    int32_t row;
+} sized_row;
+
+static int by_size(const void *a, const void *b)
+{
+    const sized_row *x = a, *y = b;
+    if (x->scalars != y->scalars)
+        return x->scalars > y->scalars ? -1 : 1;
+    return x->row < y->row ? -1 : 1;
+}
+
+static int64_t scalars_of_row(const builder *B, int64_t row)
+{
+    int64_t scalars = 0;
+    for (int i = 0; i < B->S->width_count && row < B->F->rows; i++)
+        scalars +=
+            (part_begin(&B->lists[i], row, 1) - B->lists[i].offsets[row]) * B->lists[i].width;
+    return scalars;
+}
+
+/* Without lines nothing asks for adjacent rows in a slice: rows are sorted by falling length in
+ * windows, so that all lanes of a slice have about as much to do. */
+static tess_status sort_rows(builder *B)
+{
+    tess_fbcsr_slices *S = B->S;
+    const int64_t places = tess_ceil_div(B->F->rows, SLICE) * SLICE;
+    for (int s = 0; s < B->F->splits; s++)
+        if (is_line(&B->F->split[s].shape))
+            return TESS_OK;
+    TESS_TRY(TESS_ALLOC(B->ctx, places, &S->targets));
+#pragma omp parallel for num_threads(B->ctx->threads) schedule(static)
+    for (int64_t first = 0; first < places; first += WINDOW) {
+        sized_row window[WINDOW];
+        int64_t count = places - first < WINDOW ? places - first : WINDOW;
+        for (int64_t i = 0; i < count; i++)
+            window[i] = (sized_row){scalars_of_row(B, first + i), (int32_t)(first + i)};
+        qsort(window, (size_t)count, sizeof *window, by_size);
+        for (int64_t i = 0; i < count; i++)
+            S->targets[first + i] = window[i].row;
+    }
+    return TESS_OK;
+}
+
 /* ---- Pieces ---- */
 
-/* Counts the pieces and their values by slices, or writes them when there is room. */
-static void walk_pieces(builder *B, int64_t *next)
+/* Counts the parts of lines by slices, or lists them when there is room. */
+static void walk_lines(builder *B)
 {
     const tess_fbcsr *F = B->F;
-    tess_fbcsr_slices *S = B->S;
     int64_t scalar = 0;
     for (int s = 0; s < F->splits; s++) {
         const tess_fbcsr_split *split = &F->split[s];
@@ -227,22 +299,77 @@ static void walk_pieces(builder *B, int64_t *next)
         for (int64_t b = 0; is_line(shape) && b < split->blocks; b++) {
             int64_t top = split->rows[b], end = top + shape->height, to;
             for (int64_t row = top; row < end; row = to) {
-                int64_t slice = row / SLICE, low = row % SLICE;
+                int64_t slice = row / SLICE;
                 to = (slice + 1) * SLICE < end ? (slice + 1) * SLICE : end;
-                slice += S->segments;
-                if (!S->pieces) {
-                    S->heads[(slice + 1) * HEAD + VALUE] += to - row;
-                    S->heads[(slice + 1) * HEAD + PIECE]++;
-                    continue;
-                }
-                int64_t column = split->cols[b] + shape->shift * (row - top);
-                S->pieces[next[slice]] = column +
-                                         (int64_t)((uint64_t)(low + (to - row) * 256) << 32) +
-                                         shape->shift * ((int64_t)1 << 48);
-                B->piece_scalar[next[slice]++] = scalar + b * shape->height + (row - top);
+                if (B->parts)
+                    B->parts[B->part_offsets[slice]++] =
+                        (line_part){split->cols[b] - shape->shift * top, row, to - row,
+                                    scalar + b * shape->height + (row - top), shape->shift};
+                else
+                    B->part_offsets[slice + 1]++;
             }
         }
         scalar += split->blocks * tess_fbcsr_cells(shape);
+    }
+}
+
+static int by_line(const void *a, const void *b)
+{
+    const line_part *x = a, *y = b;
+    if (x->shift != y->shift)
+        return x->shift < y->shift ? -1 : 1;
+    if (x->line != y->line)
+        return x->line < y->line ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Whether the part goes on where the one before it in the same slice ends. */
+static bool continues(const line_part *before, const line_part *part)
+{
+    return before->shift == part->shift && before->line == part->line &&
+           before->row + before->rows == part->row;
+}
+
+static tess_status list_lines(builder *B)
+{
+    tess_fbcsr_slices *S = B->S;
+    const int64_t slices = tess_ceil_div(B->F->rows, SLICE);
+    TESS_TRY(TESS_CALLOC(B->ctx, slices + 1, &B->part_offsets));
+    walk_lines(B);
+    tess_counts_to_offsets(B->part_offsets, slices);
+    TESS_TRY(TESS_ALLOC(B->ctx, B->part_offsets[slices] + 1, &B->parts));
+    walk_lines(B);
+    memmove(B->part_offsets + 1, B->part_offsets, (size_t)slices * sizeof *B->part_offsets);
+    B->part_offsets[0] = 0;
+#pragma omp parallel for num_threads(B->ctx->threads) schedule(static)
+    for (int64_t slice = 0; slice < slices; slice++) {
+        int64_t first = B->part_offsets[slice], end = B->part_offsets[slice + 1];
+        int64_t *head = S->heads + (slice + S->segments + 1) * HEAD;
+        qsort(B->parts + first, (size_t)(end - first), sizeof *B->parts, by_line);
+        for (int64_t p = first; p < end; p++) {
+            head[VALUE] += B->parts[p].rows;
+            head[PIECE] += p == first || !continues(&B->parts[p - 1], &B->parts[p]);
+        }
+    }
+    return TESS_OK;
+}
+
+/* The pieces of a slice and their values; *value moves on. */
+static void fill_pieces(const builder *B, int64_t slice, int64_t *value)
+{
+    const tess_fbcsr_slices *S = B->S;
+    int64_t piece = S->heads[slice * HEAD + PIECE] - 1, natural = slice - S->segments;
+    if (natural < 0)
+        return;
+    int64_t first = B->part_offsets[natural], end = B->part_offsets[natural + 1];
+    for (int64_t p = first; p < end; p++) {
+        const line_part *part = &B->parts[p];
+        if (p == first || !continues(part - 1, part))
+            S->pieces[++piece] = part->line + part->shift * part->row +
+                                 ((part->row % SLICE) << 32) + part->shift * ((int64_t)1 << 48);
+        S->pieces[piece] += part->rows << 40;
+        for (int64_t i = 0; i < part->rows; i++)
+            S->entries[(*value)++] = B->entry_of[part->scalar + i];
     }
 }
 
@@ -264,24 +391,15 @@ static void add_runs_to_head(const builder *B, int64_t slice)
 static tess_status make_heads(builder *B)
 {
     tess_fbcsr_slices *S = B->S;
-    int64_t *next = NULL;
     S->slices = S->segments + tess_ceil_div(B->F->rows, SLICE);
     TESS_TRY(TESS_CALLOC(B->ctx, (S->slices + 1) * HEAD, &S->heads));
     TESS_TRY(TESS_ALLOC(B->ctx, S->slices * S->width_count * SLICE, &S->lengths));
-    walk_pieces(B, NULL);
+    TESS_TRY(list_lines(B));
 #pragma omp parallel for num_threads(B->ctx->threads) schedule(static)
     for (int64_t slice = 0; slice < S->slices; slice++)
         add_runs_to_head(B, slice);
     for (int64_t i = 0; i < S->slices * HEAD; i++)
         S->heads[i + HEAD] += S->heads[i];
-    int64_t pieces = tess_fbcsr_slices_count(S, PIECE);
-    TESS_TRY(TESS_ALLOC(B->ctx, pieces + 1, &S->pieces));
-    TESS_TRY(TESS_ALLOC(B->ctx, pieces + 1, &B->piece_scalar));
-    TESS_TRY(TESS_ALLOC(B->ctx, S->slices + 1, &next));
-    for (int64_t slice = 0; slice < S->slices; slice++)
-        next[slice] = S->heads[slice * HEAD + PIECE];
-    walk_pieces(B, next);
-    tess_free(B->ctx, next);
     return TESS_OK;
 }
 
@@ -317,13 +435,8 @@ static void fill_steps(const builder *B, int list, int64_t slice, int64_t *value
 static void fill_slice(const builder *B, int64_t slice)
 {
     const tess_fbcsr_slices *S = B->S;
-    const int64_t *head = S->heads + slice * HEAD;
-    int64_t value = head[VALUE], column = head[COLUMN];
-    for (int64_t p = head[PIECE]; p < head[HEAD + PIECE]; p++) {
-        int64_t rows = S->pieces[p] >> 40 & 255;
-        for (int64_t i = 0; i < rows; i++)
-            S->entries[value++] = B->entry_of[B->piece_scalar[p] + i];
-    }
+    int64_t value = S->heads[slice * HEAD + VALUE], column = S->heads[slice * HEAD + COLUMN];
+    fill_pieces(B, slice, &value);
     for (int i = 0; i < S->width_count; i++)
         fill_steps(B, i, slice, &value, &column);
 }
@@ -346,9 +459,11 @@ static tess_status build(builder *B)
     tess_fbcsr_slices *S = B->S;
     TESS_TRY(list_runs(B));
     TESS_TRY(cut_rows(B));
+    TESS_TRY(sort_rows(B));
     TESS_TRY(make_heads(B));
     TESS_TRY(find_entries(B));
     int64_t values = tess_fbcsr_slices_count(S, VALUE);
+    TESS_TRY(TESS_ALLOC(B->ctx, tess_fbcsr_slices_count(S, PIECE) + 1, &S->pieces));
     TESS_TRY(TESS_ALLOC(B->ctx, tess_fbcsr_slices_count(S, COLUMN) + 1, &S->columns));
     TESS_TRY(TESS_ALLOC(B->ctx, values + 1, &S->entries));
     TESS_TRY(tess_alloc_bytes(B->ctx, values, tess_type_size(S->type), &S->values));
@@ -374,7 +489,8 @@ tess_status tess_fbcsr_slices_create(tess_ctx *ctx, const tess_fbcsr *F,
         tess_free(ctx, B.lists[i].runs);
     }
     tess_free(ctx, B.segment);
-    tess_free(ctx, B.piece_scalar);
+    tess_free(ctx, B.parts);
+    tess_free(ctx, B.part_offsets);
     tess_free(ctx, B.entry_of);
     if (status != TESS_OK) {
         tess_fbcsr_slices_destroy(S);
@@ -391,6 +507,7 @@ void tess_fbcsr_slices_destroy(tess_fbcsr_slices *S)
         return;
     tess_free(S->ctx, S->heads);
     tess_free(S->ctx, S->pieces);
+    tess_free(S->ctx, S->targets);
     tess_free(S->ctx, S->lengths);
     tess_free(S->ctx, S->columns);
     tess_free(S->ctx, S->values);

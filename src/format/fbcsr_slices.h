@@ -4,12 +4,14 @@
  *   pieces   A line (a block one column wide, of at least LINE rows) meets a slice in adjacent
  * rows: a piece, of which only the first column is stored. `pieces` holds its column in the low
  *            half, and above it the first row (8 bits), the number of rows (8 bits) and the shift.
+ *            Blocks that continue each other are one piece.
  *   runs     All other blocks, and the remainder, are runs of up to WIDE adjacent columns in a row:
  *            one column is stored for each. The k-th run of one width of all rows that have it is a
  *            step; steps of the same width follow each other, widths from the largest down.
- *   values   of a slice: its pieces, then its steps. A piece's rows lie together, and so do the
- * rows of a step, column by column: nothing is padded. lengths  [slice][width][32]: runs of each
- * row, widths from the largest down.
+ *   targets  Where there are no lines, rows are sorted by length in windows and then cut into
+ * slices. values   of a slice: its pieces, then its steps. A piece's rows lie together, and so do
+ * the rows of a step, column by column: nothing is padded. lengths  [slice][width][32]: runs of
+ * each row, widths from the largest down.
  *
  *     step of runs of 2, rows 3, 4, 9 have one:   columns  c3 c4 c9
  *                                                 values   a3 a4 a9 b3 b4 b9
@@ -35,6 +37,7 @@ typedef struct tess_fbcsr_slices {
     int64_t slices;   /* all of them */
     int64_t segments; /* the first slices: of segments */
     int64_t *heads;   /* (slices + 1) * TESS_FBCSR_HEAD */
+    int32_t *targets; /* rows of the other slices' places; NULL: in order */
     int64_t *pieces;
     uint8_t *lengths;
     int32_t *columns;

@@ -57,8 +57,10 @@ static void check_value(walk *w, int64_t at, int64_t row, int64_t column)
 static int64_t row_of(const tess_fbcsr_slices *S, int64_t slice, int lane)
 {
     int64_t place = slice * TESS_FBCSR_SLICE + lane;
-    if (slice >= S->segments)
-        return place - S->segments * TESS_FBCSR_SLICE;
+    if (slice >= S->segments) {
+        place -= S->segments * TESS_FBCSR_SLICE;
+        return S->targets ? S->targets[place] : place;
+    }
     for (int64_t i = 0; i < S->cut_rows; i++)
         if (place >= S->cut_slots[i] && place < S->cut_slots[i + 1])
             return S->cut_row[i];

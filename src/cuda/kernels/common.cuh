@@ -367,6 +367,12 @@ DEVICE void hand_on(real *to, real value)
 #define LOOK_AGAIN() ((void)0)
 #endif
 
+/* Asks for the line of an address that is read later. */
+DEVICE void fetch_line(const void *address)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+}
+
 /* Read-only data that is worth keeping in L1: x, row offsets. */
 #define READ_ONLY(pointer) __ldg(pointer)
 

@@ -6,12 +6,11 @@
 #include "format/fbcsr_slices.h"
 #include "plan/shapes.h"
 
-enum { DEPTH, FLIGHT, THREADS, HINT, COUNT };
+enum { DEPTH, FLIGHT, THREADS, AHEAD, HINT, COUNT };
 
 static const tess_cuda_param params_of_fbcsr[COUNT] = {
-    [DEPTH] = {"depth", {2, 4, 8, 16}, 4},
-    [FLIGHT] = {"flight", {4, 8, 16}, 3},
-    [THREADS] = {"threads", {64, 128, 256}, 3},
+    [DEPTH] = {"depth", {2, 4, 8}, 3},          [FLIGHT] = {"flight", {2, 4, 8}, 3},
+    [THREADS] = {"threads", {64, 128, 256}, 3}, [AHEAD] = {"ahead", {0, 1}, 2},
     [HINT] = {"hint", {0, 1, 2, 3}, 4},
 };
 
@@ -29,9 +28,10 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     (void)problem;
-    p[DEPTH] = 8;
-    p[FLIGHT] = 8;
+    p[DEPTH] = 4;
+    p[FLIGHT] = 4;
     p[THREADS] = 128;
+    p[AHEAD] = 1;
     p[HINT] = 1;
 }
 
@@ -39,8 +39,10 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
 {
     tess_fbcsr_options shapes;
     (void)tess_shapes_read(NULL, problem->shapes, &shapes);
-    snprintf(text, size, "-DREAL=%d -DDEPTH=%d -DFLIGHT=%d -DTHREADS=%d -DHINT=%d -DWIDTHS=%u",
-             (int)tess_type_size(problem->type), p[DEPTH], p[FLIGHT], p[THREADS], p[HINT],
+    snprintf(text, size,
+             "-DREAL=%d -DDEPTH=%d -DFLIGHT=%d -DTHREADS=%d -DAHEAD=%d -DHINT=%d "
+             "-DWIDTHS=%u",
+             (int)tess_type_size(problem->type), p[DEPTH], p[FLIGHT], p[THREADS], p[AHEAD], p[HINT],
              tess_fbcsr_widths(&shapes));
 }
 
@@ -59,6 +61,7 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
     unsigned grid = (unsigned)tess_ceil_div(S->slices * TESS_FBCSR_SLICE, p[THREADS]);
     tess_cuda_launch *run = tess_cuda_launch_start(out, "fbcsr", grid, (unsigned)p[THREADS]);
     tess_cuda_arg_pointer(run, call->arrays[FBCSR_HEADS]);
+    tess_cuda_arg_pointer(run, S->targets ? call->arrays[FBCSR_TARGETS] : 0);
     tess_cuda_arg_pointer(run, call->arrays[FBCSR_PIECES]);
     tess_cuda_arg_pointer(run, call->arrays[FBCSR_LENGTHS]);
     tess_cuda_arg_pointer(run, call->arrays[FBCSR_COLUMNS]);

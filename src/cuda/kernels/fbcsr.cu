@@ -14,14 +14,17 @@
  *   WIDTHS   bit W: there may be runs of W columns
  *   DEPTH    pieces in flight a thread      FLIGHT   scalars of runs in flight a thread
  *   THREADS  threads a block
+ *   AHEAD    ask for values before their places in the slice are known
  */
 #include "common.cuh"
 
 #define ALL 0xffffffffu
 #define WIDEST 8
+#define LATER 4096 /* slices: about as many as a device works on at a time */
 
 typedef struct fbcsr_args {
     const long long *heads; /* of each slice: values, columns and pieces before it */
+    const int *targets;     /* rows of the places; NULL: in order */
     const long long *pieces;
     const unsigned char *lengths;
     const int *columns;
@@ -95,40 +98,54 @@ DEVICE real run_sum(const fbcsr_args *a, cursor *at, int width, int length)
     const int depth = FLIGHT > width ? FLIGHT / width : 1;
     const unsigned below = (1u << at->lane) - 1;
     const real *values = at->values;
-    int next[FLIGHT];
+    int column[FLIGHT];
     real sum = 0;
-    load_run_columns(at, 0, depth, length, next);
+    if (!__any_sync(ALL, length > 0))
+        return 0;
+    load_run_columns(at, 0, depth, length, column);
     NO_UNROLL
     for (int k = 0; __any_sync(ALL, k < length); k += depth) {
-        int column[FLIGHT];
         real v[FLIGHT + WIDEST], xs[FLIGHT + WIDEST];
         UNROLL
         for (int u = 0; u < depth; u++) {
             const unsigned active = __ballot_sync(ALL, k + u < length);
             const int count = __popc(active), rank = __popc(active & below);
-            column[u] = next[u];
-            if (k + u < length)
-                UNROLL
+            UNROLL
             for (int j = 0; j < width; j++)
-                stream_load1(values + (j * count + rank), &v[u * width + j], at->stream);
+                if (k + u < length)
+                    stream_load1(values + (j * count + rank), &v[u * width + j], at->stream);
             values += width * count;
         }
-        load_run_columns(at, k + depth, depth, length, next);
         UNROLL
-        for (int u = 0; u < depth; u++)
-            if (k + u < length)
-                UNROLL
-        for (int j = 0; j < width; j++)
-            xs[u * width + j] = keep_load(a->x + column[u] + j, at->keep);
+        for (int u = 0; u < depth; u++) {
+            UNROLL
+            for (int j = 0; j < width; j++)
+                if (k + u < length)
+                    xs[u * width + j] = keep_load(a->x + column[u] + j, at->keep);
+        }
+        load_run_columns(at, k + depth, depth, length, column);
         UNROLL
-        for (int u = 0; u < depth; u++)
-            if (k + u < length)
-                UNROLL
-        for (int j = 0; j < width; j++)
-            sum += v[u * width + j] * xs[u * width + j];
+        for (int u = 0; u < depth; u++) {
+            UNROLL
+            for (int j = 0; j < width; j++)
+                if (k + u < length)
+                    sum += v[u * width + j] * xs[u * width + j];
+        }
     }
     at->values = values;
     return sum;
+}
+
+/* Asks for what the warp needs next, and for the head of a slice that comes much later: a warp has
+ * little to do, so every wait after another counts. */
+DEVICE void fetch_ahead(const fbcsr_args *a, long long slice, unsigned lane)
+{
+    const long long *head = a->heads + 3 * slice;
+    const long long first = READ_ONLY(head), end = READ_ONLY(head + 3);
+    if (lane == 0 && slice + LATER < a->slices)
+        fetch_line(head + 3 * LATER);
+    if (first + lane * (128 / REAL) < end)
+        fetch_line(a->values + first + lane * (128 / REAL));
 }
 
 KERNEL(fbcsr, fbcsr_args, THREADS, 1)
@@ -140,13 +157,17 @@ KERNEL(fbcsr, fbcsr_args, THREADS, 1)
     at.lane = threadIdx.x % 32;
     at.stream = stream_policy();
     at.keep = keep_policy();
-    const long long row = (slice - a.segments) * 32 + at.lane;
-    const bool mine = row >= 0 && row < a.rows;
     const long long *head = a.heads + 3 * slice;
     const long long column = READ_ONLY(head + 1);
     const bool runs = column < READ_ONLY(head + 4);
     at.values = a.values + READ_ONLY(head);
     at.columns = a.columns + column;
+    if (AHEAD)
+        fetch_ahead(&a, slice, at.lane);
+    long long row = (slice - a.segments) * 32 + at.lane;
+    if (a.targets && row >= 0)
+        row = READ_ONLY(a.targets + row);
+    const bool mine = row >= 0 && row < a.rows;
     real old = 0;
     if (mine && a.beta != 0)
         old = a.y[row];

@@ -61,7 +61,8 @@ enum {
     FBCSR_COLUMNS,
     FBCSR_VALUES,
     FBCSR_CUT_ROW,
-    FBCSR_CUT_SLOTS
+    FBCSR_CUT_SLOTS,
+    FBCSR_TARGETS
 };
 
 tess_status tess_cuda_image_fbcsr(tess_ctx *ctx, const tess_matrix *A, const char *text,

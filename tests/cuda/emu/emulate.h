@@ -185,6 +185,7 @@ DEVICE void cached_load16(const real *from, real *to)
 }
 
 #define READ_ONLY(pointer) (*(pointer))
+#define fetch_line(address) ((void)*(volatile const char *)(address))
 
 /* ---- Values that thread blocks hand each other ---- */
 
