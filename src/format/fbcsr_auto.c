@@ -73,29 +73,40 @@ static int64_t count_runs(const tess_fbcsr_found *found)
 
 /* ---- The sample ---- */
 
+/* Entries of a row that go into the sample: one long row must not be all there is to see. */
+static int64_t sampled(const tess_matrix *csr, int64_t row)
+{
+    const int64_t most = SAMPLE_ENTRIES / SAMPLE_PIECES;
+    int64_t length = csr->row_offsets[row + 1] - csr->row_offsets[row];
+    return length < most ? length : most;
+}
+
 /* Rows first .. first + count - 1 of the matrix, from row `to` of the sample on. */
 static void copy_rows(const tess_matrix *csr, int64_t first, int64_t count, int64_t to,
                       tess_fbcsr_pattern *P)
 {
-    int64_t base = csr->row_offsets[first], at = P->row_offsets[to];
-    for (int64_t i = 0; i < count; i++)
-        P->row_offsets[to + i + 1] = at + csr->row_offsets[first + i + 1] - base;
-    int64_t entries = csr->row_offsets[first + count] - base;
-    memcpy(P->columns + at, csr->columns + base, (size_t)entries * sizeof *P->columns);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = P->row_offsets[to + i], entries = sampled(csr, first + i);
+        P->row_offsets[to + i + 1] = at + entries;
+        memcpy(P->columns + at, csr->columns + csr->row_offsets[first + i],
+               (size_t)entries * sizeof *P->columns);
+    }
 }
 
-/* The end of a piece that begins with row `first`. A long row counts as one of its share of GAP
- * rows, lest it be all there is to see, but not without limit. */
-static int64_t piece_end(const tess_matrix *csr, int64_t first)
+/* The end of a piece that begins with row `first`, and its entries. A long row counts as one of its
+ * share of GAP rows, but not without limit. */
+static int64_t piece_end(const tess_matrix *csr, int64_t first, int64_t *entries)
 {
-    const int64_t most = SAMPLE_ENTRIES / SAMPLE_PIECES, begin = csr->row_offsets[first];
-    int64_t row = first;
+    const int64_t most = SAMPLE_ENTRIES / SAMPLE_PIECES;
+    int64_t row = first, taken = 0;
     for (int64_t counted = 0; row < csr->rows && counted < most; row++) {
-        int64_t length = csr->row_offsets[row + 1] - csr->row_offsets[row];
-        counted += length < most / GAP ? length : most / GAP;
-        if (csr->row_offsets[row] - begin > (row < first + GAP ? 4 : 1) * LONG_ROWS * most)
+        int64_t length = sampled(csr, row);
+        if (taken > (row < first + GAP ? 4 : 1) * LONG_ROWS * most)
             break;
+        counted += length < most / GAP ? length : most / GAP;
+        taken += length;
     }
+    *entries = taken;
     return row;
 }
 
@@ -112,10 +123,10 @@ static tess_status take_sample(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr
     int64_t first[SAMPLE_PIECES], count[SAMPLE_PIECES], rows = 0, entries = 0, to = 0;
     for (int p = 0; p < SAMPLE_PIECES; p++) {
         first[p] = tess_share_row(csr->row_offsets, csr->rows, p, SAMPLE_PIECES);
-        int64_t last = piece_end(csr, first[p]);
-        count[p] = last - first[p];
+        int64_t inside;
+        count[p] = piece_end(csr, first[p], &inside) - first[p];
         rows += count[p] + GAP;
-        entries += csr->row_offsets[last] - csr->row_offsets[first[p]];
+        entries += inside;
     }
     tess_fbcsr_pattern S = {.rows = rows, .cols = csr->cols};
     tess_status status;
