@@ -12,7 +12,8 @@ enum {
     HEAD = TESS_FBCSR_HEAD,
     VALUE = TESS_FBCSR_HEAD_VALUE,
     COLUMN = TESS_FBCSR_HEAD_COLUMN,
-    PIECE = TESS_FBCSR_HEAD_PIECE
+    PIECE = TESS_FBCSR_HEAD_PIECE,
+    FULL = TESS_FBCSR_HEAD_FULL
 };
 
 /* Scalars are counted as in tess_fbcsr.map: the splits' values one after the other, then rest's. */
@@ -350,6 +351,7 @@ static tess_status list_lines(builder *B)
             head[VALUE] += B->parts[p].rows;
             head[PIECE] += p == first || !continues(&B->parts[p - 1], &B->parts[p]);
         }
+        head[FULL - HEAD] = head[VALUE] == head[PIECE] * SLICE;
     }
     return TESS_OK;
 }
@@ -399,7 +401,8 @@ static tess_status make_heads(builder *B)
     for (int64_t slice = 0; slice < S->slices; slice++)
         add_runs_to_head(B, slice);
     for (int64_t i = 0; i < S->slices * HEAD; i++)
-        S->heads[i + HEAD] += S->heads[i];
+        if (i % HEAD != FULL)
+            S->heads[i + HEAD] += S->heads[i];
     return TESS_OK;
 }
 

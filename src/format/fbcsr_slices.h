@@ -26,8 +26,14 @@
 #include "format/fbcsr.h"
 
 enum { TESS_FBCSR_SLICE = 32, TESS_FBCSR_LINE = 8, TESS_FBCSR_WIDE = 8, TESS_FBCSR_CUT = 256 };
-/* Of a slice in `heads`: what comes before it. */
-enum { TESS_FBCSR_HEAD_VALUE, TESS_FBCSR_HEAD_COLUMN, TESS_FBCSR_HEAD_PIECE, TESS_FBCSR_HEAD };
+/* Of a slice in `heads`: what comes before it, and whether all its pieces have SLICE rows. */
+enum {
+    TESS_FBCSR_HEAD_VALUE,
+    TESS_FBCSR_HEAD_COLUMN,
+    TESS_FBCSR_HEAD_PIECE,
+    TESS_FBCSR_HEAD_FULL,
+    TESS_FBCSR_HEAD
+};
 
 typedef struct tess_fbcsr_slices {
     tess_ctx *ctx;

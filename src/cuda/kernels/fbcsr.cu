@@ -23,7 +23,7 @@
 #define LATER 4096 /* slices: about as many as a device works on at a time */
 
 typedef struct fbcsr_args {
-    const long long *heads; /* of each slice: values, columns and pieces before it */
+    const long long *heads; /* of each slice: values, columns, pieces before it; full */
     const int *targets;     /* rows of the places; NULL: in order */
     const long long *pieces;
     const unsigned char *lengths;
@@ -75,6 +75,39 @@ DEVICE real piece_sum(const fbcsr_args *a, cursor *at, long long piece, long lon
             sum += v[u] * xs[u];
     }
     at->values = values;
+    return sum;
+}
+
+/* The same where all pieces have 32 rows: values need not wait for descriptors. */
+DEVICE real full_sum(const fbcsr_args *a, cursor *at, long long piece, long long end)
+{
+    long long next[DEPTH];
+    real sum = 0;
+    UNROLL
+    for (int u = 0; u < DEPTH; u++)
+        next[u] = piece + u < end ? READ_ONLY(a->pieces + piece + u) : 0;
+    NO_UNROLL
+    for (; piece < end; piece += DEPTH) {
+        real v[DEPTH], xs[DEPTH];
+        UNROLL
+        for (int u = 0; u < DEPTH; u++) {
+            v[u] = 0;
+            if (piece + u < end)
+                stream_load1(at->values + (u * 32 + at->lane), &v[u], at->stream);
+        }
+        at->values += DEPTH * 32;
+        UNROLL
+        for (int u = 0; u < DEPTH; u++)
+            xs[u] =
+                keep_load(a->x + ((int)next[u] + (int)(next[u] >> 48) * (int)at->lane), at->keep);
+        UNROLL
+        for (int u = 0; u < DEPTH; u++)
+            next[u] = piece + DEPTH + u < end ? READ_ONLY(a->pieces + piece + DEPTH + u) : 0;
+        UNROLL
+        for (int u = 0; u < DEPTH; u++)
+            sum += v[u] * xs[u];
+    }
+    at->values -= (piece - end) * 32;
     return sum;
 }
 
@@ -140,10 +173,10 @@ DEVICE real run_sum(const fbcsr_args *a, cursor *at, int width, int length)
  * little to do, so every wait after another counts. */
 DEVICE void fetch_ahead(const fbcsr_args *a, long long slice, unsigned lane)
 {
-    const long long *head = a->heads + 3 * slice;
-    const long long first = READ_ONLY(head), end = READ_ONLY(head + 3);
+    const long long *head = a->heads + 4 * slice;
+    const long long first = READ_ONLY(head), end = READ_ONLY(head + 4);
     if (lane == 0 && slice + LATER < a->slices)
-        fetch_line(head + 3 * LATER);
+        fetch_line(head + 4 * LATER);
     if (first + lane * (128 / REAL) < end)
         fetch_line(a->values + first + lane * (128 / REAL));
 }
@@ -157,9 +190,9 @@ KERNEL(fbcsr, fbcsr_args, THREADS, 1)
     at.lane = threadIdx.x % 32;
     at.stream = stream_policy();
     at.keep = keep_policy();
-    const long long *head = a.heads + 3 * slice;
+    const long long *head = a.heads + 4 * slice;
     const long long column = READ_ONLY(head + 1);
-    const bool runs = column < READ_ONLY(head + 4);
+    const bool runs = column < READ_ONLY(head + 5);
     at.values = a.values + READ_ONLY(head);
     at.columns = a.columns + column;
     if (AHEAD)
@@ -171,7 +204,8 @@ KERNEL(fbcsr, fbcsr_args, THREADS, 1)
     real old = 0;
     if (mine && a.beta != 0)
         old = a.y[row];
-    real sum = piece_sum(&a, &at, READ_ONLY(head + 2), READ_ONLY(head + 5));
+    const long long piece = READ_ONLY(head + 2), end = READ_ONLY(head + 6);
+    real sum = READ_ONLY(head + 3) ? full_sum(&a, &at, piece, end) : piece_sum(&a, &at, piece, end);
     if (runs) {
         const unsigned char *length = a.lengths + slice * (__popc(WIDTHS) * 32) + at.lane;
         UNROLL
