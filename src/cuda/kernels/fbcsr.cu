@@ -92,14 +92,16 @@ DEVICE real full_sum(const fbcsr_args *a, cursor *at, long long piece, long long
         UNROLL
         for (int u = 0; u < DEPTH; u++) {
             v[u] = 0;
+            xs[u] = 0;
             if (piece + u < end)
                 stream_load1(at->values + (u * 32 + at->lane), &v[u], at->stream);
         }
         at->values += DEPTH * 32;
         UNROLL
         for (int u = 0; u < DEPTH; u++)
-            xs[u] =
-                keep_load(a->x + ((int)next[u] + (int)(next[u] >> 48) * (int)at->lane), at->keep);
+            if (piece + u < end)
+                xs[u] = keep_load(a->x + ((int)next[u] + (int)(next[u] >> 48) * (int)at->lane),
+                                  at->keep);
         UNROLL
         for (int u = 0; u < DEPTH; u++)
             next[u] = piece + DEPTH + u < end ? READ_ONLY(a->pieces + piece + DEPTH + u) : 0;
