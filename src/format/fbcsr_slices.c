@@ -406,32 +406,34 @@ static tess_status make_heads(builder *B)
     return TESS_OK;
 }
 
+/* The lanes that share a run, in the order of the runs of a step: those of a step's first lanes of
+ * all groups come first. */
+static int lane_at(int width, int place)
+{
+    int group = tess_fbcsr_group(width);
+    return place % (SLICE / group) * group + place / (SLICE / group);
+}
+
 /* The steps of one width; *value and *column move on. */
 static void fill_steps(const builder *B, int list, int64_t slice, int64_t *value, int64_t *column)
 {
     const tess_fbcsr_slices *S = B->S;
     const int width = B->lists[list].width;
-    int64_t first[SLICE], count[SLICE], active;
-    for (int lane = 0; lane < SLICE; lane++)
+    int64_t first[SLICE] = {0}, count[SLICE], longest = 0;
+    for (int lane = 0; lane < SLICE; lane++) {
         count[lane] = runs_of(B, list, slice, lane, &first[lane]);
-    for (int64_t k = 0;; k++) {
-        active = 0;
+        longest = count[lane] > longest ? count[lane] : longest;
+    }
+    for (int64_t k = 0; k < longest; k++) {
         for (int lane = 0; lane < SLICE; lane++)
-            active += k < count[lane];
-        if (active == 0)
-            return;
-        for (int lane = 0, rank = 0; lane < SLICE; lane++) {
-            if (k >= count[lane])
-                continue;
+            if (k < count[lane])
+                S->columns[(*column)++] = B->lists[list].runs[first[lane] + k].column;
+        for (int place = 0; place < SLICE; place++) {
+            int lane = lane_at(width, place);
             const run *r = &B->lists[list].runs[first[lane] + k];
-            S->columns[*column + rank] = r->column;
-            for (int j = 0; j < width; j++)
-                S->entries[*value + j * active + rank] =
-                    B->entry_of[r->scalar + (int64_t)j * r->step];
-            rank++;
+            for (int j = 0; k < count[lane] && j < width; j++)
+                S->entries[(*value)++] = B->entry_of[r->scalar + (int64_t)j * r->step];
         }
-        *column += active;
-        *value += active * width;
     }
 }
 

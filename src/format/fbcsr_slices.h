@@ -1,23 +1,28 @@
 /* FBCSR for a device with a thread a row: slices of 32 rows whose columns are not stored for every
  * entry.
  *
- *   pieces   A line (a block one column wide, of at least LINE rows) meets a slice in adjacent
- * rows: a piece, of which only the first column is stored. `pieces` holds its column in the low
- *            half, and above it the first row (8 bits), the number of rows (8 bits) and the shift.
- *            Blocks that continue each other are one piece.
- *   runs     All other blocks, and the remainder, are runs of up to WIDE adjacent columns in a row:
- *            one column is stored for each. The k-th run of one width of all rows that have it is a
- *            step; steps of the same width follow each other, widths from the largest down.
- *   targets  Where there are no lines, rows are sorted by length in windows and then cut into
- * slices. values   of a slice: its pieces, then its steps. A piece's rows lie together, and so do
- * the rows of a step, column by column: nothing is padded. lengths  [slice][width][32]: runs of
- * each row, widths from the largest down.
+ * Pieces. A line (a block one column wide, of at least LINE rows) meets a slice in adjacent rows,
+ * and blocks that continue each other are one line there: a piece, of which only the first column
+ * is stored. `pieces` holds its column in the low half, and above it the first row (8 bits), the
+ * number of rows (8 bits) and the shift.
+ *
+ * Runs. All other blocks, and the remainder, are runs of up to WIDE adjacent columns in a row: one
+ * column is stored for each. The k-th runs of one width of all rows that have so many are a step;
+ * steps of the same width follow each other, widths from the largest down. `lengths` says how many
+ * runs each row has, [slice][width][32].
+ *
+ * Values of a slice: its pieces, then its steps, nothing padded. Adjacent lanes, as many as hold a
+ * run (tess_fbcsr_group), share the runs of their rows, so a run's values lie together; of a step,
+ * the runs of all groups' first rows come first, then those of the second rows, ...
  *
  *     step of runs of 2, rows 3, 4, 9 have one:   columns  c3 c4 c9
- *                                                 values   a3 a4 a9 b3 b4 b9
+ *                                                 values   a4 b4 a3 b3 a9 b9
  *
- * A row with more than CUT scalars in runs of one width is cut: what is beyond them goes to
- * segments of as many, which fill slices of their own, the first ones, as if each were a row. Row
+ * Where there are no lines, rows are sorted by length in windows before they are cut into slices;
+ * `targets` says which they are.
+ *
+ * A row with more than CUT scalars in runs of one width is cut into equal parts: all but the first
+ * go to segments, which fill slices of their own, the first ones, as if each were a row. Row
  * cut_row[i] owns the segments cut_slots[i] .. cut_slots[i+1]-1, counted in places of 32 a slice.
  */
 #ifndef TESS_FORMAT_FBCSR_SLICES_H
@@ -25,7 +30,7 @@
 
 #include "format/fbcsr.h"
 
-enum { TESS_FBCSR_SLICE = 32, TESS_FBCSR_LINE = 8, TESS_FBCSR_WIDE = 8, TESS_FBCSR_CUT = 256 };
+enum { TESS_FBCSR_SLICE = 32, TESS_FBCSR_LINE = 8, TESS_FBCSR_WIDE = 8, TESS_FBCSR_CUT = 128 };
 /* Of a slice in `heads`: what comes before it, and whether all its pieces have SLICE rows. */
 enum {
     TESS_FBCSR_HEAD_VALUE,
@@ -54,6 +59,12 @@ typedef struct tess_fbcsr_slices {
     int32_t *cut_row;   /* cut_rows */
     int32_t *cut_slots; /* cut_rows + 1 */
 } tess_fbcsr_slices;
+
+/* Lanes that share runs of this width: the power of two that holds it. */
+static inline int tess_fbcsr_group(int width)
+{
+    return width > 4 ? 8 : width > 2 ? 4 : width;
+}
 
 /* Which widths of runs blocks of these shapes are made of; bit 1, the remainder's, is always set.
  */

@@ -27,12 +27,14 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
 
 static void guess(const tess_cuda_problem *problem, int *p)
 {
-    (void)problem;
+    tess_fbcsr_options shapes = {0};
+    (void)tess_shapes_read(NULL, problem->shapes, &shapes);
+    bool lines = tess_fbcsr_widths(&shapes) == 1u << 1; /* and single entries */
     p[DEPTH] = 4;
     p[FLIGHT] = 4;
     p[THREADS] = 128;
     p[AHEAD] = 1;
-    p[HINT] = 1;
+    p[HINT] = lines ? 0 : 1;
 }
 
 static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
