@@ -88,13 +88,21 @@ static tess_status try_candidate(trial *T, const tess_matrix *A, const tess_cand
     return status;
 }
 
-/* How many candidates before this one have the same kernel. */
-static int nth_of_kernel(const tess_candidates *list, int64_t at)
+/* On a GPU, where each takes a conversion: kernels that were the fastest on some of the matrices.
+ */
+static bool worth_trying(const tess_candidates *list, int64_t at, int most)
 {
+    static const char *const known[] = {"sliced", "multi_row", "warp_row", "by_block"};
+    const char *kernel = list->items[at].kernel;
     int before = 0;
-    for (int64_t i = 0; i < at; i++)
-        before += strcmp(list->items[i].kernel, list->items[at].kernel) == 0;
-    return before;
+    bool gpu = false, often = strstr(kernel, "cusparse") != NULL;
+    for (int64_t i = 0; i < list->count; i++) {
+        gpu |= strcmp(list->items[i].kernel, known[0]) == 0;
+        before += i < at && strcmp(list->items[i].kernel, kernel) == 0;
+    }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        often |= strcmp(kernel, known[i]) == 0;
+    return before < most && (often || !gpu);
 }
 
 /* What F extracted, as a plan's parameter. */
@@ -113,7 +121,7 @@ static tess_status try_all(trial *T, const tess_matrix *A, const tess_fbcsr *F)
     tess_status status;
     TESS_TRY_CLEAN(tess_candidates_list(T->device, A, &spmv, &list));
     for (int64_t i = 0; i < list.count; i++)
-        if (nth_of_kernel(&list, i) < (A == T->A ? 2 : 1))
+        if (worth_trying(&list, i, A == T->A ? 2 : 1))
             TESS_TRY_CLEAN(try_candidate(T, A, &list.items[i]));
     if (A == T->A && F->splits > 0) {
         write_shapes(F, blocks.params, sizeof blocks.params);

@@ -9,6 +9,8 @@ enum {
     SLICE = TESS_FBCSR_SLICE,
     WIDE = TESS_FBCSR_WIDE,
     WINDOW = 512, /* rows sorted together */
+    MANY_ROWS = 1 << 17,
+    CUT_LEAST = 32,
     HEAD = TESS_FBCSR_HEAD,
     VALUE = TESS_FBCSR_HEAD_VALUE,
     COLUMN = TESS_FBCSR_HEAD_COLUMN,
@@ -26,6 +28,7 @@ typedef struct run {
 /* Runs of one width. */
 typedef struct run_list {
     int width;
+    int64_t most;     /* of a row in one piece */
     int64_t *offsets; /* rows + 1 */
     run *runs;
 } run_list;
@@ -75,12 +78,20 @@ unsigned tess_fbcsr_widths(const tess_fbcsr_options *shapes)
     return widths;
 }
 
-/* Parts that `runs` runs of a row are cut into, about equally long; lengths are bytes. */
+/* Runs that stay together; lengths are bytes. Of few rows the parts are shorter, so that there are
+ * enough of them to keep a device busy. */
+static int64_t most_runs(int width, int64_t rows)
+{
+    int64_t scalars = rows < MANY_ROWS ? TESS_FBCSR_CUT * rows / MANY_ROWS : TESS_FBCSR_CUT;
+    int64_t runs = (scalars > CUT_LEAST ? scalars : CUT_LEAST) / width;
+    return runs < UINT8_MAX ? runs : UINT8_MAX;
+}
+
+/* Parts that a row's runs are cut into, about equally long. */
 static int64_t parts_of(const run_list *list, int64_t row)
 {
     int64_t runs = list->offsets[row + 1] - list->offsets[row];
-    int64_t most = list->width == 1 ? UINT8_MAX : TESS_FBCSR_CUT / list->width;
-    return runs <= most ? 1 : tess_ceil_div(runs, most);
+    return runs <= list->most ? 1 : tess_ceil_div(runs, list->most);
 }
 
 /* The first run of part `part`. */
@@ -146,8 +157,10 @@ static tess_status list_runs(builder *B)
         if (B->S->widths >> width & 1)
             B->lists[count++].width = width;
     B->S->width_count = count;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        B->lists[i].most = most_runs(B->lists[i].width, rows);
         TESS_TRY(TESS_CALLOC(B->ctx, rows + 1, &B->lists[i].offsets));
+    }
     walk_all(B);
     for (int i = 0; i < count; i++) {
         run_list *list = &B->lists[i];

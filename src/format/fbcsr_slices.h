@@ -21,16 +21,17 @@
  * Where there are no lines, rows are sorted by length in windows before they are cut into slices;
  * `targets` says which they are.
  *
- * A row with more than CUT scalars in runs of one width is cut into equal parts: all but the first
- * go to segments, which fill slices of their own, the first ones, as if each were a row. Row
- * cut_row[i] owns the segments cut_slots[i] .. cut_slots[i+1]-1, counted in places of 32 a slice.
+ * A row with more than CUT scalars in runs of one width (fewer if the matrix has few rows) is cut
+ * into equal parts: all but the first go to segments, which fill slices of their own, the first
+ * ones, as if each were a row. Row cut_row[i] owns the segments cut_slots[i] .. cut_slots[i+1]-1,
+ * counted in places of 32 a slice.
  */
 #ifndef TESS_FORMAT_FBCSR_SLICES_H
 #define TESS_FORMAT_FBCSR_SLICES_H
 
 #include "format/fbcsr.h"
 
-enum { TESS_FBCSR_SLICE = 32, TESS_FBCSR_LINE = 8, TESS_FBCSR_WIDE = 8, TESS_FBCSR_CUT = 128 };
+enum { TESS_FBCSR_SLICE = 32, TESS_FBCSR_LINE = 8, TESS_FBCSR_WIDE = 8, TESS_FBCSR_CUT = 256 };
 /* Of a slice in `heads`: what comes before it, and whether all its pieces have SLICE rows. */
 enum {
     TESS_FBCSR_HEAD_VALUE,
