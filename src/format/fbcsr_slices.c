@@ -3,14 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/sliced.h"
-
 enum {
     SLICE = TESS_FBCSR_SLICE,
     WIDE = TESS_FBCSR_WIDE,
     WINDOW = 512, /* rows sorted together */
     MANY_ROWS = 1 << 17,
     CUT_LEAST = 32,
+    MANY_SEGMENTS = 64,
     HEAD = TESS_FBCSR_HEAD,
     VALUE = TESS_FBCSR_HEAD_VALUE,
     COLUMN = TESS_FBCSR_HEAD_COLUMN,
@@ -207,7 +206,7 @@ static tess_status cut_rows(builder *B)
         int64_t segments = segments_of_row(B, row);
         total += segments;
         S->cut_rows += segments > 0;
-        S->cut_long += segments > TESS_SLICED_LONG;
+        S->cut_long += segments > MANY_SEGMENTS;
     }
     S->segments = tess_ceil_div(total, SLICE);
     TESS_TRY(TESS_ALLOC(B->ctx, total + 1, &B->segment));
@@ -217,7 +216,7 @@ static tess_status cut_rows(builder *B)
     for (int many = 1; many >= 0 && S->cut_rows > 0; many--) {
         for (int64_t row = 0; row < B->F->rows; row++) {
             int64_t segments = segments_of_row(B, row);
-            if (segments == 0 || (segments > TESS_SLICED_LONG) != many)
+            if (segments == 0 || (segments > MANY_SEGMENTS) != many)
                 continue;
             S->cut_row[cut] = (int32_t)row;
             S->cut_slots[cut++] = (int32_t)B->segments;

@@ -55,7 +55,7 @@ typedef struct tess_fbcsr_slices {
     int32_t *columns;
     void *values;
     int64_t *entries;   /* of each value: its entry of the matrix, -1: padding of a block */
-    int64_t cut_rows;   /* those of more than TESS_SLICED_LONG segments first */
+    int64_t cut_rows;   /* those of many segments first, which are added by a thread block each */
     int64_t cut_long;   /* as many */
     int32_t *cut_row;   /* cut_rows */
     int32_t *cut_slots; /* cut_rows + 1 */
