@@ -217,7 +217,7 @@ def losses(data):
     for e in order:
         p = e["price"]
         lost = f"{100 * p['measure']:.1f}" if p["measure"] is not None else "-"
-        lines.append(f"| {e['shape']} | {e['b']} | {p['bytes'] / 1e6:.0f} | {p['kernels']} | {100 * p['of_read']:.0f} | "
+        lines.append(f"| {e['shape']}{' *' if e.get('earlier') else ''} | {e['b']} | {p['bytes'] / 1e6:.0f} | {p['kernels']} | {100 * p['of_read']:.0f} | "
                      f"{lost} | {100 * p['estimate']:.1f} | {p['products']} | {p['chosen']} | {p['estimated']} |")
     return "\n".join(lines)
 
@@ -286,11 +286,11 @@ def page(args):
     print("""# What a search finds, and what the model knows
 
 Made by `bench/tuning.py page bench/results/tuning-neoverse-v1-2.json bench/results/tuning-h200.json`; the files by `bench/tuning.py measure` on each
-machine. MEASURE, the default, may run 60 products; ESTIMATE runs none and takes what the model predicts to
-be the fastest. Lost is how much longer the chosen kernel takes than the fastest of all that `tessera bench`
-times in the same run, in turn and in seven rounds; what EXHAUSTIVE, which times them all, would lose is the
-spread of the machine's speed. On a GPU the kernels priced are each with its own parameters and those with one
-parameter changed, not the full product of all parameters.
+machine, with what the profiles in `profiles/` predict (`bench/tuning.py predict`). MEASURE, the default, may run 60 products;
+ESTIMATE runs none and takes what the model predicts to be the fastest. Lost is how much longer the chosen kernel takes
+than the fastest of all that `tessera bench` times in the same run, in turn and in seven rounds; what EXHAUSTIVE, which times
+them all, would lose is the spread of the machine's speed. On a GPU the kernels priced are each with its own parameters and
+those with one parameter changed, not the full product of all parameters.
 """)
     for path in args.files:
         data = json.load(open(path))
@@ -298,7 +298,8 @@ parameter changed, not the full product of all parameters.
         print(f"## {data['device']}, {data['date']}\n\n{bars(data)}\n")
         if any("price" in e for e in entries):
             print(f"### Searches\n\n{losses(data)}\n")
-            print("Bytes are those of the bsr format: the symmetric one moves fewer, hence more than 100 % of read.\n")
+            print("Bytes are those of the bsr format: symmetric storage and fbcsr move fewer, hence more than 100 % of read."
+                  + (" *: searched by an earlier revision." if any(e.get("earlier") for e in entries) else "") + "\n")
         if any("check" in e for e in entries):
             print(checked_losses(data) + "\n")
             print(f"### The model's error on matrices that were not used in its fit\n\n{errors(data)}\n")
