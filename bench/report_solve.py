@@ -100,7 +100,11 @@ def cpu_section(name, document):
                 continue
             method, pc = what.split(":")
             text += f"\n### {TITLES[family]}: {NAMES[method]}, {NAMES[pc]}\n\n{solver_table(cases)}"
-    return text + "".join(f"\n{remark}\n" for remark in document.get("remarks", []))
+    return text + remarks(document)
+
+
+def remarks(document):
+    return "".join(f"\n{remark}\n" for remark in document.get("remarks", []))
 
 
 CUDA_INTRO = """
@@ -127,7 +131,7 @@ def cuda_section(name, document):
             "fastest graph", "ratio"]
     first = document["cases"][0]
     return (f"\n## {name}\n{CUDA_INTRO}\n{first['device']}; read ceiling {first['read_GBps']:.0f} GB/s; "
-            f"{document['machine']['date']}; `bench/solve/suite.py --cuda --name {name}`.\n\n{table(head, rows)}")
+            f"{document['machine']['date']}; `bench/solve/suite.py --cuda --name {name}`.\n\n{table(head, rows)}{remarks(document)}")
 
 
 COLLECTION_INTRO = """
@@ -142,6 +146,9 @@ reports with its row; these matrices are positive definite, their incomplete fac
 but is not positive definite, and cg finds r.z or p.Ap negative. "stagnates", "limit": too ill-conditioned for cg with
 that preconditioner.
 """
+
+
+SCHEDULES = "Here triangular factors are solved by colours, in another order of the rows: their iterations differ from the CPU's."
 
 
 def collection_table(document):
@@ -161,8 +168,8 @@ def methods_table(document):
 def collection_section(documents):
     """The CPU's, then those of other machines."""
     text = f"{COLLECTION_INTRO}\n" if documents else ""
-    for name, document in documents.items():
-        text += f"\n### On {name}, `--device {document['device']} --name {name}`\n\n" if name else ""
+    for name, document in sorted(documents.items()):
+        text += f"\n### On {name}, `--device {document['device']} --name {name}`\n\n{SCHEDULES}\n\n" if name else ""
         text += collection_table(document) + (methods_table(document) if document.get("others") else "")
     return text
 
