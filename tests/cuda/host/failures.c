@@ -202,7 +202,7 @@ static void every_candidate_can_be_prepared(void **state)
     tess_candidates list = {0};
     ok(state, tess_candidates_list(device, A, &(tess_product){.kind = TESS_PRODUCT_SPMV}, &list));
     assert_true(list.count > 10);
-    assert_string_equal(list.items[0].kernel, "sliced");
+    int prepared = 0;
     double *x = test_vector(A->cols, A->type, 1), *y = test_vector(A->rows, A->type, 1);
     for (int64_t i = 0; i < list.count; i++) {
         if (strcmp(list.items[i].kernel, "sliced") != 0)
@@ -215,7 +215,9 @@ static void every_candidate_can_be_prepared(void **state)
         ok(state, tess_spmv(plan, 1, x, 0, y));
         test_check_spmv(list.items[i].params, A, 1, x, 0, NULL, y);
         tess_plan_destroy(plan);
+        prepared++;
     }
+    assert_true(prepared > 1);
     free(x), free(y);
     tess_candidates_free(test_ctx(state), &list);
     tess_matrix_destroy(A);
