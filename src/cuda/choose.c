@@ -83,6 +83,19 @@ static void cut_shapes(const char *text, char *list, size_t list_size, char *res
     }
 }
 
+/* Shapes that were faster than CSR on an H200 (docs/performance/fbcsr.md): lines and large squares.
+ * A list with any other is not taken unless it was asked for. */
+static bool pay_on_a_gpu(const tess_fbcsr_options *shapes)
+{
+    for (int i = 0; i < shapes->count; i++) {
+        const tess_fbcsr_shape *shape = &shapes->shape[i];
+        bool line = shape->width == 1 && shape->height >= 16;
+        if (!line && (shape->width < 16 || shape->height < 16))
+            return false;
+    }
+    return true;
+}
+
 tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
                                   const tess_plan_options *options, tess_cuda_problem *problem,
                                   char params[TESS_CUDA_PARAMS_TEXT], tess_plan_options *plain)
@@ -101,9 +114,10 @@ tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
     cut_shapes(options->params, list, sizeof list, params, TESS_CUDA_PARAMS_TEXT);
     plain->params = *params ? params : NULL;
     TESS_TRY(tess_shapes_choose(ctx, A, list, &shapes));
-    if (shapes.count == 0)
+    bool chosen = !*list || strcmp(list, "auto") == 0;
+    if (shapes.count == 0 || (chosen && !pay_on_a_gpu(&shapes)))
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "format fbcsr: no shape would save bytes of this matrix; "
+                         "format fbcsr: no shape would make this matrix faster; "
                          "\"shapes=row:32\" asks for one in spite of that");
     tess_shapes_write(&shapes, problem->shapes, sizeof problem->shapes);
     return TESS_OK;
@@ -127,6 +141,8 @@ static tess_status look_for_shapes(tess_device *device, const tess_matrix *A,
     if (!product->shapes)
         return TESS_OK;
     TESS_TRY(tess_shapes_look(device->ctx, A, &shapes));
+    if (!pay_on_a_gpu(&shapes))
+        return TESS_OK;
     tess_shapes_write(&shapes, problem->shapes, sizeof problem->shapes);
     *out = shapes;
     return TESS_OK;

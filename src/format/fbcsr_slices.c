@@ -3,18 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/sliced.h"
+
 enum {
     SLICE = TESS_FBCSR_SLICE,
     WIDE = TESS_FBCSR_WIDE,
     WINDOW = 512, /* rows sorted together */
-    MANY_ROWS = 1 << 17,
-    CUT_LEAST = 32,
-    MANY_SEGMENTS = 64,
     HEAD = TESS_FBCSR_HEAD,
     VALUE = TESS_FBCSR_HEAD_VALUE,
     COLUMN = TESS_FBCSR_HEAD_COLUMN,
-    PIECE = TESS_FBCSR_HEAD_PIECE,
-    FULL = TESS_FBCSR_HEAD_FULL
+    PIECE = TESS_FBCSR_HEAD_PIECE
 };
 
 /* Scalars are counted as in tess_fbcsr.map: the splits' values one after the other, then rest's. */
@@ -27,7 +25,6 @@ typedef struct run {
 /* Runs of one width. */
 typedef struct run_list {
     int width;
-    int64_t most;     /* of a row in one piece */
     int64_t *offsets; /* rows + 1 */
     run *runs;
 } run_list;
@@ -77,20 +74,12 @@ unsigned tess_fbcsr_widths(const tess_fbcsr_options *shapes)
     return widths;
 }
 
-/* Runs that stay together; lengths are bytes. Of few rows the parts are shorter, so that there are
- * enough of them to keep a device busy. */
-static int64_t most_runs(int width, int64_t rows)
-{
-    int64_t scalars = rows < MANY_ROWS ? TESS_FBCSR_CUT * rows / MANY_ROWS : TESS_FBCSR_CUT;
-    int64_t runs = (scalars > CUT_LEAST ? scalars : CUT_LEAST) / width;
-    return runs < UINT8_MAX ? runs : UINT8_MAX;
-}
-
-/* Parts that a row's runs are cut into, about equally long. */
+/* Parts that `runs` runs of a row are cut into, about equally long; lengths are bytes. */
 static int64_t parts_of(const run_list *list, int64_t row)
 {
     int64_t runs = list->offsets[row + 1] - list->offsets[row];
-    return runs <= list->most ? 1 : tess_ceil_div(runs, list->most);
+    int64_t most = list->width == 1 ? UINT8_MAX : TESS_FBCSR_CUT / list->width;
+    return runs <= most ? 1 : tess_ceil_div(runs, most);
 }
 
 /* The first run of part `part`. */
@@ -156,10 +145,8 @@ static tess_status list_runs(builder *B)
         if (B->S->widths >> width & 1)
             B->lists[count++].width = width;
     B->S->width_count = count;
-    for (int i = 0; i < count; i++) {
-        B->lists[i].most = most_runs(B->lists[i].width, rows);
+    for (int i = 0; i < count; i++)
         TESS_TRY(TESS_CALLOC(B->ctx, rows + 1, &B->lists[i].offsets));
-    }
     walk_all(B);
     for (int i = 0; i < count; i++) {
         run_list *list = &B->lists[i];
@@ -206,7 +193,7 @@ static tess_status cut_rows(builder *B)
         int64_t segments = segments_of_row(B, row);
         total += segments;
         S->cut_rows += segments > 0;
-        S->cut_long += segments > MANY_SEGMENTS;
+        S->cut_long += segments > TESS_SLICED_LONG;
     }
     S->segments = tess_ceil_div(total, SLICE);
     TESS_TRY(TESS_ALLOC(B->ctx, total + 1, &B->segment));
@@ -216,7 +203,7 @@ static tess_status cut_rows(builder *B)
     for (int many = 1; many >= 0 && S->cut_rows > 0; many--) {
         for (int64_t row = 0; row < B->F->rows; row++) {
             int64_t segments = segments_of_row(B, row);
-            if (segments == 0 || (segments > MANY_SEGMENTS) != many)
+            if (segments == 0 || (segments > TESS_SLICED_LONG) != many)
                 continue;
             S->cut_row[cut] = (int32_t)row;
             S->cut_slots[cut++] = (int32_t)B->segments;
@@ -363,7 +350,6 @@ static tess_status list_lines(builder *B)
             head[VALUE] += B->parts[p].rows;
             head[PIECE] += p == first || !continues(&B->parts[p - 1], &B->parts[p]);
         }
-        head[FULL - HEAD] = head[VALUE] == head[PIECE] * SLICE;
     }
     return TESS_OK;
 }
@@ -413,17 +399,8 @@ static tess_status make_heads(builder *B)
     for (int64_t slice = 0; slice < S->slices; slice++)
         add_runs_to_head(B, slice);
     for (int64_t i = 0; i < S->slices * HEAD; i++)
-        if (i % HEAD != FULL)
-            S->heads[i + HEAD] += S->heads[i];
+        S->heads[i + HEAD] += S->heads[i];
     return TESS_OK;
-}
-
-/* The lanes that share a run, in the order of the runs of a step: those of a step's first lanes of
- * all groups come first. */
-static int lane_at(int width, int place)
-{
-    int group = tess_fbcsr_group(width);
-    return place % (SLICE / group) * group + place / (SLICE / group);
 }
 
 /* The steps of one width; *value and *column move on. */
@@ -431,21 +408,27 @@ static void fill_steps(const builder *B, int list, int64_t slice, int64_t *value
 {
     const tess_fbcsr_slices *S = B->S;
     const int width = B->lists[list].width;
-    int64_t first[SLICE] = {0}, count[SLICE], longest = 0;
-    for (int lane = 0; lane < SLICE; lane++) {
+    int64_t first[SLICE], count[SLICE], active;
+    for (int lane = 0; lane < SLICE; lane++)
         count[lane] = runs_of(B, list, slice, lane, &first[lane]);
-        longest = count[lane] > longest ? count[lane] : longest;
-    }
-    for (int64_t k = 0; k < longest; k++) {
+    for (int64_t k = 0;; k++) {
+        active = 0;
         for (int lane = 0; lane < SLICE; lane++)
-            if (k < count[lane])
-                S->columns[(*column)++] = B->lists[list].runs[first[lane] + k].column;
-        for (int place = 0; place < SLICE; place++) {
-            int lane = lane_at(width, place);
+            active += k < count[lane];
+        if (active == 0)
+            return;
+        for (int lane = 0, rank = 0; lane < SLICE; lane++) {
+            if (k >= count[lane])
+                continue;
             const run *r = &B->lists[list].runs[first[lane] + k];
-            for (int j = 0; k < count[lane] && j < width; j++)
-                S->entries[(*value)++] = B->entry_of[r->scalar + (int64_t)j * r->step];
+            S->columns[*column + rank] = r->column;
+            for (int j = 0; j < width; j++)
+                S->entries[*value + j * active + rank] =
+                    B->entry_of[r->scalar + (int64_t)j * r->step];
+            rank++;
         }
+        *column += active;
+        *value += active * width;
     }
 }
 

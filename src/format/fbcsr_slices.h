@@ -11,20 +11,18 @@
  * steps of the same width follow each other, widths from the largest down. `lengths` says how many
  * runs each row has, [slice][width][32].
  *
- * Values of a slice: its pieces, then its steps, nothing padded. Adjacent lanes, as many as hold a
- * run (tess_fbcsr_group), share the runs of their rows, so a run's values lie together; of a step,
- * the runs of all groups' first rows come first, then those of the second rows, ...
+ * Values of a slice: its pieces, then its steps, nothing padded. A piece's rows lie together, and
+ * so do the rows of a step, column by column.
  *
  *     step of runs of 2, rows 3, 4, 9 have one:   columns  c3 c4 c9
- *                                                 values   a4 b4 a3 b3 a9 b9
+ *                                                 values   a3 a4 a9 b3 b4 b9
  *
  * Where there are no lines, rows are sorted by length in windows before they are cut into slices;
  * `targets` says which they are.
  *
- * A row with more than CUT scalars in runs of one width (fewer if the matrix has few rows) is cut
- * into equal parts: all but the first go to segments, which fill slices of their own, the first
- * ones, as if each were a row. Row cut_row[i] owns the segments cut_slots[i] .. cut_slots[i+1]-1,
- * counted in places of 32 a slice.
+ * A row with more than CUT scalars in runs of one width is cut into equal parts: all but the first
+ * go to segments, which fill slices of their own, the first ones, as if each were a row. Row
+ * cut_row[i] owns the segments cut_slots[i] .. cut_slots[i+1]-1, counted in places of 32 a slice.
  */
 #ifndef TESS_FORMAT_FBCSR_SLICES_H
 #define TESS_FORMAT_FBCSR_SLICES_H
@@ -32,14 +30,8 @@
 #include "format/fbcsr.h"
 
 enum { TESS_FBCSR_SLICE = 32, TESS_FBCSR_LINE = 8, TESS_FBCSR_WIDE = 8, TESS_FBCSR_CUT = 256 };
-/* Of a slice in `heads`: what comes before it, and whether all its pieces have SLICE rows. */
-enum {
-    TESS_FBCSR_HEAD_VALUE,
-    TESS_FBCSR_HEAD_COLUMN,
-    TESS_FBCSR_HEAD_PIECE,
-    TESS_FBCSR_HEAD_FULL,
-    TESS_FBCSR_HEAD
-};
+/* Of a slice in `heads`: what comes before it. */
+enum { TESS_FBCSR_HEAD_VALUE, TESS_FBCSR_HEAD_COLUMN, TESS_FBCSR_HEAD_PIECE, TESS_FBCSR_HEAD };
 
 typedef struct tess_fbcsr_slices {
     tess_ctx *ctx;
@@ -55,17 +47,11 @@ typedef struct tess_fbcsr_slices {
     int32_t *columns;
     void *values;
     int64_t *entries;   /* of each value: its entry of the matrix, -1: padding of a block */
-    int64_t cut_rows;   /* those of many segments first, which are added by a thread block each */
+    int64_t cut_rows;   /* those of more than TESS_SLICED_LONG segments first */
     int64_t cut_long;   /* as many */
     int32_t *cut_row;   /* cut_rows */
     int32_t *cut_slots; /* cut_rows + 1 */
 } tess_fbcsr_slices;
-
-/* Lanes that share runs of this width: the power of two that holds it. */
-static inline int tess_fbcsr_group(int width)
-{
-    return width > 4 ? 8 : width > 2 ? 4 : width;
-}
 
 /* Which widths of runs blocks of these shapes are made of; bit 1, the remainder's, is always set.
  */

@@ -29,12 +29,12 @@ static void guess(const tess_cuda_problem *problem, int *p)
 {
     tess_fbcsr_options shapes = {0};
     (void)tess_shapes_read(NULL, problem->shapes, &shapes);
-    bool lines = tess_fbcsr_widths(&shapes) == 1u << 1; /* and single entries */
+    unsigned widths = tess_fbcsr_widths(&shapes);
     p[DEPTH] = 4;
-    p[FLIGHT] = 4;
+    p[FLIGHT] = widths == 1u << 1 || widths >= 1u << 4 ? 2 : 8; /* narrow runs: more of them */
     p[THREADS] = 128;
     p[AHEAD] = 1;
-    p[HINT] = lines ? 0 : 1;
+    p[HINT] = widths == 1u << 1 ? 0 : 1;
 }
 
 static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)

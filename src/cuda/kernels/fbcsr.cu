@@ -4,16 +4,15 @@
  *
  *   pieces   of lines: all lanes read the same descriptor, lanes low .. low+n-1 a value each and x
  *            at column + shift * i
- *   runs     of W columns: every lane whose row has a k-th run reads its column; then adjacent
- *            lanes, as many as hold a run, take the runs of their rows one after the other, a
- * column each. The lanes that have a run are counted, so values are stored without padding.
+ *   runs     of W columns: every lane whose row has a k-th run reads its column, then W values. The
+ *            lanes that have one count themselves, so values are stored without padding.
  *
  * Every row is summed in the same order: pieces, then runs from the widest down to single entries.
  * Slices of segments of rows that were cut come first and leave their sums in slots; sliced_sum
  * adds these to y in a fixed order.
  *
  *   WIDTHS   bit W: there may be runs of W columns
- *   DEPTH    pieces in flight a thread      FLIGHT   single entries in flight a thread
+ *   DEPTH    pieces in flight a thread      FLIGHT   scalars of runs in flight a thread
  *   THREADS  threads a block
  *   AHEAD    ask for values before their places in the slice are known
  */
@@ -24,7 +23,7 @@
 #define LATER 4096 /* slices: about as many as a device works on at a time */
 
 typedef struct fbcsr_args {
-    const long long *heads; /* of each slice: values, columns, pieces before it; full */
+    const long long *heads; /* of each slice: values, columns and pieces before it */
     const int *targets;     /* rows of the places; NULL: in order */
     const long long *pieces;
     const unsigned char *lengths;
@@ -79,41 +78,6 @@ DEVICE real piece_sum(const fbcsr_args *a, cursor *at, long long piece, long lon
     return sum;
 }
 
-/* The same where all pieces have 32 rows: values need not wait for descriptors. */
-DEVICE real full_sum(const fbcsr_args *a, cursor *at, long long piece, long long end)
-{
-    long long next[DEPTH];
-    real sum = 0;
-    UNROLL
-    for (int u = 0; u < DEPTH; u++)
-        next[u] = piece + u < end ? READ_ONLY(a->pieces + piece + u) : 0;
-    NO_UNROLL
-    for (; piece < end; piece += DEPTH) {
-        real v[DEPTH], xs[DEPTH];
-        UNROLL
-        for (int u = 0; u < DEPTH; u++) {
-            v[u] = 0;
-            xs[u] = 0;
-            if (piece + u < end)
-                stream_load1(at->values + (u * 32 + at->lane), &v[u], at->stream);
-        }
-        at->values += DEPTH * 32;
-        UNROLL
-        for (int u = 0; u < DEPTH; u++)
-            if (piece + u < end)
-                xs[u] = keep_load(a->x + ((int)next[u] + (int)(next[u] >> 48) * (int)at->lane),
-                                  at->keep);
-        UNROLL
-        for (int u = 0; u < DEPTH; u++)
-            next[u] = piece + DEPTH + u < end ? READ_ONLY(a->pieces + piece + DEPTH + u) : 0;
-        UNROLL
-        for (int u = 0; u < DEPTH; u++)
-            sum += v[u] * xs[u];
-    }
-    at->values -= (piece - end) * 32;
-    return sum;
-}
-
 /* Columns of the steps k .. k+depth-1, for the lanes that have a run there. */
 DEVICE void load_run_columns(cursor *at, int k, int depth, int length, int *columns)
 {
@@ -128,115 +92,60 @@ DEVICE void load_run_columns(cursor *at, int k, int depth, int length, int *colu
     }
 }
 
-/* Single entries, FLIGHT of them in flight, columns known a round ahead; all lanes of the warp call
- * this. */
-DEVICE real single_sum(const fbcsr_args *a, cursor *at, int length)
+/* Runs of one width, columns known a round ahead; all lanes of the warp call this. */
+DEVICE real run_sum(const fbcsr_args *a, cursor *at, int width, int length)
 {
+    const int depth = FLIGHT > width ? FLIGHT / width : 1;
     const unsigned below = (1u << at->lane) - 1;
     const real *values = at->values;
     int column[FLIGHT];
     real sum = 0;
-    load_run_columns(at, 0, FLIGHT, length, column);
+    if (!__any_sync(ALL, length > 0))
+        return 0;
+    load_run_columns(at, 0, depth, length, column);
     NO_UNROLL
-    for (int k = 0; __any_sync(ALL, k < length); k += FLIGHT) {
-        real v[FLIGHT], xs[FLIGHT];
+    for (int k = 0; __any_sync(ALL, k < length); k += depth) {
+        real v[FLIGHT + WIDEST], xs[FLIGHT + WIDEST];
         UNROLL
-        for (int u = 0; u < FLIGHT; u++) {
+        for (int u = 0; u < depth; u++) {
             const unsigned active = __ballot_sync(ALL, k + u < length);
-            v[u] = 0;
-            xs[u] = 0;
-            if (k + u < length)
-                stream_load1(values + __popc(active & below), &v[u], at->stream);
-            values += __popc(active);
+            const int count = __popc(active), rank = __popc(active & below);
+            UNROLL
+            for (int j = 0; j < width; j++)
+                if (k + u < length)
+                    stream_load1(values + (j * count + rank), &v[u * width + j], at->stream);
+            values += width * count;
         }
         UNROLL
-        for (int u = 0; u < FLIGHT; u++)
-            if (k + u < length)
-                xs[u] = keep_load(a->x + column[u], at->keep);
-        load_run_columns(at, k + FLIGHT, FLIGHT, length, column);
+        for (int u = 0; u < depth; u++) {
+            UNROLL
+            for (int j = 0; j < width; j++)
+                if (k + u < length)
+                    xs[u * width + j] = keep_load(a->x + column[u] + j, at->keep);
+        }
+        load_run_columns(at, k + depth, depth, length, column);
         UNROLL
-        for (int u = 0; u < FLIGHT; u++)
-            sum += v[u] * xs[u];
+        for (int u = 0; u < depth; u++) {
+            UNROLL
+            for (int j = 0; j < width; j++)
+                if (k + u < length)
+                    sum += v[u * width + j] * xs[u * width + j];
+        }
     }
     at->values = values;
     return sum;
-}
-
-/* parts[i] of the `group` adjacent lanes added: lane i of them gets the sum of all parts[i]. */
-DEVICE real group_sum(real *parts, int group, unsigned lane)
-{
-    UNROLL
-    for (int half = WIDEST / 2; half > 0; half /= 2) {
-        UNROLL
-        for (int i = 0; i < half; i++) {
-            if (half < group) {
-                const bool upper = (lane & half) != 0;
-                real given = upper ? parts[i] : parts[i + half];
-                const real kept = upper ? parts[i + half] : parts[i];
-                parts[i] = kept + __shfl_xor_sync(ALL, given, half, 32);
-            }
-        }
-    }
-    return parts[0];
-}
-
-/* Runs of several columns. The lanes of a group take those of their rows one after the other, each
- * lane one column, so that values and x are read side by side; every lane has a sum for each of the
- * rows. */
-DEVICE real run_sum(const fbcsr_args *a, cursor *at, int width, int length)
-{
-    const int group = width > 4 ? 8 : width > 2 ? 4 : 2, steps = WIDEST / group;
-    const unsigned firsts = group == 8 ? 0x01010101u : group == 4 ? 0x11111111u : 0x55555555u;
-    const unsigned member = at->lane % group, first = at->lane - member;
-    const real *values = at->values + member;
-    real parts[WIDEST];
-    int column[WIDEST / 2];
-    UNROLL
-    for (int i = 0; i < WIDEST; i++)
-        parts[i] = 0;
-    load_run_columns(at, 0, steps, length, column);
-    NO_UNROLL
-    for (int k = 0; __any_sync(ALL, k < length); k += steps) {
-        real v[WIDEST], xs[WIDEST];
-        UNROLL
-        for (int s = 0; s < steps; s++) {
-            const unsigned active = __ballot_sync(ALL, k + s < length);
-            UNROLL
-            for (int i = 0; i < group; i++) {
-                const unsigned row = first + i, runs = active & firsts << i;
-                const int u = s * group + i, before = __popc(runs & ((1u << row) - 1));
-                int from = __shfl_sync(ALL, column[s], (int)row, 32);
-                v[u] = 0;
-                xs[u] = 0;
-                if (member < width && (runs >> row & 1)) {
-                    stream_load1(values + before * width, &v[u], at->stream);
-                    xs[u] = keep_load(a->x + from + member, at->keep);
-                }
-                values += __popc(runs) * width;
-            }
-        }
-        load_run_columns(at, k + steps, steps, length, column);
-        UNROLL
-        for (int u = 0; u < WIDEST; u++)
-            parts[u % group] += v[u] * xs[u];
-    }
-    at->values = values - member;
-    return group_sum(parts, group, at->lane);
 }
 
 /* Asks for what the warp needs next, and for the head of a slice that comes much later: a warp has
  * little to do, so every wait after another counts. */
 DEVICE void fetch_ahead(const fbcsr_args *a, long long slice, unsigned lane)
 {
-    const long long *head = a->heads + 4 * slice;
-    const long long first = READ_ONLY(head), end = READ_ONLY(head + 4);
+    const long long *head = a->heads + 3 * slice;
+    const long long first = READ_ONLY(head), end = READ_ONLY(head + 3);
     if (lane == 0 && slice + LATER < a->slices)
-        fetch_line(head + 4 * LATER);
+        fetch_line(head + 3 * LATER);
     if (first + lane * (128 / REAL) < end)
         fetch_line(a->values + first + lane * (128 / REAL));
-    const long long column = READ_ONLY(head + 1) + lane * 32;
-    if (column < READ_ONLY(head + 5))
-        fetch_line(a->columns + column);
 }
 
 KERNEL(fbcsr, fbcsr_args, THREADS, 1)
@@ -248,15 +157,9 @@ KERNEL(fbcsr, fbcsr_args, THREADS, 1)
     at.lane = threadIdx.x % 32;
     at.stream = stream_policy();
     at.keep = keep_policy();
-    int length[WIDEST + 1];
-    UNROLL
-    for (int width = WIDEST, place = 0; width > 0; width--)
-        if (WIDTHS >> width & 1)
-            length[width] =
-                READ_ONLY(a.lengths + (slice * __popc(WIDTHS) + place++) * 32 + at.lane);
-    const long long *head = a.heads + 4 * slice;
+    const long long *head = a.heads + 3 * slice;
     const long long column = READ_ONLY(head + 1);
-    const bool runs = column < READ_ONLY(head + 5);
+    const bool runs = column < READ_ONLY(head + 4);
     at.values = a.values + READ_ONLY(head);
     at.columns = a.columns + column;
     if (AHEAD)
@@ -268,14 +171,16 @@ KERNEL(fbcsr, fbcsr_args, THREADS, 1)
     real old = 0;
     if (mine && a.beta != 0)
         old = a.y[row];
-    const long long piece = READ_ONLY(head + 2), end = READ_ONLY(head + 6);
-    real sum = READ_ONLY(head + 3) ? full_sum(&a, &at, piece, end) : piece_sum(&a, &at, piece, end);
+    real sum = piece_sum(&a, &at, READ_ONLY(head + 2), READ_ONLY(head + 5));
     if (runs) {
+        const unsigned char *length = a.lengths + slice * (__popc(WIDTHS) * 32) + at.lane;
         UNROLL
-        for (int width = WIDEST; width > 0; width--)
-            if ((WIDTHS >> width & 1) && __any_sync(ALL, length[width] > 0))
-                sum += width > 1 ? run_sum(&a, &at, width, length[width])
-                                 : single_sum(&a, &at, length[width]);
+        for (int width = WIDEST; width > 0; width--) {
+            if (WIDTHS >> width & 1) {
+                sum += run_sum(&a, &at, width, READ_ONLY(length));
+                length += 32;
+            }
+        }
     }
     if (mine)
         a.y[row] = combined(a.alpha, sum, a.beta, old);
