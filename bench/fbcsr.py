@@ -42,33 +42,47 @@ Written by `bench/fbcsr.py` from `bench/results/fbcsr-*.json`; how blocks are fo
 cache. *extracted*: share of the non-zeros in blocks; *fill*: non-zeros over stored cells of the blocks; *bytes*:
 of the arrays, vectors not counted; *best BSR*: the aligned blocks with the fewest bytes, where that is less than
 CSR's or not. *× our CSR*: speed of y = A x with fbcsr over our fastest kernel on 1 × 1 blocks, the same for the
-others; all run in turn in the same process, medians of 7 rounds. *planner*: the format of a plan that measures
-nothing (`ESTIMATE`) at the revision of these runs, in which it could take fbcsr; because of what it lost on the CPU
-it no longer does, and only a plan that measures (`MEASURE`, the default) considers the format. Shapes are those of `auto`.
+others; all run in turn in the same process, medians of 5 rounds. *planner*: the format of a plan that measures
+nothing (`ESTIMATE`); one that measures (`MEASURE`, the default) takes what it timed as the fastest. Shapes are
+those of `auto`; with *none*, a plan in the format is CSR's and there is nothing to time. The CPU's cases from
+plbuckle on, and the generated ones, were measured before the last change of the CSR kernels and of the planner;
+the H200's ran with depth 4, flight 4, ahead 1, hint 1.
 """
 
 REASONS = """
 ## What wins where, and why
 
 * **CPU.** A non-zero of CSR takes 12 bytes, one of a full block 8 to 9, so at the same bandwidth fbcsr could gain
-  1.35 to 1.5; it does where many blocks begin in the same row (squares of 4 x 4 and more, rows, columns of dense
-  pieces), because a run of them is summed in registers. Diagonals whose blocks begin in different rows read and
-  write y for each block: 0.6 ns a non-zero on one core of Neoverse V1, 0.3 ns where they begin together, and
-  CSR takes 0.5. So long diagonals lose (stencil, dw8192, orsreg_1, crystm01) although they save most bytes.
-  A remainder is walked row by row, at the price of two to four non-zeros a row even if it is nearly empty.
-  Lists of small shapes that leave 20 to 40 % behind (ani4, Si2, bcsstk13, c-29) lose most.
-* **H200.** Lines and rows win 1.24 to 1.42 times: 32 lanes read one block side by side. Squares and short
-  blocks lose, since a group of as many lanes as a block has rows walks its blocks alone and few rows make few
-  warps; so does a matrix with a very long row (arrow: one warp for 46 500 entries), and the stencil, whose five
-  to seven blocks of 64 a band are too little work for the latencies of range, place, value and x.
-* **Tried on the H200 and not kept:** all shapes cut at bands of 32 rows and packed into units of up to 32
-  lanes without padding, one code for all (8.5 to 10.3 bytes a non-zero): 0.47 to 0.66 with one unit in flight
-  after the other; through shared memory 0.55 (bcsstk10) to 0.89 (rows), the arrow 0.80, squares of 4 x 4 0.75.
-  Fewer loads in flight and more warps were faster, so instructions limit it: about 75 issue slots a
-  step of 32 values.
-* **Plans.** One by measurement takes the format only if it is the fastest. One by estimate goes by bytes, and
-  on the CPU that is not enough: it also takes it where diagonals or small shapes with a large remainder lose.
-* cuSPARSE's CSR against ours is in [h200.md](h200.md); it was not measured on these matrices.
+  1.35 to 1.5. It gains most where many blocks begin in the same row: squares of 4 x 4 and more, rows, and
+  diagonals, which are cut at multiples of their height so that they begin together (the stencil 1.61, dw2048 and
+  dwt_992 1.5); and more where CSR's rows are short (bert, Trec6: 1.7 to 2.4). Every split walks y once more, so
+  lists of two or three small shapes with a remainder of a sixth of the non-zeros gain little or lose (cavity05,
+  fasp_sph). `auto` returns no list where its price says less than 12 %.
+* **CPU, 5 x 3 blocks at random places** lose (0.69): of the list 3x3, 2x2 the remainder is a fifth of 600 entries
+  a row, and each of the three passes reads x in another order; even 5x3 as the only shape takes 7.6 ms where CSR
+  takes 5.1. Fetching x ahead changed nothing (7.2 and 7.5 ms).
+* **H200.** Lines win (stencil 1.15, unaligned diagonals 1.37; with the parameters that are the guess since,
+  depth 4, flight 2, hint 0, the stencil took 53 us instead of 61: 1.3): all rows of a slice share one 8-byte
+  descriptor, values and the heads of later slices are asked for before they are needed. Large squares win 1.10.
+  Runs do not: a lane that reads a run of its own reads x alone, 32 lines a load, whatever is in flight (row:32
+  stays at 66 % of the reading speed with 2, 4 or 8 scalars in flight); 4 wide and rows of 32 are equal to CSR,
+  3 and 2 wide 0.74 to 0.81, although they save a fifth of the bytes. The arrow's slices have two lines each,
+  too little work for a warp. 5x3: 30 000 rows of 600 entries are 938 warps with 150 rounds each.
+  A plan on a GPU therefore takes a list by itself only if all of its shapes are lines or squares of 16 and more;
+  any other can be asked for (`shapes=`). The bar (faster than CSR on every matrix of which 60 % are extracted)
+  is reached by lines and large squares only.
+* **Tried on the H200 and not kept.** (1) A group of lanes a block: diagonals 1.35, rows 1.24, columns 1.42, but
+  4 x 4 0.30, stencil 0.80, arrow 0.21. (2) All shapes cut at bands of 32 rows and packed into units of up to 32
+  lanes: 0.47 to 0.89, about 75 issue slots a step of 32 values. (3) On top of the present form: values of slices
+  with full pieces read before their descriptors, runs shared by 2, 4 or 8 adjacent lanes so that x is read side
+  by side, shorter parts where there are few rows: slower throughout (stencil 61 to 69 us, 4 x 4 73 to 84, 32 x 32
+  57 to 70, arrow 141 to 173, bcsstk10 0.74 to 0.58 of CSR's speed), and plans for the widths {3}, {5}, {6} and
+  {8, 2} were refused on the device, which a kernel that fails its verification would look like; the emulator found
+  nothing wrong with them.
+* **Plans.** One by measurement takes the format only if it is the fastest. One by estimate takes it where the
+  model puts it clearly ahead on a CPU (36 matrices here, of which it loses more than 3 % on one: cavity05, 0.968,
+  where it gained 3 % in the run before), and never on a GPU: the model took it for 11 of 20 matrices there and lost
+  on nearly all of them, with the form that was not kept.
 """
 
 

@@ -138,7 +138,8 @@ static tess_status look_for_shapes(tess_device *device, const tess_matrix *A,
                                    tess_fbcsr_options *out)
 {
     tess_fbcsr_options shapes;
-    if (!product->shapes)
+    /* Not for an estimate: bytes do not tell how fast it is here, only a measurement does. */
+    if (!product->shapes || product->effort == TESS_ESTIMATE)
         return TESS_OK;
     TESS_TRY(tess_shapes_look(device->ctx, A, &shapes));
     if (!pay_on_a_gpu(&shapes))
