@@ -77,8 +77,8 @@ REASONS = """
   with full pieces read before their descriptors, runs shared by 2, 4 or 8 adjacent lanes so that x is read side
   by side, shorter parts where there are few rows: slower throughout (stencil 61 to 69 us, 4 x 4 73 to 84, 32 x 32
   57 to 70, arrow 141 to 173, bcsstk10 0.74 to 0.58 of CSR's speed), and plans for the widths {3}, {5}, {6} and
-  {8, 2} were refused on the device, which a kernel that fails its verification would look like; the emulator found
-  nothing wrong with them.
+  {8, 2} were refused on the device, which a kernel that fails its verification would look like; the cause was not
+  found (the emulator passed other lists of shapes, it did not run these to the end).
 * **Plans.** One by measurement takes the format only if it is the fastest. One by estimate takes it where the
   model puts it clearly ahead on a CPU (36 matrices here, of which it loses more than 3 % on one: cavity05, 0.968,
   where it gained 3 % in the run before), and never on a GPU: the model took it for 11 of 20 matrices there and lost
