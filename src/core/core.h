@@ -81,9 +81,33 @@ static inline int64_t tess_ceil_div(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
+/* The first of sorted[low .. high-1] that is not less than `value`; high where all are. */
+static inline int64_t tess_lower_bound(const int32_t *sorted, int64_t low, int64_t high,
+                                       int64_t value)
+{
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (sorted[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static inline size_t tess_type_size(tess_type type)
 {
     return type == TESS_F64 ? 8 : 4;
+}
+
+/* to[i] = from[j] */
+static inline void tess_copy_scalar(tess_type type, void *to, int64_t i, const void *from,
+                                    int64_t j)
+{
+    if (type == TESS_F64)
+        ((double *)to)[i] = ((const double *)from)[j];
+    else
+        ((float *)to)[i] = ((const float *)from)[j];
 }
 
 static inline const char *tess_type_name(tess_type type)

@@ -63,15 +63,7 @@ static int64_t sweep_bytes(sweep *s, int64_t from, int64_t to)
 /* The first block of a split that begins in `row` or below. */
 static int64_t first_block(const tess_fbcsr_split *split, int64_t row)
 {
-    int64_t low = 0, high = split->blocks;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (split->rows[middle] < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return tess_lower_bound(split->rows, 0, split->blocks, row);
 }
 
 static tess_status make_chunks(tess_cpu_fbcsr *state)

@@ -9,14 +9,6 @@
 
 /* ---- Entries and scalars ---- */
 
-static void copy_scalar(tess_type type, void *to, int64_t i, const void *from, int64_t j)
-{
-    if (type == TESS_F64)
-        ((double *)to)[i] = ((const double *)from)[j];
-    else
-        ((float *)to)[i] = ((const float *)from)[j];
-}
-
 /* Where scalar `at` of the map is: the array that holds it (split number, or `splits` for rest). */
 static int array_of(const tess_fbcsr *F, const int64_t *bases, int64_t at)
 {
@@ -42,7 +34,7 @@ tess_status tess_fbcsr_refresh(tess_fbcsr *F, const void *csr_values)
     for (int64_t i = 0; i < F->nonzeros; i++) {
         int s = array_of(F, bases, F->map[i]);
         void *to = s < F->splits ? F->split[s].values : F->rest->values;
-        copy_scalar(F->type, to, F->map[i] - bases[s], csr_values, i);
+        tess_copy_scalar(F->type, to, F->map[i] - bases[s], csr_values, i);
     }
     return TESS_OK;
 }
@@ -93,8 +85,8 @@ tess_status tess_fbcsr_to_csr(tess_ctx *ctx, const tess_fbcsr *F, tess_matrix **
         else
             col = F->rest->columns[at];
         A->columns[i] = (int32_t)col;
-        copy_scalar(F->type, A->values, i, s < F->splits ? F->split[s].values : F->rest->values,
-                    at);
+        tess_copy_scalar(F->type, A->values, i,
+                         s < F->splits ? F->split[s].values : F->rest->values, at);
     }
     *out = A;
     return TESS_OK;
@@ -119,7 +111,7 @@ static void fill_block(const tess_fbcsr_pattern *P, const tess_fbcsr_found *foun
             if (found->cell[k] != cell)
                 continue; /* it is in another block */
             int64_t entry = P->entry ? P->entry[k] : k;
-            copy_scalar(A->type, split->values, first + cell, A->values, entry);
+            tess_copy_scalar(A->type, split->values, first + cell, A->values, entry);
             map[entry] = base + first + cell;
         }
     }
@@ -160,7 +152,7 @@ static tess_status fill_rest(tess_fbcsr *F, const tess_fbcsr_pattern *P, int64_t
     for (int64_t k = 0; k < left; k++) {
         int64_t entry = P->entry ? P->entry[k] : k;
         F->rest->columns[k] = P->columns[k];
-        copy_scalar(F->type, F->rest->values, k, A->values, entry);
+        tess_copy_scalar(F->type, F->rest->values, k, A->values, entry);
         F->map[entry] = base + k;
     }
     return TESS_OK;

@@ -3,15 +3,7 @@
 
 int64_t tess_fbcsr_lower_bound(const tess_fbcsr_pattern *P, int64_t row, int64_t column)
 {
-    int64_t low = P->row_offsets[row], high = P->row_offsets[row + 1];
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (P->columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return tess_lower_bound(P->columns, P->row_offsets[row], P->row_offsets[row + 1], column);
 }
 
 void tess_fbcsr_pattern_clear(tess_ctx *ctx, tess_fbcsr_pattern *P)

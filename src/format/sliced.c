@@ -58,14 +58,10 @@ static void move_values(const tess_sliced *S, int64_t s, void *sliced, void *bsr
             for (int32_t j = 0; j < bw; j++) {
                 int64_t at = value_index(S, s, lane, k, 0, j);
                 for (int32_t i = 0; i < bh; i++, from++, at += S->options.vector) {
-                    if (S->type == TESS_F64 && to_sliced)
-                        ((double *)sliced)[at] = ((const double *)bsr)[from];
-                    else if (S->type == TESS_F64)
-                        ((double *)bsr)[from] = ((const double *)sliced)[at];
-                    else if (to_sliced)
-                        ((float *)sliced)[at] = ((const float *)bsr)[from];
+                    if (to_sliced)
+                        tess_copy_scalar(S->type, sliced, at, bsr, from);
                     else
-                        ((float *)bsr)[from] = ((const float *)sliced)[at];
+                        tess_copy_scalar(S->type, bsr, from, sliced, at);
                 }
             }
         }

@@ -261,14 +261,10 @@ static void move_values(const tess_swept *S, int64_t c, void *swept, void *bsr, 
             int64_t place = place_of(S, c, block), from = block * N;
             for (int32_t e = 0; e < N; e++, from++) {
                 int64_t at = value_index(S, place, e);
-                if (S->type == TESS_F64 && to_swept)
-                    ((double *)swept)[at] = ((const double *)bsr)[from];
-                else if (S->type == TESS_F64)
-                    ((double *)bsr)[from] = ((const double *)swept)[at];
-                else if (to_swept)
-                    ((float *)swept)[at] = ((const float *)bsr)[from];
+                if (to_swept)
+                    tess_copy_scalar(S->type, swept, at, bsr, from);
                 else
-                    ((float *)bsr)[from] = ((const float *)swept)[at];
+                    tess_copy_scalar(S->type, bsr, from, swept, at);
             }
         }
     }

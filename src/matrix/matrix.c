@@ -112,15 +112,7 @@ void tess_matrix_get_view(const tess_matrix *A, tess_matrix_view *view)
 
 int64_t tess_matrix_lower_bound(const tess_matrix *A, int64_t row, int64_t column)
 {
-    int64_t low = A->row_offsets[row], high = A->row_offsets[row + 1];
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (A->columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return tess_lower_bound(A->columns, A->row_offsets[row], A->row_offsets[row + 1], column);
 }
 
 int64_t tess_matrix_find(const tess_matrix *A, int64_t row, int64_t column)
