@@ -9,26 +9,20 @@ static const tess_interleaved_options settings[] = {
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
+static tess_matrix *there_and_back(tess_ctx *ctx, const tess_matrix *A, int setting)
+{
+    tess_interleaved *I;
+    tess_matrix *B;
+    assert_int_equal(tess_interleaved_create(ctx, A, &settings[setting], &I), TESS_OK);
+    assert_int_equal(tess_interleaved_to_bsr(ctx, I, &B), TESS_OK);
+    tess_interleaved_destroy(I);
+    return B;
+}
+
 static void inverse_gives_the_matrix_back(void **state)
 {
     static const int32_t sizes[][2] = {{1, 1}, {3, 3}, {5, 2}, {17, 17}};
-    tess_ctx *ctx = test_ctx(state);
-    for (test_pattern pattern = 0; pattern < TEST_PATTERNS; pattern++) {
-        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-            tess_type type = (s + (size_t)pattern) % 2 ? TESS_F32 : TESS_F64;
-            tess_matrix *A = test_matrix(ctx, pattern, 40, sizes[s][0], sizes[s][1], type, 7);
-            for (int i = 0; i < SETTINGS; i++) {
-                tess_interleaved *I;
-                tess_matrix *B;
-                assert_int_equal(tess_interleaved_create(ctx, A, &settings[i], &I), TESS_OK);
-                assert_int_equal(tess_interleaved_to_bsr(ctx, I, &B), TESS_OK);
-                test_check_identical("interleaved and back", A, B);
-                tess_matrix_destroy(B);
-                tess_interleaved_destroy(I);
-            }
-            tess_matrix_destroy(A);
-        }
-    }
+    test_round_trips(state, sizes, sizeof sizes / sizeof *sizes, SETTINGS, there_and_back);
 }
 
 /* Three rows of 1, 3 and 2 blocks of 1 x 1; B_y = 2: by hand. */

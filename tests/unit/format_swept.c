@@ -14,28 +14,21 @@ static const tess_swept_options settings[] = {
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
+static tess_matrix *there_and_back(tess_ctx *ctx, const tess_matrix *A, int setting)
+{
+    tess_swept *S;
+    tess_matrix *B;
+    assert_int_equal(tess_swept_create(ctx, A, &settings[setting], &S), TESS_OK);
+    assert_int_equal(tess_swept_to_bsr(ctx, S, &B), TESS_OK);
+    assert_true(tess_swept_bytes(S) >= (int64_t)tess_type_size(A->type) * tess_matrix_stored(A));
+    tess_swept_destroy(S);
+    return B;
+}
+
 static void inverse_gives_the_matrix_back(void **state)
 {
     static const int32_t sizes[][2] = {{1, 1}, {2, 2}, {3, 3}, {5, 2}, {2, 7}, {4, 4}};
-    tess_ctx *ctx = test_ctx(state);
-    for (test_pattern pattern = 0; pattern < TEST_PATTERNS; pattern++) {
-        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-            tess_type type = (s + (size_t)pattern) % 2 ? TESS_F32 : TESS_F64;
-            tess_matrix *A = test_matrix(ctx, pattern, 40, sizes[s][0], sizes[s][1], type, 7);
-            for (int i = 0; i < SETTINGS; i++) {
-                tess_swept *S;
-                tess_matrix *B;
-                assert_int_equal(tess_swept_create(ctx, A, &settings[i], &S), TESS_OK);
-                assert_int_equal(tess_swept_to_bsr(ctx, S, &B), TESS_OK);
-                test_check_identical("to steps and back", A, B);
-                assert_true(tess_swept_bytes(S) >=
-                            (int64_t)tess_type_size(type) * tess_matrix_stored(A));
-                tess_matrix_destroy(B);
-                tess_swept_destroy(S);
-            }
-            tess_matrix_destroy(A);
-        }
-    }
+    test_round_trips(state, sizes, sizeof sizes / sizeof *sizes, SETTINGS, there_and_back);
 }
 
 /* Three block rows of 1x3 blocks in one chunk: two steps, as row 1 has two blocks. */
