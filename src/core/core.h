@@ -141,8 +141,17 @@ typedef struct tess_option {
 tess_status tess_options_parse(tess_ctx *ctx, const char *what, const char *text,
                                const tess_option *table, size_t count);
 
-/* The candidate with the smallest edit distance to `word`; NULL when count is 0. */
+/* The candidate with the smallest edit distance to `word`; NULL when none shares half its letters.
+ */
 const char *tess_nearest(const char *word, const char *const *candidates, size_t count);
+
+/* What an error says after an unknown word: "nearest: 'cg'", or "one of: cg, bicg" where no
+ * candidate is near. The text is written to `into` and returned. */
+typedef struct {
+    char text[200];
+} tess_suggestion;
+const char *tess_suggest(tess_suggestion *into, const char *word, const char *const *candidates,
+                         size_t count);
 
 /* Parses the whole of `text` as a number; false if anything is left over or out of range. */
 bool tess_parse_int64(const char *text, int64_t *value);

@@ -4,6 +4,7 @@
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/core.h"
@@ -40,33 +41,37 @@ bool tess_parse_double(const char *text, double *value)
     return true;
 }
 
-/* Levenshtein distance, one row of the table at a time; words longer than WORD_MAX count as far. */
+/* Letters replaced, left out, put in, or swapped with the next one: the fewest that make b of a.
+ * The last three rows of the table are kept. Words longer than WORD_MAX count as far. */
 static size_t edit_distance(const char *a, const char *b)
 {
-    size_t na = strlen(a), nb = strlen(b), row[WORD_MAX + 1];
+    size_t na = strlen(a), nb = strlen(b), rows[3][WORD_MAX + 1];
     if (na > WORD_MAX || nb > WORD_MAX)
         return WORD_MAX;
     for (size_t j = 0; j <= nb; j++)
-        row[j] = j;
+        rows[0][j] = j;
     for (size_t i = 1; i <= na; i++) {
-        size_t diagonal = row[0];
+        size_t *row = rows[i % 3];
+        const size_t *above = rows[(i - 1) % 3], *second = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= nb; j++) {
-            size_t replace = diagonal + (a[i - 1] != b[j - 1]);
-            size_t insert = row[j - 1] + 1, remove = row[j] + 1;
-            diagonal = row[j];
-            row[j] = replace < insert ? replace : insert;
-            if (remove < row[j])
-                row[j] = remove;
+            row[j] = above[j - 1] + (a[i - 1] != b[j - 1]);
+            if (row[j - 1] + 1 < row[j])
+                row[j] = row[j - 1] + 1;
+            if (above[j] + 1 < row[j])
+                row[j] = above[j] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                second[j - 2] + 1 < row[j])
+                row[j] = second[j - 2] + 1;
         }
     }
-    return row[nb];
+    return rows[na % 3][nb];
 }
 
 const char *tess_nearest(const char *word, const char *const *candidates, size_t count)
 {
     const char *best = NULL;
-    size_t best_distance = SIZE_MAX;
+    size_t best_distance = strlen(word) / 2 + 1; /* further is another word, not a slip */
     for (size_t i = 0; i < count; i++) {
         size_t distance = edit_distance(word, candidates[i]);
         if (distance < best_distance) {
@@ -77,6 +82,38 @@ const char *tess_nearest(const char *word, const char *const *candidates, size_t
     return best;
 }
 
+static bool listed_before(const char *const *candidates, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(candidates[k], candidates[i]) == 0)
+            return true;
+    return false;
+}
+
+const char *tess_suggest(tess_suggestion *into, const char *word, const char *const *candidates,
+                         size_t count)
+{
+    static const char more[] = ", ...";
+    const size_t room = sizeof into->text - sizeof more;
+    const char *nearest = tess_nearest(word, candidates, count);
+    if (nearest) {
+        snprintf(into->text, sizeof into->text, "nearest: '%s'", nearest);
+        return into->text;
+    }
+    size_t length = (size_t)snprintf(into->text, sizeof into->text, "one of: ");
+    for (size_t i = 0; i < count; i++) {
+        if (listed_before(candidates, i))
+            continue;
+        if (length + strlen(candidates[i]) + 2 > room) {
+            strcpy(into->text + length, more);
+            break;
+        }
+        length += (size_t)snprintf(into->text + length, sizeof into->text - length, "%s%s",
+                                   i ? ", " : "", candidates[i]);
+    }
+    return into->text;
+}
+
 static tess_status unknown_key(tess_ctx *ctx, const char *what, const char *key,
                                const tess_option *table, size_t count)
 {
@@ -84,12 +121,11 @@ static tess_status unknown_key(tess_ctx *ctx, const char *what, const char *key,
     size_t n = count < 64 ? count : 64;
     for (size_t i = 0; i < n; i++)
         keys[i] = table[i].key;
-    const char *nearest = tess_nearest(key, keys, n);
-    if (!nearest)
+    if (n == 0)
         return tess_fail(ctx, TESS_ERR_OPTION, "%s: unknown key '%s' (it takes no keys)", what,
                          key);
-    return tess_fail(ctx, TESS_ERR_OPTION, "%s: unknown key '%s' (nearest: '%s')", what, key,
-                     nearest);
+    return tess_fail(ctx, TESS_ERR_OPTION, "%s: unknown key '%s' (%s)", what, key,
+                     tess_suggest(&(tess_suggestion){""}, key, keys, n));
 }
 
 static tess_status set_bool(tess_ctx *ctx, const char *what, const tess_option *option,
@@ -117,8 +153,8 @@ static tess_status set_choice(tess_ctx *ctx, const char *what, const tess_option
             return TESS_OK;
         }
     }
-    return tess_fail(ctx, TESS_ERR_OPTION, "%s: %s=%s is not a choice (nearest: '%s')", what,
-                     option->key, value, tess_nearest(value, option->choices, count));
+    return tess_fail(ctx, TESS_ERR_OPTION, "%s: %s=%s is not a choice (%s)", what, option->key,
+                     value, tess_suggest(&(tess_suggestion){""}, value, option->choices, count));
 }
 
 static tess_status set_value(tess_ctx *ctx, const char *what, const tess_option *option,

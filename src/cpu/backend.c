@@ -84,9 +84,8 @@ static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
     if (strcmp(format, "fbcsr") == 0)
         return prepare_fbcsr(plan, options);
     if (!symmetric && strcmp(format, "bsr") != 0)
-        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "device 'cpu' has no format '%s' (nearest: '%s')", format,
-                         tess_nearest(format, formats, 3));
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED, "device 'cpu' has no format '%s' (%s)", format,
+                         tess_suggest(&(tess_suggestion){""}, format, formats, 3));
     if (options->params && *options->params)
         return tess_fail(ctx, TESS_ERR_OPTION, "device 'cpu': kernels take no parameters, got '%s'",
                          options->params);

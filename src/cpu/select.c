@@ -182,9 +182,9 @@ static tess_status unknown_kernel(const tess_device *device, const char *format,
         if (offered(&table->kernels[i], format, A))
             names[count++] = table->kernels[i].name;
     return tess_fail(device->ctx, TESS_ERR_ARGUMENT,
-                     "no kernel '%s' for %dx%d blocks of %s in format %s (nearest: '%s')", name,
+                     "no kernel '%s' for %dx%d blocks of %s in format %s (%s)", name,
                      (int)A->block_height, (int)A->block_width, tess_type_name(A->type), format,
-                     tess_nearest(name, names, count));
+                     tess_suggest(&(tess_suggestion){""}, name, names, count));
 }
 
 tess_status tess_cpu_named(const tess_device *device, const char *format, const tess_matrix *A,

@@ -34,8 +34,8 @@ static tess_status unknown_kernel(tess_ctx *ctx, const char *name)
     int count = tess_cuda_kernel_count < 64 ? tess_cuda_kernel_count : 64;
     for (int i = 0; i < count; i++)
         names[i] = tess_cuda_kernels[i]->name;
-    return tess_fail(ctx, TESS_ERR_ARGUMENT, "device 'cuda' has no kernel '%s' (nearest: '%s')",
-                     name, tess_nearest(name, names, (size_t)count));
+    return tess_fail(ctx, TESS_ERR_ARGUMENT, "device 'cuda' has no kernel '%s' (%s)", name,
+                     tess_suggest(&(tess_suggestion){""}, name, names, (size_t)count));
 }
 
 static tess_status no_kernel(tess_ctx *ctx, const tess_cuda_problem *problem, tess_cuda_op op,

@@ -32,9 +32,9 @@ static tess_status open_profile(tess_device *device, const char *rest)
     }
     if (!gpu)
         return tess_fail(device->ctx, TESS_ERR_ARGUMENT,
-                         "device 'profile%s%s': no such profile (nearest: 'profile:%s')",
-                         rest ? ":" : "", rest ? rest : "",
-                         tess_nearest(rest ? rest : "", names, KNOWN));
+                         "device 'profile%s%s': no such profile (%s)", rest ? ":" : "",
+                         rest ? rest : "",
+                         tess_suggest(&(tess_suggestion){""}, rest ? rest : "", names, KNOWN));
     tess_cuda *cuda;
     TESS_TRY(TESS_ALLOC(device->ctx, 1, &cuda));
     *cuda = (tess_cuda){.ctx = device->ctx,

@@ -24,9 +24,8 @@ static tess_status unknown_shape(tess_ctx *ctx, const char *name)
     const char *names[FAMILIES];
     for (size_t i = 0; i < FAMILIES; i++)
         names[i] = families[i].name;
-    return tess_fail(ctx, TESS_ERR_OPTION,
-                     "fbcsr: unknown shape '%s' (nearest: '%s'; or HxW, as 4x4)", name,
-                     tess_nearest(name, names, FAMILIES));
+    return tess_fail(ctx, TESS_ERR_OPTION, "fbcsr: unknown shape '%s' (%s; or HxW, as 4x4)", name,
+                     tess_suggest(&(tess_suggestion){""}, name, names, FAMILIES));
 }
 
 static tess_status check_shape(tess_ctx *ctx, const char *text, const tess_fbcsr_shape *shape)

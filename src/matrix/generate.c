@@ -29,8 +29,8 @@ static tess_status unknown_generator(tess_ctx *ctx, const char *name)
     const char *names[GENERATORS];
     for (size_t i = 0; i < GENERATORS; i++)
         names[i] = generators[i].name;
-    return tess_fail(ctx, TESS_ERR_OPTION, "unknown generator '%s' (nearest: '%s')", name,
-                     tess_nearest(name, names, GENERATORS));
+    return tess_fail(ctx, TESS_ERR_OPTION, "unknown generator '%s' (%s)", name,
+                     tess_suggest(&(tess_suggestion){""}, name, names, GENERATORS));
 }
 
 tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_matrix **A, void **rhs)

@@ -16,8 +16,8 @@ static tess_status unknown_device(tess_ctx *ctx, const char *name)
     const char *names[BACKENDS];
     for (size_t i = 0; i < BACKENDS; i++)
         names[i] = backends[i]->name;
-    return tess_fail(ctx, TESS_ERR_ARGUMENT, "unknown device '%s' (nearest: '%s')", name,
-                     tess_nearest(name, names, BACKENDS));
+    return tess_fail(ctx, TESS_ERR_ARGUMENT, "unknown device '%s' (%s)", name,
+                     tess_suggest(&(tess_suggestion){""}, name, names, BACKENDS));
 }
 
 /* "auto": the first GPU when there is one, else the CPU. A product whose vectors stay on the device

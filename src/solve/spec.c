@@ -26,8 +26,8 @@ static tess_status find_method(tess_ctx *ctx, const char *spec, size_t length,
         length = sizeof word - 1;
     memcpy(word, spec, length);
     word[length] = '\0';
-    return tess_fail(ctx, TESS_ERR_OPTION, "unknown method '%s' (nearest: '%s')", word,
-                     tess_nearest(word, names, METHODS));
+    return tess_fail(ctx, TESS_ERR_OPTION, "unknown method '%s' (%s)", word,
+                     tess_suggest(&(tess_suggestion){""}, word, names, METHODS));
 }
 
 tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve_options *options)

@@ -89,7 +89,7 @@ Parameters that the model cannot tell apart are one line, in JSON they are all t
   1
 
   $ tessera predict gen:stencil7:n=3,b=2 --device profile:h2000
-  2> tessera: device 'profile:h2000': no such profile (nearest: 'profile:h200')
+  2> tessera: device 'profile:h2000': no such profile (nearest: 'h200')
   [2]
   $ tessera spmv gen:stencil7:n=3,b=2 --device profile:h200
   2> tessera: device 'profile:h200' is known by its performance model only: it can be predicted (tess_predict, `tessera predict`), not run

@@ -31,7 +31,7 @@ Mistakes are one sentence with the nearest right word.
   2> tessera: spmv: unknown option '--treads' (nearest: '--threads')
   [2]
   $ tessera spmv -q gen:stencil7:n=2
-  2> tessera: spmv: unknown option '-q' (nearest: '--x')
+  2> tessera: spmv: unknown option '-q'; 'tessera help spmv' lists them
   [2]
   $ tessera spmv gen:stencil7:n=2 --threads
   2> tessera: --threads needs a value: --threads N
@@ -61,7 +61,7 @@ Mistakes are one sentence with the nearest right word.
   2> tessera: unknown generator 'stencil8' (nearest: 'stencil7')
   [2]
   $ tessera spmv gen:stencil7:m=2
-  2> tessera: gen:stencil7: unknown key 'm' (nearest: 'n')
+  2> tessera: gen:stencil7: unknown key 'm' (one of: n, nx, ny, nz, b, seed, type)
   [2]
   $ tessera spmv -- --json
   2> tessera: --json: No such file or directory

@@ -58,12 +58,12 @@ static void options_set_every_kind(void **state)
         {"n= 5", "test: n= 5 is not an integer"},
         {"n=9223372036854775808", "test: n=9223372036854775808 is not an integer"},
         {"n=101", "test: n=101 is outside 1..100"},
-        {"tol=0,5", "test: unknown key '5' (nearest: 'n')"},
+        {"tol=0,5", "test: unknown key '5' (one of: n, tol, fast, method, name)"},
         {"tol=1e400", "test: tol=1e400 is not a number"},
         {"tol=-1", "test: tol=-1 is outside 0..1"},
         {"tol=inf", "test: tol=inf is not a number"},
         {"fast=", "test: fast= is neither yes nor no"},
-        {"N=3", "test: unknown key 'N' (nearest: 'n')"},
+        {"N=3", "test: unknown key 'N' (one of: n, tol, fast, method, name)"},
         {" n=3", "test: unknown key ' n' (nearest: 'n')"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -160,8 +160,29 @@ static void nearest_is_by_edit_distance(void **state)
     const char *const words[] = {"stencil7", "stencil27", "elasticity"};
     assert_string_equal(tess_nearest("stencil2", words, 3), "stencil7");
     assert_string_equal(tess_nearest("stensil27", words, 3), "stencil27");
-    assert_string_equal(tess_nearest("", words, 3), "stencil7");
+    assert_string_equal(tess_nearest("elatsiicty", words, 3), "elasticity");
+    assert_null(tess_nearest("", words, 3));
+    assert_null(tess_nearest("raefsky", words, 3)); /* no slip of any of them */
     assert_null(tess_nearest("x", words, 0));
+}
+
+static void suggestions_are_the_nearest_or_all(void **state)
+{
+    (void)state;
+    tess_suggestion text;
+    const char *const words[] = {"cg", "bicg", "cg", "gmres"};
+    assert_string_equal(tess_suggest(&text, "gmre", words, 4), "nearest: 'gmres'");
+    assert_string_equal(tess_suggest(&text, "jacobi", words, 4), "one of: cg, bicg, gmres");
+    char names[40][16];
+    const char *many[40];
+    for (int i = 0; i < 40; i++) {
+        snprintf(names[i], sizeof names[i], "kernel_%04d", i);
+        many[i] = names[i];
+    }
+    tess_suggest(&text, "zzz", many, 40);
+    assert_true(strlen(text.text) < sizeof text.text);
+    assert_string_equal(text.text + strlen(text.text) - 5, ", ...");
+    assert_non_null(strstr(text.text, "one of: kernel_0000, kernel_0001, "));
 }
 
 static void *never(void *user, size_t bytes, size_t alignment)
@@ -326,6 +347,7 @@ int main(void)
         cmocka_unit_test(options_take_edge_values_and_the_last_of_two),
         cmocka_unit_test(a_point_is_a_point_in_every_locale),
         cmocka_unit_test(nearest_is_by_edit_distance),
+        cmocka_unit_test(suggestions_are_the_nearest_or_all),
         cmocka_unit_test(contexts_refuse_what_they_cannot_have),
         cmocka_unit_test(threads_are_set_and_bounded),
         cmocka_unit_test(progress_is_sparse_and_can_cancel),

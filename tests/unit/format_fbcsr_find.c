@@ -240,7 +240,8 @@ static void shapes_are_parsed(void **state)
         const char *text, *error;
     } bad[] = {
         {"rows:32", "fbcsr: unknown shape 'rows' (nearest: 'row'; or HxW, as 4x4)"},
-        {"4x4,,2x2", "fbcsr: unknown shape '' (nearest: 'row'; or HxW, as 4x4)"},
+        {"4x4,,2x2", "fbcsr: unknown shape '' (one of: row, column, diagonal, antidiagonal, "
+                     "square, parallelogram; or HxW, as 4x4)"},
         {"row:", "fbcsr: 'row:': the length is not a number"},
         {"row:3x", "fbcsr: 'row:3x': the length is not a number"},
         {"row:1", "fbcsr: 'row:1': blocks of one scalar are CSR"},

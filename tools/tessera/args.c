@@ -131,8 +131,13 @@ static bool unknown_option(cli_app *app, const char *word, const cli_option **li
     for (size_t i = 0; i < count; i++)
         names[i] = list[i]->name;
     size_t dashes = strspn(word, "-");
-    fail(app, EXIT_USAGE, "%s: unknown option '%s' (nearest: '--%s')", app->command->name, word,
-         tess_nearest(word + dashes, names, count));
+    const char *nearest = tess_nearest(word + dashes, names, count);
+    if (nearest)
+        fail(app, EXIT_USAGE, "%s: unknown option '%s' (nearest: '--%s')", app->command->name, word,
+             nearest);
+    else
+        fail(app, EXIT_USAGE, "%s: unknown option '%s'; 'tessera help %s' lists them",
+             app->command->name, word, app->command->name);
     return false;
 }
 

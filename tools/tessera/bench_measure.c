@@ -332,9 +332,8 @@ static tess_status keep_named(tess_ctx *ctx, tess_candidates *list, const char *
     const char *nearest = tess_nearest(wanted, names, (size_t)list->count);
     bool found = nearest && strcmp(nearest, wanted) == 0;
     if (!found)
-        tess_fail(ctx, TESS_ERR_ARGUMENT,
-                  "no %s '%s' applies to this matrix and device (nearest: '%s')", what, wanted,
-                  nearest ? nearest : "none");
+        tess_fail(ctx, TESS_ERR_ARGUMENT, "no %s '%s' applies to this matrix and device (%s)", what,
+                  wanted, tess_suggest(&(tess_suggestion){""}, wanted, names, (size_t)list->count));
     bool of_peer = false;
     for (int64_t i = 0; i < list->count; i++)
         of_peer = of_peer || (list->items[i].peer && strcmp(names[i], wanted) == 0);

@@ -128,8 +128,8 @@ static int run(cli_app *app, void *arguments)
         return clear_cache(app, args);
     if (strcmp(action, "warm") == 0)
         return warm_cache(app, args);
-    return fail(app, EXIT_USAGE, "cache cannot '%s' (nearest: '%s')", action,
-                tess_nearest(action, actions, 3));
+    return fail(app, EXIT_USAGE, "cache cannot '%s' (%s)", action,
+                tess_suggest(&(tess_suggestion){""}, action, actions, 3));
 }
 
 static const cli_option options[] = {

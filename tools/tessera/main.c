@@ -62,8 +62,9 @@ static int unknown_command(cli_app *app, const char *name)
     size_t count = 1;
     for (size_t i = 0; i < command_count && count < 64; i++)
         names[count++] = commands[i]->name;
-    return fail(app, EXIT_USAGE, "unknown command '%s' (nearest: '%s'); 'tessera help' lists them",
-                name, tess_nearest(name, names, count));
+    const char *nearest = tess_nearest(name, names, count);
+    return fail(app, EXIT_USAGE, "unknown command '%s'%s%s%s; 'tessera help' lists them", name,
+                nearest ? " (nearest: '" : "", nearest ? nearest : "", nearest ? "')" : "");
 }
 
 static int dispatch(cli_app *app, int argc, char **argv)
