@@ -243,26 +243,6 @@ void test_check_identical(const char *what, const tess_matrix *A, const tess_mat
                      tess_matrix_value(A, at), tess_matrix_value(B, at));
 }
 
-void test_round_trips(void **state, const int32_t (*sizes)[2], size_t count, int settings,
-                      test_there_and_back *there_and_back)
-{
-    tess_ctx *ctx = test_ctx(state);
-    for (test_pattern pattern = 0; pattern < TEST_PATTERNS; pattern++) {
-        for (size_t s = 0; s < count; s++) {
-            tess_type type = (s + (size_t)pattern) % 2 ? TESS_F32 : TESS_F64;
-            tess_matrix *A = test_matrix(ctx, pattern, 40, sizes[s][0], sizes[s][1], type, 7);
-            for (int i = 0; i < settings; i++) {
-                char what[64];
-                snprintf(what, sizeof what, "%s, setting %d", test_pattern_name(pattern), i);
-                tess_matrix *B = there_and_back(ctx, A, i);
-                test_check_identical(what, A, B);
-                tess_matrix_destroy(B);
-            }
-            tess_matrix_destroy(A);
-        }
-    }
-}
-
 void *test_vector(int64_t count, tess_type type, uint64_t seed)
 {
     void *x = malloc((size_t)(count > 0 ? count : 1) * tess_type_size(type));

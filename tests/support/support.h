@@ -74,12 +74,6 @@ void test_check_valid(const char *what, const tess_matrix *A);
 void test_check_same_dense(const char *what, const tess_matrix *A, const tess_matrix *B);
 /* Fails unless A and B have the same sizes and the same three arrays, bit for bit. */
 void test_check_identical(const char *what, const tess_matrix *A, const tess_matrix *B);
-/* Checks that a storage gives its matrix back: every pattern, blocks of each of these sizes, both
- * types in turn, settings 0 .. settings-1. there_and_back makes the storage of A with a setting and
- * returns the matrix made from that. */
-typedef tess_matrix *test_there_and_back(tess_ctx *ctx, const tess_matrix *A, int setting);
-void test_round_trips(void **state, const int32_t (*sizes)[2], size_t count, int settings,
-                      test_there_and_back *there_and_back);
 
 /* `count` random scalars of `type` in [-1, 1). Caller frees with free(). */
 void *test_vector(int64_t count, tess_type type, uint64_t seed);

@@ -2,27 +2,18 @@
 #include <string.h>
 
 #include "format/interleaved.h"
-#include "support/support.h"
+#include "support/storage.h"
 
 static const tess_interleaved_options settings[] = {
     {1, 1, false}, {1, 7, true}, {4, 1, true}, {4, 3, false}, {3, 2, true}, {64, 1, true},
 };
-enum { SETTINGS = sizeof settings / sizeof *settings };
 
-static tess_matrix *there_and_back(tess_ctx *ctx, const tess_matrix *A, int setting)
-{
-    tess_interleaved *I;
-    tess_matrix *B;
-    assert_int_equal(tess_interleaved_create(ctx, A, &settings[setting], &I), TESS_OK);
-    assert_int_equal(tess_interleaved_to_bsr(ctx, I, &B), TESS_OK);
-    tess_interleaved_destroy(I);
-    return B;
-}
+static const tess_interleaved_options bad[] = {{0, 1, 0}, {1, 0, 0}, {1025, 1, 0}, {1, 1025, 0}};
+TEST_STORAGE(tess_interleaved, settings, bad);
 
-static void inverse_gives_the_matrix_back(void **state)
+static void keeps_what_storages_promise(void **state)
 {
-    static const int32_t sizes[][2] = {{1, 1}, {3, 3}, {5, 2}, {17, 17}};
-    test_round_trips(state, sizes, sizeof sizes / sizeof *sizes, SETTINGS, there_and_back);
+    test_storage_check(state, &storage_calls, 17);
 }
 
 /* Three rows of 1, 3 and 2 blocks of 1 x 1; B_y = 2: by hand. */
@@ -66,50 +57,11 @@ static void blocks_of_a_step_lie_together(void **state)
     tess_matrix_destroy(A);
 }
 
-static void refresh_takes_new_values(void **state)
-{
-    tess_ctx *ctx = test_ctx(state);
-    tess_matrix *A = test_matrix(ctx, TEST_SKEWED, 30, 3, 2, TESS_F32, 3), *B;
-    tess_interleaved *I;
-    assert_int_equal(tess_interleaved_create(ctx, A, &settings[4], &I), TESS_OK);
-    void *fresh = test_vector(tess_matrix_stored(A), TESS_F32, 99);
-    tess_interleaved_refresh(I, fresh);
-    assert_int_equal(tess_interleaved_to_bsr(ctx, I, &B), TESS_OK);
-    assert_memory_equal(B->values, fresh, (size_t)tess_matrix_stored(A) * sizeof(float));
-    free(fresh);
-    tess_matrix_destroy(B);
-    tess_interleaved_destroy(I);
-    tess_matrix_destroy(A);
-}
-
-static void failures_leave_nothing_behind(void **state)
-{
-    static const tess_interleaved_options bad[] = {
-        {0, 1, 0}, {1, 0, 0}, {1025, 1, 0}, {1, 1025, 0}};
-    tess_ctx *ctx = test_ctx(state);
-    tess_matrix *A = test_matrix(ctx, TEST_RANDOM, 20, 2, 2, TESS_F64, 3);
-    tess_interleaved *I = NULL;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(tess_interleaved_create(ctx, A, &bad[i], &I), TESS_ERR_ARGUMENT);
-    test_sweep sweep = test_sweep_begin(state);
-    tess_status status;
-    do {
-        I = NULL;
-        status = tess_interleaved_create(ctx, A, &settings[2], &I);
-        assert_true((status == TESS_OK) == (I != NULL));
-        tess_interleaved_destroy(I);
-    } while (test_sweep_goes_on(&sweep, status));
-    assert_true(sweep.failed > 5);
-    tess_matrix_destroy(A);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inverse_gives_the_matrix_back),
+        cmocka_unit_test(keeps_what_storages_promise),
         cmocka_unit_test(blocks_of_a_step_lie_together),
-        cmocka_unit_test(refresh_takes_new_values),
-        cmocka_unit_test(failures_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

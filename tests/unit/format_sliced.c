@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "format/sliced.h"
-#include "support/support.h"
+#include "support/storage.h"
 
 static const tess_sliced_options settings[] = {
     {1, 1, 0, 1, 1},       {4, 1, 0, 2, 0}, {32, 0, 0, 1, 1}, {32, 8, 0, 4, 2}, {8, 16, 3, 1, 1},
@@ -10,21 +10,14 @@ static const tess_sliced_options settings[] = {
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
-static tess_matrix *there_and_back(tess_ctx *ctx, const tess_matrix *A, int setting)
-{
-    tess_sliced *S;
-    tess_matrix *B;
-    assert_int_equal(tess_sliced_create(ctx, A, &settings[setting], &S), TESS_OK);
-    assert_int_equal(tess_sliced_to_bsr(ctx, S, &B), TESS_OK);
-    assert_true(tess_sliced_bytes(S) >= (int64_t)tess_type_size(A->type) * tess_matrix_stored(A));
-    tess_sliced_destroy(S);
-    return B;
-}
+static const tess_sliced_options bad[] = {{0, 1, 0, 1, 1},  {1025, 1, 0, 1, 1}, {4, -1, 0, 1, 1},
+                                          {4, 1, -1, 1, 1}, {4, 1, 0, 3, 1},    {4, 1, 0, 1, -1},
+                                          {4, 1, 0, 1, 9}};
+TEST_STORAGE(tess_sliced, settings, bad);
 
-static void inverse_gives_the_matrix_back(void **state)
+static void keeps_what_storages_promise(void **state)
 {
-    static const int32_t sizes[][2] = {{1, 1}, {2, 2}, {3, 3}, {5, 2}, {2, 7}, {17, 17}};
-    test_round_trips(state, sizes, sizeof sizes / sizeof *sizes, SETTINGS, there_and_back);
+    test_storage_check(state, &storage_calls, 17);
 }
 
 /* Two block rows of 2x1 blocks, lengths 1 and 2, one slice, V = 1, by hand. */
@@ -149,25 +142,6 @@ static void panels_cut_the_columns_and_keep_the_rows(void **state)
     }
 }
 
-static void refresh_takes_new_values(void **state)
-{
-    tess_ctx *ctx = test_ctx(state);
-    tess_matrix *A = test_matrix(ctx, TEST_SKEWED, 30, 3, 2, TESS_F32, 3);
-    for (int i = 0; i < SETTINGS; i++) {
-        tess_sliced *S;
-        assert_int_equal(tess_sliced_create(ctx, A, &settings[i], &S), TESS_OK);
-        void *fresh = test_vector(tess_matrix_stored(A), TESS_F32, 99);
-        tess_sliced_refresh(S, fresh);
-        tess_matrix *B;
-        assert_int_equal(tess_sliced_to_bsr(ctx, S, &B), TESS_OK);
-        assert_memory_equal(B->values, fresh, (size_t)tess_matrix_stored(A) * sizeof(float));
-        free(fresh);
-        tess_matrix_destroy(B);
-        tess_sliced_destroy(S);
-    }
-    tess_matrix_destroy(A);
-}
-
 static void threads_do_not_change_the_arrays(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -187,47 +161,14 @@ static void threads_do_not_change_the_arrays(void **state)
     tess_matrix_destroy(A);
 }
 
-static void bad_options_are_refused(void **state)
-{
-    tess_ctx *ctx = test_ctx(state);
-    tess_matrix *A = test_matrix(ctx, TEST_BANDED, 5, 2, 2, TESS_F64, 3);
-    static const tess_sliced_options bad[] = {
-        {0, 1, 0, 1, 1}, {1025, 1, 0, 1, 1}, {4, -1, 0, 1, 1}, {4, 1, -1, 1, 1},
-        {4, 1, 0, 3, 1}, {4, 1, 0, 1, -1},   {4, 1, 0, 1, 9}};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        tess_sliced *S = NULL;
-        assert_int_equal(tess_sliced_create(ctx, A, &bad[i], &S), TESS_ERR_ARGUMENT);
-        assert_null(S);
-    }
-    tess_matrix_destroy(A);
-}
-
-static void every_allocation_may_fail(void **state)
-{
-    tess_ctx *ctx = test_ctx(state);
-    tess_matrix *A = test_matrix(ctx, TEST_DENSE_ROW, 20, 2, 2, TESS_F64, 3);
-    test_sweep sweep = test_sweep_begin(state);
-    tess_status status;
-    do {
-        tess_sliced *S = NULL;
-        status = tess_sliced_create(ctx, A, &settings[8], &S);
-        tess_sliced_destroy(S);
-    } while (test_sweep_goes_on(&sweep, status));
-    assert_true(sweep.failed > 5);
-    tess_matrix_destroy(A);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inverse_gives_the_matrix_back),
+        cmocka_unit_test(keeps_what_storages_promise),
         cmocka_unit_test(values_lie_at_stride_one_over_the_slice),
         cmocka_unit_test(lines_fall_in_length_inside_a_window),
         cmocka_unit_test(panels_cut_the_columns_and_keep_the_rows),
-        cmocka_unit_test(refresh_takes_new_values),
         cmocka_unit_test(threads_do_not_change_the_arrays),
-        cmocka_unit_test(bad_options_are_refused),
-        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

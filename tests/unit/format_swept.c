@@ -3,7 +3,7 @@
 
 #include "format/sliced.h"
 #include "format/swept.h"
-#include "support/support.h"
+#include "support/storage.h"
 
 static const tess_swept_options settings[] = {
     {.chunks = 1, .lines = TESS_SWEPT_NONE, .split = 16},
@@ -14,21 +14,13 @@ static const tess_swept_options settings[] = {
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
-static tess_matrix *there_and_back(tess_ctx *ctx, const tess_matrix *A, int setting)
-{
-    tess_swept *S;
-    tess_matrix *B;
-    assert_int_equal(tess_swept_create(ctx, A, &settings[setting], &S), TESS_OK);
-    assert_int_equal(tess_swept_to_bsr(ctx, S, &B), TESS_OK);
-    assert_true(tess_swept_bytes(S) >= (int64_t)tess_type_size(A->type) * tess_matrix_stored(A));
-    tess_swept_destroy(S);
-    return B;
-}
+static const tess_swept_options bad[] = {
+    {0, 9, 9}, {1, 0, 9}, {1, TESS_SWEPT_NONE + 1, 9}, {1, 9, 0}};
+TEST_STORAGE(tess_swept, settings, bad);
 
-static void inverse_gives_the_matrix_back(void **state)
+static void keeps_what_storages_promise(void **state)
 {
-    static const int32_t sizes[][2] = {{1, 1}, {2, 2}, {3, 3}, {5, 2}, {2, 7}, {4, 4}};
-    test_round_trips(state, sizes, sizeof sizes / sizeof *sizes, SETTINGS, there_and_back);
+    test_storage_check(state, &storage_calls, 7);
 }
 
 /* Three block rows of 1x3 blocks in one chunk: two steps, as row 1 has two blocks. */
@@ -170,25 +162,6 @@ static void no_chunk_has_much_more_work_than_others(void **state)
     tess_matrix_destroy(A);
 }
 
-static void refresh_takes_new_values(void **state)
-{
-    tess_ctx *ctx = test_ctx(state);
-    tess_matrix *A = test_matrix(ctx, TEST_SKEWED, 30, 3, 2, TESS_F32, 3);
-    for (int i = 0; i < SETTINGS; i++) {
-        tess_swept *S;
-        tess_matrix *B;
-        assert_int_equal(tess_swept_create(ctx, A, &settings[i], &S), TESS_OK);
-        void *fresh = test_vector(tess_matrix_stored(A), TESS_F32, 99);
-        tess_swept_refresh(S, fresh);
-        assert_int_equal(tess_swept_to_bsr(ctx, S, &B), TESS_OK);
-        assert_memory_equal(B->values, fresh, (size_t)tess_matrix_stored(A) * sizeof(float));
-        free(fresh);
-        tess_matrix_destroy(B);
-        tess_swept_destroy(S);
-    }
-    tess_matrix_destroy(A);
-}
-
 static void threads_do_not_change_the_arrays(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -208,47 +181,15 @@ static void threads_do_not_change_the_arrays(void **state)
     tess_matrix_destroy(A);
 }
 
-static void bad_options_are_refused(void **state)
-{
-    tess_ctx *ctx = test_ctx(state);
-    tess_matrix *A = test_matrix(ctx, TEST_BANDED, 5, 2, 2, TESS_F64, 3);
-    static const tess_swept_options bad[] = {
-        {0, 9, 9}, {1, 0, 9}, {1, TESS_SWEPT_NONE + 1, 9}, {1, 9, 0}};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        tess_swept *S = NULL;
-        assert_int_equal(tess_swept_create(ctx, A, &bad[i], &S), TESS_ERR_ARGUMENT);
-        assert_null(S);
-    }
-    tess_matrix_destroy(A);
-}
-
-static void every_allocation_may_fail(void **state)
-{
-    tess_ctx *ctx = test_ctx(state);
-    tess_matrix *A = test_matrix(ctx, TEST_DENSE_ROW, 20, 2, 2, TESS_F64, 3);
-    test_sweep sweep = test_sweep_begin(state);
-    tess_status status;
-    do {
-        tess_swept *S = NULL;
-        status = tess_swept_create(ctx, A, &settings[2], &S);
-        tess_swept_destroy(S);
-    } while (test_sweep_goes_on(&sweep, status));
-    assert_true(sweep.failed > 5);
-    tess_matrix_destroy(A);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inverse_gives_the_matrix_back),
+        cmocka_unit_test(keeps_what_storages_promise),
         cmocka_unit_test(blocks_lie_by_column_in_steps_of_different_rows),
         cmocka_unit_test(lanes_of_a_step_never_share_a_line),
         cmocka_unit_test(distant_columns_are_in_other_panels),
         cmocka_unit_test(no_chunk_has_much_more_work_than_others),
-        cmocka_unit_test(refresh_takes_new_values),
         cmocka_unit_test(threads_do_not_change_the_arrays),
-        cmocka_unit_test(bad_options_are_refused),
-        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
