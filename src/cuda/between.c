@@ -48,21 +48,13 @@ tess_status tess_cuda_run_between(tess_space *space, const tess_unit_list *list,
     tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_unit *first = &list->units[between->first];
     tess_loop_call call = {
-        .slots = tess_cuda_slots(space, system),
-        .control = tess_cuda_control(space, system),
-        .ring = tess_cuda_ring(space, system),
-        .slot_count = space->slots,
-        .guard = first->guard,
-        .rows = space->rows,
-        .diagonal = state->diagonal,
+        .common = tess_cuda_rows_call(space, &between->code.numbers, first->guard, system),
         .product_parts = first->sums ? state->product.parts : 0,
         .product_count = first->sums ? state->product.count : 0,
         .parts = state->parts,
         .meeting = state->tickets,
         .grid = grid_of(space),
     };
-    for (int i = 0; i < between->code.numbers.vectors; i++)
-        call.vector[i] = tess_cuda_vector(space, between->code.numbers.vector[i], system);
     tess_cuda_launch launch;
     tess_between_launch(&between->code, &call, &launch);
     return tess_cuda_launch_one(state->cuda, between->function, &launch, state->plan->stream);

@@ -105,14 +105,7 @@ tess_status tess_cuda_run_loop(tess_space *space, const tess_unit_list *list, in
     tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_loop *loop = &state->loop;
     tess_loop_call call = {
-        .slots = tess_cuda_slots(space, system),
-        .control = tess_cuda_control(space, system),
-        .ring = tess_cuda_ring(space, system),
-        .programme = list->device_programmes,
-        .slot_count = space->slots,
-        .ints = list->programme_count,
-        .rows = space->rows,
-        .diagonal = state->diagonal,
+        .common = tess_cuda_rows_call(space, &loop->code.numbers, TESS_GUARD_NONE, system),
         .offsets = loop->resident->arrays[0],
         .columns = loop->resident->arrays[1],
         .values = loop->resident->arrays[2],
@@ -121,12 +114,11 @@ tess_status tess_cuda_run_loop(tess_space *space, const tess_unit_list *list, in
         .sources = loop->sources,
         .source_first = loop->source_first,
         .places = loop->places,
-        .guard = TESS_GUARD_NONE,
         .grid = loop->layout.grid,
         .shared = loop->layout.shared,
     };
-    for (int i = 0; i < loop->code.numbers.vectors; i++)
-        call.vector[i] = tess_cuda_vector(space, loop->code.numbers.vector[i], system);
+    call.common.finish.programme = list->device_programmes;
+    call.common.finish.ints = list->programme_count;
     tess_cuda_launch launch;
     tess_loop_launch(&loop->code, &call, &launch);
     return tess_cuda_launch_one(state->cuda, loop->function, &launch, state->plan->stream);

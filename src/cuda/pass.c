@@ -159,13 +159,8 @@ void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, const tes
              kernel->dots, kernel->lines);
 }
 
-void tess_pass_launch(const tess_pass_kernel *kernel, const tess_diagonal *d,
-                      const tess_pass_call *call, tess_cuda_launch *out)
+void tess_finish_arguments(const tess_finish_call *call, tess_cuda_launch *run)
 {
-    int64_t grid = tess_ceil_div(call->rows, tile_of(kernel, d));
-    grid = grid > call->blocks ? call->blocks : grid > 0 ? grid : 1;
-    tess_cuda_launch *run = tess_cuda_launch_start(out, "pass", (unsigned)grid, TESS_PASS_THREADS);
-    run->overlaps = true;
     tess_cuda_arg_pointer(run, call->slots);
     tess_cuda_arg_pointer(run, call->control);
     tess_cuda_arg_pointer(run, call->ring);
@@ -173,6 +168,12 @@ void tess_pass_launch(const tess_pass_kernel *kernel, const tess_diagonal *d,
     tess_cuda_arg_integer(run, call->guard);
     tess_cuda_arg_pointer(run, call->programme);
     tess_cuda_arg_integer(run, call->ints);
+}
+
+void tess_rows_arguments(const tess_pass_kernel *kernel, const tess_rows_call *call,
+                         tess_cuda_launch *run)
+{
+    tess_finish_arguments(&call->finish, run);
     for (int i = 0; i < TESS_PASS_VECTORS; i++)
         tess_cuda_arg_pointer(run, call->vector[i]);
     for (int i = 0; i < TESS_PASS_COEFS; i++)
@@ -183,6 +184,16 @@ void tess_pass_launch(const tess_pass_kernel *kernel, const tess_diagonal *d,
         tess_cuda_arg_integer(run, kernel->dot_slot[i]);
     tess_cuda_arg_pointer(run, call->diagonal);
     tess_cuda_arg_integer(run, call->rows);
+}
+
+void tess_pass_launch(const tess_pass_kernel *kernel, const tess_diagonal *d,
+                      const tess_pass_call *call, tess_cuda_launch *out)
+{
+    int64_t grid = tess_ceil_div(call->common.rows, tile_of(kernel, d));
+    grid = grid > call->blocks ? call->blocks : grid > 0 ? grid : 1;
+    tess_cuda_launch *run = tess_cuda_launch_start(out, "pass", (unsigned)grid, TESS_PASS_THREADS);
+    run->overlaps = true;
+    tess_rows_arguments(kernel, &call->common, run);
     tess_cuda_arg_pointer(run, call->parts);
     tess_cuda_arg_pointer(run, call->ticket);
 }

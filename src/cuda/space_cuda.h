@@ -46,15 +46,28 @@ void tess_pass_fit(tess_pass_kernel *kernel, const tess_diagonal *d, int64_t row
 /* The defines of pass.cu. */
 void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, const tess_diagonal *d,
                        char *text, size_t size);
-/* The launch: grid, and arguments that depend on the kernel alone; the rest is in `call`. */
-typedef struct tess_pass_call {
+/* What the arguments of every kernel of a solver begin with: finish_args of kernels/steps.cuh. */
+typedef struct tess_finish_call {
     uint64_t slots, control, ring; /* of the system */
     int64_t slot_count, guard;
     uint64_t programme;
     int64_t ints; /* of the programme */
+} tess_finish_call;
+void tess_finish_arguments(const tess_finish_call *call, tess_cuda_launch *run);
+
+/* And what follows where rows of vectors are computed: pass.cu, between.cu, loop.cu. */
+typedef struct tess_rows_call {
+    tess_finish_call finish;
     uint64_t vector[TESS_PASS_VECTORS];
     uint64_t diagonal;
     int64_t rows;
+} tess_rows_call;
+void tess_rows_arguments(const tess_pass_kernel *kernel, const tess_rows_call *call,
+                         tess_cuda_launch *run);
+
+/* The launch: grid, and arguments that depend on the kernel alone; the rest is in `call`. */
+typedef struct tess_pass_call {
+    tess_rows_call common;
     uint64_t parts, ticket;
     int blocks; /* thread blocks at most */
 } tess_pass_call;
@@ -158,10 +171,9 @@ void tess_loop_layout_free(tess_ctx *ctx, tess_loop_layout *layout);
 
 /* What a launch needs beside the code; addresses on the device. */
 typedef struct tess_loop_call {
-    uint64_t slots, control, ring, programme;
-    int64_t slot_count, guard, ints, rows, span;
-    uint64_t vector[TESS_PASS_VECTORS];
-    uint64_t diagonal, offsets, columns, values;
+    tess_rows_call common;
+    int64_t span;
+    uint64_t offsets, columns, values;
     uint64_t first, sources, source_first, places;
     uint64_t product_parts, parts, meeting; /* between.cu */
     int64_t product_count;
@@ -281,7 +293,10 @@ void tess_cuda_warm(tess_space *space, const tess_steps *const *once, int count,
 
 cu_pointer tess_cuda_slots(const tess_space *space, int system);
 cu_pointer tess_cuda_control(const tess_space *space, int system);
-cu_pointer tess_cuda_ring(const tess_space *space, int system);
+/* What a system's kernels begin with; without a programme. */
+tess_finish_call tess_cuda_finish_call(const tess_space *space, int64_t guard, int system);
+tess_rows_call tess_cuda_rows_call(const tess_space *space, const tess_pass_kernel *kernel,
+                                   int64_t guard, int system);
 /* Launches one unit for the systems listed. */
 tess_status tess_cuda_run_unit(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
                                const int *systems, int count);

@@ -13,25 +13,39 @@ cu_pointer tess_cuda_control(const tess_space *space, int system)
     return tess_cuda_space_of(space)->control + (uint64_t)system * TESS_CONTROL * sizeof(double);
 }
 
-cu_pointer tess_cuda_ring(const tess_space *space, int system)
+tess_finish_call tess_cuda_finish_call(const tess_space *space, int64_t guard, int system)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
-    return state->ring + (uint64_t)system * (uint64_t)state->ring_length * (uint64_t)space->slots *
-                             sizeof(double);
+    const int64_t ring = (int64_t)system * state->ring_length * space->slots;
+    return (tess_finish_call){
+        .slots = tess_cuda_slots(space, system),
+        .control = tess_cuda_control(space, system),
+        .ring = state->ring + (uint64_t)ring * sizeof(double),
+        .slot_count = space->slots,
+        .guard = guard,
+    };
 }
 
-static cu_pointer programme_of(const tess_unit_list *list, const tess_unit *unit)
+tess_rows_call tess_cuda_rows_call(const tess_space *space, const tess_pass_kernel *kernel,
+                                   int64_t guard, int system)
 {
-    return unit->programme < 0 ? 0
-                               : list->device_programmes + (uint64_t)unit->programme * sizeof(int);
+    tess_rows_call call = {
+        .finish = tess_cuda_finish_call(space, guard, system),
+        .diagonal = tess_cuda_space_of(space)->diagonal,
+        .rows = space->rows,
+    };
+    for (int i = 0; i < kernel->vectors; i++)
+        call.vector[i] = tess_cuda_vector(space, kernel->vector[i], system);
+    return call;
 }
 
-static int64_t ints_of(const tess_unit_list *list, const tess_unit *unit)
+static void add_programme(const tess_unit_list *list, const tess_unit *unit, tess_finish_call *call)
 {
     if (unit->programme < 0)
-        return 0;
+        return;
     const int *programme = list->programmes + unit->programme;
-    return 3 + 4 * (int64_t)programme[0] + 3 * (int64_t)programme[1];
+    call->programme = list->device_programmes + (uint64_t)unit->programme * sizeof(int);
+    call->ints = 3 + 4 * (int64_t)programme[0] + 3 * (int64_t)programme[1];
 }
 
 static tess_status run_pass(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
@@ -39,21 +53,12 @@ static tess_status run_pass(tess_space *space, const tess_unit_list *list, const
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_pass_call call = {
-        .slots = tess_cuda_slots(space, system),
-        .control = tess_cuda_control(space, system),
-        .ring = tess_cuda_ring(space, system),
-        .slot_count = space->slots,
-        .guard = unit->guard,
-        .programme = programme_of(list, unit),
-        .ints = ints_of(list, unit),
-        .diagonal = state->diagonal,
-        .rows = space->rows,
+        .common = tess_cuda_rows_call(space, unit->pass, unit->guard, system),
         .parts = state->parts,
         .ticket = state->tickets,
         .blocks = state->part_blocks,
     };
-    for (int i = 0; i < unit->pass->vectors; i++)
-        call.vector[i] = tess_cuda_vector(space, unit->pass->vector[i], system);
+    add_programme(list, unit, &call.common.finish);
     tess_cuda_launch launch;
     tess_pass_launch(unit->pass, &space->pc->diagonal, &call, &launch);
     return tess_cuda_launch_one(state->cuda, unit->function, &launch, state->plan->stream);
@@ -64,15 +69,11 @@ static tess_status run_finish(tess_space *space, const tess_unit_list *list, con
                               int system, bool sum)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
+    tess_finish_call call = tess_cuda_finish_call(space, unit->guard, system);
     tess_cuda_launch launch;
+    add_programme(list, unit, &call);
     tess_cuda_launch_start(&launch, "finish", 1, 512)->overlaps = true;
-    tess_cuda_arg_pointer(&launch, tess_cuda_slots(space, system));
-    tess_cuda_arg_pointer(&launch, tess_cuda_control(space, system));
-    tess_cuda_arg_pointer(&launch, tess_cuda_ring(space, system));
-    tess_cuda_arg_integer(&launch, space->slots);
-    tess_cuda_arg_integer(&launch, unit->guard);
-    tess_cuda_arg_pointer(&launch, programme_of(list, unit));
-    tess_cuda_arg_integer(&launch, ints_of(list, unit));
+    tess_finish_arguments(&call, &launch);
     tess_cuda_arg_pointer(&launch, sum ? state->product.parts : 0);
     tess_cuda_arg_integer(&launch, sum ? state->product.count : 0);
     tess_cuda_arg_integer(&launch, unit->step->slot);

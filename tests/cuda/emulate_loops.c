@@ -38,6 +38,13 @@ typedef struct arrays {
     void *owned[5];
 } arrays;
 
+static void point_to_vectors(const tess_pass_kernel *numbers, const arrays *d, size_t stride,
+                             tess_loop_call *call)
+{
+    for (int i = 0; i < numbers->vectors; i++)
+        call->common.vector[i] = address(d->vectors + (size_t)numbers->vector[i] * stride);
+}
+
 static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
 {
     tess_space *space = &solver->space;
@@ -67,17 +74,18 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
                      TESS_OK);
     assert_true(fits);
     d->call = (tess_loop_call){
-        .slots = address(d->slots),
-        .control = address(d->control),
-        .ring = address(d->ring),
-        .programme = address(d->owned[4]),
-        .ints = loop->programme_count,
-        .slot_count = space->slots,
-        .rows = A->rows,
+        .common.finish = {.slots = address(d->slots),
+                          .control = address(d->control),
+                          .ring = address(d->ring),
+                          .slot_count = space->slots,
+                          .guard = TESS_GUARD_NONE,
+                          .programme = address(d->owned[4]),
+                          .ints = loop->programme_count},
+        .common.rows = A->rows,
+        .common.diagonal = address(d->owned[3]),
         .offsets = address(d->owned[0]),
         .columns = address(d->owned[1]),
         .values = address(d->owned[2]),
-        .diagonal = address(d->owned[3]),
         .first = address(d->layout.first),
         .sources = address(d->layout.sources),
         .source_first = address(d->layout.source_first),
@@ -86,11 +94,9 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
         .shared = d->layout.shared,
         .parts = address(d->parts),
         .meeting = address(d->meeting),
-        .guard = TESS_GUARD_NONE,
         .grid = GRID,
     };
-    for (int i = 0; i < loop->code.numbers.vectors; i++)
-        d->call.vector[i] = address(d->vectors + (size_t)loop->code.numbers.vector[i] * stride);
+    point_to_vectors(&loop->code.numbers, d, stride, &d->call);
 }
 
 static void close_arrays(tess_ctx *ctx, arrays *d)
@@ -149,12 +155,10 @@ static void run_betweens(const test_loop *loop, int number, tess_solver *solver,
             char name[32];
             snprintf(name, sizeof name, "between_%d_%d", number, k++);
             tess_loop_call call = d->call;
-            call.guard = list.units[u].guard;
+            call.common.finish.guard = list.units[u].guard;
             call.product_parts = address(parts);
             call.product_count = PARTS;
-            for (int v = 0; v < between->code.numbers.vectors; v++)
-                call.vector[v] =
-                    address(d->vectors + (size_t)between->code.numbers.vector[v] * stride);
+            point_to_vectors(&between->code.numbers, d, stride, &call);
             tess_cuda_launch launch;
             tess_between_launch(&between->code, &call, &launch);
             const char *wrong = emu_launch(name, &launch, seed + (uint64_t)i);

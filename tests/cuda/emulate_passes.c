@@ -68,21 +68,21 @@ static const char *run(const test_pass *pass, bench *b, const int *programme, in
                        int blocks, uint64_t seed)
 {
     tess_pass_call call = {
-        .slots = address(b->slots[0]),
-        .control = address(b->control),
-        .ring = address(b->ring),
-        .slot_count = SLOTS,
-        .guard = guard,
-        .programme = address(programme),
-        .ints = 3 + 4 * programme[0] + 3 * programme[1],
-        .diagonal = address(b->diagonal),
-        .rows = b->rows,
+        .common.finish = {.slots = address(b->slots[0]),
+                          .control = address(b->control),
+                          .ring = address(b->ring),
+                          .slot_count = SLOTS,
+                          .guard = guard,
+                          .programme = address(programme),
+                          .ints = 3 + 4 * programme[0] + 3 * programme[1]},
+        .common.diagonal = address(b->diagonal),
+        .common.rows = b->rows,
         .parts = address(b->parts),
         .ticket = address(&b->ticket),
         .blocks = blocks,
     };
     for (int i = 0; i < pass->kernel.vectors; i++)
-        call.vector[i] = address(vector(b, 0, pass->kernel.vector[i]));
+        call.common.vector[i] = address(vector(b, 0, pass->kernel.vector[i]));
     tess_cuda_launch launch;
     tess_pass_launch(&pass->kernel, &pass->diagonal, &call, &launch);
     return emu_launch(pass->name, &launch, seed);
