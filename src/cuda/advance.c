@@ -82,30 +82,24 @@ static tess_status capture(tess_space *space, const tess_stretch *stretch, tess_
     return status;
 }
 
+/* The chunk's entry, made now if this is the first time. */
 static tess_status need_graph(tess_space *space, const tess_stretch *stretch, int64_t position,
-                              int64_t iterations, cu_graph_exec *out)
+                              int64_t iterations, tess_cuda_graph **out)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     uint64_t systems = 0;
     for (int i = 0; i < stretch->count; i++)
         systems |= (uint64_t)1 << stretch->systems[i];
-    for (const tess_cuda_graph *g = state->graphs; g; g = g->next) {
+    for (tess_cuda_graph *g = state->graphs; g; g = g->next) {
         if (g->systems == systems && g->position == position && g->iterations == iterations) {
-            *out = g->exec;
+            *out = g;
             return TESS_OK;
         }
     }
-    tess_cuda_graph *graph;
-    TESS_TRY(TESS_CALLOC(space->ctx, 1, &graph));
-    *graph = (tess_cuda_graph){.systems = systems, .position = position, .iterations = iterations};
-    tess_status status = capture(space, stretch, graph);
-    if (status != TESS_OK) {
-        tess_free(space->ctx, graph);
-        return status;
-    }
-    graph->next = state->graphs;
-    state->graphs = graph;
-    *out = graph->exec;
+    TESS_TRY(TESS_CALLOC(space->ctx, 1, out));
+    **out = (tess_cuda_graph){
+        .next = state->graphs, .systems = systems, .position = position, .iterations = iterations};
+    state->graphs = *out;
     return TESS_OK;
 }
 
@@ -252,10 +246,17 @@ static tess_status put_chunk(tess_space *space, const tess_stretch *stretch, int
                              int64_t iterations)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
-    cu_graph_exec exec;
+    tess_cuda_graph *graph;
     const int64_t position = (stretch->position + at) % stretch->cycle;
-    TESS_TRY(need_graph(space, stretch, position, iterations, &exec));
-    return TESS_CU(state->cuda, cuGraphLaunch(exec, state->plan->stream));
+    TESS_TRY(need_graph(space, stretch, position, iterations, &graph));
+    /* Capturing takes longer than launching: only what comes a second time is worth it. */
+    if (!graph->seen) {
+        graph->seen = true;
+        return put_iterations(space, stretch, position, iterations);
+    }
+    if (!graph->exec)
+        TESS_TRY(capture(space, stretch, graph));
+    return TESS_CU(state->cuda, cuGraphLaunch(graph->exec, state->plan->stream));
 }
 
 /* The whole rest of the stretch in one launch, where that is possible; the device stops by itself.

@@ -234,7 +234,8 @@ typedef struct tess_cuda_graph {
     struct tess_cuda_graph *next;
     uint64_t systems; /* one bit a system */
     int64_t position, iterations;
-    cu_graph_exec exec;
+    bool seen;          /* launched once */
+    cu_graph_exec exec; /* NULL before the second time */
 } tess_cuda_graph;
 
 /* Chunks of iterations in the stream at once: one runs, one waits. */
