@@ -24,8 +24,9 @@ bool problem_part(size_t item);
 /* Whether a case of a long list is to be tested at size number `size`: on a real device, where each
  * needs kernels of its own, all of them at one size and every twelfth at the others. */
 bool problem_sampled(size_t size, size_t number);
-/* Whether the device of the plan has what the spec asks for; "cpu" has all of it, a fake device no
- * triangular solves (TEST_DIAGONAL_ONLY). */
+/* Whether a fake device has what the spec asks for: no triangular solves (TEST_DIAGONAL_ONLY). */
+bool problem_may(const char *spec);
+/* Whether the device of the plan has it; "cpu" has all of it. */
 bool problem_has(const problem *p, const char *spec);
 /* A plan for A, a random right-hand side, x = 0, and the exact solution. Takes A over. */
 problem problem_open(tess_ctx *ctx, tess_matrix *A, const char *device);
