@@ -10,6 +10,9 @@
  *     p = r + beta (p - omega v)
  *
  * From the left r, v and t are those of M^-1 A x = M^-1 b, and y and z are p and r themselves.
+ *
+ * A divisor that becomes 0 after the first iteration makes the method begin again from x, with a
+ * new h; one that is 0 in the first is a breakdown.
  */
 #include <math.h>
 
@@ -96,12 +99,18 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
         tess_system_end(system, TESS_BREAKDOWN,
                         "|Ay| = %.3g |y| at iteration %lld, |r|/|b| = %.3g: the matrix is singular",
                         gain, (long long)system->iteration, system->residual / system->rhs_norm);
-    for (size_t i = 0; !system->done && i < sizeof divisors / sizeof divisors[0]; i++)
-        if (slots[divisors[i].slot] == 0 || !isfinite(slots[divisors[i].slot])) {
-            tess_system_end(system, TESS_BREAKDOWN, "%s = %.3g at iteration %lld, |r|/|b| = %.3g",
-                            divisors[i].name, slots[divisors[i].slot], (long long)system->iteration,
-                            system->residual / system->rhs_norm);
-        }
+    for (size_t i = 0; !system->done && i < sizeof divisors / sizeof divisors[0]; i++) {
+        const double divisor = slots[divisors[i].slot];
+        if (divisor != 0 && isfinite(divisor))
+            continue;
+        /* h has become orthogonal to what it is compared with: r itself is a better one. */
+        system->restart = divisor == 0 && system->iteration > system->started + 1;
+        if (system->restart)
+            return;
+        tess_system_end(system, TESS_BREAKDOWN, "%s = %.3g at iteration %lld, |r|/|b| = %.3g",
+                        divisors[i].name, divisor, (long long)system->iteration,
+                        system->residual / system->rhs_norm);
+    }
 }
 
 static const tess_stop stops[] = {{TESS_STOP_SMALL, VV, YY},

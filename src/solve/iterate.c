@@ -157,8 +157,9 @@ tess_status tess_look(tess_solver *solver, tess_system *system, int j, int64_t p
                         (long long)system->iteration);
     else if (system->residual > system->threshold)
         judge(solver, system);
-    *again = false;
     const bool converged = system->residual <= system->threshold;
+    *again = system->restart && !system->done && !converged;
+    system->restart = false;
     if ((converged || system->done) && position >= 0 && method->finish)
         TESS_TRY(method->finish(solver, j, position + 1));
     if (converged) {
@@ -173,6 +174,7 @@ tess_status tess_look(tess_solver *solver, tess_system *system, int j, int64_t p
 tess_status tess_begin_again(tess_solver *solver, tess_system *system, int j)
 {
     bool again = true;
+    system->started = system->iteration;
     for (int tries = 0; again && tries < 2; tries++) {
         TESS_TRY(solver->space.ops->run(&solver->space, &solver->start, &j, 1));
         TESS_TRY(solver->space.ops->read_slots(&solver->space, j, solver->slots));

@@ -32,6 +32,8 @@ typedef struct tess_system {
     int64_t best_at;            /* its iteration */
     double true_residual;       /* |b - A x| when last computed; infinity before that */
     double largest_gain;        /* bicgstab: the largest |A y| / |y| so far */
+    int64_t started;            /* the iteration after which the recurrence began */
+    bool restart;               /* the method asks to begin again from x */
     bool done;
     tess_reason reason;
     char text[sizeof(((tess_result *)0)->text)];

@@ -120,6 +120,36 @@ static void a_long_basis_of_gmres_stays_orthogonal(void **state)
     }
 }
 
+/* h.v is 0 in the second iteration, all numbers being small multiples of powers of 2. */
+static void bicgstab_begins_again_where_its_shadow_fails(void **state)
+{
+    static const int64_t rows[] = {0, 0, 1, 1, 2}, columns[] = {1, 2, 0, 1, 0};
+    static const double values[] = {2, 2, 2, 1, 2}, rhs[] = {-1, 0, -1};
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_from_coo(ctx, TESS_F64, 3, 3, 5, rows, columns, values, &A),
+                     TESS_OK);
+    problem p = problem_open(ctx, A, "cpu");
+    memcpy(p.b, rhs, sizeof rhs);
+    tess_result result = solve(&p, "bicgstab:tol=1e-12,max=2");
+    assert_int_equal(result.reason, TESS_ITERATION_LIMIT); /* not a breakdown */
+    result = solve(&p, "bicgstab:tol=1e-12");
+    assert_int_equal(result.reason, TESS_CONVERGED);
+    assert_true(result.iterations > 2 && result.true_residual < 1e-12);
+    assert_true(fabs(p.x[0] + 0.5) < 1e-10 && fabs(p.x[1] - 1) < 1e-10);
+    /* The first iteration has nothing to begin again from: A turns every vector by 90 degrees. */
+    static const int64_t turn_rows[] = {0, 1}, turn_columns[] = {1, 0};
+    static const double turn[] = {1, -1};
+    problem_close(&p);
+    assert_int_equal(
+        tess_matrix_from_coo(ctx, TESS_F64, 2, 2, 2, turn_rows, turn_columns, turn, &A), TESS_OK);
+    p = problem_open(ctx, A, "cpu");
+    result = solve(&p, "bicgstab");
+    assert_int_equal(result.reason, TESS_BREAKDOWN);
+    assert_non_null(strstr(result.text, "h.v = 0"));
+    problem_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +157,7 @@ int main(void)
         cmocka_unit_test(from_the_left_the_true_residual_decides),
         cmocka_unit_test(a_side_that_a_method_does_not_have_is_an_error),
         cmocka_unit_test(a_long_basis_of_gmres_stays_orthogonal),
+        cmocka_unit_test(bicgstab_begins_again_where_its_shadow_fails),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
