@@ -59,15 +59,25 @@ static void solve_on_device(tess_plan *plan, const char *spec, const double *b, 
     tess_solver *solver;
     check(plan->ctx, tess_solver_create(plan, spec, &solver));
     const double setup = tess_seconds() - start;
-    check(plan->ctx, tess_solver_solve(solver, b, x, &result));
+    double fastest = HUGE_VAL;
+    for (int run = 0; run < RUNS; run++) {
+        memset(x, 0, (size_t)A->rows * sizeof *x);
+        check(plan->ctx, tess_solver_solve(solver, b, x, &result));
+        fastest = fmin(fastest, result.seconds);
+    }
     tess_solver_destroy(solver);
+    printf("%-28s %5lld its  setup %.3f s  solve %.2f ms  true %.1e  %s\n", spec,
+           (long long)result.iterations, setup, 1e3 * fastest, result.true_residual,
+           tess_reason_name(result.reason));
+    if (strstr(spec, "inner=")) { /* rounds of iterations: no number of them can be asked for */
+        free(x);
+        free(random);
+        return;
+    }
     const double before = run_iterations(plan, spec, SHORT, random, x, &few);
     const double after = run_iterations(plan, spec, LONG, random, x, &many);
     const double iteration = (after - before) / (LONG - SHORT);
     const double ideal = (many - few) / (LONG - SHORT) / ceiling;
-    printf("%-28s %5lld its  setup %.3f s  solve %.2f ms  true %.1e  %s\n", spec,
-           (long long)result.iterations, setup, 1e3 * result.seconds, result.true_residual,
-           tess_reason_name(result.reason));
     printf("    %.2f us/it, ideal %.2f (x%.2f); spmv %.0f %%, pc %.0f %%, dots %.0f %%, "
            "vectors %.0f %%\n",
            1e6 * iteration, 1e6 * ideal, iteration / ideal,

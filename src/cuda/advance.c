@@ -1,5 +1,5 @@
-/* Iterations without the host: a chunk of them is captured as a graph and replayed; the device
- * decides when a system stops, the host looks at its decision one chunk later.
+/* Iterations without the host: a chunk of them is captured as a graph and replayed, from the second
+ * time on; the device decides when a system stops, the host looks at its decision one chunk later.
  *
  *     stream   | chunk 1 | chunk 2 | chunk 3 | ...
  *     aside              | copy    | copy    | ...
