@@ -1,16 +1,20 @@
 #include "plan/duel.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A batch is RUNS timed products after WARM that bring the matrix back into the caches; a duel is
+/* A batch is RUNS timed products after some that bring the matrix back into the caches; a duel is
  * challenger, champion, champion, challenger. What just fits a cache comes back slowly, as the
  * other format's data go only as this one's arrive, and comes slowest at first, when there are yet
- * those of whoever made the matrix: without WARM_FIRST the first challenger would meet a champion
- * that has had its warming up. */
-enum { RUNS = TESS_DUEL_RUNS / 2, WARM = 1, WARM_OTHER = 3, WARM_FIRST = 9 };
-/* How much slower is out: at a glance, before the champion has run again, and halfway, after. */
-static const double glance_limit = 1.15, halfway_limit = 1.02;
+ * those of whoever made the matrix. So the first products of a batch go on until they do not get
+ * faster any more, but not beyond these. */
+enum { RUNS = TESS_DUEL_RUNS / 2, WARM = 1, WARM_OTHER = 3, WARM_NEW = 8, WARM_FIRST = 9 };
+/* A product that takes less than this of the one before: they still get faster. */
+static const double faster = 0.97;
+/* How much slower is out: at a glance, before the champion has run again, and halfway, after. A
+ * device with a clock of its own does nothing beside: there a glance says as much. */
+static const double glance_limit = 1.15, glance_limit_apart = 1.03, halfway_limit = 1.02;
 /* A challenger has to be faster by this; ties go to the champion. */
 static const double margin = 0.99;
 
@@ -38,7 +42,17 @@ static double shortest(const tess_contestant *c)
     return least;
 }
 
-/* Products before those of a batch that count, for a plan on this format. */
+/* Whether a candidate on this format has run. */
+static bool has_run(const tess_search *search, const char *format)
+{
+    for (int64_t i = 0; i < search->count; i++)
+        if (search->trials[i].seconds > 0 &&
+            strcmp(search->trials[i].candidate.format, format) == 0)
+            return true;
+    return false;
+}
+
+/* Products before those of a batch that count, at most, for a plan on this format. */
 static int warm_runs(const tess_arena *a, const char *format)
 {
     double times = tess_matrix_spmv_bytes(a->A) / (a->device->cache_bytes + 1);
@@ -46,23 +60,43 @@ static int warm_runs(const tess_arena *a, const char *format)
         return WARM;
     if (!a->warm)
         return WARM_FIRST;
-    return times < 0.4 || strcmp(a->warm, format) == 0 ? WARM : WARM_OTHER;
+    if (strcmp(a->warm, format) == 0)
+        return WARM;
+    if (!a->device->backend->time_product && !has_run(a->search, format))
+        return WARM_NEW;
+    return times < 0.4 ? WARM : WARM_OTHER;
 }
 
-/* One batch; its first runs do not count. A backend with a clock of its own runs one more by
- * itself. */
+/* Runs up to `most` products that do not count; how many it took. A backend with a clock of its own
+ * runs one by itself and gets the rest with those that count: 0. */
+static tess_status warm_up(tess_arena *a, const tess_contestant *c, int most, int *count)
+{
+    double seconds, before = HUGE_VAL;
+    bool settled = a->device->backend->time_product != NULL;
+    *count = 0;
+    while (!settled && *count < most) {
+        TESS_TRY(tess_product_time(c->plan, &spmv, 1.0, a->x, 0.0, a->y, 1, &seconds));
+        settled = seconds > faster * before;
+        before = seconds;
+        (*count)++;
+    }
+    return TESS_OK;
+}
+
+/* One batch. */
 tess_status tess_duel_batch(tess_arena *a, tess_contestant *c)
 {
     double seconds[RUNS + WARM_FIRST];
     const char *format = a->search->trials[c->trial].candidate.format;
-    int runs = RUNS + warm_runs(a, format);
-    int warm = runs - RUNS - (a->device->backend->time_product != NULL);
-    TESS_TRY(tess_product_time(c->plan, &spmv, 1.0, a->x, 0.0, a->y, RUNS + warm, seconds));
+    bool apart = a->device->backend->time_product != NULL;
+    int most = warm_runs(a, format), alone = 0, with = apart ? most - 1 : 0;
+    TESS_TRY(warm_up(a, c, most, &alone));
+    TESS_TRY(tess_product_time(c->plan, &spmv, 1.0, a->x, 0.0, a->y, RUNS + with, seconds));
     a->warm = format;
-    a->search->spmvs += runs;
+    a->search->spmvs += RUNS + (apart ? most : alone);
     if (c->count == TESS_DUEL_RUNS)
         c->count = 0;
-    memcpy(c->runs + c->count, seconds + warm, RUNS * sizeof *seconds);
+    memcpy(c->runs + c->count, seconds + with, RUNS * sizeof *seconds);
     c->count += RUNS;
     a->search->trials[c->trial].seconds = median(c);
     return TESS_OK;
@@ -78,6 +112,17 @@ bool tess_duel_room(const tess_arena *a, int64_t champion, int64_t challenger, i
     return search->effort == TESS_EXHAUSTIVE || search->spmvs + runs <= TESS_MEASURE_PRODUCTS;
 }
 
+/* Whether a challenger that has run one batch may be the faster. What one would take without
+ * thinking is not to be lost by a hair. */
+static bool is_promising(const tess_arena *a, const tess_contestant *champion,
+                         const tess_contestant *challenger)
+{
+    bool naive = a->search->trials[challenger->trial].candidate.naive;
+    bool apart = a->device->backend->time_product != NULL;
+    double limit = apart && !naive ? glance_limit_apart : glance_limit;
+    return median(challenger) <= limit * median(champion);
+}
+
 tess_status tess_duel(tess_arena *a, tess_contestant *champion, tess_contestant *challenger,
                       bool *won)
 {
@@ -85,12 +130,11 @@ tess_status tess_duel(tess_arena *a, tess_contestant *champion, tess_contestant 
     *won = false;
     TESS_TRY(tess_duel_batch(a, challenger));
     t->state = TESS_TRIAL_GLANCED;
-    if (median(challenger) > glance_limit * median(champion) ||
+    if (!is_promising(a, champion, challenger) ||
         !tess_duel_room(a, champion->trial, challenger->trial, 3))
         return TESS_OK;
     champion->count = 0;
     TESS_TRY(tess_duel_batch(a, champion));
-    /* What one would take without thinking is not to be lost by a hair. */
     if (!t->candidate.naive && median(challenger) > halfway_limit * median(champion))
         return TESS_OK;
     TESS_TRY(tess_duel_batch(a, champion));
