@@ -16,6 +16,7 @@ const tess_backend tess_cuda_backend = {
     .explain = tess_cuda_explain,
     .candidates = tess_cuda_candidates,
     .costs = tess_cuda_costs,
+    .solves_at_once = tess_cuda_solves_at_once,
     .prepare_ahead = tess_cuda_prepare_ahead,
     .read_ceiling = tess_cuda_read_ceiling,
     .time_product = tess_cuda_time_product,

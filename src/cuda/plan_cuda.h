@@ -168,6 +168,7 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
 /* ---- cost.c ---- */
 
 tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_candidates *list);
+bool tess_cuda_solves_at_once(tess_device *device, const tess_matrix *A);
 
 /* ---- plan_cuda.c ---- */
 

@@ -75,4 +75,5 @@ const tess_backend tess_profile_backend = {
     .prepare = refuse,
     .candidates = tess_cuda_candidates,
     .costs = tess_cuda_costs,
+    .solves_at_once = tess_cuda_solves_at_once,
 };

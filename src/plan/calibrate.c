@@ -3,11 +3,10 @@
  *   curves    stencils of 7 and 27 points and bands, growing, for each block size and kernel class
  *   extras    random columns of an x of growing size, and a matrix with one very long row: what the
  *             curves do not explain, a block
- *   vectors   CG iterations less their products; copies of vectors to the device and back
+ *   vectors   what an iteration of CG does beside its product: calibrate_vectors.c
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/calibrate.h"
@@ -16,21 +15,12 @@
 static const double first_bytes = 1e5, growth_in_cache = 2.5, growth_between = 1.3, growth = 1.35;
 /* The largest is so many times the cache: half of it, as symmetric storage is, is to be beyond. */
 static const double most_times = 10;
-/* Bytes of the smallest passes that a GPU is asked for. */
-static const double first_passes = 3e6;
 /* How x grows under scattered columns. */
 static const double growth_scattered = 4;
 const int32_t tess_model_blocks[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 32};
 const int tess_model_block_count = sizeof tess_model_blocks / sizeof tess_model_blocks[0];
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static tess_status keep(tess_calibration *c, const char *name, double bytes, double lines,
-                        double length, double seconds)
+tess_status tess_calibration_keep(tess_calibration *c, const tess_sample *sample)
 {
     if (c->count == c->capacity) {
         int64_t capacity = c->capacity > 0 ? 2 * c->capacity : 256;
@@ -42,11 +32,10 @@ static tess_status keep(tess_calibration *c, const char *name, double bytes, dou
         c->samples = samples;
         c->capacity = capacity;
     }
-    tess_sample *s = &c->samples[c->count++];
-    *s = (tess_sample){.bytes = bytes, .lines = lines, .length = length, .seconds = seconds};
-    snprintf(s->name, sizeof s->name, "%s", name);
-    tess_log(c->ctx, "calibrate: %s %d %s %.6g bytes %.6g rows of %.4g %.6g s", name, (int)c->block,
-             tess_type_name(c->type), bytes, lines, length, seconds);
+    c->samples[c->count++] = *sample;
+    tess_log(c->ctx, "calibrate: %s %d %s %.6g bytes %.6g rows of %.4g %.6g s", sample->name,
+             (int)c->block, tess_type_name(c->type), sample->bytes, sample->lines, sample->length,
+             sample->seconds);
     return TESS_OK;
 }
 
@@ -58,6 +47,18 @@ static bool first_of_class(const tess_candidates *list, int64_t at)
         if (strcmp(list->items[i].class_name, list->items[at].class_name) == 0)
             return false;
     return true;
+}
+
+/* Whether the comma-separated list has the class; there is none: all. */
+static bool is_wanted(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return !list;
 }
 
 /* Whether a class was so slow in the cache that it does not wait for memory, nor will anybody take
@@ -78,16 +79,6 @@ static bool is_hopeless(const tess_calibration *c, const tess_candidate *candida
     return own > 0 && times * own < best;
 }
 
-/* Not zeros: what is easy to multiply takes less power, and a GPU is the faster for it. */
-static void set_random(void *x, int64_t at, tess_type type)
-{
-    double value = tess_random_unit(1, (uint64_t)at);
-    if (type == TESS_F64)
-        ((double *)x)[at] = value;
-    else
-        ((float *)x)[at] = (float)value;
-}
-
 /* Every class on one matrix; `shapes`: those of fbcsr too. */
 static tess_status measure_classes(tess_calibration *c, const tess_matrix *A, bool shapes)
 {
@@ -95,6 +86,7 @@ static tess_status measure_classes(tess_calibration *c, const tess_matrix *A, bo
     const tess_backend *backend = c->device->backend;
     tess_candidates list = {0};
     double *x = NULL, *y = NULL; /* large enough for either precision */
+    tess_model_problem problem = tess_model_problem_of(A);
     bool shared = c->device->one_matrix;
     c->device->one_matrix = true;
     tess_status status;
@@ -102,17 +94,20 @@ static tess_status measure_classes(tess_calibration *c, const tess_matrix *A, bo
     TESS_TRY_CLEAN(TESS_CALLOC(c->ctx, A->rows, &y));
     TESS_TRY_CLEAN(backend->candidates(c->device, A, &product, &list));
     TESS_TRY_CLEAN(backend->costs(c->device, A, &list));
-    for (int64_t i = 0; i < A->cols; i++)
-        set_random(x, i, c->type);
+    tess_random_vector(x, A->cols, c->type);
     tess_candidates_ahead(c->device, A, list.items, list.count);
     for (int64_t i = 0; i < list.count; i++) {
         const tess_candidate *candidate = &list.items[i];
-        if (!*candidate->class_name || !first_of_class(&list, i) || is_hopeless(c, candidate))
+        if (!*candidate->class_name || !is_wanted(c->classes, candidate->class_name) ||
+            !first_of_class(&list, i) || is_hopeless(c, candidate))
             continue;
-        double seconds;
-        if (tess_sample_spmv(c->device, A, candidate, x, y, &seconds) == TESS_OK)
-            TESS_TRY_CLEAN(keep(c, candidate->class_name, candidate->bytes, (double)A->block_rows,
-                                (double)A->blocks / (double)A->block_rows, seconds));
+        tess_sample sample = {.bytes = candidate->bytes,
+                              .lines = problem.lines,
+                              .length = problem.blocks / problem.lines,
+                              .changes = problem.changes};
+        memcpy(sample.name, candidate->class_name, sizeof sample.name);
+        if (tess_sample_spmv(c->device, A, candidate, x, y, &sample.seconds) == TESS_OK)
+            TESS_TRY_CLEAN(tess_calibration_keep(c, &sample));
         else
             tess_log(c->ctx, "calibrate: %s left out: %s", candidate->kernel, c->ctx->error);
     }
@@ -200,13 +195,14 @@ static tess_status measure_curves(tess_calibration *c, int b)
         TESS_TRY(measure_hidden(c, 27, bytes));
         TESS_TRY(measure_hidden(c, 7, bytes));
     }
+    c->regular = c->count;
     return tess_calibration_fit(c, 1);
 }
 
 /* ---- Extras ---- */
 
-/* What a matrix takes beyond its prediction: so much for each of `units`. Less than `least` times
- * the prediction is none, or of a long row on a GPU that of cutting it. */
+/* What the irregular samples of a matrix took beyond their prediction: so much for each of `units`.
+ * Less than `least` times the prediction is none, or of a long row on a GPU that of cutting it. */
 static tess_status add_extras(tess_calibration *c, const tess_matrix *A, tess_extra_kind kind,
                               double x_bytes, double units, double least)
 {
@@ -216,9 +212,7 @@ static tess_status add_extras(tess_calibration *c, const tess_matrix *A, tess_ex
         problem.far = 0;
     if (kind == TESS_EXTRA_CHANGE)
         problem.changes = 0;
-    c->count = 0;
-    TESS_TRY(measure_classes(c, A, false));
-    for (int64_t i = 0; i < c->count && units > 0; i++) {
+    for (int64_t i = c->regular; i < c->count && units > 0; i++) {
         const tess_sample *s = &c->samples[i];
         tess_model_extra extra = {
             .block = problem.block, .type = c->type, .kind = kind, .x_bytes = x_bytes};
@@ -234,6 +228,29 @@ static tess_status add_extras(tess_calibration *c, const tess_matrix *A, tess_ex
         }
         if (expected > 0)
             TESS_TRY(tess_model_add_extra(c->model, &extra));
+    }
+    return TESS_OK;
+}
+
+/* Every class on an irregular matrix, in place of the one before. */
+static tess_status measure_irregular(tess_calibration *c, const tess_matrix *A)
+{
+    c->count = c->regular;
+    return measure_classes(c, A, false);
+}
+
+/* What a row costs that has another length than the one before. Those of the curves' matrices at
+ * their faces paid for it too: the curves are made again without it, and it is found again. */
+static tess_status add_changes(tess_calibration *c, const tess_matrix *A, double changes)
+{
+    for (int again = 0; again < 2; again++) {
+        if (again > 0) {
+            c->model->curve_count = 0;
+            tess_model_drop_extras(c->model, TESS_EXTRA_RESIDENT);
+            TESS_TRY(tess_calibration_fit(c, 1));
+        }
+        tess_model_drop_extras(c->model, TESS_EXTRA_CHANGE);
+        TESS_TRY(add_extras(c, A, TESS_EXTRA_CHANGE, 0, changes, 1));
     }
     return TESS_OK;
 }
@@ -255,9 +272,12 @@ static tess_status measure_scattered(tess_calibration *c, int b)
         TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
         tess_model_problem problem = tess_model_problem_of(A);
         tess_status status = TESS_OK;
-        if (x == smallest)
-            status = add_extras(c, A, TESS_EXTRA_CHANGE, 0, problem.changes, 1);
-        else if (problem.far > 0.3 * problem.blocks)
+        bool far = problem.far > 0.3 * problem.blocks;
+        if (x == smallest || far)
+            status = measure_irregular(c, A);
+        if (status == TESS_OK && x == smallest)
+            status = add_changes(c, A, problem.changes);
+        else if (status == TESS_OK && far)
             status = add_extras(c, A, TESS_EXTRA_FAR, x, problem.far, 1);
         tess_matrix_destroy(A);
         TESS_TRY(status);
@@ -275,103 +295,29 @@ static tess_status measure_long_row(tess_calibration *c, int b)
              (long long)rows, b, (long long)rows / 2, tess_type_name(c->type));
     TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
     tess_model_problem problem = tess_model_problem_of(A);
-    tess_status status = add_extras(c, A, TESS_EXTRA_LONGEST, 0, problem.longest, 3);
+    tess_status status = measure_irregular(c, A);
+    if (status == TESS_OK)
+        status = add_extras(c, A, TESS_EXTRA_LONGEST, 0, problem.longest, 3);
     tess_matrix_destroy(A);
     return status;
-}
-
-/* ---- Vectors ---- */
-
-/* The vectors' part of an iteration with one matrix: iterations less products. */
-static tess_status measure_passes(tess_calibration *c, int n)
-{
-    static const tess_plan_options guess = {.effort = TESS_ESTIMATE, .reproducible = 1};
-    char spec[64];
-    tess_matrix *A = NULL;
-    tess_plan *plan = NULL;
-    void *b = NULL;
-    double spmv, iteration;
-    tess_status status;
-    snprintf(spec, sizeof spec, "stencil7:n=%d,b=1,type=%s", n, tess_type_name(c->type));
-    TESS_TRY_CLEAN(tess_matrix_generate(c->ctx, spec, &A, &b));
-    TESS_TRY_CLEAN(tess_plan_create(c->ctx, A, c->device, &guess, &plan));
-    TESS_TRY_CLEAN(tess_sample_iteration(plan, b, &spmv, &iteration));
-    if (iteration > spmv)
-        status =
-            keep(c, TESS_MODEL_VECTORS, 12.0 * (double)A->rows * (double)tess_type_size(c->type), 0,
-                 0, iteration - spmv);
-cleanup:
-    tess_plan_destroy(plan);
-    tess_release(c->ctx, b);
-    tess_matrix_destroy(A);
-    return status;
-}
-
-/* Where no solver runs, passes are as fast as reading. A GPU solves the smallest systems in one
- * launch, which has no passes. */
-static tess_status measure_vectors(tess_calibration *c)
-{
-    c->count = 0;
-    double scalar = (double)tess_type_size(c->type);
-    double first = c->device->backend->time_product ? first_passes : first_bytes;
-    for (double bytes = first; bytes <= c->most * 1.001; bytes *= 1.8) {
-        tess_status status = measure_passes(c, (int)cbrt(bytes / (12 * scalar)));
-        double speed;
-        if (status == TESS_ERR_UNSUPPORTED && c->device->backend->read_ceiling) {
-            TESS_TRY(c->device->backend->read_ceiling(c->device, bytes, &speed));
-            status = keep(c, TESS_MODEL_VECTORS, bytes, 0, 0, bytes / speed);
-        }
-        TESS_TRY(status);
-    }
-    /* A row of the 7-point matrix and six vectors beside the 12 moved ones. */
-    return tess_calibration_fit(c, (7 * (scalar + 4) + 4 + 6 * scalar) / (12 * scalar));
-}
-
-/* A vector to the device and another one back. */
-static tess_status measure_copies(tess_calibration *c)
-{
-    if (!c->device->backend->memory_copy_to)
-        return TESS_OK;
-    c->count = 0;
-    for (double bytes = 1e4; bytes <= 1e8; bytes *= 4) {
-        void *there = NULL, *here = NULL;
-        double runs[9];
-        tess_status status;
-        TESS_TRY_CLEAN(tess_calloc_bytes(c->ctx, (int64_t)bytes, 1, &here));
-        TESS_TRY_CLEAN(tess_device_alloc(c->device, (size_t)bytes, &there));
-        for (int i = 0; i < 9; i++) {
-            double start = tess_seconds();
-            TESS_TRY_CLEAN(tess_device_copy_to(c->device, there, here, (size_t)bytes));
-            TESS_TRY_CLEAN(tess_device_copy_from(c->device, here, there, (size_t)bytes));
-            runs[i] = tess_seconds() - start;
-        }
-        qsort(runs, 9, sizeof *runs, by_value);
-        status = keep(c, TESS_MODEL_COPIES, 2 * bytes, 0, 0, runs[4]);
-    cleanup:
-        tess_device_free(c->device, there);
-        tess_free(c->ctx, here);
-        TESS_TRY(status);
-    }
-    return tess_calibration_fit(c, 0);
 }
 
 /* ---- The whole ---- */
 
 static tess_status calibrate(tess_calibration *c, int32_t block)
 {
-    if (block == 0) {
-        TESS_TRY(measure_vectors(c));
-        return measure_copies(c);
-    }
+    if (block == 0)
+        return tess_calibration_vectors(c);
     TESS_TRY(measure_curves(c, block));
     TESS_TRY(measure_scattered(c, block));
     return measure_long_row(c, block);
 }
 
 tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t block, double most,
-                                 tess_model **out)
+                                 const char *classes, tess_model **out)
 {
-    tess_calibration c = {.ctx = device->ctx, .device = device, .type = type, .most = most};
+    tess_calibration c = {
+        .ctx = device->ctx, .device = device, .type = type, .most = most, .classes = classes};
     if (!device->backend->candidates || !device->backend->costs)
         return tess_fail(device->ctx, TESS_ERR_UNSUPPORTED,
                          "device '%s' cannot be calibrated: it has no list of kernels",
@@ -382,6 +328,7 @@ tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t bl
     }
     TESS_TRY(tess_model_create(device->ctx, device->model, &c.model));
     c.model->cache_bytes = device->cache_bytes;
+    c.model->partial = classes != NULL;
     tess_status status = calibrate(&c, block);
     tess_free(c.ctx, c.samples);
     if (status != TESS_OK) {

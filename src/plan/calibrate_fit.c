@@ -12,12 +12,22 @@ typedef struct fit_points {
     int count;
 } fit_points;
 
-static void add_point(const tess_sample *s, fit_points *p)
+/* A sample's time without what rows of changing lengths cost, of which not all is believed. */
+static double plain_seconds(const tess_calibration *c, const tess_sample *s)
+{
+    static const double least = 0.6;
+    tess_model_problem problem = {.block = c->block, .type = c->type};
+    memcpy(problem.name, s->name, sizeof problem.name);
+    double changes = s->changes * tess_model_extra_seconds(c->model, &problem, TESS_EXTRA_CHANGE);
+    return s->seconds - changes > least * s->seconds ? s->seconds - changes : least * s->seconds;
+}
+
+static void add_point(const tess_calibration *c, const tess_sample *s, fit_points *p)
 {
     p->bytes[p->count] = s->bytes;
     p->lines[p->count] = s->lines;
     p->length[p->count] = s->length;
-    p->seconds[p->count++] = s->seconds;
+    p->seconds[p->count++] = plain_seconds(c, s);
 }
 
 /* The samples called `name` that are in cache, or those that are not; what lies between belongs to
@@ -26,12 +36,12 @@ static void select_points(const tess_calibration *c, const char *name, bool cach
                           double working_share, fit_points *p)
 {
     p->count = 0;
-    for (int64_t i = 0; i < c->count && p->count < FIT_MAX; i++) {
+    for (int64_t i = 0; i < c->regular && p->count < FIT_MAX; i++) {
         const tess_sample *s = &c->samples[i];
         double times = s->bytes * working_share / c->model->cache_bytes;
         if (strcmp(s->name, name) == 0 &&
             (cached ? times <= TESS_CACHE_KEPT : times >= TESS_CACHE_GONE))
-            add_point(s, p);
+            add_point(c, s, p);
     }
 }
 
@@ -82,13 +92,13 @@ static void add_resident(const tess_calibration *c, const tess_model_curve *curv
                          double working_share, fit_points *p)
 {
     static const double slower = 0.1;
-    for (int64_t i = 0; i < c->count && p->count < FIT_MAX; i++) {
+    for (int64_t i = 0; i < c->regular && p->count < FIT_MAX; i++) {
         const tess_sample *s = &c->samples[i];
         double times = s->bytes * working_share / c->model->cache_bytes;
         if (strcmp(s->name, curve->name) != 0 || times <= TESS_CACHE_KEPT ||
             times >= TESS_CACHE_GONE)
             continue;
-        add_point(s, p);
+        add_point(c, s, p);
         if (relative_error(curve, p, p->count - 1) < -slower)
             p->count--;
     }
@@ -121,7 +131,7 @@ static bool fit_best(const fit_points *p, tess_model_curve *curve)
 {
     tess_model_curve tried = *curve;
     bool found = false, enough = p->count >= ENOUGH;
-    for (double step = 0; step <= (enough ? 2e-7 : 0); step = step > 0 ? 1.3 * step : 1e-9) {
+    for (double step = 0; step <= (enough ? 2e-6 : 0); step = step > 0 ? 1.3 * step : 1e-9) {
         for (double bytes = 0; bytes <= (enough ? 4096 : 0); bytes = bytes > 0 ? 2 * bytes : 8) {
             tried.row_bytes = bytes;
             tried.step_seconds = step;
@@ -132,6 +142,28 @@ static bool fit_best(const fit_points *p, tess_model_curve *curve)
         }
     }
     return found;
+}
+
+/* What the curve leaves of rows of about 7, 27 and 81 blocks: as a factor for each. */
+static void fit_lengths(const fit_points *p, tess_model_curve *curve)
+{
+    double logs[TESS_MODEL_LENGTHS] = {0}, factors[TESS_MODEL_LENGTHS] = {0};
+    int counts[TESS_MODEL_LENGTHS] = {0};
+    for (int i = 0; i < p->count; i++) {
+        double length = p->length[i] > 1 ? p->length[i] : 1;
+        int power = (int)(log(length) / log(3) + 0.5) - 2;
+        int bin = power < 0 ? 0 : power < TESS_MODEL_LENGTHS ? power : TESS_MODEL_LENGTHS - 1;
+        logs[bin] += log(length);
+        factors[bin] += 1 / (1 + relative_error(curve, p, i));
+        counts[bin]++;
+    }
+    for (int i = 0; i < TESS_MODEL_LENGTHS; i++) {
+        if (counts[i] < 2)
+            continue;
+        int k = curve->length_count++;
+        curve->lengths[k].length = exp(logs[i] / counts[i]);
+        curve->lengths[k].factor = factors[i] / counts[i];
+    }
 }
 
 static tess_status fit_class(tess_calibration *c, const char *name, bool cached,
@@ -148,6 +180,8 @@ static tess_status fit_class(tess_calibration *c, const char *name, bool cached,
         add_resident(c, &curve, working_share, &p);
     if (!fit_best(&p, &curve))
         return TESS_OK;
+    if (p.count >= ENOUGH && p.length[0] > 0)
+        fit_lengths(&p, &curve);
     return tess_model_add_curve(c->model, &curve);
 }
 
@@ -175,7 +209,7 @@ static tess_status fit_shares(tess_calibration *c, const char *name, double work
     double shares[BINS] = {0}, logs[BINS] = {0}, cache = c->model->cache_bytes;
     int counts[BINS] = {0};
     double width = log(TESS_CACHE_GONE / TESS_CACHE_KEPT) / BINS;
-    for (int64_t i = 0; i < c->count; i++) {
+    for (int64_t i = 0; i < c->regular; i++) {
         const tess_sample *s = &c->samples[i];
         double times = s->bytes * working_share / cache;
         if (strcmp(s->name, name) != 0 || times <= TESS_CACHE_KEPT || times >= TESS_CACHE_GONE)
@@ -192,7 +226,7 @@ static tess_status fit_shares(tess_calibration *c, const char *name, double work
             continue;
         int bin = (int)(log(times / TESS_CACHE_KEPT) / width);
         bin = bin < BINS ? bin : BINS - 1;
-        shares[bin] += (out - s->seconds) / (out - in);
+        shares[bin] += (out - plain_seconds(c, s)) / (out - in);
         logs[bin] += log(s->bytes * working_share);
         counts[bin]++;
     }
@@ -205,7 +239,7 @@ static tess_status fit_shares(tess_calibration *c, const char *name, double work
 
 tess_status tess_calibration_fit(tess_calibration *c, double working_share)
 {
-    for (int64_t i = 0; i < c->count; i++) {
+    for (int64_t i = 0; i < c->regular; i++) {
         const char *name = c->samples[i].name;
         bool seen = false;
         for (int64_t k = 0; k < i && !seen; k++)

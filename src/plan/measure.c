@@ -43,6 +43,17 @@ void tess_candidates_ahead(tess_device *device, const tess_matrix *A, const tess
         device->backend->prepare_ahead(device, A, items, count);
 }
 
+void tess_random_vector(void *x, int64_t count, tess_type type)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double value = tess_random_unit(1, (uint64_t)i);
+        if (type == TESS_F64)
+            ((double *)x)[i] = value;
+        else
+            ((float *)x)[i] = (float)value;
+    }
+}
+
 int64_t tess_product_x_size(const tess_matrix *A, const tess_product *product)
 {
     int64_t length = product->kind == TESS_PRODUCT_SPMV_TRANSPOSE ? A->rows : A->cols;

@@ -59,6 +59,15 @@ tess_status tess_model_add_extra(tess_model *model, const tess_model_extra *extr
     return TESS_OK;
 }
 
+void tess_model_drop_extras(tess_model *model, tess_extra_kind kind)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < model->extra_count; i++)
+        if (model->extras[i].kind != kind)
+            model->extras[kept++] = model->extras[i];
+    model->extra_count = kept;
+}
+
 /* How far a measured class is from the wanted one: block sizes by their ratio, and rather another
  * size than another precision. */
 static double distance(int32_t block, tess_type type, int32_t wanted, tess_type wanted_type)
@@ -96,6 +105,21 @@ static double bytes_as_measured(const tess_model_curve *curve, const tess_model_
     return load->bytes * (4 + theirs) / (4 + ours);
 }
 
+/* Between measured lengths of rows linear in their logarithm, beyond them constant. */
+static double length_factor(const tess_model_curve *curve, double length)
+{
+    int above = 0, last = curve->length_count - 1;
+    if (last < 0 || !(length > 0))
+        return 1;
+    while (above <= last && curve->lengths[above].length < length)
+        above++;
+    if (above == 0 || above > last)
+        return curve->lengths[above == 0 ? 0 : last].factor;
+    double low = curve->lengths[above - 1].length, high = curve->lengths[above].length;
+    double at = log(length / low) / log(high / low);
+    return (1 - at) * curve->lengths[above - 1].factor + at * curve->lengths[above].factor;
+}
+
 /* A sigmoid falls faster than the bytes below some size, and the time would grow again: from there
  * on it stays, being that of starting. */
 static double over(const tess_model *model, const tess_model_curve *curve,
@@ -109,7 +133,8 @@ static double over(const tess_model *model, const tess_model_curve *curve,
     /* What comes from memory was measured where all does. */
     double least = curve->cached ? 0 : TESS_CACHE_GONE * model->cache_bytes;
     double speed = tess_sigmoid_value(s, size > least ? size : least);
-    return size / (model->speed * speed) + curve->step_seconds * load->length;
+    return (size / (model->speed * speed) + curve->step_seconds * load->length) *
+           length_factor(curve, load->length);
 }
 
 double tess_model_seconds_from(const tess_model *model, const tess_model_load *load, bool cached,
@@ -161,8 +186,8 @@ static double extra_at(const tess_model *model, const extra_key *key, double x, 
 
 /* Symmetric storage is calibrated on regular matrices only: there random ones do not exist. What
  * irregular rows cost beside their bytes it pays like bsr does. */
-static double extra_seconds(const tess_model *model, const tess_model_problem *p,
-                            tess_extra_kind kind)
+double tess_model_extra_seconds(const tess_model *model, const tess_model_problem *p,
+                                tess_extra_kind kind)
 {
     static const char symmetric[] = "symmetric";
     char name[TESS_MODEL_CLASS];
@@ -239,11 +264,11 @@ static double spmv_beside(const tess_model *model, const tess_model_problem *p, 
     double seconds = tess_model_seconds(model, &load, best);
     if (!(seconds > 0))
         return 0;
-    double shared = p->changes * extra_seconds(model, p, TESS_EXTRA_CHANGE) +
-                    p->far * extra_seconds(model, p, TESS_EXTRA_FAR);
-    double alone = p->longest * extra_seconds(model, p, TESS_EXTRA_LONGEST);
+    double shared = p->changes * tess_model_extra_seconds(model, p, TESS_EXTRA_CHANGE) +
+                    p->far * tess_model_extra_seconds(model, p, TESS_EXTRA_FAR);
+    double alone = p->longest * tess_model_extra_seconds(model, p, TESS_EXTRA_LONGEST);
     if (is_uneven(p))
-        alone += extra_seconds(model, p, TESS_EXTRA_CUT);
+        alone += tess_model_extra_seconds(model, p, TESS_EXTRA_CUT);
     return seconds + shared / n / model->speed + alone;
 }
 
@@ -255,24 +280,49 @@ double tess_model_spmv(const tess_model *model, const tess_model_problem *proble
 
 /* ---- An iteration ---- */
 
+/* Vectors that the passes move, and that are touched between two products. */
+enum { DOT = 2, RESIDUAL = 5, DIRECTION = 5, MOVED = DOT + RESIDUAL + DIRECTION, TOUCHED = 6 };
+
+bool tess_model_vectors_stay(const tess_model *model)
+{
+    return strncmp(model->device, "cpu", 3) != 0;
+}
+
+/* The whole iteration in one launch; 0: not that the model knows of. */
+static double seconds_at_once(const tess_model *model, const tess_model_problem *p, int devices,
+                              bool best)
+{
+    tess_model_load load = {.name = TESS_MODEL_AT_ONCE,
+                            .type = p->type,
+                            .bytes = p->bytes,
+                            .lines = p->lines,
+                            .working = p->bytes};
+    return p->at_once && devices == 1 ? tess_model_seconds_from(model, &load, true, best) : 0;
+}
+
 bool tess_model_iteration(const tess_model *model, const tess_model_problem *problem, int devices,
                           const tess_link *link, bool best, tess_iteration *out)
 {
-    enum { DOT = 2, RESIDUAL = 5, DIRECTION = 5, TOUCHED = 6 }; /* vectors */
     double n = devices, vector = problem->rows / n * (double)tess_type_size(problem->type);
-    double moved = (DOT + RESIDUAL + DIRECTION) * vector;
-    double spmv = spmv_beside(model, problem, devices, TOUCHED * vector, best);
+    double touched = TOUCHED * vector, once = seconds_at_once(model, problem, devices, best);
+    double spmv = spmv_beside(model, problem, devices, touched, best);
     tess_model_load load = {.name = TESS_MODEL_VECTORS,
                             .type = problem->type,
-                            .bytes = moved,
-                            .working = problem->bytes / n + TOUCHED * vector};
+                            .bytes = MOVED * vector,
+                            .working = touched};
+    if (!tess_model_vectors_stay(model))
+        load.working += problem->bytes / n;
     double passes = tess_model_seconds(model, &load, best);
+    if (once > 0) { /* each part as its bytes are */
+        spmv = once * problem->bytes / (problem->bytes + load.bytes);
+        passes = once - spmv;
+    }
     if (!(spmv > 0) || !(passes > 0) || (devices > 1 && !link))
         return false;
     tess_iteration it = {.spmv = spmv,
-                         .dot = passes * DOT * vector / moved,
-                         .residual = passes * RESIDUAL * vector / moved,
-                         .direction = passes * DIRECTION * vector / moved,
+                         .dot = passes * DOT / MOVED,
+                         .residual = passes * RESIDUAL / MOVED,
+                         .direction = passes * DIRECTION / MOVED,
                          .flops = 2 * problem->stored + 13 * problem->rows};
     if (devices > 1) {
         double sent = n * vector; /* each sends its part of p to the others */

@@ -5,7 +5,8 @@
  *   curves   throughput as a sigmoid in log2 of the bytes moved, one a kernel class, block size,
  *            precision and place (in cache, from memory). Classes are what a backend calls them
  *            ("bsr*2", "symmetric*1", "sliced", "stream" ...) and "vectors", the passes of a CG
- *            iteration beside the product, and "copies", a host vector to the device and back;
+ *            iteration beside the product, "at once", whole iterations of systems for which a
+ *            device needs one launch, and "copies", a host vector to the device and back;
  *   extras   what a sigmoid cannot say, in seconds: a row whose length is another than that of the
  *            row before (branches go wrong, lanes wait); a block out of reach of the rows before,
  *            by the size of x; a block of the longest row, where a class does not divide rows,
@@ -24,7 +25,10 @@
 
 enum { TESS_MODEL_CLASS = 32 };
 #define TESS_MODEL_VECTORS "vectors"
+#define TESS_MODEL_AT_ONCE "at once"
 #define TESS_MODEL_COPIES "copies"
+
+enum { TESS_MODEL_LENGTHS = 3 };
 
 typedef struct tess_model_curve {
     char name[TESS_MODEL_CLASS];
@@ -35,6 +39,12 @@ typedef struct tess_model_curve {
     double step_seconds; /* what a block more in every row costs beside its bytes: where rows are
                             done side by side, each waits for its own loads one after the other */
     tess_sigmoid average, best;
+    /* By how much rows of such a length take longer than all that says, as a factor: streams and
+     * prefetchers like some lengths better than shorter and longer ones. */
+    struct {
+        double length, factor;
+    } lengths[TESS_MODEL_LENGTHS];
+    int length_count;
     int points;
     double error; /* mean relative error of the fit on its own points */
 } tess_model_curve;
@@ -65,6 +75,7 @@ typedef struct tess_model {
     bool stand_in; /* the device itself was never calibrated */
     bool foreign;  /* a processor with other instructions: it cannot say which of a CPU's kernels
                     * is the faster */
+    bool partial;  /* has some classes only: a file keeps what it knows of the others */
     tess_model_curve *curves;
     int64_t curve_count, curve_capacity;
     tess_model_extra *extras;
@@ -93,12 +104,17 @@ typedef struct tess_model_problem {
     double x_bytes;
     int32_t block; /* b, or the square root of r c */
     tess_type type;
+    bool at_once;                /* the device solves with it in one launch */
     char name[TESS_MODEL_CLASS]; /* the candidate's class */
     double bytes;                /* it moves for one product */
 } tess_model_problem;
 
-/* Without a candidate: name and bytes are left to the caller. */
+/* Without a candidate: name and bytes are left to the caller, and what only the device knows. */
 tess_model_problem tess_model_problem_of(const tess_matrix *A);
+
+/* Whether a solver's vectors stay in the cache beside a matrix that does not: a GPU's lets the
+ * matrix leave first. */
+bool tess_model_vectors_stay(const tess_model *model);
 
 /* What one run of a kernel class moves. */
 typedef struct tess_model_load {
@@ -121,6 +137,12 @@ double tess_model_seconds(const tess_model *model, const tess_model_load *load, 
 /* Seconds of one SpMV on one of `devices` equal devices, which each has its share of the rows. */
 double tess_model_spmv(const tess_model *model, const tess_model_problem *problem, int devices,
                        bool best);
+
+/* What the class of the problem pays for one row or block of this kind; 0: nothing. */
+double tess_model_extra_seconds(const tess_model *model, const tess_model_problem *problem,
+                                tess_extra_kind kind);
+/* Forgets all extras of this kind. */
+void tess_model_drop_extras(tess_model *model, tess_extra_kind kind);
 
 /* How devices talk: for eq. 11. */
 typedef struct tess_link {
@@ -173,9 +195,10 @@ tess_status tess_sample_iteration(tess_plan *plan, const void *b, double *produc
                                   double *iteration);
 
 /* calibrate.c: measures a part of the model, that of one block size; 0: vectors and copies. `most`
- * is the largest product in bytes; 0: chosen. */
+ * is the largest product in bytes; 0: chosen. `classes`: those only, as "sliced,stream"; NULL: all.
+ */
 tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t block, double most,
-                                 tess_model **out);
+                                 const char *classes, tess_model **out);
 /* The parts of a whole model. */
 extern const int32_t tess_model_blocks[];
 extern const int tess_model_block_count;

@@ -2,7 +2,7 @@
  *
  *     {"tessera_model": 2, "devices": {MODEL: {"cache_bytes": N,
  *       "curves": [[CLASS, b, TYPE, "cache"|"memory", points, error, mu, sigma, nu, best nu,
- *                   row bytes, step seconds], ...],
+ *                   row bytes, step seconds, length of rows, factor, length, factor ...], ...],
  *       "extras": [[CLASS, b, TYPE, "change"|"far"|"longest"|"resident", x bytes, seconds or
  * share], ...]}}}
  *
@@ -63,6 +63,25 @@ static bool read_numbers(const json_t *line, size_t first, double *numbers, size
     return true;
 }
 
+/* Pairs at the end of the line; none in older files. */
+static bool read_lengths(const json_t *line, tess_model_curve *curve)
+{
+    enum { FIRST = 12 };
+    for (size_t at = FIRST; at + 1 < json_array_size(line); at += 2) {
+        double n[2], before = 0;
+        int k = curve->length_count;
+        if (k > 0)
+            before = curve->lengths[k - 1].length;
+        if (k == TESS_MODEL_LENGTHS || !read_numbers(line, at, n, 2) || !(n[0] > before) ||
+            !(n[1] > 0))
+            return false;
+        curve->lengths[k].length = n[0];
+        curve->lengths[k].factor = n[1];
+        curve->length_count++;
+    }
+    return true;
+}
+
 static bool read_curve(const json_t *line, tess_model_curve *curve)
 {
     double n[7], step = json_number_value(json_array_get(line, 11)); /* 0 in older files */
@@ -80,7 +99,7 @@ static bool read_curve(const json_t *line, tess_model_curve *curve)
     curve->best.nu = n[5];
     curve->row_bytes = n[6];
     curve->step_seconds = step;
-    return true;
+    return read_lengths(line, curve);
 }
 
 static bool read_extra(const json_t *line, tess_model_extra *extra)
@@ -159,11 +178,15 @@ static json_t *to_json(const tess_model *model)
     json_t *curves = json_array(), *extras = json_array();
     for (int64_t i = 0; i < model->curve_count; i++) {
         const tess_model_curve *c = &model->curves[i];
-        json_array_append_new(curves,
-                              json_pack("[s,i,s,s,i,f,f,f,f,f,f,f]", c->name, (int)c->block,
-                                        tess_type_name(c->type), c->cached ? "cache" : "memory",
-                                        c->points, c->error, c->average.mu, c->average.sigma,
-                                        c->average.nu, c->best.nu, c->row_bytes, c->step_seconds));
+        json_t *line =
+            json_pack("[s,i,s,s,i,f,f,f,f,f,f,f]", c->name, (int)c->block, tess_type_name(c->type),
+                      c->cached ? "cache" : "memory", c->points, c->error, c->average.mu,
+                      c->average.sigma, c->average.nu, c->best.nu, c->row_bytes, c->step_seconds);
+        for (int k = 0; k < c->length_count; k++) {
+            json_array_append_new(line, json_real(c->lengths[k].length));
+            json_array_append_new(line, json_real(c->lengths[k].factor));
+        }
+        json_array_append_new(curves, line);
     }
     for (int64_t i = 0; i < model->extra_count; i++) {
         const tess_model_extra *e = &model->extras[i];
@@ -175,7 +198,8 @@ static json_t *to_json(const tess_model *model)
                      "extras", extras);
 }
 
-/* Whether the model has anything of the block size and precision that a line is about. */
+/* Whether the model has anything of the block size and precision that a line is about; where it
+ * has some classes only, of that class. */
 static bool replaces(const tess_model *model, const json_t *line)
 {
     char name[TESS_MODEL_CLASS];
@@ -184,7 +208,8 @@ static bool replaces(const tess_model *model, const json_t *line)
     if (!read_head(line, name, &block, &type))
         return true; /* damaged: not worth keeping */
     for (int64_t i = 0; i < model->curve_count; i++)
-        if (model->curves[i].block == block && model->curves[i].type == type)
+        if (model->curves[i].block == block && model->curves[i].type == type &&
+            (!model->partial || strcmp(model->curves[i].name, name) == 0))
             return true;
     return false;
 }

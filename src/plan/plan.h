@@ -136,6 +136,10 @@ struct tess_backend {
      * rows. NULL: the model knows nothing of this device. */
     tess_status (*costs)(tess_device *device, const tess_matrix *A, tess_candidates *list);
 
+    /* Whether all iterations of CG with pc=jacobi on A are one launch, as far as the matrix's sizes
+     * tell. NULL: they never are. */
+    bool (*solves_at_once)(tess_device *device, const tess_matrix *A);
+
     /* Does ahead, for several candidates at once, what prepare() would do for one after the other
      * (compilation). Only speed depends on it. NULL: there is nothing to do. */
     void (*prepare_ahead)(tess_device *device, const tess_matrix *A, const tess_candidate *items,
@@ -177,6 +181,10 @@ tess_status tess_product_run(tess_plan *plan, const tess_product *product, doubl
                              const void *x, double beta, void *y);
 tess_status tess_product_time(tess_plan *plan, const tess_product *product, double alpha,
                               const void *x, double beta, void *y, int reps, double *seconds);
+
+/* Numbers in 0..1, always the same: what is easy to multiply, as zeros are, takes less power, and a
+ * GPU is the faster for it. */
+void tess_random_vector(void *x, int64_t count, tess_type type);
 
 /* Scalars in x and y of a product with A. */
 int64_t tess_product_x_size(const tess_matrix *A, const tess_product *product);

@@ -32,6 +32,8 @@ static tess_status predict_kernels(const tess_model *model, const tess_matrix *A
     product.shapes = tess_search_shapes(TESS_ESTIMATE, A);
     tess_candidates list = {0};
     tess_model_problem problem = tess_model_problem_of(A);
+    const tess_backend *backend = device->backend;
+    problem.at_once = backend->solves_at_once && backend->solves_at_once(device, A);
     tess_status status;
     TESS_TRY_CLEAN(tess_candidates_list(device, A, &product, &list));
     TESS_TRY_CLEAN(TESS_CALLOC(device->ctx, list.count + 1, &p->kernels));

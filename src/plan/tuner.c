@@ -143,13 +143,7 @@ static tess_status make_vectors(tess_arena *a)
     size_t size = tess_type_size(A->type);
     TESS_TRY(tess_alloc_bytes(a->ctx, A->cols, size, &a->x));
     TESS_TRY(tess_calloc_bytes(a->ctx, A->rows, size, &a->y));
-    for (int64_t i = 0; i < A->cols; i++) {
-        double value = tess_random_unit(1, (uint64_t)i);
-        if (A->type == TESS_F64)
-            ((double *)a->x)[i] = value;
-        else
-            ((float *)a->x)[i] = (float)value;
-    }
+    tess_random_vector(a->x, A->cols, A->type);
     return TESS_OK;
 }
 

@@ -251,6 +251,49 @@ static void what_stays_in_the_cache_goes_by_what_was_measured(void **state)
     tess_model_destroy(model);
 }
 
+static void rows_of_some_lengths_take_longer(void **state)
+{
+    tess_model *model = example(state);
+    tess_model_problem p = problem_of(1e6);
+    p.lines = p.blocks / 27;
+    double plain = tess_model_spmv(model, &p, 1, false);
+    tess_model_curve *four = &model->curves[1];
+    four->lengths[four->length_count].length = 9;
+    four->lengths[four->length_count++].factor = 1.5;
+    four->lengths[four->length_count].length = 81;
+    four->lengths[four->length_count++].factor = 0.5;
+    const double lengths[] = {1, 9, 27, 81, 500}, factors[] = {1.5, 1.5, 1, 0.5, 0.5};
+    for (int i = 0; i < 5; i++) {
+        p.lines = p.blocks / lengths[i];
+        double factor = tess_model_spmv(model, &p, 1, false) / plain;
+        if (fabs(factor - factors[i]) > 1e-9)
+            fail_msg("rows of %g: %g, not %g", lengths[i], factor, factors[i]);
+    }
+    tess_model_destroy(model);
+}
+
+static void an_iteration_in_one_launch_has_a_curve_of_its_own(void **state)
+{
+    tess_model *model = example(state);
+    tess_model_problem p = problem_of(1e4);
+    tess_iteration before, after;
+    tess_model_curve once = {.name = TESS_MODEL_AT_ONCE, .cached = true, .row_bytes = 1000};
+    once.average = once.best = truth;
+    p.lines = 2500;
+    p.at_once = true; /* but nothing is known of it */
+    assert_true(tess_model_iteration(model, &p, 1, NULL, false, &before));
+    assert_int_equal(tess_model_add_curve(model, &once), TESS_OK);
+    assert_true(tess_model_iteration(model, &p, 1, NULL, false, &after));
+    double bytes = p.bytes + 1000 * p.lines;
+    assert_true(fabs(after.seconds * tess_sigmoid_value(&truth, bytes) / bytes - 1) < 1e-12);
+    double sum = after.spmv + after.dot + after.residual + after.direction;
+    assert_true(fabs(sum - after.seconds) < 1e-12 * sum);
+    p.at_once = false;
+    assert_true(tess_model_iteration(model, &p, 1, NULL, false, &after));
+    assert_true(after.seconds == before.seconds);
+    tess_model_destroy(model);
+}
+
 /* Samples of a class whose rows wait for themselves, in the cache, out of it and between. */
 static void calibration_finds_what_made_the_samples(void **state)
 {
@@ -275,6 +318,7 @@ static void calibration_finds_what_made_the_samples(void **state)
     }
     assert_int_equal(tess_model_create(c.ctx, "test", &c.model), TESS_OK);
     c.model->cache_bytes = cache;
+    c.regular = c.count;
     assert_int_equal(tess_calibration_fit(&c, 1), TESS_OK);
     assert_int_equal(c.model->curve_count, 2);
     for (int64_t i = 0; i < c.count; i++) {
@@ -293,6 +337,40 @@ static void calibration_finds_what_made_the_samples(void **state)
     if (mean > 0.02)
         fail_msg("off by %g in the mean", mean);
     tess_model_destroy(c.model);
+}
+
+/* The same curve comes from samples that took longer by what their changing rows cost. */
+static void a_curve_is_of_rows_that_do_not_change(void **state)
+{
+    const double change = 3e-9;
+    double fitted[2];
+    for (int changing = 0; changing < 2; changing++) {
+        tess_calibration c = {.ctx = test_ctx(state), .block = 4};
+        tess_sample samples[64];
+        c.samples = samples;
+        for (double bytes = 1e5; bytes < 1e9; bytes *= 1.4) {
+            tess_sample *s = &samples[c.count++];
+            *s = (tess_sample){.name = "k", .bytes = bytes, .lines = bytes / 1000, .length = 7};
+            s->changes = changing * s->lines / 5;
+            s->seconds = bytes / tess_sigmoid_value(&truth, bytes) + change * s->changes;
+        }
+        assert_int_equal(tess_model_create(c.ctx, "test", &c.model), TESS_OK);
+        c.model->cache_bytes = 1e12;
+        tess_model_extra extra = {
+            .name = "k", .block = 4, .kind = TESS_EXTRA_CHANGE, .seconds = change};
+        assert_int_equal(tess_model_add_extra(c.model, &extra), TESS_OK);
+        c.regular = c.count;
+        assert_int_equal(tess_calibration_fit(&c, 1), TESS_OK);
+        tess_model_load load = {
+            .name = "k", .block = 4, .bytes = 3e7, .lines = 3e4, .length = 7, .working = 3e7};
+        fitted[changing] = tess_model_seconds(c.model, &load, false);
+        tess_model_drop_extras(c.model, TESS_EXTRA_CHANGE);
+        for (int64_t i = 0; i < c.model->extra_count; i++)
+            assert_true(c.model->extras[i].kind == TESS_EXTRA_RESIDENT);
+        tess_model_destroy(c.model);
+    }
+    if (fabs(fitted[1] / fitted[0] - 1) > 1e-3)
+        fail_msg("%g s, without changes %g s", fitted[1], fitted[0]);
 }
 
 static void a_band_is_symmetric_and_full(void **state)
@@ -322,6 +400,9 @@ static void a_model_survives_its_file(void **state)
     assert_int_equal(tess_model_add_extra(model, &far), TESS_OK);
     model->cache_bytes = 3e7;
     model->curves[1].step_seconds = 5e-9;
+    model->curves[1].lengths[0].length = 7;
+    model->curves[1].lengths[0].factor = 1.25;
+    model->curves[1].length_count = 1;
     assert_int_equal(tess_model_write(ctx, path, model), TESS_OK);
     snprintf(model->device, sizeof model->device, "other");
     assert_int_equal(tess_model_write(ctx, path, model), TESS_OK); /* beside the first */
@@ -333,6 +414,7 @@ static void a_model_survives_its_file(void **state)
     assert_true(tess_model_spmv(back, &p, 1, true) == tess_model_spmv(model, &p, 1, true));
     assert_true(back->cache_bytes == 3e7 && back->extra_count == 1);
     assert_true(back->curves[1].step_seconds == 5e-9);
+    assert_true(back->curves[1].length_count == 1 && back->curves[1].lengths[0].factor == 1.25);
     tess_model_destroy(back);
 
     /* Another block size is put beside what there is, the same one in its place. */
@@ -345,6 +427,15 @@ static void a_model_survives_its_file(void **state)
     back = NULL;
     assert_int_equal(tess_model_read_file(ctx, path, "other", &back), TESS_OK);
     assert_true(back->curve_count == 3 && back->extra_count == 1);
+    tess_model_destroy(back);
+    /* Some classes of a block size in the place of the same ones only. */
+    snprintf(part->curves[0].name, sizeof part->curves[0].name, "another");
+    part->partial = true;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(tess_model_write(ctx, path, part), TESS_OK);
+    back = NULL;
+    assert_int_equal(tess_model_read_file(ctx, path, "other", &back), TESS_OK);
+    assert_true(back->curve_count == 4 && back->extra_count == 1);
     tess_model_destroy(back);
     tess_model_destroy(part);
 
@@ -359,7 +450,9 @@ static void a_model_survives_its_file(void **state)
         "{\"tessera_model\": 1, \"devices\": {}}",
         "{\"tessera_model\": 2, \"devices\": {\"other\": 7}}",
         "{\"tessera_model\": 2, \"devices\": {\"other\": {\"curves\": [[\"k\", 4, \"f64\", "
-        "\"memory\", 5, 0.1, 20, -1, 1e9, 1e9, 0]]}}}"};
+        "\"memory\", 5, 0.1, 20, -1, 1e9, 1e9, 0]]}}}",
+        "{\"tessera_model\": 2, \"devices\": {\"other\": {\"curves\": [[\"k\", 4, \"f64\", "
+        "\"memory\", 5, 0.1, 20, 1, 1e9, 1e9, 0, 0, 9, -1]]}}}"};
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
         FILE *out = fopen(path, "w");
         assert_non_null(out);
@@ -385,7 +478,10 @@ int main(void)
         cmocka_unit_test(symmetric_storage_pays_for_irregular_rows_as_bsr_does),
         cmocka_unit_test(between_cache_and_memory_nothing_jumps),
         cmocka_unit_test(what_stays_in_the_cache_goes_by_what_was_measured),
+        cmocka_unit_test(rows_of_some_lengths_take_longer),
+        cmocka_unit_test(an_iteration_in_one_launch_has_a_curve_of_its_own),
         cmocka_unit_test(calibration_finds_what_made_the_samples),
+        cmocka_unit_test(a_curve_is_of_rows_that_do_not_change),
         cmocka_unit_test(a_band_is_symmetric_and_full),
         cmocka_unit_test(a_model_survives_its_file),
     };

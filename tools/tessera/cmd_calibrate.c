@@ -8,7 +8,7 @@
 typedef struct calibrate_args {
     common_args common;
     double megabytes;
-    const char *out, *blocks;
+    const char *out, *blocks, *classes;
 } calibrate_args;
 
 static void print_curves(const tess_model *model)
@@ -79,7 +79,7 @@ static tess_status calibrate(cli_app *app, const calibrate_args *args, tess_devi
             continue;
         TESS_TRY(tess_progress(app->ctx, "calibrating", i, tess_model_block_count));
         TESS_TRY(tess_model_calibrate(device, args->common.type.type, block, 1e6 * args->megabytes,
-                                      &model));
+                                      args->classes, &model));
         tess_status status = *path ? tess_model_write(app->ctx, path, model) : TESS_OK;
         terminal_clear_progress(app);
         if (!args->common.json) {
@@ -129,6 +129,8 @@ static int run(cli_app *app, void *arguments)
 static const cli_option options[] = {
     {"blocks", OPTION_TEXT, offsetof(calibrate_args, blocks), "LIST",
      "only these block sizes, 0 for vectors (default: 0,1,2,3,4,5,6,7,8,11,16,32)", 0, 0},
+    {"classes", OPTION_TEXT, offsetof(calibrate_args, classes), "LIST",
+     "only these kernel classes, as in sliced,stream; others stay as they are", 0, 0},
     {"megabytes", OPTION_REAL, offsetof(calibrate_args, megabytes), "N",
      "the largest product measured (default: nine times the cache, 64 to 1000)", 0, 0},
     {"out", OPTION_TEXT, offsetof(calibrate_args, out), "FILE",
