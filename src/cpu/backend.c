@@ -136,7 +136,7 @@ static tess_status update_values(tess_plan *plan, const void *values)
         return tess_fbcsr_refresh(state->fbcsr->F, values);
     if (!state->half)
         return TESS_OK;
-    tess_status status = tess_symmetric_refresh(state->half->upper, &state->matrix);
+    tess_status status = tess_cpu_half_refresh(state->half);
     if (status == TESS_ERR_MATRIX) { /* right in any case, if slower */
         tess_log(plan->ctx, "%s: stored whole from now on", tess_ctx_error(plan->ctx));
         tess_cpu_half_destroy(state->half);
@@ -184,7 +184,7 @@ static void explain(tess_plan *plan)
     if (state->half) {
         snprintf(plan->explain + used, sizeof plan->explain - used,
                  "stores  %.3g MB, half of the matrix\nthreads %d, %lld chunks of rows\n",
-                 1e-6 * (double)tess_symmetric_bytes(state->half->upper), state->half->shares,
+                 1e-6 * (double)tess_cpu_half_bytes(state->half), state->half->shares,
                  (long long)state->half->chunk_count);
         return;
     }
@@ -205,6 +205,8 @@ static tess_status add_family(tess_device *device, const tess_matrix *A, tess_cp
         for (size_t i = 0; i < table->count; i++) {
             const tess_cpu_kernel *kernel = &table->kernels[i];
             if (!tess_cpu_kernel_applies(kernel, family, A) || (kernel == best) != (round == 0))
+                continue;
+            if (kernel->lanes > 0 && !tess_cpu_lanes_pay(kernel, A))
                 continue;
             tess_candidate candidate = {0};
             snprintf(candidate.format, sizeof candidate.format, "%s",

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "cpu/cpu.h"
+#include "format/symmetric.h"
+#include "format/symmetric_lanes.h"
 
 /* What a product with half of a symmetric matrix moves: the blocks on and above the diagonal, the
  * vectors, and the windows, which are cleared, added to, read and added to y. `kept` is what it
@@ -12,10 +14,7 @@ static tess_status half_bytes(const tess_matrix *A, double *moved, double *kept)
     double scalar = (double)tess_type_size(A->type);
     double block = 4 + scalar * A->block_height * A->block_width;
     int64_t *offsets;
-    TESS_TRY(TESS_ALLOC(A->ctx, A->block_rows + 1, &offsets));
-    offsets[0] = 0;
-    for (int64_t i = 0; i < A->block_rows; i++)
-        offsets[i + 1] = offsets[i] + A->row_offsets[i + 1] - tess_matrix_lower_bound(A, i, i);
+    TESS_TRY(tess_symmetric_offsets(A->ctx, A, &offsets));
     double upper = (double)offsets[A->block_rows];
     double windows = scalar * A->block_height * (double)tess_cpu_window_rows(A, offsets);
     *kept = block * upper + windows;
@@ -53,7 +52,9 @@ tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candi
             TESS_TRY(half_bytes(A, &moved, &kept));
         snprintf(c->class_name, sizeof c->class_name, "%.12s%s*%d%s", c->format,
                  kernel->block_height == 0 ? " any" : "", kernel->streams,
-                 kernel->ahead ? " ahead" : "");
+                 kernel->ahead       ? " ahead"
+                 : kernel->lanes > 0 ? " lanes"
+                                     : "");
         c->naive = !symmetric && kernel->block_height > 0 && kernel->streams == 1 && !kernel->ahead;
         c->bytes = symmetric ? moved : whole;
         c->memory = symmetric ? kept : 0; /* else A's own arrays are used */

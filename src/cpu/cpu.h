@@ -9,6 +9,7 @@
 
 #include "cpu/kernel.h"
 #include "format/fbcsr.h"
+#include "format/symmetric_lanes.h"
 #include "plan/plan.h"
 
 /* ---- select.c ---- */
@@ -35,6 +36,9 @@ static inline bool tess_cpu_short_rows(const tess_matrix *A)
 {
     return A->blocks < 16 * A->block_rows;
 }
+
+/* Whether a kernel with lanes is worth trying on A: most of what it would read is blocks. */
+bool tess_cpu_lanes_pay(const tess_cpu_kernel *kernel, const tess_matrix *A);
 
 /* The best of a family for A. */
 const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family family,
@@ -93,8 +97,13 @@ int64_t tess_cpu_work_next(int64_t *next);
 
 typedef struct tess_cpu_half {
     tess_ctx *ctx;
-    tess_matrix *upper; /* format/symmetric.h */
+    const tess_matrix *whole; /* the plan's matrix */
     const tess_cpu_kernel *kernel;
+    tess_matrix *upper;          /* format/symmetric.h; of a kernel with lanes at the first SpMM */
+    tess_symmetric_lanes *lanes; /* NULL unless the kernel has lanes */
+    void *rings;                 /* with lanes: one a share */
+    int64_t ring_rows;
+    size_t ring_bytes;
     int shares;
     tess_cpu_chunk *chunks; /* dealt out in groups of the kernel's streams */
     int64_t chunk_count;
@@ -107,11 +116,15 @@ typedef struct tess_cpu_half {
     void *spmm_windows, *spmm_x, *spmm_y;
 } tess_cpu_half;
 
-/* Fails with TESS_ERR_MATRIX when A is not symmetric. */
+/* Fails with TESS_ERR_MATRIX when A is not symmetric. A must stay where it is. */
 tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A,
                                  const tess_cpu_kernel *kernel, const tess_cpu_kernel *spmm_kernel,
                                  tess_cpu_half **out);
 void tess_cpu_half_destroy(tess_cpu_half *half);
+/* The matrix has other numbers. Fails with TESS_ERR_MATRIX when they are not symmetric. */
+tess_status tess_cpu_half_refresh(tess_cpu_half *half);
+/* What a product with one vector reads. */
+int64_t tess_cpu_half_bytes(const tess_cpu_half *half);
 /* Block rows of all windows of such a plan, from A alone: offsets[i] .. offsets[i+1]-1 are the
  * blocks of row i on and above the diagonal. */
 int64_t tess_cpu_window_rows(const tess_matrix *A, const int64_t *offsets);

@@ -55,19 +55,28 @@ typedef struct tess_cpu_spmm_args {
 /* Rows first .. last-1. */
 typedef void (*tess_cpu_spmm_fn)(const tess_cpu_spmm_args *args, int64_t first, int64_t last);
 
-/* What a kernel on symmetric storage reads and writes: the blocks on and above the diagonal. */
+/* What a kernel on symmetric storage reads and writes: the blocks on and above the diagonal, row by
+ * row (format/symmetric.h) or, for a kernel with lanes, group by group (format/symmetric_lanes.h).
+ */
 typedef struct tess_cpu_symmetric_args {
-    const int64_t *row_offsets;
+    const int64_t *row_offsets; /* or the groups' */
     const int32_t *columns;
     const void *values;
     const void *x; /* whole block rows, as y */
     void *y;
     double alpha, beta;
+    int64_t block_rows;
     int32_t block_size;
+
+    /* With lanes: */
+    const void *more_values; /* values[1], as `values` is values[0] */
+    void *ring;              /* the calling thread's: 2 b vectors of lanes for each of its rows */
+    int64_t ring_rows;       /* a power of two, no less than the storage's span + lanes */
 } tess_cpu_symmetric_args;
 
 /* Rows first .. last-1, which one thread does alone. Contributions to rows before `last` go to y,
- * to rows last .. end-1 to the window, which both start from beta y and 0. */
+ * to rows last .. end-1 to the window, which both start from beta y and 0. With lanes, first is a
+ * multiple of them. */
 typedef struct tess_cpu_chunk {
     int64_t first, last, end;
     void *window;
@@ -131,6 +140,7 @@ typedef struct tess_cpu_kernel {
     int32_t block_height, block_width; /* 0 x 0: any; 1 x 0: one row of any width */
     int32_t shift;                     /* of a block's rows: FBCSR_SPMV */
     int streams;
+    int lanes;             /* rows of a group in symmetric storage; 0: row by row */
     bool ahead;            /* fetches x ahead of its use: for scattered columns */
     tess_cpu_spmv_fn spmv; /* the family's function; the others are NULL */
     tess_cpu_spmm_fn spmm;

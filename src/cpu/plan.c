@@ -40,7 +40,7 @@ tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A
     if (status == TESS_OK)
         status = allocate_scratch(plan);
     if (status == TESS_OK && symmetric)
-        status = tess_cpu_half_create(device, A, plan->kernels[TESS_CPU_SYMMETRIC_SPMV],
+        status = tess_cpu_half_create(device, &plan->matrix, plan->kernels[TESS_CPU_SYMMETRIC_SPMV],
                                       plan->kernels[TESS_CPU_SYMMETRIC_SPMM], &plan->half);
     if (status != TESS_OK) {
         tess_cpu_plan_destroy(plan);

@@ -137,14 +137,21 @@ static bool fetch_ahead(const tess_cpu_device *cpu, const tess_matrix *A)
 }
 
 /* How well a kernel suits: one for any size is the last resort; then as many streams as read
- * fastest, or as many less as there are; above all one that fetches ahead where that is called for.
- */
-static int suitability(const tess_cpu_kernel *kernel, int streams, bool ahead)
+ * fastest, or as many less as there are; above all one that fetches ahead, or has rows in lanes,
+ * where that is called for. */
+static int suitability(const tess_cpu_kernel *kernel, int streams, bool ahead, bool lanes)
 {
     int score = kernel->block_height > 0 ? 16 : 0;
+    if (kernel->lanes > 0)
+        return lanes ? score + 8 : -1;
     if (kernel->ahead)
         return ahead ? score + 8 : -1;
     return score + (kernel->streams <= streams ? kernel->streams : 0);
+}
+
+bool tess_cpu_lanes_pay(const tess_cpu_kernel *kernel, const tess_matrix *A)
+{
+    return tess_symmetric_lanes_fill(A, kernel->lanes) > 0.7;
 }
 
 const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family family,
@@ -156,10 +163,14 @@ const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family 
     int streams = family == TESS_CPU_SYMMETRIC_SPMV ? best_symmetric_streams(device, A)
                                                     : best_streams(device, A, cpu->isa);
     bool ahead = family == TESS_CPU_BSR_SPMV && fetch_ahead(cpu, A);
+    bool lanes = false;
     for (size_t i = 0; i < table->count; i++) {
         const tess_cpu_kernel *kernel = &table->kernels[i];
-        if (tess_cpu_kernel_applies(kernel, family, A) &&
-            (!best || suitability(kernel, streams, ahead) > suitability(best, streams, ahead)))
+        if (!tess_cpu_kernel_applies(kernel, family, A))
+            continue;
+        lanes = lanes || (kernel->lanes > 1 && tess_cpu_lanes_pay(kernel, A));
+        if (!best ||
+            suitability(kernel, streams, ahead, lanes) > suitability(best, streams, ahead, lanes))
             best = kernel;
     }
     return best;

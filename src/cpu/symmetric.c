@@ -7,8 +7,8 @@
  *
  * The rows are cut into chunks, and every chunk is done by one thread: it adds to its own rows of
  * y, and to its window what belongs to rows beyond. When all are done the windows are added to y,
- * in the order of the chunks. The chunks depend on the matrix alone, so the result has the same
- * bits for any number of threads.
+ * in the order of the chunks. The chunks depend on the matrix and the kernel alone, so the result
+ * has the same bits for any number of threads.
  */
 #include <omp.h>
 
@@ -28,17 +28,25 @@ static int64_t wanted_chunks(int64_t bytes)
     return chunks;
 }
 
+/* Where chunk c of `count` begins: at a group of `lanes` rows. */
+static int64_t bound(const tess_matrix *A, const int64_t *offsets, int64_t c, int64_t count,
+                     int lanes)
+{
+    if (c == count)
+        return A->block_rows;
+    int64_t row = tess_share_row(offsets, A->block_rows, (int)c, (int)count);
+    return row - row % lanes;
+}
+
 /* Bounds of the chunks, into `chunks` unless it is NULL; returns the rows of all windows together.
- * Rows have offsets[i] .. offsets[i+1]-1 blocks on and above the diagonal; the last block of row i
- * of `M` (the whole matrix or its upper part) is the last of them. */
-static int64_t cut(const tess_matrix *M, const int64_t *offsets, int64_t count,
+ * offsets[i] .. offsets[i+1]-1 are the blocks of row i on and above the diagonal. */
+static int64_t cut(const tess_matrix *M, const int64_t *offsets, int64_t count, int lanes,
                    tess_cpu_chunk *chunks)
 {
     int64_t rows = 0;
     for (int64_t c = 0; c < count; c++) {
-        tess_cpu_chunk chunk = {.first = tess_share_row(offsets, M->block_rows, (int)c, (int)count),
-                                .last =
-                                    tess_share_row(offsets, M->block_rows, (int)c + 1, (int)count)};
+        tess_cpu_chunk chunk = {.first = bound(M, offsets, c, count, lanes),
+                                .last = bound(M, offsets, c + 1, count, lanes)};
         chunk.end = chunk.last;
         for (int64_t i = chunk.first; i < chunk.last; i++)
             if (offsets[i + 1] > offsets[i] && M->columns[M->row_offsets[i + 1] - 1] >= chunk.end)
@@ -51,37 +59,58 @@ static int64_t cut(const tess_matrix *M, const int64_t *offsets, int64_t count,
 }
 
 /* Windows of more than half of what is stored would eat up what is saved: then fewer chunks. */
-static int64_t choose_chunks(const tess_matrix *M, const int64_t *offsets, int64_t bytes,
+static int64_t choose_chunks(const tess_matrix *M, const int64_t *offsets, int lanes,
                              int64_t *count)
 {
-    int64_t row_bytes = M->block_height * (int64_t)tess_type_size(M->type), rows;
+    const int64_t scalar = (int64_t)tess_type_size(M->type), row_bytes = M->block_height * scalar;
+    const int64_t bytes = (4 + row_bytes * M->block_width) * offsets[M->block_rows];
+    int64_t rows;
     *count = wanted_chunks(bytes);
-    while ((rows = cut(M, offsets, *count, NULL)) > bytes / 2 / row_bytes && *count > 2)
+    while ((rows = cut(M, offsets, *count, lanes, NULL)) > bytes / 2 / row_bytes && *count > 2)
         *count /= 2;
     return rows;
 }
 
 int64_t tess_cpu_window_rows(const tess_matrix *A, const int64_t *offsets)
 {
-    int64_t block = 4 + (int64_t)tess_type_size(A->type) * A->block_height * A->block_width, count;
-    return choose_chunks(A, offsets, block * offsets[A->block_rows], &count);
+    int64_t count;
+    return choose_chunks(A, offsets, 1, &count);
 }
 
 static tess_status make_chunks(tess_cpu_half *half)
 {
-    const tess_matrix *U = half->upper;
-    int64_t bytes = tess_symmetric_bytes(U), row_bytes = U->block_height;
-    row_bytes *= (int64_t)tess_type_size(U->type);
-    int64_t rows = choose_chunks(U, U->row_offsets, bytes, &half->chunk_count);
-    TESS_TRY(TESS_ALLOC(half->ctx, half->chunk_count, &half->chunks));
-    cut(U, U->row_offsets, half->chunk_count, half->chunks);
-    TESS_TRY(tess_alloc_bytes(half->ctx, rows, (size_t)row_bytes, &half->windows));
+    const tess_matrix *A = half->whole;
+    const int lanes = half->kernel->lanes > 0 ? half->kernel->lanes : 1;
+    const int64_t row_bytes = A->block_height * (int64_t)tess_type_size(A->type);
+    tess_status status;
+    int64_t *offsets;
+    TESS_TRY(tess_symmetric_offsets(half->ctx, A, &offsets));
+    int64_t rows = choose_chunks(A, offsets, lanes, &half->chunk_count);
+    TESS_TRY_CLEAN(TESS_ALLOC(half->ctx, half->chunk_count, &half->chunks));
+    cut(A, offsets, half->chunk_count, lanes, half->chunks);
+    TESS_TRY_CLEAN(tess_alloc_bytes(half->ctx, rows, (size_t)row_bytes, &half->windows));
     char *next = half->windows;
     for (int64_t c = 0; c < half->chunk_count; c++) {
         half->chunks[c].window = next;
         next += (half->chunks[c].end - half->chunks[c].last) * row_bytes;
     }
-    return TESS_OK;
+    status = TESS_OK;
+cleanup:
+    tess_free(half->ctx, offsets);
+    return status;
+}
+
+/* A ring for each thread. */
+static tess_status make_rings(tess_cpu_half *half)
+{
+    const tess_matrix *A = half->whole;
+    const int lanes = half->kernel->lanes;
+    half->ring_rows = 2;
+    while (half->ring_rows < half->lanes->span + lanes)
+        half->ring_rows *= 2;
+    half->ring_bytes = (size_t)half->ring_rows * 2 * (size_t)(A->block_height * lanes);
+    half->ring_bytes *= tess_type_size(A->type);
+    return tess_alloc_bytes(half->ctx, half->shares, half->ring_bytes, &half->rings);
 }
 
 tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A,
@@ -93,12 +122,18 @@ tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A
     tess_cpu_half *half;
     TESS_TRY(TESS_CALLOC(ctx, 1, &half));
     half->ctx = ctx;
+    half->whole = A;
     half->kernel = kernel;
     half->spmm_kernel = spmm_kernel;
-    TESS_TRY_CLEAN(tess_symmetric_create(ctx, A, &half->upper));
+    if (kernel->lanes > 0)
+        TESS_TRY_CLEAN(tess_symmetric_lanes_create(ctx, A, kernel->lanes, &half->lanes));
+    else
+        TESS_TRY_CLEAN(tess_symmetric_create(ctx, A, &half->upper));
     TESS_TRY_CLEAN(make_chunks(half));
     int64_t jobs = half->chunk_count / kernel->streams;
     half->shares = jobs < device->threads ? (int)jobs : device->threads;
+    if (half->lanes)
+        TESS_TRY_CLEAN(make_rings(half));
     if (A->rows % A->block_height != 0) {
         int64_t padded = A->block_rows * A->block_height;
         TESS_TRY_CLEAN(tess_calloc_bytes(ctx, padded, tess_type_size(A->type), &half->padded_x));
@@ -111,11 +146,26 @@ cleanup:
     return status;
 }
 
+tess_status tess_cpu_half_refresh(tess_cpu_half *half)
+{
+    if (half->lanes)
+        TESS_TRY(tess_symmetric_lanes_refresh(half->lanes, half->whole));
+    return half->upper ? tess_symmetric_refresh(half->upper, half->whole) : TESS_OK;
+}
+
+int64_t tess_cpu_half_bytes(const tess_cpu_half *half)
+{
+    return half->lanes ? tess_symmetric_lanes_bytes(half->lanes, half->whole->type)
+                       : tess_symmetric_bytes(half->upper);
+}
+
 void tess_cpu_half_destroy(tess_cpu_half *half)
 {
     if (!half)
         return;
     tess_matrix_destroy(half->upper);
+    tess_symmetric_lanes_destroy(half->lanes);
+    tess_free(half->ctx, half->rings);
     tess_free(half->ctx, half->chunks);
     tess_free(half->ctx, half->windows);
     tess_free(half->ctx, half->padded_x);
@@ -127,12 +177,12 @@ void tess_cpu_half_destroy(tess_cpu_half *half)
 /* y += windows, for the scalars of block rows first .. last-1. */
 static void add_windows(const tess_cpu_half *half, void *y, int64_t first, int64_t last)
 {
-    const int64_t b = half->upper->block_height;
+    const int64_t b = half->whole->block_height;
     for (int64_t c = 0; c < half->chunk_count; c++) {
         const tess_cpu_chunk *chunk = &half->chunks[c];
         int64_t from = (chunk->last > first ? chunk->last : first) * b;
         int64_t to = (chunk->end < last ? chunk->end : last) * b, offset = chunk->last * b;
-        if (half->upper->type == TESS_F64)
+        if (half->whole->type == TESS_F64)
             for (int64_t i = from; i < to; i++)
                 ((double *)y)[i] += ((const double *)chunk->window)[i - offset];
         else
@@ -144,13 +194,16 @@ static void add_windows(const tess_cpu_half *half, void *y, int64_t first, int64
 static void multiply(const tess_cpu_half *half, const tess_cpu_symmetric_args *args)
 {
     const int shares = half->shares, streams = half->kernel->streams;
-    const int64_t jobs = half->chunk_count / streams, rows = half->upper->block_rows;
+    const int64_t jobs = half->chunk_count / streams, rows = half->whole->block_rows;
 #pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())
     {
         /* The system may give fewer threads than shares. */
         const int threads = omp_get_num_threads(), t = omp_get_thread_num();
+        tess_cpu_symmetric_args own = *args;
+        if (half->rings)
+            own.ring = (char *)half->rings + (size_t)t * half->ring_bytes;
         for (int64_t job = jobs * t / threads; job < jobs * (t + 1) / threads; job++)
-            half->kernel->symmetric(args, half->chunks + job * streams);
+            half->kernel->symmetric(&own, half->chunks + job * streams);
 #pragma omp barrier
         add_windows(half, args->y, rows * t / threads, rows * (t + 1) / threads);
     }
@@ -158,24 +211,28 @@ static void multiply(const tess_cpu_half *half, const tess_cpu_symmetric_args *a
 
 void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double beta, void *y)
 {
-    const tess_matrix *U = half->upper;
+    const tess_matrix *A = half->whole, *U = half->upper;
+    const tess_symmetric_lanes *S = half->lanes;
     const bool ragged = half->padded_x != NULL;
     if (ragged)
-        tess_cpu_copy(half->padded_x, x, (size_t)U->cols * tess_type_size(U->type), half->shares);
+        tess_cpu_copy(half->padded_x, x, (size_t)A->cols * tess_type_size(A->type), half->shares);
     multiply(half, &(tess_cpu_symmetric_args){
-                       .row_offsets = U->row_offsets,
-                       .columns = U->columns,
-                       .values = U->values,
+                       .row_offsets = S ? S->offsets : U->row_offsets,
+                       .columns = S ? S->columns : U->columns,
+                       .values = S ? S->values[0] : U->values,
+                       .more_values = S ? S->values[1] : NULL,
+                       .ring_rows = half->ring_rows,
                        .x = ragged ? half->padded_x : x,
                        .y = ragged ? half->padded_y : y,
                        .alpha = alpha,
                        .beta = ragged ? 0 : beta,
-                       .block_size = U->block_height,
+                       .block_rows = A->block_rows,
+                       .block_size = A->block_height,
                    });
     if (!ragged)
         return;
 #pragma omp parallel for schedule(static) \
     num_threads(half->shares) if (half->shares > 1 && !omp_in_parallel())
-    for (int64_t i = 0; i < U->rows; i++)
-        tess_cpu_put(y, U->type, i, 1, tess_cpu_get(half->padded_y, U->type, i), beta);
+    for (int64_t i = 0; i < A->rows; i++)
+        tess_cpu_put(y, A->type, i, 1, tess_cpu_get(half->padded_y, A->type, i), beta);
 }

@@ -7,6 +7,7 @@
 #include <omp.h>
 
 #include "cpu/cpu.h"
+#include "format/symmetric.h"
 
 /* Room for `vectors` vectors in the scratch arrays; X and Y only where they have to be copied. */
 static tess_status reserve(tess_cpu_half *half, int vectors, bool packed)
@@ -98,6 +99,8 @@ static void unpack(const tess_cpu_half *half, const tess_cpu_vectors *Y, int64_t
 tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order order, double alpha,
                                const void *X, int64_t ldx, double beta, void *Y, int64_t ldy)
 {
+    if (!half->upper)
+        TESS_TRY(tess_symmetric_create(half->ctx, half->whole, &half->upper));
     const tess_matrix *U = half->upper;
     const bool columns = order == TESS_COLUMN_MAJOR;
     const bool packed = columns || U->rows % U->block_height != 0;

@@ -63,7 +63,7 @@ bool tess_symmetric_holds(const tess_matrix *A)
     return is_square(A) && first_fault(A) == INT64_MAX;
 }
 
-static tess_status check_symmetric(tess_ctx *ctx, const tess_matrix *A)
+tess_status tess_symmetric_check(tess_ctx *ctx, const tess_matrix *A)
 {
     if (!is_square(A))
         return tess_fail(ctx, TESS_ERR_MATRIX,
@@ -72,6 +72,16 @@ static tess_status check_symmetric(tess_ctx *ctx, const tess_matrix *A)
                          (int)A->block_width);
     int64_t first = first_fault(A);
     return first == INT64_MAX ? TESS_OK : name_difference(ctx, A, first);
+}
+
+tess_status tess_symmetric_offsets(tess_ctx *ctx, const tess_matrix *A, int64_t **offsets)
+{
+    TESS_TRY(TESS_ALLOC(ctx, A->block_rows + 1, offsets));
+    (*offsets)[0] = 0;
+    for (int64_t i = 0; i < A->block_rows; i++)
+        (*offsets)[i + 1] =
+            (*offsets)[i] + A->row_offsets[i + 1] - tess_matrix_lower_bound(A, i, i);
+    return TESS_OK;
 }
 
 static void copy_values(tess_matrix *upper, const tess_matrix *A)
@@ -88,28 +98,30 @@ static void copy_values(tess_matrix *upper, const tess_matrix *A)
 
 tess_status tess_symmetric_create(tess_ctx *ctx, const tess_matrix *A, tess_matrix **upper)
 {
-    TESS_TRY(check_symmetric(ctx, A));
-    int64_t blocks = 0;
-    for (int64_t i = 0; i < A->block_rows; i++)
-        blocks += A->row_offsets[i + 1] - tess_matrix_lower_bound(A, i, i);
+    int64_t *offsets;
     tess_matrix *U;
-    TESS_TRY(tess_matrix_allocate(ctx, A->type, A->rows, A->cols, A->block_height, A->block_width,
-                                  blocks, &U));
-    for (int64_t i = 0; i < A->block_rows; i++) {
-        int64_t from = tess_matrix_lower_bound(A, i, i), count = A->row_offsets[i + 1] - from;
-        if (count > 0)
-            memcpy(U->columns + U->row_offsets[i], A->columns + from,
-                   (size_t)count * sizeof *U->columns);
-        U->row_offsets[i + 1] = U->row_offsets[i] + count;
+    TESS_TRY(tess_symmetric_check(ctx, A));
+    TESS_TRY(tess_symmetric_offsets(ctx, A, &offsets));
+    tess_status status = tess_matrix_allocate(ctx, A->type, A->rows, A->cols, A->block_height,
+                                              A->block_width, offsets[A->block_rows], &U);
+    if (status == TESS_OK) {
+        for (int64_t i = 0; i < A->block_rows; i++) {
+            int64_t count = offsets[i + 1] - offsets[i];
+            if (count > 0)
+                memcpy(U->columns + offsets[i], A->columns + A->row_offsets[i + 1] - count,
+                       (size_t)count * sizeof *U->columns);
+            U->row_offsets[i + 1] = offsets[i + 1];
+        }
+        copy_values(U, A);
+        *upper = U;
     }
-    copy_values(U, A);
-    *upper = U;
-    return TESS_OK;
+    tess_free(ctx, offsets);
+    return status;
 }
 
 tess_status tess_symmetric_refresh(tess_matrix *upper, const tess_matrix *A)
 {
-    TESS_TRY(check_symmetric(upper->ctx, A));
+    TESS_TRY(tess_symmetric_check(upper->ctx, A));
     copy_values(upper, A);
     return TESS_OK;
 }

@@ -16,6 +16,12 @@
 bool tess_symmetric_holds(const tess_matrix *A);
 
 /* Fails with TESS_ERR_MATRIX and the first pair that differs unless A is symmetric. */
+tess_status tess_symmetric_check(tess_ctx *ctx, const tess_matrix *A);
+/* offsets[i] .. offsets[i+1]-1 are the blocks of row i on and above the diagonal, counted from 0;
+ * to be freed. */
+tess_status tess_symmetric_offsets(tess_ctx *ctx, const tess_matrix *A, int64_t **offsets);
+
+/* Fails as tess_symmetric_check does. */
 tess_status tess_symmetric_create(tess_ctx *ctx, const tess_matrix *A, tess_matrix **upper);
 
 /* The numbers of A, which has the pattern that `upper` was made from. A that is not symmetric

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/symmetric.h"
+#include "format/symmetric_lanes.h"
 #include "guarded.h"
 #include "plan/model.h"
 #include "symmetric.h"
@@ -65,21 +66,35 @@ static void every_kernel_agrees_with_ref_on_every_pattern(void **state)
     tess_device_close(device);
 }
 
+/* A kernel of the device with rows in lanes for A, or one without. */
+static const char *kernel_with_lanes(const tess_device *device, const tess_matrix *A, bool lanes)
+{
+    const tess_cpu_device *cpu = device->state;
+    const tess_cpu_kernel_table *table = tess_cpu_table(cpu->isa);
+    for (size_t i = 0; i < table->count; i++)
+        if (tess_cpu_kernel_applies(&table->kernels[i], TESS_CPU_SYMMETRIC_SPMV, A) &&
+            table->kernels[i].block_height > 0 && (table->kernels[i].lanes > 0) == lanes)
+            return table->kernels[i].name;
+    fail_msg("no kernel %s lanes", lanes ? "with" : "without");
+    return NULL;
+}
+
 /* Large enough for all sixteen chunks and their windows. */
 static void bits_do_not_depend_on_threads_or_run(void **state)
 {
     static const int threads[] = {1, 2, 3, 5, 8};
     tess_ctx *ctx = test_ctx(state);
-    for (int banded = 0; banded < 2; banded++) {
+    for (int turn = 0; turn < 4; turn++) {
+        const bool banded = turn % 2 == 1, lanes = turn >= 2;
         tess_matrix *A =
-            symmetric_matrix(ctx, banded ? TEST_BANDED : TEST_RANDOM, 1900, 4, TESS_F64, 7);
+            symmetric_matrix(ctx, banded ? TEST_BANDED : TEST_RANDOM, 1901, 3, TESS_F64, 7);
         size_t bytes = (size_t)A->rows * sizeof(double);
         void *x = test_vector(A->rows, TESS_F64, 5), *first = malloc(bytes), *y = malloc(bytes);
         for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
             char name[16];
             snprintf(name, sizeof name, "cpu:%d", threads[t]);
             tess_device *device = test_device(ctx, name);
-            tess_plan *plan = make_plan(ctx, A, device, NULL);
+            tess_plan *plan = make_plan(ctx, A, device, kernel_with_lanes(device, A, lanes));
             assert_true(((tess_cpu_plan *)plan->state)->half->chunk_count >= (banded ? 8 : 2));
             for (int run = 0; run < 2; run++) {
                 assert_int_equal(tess_spmv(plan, 1.5, x, 0, y), TESS_OK);
@@ -101,20 +116,24 @@ static void bits_do_not_depend_on_threads_or_run(void **state)
     }
 }
 
-static void new_values_are_used_symmetric_or_not(void **state)
+static void check_new_values(tess_ctx *ctx, bool lanes)
 {
-    tess_ctx *ctx = test_ctx(state);
     tess_device *device = test_device(ctx, "cpu:2");
     tess_matrix *A = symmetric_matrix(ctx, TEST_RANDOM, 12, 3, TESS_F64, 4);
     tess_matrix *B = symmetric_matrix(ctx, TEST_RANDOM, 12, 3, TESS_F64, 4);
     void *x = test_vector(A->rows, TESS_F64, 5), *y = test_vector(A->rows, TESS_F64, 6);
-    tess_plan *plan = make_plan(ctx, A, device, NULL);
+    tess_plan *plan = make_plan(ctx, A, device, kernel_with_lanes(device, A, lanes));
+    /* Products with several vectors may keep the matrix in another way. */
+    assert_int_equal(tess_spmm(plan, 1, TESS_ROW_MAJOR, 1, x, 1, 0, y, 1), TESS_OK);
+    test_check_spmv("first values", A, 1, x, 0, NULL, y);
     for (int64_t i = 0; i < tess_matrix_stored(B); i++)
         ((double *)B->values)[i] *= -3;
     assert_int_equal(tess_plan_update_values(plan, B->values), TESS_OK);
     assert_string_equal(plan->format, "symmetric");
     assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_OK);
     test_check_spmv("symmetric values", B, 1, x, 0, NULL, y);
+    assert_int_equal(tess_spmm(plan, 1, TESS_ROW_MAJOR, 1, x, 1, 0, y, 1), TESS_OK);
+    test_check_spmv("symmetric values, SpMM", B, 1, x, 0, NULL, y);
     ((double *)B->values)[1] += 1;
     assert_int_equal(tess_plan_update_values(plan, B->values), TESS_OK);
     assert_string_equal(plan->format, "bsr");
@@ -126,6 +145,93 @@ static void new_values_are_used_symmetric_or_not(void **state)
     tess_device_close(device);
     free(x);
     free(y);
+}
+
+static void new_values_are_used_symmetric_or_not(void **state)
+{
+    check_new_values(test_ctx(state), false);
+    check_new_values(test_ctx(state), true);
+}
+
+/* Scalar e of the block that slot k has in lane l. */
+static double lane_value(const tess_symmetric_lanes *S, tess_type type, int64_t k, int l, int32_t e)
+{
+    const int32_t rest = S->block_size * S->block_size - S->half;
+    const bool second = e >= S->half;
+    int64_t at = second ? k * rest + e - S->half : k * S->half + e;
+    return tess_cpu_get(S->values[second], type, at * S->lanes + l);
+}
+
+/* Every slot of S holds blocks of A or zeros; returns how many blocks. */
+static int64_t check_slots(const tess_symmetric_lanes *S, const tess_matrix *A)
+{
+    const int32_t size = S->block_size * S->block_size;
+    int64_t found = 0;
+    for (int64_t g = 0; g < S->groups; g++) {
+        for (int64_t k = S->offsets[g]; k < S->offsets[g + 1]; k++) {
+            assert_true(k == S->offsets[g] || S->columns[k - 1] < S->columns[k]);
+            assert_in_range(S->columns[k], g * S->lanes, g * S->lanes + S->span - 1);
+            for (int l = 0; l < S->lanes; l++) {
+                int64_t i = g * S->lanes + l, j = S->columns[k] + l;
+                bool inside = i < A->block_rows && j < A->block_rows;
+                int64_t block = inside ? tess_matrix_find(A, i, j) : -1;
+                found += block >= 0;
+                for (int32_t e = 0; e < size; e++)
+                    assert_true(lane_value(S, A->type, k, l, e) ==
+                                (block < 0 ? 0 : tess_matrix_value(A, block * size + e)));
+            }
+        }
+    }
+    return found;
+}
+
+static void lanes_hold_every_block_once(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
+        for (int lanes = 1; lanes <= 16; lanes = lanes * 2 + (lanes == 2)) { /* 1, 2, 5, 10 */
+            const tess_type type = lanes == 2 ? TESS_F32 : TESS_F64;
+            tess_matrix *A =
+                symmetric_matrix(ctx, (test_pattern)pattern, 11, 1 + pattern % 3, type, 8);
+            tess_symmetric_lanes *S = NULL;
+            assert_int_equal(tess_symmetric_lanes_create(ctx, A, lanes, &S), TESS_OK);
+            int64_t upper = 0;
+            for (int64_t i = 0; i < A->block_rows; i++)
+                upper += A->row_offsets[i + 1] - tess_matrix_lower_bound(A, i, i);
+            assert_int_equal(check_slots(S, A), upper);
+            double fill = (double)upper / (double)(S->slots > 0 ? S->slots * lanes : 1);
+            assert_true(S->slots == 0 || tess_symmetric_lanes_fill(A, lanes) == fill);
+            tess_symmetric_lanes_destroy(S);
+            tess_matrix_destroy(A);
+        }
+    }
+}
+
+/* On a grid successive rows have the same pattern but at the ends of its lines. */
+static void a_plan_puts_rows_of_a_grid_in_lanes(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:2");
+    const tess_cpu_device *cpu = device->state;
+    tess_matrix *grid = NULL, *random = symmetric_matrix(ctx, TEST_RANDOM, 200, 3, TESS_F64, 4);
+    assert_int_equal(tess_matrix_generate(ctx, "stencil27:n=12,b=3", &grid, NULL), TESS_OK);
+    assert_true(tess_symmetric_lanes_fill(grid, 2) > 0.9);
+    assert_true(tess_symmetric_lanes_fill(random, 2) < 0.7);
+    tess_plan *plan = make_plan(ctx, grid, device, NULL);
+    if (cpu->isa != TESS_CPU_SCALAR)
+        assert_non_null(strstr(plan->kernel, "_lanes"));
+    void *x = test_vector(grid->rows, TESS_F64, 5), *y = test_vector(grid->rows, TESS_F64, 6);
+    assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_OK);
+    test_check_spmv("27 points", grid, 1, x, 0, NULL, y);
+    tess_plan_destroy(plan);
+    plan = make_plan(ctx, random, device, NULL);
+    assert_null(strstr(plan->kernel, "_lanes"));
+    tess_plan_destroy(plan);
+    free(x);
+    free(y);
+    tess_matrix_destroy(grid);
+    tess_matrix_destroy(random);
+    tess_device_close(device);
 }
 
 static void storage_holds_half_and_comes_back(void **state)
@@ -182,6 +288,9 @@ static void a_failed_allocation_leaves_nothing_behind(void **state)
     tess_device *device = test_device(ctx, "cpu:2");
     assert_non_null(tess_device_performance(device)); /* which the device keeps */
     test_plan_allocations(state, A, device, &(tess_plan_options){.format = "symmetric"});
+    const char *lanes = kernel_with_lanes(device, A, true);
+    test_plan_allocations(state, A, device,
+                          &(tess_plan_options){.format = "symmetric", .kernel = lanes});
     tess_device_close(device);
     tess_matrix_destroy(A);
 }
@@ -192,6 +301,8 @@ int main(void)
         cmocka_unit_test(every_kernel_agrees_with_ref_on_every_pattern),
         cmocka_unit_test(bits_do_not_depend_on_threads_or_run),
         cmocka_unit_test(new_values_are_used_symmetric_or_not),
+        cmocka_unit_test(lanes_hold_every_block_once),
+        cmocka_unit_test(a_plan_puts_rows_of_a_grid_in_lanes),
         cmocka_unit_test(storage_holds_half_and_comes_back),
         cmocka_unit_test(a_matrix_that_is_not_symmetric_is_refused_with_the_place),
         cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),

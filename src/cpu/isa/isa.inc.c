@@ -66,6 +66,16 @@
      .streams = n,                                                           \
      .symmetric = symmetric_spmv_##b##_##n##_##suffix},
 
+#define LANES_ENTRY(b, suffix, bytes)                                        \
+    {.name = "symmetric_spmv_" #b "x" #b "_" #suffix "_" TEXT(ISA) "_lanes", \
+     .family = TESS_CPU_SYMMETRIC_SPMV,                                      \
+     .isa = ISA_INDEX,                                                       \
+     .scalar_bytes = bytes,                                                  \
+     .block_height = b,                                                      \
+     .block_width = b,                                                       \
+     .streams = 1,                                                           \
+     .lanes = (bytes == 8 ? SIMD_BYTES_F64 : SIMD_BYTES_F32) / bytes,        \
+     .symmetric = symmetric_lanes_##b##_##suffix},
 #define SYMMETRIC_SPMM_ENTRY(b, suffix, bytes)                      \
     {.name = "symmetric_spmm_" #b "x" #b "_" #suffix "_" TEXT(ISA), \
      .family = TESS_CPU_SYMMETRIC_SPMM,                             \
@@ -93,6 +103,7 @@ static const tess_cpu_kernel kernels[] = {
     SPMV_ENTRY(r, c, ahead, 2, true, f64, 8) SPMV_ENTRY(r, c, ahead, 2, true, f32, 4)
 #define BSR_SPMM(r, c) SPMM_ENTRY(r, c, f64, 8) SPMM_ENTRY(r, c, f32, 4)
 #define SYMMETRIC_SPMV(b, n) SYMMETRIC_ENTRY(b, n, f64, 8) SYMMETRIC_ENTRY(b, n, f32, 4)
+#define SYMMETRIC_LANES(b) LANES_ENTRY(b, f64, 8) LANES_ENTRY(b, f32, 4)
 #define SYMMETRIC_SPMM(b) SYMMETRIC_SPMM_ENTRY(b, f64, 8) SYMMETRIC_SPMM_ENTRY(b, f32, 4)
 #define FBCSR_SPMV(name, h, w, s) \
     FBCSR_ENTRY(name, h, w, s, f64, 8) FBCSR_ENTRY(name, h, w, s, f32, 4)

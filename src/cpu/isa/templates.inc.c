@@ -42,6 +42,16 @@
     }
 #include "cpu/kernels.def"
 
+#include "cpu/kernels/symmetric_lanes.inc.c"
+
+#define SYMMETRIC_LANES(b)                                                              \
+    static void PASTE(symmetric_lanes_##b, SUFFIX)(const tess_cpu_symmetric_args *args, \
+                                                   const tess_cpu_chunk *chunk)         \
+    {                                                                                   \
+        NAME(symmetric_lanes)(args, chunk, b);                                          \
+    }
+#include "cpu/kernels.def"
+
 #include "cpu/kernels/symmetric_spmm.inc.c"
 
 #define SYMMETRIC_SPMM(b)                                                                   \

@@ -1,0 +1,49 @@
+/* Symmetric storage with rows in lanes: the blocks on and above the diagonal, for kernels that do
+ * `lanes` block rows at once.
+ *
+ *     rows i, i+1      a  b  .  c  .          slot j   column i      i+1     i+3
+ *     of A             .  d  e  .  f          lane 0   a             b       c
+ *                                             lane 1   d             e       f
+ *
+ * Rows i .. i+lanes-1 are a group. A slot holds the blocks (i+l, j+l), one a lane l: neighbours on
+ * a diagonal, which are there together wherever successive rows have the same pattern, as on grids.
+ * Blocks that are not there are zeros. `columns` has j; j+l may be beyond the matrix.
+ *
+ * Scalar (p, q) of a block is number e = q*b + p. The first `half` of the b*b are in values[0], the
+ * others in values[1], so that a product reads two streams:
+ *
+ *     values[0][(slot * half + e) * lanes + l]
+ *     values[1][(slot * (b*b - half) + e - half) * lanes + l]
+ */
+#ifndef TESS_FORMAT_SYMMETRIC_LANES_H
+#define TESS_FORMAT_SYMMETRIC_LANES_H
+
+#include "matrix/matrix.h"
+
+typedef struct tess_symmetric_lanes {
+    tess_ctx *ctx;
+    int lanes;
+    int32_t block_size, half;
+    int64_t groups, slots;
+    int64_t *offsets; /* groups + 1 */
+    int32_t *columns; /* slots, ascending in a group */
+    void *values[2];
+    int64_t span; /* the most columns from the first row of a group to its last column */
+} tess_symmetric_lanes;
+
+/* Fails with TESS_ERR_MATRIX and the first pair that differs unless A is symmetric. */
+tess_status tess_symmetric_lanes_create(tess_ctx *ctx, const tess_matrix *A, int lanes,
+                                        tess_symmetric_lanes **out);
+void tess_symmetric_lanes_destroy(tess_symmetric_lanes *S);
+
+/* The numbers of A, which has the pattern that S was made from. A that is not symmetric leaves S as
+ * it is. */
+tess_status tess_symmetric_lanes_refresh(tess_symmetric_lanes *S, const tess_matrix *A);
+
+/* About how much of such storage would be blocks, the rest zeros: from a sample of A's rows. */
+double tess_symmetric_lanes_fill(const tess_matrix *A, int lanes);
+
+/* Bytes of all arrays a product touches. */
+int64_t tess_symmetric_lanes_bytes(const tess_symmetric_lanes *S, tess_type type);
+
+#endif
