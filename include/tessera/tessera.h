@@ -519,7 +519,9 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *   fgmres     the same, also keeping the preconditioned vectors
  *
  *   pc=NAME        none (default), jacobi, bjacobi (inverted diagonal blocks), ssor, ilu0, ic0:
- *                  all by blocks but jacobi.
+ *                  all by blocks but jacobi. Where a pivot of ic0, or of ilu0 in cg and
+ *                  cg_single, would not be positive though A's own diagonal block is, the factors
+ *                  are those of A with a heavier diagonal.
  *   schedule=NAME  how ssor, ilu0 and ic0 are solved by many at once. domains (a CPU's default):
  *                  `domains` ranges of rows apart (0: one a thread), what couples two is dropped,
  *                  so iterations may depend on it. levels: rows that do not wait for each other at

@@ -132,6 +132,47 @@ static void forget_row(const tess_factors *f, int domain, int64_t row, double **
     place[row - first] = NULL;
 }
 
+/* Whether a symmetric block is positive definite: -1, or the column whose pivot is not positive. A
+ * copy is factored. */
+static int32_t find_bad_pivot(const double *block, int32_t b, double *work, double *pivot)
+{
+    memcpy(work, block, (size_t)b * (size_t)b * sizeof *work);
+    for (int32_t k = 0; k < b; k++) {
+        *pivot = work[k * b + k];
+        if (!(*pivot > 0) || !isfinite(*pivot))
+            return k;
+        for (int32_t j = k + 1; j < b; j++)
+            for (int32_t i = j; i < b; i++)
+                work[j * b + i] -= work[k * b + i] * work[k * b + j] / *pivot;
+    }
+    return -1;
+}
+
+static void shift_diagonal(double *block, int32_t b, double shift)
+{
+    for (int32_t i = 0; i < b; i++)
+        block[i * b + i] *= 1 + shift;
+}
+
+/* The end of a row: its diagonal block is inverted, and must be positive definite if that is asked
+ * for. A fault that the matrix's own block does not have comes from what was dropped. */
+static bool end_row(const tess_factors *f, const tess_matrix *A, const tess_factor_values *v,
+                    int domain, int64_t row, const tess_factor_work *work, tess_factor_fault *fault)
+{
+    double *diagonal = tess_factor_inverse(f, v, domain, row), own;
+    const int32_t b = f->block;
+    fault->column = work->positive ? find_bad_pivot(diagonal, b, work->dense, &fault->pivot) : -1;
+    if (fault->column < 0)
+        fault->column = tess_dense_invert(diagonal, b, work->dense, &fault->pivot);
+    if (fault->column < 0)
+        return true;
+    fault->row = row;
+    load_row(f, A, v, domain, row, 1, NULL);
+    fault->dropped = work->positive && isfinite(fault->pivot) &&
+                     find_bad_pivot(diagonal, b, work->dense, &own) < 0;
+    return false;
+}
+
 /* Row by row: L_ik = A_ik D_k^-1, then A_ij -= L_ik U_kj where (i, j) is in the pattern. */
 INLINE tess_factor_fault ilu0(const tess_factors *f, const tess_matrix *A,
                               const tess_factor_values *v, int domain, tess_factor_work *work,
@@ -141,6 +182,7 @@ INLINE tess_factor_fault ilu0(const tess_factors *f, const tess_matrix *A,
     tess_factor_fault fault = {.row = INT64_MAX};
     for (int64_t row = work->first; row < work->last; row++) {
         load_row(f, A, v, domain, row, 1, work->place);
+        shift_diagonal(tess_factor_inverse(f, v, domain, row), b, work->shift);
         for (int64_t k = f->lower_offsets[row]; k < f->lower_offsets[row + 1]; k++) {
             const int64_t column = f->lower_columns[k], q = tess_factor_place(f, domain, column);
             double *block = v->lower + k * size;
@@ -152,13 +194,9 @@ INLINE tess_factor_fault ilu0(const tess_factors *f, const tess_matrix *A,
                     product_of(SUBTRACT, target, block, v->upper + (j + q) * size, b);
             }
         }
-        fault.column =
-            tess_dense_invert(tess_factor_inverse(f, v, domain, row), b, work->dense, &fault.pivot);
         forget_row(f, domain, row, work->place);
-        if (fault.column >= 0) {
-            fault.row = row;
+        if (!end_row(f, A, v, domain, row, work, &fault))
             return fault;
-        }
     }
     return fault;
 }
@@ -199,34 +237,15 @@ tess_factor_fault tess_factor_ssor(const tess_factors *f, const tess_matrix *A,
             multiply(SET, block, work->dense,
                      tess_factor_inverse(f, v, domain, f->lower_columns[k]), b);
         }
-        fault.column =
-            tess_dense_invert(tess_factor_inverse(f, v, domain, row), b, work->dense, &fault.pivot);
-        if (fault.column >= 0) {
-            fault.row = row;
+        if (!end_row(f, A, v, domain, row, work, &fault))
             return fault;
-        }
     }
     return fault;
 }
 
-/* Whether a symmetric block is positive definite: -1, or the column whose pivot is not positive. A
- * copy is factored. */
-static int32_t find_bad_pivot(const double *block, int32_t b, double *work, double *pivot)
-{
-    memcpy(work, block, (size_t)b * (size_t)b * sizeof *work);
-    for (int32_t k = 0; k < b; k++) {
-        *pivot = work[k * b + k];
-        if (!(*pivot > 0) || !isfinite(*pivot))
-            return k;
-        for (int32_t j = k + 1; j < b; j++)
-            for (int32_t i = j; i < b; i++)
-                work[j * b + i] -= work[k * b + i] * work[k * b + j] / *pivot;
-    }
-    return -1;
-}
-
 /* M = L D L^T. With S_ik = L_ik D_k, row by row and k upwards:
- *     S_ik = A_ik - sum over m < k of S_im L_km^T,  D_i = A_ii - sum S_im L_im^T. */
+ *     S_ik = A_ik - sum over m < k of S_im L_km^T,  D_i = A_ii - sum S_im L_im^T.
+ * The diagonal of A is taken 1 + shift times. */
 tess_factor_fault tess_factor_ic0(const tess_factors *f, const tess_matrix *A,
                                   const tess_factor_values *v, int domain, tess_factor_work *work)
 {
@@ -237,6 +256,7 @@ tess_factor_fault tess_factor_ic0(const tess_factors *f, const tess_matrix *A,
         const int64_t begin = f->lower_offsets[row], end = f->lower_offsets[row + 1];
         load_row(f, A, v, domain, row, 1, work->place);
         double *diagonal = tess_factor_inverse(f, v, domain, row);
+        shift_diagonal(diagonal, b, work->shift);
         for (int64_t k = begin; k < end; k++) {
             const int64_t column = f->lower_columns[k];
             double *block = v->lower + k * size, *scaled = work->row + (k - begin) * size;
@@ -250,13 +270,8 @@ tess_factor_fault tess_factor_ic0(const tess_factors *f, const tess_matrix *A,
         }
         forget_row(f, domain, row, work->place);
         memcpy(v->lower + begin * size, work->row, (size_t)((end - begin) * size) * sizeof(double));
-        fault.column = find_bad_pivot(diagonal, b, work->dense, &fault.pivot);
-        if (fault.column < 0)
-            fault.column = tess_dense_invert(diagonal, b, work->dense, &fault.pivot);
-        if (fault.column >= 0) {
-            fault.row = row;
+        if (!end_row(f, A, v, domain, row, work, &fault))
             return fault;
-        }
     }
     return fault;
 }

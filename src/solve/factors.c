@@ -102,6 +102,8 @@ static tess_factor_fault compute_domain(const tess_factors *f, const tess_matrix
 typedef struct scratch {
     int shares;
     int64_t place_stride, dense_stride;
+    bool positive;
+    double shift;
     double **places, *dense;
     tess_factor_fault *faults;
 } scratch;
@@ -139,7 +141,9 @@ static tess_factor_work work_of(const tess_factors *f, const scratch *s, int sha
                               .last = last,
                               .place = place,
                               .dense = dense,
-                              .row = dense + 3 * (int64_t)f->block * f->block};
+                              .row = dense + 3 * (int64_t)f->block * f->block,
+                              .positive = s->positive,
+                              .shift = s->shift};
 }
 
 static tess_factor_fault first_fault(const scratch *s)
@@ -183,6 +187,34 @@ static tess_factor_fault compute_stages(tess_ctx *ctx, const tess_factors *f, co
         fault = first_fault(s);
     }
     return fault;
+}
+
+static tess_factor_fault compute_once(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
+                                      tess_pc *pc, const tess_factor_values *v, const scratch *s)
+{
+    pc->shift = s->shift;
+    return pc->staged ? compute_stages(ctx, f, A, pc, v, s)
+                      : compute_domains(ctx, f, A, &pc->options, v, s);
+}
+
+/* The incomplete factors of a positive definite matrix may have a pivot that is not positive, as
+ * blocks are dropped. Then they are made of A with a heavier diagonal (Manteuffel 1980): for a
+ * weight that is large enough they exist. A matrix that is not positive definite itself is left to
+ * cg to find, unless ic0 is asked for, which needs one. */
+static tess_factor_fault compute_rows(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
+                                      tess_pc *pc, const tess_factor_values *v, scratch *s)
+{
+    static const double first_shift = 1e-3, last_shift = 2;
+    const bool ic0 = pc->options.kind == TESS_PC_IC0;
+    s->positive = ic0 || (pc->options.kind == TESS_PC_ILU0 && pc->options.positive);
+    tess_factor_fault fault = compute_once(ctx, f, A, pc, v, s);
+    for (s->shift = first_shift; fault.dropped && s->shift < last_shift; s->shift *= 2)
+        fault = compute_once(ctx, f, A, pc, v, s);
+    if (fault.row == INT64_MAX || ic0 || !s->positive)
+        return fault;
+    s->positive = false;
+    s->shift = 0;
+    return compute_once(ctx, f, A, pc, v, s);
 }
 
 /* Numbers in double become the pc's: moved when that is double, converted otherwise. */
@@ -233,8 +265,7 @@ static tess_status compute(tess_plan *plan, tess_pc *pc, const tess_matrix *A)
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, inverse, &v.inverse));
     TESS_TRY_CLEAN(allocate_scratch(ctx, f, pc->staged ? ctx->threads : f->domains,
                                     pc->staged ? rows : 0, &own));
-    const tess_factor_fault fault = pc->staged ? compute_stages(ctx, f, A, pc, &v, &own)
-                                               : compute_domains(ctx, f, A, &pc->options, &v, &own);
+    const tess_factor_fault fault = compute_rows(ctx, f, A, pc, &v, &own);
     if (fault.row != INT64_MAX)
         TESS_TRY_CLEAN(fault_status(pc, &fault));
     if (pc->staged) {

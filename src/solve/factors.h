@@ -35,6 +35,7 @@ typedef struct tess_factor_fault {
     int64_t row; /* INT64_MAX: none */
     int32_t column;
     double pivot;
+    bool dropped; /* the matrix's own block is positive definite: a heavier diagonal may help */
 } tess_factor_fault;
 
 /* Rows of a domain to be computed, those before them being there, and scratch. */
@@ -43,6 +44,8 @@ typedef struct tess_factor_work {
     double **place; /* one a row of the domain: its block in the row at hand, or NULL */
     double *dense;  /* 3 b b */
     double *row;    /* the longest row's lower blocks */
+    bool positive;  /* diagonal blocks have to be positive definite */
+    double shift;   /* ilu0, ic0: the diagonal is taken 1 + shift times */
 } tess_factor_work;
 
 static inline int64_t tess_factor_place(const tess_factors *f, int domain, int64_t row)

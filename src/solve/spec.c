@@ -56,6 +56,7 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
     TESS_TRY(tess_options_parse(ctx, read.method->name, spec[length] ? spec + length + 1 : NULL,
                                 table, sizeof table / sizeof table[0]));
     read.pc.transpose = read.method == &tess_method_bicg;
+    read.pc.positive = read.method == &tess_method_cg || read.method == &tess_method_cg_single;
     if (side != SIDE_DEFAULT && !read.method->sides &&
         (side == SIDE_LEFT || read.method != &tess_method_fgmres))
         return tess_fail(ctx, TESS_ERR_OPTION, "%s: side=%s: %s; bicgstab and gmres have sides",
