@@ -1,11 +1,11 @@
 /* An iteration of a solver on a device with memory of its own (a GPU), against the ideal.
  *
- *     tessera_bench_solve_device [--device D] [--params P] INPUT SPEC [SPEC ...]
+ *     tessera_bench_solve_device [--device D] [--params P] [--effort measure] INPUT SPEC [SPEC ...]
  *
  * The ideal is all bytes of an iteration, the matrix's and the preconditioner's too, once at the
  * read ceiling. An iteration's time is the difference of two runs of different lengths with a
  * random right-hand side and tol=0, so that neither copies nor the start count; before that a solve
- * must succeed. --params are those of the plan's kernel. */
+ * must succeed. The plan's kernel is taken without measuring, or has the --params given. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,18 +92,20 @@ static void solve_on_device(tess_plan *plan, const char *spec, const double *b, 
 int main(int argc, char **argv)
 {
     const char *where = "cuda";
-    tess_plan_options options = {0};
+    tess_plan_options options = {.effort = TESS_ESTIMATE};
     for (; argc > 2 && strncmp(argv[1], "--", 2) == 0; argv += 2, argc -= 2) {
         if (strcmp(argv[1], "--device") == 0)
             where = argv[2];
         else if (strcmp(argv[1], "--params") == 0)
             options.params = argv[2];
+        else if (strcmp(argv[1], "--effort") == 0 && strcmp(argv[2], "measure") == 0)
+            options.effort = TESS_MEASURE;
         else
             argc = 0;
     }
     if (argc < 3) {
-        fprintf(stderr, "usage: tessera_bench_solve_device [--device D] [--params P] INPUT SPEC "
-                        "[SPEC ...]\n");
+        fprintf(stderr, "usage: tessera_bench_solve_device [--device D] [--params P] "
+                        "[--effort measure] INPUT SPEC [SPEC ...]\n");
         return 2;
     }
     tess_ctx *ctx;
@@ -117,8 +119,9 @@ int main(int argc, char **argv)
     check(ctx, tess_device_open(ctx, where, &device));
     check(ctx, tess_plan_create(ctx, A, device, &options, &plan));
     check(ctx, device->backend->read_ceiling(device, 4e9, &ceiling));
-    printf("%s: %lld rows, blocks of %d, %s; read ceiling %.1f GB/s\n", argv[1], (long long)A->rows,
-           (int)A->block_height, device->description, 1e-9 * ceiling);
+    printf("%s: %lld rows, blocks of %d, %s; read ceiling %.1f GB/s; %s %s\n", argv[1],
+           (long long)A->rows, (int)A->block_height, device->description, 1e-9 * ceiling,
+           plan->kernel, plan->params);
     for (int i = 2; i < argc; i++)
         solve_on_device(plan, argv[i], b, ceiling);
     tess_release(ctx, b);
