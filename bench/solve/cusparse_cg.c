@@ -107,7 +107,7 @@ static void open_way(tess_cuda *cuda, peer *p, const tess_matrix *A, const char 
 {
     *w = (way){.plain = never, .replayed = never};
     snprintf(w->name, sizeof w->name, "%s", name);
-    peer_check(cuda->ctx, tess_cusparse_create(cuda, A, name, cuda->stream, &w->product));
+    peer_check(cuda->ctx, tess_cusparse_create(cuda, A, name, false, cuda->stream, &w->product));
     peer_use(p, w->product);
     w->spmv = peer_product_seconds(p);
 }

@@ -27,7 +27,8 @@ typedef struct tess_cuda {
     size_t shared_bytes; /* most dynamic shared memory of a thread block */
     size_t l2_bytes, memory_bytes;
     struct tess_cuda_resident *shared; /* layouts of device->one_matrix */
-    int refused;                       /* fresh kernels that gave wrong results on a probe */
+    struct tess_cusparse_matrix *peer_matrices;
+    int refused; /* fresh kernels that gave wrong results on a probe */
 
     /* Uploads: the next chunk is copied into one pinned buffer while the other one travels. */
     void *stage[TESS_CUDA_STAGES];
@@ -71,6 +72,9 @@ void tess_cuda_free(tess_cuda *cuda, cu_pointer pointer); /* 0 is fine */
 /* Copies to the device on `stream` through pinned buffers; `from` may be changed on return. */
 tess_status tess_cuda_upload(tess_cuda *cuda, cu_pointer to, const void *from, size_t bytes,
                              cu_stream stream);
+/* Copies to the host what is there after all that `stream` has to do, and waits for it. */
+tess_status tess_cuda_download(tess_cuda *cuda, void *to, cu_pointer from, size_t bytes,
+                               cu_stream stream);
 
 /* Whether an address is the device's (device or managed memory), as opposed to the host's. Allowed
  * while a stream is being captured. */

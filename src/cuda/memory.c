@@ -1,4 +1,4 @@
-/* Device memory: allocation that explains itself, uploads through pinned buffers. */
+/* Device memory: allocation that explains itself, copies through pinned buffers. */
 #include <string.h>
 
 #include "cuda/cuda.h"
@@ -29,7 +29,7 @@ void tess_cuda_free(tess_cuda *cuda, cu_pointer pointer)
         (void)cuda->driver.cuMemFree(pointer);
 }
 
-/* The pinned buffers are made at the first large upload and live as long as the device. */
+/* The pinned buffers are made at the first large copy and live as long as the device. */
 static tess_status need_stages(tess_cuda *cuda)
 {
     for (int i = 0; i < TESS_CUDA_STAGES; i++) {
@@ -54,6 +54,11 @@ static void copy_parallel(tess_ctx *ctx, char *to, const char *from, size_t byte
     }
 }
 
+static size_t stage_part(size_t bytes, size_t first)
+{
+    return bytes - first < STAGE_BYTES ? bytes - first : STAGE_BYTES;
+}
+
 tess_status tess_cuda_upload(tess_cuda *cuda, cu_pointer to, const void *from, size_t bytes,
                              cu_stream stream)
 {
@@ -65,11 +70,40 @@ tess_status tess_cuda_upload(tess_cuda *cuda, cu_pointer to, const void *from, s
     const char *source = from;
     int stage = 0;
     for (size_t first = 0; first < bytes; first += STAGE_BYTES, stage ^= 1) {
-        size_t part = bytes - first < STAGE_BYTES ? bytes - first : STAGE_BYTES;
+        size_t part = stage_part(bytes, first);
         TESS_TRY(TESS_CU(cuda, cuEventSynchronize(cuda->stage_free[stage])));
         copy_parallel(cuda->ctx, cuda->stage[stage], source + first, part);
         TESS_TRY(TESS_CU(cuda, cuMemcpyHtoDAsync(to + first, cuda->stage[stage], part, stream)));
         TESS_TRY(TESS_CU(cuda, cuEventRecord(cuda->stage_free[stage], stream)));
+    }
+    return TESS_OK;
+}
+
+static tess_status ask_for(tess_cuda *cuda, cu_pointer from, size_t bytes, int stage,
+                           cu_stream stream)
+{
+    TESS_TRY(TESS_CU(cuda, cuEventSynchronize(cuda->stage_free[stage])));
+    TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(cuda->stage[stage], from, bytes, stream)));
+    return TESS_CU(cuda, cuEventRecord(cuda->stage_free[stage], stream));
+}
+
+tess_status tess_cuda_download(tess_cuda *cuda, void *to, cu_pointer from, size_t bytes,
+                               cu_stream stream)
+{
+    if (bytes <= DIRECT_BYTES) {
+        if (bytes > 0)
+            TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(to, from, bytes, stream)));
+        return TESS_CU(cuda, cuStreamSynchronize(stream));
+    }
+    TESS_TRY(need_stages(cuda));
+    TESS_TRY(ask_for(cuda, from, stage_part(bytes, 0), 0, stream));
+    int stage = 0;
+    for (size_t first = 0; first < bytes; first += STAGE_BYTES, stage ^= 1) {
+        size_t next = first + STAGE_BYTES;
+        if (next < bytes)
+            TESS_TRY(ask_for(cuda, from + next, stage_part(bytes, next), stage ^ 1, stream));
+        TESS_TRY(TESS_CU(cuda, cuEventSynchronize(cuda->stage_free[stage])));
+        copy_parallel(cuda->ctx, (char *)to + first, cuda->stage[stage], stage_part(bytes, first));
     }
     return TESS_OK;
 }
@@ -123,12 +157,7 @@ tess_status tess_cuda_memory_copy_from(tess_device *device, void *to, const void
 {
     tess_cuda *cuda = tess_cuda_of(device);
     TESS_TRY(tess_cuda_enter(cuda));
-    tess_status status =
-        bytes > 0
-            ? TESS_CU(cuda, cuMemcpyDtoHAsync(to, tess_cuda_address(from), bytes, cuda->stream))
-            : TESS_OK;
-    if (status == TESS_OK)
-        status = TESS_CU(cuda, cuStreamSynchronize(cuda->stream));
+    tess_status status = tess_cuda_download(cuda, to, tess_cuda_address(from), bytes, cuda->stream);
     tess_cuda_leave(cuda);
     return status;
 }

@@ -86,13 +86,25 @@ static const path paths[] = {
 };
 enum { PATHS = sizeof paths / sizeof paths[0] };
 
+/* A matrix in device memory as one or several paths read it. */
+struct tess_cusparse_matrix {
+    struct tess_cusparse_matrix *next; /* among those that are shared */
+    const tess_matrix *of;
+    bool csr, row_major;
+    int users;
+    int64_t rows, cols, block_rows, block_cols, blocks; /* of a CSR matrix: of its entries */
+    int block;
+    bool wide; /* 64-bit offsets */
+    cu_pointer offsets, columns, values;
+};
+
 struct tess_cusparse {
     tess_cuda *cuda;
     cusparse_api api;
     const path *path;
     tess_type type;
-    int block, block_rows, block_cols, blocks; /* legacy */
-    cu_pointer offsets, columns, values, buffer;
+    struct tess_cusparse_matrix *matrix;
+    cu_pointer buffer;
     cusparse_object handle, description, A, x, y;
 };
 
@@ -169,18 +181,17 @@ static tess_status to_device(tess_cuda *cuda, const void *host, size_t bytes, cu
     return TESS_CU(cuda, cuStreamSynchronize(stream));
 }
 
-static tess_status upload_offsets(struct tess_cusparse *peer, const tess_matrix *A, bool wide,
-                                  cu_stream stream)
+static tess_status upload_offsets(tess_cuda *cuda, struct tess_cusparse_matrix *M,
+                                  const tess_matrix *A, cu_stream stream)
 {
-    tess_cuda *cuda = peer->cuda;
     int64_t count = A->block_rows + 1;
-    if (wide)
-        return to_device(cuda, A->row_offsets, (size_t)count * 8, stream, &peer->offsets);
+    if (M->wide)
+        return to_device(cuda, A->row_offsets, (size_t)count * 8, stream, &M->offsets);
     int32_t *narrow;
     TESS_TRY(TESS_ALLOC(cuda->ctx, count, &narrow));
     for (int64_t i = 0; i < count; i++)
         narrow[i] = (int32_t)A->row_offsets[i];
-    tess_status status = to_device(cuda, narrow, (size_t)count * 4, stream, &peer->offsets);
+    tess_status status = to_device(cuda, narrow, (size_t)count * 4, stream, &M->offsets);
     tess_free(cuda->ctx, narrow);
     return status;
 }
@@ -202,39 +213,105 @@ static void transpose_blocks(const tess_matrix *A, void *to)
                     to32[(k * b + i) * b + j] = from32[(k * b + j) * b + i];
 }
 
-static tess_status upload_values(struct tess_cusparse *peer, const tess_matrix *A, cu_stream stream)
+static tess_status upload_values(tess_cuda *cuda, struct tess_cusparse_matrix *M,
+                                 const tess_matrix *A, cu_stream stream)
 {
-    tess_cuda *cuda = peer->cuda;
     size_t size = tess_type_size(A->type), bytes = size * (size_t)tess_matrix_stored(A);
-    if (!peer->path->row_major)
-        return to_device(cuda, A->values, bytes, stream, &peer->values);
+    if (!M->row_major)
+        return to_device(cuda, A->values, bytes, stream, &M->values);
     void *rows;
     TESS_TRY(tess_alloc_bytes(cuda->ctx, tess_matrix_stored(A), size, &rows));
     transpose_blocks(A, rows);
-    tess_status status = to_device(cuda, rows, bytes, stream, &peer->values);
+    tess_status status = to_device(cuda, rows, bytes, stream, &M->values);
     tess_free(cuda->ctx, rows);
     return status;
 }
 
-static tess_status describe(struct tess_cusparse *peer, const tess_matrix *A, bool wide)
+/* Arrays of A, which is CSR where M is. */
+static tess_status upload(tess_cuda *cuda, struct tess_cusparse_matrix *M, const tess_matrix *A,
+                          cu_stream stream)
 {
-    void *offsets = (void *)(uintptr_t)peer->offsets, *columns = (void *)(uintptr_t)peer->columns,
-         *values = (void *)(uintptr_t)peer->values;
+    M->rows = A->rows;
+    M->cols = A->cols;
+    M->block_rows = A->block_rows;
+    M->block_cols = A->block_cols;
+    M->blocks = A->blocks;
+    M->block = A->block_height;
+    M->wide = A->blocks > INT32_MAX;
+    TESS_TRY(upload_offsets(cuda, M, A, stream));
+    TESS_TRY(to_device(cuda, A->columns, (size_t)A->blocks * 4, stream, &M->columns));
+    return upload_values(cuda, M, A, stream);
+}
+
+static void let_matrix_go(tess_cuda *cuda, struct tess_cusparse_matrix *M)
+{
+    if (!M || --M->users > 0)
+        return;
+    for (struct tess_cusparse_matrix **at = &cuda->peer_matrices; *at; at = &(*at)->next) {
+        if (*at == M) {
+            *at = M->next;
+            break;
+        }
+    }
+    tess_cuda_free(cuda, M->offsets);
+    tess_cuda_free(cuda, M->columns);
+    tess_cuda_free(cuda, M->values);
+    tess_free(cuda->ctx, M);
+}
+
+/* A's arrays for the path; `shares`: those of another path that reads the same. */
+static tess_status need_matrix(tess_cuda *cuda, const path *way, const tess_matrix *A, bool shares,
+                               cu_stream stream, struct tess_cusparse_matrix **out)
+{
+    struct tess_cusparse_matrix *M = shares ? cuda->peer_matrices : NULL;
+    while (M && (M->of != A || M->csr != way->csr || M->row_major != way->row_major))
+        M = M->next;
+    *out = M;
+    if (M) {
+        M->users++;
+        return TESS_OK;
+    }
+    TESS_TRY(TESS_ALLOC(cuda->ctx, 1, &M));
+    *M = (struct tess_cusparse_matrix){
+        .of = A, .csr = way->csr, .row_major = way->row_major, .users = 1};
+    tess_matrix *csr = NULL;
+    tess_status status =
+        way->csr ? tess_matrix_to_csr(cuda->ctx, A, TESS_KEEP_ZEROS, &csr) : TESS_OK;
+    if (status == TESS_OK)
+        status = upload(cuda, M, csr ? csr : A, stream);
+    tess_matrix_destroy(csr);
+    if (status != TESS_OK) {
+        let_matrix_go(cuda, M);
+        return status;
+    }
+    if (shares) {
+        M->next = cuda->peer_matrices;
+        cuda->peer_matrices = M;
+    }
+    *out = M;
+    return TESS_OK;
+}
+
+static tess_status describe(struct tess_cusparse *peer)
+{
+    const struct tess_cusparse_matrix *M = peer->matrix;
+    void *offsets = (void *)(uintptr_t)M->offsets, *columns = (void *)(uintptr_t)M->columns,
+         *values = (void *)(uintptr_t)M->values;
     int real = peer->type == TESS_F64 ? REAL_64 : REAL_32;
     if (peer->path->legacy)
         return CHECK(peer, cusparseCreateMatDescr(&peer->description));
     if (peer->path->csr)
-        TESS_TRY(
-            CHECK(peer, cusparseCreateCsr(&peer->A, A->rows, A->cols, A->blocks, offsets, columns,
-                                          values, wide ? INDEX_64 : INDEX_32, INDEX_32, 0, real)));
+        TESS_TRY(CHECK(peer, cusparseCreateCsr(&peer->A, M->rows, M->cols, M->blocks, offsets,
+                                               columns, values, M->wide ? INDEX_64 : INDEX_32,
+                                               INDEX_32, 0, real)));
     else
-        TESS_TRY(CHECK(peer, cusparseCreateBsr(&peer->A, A->block_rows, A->block_cols, A->blocks,
-                                               A->block_height, A->block_width, offsets, columns,
-                                               values, INDEX_32, INDEX_32, 0, real,
-                                               peer->path->row_major ? ORDER_ROW : ORDER_COLUMN)));
+        TESS_TRY(CHECK(peer, cusparseCreateBsr(&peer->A, M->block_rows, M->block_cols, M->blocks,
+                                               M->block, M->block, offsets, columns, values,
+                                               INDEX_32, INDEX_32, 0, real,
+                                               M->row_major ? ORDER_ROW : ORDER_COLUMN)));
     /* Any address that is not NULL will do until the first product. */
-    TESS_TRY(CHECK(peer, cusparseCreateDnVec(&peer->x, A->cols, values, real)));
-    return CHECK(peer, cusparseCreateDnVec(&peer->y, A->rows, values, real));
+    TESS_TRY(CHECK(peer, cusparseCreateDnVec(&peer->x, M->cols, values, real)));
+    return CHECK(peer, cusparseCreateDnVec(&peer->y, M->rows, values, real));
 }
 
 static tess_status allocate_buffer(struct tess_cusparse *peer)
@@ -256,24 +333,18 @@ static tess_status allocate_buffer(struct tess_cusparse *peer)
                                                (void *)(uintptr_t)peer->buffer));
 }
 
-static tess_status fill(struct tess_cusparse *peer, const tess_matrix *A, cu_stream stream)
+static tess_status fill(struct tess_cusparse *peer, const tess_matrix *A, bool shares,
+                        cu_stream stream)
 {
-    bool wide = A->blocks > INT32_MAX;
-    peer->block = A->block_height;
-    peer->block_rows = (int)A->block_rows;
-    peer->block_cols = (int)A->block_cols;
-    peer->blocks = (int)A->blocks;
     TESS_TRY(CHECK(peer, cusparseCreate(&peer->handle)));
     TESS_TRY(CHECK(peer, cusparseSetStream(peer->handle, stream)));
-    TESS_TRY(upload_offsets(peer, A, wide, stream));
-    TESS_TRY(to_device(peer->cuda, A->columns, (size_t)A->blocks * 4, stream, &peer->columns));
-    TESS_TRY(upload_values(peer, A, stream));
-    TESS_TRY(describe(peer, A, wide));
+    TESS_TRY(need_matrix(peer->cuda, peer->path, A, shares, stream, &peer->matrix));
+    TESS_TRY(describe(peer));
     return peer->path->legacy ? TESS_OK : allocate_buffer(peer);
 }
 
 tess_status tess_cusparse_create(tess_cuda *cuda, const tess_matrix *A, const char *kernel,
-                                 cu_stream stream, struct tess_cusparse **out)
+                                 bool shares, cu_stream stream, struct tess_cusparse **out)
 {
     const path *way = NULL;
     for (int i = 0; i < PATHS; i++)
@@ -286,15 +357,10 @@ tess_status tess_cusparse_create(tess_cuda *cuda, const tess_matrix *A, const ch
     struct tess_cusparse *peer;
     TESS_TRY(TESS_ALLOC(cuda->ctx, 1, &peer));
     *peer = (struct tess_cusparse){.cuda = cuda, .path = way, .type = A->type};
-    tess_matrix *csr = NULL;
-    tess_status status = TESS_OK;
-    if (!load_api(&peer->api))
-        status = tess_fail(cuda->ctx, TESS_ERR_DEVICE, "%s: no cuSPARSE on this machine", kernel);
-    if (status == TESS_OK && way->csr)
-        status = tess_matrix_to_csr(cuda->ctx, A, TESS_KEEP_ZEROS, &csr);
-    if (status == TESS_OK)
-        status = fill(peer, csr ? csr : A, stream);
-    tess_matrix_destroy(csr);
+    tess_status status =
+        load_api(&peer->api)
+            ? fill(peer, A, shares, stream)
+            : tess_fail(cuda->ctx, TESS_ERR_DEVICE, "%s: no cuSPARSE on this machine", kernel);
     if (status != TESS_OK) {
         tess_cusparse_destroy(peer);
         return status;
@@ -313,13 +379,14 @@ tess_status tess_cusparse_spmv(struct tess_cusparse *peer, double alpha, cu_poin
     void *vector_x = (void *)(uintptr_t)x, *vector_y = (void *)(uintptr_t)y;
     TESS_TRY(CHECK(peer, cusparseSetStream(peer->handle, stream)));
     if (peer->path->legacy) {
-        int direction = peer->path->row_major ? DIRECTION_ROW : DIRECTION_COLUMN;
-        const void *values = (void *)(uintptr_t)peer->values;
-        const int *offsets = (void *)(uintptr_t)peer->offsets;
-        const int *columns = (void *)(uintptr_t)peer->columns;
+        const struct tess_cusparse_matrix *M = peer->matrix;
+        int direction = M->row_major ? DIRECTION_ROW : DIRECTION_COLUMN;
+        const void *values = (void *)(uintptr_t)M->values;
+        const int *offsets = (void *)(uintptr_t)M->offsets;
+        const int *columns = (void *)(uintptr_t)M->columns;
         int status = (wide ? peer->api.cusparseDbsrmv : peer->api.cusparseSbsrmv)(
-            peer->handle, direction, 0, peer->block_rows, peer->block_cols, peer->blocks, a,
-            peer->description, values, offsets, columns, peer->block, vector_x, b, vector_y);
+            peer->handle, direction, 0, (int)M->block_rows, (int)M->block_cols, (int)M->blocks, a,
+            peer->description, values, offsets, columns, M->block, vector_x, b, vector_y);
         return check(peer, status, "cusparse bsrmv");
     }
     TESS_TRY(CHECK(peer, cusparseDnVecSetValues(peer->x, vector_x)));
@@ -343,9 +410,7 @@ void tess_cusparse_destroy(struct tess_cusparse *peer)
         (void)peer->api.cusparseDestroyMatDescr(peer->description);
     if (peer->handle)
         (void)peer->api.cusparseDestroy(peer->handle);
-    tess_cuda_free(peer->cuda, peer->offsets);
-    tess_cuda_free(peer->cuda, peer->columns);
-    tess_cuda_free(peer->cuda, peer->values);
+    let_matrix_go(peer->cuda, peer->matrix);
     tess_cuda_free(peer->cuda, peer->buffer);
     tess_free(peer->cuda->ctx, peer);
 }

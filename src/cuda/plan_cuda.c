@@ -195,7 +195,7 @@ tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool tran
 
 static tess_status prepare_peer(tess_plan *plan, tess_cuda_plan *p, const char *kernel)
 {
-    TESS_TRY(tess_cusparse_create(p->cuda, plan->matrix, kernel, p->stream, &p->peer));
+    TESS_TRY(tess_cusparse_create(p->cuda, plan->matrix, kernel, p->shares, p->stream, &p->peer));
     snprintf(plan->format, sizeof plan->format, "%s", strstr(kernel, "csr") ? "csr" : "bsr");
     snprintf(plan->kernel, sizeof plan->kernel, "%s", kernel);
     return TESS_OK;

@@ -215,8 +215,9 @@ tess_status tess_cuda_time_product(tess_plan *plan, const tess_product *product,
 
 /* Appends cuSPARSE's paths for A, if the library is on this machine. */
 tess_status tess_cusparse_candidates(tess_cuda *cuda, const tess_matrix *A, tess_candidates *list);
+/* `shares`: paths that read the same arrays have them once; A then must not change. */
 tess_status tess_cusparse_create(tess_cuda *cuda, const tess_matrix *A, const char *kernel,
-                                 cu_stream stream, struct tess_cusparse **out);
+                                 bool shares, cu_stream stream, struct tess_cusparse **out);
 tess_status tess_cusparse_spmv(struct tess_cusparse *peer, double alpha, cu_pointer x, double beta,
                                cu_pointer y, cu_stream stream);
 void tess_cusparse_destroy(struct tess_cusparse *peer);

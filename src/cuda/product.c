@@ -53,8 +53,7 @@ static tess_status deliver(tess_cuda_plan *p, void *y, size_t bytes, bool staged
 {
     if (!staged)
         return TESS_OK;
-    TESS_TRY(TESS_CU(p->cuda, cuMemcpyDtoHAsync(y, p->stage[TESS_STAGE_Y], bytes, p->stream)));
-    return TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
+    return tess_cuda_download(p->cuda, y, p->stage[TESS_STAGE_Y], bytes, p->stream);
 }
 
 /* y = alpha A x + beta y, A or its transpose. */

@@ -225,9 +225,8 @@ tess_status tess_cuda_bring_values(tess_cuda_plan *p)
     size_t size = tess_type_size(p->matrix.type);
     if (!p->values)
         TESS_TRY(tess_alloc_bytes(cuda->ctx, stored, size, &p->values));
-    TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(p->values, tess_cuda_address(p->there),
-                                             (size_t)stored * size, p->stream)));
-    TESS_TRY(TESS_CU(cuda, cuStreamSynchronize(p->stream)));
+    TESS_TRY(tess_cuda_download(cuda, p->values, tess_cuda_address(p->there), (size_t)stored * size,
+                                p->stream));
     p->matrix.values = p->values;
     p->there = NULL;
     return TESS_OK;

@@ -15,6 +15,7 @@
 
 typedef struct bench_truth {
     tess_type type;
+    int threads;       /* that compare */
     int64_t count;     /* scalars in y */
     void *expected;    /* ref's y */
     double *magnitude; /* n * eps * |A||x|, n the most terms in a sum: the unit of error */

@@ -109,12 +109,13 @@ tess_status bench_truth_create(const tess_matrix *A, const tess_product *product
 {
     tess_status status;
     int64_t longest;
-    bench_truth made = {.type = A->type, .count = tess_product_y_size(A, product)};
+    bench_truth made = {.type = A->type, .threads = A->ctx->threads, .count = tess_product_y_size(A, product)};
     TESS_TRY_CLEAN(tess_alloc_bytes(A->ctx, made.count, tess_type_size(A->type), &made.expected));
     TESS_TRY_CLEAN(TESS_CALLOC(A->ctx, made.count, &made.magnitude));
     TESS_TRY_CLEAN(longest_sum(A, product->kind == TESS_PRODUCT_SPMV_TRANSPOSE, &longest));
     TESS_TRY_CLEAN(multiply(A, product, x, made.expected, made.magnitude));
     double unit = (double)(longest + 2) * (A->type == TESS_F64 ? DBL_EPSILON : FLT_EPSILON);
+#pragma omp parallel for num_threads(A->ctx->threads) schedule(static)
     for (int64_t i = 0; i < made.count; i++)
         made.magnitude[i] *= unit;
     *truth = made;
@@ -134,6 +135,7 @@ void bench_truth_free(tess_ctx *ctx, bench_truth *truth)
 double bench_error(const bench_truth *truth, const void *y)
 {
     double worst = 0;
+#pragma omp parallel for num_threads(truth->threads) schedule(static) reduction(max : worst)
     for (int64_t i = 0; i < truth->count; i++) {
         double value = tess_ref_get(y, truth->type, i);
         double off = fabs(value - tess_ref_get(truth->expected, truth->type, i));
@@ -141,7 +143,7 @@ double bench_error(const bench_truth *truth, const void *y)
             continue;
         double error = off / truth->magnitude[i];
         if (!isfinite(value) || !isfinite(error))
-            return INFINITY;
+            error = INFINITY;
         if (error > worst)
             worst = error;
     }

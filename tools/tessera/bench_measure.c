@@ -69,10 +69,28 @@ static double median(double *values, int count)
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
+/* Vectors of a large matrix are tens of megabytes, and gone through in every turn: by all threads,
+ * in pieces. */
+enum { PIECE = 1 << 20 };
+
 /* All bytes 255: a NaN in both precisions. */
-static void poison(void *y, size_t bytes)
+static void poison(const tess_ctx *ctx, char *y, size_t bytes)
 {
-    memset(y, 0xff, bytes);
+    (void)ctx;
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+    for (size_t first = 0; first < bytes; first += PIECE)
+        memset(y + first, 0xff, bytes - first < PIECE ? bytes - first : PIECE);
+}
+
+static bool same_bytes(const tess_ctx *ctx, const char *a, const char *b, size_t bytes)
+{
+    bool same = true;
+    (void)ctx;
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(&& : same)
+    for (size_t first = 0; first < bytes; first += PIECE)
+        same = same &&
+               memcmp(a + first, b + first, bytes - first < PIECE ? bytes - first : PIECE) == 0;
+    return same;
 }
 
 static void set_outcome(bench_result *result, bench_outcome outcome, const char *reason)
@@ -98,7 +116,7 @@ static bool run_entry(session *s, entry *e, int reps, double *seconds)
         set_outcome(e->result, BENCH_FAILED, e->variant->refused);
         return false;
     }
-    poison(s->y, s->y_bytes);
+    poison(s->ctx, s->y, s->y_bytes);
     tess_status status =
         tess_product_time(e->plan, &s->options->product, 1, s->x, 0, s->y, reps, seconds);
     if (status == TESS_OK)
@@ -122,7 +140,7 @@ static tess_status try_entry(session *s, entry *e)
     if (!run_entry(s, e, 2, seconds))
         return TESS_OK;
     if (e->variant) {
-        poison(s->y, s->y_bytes);
+        poison(s->ctx, s->y, s->y_bytes);
         if (!bench_variant_result(s->peers, e->variant, s->y, s->truth.count)) {
             set_outcome(e->result, BENCH_FAILED, e->variant->refused);
             return TESS_OK;
@@ -150,7 +168,7 @@ static void take_turn(session *s, entry *e)
         return;
     memcpy(e->times + e->timed, e->turn_times + uncounted(s), (size_t)e->turn * sizeof *e->times);
     e->timed += e->turn;
-    if (e->plan && memcmp(e->first_y, s->y, s->y_bytes) != 0) {
+    if (e->plan && !same_bytes(s->ctx, e->first_y, s->y, s->y_bytes)) {
         judge(s, e->result); /* not even right any more? that is the more important message */
         if (e->result->outcome != BENCH_GOOD)
             return;
@@ -399,6 +417,7 @@ static tess_status open_session(session *s)
     s->y_bytes = (size_t)tess_product_y_size(A, product) * size;
     TESS_TRY(tess_alloc_bytes(s->ctx, x_count, size, &s->x));
     TESS_TRY(tess_alloc_bytes(s->ctx, (int64_t)s->y_bytes, 1, &s->y));
+#pragma omp parallel for num_threads(s->ctx->threads) schedule(static)
     for (int64_t i = 0; i < x_count; i++) {
         double value = tess_random_unit(20, (uint64_t)i);
         if (A->type == TESS_F64)
