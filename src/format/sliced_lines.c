@@ -64,17 +64,54 @@ static tess_status check_slices(tess_ctx *ctx, const tess_sliced *S)
     return TESS_OK;
 }
 
+void tess_cut_count(const tess_segments *segments, tess_sliced_panel *panel)
+{
+    panel->lines = panel->cut_rows = panel->cut_long = 0;
+    for (int64_t row = 0; row < segments->rows; row++) {
+        int64_t count = segments->of(segments->context, row);
+        panel->lines += count;
+        panel->cut_rows += count > 1;
+        panel->cut_long += count > TESS_SLICED_LONG;
+    }
+}
+
+void tess_cut_list(const tess_segments *segments, const tess_sliced_panel *panel, int32_t *cut_row,
+                   int32_t *cut_slots)
+{
+    int64_t next_long = panel->first_cut, next_short = next_long + panel->cut_long;
+    for (int64_t row = 0; panel->cut_rows > 0 && row < segments->rows; row++) {
+        int64_t count = segments->of(segments->context, row);
+        if (count <= 1)
+            continue;
+        int64_t at = count > TESS_SLICED_LONG ? next_long++ : next_short++;
+        cut_row[at] = (int32_t)row;
+        cut_slots[at + 1] = (int32_t)count;
+    }
+    if (panel->first_cut == 0)
+        cut_slots[0] = 0;
+    for (int64_t i = panel->first_cut; i < panel->first_cut + panel->cut_rows; i++)
+        cut_slots[i + 1] += cut_slots[i];
+}
+
+/* A panel of the matrix, for the two above. */
+typedef struct cut_panel {
+    const cut_matrix *M;
+    int32_t panel, split;
+} cut_panel;
+
+static int64_t segments_in(const void *context, int64_t row)
+{
+    const cut_panel *P = context;
+    return segments_of(P->M, row, P->panel, P->split);
+}
+
 static tess_status count_lines(tess_ctx *ctx, const cut_matrix *M, tess_sliced *S)
 {
     for (int32_t q = 0; q < M->panels; q++) {
+        const cut_panel P = {M, q, S->options.split};
         tess_sliced_panel *panel = &S->panel[q];
         *panel = (tess_sliced_panel){.first_slice = S->slices, .first_cut = S->cut_rows};
-        for (int64_t row = 0; row < S->block_rows; row++) {
-            int64_t segments = segments_of(M, row, q, S->options.split);
-            panel->lines += segments;
-            panel->cut_rows += segments > 1;
-            panel->cut_long += segments > TESS_SLICED_LONG;
-        }
+        tess_cut_count(&(tess_segments){segments_in, &P, S->block_rows}, panel);
         panel->slices = tess_ceil_div(panel->lines, S->options.height);
         S->slices += panel->slices;
         S->cut_rows += panel->cut_rows;
@@ -83,26 +120,16 @@ static tess_status count_lines(tess_ctx *ctx, const cut_matrix *M, tess_sliced *
     return TESS_OK;
 }
 
-/* cut_row and cut_slots: in every panel the rows of many segments first. */
+/* cut_row and cut_slots, panel after panel. */
 static tess_status list_cut_rows(tess_ctx *ctx, const cut_matrix *M, tess_sliced *S)
 {
     TESS_TRY(TESS_ALLOC(ctx, S->cut_rows, &S->cut_row));
     TESS_TRY(TESS_ALLOC(ctx, S->cut_rows + 1, &S->cut_slots));
     for (int32_t q = 0; q < M->panels; q++) {
-        const tess_sliced_panel *panel = &S->panel[q];
-        int64_t next_long = panel->first_cut, next_short = next_long + panel->cut_long;
-        for (int64_t row = 0; panel->cut_rows > 0 && row < S->block_rows; row++) {
-            int64_t segments = segments_of(M, row, q, S->options.split);
-            if (segments <= 1)
-                continue;
-            int64_t at = segments > TESS_SLICED_LONG ? next_long++ : next_short++;
-            S->cut_row[at] = (int32_t)row;
-            S->cut_slots[at + 1] = (int32_t)segments;
-        }
+        const cut_panel P = {M, q, S->options.split};
+        tess_cut_list(&(tess_segments){segments_in, &P, S->block_rows}, &S->panel[q], S->cut_row,
+                      S->cut_slots);
     }
-    S->cut_slots[0] = 0;
-    for (int64_t i = 0; i < S->cut_rows; i++)
-        S->cut_slots[i + 1] += S->cut_slots[i];
     return TESS_OK;
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "format/sliced.h"
+#include "format/sliced_lines.h"
 #include "matrix/sort.h"
 
 /* A step looks for its blocks among so many: neighbouring columns may be of one segment. */
@@ -16,34 +16,34 @@ static int64_t row_length(const tess_matrix *A, int64_t row)
     return A->row_offsets[row + 1] - A->row_offsets[row];
 }
 
-/* cut_row and cut_slots, rows of many segments first. */
+/* A matrix whose rows are cut, for tess_cut_count and tess_cut_list. */
+typedef struct cut_matrix {
+    const tess_matrix *A;
+    int64_t split;
+} cut_matrix;
+
+static int64_t segments_in(const void *context, int64_t row)
+{
+    const cut_matrix *M = context;
+    return tess_ceil_div(row_length(M->A, row), M->split);
+}
+
 static tess_status list_cut_rows(tess_ctx *ctx, const tess_matrix *A, tess_swept *S)
 {
-    int64_t split = S->options.split, slots = 0;
-    for (int64_t row = 0; row < A->block_rows; row++) {
-        int64_t segments = tess_ceil_div(row_length(A, row), split);
-        S->cut_rows += segments > 1;
-        S->cut_long += segments > TESS_SLICED_LONG;
-        slots += segments > 1 ? segments : 0;
-    }
-    S->lines = A->block_rows + slots;
-    if (S->lines > INT32_MAX - 1)
-        return tess_fail(ctx, TESS_ERR_OVERFLOW, "swept: %lld lines do not fit 31 bits",
-                         (long long)S->lines);
+    const cut_matrix M = {A, S->options.split};
+    const tess_segments segments = {segments_in, &M, A->block_rows};
+    tess_sliced_panel all = {0};
+    tess_cut_count(&segments, &all);
+    S->cut_rows = all.cut_rows;
+    S->cut_long = all.cut_long;
     TESS_TRY(TESS_ALLOC(ctx, S->cut_rows, &S->cut_row));
     TESS_TRY(TESS_ALLOC(ctx, S->cut_rows + 1, &S->cut_slots));
-    int64_t next_long = 0, next_short = S->cut_long;
-    for (int64_t row = 0; S->cut_rows > 0 && row < A->block_rows; row++) {
-        int64_t segments = tess_ceil_div(row_length(A, row), split);
-        if (segments <= 1)
-            continue;
-        int64_t at = segments > TESS_SLICED_LONG ? next_long++ : next_short++;
-        S->cut_row[at] = (int32_t)row;
-        S->cut_slots[at + 1] = (int32_t)segments;
-    }
-    S->cut_slots[0] = 0;
-    for (int64_t i = 0; i < S->cut_rows; i++)
-        S->cut_slots[i + 1] += S->cut_slots[i];
+    S->lines = A->block_rows;
+    if (all.lines > INT32_MAX - 1 - S->lines)
+        return tess_fail(ctx, TESS_ERR_OVERFLOW, "swept: %lld lines do not fit 31 bits",
+                         (long long)(S->lines + all.lines));
+    tess_cut_list(&segments, &all, S->cut_row, S->cut_slots);
+    S->lines += S->cut_slots[S->cut_rows];
     return TESS_OK;
 }
 
@@ -81,22 +81,31 @@ static int64_t work_of(const tess_swept *S, int64_t first, int64_t end)
 }
 
 /* Cuts lines first .. end-1 into `chunks` chunks of equal work, or more, where their lines would be
- * too many; their ends follow chunk_line[S->chunks] unless it is NULL. */
+ * too many; their ends follow chunk_line[S->chunks] unless it is NULL. What a chunk lacks because
+ * its lines are many is shared by all that follow. */
 static void cut_lines(tess_swept *S, int64_t first, int64_t end, int64_t chunks,
                       int32_t *chunk_line)
 {
-    double share = (double)work_of(S, first, end) / (double)chunks, goal = share;
+    double left = (double)work_of(S, first, end);
     int64_t work = 0;
     for (int64_t line = first; line < end; line++) {
-        work += work_of(S, line, line + 1);
-        if ((double)work < goal && line + 1 - first < S->options.lines && line + 1 < end)
-            continue;
-        first = line + 1;
+        int64_t next = work_of(S, line, line + 1), lines = line - first;
+        double goal = left / (double)(chunks > 1 ? chunks : 1);
+        if (lines > 0 && (lines == S->options.lines || (double)work + 0.5 * (double)next > goal)) {
+            S->chunks++;
+            if (chunk_line)
+                chunk_line[S->chunks] = (int32_t)line;
+            chunks--;
+            left -= (double)work;
+            first = line;
+            work = 0;
+        }
+        work += next;
+    }
+    if (end > first) {
         S->chunks++;
         if (chunk_line)
-            chunk_line[S->chunks] = (int32_t)first;
-        while (goal < (double)work + 0.5 * share)
-            goal += share;
+            chunk_line[S->chunks] = (int32_t)end;
     }
 }
 
