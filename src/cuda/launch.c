@@ -94,7 +94,7 @@ static tess_status run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_c
         if (!function)
             return tess_fail(cuda->ctx, TESS_ERR_INTERNAL, "kernel '%s' has no entry '%s' loaded",
                              variant->kernel->name, l->entry);
-        l->overlaps = parts && strcmp(l->entry, "sliced") == 0;
+        l->overlaps |= parts && strcmp(l->entry, "sliced") == 0;
         TESS_TRY(tess_cuda_launch_one(cuda, function, l, stream));
     }
     return TESS_OK;

@@ -129,7 +129,7 @@ static void swept_is_for_a_scattered_x_beyond_the_cache(void **state)
         const char *params;
     } cases[] = {
         {3937500, 2, 0.95, "swept", "async=1,"},    /* x of 63 MB, 16 bytes a block */
-        {1941780, 3, 0.95, "swept", "async=0,"},    /* 47 MB, 24 bytes */
+        {1941780, 3, 0.95, "swept", "async=1,"},    /* 47 MB, 24 bytes */
         {3937500, 2, 0.01, "sliced", "panels=1,"},  /* a stencil */
         {500000, 3, 0.95, "sliced", "panels=1,"},   /* 12 MB */
         {1500000, 32, 0.95, "sliced", "panels=1,"}, /* wide blocks hide the misses */
@@ -160,8 +160,8 @@ static void chunks_fill_whole_rounds(void **state)
         const char *layout;
     } cases[] = {
         {3937500, 2, "swept:chunks=6336,"}, /* 132 SMs, 16 warps, 3 rounds */
-        {1941780, 3, "swept:chunks=6336,"}, /* 24 warps, 2 rounds */
-        {100, 3, "swept:chunks=3168,"},
+        {1941780, 3, "swept:chunks=4224,"}, /* 2 rounds */
+        {100, 3, "swept:chunks=2112,"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tess_cuda_problem problem = problem_of(cases[i].rows, cases[i].b, 7, 0.95);

@@ -302,11 +302,12 @@ DEVICE void bulk_fence(void)
 }
 #endif
 
-/* 16 bytes a call, by the thread itself, in groups that complete in order. */
+/* 16 bytes a call, by the thread itself, in groups that complete in order. Of fewer `bytes` the
+ * others become 0 and are not read. */
 DEVICE void cp_async(void *to, const void *from, unsigned bytes)
 {
-    (void)bytes;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
+                 "l"(from), "r"(bytes)
                  : "memory");
 }
 

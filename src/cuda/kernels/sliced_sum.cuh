@@ -1,7 +1,8 @@
 /* The second half of sliced.cu: sums of cut rows, and of the thread blocks' parts of w*y. */
 /* Sums of the segments of cut rows, in the order of the segments. The first `cut_long` rows have
  * many: a thread block each, thread (i, q) adds every SUM_PARTS-th segment of scalar row i, then the
- * parts are added pairwise, always the same pairs. The others: one thread a scalar row. */
+ * parts are added pairwise, always the same pairs. The others: one thread a scalar row. The launch
+ * may start before the one that leaves the segments' sums has ended. */
 #include "segments.cuh"
 
 #define SUM_THREADS 512
@@ -38,8 +39,10 @@ KERNEL(sliced_sum, sliced_sum_args, SUM_THREADS, 1)
     SHARED(real, parts, SUM_THREADS);
     double product = 0;
     if (blockIdx.x < a.cut_long) {
-        const int first = a.cut_slots[blockIdx.x], end = a.cut_slots[blockIdx.x + 1];
+        const int first = READ_ONLY(a.cut_slots + blockIdx.x);
+        const int end = READ_ONLY(a.cut_slots + blockIdx.x + 1);
         const int i = (int)threadIdx.x % SUM_ROWS, q = (int)threadIdx.x / SUM_ROWS;
+        WAIT_FOR_LAST();
         for (int i0 = 0; i0 < BH; i0 += SUM_ROWS) {
             real sum = 0;
             if (i0 + i < BH && q < SUM_PARTS)
@@ -60,9 +63,13 @@ KERNEL(sliced_sum, sliced_sum_args, SUM_THREADS, 1)
         const long long pair = (blockIdx.x - a.cut_long) * SUM_THREADS + threadIdx.x;
         const long long cut = a.cut_long + pair / BH;
         const int i = (int)(pair % BH);
-        if (cut < a.cut_rows)
+        const bool mine = cut < a.cut_rows;
+        const int first = mine ? READ_ONLY(a.cut_slots + cut) : 0;
+        const int end = mine ? READ_ONLY(a.cut_slots + cut + 1) : 0;
+        WAIT_FOR_LAST();
+        if (mine)
             product = put_row(&a, (long long)a.cut_row[cut] * BH + i,
-                              add_segments(a.slots, i, a.cut_slots[cut], a.cut_slots[cut + 1], 1));
+                              add_segments(a.slots, i, first, end, 1));
     }
 #if DOT
     SHARED(double, scratch, SUM_THREADS);

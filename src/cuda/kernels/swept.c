@@ -10,10 +10,10 @@ enum { LAMBDA, AHEAD, GATHER, ASYNC, WARPS, PER_SM, SHARED, HINT, COUNT };
 static const tess_cuda_param params_of_swept[COUNT] = {
     [LAMBDA] = {"lambda", {16, 32, 128}, 3},
     [AHEAD] = {"ahead", {1, 2, 4}, 3},
-    [GATHER] = {"gather", {1, 2, 4}, 3},
+    [GATHER] = {"gather", {1, 2, 3, 4}, 4},
     [ASYNC] = {"async", {0, 1}, 2},
     [WARPS] = {"warps", {4, 8, 16}, 3},
-    [PER_SM] = {"blocks", {1, 2, 3, 4}, 4},
+    [PER_SM] = {"blocks", {1, 2, 3, 4, 5, 6}, 6},
     [SHARED] = {"shared", {16, 100, 132, 164, 196, 228}, 6}, /* KB an SM */
     [HINT] = {"hint", {0, 1, 2}, 3},
 };
@@ -24,9 +24,10 @@ static int64_t real_bytes(const tess_cuda_problem *problem)
 }
 
 /* x of a thread block's blocks in flight. */
-static int64_t copies_bytes(const int *p)
+static int64_t copies_bytes(const tess_cuda_problem *problem, const int *p)
 {
-    return p[ASYNC] ? (int64_t)p[WARPS] * p[GATHER] * TESS_SWEPT_LANES * 16 : 0;
+    int64_t pieces = (problem->block_width * real_bytes(problem) + 8) / 16;
+    return p[ASYNC] ? (int64_t)p[WARPS] * p[GATHER] * TESS_SWEPT_LANES * 16 * pieces : 0;
 }
 
 /* A warp's sums, as swept.cu places them. */
@@ -41,17 +42,17 @@ static int64_t lines_most(const tess_cuda_problem *problem, const int *p)
     int64_t an_sm = (int64_t)p[SHARED] * 1024;
     if (an_sm > problem->shared_limit + 1024)
         an_sm = problem->shared_limit + 1024;
-    int64_t a_warp = (an_sm / p[PER_SM] - 1024 - copies_bytes(p)) / p[WARPS];
+    int64_t a_warp = (an_sm / p[PER_SM] - 1024 - copies_bytes(problem, p)) / p[WARPS];
     int64_t lines = a_warp / 16 * 16 / (problem->block_height * real_bytes(problem));
     return lines < TESS_SWEPT_NONE ? lines : TESS_SWEPT_NONE;
 }
 
 /* As many rounds of thread blocks as the sums need, all rounds full. Chunks have equal work, so
- * that some have more lines than others: a tenth is left for that. */
+ * that some have more lines than others: a sixteenth is left for that. */
 static int64_t chunks_of(const tess_cuda_problem *problem, const int *p)
 {
     int64_t resident = (int64_t)problem->multiprocessors * p[PER_SM] * p[WARPS], rounds = 1;
-    while (problem->block_rows * 10 > resident * rounds * lines_most(problem, p) * 9)
+    while (problem->block_rows * 16 > resident * rounds * lines_most(problem, p) * 15)
         rounds++;
     return resident * rounds;
 }
@@ -73,8 +74,10 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
     int64_t threads = (int64_t)p[WARPS] * TESS_SWEPT_LANES;
     /* Registers of a thread: what is in flight, and 38 beside it. */
     int64_t words = real / 4 * (size * p[AHEAD] + bw * p[GATHER]) + known + 38;
-    return size <= 16 && words * threads * p[PER_SM] <= 65536 && words <= 255 &&
-           (!p[ASYNC] || (bw * real == 16 && tess_sliced_x_by_vectors(problem, (int)bw))) &&
+    /* What is known is gone through in turns of what is in flight. */
+    return size <= 16 && known % p[AHEAD] == 0 && known % p[GATHER] == 0 &&
+           words * threads * p[PER_SM] <= 65536 && words <= 255 &&
+           (!p[ASYNC] || (bw * real % 8 == 0 && problem->cols % bw == 0)) &&
            lines_most(problem, p) > 0;
 }
 
@@ -82,8 +85,10 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     static const int by_loads[COUNT] = {16, 1, 1, 0, 8, 3, 196, 1};
-    static const int by_copies[COUNT] = {16, 2, 4, 1, 16, 1, 228, 1};
+    static const int by_copies[COUNT] = {16, 2, 4, 1, 4, 4, 228, 1};
     memcpy(p, by_copies, sizeof by_copies);
+    if (problem->block_width * real_bytes(problem) > 16)
+        p[GATHER] = 2;
     if (!fits(problem, p))
         memcpy(p, by_loads, sizeof by_loads);
     while (p[AHEAD] > 1 && !fits(problem, p))
@@ -115,7 +120,8 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
     tess_cuda_launch *run =
         tess_cuda_launch_start(out, "swept", (unsigned)tess_ceil_div(S->chunks, p[WARPS]),
                                (unsigned)p[WARPS] * TESS_SWEPT_LANES);
-    run->shared = (unsigned)(p[WARPS] * sums_bytes(problem, S->line_most) + copies_bytes(p));
+    run->shared =
+        (unsigned)(p[WARPS] * sums_bytes(problem, S->line_most) + copies_bytes(problem, p));
     tess_cuda_arg_pointer(run, call->arrays[SWEPT_CHUNK_LINE]);
     tess_cuda_arg_pointer(run, call->arrays[SWEPT_FIRST_STEP]);
     tess_cuda_arg_pointer(run, call->arrays[SWEPT_WORDS]);

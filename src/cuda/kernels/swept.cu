@@ -11,9 +11,9 @@
  *   WARPS    of a thread block        PER_SM   thread blocks an SM is to hold
  *   AHEAD    steps of values in flight
  *   GATHER   steps of x in flight
- *   ASYNC    x of a block is 16 bytes and copied to shared memory, where it takes no more than that
- *            while it is on its way; a load takes a whole line of L1. Not where x is not a multiple
- *            of 16 bytes.
+ *   ASYNC    x of a block, a multiple of 8 bytes, is copied to shared memory by the pieces of 16
+ *            that it lies in: there it takes no more while it is on its way, where a load takes a
+ *            whole line of L1. Where x lies at a multiple of 16 bytes and is not RAGGED.
  *
  * sliced_sum then adds the segments of rows that were cut.
  */
@@ -49,6 +49,11 @@ typedef struct ALIGNED(SUMS * REAL) sums_piece {
 typedef struct ALIGNED(16) x_piece {
     real of[PIECE];
 } x_piece;
+
+/* Pieces that x of a block lies in; of a block that begins in the middle of one it lies later. */
+#define X_PIECES ((BW * REAL + 8) / 16)
+#define X_SHIFT (BW * REAL % 16 / REAL)
+#define X_ROOM (GATHER * X_PIECES * LANES * PIECE) /* scalars a warp */
 
 #define KNOWN (2 * (AHEAD > GATHER ? AHEAD : GATHER)) /* steps whose words are asked for */
 
@@ -97,8 +102,7 @@ DEVICE void add_block(real *sums, unsigned word, const real *v, const real *xs)
         own[i] = sum[i];
 }
 
-/* The steps of x in flight: in registers, or, `copied`, in the lane's 16 bytes a step of shared
- * memory. */
+/* The steps of x in flight: in registers, or, `copied`, in the lane's pieces of shared memory. */
 typedef struct window {
     const real *x; /* of the panel */
     long long cols;
@@ -107,12 +111,26 @@ typedef struct window {
     bool vectors, copied;
 } window;
 
+#if ASYNC
+/* Of the last block column the last piece may hang over the end of x. */
+DEVICE void copy_x(const window *w, int slot, unsigned column)
+{
+    const long long first = (long long)column * BW - (column & 1) * X_SHIFT;
+    real *to = w->copies + slot * (X_PIECES * LANES * PIECE);
+    UNROLL
+    for (int i = 0; i < X_PIECES; i++) {
+        const bool whole = X_SHIFT == 0 || i < X_PIECES - 1 || first + X_PIECES * PIECE <= w->cols;
+        cp_async(to + i * (LANES * PIECE), w->x + first + i * PIECE, whole ? 16 : 8);
+    }
+}
+#endif
+
 DEVICE void fetch(window *w, int slot, unsigned word, policy keep)
 {
     const unsigned column = word >> LINE_BITS;
 #if ASYNC
     if (w->copied) {
-        cp_async(w->copies + slot * (LANES * BW), w->x + (long long)column * BW, 16);
+        copy_x(w, slot, column);
         return;
     }
 #endif
@@ -128,18 +146,26 @@ DEVICE void fetched(const window *w)
 #endif
 }
 
-/* Waits for the oldest step; the block's x. */
-DEVICE void arrived(const window *w, int slot, real *xs)
+/* Waits for the oldest step; x of its block. */
+DEVICE void arrived(const window *w, int slot, unsigned word, real *xs)
 {
 #if ASYNC
     if (w->copied) {
+        const bool later = X_SHIFT > 0 && (word >> LINE_BITS & 1);
+        x_piece x[X_PIECES];
         cp_async_wait(GATHER - 1);
-        const x_piece x = *(const x_piece *)(w->copies + slot * (LANES * BW));
         UNROLL
-        for (int j = 0; j < BW; j++)
-            xs[j] = x.of[j];
+        for (int i = 0; i < X_PIECES; i++)
+            x[i] = *(const x_piece *)(w->copies + (slot * X_PIECES + i) * (LANES * PIECE));
+        UNROLL
+        for (int j = 0; j < BW; j++) {
+            const real at = x[j / PIECE].of[j % PIECE];
+            xs[j] = later ? x[(j + X_SHIFT) / PIECE].of[(j + X_SHIFT) % PIECE] : at;
+        }
         return;
     }
+#else
+    (void)word;
 #endif
     UNROLL
     for (int j = 0; j < BW; j++)
@@ -183,7 +209,7 @@ DEVICE void sweep(const swept_args *a, long long chunk, long long panel, real *s
         UNROLL
         for (int s = 0; s < KNOWN; s++) {
             real xs[BW];
-            arrived(&w, s % GATHER, xs);
+            arrived(&w, s % GATHER, (unsigned)word[s], xs);
             if (s < left)
                 add_block(sums, (unsigned)word[s], v[s % AHEAD], xs);
             __syncwarp(0xffffffffu); /* the line may be another lane's in the next step */
@@ -218,7 +244,8 @@ KERNEL(swept, swept_args, WARPS * LANES, PER_SM)
     const long long chunk = (long long)blockIdx.x * WARPS + warp;
     const int room = ((int)a.line_most * BH + PIECE - 1) / PIECE * PIECE;
     real *sums = (real *)memory + warp * room;
-    real *copies = (real *)memory + WARPS * room + (warp * GATHER * LANES + lane) * BW; /* ASYNC */
+    real *copies = (real *)memory + WARPS * room + warp * X_ROOM + lane * PIECE; /* ASYNC */
+    LET_NEXT_START(); /* sliced_sum: its few thread blocks take nobody's place */
     if (chunk >= a.chunks)
         return;
     const long long line = a.chunk_line[chunk];
@@ -226,7 +253,7 @@ KERNEL(swept, swept_args, WARPS * LANES, PER_SM)
     for (int i = lane; i < scalars; i += LANES)
         sums[i] = 0;
     __syncwarp(0xffffffffu);
-    if (XVEC == 1 || (unsigned long long)a.x % (XVEC * REAL) == 0)
+    if ((!ASYNC && XVEC == 1) || (unsigned long long)a.x % (ASYNC ? 16 : XVEC * REAL) == 0)
         sweep_panels(&a, chunk, sums, copies, true);
     else
         sweep_panels(&a, chunk, sums, copies, false);

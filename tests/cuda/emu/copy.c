@@ -88,9 +88,10 @@ void bulk_copy(void *to, const void *from, unsigned bytes, mbarrier *barrier, po
 
 void cp_async(void *to, const void *from, unsigned bytes)
 {
-    if ((bytes != 4 && bytes != 8 && bytes != 16) || (uintptr_t)to % bytes != 0 ||
-        (uintptr_t)from % bytes != 0)
-        emu_fault("cp.async of %u bytes: 4, 8 or 16, aligned to as many", bytes);
+    if (bytes > 16 || (uintptr_t)to % 16 != 0 || (uintptr_t)from % 16 != 0)
+        emu_fault("cp.async of %u bytes: up to 16, aligned to 16", bytes);
+    memset((char *)to + bytes, 0,
+           16 - bytes); /* like the rest, of no use before it is waited for */
     issue((emu_copy){to, from, bytes, NULL, -1, emu.now});
 }
 
