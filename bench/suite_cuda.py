@@ -26,6 +26,7 @@ B_POWERLAW = [2, 3, 4, 5, 8, 16]
 B_PROMOTED = [3, 7, 16]
 B_SIZES = [3, 8]
 B_FAMILIES = [2, 3, 5, 8, 16, 32, 64]
+B_FAMILIES_IRREGULAR = [2, 3, 8, 16]
 MEGABYTES = [1, 3, 10, 27, 100, 300, 1050, 2100]
 LARGE, FAMILIES = 1.05e9, 0.3e9  # bytes that a product must move
 REPETITIONS = 42  # six in each of the seven rounds
@@ -52,9 +53,9 @@ def stencil(points, b, target, real=8):
     return f"gen:stencil{points}:n={box(points, b, target, real)},b={b}"
 
 
-def powerlaw(b, average=7):
+def powerlaw(b, target, average=7):
     """What is drawn is a little shorter than the average asked for, so a margin is added."""
-    rows = int(1.08 * LARGE / (average * block_bytes(b) + 4 + 16 * b))
+    rows = int(1.08 * target / (average * block_bytes(b) + 4 + 16 * b))
     return f"gen:powerlaw:rows={rows},avg={average},b={b}"
 
 
@@ -78,10 +79,12 @@ def name_of(path):
 def all_cases(matrices):
     """In order of importance: what finds no time is at the end."""
     large = [case(f"stencil{p}", b, stencil(p, b, LARGE)) for b in B_ALL for p in (27, 7)]
-    irregular = [case("powerlaw", b, powerlaw(b), kernel="swept" if b <= 3 else "sliced") for b in B_POWERLAW]
+    irregular = [case("powerlaw", b, powerlaw(b, LARGE), kernel="swept" if b <= 3 else "sliced") for b in B_POWERLAW]
     several = [case("spmm8", 3, stencil(27, 3, LARGE), op="spmm:8", kernel=None, peers=False)]
     small = [case("sizes", b, stencil(27, b, mb * 1e6), label=f"{mb} MB") for mb in MEGABYTES for b in B_SIZES]
     families = [case("families", b, stencil(27, b, FAMILIES), kernel=None, peers=False) for b in B_FAMILIES]
+    families += [case("families", b, powerlaw(b, FAMILIES), kernel=None, peers=False, label="power-law")
+                 for b in B_FAMILIES_IRREGULAR]
     single = [case(f"stencil{p}", b, stencil(p, b, LARGE, 4), type="f32", peers=False) for b in B_F32 for p in (27, 7)]
     real = [case("promoted", b, f"promote:b={b}:{path}", label=name_of(path))
             for path in patterns(matrices) for b in B_PROMOTED]
