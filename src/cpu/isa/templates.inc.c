@@ -90,5 +90,6 @@
 #undef STRAIGHT
 #undef SCALARS
 #undef AT_ONCE
+#undef STEPS
 #undef SEVERAL_TURNS
 #undef ROW_SUMS

@@ -60,6 +60,9 @@
 #define SCALARS(r, c) (SIMD_LANE_FACTORS && (r) == 1 && (c) == 1)
 /* Blocks of a row done at once. */
 #define AT_ONCE(r, c) (SCALARS(r, c) ? W : STRAIGHT(r, c) && (c) % 2 == 1 ? 2 : 1)
+/* Steps of as many blocks that the kernel of one stream does without a branch between: the fewer
+ * branches a row has, the sooner its end is foreseen. In cache 3 x 3 gained 3 %, 4 x 4 nothing. */
+#define STEPS(r, c) (STRAIGHT(r, c) && (r) * (c) == 9 ? 6 : 1)
 /* Accumulators of a row. */
 #define ROW_SUMS(r, c) (STRAIGHT(r, c) ? (r) : SCALARS(r, c) ? 2 : PARTS(r) * SETS(r, c))
 
@@ -186,6 +189,7 @@ SIMD_INLINE void NAME(block_of_two)(V *acc, const REAL *values, const int32_t *c
     const int second = W > 1 ? 1 : 0;
     V between = LOAD_PART(x0 + c - 1, 1);
     between[second] = x1[0];
+    SIMD_WHOLE(between);
     if (number == 0) {
         NAME(block_straight)(acc, values, x0, r, c, 0, between, 0);
         return;
@@ -325,23 +329,33 @@ SIMD_INLINE void NAME(fetch_several)(const int32_t *columns, const REAL *x, cons
         NAME(fetch)(columns + i, x, c, ahead);
 }
 
-/* `count` blocks of a row. */
-SIMD_INLINE void NAME(blocks)(V *acc, NAME(place) * at, const REAL *x, int64_t count, const int r,
-                              const int c, const int at_once, const int ahead)
+/* The next `at_once` blocks of a row, or the next one. */
+SIMD_INLINE void NAME(step)(V *acc, NAME(place) * at, const REAL *x, const int r, const int c,
+                            const int at_once, const int ahead)
 {
     const int turns = SEVERAL_TURNS(r, c);
-    for (; at_once > 1 && count >= at_once; count -= at_once) {
-        NAME(fetch_several)(at->columns, x, c, at_once, ahead);
-        SIMD_UNROLL(2)
-        for (int turn = 0; turn < turns; turn++)
-            NAME(several)(acc, at->values, at->columns, x, r, c, turn);
-        NAME(go_on)(at, at_once, r, c);
-    }
-    for (; count > 0; count--) {
-        NAME(fetch)(at->columns, x, c, ahead);
+    NAME(fetch_several)(at->columns, x, c, at_once, ahead);
+    if (at_once == 1)
         NAME(block)(acc, at->values, x + (int64_t)*at->columns * c, r, c, 0, c);
-        NAME(go_on)(at, 1, r, c);
+    SIMD_UNROLL(2)
+    for (int turn = 0; at_once > 1 && turn < turns; turn++)
+        NAME(several)(acc, at->values, at->columns, x, r, c, turn);
+    NAME(go_on)(at, at_once, r, c);
+}
+
+/* `count` blocks of a row, `steps` steps without a branch between them while there are as many. */
+SIMD_INLINE void NAME(blocks)(V *acc, NAME(place) * at, const REAL *x, int64_t count, const int r,
+                              const int c, const int at_once, const int steps, const int ahead)
+{
+    for (; steps > 1 && count >= steps * at_once; count -= steps * at_once) {
+        SIMD_UNROLL(8)
+        for (int i = 0; i < steps; i++)
+            NAME(step)(acc, at, x, r, c, at_once, ahead);
     }
+    for (; at_once > 1 && count >= at_once; count -= at_once)
+        NAME(step)(acc, at, x, r, c, at_once, ahead);
+    for (; count > 0; count--)
+        NAME(step)(acc, at, x, r, c, 1, ahead);
 }
 
 SIMD_INLINE void NAME(bsr_rows)(const tess_cpu_spmv_args *args, int64_t first, int64_t last,
@@ -357,7 +371,7 @@ SIMD_INLINE void NAME(bsr_rows)(const tess_cpu_spmv_args *args, int64_t first, i
         int64_t k = row_offsets[row], count = row_offsets[row + 1] - k;
         NAME(clear)(acc, r, c);
         count = NAME(lead)(acc, &at, x, k, count, r, c, at_once);
-        NAME(blocks)(acc, &at, x, count, r, c, at_once, 0);
+        NAME(blocks)(acc, &at, x, count, r, c, at_once, STEPS(r, c), 0);
         NAME(finish)(acc, alpha, beta, y + row * r, r, c, at_once);
     }
 }
@@ -437,7 +451,7 @@ SIMD_INLINE void NAME(bsr_lockstep)(const tess_cpu_spmv_args *args, const int64_
         }
         SIMD_UNROLL(4)
         for (int s = 0; s < streams; s++) {
-            NAME(blocks)(acc[s], &at[s], x, count[s] - done, r, c, at_once, ahead);
+            NAME(blocks)(acc[s], &at[s], x, count[s] - done, r, c, at_once, 1, ahead);
             NAME(finish)(acc[s], alpha, beta, y + (bounds[s] + i) * r, r, c, at_once);
         }
     }

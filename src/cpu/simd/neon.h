@@ -3,6 +3,7 @@
 #define SIMD_BYTES_F32 16
 #define SIMD_REGISTERS 32
 #define SIMD_LANE_FACTORS 1
+#define SIMD_WHOLE(vector) __asm__("" : "+w"(vector))
 #include <arm_neon.h>
 
 #include "cpu/simd/vector.h"

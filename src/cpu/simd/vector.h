@@ -19,6 +19,12 @@
 #define SIMD_LANE_FACTORS 0
 #endif
 
+/* The vector in one register, of which lanes are then used: left alone, the compiler keeps its
+ * lanes in registers of their own too. */
+#ifndef SIMD_WHOLE
+#define SIMD_WHOLE(vector) (void)(vector)
+#endif
+
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
 
 /* The pragma takes constants only. Loops longer than the number are unrolled by it. */
