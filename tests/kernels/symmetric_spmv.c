@@ -208,7 +208,7 @@ static void lanes_hold_every_block_once(void **state)
 }
 
 /* On a grid successive rows have the same pattern but at the ends of its lines. */
-static void a_plan_puts_rows_of_a_grid_in_lanes(void **state)
+static void rows_of_a_grid_are_put_in_lanes_and_others_not(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_device *device = test_device(ctx, "cpu:2");
@@ -217,18 +217,10 @@ static void a_plan_puts_rows_of_a_grid_in_lanes(void **state)
     assert_int_equal(tess_matrix_generate(ctx, "stencil27:n=12,b=3", &grid, NULL), TESS_OK);
     assert_true(tess_symmetric_lanes_fill(grid, 2) > 0.9);
     assert_true(tess_symmetric_lanes_fill(random, 2) < 0.7);
-    tess_plan *plan = make_plan(ctx, grid, device, NULL);
-    if (cpu->isa != TESS_CPU_SCALAR)
-        assert_non_null(strstr(plan->kernel, "_lanes"));
-    void *x = test_vector(grid->rows, TESS_F64, 5), *y = test_vector(grid->rows, TESS_F64, 6);
-    assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_OK);
-    test_check_spmv("27 points", grid, 1, x, 0, NULL, y);
-    tess_plan_destroy(plan);
-    plan = make_plan(ctx, random, device, NULL);
-    assert_null(strstr(plan->kernel, "_lanes"));
-    tess_plan_destroy(plan);
-    free(x);
-    free(y);
+    const tess_cpu_kernel *best = tess_cpu_best(device, TESS_CPU_SYMMETRIC_SPMV, grid);
+    assert_true(cpu->isa == TESS_CPU_SCALAR || best->lanes > 1);
+    assert_int_equal(tess_cpu_best(device, TESS_CPU_SYMMETRIC_SPMV, random)->lanes, 0);
+    check_kernel(ctx, device, grid, best->name, "27 points");
     tess_matrix_destroy(grid);
     tess_matrix_destroy(random);
     tess_device_close(device);
@@ -302,7 +294,7 @@ int main(void)
         cmocka_unit_test(bits_do_not_depend_on_threads_or_run),
         cmocka_unit_test(new_values_are_used_symmetric_or_not),
         cmocka_unit_test(lanes_hold_every_block_once),
-        cmocka_unit_test(a_plan_puts_rows_of_a_grid_in_lanes),
+        cmocka_unit_test(rows_of_a_grid_are_put_in_lanes_and_others_not),
         cmocka_unit_test(storage_holds_half_and_comes_back),
         cmocka_unit_test(a_matrix_that_is_not_symmetric_is_refused_with_the_place),
         cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),
