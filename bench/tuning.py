@@ -215,14 +215,14 @@ def losses(data):
              f"{len(priced)} cases. MEASURE ran {min(products)} to {max(products)} products, the second plan of a class, from "
              f"wisdom, at most {max(p.get('again', 0) for p in priced)}; the first took {middle('search_seconds')} s in the median, "
              f"formats and compilation included, the second {middle('again_seconds')} s.", "",
-             "| matrix | b | MB moved | kernels | best, % of read | MEASURE lost, % | ESTIMATE lost, % | products | chosen | estimated |",
-             "|---|---|---|---|---|---|---|---|---|---|"]
+             "| matrix | b | MB moved | kernels | best, % of read | MEASURE lost, % | ESTIMATE lost, % | products | chosen | estimated | revision |",
+             "|---|---|---|---|---|---|---|---|---|---|---|"]
     order = sorted((e for e in data["cases"].values() if "price" in e), key=lambda e: (e["shape"], e["b"]))
     for e in order:
         p = e["price"]
         lost = f"{100 * p['measure']:.1f}" if p["measure"] is not None else "-"
-        lines.append(f"| {e['shape']}{' *' if e.get('earlier') else ''} | {e['b']} | {p['bytes'] / 1e6:.0f} | {p['kernels']} | {100 * p['of_read']:.0f} | "
-                     f"{lost} | {100 * p['estimate']:.1f} | {p['products']} | {p['chosen']} | {p['estimated']} |")
+        lines.append(f"| {e['shape']} | {e['b']} | {p['bytes'] / 1e6:.0f} | {p['kernels']} | {100 * p['of_read']:.0f} | "
+                     f"{lost} | {100 * p['estimate']:.1f} | {p['products']} | {p['chosen']} | {p['estimated']} | {e.get('revision', '-')} |")
     return "\n".join(lines)
 
 
@@ -302,8 +302,7 @@ those with one parameter changed, not the full product of all parameters.
         print(f"## {data['device']}, {data['date']}\n\n{bars(data)}\n")
         if any("price" in e for e in entries):
             print(f"### Searches\n\n{losses(data)}\n")
-            print("Bytes are those of the bsr format: symmetric storage and fbcsr move fewer, hence more than 100 % of read."
-                  + (" *: searched by an earlier revision." if any(e.get("earlier") for e in entries) else "") + "\n")
+            print("Bytes are those of the bsr format: symmetric storage and fbcsr move fewer, hence more than 100 % of read.\n")
         if any("check" in e for e in entries):
             print(checked_losses(data) + "\n")
             print(f"### The model's error on matrices that were not used in its fit\n\n{errors(data)}\n")
