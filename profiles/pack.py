@@ -8,6 +8,8 @@ import sys
 
 
 def short(value):
+    if isinstance(value, list):
+        return [short(v) for v in value]
     return float(f"{value:.5g}") if isinstance(value, float) else value
 
 

@@ -285,6 +285,27 @@ static tess_status measure_scattered(tess_calibration *c, int b)
     return TESS_OK;
 }
 
+/* Rows of about 40 blocks, each of another length, in a GPU's cache: some of its threads wait for
+ * others there, where a launch from memory has enough that do not. */
+static tess_status measure_uneven(tess_calibration *c, int b)
+{
+    enum { ROW = 40 };
+    double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b;
+    double rows = floor(0.4 * TESS_CACHE_KEPT * c->model->cache_bytes / (ROW * block));
+    char spec[128];
+    tess_matrix *A;
+    if (!c->device->backend->time_product || rows < 8 * ROW)
+        return TESS_OK;
+    snprintf(spec, sizeof spec, "random:rows=%.0f,cols=%.0f,avg=%d,r=%d,c=%d,type=%s", rows, rows,
+             ROW, b, b, tess_type_name(c->type));
+    TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
+    tess_status status = measure_irregular(c, A);
+    if (status == TESS_OK)
+        status = add_extras(c, A, TESS_EXTRA_UNEVEN, 0, 1, 1);
+    tess_matrix_destroy(A);
+    return status;
+}
+
 /* One row as long as thousands of others. */
 static tess_status measure_long_row(tess_calibration *c, int b)
 {
@@ -310,6 +331,7 @@ static tess_status calibrate(tess_calibration *c, int32_t block)
         return tess_calibration_vectors(c);
     TESS_TRY(measure_curves(c, block));
     TESS_TRY(measure_scattered(c, block));
+    TESS_TRY(measure_uneven(c, block));
     return measure_long_row(c, block);
 }
 

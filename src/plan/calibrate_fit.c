@@ -144,26 +144,46 @@ static bool fit_best(const fit_points *p, tess_model_curve *curve)
     return found;
 }
 
-/* What the curve leaves of rows of about 7, 27 and 81 blocks: as a factor for each. */
-static void fit_lengths(const fit_points *p, tess_model_curve *curve)
+/* What the curve leaves of the points, as a factor for each group of them that are about as large:
+ * `x` of those from first * growth^(i - 1/2) to first * growth^(i + 1/2) are the i-th. */
+typedef struct grouping {
+    double first, growth;
+    int groups;
+} grouping;
+
+static void fit_factors(const fit_points *p, const double *x, const double *left, grouping g,
+                        tess_model_factors *out)
 {
-    double logs[TESS_MODEL_LENGTHS] = {0}, factors[TESS_MODEL_LENGTHS] = {0};
-    int counts[TESS_MODEL_LENGTHS] = {0};
+    double logs[TESS_MODEL_FACTORS] = {0}, factors[TESS_MODEL_FACTORS] = {0};
+    int counts[TESS_MODEL_FACTORS] = {0};
     for (int i = 0; i < p->count; i++) {
-        double length = p->length[i] > 1 ? p->length[i] : 1;
-        int power = (int)(log(length) / log(3) + 0.5) - 2;
-        int bin = power < 0 ? 0 : power < TESS_MODEL_LENGTHS ? power : TESS_MODEL_LENGTHS - 1;
-        logs[bin] += log(length);
-        factors[bin] += 1 / (1 + relative_error(curve, p, i));
-        counts[bin]++;
+        double steps = x[i] > g.first ? log(x[i] / g.first) / log(g.growth) + 0.5 : 0;
+        int at = steps < g.groups ? (int)steps : g.groups - 1;
+        logs[at] += log(x[i]);
+        factors[at] += left[i];
+        counts[at]++;
     }
-    for (int i = 0; i < TESS_MODEL_LENGTHS; i++) {
-        if (counts[i] < 2)
+    for (int i = 0; i < g.groups; i++) {
+        if (counts[i] < 2) /* no more than one disturbed sample */
             continue;
-        int k = curve->length_count++;
-        curve->lengths[k].length = exp(logs[i] / counts[i]);
-        curve->lengths[k].factor = factors[i] / counts[i];
+        out->point[out->count].at = exp(logs[i] / counts[i]);
+        out->point[out->count++].factor = factors[i] / counts[i];
     }
+}
+
+/* Rows of about 7, 27 and 81 blocks, then sizes as calibrate.c takes them. */
+static void fit_rest(const fit_points *p, tess_model_curve *curve)
+{
+    static const grouping lengths = {9, 3, 3}, sizes = {1e5, 2.5, TESS_MODEL_FACTORS};
+    double left[FIT_MAX];
+    for (int i = 0; i < p->count; i++)
+        left[i] = 1 / (1 + relative_error(curve, p, i));
+    fit_factors(p, p->length, left, lengths, &curve->lengths);
+    if (!curve->cached)
+        return;
+    for (int i = 0; i < p->count; i++)
+        left[i] /= tess_model_factor(&curve->lengths, p->length[i]);
+    fit_factors(p, p->bytes, left, sizes, &curve->sizes);
 }
 
 static tess_status fit_class(tess_calibration *c, const char *name, bool cached,
@@ -181,7 +201,7 @@ static tess_status fit_class(tess_calibration *c, const char *name, bool cached,
     if (!fit_best(&p, &curve))
         return TESS_OK;
     if (p.count >= ENOUGH && p.length[0] > 0)
-        fit_lengths(&p, &curve);
+        fit_rest(&p, &curve);
     return tess_model_add_curve(c->model, &curve);
 }
 

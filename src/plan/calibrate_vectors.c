@@ -92,21 +92,18 @@ static tess_status measure_shape(tess_calibration *c, cube shape, double most)
     return TESS_OK;
 }
 
+/* Where the vectors stay in the cache beside the matrix, there is one curve; else the working set
+ * is six vectors and a row of the matrix beside the 12 moved ones. */
 static tess_status measure_vectors(tess_calibration *c)
 {
     double scalar = (double)tess_type_size(c->type), row = 7 * (scalar + 4) + 4;
-    double most = c->most;
     bool stay = tess_model_vectors_stay(c->model);
     c->count = 0;
-    /* Vectors alone have to be beyond the cache then. */
-    if (stay)
-        most = 2 * growth * TESS_CACHE_GONE * c->model->cache_bytes;
-    TESS_TRY(measure_shape(c, cubes[0], most));
+    TESS_TRY(measure_shape(c, cubes[0], c->most));
     for (int i = 1; i < CUBES && c->device->backend->time_product; i++)
         TESS_TRY(measure_shape(c, cubes[i], 12 * c->most / cubes[i].points / cubes[i].block));
     c->regular = c->count;
-    /* Six vectors beside the 12 moved ones, and a row of the matrix where that stays too. */
-    return tess_calibration_fit(c, ((stay ? 0 : row) + 6 * scalar) / (12 * scalar));
+    return tess_calibration_fit(c, stay ? 0 : (row + 6 * scalar) / (12 * scalar));
 }
 
 static tess_status measure_copies(tess_calibration *c)

@@ -105,19 +105,18 @@ static double bytes_as_measured(const tess_model_curve *curve, const tess_model_
     return load->bytes * (4 + theirs) / (4 + ours);
 }
 
-/* Between measured lengths of rows linear in their logarithm, beyond them constant. */
-static double length_factor(const tess_model_curve *curve, double length)
+double tess_model_factor(const tess_model_factors *f, double x)
 {
-    int above = 0, last = curve->length_count - 1;
-    if (last < 0 || !(length > 0))
+    int above = 0, last = f->count - 1;
+    if (last < 0 || !(x > 0))
         return 1;
-    while (above <= last && curve->lengths[above].length < length)
+    while (above <= last && f->point[above].at < x)
         above++;
     if (above == 0 || above > last)
-        return curve->lengths[above == 0 ? 0 : last].factor;
-    double low = curve->lengths[above - 1].length, high = curve->lengths[above].length;
-    double at = log(length / low) / log(high / low);
-    return (1 - at) * curve->lengths[above - 1].factor + at * curve->lengths[above].factor;
+        return f->point[above == 0 ? 0 : last].factor;
+    double low = f->point[above - 1].at, high = f->point[above].at;
+    double at = log(x / low) / log(high / low);
+    return (1 - at) * f->point[above - 1].factor + at * f->point[above].factor;
 }
 
 /* A sigmoid falls faster than the bytes below some size, and the time would grow again: from there
@@ -134,7 +133,8 @@ static double over(const tess_model *model, const tess_model_curve *curve,
     double least = curve->cached ? 0 : TESS_CACHE_GONE * model->cache_bytes;
     double speed = tess_sigmoid_value(s, size > least ? size : least);
     return (size / (model->speed * speed) + curve->step_seconds * load->length) *
-           length_factor(curve, load->length);
+           tess_model_factor(&curve->lengths, load->length) *
+           tess_model_factor(&curve->sizes, load->bytes);
 }
 
 double tess_model_seconds_from(const tess_model *model, const tess_model_load *load, bool cached,
@@ -243,7 +243,7 @@ tess_model_problem tess_model_problem_of(const tess_matrix *A)
 }
 
 /* Whether a GPU's kernels cut the longest rows. */
-static bool is_uneven(const tess_model_problem *p)
+static bool has_long_rows(const tess_model_problem *p)
 {
     return p->lines > 0 && p->longest > 2 * p->blocks / p->lines + 8;
 }
@@ -267,7 +267,10 @@ static double spmv_beside(const tess_model *model, const tess_model_problem *p, 
     double shared = p->changes * tess_model_extra_seconds(model, p, TESS_EXTRA_CHANGE) +
                     p->far * tess_model_extra_seconds(model, p, TESS_EXTRA_FAR);
     double alone = p->longest * tess_model_extra_seconds(model, p, TESS_EXTRA_LONGEST);
-    if (is_uneven(p))
+    if (p->changes > 0.5 * p->lines)
+        alone +=
+            resident_share(model, &load) * tess_model_extra_seconds(model, p, TESS_EXTRA_UNEVEN);
+    if (has_long_rows(p))
         alone += tess_model_extra_seconds(model, p, TESS_EXTRA_CUT);
     return seconds + shared / n / model->speed + alone;
 }

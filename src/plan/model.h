@@ -28,7 +28,15 @@ enum { TESS_MODEL_CLASS = 32 };
 #define TESS_MODEL_AT_ONCE "at once"
 #define TESS_MODEL_COPIES "copies"
 
-enum { TESS_MODEL_LENGTHS = 3 };
+/* A factor as a function of something: between two points linear in its logarithm, beyond them
+ * constant; 1 where there are none. */
+enum { TESS_MODEL_FACTORS = 8 };
+typedef struct tess_model_factors {
+    struct {
+        double at, factor;
+    } point[TESS_MODEL_FACTORS]; /* growing */
+    int count;
+} tess_model_factors;
 
 typedef struct tess_model_curve {
     char name[TESS_MODEL_CLASS];
@@ -39,12 +47,10 @@ typedef struct tess_model_curve {
     double step_seconds; /* what a block more in every row costs beside its bytes: where rows are
                             done side by side, each waits for its own loads one after the other */
     tess_sigmoid average, best;
-    /* By how much rows of such a length take longer than all that says, as a factor: streams and
-     * prefetchers like some lengths better than shorter and longer ones. */
-    struct {
-        double length, factor;
-    } lengths[TESS_MODEL_LENGTHS];
-    int length_count;
+    /* What all that leaves, by the blocks of a row: streams and prefetchers like some lengths
+     * better than shorter and longer ones; and in the cache by the bytes: a GPU's smallest
+     * launches. */
+    tess_model_factors lengths, sizes;
     int points;
     double error; /* mean relative error of the fit on its own points */
 } tess_model_curve;
@@ -54,7 +60,8 @@ typedef enum tess_extra_kind {
     TESS_EXTRA_FAR,
     TESS_EXTRA_LONGEST,
     TESS_EXTRA_RESIDENT, /* no seconds: the share of the data that stays in the cache */
-    TESS_EXTRA_CUT       /* once, where long rows are cut: the launch that adds their parts */
+    TESS_EXTRA_CUT,      /* once, where long rows are cut: the launch that adds their parts */
+    TESS_EXTRA_UNEVEN    /* once, where most rows change and the data come from a GPU's cache */
 } tess_extra_kind;
 
 typedef struct tess_model_extra {
@@ -64,7 +71,7 @@ typedef struct tess_model_extra {
     tess_extra_kind kind;
     double x_bytes; /* FAR: that the blocks are scattered over; RESIDENT: touched between two uses
                        of the same data; else 0 */
-    double seconds; /* a row, or a block; CUT: a product; RESIDENT: 0..1 */
+    double seconds; /* a row, or a block; CUT and UNEVEN: a product; RESIDENT: 0..1 */
 } tess_model_extra;
 
 typedef struct tess_model {
@@ -115,6 +122,8 @@ tess_model_problem tess_model_problem_of(const tess_matrix *A);
 /* Whether a solver's vectors stay in the cache beside a matrix that does not: a GPU's lets the
  * matrix leave first. */
 bool tess_model_vectors_stay(const tess_model *model);
+
+double tess_model_factor(const tess_model_factors *factors, double x);
 
 /* What one run of a kernel class moves. */
 typedef struct tess_model_load {

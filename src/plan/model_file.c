@@ -2,9 +2,10 @@
  *
  *     {"tessera_model": 2, "devices": {MODEL: {"cache_bytes": N,
  *       "curves": [[CLASS, b, TYPE, "cache"|"memory", points, error, mu, sigma, nu, best nu,
- *                   row bytes, step seconds, length of rows, factor, length, factor ...], ...],
- *       "extras": [[CLASS, b, TYPE, "change"|"far"|"longest"|"resident", x bytes, seconds or
- * share], ...]}}}
+ *                   row bytes, step seconds, [length of rows, factor, length, factor, ...],
+ *                   [bytes, factor, ...]], ...],
+ *       "extras": [[CLASS, b, TYPE, "change"|"far"|"longest"|"resident"|"cut"|"uneven", x bytes,
+ *                   seconds or share], ...]}}}
  *
  * What does not parse is left out; a damaged file is no file.
  */
@@ -17,9 +18,9 @@
 
 #include "plan/wisdom.h"
 
-enum { VERSION = 2, KINDS = 5 };
+enum { VERSION = 2, KINDS = 6 };
 
-const char *const tess_extra_names[] = {"change", "far", "longest", "resident", "cut"};
+const char *const tess_extra_names[] = {"change", "far", "longest", "resident", "cut", "uneven"};
 
 bool tess_model_path(char *path, size_t size)
 {
@@ -63,21 +64,19 @@ static bool read_numbers(const json_t *line, size_t first, double *numbers, size
     return true;
 }
 
-/* Pairs at the end of the line; none in older files. */
-static bool read_lengths(const json_t *line, tess_model_curve *curve)
+/* [x, factor, x, factor ...]; none in older files. */
+static bool read_factors(const json_t *list, tess_model_factors *out)
 {
-    enum { FIRST = 12 };
-    for (size_t at = FIRST; at + 1 < json_array_size(line); at += 2) {
-        double n[2], before = 0;
-        int k = curve->length_count;
-        if (k > 0)
-            before = curve->lengths[k - 1].length;
-        if (k == TESS_MODEL_LENGTHS || !read_numbers(line, at, n, 2) || !(n[0] > before) ||
-            !(n[1] > 0))
+    double n[2 * TESS_MODEL_FACTORS];
+    size_t count = json_array_size(list);
+    if (count > 2 * TESS_MODEL_FACTORS || count % 2 != 0 || !read_numbers(list, 0, n, count))
+        return false;
+    for (size_t i = 0; i < count; i += 2) {
+        double before = i > 0 ? n[i - 2] : 0;
+        if (!(n[i] > before) || !(n[i + 1] > 0))
             return false;
-        curve->lengths[k].length = n[0];
-        curve->lengths[k].factor = n[1];
-        curve->length_count++;
+        out->point[out->count].at = n[i];
+        out->point[out->count++].factor = n[i + 1];
     }
     return true;
 }
@@ -99,7 +98,8 @@ static bool read_curve(const json_t *line, tess_model_curve *curve)
     curve->best.nu = n[5];
     curve->row_bytes = n[6];
     curve->step_seconds = step;
-    return read_lengths(line, curve);
+    return read_factors(json_array_get(line, 12), &curve->lengths) &&
+           read_factors(json_array_get(line, 13), &curve->sizes);
 }
 
 static bool read_extra(const json_t *line, tess_model_extra *extra)
@@ -173,6 +173,16 @@ tess_status tess_model_read_file(tess_ctx *ctx, const char *path, const char *de
 
 /* ---- Writing ---- */
 
+static json_t *factors_to_json(const tess_model_factors *factors)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < factors->count; i++) {
+        json_array_append_new(list, json_real(factors->point[i].at));
+        json_array_append_new(list, json_real(factors->point[i].factor));
+    }
+    return list;
+}
+
 static json_t *to_json(const tess_model *model)
 {
     json_t *curves = json_array(), *extras = json_array();
@@ -182,10 +192,8 @@ static json_t *to_json(const tess_model *model)
             json_pack("[s,i,s,s,i,f,f,f,f,f,f,f]", c->name, (int)c->block, tess_type_name(c->type),
                       c->cached ? "cache" : "memory", c->points, c->error, c->average.mu,
                       c->average.sigma, c->average.nu, c->best.nu, c->row_bytes, c->step_seconds);
-        for (int k = 0; k < c->length_count; k++) {
-            json_array_append_new(line, json_real(c->lengths[k].length));
-            json_array_append_new(line, json_real(c->lengths[k].factor));
-        }
+        json_array_append_new(line, factors_to_json(&c->lengths));
+        json_array_append_new(line, factors_to_json(&c->sizes));
         json_array_append_new(curves, line);
     }
     for (int64_t i = 0; i < model->extra_count; i++) {

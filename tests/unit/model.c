@@ -257,11 +257,7 @@ static void rows_of_some_lengths_take_longer(void **state)
     tess_model_problem p = problem_of(1e6);
     p.lines = p.blocks / 27;
     double plain = tess_model_spmv(model, &p, 1, false);
-    tess_model_curve *four = &model->curves[1];
-    four->lengths[four->length_count].length = 9;
-    four->lengths[four->length_count++].factor = 1.5;
-    four->lengths[four->length_count].length = 81;
-    four->lengths[four->length_count++].factor = 0.5;
+    model->curves[1].lengths = (tess_model_factors){.point = {{9, 1.5}, {81, 0.5}}, .count = 2};
     const double lengths[] = {1, 9, 27, 81, 500}, factors[] = {1.5, 1.5, 1, 0.5, 0.5};
     for (int i = 0; i < 5; i++) {
         p.lines = p.blocks / lengths[i];
@@ -400,9 +396,8 @@ static void a_model_survives_its_file(void **state)
     assert_int_equal(tess_model_add_extra(model, &far), TESS_OK);
     model->cache_bytes = 3e7;
     model->curves[1].step_seconds = 5e-9;
-    model->curves[1].lengths[0].length = 7;
-    model->curves[1].lengths[0].factor = 1.25;
-    model->curves[1].length_count = 1;
+    model->curves[1].lengths = (tess_model_factors){.point = {{7, 1.25}}, .count = 1};
+    model->curves[1].sizes = (tess_model_factors){.point = {{1e6, 0.5}, {1e7, 1.5}}, .count = 2};
     assert_int_equal(tess_model_write(ctx, path, model), TESS_OK);
     snprintf(model->device, sizeof model->device, "other");
     assert_int_equal(tess_model_write(ctx, path, model), TESS_OK); /* beside the first */
@@ -414,7 +409,10 @@ static void a_model_survives_its_file(void **state)
     assert_true(tess_model_spmv(back, &p, 1, true) == tess_model_spmv(model, &p, 1, true));
     assert_true(back->cache_bytes == 3e7 && back->extra_count == 1);
     assert_true(back->curves[1].step_seconds == 5e-9);
-    assert_true(back->curves[1].length_count == 1 && back->curves[1].lengths[0].factor == 1.25);
+    assert_memory_equal(&back->curves[1].lengths, &model->curves[1].lengths,
+                        sizeof back->curves[1].lengths);
+    assert_memory_equal(&back->curves[1].sizes, &model->curves[1].sizes,
+                        sizeof back->curves[1].sizes);
     tess_model_destroy(back);
 
     /* Another block size is put beside what there is, the same one in its place. */
@@ -452,7 +450,7 @@ static void a_model_survives_its_file(void **state)
         "{\"tessera_model\": 2, \"devices\": {\"other\": {\"curves\": [[\"k\", 4, \"f64\", "
         "\"memory\", 5, 0.1, 20, -1, 1e9, 1e9, 0]]}}}",
         "{\"tessera_model\": 2, \"devices\": {\"other\": {\"curves\": [[\"k\", 4, \"f64\", "
-        "\"memory\", 5, 0.1, 20, 1, 1e9, 1e9, 0, 0, 9, -1]]}}}"};
+        "\"memory\", 5, 0.1, 20, 1, 1e9, 1e9, 0, 0, [9, -1]]]}}}"};
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
         FILE *out = fopen(path, "w");
         assert_non_null(out);
