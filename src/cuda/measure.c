@@ -180,17 +180,13 @@ static tess_status time_product(tess_plan *plan, const tess_product *product, do
     size_t size = tess_type_size(p->matrix.type);
     size_t x_bytes = size * (size_t)tess_product_x_size(&p->matrix, product);
     size_t y_bytes = size * (size_t)tess_product_y_size(&p->matrix, product);
-    cu_pointer device_x = tess_cuda_address(x), device_y, copied_x = 0;
+    cu_pointer device_x = 0, device_y = 0;
     cu_event *events = NULL;
     tess_status status;
-    if (!tess_cuda_on_device(cuda, x)) {
-        TESS_TRY_CLEAN(tess_cuda_alloc(cuda, x_bytes, "x", &copied_x));
-        TESS_TRY_CLEAN(tess_cuda_upload(cuda, copied_x, x, x_bytes, p->stream));
-        device_x = copied_x;
-    }
-    TESS_TRY_CLEAN(tess_cuda_need_stage(p, TESS_STAGE_Y, y_bytes));
-    device_y = p->stage[TESS_STAGE_Y];
+    TESS_TRY_CLEAN(tess_cuda_alloc(cuda, x_bytes, "x", &device_x));
+    TESS_TRY_CLEAN(tess_cuda_alloc(cuda, y_bytes, "y", &device_y));
     TESS_TRY_CLEAN(create_events(cuda, reps, &events));
+    TESS_TRY_CLEAN(tess_cuda_upload(cuda, device_x, x, x_bytes, p->stream));
     if (beta != 0)
         TESS_TRY_CLEAN(tess_cuda_upload(cuda, device_y, y, y_bytes, p->stream));
     else if (y_bytes > 0) /* NaNs: a row nobody writes is seen */
@@ -208,7 +204,8 @@ static tess_status time_product(tess_plan *plan, const tess_product *product, do
 
 cleanup:
     destroy_events(cuda, events, reps);
-    tess_cuda_free(cuda, copied_x);
+    tess_cuda_free(cuda, device_x);
+    tess_cuda_free(cuda, device_y);
     return status;
 }
 

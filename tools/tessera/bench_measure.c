@@ -47,7 +47,6 @@ typedef struct session {
     const bench_options *options;
     bench_truth truth;
     void *x, *y;
-    void *there; /* x in the device's memory; NULL: the host computes */
     size_t y_bytes;
     bench_peers *peers;
     bench_report *report;
@@ -108,8 +107,7 @@ static void judge(session *s, bench_result *result)
         set_outcome(result, BENCH_WRONG, "the result differs from ref's");
 }
 
-/* Runs the entry `reps` times. y is poisoned first, so that a row nobody wrote is seen; a device
- * does that itself. */
+/* Runs the entry `reps` times. y is poisoned first, so that a row nobody wrote is seen. */
 static bool run_entry(session *s, entry *e, int reps, double *seconds)
 {
     if (e->variant) {
@@ -118,11 +116,9 @@ static bool run_entry(session *s, entry *e, int reps, double *seconds)
         set_outcome(e->result, BENCH_FAILED, e->variant->refused);
         return false;
     }
-    if (!s->there)
-        poison(s->ctx, s->y, s->y_bytes);
-    const void *x = s->there ? s->there : s->x;
+    poison(s->ctx, s->y, s->y_bytes);
     tess_status status =
-        tess_product_time(e->plan, &s->options->product, 1, x, 0, s->y, reps, seconds);
+        tess_product_time(e->plan, &s->options->product, 1, s->x, 0, s->y, reps, seconds);
     if (status == TESS_OK)
         return true;
     set_outcome(e->result, status == TESS_ERR_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED,
@@ -429,10 +425,6 @@ static tess_status open_session(session *s)
         else
             ((float *)s->x)[i] = (float)value;
     }
-    if (s->device->threads == 0 && x_count > 0) {
-        TESS_TRY(tess_device_alloc(s->device, (size_t)x_count * size, &s->there));
-        TESS_TRY(tess_device_copy_to(s->device, s->there, s->x, (size_t)x_count * size));
-    }
     TESS_TRY(bench_truth_create(A, product, s->x, &s->truth));
     if (s->options->peers && s->options->peers_directory)
         TESS_TRY(
@@ -444,7 +436,6 @@ static void close_session(session *s)
 {
     bench_peers_stop(s->peers);
     bench_truth_free(s->ctx, &s->truth);
-    tess_device_free(s->device, s->there);
     tess_free(s->ctx, s->x);
     tess_free(s->ctx, s->y);
 }
