@@ -37,8 +37,8 @@ WHY = {  # the mechanism behind a family's place in the table
              "columns scattered over an x that L2 cannot hold",
     "stream": "equal shares of the block stream through shared memory: indifferent to the rows' lengths, but bound by "
               "instructions: values, x and partial sums all pass shared memory, and every tile has its rows to look up (ncu, "
-              "b = 3, tiles of 128 blocks: 22 warp instructions a block, a scheduler issues in 72 % of the cycles, memory is "
-              "busy in 52 %)",
+              "b = 3, 256 threads a tile of 128 blocks: 22 warp instructions a block, a scheduler issues in 72 % of the "
+              "cycles, memory is busy in 52 %; with 128 threads 100 us instead of 125)",
     "by_column": "a warp walks a block row column by column: loads are whole where 32 is a multiple of the block's rows, "
                  "lanes idle elsewhere",
     "by_block": "a block's threads side by side: whole loads, but a sum across lanes for every block row",

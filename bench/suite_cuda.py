@@ -191,7 +191,8 @@ def note_missing(path, wanted, options):
 
 
 def alone(c):
-    return c["part"] in ALONE or (c["part"] == "powerlaw" and c["b"] <= 3) or (c["type"] == "f32" and c["b"] == 1)
+    near = (c["part"] == "powerlaw" and c["b"] <= 5) or (c["part"] == "stencil7" and c["b"] == 1)
+    return c["part"] in ALONE or near
 
 
 def run_all(options, cases, path, wanted):

@@ -35,7 +35,7 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
 
 static void guess(const tess_cuda_problem *problem, int *p)
 {
-    static const int start[COUNT] = {4, 4, 8, 256, 4, 1};
+    static const int start[COUNT] = {4, 4, 4, 128, 4, 1};
     memcpy(p, start, sizeof start);
     /* Tiles of about 8 KB, then as many thread blocks and stages as fit. */
     int64_t block = (int64_t)problem->block_height * problem->block_width *

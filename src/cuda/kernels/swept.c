@@ -85,7 +85,7 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     static const int by_loads[COUNT] = {16, 1, 1, 0, 8, 3, 196, 1};
-    static const int by_copies[COUNT] = {16, 2, 4, 1, 4, 4, 228, 1};
+    static const int by_copies[COUNT] = {16, 2, 4, 1, 8, 2, 228, 1};
     memcpy(p, by_copies, sizeof by_copies);
     if (problem->block_width * real_bytes(problem) > 16)
         p[GATHER] = 2;
