@@ -28,6 +28,10 @@ void bench_truth_free(tess_ctx *ctx, bench_truth *truth);
 /* The largest |y - expected| / magnitude; infinite where y is not a number, or differs where the
  * magnitude is 0. */
 double bench_error(const bench_truth *truth, const void *y);
+
+/* All bytes 255: a NaN in both precisions. */
+void bench_poison(const tess_ctx *ctx, char *y, size_t bytes);
+bool bench_same(const tess_ctx *ctx, const char *a, const char *b, size_t bytes);
 /* Both sums, ref's and the kernel's, may be off by one unit. */
 #define BENCH_ERROR_MAX 2.0
 

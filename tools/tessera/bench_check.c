@@ -6,6 +6,7 @@
  */
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "bench.h"
 #include "ref/ref.h"
@@ -109,7 +110,8 @@ tess_status bench_truth_create(const tess_matrix *A, const tess_product *product
 {
     tess_status status;
     int64_t longest;
-    bench_truth made = {.type = A->type, .threads = A->ctx->threads, .count = tess_product_y_size(A, product)};
+    bench_truth made = {
+        .type = A->type, .threads = A->ctx->threads, .count = tess_product_y_size(A, product)};
     TESS_TRY_CLEAN(tess_alloc_bytes(A->ctx, made.count, tess_type_size(A->type), &made.expected));
     TESS_TRY_CLEAN(TESS_CALLOC(A->ctx, made.count, &made.magnitude));
     TESS_TRY_CLEAN(longest_sum(A, product->kind == TESS_PRODUCT_SPMV_TRANSPOSE, &longest));
@@ -148,4 +150,31 @@ double bench_error(const bench_truth *truth, const void *y)
             worst = error;
     }
     return worst;
+}
+
+/* Vectors of a large matrix are tens of megabytes, and gone through in every turn: by all threads,
+ * in pieces. */
+enum { PIECE = 1 << 20 };
+
+static size_t piece_at(size_t bytes, size_t first)
+{
+    return bytes - first < PIECE ? bytes - first : PIECE;
+}
+
+void bench_poison(const tess_ctx *ctx, char *y, size_t bytes)
+{
+    (void)ctx;
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+    for (size_t first = 0; first < bytes; first += PIECE)
+        memset(y + first, 0xff, piece_at(bytes, first));
+}
+
+bool bench_same(const tess_ctx *ctx, const char *a, const char *b, size_t bytes)
+{
+    bool same = true;
+    (void)ctx;
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(&& : same)
+    for (size_t first = 0; first < bytes; first += PIECE)
+        same = same && memcmp(a + first, b + first, piece_at(bytes, first)) == 0;
+    return same;
 }

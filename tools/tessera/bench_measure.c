@@ -69,30 +69,6 @@ static double median(double *values, int count)
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-/* Vectors of a large matrix are tens of megabytes, and gone through in every turn: by all threads,
- * in pieces. */
-enum { PIECE = 1 << 20 };
-
-/* All bytes 255: a NaN in both precisions. */
-static void poison(const tess_ctx *ctx, char *y, size_t bytes)
-{
-    (void)ctx;
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (size_t first = 0; first < bytes; first += PIECE)
-        memset(y + first, 0xff, bytes - first < PIECE ? bytes - first : PIECE);
-}
-
-static bool same_bytes(const tess_ctx *ctx, const char *a, const char *b, size_t bytes)
-{
-    bool same = true;
-    (void)ctx;
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(&& : same)
-    for (size_t first = 0; first < bytes; first += PIECE)
-        same = same &&
-               memcmp(a + first, b + first, bytes - first < PIECE ? bytes - first : PIECE) == 0;
-    return same;
-}
-
 static void set_outcome(bench_result *result, bench_outcome outcome, const char *reason)
 {
     result->outcome = outcome;
@@ -116,7 +92,7 @@ static bool run_entry(session *s, entry *e, int reps, double *seconds)
         set_outcome(e->result, BENCH_FAILED, e->variant->refused);
         return false;
     }
-    poison(s->ctx, s->y, s->y_bytes);
+    bench_poison(s->ctx, s->y, s->y_bytes);
     tess_status status =
         tess_product_time(e->plan, &s->options->product, 1, s->x, 0, s->y, reps, seconds);
     if (status == TESS_OK)
@@ -140,7 +116,7 @@ static tess_status try_entry(session *s, entry *e)
     if (!run_entry(s, e, 2, seconds))
         return TESS_OK;
     if (e->variant) {
-        poison(s->ctx, s->y, s->y_bytes);
+        bench_poison(s->ctx, s->y, s->y_bytes);
         if (!bench_variant_result(s->peers, e->variant, s->y, s->truth.count)) {
             set_outcome(e->result, BENCH_FAILED, e->variant->refused);
             return TESS_OK;
@@ -168,7 +144,7 @@ static void take_turn(session *s, entry *e)
         return;
     memcpy(e->times + e->timed, e->turn_times + uncounted(s), (size_t)e->turn * sizeof *e->times);
     e->timed += e->turn;
-    if (e->plan && !same_bytes(s->ctx, e->first_y, s->y, s->y_bytes)) {
+    if (e->plan && !bench_same(s->ctx, e->first_y, s->y, s->y_bytes)) {
         judge(s, e->result); /* not even right any more? that is the more important message */
         if (e->result->outcome != BENCH_GOOD)
             return;
