@@ -19,6 +19,11 @@
 /* Sums of a strip of rows, in vectors. */
 enum { NAME(fbcsr_strip) = SIMD_REGISTERS >= 32 ? 16 : 8 };
 
+/* Runs of rectangles that are summed side by side. */
+enum { NAME(fbcsr_at_once) = 2 };
+#define FBCSR_PAIRED(h, w, shift) \
+    ((h) > 1 && (w) > 1 && (shift) == 0 && 2 * ROW_SUMS(h, w) <= SIMD_REGISTERS / 2)
+
 /* The blocks from..to-1, which begin in one row. */
 typedef struct NAME(fbcsr_run) {
     int64_t from, to;
@@ -123,17 +128,41 @@ SIMD_INLINE void NAME(fbcsr_dot)(const tess_cpu_fbcsr_args *args, NAME(fbcsr_run
     *y += (REAL)args->alpha * sum;
 }
 
-/* Blocks of columns that all begin in the same place are those of bsr_spmv.inc.c. */
-SIMD_INLINE void NAME(fbcsr_rectangles)(const tess_cpu_fbcsr_args *args, NAME(fbcsr_run) run,
-                                        REAL *y, const int height, const int width)
+/* Block `block` added to the sums of its run. */
+SIMD_INLINE void NAME(fbcsr_add)(V *acc, const tess_cpu_fbcsr_args *args, int64_t block,
+                                 const int height, const int width)
 {
-    V acc[NAME(accumulators)];
-    NAME(clear)(acc, height, width);
-    for (int64_t block = run.from; block < run.to; block++)
-        NAME(block)
+    NAME(block)
     (acc, (const REAL *)args->values + block * height * width,
      (const REAL *)args->x + args->cols[block], height, width, 0, width);
-    NAME(finish)(acc, (REAL)args->alpha, 1, y, height, width, 1);
+}
+
+/* Blocks of columns that all begin in the same place are those of bsr_spmv.inc.c. The runs of all
+ * pieces go on block by block in turn: that is as many streams of values, and as many sums that do
+ * not wait for each other. */
+SIMD_INLINE void NAME(fbcsr_rectangles)(const tess_cpu_fbcsr_args *args, NAME(fbcsr_run) * runs,
+                                        const int count, const int height, const int width)
+{
+    V acc[NAME(fbcsr_at_once)][NAME(accumulators)];
+    int64_t least = INT64_MAX;
+    SIMD_UNROLL(2)
+    for (int s = 0; s < count; s++) {
+        NAME(clear)(acc[s], height, width);
+        least = runs[s].to - runs[s].from < least ? runs[s].to - runs[s].from : least;
+    }
+    for (int64_t i = 0; i < least; i++) {
+        SIMD_UNROLL(2)
+        for (int s = 0; s < count; s++)
+            NAME(fbcsr_add)(acc[s], args, runs[s].from + i, height, width);
+    }
+    SIMD_UNROLL(2)
+    for (int s = 0; s < count; s++) {
+        for (int64_t block = runs[s].from + least; block < runs[s].to; block++)
+            NAME(fbcsr_add)(acc[s], args, block, height, width);
+        NAME(finish)
+        (acc[s], (REAL)args->alpha, 1, (REAL *)args->y + args->rows[runs[s].from], height, width,
+         1);
+    }
 }
 
 /* Any shape, strip by strip; the strips of one to three vectors are for what is left. */
@@ -174,7 +203,7 @@ SIMD_INLINE void NAME(fbcsr_run_blocks)(const tess_cpu_fbcsr_args *args, NAME(fb
     else if (height == 1)
         NAME(fbcsr_dot)(args, run, y, width == 0 ? args->width : width);
     else if (shift == 0 && width > 1)
-        NAME(fbcsr_rectangles)(args, run, y, height, width);
+        NAME(fbcsr_rectangles)(args, &run, 1, height, width);
     else if (args->alpha == 1)
         NAME(fbcsr_strips)(args, run, y, height, width, shift, false);
     else
@@ -200,18 +229,28 @@ SIMD_INLINE void NAME(fbcsr_spmv)(const tess_cpu_fbcsr_args *args,
     for (int s = 0; s < count; s++)
         at[s] = pieces[s].begin;
     while (left) {
+        NAME(fbcsr_run) waiting[TESS_CPU_STREAMS];
+        int number = 0;
         left = false;
         for (int s = 0; s < count; s++) {
             if (at[s] >= pieces[s].end)
                 continue;
             NAME(fbcsr_run) run = NAME(fbcsr_next)(args->rows, at[s], pieces[s].end);
             const int64_t row = args->rows[run.from];
-            if (row >= pieces[s].first && row + tall <= pieces[s].last)
-                NAME(fbcsr_run_blocks)(args, run, (REAL *)args->y + row, height, width, shift);
-            else
+            if (row < pieces[s].first || row + tall > pieces[s].last)
                 NAME(fbcsr_clipped)(args, run, &pieces[s]);
+            else if (FBCSR_PAIRED(height, width, shift))
+                waiting[number++] = run;
+            else
+                NAME(fbcsr_run_blocks)(args, run, (REAL *)args->y + row, height, width, shift);
+            if (number == NAME(fbcsr_at_once)) {
+                NAME(fbcsr_rectangles)(args, waiting, NAME(fbcsr_at_once), height, width);
+                number = 0;
+            }
             at[s] = run.to;
             left = true;
         }
+        if (number > 0)
+            NAME(fbcsr_rectangles)(args, waiting, 1, height, width);
     }
 }
