@@ -90,19 +90,21 @@ static tess_status try_candidate(trial *T, const tess_matrix *A, const tess_cand
 
 /* On a GPU, where each takes a conversion: kernels that were the fastest on some of the matrices.
  */
-static bool worth_trying(const tess_candidates *list, int64_t at, int most)
+static bool worth_trying(const tess_candidates *list, int64_t at, bool gpu, bool blocked)
 {
     static const char *const known[] = {"sliced", "multi_row", "warp_row", "by_block"};
     const char *kernel = list->items[at].kernel;
     int before = 0;
-    bool gpu = false, often = strstr(kernel, "cusparse") != NULL;
-    for (int64_t i = 0; i < list->count; i++) {
-        gpu |= strcmp(list->items[i].kernel, known[0]) == 0;
-        before += i < at && strcmp(list->items[i].kernel, kernel) == 0;
-    }
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        often |= strcmp(kernel, known[i]) == 0;
-    return before < most && (often || !gpu);
+    for (int64_t i = 0; i < at; i++)
+        before += strcmp(list->items[i].kernel, kernel) == 0;
+    if (!gpu)
+        return before < (blocked ? 1 : 2);
+    if (strstr(kernel, "cusparse"))
+        return !blocked && strstr(kernel, "csr") && before == 0;
+    for (size_t i = 0; i < (blocked ? 2 : sizeof known / sizeof *known); i++)
+        if (strcmp(kernel, known[i]) == 0)
+            return before == 0;
+    return false;
 }
 
 /* What F extracted, as a plan's parameter. */
@@ -119,9 +121,10 @@ static tess_status try_all(trial *T, const tess_matrix *A, const tess_fbcsr *F)
     tess_candidates list = {0};
     tess_candidate blocks = {.format = "fbcsr"};
     tess_status status;
+    bool gpu = strcmp(T->device->backend->name, "cuda") == 0;
     TESS_TRY_CLEAN(tess_candidates_list(T->device, A, &spmv, &list));
     for (int64_t i = 0; i < list.count; i++)
-        if (worth_trying(&list, i, A == T->A ? 2 : 1))
+        if (worth_trying(&list, i, gpu, A != T->A))
             TESS_TRY_CLEAN(try_candidate(T, A, &list.items[i]));
     if (A == T->A && F->splits > 0) {
         write_shapes(F, blocks.params, sizeof blocks.params);

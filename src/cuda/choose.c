@@ -83,19 +83,6 @@ static void cut_shapes(const char *text, char *list, size_t list_size, char *res
     }
 }
 
-/* Shapes that were faster than CSR on an H200 (docs/performance/fbcsr.md): lines and large squares.
- * A list with any other is not taken unless it was asked for. */
-static bool pay_on_a_gpu(const tess_fbcsr_options *shapes)
-{
-    for (int i = 0; i < shapes->count; i++) {
-        const tess_fbcsr_shape *shape = &shapes->shape[i];
-        bool line = shape->width == 1 && shape->height >= 16;
-        if (!line && (shape->width < 16 || shape->height < 16))
-            return false;
-    }
-    return true;
-}
-
 tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
                                   const tess_plan_options *options, tess_cuda_problem *problem,
                                   char params[TESS_CUDA_PARAMS_TEXT], tess_plan_options *plain)
@@ -114,8 +101,7 @@ tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
     cut_shapes(options->params, list, sizeof list, params, TESS_CUDA_PARAMS_TEXT);
     plain->params = *params ? params : NULL;
     TESS_TRY(tess_shapes_choose(ctx, A, list, &shapes));
-    bool chosen = !*list || strcmp(list, "auto") == 0;
-    if (shapes.count == 0 || (chosen && !pay_on_a_gpu(&shapes)))
+    if (shapes.count == 0)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "format fbcsr: no shape would make this matrix faster; "
                          "\"shapes=row:32\" asks for one in spite of that");
@@ -137,15 +123,10 @@ static tess_status look_for_shapes(tess_device *device, const tess_matrix *A,
                                    const tess_product *product, tess_cuda_problem *problem,
                                    tess_fbcsr_options *out)
 {
-    tess_fbcsr_options shapes;
-    /* Not for an estimate: bytes do not tell how fast it is here, only a measurement does. */
-    if (!product->shapes || product->effort == TESS_ESTIMATE)
+    if (!product->shapes)
         return TESS_OK;
-    TESS_TRY(tess_shapes_look(device->ctx, A, &shapes));
-    if (!pay_on_a_gpu(&shapes))
-        return TESS_OK;
-    tess_shapes_write(&shapes, problem->shapes, sizeof problem->shapes);
-    *out = shapes;
+    TESS_TRY(tess_shapes_look(device->ctx, A, out));
+    tess_shapes_write(out, problem->shapes, sizeof problem->shapes);
     return TESS_OK;
 }
 

@@ -1,4 +1,6 @@
-/* The image of format fbcsr: slices of 32 rows (format/fbcsr_slices.h). */
+/* The image of format fbcsr (format/fbcsr_slices.h); the layout's text is LANES/SHAPES. */
+#include <stdlib.h>
+
 #include "cuda/kernels/support.h"
 #include "format/fbcsr_slices.h"
 #include "plan/shapes.h"
@@ -24,26 +26,24 @@ tess_status tess_cuda_image_fbcsr(tess_ctx *ctx, const tess_matrix *A, const cha
     tess_fbcsr_options shapes;
     tess_fbcsr *F;
     tess_fbcsr_slices *S;
-    TESS_TRY(tess_shapes_read(ctx, text, &shapes));
+    char *list;
+    int lanes = (int)strtol(text, &list, 10);
+    TESS_TRY(tess_shapes_read(ctx, list + (*list == '/'), &shapes));
     TESS_TRY(tess_fbcsr_create(ctx, A, &shapes, &F));
-    tess_status status = tess_fbcsr_slices_create(ctx, F, &shapes, A->values, &S);
+    tess_status status = tess_fbcsr_slices_create(ctx, A, F, &shapes, lanes, &S);
     tess_fbcsr_destroy(F);
     TESS_TRY(status);
-    int64_t places = S->slices * TESS_FBCSR_SLICE;
-    add_array(image, S->heads, (S->slices + 1) * TESS_FBCSR_HEAD, sizeof *S->heads);
-    add_array(image, S->pieces, tess_fbcsr_slices_count(S, TESS_FBCSR_HEAD_PIECE),
-              sizeof *S->pieces);
-    add_array(image, S->lengths, places * S->width_count, sizeof *S->lengths);
-    add_array(image, S->columns, tess_fbcsr_slices_count(S, TESS_FBCSR_HEAD_COLUMN),
-              sizeof *S->columns);
-    add_array(image, S->values, tess_fbcsr_slices_count(S, TESS_FBCSR_HEAD_VALUE),
-              tess_type_size(S->type));
+    int64_t segments = S->segments * (TESS_FBCSR_WARP / TESS_FBCSR_SEGMENT_LANES);
+    add_array(image, S->heads, S->slices * S->head, sizeof *S->heads);
+    add_array(image, S->lengths, S->places, sizeof *S->lengths);
+    add_array(image, S->pieces, S->piece_count * TESS_FBCSR_PIECE, sizeof *S->pieces);
+    add_array(image, S->columns, S->column_count, sizeof *S->columns);
+    add_array(image, S->values, S->value_count, tess_type_size(S->type));
     add_array(image, S->cut_row, S->cut_rows, sizeof *S->cut_row);
     add_array(image, S->cut_slots, S->cut_rows + 1, sizeof *S->cut_slots);
-    add_array(image, S->targets, S->targets ? places - S->segments * TESS_FBCSR_SLICE : 0,
-              sizeof *S->targets);
+    add_array(image, S->targets, S->targets ? S->places - segments : 0, sizeof *S->targets);
     image->values = FBCSR_VALUES;
-    image->workspace = (size_t)(S->segments * TESS_FBCSR_SLICE) * tess_type_size(S->type);
+    image->workspace = (size_t)segments * tess_type_size(S->type);
     image->format = S;
     image->destroy = destroy;
     image->refresh = refresh;

@@ -15,25 +15,29 @@ static const char *const lists[] = {
 };
 enum { LISTS = sizeof lists / sizeof *lists };
 
-static tess_fbcsr_slices *made(tess_ctx *ctx, const tess_matrix *A, const char *text)
+static tess_fbcsr_slices *made(tess_ctx *ctx, const tess_matrix *A, const char *text, int lanes)
 {
     tess_fbcsr_options options;
     tess_fbcsr *F;
     tess_fbcsr_slices *S;
     assert_int_equal(tess_fbcsr_options_parse(ctx, text, &options), TESS_OK);
     assert_int_equal(tess_fbcsr_create(ctx, A, &options, &F), TESS_OK);
-    assert_int_equal(tess_fbcsr_slices_create(ctx, F, &options, A->values, &S), TESS_OK);
+    assert_int_equal(tess_fbcsr_slices_create(ctx, A, F, &options, lanes, &S), TESS_OK);
     tess_fbcsr_destroy(F);
     return S;
 }
 
-/* A walk through all values, in the order they are stored. */
+/* A walk through all slices. */
 typedef struct walk {
     const char *what;
     const tess_matrix *A;
     const tess_fbcsr_slices *S;
-    uint8_t *seen; /* entries */
-    int64_t value; /* the next one */
+    uint8_t *seen;  /* entries */
+    int64_t named;  /* values of which the slices said where they are */
+    int64_t places; /* before the slice */
+    int lanes;      /* of a row of the slice */
+    int64_t value;  /* the slice's next 32 */
+    int64_t column; /* its next column */
 } walk;
 
 static void check_value(walk *w, int64_t at, int64_t row, int64_t column)
@@ -47,76 +51,88 @@ static void check_value(walk *w, int64_t at, int64_t row, int64_t column)
         assert_memory_equal(value, zero, size);
         return;
     }
+    w->named++;
     if (tess_matrix_find(w->A, row, column) != entry || w->seen[entry]++)
         fail_msg("%s: value %lld at (%lld, %lld) is entry %lld, or is so again", w->what,
                  (long long)at, (long long)row, (long long)column, (long long)entry);
     assert_memory_equal(value, (const char *)w->A->values + (size_t)entry * size, size);
 }
 
-/* The row that place `lane` of a slice adds to; -1: none. */
-static int64_t row_of(const tess_fbcsr_slices *S, int64_t slice, int lane)
+/* The row that a place adds to; -1: none. */
+static int64_t row_of(const tess_fbcsr_slices *S, int64_t place)
 {
-    int64_t place = slice * TESS_FBCSR_SLICE + lane;
-    if (slice >= S->segments) {
-        place -= S->segments * TESS_FBCSR_SLICE;
-        return S->targets ? S->targets[place] : place;
-    }
+    int64_t segments = S->segments * (TESS_FBCSR_WARP / TESS_FBCSR_SEGMENT_LANES);
+    if (place >= segments)
+        return S->targets ? S->targets[place - segments] : place - segments;
     for (int64_t i = 0; i < S->cut_rows; i++)
         if (place >= S->cut_slots[i] && place < S->cut_slots[i + 1])
             return S->cut_row[i];
     return -1;
 }
 
-static void walk_pieces(walk *w, int64_t slice)
+static void walk_lines(walk *w, const int32_t *head)
 {
-    const int64_t *head = w->S->heads + slice * TESS_FBCSR_HEAD;
-    int64_t end = head[TESS_FBCSR_HEAD + TESS_FBCSR_HEAD_PIECE];
-    for (int64_t p = head[TESS_FBCSR_HEAD_PIECE]; p < end; p++) {
-        int32_t column = (int32_t)w->S->pieces[p], word = (int32_t)(w->S->pieces[p] >> 32);
-        for (int i = 0; i < (word >> 8 & 255); i++)
-            check_value(w, w->value++, row_of(w->S, slice, (word & 255) + i),
-                        column + (int64_t)(word >> 16) * i);
+    int64_t value = w->value;
+    for (int32_t p = 0; p < head[TESS_FBCSR_HEAD_PIECES]; p++) {
+        int64_t beyond = (int64_t)head[TESS_FBCSR_HEAD_PIECE] + p - TESS_FBCSR_BESIDE;
+        const int32_t *piece = p < TESS_FBCSR_BESIDE ? head + TESS_FBCSR_HEAD + p * TESS_FBCSR_PIECE
+                                                     : w->S->pieces + beyond * TESS_FBCSR_PIECE;
+        int low = piece[1] & 255, rows = piece[1] >> 8 & 255, shift = piece[1] >> 16;
+        assert_true(rows > 0 && low + rows <= TESS_FBCSR_WARP);
+        for (int i = low; i < low + rows; i++)
+            check_value(w, value++, row_of(w->S, w->places + i), piece[0] + (int64_t)shift * i);
+    }
+    w->value += tess_ceil_div(value - w->value, TESS_FBCSR_WARP) * TESS_FBCSR_WARP;
+}
+
+/* The runs of class c in the slice's place `row`. */
+static void walk_row(walk *w, int c, int row)
+{
+    const tess_fbcsr_slices *S = w->S;
+    const int bits = 32 / S->classes, width = S->width[c];
+    const int share = tess_fbcsr_share(width, w->lanes), per = w->lanes / share;
+    const int64_t place = w->places + row;
+    uint64_t word = S->lengths[place];
+    int64_t runs = (int64_t)(word >> (32 - bits * (c + 1)) & (((uint64_t)1 << bits) - 1));
+    for (int64_t k = 0; k < runs; k++) {
+        int64_t lane = (int64_t)row * w->lanes + k % per * share;
+        int64_t column = S->columns[w->column + (k / per * TESS_FBCSR_WARP + lane) / share];
+        for (int at = 0; at < width; at++) {
+            int64_t group = k / per * (width / share) + at / share;
+            check_value(w, w->value + group * TESS_FBCSR_WARP + lane + at % share, row_of(S, place),
+                        column + at);
+        }
     }
 }
 
-static void walk_runs(walk *w, int64_t slice)
+static void walk_runs(walk *w, const int32_t *head)
 {
-    const tess_fbcsr_slices *S = w->S;
-    int64_t column = S->heads[slice * TESS_FBCSR_HEAD + TESS_FBCSR_HEAD_COLUMN];
-    const uint8_t *lengths = S->lengths + slice * S->width_count * TESS_FBCSR_SLICE;
-    for (int width = TESS_FBCSR_WIDE; width > 0; width--) {
-        if (!(S->widths >> width & 1))
-            continue;
-        for (int k = 0, active; k < 256; k++) {
-            active = 0;
-            for (int lane = 0; lane < TESS_FBCSR_SLICE; lane++)
-                active += k < lengths[lane];
-            for (int lane = 0, rank = 0; lane < TESS_FBCSR_SLICE; lane++) {
-                for (int j = 0; k < lengths[lane] && j < width; j++)
-                    check_value(w, w->value + j * active + rank, row_of(S, slice, lane),
-                                S->columns[column + rank] + j);
-                rank += k < lengths[lane];
-            }
-            w->value += (int64_t)active * width;
-            column += active;
-        }
-        lengths += TESS_FBCSR_SLICE;
+    for (int c = 0; c < w->S->classes; c++) {
+        int share = tess_fbcsr_share(w->S->width[c], w->lanes);
+        for (int row = 0; row < TESS_FBCSR_WARP / w->lanes; row++)
+            walk_row(w, c, row);
+        int64_t steps = head[TESS_FBCSR_HEAD_STEPS + c];
+        w->value += steps * (w->S->width[c] / share) * TESS_FBCSR_WARP;
+        w->column += steps * (TESS_FBCSR_WARP / share);
     }
-    assert_int_equal(column, S->heads[(slice + 1) * TESS_FBCSR_HEAD + TESS_FBCSR_HEAD_COLUMN]);
 }
 
 static void check(const char *what, const tess_matrix *A, const tess_fbcsr_slices *S)
 {
-    walk w = {what, A, S, calloc((size_t)A->blocks + 1, 1), 0};
+    walk w = {.what = what, .A = A, .S = S, .seen = calloc((size_t)A->blocks + 1, 1)};
     for (int64_t slice = 0; slice < S->slices; slice++) {
-        assert_int_equal(w.value, S->heads[slice * TESS_FBCSR_HEAD + TESS_FBCSR_HEAD_VALUE]);
-        walk_pieces(&w, slice);
-        walk_runs(&w, slice);
+        const int32_t *head = S->heads + slice * S->head;
+        w.lanes = slice < S->segments ? TESS_FBCSR_SEGMENT_LANES : S->lanes;
+        assert_int_equal(w.value, (int64_t)head[TESS_FBCSR_HEAD_VALUES] * TESS_FBCSR_WARP);
+        assert_int_equal(w.column, (int64_t)head[TESS_FBCSR_HEAD_COLUMNS] * 4);
+        walk_lines(&w, head);
+        walk_runs(&w, head);
+        w.places += TESS_FBCSR_WARP / w.lanes;
     }
-    assert_int_equal(w.value, tess_fbcsr_slices_count(S, TESS_FBCSR_HEAD_VALUE));
-    for (int64_t i = 0; i < A->blocks; i++)
-        if (!w.seen[i])
-            fail_msg("%s: entry %lld is missing", what, (long long)i);
+    assert_int_equal(w.value, S->value_count);
+    assert_int_equal(w.column, S->column_count);
+    assert_int_equal(w.places, S->places);
+    assert_int_equal(w.named, A->blocks);
     free(w.seen);
 }
 
@@ -130,7 +146,7 @@ static void every_entry_is_where_it_belongs(void **state)
                      lists[i]);
             tess_type type = i % 2 ? TESS_F32 : TESS_F64;
             tess_matrix *A = test_matrix(ctx, (test_pattern)pattern, 100, 1, 1, type, 7);
-            tess_fbcsr_slices *S = made(ctx, A, lists[i]);
+            tess_fbcsr_slices *S = made(ctx, A, lists[i], 1 << (pattern + i) % 4);
             check(what, A, S);
             void *values = test_vector(A->blocks, type, 8);
             memcpy(A->values, values, (size_t)A->blocks * tess_type_size(type));
@@ -149,12 +165,38 @@ static void long_rows_are_cut(void **state)
     static const char *const shapes[] = {"row:32@0.9", "2x2@1", "row:3@1"};
     for (int i = 0; i < 3; i++) {
         tess_matrix *A = test_matrix(ctx, TEST_DENSE_ROW, 3000, 1, 1, TESS_F64, 5);
-        tess_fbcsr_slices *S = made(ctx, A, shapes[i]);
+        tess_fbcsr_slices *S = made(ctx, A, shapes[i], 1 << i);
         check(shapes[i], A, S);
         assert_int_equal(S->cut_rows, 1);
-        assert_int_equal(S->cut_long, 1);
-        assert_in_range(S->cut_slots[1], TESS_SLICED_LONG + 1, 3000 / TESS_FBCSR_CUT + 2);
-        assert_int_equal(S->segments, 1);
+        assert_int_equal(S->cut_long, S->cut_slots[1] > TESS_SLICED_LONG);
+        assert_in_range(S->cut_slots[1], 3000 / TESS_FBCSR_SEGMENT, 3000 / TESS_FBCSR_SEGMENT + 3);
+        tess_fbcsr_slices_destroy(S);
+        tess_matrix_destroy(A);
+    }
+}
+
+/* 5 x 3 blocks that 3 x 3 and 2 x 2 cut up are runs of 3 again. */
+static void layouts_are_small(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    static const struct {
+        const char *input, *shapes;
+        int lanes;
+        double most; /* values and columns, in bytes a non-zero */
+    } cases[] = {
+        {"gen:planted:rows=3000,blocks=40,shapes=5x3", "3x3,2x2", 2, 10.2},
+        {"gen:planted:rows=3000,blocks=40,shapes=diagonal:32", "diagonal:16", 1, 9.6},
+        {"gen:planted:rows=3000,blocks=40,shapes=row:32", "row:32", 4, 9.1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_matrix *A;
+        assert_int_equal(tess_matrix_input(ctx, cases[i].input, &A), TESS_OK);
+        tess_fbcsr_slices *S = made(ctx, A, cases[i].shapes, cases[i].lanes);
+        check(cases[i].input, A, S);
+        double bytes = (double)S->value_count * 8 + (double)S->column_count * 4 +
+                       (double)S->piece_count * 4 * TESS_FBCSR_PIECE;
+        if (bytes > cases[i].most * (double)A->blocks)
+            fail_msg("%s: %.2f bytes a non-zero", cases[i].input, bytes / (double)A->blocks);
         tess_fbcsr_slices_destroy(S);
         tess_matrix_destroy(A);
     }
@@ -172,7 +214,7 @@ static void failures_leave_nothing_behind(void **state)
     test_sweep sweep = test_sweep_begin(state);
     do {
         tess_fbcsr_slices *S = NULL;
-        status = tess_fbcsr_slices_create(ctx, F, &options, A->values, &S);
+        status = tess_fbcsr_slices_create(ctx, A, F, &options, 2, &S);
         tess_fbcsr_slices_destroy(S);
     } while (test_sweep_goes_on(&sweep, status));
     tess_fbcsr_destroy(F);
@@ -184,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_entry_is_where_it_belongs),
         cmocka_unit_test(long_rows_are_cut),
+        cmocka_unit_test(layouts_are_small),
         cmocka_unit_test(failures_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -6,52 +6,72 @@
 #include "format/fbcsr_slices.h"
 #include "plan/shapes.h"
 
-enum { DEPTH, FLIGHT, THREADS, AHEAD, HINT, COUNT };
+enum { LANES, DEPTH, FLIGHT, THREADS, AHEAD, HINT, COUNT };
 
 static const tess_cuda_param params_of_fbcsr[COUNT] = {
-    [DEPTH] = {"depth", {2, 4, 8}, 3},          [FLIGHT] = {"flight", {2, 4, 8}, 3},
-    [THREADS] = {"threads", {64, 128, 256}, 3}, [AHEAD] = {"ahead", {0, 1}, 2},
-    [HINT] = {"hint", {0, 1, 2, 3}, 4},
+    [LANES] = {"lanes", {1, 2, 4, 8}, 4}, [DEPTH] = {"depth", {2, 4}, 2},
+    [FLIGHT] = {"flight", {2, 4, 8}, 3},  [THREADS] = {"threads", {64, 128, 256}, 3},
+    [AHEAD] = {"ahead", {0, 1}, 2},       [HINT] = {"hint", {0, 1, 2, 3}, 4},
 };
 
-static bool fits(const tess_cuda_problem *problem, const int *p)
-{
-    tess_fbcsr_options shapes;
-    (void)p;
-    if (problem->block_height != 1 || problem->block_width != 1 || !problem->shapes[0] ||
-        problem->rows > INT32_MAX || problem->cols > INT32_MAX ||
-        tess_shapes_read(NULL, problem->shapes, &shapes) != TESS_OK)
-        return false;
-    return shapes.count > 0;
-}
-
-static void guess(const tess_cuda_problem *problem, int *p)
+static tess_fbcsr_options shapes_of(const tess_cuda_problem *problem)
 {
     tess_fbcsr_options shapes = {0};
     (void)tess_shapes_read(NULL, problem->shapes, &shapes);
-    unsigned widths = tess_fbcsr_widths(&shapes);
-    p[DEPTH] = 4;
-    p[FLIGHT] = widths == 1u << 1 || widths >= 1u << 4 ? 2 : 8; /* narrow runs: more of them */
+    return shapes;
+}
+
+/* With lines a warp has few registers: as many runs in flight as there is room for. */
+static int flight_with_lines(const tess_fbcsr_options *shapes)
+{
+    int width[TESS_FBCSR_CLASSES];
+    return tess_fbcsr_widths(shapes, width) == 1 ? 4 : 2;
+}
+
+static bool fits(const tess_cuda_problem *problem, const int *p)
+{
+    const int64_t most = INT32_MAX - TESS_FBCSR_SHIFT * TESS_FBCSR_WARP;
+    if (problem->block_height != 1 || problem->block_width != 1 || !problem->shapes[0] ||
+        problem->rows > most || problem->cols > most)
+        return false;
+    tess_fbcsr_options shapes = shapes_of(problem);
+    if (!tess_fbcsr_has_lines(&shapes)) /* DEPTH and AHEAD are for lines */
+        return shapes.count > 0 && p[DEPTH] == 4 && p[AHEAD] == 1;
+    return p[LANES] == 1 && p[FLIGHT] == flight_with_lines(&shapes);
+}
+
+/* Several lanes a row where rows are long: x is read side by side, and few rows make enough warps.
+ * H200: rows of 20 to 35 non-zeros 1 (38.6 us, with 2 41.5), of 60 2 (43.6, with 1 46.6), of 80 4,
+ * of 400 and more 8. Lines: of 3 and 5 non-zeros a row 2 in flight (79.5 and 60.3 us, with 4 86.5
+ * and 63.3), of 7 and more 4. */
+static void guess(const tess_cuda_problem *problem, int *p)
+{
+    tess_fbcsr_options shapes = shapes_of(problem);
+    int64_t mean = problem->blocks / (problem->rows > 0 ? problem->rows : 1);
+    bool lines = tess_fbcsr_has_lines(&shapes);
+    p[LANES] = lines || mean < 48 ? 1 : mean < 72 ? 2 : mean < 160 ? 4 : 8;
+    p[DEPTH] = lines && mean < 7 ? 2 : 4;
+    p[FLIGHT] = lines ? flight_with_lines(&shapes) : p[LANES] == 2 || p[LANES] == 8 ? 8 : 4;
     p[THREADS] = 128;
     p[AHEAD] = 1;
-    p[HINT] = widths == 1u << 1 ? 0 : 1;
+    p[HINT] = 1;
 }
 
 static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
-    tess_fbcsr_options shapes;
-    (void)tess_shapes_read(NULL, problem->shapes, &shapes);
+    tess_fbcsr_options shapes = shapes_of(problem);
+    int width[TESS_FBCSR_CLASSES] = {0}, classes = tess_fbcsr_widths(&shapes, width);
     snprintf(text, size,
-             "-DREAL=%d -DDEPTH=%d -DFLIGHT=%d -DTHREADS=%d -DAHEAD=%d -DHINT=%d "
-             "-DWIDTHS=%u",
-             (int)tess_type_size(problem->type), p[DEPTH], p[FLIGHT], p[THREADS], p[AHEAD], p[HINT],
-             tess_fbcsr_widths(&shapes));
+             "-DREAL=%d -DLANES=%d -DDEPTH=%d -DFLIGHT=%d -DTHREADS=%d -DAHEAD=%d "
+             "-DHINT=%d -DWIDTH0=%d -DWIDTH1=%d -DWIDTH2=%d -DWIDTH3=%d -DBITS=%d -DLINES=%d",
+             (int)tess_type_size(problem->type), p[LANES], p[DEPTH], p[FLIGHT], p[THREADS],
+             p[AHEAD], p[HINT], width[0], width[1], width[2], width[3], 32 / classes,
+             tess_fbcsr_has_lines(&shapes));
 }
 
 static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
-    (void)p;
-    snprintf(text, size, "fbcsr:%s", problem->shapes);
+    snprintf(text, size, "fbcsr:%d/%s", p[LANES], problem->shapes);
 }
 
 static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
@@ -60,12 +80,12 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
     const tess_fbcsr_slices *S = image->format;
     if (problem->rows == 0)
         return 0;
-    unsigned grid = (unsigned)tess_ceil_div(S->slices * TESS_FBCSR_SLICE, p[THREADS]);
+    unsigned grid = (unsigned)tess_ceil_div(S->slices * TESS_FBCSR_WARP, p[THREADS]);
     tess_cuda_launch *run = tess_cuda_launch_start(out, "fbcsr", grid, (unsigned)p[THREADS]);
     tess_cuda_arg_pointer(run, call->arrays[FBCSR_HEADS]);
+    tess_cuda_arg_pointer(run, call->arrays[FBCSR_LENGTHS]);
     tess_cuda_arg_pointer(run, S->targets ? call->arrays[FBCSR_TARGETS] : 0);
     tess_cuda_arg_pointer(run, call->arrays[FBCSR_PIECES]);
-    tess_cuda_arg_pointer(run, call->arrays[FBCSR_LENGTHS]);
     tess_cuda_arg_pointer(run, call->arrays[FBCSR_COLUMNS]);
     tess_cuda_arg_pointer(run, call->arrays[FBCSR_VALUES]);
     tess_cuda_arg_pointer(run, call->x);

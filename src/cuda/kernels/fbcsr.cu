@@ -1,32 +1,46 @@
 /* y = alpha A x + beta y on blocks of several shapes and a CSR remainder (paper 001), stored by
- * slices of 32 rows (src/format/fbcsr_slices.h): a warp a slice, a thread a row, its sum in a
- * register.
+ * slices (src/format/fbcsr_slices.h): a warp a slice, LANES lanes a row.
  *
- *   pieces   of lines: all lanes read the same descriptor, lanes low .. low+n-1 a value each and x
- *            at column + shift * i
- *   runs     of W columns: every lane whose row has a k-th run reads its column, then W values. The
- *            lanes that have one count themselves, so values are stored without padding.
+ *   lines   all lanes read the same descriptor of a piece, those whose rows it has a value each and
+ *           x at a column that goes with the row
+ *   runs    of W columns: a lane reads its run's column, then its values of the run
  *
- * Every row is summed in the same order: pieces, then runs from the widest down to single entries.
- * Slices of segments of rows that were cut come first and leave their sums in slots; sliced_sum
- * adds these to y in a fixed order.
+ * The values of runs are found by the slice's head alone. Every row is summed in the same order:
+ * lines, runs from the widest down to single entries, then over its lanes. Slices of segments of
+ * rows that were cut come first and leave their sums in slots; sliced_sum adds these to y in a
+ * fixed order.
  *
- *   WIDTHS   bit W: there may be runs of W columns
- *   DEPTH    pieces in flight a thread      FLIGHT   scalars of runs in flight a thread
- *   THREADS  threads a block
- *   AHEAD    ask for values before their places in the slice are known
+ *   WIDTH0 .. WIDTH3  columns of a run of each class, falling; 0: there are no more
+ *   BITS     of a word that counts the runs of a class
+ *   LINES    whether there are lines        DEPTH    pieces in flight
+ *   FLIGHT   scalars of runs in flight      THREADS  threads a block
+ *   AHEAD    ask for the heads of later slices
  */
 #include "common.cuh"
 
 #define ALL 0xffffffffu
 #define WIDEST 8
+#define CLASSES 4
+#define SEGMENT_LANES 8
+#define HEAD 8
+#define BESIDE 12 /* pieces beside a head */
+#define RECORD (LINES ? HEAD + 2 * BESIDE : HEAD)
 #define LATER 4096 /* slices: about as many as a device works on at a time */
+/* Pieces are short: what counts is how many warps wait for theirs. */
+#define LEAST_BLOCKS (LINES ? 1536 / THREADS : 1)
+
+/* Lanes that read one run together: tess_fbcsr_share. */
+#define SHARE(width, lanes)                 \
+    ((lanes) >= 8 && (width) % 8 == 0   ? 8 \
+     : (lanes) >= 4 && (width) % 4 == 0 ? 4 \
+     : (lanes) >= 2 && (width) % 2 == 0 ? 2 \
+                                        : 1)
 
 typedef struct fbcsr_args {
-    const long long *heads; /* of each slice: values, columns and pieces before it */
-    const int *targets;     /* rows of the places; NULL: in order */
-    const long long *pieces;
-    const unsigned char *lengths;
+    const int *heads;
+    const int *lengths; /* runs of each class, a word a place */
+    const int *targets; /* rows of the places; NULL: in order */
+    const int *pieces;
     const int *columns;
     const real *values;
     const real *x;
@@ -36,156 +50,243 @@ typedef struct fbcsr_args {
     double alpha, beta;
 } fbcsr_args;
 
-/* Where a warp is in its slice. */
-typedef struct cursor {
-    const real *values;
-    const int *columns;
-    unsigned lane;
+typedef struct hints {
     policy stream, keep;
-} cursor;
+} hints;
 
-DEVICE real piece_sum(const fbcsr_args *a, cursor *at, long long piece, long long end)
+#if LINES
+/* `count` pieces, of which lane `first` and those after it hold the descriptors, two numbers each;
+ * DEPTH of them in flight. Their values begin at *at, which moves behind the last one's. */
+DEVICE real piece_sum(const real *x, const real *values, int *at, int held, const int first,
+                      int count, unsigned lane, hints h)
 {
-    const real *values = at->values;
-    long long next[DEPTH];
     real sum = 0;
-    UNROLL
-    for (int u = 0; u < DEPTH; u++)
-        next[u] = piece + u < end ? READ_ONLY(a->pieces + piece + u) : 0;
     NO_UNROLL
-    for (; piece < end; piece += DEPTH) {
+    for (int k = 0; k < count; k += DEPTH) {
         real v[DEPTH], xs[DEPTH];
         UNROLL
         for (int u = 0; u < DEPTH; u++) {
-            const int column = (int)next[u], word = (int)(next[u] >> 32);
-            const unsigned i = at->lane - (word & 255), n = word >> 8 & 255;
-            v[u] = 0;
-            xs[u] = 0;
-            if (i < n) {
-                stream_load1(values + i, &v[u], at->stream);
-                xs[u] = keep_load(a->x + (column + (word >> 16) * (int)i), at->keep);
+            const int column = __shfl_sync(ALL, held, first + 2 * (k + u), 32);
+            const int word = __shfl_sync(ALL, held, first + 2 * (k + u) + 1, 32);
+            const unsigned i = lane - (word & 255), rows = word >> 8 & 255;
+            v[u] = xs[u] = 0;
+            if (i < rows) {
+                stream_load1(values + (*at + (int)i), &v[u], h.stream);
+                xs[u] = keep_load(x + (column + (word >> 16) * (int)lane), h.keep);
             }
-            values += n;
+            *at += (int)rows;
         }
-        UNROLL
-        for (int u = 0; u < DEPTH; u++)
-            next[u] = piece + DEPTH + u < end ? READ_ONLY(a->pieces + piece + DEPTH + u) : 0;
         UNROLL
         for (int u = 0; u < DEPTH; u++)
             sum += v[u] * xs[u];
     }
-    at->values = values;
     return sum;
 }
 
-/* Columns of the steps k .. k+depth-1, for the lanes that have a run there. */
-DEVICE void load_run_columns(cursor *at, int k, int depth, int length, int *columns)
+/* All pieces of a slice: those beside its head, which `held` has, and then `left` others. */
+DEVICE real line_sum(const fbcsr_args *a, const real *values, int *at, int held, const int *pieces,
+                     int count, unsigned lane, hints h)
 {
-    const unsigned below = (1u << at->lane) - 1;
-    UNROLL
-    for (int u = 0; u < depth; u++) {
-        const unsigned active = __ballot_sync(ALL, k + u < length);
-        columns[u] = 0;
-        if (k + u < length)
-            stream_index1(at->columns + __popc(active & below), &columns[u], at->stream);
-        at->columns += __popc(active);
-    }
-}
-
-/* Runs of one width, columns known a round ahead; all lanes of the warp call this. */
-DEVICE real run_sum(const fbcsr_args *a, cursor *at, int width, int length)
-{
-    const int depth = FLIGHT > width ? FLIGHT / width : 1;
-    const unsigned below = (1u << at->lane) - 1;
-    const real *values = at->values;
-    int column[FLIGHT];
-    real sum = 0;
-    if (!__any_sync(ALL, length > 0))
-        return 0;
-    load_run_columns(at, 0, depth, length, column);
+    real sum = piece_sum(a->x, values, at, held, HEAD, count < BESIDE ? count : BESIDE, lane, h);
     NO_UNROLL
-    for (int k = 0; __any_sync(ALL, k < length); k += depth) {
+    for (int left = count - BESIDE; left > 0; left -= 16) {
+        held = 0;
+        if ((int)lane < 2 * left)
+            stream_index1(pieces + lane, &held, h.stream);
+        sum += piece_sum(a->x, values, at, held, 0, left < 16 ? left : 16, lane, h);
+        pieces += 32;
+    }
+    return sum;
+}
+#endif
+
+/* Steps of a class in flight. */
+#define IN_FLIGHT(each) (FLIGHT > (each) ? FLIGHT / (each) : 1)
+
+DEVICE void load_run_columns(const int *columns, int left, int *next, const int width,
+                             const int lanes, policy p)
+{
+    const int share = SHARE(width, lanes);
+    UNROLL
+    for (int u = 0; u < IN_FLIGHT(width / share); u++)
+        if (u < left)
+            stream_index1(columns + u * (32 / share), &next[u], p);
+}
+
+/* `left` steps of one width. Pointers are the lane's; `next` holds the first columns. */
+DEVICE real run_sum(const real *x, const real *values, const int *columns, int left, int *next,
+                    const int width, const int lanes, hints h)
+{
+    const int share = SHARE(width, lanes), each = width / share, depth = IN_FLIGHT(each);
+    real sum = 0;
+    NO_UNROLL
+    for (; left > 0; left -= depth) {
         real v[FLIGHT + WIDEST], xs[FLIGHT + WIDEST];
+        int column[FLIGHT];
         UNROLL
         for (int u = 0; u < depth; u++) {
-            const unsigned active = __ballot_sync(ALL, k + u < length);
-            const int count = __popc(active), rank = __popc(active & below);
+            column[u] = next[u];
             UNROLL
-            for (int j = 0; j < width; j++)
-                if (k + u < length)
-                    stream_load1(values + (j * count + rank), &v[u * width + j], at->stream);
-            values += width * count;
+            for (int i = 0; i < each; i++)
+                if (u < left)
+                    stream_load1(values + (u * each + i) * 32, &v[u * each + i], h.stream);
+        }
+        values += depth * each * 32;
+        columns += depth * (32 / share);
+        load_run_columns(columns, left - depth, next, width, lanes, h.stream);
+        UNROLL
+        for (int u = 0; u < depth; u++) {
+            UNROLL
+            for (int i = 0; i < each; i++)
+                if (u < left)
+                    xs[u * each + i] = keep_load(x + column[u] + i * share, h.keep);
         }
         UNROLL
         for (int u = 0; u < depth; u++) {
             UNROLL
-            for (int j = 0; j < width; j++)
-                if (k + u < length)
-                    xs[u * width + j] = keep_load(a->x + column[u] + j, at->keep);
-        }
-        load_run_columns(at, k + depth, depth, length, column);
-        UNROLL
-        for (int u = 0; u < depth; u++) {
-            UNROLL
-            for (int j = 0; j < width; j++)
-                if (k + u < length)
-                    sum += v[u * width + j] * xs[u * width + j];
+            for (int i = 0; i < each; i++)
+                if (u < left)
+                    sum += v[u * each + i] * xs[u * each + i];
         }
     }
-    at->values = values;
     return sum;
 }
 
-/* Asks for what the warp needs next, and for the head of a slice that comes much later: a warp has
- * little to do, so every wait after another counts. */
-DEVICE void fetch_ahead(const fbcsr_args *a, long long slice, unsigned lane)
+/* What is known of a slice before it is summed up. */
+typedef struct ahead {
+    int head[HEAD];
+    unsigned word;                /* runs of the lane's row */
+    int left[CLASSES];            /* steps of the lane's row */
+    int columns[CLASSES][FLIGHT]; /* the first ones */
+} ahead;
+
+/* How many steps of class c the lane has, and their first columns; *columns moves to the next
+ * class. */
+DEVICE void load_class(const int **columns, ahead *s, unsigned lane, const int c, const int width,
+                       const int lanes, hints h)
 {
-    const long long *head = a->heads + 3 * slice;
-    const long long first = READ_ONLY(head), end = READ_ONLY(head + 3);
-    if (lane == 0 && slice + LATER < a->slices)
-        fetch_line(head + 3 * LATER);
-    if (first + lane * (128 / REAL) < end)
-        fetch_line(a->values + first + lane * (128 / REAL));
+    const int share = SHARE(width, lanes), per = lanes / share;
+    const int sub = (int)(lane % lanes) / share, runs = (int)(s->word << c * BITS >> (32 - BITS));
+    s->left[c] = (runs - sub + per - 1) / per;
+    load_run_columns(*columns + lane / share, s->left[c], s->columns[c], width, lanes, h.stream);
+    *columns += (long long)s->head[4 + c] * (32 / share);
 }
 
-KERNEL(fbcsr, fbcsr_args, THREADS, 1)
+DEVICE void load_first_columns(const fbcsr_args *a, ahead *s, unsigned lane, const int lanes,
+                               hints h)
+{
+    const int *columns = a->columns + (long long)s->head[1] * 4;
+    load_class(&columns, s, lane, 0, WIDTH0, lanes, h);
+    if (WIDTH1)
+        load_class(&columns, s, lane, 1, WIDTH1, lanes, h);
+    if (WIDTH2)
+        load_class(&columns, s, lane, 2, WIDTH2, lanes, h);
+    if (WIDTH3)
+        load_class(&columns, s, lane, 3, WIDTH3, lanes, h);
+}
+
+/* The steps of class c; the pointers move to the next class. */
+DEVICE real class_sum(const real *x, const real **values, const int **columns, ahead *s,
+                      unsigned lane, const int c, const int width, const int lanes, hints h)
+{
+    const int share = SHARE(width, lanes);
+    const real sum = run_sum(x + lane % share, *values + lane, *columns + lane / share, s->left[c],
+                             s->columns[c], width, lanes, h);
+    *values += (long long)s->head[4 + c] * (width / share * 32);
+    *columns += (long long)s->head[4 + c] * (32 / share);
+    return sum;
+}
+
+/* The runs of a slice, of which head and word are known; the sum is the same in all lanes of a row.
+ */
+DEVICE real all_runs(const fbcsr_args *a, const real *values, ahead *s, unsigned lane,
+                     const int lanes, hints h)
+{
+    const int *columns = a->columns + (long long)s->head[1] * 4;
+    load_first_columns(a, s, lane, lanes, h);
+    real sum = class_sum(a->x, &values, &columns, s, lane, 0, WIDTH0, lanes, h);
+    if (WIDTH1)
+        sum += class_sum(a->x, &values, &columns, s, lane, 1, WIDTH1, lanes, h);
+    if (WIDTH2)
+        sum += class_sum(a->x, &values, &columns, s, lane, 2, WIDTH2, lanes, h);
+    if (WIDTH3)
+        sum += class_sum(a->x, &values, &columns, s, lane, 3, WIDTH3, lanes, h);
+    UNROLL
+    for (int by = lanes / 2; by > 0; by /= 2)
+        sum += __shfl_xor_sync(ALL, sum, by, 32);
+    return sum;
+}
+
+/* A slice without lines. */
+DEVICE real run_slice(const fbcsr_args *a, long long slice, long long place, unsigned lane,
+                      const int lanes, hints h)
+{
+    ahead s;
+    s.word = (unsigned)READ_ONLY(a->lengths + place);
+    stream_index4(a->heads + slice * RECORD, s.head, h.stream);
+    stream_index4(a->heads + slice * RECORD + 4, s.head + 4, h.stream);
+    return all_runs(a, a->values + (long long)s.head[0] * 32, &s, lane, lanes, h);
+}
+
+#if LINES
+/* A slice with lines: a number of its head and pieces each lane. */
+DEVICE real line_slice(const fbcsr_args *a, long long slice, long long place, unsigned lane,
+                       hints h)
+{
+    int held;
+    stream_index1(a->heads + slice * RECORD + lane, &held, h.stream);
+    if (AHEAD && lane == 0 && slice + LATER < a->slices)
+        fetch_line(a->heads + (slice + LATER) * RECORD);
+    const int count = __shfl_sync(ALL, held, 3, 32);
+    const real *values = a->values + (long long)__shfl_sync(ALL, held, 0, 32) * 32;
+    const bool runs = __any_sync(ALL, lane >= 4 && lane < HEAD && held != 0);
+    int at = 0;
+    ahead s;
+    if (runs)
+        s.word = (unsigned)READ_ONLY(a->lengths + place);
+    real sum = line_sum(a, values, &at, held,
+                        a->pieces + (long long)__shfl_sync(ALL, held, 2, 32) * 2, count, lane, h);
+    if (runs) {
+        UNROLL
+        for (int i = 0; i < HEAD; i++)
+            s.head[i] = __shfl_sync(ALL, held, i, 32);
+        sum += all_runs(a, values + (at + 31) / 32 * 32, &s, lane, 1, h);
+    }
+    return sum;
+}
+#endif
+
+KERNEL(fbcsr, fbcsr_args, THREADS, LEAST_BLOCKS)
 {
     const long long slice = ((long long)blockIdx.x * THREADS + threadIdx.x) / 32;
-    cursor at;
+    const unsigned lane = threadIdx.x % 32;
+    hints h;
     if (slice >= a.slices)
         return;
-    at.lane = threadIdx.x % 32;
-    at.stream = stream_policy();
-    at.keep = keep_policy();
-    const long long *head = a.heads + 3 * slice;
-    const long long column = READ_ONLY(head + 1);
-    const bool runs = column < READ_ONLY(head + 4);
-    at.values = a.values + READ_ONLY(head);
-    at.columns = a.columns + column;
-    if (AHEAD)
-        fetch_ahead(&a, slice, at.lane);
-    long long row = (slice - a.segments) * 32 + at.lane;
-    if (a.targets && row >= 0)
+    h.stream = stream_policy();
+    h.keep = keep_policy();
+    if (slice < a.segments) {
+        const long long place = slice * (32 / SEGMENT_LANES) + lane / SEGMENT_LANES;
+        const real sum = run_slice(&a, slice, place, lane, SEGMENT_LANES, h);
+        if (lane % SEGMENT_LANES == 0)
+            a.slots[place] = sum;
+        return;
+    }
+    long long row = (slice - a.segments) * (32 / LANES) + lane / LANES;
+    const long long place = a.segments * (32 / SEGMENT_LANES) + row;
+    if (a.targets)
         row = READ_ONLY(a.targets + row);
-    const bool mine = row >= 0 && row < a.rows;
+    const bool mine = lane % LANES == 0 && row < a.rows;
     real old = 0;
     if (mine && a.beta != 0)
         old = a.y[row];
-    real sum = piece_sum(&a, &at, READ_ONLY(head + 2), READ_ONLY(head + 5));
-    if (runs) {
-        const unsigned char *length = a.lengths + slice * (__popc(WIDTHS) * 32) + at.lane;
-        UNROLL
-        for (int width = WIDEST; width > 0; width--) {
-            if (WIDTHS >> width & 1) {
-                sum += run_sum(&a, &at, width, READ_ONLY(length));
-                length += 32;
-            }
-        }
-    }
+#if LINES
+    const real sum = line_slice(&a, slice, place, lane, h);
+#else
+    const real sum = run_slice(&a, slice, place, lane, LANES, h);
+#endif
     if (mine)
         a.y[row] = combined(a.alpha, sum, a.beta, old);
-    else if (row < 0)
-        a.slots[slice * 32 + at.lane] = sum;
 }
 
 #define BH 1

@@ -1,0 +1,54 @@
+/* Inside fbcsr_slices: the rows covered by runs, and the lines of the slices. */
+#ifndef TESS_FORMAT_FBCSR_RUNS_H
+#define TESS_FORMAT_FBCSR_RUNS_H
+
+#include "format/fbcsr_slices.h"
+
+typedef struct tess_fbcsr_run {
+    int64_t entry; /* the first one */
+    int32_t column;
+} tess_fbcsr_run;
+
+/* Runs of one width. */
+typedef struct tess_fbcsr_runs {
+    int width;
+    int64_t *offsets; /* rows + 1 */
+    tess_fbcsr_run *runs;
+} tess_fbcsr_runs;
+
+/* The part of a line's block that lies in one slice. */
+typedef struct tess_fbcsr_line_part {
+    int64_t line; /* column - shift * row */
+    int64_t row, rows;
+    int64_t scalar; /* the first one; the next follow */
+    int32_t shift;
+    int32_t piece; /* of the slice's, to which it belongs */
+    int32_t value; /* of the slice's, the first of its rows */
+} tess_fbcsr_line_part;
+
+/* Pieces of a slice and their values, those of entries that are in no line (`lone`) included. */
+typedef struct tess_fbcsr_line_count {
+    int32_t pieces, values, lone;
+} tess_fbcsr_line_count;
+
+typedef struct tess_fbcsr_builder {
+    tess_ctx *ctx;
+    const tess_matrix *A;
+    const tess_fbcsr *F;
+    tess_fbcsr_slices *S;
+    tess_fbcsr_runs lists[TESS_FBCSR_CLASSES];
+    tess_fbcsr_line_part *parts;
+    int64_t *part_offsets; /* slices of rows + 1 */
+    tess_fbcsr_line_count *line_counts;
+} tess_fbcsr_builder;
+
+/* Whether an entry of the matrix is in a line. */
+bool tess_fbcsr_in_line(const tess_fbcsr_builder *B, int64_t entry);
+
+/* Fills `lists`. */
+tess_status tess_fbcsr_cover_rows(tess_fbcsr_builder *B);
+
+/* Fills `parts`, `part_offsets` and `line_counts`. */
+tess_status tess_fbcsr_list_lines(tess_fbcsr_builder *B);
+
+#endif
