@@ -88,20 +88,21 @@ static tess_status try_candidate(trial *T, const tess_matrix *A, const tess_cand
     return status;
 }
 
-/* On a GPU, where each takes a conversion: kernels that were the fastest on some of the matrices.
- */
-static bool worth_trying(const tess_candidates *list, int64_t at, bool gpu, bool blocked)
+/* On a GPU, where each takes a conversion: kernels that were the fastest on some of the matrices,
+ * the last two where rows are long. */
+static bool worth_trying(const tess_candidates *list, int64_t at, bool gpu, const tess_matrix *A)
 {
     static const char *const known[] = {"sliced", "multi_row", "warp_row", "by_block"};
     const char *kernel = list->items[at].kernel;
     int before = 0;
     for (int64_t i = 0; i < at; i++)
         before += strcmp(list->items[i].kernel, kernel) == 0;
+    const bool blocked = A->block_height * A->block_width > 1;
     if (!gpu)
         return before < (blocked ? 1 : 2);
     if (strstr(kernel, "cusparse"))
         return !blocked && strstr(kernel, "csr") && before == 0;
-    for (size_t i = 0; i < (blocked ? 2 : sizeof known / sizeof *known); i++)
+    for (size_t i = 0; i < (blocked || A->blocks < 64 * A->rows ? 2 : 4); i++)
         if (strcmp(kernel, known[i]) == 0)
             return before == 0;
     return false;
@@ -124,7 +125,7 @@ static tess_status try_all(trial *T, const tess_matrix *A, const tess_fbcsr *F)
     bool gpu = strcmp(T->device->backend->name, "cuda") == 0;
     TESS_TRY_CLEAN(tess_candidates_list(T->device, A, &spmv, &list));
     for (int64_t i = 0; i < list.count; i++)
-        if (worth_trying(&list, i, gpu, A != T->A))
+        if (worth_trying(&list, i, gpu, A))
             TESS_TRY_CLEAN(try_candidate(T, A, &list.items[i]));
     if (A == T->A && F->splits > 0) {
         write_shapes(F, blocks.params, sizeof blocks.params);
@@ -273,9 +274,9 @@ static tess_status run(tess_ctx *ctx, tess_device *device, const char *input, do
     TESS_TRY_CLEAN(bench_truth_create(T.A, &spmv, T.x, &T.truth));
     device->one_matrix = true;
     TESS_TRY_CLEAN(try_all(&T, T.A, F));
+    TESS_TRY_CLEAN(planner_choice(&T, chosen, sizeof chosen));
     device->one_matrix = false;
     TESS_TRY_CLEAN(try_all(&T, T.blocked, F));
-    TESS_TRY_CLEAN(planner_choice(&T, chosen, sizeof chosen));
     if (device->backend->read_ceiling)
         TESS_TRY_CLEAN(
             device->backend->read_ceiling(device, tess_matrix_spmv_bytes(T.A), &ceiling));

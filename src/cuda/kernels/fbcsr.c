@@ -62,10 +62,10 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
     tess_fbcsr_options shapes = shapes_of(problem);
     int width[TESS_FBCSR_CLASSES] = {0}, classes = tess_fbcsr_widths(&shapes, width);
     snprintf(text, size,
-             "-DREAL=%d -DLANES=%d -DDEPTH=%d -DFLIGHT=%d -DTHREADS=%d -DAHEAD=%d "
+             "-DREAL=%d -DARCH=%d -DLANES=%d -DDEPTH=%d -DFLIGHT=%d -DTHREADS=%d -DAHEAD=%d "
              "-DHINT=%d -DWIDTH0=%d -DWIDTH1=%d -DWIDTH2=%d -DWIDTH3=%d -DBITS=%d -DLINES=%d",
-             (int)tess_type_size(problem->type), p[LANES], p[DEPTH], p[FLIGHT], p[THREADS],
-             p[AHEAD], p[HINT], width[0], width[1], width[2], width[3], 32 / classes,
+             (int)tess_type_size(problem->type), problem->arch, p[LANES], p[DEPTH], p[FLIGHT],
+             p[THREADS], p[AHEAD], p[HINT], width[0], width[1], width[2], width[3], 32 / classes,
              tess_fbcsr_has_lines(&shapes));
 }
 

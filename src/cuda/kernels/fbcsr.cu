@@ -27,7 +27,8 @@
 #define RECORD (LINES ? HEAD + 2 * BESIDE : HEAD)
 #define LATER 4096 /* slices: about as many as a device works on at a time */
 /* Pieces are short: what counts is how many warps wait for theirs. */
-#define LEAST_BLOCKS (LINES ? 1536 / THREADS : 1)
+#define LINE_THREADS (WIDTH2 ? 1024 : WIDTH1 || ARCH < 90 ? 1280 : 1536)
+#define LEAST_BLOCKS (LINES ? LINE_THREADS / THREADS : 1)
 
 /* Lanes that read one run together: tess_fbcsr_share. */
 #define SHARE(width, lanes)                 \
