@@ -151,7 +151,7 @@ static int suitability(const tess_cpu_kernel *kernel, int streams, bool ahead, b
 
 bool tess_cpu_lanes_pay(const tess_cpu_kernel *kernel, const tess_matrix *A)
 {
-    return tess_symmetric_lanes_fill(A, kernel->lanes) > 0.7;
+    return !tess_cpu_short_rows(A) && tess_symmetric_lanes_fill(A, kernel->lanes) > 0.7;
 }
 
 const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family family,
