@@ -190,9 +190,9 @@ static tess_factor_fault compute_stages(tess_ctx *ctx, const tess_factors *f, co
 }
 
 static tess_factor_fault compute_once(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
-                                      tess_pc *pc, const tess_factor_values *v, const scratch *s)
+                                      const tess_pc *pc, const tess_factor_values *v,
+                                      const scratch *s)
 {
-    pc->shift = s->shift;
     return pc->staged ? compute_stages(ctx, f, A, pc, v, s)
                       : compute_domains(ctx, f, A, &pc->options, v, s);
 }
@@ -202,14 +202,18 @@ static tess_factor_fault compute_once(tess_ctx *ctx, const tess_factors *f, cons
  * weight that is large enough they exist. A matrix that is not positive definite itself is left to
  * cg to find, unless ic0 is asked for, which needs one. */
 static tess_factor_fault compute_rows(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
-                                      tess_pc *pc, const tess_factor_values *v, scratch *s)
+                                      const tess_pc *pc, const tess_factor_values *v, scratch *s)
 {
     static const double first_shift = 1e-3, last_shift = 2;
     const bool ic0 = pc->options.kind == TESS_PC_IC0;
     s->positive = ic0 || (pc->options.kind == TESS_PC_ILU0 && pc->options.positive);
     tess_factor_fault fault = compute_once(ctx, f, A, pc, v, s);
-    for (s->shift = first_shift; fault.dropped && s->shift < last_shift; s->shift *= 2)
+    for (s->shift = first_shift; fault.dropped && s->shift < last_shift; s->shift *= 2) {
         fault = compute_once(ctx, f, A, pc, v, s);
+        if (fault.row == INT64_MAX)
+            tess_log(ctx, "pc=%s: factors of A with %g times its diagonal, for positive pivots",
+                     tess_pc_names[pc->options.kind], 1 + s->shift);
+    }
     if (fault.row == INT64_MAX || ic0 || !s->positive)
         return fault;
     s->positive = false;
