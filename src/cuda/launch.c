@@ -72,6 +72,16 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
                                   l->block[1], l->block[2], l->shared, stream, arguments, NULL));
 }
 
+/* A product that leaves its parts may start while the launch before it ends: then its thread blocks
+ * fill one multiprocessor after the other as they become free. Where rows were cut, those with the
+ * segments are much longer than the others and lie together: on few multiprocessors they take
+ * longer than the start saves (H200, an arrow of 139 500 rows of 3 x 3 blocks: an iteration of cg
+ * in 24.5 us, without in 15.7). */
+static bool starts_early(const tess_cuda_launch *launches, int count)
+{
+    return count == 2 && strcmp(launches[0].entry, "sliced") == 0;
+}
+
 static tess_status run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
                        cu_stream stream, tess_cuda_parts *parts)
 {
@@ -94,7 +104,7 @@ static tess_status run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_c
         if (!function)
             return tess_fail(cuda->ctx, TESS_ERR_INTERNAL, "kernel '%s' has no entry '%s' loaded",
                              variant->kernel->name, l->entry);
-        l->overlaps |= parts && strcmp(l->entry, "sliced") == 0;
+        l->overlaps |= parts && starts_early(launches, count);
         TESS_TRY(tess_cuda_launch_one(cuda, function, l, stream));
     }
     return TESS_OK;
