@@ -190,9 +190,9 @@ static tess_factor_fault compute_stages(tess_ctx *ctx, const tess_factors *f, co
 }
 
 static tess_factor_fault compute_once(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
-                                      const tess_pc *pc, const tess_factor_values *v,
-                                      const scratch *s)
+                                      tess_pc *pc, const tess_factor_values *v, const scratch *s)
 {
+    pc->shift = s->shift;
     return pc->staged ? compute_stages(ctx, f, A, pc, v, s)
                       : compute_domains(ctx, f, A, &pc->options, v, s);
 }
@@ -202,7 +202,7 @@ static tess_factor_fault compute_once(tess_ctx *ctx, const tess_factors *f, cons
  * weight that is large enough they exist. A matrix that is not positive definite itself is left to
  * cg to find, unless ic0 is asked for, which needs one. */
 static tess_factor_fault compute_rows(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
-                                      const tess_pc *pc, const tess_factor_values *v, scratch *s)
+                                      tess_pc *pc, const tess_factor_values *v, scratch *s)
 {
     static const double first_shift = 1e-3, last_shift = 2;
     const bool ic0 = pc->options.kind == TESS_PC_IC0;

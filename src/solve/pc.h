@@ -67,6 +67,7 @@ typedef struct tess_pc {
     tess_staged
         *staged;  /* levels and colours: the factors' numbers, their pattern is in `factors` */
     double bytes; /* read by one application, vectors not counted */
+    double shift; /* factors are those of A with 1 + shift times its diagonal */
 } tess_pc;
 
 /* Computes M for the plan's matrix; a second call on the same pc is a refresh with new values.

@@ -156,8 +156,8 @@ static void incomplete_factors_of_definite_matrices_are_definite(void **state)
 {
     static const double kershaw[4][4] = {
         {3, -2, 0, 2}, {-2, 3, -2, 0}, {0, -2, 3, -2}, {2, 0, -2, 3}};
-    static const char *const specs[] = {"cg:pc=ic0",
-                                        "cg:pc=ilu0",
+    static const char *const specs[] = {"cg:pc=ic0,domains=1",
+                                        "cg:pc=ilu0,domains=1",
                                         "cg_single:pc=ic0",
                                         "cg_single:pc=ilu0",
                                         "bicgstab:pc=ic0",
@@ -186,8 +186,12 @@ static void incomplete_factors_of_definite_matrices_are_definite(void **state)
         for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
             char spec[80];
             snprintf(spec, sizeof spec, "%s,tol=1e-12", specs[i]);
-            if (problem_has(&p, spec))
-                expect_solution(&p, spec, 1e-12);
+            if (!problem_has(&p, spec))
+                continue;
+            expect_solution(&p, spec, 1e-12);
+            /* It is said, as it is not what was asked for. By colours there is no bad pivot. */
+            if (strstr(spec, "domains=1") && p.device->threads > 0)
+                assert_non_null(strstr(solve(&p, spec).text, "times the diagonal"));
         }
         problem_close(&p);
     }
