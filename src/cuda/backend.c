@@ -27,6 +27,7 @@ const tess_backend tess_cuda_backend = {
     .memory_free = tess_cuda_memory_free,
     .memory_copy_to = tess_cuda_memory_copy_to,
     .memory_copy_from = tess_cuda_memory_copy_from,
+    .memory_convert = tess_cuda_memory_convert,
     .synchronize = tess_cuda_synchronize,
     .owns = tess_cuda_owns,
 };

@@ -12,6 +12,12 @@
 
 enum { TESS_CUDA_STAGES = 2 };
 
+/* Code of convert.cu. */
+typedef struct tess_cuda_convert {
+    cu_module module;
+    cu_function function;
+} tess_cuda_convert;
+
 typedef struct tess_cuda {
     tess_ctx *ctx;
     tess_driver driver;
@@ -28,7 +34,8 @@ typedef struct tess_cuda {
     size_t l2_bytes, memory_bytes;
     struct tess_cuda_resident *shared; /* layouts of device->one_matrix */
     struct tess_cusparse_matrix *peer_matrices;
-    int refused; /* fresh kernels that gave wrong results on a probe */
+    int refused;                        /* fresh kernels that gave wrong results on a probe */
+    tess_cuda_convert convert[2][2][2]; /* from f64, added, to f64 */
 
     /* Uploads: the next chunk is copied into one pinned buffer while the other one travels. */
     void *stage[TESS_CUDA_STAGES];
@@ -87,6 +94,13 @@ tess_status tess_cuda_memory_copy_from(tess_device *device, void *to, const void
                                        size_t bytes);
 tess_status tess_cuda_synchronize(tess_device *device);
 bool tess_cuda_owns(tess_device *device, const void *pointer);
+
+/* ---- convert.c ---- */
+
+tess_status tess_cuda_memory_convert(tess_device *device, int64_t count, double scale,
+                                     const void *from, tess_type from_type, bool add, void *to,
+                                     tess_type to_type);
+void tess_cuda_convert_free(tess_cuda *cuda);
 
 static inline cu_pointer tess_cuda_address(const void *pointer)
 {

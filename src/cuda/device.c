@@ -142,6 +142,7 @@ void tess_cuda_close(tess_device *device)
     tess_cuda *cuda = tess_cuda_of(device);
     bool entered = tess_cuda_enter(cuda) == TESS_OK;
     (void)cuda->driver.cuStreamSynchronize(cuda->stream);
+    tess_cuda_convert_free(cuda);
     for (int i = 0; i < TESS_CUDA_STAGES; i++) {
         if (cuda->stage_free[i])
             (void)cuda->driver.cuEventDestroy(cuda->stage_free[i]);

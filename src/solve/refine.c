@@ -6,7 +6,8 @@
  *     x = x + |r| d                 double
  *
  * Each round gains the inner tolerance until the accuracy of double is reached; the price is that
- * the method begins anew in each round.
+ * the method begins anew in each round. All vectors are in the device's memory, where it has its
+ * own.
  */
 #include <math.h>
 #include <string.h>
@@ -20,8 +21,11 @@ static const double inner_tol = 1e-5;
 /* One solve with refinement under way. */
 typedef struct refinement {
     tess_solver *solver;
-    double *r;
+    const double *b;
+    double *x, *r;
     float *single_r, *d;
+    void *memory[5]; /* what of these is ours */
+    int taken;
     tess_result result;
     double rhs_norm, norm; /* |b|, |r| now */
 } refinement;
@@ -72,27 +76,117 @@ tess_status tess_refine_refresh(tess_solver *solver)
     return tess_solver_refresh(solver->inner);
 }
 
-static double norm_of(const double *r, int64_t n)
+/* ---- Vectors ---- */
+
+static const tess_backend *backend_of(const refinement *f)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += r[i] * r[i];
-    return sqrt(sum);
+    return f->solver->plan->device->backend;
 }
 
-/* r = b - A x and its norm. */
-static tess_status find_residual(refinement *f, const double *b, const double *x)
+/* A vector where the device computes. */
+static tess_status take(refinement *f, tess_type type, void *out)
 {
-    const int64_t n = f->solver->plan->matrix->rows;
-    const double started = tess_seconds();
-    if (n > 0)
-        memcpy(f->r, b, (size_t)n * sizeof *b);
-    TESS_TRY(tess_spmv(f->solver->plan, -1, x, 1, f->r));
-    f->result.seconds_spmv += tess_seconds() - started;
-    f->result.bytes += tess_matrix_spmv_bytes(f->solver->plan->matrix);
-    f->norm = norm_of(f->r, n);
+    const tess_plan *plan = f->solver->plan;
+    const int64_t n = plan->matrix->rows;
+    void **slot = &f->memory[f->taken];
+    if (backend_of(f)->memory_alloc)
+        TESS_TRY(backend_of(f)->memory_alloc(plan->device, (size_t)n * tess_type_size(type), slot));
+    else
+        TESS_TRY(tess_alloc_bytes(plan->ctx, n, tess_type_size(type), slot));
+    f->taken++;
+    memcpy(out, slot, sizeof *slot);
     return TESS_OK;
 }
+
+static void give_back(refinement *f)
+{
+    while (f->taken > 0) {
+        void *pointer = f->memory[--f->taken];
+        if (backend_of(f)->memory_free)
+            backend_of(f)->memory_free(f->solver->plan->device, pointer);
+        else
+            tess_free(f->solver->ctx, pointer);
+    }
+}
+
+/* r = b. */
+static tess_status copy_b(refinement *f)
+{
+    const int64_t n = f->solver->plan->matrix->rows;
+    if (backend_of(f)->memory_convert)
+        return backend_of(f)->memory_convert(f->solver->plan->device, n, 1, f->b, TESS_F64, false,
+                                             f->r, TESS_F64);
+    if (n > 0)
+        memcpy(f->r, f->b, (size_t)n * sizeof *f->r);
+    return TESS_OK;
+}
+
+/* The inner system: single_r = r / |r|, d = 0. */
+static tess_status set_inner(refinement *f)
+{
+    const tess_plan *plan = f->solver->plan;
+    const int64_t n = plan->matrix->rows;
+    if (backend_of(f)->memory_convert) {
+        TESS_TRY(backend_of(f)->memory_convert(plan->device, n, 1 / f->norm, f->r, TESS_F64, false,
+                                               f->single_r, TESS_F32));
+        return backend_of(f)->memory_convert(plan->device, n, 0, f->r, TESS_F64, false, f->d,
+                                             TESS_F32);
+    }
+#pragma omp parallel for schedule(static) num_threads(plan->ctx->threads)
+    for (int64_t i = 0; i < n; i++) {
+        f->single_r[i] = (float)(f->r[i] / f->norm);
+        f->d[i] = 0;
+    }
+    return TESS_OK;
+}
+
+/* x = x + |r| d. */
+static tess_status add_correction(refinement *f)
+{
+    const tess_plan *plan = f->solver->plan;
+    const int64_t n = plan->matrix->rows;
+    if (backend_of(f)->memory_convert)
+        return backend_of(f)->memory_convert(plan->device, n, f->norm, f->d, TESS_F32, true, f->x,
+                                             TESS_F64);
+#pragma omp parallel for schedule(static) num_threads(plan->ctx->threads)
+    for (int64_t i = 0; i < n; i++)
+        f->x[i] += f->norm * (double)f->d[i];
+    return TESS_OK;
+}
+
+/* Where the device has memory of its own, b and x of the host are copied there. */
+static tess_status take_vectors(refinement *f, const double *b, const double *x)
+{
+    tess_device *device = f->solver->plan->device;
+    const size_t bytes = (size_t)f->solver->plan->matrix->rows * sizeof *b;
+    TESS_TRY(take(f, TESS_F64, &f->r));
+    TESS_TRY(take(f, TESS_F32, &f->single_r));
+    TESS_TRY(take(f, TESS_F32, &f->d));
+    if (backend_of(f)->owns && !backend_of(f)->owns(device, b)) {
+        TESS_TRY(take(f, TESS_F64, &f->b));
+        TESS_TRY(backend_of(f)->memory_copy_to(device, (void *)(uintptr_t)f->b, b, bytes));
+    }
+    if (backend_of(f)->owns && !backend_of(f)->owns(device, x)) {
+        TESS_TRY(take(f, TESS_F64, &f->x));
+        TESS_TRY(backend_of(f)->memory_copy_to(device, f->x, x, bytes));
+    }
+    return TESS_OK;
+}
+
+/* r = b + factor A x and its norm: b's own with the factor 0. */
+static tess_status find_residual(refinement *f, double factor, double *norm)
+{
+    double rr = 0;
+    const double started = tess_seconds();
+    TESS_TRY(copy_b(f));
+    TESS_TRY(tess_spmv_dot(f->solver->plan, factor, f->x, 1, f->r, NULL, &rr));
+    f->result.seconds_spmv += tess_seconds() - started;
+    f->result.bytes += tess_matrix_spmv_bytes(f->solver->plan->matrix);
+    *norm = sqrt(rr);
+    return TESS_OK;
+}
+
+/* ---- Rounds ---- */
 
 /* Inner iterations are counted on, and residuals are those of the system in double. */
 static int relay(void *user, int64_t iteration, double residual)
@@ -114,21 +208,16 @@ static tess_status append_history(refinement *f, const tess_result *inner)
 }
 
 /* One correction of x. */
-static tess_status correct(refinement *f, double *x, tess_result *inner)
+static tess_status correct(refinement *f, tess_result *inner)
 {
-    const int64_t n = f->solver->plan->matrix->rows;
-    for (int64_t i = 0; i < n; i++) {
-        f->single_r[i] = (float)(f->r[i] / f->norm);
-        f->d[i] = 0;
-    }
+    TESS_TRY(set_inner(f));
     tess_solver *solver = f->solver->inner;
     const double threshold = fmax(f->solver->options.tol * f->rhs_norm, f->solver->options.atol);
     solver->options.tol = fmax(inner_tol, 0.5 * threshold / f->norm);
     solver->options.max = f->solver->options.max - f->result.iterations;
     tess_solver_set_callback(solver, relay, f);
     TESS_TRY(tess_solver_solve(solver, f->single_r, f->d, inner));
-    for (int64_t i = 0; i < n; i++)
-        x[i] += f->norm * (double)f->d[i];
+    TESS_TRY(add_correction(f));
     TESS_TRY(append_history(f, inner));
     f->result.iterations += inner->iterations;
     f->result.seconds_spmv += inner->seconds_spmv;
@@ -140,11 +229,11 @@ static tess_status correct(refinement *f, double *x, tess_result *inner)
 }
 
 /* Rounds until the residual is small, or no longer falls. */
-static tess_status refine(refinement *f, const double *b, double *x)
+static tess_status refine(refinement *f)
 {
     const tess_solve_options *options = &f->solver->options;
     tess_system end = {.rhs_norm = f->rhs_norm};
-    TESS_TRY(find_residual(f, b, x));
+    TESS_TRY(find_residual(f, -1, &f->norm));
     TESS_TRY(tess_history_put(f->solver, 0, f->norm / f->rhs_norm));
     while (!end.done) {
         const double relative = f->norm / f->rhs_norm, before = f->norm;
@@ -159,8 +248,8 @@ static tess_status refine(refinement *f, const double *b, double *x)
                             relative, at);
             break;
         }
-        TESS_TRY(correct(f, x, &inner));
-        TESS_TRY(find_residual(f, b, x));
+        TESS_TRY(correct(f, &inner));
+        TESS_TRY(find_residual(f, -1, &f->norm));
         if (inner.reason == TESS_CANCELLED || inner.reason == TESS_ITERATION_LIMIT)
             tess_system_end(&end, inner.reason, "%s at |b - Ax|/|b| = %.3g after %lld iterations",
                             inner.reason == TESS_CANCELLED ? "stopped by the callback"
@@ -178,26 +267,39 @@ static tess_status refine(refinement *f, const double *b, double *x)
     return TESS_OK;
 }
 
+/* The solution for the right-hand side 0. */
+static tess_status solve_zero(refinement *f)
+{
+    tess_system end = {0};
+    TESS_TRY(copy_b(f));
+    if (backend_of(f)->memory_convert)
+        TESS_TRY(backend_of(f)->memory_convert(f->solver->plan->device,
+                                               f->solver->plan->matrix->rows, 1, f->r, TESS_F64,
+                                               false, f->x, TESS_F64));
+    else if (f->solver->plan->matrix->rows > 0)
+        memset(f->x, 0, (size_t)f->solver->plan->matrix->rows * sizeof *f->x);
+    TESS_TRY(tess_history_put(f->solver, 0, 0));
+    tess_system_end(&end, TESS_ZERO_RHS, "the right-hand side is 0, and so is x");
+    f->result.reason = end.reason;
+    memcpy(f->result.text, end.text, sizeof end.text);
+    return TESS_OK;
+}
+
 tess_status tess_refine_solve(tess_solver *solver, const double *b, double *x, tess_result *result)
 {
-    const int64_t n = solver->plan->matrix->rows;
+    tess_device *device = solver->plan->device;
     const double started = tess_seconds();
-    refinement f = {.solver = solver, .rhs_norm = norm_of(b, n)};
+    refinement f = {.solver = solver, .b = b, .x = x};
     tess_status status;
-    TESS_TRY_CLEAN(TESS_ALLOC(solver->ctx, n, &f.r));
-    TESS_TRY_CLEAN(TESS_ALLOC(solver->ctx, n, &f.single_r));
-    TESS_TRY_CLEAN(TESS_ALLOC(solver->ctx, n, &f.d));
-    if (f.rhs_norm == 0) {
-        tess_system end = {0};
-        if (n > 0)
-            memset(x, 0, (size_t)n * sizeof *x);
-        TESS_TRY_CLEAN(tess_history_put(solver, 0, 0));
-        tess_system_end(&end, TESS_ZERO_RHS, "the right-hand side is 0, and so is x");
-        f.result.reason = end.reason;
-        memcpy(f.result.text, end.text, sizeof end.text);
-    } else {
-        TESS_TRY_CLEAN(refine(&f, b, x));
-    }
+    TESS_TRY_CLEAN(take_vectors(&f, b, x));
+    TESS_TRY_CLEAN(find_residual(&f, 0, &f.rhs_norm));
+    if (f.rhs_norm == 0)
+        TESS_TRY_CLEAN(solve_zero(&f));
+    else
+        TESS_TRY_CLEAN(refine(&f));
+    if (f.x != x)
+        TESS_TRY_CLEAN(device->backend->memory_copy_from(
+            device, x, f.x, (size_t)solver->plan->matrix->rows * sizeof *x));
     f.result.residual = f.result.true_residual = f.rhs_norm > 0 ? f.norm / f.rhs_norm : 0;
     f.result.rhs_norm = f.rhs_norm;
     f.result.seconds = tess_seconds() - started;
@@ -205,8 +307,6 @@ tess_status tess_refine_solve(tess_solver *solver, const double *b, double *x, t
     f.result.history_count = f.result.iterations + 1;
     *result = f.result;
 cleanup:
-    tess_free(solver->ctx, f.r);
-    tess_free(solver->ctx, f.single_r);
-    tess_free(solver->ctx, f.d);
+    give_back(&f);
     return status;
 }

@@ -165,11 +165,6 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
                          "tess_solver_solve_many: %s = %lld is less than %lld rows",
                          ldb < rows ? "ldb" : "ldx", (long long)(ldb < rows ? ldb : ldx),
                          (long long)rows);
-    tess_device *device = solver->plan->device;
-    if (solver->inner && k > 0 && device->backend->owns &&
-        (device->backend->owns(device, B) || device->backend->owns(device, X)))
-        return tess_fail(solver->ctx, TESS_ERR_UNSUPPORTED,
-                         "inner=f32 takes vectors in host memory only");
     const size_t scalar = tess_type_size(solver->plan->matrix->type);
     for (int j = 0; solver->inner && j < k; j++)
         TESS_TRY(tess_refine_solve(solver, (const double *)B + j * ldb, (double *)X + j * ldx,

@@ -249,11 +249,43 @@ static void new_values_arrive_in_runs(void **state)
                 check_refresh(index, height, shift, 1 + 700 / (height << shift));
 }
 
+/* convert.cu: rounded to f32, and added to f64. */
+static void precisions_are_converted(void **state)
+{
+    (void)state;
+    enum { N = 200 };
+    static const char *const names[] = {"convert_0", "convert_1"};
+    for (int add = 0; add < 2; add++) {
+        const tess_type from_type = add ? TESS_F32 : TESS_F64, to_type = add ? TESS_F64 : TESS_F32;
+        void *from = test_vector(N, from_type, 1), *to = test_vector(N, to_type, 2);
+        void *before = test_vector(N, to_type, 2);
+        tess_cuda_launch launch = {
+            .entry = "convert", .grid = {4, 1, 1}, .block = {64, 1, 1}, .slots = 4};
+        launch.args[0].pointer = address(from);
+        launch.args[1].pointer = address(to);
+        launch.args[2].integer = N - 1;
+        launch.args[3].number = 3.25;
+        const char *wrong = emu_launch(names[add], &launch, 3);
+        if (wrong)
+            fail_msg("%s: %s", names[add], wrong);
+        for (int64_t i = 0; i < N; i++) {
+            double want = (add ? tess_ref_get(before, to_type, i) : 0) +
+                          3.25 * tess_ref_get(from, from_type, i);
+            if (i == N - 1)
+                want = tess_ref_get(before, to_type, i); /* behind the end */
+            if (tess_ref_get(to, to_type, i) != (add ? want : (double)(float)want))
+                fail_msg("%s: element %lld", names[add], (long long)i);
+        }
+        free(from), free(to), free(before);
+    }
+}
+
 int main(int argc, char **argv)
 {
     only = argc > 1 ? argv[1] : NULL;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_values_arrive_in_runs),
+        cmocka_unit_test(precisions_are_converted),
         cmocka_unit_test(every_variant_agrees_with_ref),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -130,7 +130,10 @@ static tally work(tess_ctx *ctx, tess_jit *jit, int worker, int workers, int ste
     }
     /* The sources that serve measurements and plain vectors. */
     if (worker == 0) {
-        t.compiled += 4;
+        t.compiled += 5;
+        t.failed +=
+            compile(ctx, jit, "convert",
+                    &(tess_jit_request){"convert.cu", "-DFROM=8 -DTO=4 -DADD=1 -DTHREADS=256", 80});
         t.failed += compile(
             ctx, jit, "refresh",
             &(tess_jit_request){"refresh.cu", "-DREAL=8 -DINDEX=4 -DTHREADS=256 -DEACH=8", 80});

@@ -1,6 +1,6 @@
-/* The entry points of sliced.cu, dot.cu and refresh.cu in plain C, one thread block or all rows at
- * a time; what the device sources specialise at compile time is read from the module's defines. The
- * format is explained in format/sliced.h. */
+/* The entry points of sliced.cu, dot.cu, refresh.cu and convert.cu in plain C, one thread block or
+ * all rows at a time; what the device sources specialise at compile time is read from the module's
+ * defines. The format is explained in format/sliced.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,6 +183,20 @@ static void run_refresh(const refresh_args *a, int real, int index)
     }
 }
 
+typedef struct convert_args {
+    const void *from;
+    void *to;
+    long long count;
+    double scale;
+} convert_args;
+
+static void run_convert(const convert_args *a, int from, int to, int add)
+{
+    for (long long i = 0; i < a->count; i++)
+        fake_put(a->to, to, i,
+                 (add ? fake_get(a->to, to, i) : 0) + a->scale * fake_get(a->from, from, i));
+}
+
 static int define_or_1(const struct fake_module *module, const char *name)
 {
     int value = fake_define(module, name);
@@ -218,6 +232,9 @@ int fake_run(const struct fake_module *module, const char *entry, unsigned grid,
     else if (strcmp(entry, "dot_final") == 0)
         run_sliced_dot(&(sliced_dot_args){*(double **)arguments[0], *(int *)arguments[1],
                                           *(double **)arguments[2]});
+    else if (strcmp(entry, "convert") == 0)
+        run_convert(arguments[0], fake_define(module, "FROM"), fake_define(module, "TO"),
+                    fake_define(module, "ADD"));
     else if (strcmp(entry, "read_ceiling") != 0)
         return fake_run_triangular(module, entry, grid, arguments) ||
                fake_run_solve(module, entry, arguments);

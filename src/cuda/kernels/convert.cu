@@ -1,0 +1,33 @@
+/* to = scale * from, or to = to + scale * from (ADD), in double whatever the types.
+ *
+ *   FROM, TO  bytes of their scalars (8 or 4)      ADD  1: is added      THREADS  threads a block
+ */
+#define REAL 8
+#include "common.cuh"
+
+#if FROM == 8
+typedef double given;
+#else
+typedef float given;
+#endif
+#if TO == 8
+typedef double taken;
+#else
+typedef float taken;
+#endif
+
+typedef struct convert_args {
+    const given *from;
+    taken *to;
+    long long count;
+    double scale;
+} convert_args;
+
+KERNEL(convert, convert_args, THREADS, 1)
+{
+    const long long i = (long long)blockIdx.x * THREADS + threadIdx.x;
+    if (i >= a.count)
+        return;
+    const double value = a.scale * (double)a.from[i];
+    a.to[i] = (taken)(ADD ? (double)a.to[i] + value : value);
+}
