@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cuda/plan_cuda.h"
-#include "cuda/space_cuda.h"
 
 /* Lengths of the lines: rows, those of more than `split` blocks cut (0: none). */
 static tess_status line_lengths(tess_ctx *ctx, const tess_matrix *A, int64_t split, int32_t **out,
@@ -170,18 +169,4 @@ tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_cand
         c->memory = stored;
     }
     return TESS_OK;
-}
-
-/* What a thread block of loop.cu keeps for its share of the rows: their values and places, and
- * about eight vectors, those of CG with its diagonal and x of other blocks' rows. loop_text.c has
- * it exactly. */
-bool tess_cuda_solves_at_once(tess_device *device, const tess_matrix *A)
-{
-    const tess_cuda *cuda = tess_cuda_of(device);
-    double value = (double)tess_type_size(A->type), beside = 8 << 10;
-    double rows = 8 * value * (double)A->rows + 8 * (double)A->block_rows;
-    double bytes = value * (double)tess_matrix_stored(A) + 2 * (double)A->blocks + rows;
-    return cuda->sm >= 90 && A->block_height == A->block_width &&
-           A->block_height <= TESS_LOOP_BLOCK &&
-           bytes / TESS_LOOP_TEAM + beside <= (double)cuda->shared_bytes;
 }

@@ -50,13 +50,18 @@ static bool is_small(const tess_matrix *A)
     return (double)A->block_rows / 2600 + (double)tess_matrix_stored(A) / 320e3 < 1;
 }
 
+bool tess_cuda_solves_at_once(tess_device *device, const tess_matrix *A)
+{
+    return tess_cuda_of(device)->sm >= 90 && A->block_height == A->block_width && is_small(A);
+}
+
 tess_status tess_cuda_plan_loop(tess_space *space, const tess_stretch *stretch)
 {
     tess_loop *loop = &tess_cuda_space_of(space)->loop;
     const tess_cuda *cuda = tess_cuda_space_of(space)->cuda;
     const tess_matrix *A = space->plan->matrix;
-    if (stretch->cycle != 1 || A->block_height != A->block_width ||
-        space->slots > TESS_LOOP_SLOTS || cuda->sm < 90 || !is_small(A))
+    if (stretch->cycle != 1 || space->slots > TESS_LOOP_SLOTS ||
+        !tess_cuda_solves_at_once(space->plan->device, A))
         return TESS_OK;
     tess_unit_list list = {.ctx = space->ctx, .steps = stretch->lists};
     tess_status status = tess_units_build(&list, false, true, stretch->stops, stretch->stop_count);
