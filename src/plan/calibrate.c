@@ -143,7 +143,7 @@ static tess_status measure_shape(tess_calibration *c, int points, double bytes)
         int64_t rows = (int64_t)(bytes / (BAND * block));
         if (rows < 2 * BAND)
             return TESS_OK;
-        TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, BAND, &A));
+        TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, BAND, 1, &A));
     } else {
         int n = (int)(cbrt(bytes / (points * block + 4 + 2 * scalar * b)) + 0.5);
         snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", points, n < 3 ? 3 : n, b,
@@ -285,20 +285,17 @@ static tess_status measure_scattered(tess_calibration *c, int b)
     return TESS_OK;
 }
 
-/* Rows of about 40 blocks, each of another length, in a GPU's cache: some of its threads wait for
- * others there, where a launch from memory has enough that do not. */
+/* A band with gaps, in a GPU's cache: some of its threads wait for others there, where a launch
+ * from memory has enough that do not. */
 static tess_status measure_uneven(tess_calibration *c, int b)
 {
-    enum { ROW = 40 };
-    double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b;
-    double rows = floor(0.4 * TESS_CACHE_KEPT * c->model->cache_bytes / (ROW * block));
-    char spec[128];
+    const double share = 0.75;
+    double scalar = (double)tess_type_size(c->type), row = share * BAND * (4 + scalar * b * b);
+    int64_t rows = (int64_t)(0.4 * TESS_CACHE_KEPT * c->model->cache_bytes / row);
     tess_matrix *A;
-    if (!c->device->backend->time_product || rows < 8 * ROW)
+    if (!c->device->backend->time_product || rows < 4 * BAND)
         return TESS_OK;
-    snprintf(spec, sizeof spec, "random:rows=%.0f,cols=%.0f,avg=%d,r=%d,c=%d,type=%s", rows, rows,
-             ROW, b, b, tess_type_name(c->type));
-    TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
+    TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, BAND, share, &A));
     tess_status status = measure_irregular(c, A);
     if (status == TESS_OK)
         status = add_extras(c, A, TESS_EXTRA_UNEVEN, 0, 1, 1);

@@ -35,8 +35,9 @@ tess_status tess_calibration_vectors(tess_calibration *c);
  * touched between two uses of the same data, a byte moved. */
 tess_status tess_calibration_fit(tess_calibration *c, double working_share);
 
-/* Blocks of at most length/2 block columns from the diagonal. */
+/* Blocks of at most length/2 block columns from the diagonal; of those beside it a share, at
+ * random: rows of as many lengths as finite elements have. */
 tess_status tess_calibration_band(tess_ctx *ctx, tess_type type, int32_t block, int64_t rows,
-                                  int64_t length, tess_matrix **out);
+                                  int64_t length, double share, tess_matrix **out);
 
 #endif

@@ -369,18 +369,26 @@ static void a_curve_is_of_rows_that_do_not_change(void **state)
         fail_msg("%g s, without changes %g s", fitted[1], fitted[0]);
 }
 
-static void a_band_is_symmetric_and_full(void **state)
+static void a_band_is_symmetric_with_gaps_and_without(void **state)
 {
     tess_matrix *A;
     tess_symmetry symmetry;
-    assert_int_equal(tess_calibration_band(test_ctx(state), TESS_F32, 3, 20, 9, &A), TESS_OK);
-    assert_int_equal(A->blocks, 20 * 9 - 4 * 5);
-    tess_matrix_view view;
-    tess_matrix_get_view(A, &view);
-    assert_int_equal(tess_matrix_validate(test_ctx(state), &view, true), TESS_OK);
-    assert_int_equal(tess_matrix_symmetry(test_ctx(state), A, &symmetry), TESS_OK);
-    assert_true(symmetry.symmetric);
-    tess_matrix_destroy(A);
+    for (int gaps = 0; gaps < 2; gaps++) {
+        assert_int_equal(
+            tess_calibration_band(test_ctx(state), TESS_F32, 3, 200, 9, gaps ? 0.5 : 1, &A),
+            TESS_OK);
+        int64_t full = 200 * 9 - 4 * 5, beside = full - 200;
+        if (gaps)
+            assert_in_range(A->blocks, 200 + beside * 4 / 10, 200 + beside * 6 / 10);
+        else
+            assert_int_equal(A->blocks, full);
+        tess_matrix_view view;
+        tess_matrix_get_view(A, &view);
+        assert_int_equal(tess_matrix_validate(test_ctx(state), &view, true), TESS_OK);
+        assert_int_equal(tess_matrix_symmetry(test_ctx(state), A, &symmetry), TESS_OK);
+        assert_true(symmetry.symmetric && symmetry.missing_diagonal == 0);
+        tess_matrix_destroy(A);
+    }
 }
 
 static void a_model_survives_its_file(void **state)
@@ -480,7 +488,7 @@ int main(void)
         cmocka_unit_test(an_iteration_in_one_launch_has_a_curve_of_its_own),
         cmocka_unit_test(calibration_finds_what_made_the_samples),
         cmocka_unit_test(a_curve_is_of_rows_that_do_not_change),
-        cmocka_unit_test(a_band_is_symmetric_and_full),
+        cmocka_unit_test(a_band_is_symmetric_with_gaps_and_without),
         cmocka_unit_test(a_model_survives_its_file),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
