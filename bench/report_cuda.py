@@ -21,8 +21,7 @@ y = A x. GB/s are the bytes that a block format must move (values, 4 bytes a blo
 bytes a block row, x and y once; padding is not counted) over the median time, for everybody, so that
 a ratio of GB/s is a ratio of times. "% of read" is the share of the fastest plain reading of as many
 bytes, best of several access patterns, measured in the same rounds. Our kernels, cuSPARSE and the
-reading take turns in seven rounds of one process, timed with the device's events, while the host may
-prepare the next large matrix (those near their goals and the small ones run alone); every result is
+reading take turns in seven rounds of one process, timed with the device's events{beside}; every result is
 verified against the reference backend there, and ours must repeat bit for bit. The chosen kernel is
 what a plan takes without measuring (ESTIMATE); the best is the fastest of its few neighbours that
 were tried. cuSPARSE runs as legacy bsrmv and generic SpMV on BSR, both with row- and column-major
@@ -232,7 +231,8 @@ def bars(document):
     def add(text, goal, some, value, form):
         found = worst(some, value)
         if found:
-            rows.append([text, form(goal), form(found[0]), case_name(found[1]), "yes" if found[0] >= goal else "**no**"])
+            where = case_name(found[1]) + (" (earlier run)" if found[1]["case"].get("earlier") else "")
+            rows.append([text, form(goal), form(found[0]), where, "yes" if found[0] >= goal else "**no**"])
 
     def percent(value):
         return f"{100 * value:.1f} %"
@@ -291,7 +291,8 @@ def goals_section(document):
     if wrong:
         text += "\nNot valid:\n\n" + "".join(f"* {name}: `{r['kernel']} {r['params']}` {r['outcome']}: {r['reason']}\n" for name, r in wrong)
     earlier = [c["case"] for c in document["cases"] if c["case"].get("earlier")]
-    names = sorted({c["part"] + (" " + c["label"] if c["part"] == "promoted" else "") for c in earlier})
+    names = sorted({c["part"] + (" " + c["label"] if c["part"] == "promoted" else "") + (" f32" if c["type"] == "f32" else "")
+                    for c in earlier})
     if earlier:
         text += (f"\n{len(earlier)} cases found no time in this run and are from earlier ones of the day, with the kernels "
                  f"and choices of those revisions: {', '.join(names)}.\n")
@@ -311,7 +312,8 @@ def write(path, page):
         return [c for c in cases if c["case"]["part"] == which and c["case"]["type"] == precision]
 
     device = cases[0]["machine"]["device"].split(": ", 1)[-1].split(",")[0]
-    text = INTRO.format(name=device, file=os.path.basename(path)[:-len(".json")]) + "\n" + facts(document) + goals_section(document)
+    beside = "" if document.get("alone") else ",\nwhile the host may prepare the next large matrix"
+    text = INTRO.format(name=device, file=os.path.basename(path)[:-len(".json")], beside=beside) + "\n" + facts(document) + goals_section(document)
     for which in STENCILS + ("powerlaw",):
         if part(which):
             text += f"\n## {TITLES[which]}, f64\n\n{comparison(part(which))}"
