@@ -28,6 +28,8 @@ static const char *const shape_lists[] = {
     "4x3+1@0.3/5x2-1@0.3/33x1+1@0.2",
     "2x8@0.3/8x2@0.3/6x3@0.3/7x11@0.1/20x6@0.1/row:2/column:2/diagonal:2",
     "diagonal:64@0.1/40x33@0.01",
+    "5x3@0.3/6x6@0.1",
+    "8x5@0.1",
 };
 enum { SHAPE_LISTS = sizeof shape_lists / sizeof *shape_lists };
 
