@@ -186,8 +186,8 @@ tess_status tess_product_run(tess_plan *plan, const tess_product *product, doubl
 tess_status tess_product_time(tess_plan *plan, const tess_product *product, double alpha,
                               const void *x, double beta, void *y, int reps, double *seconds);
 
-/* Numbers in -1..1, always the same: what is easy to multiply, as zeros are, takes less power, and a
- * GPU is the faster for it. */
+/* Numbers in -1..1, always the same: what is easy to multiply, as zeros are, takes less power, and
+ * a GPU is the faster for it. */
 void tess_random_vector(void *x, int64_t count, tess_type type);
 
 /* Scalars in x and y of a product with A. */
