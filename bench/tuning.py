@@ -180,11 +180,12 @@ def predict(args):
         pairs = pairs_of((k, k["seconds"], times[name_of(k)]) for k in found["kernels"] if name_of(k) in times)
         if not pairs:
             continue
-        if "price" in entry:
+        same = name_of(found["kernels"][0]) in times  # else nobody has timed what the model takes now
+        if "price" in entry and same:
             entry["price"].update(estimate=pairs[0][1] / min(times.values()) - 1, estimated=pairs[0][2])
         if "check" in entry:
             cg = entry["check"]["cg"]
-            entry["check"].update(spmv=pairs[0], all=pairs, cg=(found["predictions"][0]["cg_seconds"], cg[1]) if cg else None)
+            entry["check"].update(spmv=pairs[0], all=pairs, cg=(found["predictions"][0]["cg_seconds"], cg[1]) if cg and same else None)
         print(say(entry), flush=True)
     keep(args.results, data)
 
