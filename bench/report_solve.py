@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/performance/solvers.md from bench/results/solve-*.json: CPUs, GPUs, and the collection.
+"""Writes docs/performance/solvers.md (CPUs, GPUs) and solvers-collection.md from bench/results/solve-*.json.
 
-Standard library only. The page holds nothing that is not in the JSON files.
+Standard library only. The pages hold nothing that is not in the JSON files.
 """
 import glob
 import json
@@ -10,7 +10,7 @@ import os
 from report_common import table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PAGE = os.path.join(ROOT, "docs", "performance", "solvers.md")
+PAGES = os.path.join(ROOT, "docs", "performance")
 RESULTS = os.path.join(ROOT, "bench", "results")
 
 INTRO = """# Solvers
@@ -134,43 +134,48 @@ def cuda_section(name, document):
             f"{document['machine']['date']}; `bench/solve/suite.py --cuda --name {name}`.\n\n{table(head, rows)}{remarks(document)}")
 
 
-COLLECTION_INTRO = """
-## Symmetric positive definite matrices
+COLLECTION_INTRO = """# Solvers: symmetric positive definite matrices
 
-cg to 1e-8 with b = A·1, at most 20 000 iterations, blocks as `--block auto` chooses (1 × 1 where these are not
-square and have to be), `domains=1`; iterations, or why not and the true residual that was left. Blocks of 1 make
-bjacobi jacobi. Written by `bench/solve/collection.py MATRICES`.
+This page is written by `bench/report_solve.py` from `bench/results/solve-collection-*.json`; do not edit it.
 
-"no pivot": a diagonal block of the incomplete factorisation has none (IC(0) needs positive ones), which `create`
-reports with its row; these matrices are positive definite, their incomplete factors are not. "indefinite": ILU(0) exists
-but is not positive definite, and cg finds r.z or p.Ap negative. "stagnates", "limit": too ill-conditioned for cg with
-that preconditioner.
+Every method with every preconditioner on every symmetric positive definite matrix of the collection with fewer than 20 000
+rows: to 1e-8 with b = A·1, at most 20 000 iterations, gmres and fgmres restarted after 30, blocks as `--block auto` chooses (1 × 1
+where these are not square and have to be), `domains=1`. Iterations, or why not and the true residual that was left.
+Blocks of 1 make bjacobi jacobi.
+
+* IC(0), and ILU(0) in cg and cg_single, are made with a heavier diagonal where a pivot would not be positive, see
+  [preconditioners.md](preconditioners.md); ILU(0) in the other methods is not, and may be a bad one.
+* "indefinite": of cg_single with ILU(0), whose p.Ap is a recurrence and turns negative by rounding where cg goes on.
+* "stagnates": the smallest residual is long past (60 iterations of gmres; as many as rows, at least 1 000, of the others), or rounding allows no better; a
+  restarted gmres forgets the directions that an ill-conditioned matrix needs (`restart=` larger helps).
+* "limit": 20 000 iterations; "too slow": {seconds} s. The system is too ill-conditioned for that method and preconditioner.
+* "breakdown", "diverges": of bicg and bicgstab, whose residuals are not bounded by anything.
 """
 
 
-SCHEDULES = "Here triangular factors are solved by colours, in another order of the rows: their iterations differ from the CPU's."
+SCHEDULES = """Triangular factors are solved by colours, in another order of the rows: their iterations differ from the CPU's.
+"""
 
 
-def collection_table(document):
+def collection_summary(document):
     pcs = document["pcs"]
-    solved = [sum(m["results"][pc].isdigit() for m in document["matrices"]) for pc in pcs]
-    any_pc = sum(any(m["results"][pc].isdigit() for pc in pcs) for m in document["matrices"])
-    rows = [[m["name"], str(m["rows"]), str(m["block"])] + [m["results"][pc] for pc in pcs] for m in document["matrices"]]
-    return (f"{len(document['matrices'])} matrices, {any_pc} solved by at least one preconditioner: "
-            f"{', '.join(f'{pc} {count}' for pc, count in zip(pcs, solved))}.\n\n{table(['matrix', 'rows', 'b'] + pcs, rows)}")
+    rows = []
+    for method, matrices in document["methods"].items():
+        counts = [sum(m["results"][pc].isdigit() for m in matrices) for pc in pcs]
+        solved = sum(any(m["results"][pc].isdigit() for pc in pcs) for m in matrices)
+        rows.append([method, str(len(matrices))] + [str(count) for count in counts] + [str(solved)])
+    return table(["solved by", "of"] + pcs + ["any of them"], rows)
 
 
-def methods_table(document):
-    rows = [[m["name"], m["method"]] + [m["results"][pc] for pc in document["pcs"]] for m in document["others"]]
-    return f"\nOther methods:\n\n{table(['matrix', 'method'] + document['pcs'], rows)}"
-
-
-def collection_section(documents):
-    """The CPU's, then those of other machines."""
-    text = f"{COLLECTION_INTRO}\n" if documents else ""
+def collection_page(documents):
+    """A summary a machine, then a table a method."""
+    text = COLLECTION_INTRO.format(seconds=", ".join(f"{d['seconds']} ({name})" for name, d in sorted(documents.items())))
     for name, document in sorted(documents.items()):
-        text += f"\n### On {name}, `--device {document['device']} --name {name}`\n\n{SCHEDULES}\n\n" if name else ""
-        text += collection_table(document) + (methods_table(document) if document.get("others") else "")
+        text += f"\n## {name}, `--device {document['device']}`\n\n{SCHEDULES if document['device'] == 'cuda' else ''}\n"
+        text += collection_summary(document)
+        for method, matrices in document["methods"].items():
+            rows = [[m["name"], str(m["rows"]), str(m["block"])] + [m["results"][pc] for pc in document["pcs"]] for m in matrices]
+            text += f"\n### {name}: {method}\n\n{table(['matrix', 'rows', 'b'] + document['pcs'], rows)}"
     return text
 
 
@@ -179,18 +184,24 @@ def load(path):
         return json.load(file)
 
 
+def write(name, text):
+    path = os.path.join(PAGES, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    print(os.path.relpath(path, ROOT))
+
+
 def main():
     text = INTRO
     documents = {os.path.basename(path)[len("solve-"):-len(".json")]: load(path)
                  for path in sorted(glob.glob(os.path.join(RESULTS, "solve-*.json")))}
-    collections = {name[len("collection-"):]: document for name, document in documents.items() if name.startswith("collection")}
+    collections = {name[len("collection-"):]: document for name, document in documents.items() if name.startswith("collection-")}
     documents = {name: document for name, document in documents.items() if document.get("cases")}  # others: not ours
     for name, document in sorted(documents.items(), key=lambda item: "name" not in item[1]["cases"][0]):  # CPUs first
         text += cpu_section(name, document) if "name" in document["cases"][0] else cuda_section(name, document)
-    text += collection_section(collections)
-    with open(PAGE, "w", encoding="utf-8") as file:
-        file.write(text)
-    print(os.path.relpath(PAGE, ROOT))
+    write("solvers.md", text)
+    if collections:
+        write("solvers-collection.md", collection_page(collections))
 
 
 if __name__ == "__main__":
