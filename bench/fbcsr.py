@@ -44,9 +44,12 @@ of the arrays, vectors not counted; *best BSR*: the aligned blocks with the fewe
 CSR's or not. *× our CSR*: speed of y = A x with fbcsr over our fastest kernel on 1 × 1 blocks, the same for the
 others; all run in turn in the same process, medians of 5 rounds. *planner*: the format of a plan that measures
 nothing (`ESTIMATE`); one that measures (`MEASURE`, the default) takes what it timed as the fastest. Shapes are
-those of `auto`; with *none*, a plan in the format is CSR's and there is nothing to time. The CPU's cases from
-plbuckle on, and the generated ones, were measured before the last change of the CSR kernels and of the planner;
-the H200's ran with depth 4, flight 4, ahead 1, hint 1.
+those of `auto`; with *none*, a plan in the format is CSR's and there is nothing to time. The CPU's table is of
+before the last changes of its fbcsr and CSR kernels and of `auto`'s candidates (see below). Of the H200's, 16 cases are
+of one or two revisions before the last, without a best BSR or a planner's choice: dw2048, dwt_992 and arrow with the
+best of six sets of parameters, bcsstk12 and nasa2146 with the best of six and four, ant16km, bcsstk28, bcsstm34, bert,
+crystk01, muelu_Hmat, Trec6, wang4 and watt_1 with the guessed ones. On a GPU our CSR is the fastest of the kernels
+sliced and multi_row, in long rows also warp_row and by_block.
 """
 
 REASONS = """
@@ -58,31 +61,32 @@ REASONS = """
   dwt_992 1.5); and more where CSR's rows are short (bert, Trec6: 1.7 to 2.4). Every split walks y once more, so
   lists of two or three small shapes with a remainder of a sixth of the non-zeros gain little or lose (cavity05,
   fasp_sph). `auto` returns no list where its price says less than 12 %.
-* **CPU, 5 x 3 blocks at random places** lose (0.69): of the list 3x3, 2x2 the remainder is a fifth of 600 entries
-  a row, and each of the three passes reads x in another order; even 5x3 as the only shape takes 7.6 ms where CSR
-  takes 5.1. Fetching x ahead changed nothing (7.2 and 7.5 ms).
-* **H200.** Lines win (stencil 1.15, unaligned diagonals 1.37; with the parameters that are the guess since,
-  depth 4, flight 2, hint 0, the stencil took 53 us instead of 61: 1.3): all rows of a slice share one 8-byte
-  descriptor, values and the heads of later slices are asked for before they are needed. Large squares win 1.10.
-  Runs do not: a lane that reads a run of its own reads x alone, 32 lines a load, whatever is in flight (row:32
-  stays at 66 % of the reading speed with 2, 4 or 8 scalars in flight); 4 wide and rows of 32 are equal to CSR,
-  3 and 2 wide 0.74 to 0.81, although they save a fifth of the bytes. The arrow's slices have two lines each,
-  too little work for a warp. 5x3: 30 000 rows of 600 entries are 938 warps with 150 rounds each.
-  A plan on a GPU therefore takes a list by itself only if all of its shapes are lines or squares of 16 and more;
-  any other can be asked for (`shapes=`). The bar (faster than CSR on every matrix of which 60 % are extracted)
-  is reached by lines and large squares only.
-* **Tried on the H200 and not kept.** (1) A group of lanes a block: diagonals 1.35, rows 1.24, columns 1.42, but
-  4 x 4 0.30, stencil 0.80, arrow 0.21. (2) All shapes cut at bands of 32 rows and packed into units of up to 32
-  lanes: 0.47 to 0.89, about 75 issue slots a step of 32 values. (3) On top of the present form: values of slices
-  with full pieces read before their descriptors, runs shared by 2, 4 or 8 adjacent lanes so that x is read side
-  by side, shorter parts where there are few rows: slower throughout (stencil 61 to 69 us, 4 x 4 73 to 84, 32 x 32
-  57 to 70, arrow 141 to 173, bcsstk10 0.74 to 0.58 of CSR's speed), and plans for the widths {3}, {5}, {6} and
-  {8, 2} were refused on the device, which a kernel that fails its verification would look like; the cause was not
-  found (the emulator passed other lists of shapes, it did not run these to the end).
+* **CPU, since the table.** The blocks of a run added to one sum, one after the other: 14 cycles a 3 x 3 block. The two
+  pieces of a thread now go on block by block in turn: 3 x 3 blocks at random places 5.5 -> 4.3 ms (CSR 5.1 to 5.8), 4 x 4
+  4.7 -> 4.2 ms. The remainder of 5 x 3 blocks, cut into 3 x 3 and 2 x 2, took 2.2 of 6.7 ms in four streams that waited
+  for each other's rows and takes 1.4 in one; and `auto` now has 5x3, 3x5, 4x3 and 3x4: 99.9 % in 5 x 3 blocks. Seen once,
+  on a machine with other work: 5 x 3 1.12, arrow 1.16, bcsstk10 1.13, cavity05 0.93.
+* **H200.** The layout has lines and runs only (formats.md). What had made runs slow was everything between the loads:
+  values packed without gaps, so that each step counted its lanes and no address was known before; now it is sliced
+  storage with one column for up to 8 values, and it runs at 3.4 to 4.1 TB/s of 4.2 where rows are alike (3 wide 1.26, 4
+  wide 1.27, 6 wide 1.14 to 1.27, 16 x 16 1.44). Long rows take several lanes, which also read x side by side: rows of 32
+  1.00 -> 1.5, 2 x 8 0.48 -> 1.32, 5 x 3 0.28 -> 1.08. How many lanes matters much: bcsstk12 takes 44, 47, 59 and 84 us
+  with 1, 2, 4 and 8, 5 x 3 76 us with 1 to 4 and 59 with 8.
+* **H200, lines.** Slices are short: what counts is the chain of loads that wait for each other, and how many warps wait.
+  Head and pieces in one load, remainders as pieces of one row, heads of later slices asked for and 40 registers instead
+  of 56: dw2048 90 -> 60 us, stencil 66 -> 56, arrow 121 -> 80. A sum of several slices a warp, each begun while the one
+  before is summed up, took 95 registers and was slower (dw2048 144 us). Planted diagonals, columns and antidiagonals of
+  32 at random rows are at 94 us; the form that broadcast each descriptor took 80 on the diagonals.
+* **H200, behind CSR:** nemspmm1 (0.27): `auto` took `column:16` for this number of copies, in rows of 500 non-zeros, where
+  slices of lines have one lane a row and few warps; with the list 8x4, 3x6, 2x4, which it took for the same matrix in the
+  run before, 1.10. rdb2048 (0.96) and trilinos_stru2d (0.97) are diagonals with a fifth of the non-zeros beside them;
+  rdb2048 was at 1.08 with four pieces in flight and plain loads, before two became the guess for rows of fewer than 7.
+* **Tried on the H200 and not kept.** A group of lanes a block; all shapes in units of up to 32 lanes; runs packed without
+  gaps by ballots (bcsstk10 0.59, cavity05 0.49); several slices a warp (above).
 * **Plans.** One by measurement takes the format only if it is the fastest. One by estimate takes it where the
-  model puts it clearly ahead on a CPU (36 matrices here, of which it loses more than 3 % on one: cavity05, 0.968,
-  where it gained 3 % in the run before), and never on a GPU: the model took it for 11 of 20 matrices there and lost
-  on nearly all of them, with the form that was not kept.
+  model puts it clearly ahead: on the CPU 36 matrices here, of which it loses more than 3 % on one (cavity05, 0.968,
+  where it gained 3 % in the run before); on the H200 14 of the 24 of the last run, of which it loses on none (1.07 to
+  1.51). Its curve for blocks there is of the kernels before, so it leaves some that would win (bcsstk16, 4 x 4, 8 x 8).
 """
 
 
