@@ -77,8 +77,8 @@ REASONS = """
   of 56: dw2048 90 -> 60 us, stencil 66 -> 56, arrow 121 -> 80. A sum of several slices a warp, each begun while the one
   before is summed up, took 95 registers and was slower (dw2048 144 us). Planted diagonals, columns and antidiagonals of
   32 at random rows are at 94 us; the form that broadcast each descriptor took 80 on the diagonals.
-* **H200, behind CSR:** nemspmm1 (0.27): `auto` took `column:16` for this number of copies, in rows of 500 non-zeros, where
-  slices of lines have one lane a row and few warps; with the list 8x4, 3x6, 2x4, which it took for the same matrix in the
+* **H200, behind CSR:** nemspmm1 (0.27): since `auto` has the four new candidates it takes `column:16` for it, in rows of
+  171 non-zeros, where slices of lines have one lane a row and few warps; with the list 8x4, 3x6, 2x4 that it took in the
   run before, 1.10. rdb2048 (0.96) and trilinos_stru2d (0.97) are diagonals with a fifth of the non-zeros beside them;
   rdb2048 was at 1.08 with four pieces in flight and plain loads, before two became the guess for rows of fewer than 7.
 * **Tried on the H200 and not kept.** A group of lanes a block; all shapes in units of up to 32 lanes; runs packed without
