@@ -44,9 +44,8 @@ of the arrays, vectors not counted; *best BSR*: the aligned blocks with the fewe
 CSR's or not. *× our CSR*: speed of y = A x with fbcsr over our fastest kernel on 1 × 1 blocks, the same for the
 others; all run in turn in the same process, medians of 5 rounds. *planner*: the format of a plan that measures
 nothing (`ESTIMATE`); one that measures (`MEASURE`, the default) takes what it timed as the fastest. Shapes are
-those of `auto`; with *none*, a plan in the format is CSR's and there is nothing to time. The CPU's table is of
-before the last changes of its fbcsr and CSR kernels and of `auto`'s candidates (see below). Of the H200's, 16 cases are
-of one or two revisions before the last, without a best BSR or a planner's choice: dw2048, dwt_992 and arrow with the
+those of `auto`; with *none*, a plan in the format is CSR's and there is nothing to time. Of the H200's
+table, 16 cases are of one or two revisions before the last, without a best BSR or a planner's choice: dw2048, dwt_992 and arrow with the
 best of six sets of parameters, bcsstk12 and nasa2146 with the best of six and four, ant16km, bcsstk28, bcsstm34, bert,
 crystk01, muelu_Hmat, Trec6, wang4 and watt_1 with the guessed ones. On a GPU our CSR is the fastest of the kernels
 sliced and multi_row, in long rows also warp_row and by_block.
@@ -59,13 +58,15 @@ REASONS = """
   1.35 to 1.5. It gains most where many blocks begin in the same row: squares of 4 x 4 and more, rows, and
   diagonals, which are cut at multiples of their height so that they begin together (the stencil 1.61, dw2048 and
   dwt_992 1.5); and more where CSR's rows are short (bert, Trec6: 1.7 to 2.4). Every split walks y once more, so
-  lists of two or three small shapes with a remainder of a sixth of the non-zeros gain little or lose (cavity05,
-  fasp_sph). `auto` returns no list where its price says less than 12 %.
-* **CPU, since the table.** The blocks of a run added to one sum, one after the other: 14 cycles a 3 x 3 block. The two
+  lists of two or three small shapes with a remainder of a sixth of the non-zeros gain little or lose (cavity05). `auto` returns no list where its price says less than 12 %.
+* **CPU, small blocks.** The blocks of a run added to one sum, one after the other: 14 cycles a 3 x 3 block. The two
   pieces of a thread now go on block by block in turn: 3 x 3 blocks at random places 5.5 -> 4.3 ms (CSR 5.1 to 5.8), 4 x 4
   4.7 -> 4.2 ms. The remainder of 5 x 3 blocks, cut into 3 x 3 and 2 x 2, took 2.2 of 6.7 ms in four streams that waited
-  for each other's rows and takes 1.4 in one; and `auto` now has 5x3, 3x5, 4x3 and 3x4: 99.9 % in 5 x 3 blocks. Seen once,
-  on a machine with other work: 5 x 3 1.12, arrow 1.16, bcsstk10 1.13, cavity05 0.93.
+  for each other's rows and takes 1.4 in one; and `auto` now has 5x3, 3x5, 4x3 and 3x4: 99.9 % in 5 x 3 blocks (0.69
+  -> 1.34).
+* **CPU, larger matrices.** Nine of the generated matrices tiled to 400 MB, in another run of the same day:
+  squares and 5 x 3 1.56 to 1.72, columns 1.49, the stencil 1.50, rows 1.09, planted diagonals 1.06, planted
+  antidiagonals 0.92 (1.26 at 80 MB in a later run). Not explained.
 * **H200.** The layout has lines and runs only (formats.md). What had made runs slow was everything between the loads:
   values packed without gaps, so that each step counted its lanes and no address was known before; now it is sliced
   storage with one column for up to 8 values, and it runs at 3.4 to 4.1 TB/s of 4.2 where rows are alike (3 wide 1.26, 4
@@ -84,8 +85,7 @@ REASONS = """
 * **Tried on the H200 and not kept.** A group of lanes a block; all shapes in units of up to 32 lanes; runs packed without
   gaps by ballots (bcsstk10 0.59, cavity05 0.49); several slices a warp (above).
 * **Plans.** One by measurement takes the format only if it is the fastest. One by estimate takes it where the
-  model puts it clearly ahead: on the CPU 36 matrices here, of which it loses more than 3 % on one (cavity05, 0.968,
-  where it gained 3 % in the run before); on the H200 14 of the 24 of the last run, of which it loses on none (1.07 to
+  model puts it clearly ahead: on the CPU 46 matrices here, of which it loses more than 3 % on none; on the H200 14 of the 24 of the last run, of which it loses on none (1.07 to
   1.51). Its curve for blocks there is of the kernels before, so it leaves some that would win (bcsstk16, 4 x 4, 8 x 8).
 """
 
