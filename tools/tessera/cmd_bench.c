@@ -202,10 +202,28 @@ static const char *result_name(const bench_result *r, char *name, size_t size)
     return name;
 }
 
-static void print_result(const cli_app *app, const bench_report *report, const bench_result *r)
+/* The longest name's, but for those that parameters make too long for a column. */
+static int name_width(const bench_report *report)
+{
+    char name[320];
+    int width = 40;
+    for (int64_t i = 0; i < report->count; i++) {
+        int length = (int)strlen(result_name(&report->results[i], name, sizeof name));
+        if (length > width && length <= 56)
+            width = length;
+    }
+    return width;
+}
+
+static void print_result(const cli_app *app, const bench_report *report, const bench_result *r,
+                         int width)
 {
     char name[320], time[TEXT_MAX];
-    printf("%c %-40s ", r->first ? '*' : r->peer[0] ? '-' : ' ', result_name(r, name, sizeof name));
+    printf("%c %-*s ",
+           r->first     ? '*'
+           : r->peer[0] ? '-'
+                        : ' ',
+           width, result_name(r, name, sizeof name));
     if (r->outcome == BENCH_GOOD) {
         printf("%10s %8.2f ", text_seconds(r->seconds, time), 1e-9 * report->bytes / r->seconds);
         if (report->ceiling > 0)
@@ -238,11 +256,12 @@ static int print_report(cli_app *app, const bench_args *args, const tess_device 
     if (report->ceiling > 0)
         printf("; this device reads as much at %s%.1f GB/s%s", bold(app), 1e-9 * report->ceiling,
                plain(app));
-    printf("\n\n%s  %-40s %10s %8s %8s %9s %9s%s\n", bold(app), "kernel", "time", "GB/s", "of read",
-           "GFLOP/s", "error", plain(app));
+    const int width = name_width(report);
+    printf("\n\n%s  %-*s %10s %8s %8s %9s %9s%s\n", bold(app), width, "kernel", "time", "GB/s",
+           "of read", "GFLOP/s", "error", plain(app));
     qsort(report->results, (size_t)report->count, sizeof *report->results, by_seconds);
     for (int64_t i = 0; i < report->count; i++)
-        print_result(app, report, &report->results[i]);
+        print_result(app, report, &report->results[i], width);
     printf("\n%s* what a plan takes without measuring%s; error in units of n eps |A||x|, at most "
            "%g%s\n",
            dim(app), args->peers ? ", - other libraries" : "", BENCH_ERROR_MAX, plain(app));
