@@ -173,16 +173,39 @@ static tess_status take_vectors(refinement *f, const double *b, const double *x)
     return TESS_OK;
 }
 
-/* r = b + factor A x and its norm: b's own with the factor 0. */
-static tess_status find_residual(refinement *f, double factor, double *norm)
+/* |b| by itself: what A and x hold does not enter. */
+static tess_status find_rhs_norm(refinement *f, const double *b)
+{
+    const tess_plan *plan = f->solver->plan;
+    const int64_t n = plan->matrix->rows;
+    double *copy = NULL, sum = 0;
+    if (backend_of(f)->owns && backend_of(f)->owns(plan->device, b)) {
+        tess_status status;
+        TESS_TRY(TESS_ALLOC(plan->ctx, n, &copy));
+        status = backend_of(f)->memory_copy_from(plan->device, copy, b, (size_t)n * sizeof *b);
+        if (status != TESS_OK) {
+            tess_free(plan->ctx, copy);
+            return status;
+        }
+        b = copy;
+    }
+    for (int64_t i = 0; i < n; i++)
+        sum += b[i] * b[i];
+    tess_free(plan->ctx, copy);
+    f->rhs_norm = sqrt(sum);
+    return TESS_OK;
+}
+
+/* r = b - A x and its norm. */
+static tess_status find_residual(refinement *f)
 {
     double rr = 0;
     const double started = tess_seconds();
     TESS_TRY(copy_b(f));
-    TESS_TRY(tess_spmv_dot(f->solver->plan, factor, f->x, 1, f->r, NULL, &rr));
+    TESS_TRY(tess_spmv_dot(f->solver->plan, -1, f->x, 1, f->r, NULL, &rr));
     f->result.seconds_spmv += tess_seconds() - started;
     f->result.bytes += tess_matrix_spmv_bytes(f->solver->plan->matrix);
-    *norm = sqrt(rr);
+    f->norm = sqrt(rr);
     return TESS_OK;
 }
 
@@ -233,7 +256,7 @@ static tess_status refine(refinement *f)
 {
     const tess_solve_options *options = &f->solver->options;
     tess_system end = {.rhs_norm = f->rhs_norm};
-    TESS_TRY(find_residual(f, -1, &f->norm));
+    TESS_TRY(find_residual(f));
     TESS_TRY(tess_history_put(f->solver, 0, f->norm / f->rhs_norm));
     while (!end.done) {
         const double relative = f->norm / f->rhs_norm, before = f->norm;
@@ -249,7 +272,7 @@ static tess_status refine(refinement *f)
             break;
         }
         TESS_TRY(correct(f, &inner));
-        TESS_TRY(find_residual(f, -1, &f->norm));
+        TESS_TRY(find_residual(f));
         if (inner.reason == TESS_CANCELLED || inner.reason == TESS_ITERATION_LIMIT)
             tess_system_end(&end, inner.reason, "%s at |b - Ax|/|b| = %.3g after %lld iterations",
                             inner.reason == TESS_CANCELLED ? "stopped by the callback"
@@ -292,7 +315,7 @@ tess_status tess_refine_solve(tess_solver *solver, const double *b, double *x, t
     refinement f = {.solver = solver, .b = b, .x = x};
     tess_status status;
     TESS_TRY_CLEAN(take_vectors(&f, b, x));
-    TESS_TRY_CLEAN(find_residual(&f, 0, &f.rhs_norm));
+    TESS_TRY_CLEAN(find_rhs_norm(&f, b));
     if (f.rhs_norm == 0)
         TESS_TRY_CLEAN(solve_zero(&f));
     else

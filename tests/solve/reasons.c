@@ -105,6 +105,11 @@ static void a_zero_right_hand_side_gives_zero(void **state)
     assert_int_equal(tess_solve(p.plan, "cg", p.b, p.x, &result), TESS_OK);
     assert_int_equal(result.reason, TESS_ZERO_RHS);
     assert_true(p.x[1] == 0 && result.true_residual == 0 && result.iterations == 0);
+    /* Refinement finds it from b alone, whatever x holds. */
+    p.x[1] = NAN;
+    assert_int_equal(tess_solve(p.plan, "cg:inner=f32", p.b, p.x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_ZERO_RHS);
+    assert_true(p.x[1] == 0);
     problem_close(&p);
 }
 
