@@ -19,7 +19,6 @@ import time
 
 PARTS = ("stencil27", "stencil7", "powerlaw", "spmm8", "sizes", "families", "promoted")
 B_ALL = [1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 24, 32, 48, 64]
-B_F32 = [1, 3, 4, 7, 8, 16, 32]
 B_POWERLAW = [2, 3, 4, 5, 8, 16]
 B_PROMOTED = [3, 7, 16]
 B_SIZES = [3, 8]
@@ -81,10 +80,10 @@ def all_cases(matrices):
     families = [case("families", b, stencil(27, b, FAMILIES), kernel=None, peers=False) for b in B_FAMILIES]
     families += [case("families", b, powerlaw(b, FAMILIES), kernel=None, peers=False, label="power-law")
                  for b in B_FAMILIES_IRREGULAR]
-    single = [case(f"stencil{p}", b, stencil(p, b, LARGE, 4), type="f32", peers=False) for b in B_F32 for p in (27, 7)]
+    single = [case(f"stencil{p}", b, stencil(p, b, LARGE, 4), type="f32", peers=False) for b in B_ALL for p in (27, 7)]
     real = [case("promoted", b, f"promote:b={b}:{path}", label=name_of(path))
             for path in patterns(matrices) for b in B_PROMOTED]
-    return large + irregular + several + single + real + small + families
+    return large + irregular + several + single + real + families + small
 
 
 def key_of(c):
