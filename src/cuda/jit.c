@@ -31,17 +31,29 @@ static tess_status need_nvrtc(tess_ctx *ctx, tess_jit *jit)
     return TESS_OK;
 }
 
-/* The hash covers all headers too: which of them a source includes is not worth parsing. */
+/* The source and what it includes: a change of another header leaves the kernel in the cache. */
+static uint64_t hash_source(const tess_cuda_source *source, uint64_t hash)
+{
+    static const char directive[] = "#include \"";
+    hash = tess_hash_bytes(source->text, source->bytes, hash);
+    for (const char *at = source->text; (at = strstr(at, directive));) {
+        char name[64];
+        at += sizeof directive - 1;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\""), at);
+        const tess_cuda_source *header = find_source(name); /* none: the emulator's */
+        if (header)
+            hash = hash_source(header, hash);
+    }
+    return hash;
+}
+
 static void make_key(const tess_cuda_source *source, const tess_jit_request *request,
                      const tess_jit *jit, tess_cache_key *key)
 {
     *key = (tess_cache_key){0};
     snprintf(key->label, sizeof key->label, "%s sm_%d%s%s", request->source, request->sm,
              *request->defines ? " " : "", request->defines);
-    uint64_t hash = tess_hash_bytes(source->text, source->bytes, 0);
-    for (const tess_cuda_source *s = tess_cuda_sources; s->name; s++)
-        if (is_header(s->name))
-            hash = tess_hash_bytes(s->text, s->bytes, hash);
+    uint64_t hash = hash_source(source, 0);
     hash = tess_hash_bytes(request->defines, strlen(request->defines), hash);
     key->hash = tess_hash_bytes(key->label, strlen(key->label), hash);
     key->nvrtc_major = jit->loaded ? jit->nvrtc.major : 0;
