@@ -155,22 +155,29 @@ def reason_for(kernel):
     return next((text for stem, text in WHY.items() if kernel.startswith(stem)), None)
 
 
+def family_name(result):
+    """The kernel; the form of row_per_thread through shared memory is a family of its own."""
+    shared = result["kernel"].startswith("row_per_thread") and "shared=1" in result["params"].split(",")
+    return f"`{result['kernel']}`" + (", x in shared memory" if shared else "")
+
+
 def families(cases):
-    """Every kernel's share of the read ceiling, the winner in bold."""
-    names = sorted({r["kernel"] for c in cases for r in c["results"]})
-    speeds = {(n, c["case"]["b"]): fastest([r for r in good(c, False) if r["kernel"] == n]) for n in names for c in cases}
-    winners = {c["case"]["b"]: fastest(good(c, False)) for c in cases}
+    """Every kernel's share of the read ceiling, the winner in bold; a block size may have several cases."""
+    sizes = sorted({c["case"]["b"] for c in cases})
+    ours = {b: [r for c in cases if c["case"]["b"] == b for r in good(c, False)] for b in sizes}
+    names = {family_name(r) for c in cases for r in c["results"]}
+    best = {(n, b): fastest([r for r in ours[b] if family_name(r) == n]) for n in names for b in sizes}
+    winners = {b: family_name(fastest(ours[b])) for b in sizes if ours[b]}
     rows = []
-    for name in sorted(names, key=lambda n: -max((s["GBps"] for (k, _), s in speeds.items() if k == n and s), default=0)):
-        row = [f"`{name}`"]
-        for case in cases:
-            found, b = speeds[name, case["case"]["b"]], case["case"]["b"]
-            won = found and winners[b] and found["kernel"] == winners[b]["kernel"]
-            row.append(f"**{share(found)}**" if won else share(found) if found else "–")
+    for name in sorted(names, key=lambda n: -max((best[n, b]["GBps"] for b in sizes if best[n, b]), default=0)):
+        row = [name]
+        for b in sizes:
+            text = share(best[name, b]) if best[name, b] else "–"
+            row.append(f"**{text}**" if winners.get(b) == name else text)
         rows.append(row)
-    text = table(["% of read"] + [f"b={c['case']['b']}" for c in cases], rows)
+    text = table(["% of read"] + [f"b={b}" for b in sizes], rows)
     text += "\n– : the family has no form for that block size (or gave no valid result). Winners: "
-    return text + ", ".join(f"`{w['kernel']}` at b={b}" for b, w in winners.items() if w) + ".\n"
+    return text + ", ".join(f"{name} at b={b}" for b, name in winners.items()) + ".\n"
 
 
 def reasons(cases):
@@ -334,8 +341,8 @@ def write(path, page):
         text += f"\n## Several vectors, 27-point stencil\n\n{several}"
     if part("families"):
         text += "\n## Every kernel family: which wins where, and why\n\nEach kernel's best, f64, 300 MB and more.\n"
-        for title, label in (("27-point stencil", ""), ("Power-law rows, random columns", "power-law")):
-            some = [c for c in part("families") if c["case"]["label"] == label]
+        for title, scattered in (("27-point stencil", False), ("Power-law rows, random columns", True)):
+            some = [c for c in part("families") if (c["case"]["label"] == "power-law") == scattered]
             text += f"\n{title}:\n\n{families(some)}" if some else ""
         text += reasons(part("families"))
     with open(page, "w", encoding="utf-8") as file:

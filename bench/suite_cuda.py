@@ -23,9 +23,11 @@ B_POWERLAW = [2, 3, 4, 5, 8, 16]
 B_PROMOTED = [3, 7, 16]
 B_SIZES = [3, 8]
 B_FAMILIES = [2, 3, 5, 8, 16, 32, 64]
-B_FAMILIES_IRREGULAR = [2, 3, 8, 16]
+B_FAMILIES_IRREGULAR = [2, 3, 8, 16, 32]
+B_FAMILIES_SHARED = [16, 32, 64]  # where row_per_thread has both of its forms
 MEGABYTES = [1, 3, 10, 27, 100, 300, 1050, 2100]
 LARGE, FAMILIES = 1.05e9, 0.3e9  # bytes that a product must move
+SCATTERED = 0.7e9  # the families on random columns: x is more than L2 keeps beside the matrix
 REPETITIONS = 42  # six in each of the seven rounds
 
 
@@ -56,7 +58,7 @@ def powerlaw(b, target, average=7):
 
 def case(part, b, matrix, **more):
     made = {"part": part, "b": b, "matrix": matrix, "type": "f64", "op": "spmv", "kernel": "sliced",
-            "peers": True, "label": ""}
+            "params": None, "peers": True, "label": ""}
     return {**made, **more}
 
 
@@ -78,7 +80,9 @@ def all_cases(matrices):
     several = [case("spmm8", 3, stencil(27, 3, LARGE), op="spmm:8", kernel=None, peers=False)]
     small = [case("sizes", b, stencil(27, b, mb * 1e6), label=f"{mb} MB") for mb in MEGABYTES for b in B_SIZES]
     families = [case("families", b, stencil(27, b, FAMILIES), kernel=None, peers=False) for b in B_FAMILIES]
-    families += [case("families", b, powerlaw(b, FAMILIES), kernel=None, peers=False, label="power-law")
+    families += [case("families", b, stencil(27, b, FAMILIES), kernel="row_per_thread", params="shared=0;shared=1",
+                      peers=False, label="both forms") for b in B_FAMILIES_SHARED]
+    families += [case("families", b, powerlaw(b, SCATTERED), kernel=None, peers=False, label="power-law")
                  for b in B_FAMILIES_IRREGULAR]
     single = [case(f"stencil{p}", b, stencil(p, b, LARGE, 4), type="f32", peers=False) for b in B_ALL for p in (27, 7)]
     real = [case("promoted", b, f"promote:b={b}:{path}", label=name_of(path))
@@ -94,6 +98,7 @@ def run_case(options, c):
     command = [options.tessera, "bench", c["matrix"], "--device", options.device, "--type", c["type"],
                "--op", c["op"], "--few", "--reps", str(REPETITIONS), "--json"]
     command += ["--kernel", c["kernel"]] if c["kernel"] else []
+    command += ["--params", c["params"]] if c["params"] else []
     command += ["--peers"] if c["peers"] and not options.no_peers else []
     start = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
