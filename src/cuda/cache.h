@@ -1,8 +1,8 @@
 /* The disk cache of compiled kernels.
  *
  * One file an entry, <hash>-<major>.<minor>.cubin, in $TESSERA_CACHE, $XDG_CACHE_HOME/tessera or
- * ~/.cache/tessera: `hash` covers the bytes of the source and of what it includes, the defines and the
- * architecture, the numbers are NVRTC's version. A file is
+ * ~/.cache/tessera: `hash` covers the bytes of the source and of what it includes, the defines and
+ * the architecture, the numbers are NVRTC's version. A file is
  *
  *     header | label (what was compiled, for people and against collisions) | image (cubin or PTX)
  *
