@@ -20,6 +20,10 @@
 static const double chunk_seconds = 500e-6;
 enum { CHUNK_LEAST = 2, CHUNK_MOST = 16, CYCLE_CHUNK = 4 };
 
+/* Iterations that are timed before others are captured. The first is longer than all others, by as
+ * much as it takes to load what it launches: the last counts. */
+enum { TIMED = 2 };
+
 void tess_cuda_account(tess_space *space, const tess_steps *steps, int count, double seconds)
 {
     double bytes = 0;
@@ -103,7 +107,7 @@ static tess_status need_graph(tess_space *space, const tess_stretch *stretch, in
     return TESS_OK;
 }
 
-/* ---- The first iteration: outside a graph, with a clock between the units ---- */
+/* ---- The first iterations: outside a graph, with a clock between the units ---- */
 
 static void destroy_events(tess_cuda *cuda, cu_event *events, int64_t count)
 {
@@ -137,18 +141,18 @@ static tess_status read_shares(tess_cuda_space *state, const tess_unit_list *lis
     for (int i = 0; i < TESS_TIMES; i++)
         state->share[i] = all > 0 ? seconds[i] / all : 1.0 / TESS_TIMES;
     state->iteration_seconds = all;
-    state->measured = true;
+    state->timed++;
     return TESS_OK;
 }
 
-static tess_status measure_first(tess_space *space, const tess_stretch *stretch)
+static tess_status time_one(tess_space *space, const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_cuda *cuda = state->cuda;
     const tess_unit_list *list;
     cu_event *events;
     tess_status status;
-    TESS_TRY(tess_cuda_need_list(space, &stretch->lists[stretch->position], stretch, &list));
+    TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
     TESS_TRY(TESS_CALLOC(space->ctx, list->count + 1, &events));
     for (int64_t i = 0; i <= list->count; i++)
         TESS_TRY_CLEAN(TESS_CU(cuda, cuEventCreate(&events[i], CU_EVENT_DEFAULT_FLAGS)));
@@ -177,7 +181,7 @@ static int64_t most_in_time(const tess_cuda_space *state, const tess_stretch *st
 {
     if (!state->loop.fits || stretch->count != 1 || isinf(stretch->seconds))
         return stretch->most;
-    if (!state->measured) /* the first iteration alone will tell */
+    if (state->timed < TIMED) /* one iteration alone will tell */
         return 1;
     const double fits = stretch->seconds / state->iteration_seconds;
     return fits < 1 ? 1 : fits < (double)stretch->most ? (int64_t)fits : stretch->most;
@@ -285,9 +289,9 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
     int64_t put = 0, first = 0, next = 0; /* iterations put; flights under way: first..next-1 */
     bool stopped = false;
     TESS_TRY(put_controls(space, stretch));
-    if (!state->measured) {
-        TESS_TRY(measure_first(space, stretch));
-        put = 1;
+    /* Methods with cycles do not ask for times: their iterations differ. */
+    for (; stretch->cycle == 1 && state->timed < TIMED && put < stretch->most && !stopped; put++) {
+        TESS_TRY(time_one(space, stretch));
         TESS_TRY(ask(space, 0));
         TESS_TRY(answer(space, stretch, 0, &stopped));
     }
@@ -323,16 +327,22 @@ static tess_status fetch_rings(tess_space *space, const tess_stretch *stretch)
     return TESS_CU(state->cuda, cuStreamSynchronize(state->plan->stream));
 }
 
-/* The bytes of every iteration, and the time as the first iteration's was divided; that of methods
+static int64_t longest_of(const tess_stretch *stretch)
+{
+    int64_t longest = 0;
+    for (int i = 0; i < stretch->count; i++)
+        longest = stretch->done[i] > longest ? stretch->done[i] : longest;
+    return longest;
+}
+
+/* The bytes of every iteration, and the time as that of the timed one was divided; that of methods
  * with cycles, whose iterations differ, as their bytes are. */
 static void account(tess_space *space, const tess_stretch *stretch, double seconds)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
-    int64_t longest = 0;
+    const int64_t longest = longest_of(stretch);
     double before[TESS_TIMES];
     memcpy(before, space->seconds, sizeof before);
-    for (int i = 0; i < stretch->count; i++)
-        longest = stretch->done[i] > longest ? stretch->done[i] : longest;
     for (int64_t k = 0; k < longest; k++) {
         int running = 0;
         for (int i = 0; i < stretch->count; i++)
@@ -344,6 +354,15 @@ static void account(tess_space *space, const tess_stretch *stretch, double secon
         space->seconds[i] = before[i] + seconds * state->share[i];
 }
 
+/* Where iterations turn out to take less than half of what was measured, as when something held the
+ * device up meanwhile, chunks become longer. Less of a difference is not worth capturing anew. */
+static void correct_time(tess_cuda_space *state, const tess_stretch *stretch, double seconds)
+{
+    const int64_t longest = longest_of(stretch);
+    if (longest > TIMED && seconds < 0.5 * (double)longest * state->iteration_seconds)
+        state->iteration_seconds = seconds / (double)longest;
+}
+
 tess_status tess_cuda_advance(tess_space *space, const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
@@ -353,9 +372,12 @@ tess_status tess_cuda_advance(tess_space *space, const tess_stretch *stretch)
     if (status == TESS_OK)
         status = fetch_rings(space, stretch);
     tess_cuda_leave(state->cuda);
-    if (status == TESS_OK)
-        account(space, stretch, tess_seconds() - started);
-    return status;
+    if (status != TESS_OK)
+        return status;
+    const double seconds = tess_seconds() - started;
+    account(space, stretch, seconds);
+    correct_time(state, stretch, seconds);
+    return TESS_OK;
 }
 
 tess_status tess_cuda_recall(tess_space *space, int system, int64_t i, double *to)

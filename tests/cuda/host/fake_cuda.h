@@ -20,9 +20,10 @@ typedef struct fake_cuda {
     cu_result fail_with;
     int64_t memory_limit; /* bytes; allocations beyond it fail with out of memory */
     int64_t memory_used;
-    int64_t allocations, launches, waits, copies; /* so far */
-    int64_t compiled;                             /* programs */
-    int current;                                  /* depth of the context stack */
+    int64_t allocations, launches, graphs, waits, copies; /* so far */
+    int64_t compiled;                                     /* programs */
+    double clock, loading; /* seconds: what events read; the first launch of a function longer */
+    int current;           /* depth of the context stack */
     int capturing;
     int wrong_results; /* kernels write numbers that are off */
     int compile_fails;

@@ -50,6 +50,7 @@ static inline int before(void **state)
     fake->fail_at = -1;
     fake->memory_limit = INT64_MAX;
     fake->wrong_results = fake->compile_fails = 0;
+    fake->loading = 0;
     setenv("TESSERA_NVRTC", FAKE_CUDA, 1);
     unsetenv("TESSERA_JIT");
     return 0;
