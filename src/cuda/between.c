@@ -4,12 +4,13 @@
 
 enum { THREADS = 512, MOST = 4 };
 
-/* One thread block a multiprocessor, fewer where rows are few. */
+/* One thread block a multiprocessor, fewer where rows are few; but not nearly all: the next product
+ * starts on those that are free, with as many of its thread blocks as fit there. */
 static int grid_of(const tess_space *space)
 {
     const int64_t enough = tess_ceil_div(space->rows, 256);
     const int all = tess_cuda_space_of(space)->cuda->multiprocessors;
-    return enough < all ? (int)enough : all;
+    return 2 * enough < all ? (int)enough : all;
 }
 
 tess_status tess_cuda_need_between(tess_space *space, tess_unit_list *list)
