@@ -92,9 +92,8 @@ struct tess_cusparse_matrix {
     const tess_matrix *of;
     bool csr, row_major;
     int users;
-    int64_t rows, cols, block_rows, block_cols, blocks; /* of a CSR matrix: of its entries */
-    int block;
-    bool wide; /* 64-bit offsets */
+    int64_t blocks; /* CSR: entries */
+    bool wide;      /* 64-bit offsets */
     cu_pointer offsets, columns, values;
 };
 
@@ -231,12 +230,7 @@ static tess_status upload_values(tess_cuda *cuda, struct tess_cusparse_matrix *M
 static tess_status upload(tess_cuda *cuda, struct tess_cusparse_matrix *M, const tess_matrix *A,
                           cu_stream stream)
 {
-    M->rows = A->rows;
-    M->cols = A->cols;
-    M->block_rows = A->block_rows;
-    M->block_cols = A->block_cols;
     M->blocks = A->blocks;
-    M->block = A->block_height;
     M->wide = A->blocks > INT32_MAX;
     TESS_TRY(upload_offsets(cuda, M, A, stream));
     TESS_TRY(to_device(cuda, A->columns, (size_t)A->blocks * 4, stream, &M->columns));
@@ -295,23 +289,24 @@ static tess_status need_matrix(tess_cuda *cuda, const path *way, const tess_matr
 static tess_status describe(struct tess_cusparse *peer)
 {
     const struct tess_cusparse_matrix *M = peer->matrix;
+    const tess_matrix *A = M->of;
     void *offsets = (void *)(uintptr_t)M->offsets, *columns = (void *)(uintptr_t)M->columns,
          *values = (void *)(uintptr_t)M->values;
     int real = peer->type == TESS_F64 ? REAL_64 : REAL_32;
     if (peer->path->legacy)
         return CHECK(peer, cusparseCreateMatDescr(&peer->description));
     if (peer->path->csr)
-        TESS_TRY(CHECK(peer, cusparseCreateCsr(&peer->A, M->rows, M->cols, M->blocks, offsets,
+        TESS_TRY(CHECK(peer, cusparseCreateCsr(&peer->A, A->rows, A->cols, M->blocks, offsets,
                                                columns, values, M->wide ? INDEX_64 : INDEX_32,
                                                INDEX_32, 0, real)));
     else
-        TESS_TRY(CHECK(peer, cusparseCreateBsr(&peer->A, M->block_rows, M->block_cols, M->blocks,
-                                               M->block, M->block, offsets, columns, values,
-                                               INDEX_32, INDEX_32, 0, real,
+        TESS_TRY(CHECK(peer, cusparseCreateBsr(&peer->A, A->block_rows, A->block_cols, M->blocks,
+                                               A->block_height, A->block_width, offsets, columns,
+                                               values, INDEX_32, INDEX_32, 0, real,
                                                M->row_major ? ORDER_ROW : ORDER_COLUMN)));
     /* Any address that is not NULL will do until the first product. */
-    TESS_TRY(CHECK(peer, cusparseCreateDnVec(&peer->x, M->cols, values, real)));
-    return CHECK(peer, cusparseCreateDnVec(&peer->y, M->rows, values, real));
+    TESS_TRY(CHECK(peer, cusparseCreateDnVec(&peer->x, A->cols, values, real)));
+    return CHECK(peer, cusparseCreateDnVec(&peer->y, A->rows, values, real));
 }
 
 static tess_status allocate_buffer(struct tess_cusparse *peer)
@@ -385,8 +380,9 @@ tess_status tess_cusparse_spmv(struct tess_cusparse *peer, double alpha, cu_poin
         const int *offsets = (void *)(uintptr_t)M->offsets;
         const int *columns = (void *)(uintptr_t)M->columns;
         int status = (wide ? peer->api.cusparseDbsrmv : peer->api.cusparseSbsrmv)(
-            peer->handle, direction, 0, (int)M->block_rows, (int)M->block_cols, (int)M->blocks, a,
-            peer->description, values, offsets, columns, M->block, vector_x, b, vector_y);
+            peer->handle, direction, 0, (int)M->of->block_rows, (int)M->of->block_cols,
+            (int)M->blocks, a, peer->description, values, offsets, columns, M->of->block_height,
+            vector_x, b, vector_y);
         return check(peer, status, "cusparse bsrmv");
     }
     TESS_TRY(CHECK(peer, cusparseDnVecSetValues(peer->x, vector_x)));
