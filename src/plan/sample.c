@@ -61,8 +61,9 @@ tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
     return status;
 }
 
-/* A solver that stops after `count` iterations of CG, and has run once: what is compiled, captured
- * and allocated is there. */
+/* A solver that stops after `count` iterations of CG, and has run once: what is compiled and
+ * allocated is there. A GPU captures iterations when they come again, in the first of the rounds
+ * that follow, which for that is not the one that counts. */
 static tess_status make_solver(tess_plan *plan, int count, const void *b, void *x,
                                tess_solver **solver)
 {
