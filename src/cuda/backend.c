@@ -28,6 +28,7 @@ const tess_backend tess_cuda_backend = {
     .memory_copy_to = tess_cuda_memory_copy_to,
     .memory_copy_from = tess_cuda_memory_copy_from,
     .memory_convert = tess_cuda_memory_convert,
+    .memory_dot = tess_cuda_memory_dot,
     .synchronize = tess_cuda_synchronize,
     .owns = tess_cuda_owns,
 };

@@ -20,9 +20,11 @@ static tess_status need_code(tess_cuda *cuda, size_t from, bool add, size_t to,
                                    &code->function);
 }
 
-static tess_status convert(tess_cuda *cuda, int64_t count, double scale, const void *from,
-                           tess_type from_type, bool add, void *to, tess_type to_type)
+static tess_status convert(const tess_cuda_plan *plan, int64_t count, double scale,
+                           const void *from, tess_type from_type, bool add, void *to,
+                           tess_type to_type)
 {
+    tess_cuda *cuda = plan->cuda;
     tess_cuda_convert *code;
     tess_cuda_launch launch;
     TESS_TRY(need_code(cuda, tess_type_size(from_type), add, tess_type_size(to_type), &code));
@@ -31,20 +33,18 @@ static tess_status convert(tess_cuda *cuda, int64_t count, double scale, const v
     tess_cuda_arg_pointer(&launch, tess_cuda_address(to));
     tess_cuda_arg_integer(&launch, count);
     tess_cuda_arg_number(&launch, scale);
-    TESS_TRY(tess_cuda_launch_one(cuda, code->function, &launch, cuda->stream));
-    return TESS_CU(cuda, cuStreamSynchronize(cuda->stream));
+    return tess_cuda_launch_one(cuda, code->function, &launch, plan->stream);
 }
 
-tess_status tess_cuda_memory_convert(tess_device *device, int64_t count, double scale,
-                                     const void *from, tess_type from_type, bool add, void *to,
-                                     tess_type to_type)
+tess_status tess_cuda_memory_convert(tess_plan *plan, int64_t count, double scale, const void *from,
+                                     tess_type from_type, bool add, void *to, tess_type to_type)
 {
-    tess_cuda *cuda = tess_cuda_of(device);
+    const tess_cuda_plan *p = tess_cuda_plan_of(plan);
     if (count == 0)
         return TESS_OK;
-    TESS_TRY(tess_cuda_enter(cuda));
-    tess_status status = convert(cuda, count, scale, from, from_type, add, to, to_type);
-    tess_cuda_leave(cuda);
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    tess_status status = convert(p, count, scale, from, from_type, add, to, to_type);
+    tess_cuda_leave(p->cuda);
     return status;
 }
 

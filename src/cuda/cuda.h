@@ -97,9 +97,8 @@ bool tess_cuda_owns(tess_device *device, const void *pointer);
 
 /* ---- convert.c ---- */
 
-tess_status tess_cuda_memory_convert(tess_device *device, int64_t count, double scale,
-                                     const void *from, tess_type from_type, bool add, void *to,
-                                     tess_type to_type);
+tess_status tess_cuda_memory_convert(tess_plan *plan, int64_t count, double scale, const void *from,
+                                     tess_type from_type, bool add, void *to, tess_type to_type);
 void tess_cuda_convert_free(tess_cuda *cuda);
 
 static inline cu_pointer tess_cuda_address(const void *pointer)

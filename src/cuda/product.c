@@ -189,6 +189,24 @@ static tess_status spmv_dot(tess_cuda_plan *p, double alpha, const void *x, doub
     return deliver(p, y, y_bytes, y_staged);
 }
 
+static tess_status plain_dot(tess_cuda_plan *p, cu_pointer x, cu_pointer y, double *dot)
+{
+    TESS_TRY(need_dot(p));
+    const cu_pointer result = p->dot_scratch + DOT_BLOCKS * sizeof(double);
+    TESS_TRY(run_dot(p, x, y, result));
+    TESS_TRY(TESS_CU(p->cuda, cuMemcpyDtoHAsync(dot, result, sizeof *dot, p->stream)));
+    return TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
+}
+
+tess_status tess_cuda_memory_dot(tess_plan *plan, const void *x, const void *y, double *dot)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    tess_status status = plain_dot(p, tess_cuda_address(x), tess_cuda_address(y), dot);
+    tess_cuda_leave(p->cuda);
+    return status;
+}
+
 tess_status tess_cuda_spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
                                const void *w, double *dot)
 {

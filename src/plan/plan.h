@@ -119,10 +119,12 @@ struct tess_backend {
     void (*memory_free)(tess_device *device, void *pointer);
     tess_status (*memory_copy_to)(tess_device *device, void *to, const void *from, size_t bytes);
     tess_status (*memory_copy_from)(tess_device *device, void *to, const void *from, size_t bytes);
-    /* to = scale * from, or to = to + scale * from, `count` scalars each of its type; waits. */
-    tess_status (*memory_convert)(tess_device *device, int64_t count, double scale,
-                                  const void *from, tess_type from_type, bool add, void *to,
-                                  tess_type to_type);
+    /* to = scale * from, or to = to + scale * from, `count` scalars each of its type. Does not
+     * wait: what the plan does next comes after it. */
+    tess_status (*memory_convert)(tess_plan *plan, int64_t count, double scale, const void *from,
+                                  tess_type from_type, bool add, void *to, tess_type to_type);
+    /* x . y, as many scalars as the plan's matrix has rows. */
+    tess_status (*memory_dot)(tess_plan *plan, const void *x, const void *y, double *dot);
     tess_status (*synchronize)(tess_device *device);
     /* Whether an address is the device's. */
     bool (*owns)(tess_device *device, const void *pointer);

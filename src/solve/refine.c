@@ -114,23 +114,22 @@ static tess_status copy_b(refinement *f)
 {
     const int64_t n = f->solver->plan->matrix->rows;
     if (backend_of(f)->memory_convert)
-        return backend_of(f)->memory_convert(f->solver->plan->device, n, 1, f->b, TESS_F64, false,
-                                             f->r, TESS_F64);
+        return backend_of(f)->memory_convert(f->solver->plan, n, 1, f->b, TESS_F64, false, f->r,
+                                             TESS_F64);
     if (n > 0)
         memcpy(f->r, f->b, (size_t)n * sizeof *f->r);
     return TESS_OK;
 }
 
-/* The inner system: single_r = r / |r|, d = 0. */
+/* The inner system: single_r = r / |r|, d = 0. The inner plan, which reads them, makes them. */
 static tess_status set_inner(refinement *f)
 {
-    const tess_plan *plan = f->solver->plan;
+    tess_plan *plan = f->solver->inner_plan;
     const int64_t n = plan->matrix->rows;
     if (backend_of(f)->memory_convert) {
-        TESS_TRY(backend_of(f)->memory_convert(plan->device, n, 1 / f->norm, f->r, TESS_F64, false,
+        TESS_TRY(backend_of(f)->memory_convert(plan, n, 1 / f->norm, f->r, TESS_F64, false,
                                                f->single_r, TESS_F32));
-        return backend_of(f)->memory_convert(plan->device, n, 0, f->r, TESS_F64, false, f->d,
-                                             TESS_F32);
+        return backend_of(f)->memory_convert(plan, n, 0, f->r, TESS_F64, false, f->d, TESS_F32);
     }
 #pragma omp parallel for schedule(static) num_threads(plan->ctx->threads)
     for (int64_t i = 0; i < n; i++) {
@@ -143,10 +142,10 @@ static tess_status set_inner(refinement *f)
 /* x = x + |r| d. */
 static tess_status add_correction(refinement *f)
 {
-    const tess_plan *plan = f->solver->plan;
+    tess_plan *plan = f->solver->plan;
     const int64_t n = plan->matrix->rows;
     if (backend_of(f)->memory_convert)
-        return backend_of(f)->memory_convert(plan->device, n, f->norm, f->d, TESS_F32, true, f->x,
+        return backend_of(f)->memory_convert(plan, n, f->norm, f->d, TESS_F32, true, f->x,
                                              TESS_F64);
 #pragma omp parallel for schedule(static) num_threads(plan->ctx->threads)
     for (int64_t i = 0; i < n; i++)
@@ -174,25 +173,16 @@ static tess_status take_vectors(refinement *f, const double *b, const double *x)
 }
 
 /* |b| by itself: what A and x hold does not enter. */
-static tess_status find_rhs_norm(refinement *f, const double *b)
+static tess_status find_rhs_norm(refinement *f)
 {
-    const tess_plan *plan = f->solver->plan;
-    const int64_t n = plan->matrix->rows;
-    double *copy = NULL, sum = 0;
-    if (backend_of(f)->owns && backend_of(f)->owns(plan->device, b)) {
-        tess_status status;
-        TESS_TRY(TESS_ALLOC(plan->ctx, n, &copy));
-        status = backend_of(f)->memory_copy_from(plan->device, copy, b, (size_t)n * sizeof *b);
-        if (status != TESS_OK) {
-            tess_free(plan->ctx, copy);
-            return status;
-        }
-        b = copy;
-    }
-    for (int64_t i = 0; i < n; i++)
-        sum += b[i] * b[i];
-    tess_free(plan->ctx, copy);
-    f->rhs_norm = sqrt(sum);
+    tess_plan *plan = f->solver->plan;
+    double bb = 0;
+    if (backend_of(f)->memory_dot)
+        TESS_TRY(backend_of(f)->memory_dot(plan, f->b, f->b, &bb));
+    else
+        for (int64_t i = 0; i < plan->matrix->rows; i++)
+            bb += f->b[i] * f->b[i];
+    f->rhs_norm = sqrt(bb);
     return TESS_OK;
 }
 
@@ -294,13 +284,14 @@ static tess_status refine(refinement *f)
 static tess_status solve_zero(refinement *f)
 {
     tess_system end = {0};
-    TESS_TRY(copy_b(f));
-    if (backend_of(f)->memory_convert)
-        TESS_TRY(backend_of(f)->memory_convert(f->solver->plan->device,
-                                               f->solver->plan->matrix->rows, 1, f->r, TESS_F64,
-                                               false, f->x, TESS_F64));
-    else if (f->solver->plan->matrix->rows > 0)
-        memset(f->x, 0, (size_t)f->solver->plan->matrix->rows * sizeof *f->x);
+    tess_plan *plan = f->solver->plan;
+    const int64_t n = plan->matrix->rows;
+    if (backend_of(f)->memory_convert) {
+        TESS_TRY(backend_of(f)->memory_convert(plan, n, 1, f->b, TESS_F64, false, f->x, TESS_F64));
+        TESS_TRY(backend_of(f)->synchronize(plan->device));
+    } else if (n > 0) {
+        memset(f->x, 0, (size_t)n * sizeof *f->x);
+    }
     TESS_TRY(tess_history_put(f->solver, 0, 0));
     tess_system_end(&end, TESS_ZERO_RHS, "the right-hand side is 0, and so is x");
     f->result.reason = end.reason;
@@ -315,7 +306,7 @@ tess_status tess_refine_solve(tess_solver *solver, const double *b, double *x, t
     refinement f = {.solver = solver, .b = b, .x = x};
     tess_status status;
     TESS_TRY_CLEAN(take_vectors(&f, b, x));
-    TESS_TRY_CLEAN(find_rhs_norm(&f, b));
+    TESS_TRY_CLEAN(find_rhs_norm(&f));
     if (f.rhs_norm == 0)
         TESS_TRY_CLEAN(solve_zero(&f));
     else
