@@ -5,6 +5,7 @@
 #include "cpu/cpu.h"
 #include "format/symmetric.h"
 #include "plan/shapes.h"
+#include "plan/wisdom.h"
 
 static tess_status open_device(tess_device *device, const char *rest)
 {
@@ -265,6 +266,7 @@ static tess_status read_ceiling(tess_device *device, double bytes, double *bytes
 
 const tess_backend tess_cpu_backend = {
     .name = "cpu",
+    .kernels = tess_cpu_kernel_hash,
     .open = open_device,
     .close = close_device,
     .prepare = prepare,

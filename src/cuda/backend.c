@@ -1,8 +1,10 @@
 /* "cuda" as a device. */
 #include "cuda/space_cuda.h"
+#include "plan/wisdom.h"
 
 const tess_backend tess_cuda_backend = {
     .name = "cuda",
+    .kernels = tess_cuda_kernel_hash,
     .open = tess_cuda_open,
     .close = tess_cuda_close,
     .prepare = tess_cuda_prepare,

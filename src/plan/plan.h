@@ -79,7 +79,8 @@ typedef struct tess_product {
 } tess_product;
 
 struct tess_backend {
-    const char *name; /* "cpu": the part of a device string before ':' */
+    const char *name;    /* "cpu": the part of a device string before ':' */
+    const char *kernels; /* a hash of what its kernels are made of; NULL: none is needed */
 
     /* `rest` is the part of the device string after ':' or NULL. Fills description and state. */
     tess_status (*open)(tess_device *device, const char *rest);

@@ -1,5 +1,6 @@
 /* Wisdom in a search: what was chosen for a matrix of this class before, and what is kept of this
  * choice. */
+#include <stdio.h>
 #include <string.h>
 
 #include "plan/duel.h"
@@ -25,6 +26,11 @@ void tess_search_recall(tess_arena *a, const char *key, tess_plan **out)
     const tess_wisdom_entry *entry = tess_wisdom_find(ctx, key);
     if (!entry || (a->options->effort == TESS_EXHAUSTIVE && entry->effort != TESS_EXHAUSTIVE))
         return;
+    if (!tess_wisdom_is_current(entry, a->device->backend)) {
+        tess_log(ctx, "wisdom: '%s' for '%s' is of other kernels than there are now, ignored",
+                 entry->candidate.kernel, key);
+        return;
+    }
     if (strcmp(entry->candidate.format, "fbcsr") == 0 && !worth_shapes(a))
         return;
     tess_search *search;
@@ -65,5 +71,7 @@ void tess_search_remember(const tess_arena *a, const char *key)
     if (strcmp(winner->candidate.format, "fbcsr") == 0)
         entry.candidate.params[0] = '\0'; /* the next one has its own shapes */
     memcpy(entry.key, key, sizeof entry.key);
+    if (a->device->backend->kernels)
+        snprintf(entry.kernels, sizeof entry.kernels, "%s", a->device->backend->kernels);
     tess_wisdom_remember(a->ctx, &entry);
 }

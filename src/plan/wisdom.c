@@ -37,6 +37,11 @@ void tess_wisdom_key(const tess_device *device, const tess_matrix *A, const char
 
 /* ---- Entries ---- */
 
+bool tess_wisdom_is_current(const tess_wisdom_entry *entry, const tess_backend *backend)
+{
+    return strcmp(entry->kernels, backend->kernels ? backend->kernels : "") == 0;
+}
+
 static tess_wisdom_entry *find(const struct tess_wisdom *wisdom, const char *key)
 {
     for (int64_t i = 0; i < wisdom->count; i++)

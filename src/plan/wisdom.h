@@ -5,10 +5,11 @@
  *
  *     "cpu, 2 threads, neon, Neoverse-V1|spmv|3x3|f64|medium|regular|memory"
  *
- * and an entry {"format", "kernel", "params", "seconds", "bytes", "effort"}: what won, what one
- * product took and moved, and how thoroughly it was searched. Wisdom is a hint: what does not parse
- * is skipped with a line in the log, what does not apply any more is searched again. It decides
- * which kernel runs, never what a kernel computes.
+ * and an entry {"format", "kernel", "params", "seconds", "bytes", "effort", "kernels"}: what won,
+ * what one product took and moved, how thoroughly it was searched, and a hash of the sources of the
+ * kernels that it won against. Wisdom is a hint: what does not parse is skipped with a line in the
+ * log; what does not apply any more, or was found among other kernels, is searched again. It
+ * decides which kernel runs, never what a kernel computes.
  *
  * Files, later ones winning: those named in TESSERA_PROFILES (':' between them, shipped ones are in
  * profiles/), then the user's own, TESSERA_WISDOM or tessera/wisdom.json in the cache directory.
@@ -19,13 +20,14 @@
 
 #include "plan/plan.h"
 
-enum { TESS_WISDOM_KEY = 256 };
+enum { TESS_WISDOM_KEY = 256, TESS_WISDOM_KERNELS = 24 };
 
 typedef struct tess_wisdom_entry {
     char key[TESS_WISDOM_KEY];
     tess_candidate candidate;
-    double seconds, bytes; /* of one product */
-    tess_effort effort;    /* MEASURE or EXHAUSTIVE */
+    double seconds, bytes;             /* of one product */
+    tess_effort effort;                /* MEASURE or EXHAUSTIVE */
+    char kernels[TESS_WISDOM_KERNELS]; /* tess_backend.kernels; "": nobody knows */
 } tess_wisdom_entry;
 
 struct tess_wisdom {
@@ -33,6 +35,11 @@ struct tess_wisdom {
     tess_wisdom_entry *entries;
     int64_t count, capacity;
 };
+
+/* Of the kernels that are here, written by hash_kernels.cmake. */
+extern const char tess_cpu_kernel_hash[], tess_cuda_kernel_hash[];
+/* Whether an entry was found among the kernels that its device has now. */
+bool tess_wisdom_is_current(const tess_wisdom_entry *entry, const tess_backend *backend);
 
 /* The key of products with A on a device. */
 void tess_wisdom_key(const tess_device *device, const tess_matrix *A, const char *op, char *key);

@@ -32,6 +32,12 @@ A search is remembered, shown and forgotten.
   some
   $ TESSERA_WISDOM=w.json tessera tune --show | tail -n 1
   1 class known, kept in w.json
+  $ TESSERA_WISDOM=w.json tessera tune --show | grep -c 'other kernels'
+  0
+  [1]
+  $ sed -i 's/"kernels": "[0-9a-f]*"/"kernels": "0"/' w.json
+  $ TESSERA_WISDOM=w.json tessera tune --show | grep -c 'other kernels'
+  1
   $ TESSERA_WISDOM=w.json tessera tune --forget '|3x3|'
   1 class forgotten
   $ TESSERA_WISDOM=w.json tessera tune --show

@@ -418,6 +418,17 @@ static void the_second_plan_of_a_class_costs_no_search(void **state)
     f.fake.batches = 0;
     assert_string_equal(choice(&f, NULL), "b");
     assert_int_equal(f.fake.batches, 0);
+
+    /* What was found among other kernels is found again. */
+    tess_backend renewed = fake_backend;
+    renewed.kernels = "newer";
+    f.device.backend = &renewed;
+    f.fake.kernels[0].seconds = 0.5;
+    assert_string_equal(choice(&f, NULL), "a");
+    assert_true(f.fake.batches > 0);
+    f.fake.batches = 0;
+    assert_string_equal(choice(&f, NULL), "a");
+    assert_int_equal(f.fake.batches, 0);
     tess_ctx_destroy(ctx);
     tess_matrix_destroy(f.A);
     unlink(path);

@@ -38,6 +38,7 @@ static tess_wisdom_entry entry_of(const char *key, const char *kernel)
     snprintf(entry.candidate.format, sizeof entry.candidate.format, "bsr");
     snprintf(entry.candidate.kernel, sizeof entry.candidate.kernel, "%s", kernel);
     snprintf(entry.candidate.params, sizeof entry.candidate.params, "C=32,U=2");
+    snprintf(entry.kernels, sizeof entry.kernels, "%s", tess_cpu_kernel_hash);
     return entry;
 }
 
@@ -70,6 +71,8 @@ static void what_is_remembered_is_there_in_the_next_context(void **state)
     assert_string_equal(found->candidate.params, "C=32,U=2");
     assert_true(found->seconds == 0.25 && found->bytes == 1e9);
     assert_int_equal(found->effort, TESS_EXHAUSTIVE);
+    assert_true(tess_wisdom_is_current(found, &tess_cpu_backend));
+    assert_false(tess_wisdom_is_current(found, &tess_cuda_backend));
     assert_null(tess_wisdom_find(second, "k3"));
     tess_ctx_destroy(first);
     tess_ctx_destroy(second);

@@ -4,6 +4,13 @@
 #include "plan/wisdom.h"
 #include "tune.h"
 
+/* Whether a plan would still be made as the entry says. */
+static bool is_current(const tess_wisdom_entry *e)
+{
+    bool cuda = strncmp(e->key, tess_cuda_backend.name, strlen(tess_cuda_backend.name)) == 0;
+    return tess_wisdom_is_current(e, cuda ? &tess_cuda_backend : &tess_cpu_backend);
+}
+
 int tune_show(cli_app *app, bool json)
 {
     char path[4096] = "", a[TEXT_MAX];
@@ -16,14 +23,16 @@ int tune_show(cli_app *app, bool json)
         double speed = 1e-9 * (e->seconds > 0 ? e->bytes / e->seconds : 0);
         if (json)
             json_array_append_new(
-                list, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:s}", "class", e->key, "format",
-                                e->candidate.format, "kernel", e->candidate.kernel, "params",
-                                e->candidate.params, "seconds", e->seconds, "GBps", speed, "effort",
-                                tess_effort_name(e->effort)));
+                list,
+                json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:s, s:b}", "class", e->key, "format",
+                          e->candidate.format, "kernel", e->candidate.kernel, "params",
+                          e->candidate.params, "seconds", e->seconds, "GBps", speed, "effort",
+                          tess_effort_name(e->effort), "current", (int)is_current(e)));
         else
-            printf("%s\n    %s %s%s%s  %s, %.1f GB/s, %s\n", e->key, e->candidate.format,
+            printf("%s\n    %s %s%s%s  %s, %.1f GB/s, %s%s\n", e->key, e->candidate.format,
                    e->candidate.kernel, *e->candidate.params ? " " : "", e->candidate.params,
-                   text_seconds(e->seconds, a), speed, tess_effort_name(e->effort));
+                   text_seconds(e->seconds, a), speed, tess_effort_name(e->effort),
+                   is_current(e) ? "" : "; of other kernels, searched again when needed");
     }
     if (json)
         return print_json(app, json_pack("{s:s, s:o}", "file", path, "wisdom", list));
