@@ -38,16 +38,22 @@ WHY = {  # the mechanism behind a family's place in the table
               "instructions: values, x and partial sums all pass shared memory, and every tile has its rows to look up (ncu, "
               "b = 3, 256 threads a tile of 128 blocks: 22 warp instructions a block, a scheduler issues in 72 % of the "
               "cycles, memory is busy in 52 %; with 128 threads 100 us instead of 125)",
-    "by_column": "a warp walks a block row column by column: loads are whole where 32 is a multiple of the block's rows, "
-                 "lanes idle elsewhere",
-    "by_block": "a block's threads side by side: whole loads, but a sum across lanes for every block row",
-    "row_per_thread": "a thread a scalar row of plain BSR: neighbouring threads read addresses a block apart, so lines "
-                      "of memory are fetched in pieces and rely on the cache",
+    "by_column": "a group of lanes walks a block row column by column: loads are whole where its lanes are a multiple of the "
+                 "block's rows, some idle elsewhere; at b = 32 a matrix of 300 MB has 1 728 block rows, 13 warps an SM, too "
+                 "few loads in flight",
+    "by_block": "a block's threads side by side: whole loads, but a sum across lanes for every block row, and blocks of up to "
+                "32 values only",
+    "row_per_thread": "a thread a scalar row of plain BSR: whole loads from b = 16 on, one block after the other; x through "
+                      "shared memory costs two barriers a block and saves nothing, since the threads of a block row read "
+                      "the same x at once",
     "ksparse": "thread groups sized after the block: full lanes at the block sizes they are made for, shared-memory sums "
                "elsewhere",
-    "block_row": "a thread block a block row: short rows do not fill it",
-    "warp_row": "a warp a block row: rows shorter than a warp's worth of values leave lanes idle, then a sum across lanes",
-    "multi_row": "several block rows a warp: fills the lanes on short rows, with a longer way to the sum",
+    "block_row": "a thread block a block row: 27 blocks of b = 2 or 3 do not fill it, at b = 8 and 16 they do; at b = 64 there "
+                 "are 512 block rows, too few for its 64 threads each to keep the memory busy",
+    "warp_row": "a warp a block row: rows shorter than a warp's worth of values leave lanes idle, then a sum across lanes; "
+                "large blocks make few rows, at b = 64 four warps an SM",
+    "multi_row": "several block rows a warp: fills the lanes on short rows, with a longer way to the sum; few rows at b = 64, "
+                 "as above",
 }
 
 
@@ -185,7 +191,9 @@ def reasons(cases):
     said = {n: reason_for(n) for n in names if reason_for(n) and not n.endswith("_balanced")}
     text = "\nWhy:\n\n" + "".join(f"* `{name}`: {why}.\n" for name, why in said.items())
     if any(n.endswith("_balanced") for n in names):
-        text += "* `…_balanced`: the same on rows cut into segments of at most λ blocks, then a sum over segments: pays on irregular rows only.\n"
+        text += ("* `…_balanced`: the same on rows cut into segments of at most λ blocks, then a sum over segments. Without it the "
+                 "longest row, which one warp or thread block walks, takes the time of the whole product on power-law rows; on "
+                 "a stencil there is nothing to cut, and it is not tried.\n")
     return text
 
 
