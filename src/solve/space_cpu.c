@@ -10,7 +10,7 @@
 
 #include "solve/space.h"
 
-enum { CHUNK_LEAST = 1024, CHUNK_MOST = 8192, CHUNKS_WANTED = 64 };
+enum { CHUNK_LEAST = 512, CHUNK_MOST = 8192, CHUNKS_WANTED = 64 };
 /* Below so many bytes a pass is done before other threads have woken up. */
 enum { LEAST_SHARE_BYTES = 64 * 1024 };
 
