@@ -4,6 +4,7 @@
     bench/solve/collection.py MATRICES --name neoverse-v1 && bench/report_solve.py
     bench/solve/collection.py MATRICES --device cuda --name h200 --jobs 4
     bench/solve/collection.py MATRICES --name neoverse-v1 --only gmres --only fgmres
+    bench/solve/collection.py --name neoverse-v1 --device cpu          the generated problems instead
 
 writes bench/results/solve-collection-NAME.json, from which the page has its tables; methods that are not asked for keep their
 results. MATRICES is a directory with index.csv (file, ..., rows, ..., spd) and FILE.mtx.gz. tessera_bench_solve_collection says
@@ -20,6 +21,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PCS = ["none", "jacobi", "bjacobi", "ssor", "ilu0", "ic0"]
 METHODS = ["cg", "cg_single", "bicg", "bicgstab", "gmres", "fgmres"]
+GENERATED = ["gen:elasticity:n=12", "gen:cdr:n=16,b=4"]
 SHORT = {"ITERATION_LIMIT": "limit", "STAGNATED": "stagnates", "INDEFINITE": "indefinite", "BREAKDOWN": "breakdown",
          "NOT_FINITE": "not finite", "DIVERGED": "diverges", "NO_PIVOT": "no pivot", "CANCELLED": "too slow"}
 
@@ -62,9 +64,30 @@ def entries_of(lines, names, method):
     return gathered
 
 
+def store(path, document):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=1)
+        file.write("\n")
+
+
+def generated(options):
+    """By input and method: what `tessera solve` says of each preconditioner."""
+    def entry(given, method, pc):
+        command = [options.command, "solve", given, "--method", method, "--pc", pc, "--device", options.device,
+                   "--max-iterations", "5000", "--json"]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)  # 1: not solved
+        return told(json.loads(done.stdout)) if done.stdout else "error"
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        told_of = {(given, method, pc): pool.submit(entry, given, method, pc)
+                   for given in GENERATED for method in options.only or METHODS for pc in PCS}
+    return {given: {method: {pc: told_of[given, method, pc].result() for pc in PCS} for method in options.only or METHODS}
+            for given in GENERATED}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("matrices")
+    parser.add_argument("matrices", nargs="?")
+    parser.add_argument("--command", default=os.path.join(ROOT, "build", "bin", "tessera"))
     parser.add_argument("--program", default=os.path.join(ROOT, "build", "bin", "tessera_bench_solve_collection"))
     parser.add_argument("--device", default="cpu:1")
     parser.add_argument("--name", required=True, help="of the machine, for bench/results/solve-collection-NAME.json")
@@ -74,24 +97,26 @@ def main():
     parser.add_argument("--only", action="append", choices=METHODS, metavar="METHOD")
     parser.add_argument("--out", default=os.path.join(ROOT, "bench", "results"))
     options = parser.parse_args()
-    with open(os.path.join(options.matrices, "index.csv"), encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file)
-                if row["spd"] in ("SPD", "1", "True") and int(row["rows"]) < 20000]
-    names = [row["file"] for row in rows]
     path = os.path.join(options.out, "solve-collection-%s.json" % options.name)
     document = {"methods": {}}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             document = json.load(file)
+    if not options.matrices:
+        document.setdefault("generated", {})[options.device] = generated(options)
+        store(path, document)
+        return
+    with open(os.path.join(options.matrices, "index.csv"), encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file)
+                if row["spd"] in ("SPD", "1", "True") and int(row["rows"]) < 20000]
+    names = [row["file"] for row in rows]
     document.update(device=options.device.split(":")[0], seconds=options.seconds, pcs=PCS)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         shares = {method: [pool.submit(run, options, method, names[first::options.jobs]) for first in range(options.jobs)]
                   for method in options.only or METHODS}
         for method, parts in shares.items():
             document["methods"][method] = entries_of(sum((part.result() for part in parts), []), names, method)
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump(document, file, indent=1)
-                file.write("\n")
+            store(path, document)
 
 
 if __name__ == "__main__":
