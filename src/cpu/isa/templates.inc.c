@@ -81,6 +81,7 @@
 #undef STORE
 #undef STORE_PART
 #undef SUMS
+#undef ADD_LANE
 #undef PARTS
 #undef SETS
 #undef X_VECTORS

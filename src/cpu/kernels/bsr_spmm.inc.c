@@ -22,11 +22,24 @@ enum { NAME(spmm_sums) = SIMD_REGISTERS * 3 / 4, NAME(spmm_most) = 4 };
 /* Columns of a block summed apart, to hide the latency of a multiply-add in small tiles. */
 #define SPMM_SETS(r, c, tile) ((c) >= 2 && 2 * (r) * (tile) <= SIMD_REGISTERS / 2 ? 2 : 1)
 
-/* sums[set][i][n] += block * x for all c columns; the block's columns are `stride` apart. The last
- * SIMD vector is loaded whole or by parts. */
-SIMD_INLINE void NAME(spmm_block)(V *sums, const REAL *values, int64_t stride, const REAL *x,
-                                  int64_t x_row, const int height, const int c, const int tile,
-                                  const int sets, int lanes, const bool whole)
+/* sum + right * scalar i of a block, of which `count` lie one after the other: a lane of a vector
+ * of them where that is as good a factor as a scalar. */
+SIMD_INLINE V NAME(spmm_add)(V sum, V right, const REAL *values, const int64_t i, const int count)
+{
+    const int64_t first = i - i % W;
+    if (!SIMD_LANE_FACTORS || count == 0)
+        return sum + right * values[i];
+    return ADD_LANE(sum, right,
+                    first + W <= count ? LOAD(values + first)
+                                       : LOAD_PART(values + first, count % W),
+                    (int)(i % W));
+}
+
+/* sums[set][i][n] += block * x for all c columns; the block's columns are `stride` apart, or, with
+ * `count` scalars, one after the other. The last SIMD vector is loaded whole or by parts. */
+SIMD_INLINE void NAME(spmm_block)(V *sums, const REAL *values, int64_t stride, const int count,
+                                  const REAL *x, int64_t x_row, const int height, const int c,
+                                  const int tile, const int sets, int lanes, const bool whole)
 {
     SIMD_UNROLL(8)
     for (int q = 0; q < c; q++) {
@@ -41,8 +54,10 @@ SIMD_INLINE void NAME(spmm_block)(V *sums, const REAL *values, int64_t stride, c
         SIMD_UNROLL(8)
         for (int i = 0; i < height; i++) {
             SIMD_UNROLL(4)
-            for (int n = 0; n < tile; n++)
-                sums[(q % sets * height + i) * tile + n] += right[n] * values[q * stride + i];
+            for (int n = 0; n < tile; n++) {
+                V *sum = &sums[(q % sets * height + i) * tile + n];
+                *sum = NAME(spmm_add)(*sum, right[n], values, q * stride + i, count);
+            }
         }
     }
 }
@@ -85,9 +100,14 @@ SIMD_INLINE void NAME(spmm_finish)(V *sums, const tess_cpu_spmm_args *args, REAL
          whole || i % tile < tile - 1);
         return;
     }
+    V apart[NAME(
+        spmm_sums)]; /* a copy, which may have a number as index: the sums have registers */
+    SIMD_UNROLL(16)
+    for (int i = 0; i < r * tile; i++)
+        apart[i] = sums[i];
     for (int i = 0; i < r * tile; i++)
         NAME(spmm_put_apart)
-    (y + i / tile * args->y_row + i % tile * W * args->y_vector, args->y_vector, sums[i], beta,
+    (y + i / tile * args->y_row + i % tile * W * args->y_vector, args->y_vector, apart[i], beta,
      whole || i % tile < tile - 1 ? W : lanes);
 }
 
@@ -97,16 +117,18 @@ SIMD_INLINE void NAME(spmm_tile)(const tess_cpu_spmm_args *args, int64_t row, in
                                  const bool whole)
 {
     const int sets = SPMM_SETS(r, c, tile);
-    const REAL *values = args->values, *x = (const REAL *)args->x + v;
+    const REAL *x = (const REAL *)args->x + v;
+    const REAL *values = (const REAL *)args->values + args->row_offsets[row] * r * c;
+    const int32_t *columns = args->columns + args->row_offsets[row];
+    const int32_t *end = args->columns + args->row_offsets[row + 1];
     const int64_t x_row = args->x_row, x_block = c * x_row;
     V sums[NAME(spmm_sums)];
     SIMD_UNROLL(24)
     for (int i = 0; i < sets * r * tile; i++)
         sums[i] = (V){0};
-    for (int64_t k = args->row_offsets[row]; k < args->row_offsets[row + 1]; k++)
+    for (; columns < end; columns++, values += r * c)
         NAME(spmm_block)
-    (sums, values + k * r * c, r, x + args->columns[k] * x_block, x_row, r, c, tile, sets, lanes,
-     whole);
+    (sums, values, r, r * c, x + *columns * x_block, x_row, r, c, tile, sets, lanes, whole);
     NAME(spmm_finish)
     (sums, args, (REAL *)args->y + row * r * args->y_row + v * args->y_vector, r, tile, sets, lanes,
      whole);
@@ -157,7 +179,7 @@ SIMD_INLINE void NAME(spmm_any_tile)(REAL *sums, const REAL *values, int64_t r, 
     }
     for (int32_t q = 0; q < c; q++)
         NAME(spmm_block)
-    (acc, values + q * r, r, x + q * x_row, x_row, height, 1, tile, 1, lanes, whole);
+    (acc, values + q * r, r, 0, x + q * x_row, x_row, height, 1, tile, 1, lanes, whole);
     SIMD_UNROLL(4)
     for (int i = 0; i < height; i++) {
         SIMD_UNROLL(4)

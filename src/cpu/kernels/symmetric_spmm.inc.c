@@ -76,8 +76,9 @@ SIMD_INLINE void NAME(symmetric_tile_block)(V *sums, const V *xi, const REAL *va
         for (int p = 0; p < b; p++) {
             SIMD_UNROLL(2)
             for (int n = 0; n < tile; n++) {
-                sums[p * tile + n] += right[n] * values[q * b + p];
-                t[n] += xi[p * tile + n] * values[q * b + p];
+                V *sum = &sums[p * tile + n];
+                *sum = NAME(spmm_add)(*sum, right[n], values, q * b + p, b * b);
+                t[n] = NAME(spmm_add)(t[n], xi[p * tile + n], values, q * b + p, b * b);
             }
         }
         SIMD_UNROLL(2)
@@ -107,7 +108,7 @@ SIMD_INLINE void NAME(symmetric_tile)(const tess_cpu_symmetric_spmm_args *args,
         int64_t y_row;
         REAL *yj = NAME(symmetric_rows_of)(walk, j, b, &y_row) + v;
         if (j == row)
-            NAME(spmm_block)(sums, block, b, xj, x_row, b, b, tile, 1, lanes, whole);
+            NAME(spmm_block)(sums, block, b, b * b, xj, x_row, b, b, tile, 1, lanes, whole);
         else
             NAME(symmetric_tile_block)
         (sums, xi, block, xj, x_row, yj, y_row, b, tile, lanes, whole);

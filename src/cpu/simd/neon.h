@@ -39,6 +39,34 @@ SIMD_INLINE void simd_store_part_f32(float *p, simd_f32 v, int n)
         p[2] = v[2];
 }
 
+/* By name: left to the compiler, sums move between registers, and this processor's four multipliers
+ * then do half of what they can (Neoverse-V1: 8 vectors times 3 x 3 blocks 19.5 cycles a block, so
+ * 14). */
+#define SIMD_ADD_LANE(sum, v, factors, form, n) \
+    __asm__("fmla %0." form ", %1." form ", %2." n : "+w"(sum) : "w"(v), "w"(factors))
+
+SIMD_INLINE simd_f64 simd_add_lane_f64(simd_f64 sum, simd_f64 v, simd_f64 factors, const int lane)
+{
+    if (lane == 0)
+        SIMD_ADD_LANE(sum, v, factors, "2d", "d[0]");
+    else
+        SIMD_ADD_LANE(sum, v, factors, "2d", "d[1]");
+    return sum;
+}
+
+SIMD_INLINE simd_f32 simd_add_lane_f32(simd_f32 sum, simd_f32 v, simd_f32 factors, const int lane)
+{
+    if (lane == 0)
+        SIMD_ADD_LANE(sum, v, factors, "4s", "s[0]");
+    else if (lane == 1)
+        SIMD_ADD_LANE(sum, v, factors, "4s", "s[1]");
+    else if (lane == 2)
+        SIMD_ADD_LANE(sum, v, factors, "4s", "s[2]");
+    else
+        SIMD_ADD_LANE(sum, v, factors, "4s", "s[3]");
+    return sum;
+}
+
 SIMD_INLINE simd_f64 simd_sums_f64(const simd_f64 *v)
 {
     return (simd_f64)vpaddq_f64((float64x2_t)v[0], (float64x2_t)v[1]);

@@ -8,7 +8,8 @@
  *     simd_store_part_f64(p, v, n)  the first n lanes of v, nothing else touched
  *     simd_sums_f64(v)              the vector whose lane i is the sum of the lanes of v[i], i < W
  * and the same for f32. n is mostly a compile-time constant. SIMD_LANE_FACTORS 1 says that a vector
- * times one lane of another is one instruction.
+ * times one lane of another is one instruction; such an ISA has it as
+ *     simd_add_lane_f64(sum, v, factors, lane)   sum + v * factors[lane]
  */
 #ifndef TESS_SIMD_VECTOR_H
 #define TESS_SIMD_VECTOR_H
@@ -63,5 +64,17 @@ SIMD_INLINE void simd_store_f32(float *p, simd_f32 v)
 {
     *(simd_unaligned_f32 *)p = v;
 }
+
+#if !SIMD_LANE_FACTORS
+SIMD_INLINE simd_f64 simd_add_lane_f64(simd_f64 sum, simd_f64 v, simd_f64 factors, const int lane)
+{
+    return sum + v * factors[lane];
+}
+
+SIMD_INLINE simd_f32 simd_add_lane_f32(simd_f32 sum, simd_f32 v, simd_f32 factors, const int lane)
+{
+    return sum + v * factors[lane];
+}
+#endif
 
 #endif
