@@ -105,13 +105,13 @@ double tess_cpu_kernel_bytes(const tess_cpu_kernel *kernel, const tess_matrix *A
 /* Streams that read fastest, as measured: from memory one stream stops at the limit of a core's
  * prefetcher. On Neoverse-V1 four pay for scalars in long rows, three for small blocks in long
  * rows, where the ends of rows are few, and for 8 x 8, and one for odd blocks in cache; on 16
- * x86-64 cores three or four, and one for blocks of more than a kilobyte: each is a stream of its
- * own for long enough. */
+ * x86-64 cores three, four for 2 x 2, and one for blocks of more than a kilobyte: each is a stream
+ * of its own for long enough. */
 static int best_streams(const tess_device *device, const tess_matrix *A, tess_cpu_isa isa)
 {
     int64_t size = (int64_t)A->block_height * A->block_width;
     if (is_x86(isa))
-        return size > 128 ? 1 : size == 4 || size == 49 ? 3 : 4;
+        return size > 128 ? 1 : size == 4 ? 4 : 3;
     const bool in_cache = tess_matrix_spmv_bytes(A) < device->cache_bytes;
     if (size == 1)
         return tess_cpu_short_rows(A) ? 2 : in_cache ? 3 : 4;

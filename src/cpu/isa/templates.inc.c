@@ -82,6 +82,7 @@
 #undef STORE_PART
 #undef SUMS
 #undef ADD_LANE
+#undef ADD_PRODUCT
 #undef PARTS
 #undef SETS
 #undef X_VECTORS

@@ -85,9 +85,15 @@ SIMD_INLINE void NAME(load_factors)(NAME(factors) * factors, const REAL *x, cons
         factors->vectors[i / W] = LOAD(x + i);
 }
 
-SIMD_INLINE REAL NAME(factor)(const NAME(factors) * factors, const int r, const int c, const int j)
+/* sum + a vector of column j * its factor. */
+SIMD_INLINE V NAME(add_column)(V sum, V value, const NAME(factors) * factors, const int r,
+                               const int c, const int j)
 {
-    return X_VECTORS(r, c) ? factors->vectors[j / W][j % W] : factors->x[j];
+    if (!SIMD_LANE_FACTORS)
+        return sum + value * factors->x[j];
+    if (X_VECTORS(r, c))
+        return ADD_LANE(sum, value, factors->vectors[j / W], j % W);
+    return ADD_LANE(sum, value, LOAD_PART(factors->x + j, 1), 0);
 }
 
 /* acc += block * x for the columns j .. j+in_flight-1, one set of accumulators each; the last
@@ -104,7 +110,7 @@ SIMD_INLINE void NAME(column_sets)(V *acc, const REAL *values, const NAME(factor
         for (int p = 0; p < parts; p++) {
             V value = p < parts - 1 || whole || r % W == 0 ? LOAD(column + p * W)
                                                            : LOAD_PART(column + p * W, r % W);
-            acc[s * parts + p] += value * NAME(factor)(factors, r, c, j + s);
+            acc[s * parts + p] = NAME(add_column)(acc[s * parts + p], value, factors, r, c, j + s);
         }
     }
 }
@@ -160,11 +166,11 @@ SIMD_INLINE void NAME(block_straight)(V *acc, const REAL *values, const REAL *x,
         const int row = i % r, column = i / r, pair = column - (column + first) % 2;
         const V value = LOAD(values + i);
         if (pair < 0 || pair + 1 == c)
-            acc[row] += value * single[lane];
+            acc[row] = ADD_LANE(acc[row], value, single, lane);
         else if (row == r - 1)
-            acc[row] += value * LOAD(x + pair);
+            acc[row] = ADD_PRODUCT(acc[row], value, LOAD(x + pair));
         else
-            acc[row] += value * LOAD(x + pair)[column == pair ? 0 : second];
+            acc[row] = ADD_LANE(acc[row], value, LOAD(x + pair), column == pair ? 0 : second);
     }
 }
 
@@ -194,7 +200,7 @@ SIMD_INLINE void NAME(block_of_two)(V *acc, const REAL *values, const int32_t *c
         NAME(block_straight)(acc, values, x0, r, c, 0, between, 0);
         return;
     }
-    acc[r - 1] += LOAD(values + r * c - 1) * between;
+    acc[r - 1] = ADD_PRODUCT(acc[r - 1], LOAD(values + r * c - 1), between);
     NAME(block_straight)(acc, values + r * c, x1, r, c, 1, between, second);
 }
 

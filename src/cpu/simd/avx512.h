@@ -1,4 +1,5 @@
-/* AVX-512: 8 doubles or 16 floats, parts by mask register. */
+/* AVX-512: 8 doubles or 16 floats, parts by mask register. A part that half a vector holds is read
+ * as one of half the size: 64 bytes at a multiple of 8 nearly always lie in two cache lines. */
 #define SIMD_BYTES_F64 64
 #define SIMD_BYTES_F32 64
 #define SIMD_REGISTERS 32
@@ -6,9 +7,17 @@
 
 #include "cpu/simd/vector.h"
 
+/* Known when compiled: a branch costs more than it saves. */
+#define SIMD_AT_MOST(n, most) (__builtin_constant_p(n) && (n) <= (most))
+
 SIMD_INLINE simd_f64 simd_load_part_f64(const double *p, int n)
 {
-    return (simd_f64)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p);
+    const __mmask8 mask = (__mmask8)((1u << n) - 1);
+    if (SIMD_AT_MOST(n, 2))
+        return (simd_f64)_mm512_zextpd128_pd512(_mm_maskz_loadu_pd(mask, p));
+    if (SIMD_AT_MOST(n, 4))
+        return (simd_f64)_mm512_zextpd256_pd512(_mm256_maskz_loadu_pd(mask, p));
+    return (simd_f64)_mm512_maskz_loadu_pd(mask, p);
 }
 
 SIMD_INLINE void simd_store_part_f64(double *p, simd_f64 v, int n)
@@ -18,7 +27,12 @@ SIMD_INLINE void simd_store_part_f64(double *p, simd_f64 v, int n)
 
 SIMD_INLINE simd_f32 simd_load_part_f32(const float *p, int n)
 {
-    return (simd_f32)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+    const __mmask16 mask = (__mmask16)((1u << n) - 1);
+    if (SIMD_AT_MOST(n, 4))
+        return (simd_f32)_mm512_zextps128_ps512(_mm_maskz_loadu_ps((__mmask8)mask, p));
+    if (SIMD_AT_MOST(n, 8))
+        return (simd_f32)_mm512_zextps256_ps512(_mm256_maskz_loadu_ps((__mmask8)mask, p));
+    return (simd_f32)_mm512_maskz_loadu_ps(mask, p);
 }
 
 SIMD_INLINE void simd_store_part_f32(float *p, simd_f32 v, int n)

@@ -42,28 +42,40 @@ SIMD_INLINE void simd_store_part_f32(float *p, simd_f32 v, int n)
 /* By name: left to the compiler, sums move between registers, and this processor's four multipliers
  * then do half of what they can (Neoverse-V1: 8 vectors times 3 x 3 blocks 19.5 cycles a block, so
  * 14). */
-#define SIMD_ADD_LANE(sum, v, factors, form, n) \
+#define SIMD_FMLA(sum, v, factors, form, n) \
     __asm__("fmla %0." form ", %1." form ", %2." n : "+w"(sum) : "w"(v), "w"(factors))
 
 SIMD_INLINE simd_f64 simd_add_lane_f64(simd_f64 sum, simd_f64 v, simd_f64 factors, const int lane)
 {
     if (lane == 0)
-        SIMD_ADD_LANE(sum, v, factors, "2d", "d[0]");
+        SIMD_FMLA(sum, v, factors, "2d", "d[0]");
     else
-        SIMD_ADD_LANE(sum, v, factors, "2d", "d[1]");
+        SIMD_FMLA(sum, v, factors, "2d", "d[1]");
     return sum;
 }
 
 SIMD_INLINE simd_f32 simd_add_lane_f32(simd_f32 sum, simd_f32 v, simd_f32 factors, const int lane)
 {
     if (lane == 0)
-        SIMD_ADD_LANE(sum, v, factors, "4s", "s[0]");
+        SIMD_FMLA(sum, v, factors, "4s", "s[0]");
     else if (lane == 1)
-        SIMD_ADD_LANE(sum, v, factors, "4s", "s[1]");
+        SIMD_FMLA(sum, v, factors, "4s", "s[1]");
     else if (lane == 2)
-        SIMD_ADD_LANE(sum, v, factors, "4s", "s[2]");
+        SIMD_FMLA(sum, v, factors, "4s", "s[2]");
     else
-        SIMD_ADD_LANE(sum, v, factors, "4s", "s[3]");
+        SIMD_FMLA(sum, v, factors, "4s", "s[3]");
+    return sum;
+}
+
+SIMD_INLINE simd_f64 simd_add_product_f64(simd_f64 sum, simd_f64 v, simd_f64 w)
+{
+    SIMD_FMLA(sum, v, w, "2d", "2d");
+    return sum;
+}
+
+SIMD_INLINE simd_f32 simd_add_product_f32(simd_f32 sum, simd_f32 v, simd_f32 w)
+{
+    SIMD_FMLA(sum, v, w, "4s", "4s");
     return sum;
 }
 

@@ -8,8 +8,10 @@
  *     simd_store_part_f64(p, v, n)  the first n lanes of v, nothing else touched
  *     simd_sums_f64(v)              the vector whose lane i is the sum of the lanes of v[i], i < W
  * and the same for f32. n is mostly a compile-time constant. SIMD_LANE_FACTORS 1 says that a vector
- * times one lane of another is one instruction; such an ISA has it as
+ * times one lane of another is one instruction; such an ISA has it, and may have both of
  *     simd_add_lane_f64(sum, v, factors, lane)   sum + v * factors[lane]
+ *     simd_add_product_f64(sum, v, w)            sum + v * w
+ * in a form in which the sum stays in its register.
  */
 #ifndef TESS_SIMD_VECTOR_H
 #define TESS_SIMD_VECTOR_H
@@ -74,6 +76,16 @@ SIMD_INLINE simd_f64 simd_add_lane_f64(simd_f64 sum, simd_f64 v, simd_f64 factor
 SIMD_INLINE simd_f32 simd_add_lane_f32(simd_f32 sum, simd_f32 v, simd_f32 factors, const int lane)
 {
     return sum + v * factors[lane];
+}
+
+SIMD_INLINE simd_f64 simd_add_product_f64(simd_f64 sum, simd_f64 v, simd_f64 w)
+{
+    return sum + v * w;
+}
+
+SIMD_INLINE simd_f32 simd_add_product_f32(simd_f32 sum, simd_f32 v, simd_f32 w)
+{
+    return sum + v * w;
 }
 #endif
 
