@@ -7,10 +7,10 @@
 enum { THREADS = 256 };
 
 static tess_status need_code(tess_cuda *cuda, size_t from, bool add, size_t to,
-                             tess_cuda_convert **out)
+                             tess_cuda_code **out)
 {
     char defines[80];
-    tess_cuda_convert *code = &cuda->convert[from == 8][add][to == 8];
+    tess_cuda_code *code = &cuda->convert[from == 8][add][to == 8];
     *out = code;
     if (code->module)
         return TESS_OK;
@@ -25,7 +25,7 @@ static tess_status convert(const tess_cuda_plan *plan, int64_t count, double sca
                            tess_type to_type)
 {
     tess_cuda *cuda = plan->cuda;
-    tess_cuda_convert *code;
+    tess_cuda_code *code;
     tess_cuda_launch launch;
     TESS_TRY(need_code(cuda, tess_type_size(from_type), add, tess_type_size(to_type), &code));
     tess_cuda_launch_start(&launch, "convert", (unsigned)tess_ceil_div(count, THREADS), THREADS);
@@ -51,7 +51,7 @@ tess_status tess_cuda_memory_convert(tess_plan *plan, int64_t count, double scal
 void tess_cuda_convert_free(tess_cuda *cuda)
 {
     for (int i = 0; i < 8; i++) {
-        const tess_cuda_convert *code = &cuda->convert[i & 1][i >> 1 & 1][i >> 2];
+        const tess_cuda_code *code = &cuda->convert[i & 1][i >> 1 & 1][i >> 2];
         if (code->module)
             (void)cuda->driver.cuModuleUnload(code->module);
     }

@@ -12,11 +12,11 @@
 
 enum { TESS_CUDA_STAGES = 2 };
 
-/* Code of convert.cu. */
-typedef struct tess_cuda_convert {
+/* A source with one entry. */
+typedef struct tess_cuda_code {
     cu_module module;
     cu_function function;
-} tess_cuda_convert;
+} tess_cuda_code;
 
 typedef struct tess_cuda {
     tess_ctx *ctx;
@@ -34,8 +34,11 @@ typedef struct tess_cuda {
     size_t l2_bytes, memory_bytes;
     struct tess_cuda_resident *shared; /* layouts of device->one_matrix */
     struct tess_cusparse_matrix *peer_matrices;
-    int refused;                        /* fresh kernels that gave wrong results on a probe */
-    tess_cuda_convert convert[2][2][2]; /* from f64, added, to f64 */
+    int refused;                     /* fresh kernels that gave wrong results on a probe */
+    tess_cuda_code convert[2][2][2]; /* from f64, added, to f64 */
+    tess_cuda_code gate;
+    volatile unsigned *gate_flag; /* pinned: the last gate that was opened */
+    unsigned gates;
 
     /* Uploads: the next chunk is copied into one pinned buffer while the other one travels. */
     void *stage[TESS_CUDA_STAGES];
@@ -100,6 +103,10 @@ bool tess_cuda_owns(tess_device *device, const void *pointer);
 tess_status tess_cuda_memory_convert(tess_plan *plan, int64_t count, double scale, const void *from,
                                      tess_type from_type, bool add, void *to, tess_type to_type);
 void tess_cuda_convert_free(tess_cuda *cuda);
+
+/* ---- measure.c ---- */
+
+void tess_cuda_gate_free(tess_cuda *cuda);
 
 static inline cu_pointer tess_cuda_address(const void *pointer)
 {

@@ -143,6 +143,7 @@ void tess_cuda_close(tess_device *device)
     bool entered = tess_cuda_enter(cuda) == TESS_OK;
     (void)cuda->driver.cuStreamSynchronize(cuda->stream);
     tess_cuda_convert_free(cuda);
+    tess_cuda_gate_free(cuda);
     for (int i = 0; i < TESS_CUDA_STAGES; i++) {
         if (cuda->stage_free[i])
             (void)cuda->driver.cuEventDestroy(cuda->stage_free[i]);

@@ -130,7 +130,8 @@ static tally work(tess_ctx *ctx, tess_jit *jit, int worker, int workers, int ste
     }
     /* The sources that serve measurements and plain vectors. */
     if (worker == 0) {
-        t.compiled += 5;
+        t.compiled += 6;
+        t.failed += compile(ctx, jit, "gate", &(tess_jit_request){"gate.cu", "", 80});
         t.failed +=
             compile(ctx, jit, "convert",
                     &(tess_jit_request){"convert.cu", "-DFROM=8 -DTO=4 -DADD=1 -DTHREADS=256", 80});

@@ -235,7 +235,7 @@ int fake_run(const struct fake_module *module, const char *entry, unsigned grid,
     else if (strcmp(entry, "convert") == 0)
         run_convert(arguments[0], fake_define(module, "FROM"), fake_define(module, "TO"),
                     fake_define(module, "ADD"));
-    else if (strcmp(entry, "read_ceiling") != 0)
+    else if (strcmp(entry, "read_ceiling") != 0 && strcmp(entry, "gate") != 0)
         return fake_run_triangular(module, entry, grid, arguments) ||
                fake_run_solve(module, entry, arguments);
     return 1;
