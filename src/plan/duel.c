@@ -60,7 +60,7 @@ static int warm_runs(const tess_arena *a, const char *format)
     if (times >= 3)
         return WARM;
     if (!a->warm)
-        return WARM_FIRST;
+        return a->device->backend->time_product ? WARM_OTHER : WARM_FIRST;
     if (strcmp(a->warm, format) == 0)
         return WARM;
     if (!a->device->backend->time_product && !has_run(a->search, format))

@@ -40,11 +40,13 @@ static void predict(const tess_model *model, const tess_matrix *A, tess_candidat
 }
 
 typedef struct place {
-    double predicted;
+    double predicted, bytes;
+    bool leads; /* its kernel's first */
     int64_t index;
 } place;
 
-/* Known times first, the shortest first; else the order in which they were listed. */
+/* Known times first, the shortest first; of equal ones, which are a kernel's sets of parameters,
+ * the kernel's own before those that move less; else the order in which they were listed. */
 static int by_time(const void *a, const void *b)
 {
     const place *x = a, *y = b;
@@ -52,6 +54,10 @@ static int by_time(const void *a, const void *b)
     double t = y->predicted > 0 ? y->predicted : HUGE_VAL;
     if (s != t)
         return s < t ? -1 : 1;
+    if (x->predicted > 0 && x->leads != y->leads)
+        return x->leads ? -1 : 1;
+    if (x->predicted > 0 && x->bytes != y->bytes)
+        return x->bytes < y->bytes ? -1 : 1;
     return (x->index > y->index) - (x->index < y->index);
 }
 
@@ -73,8 +79,11 @@ static tess_status sort(tess_ctx *ctx, tess_candidates *list)
     TESS_TRY(TESS_ALLOC(ctx, list->count, &places));
     tess_status status = TESS_ALLOC(ctx, list->capacity, &sorted);
     if (status == TESS_OK) {
-        for (int64_t i = 0; i < list->count; i++)
-            places[i] = (place){doubted(&list->items[i]), i};
+        for (int64_t i = 0, leader = 0; i < list->count; i++) {
+            const tess_candidate *c = &list->items[i];
+            leader = leader_of(list, i, leader);
+            places[i] = (place){doubted(c), c->bytes, leader == i, i};
+        }
         qsort(places, (size_t)list->count, sizeof *places, by_time);
         for (int64_t i = 0; i < list->count; i++)
             sorted[i] = list->items[places[i].index];
