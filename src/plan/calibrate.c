@@ -143,7 +143,8 @@ static tess_status measure_shape(tess_calibration *c, int points, double bytes)
         int64_t rows = (int64_t)(bytes / (BAND * block));
         if (rows < 2 * BAND)
             return TESS_OK;
-        TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, BAND, 1, &A));
+        static const tess_calibration_shape full = {.length = BAND, .share = 1};
+        TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, &full, &A));
     } else {
         int n = (int)(cbrt(bytes / (points * block + 4 + 2 * scalar * b)) + 0.5);
         snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", points, n < 3 ? 3 : n, b,
@@ -295,7 +296,8 @@ static tess_status measure_uneven(tess_calibration *c, int b)
     tess_matrix *A;
     if (!c->device->backend->time_product || rows < 4 * BAND)
         return TESS_OK;
-    TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, BAND, share, &A));
+    const tess_calibration_shape gaps = {.length = BAND, .share = share};
+    TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, &gaps, &A));
     tess_status status = measure_irregular(c, A);
     if (status == TESS_OK)
         status = add_extras(c, A, TESS_EXTRA_UNEVEN, 0, 1, 1);

@@ -36,8 +36,14 @@ tess_status tess_calibration_vectors(tess_calibration *c);
 tess_status tess_calibration_fit(tess_calibration *c, double working_share);
 
 /* Blocks of at most length/2 block columns from the diagonal; of those beside it a share, at
- * random: rows of as many lengths as finite elements have. */
+ * random: rows of as many lengths as finite elements have. `crossed`: the first row and column are
+ * full, and the matrix positive definite. */
+typedef struct tess_calibration_shape {
+    int64_t length;
+    double share;
+    bool crossed;
+} tess_calibration_shape;
 tess_status tess_calibration_band(tess_ctx *ctx, tess_type type, int32_t block, int64_t rows,
-                                  int64_t length, double share, tess_matrix **out);
+                                  const tess_calibration_shape *shape, tess_matrix **out);
 
 #endif

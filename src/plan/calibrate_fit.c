@@ -5,7 +5,7 @@
 
 #include "plan/calibrate.h"
 
-enum { FIT_MAX = 96, ENOUGH = 6 /* points to tell rows and steps from bytes */ };
+enum { FIT_MAX = 128, ENOUGH = 6 /* points to tell rows and steps from bytes */ };
 
 typedef struct fit_points {
     double bytes[FIT_MAX], lines[FIT_MAX], seconds[FIT_MAX], length[FIT_MAX];
@@ -178,7 +178,8 @@ static void fit_rest(const fit_points *p, tess_model_curve *curve)
     double left[FIT_MAX];
     for (int i = 0; i < p->count; i++)
         left[i] = 1 / (1 + relative_error(curve, p, i));
-    fit_factors(p, p->length, left, lengths, &curve->lengths);
+    if (p->length[0] > 0)
+        fit_factors(p, p->length, left, lengths, &curve->lengths);
     if (!curve->cached)
         return;
     for (int i = 0; i < p->count; i++)
@@ -200,7 +201,7 @@ static tess_status fit_class(tess_calibration *c, const char *name, bool cached,
         add_resident(c, &curve, working_share, &p);
     if (!fit_best(&p, &curve))
         return TESS_OK;
-    if (p.count >= ENOUGH && p.length[0] > 0)
+    if (p.count >= ENOUGH)
         fit_rest(&p, &curve);
     return tess_model_add_curve(c->model, &curve);
 }

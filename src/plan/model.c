@@ -248,6 +248,16 @@ static bool has_long_rows(const tess_model_problem *p)
     return p->lines > 0 && p->longest > 2 * p->blocks / p->lines + 8;
 }
 
+/* Whether a class of a GPU was measured with long rows: where it was not, nothing can be said, as
+ * one that does not cut them takes a hundred times as long. */
+static bool knows_long_rows(const tess_model *model, const tess_model_problem *p)
+{
+    const extra_key longest = {p->name, p->block, p->type, TESS_EXTRA_LONGEST};
+    const extra_key cut = {p->name, p->block, p->type, TESS_EXTRA_CUT};
+    return !tess_model_vectors_stay(model) || extra_at(model, &longest, 0, -1) >= 0 ||
+           extra_at(model, &cut, 0, -1) >= 0;
+}
+
 /* With `beside` bytes of other data touched between two products. */
 static double spmv_beside(const tess_model *model, const tess_model_problem *p, int devices,
                           double beside, bool best)
@@ -262,7 +272,7 @@ static double spmv_beside(const tess_model *model, const tess_model_problem *p, 
                             .scalars = p->blocks > 0 ? p->stored / p->blocks : 0,
                             .working = p->bytes / n + beside};
     double seconds = tess_model_seconds(model, &load, best);
-    if (!(seconds > 0))
+    if (!(seconds > 0) || (has_long_rows(p) && !knows_long_rows(model, p)))
         return 0;
     double shared = p->changes * tess_model_extra_seconds(model, p, TESS_EXTRA_CHANGE) +
                     p->far * tess_model_extra_seconds(model, p, TESS_EXTRA_FAR);
@@ -317,6 +327,10 @@ bool tess_model_iteration(const tess_model *model, const tess_model_problem *pro
     if (!tess_model_vectors_stay(model))
         load.working += problem->bytes / n;
     double passes = tess_model_seconds(model, &load, best);
+    if (passes > 0 && has_long_rows(problem)) {
+        const extra_key cut = {TESS_MODEL_VECTORS, 0, problem->type, TESS_EXTRA_CUT};
+        passes += extra_at(model, &cut, 0, 0);
+    }
     if (once > 0) { /* each part as its bytes are */
         spmv = once * problem->bytes / (problem->bytes + load.bytes);
         passes = once - spmv;

@@ -60,8 +60,9 @@ typedef enum tess_extra_kind {
     TESS_EXTRA_FAR,
     TESS_EXTRA_LONGEST,
     TESS_EXTRA_RESIDENT, /* no seconds: the share of the data that stays in the cache */
-    TESS_EXTRA_CUT,      /* once, where long rows are cut: the launch that adds their parts */
-    TESS_EXTRA_UNEVEN    /* once, where many rows change and the data come from a GPU's cache */
+    TESS_EXTRA_CUT, /* once, where long rows are cut: the launch that adds their parts; of vectors:
+                       launches that cannot overlap then */
+    TESS_EXTRA_UNEVEN /* once, where many rows change and the data come from a GPU's cache */
 } tess_extra_kind;
 
 typedef struct tess_model_extra {

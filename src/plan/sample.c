@@ -89,8 +89,9 @@ static tess_status time_iterations(tess_solver *solver, const tess_plan *plan, c
 tess_status tess_sample_iteration(tess_plan *plan, const void *b, double *product,
                                   double *iteration)
 {
-    double runs[9], rounds[ROUNDS], few, many, few_count, many_count;
-    int times = plan->device->backend->time_product ? APART : 1;
+    double runs[RUNS_MAX], rounds[ROUNDS], few, many, few_count, many_count;
+    bool apart = plan->device->backend->time_product != NULL;
+    int times = apart ? APART : 1, products = apart ? RUNS_MAX : 9;
     tess_solver *brief = NULL, *lasting = NULL;
     void *x;
     TESS_TRY(tess_calloc_bytes(plan->ctx, plan->matrix->rows, sizeof(double), &x));
@@ -108,9 +109,9 @@ tess_status tess_sample_iteration(tess_plan *plan, const void *b, double *produc
         }
         rounds[i] = (many - few) / (many_count - few_count);
     }
-    TESS_TRY_CLEAN(tess_product_time(plan, &spmv, 1, b, 0, x, 9, runs));
+    TESS_TRY_CLEAN(tess_product_time(plan, &spmv, 1, b, 0, x, products, runs));
     *iteration = typical(rounds, ROUNDS);
-    *product = typical(runs, 9);
+    *product = typical(runs, products);
 cleanup:
     tess_solver_destroy(brief);
     tess_solver_destroy(lasting);

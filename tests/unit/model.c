@@ -373,15 +373,16 @@ static void a_band_is_symmetric_with_gaps_and_without(void **state)
 {
     tess_matrix *A;
     tess_symmetry symmetry;
-    for (int gaps = 0; gaps < 2; gaps++) {
-        assert_int_equal(
-            tess_calibration_band(test_ctx(state), TESS_F32, 3, 200, 9, gaps ? 0.5 : 1, &A),
-            TESS_OK);
+    static const tess_calibration_shape shapes[] = {
+        {.length = 9, .share = 1}, {.length = 9, .share = 0.5}, {9, 1, .crossed = true}};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(tess_calibration_band(test_ctx(state), TESS_F32, 3, 200, &shapes[i], &A),
+                         TESS_OK);
         int64_t full = 200 * 9 - 4 * 5, beside = full - 200;
-        if (gaps)
+        if (shapes[i].share < 1)
             assert_in_range(A->blocks, 200 + beside * 4 / 10, 200 + beside * 6 / 10);
         else
-            assert_int_equal(A->blocks, full);
+            assert_int_equal(A->blocks, full + (shapes[i].crossed ? 2 * (200 - 5) : 0));
         tess_matrix_view view;
         tess_matrix_get_view(A, &view);
         assert_int_equal(tess_matrix_validate(test_ctx(state), &view, true), TESS_OK);
