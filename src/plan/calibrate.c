@@ -305,14 +305,14 @@ static tess_status measure_uneven(tess_calibration *c, int b)
     return status;
 }
 
-/* One row as long as thousands of others. */
-static tess_status measure_long_row(tess_calibration *c, int b)
+/* One row as long as thousands of others: this share of the columns. */
+static tess_status measure_long_row(tess_calibration *c, int b, double share)
 {
     char spec[128];
     int64_t rows = 200000 / (b * b) + 2000;
     tess_matrix *A;
-    snprintf(spec, sizeof spec, "powerlaw:rows=%lld,avg=6,b=%d,long=1,length=%lld,type=%s",
-             (long long)rows, b, (long long)rows / 2, tess_type_name(c->type));
+    snprintf(spec, sizeof spec, "powerlaw:rows=%lld,avg=6,b=%d,long=1,length=%.0f,type=%s",
+             (long long)rows, b, share * (double)rows, tess_type_name(c->type));
     TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
     tess_model_problem problem = tess_model_problem_of(A);
     tess_status status = measure_irregular(c, A);
@@ -320,6 +320,41 @@ static tess_status measure_long_row(tess_calibration *c, int b)
         status = add_extras(c, A, TESS_EXTRA_LONGEST, 0, problem.longest, 3);
     tess_matrix_destroy(A);
     return status;
+}
+
+static tess_model_extra *find_cut(const tess_model *model, const char *name, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (model->extras[i].kind == TESS_EXTRA_CUT && strcmp(model->extras[i].name, name) == 0)
+            return &model->extras[i];
+    return NULL;
+}
+
+/* A class that cuts long rows pays for a launch and, as a few threads add up the parts of a row,
+ * for its length: two lengths tell them apart. */
+static tess_status measure_long_rows(tess_calibration *c, int b)
+{
+    const double share = 0.5, less = 0.05, columns = 200000.0 / (b * b) + 2000;
+    TESS_TRY(measure_long_row(c, b, share));
+    const int64_t before = c->model->extra_count;
+    if (!c->device->backend->time_product)
+        return TESS_OK;
+    TESS_TRY(measure_long_row(c, b, less));
+    const int64_t after = c->model->extra_count;
+    c->model->extra_count = before; /* of the second row only what follows is kept */
+    for (int64_t i = before; i < after; i++) {
+        tess_model_extra second = c->model->extras[i];
+        tess_model_extra *cut = find_cut(c->model, second.name, before);
+        double slope = cut ? (cut->seconds - second.seconds) / ((share - less) * columns) : 0;
+        if (second.kind != TESS_EXTRA_CUT || !(slope > 0))
+            continue;
+        cut->seconds = second.seconds - slope * less * columns;
+        cut->seconds = cut->seconds > 0 ? cut->seconds : 0;
+        second.kind = TESS_EXTRA_LONGEST;
+        second.seconds = slope;
+        TESS_TRY(tess_model_add_extra(c->model, &second));
+    }
+    return TESS_OK;
 }
 
 /* ---- The whole ---- */
@@ -331,7 +366,7 @@ static tess_status calibrate(tess_calibration *c, int32_t block)
     TESS_TRY(measure_curves(c, block));
     TESS_TRY(measure_scattered(c, block));
     TESS_TRY(measure_uneven(c, block));
-    return measure_long_row(c, block);
+    return measure_long_rows(c, block);
 }
 
 tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t block, double most,

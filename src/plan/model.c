@@ -209,10 +209,30 @@ static double resident_share(const tess_model *model, const tess_model_load *loa
     return extra_at(model, &key, load->working, share);
 }
 
+/* What a class needs at least that was not measured with data from memory: as the fastest that was
+ * and pays for bytes alone. */
+static double least_from_memory(const tess_model *model, const tess_model_load *load)
+{
+    double fastest = 0, least = TESS_CACHE_GONE * model->cache_bytes;
+    double size = load->bytes > least ? load->bytes : least;
+    for (int64_t i = 0; i < model->curve_count; i++) {
+        const tess_model_curve *c = &model->curves[i];
+        double speed = tess_sigmoid_value(&c->average, size);
+        if (!c->cached && c->block > 0 && c->type == load->type && c->row_bytes == 0 &&
+            c->step_seconds == 0 && speed > fastest)
+            fastest = speed;
+    }
+    return fastest > 0 && load->lines > 0 ? load->bytes / (model->speed * fastest) : 0;
+}
+
 double tess_model_seconds(const tess_model *model, const tess_model_load *load, bool best)
 {
     double in = tess_model_seconds_from(model, load, true, best);
     double out = tess_model_seconds_from(model, load, false, best);
+    if (in > 0 && !(out > 0)) {
+        double least = least_from_memory(model, load);
+        out = least > in ? least : 0;
+    }
     if (!(in > 0) || !(out > 0))
         return in > 0 ? in : out;
     double share = resident_share(model, load);
