@@ -41,10 +41,102 @@ static tess_status name_difference(tess_ctx *ctx, const tess_matrix *A, int64_t 
                      (long long)row, tess_matrix_value(A, mirror * b * b + at % b * b + at / b));
 }
 
+/* Whether a block is the transpose of another one. */
+#define SAME_BLOCK(name, real)                                                  \
+    static inline bool name(const real *block, const real *mirror, const int b) \
+    {                                                                           \
+        bool same = true;                                                       \
+        for (int q = 0; q < b; q++)                                             \
+            for (int p = 0; p < b; p++)                                         \
+                same &= block[q * b + p] == mirror[p * b + q];                  \
+        return same;                                                            \
+    }
+SAME_BLOCK(same_f64, double)
+SAME_BLOCK(same_f32, float)
+
+static inline bool is_same(const tess_matrix *A, int64_t k, int64_t mirror, const int b)
+{
+    const int64_t size = (int64_t)b * b;
+    if (A->type == TESS_F64) {
+        const double *values = A->values;
+        return same_f64(values + k * size, values + mirror * size, b);
+    }
+    const float *values = A->values;
+    return same_f32(values + k * size, values + mirror * size, b);
+}
+
+/* Block (row, col), expected after those that were seen of the row; -1 when there is none. */
+static inline int64_t expected(const tess_matrix *A, int64_t row, int64_t col, const int32_t *seen)
+{
+    const int64_t at = A->row_offsets[row] + seen[row];
+    return at < A->row_offsets[row + 1] && A->columns[at] == col ? at
+                                                                 : tess_matrix_find(A, row, col);
+}
+
+/* Compares the blocks of a row above the diagonal with their mirrors. Rows come in order, so that
+ * the mirrors in a row below are met in order too: seen[j] of its blocks have been. The blocks that
+ * are compared or on the diagonal are counted; -1 at the first that differs. */
+static inline int64_t compare_row(const tess_matrix *A, int64_t i, int32_t *seen, const int b)
+{
+    const int64_t diagonal = expected(A, i, i, seen), end = A->row_offsets[i + 1];
+    int64_t k = diagonal >= 0 ? diagonal + 1 : tess_matrix_lower_bound(A, i, i);
+    int64_t counted = 2 * (end - k) + (diagonal >= 0);
+    bool same = diagonal < 0 || is_same(A, diagonal, diagonal, b);
+    for (; k < end && same; k++) {
+        const int64_t j = A->columns[k], at = expected(A, j, i, seen);
+        if (at < 0)
+            return -1;
+        same = is_same(A, k, at, b);
+        seen[j] = (int32_t)(at + 1 - A->row_offsets[j]);
+    }
+    return same ? counted : -1;
+}
+
+static int64_t compare_rows(const tess_matrix *A, int64_t first, int64_t last, int32_t *seen)
+{
+    int64_t counted = 0, row = 0;
+    const int b = A->block_height;
+    for (int64_t i = first; i < last && row >= 0; i++) {
+        row = b == 1   ? compare_row(A, i, seen, 1)
+              : b == 2 ? compare_row(A, i, seen, 2)
+              : b == 3 ? compare_row(A, i, seen, 3)
+              : b == 4 ? compare_row(A, i, seen, 4)
+              : b == 8 ? compare_row(A, i, seen, 8)
+                       : compare_row(A, i, seen, b);
+        counted += row;
+    }
+    return row < 0 ? -1 : counted;
+}
+
+/* Whether every block above the diagonal has an equal mirror and there is none without below; false
+ * also when there is no memory to find out. */
+static bool is_mirrored(const tess_matrix *A)
+{
+    const int parts = A->ctx->threads;
+    int64_t counted = 0;
+    bool same = true;
+    int32_t *seen;
+    if (TESS_CALLOC(A->ctx, A->block_rows * parts + 1, &seen) != TESS_OK)
+        return false;
+#pragma omp parallel for schedule(static, 1) num_threads(parts) reduction(&& : same) \
+    reduction(+ : counted)
+    for (int part = 0; part < parts; part++) {
+        int64_t here =
+            compare_rows(A, A->block_rows * part / parts, A->block_rows * (part + 1) / parts,
+                         seen + part * A->block_rows);
+        same = same && here >= 0;
+        counted += here;
+    }
+    tess_free(A->ctx, seen);
+    return same && counted == A->blocks;
+}
+
 /* The first block without an equal mirror, INT64_MAX if there is none. */
 static int64_t first_fault(const tess_matrix *A)
 {
     int64_t first = INT64_MAX;
+    if (is_mirrored(A))
+        return first;
 #pragma omp parallel for schedule(static) reduction(min : first) num_threads(A->ctx->threads)
     for (int64_t i = 0; i < A->block_rows; i++)
         for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1] && k < first; k++)

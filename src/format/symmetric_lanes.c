@@ -68,33 +68,45 @@ double tess_symmetric_lanes_fill(const tess_matrix *A, int lanes)
     return slots > 0 ? (double)stored / (double)(slots * lanes) : 1;
 }
 
-/* Scalar e of slot k and lane 0. */
-static void *place(const tess_symmetric_lanes *S, int64_t k, int32_t e, size_t scalar)
+/* The scalars of slot k: those of its blocks side by side, zeros where there is none. */
+#define FILL_SLOT(name, real)                                                       \
+    static inline void name(tess_symmetric_lanes *S, const real *values, int64_t k, \
+                            const int64_t *blocks, const int lanes)                 \
+    {                                                                               \
+        const int size = S->block_size * S->block_size, first = S->half;            \
+        real *to[2] = {(real *)S->values[0] + k * first * lanes,                    \
+                       (real *)S->values[1] + k * (size - first) * lanes};          \
+        for (int l = 0; l < lanes; l++) {                                           \
+            const real *from = values + (blocks[l] < 0 ? 0 : blocks[l]) * size;     \
+            const real keep = blocks[l] < 0 ? 0 : 1;                                \
+            for (int e = 0; e < first; e++)                                         \
+                to[0][e * lanes + l] = keep != 0 ? from[e] : 0;                     \
+            for (int e = first; e < size; e++)                                      \
+                to[1][(e - first) * lanes + l] = keep != 0 ? from[e] : 0;           \
+        }                                                                           \
+    }
+FILL_SLOT(fill_slot_f64, double)
+FILL_SLOT(fill_slot_f32, float)
+
+static inline void fill_slot(tess_symmetric_lanes *S, const tess_matrix *A, int64_t k,
+                             const int64_t *blocks, const int lanes)
 {
-    int32_t first = S->half, rest = S->block_size * S->block_size - first;
-    int64_t at = e < first ? k * first + e : k * rest + e - first;
-    return (char *)S->values[e >= first] + (size_t)(at * S->lanes) * scalar;
+    if (A->type == TESS_F64)
+        fill_slot_f64(S, A->values, k, blocks, lanes);
+    else
+        fill_slot_f32(S, A->values, k, blocks, lanes);
 }
 
 static void fill_group(tess_symmetric_lanes *S, const tess_matrix *A, int64_t group)
 {
-    const int32_t size = S->block_size * S->block_size;
-    const size_t scalar = tess_type_size(A->type);
     int64_t blocks[MOST_LANES], k = S->offsets[group], column;
     group_walk walk = begin_group(A, group, S->lanes);
     for (; (column = next_slot(A, &walk, blocks)) >= 0; k++) {
         S->columns[k] = (int32_t)column;
-        for (int32_t e = 0; e < size; e++) {
-            char *to = place(S, k, e, scalar);
-            for (int l = 0; l < S->lanes; l++) {
-                if (blocks[l] < 0)
-                    memset(to + (size_t)l * scalar, 0, scalar);
-                else
-                    memcpy(to + (size_t)l * scalar,
-                           (const char *)A->values + (size_t)(blocks[l] * size + e) * scalar,
-                           scalar);
-            }
-        }
+        if (S->lanes == 4)
+            fill_slot(S, A, k, blocks, 4);
+        else
+            fill_slot(S, A, k, blocks, S->lanes);
     }
 }
 
