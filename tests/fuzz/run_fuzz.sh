@@ -15,23 +15,42 @@ if ! command -v clang >/dev/null; then
 fi
 mkdir -p build-fuzz
 cmake --preset fuzz >build-fuzz/build.log 2>&1 || { cat build-fuzz/build.log >&2; rm -f build-fuzz/build.log; exit 1; }
+targets=
 for target in "$@"; do
-    cmake --build --preset fuzz --target "fuzz_$target" >build-fuzz/build.log 2>&1 ||
-        { cat build-fuzz/build.log >&2; rm -f build-fuzz/build.log; exit 1; }
+    targets="$targets fuzz_$target"
 done
+# shellcheck disable=SC2086 # a list of names
+cmake --build --preset fuzz --target $targets >build-fuzz/build.log 2>&1 ||
+    { cat build-fuzz/build.log >&2; rm -f build-fuzz/build.log; exit 1; }
 rm -f build-fuzz/build.log
-status=0
-for target in "$@"; do
-    mkdir -p "build-fuzz/corpus/$target"
-    if build-fuzz/tests/fuzz_"$target" -max_total_time="$seconds" -max_len=4096 -timeout=20 \
+
+one() { # TARGET
+    mkdir -p "build-fuzz/corpus/$1"
+    if build-fuzz/tests/fuzz_"$1" -max_total_time="$seconds" -max_len=4096 -timeout=20 \
         -rss_limit_mb=4096 -print_final_stats=1 -verbosity=0 \
-        -artifact_prefix="build-fuzz/crash-$target-" \
-        "build-fuzz/corpus/$target" "tests/fuzz/corpus/$target" >"build-fuzz/$target.log" 2>&1; then
-        echo "fuzz_$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "build-fuzz/$target.log") runs in $seconds s, no fault"
+        -artifact_prefix="build-fuzz/crash-$1-" \
+        "build-fuzz/corpus/$1" "tests/fuzz/corpus/$1" >"build-fuzz/$1.log" 2>&1; then
+        echo "fuzz_$1: $(sed -n 's/^stat::number_of_executed_units: *//p' "build-fuzz/$1.log") runs in $seconds s, no fault"
     else
-        tail -40 "build-fuzz/$target.log" >&2
-        echo "fuzz_$target: FAILED, input kept in build-fuzz/" >&2
-        status=1
+        tail -40 "build-fuzz/$1.log" >&2
+        echo "fuzz_$1: FAILED, input kept in build-fuzz/" >&2
+        return 1
     fi
+}
+
+# As many at a time as there are cores: each uses one.
+cores=$(nproc 2>/dev/null || echo 1)
+status=0
+while [ $# -gt 0 ]; do
+    pids=
+    for _ in $(seq 1 "$cores"); do
+        [ $# -gt 0 ] || break
+        one "$1" &
+        pids="$pids $!"
+        shift
+    done
+    for pid in $pids; do
+        wait "$pid" || status=1
+    done
 done
 exit $status
