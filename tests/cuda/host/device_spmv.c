@@ -137,6 +137,10 @@ static void every_kernel_variant_matches_ref(void **state)
                 cases += run_case(state, v, TEST_RANDOM, size);
             for (int p = 0; p < 3 && (!few || cases == before); p++)
                 cases += run_case(state, v, (test_pattern)((i + 4 * p) % TEST_PATTERNS), 37);
+            if (cases == before) /* rows long enough to be cut */
+                cases += run_case(state, v, TEST_DENSE_ROW, 140);
+            if (cases == before) /* or to be worth a thread block */
+                cases += run_case(state, v, TEST_ONE_ROW, 300);
             mine++;
             ran += cases > before;
         }
@@ -185,7 +189,7 @@ static void default_plans_match_ref_in_all_products(void **state)
 {
     static const int32_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 24, 32, 48, 64};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        if ((int)s % parts != part)
+        if (only || (int)s % parts != part)
             continue;
         for (int single = 0; single < 2; single++) {
             char what[64];
