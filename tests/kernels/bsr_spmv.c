@@ -110,7 +110,7 @@ static void every_kernel_agrees_with_ref_on_every_pattern(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_device *device = test_device(ctx, "cpu:3");
-    assert_true(test_every_kernel(ctx, device, TESS_CPU_BSR_SPMV, check_one_size) > 100);
+    assert_true(test_every_kernel(ctx, device, TESS_CPU_BSR_SPMV, check_one_size) > 50);
     tess_device_close(device);
 }
 
@@ -171,7 +171,8 @@ static void results_do_not_depend_on_threads_streams_or_run(void **state)
             tess_device *device = test_device(ctx, devices[d]);
             const tess_cpu_device *cpu = device->state;
             for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
-                if ((f == 3 && sizes[b] > 3) || (f == 4 && sizes[b] == 1))
+                if ((f == 3 && sizes[b] > 3) || (f == 4 && sizes[b] == 1) ||
+                    (f > 0 && cpu->isa == TESS_CPU_SCALAR))
                     continue; /* no such form */
                 char name[64];
                 snprintf(name, sizeof name, "bsr_spmv_%dx%d_f64_%s%s", (int)sizes[b], (int)sizes[b],

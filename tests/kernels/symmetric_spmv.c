@@ -62,7 +62,7 @@ static void every_kernel_agrees_with_ref_on_every_pattern(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_device *device = test_device(ctx, "cpu:3");
-    assert_true(test_every_kernel(ctx, device, TESS_CPU_SYMMETRIC_SPMV, check_patterns) > 30);
+    assert_true(test_every_kernel(ctx, device, TESS_CPU_SYMMETRIC_SPMV, check_patterns) >= 20);
     tess_device_close(device);
 }
 
