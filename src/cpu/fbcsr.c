@@ -1,8 +1,8 @@
 /* y = alpha A x + beta y for blocks of several shapes and a CSR remainder, by threads.
  *
  *     rows       0 .... | .... | .... | .... | .... | .... n     chunks
- *     thread 0   [ stream 0  ] [ stream 1  ]                     each walks its chunks in order
- *     thread 1                               [  ...
+ *     thread 0   [   pair    ] [   pair    ]
+ *     thread 1                               [   pair  ...
  *
  * The rows are cut into chunks small enough for their part of y to stay in the first cache. A chunk
  * is done by one thread: the remainder's row sums and beta y first, then split after split is
@@ -10,8 +10,8 @@
  * So y is written by one thread and read from memory once, and no window has to be added. The
  * chunks depend on the matrix alone, so the result has the same bits for any number of threads.
  *
- * A thread walks the two halves of its chunks in step: two streams of values each, since one stops
- * at the limit of a core's prefetcher.
+ * A thread walks two chunks in step: two streams of values, since one stops at the limit of a
+ * core's prefetcher. They are neighbours, so that they read the same part of x.
  */
 #include <stdio.h>
 #include <string.h>
@@ -109,7 +109,7 @@ static tess_status find_blocks(tess_cpu_fbcsr *state)
     return TESS_OK;
 }
 
-/* The first chunk of stream `part` of `parts`, by bytes. */
+/* The first chunk of thread `part` of `parts`, by bytes. */
 static int64_t first_chunk(const tess_cpu_fbcsr *state, int64_t part, int64_t parts)
 {
     int64_t total = state->bytes_before[state->chunks], low = 0, high = state->chunks;
@@ -324,19 +324,12 @@ static void run_chunks(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *ar
 
 static void run_share(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *args, int64_t share)
 {
-    int64_t at[STREAMS], end[STREAMS];
-    for (int s = 0; s < STREAMS; s++) {
-        at[s] = first_chunk(state, share * STREAMS + s, (int64_t)state->shares * STREAMS);
-        end[s] = first_chunk(state, share * STREAMS + s + 1, (int64_t)state->shares * STREAMS);
-    }
-    for (;;) {
+    const int64_t end = first_chunk(state, share + 1, state->shares);
+    for (int64_t at = first_chunk(state, share, state->shares); at < end; at += STREAMS) {
         int64_t chunks[STREAMS];
         int count = 0;
-        for (int s = 0; s < STREAMS; s++)
-            if (at[s] < end[s])
-                chunks[count++] = at[s]++;
-        if (count == 0)
-            return;
+        for (; count < STREAMS && at + count < end; count++)
+            chunks[count] = at + count;
         run_chunks(state, args, chunks, count);
     }
 }
