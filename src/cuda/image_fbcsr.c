@@ -24,12 +24,13 @@ tess_status tess_cuda_image_fbcsr(tess_ctx *ctx, const tess_matrix *A, const cha
                                   tess_cuda_image *image)
 {
     tess_fbcsr_options shapes;
-    tess_fbcsr *F;
+    tess_fbcsr *F = NULL;
     tess_fbcsr_slices *S;
     char *list;
     int lanes = (int)strtol(text, &list, 10);
     TESS_TRY(tess_shapes_read(ctx, list + (*list == '/'), &shapes));
-    TESS_TRY(tess_fbcsr_create(ctx, A, &shapes, &F));
+    if (tess_fbcsr_has_lines(&shapes))
+        TESS_TRY(tess_fbcsr_create(ctx, A, &shapes, &F));
     tess_status status = tess_fbcsr_slices_create(ctx, A, F, &shapes, lanes, &S);
     tess_fbcsr_destroy(F);
     TESS_TRY(status);

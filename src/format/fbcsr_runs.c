@@ -39,6 +39,8 @@ int tess_fbcsr_widths(const tess_fbcsr_options *shapes, int width[TESS_FBCSR_CLA
 
 bool tess_fbcsr_in_line(const tess_fbcsr_builder *B, int64_t entry)
 {
+    if (!B->F)
+        return false;
     int64_t scalar = B->F->map[entry];
     for (int s = 0; s < B->F->splits; s++) {
         const tess_fbcsr_split *split = &B->F->split[s];

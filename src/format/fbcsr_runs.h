@@ -31,6 +31,12 @@ typedef struct tess_fbcsr_line_count {
     int32_t pieces, values, lone;
 } tess_fbcsr_line_count;
 
+/* Some runs of a cut row, of one class. */
+typedef struct tess_fbcsr_segment {
+    int list;
+    int64_t row, first, count;
+} tess_fbcsr_segment;
+
 typedef struct tess_fbcsr_builder {
     tess_ctx *ctx;
     const tess_matrix *A;
@@ -40,6 +46,8 @@ typedef struct tess_fbcsr_builder {
     tess_fbcsr_line_part *parts;
     int64_t *part_offsets; /* slices of rows + 1 */
     tess_fbcsr_line_count *line_counts;
+    tess_fbcsr_segment *segment;
+    int64_t segments;
 } tess_fbcsr_builder;
 
 /* Whether an entry of the matrix is in a line. */
@@ -50,5 +58,24 @@ tess_status tess_fbcsr_cover_rows(tess_fbcsr_builder *B);
 
 /* Fills `parts`, `part_offsets` and `line_counts`. */
 tess_status tess_fbcsr_list_lines(tess_fbcsr_builder *B);
+
+/* ---- fbcsr_places.c ---- */
+
+/* Fills all of the above, and S but for what is in the slices: their values, columns and pieces. */
+tess_status tess_fbcsr_place_rows(tess_fbcsr_builder *B, bool lines);
+
+/* Lanes of a row of the slice, and its first place. */
+int tess_fbcsr_lanes_of(const tess_fbcsr_slices *S, int64_t slice);
+int64_t tess_fbcsr_first_place(const tess_fbcsr_slices *S, int64_t slice);
+bool tess_fbcsr_is_cut(const tess_fbcsr_builder *B, int64_t row);
+
+/* Runs of a class: which, and of which row. */
+typedef struct tess_fbcsr_some_runs {
+    int64_t row, first, count;
+} tess_fbcsr_some_runs;
+
+tess_fbcsr_some_runs tess_fbcsr_runs_of(const tess_fbcsr_builder *B, int64_t place, int list);
+/* Values of the lines of a slice, in groups of 32, the last one perhaps not full. */
+int64_t tess_fbcsr_line_groups(const tess_fbcsr_builder *B, int64_t slice);
 
 #endif

@@ -23,9 +23,10 @@
  * A slice has as many steps as its longest row needs. Without lines, rows are sorted in windows by
  * their numbers of runs, so that rows of a slice need about equally many.
  *
- * A row of more than CUT scalars a lane, or more runs than a word of `lengths` can count, is cut:
- * its runs go to segments, which fill slices of their own, the first ones, with SEGMENT_LANES lanes
- * each. Row cut_row[i] owns the segments cut_slots[i] .. cut_slots[i+1]-1.
+ * A row of more than CUT scalars a lane, or more runs than a word of
+ * `lengths` can count, is cut: its runs go to segments, which fill slices of their own, the first
+ * ones, with SEGMENT_LANES lanes each. Row cut_row[i] owns the segments cut_slots[i] ..
+ * cut_slots[i+1]-1.
  *
  * A place is a row or a segment of a slice, 32 / G a slice; those of segments come first.
  */
@@ -91,14 +92,36 @@ int tess_fbcsr_widths(const tess_fbcsr_options *shapes, int width[TESS_FBCSR_CLA
 bool tess_fbcsr_has_lines(const tess_fbcsr_options *shapes);
 bool tess_fbcsr_is_line(const tess_fbcsr_shape *shape);
 
-/* F was made from A, which has 1 x 1 blocks, with these shapes. */
+/* F was made from A, which has 1 x 1 blocks, with these shapes; NULL where there are no lines. */
 tess_status tess_fbcsr_slices_create(tess_ctx *ctx, const tess_matrix *A, const tess_fbcsr *F,
                                      const tess_fbcsr_options *shapes, int lanes,
                                      tess_fbcsr_slices **out);
 void tess_fbcsr_slices_destroy(tess_fbcsr_slices *S);
 
+/* What the same slices would take. */
+typedef struct tess_fbcsr_size {
+    int64_t bytes;               /* of the arrays a product reads */
+    int64_t slices;              /* without those of segments */
+    int64_t with_runs;           /* slices with runs */
+    int64_t pieces, most_pieces; /* of all slices, and of one */
+    int classes;
+} tess_fbcsr_size;
+
+tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const tess_fbcsr *F,
+                                      const tess_fbcsr_options *shapes, int lanes,
+                                      tess_fbcsr_size *out);
+
 /* New numbers in the same pattern. */
 void tess_fbcsr_slices_refresh(tess_fbcsr_slices *S, const void *csr_values);
+
+/* Lanes of a row where rows are about equally long: x is read side by side, and few rows make
+ * enough warps. H200: rows of 20 to 35 non-zeros 1 (38.6 us, with 2 41.5), of 60 2 (43.6, with
+ * 1 46.6), of 80 4, of 400 and more 8. */
+static inline int tess_fbcsr_lanes(int64_t rows, int64_t nonzeros)
+{
+    const int64_t mean = nonzeros / (rows > 0 ? rows : 1);
+    return mean < 48 ? 1 : mean < 72 ? 2 : mean < 160 ? 4 : 8;
+}
 
 /* H: lanes that read a run of `width` columns, where a row has `lanes`. */
 static inline int tess_fbcsr_share(int width, int lanes)

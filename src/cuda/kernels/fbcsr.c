@@ -40,16 +40,14 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
     return p[LANES] == 1 && p[FLIGHT] == flight_with_lines(&shapes);
 }
 
-/* Several lanes a row where rows are long: x is read side by side, and few rows make enough warps.
- * H200: rows of 20 to 35 non-zeros 1 (38.6 us, with 2 41.5), of 60 2 (43.6, with 1 46.6), of 80 4,
- * of 400 and more 8. Lines: of 3 and 5 non-zeros a row 2 in flight (79.5 and 60.3 us, with 4 86.5
- * and 63.3), of 7 and more 4. */
+/* H200, lines: of 3 and 5 non-zeros a row 2 in flight (79.5 and 60.3 us, with 4 86.5 and 63.3), of
+ * 7 and more 4. */
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     tess_fbcsr_options shapes = shapes_of(problem);
     int64_t mean = problem->blocks / (problem->rows > 0 ? problem->rows : 1);
     bool lines = tess_fbcsr_has_lines(&shapes);
-    p[LANES] = lines || mean < 48 ? 1 : mean < 72 ? 2 : mean < 160 ? 4 : 8;
+    p[LANES] = lines ? 1 : tess_fbcsr_lanes(problem->rows, problem->blocks);
     p[DEPTH] = lines && mean < 7 ? 2 : 4;
     p[FLIGHT] = lines ? flight_with_lines(&shapes) : p[LANES] == 2 || p[LANES] == 8 ? 8 : 4;
     p[THREADS] = 128;
