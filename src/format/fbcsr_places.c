@@ -43,7 +43,8 @@ bool tess_fbcsr_is_cut(const builder *B, int64_t row)
         scalars += runs * B->S->width[c];
         countable &= runs <= most_runs(B->S);
     }
-    return !countable || scalars > TESS_FBCSR_CUT * B->S->lanes;
+    const bool lines = B->S->head == TESS_FBCSR_HEAD_WITH_PIECES;
+    return !countable || scalars > (lines ? TESS_FBCSR_CUT_BESIDE : TESS_FBCSR_CUT * B->S->lanes);
 }
 
 static int64_t segment_length(const builder *B, int list)
@@ -62,7 +63,9 @@ static int64_t segments_of_row(const builder *B, int64_t row)
 static void cut_row(builder *B, int64_t row)
 {
     for (int c = 0; c < B->S->classes; c++) {
-        int64_t end = B->lists[c].offsets[row + 1], length = segment_length(B, c);
+        int64_t end = B->lists[c].offsets[row + 1], runs = runs_in(B, c, row);
+        int64_t segments = tess_ceil_div(runs, segment_length(B, c));
+        int64_t length = segments > 0 ? tess_ceil_div(runs, segments) : 0;
         for (int64_t first = B->lists[c].offsets[row]; first < end; first += length)
             B->segment[B->segments++] =
                 (tess_fbcsr_segment){c, row, first, end - first < length ? end - first : length};

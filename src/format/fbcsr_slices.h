@@ -23,7 +23,7 @@
  * A slice has as many steps as its longest row needs. Without lines, rows are sorted in windows by
  * their numbers of runs, so that rows of a slice need about equally many.
  *
- * A row of more than CUT scalars a lane, or more runs than a word of
+ * A row of more than CUT scalars a lane (CUT_BESIDE beside lines), or more runs than a word of
  * `lengths` can count, is cut: its runs go to segments, which fill slices of their own, the first
  * ones, with SEGMENT_LANES lanes each. Row cut_row[i] owns the segments cut_slots[i] ..
  * cut_slots[i+1]-1.
@@ -41,6 +41,7 @@ enum {
     TESS_FBCSR_WIDE = 8,          /* widest run */
     TESS_FBCSR_CLASSES = 4,       /* widths of runs */
     TESS_FBCSR_CUT = 128,         /* scalars a lane */
+    TESS_FBCSR_CUT_BESIDE = 48,   /* scalars beside lines, where rows are not sorted */
     TESS_FBCSR_SEGMENT = 512,     /* scalars */
     TESS_FBCSR_SEGMENT_LANES = 8, /* a segment */
     TESS_FBCSR_LONE = 8,          /* entries in no line that are pieces */
