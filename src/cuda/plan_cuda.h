@@ -101,6 +101,8 @@ void tess_cuda_describe_problem(const tess_cuda *cuda, const tess_matrix *A,
  * nothing can be compiled, no layout is made in vain. */
 tess_status tess_cuda_variant_load(tess_cuda *cuda, tess_cuda_variant *variant,
                                    tess_jit_image *code);
+/* Finds the entry points that a product with the variant's resident launches. */
+tess_status tess_cuda_variant_functions(tess_cuda *cuda, tess_cuda_variant *variant);
 /* Takes the entry points, with the resident set, and consumes `code`. A kernel that was never
  * verified is run against ref first: a wrong one fails with TESS_ERR_DEVICE. */
 tess_status tess_cuda_variant_finish(tess_cuda *cuda, tess_cuda_variant *variant,

@@ -45,8 +45,7 @@ static unsigned allowed_shared(const tess_cuda_launch *launch)
     return launch->shared > LEAST ? launch->shared : LEAST;
 }
 
-/* The entry points a product launches, with the shared memory that they ask for allowed. */
-static tess_status take_functions(tess_cuda *cuda, tess_cuda_variant *variant)
+tess_status tess_cuda_variant_functions(tess_cuda *cuda, tess_cuda_variant *variant)
 {
     tess_cuda_call call = {.alpha = 1};
     tess_cuda_launch launches[TESS_CUDA_LAUNCHES];
@@ -78,7 +77,7 @@ tess_status tess_cuda_variant_finish(tess_cuda *cuda, tess_cuda_variant *variant
                                      tess_jit_image *code)
 {
     tess_status status;
-    TESS_TRY_CLEAN(take_functions(cuda, variant));
+    TESS_TRY_CLEAN(tess_cuda_variant_functions(cuda, variant));
     if (!code->entry.verified) {
         TESS_TRY_CLEAN(tess_cuda_verify(cuda, variant));
         code->entry.verified = true;

@@ -206,6 +206,8 @@ tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant)
                  variant->kernel->name);
         probe = *variant;
     }
+    /* The probe may launch what the matrix does not: a sum of cut rows. */
+    TESS_TRY_CLEAN(tess_cuda_variant_functions(cuda, &probe));
     TESS_TRY_CLEAN(make_comparison(cuda, probe.resident->matrix, probe.problem.vectors, &t));
     for (int round = 0; round < 2; round++) {
         double alpha = round == 0 ? 1 : -0.5, beta = round == 0 ? 0 : 2, dot = 0;
