@@ -140,6 +140,36 @@ static void products_match_ref_on_host_vectors(void **state)
     tess_device_close(device);
 }
 
+/* All entries in lines, so that no row is cut, in rows so long that one of the probe is, on which
+ * the kernel is verified: the probe has no lines. */
+static void lines_in_long_rows_are_verified(void **state)
+{
+    enum { ROWS = 300, BAND = 160 };
+    tess_device *device = open_device(state);
+    tess_matrix *A;
+    ok(state,
+       tess_matrix_allocate(test_ctx(state), TESS_F64, ROWS, ROWS + BAND, 1, 1, ROWS * BAND, &A));
+    for (int64_t row = 0; row < ROWS; row++) {
+        for (int64_t i = 0; i < BAND; i++) {
+            A->columns[row * BAND + i] = (int32_t)(row + i);
+            ((double *)A->values)[row * BAND + i] = tess_random_unit(4, (uint64_t)(row * BAND + i));
+        }
+        A->row_offsets[row + 1] = (row + 1) * BAND;
+    }
+    static const char *const lists[] = {"shapes=diagonal:16", "shapes=row:8", "shapes=3x3/2x2"};
+    for (int i = 0; i < 3; i++) {
+        tess_plan *plan = make_plan(state, A, device,
+                                    &(tess_plan_options){.format = "fbcsr", .params = lists[i]});
+        void *x = test_vector(A->cols, A->type, 5), *y = test_vector(A->rows, A->type, 7);
+        ok(state, tess_spmv(plan, 1, x, 0, y));
+        test_check_spmv(lists[i], A, 1, x, 0, NULL, y);
+        free(x), free(y);
+        tess_plan_destroy(plan);
+    }
+    tess_matrix_destroy(A);
+    tess_device_close(device);
+}
+
 static void *to_device(void **state, tess_device *device, const void *host, size_t bytes)
 {
     void *there;
@@ -381,6 +411,7 @@ int main(void)
         TEST(candidates_are_compiled_ahead_and_once),
         TEST(description_is_one_line),
         TEST(products_match_ref_on_host_vectors),
+        TEST(lines_in_long_rows_are_verified),
         TEST(device_vectors_neither_allocate_nor_wait),
         TEST(product_can_be_captured_and_replayed),
         TEST(updated_values_are_used_from_host_and_device),

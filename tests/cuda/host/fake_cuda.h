@@ -35,6 +35,9 @@ fake_cuda *fake_cuda_state(void);
 struct fake_module;
 int fake_define(const struct fake_module *module, const char *name);
 
+/* fake_fbcsr.c: the entry point of fbcsr.cu; 0 when this is another. */
+int fake_run_fbcsr(const struct fake_module *module, const char *entry, void **arguments);
+
 /* fake_triangular.c: the entry points of triangular.cu; 0 when this is none. */
 int fake_run_triangular(const struct fake_module *module, const char *entry, unsigned grid,
                         void **arguments);

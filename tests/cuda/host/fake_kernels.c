@@ -208,7 +208,7 @@ int fake_run(const struct fake_module *module, const char *entry, unsigned grid,
 {
     shape s = {
         .real = fake_define(module, "REAL"),
-        .bh = fake_define(module, "BH"),
+        .bh = define_or_1(module, "BH"), /* fbcsr.cu has its own */
         .bw = fake_define(module, "BW"),
         .height = fake_define(module, "HEIGHT"),
         .vec = define_or_1(module, "VEC"),
@@ -236,7 +236,8 @@ int fake_run(const struct fake_module *module, const char *entry, unsigned grid,
         run_convert(arguments[0], fake_define(module, "FROM"), fake_define(module, "TO"),
                     fake_define(module, "ADD"));
     else if (strcmp(entry, "read_ceiling") != 0 && strcmp(entry, "gate") != 0)
-        return fake_run_triangular(module, entry, grid, arguments) ||
+        return fake_run_fbcsr(module, entry, arguments) ||
+               fake_run_triangular(module, entry, grid, arguments) ||
                fake_run_solve(module, entry, arguments);
     return 1;
 }
