@@ -15,6 +15,7 @@
  * non-zero; the better list is returned, or none if it saves too little to be worth the splitting.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "format/fbcsr_split.h"
@@ -78,33 +79,31 @@ static int64_t count_runs(const tess_fbcsr_found *found)
 /* ---- The sample ---- */
 
 /* Entries of a row that go into the sample: one long row must not be all there is to see. */
-static int64_t sampled(const tess_matrix *csr, int64_t row)
+static int64_t sampled(const tess_matrix *csr, int64_t row, int64_t most)
 {
-    const int64_t most = SAMPLE_ENTRIES / SAMPLE_PIECES;
     int64_t length = csr->row_offsets[row + 1] - csr->row_offsets[row];
     return length < most ? length : most;
 }
 
 /* Rows first .. first + count - 1 of the matrix, from row `to` of the sample on. */
-static void copy_rows(const tess_matrix *csr, int64_t first, int64_t count, int64_t to,
-                      tess_fbcsr_pattern *P)
+static void copy_rows(const tess_matrix *csr, int64_t first, int64_t count, int64_t most,
+                      int64_t to, tess_fbcsr_pattern *P)
 {
     for (int64_t i = 0; i < count; i++) {
-        int64_t at = P->row_offsets[to + i], entries = sampled(csr, first + i);
+        int64_t at = P->row_offsets[to + i], entries = sampled(csr, first + i, most);
         P->row_offsets[to + i + 1] = at + entries;
         memcpy(P->columns + at, csr->columns + csr->row_offsets[first + i],
                (size_t)entries * sizeof *P->columns);
     }
 }
 
-/* The end of a piece that begins with row `first`, and its entries. A long row counts as one of its
- * share of GAP rows, but not without limit. */
-static int64_t piece_end(const tess_matrix *csr, int64_t first, int64_t *entries)
+/* The end of a piece of about `most` entries that begins with row `first`, and its entries. A long
+ * row counts as one of its share of GAP rows, but not without limit. */
+static int64_t piece_end(const tess_matrix *csr, int64_t first, int64_t most, int64_t *entries)
 {
-    const int64_t most = SAMPLE_ENTRIES / SAMPLE_PIECES;
     int64_t row = first, taken = 0;
     for (int64_t counted = 0; row < csr->rows && counted < most; row++) {
-        int64_t length = sampled(csr, row);
+        int64_t length = sampled(csr, row, most);
         if (taken > (row < first + GAP ? 4 : 1) * LONG_ROWS * most)
             break;
         counted += length < most / GAP ? length : most / GAP;
@@ -114,21 +113,55 @@ static int64_t piece_end(const tess_matrix *csr, int64_t first, int64_t *entries
     return row;
 }
 
-/* The whole matrix if it is small, else pieces of adjacent rows from all over it. */
-static tess_status take_sample(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_pattern *P)
+static int by_column(const void *a, const void *b)
 {
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Columns that no row has are left out, but for so many that no shape reaches over them: looking
+ * for lines takes time for every column. */
+static tess_status compact_columns(tess_ctx *ctx, tess_fbcsr_pattern *P)
+{
+    const int64_t keep = 2 * TESS_FBCSR_SIDE, entries = P->row_offsets[P->rows];
+    int32_t *used, *becomes;
+    int64_t count = 0;
+    TESS_TRY(TESS_ALLOC(ctx, 2 * entries + 1, &used));
+    memcpy(used, P->columns, (size_t)entries * sizeof *used);
+    qsort(used, (size_t)entries, sizeof *used, by_column);
+    for (int64_t i = 0; i < entries; i++)
+        if (i == 0 || used[i] != used[count - 1])
+            used[count++] = used[i];
+    becomes = used + count;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t gap = used[i] - (i > 0 ? used[i - 1] : 0);
+        becomes[i] = (i > 0 ? becomes[i - 1] : 0) + (int32_t)(gap < keep ? gap : keep);
+    }
+    for (int64_t k = 0; k < entries; k++)
+        P->columns[k] = becomes[tess_lower_bound(used, 0, count, P->columns[k])];
+    int64_t beyond = count > 0 ? P->cols - 1 - used[count - 1] : 0;
+    if (count > 0)
+        P->cols = becomes[count - 1] + 1 + (beyond < keep ? beyond : keep);
+    tess_free(ctx, used);
+    return TESS_OK;
+}
+
+tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wanted,
+                              tess_fbcsr_pattern *P)
+{
+    const int64_t most = wanted / SAMPLE_PIECES;
     *P = (tess_fbcsr_pattern){.rows = csr->rows,
                               .cols = csr->cols,
                               .row_offsets = csr->row_offsets,
                               .columns = csr->columns,
                               .borrowed = true};
-    if (csr->blocks <= 2 * SAMPLE_ENTRIES)
+    if (csr->blocks <= 2 * wanted)
         return TESS_OK;
     int64_t first[SAMPLE_PIECES], count[SAMPLE_PIECES], rows = 0, entries = 0, to = 0;
     for (int p = 0; p < SAMPLE_PIECES; p++) {
         first[p] = tess_share_row(csr->row_offsets, csr->rows, p, SAMPLE_PIECES);
         int64_t inside;
-        count[p] = piece_end(csr, first[p], &inside) - first[p];
+        count[p] = piece_end(csr, first[p], most, &inside) - first[p];
         rows += count[p] + GAP;
         entries += inside;
     }
@@ -137,11 +170,12 @@ static tess_status take_sample(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, rows + 1, &S.row_offsets));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries, &S.columns));
     for (int p = 0; p < SAMPLE_PIECES; p++) {
-        copy_rows(csr, first[p], count[p], to, &S);
+        copy_rows(csr, first[p], count[p], most, to, &S);
         to += count[p];
         for (int i = 0; i < GAP; i++, to++)
             S.row_offsets[to + 1] = S.row_offsets[to];
     }
+    TESS_TRY_CLEAN(compact_columns(ctx, &S));
     *P = S;
     return TESS_OK;
 cleanup:
@@ -258,7 +292,7 @@ tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_
         TESS_TRY(tess_fbcsr_options_parse(ctx, candidates[c], &one));
         S.shape[c] = one.shape[0];
     }
-    TESS_TRY(take_sample(ctx, csr, &sample));
+    TESS_TRY(tess_fbcsr_sample(ctx, csr, SAMPLE_ENTRIES, &sample));
     S.worthwhile = TESS_FBCSR_WORTHWHILE * (double)(tess_type_size(csr->type) + 4) *
                    (double)sample.row_offsets[sample.rows];
     for (int turn = 0; turn < 2; turn++) {

@@ -57,8 +57,16 @@ tess_status tess_fbcsr_split_lines(tess_ctx *ctx, const tess_fbcsr_pattern *P,
 /* A split of a chosen list is kept if it saves this share of CSR's bytes. */
 #define TESS_FBCSR_WORTHWHILE 0.005
 
+/* Pieces of adjacent rows from all over the matrix, about `wanted` entries, or all of a small one.
+ */
+tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wanted,
+                              tess_fbcsr_pattern *P);
+
 /* The list of shapes that saves most, judged from a sample of the rows. */
 tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_options *out);
+/* The same for slices (fbcsr_slices.h): fbcsr_device.c. */
+tess_status tess_fbcsr_choose_slices(tess_ctx *ctx, const tess_matrix *csr,
+                                     tess_fbcsr_options *out);
 
 /* ---- Windows along a line: fbcsr_windows.c ---- */
 

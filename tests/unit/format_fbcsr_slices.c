@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/fbcsr_slices.h"
+#include "format/fbcsr_split.h"
 #include "format/sliced.h"
 #include "support/support.h"
 
@@ -175,6 +176,24 @@ static void long_rows_are_cut(void **state)
     }
 }
 
+/* The size foretold is that of the slices: heads, lengths where there are runs, and `bytes`. */
+static void check_size(tess_ctx *ctx, const tess_matrix *A, const char *text,
+                       const tess_fbcsr_slices *S, double bytes)
+{
+    tess_fbcsr_options options;
+    tess_fbcsr *F;
+    tess_fbcsr_size size;
+    assert_int_equal(tess_fbcsr_options_parse(ctx, text, &options), TESS_OK);
+    assert_int_equal(tess_fbcsr_create(ctx, A, &options, &F), TESS_OK);
+    assert_int_equal(tess_fbcsr_slices_measure(ctx, A, F, &options, S->lanes, &size), TESS_OK);
+    tess_fbcsr_destroy(F);
+    assert_int_equal(size.slices, S->slices - S->segments);
+    assert_true(size.with_runs <= size.slices);
+    bytes += 4.0 * (double)(S->slices * S->head + (S->targets ? S->places : 0)) +
+             4.0 * TESS_FBCSR_WARP / S->lanes * (double)size.with_runs;
+    assert_true((double)size.bytes == bytes);
+}
+
 /* 5 x 3 blocks that 3 x 3 and 2 x 2 cut up are runs of 3 again. */
 static void layouts_are_small(void **state)
 {
@@ -197,7 +216,40 @@ static void layouts_are_small(void **state)
                        (double)S->piece_count * 4 * TESS_FBCSR_PIECE;
         if (bytes > cases[i].most * (double)A->blocks)
             fail_msg("%s: %.2f bytes a non-zero", cases[i].input, bytes / (double)A->blocks);
+        check_size(ctx, A, cases[i].shapes, S, bytes);
         tess_fbcsr_slices_destroy(S);
+        tess_matrix_destroy(A);
+    }
+}
+
+/* Heights do not matter in slices; lines do where they are not in few, long rows. */
+static void lists_are_chosen_by_the_size_of_slices(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    static const struct {
+        const char *input, *shapes;
+    } cases[] = {
+        {"gen:planted:rows=3000,blocks=40,shapes=4x4", "row:4"},
+        {"gen:planted:rows=3000,blocks=40,shapes=5x3", "row:3"},
+        {"gen:planted:rows=3000,blocks=40,shapes=row:32", "row:8"},
+        {"gen:planted:rows=10000,blocks=100,shapes=column:32", ""}, /* 313 warps, 100 pieces each */
+        {"gen:stencil7:n=16,b=1", "diagonal:32"},
+        {"gen:random:rows=3000,avg=16", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_fbcsr_options list;
+        tess_matrix *A;
+        assert_int_equal(tess_matrix_input(ctx, cases[i].input, &A), TESS_OK);
+        assert_int_equal(tess_fbcsr_choose_slices(ctx, A, &list), TESS_OK);
+        if (strcmp(list.count ? list.shape[0].name : "", cases[i].shapes) != 0)
+            fail_msg("%s: %d shapes, %s", cases[i].input, list.count, list.shape[0].name);
+        assert_true(list.count == 0 || (list.saved > 0.05 && list.saved < 0.4));
+        tess_matrix_destroy(A);
+    }
+    for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) { /* any matrix has an answer */
+        tess_fbcsr_options list;
+        tess_matrix *A = test_matrix(ctx, (test_pattern)pattern, 40, 1, 1, TESS_F32, 7);
+        assert_int_equal(tess_fbcsr_choose_slices(ctx, A, &list), TESS_OK);
         tess_matrix_destroy(A);
     }
 }
@@ -219,6 +271,12 @@ static void failures_leave_nothing_behind(void **state)
     } while (test_sweep_goes_on(&sweep, status));
     tess_fbcsr_destroy(F);
     tess_matrix_destroy(A);
+    assert_int_equal(tess_matrix_input(ctx, "gen:stencil7:n=2,b=1", &A), TESS_OK);
+    sweep = test_sweep_begin(state);
+    do {
+        status = tess_fbcsr_choose_slices(ctx, A, &options);
+    } while (test_sweep_goes_on(&sweep, status));
+    tess_matrix_destroy(A);
 }
 
 int main(void)
@@ -227,6 +285,7 @@ int main(void)
         cmocka_unit_test(every_entry_is_where_it_belongs),
         cmocka_unit_test(long_rows_are_cut),
         cmocka_unit_test(layouts_are_small),
+        cmocka_unit_test(lists_are_chosen_by_the_size_of_slices),
         cmocka_unit_test(failures_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
