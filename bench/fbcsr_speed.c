@@ -1,9 +1,9 @@
 /* SpMV with fbcsr against our CSR, cuSPARSE's CSR (on a GPU) and the best BSR, one matrix after the
- * other, tiled along the diagonal to a size beyond every cache. Every kernel is tried with the
- * parameters the model puts first, CSR's with two sets, and the fastest of each kind are verified
- * against ref and timed in turn, round after round; medians. One line of JSON a matrix.
+ * other, tiled along the diagonal until a product with CSR moves so much. Every kernel is tried
+ * with the parameters the model puts first, CSR's with two sets, and the fastest of each kind are
+ * verified against ref and timed in turn, round after round; medians. One line of JSON a matrix.
  *
- *     tessera_bench_fbcsr_speed DEVICE MEGABYTES INPUT...
+ *     tessera_bench_fbcsr_speed [--no-bsr] DEVICE MEGABYTES INPUT...
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,8 @@
 
 #include "../tools/tessera/bench.h"
 #include "format/fbcsr.h"
+#include "plan/shapes.h"
+#include "plan/tuner.h"
 
 enum { ROUNDS = 5, REPS = 3, KINDS = 4 };
 enum { CSR, FBCSR, BSR, CUSPARSE };
@@ -27,6 +29,8 @@ typedef struct trial {
     tess_ctx *ctx;
     tess_device *device;
     tess_matrix *A, *blocked;
+    tess_blocking blocks; /* of the best BSR */
+    double bsr_bytes;
     void *x, *y;
     bench_truth truth;
     entry entries[KINDS];
@@ -108,27 +112,34 @@ static bool worth_trying(const tess_candidates *list, int64_t at, bool gpu, cons
     return false;
 }
 
-/* What F extracted, as a plan's parameter. */
-static void write_shapes(const tess_fbcsr *F, char *text, size_t size)
+static const char *first_of_ours(const tess_candidates *list)
 {
-    size_t used = 0;
-    for (int s = 0; s < F->splits && used < size; s++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                 s ? "/" : "shapes=", F->split[s].shape.name);
+    for (int64_t i = 0; i < list->count; i++)
+        if (!strstr(list->items[i].kernel, "cusparse"))
+            return list->items[i].format;
+    return "";
 }
 
-static tess_status try_all(trial *T, const tess_matrix *A, const tess_fbcsr *F)
+/* `chosen`: the format that a plan without measurements takes. */
+static tess_status try_all(trial *T, const tess_matrix *A, tess_fbcsr_options *shapes, char *chosen,
+                           size_t size)
 {
+    tess_product product = spmv;
     tess_candidates list = {0};
     tess_candidate blocks = {.format = "fbcsr"};
+    char text[TESS_SHAPES_TEXT];
     tess_status status;
     bool gpu = strcmp(T->device->backend->name, "cuda") == 0;
-    TESS_TRY_CLEAN(tess_candidates_list(T->device, A, &spmv, &list));
+    product.shapes = A == T->A && tess_search_shapes(TESS_ESTIMATE, A);
+    TESS_TRY_CLEAN(tess_candidates_list(T->device, A, &product, &list));
+    if (A == T->A)
+        snprintf(chosen, size, "%s", first_of_ours(&list));
     for (int64_t i = 0; i < list.count; i++)
-        if (worth_trying(&list, i, gpu, A))
+        if (strcmp(list.items[i].format, "fbcsr") != 0 && worth_trying(&list, i, gpu, A))
             TESS_TRY_CLEAN(try_candidate(T, A, &list.items[i]));
-    if (A == T->A && F->splits > 0) {
-        write_shapes(F, blocks.params, sizeof blocks.params);
+    if (A == T->A && shapes->count > 0) {
+        tess_shapes_write(shapes, text, sizeof text);
+        snprintf(blocks.params, sizeof blocks.params, "shapes=%s", text);
         TESS_TRY_CLEAN(try_candidate(T, A, &blocks));
     }
 cleanup:
@@ -156,9 +167,10 @@ static tess_status measure(trial *T)
     return TESS_OK;
 }
 
-/* The aligned blocks larger than 1 x 1 with the fewest bytes, counted in the input before tiling.
- */
-static tess_status best_blocks(tess_ctx *ctx, const tess_matrix *A, tess_blocking *out)
+/* The aligned blocks larger than 1 x 1 with the fewest bytes, counted in the input before tiling,
+ * and how many: vectors not included. */
+static tess_status best_blocks(tess_ctx *ctx, const tess_matrix *A, tess_blocking *out,
+                               double *bytes)
 {
     tess_detection *D;
     double least = 0;
@@ -173,13 +185,18 @@ static tess_status best_blocks(tess_ctx *ctx, const tess_matrix *A, tess_blockin
         *out = (tess_blocking){c->rows, c->cols};
     }
     tess_detection_destroy(ctx, D);
+    *bytes = least - (double)((A->rows + A->cols) * (int64_t)tess_type_size(A->type));
     return TESS_OK;
 }
 
-static json_t *format_json(const tess_fbcsr *F)
+/* NULL: nothing is extracted, and CSR's arrays take `csr` bytes. */
+static json_t *format_json(const tess_fbcsr *F, json_int_t csr)
 {
     json_t *splits = json_array();
     double cells = 0, inside = 0;
+    if (!F)
+        return json_pack("{s:o, s:f, s:f, s:I}", "splits", splits, "share", 0.0, "fill", 0.0,
+                         "bytes", csr);
     for (int s = 0; s < F->splits; s++) {
         const tess_fbcsr_split *split = &F->split[s];
         double mine = (double)(split->blocks * tess_fbcsr_cells(&split->shape));
@@ -198,7 +215,7 @@ static json_t *format_json(const tess_fbcsr *F)
 static json_t *report(const trial *T, const char *input, int64_t copies, const tess_fbcsr *F,
                       double convert, double ceiling, const char *chosen)
 {
-    const tess_matrix *A = T->A, *B = T->blocked;
+    const tess_matrix *A = T->A;
     json_t *runs = json_object();
     for (int k = 0; k < KINDS; k++) {
         const entry *E = &T->entries[k];
@@ -211,13 +228,12 @@ static json_t *report(const trial *T, const char *input, int64_t copies, const t
     }
     int64_t value = (int64_t)tess_type_size(A->type);
     json_int_t csr = (A->rows + 1) * 4 + A->blocks * (4 + value);
-    json_int_t bsr = (B->block_rows + 1) * 4 + B->blocks * 4 + tess_matrix_stored(B) * value;
     return json_pack("{s:s, s:I, s:I, s:I, s:s, s:o, s:f, s:I, s:I, s:[i, i], s:o, s:s, s:f}",
                      "input", input, "copies", (json_int_t)copies, "rows", (json_int_t)A->rows,
                      "nonzeros", (json_int_t)A->blocks, "precision", tess_type_name(A->type),
-                     "fbcsr", format_json(F), "convert_seconds", convert, "csr_bytes", csr,
-                     "bsr_bytes", bsr, "blocks", B->block_height, B->block_width, "runs", runs,
-                     "planner", chosen, "read_GBps", 1e-9 * ceiling);
+                     "fbcsr", format_json(F, csr), "convert_seconds", convert, "csr_bytes", csr,
+                     "bsr_bytes", (json_int_t)T->bsr_bytes, "blocks", T->blocks.rows,
+                     T->blocks.cols, "runs", runs, "planner", chosen, "read_GBps", 1e-9 * ceiling);
 }
 
 static void finish(trial *T)
@@ -231,36 +247,29 @@ static void finish(trial *T)
     tess_matrix_destroy(T->A);
 }
 
-/* What a plan takes by itself. */
-static tess_status planner_choice(trial *T, char *text, size_t size)
-{
-    tess_plan *plan;
-    TESS_TRY(tess_plan_create(T->ctx, T->A, T->device,
-                              &(tess_plan_options){.effort = TESS_ESTIMATE}, &plan));
-    snprintf(text, size, "%s", plan->format);
-    tess_plan_destroy(plan);
-    return TESS_OK;
-}
-
-static tess_status run(tess_ctx *ctx, tess_device *device, const char *input, double bytes)
+static tess_status run(tess_ctx *ctx, tess_device *device, const char *input, double bytes,
+                       bool with_bsr)
 {
     trial T = {.ctx = ctx, .device = device};
     tess_matrix *small = NULL;
+    tess_fbcsr_options shapes;
     tess_fbcsr *F = NULL;
-    tess_blocking blocks;
     char spec[1024], chosen[32] = "";
     double ceiling = 0;
     tess_status status;
     TESS_TRY_CLEAN(tess_matrix_input(ctx, input, &small));
-    int64_t entries = tess_matrix_stored(small);
-    double one = (double)entries * ((double)tess_type_size(small->type) + 4);
-    int64_t copies = entries > 0 && one < bytes ? (int64_t)(bytes / one) + 1 : 1;
-    TESS_TRY_CLEAN(best_blocks(ctx, small, &blocks));
+    double one = tess_matrix_spmv_bytes(small);
+    int64_t copies = one < bytes ? (int64_t)(bytes / one) + 1 : 1;
+    TESS_TRY_CLEAN(best_blocks(ctx, small, &T.blocks, &T.bsr_bytes));
     snprintf(spec, sizeof spec, "tile:copies=%lld:%s", (long long)copies, input);
     TESS_TRY_CLEAN(tess_matrix_input(ctx, spec, &T.A));
-    TESS_TRY_CLEAN(tess_matrix_to_blocks(ctx, T.A, &blocks, &T.blocked));
+    T.bsr_bytes *= (double)copies;
+    if (with_bsr)
+        TESS_TRY_CLEAN(tess_matrix_to_blocks(ctx, T.A, &T.blocks, &T.blocked));
     double start = tess_seconds();
-    TESS_TRY_CLEAN(tess_fbcsr_create(ctx, T.A, NULL, &F));
+    TESS_TRY_CLEAN(tess_shapes_choose(ctx, T.A, "auto", device->threads == 0, &shapes));
+    if (shapes.count > 0)
+        TESS_TRY_CLEAN(tess_fbcsr_create(ctx, T.A, &shapes, &F));
     double convert = tess_seconds() - start;
     TESS_TRY_CLEAN(tess_alloc_bytes(ctx, T.A->cols, 8, &T.x));
     TESS_TRY_CLEAN(tess_alloc_bytes(ctx, T.A->rows, 8, &T.y));
@@ -273,10 +282,10 @@ static tess_status run(tess_ctx *ctx, tess_device *device, const char *input, do
     }
     TESS_TRY_CLEAN(bench_truth_create(T.A, &spmv, T.x, &T.truth));
     device->one_matrix = true;
-    TESS_TRY_CLEAN(try_all(&T, T.A, F));
-    TESS_TRY_CLEAN(planner_choice(&T, chosen, sizeof chosen));
+    TESS_TRY_CLEAN(try_all(&T, T.A, &shapes, chosen, sizeof chosen));
     device->one_matrix = false;
-    TESS_TRY_CLEAN(try_all(&T, T.blocked, F));
+    if (with_bsr)
+        TESS_TRY_CLEAN(try_all(&T, T.blocked, &shapes, chosen, sizeof chosen));
     if (device->backend->read_ceiling)
         TESS_TRY_CLEAN(
             device->backend->read_ceiling(device, tess_matrix_spmv_bytes(T.A), &ceiling));
@@ -297,8 +306,11 @@ int main(int argc, char **argv)
 {
     tess_ctx *ctx;
     tess_device *device;
+    const bool with_bsr = argc < 2 || strcmp(argv[1], "--no-bsr") != 0;
+    argc -= !with_bsr;
+    argv += !with_bsr;
     if (argc < 4) {
-        fprintf(stderr, "usage: tessera_bench_fbcsr_speed DEVICE MEGABYTES INPUT...\n");
+        fprintf(stderr, "usage: tessera_bench_fbcsr_speed [--no-bsr] DEVICE MEGABYTES INPUT...\n");
         return 2;
     }
     if (tess_ctx_create(NULL, &ctx) != TESS_OK)
@@ -309,7 +321,7 @@ int main(int argc, char **argv)
     }
     int failures = 0;
     for (int i = 3; i < argc; i++) {
-        if (run(ctx, device, argv[i], 1e6 * atof(argv[2])) == TESS_OK)
+        if (run(ctx, device, argv[i], 1e6 * atof(argv[2]), with_bsr) == TESS_OK)
             continue;
         fprintf(stderr, "tessera_bench_fbcsr_speed: %s: %s\n", argv[i], tess_ctx_error(ctx));
         failures++;
