@@ -68,7 +68,6 @@ typedef struct bench_options {
     double seconds;                       /* this; 0: 0.4 */
     bool peers;
     const char *peers_directory; /* adapters for the CPU; NULL: none */
-    const char *lock;            /* a file: timed is only by who holds its lock; NULL: at once */
 } bench_options;
 
 typedef enum bench_outcome {
@@ -98,15 +97,18 @@ typedef struct bench_report {
     int64_t count;
 } bench_report;
 
-/* Candidates that apply to A and match the options' names; an unknown kernel or format is an error
- * that names the nearest one. */
-tess_status bench_candidates(tess_device *device, const tess_matrix *A,
-                             const bench_options *options, tess_candidates *list);
 tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench_options *options,
                           bench_report *report);
 void bench_report_free(tess_ctx *ctx, bench_report *report);
 
 /* The fastest good result of ours (or of the peers); NULL when there is none. */
 const bench_result *bench_best(const bench_report *report, bool peers);
+
+/* ---- bench_candidates.c ---- */
+
+/* Candidates that apply to A and match the options' names; an unknown kernel or format is an error
+ * that names the nearest one. */
+tess_status bench_candidates(tess_device *device, const tess_matrix *A,
+                             const bench_options *options, tess_candidates *list);
 
 #endif

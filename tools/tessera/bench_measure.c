@@ -5,13 +5,10 @@
  * not fit beside the others starts the next group. Within a group nothing is favoured by its place:
  * each turn begins with repetitions that are not counted, because the caches hold another's data,
  * and every round begins with another entry, as the ceiling empties the caches. */
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "bench.h"
 #include "plan/tuner.h"
@@ -184,16 +181,6 @@ static void leave_slow(const session *s, entry *group, int count)
         group[i].slow = group[i].once > SLOW_TIMES * fastest;
 }
 
-/* Waits for the lock that other processes may hold while they time; closing the file gives it back.
- * -1: there is no lock, or no such file. */
-static int take_lock(const char *path)
-{
-    int file = path ? open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666) : -1;
-    if (file >= 0)
-        (void)flock(file, LOCK_EX);
-    return file;
-}
-
 /* Tries and times the entries of one group, then drops them. */
 static tess_status measure_group(session *s, entry *group, int count)
 {
@@ -202,7 +189,6 @@ static tess_status measure_group(session *s, entry *group, int count)
         if (group[i].result->outcome == BENCH_GOOD)
             status = try_entry(s, &group[i]);
     leave_slow(s, group, count);
-    int lock = take_lock(s->options->lock);
     for (int round = 0; round < s->report->rounds && status == TESS_OK; round++) {
         status = take_ceiling(s);
         for (int i = 0; i < count && status == TESS_OK; i++) {
@@ -211,8 +197,6 @@ static tess_status measure_group(session *s, entry *group, int count)
                 take_turn(s, &group[(i + round) % count]);
         }
     }
-    if (lock >= 0)
-        close(lock);
     for (int i = 0; i < count; i++)
         drop_entry(s, &group[i]);
     return status;
@@ -311,77 +295,6 @@ static tess_status measure_all(session *s, const tess_candidates *list)
     }
     s->report->count = next - s->report->results;
     return measure_group(s, group, count);
-}
-
-/* Keeps the items whose name at `offset` equals `wanted`, and the peers, unless it is one of
- * theirs; none left is an error. */
-static tess_status keep_named(tess_ctx *ctx, tess_candidates *list, const char *what,
-                              const char *wanted, size_t offset)
-{
-    int64_t kept = 0;
-    const char **names;
-    TESS_TRY(TESS_ALLOC(ctx, list->count, &names));
-    for (int64_t i = 0; i < list->count; i++)
-        names[i] = (const char *)&list->items[i] + offset;
-    const char *nearest = tess_nearest(wanted, names, (size_t)list->count);
-    bool found = nearest && strcmp(nearest, wanted) == 0;
-    if (!found)
-        tess_fail(ctx, TESS_ERR_ARGUMENT, "no %s '%s' applies to this matrix and device (%s)", what,
-                  wanted, tess_suggest(&(tess_suggestion){""}, wanted, names, (size_t)list->count));
-    bool of_peer = false;
-    for (int64_t i = 0; i < list->count; i++)
-        of_peer = of_peer || (list->items[i].peer && strcmp(names[i], wanted) == 0);
-    for (int64_t i = 0; found && i < list->count; i++)
-        if (strcmp(names[i], wanted) == 0 || (list->items[i].peer && !of_peer))
-            list->items[kept++] = list->items[i];
-    tess_free(ctx, names);
-    list->count = found ? kept : list->count;
-    return found ? TESS_OK : TESS_ERR_ARGUMENT;
-}
-
-/* What the options name; sets of parameters are separated by ';'. */
-static tess_status add_named(tess_ctx *ctx, const bench_options *options, tess_candidates *list)
-{
-    const char *set = options->params ? options->params : "";
-    for (;; set++) {
-        tess_candidate named = {0};
-        size_t length = strcspn(set, ";");
-        snprintf(named.format, sizeof named.format, "%s", options->format ? options->format : "");
-        snprintf(named.kernel, sizeof named.kernel, "%s", options->kernel ? options->kernel : "");
-        snprintf(named.params, sizeof named.params, "%.*s", (int)length, set);
-        TESS_TRY(tess_candidates_add(ctx, list, &named));
-        set += length;
-        if (!*set)
-            return TESS_OK;
-    }
-}
-
-tess_status bench_candidates(tess_device *device, const tess_matrix *A,
-                             const bench_options *options, tess_candidates *list)
-{
-    tess_status status;
-    bool listed = device->backend->candidates != NULL;
-    if (!listed || options->params) /* as it is named: the plan itself says what it has not */
-        return add_named(device->ctx, options, list);
-    tess_product product = options->product;
-    product.peers = options->peers;
-    product.shapes = true;
-    TESS_TRY_CLEAN(tess_candidates_list(device, A, &product, list));
-    int64_t kept = 0;
-    for (int64_t i = 0; i < list->count; i++)
-        if (options->peers || !list->items[i].peer)
-            list->items[kept++] = list->items[i];
-    list->count = kept;
-    if (options->format)
-        TESS_TRY_CLEAN(keep_named(device->ctx, list, "format", options->format,
-                                  offsetof(tess_candidate, format)));
-    if (options->kernel)
-        TESS_TRY_CLEAN(keep_named(device->ctx, list, "kernel", options->kernel,
-                                  offsetof(tess_candidate, kernel)));
-    return TESS_OK;
-cleanup:
-    tess_candidates_free(device->ctx, list);
-    return status;
 }
 
 static tess_status open_session(session *s)

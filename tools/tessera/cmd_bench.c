@@ -14,7 +14,7 @@
 
 typedef struct bench_args {
     common_args common;
-    const char *kernel, *format, *params, *op, *lock;
+    const char *kernel, *format, *params, *op;
     int64_t reps;
     double seconds;
     bool peers, list, few, all, search, cg;
@@ -329,7 +329,6 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
                              .params = args->params,
                              .reps = (int)args->reps,
                              .seconds = args->seconds,
-                             .lock = args->lock,
                              .peers = args->peers};
     if (!parse_product(args->op, &options.product))
         return fail(app, EXIT_USAGE,
@@ -386,8 +385,6 @@ static const cli_option options[] = {
      "timed repetitions a kernel (default: as many as --seconds)", 1, 1000000},
     {"seconds", OPTION_REAL, offsetof(bench_args, seconds), "S",
      "of timed repetitions a kernel (default: 0.4; far slower ones less)", 0, 0},
-    {"lock", OPTION_TEXT, offsetof(bench_args, lock), "FILE",
-     "prepare at once, but time only while holding FILE's lock", 0, 0},
     {"peers", OPTION_FLAG, offsetof(bench_args, peers), NULL,
      "other libraries too, in the same rounds", 0, 0},
     {"few", OPTION_FLAG, offsetof(bench_args, few), NULL,
