@@ -18,16 +18,7 @@
  * are never stored. Only where it would leave the block is it loaded by parts, so no access ever
  * leaves the block.
  *
- * Small odd heights on vectors of two are read straight on instead, without spare lanes, and two
- * blocks at once where a block has an odd number of scalars, so that every vector lies at a
- * multiple of its size: one in four that does not spans two cache lines. A vector may belong to two
- * columns or two blocks; its factors are then two scalars of x:
- *
- *     values  | 0 1 2 | 0 1 2 | 0 1 2 | 0 1 2 | 0 1 2 | 0 1 2 |       r = 3: 9 vectors for two
- * blocks vectors  [   ][    ][   ][   ][     ][   ][   ][    ][   ] rows      0 1  2  0  1 2  0 1
- * 2   0  1 2  0 1  2  0  1 2
- *
- * Vectors that begin with the same row add to one accumulator: acc[i] has rows i and (i+1) % r.
+ * Small odd heights on vectors of two are read straight on instead: bsr_spmv_straight.inc.c.
  *
  * Each row is summed in the same order whatever the number of streams, so that the choice of
  * kernel form and of threads never changes a bit of the result.
@@ -153,74 +144,7 @@ SIMD_INLINE void NAME(go_on)(NAME(place) * at, int blocks, const int r, const in
     at->columns += blocks;
 }
 
-/* acc += block * x, straight on: the vectors begin with scalar `first` of the block, 0 or 1. x
- * comes by pairs too, from column `first` on: such a pair is what a vector of two columns is
- * multiplied with. The column without a partner, the last or the first, has its factor in a lane of
- * `single`. */
-SIMD_INLINE void NAME(block_straight)(V *acc, const REAL *values, const REAL *x, const int r,
-                                      const int c, const int first, const V single, const int lane)
-{
-    const int second = W > 1 ? 1 : 0;
-    SIMD_UNROLL(32)
-    for (int i = first; i + 2 <= r * c; i += 2) {
-        const int row = i % r, column = i / r, pair = column - (column + first) % 2;
-        const V value = LOAD(values + i);
-        if (pair < 0 || pair + 1 == c)
-            acc[row] = ADD_LANE(acc[row], value, single, lane);
-        else if (row == r - 1)
-            acc[row] = ADD_PRODUCT(acc[row], value, LOAD(x + pair));
-        else
-            acc[row] = ADD_LANE(acc[row], value, LOAD(x + pair), column == pair ? 0 : second);
-    }
-}
-
-/* The same for a block without a neighbour, which may have a scalar that is in no vector. */
-SIMD_INLINE void NAME(block_alone)(V *acc, const REAL *values, const REAL *x, const int r,
-                                   const int c, const int first)
-{
-    const V single = LOAD_PART(x + (first == 1 ? 0 : c - 1), 1);
-    if (first == 1)
-        acc[0] += LOAD_PART(values, 1) * single;
-    NAME(block_straight)(acc, values, x, r, c, first, single, 0);
-    if (first == 0 && r * c % 2 == 1)
-        acc[r - 1] += LOAD_PART(values + r * c - 1, 1) * single;
-}
-
-/* acc += one of two blocks of an odd number of scalars; the vector between them, which belongs to
- * both, goes with the second. */
-SIMD_INLINE void NAME(block_of_two)(V *acc, const REAL *values, const int32_t *columns,
-                                    const REAL *x, const int r, const int c, const int number)
-{
-    const REAL *x0 = x + (int64_t)columns[0] * c, *x1 = x + (int64_t)columns[1] * c;
-    const int second = W > 1 ? 1 : 0;
-    V between = LOAD_PART(x0 + c - 1, 1);
-    between[second] = x1[0];
-    SIMD_WHOLE(between);
-    if (number == 0) {
-        NAME(block_straight)(acc, values, x0, r, c, 0, between, 0);
-        return;
-    }
-    acc[r - 1] = ADD_PRODUCT(acc[r - 1], LOAD(values + r * c - 1), between);
-    NAME(block_straight)(acc, values + r * c, x1, r, c, 1, between, second);
-}
-
-/* The accumulators of blocks read straight on brought together in acc[0 .. r/2], rows 0,1  2,3 ...
- */
-SIMD_INLINE void NAME(fold_straight)(V *acc, const int r)
-{
-    const int second = W > 1 ? 1 : 0;
-    V sums[8];
-    SIMD_UNROLL(4)
-    for (int p = 0; p <= r / 2; p++) {
-        V other = {0};
-        other[0] = acc[(2 * p + r - 1) % r][second];
-        other[second] = acc[(2 * p + 1) % r][0];
-        sums[p] = acc[2 * p] + other;
-    }
-    SIMD_UNROLL(4)
-    for (int p = 0; p <= r / 2; p++)
-        acc[p] = sums[p];
-}
+#include "cpu/kernels/bsr_spmv_straight.inc.c"
 
 /* acc += block * x for columns first .. last-1: all, or with one set of accumulators some. */
 SIMD_INLINE void NAME(block)(V *acc, const REAL *values, const REAL *x, const int r, const int c,
