@@ -4,9 +4,8 @@
  * that every vector lies at a multiple of its size: one in four that does not spans two cache
  * lines. A vector may belong to two columns or two blocks; its factors are then two scalars of x:
  *
- *     values   | 0 1 2 | 0 1 2 | 0 1 2 | 0 1 2 | 0 1 2 | 0 1 2 |     r = 3: 9 vectors, two blocks
- *     vectors   [   ][     ][   ][   ][     ][   ][   ][    ][   ]
- *     rows       0 1   2  0   1 2  0 1   2  0  1 2  0 1  2  0  1 2
+ *     rows of the values    0 1 2 0 1 2 0 1 2 | 0 1 2 0 1 2 0 1 2      r = 3, two blocks
+ *     vectors               [ ] [ ] [ ] [ ] [ . ] [ ] [ ] [ ] [ ]
  *
  * Vectors that begin with the same row add to one accumulator: acc[i] has rows i and (i+1) % r.
  */
@@ -49,7 +48,8 @@ SIMD_INLINE void NAME(block_alone)(V *acc, const REAL *values, const REAL *x, co
 SIMD_INLINE void NAME(block_of_two)(V *acc, const REAL *values, const int32_t *columns,
                                     const REAL *x, const int r, const int c, const int number)
 {
-    const REAL *x0 = x + (int64_t)columns[0] * c, *x1 = x + (int64_t)columns[1] * c;
+    const REAL *x0 = simd_row(x, columns[0], c * (int)sizeof *x);
+    const REAL *x1 = simd_row(x, columns[1], c * (int)sizeof *x);
     const int second = W > 1 ? 1 : 0;
     V between = LOAD_PART(x0 + c - 1, 1);
     between[second] = x1[0];

@@ -160,8 +160,8 @@ SIMD_INLINE void NAME(fbcsr_rectangles)(const tess_cpu_fbcsr_args *args, NAME(fb
         for (int64_t block = runs[s].from + least; block < runs[s].to; block++)
             NAME(fbcsr_add)(acc[s], args, block, height, width);
         NAME(finish)
-        (acc[s], (REAL)args->alpha, 1, (REAL *)args->y + args->rows[runs[s].from], height, width,
-         1);
+        (acc[s], (REAL)args->alpha, 1, (REAL *)args->y + args->rows[runs[s].from], height, width, 1,
+         false);
     }
 }
 

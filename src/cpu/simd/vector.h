@@ -8,10 +8,10 @@
  *     simd_store_part_f64(p, v, n)  the first n lanes of v, nothing else touched
  *     simd_sums_f64(v)              the vector whose lane i is the sum of the lanes of v[i], i < W
  * and the same for f32. n is mostly a compile-time constant. SIMD_LANE_FACTORS 1 says that a vector
- * times one lane of another is one instruction; such an ISA has it, and may have both of
+ * times one lane of another is one instruction; such an ISA has forms of its own of
  *     simd_add_lane_f64(sum, v, factors, lane)   sum + v * factors[lane]
  *     simd_add_product_f64(sum, v, w)            sum + v * w
- * in a form in which the sum stays in its register.
+ *     simd_row(x, row, bytes)                    x + row * bytes
  */
 #ifndef TESS_SIMD_VECTOR_H
 #define TESS_SIMD_VECTOR_H
@@ -86,6 +86,11 @@ SIMD_INLINE simd_f64 simd_add_product_f64(simd_f64 sum, simd_f64 v, simd_f64 w)
 SIMD_INLINE simd_f32 simd_add_product_f32(simd_f32 sum, simd_f32 v, simd_f32 w)
 {
     return sum + v * w;
+}
+
+SIMD_INLINE const void *simd_row(const void *x, int32_t row, const int bytes)
+{
+    return (const char *)x + (int64_t)row * bytes;
 }
 #endif
 
