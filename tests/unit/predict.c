@@ -30,8 +30,12 @@ static void kernels_come_fastest_first_and_best_is_no_slower(void **state)
         const tess_predicted_kernel *k = &p->kernels[i];
         assert_true(k->bytes > 0);
         assert_true(k->best_seconds <= k->seconds * (1 + 1e-12));
-        if (i > 0 && k->seconds > 0 && !p->stand_in) /* what the model does not know comes last */
-            assert_true(k->seconds >= p->kernels[i - 1].seconds && p->kernels[i - 1].seconds > 0);
+        if (i > 0 && k->seconds > 0 && !p->stand_in) { /* what the model does not know comes last */
+            const tess_predicted_kernel *before = &p->kernels[i - 1];
+            assert_true(before->seconds > 0);
+            if (strcmp(k->format, before->format) == 0) /* some formats are doubted more */
+                assert_true(k->seconds >= before->seconds);
+        }
         /* Symmetric storage moves less than the whole matrix, and needs memory of
          * its own. */
         bool half = strcmp(k->format, "symmetric") == 0;
