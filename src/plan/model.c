@@ -128,20 +128,35 @@ static double over(const tess_model *model, const tess_model_curve *curve,
     double bytes = bytes_as_measured(curve, load) + curve->row_bytes * load->lines;
     double slope = s->sigma * log(2);
     double turn = slope < 1 ? exp2(s->mu + s->sigma * log(1 / slope - 1)) : 0;
-    double size = bytes > turn ? bytes : turn;
     /* What comes from memory was measured where all does. */
     double least = curve->cached ? 0 : TESS_CACHE_GONE * model->cache_bytes;
+    double size = bytes > turn || !curve->cached ? bytes : turn;
     double speed = tess_sigmoid_value(s, size > least ? size : least);
     return (size / (model->speed * speed) + curve->step_seconds * load->length) *
            tess_model_factor(&curve->lengths, load->length) *
            tess_model_factor(&curve->sizes, load->bytes);
 }
 
+/* What a GPU's class needs to start, whatever it moves. */
+static double start_of(const tess_model *model, const tess_model_load *load, bool best)
+{
+    const tess_model_curve *curve = find_curve(model, load->name, load->block, load->type, true);
+    tess_model_load nothing = *load;
+    nothing.bytes = 1;
+    nothing.lines = 0;
+    return curve && tess_model_vectors_stay(model) ? over(model, curve, &nothing, best) : 0;
+}
+
 double tess_model_seconds_from(const tess_model *model, const tess_model_load *load, bool cached,
                                bool best)
 {
     const tess_model_curve *curve = find_curve(model, load->name, load->block, load->type, cached);
-    return curve && load->bytes > 0 ? over(model, curve, load, best) : 0;
+    if (!curve || !(load->bytes > 0))
+        return 0;
+    double seconds = over(model, curve, load, best);
+    double share = load->bytes / (TESS_CACHE_GONE * model->cache_bytes);
+    /* Memory's speed has been measured with more; the start is not shorter for less. */
+    return cached || !(share < 1) ? seconds : seconds + (1 - share) * start_of(model, load, best);
 }
 
 /* What extras are of. */
@@ -198,22 +213,30 @@ double tess_model_extra_seconds(const tess_model *model, const tess_model_proble
     return extra_at(model, &key, kind == TESS_EXTRA_FAR ? p->x_bytes : 0, 0);
 }
 
-/* The share of the data that comes from the cache: as measured, else falling with the logarithm. */
+/* The share of the data that comes from the cache: as measured, else falling with the logarithm. Of
+ * data that are read over and over a GPU's L2, of which cache_bytes are three quarters, keeps
+ * nothing when they are larger. */
 static double resident_share(const tess_model *model, const tess_model_load *load)
 {
     const extra_key key = {load->name, load->block, load->type, TESS_EXTRA_RESIDENT};
     double gone = TESS_CACHE_GONE / TESS_CACHE_KEPT, times = gone;
+    double full = 1.4 * model->cache_bytes, most = full / 1.1, working = load->working, left = 1;
+    if (tess_model_vectors_stay(model) && working > most) {
+        left = working < full ? log(full / working) / log(full / most) : 0;
+        working = most;
+    }
     if (model->cache_bytes > 0)
-        times = load->working / model->cache_bytes / TESS_CACHE_KEPT;
+        times = working / model->cache_bytes / TESS_CACHE_KEPT;
     double share = times <= 1 ? 1 : times >= gone ? 0 : 1 - log(times) / log(gone);
-    return extra_at(model, &key, load->working, share);
+    return left * extra_at(model, &key, working, share);
 }
 
 /* What a class needs at least that was not measured with data from memory: as the fastest that was
  * and pays for bytes alone. */
-static double least_from_memory(const tess_model *model, const tess_model_load *load)
+static double least_from_memory(const tess_model *model, const tess_model_load *load, bool best)
 {
     double fastest = 0, least = TESS_CACHE_GONE * model->cache_bytes;
+    double small = load->bytes < least ? 1 - load->bytes / least : 0;
     double size = load->bytes > least ? load->bytes : least;
     for (int64_t i = 0; i < model->curve_count; i++) {
         const tess_model_curve *c = &model->curves[i];
@@ -222,7 +245,9 @@ static double least_from_memory(const tess_model *model, const tess_model_load *
             c->step_seconds == 0 && speed > fastest)
             fastest = speed;
     }
-    return fastest > 0 && load->lines > 0 ? load->bytes / (model->speed * fastest) : 0;
+    return fastest > 0 && load->lines > 0
+               ? load->bytes / (model->speed * fastest) + small * start_of(model, load, best)
+               : 0;
 }
 
 double tess_model_seconds(const tess_model *model, const tess_model_load *load, bool best)
@@ -230,7 +255,7 @@ double tess_model_seconds(const tess_model *model, const tess_model_load *load, 
     double in = tess_model_seconds_from(model, load, true, best);
     double out = tess_model_seconds_from(model, load, false, best);
     if (in > 0 && !(out > 0)) {
-        double least = least_from_memory(model, load);
+        double least = least_from_memory(model, load, best);
         out = least > in ? least : 0;
     }
     if (!(in > 0) || !(out > 0))

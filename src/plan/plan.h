@@ -143,6 +143,10 @@ struct tess_backend {
      * rows. NULL: the model knows nothing of this device. */
     tess_status (*costs)(tess_device *device, const tess_matrix *A, tess_candidates *list);
 
+    /* The class of the product that iterations of CG run, whatever kernel the plan has: one that
+     * leaves a dot product too. NULL: the plan's own. */
+    const char *iterates_with;
+
     /* Whether all iterations of CG with pc=jacobi on A are one launch, as far as the matrix's sizes
      * tell. NULL: they never are. */
     bool (*solves_at_once)(tess_device *device, const tess_matrix *A);

@@ -25,8 +25,9 @@ void tess_prediction_destroy(tess_ctx *ctx, tess_prediction *p)
 
 /* ---- Kernels ---- */
 
+/* *iterated: the product of an iteration. */
 static tess_status predict_kernels(const tess_model *model, const tess_matrix *A,
-                                   tess_device *device, prediction *p, tess_model_problem *fastest)
+                                   tess_device *device, prediction *p, tess_model_problem *iterated)
 {
     tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
     product.shapes = tess_search_shapes(TESS_ESTIMATE, A);
@@ -48,8 +49,10 @@ static tess_status predict_kernels(const tess_model *model, const tess_matrix *A
         k->memory = c->memory;
         k->seconds = c->predicted;
         k->best_seconds = tess_model_spmv(model, &problem, 1, true);
-        if (i == 0)
-            *fastest = problem;
+        bool iterates =
+            backend->iterates_with && strcmp(c->class_name, backend->iterates_with) == 0;
+        if (i == 0 || (iterates && strcmp(iterated->name, backend->iterates_with) != 0))
+            *iterated = problem;
     }
 cleanup:
     tess_candidates_free(device->ctx, &list);
@@ -112,7 +115,7 @@ static tess_status predict(tess_ctx *ctx, const tess_matrix *A, tess_device *dev
                            const tess_predict_options *options, prediction *p)
 {
     const tess_model *model = tess_device_performance(device);
-    tess_model_problem fastest = {0};
+    tess_model_problem iterated = {0};
     if (!model)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "no model of device '%s': `tessera calibrate` makes one where it can be "
@@ -120,9 +123,9 @@ static tess_status predict(tess_ctx *ctx, const tess_matrix *A, tess_device *dev
                          device->model[0] ? device->model : device->backend->name);
     memcpy(p->public.model, model->device, sizeof p->public.model);
     p->public.stand_in = model->stand_in;
-    TESS_TRY(predict_kernels(model, A, device, p, &fastest));
+    TESS_TRY(predict_kernels(model, A, device, p, &iterated));
     tess_link link = tess_model_link(model, options->link_bandwidth, options->sync_seconds);
-    predict_solves(model, &fastest, &link, options->devices > 0 ? options->devices : 1, p);
+    predict_solves(model, &iterated, &link, options->devices > 0 ? options->devices : 1, p);
     p->public.kernels = p->kernels;
     p->public.solves = p->solves;
     return TESS_OK;

@@ -206,6 +206,7 @@ static void between_cache_and_memory_nothing_jumps(void **state)
     cached.average.sigma = 0.8;
     cached.best = cached.average;
     assert_int_equal(tess_model_add_curve(model, &cached), TESS_OK);
+    snprintf(model->device, sizeof model->device, "cpu, test");
     model->cache_bytes = 32e6;
     double before = 0, bytes = 1e6;
     for (; bytes < 1e9; bytes *= 1.01) {
@@ -233,6 +234,7 @@ static void what_stays_in_the_cache_goes_by_what_was_measured(void **state)
     cached.average.nu *= 3;
     cached.best = cached.average;
     assert_int_equal(tess_model_add_curve(model, &cached), TESS_OK);
+    snprintf(model->device, sizeof model->device, "cpu, test");
     model->cache_bytes = 32e6;
     const tess_model_extra shares[] = {
         {.name = "k", .block = 4, .kind = TESS_EXTRA_RESIDENT, .x_bytes = 1e7, .seconds = 1},
@@ -248,6 +250,25 @@ static void what_stays_in_the_cache_goes_by_what_was_measured(void **state)
         if (fabs(share - expected[i]) > 1e-9)
             fail_msg("%g bytes: %g of them in the cache, not %g", working[i], share, expected[i]);
     }
+    tess_model_destroy(model);
+}
+
+static void a_gpus_cache_keeps_nothing_of_more_than_itself(void **state)
+{
+    tess_model *model = example(state);
+    tess_model_curve cached = {.name = "k", .block = 4, .cached = true, .average = truth};
+    cached.average.nu *= 3;
+    cached.best = cached.average;
+    assert_int_equal(tess_model_add_curve(model, &cached), TESS_OK);
+    snprintf(model->device, sizeof model->device, "cuda, test");
+    model->cache_bytes = 32e6;
+    double full = 1.4 * model->cache_bytes;
+    double out = seconds_of(model, 2e7, 1e12), in = seconds_of(model, 2e7, 1);
+    assert_true(seconds_of(model, 2e7, full) == out);
+    double half = seconds_of(model, 2e7, 0.98 * full);
+    assert_true(in < half && half < out);
+    /* From memory a start is paid too: half of the bytes take more than half of the time. */
+    assert_true(seconds_of(model, 1e7, 1e12) > 0.5 * out);
     tess_model_destroy(model);
 }
 
@@ -312,7 +333,7 @@ static void calibration_finds_what_made_the_samples(void **state)
                          (1 - share) * x / tess_sigmoid_value(&out, x);
         }
     }
-    assert_int_equal(tess_model_create(c.ctx, "test", &c.model), TESS_OK);
+    assert_int_equal(tess_model_create(c.ctx, "cpu, test", &c.model), TESS_OK);
     c.model->cache_bytes = cache;
     c.regular = c.count;
     assert_int_equal(tess_calibration_fit(&c, 1), TESS_OK);
@@ -485,6 +506,7 @@ int main(void)
         cmocka_unit_test(symmetric_storage_pays_for_irregular_rows_as_bsr_does),
         cmocka_unit_test(between_cache_and_memory_nothing_jumps),
         cmocka_unit_test(what_stays_in_the_cache_goes_by_what_was_measured),
+        cmocka_unit_test(a_gpus_cache_keeps_nothing_of_more_than_itself),
         cmocka_unit_test(rows_of_some_lengths_take_longer),
         cmocka_unit_test(an_iteration_in_one_launch_has_a_curve_of_its_own),
         cmocka_unit_test(calibration_finds_what_made_the_samples),
