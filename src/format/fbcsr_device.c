@@ -6,7 +6,8 @@
  * than one of CSR. H200: as long in runs, 1.05 times for every further width in rows of several
  * lanes (4 wide 35.2 us, 8 and 4 wide 38.1); 1.12 times in lines. Where a slice has lines and runs,
  * one waits for the other. A slice of lines is one warp's: the one with the most pieces must not
- * take longer than all the others together.
+ * take longer than all the others together. Rows of runs that are 16 columns apart, as in matrices
+ * of 16 x 16 blocks, read x from the same bank of the cache, one after the other.
  *
  * Three lists are tried, without lines and with those found at two thresholds: an entry beside
  * lines is dear, so that half-empty lines may be better. Lengths are added one at a time, the best
@@ -27,6 +28,8 @@ enum {
     SAMPLE_ENTRIES = 200000
 };
 #define WAIT_BYTES 384    /* read while a slice waits for its runs after its lines */
+#define TURN_BYTES 17     /* read in one turn of the caches for x; */
+#define FREE_TURNS 0.2    /* so many of them an entry cost nothing */
 #define PIECE_BYTES 0.8e6 /* read in the time in which a warp sums up one piece */
 
 static const double thresholds[] = {TESS_FBCSR_PRICED, 0.5};
@@ -68,6 +71,8 @@ static tess_status price(const search *S, tess_fbcsr_options *list, double *out)
         each = 1.12;
     *out = each * (double)size.bytes + vectors_of(A) +
            (with_lines ? WAIT_BYTES * (double)size.with_runs : 0);
+    const double turns = (double)size.turns - FREE_TURNS * (double)A->blocks;
+    *out += turns > 0 ? TURN_BYTES * turns : 0;
     if (size.most_pieces > MANY_PIECES && PIECE_BYTES * S->share * (double)size.most_pieces > *out)
         *out = PIECE_BYTES * S->share * (double)size.most_pieces;
     list->saved = 1 - (double)size.bytes / csr_bytes(A);

@@ -37,6 +37,7 @@
 
 enum {
     TESS_FBCSR_WARP = 32,
+    TESS_FBCSR_CACHE_LINE = 128,  /* bytes of x that a cache reads at a time, at best */
     TESS_FBCSR_LINE = 8,          /* least rows of a line */
     TESS_FBCSR_WIDE = 8,          /* widest run */
     TESS_FBCSR_CLASSES = 4,       /* widths of runs */
@@ -105,6 +106,8 @@ typedef struct tess_fbcsr_size {
     int64_t slices;              /* without those of segments */
     int64_t with_runs;           /* slices with runs */
     int64_t pieces, most_pieces; /* of all slices, and of one */
+    int64_t turns; /* in which x is read for the runs: a cache reads one word of each of its banks,
+                      a line wide in all, at a time */
     int classes;
 } tess_fbcsr_size;
 

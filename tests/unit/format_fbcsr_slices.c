@@ -254,6 +254,28 @@ static void lists_are_chosen_by_the_size_of_slices(void **state)
     }
 }
 
+/* Rows whose runs are a line of the cache apart wait for each other's x. */
+static void rows_that_read_one_bank_are_priced(void **state)
+{
+    enum { ROWS = 2000, WIDTH = 5 };
+    tess_ctx *ctx = test_ctx(state);
+    for (int64_t apart = 16; apart <= 17; apart++) {
+        tess_fbcsr_options list;
+        tess_matrix *A;
+        assert_int_equal(
+            tess_matrix_allocate(ctx, TESS_F64, ROWS, apart * ROWS, 1, 1, ROWS * WIDTH, &A),
+            TESS_OK);
+        for (int64_t i = 0; i < ROWS * WIDTH; i++)
+            A->columns[i] = (int32_t)(apart * (i / WIDTH) + i % WIDTH);
+        for (int64_t row = 0; row <= ROWS; row++)
+            A->row_offsets[row] = row * WIDTH;
+        memset(A->values, 0, (size_t)A->blocks * sizeof(double));
+        assert_int_equal(tess_fbcsr_choose_slices(ctx, A, &list), TESS_OK);
+        assert_string_equal(list.count ? list.shape[0].name : "", apart == 16 ? "" : "row:5");
+        tess_matrix_destroy(A);
+    }
+}
+
 static void failures_leave_nothing_behind(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -286,6 +308,7 @@ int main(void)
         cmocka_unit_test(long_rows_are_cut),
         cmocka_unit_test(layouts_are_small),
         cmocka_unit_test(lists_are_chosen_by_the_size_of_slices),
+        cmocka_unit_test(rows_that_read_one_bank_are_priced),
         cmocka_unit_test(failures_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
