@@ -61,12 +61,13 @@ enum {
     LINE_BYTES_LEAST = 2, /* another price to choose shapes by, for what follows */
     ROW_BYTES = 24,       /* a remainder that leaves most rows empty saves these a row, */
     LONE_BYTES = 80,      /* but costs these an entry */
+    SPLIT_BYTES = 4,      /* a row: of two lists, the longer one walks over y once more */
     GAP = 64,             /* empty rows between two pieces: as many as the tallest candidate has */
     LONG_ROWS = 4,        /* times the entries of a piece may be there if it has long rows */
 };
 
 /* Of CSR's bytes: what the whole list has to save. */
-#define LEAST_SAVED 0.12
+#define LEAST_SAVED 0.115
 
 static int64_t count_runs(const tess_fbcsr_found *found)
 {
@@ -285,7 +286,7 @@ tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_
     static const double shares[] = {1, 0.8, 0.25};
     search S = {.ctx = ctx, .type = csr->type};
     tess_fbcsr_pattern sample;
-    double most = -INFINITY;
+    double most = -INFINITY, best = -INFINITY;
     tess_status status = TESS_OK;
     for (int c = 0; c < CANDIDATES; c++) {
         tess_fbcsr_options one;
@@ -293,8 +294,9 @@ tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_
         S.shape[c] = one.shape[0];
     }
     TESS_TRY(tess_fbcsr_sample(ctx, csr, SAMPLE_ENTRIES, &sample));
-    S.worthwhile = TESS_FBCSR_WORTHWHILE * (double)(tess_type_size(csr->type) + 4) *
-                   (double)sample.row_offsets[sample.rows];
+    const double whole =
+        (double)(tess_type_size(csr->type) + 4) * (double)sample.row_offsets[sample.rows];
+    S.worthwhile = TESS_FBCSR_WORTHWHILE * whole;
     for (int turn = 0; turn < 2; turn++) {
         S.line_bytes = turn == 0 ? LINE_BYTES : LINE_BYTES_LEAST;
         memset(S.hopeless, 0, sizeof S.hopeless);
@@ -303,14 +305,14 @@ tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_
             tess_fbcsr_options list = {.count = 0};
             double saved;
             TESS_TRY_CLEAN(build_list(S, &sample, shares[i], &list, &saved));
-            if (saved > most) {
+            double after = saved - SPLIT_BYTES * (double)sample.rows * list.count;
+            if (after > best) {
+                best = after;
                 most = saved;
                 *out = list;
             }
         }
     }
-    double whole =
-        (double)(tess_type_size(csr->type) + 4) * (double)sample.row_offsets[sample.rows];
     if (most < LEAST_SAVED * whole)
         out->count = 0;
     out->saved = out->count > 0 ? out->saved / whole : 0;

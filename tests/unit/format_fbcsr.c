@@ -316,7 +316,8 @@ static void auto_saves_bytes(void **state)
         const char *input;
         double most; /* bytes, of CSR's; 1: nothing is to be found */
     } cases[] = {
-        {"gen:stencil27:n=8,b=3", 0.72},
+        {"gen:stencil27:n=8,b=3",
+         0.75}, /* 3x3; with 6x3 before it 0.72, but y is walked over twice */
         {"gen:stencil7:n=12,b=4", 0.72},
         {"gen:stencil7:n=20,b=1", 0.8},
         {"gen:random:rows=2000,avg=8", 1},
