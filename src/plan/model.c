@@ -130,7 +130,9 @@ static double over(const tess_model *model, const tess_model_curve *curve,
     double turn = slope < 1 ? exp2(s->mu + s->sigma * log(1 / slope - 1)) : 0;
     /* What comes from memory was measured where all does. */
     double least = curve->cached ? 0 : TESS_CACHE_GONE * model->cache_bytes;
-    double size = bytes > turn || !curve->cached ? bytes : turn;
+    /* Of a GPU's product from memory the start is added. */
+    bool starts = curve->cached || !tess_model_vectors_stay(model);
+    double size = bytes > turn || !starts ? bytes : turn;
     double speed = tess_sigmoid_value(s, size > least ? size : least);
     return (size / (model->speed * speed) + curve->step_seconds * load->length) *
            tess_model_factor(&curve->lengths, load->length) *
