@@ -595,7 +595,8 @@ TESS_API void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callba
 TESS_API tess_status tess_solver_solve(tess_solver *solver, const void *b, void *x,
                                        tess_result *result);
 /* k systems with the same A: system j has b = B + j*ldb and x = X + j*ldx (in scalars), and
- * results[j]. The products are taken together (SpMM), the systems are otherwise independent. */
+ * results[j]. The products are taken together (SpMM), the systems are otherwise independent.
+ * gmres, fgmres and inner=f32 solve one after the other. */
 TESS_API tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb,
                                             void *X, int64_t ldx, tess_result *results);
 /* After tess_plan_update_values: the preconditioner is computed again, in the same pattern. */

@@ -37,11 +37,18 @@ static void build(tess_solver *solver)
     tess_step_sum(s, P, 1, TESS_ONE, z, 1, BETA, P);
 }
 
+/* Of vectors smaller than this dot products may be 0 for want of smaller numbers. */
+static const double no_square = 1e-140;
+
 void tess_cg_check(tess_system *system, double pq, double rz)
 {
     if (system->residual <= system->threshold)
         return;
-    if (!(pq > 0))
+    if (system->residual < no_square && (pq == 0 || rz == 0))
+        tess_system_end(system, TESS_STAGNATED,
+                        "|r| = %.3g at iteration %lld: products of such numbers are 0",
+                        system->residual, (long long)system->iteration);
+    else if (!(pq > 0))
         tess_system_end(system, pq < 0 ? TESS_INDEFINITE : TESS_BREAKDOWN,
                         "p.Ap = %.3g at iteration %lld: the matrix is %s", pq,
                         (long long)system->iteration,

@@ -171,7 +171,8 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
                                    &results[j]));
     if (solver->inner)
         return TESS_OK;
-    /* A method with cycles restarts each system at its own time. */
+    /* A method with cycles takes one after the other: its products are a small part of its time,
+     * and every system that goes on beside another needs a basis of its own. */
     const int most = solver->cycle > 1 ? 1 : SYSTEMS_TOGETHER;
     for (int first = 0; first < k; first += most) {
         const int count = k - first < most ? k - first : most;

@@ -9,6 +9,11 @@ Times vary, the rest does not. A generated problem brings its right-hand side.
   $ tessera solve gen:cdr:n=4 --device ref --pc ilu0 --tol 1e-10 | grep -E '^(solver|result)' | sed 's/ = .* after/ = ... after/'
   solver    bicgstab:pc=ilu0,tol=1e-10, b is the generator's
   result    CONVERGED: |b - Ax|/|b| = ... after 6 iterations
+  $ tessera solve gen:elasticity:n=3 --device ref --tol 0 2>/dev/null | grep '^solver'
+  solver    cg:pc=bjacobi,tol=0, b is the generator's
+  $ tessera solve gen:elasticity:n=3 --device ref --tol much
+  2> tessera: --tol: 'much' is not a number
+  [2]
   $ tessera solve gen:elasticity:n=3 --device ref --method gmres --pc ic0 --options restart=10 --json | grep -oE '"[a-z_]+":'
   "device":
   "solver":

@@ -9,8 +9,7 @@
 
 typedef struct solve_args {
     common_args common;
-    const char *rhs, *method, *pc, *more, *out, *history, *plot;
-    double tol;
+    const char *rhs, *method, *pc, *more, *out, *history, *plot, *tol;
     int64_t max;
 } solve_args;
 
@@ -22,6 +21,7 @@ typedef struct solve_run {
     tess_plan *plan;
     tess_solver *solver;
     void *b, *x;
+    double tol; /* where --tol was given */
     char spec[256], pc_text[64];
 } solve_run;
 
@@ -65,8 +65,10 @@ static tess_status make_spec(cli_app *app, const solve_args *args, solve_run *r)
     }
     const char *pc = args->pc ? args->pc : A->block_height == A->block_width ? "bjacobi" : "jacobi";
     char tol[40] = "", max[40] = "";
-    if (args->tol != 0)
-        snprintf(tol, sizeof tol, ",tol=%.15g", args->tol);
+    if (args->tol && !tess_parse_double(args->tol, &r->tol))
+        return tess_fail(app->ctx, TESS_ERR_OPTION, "--tol: '%s' is not a number", args->tol);
+    if (args->tol)
+        snprintf(tol, sizeof tol, ",tol=%.15g", r->tol);
     if (args->max != 0)
         snprintf(max, sizeof max, ",max=%lld", (long long)args->max);
     int length = snprintf(r->spec, sizeof r->spec, "%s:pc=%s%s%s%s%s", method, pc, tol, max,
@@ -89,7 +91,7 @@ static tess_status solve(cli_app *app, const solve_args *args, solve_run *r)
     TESS_TRY(tess_solver_create(r->plan, r->spec, &r->solver));
     r->report.setup_seconds = tess_seconds() - started;
     solve_progress progress = {
-        .app = app, .tol = args->tol > 0 ? args->tol : 1e-8, .started = tess_seconds()};
+        .app = app, .tol = args->tol ? r->tol : 1e-8, .started = tess_seconds()};
     if (app->live)
         tess_solver_set_callback(r->solver, solve_show_progress, &progress);
     TESS_TRY(tess_solver_solve(r->solver, r->b, r->x, &r->report.result));
@@ -149,7 +151,7 @@ static const cli_option options[] = {
      "cg, cg_single, bicg, bicgstab, gmres or fgmres", 0, 0},
     {"pc", OPTION_TEXT, offsetof(solve_args, pc), "NAME",
      "none, jacobi, bjacobi, ssor, ilu0 or ic0", 0, 0},
-    {"tol", OPTION_REAL, offsetof(solve_args, tol), "T", "stop at |r| <= T |b| (default 1e-8)", 0,
+    {"tol", OPTION_TEXT, offsetof(solve_args, tol), "T", "stop at |r| <= T |b| (default 1e-8)", 0,
      0},
     {"max-iterations", OPTION_INT, offsetof(solve_args, max), "N",
      "stop after N iterations (default 10000)", 1, 1000000000},
