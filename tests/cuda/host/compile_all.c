@@ -3,7 +3,7 @@
  * memory) fails.
  *
  *     compile_all [STEP [OTHERS]]   every STEP-th variant for sm_90, every OTHERS-th for the others
- *                                   (default: 3 and 9; 1 is all of them)
+ *                                   (default: 1, all of them, and as STEP)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,9 +151,7 @@ static tally work(tess_ctx *ctx, tess_jit *jit, int worker, int workers, int ste
 
 int main(int argc, char **argv)
 {
-    int step = argc > 1 ? atoi(argv[1]) : 3, others = argc > 2   ? atoi(argv[2])
-                                                      : argc > 1 ? step
-                                                                 : 9;
+    int step = argc > 1 ? atoi(argv[1]) : 1, others = argc > 2 ? atoi(argv[2]) : step;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int workers = cores < 1 ? 1 : cores > 8 ? 8 : (int)cores;
     tess_ctx *ctx;
