@@ -192,6 +192,21 @@ static void symmetric_storage_pays_for_irregular_rows_as_bsr_does(void **state)
     tess_model_destroy(model);
 }
 
+/* The example's kernel with data from a cache of 32 MB too, three times as fast as the truth; sigma
+ * as given. */
+static tess_model *cached_example(void **state, const char *device, double sigma)
+{
+    tess_model *model = example(state);
+    tess_model_curve cached = {.name = "k", .block = 4, .cached = true, .average = truth};
+    cached.average.nu *= 3;
+    cached.average.sigma = sigma;
+    cached.best = cached.average;
+    assert_int_equal(tess_model_add_curve(model, &cached), TESS_OK);
+    snprintf(model->device, sizeof model->device, "%s", device);
+    model->cache_bytes = 32e6;
+    return model;
+}
+
 static double seconds_of(const tess_model *model, double bytes, double working)
 {
     tess_model_load load = {.name = "k", .block = 4, .bytes = bytes, .working = working};
@@ -200,14 +215,7 @@ static double seconds_of(const tess_model *model, double bytes, double working)
 
 static void between_cache_and_memory_nothing_jumps(void **state)
 {
-    tess_model *model = example(state);
-    tess_model_curve cached = {.name = "k", .block = 4, .cached = true, .average = truth};
-    cached.average.nu *= 3;
-    cached.average.sigma = 0.8;
-    cached.best = cached.average;
-    assert_int_equal(tess_model_add_curve(model, &cached), TESS_OK);
-    snprintf(model->device, sizeof model->device, "cpu, test");
-    model->cache_bytes = 32e6;
+    tess_model *model = cached_example(state, "cpu, test", 0.8);
     double before = 0, bytes = 1e6;
     for (; bytes < 1e9; bytes *= 1.01) {
         double seconds = seconds_of(model, bytes, bytes);
@@ -229,13 +237,7 @@ static void between_cache_and_memory_nothing_jumps(void **state)
 
 static void what_stays_in_the_cache_goes_by_what_was_measured(void **state)
 {
-    tess_model *model = example(state);
-    tess_model_curve cached = {.name = "k", .block = 4, .cached = true, .average = truth};
-    cached.average.nu *= 3;
-    cached.best = cached.average;
-    assert_int_equal(tess_model_add_curve(model, &cached), TESS_OK);
-    snprintf(model->device, sizeof model->device, "cpu, test");
-    model->cache_bytes = 32e6;
+    tess_model *model = cached_example(state, "cpu, test", truth.sigma);
     const tess_model_extra shares[] = {
         {.name = "k", .block = 4, .kind = TESS_EXTRA_RESIDENT, .x_bytes = 1e7, .seconds = 1},
         {.name = "k", .block = 4, .kind = TESS_EXTRA_RESIDENT, .x_bytes = 4e7, .seconds = 0.6},
@@ -255,13 +257,7 @@ static void what_stays_in_the_cache_goes_by_what_was_measured(void **state)
 
 static void a_gpus_cache_keeps_nothing_of_more_than_itself(void **state)
 {
-    tess_model *model = example(state);
-    tess_model_curve cached = {.name = "k", .block = 4, .cached = true, .average = truth};
-    cached.average.nu *= 3;
-    cached.best = cached.average;
-    assert_int_equal(tess_model_add_curve(model, &cached), TESS_OK);
-    snprintf(model->device, sizeof model->device, "cuda, test");
-    model->cache_bytes = 32e6;
+    tess_model *model = cached_example(state, "cuda, test", truth.sigma);
     double full = 1.4 * model->cache_bytes;
     double out = seconds_of(model, 2e7, 1e12), in = seconds_of(model, 2e7, 1);
     assert_true(seconds_of(model, 2e7, full) == out);
