@@ -94,7 +94,8 @@ static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
     if (options->kernel)
         TESS_TRY(tess_cpu_named(plan->device, format, A, options->kernel, &named));
     tess_cpu_plan *state;
-    TESS_TRY(tess_cpu_plan_create(plan->device, A, named, symmetric, &state));
+    TESS_TRY(tess_cpu_plan_create(plan->device, A, named, symmetric, options->reproducible != 0,
+                                  &state));
     plan->state = state;
     tess_cpu_family family = symmetric ? TESS_CPU_SYMMETRIC_SPMV : TESS_CPU_BSR_SPMV;
     snprintf(plan->format, sizeof plan->format, "%s", format);

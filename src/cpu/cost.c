@@ -9,14 +9,14 @@
 /* What a product with half of a symmetric matrix moves: the blocks on and above the diagonal, the
  * vectors, and the windows, which are cleared, added to, read and added to y. `kept` is what it
  * stores. */
-static tess_status half_bytes(const tess_matrix *A, double *moved, double *kept)
+static tess_status half_bytes(const tess_matrix *A, int threads, double *moved, double *kept)
 {
     double scalar = (double)tess_type_size(A->type);
     double block = 4 + scalar * A->block_height * A->block_width;
     int64_t *offsets;
     TESS_TRY(tess_symmetric_offsets(A->ctx, A, &offsets));
     double upper = (double)offsets[A->block_rows];
-    double windows = scalar * A->block_height * (double)tess_cpu_window_rows(A, offsets);
+    double windows = scalar * A->block_height * (double)tess_cpu_window_rows(A, offsets, threads);
     *kept = block * upper + windows;
     *moved = tess_matrix_spmv_bytes(A) - block * ((double)A->blocks - upper) + 4 * windows;
     tess_free(A->ctx, offsets);
@@ -49,7 +49,7 @@ tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candi
             continue;
         bool symmetric = kernel->family == TESS_CPU_SYMMETRIC_SPMV;
         if (symmetric && moved == 0)
-            TESS_TRY(half_bytes(A, &moved, &kept));
+            TESS_TRY(half_bytes(A, device->threads, &moved, &kept));
         snprintf(c->class_name, sizeof c->class_name, "%.12s%s*%d%s", c->format,
                  kernel->block_height == 0 ? " any" : "", kernel->streams,
                  kernel->ahead       ? " ahead"

@@ -120,15 +120,15 @@ typedef struct tess_cpu_half {
 /* Fails with TESS_ERR_MATRIX when A is not symmetric. A must stay where it is. */
 tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A,
                                  const tess_cpu_kernel *kernel, const tess_cpu_kernel *spmm_kernel,
-                                 tess_cpu_half **out);
+                                 bool reproducible, tess_cpu_half **out);
 void tess_cpu_half_destroy(tess_cpu_half *half);
 /* The matrix has other numbers. Fails with TESS_ERR_MATRIX when they are not symmetric. */
 tess_status tess_cpu_half_refresh(tess_cpu_half *half);
 /* What a product with one vector reads. */
 int64_t tess_cpu_half_bytes(const tess_cpu_half *half);
-/* Block rows of all windows of such a plan, from A alone: offsets[i] .. offsets[i+1]-1 are the
- * blocks of row i on and above the diagonal. */
-int64_t tess_cpu_window_rows(const tess_matrix *A, const int64_t *offsets);
+/* Block rows of all windows of such a plan: offsets[i] .. offsets[i+1]-1 are the blocks of A's row
+ * i on and above the diagonal. */
+int64_t tess_cpu_window_rows(const tess_matrix *A, const int64_t *offsets, int threads);
 void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double beta, void *y);
 
 /* symmetric_spmm.c */
@@ -208,9 +208,11 @@ static inline void tess_cpu_put(void *y, tess_type type, int64_t i, double alpha
 }
 
 /* plan.c: a state for A, with the kernel `named` (or NULL) and otherwise the best ones;
- * `symmetric`: A stored by half too. */
+ * `symmetric`: A stored by half too; `reproducible`: the same bits for any number of threads, which
+ * products with A stored whole give anyhow. */
 tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A,
-                                 const tess_cpu_kernel *named, bool symmetric, tess_cpu_plan **out);
+                                 const tess_cpu_kernel *named, bool symmetric, bool reproducible,
+                                 tess_cpu_plan **out);
 /* A state for A in format fbcsr, with these shapes and kernels. */
 tess_status tess_cpu_plan_create_fbcsr(const tess_device *device, const tess_matrix *A,
                                        const tess_fbcsr_options *shapes, tess_cpu_isa isa,

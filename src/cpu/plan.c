@@ -25,7 +25,8 @@ static tess_status allocate_scratch(tess_cpu_plan *plan)
 }
 
 tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A,
-                                 const tess_cpu_kernel *named, bool symmetric, tess_cpu_plan **out)
+                                 const tess_cpu_kernel *named, bool symmetric, bool reproducible,
+                                 tess_cpu_plan **out)
 {
     tess_ctx *ctx = device->ctx;
     tess_cpu_plan *plan;
@@ -40,8 +41,9 @@ tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A
     if (status == TESS_OK)
         status = allocate_scratch(plan);
     if (status == TESS_OK && symmetric)
-        status = tess_cpu_half_create(device, &plan->matrix, plan->kernels[TESS_CPU_SYMMETRIC_SPMV],
-                                      plan->kernels[TESS_CPU_SYMMETRIC_SPMM], &plan->half);
+        status =
+            tess_cpu_half_create(device, &plan->matrix, plan->kernels[TESS_CPU_SYMMETRIC_SPMV],
+                                 plan->kernels[TESS_CPU_SYMMETRIC_SPMM], reproducible, &plan->half);
     if (status != TESS_OK) {
         tess_cpu_plan_destroy(plan);
         return status;
@@ -72,7 +74,7 @@ tess_status tess_cpu_plan_create_fbcsr(const tess_device *device, const tess_mat
 {
     tess_cpu_plan *plan;
     tess_fbcsr *F = NULL;
-    TESS_TRY(tess_cpu_plan_create(device, A, NULL, false, &plan));
+    TESS_TRY(tess_cpu_plan_create(device, A, NULL, false, false, &plan));
     tess_status status;
     if (shapes->count > 0) { /* else all of it is the remainder */
         TESS_TRY_CLEAN(tess_fbcsr_create(device->ctx, A, shapes, &F));

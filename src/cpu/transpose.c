@@ -11,7 +11,7 @@ static tess_status make_transpose(const tess_device *device, tess_cpu_plan *plan
     tess_matrix *T;
     tess_cpu_plan *transposed;
     TESS_TRY(tess_matrix_transpose(plan->ctx, &plan->matrix, &T));
-    tess_status status = tess_cpu_plan_create(device, T, NULL, false, &transposed);
+    tess_status status = tess_cpu_plan_create(device, T, NULL, false, false, &transposed);
     if (status != TESS_OK) {
         tess_matrix_destroy(T);
         return status;

@@ -106,11 +106,13 @@ static void multiply(const problem *p, tess_plan *plan, double alpha, double bet
         TESS_OK);
 }
 
+/* Reproducible: half storage then has windows however small the matrix is. */
 static tess_plan *make_plan(tess_ctx *ctx, const problem *p, tess_device *device,
                             const char *format, const char *kernel)
 {
     tess_plan *plan = NULL;
-    const tess_plan_options options = {.format = format, .kernel = kernel, .effort = TESS_ESTIMATE};
+    const tess_plan_options options = {
+        .format = format, .kernel = kernel, .effort = TESS_ESTIMATE, .reproducible = 1};
     if (tess_plan_create(ctx, p->A, device, &options, &plan) != TESS_OK)
         fail_msg("%s: %s", kernel ? kernel : "(default)", tess_ctx_error(ctx));
     assert_int_equal(tess_plan_update_values(plan, p->values.data), TESS_OK);

@@ -11,23 +11,24 @@
 #include "symmetric.h"
 
 static tess_plan *make_plan(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
-                            const char *kernel)
+                            const char *kernel, bool reproducible)
 {
     tess_plan *plan = NULL;
-    const tess_plan_options options = {.format = "symmetric", .kernel = kernel};
+    const tess_plan_options options = {
+        .format = "symmetric", .kernel = kernel, .reproducible = reproducible};
     if (tess_plan_create(ctx, A, device, &options, &plan) != TESS_OK)
         fail_msg("%s: %s", kernel ? kernel : "(default)", tess_ctx_error(ctx));
     return plan;
 }
 
-static void check_kernel(tess_ctx *ctx, tess_device *device, const tess_matrix *A,
-                         const char *kernel, const char *what)
+static void check_plan(tess_ctx *ctx, tess_device *device, const tess_matrix *A, const char *kernel,
+                       bool reproducible, const char *what)
 {
     static const double factors[][2] = {{1, 0}, {1, 1}, {-0.5, -0.5}, {0, 1}, {2, 0}, {0, 0}};
     size_t bytes = (size_t)A->rows * tess_type_size(A->type);
     void *x = test_vector(A->rows, A->type, 1), *y0 = test_vector(A->rows, A->type, 2);
     guarded gx = guarded_copy(x, bytes), gy = guarded_copy(y0, bytes);
-    tess_plan *plan = make_plan(ctx, A, device, kernel);
+    tess_plan *plan = make_plan(ctx, A, device, kernel, reproducible);
     for (size_t f = 0; f < sizeof factors / sizeof factors[0]; f++) {
         memcpy(gy.data, y0, bytes);
         if (factors[f][1] == 0)
@@ -40,6 +41,15 @@ static void check_kernel(tess_ctx *ctx, tess_device *device, const tess_matrix *
     guarded_free(gy);
     free(x);
     free(y0);
+}
+
+/* For the device's threads, and for any number of them: then there are windows however small A is.
+ */
+static void check_kernel(tess_ctx *ctx, tess_device *device, const tess_matrix *A,
+                         const char *kernel, const char *what)
+{
+    check_plan(ctx, device, A, kernel, false, what);
+    check_plan(ctx, device, A, kernel, true, what);
 }
 
 static void check_patterns(tess_ctx *ctx, tess_device *device, const tess_cpu_kernel *kernel,
@@ -80,7 +90,7 @@ static const char *kernel_with_lanes(const tess_device *device, const tess_matri
 }
 
 /* Large enough for all sixteen chunks and their windows. */
-static void bits_do_not_depend_on_threads_or_run(void **state)
+static void reproducible_bits_do_not_depend_on_threads_or_run(void **state)
 {
     static const int threads[] = {1, 2, 3, 5, 8};
     tess_ctx *ctx = test_ctx(state);
@@ -94,7 +104,7 @@ static void bits_do_not_depend_on_threads_or_run(void **state)
             char name[16];
             snprintf(name, sizeof name, "cpu:%d", threads[t]);
             tess_device *device = test_device(ctx, name);
-            tess_plan *plan = make_plan(ctx, A, device, kernel_with_lanes(device, A, lanes));
+            tess_plan *plan = make_plan(ctx, A, device, kernel_with_lanes(device, A, lanes), true);
             assert_true(((tess_cpu_plan *)plan->state)->half->chunk_count >= (banded ? 8 : 2));
             for (int run = 0; run < 2; run++) {
                 assert_int_equal(tess_spmv(plan, 1.5, x, 0, y), TESS_OK);
@@ -116,13 +126,42 @@ static void bits_do_not_depend_on_threads_or_run(void **state)
     }
 }
 
+/* And windows between them, in which every run finds the same. */
+static void there_is_a_chunk_for_each_stream_of_each_thread(void **state)
+{
+    static const int threads[] = {1, 2, 3, 5};
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = symmetric_matrix(ctx, TEST_BANDED, 1901, 3, TESS_F64, 7);
+    size_t bytes = (size_t)A->rows * sizeof(double);
+    void *x = test_vector(A->rows, TESS_F64, 5), *first = malloc(bytes), *y = malloc(bytes);
+    for (size_t t = 0; t < 2 * sizeof threads / sizeof threads[0]; t++) {
+        char name[16];
+        snprintf(name, sizeof name, "cpu:%d", threads[t / 2]);
+        tess_device *device = test_device(ctx, name);
+        const char *kernel = kernel_with_lanes(device, A, t % 2 == 1);
+        tess_plan *plan = make_plan(ctx, A, device, kernel, false);
+        const tess_cpu_half *half = ((tess_cpu_plan *)plan->state)->half;
+        assert_int_equal(half->chunk_count, threads[t / 2] * half->kernel->streams);
+        assert_int_equal(tess_spmv(plan, 1.5, x, 0, first), TESS_OK);
+        test_check_spmv(name, A, 1.5, x, 0, NULL, first);
+        assert_int_equal(tess_spmv(plan, 1.5, x, 0, y), TESS_OK);
+        assert_memory_equal(first, y, bytes);
+        tess_plan_destroy(plan);
+        tess_device_close(device);
+    }
+    free(x);
+    free(y);
+    free(first);
+    tess_matrix_destroy(A);
+}
+
 static void check_new_values(tess_ctx *ctx, bool lanes)
 {
     tess_device *device = test_device(ctx, "cpu:2");
     tess_matrix *A = symmetric_matrix(ctx, TEST_RANDOM, 12, 3, TESS_F64, 4);
     tess_matrix *B = symmetric_matrix(ctx, TEST_RANDOM, 12, 3, TESS_F64, 4);
     void *x = test_vector(A->rows, TESS_F64, 5), *y = test_vector(A->rows, TESS_F64, 6);
-    tess_plan *plan = make_plan(ctx, A, device, kernel_with_lanes(device, A, lanes));
+    tess_plan *plan = make_plan(ctx, A, device, kernel_with_lanes(device, A, lanes), false);
     /* Products with several vectors may keep the matrix in another way. */
     assert_int_equal(tess_spmm(plan, 1, TESS_ROW_MAJOR, 1, x, 1, 0, y, 1), TESS_OK);
     test_check_spmv("first values", A, 1, x, 0, NULL, y);
@@ -291,7 +330,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_agrees_with_ref_on_every_pattern),
-        cmocka_unit_test(bits_do_not_depend_on_threads_or_run),
+        cmocka_unit_test(reproducible_bits_do_not_depend_on_threads_or_run),
+        cmocka_unit_test(there_is_a_chunk_for_each_stream_of_each_thread),
         cmocka_unit_test(new_values_are_used_symmetric_or_not),
         cmocka_unit_test(lanes_hold_every_block_once),
         cmocka_unit_test(rows_of_a_grid_are_put_in_lanes_and_others_not),
