@@ -112,6 +112,12 @@ static void judge(tess_solver *solver, tess_system *system)
                         (long long)(system->iteration - system->best_at));
 }
 
+void tess_system_converged(tess_system *system, double norm, int64_t iterations)
+{
+    tess_system_end(system, TESS_CONVERGED, "|b - Ax|/|b| = %.3g after %lld iteration%s",
+                    tess_relative(system, norm), (long long)iterations, iterations == 1 ? "" : "s");
+}
+
 /* The recurrence says that system j has converged. Ends it, or asks for another start. */
 static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool *again)
 {
@@ -121,8 +127,7 @@ static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool
     const double before = system->true_residual;
     system->true_residual = norm;
     if (norm <= slack * system->threshold)
-        tess_system_end(system, TESS_CONVERGED, "|b - Ax|/|b| = %.3g after %lld iterations",
-                        tess_relative(system, norm), (long long)system->iteration);
+        tess_system_converged(system, norm, system->iteration);
     else if (!isfinite(norm))
         tess_system_end(system, TESS_NOT_FINITE, "b - Ax is not finite at iteration %lld",
                         (long long)system->iteration);

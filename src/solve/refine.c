@@ -249,16 +249,15 @@ static tess_status refine(refinement *f)
     TESS_TRY(find_residual(f));
     TESS_TRY(tess_history_put(f->solver, 0, f->norm / f->rhs_norm));
     while (!end.done) {
-        const double relative = f->norm / f->rhs_norm, before = f->norm;
-        const long long at = (long long)f->result.iterations;
+        const double before = f->norm;
         tess_result inner;
         if (!isfinite(f->norm)) {
-            tess_system_end(&end, TESS_NOT_FINITE, "b - Ax is not finite at iteration %lld", at);
+            tess_system_end(&end, TESS_NOT_FINITE, "b - Ax is not finite at iteration %lld",
+                            (long long)f->result.iterations);
             break;
         }
         if (f->norm <= fmax(options->tol * f->rhs_norm, options->atol)) {
-            tess_system_end(&end, TESS_CONVERGED, "|b - Ax|/|b| = %.3g after %lld iterations",
-                            relative, at);
+            tess_system_converged(&end, f->norm, f->result.iterations);
             break;
         }
         TESS_TRY(correct(f, &inner));

@@ -117,6 +117,8 @@ tess_status tess_history_put(tess_solver *solver, int64_t at, double residual);
 /* Ends a system with a reason and a sentence. */
 void tess_system_end(tess_system *system, tess_reason reason, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Ends it with TESS_CONVERGED; norm is |b - Ax|. */
+void tess_system_converged(tess_system *system, double norm, int64_t iterations);
 
 /* side=left, at a start: system->residual is |r|, `norm` the recurrence's |M^-1 r|. Sets the scale
  * that makes one of the other; where it once promised too much, so much larger. */

@@ -191,39 +191,21 @@ static int by_seconds(const void *a, const void *b)
     return (l > r) - (l < r);
 }
 
-static const char *result_name(const bench_result *r, char *name, size_t size)
+static const char *result_name(const bench_result *r, char *name)
 {
     const tess_candidate *c = &r->candidate;
-    if (r->peer[0] && strcmp(r->peer, c->kernel) != 0)
-        snprintf(name, size, "%s%s%s%s%s", r->peer, *r->version ? " " : "", r->version,
-                 *c->kernel ? " " : "", c->kernel);
-    else
-        snprintf(name, size, "%s %s%s%s", c->format, c->kernel, *c->params ? " " : "", c->params);
+    if (!r->peer[0] || strcmp(r->peer, c->kernel) == 0)
+        return text_kernel(c->format, c->kernel, c->params, name);
+    snprintf(name, NAME_MAX_LENGTH, "%s%s%s%s%s", r->peer, *r->version ? " " : "", r->version,
+             *c->kernel ? " " : "", c->kernel);
     return name;
-}
-
-/* The longest name's, but for those that parameters make too long for a column. */
-static int name_width(const bench_report *report)
-{
-    char name[320];
-    int width = 40;
-    for (int64_t i = 0; i < report->count; i++) {
-        int length = (int)strlen(result_name(&report->results[i], name, sizeof name));
-        if (length > width && length <= 56)
-            width = length;
-    }
-    return width;
 }
 
 static void print_result(const cli_app *app, const bench_report *report, const bench_result *r,
                          int width)
 {
-    char name[320], time[TEXT_MAX];
-    printf("%c %-*s ",
-           r->first     ? '*'
-           : r->peer[0] ? '-'
-                        : ' ',
-           width, result_name(r, name, sizeof name));
+    char name[NAME_MAX_LENGTH], time[TEXT_MAX];
+    print_name(r->first ? '*' : r->peer[0] ? '-' : ' ', width, result_name(r, name));
     if (r->outcome == BENCH_GOOD) {
         printf("%10s %8.2f ", text_seconds(r->seconds, time), 1e-9 * report->bytes / r->seconds);
         if (report->ceiling > 0)
@@ -244,19 +226,20 @@ static int print_report(cli_app *app, const bench_args *args, const tess_device 
                         const tess_matrix *A, const bench_report *report,
                         const bench_search *search)
 {
-    char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
+    char a[TEXT_MAX], name[NAME_MAX_LENGTH];
     terminal_clear_progress(app);
     if (args->common.json)
         return print_report_json(app, args, device, A, report, search);
-    printf("matrix   %s x %s, %s blocks of %d x %d, %s\n", text_count(A->rows, a),
-           text_count(A->cols, b), text_count(A->blocks, c), A->block_height, A->block_width,
-           tess_type_name(A->type));
-    printf("device   %s\n", tess_device_description(device));
+    printf("matrix   ");
+    print_matrix_line(A);
+    printf("\ndevice   %s\n", tess_device_description(device));
     printf("product  %s moves %s", args->op ? args->op : "spmv", text_bytes(report->bytes, a));
     if (report->ceiling > 0)
         printf("; this device reads as much at %s%.1f GB/s%s", bold(app), 1e-9 * report->ceiling,
                plain(app));
-    const int width = name_width(report);
+    int width = 0;
+    for (int64_t i = 0; i < report->count; i++)
+        width = name_column(width, result_name(&report->results[i], name));
     printf("\n\n%s  %-*s %10s %8s %8s %9s %9s%s\n", bold(app), width, "kernel", "time", "GB/s",
            "of read", "GFLOP/s", "error", plain(app));
     qsort(report->results, (size_t)report->count, sizeof *report->results, by_seconds);
@@ -305,7 +288,7 @@ static int exit_status_of(cli_app *app, const bench_report *report)
     for (int64_t i = 0; i < report->count; i++) {
         const bench_result *r = &report->results[i];
         if (!r->peer[0] && (r->outcome == BENCH_WRONG || r->outcome == BENCH_FAILED))
-            return fail(app, EXIT_FAILED, "%s: %s", result_name(r, name, sizeof name), r->reason);
+            return fail(app, EXIT_FAILED, "%s: %s", result_name(r, name), r->reason);
     }
     return EXIT_DONE;
 }

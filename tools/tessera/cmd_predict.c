@@ -121,16 +121,22 @@ static int64_t count_alike(const tess_prediction *p, int64_t i)
     return next - i - 1;
 }
 
+static const char *name_of(const tess_predicted_kernel *k, char *name)
+{
+    return text_kernel(k->format, k->kernel, k->params, name);
+}
+
 static void print_kernels(cli_app *app, const tess_prediction *p, const measured *m)
 {
-    char name[256], a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
-    printf("\n%s  %-60s %10s %10s %8s %10s%s%s\n", bold(app), "kernel", "time", "at best", "GB/s",
-           "memory", m->kernels ? "   measured    error" : "", plain(app));
+    char name[NAME_MAX_LENGTH], a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
+    int width = 0;
+    for (int64_t i = 0; i < p->kernel_count; i++)
+        width = name_column(width, name_of(&p->kernels[i], name));
+    printf("\n%s  %-*s %10s %10s %8s %10s%s%s\n", bold(app), width, "kernel", "time", "at best",
+           "GB/s", "memory", m->kernels ? "   measured    error" : "", plain(app));
     for (int64_t i = 0; i < p->kernel_count; i++) {
         const tess_predicted_kernel *k = &p->kernels[i];
-        snprintf(name, sizeof name, "%s %s%s%s", k->format, k->kernel, *k->params ? " " : "",
-                 k->params);
-        printf("%c %-60s ", i == 0 ? '*' : ' ', name);
+        print_name(i == 0 ? '*' : ' ', width, name_of(k, name));
         if (k->seconds > 0)
             printf("%10s %10s %8.1f %10s", text_seconds(k->seconds, a),
                    text_seconds(k->best_seconds, b), 1e-9 * k->bytes / k->seconds,

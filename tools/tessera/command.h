@@ -145,6 +145,14 @@ const char *text_bytes(double bytes, char *buffer);     /* 12.3 MB */
 const char *text_flops(double flops, char *buffer);     /* 12.3 Mflop */
 const char *text_seconds(double seconds, char *buffer); /* 3.21 ms */
 
+/* "sliced sliced C=32,depth=4": a kernel as tables name it, in the caller's buffer. */
+enum { NAME_MAX_LENGTH = 320 };
+const char *text_kernel(const char *format, const char *kernel, const char *params, char *buffer);
+/* The width of a column that holds this name too, where it is one that fits a column. */
+int name_column(int width, const char *name);
+/* A row's mark and name; a name too long for the column has a line of its own. */
+void print_name(char mark, int width, const char *name);
+
 /* input.c: the matrix INPUT names, a file or "gen:...", in the type and blocking that were asked
  * for. On failure prints the sentence, returns NULL and sets *exit_status. */
 tess_matrix *input_matrix(cli_app *app, const common_args *common, const char *input,

@@ -10,12 +10,14 @@
 void print_matrix_line(const tess_matrix *A)
 {
     char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
+    const char *plural = A->blocks == 1 ? "" : "s";
     printf("%s x %s, %s ", text_count(A->rows, a), text_count(A->cols, b),
            text_count(A->blocks, c));
     if (A->block_height == 1 && A->block_width == 1)
-        printf("non-zeros, %s", tess_type_name(A->type));
+        printf("non-zero%s, %s", plural, tess_type_name(A->type));
     else
-        printf("blocks of %d x %d, %s", A->block_height, A->block_width, tess_type_name(A->type));
+        printf("block%s of %d x %d, %s", plural, A->block_height, A->block_width,
+               tess_type_name(A->type));
 }
 
 /* A file that cannot be written is a failure of the work; a name that means nothing is bad usage.

@@ -95,3 +95,26 @@ const char *text_seconds(double seconds, char *buffer)
     static const char *const units[] = {"ns", "us", "ms", "s"};
     return with_unit(seconds * 1e9, units, sizeof units / sizeof units[0], buffer);
 }
+
+const char *text_kernel(const char *format, const char *kernel, const char *params, char *buffer)
+{
+    snprintf(buffer, NAME_MAX_LENGTH, "%s %s%s%s", format, kernel, *params ? " " : "", params);
+    return buffer;
+}
+
+int name_column(int width, const char *name)
+{
+    enum { NARROW = 40, WIDE = 56 };
+    int length = (int)strlen(name);
+    if (width < NARROW)
+        width = NARROW;
+    return length > width && length <= WIDE ? length : width;
+}
+
+void print_name(char mark, int width, const char *name)
+{
+    if ((int)strlen(name) > width)
+        printf("%c %s\n  %*s ", mark, name, width, "");
+    else
+        printf("%c %-*s ", mark, width, name);
+}

@@ -16,17 +16,21 @@ static double bytes_of(const tuning *t, const tess_candidate *c)
     return c->bytes > 0 ? c->bytes : tess_matrix_spmv_bytes(t->A);
 }
 
-static void print_trial(const tuning *t, const tess_search *search, int64_t i)
+static const char *name_of(const tess_candidate *c, char *name)
+{
+    return text_kernel(c->format, c->kernel, c->params, name);
+}
+
+static void print_trial(const tuning *t, const tess_search *search, int64_t i, int width)
 {
     const tess_trial *trial = &search->trials[i];
     const tess_candidate *c = &trial->candidate;
-    char name[256], a[TEXT_MAX], b[TEXT_MAX], d[TEXT_MAX], e[TEXT_MAX], share[16] = "-";
+    char name[NAME_MAX_LENGTH], a[TEXT_MAX], b[TEXT_MAX], d[TEXT_MAX], e[TEXT_MAX];
+    char share[16] = "-";
     double speed = bandwidth(bytes_of(t, c), trial->seconds);
-    snprintf(name, sizeof name, "%s %s%s%s", c->format, c->kernel, *c->params ? " " : "",
-             c->params);
     if (t->ceiling > 0 && trial->seconds > 0)
         snprintf(share, sizeof share, "%.1f %%", 100 * speed / t->ceiling);
-    printf("%c %-52s ", i == search->chosen ? '*' : ' ', name);
+    print_name(i == search->chosen ? '*' : ' ', width, name_of(c, name));
     if (trial->state == TESS_TRIAL_REFUSED) {
         printf("refused: %s\n", trial->note);
         return;
@@ -85,7 +89,7 @@ int tune_print_text(const tuning *t)
 {
     const tess_matrix *A = t->A;
     const tess_search *search = t->plan->search;
-    char key[TESS_WISDOM_KEY], a[TEXT_MAX];
+    char key[TESS_WISDOM_KEY], a[TEXT_MAX], name[NAME_MAX_LENGTH];
     printf("matrix   ");
     print_matrix_line(A);
     tess_wisdom_key(t->device, A, "spmv", key);
@@ -99,10 +103,13 @@ int tune_print_text(const tuning *t)
         printf("\n%s\n", tess_plan_explain(t->plan));
         return EXIT_DONE;
     }
-    printf("\n%s  %-52s %10s %10s %10s %10s %8s %8s %10s%s\n", bold(t->app), "kernel", "time",
+    int width = 0;
+    for (int64_t i = 0; i < search->count; i++)
+        width = name_column(width, name_of(&search->trials[i].candidate, name));
+    printf("\n%s  %-*s %10s %10s %10s %10s %8s %8s %10s%s\n", bold(t->app), width, "kernel", "time",
            "predicted", "moves", "keeps", "GB/s", "of read", "prepared", plain(t->app));
     for (int64_t i = 0; i < search->count; i++)
-        print_trial(t, search, i);
+        print_trial(t, search, i, width);
     printf("\n");
     print_verdict(t, search);
     return EXIT_DONE;
