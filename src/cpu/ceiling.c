@@ -82,7 +82,7 @@ static double read_pieces(const reading *r, int streams, double *sink)
     if (pieces < 4 * (int64_t)r->threads)
         return 0;
 #pragma omp parallel num_threads(r->threads) reduction(+ : total)
-    for (int64_t i; (i = tess_cpu_work_next(&next)) < pieces * r->passes;)
+    for (int64_t i; (i = tess_cpu_take(&next)) < pieces * r->passes;)
         total += sum_part(r->data + i % pieces * PIECE_LINES * LINE_DOUBLES, PIECE_LINES, streams);
     *sink += total;
     double seconds = tess_seconds() - start;

@@ -57,6 +57,9 @@ typedef struct tess_cpu_device {
 
 /* ---- work.c: who does what ---- */
 
+/* Queues of jobs for whoever comes first, at most: one a share, or one for several. */
+enum { TESS_CPU_QUEUES = 64 };
+
 /* One call of a kernel: whole rows, or pieces of a long row (bounds are then piece numbers). */
 typedef struct tess_cpu_job {
     int64_t bounds[TESS_CPU_STREAMS + 1];
@@ -80,7 +83,9 @@ typedef struct tess_cpu_work {
     int shares, streams;
     tess_cpu_job *jobs;
     int64_t *first_job; /* shares + 1: the jobs of each share */
-    int64_t job_count;  /* those from first_job[shares] on are for whoever comes first */
+    int64_t job_count;  /* those from first_job[shares] on are for whoever comes first, in queues */
+    int queues;
+    int64_t first_tail[TESS_CPU_QUEUES + 1]; /* the jobs of each queue */
     tess_cpu_long_row *long_rows;
     int64_t long_count;
     int64_t *piece_offsets;
@@ -90,9 +95,17 @@ typedef struct tess_cpu_work {
 tess_status tess_cpu_work_create(tess_ctx *ctx, const tess_matrix *A, int shares, int streams,
                                  tess_cpu_work *work);
 void tess_cpu_work_destroy(tess_cpu_work *work);
-/* The next job of nobody's share, for the threads of one product; `next` begins at
- * first_job[shares]. */
-int64_t tess_cpu_work_next(int64_t *next);
+
+/* How many jobs of each queue are taken, in one product; begins with zeros. */
+typedef struct tess_cpu_turns {
+    int64_t taken[TESS_CPU_QUEUES];
+} tess_cpu_turns;
+
+/* The next job for whoever comes first, from the end of the share if there is one left, otherwise
+ * from another's; -1 after the last. */
+int64_t tess_cpu_work_next(const tess_cpu_work *work, int share, tess_cpu_turns *turns);
+/* (*counter)++ by one of several threads. */
+int64_t tess_cpu_take(int64_t *counter);
 
 /* ---- symmetric.c: a symmetric matrix stored by half ---- */
 

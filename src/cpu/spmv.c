@@ -87,13 +87,13 @@ static void multiply(tess_cpu_plan *plan, double alpha, const void *x, double be
     const tess_cpu_work *work = &plan->work;
     const int shares = work->shares;
     const int64_t long_rows = work->long_count;
-    int64_t next = work->first_job[shares];
+    tess_cpu_turns turns = {0};
 #pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())
     {
         /* The system may give fewer threads than shares. */
         for (int share = omp_get_thread_num(); share < shares; share += omp_get_num_threads())
             run_jobs(plan, &args, work->first_job[share], work->first_job[share + 1]);
-        for (int64_t i; (i = tess_cpu_work_next(&next)) < work->job_count;)
+        for (int64_t i; (i = tess_cpu_work_next(work, omp_get_thread_num(), &turns)) >= 0;)
             run_jobs(plan, &args, i, i + 1);
         if (long_rows > 0) {
 #pragma omp barrier

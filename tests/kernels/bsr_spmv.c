@@ -273,6 +273,24 @@ static void long_rows_are_cut_among_threads(void **state)
     free_problem(&p);
 }
 
+/* Whoever comes takes from its own end first, and all together every job once. */
+static void check_turns(const tess_cpu_work *work)
+{
+    tess_cpu_turns turns = {0};
+    const int last = work->shares - 1;
+    const int64_t first = work->first_job[work->shares], tails = work->job_count - first;
+    int64_t taken = 0, job;
+    char *seen = test_calloc((size_t)tails + 1, 1);
+    for (; (job = tess_cpu_work_next(work, last, &turns)) >= 0; taken++) {
+        assert_in_range(job, first, work->job_count - 1);
+        if (taken < tails / work->shares)
+            assert_int_equal(job, work->job_count - tails / work->shares + taken);
+        assert_int_equal(seen[job - first]++, 0);
+    }
+    assert_int_equal(taken, tails);
+    test_free(seen);
+}
+
 /* Every row is in exactly one job, and the ends of the shares are in jobs of nobody unless there is
  * one share only or a share stays in a cache. */
 static void large_shares_have_tails(void **state)
@@ -295,10 +313,11 @@ static void large_shares_have_tails(void **state)
             tail += i >= work.first_job[shares] ? bounds[3] - bounds[0] : 0;
         }
         assert_int_equal(rows, A->block_rows);
+        check_turns(&work);
         if (shares == 1 || shares == 31)
             assert_int_equal(tail, 0);
         else
-            assert_true(tail > rows / 5 && tail < rows * 3 / 10);
+            assert_true(tail > rows * 9 / 20 && tail < rows * 11 / 20);
         tess_cpu_work_destroy(&work);
         test_free(seen);
     }
