@@ -89,6 +89,7 @@
 #undef AHEAD
 #undef LARGE_BLOCK
 #undef TURN
+#undef TALL
 #undef STRAIGHT
 #undef SCALARS
 #undef AT_ONCE

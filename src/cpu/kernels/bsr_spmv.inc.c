@@ -43,6 +43,9 @@
  * several kilobytes, of which one at a time would be as good as one stream, about one kilobyte. */
 #define TURN(r, c) ((r) * (c) > 512 && PARTS(r) > 4 ? 128 / (r) + 1 : (c))
 
+/* Whether values are fetched column by column, or by smaller blocks as a whole. */
+#define TALL(r) ((r) * (int)sizeof(REAL) >= 64)
+
 /* Whether a block's scalars are read straight on, without regard to its columns. */
 #define STRAIGHT(r, c) (W == 2 && (r) % 2 == 1 && (r) >= 3 && (r) <= 7 && (c) >= 2)
 /* Whether blocks are scalars of which W fill a vector, unless rows are short: that takes a third of
@@ -97,6 +100,8 @@ SIMD_INLINE void NAME(column_sets)(V *acc, const REAL *values, const NAME(factor
     SIMD_UNROLL(4)
     for (int s = 0; s < in_flight; s++) {
         const REAL *column = values + (j + s) * r;
+        if (TALL(r))
+            simd_fetch(column, r * (int)sizeof(REAL));
         SIMD_UNROLL(32)
         for (int p = 0; p < parts; p++) {
             V value = p < parts - 1 || whole || r % W == 0 ? LOAD(column + p * W)
@@ -154,6 +159,8 @@ SIMD_INLINE void NAME(block)(V *acc, const REAL *values, const REAL *x, const in
         NAME(block_alone)(acc, values, x, r, c, 0);
         return;
     }
+    if (!TALL(r) && r * c > 1)
+        simd_fetch(values + first * r, (last - first) * r * (int)sizeof(REAL));
     const int sets = SETS(r, c);
     /* Columns whose last vector stays inside the block, rounded down to a multiple of sets. */
     const int inside = r * c >= PARTS(r) * W ? (r * c - PARTS(r) * W) / r + 1 : 0;

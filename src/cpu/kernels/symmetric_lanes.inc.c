@@ -106,7 +106,9 @@ SIMD_INLINE void NAME(lanes_diagonal)(V *sums, const V *xi, const NAME(lanes_pla
 SIMD_INLINE void NAME(lanes_slot)(V *sums, const V *xi, const NAME(lanes_place) * at, REAL *row,
                                   const int b)
 {
-    const int at_once = LANES_AT_ONCE(b);
+    const int at_once = LANES_AT_ONCE(b), half = LANES_HALF(b) * W * (int)sizeof(REAL);
+    simd_fetch(at->values[0], half);
+    simd_fetch(at->values[1], b * b * W * (int)sizeof(REAL) - half);
     SIMD_UNROLL(8)
     for (int first = 0; first < b; first += at_once) {
         V below[8];

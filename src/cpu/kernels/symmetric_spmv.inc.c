@@ -178,6 +178,8 @@ SIMD_INLINE void NAME(symmetric_block_pairs)(V *sums, const REAL *values, const 
 SIMD_INLINE void NAME(symmetric_block)(V *sums, const REAL *values, const V *xi, const REAL *xj,
                                        REAL *yj, const int b)
 {
+    if (b > 1)
+        simd_fetch(values, b * b * (int)sizeof(REAL));
     if (PAIRS(b)) {
         NAME(symmetric_block_pairs)(sums, values, xi, xj, yj, b);
         return;

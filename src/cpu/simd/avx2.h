@@ -3,6 +3,7 @@
 #define SIMD_BYTES_F64 32
 #define SIMD_BYTES_F32 32
 #define SIMD_REGISTERS 16
+#define SIMD_FETCH_BYTES 3072
 #include <immintrin.h>
 
 #include "cpu/simd/vector.h"

@@ -3,6 +3,7 @@
 #define SIMD_BYTES_F64 64
 #define SIMD_BYTES_F32 64
 #define SIMD_REGISTERS 32
+#define SIMD_FETCH_BYTES 3072
 #include <immintrin.h>
 
 #include "cpu/simd/vector.h"

@@ -28,6 +28,14 @@
 #define SIMD_WHOLE(vector) (void)(vector)
 #endif
 
+/* How many bytes before their use values are asked for, 0: never. A core of Emerald Rapids has too
+ * few reads under way without: with 3 KB 16 of them read 3 x 3 blocks at 160 instead of 137 GB/s,
+ * 4 x 4 at 154 instead of 136; with 1 KB at 156 and 153. On Neoverse-V1 it hurts at any distance.
+ */
+#ifndef SIMD_FETCH_BYTES
+#define SIMD_FETCH_BYTES 0
+#endif
+
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
 
 /* The pragma takes constants only. Loops longer than the number are unrolled by it. */
@@ -41,6 +49,14 @@
 /* The address as a value of its own: left alone, the compiler builds each address of an unrolled
  * loop from scratch, which took as many instructions as the arithmetic. */
 #define SIMD_ADDRESS(pointer) __asm__("" : "+r"(pointer))
+
+/* Asks for the lines of the `bytes` bytes that will be read after those at `values`. */
+SIMD_INLINE void simd_fetch(const void *values, const int bytes)
+{
+    SIMD_UNROLL(32)
+    for (int i = 0; SIMD_FETCH_BYTES > 0 && i < bytes; i += 64)
+        __builtin_prefetch((const char *)values + SIMD_FETCH_BYTES + i);
+}
 
 typedef double simd_f64 __attribute__((vector_size(SIMD_BYTES_F64)));
 typedef float simd_f32 __attribute__((vector_size(SIMD_BYTES_F32)));
