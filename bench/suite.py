@@ -74,6 +74,8 @@ def run_case(options, part, b, threads):
     command = [options.tessera, "bench", matrix, "--device", options.device, "--op", product, "--json"]
     command += ["--threads", str(threads)] if threads else []
     command += ["--peers"] if peers else []
+    command += ["--rounds", str(options.rounds)] if options.rounds else []
+    command += ["--format", options.format] if options.format else []
     start = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if not done.stdout:  # what is wrong is on stderr already
@@ -137,6 +139,8 @@ def main():
     parser.add_argument("--b", type=numbers, help="only these block sizes, comma separated")
     parser.add_argument("--megabytes", type=float, default=450, help="size of the large matrices (default 450)")
     parser.add_argument("--no-peers", action="store_true", help="ours only")
+    parser.add_argument("--rounds", type=int, help="rounds a case (default: 7), more on a noisy machine")
+    parser.add_argument("--format", help="our kernels on this format only (default: all)")
     parser.add_argument("--name", help="the machine's name in the results (default: from its processor)")
     parser.add_argument("--out", default=os.path.join(ROOT, "bench", "results"), help="directory of the results")
     parser.add_argument("--tessera", default=os.path.join(ROOT, "build", "bin", "tessera"))

@@ -19,7 +19,7 @@ static tess_status open_device(tess_device *device, const char *rest)
         device->threads = (int)threads;
     }
     tess_cpu_device *cpu;
-    TESS_TRY(TESS_ALLOC(ctx, 1, &cpu));
+    TESS_TRY(TESS_CALLOC(ctx, 1, &cpu));
     tess_cpu_identify(&cpu->id);
     tess_status status = tess_cpu_isa_choose(ctx, &cpu->id, &cpu->isa);
     if (status != TESS_OK) {
@@ -40,6 +40,7 @@ static tess_status open_device(tess_device *device, const char *rest)
 
 static void close_device(tess_device *device)
 {
+    tess_cpu_forget_reading(device);
     tess_free(device->ctx, device->state);
 }
 
@@ -281,4 +282,5 @@ const tess_backend tess_cpu_backend = {
     .candidates = candidates,
     .costs = tess_cpu_costs,
     .read_ceiling = read_ceiling,
+    .read_samples = tess_cpu_read_samples,
 };

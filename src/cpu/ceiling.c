@@ -55,8 +55,8 @@ static double sum_part(const double *data, int64_t lines, int pattern)
 }
 
 /* What is read: `passes` times the lines of an array. */
-typedef struct reading {
-    const double *data;
+typedef struct tess_cpu_reading {
+    double *data;
     int64_t lines;
     int threads, passes;
 } reading;
@@ -97,8 +97,19 @@ static double read_pieces(const reading *r, int pattern, double *sink)
     return seconds > 0 ? 64.0 * PIECE_LINES * (double)(pieces * r->passes) / seconds : 0;
 }
 
-tess_status tess_cpu_read_ceiling(tess_ctx *ctx, int threads, double bytes,
-                                  double *bytes_per_second)
+/* One sample of each pattern, by parts and by pieces: `samples` is filled. */
+static void sample(const reading *r, double *sink, tess_readings *samples)
+{
+    _Static_assert(2 * PATTERNS <= TESS_READINGS, "room for each pattern");
+    samples->count = 2 * PATTERNS;
+    for (int pattern = 0; pattern < PATTERNS; pattern++) {
+        samples->speeds[2 * pattern] = read_parts(r, pattern, sink);
+        samples->speeds[2 * pattern + 1] = read_pieces(r, pattern, sink);
+    }
+}
+
+/* An array to read, touched by those who will; several passes are one sample in cache. */
+static tess_status begin(tess_ctx *ctx, int threads, double bytes, reading *out)
 {
     if (threads < 1 || !(bytes >= 0) || bytes > 1e15)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "read ceiling of %g bytes by %d threads", bytes,
@@ -107,25 +118,62 @@ tess_status tess_cpu_read_ceiling(tess_ctx *ctx, int threads, double bytes,
     int64_t lines = (int64_t)(bytes / 64), least = (int64_t)threads * MOST_STREAMS * 16;
     if (lines < least)
         lines = least;
-    double *data, sink = 0, best = 0;
+    double *data;
     TESS_TRY(tess_alloc_bytes(ctx, lines, 64, (void **)&data));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < lines * LINE_DOUBLES; i++)
         data[i] = 1;
+    *out = (reading){data, lines, threads, 1 + (int)(100e6 * threads / (64.0 * (double)lines))};
+    return TESS_OK;
+}
 
-    /* About 0.25 s in all: five patterns, two ways, three rounds, several passes in cache. */
-    const reading r = {data, lines, threads, 1 + (int)(100e6 * threads / (64.0 * (double)lines))};
+tess_status tess_cpu_read_ceiling(tess_ctx *ctx, int threads, double bytes,
+                                  double *bytes_per_second)
+{
+    reading r;
+    double sink = 0, best = 0;
+    TESS_TRY(begin(ctx, threads, bytes, &r));
+    /* About 0.25 s in all. */
     for (int round = 0; round < 3; round++) {
-        for (int pattern = 0; pattern < PATTERNS; pattern++) {
-            double parts = read_parts(&r, pattern, &sink);
-            double pieces = read_pieces(&r, pattern, &sink);
-            best = parts > best ? parts : best;
-            best = pieces > best ? pieces : best;
-        }
+        tess_readings samples;
+        sample(&r, &sink, &samples);
+        for (int i = 0; i < samples.count; i++)
+            best = samples.speeds[i] > best ? samples.speeds[i] : best;
     }
-    tess_free(ctx, data);
+    tess_free(ctx, r.data);
     if (!(sink > 0) || !(best > 0))
         return tess_fail(ctx, TESS_ERR_INTERNAL, "the read ceiling could not be measured");
     *bytes_per_second = best;
     return TESS_OK;
+}
+
+tess_status tess_cpu_read_samples(tess_device *device, double bytes, tess_readings *samples)
+{
+    tess_cpu_device *cpu = device->state;
+    double sink = 0;
+    if (!cpu->reading || cpu->read_bytes != bytes) {
+        reading r;
+        tess_cpu_forget_reading(device);
+        TESS_TRY(begin(device->ctx, device->threads, bytes, &r));
+        tess_status status = TESS_ALLOC(device->ctx, 1, &cpu->reading);
+        if (status != TESS_OK) {
+            tess_free(device->ctx, r.data);
+            return status;
+        }
+        *cpu->reading = r;
+        cpu->read_bytes = bytes;
+    }
+    sample(cpu->reading, &sink, samples);
+    return sink > 0 ? TESS_OK
+                    : tess_fail(device->ctx, TESS_ERR_INTERNAL,
+                                "the read ceiling could not be measured");
+}
+
+void tess_cpu_forget_reading(tess_device *device)
+{
+    tess_cpu_device *cpu = device->state;
+    if (cpu->reading)
+        tess_free(device->ctx, cpu->reading->data);
+    tess_free(device->ctx, cpu->reading);
+    cpu->reading = NULL;
 }

@@ -53,6 +53,8 @@ tess_status tess_cpu_named(const tess_device *device, const char *format, const 
 typedef struct tess_cpu_device {
     tess_cpu_id id;
     tess_cpu_isa isa;
+    struct tess_cpu_reading *reading; /* ceiling.c, of read_bytes; NULL before the first */
+    double read_bytes;
 } tess_cpu_device;
 
 /* ---- work.c: who does what ---- */
@@ -281,5 +283,8 @@ tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candi
  * again: the best of one to four streams a thread, huge pages where the system gives them. */
 tess_status tess_cpu_read_ceiling(tess_ctx *ctx, int threads, double bytes,
                                   double *bytes_per_second);
+/* The backend's read_samples; forget_reading frees the array that they read. */
+tess_status tess_cpu_read_samples(tess_device *device, double bytes, tess_readings *samples);
+void tess_cpu_forget_reading(tess_device *device);
 
 #endif

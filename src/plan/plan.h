@@ -78,6 +78,13 @@ typedef struct tess_product {
     bool shapes;            /* candidates: fbcsr too, for which the pattern has to be searched */
 } tess_product;
 
+/* Samples of how fast a device reads, in bytes a second; 0: the pattern does not apply. */
+enum { TESS_READINGS = 16 };
+typedef struct tess_readings {
+    int count;
+    double speeds[TESS_READINGS];
+} tess_readings;
+
 struct tess_backend {
     const char *name;    /* "cpu": the part of a device string before ':' */
     const char *kernels; /* a hash of what its kernels are made of; NULL: none is needed */
@@ -160,6 +167,11 @@ struct tess_backend {
      * and again: memory's speed when it is large, the cache's when it is small. The best of several
      * access patterns, a fresh measurement each call (about 0.1 s). NULL: unknown. */
     tess_status (*read_ceiling)(tess_device *device, double bytes, double *bytes_per_second);
+
+    /* One sample of each of these access patterns, for a benchmark that lets them take turns with
+     * products: the array stays until the device is closed or another size is asked for. NULL: a
+     * call of read_ceiling is the sample. */
+    tess_status (*read_samples)(tess_device *device, double bytes, tess_readings *samples);
 
     /* Runs y = alpha A x + beta y (or the other products) `reps` times with the vectors where the
      * device wants them, and writes each repetition's own time, transfers of host vectors not

@@ -167,6 +167,36 @@ static void wrong_kernels_are_caught_in_every_product_and_precision(void **state
     }
 }
 
+/* One pattern is fast once in seven samples, another always half as fast, the third not at all. */
+static tess_status read_samples(tess_device *device, double bytes, tess_readings *samples)
+{
+    int *calls = device->state;
+    *samples = (tess_readings){.count = 3, .speeds = {++*calls % 7 == 0 ? bytes : 1, bytes / 2, 0}};
+    return TESS_OK;
+}
+
+static void the_ceiling_is_the_pattern_with_the_highest_median(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_BANDED, 20, 3, 3, TESS_F64, 7);
+    tess_backend backend = wrong_backend;
+    tess_device device = wrong_device(ctx);
+    static const int rounds[] = {0, 21};
+    for (int i = 0; i < 2; i++) {
+        int calls = 0;
+        bench_options options = {.product = products[0], .kernel = "right", .rounds = rounds[i]};
+        bench_report report;
+        backend.read_samples = read_samples;
+        device.backend = &backend;
+        device.state = &calls;
+        assert_int_equal(bench_measure(&device, A, &options, &report), TESS_OK);
+        assert_int_equal(calls, rounds[i] ? rounds[i] : 7);
+        assert_true(report.ceiling == tess_product_bytes(A, &products[0]) / 2);
+        bench_report_free(ctx, &report);
+    }
+    tess_matrix_destroy(A);
+}
+
 static void a_row_left_unwritten_is_wrong(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -267,6 +297,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_kernels_are_caught_in_every_product_and_precision),
+        cmocka_unit_test(the_ceiling_is_the_pattern_with_the_highest_median),
         cmocka_unit_test(a_row_left_unwritten_is_wrong),
         cmocka_unit_test(what_does_not_apply_is_skipped_with_its_reason),
         cmocka_unit_test(peers_of_the_backend_are_marked),

@@ -66,6 +66,7 @@ typedef struct bench_options {
     const char *format, *kernel, *params; /* NULL: everything that applies */
     int reps;                             /* timed repetitions an entry; 0: as many as fit in */
     double seconds;                       /* this; 0: 0.4 */
+    int rounds;                           /* 0: 7 */
     bool peers;
     const char *peers_directory; /* adapters for the CPU; NULL: none */
 } bench_options;
@@ -91,7 +92,7 @@ typedef struct bench_result {
 
 typedef struct bench_report {
     double bytes, flops; /* of one product */
-    double ceiling;      /* bytes a second, median over the rounds; 0: unknown */
+    double ceiling;      /* bytes a second, best pattern's median; 0: unknown */
     int rounds;
     bench_result *results;
     int64_t count;

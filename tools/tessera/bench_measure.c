@@ -4,7 +4,9 @@
  * Plans may hold copies of the matrix, so they live in groups of a limited size; a plan that does
  * not fit beside the others starts the next group. Within a group nothing is favoured by its place:
  * each turn begins with repetitions that are not counted, because the caches hold another's data,
- * and every round begins with another entry, as the ceiling empties the caches. */
+ * and every round begins with another entry, as the ceiling empties the caches. The ceiling is the
+ * access pattern with the highest median: the highest sample of many would be set beside the
+ * kernels' medians, and on a machine that others disturb no kernel could reach it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +17,14 @@
 
 enum {
     ROUNDS = 7,
-    TURN_MAX = 1000, /* repetitions a turn */
-    GROUP_MAX = 24   /* plans alive at once */
+    TURN_MAX = 1000,     /* repetitions a turn */
+    GROUP_MAX = 24,      /* plans alive at once */
+    CEILING_GROUPS = 256 /* whose rounds have a ceiling */
 };
 enum { UNCOUNTED = 1, UNCOUNTED_IN_CACHE = 3 };
 #define TARGET_SECONDS 0.4 /* measured time an entry */
-#define SLOW_TIMES 8    /* the fastest: an entry that takes longer runs in the first round only */
+#define SLOW_TIMES 8    /* the fastest: an entry that takes longer runs in the first round only, */
+#define BEHIND_TIMES 2  /* or in the usual number of them only */
 #define GROUP_BYTES 8e9 /* of matrices alive at once; plans on a GPU share what they can */
 #define GROUP_BYTES_GPU 32e9
 
@@ -33,7 +37,7 @@ typedef struct entry {
     double *times, *turn_times; /* all counted so far; the last turn, the uncounted ones first */
     int timed;
     double once;   /* seconds, at first; 0: it does not run */
-    bool slow;     /* beside the others */
+    int rounds;    /* it takes part in */
     void *first_y; /* ours: the result that must come again */
 } entry;
 
@@ -47,8 +51,8 @@ typedef struct session {
     size_t y_bytes;
     bench_peers *peers;
     bench_report *report;
-    double ceilings[4096];
-    int ceiling_count;
+    double *ceilings[TESS_READINGS]; /* samples of each access pattern */
+    int ceiling_rounds, ceiling_room;
     int64_t done, total; /* progress, in turns */
 } session;
 
@@ -155,10 +159,28 @@ static void take_turn(session *s, entry *e)
 static tess_status take_ceiling(session *s)
 {
     const tess_backend *backend = s->device->backend;
-    if (!backend->read_ceiling ||
-        s->ceiling_count == (int)(sizeof s->ceilings / sizeof *s->ceilings))
+    tess_readings samples = {.count = 1};
+    if (!backend->read_ceiling || s->ceiling_rounds == s->ceiling_room)
         return TESS_OK;
-    return backend->read_ceiling(s->device, s->report->bytes, &s->ceilings[s->ceiling_count++]);
+    if (backend->read_samples)
+        TESS_TRY(backend->read_samples(s->device, s->report->bytes, &samples));
+    else
+        TESS_TRY(backend->read_ceiling(s->device, s->report->bytes, &samples.speeds[0]));
+    for (int i = 0; i < samples.count; i++)
+        s->ceilings[i][s->ceiling_rounds] = samples.speeds[i];
+    s->ceiling_rounds++;
+    return TESS_OK;
+}
+
+/* Of the pattern that reads fastest. */
+static double ceiling(session *s)
+{
+    double best = 0;
+    for (int i = 0; i < TESS_READINGS; i++) {
+        double middle = median(s->ceilings[i], s->ceiling_rounds);
+        best = middle > best ? middle : best;
+    }
+    return best;
 }
 
 static void drop_entry(session *s, entry *e)
@@ -171,14 +193,17 @@ static void drop_entry(session *s, entry *e)
     *e = (entry){0};
 }
 
-/* Marks those that are not worth more than a round: the slowest would take most of the time. */
+/* In how many rounds each takes part: the slowest would take most of the time. */
 static void leave_slow(const session *s, entry *group, int count)
 {
+    const int all = s->report->rounds, usual = all < ROUNDS ? all : ROUNDS;
     double fastest = INFINITY;
     for (int i = 0; i < count; i++)
         fastest = group[i].once > 0 && group[i].once < fastest ? group[i].once : fastest;
-    for (int i = 0; i < count && s->options->reps == 0; i++)
-        group[i].slow = group[i].once > SLOW_TIMES * fastest;
+    for (int i = 0; i < count; i++) {
+        double times = s->options->reps == 0 ? group[i].once / fastest : 1;
+        group[i].rounds = times > SLOW_TIMES ? 1 : times > BEHIND_TIMES ? usual : all;
+    }
 }
 
 /* Tries and times the entries of one group, then drops them. */
@@ -193,7 +218,7 @@ static tess_status measure_group(session *s, entry *group, int count)
         status = take_ceiling(s);
         for (int i = 0; i < count && status == TESS_OK; i++) {
             status = tess_progress(s->ctx, "measuring", (double)s->done++, (double)s->total);
-            if (round == 0 || !group[(i + round) % count].slow)
+            if (round < group[(i + round) % count].rounds)
                 take_turn(s, &group[(i + round) % count]);
         }
     }
@@ -304,6 +329,9 @@ static tess_status open_session(session *s)
     size_t size = tess_type_size(A->type);
     int64_t x_count = tess_product_x_size(A, product);
     s->y_bytes = (size_t)tess_product_y_size(A, product) * size;
+    s->ceiling_room = s->report->rounds * CEILING_GROUPS;
+    for (int i = 0; i < TESS_READINGS; i++)
+        TESS_TRY(TESS_CALLOC(s->ctx, s->ceiling_room, &s->ceilings[i]));
     TESS_TRY(tess_alloc_bytes(s->ctx, x_count, size, &s->x));
     TESS_TRY(tess_alloc_bytes(s->ctx, (int64_t)s->y_bytes, 1, &s->y));
 #pragma omp parallel for num_threads(s->ctx->threads) schedule(static)
@@ -325,6 +353,8 @@ static void close_session(session *s)
 {
     bench_peers_stop(s->peers);
     bench_truth_free(s->ctx, &s->truth);
+    for (int i = 0; i < TESS_READINGS; i++)
+        tess_free(s->ctx, s->ceilings[i]);
     tess_free(s->ctx, s->x);
     tess_free(s->ctx, s->y);
 }
@@ -336,7 +366,8 @@ tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench
     tess_candidates list = {0};
     bench_report made = {.bytes = tess_product_bytes(A, &options->product),
                          .flops = tess_product_flops(A, &options->product)};
-    made.rounds = options->reps > 0 && options->reps < ROUNDS ? options->reps : ROUNDS;
+    made.rounds = options->rounds > 0 ? options->rounds : ROUNDS;
+    made.rounds = options->reps > 0 && options->reps < made.rounds ? options->reps : made.rounds;
     session *s;
     TESS_TRY(TESS_CALLOC(device->ctx, 1, &s));
     *s = (session){
@@ -349,7 +380,7 @@ tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench
     TESS_TRY_CLEAN(TESS_CALLOC(s->ctx, entries, &made.results));
     tess_candidates_ahead(device, A, list.items, list.count);
     TESS_TRY_CLEAN(measure_all(s, &list));
-    made.ceiling = median(s->ceilings, s->ceiling_count);
+    made.ceiling = ceiling(s);
     *report = made;
 cleanup:
     if (status != TESS_OK)

@@ -15,7 +15,7 @@
 typedef struct bench_args {
     common_args common;
     const char *kernel, *format, *params, *op;
-    int64_t reps;
+    int64_t reps, rounds;
     double seconds;
     bool peers, list, few, all, search, cg;
 } bench_args;
@@ -312,6 +312,7 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
                              .params = args->params,
                              .reps = (int)args->reps,
                              .seconds = args->seconds,
+                             .rounds = (int)args->rounds,
                              .peers = args->peers};
     if (!parse_product(args->op, &options.product))
         return fail(app, EXIT_USAGE,
@@ -368,6 +369,8 @@ static const cli_option options[] = {
      "timed repetitions a kernel (default: as many as --seconds)", 1, 1000000},
     {"seconds", OPTION_REAL, offsetof(bench_args, seconds), "S",
      "of timed repetitions a kernel (default: 0.4; far slower ones less)", 0, 0},
+    {"rounds", OPTION_INT, offsetof(bench_args, rounds), "N",
+     "in which all take turns (default: 7; more where it is noisy)", 1, 1000},
     {"peers", OPTION_FLAG, offsetof(bench_args, peers), NULL,
      "other libraries too, in the same rounds", 0, 0},
     {"few", OPTION_FLAG, offsetof(bench_args, few), NULL,
