@@ -211,9 +211,17 @@ void tess_cuda_gate_free(tess_cuda *cuda)
 
 /* ---- Products ---- */
 
-/* As few repetitions as a search has wait behind a gate: the host would put the first while the
- * device has nothing to do, and each would be as long as its launch. */
-enum { GATED = 16 };
+/* Repetitions wait behind a gate, so many at a time that the stream takes all: the host would put
+ * them while the device has nothing to do, and each of a few microseconds would be as long as its
+ * launch. Iterations of a solver, which the device launches itself, have no such gaps. */
+enum { GATED = 128 };
+
+static tess_status next_gate(tess_cuda *cuda, cu_stream stream)
+{
+    open_gate(cuda);
+    TESS_TRY(TESS_CU(cuda, cuStreamSynchronize(stream)));
+    return shut_gate(cuda, stream);
+}
 
 static tess_status time_product(tess_plan *plan, const tess_product *product, double alpha,
                                 const void *x, double beta, void *y, int reps, double *seconds)
@@ -236,8 +244,8 @@ static tess_status time_product(tess_plan *plan, const tess_product *product, do
         TESS_TRY_CLEAN(TESS_CU(cuda, cuMemsetD8Async(device_y, 0xff, y_bytes, p->stream)));
     TESS_TRY_CLEAN(need_gate(cuda));
     for (int i = beta == 0 ? -1 : 0; i < reps; i++) { /* the first makes what is made lazily */
-        if (i == 0 && beta == 0 && reps <= GATED)
-            TESS_TRY_CLEAN(shut_gate(cuda, p->stream));
+        if (i >= 0 && i % GATED == 0 && beta == 0)
+            TESS_TRY_CLEAN(next_gate(cuda, p->stream));
         if (i >= 0)
             TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[2 * i], p->stream)));
         TESS_TRY_CLEAN(tess_product_run(plan, product, alpha, (void *)(uintptr_t)device_x, beta,
