@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/fbcsr.h"
+#include "format/fbcsr_refresh.h"
 
 enum { ROUNDS = 3 };
 
@@ -59,11 +59,13 @@ int main(int argc, char **argv)
            (long long)csr->cols, (long long)csr->blocks, tess_ctx_threads(ctx), ROUNDS);
     for (int round = 0; round < ROUNDS; round++) {
         tess_fbcsr *F;
+        tess_fbcsr_sources *sources;
         tess_matrix *B;
         double t0 = tess_seconds();
         check(ctx, tess_fbcsr_create(ctx, csr, &options, &F));
+        check(ctx, tess_fbcsr_sources_create(F, &sources));
         double t1 = tess_seconds();
-        check(ctx, tess_fbcsr_refresh(F, csr->values));
+        tess_fbcsr_refresh(F, sources, csr->values);
         double t2 = tess_seconds();
         check(ctx, tess_fbcsr_to_csr(ctx, F, &B));
         double t3 = tess_seconds();
@@ -77,6 +79,7 @@ int main(int argc, char **argv)
         if (round == 0)
             print_splits(F);
         tess_matrix_destroy(B);
+        tess_fbcsr_sources_destroy(sources);
         tess_fbcsr_destroy(F);
     }
     printf("create           %8.1f ms\nrefresh          %8.1f ms\nto_csr           %8.1f ms\n",

@@ -136,7 +136,7 @@ static tess_status update_values(tess_plan *plan, const void *values)
     state->matrix.values = (void *)(uintptr_t)values; /* only ever read */
     state->transpose_stale = true;
     if (state->fbcsr)
-        return tess_fbcsr_refresh(state->fbcsr->F, values);
+        tess_fbcsr_refresh(state->fbcsr->F, state->fbcsr->sources, values);
     if (!state->half)
         return TESS_OK;
     tess_status status = tess_cpu_half_refresh(state->half);

@@ -8,7 +8,7 @@
 #define TESS_CPU_H
 
 #include "cpu/kernel.h"
-#include "format/fbcsr.h"
+#include "format/fbcsr_refresh.h"
 #include "format/symmetric_lanes.h"
 #include "plan/plan.h"
 
@@ -115,9 +115,10 @@ typedef struct tess_cpu_half {
     tess_ctx *ctx;
     const tess_matrix *whole; /* the plan's matrix */
     const tess_cpu_kernel *kernel;
-    tess_matrix *upper;          /* format/symmetric.h; of a kernel with lanes at the first SpMM */
-    tess_symmetric_lanes *lanes; /* NULL unless the kernel has lanes */
-    void *rings;                 /* with lanes: one a share */
+    tess_matrix *upper; /* format/symmetric.h; of a kernel with lanes at the first SpMM */
+    tess_symmetric_mirrors *mirrors; /* for new numbers */
+    tess_symmetric_lanes *lanes;     /* NULL unless the kernel has lanes */
+    void *rings;                     /* with lanes: one a share */
     int64_t ring_rows;
     size_t ring_bytes;
     int shares;
@@ -137,7 +138,8 @@ tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A
                                  const tess_cpu_kernel *kernel, const tess_cpu_kernel *spmm_kernel,
                                  bool reproducible, tess_cpu_half **out);
 void tess_cpu_half_destroy(tess_cpu_half *half);
-/* The matrix has other numbers. Fails with TESS_ERR_MATRIX when they are not symmetric. */
+/* The matrix has other numbers. Fails with TESS_ERR_MATRIX when they are not symmetric: only
+ * tess_cpu_half_destroy is allowed then. */
 tess_status tess_cpu_half_refresh(tess_cpu_half *half);
 /* What a product with one vector reads. */
 int64_t tess_cpu_half_bytes(const tess_cpu_half *half);
@@ -156,6 +158,7 @@ void tess_cpu_half_free_spmm(tess_cpu_half *half);
 typedef struct tess_cpu_fbcsr {
     tess_ctx *ctx;
     tess_fbcsr *F;
+    tess_fbcsr_sources *sources; /* for new numbers; NULL: there will be none */
     const tess_cpu_kernel *kernels[TESS_FBCSR_SPLITS]; /* one a split */
     const tess_cpu_kernel *rest;                       /* the remainder's: BSR_SPMV, 1 x 1 */
     int32_t *rest_rows;          /* where most rows have none left: the rows of its entries, */

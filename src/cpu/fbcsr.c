@@ -215,6 +215,7 @@ void tess_cpu_fbcsr_destroy(tess_cpu_fbcsr *state)
     if (!state)
         return;
     tess_fbcsr_destroy(state->F);
+    tess_fbcsr_sources_destroy(state->sources);
     tess_free(state->ctx, state->rest_rows);
     tess_free(state->ctx, state->first_row);
     tess_free(state->ctx, state->bytes_before);

@@ -74,16 +74,22 @@ tess_status tess_cpu_plan_create_fbcsr(const tess_device *device, const tess_mat
 {
     tess_cpu_plan *plan;
     tess_fbcsr *F = NULL;
+    tess_fbcsr_sources *sources = NULL;
     TESS_TRY(tess_cpu_plan_create(device, A, NULL, false, false, &plan));
     tess_status status;
     if (shapes->count > 0) { /* else all of it is the remainder */
         TESS_TRY_CLEAN(tess_fbcsr_create(device->ctx, A, shapes, &F));
         const tess_cpu_kernel *rest = rest_kernel(device, isa, F->rest);
+        TESS_TRY_CLEAN(tess_fbcsr_sources_create(F, &sources));
         TESS_TRY_CLEAN(tess_cpu_fbcsr_create(device, F, isa, rest, &plan->fbcsr));
+        tess_free(F->ctx, F->map); /* the sources say the same */
+        F->map = NULL;
+        plan->fbcsr->sources = sources;
     }
     *out = plan;
     return TESS_OK;
 cleanup:
+    tess_fbcsr_sources_destroy(sources);
     tess_fbcsr_destroy(F);
     tess_cpu_plan_destroy(plan);
     return status;

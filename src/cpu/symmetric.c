@@ -93,22 +93,17 @@ static tess_status make_chunks(tess_cpu_half *half, int threads)
     const int lanes = half->kernel->lanes > 0 ? half->kernel->lanes : 1;
     const int streams = half->kernel->streams;
     const int64_t row_bytes = A->block_height * (int64_t)tess_type_size(A->type);
-    tess_status status;
-    int64_t *offsets;
-    TESS_TRY(tess_symmetric_offsets(half->ctx, A, &offsets));
+    const int64_t *offsets = half->mirrors->offsets;
     int64_t rows = choose_chunks(A, offsets, threads, streams, lanes, &half->chunk_count);
-    TESS_TRY_CLEAN(TESS_ALLOC(half->ctx, half->chunk_count, &half->chunks));
+    TESS_TRY(TESS_ALLOC(half->ctx, half->chunk_count, &half->chunks));
     cut(A, offsets, half->chunk_count, lanes, half->chunks);
-    TESS_TRY_CLEAN(tess_alloc_bytes(half->ctx, rows, (size_t)row_bytes, &half->windows));
+    TESS_TRY(tess_alloc_bytes(half->ctx, rows, (size_t)row_bytes, &half->windows));
     char *next = half->windows;
     for (int64_t c = 0; c < half->chunk_count; c++) {
         half->chunks[c].window = next;
         next += (half->chunks[c].end - half->chunks[c].last) * row_bytes;
     }
-    status = TESS_OK;
-cleanup:
-    tess_free(half->ctx, offsets);
-    return status;
+    return TESS_OK;
 }
 
 /* A ring for each thread. */
@@ -136,10 +131,12 @@ tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A
     half->whole = A;
     half->kernel = kernel;
     half->spmm_kernel = spmm_kernel;
+    TESS_TRY_CLEAN(tess_symmetric_mirrors_create(ctx, A, &half->mirrors));
     if (kernel->lanes > 0)
-        TESS_TRY_CLEAN(tess_symmetric_lanes_create(ctx, A, kernel->lanes, &half->lanes));
+        TESS_TRY_CLEAN(
+            tess_symmetric_lanes_create(ctx, A, half->mirrors, kernel->lanes, &half->lanes));
     else
-        TESS_TRY_CLEAN(tess_symmetric_create(ctx, A, &half->upper));
+        TESS_TRY_CLEAN(tess_symmetric_create(ctx, A, half->mirrors, &half->upper));
     TESS_TRY_CLEAN(make_chunks(half, reproducible ? 0 : device->threads));
     int64_t jobs = half->chunk_count / kernel->streams;
     half->shares = jobs < device->threads ? (int)jobs : device->threads;
@@ -160,8 +157,8 @@ cleanup:
 tess_status tess_cpu_half_refresh(tess_cpu_half *half)
 {
     if (half->lanes)
-        TESS_TRY(tess_symmetric_lanes_refresh(half->lanes, half->whole));
-    return half->upper ? tess_symmetric_refresh(half->upper, half->whole) : TESS_OK;
+        TESS_TRY(tess_symmetric_lanes_refresh(half->lanes, half->mirrors, half->whole));
+    return half->upper ? tess_symmetric_refresh(half->upper, half->mirrors, half->whole) : TESS_OK;
 }
 
 int64_t tess_cpu_half_bytes(const tess_cpu_half *half)
@@ -175,6 +172,7 @@ void tess_cpu_half_destroy(tess_cpu_half *half)
     if (!half)
         return;
     tess_matrix_destroy(half->upper);
+    tess_symmetric_mirrors_destroy(half->mirrors);
     tess_symmetric_lanes_destroy(half->lanes);
     tess_free(half->ctx, half->rings);
     tess_free(half->ctx, half->chunks);

@@ -100,7 +100,7 @@ tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order orde
                                const void *X, int64_t ldx, double beta, void *Y, int64_t ldy)
 {
     if (!half->upper)
-        TESS_TRY(tess_symmetric_create(half->ctx, half->whole, &half->upper));
+        TESS_TRY(tess_symmetric_create(half->ctx, half->whole, half->mirrors, &half->upper));
     const tess_matrix *U = half->upper;
     const bool columns = order == TESS_COLUMN_MAJOR;
     const bool packed = columns || U->rows % U->block_height != 0;

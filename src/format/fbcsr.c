@@ -26,19 +26,6 @@ static void find_bases(const tess_fbcsr *F, int64_t bases[TESS_FBCSR_SPLITS + 1]
         bases[s + 1] = bases[s] + F->split[s].blocks * tess_fbcsr_cells(&F->split[s].shape);
 }
 
-tess_status tess_fbcsr_refresh(tess_fbcsr *F, const void *csr_values)
-{
-    int64_t bases[TESS_FBCSR_SPLITS + 1];
-    find_bases(F, bases);
-#pragma omp parallel for num_threads(F->ctx->threads) schedule(static)
-    for (int64_t i = 0; i < F->nonzeros; i++) {
-        int s = array_of(F, bases, F->map[i]);
-        void *to = s < F->splits ? F->split[s].values : F->rest->values;
-        tess_copy_scalar(F->type, to, F->map[i] - bases[s], csr_values, i);
-    }
-    return TESS_OK;
-}
-
 /* ---- The way back ---- */
 
 /* Row and column of scalar `at` of a split. */

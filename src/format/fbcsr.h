@@ -55,7 +55,7 @@ typedef struct tess_fbcsr {
     tess_fbcsr_split *split;
     tess_matrix *rest; /* CSR */
     int64_t *map;      /* nonzeros: entry i, by rows and columns, is scalar map[i] of the splits'
-                          values one after the other, then rest's */
+                          values one after the other, then rest's; NULL in a plan on the CPU */
 } tess_fbcsr;
 
 /* What to extract, in this order. count = 0: chosen by priced bytes ("auto"). */
@@ -75,9 +75,6 @@ tess_status tess_fbcsr_options_parse(tess_ctx *ctx, const char *text, tess_fbcsr
 tess_status tess_fbcsr_create(tess_ctx *ctx, const tess_matrix *A,
                               const tess_fbcsr_options *options, tess_fbcsr **out);
 void tess_fbcsr_destroy(tess_fbcsr *F);
-
-/* New numbers in the same pattern, by rows and columns as CSR has them: one parallel pass. */
-tess_status tess_fbcsr_refresh(tess_fbcsr *F, const void *csr_values);
 
 /* The inverse: the matrix it was made from, as CSR. */
 tess_status tess_fbcsr_to_csr(tess_ctx *ctx, const tess_fbcsr *F, tess_matrix **out);

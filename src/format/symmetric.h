@@ -21,12 +21,33 @@ tess_status tess_symmetric_check(tess_ctx *ctx, const tess_matrix *A);
  * to be freed. */
 tess_status tess_symmetric_offsets(tess_ctx *ctx, const tess_matrix *A, int64_t **offsets);
 
-/* Fails as tess_symmetric_check does. */
-tess_status tess_symmetric_create(tess_ctx *ctx, const tess_matrix *A, tess_matrix **upper);
+/* Where the mirrors of the blocks below the diagonal are: for whoever copies new numbers. */
+typedef struct tess_symmetric_mirrors {
+    tess_ctx *ctx;
+    int64_t *offsets; /* as tess_symmetric_offsets has them */
+    uint32_t *back;   /* of the blocks below the diagonal, row by row: the mirror is so many blocks
+                         before; 0: too many, it has to be sought */
+} tess_symmetric_mirrors;
 
-/* The numbers of A, which has the pattern that `upper` was made from. A that is not symmetric
- * leaves `upper` as it is. */
-tess_status tess_symmetric_refresh(tess_matrix *upper, const tess_matrix *A);
+/* Fails as tess_symmetric_check does. */
+tess_status tess_symmetric_mirrors_create(tess_ctx *ctx, const tess_matrix *A,
+                                          tess_symmetric_mirrors **out);
+void tess_symmetric_mirrors_destroy(tess_symmetric_mirrors *M); /* NULL is fine */
+
+/* Whether in rows first .. last-1 the blocks up to the diagonal are equal to their mirrors. NaN of
+ * the same bits are equal here. Mirrors are in rows before, which are still in a cache: whoever
+ * compares and copies one row after the other reads A in one stream. */
+bool tess_symmetric_same(const tess_matrix *A, const tess_symmetric_mirrors *M, int64_t first,
+                         int64_t last);
+
+/* A's mirrors have shown that it is symmetric. */
+tess_status tess_symmetric_create(tess_ctx *ctx, const tess_matrix *A,
+                                  const tess_symmetric_mirrors *mirrors, tess_matrix **upper);
+
+/* The numbers of A, which has the pattern that `upper` was made from, compared and copied in one
+ * pass. Fails with TESS_ERR_MATRIX when A is not symmetric: `upper` is of no use then. */
+tess_status tess_symmetric_refresh(tess_matrix *upper, const tess_symmetric_mirrors *mirrors,
+                                   const tess_matrix *A);
 
 /* The inverse. */
 tess_status tess_symmetric_to_bsr(tess_ctx *ctx, const tess_matrix *upper, tess_matrix **out);

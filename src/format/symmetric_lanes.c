@@ -3,10 +3,14 @@
 
 #include <string.h>
 
+#include <omp.h>
+
 #include "format/symmetric.h"
 
 /* Most lanes of any kernel. */
 enum { MOST_LANES = 16 };
+/* Bytes of a group's rows that stay in the first cache while they are put side by side. */
+enum { KEPT = 16 * 1024 };
 
 /* The blocks of a group's rows that no slot has taken yet. */
 typedef struct group_walk {
@@ -68,53 +72,153 @@ double tess_symmetric_lanes_fill(const tess_matrix *A, int lanes)
     return slots > 0 ? (double)stored / (double)(slots * lanes) : 1;
 }
 
-/* The scalars of slot k: those of its blocks side by side, zeros where there is none. */
-#define FILL_SLOT(name, real)                                                       \
-    static inline void name(tess_symmetric_lanes *S, const real *values, int64_t k, \
-                            const int64_t *blocks, const int lanes)                 \
-    {                                                                               \
-        const int size = S->block_size * S->block_size, first = S->half;            \
-        real *to[2] = {(real *)S->values[0] + k * first * lanes,                    \
-                       (real *)S->values[1] + k * (size - first) * lanes};          \
-        for (int l = 0; l < lanes; l++) {                                           \
-            const real *from = values + (blocks[l] < 0 ? 0 : blocks[l]) * size;     \
-            const real keep = blocks[l] < 0 ? 0 : 1;                                \
-            for (int e = 0; e < first; e++)                                         \
-                to[0][e * lanes + l] = keep != 0 ? from[e] : 0;                     \
-            for (int e = first; e < size; e++)                                      \
-                to[1][(e - first) * lanes + l] = keep != 0 ? from[e] : 0;           \
-        }                                                                           \
-    }
-FILL_SLOT(fill_slot_f64, double)
-FILL_SLOT(fill_slot_f32, float)
+/* ---- New numbers ---- */
 
-static inline void fill_slot(tess_symmetric_lanes *S, const tess_matrix *A, int64_t k,
-                             const int64_t *blocks, const int lanes)
+#define ALWAYS static inline __attribute__((always_inline))
+
+typedef double __attribute__((may_alias, vector_size(16), aligned(8))) two_f64;
+typedef float __attribute__((may_alias, vector_size(8), aligned(4))) two_f32;
+
+/* Scalars of blocks side by side: of two lanes, and two numbers of each, at once. */
+#define FILL_SLOT(name, real, two)                                                                 \
+    ALWAYS void name(real *first, real *second, const real *const *from, const int b,              \
+                     const int lanes)                                                              \
+    {                                                                                              \
+        const int size = b * b, half = (size + 1) / 2;                                             \
+        for (int e = 0; e < size; e += 2) {                                                        \
+            const bool both = e + 1 < size;                                                        \
+            real *to = e < half ? first + e * lanes : second + (e - half) * lanes;                 \
+            real *next = e + 1 < half ? first + (e + 1) * lanes : second + (e + 1 - half) * lanes; \
+            int l = 0;                                                                             \
+            for (; both && l + 1 < lanes; l += 2) {                                                \
+                const two left = *(const two *)(from[l] + e);                                      \
+                const two right = *(const two *)(from[l + 1] + e);                                 \
+                *(two *)(to + l) = __builtin_shufflevector(left, right, 0, 2);                     \
+                *(two *)(next + l) = __builtin_shufflevector(left, right, 1, 3);                   \
+            }                                                                                      \
+            for (; l < lanes; l++) {                                                               \
+                to[l] = from[l][e];                                                                \
+                if (both)                                                                          \
+                    next[l] = from[l][e + 1];                                                      \
+            }                                                                                      \
+        }                                                                                          \
+    }
+FILL_SLOT(fill_slot_f64, double, two_f64)
+FILL_SLOT(fill_slot_f32, float, two_f32)
+
+/* Fills the slots of a group one after the other: the blocks of a row come in their order. A lane
+ * without a block gets zeros. rows[l]: the blocks of lane l. */
+#define FILL_GROUP(name, real, fill_slot)                                                   \
+    ALWAYS void name(const tess_symmetric_lanes *S, const void *const *rows, int64_t group, \
+                     const int b, const int lanes)                                          \
+    {                                                                                       \
+        const int size = b * b, half = (size + 1) / 2, all = (1 << lanes) - 1;              \
+        const real *next[MOST_LANES], *from[MOST_LANES], *zeros = S->zeros;                 \
+        for (int l = 0; l < lanes; l++)                                                     \
+            next[l] = rows[l];                                                              \
+        for (int64_t k = S->offsets[group]; k < S->offsets[group + 1]; k++) {               \
+            const int present = S->present[k];                                              \
+            for (int l = 0; l < lanes; l++) {                                               \
+                const bool here = present == all || (present >> l & 1);                     \
+                from[l] = here ? next[l] : zeros;                                           \
+                next[l] += here ? size : 0;                                                 \
+            }                                                                               \
+            fill_slot((real *)S->values[0] + k * half * lanes,                              \
+                      (real *)S->values[1] + k * (size - half) * lanes, from, b, lanes);    \
+        }                                                                                   \
+    }
+FILL_GROUP(fill_group_f64, double, fill_slot_f64)
+FILL_GROUP(fill_group_f32, float, fill_slot_f32)
+
+/* Compares a group's rows and finds their blocks from the diagonal on. Each row is read to its end
+ * before the next, so that A is one stream: they are kept in `kept` until the group is complete,
+ * unless they are too long. */
+ALWAYS bool read_group(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
+                       const tess_matrix *A, int64_t group, char *kept, const int b,
+                       const int lanes, const void **rows)
 {
-    if (A->type == TESS_F64)
-        fill_slot_f64(S, A->values, k, blocks, lanes);
-    else
-        fill_slot_f32(S, A->values, k, blocks, lanes);
+    const int64_t *offsets = mirrors->offsets, first = group * lanes;
+    const int64_t last = first + lanes < A->block_rows ? first + lanes : A->block_rows;
+    const size_t block = (size_t)(b * b) * tess_type_size(A->type);
+    const bool fits = (offsets[last] - offsets[first]) * (int64_t)block <= KEPT;
+    bool same = true;
+    for (int l = 0; l < lanes; l++)
+        rows[l] = S->zeros;
+    for (int64_t row = first; row < last && same; row++) {
+        const size_t bytes = (size_t)(offsets[row + 1] - offsets[row]) * block;
+        const char *end = (const char *)A->values + (size_t)A->row_offsets[row + 1] * block;
+        same = tess_symmetric_same(A, mirrors, row, row + 1);
+        rows[row - first] = fits ? memcpy(kept, end - bytes, bytes) : end - bytes;
+        kept += bytes;
+    }
+    return same;
 }
 
-static void fill_group(tess_symmetric_lanes *S, const tess_matrix *A, int64_t group)
+/* A part of the groups. */
+ALWAYS bool refresh_groups(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
+                           const tess_matrix *A, int part, int parts, const int b, const int lanes)
+{
+    const int64_t last = tess_share_row(S->offsets, S->groups, part + 1, parts);
+    const void *rows[MOST_LANES];
+    char kept[KEPT];
+    bool same = true;
+    for (int64_t group = tess_share_row(S->offsets, S->groups, part, parts); group < last && same;
+         group++) {
+        same = read_group(S, mirrors, A, group, kept, b, lanes, rows);
+        if (A->type == TESS_F64)
+            fill_group_f64(S, rows, group, b, lanes);
+        else
+            fill_group_f32(S, rows, group, b, lanes);
+    }
+    return same;
+}
+
+ALWAYS bool refresh_lanes(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
+                          const tess_matrix *A, int part, int parts, const int lanes)
+{
+    switch (S->block_size) {
+    case 1:
+        return refresh_groups(S, mirrors, A, part, parts, 1, lanes);
+    case 2:
+        return refresh_groups(S, mirrors, A, part, parts, 2, lanes);
+    case 3:
+        return refresh_groups(S, mirrors, A, part, parts, 3, lanes);
+    case 4:
+        return refresh_groups(S, mirrors, A, part, parts, 4, lanes);
+    default:
+        return refresh_groups(S, mirrors, A, part, parts, S->block_size, lanes);
+    }
+}
+
+tess_status tess_symmetric_lanes_refresh(tess_symmetric_lanes *S,
+                                         const tess_symmetric_mirrors *mirrors,
+                                         const tess_matrix *A)
+{
+    bool same = true;
+#pragma omp parallel num_threads(A->ctx->threads) reduction(&& : same)
+    {
+        const int part = omp_get_thread_num(), parts = omp_get_num_threads();
+        same = S->lanes == 2   ? refresh_lanes(S, mirrors, A, part, parts, 2)
+               : S->lanes == 4 ? refresh_lanes(S, mirrors, A, part, parts, 4)
+               : S->lanes == 8
+                   ? refresh_lanes(S, mirrors, A, part, parts, 8)
+                   : refresh_groups(S, mirrors, A, part, parts, S->block_size, S->lanes);
+    }
+    return same ? TESS_OK : tess_symmetric_check(S->ctx, A);
+}
+
+/* ---- Making it ---- */
+
+static void place_group(const tess_symmetric_lanes *S, const tess_matrix *A, int64_t group)
 {
     int64_t blocks[MOST_LANES], k = S->offsets[group], column;
     group_walk walk = begin_group(A, group, S->lanes);
     for (; (column = next_slot(A, &walk, blocks)) >= 0; k++) {
         S->columns[k] = (int32_t)column;
-        if (S->lanes == 4)
-            fill_slot(S, A, k, blocks, 4);
-        else
-            fill_slot(S, A, k, blocks, S->lanes);
+        S->present[k] = 0;
+        for (int l = 0; l < S->lanes; l++)
+            S->present[k] |= (uint16_t)((blocks[l] >= 0) << l);
     }
-}
-
-static void fill(tess_symmetric_lanes *S, const tess_matrix *A)
-{
-#pragma omp parallel for schedule(static) num_threads(A->ctx->threads)
-    for (int64_t group = 0; group < S->groups; group++)
-        fill_group(S, A, group);
 }
 
 static tess_status lay_out(tess_symmetric_lanes *S, const tess_matrix *A)
@@ -130,6 +234,8 @@ static tess_status lay_out(tess_symmetric_lanes *S, const tess_matrix *A)
         S->offsets[group + 1] += S->offsets[group];
     S->slots = S->offsets[S->groups];
     TESS_TRY(TESS_ALLOC(S->ctx, S->slots, &S->columns));
+    TESS_TRY(TESS_ALLOC(S->ctx, S->slots, &S->present));
+    TESS_TRY(tess_calloc_bytes(S->ctx, size, scalar, &S->zeros));
     TESS_TRY(tess_alloc_bytes(S->ctx, S->slots * S->half * S->lanes, scalar, &S->values[0]));
     return tess_alloc_bytes(S->ctx, S->slots * (size - S->half) * S->lanes, scalar, &S->values[1]);
 }
@@ -146,26 +252,29 @@ static int64_t widest(const tess_symmetric_lanes *S)
     return span;
 }
 
-tess_status tess_symmetric_lanes_create(tess_ctx *ctx, const tess_matrix *A, int lanes,
+tess_status tess_symmetric_lanes_create(tess_ctx *ctx, const tess_matrix *A,
+                                        const tess_symmetric_mirrors *mirrors, int lanes,
                                         tess_symmetric_lanes **out)
 {
-    tess_symmetric_lanes *S;
-    TESS_TRY(tess_symmetric_check(ctx, A));
+    tess_symmetric_lanes *S = NULL;
+    tess_status status;
     TESS_TRY(TESS_CALLOC(ctx, 1, &S));
     *S = (tess_symmetric_lanes){.ctx = ctx,
                                 .lanes = lanes,
                                 .block_size = A->block_height,
                                 .half = (A->block_height * A->block_height + 1) / 2,
                                 .groups = tess_ceil_div(A->block_rows, lanes)};
-    tess_status status = lay_out(S, A);
-    if (status != TESS_OK) {
-        tess_symmetric_lanes_destroy(S);
-        return status;
-    }
-    fill(S, A);
+    TESS_TRY_CLEAN(lay_out(S, A));
+#pragma omp parallel for schedule(static) num_threads(ctx->threads)
+    for (int64_t group = 0; group < S->groups; group++)
+        place_group(S, A, group);
+    TESS_TRY_CLEAN(tess_symmetric_lanes_refresh(S, mirrors, A));
     S->span = widest(S);
     *out = S;
-    return TESS_OK;
+    S = NULL;
+cleanup:
+    tess_symmetric_lanes_destroy(S);
+    return status;
 }
 
 void tess_symmetric_lanes_destroy(tess_symmetric_lanes *S)
@@ -174,16 +283,11 @@ void tess_symmetric_lanes_destroy(tess_symmetric_lanes *S)
         return;
     tess_free(S->ctx, S->offsets);
     tess_free(S->ctx, S->columns);
+    tess_free(S->ctx, S->present);
+    tess_free(S->ctx, S->zeros);
     tess_free(S->ctx, S->values[0]);
     tess_free(S->ctx, S->values[1]);
     tess_free(S->ctx, S);
-}
-
-tess_status tess_symmetric_lanes_refresh(tess_symmetric_lanes *S, const tess_matrix *A)
-{
-    TESS_TRY(tess_symmetric_check(S->ctx, A));
-    fill(S, A);
-    return TESS_OK;
 }
 
 int64_t tess_symmetric_lanes_bytes(const tess_symmetric_lanes *S, tess_type type)

@@ -2,6 +2,7 @@
  * matrix, and the storage itself. */
 #include "support/support.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "format/symmetric.h"
@@ -192,6 +193,99 @@ static void new_values_are_used_symmetric_or_not(void **state)
     check_new_values(test_ctx(state), true);
 }
 
+/* Every number of a matrix once changed, above and below the diagonal: the plan must see it. */
+static void one_number_of_a_pair_is_enough_to_be_stored_whole(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (int turn = 0; turn < 8; turn++) {
+        const tess_type type = turn % 2 ? TESS_F32 : TESS_F64;
+        const bool lanes = turn / 2 % 2;
+        tess_device *device = test_device(ctx, turn < 4 ? "cpu:1" : "cpu:3");
+        tess_matrix *A = symmetric_matrix(ctx, TEST_RANDOM, 9, 1 + turn % 4, type, 4);
+        const int64_t size = (int64_t)A->block_height * A->block_height;
+        const size_t bytes = (size_t)tess_matrix_stored(A) * tess_type_size(type);
+        void *x = test_vector(A->rows, type, 5), *y = test_vector(A->rows, type, 6);
+        void *values = malloc(bytes), *old = A->values;
+        const char *kernel = kernel_with_lanes(device, A, lanes);
+        for (int64_t i = 0; i < A->block_rows; i++) {
+            for (int64_t at = A->row_offsets[i] * size; at < A->row_offsets[i + 1] * size; at++) {
+                const int64_t in = at % size, b = A->block_height;
+                tess_plan *plan = make_plan(ctx, A, device, kernel, false);
+                memcpy(values, old, bytes);
+                if (type == TESS_F64)
+                    ((double *)values)[at] += 1;
+                else
+                    ((float *)values)[at] += 1;
+                bool middle = A->columns[at / size] == i && in % b == in / b;
+                assert_int_equal(tess_plan_update_values(plan, values), TESS_OK);
+                assert_string_equal(plan->format, middle ? "symmetric" : "bsr");
+                assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_OK);
+                A->values = values;
+                test_check_spmv("changed", A, 1, x, 0, NULL, y);
+                A->values = old;
+                tess_plan_destroy(plan);
+            }
+        }
+        tess_matrix_destroy(A);
+        tess_device_close(device);
+        free(x), free(y), free(values);
+    }
+}
+
+/* Zeros of both signs are equal; a NaN in both places stays where it is. */
+static void zeros_and_nans_stay_symmetric(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:2");
+    for (int lanes = 0; lanes < 2; lanes++) {
+        tess_matrix *A = symmetric_matrix(ctx, TEST_BANDED, 12, 2, TESS_F64, 4);
+        const char *kernel = kernel_with_lanes(device, A, lanes != 0);
+        tess_plan *plan = make_plan(ctx, A, device, kernel, false);
+        double *x = test_vector(A->rows, TESS_F64, 5), *y = test_vector(A->rows, TESS_F64, 6);
+        double *above = (double *)A->values + tess_matrix_find(A, 3, 4) * 4;
+        double *below = (double *)A->values + tess_matrix_find(A, 4, 3) * 4;
+        above[1] = 0; /* a(7, 8) */
+        below[2] = -0.0;
+        assert_int_equal(tess_plan_update_values(plan, A->values), TESS_OK);
+        assert_string_equal(plan->format, "symmetric");
+        assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_OK);
+        test_check_spmv("zeros", A, 1, x, 0, NULL, y);
+        above[1] = below[2] = NAN;
+        assert_int_equal(tess_plan_update_values(plan, A->values), TESS_OK);
+        assert_string_equal(plan->format, "symmetric");
+        assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_OK);
+        for (int64_t i = 0; i < A->rows; i++)
+            assert_int_equal(isnan(y[i]) != 0, i == 7 || i == 8);
+        tess_plan_destroy(plan);
+        tess_matrix_destroy(A);
+        free(x), free(y);
+    }
+    tess_device_close(device);
+}
+
+/* A mirror that is too far back to be noted is sought. */
+static void mirrors_that_are_too_far_are_found(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = symmetric_matrix(ctx, TEST_RANDOM, 30, 2, TESS_F64, 4);
+    tess_symmetric_mirrors *M = NULL;
+    assert_int_equal(tess_symmetric_mirrors_create(ctx, A, &M), TESS_OK);
+    int64_t below = A->blocks - M->offsets[A->block_rows];
+    assert_true(below > 0);
+    for (int64_t i = 0; i < below; i++)
+        assert_true(M->back[i] > 0);
+    memset(M->back, 0, (size_t)below * sizeof *M->back);
+    assert_true(tess_symmetric_same(A, M, 0, A->block_rows));
+    for (int64_t k = 0; k < A->blocks; k++) {
+        double *number = (double *)A->values + 4 * k + 1, kept = *number;
+        *number += 1;
+        assert_false(tess_symmetric_same(A, M, 0, A->block_rows));
+        *number = kept;
+    }
+    tess_symmetric_mirrors_destroy(M);
+    tess_matrix_destroy(A);
+}
+
 /* Scalar e of the block that slot k has in lane l. */
 static double lane_value(const tess_symmetric_lanes *S, tess_type type, int64_t k, int l, int32_t e)
 {
@@ -233,7 +327,9 @@ static void lanes_hold_every_block_once(void **state)
             tess_matrix *A =
                 symmetric_matrix(ctx, (test_pattern)pattern, 11, 1 + pattern % 3, type, 8);
             tess_symmetric_lanes *S = NULL;
-            assert_int_equal(tess_symmetric_lanes_create(ctx, A, lanes, &S), TESS_OK);
+            tess_symmetric_mirrors *M = NULL;
+            assert_int_equal(tess_symmetric_mirrors_create(ctx, A, &M), TESS_OK);
+            assert_int_equal(tess_symmetric_lanes_create(ctx, A, M, lanes, &S), TESS_OK);
             int64_t upper = 0;
             for (int64_t i = 0; i < A->block_rows; i++)
                 upper += A->row_offsets[i + 1] - tess_matrix_lower_bound(A, i, i);
@@ -241,6 +337,7 @@ static void lanes_hold_every_block_once(void **state)
             double fill = (double)upper / (double)(S->slots > 0 ? S->slots * lanes : 1);
             assert_true(S->slots == 0 || tess_symmetric_lanes_fill(A, lanes) == fill);
             tess_symmetric_lanes_destroy(S);
+            tess_symmetric_mirrors_destroy(M);
             tess_matrix_destroy(A);
         }
     }
@@ -273,7 +370,9 @@ static void storage_holds_half_and_comes_back(void **state)
             tess_matrix *A = symmetric_matrix(ctx, (test_pattern)pattern, 11, b,
                                               b == 3 ? TESS_F32 : TESS_F64, 8);
             tess_matrix *U = NULL, *B = NULL;
-            assert_int_equal(tess_symmetric_create(ctx, A, &U), TESS_OK);
+            tess_symmetric_mirrors *M = NULL;
+            assert_int_equal(tess_symmetric_mirrors_create(ctx, A, &M), TESS_OK);
+            assert_int_equal(tess_symmetric_create(ctx, A, M, &U), TESS_OK);
             int64_t diagonal = 0;
             for (int64_t i = 0; i < A->block_rows; i++)
                 diagonal += tess_matrix_find(A, i, i) >= 0;
@@ -287,6 +386,7 @@ static void storage_holds_half_and_comes_back(void **state)
             tess_matrix_destroy(A);
             tess_matrix_destroy(B);
             tess_matrix_destroy(U);
+            tess_symmetric_mirrors_destroy(M);
         }
     }
 }
@@ -294,21 +394,22 @@ static void storage_holds_half_and_comes_back(void **state)
 static void a_matrix_that_is_not_symmetric_is_refused_with_the_place(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    tess_matrix *U = NULL, *A = symmetric_matrix(ctx, TEST_BANDED, 6, 2, TESS_F64, 8);
+    tess_matrix *A = symmetric_matrix(ctx, TEST_BANDED, 6, 2, TESS_F64, 8);
+    tess_symmetric_mirrors *M = NULL;
     int64_t k = tess_matrix_find(A, 3, 2); /* rows 6 and 7, columns 4 and 5 */
     ((double *)A->values)[k * 4 + 1] = 4;  /* a(7, 4) */
     ((double *)A->values)[tess_matrix_find(A, 2, 3) * 4 + 2] = 3;
-    assert_int_equal(tess_symmetric_create(ctx, A, &U), TESS_ERR_MATRIX);
+    assert_int_equal(tess_symmetric_mirrors_create(ctx, A, &M), TESS_ERR_MATRIX);
     assert_string_equal(tess_ctx_error(ctx), "symmetric: a(4, 7) = 3, but a(7, 4) = 4");
     assert_false(tess_symmetric_holds(A));
     A->columns[A->row_offsets[1] - 1] = 4; /* block (0, 2) becomes (0, 4) */
-    assert_int_equal(tess_symmetric_create(ctx, A, &U), TESS_ERR_MATRIX);
+    assert_int_equal(tess_symmetric_mirrors_create(ctx, A, &M), TESS_ERR_MATRIX);
     assert_string_equal(tess_ctx_error(ctx),
                         "symmetric: block (0, 4) is stored, but block (4, 0) is not");
     tess_matrix_destroy(A);
     A = test_matrix(ctx, TEST_WIDE, 6, 2, 2, TESS_F64, 1);
-    assert_int_equal(tess_symmetric_create(ctx, A, &U), TESS_ERR_MATRIX);
-    assert_null(U);
+    assert_int_equal(tess_symmetric_mirrors_create(ctx, A, &M), TESS_ERR_MATRIX);
+    assert_null(M);
     tess_matrix_destroy(A);
 }
 
@@ -333,6 +434,9 @@ int main(void)
         cmocka_unit_test(reproducible_bits_do_not_depend_on_threads_or_run),
         cmocka_unit_test(there_is_a_chunk_for_each_stream_of_each_thread),
         cmocka_unit_test(new_values_are_used_symmetric_or_not),
+        cmocka_unit_test(one_number_of_a_pair_is_enough_to_be_stored_whole),
+        cmocka_unit_test(zeros_and_nans_stay_symmetric),
+        cmocka_unit_test(mirrors_that_are_too_far_are_found),
         cmocka_unit_test(lanes_hold_every_block_once),
         cmocka_unit_test(rows_of_a_grid_are_put_in_lanes_and_others_not),
         cmocka_unit_test(storage_holds_half_and_comes_back),

@@ -2,7 +2,7 @@
  * exact, planted blocks found. */
 #include <string.h>
 
-#include "format/fbcsr.h"
+#include "format/fbcsr_refresh.h"
 #include "support/support.h"
 
 static const char *const lists[] = {
@@ -241,28 +241,39 @@ static void thresholds_0_and_1(void **state)
     tess_matrix_destroy(A);
 }
 
-#define PLANTED "gen:planted:rows=400,shapes=3x3/diagonal:8,blocks=20"
+/* Rows enough for several chunks, blocks that reach over their ends, and some that lack entries. */
+#define PLANTED "gen:planted:rows=4000,shapes=3x3/diagonal:8,blocks=200,fill=0.95"
 
 static void refresh_takes_new_values(void **state)
 {
-    tess_ctx *ctx = test_ctx(state);
-    for (int type = TESS_F64; type <= TESS_F32; type++) {
+    for (int turn = 0; turn < 4; turn++) {
+        const tess_type type = turn % 2 ? TESS_F32 : TESS_F64;
+        tess_ctx *ctx = NULL;
+        const tess_ctx_options few = {.threads = turn < 2 ? 1 : 3};
+        assert_int_equal(tess_ctx_create(&few, &ctx), TESS_OK);
         tess_matrix *A = NULL, *B;
         assert_int_equal(
             tess_matrix_input(ctx, type == TESS_F64 ? PLANTED : PLANTED ",type=f32", &A), TESS_OK);
-        tess_fbcsr *F = made(ctx, A, "3x3@0.9,diagonal:8@0.8");
-        tess_fbcsr_options options = parsed(ctx, "3x3@0.9,diagonal:8@0.8");
-        void *fresh = test_vector(A->blocks, (tess_type)type, 99);
-        assert_true(F->splits == 2);
-        assert_int_equal(tess_fbcsr_refresh(F, fresh), TESS_OK);
+        tess_fbcsr *F = made(ctx, A, "3x3@0.8,diagonal:8@0.8");
+        tess_fbcsr_options options = parsed(ctx, "3x3@0.8,diagonal:8@0.8");
+        tess_fbcsr_sources *sources = NULL;
+        void *fresh = test_vector(A->blocks, type, 99);
+        assert_true(F->splits == 2 && F->rest->blocks > 0);
+        assert_true(F->split[0].nonzeros < F->split[0].blocks * 9);
+        assert_int_equal(tess_fbcsr_sources_create(F, &sources), TESS_OK);
+        assert_true(sources->chunks > 2);
+        tess_fbcsr_refresh(F, sources, fresh);
         check_rules("after a refresh", F, &options);
         assert_int_equal(tess_fbcsr_to_csr(ctx, F, &B), TESS_OK);
-        assert_memory_equal(B->values, fresh, (size_t)A->blocks * tess_type_size((tess_type)type));
+        assert_memory_equal(B->values, fresh, (size_t)A->blocks * tess_type_size(type));
         free(fresh);
+        tess_fbcsr_sources_destroy(sources);
         tess_matrix_destroy(B);
         tess_fbcsr_destroy(F);
         tess_matrix_destroy(A);
+        tess_ctx_destroy(ctx);
     }
+    (void)state;
 }
 
 static void check_same_format(const tess_fbcsr *F, const tess_fbcsr *G)
