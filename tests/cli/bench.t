@@ -42,6 +42,7 @@ The reference backend has one kernel and no ceiling of its own; times are the on
   "predicted_seconds":
   "GBps":
   "fraction_of_read":
+  "update_seconds":
   "gflops":
   "error":
   "peer":

@@ -68,6 +68,7 @@ typedef struct bench_options {
     double seconds;                       /* this; 0: 0.4 */
     int rounds;                           /* 0: 7 */
     bool peers;
+    bool update;                 /* time tess_plan_update_values too */
     const char *peers_directory; /* adapters for the CPU; NULL: none */
 } bench_options;
 
@@ -85,6 +86,7 @@ typedef struct bench_result {
     bool first;               /* what a plan would choose by itself */
     int threads;              /* 0: not a notion of the device */
     double seconds;           /* median of one product */
+    double update_seconds;    /* of new values in its plan; 0: not measured */
     double error;             /* in units of n eps |A||x| */
     bench_outcome outcome;
     char reason[256];

@@ -17,6 +17,7 @@
 
 enum {
     ROUNDS = 7,
+    UPDATES = 3,         /* a round; the first does not count */
     TURN_MAX = 1000,     /* repetitions a turn */
     GROUP_MAX = 24,      /* plans alive at once */
     CEILING_GROUPS = 256 /* whose rounds have a ceiling */
@@ -36,6 +37,8 @@ typedef struct entry {
     int turn;                   /* counted repetitions a turn */
     double *times, *turn_times; /* all counted so far; the last turn, the uncounted ones first */
     int timed;
+    double updates[ROUNDS * UPDATES];
+    int updated;
     double once;   /* seconds, at first; 0: it does not run */
     int rounds;    /* it takes part in */
     void *first_y; /* ours: the result that must come again */
@@ -49,6 +52,7 @@ typedef struct session {
     bench_truth truth;
     void *x, *y;
     size_t y_bytes;
+    void *values; /* where the device has them, for updates */
     bench_peers *peers;
     bench_report *report;
     double *ceilings[TESS_READINGS]; /* samples of each access pattern */
@@ -156,6 +160,26 @@ static void take_turn(session *s, entry *e)
     }
 }
 
+/* The plan gets its own values anew, from the device's memory. */
+static void take_updates(session *s, entry *e)
+{
+    const void *values = s->values ? s->values : s->A->values;
+    bool here = s->options->update && e->plan && e->times && e->result->outcome == BENCH_GOOD &&
+                e->updated + UPDATES <= ROUNDS * UPDATES;
+    for (int i = 0; i < UPDATES && here; i++) {
+        double start = tess_seconds();
+        tess_status status = tess_plan_update_values(e->plan, values);
+        if (status == TESS_OK && s->values)
+            status = tess_device_synchronize(s->device);
+        if (status != TESS_OK)
+            set_outcome(e->result, BENCH_FAILED, tess_ctx_error(s->ctx));
+        if (status != TESS_OK)
+            return;
+        if (i > 0)
+            e->updates[e->updated++] = tess_seconds() - start;
+    }
+}
+
 static tess_status take_ceiling(session *s)
 {
     const tess_backend *backend = s->device->backend;
@@ -186,6 +210,7 @@ static double ceiling(session *s)
 static void drop_entry(session *s, entry *e)
 {
     e->result->seconds = median(e->times, e->timed);
+    e->result->update_seconds = median(e->updates, e->updated);
     tess_plan_destroy(e->plan);
     tess_free(s->ctx, e->times);
     tess_free(s->ctx, e->turn_times);
@@ -218,8 +243,11 @@ static tess_status measure_group(session *s, entry *group, int count)
         status = take_ceiling(s);
         for (int i = 0; i < count && status == TESS_OK; i++) {
             status = tess_progress(s->ctx, "measuring", (double)s->done++, (double)s->total);
-            if (round < group[(i + round) % count].rounds)
-                take_turn(s, &group[(i + round) % count]);
+            entry *e = &group[(i + round) % count];
+            if (round < e->rounds) {
+                take_turn(s, e);
+                take_updates(s, e);
+            }
         }
     }
     for (int i = 0; i < count; i++)
@@ -343,6 +371,11 @@ static tess_status open_session(session *s)
             ((float *)s->x)[i] = (float)value;
     }
     TESS_TRY(bench_truth_create(A, product, s->x, &s->truth));
+    if (s->options->update && s->device->backend->memory_copy_to) {
+        const size_t bytes = (size_t)tess_matrix_stored(A) * size;
+        TESS_TRY(tess_device_alloc(s->device, bytes, &s->values));
+        TESS_TRY(tess_device_copy_to(s->device, s->values, A->values, bytes));
+    }
     if (s->options->peers && s->options->peers_directory)
         TESS_TRY(
             bench_peers_start(A, s->x, s->options->peers_directory, s->device->threads, &s->peers));
@@ -355,6 +388,7 @@ static void close_session(session *s)
     bench_truth_free(s->ctx, &s->truth);
     for (int i = 0; i < TESS_READINGS; i++)
         tess_free(s->ctx, s->ceilings[i]);
+    tess_device_free(s->device, s->values);
     tess_free(s->ctx, s->x);
     tess_free(s->ctx, s->y);
 }

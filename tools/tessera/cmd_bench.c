@@ -17,7 +17,7 @@ typedef struct bench_args {
     const char *kernel, *format, *params, *op;
     int64_t reps, rounds;
     double seconds;
-    bool peers, list, few, all, search, cg;
+    bool peers, list, few, all, search, cg, update;
 } bench_args;
 
 /* ---- Options ---- */
@@ -145,13 +145,15 @@ static json_t *result_json(const char *device, const tess_matrix *A, const bench
     double speed = timed ? report->bytes / r->seconds : 0;
     bool judged = r->outcome == BENCH_GOOD || (r->outcome == BENCH_WRONG && r->error < 1e300);
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:s, s:s}",
+        "{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:s, "
+        "s:s}",
         "device", device, "format", r->candidate.format, "kernel", r->candidate.kernel, "params",
         r->candidate.params, "precision", tess_type_name(A->type), "threads", r->threads, "seconds",
         number_or_null(r->seconds, timed), "predicted_seconds",
         number_or_null(r->candidate.predicted, r->candidate.predicted > 0), "GBps",
         number_or_null(1e-9 * speed, timed), "fraction_of_read",
-        number_or_null(speed / report->ceiling, timed && report->ceiling > 0), "gflops",
+        number_or_null(speed / report->ceiling, timed && report->ceiling > 0), "update_seconds",
+        number_or_null(r->update_seconds, r->update_seconds > 0), "gflops",
         number_or_null(1e-9 * report->flops / r->seconds, timed), "error",
         number_or_null(r->error, judged), "peer", r->peer[0] ? json_string(r->peer) : json_null(),
         "peer_version", r->version, "default", r->first, "outcome", outcomes[r->outcome], "reason",
@@ -212,8 +214,10 @@ static void print_result(const cli_app *app, const bench_report *report, const b
             printf("%6.1f %%", 100 * report->bytes / r->seconds / report->ceiling);
         else
             printf("%8s", "");
-        printf(" %9.2f %9.2g%s%s\n", 1e-9 * report->flops / r->seconds, r->error,
-               r->reason[0] ? "  " : "", r->reason);
+        printf(" %9.2f %9.2g", 1e-9 * report->flops / r->seconds, r->error);
+        if (r->update_seconds > 0)
+            printf(" %8.2f", r->update_seconds / r->seconds);
+        printf("%s%s\n", r->reason[0] ? "  " : "", r->reason);
     } else if (r->outcome == BENCH_SKIPPED) {
         printf("%sskipped: %s%s\n", dim(app), r->reason, plain(app));
     } else {
@@ -240,14 +244,16 @@ static int print_report(cli_app *app, const bench_args *args, const tess_device 
     int width = 0;
     for (int64_t i = 0; i < report->count; i++)
         width = name_column(width, result_name(&report->results[i], name));
-    printf("\n\n%s  %-*s %10s %8s %8s %9s %9s%s\n", bold(app), width, "kernel", "time", "GB/s",
-           "of read", "GFLOP/s", "error", plain(app));
+    printf("\n\n%s  %-*s %10s %8s %8s %9s %9s%s%s\n", bold(app), width, "kernel", "time", "GB/s",
+           "of read", "GFLOP/s", "error", args->update ? "   update" : "", plain(app));
     qsort(report->results, (size_t)report->count, sizeof *report->results, by_seconds);
     for (int64_t i = 0; i < report->count; i++)
         print_result(app, report, &report->results[i], width);
     printf("\n%s* what a plan takes without measuring%s; error in units of n eps |A||x|, at most "
            "%g%s\n",
            dim(app), args->peers ? ", - other libraries" : "", BENCH_ERROR_MAX, plain(app));
+    if (args->update)
+        printf("update: new values in the plan, in products of the same line\n");
     if (args->search)
         printf("a search takes %s %s%s%s after %d products\n", search->format, search->kernel,
                *search->params ? " " : "", search->params, search->spmvs);
@@ -313,7 +319,8 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
                              .reps = (int)args->reps,
                              .seconds = args->seconds,
                              .rounds = (int)args->rounds,
-                             .peers = args->peers};
+                             .peers = args->peers,
+                             .update = args->update};
     if (!parse_product(args->op, &options.product))
         return fail(app, EXIT_USAGE,
                     "--op '%s' is none of spmv, spmv_transpose, spmm:K (K=1..1024)", args->op);
@@ -381,6 +388,8 @@ static const cli_option options[] = {
      "say too what a plan takes that measures", 0, 0},
     {"cg", OPTION_FLAG, offsetof(bench_args, cg), NULL,
      "with --search: time an iteration of CG too, beside its prediction", 0, 0},
+    {"update", OPTION_FLAG, offsetof(bench_args, update), NULL,
+     "time new values in a plan too, in its own products", 0, 0},
     {"list", OPTION_FLAG, offsetof(bench_args, list), NULL, "name the kernels that apply, run none",
      0, 0},
 };
