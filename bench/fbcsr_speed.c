@@ -267,7 +267,7 @@ static tess_status run(tess_ctx *ctx, tess_device *device, const char *input, do
     if (with_bsr)
         TESS_TRY_CLEAN(tess_matrix_to_blocks(ctx, T.A, &T.blocks, &T.blocked));
     double start = tess_seconds();
-    TESS_TRY_CLEAN(tess_shapes_choose(ctx, T.A, "auto", device->threads == 0, &shapes));
+    TESS_TRY_CLEAN(tess_shapes_choose(ctx, T.A, "auto", device->backend, &shapes));
     if (shapes.count > 0)
         TESS_TRY_CLEAN(tess_fbcsr_create(ctx, T.A, &shapes, &F));
     double convert = tess_seconds() - start;

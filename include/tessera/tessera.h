@@ -483,7 +483,10 @@ typedef struct tess_prediction {
     int stand_in;    /* 1: it is not this one */
     int64_t kernel_count;
     const tess_predicted_kernel *kernels; /* the first is what an ESTIMATE plan takes: the fastest,
-                                             unless a processor with other instructions stands in */
+                                             but one that is costly to make must be a tenth ahead;
+                                             then the others by their time, those that the model
+                                             does not know last. As the kernels are listed where a
+                                             processor with other instructions stands in */
     int64_t solve_count;
     const tess_predicted_solve *solves; /* 1, 2, 4 ... devices, and the number asked for */
     int worthwhile; /* the most devices, of those in `solves`, of which each adds half its share */

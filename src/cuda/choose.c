@@ -100,7 +100,7 @@ tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
                          (int)A->block_height, (int)A->block_width);
     cut_shapes(options->params, list, sizeof list, params, TESS_CUDA_PARAMS_TEXT);
     plain->params = *params ? params : NULL;
-    TESS_TRY(tess_shapes_choose(ctx, A, list, true, &shapes));
+    TESS_TRY(tess_shapes_choose(ctx, A, list, &tess_cuda_backend, &shapes));
     if (shapes.count == 0)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "format fbcsr: no shape would make this matrix faster; "
@@ -125,7 +125,7 @@ static tess_status look_for_shapes(tess_device *device, const tess_matrix *A,
 {
     if (!product->shapes)
         return TESS_OK;
-    TESS_TRY(tess_shapes_look(device->ctx, A, true, out));
+    TESS_TRY(tess_shapes_look(device->ctx, A, device->backend, out));
     tess_shapes_write(out, problem->shapes, sizeof problem->shapes);
     return TESS_OK;
 }
@@ -262,7 +262,7 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
     }
     for (int64_t i = 0; i < list->count; i++)
         if (strcmp(list->items[i].format, fbcsr) == 0)
-            tess_shapes_price(&shapes, A, true, &list->items[i]);
+            tess_shapes_price(&shapes, A, device->backend, &list->items[i]);
     if (product->kind == TESS_PRODUCT_SPMV && product->peers)
         TESS_TRY(tess_cusparse_candidates(cuda, A, list));
     return TESS_OK;

@@ -75,6 +75,7 @@ const tess_backend tess_profile_backend = {
     .prepare = refuse,
     .candidates = tess_cuda_candidates,
     .costs = tess_cuda_costs,
+    .shapes_in_slices = true,
     .iterates_with = "sliced",
     .solves_at_once = tess_cuda_solves_at_once,
 };

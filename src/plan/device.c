@@ -11,6 +11,14 @@ static const tess_backend *const backends[] = {
 };
 enum { BACKENDS = sizeof backends / sizeof backends[0] };
 
+const tess_backend *tess_backend_named(const char *name, size_t length)
+{
+    for (size_t i = 0; i < BACKENDS; i++)
+        if (strlen(backends[i]->name) == length && strncmp(name, backends[i]->name, length) == 0)
+            return backends[i];
+    return NULL;
+}
+
 static tess_status unknown_device(tess_ctx *ctx, const char *name)
 {
     const char *names[BACKENDS];
@@ -42,10 +50,7 @@ tess_status tess_device_open(tess_ctx *ctx, const char *name, tess_device **out)
         return open_best(ctx, out);
     const char *colon = strchr(name, ':');
     size_t length = colon ? (size_t)(colon - name) : strlen(name);
-    const tess_backend *backend = NULL;
-    for (size_t i = 0; i < BACKENDS && !backend; i++)
-        if (strlen(backends[i]->name) == length && strncmp(name, backends[i]->name, length) == 0)
-            backend = backends[i];
+    const tess_backend *backend = tess_backend_named(name, length);
     if (!backend)
         return unknown_device(ctx, name);
 

@@ -150,6 +150,9 @@ struct tess_backend {
      * rows. NULL: the model knows nothing of this device. */
     tess_status (*costs)(tess_device *device, const tess_matrix *A, tess_candidates *list);
 
+    /* Format fbcsr is kept as slices (format/fbcsr_slices.h), for which other shapes pay. */
+    bool shapes_in_slices;
+
     /* The class of the product that iterations of CG run, whatever kernel the plan has: one that
      * leaves a dot product too. NULL: the plan's own. */
     const char *iterates_with;
@@ -217,6 +220,9 @@ int64_t tess_product_y_size(const tess_matrix *A, const tess_product *product);
  * the measures behind GB/s and GFLOP/s. */
 double tess_product_bytes(const tess_matrix *A, const tess_product *product);
 double tess_product_flops(const tess_matrix *A, const tess_product *product);
+
+/* device.c: by the first `length` characters of the name; NULL: there is none. */
+const tess_backend *tess_backend_named(const char *name, size_t length);
 
 extern const tess_backend tess_ref_backend;
 extern const tess_backend tess_cpu_backend;

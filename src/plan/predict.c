@@ -25,6 +25,25 @@ void tess_prediction_destroy(tess_ctx *ctx, tess_prediction *p)
 
 /* ---- Kernels ---- */
 
+static bool comes_before(const tess_predicted_kernel *a, const tess_predicted_kernel *b)
+{
+    return a->seconds > 0 && (!(b->seconds > 0) || a->seconds < b->seconds);
+}
+
+/* A plan looks at the candidates in the order of times that are doubted for some formats (rank.c).
+ * Who reads predictions gets what it would take first, then the others by the times that are
+ * printed; equal ones, a kernel's parameters, as they are. */
+static void sort_others(tess_predicted_kernel *kernels, int64_t count)
+{
+    for (int64_t i = 2; i < count; i++) {
+        const tess_predicted_kernel moved = kernels[i];
+        int64_t to = i;
+        for (; to > 1 && comes_before(&moved, &kernels[to - 1]); to--)
+            kernels[to] = kernels[to - 1];
+        kernels[to] = moved;
+    }
+}
+
 /* *iterated: the product of an iteration. */
 static tess_status predict_kernels(const tess_model *model, const tess_matrix *A,
                                    tess_device *device, prediction *p, tess_model_problem *iterated)
@@ -54,6 +73,8 @@ static tess_status predict_kernels(const tess_model *model, const tess_matrix *A
         if (i == 0 || (iterates && strcmp(iterated->name, backend->iterates_with) != 0))
             *iterated = problem;
     }
+    if (!model->foreign)
+        sort_others(p->kernels, p->public.kernel_count);
 cleanup:
     tess_candidates_free(device->ctx, &list);
     return status;

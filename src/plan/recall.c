@@ -15,9 +15,8 @@ static bool worth_shapes(const tess_arena *a)
     tess_fbcsr_options shapes;
     char error[sizeof a->ctx->error];
     memcpy(error, a->ctx->error, sizeof error);
-    const bool slices = a->device->threads == 0;
-    bool worth =
-        tess_shapes_look(a->ctx, a->A, slices, &shapes) == TESS_OK && shapes.saved >= least_saved;
+    bool worth = tess_shapes_look(a->ctx, a->A, a->device->backend, &shapes) == TESS_OK &&
+                 shapes.saved >= least_saved;
     memcpy(a->ctx->error, error, sizeof error);
     return worth;
 }

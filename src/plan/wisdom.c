@@ -42,6 +42,11 @@ bool tess_wisdom_is_current(const tess_wisdom_entry *entry, const tess_backend *
     return strcmp(entry->kernels, backend->kernels ? backend->kernels : "") == 0;
 }
 
+const tess_backend *tess_wisdom_backend(const tess_wisdom_entry *entry)
+{
+    return tess_backend_named(entry->key, strcspn(entry->key, ",|")); /* as models begin */
+}
+
 static tess_wisdom_entry *find(const struct tess_wisdom *wisdom, const char *key)
 {
     for (int64_t i = 0; i < wisdom->count; i++)

@@ -40,6 +40,8 @@ struct tess_wisdom {
 extern const char tess_cpu_kernel_hash[], tess_cuda_kernel_hash[];
 /* Whether an entry was found among the kernels that its device has now. */
 bool tess_wisdom_is_current(const tess_wisdom_entry *entry, const tess_backend *backend);
+/* Of the device that an entry is of; NULL: of none that there is. */
+const tess_backend *tess_wisdom_backend(const tess_wisdom_entry *entry);
 
 /* The key of products with A on a device. */
 void tess_wisdom_key(const tess_device *device, const tess_matrix *A, const char *op, char *key);

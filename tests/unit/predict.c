@@ -32,9 +32,10 @@ static void kernels_come_fastest_first_and_best_is_no_slower(void **state)
         assert_true(k->best_seconds <= k->seconds * (1 + 1e-12));
         if (i > 0 && k->seconds > 0 && !p->stand_in) { /* what the model does not know comes last */
             const tess_predicted_kernel *before = &p->kernels[i - 1];
+            /* The first is a plan's choice: one of a format that is doubted may be a little ahead.
+             */
             assert_true(before->seconds > 0);
-            if (strcmp(k->format, before->format) == 0) /* some formats are doubted more */
-                assert_true(k->seconds >= before->seconds);
+            assert_true(k->seconds >= (i > 1 ? 1 : 0.9) * before->seconds);
         }
         /* Symmetric storage moves less than the whole matrix, and needs memory of
          * its own. */

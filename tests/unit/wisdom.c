@@ -73,6 +73,11 @@ static void what_is_remembered_is_there_in_the_next_context(void **state)
     assert_int_equal(found->effort, TESS_EXHAUSTIVE);
     assert_true(tess_wisdom_is_current(found, &tess_cpu_backend));
     assert_false(tess_wisdom_is_current(found, &tess_cuda_backend));
+    assert_null(tess_wisdom_backend(found)); /* k1 is no device's model */
+    tess_wisdom_entry ours = entry_of("cuda, NVIDIA H200, 132 SMs|spmv|3x3", "sliced");
+    assert_ptr_equal(tess_wisdom_backend(&ours), &tess_cuda_backend);
+    ours = entry_of("cpu|spmv|3x3", "bsr");
+    assert_ptr_equal(tess_wisdom_backend(&ours), &tess_cpu_backend);
     assert_null(tess_wisdom_find(second, "k3"));
     tess_ctx_destroy(first);
     tess_ctx_destroy(second);

@@ -7,8 +7,8 @@
 /* Whether a plan would still be made as the entry says. */
 static bool is_current(const tess_wisdom_entry *e)
 {
-    bool cuda = strncmp(e->key, tess_cuda_backend.name, strlen(tess_cuda_backend.name)) == 0;
-    return tess_wisdom_is_current(e, cuda ? &tess_cuda_backend : &tess_cpu_backend);
+    const tess_backend *backend = tess_wisdom_backend(e);
+    return backend && tess_wisdom_is_current(e, backend);
 }
 
 int tune_show(cli_app *app, bool json)
