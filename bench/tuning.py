@@ -3,12 +3,14 @@
 
     bench/tuning.py measure TESSERA --results FILE [--device cpu] [--matrices DIR] [--seconds N] [--only RE]
     bench/tuning.py predict TESSERA --results FILE --matrices DIR --device profile:h200
+    bench/tuning.py updates TESSERA --results FILE [--device cpu] [--matrices DIR] [--seconds N] [--only RE]
     bench/tuning.py page bench/results/tuning-neoverse-v1-2.json bench/results/tuning-h200.json > docs/performance/tuning.md
 
 `measure` adds to FILE what is not yet in it, most important first, and stops after N seconds: it can
 be run again. A case is one run of `tessera bench --search`, which times all kernels in turn and in
 several rounds and so prices every choice, then searches as a plan does, and times an iteration of CG.
 `predict` asks the present model again about what FILE has measured, on any machine.
+`updates` times new values in plans of every format, in products of the same plan.
 """
 import argparse
 import datetime
@@ -191,6 +193,26 @@ def predict(args):
     keep(args.results, data)
 
 
+def updates(args):
+    """New values: for each format its fastest kernel's product, and an update of its plan."""
+    data = json.load(open(args.results))
+    start, done = time.time(), data.setdefault("updates", {})
+    for _, shape, b, case in cases(args.device, args.matrices):
+        key = f"{shape}|{b}"
+        if shape not in ("27 points", "7 points", "bcsstk16") or key in done or not re.search(args.only, key):
+            continue
+        if time.time() - start > args.seconds:
+            break
+        found = run(args.tessera, "bench", case, "--device", args.device, "--seconds", "0.08", "--few", "--update", "--json")
+        good = sorted((c for c in found["results"] if c["outcome"] == "good"), key=lambda c: c["seconds"])
+        entry = {"revision": args.revision, "formats": {}}
+        for c in good:
+            entry["formats"].setdefault(c["format"], (c["kernel"], c["seconds"], c["update_seconds"] or 0))
+        done[key] = entry
+        keep(args.results, data)
+        print(key, {f: f"{u / t:.2f}" for f, (_, t, u) in entry["formats"].items()}, flush=True)
+
+
 # ---- The page ----
 
 def percent(values, function):
@@ -242,6 +264,19 @@ def offsets(data):
     return "\n".join(lines)
 
 
+def update_table(data):
+    """New values: formats across; of each its fastest kernel."""
+    done = data["updates"]
+    formats = sorted({f for e in done.values() for f in e["formats"]})
+    cell = lambda e, f: f"{e['formats'][f][2] / e['formats'][f][1]:.1f}" if f in e["formats"] else ""
+    lines = ["New values in a plan (`tess_plan_update_values`), in products of the same plan: of each format the fastest kernel.", "",
+             "| matrix | b | " + " | ".join(formats) + " | revision |", "|---|---|" + "---|" * (len(formats) + 1)]
+    for key, e in sorted(done.items(), key=lambda item: (item[0].split("|")[0], int(item[0].split("|")[1]))):
+        shape, b = key.split("|")
+        lines.append(f"| {shape} | {b} | " + " | ".join(cell(e, f) for f in formats) + f" | {e['revision'] or '-'} |")
+    return "\n".join(lines)
+
+
 GROUPS = {"1": [1], "2": [2], "4": [4], "8": [8], "3, 5, 7, 11, 16, 32": [3, 5, 7, 11, 16, 32]}
 
 
@@ -280,6 +315,8 @@ def bars(data):
     add("MEASURE loses to the naive choice, worst, %", 2, [100 * p["over_naive"] for p in priced if p["over_naive"] is not None], max)
     add("products that MEASURE runs, most", 60, [p["products"] for p in priced], max)
     add("products of the second plan of a class, most", 5, [p["again"] for p in priced if "again" in p], max)
+    add("new values in a plan, most products of its own", 3,
+        [u / t for e in data.get("updates", {}).values() for _, t, u in e["formats"].values()], max)
     for label, blocks in GROUPS.items():
         limit = 12 if max(blocks) <= 2 else 7
         for key, name in (("spmv", "SpMV"), ("cg", "CG iteration")):
@@ -305,6 +342,8 @@ those with one parameter changed, not the full product of all parameters.
         if any("price" in e for e in entries):
             print(f"### Searches\n\n{losses(data)}\n")
             print("Bytes are those of the bsr format: symmetric storage and fbcsr move fewer, hence more than 100 % of read.\n")
+        if data.get("updates"):
+            print(f"### New values\n\n{update_table(data)}\n")
         if any("check" in e for e in entries):
             print(checked_losses(data) + "\n")
             print(f"### The model's error on matrices that were not used in its fit\n\n{errors(data)}\n")
@@ -327,6 +366,15 @@ measuring.add_argument("--case-seconds", type=float, help="a case that takes lon
 measuring.add_argument("--revision", help="of what is measured, for the page")
 measuring.add_argument("--only", default="", help="cases whose SHAPE|B this regular expression finds")
 measuring.set_defaults(run=measure)
+updating = commands.add_parser("updates")
+updating.add_argument("tessera")
+updating.add_argument("--device", default="cpu")
+updating.add_argument("--results", required=True)
+updating.add_argument("--matrices")
+updating.add_argument("--seconds", type=float, default=1e9)
+updating.add_argument("--revision", help="of what is measured, for the page")
+updating.add_argument("--only", default="", help="cases whose SHAPE|B this regular expression finds")
+updating.set_defaults(run=updates)
 predicting = commands.add_parser("predict")
 predicting.add_argument("tessera")
 predicting.add_argument("--device", default="cpu")
