@@ -201,8 +201,7 @@ static void explain(tess_plan *plan)
 static tess_status add_family(tess_device *device, const tess_matrix *A, tess_cpu_family family,
                               bool one, tess_candidates *list)
 {
-    const tess_cpu_device *cpu = device->state;
-    const tess_cpu_kernel_table *table = tess_cpu_table(cpu->isa);
+    const tess_cpu_kernel_table *table = tess_cpu_family_table(device, family);
     const tess_cpu_kernel *best = tess_cpu_best(device, family, A);
     for (int round = 0; round < (one ? 1 : 2); round++) {
         for (size_t i = 0; i < table->count; i++) {

@@ -1,6 +1,5 @@
 /* What a kernel moves and keeps, for the performance model. */
 #include <stdio.h>
-#include <string.h>
 
 #include "cpu/cpu.h"
 #include "format/symmetric.h"
@@ -23,28 +22,12 @@ static tess_status half_bytes(const tess_matrix *A, int threads, double *moved, 
     return TESS_OK;
 }
 
-/* NULL: the model knows nothing of this one. */
-static const tess_cpu_kernel *find(tess_device *device, const tess_matrix *A,
-                                   const tess_candidate *c)
-{
-    const tess_cpu_device *cpu = device->state;
-    const tess_cpu_kernel_table *table = tess_cpu_table(cpu->isa);
-    for (size_t i = 0; i < table->count; i++) {
-        const tess_cpu_kernel *kernel = &table->kernels[i];
-        if (strcmp(kernel->name, c->kernel) == 0 &&
-            strcmp(tess_cpu_family_format(kernel->family), c->format) == 0 &&
-            tess_cpu_kernel_applies(kernel, kernel->family, A))
-            return kernel;
-    }
-    return NULL;
-}
-
 tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candidates *list)
 {
     double whole = tess_matrix_spmv_bytes(A), moved = 0, kept = 0; /* by symmetric storage */
     for (int64_t i = 0; i < list->count; i++) {
         tess_candidate *c = &list->items[i];
-        const tess_cpu_kernel *kernel = find(device, A, c);
+        const tess_cpu_kernel *kernel = tess_cpu_find(device, c->format, A, c->kernel);
         if (!kernel || kernel->family == TESS_CPU_FBCSR_SPMV) /* was priced when it was listed */
             continue;
         bool symmetric = kernel->family == TESS_CPU_SYMMETRIC_SPMV;

@@ -22,6 +22,11 @@ tess_status tess_cpu_isa_choose(tess_ctx *ctx, const tess_cpu_id *id, tess_cpu_i
 /* All kernels of one ISA. */
 const tess_cpu_kernel_table *tess_cpu_table(tess_cpu_isa isa);
 
+/* Those with a family's kernels for the device: of its ISA, or of the best one before it that has
+ * such. */
+const tess_cpu_kernel_table *tess_cpu_family_table(const tess_device *device,
+                                                   tess_cpu_family family);
+
 /* The format a family works on: "bsr", "symmetric" or "fbcsr". */
 const char *tess_cpu_family_format(tess_cpu_family family);
 /* The kernel's predicate: is it of that family, and does it apply to A? */
@@ -44,7 +49,10 @@ bool tess_cpu_lanes_pay(const tess_cpu_kernel *kernel, const tess_matrix *A);
 /* The best of a family for A. */
 const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family family,
                                      const tess_matrix *A);
-/* The kernel called `name`, of any family on the format. */
+/* The kernel called `name`, of any family on the format; NULL: there is none. */
+const tess_cpu_kernel *tess_cpu_find(const tess_device *device, const char *format,
+                                     const tess_matrix *A, const char *name);
+/* The same, or an error that names those there are. */
 tess_status tess_cpu_named(const tess_device *device, const char *format, const tess_matrix *A,
                            const char *name, const tess_cpu_kernel **out);
 
@@ -106,6 +114,10 @@ typedef struct tess_cpu_turns {
 /* The next job for whoever comes first, from the end of the share if there is one left, otherwise
  * from another's; -1 after the last. */
 int64_t tess_cpu_work_next(const tess_cpu_work *work, int share, tess_cpu_turns *turns);
+/* Bytes of a share that are for whoever comes first, and of what is `left` of them those that come
+ * next. */
+int64_t tess_cpu_tail(int64_t share, int shares);
+int64_t tess_cpu_next_piece(int64_t left);
 /* (*counter)++ by one of several threads. */
 int64_t tess_cpu_take(int64_t *counter);
 

@@ -4,6 +4,7 @@
 #if defined(__AVX512F__) && defined(__AVX512VL__) && defined(__AVX512DQ__)
 #include "cpu/simd/avx512.h"
 #define ISA avx512
+#define KERNELS_NO_HALF_SPMV
 #define ISA_INDEX TESS_CPU_AVX512
 #define ISA_TABLE tess_cpu_avx512
 #include "cpu/isa/isa.inc.c"
