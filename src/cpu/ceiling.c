@@ -1,8 +1,12 @@
 /* The read ceiling: how fast threads can read at all, the 100 % of every efficiency we print.
  *
  * Each thread sums parts of an array, walking 1, 2, 3 or 4 places in step, one cache line at a
- * time; one stream alone meets the limit of a core's prefetcher, not of the memory. With two the
- * lines are also asked for ahead of their use, as some kernels do. */
+ * time; one stream alone meets the limit of a core's prefetcher, not of the memory. With two and
+ * more the lines are also asked for ahead of their use, as some kernels do. The array is divided in
+ * three ways: equal parts, small pieces for whoever comes first, and shares like those of work.c.
+ */
+#include <string.h>
+
 #include <omp.h>
 
 #include "cpu/cpu.h"
@@ -36,7 +40,7 @@ static inline __attribute__((always_inline)) double sum_streams(const double *da
     return total;
 }
 
-enum { PATTERNS = 5, LINES_AHEAD = 48 };
+enum { PATTERNS = 7, LINES_AHEAD = 48 };
 
 static double sum_part(const double *data, int64_t lines, int pattern)
 {
@@ -49,8 +53,12 @@ static double sum_part(const double *data, int64_t lines, int pattern)
         return sum_streams(data, lines / 3, 3, 0);
     case 3:
         return sum_streams(data, lines / 4, 4, 0);
-    default:
+    case 4:
         return sum_streams(data, lines / 2, 2, LINES_AHEAD);
+    case 5:
+        return sum_streams(data, lines / 3, 3, LINES_AHEAD);
+    default:
+        return sum_streams(data, lines / 4, 4, LINES_AHEAD);
     }
 }
 
@@ -59,6 +67,7 @@ typedef struct tess_cpu_reading {
     double *data;
     int64_t lines;
     int threads, passes;
+    int64_t *taken; /* of each thread's share: pieces that somebody read */
 } reading;
 
 /* Bytes a second when each thread reads its own part again and again. *sink takes the sums, so that
@@ -97,15 +106,67 @@ static double read_pieces(const reading *r, int pattern, double *sink)
     return seconds > 0 ? 64.0 * PIECE_LINES * (double)(pieces * r->passes) / seconds : 0;
 }
 
-/* One sample of each pattern, by parts and by pieces: `samples` is filled. */
+/* Piece `number` of the last `tail` lines of a share, which begin at `data`; 0: there are not so
+ * many. */
+static double sum_piece(const double *data, int64_t tail, int64_t number, int pattern)
+{
+    int64_t left = tail;
+    for (; number > 0 && left > 0; number--)
+        left -= tess_cpu_next_piece(64 * left) / 64;
+    if (left <= 0)
+        return 0;
+    return sum_part(data + (tail - left) * LINE_DOUBLES, tess_cpu_next_piece(64 * left) / 64,
+                    pattern);
+}
+
+/* The same as kernels do it: half of its share by each thread, the rest by pieces, its own before
+ * those of others. */
+static double read_shares(const reading *r, int pattern, double *sink)
+{
+    const int64_t share = r->lines / r->threads, tail = tess_cpu_tail(64 * share, r->threads) / 64;
+    double total = 0, start = tess_seconds();
+    if (tail == 0)
+        return 0;
+    memset(r->taken, 0, (size_t)r->threads * sizeof *r->taken);
+#pragma omp parallel num_threads(r->threads) reduction(+ : total)
+    {
+        const int64_t thread = omp_get_thread_num();
+        for (int64_t own = thread; own < r->threads; own += omp_get_num_threads())
+            total += sum_part(r->data + share * own * LINE_DOUBLES, share - tail, pattern);
+        for (int64_t i = 0; i < r->threads; i++) {
+            const int64_t owner = (thread + i) % r->threads;
+            const double *data = r->data + (share * (owner + 1) - tail) * LINE_DOUBLES;
+            double sum = 1;
+            while (sum > 0) {
+                sum = sum_piece(data, tail, tess_cpu_take(&r->taken[owner]), pattern);
+                total += sum;
+            }
+        }
+    }
+    *sink += total;
+    double seconds = tess_seconds() - start;
+    return seconds > 0 ? 64.0 * (double)(share * r->threads) / seconds : 0;
+}
+
+/* One sample of each pattern, in each division: `samples` is filled. */
 static void sample(const reading *r, double *sink, tess_readings *samples)
 {
-    _Static_assert(2 * PATTERNS <= TESS_READINGS, "room for each pattern");
-    samples->count = 2 * PATTERNS;
+    _Static_assert(3 * PATTERNS <= TESS_READINGS, "room for each pattern");
+    samples->count = 3 * PATTERNS;
+    if (r->passes > 1) /* what stays in a cache comes back there, as it does for kernels */
+        for (int i = 0; i < 3; i++)
+            read_parts(&(reading){r->data, r->lines, r->threads, 1, r->taken}, 0, sink);
     for (int pattern = 0; pattern < PATTERNS; pattern++) {
-        samples->speeds[2 * pattern] = read_parts(r, pattern, sink);
-        samples->speeds[2 * pattern + 1] = read_pieces(r, pattern, sink);
+        samples->speeds[3 * pattern] = read_parts(r, pattern, sink);
+        samples->speeds[3 * pattern + 1] = read_pieces(r, pattern, sink);
+        samples->speeds[3 * pattern + 2] = read_shares(r, pattern, sink);
     }
+}
+
+static void end(tess_ctx *ctx, reading *r)
+{
+    tess_free(ctx, r->data);
+    tess_free(ctx, r->taken);
 }
 
 /* An array to read, touched by those who will; several passes are one sample in cache. */
@@ -123,8 +184,12 @@ static tess_status begin(tess_ctx *ctx, int threads, double bytes, reading *out)
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < lines * LINE_DOUBLES; i++)
         data[i] = 1;
-    *out = (reading){data, lines, threads, 1 + (int)(100e6 * threads / (64.0 * (double)lines))};
-    return TESS_OK;
+    *out =
+        (reading){data, lines, threads, 1 + (int)(100e6 * threads / (64.0 * (double)lines)), NULL};
+    tess_status status = TESS_ALLOC(ctx, threads, &out->taken);
+    if (status != TESS_OK)
+        tess_free(ctx, data);
+    return status;
 }
 
 tess_status tess_cpu_read_ceiling(tess_ctx *ctx, int threads, double bytes,
@@ -133,14 +198,14 @@ tess_status tess_cpu_read_ceiling(tess_ctx *ctx, int threads, double bytes,
     reading r;
     double sink = 0, best = 0;
     TESS_TRY(begin(ctx, threads, bytes, &r));
-    /* About 0.25 s in all. */
+    /* About 0.5 s in all. */
     for (int round = 0; round < 3; round++) {
         tess_readings samples;
         sample(&r, &sink, &samples);
         for (int i = 0; i < samples.count; i++)
             best = samples.speeds[i] > best ? samples.speeds[i] : best;
     }
-    tess_free(ctx, r.data);
+    end(ctx, &r);
     if (!(sink > 0) || !(best > 0))
         return tess_fail(ctx, TESS_ERR_INTERNAL, "the read ceiling could not be measured");
     *bytes_per_second = best;
@@ -157,7 +222,7 @@ tess_status tess_cpu_read_samples(tess_device *device, double bytes, tess_readin
         TESS_TRY(begin(device->ctx, device->threads, bytes, &r));
         tess_status status = TESS_ALLOC(device->ctx, 1, &cpu->reading);
         if (status != TESS_OK) {
-            tess_free(device->ctx, r.data);
+            end(device->ctx, &r);
             return status;
         }
         *cpu->reading = r;
@@ -173,7 +238,7 @@ void tess_cpu_forget_reading(tess_device *device)
 {
     tess_cpu_device *cpu = device->state;
     if (cpu->reading)
-        tess_free(device->ctx, cpu->reading->data);
+        end(device->ctx, cpu->reading);
     tess_free(device->ctx, cpu->reading);
     cpu->reading = NULL;
 }

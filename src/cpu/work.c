@@ -152,8 +152,12 @@ static tess_status add_pieces(tess_cpu_work *work, int64_t from, int64_t to, int
     return TESS_OK;
 }
 
-/* The piece of a tail that comes next. */
-static int64_t next_piece(int64_t left)
+int64_t tess_cpu_tail(int64_t share, int shares)
+{
+    return shares > 1 && share >= LEAST_SHARE_WITH_TAIL ? share / TAIL_PART : 0;
+}
+
+int64_t tess_cpu_next_piece(int64_t left)
 {
     int64_t piece =
         left / PIECE_PART > LEAST_PIECE_OF_TAIL ? left / PIECE_PART : LEAST_PIECE_OF_TAIL;
@@ -185,8 +189,7 @@ tess_status tess_cpu_work_create(tess_ctx *ctx, const tess_matrix *A, int shares
     for (int64_t i = 0; i < work->long_count; i++)
         bytes -=
             bytes_before(&m, work->long_rows[i].row + 1) - bytes_before(&m, work->long_rows[i].row);
-    int64_t share = bytes / shares;
-    int64_t tail = shares > 1 && share >= LEAST_SHARE_WITH_TAIL ? share / TAIL_PART : 0;
+    int64_t share = bytes / shares, tail = tess_cpu_tail(share, shares);
     for (int64_t t = 0; t < shares; t++) {
         int64_t end = t == shares - 1 ? bytes : share * (t + 1);
         work->first_job[t] = work->job_count;
@@ -198,9 +201,9 @@ tess_status tess_cpu_work_create(tess_ctx *ctx, const tess_matrix *A, int shares
     work->queues = shares < TESS_CPU_QUEUES ? shares : TESS_CPU_QUEUES;
     for (int64_t t = 0; t < shares; t++) {
         int64_t end = t == shares - 1 ? bytes : share * (t + 1);
-        for (int64_t left = tail; left > 0; left -= next_piece(left))
+        for (int64_t left = tail; left > 0; left -= tess_cpu_next_piece(left))
             TESS_TRY_CLEAN(add_rows(work, &m, A->block_rows, end - left,
-                                    end - left + next_piece(left), &capacity));
+                                    end - left + tess_cpu_next_piece(left), &capacity));
         work->first_tail[queue_of(work, t) + 1] = work->job_count;
     }
     work->first_tail[0] = work->first_job[shares];

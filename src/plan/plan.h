@@ -79,7 +79,7 @@ typedef struct tess_product {
 } tess_product;
 
 /* Samples of how fast a device reads, in bytes a second; 0: the pattern does not apply. */
-enum { TESS_READINGS = 16 };
+enum { TESS_READINGS = 24 };
 typedef struct tess_readings {
     int count;
     double speeds[TESS_READINGS];

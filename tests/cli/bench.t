@@ -20,6 +20,7 @@ The reference backend has one kernel and no ceiling of its own; times are the on
   "tessera":
   "date":
   "read_GBps":
+  "read_most_GBps":
   "matrix":
   "input":
   "precision":

@@ -192,6 +192,7 @@ static void the_ceiling_is_the_pattern_with_the_highest_median(void **state)
         assert_int_equal(bench_measure(&device, A, &options, &report), TESS_OK);
         assert_int_equal(calls, rounds[i] ? rounds[i] : 7);
         assert_true(report.ceiling == tess_product_bytes(A, &products[0]) / 2);
+        assert_true(report.read_most == tess_product_bytes(A, &products[0]));
         bench_report_free(ctx, &report);
     }
     tess_matrix_destroy(A);

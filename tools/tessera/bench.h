@@ -95,6 +95,7 @@ typedef struct bench_result {
 typedef struct bench_report {
     double bytes, flops; /* of one product */
     double ceiling;      /* bytes a second, best pattern's median; 0: unknown */
+    double read_most;    /* the fastest of all samples */
     int rounds;
     bench_result *results;
     int64_t count;

@@ -196,15 +196,15 @@ static tess_status take_ceiling(session *s)
     return TESS_OK;
 }
 
-/* Of the pattern that reads fastest. */
-static double ceiling(session *s)
+/* The median of the pattern that reads fastest, and the fastest sample. */
+static void find_ceiling(session *s, bench_report *report)
 {
-    double best = 0;
-    for (int i = 0; i < TESS_READINGS; i++) {
+    for (int i = 0; i < TESS_READINGS && s->ceiling_rounds > 0; i++) {
         double middle = median(s->ceilings[i], s->ceiling_rounds);
-        best = middle > best ? middle : best;
+        double most = s->ceilings[i][s->ceiling_rounds - 1]; /* sorted now */
+        report->ceiling = middle > report->ceiling ? middle : report->ceiling;
+        report->read_most = most > report->read_most ? most : report->read_most;
     }
-    return best;
 }
 
 static void drop_entry(session *s, entry *e)
@@ -414,7 +414,7 @@ tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench
     TESS_TRY_CLEAN(TESS_CALLOC(s->ctx, entries, &made.results));
     tess_candidates_ahead(device, A, list.items, list.count);
     TESS_TRY_CLEAN(measure_all(s, &list));
-    made.ceiling = ceiling(s);
+    find_ceiling(s, &made);
     *report = made;
 cleanup:
     if (status != TESS_OK)

@@ -94,6 +94,11 @@ static void processor_name(char *name, size_t size)
             snprintf(name, size, "%s", arm[i].name);
 }
 
+static json_t *number_or_null(double value, bool known)
+{
+    return known ? json_real(value) : json_null();
+}
+
 static json_t *machine_json(const tess_device *device, const bench_report *report)
 {
     struct utsname system;
@@ -110,12 +115,13 @@ static json_t *machine_json(const tess_device *device, const bench_report *repor
 #else
     const char *compiler = "gcc " __VERSION__;
 #endif
-    json_t *ceiling = report->ceiling > 0 ? json_real(1e-9 * report->ceiling) : json_null();
-    json_t *machine =
-        json_pack("{s:s, s:s, s:s, s:i, s:I, s:s, s:s, s:s, s:o}", "device", device->description,
-                  "processor", processor, "system", os, "threads", device->threads, "processors",
-                  (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "compiler", compiler, "tessera",
-                  tess_version(), "date", date, "read_GBps", ceiling);
+    json_t *ceiling = number_or_null(1e-9 * report->ceiling, report->ceiling > 0);
+    json_t *most = number_or_null(1e-9 * report->read_most, report->read_most > 0);
+    json_t *machine = json_pack(
+        "{s:s, s:s, s:s, s:i, s:I, s:s, s:s, s:s, s:o, s:o}", "device", device->description,
+        "processor", processor, "system", os, "threads", device->threads, "processors",
+        (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "compiler", compiler, "tessera", tess_version(),
+        "date", date, "read_GBps", ceiling, "read_most_GBps", most);
     if (machine && device->backend == &tess_cuda_backend && tess_cuda_of(device)->jit.loaded) {
         const tess_nvrtc *nvrtc = &tess_cuda_of(device)->jit.nvrtc;
         json_object_set_new(machine, "nvrtc", json_sprintf("%d.%d", nvrtc->major, nvrtc->minor));
@@ -130,11 +136,6 @@ static json_t *matrix_json(const char *input, const tess_matrix *A, const bench_
                      (json_int_t)A->cols, "block_height", A->block_height, "block_width",
                      A->block_width, "blocks", (json_int_t)A->blocks, "bytes", report->bytes,
                      "flops", report->flops);
-}
-
-static json_t *number_or_null(double value, bool known)
-{
-    return known ? json_real(value) : json_null();
 }
 
 static json_t *result_json(const char *device, const tess_matrix *A, const bench_report *report,
