@@ -21,6 +21,8 @@ enum { NAME(fbcsr_strip) = SIMD_REGISTERS >= 32 ? 16 : 8 };
 
 /* Runs of rectangles that are summed side by side. */
 enum { NAME(fbcsr_at_once) = 2 };
+/* Blocks of one row in half of a long run. */
+enum { NAME(fbcsr_long_half) = 32 };
 #define FBCSR_PAIRED(h, w, shift) \
     ((h) > 1 && (w) > 1 && (shift) == 0 && 2 * ROW_SUMS(h, w) <= SIMD_REGISTERS / 2)
 
@@ -100,26 +102,45 @@ SIMD_INLINE void NAME(fbcsr_strips)(const tess_cpu_fbcsr_args *args, NAME(fbcsr_
     (args, run, y, top, height - top < strip ? height - top : strip, height, width, shift, scale);
 }
 
-/* Blocks of height 1: one sum. */
+/* Block `block` of height 1, added to its sums. */
+SIMD_INLINE void NAME(fbcsr_dot_add)(V *acc, const tess_cpu_fbcsr_args *args, int64_t block,
+                                     const int width)
+{
+    const REAL *values = (const REAL *)args->values + block * width;
+    const REAL *factors = (const REAL *)args->x + args->cols[block];
+    int k = 0;
+    for (; k + 4 * W <= width; k += 4 * W) {
+        SIMD_UNROLL(4)
+        for (int p = 0; p < 4; p++)
+            acc[p] += LOAD(values + k + p * W) * LOAD(factors + k + p * W);
+    }
+    for (; k + W <= width; k += W)
+        acc[0] += LOAD(values + k) * LOAD(factors + k);
+    if (k < width)
+        acc[1] += LOAD_PART(values + k, width - k) * LOAD_PART(factors + k, width - k);
+}
+
+/* Blocks of height 1: one sum. The halves of a long run are two streams of values: no other piece
+ * has one meanwhile. */
 SIMD_INLINE void NAME(fbcsr_dot)(const tess_cpu_fbcsr_args *args, NAME(fbcsr_run) run, REAL *y,
                                  const int width)
 {
-    const REAL *x = args->x;
     V acc[4] = {{0}, {0}, {0}, {0}};
-    for (int64_t block = run.from; block < run.to; block++) {
-        const REAL *values = (const REAL *)args->values + block * width;
-        const REAL *factors = x + args->cols[block];
-        int k = 0;
-        for (; k + 4 * W <= width; k += 4 * W) {
-            SIMD_UNROLL(4)
-            for (int p = 0; p < 4; p++)
-                acc[p] += LOAD(values + k + p * W) * LOAD(factors + k + p * W);
+    const int64_t half = (run.to - run.from) / 2;
+    int64_t block = run.from;
+    if (half >= NAME(fbcsr_long_half)) {
+        V other[4] = {{0}, {0}, {0}, {0}};
+        for (; block < run.from + half; block++) {
+            NAME(fbcsr_dot_add)(acc, args, block, width);
+            NAME(fbcsr_dot_add)(other, args, block + half, width);
         }
-        for (; k + W <= width; k += W)
-            acc[0] += LOAD(values + k) * LOAD(factors + k);
-        if (k < width)
-            acc[1] += LOAD_PART(values + k, width - k) * LOAD_PART(factors + k, width - k);
+        SIMD_UNROLL(4)
+        for (int p = 0; p < 4; p++)
+            acc[p] += other[p];
+        block += half;
     }
+    for (; block < run.to; block++)
+        NAME(fbcsr_dot_add)(acc, args, block, width);
     V sums = (acc[0] + acc[1]) + (acc[2] + acc[3]);
     REAL sum = 0;
     SIMD_UNROLL(16)
