@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/fbcsr_slices.h"
 #include "format/fbcsr_split.h"
 
 static const char *const candidates[] = {
@@ -33,6 +34,7 @@ static const char *const candidates[] = {
     "4x8",
     "8x2",
     "2x8",
+    "2x6",
     "6x3",
     "3x6",
     "5x3",
@@ -58,12 +60,13 @@ enum {
     SAMPLE_PIECES = 8,
     RUN_BYTES = 48,
     LINE_BYTES = 7,
-    LINE_BYTES_LEAST = 2, /* another price to choose shapes by, for what follows */
-    ROW_BYTES = 24,       /* a remainder that leaves most rows empty saves these a row, */
-    LONE_BYTES = 80,      /* but costs these an entry */
-    SPLIT_BYTES = 4,      /* a row: of two lists, the longer one walks over y once more */
-    GAP = 64,             /* empty rows between two pieces: as many as the tallest candidate has */
-    LONG_ROWS = 4,        /* times the entries of a piece may be there if it has long rows */
+    LINE_BYTES_LEAST = 2,       /* another price to choose shapes by, for what follows, */
+    LINE_BYTES_NEVER = 1 << 20, /* and one for a list without lines, which may leave less */
+    ROW_BYTES = 24,             /* a remainder that leaves most rows empty saves these a row, */
+    LONE_BYTES = 80,            /* but costs these an entry */
+    SPLIT_BYTES = 4,            /* a row: of two lists, the longer one walks over y once more */
+    GAP = 64,      /* empty rows between two pieces: as many as the tallest candidate has */
+    LONG_ROWS = 4, /* times the entries of a piece may be there if it has long rows */
 };
 
 /* Of CSR's bytes: what the whole list has to save. */
@@ -96,6 +99,17 @@ static void copy_rows(const tess_matrix *csr, int64_t first, int64_t count, int6
         memcpy(P->columns + at, csr->columns + csr->row_offsets[first + i],
                (size_t)entries * sizeof *P->columns);
     }
+}
+
+/* Where piece p begins, at equal distances or, `spread`, each at another place of its share, in an
+ * even row. */
+static int64_t piece_start(const tess_matrix *csr, int p, bool spread)
+{
+    const int places = 64, step = 39;
+    int64_t row =
+        tess_share_row(csr->row_offsets, csr->rows, p * places + (spread ? p * step % places : 0),
+                       SAMPLE_PIECES * places);
+    return spread ? row - row % 2 : row;
 }
 
 /* The end of a piece of about `most` entries that begins with row `first`, and its entries. A long
@@ -147,7 +161,7 @@ static tess_status compact_columns(tess_ctx *ctx, tess_fbcsr_pattern *P)
     return TESS_OK;
 }
 
-tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wanted,
+tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wanted, bool spread,
                               tess_fbcsr_pattern *P)
 {
     const int64_t most = wanted / SAMPLE_PIECES;
@@ -160,9 +174,11 @@ tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wan
         return TESS_OK;
     int64_t first[SAMPLE_PIECES], count[SAMPLE_PIECES], rows = 0, entries = 0, to = 0;
     for (int p = 0; p < SAMPLE_PIECES; p++) {
-        first[p] = tess_share_row(csr->row_offsets, csr->rows, p, SAMPLE_PIECES);
         int64_t inside;
+        first[p] = piece_start(csr, p, spread);
         count[p] = piece_end(csr, first[p], most, &inside) - first[p];
+        if (spread && count[p] % 2 && first[p] + count[p] < csr->rows)
+            inside += sampled(csr, first[p] + count[p]++, most);
         rows += count[p] + GAP;
         entries += inside;
     }
@@ -248,35 +264,74 @@ static int next_shape(const search *S, const trial trials[CANDIDATES], double sh
     return next;
 }
 
+/* What a remainder of so few entries saves: most of its rows need not be walked over. */
+static double rest_saved(int64_t rows, int64_t left)
+{
+    return left <= rows / 2 ? ROW_BYTES * (double)rows - LONE_BYTES * (double)left : 0;
+}
+
+/* Adds shape c to the list; P becomes what it leaves. */
+static tess_status take_shape(search *S, tess_fbcsr_pattern *P, int c, tess_fbcsr_options *list,
+                              double *saved)
+{
+    tess_fbcsr_found found;
+    trial one;
+    TESS_TRY(try_shape(S, P, c, &found, &one));
+    tess_status status = tess_fbcsr_pattern_remove(S->ctx, P, &found);
+    tess_fbcsr_found_clear(S->ctx, &found);
+    S->hopeless[c] = true; /* it has taken what there was */
+    list->shape[list->count] = S->shape[c];
+    list->threshold[list->count++] = TESS_FBCSR_PRICED;
+    list->saved += one.bytes;
+    *saved += one.saved - (LINE_BYTES - S->line_bytes) * one.line_rows;
+    return status;
+}
+
+/* The shape that would leave so little that it pays by that, though not by itself; or -1. */
+static tess_status last_shape(const search *S, const tess_fbcsr_pattern *P, int *out)
+{
+    const int64_t left = P->row_offsets[P->rows];
+    double most = S->worthwhile + SPLIT_BYTES * (double)P->rows;
+    *out = -1;
+    if (left <= P->rows / 2)
+        return TESS_OK;
+    for (int c = 0; c < CANDIDATES; c++) {
+        tess_fbcsr_found found;
+        trial one;
+        TESS_TRY(try_shape(S, P, c, &found, &one));
+        double gain = one.saved + rest_saved(P->rows, left - found.nonzeros);
+        tess_fbcsr_found_clear(S->ctx, &found);
+        if (gain > most) {
+            most = gain;
+            *out = c;
+        }
+    }
+    return TESS_OK;
+}
+
 /* One list, on a copy of the search; *saved: bytes, of all that the list changes. */
 static tess_status build_list(search S, const tess_fbcsr_pattern *sample, double share,
                               tess_fbcsr_options *list, double *saved)
 {
     tess_fbcsr_pattern P = *sample;
-    tess_fbcsr_found found = {.blocks = 0};
     trial trials[CANDIDATES];
     tess_status status = TESS_OK;
+    int c;
     P.borrowed = true;
     list->count = 0;
     *saved = 0;
     memcpy(trials, S.first, sizeof trials);
-    for (int c; (c = next_shape(&S, trials, share)) >= 0 && list->count < TESS_FBCSR_SPLITS;) {
-        trial one;
-        TESS_TRY_CLEAN(try_shape(&S, &P, c, &found, &one));
-        TESS_TRY_CLEAN(tess_fbcsr_pattern_remove(S.ctx, &P, &found));
-        tess_fbcsr_found_clear(S.ctx, &found);
-        S.hopeless[c] = true; /* it has taken what there was */
-        list->shape[list->count] = S.shape[c];
-        list->threshold[list->count++] = TESS_FBCSR_PRICED;
-        list->saved += one.bytes;
-        *saved += one.saved - (LINE_BYTES - S.line_bytes) * one.line_rows;
+    while ((c = next_shape(&S, trials, share)) >= 0 && list->count < TESS_FBCSR_SPLITS) {
+        TESS_TRY_CLEAN(take_shape(&S, &P, c, list, saved));
         TESS_TRY_CLEAN(try_all(&S, &P, trials));
     }
-    int64_t left = P.row_offsets[P.rows];
-    if (left <= P.rows / 2)
-        *saved += ROW_BYTES * (double)P.rows - LONE_BYTES * (double)left;
+    if (list->count > 0 && list->count < TESS_FBCSR_SPLITS) {
+        TESS_TRY_CLEAN(last_shape(&S, &P, &c));
+        if (c >= 0)
+            TESS_TRY_CLEAN(take_shape(&S, &P, c, list, saved));
+    }
+    *saved += rest_saved(P.rows, P.row_offsets[P.rows]);
 cleanup:
-    tess_fbcsr_found_clear(S.ctx, &found);
     tess_fbcsr_pattern_clear(S.ctx, &P);
     return status;
 }
@@ -293,12 +348,15 @@ tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_
         TESS_TRY(tess_fbcsr_options_parse(ctx, candidates[c], &one));
         S.shape[c] = one.shape[0];
     }
-    TESS_TRY(tess_fbcsr_sample(ctx, csr, SAMPLE_ENTRIES, &sample));
+    TESS_TRY(tess_fbcsr_sample(ctx, csr, SAMPLE_ENTRIES, false, &sample));
     const double whole =
         (double)(tess_type_size(csr->type) + 4) * (double)sample.row_offsets[sample.rows];
     S.worthwhile = TESS_FBCSR_WORTHWHILE * whole;
-    for (int turn = 0; turn < 2; turn++) {
-        S.line_bytes = turn == 0 ? LINE_BYTES : LINE_BYTES_LEAST;
+    for (int turn = 0; turn < 3; turn++) {
+        static const double line_bytes[] = {LINE_BYTES, LINE_BYTES_LEAST, LINE_BYTES_NEVER};
+        if (turn == 2 && !tess_fbcsr_has_lines(out))
+            break;
+        S.line_bytes = line_bytes[turn];
         memset(S.hopeless, 0, sizeof S.hopeless);
         TESS_TRY_CLEAN(try_all(&S, &sample, S.first));
         for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {

@@ -3,11 +3,12 @@
  * Slices know lines and, in everything else, runs of up to four widths, whatever the height of a
  * block (fbcsr_slices.h). So a list is lines, if any, and rows of some lengths; its price is what
  * the slices of a sample of the rows take, padding included, times what a byte of them takes longer
- * than one of CSR. H200: as long in runs, 1.05 times for every further width in rows of several
- * lanes (4 wide 35.2 us, 8 and 4 wide 38.1); 1.12 times in lines. Where a slice has lines and runs,
- * one waits for the other. A slice of lines is one warp's: the one with the most pieces must not
- * take longer than all the others together. Rows of runs that are 16 columns apart, as in matrices
- * of 16 x 16 blocks, read x from the same bank of the cache, one after the other.
+ * than one of CSR. Fitted to 310 times on an H200: as long in runs of one width and single entries,
+ * 1.045 times for every further width (1.08 in rows of several lanes), 1.05 times in rows of few
+ * entries, 1.12 times in lines. Where a
+ * slice has lines and runs, one waits for the other. A slice of lines is one warp's: the one with
+ * the most pieces must not take longer than all the others together. Reading x may take longer than
+ * the bytes (fbcsr_order.c), in CSR too.
  *
  * Three lists are tried, without lines and with those found at two thresholds: an entry beside
  * lines is dear, so that half-empty lines may be better. Lengths are added one at a time, the best
@@ -25,17 +26,16 @@ enum {
     LINES = sizeof lines / sizeof *lines,
     LENGTHS = 3,
     MANY_PIECES = 32,
+    SHORT_ROWS = 10, /* entries */
     SAMPLE_ENTRIES = 200000
 };
-#define WAIT_BYTES 384    /* read while a slice waits for its runs after its lines */
-#define TURN_BYTES 17     /* read in one turn of the caches for x; */
-#define FREE_TURNS 0.2    /* so many of them an entry cost nothing */
+#define WAIT_BYTES 240    /* read while a slice waits for its runs after its lines */
 #define PIECE_BYTES 0.8e6 /* read in the time in which a warp sums up one piece */
 
 static const double thresholds[] = {TESS_FBCSR_PRICED, 0.5};
-static const double least_share = 0.05; /* of the entries, in lines of a kind */
-static const double least_gain = 0.01;  /* of the price, by one more length */
-static const double least_saved = 0.05; /* of CSR's price, by the whole list */
+static const double least_share = 0.05;  /* of the entries, in lines of a kind */
+static const double least_gain = 0.01;   /* of the price, by one more length */
+static const double least_saved = 0.035; /* of CSR's price, by the whole list */
 
 typedef struct search {
     tess_ctx *ctx;
@@ -66,13 +66,14 @@ static tess_status price(const search *S, tess_fbcsr_options *list, double *out)
     tess_status status = tess_fbcsr_slices_measure(S->ctx, A, F, list, S->lanes, &size);
     tess_fbcsr_destroy(F);
     TESS_TRY(status);
-    double each = S->lanes > 1 ? 1 + 0.05 * (size.classes - 2) : size.classes > 3 ? 1.03 : 1;
+    double each = 1 + (S->lanes > 1 ? 0.08 : 0.045) * (size.classes - 2);
     if (with_lines)
         each = 1.12;
+    else if (A->blocks < SHORT_ROWS * A->rows)
+        each *= 1.05;
     *out = each * (double)size.bytes + vectors_of(A) +
            (with_lines ? WAIT_BYTES * (double)size.with_runs : 0);
-    const double turns = (double)size.turns - FREE_TURNS * (double)A->blocks;
-    *out += turns > 0 ? TURN_BYTES * turns : 0;
+    *out = tess_fbcsr_bytes_and_turns(*out, (double)size.turns);
     if (size.most_pieces > MANY_PIECES && PIECE_BYTES * S->share * (double)size.most_pieces > *out)
         *out = PIECE_BYTES * S->share * (double)size.most_pieces;
     list->saved = 1 - (double)size.bytes / csr_bytes(A);
@@ -136,9 +137,22 @@ static tess_status add_rows(const search *S, tess_fbcsr_options *list, double *l
     return TESS_OK;
 }
 
+/* The price of CSR: its bytes, and the turns of single entries. */
+static tess_status price_csr(const search *S, double *out)
+{
+    const tess_fbcsr_options none = {0};
+    tess_fbcsr_size size;
+    TESS_TRY(tess_fbcsr_slices_measure(S->ctx, S->sample, NULL, &none, S->lanes, &size));
+    *out = tess_fbcsr_bytes_and_turns(csr_bytes(S->sample) + vectors_of(S->sample),
+                                      (double)size.turns);
+    return TESS_OK;
+}
+
 static tess_status choose(const search *S, tess_fbcsr_options *out)
 {
-    double most = (1 - least_saved) * (csr_bytes(S->sample) + vectors_of(S->sample));
+    double most;
+    TESS_TRY(price_csr(S, &most));
+    most *= 1 - least_saved;
     for (int start = 0; start < 3; start++) {
         tess_fbcsr_options list = {0};
         double one = 2 * most, share = 0;
@@ -166,7 +180,7 @@ tess_status tess_fbcsr_choose_slices(tess_ctx *ctx, const tess_matrix *csr, tess
     tess_matrix *sample = NULL;
     tess_status status;
     *out = (tess_fbcsr_options){0};
-    TESS_TRY(tess_fbcsr_sample(ctx, csr, SAMPLE_ENTRIES, &P));
+    TESS_TRY(tess_fbcsr_sample(ctx, csr, SAMPLE_ENTRIES, true, &P));
     if (!P.borrowed) {
         const int64_t entries = P.row_offsets[P.rows];
         TESS_TRY_CLEAN(

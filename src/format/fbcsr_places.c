@@ -1,11 +1,9 @@
 /* Which rows are cut, in which places the rows lie, and where their slices begin; fbcsr_slices.h
  * has the picture. */
-#include <stdlib.h>
-
 #include "format/fbcsr_runs.h"
 #include "format/sliced.h"
 
-enum { WARP = TESS_FBCSR_WARP, WINDOW = 4096 /* rows sorted */ };
+enum { WARP = TESS_FBCSR_WARP };
 enum { SEGMENT_PLACES = WARP / TESS_FBCSR_SEGMENT_LANES };
 
 typedef tess_fbcsr_builder builder;
@@ -24,11 +22,6 @@ int64_t tess_fbcsr_first_place(const tess_fbcsr_slices *S, int64_t slice)
 
 /* ---- Rows that are cut ---- */
 
-static int64_t runs_in(const builder *B, int list, int64_t row)
-{
-    return B->lists[list].offsets[row + 1] - B->lists[list].offsets[row];
-}
-
 static int64_t most_runs(const tess_fbcsr_slices *S)
 {
     return ((int64_t)1 << 32 / S->classes) - 1;
@@ -39,7 +32,7 @@ bool tess_fbcsr_is_cut(const builder *B, int64_t row)
     int64_t scalars = 0;
     bool countable = true;
     for (int c = 0; c < B->S->classes; c++) {
-        int64_t runs = runs_in(B, c, row);
+        int64_t runs = tess_fbcsr_runs_in(B, c, row);
         scalars += runs * B->S->width[c];
         countable &= runs <= most_runs(B->S);
     }
@@ -56,14 +49,14 @@ static int64_t segments_of_row(const builder *B, int64_t row)
 {
     int64_t segments = 0;
     for (int c = 0; c < B->S->classes && tess_fbcsr_is_cut(B, row); c++)
-        segments += tess_ceil_div(runs_in(B, c, row), segment_length(B, c));
+        segments += tess_ceil_div(tess_fbcsr_runs_in(B, c, row), segment_length(B, c));
     return segments;
 }
 
 static void cut_row(builder *B, int64_t row)
 {
     for (int c = 0; c < B->S->classes; c++) {
-        int64_t end = B->lists[c].offsets[row + 1], runs = runs_in(B, c, row);
+        int64_t end = B->lists[c].offsets[row + 1], runs = tess_fbcsr_runs_in(B, c, row);
         int64_t segments = tess_ceil_div(runs, segment_length(B, c));
         int64_t length = segments > 0 ? tess_ceil_div(runs, segments) : 0;
         for (int64_t first = B->lists[c].offsets[row]; first < end; first += length)
@@ -137,75 +130,8 @@ tess_fbcsr_some_runs tess_fbcsr_runs_of(const builder *B, int64_t at, int list)
     int64_t row = S->targets ? S->targets[at - segments] : at - segments;
     if (row >= B->A->rows || tess_fbcsr_is_cut(B, row) || is_lone(B, row))
         return (tess_fbcsr_some_runs){0};
-    return (tess_fbcsr_some_runs){row, B->lists[list].offsets[row], runs_in(B, list, row)};
-}
-
-/* The numbers of runs of a row, the widest first. */
-static uint32_t word_of(const builder *B, int64_t row)
-{
-    uint32_t word = 0;
-    if (row >= B->A->rows || tess_fbcsr_is_cut(B, row))
-        return 0;
-    for (int c = 0; c < B->S->classes; c++)
-        word |= (uint32_t)runs_in(B, c, row) << (32 - 32 / B->S->classes * (c + 1));
-    return word;
-}
-
-typedef struct sized_row {
-    uint32_t word;
-    int32_t row;
-} sized_row;
-
-/* Runs that the slices made of these rows, in this order, have room for. */
-static int64_t room_of(const tess_fbcsr_slices *S, const sized_row *rows, int64_t count)
-{
-    const int bits = 32 / S->classes, places = WARP / S->lanes;
-    int64_t room = 0;
-    for (int64_t first = 0; first < count; first += places) {
-        for (int c = 0; c < S->classes; c++) {
-            uint32_t most = 0;
-            for (int64_t i = first; i < first + places && i < count; i++) {
-                uint32_t runs = rows[i].word << bits * c >> (32 - bits);
-                most = runs > most ? runs : most;
-            }
-            room += (int64_t)most * S->width[c];
-        }
-    }
-    return room;
-}
-
-static int by_word(const void *a, const void *b)
-{
-    const sized_row *x = a, *y = b;
-    if (x->word != y->word)
-        return x->word > y->word ? -1 : 1;
-    return x->row < y->row ? -1 : 1;
-}
-
-/* Without lines nothing asks for adjacent rows in a slice, but they read the same x: windows are
- * sorted where that saves a twentieth of the room. */
-static tess_status sort_rows(builder *B)
-{
-    tess_fbcsr_slices *S = B->S;
-    const int64_t count = S->places - S->segments * SEGMENT_PLACES;
-    sized_row *rows;
-    if (B->part_offsets)
-        return TESS_OK;
-    TESS_TRY(TESS_ALLOC(B->ctx, count, &S->targets));
-    TESS_TRY(TESS_ALLOC(B->ctx, count, &rows));
-#pragma omp parallel for num_threads(B->ctx->threads) schedule(static)
-    for (int64_t first = 0; first < count; first += WINDOW) {
-        int64_t end = first + WINDOW < count ? first + WINDOW : count;
-        for (int64_t i = first; i < end; i++)
-            rows[i] = (sized_row){word_of(B, i), (int32_t)i};
-        int64_t before = room_of(S, rows + first, end - first);
-        qsort(rows + first, (size_t)(end - first), sizeof *rows, by_word);
-        bool pays = room_of(S, rows + first, end - first) < before - before / 20;
-        for (int64_t i = first; i < end; i++)
-            S->targets[i] = pays ? rows[i].row : (int32_t)i;
-    }
-    tess_free(B->ctx, rows);
-    return TESS_OK;
+    return (tess_fbcsr_some_runs){row, B->lists[list].offsets[row],
+                                  tess_fbcsr_runs_in(B, list, row)};
 }
 
 /* ---- Heads ---- */
@@ -294,6 +220,6 @@ tess_status tess_fbcsr_place_rows(builder *B, bool lines)
         for (int64_t slice = 0; slice < S->slices - S->segments; slice++)
             find_lone(B, slice);
     }
-    TESS_TRY(sort_rows(B));
+    TESS_TRY(tess_fbcsr_sort_rows(B));
     return make_heads(B);
 }

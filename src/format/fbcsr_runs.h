@@ -69,6 +69,12 @@ int tess_fbcsr_lanes_of(const tess_fbcsr_slices *S, int64_t slice);
 int64_t tess_fbcsr_first_place(const tess_fbcsr_slices *S, int64_t slice);
 bool tess_fbcsr_is_cut(const tess_fbcsr_builder *B, int64_t row);
 
+/* Runs of a row in a list. */
+static inline int64_t tess_fbcsr_runs_in(const tess_fbcsr_builder *B, int list, int64_t row)
+{
+    return B->lists[list].offsets[row + 1] - B->lists[list].offsets[row];
+}
+
 /* Runs of a class: which, and of which row. */
 typedef struct tess_fbcsr_some_runs {
     int64_t row, first, count;
@@ -77,5 +83,12 @@ typedef struct tess_fbcsr_some_runs {
 tess_fbcsr_some_runs tess_fbcsr_runs_of(const tess_fbcsr_builder *B, int64_t place, int list);
 /* Values of the lines of a slice, in groups of 32, the last one perhaps not full. */
 int64_t tess_fbcsr_line_groups(const tess_fbcsr_builder *B, int64_t slice);
+
+/* ---- fbcsr_order.c ---- */
+
+/* Fills S->targets where there are no lines. */
+tess_status tess_fbcsr_sort_rows(tess_fbcsr_builder *B);
+/* In how many turns x is read for the runs of a slice. */
+int64_t tess_fbcsr_turns(const tess_fbcsr_builder *B, int64_t slice);
 
 #endif

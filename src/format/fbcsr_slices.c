@@ -171,46 +171,6 @@ tess_status tess_fbcsr_slices_create(tess_ctx *ctx, const tess_matrix *A, const 
     return TESS_OK;
 }
 
-/* In how many turns all lanes have their x: `columns` of them, the same ones read once. */
-static int turns_of(const int64_t *columns, int count, int banks)
-{
-    int64_t held[TESS_FBCSR_CACHE_LINE / 4][WARP];
-    int used[TESS_FBCSR_CACHE_LINE / 4] = {0}, most = 0;
-    for (int i = 0; i < count; i++) {
-        const int bank = (int)(columns[i] % banks);
-        int k = 0;
-        while (k < used[bank] && held[bank][k] != columns[i])
-            k++;
-        if (k < used[bank])
-            continue;
-        held[bank][used[bank]++] = columns[i];
-        most = used[bank] > most ? used[bank] : most;
-    }
-    return most;
-}
-
-/* The turns of all loads of x in one step of a class. */
-static int64_t turns_of_step(const builder *B, int64_t slice, int c, int64_t step)
-{
-    const int lanes = tess_fbcsr_lanes_of(B->S, slice), width = B->S->width[c];
-    const int share = tess_fbcsr_share(width, lanes), per = lanes / share;
-    const int banks = TESS_FBCSR_CACHE_LINE / (int)tess_type_size(B->S->type);
-    int64_t turns = 0, columns[WARP];
-    for (int i = 0; i < width / share; i++) {
-        int count = 0;
-        for (int row = 0; row < WARP / lanes; row++) {
-            const tess_fbcsr_some_runs mine =
-                tess_fbcsr_runs_of(B, tess_fbcsr_first_place(B->S, slice) + row, c);
-            for (int64_t k = step * per; k < (step + 1) * per && k < mine.count; k++)
-                for (int lane = 0; lane < share; lane++)
-                    columns[count++] =
-                        B->lists[c].runs[mine.first + k].column + (int64_t)i * share + lane;
-        }
-        turns += turns_of(columns, count, banks);
-    }
-    return turns;
-}
-
 tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const tess_fbcsr *F,
                                       const tess_fbcsr_options *shapes, int lanes,
                                       tess_fbcsr_size *out)
@@ -223,14 +183,16 @@ tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const
         out->bytes = S->value_count * (int64_t)tess_type_size(S->type) + S->column_count * 4 +
                      S->slices * S->head * 4 + S->piece_count * TESS_FBCSR_PIECE * 4 +
                      (S->targets ? S->places * 4 : 0);
+        int64_t turns = 0;
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(+ : turns)
+        for (int64_t slice = S->segments; slice < S->slices; slice++)
+            turns += tess_fbcsr_turns(&B, slice);
+        out->turns = turns;
         for (int64_t slice = S->segments; slice < S->slices; slice++) {
             const int32_t *head = S->heads + slice * S->head;
             bool runs = false;
-            for (int c = 0; c < S->classes; c++) {
+            for (int c = 0; c < S->classes; c++)
                 runs |= head[TESS_FBCSR_HEAD_STEPS + c] > 0;
-                for (int64_t step = 0; step < head[TESS_FBCSR_HEAD_STEPS + c]; step++)
-                    out->turns += turns_of_step(&B, slice, c, step);
-            }
             out->with_runs += runs;
             out->pieces += head[TESS_FBCSR_HEAD_PIECES];
             if (head[TESS_FBCSR_HEAD_PIECES] > out->most_pieces)

@@ -21,7 +21,7 @@
  *     G = 2, w = 3:   H = 1, W = 3: lane 0 reads the runs 0, 2, 4 ... of row 0, lane 1 the others
  *
  * A slice has as many steps as its longest row needs. Without lines, rows are sorted in windows by
- * their numbers of runs, so that rows of a slice need about equally many.
+ * their numbers of runs, so that rows of a slice need about equally many (fbcsr_order.c).
  *
  * A row of more than CUT scalars a lane (CUT_BESIDE beside lines), or more runs than a word of
  * `lengths` can count, is cut: its runs go to segments, which fill slices of their own, the first
@@ -38,6 +38,7 @@
 enum {
     TESS_FBCSR_WARP = 32,
     TESS_FBCSR_CACHE_LINE = 128,  /* bytes of x that a cache reads at a time, at best */
+    TESS_FBCSR_TURN_BYTES = 26,   /* read from memory in one such turn of all caches */
     TESS_FBCSR_LINE = 8,          /* least rows of a line */
     TESS_FBCSR_WIDE = 8,          /* widest run */
     TESS_FBCSR_CLASSES = 4,       /* widths of runs */
@@ -115,16 +116,19 @@ tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const
                                       const tess_fbcsr_options *shapes, int lanes,
                                       tess_fbcsr_size *out);
 
+/* Bytes that take as long as so many bytes and turns. */
+double tess_fbcsr_bytes_and_turns(double bytes, double turns);
+
 /* New numbers in the same pattern. */
 void tess_fbcsr_slices_refresh(tess_fbcsr_slices *S, const void *csr_values);
 
 /* Lanes of a row where rows are about equally long: x is read side by side, and few rows make
- * enough warps. H200: rows of 20 to 35 non-zeros 1 (38.6 us, with 2 41.5), of 60 2 (43.6, with
- * 1 46.6), of 80 4, of 400 and more 8. */
+ * enough warps. H200: rows of 20 to 35 non-zeros 1 (38.6 us, with 2 41.5), of 40 2 where they are
+ * unlike (39.9, with 1 41.9), of 60 2 (43.6, with 1 46.6), of 80 4, of 400 and more 8. */
 static inline int tess_fbcsr_lanes(int64_t rows, int64_t nonzeros)
 {
     const int64_t mean = nonzeros / (rows > 0 ? rows : 1);
-    return mean < 48 ? 1 : mean < 72 ? 2 : mean < 160 ? 4 : 8;
+    return mean < 40 ? 1 : mean < 72 ? 2 : mean < 160 ? 4 : 8;
 }
 
 /* H: lanes that read a run of `width` columns, where a row has `lanes`. */

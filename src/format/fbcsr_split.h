@@ -58,8 +58,9 @@ tess_status tess_fbcsr_split_lines(tess_ctx *ctx, const tess_fbcsr_pattern *P,
 #define TESS_FBCSR_WORTHWHILE 0.005
 
 /* Pieces of adjacent rows from all over the matrix, about `wanted` entries, or all of a small one.
- */
-tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wanted,
+ * Pieces at equal distances may all see the same part of a pattern that comes again and again; so
+ * they may be spread, and pairs of rows stay pairs then. */
+tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wanted, bool spread,
                               tess_fbcsr_pattern *P);
 
 /* The list of shapes that saves most, judged from a sample of the rows. */

@@ -329,6 +329,7 @@ static void auto_saves_bytes(void **state)
     } cases[] = {
         {"gen:stencil27:n=8,b=3",
          0.75}, /* 3x3; with 6x3 before it 0.72, but y is walked over twice */
+        {"gen:stencil27:n=8,b=2", 0.76}, /* 2x6, and 2x2 lest a few entries be left in every row */
         {"gen:stencil7:n=12,b=4", 0.72},
         {"gen:stencil7:n=20,b=1", 0.8},
         {"gen:random:rows=2000,avg=8", 1},

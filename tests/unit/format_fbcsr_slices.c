@@ -276,6 +276,47 @@ static void rows_that_read_one_bank_are_priced(void **state)
     }
 }
 
+/* Blocks of 16 rows whose lengths all differ, those of a pair by one: sorted, 32 rows of a slice
+ * are `apart` columns from each other. */
+static tess_matrix *rows_of_blocks(tess_ctx *ctx, int64_t apart)
+{
+    enum { BLOCKS = 256, WIDTH = 2, HEIGHT = 16 };
+    const int64_t rows = BLOCKS * HEIGHT, band = apart * BLOCKS, entries = BLOCKS * 136 * WIDTH;
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_allocate(ctx, TESS_F64, rows, HEIGHT * band, 1, 1, entries, &A),
+                     TESS_OK);
+    int64_t at = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        A->row_offsets[row] = at;
+        for (int64_t i = 0; i < (row % HEIGHT + 1) * WIDTH; i++, at++)
+            A->columns[at] = (int32_t)(i / WIDTH * band + row / HEIGHT * apart + i % WIDTH);
+    }
+    A->row_offsets[rows] = at;
+    assert_int_equal(at, entries);
+    for (int64_t i = 0; i < entries; i++)
+        ((double *)A->values)[i] = (double)i;
+    return A;
+}
+
+static void pairs_stay_together_where_x_is_slow(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_fbcsr_options options;
+    assert_int_equal(tess_fbcsr_options_parse(ctx, "row:2", &options), TESS_OK);
+    for (int64_t apart = 16; apart <= 17; apart++) {
+        tess_matrix *A = rows_of_blocks(ctx, apart);
+        tess_fbcsr_slices *S;
+        assert_int_equal(tess_fbcsr_slices_create(ctx, A, NULL, &options, 1, &S), TESS_OK);
+        check(apart == 16 ? "16 apart" : "17 apart", A, S);
+        int64_t parted = 0;
+        for (int64_t place = 0; place < A->rows; place += 2)
+            parted += S->targets[place] % 2 != 0 || S->targets[place + 1] != S->targets[place] + 1;
+        assert_int_equal(parted == 0, apart == 16);
+        tess_fbcsr_slices_destroy(S);
+        tess_matrix_destroy(A);
+    }
+}
+
 static void failures_leave_nothing_behind(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -309,6 +350,7 @@ int main(void)
         cmocka_unit_test(layouts_are_small),
         cmocka_unit_test(lists_are_chosen_by_the_size_of_slices),
         cmocka_unit_test(rows_that_read_one_bank_are_priced),
+        cmocka_unit_test(pairs_stay_together_where_x_is_slow),
         cmocka_unit_test(failures_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -40,6 +40,18 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
     return p[LANES] == 1 && p[FLIGHT] == flight_with_lines(&shapes);
 }
 
+/* H200: runs of up to 4 columns in rows of 13 non-zeros and more 8 in flight (35.5 us, with 4 36.8,
+ * mean of ten matrices), wider ones 4 (28.6, with 8 29.4), as do shorter rows (41.5, with 8 48.5).
+ */
+static int flight_of_runs(const tess_fbcsr_options *shapes, int lanes, int64_t mean)
+{
+    int width[TESS_FBCSR_CLASSES];
+    (void)tess_fbcsr_widths(shapes, width);
+    if (lanes == 1)
+        return width[0] <= 4 && mean >= 13 ? 8 : 4;
+    return lanes == 4 ? 4 : 8;
+}
+
 /* H200, lines: of 3 and 5 non-zeros a row 2 in flight (79.5 and 60.3 us, with 4 86.5 and 63.3), of
  * 7 and more 4. */
 static void guess(const tess_cuda_problem *problem, int *p)
@@ -49,7 +61,7 @@ static void guess(const tess_cuda_problem *problem, int *p)
     bool lines = tess_fbcsr_has_lines(&shapes);
     p[LANES] = lines ? 1 : tess_fbcsr_lanes(problem->rows, problem->blocks);
     p[DEPTH] = lines && mean < 7 ? 2 : 4;
-    p[FLIGHT] = lines ? flight_with_lines(&shapes) : p[LANES] == 2 || p[LANES] == 8 ? 8 : 4;
+    p[FLIGHT] = lines ? flight_with_lines(&shapes) : flight_of_runs(&shapes, p[LANES], mean);
     p[THREADS] = 128;
     p[AHEAD] = 1;
     p[HINT] = 1;
