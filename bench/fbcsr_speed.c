@@ -93,7 +93,8 @@ static tess_status try_candidate(trial *T, const tess_matrix *A, const tess_cand
 }
 
 /* On a GPU, where each takes a conversion: kernels that were the fastest on some of the matrices,
- * the last two where rows are long. */
+ * the last two where rows are long. Of cuSPARSE's algorithms the first, which was the fastest of
+ * both on all 86 matrices that were measured with both. */
 static bool worth_trying(const tess_candidates *list, int64_t at, bool gpu, const tess_matrix *A)
 {
     static const char *const known[] = {"sliced", "multi_row", "warp_row", "by_block"};
@@ -105,7 +106,7 @@ static bool worth_trying(const tess_candidates *list, int64_t at, bool gpu, cons
     if (!gpu)
         return before < (blocked ? 1 : 2);
     if (strstr(kernel, "cusparse"))
-        return !blocked && strstr(kernel, "csr") && before == 0;
+        return !blocked && strstr(kernel, "csr_alg1") && before == 0;
     for (size_t i = 0; i < (blocked || A->blocks < 64 * A->rows ? 2 : 4); i++)
         if (strcmp(kernel, known[i]) == 0)
             return before == 0;
