@@ -3,7 +3,8 @@
  *   curves    stencils of 7 and 27 points and bands, growing, for each block size and kernel class
  *   extras    random columns of an x of growing size, and a matrix with one very long row: what the
  *             curves do not explain, a block
- *   vectors   what an iteration of CG does beside its product: calibrate_vectors.c
+ *   vectors   what an iteration of CG does beside its product, and beside products with blocks of
+ *             each size where one begins while the other ends: calibrate_vectors.c
  */
 #include <math.h>
 #include <stdio.h>
@@ -177,7 +178,8 @@ static tess_status measure_hidden(tess_calibration *c, int points, double bytes)
     return status;
 }
 
-/* All shapes of what stays in the cache and of what does not, one after the other between. */
+/* All shapes of what stays in the cache and of what does not; between, on a host, one after the
+ * other. */
 static tess_status measure_curves(tess_calibration *c, int b)
 {
     static const int shapes[] = {7, 27, BAND};
@@ -188,7 +190,8 @@ static tess_status measure_curves(tess_calibration *c, int b)
     for (double bytes = first_bytes; bytes <= c->most * 1.001; bytes = next_size(bytes, cache)) {
         TESS_TRY(tess_progress(c->ctx, "calibrating", log(bytes / first_bytes),
                                log(c->most / first_bytes)));
-        if (bytes < TESS_CACHE_KEPT * cache || bytes > TESS_CACHE_GONE * cache)
+        if (bytes < TESS_CACHE_KEPT * cache || bytes > TESS_CACHE_GONE * cache ||
+            c->device->backend->time_product) /* a GPU's take no time */
             for (int i = 0; i < 3; i++)
                 TESS_TRY(measure_shape(c, shapes[i], bytes));
         else
@@ -366,7 +369,10 @@ static tess_status calibrate(tess_calibration *c, int32_t block)
     TESS_TRY(measure_curves(c, block));
     TESS_TRY(measure_scattered(c, block));
     TESS_TRY(measure_uneven(c, block));
-    return measure_long_rows(c, block);
+    TESS_TRY(measure_long_rows(c, block));
+    if (!c->device->backend->iterates_with || !is_wanted(c->classes, TESS_MODEL_VECTORS))
+        return TESS_OK;
+    return tess_calibration_passes(c);
 }
 
 tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t block, double most,
