@@ -1,16 +1,13 @@
 /* BSR to symmetric storage with rows in lanes; symmetric_lanes.h has the picture. */
 #include "format/symmetric_lanes.h"
 
-#include <string.h>
-
 #include <omp.h>
 
 #include "format/symmetric.h"
+#include "format/two.h"
 
 /* Most lanes of any kernel. */
 enum { MOST_LANES = 16 };
-/* Bytes of a group's rows that stay in the first cache while they are put side by side. */
-enum { KEPT = 16 * 1024 };
 
 /* The blocks of a group's rows that no slot has taken yet. */
 typedef struct group_walk {
@@ -74,15 +71,10 @@ double tess_symmetric_lanes_fill(const tess_matrix *A, int lanes)
 
 /* ---- New numbers ---- */
 
-#define ALWAYS static inline __attribute__((always_inline))
-
-typedef double __attribute__((may_alias, vector_size(16), aligned(8))) two_f64;
-typedef float __attribute__((may_alias, vector_size(8), aligned(4))) two_f32;
-
 /* Scalars of blocks side by side: of two lanes, and two numbers of each, at once. */
 #define FILL_SLOT(name, real, two)                                                                 \
-    ALWAYS void name(real *first, real *second, const real *const *from, const int b,              \
-                     const int lanes)                                                              \
+    TESS_ALWAYS void name(real *first, real *second, const real *const *from, const int b,         \
+                          const int lanes)                                                         \
     {                                                                                              \
         const int size = b * b, half = (size + 1) / 2;                                             \
         for (int e = 0; e < size; e += 2) {                                                        \
@@ -93,8 +85,8 @@ typedef float __attribute__((may_alias, vector_size(8), aligned(4))) two_f32;
             for (; both && l + 1 < lanes; l += 2) {                                                \
                 const two left = *(const two *)(from[l] + e);                                      \
                 const two right = *(const two *)(from[l + 1] + e);                                 \
-                *(two *)(to + l) = __builtin_shufflevector(left, right, 0, 2);                     \
-                *(two *)(next + l) = __builtin_shufflevector(left, right, 1, 3);                   \
+                *(two *)(to + l) = TESS_FIRST_OF(two, left, right);                                \
+                *(two *)(next + l) = TESS_SECOND_OF(two, left, right);                             \
             }                                                                                      \
             for (; l < lanes; l++) {                                                               \
                 to[l] = from[l][e];                                                                \
@@ -103,78 +95,59 @@ typedef float __attribute__((may_alias, vector_size(8), aligned(4))) two_f32;
             }                                                                                      \
         }                                                                                          \
     }
-FILL_SLOT(fill_slot_f64, double, two_f64)
-FILL_SLOT(fill_slot_f32, float, two_f32)
+FILL_SLOT(fill_slot_f64, tess_bits64, tess_two_bits64)
+FILL_SLOT(fill_slot_f32, tess_bits32, tess_two_bits32)
 
 /* Fills the slots of a group one after the other: the blocks of a row come in their order. A lane
- * without a block gets zeros. rows[l]: the blocks of lane l. */
-#define FILL_GROUP(name, real, fill_slot)                                                   \
-    ALWAYS void name(const tess_symmetric_lanes *S, const void *const *rows, int64_t group, \
-                     const int b, const int lanes)                                          \
-    {                                                                                       \
-        const int size = b * b, half = (size + 1) / 2, all = (1 << lanes) - 1;              \
-        const real *next[MOST_LANES], *from[MOST_LANES], *zeros = S->zeros;                 \
-        for (int l = 0; l < lanes; l++)                                                     \
-            next[l] = rows[l];                                                              \
-        for (int64_t k = S->offsets[group]; k < S->offsets[group + 1]; k++) {               \
-            const int present = S->present[k];                                              \
-            for (int l = 0; l < lanes; l++) {                                               \
-                const bool here = present == all || (present >> l & 1);                     \
-                from[l] = here ? next[l] : zeros;                                           \
-                next[l] += here ? size : 0;                                                 \
-            }                                                                               \
-            fill_slot((real *)S->values[0] + k * half * lanes,                              \
-                      (real *)S->values[1] + k * (size - half) * lanes, from, b, lanes);    \
-        }                                                                                   \
+ * without a block gets zeros. */
+#define FILL_GROUP(name, real, fill_slot)                                                      \
+    TESS_ALWAYS void name(const tess_symmetric_lanes *S, const tess_matrix *A,                 \
+                          const int64_t *offsets, int64_t group, const int b, const int lanes) \
+    {                                                                                          \
+        const int size = b * b, half = (size + 1) / 2, all = (1 << lanes) - 1;                 \
+        const real *next[MOST_LANES], *from[MOST_LANES], *zeros = S->zeros;                    \
+        for (int l = 0; l < lanes; l++) {                                                      \
+            const int64_t row = group * lanes + l;                                             \
+            next[l] = zeros;                                                                   \
+            if (row < A->block_rows)                                                           \
+                next[l] = (const real *)A->values +                                            \
+                          (A->row_offsets[row + 1] - offsets[row + 1] + offsets[row]) * size;  \
+        }                                                                                      \
+        for (int64_t k = S->offsets[group]; k < S->offsets[group + 1]; k++) {                  \
+            const int present = S->present[k];                                                 \
+            for (int l = 0; l < lanes; l++) {                                                  \
+                const bool here = present == all || (present >> l & 1);                        \
+                from[l] = here ? next[l] : zeros;                                              \
+                next[l] += here ? size : 0;                                                    \
+            }                                                                                  \
+            fill_slot((real *)S->values[0] + k * half * lanes,                                 \
+                      (real *)S->values[1] + k * (size - half) * lanes, from, b, lanes);       \
+        }                                                                                      \
     }
-FILL_GROUP(fill_group_f64, double, fill_slot_f64)
-FILL_GROUP(fill_group_f32, float, fill_slot_f32)
-
-/* Compares a group's rows and finds their blocks from the diagonal on. Each row is read to its end
- * before the next, so that A is one stream: they are kept in `kept` until the group is complete,
- * unless they are too long. */
-ALWAYS bool read_group(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
-                       const tess_matrix *A, int64_t group, char *kept, const int b,
-                       const int lanes, const void **rows)
-{
-    const int64_t *offsets = mirrors->offsets, first = group * lanes;
-    const int64_t last = first + lanes < A->block_rows ? first + lanes : A->block_rows;
-    const size_t block = (size_t)(b * b) * tess_type_size(A->type);
-    const bool fits = (offsets[last] - offsets[first]) * (int64_t)block <= KEPT;
-    bool same = true;
-    for (int l = 0; l < lanes; l++)
-        rows[l] = S->zeros;
-    for (int64_t row = first; row < last && same; row++) {
-        const size_t bytes = (size_t)(offsets[row + 1] - offsets[row]) * block;
-        const char *end = (const char *)A->values + (size_t)A->row_offsets[row + 1] * block;
-        same = tess_symmetric_same(A, mirrors, row, row + 1);
-        rows[row - first] = fits ? memcpy(kept, end - bytes, bytes) : end - bytes;
-        kept += bytes;
-    }
-    return same;
-}
+FILL_GROUP(fill_group_f64, tess_bits64, fill_slot_f64)
+FILL_GROUP(fill_group_f32, tess_bits32, fill_slot_f32)
 
 /* A part of the groups. */
-ALWAYS bool refresh_groups(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
-                           const tess_matrix *A, int part, int parts, const int b, const int lanes)
+TESS_ALWAYS bool refresh_groups(const tess_symmetric_lanes *S,
+                                const tess_symmetric_mirrors *mirrors, const tess_matrix *A,
+                                int part, int parts, const int b, const int lanes)
 {
     const int64_t last = tess_share_row(S->offsets, S->groups, part + 1, parts);
-    const void *rows[MOST_LANES];
-    char kept[KEPT];
     bool same = true;
     for (int64_t group = tess_share_row(S->offsets, S->groups, part, parts); group < last && same;
          group++) {
-        same = read_group(S, mirrors, A, group, kept, b, lanes, rows);
+        const int64_t row = group * lanes, end = row + lanes;
+        same = tess_symmetric_same(A, mirrors, row, end < A->block_rows ? end : A->block_rows);
         if (A->type == TESS_F64)
-            fill_group_f64(S, rows, group, b, lanes);
+            fill_group_f64(S, A, mirrors->offsets, group, b, lanes);
         else
-            fill_group_f32(S, rows, group, b, lanes);
+            fill_group_f32(S, A, mirrors->offsets, group, b, lanes);
     }
     return same;
 }
 
-ALWAYS bool refresh_lanes(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
-                          const tess_matrix *A, int part, int parts, const int lanes)
+TESS_ALWAYS bool refresh_lanes(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
+                               const tess_matrix *A, int part, int parts, const int lanes)
 {
     switch (S->block_size) {
     case 1:

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include "format/symmetric.h"
+#include "format/two.h"
 
 /* ---- One by one ---- */
 
@@ -233,39 +234,35 @@ static inline int64_t mirror_of(const tess_matrix *A, int64_t i, int64_t k, uint
     return back > 0 ? k - back : tess_matrix_find(A, A->columns[k], i);
 }
 
-#define ALWAYS static inline __attribute__((always_inline))
-
-typedef uint64_t __attribute__((may_alias)) bits64;
-typedef uint32_t __attribute__((may_alias)) bits32;
-typedef uint64_t __attribute__((may_alias, vector_size(16), aligned(8))) two_bits64;
-typedef uint32_t __attribute__((may_alias, vector_size(8), aligned(4))) two_bits32;
-
 /* The bits in which a block differs from the transpose of another one: of 2 x 2 scalars at once,
- * with an odd b those of the last row and column one by one. */
-#define DIFFERENCE(name, word, two)                                               \
-    ALWAYS word name(const word *block, const word *mirror, const int b)          \
-    {                                                                             \
-        const int even = b - b % 2;                                               \
-        two differs = {0, 0};                                                     \
-        word last = 0;                                                            \
-        for (int q = 0; q < even; q += 2)                                         \
-            for (int p = 0; p < even; p += 2) {                                   \
-                const two *block_at = (const two *)(block + q * b + p);           \
-                const two *block_next = (const two *)(block + (q + 1) * b + p);   \
-                const two at = *(const two *)(mirror + p * b + q);                \
-                const two next = *(const two *)(mirror + (p + 1) * b + q);        \
-                differs |= *block_at ^ __builtin_shufflevector(at, next, 0, 2);   \
-                differs |= *block_next ^ __builtin_shufflevector(at, next, 1, 3); \
-            }                                                                     \
-        for (int p = 0; even < b && p < b; p++)                                   \
-            last |= (block[even * b + p] ^ mirror[p * b + even]) |                \
-                    (block[p * b + even] ^ mirror[even * b + p]);                 \
-        return differs[0] | differs[1] | last;                                    \
+ * with an odd b those of the last row and column by twos, and the corner. */
+#define DIFFERENCE(name, word, two)                                                \
+    TESS_ALWAYS word name(const word *block, const word *mirror, const int b)      \
+    {                                                                              \
+        const int even = b - b % 2;                                                \
+        two differs = {0, 0};                                                      \
+        for (int q = 0; q < even; q += 2)                                          \
+            for (int p = 0; p < even; p += 2) {                                    \
+                const two *block_at = (const two *)(block + q * b + p);            \
+                const two *block_next = (const two *)(block + (q + 1) * b + p);    \
+                const two at = *(const two *)(mirror + p * b + q);                 \
+                const two next = *(const two *)(mirror + (p + 1) * b + q);         \
+                differs |= *block_at ^ TESS_FIRST_OF(two, at, next);               \
+                differs |= *block_next ^ TESS_SECOND_OF(two, at, next);            \
+            }                                                                      \
+        for (int p = 0; even < b && p < even; p += 2) {                            \
+            const two column = {mirror[p * b + even], mirror[(p + 1) * b + even]}; \
+            const two row = {block[p * b + even], block[(p + 1) * b + even]};      \
+            differs |= *(const two *)(block + even * b + p) ^ column;              \
+            differs |= *(const two *)(mirror + even * b + p) ^ row;                \
+        }                                                                          \
+        const word corner = even < b ? block[b * b - 1] ^ mirror[b * b - 1] : 0;   \
+        return differs[0] | differs[1] | corner;                                   \
     }
-DIFFERENCE(difference_f64, bits64, two_bits64)
-DIFFERENCE(difference_f32, bits32, two_bits32)
+DIFFERENCE(difference_f64, tess_bits64, tess_two_bits64)
+DIFFERENCE(difference_f32, tess_bits32, tess_two_bits32)
 
-ALWAYS void fetch(const void *from, int64_t bytes)
+TESS_ALWAYS void fetch(const void *from, int64_t bytes)
 {
     for (int64_t at = 0; at < bytes; at += 64)
         __builtin_prefetch((const char *)from + at);
@@ -274,8 +271,8 @@ ALWAYS void fetch(const void *from, int64_t bytes)
 /* Whether the blocks of row i up to the diagonal have the bits of their mirrors. Mirrors of small
  * blocks are fetched ahead; large ones, and lone numbers, are faster without. */
 #define SAME_BITS(name, word, difference)                                                       \
-    ALWAYS bool name(const tess_matrix *A, const tess_symmetric_mirrors *M, int64_t i,          \
-                     const int b)                                                               \
+    TESS_ALWAYS bool name(const tess_matrix *A, const tess_symmetric_mirrors *M, int64_t i,     \
+                          const int b)                                                          \
     {                                                                                           \
         const int64_t size = (int64_t)b * b, first = A->row_offsets[i];                         \
         const int64_t end = A->row_offsets[i + 1] - (M->offsets[i + 1] - M->offsets[i]);        \
@@ -283,7 +280,7 @@ ALWAYS void fetch(const void *from, int64_t bytes)
         const word *values = A->values;                                                         \
         word differs = 0;                                                                       \
         for (int64_t k = first; k < end; k++, back++) {                                         \
-            if (b > 1 && b < 8)                                                                 \
+            if (b > 2 && b < 8)                                                                 \
                 fetch(values + (k + AHEAD - back[AHEAD]) * size, size * (int64_t)sizeof(word)); \
             differs |=                                                                          \
                 difference(values + k * size, values + mirror_of(A, i, k, *back) * size, b);    \
@@ -292,8 +289,8 @@ ALWAYS void fetch(const void *from, int64_t bytes)
             differs |= difference(values + end * size, values + end * size, b);                 \
         return differs == 0;                                                                    \
     }
-SAME_BITS(same_bits_f64, bits64, difference_f64)
-SAME_BITS(same_bits_f32, bits32, difference_f32)
+SAME_BITS(same_bits_f64, tess_bits64, difference_f64)
+SAME_BITS(same_bits_f32, tess_bits32, difference_f32)
 
 /* The same as numbers: 0 and -0 are equal. */
 static bool same_numbers(const tess_matrix *A, const tess_symmetric_mirrors *M, int64_t i)
@@ -307,8 +304,8 @@ static bool same_numbers(const tess_matrix *A, const tess_symmetric_mirrors *M, 
     return true;
 }
 
-ALWAYS bool same_rows(const tess_matrix *A, const tess_symmetric_mirrors *M, int64_t first,
-                      int64_t last, const int b)
+TESS_ALWAYS bool same_rows(const tess_matrix *A, const tess_symmetric_mirrors *M, int64_t first,
+                           int64_t last, const int b)
 {
     bool same = true;
     for (int64_t i = first; i < last && same; i++)
