@@ -3,8 +3,7 @@
  *   curves    stencils of 7 and 27 points and bands, growing, for each block size and kernel class
  *   extras    random columns of an x of growing size, and a matrix with one very long row: what the
  *             curves do not explain, a block
- *   vectors   what an iteration of CG does beside its product, and beside products with blocks of
- *             each size where one begins while the other ends: calibrate_vectors.c
+ *   vectors   what an iteration of CG does beside its product: calibrate_vectors.c
  */
 #include <math.h>
 #include <stdio.h>
@@ -369,10 +368,7 @@ static tess_status calibrate(tess_calibration *c, int32_t block)
     TESS_TRY(measure_curves(c, block));
     TESS_TRY(measure_scattered(c, block));
     TESS_TRY(measure_uneven(c, block));
-    TESS_TRY(measure_long_rows(c, block));
-    if (!c->device->backend->iterates_with || !is_wanted(c->classes, TESS_MODEL_VECTORS))
-        return TESS_OK;
-    return tess_calibration_passes(c);
+    return measure_long_rows(c, block);
 }
 
 tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t block, double most,

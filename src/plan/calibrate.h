@@ -10,7 +10,6 @@ typedef struct tess_sample {
     double bytes, lines, seconds;
     double length;  /* blocks a row, in the mean */
     double changes; /* rows of another length than the row before */
-    double working; /* bytes touched between two uses of the same data; 0: a share of `bytes` */
 } tess_sample;
 
 typedef struct tess_calibration {
@@ -28,10 +27,8 @@ typedef struct tess_calibration {
 
 tess_status tess_calibration_keep(tess_calibration *c, const tess_sample *sample);
 
-/* calibrate_vectors.c: the part of no block size; and of one, where passes begin while a product
- * ends. */
+/* calibrate_vectors.c: the part of no block size. */
 tess_status tess_calibration_vectors(tess_calibration *c);
-tess_status tess_calibration_passes(tess_calibration *c);
 
 /* A curve of every class among the regular samples, of those in cache and of those that are not,
  * into the model; less what it says that rows of changing lengths cost. working_share: bytes

@@ -30,12 +30,6 @@ static void add_point(const tess_calibration *c, const tess_sample *s, fit_point
     p->seconds[p->count++] = plain_seconds(c, s);
 }
 
-/* How many times the cache is what a sample touches between two uses of the same data. */
-static double times_cache(const tess_calibration *c, const tess_sample *s, double working_share)
-{
-    return (s->working > 0 ? s->working : s->bytes * working_share) / c->model->cache_bytes;
-}
-
 /* The samples called `name` that are in cache, or those that are not; what lies between belongs to
  * neither. */
 static void select_points(const tess_calibration *c, const char *name, bool cached,
@@ -44,7 +38,7 @@ static void select_points(const tess_calibration *c, const char *name, bool cach
     p->count = 0;
     for (int64_t i = 0; i < c->regular && p->count < FIT_MAX; i++) {
         const tess_sample *s = &c->samples[i];
-        double times = times_cache(c, s, working_share);
+        double times = s->bytes * working_share / c->model->cache_bytes;
         if (strcmp(s->name, name) == 0 &&
             (cached ? times <= TESS_CACHE_KEPT : times >= TESS_CACHE_GONE))
             add_point(c, s, p);
@@ -100,7 +94,7 @@ static void add_resident(const tess_calibration *c, const tess_model_curve *curv
     static const double slower = 0.1;
     for (int64_t i = 0; i < c->regular && p->count < FIT_MAX; i++) {
         const tess_sample *s = &c->samples[i];
-        double times = times_cache(c, s, working_share);
+        double times = s->bytes * working_share / c->model->cache_bytes;
         if (strcmp(s->name, curve->name) != 0 || times <= TESS_CACHE_KEPT ||
             times >= TESS_CACHE_GONE)
             continue;

@@ -34,16 +34,14 @@ static tess_status keep_iteration(tess_calibration *c, const tess_matrix *A, dou
 {
     const tess_backend *backend = c->device->backend;
     double vector = (double)A->rows * (double)tess_type_size(c->type);
-    tess_sample passes = {.name = TESS_MODEL_VECTORS,
-                          .bytes = 12 * vector,
-                          .working = c->block > 0 ? tess_matrix_spmv_bytes(A) : 0,
-                          .seconds = iteration - product};
+    tess_sample passes = {
+        .name = TESS_MODEL_VECTORS, .bytes = 12 * vector, .seconds = iteration - product};
     tess_sample whole = {.name = TESS_MODEL_AT_ONCE,
                          .bytes = tess_matrix_spmv_bytes(A),
                          .lines = (double)A->block_rows,
                          .seconds = iteration};
     if (backend->solves_at_once && backend->solves_at_once(c->device, A))
-        return c->block > 0 ? TESS_OK : tess_calibration_keep(c, &whole);
+        return tess_calibration_keep(c, &whole);
     return iteration > product ? tess_calibration_keep(c, &passes) : TESS_OK;
 }
 
@@ -155,16 +153,6 @@ static tess_status measure_vectors(tess_calibration *c)
     c->regular = c->count;
     TESS_TRY(tess_calibration_fit(c, stay ? 0 : (row + 6 * scalar) / (12 * scalar)));
     return c->device->backend->time_product ? measure_cut(c) : TESS_OK;
-}
-
-tess_status tess_calibration_passes(tess_calibration *c)
-{
-    const cube shapes[] = {{7, c->block}, {27, c->block}};
-    c->count = 0;
-    for (int i = 0; i < 2; i++)
-        TESS_TRY(measure_shape(c, shapes[i], 12 * c->most / shapes[i].points / shapes[i].block));
-    c->regular = c->count;
-    return tess_calibration_fit(c, 0);
 }
 
 static tess_status measure_copies(tess_calibration *c)

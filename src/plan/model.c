@@ -72,9 +72,7 @@ void tess_model_drop_extras(tess_model *model, tess_extra_kind kind)
  * size than another precision. */
 static double distance(int32_t block, tess_type type, int32_t wanted, tess_type wanted_type)
 {
-    /* Of vectors without a block size, where some have one: as far as sixteen times the size. */
-    double apart = block > 0 && wanted > 0 ? fabs(log2((double)block / wanted))
-                                           : 4 * ((block > 0) != (wanted > 0));
+    double apart = block > 0 && wanted > 0 ? fabs(log2((double)block / wanted)) : 0;
     return apart + (type != wanted_type ? 10 : 0);
 }
 
@@ -363,23 +361,6 @@ static double seconds_at_once(const tess_model *model, const tess_model_problem 
     return p->at_once && devices == 1 ? tess_model_seconds_from(model, &load, true, best) : 0;
 }
 
-/* Passes beside a matrix in a GPU's cache, and beside one that goes through it: as much of each as
- * there is of the matrix. */
-static double seconds_of_passes(const tess_model *model, const tess_model_problem *p,
-                                double matrix_bytes, const tess_model_load *passes, bool best)
-{
-    double in = tess_model_seconds_from(model, passes, true, best);
-    double out = tess_model_seconds_from(model, passes, false, best);
-    if (!tess_model_vectors_stay(model) || !(in > 0) || !(out > 0))
-        return tess_model_seconds(model, passes, best);
-    const tess_model_load product = {.name = p->name,
-                                     .block = p->block,
-                                     .type = p->type,
-                                     .working = matrix_bytes + passes->working};
-    double share = resident_share(model, &product);
-    return share * in + (1 - share) * out;
-}
-
 bool tess_model_iteration(const tess_model *model, const tess_model_problem *problem, int devices,
                           const tess_link *link, bool best, tess_iteration *out)
 {
@@ -387,13 +368,12 @@ bool tess_model_iteration(const tess_model *model, const tess_model_problem *pro
     double touched = TOUCHED * vector, once = seconds_at_once(model, problem, devices, best);
     double spmv = spmv_beside(model, problem, devices, touched, best);
     tess_model_load load = {.name = TESS_MODEL_VECTORS,
-                            .block = problem->block,
                             .type = problem->type,
                             .bytes = MOVED * vector,
                             .working = touched};
     if (!tess_model_vectors_stay(model))
         load.working += problem->bytes / n;
-    double passes = seconds_of_passes(model, problem, problem->bytes / n, &load, best);
+    double passes = tess_model_seconds(model, &load, best);
     if (passes > 0 && has_long_rows(problem)) {
         const extra_key cut = {TESS_MODEL_VECTORS, 0, problem->type, TESS_EXTRA_CUT};
         passes += extra_at(model, &cut, 0, 0);
