@@ -142,7 +142,7 @@ static int best_symmetric_streams(const tess_device *device, const tess_matrix *
 }
 
 /* Whether blocks would wait for their parts of x: columns jump about, and x does not stay in the
- * cache that the values stream through. x86-64 was as fast without (Sapphire Rapids, 16 cores). */
+ * cache that the values stream through. x86-64 was as fast without (Emerald Rapids, 16 cores). */
 static bool fetch_ahead(const tess_cpu_device *cpu, const tess_matrix *A)
 {
     double x_bytes = (double)A->cols * (double)tess_type_size(A->type);
