@@ -7,7 +7,7 @@
 
 /* What a product with half of a symmetric matrix moves: the blocks on and above the diagonal, the
  * vectors, and the windows, which are cleared, added to, read and added to y. `kept` is what it
- * stores. */
+ * stores, with the places of the mirrors for new values. */
 static tess_status half_bytes(const tess_matrix *A, int threads, double *moved, double *kept)
 {
     double scalar = (double)tess_type_size(A->type);
@@ -16,7 +16,8 @@ static tess_status half_bytes(const tess_matrix *A, int threads, double *moved, 
     TESS_TRY(tess_symmetric_offsets(A->ctx, A, &offsets));
     double upper = (double)offsets[A->block_rows];
     double windows = scalar * A->block_height * (double)tess_cpu_window_rows(A, offsets, threads);
-    *kept = block * upper + windows;
+    double mirrors = 4 * ((double)A->blocks - upper) + 8 * (double)A->block_rows;
+    *kept = block * upper + windows + mirrors;
     *moved = tess_matrix_spmv_bytes(A) - block * ((double)A->blocks - upper) + 4 * windows;
     tess_free(A->ctx, offsets);
     return TESS_OK;
