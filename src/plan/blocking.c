@@ -39,7 +39,7 @@ static tess_status price(tess_ctx *ctx, const tess_matrix *A, tess_device *devic
     tess_matrix *B;
     TESS_TRY(tess_matrix_to_blocks(ctx, A, blocking, &B));
     tess_status status = tess_candidates_list(device, B, &product, &list);
-    *seconds = status == TESS_OK && list.count > 0 ? list.items[0].predicted : 0;
+    *seconds = status == TESS_OK && list.count > 0 ? tess_candidate_doubted(&list.items[0]) : 0;
     tess_candidates_free(ctx, &list);
     tess_matrix_destroy(B);
     return status;

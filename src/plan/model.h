@@ -195,6 +195,9 @@ const tess_model *tess_device_performance(tess_device *device);
 
 /* rank.c: fills predicted of the candidates of an SpMV and puts the fastest first. */
 tess_status tess_candidates_rank(tess_device *device, const tess_matrix *A, tess_candidates *list);
+/* The predicted time by which candidates are compared: longer than `predicted` in formats whose
+ * predictions are less certain. */
+double tess_candidate_doubted(const tess_candidate *c);
 
 /* sample.c: the typical product of a candidate; x and y are host arrays of the matrix's type. */
 tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,

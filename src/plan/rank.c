@@ -64,7 +64,7 @@ static int by_time(const void *a, const void *b)
 /* How fast fbcsr is depends on its shapes more than other formats do on anything, symmetric storage
  * is calibrated on regular matrices only, and making them takes as long as many products: they come
  * first only where they are clearly ahead. */
-static double doubted(const tess_candidate *c)
+double tess_candidate_doubted(const tess_candidate *c)
 {
     static const double doubt_shapes = 1.1, doubt_symmetric = 1.04;
     if (strcmp(c->format, "fbcsr") == 0)
@@ -82,7 +82,7 @@ static tess_status sort(tess_ctx *ctx, tess_candidates *list)
         for (int64_t i = 0, leader = 0; i < list->count; i++) {
             const tess_candidate *c = &list->items[i];
             leader = leader_of(list, i, leader);
-            places[i] = (place){doubted(c), c->bytes, leader == i, i};
+            places[i] = (place){tess_candidate_doubted(c), c->bytes, leader == i, i};
         }
         qsort(places, (size_t)list->count, sizeof *places, by_time);
         for (int64_t i = 0; i < list->count; i++)

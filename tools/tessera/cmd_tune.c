@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "plan/model.h"
 #include "tune.h"
 
 typedef struct tune_args {
@@ -42,16 +43,25 @@ static void catch_interrupts(cli_app *app)
 /* ---- Blocking: one search for each of the few cheapest, when --block auto leaves the choice ----
  */
 
-/* Measured, or with --effort estimate predicted. */
-static double plan_seconds(const tess_plan *plan)
+/* What a search chose; NULL: nothing was looked at. */
+static const tess_trial *choice_of(const tess_plan *plan)
 {
     const tess_search *search = plan->search;
-    if (!search)
-        return 0;
-    if (search->remembered || search->count == 0)
-        return 0;
-    const tess_trial *chosen = &search->trials[search->chosen];
-    return chosen->seconds > 0 ? chosen->seconds : chosen->candidate.predicted;
+    return search && !search->remembered && search->count > 0 ? &search->trials[search->chosen]
+                                                              : NULL;
+}
+
+/* Measured, or with --effort estimate predicted; 0: not known. */
+static double seconds_of(const tess_trial *trial)
+{
+    return !trial ? 0 : trial->seconds > 0 ? trial->seconds : trial->candidate.predicted;
+}
+
+/* The same to compare blockings by, where what is only predicted may be doubted. */
+static double compared_seconds(const tess_trial *trial)
+{
+    return trial && !(trial->seconds > 0) ? tess_candidate_doubted(&trial->candidate)
+                                          : seconds_of(trial);
 }
 
 /* Searches one blocking; the better of it and what is held stays in t. */
@@ -69,9 +79,10 @@ static tess_status try_blocking(tuning *t, const tess_matrix *source,
         return status;
     }
     blocking_trial *trial = &t->blockings[t->blocking_count++];
-    *trial = (blocking_trial){.blocking = *blocking, .seconds = plan_seconds(plan)};
+    *trial = (blocking_trial){.blocking = *blocking, .seconds = seconds_of(choice_of(plan))};
     memcpy(trial->kernel, plan->kernel, sizeof trial->kernel);
-    bool better = !t->plan || (trial->seconds > 0 && trial->seconds < plan_seconds(t->plan));
+    bool better = !t->plan || (trial->seconds > 0 && compared_seconds(choice_of(plan)) <
+                                                         compared_seconds(choice_of(t->plan)));
     if (better) {
         tess_plan *loser = t->plan;
         tess_matrix *other = t->A;
