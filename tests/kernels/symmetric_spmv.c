@@ -77,16 +77,24 @@ static void every_kernel_agrees_with_ref_on_every_pattern(void **state)
     tess_device_close(device);
 }
 
-/* A kernel of the device with rows in lanes for A, or one without. */
+/* A kernel of the device with rows in lanes for A, or one without. Scalar kernels, the only ones
+ * under a sanitizer, have lanes for 3 x 3 alone: then another one. */
 static const char *kernel_with_lanes(const tess_device *device, const tess_matrix *A, bool lanes)
 {
     const tess_cpu_kernel_table *table = tess_cpu_family_table(device, TESS_CPU_SYMMETRIC_SPMV);
-    for (size_t i = 0; i < table->count; i++)
-        if (tess_cpu_kernel_applies(&table->kernels[i], TESS_CPU_SYMMETRIC_SPMV, A) &&
-            table->kernels[i].block_height > 0 && (table->kernels[i].lanes > 0) == lanes)
-            return table->kernels[i].name;
-    fail_msg("no kernel %s lanes", lanes ? "with" : "without");
-    return NULL;
+    const char *other = NULL;
+    for (size_t i = 0; i < table->count; i++) {
+        const tess_cpu_kernel *kernel = &table->kernels[i];
+        if (!tess_cpu_kernel_applies(kernel, TESS_CPU_SYMMETRIC_SPMV, A) ||
+            kernel->block_height == 0)
+            continue;
+        if ((kernel->lanes > 0) == lanes)
+            return kernel->name;
+        other = kernel->isa == TESS_CPU_SCALAR ? kernel->name : NULL;
+    }
+    if (!other)
+        fail_msg("no kernel %s lanes", lanes ? "with" : "without");
+    return other;
 }
 
 /* Large enough for all sixteen chunks and their windows. */
