@@ -198,6 +198,27 @@ static void the_ceiling_is_the_pattern_with_the_highest_median(void **state)
     tess_matrix_destroy(A);
 }
 
+/* Each entry once a round, and in seven rounds not always after the same one, nor always first. */
+static void every_round_has_another_order(void **state)
+{
+    enum { MOST = 40, ROUNDS = 7 };
+    (void)state;
+    for (int count = 4; count <= MOST; count++) {
+        int after[MOST][MOST] = {{0}}, first[MOST] = {0};
+        for (int round = 0; round < ROUNDS; round++) {
+            int order[MOST], seen[MOST] = {0};
+            bench_order(round, count, order);
+            for (int i = 0; i < count; i++) {
+                assert_in_range(order[i], 0, count - 1);
+                assert_int_equal(seen[order[i]]++, 0);
+                if (i > 0)
+                    assert_true(++after[order[i]][order[i - 1]] < ROUNDS - 1);
+            }
+            assert_true(++first[order[0]] < ROUNDS - 1);
+        }
+    }
+}
+
 static void a_row_left_unwritten_is_wrong(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -299,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_kernels_are_caught_in_every_product_and_precision),
         cmocka_unit_test(the_ceiling_is_the_pattern_with_the_highest_median),
+        cmocka_unit_test(every_round_has_another_order),
         cmocka_unit_test(a_row_left_unwritten_is_wrong),
         cmocka_unit_test(what_does_not_apply_is_skipped_with_its_reason),
         cmocka_unit_test(peers_of_the_backend_are_marked),

@@ -104,6 +104,8 @@ typedef struct bench_report {
 tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench_options *options,
                           bench_report *report);
 void bench_report_free(tess_ctx *ctx, bench_report *report);
+/* The entries 0 .. count-1 in the order of this round: drawn, but always the same. */
+void bench_order(int round, int count, int *order);
 
 /* The fastest good result of ours (or of the peers); NULL when there is none. */
 const bench_result *bench_best(const bench_report *report, bool peers);

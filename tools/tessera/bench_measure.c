@@ -4,9 +4,10 @@
  * Plans may hold copies of the matrix, so they live in groups of a limited size; a plan that does
  * not fit beside the others starts the next group. Within a group nothing is favoured by its place:
  * each turn begins with repetitions that are not counted, because the caches hold another's data,
- * and every round begins with another entry, as the ceiling empties the caches. The ceiling is the
- * access pattern with the highest median: the highest sample of many would be set beside the
- * kernels' medians, and on a machine that others disturb no kernel could reach it. */
+ * and every round has another order, as the ceiling empties the caches and a peer's threads may
+ * linger. The ceiling is the access pattern with the highest median: the highest sample of many
+ * would be set beside the kernels' medians, and on a machine that others disturb no kernel could
+ * reach it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ enum {
     ROUNDS = 7,
     UPDATES = 3,         /* a round; the first does not count */
     TURN_MAX = 1000,     /* repetitions a turn */
-    GROUP_MAX = 24,      /* plans alive at once */
+    GROUP_MAX = 24,      /* plans alive at once, */
+    PEERS_MAX = 48,      /* beside these of other libraries */
     CEILING_GROUPS = 256 /* whose rounds have a ceiling */
 };
 enum { UNCOUNTED = 1, UNCOUNTED_IN_CACHE = 3 };
@@ -245,6 +247,17 @@ static void leave_slow(const session *s, entry *group, int count)
     }
 }
 
+void bench_order(int round, int count, int *order)
+{
+    for (int i = 0; i < count; i++) { /* each changes places with one that came before */
+        const uint64_t draw = (uint64_t)round * (GROUP_MAX + PEERS_MAX) + (uint64_t)i;
+        const int other = (int)tess_random_below(0, draw, i + 1);
+        if (other < i)
+            order[i] = order[other];
+        order[other] = i;
+    }
+}
+
 /* Tries and times the entries of one group, then drops them. */
 static tess_status measure_group(session *s, entry *group, int count)
 {
@@ -254,10 +267,12 @@ static tess_status measure_group(session *s, entry *group, int count)
             status = try_entry(s, &group[i]);
     leave_slow(s, group, count);
     for (int round = 0; round < s->report->rounds && status == TESS_OK; round++) {
+        int order[GROUP_MAX + PEERS_MAX];
+        bench_order(round, count, order);
         status = take_ceiling(s);
         for (int i = 0; i < count && status == TESS_OK; i++) {
             status = tess_progress(s->ctx, "measuring", (double)s->done++, (double)s->total);
-            entry *e = &group[(i + round) % count];
+            entry *e = &group[order[i]];
             if (round < e->rounds) {
                 take_turn(s, e);
                 take_updates(s, e);
@@ -322,7 +337,6 @@ static int64_t estimated(const tess_candidates *list, const tess_matrix *A)
  * plan would choose. */
 static tess_status measure_all(session *s, const tess_candidates *list)
 {
-    enum { PEERS_MAX = 48 };
     entry group[GROUP_MAX + PEERS_MAX] = {{0}};
     int count = 0, plans = 0;
     int64_t first = estimated(list, s->A);
