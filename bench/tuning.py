@@ -364,32 +364,31 @@ those with one parameter changed, not the full product of all parameters.
 
 parser = argparse.ArgumentParser()
 commands = parser.add_subparsers(required=True)
-measuring = commands.add_parser("measure")
-measuring.add_argument("tessera")
-measuring.add_argument("--device", default="cpu")
-measuring.add_argument("--results", required=True)
-measuring.add_argument("--matrices")
-measuring.add_argument("--seconds", type=float, default=1e9)
-measuring.add_argument("--case-seconds", type=float, help="a case that takes longer is left out")
-measuring.add_argument("--revision", help="of what is measured, for the page")
-measuring.add_argument("--only", default="", help="cases whose SHAPE|B this regular expression finds")
-measuring.set_defaults(run=measure)
-updating = commands.add_parser("updates")
-updating.add_argument("tessera")
-updating.add_argument("--device", default="cpu")
-updating.add_argument("--results", required=True)
-updating.add_argument("--matrices")
-updating.add_argument("--seconds", type=float, default=1e9)
-updating.add_argument("--revision", help="of what is measured, for the page")
-updating.add_argument("--only", default="", help="cases whose SHAPE|B this regular expression finds")
-updating.set_defaults(run=updates)
-predicting = commands.add_parser("predict")
-predicting.add_argument("tessera")
-predicting.add_argument("--device", default="cpu")
-predicting.add_argument("--results", required=True)
-predicting.add_argument("--matrices", required=True)
-predicting.add_argument("--only", default="")
-predicting.set_defaults(run=predict)
+
+
+def running(name, run, **matrices):
+    """A command that runs tessera on cases and keeps their results."""
+    command = commands.add_parser(name)
+    command.add_argument("tessera")
+    command.add_argument("--device", default="cpu")
+    command.add_argument("--results", required=True)
+    command.add_argument("--matrices", **matrices)
+    command.add_argument("--only", default="", help="cases whose SHAPE|B this regular expression finds")
+    command.set_defaults(run=run)
+    return command
+
+
+def timing(name, run):
+    """The same for one that measures, as long as it may."""
+    command = running(name, run)
+    command.add_argument("--seconds", type=float, default=1e9)
+    command.add_argument("--revision", help="of what is measured, for the page")
+    return command
+
+
+timing("measure", measure).add_argument("--case-seconds", type=float, help="a case that takes longer is left out")
+timing("updates", updates)
+running("predict", predict, required=True)
 paging = commands.add_parser("page")
 paging.add_argument("files", nargs="+")
 paging.set_defaults(run=page)

@@ -295,7 +295,7 @@ tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candi
 /* ---- ceiling.c ---- */
 
 /* The most bytes a second `threads` threads read from an array of `bytes` bytes read again and
- * again: the best of one to four streams a thread, huge pages where the system gives them. */
+ * again: the best of all ways that ceiling.c has, huge pages where the system gives them. */
 tess_status tess_cpu_read_ceiling(tess_ctx *ctx, int threads, double bytes,
                                   double *bytes_per_second);
 /* The backend's read_samples; forget_reading frees the array that they read. */
