@@ -212,9 +212,7 @@ static void results_do_not_depend_on_threads_order_or_run(void **state)
                 for (int64_t i = 0; i < p.A->cols * 6; i++)
                     tess_ref_put(p.X.data, TESS_F64, i % 6 * p.A->cols + i / 6,
                                  tess_random_unit(103, (uint64_t)i));
-            char name[16];
-            snprintf(name, sizeof name, "cpu:%d", threads[form / 2]);
-            tess_device *device = test_device(ctx, name);
+            tess_device *device = test_threads(ctx, threads[form / 2]);
             tess_plan *plan = make_plan(ctx, &p, device, half ? "symmetric" : "bsr", NULL);
             for (int repeat = 0; repeat < 2; repeat++) {
                 multiply(&p, plan, 1.5, 0);
@@ -225,8 +223,8 @@ static void results_do_not_depend_on_threads_order_or_run(void **state)
                 for (int64_t i = 0; i < p.A->rows * 6; i++) {
                     int64_t at = form % 2 ? i % 6 * p.A->rows + i / 6 : i;
                     if (((double *)p.Y.data)[at] != ((double *)first)[i])
-                        fail_msg("b=%d on %s, form %d: not the bits of the first run", (int)b, name,
-                                 form);
+                        fail_msg("b=%d on %s, form %d: not the bits of the first run", (int)b,
+                                 tess_device_description(device), form);
                 }
             }
             tess_plan_destroy(plan);

@@ -332,9 +332,7 @@ static void dot_comes_with_the_product_and_is_reproducible(void **state)
         void *w = test_vector(p.A->rows, (tess_type)type, 12);
         double first[2] = {0};
         for (int threads = 1; threads <= 5; threads += 2) {
-            char name[16];
-            snprintf(name, sizeof name, "cpu:%d", threads);
-            tess_device *device = test_device(ctx, name);
+            tess_device *device = test_threads(ctx, threads);
             tess_plan *plan = make_plan(ctx, &p, device, NULL);
             for (int self = 0; self < 2; self++) {
                 double dot, expected = 0, scale = 0;

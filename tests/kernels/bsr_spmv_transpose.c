@@ -62,9 +62,7 @@ static void bits_do_not_depend_on_threads_or_run(void **state)
     size_t bytes = (size_t)A->cols * sizeof(double);
     void *x = test_vector(A->rows, TESS_F64, 5), *first = malloc(bytes), *y = malloc(bytes);
     for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
-        char name[16];
-        snprintf(name, sizeof name, "cpu:%d", threads[t]);
-        tess_device *device = test_device(ctx, name);
+        tess_device *device = test_threads(ctx, threads[t]);
         tess_plan *plan = NULL;
         assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
         for (int run = 0; run < 2; run++) {
@@ -72,7 +70,8 @@ static void bits_do_not_depend_on_threads_or_run(void **state)
             if (t == 0 && run == 0)
                 memcpy(first, y, bytes);
             if (memcmp(first, y, bytes) != 0)
-                fail_msg("%s, run %d: not the bits of the first run", name, run);
+                fail_msg("%s, run %d: not the bits of the first run",
+                         tess_device_description(device), run);
         }
         tess_plan_destroy(plan);
         tess_device_close(device);

@@ -242,9 +242,7 @@ static void bits_do_not_depend_on_threads_or_run(void **state)
     tess_ctx *ctx = test_ctx(state);
     void *first = malloc(9000 * sizeof(double)), *y = malloc(9000 * sizeof(double));
     for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
-        char name[16];
-        snprintf(name, sizeof name, "cpu:%d", threads[t]);
-        tess_device *device = test_device(ctx, name);
+        tess_device *device = test_threads(ctx, threads[t]);
         const tess_cpu_device *cpu = device->state;
         planted p = make(ctx, 9000, 100, TESS_F64, 4, 4, 3000, true, 3);
         void *x = test_vector(p.A->cols, TESS_F64, 5);
@@ -257,9 +255,10 @@ static void bits_do_not_depend_on_threads_or_run(void **state)
             tess_cpu_fbcsr_spmv(fbcsr, 1.5, x, 0, y);
             if (t == 0 && run == 0)
                 memcpy(first, y, 9000 * sizeof(double));
-            test_check_spmv(name, p.A, 1.5, x, 0, NULL, y);
+            test_check_spmv(tess_device_description(device), p.A, 1.5, x, 0, NULL, y);
             if (memcmp(first, y, 9000 * sizeof(double)) != 0)
-                fail_msg("%s, run %d: not the bits of the first run", name, run);
+                fail_msg("%s, run %d: not the bits of the first run",
+                         tess_device_description(device), run);
         }
         tess_cpu_fbcsr_destroy(fbcsr);
         tess_matrix_destroy(p.A);

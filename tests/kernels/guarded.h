@@ -43,6 +43,14 @@ static inline tess_device *test_device(tess_ctx *ctx, const char *name)
     return device;
 }
 
+/* The CPU with so many threads. */
+static inline tess_device *test_threads(tess_ctx *ctx, int threads)
+{
+    char name[16];
+    snprintf(name, sizeof name, "cpu:%d", threads);
+    return test_device(ctx, name);
+}
+
 /* What is done with a kernel; `number` tells one from the other. */
 typedef void (*kernel_check)(tess_ctx *ctx, tess_device *device, const tess_cpu_kernel *kernel,
                              size_t number);

@@ -109,18 +109,17 @@ static void reproducible_bits_do_not_depend_on_threads_or_run(void **state)
         size_t bytes = (size_t)A->rows * sizeof(double);
         void *x = test_vector(A->rows, TESS_F64, 5), *first = malloc(bytes), *y = malloc(bytes);
         for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
-            char name[16];
-            snprintf(name, sizeof name, "cpu:%d", threads[t]);
-            tess_device *device = test_device(ctx, name);
+            tess_device *device = test_threads(ctx, threads[t]);
             tess_plan *plan = make_plan(ctx, A, device, kernel_with_lanes(device, A, lanes), true);
             assert_true(((tess_cpu_plan *)plan->state)->half->chunk_count >= (banded ? 8 : 2));
             for (int run = 0; run < 2; run++) {
                 assert_int_equal(tess_spmv(plan, 1.5, x, 0, y), TESS_OK);
                 if (t == 0 && run == 0)
                     memcpy(first, y, bytes);
-                test_check_spmv(name, A, 1.5, x, 0, NULL, y);
+                test_check_spmv(tess_device_description(device), A, 1.5, x, 0, NULL, y);
                 if (memcmp(first, y, bytes) != 0)
-                    fail_msg("%s, run %d: not the bits of the first run", name, run);
+                    fail_msg("%s, run %d: not the bits of the first run",
+                             tess_device_description(device), run);
             }
             assert_int_equal(tess_spmv_transpose(plan, 1.5, x, 0, y), TESS_OK);
             assert_memory_equal(first, y, bytes);
@@ -143,15 +142,13 @@ static void there_is_a_chunk_for_each_stream_of_each_thread(void **state)
     size_t bytes = (size_t)A->rows * sizeof(double);
     void *x = test_vector(A->rows, TESS_F64, 5), *first = malloc(bytes), *y = malloc(bytes);
     for (size_t t = 0; t < 2 * sizeof threads / sizeof threads[0]; t++) {
-        char name[16];
-        snprintf(name, sizeof name, "cpu:%d", threads[t / 2]);
-        tess_device *device = test_device(ctx, name);
+        tess_device *device = test_threads(ctx, threads[t / 2]);
         const char *kernel = kernel_with_lanes(device, A, t % 2 == 1);
         tess_plan *plan = make_plan(ctx, A, device, kernel, false);
         const tess_cpu_half *half = ((tess_cpu_plan *)plan->state)->half;
         assert_int_equal(half->chunk_count, threads[t / 2] * half->kernel->streams);
         assert_int_equal(tess_spmv(plan, 1.5, x, 0, first), TESS_OK);
-        test_check_spmv(name, A, 1.5, x, 0, NULL, first);
+        test_check_spmv(tess_device_description(device), A, 1.5, x, 0, NULL, first);
         assert_int_equal(tess_spmv(plan, 1.5, x, 0, y), TESS_OK);
         assert_memory_equal(first, y, bytes);
         tess_plan_destroy(plan);
