@@ -18,6 +18,7 @@ const tess_backend tess_cuda_backend = {
     .explain = tess_cuda_explain,
     .candidates = tess_cuda_candidates,
     .costs = tess_cuda_costs,
+    .apart = true,
     .shapes_in_slices = true,
     .iterates_with = "sliced",
     .solves_at_once = tess_cuda_solves_at_once,

@@ -190,7 +190,7 @@ static tess_status measure_curves(tess_calibration *c, int b)
         TESS_TRY(tess_progress(c->ctx, "calibrating", log(bytes / first_bytes),
                                log(c->most / first_bytes)));
         if (bytes < TESS_CACHE_KEPT * cache || bytes > TESS_CACHE_GONE * cache ||
-            c->device->backend->time_product) /* a GPU's take no time */
+            c->device->backend->apart) /* a GPU's take no time */
             for (int i = 0; i < 3; i++)
                 TESS_TRY(measure_shape(c, shapes[i], bytes));
         else
@@ -225,7 +225,7 @@ static tess_status add_extras(tess_calibration *c, const tess_matrix *A, tess_ex
         double expected = tess_model_spmv(c->model, &problem, 1, false);
         if (s->seconds > least * expected) {
             extra.seconds = (s->seconds - expected) / units;
-        } else if (kind == TESS_EXTRA_LONGEST && c->device->backend->time_product) {
+        } else if (kind == TESS_EXTRA_LONGEST && c->device->backend->apart) {
             extra.kind = TESS_EXTRA_CUT;
             extra.seconds = s->seconds > expected ? s->seconds - expected : 0;
         }
@@ -296,7 +296,7 @@ static tess_status measure_uneven(tess_calibration *c, int b)
     double scalar = (double)tess_type_size(c->type), row = share * BAND * (4 + scalar * b * b);
     int64_t rows = (int64_t)(0.4 * TESS_CACHE_KEPT * c->model->cache_bytes / row);
     tess_matrix *A;
-    if (!c->device->backend->time_product || rows < 4 * BAND)
+    if (!c->device->backend->apart || rows < 4 * BAND)
         return TESS_OK;
     const tess_calibration_shape gaps = {.length = BAND, .share = share};
     TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, &gaps, &A));
@@ -339,7 +339,7 @@ static tess_status measure_long_rows(tess_calibration *c, int b)
     const double share = 0.5, less = 0.05, columns = 200000.0 / (b * b) + 2000;
     TESS_TRY(measure_long_row(c, b, share));
     const int64_t before = c->model->extra_count;
-    if (!c->device->backend->time_product)
+    if (!c->device->backend->apart)
         return TESS_OK;
     TESS_TRY(measure_long_row(c, b, less));
     const int64_t after = c->model->extra_count;

@@ -127,7 +127,7 @@ static bool is_settled(const tess_calibration *c, cube shape, double block_rows)
 static tess_status measure_shape(tess_calibration *c, cube shape, double most)
 {
     double scalar = (double)tess_type_size(c->type);
-    bool apart = c->device->backend->time_product != NULL;
+    bool apart = c->device->backend->apart;
     for (double bytes = first_passes; bytes <= most; bytes *= apart ? growth_apart : growth) {
         double block_rows = bytes / (12 * scalar * shape.block);
         if (apart && !is_settled(c, shape, block_rows))
@@ -148,11 +148,11 @@ static tess_status measure_vectors(tess_calibration *c)
     bool stay = tess_model_vectors_stay(c->model);
     c->count = 0;
     TESS_TRY(measure_shape(c, cubes[0], c->most));
-    for (int i = 1; i < CUBES && c->device->backend->time_product; i++)
+    for (int i = 1; i < CUBES && c->device->backend->apart; i++)
         TESS_TRY(measure_shape(c, cubes[i], 12 * c->most / cubes[i].points / cubes[i].block));
     c->regular = c->count;
     TESS_TRY(tess_calibration_fit(c, stay ? 0 : (row + 6 * scalar) / (12 * scalar)));
-    return c->device->backend->time_product ? measure_cut(c) : TESS_OK;
+    return c->device->backend->apart ? measure_cut(c) : TESS_OK;
 }
 
 static tess_status measure_copies(tess_calibration *c)

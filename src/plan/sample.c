@@ -31,7 +31,7 @@ static double typical(double *seconds, int count)
 static tess_status warm_up(tess_plan *plan, const void *x, void *y)
 {
     double runs[RUNS_MAX], start = tess_seconds();
-    bool apart = plan->device->backend->time_product != NULL;
+    bool apart = plan->device->backend->apart;
     int reps = 2;
     do {
         TESS_TRY(tess_product_time(plan, &spmv, 1, x, 0, y, reps, runs));
@@ -47,7 +47,7 @@ tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
 {
     tess_plan_options options = {
         .format = candidate->format, .kernel = candidate->kernel, .params = candidate->params};
-    int most = device->backend->time_product ? RUNS_MAX : RUNS_HOST;
+    int most = device->backend->apart ? RUNS_MAX : RUNS_HOST;
     double runs[RUNS_MAX], few = 4e8 / (tess_matrix_spmv_bytes(A) + 1);
     int count = few < 9 ? 9 : few > most ? most : (int)few;
     tess_plan *plan;
@@ -92,7 +92,7 @@ tess_status tess_sample_iteration(tess_plan *plan, const void *b, double *produc
                                   double *iteration)
 {
     double runs[RUNS_MAX], rounds[ROUNDS], few, many;
-    bool apart = plan->device->backend->time_product != NULL;
+    bool apart = plan->device->backend->apart;
     int times = apart ? APART : 1, products = apart ? RUNS_MAX : 9, did;
     int most = times * MANY, least = times * FEW;
     tess_solver *brief = NULL, *lasting = NULL;
