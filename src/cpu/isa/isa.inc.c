@@ -20,6 +20,7 @@
 #define SUMS simd_sums_f64
 #define ADD_LANE simd_add_lane_f64
 #define ADD_PRODUCT simd_add_product_f64
+#define BETWEEN simd_between_f64
 #include "cpu/isa/templates.inc.c"
 
 #define REAL float
@@ -33,6 +34,7 @@
 #define SUMS simd_sums_f32
 #define ADD_LANE simd_add_lane_f32
 #define ADD_PRODUCT simd_add_product_f32
+#define BETWEEN simd_between_f32
 #include "cpu/isa/templates.inc.c"
 
 /* Names in the table: "bsr_spmv_3x3_f64_neon_lock2". */

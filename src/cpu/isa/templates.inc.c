@@ -83,6 +83,7 @@
 #undef SUMS
 #undef ADD_LANE
 #undef ADD_PRODUCT
+#undef BETWEEN
 #undef PARTS
 #undef SETS
 #undef X_VECTORS

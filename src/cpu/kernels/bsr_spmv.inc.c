@@ -208,8 +208,12 @@ SIMD_INLINE void NAME(clear)(V *acc, const int r, const int c)
 {
     const int count = ROW_SUMS(r, c);
     SIMD_UNROLL(32)
-    for (int i = 0; i < count; i++)
-        acc[i] = (V){0};
+    for (int i = 0; i < count; i++) {
+        if (STRAIGHT(r, c))
+            SIMD_CLEAR(acc[i]);
+        else
+            acc[i] = (V){0};
+    }
 }
 
 /* y = alpha acc + beta y for one block row; `plain`: alpha is 1 and beta 0. */

@@ -63,18 +63,15 @@ SIMD_INLINE void NAME(block_of_two)(V *acc, const REAL *values, const int32_t *c
 }
 
 /* The accumulators of blocks read straight on brought together in acc[0 .. r/2], rows 0,1  2,3 ...
- */
+ * What counts in cache is how many vectors are written: an instruction that writes none is free, a
+ * load or an operation more for each pair of 3 x 3 blocks costs 2 to 3 %. Here and in `clear` half
+ * of the writes went, which gained 1 %. */
 SIMD_INLINE void NAME(fold_straight)(V *acc, const int r)
 {
-    const int second = W > 1 ? 1 : 0;
     V sums[8];
     SIMD_UNROLL(4)
-    for (int p = 0; p <= r / 2; p++) {
-        V other = {0};
-        other[0] = acc[(2 * p + r - 1) % r][second];
-        other[second] = acc[(2 * p + 1) % r][0];
-        sums[p] = acc[2 * p] + other;
-    }
+    for (int p = 0; p <= r / 2; p++)
+        sums[p] = acc[2 * p] + BETWEEN(acc[(2 * p + r - 1) % r], acc[(2 * p + 1) % r]);
     SIMD_UNROLL(4)
     for (int p = 0; p <= r / 2; p++)
         acc[p] = sums[p];

@@ -4,6 +4,7 @@
 #define SIMD_REGISTERS 32
 #define SIMD_LANE_FACTORS 1
 #define SIMD_WHOLE(vector) __asm__("" : "+w"(vector))
+#define SIMD_CLEAR(vector) __asm__ volatile("movi %0.2d, #0" : "=w"(vector))
 #include <arm_neon.h>
 
 #include "cpu/simd/vector.h"
@@ -85,6 +86,16 @@ SIMD_INLINE simd_f32 simd_add_product_f32(simd_f32 sum, simd_f32 v, simd_f32 w)
 {
     SIMD_FMLA(sum, v, w, "4s", "4s");
     return sum;
+}
+
+SIMD_INLINE simd_f64 simd_between_f64(simd_f64 v, simd_f64 w)
+{
+    return (simd_f64)vextq_f64((float64x2_t)v, (float64x2_t)w, 1);
+}
+
+SIMD_INLINE simd_f32 simd_between_f32(simd_f32 v, simd_f32 w)
+{
+    return (simd_f32)vextq_f32((float32x4_t)v, (float32x4_t)w, 3);
 }
 
 SIMD_INLINE simd_f64 simd_sums_f64(const simd_f64 *v)

@@ -12,6 +12,7 @@
  *     simd_add_lane_f64(sum, v, factors, lane)   sum + v * factors[lane]
  *     simd_add_product_f64(sum, v, w)            sum + v * w
  *     simd_row(x, row, bytes)                    x + row * bytes
+ *     simd_between_f64(v, w)                     the last lane of v, then all but the last of w
  */
 #ifndef TESS_SIMD_VECTOR_H
 #define TESS_SIMD_VECTOR_H
@@ -26,6 +27,11 @@
  * lanes in registers of their own too. */
 #ifndef SIMD_WHOLE
 #define SIMD_WHOLE(vector) (void)(vector)
+#endif
+
+/* The vector set to zeros by an instruction of its own; left alone, the compiler copies a zero. */
+#ifndef SIMD_CLEAR
+#define SIMD_CLEAR(vector) ((vector) = (__typeof__(vector)){0})
 #endif
 
 /* How many bytes before their use values are asked for, 0: never. A core of Emerald Rapids has too
@@ -102,6 +108,24 @@ SIMD_INLINE simd_f64 simd_add_product_f64(simd_f64 sum, simd_f64 v, simd_f64 w)
 SIMD_INLINE simd_f32 simd_add_product_f32(simd_f32 sum, simd_f32 v, simd_f32 w)
 {
     return sum + v * w;
+}
+
+SIMD_INLINE simd_f64 simd_between_f64(simd_f64 v, simd_f64 w)
+{
+    const int last = SIMD_BYTES_F64 / 8 - 1;
+    for (int i = last; i > 0; i--)
+        w[i] = w[i - 1];
+    w[0] = v[last];
+    return w;
+}
+
+SIMD_INLINE simd_f32 simd_between_f32(simd_f32 v, simd_f32 w)
+{
+    const int last = SIMD_BYTES_F32 / 4 - 1;
+    for (int i = last; i > 0; i--)
+        w[i] = w[i - 1];
+    w[0] = v[last];
+    return w;
 }
 
 SIMD_INLINE const void *simd_row(const void *x, int32_t row, const int bytes)
