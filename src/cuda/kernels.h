@@ -51,6 +51,7 @@ typedef struct tess_cuda_problem {
     int multiprocessors;    /* of the device */
     int64_t shared_limit;   /* bytes of shared memory a block may ask for */
     int64_t l2_bytes;       /* of the device; 0: unknown */
+    bool leaves;            /* L2 before a solver's next product: too large beside the vectors */
     int vectors, row_major; /* SpMM: right-hand sides and their order; 1 and 0 otherwise */
     char shapes[TESS_CUDA_SHAPES]; /* format fbcsr (plan/shapes.h); "": not looked for */
 } tess_cuda_problem;

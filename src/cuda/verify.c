@@ -142,6 +142,7 @@ static tess_status compare(tess_cuda *cuda, const tess_cuda_variant *probe, doub
     bool rows = probe->problem.row_major;
     double epsilon = A->type == TESS_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
     double n = 8 + (double)probe->problem.longest_row * A->block_width, sum = 0, scale = 0;
+    double lost = 0; /* of sum: the matrix itself may have millions of rows */
     tess_ref_spmm(A, k, rows ? TESS_ROW_MAJOR : TESS_COLUMN_MAJOR, alpha, t->x, rows ? k : A->cols,
                   beta, t->expected, rows ? k : A->rows);
     for (int v = 0; v < k; v++) {
@@ -156,7 +157,9 @@ static tess_status compare(tess_cuda *cuda, const tess_cuda_variant *probe, doub
             double limit = 2 * n * epsilon * (fabs(alpha) * t->bound[i] + fabs(beta) + 1e-30);
             if (!(fabs(y - expected) <= limit)) /* a NaN is wrong too */
                 return wrong(cuda, probe, "y", (long long)at, y, expected);
-            sum += expected * expected;
+            const double square = expected * expected - lost, next = sum + square;
+            lost = next - sum - square;
+            sum = next;
             scale += 2 * limit * fabs(expected) + 2 * epsilon * expected * expected;
         }
     }
@@ -177,6 +180,7 @@ static tess_status place_probe(tess_cuda *cuda, const tess_cuda_variant *variant
     tess_cuda_describe_problem(cuda, A, &probe->problem);
     probe->problem.vectors = variant->problem.vectors;
     probe->problem.row_major = variant->problem.row_major;
+    probe->problem.leaves = variant->problem.leaves;
     memcpy(probe->problem.shapes, variant->problem.shapes, sizeof probe->problem.shapes);
     kernel->defines(&variant->problem, variant->params, defines, sizeof defines);
     kernel->defines(&probe->problem, probe->params, probe_defines, sizeof probe_defines);

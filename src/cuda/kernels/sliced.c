@@ -271,7 +271,7 @@ static void defines_with_dot(const tess_cuda_problem *problem, const int *p, cha
 {
     int leaving[COUNT];
     memcpy(leaving, p, sizeof leaving);
-    if (p[HINT] == 0 && !is_cached(problem))
+    if (problem->leaves)
         leaving[HINT] = 2;
     defines_dot(problem, leaving, 1, text, size);
 }

@@ -211,6 +211,33 @@ static void host_allocation_failures_leak_nothing(void **state)
     tess_matrix_destroy(A);
 }
 
+static void count_unlike(void *user, const char *line)
+{
+    *(int *)user += strstr(line, "no probe is like the matrix") != NULL;
+}
+
+/* The product of an iteration lets a matrix leave the cache first that does not stay in it. Such
+ * code is for large matrices, but verified on a small one: on millions of rows it takes seconds. */
+static void a_large_matrix_is_not_its_own_probe(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const tess_log_fn log = ctx->log;
+    void *const user = ctx->log_user;
+    int unlike = 0;
+    tess_cache_clear();
+    setting s = open_setting(state, "gen:stencil27:n=12,b=3", "cuda"); /* 3.5 MB; L2 has 1 */
+    ctx->log = count_unlike;
+    ctx->log_user = &unlike;
+    tess_result result;
+    tess_status status = tess_solve(s.plan, "cg:pc=jacobi", s.b, s.x, &result);
+    ctx->log = log;
+    ctx->log_user = user;
+    ok(state, status);
+    assert_int_equal(result.reason, TESS_CONVERGED);
+    assert_int_equal(unlike, 0);
+    close_setting(state, &s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +245,7 @@ int main(void)
         TEST(the_host_does_not_wait_for_an_iteration),
         TEST(a_slow_first_iteration_does_not_shorten_chunks),
         TEST(vectors_on_the_device_stay_there),
+        TEST(a_large_matrix_is_not_its_own_probe),
         TEST(every_driver_error_is_reported_and_nothing_leaks),
         TEST(host_allocation_failures_leak_nothing),
     };
