@@ -3,7 +3,8 @@
  *   curves    stencils of 7 and 27 points and bands, growing, for each block size and kernel class
  *   extras    random columns of an x of growing size, and a matrix with one very long row: what the
  *             curves do not explain, a block
- *   vectors   what an iteration of CG does beside its product: calibrate_vectors.c
+ *   vectors   what an iteration of CG does beside its product, on a GPU by block size:
+ *             calibrate_vectors.c
  */
 #include <math.h>
 #include <stdio.h>
@@ -365,10 +366,16 @@ static tess_status calibrate(tess_calibration *c, int32_t block)
 {
     if (block == 0)
         return tess_calibration_vectors(c);
+    c->block = block;
+    if (c->classes && strcmp(c->classes, TESS_MODEL_VECTORS) == 0)
+        return c->device->backend->iterates_with ? tess_calibration_passes(c) : TESS_OK;
     TESS_TRY(measure_curves(c, block));
     TESS_TRY(measure_scattered(c, block));
     TESS_TRY(measure_uneven(c, block));
-    return measure_long_rows(c, block);
+    TESS_TRY(measure_long_rows(c, block));
+    if (!c->device->backend->iterates_with || !is_wanted(c->classes, TESS_MODEL_VECTORS))
+        return TESS_OK;
+    return tess_calibration_passes(c);
 }
 
 tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t block, double most,

@@ -72,7 +72,9 @@ void tess_model_drop_extras(tess_model *model, tess_extra_kind kind)
  * size than another precision. */
 static double distance(int32_t block, tess_type type, int32_t wanted, tess_type wanted_type)
 {
-    double apart = block > 0 && wanted > 0 ? fabs(log2((double)block / wanted)) : 0;
+    /* Of vectors without a block size, where some have one: as far as sixteen times the size. */
+    double apart = block > 0 && wanted > 0 ? fabs(log2((double)block / wanted))
+                                           : 4 * ((block > 0) != (wanted > 0));
     return apart + (type != wanted_type ? 10 : 0);
 }
 
@@ -215,14 +217,13 @@ double tess_model_extra_seconds(const tess_model *model, const tess_model_proble
     return extra_at(model, &key, kind == TESS_EXTRA_FAR ? p->x_bytes : 0, 0);
 }
 
-/* The share of the data that comes from the cache: as measured, else falling with the logarithm. Of
- * data that are read over and over a GPU's L2, of which cache_bytes are three quarters, keeps
- * nothing when they are larger. */
+/* The share of the data that comes from the cache: as measured, else falling with the logarithm. */
 static double resident_share(const tess_model *model, const tess_model_load *load)
 {
     const extra_key key = {load->name, load->block, load->type, TESS_EXTRA_RESIDENT};
     double gone = TESS_CACHE_GONE / TESS_CACHE_KEPT, times = gone;
-    double full = 1.4 * model->cache_bytes, most = full / 1.1, working = load->working, left = 1;
+    double full = TESS_L2_GONE * model->cache_bytes, most = TESS_L2_KEPT * model->cache_bytes;
+    double working = load->working, left = 1;
     if (tess_model_vectors_stay(model) && working > most) {
         left = working < full ? log(full / working) / log(full / most) : 0;
         working = most;
@@ -305,19 +306,24 @@ static bool knows_long_rows(const tess_model *model, const tess_model_problem *p
            extra_at(model, &cut, 0, -1) >= 0;
 }
 
-/* With `beside` bytes of other data touched between two products. */
+/* A device's share of the product, with `beside` bytes of other data touched between two. */
+static tess_model_load load_beside(const tess_model_problem *p, double n, double beside)
+{
+    return (tess_model_load){.name = p->name,
+                             .block = p->block,
+                             .type = p->type,
+                             .bytes = p->bytes / n,
+                             .lines = p->lines / n,
+                             .length = p->lines > 0 ? p->blocks / p->lines : 0,
+                             .scalars = p->blocks > 0 ? p->stored / p->blocks : 0,
+                             .working = p->bytes / n + beside};
+}
+
 static double spmv_beside(const tess_model *model, const tess_model_problem *p, int devices,
                           double beside, bool best)
 {
     double n = devices;
-    tess_model_load load = {.name = p->name,
-                            .block = p->block,
-                            .type = p->type,
-                            .bytes = p->bytes / n,
-                            .lines = p->lines / n,
-                            .length = p->lines > 0 ? p->blocks / p->lines : 0,
-                            .scalars = p->blocks > 0 ? p->stored / p->blocks : 0,
-                            .working = p->bytes / n + beside};
+    tess_model_load load = load_beside(p, n, beside);
     double seconds = tess_model_seconds(model, &load, best);
     if (!(seconds > 0) || (has_long_rows(p) && !knows_long_rows(model, p)))
         return 0;
@@ -349,6 +355,43 @@ bool tess_model_vectors_stay(const tess_model *model)
     return strncmp(model->device, "cpu", 3) != 0;
 }
 
+double tess_model_iterated(const tess_model *model, const tess_model_problem *p, double *resident)
+{
+    double touched = TOUCHED * p->rows * (double)tess_type_size(p->type);
+    tess_model_load load = load_beside(p, 1, touched);
+    *resident = resident_share(model, &load);
+    return spmv_beside(model, p, 1, touched, false);
+}
+
+/* Passes beside a matrix in a GPU's cache, and beside one that goes through it: as much of each as
+ * there is of the matrix. */
+static double seconds_of_passes(const tess_model *model, const tess_model_load *passes,
+                                double resident, bool best)
+{
+    tess_model_load streamed = *passes;
+    streamed.name = TESS_MODEL_STREAMED;
+    double in = tess_model_seconds(model, passes, best);
+    double out = tess_model_seconds_from(model, &streamed, true, best);
+    if (!(in > 0) || !(out > 0))
+        return in > 0 ? in : out;
+    return resident * in + (1 - resident) * out;
+}
+
+static tess_model_load load_of_passes(const tess_model_problem *p, double vector)
+{
+    return (tess_model_load){.name = TESS_MODEL_VECTORS,
+                             .block = p->block,
+                             .type = p->type,
+                             .bytes = MOVED * vector,
+                             .working = TOUCHED * vector};
+}
+
+double tess_model_passes(const tess_model *model, const tess_model_problem *p, double resident)
+{
+    tess_model_load load = load_of_passes(p, p->rows * (double)tess_type_size(p->type));
+    return seconds_of_passes(model, &load, resident, false);
+}
+
 /* The whole iteration in one launch; 0: not that the model knows of. */
 static double seconds_at_once(const tess_model *model, const tess_model_problem *p, int devices,
                               bool best)
@@ -367,15 +410,13 @@ bool tess_model_iteration(const tess_model *model, const tess_model_problem *pro
     double n = devices, vector = problem->rows / n * (double)tess_type_size(problem->type);
     double touched = TOUCHED * vector, once = seconds_at_once(model, problem, devices, best);
     double spmv = spmv_beside(model, problem, devices, touched, best);
-    tess_model_load load = {.name = TESS_MODEL_VECTORS,
-                            .type = problem->type,
-                            .bytes = MOVED * vector,
-                            .working = touched};
+    tess_model_load load = load_of_passes(problem, vector),
+                    product = load_beside(problem, n, touched);
     if (!tess_model_vectors_stay(model))
         load.working += problem->bytes / n;
-    double passes = tess_model_seconds(model, &load, best);
+    double passes = seconds_of_passes(model, &load, resident_share(model, &product), best);
     if (passes > 0 && has_long_rows(problem)) {
-        const extra_key cut = {TESS_MODEL_VECTORS, 0, problem->type, TESS_EXTRA_CUT};
+        const extra_key cut = {TESS_MODEL_VECTORS, problem->block, problem->type, TESS_EXTRA_CUT};
         passes += extra_at(model, &cut, 0, 0);
     }
     if (once > 0) { /* each part as its bytes are */

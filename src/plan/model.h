@@ -5,7 +5,8 @@
  *   curves   throughput as a sigmoid in log2 of the bytes moved, one a kernel class, block size,
  *            precision and place (in cache, from memory). Classes are what a backend calls them
  *            ("bsr*2", "symmetric*1", "sliced", "stream" ...) and "vectors", the passes of a CG
- *            iteration beside the product, "at once", whole iterations of systems for which a
+ *            iteration beside the product, of a GPU by block size and, "vectors streamed", where
+ *            the matrix goes through its cache; "at once", whole iterations of systems for which a
  *            device needs one launch, and "copies", a host vector to the device and back;
  *   extras   what a sigmoid cannot say, in seconds: a row whose length is another than that of the
  *            row before (branches go wrong, lanes wait); a block out of reach of the rows before,
@@ -25,6 +26,7 @@
 
 enum { TESS_MODEL_CLASS = 32 };
 #define TESS_MODEL_VECTORS "vectors"
+#define TESS_MODEL_STREAMED "vectors streamed"
 #define TESS_MODEL_AT_ONCE "at once"
 #define TESS_MODEL_COPIES "copies"
 
@@ -99,6 +101,10 @@ tess_status tess_model_add_extra(tess_model *model, const tess_model_extra *extr
  * two the share that does is measured. */
 #define TESS_CACHE_KEPT 0.45
 #define TESS_CACHE_GONE 3.4
+/* Of data that are read over and over a GPU's L2, of which cache_bytes are three fifths, keeps as
+ * measured up to `kept` times them and nothing from `gone` times on. */
+#define TESS_L2_KEPT (1.4 / 1.1)
+#define TESS_L2_GONE 1.4
 
 /* The matrix as far as the model needs it, and the candidate that multiplies with it. */
 typedef struct tess_model_problem {
@@ -153,6 +159,14 @@ double tess_model_extra_seconds(const tess_model *model, const tess_model_proble
                                 tess_extra_kind kind);
 /* Forgets all extras of this kind. */
 void tess_model_drop_extras(tess_model *model, tess_extra_kind kind);
+
+/* Seconds of the product of an iteration, and the share of the matrix that is in the cache. */
+double tess_model_iterated(const tess_model *model, const tess_model_problem *problem,
+                           double *resident);
+
+/* Seconds of its passes where that share is: without what long rows cost. */
+double tess_model_passes(const tess_model *model, const tess_model_problem *problem,
+                         double resident);
 
 /* How devices talk: for eq. 11. */
 typedef struct tess_link {

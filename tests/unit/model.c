@@ -307,6 +307,45 @@ static void an_iteration_in_one_launch_has_a_curve_of_its_own(void **state)
     tess_model_destroy(model);
 }
 
+/* Passes of the iteration; the product is the same whatever curves of passes there are. */
+static double passes_of(const tess_model *model, const tess_model_problem *p)
+{
+    tess_iteration it;
+    assert_true(tess_model_iteration(model, p, 1, NULL, false, &it));
+    return it.seconds - it.spmv;
+}
+
+/* Beside a matrix in the cache, beside one that streams, and the mean where a part of it stays. */
+static void passes_depend_on_where_the_matrix_comes_from(void **state)
+{
+    tess_model *model = cached_example(state, "cuda, test", 0.8);
+    tess_model_problem small = problem_of(2e4), large = problem_of(1e6),
+                       between = problem_of(1.2e5);
+    tess_model_curve passes = {.name = TESS_MODEL_VECTORS, .block = 4, .cached = true};
+    double bytes = 12 * 8 * small.rows, resident;
+    passes.average = passes.best = truth;
+    assert_int_equal(tess_model_add_curve(model, &passes), TESS_OK);
+    double in = passes_of(model, &small);
+    /* Its own instead of those of no block size. */
+    assert_true(fabs(in * tess_sigmoid_value(&truth, bytes) / bytes - 1) < 1e-12);
+    snprintf(passes.name, sizeof passes.name, "%s", TESS_MODEL_STREAMED);
+    passes.average.nu /= 2;
+    assert_int_equal(tess_model_add_curve(model, &passes), TESS_OK);
+    assert_true(tess_model_iterated(model, &small, &resident) > 0 && resident == 1);
+    assert_true(passes_of(model, &small) == in);
+    assert_true(tess_model_iterated(model, &large, &resident) > 0 && resident == 0);
+    bytes = 12 * 8 * large.rows;
+    double out = 2 * bytes / tess_sigmoid_value(&truth, bytes);
+    assert_true(fabs(passes_of(model, &large) / out - 1) < 1e-12);
+    assert_true(tess_model_iterated(model, &between, &resident) > 0);
+    assert_true(resident > 0.1 && resident < 0.9);
+    bytes = 12 * 8 * between.rows;
+    double alone = bytes / tess_sigmoid_value(&truth, bytes);
+    assert_true(fabs(passes_of(model, &between) / alone / (2 - resident) - 1) < 1e-12);
+    assert_true(fabs(tess_model_passes(model, &between, 0.5) / alone / 1.5 - 1) < 1e-12);
+    tess_model_destroy(model);
+}
+
 /* Samples of a class whose rows wait for themselves, in the cache, out of it and between. */
 static void calibration_finds_what_made_the_samples(void **state)
 {
@@ -505,6 +544,7 @@ int main(void)
         cmocka_unit_test(a_gpus_cache_keeps_nothing_of_more_than_itself),
         cmocka_unit_test(rows_of_some_lengths_take_longer),
         cmocka_unit_test(an_iteration_in_one_launch_has_a_curve_of_its_own),
+        cmocka_unit_test(passes_depend_on_where_the_matrix_comes_from),
         cmocka_unit_test(calibration_finds_what_made_the_samples),
         cmocka_unit_test(a_curve_is_of_rows_that_do_not_change),
         cmocka_unit_test(a_band_is_symmetric_with_gaps_and_without),
