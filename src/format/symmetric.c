@@ -5,6 +5,19 @@
 
 #include <omp.h>
 
+/* memcpy of part of a stream: it writes nothing twice, so that one row continues in the line where
+ * the row before has ended. */
+static void copy(char *to, const char *from, size_t bytes)
+{
+    size_t at = 0;
+    for (; at + 64 <= bytes; at += 64)
+        memcpy(to + at, from + at, 64);
+    for (; at + 16 <= bytes; at += 16)
+        memcpy(to + at, from + at, 16);
+    for (; at < bytes; at += 4)
+        memcpy(to + at, from + at, 4);
+}
+
 tess_status tess_symmetric_refresh(tess_matrix *upper, const tess_symmetric_mirrors *mirrors,
                                    const tess_matrix *A)
 {
@@ -19,9 +32,9 @@ tess_status tess_symmetric_refresh(tess_matrix *upper, const tess_symmetric_mirr
         for (; i < last && same; i++) {
             int64_t to = upper->row_offsets[i], count = upper->row_offsets[i + 1] - to;
             same = tess_symmetric_same(A, mirrors, i, i + 1);
-            memcpy((char *)upper->values + (size_t)to * bytes,
-                   (const char *)A->values + (size_t)(A->row_offsets[i + 1] - count) * bytes,
-                   (size_t)count * bytes);
+            copy((char *)upper->values + (size_t)to * bytes,
+                 (const char *)A->values + (size_t)(A->row_offsets[i + 1] - count) * bytes,
+                 (size_t)count * bytes);
         }
     }
     return same ? TESS_OK : tess_symmetric_check(upper->ctx, A);

@@ -25,8 +25,8 @@ tess_status tess_symmetric_offsets(tess_ctx *ctx, const tess_matrix *A, int64_t 
 typedef struct tess_symmetric_mirrors {
     tess_ctx *ctx;
     int64_t *offsets; /* as tess_symmetric_offsets has them */
-    uint32_t *back;   /* of the blocks below the diagonal, row by row: the mirror is so many blocks
-                         before; 0: too many, it has to be sought */
+    uint32_t *places; /* of the blocks below the diagonal, row by row: which block the mirror is,
+                         counted from 1; 0: too far for this, it has to be sought */
 } tess_symmetric_mirrors;
 
 /* Fails as tess_symmetric_check does. */

@@ -1,9 +1,11 @@
-/* Shared by the tests of kernels on half storage: symmetric matrices of every pattern. */
+/* Shared by the tests of half storage and its kernels: symmetric matrices of every pattern, and
+ * what is in lanes. */
 #ifndef TEST_SYMMETRIC_H
 #define TEST_SYMMETRIC_H
 
 #include "support/support.h"
 
+#include "format/symmetric_lanes.h"
 #include "ref/ref.h"
 
 /* The pattern and half of the numbers of a test matrix, made symmetric: A + A^T in the pattern of
@@ -40,6 +42,39 @@ static inline tess_matrix *symmetric_matrix(tess_ctx *ctx, test_pattern pattern,
     tess_matrix_destroy(T);
     test_check_valid("symmetric_matrix", S);
     return S;
+}
+
+/* Scalar e of the block that slot k has in lane l. */
+static inline double symmetric_lane_value(const tess_symmetric_lanes *S, tess_type type, int64_t k,
+                                          int l, int32_t e)
+{
+    const int32_t rest = S->block_size * S->block_size - S->half;
+    const bool second = e >= S->half;
+    int64_t at = second ? k * rest + e - S->half : k * S->half + e;
+    return tess_ref_get(S->values[second], type, at * S->lanes + l);
+}
+
+/* Every slot of S holds blocks of A or zeros; returns how many blocks. */
+static inline int64_t symmetric_check_slots(const tess_symmetric_lanes *S, const tess_matrix *A)
+{
+    const int32_t size = S->block_size * S->block_size;
+    int64_t found = 0;
+    for (int64_t g = 0; g < S->groups; g++) {
+        for (int64_t k = S->offsets[g]; k < S->offsets[g + 1]; k++) {
+            assert_true(k == S->offsets[g] || S->columns[k - 1] < S->columns[k]);
+            assert_in_range(S->columns[k], g * S->lanes, g * S->lanes + S->span - 1);
+            for (int l = 0; l < S->lanes; l++) {
+                int64_t i = g * S->lanes + l, j = S->columns[k] + l;
+                bool inside = i < A->block_rows && j < A->block_rows;
+                int64_t block = inside ? tess_matrix_find(A, i, j) : -1;
+                found += block >= 0;
+                for (int32_t e = 0; e < size; e++)
+                    assert_true(symmetric_lane_value(S, A->type, k, l, e) ==
+                                (block < 0 ? 0 : tess_matrix_value(A, block * size + e)));
+            }
+        }
+    }
+    return found;
 }
 
 #endif

@@ -277,8 +277,8 @@ static void mirrors_that_are_too_far_are_found(void **state)
     int64_t below = A->blocks - M->offsets[A->block_rows];
     assert_true(below > 0);
     for (int64_t i = 0; i < below; i++)
-        assert_true(M->back[i] > 0);
-    memset(M->back, 0, (size_t)below * sizeof *M->back);
+        assert_true(M->places[i] > 0);
+    memset(M->places, 0, (size_t)below * sizeof *M->places);
     assert_true(tess_symmetric_same(A, M, 0, A->block_rows));
     for (int64_t k = 0; k < A->blocks; k++) {
         double *number = (double *)A->values + 4 * k + 1, kept = *number;
@@ -288,38 +288,6 @@ static void mirrors_that_are_too_far_are_found(void **state)
     }
     tess_symmetric_mirrors_destroy(M);
     tess_matrix_destroy(A);
-}
-
-/* Scalar e of the block that slot k has in lane l. */
-static double lane_value(const tess_symmetric_lanes *S, tess_type type, int64_t k, int l, int32_t e)
-{
-    const int32_t rest = S->block_size * S->block_size - S->half;
-    const bool second = e >= S->half;
-    int64_t at = second ? k * rest + e - S->half : k * S->half + e;
-    return tess_cpu_get(S->values[second], type, at * S->lanes + l);
-}
-
-/* Every slot of S holds blocks of A or zeros; returns how many blocks. */
-static int64_t check_slots(const tess_symmetric_lanes *S, const tess_matrix *A)
-{
-    const int32_t size = S->block_size * S->block_size;
-    int64_t found = 0;
-    for (int64_t g = 0; g < S->groups; g++) {
-        for (int64_t k = S->offsets[g]; k < S->offsets[g + 1]; k++) {
-            assert_true(k == S->offsets[g] || S->columns[k - 1] < S->columns[k]);
-            assert_in_range(S->columns[k], g * S->lanes, g * S->lanes + S->span - 1);
-            for (int l = 0; l < S->lanes; l++) {
-                int64_t i = g * S->lanes + l, j = S->columns[k] + l;
-                bool inside = i < A->block_rows && j < A->block_rows;
-                int64_t block = inside ? tess_matrix_find(A, i, j) : -1;
-                found += block >= 0;
-                for (int32_t e = 0; e < size; e++)
-                    assert_true(lane_value(S, A->type, k, l, e) ==
-                                (block < 0 ? 0 : tess_matrix_value(A, block * size + e)));
-            }
-        }
-    }
-    return found;
 }
 
 static void lanes_hold_every_block_once(void **state)
@@ -337,7 +305,7 @@ static void lanes_hold_every_block_once(void **state)
             int64_t upper = 0;
             for (int64_t i = 0; i < A->block_rows; i++)
                 upper += A->row_offsets[i + 1] - tess_matrix_lower_bound(A, i, i);
-            assert_int_equal(check_slots(S, A), upper);
+            assert_int_equal(symmetric_check_slots(S, A), upper);
             double fill = (double)upper / (double)(S->slots > 0 ? S->slots * lanes : 1);
             assert_true(S->slots == 0 || tess_symmetric_lanes_fill(A, lanes) == fill);
             tess_symmetric_lanes_destroy(S);
