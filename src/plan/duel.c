@@ -18,6 +18,9 @@ static const double faster = 0.97;
 static const double glance_limit = 1.15, glance_limit_apart = 0.99, halfway_limit = 1.02;
 /* A challenger has to be faster by this; ties go to the champion. */
 static const double margin = 0.99;
+/* With a clock of the device's own, this much faster at a glance is enough where there is no room
+ * for a duel: those before it may have used the budget up for a hundredth each. */
+static const double clear_margin = 0.95;
 
 static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
 
@@ -124,6 +127,14 @@ static bool is_promising(const tess_arena *a, const tess_contestant *champion,
     return median(challenger) <= limit * median(champion);
 }
 
+/* Whether one batch says enough. */
+static bool is_clear(const tess_arena *a, const tess_contestant *champion,
+                     const tess_contestant *challenger)
+{
+    bool apart = a->device->backend->time_product != NULL;
+    return apart && median(challenger) < clear_margin * shortest(champion);
+}
+
 tess_status tess_duel(tess_arena *a, tess_contestant *champion, tess_contestant *challenger,
                       bool *won)
 {
@@ -131,9 +142,12 @@ tess_status tess_duel(tess_arena *a, tess_contestant *champion, tess_contestant 
     *won = false;
     TESS_TRY(tess_duel_batch(a, challenger));
     t->state = TESS_TRIAL_GLANCED;
-    if (!is_promising(a, champion, challenger) ||
-        !tess_duel_room(a, champion->trial, challenger->trial, 3))
+    if (!is_promising(a, champion, challenger))
         return TESS_OK;
+    if (!tess_duel_room(a, champion->trial, challenger->trial, 3)) {
+        *won = is_clear(a, champion, challenger);
+        return TESS_OK;
+    }
     champion->count = 0;
     TESS_TRY(tess_duel_batch(a, champion));
     if (!t->candidate.naive && median(challenger) > halfway_limit * median(champion))

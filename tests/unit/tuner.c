@@ -219,6 +219,22 @@ static void effort_decides_how_much_is_run(void **state)
     tess_matrix_destroy(f.A);
 }
 
+static void who_comes_when_the_budget_is_used_up_wins_only_clearly(void **state)
+{
+    fixture f = {
+        .fake = {.kernels = {{"a", 1}, {"b", 0.985}, {"c", 0.97}, {"d", 0.955}, {"e", 0.94}},
+                 .count = 5}};
+    open_fixture(&f, state, large);
+    assert_string_equal(choice(&f, NULL), "d"); /* three duels, and no room for a fourth */
+    f.fake.kernels[4].seconds = 0.8;
+    tess_plan *plan;
+    assert_int_equal(tess_plan_create(f.ctx, f.A, &f.device, NULL, &plan), TESS_OK);
+    assert_string_equal(plan->kernel, "e");
+    assert_in_range(plan->search->spmvs, 50, 60);
+    tess_plan_destroy(plan);
+    tess_matrix_destroy(f.A);
+}
+
 static void a_tiny_matrix_is_not_measured(void **state)
 {
     fixture f = {.fake = {.kernels = {{"a", 2}, {"b", 1}}, .count = 2}};
@@ -442,6 +458,7 @@ int main(void)
         cmocka_unit_test(a_tie_goes_to_the_first),
         cmocka_unit_test(what_fails_or_is_foreign_is_passed_over),
         cmocka_unit_test(effort_decides_how_much_is_run),
+        cmocka_unit_test(who_comes_when_the_budget_is_used_up_wins_only_clearly),
         cmocka_unit_test(a_tiny_matrix_is_not_measured),
         cmocka_unit_test(names_in_the_options_restrict_the_search),
         cmocka_unit_test(a_stopped_search_keeps_the_best_so_far),
