@@ -3,8 +3,7 @@
  *   curves    stencils of 7 and 27 points and bands, growing, for each block size and kernel class
  *   extras    random columns of an x of growing size, and a matrix with one very long row: what the
  *             curves do not explain, a block
- *   vectors   what an iteration of CG does beside its product, on a GPU by block size:
- *             calibrate_vectors.c
+ *   vectors   what an iteration of CG does beside its product: calibrate_vectors.c
  */
 #include <math.h>
 #include <stdio.h>
@@ -333,8 +332,21 @@ static tess_model_extra *find_cut(const tess_model *model, const char *name, int
     return NULL;
 }
 
+/* By how much the curve of a class may be off, of the time of its last sample. */
+static double doubt_of(const tess_calibration *c, const char *name)
+{
+    double seconds = 0, error = 0;
+    for (int64_t i = c->regular; i < c->count; i++)
+        if (strcmp(c->samples[i].name, name) == 0)
+            seconds = c->samples[i].seconds;
+    for (int64_t i = 0; i < c->model->curve_count; i++)
+        if (c->model->curves[i].cached && strcmp(c->model->curves[i].name, name) == 0)
+            error = c->model->curves[i].error;
+    return error * seconds;
+}
+
 /* A class that cuts long rows pays for a launch and, as a few threads add up the parts of a row,
- * for its length: two lengths tell them apart. */
+ * for its length: two lengths tell them apart, if by more than what both may be off. */
 static tess_status measure_long_rows(tess_calibration *c, int b)
 {
     const double share = 0.5, less = 0.05, columns = 200000.0 / (b * b) + 2000;
@@ -348,9 +360,13 @@ static tess_status measure_long_rows(tess_calibration *c, int b)
     for (int64_t i = before; i < after; i++) {
         tess_model_extra second = c->model->extras[i];
         tess_model_extra *cut = find_cut(c->model, second.name, before);
-        double slope = cut ? (cut->seconds - second.seconds) / ((share - less) * columns) : 0;
-        if (second.kind != TESS_EXTRA_CUT || !(slope > 0))
+        if (!cut || second.kind != TESS_EXTRA_CUT)
             continue;
+        double more = cut->seconds - second.seconds, slope = more / ((share - less) * columns);
+        if (more < 2 * doubt_of(c, second.name)) {
+            cut->seconds = (cut->seconds + second.seconds) / 2;
+            continue;
+        }
         cut->seconds = second.seconds - slope * less * columns;
         cut->seconds = cut->seconds > 0 ? cut->seconds : 0;
         second.kind = TESS_EXTRA_LONGEST;
@@ -366,16 +382,10 @@ static tess_status calibrate(tess_calibration *c, int32_t block)
 {
     if (block == 0)
         return tess_calibration_vectors(c);
-    c->block = block;
-    if (c->classes && strcmp(c->classes, TESS_MODEL_VECTORS) == 0)
-        return c->device->backend->iterates_with ? tess_calibration_passes(c) : TESS_OK;
     TESS_TRY(measure_curves(c, block));
     TESS_TRY(measure_scattered(c, block));
     TESS_TRY(measure_uneven(c, block));
-    TESS_TRY(measure_long_rows(c, block));
-    if (!c->device->backend->iterates_with || !is_wanted(c->classes, TESS_MODEL_VECTORS))
-        return TESS_OK;
-    return tess_calibration_passes(c);
+    return measure_long_rows(c, block);
 }
 
 tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t block, double most,

@@ -27,9 +27,8 @@ typedef struct tess_calibration {
 
 tess_status tess_calibration_keep(tess_calibration *c, const tess_sample *sample);
 
-/* calibrate_vectors.c: the part of no block size; and, after the products, the passes of one. */
+/* calibrate_vectors.c: the part of no block size. */
 tess_status tess_calibration_vectors(tess_calibration *c);
-tess_status tess_calibration_passes(tess_calibration *c);
 
 /* A curve of every class among the regular samples, of those in cache and of those that are not,
  * into the model; less what it says that rows of changing lengths cost. working_share: bytes

@@ -1,6 +1,6 @@
 /* Calibration of iterations of CG, and of copies.
  *
- *   vectors            iterations less their products, on a GPU by block size
+ *   vectors            iterations less their products, on cubes
  *   vectors streamed   the same where the matrix goes through a GPU's cache
  *   at once            whole iterations, where the device does all of them in one launch
  *   copies             a vector to the device and another one back
@@ -11,11 +11,6 @@
 #include <string.h>
 
 #include "plan/calibrate.h"
-
-/* A cube of n^3 block rows. */
-typedef struct cube {
-    int points, block;
-} cube;
 
 static int by_value(const void *a, const void *b)
 {
@@ -44,43 +39,19 @@ cleanup:
     return status;
 }
 
-static tess_status make_cube(tess_calibration *c, cube shape, int n, tess_matrix **out)
+static tess_status make_cube(tess_calibration *c, int points, int b, double n, tess_matrix **out)
 {
     char spec[64];
-    snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", shape.points, n, shape.block,
+    snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", points, (int)n, b,
              tess_type_name(c->type));
     return tess_matrix_generate(c->ctx, spec, out, NULL);
 }
 
-/* ---- Of no block size ---- */
+/* ---- Passes ---- */
 
-/* A host's iterations are passes over memory whatever the matrix is: it gets the first. */
-static const cube cubes[] = {{7, 1}, {27, 3}, {7, 4}, {27, 1}, {7, 2}};
-enum { CUBES = sizeof cubes / sizeof cubes[0] };
-
-/* Bytes that the passes move, of 12 vectors, and how they grow. */
-static const double first_passes = 1e5, growth = 1.8, growth_apart = 1.45;
-
-static bool is_at_once(const tess_calibration *c, const tess_matrix *A)
-{
-    const tess_backend *backend = c->device->backend;
-    return backend->solves_at_once && backend->solves_at_once(c->device, A);
-}
-
-static tess_status measure_iteration(tess_calibration *c, const tess_matrix *A)
-{
-    double product, iteration, vector = (double)A->rows * (double)tess_type_size(c->type);
-    TESS_TRY(sample(c, A, &product, &iteration));
-    tess_sample passes = {
-        .name = TESS_MODEL_VECTORS, .bytes = 12 * vector, .seconds = iteration - product};
-    tess_sample whole = {.name = TESS_MODEL_AT_ONCE,
-                         .bytes = tess_matrix_spmv_bytes(A),
-                         .lines = (double)A->block_rows,
-                         .seconds = iteration};
-    if (is_at_once(c, A))
-        return tess_calibration_keep(c, &whole);
-    return iteration > product ? tess_calibration_keep(c, &passes) : TESS_OK;
-}
+/* Bytes that a host's passes move, of 12 vectors, and how they grow; bytes of a GPU's matrices. */
+static const double first_passes = 1e5, growth = 1.8;
+static const double first_matrix = 6e4, last_matrix = 3.2e8, growth_matrix = 1.35;
 
 /* Where no solver runs, passes are as fast as reading. */
 static tess_status measure_reading(tess_calibration *c, double bytes)
@@ -91,130 +62,98 @@ static tess_status measure_reading(tess_calibration *c, double bytes)
     return tess_calibration_keep(c, &read);
 }
 
-/* One shape, growing until its passes move all that is measured; on a GPU until it takes more than
- * one launch. */
-static tess_status measure_shape(tess_calibration *c, cube shape)
-{
-    double scalar = (double)tess_type_size(c->type);
-    bool apart = c->device->backend->apart, goes_on = true;
-    for (double bytes = first_passes; bytes <= c->most && goes_on;
-         bytes *= apart ? growth_apart : growth) {
-        tess_matrix *A;
-        TESS_TRY(make_cube(c, shape, (int)cbrt(bytes / (12 * scalar * shape.block)), &A));
-        goes_on = !apart || is_at_once(c, A);
-        tess_status status = goes_on ? measure_iteration(c, A) : TESS_OK;
-        tess_matrix_destroy(A);
-        if (status == TESS_ERR_UNSUPPORTED && c->device->backend->read_ceiling)
-            status = measure_reading(c, bytes);
-        TESS_TRY(status);
-    }
-    return TESS_OK;
-}
-
-/* A host's working set is six vectors and a row of the matrix beside the 12 moved ones. */
-static tess_status measure_vectors(tess_calibration *c)
+/* A host's iterations are passes over memory whatever the matrix is: one shape. Its working set is
+ * six vectors and a row of the matrix beside the 12 moved ones. */
+static tess_status measure_host(tess_calibration *c)
 {
     double scalar = (double)tess_type_size(c->type), row = 7 * (scalar + 4) + 4;
-    bool apart = c->device->backend->apart;
-    c->count = 0;
-    for (int i = 0; i < (apart ? CUBES : 1); i++)
-        TESS_TRY(measure_shape(c, cubes[i]));
-    c->regular = c->count;
-    return tess_calibration_fit(c, apart ? 0 : (row + 6 * scalar) / (12 * scalar));
-}
-
-/* ---- Passes of one block size ---- */
-
-/* Bytes of matrices, and how they grow. */
-static const double first_matrix = 1e6, last_matrix = 3.2e8, growth_matrix = 1.35;
-
-/* The product that iterations with A run, as the model asks for it. */
-static tess_status find_iterated(tess_calibration *c, const tess_matrix *A, tess_model_problem *out)
-{
-    const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
-    const tess_backend *backend = c->device->backend;
-    tess_candidates list = {0};
-    tess_status status;
-    *out = tess_model_problem_of(A);
-    TESS_TRY_CLEAN(backend->candidates(c->device, A, &product, &list));
-    TESS_TRY_CLEAN(backend->costs(c->device, A, &list));
-    for (int64_t i = 0; i < list.count && !*out->name; i++) {
-        if (strcmp(list.items[i].class_name, backend->iterates_with) != 0)
-            continue;
-        memcpy(out->name, list.items[i].class_name, sizeof out->name);
-        out->bytes = list.items[i].bytes;
+    for (double bytes = first_passes; bytes <= c->most; bytes *= growth) {
+        tess_matrix *A;
+        double product, iteration;
+        TESS_TRY(make_cube(c, 7, 1, cbrt(bytes / (12 * scalar)), &A));
+        tess_status status = sample(c, A, &product, &iteration);
+        tess_matrix_destroy(A);
+        tess_sample passes = {
+            .name = TESS_MODEL_VECTORS, .bytes = bytes, .seconds = iteration - product};
+        if (status == TESS_ERR_UNSUPPORTED && c->device->backend->read_ceiling)
+            status = measure_reading(c, bytes);
+        else if (status == TESS_OK && passes.seconds > 0)
+            status = tess_calibration_keep(c, &passes);
+        TESS_TRY(status);
     }
-cleanup:
-    tess_candidates_free(c->ctx, &list);
-    return status;
+    c->regular = c->count;
+    return tess_calibration_fit(c, (row + 6 * scalar) / (12 * scalar));
 }
 
-/* The time of that product, of which the model may have been measured before. */
-static double expect_product(const tess_calibration *c, const tess_model_problem *problem,
-                             double *resident)
+/* A GPU's by where the matrix comes from. Between, the product alone finds some of it in L2 that an
+ * iteration's vectors push out: what such an iteration takes more is not of its passes. */
+static const char *class_of(const tess_calibration *c, const tess_matrix *A)
 {
-    double seconds = tess_model_iterated(c->model, problem, resident);
-    const tess_model *known = seconds > 0 ? NULL : tess_device_performance(c->device);
-    return known ? tess_model_iterated(known, problem, resident) : seconds;
+    const tess_backend *backend = c->device->backend;
+    double matrix = tess_matrix_spmv_bytes(A), cache = c->model->cache_bytes;
+    double vectors = 6 * (double)A->rows * (double)tess_type_size(c->type);
+    if (backend->solves_at_once && backend->solves_at_once(c->device, A))
+        return TESS_MODEL_AT_ONCE;
+    if (matrix + vectors < TESS_L2_KEPT * cache)
+        return TESS_MODEL_VECTORS;
+    return matrix > 1.25 * TESS_L2_GONE * cache ? TESS_MODEL_STREAMED : NULL;
 }
 
-/* What an iteration takes beyond the product that the model expects of it: the sum is what is to be
- * right. Where a part of the matrix stays in the cache, it belongs to neither curve. */
-static tess_status measure_passes(tess_calibration *c, const tess_matrix *A)
+static tess_status measure_iteration(tess_calibration *c, const tess_matrix *A)
 {
-    static const double all = 0.9, nothing = 0.1;
-    tess_model_problem problem;
-    double measured, iteration, resident;
-    TESS_TRY(find_iterated(c, A, &problem));
-    double product = expect_product(c, &problem, &resident);
-    if (!(product > 0) || (resident > nothing && resident <= all) || is_at_once(c, A))
+    const char *name = class_of(c, A);
+    double product, iteration, vector = (double)A->rows * (double)tess_type_size(c->type);
+    if (!name)
         return TESS_OK;
-    TESS_TRY(sample(c, A, &measured, &iteration));
-    tess_sample passes = {.bytes = 12 * (double)A->rows * (double)tess_type_size(c->type),
-                          .seconds = iteration - product};
-    snprintf(passes.name, sizeof passes.name, "%s",
-             resident > all ? TESS_MODEL_VECTORS : TESS_MODEL_STREAMED);
-    return passes.seconds > 0 ? tess_calibration_keep(c, &passes) : TESS_OK;
+    TESS_TRY(sample(c, A, &product, &iteration));
+    tess_sample kept = {.bytes = 12 * vector, .seconds = iteration - product};
+    if (strcmp(name, TESS_MODEL_AT_ONCE) == 0)
+        kept = (tess_sample){.bytes = tess_matrix_spmv_bytes(A),
+                             .lines = (double)A->block_rows,
+                             .seconds = iteration};
+    snprintf(kept.name, sizeof kept.name, "%s", name);
+    return kept.seconds > 0 ? tess_calibration_keep(c, &kept) : TESS_OK;
 }
 
 /* What an iteration takes more where the product cuts a long row, in the mean of a few. */
 static tess_status measure_cut(tess_calibration *c)
 {
     static const tess_calibration_shape crossed = {.length = 7, .share = 1, .crossed = true};
-    static const double sizes[] = {4e6, 1.2e7, 1.5e8};
-    enum { SIZES = sizeof sizes / sizeof sizes[0] };
-    double row = 8 * (4 + (double)tess_type_size(c->type) * c->block * c->block);
-    tess_model_extra extra = {
-        .block = c->block, .type = c->type, .kind = TESS_EXTRA_CUT, .name = TESS_MODEL_VECTORS};
+    static const int64_t rows[] = {8000, 16000, 40000};
+    static const int32_t blocks[] = {1, 3, 2};
+    enum { SIZES = 3 };
+    tess_model_extra extra = {.type = c->type, .kind = TESS_EXTRA_CUT, .name = TESS_MODEL_VECTORS};
     for (int i = 0; i < SIZES; i++) {
         tess_matrix *A;
-        tess_model_problem problem;
-        double measured, iteration = 0, resident;
-        TESS_TRY(tess_calibration_band(c->ctx, c->type, c->block, (int64_t)(sizes[i] / row),
-                                       &crossed, &A));
-        tess_status status = find_iterated(c, A, &problem);
-        if (status == TESS_OK)
-            status = sample(c, A, &measured, &iteration);
+        double product = 0, iteration = 0;
+        TESS_TRY(tess_calibration_band(c->ctx, c->type, blocks[i], rows[i], &crossed, &A));
+        double vector = (double)A->rows * (double)tess_type_size(c->type);
+        tess_model_load load = {.name = TESS_MODEL_VECTORS, .type = c->type, .bytes = 12 * vector};
+        tess_status status = sample(c, A, &product, &iteration);
         tess_matrix_destroy(A);
         TESS_TRY(status);
-        double product = expect_product(c, &problem, &resident);
-        extra.seconds +=
-            (iteration - product - tess_model_passes(c->model, &problem, resident)) / SIZES;
+        double passes = tess_model_seconds_from(c->model, &load, true, false);
+        extra.seconds += (iteration - product - passes) / SIZES;
     }
     return extra.seconds > 0 ? tess_model_add_extra(c->model, &extra) : TESS_OK;
 }
 
-tess_status tess_calibration_passes(tess_calibration *c)
+/* A GPU begins the next launch while a product ends, so that it matters how long that takes: cubes
+ * of all sizes and several block sizes. */
+static tess_status measure_apart(tess_calibration *c)
 {
-    const cube shapes[] = {{7, c->block}, {27, c->block}};
-    double block = 4 + (double)tess_type_size(c->type) * c->block * c->block;
-    c->count = 0;
+    static const int points[] = {7, 27}, blocks[] = {1, 2, 3, 4, 8, 16};
+    enum { SHAPES = sizeof points / sizeof *points, BLOCKS = sizeof blocks / sizeof *blocks };
+    double scalar = (double)tess_type_size(c->type);
     for (double bytes = first_matrix; bytes <= last_matrix; bytes *= growth_matrix)
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < SHAPES * BLOCKS; i++) {
+            int p = points[i % SHAPES], b = blocks[i / SHAPES];
+            double n = cbrt(bytes / (p * (4 + scalar * b * b))) + 0.5;
             tess_matrix *A;
-            int n = (int)(cbrt(bytes / (shapes[i].points * block)) + 0.5);
-            TESS_TRY(make_cube(c, shapes[i], n, &A));
-            tess_status status = measure_passes(c, A);
+            if (n < 4)
+                continue;
+            TESS_TRY(make_cube(c, p, b, n, &A));
+            tess_status status = measure_iteration(c, A);
             tess_matrix_destroy(A);
             TESS_TRY(status);
         }
@@ -258,6 +197,7 @@ static tess_status measure_copies(tess_calibration *c)
 
 tess_status tess_calibration_vectors(tess_calibration *c)
 {
-    TESS_TRY(measure_vectors(c));
+    c->count = 0;
+    TESS_TRY(c->device->backend->apart ? measure_apart(c) : measure_host(c));
     return measure_copies(c);
 }

@@ -72,9 +72,7 @@ void tess_model_drop_extras(tess_model *model, tess_extra_kind kind)
  * size than another precision. */
 static double distance(int32_t block, tess_type type, int32_t wanted, tess_type wanted_type)
 {
-    /* Of vectors without a block size, where some have one: as far as sixteen times the size. */
-    double apart = block > 0 && wanted > 0 ? fabs(log2((double)block / wanted))
-                                           : 4 * ((block > 0) != (wanted > 0));
+    double apart = block > 0 && wanted > 0 ? fabs(log2((double)block / wanted)) : 0;
     return apart + (type != wanted_type ? 10 : 0);
 }
 
@@ -355,14 +353,6 @@ bool tess_model_vectors_stay(const tess_model *model)
     return strncmp(model->device, "cpu", 3) != 0;
 }
 
-double tess_model_iterated(const tess_model *model, const tess_model_problem *p, double *resident)
-{
-    double touched = TOUCHED * p->rows * (double)tess_type_size(p->type);
-    tess_model_load load = load_beside(p, 1, touched);
-    *resident = resident_share(model, &load);
-    return spmv_beside(model, p, 1, touched, false);
-}
-
 /* Passes beside a matrix in a GPU's cache, and beside one that goes through it: as much of each as
  * there is of the matrix. */
 static double seconds_of_passes(const tess_model *model, const tess_model_load *passes,
@@ -375,21 +365,6 @@ static double seconds_of_passes(const tess_model *model, const tess_model_load *
     if (!(in > 0) || !(out > 0))
         return in > 0 ? in : out;
     return resident * in + (1 - resident) * out;
-}
-
-static tess_model_load load_of_passes(const tess_model_problem *p, double vector)
-{
-    return (tess_model_load){.name = TESS_MODEL_VECTORS,
-                             .block = p->block,
-                             .type = p->type,
-                             .bytes = MOVED * vector,
-                             .working = TOUCHED * vector};
-}
-
-double tess_model_passes(const tess_model *model, const tess_model_problem *p, double resident)
-{
-    tess_model_load load = load_of_passes(p, p->rows * (double)tess_type_size(p->type));
-    return seconds_of_passes(model, &load, resident, false);
 }
 
 /* The whole iteration in one launch; 0: not that the model knows of. */
@@ -410,13 +385,16 @@ bool tess_model_iteration(const tess_model *model, const tess_model_problem *pro
     double n = devices, vector = problem->rows / n * (double)tess_type_size(problem->type);
     double touched = TOUCHED * vector, once = seconds_at_once(model, problem, devices, best);
     double spmv = spmv_beside(model, problem, devices, touched, best);
-    tess_model_load load = load_of_passes(problem, vector),
-                    product = load_beside(problem, n, touched);
+    tess_model_load product = load_beside(problem, n, touched);
+    tess_model_load load = {.name = TESS_MODEL_VECTORS,
+                            .type = problem->type,
+                            .bytes = MOVED * vector,
+                            .working = touched};
     if (!tess_model_vectors_stay(model))
         load.working += problem->bytes / n;
     double passes = seconds_of_passes(model, &load, resident_share(model, &product), best);
     if (passes > 0 && has_long_rows(problem)) {
-        const extra_key cut = {TESS_MODEL_VECTORS, problem->block, problem->type, TESS_EXTRA_CUT};
+        const extra_key cut = {TESS_MODEL_VECTORS, 0, problem->type, TESS_EXTRA_CUT};
         passes += extra_at(model, &cut, 0, 0);
     }
     if (once > 0) { /* each part as its bytes are */

@@ -5,8 +5,8 @@
  *   curves   throughput as a sigmoid in log2 of the bytes moved, one a kernel class, block size,
  *            precision and place (in cache, from memory). Classes are what a backend calls them
  *            ("bsr*2", "symmetric*1", "sliced", "stream" ...) and "vectors", the passes of a CG
- *            iteration beside the product, of a GPU by block size and, "vectors streamed", where
- *            the matrix goes through its cache; "at once", whole iterations of systems for which a
+ *            iteration beside the product, of a GPU also "vectors streamed", where the matrix goes
+ *            through its cache; "at once", whole iterations of systems for which a
  *            device needs one launch, and "copies", a host vector to the device and back;
  *   extras   what a sigmoid cannot say, in seconds: a row whose length is another than that of the
  *            row before (branches go wrong, lanes wait); a block out of reach of the rows before,
@@ -159,14 +159,6 @@ double tess_model_extra_seconds(const tess_model *model, const tess_model_proble
                                 tess_extra_kind kind);
 /* Forgets all extras of this kind. */
 void tess_model_drop_extras(tess_model *model, tess_extra_kind kind);
-
-/* Seconds of the product of an iteration, and the share of the matrix that is in the cache. */
-double tess_model_iterated(const tess_model *model, const tess_model_problem *problem,
-                           double *resident);
-
-/* Seconds of its passes where that share is: without what long rows cost. */
-double tess_model_passes(const tess_model *model, const tess_model_problem *problem,
-                         double resident);
 
 /* How devices talk: for eq. 11. */
 typedef struct tess_link {
