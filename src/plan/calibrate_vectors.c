@@ -71,10 +71,10 @@ static tess_status measure_host(tess_calibration *c)
         tess_matrix *A;
         double product, iteration;
         TESS_TRY(make_cube(c, 7, 1, cbrt(bytes / (12 * scalar)), &A));
+        tess_sample passes = {.name = TESS_MODEL_VECTORS, .bytes = 12 * scalar * (double)A->rows};
         tess_status status = sample(c, A, &product, &iteration);
         tess_matrix_destroy(A);
-        tess_sample passes = {
-            .name = TESS_MODEL_VECTORS, .bytes = bytes, .seconds = iteration - product};
+        passes.seconds = iteration - product;
         if (status == TESS_ERR_UNSUPPORTED && c->device->backend->read_ceiling)
             status = measure_reading(c, bytes);
         else if (status == TESS_OK && passes.seconds > 0)
