@@ -5,10 +5,16 @@
 #include "format/symmetric.h"
 #include "format/symmetric_lanes.h"
 
-/* What a product with half of a symmetric matrix moves: the blocks on and above the diagonal, the
- * vectors, and the windows, which are cleared, added to, read and added to y. `kept` is what it
- * stores, with the places of the mirrors for new values. */
-static tess_status half_bytes(const tess_matrix *A, int threads, double *moved, double *kept)
+/* Half storage row by row; rows in lanes have zeros besides. */
+typedef struct half {
+    double moved; /* by a product; 0: not known yet */
+    double kept;  /* with the places of the mirrors for new values */
+    double upper; /* values on and above the diagonal */
+} half;
+
+/* What is moved are the blocks on and above the diagonal, the vectors, and the windows, which are
+ * cleared, added to, read and added to y. */
+static tess_status half_bytes(const tess_matrix *A, int threads, half *h)
 {
     double scalar = (double)tess_type_size(A->type);
     double block = 4 + scalar * A->block_height * A->block_width;
@@ -17,31 +23,35 @@ static tess_status half_bytes(const tess_matrix *A, int threads, double *moved, 
     double upper = (double)offsets[A->block_rows];
     double windows = scalar * A->block_height * (double)tess_cpu_window_rows(A, offsets, threads);
     double mirrors = 4 * ((double)A->blocks - upper) + 8 * (double)A->block_rows;
-    *kept = block * upper + windows + mirrors;
-    *moved = tess_matrix_spmv_bytes(A) - block * ((double)A->blocks - upper) + 4 * windows;
+    h->kept = block * upper + windows + mirrors;
+    h->moved = tess_matrix_spmv_bytes(A) - block * ((double)A->blocks - upper) + 4 * windows;
+    h->upper = (block - 4) * upper;
     tess_free(A->ctx, offsets);
     return TESS_OK;
 }
 
 tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candidates *list)
 {
-    double whole = tess_matrix_spmv_bytes(A), moved = 0, kept = 0; /* by symmetric storage */
+    double whole = tess_matrix_spmv_bytes(A);
+    half h = {0};
     for (int64_t i = 0; i < list->count; i++) {
         tess_candidate *c = &list->items[i];
         const tess_cpu_kernel *kernel = tess_cpu_find(device, c->format, A, c->kernel);
         if (!kernel || kernel->family == TESS_CPU_FBCSR_SPMV) /* was priced when it was listed */
             continue;
         bool symmetric = kernel->family == TESS_CPU_SYMMETRIC_SPMV;
-        if (symmetric && moved == 0)
-            TESS_TRY(half_bytes(A, device->threads, &moved, &kept));
+        if (symmetric && h.moved == 0)
+            TESS_TRY(half_bytes(A, device->threads, &h));
         snprintf(c->class_name, sizeof c->class_name, "%.12s%s*%d%s", c->format,
                  kernel->block_height == 0 ? " any" : "", kernel->streams,
                  kernel->ahead       ? " ahead"
                  : kernel->lanes > 0 ? " lanes"
                                      : "");
         c->naive = !symmetric && kernel->block_height > 0 && kernel->streams == 1 && !kernel->ahead;
-        c->bytes = symmetric ? moved : whole;
-        c->memory = symmetric ? kept : 0; /* else A's own arrays are used */
+        double zeros =
+            kernel->lanes > 0 ? h.upper * (1 / tess_symmetric_lanes_fill(A, kernel->lanes) - 1) : 0;
+        c->bytes = symmetric ? h.moved + zeros : whole;
+        c->memory = symmetric ? h.kept + zeros : 0; /* else A's own arrays are used */
     }
     return TESS_OK;
 }
