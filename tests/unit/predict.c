@@ -45,6 +45,29 @@ static void kernels_come_fastest_first_and_best_is_no_slower(void **state)
     tess_prediction_destroy(test_ctx(state), p);
 }
 
+/* A cube's rows at its faces have fewer blocks than their neighbours: zeros fill the lanes. */
+static void rows_in_lanes_move_and_keep_their_zeros(void **state)
+{
+    tess_prediction *p = predict(state, "stencil27:n=12,b=3", 1);
+    const tess_predicted_kernel *row_by_row = NULL, *in_lanes = NULL;
+    for (int64_t i = 0; i < p->kernel_count; i++) {
+        const tess_predicted_kernel *k = &p->kernels[i];
+        if (strcmp(k->format, "symmetric") != 0)
+            continue;
+        if (strstr(k->kernel, "_lanes"))
+            in_lanes = k;
+        else
+            row_by_row = k;
+    }
+    assert_non_null(row_by_row);
+    if (in_lanes) { /* not every ISA has such kernels */
+        double zeros = in_lanes->bytes - row_by_row->bytes;
+        assert_true(zeros > 0.02 * row_by_row->bytes && zeros < 0.3 * row_by_row->bytes);
+        assert_true(fabs(in_lanes->memory - row_by_row->memory - zeros) < 1);
+    }
+    tess_prediction_destroy(test_ctx(state), p);
+}
+
 static void an_estimate_takes_the_first_of_them(void **state)
 {
     static const char *const inputs[] = {"stencil27:n=16,b=4", "cdr:n=16,b=3",
@@ -172,6 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_come_fastest_first_and_best_is_no_slower),
+        cmocka_unit_test(rows_in_lanes_move_and_keep_their_zeros),
         cmocka_unit_test(an_estimate_takes_the_first_of_them),
         cmocka_unit_test(several_devices_are_listed_by_doubling),
         cmocka_unit_test(bad_requests_are_refused),
