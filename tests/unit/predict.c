@@ -60,9 +60,12 @@ static void rows_in_lanes_move_and_keep_their_zeros(void **state)
             row_by_row = k;
     }
     assert_non_null(row_by_row);
-    if (in_lanes) { /* not every ISA has such kernels */
+    if (in_lanes) { /* not every ISA has such kernels, and one lane needs no zeros */
         double zeros = in_lanes->bytes - row_by_row->bytes;
-        assert_true(zeros > 0.02 * row_by_row->bytes && zeros < 0.3 * row_by_row->bytes);
+        if (strstr(in_lanes->kernel, "_scalar_"))
+            assert_true(zeros == 0);
+        else
+            assert_true(zeros > 0.02 * row_by_row->bytes && zeros < 0.3 * row_by_row->bytes);
         assert_true(fabs(in_lanes->memory - row_by_row->memory - zeros) < 1);
     }
     tess_prediction_destroy(test_ctx(state), p);
