@@ -63,10 +63,10 @@ static int warm_runs(const tess_arena *a, const char *format)
     if (times >= 3)
         return WARM;
     if (!a->warm)
-        return a->device->backend->time_product ? WARM_OTHER : WARM_FIRST;
+        return a->device->backend->apart ? WARM_OTHER : WARM_FIRST;
     if (strcmp(a->warm, format) == 0)
         return WARM;
-    if (!a->device->backend->time_product && !has_run(a->search, format))
+    if (!a->device->backend->apart && !has_run(a->search, format))
         return WARM_NEW;
     return times < 0.4 ? WARM : WARM_OTHER;
 }
@@ -76,7 +76,7 @@ static int warm_runs(const tess_arena *a, const char *format)
 static tess_status warm_up(tess_arena *a, const tess_contestant *c, int most, int *count)
 {
     double seconds, before = HUGE_VAL;
-    bool settled = a->device->backend->time_product != NULL;
+    bool settled = a->device->backend->apart;
     *count = 0;
     while (!settled && *count < most) {
         TESS_TRY(tess_product_time(c->plan, &spmv, 1.0, a->x, 0.0, a->y, 1, &seconds));
@@ -92,7 +92,7 @@ tess_status tess_duel_batch(tess_arena *a, tess_contestant *c)
 {
     double seconds[RUNS + WARM_FIRST];
     const char *format = a->search->trials[c->trial].candidate.format;
-    bool apart = a->device->backend->time_product != NULL;
+    bool apart = a->device->backend->apart;
     int most = warm_runs(a, format), alone = 0, with = apart ? most - 1 : 0;
     TESS_TRY(warm_up(a, c, most, &alone));
     TESS_TRY(tess_product_time(c->plan, &spmv, 1.0, a->x, 0.0, a->y, RUNS + with, seconds));
@@ -122,7 +122,7 @@ static bool is_promising(const tess_arena *a, const tess_contestant *champion,
                          const tess_contestant *challenger)
 {
     bool naive = a->search->trials[challenger->trial].candidate.naive;
-    bool apart = a->device->backend->time_product != NULL;
+    bool apart = a->device->backend->apart;
     double limit = apart && !naive ? glance_limit_apart : glance_limit;
     return median(challenger) <= limit * median(champion);
 }
@@ -131,8 +131,7 @@ static bool is_promising(const tess_arena *a, const tess_contestant *champion,
 static bool is_clear(const tess_arena *a, const tess_contestant *champion,
                      const tess_contestant *challenger)
 {
-    bool apart = a->device->backend->time_product != NULL;
-    return apart && median(challenger) < clear_margin * shortest(champion);
+    return a->device->backend->apart && median(challenger) < clear_margin * shortest(champion);
 }
 
 tess_status tess_duel(tess_arena *a, tess_contestant *champion, tess_contestant *challenger,

@@ -114,6 +114,7 @@ static const tess_backend fake_backend = {.name = "fake",
                                           .spmv = fake_spmv,
                                           .update_values = fake_update,
                                           .candidates = fake_candidates,
+                                          .apart = true,
                                           .time_product = fake_time};
 
 static int count_progress(void *user, const char *what, double fraction)
