@@ -34,7 +34,7 @@ typedef struct NAME(fbcsr_run) {
 /* The factors of n <= W rows, each `shift` right of the one above. */
 SIMD_INLINE V NAME(fbcsr_factors)(const REAL *x, const int n, const int shift)
 {
-    if (shift == 1)
+    if (shift == 1 || W == 1) /* one lane is in order both ways */
         return n == W ? LOAD(x) : LOAD_PART(x, n);
     V factors = {0};
     if (shift == -1 && n == W) {
