@@ -195,10 +195,9 @@ static void every_kernel_agrees_with_ref_on_every_shape(void **state)
                                        {2200, 41}, {1, 60},   {90, 3}};
     tess_ctx *ctx = test_ctx(state);
     tess_device *device = test_device(ctx, "cpu:3");
-    const tess_cpu_device *cpu = device->state;
     int run = 0;
     for (int isa = 0; isa < TESS_CPU_ISAS; isa++) {
-        if (!tess_cpu_isa_available(&cpu->id, (tess_cpu_isa)isa))
+        if (!test_isa_runs(device, TESS_CPU_FBCSR_SPMV, (tess_cpu_isa)isa))
             continue;
         for (int s = 0; s < SHAPES; s++) {
             for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++) {
