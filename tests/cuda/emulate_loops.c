@@ -200,10 +200,9 @@ static void check(tess_ctx *ctx, const test_loop *loop, int between, bool ragged
     char spec[96];
     snprintf(spec, sizeof spec, "%s:pc=%s%s,tol=0", loop->method, tess_pc_names[loop->pc],
              loop->held != loop->type ? ",pc_type=f32" : "");
-    tess_device *device;
     tess_plan *plan;
     tess_solver *solver;
-    assert_int_equal(tess_device_open(ctx, "ref", &device), TESS_OK);
+    tess_device *device = test_device(ctx, "ref");
     assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
     assert_int_equal(tess_solver_create(plan, spec, &solver), TESS_OK);
     void *b = test_vector(A->rows, A->type, seed);

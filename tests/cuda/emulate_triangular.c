@@ -117,7 +117,6 @@ static void check_shape(tess_ctx *ctx, const test_triangular *v, test_shape shap
     const int64_t size = v->block <= 3 ? 150 : v->block <= 8 ? 60 : v->block <= 40 ? 20 : 3;
     tess_matrix *A =
         test_shape_matrix(ctx, shape, size, v->block, kind == TESS_PC_IC0, v->vector_type, seed);
-    tess_device *device;
     tess_plan *plan;
     tess_pc pc;
     const tess_plan_options quick = {.effort = TESS_ESTIMATE};
@@ -126,7 +125,7 @@ static void check_shape(tess_ctx *ctx, const test_triangular *v, test_shape shap
                                      .schedule = schedule,
                                      .transpose = true,
                                      .omega = 1};
-    assert_int_equal(tess_device_open(ctx, "cpu", &device), TESS_OK);
+    tess_device *device = test_device(ctx, "cpu");
     assert_int_equal(tess_plan_create(ctx, A, device, &quick, &plan), TESS_OK);
     if (tess_pc_create(plan, &options, &pc) != TESS_OK)
         fail_msg("%s", tess_ctx_error(ctx));

@@ -1,5 +1,5 @@
 /* Shared by the kernel tests: arrays that end where a page without access begins, so that a read or
- * a write beyond them is a crash and not a wrong number, devices, and the walk over the kernels. */
+ * a write beyond them is a crash and not a wrong number, and the walk over the kernels. */
 #ifndef TEST_GUARDED_H
 #define TEST_GUARDED_H
 
@@ -33,22 +33,6 @@ static inline guarded guarded_copy(const void *source, size_t bytes)
 static inline void guarded_free(guarded array)
 {
     munmap(array.mapping, array.mapped);
-}
-
-static inline tess_device *test_device(tess_ctx *ctx, const char *name)
-{
-    tess_device *device = NULL;
-    if (tess_device_open(ctx, name, &device) != TESS_OK)
-        fail_msg("%s: %s", name, tess_ctx_error(ctx));
-    return device;
-}
-
-/* The CPU with so many threads. */
-static inline tess_device *test_threads(tess_ctx *ctx, int threads)
-{
-    char name[16];
-    snprintf(name, sizeof name, "cpu:%d", threads);
-    return test_device(ctx, name);
 }
 
 /* What is done with a kernel; `number` tells one from the other. */

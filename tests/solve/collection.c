@@ -32,12 +32,11 @@ static void matrices_of_the_collection_are_solved(void **state)
         tess_matrix *scalar, *A;
         const tess_blocking blocking = {matrices[i].block, matrices[i].block};
         const tess_plan_options quick = {.effort = TESS_ESTIMATE};
-        tess_device *device;
         tess_plan *plan;
         if (tess_matrix_read(ctx, path, &scalar) != TESS_OK)
             fail_msg("%s", tess_ctx_error(ctx));
         assert_int_equal(tess_matrix_to_blocks(ctx, scalar, &blocking, &A), TESS_OK);
-        assert_int_equal(tess_device_open(ctx, "cpu", &device), TESS_OK);
+        tess_device *device = test_device(ctx, "cpu");
         assert_int_equal(tess_plan_create(ctx, A, device, &quick, &plan), TESS_OK);
         double *b = malloc((size_t)A->rows * sizeof *b), *x = malloc((size_t)A->rows * sizeof *x);
         for (int64_t j = 0; j < A->rows; j++)

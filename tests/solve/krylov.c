@@ -98,11 +98,10 @@ static void a_long_basis_of_gmres_stays_orthogonal(void **state)
     for (int i = 0; i < 2; i++) {
         tess_matrix *A;
         double *b;
-        tess_device *device;
         tess_plan *plan;
         tess_result result;
         assert_int_equal(tess_matrix_generate(ctx, inputs[i], &A, (void **)&b), TESS_OK);
-        assert_int_equal(tess_device_open(ctx, "cpu", &device), TESS_OK);
+        tess_device *device = test_device(ctx, "cpu");
         assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
         double *x = calloc((size_t)A->rows, sizeof *x);
         assert_int_equal(tess_solve(plan, "gmres:restart=400,tol=1e-9", b, x, &result), TESS_OK);

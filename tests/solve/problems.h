@@ -16,8 +16,6 @@ typedef struct problem {
 /* Random b x b blocks in a band, diagonally dominant; symmetric (then positive definite) or not. */
 tess_matrix *problem_matrix(tess_ctx *ctx, int64_t block_rows, int32_t b, bool symmetric,
                             tess_type type, uint64_t seed);
-/* What "cpu" stands for: TEST_DEVICE of the environment, where it is set. */
-const char *test_device(void);
 /* Whether this process is to test an item of a list: TEST_PART of the environment, "2/8", leaves
  * every eighth of them, so that processes can share a list whose kernels have to be compiled. */
 bool problem_part(size_t item);

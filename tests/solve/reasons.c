@@ -227,11 +227,10 @@ static void results_do_not_depend_on_the_number_of_threads(void **state)
     double *first = malloc(bytes), *x = malloc(bytes);
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         for (int t = 0; t < 3; t++) {
-            tess_device *device;
             tess_plan *plan;
             tess_result result;
             memset(x, 0, bytes);
-            assert_int_equal(tess_device_open(ctx, devices[t], &device), TESS_OK);
+            tess_device *device = test_device(ctx, devices[t]);
             assert_int_equal(tess_plan_create(ctx, A, device, &same, &plan), TESS_OK);
             assert_int_equal(tess_solve(plan, specs[i], b, x, &result), TESS_OK);
             if (t == 0)
@@ -293,9 +292,8 @@ static void mistakes_in_the_spec_are_named(void **state)
     problem_close(&p);
 
     tess_matrix *wide = test_matrix(ctx, TEST_WIDE, 9, 1, 1, TESS_F64, 1);
-    tess_device *device;
     tess_plan *plan;
-    assert_int_equal(tess_device_open(ctx, "cpu", &device), TESS_OK);
+    tess_device *device = test_device(ctx, "cpu");
     assert_int_equal(tess_plan_create(ctx, wide, device, NULL, &plan), TESS_OK);
     assert_int_equal(tess_solver_create(plan, "cg", &solver), TESS_ERR_ARGUMENT);
     assert_non_null(strstr(tess_ctx_error(ctx), "square"));

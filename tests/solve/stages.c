@@ -131,13 +131,11 @@ static void a_matrix_without_rows_has_no_stages(void **state)
 
 /* ---- Solves ---- */
 
-static tess_plan *open_plan(void **state, const tess_matrix *A, const char *device,
-                            tess_device **opened)
+static tess_plan *open_plan(const tess_matrix *A, tess_device *device)
 {
     const tess_plan_options quick = {.effort = TESS_ESTIMATE};
     tess_plan *plan;
-    assert_int_equal(tess_device_open(test_ctx(state), device, opened), TESS_OK);
-    assert_int_equal(tess_plan_create(test_ctx(state), A, *opened, &quick, &plan), TESS_OK);
+    assert_int_equal(tess_plan_create(device->ctx, A, device, &quick, &plan), TESS_OK);
     return plan;
 }
 
@@ -157,11 +155,9 @@ static void check_solves(void **state, const tess_matrix *A, const tess_pc_optio
     for (int64_t i = A->rows; i < scalars; i++)
         tess_ref_put(r, A->type, i, 0);
     for (int threads = 1; threads <= 4; threads++) {
-        char name[16];
-        tess_device *device;
+        tess_device *device = test_threads(test_ctx(state), threads);
+        tess_plan *plan = open_plan(A, device);
         tess_pc pc;
-        snprintf(name, sizeof name, "cpu:%d", threads);
-        tess_plan *plan = open_plan(state, A, name, &device);
         if (tess_pc_create(plan, options, &pc) != TESS_OK)
             fail_msg("%s: %s", what, tess_ctx_error(test_ctx(state)));
         for (int transpose = 0; transpose < 2; transpose++) {
@@ -232,8 +228,8 @@ static void levels_change_nothing_but_the_schedule(void **state)
                 double *r = test_vector(scalars, TESS_F64, 1);
                 for (int64_t i = A->rows; i < scalars; i++)
                     r[i] = 0;
-                tess_device *device;
-                tess_plan *plan = open_plan(state, A, "cpu:2", &device);
+                tess_device *device = test_device(test_ctx(state), "cpu:2");
+                tess_plan *plan = open_plan(A, device);
                 tess_pc_options options = {.kind = kinds[k],
                                            .schedule = TESS_PC_DOMAINS,
                                            .domains = 1,
@@ -268,8 +264,8 @@ static void domains_are_kept_apart_by_levels_and_colours(void **state)
     const int64_t scalars = A->block_rows * A->block_height;
     double *r = calloc((size_t)scalars, sizeof *r);
     r[0] = 1; /* the first domain's alone */
-    tess_device *device;
-    tess_plan *plan = open_plan(state, A, "cpu", &device);
+    tess_device *device = test_device(test_ctx(state), "cpu");
+    tess_plan *plan = open_plan(A, device);
     for (int schedule = TESS_PC_DOMAINS; schedule <= TESS_PC_COLOURS; schedule++) {
         const tess_pc_options options = {
             .kind = TESS_PC_ILU0, .schedule = schedule, .domains = 4, .omega = 1};
@@ -298,8 +294,8 @@ static void a_refresh_takes_new_values_in_the_same_places(void **state)
             double *r = test_vector(scalars, TESS_F64, 1), *values = A->values;
             for (int64_t i = A->rows; i < scalars; i++)
                 r[i] = 0;
-            tess_device *device;
-            tess_plan *plan = open_plan(state, A, "cpu:2", &device);
+            tess_device *device = test_device(test_ctx(state), "cpu:2");
+            tess_plan *plan = open_plan(A, device);
             const tess_pc_options options = {
                 .kind = kinds[k], .schedule = schedule, .transpose = true, .omega = 1};
             tess_pc old, fresh;
@@ -340,8 +336,8 @@ static void a_singular_block_is_named_by_its_row_in_the_matrix(void **state)
         for (int64_t j = A->row_offsets[row]; j < A->row_offsets[row + 1]; j++)
             if ((row == 17) != (A->columns[j] == 17) || j == k)
                 memset((double *)A->values + j * 4, 0, 4 * sizeof(double));
-    tess_device *device;
-    tess_plan *plan = open_plan(state, A, "cpu", &device);
+    tess_device *device = test_device(test_ctx(state), "cpu");
+    tess_plan *plan = open_plan(A, device);
     for (int schedule = TESS_PC_DOMAINS; schedule <= TESS_PC_COLOURS; schedule++)
         for (int i = 0; i < 3; i++) {
             const tess_pc_options options = {.kind = kinds[i], .schedule = schedule, .omega = 1};
@@ -358,8 +354,8 @@ static void a_singular_block_is_named_by_its_row_in_the_matrix(void **state)
 static void schedules_are_known_by_name(void **state)
 {
     tess_matrix *A = test_shape_matrix(test_ctx(state), TEST_SHAPE_CHAIN, 9, 1, true, TESS_F64, 3);
-    tess_device *device;
-    tess_plan *plan = open_plan(state, A, "cpu", &device);
+    tess_device *device = test_device(test_ctx(state), "cpu");
+    tess_plan *plan = open_plan(A, device);
     tess_solver *solver;
     assert_int_equal(tess_solver_create(plan, "cg:pc=ic0,schedule=colors", &solver),
                      TESS_ERR_OPTION);
@@ -376,8 +372,8 @@ static void every_allocation_may_fail(void **state)
 {
     tess_matrix *A =
         test_shape_matrix(test_ctx(state), TEST_SHAPE_BANDED, 12, 2, false, TESS_F64, 3);
-    tess_device *device;
-    tess_plan *plan = open_plan(state, A, "cpu", &device);
+    tess_device *device = test_device(test_ctx(state), "cpu");
+    tess_plan *plan = open_plan(A, device);
     for (int schedule = TESS_PC_LEVELS; schedule <= TESS_PC_COLOURS; schedule++) {
         const tess_pc_options options = {
             .kind = TESS_PC_ILU0, .schedule = schedule, .transpose = true, .omega = 1};

@@ -103,6 +103,21 @@ void test_plan_allocations(void **state, const tess_matrix *A, tess_device *devi
     } while (test_sweep_goes_on(&sweep, status));
 }
 
+tess_device *test_device(tess_ctx *ctx, const char *name)
+{
+    tess_device *device = NULL;
+    if (tess_device_open(ctx, name, &device) != TESS_OK)
+        fail_msg("%s: %s", name, tess_ctx_error(ctx));
+    return device;
+}
+
+tess_device *test_threads(tess_ctx *ctx, int threads)
+{
+    char name[16];
+    snprintf(name, sizeof name, "cpu:%d", threads);
+    return test_device(ctx, name);
+}
+
 const char *test_pattern_name(test_pattern pattern)
 {
     static const char *const names[TEST_PATTERNS] = {

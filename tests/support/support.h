@@ -41,6 +41,10 @@ bool test_sweep_goes_on(test_sweep *sweep, tess_status status);
 void test_plan_allocations(void **state, const tess_matrix *A, tess_device *device,
                            const tess_plan_options *options);
 
+/* A device that has to be there: "cpu:2"; or the CPU with so many threads. */
+tess_device *test_device(tess_ctx *ctx, const char *name);
+tess_device *test_threads(tess_ctx *ctx, int threads);
+
 /* Patterns that break block codes, of roughly `size` block rows. */
 typedef enum test_pattern {
     TEST_EMPTY,      /* no blocks at all */

@@ -39,13 +39,6 @@ static tess_matrix *diagonals(tess_ctx *ctx, tess_type type, bool noise)
     return A;
 }
 
-static tess_device *open_device(tess_ctx *ctx, const char *name)
-{
-    tess_device *device = NULL;
-    assert_int_equal(tess_device_open(ctx, name, &device), TESS_OK);
-    return device;
-}
-
 static tess_plan *make_plan(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                             const char *params)
 {
@@ -60,7 +53,7 @@ static tess_plan *make_plan(tess_ctx *ctx, const tess_matrix *A, tess_device *de
 static void a_plan_says_what_it_extracted(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    tess_device *device = open_device(ctx, "cpu:2");
+    tess_device *device = test_device(ctx, "cpu:2");
     tess_matrix *A = diagonals(ctx, TESS_F64, true);
     tess_plan *plan = make_plan(ctx, A, device, "shapes=diagonal:32@0.8/row:8");
     assert_string_equal(plan->params, "shapes=diagonal:32@0.8/row:8");
@@ -85,7 +78,7 @@ static void a_plan_says_what_it_extracted(void **state)
 static void parameters_without_a_kernel_are_kept(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    tess_device *device = open_device(ctx, "cpu:2");
+    tess_device *device = test_device(ctx, "cpu:2");
     tess_matrix *A;
     assert_int_equal(tess_matrix_generate(ctx, "stencil7:n=32,b=1", &A, NULL), TESS_OK);
     assert_true(tess_matrix_spmv_bytes(A) > TESS_TUNER_LEAST_BYTES);
@@ -101,7 +94,7 @@ static void parameters_without_a_kernel_are_kept(void **state)
 static void every_product_of_a_plan_agrees_with_ref(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    tess_device *device = open_device(ctx, "cpu:2");
+    tess_device *device = test_device(ctx, "cpu:2");
     for (int single = 0; single < 2; single++) {
         tess_type type = single ? TESS_F32 : TESS_F64;
         tess_matrix *A = diagonals(ctx, type, true), *T = NULL;
@@ -140,7 +133,7 @@ static void every_product_of_a_plan_agrees_with_ref(void **state)
 static void what_a_plan_cannot_do_is_said(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    tess_device *device = open_device(ctx, "cpu:1");
+    tess_device *device = test_device(ctx, "cpu:1");
     tess_matrix *A = diagonals(ctx, TESS_F64, false), *B = NULL;
     tess_plan *plan = NULL;
     tess_plan_options options = {.format = "fbcsr", .params = "shapes=diaganol:32"};
@@ -179,7 +172,7 @@ static int64_t count_candidates(tess_device *device, const tess_matrix *A)
 static void it_is_a_candidate_where_the_pattern_promises_something(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    tess_device *device = open_device(ctx, "cpu:1");
+    tess_device *device = test_device(ctx, "cpu:1");
     tess_matrix *A = diagonals(ctx, TESS_F64, false);
     assert_true(tess_shapes_promising(A));
     assert_int_equal(count_candidates(device, A), 1);
@@ -269,7 +262,7 @@ static void a_failed_allocation_leaves_nothing_behind(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = diagonals(ctx, TESS_F64, true);
-    tess_device *device = open_device(ctx, "cpu:1");
+    tess_device *device = test_device(ctx, "cpu:1");
     test_plan_allocations(state, A, device,
                           &(tess_plan_options){.format = "fbcsr", .params = "shapes=diagonal:32"});
     tess_device_close(device);

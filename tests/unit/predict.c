@@ -9,11 +9,10 @@ static tess_prediction *predict(void **state, const char *input, int devices)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A;
-    tess_device *device;
     tess_prediction *p;
     tess_predict_options options = {.devices = devices};
     assert_int_equal(tess_matrix_generate(ctx, input, &A, NULL), TESS_OK);
-    assert_int_equal(tess_device_open(ctx, "cpu:2", &device), TESS_OK);
+    tess_device *device = test_device(ctx, "cpu:2");
     if (tess_predict(ctx, A, device, &options, &p) != TESS_OK)
         fail_msg("%s", tess_ctx_error(ctx));
     tess_device_close(device);
@@ -79,10 +78,9 @@ static void an_estimate_takes_the_first_of_them(void **state)
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         tess_prediction *p = predict(state, inputs[i], 1);
         tess_matrix *A;
-        tess_device *device;
         tess_plan *plan;
         assert_int_equal(tess_matrix_generate(ctx, inputs[i], &A, NULL), TESS_OK);
-        assert_int_equal(tess_device_open(ctx, "cpu:2", &device), TESS_OK);
+        tess_device *device = test_device(ctx, "cpu:2");
         tess_plan_options estimate = {.effort = TESS_ESTIMATE};
         assert_int_equal(tess_plan_create(ctx, A, device, &estimate, &plan), TESS_OK);
         char line[80];
@@ -120,17 +118,16 @@ static void bad_requests_are_refused(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A;
-    tess_device *device;
     tess_prediction *p = NULL;
     assert_int_equal(tess_matrix_generate(ctx, "stencil7:n=3,b=2", &A, NULL), TESS_OK);
-    assert_int_equal(tess_device_open(ctx, "cpu:1", &device), TESS_OK);
+    tess_device *device = test_device(ctx, "cpu:1");
     const tess_predict_options wrong[] = {
         {.devices = -1}, {.devices = 1025}, {.link_bandwidth = -1}, {.sync_seconds = NAN}};
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(tess_predict(ctx, A, device, &wrong[i], &p), TESS_ERR_ARGUMENT);
     assert_int_equal(tess_predict(ctx, NULL, device, NULL, &p), TESS_ERR_ARGUMENT);
     tess_device_close(device);
-    assert_int_equal(tess_device_open(ctx, "ref", &device), TESS_OK);
+    device = test_device(ctx, "ref");
     assert_int_equal(tess_predict(ctx, A, device, NULL, &p), TESS_ERR_UNSUPPORTED);
     assert_null(p);
     tess_prediction_destroy(ctx, NULL);
@@ -145,8 +142,7 @@ static void blocks_are_chosen_for_the_device(void **state)
         int32_t block;
     } cases[] = {{"stencil27:n=10,b=4", 4}, {"cdr:n=12,b=3", 3}, {"random:rows=150000,avg=8", 1}};
     tess_ctx *ctx = test_ctx(state);
-    tess_device *device;
-    assert_int_equal(tess_device_open(ctx, "cpu:2", &device), TESS_OK);
+    tess_device *device = test_device(ctx, "cpu:2");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tess_matrix *A, *csr;
         tess_blocking blocking = {0};

@@ -34,7 +34,7 @@ static fixture open_fixture(void **state, int32_t r, int32_t c, tess_type type)
     assert_int_equal(tess_matrix_to_type(f.ctx, blocks, type, &f.A), TESS_OK);
     tess_matrix_destroy(csr);
     tess_matrix_destroy(blocks);
-    assert_int_equal(tess_device_open(f.ctx, "ref", &f.device), TESS_OK);
+    f.device = test_device(f.ctx, "ref");
     assert_int_equal(tess_plan_create(f.ctx, f.A, f.device, NULL, &f.plan), TESS_OK);
     return f;
 }
@@ -181,8 +181,7 @@ static void update_values_changes_the_numbers_not_the_plan(void **state)
 static void empty_matrices_multiply(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    tess_device *device;
-    assert_int_equal(tess_device_open(ctx, "ref", &device), TESS_OK);
+    tess_device *device = test_device(ctx, "ref");
     const int64_t sizes[][2] = {{0, 0}, {0, 3}, {3, 0}};
     for (size_t i = 0; i < 3; i++) {
         tess_matrix *A;
