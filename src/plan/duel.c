@@ -18,9 +18,9 @@ static const double faster = 0.97;
 static const double glance_limit = 1.15, glance_limit_apart = 0.99, halfway_limit = 1.02;
 /* A challenger has to be faster by this; ties go to the champion. */
 static const double margin = 0.99;
-/* With a clock of the device's own, this much faster at a glance is enough where there is no room
- * for a duel: those before it may have used the budget up for a hundredth each. */
-static const double clear_margin = 0.95;
+/* With a clock of the device's own, a glance decides where there is no room for a duel: this much
+ * less than the champion's shortest time is enough. */
+static const double clear_margin = 0.985;
 
 static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
 
@@ -96,6 +96,7 @@ tess_status tess_duel_batch(tess_arena *a, tess_contestant *c)
     int most = warm_runs(a, format), alone = 0, with = apart ? most - 1 : 0;
     TESS_TRY(warm_up(a, c, most, &alone));
     TESS_TRY(tess_product_time(c->plan, &spmv, 1.0, a->x, 0.0, a->y, RUNS + with, seconds));
+    c->cold = !a->warm;
     a->warm = format;
     a->search->spmvs += RUNS + (apart ? most : alone);
     if (c->count == TESS_DUEL_RUNS)
@@ -106,13 +107,13 @@ tess_status tess_duel_batch(tess_arena *a, tess_contestant *c)
     return TESS_OK;
 }
 
-bool tess_duel_room(const tess_arena *a, int64_t champion, int64_t challenger, int batches)
+bool tess_duel_room(const tess_arena *a, int64_t champion, int64_t challenger, int64_t batches)
 {
     const tess_search *search = a->search;
     const char *one = search->trials[champion].candidate.format;
     const char *other = search->trials[challenger].candidate.format;
     int first = warm_runs(a, one), second = warm_runs(a, other);
-    int runs = batches * (RUNS + (first > second ? first : second));
+    int64_t runs = batches * (RUNS + (first > second ? first : second));
     return search->effort == TESS_EXHAUSTIVE || search->spmvs + runs <= TESS_MEASURE_PRODUCTS;
 }
 
@@ -127,11 +128,31 @@ static bool is_promising(const tess_arena *a, const tess_contestant *champion,
     return median(challenger) <= limit * median(champion);
 }
 
-/* Whether one batch says enough. */
-static bool is_clear(const tess_arena *a, const tess_contestant *champion,
-                     const tess_contestant *challenger)
+/* How many more candidates there must be room to look at, besides a duel. With a clock of the
+ * device's own a glance says nearly what a duel does, and a duel takes the glances of three: of
+ * many sets of parameters that are expected to be alike, the one that is far ahead may come last.
+ */
+static int64_t looks_left(const tess_arena *a, const tess_contestant *challenger)
 {
-    return a->device->backend->apart && median(challenger) < clear_margin * shortest(champion);
+    const tess_search *search = a->search;
+    if (!a->device->backend->apart || search->trials[challenger->trial].candidate.naive)
+        return 0;
+    return search->count - 1 - challenger->trial;
+}
+
+/* What one batch says, where there is no room for a duel. A device that has been idle may be slow
+ * at first: nobody wins against the search's first batch, but against another of the champion's. */
+static tess_status decide_at_glance(tess_arena *a, tess_contestant *champion,
+                                    const tess_contestant *challenger, bool *won)
+{
+    if (!a->device->backend->apart)
+        return TESS_OK;
+    if (champion->cold && tess_duel_room(a, champion->trial, challenger->trial, 1)) {
+        champion->count = 0;
+        TESS_TRY(tess_duel_batch(a, champion));
+    }
+    *won = median(challenger) < clear_margin * shortest(champion);
+    return TESS_OK;
 }
 
 tess_status tess_duel(tess_arena *a, tess_contestant *champion, tess_contestant *challenger,
@@ -143,10 +164,8 @@ tess_status tess_duel(tess_arena *a, tess_contestant *champion, tess_contestant 
     t->state = TESS_TRIAL_GLANCED;
     if (!is_promising(a, champion, challenger))
         return TESS_OK;
-    if (!tess_duel_room(a, champion->trial, challenger->trial, 3)) {
-        *won = is_clear(a, champion, challenger);
-        return TESS_OK;
-    }
+    if (!tess_duel_room(a, champion->trial, challenger->trial, 3 + looks_left(a, challenger)))
+        return decide_at_glance(a, champion, challenger, won);
     champion->count = 0;
     TESS_TRY(tess_duel_batch(a, champion));
     if (!t->candidate.naive && median(challenger) > halfway_limit * median(champion))

@@ -13,6 +13,7 @@ typedef struct tess_contestant {
     int64_t trial;
     double runs[TESS_DUEL_RUNS];
     int count;
+    bool cold; /* its last batch was the search's first */
 } tess_contestant;
 
 /* Where duels take place. */
@@ -34,7 +35,7 @@ enum { TESS_MEASURE_PRODUCTS = 60 };
 /* Times one batch of products of one side. */
 tess_status tess_duel_batch(tess_arena *a, tess_contestant *c);
 /* Whether `batches` more of the two are within the budget of products. */
-bool tess_duel_room(const tess_arena *a, int64_t champion, int64_t challenger, int batches);
+bool tess_duel_room(const tess_arena *a, int64_t champion, int64_t challenger, int64_t batches);
 /* Whether the challenger wins; the champion has run a batch before. */
 tess_status tess_duel(tess_arena *a, tess_contestant *champion, tess_contestant *challenger,
                       bool *won);

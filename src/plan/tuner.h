@@ -4,6 +4,9 @@
  * one challenger at a time, both timed in turn on the same vectors; the loser is released. So at
  * most two formats of a matrix are alive at once, and a change of the machine's speed during the
  * search hits both sides alike.
+ *
+ * Where times are quiet, on a device with a clock of its own, MEASURE has a duel only if all others
+ * can still be looked at: else the first few runs decide.
  */
 #ifndef TESS_TUNER_H
 #define TESS_TUNER_H
@@ -13,7 +16,8 @@
 typedef enum tess_trial_state {
     TESS_TRIAL_UNTRIED, /* not reached: the budget was spent, or the search was stopped */
     TESS_TRIAL_TIMED,   /* full duel */
-    TESS_TRIAL_GLANCED, /* clearly slower at the first few runs */
+    TESS_TRIAL_GLANCED, /* decided at the first few runs: slower or, without a duel, clearly faster
+                         */
     TESS_TRIAL_REFUSED  /* could not be prepared or run: `note` says why */
 } tess_trial_state;
 

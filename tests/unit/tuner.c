@@ -18,7 +18,9 @@ enum { KERNELS_MAX = 64 };
 typedef struct fake {
     fake_kernel kernels[KERNELS_MAX];
     int count;
-    int prepared, alive, most_alive, batches;
+    int prepared, alive, most_alive, batches, products;
+    double noise, idle; /* times are off by so much; the first batch takes longer by so much */
+    uint64_t seed;
     tess_effort listed_with;
     int cancel_at; /* the progress call that says stop; 0: none */
     int progress_calls;
@@ -97,12 +99,16 @@ static tess_status fake_time(tess_plan *plan, const tess_product *product, doubl
                              const void *x, double beta, void *y, int reps, double *seconds)
 {
     const fake_kernel *kernel = plan->state;
+    fake *f = fake_of(plan);
     (void)product, (void)alpha, (void)x, (void)beta, (void)y;
     if (kernel->unrunnable)
         return tess_fail(plan->ctx, TESS_ERR_DEVICE, "%s cannot run", kernel->name);
-    fake_of(plan)->batches++;
-    for (int i = 0; i < reps; i++) /* one run in three is disturbed */
-        seconds[i] = kernel->seconds * (i % 3 == 0 ? 5 : 1);
+    double slower = f->batches++ == 0 ? 1 + f->idle : 1;
+    f->products += reps + 1;         /* one is not timed */
+    for (int i = 0; i < reps; i++) { /* one run in three is disturbed */
+        double off = f->noise * tess_random_unit(f->seed, (uint64_t)(8 * f->batches + i));
+        seconds[i] = kernel->seconds * slower * (1 + off) * (i % 3 == 0 ? 5 : 1);
+    }
     return TESS_OK;
 }
 
@@ -193,15 +199,23 @@ static void what_fails_or_is_foreign_is_passed_over(void **state)
     tess_matrix_destroy(f.A);
 }
 
+/* `count` kernels k0, k1, ... that take `seconds`. */
+static void add_alike(fake *f, int count, double seconds)
+{
+    static char names[KERNELS_MAX][8];
+    for (int i = 0; i < count; i++) {
+        snprintf(names[i], sizeof names[i], "k%d", i);
+        f->kernels[i] = (fake_kernel){.name = names[i], .seconds = seconds};
+    }
+    f->count = count;
+}
+
 static void effort_decides_how_much_is_run(void **state)
 {
     fixture f = {0};
-    static char names[KERNELS_MAX][8];
-    for (int i = 0; i < KERNELS_MAX; i++) { /* every one better than those before */
-        snprintf(names[i], sizeof names[i], "k%d", i);
-        f.fake.kernels[i] = (fake_kernel){.name = names[i], .seconds = 1 - 0.015 * i};
-    }
-    f.fake.count = KERNELS_MAX;
+    add_alike(&f.fake, KERNELS_MAX, 1);
+    for (int i = 0; i < KERNELS_MAX; i++) /* every one better than those before */
+        f.fake.kernels[i].seconds -= 0.015 * i;
     open_fixture(&f, state, large);
 
     assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_ESTIMATE}), "k0");
@@ -220,19 +234,96 @@ static void effort_decides_how_much_is_run(void **state)
     tess_matrix_destroy(f.A);
 }
 
+/* The choice of a search whose products are counted here. */
+static const char *choice_within_budget(fixture *f)
+{
+    f->fake.batches = f->fake.products = 0;
+    const char *name = choice(f, NULL);
+    assert_in_range(f->fake.products, 1, 60);
+    return name;
+}
+
 static void who_comes_when_the_budget_is_used_up_wins_only_clearly(void **state)
 {
     fixture f = {
-        .fake = {.kernels = {{"a", 1}, {"b", 0.985}, {"c", 0.97}, {"d", 0.955}, {"e", 0.94}},
+        .fake = {.kernels = {{"a", 1}, {"b", 0.985}, {"c", 0.97}, {"d", 0.955}, {"e", 0.943}},
                  .count = 5}};
     open_fixture(&f, state, large);
     assert_string_equal(choice(&f, NULL), "d"); /* three duels, and no room for a fourth */
-    f.fake.kernels[4].seconds = 0.8;
+    f.fake.kernels[4].seconds = 0.93;
     tess_plan *plan;
+    f.fake.products = 0;
     assert_int_equal(tess_plan_create(f.ctx, f.A, &f.device, NULL, &plan), TESS_OK);
     assert_string_equal(plan->kernel, "e");
+    assert_int_equal(plan->search->trials[3].state, TESS_TRIAL_TIMED);
+    assert_int_equal(plan->search->trials[4].state, TESS_TRIAL_GLANCED);
+    assert_int_equal(plan->search->spmvs, f.fake.products);
     assert_in_range(plan->search->spmvs, 50, 60);
     tess_plan_destroy(plan);
+    /* Where the clock is the host's, not even so. */
+    tess_backend beside = fake_backend;
+    beside.apart = false;
+    f.device.backend = &beside;
+    assert_string_equal(choice(&f, NULL), "d");
+    tess_matrix_destroy(f.A);
+}
+
+static void slight_leads_leave_room_to_look_at_the_others(void **state)
+{
+    fixture f = {0};
+    add_alike(&f.fake, 20, 1);
+    for (int i = 1; i < 6; i++) /* each a hundredth or two ahead of the one before */
+        f.fake.kernels[i].seconds = 1 - 0.014 * i;
+    f.fake.kernels[6].seconds = 0.93 * 0.88;
+    open_fixture(&f, state, large);
+    assert_string_equal(choice_within_budget(&f), "k6");
+    /* With room for duels a hundredth is enough. */
+    f.fake.count = 4;
+    assert_string_equal(choice_within_budget(&f), "k3");
+    tess_matrix_destroy(f.A);
+}
+
+static void without_a_clock_of_its_own_a_slight_lead_has_its_duel(void **state)
+{
+    tess_backend beside = fake_backend;
+    fixture f = {0};
+    add_alike(&f.fake, 20, 1);
+    f.fake.kernels[1].seconds = 0.987;
+    open_fixture(&f, state, large);
+    assert_string_equal(choice_within_budget(&f), "k0");
+    beside.apart = false;
+    f.device.backend = &beside;
+    assert_string_equal(choice(&f, NULL), "k1");
+    tess_matrix_destroy(f.A);
+}
+
+static void a_glance_at_fourteen_is_within_the_budget(void **state)
+{
+    fixture f = {0};
+    add_alike(&f.fake, 20, 1);
+    f.fake.kernels[14].seconds = 0.9; /* 60 products with it, and none for the champion */
+    open_fixture(&f, state, large);
+    assert_string_equal(choice_within_budget(&f), "k14");
+    for (int i = 1; i < 14; i++) /* the first champion runs once more, those after it do not */
+        f.fake.kernels[i].seconds = 1 - 0.03 * i;
+    f.fake.kernels[14].seconds = 0.1;
+    assert_string_equal(choice_within_budget(&f), "k13");
+    tess_matrix_destroy(f.A);
+}
+
+static void noise_and_a_slow_start_cost_little(void **state)
+{
+    fixture f = {.fake = {.noise = 0.01, .idle = 0.1}};
+    add_alike(&f.fake, 20, 1.03);
+    open_fixture(&f, state, large);
+    for (f.fake.seed = 0; f.fake.seed < 100; f.fake.seed++) {
+        f.fake.kernels[0].seconds = 1;
+        assert_string_equal(choice_within_budget(&f), "k0");
+        f.fake.kernels[0].seconds = 1.03;
+        f.fake.kernels[9].seconds = 0.99;
+        assert_string_equal(choice_within_budget(&f), "k9");
+        f.fake.kernels[9].seconds = 1.03;
+    }
     tess_matrix_destroy(f.A);
 }
 
@@ -378,19 +469,18 @@ static void a_search_never_ends_below_the_naive_choice(void **state)
     tess_backend priced = fake_backend;
     priced.costs = fake_costs;
     fixture f = {0};
-    static char names[KERNELS_MAX][8];
-    for (int i = 0; i < KERNELS_MAX - 1; i++) { /* all promising, all wrong, more than a budget */
-        snprintf(names[i], sizeof names[i], "k%d", i);
-        f.fake.kernels[i] = (fake_kernel){.name = names[i], .seconds = 5 + 0.001 * i};
-    }
-    f.fake.kernels[KERNELS_MAX - 1] = (fake_kernel){.name = "naive", .seconds = 4};
-    f.fake.count = KERNELS_MAX;
+    fake_kernel *naive = &f.fake.kernels[KERNELS_MAX - 1];
+    add_alike(&f.fake, KERNELS_MAX, 5); /* all promising, all wrong, more than a budget */
+    *naive = (fake_kernel){.name = "naive", .seconds = 4};
     open_fixture(&f, state, large);
     f.device.backend = &priced;
     for (int i = 0; i < KERNELS_MAX - 1; i++)
-        believe(&f, names[i], 1 + 0.001 * i);
+        believe(&f, f.fake.kernels[i].name, 1 + 0.001 * i);
     believe(&f, "naive", 100);
-    assert_string_equal(choice(&f, NULL), "naive");
+    assert_string_equal(choice_within_budget(&f), "naive");
+    /* It has its duel whatever there is to look at besides, and a hundredth decides. */
+    naive->seconds = 0.987 * 5;
+    assert_string_equal(choice_within_budget(&f), "naive");
     tess_model_destroy(f.device.performance);
     tess_matrix_destroy(f.A);
 }
@@ -460,6 +550,10 @@ int main(void)
         cmocka_unit_test(what_fails_or_is_foreign_is_passed_over),
         cmocka_unit_test(effort_decides_how_much_is_run),
         cmocka_unit_test(who_comes_when_the_budget_is_used_up_wins_only_clearly),
+        cmocka_unit_test(slight_leads_leave_room_to_look_at_the_others),
+        cmocka_unit_test(without_a_clock_of_its_own_a_slight_lead_has_its_duel),
+        cmocka_unit_test(a_glance_at_fourteen_is_within_the_budget),
+        cmocka_unit_test(noise_and_a_slow_start_cost_little),
         cmocka_unit_test(a_tiny_matrix_is_not_measured),
         cmocka_unit_test(names_in_the_options_restrict_the_search),
         cmocka_unit_test(a_stopped_search_keeps_the_best_so_far),
