@@ -118,6 +118,12 @@ static tess_status spmv_dot(tess_plan *plan, double alpha, const void *x, double
     return TESS_OK;
 }
 
+static tess_status dot_product(tess_plan *plan, const void *x, const void *y, double *dot)
+{
+    *dot = tess_cpu_dot(plan->state, x, y);
+    return TESS_OK;
+}
+
 static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
                                   void *y)
 {
@@ -275,6 +281,7 @@ const tess_backend tess_cpu_backend = {
     .spmv = spmv,
     .spmv_transpose = spmv_transpose,
     .spmv_dot = spmv_dot,
+    .dot = dot_product,
     .spmm = spmm,
     .update_values = update_values,
     .explain = explain,

@@ -13,6 +13,7 @@ const tess_backend tess_cuda_backend = {
     .spmv = tess_cuda_spmv,
     .spmv_transpose = tess_cuda_spmv_transpose,
     .spmv_dot = tess_cuda_spmv_dot,
+    .dot = tess_cuda_dot,
     .spmm = tess_cuda_spmm,
     .update_values = tess_cuda_update_values,
     .explain = tess_cuda_explain,
@@ -33,7 +34,6 @@ const tess_backend tess_cuda_backend = {
     .memory_copy_to = tess_cuda_memory_copy_to,
     .memory_copy_from = tess_cuda_memory_copy_from,
     .memory_convert = tess_cuda_memory_convert,
-    .memory_dot = tess_cuda_memory_dot,
     .synchronize = tess_cuda_synchronize,
     .owns = tess_cuda_owns,
 };

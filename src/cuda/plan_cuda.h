@@ -199,7 +199,7 @@ tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *
                                      void *y);
 tess_status tess_cuda_spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
                                const void *w, double *dot);
-tess_status tess_cuda_memory_dot(tess_plan *plan, const void *x, const void *y, double *dot);
+tess_status tess_cuda_dot(tess_plan *plan, const void *x, const void *y, double *dot);
 tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, double alpha,
                            const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
 

@@ -198,7 +198,7 @@ static tess_status plain_dot(tess_cuda_plan *p, cu_pointer x, cu_pointer y, doub
     return TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
 }
 
-tess_status tess_cuda_memory_dot(tess_plan *plan, const void *x, const void *y, double *dot)
+tess_status tess_cuda_dot(tess_plan *plan, const void *x, const void *y, double *dot)
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));

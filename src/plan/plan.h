@@ -106,6 +106,8 @@ struct tess_backend {
                                   void *y);
     tess_status (*spmv_dot)(tess_plan *plan, double alpha, const void *x, double beta, void *y,
                             const void *w, double *dot);
+    /* x . y of vectors where the device computes, as many scalars as the matrix has rows. */
+    tess_status (*dot)(tess_plan *plan, const void *x, const void *y, double *dot);
     tess_status (*spmm)(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
                         int64_t ldx, double beta, void *Y, int64_t ldy);
     tess_status (*update_values)(tess_plan *plan, const void *values);
@@ -131,8 +133,6 @@ struct tess_backend {
      * wait: what the plan does next comes after it. */
     tess_status (*memory_convert)(tess_plan *plan, int64_t count, double scale, const void *from,
                                   tess_type from_type, bool add, void *to, tess_type to_type);
-    /* x . y, as many scalars as the plan's matrix has rows. */
-    tess_status (*memory_dot)(tess_plan *plan, const void *x, const void *y, double *dot);
     tess_status (*synchronize)(tess_device *device);
     /* Whether an address is the device's. */
     bool (*owns)(tess_device *device, const void *pointer);

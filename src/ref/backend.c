@@ -70,17 +70,22 @@ static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, 
     return TESS_OK;
 }
 
+static tess_status dot_product(tess_plan *plan, const void *x, const void *y, double *dot)
+{
+    const tess_matrix *A = plan->matrix;
+    double sum = 0;
+    for (int64_t i = 0; i < A->rows; i++)
+        sum += tess_ref_get(x, A->type, i) * tess_ref_get(y, A->type, i);
+    *dot = sum;
+    return TESS_OK;
+}
+
 static tess_status spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
                             const void *w, double *dot)
 {
     ref_state *state = plan->state;
     tess_ref_spmv(&state->matrix, alpha, x, beta, y);
-    const void *left = w ? w : y;
-    double sum = 0;
-    for (int64_t i = 0; i < state->matrix.rows; i++)
-        sum += tess_ref_get(left, state->matrix.type, i) * tess_ref_get(y, state->matrix.type, i);
-    *dot = sum;
-    return TESS_OK;
+    return dot_product(plan, w ? w : y, y, dot);
 }
 
 static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
@@ -107,6 +112,7 @@ const tess_backend tess_ref_backend = {
     .spmv = spmv,
     .spmv_transpose = spmv_transpose,
     .spmv_dot = spmv_dot,
+    .dot = dot_product,
     .spmm = spmm,
     .update_values = update_values,
 };

@@ -175,13 +175,8 @@ static tess_status take_vectors(refinement *f, const double *b, const double *x)
 /* |b| by itself: what A and x hold does not enter. */
 static tess_status find_rhs_norm(refinement *f)
 {
-    tess_plan *plan = f->solver->plan;
     double bb = 0;
-    if (backend_of(f)->memory_dot)
-        TESS_TRY(backend_of(f)->memory_dot(plan, f->b, f->b, &bb));
-    else
-        for (int64_t i = 0; i < plan->matrix->rows; i++)
-            bb += f->b[i] * f->b[i];
+    TESS_TRY(backend_of(f)->dot(f->solver->plan, f->b, f->b, &bb));
     f->rhs_norm = sqrt(bb);
     return TESS_OK;
 }

@@ -113,6 +113,30 @@ static void a_zero_right_hand_side_gives_zero(void **state)
     problem_close(&p);
 }
 
+/* Added up one by one, these squares lose more digits than that. */
+static void refinement_measures_a_long_right_hand_side_as_products_do(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu");
+    const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+    tess_matrix *A;
+    tess_plan *plan;
+    tess_result result;
+    assert_int_equal(tess_matrix_generate(ctx, "stencil7:n=48,b=1", &A, NULL), TESS_OK);
+    assert_int_equal(tess_plan_create(ctx, A, device, &quick, &plan), TESS_OK);
+    double *b = calloc((size_t)A->rows, sizeof *b), *x = calloc((size_t)A->rows, sizeof *x);
+    for (int64_t i = 0; i < A->rows; i++)
+        b[i] = 1.0 / 3;
+    assert_int_equal(tess_solve(plan, "cg:inner=f32", b, x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_CONVERGED);
+    const double exact = sqrt((double)A->rows) / 3;
+    assert_true(fabs(result.rhs_norm - exact) <= 1e-13 * exact);
+    free(b), free(x);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
 static int stop_at_three(void *user, int64_t iteration, double residual)
 {
     *(double *)user = residual;
@@ -310,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_block_that_cannot_be_inverted_is_named),
         cmocka_unit_test(nan_in_the_matrix_or_the_right_hand_side_is_found),
         cmocka_unit_test(a_zero_right_hand_side_gives_zero),
+        cmocka_unit_test(refinement_measures_a_long_right_hand_side_as_products_do),
         cmocka_unit_test(iteration_limit_and_callback_stop),
         cmocka_unit_test(a_good_guess_needs_no_iteration),
         cmocka_unit_test(what_rounding_does_not_allow_is_stagnation),
