@@ -21,11 +21,12 @@ const tess_backend *tess_backend_named(const char *name, size_t length)
 
 static tess_status unknown_device(tess_ctx *ctx, const char *name)
 {
-    const char *names[BACKENDS];
+    const char *names[BACKENDS + 1];
     for (size_t i = 0; i < BACKENDS; i++)
         names[i] = backends[i]->name;
+    names[BACKENDS] = "auto";
     return tess_fail(ctx, TESS_ERR_ARGUMENT, "unknown device '%s' (%s)", name,
-                     tess_suggest(&(tess_suggestion){""}, name, names, BACKENDS));
+                     tess_suggest(&(tess_suggestion){""}, name, names, BACKENDS + 1));
 }
 
 /* "auto": the first GPU when there is one, else the CPU. A product whose vectors stay on the device

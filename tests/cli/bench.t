@@ -78,6 +78,12 @@ Mistakes.
   $ tessera bench gen:stencil7:n=3 --device ref --reps 0
   2> tessera: --reps: 0 is outside 1..1000000
   [2]
+  $ tessera bench gen:stencil7:n=3 --device ref --seconds -1
+  2> tessera: --seconds: -1 is outside 0..86400
+  [2]
+  $ tessera bench gen:stencil7:n=3 --device ref --cg
+  2> tessera: --cg is of use with --search only
+  [2]
   $ tessera bench gen:stencil7:n=3 --device ref --peers --type f32
   2> tessera: the peers take f64 matrices of whole blocks only, and this is f32 81 x 81 in blocks of 3 x 3
   [2]

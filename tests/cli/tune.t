@@ -7,6 +7,12 @@ Wisdom is off in tests; a file of their own where it matters.
   $ tessera tune
   2> tessera: tune: INPUT is missing (or --show, or --forget)
   [2]
+  $ tessera tune gen:stencil7:n=3,b=2 --show
+  2> tessera: tune: --show takes no INPUT
+  [2]
+  $ tessera tune --forget ''
+  2> tessera: --forget needs a value: --forget PART
+  [2]
   $ tessera tune gen:stencil7:n=3,b=2 --effort much
   2> tessera: --effort 'much' is none of estimate, measure, exhaustive
   [2]
@@ -76,6 +82,24 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
   [2]
   $ tessera predict gen:stencil7:n=3,b=2 --devices 0
   2> tessera: --devices: 0 is outside 1..1024
+  [2]
+  $ tessera predict gen:stencil7:n=3,b=2 --sync -1
+  2> tessera: --sync: -1 is outside 0..1000000
+  [2]
+  $ tessera predict ''
+  2> tessera: predict: an operand is empty; usage: tessera predict INPUT
+  [2]
+  $ tessera calibrate --blocks 1,9
+  2> tessera: --blocks: '9' is none of 0,1,2,3,4,5,6,7,8,11,16,32
+  [2]
+  $ tessera calibrate --blocks 4,
+  2> tessera: --blocks: '' is none of 0,1,2,3,4,5,6,7,8,11,16,32
+  [2]
+  $ tessera calibrate --megabytes 0
+  2> tessera: --megabytes: 0 is outside 1..1000000
+  [2]
+  $ tessera calibrate --device cpu:1 --blocks 32 --megabytes 1 --classes none >/dev/null
+  2> tessera: --classes: nothing was measured of 'none' on this device
   [2]
   $ tessera calibrate --device ref
   2> tessera: device 'ref' cannot be calibrated: it has no list of kernels

@@ -54,6 +54,9 @@ Mistakes are one sentence with the nearest right word.
   $ tessera spmv gen:stencil7:n=2 --block 0
   2> tessera: --block: '0' is not a block size such as 3, 2x4 or auto
   [2]
+  $ tessera spmv gen:stencil7:n=2 --device autom
+  2> tessera: unknown device 'autom' (nearest: 'auto')
+  [2]
   $ tessera spmv gen:stencil7:n=2 --device reff
   2> tessera: unknown device 'reff' (nearest: 'ref')
   [2]

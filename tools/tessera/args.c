@@ -12,13 +12,14 @@ static const cli_option always[] = {
     {"verbose", OPTION_FLAG, offsetof(common_args, verbose), NULL,
      "say on stderr what the library decides (also -v)", 0, 0},
 };
-static const cli_option device_option = {"device",
-                                         OPTION_TEXT,
-                                         offsetof(common_args, device),
-                                         "D",
-                                         "run on D: cpu, cpu:4, cuda, cuda:1, ref (default: cpu)",
-                                         0,
-                                         0};
+static const cli_option device_option = {
+    "device",
+    OPTION_TEXT,
+    offsetof(common_args, device),
+    "D",
+    "run on D: cpu, cpu:4, cuda, cuda:1, auto, ref (default: cpu)",
+    0,
+    0};
 static const cli_option type_option = {"type",
                                        OPTION_TYPE,
                                        offsetof(common_args, type),
@@ -92,6 +93,20 @@ static bool parse_block(cli_app *app, const char *name, const char *value, block
     return true;
 }
 
+static bool needs_value(cli_app *app, const cli_option *option)
+{
+    fail(app, EXIT_USAGE, "--%s needs a value: --%s %s", option->name, option->name,
+         option->argument);
+    return false;
+}
+
+static bool is_outside(cli_app *app, const cli_option *option, const char *value)
+{
+    fail(app, EXIT_USAGE, "--%s: %s is outside %lld..%lld", option->name, value,
+         (long long)option->min, (long long)option->max);
+    return false;
+}
+
 static bool parse_value(cli_app *app, const cli_option *option, const char *value, char *args)
 {
     void *target = args + option->offset;
@@ -101,18 +116,18 @@ static bool parse_value(cli_app *app, const cli_option *option, const char *valu
         return true;
     case OPTION_TEXT:
         *(const char **)target = value;
-        return true;
+        return *value || needs_value(app, option); /* "" is a variable of a script that is unset */
     case OPTION_INT:
         if (!tess_parse_int64(value, target))
             return bad(app, option->name, value, "an integer");
-        if (*(int64_t *)target < option->min || *(int64_t *)target > option->max) {
-            fail(app, EXIT_USAGE, "--%s: %s is outside %lld..%lld", option->name, value,
-                 (long long)option->min, (long long)option->max);
-            return false;
-        }
-        return true;
+        return (*(int64_t *)target >= option->min && *(int64_t *)target <= option->max) ||
+               is_outside(app, option, value);
     case OPTION_REAL:
-        return tess_parse_double(value, target) || bad(app, option->name, value, "a number");
+        if (!tess_parse_double(value, target))
+            return bad(app, option->name, value, "a number");
+        return (*(double *)target >= (double)option->min &&
+                *(double *)target <= (double)option->max) ||
+               is_outside(app, option, value);
     case OPTION_TYPE:
         if (strcmp(value, "f64") != 0 && strcmp(value, "f32") != 0)
             return bad(app, option->name, value, "f64 or f32");
@@ -163,11 +178,8 @@ static bool parse_option(cli_app *app, const cli_option **list, size_t count, in
         }
         const char *value = equals ? equals + 1 : NULL;
         if (option->kind != OPTION_FLAG && !value) {
-            if (*at + 1 >= argc) {
-                fail(app, EXIT_USAGE, "--%s needs a value: --%s %s", option->name, option->name,
-                     option->argument);
-                return false;
-            }
+            if (*at + 1 >= argc)
+                return needs_value(app, option);
             value = argv[++*at];
         }
         return parse_value(app, option, value, args);
@@ -191,6 +203,10 @@ bool args_parse(cli_app *app, const cli_command *command, int argc, char **argv,
             fail(app, EXIT_USAGE, "%s: '%s' is one operand too many; usage: tessera %s%s%s",
                  command->name, argv[i], command->name, *command->operands ? " " : "",
                  command->operands);
+            return false;
+        } else if (!argv[i][0]) {
+            fail(app, EXIT_USAGE, "%s: an operand is empty; usage: tessera %s %s", command->name,
+                 command->name, command->operands);
             return false;
         } else {
             common->operands[common->operand_count++] = argv[i];

@@ -325,6 +325,8 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
     if (!parse_product(args->op, &options.product))
         return fail(app, EXIT_USAGE,
                     "--op '%s' is none of spmv, spmv_transpose, spmm:K (K=1..1024)", args->op);
+    if (args->cg && !args->search)
+        return fail(app, EXIT_USAGE, "--cg is of use with --search only");
     options.product.effort = args->all ? TESS_EXHAUSTIVE : args->few ? TESS_ESTIMATE : TESS_MEASURE;
     if (args->list)
         return print_list(app, args, device, A, &options);
@@ -376,7 +378,7 @@ static const cli_option options[] = {
     {"reps", OPTION_INT, offsetof(bench_args, reps), "N",
      "timed repetitions a kernel (default: as many as --seconds)", 1, 1000000},
     {"seconds", OPTION_REAL, offsetof(bench_args, seconds), "S",
-     "of timed repetitions a kernel (default: 0.4; far slower ones less)", 0, 0},
+     "of timed repetitions a kernel (default: 0.4; far slower ones less)", 0, 86400},
     {"rounds", OPTION_INT, offsetof(bench_args, rounds), "N",
      "in which all take turns (default: 7; more where it is noisy)", 1, 1000},
     {"peers", OPTION_FLAG, offsetof(bench_args, peers), NULL,

@@ -1,5 +1,4 @@
 /* tessera calibrate: throughput against size for every kernel class, fitted and kept. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -57,25 +56,49 @@ static void add_curves(json_t *curves, const tess_model *model)
 
 /* ---- Parts ---- */
 
-/* Whether "0,1,4" has the block size. */
-static bool takes_part(const char *list, int32_t block)
+#define BLOCKS "0,1,2,3,4,5,6,7,8,11,16,32" /* tess_model_blocks */
+
+/* The place in tess_model_blocks of the size that a list begins with; their number: it is none. */
+static int first_block(const char *list)
 {
-    for (const char *at = list; at; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strtol(at, NULL, 10) == block && *at >= '0' && *at <= '9')
-            return true;
+    char text[8];
+    int64_t block;
+    int place = 0;
+    const int length = snprintf(text, sizeof text, "%.*s", (int)strcspn(list, ","), list);
+    if (length >= (int)sizeof text || !tess_parse_int64(text, &block))
+        return tess_model_block_count;
+    while (place < tess_model_block_count && tess_model_blocks[place] != block)
+        place++;
+    return place;
+}
+
+/* `wanted` gets a bit for each block size of "0,1,4", all where there is no list. */
+static bool parse_blocks(cli_app *app, const char *list, uint32_t *wanted)
+{
+    *wanted = list ? 0 : UINT32_MAX;
+    while (list) {
+        const int place = first_block(list);
+        const char *comma = strchr(list, ',');
+        if (place == tess_model_block_count) {
+            fail(app, EXIT_USAGE, "--blocks: '%.*s' is none of " BLOCKS, (int)strcspn(list, ","),
+                 list);
+            return false;
+        }
+        *wanted |= 1u << place;
+        list = comma ? comma + 1 : NULL;
     }
-    return false;
+    return true;
 }
 
 /* One after the other, each kept when it is done: what was stopped goes on with the rest. */
-static tess_status calibrate(cli_app *app, const calibrate_args *args, tess_device *device,
-                             const char *path, json_t *curves)
+static tess_status calibrate(cli_app *app, const calibrate_args *args, uint32_t wanted,
+                             tess_device *device, const char *path, json_t *curves)
 {
+    bool found = !args->classes;
     for (int i = 0; i < tess_model_block_count; i++) {
         int32_t block = tess_model_blocks[i];
         tess_model *model;
-        if (args->blocks && !takes_part(args->blocks, block))
+        if (!(wanted & 1u << i))
             continue;
         TESS_TRY(tess_progress(app->ctx, "calibrating", i, tess_model_block_count));
         TESS_TRY(tess_model_calibrate(device, args->common.type.type, block, 1e6 * args->megabytes,
@@ -90,10 +113,14 @@ static tess_status calibrate(cli_app *app, const calibrate_args *args, tess_devi
             printf("\n");
         }
         add_curves(curves, model);
+        found = found || (block > 0 && model->curve_count + model->extra_count > 0);
         tess_model_destroy(model);
         TESS_TRY(status);
     }
-    return TESS_OK;
+    return found
+               ? TESS_OK
+               : tess_fail(app->ctx, TESS_ERR_ARGUMENT,
+                           "--classes: nothing was measured of '%s' on this device", args->classes);
 }
 
 static int run(cli_app *app, void *arguments)
@@ -101,6 +128,9 @@ static int run(cli_app *app, void *arguments)
     calibrate_args *args = arguments;
     char path[4096] = "";
     int exit_status = EXIT_DONE;
+    uint32_t wanted;
+    if (!parse_blocks(app, args->blocks, &wanted))
+        return EXIT_USAGE;
     tess_device *device = open_device(app, &args->common, &exit_status);
     if (!device)
         return exit_status;
@@ -109,7 +139,7 @@ static int run(cli_app *app, void *arguments)
     else if (!tess_model_path(path, sizeof path))
         *path = '\0';
     json_t *curves = json_array();
-    tess_status status = calibrate(app, args, device, path, curves);
+    tess_status status = calibrate(app, args, wanted, device, path, curves);
     terminal_clear_progress(app);
     if (status != TESS_OK) {
         exit_status = fail_status(app, status);
@@ -128,11 +158,11 @@ static int run(cli_app *app, void *arguments)
 
 static const cli_option options[] = {
     {"blocks", OPTION_TEXT, offsetof(calibrate_args, blocks), "LIST",
-     "only these block sizes, 0 for vectors (default: 0,1,2,3,4,5,6,7,8,11,16,32)", 0, 0},
+     "only these block sizes, 0 for vectors (default: " BLOCKS ")", 0, 0},
     {"classes", OPTION_TEXT, offsetof(calibrate_args, classes), "LIST",
      "only these kernel classes, as in sliced,stream; others stay as they are", 0, 0},
     {"megabytes", OPTION_REAL, offsetof(calibrate_args, megabytes), "N",
-     "the largest product measured (default: nine times the cache, 64 to 1000)", 0, 0},
+     "the largest product measured (default: nine times the cache, 64 to 1000)", 1, 1000000},
     {"out", OPTION_TEXT, offsetof(calibrate_args, out), "FILE",
      "keep it in FILE instead of beside the wisdom", 0, 0},
 };

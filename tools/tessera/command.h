@@ -32,7 +32,7 @@ typedef enum option_kind {
     OPTION_FLAG, /* bool: --json */
     OPTION_TEXT, /* const char *: --out FILE */
     OPTION_INT,  /* int64_t in min..max: --threads 4 */
-    OPTION_REAL, /* double: --tol 1e-8 */
+    OPTION_REAL, /* double in min..max: --seconds 0.5 */
     OPTION_TYPE, /* tess_type and the bool after it that says it was given: --type f32 */
     OPTION_BLOCK /* block_choice: --block 3, 2x4, auto */
 } option_kind;
@@ -43,7 +43,7 @@ typedef struct cli_option {
     size_t offset;        /* of the target in the command's argument struct */
     const char *argument; /* "FILE" in help; NULL for flags */
     const char *help;     /* one line, no full stop */
-    int64_t min, max;     /* OPTION_INT */
+    int64_t min, max;     /* OPTION_INT, OPTION_REAL */
 } cli_option;
 
 typedef struct type_choice {
