@@ -161,12 +161,15 @@ tess_status tess_model_from_json(tess_ctx *ctx, const json_t *document, const ch
 tess_status tess_model_read_file(tess_ctx *ctx, const char *path, const char *device,
                                  tess_model **out)
 {
-    json_t *document = json_load_file(path, 0, NULL);
+    json_error_t error;
+    json_t *document = json_load_file(path, 0, &error);
     tess_status status = TESS_OK;
     if (tess_model_document_valid(document))
         status = tess_model_from_json(ctx, document, device, out);
     else if (document)
         tess_log(ctx, "model: %s is not a model of version %d, ignored", path, VERSION);
+    else if (error.line > 0) /* there is a file */
+        tess_log(ctx, "model: %s:%d: %s; ignored", path, error.line, error.text);
     json_decref(document);
     return status;
 }

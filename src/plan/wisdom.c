@@ -121,11 +121,11 @@ static void destroy(tess_ctx *ctx)
 
 /* Trouble with wisdom is never the caller's: it goes to the log, and the context's sentence stays.
  */
-static void note(tess_ctx *ctx, tess_status status, const char *before)
+static void note(tess_ctx *ctx, const char *what, tess_status status, const char *before)
 {
     if (status == TESS_OK)
         return;
-    tess_log(ctx, "wisdom: %s", ctx->error);
+    tess_log(ctx, "wisdom: %s%s", what, ctx->error);
     memcpy(ctx->error, before, sizeof ctx->error);
 }
 
@@ -133,7 +133,7 @@ static void merge_quietly(struct tess_wisdom *wisdom, const char *path)
 {
     char before[sizeof wisdom->ctx->error];
     memcpy(before, wisdom->ctx->error, sizeof before);
-    note(wisdom->ctx, tess_wisdom_merge_file(wisdom, path), before);
+    note(wisdom->ctx, "", tess_wisdom_merge_file(wisdom, path), before);
 }
 
 static void read_all(struct tess_wisdom *wisdom)
@@ -161,7 +161,7 @@ struct tess_wisdom *tess_wisdom_of(tess_ctx *ctx)
         char before[sizeof ctx->error];
         memcpy(before, ctx->error, sizeof before);
         tess_status status = TESS_ALLOC(ctx, 1, &ctx->wisdom);
-        note(ctx, status, before);
+        note(ctx, "", status, before);
         if (status != TESS_OK)
             return NULL;
         *ctx->wisdom = (struct tess_wisdom){.ctx = ctx};
@@ -184,14 +184,14 @@ void tess_wisdom_remember(tess_ctx *ctx, const tess_wisdom_entry *entry)
     if (!wisdom)
         return;
     memcpy(before, ctx->error, sizeof before);
-    note(ctx, tess_wisdom_put(wisdom, entry), before);
+    note(ctx, "", tess_wisdom_put(wisdom, entry), before);
     if (!tess_wisdom_path(path, sizeof path))
         return;
     merge_quietly(&file, path);
     tess_status status = tess_wisdom_put(&file, entry);
     if (status == TESS_OK)
         status = tess_wisdom_write_file(&file, path);
-    note(ctx, status, before);
+    note(ctx, "not kept: ", status, before);
     tess_wisdom_free(&file);
 }
 

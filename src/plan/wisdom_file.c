@@ -128,7 +128,7 @@ tess_status tess_json_write(tess_ctx *ctx, const char *path, const json_t *docum
     tess_status status = TESS_OK;
     int file = mkstemp(temporary);
     if (file < 0) {
-        status = tess_fail(ctx, TESS_ERR_IO, "%s: %s", temporary, strerror(errno));
+        status = tess_fail(ctx, TESS_ERR_IO, "%s: %s", path, strerror(errno));
     } else {
         bool written = json_dumpfd(document, file, JSON_INDENT(1) | JSON_SORT_KEYS) == 0;
         written = fchmod(file, 0644) == 0 && written;

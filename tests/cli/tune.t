@@ -49,6 +49,18 @@ A search is remembered, shown and forgotten.
   $ TESSERA_WISDOM=w.json tessera tune --show
   0 classes known, kept in w.json
 
+What is damaged is ignored and said; so is what cannot be kept.
+
+  $ echo '{' > damaged.json
+  $ TESSERA_WISDOM=damaged.json tessera tune --show
+  0 classes known, kept in damaged.json
+  2> wisdom: damaged.json:2: string or '}' expected near end of file; ignored
+  $ TESSERA_WISDOM=w.json/none tessera tune gen:stencil7:n=4,b=3 --device cpu:1 >/dev/null
+  2> wisdom: not kept: w.json/none: Not a directory
+  $ mkdir beside && echo '{' > beside/model.json
+  $ TESSERA_WISDOM=beside/w.json tessera predict gen:stencil7:n=4,b=3 --device cpu:1 >/dev/null
+  2> model: beside/model.json:2: string or '}' expected near end of file; ignored
+
 Block sizes are searched too.
 
   $ tessera tune gen:stencil7:n=6,b=4 --block auto --device cpu:1 | grep -E '^(\*| ) [0-9]+x' | sed -E 's/^..([0-9x]+) .*/\1/' | sort
@@ -99,6 +111,7 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
   2> tessera: --megabytes: 0 is outside 1..1000000
   [2]
   $ tessera calibrate --device cpu:1 --blocks 32 --megabytes 1 --classes none >/dev/null
+  2> model: nothing is kept, as wisdom is off and there is no --out
   2> tessera: --classes: nothing was measured of 'none' on this device
   [2]
   $ tessera calibrate --device ref

@@ -94,7 +94,7 @@ static bool parse_blocks(cli_app *app, const char *list, uint32_t *wanted)
 static tess_status calibrate(cli_app *app, const calibrate_args *args, uint32_t wanted,
                              tess_device *device, const char *path, json_t *curves)
 {
-    bool found = !args->classes;
+    bool found = !args->classes, told = *path;
     for (int i = 0; i < tess_model_block_count; i++) {
         int32_t block = tess_model_blocks[i];
         tess_model *model;
@@ -105,6 +105,9 @@ static tess_status calibrate(cli_app *app, const calibrate_args *args, uint32_t 
                                       args->classes, &model));
         tess_status status = *path ? tess_model_write(app->ctx, path, model) : TESS_OK;
         terminal_clear_progress(app);
+        if (!told) /* early: the rest takes minutes */
+            terminal_log(app, "model: nothing is kept, as wisdom is off and there is no --out");
+        told = true;
         if (!args->common.json) {
             if (json_array_size(curves) == 0)
                 printf("device  %s\n\n", device->model);

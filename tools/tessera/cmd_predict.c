@@ -275,6 +275,7 @@ static int run(cli_app *app, void *arguments)
     tess_predict_options options = {.devices = (int)args->devices,
                                     .link_bandwidth = 1e9 * args->link,
                                     .sync_seconds = 1e-6 * args->sync};
+    terminal_show_notes(app);
     tess_matrix *A = input_matrix(app, &args->common, args->common.operands[0], &exit_status);
     if (A)
         device = open_device_for(app, &args->common, A, &exit_status);

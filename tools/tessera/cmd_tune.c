@@ -171,6 +171,7 @@ static int tune(cli_app *app, tune_args *args, const char *input)
 static int run(cli_app *app, void *arguments)
 {
     tune_args *args = arguments;
+    terminal_show_notes(app);
     if (args->common.operand_count > 0 && (args->forget || args->show))
         return fail(app, EXIT_USAGE, "tune: --%s takes no INPUT", args->forget ? "forget" : "show");
     if (args->forget)

@@ -102,6 +102,7 @@ struct cli_app {
     bool unicode;        /* the locale is UTF-8 */
     bool live;           /* stderr is a terminal: progress may be shown */
     bool progress_shown; /* a progress line is on the screen */
+    char noted[256];     /* the last line of terminal_show_notes */
     double started;      /* seconds, monotonic: progress waits for one second */
 };
 
@@ -120,6 +121,9 @@ int help_run(cli_app *app, int argc, char **argv); /* `tessera help ...` */
 void terminal_open(cli_app *app);
 int terminal_progress(void *user, const char *what, double fraction); /* a tess_progress_fn */
 void terminal_log(void *user, const char *line);                      /* a tess_log_fn */
+/* What is wrong with wisdom or model is shown without --verbose too, each once: for commands that
+ * are about them. */
+void terminal_show_notes(cli_app *app);
 void terminal_clear_progress(cli_app *app);
 /* Escape sequences for stdout, "" when it is not to be coloured. */
 const char *bold(const cli_app *app);

@@ -56,6 +56,22 @@ void terminal_log(void *user, const char *line)
     fprintf(stderr, "%s\n", line);
 }
 
+static void note(void *user, const char *line)
+{
+    cli_app *app = user;
+    const bool about = strncmp(line, "wisdom: ", 8) == 0 || strncmp(line, "model: ", 7) == 0;
+    if (!about || strncmp(line, app->noted, sizeof app->noted - 1) == 0)
+        return;
+    snprintf(app->noted, sizeof app->noted, "%s", line);
+    terminal_log(user, line);
+}
+
+void terminal_show_notes(cli_app *app)
+{
+    if (!app->ctx->log) /* no --verbose */
+        app->ctx->log = note;
+}
+
 const char *bold(const cli_app *app)
 {
     return app->colour ? "\033[1m" : "";
