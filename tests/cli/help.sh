@@ -1,5 +1,6 @@
 #!/bin/sh
-# help.sh TESSERA: every command has help, a place in the man page and in both completions.
+# help.sh TESSERA: every command has help, a place in the man page and in both completions; every
+# variable of the environment that is asked for is in the man page.
 set -eu
 tessera=$1
 work=$(mktemp -d)
@@ -20,6 +21,10 @@ for name in $names; do
     for option in $(sed -n 's/^  --\([a-z-]*\).*/\1/p' "$work/help"); do
         grep -qE "^ +$name\).* ?[\" ]--$option[\" ]" "$work/bash" || missing "$name --$option" "bash completion"
     done
+done
+
+for variable in $(grep -rhoE '"TESSERA_[A-Z]+"' src tools | tr -d '"' | sort -u); do
+    grep -q "^.B $variable$" "$work/man" || missing "$variable" "man page"
 done
 
 bash -n "$work/bash"

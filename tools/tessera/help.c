@@ -110,6 +110,25 @@ static void man_command(const cli_command *command)
     fputs("\n.EE\n", stdout);
 }
 
+/* Of the command and of the library: programs that use it heed the latter too. */
+static const struct {
+    const char *name, *meaning;
+} variables[] = {
+    {"NO_COLOR", "when set and not empty, no colours"},
+    {"OMP_NUM_THREADS", "the number of threads when --threads is not given"},
+    {"TESSERA_CACHE", "the directory of compiled CUDA kernels"},
+    {"TESSERA_CUSPARSE", "the cuSPARSE library that bench --peers loads, or its directory"},
+    {"TESSERA_ISA", "the largest instruction set for CPU kernels: scalar, neon, sve, avx2 or "
+                    "avx512"},
+    {"TESSERA_JIT", "on (default), load: compile no CUDA kernel, take what the cache has, or off"},
+    {"TESSERA_LIBCUDA", "the driver's library, instead of libcuda.so.1"},
+    {"TESSERA_NVRTC", "the library that compiles CUDA kernels, or its directory"},
+    {"TESSERA_PEERS", "the directory of the adapters that bench --peers runs"},
+    {"TESSERA_PROFILES", "files of wisdom to be read before the user's own, separated by colons"},
+    {"TESSERA_WISDOM", "the file of wisdom, beside which model.json is kept; off: neither is kept "
+                       "or used"},
+};
+
 static void print_man(void)
 {
     printf(".TH TESSERA 1 \"\" \"tessera %s\" \"User Commands\"\n"
@@ -125,10 +144,14 @@ static void print_man(void)
     for (size_t i = 0; i < command_count; i++)
         man_command(commands[i]);
     printf(".SH EXIT STATUS\n"
-           "0 done; 1 the work failed (a wrong result, a full disk); 2 bad usage or bad input.\n"
-           ".SH ENVIRONMENT\n"
-           ".TP\n.B NO_COLOR\nwhen set and not empty, no colours.\n"
-           ".TP\n.B OMP_NUM_THREADS\nthe number of threads when \\-\\-threads is not given.\n");
+           "0 done; 1 the work failed (a wrong result, no convergence, a full disk); 2 bad usage "
+           "or bad input.\n"
+           ".SH ENVIRONMENT\n");
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        printf(".TP\n.B %s\n", variables[i].name);
+        roff(variables[i].meaning, strlen(variables[i].meaning));
+        fputs(".\n", stdout);
+    }
 }
 
 /* ---- Shell completions ---- */
