@@ -12,8 +12,7 @@
  *
  * Rules that hold everywhere:
  *   - Every fallible call returns a tess_status. The sentence that explains a failure, with the
- *     offending value, is tess_ctx_error(ctx). Out-parameters come last and are untouched on
- * failure.
+ *     offending value, is tess_ctx_error(ctx). Out-parameters come last; a failure leaves them.
  *   - The library never prints, exits, aborts, or keeps global mutable state. A context may be used
  *     by one thread at a time; two contexts in two threads never meet.
  *   - Option structs may be zeroed: zero is the default of every field. NULL means all defaults.
@@ -394,7 +393,11 @@ typedef struct tess_plan_options {
 } tess_plan_options;
 
 /* Prepares A for repeated use on a device. Keeps a reference to A's arrays where it can: A must
- * outlive the plan. Results are bitwise repeatable on the same plan. */
+ * outlive the plan. Results are bitwise repeatable on the same plan.
+ *
+ * What a search has found is remembered for matrices of the same kind, in tessera/wisdom.json in
+ * the user's cache directory, and later plans take it without a search; it changes a plan's speed,
+ * never what is computed. TESSERA_WISDOM in the environment names another file, or is "off". */
 TESS_API tess_status tess_plan_create(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                       const tess_plan_options *options, tess_plan **out);
 TESS_API void tess_plan_destroy(tess_plan *plan);
@@ -593,8 +596,7 @@ TESS_API void tess_solver_destroy(tess_solver *solver);
 TESS_API void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void *user);
 
 /* x holds the initial guess (zeros if there is none better) and receives the solution. Vectors are
- * arrays of the matrix's type in host memory or in the memory of the plan's device (inner=f32: the
- * host's only). */
+ * arrays of the matrix's type in host memory or in the memory of the plan's device. */
 TESS_API tess_status tess_solver_solve(tess_solver *solver, const void *b, void *x,
                                        tess_result *result);
 /* k systems with the same A: system j has b = B + j*ldb and x = X + j*ldx (in scalars), and
