@@ -355,8 +355,8 @@ those with one parameter changed, not the full product of all parameters.
         if any("check" in e for e in entries):
             print(checked_losses(data) + "\n")
             print(f"### The model's error on matrices that were not used in its fit\n\n{errors(data)}\n")
-            print("The fit used cubes of 7 and 27 points, bands of 81 blocks a row, random columns, one long row, and a band with a full row\n"
-                  "and column; here are convection and diffusion, elasticity, boxes, power-law rows, and real patterns with every entry a block.\n")
+            print("The fit used cubes of 7 and 27 points, bands of 81 blocks a row, bands whose rows end anywhere, random columns, one long row,\n"
+                  "and a band with a full row and column; here are convection and diffusion, elasticity, boxes, power-law rows, and real patterns with every entry a block.\n")
             print(f"### Case by case\n\n{offsets(data)}\n")
     if os.path.exists(NOTES):
         print(open(NOTES).read(), end="")

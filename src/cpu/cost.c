@@ -10,48 +10,82 @@ typedef struct half {
     double moved; /* by a product; 0: not known yet */
     double kept;  /* with the places of the mirrors for new values */
     double upper; /* values on and above the diagonal */
+    double blocks;
+    tess_cpu_steps steps;
 } half;
+
+/* What depends on the streams of a kernel, and of which it is the same for several. */
+typedef struct by_streams {
+    half halves[TESS_CPU_STREAMS + 1];
+    tess_cpu_steps whole[TESS_CPU_STREAMS + 1]; /* of A stored whole; */
+    bool counted[TESS_CPU_STREAMS + 1];         /* whether they are known */
+} by_streams;
 
 /* What is moved are the blocks on and above the diagonal, the vectors, and the windows, which are
  * cleared, added to, read and added to y. */
-static tess_status half_bytes(const tess_matrix *A, int threads, half *h)
+static tess_status half_bytes(const tess_matrix *A, int threads, int streams, half *h)
 {
     double scalar = (double)tess_type_size(A->type);
     double block = 4 + scalar * A->block_height * A->block_width;
     int64_t *offsets;
+    if (h->moved > 0)
+        return TESS_OK;
     TESS_TRY(tess_symmetric_offsets(A->ctx, A, &offsets));
+    tess_cpu_half_cut cut = tess_cpu_half_cut_of(A, offsets, threads, streams);
     double upper = (double)offsets[A->block_rows];
-    double windows = scalar * A->block_height * (double)tess_cpu_window_rows(A, offsets, threads);
+    double windows = scalar * A->block_height * (double)cut.window_rows;
     double mirrors = 4 * ((double)A->blocks - upper) + 8 * (double)A->block_rows;
     h->kept = block * upper + windows + mirrors;
     h->moved = tess_matrix_spmv_bytes(A) - block * ((double)A->blocks - upper) + 4 * windows;
     h->upper = (block - 4) * upper;
+    h->blocks = upper;
+    h->steps = cut.steps;
     tess_free(A->ctx, offsets);
+    return TESS_OK;
+}
+
+static tess_status count_steps(const tess_device *device, const tess_matrix *A, int streams,
+                               by_streams *known)
+{
+    tess_cpu_work work;
+    if (known->counted[streams] || streams == 1)
+        return TESS_OK;
+    TESS_TRY(tess_cpu_work_create(device->ctx, A, tess_cpu_shares(device, A), streams, &work));
+    known->whole[streams] = tess_cpu_work_steps(&work, A->row_offsets);
+    known->counted[streams] = true;
+    tess_cpu_work_destroy(&work);
     return TESS_OK;
 }
 
 tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candidates *list)
 {
     double whole = tess_matrix_spmv_bytes(A);
-    half h = {0};
+    by_streams known = {0};
     for (int64_t i = 0; i < list->count; i++) {
         tess_candidate *c = &list->items[i];
         const tess_cpu_kernel *kernel = tess_cpu_find(device, c->format, A, c->kernel);
         if (!kernel || kernel->family == TESS_CPU_FBCSR_SPMV) /* was priced when it was listed */
             continue;
         bool symmetric = kernel->family == TESS_CPU_SYMMETRIC_SPMV;
-        if (symmetric && h.moved == 0)
-            TESS_TRY(half_bytes(A, device->threads, &h));
+        half *h = &known.halves[kernel->streams];
+        if (symmetric)
+            TESS_TRY(half_bytes(A, device->threads, kernel->streams, h));
+        else
+            TESS_TRY(count_steps(device, A, kernel->streams, &known));
         snprintf(c->class_name, sizeof c->class_name, "%.12s%s*%d%s", c->format,
                  kernel->block_height == 0 ? " any" : "", kernel->streams,
                  kernel->ahead       ? " ahead"
                  : kernel->lanes > 0 ? " lanes"
                                      : "");
         c->naive = !symmetric && kernel->block_height > 0 && kernel->streams == 1 && !kernel->ahead;
-        double zeros =
-            kernel->lanes > 0 ? h.upper * (1 / tess_symmetric_lanes_fill(A, kernel->lanes) - 1) : 0;
-        c->bytes = symmetric ? h.moved + zeros : whole;
-        c->memory = symmetric ? h.kept + zeros : 0; /* else A's own arrays are used */
+        double zeros = kernel->lanes > 0
+                           ? h->upper * (1 / tess_symmetric_lanes_fill(A, kernel->lanes) - 1)
+                           : 0;
+        c->bytes = symmetric ? h->moved + zeros : whole;
+        c->memory = symmetric ? h->kept + zeros : 0; /* else A's own arrays are used */
+        const tess_cpu_steps *steps = symmetric ? &h->steps : &known.whole[kernel->streams];
+        c->alone = (double)steps->alone;
+        c->left = (double)steps->left / (symmetric ? h->blocks : (double)A->blocks);
     }
     return TESS_OK;
 }

@@ -111,6 +111,16 @@ typedef struct tess_cpu_turns {
     int64_t taken[TESS_CPU_QUEUES];
 } tess_cpu_turns;
 
+/* Of rows that several streams walk in step, block by block: */
+typedef struct tess_cpu_steps {
+    int64_t alone; /* blocks that one does alone, as its row is longer than another's */
+    int64_t left;  /* blocks of the rows that are left when another stream has ended */
+} tess_cpu_steps;
+/* Adds those of the rows bounds[0] .. bounds[streams]-1, then those of all jobs. */
+void tess_cpu_count_steps(const int64_t *row_offsets, const int64_t *bounds, int streams,
+                          tess_cpu_steps *count);
+tess_cpu_steps tess_cpu_work_steps(const tess_cpu_work *work, const int64_t *row_offsets);
+
 /* The next job for whoever comes first, from the end of the share if there is one left, otherwise
  * from another's; -1 after the last. */
 int64_t tess_cpu_work_next(const tess_cpu_work *work, int share, tess_cpu_turns *turns);
@@ -155,9 +165,14 @@ void tess_cpu_half_destroy(tess_cpu_half *half);
 tess_status tess_cpu_half_refresh(tess_cpu_half *half);
 /* What a product with one vector reads. */
 int64_t tess_cpu_half_bytes(const tess_cpu_half *half);
-/* Block rows of all windows of such a plan: offsets[i] .. offsets[i+1]-1 are the blocks of A's row
- * i on and above the diagonal. */
-int64_t tess_cpu_window_rows(const tess_matrix *A, const int64_t *offsets, int threads);
+/* How a kernel of so many streams would cut A, of which offsets[i] .. offsets[i+1]-1 are the blocks
+ * of row i on and above the diagonal. */
+typedef struct tess_cpu_half_cut {
+    int64_t window_rows; /* block rows of all windows */
+    tess_cpu_steps steps;
+} tess_cpu_half_cut;
+tess_cpu_half_cut tess_cpu_half_cut_of(const tess_matrix *A, const int64_t *offsets, int threads,
+                                       int streams);
 void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double beta, void *y);
 
 /* symmetric_spmm.c */
@@ -237,7 +252,9 @@ static inline void tess_cpu_put(void *y, tess_type type, int64_t i, double alpha
         ((float *)y)[i] = (float)sum;
 }
 
-/* plan.c: a state for A, with the kernel `named` (or NULL) and otherwise the best ones;
+/* plan.c: how many threads share a product with A stored whole. */
+int tess_cpu_shares(const tess_device *device, const tess_matrix *A);
+/* A state for A, with the kernel `named` (or NULL) and otherwise the best ones;
  * `symmetric`: A stored by half too; `reproducible`: the same bits for any number of threads, which
  * products with A stored whole give anyhow. */
 tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A,

@@ -4,7 +4,7 @@
 /* Bytes of a share below which another thread costs more than it gains. */
 enum { LEAST_SHARE_BYTES = 64 * 1024 };
 
-static int shares_of(const tess_device *device, const tess_matrix *A)
+int tess_cpu_shares(const tess_device *device, const tess_matrix *A)
 {
     double most = tess_matrix_spmv_bytes(A) / LEAST_SHARE_BYTES;
     return most < 2 ? 1 : most < device->threads ? (int)most : device->threads;
@@ -37,7 +37,7 @@ tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A
                                     ? named
                                     : tess_cpu_best(device, (tess_cpu_family)family, A);
     tess_status status = tess_cpu_work_create(
-        ctx, A, shares_of(device, A), plan->kernels[TESS_CPU_BSR_SPMV]->streams, &plan->work);
+        ctx, A, tess_cpu_shares(device, A), plan->kernels[TESS_CPU_BSR_SPMV]->streams, &plan->work);
     if (status == TESS_OK)
         status = allocate_scratch(plan);
     if (status == TESS_OK && symmetric)

@@ -81,10 +81,18 @@ static int64_t choose_chunks(const tess_matrix *M, const int64_t *offsets, int t
     return rows;
 }
 
-int64_t tess_cpu_window_rows(const tess_matrix *A, const int64_t *offsets, int threads)
+tess_cpu_half_cut tess_cpu_half_cut_of(const tess_matrix *A, const int64_t *offsets, int threads,
+                                       int streams)
 {
-    int64_t count;
-    return choose_chunks(A, offsets, threads, 1, 1, &count);
+    int64_t count, bounds[TESS_CPU_STREAMS + 1];
+    tess_cpu_half_cut half = {.window_rows =
+                                  choose_chunks(A, offsets, threads, streams, 1, &count)};
+    for (int64_t c = 0; streams > 1 && c < count; c += streams) {
+        for (int s = 0; s <= streams; s++)
+            bounds[s] = bound(A, offsets, c + s, count, 1);
+        tess_cpu_count_steps(offsets, bounds, streams, &half.steps);
+    }
+    return half;
 }
 
 static tess_status make_chunks(tess_cpu_half *half, int threads)

@@ -222,6 +222,36 @@ void tess_cpu_work_destroy(tess_cpu_work *work)
     *work = (tess_cpu_work){.ctx = work->ctx};
 }
 
+void tess_cpu_count_steps(const int64_t *row_offsets, const int64_t *bounds, int streams,
+                          tess_cpu_steps *count)
+{
+    int64_t steps = INT64_MAX;
+    for (int s = 0; s < streams; s++)
+        steps = bounds[s + 1] - bounds[s] < steps ? bounds[s + 1] - bounds[s] : steps;
+    for (int64_t i = 0; i < steps; i++) {
+        int64_t common = INT64_MAX;
+        for (int s = 0; s < streams; s++) {
+            const int64_t *offsets = row_offsets + bounds[s] + i;
+            int64_t length = offsets[1] - offsets[0];
+            count->alone += length;
+            common = length < common ? length : common;
+        }
+        count->alone -= streams * common;
+    }
+    for (int s = 0; s < streams; s++)
+        count->left += row_offsets[bounds[s + 1]] - row_offsets[bounds[s] + steps];
+}
+
+/* The pieces of a long row are of one length. */
+tess_cpu_steps tess_cpu_work_steps(const tess_cpu_work *work, const int64_t *row_offsets)
+{
+    tess_cpu_steps count = {0};
+    for (int64_t i = 0; i < work->job_count; i++)
+        if (work->jobs[i].long_row < 0)
+            tess_cpu_count_steps(row_offsets, work->jobs[i].bounds, work->streams, &count);
+    return count;
+}
+
 int64_t tess_cpu_take(int64_t *counter)
 {
     int64_t value;

@@ -1,8 +1,8 @@
 /* Calibration: measures what a model consists of, on generated matrices.
  *
  *   curves    stencils of 7 and 27 points and bands, growing, for each block size and kernel class
- *   extras    random columns of an x of growing size, and a matrix with one very long row: what the
- *             curves do not explain, a block
+ *   extras    random columns of an x of growing size, bands whose rows end anywhere, and a matrix
+ *             with one very long row: what the curves do not explain, a block
  *   vectors   what an iteration of CG does beside its product: calibrate_vectors.c
  */
 #include <math.h>
@@ -104,7 +104,8 @@ static tess_status measure_classes(tess_calibration *c, const tess_matrix *A, bo
         tess_sample sample = {.bytes = candidate->bytes,
                               .lines = problem.lines,
                               .length = problem.blocks / problem.lines,
-                              .changes = problem.changes};
+                              .changes = problem.changes,
+                              .alone = candidate->alone};
         memcpy(sample.name, candidate->class_name, sizeof sample.name);
         if (tess_sample_spmv(c->device, A, candidate, x, y, &sample.seconds) == TESS_OK)
             TESS_TRY_CLEAN(tess_calibration_keep(c, &sample));
@@ -204,58 +205,43 @@ static tess_status measure_curves(tess_calibration *c, int b)
 
 /* ---- Extras ---- */
 
-/* What the irregular samples of a matrix took beyond their prediction: so much for each of `units`.
- * Less than `least` times the prediction is none, or of a long row on a GPU that of cutting it. */
-static tess_status add_extras(tess_calibration *c, const tess_matrix *A, tess_extra_kind kind,
-                              double x_bytes, double units, double least)
+/* Every class on an irregular matrix. */
+static tess_status measure_irregular(tess_calibration *c, const tess_matrix *A, tess_irregular *out)
 {
-    tess_model_problem problem = tess_model_problem_of(A);
-    problem.longest = 0; /* what is sought, and what is measured after it, is not expected */
-    if (kind != TESS_EXTRA_LONGEST)
-        problem.far = 0;
-    if (kind == TESS_EXTRA_CHANGE)
-        problem.changes = 0;
-    for (int64_t i = c->regular; i < c->count && units > 0; i++) {
-        const tess_sample *s = &c->samples[i];
-        tess_model_extra extra = {
-            .block = problem.block, .type = c->type, .kind = kind, .x_bytes = x_bytes};
-        memcpy(problem.name, s->name, sizeof problem.name);
-        memcpy(extra.name, s->name, sizeof extra.name);
-        problem.bytes = s->bytes;
-        double expected = tess_model_spmv(c->model, &problem, 1, false);
-        if (s->seconds > least * expected) {
-            extra.seconds = (s->seconds - expected) / units;
-        } else if (kind == TESS_EXTRA_LONGEST && c->device->backend->apart) {
-            extra.kind = TESS_EXTRA_CUT;
-            extra.seconds = s->seconds > expected ? s->seconds - expected : 0;
-        }
-        if (expected > 0)
-            TESS_TRY(tess_model_add_extra(c->model, &extra));
-    }
-    return TESS_OK;
+    out->problem = tess_model_problem_of(A);
+    out->first = c->count;
+    tess_status status = measure_classes(c, A, false);
+    out->last = c->count;
+    return status;
 }
 
-/* Every class on an irregular matrix, in place of the one before. */
-static tess_status measure_irregular(tess_calibration *c, const tess_matrix *A)
+/* The samples of irregular matrices make room for the next. */
+static void forget_irregular(tess_calibration *c)
 {
     c->count = c->regular;
-    return measure_classes(c, A, false);
 }
 
-/* What a row costs that has another length than the one before. Those of the curves' matrices at
- * their faces paid for it too: the curves are made again without it, and it is found again. */
-static tess_status add_changes(tess_calibration *c, const tess_matrix *A, double changes)
+/* A band of rows that are all as long, or as long in the mean; several times, as their difference
+ * is sought. */
+static tess_status measure_band(tess_calibration *c, int b, bool ragged, tess_irregular *out)
 {
-    for (int again = 0; again < 2; again++) {
-        if (again > 0) {
-            c->model->curve_count = 0;
-            tess_model_drop_extras(c->model, TESS_EXTRA_RESIDENT);
-            TESS_TRY(tess_calibration_fit(c, 1));
-        }
-        tess_model_drop_extras(c->model, TESS_EXTRA_CHANGE);
-        TESS_TRY(add_extras(c, A, TESS_EXTRA_CHANGE, 0, changes, 1));
-    }
-    return TESS_OK;
+    enum { LENGTH = 41, TIMES = 5 };
+    const tess_calibration_shape shape = {
+        .length = ragged ? 2 * LENGTH : LENGTH, .share = 1, .ragged = ragged};
+    double block = 4 + (double)tess_type_size(c->type) * b * b;
+    int64_t rows = (int64_t)(TESS_CACHE_KEPT * c->model->cache_bytes / (LENGTH * block));
+    tess_matrix *A;
+    *out = (tess_irregular){.first = c->count, .last = c->count};
+    if (c->device->backend->apart || rows < 4 * LENGTH) /* a GPU has no such streams */
+        return TESS_OK;
+    TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, &shape, &A));
+    out->problem = tess_model_problem_of(A);
+    tess_status status = TESS_OK;
+    for (int i = 0; i < TIMES && status == TESS_OK; i++)
+        status = measure_classes(c, A, false);
+    out->last = c->count;
+    tess_matrix_destroy(A);
+    return status;
 }
 
 /* Random columns and lengths of rows; the matrix comes from memory, x from wherever it fits. The
@@ -265,6 +251,7 @@ static tess_status measure_scattered(tess_calibration *c, int b)
     enum { ROW = 6 };
     double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b, smallest = 1 << 17;
     double gone = 1.1 * TESS_CACHE_GONE * c->model->cache_bytes, bytes = c->most / 2;
+    tess_irregular random, even, uneven;
     bytes = bytes > gone ? bytes : gone < c->most ? gone : c->most;
     for (double x = smallest; x <= bytes; x *= growth_scattered) {
         char spec[128];
@@ -276,14 +263,18 @@ static tess_status measure_scattered(tess_calibration *c, int b)
         tess_model_problem problem = tess_model_problem_of(A);
         tess_status status = TESS_OK;
         bool far = problem.far > 0.3 * problem.blocks;
+        forget_irregular(c);
         if (x == smallest || far)
-            status = measure_irregular(c, A);
-        if (status == TESS_OK && x == smallest)
-            status = add_changes(c, A, problem.changes);
-        else if (status == TESS_OK && far)
-            status = add_extras(c, A, TESS_EXTRA_FAR, x, problem.far, 1);
+            status = measure_irregular(c, A, &random);
         tess_matrix_destroy(A);
         TESS_TRY(status);
+        if (x == smallest) {
+            TESS_TRY(measure_band(c, b, false, &even));
+            TESS_TRY(measure_band(c, b, true, &uneven));
+            TESS_TRY(tess_calibration_irregular(c, &random, &even, &uneven));
+        } else if (far) {
+            TESS_TRY(tess_calibration_extras(c, &random, TESS_EXTRA_FAR, problem.far, 1));
+        }
     }
     return TESS_OK;
 }
@@ -300,9 +291,11 @@ static tess_status measure_uneven(tess_calibration *c, int b)
         return TESS_OK;
     const tess_calibration_shape gaps = {.length = BAND, .share = share};
     TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, &gaps, &A));
-    tess_status status = measure_irregular(c, A);
+    tess_irregular uneven;
+    forget_irregular(c);
+    tess_status status = measure_irregular(c, A, &uneven);
     if (status == TESS_OK)
-        status = add_extras(c, A, TESS_EXTRA_UNEVEN, 0, 1, 1);
+        status = tess_calibration_extras(c, &uneven, TESS_EXTRA_UNEVEN, 1, 1);
     tess_matrix_destroy(A);
     return status;
 }
@@ -316,10 +309,11 @@ static tess_status measure_long_row(tess_calibration *c, int b, double share)
     snprintf(spec, sizeof spec, "powerlaw:rows=%lld,avg=6,b=%d,long=1,length=%.0f,type=%s",
              (long long)rows, b, share * (double)rows, tess_type_name(c->type));
     TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
-    tess_model_problem problem = tess_model_problem_of(A);
-    tess_status status = measure_irregular(c, A);
+    tess_irregular one;
+    forget_irregular(c);
+    tess_status status = measure_irregular(c, A, &one);
     if (status == TESS_OK)
-        status = add_extras(c, A, TESS_EXTRA_LONGEST, 0, problem.longest, 3);
+        status = tess_calibration_extras(c, &one, TESS_EXTRA_LONGEST, one.problem.longest, 3);
     tess_matrix_destroy(A);
     return status;
 }

@@ -20,10 +20,14 @@ static void fill_block(tess_matrix *A, int64_t at, int64_t row, int64_t col, dou
 
 /* Whether the block is there: all on the diagonal, a share of the others, the same of both halves.
  */
-static bool is_kept(int64_t row, int64_t col, double share)
+static bool is_kept(const tess_calibration_shape *s, int64_t row, int64_t col)
 {
     int64_t low = row < col ? row : col, high = row < col ? col : row;
-    return row == col || tess_random_unit((uint64_t)low, (uint64_t)high) < 2 * share - 1;
+    /* tess_random_unit is in -1..1 */
+    double reach = 0.5 * (1 + tess_random_unit(5, (uint64_t)low)) * (double)(s->length / 2 + 1);
+    if (s->ragged && (double)(high - low) >= reach)
+        return row == col;
+    return row == col || tess_random_unit((uint64_t)low, (uint64_t)high) < 2 * s->share - 1;
 }
 
 /* Blocks of a row; their columns where there is room for them. */
@@ -39,7 +43,7 @@ static int64_t list_row(const tess_calibration_shape *s, int64_t row, int64_t ro
         count++;
     }
     for (int64_t col = first; col <= last && col < rows; col++) {
-        if (!is_kept(row, col, s->share))
+        if (!is_kept(s, row, col))
             continue;
         if (columns)
             columns[count] = (int32_t)col;

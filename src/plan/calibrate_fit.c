@@ -12,14 +12,17 @@ typedef struct fit_points {
     int count;
 } fit_points;
 
-/* A sample's time without what rows of changing lengths cost, of which not all is believed. */
+/* A sample's time without what rows of changing lengths and streams out of step cost, of which not
+ * all is believed. */
 static double plain_seconds(const tess_calibration *c, const tess_sample *s)
 {
     static const double least = 0.6;
     tess_model_problem problem = {.block = c->block, .type = c->type};
     memcpy(problem.name, s->name, sizeof problem.name);
-    double changes = s->changes * tess_model_extra_seconds(c->model, &problem, TESS_EXTRA_CHANGE);
-    return s->seconds - changes > least * s->seconds ? s->seconds - changes : least * s->seconds;
+    double rest = s->seconds -
+                  s->changes * tess_model_extra_seconds(c->model, &problem, TESS_EXTRA_CHANGE) -
+                  s->alone * tess_model_extra_seconds(c->model, &problem, TESS_EXTRA_ALONE);
+    return rest > least * s->seconds ? rest : least * s->seconds;
 }
 
 static void add_point(const tess_calibration *c, const tess_sample *s, fit_points *p)

@@ -201,14 +201,14 @@ static double extra_at(const tess_model *model, const extra_key *key, double x, 
     return (1 - at) * below->seconds + at * above->seconds;
 }
 
-/* Symmetric storage is calibrated on regular matrices only: there random ones do not exist. What
- * irregular rows cost beside their bytes it pays like bsr does. */
+/* No random matrix is symmetric: what irregular rows cost beside their bytes symmetric storage pays
+ * like bsr does, but for streams out of step, which bands have too. */
 double tess_model_extra_seconds(const tess_model *model, const tess_model_problem *p,
                                 tess_extra_kind kind)
 {
     static const char symmetric[] = "symmetric";
     char name[TESS_MODEL_CLASS];
-    bool half = strncmp(p->name, symmetric, sizeof symmetric - 1) == 0;
+    bool half = kind != TESS_EXTRA_ALONE && strncmp(p->name, symmetric, sizeof symmetric - 1) == 0;
     snprintf(name, sizeof name, "%s%s", half ? "bsr" : p->name,
              half ? p->name + sizeof symmetric - 1 : "");
     const extra_key key = {name, p->block, p->type, kind};
@@ -288,6 +288,14 @@ tess_model_problem tess_model_problem_of(const tess_matrix *A)
                                 .bytes = tess_matrix_spmv_bytes(A)};
 }
 
+void tess_model_problem_take(tess_model_problem *problem, const tess_candidate *candidate)
+{
+    memcpy(problem->name, candidate->class_name, sizeof problem->name);
+    problem->bytes = candidate->bytes;
+    problem->alone = candidate->alone;
+    problem->left = candidate->left;
+}
+
 /* Whether a GPU's kernels cut the longest rows. */
 static bool has_long_rows(const tess_model_problem *p)
 {
@@ -317,6 +325,21 @@ static tess_model_load load_beside(const tess_model_problem *p, double n, double
                              .working = p->bytes / n + beside};
 }
 
+/* What the share of a product takes longer that is done in one stream instead of several. */
+static double seconds_left(const tess_model *model, const tess_model_problem *p,
+                           const tess_model_load *load, double seconds, bool best)
+{
+    char name[TESS_MODEL_CLASS];
+    tess_model_load alone = *load;
+    const char *star = strchr(p->name, '*');
+    if (!(p->left > 0) || !star)
+        return 0;
+    snprintf(name, sizeof name, "%.*s*1", (int)(star - p->name), p->name);
+    alone.name = name;
+    double more = tess_model_seconds(model, &alone, best) - seconds;
+    return more > 0 ? p->left * more : 0;
+}
+
 static double spmv_beside(const tess_model *model, const tess_model_problem *p, int devices,
                           double beside, bool best)
 {
@@ -326,8 +349,10 @@ static double spmv_beside(const tess_model *model, const tess_model_problem *p, 
     if (!(seconds > 0) || (has_long_rows(p) && !knows_long_rows(model, p)))
         return 0;
     double shared = p->changes * tess_model_extra_seconds(model, p, TESS_EXTRA_CHANGE) +
+                    p->alone * tess_model_extra_seconds(model, p, TESS_EXTRA_ALONE) +
                     p->far * tess_model_extra_seconds(model, p, TESS_EXTRA_FAR);
     double alone = p->longest * tess_model_extra_seconds(model, p, TESS_EXTRA_LONGEST);
+    seconds += seconds_left(model, p, &load, seconds, best);
     /* Of the cubes that curves are made of a tenth of the rows change, at their faces. */
     if (p->changes > 0.15 * p->lines)
         alone +=

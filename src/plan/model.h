@@ -9,10 +9,11 @@
  *            through its cache; "at once", whole iterations of systems for which a
  *            device needs one launch, and "copies", a host vector to the device and back;
  *   extras   what a sigmoid cannot say, in seconds: a row whose length is another than that of the
- *            row before (branches go wrong, lanes wait); a block out of reach of the rows before,
- *            by the size of x; a block of the longest row, where a class does not divide rows,
- *            or the second launch of one that does; and, as a share, what stays in the cache of
- * data that are about as large as it is.
+ *            row before (branches go wrong, lanes wait); a block that one of several streams does
+ *            alone, its row being longer than those it is in step with; a block out of reach of
+ *            the rows before, by the size of x; a block of the longest row, where a class does not
+ *            divide rows, or the second launch of one that does; and, as a share, what stays in the
+ *            cache of data that are about as large as it is.
  *
  * `tessera calibrate` measures and fits them (calibrate.c); they are kept as JSON beside the
  * wisdom, model.json. Those of a few machines are built in (profiles/), and the most similar one
@@ -64,7 +65,8 @@ typedef enum tess_extra_kind {
     TESS_EXTRA_RESIDENT, /* no seconds: the share of the data that stays in the cache */
     TESS_EXTRA_CUT, /* once, where long rows are cut: the launch that adds their parts; of vectors:
                        launches that cannot overlap then */
-    TESS_EXTRA_UNEVEN /* once, where many rows change and the data come from a GPU's cache */
+    TESS_EXTRA_UNEVEN, /* once, where many rows change and the data come from a GPU's cache */
+    TESS_EXTRA_ALONE
 } tess_extra_kind;
 
 typedef struct tess_model_extra {
@@ -115,6 +117,8 @@ typedef struct tess_model_problem {
     double lines;   /* block rows; of these: */
     double changes; /* rows of another length than the row before */
     double longest; /* blocks in the longest row */
+    double alone;   /* blocks that one of the candidate's streams does alone in its row, and */
+    double left;    /* the share that one does when another has ended: as a class of one stream */
     double x_bytes;
     int32_t block; /* b, or the square root of r c */
     tess_type type;
@@ -123,8 +127,10 @@ typedef struct tess_model_problem {
     double bytes;                /* it moves for one product */
 } tess_model_problem;
 
-/* Without a candidate: name and bytes are left to the caller, and what only the device knows. */
+/* Without a candidate, nor what only the device knows. */
 tess_model_problem tess_model_problem_of(const tess_matrix *A);
+/* With this one. */
+void tess_model_problem_take(tess_model_problem *problem, const tess_candidate *candidate);
 
 /* Whether a solver's vectors stay in the cache beside a matrix that does not: a GPU's lets the
  * matrix leave first. */

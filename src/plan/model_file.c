@@ -4,8 +4,8 @@
  *       "curves": [[CLASS, b, TYPE, "cache"|"memory", points, error, mu, sigma, nu, best nu,
  *                   row bytes, step seconds, [length of rows, factor, length, factor, ...],
  *                   [bytes, factor, ...]], ...],
- *       "extras": [[CLASS, b, TYPE, "change"|"far"|"longest"|"resident"|"cut"|"uneven", x bytes,
- *                   seconds or share], ...]}}}
+ *       "extras": [[CLASS, b, TYPE, "change"|"far"|"longest"|"resident"|"cut"|"uneven"|"alone",
+ *                   x bytes, seconds or share], ...]}}}
  *
  * What does not parse is left out; a damaged file is no file.
  */
@@ -18,9 +18,10 @@
 
 #include "plan/wisdom.h"
 
-enum { VERSION = 2, KINDS = 6 };
+enum { VERSION = 2, KINDS = 7 };
 
-const char *const tess_extra_names[] = {"change", "far", "longest", "resident", "cut", "uneven"};
+const char *const tess_extra_names[] = {"change", "far",    "longest", "resident",
+                                        "cut",    "uneven", "alone"};
 
 bool tess_model_path(char *path, size_t size)
 {

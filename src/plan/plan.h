@@ -52,6 +52,9 @@ typedef struct tess_candidate {
      * product moves in this format, padding included; the bytes that the plan keeps beside A. */
     char class_name[32];
     double bytes, memory;
+    /* By costs(), where several streams go in step, row by row: the blocks that one does alone, as
+     * its row is longer, and the share of all that are left when another stream has ended. */
+    double alone, left;
     bool naive;       /* by costs(): what one would take without thinking, bsr and a plain kernel */
     double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */
 } tess_candidate;
@@ -146,8 +149,8 @@ struct tess_backend {
     tess_status (*candidates)(tess_device *device, const tess_matrix *A,
                               const tess_product *product, tess_candidates *list);
 
-    /* Fills class_name, bytes, memory and naive of SpMV candidates, from the exact lengths of A's
-     * rows. NULL: the model knows nothing of this device. */
+    /* Fills class_name, bytes, memory, alone, left and naive of SpMV candidates, from the exact
+     * lengths of A's rows. NULL: the model knows nothing of this device. */
     tess_status (*costs)(tess_device *device, const tess_matrix *A, tess_candidates *list);
 
     /* The device runs beside the host: it has a clock of its own (time_product), begins a launch

@@ -63,8 +63,8 @@ static tess_status predict_kernels(const tess_model *model, const tess_matrix *A
         memcpy(k->format, c->format, sizeof k->format);
         memcpy(k->kernel, c->kernel, sizeof k->kernel);
         memcpy(k->params, c->params, sizeof k->params);
-        memcpy(problem.name, c->class_name, sizeof problem.name);
-        problem.bytes = k->bytes = c->bytes;
+        tess_model_problem_take(&problem, c);
+        k->bytes = c->bytes;
         k->memory = c->memory;
         k->seconds = c->predicted;
         k->best_seconds = tess_model_spmv(model, &problem, 1, true);

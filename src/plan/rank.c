@@ -29,8 +29,7 @@ static void predict(const tess_model *model, const tess_matrix *A, tess_candidat
         leader = leader_of(list, i, leader);
         if (!*c->class_name)
             continue;
-        memcpy(problem.name, c->class_name, sizeof problem.name);
-        problem.bytes = c->bytes;
+        tess_model_problem_take(&problem, c);
         c->predicted = tess_model_spmv(model, &problem, 1, false);
         /* The model was measured with the leader's parameters: of others it only knows what more
          * they move. */

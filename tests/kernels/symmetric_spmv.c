@@ -160,6 +160,39 @@ static void there_is_a_chunk_for_each_stream_of_each_thread(void **state)
     tess_matrix_destroy(A);
 }
 
+/* What the model is told of windows and of streams out of step is what the plan does. */
+static void costs_are_those_of_the_chunks(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:2");
+    tess_matrix *A = symmetric_matrix(ctx, TEST_BANDED, 1901, 3, TESS_F64, 7);
+    const tess_cpu_kernel_table *table = tess_cpu_family_table(device, TESS_CPU_SYMMETRIC_SPMV);
+    for (size_t i = 0; i < table->count; i++) {
+        const tess_cpu_kernel *kernel = &table->kernels[i];
+        if (!tess_cpu_kernel_applies(kernel, TESS_CPU_SYMMETRIC_SPMV, A) || kernel->lanes > 0)
+            continue;
+        tess_plan *plan = make_plan(ctx, A, device, kernel->name, false);
+        const tess_cpu_half *half = ((tess_cpu_plan *)plan->state)->half;
+        const int64_t *offsets = half->mirrors->offsets;
+        const tess_cpu_chunk *chunks = half->chunks;
+        int64_t windows = 0, alone = 0;
+        for (int64_t c = 0; c < half->chunk_count; c++)
+            windows += chunks[c].end - chunks[c].last;
+        for (int64_t c = 0; kernel->streams == 2 && c < half->chunk_count; c += 2)
+            for (int64_t k = chunks[c].first, j = chunks[c + 1].first;
+                 k < chunks[c].last && j < chunks[c + 1].last; k++, j++)
+                alone +=
+                    llabs((long long)(offsets[k + 1] - offsets[k] - offsets[j + 1] + offsets[j]));
+        tess_cpu_half_cut cut = tess_cpu_half_cut_of(A, offsets, 2, kernel->streams);
+        assert_int_equal(cut.window_rows, windows);
+        assert_int_equal(cut.steps.alone, alone);
+        assert_true((alone > 0) == (kernel->streams > 1));
+        tess_plan_destroy(plan);
+    }
+    tess_matrix_destroy(A);
+    tess_device_close(device);
+}
+
 static void check_new_values(tess_ctx *ctx, bool lanes)
 {
     tess_device *device = test_device(ctx, "cpu:2");
@@ -405,6 +438,7 @@ int main(void)
         cmocka_unit_test(every_kernel_agrees_with_ref_on_every_pattern),
         cmocka_unit_test(reproducible_bits_do_not_depend_on_threads_or_run),
         cmocka_unit_test(there_is_a_chunk_for_each_stream_of_each_thread),
+        cmocka_unit_test(costs_are_those_of_the_chunks),
         cmocka_unit_test(new_values_are_used_symmetric_or_not),
         cmocka_unit_test(one_number_of_a_pair_is_enough_to_be_stored_whole),
         cmocka_unit_test(zeros_and_nans_stay_symmetric),

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "plan/calibrate.h"
+#include "plan/model.h"
 #include "support/support.h"
 
 static const tess_sigmoid truth = {.mu = 19.2, .sigma = 1.45, .nu = 117e9};
@@ -146,8 +146,9 @@ static void what_is_irregular_costs_more(void **state)
         {.name = "k", .block = 4, .kind = TESS_EXTRA_FAR, .x_bytes = 1e6, .seconds = 2e-9},
         {.name = "k", .block = 4, .kind = TESS_EXTRA_FAR, .x_bytes = 1e8, .seconds = 6e-9},
         {.name = "k", .block = 4, .kind = TESS_EXTRA_LONGEST, .seconds = 3e-9},
-        {.name = "k", .block = 4, .kind = TESS_EXTRA_CUT, .seconds = 2e-5}};
-    for (size_t i = 0; i < 5; i++)
+        {.name = "k", .block = 4, .kind = TESS_EXTRA_CUT, .seconds = 2e-5},
+        {.name = "k", .block = 4, .kind = TESS_EXTRA_ALONE, .seconds = 4e-9}};
+    for (size_t i = 0; i < 6; i++)
         assert_int_equal(tess_model_add_extra(model, &extras[i]), TESS_OK);
     tess_model_problem p = problem_of(1e6);
     double plain = tess_model_spmv(model, &p, 1, false);
@@ -167,6 +168,9 @@ static void what_is_irregular_costs_more(void **state)
             fail_msg("x of %g bytes: %g s more, not %g ms", sizes[i], more, seconds[i]);
     }
     p.far = p.changes = 0;
+    p.alone = 1e5;
+    assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 4e-4) < 1e-9);
+    p.alone = 0;
     p.longest = 1e5; /* is one device's affair: it does not become shorter with two */
     assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 3e-4 - 2e-5) < 1e-9);
     assert_true(tess_model_spmv(model, &p, 2, false) > 0.5 * regular + 2.9e-4);
@@ -189,6 +193,42 @@ static void symmetric_storage_pays_for_irregular_rows_as_bsr_does(void **state)
     p.changes = 1e5;
     assert_true(regular > 0);
     assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 1e-4) < 1e-9);
+    /* Streams out of step were measured with its own kernels. */
+    const tess_model_extra bsr = {
+        .name = "bsr*2", .block = 4, .kind = TESS_EXTRA_ALONE, .seconds = 5e-9};
+    const tess_model_extra own = {
+        .name = "symmetric*2", .block = 4, .kind = TESS_EXTRA_ALONE, .seconds = 3e-9};
+    assert_int_equal(tess_model_add_extra(model, &bsr), TESS_OK);
+    assert_int_equal(tess_model_add_extra(model, &own), TESS_OK);
+    p.changes = 0;
+    p.alone = 1e5;
+    assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 3e-4) < 1e-9);
+    tess_model_destroy(model);
+}
+
+/* What is left when other streams have ended is done at the speed of one, if that is slower. */
+static void rows_that_are_left_go_in_one_stream(void **state)
+{
+    tess_model *model = example(state);
+    tess_model_curve slower = model->curves[1];
+    snprintf(model->curves[1].name, sizeof model->curves[1].name, "bsr*2 ahead");
+    snprintf(slower.name, sizeof slower.name, "bsr*1");
+    slower.average.nu /= 2;
+    assert_int_equal(tess_model_add_curve(model, &slower), TESS_OK);
+    tess_model_problem p = problem_of(1e6);
+    snprintf(p.name, sizeof p.name, "bsr*1");
+    double one = tess_model_spmv(model, &p, 1, false);
+    p.left = 1; /* means nothing to a class of one stream */
+    assert_true(tess_model_spmv(model, &p, 1, false) == one);
+    snprintf(p.name, sizeof p.name, "bsr*2 ahead");
+    assert_true(fabs(tess_model_spmv(model, &p, 1, false) / one - 1) < 1e-12);
+    p.left = 0;
+    double two = tess_model_spmv(model, &p, 1, false);
+    assert_true(two > 0 && two < 0.6 * one);
+    p.left = 0.25;
+    assert_true(fabs(tess_model_spmv(model, &p, 1, false) - 0.75 * two - 0.25 * one) < 1e-9 * one);
+    model->curves[model->curve_count - 1].average.nu *= 4;
+    assert_true(tess_model_spmv(model, &p, 1, false) == two);
     tess_model_destroy(model);
 }
 
@@ -337,107 +377,6 @@ static void passes_depend_on_where_the_matrix_comes_from(void **state)
 }
 
 /* Samples of a class whose rows wait for themselves, in the cache, out of it and between. */
-static void calibration_finds_what_made_the_samples(void **state)
-{
-    static const double lengths[] = {7, 27, 81};
-    const double step = 2e-8, row = 64, cache = 3e7;
-    double mean = 0;
-    tess_sigmoid in = {.mu = 17, .sigma = 1.2, .nu = 4e11}, out = in;
-    tess_calibration c = {.ctx = test_ctx(state), .block = 4};
-    tess_sample samples[256];
-    out.nu /= 3;
-    c.samples = samples;
-    for (double bytes = 1e5; bytes < 4e8; bytes *= 1.4) {
-        for (int i = 0; i < 3; i++) {
-            tess_sample *s = &samples[c.count++];
-            *s = (tess_sample){.name = "k", .bytes = bytes, .length = lengths[i]};
-            s->lines = bytes / (132 * lengths[i]);
-            double x = bytes + row * s->lines, times = bytes / cache;
-            double share = times < 0.45 ? 1 : times > 3.4 ? 0 : 1 - (times - 0.45) / 2.95;
-            s->seconds = step * s->length + share * x / tess_sigmoid_value(&in, x) +
-                         (1 - share) * x / tess_sigmoid_value(&out, x);
-        }
-    }
-    assert_int_equal(tess_model_create(c.ctx, "cpu, test", &c.model), TESS_OK);
-    c.model->cache_bytes = cache;
-    c.regular = c.count;
-    assert_int_equal(tess_calibration_fit(&c, 1), TESS_OK);
-    assert_int_equal(c.model->curve_count, 2);
-    for (int64_t i = 0; i < c.count; i++) {
-        const tess_sample *s = &samples[i];
-        tess_model_load load = {.name = "k",
-                                .block = 4,
-                                .bytes = s->bytes,
-                                .lines = s->lines,
-                                .length = s->length,
-                                .working = s->bytes};
-        double error = tess_model_seconds(c.model, &load, false) / s->seconds - 1;
-        mean += fabs(error) / (double)c.count;
-        if (fabs(error) > 0.1)
-            fail_msg("%g bytes, rows of %g: off by %g", s->bytes, s->length, error);
-    }
-    if (mean > 0.02)
-        fail_msg("off by %g in the mean", mean);
-    tess_model_destroy(c.model);
-}
-
-/* The same curve comes from samples that took longer by what their changing rows cost. */
-static void a_curve_is_of_rows_that_do_not_change(void **state)
-{
-    const double change = 3e-9;
-    double fitted[2];
-    for (int changing = 0; changing < 2; changing++) {
-        tess_calibration c = {.ctx = test_ctx(state), .block = 4};
-        tess_sample samples[64];
-        c.samples = samples;
-        for (double bytes = 1e5; bytes < 1e9; bytes *= 1.4) {
-            tess_sample *s = &samples[c.count++];
-            *s = (tess_sample){.name = "k", .bytes = bytes, .lines = bytes / 1000, .length = 7};
-            s->changes = changing * s->lines / 5;
-            s->seconds = bytes / tess_sigmoid_value(&truth, bytes) + change * s->changes;
-        }
-        assert_int_equal(tess_model_create(c.ctx, "test", &c.model), TESS_OK);
-        c.model->cache_bytes = 1e12;
-        tess_model_extra extra = {
-            .name = "k", .block = 4, .kind = TESS_EXTRA_CHANGE, .seconds = change};
-        assert_int_equal(tess_model_add_extra(c.model, &extra), TESS_OK);
-        c.regular = c.count;
-        assert_int_equal(tess_calibration_fit(&c, 1), TESS_OK);
-        tess_model_load load = {
-            .name = "k", .block = 4, .bytes = 3e7, .lines = 3e4, .length = 7, .working = 3e7};
-        fitted[changing] = tess_model_seconds(c.model, &load, false);
-        tess_model_drop_extras(c.model, TESS_EXTRA_CHANGE);
-        for (int64_t i = 0; i < c.model->extra_count; i++)
-            assert_true(c.model->extras[i].kind == TESS_EXTRA_RESIDENT);
-        tess_model_destroy(c.model);
-    }
-    if (fabs(fitted[1] / fitted[0] - 1) > 1e-3)
-        fail_msg("%g s, without changes %g s", fitted[1], fitted[0]);
-}
-
-static void a_band_is_symmetric_with_gaps_and_without(void **state)
-{
-    tess_matrix *A;
-    tess_symmetry symmetry;
-    static const tess_calibration_shape shapes[] = {
-        {.length = 9, .share = 1}, {.length = 9, .share = 0.5}, {9, 1, .crossed = true}};
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(tess_calibration_band(test_ctx(state), TESS_F32, 3, 200, &shapes[i], &A),
-                         TESS_OK);
-        int64_t full = 200 * 9 - 4 * 5, beside = full - 200;
-        if (shapes[i].share < 1)
-            assert_in_range(A->blocks, 200 + beside * 4 / 10, 200 + beside * 6 / 10);
-        else
-            assert_int_equal(A->blocks, full + (shapes[i].crossed ? 2 * (200 - 5) : 0));
-        tess_matrix_view view;
-        tess_matrix_get_view(A, &view);
-        assert_int_equal(tess_matrix_validate(test_ctx(state), &view, true), TESS_OK);
-        assert_int_equal(tess_matrix_symmetry(test_ctx(state), A, &symmetry), TESS_OK);
-        assert_true(symmetry.symmetric && symmetry.missing_diagonal == 0);
-        tess_matrix_destroy(A);
-    }
-}
-
 static void a_model_survives_its_file(void **state)
 {
     char path[] = "/tmp/tessera-model-XXXXXX";
@@ -529,15 +468,13 @@ int main(void)
         cmocka_unit_test(several_devices_pay_only_for_large_problems),
         cmocka_unit_test(what_is_irregular_costs_more),
         cmocka_unit_test(symmetric_storage_pays_for_irregular_rows_as_bsr_does),
+        cmocka_unit_test(rows_that_are_left_go_in_one_stream),
         cmocka_unit_test(between_cache_and_memory_nothing_jumps),
         cmocka_unit_test(what_stays_in_the_cache_goes_by_what_was_measured),
         cmocka_unit_test(a_gpus_cache_keeps_nothing_of_more_than_itself),
         cmocka_unit_test(rows_of_some_lengths_take_longer),
         cmocka_unit_test(an_iteration_in_one_launch_has_a_curve_of_its_own),
         cmocka_unit_test(passes_depend_on_where_the_matrix_comes_from),
-        cmocka_unit_test(calibration_finds_what_made_the_samples),
-        cmocka_unit_test(a_curve_is_of_rows_that_do_not_change),
-        cmocka_unit_test(a_band_is_symmetric_with_gaps_and_without),
         cmocka_unit_test(a_model_survives_its_file),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

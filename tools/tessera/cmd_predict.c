@@ -257,8 +257,7 @@ static tess_status draw_map(tess_ctx *ctx, const predict_args *args, const tess_
         tess_fail(ctx, TESS_ERR_UNSUPPORTED, "the model of '%s' knows no kernel for this matrix",
                   request.model->device);
     if (list.count > 0 && list.items[0].predicted > 0) {
-        memcpy(request.problem.name, list.items[0].class_name, sizeof request.problem.name);
-        request.problem.bytes = list.items[0].bytes;
+        tess_model_problem_take(&request.problem, &list.items[0]);
         status = predict_map(ctx, args->map, &request);
     }
     tess_candidates_free(ctx, &list);
