@@ -5,37 +5,84 @@
 
 #include <omp.h>
 
+#include "format/symmetric_same.h"
+
 /* memcpy of part of a stream: it writes nothing twice, so that one row continues in the line where
  * the row before has ended. */
-static void copy(char *to, const char *from, size_t bytes)
+TESS_ALWAYS void copy(char *to, const char *from, size_t bytes, const bool fetches)
 {
     size_t at = 0;
-    for (; at + 64 <= bytes; at += 64)
+    for (; at + 64 <= bytes; at += 64) {
         memcpy(to + at, from + at, 64);
+        tess_fetch_far(from + at, fetches);
+    }
     for (; at + 16 <= bytes; at += 16)
         memcpy(to + at, from + at, 16);
     for (; at < bytes; at += 4)
         memcpy(to + at, from + at, 4);
 }
 
+/* Rows first .. last-1; whether they are symmetric. */
+#define REFRESH_ROWS(name, real, two, differs_row)                                             \
+    TESS_ALWAYS bool name(tess_matrix *upper, const tess_symmetric_mirrors *mirrors,           \
+                          const tess_matrix *A, int64_t first, int64_t last, const int b)      \
+    {                                                                                          \
+        const size_t bytes = (size_t)b * (size_t)b * sizeof(real);                             \
+        bool same = true;                                                                      \
+        for (int64_t i = first; i < last && same; i++) {                                       \
+            const int64_t to = upper->row_offsets[i], count = upper->row_offsets[i + 1] - to;  \
+            two differs[2] = {{0, 0}, {0, 0}};                                                 \
+            differs_row(differs, A, mirrors, i, b);                                            \
+            copy((char *)upper->values + (size_t)to * bytes,                                   \
+                 (const char *)A->values + (size_t)(A->row_offsets[i + 1] - count) * bytes,    \
+                 (size_t)count * bytes, tess_fetches_by_block(b));                             \
+            same = TESS_NONE_OF(differs) || tess_symmetric_same_numbers(A, mirrors, i, i + 1); \
+        }                                                                                      \
+        return same;                                                                           \
+    }
+REFRESH_ROWS(refresh_rows_f64, double, tess_two_bits64, tess_differs_row_f64)
+REFRESH_ROWS(refresh_rows_f32, float, tess_two_bits32, tess_differs_row_f32)
+
+TESS_ALWAYS bool refresh_rows(tess_matrix *upper, const tess_symmetric_mirrors *mirrors,
+                              const tess_matrix *A, int64_t first, int64_t last, const int b)
+{
+    return A->type == TESS_F64 ? refresh_rows_f64(upper, mirrors, A, first, last, b)
+                               : refresh_rows_f32(upper, mirrors, A, first, last, b);
+}
+
+static bool refresh_part(tess_matrix *upper, const tess_symmetric_mirrors *mirrors,
+                         const tess_matrix *A, int64_t first, int64_t last)
+{
+    switch (A->block_height) {
+    case 1:
+        return refresh_rows(upper, mirrors, A, first, last, 1);
+    case 2:
+        return refresh_rows(upper, mirrors, A, first, last, 2);
+    case 3:
+        return refresh_rows(upper, mirrors, A, first, last, 3);
+    case 4:
+        return refresh_rows(upper, mirrors, A, first, last, 4);
+    case 5:
+        return refresh_rows(upper, mirrors, A, first, last, 5);
+    case 7:
+        return refresh_rows(upper, mirrors, A, first, last, 7);
+    case 8:
+        return refresh_rows(upper, mirrors, A, first, last, 8);
+    default:
+        return refresh_rows(upper, mirrors, A, first, last, A->block_height);
+    }
+}
+
 tess_status tess_symmetric_refresh(tess_matrix *upper, const tess_symmetric_mirrors *mirrors,
                                    const tess_matrix *A)
 {
-    const size_t bytes =
-        (size_t)A->block_height * (size_t)A->block_height * tess_type_size(A->type);
     bool same = true;
 #pragma omp parallel num_threads(A->ctx->threads) reduction(&& : same)
     {
         const int part = omp_get_thread_num(), parts = omp_get_num_threads();
-        const int64_t last = tess_share_row(A->row_offsets, A->block_rows, part + 1, parts);
-        int64_t i = tess_share_row(A->row_offsets, A->block_rows, part, parts);
-        for (; i < last && same; i++) {
-            int64_t to = upper->row_offsets[i], count = upper->row_offsets[i + 1] - to;
-            same = tess_symmetric_same(A, mirrors, i, i + 1);
-            copy((char *)upper->values + (size_t)to * bytes,
-                 (const char *)A->values + (size_t)(A->row_offsets[i + 1] - count) * bytes,
-                 (size_t)count * bytes);
-        }
+        same = refresh_part(upper, mirrors, A,
+                            tess_share_row(A->row_offsets, A->block_rows, part, parts),
+                            tess_share_row(A->row_offsets, A->block_rows, part + 1, parts));
     }
     return same ? TESS_OK : tess_symmetric_check(upper->ctx, A);
 }

@@ -12,7 +12,8 @@
 
 #include "matrix/matrix.h"
 
-/* Whether A(j, i) = A(i, j)^T exactly, everywhere. */
+/* Whether A(j, i) = A(i, j)^T exactly, everywhere. Zeros of both signs are equal, and any two NaN.
+ */
 bool tess_symmetric_holds(const tess_matrix *A);
 
 /* Fails with TESS_ERR_MATRIX and the first pair that differs unless A is symmetric. */
@@ -25,20 +26,15 @@ tess_status tess_symmetric_offsets(tess_ctx *ctx, const tess_matrix *A, int64_t 
 typedef struct tess_symmetric_mirrors {
     tess_ctx *ctx;
     int64_t *offsets; /* as tess_symmetric_offsets has them */
-    uint32_t *places; /* of the blocks below the diagonal, row by row: which block the mirror is,
-                         counted from 1; 0: too far for this, it has to be sought */
+    uint32_t *places; /* of the blocks below the diagonal, row by row: which block the mirror is;
+                         NULL: too many blocks for this, they have to be sought */
+    bool diagonal;    /* every row has a block on the diagonal */
 } tess_symmetric_mirrors;
 
 /* Fails as tess_symmetric_check does. */
 tess_status tess_symmetric_mirrors_create(tess_ctx *ctx, const tess_matrix *A,
                                           tess_symmetric_mirrors **out);
 void tess_symmetric_mirrors_destroy(tess_symmetric_mirrors *M); /* NULL is fine */
-
-/* Whether in rows first .. last-1 the blocks up to the diagonal are equal to their mirrors. NaN of
- * the same bits are equal here. Mirrors are in rows before, which are still in a cache: whoever
- * compares and copies one row after the other reads A in one stream. */
-bool tess_symmetric_same(const tess_matrix *A, const tess_symmetric_mirrors *M, int64_t first,
-                         int64_t last);
 
 /* A's mirrors have shown that it is symmetric. */
 tess_status tess_symmetric_create(tess_ctx *ctx, const tess_matrix *A,

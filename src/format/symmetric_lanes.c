@@ -3,8 +3,7 @@
 
 #include <omp.h>
 
-#include "format/symmetric.h"
-#include "format/two.h"
+#include "format/symmetric_same.h"
 
 /* Most lanes of any kernel. */
 enum { MOST_LANES = 16 };
@@ -71,38 +70,38 @@ double tess_symmetric_lanes_fill(const tess_matrix *A, int lanes)
 
 /* ---- New numbers ---- */
 
-/* Scalars of blocks side by side: of two lanes, and two numbers of each, at once. */
-#define FILL_SLOT(name, real, two)                                                                 \
-    TESS_ALWAYS void name(real *first, real *second, const real *const *from, const int size,      \
-                          const int half, const int lanes)                                         \
-    {                                                                                              \
-        for (int e = 0; e < size; e += 2) {                                                        \
-            const bool both = e + 1 < size;                                                        \
-            real *to = e < half ? first + e * lanes : second + (e - half) * lanes;                 \
-            real *next = e + 1 < half ? first + (e + 1) * lanes : second + (e + 1 - half) * lanes; \
-            int l = 0;                                                                             \
-            for (; both && l + 1 < lanes; l += 2) {                                                \
-                const two left = *(const two *)(from[l] + e);                                      \
-                const two right = *(const two *)(from[l + 1] + e);                                 \
-                *(two *)(to + l) = TESS_FIRST_OF(two, left, right);                                \
-                *(two *)(next + l) = TESS_SECOND_OF(two, left, right);                             \
-            }                                                                                      \
-            for (; l < lanes; l++) {                                                               \
-                to[l] = from[l][e];                                                                \
-                if (both)                                                                          \
-                    next[l] = from[l][e + 1];                                                      \
-            }                                                                                      \
-        }                                                                                          \
+/* Scalars first .. last-1 of blocks side by side: of two lanes, and two numbers of each, at once.
+ */
+#define FILL_SLOT(name, real, two)                                                            \
+    TESS_ALWAYS void name(real *to, const real *const *from, const int first, const int last, \
+                          const int lanes)                                                    \
+    {                                                                                         \
+        for (int e = first; e < last; e += 2, to += 2 * lanes) {                              \
+            const bool both = e + 1 < last;                                                   \
+            int l = 0;                                                                        \
+            for (; both && l + 1 < lanes; l += 2) {                                           \
+                const two left = *(const two *)(from[l] + e);                                 \
+                const two right = *(const two *)(from[l + 1] + e);                            \
+                *(two *)(to + l) = TESS_FIRST_OF(two, left, right);                           \
+                *(two *)(to + lanes + l) = TESS_SECOND_OF(two, left, right);                  \
+            }                                                                                 \
+            for (; l < lanes; l++) {                                                          \
+                to[l] = from[l][e];                                                           \
+                if (both)                                                                     \
+                    to[lanes + l] = from[l][e + 1];                                           \
+            }                                                                                 \
+        }                                                                                     \
     }
 FILL_SLOT(fill_slot_f64, tess_bits64, tess_two_bits64)
 FILL_SLOT(fill_slot_f32, tess_bits32, tess_two_bits32)
 
-/* Fills the slots of a group one after the other: the blocks of a row come in their order. A lane
- * without a block gets zeros. Of lone numbers two slots without such lanes are like one with blocks
- * of two. */
-#define FILL_GROUP(name, real, fill_slot)                                                      \
+/* Fills the first array of a group, the second one or both, one slot after the other: the blocks of
+ * a row come in their order. A lane without a block gets zeros. Of lone numbers two slots without
+ * such lanes are like one with blocks of two. */
+#define FILL_ARRAYS(name, real, fill_slot)                                                     \
     TESS_ALWAYS void name(const tess_symmetric_lanes *S, const tess_matrix *A,                 \
-                          const int64_t *offsets, int64_t group, const int b, const int lanes) \
+                          const int64_t *offsets, int64_t group, const int b, const int lanes, \
+                          const bool first, const bool second)                                 \
     {                                                                                          \
         const int size = b * b, half = (size + 1) / 2, all = (1 << lanes) - 1;                 \
         const real *next[MOST_LANES], *from[MOST_LANES], *zeros = S->zeros;                    \
@@ -115,37 +114,62 @@ FILL_SLOT(fill_slot_f32, tess_bits32, tess_two_bits32)
         }                                                                                      \
         for (int64_t k = S->offsets[group], end = S->offsets[group + 1]; k < end; k++) {       \
             const int present = S->present[k];                                                 \
-            real *first = (real *)S->values[0] + k * half * lanes;                             \
-            real *second = (real *)S->values[1] + k * (size - half) * lanes;                   \
             if (b == 1 && present == all && k + 1 < end && S->present[k + 1] == all) {         \
-                fill_slot(first, second, next, 2, 2, lanes);                                   \
+                fill_slot((real *)S->values[0] + k * lanes, next, 0, 2, lanes);                \
                 for (int l = 0; l < lanes; l++)                                                \
                     next[l] += 2;                                                              \
                 k++;                                                                           \
                 continue;                                                                      \
             }                                                                                  \
             for (int l = 0; l < lanes; l++) {                                                  \
-                const bool here = present == all || (present >> l & 1);                        \
-                from[l] = here ? next[l] : zeros;                                              \
-                next[l] += here ? size : 0;                                                    \
+                from[l] = present >> l & 1 ? next[l] : zeros;                                  \
+                next[l] += present >> l & 1 ? size : 0;                                        \
             }                                                                                  \
-            fill_slot(first, second, from, size, half, lanes);                                 \
+            if (first)                                                                         \
+                fill_slot((real *)S->values[0] + k * half * lanes, from, 0, half, lanes);      \
+            if (second)                                                                        \
+                fill_slot((real *)S->values[1] + k * (size - half) * lanes, from, half, size,  \
+                          lanes);                                                              \
         }                                                                                      \
     }
-FILL_GROUP(fill_group_f64, tess_bits64, fill_slot_f64)
-FILL_GROUP(fill_group_f32, tess_bits32, fill_slot_f32)
+FILL_ARRAYS(fill_arrays_f64, tess_bits64, fill_slot_f64)
+FILL_ARRAYS(fill_arrays_f32, tess_bits32, fill_slot_f32)
 
 /* Reads what row i has from its diagonal on, a line after the other. After a comparison of the part
  * before, a matrix is read in one stream; the rows of a group side by side would be several that
  * come and go, at two thirds of the speed. */
-static void touch(const tess_matrix *A, const int64_t *offsets, int64_t i)
+TESS_ALWAYS void touch(const tess_matrix *A, const int64_t *offsets, int64_t i, const int b)
 {
-    const int64_t block = (int64_t)A->block_height * A->block_height,
-                  count = offsets[i + 1] - offsets[i];
-    const int64_t bytes = block * (int64_t)tess_type_size(A->type), last = A->row_offsets[i + 1];
-    for (int64_t at = (last - count) * bytes; at < last * bytes; at += 64)
+    const int64_t block = (int64_t)b * b * (int64_t)tess_type_size(A->type);
+    const int64_t last = A->row_offsets[i + 1], count = offsets[i + 1] - offsets[i];
+    for (int64_t at = (last - count) * block; at < last * block; at += 64) {
         (void)*((const volatile char *)A->values + at);
+        tess_fetch_far((const char *)A->values + at, tess_fetches_by_block(b));
+    }
 }
+
+/* A group; whether its rows are symmetric. The rows of lone numbers are a few lines in all. The
+ * slots of an odd b are no whole lines: one array is filled after the other then, since lines that
+ * are written in parts are slow. */
+#define REFRESH_GROUP(name, two, differs_row, fill_arrays)                                      \
+    TESS_ALWAYS bool name(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors, \
+                          const tess_matrix *A, int64_t group, const int b, const int lanes)    \
+    {                                                                                           \
+        const int64_t first = group * lanes, rows = A->block_rows;                              \
+        const int64_t last = first + lanes < rows ? first + lanes : rows;                       \
+        two differs[2] = {{0, 0}, {0, 0}};                                                      \
+        for (int64_t i = first; i < last; i++) {                                                \
+            differs_row(differs, A, mirrors, i, b);                                             \
+            if (b > 1)                                                                          \
+                touch(A, mirrors->offsets, i, b);                                               \
+        }                                                                                       \
+        fill_arrays(S, A, mirrors->offsets, group, b, lanes, true, b % 2 == 0);                 \
+        if (b % 2 && b > 1)                                                                     \
+            fill_arrays(S, A, mirrors->offsets, group, b, lanes, false, true);                  \
+        return TESS_NONE_OF(differs) || tess_symmetric_same_numbers(A, mirrors, first, last);   \
+    }
+REFRESH_GROUP(refresh_group_f64, tess_two_bits64, tess_differs_row_f64, fill_arrays_f64)
+REFRESH_GROUP(refresh_group_f32, tess_two_bits32, tess_differs_row_f32, fill_arrays_f32)
 
 /* A part of the groups. */
 TESS_ALWAYS bool refresh_groups(const tess_symmetric_lanes *S,
@@ -155,20 +179,9 @@ TESS_ALWAYS bool refresh_groups(const tess_symmetric_lanes *S,
     const int64_t last = tess_share_row(S->offsets, S->groups, part + 1, parts);
     bool same = true;
     for (int64_t group = tess_share_row(S->offsets, S->groups, part, parts); group < last && same;
-         group++) {
-        const int64_t row = group * lanes, rows = A->block_rows;
-        const int64_t end = row + lanes < rows ? row + lanes : rows;
-        if (b == 1) /* a few lines in all */
-            same = tess_symmetric_same(A, mirrors, row, end);
-        for (int64_t i = row; b > 1 && i < end; i++) {
-            same = same && tess_symmetric_same(A, mirrors, i, i + 1);
-            touch(A, mirrors->offsets, i);
-        }
-        if (A->type == TESS_F64)
-            fill_group_f64(S, A, mirrors->offsets, group, b, lanes);
-        else
-            fill_group_f32(S, A, mirrors->offsets, group, b, lanes);
-    }
+         group++)
+        same = A->type == TESS_F64 ? refresh_group_f64(S, mirrors, A, group, b, lanes)
+                                   : refresh_group_f32(S, mirrors, A, group, b, lanes);
     return same;
 }
 

@@ -1,11 +1,17 @@
 /* Whether a matrix is symmetric, and where the mirrors of its blocks are; symmetric.h has the
  * picture. */
+#include <math.h>
 #include <omp.h>
 
-#include "format/symmetric.h"
-#include "format/two.h"
+#include "format/symmetric_same.h"
 
 /* ---- One by one ---- */
+
+/* Zeros of both signs are equal, and so is a NaN to any other: products do not tell them apart. */
+static bool equal(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
 
 /* The first scalar of block k, block (i, j), that differs from its mirror, -1 if none does. */
 static int64_t first_difference(const tess_matrix *A, int64_t k, int64_t mirror)
@@ -14,7 +20,8 @@ static int64_t first_difference(const tess_matrix *A, int64_t k, int64_t mirror)
     int64_t at = k * b * b, other = mirror * b * b;
     for (int32_t q = 0; q < b; q++)
         for (int32_t p = 0; p < b; p++)
-            if (!(tess_matrix_value(A, at + q * b + p) == tess_matrix_value(A, other + p * b + q)))
+            if (!equal(tess_matrix_value(A, at + q * b + p),
+                       tess_matrix_value(A, other + p * b + q)))
                 return q * b + p;
     return -1;
 }
@@ -47,7 +54,7 @@ static tess_status name_difference(tess_ctx *ctx, const tess_matrix *A, int64_t 
 
 /* ---- All at once ---- */
 
-/* Whether a block is the transpose of another one. */
+/* Whether a block is the transpose of another one, without NaN. */
 #define SAME_BLOCK(name, real)                                                  \
     static inline bool name(const real *block, const real *mirror, const int b) \
     {                                                                           \
@@ -71,6 +78,11 @@ static inline bool is_same(const tess_matrix *A, int64_t k, int64_t mirror, cons
     return same_f32(values + k * size, values + mirror * size, b);
 }
 
+static inline bool is_mirror(const tess_matrix *A, int64_t k, int64_t mirror, const int b)
+{
+    return is_same(A, k, mirror, b) || first_difference(A, k, mirror) < 0;
+}
+
 /* Block (row, col), expected after those that were seen of the row; -1 when there is none. */
 static inline int64_t expected(const tess_matrix *A, int64_t row, int64_t col, const int32_t *seen)
 {
@@ -89,15 +101,15 @@ static inline int64_t compare_row(const tess_matrix *A, int64_t i, int32_t *seen
     const int64_t diagonal = expected(A, i, i, seen), end = A->row_offsets[i + 1];
     int64_t k = diagonal >= 0 ? diagonal + 1 : tess_matrix_lower_bound(A, i, i);
     int64_t counted = 2 * (end - k) + (diagonal >= 0);
-    bool same = diagonal < 0 || is_same(A, diagonal, diagonal, b);
+    bool same = diagonal < 0 || is_mirror(A, diagonal, diagonal, b);
     for (; k < end && same; k++) {
         const int64_t j = A->columns[k], at = expected(A, j, i, seen);
         if (at < 0)
             return -1;
-        same = is_same(A, k, at, b);
+        same = is_mirror(A, k, at, b);
         seen[j] = (int32_t)(at + 1 - A->row_offsets[j]);
-        if (mirrors)
-            mirrors->places[at - mirrors->offsets[j]] = k < UINT32_MAX ? (uint32_t)(k + 1) : 0;
+        if (mirrors && mirrors->places)
+            mirrors->places[at - mirrors->offsets[j]] = (uint32_t)k;
     }
     return same ? counted : -1;
 }
@@ -186,7 +198,7 @@ tess_status tess_symmetric_check(tess_ctx *ctx, const tess_matrix *A)
 
 /* ---- Mirrors ---- */
 
-enum { AHEAD = 40 /* most blocks whose mirrors are on their way to the cache */ };
+enum { AHEAD = 40 /* more blocks than have their mirrors on the way to the cache */ };
 
 tess_status tess_symmetric_offsets(tess_ctx *ctx, const tess_matrix *A, int64_t **offsets)
 {
@@ -196,6 +208,17 @@ tess_status tess_symmetric_offsets(tess_ctx *ctx, const tess_matrix *A, int64_t 
         (*offsets)[i + 1] =
             (*offsets)[i] + A->row_offsets[i + 1] - tess_matrix_lower_bound(A, i, i);
     return TESS_OK;
+}
+
+static bool has_diagonal(const tess_matrix *A, const int64_t *offsets)
+{
+    bool all = true;
+#pragma omp parallel for schedule(static) reduction(&& : all) num_threads(A->ctx->threads)
+    for (int64_t i = 0; i < A->block_rows; i++) {
+        const int64_t count = offsets[i + 1] - offsets[i];
+        all = all && count > 0 && A->columns[A->row_offsets[i + 1] - count] == i;
+    }
+    return all;
 }
 
 tess_status tess_symmetric_mirrors_create(tess_ctx *ctx, const tess_matrix *A,
@@ -208,7 +231,9 @@ tess_status tess_symmetric_mirrors_create(tess_ctx *ctx, const tess_matrix *A,
     TESS_TRY(TESS_CALLOC(ctx, 1, &M));
     M->ctx = ctx;
     TESS_TRY_CLEAN(tess_symmetric_offsets(ctx, A, &M->offsets));
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->blocks - M->offsets[A->block_rows] + AHEAD, &M->places));
+    if (A->blocks <= UINT32_MAX)
+        TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->blocks - M->offsets[A->block_rows] + AHEAD, &M->places));
+    M->diagonal = has_diagonal(A, M->offsets);
     TESS_TRY_CLEAN(compare(A, M, &same));
     if (!same)
         TESS_TRY_CLEAN(tess_symmetric_check(ctx, A));
@@ -228,126 +253,18 @@ void tess_symmetric_mirrors_destroy(tess_symmetric_mirrors *M)
     tess_free(M->ctx, M);
 }
 
-/* The mirror of block k of row i, below the diagonal. */
-static inline int64_t mirror_of(const tess_matrix *A, int64_t i, int64_t k, uint32_t place)
+bool tess_symmetric_same_numbers(const tess_matrix *A, const tess_symmetric_mirrors *M,
+                                 int64_t first, int64_t last)
 {
-    return place > 0 ? (int64_t)place - 1 : tess_matrix_find(A, A->columns[k], i);
-}
-
-TESS_ALWAYS void fetch(const void *from, int bytes)
-{
-    for (int at = 0; at < bytes; at += 64)
-        __builtin_prefetch((const char *)from + at);
-}
-
-/* How many blocks before its use the mirror of a block is fetched: some kilobytes, which is what
- * the memory has on its way. Lone numbers are faster without. */
-TESS_ALWAYS int blocks_ahead(const int b)
-{
-    return b == 1 ? 0 : b <= 4 ? AHEAD : b <= 8 ? 8 : 2;
-}
-
-/* Collects in `differs` the bits in which a block differs from the transpose of another one: of
- * 2 x 2 scalars at once, with an odd b those of the last row and column by twos, and the corner; in
- * two places, so that few wait for each other. Meanwhile the block that begins at `later` is
- * fetched if it is wanted, line by line: lines asked for all at once come at a third of the speed.
- */
-#define COLLECT(name, word, two)                                                                  \
-    TESS_ALWAYS void name(two *differs, const word *block, const word *mirror, const word *later, \
-                          const int b, const bool fetches)                                        \
-    {                                                                                             \
-        const int even = b - b % 2;                                                               \
-        for (int q = 0; q < even; q += 2) {                                                       \
-            fetch(later + q * b, fetches ? 2 * b * (int)sizeof(word) : 0);                        \
-            for (int p = 0; p < even; p += 2) {                                                   \
-                const two *block_at = (const two *)(block + q * b + p);                           \
-                const two *block_next = (const two *)(block + (q + 1) * b + p);                   \
-                const two at = *(const two *)(mirror + p * b + q);                                \
-                const two next = *(const two *)(mirror + (p + 1) * b + q);                        \
-                differs[0] |= *block_at ^ TESS_FIRST_OF(two, at, next);                           \
-                differs[1] |= *block_next ^ TESS_SECOND_OF(two, at, next);                        \
-            }                                                                                     \
-        }                                                                                         \
-        if (even == b)                                                                            \
-            return;                                                                               \
-        fetch(later + b * b - 1, fetches);                                                        \
-        for (int p = 0; p < even; p += 2) {                                                       \
-            const two column = {mirror[p * b + even], mirror[(p + 1) * b + even]};                \
-            const two row = {block[p * b + even], block[(p + 1) * b + even]};                     \
-            differs[0] |= *(const two *)(block + even * b + p) ^ column;                          \
-            differs[1] |= *(const two *)(mirror + even * b + p) ^ row;                            \
-        }                                                                                         \
-        differs[0] |= (two){block[b * b - 1] ^ mirror[b * b - 1], 0};                             \
-    }
-COLLECT(collect_f64, tess_bits64, tess_two_bits64)
-COLLECT(collect_f32, tess_bits32, tess_two_bits32)
-
-/* Whether the blocks of row i up to the diagonal have the bits of their mirrors. */
-#define SAME_BITS(name, word, two, collect)                                                  \
-    TESS_ALWAYS bool name(const tess_matrix *A, const tess_symmetric_mirrors *M, int64_t i,  \
-                          const int b)                                                       \
-    {                                                                                        \
-        const int ahead = blocks_ahead(b);                                                   \
-        const int64_t size = (int64_t)b * b, first = A->row_offsets[i];                      \
-        const int64_t last = A->row_offsets[i + 1],                                          \
-                      end = last - (M->offsets[i + 1] - M->offsets[i]);                      \
-        const uint32_t *places = M->places + (first - M->offsets[i]);                        \
-        const word *values = A->values;                                                      \
-        two differs[2] = {{0, 0}, {0, 0}};                                                   \
-        for (int64_t k = first; k < end; k++, places++) {                                    \
-            const int64_t later = places[ahead] > 0 ? (int64_t)places[ahead] - 1 : k;        \
-            collect(differs, values + k * size, values + mirror_of(A, i, k, *places) * size, \
-                    values + later * size, b, ahead > 0);                                    \
-        }                                                                                    \
-        if (b > 1 && end < last && A->columns[end] == i)                                     \
-            collect(differs, values + end * size, values + end * size, values, b, false);    \
-        differs[0] |= differs[1];                                                            \
-        return (differs[0][0] | differs[0][1]) == 0;                                         \
-    }
-SAME_BITS(same_bits_f64, tess_bits64, tess_two_bits64, collect_f64)
-SAME_BITS(same_bits_f32, tess_bits32, tess_two_bits32, collect_f32)
-
-/* The same as numbers: 0 and -0 are equal. */
-static bool same_numbers(const tess_matrix *A, const tess_symmetric_mirrors *M, int64_t i)
-{
-    const uint32_t *places = M->places + (A->row_offsets[i] - M->offsets[i]);
-    for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1] && A->columns[k] <= i; k++) {
-        int64_t mirror = A->columns[k] < i ? mirror_of(A, i, k, *places++) : k;
-        if (first_difference(A, k, mirror) >= 0)
-            return false;
+    for (int64_t i = first; i < last; i++) {
+        const int64_t begin = A->row_offsets[i], place = begin - M->offsets[i];
+        for (int64_t k = begin; k < A->row_offsets[i + 1] && A->columns[k] <= i; k++) {
+            const int64_t mirror = A->columns[k] == i ? k
+                                   : M->places        ? M->places[place + k - begin]
+                                                      : tess_matrix_find(A, A->columns[k], i);
+            if (first_difference(A, k, mirror) >= 0)
+                return false;
+        }
     }
     return true;
-}
-
-TESS_ALWAYS bool same_rows(const tess_matrix *A, const tess_symmetric_mirrors *M, int64_t first,
-                           int64_t last, const int b)
-{
-    bool same = true;
-    for (int64_t i = first; i < last && same; i++)
-        same = (A->type == TESS_F64 ? same_bits_f64(A, M, i, b) : same_bits_f32(A, M, i, b)) ||
-               same_numbers(A, M, i);
-    return same;
-}
-
-bool tess_symmetric_same(const tess_matrix *A, const tess_symmetric_mirrors *M, int64_t first,
-                         int64_t last)
-{
-    switch (A->block_height) {
-    case 1:
-        return same_rows(A, M, first, last, 1);
-    case 2:
-        return same_rows(A, M, first, last, 2);
-    case 3:
-        return same_rows(A, M, first, last, 3);
-    case 4:
-        return same_rows(A, M, first, last, 4);
-    case 5:
-        return same_rows(A, M, first, last, 5);
-    case 7:
-        return same_rows(A, M, first, last, 7);
-    case 8:
-        return same_rows(A, M, first, last, 8);
-    default:
-        return same_rows(A, M, first, last, A->block_height);
-    }
 }

@@ -300,29 +300,6 @@ static void zeros_and_nans_stay_symmetric(void **state)
     tess_device_close(device);
 }
 
-/* A mirror that is too far back to be noted is sought. */
-static void mirrors_that_are_too_far_are_found(void **state)
-{
-    tess_ctx *ctx = test_ctx(state);
-    tess_matrix *A = symmetric_matrix(ctx, TEST_RANDOM, 30, 2, TESS_F64, 4);
-    tess_symmetric_mirrors *M = NULL;
-    assert_int_equal(tess_symmetric_mirrors_create(ctx, A, &M), TESS_OK);
-    int64_t below = A->blocks - M->offsets[A->block_rows];
-    assert_true(below > 0);
-    for (int64_t i = 0; i < below; i++)
-        assert_true(M->places[i] > 0);
-    memset(M->places, 0, (size_t)below * sizeof *M->places);
-    assert_true(tess_symmetric_same(A, M, 0, A->block_rows));
-    for (int64_t k = 0; k < A->blocks; k++) {
-        double *number = (double *)A->values + 4 * k + 1, kept = *number;
-        *number += 1;
-        assert_false(tess_symmetric_same(A, M, 0, A->block_rows));
-        *number = kept;
-    }
-    tess_symmetric_mirrors_destroy(M);
-    tess_matrix_destroy(A);
-}
-
 static void lanes_hold_every_block_once(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -442,7 +419,6 @@ int main(void)
         cmocka_unit_test(new_values_are_used_symmetric_or_not),
         cmocka_unit_test(one_number_of_a_pair_is_enough_to_be_stored_whole),
         cmocka_unit_test(zeros_and_nans_stay_symmetric),
-        cmocka_unit_test(mirrors_that_are_too_far_are_found),
         cmocka_unit_test(lanes_hold_every_block_once),
         cmocka_unit_test(rows_of_a_grid_are_put_in_lanes_and_others_not),
         cmocka_unit_test(storage_holds_half_and_comes_back),

@@ -2,6 +2,7 @@
  * of them, and a pair that differs is found wherever it is and named. */
 #include "support/support.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "format/symmetric.h"
@@ -172,12 +173,94 @@ static void so_is_one_in_a_grid(void **state)
     }
 }
 
+/* Rows without a block on the diagonal: their first block above is no diagonal one. */
+static void rows_may_lack_the_diagonal(void **state)
+{
+    static const int64_t offsets[] = {0, 1, 3, 4};
+    static const int32_t columns[] = {1, 0, 2, 1};
+    static double values[] = {1, 2, 3, 4, 1, 3, 2, 4, 5, 6, 7, 8, 5, 7, 6, 8};
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix A = {.ctx = ctx,
+                     .type = TESS_F64,
+                     .rows = 6,
+                     .cols = 6,
+                     .block_height = 2,
+                     .block_width = 2,
+                     .block_rows = 3,
+                     .block_cols = 3,
+                     .blocks = 4,
+                     .row_offsets = (int64_t *)offsets,
+                     .columns = (int32_t *)columns,
+                     .values = values};
+    for (int lanes = 0; lanes <= 2; lanes += 2) {
+        storage s = make(ctx, &A, lanes);
+        assert_false(s.mirrors->diagonal);
+        check_refused(ctx, &A, lanes);
+        drop(&s);
+    }
+}
+
+/* With more blocks than a place can say, mirrors are sought. */
+static void mirrors_without_a_place_are_found(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = symmetric_matrix(ctx, TEST_RANDOM, 30, 2, TESS_F64, 4);
+    for (int lanes = 0; lanes <= 2; lanes += 2) {
+        storage s = make(ctx, A, lanes);
+        assert_non_null(s.mirrors->places);
+        tess_free(ctx, s.mirrors->places);
+        s.mirrors->places = NULL;
+        scale(A, 2);
+        assert_int_equal(refresh(&s, A), TESS_OK);
+        check_stored(&s, A);
+        for (int64_t k = 0; k < A->blocks; k++) {
+            double *number = (double *)A->values + 4 * k + 1, kept = *number;
+            *number += 1;
+            assert_int_equal(refresh(&s, A), TESS_ERR_MATRIX);
+            *number = kept;
+        }
+        drop(&s);
+    }
+    tess_matrix_destroy(A);
+}
+
+/* Zeros of both signs are equal, and any two NaN: in a plan's first numbers as in new ones, one
+ * beside the other in a group of rows. */
+static void zeros_and_nans_are_equal(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (int lanes = 0; lanes <= 4; lanes += 2) {
+        tess_matrix *A = NULL;
+        assert_int_equal(tess_matrix_generate(ctx, "stencil7:n=4,b=3", &A, NULL), TESS_OK);
+        storage before = make(ctx, A, lanes);
+        double *values = A->values;
+        for (int64_t i = 0; i + 1 < A->block_rows; i++) {
+            const int64_t k = A->row_offsets[i + 1] - 1;
+            double *other = values + 9 * tess_matrix_find(A, A->columns[k], i) + 3;
+            values[9 * k + 1] = i % 3 == 0 ? 0 : i % 3 == 1 ? NAN : values[9 * k + 1];
+            *other = i % 3 == 0 ? -0.0 : i % 3 == 1 ? -NAN : *other;
+        }
+        values[9 * tess_matrix_find(A, 5, 5)] = NAN;
+        assert_int_equal(refresh(&before, A), TESS_OK);
+        storage after = make(ctx, A, lanes);
+        values[9 * tess_matrix_find(A, 5, 5) + 1] = 7;
+        assert_int_equal(refresh(&before, A), TESS_ERR_MATRIX);
+        assert_int_equal(refresh(&after, A), TESS_ERR_MATRIX);
+        drop(&before);
+        drop(&after);
+        tess_matrix_destroy(A);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_numbers_are_stored_where_the_old_ones_were),
         cmocka_unit_test(a_pair_that_differs_is_named_wherever_it_is),
         cmocka_unit_test(so_is_one_in_a_grid),
+        cmocka_unit_test(rows_may_lack_the_diagonal),
+        cmocka_unit_test(mirrors_without_a_place_are_found),
+        cmocka_unit_test(zeros_and_nans_are_equal),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
