@@ -419,7 +419,8 @@ TESS_API tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, d
 /* New numbers in the same pattern: `values` as in the matrix's view. No re-planning. Like A's own
  * arrays, `values` may be used in place: keep it until the next update or the end of the plan. A
  * plan that stores half of a symmetric matrix compares the halves (zeros of both signs are equal,
- * and any two NaN) and stores everything from then on when they differ. */
+ * and any two NaN); when they differ it stores everything from then on, or fails with
+ * TESS_ERR_MATRIX if that format was asked for. */
 TESS_API tess_status tess_plan_update_values(tess_plan *plan, const void *values);
 /* What was chosen, and why, with numbers. Valid until the plan is destroyed or used again. */
 TESS_API const char *tess_plan_explain(tess_plan *plan);
