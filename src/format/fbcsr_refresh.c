@@ -1,6 +1,6 @@
 /* New numbers in FBCSR, in the order in which it stores them.
  *
- *     chunk      0 ......... | 1 ......... |      of CHUNK rows: its entries stay in a cache
+ *     chunk      0 ......... | 1 ......... |      of some rows: its entries stay in a cache
  *     split 0    e e . e e e | e e e e ...        where each scalar comes from, counted from the
  *     split 1    e e e       | e e                chunk's first entry; . padding
  *     rest       e e         | e
@@ -11,7 +11,7 @@
  */
 #include "format/fbcsr_refresh.h"
 
-enum { CHUNK = 1024, PADDING = -1 };
+enum { CHUNK = 256 /* rows, at most */, PADDING = -1 };
 
 typedef tess_fbcsr_sources sources;
 
@@ -23,9 +23,9 @@ static int64_t scalars_of(const tess_fbcsr *F, int s)
 }
 
 /* The first scalar of split s in chunk c: of the first block that begins there. */
-static int64_t first_scalar(const tess_fbcsr *F, int s, int64_t c)
+static int64_t first_scalar(const tess_fbcsr *F, const sources *from, int s, int64_t c)
 {
-    const int64_t row = c * CHUNK < F->rows ? c * CHUNK : F->rows;
+    const int64_t row = c < from->chunks ? F->rows * c / from->chunks : F->rows;
     if (s == F->splits)
         return F->rest->row_offsets[row];
     const tess_fbcsr_split *split = &F->split[s];
@@ -75,7 +75,7 @@ static tess_status place(const tess_fbcsr *F, sources *from)
     for (int s = 0; s <= F->splits; s++) {
         from->bases[s + 1] = from->bases[s] + scalars_of(F, s);
         for (int64_t c = 0; c <= from->chunks; c++)
-            from->first_scalar[s * (from->chunks + 1) + c] = first_scalar(F, s, c);
+            from->first_scalar[s * (from->chunks + 1) + c] = first_scalar(F, from, s, c);
     }
     TESS_TRY(TESS_ALLOC(F->ctx, from->bases[F->splits + 1], &from->entries));
     TESS_TRY(invert_map(F, from->bases[F->splits + 1], &entry_of));
@@ -97,7 +97,9 @@ tess_status tess_fbcsr_sources_create(const tess_fbcsr *F, tess_fbcsr_sources **
     sources *from;
     tess_status status;
     TESS_TRY(TESS_CALLOC(F->ctx, 1, &from));
-    *from = (sources){.ctx = F->ctx, .chunks = tess_ceil_div(F->rows, CHUNK)};
+    /* As many for each thread. */
+    const int64_t threads = F->ctx->threads;
+    *from = (sources){.ctx = F->ctx, .chunks = tess_ceil_div(F->rows, CHUNK * threads) * threads};
     TESS_TRY_CLEAN(TESS_ALLOC(F->ctx, from->chunks, &from->first_entry));
     TESS_TRY_CLEAN(TESS_ALLOC(F->ctx, (F->splits + 1) * (from->chunks + 1), &from->first_scalar));
     TESS_TRY_CLEAN(place(F, from));

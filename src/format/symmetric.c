@@ -68,6 +68,10 @@ static bool refresh_part(tess_matrix *upper, const tess_symmetric_mirrors *mirro
         return refresh_rows(upper, mirrors, A, first, last, 7);
     case 8:
         return refresh_rows(upper, mirrors, A, first, last, 8);
+    case 16:
+        return refresh_rows(upper, mirrors, A, first, last, 16);
+    case 32:
+        return refresh_rows(upper, mirrors, A, first, last, 32);
     default:
         return refresh_rows(upper, mirrors, A, first, last, A->block_height);
     }

@@ -32,10 +32,10 @@ TESS_ALWAYS void tess_fetch_far(const void *before, int64_t bytes)
         __builtin_prefetch((const char *)before + FAR + at, 0, 1);
 }
 
-/* Whether this is done block by block; otherwise at the beginning of each row, which is short. */
+/* Whether this is done block by block; otherwise at the beginning of each row: it has few lines. */
 TESS_ALWAYS bool tess_fetches_by_block(const int b)
 {
-    return b >= 4;
+    return b >= 3;
 }
 
 /* How many blocks before its use the mirror of a block is fetched: a kilobyte or two, which is what
@@ -73,7 +73,7 @@ TESS_ALWAYS int tess_blocks_ahead(const int b)
             return;                                                                               \
         if (later) {                                                                              \
             tess_fetch(later + b * b - 1, 1);                                                     \
-            tess_fetch_far(block + even * b, b * far);                                            \
+            tess_fetch_far(block + even * b, b > 3 ? b * far : 0); /* 3: the next block's line */ \
         }                                                                                         \
         for (int p = 0; p < even; p += 2) {                                                       \
             const two column = {mirror[p * b + even], mirror[(p + 1) * b + even]};                \
