@@ -199,6 +199,46 @@ static void the_ceiling_is_the_pattern_with_the_highest_median(void **state)
 }
 
 /* Each entry once a round, and in seven rounds not always after the same one, nor always first. */
+static tess_status prepare_alone(tess_plan *plan, const tess_plan_options *options)
+{
+    TESS_TRY(prepare(plan, options));
+    *(int *)plan->state = plan->device->one_matrix;
+    return TESS_OK;
+}
+
+/* As a device refuses that keeps one copy of the matrix for all. */
+static tess_status update_values(tess_plan *plan, const void *values)
+{
+    ++*(int *)plan->device->state;
+    if (*(int *)plan->state)
+        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED, "for timing only");
+    return values == plan->matrix->values ? TESS_OK : TESS_ERR_ARGUMENT;
+}
+
+static void updates_are_timed_with_a_copy_of_ones_own(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_BANDED, 20, 3, 3, TESS_F64, 7);
+    tess_backend backend = wrong_backend;
+    tess_device device = wrong_device(ctx);
+    backend.prepare = prepare_alone;
+    backend.update_values = update_values;
+    device.backend = &backend;
+    for (int asked = 0; asked < 2; asked++) {
+        int calls = 0;
+        bench_options options = {.product = products[0], .kernel = "right", .update = asked};
+        bench_report report;
+        device.state = &calls;
+        assert_int_equal(bench_measure(&device, A, &options, &report), TESS_OK);
+        assert_int_equal(find(&report, "right")->outcome, BENCH_GOOD);
+        assert_int_equal(calls > 0, asked);
+        assert_int_equal(find(&report, "right")->update_seconds > 0, asked);
+        assert_false(device.one_matrix);
+        bench_report_free(ctx, &report);
+    }
+    tess_matrix_destroy(A);
+}
+
 static void every_round_has_another_order(void **state)
 {
     enum { MOST = 40, ROUNDS = 7 };
@@ -320,6 +360,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_kernels_are_caught_in_every_product_and_precision),
         cmocka_unit_test(the_ceiling_is_the_pattern_with_the_highest_median),
+        cmocka_unit_test(updates_are_timed_with_a_copy_of_ones_own),
         cmocka_unit_test(every_round_has_another_order),
         cmocka_unit_test(a_row_left_unwritten_is_wrong),
         cmocka_unit_test(what_does_not_apply_is_skipped_with_its_reason),

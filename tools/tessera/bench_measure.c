@@ -19,7 +19,8 @@
 
 enum {
     ROUNDS = 7,
-    UPDATES = 3,         /* a round; the first does not count */
+    UPDATES = 2,         /* a round, after one that does not count */
+    IN_A_ROW = 8,        /* updates that a device waits for together */
     TURN_MAX = 1000,     /* repetitions a turn */
     GROUP_MAX = 24,      /* plans alive at once, */
     PEERS_MAX = 48,      /* beside these of other libraries */
@@ -176,24 +177,32 @@ static void take_turn(session *s, entry *e)
     }
 }
 
-/* The plan gets its own values anew, from the device's memory. */
+/* The plan gets its own values anew, from the device's memory; a device that works apart gets
+ * several updates one after the other, as it gets products, and is waited for once. */
+static tess_status update(session *s, entry *e, int in_a_row, double *seconds)
+{
+    const double start = tess_seconds();
+    for (int i = 0; i < in_a_row; i++)
+        TESS_TRY(tess_plan_update_values(e->plan, s->values ? s->values : s->A->values));
+    if (s->values)
+        TESS_TRY(tess_device_synchronize(s->device));
+    *seconds = (tess_seconds() - start) / in_a_row;
+    return TESS_OK;
+}
+
 static void take_updates(session *s, entry *e)
 {
-    const void *values = s->values ? s->values : s->A->values;
-    bool here = s->options->update && e->plan && e->times && e->result->outcome == BENCH_GOOD &&
-                e->updated + UPDATES <= ROUNDS * UPDATES;
-    for (int i = 0; i < UPDATES && here; i++) {
-        double start = tess_seconds();
-        tess_status status = tess_plan_update_values(e->plan, values);
-        if (status == TESS_OK && s->values)
-            status = tess_device_synchronize(s->device);
-        if (status != TESS_OK)
-            set_outcome(e->result, BENCH_FAILED, tess_ctx_error(s->ctx));
-        if (status != TESS_OK)
-            return;
-        if (i > 0)
-            e->updates[e->updated++] = tess_seconds() - start;
+    double seconds;
+    if (!s->options->update || !e->plan || e->result->peer[0] || !e->times ||
+        e->result->outcome != BENCH_GOOD || e->updated + UPDATES > ROUNDS * UPDATES)
+        return;
+    tess_status status = update(s, e, 1, &seconds);
+    for (int i = 0; i < UPDATES && status == TESS_OK; i++) {
+        status = update(s, e, s->values ? IN_A_ROW : 1, &seconds);
+        e->updates[e->updated++] = seconds;
     }
+    if (status != TESS_OK)
+        set_outcome(e->result, BENCH_FAILED, tess_ctx_error(s->ctx));
 }
 
 static tess_status take_ceiling(session *s)
@@ -434,7 +443,7 @@ tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench
     TESS_TRY(TESS_CALLOC(device->ctx, 1, &s));
     *s = (session){
         .ctx = device->ctx, .device = device, .A = A, .options = options, .report = &made};
-    device->one_matrix = true;
+    device->one_matrix = !options->update; /* new values need a copy of one's own */
     TESS_TRY_CLEAN(bench_candidates(device, A, options, &list));
     TESS_TRY_CLEAN(open_session(s));
     int64_t entries = list.count + (s->peers ? bench_peers_count(s->peers) : 0);
