@@ -199,7 +199,7 @@ def updates(args):
     start, done = time.time(), data.setdefault("updates", {})
     for _, shape, b, case in cases(args.device, args.matrices):
         key = f"{shape}|{b}"
-        if shape not in ("27 points", "7 points", "bcsstk16") or key in done or not re.search(args.only, key):
+        if shape not in ("27 points", "7 points", "power law", "bcsstk16") or key in done or not re.search(args.only, key):
             continue
         if time.time() - start > args.seconds:
             break
