@@ -171,15 +171,20 @@ TESS_ALWAYS void touch(const tess_matrix *A, const int64_t *offsets, int64_t i, 
 REFRESH_GROUP(refresh_group_f64, tess_two_bits64, tess_differs_row_f64, fill_arrays_f64)
 REFRESH_GROUP(refresh_group_f32, tess_two_bits32, tess_differs_row_f32, fill_arrays_f32)
 
+/* The first group of a part, or the end of the part before: equal numbers of A's blocks. */
+static int64_t first_group(const tess_matrix *A, int part, int parts, int lanes)
+{
+    return tess_ceil_div(tess_share_row(A->row_offsets, A->block_rows, part, parts), lanes);
+}
+
 /* A part of the groups. */
 TESS_ALWAYS bool refresh_groups(const tess_symmetric_lanes *S,
                                 const tess_symmetric_mirrors *mirrors, const tess_matrix *A,
                                 int part, int parts, const int b, const int lanes)
 {
-    const int64_t last = tess_share_row(S->offsets, S->groups, part + 1, parts);
+    const int64_t last = first_group(A, part + 1, parts, lanes);
     bool same = true;
-    for (int64_t group = tess_share_row(S->offsets, S->groups, part, parts); group < last && same;
-         group++)
+    for (int64_t group = first_group(A, part, parts, lanes); group < last && same; group++)
         same = A->type == TESS_F64 ? refresh_group_f64(S, mirrors, A, group, b, lanes)
                                    : refresh_group_f32(S, mirrors, A, group, b, lanes);
     return same;
