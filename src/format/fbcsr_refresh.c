@@ -11,6 +11,8 @@
  */
 #include "format/fbcsr_refresh.h"
 
+#include "format/past.h"
+
 enum { CHUNK = 256 /* rows, at most */, PADDING = -1 };
 
 typedef tess_fbcsr_sources sources;
@@ -103,6 +105,7 @@ tess_status tess_fbcsr_sources_create(const tess_fbcsr *F, tess_fbcsr_sources **
     TESS_TRY_CLEAN(TESS_ALLOC(F->ctx, from->chunks, &from->first_entry));
     TESS_TRY_CLEAN(TESS_ALLOC(F->ctx, (F->splits + 1) * (from->chunks + 1), &from->first_scalar));
     TESS_TRY_CLEAN(place(F, from));
+    from->past = tess_leaves_caches(from->bases[F->splits + 1] * (int64_t)tess_type_size(F->type));
     *out = from;
     from = NULL;
 cleanup:
@@ -123,22 +126,22 @@ void tess_fbcsr_sources_destroy(tess_fbcsr_sources *from)
 /* ---- New numbers ---- */
 
 /* `full`: there is no padding. */
-#define MOVE(name, real)                                                                         \
+#define MOVE(name, real, put)                                                                    \
     static inline void name(real *to, const real *values, const int32_t *entries, int64_t count, \
-                            bool full)                                                           \
+                            bool full, const bool past)                                          \
     {                                                                                            \
         if (full) {                                                                              \
             for (int64_t i = 0; i < count; i++)                                                  \
-                to[i] = values[entries[i]];                                                      \
+                put(to + i, values[entries[i]], past);                                           \
             return;                                                                              \
         }                                                                                        \
         for (int64_t i = 0; i < count; i++) {                                                    \
             const real value = values[entries[i] == PADDING ? 0 : entries[i]];                   \
-            to[i] = entries[i] == PADDING ? 0 : value;                                           \
+            put(to + i, entries[i] == PADDING ? 0 : value, past);                                \
         }                                                                                        \
     }
-MOVE(move_f64, double)
-MOVE(move_f32, float)
+MOVE(move_f64, tess_bits64, tess_put_f64)
+MOVE(move_f32, tess_bits32, tess_put_f32)
 
 static void refresh_chunk(tess_fbcsr *F, const sources *from, const void *csr_values, int64_t c)
 {
@@ -151,12 +154,13 @@ static void refresh_chunk(tess_fbcsr *F, const sources *from, const void *csr_va
         if (count == 0)
             continue;
         if (F->type == TESS_F64)
-            move_f64((double *)to + ends[0], (const double *)csr_values + first, entries, count,
-                     full);
+            move_f64((tess_bits64 *)to + ends[0], (const tess_bits64 *)csr_values + first, entries,
+                     count, full, from->past);
         else
-            move_f32((float *)to + ends[0], (const float *)csr_values + first, entries, count,
-                     full);
+            move_f32((tess_bits32 *)to + ends[0], (const tess_bits32 *)csr_values + first, entries,
+                     count, full, from->past);
     }
+    tess_put_end(from->past);
 }
 
 void tess_fbcsr_refresh(tess_fbcsr *F, const tess_fbcsr_sources *from, const void *csr_values)

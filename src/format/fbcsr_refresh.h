@@ -12,6 +12,7 @@ typedef struct tess_fbcsr_sources {
     int64_t *first_scalar; /* of split s in chunk c: [s * (chunks + 1) + c]; the last is rest's */
     int64_t bases[TESS_FBCSR_SPLITS + 2]; /* scalars before each split, before rest, and all */
     int32_t *entries;                     /* of each scalar; -1: padding */
+    bool past;                            /* the numbers are written past the caches */
 } tess_fbcsr_sources;
 
 /* By F->map, which is not needed afterwards. Fails with TESS_ERR_OVERFLOW where some rows have more

@@ -5,21 +5,26 @@
 
 #include <omp.h>
 
+#include "format/past.h"
 #include "format/symmetric_same.h"
 
 /* memcpy of part of a stream: it writes nothing twice, so that one row continues in the line where
  * the row before has ended. */
-TESS_ALWAYS void copy(char *to, const char *from, size_t bytes, const bool fetches)
+TESS_ALWAYS void copy(char *to, const char *from, size_t bytes, const bool fetches, const bool past)
 {
     size_t at = 0;
+    for (; past && (uintptr_t)(to + at) % 16 != 0 && at < bytes; at += 4)
+        tess_put_f32((tess_bits32 *)(to + at), *(const tess_bits32 *)(from + at), past);
     for (; at + 64 <= bytes; at += 64) {
-        memcpy(to + at, from + at, 64);
+        const tess_two_bits64 *lines = (const tess_two_bits64 *)(from + at);
+        for (int i = 0; i < 4; i++)
+            tess_put_two_f64((tess_two_bits64 *)(to + at) + i, lines[i], past);
         tess_fetch_far(from + at, fetches);
     }
     for (; at + 16 <= bytes; at += 16)
-        memcpy(to + at, from + at, 16);
+        tess_put_two_f64((tess_two_bits64 *)(to + at), *(const tess_two_bits64 *)(from + at), past);
     for (; at < bytes; at += 4)
-        memcpy(to + at, from + at, 4);
+        tess_put_f32((tess_bits32 *)(to + at), *(const tess_bits32 *)(from + at), past);
 }
 
 /* Rows first .. last-1; whether they are symmetric. */
@@ -35,9 +40,10 @@ TESS_ALWAYS void copy(char *to, const char *from, size_t bytes, const bool fetch
             differs_row(differs, A, mirrors, i, b);                                            \
             copy((char *)upper->values + (size_t)to * bytes,                                   \
                  (const char *)A->values + (size_t)(A->row_offsets[i + 1] - count) * bytes,    \
-                 (size_t)count * bytes, tess_fetches_by_block(b));                             \
+                 (size_t)count * bytes, tess_fetches_by_block(b), mirrors->past);              \
             same = TESS_NONE_OF(differs) || tess_symmetric_same_numbers(A, mirrors, i, i + 1); \
         }                                                                                      \
+        tess_put_end(mirrors->past);                                                           \
         return same;                                                                           \
     }
 REFRESH_ROWS(refresh_rows_f64, double, tess_two_bits64, tess_differs_row_f64)

@@ -29,6 +29,7 @@ typedef struct tess_symmetric_mirrors {
     uint32_t *places; /* of the blocks below the diagonal, row by row: which block the mirror is;
                          NULL: too many blocks for this, they have to be sought */
     bool diagonal;    /* every row has a block on the diagonal */
+    bool past;        /* half of the numbers leave the caches: new ones are written past them */
 } tess_symmetric_mirrors;
 
 /* Fails as tess_symmetric_check does. */

@@ -3,6 +3,7 @@
 
 #include <omp.h>
 
+#include "format/past.h"
 #include "format/symmetric_same.h"
 
 /* Most lanes of any kernel. */
@@ -72,9 +73,9 @@ double tess_symmetric_lanes_fill(const tess_matrix *A, int lanes)
 
 /* Scalars first .. last-1 of blocks side by side: of two lanes, and two numbers of each, at once.
  */
-#define FILL_SLOT(name, real, two)                                                            \
+#define FILL_SLOT(name, real, two, put_two)                                                   \
     TESS_ALWAYS void name(real *to, const real *const *from, const int first, const int last, \
-                          const int lanes)                                                    \
+                          const int lanes, const bool past)                                   \
     {                                                                                         \
         for (int e = first; e < last; e += 2, to += 2 * lanes) {                              \
             const bool both = e + 1 < last;                                                   \
@@ -82,9 +83,11 @@ double tess_symmetric_lanes_fill(const tess_matrix *A, int lanes)
             for (; both && l + 1 < lanes; l += 2) {                                           \
                 const two left = *(const two *)(from[l] + e);                                 \
                 const two right = *(const two *)(from[l + 1] + e);                            \
-                *(two *)(to + l) = TESS_FIRST_OF(two, left, right);                           \
-                *(two *)(to + lanes + l) = TESS_SECOND_OF(two, left, right);                  \
+                put_two((two *)(to + l), TESS_FIRST_OF(two, left, right), past);              \
+                put_two((two *)(to + lanes + l), TESS_SECOND_OF(two, left, right), past);     \
             }                                                                                 \
+            for (; !both && l + 1 < lanes; l += 2)                                            \
+                put_two((two *)(to + l), (two){from[l][e], from[l + 1][e]}, past);            \
             for (; l < lanes; l++) {                                                          \
                 to[l] = from[l][e];                                                           \
                 if (both)                                                                     \
@@ -92,45 +95,45 @@ double tess_symmetric_lanes_fill(const tess_matrix *A, int lanes)
             }                                                                                 \
         }                                                                                     \
     }
-FILL_SLOT(fill_slot_f64, tess_bits64, tess_two_bits64)
-FILL_SLOT(fill_slot_f32, tess_bits32, tess_two_bits32)
+FILL_SLOT(fill_slot_f64, tess_bits64, tess_two_bits64, tess_put_two_f64)
+FILL_SLOT(fill_slot_f32, tess_bits32, tess_two_bits32, tess_put_two_f32)
 
 /* Fills the first array of a group, the second one or both, one slot after the other: the blocks of
  * a row come in their order. A lane without a block gets zeros. Of lone numbers two slots without
  * such lanes are like one with blocks of two. */
-#define FILL_ARRAYS(name, real, fill_slot)                                                     \
-    TESS_ALWAYS void name(const tess_symmetric_lanes *S, const tess_matrix *A,                 \
-                          const int64_t *offsets, int64_t group, const int b, const int lanes, \
-                          const bool first, const bool second)                                 \
-    {                                                                                          \
-        const int size = b * b, half = (size + 1) / 2, all = (1 << lanes) - 1;                 \
-        const real *next[MOST_LANES], *from[MOST_LANES], *zeros = S->zeros;                    \
-        for (int l = 0; l < lanes; l++) {                                                      \
-            const int64_t row = group * lanes + l;                                             \
-            next[l] = zeros;                                                                   \
-            if (row < A->block_rows)                                                           \
-                next[l] = (const real *)A->values +                                            \
-                          (A->row_offsets[row + 1] - offsets[row + 1] + offsets[row]) * size;  \
-        }                                                                                      \
-        for (int64_t k = S->offsets[group], end = S->offsets[group + 1]; k < end; k++) {       \
-            const int present = S->present[k];                                                 \
-            if (b == 1 && present == all && k + 1 < end && S->present[k + 1] == all) {         \
-                fill_slot((real *)S->values[0] + k * lanes, next, 0, 2, lanes);                \
-                for (int l = 0; l < lanes; l++)                                                \
-                    next[l] += 2;                                                              \
-                k++;                                                                           \
-                continue;                                                                      \
-            }                                                                                  \
-            for (int l = 0; l < lanes; l++) {                                                  \
-                from[l] = present >> l & 1 ? next[l] : zeros;                                  \
-                next[l] += present >> l & 1 ? size : 0;                                        \
-            }                                                                                  \
-            if (first)                                                                         \
-                fill_slot((real *)S->values[0] + k * half * lanes, from, 0, half, lanes);      \
-            if (second)                                                                        \
-                fill_slot((real *)S->values[1] + k * (size - half) * lanes, from, half, size,  \
-                          lanes);                                                              \
-        }                                                                                      \
+#define FILL_ARRAYS(name, real, fill_slot)                                                      \
+    TESS_ALWAYS void name(const tess_symmetric_lanes *S, const tess_matrix *A,                  \
+                          const int64_t *offsets, int64_t group, const int b, const int lanes,  \
+                          const bool first, const bool second, const bool past)                 \
+    {                                                                                           \
+        const int size = b * b, half = (size + 1) / 2, all = (1 << lanes) - 1;                  \
+        const real *next[MOST_LANES], *from[MOST_LANES], *zeros = S->zeros;                     \
+        for (int l = 0; l < lanes; l++) {                                                       \
+            const int64_t row = group * lanes + l;                                              \
+            next[l] = zeros;                                                                    \
+            if (row < A->block_rows)                                                            \
+                next[l] = (const real *)A->values +                                             \
+                          (A->row_offsets[row + 1] - offsets[row + 1] + offsets[row]) * size;   \
+        }                                                                                       \
+        for (int64_t k = S->offsets[group], end = S->offsets[group + 1]; k < end; k++) {        \
+            const int present = S->present[k];                                                  \
+            if (b == 1 && present == all && k + 1 < end && S->present[k + 1] == all) {          \
+                fill_slot((real *)S->values[0] + k * lanes, next, 0, 2, lanes, past);           \
+                for (int l = 0; l < lanes; l++)                                                 \
+                    next[l] += 2;                                                               \
+                k++;                                                                            \
+                continue;                                                                       \
+            }                                                                                   \
+            for (int l = 0; l < lanes; l++) {                                                   \
+                from[l] = present >> l & 1 ? next[l] : zeros;                                   \
+                next[l] += present >> l & 1 ? size : 0;                                         \
+            }                                                                                   \
+            if (first)                                                                          \
+                fill_slot((real *)S->values[0] + k * half * lanes, from, 0, half, lanes, past); \
+            if (second)                                                                         \
+                fill_slot((real *)S->values[1] + k * (size - half) * lanes, from, half, size,   \
+                          lanes, past);                                                         \
+        }                                                                                       \
     }
 FILL_ARRAYS(fill_arrays_f64, tess_bits64, fill_slot_f64)
 FILL_ARRAYS(fill_arrays_f32, tess_bits32, fill_slot_f32)
@@ -157,15 +160,16 @@ TESS_ALWAYS void touch(const tess_matrix *A, const int64_t *offsets, int64_t i, 
     {                                                                                           \
         const int64_t first = group * lanes, rows = A->block_rows;                              \
         const int64_t last = first + lanes < rows ? first + lanes : rows;                       \
+        const bool past = mirrors->past && lanes % 2 == 0;                                      \
         two differs[2] = {{0, 0}, {0, 0}};                                                      \
         for (int64_t i = first; i < last; i++) {                                                \
             differs_row(differs, A, mirrors, i, b);                                             \
             if (b > 1)                                                                          \
                 touch(A, mirrors->offsets, i, b);                                               \
         }                                                                                       \
-        fill_arrays(S, A, mirrors->offsets, group, b, lanes, true, b % 2 == 0);                 \
+        fill_arrays(S, A, mirrors->offsets, group, b, lanes, true, b % 2 == 0, past);           \
         if (b % 2 && b > 1)                                                                     \
-            fill_arrays(S, A, mirrors->offsets, group, b, lanes, false, true);                  \
+            fill_arrays(S, A, mirrors->offsets, group, b, lanes, false, true, past);            \
         return TESS_NONE_OF(differs) || tess_symmetric_same_numbers(A, mirrors, first, last);   \
     }
 REFRESH_GROUP(refresh_group_f64, tess_two_bits64, tess_differs_row_f64, fill_arrays_f64)
@@ -187,6 +191,7 @@ TESS_ALWAYS bool refresh_groups(const tess_symmetric_lanes *S,
     for (int64_t group = first_group(A, part, parts, lanes); group < last && same; group++)
         same = A->type == TESS_F64 ? refresh_group_f64(S, mirrors, A, group, b, lanes)
                                    : refresh_group_f32(S, mirrors, A, group, b, lanes);
+    tess_put_end(mirrors->past);
     return same;
 }
 

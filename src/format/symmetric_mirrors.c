@@ -3,6 +3,7 @@
 #include <math.h>
 #include <omp.h>
 
+#include "format/past.h"
 #include "format/symmetric_same.h"
 
 /* ---- One by one ---- */
@@ -234,6 +235,7 @@ tess_status tess_symmetric_mirrors_create(tess_ctx *ctx, const tess_matrix *A,
     if (A->blocks <= UINT32_MAX)
         TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->blocks - M->offsets[A->block_rows] + AHEAD, &M->places));
     M->diagonal = has_diagonal(A, M->offsets);
+    M->past = tess_leaves_caches(tess_matrix_stored(A) / 2 * (int64_t)tess_type_size(A->type));
     TESS_TRY_CLEAN(compare(A, M, &same));
     if (!same)
         TESS_TRY_CLEAN(tess_symmetric_check(ctx, A));

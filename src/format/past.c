@@ -1,0 +1,10 @@
+#include "format/past.h"
+
+#include "core/core.h"
+
+bool tess_leaves_caches(int64_t bytes)
+{
+    tess_cpu_id id;
+    tess_cpu_identify(&id);
+    return id.l3_bytes > 0 && bytes > id.l3_bytes;
+}
