@@ -8,6 +8,18 @@
 #include "format/past.h"
 #include "format/symmetric_same.h"
 
+/* `to` is a multiple of 16 bytes when the caches are passed; otherwise both may lie anywhere. */
+TESS_ALWAYS void copy_twos(char *to, const char *from, const size_t bytes, const bool past)
+{
+    if (!past)
+        memcpy(to, from, bytes);
+    for (size_t at = 0; past && at < bytes; at += 16) {
+        tess_two_bits64 two;
+        memcpy(&two, from + at, sizeof two);
+        tess_put_two_f64((tess_two_bits64 *)(to + at), two, past);
+    }
+}
+
 /* memcpy of part of a stream: it writes nothing twice, so that one row continues in the line where
  * the row before has ended. */
 TESS_ALWAYS void copy(char *to, const char *from, size_t bytes, const bool fetches, const bool past)
@@ -16,13 +28,11 @@ TESS_ALWAYS void copy(char *to, const char *from, size_t bytes, const bool fetch
     for (; past && (uintptr_t)(to + at) % 16 != 0 && at < bytes; at += 4)
         tess_put_f32((tess_bits32 *)(to + at), *(const tess_bits32 *)(from + at), past);
     for (; at + 64 <= bytes; at += 64) {
-        const tess_two_bits64 *lines = (const tess_two_bits64 *)(from + at);
-        for (int i = 0; i < 4; i++)
-            tess_put_two_f64((tess_two_bits64 *)(to + at) + i, lines[i], past);
+        copy_twos(to + at, from + at, 64, past);
         tess_fetch_far(from + at, fetches);
     }
     for (; at + 16 <= bytes; at += 16)
-        tess_put_two_f64((tess_two_bits64 *)(to + at), *(const tess_two_bits64 *)(from + at), past);
+        copy_twos(to + at, from + at, 16, past);
     for (; at < bytes; at += 4)
         tess_put_f32((tess_bits32 *)(to + at), *(const tess_bits32 *)(from + at), past);
 }
