@@ -11,6 +11,7 @@
 
 #include "cpu/cpu.h"
 #include "ref/ref.h"
+#include "plan/model/model.h"
 
 enum { ROUNDS = 7, MOST = 16 };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/fbcsr_refresh.h"
+#include "format/fbcsr/refresh.h"
 
 enum { ROUNDS = 3 };
 

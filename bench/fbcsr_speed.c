@@ -12,9 +12,10 @@
 #include <jansson.h>
 
 #include "../tools/tessera/bench.h"
-#include "format/fbcsr.h"
-#include "plan/shapes.h"
+#include "format/fbcsr/fbcsr.h"
+#include "backend/shapes.h"
 #include "plan/tuner.h"
+#include "plan/model/model.h"
 
 enum { ROUNDS = 5, REPS = 3, KINDS = 4 };
 enum { CSR, FBCSR, BSR, CUSPARSE };

@@ -7,7 +7,7 @@
 #ifndef BENCH_CUSPARSE_PEER_H
 #define BENCH_CUSPARSE_PEER_H
 
-#include "cuda/plan_cuda.h"
+#include "cuda/plan/plan.h"
 
 /* Iterations captured in one graph. */
 enum { PEER_REPLAYED = 10 };

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/factors_cuda.h"
-#include "cuda/plan_cuda.h"
+#include "cuda/solve/factors.h"
+#include "cuda/plan/plan.h"
 
 enum { IN_GRAPH = 5, REPLAYS = 9 };
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "peer_solve.h"
-#include "plan/plan.h"
+#include "backend/backend.h"
 
 enum { PRODUCTS = 30 };
 

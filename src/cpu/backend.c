@@ -4,8 +4,8 @@
 
 #include "cpu/cpu.h"
 #include "format/symmetric.h"
-#include "plan/shapes.h"
-#include "plan/wisdom.h"
+#include "backend/shapes.h"
+#include "plan/wisdom/wisdom.h"
 
 static tess_status open_device(tess_device *device, const char *rest)
 {

@@ -8,9 +8,9 @@
 #define TESS_CPU_H
 
 #include "cpu/kernel.h"
-#include "format/fbcsr_refresh.h"
+#include "format/fbcsr/refresh.h"
 #include "format/symmetric_lanes.h"
-#include "plan/plan.h"
+#include "backend/backend.h"
 
 /* ---- select.c ---- */
 

@@ -1,6 +1,6 @@
 /* "cuda" as a device. */
-#include "cuda/space_cuda.h"
-#include "plan/wisdom.h"
+#include "cuda/solve/space.h"
+#include "plan/wisdom/wisdom.h"
 
 const tess_backend tess_cuda_backend = {
     .name = "cuda",

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/plan_cuda.h"
+#include "cuda/plan/plan.h"
 
 typedef struct cusparse_opaque *cusparse_object; /* handle, descriptor: all opaque pointers */
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/model.h"
+#include "plan/model/model.h"
 #include "plan/tuner.h"
 
 /* Trials listed; the rest is counted. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "plan/duel.h"
-#include "plan/shapes.h"
-#include "plan/wisdom.h"
+#include "backend/shapes.h"
+#include "plan/wisdom/wisdom.h"
 
 /* Whether this matrix has shapes as the last one of its class had: of those a class says nothing.
  */

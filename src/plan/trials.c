@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "plan/tuner.h"
+#include "plan/model/model.h"
 
 /* Candidates that are predicted to take up to so many times the best may well be it, as far as the
  * model can tell; those beyond the second come last. */

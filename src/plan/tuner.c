@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "plan/duel.h"
-#include "plan/wisdom.h"
+#include "plan/wisdom/wisdom.h"
 
 /* MEASURE prepares no further challenger after this many times the first plan's preparation, and
  * this many seconds: building formats must not dwarf their use. */

@@ -11,7 +11,7 @@
 #ifndef TESS_TUNER_H
 #define TESS_TUNER_H
 
-#include "plan/plan.h"
+#include "backend/backend.h"
 
 typedef enum tess_trial_state {
     TESS_TRIAL_UNTRIED, /* not reached: the budget was spent, or the search was stopped */

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/plan.h"
+#include "backend/backend.h"
 #include "ref/ref.h"
 
 /* update_values points the plan at other numbers, so the plan keeps its own head of the matrix. */

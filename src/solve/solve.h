@@ -6,7 +6,7 @@
 #ifndef TESS_SOLVE_H
 #define TESS_SOLVE_H
 
-#include "solve/space.h"
+#include "solve/space/space.h"
 
 typedef struct tess_method tess_method;
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "emu/emulator.h"
-#include "plan/plan.h"
+#include "backend/backend.h"
 #include "shapes.h"
 #include "triangular_variants.h"
 

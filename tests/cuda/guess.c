@@ -2,7 +2,7 @@
  * that the cache cannot hold, and nowhere else. */
 #include <string.h>
 
-#include "cuda/plan_cuda.h"
+#include "cuda/plan/plan.h"
 #include "support/support.h"
 
 static tess_matrix *generate(void **state, const char *text)

@@ -3,7 +3,7 @@
 #ifndef TEST_CUDA_PASSES_H
 #define TEST_CUDA_PASSES_H
 
-#include "cuda/space_cuda.h"
+#include "cuda/solve/space.h"
 
 enum { TEST_PASS_LINES = 24, TEST_BETWEENS = 3 };
 

@@ -5,7 +5,7 @@
 #ifndef TEST_CUDA_VARIANTS_H
 #define TEST_CUDA_VARIANTS_H
 
-#include "cuda/kernels.h"
+#include "cuda/kernels/table.h"
 
 typedef struct test_variant {
     char name[64]; /* "sliced_17" */

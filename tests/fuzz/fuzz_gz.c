@@ -4,7 +4,7 @@
 #include <zlib.h>
 
 #include "fuzz.h"
-#include "matrix/mm.h"
+#include "matrix/io/mm.h"
 
 static void read_bytes(const uint8_t *data, size_t size, size_t chunk)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "matrix/mm.h"
+#include "matrix/io/mm.h"
 
 static void same(const tess_matrix *A, const tess_matrix *B)
 {

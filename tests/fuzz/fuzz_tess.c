@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "matrix/tess_file.h"
+#include "matrix/io/tess_file.h"
 
 static void mend(uint8_t *bytes, size_t size)
 {

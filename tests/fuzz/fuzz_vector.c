@@ -1,6 +1,6 @@
 /* Dense vectors, in both types and with tiny buffers. */
 #include "fuzz.h"
-#include "matrix/mm.h"
+#include "matrix/io/mm.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

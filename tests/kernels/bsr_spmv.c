@@ -11,6 +11,7 @@
 
 #include "guarded.h"
 #include "ref/ref.h"
+#include "plan/model/model.h"
 
 /* ---- One case ---- */
 

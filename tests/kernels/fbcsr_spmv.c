@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cpu/cpu.h"
-#include "format/fbcsr.h"
+#include "format/fbcsr/fbcsr.h"
 #include "guarded.h"
 #include "ref/ref.h"
 

@@ -8,7 +8,7 @@
 #include "format/symmetric.h"
 #include "format/symmetric_lanes.h"
 #include "guarded.h"
-#include "plan/model.h"
+#include "plan/model/model.h"
 #include "symmetric.h"
 
 static tess_plan *make_plan(tess_ctx *ctx, const tess_matrix *A, tess_device *device,

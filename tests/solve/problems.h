@@ -2,7 +2,7 @@
 #ifndef TEST_PROBLEMS_H
 #define TEST_PROBLEMS_H
 
-#include "plan/plan.h"
+#include "backend/backend.h"
 #include "support/support.h"
 
 /* A with its plan on a device. */

@@ -1,7 +1,7 @@
 /* Calibration: from samples to curves and extras, and the matrices that are made for it. */
 #include <math.h>
 
-#include "plan/calibrate.h"
+#include "calibrate/calibrate.h"
 #include "support/support.h"
 
 static const tess_sigmoid truth = {.mu = 19.2, .sigma = 1.45, .nu = 117e9};

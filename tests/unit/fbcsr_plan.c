@@ -3,10 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "plan/shapes.h"
+#include "backend/shapes.h"
 #include "plan/tuner.h"
 #include "ref/ref.h"
 #include "support/support.h"
+#include "plan/model/model.h"
 
 enum { ROWS = 1200 };
 

@@ -2,7 +2,7 @@
  * exact, planted blocks found. */
 #include <string.h>
 
-#include "format/fbcsr_refresh.h"
+#include "format/fbcsr/refresh.h"
 #include "support/support.h"
 
 static const char *const lists[] = {

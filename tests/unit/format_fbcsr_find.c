@@ -1,7 +1,7 @@
 /* What SplitOnce finds: planted blocks, the best windows of a line, shapes by price. */
 #include <string.h>
 
-#include "format/fbcsr_split.h"
+#include "format/fbcsr/split.h"
 #include "support/support.h"
 
 enum { SIDE = 1500, BLOCKS_MAX = 4000 };

@@ -2,8 +2,8 @@
  * arrive, and long rows are cut as the header says. */
 #include <string.h>
 
-#include "format/fbcsr_slices.h"
-#include "format/fbcsr_split.h"
+#include "format/fbcsr/slices.h"
+#include "format/fbcsr/split.h"
 #include "format/sliced.h"
 #include "support/support.h"
 

@@ -1,7 +1,7 @@
 /* Generators: patterns, values and right-hand sides known in advance, bits that do not depend on
  * the number of threads, and the exact words of every refusal. */
 #include "support/support.h"
-#include "matrix/generate.h"
+#include "matrix/generate/generate.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Generators of patterns: tile repeats a matrix, planted hides blocks of known shapes. */
 #include <string.h>
 
-#include "format/fbcsr.h"
+#include "format/fbcsr/fbcsr.h"
 #include "support/support.h"
 
 static tess_matrix *input(tess_ctx *ctx, const char *spec)

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "plan/model.h"
+#include "plan/model/model.h"
 #include "support/support.h"
 
 static const tess_sigmoid truth = {.mu = 19.2, .sigma = 1.45, .nu = 117e9};

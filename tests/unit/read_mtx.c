@@ -4,7 +4,7 @@
 #include <locale.h>
 #include <sys/stat.h>
 
-#include "matrix/mm.h"
+#include "matrix/io/mm.h"
 
 static const size_t chunks[] = {1, 7, 33, 256, TESS_TEXT_CHUNK};
 static const int thread_counts[] = {1, 2, 3, 7};

@@ -1,7 +1,7 @@
 /* .tess files: damage anywhere is found, lies about sizes allocate nothing. */
 #include "unit/files.h"
 
-#include "matrix/tess_file.h"
+#include "matrix/io/tess_file.h"
 
 /* A small file's bytes; free() them. */
 static unsigned char *sample(tess_ctx *ctx, const char *path, size_t *size)

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plan/model.h"
+#include "plan/model/model.h"
 #include "plan/tuner.h"
 #include "support/support.h"
 

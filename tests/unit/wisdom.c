@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plan/wisdom.h"
+#include "plan/wisdom/wisdom.h"
 #include "support/support.h"
 
 static char directory[64], path[128];

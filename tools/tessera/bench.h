@@ -9,7 +9,7 @@
 #ifndef TESSERA_BENCH_H
 #define TESSERA_BENCH_H
 
-#include "plan/plan.h"
+#include "backend/backend.h"
 
 /* ---- bench_check.c: the truth ---- */
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "plan/model/model.h"
 
 /* Keeps the items whose name at `offset` equals `wanted`, and the peers, unless it is one of
  * theirs; none left is an error. */

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "plan/model.h"
+#include "plan/model/model.h"
 #include "plan/tuner.h"
-#include "plan/wisdom.h"
+#include "plan/wisdom/wisdom.h"
 #include "predict.h"
 
 static tess_status predicted_iteration(tess_ctx *ctx, const tess_matrix *A, tess_device *device,

@@ -10,7 +10,7 @@
 #include "bench.h"
 #include "bench_search.h"
 #include "command.h"
-#include "cuda/cuda.h"
+#include "cuda/driver/device.h"
 
 typedef struct bench_args {
     common_args common;

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "command.h"
-#include "cuda/cache.h"
-#include "cuda/jit.h"
-#include "cuda/kernels.h"
+#include "cuda/driver/cache.h"
+#include "cuda/driver/jit.h"
+#include "cuda/kernels/table.h"
 
 typedef struct cache_args {
     common_args common;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "cuda/cuda.h"
+#include "cuda/driver/device.h"
 
 typedef struct devices_args {
     common_args common;

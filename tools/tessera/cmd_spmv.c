@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "plan/plan.h"
+#include "backend/backend.h"
 #include "ref/ref.h"
 
 typedef struct spmv_args {

@@ -2,7 +2,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "plan/model.h"
+#include "plan/model/model.h"
 #include "tune.h"
 
 typedef struct tune_args {

@@ -2,7 +2,7 @@
  * list that "auto" chooses comes to. */
 #include <string.h>
 
-#include "format/fbcsr_split.h"
+#include "format/fbcsr/split.h"
 #include "info.h"
 
 /* The five shapes of the paper, and small blocks. */

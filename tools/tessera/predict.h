@@ -2,7 +2,7 @@
 #ifndef TOOLS_PREDICT_H
 #define TOOLS_PREDICT_H
 
-#include "plan/model.h"
+#include "plan/model/model.h"
 
 typedef struct map_request {
     const tess_model *model;

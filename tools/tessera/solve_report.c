@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "plan/plan.h"
+#include "backend/backend.h"
 #include "solve_report.h"
 
 /* Five times a second, after the first second: where it is, how fast |r| falls, how long still. */

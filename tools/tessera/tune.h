@@ -3,7 +3,7 @@
 #define TOOLS_TUNE_H
 
 #include "command.h"
-#include "plan/blocking.h"
+#include "plan/model/blocking.h"
 #include "plan/tuner.h"
 
 /* One search for each of the few cheapest blockings, when --block auto leaves the choice. */

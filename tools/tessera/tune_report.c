@@ -1,8 +1,8 @@
 /* The report of `tessera tune`: a table for people, JSON for programs. */
 #include <string.h>
 
-#include "plan/model.h"
-#include "plan/wisdom.h"
+#include "plan/model/model.h"
+#include "plan/wisdom/wisdom.h"
 #include "tune.h"
 
 static double bandwidth(double bytes, double seconds)

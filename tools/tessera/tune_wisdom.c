@@ -1,7 +1,7 @@
 /* `tessera tune --show` and --forget. */
 #include <string.h>
 
-#include "plan/wisdom.h"
+#include "plan/wisdom/wisdom.h"
 #include "tune.h"
 
 /* Whether a plan would still be made as the entry says. */

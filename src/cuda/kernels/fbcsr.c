@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "cuda/kernels/sliced.h"
-#include "format/fbcsr_slices.h"
-#include "plan/shapes.h"
+#include "format/fbcsr/slices.h"
+#include "backend/shapes.h"
 
 enum { LANES, DEPTH, FLIGHT, THREADS, AHEAD, HINT, COUNT };
 

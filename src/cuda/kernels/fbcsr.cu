@@ -1,5 +1,5 @@
 /* y = alpha A x + beta y on blocks of several shapes and a CSR remainder (paper 001), stored by
- * slices (src/format/fbcsr_slices.h): a warp a slice, LANES lanes a row.
+ * slices (src/format/fbcsr/slices.h): a warp a slice, LANES lanes a row.
  *
  *   lines   all lanes read the same descriptor of a piece, those whose rows it has a value each and
  *           x at a column that goes with the row

@@ -2,8 +2,8 @@
 #ifndef TESS_CUDA_KERNELS_SUPPORT_H
 #define TESS_CUDA_KERNELS_SUPPORT_H
 
-#include "cuda/kernels.h"
-#include "format/fbcsr.h"
+#include "cuda/kernels/table.h"
+#include "format/fbcsr/fbcsr.h"
 #include "format/sliced.h"
 
 /* bsr: A's own arrays. */

@@ -2,7 +2,7 @@
 #ifndef EMU_EMULATOR_H
 #define EMU_EMULATOR_H
 
-#include "cuda/kernels.h"
+#include "cuda/kernels/table.h"
 
 /* Runs a launch with the entry of that variant, thread order drawn from `seed`. Returns NULL, or
  * what went wrong: a barrier not all threads reach, a write outside shared memory, an unaligned

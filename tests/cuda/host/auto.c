@@ -1,5 +1,5 @@
 /* "auto" with a fake GPU: the device on which the model says a product is sooner done. */
-#include "plan/model.h"
+#include "plan/model/model.h"
 #include "plan/tuner.h"
 #include "session.h"
 

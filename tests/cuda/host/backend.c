@@ -1,8 +1,9 @@
 /* The CUDA backend's host side against the fake driver: products through every path. What
  * goes wrong is in failures.c. */
-#include "cuda/cuda.h"
+#include "cuda/driver/device.h"
 #include "plan/tuner.h"
 #include "session.h"
+#include "plan/model/model.h"
 
 /* ---- What is missing is named ---- */
 

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cuda/cache.h"
+#include "cuda/driver/cache.h"
 #include "support/support.h"
 
 static char directory[] = "/tmp/tessera-test-XX"

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cuda/jit.h"
+#include "cuda/driver/jit.h"
 #include "triangular_variants.h"
 #include "passes.h"
 #include "variants.h"

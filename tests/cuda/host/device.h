@@ -2,7 +2,7 @@
 #ifndef TEST_CUDA_DEVICE_H
 #define TEST_CUDA_DEVICE_H
 
-#include "cuda/plan_cuda.h"
+#include "cuda/plan/plan.h"
 #include "support/support.h"
 
 extern tess_device *device;

@@ -5,6 +5,7 @@
 
 #include "device.h"
 #include "ref/ref.h"
+#include "plan/model/model.h"
 
 void ok(void **state, tess_status status, const char *what)
 {

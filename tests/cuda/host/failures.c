@@ -1,6 +1,7 @@
 /* What goes wrong: every driver call and allocation failing in turn, wrong kernels, compile errors,
  * bad requests. Nothing may leak and every message must say what happened. */
 #include "session.h"
+#include "plan/model/model.h"
 
 static bool measuring; /* the last life came as far as the reading of memory */
 

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "cuda/driver_api.h"
+#include "cuda/driver/driver_api.h"
 
 typedef struct fake_cuda {
     int devices;

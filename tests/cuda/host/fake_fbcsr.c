@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fake_cuda.h"
-#include "format/fbcsr_slices.h"
+#include "format/fbcsr/slices.h"
 
 enum { WARP = TESS_FBCSR_WARP, BESIDE = TESS_FBCSR_BESIDE };
 

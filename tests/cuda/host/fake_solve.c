@@ -19,7 +19,7 @@
 static const struct {
     unsigned x;
 } threadIdx, blockIdx;
-#include "cuda/kernels/steps.cuh"
+#include "cuda/solve/steps.cuh"
 
 typedef struct pass_args {
     finish_args f;

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cuda/cache.h"
+#include "cuda/driver/cache.h"
 #include "fake_cuda.h"
-#include "plan/plan.h"
+#include "backend/backend.h"
 #include "ref/ref.h"
 #include "support/support.h"
 

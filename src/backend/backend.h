@@ -1,0 +1,236 @@
+/* Devices, plans, and what a backend has to provide.
+ *
+ * A backend is one constant table. plan.c checks the caller's arguments once, then calls it; a
+ * backend may therefore assume non-NULL vectors and k >= 1. Optional entries may be NULL: plan.c
+ * then fails with TESS_ERR_UNSUPPORTED and the backend's name.
+ */
+#ifndef TESS_BACKEND_H
+#define TESS_BACKEND_H
+
+#include "matrix/matrix.h"
+
+typedef struct tess_backend tess_backend;
+typedef struct tess_search tess_search; /* plan/tuner.h */
+struct tess_space_ops;                  /* solve/space/space.h */
+
+struct tess_device {
+    tess_ctx *ctx;
+    const tess_backend *backend;
+    int threads; /* host threads a product uses; 0 where the host does not compute */
+    void *state; /* the backend's own */
+    char description[256];
+    bool one_matrix;    /* set by benchmarks and searches: plans may share copies of a matrix that
+                           nobody changes */
+    char model[160];    /* what wisdom is kept under: all that decides which kernel is fastest */
+    double cache_bytes; /* a matrix smaller than this stays in a cache between two products */
+    char reason[160];   /* why this device, where "auto" chose it */
+    struct tess_model *performance; /* plan/model/model.h; read when it is first asked for */
+    void (*performance_free)(struct tess_model *); /* set with it */
+};
+
+struct tess_plan {
+    tess_ctx *ctx;
+    tess_device *device;
+    const tess_matrix *matrix;
+    const void *values;  /* the matrix's, or those of the last update */
+    void *state;         /* the backend's own */
+    char format[32];     /* chosen by the backend, for explain and bench */
+    char kernel[64];     /* name as in the kernel table */
+    char params[160];    /* "key=value,..." or "" */
+    tess_search *search; /* how it was chosen; NULL: by the options alone, or by a guess */
+    char explain[4096];  /* filled by tess_plan_explain */
+};
+
+/* One way to run a matrix on a device, in the words of tess_plan_options. */
+typedef struct tess_candidate {
+    char format[32];
+    char kernel[64];
+    char params[160]; /* "key=value,..." or "" */
+    bool peer;        /* somebody else's code (cuSPARSE), run only when peers are asked for */
+    char version[24]; /* of a peer's library */
+
+    /* For the model, by the backend's costs(): which of its curves, "" for none; the bytes that one
+     * product moves in this format, padding included; the bytes that the plan keeps beside A. */
+    char class_name[32];
+    double bytes, memory;
+    /* By costs(), where several streams go in step, row by row: the blocks that one does alone, as
+     * its row is longer, and the share of all that are left when another stream has ended. */
+    double alone, left;
+    bool naive;       /* by costs(): what one would take without thinking, bsr and a plain kernel */
+    double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */
+} tess_candidate;
+
+/* A growing array of candidates: zero to start with, freed by tess_candidates_free. */
+typedef struct tess_candidates {
+    tess_candidate *items;
+    int64_t count, capacity;
+} tess_candidates;
+
+/* What is measured: one of the products a plan offers. */
+typedef enum tess_product_kind {
+    TESS_PRODUCT_SPMV,
+    TESS_PRODUCT_SPMV_TRANSPOSE,
+    TESS_PRODUCT_SPMM
+} tess_product_kind;
+
+typedef struct tess_product {
+    tess_product_kind kind;
+    int k;                  /* SPMM: number of vectors, densely packed (ld = k or the length) */
+    tess_block_order order; /* SPMM */
+    tess_effort effort;     /* candidates: ESTIMATE a few, EXHAUSTIVE all sets of parameters */
+    bool peers;             /* candidates: other libraries' kernels too */
+    bool shapes;            /* candidates: fbcsr too, for which the pattern has to be searched */
+} tess_product;
+
+/* Samples of how fast a device reads, in bytes a second; 0: the pattern does not apply. */
+enum { TESS_READINGS = 24 };
+typedef struct tess_readings {
+    int count;
+    double speeds[TESS_READINGS];
+} tess_readings;
+
+struct tess_backend {
+    const char *name;    /* "cpu": the part of a device string before ':' */
+    const char *kernels; /* a hash of what its kernels are made of; NULL: none is needed */
+
+    /* `rest` is the part of the device string after ':' or NULL. Fills description and state. */
+    tess_status (*open)(tess_device *device, const char *rest);
+    void (*close)(tess_device *device);
+
+    /* Fills plan->state, format, kernel and params. On failure leaves nothing behind. */
+    tess_status (*prepare)(tess_plan *plan, const tess_plan_options *options);
+    void (*release)(tess_plan *plan);
+
+    /* The plan leaves the sharing of device->one_matrix: what it uses, and no other plan does any
+     * more, becomes its own. NULL: plans of this backend share nothing. */
+    void (*settle)(tess_plan *plan);
+
+    tess_status (*spmv)(tess_plan *plan, double alpha, const void *x, double beta, void *y);
+    tess_status (*spmv_transpose)(tess_plan *plan, double alpha, const void *x, double beta,
+                                  void *y);
+    tess_status (*spmv_dot)(tess_plan *plan, double alpha, const void *x, double beta, void *y,
+                            const void *w, double *dot);
+    /* x . y of vectors where the device computes, as many scalars as the matrix has rows. */
+    tess_status (*dot)(tess_plan *plan, const void *x, const void *y, double *dot);
+    tess_status (*spmm)(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
+                        int64_t ldx, double beta, void *Y, int64_t ldy);
+    tess_status (*update_values)(tess_plan *plan, const void *values);
+    /* Appends its part to plan->explain. */
+    void (*explain)(tess_plan *plan);
+
+    /* Sets plan->values to the newest values in host memory; NULL: that is where they are. */
+    tess_status (*host_values)(tess_plan *plan);
+
+    /* Where solvers keep their vectors; NULL: in the host's memory, or nowhere if the host does not
+     * compute. */
+    const struct tess_space_ops *space;
+
+    /* The queue that products run in (CUDA). NULL: the device has none. */
+    tess_status (*set_stream)(tess_plan *plan, void *stream);
+
+    /* ---- The device's own memory; all NULL where that is the host's ---- */
+    tess_status (*memory_alloc)(tess_device *device, size_t bytes, void **out);
+    void (*memory_free)(tess_device *device, void *pointer);
+    tess_status (*memory_copy_to)(tess_device *device, void *to, const void *from, size_t bytes);
+    tess_status (*memory_copy_from)(tess_device *device, void *to, const void *from, size_t bytes);
+    /* to = scale * from, or to = to + scale * from, `count` scalars each of its type. Does not
+     * wait: what the plan does next comes after it. */
+    tess_status (*memory_convert)(tess_plan *plan, int64_t count, double scale, const void *from,
+                                  tess_type from_type, bool add, void *to, tess_type to_type);
+    tess_status (*synchronize)(tess_device *device);
+    /* Whether an address is the device's. */
+    bool (*owns)(tess_device *device, const void *pointer);
+
+    /* ---- For `tessera bench` and the tuner; each may be NULL ---- */
+
+    /* Appends (tess_candidates_add) every format, kernel and parameter set that applies to A on
+     * this device and can do `product`; prepare() must accept each as options. The first is the one
+     * prepare() would choose by itself; of each kernel, the first has the parameters it would
+     * choose. NULL: only that. */
+    tess_status (*candidates)(tess_device *device, const tess_matrix *A,
+                              const tess_product *product, tess_candidates *list);
+
+    /* Fills class_name, bytes, memory, alone, left and naive of SpMV candidates, from the exact
+     * lengths of A's rows. NULL: the model knows nothing of this device. */
+    tess_status (*costs)(tess_device *device, const tess_matrix *A, tess_candidates *list);
+
+    /* The device runs beside the host: it has a clock of its own (time_product), begins a launch
+     * while another ends, and its products take no time beside what the host prepares. */
+    bool apart;
+
+    /* Format fbcsr is kept as slices (format/fbcsr_slices.h), for which other shapes pay. */
+    bool shapes_in_slices;
+
+    /* The class of the product that iterations of CG run, whatever kernel the plan has: one that
+     * leaves a dot product too. NULL: the plan's own. */
+    const char *iterates_with;
+
+    /* Whether all iterations of CG with pc=jacobi on A are one launch, as far as the matrix's sizes
+     * tell. NULL: they never are. */
+    bool (*solves_at_once)(tess_device *device, const tess_matrix *A);
+
+    /* Does ahead, for several candidates at once, what prepare() would do for one after the other
+     * (compilation). Only speed depends on it. NULL: there is nothing to do. */
+    void (*prepare_ahead)(tess_device *device, const tess_matrix *A, const tess_candidate *items,
+                          int64_t count);
+
+    /* The most bytes a second that this device can read from an array of `bytes` bytes read again
+     * and again: memory's speed when it is large, the cache's when it is small. The best of several
+     * access patterns, a fresh measurement each call (about 0.1 s). NULL: unknown. */
+    tess_status (*read_ceiling)(tess_device *device, double bytes, double *bytes_per_second);
+
+    /* One sample of each of these access patterns, for a benchmark that lets them take turns with
+     * products: the array stays until the device is closed or another size is asked for. NULL: a
+     * call of read_ceiling is the sample. */
+    tess_status (*read_samples)(tess_device *device, double bytes, tess_readings *samples);
+
+    /* Runs y = alpha A x + beta y (or the other products) `reps` times with the vectors where the
+     * device wants them, and writes each repetition's own time, transfers of host vectors not
+     * counted, into seconds[0..reps-1]; with beta = 0 after one more that is not timed. x and y are
+     * host arrays; y holds the result of the last repetition afterwards. NULL: the host's clock
+     * around each call. */
+    tess_status (*time_product)(tess_plan *plan, const tess_product *product, double alpha,
+                                const void *x, double beta, void *y, int reps, double *seconds);
+};
+
+/* ---- measure.c: the same for every backend, with the fallbacks described above ---- */
+
+tess_status tess_candidates_add(tess_ctx *ctx, tess_candidates *list,
+                                const tess_candidate *candidate);
+void tess_candidates_free(tess_ctx *ctx, tess_candidates *list);
+
+/* Before these candidates are prepared one by one. */
+void tess_candidates_ahead(tess_device *device, const tess_matrix *A, const tess_candidate *items,
+                           int64_t count);
+
+/* One product, through the public calls and their checks. */
+tess_status tess_product_run(tess_plan *plan, const tess_product *product, double alpha,
+                             const void *x, double beta, void *y);
+tess_status tess_product_time(tess_plan *plan, const tess_product *product, double alpha,
+                              const void *x, double beta, void *y, int reps, double *seconds);
+
+/* Numbers in -1..1, always the same: what is easy to multiply, as zeros are, takes less power, and
+ * a GPU is the faster for it. */
+void tess_random_vector(void *x, int64_t count, tess_type type);
+
+/* Scalars in x and y of a product with A. */
+int64_t tess_product_x_size(const tess_matrix *A, const tess_product *product);
+int64_t tess_product_y_size(const tess_matrix *A, const tess_product *product);
+
+/* The smallest number of bytes that the product must move, and the flops it does on stored values:
+ * the measures behind GB/s and GFLOP/s. */
+double tess_product_bytes(const tess_matrix *A, const tess_product *product);
+double tess_product_flops(const tess_matrix *A, const tess_product *product);
+
+/* device.c: by the first `length` characters of the name; NULL: there is none. */
+const tess_backend *tess_backend_named(const char *name, size_t length);
+
+/* Of the kernels that are here, written by hash_kernels.cmake. */
+extern const char tess_cpu_kernel_hash[], tess_cuda_kernel_hash[];
+
+extern const tess_backend tess_ref_backend;
+extern const tess_backend tess_cpu_backend;
+extern const tess_backend tess_cuda_backend;
+extern const tess_backend tess_profile_backend; /* cuda/plan/profile_device.c */
+
+#endif

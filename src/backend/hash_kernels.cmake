@@ -1,0 +1,16 @@
+# Writes hashes of the kernels' sources as C strings:
+#     cmake -DOUTPUT=file.c -DCPU=a|b -DCUDA=c|d -P hash_kernels.cmake
+set(text "/* Generated: what kernels are made of, in short. */\n#include \"backend/backend.h\"\n\n")
+foreach(backend cpu cuda)
+  string(TOUPPER ${backend} list)
+  string(REPLACE "|" ";" files "${${list}}")
+  set(hashes "")
+  foreach(file IN LISTS files)
+    file(SHA256 ${file} hash)
+    string(APPEND hashes ${hash})
+  endforeach()
+  string(SHA256 hash "${hashes}")
+  string(SUBSTRING ${hash} 0 16 hash)
+  string(APPEND text "const char tess_${backend}_kernel_hash[] = \"${hash}\";\n")
+endforeach()
+file(WRITE ${OUTPUT} "${text}")

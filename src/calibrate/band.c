@@ -1,0 +1,76 @@
+/* Matrices of long rows: the blocks next to the diagonal, or a share of them; and one with a row
+ * and a column through all. */
+#include "calibrate/calibrate.h"
+
+/* Symmetric, the same along diagonals, nowhere zero or alike; `heavy` on the diagonal itself. */
+static void fill_block(tess_matrix *A, int64_t at, int64_t row, int64_t col, double heavy)
+{
+    int64_t b = A->block_height;
+    for (int64_t i = 0; i < b; i++)
+        for (int64_t j = 0; j < b; j++) {
+            int64_t apart = row * b + i - (col * b + j);
+            double value = 0.5 + tess_random_unit(3, (uint64_t)(apart < 0 ? -apart : apart));
+            value += apart == 0 ? heavy : 0;
+            if (A->type == TESS_F64)
+                ((double *)A->values)[(at * b + i) * b + j] = value;
+            else
+                ((float *)A->values)[(at * b + i) * b + j] = (float)value;
+        }
+}
+
+/* Whether the block is there: all on the diagonal, a share of the others, the same of both halves.
+ */
+static bool is_kept(const tess_calibration_shape *s, int64_t row, int64_t col)
+{
+    int64_t low = row < col ? row : col, high = row < col ? col : row;
+    /* tess_random_unit is in -1..1 */
+    double reach = 0.5 * (1 + tess_random_unit(5, (uint64_t)low)) * (double)(s->length / 2 + 1);
+    if (s->ragged && (double)(high - low) >= reach)
+        return row == col;
+    return row == col || tess_random_unit((uint64_t)low, (uint64_t)high) < 2 * s->share - 1;
+}
+
+/* Blocks of a row; their columns where there is room for them. */
+static int64_t list_row(const tess_calibration_shape *s, int64_t row, int64_t rows,
+                        int32_t *columns)
+{
+    int64_t reach = s->length / 2 < rows ? s->length / 2 : rows - 1, count = 0;
+    bool all = s->crossed && row == 0;
+    int64_t first = all || row < reach ? 0 : row - reach, last = all ? rows - 1 : row + reach;
+    if (s->crossed && first > 0) {
+        if (columns)
+            columns[count] = 0;
+        count++;
+    }
+    for (int64_t col = first; col <= last && col < rows; col++) {
+        if (!is_kept(s, row, col))
+            continue;
+        if (columns)
+            columns[count] = (int32_t)col;
+        count++;
+    }
+    return count;
+}
+
+tess_status tess_calibration_band(tess_ctx *ctx, tess_type type, int32_t block, int64_t rows,
+                                  const tess_calibration_shape *shape, tess_matrix **out)
+{
+    int64_t blocks = 0;
+    tess_matrix *A;
+    for (int64_t i = 0; i < rows; i++)
+        blocks += list_row(shape, i, rows, NULL);
+    TESS_TRY(tess_matrix_allocate(ctx, type, rows * block, rows * block, block, block, blocks, &A));
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t at = A->row_offsets[i];
+        A->row_offsets[i + 1] = at + list_row(shape, i, rows, A->columns + at);
+    }
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+    for (int64_t i = 0; i < rows; i++) {
+        double length = (double)(A->row_offsets[i + 1] - A->row_offsets[i]);
+        double heavy = shape->crossed ? 1.1 * block * length : 0; /* positive definite */
+        for (int64_t at = A->row_offsets[i]; at < A->row_offsets[i + 1]; at++)
+            fill_block(A, at, i, A->columns[at], heavy);
+    }
+    *out = A;
+    return TESS_OK;
+}

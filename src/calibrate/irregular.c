@@ -1,0 +1,99 @@
+/* From samples of irregular matrices to extras. */
+#include <string.h>
+
+#include "calibrate/calibrate.h"
+
+/* The model's time for a sample of such a matrix. */
+static double expected_of(const tess_calibration *c, const tess_model_problem *problem,
+                          const tess_sample *s)
+{
+    tess_model_problem p = *problem;
+    memcpy(p.name, s->name, sizeof p.name);
+    p.bytes = s->bytes;
+    p.alone = s->alone;
+    return tess_model_spmv(c->model, &p, 1, false);
+}
+
+static tess_status add_extra(tess_calibration *c, const tess_sample *s, tess_extra_kind kind,
+                             double x_bytes, double seconds)
+{
+    tess_model_extra extra = {
+        .block = c->block, .type = c->type, .kind = kind, .x_bytes = x_bytes, .seconds = seconds};
+    memcpy(extra.name, s->name, sizeof extra.name);
+    return tess_model_add_extra(c->model, &extra);
+}
+
+tess_status tess_calibration_extras(tess_calibration *c, const tess_irregular *irregular,
+                                    tess_extra_kind kind, double units, double least)
+{
+    tess_model_problem problem = irregular->problem;
+    double x_bytes = kind == TESS_EXTRA_FAR ? problem.x_bytes : 0;
+    problem.longest = 0; /* what is sought, and what is measured after it, is not expected */
+    if (kind != TESS_EXTRA_LONGEST)
+        problem.far = 0;
+    if (kind == TESS_EXTRA_CHANGE)
+        problem.changes = 0;
+    for (int64_t i = irregular->first; i < irregular->last && units > 0; i++) {
+        const tess_sample *s = &c->samples[i];
+        double expected = expected_of(c, &problem, s), more = s->seconds - expected;
+        bool cut = kind == TESS_EXTRA_LONGEST && c->device->backend->apart;
+        if (!(expected > 0))
+            continue;
+        if (s->seconds > least * expected)
+            TESS_TRY(add_extra(c, s, kind, x_bytes, more / units));
+        else
+            TESS_TRY(
+                add_extra(c, s, cut ? TESS_EXTRA_CUT : kind, x_bytes, cut && more > 0 ? more : 0));
+    }
+    return TESS_OK;
+}
+
+/* The fastest of a class; NULL: there is none. */
+static const tess_sample *find_sample(const tess_calibration *c, const tess_irregular *irregular,
+                                      const char *name)
+{
+    const tess_sample *found = NULL;
+    for (int64_t i = irregular->first; i < irregular->last; i++) {
+        const tess_sample *s = &c->samples[i];
+        if (strcmp(s->name, name) == 0 && (!found || s->seconds < found->seconds))
+            found = s;
+    }
+    return found;
+}
+
+/* A difference, as curves are off by more than it, and by as much for both. */
+static tess_status add_alone(tess_calibration *c, const tess_irregular *even,
+                             const tess_irregular *uneven)
+{
+    for (int64_t i = uneven->first; i < uneven->last; i++) {
+        const tess_sample *s = &c->samples[i], *beside = find_sample(c, even, s->name);
+        if (find_sample(c, uneven, s->name) != s || !beside || !(s->alone > beside->alone))
+            continue;
+        double expected =
+            expected_of(c, &uneven->problem, s) - expected_of(c, &even->problem, beside);
+        double more = s->seconds - beside->seconds - expected;
+        TESS_TRY(
+            add_extra(c, s, TESS_EXTRA_ALONE, 0, more > 0 ? more / (s->alone - beside->alone) : 0));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_calibration_irregular(tess_calibration *c, const tess_irregular *random,
+                                       const tess_irregular *even, const tess_irregular *uneven)
+{
+    /* Of random rows a few blocks are done alone, of uneven ones many: what is taken for the one
+     * and is the other's becomes a quarter each time. */
+    enum { TIMES = 4 };
+    for (int again = 0; again < TIMES; again++) {
+        if (again > 0) {
+            c->model->curve_count = 0;
+            tess_model_drop_extras(c->model, TESS_EXTRA_RESIDENT);
+            TESS_TRY(tess_calibration_fit(c, 1));
+        }
+        tess_model_drop_extras(c->model, TESS_EXTRA_CHANGE);
+        TESS_TRY(tess_calibration_extras(c, random, TESS_EXTRA_CHANGE, random->problem.changes, 1));
+        tess_model_drop_extras(c->model, TESS_EXTRA_ALONE);
+        TESS_TRY(add_alone(c, even, uneven));
+    }
+    return TESS_OK;
+}

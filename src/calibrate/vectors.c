@@ -1,0 +1,203 @@
+/* Calibration of iterations of CG, and of copies.
+ *
+ *   vectors            iterations less their products, on cubes
+ *   vectors streamed   the same where the matrix goes through a GPU's cache
+ *   at once            whole iterations, where the device does all of them in one launch
+ *   copies             a vector to the device and another one back
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrate/calibrate.h"
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static tess_status sample(tess_calibration *c, const tess_matrix *A, double *product,
+                          double *iteration)
+{
+    static const tess_plan_options guess = {.effort = TESS_ESTIMATE, .reproducible = 1};
+    tess_plan *plan = NULL;
+    void *b = NULL; /* random: the generator's is solved by one iteration */
+    tess_status status;
+    TESS_TRY_CLEAN(tess_alloc_bytes(c->ctx, A->rows, sizeof(double), &b));
+    tess_random_vector(b, A->rows, c->type);
+    TESS_TRY_CLEAN(tess_plan_create(c->ctx, A, c->device, &guess, &plan));
+    TESS_TRY_CLEAN(tess_sample_iteration(plan, b, product, iteration));
+    tess_log(c->ctx,
+             "calibrate: %lld rows of %.4g blocks, b = %d: product %.6g s, iteration %.6g s",
+             (long long)A->rows, (double)A->blocks / (double)A->block_rows, (int)A->block_height,
+             *product, *iteration);
+cleanup:
+    tess_plan_destroy(plan);
+    tess_free(c->ctx, b);
+    return status;
+}
+
+static tess_status make_cube(tess_calibration *c, int points, int b, double n, tess_matrix **out)
+{
+    char spec[64];
+    snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", points, (int)n, b,
+             tess_type_name(c->type));
+    return tess_matrix_generate(c->ctx, spec, out, NULL);
+}
+
+/* ---- Passes ---- */
+
+/* Bytes that a host's passes move, of 12 vectors, and how they grow; bytes of a GPU's matrices. */
+static const double first_passes = 1e5, growth = 1.8;
+static const double first_matrix = 6e4, last_matrix = 3.2e8, growth_matrix = 1.35;
+
+/* Where no solver runs, passes are as fast as reading. */
+static tess_status measure_reading(tess_calibration *c, double bytes)
+{
+    double speed;
+    TESS_TRY(c->device->backend->read_ceiling(c->device, bytes, &speed));
+    tess_sample read = {.name = TESS_MODEL_VECTORS, .bytes = bytes, .seconds = bytes / speed};
+    return tess_calibration_keep(c, &read);
+}
+
+/* A host's iterations are passes over memory whatever the matrix is: one shape. Its working set is
+ * six vectors and a row of the matrix beside the 12 moved ones. */
+static tess_status measure_host(tess_calibration *c)
+{
+    double scalar = (double)tess_type_size(c->type), row = 7 * (scalar + 4) + 4;
+    for (double bytes = first_passes; bytes <= c->most; bytes *= growth) {
+        tess_matrix *A;
+        double product, iteration;
+        TESS_TRY(make_cube(c, 7, 1, cbrt(bytes / (12 * scalar)), &A));
+        tess_sample passes = {.name = TESS_MODEL_VECTORS, .bytes = 12 * scalar * (double)A->rows};
+        tess_status status = sample(c, A, &product, &iteration);
+        tess_matrix_destroy(A);
+        passes.seconds = iteration - product;
+        if (status == TESS_ERR_UNSUPPORTED && c->device->backend->read_ceiling)
+            status = measure_reading(c, bytes);
+        else if (status == TESS_OK && passes.seconds > 0)
+            status = tess_calibration_keep(c, &passes);
+        TESS_TRY(status);
+    }
+    c->regular = c->count;
+    return tess_calibration_fit(c, (row + 6 * scalar) / (12 * scalar));
+}
+
+/* A GPU's by where the matrix comes from. Between, the product alone finds some of it in L2 that an
+ * iteration's vectors push out: what such an iteration takes more is not of its passes. */
+static const char *class_of(const tess_calibration *c, const tess_matrix *A)
+{
+    const tess_backend *backend = c->device->backend;
+    double matrix = tess_matrix_spmv_bytes(A), cache = c->model->cache_bytes;
+    double vectors = 6 * (double)A->rows * (double)tess_type_size(c->type);
+    if (backend->solves_at_once && backend->solves_at_once(c->device, A))
+        return TESS_MODEL_AT_ONCE;
+    if (matrix + vectors < TESS_L2_KEPT * cache)
+        return TESS_MODEL_VECTORS;
+    return matrix > 1.25 * TESS_L2_GONE * cache ? TESS_MODEL_STREAMED : NULL;
+}
+
+static tess_status measure_iteration(tess_calibration *c, const tess_matrix *A)
+{
+    const char *name = class_of(c, A);
+    double product, iteration, vector = (double)A->rows * (double)tess_type_size(c->type);
+    if (!name)
+        return TESS_OK;
+    TESS_TRY(sample(c, A, &product, &iteration));
+    tess_sample kept = {.bytes = 12 * vector, .seconds = iteration - product};
+    if (strcmp(name, TESS_MODEL_AT_ONCE) == 0)
+        kept = (tess_sample){.bytes = tess_matrix_spmv_bytes(A),
+                             .lines = (double)A->block_rows,
+                             .seconds = iteration};
+    snprintf(kept.name, sizeof kept.name, "%s", name);
+    return kept.seconds > 0 ? tess_calibration_keep(c, &kept) : TESS_OK;
+}
+
+/* What an iteration takes more where the product cuts a long row, in the mean of a few. */
+static tess_status measure_cut(tess_calibration *c)
+{
+    static const tess_calibration_shape crossed = {.length = 7, .share = 1, .crossed = true};
+    static const int64_t rows[] = {8000, 16000, 40000};
+    static const int32_t blocks[] = {1, 3, 2};
+    enum { SIZES = 3 };
+    tess_model_extra extra = {.type = c->type, .kind = TESS_EXTRA_CUT, .name = TESS_MODEL_VECTORS};
+    for (int i = 0; i < SIZES; i++) {
+        tess_matrix *A;
+        double product = 0, iteration = 0;
+        TESS_TRY(tess_calibration_band(c->ctx, c->type, blocks[i], rows[i], &crossed, &A));
+        double vector = (double)A->rows * (double)tess_type_size(c->type);
+        tess_model_load load = {.name = TESS_MODEL_VECTORS, .type = c->type, .bytes = 12 * vector};
+        tess_status status = sample(c, A, &product, &iteration);
+        tess_matrix_destroy(A);
+        TESS_TRY(status);
+        double passes = tess_model_seconds_from(c->model, &load, true, false);
+        extra.seconds += (iteration - product - passes) / SIZES;
+    }
+    return extra.seconds > 0 ? tess_model_add_extra(c->model, &extra) : TESS_OK;
+}
+
+/* A GPU begins the next launch while a product ends, so that it matters how long that takes: cubes
+ * of all sizes and several block sizes. */
+static tess_status measure_apart(tess_calibration *c)
+{
+    static const int points[] = {7, 27}, blocks[] = {1, 2, 3, 4, 8, 16};
+    enum { SHAPES = sizeof points / sizeof *points, BLOCKS = sizeof blocks / sizeof *blocks };
+    double scalar = (double)tess_type_size(c->type);
+    for (double bytes = first_matrix; bytes <= last_matrix; bytes *= growth_matrix)
+        for (int i = 0; i < SHAPES * BLOCKS; i++) {
+            int p = points[i % SHAPES], b = blocks[i / SHAPES];
+            double n = cbrt(bytes / (p * (4 + scalar * b * b))) + 0.5;
+            tess_matrix *A;
+            if (n < 4)
+                continue;
+            TESS_TRY(make_cube(c, p, b, n, &A));
+            tess_status status = measure_iteration(c, A);
+            tess_matrix_destroy(A);
+            TESS_TRY(status);
+        }
+    c->regular = c->count;
+    TESS_TRY(tess_calibration_fit(c, 0));
+    return measure_cut(c);
+}
+
+/* ---- Copies ---- */
+
+static tess_status measure_copies(tess_calibration *c)
+{
+    enum { RUNS = 9 };
+    if (!c->device->backend->memory_copy_to)
+        return TESS_OK;
+    c->count = 0;
+    for (double bytes = 1e4; bytes <= 1e8; bytes *= 4) {
+        void *there = NULL, *here = NULL;
+        double runs[RUNS];
+        tess_status status;
+        TESS_TRY_CLEAN(tess_calloc_bytes(c->ctx, (int64_t)bytes, 1, &here));
+        TESS_TRY_CLEAN(tess_device_alloc(c->device, (size_t)bytes, &there));
+        for (int i = 0; i < RUNS; i++) {
+            double start = tess_seconds();
+            TESS_TRY_CLEAN(tess_device_copy_to(c->device, there, here, (size_t)bytes));
+            TESS_TRY_CLEAN(tess_device_copy_from(c->device, here, there, (size_t)bytes));
+            runs[i] = tess_seconds() - start;
+        }
+        qsort(runs, RUNS, sizeof *runs, by_value);
+        tess_sample sample = {
+            .name = TESS_MODEL_COPIES, .bytes = 2 * bytes, .seconds = runs[RUNS / 2]};
+        status = tess_calibration_keep(c, &sample);
+    cleanup:
+        tess_device_free(c->device, there);
+        tess_free(c->ctx, here);
+        TESS_TRY(status);
+    }
+    c->regular = c->count;
+    return tess_calibration_fit(c, 0);
+}
+
+tess_status tess_calibration_vectors(tess_calibration *c)
+{
+    c->count = 0;
+    TESS_TRY(c->device->backend->apart ? measure_apart(c) : measure_host(c));
+    return measure_copies(c);
+}

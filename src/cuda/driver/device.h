@@ -1,0 +1,116 @@
+/* An open CUDA device and the calls on it.
+ *
+ * The device is used through its primary context, the one the CUDA runtime uses too, so device
+ * pointers of other libraries in the process are ours as well. Every entry into the backend makes
+ * that context current (tess_cuda_enter) and puts back what was there (tess_cuda_leave).
+ */
+#ifndef TESS_CUDA_H
+#define TESS_CUDA_H
+
+#include "cuda/driver/jit.h"
+#include "backend/backend.h"
+
+enum { TESS_CUDA_STAGES = 2 };
+
+/* A source with one entry. */
+typedef struct tess_cuda_code {
+    cu_module module;
+    cu_function function;
+} tess_cuda_code;
+
+typedef struct tess_cuda {
+    tess_ctx *ctx;
+    tess_driver driver;
+    tess_jit jit;
+    char name[24]; /* "cuda:0" */
+    int ordinal;
+    cu_device handle;
+    cu_context context;
+    cu_stream stream; /* the library's own */
+    int sm;           /* 90: compute capability 9.0 */
+    int version;      /* of the driver: 13000 */
+    int multiprocessors, threads_per_multiprocessor;
+    size_t shared_bytes; /* most dynamic shared memory of a thread block */
+    size_t l2_bytes, memory_bytes;
+    struct tess_cuda_resident *shared; /* layouts of device->one_matrix */
+    struct tess_cusparse_matrix *peer_matrices;
+    int refused;                     /* fresh kernels that gave wrong results on a probe */
+    tess_cuda_code convert[2][2][2]; /* from f64, added, to f64 */
+    tess_cuda_code gate;
+    volatile unsigned *gate_flag; /* pinned: the last gate that was opened */
+    unsigned gates;
+
+    /* Uploads: the next chunk is copied into one pinned buffer while the other one travels. */
+    void *stage[TESS_CUDA_STAGES];
+    cu_event stage_free[TESS_CUDA_STAGES];
+} tess_cuda;
+
+static inline tess_cuda *tess_cuda_of(const tess_device *device)
+{
+    return device->state;
+}
+
+/* TESS_OK, or TESS_ERR_DEVICE with the driver's name and text for the error and the call. */
+tess_status tess_cuda_check(const tess_cuda *cuda, cu_result result, const char *call);
+
+/* TESS_TRY(TESS_CU(cuda, cuStreamSynchronize(stream))) */
+#define TESS_CU(cuda, call) tess_cuda_check((cuda), (cuda)->driver.call, #call)
+
+tess_status tess_cuda_enter(const tess_cuda *cuda);
+void tess_cuda_leave(const tess_cuda *cuda);
+
+/* ---- device.c ---- */
+
+tess_status tess_cuda_open(tess_device *device, const char *rest);
+void tess_cuda_close(tess_device *device);
+
+/* What wisdom and performance models are kept under, for a GPU of this name whose multiprocessors
+ * and caches the state has. */
+void tess_cuda_name_model(tess_device *device, const char *gpu);
+
+/* ---- profile_device.c ---- */
+
+/* The i-th N of "profile:N"; NULL behind the last. */
+const char *tess_profile_name(int i);
+
+/* ---- memory.c: all inside enter/leave unless they take a tess_device ---- */
+
+/* `what` names the array in the out-of-memory message. 0 bytes give a valid address. */
+tess_status tess_cuda_alloc(tess_cuda *cuda, size_t bytes, const char *what, cu_pointer *out);
+void tess_cuda_free(tess_cuda *cuda, cu_pointer pointer); /* 0 is fine */
+
+/* Copies to the device on `stream` through pinned buffers; `from` may be changed on return. */
+tess_status tess_cuda_upload(tess_cuda *cuda, cu_pointer to, const void *from, size_t bytes,
+                             cu_stream stream);
+/* Copies to the host what is there after all that `stream` has to do, and waits for it. */
+tess_status tess_cuda_download(tess_cuda *cuda, void *to, cu_pointer from, size_t bytes,
+                               cu_stream stream);
+
+/* Whether an address is the device's (device or managed memory), as opposed to the host's. Allowed
+ * while a stream is being captured. */
+bool tess_cuda_on_device(const tess_cuda *cuda, const void *pointer);
+
+tess_status tess_cuda_memory_alloc(tess_device *device, size_t bytes, void **out);
+void tess_cuda_memory_free(tess_device *device, void *pointer);
+tess_status tess_cuda_memory_copy_to(tess_device *device, void *to, const void *from, size_t bytes);
+tess_status tess_cuda_memory_copy_from(tess_device *device, void *to, const void *from,
+                                       size_t bytes);
+tess_status tess_cuda_synchronize(tess_device *device);
+bool tess_cuda_owns(tess_device *device, const void *pointer);
+
+/* ---- convert.c ---- */
+
+tess_status tess_cuda_memory_convert(tess_plan *plan, int64_t count, double scale, const void *from,
+                                     tess_type from_type, bool add, void *to, tess_type to_type);
+void tess_cuda_convert_free(tess_cuda *cuda);
+
+/* ---- measure.c ---- */
+
+void tess_cuda_gate_free(tess_cuda *cuda);
+
+static inline cu_pointer tess_cuda_address(const void *pointer)
+{
+    return (cu_pointer)(uintptr_t)pointer;
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* Descriptors of row_per_thread.cu. */
+#include <stdio.h>
+
+#include "cuda/kernels/papers/rows.h"
+
+enum { SHARE, UNROLL, MOST, LAMBDA, COUNT };
+
+static const tess_cuda_param params[COUNT] = {
+    [SHARE] = {"shared", {0, 1}, 2}, /* Algorithm 4, Algorithm 5 */
+    [UNROLL] = {"unroll", {4, 8, 16}, 3},
+    [MOST] = {"threads", {32, 1024}, 2}, /* a thread block, at most */
+    [LAMBDA] = TESS_CUDA_LAMBDA,
+};
+
+/* A block of 16 rows leaves half of a warp idle already. */
+static bool fits(const tess_cuda_problem *problem, const int *p)
+{
+    return problem->block_height >= 16 && p[UNROLL] <= problem->block_width + 3 &&
+           (!p[SHARE] || problem->block_width * (int64_t)tess_type_size(problem->type) <= 48 << 10);
+}
+
+static void guess(const tess_cuda_problem *problem, int *p)
+{
+    p[SHARE] = 0;
+    p[UNROLL] = problem->block_width >= 16 ? 8 : 4;
+    p[MOST] = 1024;
+}
+
+static int threads_of(const tess_cuda_problem *problem, const int *p)
+{
+    int64_t threads = 32 * tess_ceil_div(problem->block_height, 32);
+    return threads < p[MOST] ? (int)threads : p[MOST];
+}
+
+/* Thread blocks a block row. */
+static int chunks_of(const tess_cuda_problem *problem, const int *p)
+{
+    return (int)tess_ceil_div(problem->block_height, threads_of(problem, p));
+}
+
+static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+{
+    snprintf(text, size, " -DTHREADS=%d -DCHUNKS=%d -DSHARE=%d -DUNROLLED=%d",
+             threads_of(problem, p), chunks_of(problem, p), p[SHARE], p[UNROLL]);
+}
+
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+                    const tess_cuda_call *call, tess_cuda_launch *out)
+{
+    return tess_cuda_rows_launches(problem, image, call, "row_per_thread", 1, chunks_of(problem, p),
+                                   (unsigned)threads_of(problem, p), out);
+}
+
+#define FAMILY row_per_thread
+#include "cuda/kernels/papers/rows_pair.inc.c"

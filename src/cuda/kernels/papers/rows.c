@@ -1,0 +1,66 @@
+#include "cuda/kernels/papers/rows.h"
+
+#include <stdio.h>
+
+bool tess_cuda_rows_fit(const tess_cuda_problem *problem, int lambda)
+{
+    if (lambda == 0)
+        return problem->block_rows <= INT32_MAX;
+    return lambda < problem->longest_row &&
+           problem->block_rows + problem->blocks / lambda <= INT32_MAX;
+}
+
+int64_t tess_cuda_rows_mean(const tess_cuda_problem *problem)
+{
+    return problem->block_rows > 0 ? problem->blocks / problem->block_rows : 0;
+}
+
+int tess_cuda_rows_lambda(const tess_cuda_problem *problem)
+{
+    int lambda = tess_cuda_rows_mean(problem) > 8 ? 32 : 16;
+    while (lambda > 8 && lambda >= problem->longest_row)
+        lambda /= 2;
+    return lambda;
+}
+
+size_t tess_cuda_rows_defines(const tess_cuda_problem *problem, bool balanced, char *text,
+                              size_t size)
+{
+    return (size_t)snprintf(
+        text, size, "-DREAL=%d -DBH=%d -DBW=%d -DRAGGED=%d -DBALANCED=%d -DHINT=1",
+        (int)tess_type_size(problem->type), (int)problem->block_height, (int)problem->block_width,
+        problem->cols % problem->block_width != 0, balanced);
+}
+
+void tess_cuda_rows_layout(int lambda, char *text, size_t size)
+{
+    if (lambda == 0)
+        snprintf(text, size, "bsr");
+    else
+        snprintf(text, size, "balanced:lambda=%d", lambda);
+}
+
+int tess_cuda_rows_launches(const tess_cuda_problem *problem, const tess_cuda_image *image,
+                            const tess_cuda_call *call, const char *entry, int64_t lines_each,
+                            int64_t blocks_each, unsigned threads, tess_cuda_launch *out)
+{
+    bool balanced = image->count > BALANCED_SEGMENT_PTR;
+    int64_t lines = balanced ? image->counts[BALANCED_SEGMENTS] : problem->block_rows;
+    if (problem->rows == 0)
+        return 0;
+    unsigned grid = (unsigned)(tess_ceil_div(lines, lines_each) * blocks_each);
+    tess_cuda_launch *run = tess_cuda_launch_start(&out[0], entry, grid, threads);
+    for (int i = BSR_OFFSETS; i <= BSR_VALUES; i++)
+        tess_cuda_arg_pointer(run, call->arrays[i]);
+    tess_cuda_arg_pointer(run, call->x);
+    tess_cuda_arg_pointer(run, balanced ? call->workspace : call->y);
+    tess_cuda_arg_integer(run, lines);
+    tess_cuda_arg_integer(run, problem->rows);
+    tess_cuda_arg_integer(run, problem->cols);
+    tess_cuda_arg_number(run, call->alpha);
+    tess_cuda_arg_number(run, call->beta);
+    if (!balanced)
+        return 1;
+    tess_cuda_launch_balanced_sum(problem, image, call, &out[1]);
+    return 2;
+}

@@ -1,0 +1,119 @@
+/* The kernel table, parameters as text, and the walk over a tuning space. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/kernels/table.h"
+
+#define TESS_CUDA_KERNEL(stem) extern const tess_cuda_kernel tess_cuda_kernel_##stem;
+#include "cuda/kernels/kernels.def"
+#undef TESS_CUDA_KERNEL
+
+const tess_cuda_kernel *const tess_cuda_kernels[] = {
+#define TESS_CUDA_KERNEL(stem) &tess_cuda_kernel_##stem,
+#include "cuda/kernels/kernels.def"
+#undef TESS_CUDA_KERNEL
+};
+const int tess_cuda_kernel_count = (int)(sizeof tess_cuda_kernels / sizeof *tess_cuda_kernels);
+
+const tess_cuda_kernel *tess_cuda_kernel_find(const char *name)
+{
+    for (int i = 0; i < tess_cuda_kernel_count; i++)
+        if (strcmp(tess_cuda_kernels[i]->name, name) == 0)
+            return tess_cuda_kernels[i];
+    return NULL;
+}
+
+void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem)
+{
+    problem->type = A->type;
+    problem->block_height = A->block_height;
+    problem->block_width = A->block_width;
+    problem->rows = A->rows;
+    problem->cols = A->cols;
+    problem->block_rows = A->block_rows;
+    problem->block_cols = A->block_cols;
+    problem->blocks = A->blocks;
+    problem->vectors = 1;
+    problem->row_major = 0;
+    problem->longest_row = 0;
+    for (int64_t i = 0; i < A->block_rows; i++)
+        if (A->row_offsets[i + 1] - A->row_offsets[i] > problem->longest_row)
+            problem->longest_row = A->row_offsets[i + 1] - A->row_offsets[i];
+    problem->scattered = tess_matrix_scattered(A);
+}
+
+void tess_cuda_params_write(const tess_cuda_kernel *kernel, const int *params, char *text,
+                            size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < kernel->param_count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s=%d", i ? "," : "",
+                                 kernel->params[i].name, params[i]);
+}
+
+tess_status tess_cuda_params_read(tess_ctx *ctx, const tess_cuda_kernel *kernel, const char *text,
+                                  int *params)
+{
+    tess_option table[TESS_CUDA_PARAMS];
+    int64_t values[TESS_CUDA_PARAMS];
+    for (int i = 0; i < kernel->param_count; i++) {
+        values[i] = params[i];
+        table[i] = (tess_option){.key = kernel->params[i].name,
+                                 .kind = TESS_OPTION_INT,
+                                 .target = &values[i],
+                                 .min = 0,
+                                 .max = 1 << 24};
+    }
+    TESS_TRY(tess_options_parse(ctx, kernel->name, text, table, (size_t)kernel->param_count));
+    for (int i = 0; i < kernel->param_count; i++) {
+        const tess_cuda_param *param = &kernel->params[i];
+        bool known = false;
+        char list[128] = "";
+        for (int v = 0, used = 0; v < param->count; v++) {
+            known |= param->values[v] == values[i];
+            used += snprintf(list + used, sizeof list - (size_t)used, "%s%d", v ? ", " : "",
+                             param->values[v]);
+        }
+        if (!known && values[i] != params[i])
+            return tess_fail(ctx, TESS_ERR_OPTION, "%s: %s=%lld is not one of %s", kernel->name,
+                             param->name, (long long)values[i], list);
+    }
+    for (int i = 0; i < kernel->param_count; i++)
+        params[i] = (int)values[i];
+    return TESS_OK;
+}
+
+/* The next point of the space in counting order; false after the last. */
+static bool step(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem, int *params)
+{
+    for (int i = kernel->param_count - 1; i >= 0; i--) {
+        const tess_cuda_param *param = &kernel->params[i];
+        if (param->worth && !param->worth(problem))
+            continue;
+        int at = 0;
+        while (at < param->count && param->values[at] != params[i])
+            at++;
+        if (at + 1 < param->count) {
+            params[i] = param->values[at + 1];
+            return true;
+        }
+        params[i] = param->values[0];
+    }
+    return false;
+}
+
+bool tess_cuda_params_next(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
+                           bool first, int *params)
+{
+    if (first) {
+        for (int i = 0; i < kernel->param_count; i++)
+            params[i] = kernel->params[i].values[0];
+        if (kernel->fits(problem, params))
+            return true;
+    }
+    while (step(kernel, problem, params))
+        if (kernel->fits(problem, params))
+            return true;
+    return false;
+}

@@ -1,0 +1,378 @@
+/* Making, refreshing and explaining a plan on a CUDA device. */
+#include "cuda/plan/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static tess_status need_transposed(tess_cuda_plan *p)
+{
+    if (p->transposed)
+        return TESS_OK;
+    TESS_TRY(tess_cuda_bring_values(p));
+    return tess_matrix_transpose(p->cuda->ctx, &p->matrix, &p->transposed);
+}
+
+/* A new A^T in the place of the old one, whose address the residents know. */
+static tess_status refresh_transposed(tess_cuda_plan *p)
+{
+    tess_matrix *fresh;
+    if (!p->transposed)
+        return TESS_OK;
+    TESS_TRY(tess_matrix_transpose(p->cuda->ctx, &p->matrix, &fresh));
+    tess_matrix old = *p->transposed;
+    *p->transposed = *fresh;
+    *fresh = old;
+    tess_matrix_destroy(fresh);
+    return TESS_OK;
+}
+
+/* The resident of A or A^T in a layout, shared by all variants that want it. */
+static tess_status need_resident(tess_cuda_plan *p, bool transposed, const char *layout,
+                                 tess_cuda_resident **out)
+{
+    bool shares = p->shares && !transposed;
+    const tess_matrix *A = transposed ? p->transposed : shares ? p->given : &p->matrix;
+    tess_cuda_resident **list = shares ? &p->cuda->shared : &p->residents;
+    for (tess_cuda_resident *r = *list; r; r = r->next) {
+        if (r->matrix == A && strcmp(r->image->layout, layout) == 0) {
+            *out = r;
+            return TESS_OK;
+        }
+    }
+    if (p->there) {
+        TESS_TRY(tess_cuda_bring_values(p));
+        TESS_TRY(refresh_transposed(p));
+    }
+    tess_cuda_resident *resident;
+    TESS_TRY(tess_cuda_resident_create(p->cuda, A, layout, p->stream, &resident));
+    resident->next = *list;
+    *list = resident;
+    *out = resident;
+    return TESS_OK;
+}
+
+/* Residents nobody uses go. */
+static void drop_unused(tess_cuda *cuda, tess_cuda_resident **at)
+{
+    while (*at) {
+        tess_cuda_resident *resident = *at;
+        if (resident->users > 0) {
+            at = &resident->next;
+        } else {
+            *at = resident->next;
+            tess_cuda_resident_destroy(cuda, resident);
+        }
+    }
+}
+
+static void drop_variant(tess_cuda_plan *p, tess_cuda_variant *variant)
+{
+    tess_cuda_variant_unload(p->cuda, variant);
+    if (variant->resident)
+        variant->resident->users--;
+    tess_free(p->cuda->ctx, variant);
+    drop_unused(p->cuda, &p->residents);
+    drop_unused(p->cuda, &p->cuda->shared);
+}
+
+tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout, tess_cuda_resident **out)
+{
+    TESS_TRY(need_resident(p, false, layout, out));
+    (*out)->users++;
+    return TESS_OK;
+}
+
+void tess_cuda_let_resident_go(tess_cuda_plan *p, tess_cuda_resident *resident)
+{
+    resident->users--;
+    drop_unused(p->cuda, &p->residents);
+    drop_unused(p->cuda, &p->cuda->shared);
+}
+
+static tess_status add_variant(tess_cuda_plan *p, const tess_cuda_kernel *kernel, const int *params,
+                               bool transposed, const tess_cuda_problem *problem,
+                               const tess_cuda_variant **out)
+{
+    char layout[TESS_CUDA_LAYOUT];
+    kernel->layout(problem, params, layout, sizeof layout);
+    tess_jit_image code = {0};
+    tess_cuda_variant *variant;
+    TESS_TRY(TESS_ALLOC(p->cuda->ctx, 1, &variant));
+    *variant = (tess_cuda_variant){.kernel = kernel, .problem = *problem, .transposed = transposed};
+    memcpy(variant->params, params, sizeof variant->params);
+    tess_status status;
+    TESS_TRY_CLEAN(tess_cuda_variant_load(p->cuda, variant, &code));
+    status = need_resident(p, transposed, layout, &variant->resident);
+    if (status != TESS_OK) {
+        tess_free(p->cuda->ctx, code.entry.image);
+        goto cleanup;
+    }
+    variant->resident->users++;
+    TESS_TRY_CLEAN(tess_cuda_variant_finish(p->cuda, variant, &code));
+    variant->next = p->variants;
+    p->variants = variant;
+    *out = variant;
+    return TESS_OK;
+cleanup:
+    drop_variant(p, variant);
+    return status;
+}
+
+/* Among the kernels for another product, one that shares the chosen kernel's layout. */
+static const tess_cuda_kernel *companion(const tess_cuda_plan *p, tess_cuda_op op,
+                                         const tess_cuda_problem *problem, int *params)
+{
+    char wanted[TESS_CUDA_LAYOUT], layout[TESS_CUDA_LAYOUT];
+    tess_cuda_problem plain = *problem;
+    plain.vectors = 1;
+    plain.row_major = 0;
+    p->kernel->layout(&plain, p->params, wanted, sizeof wanted);
+    for (int i = 0; i < tess_cuda_kernel_count; i++) {
+        const tess_cuda_kernel *kernel = tess_cuda_kernels[i];
+        if (kernel->op != op || strcmp(kernel->format, p->kernel->format) != 0)
+            continue;
+        /* Parameters of the same name carry over. */
+        kernel->guess(problem, params);
+        for (int a = 0; a < kernel->param_count; a++)
+            for (int b = 0; b < p->kernel->param_count; b++)
+                if (strcmp(kernel->params[a].name, p->kernel->params[b].name) == 0)
+                    params[a] = p->params[b];
+        kernel->layout(problem, params, layout, sizeof layout);
+        if (kernel->fits(problem, params) && strcmp(layout, wanted) == 0)
+            return kernel;
+    }
+    return NULL;
+}
+
+/* Automatic choice: a kernel that is refused for its results is passed over for the next. */
+static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, bool transposed,
+                                      const tess_cuda_problem *problem,
+                                      const tess_plan_options *options,
+                                      const tess_cuda_variant **out)
+{
+    for (int skip = 0;; skip++) {
+        const tess_cuda_kernel *kernel;
+        int params[TESS_CUDA_PARAMS] = {0};
+        char refused[sizeof p->cuda->ctx->error];
+        memcpy(refused, p->cuda->ctx->error, sizeof refused);
+        tess_status status =
+            tess_cuda_choose(p->cuda->ctx, problem, op, options, skip, &kernel, params);
+        if (status != TESS_OK && skip > 0)
+            return tess_fail(p->cuda->ctx, TESS_ERR_DEVICE, "%s", refused);
+        TESS_TRY(status);
+        int before = p->cuda->refused;
+        status = add_variant(p, kernel, params, transposed, problem, out);
+        if (p->cuda->refused == before || options->kernel)
+            return status;
+    }
+}
+
+tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool transposed, int vectors,
+                                   int row_major, const tess_cuda_variant **out)
+{
+    for (const tess_cuda_variant *v = p->variants; v; v = v->next) {
+        if (v->kernel->op == op && v->transposed == transposed && v->problem.vectors == vectors &&
+            v->problem.row_major == row_major) {
+            *out = v;
+            return TESS_OK;
+        }
+    }
+    static const tess_plan_options automatic = {0};
+    tess_cuda_problem problem;
+    int params[TESS_CUDA_PARAMS] = {0};
+    if (transposed)
+        TESS_TRY(need_transposed(p));
+    tess_cuda_describe_problem(p->cuda, transposed ? p->transposed : &p->matrix, &problem);
+    problem.vectors = vectors;
+    problem.row_major = row_major;
+    if (!transposed)
+        memcpy(problem.shapes, p->shapes, sizeof problem.shapes);
+    const tess_cuda_kernel *kernel = companion(p, op, &problem, params);
+    if (kernel && add_variant(p, kernel, params, transposed, &problem, out) == TESS_OK)
+        return TESS_OK;
+    return add_first_accepted(p, op, transposed, &problem, &automatic, out);
+}
+
+static tess_status prepare_peer(tess_plan *plan, tess_cuda_plan *p, const char *kernel)
+{
+    TESS_TRY(tess_cusparse_create(p->cuda, plan->matrix, kernel, p->shares, p->stream, &p->peer));
+    snprintf(plan->format, sizeof plan->format, "%s", strstr(kernel, "csr") ? "csr" : "bsr");
+    snprintf(plan->kernel, sizeof plan->kernel, "%s", kernel);
+    return TESS_OK;
+}
+
+static tess_status prepare_kernel(tess_plan *plan, tess_cuda_plan *p,
+                                  const tess_plan_options *options)
+{
+    tess_cuda_problem problem;
+    const tess_cuda_variant *variant;
+    char params[TESS_CUDA_PARAMS_TEXT];
+    tess_plan_options plain;
+    tess_cuda_describe_problem(p->cuda, &p->matrix, &problem);
+    TESS_TRY(tess_cuda_take_shapes(p->cuda->ctx, &p->matrix, options, &problem, params, &plain));
+    options = &plain;
+    memcpy(p->shapes, problem.shapes, sizeof p->shapes);
+    const tess_cuda_kernel *named = options->kernel ? tess_cuda_kernel_find(options->kernel) : NULL;
+    if (named && named->op == TESS_CUDA_SPMM) {
+        /* Compiled when the number of vectors is known; here only the parameters, which must fit
+         * the largest group. */
+        problem.vectors = TESS_CUDA_VECTORS;
+        TESS_TRY(
+            tess_cuda_choose(p->cuda->ctx, &problem, named->op, options, 0, &p->kernel, p->params));
+    } else {
+        tess_cuda_op op = named ? named->op : TESS_CUDA_SPMV;
+        TESS_TRY(add_first_accepted(p, op, false, &problem, options, &variant));
+        p->kernel = variant->kernel;
+        memcpy(p->params, variant->params, sizeof p->params);
+    }
+    snprintf(plan->format, sizeof plan->format, "%s", p->kernel->format);
+    snprintf(plan->kernel, sizeof plan->kernel, "%s", p->kernel->name);
+    tess_cuda_write_all(p->kernel, &problem, p->params, plan->params, sizeof plan->params);
+    return TESS_OK;
+}
+
+tess_status tess_cuda_prepare(tess_plan *plan, const tess_plan_options *options)
+{
+    tess_cuda *cuda = tess_cuda_of(plan->device);
+    tess_cuda_plan *p;
+    TESS_TRY(TESS_ALLOC(plan->ctx, 1, &p));
+    *p = (tess_cuda_plan){.cuda = cuda,
+                          .stream = cuda->stream,
+                          .given = plan->matrix,
+                          .matrix = *plan->matrix,
+                          .shares = plan->device->one_matrix};
+    plan->state = p;
+    tess_status status = tess_cuda_enter(cuda);
+    if (status != TESS_OK) {
+        tess_free(plan->ctx, p);
+        return status;
+    }
+    bool peer = options->kernel &&
+                strncmp(options->kernel, TESS_CUSPARSE_PREFIX, strlen(TESS_CUSPARSE_PREFIX)) == 0;
+    status = peer ? prepare_peer(plan, p, options->kernel) : prepare_kernel(plan, p, options);
+    tess_cuda_leave(cuda);
+    if (status != TESS_OK)
+        tess_cuda_release(plan);
+    return status;
+}
+
+void tess_cuda_settle(tess_plan *plan)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    for (const tess_cuda_variant *v = p->variants; v; v = v->next) {
+        tess_cuda_resident **at = &p->cuda->shared;
+        while (*at && *at != v->resident)
+            at = &(*at)->next;
+        tess_cuda_resident *resident = *at;
+        if (!resident)
+            continue;
+        *at = resident->next;
+        resident->next = p->residents;
+        resident->matrix = &p->matrix;
+        p->residents = resident;
+    }
+    p->shares = false;
+}
+
+void tess_cuda_release(tess_plan *plan)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    tess_cuda *cuda = p->cuda;
+    bool entered = tess_cuda_enter(cuda) == TESS_OK;
+    if (entered)
+        (void)cuda->driver.cuStreamSynchronize(p->stream);
+    tess_cusparse_destroy(p->peer);
+    while (p->variants) {
+        tess_cuda_variant *variant = p->variants;
+        p->variants = variant->next;
+        drop_variant(p, variant);
+    }
+    for (int i = 0; i < TESS_STAGES; i++)
+        tess_cuda_free(cuda, p->stage[i]);
+    tess_cuda_free(cuda, p->dot_scratch);
+    if (p->dot_module)
+        (void)cuda->driver.cuModuleUnload(p->dot_module);
+    if (p->refresh_module)
+        (void)cuda->driver.cuModuleUnload(p->refresh_module);
+    if (entered)
+        tess_cuda_leave(cuda);
+    tess_matrix_destroy(p->transposed);
+    tess_free(cuda->ctx, p->values);
+    tess_free(cuda->ctx, p);
+}
+
+static tess_status update_values(tess_cuda_plan *p, const void *values)
+{
+    if (p->matrix.blocks == 0)
+        return TESS_OK;
+    if (p->peer || p->shares)
+        return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
+                         "tess_plan_update_values: this plan is for timing only");
+    if (tess_cuda_on_device(p->cuda, values))
+        return tess_cuda_refresh_there(p, values);
+    p->there = NULL;
+    p->matrix.values = (void *)(uintptr_t)values; /* only ever read */
+    TESS_TRY(refresh_transposed(p));
+    for (tess_cuda_resident *r = p->residents; r; r = r->next)
+        TESS_TRY(tess_cuda_resident_refresh(p->cuda, r, p->stream));
+    return TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
+}
+
+tess_status tess_cuda_update_values(tess_plan *plan, const void *values)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    tess_status status = update_values(p, values);
+    tess_cuda_leave(p->cuda);
+    return status;
+}
+
+tess_status tess_cuda_host_values(tess_plan *plan)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    tess_status status = tess_cuda_bring_values(p);
+    tess_cuda_leave(p->cuda);
+    if (status == TESS_OK)
+        plan->values = p->matrix.values;
+    return status;
+}
+
+tess_status tess_cuda_set_stream(tess_plan *plan, void *stream)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    /* Staging buffers and workspaces may still be in use there. */
+    tess_status status = TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
+    tess_cuda_leave(p->cuda);
+    if (status == TESS_OK)
+        p->stream = stream ? stream : p->cuda->stream;
+    return status;
+}
+
+void tess_cuda_explain(tess_plan *plan)
+{
+    const tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    const tess_cuda *cuda = p->cuda;
+    size_t used = strlen(plan->explain), size = sizeof plan->explain, bytes = 0;
+    for (const tess_cuda_resident *r = p->shares ? cuda->shared : p->residents; r; r = r->next)
+        bytes += r->bytes;
+    double least = tess_matrix_spmv_bytes(&p->matrix);
+    used += (size_t)snprintf(plan->explain + used, size - used,
+                             "memory  %.4g MB on the device (%.2fx the matrix)\n",
+                             1e-6 * (double)bytes, least > 0 ? (double)bytes / least : 0.0);
+    if (tess_cuda_enter(cuda) != TESS_OK)
+        return;
+    for (const tess_cuda_variant *v = p->variants; v && used < size; v = v->next) {
+        for (int i = 0; i < v->functions && used < size; i++) {
+            int registers = 0, local = 0;
+            (void)cuda->driver.cuFuncGetAttribute(&registers, CU_FUNCTION_REGISTERS,
+                                                  v->function[i]);
+            (void)cuda->driver.cuFuncGetAttribute(&local, CU_FUNCTION_LOCAL_BYTES, v->function[i]);
+            used += (size_t)snprintf(plan->explain + used, size - used,
+                                     "code    %s: %d registers a thread%s\n", v->entries[i],
+                                     registers, local > 0 ? ", SPILLS" : "");
+        }
+    }
+    tess_cuda_leave(cuda);
+}

@@ -1,0 +1,284 @@
+/* The products of a plan.
+ *
+ * Vectors in device memory are used where they are, and the call returns when the work is in the
+ * stream. Vectors in host memory go through staging buffers of the plan, made at the first such
+ * call; then the call returns when y is there.
+ */
+#include "cuda/plan/plan.h"
+
+#include <stdio.h>
+
+enum { DOT_BLOCKS = 256, DOT_THREADS = 256 };
+
+tess_status tess_cuda_need_stage(tess_cuda_plan *p, int which, size_t bytes)
+{
+    static const char *const names[] = {"a copy of x", "a copy of y", "a copy of w"};
+    if (p->stage_bytes[which] >= bytes && p->stage[which])
+        return TESS_OK;
+    tess_cuda_free(p->cuda, p->stage[which]);
+    p->stage[which] = 0;
+    p->stage_bytes[which] = 0;
+    TESS_TRY(tess_cuda_alloc(p->cuda, bytes, names[which], &p->stage[which]));
+    p->stage_bytes[which] = bytes;
+    return TESS_OK;
+}
+
+static tess_status not_in_a_graph(tess_cuda_plan *p)
+{
+    int capturing = 0;
+    TESS_TRY(TESS_CU(p->cuda, cuStreamIsCapturing(p->stream, &capturing)));
+    if (capturing)
+        return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
+                         "the stream is being captured: only vectors in device memory can be used, "
+                         "and only in products this plan has run before");
+    return TESS_OK;
+}
+
+/* Where the device finds a vector; host vectors are copied there if `read`. */
+static tess_status locate(tess_cuda_plan *p, int which, const void *vector, size_t bytes, bool read,
+                          cu_pointer *address, bool *staged)
+{
+    *staged = bytes > 0 && !tess_cuda_on_device(p->cuda, vector);
+    *address = tess_cuda_address(vector);
+    if (!*staged)
+        return TESS_OK;
+    TESS_TRY(not_in_a_graph(p));
+    TESS_TRY(tess_cuda_need_stage(p, which, bytes));
+    *address = p->stage[which];
+    return read ? tess_cuda_upload(p->cuda, *address, vector, bytes, p->stream) : TESS_OK;
+}
+
+/* Brings y back when it is the host's, and then waits for it. */
+static tess_status deliver(tess_cuda_plan *p, void *y, size_t bytes, bool staged)
+{
+    if (!staged)
+        return TESS_OK;
+    return tess_cuda_download(p->cuda, y, p->stage[TESS_STAGE_Y], bytes, p->stream);
+}
+
+/* y = alpha A x + beta y, A or its transpose. */
+static tess_status multiply(tess_cuda_plan *p, bool transposed, double alpha, const void *x,
+                            double beta, void *y)
+{
+    size_t size = tess_type_size(p->matrix.type);
+    size_t x_bytes = size * (size_t)(transposed ? p->matrix.rows : p->matrix.cols);
+    size_t y_bytes = size * (size_t)(transposed ? p->matrix.cols : p->matrix.rows);
+    if (y_bytes == 0)
+        return TESS_OK;
+    tess_cuda_call call = {.alpha = alpha, .beta = beta};
+    bool x_staged, y_staged;
+    TESS_TRY(locate(p, TESS_STAGE_X, x, x_bytes, true, &call.x, &x_staged));
+    TESS_TRY(locate(p, TESS_STAGE_Y, y, y_bytes, beta != 0, &call.y, &y_staged));
+    if (p->peer) {
+        TESS_TRY(tess_cusparse_spmv(p->peer, alpha, call.x, beta, call.y, p->stream));
+    } else {
+        const tess_cuda_variant *variant;
+        TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, transposed, 1, 0, &variant));
+        TESS_TRY(tess_cuda_run(p->cuda, variant, &call, p->stream));
+    }
+    return deliver(p, y, y_bytes, y_staged);
+}
+
+tess_status tess_cuda_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    tess_status status = multiply(p, false, alpha, x, beta, y);
+    tess_cuda_leave(p->cuda);
+    return status;
+}
+
+static tess_status only_spmv(tess_cuda_plan *p, const char *call)
+{
+    if (!p->peer)
+        return TESS_OK;
+    return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
+                     "%s: a cuSPARSE plan is for timing tess_spmv only", call);
+}
+
+tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
+                                     void *y)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(only_spmv(p, "tess_spmv_transpose"));
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    tess_status status = multiply(p, true, alpha, x, beta, y);
+    tess_cuda_leave(p->cuda);
+    return status;
+}
+
+/* ---- with a dot product ---- */
+
+/* dot.cu, for plans whose kernel has no fused form. */
+static tess_status need_dot(tess_cuda_plan *p)
+{
+    tess_cuda *cuda = p->cuda;
+    if (!p->dot_scratch)
+        TESS_TRY(tess_cuda_alloc(cuda, (DOT_BLOCKS + 1) * sizeof(double), "a dot product",
+                                 &p->dot_scratch));
+    if (p->dot_module)
+        return TESS_OK;
+    char defines[64];
+    (void)snprintf(defines, sizeof defines, "-DREAL=%zu -DTHREADS=%d",
+                   tess_type_size(p->matrix.type), DOT_THREADS);
+    tess_jit_image image;
+    TESS_TRY(tess_cuda_load_module(cuda, &(tess_jit_request){"dot.cu", defines, cuda->sm}, &image,
+                                   &p->dot_module));
+    if (image.fresh)
+        (void)tess_cache_store(cuda->ctx, &image.key, &image.entry);
+    tess_free(cuda->ctx, image.entry.image);
+    TESS_TRY(TESS_CU(cuda, cuModuleGetFunction(&p->dot_partial, p->dot_module, "dot_partial")));
+    return TESS_CU(cuda, cuModuleGetFunction(&p->dot_final, p->dot_module, "dot_final"));
+}
+
+static tess_status run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_pointer result)
+{
+    tess_cuda *cuda = p->cuda;
+    long long count = p->matrix.rows;
+    int parts = DOT_BLOCKS;
+    void *partial[] = {&w, &y, &count, &p->dot_scratch};
+    void *final[] = {&p->dot_scratch, &parts, &result};
+    TESS_TRY(TESS_CU(cuda, cuLaunchKernel(p->dot_partial, DOT_BLOCKS, 1, 1, DOT_THREADS, 1, 1, 0,
+                                          p->stream, partial, NULL)));
+    return TESS_CU(
+        cuda, cuLaunchKernel(p->dot_final, 1, 1, 1, DOT_THREADS, 1, 1, 0, p->stream, final, NULL));
+}
+
+/* The fused kernel where the table has one, otherwise the product and then dot.cu. */
+static tess_status run_spmv_dot(tess_cuda_plan *p, tess_cuda_call *call)
+{
+    const tess_cuda_variant *variant;
+    if (tess_cuda_need_variant(p, TESS_CUDA_SPMV_DOT, false, 1, 0, &variant) == TESS_OK)
+        return tess_cuda_run(p->cuda, variant, call, p->stream);
+    TESS_TRY(need_dot(p));
+    TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, false, 1, 0, &variant));
+    TESS_TRY(tess_cuda_run(p->cuda, variant, call, p->stream));
+    return run_dot(p, call->w ? call->w : call->y, call->y, call->dot);
+}
+
+static tess_status spmv_dot(tess_cuda_plan *p, double alpha, const void *x, double beta, void *y,
+                            const void *w, double *dot)
+{
+    tess_cuda *cuda = p->cuda;
+    size_t size = tess_type_size(p->matrix.type);
+    size_t x_bytes = size * (size_t)p->matrix.cols, y_bytes = size * (size_t)p->matrix.rows;
+    bool dot_here = tess_cuda_on_device(cuda, dot), x_staged, y_staged, w_staged = false;
+    if (y_bytes == 0) {
+        if (!dot_here)
+            *dot = 0;
+        return dot_here ? TESS_CU(cuda, cuMemsetD8Async(tess_cuda_address(dot), 0, sizeof *dot,
+                                                        p->stream))
+                        : TESS_OK;
+    }
+    tess_cuda_call call = {.alpha = alpha, .beta = beta, .dot = tess_cuda_address(dot)};
+    TESS_TRY(locate(p, TESS_STAGE_X, x, x_bytes, true, &call.x, &x_staged));
+    TESS_TRY(locate(p, TESS_STAGE_Y, y, y_bytes, beta != 0, &call.y, &y_staged));
+    if (w && w != y)
+        TESS_TRY(locate(p, TESS_STAGE_W, w, y_bytes, true, &call.w, &w_staged));
+    if (!dot_here) {
+        if (!p->dot_scratch)
+            TESS_TRY(tess_cuda_alloc(cuda, (DOT_BLOCKS + 1) * sizeof(double), "a dot product",
+                                     &p->dot_scratch));
+        call.dot = p->dot_scratch + DOT_BLOCKS * sizeof(double);
+    }
+    TESS_TRY(run_spmv_dot(p, &call));
+    if (!dot_here) {
+        TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(dot, call.dot, sizeof *dot, p->stream)));
+        TESS_TRY(TESS_CU(cuda, cuStreamSynchronize(p->stream)));
+    }
+    return deliver(p, y, y_bytes, y_staged);
+}
+
+static tess_status plain_dot(tess_cuda_plan *p, cu_pointer x, cu_pointer y, double *dot)
+{
+    TESS_TRY(need_dot(p));
+    const cu_pointer result = p->dot_scratch + DOT_BLOCKS * sizeof(double);
+    TESS_TRY(run_dot(p, x, y, result));
+    TESS_TRY(TESS_CU(p->cuda, cuMemcpyDtoHAsync(dot, result, sizeof *dot, p->stream)));
+    return TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
+}
+
+tess_status tess_cuda_dot(tess_plan *plan, const void *x, const void *y, double *dot)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    tess_status status = plain_dot(p, tess_cuda_address(x), tess_cuda_address(y), dot);
+    tess_cuda_leave(p->cuda);
+    return status;
+}
+
+tess_status tess_cuda_spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
+                               const void *w, double *dot)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(only_spmv(p, "tess_spmv_dot"));
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    tess_status status = spmv_dot(p, alpha, x, beta, y, w, dot);
+    tess_cuda_leave(p->cuda);
+    return status;
+}
+
+/* ---- several vectors ---- */
+
+/* `vectors` of them starting at X and Y; one by one where no kernel takes them together. */
+static tess_status run_vectors(tess_cuda_plan *p, int vectors, bool row_major, tess_cuda_call *call)
+{
+    const tess_cuda_variant *variant;
+    size_t size = tess_type_size(p->matrix.type);
+    bool single = vectors == 1 && (!row_major || (call->ldx == 1 && call->ldy == 1));
+    if (!single) {
+        tess_status status =
+            tess_cuda_need_variant(p, TESS_CUDA_SPMM, false, vectors, row_major, &variant);
+        if (status == TESS_OK)
+            return tess_cuda_run(p->cuda, variant, call, p->stream);
+        if (status != TESS_ERR_UNSUPPORTED || row_major)
+            return status;
+    }
+    TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, false, 1, 0, &variant));
+    for (int v = 0; v < vectors; v++) {
+        tess_cuda_call one = *call;
+        one.x += (uint64_t)(v * call->ldx) * size;
+        one.y += (uint64_t)(v * call->ldy) * size;
+        TESS_TRY(tess_cuda_run(p->cuda, variant, &one, p->stream));
+    }
+    return TESS_OK;
+}
+
+static tess_status spmm(tess_cuda_plan *p, int k, bool row_major, double alpha, const void *X,
+                        int64_t ldx, double beta, void *Y, int64_t ldy)
+{
+    size_t size = tess_type_size(p->matrix.type);
+    int64_t rows = p->matrix.rows, cols = p->matrix.cols;
+    if (rows == 0)
+        return TESS_OK;
+    /* From the first element to the last: what lies between vectors is not ours. */
+    int64_t x_count = cols == 0 ? 0 : row_major ? (cols - 1) * ldx + k : (k - 1) * ldx + cols;
+    int64_t y_count = row_major ? (rows - 1) * ldy + k : (k - 1) * ldy + rows;
+    bool gaps = ldy > (row_major ? k : rows), x_staged, y_staged;
+    tess_cuda_call call = {.alpha = alpha, .beta = beta, .ldx = ldx, .ldy = ldy};
+    TESS_TRY(locate(p, TESS_STAGE_X, X, size * (size_t)x_count, true, &call.x, &x_staged));
+    TESS_TRY(
+        locate(p, TESS_STAGE_Y, Y, size * (size_t)y_count, beta != 0 || gaps, &call.y, &y_staged));
+    /* Equal groups: 33 vectors are 17 and 16, not 32 and 1. */
+    int groups = (k + TESS_CUDA_VECTORS - 1) / TESS_CUDA_VECTORS, done = 0;
+    for (int g = 0; g < groups; g++) {
+        int vectors = (k - done + groups - g - 1) / (groups - g);
+        tess_cuda_call part = call;
+        part.x += size * (uint64_t)(row_major ? done : done * ldx);
+        part.y += size * (uint64_t)(row_major ? done : done * ldy);
+        TESS_TRY(run_vectors(p, vectors, row_major, &part));
+        done += vectors;
+    }
+    return deliver(p, Y, size * (size_t)y_count, y_staged);
+}
+
+tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, double alpha,
+                           const void *X, int64_t ldx, double beta, void *Y, int64_t ldy)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(only_spmv(p, "tess_spmm"));
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    tess_status status = spmm(p, k, order == TESS_ROW_MAJOR, alpha, X, ldx, beta, Y, ldy);
+    tess_cuda_leave(p->cuda);
+    return status;
+}

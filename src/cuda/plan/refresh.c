@@ -1,0 +1,233 @@
+/* New numbers that are in device memory already: they stay there.
+ *
+ * Every copy of the matrix that is not in the order of the given values gets a map, made once on
+ * the host by sending the scalars' numbers 1, 2, ... through the same conversion that the values
+ * took: it only moves them. Then an update is one gather a copy, in the plan's stream, and can be
+ * captured in a graph.
+ *
+ * Most layouts keep the scalars of a block's column, or of V columns, together. Then the map has
+ * one number for such a run (refresh.cu) instead of one for each scalar: four bytes, eight beyond 4
+ * G scalars. Whether it is so is seen from the numbers themselves.
+ */
+#include <stdio.h>
+
+#include "cuda/plan/plan.h"
+
+enum { THREADS = 256, EACH = 8 };
+
+/* 1 .. count, in words as wide as a scalar. */
+static tess_status number_scalars(tess_ctx *ctx, int64_t count, size_t size, void **out)
+{
+    TESS_TRY(tess_alloc_bytes(ctx, count, size, out));
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+    for (int64_t i = 0; i < count; i++) {
+        if (size == 8)
+            ((uint64_t *)*out)[i] = (uint64_t)i + 1;
+        else
+            ((uint32_t *)*out)[i] = (uint32_t)i + 1;
+    }
+    return TESS_OK;
+}
+
+static int64_t number_at(const void *numbers, size_t size, int64_t i)
+{
+    return size == 8 ? (int64_t)((const uint64_t *)numbers)[i] : ((const uint32_t *)numbers)[i];
+}
+
+/* Whether all numbers of every run follow from its first; a run of padding is all 0. */
+static bool follows(const void *numbers, size_t size, int64_t count, const tess_cuda_map *m,
+                    int threads)
+{
+    int64_t wrong = 0, inner = (int64_t)1 << m->shift;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : wrong)
+    for (int64_t first = 0; first < count; first += m->run) {
+        int64_t from = number_at(numbers, size, first);
+        for (int64_t q = 0; q < m->run; q++) {
+            int64_t want = from + q / inner * m->outer_stride + q % inner * m->inner_stride;
+            wrong += number_at(numbers, size, first + q) != (from > 0 ? want : 0);
+        }
+    }
+    return wrong == 0;
+}
+
+/* The longest runs that the numbers are made of: 4, 2 or 1 columns of `height` scalars. */
+static tess_cuda_map runs_of(const void *numbers, size_t size, int64_t count, int64_t height,
+                             int threads)
+{
+    for (int shift = 2; shift >= 0; shift--) {
+        int64_t inner = (int64_t)1 << shift, first = 0;
+        tess_cuda_map m = {.run = inner * height, .shift = shift};
+        if (m.run == 1 || count % m.run != 0)
+            continue;
+        while (first < count && number_at(numbers, size, first) == 0)
+            first += m.run;
+        if (first == count)
+            continue;
+        int64_t from = number_at(numbers, size, first);
+        if (inner > 1)
+            m.inner_stride = number_at(numbers, size, first + 1) - from;
+        if (height > 1)
+            m.outer_stride = number_at(numbers, size, first + inner) - from;
+        if (follows(numbers, size, count, &m, threads))
+            return m;
+    }
+    return (tess_cuda_map){.run = 1};
+}
+
+/* The runs' first numbers, as 32-bit numbers where they suffice. */
+static tess_status upload_map(tess_cuda_plan *p, tess_cuda_resident *resident, const void *numbers,
+                              int64_t count, bool wide)
+{
+    tess_cuda *cuda = p->cuda;
+    size_t size = tess_type_size(p->matrix.type), bytes;
+    tess_cuda_map m =
+        runs_of(numbers, size, count, resident->matrix->block_height, cuda->ctx->threads);
+    int64_t runs = count / m.run;
+    uint64_t *made;
+    TESS_TRY(TESS_ALLOC(cuda->ctx, runs, &made));
+    for (int64_t i = 0; i < runs; i++) {
+        uint64_t number = (uint64_t)number_at(numbers, size, i * m.run);
+        if (wide)
+            made[i] = number;
+        else
+            ((uint32_t *)made)[i] = (uint32_t)number;
+    }
+    bytes = (size_t)runs * (wide ? 8 : 4);
+    tess_status status = tess_cuda_alloc(cuda, bytes, "the map of new values", &m.numbers);
+    resident->map = m;
+    if (status == TESS_OK)
+        status = tess_cuda_upload(cuda, m.numbers, made, bytes, p->stream);
+    if (status == TESS_OK)
+        status = TESS_CU(cuda, cuStreamSynchronize(p->stream));
+    if (status == TESS_OK)
+        resident->bytes += bytes;
+    tess_free(cuda->ctx, made);
+    return status;
+}
+
+static bool same_order(const tess_cuda_plan *p, const tess_cuda_resident *resident)
+{
+    return resident->image->in_order && resident->matrix != p->transposed;
+}
+
+static tess_status make_map(tess_cuda_plan *p, tess_cuda_resident *resident, bool wide)
+{
+    tess_ctx *ctx = p->cuda->ctx;
+    tess_cuda_image *image = resident->image;
+    tess_cuda_array *array = &image->arrays[image->values];
+    const void *host = array->host;
+    size_t size = tess_type_size(p->matrix.type);
+    tess_matrix numbered = p->matrix, *turned = NULL;
+    void *numbers = NULL;
+    tess_status status;
+    TESS_TRY_CLEAN(number_scalars(ctx, tess_matrix_stored(&p->matrix), size, &numbers));
+    numbered.values = numbers;
+    if (resident->matrix == p->transposed)
+        TESS_TRY_CLEAN(tess_matrix_transpose(ctx, &numbered, &turned));
+    tess_cuda_image_refresh(image, turned ? turned->values : numbers);
+    status = upload_map(p, resident, array->host, (int64_t)(array->bytes / size), wide);
+    if (image->in_order)
+        array->host = host;
+cleanup:
+    tess_matrix_destroy(turned);
+    tess_free(ctx, numbers);
+    return status;
+}
+
+static tess_status load_code(tess_cuda_plan *p, bool wide)
+{
+    tess_cuda *cuda = p->cuda;
+    if (p->refresh_module)
+        return TESS_OK;
+    char defines[96];
+    (void)snprintf(defines, sizeof defines, "-DREAL=%zu -DINDEX=%d -DTHREADS=%d -DEACH=%d",
+                   tess_type_size(p->matrix.type), wide ? 8 : 4, THREADS, EACH);
+    tess_jit_image image;
+    TESS_TRY(tess_cuda_load_module(cuda, &(tess_jit_request){"refresh.cu", defines, cuda->sm},
+                                   &image, &p->refresh_module));
+    if (image.fresh)
+        (void)tess_cache_store(cuda->ctx, &image.key, &image.entry);
+    tess_free(cuda->ctx, image.entry.image);
+    return TESS_CU(cuda, cuModuleGetFunction(&p->refresh, p->refresh_module, "refresh"));
+}
+
+/* Maps and code for all copies; what is there already costs nothing. */
+static tess_status prepare(tess_cuda_plan *p, bool wide)
+{
+    bool missing = false;
+    for (const tess_cuda_resident *r = p->residents; r; r = r->next)
+        missing |= !same_order(p, r) && (!r->map.numbers || !p->refresh_module);
+    if (!missing)
+        return TESS_OK;
+    int capturing = 0;
+    TESS_TRY(TESS_CU(p->cuda, cuStreamIsCapturing(p->stream, &capturing)));
+    if (capturing)
+        return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
+                         "tess_plan_update_values: the stream is being captured, and this plan has "
+                         "not taken values from device memory before");
+    TESS_TRY(load_code(p, wide));
+    for (tess_cuda_resident *r = p->residents; r; r = r->next)
+        if (!same_order(p, r) && !r->map.numbers)
+            TESS_TRY(make_map(p, r, wide));
+    return TESS_OK;
+}
+
+static tess_status gather(tess_cuda_plan *p, const tess_cuda_resident *r, cu_pointer given)
+{
+    size_t bytes = r->image->arrays[r->image->values].bytes;
+    if (bytes == 0)
+        return TESS_OK;
+    if (same_order(p, r))
+        return TESS_CU(p->cuda,
+                       cuMemcpyDtoDAsync(r->arrays[r->image->values], given, bytes, p->stream));
+    const tess_cuda_map *m = &r->map;
+    struct {
+        uint64_t values, map, given;
+        int64_t count, run, shift, inner_stride, outer_stride;
+        uint64_t reciprocal;
+    } a = {r->arrays[r->image->values],
+           m->numbers,
+           given,
+           (int64_t)(bytes / tess_type_size(p->matrix.type)),
+           m->run,
+           m->shift,
+           m->inner_stride,
+           m->outer_stride,
+           UINT64_MAX / (uint64_t)m->run + 1};
+    void *arguments[] = {&a};
+    unsigned grid = (unsigned)tess_ceil_div(a.count, THREADS * EACH);
+    return TESS_CU(p->cuda, cuLaunchKernel(p->refresh, grid, 1, 1, THREADS, 1, 1, 0, p->stream,
+                                           arguments, NULL));
+}
+
+tess_status tess_cuda_refresh_there(tess_cuda_plan *p, const void *values)
+{
+    int64_t stored = tess_matrix_stored(&p->matrix);
+    bool wide = stored >= UINT32_MAX;
+    if (wide && p->matrix.type == TESS_F32)
+        return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
+                         "tess_plan_update_values: %lld f32 scalars are too many to be taken from "
+                         "device memory; give them in host memory",
+                         (long long)stored);
+    TESS_TRY(prepare(p, wide));
+    for (const tess_cuda_resident *r = p->residents; r; r = r->next)
+        TESS_TRY(gather(p, r, tess_cuda_address(values)));
+    p->there = values;
+    return TESS_OK;
+}
+
+tess_status tess_cuda_bring_values(tess_cuda_plan *p)
+{
+    tess_cuda *cuda = p->cuda;
+    if (!p->there)
+        return TESS_OK;
+    int64_t stored = tess_matrix_stored(&p->matrix);
+    size_t size = tess_type_size(p->matrix.type);
+    if (!p->values)
+        TESS_TRY(tess_alloc_bytes(cuda->ctx, stored, size, &p->values));
+    TESS_TRY(tess_cuda_download(cuda, p->values, tess_cuda_address(p->there), (size_t)stored * size,
+                                p->stream));
+    p->matrix.values = p->values;
+    p->there = NULL;
+    return TESS_OK;
+}

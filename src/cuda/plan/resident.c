@@ -1,0 +1,60 @@
+/* A matrix in one layout in device memory. */
+#include "cuda/plan/plan.h"
+
+static tess_status upload_arrays(tess_cuda *cuda, tess_cuda_resident *resident, cu_stream stream)
+{
+    const tess_cuda_image *image = resident->image;
+    for (int i = 0; i < image->count; i++) {
+        size_t bytes = image->arrays[i].bytes;
+        TESS_TRY(tess_cuda_alloc(cuda, bytes, i == image->values ? "values" : "indices",
+                                 &resident->arrays[i]));
+        resident->bytes += bytes;
+        TESS_TRY(tess_cuda_upload(cuda, resident->arrays[i], image->arrays[i].host, bytes, stream));
+    }
+    if (image->workspace > 0) {
+        TESS_TRY(tess_cuda_alloc(cuda, image->workspace, "workspace", &resident->workspace));
+        resident->bytes += image->workspace;
+        TESS_TRY(TESS_CU(cuda, cuMemsetD8Async(resident->workspace, 0, image->workspace, stream)));
+    }
+    return TESS_CU(cuda, cuStreamSynchronize(stream));
+}
+
+tess_status tess_cuda_resident_create(tess_cuda *cuda, const tess_matrix *A, const char *layout,
+                                      cu_stream stream, tess_cuda_resident **out)
+{
+    tess_cuda_resident *resident;
+    TESS_TRY(TESS_ALLOC(cuda->ctx, 1, &resident));
+    *resident = (tess_cuda_resident){.matrix = A};
+    tess_status status = tess_cuda_image_create(cuda->ctx, A, layout, &resident->image);
+    if (status == TESS_OK)
+        status = upload_arrays(cuda, resident, stream);
+    if (status != TESS_OK) {
+        tess_cuda_resident_destroy(cuda, resident);
+        return status;
+    }
+    *out = resident;
+    return TESS_OK;
+}
+
+tess_status tess_cuda_resident_refresh(tess_cuda *cuda, tess_cuda_resident *resident,
+                                       cu_stream stream)
+{
+    tess_cuda_image *image = resident->image;
+    tess_cuda_image_refresh(image, resident->matrix->values);
+    return tess_cuda_upload(cuda, resident->arrays[image->values],
+                            image->arrays[image->values].host, image->arrays[image->values].bytes,
+                            stream);
+}
+
+void tess_cuda_resident_destroy(tess_cuda *cuda, tess_cuda_resident *resident)
+{
+    if (!resident)
+        return;
+    for (int i = 0; i < TESS_CUDA_ARRAYS; i++)
+        tess_cuda_free(cuda, resident->arrays[i]);
+    tess_cuda_free(cuda, resident->workspace);
+    tess_cuda_free(cuda, resident->map.numbers);
+    if (resident->image)
+        tess_cuda_image_destroy(resident->image);
+    tess_free(cuda->ctx, resident);
+}

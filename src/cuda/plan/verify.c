@@ -1,0 +1,228 @@
+/* A fresh kernel is run once on a small matrix and compared with ref before anybody relies on it:
+ * compilers have bugs too, and a wrong product is worse than a slow one.
+ *
+ * The probe has the block size, precision and raggedness of the plan's matrix, an empty row, rows
+ * of different lengths and one long row, so that everything a kernel is specialised for occurs.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/plan/plan.h"
+#include "ref/ref.h"
+
+enum { SEED = 20090215, LONG_ROW = 200, SCALARS = 8192 };
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static tess_status make_probe(tess_ctx *ctx, const tess_cuda_problem *like, tess_matrix **out)
+{
+    int32_t r = like->block_height, c = like->block_width;
+    int64_t cols = smaller(LONG_ROW, smaller(like->longest_row, SCALARS / c)), long_row;
+    cols = cols < 3 ? 3 : cols;
+    int64_t rows = smaller(70, 3 + SCALARS / 4 / r);
+    long_row = rows / 2;
+
+    int64_t blocks = cols;
+    for (int64_t i = 0; i < rows; i++)
+        blocks += i == long_row ? 0 : smaller(i % 7, cols);
+    int64_t short_rows = like->rows % r != 0, short_cols = like->cols % c != 0;
+    tess_matrix *A;
+    TESS_TRY(tess_matrix_allocate(ctx, like->type, rows * r - short_rows, cols * c - short_cols, r,
+                                  c, blocks, &A));
+    int64_t k = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t length = i == long_row ? cols : smaller(i % 7, cols);
+        int64_t start = tess_random_below(SEED, (uint64_t)i, cols - length + 1);
+        for (int64_t j = 0; j < length; j++, k++) {
+            A->columns[k] = (int32_t)(start + j);
+            for (int64_t at = 0; at < (int64_t)r * c; at++) {
+                bool inside = i * r + at % r < A->rows && (start + j) * c + at / r < A->cols;
+                double value = tess_random_unit(SEED + 1, (uint64_t)(k * r * c + at));
+                tess_ref_put(A->values, A->type, k * r * c + at, inside ? value : 0);
+            }
+        }
+        A->row_offsets[i + 1] = k;
+    }
+    *out = A;
+    return TESS_OK;
+}
+
+/* Host and device memory of one comparison; vectors lie behind each other, k of them. */
+typedef struct comparison {
+    int64_t x_count, y_count;
+    void *x, *y, *expected; /* of A's type */
+    double *bound;          /* |A||x| of one vector */
+    void *one;              /* one vector of x in a row, for the bound */
+    cu_pointer device_x, device_y, device_dot;
+} comparison;
+
+static void free_comparison(tess_cuda *cuda, comparison *t)
+{
+    tess_free(cuda->ctx, t->x);
+    tess_free(cuda->ctx, t->y);
+    tess_free(cuda->ctx, t->expected);
+    tess_free(cuda->ctx, t->bound);
+    tess_free(cuda->ctx, t->one);
+    tess_cuda_free(cuda, t->device_x);
+    tess_cuda_free(cuda, t->device_y);
+    tess_cuda_free(cuda, t->device_dot);
+}
+
+static tess_status make_comparison(tess_cuda *cuda, const tess_matrix *A, int vectors,
+                                   comparison *t)
+{
+    size_t size = tess_type_size(A->type);
+    t->x_count = A->cols * vectors;
+    t->y_count = A->rows * vectors;
+    TESS_TRY(tess_alloc_bytes(cuda->ctx, t->x_count, size, &t->x));
+    TESS_TRY(tess_alloc_bytes(cuda->ctx, t->y_count, size, &t->y));
+    TESS_TRY(tess_alloc_bytes(cuda->ctx, t->y_count, size, &t->expected));
+    TESS_TRY(tess_alloc_bytes(cuda->ctx, A->cols, size, &t->one));
+    TESS_TRY(TESS_ALLOC(cuda->ctx, A->rows, &t->bound));
+    TESS_TRY(tess_cuda_alloc(cuda, (size_t)t->x_count * size, "a probe", &t->device_x));
+    TESS_TRY(tess_cuda_alloc(cuda, (size_t)t->y_count * size, "a probe", &t->device_y));
+    TESS_TRY(tess_cuda_alloc(cuda, sizeof(double), "a probe", &t->device_dot));
+    for (int64_t i = 0; i < t->x_count; i++)
+        tess_ref_put(t->x, A->type, i, tess_random_unit(SEED + 2, (uint64_t)i));
+    return TESS_OK;
+}
+
+/* alpha A x + beta y on the device, y starting as NaN (beta = 0) or as `start`. */
+static tess_status run_probe(tess_cuda *cuda, const tess_cuda_variant *probe, double alpha,
+                             double beta, comparison *t, double *dot)
+{
+    const tess_matrix *A = probe->resident->matrix;
+    size_t size = tess_type_size(A->type);
+    cu_stream stream = cuda->stream;
+    bool rows = probe->problem.row_major;
+    tess_cuda_call call = {.x = t->device_x,
+                           .y = t->device_y,
+                           .dot = t->device_dot,
+                           .alpha = alpha,
+                           .beta = beta,
+                           .ldx = rows ? probe->problem.vectors : A->cols,
+                           .ldy = rows ? probe->problem.vectors : A->rows};
+    for (int64_t i = 0; i < t->y_count; i++)
+        tess_ref_put(t->y, A->type, i,
+                     beta == 0 ? (double)NAN : tess_random_unit(SEED + 3, (uint64_t)i));
+    memcpy(t->expected, t->y, (size_t)t->y_count * size);
+    TESS_TRY(tess_cuda_upload(cuda, t->device_x, t->x, (size_t)t->x_count * size, stream));
+    TESS_TRY(tess_cuda_upload(cuda, t->device_y, t->y, (size_t)t->y_count * size, stream));
+    TESS_TRY(tess_cuda_run(cuda, probe, &call, stream));
+    TESS_TRY(
+        TESS_CU(cuda, cuMemcpyDtoHAsync(t->y, t->device_y, (size_t)t->y_count * size, stream)));
+    TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(dot, t->device_dot, sizeof *dot, stream)));
+    return TESS_CU(cuda, cuStreamSynchronize(stream));
+}
+
+static tess_status wrong(tess_cuda *cuda, const tess_cuda_variant *variant, const char *what,
+                         long long at, double value, double expected)
+{
+    char params[256];
+    tess_cuda_params_write(variant->kernel, variant->params, params, sizeof params);
+    tess_fail(cuda->ctx, TESS_ERR_DEVICE,
+              "device '%s': kernel '%s' (%s) gives %s %lld = %.17g instead of %.17g on a probe "
+              "matrix: refused",
+              cuda->name, variant->kernel->name, params, what, at, value, expected);
+    tess_log(cuda->ctx, "%s", cuda->ctx->error);
+    cuda->refused++;
+    return TESS_ERR_DEVICE;
+}
+
+static tess_status compare(tess_cuda *cuda, const tess_cuda_variant *probe, double alpha,
+                           double beta, const comparison *t, double dot)
+{
+    const tess_matrix *A = probe->resident->matrix;
+    int k = probe->problem.vectors;
+    bool rows = probe->problem.row_major;
+    double epsilon = A->type == TESS_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+    double n = 8 + (double)probe->problem.longest_row * A->block_width, sum = 0, scale = 0;
+    double lost = 0; /* of sum: the matrix itself may have millions of rows */
+    tess_ref_spmm(A, k, rows ? TESS_ROW_MAJOR : TESS_COLUMN_MAJOR, alpha, t->x, rows ? k : A->cols,
+                  beta, t->expected, rows ? k : A->rows);
+    for (int v = 0; v < k; v++) {
+        for (int64_t j = 0; j < A->cols; j++)
+            tess_ref_put(t->one, A->type, j,
+                         tess_ref_get(t->x, A->type, rows ? j * k + v : v * A->cols + j));
+        tess_ref_spmv_magnitude(A, t->one, t->bound);
+        for (int64_t i = 0; i < A->rows; i++) {
+            int64_t at = rows ? i * k + v : v * A->rows + i;
+            double y = tess_ref_get(t->y, A->type, at);
+            double expected = tess_ref_get(t->expected, A->type, at);
+            double limit = 2 * n * epsilon * (fabs(alpha) * t->bound[i] + fabs(beta) + 1e-30);
+            if (!(fabs(y - expected) <= limit)) /* a NaN is wrong too */
+                return wrong(cuda, probe, "y", (long long)at, y, expected);
+            const double square = expected * expected - lost, next = sum + square;
+            lost = next - sum - square;
+            sum = next;
+            scale += 2 * limit * fabs(expected) + 2 * epsilon * expected * expected;
+        }
+    }
+    if (probe->kernel->op == TESS_CUDA_SPMV_DOT && !(fabs(dot - sum) <= scale + 1e-30))
+        return wrong(cuda, probe, "dot", 0, dot, sum);
+    return TESS_OK;
+}
+
+/* A probe in the variant's layout. A stays NULL when the code is specialised for more than a small
+ * matrix can have. */
+static tess_status place_probe(tess_cuda *cuda, const tess_cuda_variant *variant,
+                               tess_cuda_variant *probe, tess_matrix **out)
+{
+    const tess_cuda_kernel *kernel = variant->kernel;
+    char defines[TESS_CUDA_DEFINES], probe_defines[TESS_CUDA_DEFINES], layout[TESS_CUDA_LAYOUT];
+    tess_matrix *A;
+    TESS_TRY(make_probe(cuda->ctx, &variant->problem, &A));
+    tess_cuda_describe_problem(cuda, A, &probe->problem);
+    probe->problem.vectors = variant->problem.vectors;
+    probe->problem.row_major = variant->problem.row_major;
+    probe->problem.leaves = variant->problem.leaves;
+    memcpy(probe->problem.shapes, variant->problem.shapes, sizeof probe->problem.shapes);
+    kernel->defines(&variant->problem, variant->params, defines, sizeof defines);
+    kernel->defines(&probe->problem, probe->params, probe_defines, sizeof probe_defines);
+    tess_status status = TESS_OK;
+    bool alike =
+        kernel->fits(&probe->problem, probe->params) && strcmp(defines, probe_defines) == 0;
+    if (alike) {
+        kernel->layout(&probe->problem, probe->params, layout, sizeof layout);
+        status = tess_cuda_resident_create(cuda, A, layout, cuda->stream, &probe->resident);
+    }
+    if (!alike || status != TESS_OK)
+        tess_matrix_destroy(A);
+    else
+        *out = A;
+    return status;
+}
+
+tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant)
+{
+    tess_cuda_variant probe = *variant;
+    tess_matrix *A = NULL;
+    comparison t = {0};
+    tess_status status;
+    TESS_TRY_CLEAN(place_probe(cuda, variant, &probe, &A));
+    if (!A) {
+        tess_log(cuda->ctx, "cuda: no probe is like the matrix: %s is verified on the matrix",
+                 variant->kernel->name);
+        probe = *variant;
+    }
+    /* The probe may launch what the matrix does not: a sum of cut rows. */
+    TESS_TRY_CLEAN(tess_cuda_variant_functions(cuda, &probe));
+    TESS_TRY_CLEAN(make_comparison(cuda, probe.resident->matrix, probe.problem.vectors, &t));
+    for (int round = 0; round < 2; round++) {
+        double alpha = round == 0 ? 1 : -0.5, beta = round == 0 ? 0 : 2, dot = 0;
+        TESS_TRY_CLEAN(run_probe(cuda, &probe, alpha, beta, &t, &dot));
+        TESS_TRY_CLEAN(compare(cuda, &probe, alpha, beta, &t, dot));
+    }
+
+cleanup:
+    free_comparison(cuda, &t);
+    if (A)
+        tess_cuda_resident_destroy(cuda, probe.resident);
+    tess_matrix_destroy(A);
+    return status;
+}

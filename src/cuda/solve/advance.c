@@ -1,0 +1,389 @@
+/* Iterations without the host: a chunk of them is captured as a graph and replayed, from the second
+ * time on; the device decides when a system stops, the host looks at its decision one chunk later.
+ *
+ *     stream   | chunk 1 | chunk 2 | chunk 3 | ...
+ *     aside              | copy    | copy    | ...
+ *     host       put 1, 2   see 1, put 3   see 2 ...      until a chunk says "stopped"
+ *
+ * The decision is copied to the host by another stream: between two chunks a copy would cost more
+ * than ten microseconds. What it copies may be of a chunk later than the one it waited for, which
+ * says no less. A chunk put after the stop does nothing but its products, whose results nobody
+ * uses.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cuda/solve/space.h"
+
+/* A chunk should last about as long as it takes the host to put the next one, several times over.
+ */
+static const double chunk_seconds = 500e-6;
+enum { CHUNK_LEAST = 2, CHUNK_MOST = 16, CYCLE_CHUNK = 4 };
+
+/* Iterations that are timed before others are captured. The first is longer than all others, by as
+ * much as it takes to load what it launches: the last counts. */
+enum { TIMED = 2 };
+
+void tess_cuda_account(tess_space *space, const tess_steps *steps, int count, double seconds)
+{
+    double bytes = 0;
+    for (int64_t i = 0; i < steps->count; i++)
+        bytes += tess_space_step_bytes(space, &steps->step[i], count);
+    for (int64_t i = 0; i < steps->count; i++) {
+        const tess_step *step = &steps->step[i];
+        const double share = bytes > 0 ? tess_space_step_bytes(space, step, count) / bytes
+                                       : 1.0 / (double)steps->count;
+        tess_space_account(space, step, count, seconds * share);
+    }
+}
+
+/* ---- Graphs ---- */
+
+void tess_cuda_graphs_free(tess_space *space)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    while (state->graphs) {
+        tess_cuda_graph *graph = state->graphs;
+        state->graphs = graph->next;
+        if (graph->exec)
+            (void)state->cuda->driver.cuGraphExecDestroy(graph->exec);
+        tess_free(space->ctx, graph);
+    }
+}
+
+/* Iterations position .. position + iterations - 1, as plain launches. */
+static tess_status put_iterations(tess_space *space, const tess_stretch *stretch, int64_t position,
+                                  int64_t iterations)
+{
+    for (int64_t i = 0; i < iterations; i++) {
+        const tess_unit_list *list;
+        TESS_TRY(tess_cuda_need_list(space, &stretch->lists[(position + i) % stretch->cycle],
+                                     stretch, &list));
+        TESS_TRY(tess_cuda_run_list(space, list, stretch->systems, stretch->count));
+    }
+    return TESS_OK;
+}
+
+static tess_status capture(tess_space *space, const tess_stretch *stretch, tess_cuda_graph *graph)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    tess_cuda *cuda = state->cuda;
+    cu_graph captured = NULL;
+    for (int64_t i = 0; i < graph->iterations; i++) { /* all that allocates */
+        const tess_unit_list *list;
+        TESS_TRY(tess_cuda_need_list(space, &stretch->lists[(graph->position + i) % stretch->cycle],
+                                     stretch, &list));
+    }
+    TESS_TRY(TESS_CU(cuda, cuStreamBeginCapture(state->plan->stream, CU_CAPTURE_THREAD_LOCAL)));
+    tess_status status = put_iterations(space, stretch, graph->position, graph->iterations);
+    cu_result ended = cuda->driver.cuStreamEndCapture(state->plan->stream, &captured);
+    if (status == TESS_OK)
+        status = tess_cuda_check(cuda, ended, "cuStreamEndCapture");
+    if (status == TESS_OK)
+        status = TESS_CU(cuda, cuGraphInstantiate(&graph->exec, captured, 0));
+    if (captured)
+        (void)cuda->driver.cuGraphDestroy(captured);
+    return status;
+}
+
+/* The chunk's entry, made now if this is the first time. */
+static tess_status need_graph(tess_space *space, const tess_stretch *stretch, int64_t position,
+                              int64_t iterations, tess_cuda_graph **out)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    uint64_t systems = 0;
+    for (int i = 0; i < stretch->count; i++)
+        systems |= (uint64_t)1 << stretch->systems[i];
+    for (tess_cuda_graph *g = state->graphs; g; g = g->next) {
+        if (g->systems == systems && g->position == position && g->iterations == iterations) {
+            *out = g;
+            return TESS_OK;
+        }
+    }
+    TESS_TRY(TESS_CALLOC(space->ctx, 1, out));
+    **out = (tess_cuda_graph){
+        .next = state->graphs, .systems = systems, .position = position, .iterations = iterations};
+    state->graphs = *out;
+    return TESS_OK;
+}
+
+/* ---- The first iterations: outside a graph, with a clock between the units ---- */
+
+static void destroy_events(tess_cuda *cuda, cu_event *events, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (events[i])
+            (void)cuda->driver.cuEventDestroy(events[i]);
+    tess_free(cuda->ctx, events);
+}
+
+/* What the units took, by kind of step. */
+static tess_status read_shares(tess_cuda_space *state, const tess_unit_list *list,
+                               const cu_event *events)
+{
+    double seconds[TESS_TIMES] = {0}, all = 0;
+    for (int64_t i = 0; i < list->count; i++) {
+        float milliseconds = 0;
+        const tess_step *step = list->units[i].step;
+        TESS_TRY(TESS_CU(state->cuda, cuEventElapsedTime(&milliseconds, events[i], events[i + 1])));
+        const double time = 1e-3 * (double)milliseconds;
+        all += time;
+        if (step->kind == TESS_STEP_APPLY) {
+            seconds[TESS_TIME_SPMV] += time;
+        } else if (step->kind == TESS_STEP_PRECONDITION) {
+            seconds[TESS_TIME_PC] += time;
+        } else {
+            seconds[TESS_TIME_PC] += time * step->pc_share;
+            seconds[TESS_TIME_DOTS] += time * step->dot_share;
+            seconds[TESS_TIME_VECTORS] += time * (1 - step->pc_share - step->dot_share);
+        }
+    }
+    for (int i = 0; i < TESS_TIMES; i++)
+        state->share[i] = all > 0 ? seconds[i] / all : 1.0 / TESS_TIMES;
+    state->iteration_seconds = all;
+    state->timed++;
+    return TESS_OK;
+}
+
+static tess_status time_one(tess_space *space, const tess_stretch *stretch)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    tess_cuda *cuda = state->cuda;
+    const tess_unit_list *list;
+    cu_event *events;
+    tess_status status;
+    TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
+    TESS_TRY(TESS_CALLOC(space->ctx, list->count + 1, &events));
+    for (int64_t i = 0; i <= list->count; i++)
+        TESS_TRY_CLEAN(TESS_CU(cuda, cuEventCreate(&events[i], CU_EVENT_DEFAULT_FLAGS)));
+    for (int64_t i = 0; i < list->count; i++) {
+        TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[i], state->plan->stream)));
+        TESS_TRY_CLEAN(
+            tess_cuda_run_unit(space, list, &list->units[i], stretch->systems, stretch->count));
+    }
+    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[list->count], state->plan->stream)));
+    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventSynchronize(events[list->count])));
+    TESS_TRY_CLEAN(read_shares(state, list, events));
+cleanup:
+    destroy_events(cuda, events, list->count + 1);
+    return status;
+}
+
+/* ---- A stretch ---- */
+
+static cu_pointer control_of(const tess_cuda_space *state, int system)
+{
+    return state->control + (uint64_t)system * TESS_CONTROL * sizeof(double);
+}
+
+/* A loop is in one launch, which nobody can end: no more iterations than there is time for. */
+static int64_t most_in_time(const tess_cuda_space *state, const tess_stretch *stretch)
+{
+    if (!state->loop.fits || stretch->count != 1 || isinf(stretch->seconds))
+        return stretch->most;
+    if (state->timed < TIMED) /* one iteration alone will tell */
+        return 1;
+    const double fits = stretch->seconds / state->iteration_seconds;
+    return fits < 1 ? 1 : fits < (double)stretch->most ? (int64_t)fits : stretch->most;
+}
+
+static tess_status put_controls(tess_space *space, const tess_stretch *stretch)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    double *from = state->host_control + (int64_t)TESS_FLIGHTS * space->systems * TESS_CONTROL;
+    const int64_t most = most_in_time(state, stretch);
+    for (int i = 0; i < stretch->count; i++, from += TESS_CONTROL) {
+        memset(from, 0, TESS_CONTROL * sizeof *from);
+        from[TESS_CONTROL_LIMIT] = (double)most;
+        from[TESS_CONTROL_ENOUGH] = stretch->enough[i];
+        from[TESS_CONTROL_TOO_MUCH] = stretch->too_much[i];
+        /* The last two stay: what the device has seen of the system. */
+        TESS_TRY(TESS_CU(state->cuda, cuMemcpyHtoDAsync(control_of(state, stretch->systems[i]),
+                                                        from, (TESS_CONTROL - 2) * sizeof *from,
+                                                        state->plan->stream)));
+    }
+    return TESS_OK;
+}
+
+/* Asks for the controls after what is in the stream now. */
+static tess_status ask(tess_space *space, int flight)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    tess_cuda *cuda = state->cuda;
+    const size_t bytes = (size_t)space->systems * TESS_CONTROL * sizeof(double);
+    double *to = state->host_control + (int64_t)flight * space->systems * TESS_CONTROL;
+    TESS_TRY(TESS_CU(cuda, cuEventRecord(state->chunk_end, state->plan->stream)));
+    TESS_TRY(TESS_CU(cuda, cuStreamWaitEvent(state->aside, state->chunk_end, 0)));
+    TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(to, state->control, bytes, state->aside)));
+    return TESS_CU(cuda, cuEventRecord(state->flight[flight], state->aside));
+}
+
+/* Waits for the answer: the iterations done by each system, and whether all have stopped. */
+static tess_status answer(tess_space *space, const tess_stretch *stretch, int flight, bool *stopped)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    TESS_TRY(TESS_CU(state->cuda, cuEventSynchronize(state->flight[flight])));
+    const double *controls = state->host_control + (int64_t)flight * space->systems * TESS_CONTROL;
+    *stopped = true;
+    for (int i = 0; i < stretch->count; i++) {
+        const double *control = controls + (int64_t)stretch->systems[i] * TESS_CONTROL;
+        stretch->done[i] = (int64_t)control[TESS_CONTROL_COUNT];
+        *stopped = *stopped && control[TESS_GUARD_STOPPED] != 0;
+    }
+    return TESS_OK;
+}
+
+static int64_t chunk_of(const tess_cuda_space *state, const tess_stretch *stretch, int64_t at)
+{
+    const int64_t left = stretch->most - at;
+    const double fits = state->iteration_seconds > 0 ? chunk_seconds / state->iteration_seconds : 1;
+    int64_t chunk = fits < CHUNK_LEAST  ? CHUNK_LEAST
+                    : fits > CHUNK_MOST ? CHUNK_MOST
+                                        : (int64_t)fits;
+    /* Cycles are cut at the same places each time, so that their graphs serve again. */
+    if (stretch->cycle > 1)
+        chunk = CYCLE_CHUNK - (stretch->position + at) % CYCLE_CHUNK;
+    return chunk < left ? chunk : left;
+}
+
+static tess_status put_chunk(tess_space *space, const tess_stretch *stretch, int64_t at,
+                             int64_t iterations)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    tess_cuda_graph *graph;
+    const int64_t position = (stretch->position + at) % stretch->cycle;
+    TESS_TRY(need_graph(space, stretch, position, iterations, &graph));
+    /* Capturing takes longer than launching: only what comes a second time is worth it. */
+    if (!graph->seen) {
+        graph->seen = true;
+        return put_iterations(space, stretch, position, iterations);
+    }
+    if (!graph->exec)
+        TESS_TRY(capture(space, stretch, graph));
+    return TESS_CU(state->cuda, cuGraphLaunch(graph->exec, state->plan->stream));
+}
+
+/* The whole rest of the stretch in one launch, where that is possible; the device stops by itself.
+ */
+static tess_status try_loop(tess_space *space, const tess_stretch *stretch, bool *done)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_unit_list *list;
+    *done = false;
+    if (stretch->count != 1 || stretch->cycle != 1)
+        return TESS_OK;
+    if (!state->loop.fits)
+        return TESS_OK;
+    TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
+    bool stopped;
+    *done = true;
+    TESS_TRY(tess_cuda_run_loop(space, list, stretch->systems[0]));
+    TESS_TRY(ask(space, 0));
+    return answer(space, stretch, 0, &stopped);
+}
+
+static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    const double started = tess_seconds();
+    int64_t put = 0, first = 0, next = 0; /* iterations put; flights under way: first..next-1 */
+    bool stopped = false;
+    TESS_TRY(put_controls(space, stretch));
+    /* Methods with cycles do not ask for times: their iterations differ. */
+    for (; stretch->cycle == 1 && state->timed < TIMED && put < stretch->most && !stopped; put++) {
+        TESS_TRY(time_one(space, stretch));
+        TESS_TRY(ask(space, 0));
+        TESS_TRY(answer(space, stretch, 0, &stopped));
+    }
+    if (!stopped)
+        TESS_TRY(try_loop(space, stretch, &stopped));
+    while (true) {
+        const bool late = tess_seconds() - started > stretch->seconds && put > 0;
+        while (!stopped && !late && next - first < TESS_FLIGHTS && put < stretch->most) {
+            const int64_t chunk = chunk_of(state, stretch, put);
+            TESS_TRY(put_chunk(space, stretch, put, chunk));
+            TESS_TRY(ask(space, (int)(next++ % TESS_FLIGHTS)));
+            put += chunk;
+        }
+        if (first == next)
+            return TESS_OK;
+        TESS_TRY(answer(space, stretch, (int)(first++ % TESS_FLIGHTS), &stopped));
+    }
+}
+
+/* The slots of all iterations done. */
+static tess_status fetch_rings(tess_space *space, const tess_stretch *stretch)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    for (int i = 0; i < stretch->count; i++) {
+        const int64_t at = (int64_t)stretch->systems[i] * state->ring_length * space->slots;
+        const size_t bytes = (size_t)(stretch->done[i] * space->slots) * sizeof(double);
+        if (bytes > 0)
+            TESS_TRY(
+                TESS_CU(state->cuda, cuMemcpyDtoHAsync(state->host_ring + at,
+                                                       state->ring + (uint64_t)at * sizeof(double),
+                                                       bytes, state->plan->stream)));
+    }
+    return TESS_CU(state->cuda, cuStreamSynchronize(state->plan->stream));
+}
+
+static int64_t longest_of(const tess_stretch *stretch)
+{
+    int64_t longest = 0;
+    for (int i = 0; i < stretch->count; i++)
+        longest = stretch->done[i] > longest ? stretch->done[i] : longest;
+    return longest;
+}
+
+/* The bytes of every iteration, and the time as that of the timed one was divided; that of methods
+ * with cycles, whose iterations differ, as their bytes are. */
+static void account(tess_space *space, const tess_stretch *stretch, double seconds)
+{
+    const tess_cuda_space *state = tess_cuda_space_of(space);
+    const int64_t longest = longest_of(stretch);
+    double before[TESS_TIMES];
+    memcpy(before, space->seconds, sizeof before);
+    for (int64_t k = 0; k < longest; k++) {
+        int running = 0;
+        for (int i = 0; i < stretch->count; i++)
+            running += stretch->done[i] > k;
+        tess_cuda_account(space, &stretch->lists[(stretch->position + k) % stretch->cycle], running,
+                          seconds / (double)longest);
+    }
+    for (int i = 0; stretch->cycle == 1 && longest > 0 && i < TESS_TIMES; i++)
+        space->seconds[i] = before[i] + seconds * state->share[i];
+}
+
+/* Where iterations turn out to take less than half of what was measured, as when something held the
+ * device up meanwhile, chunks become longer. Less of a difference is not worth capturing anew. */
+static void correct_time(tess_cuda_space *state, const tess_stretch *stretch, double seconds)
+{
+    const int64_t longest = longest_of(stretch);
+    if (longest > TIMED && seconds < 0.5 * (double)longest * state->iteration_seconds)
+        state->iteration_seconds = seconds / (double)longest;
+}
+
+tess_status tess_cuda_advance(tess_space *space, const tess_stretch *stretch)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    const double started = tess_seconds();
+    TESS_TRY(tess_cuda_enter(state->cuda));
+    tess_status status = run_stretch(space, stretch);
+    if (status == TESS_OK)
+        status = fetch_rings(space, stretch);
+    tess_cuda_leave(state->cuda);
+    if (status != TESS_OK)
+        return status;
+    const double seconds = tess_seconds() - started;
+    account(space, stretch, seconds);
+    correct_time(state, stretch, seconds);
+    return TESS_OK;
+}
+
+tess_status tess_cuda_recall(tess_space *space, int system, int64_t i, double *to)
+{
+    const tess_cuda_space *state = tess_cuda_space_of(space);
+    const int64_t at = ((int64_t)system * state->ring_length + i) * space->slots;
+    memcpy(to, state->host_ring + at, (size_t)space->slots * sizeof *to);
+    return TESS_OK;
+}

@@ -1,0 +1,323 @@
+/* The texts of loop.cu and between.cu for lists of units, and their launches; no device is needed
+ * here. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/kernels/support.h"
+#include "cuda/solve/space.h"
+
+/* Scalars of the diagonal that a thread of between.cu holds in registers at most. */
+enum { BETWEEN_AHEAD = 20 };
+
+/* A list on its way to text. */
+typedef struct writer {
+    tess_loop_code *code;
+    size_t used;
+    bool fits;
+    uint64_t written; /* vectors whose rows other thread blocks have not seen; by their numbers */
+    uint64_t read;    /* vectors whose rows others may still be reading */
+    unsigned pending; /* dot products not yet added up */
+} writer;
+
+static void put(writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(writer *w, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int length =
+        vsnprintf(w->code->stages + w->used, sizeof w->code->stages - w->used, format, arguments);
+    va_end(arguments);
+    if (w->used + (size_t)length >= sizeof w->code->stages)
+        w->fits = false;
+    else
+        w->used += (size_t)length;
+}
+
+static void barrier(writer *w)
+{
+    w->written = w->read = 0;
+}
+
+static void write_total(writer *w)
+{
+    if (w->pending == 0)
+        return;
+    put(w, "TOTAL(%u)", w->pending);
+    w->pending = 0;
+    barrier(w);
+}
+
+/* A programme as statements. */
+static void write_scalars(writer *w, const int *programme, int at)
+{
+    const int *op = programme + 3;
+    put(w, "SCALARS(%d)", at);
+    for (int i = 0; i < programme[0]; i++, op += 4)
+        put(w, "OP(%d,%d,%d,%d)", op[0], op[1], op[2], op[3]);
+    if (programme[2] == 0) {
+        put(w, "DONE()");
+        return;
+    }
+    put(w, "ENDS(%d", programme[1]);
+    for (int i = 0; i < programme[1]; i++, op += 3)
+        put(w, ",%d,%d,%d", op[0], op[1], op[2]);
+    put(w, ")DONE()KEEP()");
+}
+
+static bool is_pending(const writer *w, int slot)
+{
+    const tess_pass_kernel *numbers = &w->code->numbers;
+    for (int k = 0; k < numbers->dots; k++)
+        if ((w->pending >> k & 1) && numbers->dot_slot[k] == slot)
+            return true;
+    return false;
+}
+
+static void write_product(writer *w, const tess_step *step)
+{
+    tess_pass_kernel *numbers = &w->code->numbers;
+    const int x = tess_pass_place(numbers, step->x), y = tess_pass_place(numbers, step->y);
+    if (x < 0 || y < 0 || step->transpose) {
+        w->fits = false;
+        return;
+    }
+    if ((w->written >> x & 1) || (w->read >> y & 1)) {
+        put(w, "SHARE()");
+        barrier(w);
+    }
+    w->read |= (uint64_t)1 << x;
+    w->written |= (uint64_t)1 << y;
+    if (step->slot < 0) {
+        put(w, "PRODUCT(%d,%d)", x, y);
+        return;
+    }
+    const int by = tess_pass_place(numbers, step->w);
+    if (by < 0 || numbers->dots == TESS_PASS_DOTS) {
+        w->fits = false;
+        return;
+    }
+    put(w, "PRODUCT_DOT(%d,%d,%d,%d)", x, y, by, numbers->dots);
+    numbers->dot_slot[numbers->dots] = step->slot;
+    w->pending |= 1u << numbers->dots++;
+}
+
+static void write_pass(writer *w, const tess_steps *steps, const tess_unit *unit)
+{
+    tess_pass_kernel *numbers = &w->code->numbers;
+    const int before = numbers->dots;
+    for (int64_t i = 0; i < unit->lines; i++) {
+        const tess_line *line = &steps->line[unit->first_line + i];
+        for (int t = 0; t < line->terms; t++)
+            if (is_pending(w, line->term[t].slot)) {
+                write_total(w);
+                put(w, "SYNC()");
+            }
+    }
+    numbers->loads = numbers->stores = 0;
+    numbers->lines[0] = '\0';
+    for (int64_t i = 0; i < unit->lines; i++)
+        if (!tess_pass_add_line(numbers, &steps->line[unit->first_line + i]))
+            w->fits = false;
+    if (w->read & numbers->stores) {
+        put(w, "SHARE()");
+        barrier(w);
+    }
+    put(w, "BEGIN(%u,%u)%sEND()", numbers->loads, numbers->stores, numbers->lines);
+    w->code->loads |= numbers->loads & ~w->code->stores;
+    w->code->stores |= numbers->stores;
+    w->written |= numbers->stores;
+    for (int k = before; k < numbers->dots; k++)
+        w->pending |= 1u << k;
+}
+
+static void write_unit(writer *w, const tess_unit_list *list, const tess_unit *unit)
+{
+    if (unit->kind == TESS_UNIT_APPLY)
+        write_product(w, unit->step);
+    else if (unit->kind == TESS_UNIT_PASS)
+        write_pass(w, list->steps, unit);
+    else if (unit->kind == TESS_UNIT_PRECONDITION)
+        w->fits = false;
+    if (unit->programme < 0)
+        return;
+    const int *programme = list->programmes + unit->programme;
+    if (programme[0] == 0 && programme[2] == 0)
+        return; /* sums that nobody needs yet */
+    write_total(w);
+    write_scalars(w, programme, (int)unit->programme);
+}
+
+/* What pass.cu has too. */
+static void write_defines(tess_loop_code *code, tess_type type, const tess_pc *pc)
+{
+    const tess_pass_kernel *numbers = &code->numbers;
+    snprintf(code->defines, sizeof code->defines,
+             "-DREAL=%d -DHELD=%d -DBLOCK=%d -DTHREADS=%d -DVECTORS=%d -DCOEFS=%d -DDOTS=%d",
+             (int)tess_type_size(type),
+             pc->elementwise ? (int)tess_type_size(pc->diagonal.type) : 8,
+             pc->elementwise ? (int)pc->diagonal.block : 0, code->threads,
+             numbers->vectors > 0 ? numbers->vectors : 1, numbers->coefs,
+             numbers->dots > 0 ? numbers->dots : 1);
+}
+
+bool tess_loop_write(const tess_unit_list *list, tess_type type, int32_t block, int threads,
+                     int team, tess_loop_code *code)
+{
+    const tess_pc *pc = list->steps->pc;
+    const int32_t diagonal = pc->elementwise ? pc->diagonal.block : 0;
+    *code = (tess_loop_code){.threads = threads, .team = team};
+    writer w = {.code = code, .fits = block <= TESS_LOOP_BLOCK && diagonal <= TESS_LOOP_BLOCK};
+    /* Twice: what the end of an iteration leaves is what the next one begins with. */
+    for (int turn = 0; turn < 2 && w.fits; turn++) {
+        const int vectors = code->numbers.vectors;
+        code->numbers.dots = 0;
+        if (turn == 1 && vectors != code->numbers.vectors)
+            w.fits = false;
+        w.used = 0;
+        w.pending = 0;
+        for (int64_t i = 0; i < list->count; i++)
+            write_unit(&w, list, &list->units[i]);
+    }
+    if (w.pending != 0 || code->numbers.dots == 0)
+        w.fits = false; /* a sum that is read in the next iteration only */
+    write_defines(code, type, pc);
+    const size_t used = strlen(code->defines);
+    snprintf(code->defines + used, sizeof code->defines - used, " -DBH=%d -DTEAM=%d -DSTAGES=%s",
+             (int)block, team, code->stages);
+    return w.fits;
+}
+
+static bool can_be_between(const tess_unit *unit)
+{
+    return unit->kind == TESS_UNIT_PASS || unit->kind == TESS_UNIT_FINISH;
+}
+
+bool tess_between_find(const tess_unit_list *list, int least, int64_t *at, int64_t *count)
+{
+    for (; *at < list->count; *at += *count + 1) {
+        *count = 0;
+        while (*at + *count < list->count && can_be_between(&list->units[*at + *count]))
+            (*count)++;
+        if (*count >= least)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a unit reads or writes that vector. */
+static bool touches(const tess_unit *unit, int vector)
+{
+    const tess_step *step = unit->step;
+    if (unit->kind == TESS_UNIT_APPLY)
+        return step->x == vector || step->y == vector || (step->slot >= 0 && step->w == vector);
+    if (unit->kind != TESS_UNIT_PASS)
+        return unit->kind == TESS_UNIT_PRECONDITION && (step->x == vector || step->y == vector);
+    for (int i = 0; i < unit->pass->vectors; i++)
+        if (unit->pass->vector[i] == vector)
+            return true;
+    return false;
+}
+
+/* Vectors that live in these units alone, written before they are read: nobody needs them in
+ * memory. */
+static unsigned passing_vectors(const tess_unit_list *list, int64_t first, int64_t count,
+                                const tess_loop_code *code)
+{
+    unsigned passing = code->stores & ~code->loads;
+    for (int k = 0; k < code->numbers.vectors; k++) {
+        bool elsewhere = code->numbers.vector[k] < TESS_V_OWN;
+        for (int64_t i = 0; i < list->count; i++)
+            if (i < first || i >= first + count)
+                elsewhere |= touches(&list->units[i], code->numbers.vector[k]);
+        if (elsewhere)
+            passing &= ~(1u << k);
+    }
+    return passing;
+}
+
+/* Vectors that the launch before these units writes. */
+static unsigned late_vectors(const tess_unit_list *list, int64_t first, const tess_loop_code *code)
+{
+    const tess_unit *before = first > 0 ? &list->units[first - 1] : NULL;
+    if (!before || before->kind != TESS_UNIT_APPLY)
+        return code->loads;
+    for (int k = 0; k < code->numbers.vectors; k++)
+        if (code->numbers.vector[k] == before->step->y)
+            return 1u << k;
+    return 0;
+}
+
+/* Rows a thread has, as between.cu divides them. */
+static int rows_a_thread(const tess_pc *pc, int64_t rows, int grid, int threads)
+{
+    const int64_t unit = pc->elementwise ? pc->diagonal.block : 1;
+    return (int)tess_ceil_div((rows / unit + grid) / grid * unit, threads / unit * unit);
+}
+
+/* Vectors and the diagonal's rows are in registers, of which a multiprocessor has 65 536; a thread
+ * needs about 48 more. */
+static bool registers_suffice(const tess_loop_code *code, const tess_pc *pc, int repeat)
+{
+    const int ahead = pc->elementwise && pc->diagonal.block * repeat <= BETWEEN_AHEAD
+                          ? pc->diagonal.block * repeat
+                          : 0;
+    return 2 * (repeat * code->numbers.vectors + ahead) + 48 <= 65536 / code->threads;
+}
+
+bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count, tess_type type,
+                        int threads, int64_t rows, int grid, tess_loop_code *code)
+{
+    const tess_pc *pc = list->steps->pc;
+    *code = (tess_loop_code){.threads = threads};
+    writer w = {.code = code, .fits = !pc->elementwise || pc->diagonal.block <= TESS_LOOP_BLOCK};
+    for (int64_t i = first; i < first + count && w.fits; i++) {
+        const tess_unit *unit = &list->units[i];
+        if (unit->kind == TESS_UNIT_FINISH && unit->pass && !unit->sums)
+            w.fits = false; /* the product has left no parts */
+        else if (unit->kind == TESS_UNIT_FINISH && unit->pass)
+            put(&w, "PARTS(%d)", unit->step->slot);
+        write_unit(&w, list, unit);
+    }
+    write_total(&w);
+    write_defines(code, type, pc);
+    code->stores &= ~passing_vectors(list, first, count, code);
+    const int repeat = rows_a_thread(pc, rows, grid, threads);
+    const size_t used = strlen(code->defines);
+    snprintf(code->defines + used, sizeof code->defines - used,
+             " -DREPEAT=%d -DMOST_AHEAD=%d -DLOADS=%u -DSTORES=%u -DLATE=%u -DSTAGES=%s", repeat,
+             BETWEEN_AHEAD, code->loads, code->stores, late_vectors(list, first, code),
+             code->stages);
+    return w.fits && registers_suffice(code, pc, repeat);
+}
+
+void tess_between_launch(const tess_loop_code *code, const tess_loop_call *call,
+                         tess_cuda_launch *out)
+{
+    tess_cuda_launch *run =
+        tess_cuda_launch_start(out, "between", (unsigned)call->grid, (unsigned)code->threads);
+    run->cooperative = run->overlaps = true;
+    tess_rows_arguments(&code->numbers, &call->common, run);
+    tess_cuda_arg_pointer(run, call->product_parts);
+    tess_cuda_arg_integer(run, call->product_count);
+    tess_cuda_arg_pointer(run, call->parts);
+    tess_cuda_arg_pointer(run, call->meeting);
+}
+
+void tess_loop_launch(const tess_loop_code *code, const tess_loop_call *call, tess_cuda_launch *out)
+{
+    tess_cuda_launch *run =
+        tess_cuda_launch_start(out, "loop", (unsigned)call->grid, (unsigned)code->threads);
+    run->cluster = true;
+    run->shared = (unsigned)call->shared;
+    tess_rows_arguments(&code->numbers, &call->common, run);
+    tess_cuda_arg_integer(run, call->span);
+    tess_cuda_arg_pointer(run, call->offsets);
+    tess_cuda_arg_pointer(run, call->columns);
+    tess_cuda_arg_pointer(run, call->values);
+    tess_cuda_arg_pointer(run, call->first);
+    tess_cuda_arg_pointer(run, call->sources);
+    tess_cuda_arg_pointer(run, call->source_first);
+    tess_cuda_arg_pointer(run, call->places);
+}

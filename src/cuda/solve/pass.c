@@ -1,0 +1,199 @@
+/* Passes as kernels: which lines go together, the text that specialises pass.cu, its arguments. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/kernels/support.h"
+#include "cuda/solve/space.h"
+
+int tess_pass_place(tess_pass_kernel *kernel, int vector)
+{
+    for (int i = 0; i < kernel->vectors; i++)
+        if (kernel->vector[i] == vector)
+            return i;
+    if (kernel->vectors == TESS_PASS_VECTORS)
+        return -1;
+    kernel->vector[kernel->vectors] = vector;
+    return kernel->vectors++;
+}
+
+/* The same for a vector that is read: it comes from memory unless the kernel has written it. */
+static int read_place(tess_pass_kernel *kernel, int vector)
+{
+    const int place = tess_pass_place(kernel, vector);
+    if (place >= 0 && !(kernel->stores >> place & 1))
+        kernel->loads |= 1u << place;
+    return place;
+}
+
+static int write_place(tess_pass_kernel *kernel, int vector)
+{
+    const int place = tess_pass_place(kernel, vector);
+    if (place >= 0)
+        kernel->stores |= 1u << place;
+    return place;
+}
+
+static int coef_of(tess_pass_kernel *kernel, const tess_term *term)
+{
+    for (int i = 0; i < kernel->coefs; i++)
+        if (kernel->coef[i].factor == term->factor && kernel->coef[i].slot == term->slot)
+            return i;
+    if (kernel->coefs == TESS_PASS_COEFS)
+        return -1;
+    kernel->coef[kernel->coefs] = *term;
+    return kernel->coefs++;
+}
+
+static bool add_combine(tess_pass_kernel *kernel, const tess_line *line, char *text, size_t size)
+{
+    char operands[128];
+    size_t used = 0;
+    for (int i = 0; i < line->terms; i++) {
+        const int coef = coef_of(kernel, &line->term[i]);
+        const int place = read_place(kernel, line->term[i].vector);
+        if (coef < 0 || place < 0)
+            return false;
+        used += (size_t)snprintf(operands + used, sizeof operands - used, ",%d,%d", coef, place);
+    }
+    const int out = write_place(kernel, line->out);
+    snprintf(text, size, "SUM%d(%d%s)", line->terms, out, operands);
+    return out >= 0;
+}
+
+static bool add_diagonal(tess_pass_kernel *kernel, const tess_line *line, char *text, size_t size)
+{
+    const int x = read_place(kernel, line->x), out = write_place(kernel, line->out);
+    kernel->diagonal = true;
+    snprintf(text, size, "DIAGONAL%s(%d,%d)", line->transpose ? "_T" : "", out, x);
+    return x >= 0 && out >= 0;
+}
+
+static bool add_dot(tess_pass_kernel *kernel, const tess_line *line, char *text, size_t size)
+{
+    const int x = read_place(kernel, line->x), y = read_place(kernel, line->y);
+    if (x < 0 || y < 0 || kernel->dots == TESS_PASS_DOTS)
+        return false;
+    kernel->dot_slot[kernel->dots] = line->slot;
+    snprintf(text, size, "DOT(%d,%d,%d)", kernel->dots++, x, y);
+    return true;
+}
+
+bool tess_pass_add_line(tess_pass_kernel *kernel, const tess_line *line)
+{
+    tess_pass_kernel before = *kernel;
+    char text[160];
+    const bool fits = line->kind == TESS_LINE_COMBINE ? add_combine(kernel, line, text, sizeof text)
+                      : line->kind == TESS_LINE_DIAGONAL
+                          ? add_diagonal(kernel, line, text, sizeof text)
+                          : add_dot(kernel, line, text, sizeof text);
+    const size_t used = strlen(before.lines);
+    if (!fits || used + strlen(text) >= sizeof kernel->lines) {
+        *kernel = before;
+        return false;
+    }
+    memcpy(kernel->lines + used, text, strlen(text) + 1);
+    return true;
+}
+
+int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t first,
+                       tess_pass_kernel *kernel)
+{
+    const bool large = steps->pc->elementwise && steps->pc->diagonal.block > TESS_PASS_BLOCK;
+    const tess_line *lines = steps->line + pass->first_line;
+    *kernel = (tess_pass_kernel){.repeat = 1};
+    int64_t at = first;
+    while (at < pass->lines) {
+        const bool alone = large && lines[at].kind == TESS_LINE_DIAGONAL;
+        if (alone && at > first)
+            break;
+        if (!tess_pass_add_line(kernel, &lines[at]))
+            break;
+        at++;
+        kernel->direct |= alone;
+        if (alone)
+            break;
+    }
+    /* A pass of many kernels (GMRES) is cut where sums end and dots begin: the pieces are then few
+     * kinds, each compiled once for all lengths. */
+    if (at < pass->lines || first > 0) {
+        int64_t same = first + 1;
+        while (same < at && lines[same].kind == lines[first].kind)
+            same++;
+        if (same < at) {
+            *kernel = (tess_pass_kernel){.repeat = 1};
+            for (int64_t i = first; i < same; i++)
+                (void)tess_pass_add_line(kernel, &lines[i]);
+            at = same;
+        }
+    }
+    return at - first;
+}
+
+/* Rows a thread block takes at a time. */
+static int64_t tile_of(const tess_pass_kernel *kernel, const tess_diagonal *d)
+{
+    const int b = kernel->diagonal && !kernel->direct ? d->block : 1;
+    return (int64_t)(TESS_PASS_THREADS / b * b) * kernel->repeat;
+}
+
+/* Several rows a thread where one each would leave thread blocks a second turn: all loads of a
+ * launch are then under way at once. */
+void tess_pass_fit(tess_pass_kernel *kernel, const tess_diagonal *d, int64_t rows, int blocks)
+{
+    const int registers = kernel->vectors + (kernel->diagonal && d->block <= 8 ? d->block : 0);
+    kernel->repeat = 1;
+    while (2 * kernel->repeat * registers <= 40 && kernel->repeat < 4 &&
+           rows > tile_of(kernel, d) * blocks)
+        kernel->repeat *= 2;
+}
+
+void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, const tess_diagonal *d,
+                       char *text, size_t size)
+{
+    snprintf(text, size,
+             "-DREAL=%d -DHELD=%d -DBLOCK=%d -DDIRECT=%d -DTHREADS=%d -DREPEAT=%d -DVECTORS=%d "
+             "-DLOADS=%u -DSTORES=%u -DCOEFS=%d -DDOTS=%d -DLINES=%s",
+             (int)tess_type_size(type), kernel->diagonal ? (int)tess_type_size(d->type) : 8,
+             kernel->diagonal ? (int)d->block : 0, kernel->direct, TESS_PASS_THREADS,
+             kernel->repeat, kernel->vectors, kernel->loads, kernel->stores, kernel->coefs,
+             kernel->dots, kernel->lines);
+}
+
+void tess_finish_arguments(const tess_finish_call *call, tess_cuda_launch *run)
+{
+    tess_cuda_arg_pointer(run, call->slots);
+    tess_cuda_arg_pointer(run, call->control);
+    tess_cuda_arg_pointer(run, call->ring);
+    tess_cuda_arg_integer(run, call->slot_count);
+    tess_cuda_arg_integer(run, call->guard);
+    tess_cuda_arg_pointer(run, call->programme);
+    tess_cuda_arg_integer(run, call->ints);
+}
+
+void tess_rows_arguments(const tess_pass_kernel *kernel, const tess_rows_call *call,
+                         tess_cuda_launch *run)
+{
+    tess_finish_arguments(&call->finish, run);
+    for (int i = 0; i < TESS_PASS_VECTORS; i++)
+        tess_cuda_arg_pointer(run, call->vector[i]);
+    for (int i = 0; i < TESS_PASS_COEFS; i++)
+        tess_cuda_arg_number(run, kernel->coef[i].factor);
+    for (int i = 0; i < TESS_PASS_COEFS; i++)
+        tess_cuda_arg_integer(run, kernel->coef[i].slot);
+    for (int i = 0; i < TESS_PASS_DOTS; i++)
+        tess_cuda_arg_integer(run, kernel->dot_slot[i]);
+    tess_cuda_arg_pointer(run, call->diagonal);
+    tess_cuda_arg_integer(run, call->rows);
+}
+
+void tess_pass_launch(const tess_pass_kernel *kernel, const tess_diagonal *d,
+                      const tess_pass_call *call, tess_cuda_launch *out)
+{
+    int64_t grid = tess_ceil_div(call->common.rows, tile_of(kernel, d));
+    grid = grid > call->blocks ? call->blocks : grid > 0 ? grid : 1;
+    tess_cuda_launch *run = tess_cuda_launch_start(out, "pass", (unsigned)grid, TESS_PASS_THREADS);
+    run->overlaps = true;
+    tess_rows_arguments(kernel, &call->common, run);
+    tess_cuda_arg_pointer(run, call->parts);
+    tess_cuda_arg_pointer(run, call->ticket);
+}

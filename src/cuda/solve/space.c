@@ -1,0 +1,277 @@
+/* Opening and closing a space on a CUDA device, and moving vectors and scalars. */
+#include "cuda/solve/space.h"
+
+#include <string.h>
+
+enum { RING_DOUBLES = 65536, RING_MOST = 1024 };
+
+static void release(tess_space *space)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    tess_cuda *cuda = state->cuda;
+    (void)cuda->driver.cuStreamSynchronize(state->plan->stream);
+    if (state->aside)
+        (void)cuda->driver.cuStreamSynchronize(state->aside);
+    tess_cuda_graphs_free(space);
+    tess_cuda_loop_free(space);
+    tess_cuda_lists_free(space);
+    tess_cuda_factors_destroy(state->factors);
+    for (int i = 0; i < TESS_FLIGHTS; i++)
+        if (state->flight[i])
+            (void)cuda->driver.cuEventDestroy(state->flight[i]);
+    if (state->chunk_end)
+        (void)cuda->driver.cuEventDestroy(state->chunk_end);
+    if (state->aside)
+        (void)cuda->driver.cuStreamDestroy(state->aside);
+    if (state->host_control)
+        (void)cuda->driver.cuMemFreeHost(state->host_control);
+    if (state->host_ring)
+        (void)cuda->driver.cuMemFreeHost(state->host_ring);
+    const cu_pointer memory[] = {state->data,     state->slots, state->control, state->ring,
+                                 state->diagonal, state->parts, state->tickets};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        tess_cuda_free(cuda, memory[i]);
+}
+
+static void space_close(tess_space *space)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    if (!state)
+        return;
+    const bool entered = tess_cuda_enter(state->cuda) == TESS_OK;
+    release(space);
+    if (entered)
+        tess_cuda_leave(state->cuda);
+    tess_free(space->ctx, state);
+    space->state = NULL;
+}
+
+/* Device memory, all 0. */
+static tess_status zeros(tess_cuda_space *state, int64_t count, size_t size, const char *what,
+                         cu_pointer *out)
+{
+    int64_t bytes;
+    if (!tess_mul(count, (int64_t)size, &bytes))
+        return tess_fail(state->cuda->ctx, TESS_ERR_OVERFLOW, "%s do not fit any memory", what);
+    TESS_TRY(tess_cuda_alloc(state->cuda, (size_t)bytes, what, out));
+    return bytes > 0
+               ? TESS_CU(state->cuda, cuMemsetD8Async(*out, 0, (size_t)bytes, state->plan->stream))
+               : TESS_OK;
+}
+
+static tess_status upload_pc(tess_space *space)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_pc *pc = space->pc;
+    if (pc->options.kind == TESS_PC_NONE)
+        return TESS_OK;
+    if (!pc->elementwise)
+        return state->factors ? tess_cuda_factors_refresh(state->factors, state->plan->stream)
+                              : tess_cuda_factors_create(state->cuda, pc, state->plan->stream,
+                                                         &state->factors);
+    const size_t bytes = (size_t)pc->bytes;
+    if (!state->diagonal)
+        TESS_TRY(tess_cuda_alloc(state->cuda, bytes, "the preconditioner", &state->diagonal));
+    TESS_TRY(tess_cuda_upload(state->cuda, state->diagonal, pc->diagonal.blocks, bytes,
+                              state->plan->stream));
+    return TESS_CU(state->cuda, cuStreamSynchronize(state->plan->stream));
+}
+
+static tess_status allocate(tess_space *space)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    tess_cuda *cuda = state->cuda;
+    int64_t scalars;
+    if (!tess_mul((int64_t)space->vectors * space->systems, space->stride, &scalars))
+        return tess_fail(space->ctx, TESS_ERR_OVERFLOW, "the vectors do not fit any memory");
+    TESS_TRY(
+        zeros(state, scalars, tess_type_size(space->type), "a solver's vectors", &state->data));
+    const int64_t slots = (int64_t)space->slots * space->systems;
+    TESS_TRY(zeros(state, slots, sizeof(double), "a solver's scalars", &state->slots));
+    TESS_TRY(zeros(state, (int64_t)space->systems * TESS_CONTROL, sizeof(double),
+                   "a solver's scalars", &state->control));
+    TESS_TRY(zeros(state, slots * state->ring_length, sizeof(double), "a residual history",
+                   &state->ring));
+    TESS_TRY(zeros(state, (int64_t)TESS_PASS_DOTS * state->part_blocks, sizeof(double),
+                   "dot products", &state->parts));
+    TESS_TRY(zeros(state, 1, sizeof(uint64_t), "dot products", &state->tickets));
+    const size_t control = (size_t)space->systems * TESS_CONTROL * sizeof(double);
+    TESS_TRY(
+        TESS_CU(cuda, cuMemAllocHost((void **)&state->host_control, (TESS_FLIGHTS + 1) * control)));
+    TESS_TRY(TESS_CU(cuda, cuMemAllocHost((void **)&state->host_ring,
+                                          (size_t)(slots * state->ring_length) * sizeof(double))));
+    for (int i = 0; i < TESS_FLIGHTS; i++)
+        TESS_TRY(TESS_CU(cuda, cuEventCreate(&state->flight[i], CU_EVENT_NO_TIMING)));
+    TESS_TRY(TESS_CU(cuda, cuEventCreate(&state->chunk_end, CU_EVENT_NO_TIMING)));
+    TESS_TRY(TESS_CU(cuda, cuStreamCreate(&state->aside, CU_STREAM_DEFAULT_FLAGS)));
+    return upload_pc(space);
+}
+
+static tess_status space_open(tess_space *space)
+{
+    tess_cuda_plan *plan = tess_cuda_plan_of(space->plan);
+    if (plan->peer)
+        return tess_fail(space->ctx, TESS_ERR_UNSUPPORTED,
+                         "a cuSPARSE plan is for timing tess_spmv only");
+    tess_cuda_space *state;
+    TESS_TRY(TESS_CALLOC(space->ctx, 1, &state));
+    space->state = state;
+    state->cuda = plan->cuda;
+    state->plan = plan;
+    state->ring_length = RING_DOUBLES / space->slots;
+    if (state->ring_length > RING_MOST)
+        state->ring_length = RING_MOST;
+    if (state->ring_length < 1)
+        state->ring_length = 1;
+    space->stretch = state->ring_length;
+    state->part_blocks = 32 * plan->cuda->multiprocessors;
+    tess_status status = tess_cuda_enter(plan->cuda);
+    if (status == TESS_OK) {
+        status = allocate(space);
+        tess_cuda_leave(plan->cuda);
+    }
+    if (status != TESS_OK)
+        space_close(space);
+    return status;
+}
+
+/* ---- Moving ---- */
+
+static tess_status copy_in(tess_space *space, cu_pointer to, const void *from, size_t bytes)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    if (bytes > 0 && tess_cuda_on_device(state->cuda, from))
+        return TESS_CU(state->cuda,
+                       cuMemcpyDtoDAsync(to, tess_cuda_address(from), bytes, state->plan->stream));
+    return tess_cuda_upload(state->cuda, to, from, bytes, state->plan->stream);
+}
+
+static tess_status copy_out(tess_space *space, cu_pointer from, void *to, size_t bytes)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    tess_cuda *cuda = state->cuda;
+    cu_stream stream = state->plan->stream;
+    if (bytes == 0)
+        return TESS_OK;
+    if (tess_cuda_on_device(cuda, to))
+        TESS_TRY(TESS_CU(cuda, cuMemcpyDtoDAsync(tess_cuda_address(to), from, bytes, stream)));
+    else
+        TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(to, from, bytes, stream)));
+    return TESS_CU(cuda, cuStreamSynchronize(stream));
+}
+
+static tess_status upload(tess_space *space, int v, int system, const void *from)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    TESS_TRY(tess_cuda_enter(state->cuda));
+    tess_status status = copy_in(space, tess_cuda_vector(space, v, system), from,
+                                 (size_t)space->rows * tess_type_size(space->type));
+    /* A new system: what its iterations have seen so far is no longer of interest. */
+    if (status == TESS_OK && v == TESS_V_B)
+        status = TESS_CU(
+            state->cuda,
+            cuMemsetD8Async(state->control + (uint64_t)system * TESS_CONTROL * sizeof(double), 0,
+                            TESS_CONTROL * sizeof(double), state->plan->stream));
+    tess_cuda_leave(state->cuda);
+    return status;
+}
+
+static tess_status download(tess_space *space, int v, int system, void *to)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    TESS_TRY(tess_cuda_enter(state->cuda));
+    tess_status status = copy_out(space, tess_cuda_vector(space, v, system), to,
+                                  (size_t)space->rows * tess_type_size(space->type));
+    tess_cuda_leave(state->cuda);
+    return status;
+}
+
+static tess_status read_slots(tess_space *space, int system, double *to)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    const size_t bytes = (size_t)space->slots * sizeof *to;
+    TESS_TRY(tess_cuda_enter(state->cuda));
+    tess_status status = copy_out(space, state->slots + (uint64_t)system * bytes, to, bytes);
+    tess_cuda_leave(state->cuda);
+    return status;
+}
+
+static tess_status write_slots(tess_space *space, int system, const double *from)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    const size_t bytes = (size_t)space->slots * sizeof *from;
+    TESS_TRY(tess_cuda_enter(state->cuda));
+    tess_status status = copy_in(space, state->slots + (uint64_t)system * bytes, from, bytes);
+    if (status == TESS_OK)
+        status = TESS_CU(state->cuda, cuStreamSynchronize(state->plan->stream));
+    tess_cuda_leave(state->cuda);
+    return status;
+}
+
+static tess_status refresh(tess_space *space)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    TESS_TRY(tess_cuda_enter(state->cuda));
+    tess_status status = upload_pc(space);
+    tess_cuda_leave(state->cuda);
+    return status;
+}
+
+/* ---- One list ---- */
+
+static tess_status run_and_wait(tess_space *space, const tess_steps *steps, const int *systems,
+                                int count)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_unit_list *list;
+    TESS_TRY(tess_cuda_need_list(space, steps, NULL, &list));
+    TESS_TRY(tess_cuda_run_list(space, list, systems, count));
+    return TESS_CU(state->cuda, cuStreamSynchronize(state->plan->stream));
+}
+
+/* Its time is divided as its bytes are. */
+static tess_status run(tess_space *space, const tess_steps *steps, const int *systems, int count)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    const double started = tess_seconds();
+    TESS_TRY(tess_cuda_enter(state->cuda));
+    tess_status status = run_and_wait(space, steps, systems, count);
+    tess_cuda_leave(state->cuda);
+    tess_cuda_account(space, steps, count, tess_seconds() - started);
+    return status;
+}
+
+static tess_status prepare(tess_space *space, const tess_steps *const *once, int count,
+                           const tess_stretch *stretch)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_unit_list *list;
+    tess_status status = TESS_OK;
+    TESS_TRY(tess_cuda_enter(state->cuda));
+    status = tess_cuda_plan_loop(space, stretch);
+    if (status == TESS_OK)
+        tess_cuda_warm(space, once, count, stretch->lists, 1);
+    for (int i = 0; i < count && status == TESS_OK; i++)
+        status = tess_cuda_need_list(space, once[i], NULL, &list);
+    /* Of a cycle the first only: it may not get much farther. */
+    if (status == TESS_OK)
+        status = tess_cuda_need_list(space, stretch->lists, stretch, &list);
+    if (status == TESS_OK)
+        status = tess_cuda_need_loop(space);
+    tess_cuda_leave(state->cuda);
+    return status;
+}
+
+const tess_space_ops tess_cuda_space_ops = {
+    .open = space_open,
+    .close = space_close,
+    .upload = upload,
+    .download = download,
+    .read_slots = read_slots,
+    .write_slots = write_slots,
+    .prepare = prepare,
+    .run = run,
+    .advance = tess_cuda_advance,
+    .recall = tess_cuda_recall,
+    .refresh = refresh,
+};

@@ -1,0 +1,232 @@
+/* Lists of units with their code, each made once. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/kernels/support.h"
+#include "cuda/solve/space.h"
+
+enum { FINISH_THREADS = 512 };
+
+/* ---- Code ---- */
+
+tess_status tess_cuda_load_function(tess_cuda *cuda, const char *source, const char *defines,
+                                    const char *entry, cu_module *module, cu_function *function)
+{
+    tess_jit_image image;
+    TESS_TRY(tess_cuda_load_module(cuda, &(tess_jit_request){source, defines, cuda->sm}, &image,
+                                   module));
+    if (image.fresh)
+        (void)tess_cache_store(cuda->ctx, &image.key, &image.entry);
+    tess_free(cuda->ctx, image.entry.image);
+    tess_status status = TESS_CU(cuda, cuModuleGetFunction(function, *module, entry));
+    if (status != TESS_OK) {
+        (void)cuda->driver.cuModuleUnload(*module);
+        *module = NULL;
+    }
+    return status;
+}
+
+static tess_status need_pass(tess_space *space, tess_pass_kernel *kernel, cu_function *out)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    char defines[TESS_PASS_TEXT];
+    tess_pass_fit(kernel, &space->pc->diagonal, space->rows, 8 * state->cuda->multiprocessors);
+    tess_pass_defines(kernel, space->type, &space->pc->diagonal, defines, sizeof defines);
+    for (const tess_pass_module *m = state->modules; m; m = m->next) {
+        if (strcmp(m->defines, defines) == 0) {
+            *out = m->function;
+            return TESS_OK;
+        }
+    }
+    tess_pass_module *module;
+    TESS_TRY(TESS_CALLOC(space->ctx, 1, &module));
+    memcpy(module->defines, defines, sizeof defines);
+    tess_status status = tess_cuda_load_function(state->cuda, "pass.cu", defines, "pass",
+                                                 &module->module, &module->function);
+    if (status != TESS_OK) {
+        tess_free(space->ctx, module);
+        return status;
+    }
+    module->next = state->modules;
+    state->modules = module;
+    *out = module->function;
+    return TESS_OK;
+}
+
+/* ---- Many at once ---- */
+
+/* Kernels, and lists of a cycle that are looked ahead. */
+enum { WARM_MOST = 64, WARM_LISTS = 16 };
+
+typedef struct warming {
+    tess_jit_request request[WARM_MOST];
+    char defines[WARM_MOST][TESS_PASS_TEXT];
+    int count;
+} warming;
+
+static void warm_pass(const tess_space *space, tess_pass_kernel *kernel, warming *all)
+{
+    const tess_cuda_space *state = tess_cuda_space_of(space);
+    if (all->count == WARM_MOST)
+        return;
+    char *defines = all->defines[all->count];
+    tess_pass_fit(kernel, &space->pc->diagonal, space->rows, 8 * state->cuda->multiprocessors);
+    tess_pass_defines(kernel, space->type, &space->pc->diagonal, defines, TESS_PASS_TEXT);
+    for (const tess_pass_module *m = state->modules; m; m = m->next)
+        if (strcmp(m->defines, defines) == 0)
+            return;
+    for (int i = 0; i < all->count; i++)
+        if (strcmp(all->defines[i], defines) == 0)
+            return;
+    all->request[all->count++] = (tess_jit_request){"pass.cu", defines, state->cuda->sm};
+}
+
+static void warm_list(const tess_space *space, const tess_steps *steps, warming *all)
+{
+    tess_pass_kernel kernel;
+    for (int64_t s = 0; s < steps->count; s++) {
+        const tess_step *step = &steps->step[s];
+        for (int64_t first = 0; step->kind == TESS_STEP_PASS && first < step->lines;) {
+            first += tess_pass_take(steps, step, first, &kernel);
+            warm_pass(space, &kernel, all);
+        }
+    }
+}
+
+void tess_cuda_warm(tess_space *space, const tess_steps *const *once, int count,
+                    const tess_steps *cycle, int64_t length)
+{
+    const tess_loop *loop = &tess_cuda_space_of(space)->loop;
+    tess_cuda *cuda = tess_cuda_space_of(space)->cuda;
+    warming all; /* 43 kB; an allocation could fail, and this is for speed alone */
+    all.count = 0;
+    if (loop->planned && !loop->fits) /* the longest goes first */
+        all.request[all.count++] = (tess_jit_request){"loop.cu", loop->code.defines, cuda->sm};
+    all.defines[0][0] = '\0';
+    for (int i = 0; i < count; i++)
+        warm_list(space, once[i], &all);
+    for (int64_t i = 0; i < length; i++)
+        warm_list(space, &cycle[i], &all);
+    tess_jit_ahead(cuda->ctx, &cuda->jit, all.request, all.count);
+}
+
+static tess_status need_finish(tess_cuda_space *state)
+{
+    char defines[32];
+    if (state->finish)
+        return TESS_OK;
+    snprintf(defines, sizeof defines, "-DTHREADS=%d", FINISH_THREADS);
+    return tess_cuda_load_function(state->cuda, "finish.cu", defines, "finish",
+                                   &state->finish_module, &state->finish);
+}
+
+/* What a product of all systems runs, made before a stream is captured. */
+static tess_status need_spmm(tess_space *space)
+{
+    tess_cuda_plan *plan = tess_cuda_space_of(space)->plan;
+    const tess_cuda_variant *variant;
+    tess_status status =
+        tess_cuda_need_variant(plan, TESS_CUDA_SPMM, false, space->systems, 0, &variant);
+    if (status != TESS_ERR_UNSUPPORTED)
+        return status;
+    return tess_cuda_need_variant(plan, TESS_CUDA_SPMV, false, 1, 0, &variant);
+}
+
+/* Whether the plan has a product that leaves the parts of a dot. */
+static bool has_fused(tess_space *space, const tess_steps *steps)
+{
+    const tess_cuda_variant *variant;
+    for (int64_t i = 0; i < steps->count; i++)
+        if (steps->step[i].kind == TESS_STEP_APPLY && steps->step[i].slot >= 0)
+            return tess_cuda_need_variant(tess_cuda_space_of(space)->plan, TESS_CUDA_SPMV_DOT,
+                                          false, 1, 0, &variant) == TESS_OK;
+    return false;
+}
+
+/* The code that a unit launches. */
+static tess_status load_unit(tess_space *space, tess_unit *unit)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_cuda_variant *variant;
+    if (unit->kind == TESS_UNIT_APPLY) {
+        if (space->systems > 1 && !unit->step->transpose)
+            TESS_TRY(need_spmm(space));
+        return unit->sums ? TESS_OK
+                          : tess_cuda_need_variant(state->plan, TESS_CUDA_SPMV,
+                                                   unit->step->transpose, 1, 0, &variant);
+    }
+    const bool fused = unit->kind == TESS_UNIT_FINISH && unit->sums && space->systems == 1;
+    return unit->pass && !fused ? need_pass(space, unit->pass, &unit->function) : TESS_OK;
+}
+
+static tess_status build(tess_space *space, tess_unit_list *list, const tess_stretch *stretch)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    TESS_TRY(need_finish(state));
+    TESS_TRY(tess_units_build(list, has_fused(space, list->steps), stretch != NULL,
+                              stretch ? stretch->stops : NULL, stretch ? stretch->stop_count : 0));
+    for (int64_t i = 0; i < list->count; i++)
+        TESS_TRY(load_unit(space, &list->units[i]));
+    if (stretch && stretch->cycle == 1 && !state->loop.planned)
+        TESS_TRY(tess_cuda_need_between(space, list));
+    const size_t bytes = (size_t)list->programme_count * sizeof(int);
+    TESS_TRY(tess_cuda_alloc(state->cuda, bytes, "a solver's scalars", &list->device_programmes));
+    TESS_TRY(tess_cuda_upload(state->cuda, list->device_programmes, list->programmes, bytes,
+                              state->plan->stream));
+    return TESS_CU(state->cuda, cuStreamSynchronize(state->plan->stream));
+}
+
+static void free_list(tess_space *space, tess_unit_list *list)
+{
+    tess_cuda_between_free(space, list);
+    tess_units_free(list);
+    tess_cuda_free(tess_cuda_space_of(space)->cuda, list->device_programmes);
+    tess_free(space->ctx, list);
+}
+
+tess_status tess_cuda_need_list(tess_space *space, const tess_steps *steps,
+                                const tess_stretch *stretch, const tess_unit_list **out)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    for (const tess_unit_list *l = state->lists; l; l = l->next) {
+        if (l->steps == steps) {
+            *out = l;
+            return TESS_OK;
+        }
+    }
+    if (stretch && stretch->cycle > 1) {
+        const int64_t left = stretch->lists + stretch->cycle - steps;
+        tess_cuda_warm(space, NULL, 0, steps, left < WARM_LISTS ? left : WARM_LISTS);
+    }
+    tess_unit_list *list;
+    TESS_TRY(TESS_CALLOC(space->ctx, 1, &list));
+    list->ctx = space->ctx;
+    list->steps = steps;
+    tess_status status = build(space, list, stretch);
+    if (status != TESS_OK) {
+        free_list(space, list);
+        return status;
+    }
+    list->next = state->lists;
+    state->lists = list;
+    *out = list;
+    return TESS_OK;
+}
+
+void tess_cuda_lists_free(tess_space *space)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    while (state->lists) {
+        tess_unit_list *list = state->lists;
+        state->lists = list->next;
+        free_list(space, list);
+    }
+    while (state->modules) {
+        tess_pass_module *module = state->modules;
+        state->modules = module->next;
+        (void)state->cuda->driver.cuModuleUnload(module->module);
+        tess_free(space->ctx, module);
+    }
+    if (state->finish_module)
+        (void)state->cuda->driver.cuModuleUnload(state->finish_module);
+}

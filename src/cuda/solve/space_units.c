@@ -1,0 +1,166 @@
+/* Running units: nothing here waits or allocates, so that a list can be captured. */
+#include "cuda/kernels/support.h"
+#include "cuda/solve/space.h"
+
+cu_pointer tess_cuda_slots(const tess_space *space, int system)
+{
+    return tess_cuda_space_of(space)->slots +
+           (uint64_t)system * (uint64_t)space->slots * sizeof(double);
+}
+
+cu_pointer tess_cuda_control(const tess_space *space, int system)
+{
+    return tess_cuda_space_of(space)->control + (uint64_t)system * TESS_CONTROL * sizeof(double);
+}
+
+tess_finish_call tess_cuda_finish_call(const tess_space *space, int64_t guard, int system)
+{
+    const tess_cuda_space *state = tess_cuda_space_of(space);
+    const int64_t ring = (int64_t)system * state->ring_length * space->slots;
+    return (tess_finish_call){
+        .slots = tess_cuda_slots(space, system),
+        .control = tess_cuda_control(space, system),
+        .ring = state->ring + (uint64_t)ring * sizeof(double),
+        .slot_count = space->slots,
+        .guard = guard,
+    };
+}
+
+tess_rows_call tess_cuda_rows_call(const tess_space *space, const tess_pass_kernel *kernel,
+                                   int64_t guard, int system)
+{
+    tess_rows_call call = {
+        .finish = tess_cuda_finish_call(space, guard, system),
+        .diagonal = tess_cuda_space_of(space)->diagonal,
+        .rows = space->rows,
+    };
+    for (int i = 0; i < kernel->vectors; i++)
+        call.vector[i] = tess_cuda_vector(space, kernel->vector[i], system);
+    return call;
+}
+
+static void add_programme(const tess_unit_list *list, const tess_unit *unit, tess_finish_call *call)
+{
+    if (unit->programme < 0)
+        return;
+    const int *programme = list->programmes + unit->programme;
+    call->programme = list->device_programmes + (uint64_t)unit->programme * sizeof(int);
+    call->ints = 3 + 4 * (int64_t)programme[0] + 3 * (int64_t)programme[1];
+}
+
+static tess_status run_pass(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
+                            int system)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    tess_pass_call call = {
+        .common = tess_cuda_rows_call(space, unit->pass, unit->guard, system),
+        .parts = state->parts,
+        .ticket = state->tickets,
+        .blocks = state->part_blocks,
+    };
+    add_programme(list, unit, &call.common.finish);
+    tess_cuda_launch launch;
+    tess_pass_launch(unit->pass, &space->pc->diagonal, &call, &launch);
+    return tess_cuda_launch_one(state->cuda, unit->function, &launch, state->plan->stream);
+}
+
+/* `sum`: the parts that a product left belong to the unit's dot. */
+static tess_status run_finish(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
+                              int system, bool sum)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    tess_finish_call call = tess_cuda_finish_call(space, unit->guard, system);
+    tess_cuda_launch launch;
+    add_programme(list, unit, &call);
+    tess_cuda_launch_start(&launch, "finish", 1, 512)->overlaps = true;
+    tess_finish_arguments(&call, &launch);
+    tess_cuda_arg_pointer(&launch, sum ? state->product.parts : 0);
+    tess_cuda_arg_integer(&launch, sum ? state->product.count : 0);
+    tess_cuda_arg_integer(&launch, unit->step->slot);
+    return tess_cuda_launch_one(state->cuda, state->finish, &launch, state->plan->stream);
+}
+
+static tess_status apply_one(tess_space *space, const tess_unit *unit, int system)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_step *step = unit->step;
+    const tess_cuda_variant *variant;
+    tess_cuda_call call = {.alpha = 1,
+                           .x = tess_cuda_vector(space, step->x, system),
+                           .y = tess_cuda_vector(space, step->y, system)};
+    TESS_TRY(tess_cuda_need_variant(state->plan, unit->sums ? TESS_CUDA_SPMV_DOT : TESS_CUDA_SPMV,
+                                    step->transpose, 1, 0, &variant));
+    if (!unit->sums)
+        return tess_cuda_run(state->cuda, variant, &call, state->plan->stream);
+    if (step->w != step->y)
+        call.w = tess_cuda_vector(space, step->w, system);
+    call.dot = tess_cuda_slots(space, system) + (uint64_t)step->slot * sizeof(double);
+    return tess_cuda_run_parts(state->cuda, variant, &call, state->plan->stream, &state->product);
+}
+
+/* Several systems: one product with all vectors, those of systems that are done too. */
+static tess_status apply_many(tess_space *space, const tess_unit *unit, const int *systems,
+                              int count)
+{
+    const tess_step *step = unit->step;
+    if (count == 1 || step->transpose) {
+        for (int i = 0; i < count; i++)
+            TESS_TRY(apply_one(space, unit, systems[i]));
+        return TESS_OK;
+    }
+    return tess_cuda_spmm(space->plan, space->systems, TESS_COLUMN_MAJOR, 1,
+                          (void *)(uintptr_t)tess_cuda_vector(space, step->x, 0), space->stride, 0,
+                          (void *)(uintptr_t)tess_cuda_vector(space, step->y, 0), space->stride);
+}
+
+static tess_status finish(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
+                          const int *systems, int count)
+{
+    const bool fused = unit->sums && count == 1;
+    for (int i = 0; i < count; i++) {
+        if (unit->pass && !fused)
+            TESS_TRY(run_pass(space, list, unit, systems[i]));
+        else
+            TESS_TRY(run_finish(space, list, unit, systems[i], fused));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_cuda_run_unit(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
+                               const int *systems, int count)
+{
+    switch (unit->kind) {
+    case TESS_UNIT_APPLY:
+        return apply_many(space, unit, systems, count);
+    case TESS_UNIT_FINISH:
+        return finish(space, list, unit, systems, count);
+    case TESS_UNIT_PASS:
+        for (int i = 0; i < count; i++)
+            TESS_TRY(run_pass(space, list, unit, systems[i]));
+        return TESS_OK;
+    case TESS_UNIT_PRECONDITION:
+        break;
+    }
+    const tess_cuda_space *state = tess_cuda_space_of(space);
+    for (int i = 0; i < count; i++)
+        TESS_TRY(tess_cuda_factors_apply(state->factors, unit->step->transpose,
+                                         tess_cuda_vector(space, unit->step->x, systems[i]),
+                                         tess_cuda_vector(space, unit->step->y, systems[i]),
+                                         state->plan->stream));
+    return TESS_OK;
+}
+
+tess_status tess_cuda_run_list(tess_space *space, const tess_unit_list *list, const int *systems,
+                               int count)
+{
+    const tess_between *between = list->between, *end = between + list->between_count;
+    for (int64_t i = 0; i < list->count;) {
+        if (between != end && between->first == i && count == 1) {
+            TESS_TRY(tess_cuda_run_between(space, list, between, systems[0]));
+            i += between++->count;
+        } else {
+            TESS_TRY(tess_cuda_run_unit(space, list, &list->units[i++], systems, count));
+        }
+    }
+    return TESS_OK;
+}

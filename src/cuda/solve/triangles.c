@@ -1,0 +1,277 @@
+/* Triangles cut in tiles, and their launches. */
+#include "cuda/solve/triangles.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/kernels/support.h"
+
+/* Tiles of 128 to 256 scalar rows where blocks are small. Narrow stages are a chain of latencies,
+ * and twelve values in flight a thread shorten it; wide ones live on many threads, and eight leave
+ * room for them. On an H200, 27 points, blocks of 3: levels of 2800 threads take 1.08 ms with 4
+ * blocks in flight and 1.48 with 2, colours of 192000 take 0.37 and 0.31. */
+tess_triangle_tuning tess_triangle_guess(int32_t block, double stage_threads)
+{
+    const bool wide = stage_threads > 20000;
+    tess_triangle_tuning t = {.rows = 1, .threads = 256, .wide = 300000};
+    while (2 * t.rows * block <= 256)
+        t.rows *= 2;
+    if (block <= 256)
+        t.threads = (t.rows * block + 31) / 32 * 32;
+    t.panel = block <= 8 ? block : 8;
+    t.depth = (wide || block < 3 ? 8 : 12) / block;
+    if (t.depth < 1)
+        t.depth = 1;
+    return t;
+}
+
+void tess_triangle_defines(const tess_triangle_tuning *tuning, int32_t block, tess_type vector_type,
+                           tess_type type, char *text, size_t size)
+{
+    int used = snprintf(
+        text, size,
+        "-DREAL=%zu -DHELD=%zu -DBH=%d -DROWS=%d -DTHREADS=%d -DDEPTH=%d -DPANEL=%d "
+        "-DBLOCKS=%d -DAHEAD=%d",
+        tess_type_size(vector_type), tess_type_size(type), (int)block, tuning->rows,
+        tuning->threads, tuning->depth, tuning->panel, 576 / tuning->threads, tuning->ahead);
+    if (tuning->nap > 0)
+        snprintf(text + used, size - (size_t)used, " -DNAP=%d", tuning->nap);
+}
+
+void tess_cuda_triangle_destroy(tess_cuda_triangle *triangle)
+{
+    if (!triangle)
+        return;
+    tess_free(triangle->ctx, triangle->segment);
+    tess_free(triangle->ctx, triangle->tile);
+    tess_free(triangle->ctx, triangle->places);
+    tess_free(triangle->ctx, triangle->columns);
+    tess_free(triangle->ctx, triangle);
+}
+
+/* The end of the tile that begins at position `first`, at most `last`. Rows are padded to the
+ * tile's longest: one that would make the tile half padding begins the next. */
+static int64_t tile_end(const int64_t *offsets, int64_t first, int64_t last, int rows,
+                        int64_t *longest)
+{
+    enum { SPARE = 64 };
+    int64_t end = first;
+    *longest = 0;
+    while (end < last && end < first + rows) {
+        const int64_t length = offsets[end + 1] - offsets[end];
+        const int64_t most = length > *longest ? length : *longest;
+        if (most * (end + 1 - first) > 2 * (offsets[end + 1] - offsets[first]) + SPARE)
+            break;
+        *longest = most;
+        end++;
+    }
+    return end;
+}
+
+/* The segment that takes the next stage: a wide one has it alone, narrow ones share. */
+static tess_segment *open_segment(tess_cuda_triangle *t, bool wide, int64_t tile)
+{
+    tess_segment *last = t->segments > 0 ? &t->segment[t->segments - 1] : NULL;
+    if (!wide && last && !last->wide) {
+        last->waiting = true;
+        return last;
+    }
+    t->segment[t->segments] = (tess_segment){.tile = tile, .wide = wide};
+    return &t->segment[t->segments++];
+}
+
+/* Tiles of positions first .. last-1, one stage; written once there is memory for them. */
+static void cut_stage(const tess_triangle *from, int64_t first, int64_t last, int rows,
+                      tess_cuda_triangle *t)
+{
+    for (int64_t p = first; p < last;) {
+        int64_t longest;
+        const int64_t end = tile_end(from->offsets, p, last, rows, &longest);
+        if (t->tile)
+            t->tile[t->tiles] = (tess_tile){t->blocks, (int32_t)p, (int32_t)(end - p)};
+        t->blocks += longest * (end - p);
+        t->tiles++;
+        p = end;
+    }
+}
+
+/* All stages: counts the tiles, and writes them once there is memory. */
+static void cut_stages(const tess_staged *staged, const tess_triangle *from,
+                       const tess_triangle_tuning *tuning, tess_cuda_triangle *t)
+{
+    const tess_stages *s = &staged->stages;
+    const int64_t all = staged->block_rows;
+    t->tiles = t->blocks = 0;
+    for (int64_t i = 0; i < s->count; i++) {
+        const int64_t at = t->up ? s->count - 1 - i : i;
+        const int64_t first = t->up ? all - s->offsets[at + 1] : s->offsets[at];
+        const int64_t last = t->up ? all - s->offsets[at] : s->offsets[at + 1];
+        const bool wide = (last - first) * staged->block >= tuning->wide;
+        tess_segment *segment = t->segment ? open_segment(t, wide, t->tiles) : NULL;
+        cut_stage(from, first, last, tuning->rows, t);
+        if (segment) {
+            segment->end = t->tiles;
+            segment->stages++;
+        }
+    }
+}
+
+/* Blocks of each row of a tile, padding included. */
+static int64_t tile_length(const tess_cuda_triangle *t, int64_t tile)
+{
+    const int64_t end = tile + 1 < t->tiles ? t->tile[tile + 1].block : t->blocks;
+    return (end - t->tile[tile].block) / t->tile[tile].rows;
+}
+
+static void fill_pattern(const tess_staged *staged, const tess_triangle *from,
+                         tess_cuda_triangle *t)
+{
+#pragma omp parallel for schedule(static) num_threads(t->ctx->threads)
+    for (int64_t i = 0; i < t->tiles; i++) {
+        const tess_tile *tile = &t->tile[i];
+        const int64_t longest = tile_length(t, i);
+        for (int32_t r = 0; r < tile->rows; r++) {
+            const int64_t position = tile->first + r, begin = from->offsets[position];
+            const int64_t length = from->offsets[position + 1] - begin;
+            t->places[2 * position] = (int32_t)length;
+            t->places[2 * position + 1] =
+                staged->stages.rows[t->up ? t->rows - 1 - position : position];
+            for (int64_t k = 0; k < longest; k++)
+                t->columns[tile->block + k * tile->rows + r] =
+                    k < length ? from->columns[begin + k] : 0;
+        }
+    }
+}
+
+tess_status tess_cuda_triangle_create(const tess_staged *staged, const tess_split *split, bool up,
+                                      const tess_triangle_tuning *tuning, tess_cuda_triangle **out)
+{
+    tess_ctx *ctx = staged->ctx;
+    const tess_triangle *from = up ? &split->upper : &split->lower;
+    tess_cuda_triangle *t;
+    TESS_TRY(TESS_CALLOC(ctx, 1, &t));
+    t->ctx = ctx;
+    t->up = up;
+    t->block = staged->block;
+    t->type = staged->type;
+    t->rows = staged->block_rows;
+    cut_stages(staged, from, tuning, t);
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, staged->stages.count, &t->segment));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, t->tiles, &t->tile));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, 2 * t->rows, &t->places));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, t->blocks, &t->columns));
+    cut_stages(staged, from, tuning, t);
+    fill_pattern(staged, from, t);
+    *out = t;
+    return TESS_OK;
+cleanup:
+    tess_cuda_triangle_destroy(t);
+    return status;
+}
+
+size_t tess_cuda_triangle_bytes(const tess_cuda_triangle *t, int array)
+{
+    const size_t block = (size_t)t->block * (size_t)t->block * tess_type_size(t->type);
+    switch (array) {
+    case TRIANGLE_TILES:
+        return (size_t)t->tiles * sizeof *t->tile;
+    case TRIANGLE_PLACES:
+        return (size_t)(2 * t->rows) * sizeof *t->places;
+    case TRIANGLE_COLUMNS:
+        return (size_t)t->blocks * sizeof *t->columns;
+    case TRIANGLE_VALUES:
+        return (size_t)t->blocks * block;
+    default:
+        return t->up ? (size_t)t->rows * block : 0;
+    }
+}
+
+const void *tess_cuda_triangle_array(const tess_cuda_triangle *t, int array)
+{
+    const void *const arrays[TRIANGLE_ARRAYS] = {t->tile, t->places, t->columns};
+    return arrays[array];
+}
+
+/* Scalar (i, j) of block k of row r, in a tile of `rows` rows; blocks are read column by column. */
+static void put_block(const tess_cuda_triangle *t, const void *from, int64_t block, void *to,
+                      int64_t start, int64_t k, int64_t rows, int64_t r)
+{
+    const int64_t b = t->block, lanes = rows * b;
+    for (int64_t j = 0; j < b; j++) {
+        const int64_t at = start + (k * b + j) * lanes + r * b, source = block * b * b + j * b;
+        if (t->type == TESS_F64)
+            memcpy((double *)to + at, (const double *)from + source, (size_t)b * sizeof(double));
+        else
+            memcpy((float *)to + at, (const float *)from + source, (size_t)b * sizeof(float));
+    }
+}
+
+static void clear_block(const tess_cuda_triangle *t, void *to, int64_t start, int64_t k,
+                        int64_t rows, int64_t r)
+{
+    const int64_t b = t->block, lanes = rows * b;
+    const size_t size = tess_type_size(t->type);
+    for (int64_t j = 0; j < b; j++)
+        memset((char *)to + (size_t)(start + (k * b + j) * lanes + r * b) * size, 0,
+               (size_t)b * size);
+}
+
+void tess_cuda_triangle_fill(const tess_cuda_triangle *t, const tess_staged *staged,
+                             const tess_split *split, void *values, void *inverse)
+{
+    const tess_triangle *from = t->up ? &split->upper : &split->lower;
+    const int64_t size = (int64_t)t->block * t->block;
+#pragma omp parallel for schedule(static) num_threads(staged->ctx->threads)
+    for (int64_t i = 0; i < t->tiles; i++) {
+        const tess_tile *tile = &t->tile[i];
+        const int64_t longest = tile_length(t, i), at = tile->block * size;
+        for (int32_t r = 0; r < tile->rows; r++) {
+            const int64_t position = tile->first + r, begin = from->offsets[position];
+            for (int64_t k = 0; k < longest; k++) {
+                if (begin + k < from->offsets[position + 1])
+                    put_block(t, from->values, begin + k, values, at, k, tile->rows, r);
+                else
+                    clear_block(t, values, at, k, tile->rows, r);
+            }
+            if (t->up)
+                put_block(t, split->inverse, t->rows - 1 - position, inverse, tile->first * size, 0,
+                          tile->rows, r);
+        }
+    }
+}
+
+/* Thread blocks that look far enough ahead to have their numbers by the time they are needed, and
+ * do not disturb those that others wait for by looking too: a few stages' tiles, or all that fit.
+ */
+static int64_t waiting_blocks(const tess_segment *s, int multiprocessors)
+{
+    const int64_t ahead = 10 * (s->end - s->tile) / s->stages;
+    const int64_t most = 8 * (int64_t)multiprocessors, least = 64;
+    return ahead < least ? least : ahead > most ? most : ahead;
+}
+
+void tess_triangle_launch(const tess_cuda_triangle *t, const tess_triangle_tuning *tuning,
+                          int64_t segment, const tess_triangle_call *call, int multiprocessors,
+                          tess_cuda_launch *out)
+{
+    static const char *const entries[2][2] = {{"triangular_down", "triangular_down_waiting"},
+                                              {"triangular_up", "triangular_up_waiting"}};
+    const tess_segment *s = &t->segment[segment];
+    int64_t grid = s->end - s->tile;
+    const int64_t most = tuning->blocks > 0 ? tuning->blocks : waiting_blocks(s, multiprocessors);
+    if (s->waiting && grid > most)
+        grid = most;
+    tess_cuda_launch *run = tess_cuda_launch_start(out, entries[t->up][s->waiting], (unsigned)grid,
+                                                   (unsigned)tuning->threads);
+    for (int i = 0; i < TRIANGLE_ARRAYS; i++)
+        tess_cuda_arg_pointer(run, call->arrays[i]);
+    tess_cuda_arg_pointer(run, call->in);
+    tess_cuda_arg_pointer(run, call->out);
+    tess_cuda_arg_pointer(run, call->z);
+    tess_cuda_arg_pointer(run, call->tickets + (uint64_t)segment * sizeof(int32_t));
+    tess_cuda_arg_integer(run, s->tile);
+    tess_cuda_arg_integer(run, s->end);
+    tess_cuda_arg_integer(run, t->rows);
+    tess_cuda_arg_integer(run, call->scalars);
+}

@@ -1,0 +1,155 @@
+/* From a list of steps to units: which launches, and the arithmetic on scalars between them. No
+ * device is needed here. */
+#include <string.h>
+
+#include "cuda/solve/space.h"
+
+static tess_status grow(tess_ctx *ctx, void **items, size_t size, int64_t count, int64_t more,
+                        int64_t *capacity)
+{
+    if (count + more <= *capacity)
+        return TESS_OK;
+    void *larger;
+    const int64_t wanted = 2 * (count + more) + 16;
+    TESS_TRY(tess_alloc_bytes(ctx, wanted, size, &larger));
+    if (count > 0)
+        memcpy(larger, *items, (size_t)count * size);
+    tess_free(ctx, *items);
+    *items = larger;
+    *capacity = wanted;
+    return TESS_OK;
+}
+
+static tess_status put_ints(tess_ctx *ctx, tess_unit_list *list, int count, const int *ints)
+{
+    TESS_TRY(grow(ctx, (void **)&list->programmes, sizeof(int), list->programme_count, count,
+                  &list->programme_capacity));
+    memcpy(list->programmes + list->programme_count, ints, (size_t)count * sizeof *ints);
+    list->programme_count += count;
+    return TESS_OK;
+}
+
+static tess_status add_unit(tess_ctx *ctx, tess_unit_list *list, const tess_unit *unit)
+{
+    TESS_TRY(grow(ctx, (void **)&list->units, sizeof *unit, list->count, 1, &list->capacity));
+    list->units[list->count++] = *unit;
+    return TESS_OK;
+}
+
+/* A unit that ends a dot product or does scalars has a programme, empty to begin with. */
+static tess_status add_ending(tess_ctx *ctx, tess_unit_list *list, tess_unit *unit)
+{
+    static const int empty[3] = {0};
+    unit->programme = list->programme_count;
+    TESS_TRY(put_ints(ctx, list, 3, empty));
+    return add_unit(ctx, list, unit);
+}
+
+static tess_status add_pass(tess_ctx *ctx, tess_unit_list *list, const tess_steps *steps,
+                            const tess_step *step)
+{
+    for (int64_t first = 0; first < step->lines;) {
+        tess_unit unit = {.kind = TESS_UNIT_PASS, .step = step, .programme = -1};
+        unit.first_line = step->first_line + first;
+        TESS_TRY(TESS_ALLOC(ctx, 1, &unit.pass));
+        unit.lines = tess_pass_take(steps, step, first, unit.pass);
+        first += unit.lines;
+        tess_status status =
+            unit.pass->dots > 0 ? add_ending(ctx, list, &unit) : add_unit(ctx, list, &unit);
+        if (status != TESS_OK) {
+            tess_free(ctx, unit.pass);
+            return status;
+        }
+    }
+    return TESS_OK;
+}
+
+/* A product; its dot in a FINISH, which has a pass for products without a fused form and for
+ * several systems that are multiplied together. */
+static tess_status add_apply(tess_ctx *ctx, tess_unit_list *list, const tess_steps *steps,
+                             const tess_step *step, bool fused)
+{
+    tess_unit unit = {.kind = TESS_UNIT_APPLY, .step = step, .programme = -1};
+    unit.sums = fused && step->slot >= 0 && !step->transpose;
+    TESS_TRY(add_unit(ctx, list, &unit));
+    if (step->slot < 0)
+        return TESS_OK;
+    tess_line line = {.kind = TESS_LINE_DOT, .slot = step->slot, .x = step->w, .y = step->y};
+    const tess_steps dot = {.ctx = ctx, .line = &line, .pc = steps->pc};
+    const tess_step pass = {.kind = TESS_STEP_PASS, .lines = 1};
+    unit.kind = TESS_UNIT_FINISH;
+    TESS_TRY(TESS_ALLOC(ctx, 1, &unit.pass));
+    (void)tess_pass_take(&dot, &pass, 0, unit.pass);
+    tess_status status = add_ending(ctx, list, &unit);
+    if (status != TESS_OK)
+        tess_free(ctx, unit.pass);
+    return status;
+}
+
+static tess_status add_scalar(tess_ctx *ctx, tess_unit_list *list, const tess_step *step)
+{
+    if (list->count == 0 || list->units[list->count - 1].programme < 0) {
+        tess_unit unit = {.kind = TESS_UNIT_FINISH, .step = step};
+        TESS_TRY(add_ending(ctx, list, &unit));
+    }
+    const int op[4] = {(int)step->op, step->out, step->a, step->b};
+    TESS_TRY(put_ints(ctx, list, 4, op));
+    list->programmes[list->units[list->count - 1].programme]++;
+    return TESS_OK;
+}
+
+static tess_status add_step(tess_ctx *ctx, tess_unit_list *list, const tess_steps *steps,
+                            const tess_step *step, bool fused)
+{
+    switch (step->kind) {
+    case TESS_STEP_PASS:
+        return add_pass(ctx, list, steps, step);
+    case TESS_STEP_SCALAR:
+        return add_scalar(ctx, list, step);
+    case TESS_STEP_APPLY:
+        return add_apply(ctx, list, steps, step, fused);
+    case TESS_STEP_PRECONDITION:
+        break;
+    }
+    const tess_unit unit = {.kind = TESS_UNIT_PRECONDITION, .step = step, .programme = -1};
+    return add_unit(ctx, list, &unit);
+}
+
+/* The iteration ends with the last programme; the units behind it finish what it began. */
+static tess_status add_end(tess_ctx *ctx, tess_unit_list *list, const tess_stop *stops, int count)
+{
+    int64_t last = list->count;
+    while (last > 0 && list->units[last - 1].programme < 0)
+        last--;
+    if (last == 0)
+        return tess_fail(ctx, TESS_ERR_INTERNAL, "an iteration without a dot product");
+    int *header = list->programmes + list->units[last - 1].programme;
+    header[1] = count;
+    header[2] = 1;
+    for (int i = 0; i < count; i++)
+        TESS_TRY(put_ints(ctx, list, 3, (const int[]){(int)stops[i].kind, stops[i].a, stops[i].b}));
+    for (int64_t i = 0; i < list->count; i++)
+        list->units[i].guard = i < last ? TESS_GUARD_STOPPED : TESS_GUARD_PAST;
+    return TESS_OK;
+}
+
+tess_status tess_units_build(tess_unit_list *list, bool fused, bool iteration,
+                             const tess_stop *stops, int stop_count)
+{
+    const tess_steps *steps = list->steps;
+    list->ctx = steps->ctx;
+    for (int64_t i = 0; i < steps->count; i++)
+        TESS_TRY(add_step(steps->ctx, list, steps, &steps->step[i], fused));
+    for (int64_t i = 0; i < list->count; i++)
+        list->units[i].guard = TESS_GUARD_NONE;
+    return iteration ? add_end(steps->ctx, list, stops, stop_count) : TESS_OK;
+}
+
+void tess_units_free(tess_unit_list *list)
+{
+    tess_ctx *ctx = list->ctx;
+    for (int64_t i = 0; i < list->count; i++)
+        tess_free(ctx, list->units[i].pass);
+    tess_free(ctx, list->units);
+    tess_free(ctx, list->programmes);
+}

@@ -1,0 +1,380 @@
+/* Which shapes to extract, in which order: by the bytes a product moves.
+ *
+ * A block of h x w cells takes h w values and 8 bytes of place where its n non-zeros take n values
+ * and 4 n bytes of columns in CSR; so a block pays from a fill of (h w v + 8) / (h w (v + 4)) on,
+ * which is its threshold. Blocks that begin in the same row, a run, are added to y together, which
+ * on a CPU takes as long as RUN_BYTES more (a branch missed) and for lines some more a row (y is
+ * read and written, where other shapes have several columns to add). Fitted to 66 matrices on 2
+ * cores: 2.9 ns a run, 0.28 ns a row of a line's run, 0.5 ns a row of a CSR matrix and 0.26 ns a
+ * non-zero, which is 12 bytes. The numbers here are smaller, lest a shape be lost that pays on a
+ * GPU.
+ *
+ * Lists are built on a sample of the rows, one shape at a time, until no shape saves half a percent
+ * of CSR's bytes. Taking the shape that saves most is one way; it lets short rows eat squares. So a
+ * second list prefers, among the shapes that save nearly as much, the one that saves most a
+ * non-zero; the better list is returned, or none if it saves too little to be worth the splitting.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/fbcsr/slices.h"
+#include "format/fbcsr/split.h"
+
+static const char *const candidates[] = {
+    "32x32",
+    "16x16",
+    "8x8",
+    "6x6",
+    "5x5",
+    "4x4",
+    "3x3",
+    "2x2",
+    "8x4",
+    "4x8",
+    "8x2",
+    "2x8",
+    "2x6",
+    "6x3",
+    "3x6",
+    "5x3",
+    "3x5",
+    "4x3",
+    "3x4",
+    "4x2",
+    "2x4",
+    "row:32",
+    "row:16",
+    "row:8",
+    "row:4",
+    "column:32",
+    "column:16",
+    "diagonal:32",
+    "diagonal:16",
+    "antidiagonal:32",
+    "antidiagonal:16",
+};
+enum {
+    CANDIDATES = sizeof candidates / sizeof *candidates,
+    SAMPLE_ENTRIES = 100000,
+    SAMPLE_PIECES = 8,
+    RUN_BYTES = 48,
+    LINE_BYTES = 7,
+    LINE_BYTES_LEAST = 2,       /* another price to choose shapes by, for what follows, */
+    LINE_BYTES_NEVER = 1 << 20, /* and one for a list without lines, which may leave less */
+    ROW_BYTES = 24,             /* a remainder that leaves most rows empty saves these a row, */
+    LONE_BYTES = 80,            /* but costs these an entry */
+    SPLIT_BYTES = 4,            /* a row: of two lists, the longer one walks over y once more */
+    GAP = 64,      /* empty rows between two pieces: as many as the tallest candidate has */
+    LONG_ROWS = 4, /* times the entries of a piece may be there if it has long rows */
+};
+
+/* Of CSR's bytes: what the whole list has to save. */
+#define LEAST_SAVED 0.115
+
+static int64_t count_runs(const tess_fbcsr_found *found)
+{
+    int64_t runs = 0;
+    for (int64_t b = 0; b < found->blocks; b++)
+        runs += b == 0 || found->places[b].row != found->places[b - 1].row;
+    return runs;
+}
+
+/* ---- The sample ---- */
+
+/* Entries of a row that go into the sample: one long row must not be all there is to see. */
+static int64_t sampled(const tess_matrix *csr, int64_t row, int64_t most)
+{
+    int64_t length = csr->row_offsets[row + 1] - csr->row_offsets[row];
+    return length < most ? length : most;
+}
+
+/* Rows first .. first + count - 1 of the matrix, from row `to` of the sample on. */
+static void copy_rows(const tess_matrix *csr, int64_t first, int64_t count, int64_t most,
+                      int64_t to, tess_fbcsr_pattern *P)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = P->row_offsets[to + i], entries = sampled(csr, first + i, most);
+        P->row_offsets[to + i + 1] = at + entries;
+        memcpy(P->columns + at, csr->columns + csr->row_offsets[first + i],
+               (size_t)entries * sizeof *P->columns);
+    }
+}
+
+/* Where piece p begins, at equal distances or, `spread`, each at another place of its share, in an
+ * even row. */
+static int64_t piece_start(const tess_matrix *csr, int p, bool spread)
+{
+    const int places = 64, step = 39;
+    int64_t row =
+        tess_share_row(csr->row_offsets, csr->rows, p * places + (spread ? p * step % places : 0),
+                       SAMPLE_PIECES * places);
+    return spread ? row - row % 2 : row;
+}
+
+/* The end of a piece of about `most` entries that begins with row `first`, and its entries. A long
+ * row counts as one of its share of GAP rows, but not without limit. */
+static int64_t piece_end(const tess_matrix *csr, int64_t first, int64_t most, int64_t *entries)
+{
+    int64_t row = first, taken = 0;
+    for (int64_t counted = 0; row < csr->rows && counted < most; row++) {
+        int64_t length = sampled(csr, row, most);
+        if (taken > (row < first + GAP ? 4 : 1) * LONG_ROWS * most)
+            break;
+        counted += length < most / GAP ? length : most / GAP;
+        taken += length;
+    }
+    *entries = taken;
+    return row;
+}
+
+static int by_column(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Columns that no row has are left out, but for so many that no shape reaches over them: looking
+ * for lines takes time for every column. */
+static tess_status compact_columns(tess_ctx *ctx, tess_fbcsr_pattern *P)
+{
+    const int64_t keep = 2 * TESS_FBCSR_SIDE, entries = P->row_offsets[P->rows];
+    int32_t *used, *becomes;
+    int64_t count = 0;
+    TESS_TRY(TESS_ALLOC(ctx, 2 * entries + 1, &used));
+    memcpy(used, P->columns, (size_t)entries * sizeof *used);
+    qsort(used, (size_t)entries, sizeof *used, by_column);
+    for (int64_t i = 0; i < entries; i++)
+        if (i == 0 || used[i] != used[count - 1])
+            used[count++] = used[i];
+    becomes = used + count;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t gap = used[i] - (i > 0 ? used[i - 1] : 0);
+        becomes[i] = (i > 0 ? becomes[i - 1] : 0) + (int32_t)(gap < keep ? gap : keep);
+    }
+    for (int64_t k = 0; k < entries; k++)
+        P->columns[k] = becomes[tess_lower_bound(used, 0, count, P->columns[k])];
+    int64_t beyond = count > 0 ? P->cols - 1 - used[count - 1] : 0;
+    if (count > 0)
+        P->cols = becomes[count - 1] + 1 + (beyond < keep ? beyond : keep);
+    tess_free(ctx, used);
+    return TESS_OK;
+}
+
+tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wanted, bool spread,
+                              tess_fbcsr_pattern *P)
+{
+    const int64_t most = wanted / SAMPLE_PIECES;
+    *P = (tess_fbcsr_pattern){.rows = csr->rows,
+                              .cols = csr->cols,
+                              .row_offsets = csr->row_offsets,
+                              .columns = csr->columns,
+                              .borrowed = true};
+    if (csr->blocks <= 2 * wanted)
+        return TESS_OK;
+    int64_t first[SAMPLE_PIECES], count[SAMPLE_PIECES], rows = 0, entries = 0, to = 0;
+    for (int p = 0; p < SAMPLE_PIECES; p++) {
+        int64_t inside;
+        first[p] = piece_start(csr, p, spread);
+        count[p] = piece_end(csr, first[p], most, &inside) - first[p];
+        if (spread && count[p] % 2 && first[p] + count[p] < csr->rows)
+            inside += sampled(csr, first[p] + count[p]++, most);
+        rows += count[p] + GAP;
+        entries += inside;
+    }
+    tess_fbcsr_pattern S = {.rows = rows, .cols = csr->cols};
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, rows + 1, &S.row_offsets));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries, &S.columns));
+    for (int p = 0; p < SAMPLE_PIECES; p++) {
+        copy_rows(csr, first[p], count[p], most, to, &S);
+        to += count[p];
+        for (int i = 0; i < GAP; i++, to++)
+            S.row_offsets[to + 1] = S.row_offsets[to];
+    }
+    TESS_TRY_CLEAN(compact_columns(ctx, &S));
+    *P = S;
+    return TESS_OK;
+cleanup:
+    tess_fbcsr_pattern_clear(ctx, &S);
+    return status;
+}
+
+/* ---- Lists ---- */
+
+typedef struct trial {
+    double saved, density; /* bytes; bytes a non-zero */
+    double line_rows;      /* of runs of lines */
+    double bytes;          /* saved, without what they are priced at */
+} trial;
+
+typedef struct search {
+    tess_ctx *ctx;
+    tess_type type;
+    double worthwhile; /* bytes */
+    double line_bytes; /* the price of a row of a line's run */
+    tess_fbcsr_shape shape[CANDIDATES];
+    trial first[CANDIDATES];   /* on the whole sample */
+    bool hopeless[CANDIDATES]; /* saved too little at its last trial: it will not save more */
+} search;
+
+static tess_status try_shape(const search *S, const tess_fbcsr_pattern *P, int c,
+                             tess_fbcsr_found *found, trial *out)
+{
+    const tess_fbcsr_shape *shape = &S->shape[c];
+    int64_t least = tess_fbcsr_least(shape, S->type, TESS_FBCSR_PRICED);
+    TESS_TRY(tess_fbcsr_split_once(S->ctx, P, shape, least, found));
+    const double value = (double)tess_type_size(S->type), runs = (double)count_runs(found);
+    out->line_rows = shape->width == 1 && shape->height > 1 ? shape->height * runs : 0;
+    out->bytes = (value + 4) * (double)found->nonzeros -
+                 (value * (double)tess_fbcsr_cells(shape) + 8) * (double)found->blocks;
+    out->saved = out->bytes - RUN_BYTES * runs - S->line_bytes * out->line_rows;
+    out->density = found->nonzeros ? out->saved / (double)found->nonzeros : 0;
+    return TESS_OK;
+}
+
+static tess_status try_all(search *S, const tess_fbcsr_pattern *P, trial trials[CANDIDATES])
+{
+    for (int c = 0; c < CANDIDATES; c++) {
+        tess_fbcsr_found found;
+        trials[c] = (trial){.saved = 0};
+        if (S->hopeless[c])
+            continue;
+        TESS_TRY(tess_progress(S->ctx, "choosing shapes", c, CANDIDATES));
+        TESS_TRY(try_shape(S, P, c, &found, &trials[c]));
+        tess_fbcsr_found_clear(S->ctx, &found);
+        S->hopeless[c] = trials[c].saved < S->worthwhile;
+    }
+    return TESS_OK;
+}
+
+/* The next shape, or -1: of those that save at least `share` of what the best one does, the one
+ * that saves most a non-zero. */
+static int next_shape(const search *S, const trial trials[CANDIDATES], double share)
+{
+    double most = 0;
+    int next = -1;
+    for (int c = 0; c < CANDIDATES; c++)
+        if (!S->hopeless[c] && trials[c].saved > most)
+            most = trials[c].saved;
+    for (int c = 0; c < CANDIDATES; c++)
+        if (!S->hopeless[c] && trials[c].saved >= share * most &&
+            (next < 0 || trials[c].density > trials[next].density))
+            next = c;
+    return next;
+}
+
+/* What a remainder of so few entries saves: most of its rows need not be walked over. */
+static double rest_saved(int64_t rows, int64_t left)
+{
+    return left <= rows / 2 ? ROW_BYTES * (double)rows - LONE_BYTES * (double)left : 0;
+}
+
+/* Adds shape c to the list; P becomes what it leaves. */
+static tess_status take_shape(search *S, tess_fbcsr_pattern *P, int c, tess_fbcsr_options *list,
+                              double *saved)
+{
+    tess_fbcsr_found found;
+    trial one;
+    TESS_TRY(try_shape(S, P, c, &found, &one));
+    tess_status status = tess_fbcsr_pattern_remove(S->ctx, P, &found);
+    tess_fbcsr_found_clear(S->ctx, &found);
+    S->hopeless[c] = true; /* it has taken what there was */
+    list->shape[list->count] = S->shape[c];
+    list->threshold[list->count++] = TESS_FBCSR_PRICED;
+    list->saved += one.bytes;
+    *saved += one.saved - (LINE_BYTES - S->line_bytes) * one.line_rows;
+    return status;
+}
+
+/* The shape that would leave so little that it pays by that, though not by itself; or -1. */
+static tess_status last_shape(const search *S, const tess_fbcsr_pattern *P, int *out)
+{
+    const int64_t left = P->row_offsets[P->rows];
+    double most = S->worthwhile + SPLIT_BYTES * (double)P->rows;
+    *out = -1;
+    if (left <= P->rows / 2)
+        return TESS_OK;
+    for (int c = 0; c < CANDIDATES; c++) {
+        tess_fbcsr_found found;
+        trial one;
+        TESS_TRY(try_shape(S, P, c, &found, &one));
+        double gain = one.saved + rest_saved(P->rows, left - found.nonzeros);
+        tess_fbcsr_found_clear(S->ctx, &found);
+        if (gain > most) {
+            most = gain;
+            *out = c;
+        }
+    }
+    return TESS_OK;
+}
+
+/* One list, on a copy of the search; *saved: bytes, of all that the list changes. */
+static tess_status build_list(search S, const tess_fbcsr_pattern *sample, double share,
+                              tess_fbcsr_options *list, double *saved)
+{
+    tess_fbcsr_pattern P = *sample;
+    trial trials[CANDIDATES];
+    tess_status status = TESS_OK;
+    int c;
+    P.borrowed = true;
+    list->count = 0;
+    *saved = 0;
+    memcpy(trials, S.first, sizeof trials);
+    while ((c = next_shape(&S, trials, share)) >= 0 && list->count < TESS_FBCSR_SPLITS) {
+        TESS_TRY_CLEAN(take_shape(&S, &P, c, list, saved));
+        TESS_TRY_CLEAN(try_all(&S, &P, trials));
+    }
+    if (list->count > 0 && list->count < TESS_FBCSR_SPLITS) {
+        TESS_TRY_CLEAN(last_shape(&S, &P, &c));
+        if (c >= 0)
+            TESS_TRY_CLEAN(take_shape(&S, &P, c, list, saved));
+    }
+    *saved += rest_saved(P.rows, P.row_offsets[P.rows]);
+cleanup:
+    tess_fbcsr_pattern_clear(S.ctx, &P);
+    return status;
+}
+
+tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_options *out)
+{
+    static const double shares[] = {1, 0.8, 0.25};
+    search S = {.ctx = ctx, .type = csr->type};
+    tess_fbcsr_pattern sample;
+    double most = -INFINITY, best = -INFINITY;
+    tess_status status = TESS_OK;
+    for (int c = 0; c < CANDIDATES; c++) {
+        tess_fbcsr_options one;
+        TESS_TRY(tess_fbcsr_options_parse(ctx, candidates[c], &one));
+        S.shape[c] = one.shape[0];
+    }
+    TESS_TRY(tess_fbcsr_sample(ctx, csr, SAMPLE_ENTRIES, false, &sample));
+    const double whole =
+        (double)(tess_type_size(csr->type) + 4) * (double)sample.row_offsets[sample.rows];
+    S.worthwhile = TESS_FBCSR_WORTHWHILE * whole;
+    for (int turn = 0; turn < 3; turn++) {
+        static const double line_bytes[] = {LINE_BYTES, LINE_BYTES_LEAST, LINE_BYTES_NEVER};
+        if (turn == 2 && !tess_fbcsr_has_lines(out))
+            break;
+        S.line_bytes = line_bytes[turn];
+        memset(S.hopeless, 0, sizeof S.hopeless);
+        TESS_TRY_CLEAN(try_all(&S, &sample, S.first));
+        for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+            tess_fbcsr_options list = {.count = 0};
+            double saved;
+            TESS_TRY_CLEAN(build_list(S, &sample, shares[i], &list, &saved));
+            double after = saved - SPLIT_BYTES * (double)sample.rows * list.count;
+            if (after > best) {
+                best = after;
+                most = saved;
+                *out = list;
+            }
+        }
+    }
+    if (most < LEAST_SAVED * whole)
+        out->count = 0;
+    out->saved = out->count > 0 ? out->saved / whole : 0;
+cleanup:
+    tess_fbcsr_pattern_clear(ctx, &sample);
+    return status;
+}

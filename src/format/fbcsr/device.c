@@ -1,0 +1,198 @@
+/* Which shapes to extract for a device: by the bytes of the slices they would make.
+ *
+ * Slices know lines and, in everything else, runs of up to four widths, whatever the height of a
+ * block (fbcsr_slices.h). So a list is lines, if any, and rows of some lengths; its price is what
+ * the slices of a sample of the rows take, padding included, times what a byte of them takes longer
+ * than one of CSR. Fitted to 310 times on an H200: as long in runs of one width and single entries,
+ * 1.045 times for every further width (1.08 in rows of several lanes), 1.05 times in rows of few
+ * entries, 1.12 times in lines. Where a slice has lines and runs, one waits for the other. A slice
+ * of lines is one warp's: the one with the most pieces must not take longer than all the others
+ * together. Reading x may take longer than the bytes (fbcsr_order.c), in CSR too.
+ *
+ * Three lists are tried, without lines and with those found at two thresholds: an entry beside
+ * lines is dear, so that half-empty lines may be better. Lengths are added one at a time, the best
+ * first, as long as one saves a percent.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "format/fbcsr/slices.h"
+#include "format/fbcsr/split.h"
+
+static const char *const lines[] = {"column:32", "diagonal:32", "antidiagonal:32",
+                                    "column:16", "diagonal:16", "antidiagonal:16"};
+enum {
+    LINES = sizeof lines / sizeof *lines,
+    LENGTHS = 3,
+    MANY_PIECES = 32,
+    SHORT_ROWS = 10, /* entries */
+    SAMPLE_ENTRIES = 200000
+};
+#define WAIT_BYTES 240    /* read while a slice waits for its runs after its lines */
+#define PIECE_BYTES 0.8e6 /* read in the time in which a warp sums up one piece */
+
+static const double thresholds[] = {TESS_FBCSR_PRICED, 0.5};
+static const double least_share = 0.05;  /* of the entries, in lines of a kind */
+static const double least_gain = 0.01;   /* of the price, by one more length */
+static const double least_saved = 0.035; /* of CSR's price, by the whole list */
+
+typedef struct search {
+    tess_ctx *ctx;
+    const tess_matrix *sample;
+    int lanes;
+    double share; /* of the matrix's entries, in the sample */
+} search;
+
+static double vectors_of(const tess_matrix *A)
+{
+    return 2 * (double)(A->rows * (int64_t)tess_type_size(A->type));
+}
+
+static double csr_bytes(const tess_matrix *A)
+{
+    return (double)(A->blocks * (4 + (int64_t)tess_type_size(A->type)) + 4 * A->rows);
+}
+
+/* Bytes of CSR that take as long as the list's slices; list->saved becomes their true number. */
+static tess_status price(const search *S, tess_fbcsr_options *list, double *out)
+{
+    const tess_matrix *A = S->sample;
+    const bool with_lines = tess_fbcsr_has_lines(list);
+    tess_fbcsr *F = NULL;
+    tess_fbcsr_size size = {0};
+    if (with_lines)
+        TESS_TRY(tess_fbcsr_create(S->ctx, A, list, &F));
+    tess_status status = tess_fbcsr_slices_measure(S->ctx, A, F, list, S->lanes, &size);
+    tess_fbcsr_destroy(F);
+    TESS_TRY(status);
+    double each = 1 + (S->lanes > 1 ? 0.08 : 0.045) * (size.classes - 2);
+    if (with_lines)
+        each = 1.12;
+    else if (A->blocks < SHORT_ROWS * A->rows)
+        each *= 1.05;
+    *out = each * (double)size.bytes + vectors_of(A) +
+           (with_lines ? WAIT_BYTES * (double)size.with_runs : 0);
+    *out = tess_fbcsr_bytes_and_turns(*out, (double)size.turns);
+    if (size.most_pieces > MANY_PIECES && PIECE_BYTES * S->share * (double)size.most_pieces > *out)
+        *out = PIECE_BYTES * S->share * (double)size.most_pieces;
+    list->saved = 1 - (double)size.bytes / csr_bytes(A);
+    return TESS_OK;
+}
+
+static tess_status add_shape(tess_ctx *ctx, const char *name, double threshold,
+                             tess_fbcsr_options *list)
+{
+    tess_fbcsr_options one;
+    TESS_TRY(tess_fbcsr_options_parse(ctx, name, &one));
+    list->shape[list->count] = one.shape[0];
+    list->threshold[list->count++] = threshold;
+    return TESS_OK;
+}
+
+/* The kinds of lines that hold enough of the entries; *share: of them in all. */
+static tess_status find_lines(const search *S, double threshold, tess_fbcsr_options *list,
+                              double *share)
+{
+    tess_fbcsr_options all = {0};
+    tess_fbcsr *F;
+    for (int i = 0; i < LINES; i++)
+        TESS_TRY(add_shape(S->ctx, lines[i], threshold, &all));
+    TESS_TRY(tess_fbcsr_create(S->ctx, S->sample, &all, &F));
+    tess_status status = TESS_OK;
+    *share = 0;
+    for (int i = 0; i < F->splits && status == TESS_OK; i++) {
+        double mine = (double)F->split[i].nonzeros / (double)F->nonzeros;
+        if (mine < least_share)
+            continue;
+        status = add_shape(S->ctx, F->split[i].shape.name, threshold, list);
+        *share += mine;
+    }
+    tess_fbcsr_destroy(F);
+    return status;
+}
+
+/* Adds lengths of rows to the list; *least is its price. */
+static tess_status add_rows(const search *S, tess_fbcsr_options *list, double *least)
+{
+    for (int step = 0; step < LENGTHS; step++) {
+        tess_fbcsr_options best = {0};
+        double before = *least;
+        for (int length = 2; length <= TESS_FBCSR_WIDE; length++) {
+            tess_fbcsr_options trial = *list;
+            char name[16];
+            double one;
+            snprintf(name, sizeof name, "row:%d", length);
+            TESS_TRY(add_shape(S->ctx, name, TESS_FBCSR_PRICED, &trial));
+            TESS_TRY(price(S, &trial, &one));
+            if (one < (best.count ? *least : (1 - least_gain) * before)) {
+                *least = one;
+                best = trial;
+            }
+        }
+        if (best.count == 0)
+            return TESS_OK;
+        *list = best;
+    }
+    return TESS_OK;
+}
+
+/* The price of CSR: its bytes, and the turns of single entries. */
+static tess_status price_csr(const search *S, double *out)
+{
+    const tess_fbcsr_options none = {0};
+    tess_fbcsr_size size;
+    TESS_TRY(tess_fbcsr_slices_measure(S->ctx, S->sample, NULL, &none, S->lanes, &size));
+    *out = tess_fbcsr_bytes_and_turns(csr_bytes(S->sample) + vectors_of(S->sample),
+                                      (double)size.turns);
+    return TESS_OK;
+}
+
+static tess_status choose(const search *S, tess_fbcsr_options *out)
+{
+    double most;
+    TESS_TRY(price_csr(S, &most));
+    most *= 1 - least_saved;
+    for (int start = 0; start < 3; start++) {
+        tess_fbcsr_options list = {0};
+        double one = 2 * most, share = 0;
+        if (start > 0) {
+            TESS_TRY(find_lines(S, thresholds[start - 1], &list, &share));
+            if (list.count == 0)
+                continue;
+            TESS_TRY(price(S, &list, &one));
+        }
+        TESS_TRY(tess_progress(S->ctx, "choosing shapes", start, 3));
+        if (share < 1 - least_share)
+            TESS_TRY(add_rows(S, &list, &one));
+        if (one < most) {
+            most = one;
+            *out = list;
+        }
+    }
+    return TESS_OK;
+}
+
+tess_status tess_fbcsr_choose_slices(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_options *out)
+{
+    search S = {.ctx = ctx, .sample = csr, .lanes = tess_fbcsr_lanes(csr->rows, csr->blocks)};
+    tess_fbcsr_pattern P;
+    tess_matrix *sample = NULL;
+    tess_status status;
+    *out = (tess_fbcsr_options){0};
+    TESS_TRY(tess_fbcsr_sample(ctx, csr, SAMPLE_ENTRIES, true, &P));
+    if (!P.borrowed) {
+        const int64_t entries = P.row_offsets[P.rows];
+        TESS_TRY_CLEAN(
+            tess_matrix_allocate(ctx, csr->type, P.rows, P.cols, 1, 1, entries, &sample));
+        memcpy(sample->row_offsets, P.row_offsets, (size_t)(P.rows + 1) * sizeof *P.row_offsets);
+        memcpy(sample->columns, P.columns, (size_t)entries * sizeof *P.columns);
+        memset(sample->values, 0, (size_t)entries * tess_type_size(csr->type));
+        S.sample = sample;
+    }
+    S.share = (double)S.sample->blocks / (double)(csr->blocks > 0 ? csr->blocks : 1);
+    status = csr->blocks > 0 ? choose(&S, out) : TESS_OK;
+cleanup:
+    tess_matrix_destroy(sample);
+    tess_fbcsr_pattern_clear(ctx, &P);
+    return status;
+}

@@ -1,0 +1,230 @@
+/* FBCSR: the splits one after the other, their values, the remainder, and the way back. */
+#include "format/fbcsr/fbcsr.h"
+
+#include <string.h>
+
+#include <omp.h>
+
+#include "format/fbcsr/split.h"
+
+/* ---- Entries and scalars ---- */
+
+/* Where scalar `at` of the map is: the array that holds it (split number, or `splits` for rest). */
+static int array_of(const tess_fbcsr *F, const int64_t *bases, int64_t at)
+{
+    int s = 0;
+    while (s < F->splits && at >= bases[s + 1])
+        s++;
+    return s;
+}
+
+/* bases[s]: scalars before split s; bases[splits]: before rest. */
+static void find_bases(const tess_fbcsr *F, int64_t bases[TESS_FBCSR_SPLITS + 1])
+{
+    bases[0] = 0;
+    for (int s = 0; s < F->splits; s++)
+        bases[s + 1] = bases[s] + F->split[s].blocks * tess_fbcsr_cells(&F->split[s].shape);
+}
+
+/* ---- The way back ---- */
+
+/* Row and column of scalar `at` of a split. */
+static void locate(const tess_fbcsr_split *split, int64_t at, int64_t *row, int64_t *col)
+{
+    const tess_fbcsr_shape *S = &split->shape;
+    int64_t block = at / tess_fbcsr_cells(S), cell = at % tess_fbcsr_cells(S);
+    int64_t i = cell % S->height;
+    *row = split->rows[block] + i;
+    *col = split->cols[block] + S->shift * i + cell / S->height;
+}
+
+/* counts[row] += entries of the row in splits. */
+static void count_split(const tess_fbcsr *F, const int64_t *bases, int64_t *counts)
+{
+#pragma omp parallel for num_threads(F->ctx->threads) schedule(static)
+    for (int64_t i = 0; i < F->nonzeros; i++) {
+        int s = array_of(F, bases, F->map[i]);
+        int64_t row, col;
+        if (s == F->splits)
+            continue;
+        locate(&F->split[s], F->map[i] - bases[s], &row, &col);
+#pragma omp atomic
+        counts[row]++;
+    }
+}
+
+tess_status tess_fbcsr_to_csr(tess_ctx *ctx, const tess_fbcsr *F, tess_matrix **out)
+{
+    int64_t bases[TESS_FBCSR_SPLITS + 1];
+    tess_matrix *A;
+    find_bases(F, bases);
+    TESS_TRY(tess_matrix_allocate(ctx, F->type, F->rows, F->cols, 1, 1, F->nonzeros, &A));
+    count_split(F, bases, A->row_offsets + 1);
+    for (int64_t row = 0; row < F->rows; row++)
+        A->row_offsets[row + 1] += F->rest->row_offsets[row + 1] - F->rest->row_offsets[row];
+    tess_counts_to_offsets(A->row_offsets, A->rows);
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+    for (int64_t i = 0; i < F->nonzeros; i++) {
+        int s = array_of(F, bases, F->map[i]);
+        int64_t at = F->map[i] - bases[s], row, col;
+        if (s < F->splits)
+            locate(&F->split[s], at, &row, &col);
+        else
+            col = F->rest->columns[at];
+        A->columns[i] = (int32_t)col;
+        tess_copy_scalar(F->type, A->values, i,
+                         s < F->splits ? F->split[s].values : F->rest->values, at);
+    }
+    *out = A;
+    return TESS_OK;
+}
+
+/* ---- Making it ---- */
+
+/* The values of block b, and where its entries are to be found from now on. `base` is the number of
+ * scalars before the split. */
+static void fill_block(const tess_fbcsr_pattern *P, const tess_fbcsr_found *found,
+                       const tess_fbcsr_split *split, int64_t b, int64_t base, const tess_matrix *A,
+                       int64_t *map)
+{
+    const tess_fbcsr_shape *S = &split->shape;
+    int64_t first = b * tess_fbcsr_cells(S);
+    for (int64_t i = 0; i < S->height; i++) {
+        int64_t row = split->rows[b] + i, column = split->cols[b] + S->shift * i;
+        int64_t end = P->row_offsets[row + 1];
+        for (int64_t k = tess_fbcsr_lower_bound(P, row, column);
+             k < end && P->columns[k] < column + S->width; k++) {
+            int64_t cell = (P->columns[k] - column) * S->height + i;
+            if (found->cell[k] != cell)
+                continue; /* it is in another block */
+            int64_t entry = P->entry ? P->entry[k] : k;
+            tess_copy_scalar(A->type, split->values, first + cell, A->values, entry);
+            map[entry] = base + first + cell;
+        }
+    }
+}
+
+static tess_status fill_split(tess_fbcsr *F, const tess_fbcsr_pattern *P,
+                              const tess_fbcsr_found *found, const tess_fbcsr_shape *shape,
+                              int64_t base, const tess_matrix *A)
+{
+    tess_fbcsr_split *split = &F->split[F->splits++];
+    int64_t scalars, cells = tess_fbcsr_cells(shape);
+    *split =
+        (tess_fbcsr_split){.shape = *shape, .blocks = found->blocks, .nonzeros = found->nonzeros};
+    if (!tess_mul(found->blocks, cells, &scalars))
+        return tess_fail(F->ctx, TESS_ERR_OVERFLOW, "fbcsr: %lld blocks of %lld scalars overflow",
+                         (long long)found->blocks, (long long)cells);
+    TESS_TRY(TESS_ALLOC(F->ctx, found->blocks, &split->rows));
+    TESS_TRY(TESS_ALLOC(F->ctx, found->blocks, &split->cols));
+    TESS_TRY(tess_alloc_bytes(F->ctx, scalars, tess_type_size(F->type), &split->values));
+    size_t block_bytes = (size_t)cells * tess_type_size(F->type);
+#pragma omp parallel for num_threads(F->ctx->threads) schedule(static)
+    for (int64_t b = 0; b < found->blocks; b++) {
+        split->rows[b] = found->places[b].row;
+        split->cols[b] = found->places[b].col;
+        memset((char *)split->values + (size_t)b * block_bytes, 0, block_bytes);
+        fill_block(P, found, split, b, base, A, F->map);
+    }
+    return TESS_OK;
+}
+
+static tess_status fill_rest(tess_fbcsr *F, const tess_fbcsr_pattern *P, int64_t base,
+                             const tess_matrix *A)
+{
+    int64_t left = P->row_offsets[P->rows];
+    TESS_TRY(tess_matrix_allocate(F->ctx, F->type, F->rows, F->cols, 1, 1, left, &F->rest));
+    memcpy(F->rest->row_offsets, P->row_offsets, (size_t)(P->rows + 1) * sizeof *P->row_offsets);
+#pragma omp parallel for num_threads(F->ctx->threads) schedule(static)
+    for (int64_t k = 0; k < left; k++) {
+        int64_t entry = P->entry ? P->entry[k] : k;
+        F->rest->columns[k] = P->columns[k];
+        tess_copy_scalar(F->type, F->rest->values, k, A->values, entry);
+        F->map[entry] = base + k;
+    }
+    return TESS_OK;
+}
+
+static tess_status split_all(tess_fbcsr *F, const tess_matrix *A, const tess_fbcsr_options *options)
+{
+    tess_fbcsr_pattern P = {.rows = A->rows,
+                            .cols = A->cols,
+                            .row_offsets = A->row_offsets,
+                            .columns = A->columns,
+                            .borrowed = true};
+    tess_fbcsr_found found = {.blocks = 0};
+    int64_t base = 0;
+    tess_status status = TESS_OK;
+    for (int s = 0; s < options->count; s++) {
+        const tess_fbcsr_shape *shape = &options->shape[s];
+        int64_t least = tess_fbcsr_least(shape, A->type, options->threshold[s]);
+        TESS_TRY_CLEAN(tess_progress(F->ctx, "extracting blocks", s, options->count));
+        TESS_TRY_CLEAN(tess_fbcsr_split_once(F->ctx, &P, shape, least, &found));
+        if (found.blocks > 0) {
+            TESS_TRY_CLEAN(fill_split(F, &P, &found, shape, base, A));
+            TESS_TRY_CLEAN(tess_fbcsr_pattern_remove(F->ctx, &P, &found));
+            base += found.blocks * tess_fbcsr_cells(shape);
+        }
+        tess_fbcsr_found_clear(F->ctx, &found);
+    }
+    TESS_TRY_CLEAN(fill_rest(F, &P, base, A));
+cleanup:
+    tess_fbcsr_found_clear(F->ctx, &found);
+    tess_fbcsr_pattern_clear(F->ctx, &P);
+    return status;
+}
+
+tess_status tess_fbcsr_create(tess_ctx *ctx, const tess_matrix *A,
+                              const tess_fbcsr_options *options, tess_fbcsr **out)
+{
+    tess_fbcsr *F = NULL;
+    tess_matrix *csr = NULL;
+    tess_fbcsr_options chosen = {.count = 0};
+    tess_status status;
+    if (A->rows > INT32_MAX || A->cols > INT32_MAX)
+        return tess_fail(ctx, TESS_ERR_OVERFLOW, "fbcsr: %lld x %lld does not fit 31 bits",
+                         (long long)A->rows, (long long)A->cols);
+    if (A->block_height != 1 || A->block_width != 1) {
+        TESS_TRY(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &csr));
+        A = csr;
+    }
+    if (options && options->count > 0)
+        chosen = *options;
+    else
+        TESS_TRY_CLEAN(tess_fbcsr_choose(ctx, A, &chosen));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, 1, &F));
+    *F = (tess_fbcsr){
+        .ctx = ctx, .type = A->type, .rows = A->rows, .cols = A->cols, .nonzeros = A->blocks};
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, chosen.count, &F->split));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->blocks, &F->map));
+    TESS_TRY_CLEAN(split_all(F, A, &chosen));
+    *out = F;
+    F = NULL;
+cleanup:
+    tess_fbcsr_destroy(F);
+    tess_matrix_destroy(csr);
+    return status;
+}
+
+void tess_fbcsr_destroy(tess_fbcsr *F)
+{
+    if (!F)
+        return;
+    for (int s = 0; s < F->splits; s++) {
+        tess_free(F->ctx, F->split[s].rows);
+        tess_free(F->ctx, F->split[s].cols);
+        tess_free(F->ctx, F->split[s].values);
+    }
+    tess_free(F->ctx, F->split);
+    tess_free(F->ctx, F->map);
+    tess_matrix_destroy(F->rest);
+    tess_free(F->ctx, F);
+}
+
+int64_t tess_fbcsr_bytes(const tess_fbcsr *F)
+{
+    int64_t bytes = (F->rows + 1) * 4 + F->rest->blocks * (4 + (int64_t)tess_type_size(F->type));
+    for (int s = 0; s < F->splits; s++)
+        bytes += tess_fbcsr_split_bytes(&F->split[s], F->type);
+    return bytes;
+}

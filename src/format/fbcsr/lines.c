@@ -1,0 +1,241 @@
+/* SplitOnce for shapes of width 1 and shift -1, 0 or 1: columns, diagonals, anti-diagonals.
+ *
+ * The entries are sorted by line (d = column - shift * row), rows increasing in each; then every
+ * line is one exact dynamic program of its own, and no two lines meet. O(entries + lines).
+ */
+#include <omp.h>
+
+#include "format/fbcsr/split.h"
+
+typedef struct line_work {
+    tess_ctx *ctx;
+    const tess_fbcsr_pattern *P;
+    const tess_fbcsr_shape *shape;
+    int64_t least;
+    int64_t lines, first; /* line l has d = first + l */
+    int64_t *offsets;     /* lines + 1 */
+    int64_t *row;         /* of each entry, sorted by (line, row) */
+    int64_t *position;    /* in the pattern */
+} line_work;
+
+static int64_t line_of(const line_work *W, int64_t row, int32_t column)
+{
+    return column - W->shape->shift * row - W->first;
+}
+
+static void count_lines(line_work *W)
+{
+    const tess_fbcsr_pattern *P = W->P;
+    int64_t *counts = W->offsets + 1;
+#pragma omp parallel for num_threads(W->ctx->threads) schedule(static)
+    for (int64_t row = 0; row < P->rows; row++) {
+        for (int64_t k = P->row_offsets[row]; k < P->row_offsets[row + 1]; k++) {
+            int64_t line = line_of(W, row, P->columns[k]);
+#pragma omp atomic
+            counts[line]++;
+        }
+    }
+    tess_counts_to_offsets(W->offsets, W->lines);
+}
+
+/* The first position of a row whose line is at least `line`: lines increase with columns. */
+static int64_t lower_bound(const line_work *W, int64_t row, int64_t line)
+{
+    int64_t low = W->P->row_offsets[row], high = W->P->row_offsets[row + 1];
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (line_of(W, row, W->P->columns[middle]) < line)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Every thread owns lines of nearly equal entries, and takes its slice of every row. */
+static void sort_by_line(line_work *W, int64_t *next)
+{
+    const tess_fbcsr_pattern *P = W->P;
+#pragma omp parallel num_threads(W->ctx->threads)
+    {
+        int t = omp_get_thread_num(), n = omp_get_num_threads();
+        int64_t first = tess_share_row(W->offsets, W->lines, t, n);
+        int64_t last = tess_share_row(W->offsets, W->lines, t + 1, n);
+        for (int64_t line = first; line < last; line++)
+            next[line] = W->offsets[line];
+        for (int64_t row = 0; first < last && row < P->rows; row++) {
+            int64_t k = lower_bound(W, row, first);
+            for (; k < P->row_offsets[row + 1]; k++) {
+                int64_t line = line_of(W, row, P->columns[k]);
+                if (line >= last)
+                    break;
+                W->row[next[line]] = row;
+                W->position[next[line]++] = k;
+            }
+        }
+    }
+}
+
+/* The last row at which a block of the line may begin; less than the line's first row when the line
+ * is too short. */
+static int64_t last_start(const line_work *W, int64_t d)
+{
+    int64_t height = W->shape->height, last = W->P->rows - height;
+    if (W->shape->shift > 0 && W->P->cols - height - d < last)
+        last = W->P->cols - height - d; /* column d + row + height - 1 < cols */
+    if (W->shape->shift < 0 && d - height + 1 < last)
+        last = d - height + 1; /* column d - row - height + 1 >= 0 */
+    return last;
+}
+
+static int64_t first_start(const line_work *W, int64_t d)
+{
+    if (W->shape->shift > 0 && d < 0)
+        return -d;
+    if (W->shape->shift < 0 && d >= W->P->cols)
+        return d - W->P->cols + 1;
+    return 0;
+}
+
+/* A long line's blocks may as well begin at multiples of their height: then those of other lines
+ * begin there too, and a kernel adds all of them to y at once. So where this loses few entries of
+ * those that `count` windows hold, these are the windows instead. */
+enum { ALIGN_WINDOWS = 4, ALIGN_LOSS = 16 };
+
+static int64_t align_windows(const tess_fbcsr_line *L, tess_fbcsr_window *windows, int64_t count)
+{
+    int64_t held = 0, aligned = 0, found = 0;
+    if (count < ALIGN_WINDOWS)
+        return count;
+    for (int64_t w = 0; w < count; w++)
+        held += windows[w].entries;
+    for (int turn = 0; turn < 2; turn++) { /* count first, then replace */
+        for (int64_t at = 0, end; at < L->count; at = end) {
+            int64_t start = L->place[at] / L->length * L->length;
+            for (end = at + 1; end < L->count && L->place[end] < start + L->length;)
+                end++;
+            if (end - at < L->least || start < L->first || start > L->last)
+                continue;
+            if (turn == 1)
+                windows[found++] = (tess_fbcsr_window){start, end - at};
+            else
+                aligned += end - at;
+        }
+        if (aligned < held - held / ALIGN_LOSS)
+            return count;
+    }
+    return found;
+}
+
+/* Selects the blocks of one line and marks their cells. */
+static int64_t split_line(const line_work *W, int64_t line, int64_t *scratch,
+                          tess_fbcsr_window *windows, int32_t *cell, tess_fbcsr_place *places)
+{
+    int64_t at = W->offsets[line], end = W->offsets[line + 1], d = W->first + line;
+    const tess_fbcsr_line L = {.count = end - at,
+                               .place = W->row + at,
+                               .length = W->shape->height,
+                               .first = first_start(W, d),
+                               .last = last_start(W, d),
+                               .least = W->least};
+    if (L.count < W->least || L.last < L.first)
+        return 0;
+    int64_t count = tess_fbcsr_windows(&L, scratch, windows);
+    count = align_windows(&L, windows, count);
+    for (int64_t w = 0; w < count; w++) {
+        int64_t start = windows[w].start;
+        while (W->row[at] < start)
+            at++;
+        for (; at < end && W->row[at] < start + L.length; at++)
+            cell[W->position[at]] = (int32_t)(W->row[at] - start);
+        places[w] = (tess_fbcsr_place){(int32_t)start, (int32_t)(d + W->shape->shift * start)};
+    }
+    return count;
+}
+
+/* Where line l may put its blocks: a line of n entries has at most n / least of them. */
+static int64_t slot_of(const line_work *W, int64_t line)
+{
+    return W->offsets[line] / W->least;
+}
+
+static int64_t longest_line(const line_work *W)
+{
+    int64_t longest = 0;
+    for (int64_t line = 0; line < W->lines; line++)
+        if (W->offsets[line + 1] - W->offsets[line] > longest)
+            longest = W->offsets[line + 1] - W->offsets[line];
+    return longest;
+}
+
+/* counts[line] becomes the number of blocks of each line, at slot_of(line) of `places`. */
+static tess_status split_all(line_work *W, int32_t *cell, int64_t *counts, tess_fbcsr_place *places)
+{
+    int64_t longest = longest_line(W), *scratch = NULL;
+    int64_t size = tess_fbcsr_windows_scratch(longest);
+    tess_fbcsr_window *windows = NULL;
+    int threads = W->ctx->threads;
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_ALLOC(W->ctx, threads * size, &scratch));
+    TESS_TRY_CLEAN(TESS_ALLOC(W->ctx, threads * (longest + 1), &windows));
+#pragma omp parallel num_threads(threads)
+    {
+        int t = omp_get_thread_num();
+#pragma omp for schedule(dynamic, 64)
+        for (int64_t line = 0; line < W->lines; line++)
+            counts[line] = split_line(W, line, scratch + t * size, windows + t * (longest + 1),
+                                      cell, places + slot_of(W, line));
+    }
+cleanup:
+    tess_free(W->ctx, scratch);
+    tess_free(W->ctx, windows);
+    return status;
+}
+
+/* Blocks of all lines, sorted by row; lines come in the order of columns in every row. */
+static void gather(const line_work *W, const int64_t *counts, const tess_fbcsr_place *places,
+                   int64_t *row_starts, tess_fbcsr_found *out)
+{
+    for (int64_t line = 0; line < W->lines; line++)
+        for (int64_t b = 0; b < counts[line]; b++)
+            row_starts[places[slot_of(W, line) + b].row + 1]++;
+    tess_counts_to_offsets(row_starts, W->P->rows);
+    out->blocks = row_starts[W->P->rows];
+    for (int64_t line = 0; line < W->lines; line++) {
+        for (int64_t b = 0; b < counts[line]; b++) {
+            tess_fbcsr_place place = places[slot_of(W, line) + b];
+            out->places[row_starts[place.row]++] = place;
+        }
+    }
+}
+
+tess_status tess_fbcsr_split_lines(tess_ctx *ctx, const tess_fbcsr_pattern *P,
+                                   const tess_fbcsr_shape *shape, int64_t least,
+                                   tess_fbcsr_found *out)
+{
+    int64_t entries = P->row_offsets[P->rows];
+    line_work W = {.ctx = ctx, .P = P, .shape = shape, .least = least};
+    W.lines = P->cols + (shape->shift ? P->rows - 1 : 0);
+    W.first = shape->shift > 0 ? 1 - P->rows : 0;
+    int64_t *counts = NULL, *row_starts = NULL;
+    tess_fbcsr_place *places = NULL;
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, W.lines + 1, &W.offsets));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, W.lines + 1, &counts));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries, &W.row));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries, &W.position));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries / least + 1, &places));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, P->rows + 1, &row_starts));
+    count_lines(&W);
+    sort_by_line(&W, counts);
+    TESS_TRY_CLEAN(split_all(&W, out->cell, counts, places));
+    gather(&W, counts, places, row_starts, out);
+cleanup:
+    tess_free(ctx, W.offsets);
+    tess_free(ctx, counts);
+    tess_free(ctx, W.row);
+    tess_free(ctx, W.position);
+    tess_free(ctx, places);
+    tess_free(ctx, row_starts);
+    return status;
+}

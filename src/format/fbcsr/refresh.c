@@ -1,0 +1,171 @@
+/* New numbers in FBCSR, in the order in which it stores them.
+ *
+ *     chunk      0 ......... | 1 ......... |      of some rows: its entries stay in a cache
+ *     split 0    e e . e e e | e e e e ...        where each scalar comes from, counted from the
+ *     split 1    e e e       | e e                chunk's first entry; . padding
+ *     rest       e e         | e
+ *
+ * A thread does chunk after chunk, and in it split after split: it reads the chunk's entries here
+ * and there, from a cache, and writes long pieces of every array, so that no line of them has to be
+ * read before.
+ */
+#include "format/fbcsr/refresh.h"
+
+#include "format/past.h"
+
+enum { CHUNK = 256 /* rows, at most */, PADDING = -1 };
+
+typedef tess_fbcsr_sources sources;
+
+/* Scalars of a split, or of the rest. */
+static int64_t scalars_of(const tess_fbcsr *F, int s)
+{
+    return s < F->splits ? F->split[s].blocks * tess_fbcsr_cells(&F->split[s].shape)
+                         : F->rest->blocks;
+}
+
+/* The first scalar of split s in chunk c: of the first block that begins there. */
+static int64_t first_scalar(const tess_fbcsr *F, const sources *from, int s, int64_t c)
+{
+    const int64_t row = c < from->chunks ? F->rows * c / from->chunks : F->rows;
+    if (s == F->splits)
+        return F->rest->row_offsets[row];
+    const tess_fbcsr_split *split = &F->split[s];
+    return tess_lower_bound(split->rows, 0, split->blocks, row) * tess_fbcsr_cells(&split->shape);
+}
+
+/* entry_of[i]: the entry in scalar i of all arrays one after the other. */
+static tess_status invert_map(const tess_fbcsr *F, int64_t scalars, int64_t **entry_of)
+{
+    TESS_TRY(TESS_ALLOC(F->ctx, scalars, entry_of));
+#pragma omp parallel for num_threads(F->ctx->threads) schedule(static)
+    for (int64_t i = 0; i < scalars; i++)
+        (*entry_of)[i] = PADDING;
+#pragma omp parallel for num_threads(F->ctx->threads) schedule(static)
+    for (int64_t e = 0; e < F->nonzeros; e++)
+        (*entry_of)[F->map[e]] = e;
+    return TESS_OK;
+}
+
+/* Counts the entries of a chunk from its first; returns how far the last is from it. */
+static int64_t place_chunk(const tess_fbcsr *F, sources *from, const int64_t *entry_of, int64_t c)
+{
+    int64_t first = INT64_MAX, last = 0;
+    for (int turn = 0; turn < 2; turn++) {
+        for (int s = 0; s <= F->splits; s++) {
+            const int64_t *ends = from->first_scalar + s * (from->chunks + 1) + c;
+            for (int64_t i = from->bases[s] + ends[0]; i < from->bases[s] + ends[1]; i++) {
+                const int64_t e = entry_of[i];
+                if (turn > 0) {
+                    from->entries[i] = e == PADDING ? PADDING : (int32_t)(e - first);
+                } else if (e != PADDING) {
+                    first = e < first ? e : first;
+                    last = e > last ? e : last;
+                }
+            }
+        }
+        if (last > first && last - first > INT32_MAX)
+            return last - first;
+        from->first_entry[c] = last >= first ? first : 0;
+    }
+    return 0;
+}
+
+static tess_status place(const tess_fbcsr *F, sources *from)
+{
+    int64_t *entry_of, widest = 0;
+    for (int s = 0; s <= F->splits; s++) {
+        from->bases[s + 1] = from->bases[s] + scalars_of(F, s);
+        for (int64_t c = 0; c <= from->chunks; c++)
+            from->first_scalar[s * (from->chunks + 1) + c] = first_scalar(F, from, s, c);
+    }
+    TESS_TRY(TESS_ALLOC(F->ctx, from->bases[F->splits + 1], &from->entries));
+    TESS_TRY(invert_map(F, from->bases[F->splits + 1], &entry_of));
+#pragma omp parallel for num_threads(F->ctx->threads) schedule(static) reduction(max : widest)
+    for (int64_t c = 0; c < from->chunks; c++) {
+        int64_t width = place_chunk(F, from, entry_of, c);
+        widest = width > widest ? width : widest;
+    }
+    tess_free(F->ctx, entry_of);
+    if (widest > 0)
+        return tess_fail(F->ctx, TESS_ERR_OVERFLOW,
+                         "fbcsr: %lld entries of %d rows do not fit 31 bits", (long long)widest,
+                         (int)CHUNK);
+    return TESS_OK;
+}
+
+tess_status tess_fbcsr_sources_create(const tess_fbcsr *F, tess_fbcsr_sources **out)
+{
+    sources *from;
+    tess_status status;
+    TESS_TRY(TESS_CALLOC(F->ctx, 1, &from));
+    /* As many for each thread. */
+    const int64_t threads = F->ctx->threads;
+    *from = (sources){.ctx = F->ctx, .chunks = tess_ceil_div(F->rows, CHUNK * threads) * threads};
+    TESS_TRY_CLEAN(TESS_ALLOC(F->ctx, from->chunks, &from->first_entry));
+    TESS_TRY_CLEAN(TESS_ALLOC(F->ctx, (F->splits + 1) * (from->chunks + 1), &from->first_scalar));
+    TESS_TRY_CLEAN(place(F, from));
+    from->past = tess_leaves_caches(from->bases[F->splits + 1] * (int64_t)tess_type_size(F->type));
+    *out = from;
+    from = NULL;
+cleanup:
+    tess_fbcsr_sources_destroy(from);
+    return status;
+}
+
+void tess_fbcsr_sources_destroy(tess_fbcsr_sources *from)
+{
+    if (!from)
+        return;
+    tess_free(from->ctx, from->first_entry);
+    tess_free(from->ctx, from->first_scalar);
+    tess_free(from->ctx, from->entries);
+    tess_free(from->ctx, from);
+}
+
+/* ---- New numbers ---- */
+
+/* `full`: there is no padding. */
+#define MOVE(name, real, put)                                                                    \
+    static inline void name(real *to, const real *values, const int32_t *entries, int64_t count, \
+                            bool full, const bool past)                                          \
+    {                                                                                            \
+        if (full) {                                                                              \
+            for (int64_t i = 0; i < count; i++)                                                  \
+                put(to + i, values[entries[i]], past);                                           \
+            return;                                                                              \
+        }                                                                                        \
+        for (int64_t i = 0; i < count; i++) {                                                    \
+            const real value = values[entries[i] == PADDING ? 0 : entries[i]];                   \
+            put(to + i, entries[i] == PADDING ? 0 : value, past);                                \
+        }                                                                                        \
+    }
+MOVE(move_f64, tess_bits64, tess_put_f64)
+MOVE(move_f32, tess_bits32, tess_put_f32)
+
+static void refresh_chunk(tess_fbcsr *F, const sources *from, const void *csr_values, int64_t c)
+{
+    for (int s = 0; s <= F->splits; s++) {
+        const int64_t *ends = from->first_scalar + s * (from->chunks + 1) + c;
+        const int64_t count = ends[1] - ends[0], first = from->first_entry[c];
+        const int32_t *entries = from->entries + from->bases[s] + ends[0];
+        void *to = s < F->splits ? F->split[s].values : F->rest->values;
+        const bool full = s == F->splits || F->split[s].nonzeros == scalars_of(F, s);
+        if (count == 0)
+            continue;
+        if (F->type == TESS_F64)
+            move_f64((tess_bits64 *)to + ends[0], (const tess_bits64 *)csr_values + first, entries,
+                     count, full, from->past);
+        else
+            move_f32((tess_bits32 *)to + ends[0], (const tess_bits32 *)csr_values + first, entries,
+                     count, full, from->past);
+    }
+    tess_put_end(from->past);
+}
+
+void tess_fbcsr_refresh(tess_fbcsr *F, const tess_fbcsr_sources *from, const void *csr_values)
+{
+#pragma omp parallel for num_threads(F->ctx->threads) schedule(static)
+    for (int64_t c = 0; c < from->chunks; c++)
+        refresh_chunk(F, from, csr_values, c);
+}

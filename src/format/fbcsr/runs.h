@@ -1,0 +1,94 @@
+/* Inside fbcsr_slices: the rows covered by runs, and the lines of the slices. */
+#ifndef TESS_FORMAT_FBCSR_RUNS_H
+#define TESS_FORMAT_FBCSR_RUNS_H
+
+#include "format/fbcsr/slices.h"
+
+typedef struct tess_fbcsr_run {
+    int64_t entry; /* the first one */
+    int32_t column;
+} tess_fbcsr_run;
+
+/* Runs of one width. */
+typedef struct tess_fbcsr_runs {
+    int width;
+    int64_t *offsets; /* rows + 1 */
+    tess_fbcsr_run *runs;
+} tess_fbcsr_runs;
+
+/* The part of a line's block that lies in one slice. */
+typedef struct tess_fbcsr_line_part {
+    int64_t line; /* column - shift * row */
+    int64_t row, rows;
+    int64_t scalar; /* the first one; the next follow */
+    int32_t shift;
+    int32_t piece; /* of the slice's, to which it belongs */
+    int32_t value; /* of the slice's, the first of its rows */
+} tess_fbcsr_line_part;
+
+/* Pieces of a slice and their values, those of entries that are in no line (`lone`) included. */
+typedef struct tess_fbcsr_line_count {
+    int32_t pieces, values, lone;
+} tess_fbcsr_line_count;
+
+/* Some runs of a cut row, of one class. */
+typedef struct tess_fbcsr_segment {
+    int list;
+    int64_t row, first, count;
+} tess_fbcsr_segment;
+
+typedef struct tess_fbcsr_builder {
+    tess_ctx *ctx;
+    const tess_matrix *A;
+    const tess_fbcsr *F;
+    tess_fbcsr_slices *S;
+    tess_fbcsr_runs lists[TESS_FBCSR_CLASSES];
+    tess_fbcsr_line_part *parts;
+    int64_t *part_offsets; /* slices of rows + 1 */
+    tess_fbcsr_line_count *line_counts;
+    tess_fbcsr_segment *segment;
+    int64_t segments;
+} tess_fbcsr_builder;
+
+/* Whether an entry of the matrix is in a line. */
+bool tess_fbcsr_in_line(const tess_fbcsr_builder *B, int64_t entry);
+
+/* Fills `lists`. */
+tess_status tess_fbcsr_cover_rows(tess_fbcsr_builder *B);
+
+/* Fills `parts`, `part_offsets` and `line_counts`. */
+tess_status tess_fbcsr_list_lines(tess_fbcsr_builder *B);
+
+/* ---- fbcsr_places.c ---- */
+
+/* Fills all of the above, and S but for what is in the slices: their values, columns and pieces. */
+tess_status tess_fbcsr_place_rows(tess_fbcsr_builder *B, bool lines);
+
+/* Lanes of a row of the slice, and its first place. */
+int tess_fbcsr_lanes_of(const tess_fbcsr_slices *S, int64_t slice);
+int64_t tess_fbcsr_first_place(const tess_fbcsr_slices *S, int64_t slice);
+bool tess_fbcsr_is_cut(const tess_fbcsr_builder *B, int64_t row);
+
+/* Runs of a row in a list. */
+static inline int64_t tess_fbcsr_runs_in(const tess_fbcsr_builder *B, int list, int64_t row)
+{
+    return B->lists[list].offsets[row + 1] - B->lists[list].offsets[row];
+}
+
+/* Runs of a class: which, and of which row. */
+typedef struct tess_fbcsr_some_runs {
+    int64_t row, first, count;
+} tess_fbcsr_some_runs;
+
+tess_fbcsr_some_runs tess_fbcsr_runs_of(const tess_fbcsr_builder *B, int64_t place, int list);
+/* Values of the lines of a slice, in groups of 32, the last one perhaps not full. */
+int64_t tess_fbcsr_line_groups(const tess_fbcsr_builder *B, int64_t slice);
+
+/* ---- fbcsr_order.c ---- */
+
+/* Fills S->targets where there are no lines. */
+tess_status tess_fbcsr_sort_rows(tess_fbcsr_builder *B);
+/* In how many turns x is read for the runs of a slice. */
+int64_t tess_fbcsr_turns(const tess_fbcsr_builder *B, int64_t slice);
+
+#endif

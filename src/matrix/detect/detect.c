@@ -1,0 +1,334 @@
+/* Block detection: counts, prices and recommends block sizes (tessera.h, "Analysis").
+ *
+ * Every candidate is counted exactly, in the smallest pattern at hand whose cells divide it: the
+ * scalars, or the blocks of an earlier candidate, kept if they are at most half as many as what
+ * they were counted in. A matrix of real blocks collapses after one or two such steps; one without
+ * any costs a sweep of its entries a candidate.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "matrix/detect/detect.h"
+
+enum { CANDIDATES_MAX = 256, PATTERNS_MAX = 16 };
+
+/* Blocks must save this share of CSR's bytes to be worth the conversion. */
+#define WORTHWHILE 0.98
+/* An r x c block with r != c or an offset must save this share of the best square one's. */
+#define WORTH_THE_TROUBLE 0.95
+
+typedef struct search {
+    tess_ctx *ctx;
+    const tess_matrix *A;
+    tess_marks marks;
+    tess_pattern patterns[PATTERNS_MAX]; /* [0]: the scalars */
+    int pattern_count;
+    tess_block_candidate list[CANDIDATES_MAX];
+    int count;
+} search;
+
+/* ---- The candidates ---- */
+
+static void propose(search *S, int32_t rows, int32_t cols, int32_t row_offset, int32_t col_offset)
+{
+    S->list[S->count++] = (tess_block_candidate){
+        .rows = rows, .cols = cols, .row_offset = row_offset, .col_offset = col_offset};
+}
+
+static void propose_aligned(search *S)
+{
+    for (int32_t b = 1; b <= TESS_DETECT_MAX; b++)
+        propose(S, b, b, 0, 0);
+    for (int32_t r = 1; r <= 8; r++)
+        for (int32_t c = 1; c <= 8; c++)
+            if (r != c)
+                propose(S, r, c, 0, 0);
+    for (int32_t r = 1; r <= TESS_DETECT_MAX; r *= 2)
+        for (int32_t c = 1; c <= TESS_DETECT_MAX; c *= 2)
+            if (r != c && (r > 8 || c > 8))
+                propose(S, r, c, 0, 0);
+}
+
+static void price(const search *S, tess_block_candidate *C)
+{
+    double value = (double)tess_type_size(S->A->type);
+    double entries = (double)S->patterns[0].entries, rows = (double)S->A->rows;
+    double stored = (double)C->blocks * C->rows * C->cols;
+    int64_t shift = (C->rows - C->row_offset) % C->rows;
+    double index =
+        4 * (double)C->blocks + 4 * (double)(tess_ceil_div(S->A->rows + shift, C->rows) + 1);
+    C->fill = stored / entries;
+    C->density = entries / stored;
+    C->bytes = value * stored + index + value * (rows + (double)S->A->cols);
+    C->index_saved = 4 * entries + 4 * (rows + 1) - index;
+}
+
+/* ---- Counting ---- */
+
+/* Whether candidates still to come are multiples of this one. */
+static bool has_multiples(const search *S, const tess_block_candidate *C, const bool *done)
+{
+    for (int i = 0; i < S->count; i++) {
+        const tess_block_candidate *D = &S->list[i];
+        if (!done[i] && D->rows % C->rows == 0 && D->cols % C->cols == 0 &&
+            (D->rows > C->rows || D->cols > C->cols))
+            return true;
+    }
+    return false;
+}
+
+static const tess_pattern *smallest_pattern(const search *S, const tess_block_candidate *C)
+{
+    const tess_pattern *best = &S->patterns[0];
+    for (int i = 1; i < S->pattern_count; i++) {
+        const tess_pattern *P = &S->patterns[i];
+        if (C->rows % P->height == 0 && C->cols % P->width == 0 && P->entries < best->entries)
+            best = P;
+    }
+    return best;
+}
+
+static tess_status count_aligned(search *S, tess_block_candidate *C, bool keep)
+{
+    const tess_pattern *P = smallest_pattern(S, C);
+    int32_t height = C->rows / P->height, width = C->cols / P->width;
+    if (height == 1 && width == 1)
+        C->blocks = P->entries;
+    else
+        C->blocks = tess_pattern_count(P, height, width, 0, 0, &S->marks, NULL);
+    int64_t room = 2 * S->patterns[0].entries; /* 8 bytes an entry, for all kept patterns */
+    for (int i = 1; i < S->pattern_count; i++)
+        room -= S->patterns[i].entries;
+    if (keep && C->blocks <= P->entries / 2 && C->blocks <= room &&
+        S->pattern_count < PATTERNS_MAX) {
+        TESS_TRY(tess_pattern_compress(S->ctx, P, height, width, &S->marks,
+                                       &S->patterns[S->pattern_count]));
+        S->pattern_count++;
+    }
+    return TESS_OK;
+}
+
+/* Small blocks first, so that their patterns serve the larger ones. */
+static tess_status count_all_aligned(search *S)
+{
+    bool done[CANDIDATES_MAX] = {false};
+    for (int step = 0; step < S->count; step++) {
+        int next = -1;
+        for (int i = 0; i < S->count; i++)
+            if (!done[i] && (next < 0 || S->list[i].rows * S->list[i].cols <
+                                             S->list[next].rows * S->list[next].cols))
+                next = i;
+        done[next] = true;
+        TESS_TRY(tess_progress(S->ctx, "detecting blocks", step, S->count));
+        TESS_TRY(count_aligned(S, &S->list[next], has_multiples(S, &S->list[next], done)));
+        price(S, &S->list[next]);
+    }
+    return TESS_OK;
+}
+
+/* ---- Blocks that begin elsewhere ---- */
+
+/* Fewer blocks than the best offset so far, at least 2 % fewer than at offset 0, and half full:
+ * less never pays, since blocks then hold more bytes of zeros than CSR has of indices. */
+static bool worth_keeping(const search *S, const tess_block_candidate *C, int64_t blocks,
+                          int64_t best)
+{
+    return blocks < best && (double)blocks <= 0.98 * (double)C->blocks &&
+           blocks * C->rows * C->cols <= 2 * S->patterns[0].entries;
+}
+
+/* Counts C at another offset, where it replaces the candidate in `slot` (-1: none yet) if it is
+ * better than `best` blocks. Returns the best. */
+static int64_t try_offset(search *S, const tess_block_candidate *C, int32_t row_offset,
+                          int32_t col_offset, int64_t best, int *slot)
+{
+    if ((row_offset == 0 && col_offset == 0) || S->count == CANDIDATES_MAX)
+        return best;
+    int64_t blocks = tess_pattern_count(&S->patterns[0], C->rows, C->cols, row_offset, col_offset,
+                                        &S->marks, NULL);
+    if (!worth_keeping(S, C, blocks, best))
+        return best;
+    if (*slot < 0)
+        *slot = S->count++;
+    S->list[*slot] = (tess_block_candidate){.rows = C->rows,
+                                            .cols = C->cols,
+                                            .row_offset = row_offset,
+                                            .col_offset = col_offset,
+                                            .blocks = blocks};
+    price(S, &S->list[*slot]);
+    return blocks;
+}
+
+/* r x c blocks are at most as full as r x 1 and 1 x c blocks with the same offsets. Where that
+ * leaves hope, all offsets are tried if that is cheap; else the best row and column offsets,
+ * together, each alone, and each for both. */
+static void try_offsets(search *S, const tess_best_offsets *best, const tess_block_candidate *C)
+{
+    const tess_best_offset *row = &best->row[C->rows], *col = &best->col[C->cols];
+    double bound = row->density < col->density ? row->density : col->density;
+    if (bound < 0.5 || 0.98 * bound < C->density)
+        return;
+    int32_t o = row->offset, p = col->offset;
+    int64_t blocks = C->blocks, work = S->patterns[0].entries * C->rows * C->cols;
+    int slot = -1;
+    if (C->rows * C->cols <= 64 && work <= 2000000) {
+        for (int32_t i = 0; i < C->rows; i++)
+            for (int32_t j = 0; j < C->cols; j++)
+                blocks = try_offset(S, C, i, j, blocks, &slot);
+        return;
+    }
+    blocks = try_offset(S, C, o, p, blocks, &slot);
+    if (o != 0 && p != 0) {
+        blocks = try_offset(S, C, o, 0, blocks, &slot);
+        blocks = try_offset(S, C, 0, p, blocks, &slot);
+    }
+    if (C->rows == C->cols && o != p) {
+        blocks = try_offset(S, C, o, o, blocks, &slot);
+        try_offset(S, C, p, p, blocks, &slot);
+    }
+}
+
+static tess_status count_unaligned(search *S)
+{
+    tess_best_offsets best;
+    TESS_TRY(tess_find_offsets(S->ctx, &S->patterns[0], &best));
+    int last = S->count;
+    for (int i = 1; i < last; i++) {
+        const tess_block_candidate C = S->list[i];
+        TESS_TRY(tess_progress(S->ctx, "detecting shifted blocks", i, last));
+        try_offsets(S, &best, &C);
+    }
+    return TESS_OK;
+}
+
+/* ---- The verdict ---- */
+
+static bool aligned(const tess_block_candidate *C)
+{
+    return C->row_offset == 0 && C->col_offset == 0;
+}
+
+/* The candidate with the fewest bytes of its kind; on a tie the smaller block, which comes first.
+ */
+static const tess_block_candidate *cheapest(const tess_detection *D, bool want_square,
+                                            bool want_aligned)
+{
+    const tess_block_candidate *best = NULL;
+    for (int64_t i = 0; i < D->count; i++) {
+        const tess_block_candidate *C = &D->candidates[i];
+        if (C->rows * C->cols == 1 || (want_square && C->rows != C->cols) ||
+            aligned(C) != want_aligned)
+            continue;
+        if (!best || C->bytes < best->bytes)
+            best = C;
+    }
+    return best;
+}
+
+static void append(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void append(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+static void recommend(tess_detection *D)
+{
+    const tess_block_candidate *csr = &D->candidates[0];
+    const tess_block_candidate *best = cheapest(D, true, true), *other = cheapest(D, false, true),
+                               *shifted = cheapest(D, false, false);
+    if (other->bytes < WORTH_THE_TROUBLE * best->bytes)
+        best = other;
+    double ratio = best->bytes / csr->bytes, megabytes = csr->bytes / 1e6;
+    D->reason[0] = '\0';
+    if (ratio < WORTHWHILE) {
+        D->recommended = *best;
+        append(D->reason, sizeof D->reason,
+               "%d x %d blocks are %.1f %% full and move %.3g MB in an SpMV, %.2f times CSR's "
+               "%.3g MB",
+               (int)best->rows, (int)best->cols, 100 * best->density, best->bytes / 1e6, ratio,
+               megabytes);
+    } else {
+        D->recommended = *csr;
+        append(D->reason, sizeof D->reason,
+               "do not block this: the cheapest blocks, %d x %d and %.1f %% full, move %.2f times "
+               "CSR's %.3g MB in an SpMV",
+               (int)best->rows, (int)best->cols, 100 * best->density, ratio, megabytes);
+    }
+    if (shifted && shifted->bytes < WORTH_THE_TROUBLE * D->recommended.bytes)
+        append(D->reason, sizeof D->reason,
+               "; %d x %d blocks beginning at row %d and column %d would be %.1f %% full and move "
+               "%.2f times",
+               (int)shifted->rows, (int)shifted->cols, (int)shifted->row_offset,
+               (int)shifted->col_offset, 100 * shifted->density, shifted->bytes / csr->bytes);
+}
+
+static tess_status conclude(search *S, tess_detection **out)
+{
+    tess_detection *D;
+    tess_block_candidate *list;
+    TESS_TRY(TESS_CALLOC(S->ctx, 1, &D));
+    tess_status status = TESS_ALLOC(S->ctx, S->count, &list);
+    if (status != TESS_OK) {
+        tess_free(S->ctx, D);
+        return status;
+    }
+    if (S->count > 0)
+        memcpy(list, S->list, (size_t)S->count * sizeof *list);
+    D->entries = S->patterns[0].entries;
+    D->candidates = list;
+    D->count = S->count;
+    D->natural_block = 1;
+    for (int i = 0; i < S->count; i++)
+        if (list[i].rows == list[i].cols && aligned(&list[i]) && list[i].density > 0.9)
+            D->natural_block = list[i].rows;
+    if (D->count > 0) {
+        recommend(D);
+    } else {
+        D->recommended = (tess_block_candidate){.rows = 1, .cols = 1};
+        append(D->reason, sizeof D->reason, "do not block this: the matrix has no entries");
+    }
+    *out = D;
+    return TESS_OK;
+}
+
+tess_status tess_detect(tess_ctx *ctx, const tess_matrix *A, const tess_detect_options *options,
+                        tess_detection **out)
+{
+    if (!ctx || !A || !out)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_detect: an argument is NULL");
+    search *S = NULL;
+    tess_status status;
+    TESS_TRY(TESS_CALLOC(ctx, 1, &S));
+    S->ctx = ctx;
+    S->A = A;
+    TESS_TRY_CLEAN(tess_pattern_of(ctx, A, options && options->ignore_zeros, &S->patterns[0]));
+    S->pattern_count = 1;
+    /* A shifted row of blocks reaches at most one block column further. */
+    TESS_TRY_CLEAN(tess_marks_create(ctx, A->cols + 1, &S->marks));
+    if (S->patterns[0].entries > 0) {
+        propose_aligned(S);
+        TESS_TRY_CLEAN(count_all_aligned(S));
+        TESS_TRY_CLEAN(count_unaligned(S));
+    }
+    TESS_TRY_CLEAN(conclude(S, out));
+cleanup:
+    for (int i = 0; i < S->pattern_count; i++)
+        tess_pattern_clear(ctx, &S->patterns[i]);
+    tess_marks_clear(ctx, &S->marks);
+    tess_free(ctx, S);
+    return status;
+}
+
+void tess_detection_destroy(tess_ctx *ctx, tess_detection *detection)
+{
+    if (!detection)
+        return;
+    tess_free(ctx, (void *)(uintptr_t)detection->candidates);
+    tess_free(ctx, detection);
+}

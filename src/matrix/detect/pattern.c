@@ -1,0 +1,230 @@
+/* Patterns and the counting of blocks in them (detect.h).
+ *
+ * Counting is one sweep over the entries of a pattern: the entries of a group of rows fall into
+ * block columns, and an array of marks tells which have been seen. The sweep has no branch that
+ * depends on the data, and its division is a multiplication: about a nanosecond an entry.
+ */
+#include <omp.h>
+#include <string.h>
+
+#include "matrix/detect/detect.h"
+
+/* ---- The scalar pattern of a matrix ---- */
+
+/* Writes the columns of scalar row i in order, or only counts them with columns = NULL. */
+static int64_t scalar_row(const tess_matrix *A, int64_t i, bool ignore_zeros, int32_t *columns)
+{
+    int64_t r = A->block_height, c = A->block_width, row = i / r, found = 0;
+    for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++) {
+        int64_t first = A->columns[k] * c;
+        int64_t width = A->cols - first < c ? A->cols - first : c;
+        for (int64_t q = 0; q < width; q++) {
+            if (ignore_zeros && tess_matrix_value(A, (k * c + q) * r + i % r) == 0)
+                continue;
+            if (columns)
+                columns[found] = (int32_t)(first + q);
+            found++;
+        }
+    }
+    return found;
+}
+
+tess_status tess_pattern_of(tess_ctx *ctx, const tess_matrix *A, bool ignore_zeros,
+                            tess_pattern *out)
+{
+    tess_pattern P = {.height = 1, .width = 1, .rows = A->rows, .cols = A->cols};
+    if (A->block_height == 1 && A->block_width == 1 && !ignore_zeros) {
+        P.entries = A->blocks;
+        P.row_offsets = A->row_offsets;
+        P.columns = A->columns;
+        P.borrowed = true;
+        *out = P;
+        return TESS_OK;
+    }
+    if (A->cols > INT32_MAX)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "blocks are detected among scalars, and %lld columns are more than 2^31-1",
+                         (long long)A->cols);
+    TESS_TRY(TESS_ALLOC(ctx, A->rows + 1, &P.row_offsets));
+    P.row_offsets[0] = 0;
+#pragma omp parallel for schedule(static) num_threads(ctx->threads)
+    for (int64_t i = 0; i < A->rows; i++)
+        P.row_offsets[i + 1] = scalar_row(A, i, ignore_zeros, NULL);
+    tess_counts_to_offsets(P.row_offsets, A->rows);
+    P.entries = P.row_offsets[A->rows];
+    tess_status status = TESS_ALLOC(ctx, P.entries, &P.columns);
+    if (status != TESS_OK) {
+        tess_free(ctx, P.row_offsets);
+        return status;
+    }
+#pragma omp parallel for schedule(static) num_threads(ctx->threads)
+    for (int64_t i = 0; i < A->rows; i++)
+        scalar_row(A, i, ignore_zeros, P.columns + P.row_offsets[i]);
+    *out = P;
+    return TESS_OK;
+}
+
+void tess_pattern_clear(tess_ctx *ctx, tess_pattern *P)
+{
+    if (!P->borrowed) {
+        tess_free(ctx, P->row_offsets);
+        tess_free(ctx, P->columns);
+    }
+    *P = (tess_pattern){0};
+}
+
+/* ---- Marks ---- */
+
+tess_status tess_marks_create(tess_ctx *ctx, int64_t columns, tess_marks *out)
+{
+    tess_marks marks = {.columns = columns, .threads = ctx->threads};
+    TESS_TRY(TESS_CALLOC(ctx, columns * ctx->threads, &marks.mark));
+    tess_status status = TESS_CALLOC(ctx, ctx->threads, &marks.stamp);
+    if (status != TESS_OK) {
+        tess_free(ctx, marks.mark);
+        return status;
+    }
+    *out = marks;
+    return TESS_OK;
+}
+
+void tess_marks_clear(tess_ctx *ctx, tess_marks *marks)
+{
+    tess_free(ctx, marks->mark);
+    tess_free(ctx, marks->stamp);
+    *marks = (tess_marks){0};
+}
+
+/* A stamp this thread has not used; after 2^32 of them the marks start afresh. */
+static uint32_t next_stamp(const tess_marks *marks, int thread)
+{
+    uint32_t *stamp = &marks->stamp[thread];
+    if (++*stamp == 0) {
+        memset(marks->mark + thread * marks->columns, 0,
+               (size_t)marks->columns * sizeof *marks->mark);
+        *stamp = 1;
+    }
+    return *stamp;
+}
+
+/* ---- Counting ---- */
+
+/* Exact division of 0 <= n < 2^32 by a small d: n * multiplier >> shift, the multiplier being
+ * 2^shift / d rounded up with shift = 32 + ceil(log2 d), so that the error stays below 1/d. */
+typedef struct divisor {
+    uint64_t multiplier;
+    int shift;
+} divisor;
+
+static divisor divisor_of(int32_t d)
+{
+    int shift = 32;
+    while ((INT64_C(1) << (shift - 32)) < d)
+        shift++;
+    return (divisor){((UINT64_C(1) << shift) - 1) / (uint64_t)d + 1, shift};
+}
+
+/* Block columns of one group of rows, each once; `out` NULL: only how many. */
+static int64_t sweep(const tess_pattern *P, int64_t first, int64_t last, divisor width,
+                     uint32_t column_shift, uint32_t *mark, uint32_t stamp, int32_t *out)
+{
+    int64_t found = 0, end = P->row_offsets[last];
+    for (int64_t k = P->row_offsets[first]; k < end; k++) {
+        uint64_t column = (uint32_t)P->columns[k] + column_shift;
+        uint32_t *seen = mark + (column * width.multiplier >> width.shift);
+        if (out && *seen != stamp)
+            out[found] = (int32_t)(seen - mark);
+        found += *seen != stamp;
+        *seen = stamp;
+    }
+    return found;
+}
+
+/* Groups of rows: group g holds the rows g*height - shift ... + height - 1 that exist. */
+typedef struct grouping {
+    int64_t rows, groups, height, shift;
+} grouping;
+
+static grouping group_rows(int64_t rows, int32_t height, int32_t offset)
+{
+    int64_t shift = (height - offset) % height;
+    return (grouping){rows, tess_ceil_div(rows + shift, height), height, shift};
+}
+
+static int64_t group_begin(const grouping *G, int64_t g)
+{
+    int64_t row = g * G->height - G->shift;
+    return row < 0 ? 0 : row > G->rows ? G->rows : row;
+}
+
+/* The first group of a thread's share of the entries. */
+static int64_t share_begin(const tess_pattern *P, const grouping *G, int thread, int threads)
+{
+    if (thread == threads)
+        return G->groups;
+    int64_t row = tess_share_row(P->row_offsets, P->rows, thread, threads);
+    return row == 0 ? 0 : tess_ceil_div(row + G->shift, G->height);
+}
+
+/* Waking threads costs more than sweeping a few thousand entries. */
+static int team(const tess_pattern *P, const tess_marks *marks)
+{
+    return P->entries < 50000 ? 1 : marks->threads;
+}
+
+int64_t tess_pattern_count(const tess_pattern *P, int32_t height, int32_t width, int32_t row_offset,
+                           int32_t col_offset, tess_marks *marks, int64_t *group_counts)
+{
+    const grouping G = group_rows(P->rows, height, row_offset);
+    const divisor by_width = divisor_of(width);
+    const uint32_t column_shift = (uint32_t)((width - col_offset) % width);
+    int64_t total = 0;
+#pragma omp parallel num_threads(team(P, marks)) reduction(+ : total)
+    {
+        int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+        uint32_t *mark = marks->mark + thread * marks->columns;
+        int64_t end = share_begin(P, &G, thread + 1, threads);
+        for (int64_t g = share_begin(P, &G, thread, threads); g < end; g++) {
+            int64_t found = sweep(P, group_begin(&G, g), group_begin(&G, g + 1), by_width,
+                                  column_shift, mark, next_stamp(marks, thread), NULL);
+            if (group_counts)
+                group_counts[g + 1] = found;
+            total += found;
+        }
+    }
+    return total;
+}
+
+tess_status tess_pattern_compress(tess_ctx *ctx, const tess_pattern *P, int32_t height,
+                                  int32_t width, tess_marks *marks, tess_pattern *out)
+{
+    const grouping G = group_rows(P->rows, height, 0);
+    const divisor by_width = divisor_of(width);
+    tess_pattern Q = {
+        .height = P->height * height,
+        .width = P->width * width,
+        .rows = G.groups,
+        .cols = tess_ceil_div(P->cols, width),
+    };
+    TESS_TRY(TESS_ALLOC(ctx, Q.rows + 1, &Q.row_offsets));
+    Q.row_offsets[0] = 0;
+    tess_pattern_count(P, height, width, 0, 0, marks, Q.row_offsets);
+    tess_counts_to_offsets(Q.row_offsets, Q.rows);
+    Q.entries = Q.row_offsets[Q.rows];
+    tess_status status = TESS_ALLOC(ctx, Q.entries, &Q.columns);
+    if (status != TESS_OK) {
+        tess_free(ctx, Q.row_offsets);
+        return status;
+    }
+#pragma omp parallel num_threads(team(P, marks))
+    {
+        int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+        uint32_t *mark = marks->mark + thread * marks->columns;
+        int64_t end = share_begin(P, &G, thread + 1, threads);
+        for (int64_t g = share_begin(P, &G, thread, threads); g < end; g++)
+            sweep(P, group_begin(&G, g), group_begin(&G, g + 1), by_width, 0, mark,
+                  next_stamp(marks, thread), Q.columns + Q.row_offsets[g]);
+    }
+    *out = Q;
+    return TESS_OK;
+}

@@ -1,0 +1,222 @@
+/* Generators by name: "stencil27:n=48,b=3" and the machinery they share (generate.h). */
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "matrix/generate/generate.h"
+
+const char *const tess_type_choices[] = {"f64", "f32", NULL};
+
+static const struct {
+    const char *name;
+    tess_generator *generate;
+} generators[] = {
+    {"stencil7", tess_generate_stencil7},
+    {"stencil27", tess_generate_stencil27},
+    {"elasticity", tess_generate_elasticity},
+    {"cdr", tess_generate_cdr},
+    {"powerlaw", tess_generate_powerlaw},
+    {"random", tess_generate_random},
+    {"trefethen", tess_generate_trefethen},
+    {"promote", tess_generate_promote},
+    {"tile", tess_generate_tile},
+    {"planted", tess_generate_planted},
+};
+enum { GENERATORS = sizeof generators / sizeof generators[0] };
+
+static tess_status unknown_generator(tess_ctx *ctx, const char *name)
+{
+    const char *names[GENERATORS];
+    for (size_t i = 0; i < GENERATORS; i++)
+        names[i] = generators[i].name;
+    return tess_fail(ctx, TESS_ERR_OPTION, "unknown generator '%s' (%s)", name,
+                     tess_suggest(&(tess_suggestion){""}, name, names, GENERATORS));
+}
+
+tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_matrix **A, void **rhs)
+{
+    if (!ctx || !spec || !A)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_generate: an argument is NULL");
+    if (strncmp(spec, "gen:", 4) == 0)
+        spec += 4;
+    char name[32], what[40];
+    size_t length = strcspn(spec, ":");
+    if (length >= sizeof name)
+        return tess_fail(ctx, TESS_ERR_OPTION, "a generator's name of %zu bytes is too long",
+                         length);
+    memcpy(name, spec, length);
+    name[length] = '\0';
+    strcat(strcpy(what, "gen:"), name);
+    const char *keys = spec + length + (spec[length] == ':');
+    for (size_t i = 0; i < GENERATORS; i++)
+        if (strcmp(name, generators[i].name) == 0)
+            return generators[i].generate(ctx, what, keys, A, rhs);
+    return unknown_generator(ctx, name);
+}
+
+tess_status tess_matrix_input(tess_ctx *ctx, const char *input, tess_matrix **out)
+{
+    if (!ctx || !input || !out)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_input: an argument is NULL");
+    if (strncmp(input, "gen:", 4) == 0 || tess_generate_is(input, "promote:") ||
+        tess_generate_is(input, "tile:"))
+        return tess_matrix_generate(ctx, input, out, NULL);
+    return tess_matrix_read(ctx, input, out);
+}
+
+bool tess_generate_is(const char *input, const char *prefix)
+{
+    if (strncmp(input, "gen:", 4) == 0)
+        input += 4;
+    return strncmp(input, prefix, strlen(prefix)) == 0;
+}
+
+tess_status tess_generate_split_input(tess_ctx *ctx, const char *what, const char *example,
+                                      const char *text, char *keys, size_t size, const char **input)
+{
+    size_t length = strcspn(text, ":");
+    bool has_keys = memchr(text, '=', length) != NULL;
+    if (has_keys && length >= size)
+        return tess_fail(ctx, TESS_ERR_OPTION, "%s: keys of %zu bytes are too long", what, length);
+    memcpy(keys, text, has_keys ? length : 0);
+    keys[has_keys ? length : 0] = '\0';
+    *input = has_keys ? text + length + (text[length] == ':') : text;
+    if (!**input)
+        return tess_fail(ctx, TESS_ERR_OPTION, "%s: needs an input: %s", what, example);
+    return TESS_OK;
+}
+
+/* f64 rows are written where they stay; f32 rows pass through `scratch`, one row a thread. */
+static void fill_rows(const tess_row_rule *rule, tess_matrix *A, double *scratch, int64_t longest)
+{
+    int64_t size = (int64_t)A->block_height * A->block_width;
+#pragma omp parallel for schedule(static) num_threads(A->ctx->threads)
+    for (int64_t row = 0; row < A->block_rows; row++) {
+        int64_t first = A->row_offsets[row], count = A->row_offsets[row + 1] - first;
+        if (A->type == TESS_F64) {
+            rule->fill(rule->problem, row, A->columns + first, (double *)A->values + first * size);
+            continue;
+        }
+        double *mine = scratch + omp_get_thread_num() * longest * size;
+        float *values = (float *)A->values + first * size;
+        rule->fill(rule->problem, row, A->columns + first, mine);
+        for (int64_t k = 0; k < count * size; k++)
+            values[k] = (float)mine[k];
+    }
+}
+
+static tess_status generate_rows(tess_ctx *ctx, const tess_row_rule *rule, tess_matrix **out)
+{
+    int64_t rows, cols, size = (int64_t)rule->block_height * rule->block_width, longest = 0;
+    if (!tess_mul(rule->block_rows, rule->block_height, &rows) ||
+        !tess_mul(rule->block_cols, rule->block_width, &cols))
+        return tess_fail(ctx, TESS_ERR_OVERFLOW, "%lld x %lld blocks of %d x %d overflow",
+                         (long long)rule->block_rows, (long long)rule->block_cols,
+                         (int)rule->block_height, (int)rule->block_width);
+    tess_matrix *A = NULL;
+    double *scratch = NULL;
+    tess_status status;
+    TESS_TRY(tess_matrix_head(ctx, rule->type, rows, cols, rule->block_height, rule->block_width, 0,
+                              &A));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, rule->block_rows + 1, &A->row_offsets));
+    int64_t *counts = A->row_offsets + 1;
+    A->row_offsets[0] = 0;
+#pragma omp parallel for schedule(static) reduction(max : longest) num_threads(ctx->threads)
+    for (int64_t row = 0; row < rule->block_rows; row++) {
+        counts[row] = rule->count(rule->problem, row);
+        longest = counts[row] > longest ? counts[row] : longest;
+    }
+    tess_counts_to_offsets(A->row_offsets, rule->block_rows);
+    TESS_TRY_CLEAN(tess_matrix_allocate_blocks(A, A->row_offsets[rule->block_rows]));
+    if (rule->type == TESS_F32)
+        TESS_TRY_CLEAN(TESS_ALLOC(ctx, longest * size * ctx->threads, &scratch));
+    fill_rows(rule, A, scratch, longest);
+    *out = A;
+    A = NULL;
+cleanup:
+    tess_free(ctx, scratch);
+    tess_matrix_destroy(A);
+    return status;
+}
+
+static tess_status generate_vector(tess_ctx *ctx, tess_type type, int64_t count,
+                                   double (*value)(const void *problem, int64_t i),
+                                   const void *problem, void **rhs)
+{
+    void *array;
+    TESS_TRY(tess_alloc_bytes(ctx, count, tess_type_size(type), &array));
+#pragma omp parallel for schedule(static) num_threads(ctx->threads)
+    for (int64_t i = 0; i < count; i++) {
+        if (type == TESS_F64)
+            ((double *)array)[i] = value(problem, i);
+        else
+            ((float *)array)[i] = (float)value(problem, i);
+    }
+    *rhs = array;
+    return TESS_OK;
+}
+
+static double row_sum(const void *problem, int64_t i)
+{
+    const tess_matrix *A = problem;
+    int64_t r = A->block_height, c = A->block_width, row = i / r;
+    double sum = 0;
+    for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
+        for (int64_t q = 0; q < c; q++)
+            sum += tess_matrix_value(A, (k * c + q) * r + i % r);
+    return sum;
+}
+
+tess_status tess_generate_with_rhs(tess_ctx *ctx, const tess_row_rule *rule,
+                                   double (*value)(const void *problem, int64_t i),
+                                   tess_matrix **out, void **rhs)
+{
+    tess_matrix *A = NULL;
+    TESS_TRY(generate_rows(ctx, rule, &A));
+    if (rhs) {
+        tess_status status = generate_vector(ctx, A->type, A->rows, value ? value : row_sum,
+                                             value ? rule->problem : A, rhs);
+        if (status != TESS_OK) {
+            tess_matrix_destroy(A);
+            return status;
+        }
+    }
+    *out = A;
+    return TESS_OK;
+}
+
+tess_status tess_grid_check(tess_ctx *ctx, const char *what, tess_grid *grid, int64_t b)
+{
+    grid->nx = grid->nx ? grid->nx : grid->n;
+    grid->ny = grid->ny ? grid->ny : grid->n;
+    grid->nz = grid->nz ? grid->nz : grid->n;
+    int64_t points;
+    if (!tess_mul(grid->nx, grid->ny, &points) || !tess_mul(points, grid->nz, &points) ||
+        points > INT32_MAX)
+        return tess_fail(ctx, TESS_ERR_OVERFLOW,
+                         "%s: %lld x %lld x %lld points with b=%lld are more than 2^31-1 block "
+                         "columns",
+                         what, (long long)grid->nx, (long long)grid->ny, (long long)grid->nz,
+                         (long long)b);
+    return TESS_OK;
+}
+
+void tess_generate_dominant(uint64_t seed, int64_t order, int32_t b, int64_t row, int64_t count,
+                            int64_t diagonal, const int32_t *columns, double *values)
+{
+    for (int32_t p = 0; p < b; p++) {
+        int64_t i = row * b + p;
+        double sum = 0;
+        for (int64_t k = 0; k < count; k++) {
+            for (int32_t q = 0; q < b; q++) {
+                int64_t j = (int64_t)columns[k] * b + q;
+                uint64_t low = (uint64_t)(i < j ? i : j), high = (uint64_t)(i < j ? j : i);
+                double u = fabs(tess_random_unit(seed, low * (uint64_t)order + high));
+                values[(k * b + q) * b + p] = -u;
+                sum += i == j ? 0 : u;
+            }
+        }
+        if (diagonal >= 0)
+            values[(diagonal * b + p) * b + p] = sum > 0 ? 1.01 * sum : 1;
+    }
+}

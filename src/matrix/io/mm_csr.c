@@ -1,0 +1,335 @@
+/* From entries in file order to CSR, with at most 24 bytes an entry alive.
+ *
+ * Rows are counted; then columns and values are moved in one pass each, and for general matrices
+ * the columns read are freed before the values' new array is allocated. The entries are dealt out
+ * in slices, each with a cursor (4 B) for every row, so that a thread knows where its entries go.
+ * Where so many cursors would take too much memory there is one slice, and every thread looks at
+ * all entries for those of its own rows. Either way entries keep their file order within a row, for
+ * any number of threads. A file that is in CSR order already keeps its arrays as they are.
+ */
+#include <omp.h>
+#include <string.h>
+
+#include "matrix/io/mm.h"
+#include "matrix/sort.h"
+
+/* Entries of a row sorted by insertion, and on the stack. */
+enum { TINY_ROW = 32, SHORT_ROW = 256 };
+
+typedef enum pass { COUNT, COLUMNS, VALUES } pass;
+
+typedef struct scatter {
+    const tess_mm_entries *entries;
+    tess_mm_symmetry symmetry;
+    const int64_t *row_offsets;
+    const int64_t *base; /* what cursors count from; NULL: the first entry of all */
+    int32_t *columns;
+    double *values;
+    int64_t rows;
+    int slices;
+    uint32_t *cursors; /* slices x rows: where the slice's next entry of the row goes */
+} scatter;
+
+/* What one thread does in a pass: a range of entries, and of rows it takes. */
+typedef struct work_range {
+    int64_t begin, end, first_row, last_row;
+    uint32_t *cursor;
+} work_range;
+
+static inline void put(const scatter *s, const work_range *range, pass step, int64_t row,
+                       int64_t col, int64_t k, bool negate)
+{
+    if (row < range->first_row || row >= range->last_row)
+        return;
+    int64_t base = step != COUNT && s->base ? s->base[row] : 0;
+    if (step == COUNT) {
+        range->cursor[row]++;
+    } else if (step == COLUMNS) {
+        s->columns[base + range->cursor[row]++] = (int32_t)col;
+    } else {
+        double value = s->entries->values ? s->entries->values[k] : 1.0;
+        s->values[base + --range->cursor[row]] = negate ? -value : value;
+    }
+}
+
+/* All entries of the full matrix, mirrored ones included. Values go backwards: that finds the
+ * cursors where the columns left them. Inlined, so that `step` is a constant of the loop. */
+__attribute__((always_inline)) static inline void walk(const scatter *s, const work_range *range,
+                                                       pass step)
+{
+    const tess_mm_entries *e = s->entries;
+    bool mirrored = s->symmetry != TESS_MM_GENERAL, skew = s->symmetry == TESS_MM_SKEW;
+    for (int64_t i = range->begin; i < range->end; i++) {
+        int64_t k = step == VALUES ? range->end - 1 - (i - range->begin) : i;
+        int64_t row = e->rows[k], col = step == COLUMNS || mirrored ? e->cols[k] : 0;
+        put(s, range, step, row, col, k, false);
+        if (mirrored && col != row)
+            put(s, range, step, col, row, k, skew);
+    }
+}
+
+static void run_pass(tess_ctx *ctx, const scatter *s, pass step)
+{
+    /* With one slice the threads share its entries and divide the rows. */
+    int parts = s->slices > 1 ? s->slices : ctx->threads;
+#pragma omp parallel for schedule(static, 1) num_threads(ctx->threads)
+    for (int i = 0; i < parts; i++) {
+        int64_t count = s->entries->count, share = tess_ceil_div(count, parts);
+        work_range range = {0, count, 0, s->rows, s->cursors};
+        if (s->slices > 1) {
+            range.begin = share * i < count ? share * i : count;
+            range.end = range.begin + share < count ? range.begin + share : count;
+            range.cursor = s->cursors + i * s->rows;
+        } else if (step == COUNT) { /* nothing is known about the rows yet */
+            range.first_row = tess_ceil_div(s->rows, parts) * i;
+            range.last_row = range.first_row + tess_ceil_div(s->rows, parts);
+        } else {
+            range.first_row = tess_share_row(s->row_offsets, s->rows, i, parts);
+            range.last_row = tess_share_row(s->row_offsets, s->rows, i + 1, parts);
+        }
+        if (step == COUNT)
+            walk(s, &range, COUNT);
+        else if (step == COLUMNS)
+            walk(s, &range, COLUMNS);
+        else
+            walk(s, &range, VALUES);
+    }
+}
+
+/* Counts become starts within the row; row_offsets[row + 1] gets the length of the row. */
+static void start_cursors(tess_ctx *ctx, const scatter *s, int64_t *row_offsets)
+{
+#pragma omp parallel for num_threads(ctx->threads)
+    for (int64_t row = 0; row < s->rows; row++) {
+        uint32_t sum = 0;
+        for (int i = 0; i < s->slices; i++) {
+            uint32_t *cursor = &s->cursors[i * s->rows + row], count = *cursor;
+            *cursor = sum;
+            sum += count;
+        }
+        row_offsets[row + 1] = sum;
+    }
+}
+
+/* Whether entries already come by rows, then strictly increasing columns. */
+static bool in_csr_order(tess_ctx *ctx, const tess_mm_entries *e)
+{
+    bool ordered = true;
+#pragma omp parallel for reduction(&& : ordered) num_threads(ctx->threads)
+    for (int64_t k = 1; k < e->count; k++)
+        ordered = ordered && (e->rows[k] > e->rows[k - 1] ||
+                              (e->rows[k] == e->rows[k - 1] && e->cols[k] > e->cols[k - 1]));
+    return ordered;
+}
+
+/* Arrays of the file become arrays of the matrix. */
+static tess_status keep_arrays(tess_ctx *ctx, tess_mm_entries *e, tess_matrix *A)
+{
+    int64_t count = e->count;
+    if (!e->values) {
+        TESS_TRY(TESS_ALLOC(ctx, count, &e->values));
+#pragma omp parallel for num_threads(ctx->threads)
+        for (int64_t k = 0; k < count; k++)
+            e->values[k] = 1;
+    }
+    /* Entry k opens all rows after the row of entry k-1, up to its own. */
+#pragma omp parallel for num_threads(ctx->threads)
+    for (int64_t k = 0; k <= count; k++) {
+        int64_t from = k > 0 ? (int64_t)e->rows[k - 1] + 1 : 0;
+        int64_t to = k < count ? (int64_t)e->rows[k] : A->rows;
+        for (int64_t row = from; row <= to; row++)
+            A->row_offsets[row] = k;
+    }
+    A->columns = e->cols;
+    A->values = e->values;
+    A->blocks = count;
+    e->cols = NULL;
+    e->values = NULL;
+    return TESS_OK;
+}
+
+/* Entries of the full matrix. */
+static int64_t count_full(tess_ctx *ctx, tess_mm_symmetry symmetry, const tess_mm_entries *e)
+{
+    int64_t mirrored = 0;
+    if (symmetry == TESS_MM_GENERAL)
+        return e->count;
+#pragma omp parallel for reduction(+ : mirrored) num_threads(ctx->threads)
+    for (int64_t k = 0; k < e->count; k++)
+        mirrored += (int64_t)e->rows[k] != e->cols[k];
+    return e->count + mirrored;
+}
+
+/* Starts within the row become places among all entries: one look-up less for every entry. */
+static void shift_cursors(tess_ctx *ctx, const scatter *s)
+{
+#pragma omp parallel for num_threads(ctx->threads)
+    for (int64_t row = 0; row < s->rows; row++)
+        for (int i = 0; i < s->slices; i++)
+            s->cursors[i * s->rows + row] += (uint32_t)s->row_offsets[row];
+}
+
+static tess_status move_entries(tess_ctx *ctx, scatter *s, tess_mm_entries *e, tess_matrix *A)
+{
+    run_pass(ctx, s, COUNT);
+    start_cursors(ctx, s, A->row_offsets);
+    tess_counts_to_offsets(A->row_offsets, A->rows);
+    A->blocks = count_full(ctx, s->symmetry, e);
+    if (A->row_offsets[A->rows] != A->blocks)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "a row has more than 4294967295 entries, repeated ones included");
+    if (A->blocks <= UINT32_MAX)
+        shift_cursors(ctx, s);
+    else
+        s->base = A->row_offsets;
+    TESS_TRY(TESS_ALLOC(ctx, A->blocks, &A->columns));
+    s->columns = A->columns;
+    run_pass(ctx, s, COLUMNS);
+    if (s->symmetry == TESS_MM_GENERAL) {
+        tess_free(ctx, e->cols);
+        e->cols = NULL;
+    }
+    TESS_TRY(tess_alloc_bytes(ctx, A->blocks, sizeof(double), &A->values));
+    s->values = A->values;
+    run_pass(ctx, s, VALUES);
+    return TESS_OK;
+}
+
+static tess_status scatter_arrays(tess_ctx *ctx, tess_mm_symmetry symmetry, tess_mm_entries *e,
+                                  tess_matrix *A)
+{
+    /* Cursors may take as much as the row offsets, or a byte for every entry. */
+    bool slices = ctx->threads <= 2 || e->count / 4 / ctx->threads >= A->rows;
+    scatter s = {.entries = e,
+                 .symmetry = symmetry,
+                 .row_offsets = A->row_offsets,
+                 .rows = A->rows,
+                 .slices = slices ? ctx->threads : 1};
+    TESS_TRY(TESS_CALLOC(ctx, A->rows * s.slices, &s.cursors));
+    tess_status status = move_entries(ctx, &s, e, A);
+    tess_free(ctx, s.cursors);
+    return status;
+}
+
+/* Sorts a row that fits the stack, in place; equal columns keep their order. */
+static void sort_short_row(int32_t *columns, double *values, int64_t count)
+{
+    if (count <= TINY_ROW) {
+        for (int64_t i = 1; i < count; i++) {
+            int32_t column = columns[i];
+            double value = values[i];
+            int64_t at = i;
+            for (; at > 0 && columns[at - 1] > column; at--) {
+                columns[at] = columns[at - 1];
+                values[at] = values[at - 1];
+            }
+            columns[at] = column;
+            values[at] = value;
+        }
+        return;
+    }
+    tess_sort_key keys[SHORT_ROW], scratch[SHORT_ROW];
+    double moved[SHORT_ROW];
+    for (int64_t i = 0; i < count; i++)
+        keys[i] = (tess_sort_key){columns[i], i};
+    const tess_sort_key *sorted = tess_sort_keys(keys, scratch, count);
+    memcpy(moved, values, (size_t)count * sizeof *moved);
+    for (int64_t i = 0; i < count; i++) {
+        columns[i] = sorted[i].column;
+        values[i] = moved[sorted[i].position];
+    }
+}
+
+static bool is_sorted(const int32_t *columns, int64_t count)
+{
+    for (int64_t i = 1; i < count; i++)
+        if (columns[i] <= columns[i - 1])
+            return false;
+    return true;
+}
+
+/* Sorts rows where they lie. False when something is left to do: repeated columns, or an unsorted
+ * row longer than the stack should hold. */
+static bool sort_rows(tess_ctx *ctx, const tess_matrix *A)
+{
+    double *values = A->values;
+    bool done = true;
+#pragma omp parallel for schedule(dynamic, 1024) reduction(&& : done) num_threads(ctx->threads)
+    for (int64_t row = 0; row < A->rows; row++) {
+        int64_t first = A->row_offsets[row], count = A->row_offsets[row + 1] - first;
+        if (is_sorted(A->columns + first, count))
+            continue;
+        if (count <= SHORT_ROW)
+            sort_short_row(A->columns + first, values + first, count);
+        done = done && count <= SHORT_ROW && is_sorted(A->columns + first, count);
+    }
+    return done;
+}
+
+/* The place of (i, j), i >= j, in a lower triangle stored by columns. */
+static int64_t triangle_place(int64_t n, int64_t i, int64_t j, bool diagonal)
+{
+    return diagonal ? j * n - j * (j - 1) / 2 + i - j : j * (n - 1) - j * (j - 1) / 2 + i - j - 1;
+}
+
+/* An array file holds columns one after the other; the matrix gets every entry. */
+static tess_status dense_to_csr(tess_ctx *ctx, const tess_mm_header *header,
+                                const tess_mm_entries *e, tess_matrix **out)
+{
+    int64_t rows = header->rows, cols = header->cols, count;
+    if (!tess_mul(rows, cols, &count))
+        return tess_fail(ctx, TESS_ERR_OVERFLOW, "an array of %lld x %lld overflows",
+                         (long long)rows, (long long)cols);
+    tess_matrix *A;
+    TESS_TRY(tess_matrix_allocate(ctx, TESS_F64, rows, cols, 1, 1, count, &A));
+    double *values = A->values;
+    bool general = header->symmetry == TESS_MM_GENERAL, skew = header->symmetry == TESS_MM_SKEW;
+#pragma omp parallel for num_threads(ctx->threads)
+    for (int64_t i = 0; i < rows; i++) {
+        A->row_offsets[i + 1] = (i + 1) * cols;
+        for (int64_t j = 0; j < cols; j++) {
+            double value;
+            if (general)
+                value = e->values[j * rows + i];
+            else if (skew && i == j)
+                value = 0;
+            else
+                value = e->values[triangle_place(rows, i > j ? i : j, i > j ? j : i, !skew)];
+            A->columns[i * cols + j] = (int32_t)j;
+            values[i * cols + j] = skew && i < j ? -value : value;
+        }
+    }
+    *out = A;
+    return TESS_OK;
+}
+
+tess_status tess_mm_to_csr(tess_ctx *ctx, const tess_mm_header *header, tess_mm_entries *e,
+                           tess_matrix **out)
+{
+    if (header->layout == TESS_MM_ARRAY)
+        return dense_to_csr(ctx, header, e, out);
+    tess_matrix *A;
+    tess_status status;
+    TESS_TRY(tess_matrix_head(ctx, TESS_F64, header->rows, header->cols, 1, 1, 0, &A));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->rows + 1, &A->row_offsets));
+    if (header->symmetry == TESS_MM_GENERAL && in_csr_order(ctx, e)) {
+        TESS_TRY_CLEAN(keep_arrays(ctx, e, A));
+    } else {
+        TESS_TRY_CLEAN(scatter_arrays(ctx, header->symmetry, e, A));
+        tess_mm_free(ctx, e);
+        if (!sort_rows(ctx, A)) {
+            const tess_row_source source = {A->row_offsets, A->columns, NULL, A->values,
+                                            TESS_COLUMN_MAJOR};
+            tess_matrix *sorted;
+            TESS_TRY_CLEAN(
+                tess_matrix_from_rows(ctx, TESS_F64, A->rows, A->cols, 1, 1, &source, &sorted));
+            tess_matrix_destroy(A);
+            A = sorted;
+        }
+    }
+    *out = A;
+    return TESS_OK;
+cleanup:
+    tess_matrix_destroy(A);
+    return status;
+}

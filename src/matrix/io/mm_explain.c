@@ -1,0 +1,128 @@
+/* What is wrong with a line of data: the fast parser only says that something is. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "matrix/io/mm.h"
+
+enum { TOKEN_SHOWN = 40 };
+
+/* A token for the message: cut when long, bytes that are not printable ASCII as \xNN. */
+static void show(const char *token, size_t length, char *shown, size_t size)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < length && i < TOKEN_SHOWN; i++) {
+        unsigned char c = (unsigned char)token[i];
+        if (c >= ' ' && c < 0x7f)
+            used += (size_t)snprintf(shown + used, size - used, "%c", c);
+        else
+            used += (size_t)snprintf(shown + used, size - used, "\\x%02x", c);
+    }
+    if (length > TOKEN_SHOWN)
+        snprintf(shown + used, size - used, "...");
+    else
+        shown[used] = '\0';
+}
+
+static size_t token_length(const char *p)
+{
+    size_t length = 0;
+    while (!tess_mm_blank(p[length]) && p[length] != '\n' &&
+           !(p[length] == '\r' && p[length + 1] == '\n'))
+        length++;
+    return length;
+}
+
+/* An index: every character a digit, the value in 1..limit. True when the message was written. */
+static bool bad_index(const char *p, size_t length, const char *what, int64_t limit, char *reason,
+                      size_t size)
+{
+    char shown[4 * TOKEN_SHOWN + 8];
+    show(p, length, shown, sizeof shown);
+    uint64_t value = 0;
+    for (size_t i = 0; i < length; i++) {
+        if ((unsigned)p[i] - '0' > 9) {
+            if (!(p[0] == '-' && length > 1 && strspn(p + 1, "0123456789") == length - 1)) {
+                snprintf(reason, size, "%s '%s' is not a whole number", what, shown);
+                return true;
+            }
+        } else if (value < (uint64_t)1 << 60) {
+            value = value * 10 + ((unsigned)p[i] - '0');
+        }
+    }
+    if (p[0] != '-' && value >= 1 && value <= (uint64_t)limit && length <= 18)
+        return false;
+    snprintf(reason, size, "%s %s is outside 1..%lld", what, shown, (long long)limit);
+    return true;
+}
+
+static bool bad_value(const tess_mm_header *header, const tess_decimal *decimal, const char *p,
+                      size_t length, double *value, char *reason, size_t size)
+{
+    char shown[4 * TOKEN_SHOWN + 8];
+    show(p, length, shown, sizeof shown);
+    bool integral;
+    const char *end = tess_decimal_parse(decimal, p, value, &integral);
+    if (end != p + length) {
+        const char *rest = p + (*p == '-' || *p == '+');
+        bool special = (*rest | 0x20) == 'n' || (*rest | 0x20) == 'i';
+        snprintf(reason, size,
+                 special ? "value '%s' is not a finite number" : "value '%s' is not a number",
+                 shown);
+        return true;
+    }
+    if (__builtin_isinf(*value)) {
+        snprintf(reason, size, "value %s is beyond the range of a double (1.8e308)", shown);
+        return true;
+    }
+    if (header->field == TESS_MM_INTEGER && !integral) {
+        snprintf(reason, size, "value %s is not an integer, but the banner says so", shown);
+        return true;
+    }
+    return false;
+}
+
+void tess_mm_explain(const tess_mm_header *header, const tess_decimal *decimal, const char *line,
+                     char *reason, size_t size)
+{
+    static const char *const names[] = {"row", "column", "value"};
+    bool coordinate = header->layout == TESS_MM_COORDINATE;
+    int wanted = coordinate ? (header->field == TESS_MM_PATTERN ? 2 : 3) : 1;
+    int64_t limits[] = {header->rows, header->cols};
+    const char *p = line, *tokens[3] = {line, line, line};
+    size_t lengths[3] = {0};
+    double value = 1;
+    if ((const char *)rawmemchr(line, '\n') - line > TESS_LINE_MAX) {
+        snprintf(reason, size, "a line of more than %d bytes", TESS_LINE_MAX);
+        return;
+    }
+    for (int i = 0; i < wanted; i++) {
+        while (tess_mm_blank(*p))
+            p++;
+        size_t length = token_length(p);
+        bool is_value = i == 2 || !coordinate;
+        if (length == 0) {
+            snprintf(reason, size, "the line ends before its %s", names[is_value ? 2 : i]);
+            return;
+        }
+        if (is_value ? bad_value(header, decimal, p, length, &value, reason, size)
+                     : bad_index(p, length, names[i], limits[i], reason, size))
+            return;
+        tokens[i] = p;
+        lengths[i] = length;
+        p += length;
+    }
+    while (tess_mm_blank(*p))
+        p++;
+    char shown[4 * TOKEN_SHOWN + 8];
+    show(p, token_length(p), shown, sizeof shown);
+    if (token_length(p) > 0)
+        snprintf(reason, size, "'%s' follows the last of the %d number%s of a line", shown, wanted,
+                 wanted == 1 ? "" : "s");
+    else if (header->symmetry == TESS_MM_SKEW && coordinate)
+        snprintf(reason, size,
+                 "a skew-symmetric matrix has a zero diagonal, but row %.*s, column %.*s is %g",
+                 (int)lengths[0], tokens[0], (int)lengths[1], tokens[1], value);
+    else
+        snprintf(reason, size, "the line is malformed");
+}

@@ -1,0 +1,121 @@
+/* Many lines of text, made and compressed in parallel, written in order.
+ *
+ * A round gives every slot PIECE lines: its thread formats them into the slot's text and, for gzip,
+ * deflates that into the slot's packed bytes. Then the slots are written one after the other.
+ */
+#include <omp.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "matrix/io/output.h"
+
+enum { PIECE = 16384, SLOTS_A_THREAD = 2, SLOTS_MAX = 128 };
+
+typedef struct slot {
+    char *text, *packed;
+    size_t text_bytes, packed_bytes;
+    int64_t bad; /* -1: none */
+    z_stream deflater;
+    bool deflating;
+} slot;
+
+static void *deflater_allocate(void *user, unsigned count, unsigned size)
+{
+    tess_ctx *ctx = user;
+    return ctx->allocator.allocate(ctx->allocator.user, (size_t)count * size, 64);
+}
+
+static void deflater_release(void *user, void *pointer)
+{
+    tess_free(user, pointer);
+}
+
+static tess_status open_slot(tess_ctx *ctx, slot *s, bool gzip, size_t text_bytes)
+{
+    TESS_TRY(TESS_ALLOC(ctx, (int64_t)text_bytes, &s->text));
+    if (!gzip)
+        return TESS_OK;
+    s->deflater.zalloc = deflater_allocate;
+    s->deflater.zfree = deflater_release;
+    s->deflater.opaque = ctx;
+    if (deflateInit2(&s->deflater, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+        return tess_fail(ctx, TESS_ERR_MEMORY, "out of memory for compression");
+    s->deflating = true;
+    s->packed_bytes = deflateBound(&s->deflater, text_bytes);
+    return TESS_ALLOC(ctx, (int64_t)s->packed_bytes, &s->packed);
+}
+
+static void close_slot(tess_ctx *ctx, slot *s)
+{
+    if (s->deflating)
+        (void)deflateEnd(&s->deflater);
+    tess_free(ctx, s->text);
+    tess_free(ctx, s->packed);
+}
+
+static void fill_slot(slot *s, int64_t first, int64_t last, size_t capacity, tess_lines_fn make,
+                      const void *user)
+{
+    s->bad = -1;
+    char *end = make(user, first, last, s->text, &s->bad);
+    if (!end)
+        return;
+    s->text_bytes = (size_t)(end - s->text);
+    if (!s->deflating)
+        return;
+    z_stream *z = &s->deflater;
+    (void)deflateReset(z);
+    z->next_in = (unsigned char *)s->text;
+    z->avail_in = (unsigned)s->text_bytes;
+    z->next_out = (unsigned char *)s->packed;
+    z->avail_out = (unsigned)capacity;
+    (void)deflate(z, Z_FINISH); /* the bound makes room for everything */
+    s->packed_bytes = capacity - z->avail_out;
+}
+
+static tess_status write_round(tess_output *out, slot *slots, int count, int64_t *bad)
+{
+    for (int i = 0; i < count; i++) {
+        slot *s = &slots[i];
+        if (s->bad >= 0) {
+            *bad = s->bad;
+            return TESS_ERR_UNSUPPORTED;
+        }
+        TESS_TRY(s->deflating ? tess_output_write(out, s->packed, s->packed_bytes)
+                              : tess_output_write(out, s->text, s->text_bytes));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_output_lines(tess_output *out, bool gzip, int64_t count, size_t line_bytes,
+                              tess_lines_fn make, const void *user, int64_t *bad)
+{
+    tess_ctx *ctx = out->ctx;
+    int64_t pieces = tess_ceil_div(count, PIECE), wanted = (int64_t)ctx->threads * SLOTS_A_THREAD;
+    int slot_count = (int)(wanted < SLOTS_MAX ? wanted : SLOTS_MAX);
+    if (slot_count > pieces)
+        slot_count = (int)pieces;
+    size_t text_bytes = (size_t)(count < PIECE ? count : PIECE) * line_bytes;
+    slot *slots;
+    TESS_TRY(TESS_CALLOC(ctx, slot_count, &slots));
+    tess_status status = TESS_OK;
+    for (int i = 0; i < slot_count; i++)
+        TESS_TRY_CLEAN(open_slot(ctx, &slots[i], gzip, text_bytes));
+    size_t capacity = slot_count > 0 ? slots[0].packed_bytes : 0;
+    for (int64_t done = 0; done < pieces; done += slot_count) {
+        int active = pieces - done < slot_count ? (int)(pieces - done) : slot_count;
+#pragma omp parallel for schedule(dynamic) num_threads(ctx->threads)
+        for (int i = 0; i < active; i++) {
+            int64_t first = (done + i) * PIECE, last = first + PIECE;
+            fill_slot(&slots[i], first, last < count ? last : count, capacity, make, user);
+        }
+        TESS_TRY_CLEAN(write_round(out, slots, active, bad));
+        TESS_TRY_CLEAN(tess_progress(ctx, "writing", (double)done, (double)pieces));
+    }
+cleanup:
+    for (int i = 0; i < slot_count; i++)
+        close_slot(ctx, &slots[i]);
+    tess_free(ctx, slots);
+    return status;
+}

@@ -1,0 +1,114 @@
+/* Dense vectors from Matrix Market files or from plain text with one number a line. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "matrix/io/mm.h"
+
+/* Where the numbers of a vector come from: `at` is NULL when number k is element k. */
+typedef struct elements {
+    const double *values;
+    const int32_t *at;
+    int64_t stored, count;
+} elements;
+
+/* Scatters into zeros, converting to `type`. */
+static tess_status take(tess_ctx *ctx, const char *path, const elements *from, tess_type type,
+                        int64_t *count, void **values)
+{
+    void *x;
+    TESS_TRY(tess_calloc_bytes(ctx, from->count, tess_type_size(type), &x));
+    for (int64_t k = 0; k < from->stored; k++) {
+        int64_t i = from->at ? from->at[k] : k;
+        double value = from->values[k];
+        if (type == TESS_F64) {
+            ((double *)x)[i] = value;
+        } else if (isinf((float)value)) {
+            tess_free(ctx, x);
+            return tess_fail(ctx, TESS_ERR_FORMAT,
+                             "%s: element %lld: %g is beyond the range of f32 (%g)", path,
+                             (long long)i, value, (double)FLT_MAX);
+        } else {
+            ((float *)x)[i] = (float)value;
+        }
+    }
+    *count = from->count;
+    *values = x;
+    return TESS_OK;
+}
+
+/* A matrix of one column or one row. */
+static tess_status take_matrix(tess_ctx *ctx, const char *path, const tess_mm_header *header,
+                               tess_mm_entries *entries, tess_type type, int64_t *count,
+                               void **values)
+{
+    if (header->cols != 1 && header->rows != 1)
+        return tess_fail(
+            ctx, TESS_ERR_FORMAT, "%s:%lld: a vector must be n x 1 or 1 x n, not %lld x %lld", path,
+            (long long)header->size_line, (long long)header->rows, (long long)header->cols);
+    if (header->cols == 1 && header->rows > INT32_MAX)
+        return tess_fail(ctx, TESS_ERR_OVERFLOW, "%s:%lld: %lld elements are more than 2147483647",
+                         path, (long long)header->size_line, (long long)header->rows);
+    /* A column is read as a row: the same entries, in a form where columns are the elements. */
+    tess_mm_header row = *header;
+    if (header->cols == 1) {
+        row.rows = 1;
+        row.cols = header->rows;
+        for (int64_t k = 0; entries->rows && k < entries->count; k++) {
+            entries->cols[k] = (int32_t)entries->rows[k];
+            entries->rows[k] = 0;
+        }
+    }
+    tess_matrix *A;
+    TESS_TRY(tess_mm_to_csr(ctx, &row, entries, &A));
+    const elements from = {A->values, A->columns, A->blocks, A->cols};
+    tess_status status = take(ctx, path, &from, type, count, values);
+    tess_matrix_destroy(A);
+    return status;
+}
+
+static bool has_banner(const tess_text *text)
+{
+    static const char banner[] = "%%MatrixMarket";
+    return text->length >= sizeof banner - 1 &&
+           strncasecmp(text->text, banner, sizeof banner - 1) == 0;
+}
+
+tess_status tess_vector_read_chunked(tess_ctx *ctx, const char *path, size_t chunk, tess_type type,
+                                     int64_t *count, void **values)
+{
+    tess_text text;
+    tess_mm_header header = {.layout = TESS_MM_LIST, .entries = -1};
+    tess_mm_entries entries = {0};
+    TESS_TRY(tess_text_open(ctx, path, chunk, &text));
+    tess_status status;
+    tess_text_fill(&text);
+    TESS_TRY_CLEAN(tess_text_swap(&text));
+    if (text.length == 0) {
+        status = tess_fail(ctx, TESS_ERR_FORMAT, "%s:1: the file is empty", path);
+        goto cleanup;
+    }
+    if (has_banner(&text))
+        TESS_TRY_CLEAN(tess_mm_read_header(&text, &header));
+    TESS_TRY_CLEAN(tess_mm_read_body(&text, &header, &entries));
+    if (header.layout == TESS_MM_LIST) {
+        const elements from = {entries.values, NULL, entries.count, entries.count};
+        TESS_TRY_CLEAN(take(ctx, path, &from, type, count, values));
+    } else {
+        TESS_TRY_CLEAN(take_matrix(ctx, path, &header, &entries, type, count, values));
+    }
+cleanup:
+    tess_mm_free(ctx, &entries);
+    tess_text_close(&text);
+    return status;
+}
+
+tess_status tess_vector_read(tess_ctx *ctx, const char *path, tess_type type, int64_t *count,
+                             void **values)
+{
+    if (!ctx || !path || !count || !values || (type != TESS_F64 && type != TESS_F32))
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "tess_vector_read: an argument is NULL or the type unknown");
+    return tess_vector_read_chunked(ctx, path, TESS_TEXT_CHUNK, type, count, values);
+}

@@ -1,0 +1,256 @@
+/* Models as JSON:
+ *
+ *     {"tessera_model": 2, "devices": {MODEL: {"cache_bytes": N,
+ *       "curves": [[CLASS, b, TYPE, "cache"|"memory", points, error, mu, sigma, nu, best nu,
+ *                   row bytes, step seconds, [length of rows, factor, length, factor, ...],
+ *                   [bytes, factor, ...]], ...],
+ *       "extras": [[CLASS, b, TYPE, "change"|"far"|"longest"|"resident"|"cut"|"uneven"|"alone",
+ *                   x bytes, seconds or share], ...]}}}
+ *
+ * What does not parse is left out; a damaged file is no file.
+ */
+#include "plan/model/file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/wisdom/wisdom.h"
+
+enum { VERSION = 2, KINDS = 7 };
+
+const char *const tess_extra_names[] = {"change", "far",    "longest", "resident",
+                                        "cut",    "uneven", "alone"};
+
+bool tess_model_path(char *path, size_t size)
+{
+    if (!tess_wisdom_enabled() || !tess_wisdom_path(path, size))
+        return false;
+    char *slash = strrchr(path, '/');
+    char *name = slash ? slash + 1 : path;
+    int length = snprintf(name, size - (size_t)(name - path), "model.json");
+    return length > 0 && (size_t)length < size - (size_t)(name - path);
+}
+
+bool tess_model_document_valid(const json_t *document)
+{
+    return json_integer_value(json_object_get(document, "tessera_model")) == VERSION &&
+           json_is_object(json_object_get(document, "devices"));
+}
+
+/* ---- Reading ---- */
+
+/* Name, block and type: how every line begins. */
+static bool read_head(const json_t *line, char *name, int32_t *block, tess_type *type)
+{
+    const char *text = json_string_value(json_array_get(line, 0));
+    const char *precision = json_string_value(json_array_get(line, 2));
+    json_int_t b = json_integer_value(json_array_get(line, 1));
+    if (!text || !precision || strlen(text) >= TESS_MODEL_CLASS || b < 0 || b > TESS_BLOCK_MAX)
+        return false;
+    memcpy(name, text, strlen(text) + 1);
+    *block = (int32_t)b;
+    *type = strcmp(precision, "f32") == 0 ? TESS_F32 : TESS_F64;
+    return true;
+}
+
+static bool read_numbers(const json_t *line, size_t first, double *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        numbers[i] = json_number_value(json_array_get(line, first + i));
+        if (!json_is_number(json_array_get(line, first + i)) || !isfinite(numbers[i]))
+            return false;
+    }
+    return true;
+}
+
+/* [x, factor, x, factor ...]; none in older files. */
+static bool read_factors(const json_t *list, tess_model_factors *out)
+{
+    double n[2 * TESS_MODEL_FACTORS];
+    size_t count = json_array_size(list);
+    if (count > 2 * TESS_MODEL_FACTORS || count % 2 != 0 || !read_numbers(list, 0, n, count))
+        return false;
+    for (size_t i = 0; i < count; i += 2) {
+        double before = i > 0 ? n[i - 2] : 0;
+        if (!(n[i] > before) || !(n[i + 1] > 0))
+            return false;
+        out->point[out->count].at = n[i];
+        out->point[out->count++].factor = n[i + 1];
+    }
+    return true;
+}
+
+static bool read_curve(const json_t *line, tess_model_curve *curve)
+{
+    double n[7], step = json_number_value(json_array_get(line, 11)); /* 0 in older files */
+    const char *place = json_string_value(json_array_get(line, 3));
+    *curve = (tess_model_curve){0};
+    if (!place || !read_head(line, curve->name, &curve->block, &curve->type) ||
+        !read_numbers(line, 4, n, 7) || !(n[3] > 0) || !(n[4] > 0) || !(n[5] > 0) || n[6] < 0 ||
+        !isfinite(step) || step < 0)
+        return false;
+    curve->cached = strcmp(place, "cache") == 0;
+    curve->points = (int)n[0];
+    curve->error = n[1];
+    curve->average = (tess_sigmoid){.mu = n[2], .sigma = n[3], .nu = n[4]};
+    curve->best = curve->average;
+    curve->best.nu = n[5];
+    curve->row_bytes = n[6];
+    curve->step_seconds = step;
+    return read_factors(json_array_get(line, 12), &curve->lengths) &&
+           read_factors(json_array_get(line, 13), &curve->sizes);
+}
+
+static bool read_extra(const json_t *line, tess_model_extra *extra)
+{
+    double n[2];
+    const char *kind = json_string_value(json_array_get(line, 3));
+    *extra = (tess_model_extra){0};
+    if (!kind || !read_head(line, extra->name, &extra->block, &extra->type) ||
+        !read_numbers(line, 4, n, 2) || n[0] < 0 || n[1] < 0)
+        return false;
+    int k = 0;
+    while (k < KINDS && strcmp(kind, tess_extra_names[k]) != 0)
+        k++;
+    if (k == KINDS)
+        return false;
+    extra->kind = (tess_extra_kind)k;
+    extra->x_bytes = n[0];
+    extra->seconds = n[1];
+    return true;
+}
+
+static tess_status read_lines(tess_model *model, const json_t *entry)
+{
+    size_t index;
+    json_t *line;
+    model->cache_bytes = json_number_value(json_object_get(entry, "cache_bytes"));
+    json_array_foreach(json_object_get(entry, "curves"), index, line)
+    {
+        tess_model_curve curve;
+        if (read_curve(line, &curve))
+            TESS_TRY(tess_model_add_curve(model, &curve));
+    }
+    json_array_foreach(json_object_get(entry, "extras"), index, line)
+    {
+        tess_model_extra extra;
+        if (read_extra(line, &extra))
+            TESS_TRY(tess_model_add_extra(model, &extra));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_model_from_json(tess_ctx *ctx, const json_t *document, const char *device,
+                                 tess_model **out)
+{
+    const json_t *entry = json_object_get(json_object_get(document, "devices"), device);
+    if (!json_is_object(entry))
+        return TESS_OK;
+    tess_model *model;
+    TESS_TRY(tess_model_create(ctx, device, &model));
+    tess_status status = read_lines(model, entry);
+    if (status != TESS_OK || model->curve_count == 0) {
+        tess_model_destroy(model);
+        return status;
+    }
+    *out = model;
+    return TESS_OK;
+}
+
+tess_status tess_model_read_file(tess_ctx *ctx, const char *path, const char *device,
+                                 tess_model **out)
+{
+    json_error_t error;
+    json_t *document = json_load_file(path, 0, &error);
+    tess_status status = TESS_OK;
+    if (tess_model_document_valid(document))
+        status = tess_model_from_json(ctx, document, device, out);
+    else if (document)
+        tess_log(ctx, "model: %s is not a model of version %d, ignored", path, VERSION);
+    else if (error.line > 0) /* there is a file */
+        tess_log(ctx, "model: %s:%d: %s; ignored", path, error.line, error.text);
+    json_decref(document);
+    return status;
+}
+
+/* ---- Writing ---- */
+
+static json_t *factors_to_json(const tess_model_factors *factors)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < factors->count; i++) {
+        json_array_append_new(list, json_real(factors->point[i].at));
+        json_array_append_new(list, json_real(factors->point[i].factor));
+    }
+    return list;
+}
+
+static json_t *to_json(const tess_model *model)
+{
+    json_t *curves = json_array(), *extras = json_array();
+    for (int64_t i = 0; i < model->curve_count; i++) {
+        const tess_model_curve *c = &model->curves[i];
+        json_t *line =
+            json_pack("[s,i,s,s,i,f,f,f,f,f,f,f]", c->name, (int)c->block, tess_type_name(c->type),
+                      c->cached ? "cache" : "memory", c->points, c->error, c->average.mu,
+                      c->average.sigma, c->average.nu, c->best.nu, c->row_bytes, c->step_seconds);
+        json_array_append_new(line, factors_to_json(&c->lengths));
+        json_array_append_new(line, factors_to_json(&c->sizes));
+        json_array_append_new(curves, line);
+    }
+    for (int64_t i = 0; i < model->extra_count; i++) {
+        const tess_model_extra *e = &model->extras[i];
+        json_array_append_new(extras, json_pack("[s,i,s,s,f,f]", e->name, (int)e->block,
+                                                tess_type_name(e->type), tess_extra_names[e->kind],
+                                                e->x_bytes, e->seconds));
+    }
+    return json_pack("{s:f, s:o, s:o}", "cache_bytes", model->cache_bytes, "curves", curves,
+                     "extras", extras);
+}
+
+/* Whether the model has anything of the block size and precision that a line is about; where it
+ * has some classes only, of that class. */
+static bool replaces(const tess_model *model, const json_t *line)
+{
+    char name[TESS_MODEL_CLASS];
+    int32_t block;
+    tess_type type;
+    if (!read_head(line, name, &block, &type))
+        return true; /* damaged: not worth keeping */
+    for (int64_t i = 0; i < model->curve_count; i++)
+        if (model->curves[i].block == block && model->curves[i].type == type &&
+            (!model->partial || strcmp(model->curves[i].name, name) == 0))
+            return true;
+    return false;
+}
+
+/* Adds to `fresh` what the file has of other block sizes and precisions. */
+static void keep_others(const tess_model *model, const json_t *before, json_t *fresh)
+{
+    static const char *const lists[] = {"curves", "extras"};
+    for (int i = 0; i < 2; i++) {
+        size_t index;
+        json_t *line;
+        json_array_foreach(json_object_get(before, lists[i]), index,
+                           line) if (!replaces(model, line))
+            json_array_append(json_object_get(fresh, lists[i]), line);
+    }
+}
+
+tess_status tess_model_write(tess_ctx *ctx, const char *path, const tess_model *model)
+{
+    json_t *document = json_load_file(path, 0, NULL);
+    if (!tess_model_document_valid(document)) {
+        json_decref(document);
+        document = json_pack("{s:i, s:{}}", "tessera_model", VERSION, "devices");
+    }
+    json_t *devices = json_object_get(document, "devices"), *fresh = to_json(model);
+    keep_others(model, json_object_get(devices, model->device), fresh);
+    json_object_set_new(devices, model->device, fresh);
+    tess_status status = document ? tess_json_write(ctx, path, document)
+                                  : tess_fail(ctx, TESS_ERR_MEMORY, "%s: no memory", path);
+    json_decref(document);
+    return status;
+}

@@ -1,0 +1,18 @@
+/* The JSON form of models: for model_file.c and profile.c. */
+#ifndef TESS_MODEL_FILE_H
+#define TESS_MODEL_FILE_H
+
+#include <jansson.h>
+
+#include "plan/model/model.h"
+
+/* Whether it is a document of models of this version. */
+bool tess_model_document_valid(const json_t *document);
+/* *out stays as it is when the document has no such device. */
+tess_status tess_model_from_json(tess_ctx *ctx, const json_t *document, const char *device,
+                                 tess_model **out);
+
+/* The profiles that were built in: texts of model files, then NULL. */
+extern const char *const tess_profiles[];
+
+#endif

@@ -1,0 +1,82 @@
+/* Which model a device has: the user's own, one that is built in, or that of a similar device. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/model/file.h"
+
+/* How much two device models have in common: "cpu, 2 threads, neon, Neoverse-V1" are parts, of
+ * which the first has to be the same. -1: another kind of device. */
+static int alike(const char *a, const char *b)
+{
+    int same = 0, part = 0;
+    for (; *a && *b; part++) {
+        size_t m = strcspn(a, ","), n = strcspn(b, ",");
+        bool equal = m == n && memcmp(a, b, m) == 0;
+        if (part == 0 && !equal)
+            return -1;
+        same += equal ? 1 + (part > 1) : 0; /* instruction set and name say more than threads */
+        a += m + (a[m] == ',');
+        b += n + (b[n] == ',');
+    }
+    return same;
+}
+
+/* The number after the first comma, as in "cpu, 2 threads"; 1 where there is none. */
+static double threads_of(const char *model)
+{
+    const char *comma = strchr(model, ',');
+    double threads = comma ? strtod(comma + 1, NULL) : 0;
+    return threads >= 1 ? threads : 1;
+}
+
+/* The most similar of the built-in ones. A CPU's throughput goes with its threads; that of an
+ * unknown GPU is taken as it is. */
+static tess_status find_built_in(tess_ctx *ctx, const char *device, tess_model **out)
+{
+    int best = 0;
+    for (int i = 0; tess_profiles[i]; i++) {
+        json_t *document = json_loads(tess_profiles[i], 0, NULL), *value;
+        const char *key;
+        tess_status status = TESS_OK;
+        json_object_foreach(json_object_get(document, "devices"), key, value)
+        {
+            int likeness = alike(key, device);
+            tess_model *model = NULL;
+            if (likeness <= best || status != TESS_OK)
+                continue;
+            status = tess_model_from_json(ctx, document, key, &model);
+            if (!model)
+                continue;
+            tess_model_destroy(*out);
+            *out = model;
+            best = likeness;
+        }
+        json_decref(document);
+        TESS_TRY(status);
+    }
+    if (*out && strcmp((*out)->device, device) != 0) {
+        (*out)->stand_in = true;
+        (*out)->foreign = strncmp(device, "cpu,", 4) == 0 && best < 3; /* at most the threads */
+        if (strncmp(device, "cpu,", 4) == 0)
+            (*out)->speed = threads_of(device) / threads_of((*out)->device);
+    }
+    return TESS_OK;
+}
+
+const tess_model *tess_device_performance(tess_device *device)
+{
+    char path[4096], error[sizeof device->ctx->error];
+    if (device->performance || !device->model[0])
+        return device->performance;
+    memcpy(error, device->ctx->error, sizeof error);
+    tess_status status = TESS_OK;
+    if (tess_model_path(path, sizeof path))
+        status = tess_model_read_file(device->ctx, path, device->model, &device->performance);
+    if (status == TESS_OK && !device->performance)
+        status = find_built_in(device->ctx, device->model, &device->performance);
+    if (status != TESS_OK)
+        tess_log(device->ctx, "model: %s", device->ctx->error);
+    device->performance_free = tess_model_destroy;
+    memcpy(device->ctx->error, error, sizeof error); /* a model is a hint: no failure of a plan */
+    return device->performance;
+}

@@ -1,0 +1,215 @@
+/* Wisdom in memory: keys, lookup, and what a context knows. Files are in wisdom_file.c. */
+#include "plan/wisdom/wisdom.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Keys ---- */
+
+/* Rows by their mean number of scalars, and by whether one length stands for all: a row many times
+ * the mean, or a spread as large as half the mean, asks for other kernels. */
+static void classify_rows(const tess_matrix *A, const char **length, const char **spread)
+{
+    double rows = A->block_rows > 0 ? (double)A->block_rows : 1, mean = (double)A->blocks / rows;
+    double squares = 0, longest = 0;
+    for (int64_t i = 0; i < A->block_rows; i++) {
+        double blocks = (double)(A->row_offsets[i + 1] - A->row_offsets[i]);
+        squares += (blocks - mean) * (blocks - mean);
+        longest = blocks > longest ? blocks : longest;
+    }
+    double scalars = mean * A->block_width;
+    *length = scalars < 16 ? "short" : scalars < 128 ? "medium" : "long";
+    *spread = sqrt(squares / rows) > 0.5 * mean || longest > 8 * mean ? "irregular" : "regular";
+}
+
+void tess_wisdom_key(const tess_device *device, const tess_matrix *A, const char *op, char *key)
+{
+    const char *length, *spread;
+    classify_rows(A, &length, &spread);
+    bool cached = tess_matrix_spmv_bytes(A) <= device->cache_bytes;
+    snprintf(key, TESS_WISDOM_KEY, "%s|%s|%dx%d|%s|%s|%s|%s",
+             device->model[0] ? device->model : device->backend->name, op, (int)A->block_height,
+             (int)A->block_width, tess_type_name(A->type), length, spread,
+             cached ? "cache" : "memory");
+}
+
+/* ---- Entries ---- */
+
+bool tess_wisdom_is_current(const tess_wisdom_entry *entry, const tess_backend *backend)
+{
+    return strcmp(entry->kernels, backend->kernels ? backend->kernels : "") == 0;
+}
+
+const tess_backend *tess_wisdom_backend(const tess_wisdom_entry *entry)
+{
+    return tess_backend_named(entry->key, strcspn(entry->key, ",|")); /* as models begin */
+}
+
+static tess_wisdom_entry *find(const struct tess_wisdom *wisdom, const char *key)
+{
+    for (int64_t i = 0; i < wisdom->count; i++)
+        if (strcmp(wisdom->entries[i].key, key) == 0)
+            return &wisdom->entries[i];
+    return NULL;
+}
+
+tess_status tess_wisdom_put(struct tess_wisdom *wisdom, const tess_wisdom_entry *entry)
+{
+    tess_wisdom_entry *known = find(wisdom, entry->key);
+    if (!known && wisdom->count == wisdom->capacity) {
+        tess_wisdom_entry *grown;
+        int64_t capacity = wisdom->capacity > 0 ? 2 * wisdom->capacity : 16;
+        TESS_TRY(TESS_ALLOC(wisdom->ctx, capacity, &grown));
+        if (wisdom->count > 0)
+            memcpy(grown, wisdom->entries, (size_t)wisdom->count * sizeof *grown);
+        tess_free(wisdom->ctx, wisdom->entries);
+        wisdom->entries = grown;
+        wisdom->capacity = capacity;
+    }
+    if (!known)
+        known = &wisdom->entries[wisdom->count++];
+    *known = *entry;
+    return TESS_OK;
+}
+
+void tess_wisdom_free(struct tess_wisdom *wisdom)
+{
+    tess_free(wisdom->ctx, wisdom->entries);
+    wisdom->entries = NULL;
+    wisdom->count = wisdom->capacity = 0;
+}
+
+static int64_t drop(struct tess_wisdom *wisdom, const char *part)
+{
+    int64_t kept = 0, before = wisdom->count;
+    for (int64_t i = 0; i < before; i++)
+        if (!strstr(wisdom->entries[i].key, part))
+            wisdom->entries[kept++] = wisdom->entries[i];
+    wisdom->count = kept;
+    return before - kept;
+}
+
+/* ---- The context's ---- */
+
+bool tess_wisdom_enabled(void)
+{
+    const char *named = getenv("TESSERA_WISDOM");
+    return !named || strcmp(named, "off") != 0;
+}
+
+bool tess_wisdom_path(char *path, size_t size)
+{
+    const char *named = getenv("TESSERA_WISDOM"), *xdg = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
+    int length = -1;
+    if (named && *named)
+        length = snprintf(path, size, "%s", named);
+    else if (xdg && *xdg == '/')
+        length = snprintf(path, size, "%s/tessera/wisdom.json", xdg);
+    else if (home && *home == '/')
+        length = snprintf(path, size, "%s/.cache/tessera/wisdom.json", home);
+    return length > 0 && (size_t)length < size;
+}
+
+static void destroy(tess_ctx *ctx)
+{
+    tess_wisdom_free(ctx->wisdom);
+    tess_free(ctx, ctx->wisdom);
+}
+
+/* Trouble with wisdom is never the caller's: it goes to the log, and the context's sentence stays.
+ */
+static void note(tess_ctx *ctx, const char *what, tess_status status, const char *before)
+{
+    if (status == TESS_OK)
+        return;
+    tess_log(ctx, "wisdom: %s%s", what, ctx->error);
+    memcpy(ctx->error, before, sizeof ctx->error);
+}
+
+static void merge_quietly(struct tess_wisdom *wisdom, const char *path)
+{
+    char before[sizeof wisdom->ctx->error];
+    memcpy(before, wisdom->ctx->error, sizeof before);
+    note(wisdom->ctx, "", tess_wisdom_merge_file(wisdom, path), before);
+}
+
+static void read_all(struct tess_wisdom *wisdom)
+{
+    char path[4096];
+    const char *profiles = getenv("TESSERA_PROFILES");
+    while (profiles && *profiles) {
+        size_t length = strcspn(profiles, ":");
+        if (length > 0 && length < sizeof path) {
+            memcpy(path, profiles, length);
+            path[length] = '\0';
+            merge_quietly(wisdom, path);
+        }
+        profiles += length + (profiles[length] == ':');
+    }
+    if (tess_wisdom_path(path, sizeof path))
+        merge_quietly(wisdom, path);
+}
+
+struct tess_wisdom *tess_wisdom_of(tess_ctx *ctx)
+{
+    if (!tess_wisdom_enabled())
+        return NULL;
+    if (!ctx->wisdom) {
+        char before[sizeof ctx->error];
+        memcpy(before, ctx->error, sizeof before);
+        tess_status status = TESS_ALLOC(ctx, 1, &ctx->wisdom);
+        note(ctx, "", status, before);
+        if (status != TESS_OK)
+            return NULL;
+        *ctx->wisdom = (struct tess_wisdom){.ctx = ctx};
+        ctx->destroy_wisdom = destroy;
+        read_all(ctx->wisdom);
+    }
+    return ctx->wisdom;
+}
+
+const tess_wisdom_entry *tess_wisdom_find(tess_ctx *ctx, const char *key)
+{
+    const struct tess_wisdom *wisdom = tess_wisdom_of(ctx);
+    return wisdom ? find(wisdom, key) : NULL;
+}
+
+void tess_wisdom_remember(tess_ctx *ctx, const tess_wisdom_entry *entry)
+{
+    struct tess_wisdom *wisdom = tess_wisdom_of(ctx), file = {.ctx = ctx};
+    char path[4096], before[sizeof ctx->error];
+    if (!wisdom)
+        return;
+    memcpy(before, ctx->error, sizeof before);
+    note(ctx, "", tess_wisdom_put(wisdom, entry), before);
+    if (!tess_wisdom_path(path, sizeof path))
+        return;
+    merge_quietly(&file, path);
+    tess_status status = tess_wisdom_put(&file, entry);
+    if (status == TESS_OK)
+        status = tess_wisdom_write_file(&file, path);
+    note(ctx, "not kept: ", status, before);
+    tess_wisdom_free(&file);
+}
+
+tess_status tess_wisdom_forget(tess_ctx *ctx, const char *part, int64_t *forgotten)
+{
+    struct tess_wisdom *wisdom = tess_wisdom_of(ctx), file = {.ctx = ctx};
+    char path[4096];
+    int64_t dropped = 0;
+    if (wisdom) {
+        (void)drop(wisdom, part);
+        if (tess_wisdom_path(path, sizeof path)) {
+            merge_quietly(&file, path);
+            dropped = drop(&file, part);
+            tess_status status = dropped > 0 ? tess_wisdom_write_file(&file, path) : TESS_OK;
+            tess_wisdom_free(&file);
+            TESS_TRY(status);
+        }
+    }
+    *forgotten = dropped;
+    return TESS_OK;
+}

@@ -1,0 +1,72 @@
+/* Wisdom: which candidate won for matrices like this one, kept from run to run.
+ *
+ * A file is JSON, {"tessera_wisdom": 1, "entries": {KEY: ENTRY, ...}}. A key is
+ * "device model|op|RxC|type|rows|spread|place", e.g.
+ *
+ *     "cpu, 2 threads, neon, Neoverse-V1|spmv|3x3|f64|medium|regular|memory"
+ *
+ * and an entry {"format", "kernel", "params", "seconds", "bytes", "effort", "kernels"}: what won,
+ * what one product took and moved, how thoroughly it was searched, and a hash of the sources of the
+ * kernels that it won against. Wisdom is a hint: what does not parse is skipped with a line in the
+ * log; what does not apply any more, or was found among other kernels, is searched again. It
+ * decides which kernel runs, never what a kernel computes.
+ *
+ * Files, later ones winning: those named in TESSERA_PROFILES (':' between them, shipped ones are in
+ * profiles/), then the user's own, TESSERA_WISDOM or tessera/wisdom.json in the cache directory.
+ * TESSERA_WISDOM=off: none at all. A context reads them once, at its first search.
+ */
+#ifndef TESS_WISDOM_H
+#define TESS_WISDOM_H
+
+#include "backend/backend.h"
+
+enum { TESS_WISDOM_KEY = 256, TESS_WISDOM_KERNELS = 24 };
+
+typedef struct tess_wisdom_entry {
+    char key[TESS_WISDOM_KEY];
+    tess_candidate candidate;
+    double seconds, bytes;             /* of one product */
+    tess_effort effort;                /* MEASURE or EXHAUSTIVE */
+    char kernels[TESS_WISDOM_KERNELS]; /* tess_backend.kernels; "": nobody knows */
+} tess_wisdom_entry;
+
+struct tess_wisdom {
+    tess_ctx *ctx;
+    tess_wisdom_entry *entries;
+    int64_t count, capacity;
+};
+
+/* Whether an entry was found among the kernels that its device has now. */
+bool tess_wisdom_is_current(const tess_wisdom_entry *entry, const tess_backend *backend);
+/* Of the device that an entry is of; NULL: of none that there is. */
+const tess_backend *tess_wisdom_backend(const tess_wisdom_entry *entry);
+
+/* The key of products with A on a device. */
+void tess_wisdom_key(const tess_device *device, const tess_matrix *A, const char *op, char *key);
+
+/* Whether wisdom is switched on; otherwise nothing below does anything. */
+bool tess_wisdom_enabled(void);
+/* The user's file; false when no directory is known. */
+bool tess_wisdom_path(char *path, size_t size);
+
+/* The context's wisdom, read at the first call. NULL: off, or no memory. */
+struct tess_wisdom *tess_wisdom_of(tess_ctx *ctx);
+/* NULL: nothing known. Valid until the next change. */
+const tess_wisdom_entry *tess_wisdom_find(tess_ctx *ctx, const char *key);
+/* Remembers in the context and in the user's file, which is read again first: what others have
+ * written meanwhile stays. A file that cannot be written is a line in the log. */
+void tess_wisdom_remember(tess_ctx *ctx, const tess_wisdom_entry *entry);
+/* Forgets entries whose key contains `part` ("" = all), in the context and in the file. */
+tess_status tess_wisdom_forget(tess_ctx *ctx, const char *part, int64_t *forgotten);
+
+/* Adds what a file holds, replacing equal keys; entries that make no sense are skipped with a log
+ * line. A file that is not there is no wisdom; one that is not wisdom is ignored. */
+tess_status tess_wisdom_merge_file(struct tess_wisdom *wisdom, const char *path);
+struct json_t;
+/* A JSON document into a file, whole or not at all; directories are made. */
+tess_status tess_json_write(tess_ctx *ctx, const char *path, const struct json_t *document);
+tess_status tess_wisdom_write_file(const struct tess_wisdom *wisdom, const char *path);
+tess_status tess_wisdom_put(struct tess_wisdom *wisdom, const tess_wisdom_entry *entry);
+void tess_wisdom_free(struct tess_wisdom *wisdom); /* its entries, not itself */
+
+#endif

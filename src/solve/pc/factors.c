@@ -1,0 +1,338 @@
+/* Triangular factors: their pattern, which follows from the matrix's, and who computes and applies
+ * them. */
+#include <math.h>
+#include <string.h>
+
+#include "solve/pc/staged.h"
+
+void tess_factors_destroy(tess_ctx *ctx, tess_factors *f)
+{
+    if (!f)
+        return;
+    tess_free(ctx, f->domain_rows);
+    tess_free(ctx, f->lower_offsets);
+    tess_free(ctx, f->upper_offsets);
+    tess_free(ctx, f->lower_columns);
+    tess_free(ctx, f->upper_columns);
+    tess_free(ctx, f->lower);
+    tess_free(ctx, f->upper);
+    tess_free(ctx, f->inverse);
+    tess_free(ctx, f);
+}
+
+/* Blocks below and above the diagonal in a row of a domain, into counts that become offsets. */
+static void count_blocks(const tess_factors *f, const tess_matrix *A, int domain)
+{
+    const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
+    for (int64_t row = first; row < last; row++) {
+        int64_t low = 0, high = 0;
+        for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++) {
+            low += A->columns[k] >= first && A->columns[k] < row;
+            high += A->columns[k] > row && A->columns[k] < last;
+        }
+        f->lower_offsets[row + 1] = low;
+        f->upper_offsets[tess_factor_place(f, domain, row) + 1] = high;
+    }
+}
+
+static void fill_columns(const tess_factors *f, const tess_matrix *A, int domain)
+{
+    const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
+    for (int64_t row = first; row < last; row++) {
+        int64_t low = f->lower_offsets[row];
+        int64_t high = f->upper_offsets[tess_factor_place(f, domain, row)];
+        for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++) {
+            if (A->columns[k] >= first && A->columns[k] < row)
+                f->lower_columns[low++] = A->columns[k];
+            else if (A->columns[k] > row && A->columns[k] < last && !f->symmetric)
+                f->upper_columns[high++] = A->columns[k];
+        }
+    }
+}
+
+static tess_status create(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc, int domains,
+                          tess_factors **out)
+{
+    const int64_t rows = A->block_rows;
+    tess_factors *f;
+    tess_status status;
+    TESS_TRY(TESS_CALLOC(ctx, 1, &f));
+    f->block = A->block_height;
+    f->block_rows = rows;
+    f->symmetric = pc->options.kind == TESS_PC_IC0;
+    f->domains = domains;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, domains + 1, &f->domain_rows));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, rows + 1, &f->lower_offsets));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, rows + 1, &f->upper_offsets));
+    for (int d = 0; d <= domains; d++)
+        f->domain_rows[d] = tess_share_row(A->row_offsets, rows, d, domains);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->threads)
+    for (int d = 0; d < domains; d++)
+        count_blocks(f, A, d);
+    tess_counts_to_offsets(f->lower_offsets, rows);
+    tess_counts_to_offsets(f->upper_offsets, rows);
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, f->lower_offsets[rows], &f->lower_columns));
+    if (!f->symmetric)
+        TESS_TRY_CLEAN(TESS_ALLOC(ctx, f->upper_offsets[rows], &f->upper_columns));
+#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->threads)
+    for (int d = 0; d < domains; d++)
+        fill_columns(f, A, d);
+    *out = f;
+    return TESS_OK;
+cleanup:
+    tess_factors_destroy(ctx, f);
+    return status;
+}
+
+static tess_factor_fault compute_domain(const tess_factors *f, const tess_matrix *A,
+                                        const tess_pc_options *options, const tess_factor_values *v,
+                                        int domain, tess_factor_work *work)
+{
+    switch (options->kind) {
+    case TESS_PC_SSOR:
+        return tess_factor_ssor(f, A, v, domain, options->omega, work);
+    case TESS_PC_IC0:
+        return tess_factor_ic0(f, A, v, domain, work);
+    default:
+        return tess_factor_ilu0(f, A, v, domain, work);
+    }
+}
+
+/* Scratch for a number of shares of the work. */
+typedef struct scratch {
+    int shares;
+    int64_t place_stride, dense_stride;
+    bool positive;
+    double shift;
+    double **places, *dense;
+    tess_factor_fault *faults;
+} scratch;
+
+static tess_status allocate_scratch(tess_ctx *ctx, const tess_factors *f, int shares,
+                                    int64_t place_stride, scratch *s)
+{
+    const int64_t rows = f->block_rows, size = (int64_t)f->block * f->block;
+    int64_t longest = 0;
+    for (int64_t i = 0; i < rows; i++)
+        if (f->lower_offsets[i + 1] - f->lower_offsets[i] > longest)
+            longest = f->lower_offsets[i + 1] - f->lower_offsets[i];
+    *s = (scratch){.shares = shares,
+                   .place_stride = place_stride,
+                   .dense_stride = (3 + (f->symmetric ? longest : 0)) * size};
+    TESS_TRY(TESS_CALLOC(ctx, place_stride > 0 ? place_stride * shares : rows, &s->places));
+    TESS_TRY(TESS_ALLOC(ctx, s->dense_stride * shares, &s->dense));
+    return TESS_ALLOC(ctx, shares, &s->faults);
+}
+
+static void free_scratch(tess_ctx *ctx, scratch *s)
+{
+    tess_free(ctx, s->places);
+    tess_free(ctx, s->dense);
+    tess_free(ctx, s->faults);
+}
+
+static tess_factor_work work_of(const tess_factors *f, const scratch *s, int share, int64_t first,
+                                int64_t last)
+{
+    double *dense = s->dense + share * s->dense_stride;
+    /* Domains share an array: each looks at its own rows only. */
+    double **place = s->place_stride > 0 ? s->places + share * s->place_stride : s->places + first;
+    return (tess_factor_work){.first = first,
+                              .last = last,
+                              .place = place,
+                              .dense = dense,
+                              .row = dense + 3 * (int64_t)f->block * f->block,
+                              .positive = s->positive,
+                              .shift = s->shift};
+}
+
+static tess_factor_fault first_fault(const scratch *s)
+{
+    for (int i = 0; i < s->shares; i++)
+        if (s->faults[i].row != INT64_MAX)
+            return s->faults[i];
+    return (tess_factor_fault){.row = INT64_MAX};
+}
+
+/* All domains, one after the other or at once; returns the first fault. */
+static tess_factor_fault compute_domains(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
+                                         const tess_pc_options *options,
+                                         const tess_factor_values *v, const scratch *s)
+{
+#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->threads)
+    for (int d = 0; d < f->domains; d++) {
+        tess_factor_work work = work_of(f, s, d, f->domain_rows[d], f->domain_rows[d + 1]);
+        s->faults[d] = compute_domain(f, A, options, v, d, &work);
+    }
+    return first_fault(s);
+}
+
+/* One domain, stage by stage: rows of a stage do not need each other. */
+static tess_factor_fault compute_stages(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
+                                        const tess_pc *pc, const tess_factor_values *v,
+                                        const scratch *s)
+{
+    const tess_stages *stages = &pc->staged->stages;
+    tess_factor_fault fault = {.row = INT64_MAX};
+#pragma omp parallel num_threads(ctx->threads)
+    for (int64_t i = 0; i < stages->count && fault.row == INT64_MAX; i++) {
+        const int64_t first = stages->offsets[i], count = stages->offsets[i + 1] - first;
+#pragma omp for schedule(static, 1)
+        for (int share = 0; share < s->shares; share++) {
+            tess_factor_work work = work_of(f, s, share, first + count * share / s->shares,
+                                            first + count * (share + 1) / s->shares);
+            s->faults[share] = compute_domain(f, A, &pc->options, v, 0, &work);
+        }
+#pragma omp single
+        fault = first_fault(s);
+    }
+    return fault;
+}
+
+static tess_factor_fault compute_once(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
+                                      tess_pc *pc, const tess_factor_values *v, const scratch *s)
+{
+    pc->shift = s->shift;
+    return pc->staged ? compute_stages(ctx, f, A, pc, v, s)
+                      : compute_domains(ctx, f, A, &pc->options, v, s);
+}
+
+/* The incomplete factors of a positive definite matrix may have a pivot that is not positive, as
+ * blocks are dropped. Then they are made of A with a heavier diagonal (Manteuffel 1980): for a
+ * weight that is large enough they exist. A matrix that is not positive definite itself is left to
+ * cg to find, unless ic0 is asked for, which needs one. */
+static tess_factor_fault compute_rows(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
+                                      tess_pc *pc, const tess_factor_values *v, scratch *s)
+{
+    static const double first_shift = 1e-3, last_shift = 2;
+    const bool ic0 = pc->options.kind == TESS_PC_IC0;
+    s->positive = ic0 || (pc->options.kind == TESS_PC_ILU0 && pc->options.positive);
+    tess_factor_fault fault = compute_once(ctx, f, A, pc, v, s);
+    for (s->shift = first_shift; fault.dropped && s->shift < last_shift; s->shift *= 2) {
+        fault = compute_once(ctx, f, A, pc, v, s);
+        if (fault.row == INT64_MAX)
+            tess_log(ctx, "pc=%s: factors of A with %g times its diagonal, for positive pivots",
+                     tess_pc_names[pc->options.kind], 1 + s->shift);
+    }
+    if (fault.row == INT64_MAX || ic0 || !s->positive)
+        return fault;
+    s->positive = false;
+    s->shift = 0;
+    return compute_once(ctx, f, A, pc, v, s);
+}
+
+/* Numbers in double become the pc's: moved when that is double, converted otherwise. */
+static tess_status store(tess_ctx *ctx, tess_type type, int64_t count, double **from, void **to)
+{
+    if (type == TESS_F64) {
+        tess_free(ctx, *to);
+        *to = *from;
+        *from = NULL;
+        return TESS_OK;
+    }
+    if (!*to)
+        TESS_TRY(tess_alloc_bytes(ctx, count, sizeof(float), to));
+    float *single = *to;
+#pragma omp parallel for schedule(static) num_threads(ctx->threads)
+    for (int64_t i = 0; i < count; i++)
+        single[i] = (float)(*from)[i];
+    return TESS_OK;
+}
+
+static tess_status fault_status(const tess_pc *pc, const tess_factor_fault *fault)
+{
+    const int32_t b = pc->factors->block;
+    const long long row = pc->staged ? pc->staged->stages.rows[fault->row] : fault->row;
+    const bool ic0 = pc->options.kind == TESS_PC_IC0;
+    return tess_fail(
+        pc->ctx, TESS_ERR_MATRIX,
+        "pc=%s: no %spivot in column %d of the diagonal block of block row %lld (rows %lld..%lld), "
+        "the largest is %.3g",
+        tess_pc_names[pc->options.kind], ic0 ? "positive " : "", (int)fault->column, row, row * b,
+        row * b + b - 1, fault->pivot);
+}
+
+/* The numbers, with all scratch there. */
+static tess_status compute(tess_plan *plan, tess_pc *pc, const tess_matrix *A)
+{
+    tess_ctx *ctx = plan->ctx;
+    tess_factors *f = pc->factors;
+    const int64_t rows = f->block_rows, size = (int64_t)f->block * f->block;
+    const int64_t lower = f->lower_offsets[rows] * size;
+    const int64_t upper = f->symmetric ? 0 : (f->upper_offsets[rows] + rows) * size;
+    const int64_t inverse = f->symmetric ? rows * size : 0;
+    tess_factor_values v = {0};
+    scratch own = {0};
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, lower, &v.lower));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, upper, &v.upper));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, inverse, &v.inverse));
+    TESS_TRY_CLEAN(allocate_scratch(ctx, f, pc->staged ? ctx->threads : f->domains,
+                                    pc->staged ? rows : 0, &own));
+    const tess_factor_fault fault = compute_rows(ctx, f, A, pc, &v, &own);
+    if (fault.row != INT64_MAX)
+        TESS_TRY_CLEAN(fault_status(pc, &fault));
+    if (pc->staged) {
+        TESS_TRY_CLEAN(tess_staged_fill(pc->staged, f, &v));
+        pc->bytes = tess_staged_bytes(pc->staged);
+        goto cleanup;
+    }
+    TESS_TRY_CLEAN(store(ctx, pc->type, lower, &v.lower, &f->lower));
+    TESS_TRY_CLEAN(store(ctx, pc->type, upper, &v.upper, &f->upper));
+    TESS_TRY_CLEAN(store(ctx, pc->type, inverse, &v.inverse, &f->inverse));
+    pc->bytes = (double)(lower * (f->symmetric ? 2 : 1) + upper + inverse) *
+                    (double)tess_type_size(pc->type) +
+                4.0 * (double)(f->lower_offsets[rows] + f->upper_offsets[rows] + 2 * rows);
+cleanup:
+    tess_free(ctx, v.lower);
+    tess_free(ctx, v.upper);
+    tess_free(ctx, v.inverse);
+    free_scratch(ctx, &own);
+    return status;
+}
+
+/* Patterns, at the first time. */
+static tess_status prepare(tess_plan *plan, tess_pc *pc, const tess_matrix *A)
+{
+    const bool staged = pc->options.schedule != TESS_PC_DOMAINS;
+    int64_t domains = pc->options.domains;
+    if (domains == 0)
+        domains = staged ? 1 : pc->threads;
+    if (domains > A->block_rows)
+        domains = A->block_rows > 0 ? A->block_rows : 1;
+    if (!staged)
+        return create(plan->ctx, A, pc, (int)domains, &pc->factors);
+    TESS_TRY(tess_staged_create(plan, pc, (int)domains, &pc->staged));
+    TESS_TRY(create(plan->ctx, &pc->staged->reordered, pc, 1, &pc->factors));
+    TESS_TRY(tess_staged_split(pc->staged, pc->factors, pc->options.transpose));
+    return plan->device->threads > 0 ? tess_staged_deal(pc->staged, pc->threads) : TESS_OK;
+}
+
+tess_status tess_factors_compute(tess_plan *plan, tess_pc *pc)
+{
+    tess_matrix A = *plan->matrix;
+    A.values = (void *)(uintptr_t)plan->values; /* only ever read */
+    if (!pc->factors)
+        TESS_TRY(prepare(plan, pc, &A));
+    if (!pc->staged)
+        return compute(plan, pc, &A);
+    TESS_TRY(tess_staged_take_values(pc->staged, &A));
+    const tess_status status = compute(plan, pc, &pc->staged->reordered);
+    tess_staged_drop_values(pc->staged);
+    return status;
+}
+
+void tess_factors_apply(const tess_pc *pc, bool transpose, const void *r, void *z)
+{
+    const tess_factors *f = pc->factors;
+    const int threads = f->domains < pc->threads ? f->domains : pc->threads;
+#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
+    for (int d = 0; d < f->domains; d++) {
+        if (pc->vector_type == TESS_F32)
+            tess_factors_solve_f32_f32(f, d, transpose, r, z);
+        else if (pc->type == TESS_F32)
+            tess_factors_solve_f64_f32(f, d, transpose, r, z);
+        else
+            tess_factors_solve_f64_f64(f, d, transpose, r, z);
+    }
+}

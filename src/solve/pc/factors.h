@@ -1,0 +1,90 @@
+/* Triangular factors by blocks: M = L U or M = L D L^T, L with unit diagonal blocks.
+ *
+ * The rows are cut in domains, one after the other; blocks that couple two domains are dropped, so
+ * domains are factored and solved by different threads without waiting. Everything lies in memory
+ * in the order in which a solve reads it:
+ *
+ *     lower    rows of a domain downwards: the blocks left of the diagonal
+ *     upper    rows of a domain upwards: the blocks right of the diagonal, then the inverse of the
+ *              diagonal block. Place p = first + last - 1 - row of domain first..last-1.
+ *     inverse  symmetric factors have no upper; the inverses of D, row by row
+ */
+#ifndef TESS_FACTORS_H
+#define TESS_FACTORS_H
+
+#include "solve/pc/pc.h"
+
+struct tess_factors {
+    int32_t block;
+    int64_t block_rows;
+    int domains;
+    bool symmetric;
+    int64_t *domain_rows;                   /* domains + 1 */
+    int64_t *lower_offsets, *upper_offsets; /* block_rows + 1 each; upper by place p */
+    int32_t *lower_columns, *upper_columns;
+    void *lower, *upper, *inverse; /* of the pc's type */
+};
+
+/* Where the numbers of a factorisation are computed: always double, in the layout above. */
+typedef struct tess_factor_values {
+    double *lower, *upper, *inverse;
+} tess_factor_values;
+
+/* The first row that could not be factored. */
+typedef struct tess_factor_fault {
+    int64_t row; /* INT64_MAX: none */
+    int32_t column;
+    double pivot;
+    bool dropped; /* the matrix's own block is positive definite: a heavier diagonal may help */
+} tess_factor_fault;
+
+/* Rows of a domain to be computed, those before them being there, and scratch. */
+typedef struct tess_factor_work {
+    int64_t first, last;
+    double **place; /* one a row of the domain: its block in the row at hand, or NULL */
+    double *dense;  /* 3 b b */
+    double *row;    /* the longest row's lower blocks */
+    bool positive;  /* diagonal blocks have to be positive definite */
+    double shift;   /* ilu0, ic0: the diagonal is taken 1 + shift times */
+} tess_factor_work;
+
+static inline int64_t tess_factor_place(const tess_factors *f, int domain, int64_t row)
+{
+    return f->domain_rows[domain] + f->domain_rows[domain + 1] - 1 - row;
+}
+
+/* The inverse of a row's diagonal block among the values. */
+static inline double *tess_factor_inverse(const tess_factors *f, const tess_factor_values *v,
+                                          int domain, int64_t row)
+{
+    const int64_t size = (int64_t)f->block * f->block;
+    if (f->symmetric)
+        return v->inverse + row * size;
+    const int64_t p = tess_factor_place(f, domain, row);
+    return v->upper + (f->upper_offsets[p + 1] + p) * size;
+}
+
+/* factor_rows.c: the rows of `work`, of one domain, from the matrix's present values. */
+tess_factor_fault tess_factor_ilu0(const tess_factors *f, const tess_matrix *A,
+                                   const tess_factor_values *v, int domain, tess_factor_work *work);
+tess_factor_fault tess_factor_ssor(const tess_factors *f, const tess_matrix *A,
+                                   const tess_factor_values *v, int domain, double omega,
+                                   tess_factor_work *work);
+tess_factor_fault tess_factor_ic0(const tess_factors *f, const tess_matrix *A,
+                                  const tess_factor_values *v, int domain, tess_factor_work *work);
+
+/* factors_solve_*.c: z = M^-1 r, or M^-T r, on one domain; vectors and factors of the types named.
+ * r and z may be the same. */
+void tess_factors_solve_f64_f64(const tess_factors *f, int domain, bool transpose, const double *r,
+                                double *z);
+void tess_factors_solve_f64_f32(const tess_factors *f, int domain, bool transpose, const double *r,
+                                double *z);
+void tess_factors_solve_f32_f32(const tess_factors *f, int domain, bool transpose, const float *r,
+                                float *z);
+
+/* factors.c */
+tess_status tess_factors_compute(tess_plan *plan, tess_pc *pc);
+void tess_factors_destroy(tess_ctx *ctx, tess_factors *f);
+void tess_factors_apply(const tess_pc *pc, bool transpose, const void *r, void *z);
+
+#endif

@@ -1,0 +1,199 @@
+/* The numbers of factors that are solved stage by stage. */
+#include <string.h>
+
+#include "solve/pc/staged.h"
+
+/* Blocks of A in the new order. The diagonal of the padding becomes 1. */
+tess_status tess_staged_take_values(tess_staged *staged, const tess_matrix *A)
+{
+    tess_matrix *B = &staged->reordered;
+    const int64_t size = (int64_t)staged->block * staged->block;
+    const size_t bytes = (size_t)size * tess_type_size(A->type);
+    TESS_TRY(tess_alloc_bytes(staged->ctx, B->blocks, bytes, &B->values));
+    char *to = B->values;
+    const char *from = A->values;
+#pragma omp parallel for schedule(static) num_threads(staged->ctx->threads)
+    for (int64_t k = 0; k < B->blocks; k++) {
+        if (staged->source[k] < 0)
+            memset(to + (size_t)k * bytes, 0, bytes);
+        else
+            memcpy(to + (size_t)k * bytes, from + (size_t)staged->source[k] * bytes, bytes);
+    }
+    if (staged->padding > 0) {
+        const int64_t last = staged->stages.places[staged->block_rows - 1];
+        const int64_t k = tess_matrix_find(B, last, last);
+        for (int32_t i = staged->block - staged->padding; i < staged->block; i++) {
+            const int64_t at = k * size + i * (staged->block + 1);
+            if (B->type == TESS_F64)
+                ((double *)B->values)[at] = 1;
+            else
+                ((float *)B->values)[at] = 1;
+        }
+    }
+    return TESS_OK;
+}
+
+void tess_staged_drop_values(tess_staged *staged)
+{
+    tess_free(staged->ctx, staged->reordered.values);
+    staged->reordered.values = NULL;
+}
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* `count` doubles to places `at` on of an array of the pc's type. */
+INLINE void store(const tess_staged *staged, void *values, int64_t at, const double *from,
+                  int64_t count)
+{
+    if (staged->type == TESS_F64) {
+        memcpy((double *)values + at, from, (size_t)count * sizeof *from);
+    } else {
+        float *to = (float *)values + at;
+        for (int64_t i = 0; i < count; i++)
+            to[i] = (float)from[i];
+    }
+}
+
+/* to = a b. */
+INLINE void multiply(double *restrict to, const double *restrict a, const double *restrict b,
+                     const int32_t n)
+{
+    for (int32_t j = 0; j < n; j++) {
+        for (int32_t i = 0; i < n; i++)
+            to[j * n + i] = a[i] * b[j * n];
+        for (int32_t k = 1; k < n; k++)
+            for (int32_t i = 0; i < n; i++)
+                to[j * n + i] += a[k * n + i] * b[j * n + k];
+    }
+}
+
+INLINE void transpose(double *restrict to, const double *restrict from, const int32_t n)
+{
+    for (int32_t j = 0; j < n; j++)
+        for (int32_t i = 0; i < n; i++)
+            to[j * n + i] = from[i * n + j];
+}
+
+/* The row at a place; `block` is scratch for one block. */
+INLINE void fill_row(tess_staged *staged, const tess_factors *f, const tess_factor_values *v,
+                     int64_t place, double *block, const int32_t b)
+{
+    tess_split *split = &staged->plain;
+    const int64_t size = (int64_t)b * b, q = staged->block_rows - 1 - place;
+    const int64_t first = split->lower.offsets[place], last = split->lower.offsets[place + 1];
+    const double *inverse = tess_factor_inverse(f, v, 0, place);
+    store(staged, split->inverse, place * size, inverse, size);
+    if (staged->type != TESS_F64) /* otherwise taken over as it is */
+        store(staged, split->lower.values, first * size, v->lower + first * size,
+              (last - first) * size);
+    for (int64_t k = split->upper.offsets[q]; k < split->upper.offsets[q + 1]; k++) {
+        /* D^-1 U; L^T is that already. */
+        if (staged->symmetric)
+            transpose(block, v->lower + split->upper.source[k] * size, b);
+        else
+            multiply(block, inverse, v->upper + split->upper.source[k] * size, b);
+        store(staged, split->upper.values, k * size, block, size);
+    }
+}
+
+/* Places first .. last-1. The commonest sizes are compiled apart. */
+static void fill_rows(tess_staged *staged, const tess_factors *f, const tess_factor_values *v,
+                      int64_t first, int64_t last, double *block)
+{
+#define CASE(B)                                  \
+    case B:                                      \
+        for (int64_t p = first; p < last; p++)   \
+            fill_row(staged, f, v, p, block, B); \
+        break
+    switch (staged->block) {
+        CASE(1);
+        CASE(2);
+        CASE(3);
+        CASE(4);
+        CASE(5);
+    default:
+        for (int64_t p = first; p < last; p++)
+            fill_row(staged, f, v, p, block, staged->block);
+    }
+#undef CASE
+}
+
+static void put(const tess_staged *staged, void *values, int64_t at, double value)
+{
+    if (staged->type == TESS_F64)
+        ((double *)values)[at] = value;
+    else
+        ((float *)values)[at] = (float)value;
+}
+
+static double get(const tess_staged *staged, const void *values, int64_t at)
+{
+    return staged->type == TESS_F64 ? ((const double *)values)[at]
+                                    : (double)((const float *)values)[at];
+}
+
+/* Blocks first .. last-1 of a triangle, each the transpose of its source in `from`. */
+static void transpose_blocks(const tess_staged *staged, const void *from, tess_triangle *to,
+                             int64_t first, int64_t last)
+{
+    const int32_t b = staged->block;
+    const int64_t size = (int64_t)b * b;
+    for (int64_t k = first; k < last; k++)
+        for (int32_t j = 0; j < b; j++)
+            for (int32_t i = 0; i < b; i++)
+                put(staged, to->values, k * size + j * b + i,
+                    get(staged, from, to->source[k] * size + i * b + j));
+}
+
+static void fill_transposed(tess_staged *staged, int64_t place)
+{
+    const tess_split *plain = &staged->plain;
+    tess_split *split = &staged->transposed;
+    const int32_t b = staged->block;
+    const int64_t size = (int64_t)b * b, q = staged->block_rows - 1 - place;
+    for (int32_t j = 0; j < b; j++)
+        for (int32_t i = 0; i < b; i++)
+            put(staged, split->inverse, place * size + j * b + i,
+                get(staged, plain->inverse, place * size + i * b + j));
+    transpose_blocks(staged, plain->upper.values, &split->lower, split->lower.offsets[place],
+                     split->lower.offsets[place + 1]);
+    transpose_blocks(staged, plain->lower.values, &split->upper, split->upper.offsets[q],
+                     split->upper.offsets[q + 1]);
+}
+
+tess_status tess_staged_fill(tess_staged *staged, const tess_factors *f, tess_factor_values *v)
+{
+    tess_ctx *ctx = staged->ctx;
+    const int64_t rows = staged->block_rows, size = (int64_t)staged->block * staged->block;
+    const int shares = ctx->threads;
+    double *blocks;
+    TESS_TRY(TESS_ALLOC(ctx, shares * size, &blocks));
+#pragma omp parallel for schedule(static, 1) num_threads(ctx->threads)
+    for (int share = 0; share < shares; share++)
+        fill_rows(staged, f, v, tess_share_row(staged->plain.lower.offsets, rows, share, shares),
+                  tess_share_row(staged->plain.lower.offsets, rows, share + 1, shares),
+                  blocks + share * size);
+    tess_free(ctx, blocks);
+    if (staged->type == TESS_F64) {
+        tess_free(ctx, staged->plain.lower.values);
+        staged->plain.lower.values = v->lower;
+        v->lower = NULL;
+    }
+    if (!staged->transposed.inverse)
+        return TESS_OK;
+#pragma omp parallel for schedule(static) num_threads(ctx->threads)
+    for (int64_t place = 0; place < rows; place++)
+        fill_transposed(staged, place);
+    return TESS_OK;
+}
+
+double tess_staged_bytes(const tess_staged *staged)
+{
+    const int64_t rows = staged->block_rows;
+    const double blocks =
+        (double)staged->plain.lower.offsets[rows] + (double)staged->plain.upper.offsets[rows];
+    const double size = (double)staged->block * staged->block;
+    /* Values; a column a block; two offsets and two numbers of a row. */
+    return (blocks + (double)rows) * size * (double)tess_type_size(staged->type) + 4 * blocks +
+           16 * (double)rows;
+}

@@ -1,0 +1,329 @@
+/* The space of devices that compute on the host ("cpu", "ref"): vectors and slots in plain memory.
+ *
+ * A pass deals out chunks of scalars, cut at multiples of the block height: few enough that what a
+ * line leaves is in cache for the next, enough for memory to deliver long runs of each vector, and
+ * no more than leave every thread its share. A dot product is the sum of the chunks' sums in order,
+ * whoever computed them; chunks depend on the matrix alone.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "solve/space/space.h"
+
+enum { CHUNK_LEAST = 512, CHUNK_MOST = 8192, CHUNKS_WANTED = 64 };
+/* Below so many bytes a pass is done before other threads have woken up. */
+enum { LEAST_SHARE_BYTES = 64 * 1024 };
+
+typedef struct cpu_state {
+    char *data;
+    double *slots;
+    tess_cpu_line *lines; /* of the longest pass so far */
+    int64_t line_capacity;
+    double *sums; /* chunks * dots of the longest pass so far */
+    int64_t sum_capacity;
+    int64_t chunk, chunks;
+} cpu_state;
+
+static void *vector(const tess_space *space, int v, int system)
+{
+    const cpu_state *state = space->state;
+    return state->data + (size_t)(((int64_t)v * space->systems + system) * space->stride) *
+                             tess_type_size(space->type);
+}
+
+static double *slots_of(const tess_space *space, int system)
+{
+    const cpu_state *state = space->state;
+    return state->slots + (int64_t)system * space->slots;
+}
+
+static void space_close(tess_space *space)
+{
+    cpu_state *state = space->state;
+    if (!state)
+        return;
+    tess_free(space->ctx, state->data);
+    tess_free(space->ctx, state->slots);
+    tess_free(space->ctx, state->lines);
+    tess_free(space->ctx, state->sums);
+    tess_free(space->ctx, state);
+    space->state = NULL;
+}
+
+/* First touch by the threads that will compute there. */
+static void clear(const tess_space *space, char *data, int64_t bytes)
+{
+#pragma omp parallel for schedule(static) num_threads(space->plan->device->threads)
+    for (int64_t i = 0; i < bytes; i += 65536)
+        memset(data + i, 0, (size_t)(bytes - i < 65536 ? bytes - i : 65536));
+}
+
+static tess_status space_open(tess_space *space)
+{
+    cpu_state *state;
+    TESS_TRY(TESS_CALLOC(space->ctx, 1, &state));
+    space->state = state;
+    int64_t chunk = CHUNK_LEAST;
+    while (chunk < CHUNK_MOST && space->rows / (2 * chunk) >= CHUNKS_WANTED)
+        chunk *= 2;
+    state->chunk = space->block < chunk ? chunk / space->block * space->block : space->block;
+    state->chunks = tess_ceil_div(space->rows, state->chunk);
+    int64_t scalars = 0;
+    tess_status status = TESS_ERR_OVERFLOW;
+    if (tess_mul((int64_t)space->vectors * space->systems, space->stride, &scalars))
+        status = tess_alloc_bytes(space->ctx, scalars, tess_type_size(space->type),
+                                  (void **)&state->data);
+    if (status == TESS_OK)
+        status = TESS_CALLOC(space->ctx, (int64_t)space->slots * space->systems, &state->slots);
+    if (status != TESS_OK) {
+        space_close(space);
+        return status;
+    }
+    clear(space, state->data, scalars * (int64_t)tess_type_size(space->type));
+    return TESS_OK;
+}
+
+static tess_status upload(tess_space *space, int v, int system, const void *from)
+{
+    if (space->rows > 0)
+        memcpy(vector(space, v, system), from, (size_t)space->rows * tess_type_size(space->type));
+    return TESS_OK;
+}
+
+static tess_status download(tess_space *space, int v, int system, void *to)
+{
+    if (space->rows > 0)
+        memcpy(to, vector(space, v, system), (size_t)space->rows * tess_type_size(space->type));
+    return TESS_OK;
+}
+
+static tess_status read_slots(tess_space *space, int system, double *to)
+{
+    memcpy(to, slots_of(space, system), (size_t)space->slots * sizeof *to);
+    return TESS_OK;
+}
+
+static tess_status write_slots(tess_space *space, int system, const double *from)
+{
+    memcpy(slots_of(space, system), from, (size_t)space->slots * sizeof *from);
+    return TESS_OK;
+}
+
+/* ---- Passes ---- */
+
+static tess_status reserve(tess_ctx *ctx, int64_t count, size_t size, void **items,
+                           int64_t *capacity)
+{
+    if (count <= *capacity)
+        return TESS_OK;
+    void *more;
+    TESS_TRY(tess_alloc_bytes(ctx, count, size, &more));
+    tess_free(ctx, *items);
+    *items = more;
+    *capacity = count;
+    return TESS_OK;
+}
+
+/* Numbers become addresses and coefficients. */
+static void bind_line(const tess_space *space, const tess_line *line, int system,
+                      tess_cpu_line *bound)
+{
+    const double *slots = slots_of(space, system);
+    *bound =
+        (tess_cpu_line){.kind = line->kind, .terms = line->terms, .transpose = line->transpose};
+    switch (line->kind) {
+    case TESS_LINE_COMBINE:
+        bound->out = vector(space, line->out, system);
+        for (int i = 0; i < line->terms; i++) {
+            const tess_term *term = &line->term[i];
+            bound->in[i] = vector(space, term->vector, system);
+            bound->factor[i] =
+                term->slot == TESS_ONE ? term->factor : term->factor * slots[term->slot];
+        }
+        break;
+    case TESS_LINE_DIAGONAL:
+        bound->out = vector(space, line->out, system);
+        bound->in[0] = vector(space, line->x, system);
+        break;
+    case TESS_LINE_DOT:
+        bound->in[0] = vector(space, line->x, system);
+        bound->in[1] = vector(space, line->y, system);
+        break;
+    }
+}
+
+static tess_status bind_pass(const tess_space *space, const tess_steps *steps,
+                             const tess_step *pass, int system)
+{
+    cpu_state *state = space->state;
+    TESS_TRY(reserve(space->ctx, pass->lines, sizeof *state->lines, (void **)&state->lines,
+                     &state->line_capacity));
+    int64_t dots = 0;
+    for (int64_t i = 0; i < pass->lines; i++)
+        dots += steps->line[pass->first_line + i].kind == TESS_LINE_DOT;
+    TESS_TRY(reserve(space->ctx, dots * state->chunks, sizeof *state->sums, (void **)&state->sums,
+                     &state->sum_capacity));
+    dots = 0;
+    for (int64_t i = 0; i < pass->lines; i++) {
+        bind_line(space, &steps->line[pass->first_line + i], system, &state->lines[i]);
+        if (state->lines[i].kind == TESS_LINE_DOT)
+            state->lines[i].sum = state->sums + state->chunks * dots++;
+    }
+    return TESS_OK;
+}
+
+static tess_status run_pass(tess_space *space, const tess_steps *steps, const tess_step *pass,
+                            int system)
+{
+    cpu_state *state = space->state;
+    TESS_TRY(bind_pass(space, steps, pass, system));
+    const tess_pass_fn run = space->type == TESS_F64 ? tess_pass_f64 : tess_pass_f32;
+    const double bytes = pass->vectors * (double)space->rows * (double)tess_type_size(space->type);
+    const double shares = bytes / LEAST_SHARE_BYTES;
+    const int most = space->plan->device->threads;
+    const int threads = shares < 2 ? 1 : shares < most ? (int)shares : most;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < state->chunks; i++) {
+        int64_t first = i * state->chunk, rest = space->rows - first;
+        run(state->lines, pass->lines, &space->pc->diagonal, i, first,
+            rest < state->chunk ? rest : state->chunk);
+    }
+    double *slots = slots_of(space, system);
+    for (int64_t i = 0; i < pass->lines; i++) {
+        if (state->lines[i].kind != TESS_LINE_DOT)
+            continue;
+        double sum = 0;
+        for (int64_t j = 0; j < state->chunks; j++)
+            sum += state->lines[i].sum[j];
+        slots[steps->line[pass->first_line + i].slot] = sum;
+    }
+    return TESS_OK;
+}
+
+/* ---- The other steps ---- */
+
+static void run_scalar(const tess_space *space, const tess_step *step, int system)
+{
+    double *slots = slots_of(space, system);
+    const double a = slots[step->a], b = slots[step->b];
+    double out = 0;
+    switch (step->op) {
+    case TESS_OP_DIV:
+    case TESS_OP_DIV_POSITIVE:
+        out = a / b;
+        if (!isfinite(out) || (step->op == TESS_OP_DIV_POSITIVE && !(b > 0)))
+            out = 0;
+        break;
+    case TESS_OP_MUL:
+        out = a * b;
+        break;
+    case TESS_OP_ADD:
+        out = a + b;
+        break;
+    case TESS_OP_SUB:
+        out = a - b;
+        break;
+    case TESS_OP_SQRT:
+        out = sqrt(a);
+        break;
+    case TESS_OP_COPY:
+        out = a;
+        break;
+    }
+    slots[step->out] = out;
+}
+
+static tess_status apply_one(tess_space *space, const tess_step *step, int system)
+{
+    tess_plan *plan = space->plan;
+    const void *x = vector(space, step->x, system);
+    void *y = vector(space, step->y, system);
+    if (step->transpose)
+        return tess_spmv_transpose(plan, 1, x, 0, y);
+    if (step->slot < 0)
+        return tess_spmv(plan, 1, x, 0, y);
+    return tess_spmv_dot(plan, 1, x, 0, y, vector(space, step->w, system),
+                         &slots_of(space, system)[step->slot]);
+}
+
+/* y = A x for several systems: one SpMM where that saves reading the matrix, then the dots. */
+static tess_status apply_many(tess_space *space, const tess_step *step, const int *systems,
+                              int count)
+{
+    tess_plan *plan = space->plan;
+    if (step->transpose || !plan->device->backend->spmm || count == 1) {
+        for (int i = 0; i < count; i++)
+            TESS_TRY(apply_one(space, step, systems[i]));
+        return TESS_OK;
+    }
+    /* Systems that are done are multiplied too: their vectors no longer matter. */
+    TESS_TRY(tess_spmm(plan, space->systems, TESS_COLUMN_MAJOR, 1, vector(space, step->x, 0),
+                       space->stride, 0, vector(space, step->y, 0), space->stride));
+    if (step->slot < 0)
+        return TESS_OK;
+    tess_line line = {.kind = TESS_LINE_DOT, .slot = step->slot, .x = step->w, .y = step->y};
+    const tess_steps dot = {.ctx = space->ctx, .line = &line};
+    const tess_step pass = {.kind = TESS_STEP_PASS, .lines = 1, .vectors = 2};
+    for (int i = 0; i < count; i++)
+        TESS_TRY(run_pass(space, &dot, &pass, systems[i]));
+    return TESS_OK;
+}
+
+static tess_status run_step(tess_space *space, const tess_steps *steps, const tess_step *step,
+                            const int *systems, int count)
+{
+    if (step->kind == TESS_STEP_APPLY)
+        return apply_many(space, step, systems, count);
+    for (int i = 0; i < count; i++) {
+        if (step->kind == TESS_STEP_PASS)
+            TESS_TRY(run_pass(space, steps, step, systems[i]));
+        else if (step->kind == TESS_STEP_SCALAR)
+            run_scalar(space, step, systems[i]);
+        else
+            tess_pc_apply(space->pc, step->transpose, vector(space, step->x, systems[i]),
+                          vector(space, step->y, systems[i]));
+    }
+    return TESS_OK;
+}
+
+static tess_status run(tess_space *space, const tess_steps *steps, const int *systems, int count)
+{
+    double then = tess_seconds();
+    for (int64_t i = 0; i < steps->count; i++) {
+        const tess_step *step = &steps->step[i];
+        TESS_TRY(run_step(space, steps, step, systems, count));
+        /* Reading the clock takes longer than this: it is counted with the step that follows. */
+        if (step->kind == TESS_STEP_SCALAR)
+            continue;
+        double now = tess_seconds();
+        tess_space_account(space, step, count, now - then);
+        then = now;
+    }
+    return TESS_OK;
+}
+
+/* The host is here anyway: one iteration at a time. */
+static tess_status advance(tess_space *space, const tess_stretch *stretch)
+{
+    for (int i = 0; i < stretch->count; i++)
+        stretch->done[i] = 1;
+    return run(space, &stretch->lists[stretch->position], stretch->systems, stretch->count);
+}
+
+static tess_status recall(tess_space *space, int system, int64_t i, double *to)
+{
+    (void)i;
+    return read_slots(space, system, to);
+}
+
+const tess_space_ops tess_space_cpu = {
+    .open = space_open,
+    .close = space_close,
+    .upload = upload,
+    .download = download,
+    .read_slots = read_slots,
+    .write_slots = write_slots,
+    .run = run,
+    .advance = advance,
+    .recall = recall,
+};
