@@ -131,3 +131,15 @@ tess_status tess_progress(tess_ctx *ctx, const char *what, double done, double t
         return tess_fail(ctx, TESS_ERR_CANCELLED, "%s: cancelled", what);
     return TESS_OK;
 }
+
+tess_kept_error tess_error_keep(const tess_ctx *ctx)
+{
+    tess_kept_error kept;
+    memcpy(kept.text, ctx->error, sizeof kept.text);
+    return kept;
+}
+
+void tess_error_restore(tess_ctx *ctx, const tess_kept_error *kept)
+{
+    memcpy(ctx->error, kept->text, sizeof ctx->error);
+}

@@ -51,6 +51,14 @@ struct tess_ctx {
 tess_status tess_fail(tess_ctx *ctx, tess_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The context's sentence, put aside while something is tried that may fail without being a failure
+ * of the caller's. */
+typedef struct tess_kept_error {
+    char text[sizeof(((tess_ctx *)0)->error)];
+} tess_kept_error;
+tess_kept_error tess_error_keep(const tess_ctx *ctx);
+void tess_error_restore(tess_ctx *ctx, const tess_kept_error *kept);
+
 /* One line to the log callback, if there is one. */
 void tess_log(tess_ctx *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -70,6 +78,13 @@ void tess_free(tess_ctx *ctx, void *pointer); /* NULL is fine */
 #define TESS_CALLOC(ctx, count, pointer) \
     tess_calloc_bytes((ctx), (count), sizeof **(pointer), (void **)(pointer))
 
+/* Room for one more element of `size` bytes in a growing array: where count has reached *capacity,
+ * the array is moved to one twice as large. */
+tess_status tess_grow_bytes(tess_ctx *ctx, void **items, size_t size, int64_t count,
+                            int64_t *capacity);
+#define TESS_GROW(ctx, items, count, capacity) \
+    tess_grow_bytes((ctx), (void **)(items), sizeof **(items), (count), (capacity))
+
 /* a*b for non-negative a and b; false when the product does not fit. */
 static inline bool tess_mul(int64_t a, int64_t b, int64_t *product)
 {
@@ -79,6 +94,16 @@ static inline bool tess_mul(int64_t a, int64_t b, int64_t *product)
 static inline int64_t tess_ceil_div(int64_t a, int64_t b)
 {
     return a / b + (a % b != 0);
+}
+
+static inline int64_t tess_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t tess_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 /* The first of sorted[low .. high-1] that is not less than `value`; high where all are. */
@@ -98,6 +123,20 @@ static inline int64_t tess_lower_bound(const int32_t *sorted, int64_t low, int64
 static inline size_t tess_type_size(tess_type type)
 {
     return type == TESS_F64 ? 8 : 4;
+}
+
+/* Scalar i of an array, whatever the precision. */
+static inline double tess_get(const void *array, tess_type type, int64_t i)
+{
+    return type == TESS_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+}
+
+static inline void tess_put(void *array, tess_type type, int64_t i, double value)
+{
+    if (type == TESS_F64)
+        ((double *)array)[i] = value;
+    else
+        ((float *)array)[i] = (float)value;
 }
 
 /* to[i] = from[j] */
@@ -182,6 +221,11 @@ int64_t tess_random_below(uint64_t seed, uint64_t i, int64_t bound);
 
 /* 64-bit hash of a byte string (XXH64), for checksums and cache keys. */
 uint64_t tess_hash_bytes(const void *bytes, size_t size, uint64_t seed);
+
+/* Sorts `count` >= 1 numbers, the smallest first. */
+void tess_sort_doubles(double *values, int64_t count);
+/* Their median; of an even count, the mean of the middle two. Sorts them. */
+double tess_median(double *values, int64_t count);
 
 /* Seconds on a monotonic clock. */
 double tess_seconds(void);
