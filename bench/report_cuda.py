@@ -62,7 +62,7 @@ Random columns need a piece of x of their own for every block, and L2 delivers i
 block's 8 b² + 4 bytes go 32 bytes at b = 2 (half of them unused), 48 on average at b = 3, a share that falls with b.
 `swept` reads x from memory once a round of thread blocks, the matrix without a byte of padding or of row lengths, and
 writes y once; what is left is the traffic between L2 and the SMs. The measurements behind this are in
-[design.md](../design.md), "Scattered columns on a GPU".
+[notes-h200.md](notes-h200.md).
 """
 
 PLAIN = {"sigma=1", "lambda=0", "panels=1", "V=1", "xv=1", "tpr=1"}
