@@ -11,15 +11,16 @@
  *                          tess_spmv(plan, 1.0, x, 0.0, y);              // y = A x
  *
  * Rules that hold everywhere:
- *   - Every fallible call returns a tess_status. The sentence that explains a failure, with the
- *     offending value, is tess_ctx_error(ctx). Out-parameters come last; a failure leaves them.
- *   - The library never prints, exits, aborts, or keeps global mutable state. A context may be used
- *     by one thread at a time; two contexts in two threads never meet.
+ *   - Every fallible call returns a tess_status. tess_ctx_error(ctx) is the sentence that explains
+ *     the failure, with the offending value.
+ *   - Out-parameters come last. A failure leaves them untouched.
+ *   - The library never prints, exits, aborts, or keeps global mutable state.
+ *   - A context may be used by one thread at a time. Two contexts in two threads share nothing.
  *   - Option structs may be zeroed: zero is the default of every field. NULL means all defaults.
  *   - Destroy functions accept NULL.
  *
  * The header goes from simple to advanced: context, matrix, analysis, plan, prediction, solve,
- * assembly.
+ * assembly. docs/glossary.md explains the words.
  */
 #ifndef TESSERA_TESSERA_H
 #define TESSERA_TESSERA_H
@@ -60,11 +61,11 @@ typedef enum tess_status {
     TESS_ERR_INTERNAL = 12    /* a bug in Tessera; please report it */
 } tess_status;
 
-/* "TESS_ERR_FORMAT" and "malformed file": constant strings, never NULL. */
+/* "TESS_ERR_FORMAT" and "malformed file". Both are constant strings, never NULL. */
 TESS_API const char *tess_status_name(tess_status status);
 TESS_API const char *tess_status_text(tess_status status);
 
-/* "0.1.0" of the library linked, as opposed to the macros of the header compiled against. */
+/* "0.1.0": the version of the library that is linked. The macros above are that of the header. */
 TESS_API const char *tess_version(void);
 
 /* ---- Context ------------------------------------------------------------------------------- */
@@ -78,11 +79,12 @@ typedef struct tess_allocator {
     void *user;
 } tess_allocator;
 
-/* Called now and then from the calling thread during long operations, `fraction` in 0..1 or < 0
- * when unknown. A non-zero return cancels: the operation fails with TESS_ERR_CANCELLED. */
+/* Called now and then during long operations, from the thread that called the library. `fraction`
+ * is in 0..1, or < 0 when unknown. A non-zero return cancels: the operation fails with
+ * TESS_ERR_CANCELLED. */
 typedef int (*tess_progress_fn)(void *user, const char *what, double fraction);
 
-/* Receives one line of text (no newline) about a choice the library made, e.g. a kernel's name. */
+/* Receives one line of text, without a newline, about a choice that the library made. */
 typedef void (*tess_log_fn)(void *user, const char *line);
 
 typedef struct tess_ctx_options {
@@ -98,14 +100,15 @@ TESS_API tess_status tess_ctx_create(const tess_ctx_options *options, tess_ctx *
 /* Destroy matrices, devices and plans before their context. */
 TESS_API void tess_ctx_destroy(tess_ctx *ctx);
 
-/* The sentence for the last failure in this context, "" if there was none. Valid until the next
- * failing call. */
+/* The sentence for the last failure in this context, "" if there was none. It is valid until the
+ * next failing call. */
 TESS_API const char *tess_ctx_error(const tess_ctx *ctx);
 
 TESS_API tess_status tess_ctx_set_threads(tess_ctx *ctx, int threads); /* 0: all */
 TESS_API int tess_ctx_threads(const tess_ctx *ctx);
 
-/* Frees an array that a function of this library returned through its context. NULL is fine. */
+/* Frees an array that a function of this library returned; ctx is the one it was given. NULL is
+ * fine. */
 TESS_API void tess_release(tess_ctx *ctx, void *pointer);
 
 /* ---- Matrix -------------------------------------------------------------------------------- */
@@ -114,20 +117,22 @@ typedef struct tess_matrix tess_matrix;
 
 typedef enum tess_type { TESS_F64 = 0, TESS_F32 = 1 } tess_type;
 
-/* Order of the r*c values inside a block. Matrices store column-major blocks; row-major input is
- * converted. */
+/* The order of the r*c values inside a block. Matrices store column-major blocks. Row-major input
+ * is converted. */
 typedef enum tess_block_order { TESS_COLUMN_MAJOR = 0, TESS_ROW_MAJOR = 1 } tess_block_order;
 
-/* What happens to arrays passed in. COPY: copied, caller keeps them; unsorted columns and duplicate
- * entries are sorted and summed. BORROW: used in place, must outlive the matrix and stay unchanged.
- * ADOPT: were allocated with malloc, now belong to the matrix, freed with free() (on success only).
+/* What happens to arrays passed in.
+ *   COPY     The library copies them. Unsorted columns are sorted, duplicate entries are summed.
+ *   BORROW   The matrix uses them in place. They must outlive it and stay unchanged.
+ *   ADOPT    They were allocated with malloc. On success they belong to the matrix, which frees
+ *            them with free().
  * BORROW and ADOPT need strictly increasing columns in every row and column-major blocks. */
 typedef enum tess_ownership { TESS_COPY = 0, TESS_BORROW = 1, TESS_ADOPT = 2 } tess_ownership;
 
-/* Everything there is to know about a matrix, readable: block row i owns the blocks
- * row_offsets[i] .. row_offsets[i+1]-1, block k sits at block column columns[k], and its values are
- * values[k*block_height*block_width ...], column-major. Columns increase strictly in each row. When
- * the block size does not divide rows or cols, the last blocks are padded with zeros. */
+/* All of a matrix, to be read. Block row i owns the blocks row_offsets[i] .. row_offsets[i+1]-1.
+ * Block k is at block column columns[k]. Its values are values[k*block_height*block_width ...],
+ * column-major. Columns increase strictly in each row. When the block size does not divide rows or
+ * cols, the last blocks are padded with zeros. */
 typedef struct tess_matrix_view {
     tess_type type;
     int64_t rows, cols;                /* in scalars */
@@ -148,20 +153,20 @@ TESS_API tess_status tess_matrix_from_csr(tess_ctx *ctx, tess_type type, int64_t
                                           const void *values, tess_ownership ownership,
                                           tess_matrix **out);
 
-/* The same with 32-bit row offsets, as SciPy and PETSc have them; the arrays are copied. */
+/* The same with 32-bit row offsets, as SciPy and PETSc have them. The arrays are copied. */
 TESS_API tess_status tess_matrix_from_csr_i32(tess_ctx *ctx, tess_type type, int64_t rows,
                                               int64_t cols, const int32_t *row_offsets,
                                               const int32_t *columns, const void *values,
                                               tess_matrix **out);
 
-/* BSR as described by a view (row_offsets, columns, values and sizes are read; block_rows,
- * block_cols and blocks may be 0: they follow from the rest). Values in the padding of the last
- * block row and column are ignored by COPY and must be 0 otherwise. */
+/* BSR as described by a view. block_rows, block_cols and blocks may be 0: they follow from the
+ * rest. COPY ignores values in the padding of the last block row and column; with BORROW and ADOPT
+ * they must be 0. */
 TESS_API tess_status tess_matrix_from_bsr(tess_ctx *ctx, const tess_matrix_view *arrays,
                                           tess_block_order order, tess_ownership ownership,
                                           tess_matrix **out);
 
-/* Coordinates in any order, 0-based; entries at the same place are summed in input order. */
+/* Coordinates in any order, 0-based. Entries at the same place are summed in input order. */
 TESS_API tess_status tess_matrix_from_coo(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
                                           int64_t entries, const int64_t *row_index,
                                           const int64_t *col_index, const void *values,
@@ -169,21 +174,21 @@ TESS_API tess_status tess_matrix_from_coo(tess_ctx *ctx, tess_type type, int64_t
 
 /* ---- Conversion ---------------------------------------------------------------------------- */
 
-/* Every conversion makes a new matrix, runs in parallel on the context's threads, and gives bitwise
- * the same result for any number of them. */
+/* Every conversion makes a new matrix and runs in parallel on the context's threads. Its result has
+ * the same bits for any number of threads. */
 
 /* Block height and width. Both 0: detected. */
 typedef struct tess_blocking {
     int32_t rows, cols;
 } tess_blocking;
 
-/* A with blocks of another size, from any block size to any other; NULL means detect. Where the
- * size does not divide the matrix, the last blocks are padded with zeros. A block is stored where A
- * stores an entry, be it zero: to drop zeros first, see tess_matrix_to_csr. */
+/* A with blocks of another size, from any block size to any other. NULL: the size is detected.
+ * Where the size does not divide the matrix, the last blocks are padded with zeros. A block is
+ * stored where A stores an entry, even a zero. To drop zeros first, see tess_matrix_to_csr. */
 TESS_API tess_status tess_matrix_to_blocks(tess_ctx *ctx, const tess_matrix *A,
                                            const tess_blocking *blocking, tess_matrix **out);
 
-/* What becomes of stored entries that are 0 (or -0). Padding is dropped always. */
+/* What becomes of stored entries that are 0 (or -0). Padding is always dropped. */
 typedef enum tess_zeros { TESS_DROP_ZEROS = 0, TESS_KEEP_ZEROS = 1 } tess_zeros;
 
 /* A as CSR (1 x 1 blocks). */
@@ -191,7 +196,7 @@ TESS_API tess_status tess_matrix_to_csr(tess_ctx *ctx, const tess_matrix *A, tes
                                         tess_matrix **out);
 
 /* The entries by rows, then columns, into the caller's arrays of `capacity` elements. With the
- * three arrays NULL only *entries is set; a capacity less than it fails and touches nothing. */
+ * three arrays NULL only *entries is set. A capacity below *entries fails and touches nothing. */
 TESS_API tess_status tess_matrix_to_coo(tess_ctx *ctx, const tess_matrix *A, tess_zeros zeros,
                                         int64_t capacity, int64_t *row_index, int64_t *col_index,
                                         void *values, int64_t *entries);
@@ -200,8 +205,8 @@ TESS_API tess_status tess_matrix_to_coo(tess_ctx *ctx, const tess_matrix *A, tes
 TESS_API tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out);
 
 /* Block rows and columns renumbered alike: block (i, j) of the result is block (perm[i], perm[j])
- * of A, so perm lists the old numbers in their new order. A has as many block rows as columns; when
- * its last block is padded, it must stay last. */
+ * of A. So perm lists the old numbers in their new order. A must have as many block rows as block
+ * columns. A last block that is padded must stay last. */
 TESS_API tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, const int64_t *perm,
                                          tess_matrix **out);
 
@@ -209,53 +214,60 @@ TESS_API tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, co
 TESS_API tess_status tess_matrix_to_type(tess_ctx *ctx, const tess_matrix *A, tess_type type,
                                          tess_matrix **out);
 
-/* All values, block by block in A's order, with blocks in the order asked for. */
+/* All values, block by block in A's order. `order` is that inside each block. */
 TESS_API tess_status tess_matrix_export_values(tess_ctx *ctx, const tess_matrix *A,
                                                tess_block_order order, void *values);
 
-/* The min(block_rows, block_cols) diagonal blocks (column-major, of A's type, square); one that is
- * not stored is filled with zeros. *missing, unless NULL, says how many those were. */
+/* The min(block_rows, block_cols) diagonal blocks, column-major, of A's type. A's blocks must be
+ * square. A diagonal block that is not stored is filled with zeros. *missing, unless NULL, becomes
+ * the number of those. */
 TESS_API tess_status tess_matrix_diagonal_blocks(tess_ctx *ctx, const tess_matrix *A, void *blocks,
                                                  int64_t *missing);
 
-/* The next time step: B, which has blocks of any size, takes the values of A (usually CSR), and 0
- * where A stores nothing; B's pattern stays. An entry of A outside B's blocks fails with
- * TESS_ERR_PATTERN and leaves B as it was. B must not be borrowed. Then tess_plan_update_values. */
+/* New values in the same pattern, for the next time step. B, which has blocks of any size, takes
+ * the values of A (usually CSR), and 0 where A stores nothing. B's pattern stays. An entry of A
+ * outside B's blocks fails with TESS_ERR_PATTERN and leaves B as it was. B must not be borrowed.
+ * Call tess_plan_update_values next. */
 TESS_API tess_status tess_matrix_refresh(tess_ctx *ctx, tess_matrix *B, const tess_matrix *A);
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-/* Reads Matrix Market files (coordinate or array; real, integer or pattern; general, symmetric or
- * skew-symmetric, expanded to full; plain or gzip) as CSR of f64, and .tess files as they were
- * written. The kind is told by the content, not by the name. Entries at the same place are summed
- * in the order of the file, explicit zeros kept, a pattern's values are 1. Runs on all threads of
- * the context; takes at most twice the memory of the matrix and a buffer. What is wrong with a file
- * is said as "path:line: reason". */
+/* Reads a Matrix Market or a .tess file. The content tells the kind, not the name.
+ *
+ * Matrix Market: coordinate or array; real, integer or pattern; general, symmetric or
+ * skew-symmetric; plain or gzip. The result is CSR of f64, symmetric ones expanded to full. Entries
+ * at the same place are summed in the order of the file. Explicit zeros are kept. A pattern's
+ * values are 1. A .tess file gives the matrix that was written.
+ *
+ * Reading uses all threads of the context, and at most twice the memory of the matrix and a buffer.
+ * The error of a malformed file is "path:line: reason". */
 TESS_API tess_status tess_matrix_read(tess_ctx *ctx, const char *path, tess_matrix **out);
 
-/* Writes A to a file whose kind its name tells: .mtx, .mtx.gz (Matrix Market coordinate, general;
- * reads back to the same bits; entries that are 0 are left out when A has blocks larger than 1 x 1,
- * values that are not finite are refused) or .tess (Tessera's own: any A as it is, checksummed,
- * near the speed of the disk; docs/formats.md). A failure leaves no partial file, and an old one
- * as it was. */
+/* Writes A to a file. The name tells the kind.
+ *   .mtx, .mtx.gz   Matrix Market coordinate, general. Values read back to the same bits. Entries
+ *                   that are 0 are left out when A has blocks larger than 1 x 1. Values that are
+ *                   not finite are refused.
+ *   .tess           Tessera's own: any A as it is, checksummed, near the speed of the disk
+ *                   (docs/formats.md).
+ * A failure leaves no partial file, and an old file as it was. */
 TESS_API tess_status tess_matrix_write(tess_ctx *ctx, const tess_matrix *A, const char *path);
 
 /* A dense vector from a Matrix Market file (array or coordinate, n x 1 or 1 x n, plain or gzip) or
- * from text with one number a line. *values becomes *count scalars of `type`, freed with
+ * from text with one number a line. *values becomes *count scalars of `type`, to be freed with
  * tess_release. */
 TESS_API tess_status tess_vector_read(tess_ctx *ctx, const char *path, tess_type type,
                                       int64_t *count, void **values);
 
-/* Writes a dense vector: .mtx and .mtx.gz as a Matrix Market array n x 1, any other name as text
+/* Writes a dense vector. .mtx and .mtx.gz become a Matrix Market array n x 1, any other name text
  * with one number a line. */
 TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type,
                                        int64_t count, const void *values);
 
 /* ---- Generators ---------------------------------------------------------------------------- */
 
-/* A test problem from its name and keys, "stencil27:n=48,b=3" (a leading "gen:" is accepted). The
- * same text gives the same bits with any number of threads. Sizes are in points or blocks; every
- * key has a default, and all take type=f64|f32.
+/* A test problem from its name and keys, "stencil27:n=48,b=3". A leading "gen:" is accepted. The
+ * same text gives the same bits with any number of threads. Sizes are in points or blocks. Every
+ * key has a default, and every problem takes type=f64|f32.
  *
  *   stencil7, stencil27   n=32 (or nx, ny, nz), b=3, seed=1: every point of a box coupled with its
  *                         6 or 26 neighbours by dense b x b blocks. Off-diagonal scalars are random
@@ -281,9 +293,9 @@ TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_typ
  *                         blocks=64, fill=1, noise=1, seed=1: random blocks of these shapes that
  *                         lie anywhere and do not overlap, and noise (docs/formats.md).
  *
- * rhs may be NULL; otherwise *rhs becomes the problem's right-hand side, `rows` scalars of the
- * matrix's type, freed with tess_release. Where the problem has no physics of its own it is A*1:
- * the solution is all ones. */
+ * rhs may be NULL. Otherwise *rhs becomes the problem's right-hand side, `rows` scalars of the
+ * matrix's type, to be freed with tess_release. Where the problem has no physics of its own, *rhs
+ * is A*1: the solution is all ones. */
 TESS_API tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_matrix **A,
                                           void **rhs);
 
@@ -293,13 +305,14 @@ TESS_API tess_status tess_matrix_input(tess_ctx *ctx, const char *input, tess_ma
 
 /* ---- Analysis ------------------------------------------------------------------------------ */
 
-/* Symmetry, in scalars and exact; all 0 but the diagonal for a matrix that is not square. */
+/* Symmetry, in scalars and exact. For a matrix that is not square only the counts of the diagonal
+ * are set, all else is 0. */
 typedef struct tess_symmetry {
     int pattern;              /* 1: where (i, j) is stored, so is (j, i) */
     int symmetric;            /* 1: a_ij = a_ji, an absent entry being 0 */
     int skew;                 /* 1: a_ij = -a_ji */
     double mirrored;          /* share of the entries off the diagonal whose mirror is stored */
-    double asymmetry;         /* max |a_ij - a_ji| / max |a_ij|: 1e-16 is symmetric but for
+    double asymmetry;         /* max |a_ij - a_ji| / max |a_ij|; about 1e-16: symmetric up to
                                  rounding */
     int64_t missing_diagonal; /* i < min(rows, cols) without a stored a_ii */
     int64_t zero_diagonal;    /* stored a_ii that are 0 */
@@ -323,23 +336,24 @@ typedef struct tess_detect_options {
     int ignore_zeros; /* 1: stored entries that are 0 do not count */
 } tess_detect_options;
 
-/* What tess_detect found. Candidates, in this order: b x b for b = 1..32; r x c for all other r and
- * c up to 8; r x c with 16 or 32 and powers of two; all these at offset 0. Then those of them that
- * at another offset are at least half full and have at least 2 % fewer blocks, there. The list is
- * empty for a matrix without entries. */
+/* What tess_detect found. The candidates come in this order. First, at offset 0: b x b for
+ * b = 1..32; r x c for all other r and c up to 8; r x c with 16 or 32 and powers of two. Then the
+ * same sizes at another offset, where they are at least half full there and have at least 2 % fewer
+ * blocks. The list is empty for a matrix without entries. */
 typedef struct tess_detection {
     int64_t entries; /* scalars counted */
     int64_t count;   /* of candidates */
     const tess_block_candidate *candidates;
     int32_t natural_block; /* the largest b whose b x b blocks are more than 90 % full at offset 0;
-                              1: there is none above 1 x 1 */
-    tess_block_candidate recommended; /* what tess_matrix_to_blocks should be given; 1 x 1: do not
-                                         block. Always at offset 0. */
+                              1: none larger than 1 x 1 is */
+    tess_block_candidate recommended; /* for tess_matrix_to_blocks, always at offset 0; 1 x 1: do
+                                         not block */
     char reason[320];                 /* why: one sentence, with numbers */
 } tess_detection;
 
-/* Counts blocks of all candidate sizes in A (in its scalars, whatever its present block size) and
- * recommends the cheapest. About a tenth of a second a million entries. NULL: default options. */
+/* Counts the blocks of all candidate sizes and recommends the cheapest. A's scalars are counted,
+ * whatever its present block size. Takes about a tenth of a second a million entries. NULL: default
+ * options. */
 TESS_API tess_status tess_detect(tess_ctx *ctx, const tess_matrix *A,
                                  const tess_detect_options *options, tess_detection **out);
 TESS_API void tess_detection_destroy(tess_ctx *ctx, tess_detection *detection);
@@ -353,7 +367,7 @@ typedef struct tess_statistics {
     /* Block rows by length: [0] empty, [k] 2^(k-1) .. 2^k - 1 blocks. */
     int64_t histogram[TESS_ROW_CLASSES];
     int64_t lower_bandwidth, upper_bandwidth; /* farthest block below and above the diagonal */
-    int64_t stored;                           /* entries, explicit zeros included, padding not */
+    int64_t stored;                           /* entries: with explicit zeros, without padding */
     int64_t nonzeros;                         /* entries that are not zero */
     double imbalance;                         /* row_max / row_avg; 1 when nothing is stored */
 } tess_statistics;
@@ -366,16 +380,20 @@ TESS_API tess_status tess_matrix_statistics(tess_ctx *ctx, const tess_matrix *A,
 typedef struct tess_device tess_device;
 typedef struct tess_plan tess_plan;
 
-/* "ref" (one obvious loop, the truth for tests), "cpu", "cpu:4" (threads), "cuda", "cuda:1",
- * "auto", "profile:h200" (a machine that is not here: tess_predict alone knows it). */
+/* A device by its name:
+ *   "ref"            one obvious loop, the truth for tests
+ *   "cpu", "cpu:4"   the processor, with so many threads
+ *   "cuda", "cuda:1" a GPU, by number
+ *   "auto"           see tess_device_open_for
+ *   "profile:h200"   a machine that is not here, for tess_predict alone */
 TESS_API tess_status tess_device_open(tess_ctx *ctx, const char *name, tess_device **out);
-/* The same, but "auto" is then the device on which a product with A is predicted to be done sooner,
- * its vectors being in host memory: the CPU, or the first GPU with the copies of x and y. Without A
- * (NULL), and where the model cannot tell, it is the GPU if there is one. */
+/* The same, with "auto" chosen for A: the CPU or the first GPU, whichever is predicted to finish a
+ * product sooner. The vectors are taken to be in host memory, so the GPU's time includes copies of
+ * x and y. Without A (NULL), and where the model cannot tell, "auto" is the GPU if there is one. */
 TESS_API tess_status tess_device_open_for(tess_ctx *ctx, const char *name, const tess_matrix *A,
                                           tess_device **out);
 TESS_API void tess_device_close(tess_device *device);
-/* One line for people: "cpu: 2 threads, neon". Valid while the device is open. */
+/* One line for people: "cpu: 2 threads, neon". It is valid while the device is open. */
 TESS_API const char *tess_device_description(const tess_device *device);
 
 typedef enum tess_effort {
@@ -392,23 +410,24 @@ typedef struct tess_plan_options {
     int reproducible;   /* 1: bitwise the same result for any number of threads */
 } tess_plan_options;
 
-/* Prepares A for repeated use on a device. Keeps a reference to A's arrays where it can: A must
- * outlive the plan. Results are bitwise repeatable on the same plan.
+/* Prepares A for repeated products on a device. The plan refers to A's arrays where it can, so A
+ * must outlive it. Results are bitwise repeatable on the same plan.
  *
- * What a search has found is remembered for matrices of the same kind, in tessera/wisdom.json in
- * the user's cache directory, and later plans take it without a search; it changes a plan's speed,
- * never what is computed. TESSERA_WISDOM in the environment names another file, or is "off". */
+ * Wisdom: what a search has found is remembered for matrices of the same class, in
+ * tessera/wisdom.json in the user's cache directory. Later plans take it without a search. It
+ * changes a plan's speed, never what is computed. TESSERA_WISDOM in the environment names another
+ * file, or is "off". */
 TESS_API tess_status tess_plan_create(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                       const tess_plan_options *options, tess_plan **out);
 TESS_API void tess_plan_destroy(tess_plan *plan);
 
-/* Vectors are arrays of the matrix's type: x of cols, y of rows scalars (no padding). x and y must
- * not overlap. beta = 0 never reads y. */
+/* y = alpha A x + beta y. Vectors are arrays of the matrix's type: x of cols scalars, y of rows
+ * scalars, without padding. x and y must not overlap. beta = 0 never reads y. */
 TESS_API tess_status tess_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y);
 /* y = alpha A^T x + beta y: x of rows, y of cols scalars. */
 TESS_API tess_status tess_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
                                          void *y);
-/* y = alpha A x + beta y and *dot = w . y in one pass (w of rows scalars; w = NULL means y . y). */
+/* y = alpha A x + beta y and *dot = w . y in one pass. w has rows scalars; w = NULL: y . y. */
 TESS_API tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x, double beta,
                                    void *y, const void *w, double *dot);
 /* Y = alpha A X + beta Y for k vectors. Column-major: vector j starts at X + j*ldx (ldx >= cols).
@@ -416,25 +435,28 @@ TESS_API tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x,
 TESS_API tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alpha,
                                const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
 
-/* New numbers in the same pattern: `values` as in the matrix's view. No re-planning. Like A's own
- * arrays, `values` may be used in place: keep it until the next update or the end of the plan. A
- * plan that stores half of a symmetric matrix compares the halves (zeros of both signs are equal,
- * and any two NaN); when they differ it stores everything from then on, or fails with
- * TESS_ERR_MATRIX if that format was asked for. */
+/* New values in the same pattern, ordered as in the matrix's view. Nothing is planned again. The
+ * plan may use `values` in place, as it does A's own arrays: keep them until the next update or the
+ * end of the plan.
+ *
+ * A plan with half storage compares each block with its mirror. Zeros of both signs are equal, and
+ * so are any two NaN. When the new values are not symmetric, the plan stores the whole matrix from
+ * then on, or fails with TESS_ERR_MATRIX if half storage was asked for. */
 TESS_API tess_status tess_plan_update_values(tess_plan *plan, const void *values);
-/* What was chosen, and why, with numbers. Valid until the plan is destroyed or used again. */
+/* What was chosen, and why, with numbers. The text is valid until the plan is destroyed or used
+ * again. */
 TESS_API const char *tess_plan_explain(tess_plan *plan);
 
 /* Memory of a device, for vectors that stay there. On devices that use the host's memory these are
- * plain allocations and copies. Addresses of "cuda" devices are ordinary CUDA device pointers: what
+ * plain allocations and copies. Addresses of "cuda" devices are ordinary CUDA device pointers. What
  * another CUDA library in the process allocated can be passed to the products as well.
  *
- * On "cuda", a product whose vectors are all in device memory is put into the plan's stream and
- * returns at once, without allocating or waiting, so it can be captured in a CUDA graph; the first
- * product of each kind (transpose, number of vectors, dot) prepares its kernel and must come before
- * a capture. With a vector in host memory the product goes through buffers of the plan, made at the
- * first such call, and returns when y is there. Copies wait for the products before them in the
- * library's own stream. */
+ * "cuda" is an asynchronous device. A product whose vectors are all in device memory is put into
+ * the plan's stream and returns at once. It neither allocates nor waits, so it can be captured in a
+ * CUDA graph. The first product of each kind (transpose, number of vectors, dot) prepares its
+ * kernel and must come before a capture. A product with a vector in host memory goes through
+ * buffers of the plan, made at the first such call, and returns when y is complete. Copies wait for
+ * the products before them in the library's own stream. */
 TESS_API tess_status tess_device_alloc(tess_device *device, size_t bytes, void **out);
 TESS_API void tess_device_free(tess_device *device, void *pointer);
 TESS_API tess_status tess_device_copy_to(tess_device *device, void *to, const void *from,
@@ -444,25 +466,25 @@ TESS_API tess_status tess_device_copy_from(tess_device *device, void *to, const 
 /* Returns when all that was asked of the device is done. */
 TESS_API tess_status tess_device_synchronize(tess_device *device);
 
-/* Products of this plan run in the caller's stream (a CUstream or cudaStream_t of the device) from
- * now on; NULL: the library's own again. The stream must live as long as it is set. */
+/* From now on products of this plan run in the caller's stream, a CUstream or cudaStream_t of the
+ * device. NULL: the library's own again. The stream must live as long as it is set. */
 TESS_API tess_status tess_plan_set_stream(tess_plan *plan, void *stream);
 
 /* ---- Prediction ---------------------------------------------------------------------------- */
 
 /* What the performance model says of a matrix on a device, without running anything: the time of
- * a product with every kernel, of an iteration of CG, and of several such devices together. The
- * model is what `tessera calibrate` has measured on this device; otherwise that of the most similar
- * machine of those that are built in, and `stand_in` says so. */
+ * a product with every kernel, of an iteration of CG, and of both on several such devices. The
+ * model is what `tessera calibrate` has measured on this device. Where nothing was measured, the
+ * most similar of the built-in machines stands in, and `stand_in` says so. */
 typedef struct tess_predict_options {
-    int devices;           /* as many as this are considered, 1 .. 1024; 0: 1 */
-    double link_bandwidth; /* bytes a second between two devices; 0: that of copies to the host and
-                              back as it was measured, or 50e9 */
+    int devices;           /* the most to consider, 1 .. 1024; 0: 1 */
+    double link_bandwidth; /* bytes a second between two devices; 0: the measured speed of copies
+                              to the host and back, or 50e9 */
     double sync_seconds;   /* one synchronisation of all devices; 0: 10e-6 */
 } tess_predict_options;
 
-/* One way to run the product. In the mean (`seconds`) and at best; 0: the model does not know this
- * kernel. */
+/* One way to run the product. Times are in the mean (`seconds`) and at best. 0: the model does not
+ * know this kernel. */
 typedef struct tess_predicted_kernel {
     char format[32], kernel[64], params[128]; /* as in tess_plan_options */
     double bytes;                             /* moved by one product, padding included */
@@ -471,7 +493,7 @@ typedef struct tess_predicted_kernel {
 } tess_predicted_kernel;
 
 /* An iteration of CG with a diagonal preconditioner on `devices` equal devices, each with its share
- * of the rows; seconds in the mean, but for the two best ones. */
+ * of the rows. Times are seconds in the mean, except best_spmv and best_iteration. */
 typedef struct tess_predicted_solve {
     int devices;
     double spmv, best_spmv;
@@ -488,25 +510,25 @@ typedef struct tess_prediction {
     char model[160]; /* the device that was measured */
     int stand_in;    /* 1: it is not this one */
     int64_t kernel_count;
-    const tess_predicted_kernel *kernels; /* the first is what an ESTIMATE plan takes: the fastest,
-                                             but one that is costly to make must be a tenth ahead;
-                                             then the others by their time, those that the model
-                                             does not know last. As the kernels are listed where a
-                                             processor with other instructions stands in */
+    const tess_predicted_kernel *kernels; /* First what an ESTIMATE plan takes: the fastest, where
+                                             a format that is costly to make must be a tenth ahead.
+                                             Then the others by their time. Last those that the
+                                             model does not know. Where a processor with other
+                                             instructions stands in, the backend's own order. */
     int64_t solve_count;
     const tess_predicted_solve *solves; /* 1, 2, 4 ... devices, and the number asked for */
-    int worthwhile; /* the most devices, of those in `solves`, of which each adds half its share */
+    int worthwhile; /* the most devices in `solves` of which each still adds half its share */
 } tess_prediction;
 
-/* NULL: default options. Fails with TESS_ERR_UNSUPPORTED where there is no model. */
+/* NULL: default options. The call fails with TESS_ERR_UNSUPPORTED where there is no model. */
 TESS_API tess_status tess_predict(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                   const tess_predict_options *options, tess_prediction **out);
 TESS_API void tess_prediction_destroy(tess_ctx *ctx, tess_prediction *prediction);
 
-/* Blocks for A on this device: of the few sizes that move the fewest bytes (tess_detect) and 1 x 1,
- * the one whose product is predicted to be the fastest here, by a quarter where it stores many
- * zeros; where the model knows nothing of it, the one that is recommended for its bytes. For
- * tess_matrix_to_blocks. */
+/* A block size for A on this device, for tess_matrix_to_blocks. Considered are 1 x 1 and the few
+ * sizes that move the fewest bytes (tess_detect). The one whose product is predicted to be the
+ * fastest is taken; one that stores many zeros must be a quarter faster. Where the model knows
+ * nothing, the size that tess_detect recommends is taken. */
 TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                           tess_blocking *out);
 
@@ -527,31 +549,37 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *   gmres      any A; restart=30 vectors are kept
  *   fgmres     the same, also keeping the preconditioned vectors
  *
- *   pc=NAME        none (default), jacobi, bjacobi (inverted diagonal blocks), ssor, ilu0, ic0:
- *                  all by blocks but jacobi. Where a pivot of ic0, or of ilu0 in cg and
- *                  cg_single, would not be positive though A's own diagonal block is, the factors
- *                  are those of A with a heavier diagonal.
- *   schedule=NAME  how ssor, ilu0 and ic0 are solved by many at once. domains (a CPU's default):
- *                  `domains` ranges of rows apart (0: one a thread), what couples two is dropped,
- *                  so iterations may depend on it. levels: rows that do not wait for each other at
- *                  once, the factors of the whole. colours (a GPU's default): the same, reordered
- *                  by a colouring: few wide stages, other factors. Levels and colours are those of
- *                  one domain unless `domains` says more.
- *   pc_type=T      same (default), f32: the preconditioner is stored in single precision
+ *   pc=NAME        none (default), jacobi, bjacobi (inverted diagonal blocks), ssor, ilu0, ic0.
+ *                  All but jacobi work by blocks. ic0, and ilu0 in cg and cg_single, need positive
+ *                  pivots. Where a pivot would not be positive though A's own diagonal block is,
+ *                  the factors are those of A with a heavier diagonal.
+ *   schedule=NAME  how ssor, ilu0 and ic0 are solved in parallel.
+ *                  domains (a CPU's default): as many ranges of rows as `domains` says (0: one a
+ *                  thread), factored apart. Blocks that couple two ranges are dropped, so the
+ *                  number of iterations may depend on it.
+ *                  levels: the whole matrix is factored. Rows that do not wait for each other are
+ *                  solved together.
+ *                  colours (a GPU's default): the same after reordering by a colouring. Stages are
+ *                  few and wide, and the factors are others.
+ *                  Levels and colours have one domain unless `domains` says more.
+ *   pc_type=T      same (default): the matrix's type; f32: stored in single precision
  *   side=right     bicgstab and gmres: the preconditioner's side, right (default) or left
  *   omega=1        relaxation of ssor, 0 < omega < 2
  *   tol=1e-8       stop when |r| <= tol |b|, r = b - A x ...
  *   atol=0         ... or |r| <= atol, whichever is larger
- *   max=10000      most iterations
- *   restart=30     gmres and fgmres
- *   stagnation=0   iterations without a smaller |r| after which to give up (0: the number of
- *                  rows, at least 1000; for gmres two restarts)
+ *   max=10000      the most iterations
+ *   restart=30     gmres and fgmres: vectors kept before a restart
+ *   stagnation=0   iterations without a smaller |r| after which to give up. 0: the number of rows,
+ *                  at least 1000; for gmres two restarts
  *   inner=f32      the method runs in single precision within refinement in double
  *
- * From the right |r| is that of A x = b. From the left the method sees M^-1 r; |r| in the history
- * is then an estimate, exact at the first iteration and each restart, and the true residual decides
- * about the end. cg, cg_single and bicg have no side, fgmres is from the right. For any number of
- * threads, and a given `domains`, the iterates are bitwise the same if the plan's products are.
+ * Preconditioned from the right, |r| is that of A x = b. From the left the method sees M^-1 r. |r|
+ * in the history is then an estimate, exact at the first iteration and at each restart, and the
+ * true residual decides about the end. cg, cg_single and bicg have no side. fgmres is from the
+ * right.
+ *
+ * The iterates have the same bits for any number of threads, given `domains`, if the plan's
+ * products have.
  */
 typedef struct tess_solver tess_solver;
 
@@ -571,7 +599,7 @@ typedef enum tess_reason {
 /* "CONVERGED" and so on; never NULL. */
 TESS_API const char *tess_reason_name(tess_reason reason);
 
-/* What a solve came to. Not to converge is a result, not an error: the call returns TESS_OK. */
+/* How a solve ended. Not to converge is a result, not an error: the call returns TESS_OK. */
 typedef struct tess_result {
     tess_reason reason;
     char text[256]; /* one sentence: which quantity, its value, the iteration */
@@ -579,37 +607,38 @@ typedef struct tess_result {
     double residual;      /* |r| / |b| of the recurrence at the end */
     double true_residual; /* |b - A x| / |b|, recomputed from the x that is returned */
     double rhs_norm;      /* |b| */
-    double seconds;       /* in all; of these: */
+    double seconds;       /* in all, of which: */
     double seconds_spmv, seconds_pc, seconds_dots, seconds_vectors;
     double bytes;          /* moved by the iterations: products, preconditioner, vectors */
     int64_t history_count; /* iterations + 1 */
-    const double *history; /* |r| / |b| before each iteration and at the end; kept by the solver
+    const double *history; /* |r| / |b| before each iteration and at the end. The solver keeps it
                               until its next solve. NULL for all but the first of several systems */
 } tess_result;
 
-/* Called after every iteration; a non-zero return stops (TESS_CANCELLED). `residual` is |r| / |b|.
- * A GPU iterates by itself: it is called for the iterations of about 50 ms at a time, in order, and
- * a solve that is stopped ends where the device has arrived by then. */
+/* Called after every iteration. `residual` is |r| / |b|. A non-zero return stops the solve
+ * (TESS_CANCELLED). A GPU iterates by itself: the callback is called for the iterations of about
+ * 50 ms at a time, in order. A solve that is stopped ends where the device has arrived by then. */
 typedef int (*tess_solve_fn)(void *user, int64_t iteration, double residual);
 
-/* Prepares method and preconditioner. Fails with TESS_ERR_MATRIX, naming the row, on a block that
- * the preconditioner cannot invert. The plan must outlive the solver. */
+/* Prepares method and preconditioner. A block that the preconditioner cannot invert fails with
+ * TESS_ERR_MATRIX and its row. The plan must outlive the solver. */
 TESS_API tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **out);
 TESS_API void tess_solver_destroy(tess_solver *solver);
 TESS_API void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void *user);
 
-/* x holds the initial guess (zeros if there is none better) and receives the solution. Vectors are
+/* x holds the initial guess, zeros if there is none better, and receives the solution. Vectors are
  * arrays of the matrix's type in host memory or in the memory of the plan's device. */
 TESS_API tess_status tess_solver_solve(tess_solver *solver, const void *b, void *x,
                                        tess_result *result);
-/* k systems with the same A: system j has b = B + j*ldb and x = X + j*ldx (in scalars), and
- * results[j]. The products are taken together (SpMM), the systems are otherwise independent.
- * gmres, fgmres and inner=f32 solve one after the other. */
+/* k systems with the same A. System j has b = B + j*ldb and x = X + j*ldx, in scalars, and
+ * results[j]. Their products are done together (SpMM); otherwise the systems are independent.
+ * gmres, fgmres and inner=f32 solve one system after the other. */
 TESS_API tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb,
                                             void *X, int64_t ldx, tess_result *results);
-/* After tess_plan_update_values: the preconditioner is computed again, in the same pattern. */
+/* To be called after tess_plan_update_values: computes the preconditioner again, in the same
+ * pattern. */
 TESS_API tess_status tess_solver_refresh(tess_solver *solver);
-/* create, solve and destroy in one; result->history is NULL. */
+/* create, solve and destroy in one. result->history is NULL. */
 TESS_API tess_status tess_solve(tess_plan *plan, const char *spec, const void *b, void *x,
                                 tess_result *result);
 
@@ -628,23 +657,25 @@ TESS_API tess_status tess_solve(tess_plan *plan, const char *spec, const void *b
  *     }
  *     tess_builder_finish(builder, &A);
  *
- * The sum is taken in the order of (inserter, insertion), so it depends on what each inserter was
- * given and not on when. The first finish fixes the pattern: from then on adds are the values of
- * the next time step, are looked up in the pattern instead of sorted, and a block outside it is
- * TESS_ERR_PATTERN. Blocks never added to are 0. Until the next finish every added block is kept
- * (its r*c values and 16 bytes); that memory is used again in the next time step. */
+ * Sums are taken in the order of (inserter, insertion). So they depend on what each inserter was
+ * given, not on when.
+ *
+ * The first finish fixes the pattern. Later adds are the values of the next time step: they are
+ * looked up in the pattern instead of sorted, and a block outside it is TESS_ERR_PATTERN. Blocks
+ * never added to are 0. Until the next finish every added block is kept, its r*c values and 16
+ * bytes. That memory is used again in the next time step. */
 typedef struct tess_builder tess_builder;
 typedef struct tess_inserter tess_inserter;
 
-/* `inserters` >= 1 is the number of threads that will add at the same time. */
+/* `inserters` >= 1: the number of threads that will add at the same time. */
 TESS_API tess_status tess_builder_create(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
                                          int32_t block_height, int32_t block_width, int inserters,
                                          tess_builder **out);
 TESS_API void tess_builder_destroy(tess_builder *builder);
 
-/* Inserter 0 .. inserters-1, NULL for any other number; lives as long as the builder. Different
- * inserters may be used by different threads at the same time (the context's allocator then has to
- * be safe for that), one inserter by one thread at a time. */
+/* Inserter 0 .. inserters-1, NULL for any other number. It lives as long as the builder. Different
+ * inserters may be used by different threads at the same time, if the context's allocator is safe
+ * for that. One inserter may be used by one thread at a time. */
 TESS_API tess_inserter *tess_builder_inserter(tess_builder *builder, int id);
 
 /* Adds r x c values to block (block_row, block_col). */
@@ -652,21 +683,21 @@ TESS_API tess_status tess_inserter_add_block(tess_inserter *inserter, int64_t bl
                                              int64_t block_col, const void *values,
                                              tess_block_order order);
 
-/* Adds a dense (n_rows*r) x (n_cols*c) element matrix, stored without gaps in `order`: its block
- * (i, j) goes to block (block_rows[i], block_cols[j]). block_cols = NULL means block_rows again
- * (n_cols = n_rows). Negative indices are skipped, as boundary nodes are. All or nothing is added.
- */
+/* Adds a dense (n_rows*r) x (n_cols*c) element matrix, stored without gaps in `order`. Its block
+ * (i, j) goes to block (block_rows[i], block_cols[j]). block_cols = NULL: block_rows again
+ * (n_cols = n_rows). Negative indices are skipped, as boundary nodes are. Either all is added or
+ * nothing. */
 TESS_API tess_status tess_inserter_add_element(tess_inserter *inserter, int64_t n_rows,
                                                const int64_t *block_rows, int64_t n_cols,
                                                const int64_t *block_cols, const void *dense,
                                                tess_block_order order);
 
-/* The sentence for an inserter's failure, "" if none; not in the context, as other threads are
- * adding. After a failure the inserter takes nothing more, and finish fails, until
- * tess_builder_clear: a matrix that lacks a block is never made. */
+/* The sentence for an inserter's failure, "" if there was none. It is not in the context, as other
+ * threads are adding. After a failure the inserter takes nothing more, and finish fails, until
+ * tess_builder_clear. So a matrix that lacks a block is never made. */
 TESS_API const char *tess_inserter_error(const tess_inserter *inserter);
 
-/* A new matrix with everything added since the last finish; then the inserters are empty. */
+/* A new matrix with everything added since the last finish. The inserters are empty afterwards. */
 TESS_API tess_status tess_builder_finish(tess_builder *builder, tess_matrix **out);
 /* The same into A, an earlier result of tess_builder_finish of this builder: no new arrays. */
 TESS_API tess_status tess_builder_update(tess_builder *builder, tess_matrix *A);
