@@ -20,21 +20,25 @@ INTRO = """# Speed on CPUs
 
 This page is written by `./run bench` from `bench/results/cpu-*.json`; do not edit it.
 
-y = A x with f64 values, unless a heading says otherwise. GB/s are the bytes that a block format must
-move (values, 4 bytes a block for its column, 4 bytes a block row, x and y once) over the median time,
-for everybody: for formats without blocks too, so that a ratio of GB/s is a ratio of times. "% of read"
-is the share of the fastest plain reading of an array of the same size: of 21 ways of reading it (one to
-four streams a thread, with and without fetching ahead, equal parts, small pieces or the kernels' own
-division) the one with the highest median. Until the present page it was the median over rounds of the
-highest of 24 samples; the highest sample of all is given beside it. Kernels, peers and reading take turns in
-seven rounds (or as many as a remark says) within one run of
-`tessera bench --peers`, so that a disturbance meets all of them; every result is verified against the
-reference backend in that run. The chosen kernel is what a plan that stores the whole matrix takes without
-measuring (ESTIMATE); left alone it stores half of a symmetric matrix, as the stencils are, where it
-expects that to be faster: see further down. The best is the fastest of all that apply. Libraries without threads run on one, PETSc on as many MPI ranks
-as there are threads, with an equal share of the blocks each. PETSc's SBAIJ stores only half of a
-symmetric matrix; it is not among the peers of full storage in the ratios. KokkosKernels, whose block
-kernel is strong from b = 8 on, has no adapter yet: there the best peer of this page is not the best there is.
+y = A x with f64 values, unless a heading says otherwise.
+
+* **GB/s** are the bytes that a block format must move over the median time: values, 4 bytes a block for its
+  column, 4 bytes a block row, x and y once. The same bytes count for formats without blocks, so that a ratio of
+  GB/s is a ratio of times.
+* **% of read** is the share of the fastest plain reading of an array of the same size. 21 ways of reading it are
+  tried (one to four streams a thread, with and without prefetching, equal parts, small pieces or the kernels' own
+  division), and the one with the highest median counts. Until the present page it was the median over rounds of
+  the highest of 24 samples. The highest sample of all is given beside it.
+* **Rounds.** Kernels, peers and reading take turns in seven rounds, or as many as a remark says, within one run of
+  `tessera bench --peers`, so that a disturbance meets all of them. Every result is verified against the reference
+  backend in that run.
+* **The chosen kernel** is what a plan that stores the whole matrix takes without measuring (ESTIMATE). Left alone,
+  a plan uses half storage for a symmetric matrix, as the stencils are, where it expects that to be faster: see
+  further down. **The best** is the fastest of all that apply.
+* **Peers.** Libraries without threads run on one. PETSc runs on as many MPI ranks as there are threads, with an equal
+  share of the blocks each. PETSc's SBAIJ stores only half of a symmetric matrix, so it is not among the peers of full
+  storage in the ratios. KokkosKernels, whose block kernel is strong from b = 8 on, has no adapter yet: there the best
+  peer of this page is not the best there is.
 """
 
 

@@ -17,51 +17,54 @@ INTRO = """# Speed on {name}
 
 This page is written by `bench/report.py` from `bench/results/{file}.json`; do not edit it.
 
-y = A x. GB/s are the bytes that a block format must move (values, 4 bytes a block for its column, 4
-bytes a block row, x and y once; padding is not counted) over the median time, for everybody, so that
-a ratio of GB/s is a ratio of times. "% of read" is the share of the fastest plain reading of as many
-bytes, best of several access patterns, measured in the same rounds. Our kernels, cuSPARSE and the
-reading take turns in seven rounds of one process, timed with the device's events{beside}; every result is
-verified against the reference backend there, and ours must repeat bit for bit. The chosen kernel is
-what a plan takes without measuring (ESTIMATE); the best is the fastest of its few neighbours that
-were tried. cuSPARSE runs as legacy bsrmv and generic SpMV on BSR, both with row- and column-major
-blocks, and generic SpMV on CSR with both algorithms, preprocessed; the best of these is the peer.
-Parameters at the value that changes nothing are left out of a kernel's name.
+y = A x.
+
+* **GB/s** are the bytes that a block format must move over the median time, for everybody: values, 4 bytes a block
+  for its column, 4 bytes a block row, x and y once. Padding is not counted. So a ratio of GB/s is a ratio of times.
+* **% of read** is the share of the fastest plain reading of as many bytes, best of several access patterns, measured
+  in the same rounds.
+* **Rounds.** Our kernels, cuSPARSE and the reading take turns in seven rounds of one process, timed with the device's
+  events{beside}. Every result is verified against the reference backend there, and ours must repeat bit for bit.
+* **The chosen kernel** is what a plan takes without measuring (ESTIMATE). **The best** is the fastest of its few
+  neighbours that were tried. Parameters at the value that changes nothing are left out of a kernel's name.
+* **cuSPARSE** runs as legacy bsrmv and generic SpMV on BSR, both with row- and column-major blocks, and as generic SpMV
+  on CSR with both algorithms, preprocessed. The best of these is the peer.
 """
 
 WHY = {  # the mechanism behind a family's place in the table
-    "sliced": "one thread a scalar row on interleaved values: every load of a warp is one run of memory, no sums between "
-              "threads, many loads in flight; rows of similar length are needed, so they are sorted and cut",
-    "swept": "a warp keeps the sums of its rows in shared memory while it walks over their blocks by rising column: for "
-             "columns scattered over an x that L2 cannot hold",
-    "stream": "equal shares of the block stream through shared memory: indifferent to the rows' lengths, but bound by "
-              "instructions: values, x and partial sums all pass shared memory, and every tile has its rows to look up (ncu, "
+    "sliced": "one thread a scalar row on interleaved values. Every load of a warp is one contiguous piece of memory, there "
+              "are no sums between threads, and many loads are in flight. It needs rows of similar length, so rows are sorted "
+              "and cut",
+    "swept": "for columns scattered over an x that L2 cannot hold. A warp keeps the sums of its rows in shared memory while it "
+             "walks over their blocks by rising column",
+    "stream": "equal shares of the blocks through shared memory. Rows' lengths do not matter, but instructions do: values, x "
+              "and partial sums all pass shared memory, and every tile has its rows to look up (ncu, "
               "b = 3, 256 threads a tile of 128 blocks: 22 warp instructions a block, a scheduler issues in 72 % of the "
               "cycles, memory is busy in 52 %; with 128 threads 100 us instead of 125)",
-    "by_column": "a group of lanes walks a block row column by column: loads are whole where its lanes are a multiple of the "
-                 "block's rows, some idle elsewhere; at b = 32 a matrix of 300 MB has 1 728 block rows, 13 warps an SM, too "
-                 "few loads in flight",
-    "by_block": "a block's threads side by side: whole loads, but a sum across lanes for every block row, and blocks of up to "
-                "32 values only",
-    "row_per_thread": "a thread a scalar row of plain BSR: whole loads from b = 16 on, one block after the other; x through "
+    "by_column": "a group of lanes walks a block row column by column. Loads are whole where its lanes are a multiple of the "
+                 "block's rows; elsewhere some lanes idle. At b = 32 a matrix of 300 MB has 1 728 block rows, 13 warps an SM: "
+                 "too few loads in flight",
+    "by_block": "a block's threads side by side. Loads are whole, but every block row has a sum across lanes, and blocks have up "
+                "to 32 values only",
+    "row_per_thread": "a thread a scalar row of plain BSR, one block after the other. Loads are whole from b = 16 on. x through "
                       "shared memory costs two barriers a block and saves nothing, since the threads of a block row read "
                       "the same x at once",
-    "ksparse": "thread groups sized after the block: full lanes at the block sizes they are made for, shared-memory sums "
-               "elsewhere",
-    "block_row": "a thread block a block row: 27 blocks of b = 2 or 3 do not fill it, at b = 8 and 16 they do; at b = 64 there "
+    "ksparse": "thread groups sized after the block. Lanes are full at the block sizes they are made for; elsewhere sums go "
+               "through shared memory",
+    "block_row": "a thread block a block row. 27 blocks of b = 2 or 3 do not fill it, at b = 8 and 16 they do. At b = 64 there "
                  "are 512 block rows, too few for its 64 threads each to keep the memory busy",
-    "warp_row": "a warp a block row: rows shorter than a warp's worth of values leave lanes idle, then a sum across lanes; "
-                "large blocks make few rows, at b = 64 four warps an SM",
-    "multi_row": "several block rows a warp: fills the lanes on short rows, with a longer way to the sum; few rows at b = 64, "
-                 "as above",
+    "warp_row": "a warp a block row, then a sum across lanes. Rows shorter than a warp's worth of values leave lanes idle. "
+                "Large blocks make few rows, at b = 64 four warps an SM",
+    "multi_row": "several block rows a warp. It fills the lanes on short rows, with a longer way to the sum. There are few rows "
+                 "at b = 64, as above",
 }
 
 
 SCATTERED = """
-Random columns need a piece of x of their own for every block, and L2 delivers it in sectors of 32 bytes: beside each
-block's 8 b² + 4 bytes go 32 bytes at b = 2 (half of them unused), 48 on average at b = 3, a share that falls with b.
-`swept` reads x from memory once a round of thread blocks, the matrix without a byte of padding or of row lengths, and
-writes y once; what is left is the traffic between L2 and the SMs. The measurements behind this are in
+With random columns every block needs a piece of x of its own, and L2 delivers it in sectors of 32 bytes. Beside each
+block's 8 b² + 4 bytes go 32 bytes at b = 2 (half of them unused) and 48 on average at b = 3, a share that falls with b.
+`swept` reads x from memory once a round of thread blocks. It reads the matrix without a byte of padding or of row
+lengths, and writes y once. What is left is the traffic between L2 and the SMs. The measurements behind this are in
 [notes-h200.md](notes-h200.md).
 """
 
@@ -192,7 +195,7 @@ def reasons(cases):
     text = "\nWhy:\n\n" + "".join(f"* `{name}`: {why}.\n" for name, why in said.items())
     if any(n.endswith("_balanced") for n in names):
         text += ("* `…_balanced`: the same on rows cut into segments of at most λ blocks, then a sum over segments. Without it the "
-                 "longest row, which one warp or thread block walks, takes the time of the whole product on power-law rows; on "
+                 "longest row, which one warp or thread block walks, takes the time of the whole product on power-law rows. On "
                  "a stencil there is nothing to cut, and it is not tried.\n")
     return text
 
@@ -327,7 +330,7 @@ def write(path, page):
         return [c for c in cases if c["case"]["part"] == which and c["case"]["type"] == precision]
 
     device = cases[0]["machine"]["device"].split(": ", 1)[-1].split(",")[0]
-    beside = "" if document.get("alone") else ",\nwhile the host may prepare the next large matrix"
+    beside = "" if document.get("alone") else ",\n  while the host may prepare the next large matrix"
     text = INTRO.format(name=device, file=os.path.basename(path)[:-len(".json")], beside=beside) + "\n" + facts(document) + goals_section(document)
     for which in STENCILS + ("powerlaw",):
         if part(which):

@@ -17,15 +17,17 @@ INTRO = """# Solvers
 
 This page is written by `./run bench-solve` from `bench/results/solve-*.json`; do not edit it.
 
-Time to a relative residual of 1e-8 from x = 0, set-up of the preconditioner included and also apart. Every
-program takes its turn in every round, sets up and solves twice in it, and what is shown are medians.
-"true" is |b − Ax| / |b| recomputed from x. "× ideal" is the time of an iteration over that of its products, measured
-alone in the same run, plus the vectors and the preconditioner moved once at the read ceiling. "ratio" is the
-other library's time over ours, set-up and solve together.
+Time to a relative residual of 1e-8 from x = 0. The set-up of the preconditioner is given by itself and counts in the
+ratio. Every program takes its turn in every round and sets up and solves twice in it. Medians are shown.
 
-bjacobi is the inverted diagonal blocks; ilu0 is block ILU(0), one a thread (Tessera) or a rank (PETSc), of the
-whole matrix in AMGCL and DUNE-ISTL, which therefore need fewer iterations. gmres restarts after 30. Blocks
-everywhere (BAIJ, static_matrix, FieldMatrix, bsr_array). DUNE-ISTL and SciPy have no threads; SciPy has no ILU(0).
+* **true** is |b − Ax| / |b| recomputed from x.
+* **× ideal** is the time of an iteration over its ideal: its products, measured alone in the same run, plus the vectors
+  and the preconditioner moved once at the read ceiling.
+* **ratio** is the other library's time over ours, set-up and solve together.
+
+bjacobi is the inverted diagonal blocks. ilu0 is block ILU(0), one a thread (Tessera) or a rank (PETSc). AMGCL and
+DUNE-ISTL factor the whole matrix and therefore need fewer iterations. gmres restarts after 30. All use blocks (BAIJ,
+static_matrix, FieldMatrix, bsr_array). DUNE-ISTL and SciPy have no threads. SciPy has no ILU(0).
 """
 
 TITLES = {"elasticity": "Elasticity, 3 × 3 blocks", "cdr": "Convection, diffusion, reaction, 4 × 4 blocks"}
@@ -109,11 +111,14 @@ def remarks(document):
 
 CUDA_INTRO = """
 CG, 27-point stencil, f64, microseconds an iteration. The other side is CG with the same Jacobi preconditioner as a
-user writes it with cuSPARSE and cuBLAS, scalars in device memory: call by call with r.z read back in every iteration
-("plain"), and as a CUDA graph of ten iterations ("graph"); with legacy bsrmv on column-major blocks and with the
-fastest of cuSPARSE's block products. All take turns in four rounds; a time is that of the iterations between the fastest
-run of 510 (from 500 000 unknowns on 210) iterations and the fastest of 10; |b − Ax| after ten iterations is verified against the CPU. "ideal" is the matrix once and 13 vectors at the read ceiling,
-for block-Jacobi too, which reads its blocks besides. "ratio" is the graph with bsrmv, and the fastest of all graphs, over ours with Jacobi.
+user writes it with cuSPARSE and cuBLAS, scalars in device memory. It runs call by call with r.z read back in every
+iteration ("plain"), and as a CUDA graph of ten iterations ("graph"). Its product is legacy bsrmv on column-major blocks,
+or the fastest of cuSPARSE's block products.
+
+All take turns in four rounds. A time is that of the iterations between the fastest run of 510 (from 500 000 unknowns on
+210) iterations and the fastest of 10. |b − Ax| after ten iterations is verified against the CPU. "ideal" is the matrix
+once and 13 vectors at the read ceiling, for block-Jacobi too, which reads its blocks besides. "ratio" is the graph with
+bsrmv, and the fastest of all graphs, over ours with Jacobi.
 """
 
 
@@ -139,20 +144,22 @@ COLLECTION_INTRO = """# Solvers: symmetric positive definite matrices
 This page is written by `bench/report_solve.py` from `bench/results/solve-collection-*.json`; do not edit it.
 
 Every method with every preconditioner on every symmetric positive definite matrix of the collection with fewer than 20 000
-rows: to 1e-8 with b = A·1, at most 20 000 iterations, gmres and fgmres restarted after 30, blocks as `--block auto` chooses (1 × 1
-where these are not square and have to be), `domains=1`. Iterations, or why not and the true residual that was left.
-Blocks of 1 make bjacobi jacobi.
+rows. Each solves to 1e-8 with b = A·1, in at most 20 000 iterations, with `domains=1`. gmres and fgmres restart after 30.
+Blocks are as `--block auto` chooses, or 1 × 1 where these are not square and have to be. With blocks of 1, bjacobi is
+jacobi. The tables show the iterations, or why there was no solution and the true residual that was left.
 
-* IC(0), and ILU(0) in cg and cg_single, are made with a heavier diagonal where a pivot would not be positive, see
-  [preconditioners.md](preconditioners.md); ILU(0) in the other methods is not, and may be a bad one.
-* "indefinite": of cg_single with ILU(0), whose p.Ap is a recurrence and turns negative by rounding where cg goes on.
-* "stagnates": the smallest residual is long past (60 iterations of gmres; as many as rows, at least 1 000, of the others), or rounding allows no better; a
-  restarted gmres forgets the directions that an ill-conditioned matrix needs (`restart=` larger helps).
+* IC(0), and ILU(0) in cg and cg_single, are made with a heavier diagonal where a pivot would not be positive: see
+  [preconditioners.md](preconditioners.md). ILU(0) in the other methods is not, and may be a bad one.
+* "indefinite": cg_single with ILU(0). Its p.Ap is a recurrence and turns negative by rounding where cg goes on.
+* "stagnates": the residual has not become smaller for long (60 iterations of gmres; as many as rows, at least 1 000, of the
+  others), or rounding allows no better. A restarted gmres forgets the directions that an ill-conditioned matrix needs; a
+  larger `restart=` helps.
 * "limit": 20 000 iterations; "too slow": {seconds} s. The system is too ill-conditioned for that method and preconditioner.
-* "breakdown", "diverges": of bicg and bicgstab, whose residuals are not bounded by anything.
+* "breakdown", "diverges": bicg and bicgstab, whose residuals are not bounded by anything.
 
-Generated problems (`tessera solve`, at most 5 000 iterations, their own right-hand side, a domain a thread) are beside: elasticity is symmetric positive definite,
-convection–diffusion–reaction (cdr) is not symmetric, which cg, cg_single and ic0 are not made for.
+Generated problems are shown beside (`tessera solve`, at most 5 000 iterations, their own right-hand side, a domain a
+thread). Elasticity is symmetric positive definite. Convection–diffusion–reaction (cdr) is not symmetric, which cg,
+cg_single and ic0 are not made for.
 """
 
 
