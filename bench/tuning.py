@@ -336,12 +336,14 @@ def bars(data):
 def page(args):
     print("""# What a search finds, and what the model knows
 
-Made by `bench/tuning.py page bench/results/tuning-neoverse-v1-2.json bench/results/tuning-h200.json`; the files by `bench/tuning.py measure` on each
-machine, with what the profiles in `profiles/` predict (`bench/tuning.py predict`). MEASURE, the default, may run 60 products;
-ESTIMATE runs none and takes what the model predicts to be the fastest. Lost is how much longer the chosen kernel takes
-than the fastest of all that `tessera bench` times in the same run, in turn and in seven rounds; what EXHAUSTIVE, which times
-them all, would lose is the spread of the machine's speed. On a GPU the kernels priced are each with its own parameters and
-those with one parameter changed, not the full product of all parameters.
+Made by `bench/tuning.py page bench/results/tuning-neoverse-v1-2.json bench/results/tuning-h200.json`. The files are made by
+`bench/tuning.py measure` on each machine, with what the profiles in `profiles/` predict (`bench/tuning.py predict`).
+
+* MEASURE, the default, may run 60 products. ESTIMATE runs none and takes what the model predicts to be the fastest.
+* *Lost* is how much longer the chosen kernel takes than the fastest of all that `tessera bench` times in the same run, in turn and in
+  seven rounds. EXHAUSTIVE, which times them all, would lose the spread of the machine's speed.
+* On a GPU the kernels priced are each with its own parameters and those with one parameter changed, not the full product of
+  all parameters.
 """)
     for path in args.files:
         data = json.load(open(path))
