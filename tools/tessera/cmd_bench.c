@@ -197,7 +197,7 @@ static int by_seconds(const void *a, const void *b)
 static const char *result_name(const bench_result *r, char *name)
 {
     const tess_candidate *c = &r->candidate;
-    if (!r->peer[0] || strcmp(r->peer, c->kernel) == 0)
+    if (!r->peer[0])
         return text_kernel(c->format, c->kernel, c->params, name);
     snprintf(name, NAME_MAX_LENGTH, "%s%s%s%s%s", r->peer, *r->version ? " " : "", r->version,
              *c->kernel ? " " : "", c->kernel);
@@ -411,10 +411,9 @@ const cli_command command_bench = {
         "its error against the reference backend. A wrong result, or one that changes from run to "
         "run, makes the command fail with exit status 1.\n\n"
         "With --peers, other libraries take part: on the CPU those whose adapters `./run bench` "
-        "built (found beside the command or through TESSERA_PEERS), on the GPU those of the "
-        "driver's "
-        "toolkit. Their results are verified and marked like our own, but do not change the exit "
-        "status.",
+        "built (found beside the command or through TESSERA_PEERS), on the GPU cuSPARSE, where "
+        "it is installed. Their results are verified and marked like our own, but do not change "
+        "the exit status.",
     .examples = "tessera bench gen:stencil27:n=48,b=3\n"
                 "tessera bench A.mtx.gz --device cpu:4 --type f32 --json\n"
                 "tessera bench gen:stencil7:n=100,b=4 --peers",
