@@ -10,6 +10,7 @@
 #include "cuda/solve/factors.h"
 #include "format/fbcsr/fbcsr.h"
 #include "format/fbcsr/refresh.h"
+#include "inspect/check.h"
 #include "plan/model/model.h"
 #include "plan/tuner.h"
 #include "plan/wisdom/wisdom.h"
