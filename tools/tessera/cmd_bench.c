@@ -198,7 +198,7 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
         return fail(app, EXIT_USAGE,
                     "--op '%s' is none of spmv, spmv_transpose, spmm:K (K=1..1024)", args->op);
     if (args->cg && !args->search)
-        return fail(app, EXIT_USAGE, "--cg is of use with --search only");
+        return fail(app, EXIT_USAGE, "--cg is of use with --search only: add --search");
     options.product.effort = args->all ? TESS_EXHAUSTIVE : args->few ? TESS_ESTIMATE : TESS_MEASURE;
     if (args->list)
         return print_list(app, args, device, A, &options);

@@ -128,7 +128,9 @@ static int calibrate(cli_app *app, const calibrate_args *args, uint32_t wanted, 
         tess_model_part_destroy(part);
     }
     return found ? EXIT_DONE
-                 : fail(app, EXIT_USAGE, "--classes: nothing was measured of '%s' on this device",
+                 : fail(app, EXIT_USAGE,
+                        "--classes: nothing was measured of '%s' on this device; without --classes "
+                        "all are, and named",
                         args->classes);
 }
 

@@ -97,6 +97,21 @@ static int solve(cli_app *app, const solve_args *args, solve_run *r)
     return EXIT_DONE;
 }
 
+/* What to try when a system was not solved. */
+static const char *advice_for(tess_reason reason)
+{
+    switch (reason) {
+    case TESS_ITERATION_LIMIT:
+        return "try a larger --max-iterations, or --pc ilu0";
+    case TESS_INDEFINITE:
+        return "try --method bicgstab or gmres";
+    case TESS_NOT_FINITE:
+        return "look for NaN and infinity in the matrix and in b";
+    default:
+        return "try --method gmres, or --pc ilu0";
+    }
+}
+
 static int run(cli_app *app, void *arguments)
 {
     solve_args *args = arguments;
@@ -126,7 +141,8 @@ static int run(cli_app *app, void *arguments)
                 exit_status = solve_write_plot(app, r.spec, result, args->plot);
             if (exit_status == EXIT_DONE && result->reason != TESS_CONVERGED &&
                 result->reason != TESS_ZERO_RHS)
-                exit_status = fail(app, EXIT_FAILED, "not solved: %s", result->text);
+                exit_status = fail(app, EXIT_FAILED, "not solved: %s; %s", result->text,
+                                   advice_for(result->reason));
         }
     }
     tess_solver_destroy(r.solver);

@@ -102,7 +102,10 @@ static int run(cli_app *app, void *arguments)
             exit_status =
                 output_vector(app, view_of(r.matrix).type, view_of(r.matrix).rows, r.y, args->out);
         if (multiplied && !r.verdict.good)
-            exit_status = fail(app, EXIT_FAILED, "row %lld is wrong", (long long)r.verdict.row);
+            exit_status =
+                fail(app, EXIT_FAILED,
+                     "row %lld is wrong: compare with --device ref, and report the matrix",
+                     (long long)r.verdict.row);
     }
     free(r.seconds);
     free(r.y);
