@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/core.h"
-#include "matrix/matrix.h"
-#include "ref/ref.h"
+#include "internal.h"
 
 enum { ROUNDS = 9 };
 

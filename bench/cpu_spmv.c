@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/cpu.h"
-#include "ref/ref.h"
-#include "plan/model/model.h"
+#include "internal.h"
 
 enum { ROUNDS = 7, MOST = 16 };
 

@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/core.h"
-#include "matrix/matrix.h"
+#include "internal.h"
 
 static void check(tess_ctx *ctx, tess_status status)
 {

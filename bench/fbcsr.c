@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/fbcsr/refresh.h"
+#include "internal.h"
 
 enum { ROUNDS = 3 };
 

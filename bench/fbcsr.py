@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from report_common import geometric_mean, table
+from report_common import geometric_mean, load, save, table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RESULTS = os.path.join(ROOT, "bench", "results")
@@ -159,16 +159,10 @@ def label(text):
 
 
 def store(path, case):
-    document = {"cases": []}
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as file:
-            document = json.load(file)
+    document = load(path, {"cases": []})
     document["cases"] = [c for c in document["cases"] if c["input"] != case["input"]] + [case]
     document["cases"].sort(key=lambda c: (c["input"].startswith("gen:"), c["input"].lower()))
-    with open(path + ".new", "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=1)
-        file.write("\n")
-    os.replace(path + ".new", path)
+    save(path, document)
 
 
 def measure(options):

@@ -12,17 +12,15 @@
 #include <jansson.h>
 
 #include "../tools/tessera/bench.h"
-#include "format/fbcsr/fbcsr.h"
-#include "backend/shapes.h"
-#include "plan/tuner.h"
-#include "plan/model/model.h"
+#include "peers/cusparse.h"
 
 enum { ROUNDS = 5, REPS = 3, KINDS = 4 };
 enum { CSR, FBCSR, BSR, CUSPARSE };
 static const char *const kinds[KINDS] = {"csr", "fbcsr", "bsr", "cusparse_csr"};
 
 typedef struct entry {
-    tess_plan *plan; /* NULL: there is none */
+    tess_plan *plan;           /* NULL: there is none, */
+    cusparse_product *product; /* or cuSPARSE multiplies */
     double seconds, error;
 } entry;
 
@@ -37,28 +35,22 @@ typedef struct trial {
     entry entries[KINDS];
 } trial;
 
-static const tess_product spmv = {
-    .kind = TESS_PRODUCT_SPMV, .k = 1, .effort = TESS_ESTIMATE, .peers = true};
+static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV, .k = 1, .effort = TESS_ESTIMATE};
 
-static int by_value(const void *a, const void *b)
+/* Of REPS products. */
+static tess_status median_time(trial *T, const entry *E, double *seconds)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static tess_status median_time(trial *T, tess_plan *plan, int reps, double *seconds)
-{
-    double times[ROUNDS * REPS];
-    TESS_TRY(tess_product_time(plan, &spmv, 1, T->x, 0, T->y, reps, times));
-    qsort(times, (size_t)reps, sizeof *times, by_value);
-    *seconds = times[reps / 2];
+    double times[REPS];
+    if (E->product)
+        TESS_TRY(cusparse_time(E->product, T->x, T->y, REPS, times));
+    else
+        TESS_TRY(tess_product_time(E->plan, &spmv, 1, T->x, 0, T->y, REPS, times));
+    *seconds = tess_median(times, REPS);
     return TESS_OK;
 }
 
 static int kind_of(const tess_candidate *c, bool blocked)
 {
-    if (strstr(c->kernel, "cusparse"))
-        return !blocked && strstr(c->kernel, "csr") ? CUSPARSE : -1;
     if (strcmp(c->format, "fbcsr") == 0)
         return FBCSR;
     if (strcmp(c->format, "symmetric") == 0)
@@ -82,7 +74,7 @@ static tess_status try_candidate(trial *T, const tess_matrix *A, const tess_cand
     tess_status status = tess_plan_create(T->ctx, A, T->device, &options, &plan);
     if (status != TESS_OK)
         return status == TESS_ERR_MEMORY ? status : TESS_OK; /* it does not apply */
-    status = median_time(T, plan, 3, &seconds);
+    status = median_time(T, &(entry){.plan = plan}, &seconds);
     if (status == TESS_OK && (!E->plan || seconds < E->seconds)) {
         tess_plan *swap = E->plan;
         E->seconds = seconds;
@@ -93,9 +85,25 @@ static tess_status try_candidate(trial *T, const tess_matrix *A, const tess_cand
     return status;
 }
 
+/* Of cuSPARSE's algorithms for CSR the first: it was the faster one on all 86 matrices that were
+ * measured with both. */
+#define CUSPARSE_CSR "cusparse_csr_alg1"
+
+static tess_status open_cusparse(trial *T)
+{
+    tess_cuda *cuda = tess_cuda_of(T->device);
+    char version[24];
+    if (!cusparse_version(version, sizeof version))
+        return TESS_OK;
+    TESS_TRY(tess_cuda_enter(cuda));
+    const tess_status status =
+        cusparse_open(cuda, T->A, CUSPARSE_CSR, NULL, cuda->stream, &T->entries[CUSPARSE].product);
+    tess_cuda_leave(cuda);
+    return status == TESS_ERR_MEMORY ? status : TESS_OK; /* it does not apply */
+}
+
 /* On a GPU, where each takes a conversion: kernels that were the fastest on some of the matrices,
- * the last two where rows are long. Of cuSPARSE's algorithms the first, which was the fastest of
- * both on all 86 matrices that were measured with both. */
+ * the last two where rows are long. */
 static bool worth_trying(const tess_candidates *list, int64_t at, bool gpu, const tess_matrix *A)
 {
     static const char *const known[] = {"sliced", "multi_row", "warp_row", "by_block"};
@@ -106,20 +114,10 @@ static bool worth_trying(const tess_candidates *list, int64_t at, bool gpu, cons
     const bool blocked = A->block_height * A->block_width > 1;
     if (!gpu)
         return before < (blocked ? 1 : 2);
-    if (strstr(kernel, "cusparse"))
-        return !blocked && strstr(kernel, "csr_alg1") && before == 0;
     for (size_t i = 0; i < (blocked || A->blocks < 64 * A->rows ? 2 : 4); i++)
         if (strcmp(kernel, known[i]) == 0)
             return before == 0;
     return false;
-}
-
-static const char *first_of_ours(const tess_candidates *list)
-{
-    for (int64_t i = 0; i < list->count; i++)
-        if (!strstr(list->items[i].kernel, "cusparse"))
-            return list->items[i].format;
-    return "";
 }
 
 /* `chosen`: the format that a plan without measurements takes. */
@@ -135,7 +133,7 @@ static tess_status try_all(trial *T, const tess_matrix *A, tess_fbcsr_options *s
     product.shapes = A == T->A && tess_search_shapes(TESS_ESTIMATE, A);
     TESS_TRY_CLEAN(tess_candidates_list(T->device, A, &product, &list));
     if (A == T->A)
-        snprintf(chosen, size, "%s", first_of_ours(&list));
+        snprintf(chosen, size, "%s", list.count > 0 ? list.items[0].format : "");
     for (int64_t i = 0; i < list.count; i++)
         if (strcmp(list.items[i].format, "fbcsr") != 0 && worth_trying(&list, i, gpu, A))
             TESS_TRY_CLEAN(try_candidate(T, A, &list.items[i]));
@@ -149,23 +147,26 @@ cleanup:
     return status;
 }
 
+static bool is_open(const entry *E)
+{
+    return E->plan || E->product;
+}
+
 /* In turn, so that a disturbance meets all. */
 static tess_status measure(trial *T)
 {
     double rounds[KINDS][ROUNDS];
     for (int round = 0; round < ROUNDS; round++) {
         for (int k = 0; k < KINDS; k++) {
-            if (!T->entries[k].plan)
+            if (!is_open(&T->entries[k]))
                 continue;
-            TESS_TRY(median_time(T, T->entries[k].plan, REPS, &rounds[k][round]));
+            TESS_TRY(median_time(T, &T->entries[k], &rounds[k][round]));
             if (round == 0)
                 T->entries[k].error = bench_error(&T->truth, T->y);
         }
     }
-    for (int k = 0; k < KINDS; k++) {
-        qsort(rounds[k], ROUNDS, sizeof rounds[k][0], by_value);
-        T->entries[k].seconds = T->entries[k].plan ? rounds[k][ROUNDS / 2] : 0;
-    }
+    for (int k = 0; k < KINDS; k++)
+        T->entries[k].seconds = is_open(&T->entries[k]) ? tess_median(rounds[k], ROUNDS) : 0;
     return TESS_OK;
 }
 
@@ -221,12 +222,14 @@ static json_t *report(const trial *T, const char *input, int64_t copies, const t
     json_t *runs = json_object();
     for (int k = 0; k < KINDS; k++) {
         const entry *E = &T->entries[k];
-        if (E->plan)
+        const tess_plan *plan = E->plan;
+        if (is_open(E))
             json_object_set_new(runs, kinds[k],
                                 json_pack("{s:f, s:f, s:b, s:s, s:s, s:s}", "seconds", E->seconds,
                                           "error", E->error, "right", E->error <= BENCH_ERROR_MAX,
-                                          "format", E->plan->format, "kernel", E->plan->kernel,
-                                          "params", E->plan->params));
+                                          "format", plan ? plan->format : "csr", "kernel",
+                                          plan ? plan->kernel : CUSPARSE_CSR, "params",
+                                          plan ? plan->params : ""));
     }
     int64_t value = (int64_t)tess_type_size(A->type);
     json_int_t csr = (A->rows + 1) * 4 + A->blocks * (4 + value);
@@ -242,6 +245,10 @@ static void finish(trial *T)
 {
     for (int k = 0; k < KINDS; k++)
         tess_plan_destroy(T->entries[k].plan);
+    if (T->entries[CUSPARSE].product && tess_cuda_enter(tess_cuda_of(T->device)) == TESS_OK) {
+        cusparse_close(T->entries[CUSPARSE].product);
+        tess_cuda_leave(tess_cuda_of(T->device));
+    }
     bench_truth_free(T->ctx, &T->truth);
     tess_free(T->ctx, T->x);
     tess_free(T->ctx, T->y);
@@ -286,6 +293,8 @@ static tess_status run(tess_ctx *ctx, tess_device *device, const char *input, do
     device->one_matrix = true;
     TESS_TRY_CLEAN(try_all(&T, T.A, &shapes, chosen, sizeof chosen));
     device->one_matrix = false;
+    if (device->backend == &tess_cuda_backend)
+        TESS_TRY_CLEAN(open_cusparse(&T));
     if (with_bsr)
         TESS_TRY_CLEAN(try_all(&T, T.blocked, &shapes, chosen, sizeof chosen));
     if (device->backend->read_ceiling)

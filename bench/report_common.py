@@ -1,5 +1,8 @@
-"""What the pages on CPUs and on GPUs have in common: picking results, and tables."""
+"""What the suites and their pages have in common: inputs, files of results, picking results, tables."""
+import json
 import math
+import os
+import re
 
 
 def good(case, peers):
@@ -14,6 +17,49 @@ def share(result, digits=1):
     """Of the read ceiling."""
     fraction = result["fraction_of_read"] if result else None
     return f"{100 * fraction:.{digits}f} %" if fraction else "–"
+
+
+def best(results):
+    """The fastest of those that are right."""
+    return fastest([r for r in results if r["outcome"] == "good"])
+
+
+def block_bytes(b, real=8):
+    """Bytes of one stored block: values and its column."""
+    return real * b * b + 4
+
+
+def box(points, b, target, real=8):
+    """Edge of the smallest box whose 7- or 27-point matrix moves at least `target` bytes."""
+    n = 2
+    while True:
+        blocks = 7 * n**3 - 6 * n**2 if points == 7 else (3 * n - 2) ** 3
+        if blocks * block_bytes(b, real) + n**3 * (4 + 2 * real * b) >= target:
+            return n
+        n += 1
+
+
+def slug(machine):
+    """A machine's name for files: its processor, and how many of them."""
+    name = re.sub(r"\((R|TM)\)|CPU|Processor|@.*", "", machine["processor"])
+    return "-".join(re.findall(r"[a-z0-9.]+", name.lower())) + f"-{machine['processors']}"
+
+
+def load(path, otherwise=None):
+    """The document in a file of results; `otherwise` where there is no file."""
+    if otherwise is not None and not os.path.exists(path):
+        return otherwise
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def save(path, document):
+    """The file is only ever seen whole."""
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=1)
+        file.write("\n")
+    os.replace(path + ".new", path)
 
 
 def geometric_mean(values):

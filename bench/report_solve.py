@@ -7,7 +7,7 @@ import glob
 import json
 import os
 
-from report_common import table
+from report_common import load, table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGES = os.path.join(ROOT, "docs", "performance")
@@ -197,11 +197,6 @@ def collection_page(documents):
             rows = [[m["name"], str(m["rows"]), str(m["block"])] + [m["results"][pc] for pc in document["pcs"]] for m in matrices]
             text += f"\n### {name}: {method}\n\n{table(['matrix', 'rows', 'b'] + document['pcs'], rows)}"
     return text
-
-
-def load(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
 
 
 def write(name, text):

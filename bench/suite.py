@@ -12,12 +12,12 @@ page is written from it by report.py. Standard library only.
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import time
 
 import suite_cuda
+from report_common import best, block_bytes, box, load, save, slug
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ALL_B = [1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 24, 32]
@@ -34,21 +34,6 @@ PARTS = {  # name: (block sizes, product, with peers, numbers of threads, 0 = al
 }
 
 
-def block_bytes(b):
-    """Bytes of one stored block: values and its column."""
-    return 8 * b * b + 4
-
-
-def box(points, b, target):
-    """Edge of the smallest box whose 7- or 27-point matrix moves at least `target` bytes."""
-    n = 2
-    while True:
-        blocks = 7 * n**3 - 6 * n**2 if points == 7 else (3 * n - 2) ** 3
-        if blocks * block_bytes(b) + n**3 * (4 + 16 * b) >= target:
-            return n
-        n += 1
-
-
 def make_input(part, b, target):
     if part == "small":
         return f"gen:stencil27:n={box(27, b, 10e6)},b={b}"
@@ -60,12 +45,6 @@ def make_input(part, b, target):
         return f"gen:powerlaw:rows={rows},avg=1,b={b},long=1,length={int(rows * 0.9)}"
     points = 7 if part == "stencil7" else 27
     return f"gen:stencil{points}:n={box(points, b, target)},b={b}"
-
-
-def slug(machine):
-    name = re.sub(r"\((R|TM)\)|CPU|Processor|@.*", "", machine["processor"])
-    name = "-".join(re.findall(r"[a-z0-9.]+", name.lower()))
-    return f"{name}-{machine['processors']}"
 
 
 def run_case(options, part, b, threads):
@@ -88,11 +67,6 @@ def run_case(options, part, b, threads):
     return result
 
 
-def best(results):
-    good = [r for r in results if r["outcome"] == "good"]
-    return min(good, key=lambda r: r["seconds"]) if good else None
-
-
 def summary(result):
     case = result["case"]
     full = [r for r in result["results"] if r["format"] != "symmetric" and r["kernel"] != "sbaij"]
@@ -111,21 +85,14 @@ def summary(result):
 
 
 def store(path, result):
-    """Replaces the case in the file, which is only ever seen whole."""
-    document = {"cases": []}
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as file:
-            document = json.load(file)
+    """Replaces the case in the file."""
+    document = load(path, {"cases": []})
     same = ("part", "b", "threads")
     key = [result["case"][k] for k in same]
     document["cases"] = [c for c in document["cases"] if [c["case"][k] for k in same] != key] + [result]
     order = list(PARTS)
     document["cases"].sort(key=lambda c: (order.index(c["case"]["part"]), c["case"]["threads"], c["case"]["b"]))
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path + ".new", "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=1)
-        file.write("\n")
-    os.replace(path + ".new", path)
+    save(path, document)
 
 
 def numbers(text):

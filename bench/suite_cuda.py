@@ -17,6 +17,8 @@ import os
 import subprocess
 import time
 
+from report_common import best, block_bytes, box, load, save
+
 PARTS = ("stencil27", "stencil7", "powerlaw", "spmm8", "sizes", "families", "promoted")
 B_ALL = [1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 24, 32, 48, 64]
 B_POWERLAW = [2, 3, 4, 5, 8, 16]
@@ -29,21 +31,6 @@ MEGABYTES = [1, 3, 10, 27, 100, 300, 1050, 2100]
 LARGE, FAMILIES = 1.05e9, 0.3e9  # bytes that a product must move
 SCATTERED = 0.7e9  # the families on random columns: x is more than L2 keeps beside the matrix
 REPETITIONS = 42  # six in each of the seven rounds
-
-
-def block_bytes(b, real=8):
-    """Bytes of one stored block: values and its column."""
-    return real * b * b + 4
-
-
-def box(points, b, target, real=8):
-    """Edge of the smallest box whose 7- or 27-point matrix moves at least `target` bytes."""
-    n = 2
-    while True:
-        blocks = 7 * n**3 - 6 * n**2 if points == 7 else (3 * n - 2) ** 3
-        if blocks * block_bytes(b, real) + n**3 * (4 + 2 * real * b) >= target:
-            return n
-        n += 1
 
 
 def stencil(points, b, target, real=8):
@@ -112,11 +99,6 @@ def run_case(options, c):
     return result
 
 
-def best(results):
-    good = [r for r in results if r["outcome"] == "good"]
-    return min(good, key=lambda r: r["seconds"]) if good else None
-
-
 def summary(c, result):
     text = f"{c['part']:10} b={c['b']:<3} {c['type']} {c['label']:12}"
     if not result:
@@ -133,24 +115,8 @@ def summary(c, result):
     return text + "".join(f"\n  {r['outcome'].upper()}: {r['kernel']} {r['params']}: {r['reason']}" for r in wrong)
 
 
-def load(path):
-    if not os.path.exists(path):
-        return {"cases": [], "not_measured": []}
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
-def save(path, document):
-    """The file is only ever seen whole."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path + ".new", "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=1)
-        file.write("\n")
-    os.replace(path + ".new", path)
-
-
 def store(path, result, wanted):
-    document = load(path)
+    document = load(path, {"cases": [], "not_measured": []})
     keys = [key_of(c) for c in wanted]
     document["cases"] = [c for c in document["cases"] if key_of(c["case"]) != key_of(result["case"])] + [result]
     document["cases"].sort(key=lambda c: keys.index(key_of(c["case"])) if key_of(c["case"]) in keys else len(keys))
@@ -176,7 +142,7 @@ def command_of(options):
 
 def note_missing(path, wanted, options):
     """What the page promises and the file does not hold."""
-    document = load(path)
+    document = load(path, {"cases": [], "not_measured": []})
     have = [key_of(c["case"]) for c in document["cases"]]
     document["not_measured"] = [key_of(c) for c in wanted if key_of(c) not in have]
     document["command"] = command_of(options)

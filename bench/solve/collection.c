@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "../internal.h"
 
 static void check(tess_ctx *ctx, tess_status status)
 {

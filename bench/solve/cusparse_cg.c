@@ -105,7 +105,7 @@ static void verify(const char *name, double residual, double expected)
 
 typedef struct way {
     char name[32];
-    struct tess_cusparse *product;
+    cusparse_product *product;
     cu_graph_exec graph;
     double spmv;
     times plain, replayed;
@@ -115,7 +115,7 @@ static void open_way(tess_cuda *cuda, peer *p, const tess_matrix *A, const char 
 {
     *w = (way){.plain = never, .replayed = never};
     snprintf(w->name, sizeof w->name, "%s", name);
-    peer_check(cuda->ctx, tess_cusparse_create(cuda, A, name, false, cuda->stream, &w->product));
+    peer_check(cuda->ctx, cusparse_open(cuda, A, name, NULL, cuda->stream, &w->product));
     peer_use(p, w->product);
     w->spmv = peer_product_seconds(p);
 }
@@ -132,7 +132,7 @@ static int open_ways(tess_cuda *cuda, peer *p, const tess_matrix *A, way *ways)
         open_way(cuda, p, A, others[i], &other);
         const bool faster = other.spmv < ways[count - 1].spmv;
         if (!faster || count == 2)
-            tess_cusparse_destroy(faster ? ways[1].product : other.product);
+            cusparse_close(faster ? ways[1].product : other.product);
         if (faster) {
             ways[1] = other;
             count = 2;
@@ -230,7 +230,7 @@ static void print(bench *t, const char *input)
            "\"ours_spmv_us\": %.3f",
            input, device->description, (int)A->block_height, (long long)A->rows, bytes,
            1e-9 * ceiling, 1e6 * (bytes + 11 * 8 * (double)A->rows) / ceiling,
-           1e6 * bench_median(seconds, 20));
+           1e6 * tess_median(seconds, 20));
     for (int i = 0; i < PCS; i++)
         if (t->ours[i].solver[0] && t->ours[i].solver[1])
             printf(", \"ours_%s_us\": %.3f", pc_names[i], per_iteration(t, &t->ours[i].best));
@@ -284,7 +284,7 @@ static void run(tess_ctx *ctx, tess_device *device, const char *input)
     print(&t, input);
     for (int i = 0; i < t.ways; i++) {
         peer_check(ctx, TESS_CU(t.cuda, cuGraphExecDestroy(t.way[i].graph)));
-        tess_cusparse_destroy(t.way[i].product);
+        cusparse_close(t.way[i].product);
     }
     peer_close(t.peer);
     tess_cuda_leave(t.cuda);

@@ -48,7 +48,7 @@ struct peer {
     cublas_handle blas;
     cu_module module;
     cu_function step, turn, scale;
-    struct tess_cusparse *product;
+    cusparse_product *product;
     int n;
     cu_pointer scalars, vector[VECTORS];
     double *host; /* pinned: what a stopping test reads */
@@ -203,7 +203,7 @@ static void precondition(peer *p)
 static void multiply(peer *p, int x, int y)
 {
     peer_check(p->ctx,
-               tess_cusparse_spmv(p->product, 1, p->vector[x], 0, p->vector[y], p->cuda->stream));
+               cusparse_multiply(p->product, 1, p->vector[x], 0, p->vector[y], p->cuda->stream));
 }
 
 /* x = 0, r = b, z = D^-1 r, p = z. */
@@ -283,19 +283,7 @@ double peer_true_residual(peer *p)
     return sqrt(read_back(p, RR));
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double bench_median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof *values, compare);
-    return values[count / 2];
-}
-
-void peer_use(peer *p, struct tess_cusparse *product)
+void peer_use(peer *p, cusparse_product *product)
 {
     p->product = product;
 }
@@ -309,5 +297,5 @@ double peer_product_seconds(peer *p)
         CU(p, cuStreamSynchronize(p->cuda->stream));
         seconds[i < 0 ? 0 : i] = tess_seconds() - begun;
     }
-    return bench_median(seconds, PRODUCTS);
+    return tess_median(seconds, PRODUCTS);
 }

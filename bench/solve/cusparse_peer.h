@@ -7,7 +7,7 @@
 #ifndef BENCH_CUSPARSE_PEER_H
 #define BENCH_CUSPARSE_PEER_H
 
-#include "cuda/plan/plan.h"
+#include "../peers/cusparse.h"
 
 /* Iterations captured in one graph. */
 enum { PEER_REPLAYED = 10 };
@@ -22,7 +22,7 @@ peer *peer_open(tess_cuda *cuda, const tess_matrix *A, const double *b);
 void peer_close(peer *p);
 
 /* From now on p multiplies this way. */
-void peer_use(peer *p, struct tess_cusparse *product);
+void peer_use(peer *p, cusparse_product *product);
 /* The median time of a product. */
 double peer_product_seconds(peer *p);
 cu_graph_exec peer_capture(peer *p);
@@ -34,7 +34,5 @@ double peer_run(peer *p, cu_graph_exec graph, int iterations);
 double peer_rz(const peer *p);
 /* |b - A x| of the last run, recomputed. */
 double peer_true_residual(peer *p);
-
-double bench_median(double *values, int count);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "../internal.h"
 
 enum { SHORT = 40, LONG = 240, RUNS = 5 }; /* iterations of the two runs, and how often */
 

@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/solve/factors.h"
-#include "cuda/plan/plan.h"
+#include "../internal.h"
 
 enum { IN_GRAPH = 5, REPLAYS = 9 };
 

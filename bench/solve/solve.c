@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "peer_solve.h"
-#include "backend/backend.h"
+#include "../internal.h"
 
 enum { PRODUCTS = 30 };
 

@@ -13,16 +13,19 @@ bench/report_solve.py. Standard library only.
 """
 import argparse
 import datetime
+import difflib
 import glob
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "bench"))
+from report_common import load, save, slug  # noqa: E402  the path comes first
+
 TOLERANCE = 1e-8
 # Family: (input, block size, values of n, solvers compared, more of ours at the largest n).
 FAMILIES = {
@@ -46,6 +49,16 @@ def case_names():
                 yield "%s:%d:%s" % (family, n, solver)
         for n in sizes[1:]:
             yield "%s:%d:more" % (family, n)
+
+
+def unknown_case(only):
+    """What to say of names that no case begins with; None: all are known."""
+    names = list(case_names())
+    for word in only or []:
+        if not any(name.startswith(word) for name in names):
+            near = difflib.get_close_matches(word, names, n=1, cutoff=0.4)
+            return f"no case '{word}' (" + (f"nearest: '{near[0]}'; " if near else "") + "--list names all)"
+    return None
 
 
 def lines_of(command, environment):
@@ -120,23 +133,13 @@ def machine(options):
     return described
 
 
-def slug(described):
-    name = re.sub(r"\((R|TM)\)|CPU|Processor|@.*", "", described["processor"])
-    return "-".join(re.findall(r"[a-z0-9.]+", name.lower())) + "-%d" % described["processors"]
-
-
 def store(path, described, cases):
-    document = {"machine": described, "cases": []}
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as file:
-            document = json.load(file)
-        document["machine"] = described
+    document = load(path, {"cases": []})
+    document["machine"] = described
     key = "name" if "name" in cases[0] else "input"
     replaced = {case[key] for case in cases}
     document["cases"] = [c for c in document["cases"] if c[key] not in replaced] + cases
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=1)
-        file.write("\n")
+    save(path, document)
 
 
 def main():
@@ -144,6 +147,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--only", action="append", metavar="CASE", help="a case, or the beginning of its name")
     parser.add_argument("--list", action="store_true", help="print the cases' names")
+    parser.add_argument("--check", action="store_true", help="only say whether the cases of --only exist")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--reps", type=int, default=2, help="set-ups and solves a round")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of every program that has threads")
@@ -154,6 +158,11 @@ def main():
     options = parser.parse_args()
     if options.list:
         print("\n".join(case_names()))
+        return 0
+    unknown = unknown_case(options.only)
+    if unknown:
+        parser.error(unknown)
+    if options.check:
         return 0
     options.tessera = os.path.join(options.build, "bin", "tessera")
     options.bench = os.path.join(options.build, "bin", "tessera_bench_solve")

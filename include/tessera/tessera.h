@@ -19,8 +19,11 @@
  *   - Option structs may be zeroed: zero is the default of every field. NULL means all defaults.
  *   - Destroy functions accept NULL.
  *
+ *   - Structs of the section Inspection grow with the library: a function that fills one is told
+ *     the size that the caller was compiled with, and fills no more than that.
+ *
  * The header goes from simple to advanced: context, matrix, analysis, plan, prediction, solve,
- * assembly. docs/glossary.md explains the words.
+ * assembly, inspection. docs/glossary.md explains the words.
  */
 #ifndef TESSERA_TESSERA_H
 #define TESSERA_TESSERA_H
@@ -68,6 +71,10 @@ TESS_API const char *tess_status_text(tess_status status);
 /* "0.1.0": the version of the library that is linked. The macros above are that of the header. */
 TESS_API const char *tess_version(void);
 
+/* Of `candidates` the one with the smallest edit distance to `word`, for messages about names that
+ * do not exist; NULL when none shares half its letters. */
+TESS_API const char *tess_nearest(const char *word, const char *const *candidates, size_t count);
+
 /* ---- Context ------------------------------------------------------------------------------- */
 
 typedef struct tess_ctx tess_ctx;
@@ -105,6 +112,8 @@ TESS_API void tess_ctx_destroy(tess_ctx *ctx);
 TESS_API const char *tess_ctx_error(const tess_ctx *ctx);
 
 TESS_API tess_status tess_ctx_set_threads(tess_ctx *ctx, int threads); /* 0: all */
+/* Another progress callback from now on; NULL: none. */
+TESS_API void tess_ctx_set_progress(tess_ctx *ctx, tess_progress_fn progress, void *user);
 TESS_API int tess_ctx_threads(const tess_ctx *ctx);
 
 /* Frees an array that a function of this library returned; ctx is the one it was given. NULL is
@@ -408,6 +417,8 @@ typedef struct tess_plan_options {
     const char *kernel; /* NULL: chosen. A kernel's name as `tessera bench` prints it */
     const char *params; /* NULL: chosen. The kernel's parameters, "key=value,key=value" */
     int reproducible;   /* 1: bitwise the same result for any number of threads */
+    int fresh;          /* 1: search although the choice for such a matrix is remembered, and
+                           although the matrix is small */
 } tess_plan_options;
 
 /* Prepares A for repeated products on a device. The plan refers to A's arrays where it can, so A
@@ -703,6 +714,210 @@ TESS_API tess_status tess_builder_finish(tess_builder *builder, tess_matrix **ou
 TESS_API tess_status tess_builder_update(tess_builder *builder, tess_matrix *A);
 /* Forgets what was added, and failures, since the last finish. The pattern stays. */
 TESS_API void tess_builder_clear(tess_builder *builder);
+
+/* ---- Inspection ---------------------------------------------------------------------------- */
+
+/* What devices and plans are, what was measured and what is kept on disk, as data: `tessera
+ * devices`, `tune`, `predict --check`, `calibrate`, `cache` and `info` are made of these calls.
+ * Texts in these structs belong to the object that was asked, or last as long as the callback. */
+
+/* A device that a name opens here, or why it does not. */
+typedef struct tess_device_entry {
+    const char *name; /* "cuda:0" */
+    int available;
+    const char *text; /* its description, or the reason */
+} tess_device_entry;
+
+/* Visits the CPU, every GPU, "ref" and the profiles of machines that are not here. */
+TESS_API tess_status tess_device_list(tess_ctx *ctx,
+                                      void (*visit)(void *user, const tess_device_entry *entry),
+                                      void *user);
+
+typedef struct tess_device_info {
+    const char *backend;     /* "cpu": the device string up to ':' */
+    const char *description; /* tess_device_description */
+    const char *model;       /* what wisdom and performance models are kept under */
+    int threads;             /* host threads a product uses; 0: the host does not compute */
+    double cache_bytes;      /* a matrix smaller than this stays in a cache between two products */
+} tess_device_info;
+
+/* size: sizeof(tess_device_info). */
+TESS_API tess_status tess_device_get_info(const tess_device *device, size_t size,
+                                          tess_device_info *out);
+/* The most bytes a second that the device reads from an array of `bytes` bytes, read again and
+ * again; measured at each call (about 0.1 s). 0: the device cannot tell. */
+TESS_API tess_status tess_device_read_speed(tess_device *device, double bytes,
+                                            double *bytes_per_second);
+
+typedef struct tess_plan_info {
+    const char *format, *kernel, *params; /* as in tess_plan_options; params may be "" */
+    double bytes;             /* the fewest that y = A x must move: A as it is, x and y */
+    double flops;             /* that y = A x does, zeros inside blocks included */
+    double memory;            /* bytes kept beside A; 0: not known */
+    double predicted_seconds; /* of one product; 0: the model was not asked or knows nothing */
+    double measured_seconds;  /* by the search that chose it, or by an earlier one; 0: none */
+} tess_plan_info;
+
+/* size: sizeof(tess_plan_info). */
+TESS_API tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_info *out);
+/* y = A x `reps` times with vectors in host memory, after one more that is not timed. seconds[i] is
+ * the i-th product's own time, by the device's clock where it has one, copies not counted. */
+TESS_API tess_status tess_plan_time(tess_plan *plan, const void *x, void *y, int reps,
+                                    double *seconds);
+
+/* How a plan was chosen. */
+typedef struct tess_search_info {
+    tess_effort effort; /* that was used: a small matrix is only estimated */
+    int64_t count;      /* of trials; 0: the options, or wisdom, left no choice */
+    int64_t chosen;     /* trial 0 is what an estimate takes */
+    int spmvs;          /* products run */
+    double seconds;     /* the search took */
+    int cancelled;      /* a progress callback stopped it: the best so far was taken */
+    int remembered;     /* taken from wisdom */
+    int64_t pays_after; /* products after which the search has saved what it cost; 0: it cost
+                           nothing, -1: it never does */
+} tess_search_info;
+
+/* One way to run the product that a search looked at. */
+typedef struct tess_trial_info {
+    const char *format, *kernel, *params;
+    const char *state; /* "timed", "glanced" (the first few runs decided), "untried", "refused" */
+    const char *note;  /* why it was refused */
+    double seconds;    /* median of its runs; 0: none */
+    double predicted_seconds;
+    double compared_seconds; /* by which predictions are compared: longer where they are less
+                                certain */
+    double bytes;            /* one product moves in this format; 0: not known */
+    double memory;           /* bytes that the plan keeps beside A */
+    double prepare_seconds;  /* conversion, upload, compilation */
+} tess_trial_info;
+
+/* size: sizeof(tess_search_info), sizeof(tess_trial_info). */
+TESS_API tess_status tess_plan_get_search(const tess_plan *plan, size_t size,
+                                          tess_search_info *out);
+TESS_API tess_status tess_plan_get_trial(const tess_plan *plan, int64_t index, size_t size,
+                                         tess_trial_info *out);
+
+/* The few blockings of a detection that are worth a search: those at offset 0 that move the fewest
+ * bytes, and 1 x 1. Fills at most `capacity` elements and sets *count. */
+TESS_API tess_status tess_detection_pick(tess_ctx *ctx, const tess_detection *detection,
+                                         int capacity, tess_block_candidate *picked, int *count);
+
+/* What wisdom holds for one class of matrices on one device. */
+typedef struct tess_wisdom_item {
+    const char *name; /* of the class */
+    const char *format, *kernel, *params;
+    double seconds, bytes; /* of one product, when it was measured */
+    const char *effort;    /* "measure" or "exhaustive" */
+    int current;           /* 0: other kernels have come since; it is searched again */
+} tess_wisdom_item;
+
+TESS_API tess_status tess_wisdom_list(tess_ctx *ctx,
+                                      void (*visit)(void *user, const tess_wisdom_item *item),
+                                      void *user);
+/* The user's file; "" where no directory is known. *enabled: 0 where TESSERA_WISDOM is "off". */
+TESS_API tess_status tess_wisdom_file(tess_ctx *ctx, size_t size, char *path, int *enabled);
+/* Forgets the classes whose name contains `part` ("": all), in the context and in the file. */
+TESS_API tess_status tess_wisdom_forget(tess_ctx *ctx, const char *part, int64_t *forgotten);
+/* The class of products with A on a device, in at most `size` bytes. */
+TESS_API tess_status tess_wisdom_class(const tess_device *device, const tess_matrix *A, size_t size,
+                                       char *name);
+
+/* One compiled CUDA kernel of the cache on disk. */
+typedef struct tess_cached_kernel {
+    const char *file;
+    const char *label; /* what was compiled; "" when the file is damaged or of another version */
+    size_t bytes;
+    int sound;    /* 0: it will be compiled again */
+    int verified; /* 1: its results were compared with ref's on a device */
+} tess_cached_kernel;
+
+TESS_API tess_status tess_kernel_cache_list(
+    tess_ctx *ctx, void (*visit)(void *user, const tess_cached_kernel *kernel), void *user);
+/* "" where neither TESSERA_CACHE nor HOME names a directory. */
+TESS_API tess_status tess_kernel_cache_directory(tess_ctx *ctx, size_t size, char *path);
+TESS_API tess_status tess_kernel_cache_clear(tess_ctx *ctx, int64_t *removed);
+/* Compiles the usual kernels for blocks of 1 to 8 in both precisions, for compute capability
+ * `arch` (90 for 9.0). Needs NVRTC, no GPU. *compiled: those that were not there. */
+TESS_API tess_status tess_kernel_cache_warm(tess_ctx *ctx, int arch, int *compiled);
+
+/* A curve of the performance model: the throughput of a class of kernels, a sigmoid in log2 of the
+ * bytes moved. */
+typedef struct tess_model_curve_info {
+    const char *name;
+    int32_t block; /* b of b x b blocks; 0: of vectors */
+    tess_type type;
+    int cached; /* the data come from a cache */
+    int points; /* measured */
+    double row_bytes, step_seconds, mu, sigma;
+    double throughput, best_throughput; /* bytes a second, for large sizes */
+    double error;                       /* mean relative error of the fit on its own points */
+} tess_model_curve_info;
+
+/* What a curve cannot say: seconds, or (share = 1) a share, of one row, block or product. */
+typedef struct tess_model_extra_info {
+    const char *name, *kind;
+    int32_t block;
+    tess_type type;
+    int share;
+    double x_bytes, value;
+} tess_model_extra_info;
+
+typedef struct tess_model_part tess_model_part;
+
+/* The block sizes of a whole model, 0 for vectors and copies; returns how many. */
+TESS_API int tess_calibrate_blocks(const int32_t **blocks);
+/* Measures the part of a device's model that is of one block size. `most`: the largest product in
+ * bytes, 0: chosen. `classes`: only these, as in "sliced,stream"; NULL: all. `path`: the file that
+ * keeps it, beside what it holds of others; NULL: it is not kept. */
+TESS_API tess_status tess_calibrate(tess_device *device, tess_type type, int32_t block, double most,
+                                    const char *classes, const char *path, tess_model_part **out);
+TESS_API void tess_model_part_destroy(tess_model_part *part);
+TESS_API int64_t tess_model_part_curves(const tess_model_part *part);
+TESS_API int64_t tess_model_part_extras(const tess_model_part *part);
+/* Entry `index` >= 0, below the number above. */
+TESS_API tess_status tess_model_part_get_curve(const tess_model_part *part, int64_t index,
+                                               size_t size, tess_model_curve_info *out);
+TESS_API tess_status tess_model_part_get_extra(const tess_model_part *part, int64_t index,
+                                               size_t size, tess_model_extra_info *out);
+/* Where plans look for it, model.json beside the wisdom; "" where wisdom is off. */
+TESS_API tess_status tess_model_file(tess_ctx *ctx, size_t size, char *path);
+
+/* Runs what was predicted. kernel_seconds[i] becomes the typical time of prediction->kernels[i], 0
+ * where it does not run; *iteration_seconds that of a CG iteration with the first of them, 0 where
+ * A is not symmetric with a diagonal. */
+TESS_API tess_status tess_predict_check(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                                        const tess_prediction *prediction, double *kernel_seconds,
+                                        double *iteration_seconds);
+/* CG iterations with regular matrices of other sizes, with A's block size and the kernel that is
+ * predicted to be the best for A: matrix i has unknowns[i] rows and stored[i] scalars. one[i] is of
+ * one device, several[i] of options->devices; `devices` in them is 0 where the model knows nothing.
+ */
+TESS_API tess_status tess_predict_sizes(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                                        const tess_predict_options *options, int64_t count,
+                                        const double *unknowns, const double *stored,
+                                        tess_predicted_solve *one, tess_predicted_solve *several);
+
+/* What blocks of one shape, anywhere in the matrix, would take out of it (format fbcsr). */
+typedef struct tess_shape_candidate {
+    char name[24]; /* "row:32", "4x4" */
+    int64_t blocks, nonzeros;
+    double fill;  /* share of the cells that are non-zeros */
+    double bytes; /* a product then moves */
+} tess_shape_candidate;
+
+typedef struct tess_shape_detection {
+    int64_t count; /* 0: the matrix has no entries */
+    const tess_shape_candidate *candidates;
+    tess_shape_candidate chosen; /* by "auto"; all its shapes together */
+    char shapes[448];            /* their names in order; "": none pays */
+    double csr_bytes;            /* that a product moves without any */
+} tess_shape_detection;
+
+/* A must have 1 x 1 blocks. */
+TESS_API tess_status tess_detect_shapes(tess_ctx *ctx, const tess_matrix *A,
+                                        tess_shape_detection **out);
+TESS_API void tess_shape_detection_destroy(tess_ctx *ctx, tess_shape_detection *detection);
 
 #ifdef __cplusplus
 }

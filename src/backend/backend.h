@@ -46,8 +46,7 @@ typedef struct tess_candidate {
     char format[32];
     char kernel[64];
     char params[160]; /* "key=value,..." or "" */
-    bool peer;        /* somebody else's code (cuSPARSE), run only when peers are asked for */
-    char version[24]; /* of a peer's library */
+    bool shapes;      /* the pattern was searched for its blocks (tess_product.shapes) */
 
     /* For the model, by the backend's costs(): which of its curves, "" for none; the bytes that one
      * product moves in this format, padding included; the bytes that the plan keeps beside A. */
@@ -78,7 +77,6 @@ typedef struct tess_product {
     int k;                  /* SPMM: number of vectors, densely packed (ld = k or the length) */
     tess_block_order order; /* SPMM */
     tess_effort effort;     /* candidates: ESTIMATE a few, EXHAUSTIVE all sets of parameters */
-    bool peers;             /* candidates: other libraries' kernels too */
     bool shapes;            /* candidates: fbcsr too, for which the pattern has to be searched */
 } tess_product;
 

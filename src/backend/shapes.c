@@ -161,6 +161,7 @@ void tess_shapes_price(const tess_fbcsr_options *shapes, const tess_matrix *A,
     const tess_fbcsr_shape *first = &shapes->shape[0];
     bool block =
         shapes->count > 0 && first->width > 1 && (backend->shapes_in_slices || first->height > 1);
+    c->shapes = true;
     c->memory = (1 - shapes->saved) * (tess_matrix_spmv_bytes(A) - vectors);
     c->bytes = c->memory + vectors;
     snprintf(c->class_name, sizeof c->class_name, "fbcsr %s", block ? "blocks" : "lines");

@@ -81,6 +81,14 @@ tess_status tess_ctx_set_threads(tess_ctx *ctx, int threads)
     return TESS_OK;
 }
 
+void tess_ctx_set_progress(tess_ctx *ctx, tess_progress_fn progress, void *user)
+{
+    if (!ctx)
+        return;
+    ctx->progress = progress;
+    ctx->progress_user = user;
+}
+
 int tess_ctx_threads(const tess_ctx *ctx)
 {
     return ctx ? ctx->threads : 1;

@@ -180,10 +180,6 @@ typedef struct tess_option {
 tess_status tess_options_parse(tess_ctx *ctx, const char *what, const char *text,
                                const tess_option *table, size_t count);
 
-/* The candidate with the smallest edit distance to `word`; NULL when none shares half its letters.
- */
-const char *tess_nearest(const char *word, const char *const *candidates, size_t count);
-
 /* What an error says after an unknown word: "nearest: 'cg'", or "one of: cg, bicg" where no
  * candidate is near. The text is written to `into` and returned. */
 typedef struct {

@@ -25,7 +25,8 @@ tess_status tess_plan_create(tess_ctx *ctx, const tess_matrix *A, tess_device *d
     if (!ctx || !A || !device || !out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_plan_create: an argument is NULL");
     tess_plan *plan;
-    TESS_TRY(tess_plan_search(ctx, A, device, options ? options : &defaults, false, &plan));
+    TESS_TRY(tess_plan_search(ctx, A, device, options ? options : &defaults,
+                              options && options->fresh, &plan));
     tess_log(ctx, "plan: device=%s format=%s kernel=%s%s%s", device->backend->name, plan->format,
              plan->kernel, plan->params[0] ? " " : "", plan->params);
     *out = plan;

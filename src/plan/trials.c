@@ -10,8 +10,7 @@ static const double likely = 1.12, promising = 1.4;
 
 static bool asked_for(const tess_plan_options *options, const tess_candidate *candidate)
 {
-    return !candidate->peer &&
-           (!options->format || strcmp(options->format, candidate->format) == 0) &&
+    return (!options->format || strcmp(options->format, candidate->format) == 0) &&
            (!options->kernel || strcmp(options->kernel, candidate->kernel) == 0);
 }
 

@@ -82,7 +82,7 @@ Mistakes.
   2> tessera: --seconds: -1 is outside 0..86400
   [2]
   $ tessera bench gen:stencil7:n=3 --device ref --cg
-  2> tessera: --cg is of use with --search only
+  2> tessera: --cg is of use with --search only: add --search
   [2]
   $ tessera bench gen:stencil7:n=3 --device ref --peers --type f32
   2> tessera: the peers take f64 matrices of whole blocks only, and this is f32 81 x 81 in blocks of 3 x 3

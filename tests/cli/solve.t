@@ -56,7 +56,7 @@ A file's right-hand side is A times ones, or another file; x, the history and it
 Not solved is exit status 1, bad input 2.
 
   $ tessera solve gen:elasticity:n=4 --device ref --max-iterations 3 >/dev/null
-  2> tessera: not solved: |r|/|b| = 1.88 after 3 iterations, the most allowed
+  2> tessera: not solved: |r|/|b| = 1.88 after 3 iterations, the most allowed; try a larger --max-iterations, or --pc ilu0
   [1]
   $ tessera solve tridiagonal.mtx --rhs x6.mtx --device ref
   2> tessera: x6.mtx has 6 elements, the matrix 5 rows

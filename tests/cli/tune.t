@@ -112,7 +112,7 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
   [2]
   $ tessera calibrate --device cpu:1 --blocks 32 --megabytes 1 --classes none >/dev/null
   2> model: nothing is kept, as wisdom is off and there is no --out
-  2> tessera: --classes: nothing was measured of 'none' on this device
+  2> tessera: --classes: nothing was measured of 'none' on this device; without --classes all are, and named
   [2]
   $ tessera calibrate --device ref
   2> tessera: device 'ref' cannot be calibrated: it has no list of kernels
@@ -150,5 +150,5 @@ The map is an SVG with three panels, their axes and the line where devices begin
   3 stored elements
   3 unknowns
   $ tessera predict gen:stencil27:n=8,b=4 --device cpu:1 --map no/such/map.svg >/dev/null
-  2> tessera: no/such/map.svg: cannot be written
+  2> tessera: no/such/map.svg: cannot be written: No such file or directory
   [2]

@@ -1,5 +1,6 @@
 /* `tessera bench` as a verifier: a backend made to be wrong in several ways must be caught. */
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 
 #include "../../tools/tessera/bench.h"
@@ -8,8 +9,8 @@
 
 /* ---- A backend with kernels that are wrong on purpose ---- */
 
-static const char *const kernels[] = {"right",    "one_row_off", "row_unwritten", "nan",
-                                      "unsteady", "unsupported", "peer"};
+static const char *const kernels[] = {"right", "one_row_off", "row_unwritten",
+                                      "nan",   "unsteady",    "unsupported"};
 enum { KERNELS = sizeof kernels / sizeof kernels[0] };
 
 static tess_status open_device(tess_device *device, const char *rest)
@@ -89,7 +90,7 @@ static tess_status candidates(tess_device *device, const tess_matrix *A,
 {
     (void)A, (void)product;
     for (size_t i = 0; i < KERNELS; i++) {
-        tess_candidate candidate = {.format = "bsr", .peer = strcmp(kernels[i], "peer") == 0};
+        tess_candidate candidate = {.format = "bsr"};
         snprintf(candidate.kernel, sizeof candidate.kernel, "%s", kernels[i]);
         TESS_TRY(tess_candidates_add(device->ctx, list, &candidate));
     }
@@ -143,7 +144,7 @@ static void check_outcomes(tess_ctx *ctx, const tess_matrix *A, const tess_produ
     bench_options options = {.product = *product, .reps = 3};
     bench_report report;
     assert_int_equal(bench_measure(&device, A, &options, &report), TESS_OK);
-    assert_int_equal(report.count, KERNELS - 1); /* peers were not asked for */
+    assert_int_equal(report.count, KERNELS);
     assert_int_equal(find(&report, "right")->outcome, BENCH_GOOD);
     assert_true(find(&report, "right")->first);
     assert_int_equal(find(&report, "one_row_off")->outcome, BENCH_WRONG);
@@ -287,18 +288,32 @@ static void what_does_not_apply_is_skipped_with_its_reason(void **state)
     tess_matrix_destroy(A);
 }
 
-static void peers_of_the_backend_are_marked(void **state)
+/* peer-zero says that every product is 0, and that it has no sparse storage. */
+static void peers_are_marked_verified_and_no_kernels_of_ours(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    tess_matrix *A = test_matrix(ctx, TEST_RANDOM, 9, 2, 2, TESS_F64, 3);
     tess_device device = wrong_device(ctx);
-    bench_options options = {.product = products[0], .reps = 1, .peers = true};
-    bench_report report;
-    assert_int_equal(bench_measure(&device, A, &options, &report), TESS_OK);
-    assert_string_equal(find(&report, "peer")->peer, "peer");
-    assert_string_equal(bench_best(&report, true)->candidate.kernel, "peer");
-    bench_report_free(ctx, &report);
-    tess_matrix_destroy(A);
+    signal(SIGPIPE, SIG_IGN); /* as the command does: an adapter that left is a failed write */
+    for (int zero = 0; zero < 2; zero++) {
+        tess_matrix *A = test_matrix(ctx, zero ? TEST_EMPTY : TEST_DIAGONAL, 9, 2, 2, TESS_F64, 3);
+        bench_options options = {.product = products[0],
+                                 .kernel = "right",
+                                 .reps = 1,
+                                 .peers = true,
+                                 .peers_directory = PEERS_DIRECTORY};
+        bench_report report;
+        assert_int_equal(bench_measure(&device, A, &options, &report), TESS_OK);
+        const bench_result *dense = find(&report, "dense"), *best = bench_best(&report, true);
+        assert_string_equal(dense->peer, "zero");
+        assert_string_equal(dense->version, "1.0");
+        assert_int_equal(dense->outcome, zero ? BENCH_GOOD : BENCH_WRONG);
+        assert_int_equal(find(&report, "sparse")->outcome, BENCH_SKIPPED);
+        assert_ptr_equal(best, zero ? dense : NULL);
+        assert_string_equal(bench_best(&report, false)->candidate.kernel, "right");
+        assert_string_equal(bench_best(&report, false)->peer, "");
+        bench_report_free(ctx, &report);
+        tess_matrix_destroy(A);
+    }
 }
 
 static void an_unknown_kernel_names_the_nearest(void **state)
@@ -364,7 +379,7 @@ int main(void)
         cmocka_unit_test(every_round_has_another_order),
         cmocka_unit_test(a_row_left_unwritten_is_wrong),
         cmocka_unit_test(what_does_not_apply_is_skipped_with_its_reason),
-        cmocka_unit_test(peers_of_the_backend_are_marked),
+        cmocka_unit_test(peers_are_marked_verified_and_no_kernels_of_ours),
         cmocka_unit_test(an_unknown_kernel_names_the_nearest),
         cmocka_unit_test(matrices_without_rows_or_blocks_are_measured),
         cmocka_unit_test(every_failed_allocation_is_survived),

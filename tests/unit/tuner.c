@@ -9,7 +9,7 @@
 typedef struct fake_kernel {
     const char *name;
     double seconds;
-    bool unprepared, unrunnable, peer, fixed;
+    bool unprepared, unrunnable, fixed;
 } fake_kernel;
 
 enum { KERNELS_MAX = 64 };
@@ -88,7 +88,7 @@ static tess_status fake_candidates(tess_device *device, const tess_matrix *A,
     (void)A;
     f->listed_with = product->effort;
     for (int i = 0; i < f->count; i++) {
-        tess_candidate candidate = {.format = "fake", .peer = f->kernels[i].peer};
+        tess_candidate candidate = {.format = "fake"};
         snprintf(candidate.kernel, sizeof candidate.kernel, "%s", f->kernels[i].name);
         TESS_TRY(tess_candidates_add(device->ctx, list, &candidate));
     }
@@ -179,14 +179,13 @@ static void a_tie_goes_to_the_first(void **state)
     tess_matrix_destroy(f.A);
 }
 
-static void what_fails_or_is_foreign_is_passed_over(void **state)
+static void what_fails_is_passed_over(void **state)
 {
     fixture f = {.fake = {.kernels = {{"broken", 1, .unprepared = true},
                                       {"good", 3},
                                       {"crashes", 1, .unrunnable = true},
-                                      {"peer", 1, .peer = true},
                                       {"better", 2}},
-                          .count = 5}};
+                          .count = 4}};
     open_fixture(&f, state, large);
     tess_fail(f.ctx, TESS_OK, "an older sentence");
     assert_string_equal(choice(&f, NULL), "better");
@@ -547,7 +546,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_fastest_of_disturbed_times_wins),
         cmocka_unit_test(a_tie_goes_to_the_first),
-        cmocka_unit_test(what_fails_or_is_foreign_is_passed_over),
+        cmocka_unit_test(what_fails_is_passed_over),
         cmocka_unit_test(effort_decides_how_much_is_run),
         cmocka_unit_test(who_comes_when_the_budget_is_used_up_wins_only_clearly),
         cmocka_unit_test(slight_leads_leave_room_to_look_at_the_others),

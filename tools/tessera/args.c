@@ -85,8 +85,8 @@ static bool parse_block(cli_app *app, const char *name, const char *value, block
     char *x = strchr(text, 'x');
     if (x)
         *x = '\0';
-    if (!tess_parse_int64(text, &rows) || !tess_parse_int64(x ? x + 1 : text, &cols) || rows < 1 ||
-        cols < 1 || rows > 32768 || cols > 32768)
+    if (!parse_int(text, &rows) || !parse_int(x ? x + 1 : text, &cols) || rows < 1 || cols < 1 ||
+        rows > 32768 || cols > 32768)
         return bad(app, name, value, expected);
     block->rows = (int32_t)rows;
     block->cols = (int32_t)cols;
@@ -118,12 +118,12 @@ static bool parse_value(cli_app *app, const cli_option *option, const char *valu
         *(const char **)target = value;
         return *value || needs_value(app, option); /* "" is a variable of a script that is unset */
     case OPTION_INT:
-        if (!tess_parse_int64(value, target))
+        if (!parse_int(value, target))
             return bad(app, option->name, value, "an integer");
         return (*(int64_t *)target >= option->min && *(int64_t *)target <= option->max) ||
                is_outside(app, option, value);
     case OPTION_REAL:
-        if (!tess_parse_double(value, target))
+        if (!parse_real(value, target))
             return bad(app, option->name, value, "a number");
         return (*(double *)target >= (double)option->min &&
                 *(double *)target <= (double)option->max) ||

@@ -9,7 +9,7 @@
 #ifndef TESSERA_BENCH_H
 #define TESSERA_BENCH_H
 
-#include "backend/backend.h"
+#include "../../bench/internal.h"
 
 /* ---- bench_check.c: the truth ---- */
 
@@ -35,28 +35,34 @@ bool bench_same(const tess_ctx *ctx, const char *a, const char *b, size_t bytes)
 /* Both sums, ref's and the kernel's, may be off by one unit. */
 #define BENCH_ERROR_MAX 2.0
 
-/* ---- bench_peers.c: adapters of other libraries as child processes (bench/peers/peer.h) ---- */
+/* ---- bench_peers.c: other libraries ---- */
 
 typedef struct bench_peers bench_peers;
-typedef struct bench_peer bench_peer;
+enum { BENCH_PEERS_MAX = 48 };
 
 /* One storage of a library that took the matrix, or says why not. */
 typedef struct bench_variant {
-    bench_peer *peer;
+    struct bench_peer *peer;          /* the adapter that multiplies (bench_adapter.h), */
+    struct cusparse_product *product; /* or cuSPARSE */
+    bool gives_y;                     /* after every run: it can be compared with the first */
     char library[64], version[64], name[64];
     int threads;
     char refused[256]; /* "" when it is ready */
 } bench_variant;
 
-/* Starts every adapter in `directory` with `threads` threads and hands them A and x. Adapters that
- * do not start are variants that refuse. A must be f64 with whole blocks. */
-tess_status bench_peers_start(const tess_matrix *A, const void *x, const char *directory,
-                              int threads, bench_peers **out);
+/* On the host, starts every adapter in `directory` (NULL: none) and hands them A, which must be f64
+ * with whole blocks, and x; on a GPU, opens cuSPARSE. A library that does not start is a variant
+ * that refuses. A and x must outlive the peers. */
+tess_status bench_peers_start(tess_device *device, const tess_matrix *A, const void *x,
+                              const char *directory, bench_peers **out);
 void bench_peers_stop(bench_peers *peers);
 int bench_peers_count(const bench_peers *peers);
 bench_variant *bench_peers_variant(bench_peers *peers, int index);
-/* `reps` products; on a broken conversation false, and `refused` says what happened. */
-bool bench_variant_time(bench_variant *variant, int reps, double *seconds);
+/* `reps` products, the last one's result in y if the variant gives it; on a failure false, and
+ * `refused` says what happened. */
+bool bench_variant_time(const bench_peers *peers, bench_variant *variant, int reps, double *seconds,
+                        void *y);
+/* The result of an adapter's last product. */
 bool bench_variant_result(bench_peers *peers, bench_variant *variant, double *y, int64_t count);
 
 /* ---- bench_measure.c ---- */
@@ -69,7 +75,7 @@ typedef struct bench_options {
     int rounds;                           /* 0: 7 */
     bool peers;
     bool update;                 /* time tess_plan_update_values too */
-    const char *peers_directory; /* adapters for the CPU; NULL: none */
+    const char *peers_directory; /* adapters for the host; NULL: none */
 } bench_options;
 
 typedef enum bench_outcome {

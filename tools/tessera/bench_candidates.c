@@ -3,10 +3,8 @@
 #include <string.h>
 
 #include "bench.h"
-#include "plan/model/model.h"
 
-/* Keeps the items whose name at `offset` equals `wanted`, and the peers, unless it is one of
- * theirs; none left is an error. */
+/* Keeps the items whose name at `offset` equals `wanted`; none left is an error. */
 static tess_status keep_named(tess_ctx *ctx, tess_candidates *list, const char *what,
                               const char *wanted, size_t offset)
 {
@@ -20,11 +18,8 @@ static tess_status keep_named(tess_ctx *ctx, tess_candidates *list, const char *
     if (!found)
         tess_fail(ctx, TESS_ERR_ARGUMENT, "no %s '%s' applies to this matrix and device (%s)", what,
                   wanted, tess_suggest(&(tess_suggestion){""}, wanted, names, (size_t)list->count));
-    bool of_peer = false;
-    for (int64_t i = 0; i < list->count; i++)
-        of_peer = of_peer || (list->items[i].peer && strcmp(names[i], wanted) == 0);
     for (int64_t i = 0; found && i < list->count; i++)
-        if (strcmp(names[i], wanted) == 0 || (list->items[i].peer && !of_peer))
+        if (strcmp(names[i], wanted) == 0)
             list->items[kept++] = list->items[i];
     tess_free(ctx, names);
     list->count = found ? kept : list->count;
@@ -56,14 +51,8 @@ tess_status bench_candidates(tess_device *device, const tess_matrix *A,
     if (!listed || options->params) /* as it is named: the plan itself says what it has not */
         return add_named(device->ctx, options, list);
     tess_product product = options->product;
-    product.peers = options->peers;
     product.shapes = true;
     TESS_TRY_CLEAN(tess_candidates_list(device, A, &product, list));
-    int64_t kept = 0;
-    for (int64_t i = 0; i < list->count; i++)
-        if (options->peers || !list->items[i].peer)
-            list->items[kept++] = list->items[i];
-    list->count = kept;
     if (options->format)
         TESS_TRY_CLEAN(keep_named(device->ctx, list, "format", options->format,
                                   offsetof(tess_candidate, format)));

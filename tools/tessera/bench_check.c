@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "bench.h"
-#include "ref/ref.h"
 
 /* Terms of the longest sum: the longest row, or column for the transpose, in scalars. */
 static tess_status longest_sum(const tess_matrix *A, bool transpose, int64_t *longest)

@@ -1,167 +1,35 @@
-/* Other libraries as long-lived children, each speaking the lines of bench/peers/peer.h through a
- * pair of pipes. The matrix and the results pass through files in a private directory, in memory
- * (/dev/shm) where the system has it.
+/* The other libraries of `tessera bench --peers`.
+ *
+ * For a device that is the host: adapters, each a child process (bench_adapter.h). The matrix and
+ * the results pass through files in a private directory, in memory (/dev/shm) where the system has
+ * it. For a GPU: cuSPARSE, in our own process (bench/peers/cusparse.h).
  */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../bench/peers/cusparse.h"
 #include "../../bench/peers/peer.h"
 #include "bench.h"
+#include "bench_adapter.h"
 
-enum { PEERS_MAX = 16, VARIANTS_MAX = 48, LINE_MAX_BYTES = 1 << 15, TIMEOUT_SECONDS = 300 };
-
-struct bench_peer {
-    pid_t pid;
-    int to, from;
-    char library[64], version[64];
-    int threads;
-    char buffer[LINE_MAX_BYTES]; /* read, not yet taken */
-    size_t filled;
-};
+enum { PEERS_MAX = 16, VARIANTS_MAX = BENCH_PEERS_MAX };
 
 struct bench_peers {
     tess_ctx *ctx;
+    const tess_matrix *A;
+    const void *x;
+    tess_cuda *cuda;           /* NULL: adapters */
+    cusparse_matrix *matrices; /* what several of cuSPARSE's paths read */
     char directory[64];
     bench_peer *peers[PEERS_MAX];
     int peer_count;
     bench_variant variants[VARIANTS_MAX];
     int variant_count;
 };
-
-/* ---- The conversation ---- */
-
-/* The next line without its newline, or NULL when the child left or was silent for too long. Valid
- * until the next call. */
-static char *read_line(bench_peer *peer, char *line)
-{
-    for (;;) {
-        char *end = memchr(peer->buffer, '\n', peer->filled);
-        if (end) {
-            size_t length = (size_t)(end - peer->buffer);
-            memcpy(line, peer->buffer, length);
-            line[length] = 0;
-            peer->filled -= length + 1;
-            memmove(peer->buffer, end + 1, peer->filled);
-            return line;
-        }
-        struct pollfd wait = {.fd = peer->from, .events = POLLIN};
-        if (peer->filled == sizeof peer->buffer || poll(&wait, 1, TIMEOUT_SECONDS * 1000) <= 0)
-            return NULL;
-        ssize_t got =
-            read(peer->from, peer->buffer + peer->filled, sizeof peer->buffer - peer->filled);
-        if (got <= 0)
-            return NULL;
-        peer->filled += (size_t)got;
-    }
-}
-
-/* SIGPIPE is ignored by the command: a child that left is a failed write. */
-static bool say(bench_peer *peer, const char *line)
-{
-    size_t length = strlen(line);
-    return write(peer->to, line, length) == (ssize_t)length;
-}
-
-/* ---- Starting and stopping ---- */
-
-/* In the child: pipes as standard streams, silence, all processors (OMP_PROC_BIND may have pinned
- * our own thread to one, and children inherit that). Only calls that are safe after fork. */
-static void become_adapter(const char *path, char *const *environment, const int *input,
-                           const int *output)
-{
-    cpu_set_t all;
-    memset(&all, 0xff, sizeof all);
-    (void)sched_setaffinity(0, sizeof all, &all);
-    int null = open("/dev/null", O_WRONLY);
-    dup2(input[0], 0);
-    dup2(output[1], 1);
-    if (null >= 0)
-        dup2(null, 2);
-    char *arguments[] = {(char *)path, NULL};
-    execve(path, arguments, environment);
-    _exit(127);
-}
-
-extern char **environ;
-
-enum { SETTINGS = 2 };
-
-/* Our environment with the number of threads, in all the ways in which libraries are told. The new
- * texts are kept in `settings`. */
-static char **make_environment(int threads, char settings[SETTINGS][64])
-{
-    static const char *const names[SETTINGS] = {"TESSERA_PEER_THREADS", "OMP_NUM_THREADS"};
-    size_t count = 0, kept = 0;
-    while (environ[count])
-        count++;
-    char **environment = calloc(count + SETTINGS + 1, sizeof *environment);
-    if (!environment)
-        return NULL;
-    for (size_t n = 0; n < SETTINGS; n++) {
-        snprintf(settings[n], sizeof settings[n], "%s=%d", names[n], threads);
-        environment[kept++] = settings[n];
-    }
-    for (size_t i = 0; i < count; i++) {
-        bool replaced = false;
-        for (size_t n = 0; n < SETTINGS; n++)
-            replaced = replaced || strncmp(environ[i], names[n], strlen(names[n])) == 0;
-        if (!replaced)
-            environment[kept++] = environ[i];
-    }
-    return environment;
-}
-
-static bool start(const char *path, int threads, bench_peer *peer)
-{
-    int input[2], output[2];
-    char settings[SETTINGS][64];
-    if (pipe2(input, O_CLOEXEC) != 0)
-        return false;
-    if (pipe2(output, O_CLOEXEC) != 0) {
-        close(input[0]);
-        close(input[1]);
-        return false;
-    }
-    char **environment = make_environment(threads, settings);
-    peer->pid = environment ? fork() : -1;
-    if (peer->pid == 0)
-        become_adapter(path, environment, input, output);
-    free(environment);
-    close(input[0]);
-    close(output[1]);
-    peer->to = input[1];
-    peer->from = output[0];
-    if (peer->pid > 0)
-        return true;
-    close(peer->to);
-    close(peer->from);
-    return false;
-}
-
-/* A child gets two seconds to leave by itself. */
-static void stop(bench_peer *peer)
-{
-    (void)say(peer, "quit\n");
-    close(peer->to);
-    close(peer->from);
-    for (int i = 0; i < 200; i++) {
-        if (waitpid(peer->pid, NULL, WNOHANG) != 0)
-            return;
-        usleep(10000);
-    }
-    kill(peer->pid, SIGKILL);
-    waitpid(peer->pid, NULL, 0);
-}
 
 /* ---- The matrix file ---- */
 
@@ -233,20 +101,20 @@ static tess_status start_adapter(bench_peers *peers, const char *path, const cha
     char line[LINE_MAX_BYTES], variant[64];
     bench_peer *peer;
     TESS_TRY(TESS_CALLOC(peers->ctx, 1, &peer));
-    if (peers->peer_count == PEERS_MAX || !start(path, threads, peer)) {
+    if (peers->peer_count == PEERS_MAX || !bench_adapter_start(path, threads, peer)) {
         tess_free(peers->ctx, peer);
         add_variant(peers, NULL, name, "", "its adapter could not be started");
         return TESS_OK;
     }
     peers->peers[peers->peer_count++] = peer;
-    if (!read_line(peer, line) ||
+    if (!bench_adapter_read(peer, line) ||
         sscanf(line, "peer %63s %63s %d", peer->library, peer->version, &peer->threads) != 3) {
         add_variant(peers, NULL, name, "", "its adapter left before it said its name");
         return TESS_OK;
     }
     snprintf(line, sizeof line, "load %s/matrix\n", peers->directory);
-    bool listening = say(peer, line);
-    while (listening && read_line(peer, line)) {
+    bool listening = bench_adapter_say(peer, line);
+    while (listening && bench_adapter_read(peer, line)) {
         int at = 0;
         if (strcmp(line, "end") == 0)
             return TESS_OK;
@@ -285,10 +153,10 @@ static tess_status start_adapters(bench_peers *peers, const char *directory, int
     return status;
 }
 
-tess_status bench_peers_start(const tess_matrix *A, const void *x, const char *directory,
-                              int threads, bench_peers **out)
+static tess_status start_host(bench_peers *peers, const char *directory, int threads)
 {
-    tess_status status;
+    const tess_matrix *A = peers->A;
+    char path[128];
     bool whole =
         A->rows == A->block_rows * A->block_height && A->cols == A->block_cols * A->block_width;
     if (A->type != TESS_F64 || !whole)
@@ -297,18 +165,70 @@ tess_status bench_peers_start(const tess_matrix *A, const void *x, const char *d
                          "%lld in blocks of %d x %d",
                          tess_type_name(A->type), (long long)A->rows, (long long)A->cols,
                          (int)A->block_height, (int)A->block_width);
-    char path[128];
+    TESS_TRY(make_directory(peers));
+    snprintf(path, sizeof path, "%s/matrix", peers->directory);
+    TESS_TRY(write_matrix(A, peers->x, path));
+    return start_adapters(peers, directory, threads);
+}
+
+/* ---- cuSPARSE ---- */
+
+/* Every path that takes the matrix. What fails is a variant that refuses. */
+static tess_status start_cusparse(bench_peers *peers)
+{
+    char version[24];
+    const char *name;
+    bool takes;
+    if (!cusparse_version(version, sizeof version)) {
+        add_variant(peers, NULL, "cusparse", "", "there is none on this machine");
+        return TESS_OK;
+    }
+    TESS_TRY(tess_cuda_enter(peers->cuda));
+    for (int i = 0; (name = cusparse_path(i, peers->A, &takes)) != NULL; i++) {
+        bench_variant *variant =
+            takes ? add_variant(peers, NULL, "cusparse", name + strlen("cusparse_"), "") : NULL;
+        if (!variant)
+            continue;
+        snprintf(variant->version, sizeof variant->version, "%s", version);
+        variant->gives_y = true;
+        if (cusparse_open(peers->cuda, peers->A, name, &peers->matrices, peers->cuda->stream,
+                          &variant->product) != TESS_OK)
+            snprintf(variant->refused, sizeof variant->refused, "%s", tess_ctx_error(peers->ctx));
+    }
+    tess_cuda_leave(peers->cuda);
+    return TESS_OK;
+}
+
+static void stop_cusparse(bench_peers *peers)
+{
+    const bool entered = tess_cuda_enter(peers->cuda) == TESS_OK;
+    for (int i = 0; i < peers->variant_count; i++)
+        cusparse_close(peers->variants[i].product);
+    if (entered)
+        tess_cuda_leave(peers->cuda);
+}
+
+/* ---- Either ---- */
+
+tess_status bench_peers_start(tess_device *device, const tess_matrix *A, const void *x,
+                              const char *directory, bench_peers **out)
+{
+    tess_status status = TESS_OK;
     bench_peers *peers;
     TESS_TRY(TESS_CALLOC(A->ctx, 1, &peers));
     peers->ctx = A->ctx;
-    TESS_TRY_CLEAN(make_directory(peers));
-    snprintf(path, sizeof path, "%s/matrix", peers->directory);
-    TESS_TRY_CLEAN(write_matrix(A, x, path));
-    TESS_TRY_CLEAN(start_adapters(peers, directory, threads));
-    *out = peers;
-    return TESS_OK;
-cleanup:
-    bench_peers_stop(peers);
+    peers->A = A;
+    peers->x = x;
+    if (device->backend == &tess_cuda_backend) {
+        peers->cuda = tess_cuda_of(device);
+        status = start_cusparse(peers);
+    } else if (directory) {
+        status = start_host(peers, directory, device->threads);
+    }
+    if (status == TESS_OK)
+        *out = peers;
+    else
+        bench_peers_stop(peers);
     return status;
 }
 
@@ -317,8 +237,10 @@ void bench_peers_stop(bench_peers *peers)
     char path[128];
     if (!peers)
         return;
+    if (peers->cuda)
+        stop_cusparse(peers);
     for (int i = 0; i < peers->peer_count; i++) {
-        stop(peers->peers[i]);
+        bench_adapter_stop(peers->peers[i]);
         tess_free(peers->ctx, peers->peers[i]);
     }
     if (peers->directory[0]) {
@@ -341,11 +263,23 @@ bench_variant *bench_peers_variant(bench_peers *peers, int index)
     return &peers->variants[index];
 }
 
-bool bench_variant_time(bench_variant *variant, int reps, double *seconds)
+static bool time_cusparse(const bench_peers *peers, bench_variant *variant, int reps,
+                          double *seconds, void *y)
+{
+    const tess_status status = cusparse_time(variant->product, peers->x, y, reps, seconds);
+    if (status != TESS_OK)
+        snprintf(variant->refused, sizeof variant->refused, "%s", tess_ctx_error(peers->ctx));
+    return status == TESS_OK;
+}
+
+bool bench_variant_time(const bench_peers *peers, bench_variant *variant, int reps, double *seconds,
+                        void *y)
 {
     char line[LINE_MAX_BYTES];
+    if (variant->product)
+        return time_cusparse(peers, variant, reps, seconds, y);
     snprintf(line, sizeof line, "run %s %d\n", variant->name, reps);
-    if (!say(variant->peer, line) || !read_line(variant->peer, line) ||
+    if (!bench_adapter_say(variant->peer, line) || !bench_adapter_read(variant->peer, line) ||
         strncmp(line, "times ", 6) != 0) {
         snprintf(variant->refused, sizeof variant->refused, "its adapter left while it multiplied");
         return false;
@@ -369,8 +303,8 @@ bool bench_variant_result(bench_peers *peers, bench_variant *variant, double *y,
     char line[LINE_MAX_BYTES], path[128];
     snprintf(path, sizeof path, "%s/y", peers->directory);
     snprintf(line, sizeof line, "result %s %s\n", variant->name, path);
-    bool good =
-        say(variant->peer, line) && read_line(variant->peer, line) && strcmp(line, "ok") == 0;
+    bool good = bench_adapter_say(variant->peer, line) && bench_adapter_read(variant->peer, line) &&
+                strcmp(line, "ok") == 0;
     FILE *file = good ? fopen(path, "rb") : NULL;
     good = file && fread(y, sizeof *y, (size_t)count, file) == (size_t)count;
     if (file)

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-#include "plan/model/model.h"
-#include "plan/tuner.h"
-#include "plan/wisdom/wisdom.h"
-#include "predict.h"
-
 static tess_status predicted_iteration(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                        bench_search *out)
 {
@@ -22,7 +17,7 @@ static tess_status predicted_iteration(tess_ctx *ctx, const tess_matrix *A, tess
         x[i] = tess_random_unit(1, (uint64_t)i);
     if (p->kernel_count > 0 && p->solve_count > 0 && A->type == TESS_F64) {
         out->iteration_predicted = p->solves[0].iteration;
-        status = predict_check_iteration(ctx, A, device, &p->kernels[0], x, &out->iteration);
+        status = tess_check_iteration(ctx, A, device, &p->kernels[0], x, &out->iteration);
     }
     tess_free(ctx, x);
 cleanup:

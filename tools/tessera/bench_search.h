@@ -2,7 +2,7 @@
 #ifndef TESSERA_BENCH_SEARCH_H
 #define TESSERA_BENCH_SEARCH_H
 
-#include "backend/backend.h"
+#include "../../bench/internal.h"
 
 typedef struct bench_search {
     char format[32], kernel[64], params[160]; /* that a MEASURE search takes */

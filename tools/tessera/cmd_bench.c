@@ -3,14 +3,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "bench.h"
-#include "bench_search.h"
+#include "bench_json.h"
 #include "command.h"
-#include "cuda/driver/device.h"
 
 typedef struct bench_args {
     common_args common;
@@ -58,132 +54,6 @@ static const char *peers_directory(char *buffer, size_t size)
     return buffer;
 }
 
-/* ---- JSON ---- */
-
-/* The processor's name: x86 tells it; on aarch64 only numbers are known, given as they are. */
-static void processor_name(char *name, size_t size)
-{
-    char line[256], part[64] = "", implementer[64] = "";
-    snprintf(name, size, "unknown processor");
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    while (file && fgets(line, sizeof line, file)) {
-        char *value = strchr(line, ':');
-        if (!value)
-            continue;
-        value += strspn(value, ": \t");
-        value[strcspn(value, "\n")] = 0;
-        if (strncmp(line, "model name", 10) == 0)
-            snprintf(name, size, "%s", value);
-        else if (strncmp(line, "CPU implementer", 15) == 0)
-            snprintf(implementer, sizeof implementer, "%s", value);
-        else if (strncmp(line, "CPU part", 8) == 0)
-            snprintf(part, sizeof part, "%s", value);
-    }
-    if (file)
-        fclose(file);
-    static const struct {
-        const char *part, *name;
-    } arm[] = {{"0xd0c", "Neoverse-N1"},
-               {"0xd40", "Neoverse-V1"},
-               {"0xd49", "Neoverse-N2"},
-               {"0xd4f", "Neoverse-V2"}};
-    if (part[0])
-        snprintf(name, size, "aarch64 implementer %s part %s", implementer, part);
-    for (size_t i = 0; strcmp(implementer, "0x41") == 0 && i < sizeof arm / sizeof arm[0]; i++)
-        if (strcmp(part, arm[i].part) == 0)
-            snprintf(name, size, "%s", arm[i].name);
-}
-
-static json_t *number_or_null(double value, bool known)
-{
-    return known ? json_real(value) : json_null();
-}
-
-static json_t *machine_json(const tess_device *device, const bench_report *report)
-{
-    struct utsname system;
-    char processor[128], date[32] = "", os[256] = "";
-    time_t now = time(NULL);
-    struct tm utc;
-    processor_name(processor, sizeof processor);
-    if (gmtime_r(&now, &utc))
-        strftime(date, sizeof date, "%Y-%m-%d", &utc);
-    if (uname(&system) == 0)
-        snprintf(os, sizeof os, "%s %s %s", system.sysname, system.release, system.machine);
-#if defined(__clang__)
-    const char *compiler = "clang " __clang_version__;
-#else
-    const char *compiler = "gcc " __VERSION__;
-#endif
-    json_t *ceiling = number_or_null(1e-9 * report->ceiling, report->ceiling > 0);
-    json_t *most = number_or_null(1e-9 * report->read_most, report->read_most > 0);
-    json_t *machine = json_pack(
-        "{s:s, s:s, s:s, s:i, s:I, s:s, s:s, s:s, s:o, s:o}", "device", device->description,
-        "processor", processor, "system", os, "threads", device->threads, "processors",
-        (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "compiler", compiler, "tessera", tess_version(),
-        "date", date, "read_GBps", ceiling, "read_most_GBps", most);
-    if (machine && device->backend == &tess_cuda_backend && tess_cuda_of(device)->jit.loaded) {
-        const tess_nvrtc *nvrtc = &tess_cuda_of(device)->jit.nvrtc;
-        json_object_set_new(machine, "nvrtc", json_sprintf("%d.%d", nvrtc->major, nvrtc->minor));
-    }
-    return machine;
-}
-
-static json_t *matrix_json(const char *input, const tess_matrix *A, const bench_report *report)
-{
-    return json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:I, s:f, s:f}", "input", input, "precision",
-                     tess_type_name(A->type), "rows", (json_int_t)A->rows, "cols",
-                     (json_int_t)A->cols, "block_height", A->block_height, "block_width",
-                     A->block_width, "blocks", (json_int_t)A->blocks, "bytes", report->bytes,
-                     "flops", report->flops);
-}
-
-static json_t *result_json(const char *device, const tess_matrix *A, const bench_report *report,
-                           const bench_result *r)
-{
-    static const char *const outcomes[] = {"good", "skipped", "failed", "wrong"};
-    bool timed = r->outcome == BENCH_GOOD && r->seconds > 0;
-    double speed = timed ? report->bytes / r->seconds : 0;
-    bool judged = r->outcome == BENCH_GOOD || (r->outcome == BENCH_WRONG && r->error < 1e300);
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:s, "
-        "s:s}",
-        "device", device, "format", r->candidate.format, "kernel", r->candidate.kernel, "params",
-        r->candidate.params, "precision", tess_type_name(A->type), "threads", r->threads, "seconds",
-        number_or_null(r->seconds, timed), "predicted_seconds",
-        number_or_null(r->candidate.predicted, r->candidate.predicted > 0), "GBps",
-        number_or_null(1e-9 * speed, timed), "fraction_of_read",
-        number_or_null(speed / report->ceiling, timed && report->ceiling > 0), "update_seconds",
-        number_or_null(r->update_seconds, r->update_seconds > 0), "gflops",
-        number_or_null(1e-9 * report->flops / r->seconds, timed), "error",
-        number_or_null(r->error, judged), "peer", r->peer[0] ? json_string(r->peer) : json_null(),
-        "peer_version", r->version, "default", r->first, "outcome", outcomes[r->outcome], "reason",
-        r->reason);
-}
-
-static json_t *search_json(const bench_search *s)
-{
-    return json_pack("{s:s, s:s, s:s, s:i, s:f, s:i, s:f, s:f, s:f}", "format", s->format, "kernel",
-                     s->kernel, "params", s->params, "spmvs", s->spmvs, "seconds", s->seconds,
-                     "again_spmvs", s->again_spmvs, "again_seconds", s->again_seconds, "cg_seconds",
-                     s->iteration, "cg_predicted_seconds", s->iteration_predicted);
-}
-
-static int print_report_json(cli_app *app, const bench_args *args, const tess_device *device,
-                             const tess_matrix *A, const bench_report *report,
-                             const bench_search *search)
-{
-    json_t *results = json_array();
-    for (int64_t i = 0; results && i < report->count; i++)
-        json_array_append_new(results,
-                              result_json(device->backend->name, A, report, &report->results[i]));
-    return print_json(app, json_pack("{s:o, s:o, s:s, s:o, s:o}", "machine",
-                                     machine_json(device, report), "matrix",
-                                     matrix_json(args->common.operands[0], A, report), "product",
-                                     args->op ? args->op : "spmv", "results", results, "search",
-                                     args->search ? search_json(search) : json_null()));
-}
-
 /* ---- Text ---- */
 
 static int by_seconds(const void *a, const void *b)
@@ -197,7 +67,7 @@ static int by_seconds(const void *a, const void *b)
 static const char *result_name(const bench_result *r, char *name)
 {
     const tess_candidate *c = &r->candidate;
-    if (!r->peer[0] || strcmp(r->peer, c->kernel) == 0)
+    if (!r->peer[0])
         return text_kernel(c->format, c->kernel, c->params, name);
     snprintf(name, NAME_MAX_LENGTH, "%s%s%s%s%s", r->peer, *r->version ? " " : "", r->version,
              *c->kernel ? " " : "", c->kernel);
@@ -234,7 +104,9 @@ static int print_report(cli_app *app, const bench_args *args, const tess_device 
     char a[TEXT_MAX], name[NAME_MAX_LENGTH];
     terminal_clear_progress(app);
     if (args->common.json)
-        return print_report_json(app, args, device, A, report, search);
+        return print_json(app, bench_json(device, A, args->common.operands[0],
+                                          args->op ? args->op : "spmv", report,
+                                          args->search ? search : NULL));
     printf("matrix   ");
     print_matrix_line(A);
     printf("\ndevice   %s\n", tess_device_description(device));
@@ -326,7 +198,7 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
         return fail(app, EXIT_USAGE,
                     "--op '%s' is none of spmv, spmv_transpose, spmm:K (K=1..1024)", args->op);
     if (args->cg && !args->search)
-        return fail(app, EXIT_USAGE, "--cg is of use with --search only");
+        return fail(app, EXIT_USAGE, "--cg is of use with --search only: add --search");
     options.product.effort = args->all ? TESS_EXHAUSTIVE : args->few ? TESS_ESTIMATE : TESS_MEASURE;
     if (args->list)
         return print_list(app, args, device, A, &options);
@@ -411,10 +283,9 @@ const cli_command command_bench = {
         "its error against the reference backend. A wrong result, or one that changes from run to "
         "run, makes the command fail with exit status 1.\n\n"
         "With --peers, other libraries take part: on the CPU those whose adapters `./run bench` "
-        "built (found beside the command or through TESSERA_PEERS), on the GPU those of the "
-        "driver's "
-        "toolkit. Their results are verified and marked like our own, but do not change the exit "
-        "status.",
+        "built (found beside the command or through TESSERA_PEERS), on the GPU cuSPARSE, where "
+        "it is installed. Their results are verified and marked like our own, but do not change "
+        "the exit status.",
     .examples = "tessera bench gen:stencil27:n=48,b=3\n"
                 "tessera bench A.mtx.gz --device cpu:4 --type f32 --json\n"
                 "tessera bench gen:stencil7:n=100,b=4 --peers",

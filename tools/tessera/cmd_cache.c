@@ -2,9 +2,6 @@
 #include <string.h>
 
 #include "command.h"
-#include "cuda/driver/cache.h"
-#include "cuda/driver/jit.h"
-#include "cuda/kernels/table.h"
 
 typedef struct cache_args {
     common_args common;
@@ -18,7 +15,7 @@ typedef struct listing {
     double bytes;
 } listing;
 
-static void show(void *user, const tess_cache_item *item)
+static void show(void *user, const tess_cached_kernel *item)
 {
     listing *l = user;
     const char *state = !item->sound ? "damaged" : item->verified ? "verified" : "unverified";
@@ -36,9 +33,9 @@ static void show(void *user, const tess_cache_item *item)
 static int list_cache(cli_app *app, const cache_args *args)
 {
     char directory[4096] = "";
-    (void)tess_cache_directory(directory, sizeof directory);
+    TRY_CALL(app, tess_kernel_cache_directory(app->ctx, sizeof directory, directory));
     listing l = {.app = app, .list = args->common.json ? json_array() : NULL};
-    tess_cache_list(app->ctx, show, &l);
+    TRY_CALL(app, tess_kernel_cache_list(app->ctx, show, &l));
     if (l.list)
         return print_json(app, json_pack("{s:s, s:o}", "directory", directory, "kernels", l.list));
     printf("%d kernel%s, %.1f kB in %s\n", l.count, l.count == 1 ? "" : "s", 1e-3 * l.bytes,
@@ -46,72 +43,25 @@ static int list_cache(cli_app *app, const cache_args *args)
     return EXIT_DONE;
 }
 
-/* One kernel's guess for one block size into the cache; not verified: that takes a device. */
-static tess_status warm_one(cli_app *app, tess_jit *jit, const tess_cuda_kernel *kernel,
-                            const tess_cuda_problem *problem, int *compiled)
-{
-    int params[TESS_CUDA_PARAMS];
-    char defines[TESS_CUDA_DEFINES];
-    kernel->guess(problem, params);
-    if (!kernel->fits(problem, params))
-        return TESS_OK;
-    kernel->defines(problem, params, defines, sizeof defines);
-    tess_jit_image image;
-    TESS_TRY(tess_jit_get(app->ctx, jit,
-                          &(tess_jit_request){kernel->source, defines, problem->arch}, &image));
-    if (image.fresh && tess_cache_store(app->ctx, &image.key, &image.entry))
-        ++*compiled;
-    tess_free(app->ctx, image.entry.image);
-    return TESS_OK;
-}
-
-/* A large regular matrix of the H100's and H200's proportions: what a plan guesses depends on it
- * only through few threads and long rows. */
-static tess_cuda_problem large_problem(int arch, tess_type type, int32_t b)
-{
-    return (tess_cuda_problem){.type = type,
-                               .block_height = b,
-                               .block_width = b,
-                               .rows = 1000000 * (int64_t)b,
-                               .cols = 1000000 * (int64_t)b,
-                               .block_rows = 1000000,
-                               .block_cols = 1000000,
-                               .blocks = 27000000,
-                               .longest_row = 27,
-                               .arch = arch,
-                               .multiprocessors = 132,
-                               .shared_limit = 232448,
-                               .vectors = 1};
-}
-
 static int warm_cache(cli_app *app, const cache_args *args)
 {
-    tess_jit jit = {0};
-    int compiled = 0;
-    double start = tess_seconds();
-    for (int32_t b = 1; b <= 8; b++) {
-        for (int t = 0; t < 2; t++) {
-            tess_cuda_problem problem = large_problem((int)args->arch, t ? TESS_F32 : TESS_F64, b);
-            const tess_cuda_kernel *kernel = tess_cuda_kernel_find("sliced");
-            tess_status status =
-                kernel ? warm_one(app, &jit, kernel, &problem, &compiled) : TESS_OK;
-            if (status != TESS_OK)
-                return fail_status(app, status);
-        }
-    }
+    int compiled;
+    double start = seconds_now();
+    TRY_CALL(app, tess_kernel_cache_warm(app->ctx, (int)args->arch, &compiled));
     if (args->common.json)
         return print_json(app, json_pack("{s:i}", "compiled", compiled));
     printf("%d kernels compiled for sm_%d in %.1f s\n", compiled, (int)args->arch,
-           tess_seconds() - start);
+           seconds_now() - start);
     return EXIT_DONE;
 }
 
 static int clear_cache(cli_app *app, const cache_args *args)
 {
-    long long removed = (long long)tess_cache_clear();
+    int64_t removed;
+    TRY_CALL(app, tess_kernel_cache_clear(app->ctx, &removed));
     if (args->common.json)
         return print_json(app, json_pack("{s:I}", "removed", (json_int_t)removed));
-    printf("%lld kernel%s removed\n", removed, removed == 1 ? "" : "s");
+    printf("%lld kernel%s removed\n", (long long)removed, removed == 1 ? "" : "s");
     return EXIT_DONE;
 }
 
@@ -128,8 +78,9 @@ static int run(cli_app *app, void *arguments)
         return clear_cache(app, args);
     if (strcmp(action, "warm") == 0)
         return warm_cache(app, args);
-    return fail(app, EXIT_USAGE, "cache cannot '%s' (%s)", action,
-                tess_suggest(&(tess_suggestion){""}, action, actions, 3));
+    const char *nearest = tess_nearest(action, actions, 3);
+    return nearest ? fail(app, EXIT_USAGE, "cache cannot '%s' (nearest: '%s')", action, nearest)
+                   : fail(app, EXIT_USAGE, "cache cannot '%s' (one of: list, clear, warm)", action);
 }
 
 static const cli_option options[] = {

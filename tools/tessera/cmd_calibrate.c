@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "command.h"
-#include "plan/model/model.h"
 
 typedef struct calibrate_args {
     common_args common;
@@ -10,64 +9,63 @@ typedef struct calibrate_args {
     const char *out, *blocks, *classes;
 } calibrate_args;
 
-static void print_curves(const tess_model *model)
+static void print_curves(const tess_model_part *part)
 {
+    tess_model_curve_info c;
     printf("%-24s %3s %-5s %-7s %6s %8s %8s %8s %8s %10s %10s %8s\n", "class", "b", "type", "from",
            "points", "a row, B", "step, ns", "mu", "sigma", "nu GB/s", "best GB/s", "error");
-    for (int64_t i = 0; i < model->curve_count; i++) {
-        const tess_model_curve *c = &model->curves[i];
-        printf("%-24s %3d %-5s %-7s %6d %8.0f %8.1f %8.2f %8.2f %10.1f %10.1f %6.1f %%\n", c->name,
-               (int)c->block, tess_type_name(c->type), c->cached ? "cache" : "memory", c->points,
-               c->row_bytes, 1e9 * c->step_seconds, c->average.mu, c->average.sigma,
-               1e-9 * c->average.nu, 1e-9 * c->best.nu, 100 * c->error);
-    }
+    for (int64_t i = 0; i < tess_model_part_curves(part); i++)
+        if (tess_model_part_get_curve(part, i, sizeof c, &c) == TESS_OK)
+            printf("%-24s %3d %-5s %-7s %6d %8.0f %8.1f %8.2f %8.2f %10.1f %10.1f %6.1f %%\n",
+                   c.name, (int)c.block, type_name(c.type), c.cached ? "cache" : "memory", c.points,
+                   c.row_bytes, 1e9 * c.step_seconds, c.mu, c.sigma, 1e-9 * c.throughput,
+                   1e-9 * c.best_throughput, 100 * c.error);
 }
 
-static void print_extras(const tess_model *model)
+static void print_extras(const tess_model_part *part)
 {
     char a[TEXT_MAX];
-    if (model->extra_count == 0)
+    tess_model_extra_info e;
+    if (tess_model_part_extras(part) == 0)
         return;
     printf("\n%-24s %3s %-5s %-8s %10s %10s\n", "class", "b", "type", "extra", "x", "ns");
-    for (int64_t i = 0; i < model->extra_count; i++) {
-        const tess_model_extra *e = &model->extras[i];
-        bool share = e->kind == TESS_EXTRA_RESIDENT;
-        printf("%-24s %3d %-5s %-8s %10s %10.3f%s\n", e->name, (int)e->block,
-               tess_type_name(e->type), tess_extra_names[e->kind],
-               e->x_bytes > 0 ? text_bytes(e->x_bytes, a) : "-", (share ? 100 : 1e9) * e->seconds,
-               share ? " %" : "");
-    }
+    for (int64_t i = 0; i < tess_model_part_extras(part); i++)
+        if (tess_model_part_get_extra(part, i, sizeof e, &e) == TESS_OK)
+            printf("%-24s %3d %-5s %-8s %10s %10.3f%s\n", e.name, (int)e.block, type_name(e.type),
+                   e.kind, e.x_bytes > 0 ? text_bytes(e.x_bytes, a) : "-",
+                   (e.share ? 100 : 1e9) * e.value, e.share ? " %" : "");
 }
 
-static void add_curves(json_t *curves, const tess_model *model)
+static void add_curves(json_t *curves, const tess_model_part *part)
 {
-    for (int64_t i = 0; i < model->curve_count; i++) {
-        const tess_model_curve *c = &model->curves[i];
-        json_array_append_new(
-            curves,
-            json_pack("{s:s, s:i, s:s, s:b, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "class",
-                      c->name, "block", (int)c->block, "type", tess_type_name(c->type), "cached",
-                      (int)c->cached, "points", c->points, "row_bytes", c->row_bytes,
-                      "step_seconds", c->step_seconds, "mu", c->average.mu, "sigma",
-                      c->average.sigma, "GBps", 1e-9 * c->average.nu, "best_GBps",
-                      1e-9 * c->best.nu, "error", c->error));
-    }
+    tess_model_curve_info c;
+    for (int64_t i = 0; i < tess_model_part_curves(part); i++)
+        if (tess_model_part_get_curve(part, i, sizeof c, &c) == TESS_OK)
+            json_array_append_new(
+                curves,
+                json_pack("{s:s, s:i, s:s, s:b, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "class",
+                          c.name, "block", (int)c.block, "type", type_name(c.type), "cached",
+                          c.cached, "points", c.points, "row_bytes", c.row_bytes, "step_seconds",
+                          c.step_seconds, "mu", c.mu, "sigma", c.sigma, "GBps", 1e-9 * c.throughput,
+                          "best_GBps", 1e-9 * c.best_throughput, "error", c.error));
 }
 
 /* ---- Parts ---- */
 
-#define BLOCKS "0,1,2,3,4,5,6,7,8,11,16,32" /* tess_model_blocks */
+#define BLOCKS "0,1,2,3,4,5,6,7,8,11,16,32" /* tess_calibrate_blocks */
 
-/* The place in tess_model_blocks of the size that a list begins with; their number: it is none. */
+/* The place among all block sizes of the one that a list begins with; their number: it is none. */
 static int first_block(const char *list)
 {
     char text[8];
     int64_t block;
+    const int32_t *blocks;
+    const int count = tess_calibrate_blocks(&blocks);
     int place = 0;
     const int length = snprintf(text, sizeof text, "%.*s", (int)strcspn(list, ","), list);
-    if (length >= (int)sizeof text || !tess_parse_int64(text, &block))
-        return tess_model_block_count;
-    while (place < tess_model_block_count && tess_model_blocks[place] != block)
+    if (length >= (int)sizeof text || !parse_int(text, &block))
+        return count;
+    while (place < count && blocks[place] != block)
         place++;
     return place;
 }
@@ -79,7 +77,7 @@ static bool parse_blocks(cli_app *app, const char *list, uint32_t *wanted)
     while (list) {
         const int place = first_block(list);
         const char *comma = strchr(list, ',');
-        if (place == tess_model_block_count) {
+        if (place == tess_calibrate_blocks(NULL)) {
             fail(app, EXIT_USAGE, "--blocks: '%.*s' is none of " BLOCKS, (int)strcspn(list, ","),
                  list);
             return false;
@@ -90,40 +88,50 @@ static bool parse_blocks(cli_app *app, const char *list, uint32_t *wanted)
     return true;
 }
 
+/* Shows one part: in the table, and in the document. */
+static void show_part(const calibrate_args *args, const tess_device *device,
+                      const tess_model_part *part, json_t *curves)
+{
+    if (!args->common.json) {
+        if (json_array_size(curves) == 0)
+            printf("device  %s\n\n", device_info(device).model);
+        print_curves(part);
+        print_extras(part);
+        printf("\n");
+    }
+    add_curves(curves, part);
+}
+
 /* One after the other, each kept when it is done: what was stopped goes on with the rest. */
-static tess_status calibrate(cli_app *app, const calibrate_args *args, uint32_t wanted,
-                             tess_device *device, const char *path, json_t *curves)
+static int calibrate(cli_app *app, const calibrate_args *args, uint32_t wanted, tess_device *device,
+                     const char *path, json_t *curves)
 {
     bool found = !args->classes, told = *path;
-    for (int i = 0; i < tess_model_block_count; i++) {
-        int32_t block = tess_model_blocks[i];
-        tess_model *model;
+    const int32_t *blocks;
+    const int count = tess_calibrate_blocks(&blocks);
+    for (int i = 0; i < count; i++) {
+        tess_model_part *part;
         if (!(wanted & 1u << i))
             continue;
-        TESS_TRY(tess_progress(app->ctx, "calibrating", i, tess_model_block_count));
-        TESS_TRY(tess_model_calibrate(device, args->common.type.type, block, 1e6 * args->megabytes,
-                                      args->classes, &model));
-        tess_status status = *path ? tess_model_write(app->ctx, path, model) : TESS_OK;
+        if (app->live)
+            (void)terminal_progress(app, "calibrating", (double)i / count);
+        TRY_CALL(app,
+                 tess_calibrate(device, args->common.type.type, blocks[i], 1e6 * args->megabytes,
+                                args->classes, *path ? path : NULL, &part));
         terminal_clear_progress(app);
         if (!told) /* early: the rest takes minutes */
             terminal_log(app, "model: nothing is kept, as wisdom is off and there is no --out");
         told = true;
-        if (!args->common.json) {
-            if (json_array_size(curves) == 0)
-                printf("device  %s\n\n", device->model);
-            print_curves(model);
-            print_extras(model);
-            printf("\n");
-        }
-        add_curves(curves, model);
-        found = found || (block > 0 && model->curve_count + model->extra_count > 0);
-        tess_model_destroy(model);
-        TESS_TRY(status);
+        show_part(args, device, part, curves);
+        found = found ||
+                (blocks[i] > 0 && tess_model_part_curves(part) + tess_model_part_extras(part) > 0);
+        tess_model_part_destroy(part);
     }
-    return found
-               ? TESS_OK
-               : tess_fail(app->ctx, TESS_ERR_ARGUMENT,
-                           "--classes: nothing was measured of '%s' on this device", args->classes);
+    return found ? EXIT_DONE
+                 : fail(app, EXIT_USAGE,
+                        "--classes: nothing was measured of '%s' on this device; without --classes "
+                        "all are, and named",
+                        args->classes);
 }
 
 static int run(cli_app *app, void *arguments)
@@ -139,17 +147,16 @@ static int run(cli_app *app, void *arguments)
         return exit_status;
     if (args->out)
         snprintf(path, sizeof path, "%s", args->out);
-    else if (!tess_model_path(path, sizeof path))
-        *path = '\0';
+    else
+        (void)tess_model_file(app->ctx, sizeof path, path);
     json_t *curves = json_array();
-    tess_status status = calibrate(app, args, wanted, device, path, curves);
+    exit_status = calibrate(app, args, wanted, device, path, curves);
     terminal_clear_progress(app);
-    if (status != TESS_OK) {
-        exit_status = fail_status(app, status);
-    } else if (args->common.json) {
-        exit_status = print_json(app, json_pack("{s:s, s:s, s:O}", "device", device->model, "file",
-                                                path, "curves", curves));
-    } else {
+    if (exit_status == EXIT_DONE && args->common.json) {
+        exit_status =
+            print_json(app, json_pack("{s:s, s:s, s:O}", "device", device_info(device).model,
+                                      "file", path, "curves", curves));
+    } else if (exit_status == EXIT_DONE) {
         if (*path)
             printf("kept in %s\n", path);
         exit_status = finish_output(app, EXIT_DONE);

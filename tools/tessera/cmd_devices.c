@@ -2,60 +2,41 @@
 #include <string.h>
 
 #include "command.h"
-#include "cuda/driver/device.h"
 
 typedef struct devices_args {
     common_args common;
 } devices_args;
 
-/* One device, or the reason why there is none; takes part in both forms of output. */
-static void report(cli_app *app, const char *name, json_t *list)
-{
-    tess_device *device = NULL;
-    tess_status status = tess_device_open(app->ctx, name, &device);
-    const char *text =
-        status == TESS_OK ? tess_device_description(device) : tess_ctx_error(app->ctx);
-    size_t length = strlen(name); /* "cpu: 2 threads" begins with the device's name */
-    if (status == TESS_OK && strncmp(text, name, length) == 0 && text[length] == ':')
-        text += length + 1 + strspn(text + length + 1, " ");
-    if (list)
-        json_array_append_new(list, json_pack("{s:s, s:b, s:s}", "name", name, "available",
-                                              status == TESS_OK,
-                                              status == TESS_OK ? "description" : "reason", text));
-    else if (status == TESS_OK)
-        printf("%s%-13s%s %s\n", bold(app), name, plain(app), text);
-    else
-        printf("%s%-13s not here: %s%s\n", dim(app), name, text, plain(app));
-    tess_device_close(device);
-}
+typedef struct listing {
+    cli_app *app;
+    json_t *list; /* NULL: text */
+} listing;
 
-static bool exists(cli_app *app, const char *name)
+/* One device, or the reason why there is none; takes part in both forms of output. */
+static void report(void *user, const tess_device_entry *entry)
 {
-    tess_device *device = NULL;
-    bool opened = tess_device_open(app->ctx, name, &device) == TESS_OK;
-    tess_device_close(device);
-    return opened;
+    const listing *l = user;
+    const char *text = entry->text;
+    size_t length = strlen(entry->name); /* "cpu: 2 threads" begins with the device's name */
+    if (entry->available && strncmp(text, entry->name, length) == 0 && text[length] == ':')
+        text += length + 1 + strspn(text + length + 1, " ");
+    if (l->list)
+        json_array_append_new(l->list,
+                              json_pack("{s:s, s:b, s:s}", "name", entry->name, "available",
+                                        entry->available,
+                                        entry->available ? "description" : "reason", text));
+    else if (entry->available)
+        printf("%s%-13s%s %s\n", bold(l->app), entry->name, plain(l->app), text);
+    else
+        printf("%s%-13s not here: %s%s\n", dim(l->app), entry->name, text, plain(l->app));
 }
 
 static int run(cli_app *app, void *arguments)
 {
     devices_args *args = arguments;
-    json_t *list = args->common.json ? json_array() : NULL;
-    report(app, "cpu", list);
-    report(app, exists(app, "cuda:0") ? "cuda:0" : "cuda", list);
-    char name[32];
-    for (int i = 1; i < 64; i++) {
-        snprintf(name, sizeof name, "cuda:%d", i);
-        if (!exists(app, name))
-            break;
-        report(app, name, list);
-    }
-    report(app, "ref", list);
-    for (int i = 0; tess_profile_name(i); i++) {
-        snprintf(name, sizeof name, "profile:%s", tess_profile_name(i));
-        report(app, name, list);
-    }
-    return args->common.json ? print_json(app, json_pack("{s:o}", "devices", list)) : EXIT_DONE;
+    listing l = {.app = app, .list = args->common.json ? json_array() : NULL};
+    TRY_CALL(app, tess_device_list(app->ctx, report, &l));
+    return l.list ? print_json(app, json_pack("{s:o}", "devices", l.list)) : EXIT_DONE;
 }
 
 const cli_command command_devices = {

@@ -1,6 +1,5 @@
 /* tessera generate: a test problem into a file, and its right-hand side into another. */
 #include "command.h"
-#include "matrix/matrix.h"
 
 typedef struct generate_args {
     common_args common;
@@ -18,7 +17,7 @@ static int run(cli_app *app, void *arguments)
         return fail_status(app, status);
     int exit_status = EXIT_DONE;
     if (args->rhs)
-        exit_status = output_vector(app, A->type, A->rows, rhs, args->rhs);
+        exit_status = output_vector(app, view_of(A).type, view_of(A).rows, rhs, args->rhs);
     if (exit_status == EXIT_DONE)
         exit_status = output_matrix(app, A, args->common.operands[1], args->common.json);
     tess_release(app->ctx, rhs);

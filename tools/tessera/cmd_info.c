@@ -39,15 +39,15 @@ static json_t *blocking_json(const tess_detection *blocks)
 
 static json_t *facts_json(const info_facts *facts)
 {
-    const tess_matrix *A = facts->matrix;
+    const tess_matrix_view *A = &facts->matrix;
     const tess_statistics *rows = &facts->rows;
     const tess_block_candidate *r = &facts->blocks->recommended;
     const tess_symmetry *symmetry = &facts->symmetry;
     json_t *document = json_pack(
         "{s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:f, s:I, s:I}", "input", facts->input,
-        "type", tess_type_name(A->type), "rows", (json_int_t)A->rows, "cols", (json_int_t)A->cols,
-        "nnz", (json_int_t)A->blocks, "zeros", (json_int_t)(A->blocks - rows->nonzeros),
-        "symmetric", info_symmetric(facts), "skew_symmetric", symmetry->skew, "pattern_symmetric",
+        "type", type_name(A->type), "rows", (json_int_t)A->rows, "cols", (json_int_t)A->cols, "nnz",
+        (json_int_t)A->blocks, "zeros", (json_int_t)(A->blocks - rows->nonzeros), "symmetric",
+        info_symmetric(facts), "skew_symmetric", symmetry->skew, "pattern_symmetric",
         symmetry->pattern, "asymmetry", symmetry->asymmetry, "missing_diagonal",
         (json_int_t)symmetry->missing_diagonal, "zero_diagonal",
         (json_int_t)symmetry->zero_diagonal);
@@ -70,15 +70,24 @@ static json_t *facts_json(const info_facts *facts)
     return document;
 }
 
-static tess_status gather(cli_app *app, const info_args *args, info_facts *facts,
-                          tess_detection **detection)
+/* What one run needs; all of it is released at one place. */
+typedef struct info_run {
+    tess_matrix *scalars;
+    tess_detection *blocks;
+    tess_shape_detection *shapes;
+} info_run;
+
+static int gather(cli_app *app, const info_args *args, info_run *r, info_facts *facts)
 {
     tess_detect_options options = {.ignore_zeros = args->ignore_zeros};
-    TESS_TRY(tess_matrix_statistics(app->ctx, facts->matrix, &facts->rows));
-    TESS_TRY(tess_matrix_symmetry(app->ctx, facts->matrix, &facts->symmetry));
-    TESS_TRY(tess_detect(app->ctx, facts->matrix, &options, detection));
-    facts->blocks = *detection;
-    return info_gather_shapes(app->ctx, facts->matrix, &facts->shapes);
+    facts->matrix = view_of(r->scalars);
+    TRY_CALL(app, tess_matrix_statistics(app->ctx, r->scalars, &facts->rows));
+    TRY_CALL(app, tess_matrix_symmetry(app->ctx, r->scalars, &facts->symmetry));
+    TRY_CALL(app, tess_detect(app->ctx, r->scalars, &options, &r->blocks));
+    TRY_CALL(app, tess_detect_shapes(app->ctx, r->scalars, &r->shapes));
+    facts->blocks = r->blocks;
+    facts->shapes = r->shapes;
+    return EXIT_DONE;
 }
 
 static int run(cli_app *app, void *arguments)
@@ -89,24 +98,20 @@ static int run(cli_app *app, void *arguments)
     if (!A)
         return exit_status;
     info_facts facts = {.input = args->common.operands[0]};
-    tess_matrix *scalars = NULL;
-    tess_detection *detection = NULL;
+    info_run r = {0};
     tess_status status = tess_matrix_to_csr(
-        app->ctx, A, args->ignore_zeros ? TESS_DROP_ZEROS : TESS_KEEP_ZEROS, &scalars);
+        app->ctx, A, args->ignore_zeros ? TESS_DROP_ZEROS : TESS_KEEP_ZEROS, &r.scalars);
     tess_matrix_destroy(A);
-    facts.matrix = scalars;
-    if (status == TESS_OK)
-        status = gather(app, args, &facts, &detection);
-    if (status != TESS_OK) {
-        exit_status = fail_status(app, status);
-    } else if (args->common.json) {
+    exit_status = status == TESS_OK ? gather(app, args, &r, &facts) : fail_status(app, status);
+    if (exit_status == EXIT_DONE && args->common.json) {
         exit_status = print_json(app, facts_json(&facts));
-    } else {
+    } else if (exit_status == EXIT_DONE) {
         terminal_clear_progress(app);
         info_print(app, &facts, args->all);
     }
-    tess_detection_destroy(app->ctx, detection);
-    tess_matrix_destroy(scalars);
+    tess_shape_detection_destroy(app->ctx, r.shapes);
+    tess_detection_destroy(app->ctx, r.blocks);
+    tess_matrix_destroy(r.scalars);
     return exit_status;
 }
 

@@ -1,4 +1,5 @@
 /* tessera predict: what the model says of a matrix, on one device and on several. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -17,86 +18,6 @@ typedef struct measured {
     double *kernels; /* one a predicted kernel */
     double iteration;
 } measured;
-
-/* ---- --check ---- */
-
-/* The predicted kernel as a candidate. */
-static tess_candidate candidate_of(const tess_predicted_kernel *k)
-{
-    tess_candidate c = {0};
-    memcpy(c.format, k->format, sizeof c.format);
-    memcpy(c.kernel, k->kernel, sizeof c.kernel);
-    memcpy(c.params, k->params, sizeof c.params);
-    return c;
-}
-
-/* CG needs a symmetric positive definite matrix: with another one there is nothing to compare. */
-tess_status predict_check_iteration(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
-                                    const tess_predicted_kernel *kernel, const void *b,
-                                    double *seconds)
-{
-    tess_symmetry symmetry;
-    tess_plan_options options = {
-        .format = kernel->format, .kernel = kernel->kernel, .params = kernel->params};
-    tess_plan *plan;
-    double product;
-    *seconds = 0;
-    TESS_TRY(tess_matrix_symmetry(ctx, A, &symmetry));
-    if (!symmetry.symmetric || symmetry.missing_diagonal > 0 || symmetry.zero_diagonal > 0)
-        return TESS_OK;
-    TESS_TRY(tess_plan_create(ctx, A, device, &options, &plan));
-    if (tess_sample_iteration(plan, b, &product, seconds) != TESS_OK)
-        *seconds = 0;
-    tess_plan_destroy(plan);
-    return TESS_OK;
-}
-
-/* The middle of three samples where the host computes, whose memory has other users; 0: it does not
- * run. */
-static double check_kernel(tess_device *device, const tess_matrix *A, const tess_candidate *c,
-                           const void *x, void *y)
-{
-    double s[3];
-    for (int i = 0; i < 3; i++) {
-        s[i] = i > 0 ? s[0] : 0;
-        if ((i == 0 || device->threads > 0) &&
-            tess_sample_spmv(device, A, c, x, y, &s[i]) != TESS_OK)
-            return 0;
-    }
-    double low = s[0] < s[1] ? s[0] : s[1], high = s[0] < s[1] ? s[1] : s[0];
-    return s[2] < low ? low : s[2] > high ? high : s[2];
-}
-
-static tess_status check(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
-                         const tess_prediction *p, measured *m)
-{
-    double *x = NULL, *y = NULL; /* large enough for either precision */
-    tess_candidate *candidates = NULL;
-    tess_status status;
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, p->kernel_count + 1, &m->kernels));
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, p->kernel_count, &candidates));
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->cols, &x));
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->rows, &y));
-    for (int64_t i = 0; i < A->cols; i++) {
-        double value = tess_random_unit(1, (uint64_t)i);
-        if (A->type == TESS_F64)
-            x[i] = value;
-        else
-            ((float *)x)[i] = (float)value;
-    }
-    for (int64_t i = 0; i < p->kernel_count; i++)
-        candidates[i] = candidate_of(&p->kernels[i]);
-    tess_candidates_ahead(device, A, candidates, p->kernel_count);
-    for (int64_t i = 0; i < p->kernel_count; i++)
-        m->kernels[i] = check_kernel(device, A, &candidates[i], x, y);
-    if (p->kernel_count > 0)
-        TESS_TRY_CLEAN(predict_check_iteration(ctx, A, device, &p->kernels[0], x, &m->iteration));
-cleanup:
-    tess_free(ctx, candidates);
-    tess_free(ctx, x);
-    tess_free(ctx, y);
-    return status;
-}
 
 /* "1.23 ms  -4.5 %": measured, and how far off the prediction was. */
 static void print_measured(double seconds, double predicted)
@@ -229,39 +150,31 @@ static json_t *solves_json(const tess_prediction *p)
     return list;
 }
 
-static int print_document(cli_app *app, const tess_matrix *A, const tess_prediction *p,
+static int print_document(cli_app *app, const tess_matrix *matrix, const tess_prediction *p,
                           const measured *m)
 {
-    return print_json(app,
-                      json_pack("{s:s, s:b, s:i, s:f, s:o, s:o, s:i, s:f}", "model", p->model,
-                                "stand_in", p->stand_in, "block_height", (int)A->block_height,
-                                "bytes", tess_matrix_spmv_bytes(A), "kernels", kernels_json(p, m),
-                                "predictions", solves_json(p), "worthwhile", p->worthwhile,
-                                "measured_cg_seconds", m->iteration));
+    const tess_matrix_view A = view_of(matrix);
+    return print_json(app, json_pack("{s:s, s:b, s:i, s:f, s:o, s:o, s:i, s:f}", "model", p->model,
+                                     "stand_in", p->stand_in, "block_height", (int)A.block_height,
+                                     "bytes", product_bytes(&A), "kernels", kernels_json(p, m),
+                                     "predictions", solves_json(p), "worthwhile", p->worthwhile,
+                                     "measured_cg_seconds", m->iteration));
 }
 
-/* ---- --map ---- */
-
-/* For blocks like A's and the kernel that would be taken for it. */
-static tess_status draw_map(tess_ctx *ctx, const predict_args *args, const tess_matrix *A,
-                            tess_device *device)
+static int predict(cli_app *app, const predict_args *args, const tess_matrix *A,
+                   tess_device *device, tess_prediction **p, measured *m)
 {
-    static const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
-    tess_candidates list = {0};
-    map_request request = {.model = tess_device_performance(device),
-                           .problem = tess_model_problem_of(A),
-                           .devices = args->devices > 1 ? (int)args->devices : 2};
-    request.link = tess_model_link(request.model, 1e9 * args->link, 1e-6 * args->sync);
-    TESS_TRY(tess_candidates_list(device, A, &product, &list));
-    tess_status status =
-        tess_fail(ctx, TESS_ERR_UNSUPPORTED, "the model of '%s' knows no kernel for this matrix",
-                  request.model->device);
-    if (list.count > 0 && list.items[0].predicted > 0) {
-        tess_model_problem_take(&request.problem, &list.items[0]);
-        status = predict_map(ctx, args->map, &request);
+    const tess_predict_options options = {.devices = (int)args->devices,
+                                          .link_bandwidth = 1e9 * args->link,
+                                          .sync_seconds = 1e-6 * args->sync};
+    TRY_CALL(app, tess_predict(app->ctx, A, device, &options, p));
+    if (args->check) {
+        m->kernels = calloc((size_t)(*p)->kernel_count + 1, sizeof *m->kernels);
+        if (!m->kernels)
+            return fail_memory(app);
+        TRY_CALL(app, tess_predict_check(app->ctx, A, device, *p, m->kernels, &m->iteration));
     }
-    tess_candidates_free(ctx, &list);
-    return status;
+    return args->map ? predict_map(app, args->map, A, device, (*p)->model, &options) : EXIT_DONE;
 }
 
 static int run(cli_app *app, void *arguments)
@@ -271,24 +184,15 @@ static int run(cli_app *app, void *arguments)
     tess_device *device = NULL;
     tess_prediction *p = NULL;
     measured m = {0};
-    tess_predict_options options = {.devices = (int)args->devices,
-                                    .link_bandwidth = 1e9 * args->link,
-                                    .sync_seconds = 1e-6 * args->sync};
     terminal_show_notes(app);
     tess_matrix *A = input_matrix(app, &args->common, args->common.operands[0], &exit_status);
     if (A)
         device = open_device_for(app, &args->common, A, &exit_status);
-    if (device) {
-        tess_status status = tess_predict(app->ctx, A, device, &options, &p);
-        if (status == TESS_OK && args->check)
-            status = check(app->ctx, A, device, p, &m);
-        if (status == TESS_OK && args->map)
-            status = draw_map(app->ctx, args, A, device);
-        exit_status = status != TESS_OK   ? fail_status(app, status)
-                      : args->common.json ? print_document(app, A, p, &m)
-                                          : print_text(app, A, p, &m);
-    }
-    tess_free(app->ctx, m.kernels);
+    if (device)
+        exit_status = predict(app, args, A, device, &p, &m);
+    if (device && exit_status == EXIT_DONE)
+        exit_status = args->common.json ? print_document(app, A, p, &m) : print_text(app, A, p, &m);
+    free(m.kernels);
     tess_prediction_destroy(app->ctx, p);
     tess_device_close(device);
     tess_matrix_destroy(A);

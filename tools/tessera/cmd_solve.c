@@ -1,10 +1,9 @@
 /* tessera solve: A x = b on a device, with progress on a terminal and an account at the end. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
-#include "backend/backend.h"
-#include "ref/ref.h"
 #include "solve_report.h"
 
 typedef struct solve_args {
@@ -26,47 +25,43 @@ typedef struct solve_run {
 } solve_run;
 
 /* The right-hand side: a file's, else the generator's (in r->b already), else A times all ones. */
-static tess_status make_rhs(cli_app *app, const solve_args *args, solve_run *r)
+static int make_rhs(cli_app *app, const solve_args *args, solve_run *r)
 {
-    const tess_matrix *A = r->matrix;
-    size_t size = tess_type_size(A->type);
+    const tess_matrix_view A = view_of(r->matrix);
     if (args->rhs) {
-        int64_t count;
-        tess_free(app->ctx, r->b);
+        free(r->b);
         r->b = NULL;
-        TESS_TRY(tess_vector_read(app->ctx, args->rhs, A->type, &count, &r->b));
-        if (count != A->rows)
-            return tess_fail(app->ctx, TESS_ERR_ARGUMENT,
-                             "%s has %lld elements, the matrix %lld rows", args->rhs,
-                             (long long)count, (long long)A->rows);
+        TRY_EXIT(input_vector(app, args->rhs, A.type, A.rows, "rows", &r->b));
         r->report.rhs = args->rhs;
     } else if (r->b) {
         r->report.rhs = "the generator's";
     } else {
         r->report.rhs = "A times ones";
-        TESS_TRY(tess_alloc_bytes(app->ctx, A->rows, size, &r->b));
-        for (int64_t i = 0; i < A->cols; i++)
-            tess_ref_put(r->x, A->type, i, 1);
-        TESS_TRY(tess_spmv(r->plan, 1, r->x, 0, r->b));
+        r->b = zero_vector(A.type, A.rows);
+        if (!r->b)
+            return fail_memory(app);
+        for (int64_t i = 0; i < A.cols; i++)
+            put_scalar(r->x, A.type, i, 1);
+        TRY_CALL(app, tess_spmv(r->plan, 1, r->x, 0, r->b));
     }
-    memset(r->x, 0, (size_t)A->cols * size);
-    return TESS_OK;
+    memset(r->x, 0, (size_t)A.cols * type_size(A.type));
+    return EXIT_DONE;
 }
 
 /* cg for a symmetric matrix, bicgstab for others; block-Jacobi where there are square blocks. */
-static tess_status make_spec(cli_app *app, const solve_args *args, solve_run *r)
+static int make_spec(cli_app *app, const solve_args *args, solve_run *r)
 {
-    const tess_matrix *A = r->matrix;
+    const tess_matrix_view view = view_of(r->matrix), *A = &view;
     const char *method = args->method;
     if (!method) {
         tess_symmetry symmetry;
-        TESS_TRY(tess_matrix_symmetry(app->ctx, A, &symmetry));
+        TRY_CALL(app, tess_matrix_symmetry(app->ctx, r->matrix, &symmetry));
         method = symmetry.asymmetry < 1e-10 && A->rows == A->cols ? "cg" : "bicgstab";
     }
     const char *pc = args->pc ? args->pc : A->block_height == A->block_width ? "bjacobi" : "jacobi";
     char tol[40] = "", max[40] = "";
-    if (args->tol && !tess_parse_double(args->tol, &r->tol))
-        return tess_fail(app->ctx, TESS_ERR_OPTION, "--tol: '%s' is not a number", args->tol);
+    if (args->tol && !parse_real(args->tol, &r->tol))
+        return fail(app, EXIT_USAGE, "--tol: '%s' is not a number", args->tol);
     if (args->tol)
         snprintf(tol, sizeof tol, ",tol=%.15g", r->tol);
     if (args->max != 0)
@@ -74,33 +69,47 @@ static tess_status make_spec(cli_app *app, const solve_args *args, solve_run *r)
     int length = snprintf(r->spec, sizeof r->spec, "%s:pc=%s%s%s%s%s", method, pc, tol, max,
                           args->more ? "," : "", args->more ? args->more : "");
     if (length >= (int)sizeof r->spec)
-        return tess_fail(app->ctx, TESS_ERR_OPTION, "the solver's options are too long");
+        return fail(app, EXIT_USAGE, "the solver's options are too long");
     r->report.spec = r->spec;
-    return TESS_OK;
+    return EXIT_DONE;
 }
 
-static tess_status solve(cli_app *app, const solve_args *args, solve_run *r)
+static int solve(cli_app *app, const solve_args *args, solve_run *r)
 {
-    tess_ctx *ctx = app->ctx;
-    const tess_matrix *A = r->matrix;
-    TESS_TRY(tess_alloc_bytes(ctx, A->cols, tess_type_size(A->type), &r->x));
-    TESS_TRY(tess_plan_create(ctx, A, r->device, NULL, &r->plan));
-    TESS_TRY(make_rhs(app, args, r));
-    TESS_TRY(make_spec(app, args, r));
-    double started = tess_seconds();
-    TESS_TRY(tess_solver_create(r->plan, r->spec, &r->solver));
-    r->report.setup_seconds = tess_seconds() - started;
+    const tess_matrix_view A = view_of(r->matrix);
+    r->x = zero_vector(A.type, A.cols);
+    if (!r->x)
+        return fail_memory(app);
+    TRY_CALL(app, tess_plan_create(app->ctx, r->matrix, r->device, NULL, &r->plan));
+    TRY_EXIT(make_rhs(app, args, r));
+    TRY_EXIT(make_spec(app, args, r));
+    double started = seconds_now();
+    TRY_CALL(app, tess_solver_create(r->plan, r->spec, &r->solver));
+    r->report.setup_seconds = seconds_now() - started;
     solve_progress progress = {
-        .app = app, .tol = args->tol ? r->tol : 1e-8, .started = tess_seconds()};
+        .app = app, .tol = args->tol ? r->tol : 1e-8, .started = seconds_now()};
     if (app->live)
         tess_solver_set_callback(r->solver, solve_show_progress, &progress);
-    TESS_TRY(tess_solver_solve(r->solver, r->b, r->x, &r->report.result));
+    TRY_CALL(app, tess_solver_solve(r->solver, r->b, r->x, &r->report.result));
     terminal_clear_progress(app);
     /* The share of what the device can read, of a working set of the solver's size. */
-    if (r->device->backend->read_ceiling)
-        TESS_TRY(r->device->backend->read_ceiling(r->device, tess_matrix_spmv_bytes(A),
-                                                  &r->report.ceiling));
-    return TESS_OK;
+    TRY_CALL(app, tess_device_read_speed(r->device, product_bytes(&A), &r->report.ceiling));
+    return EXIT_DONE;
+}
+
+/* What to try when a system was not solved. */
+static const char *advice_for(tess_reason reason)
+{
+    switch (reason) {
+    case TESS_ITERATION_LIMIT:
+        return "try a larger --max-iterations, or --pc ilu0";
+    case TESS_INDEFINITE:
+        return "try --method bicgstab or gmres";
+    case TESS_NOT_FINITE:
+        return "look for NaN and infinity in the matrix and in b";
+    default:
+        return "try --method gmres, or --pc ilu0";
+    }
 }
 
 static int run(cli_app *app, void *arguments)
@@ -118,29 +127,29 @@ static int run(cli_app *app, void *arguments)
     if (r.matrix)
         r.device = open_device_for(app, &args->common, r.matrix, &exit_status);
     if (r.device) {
-        tess_status status = solve(app, args, &r);
-        if (status != TESS_OK) {
-            exit_status = fail_status(app, status);
-        } else {
+        exit_status = solve(app, args, &r);
+        if (exit_status == EXIT_DONE) {
             const tess_result *result = &r.report.result;
             exit_status = args->common.json ? solve_print_json(app, r.matrix, r.device, &r.report)
                                             : solve_print(app, r.matrix, r.device, &r.report);
             if (exit_status == EXIT_DONE && args->out)
-                exit_status = output_vector(app, r.matrix->type, r.matrix->cols, r.x, args->out);
+                exit_status = output_vector(app, view_of(r.matrix).type, view_of(r.matrix).cols,
+                                            r.x, args->out);
             if (exit_status == EXIT_DONE && args->history)
                 exit_status = solve_write_history(app, result, args->history);
             if (exit_status == EXIT_DONE && args->plot)
                 exit_status = solve_write_plot(app, r.spec, result, args->plot);
             if (exit_status == EXIT_DONE && result->reason != TESS_CONVERGED &&
                 result->reason != TESS_ZERO_RHS)
-                exit_status = fail(app, EXIT_FAILED, "not solved: %s", result->text);
+                exit_status = fail(app, EXIT_FAILED, "not solved: %s; %s", result->text,
+                                   advice_for(result->reason));
         }
     }
     tess_solver_destroy(r.solver);
     tess_plan_destroy(r.plan);
     tess_device_close(r.device);
-    tess_free(app->ctx, r.b);
-    tess_free(app->ctx, r.x);
+    free(r.b);
+    free(r.x);
     tess_matrix_destroy(r.matrix);
     return exit_status;
 }

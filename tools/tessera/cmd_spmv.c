@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "command.h"
-#include "backend/backend.h"
-#include "ref/ref.h"
 
 typedef struct spmv_args {
     common_args common;
@@ -24,67 +22,58 @@ typedef struct spmv_run {
     verdict verdict;
 } spmv_run;
 
-enum { DEFAULT_REPEAT = 20, X_SEED = 1 };
+enum { DEFAULT_REPEAT = 20 };
 
-static tess_status make_x(cli_app *app, const spmv_args *args, spmv_run *r)
+static int make_vectors(cli_app *app, const spmv_args *args, spmv_run *r)
 {
-    const tess_matrix *A = r->matrix;
-    if (args->x) {
-        int64_t count;
-        TESS_TRY(tess_vector_read(app->ctx, args->x, A->type, &count, &r->x));
-        if (count != A->cols)
-            return tess_fail(app->ctx, TESS_ERR_ARGUMENT,
-                             "%s has %lld elements, the matrix %lld columns", args->x,
-                             (long long)count, (long long)A->cols);
-        return TESS_OK;
-    }
-    TESS_TRY(tess_alloc_bytes(app->ctx, A->cols, tess_type_size(A->type), &r->x));
-    for (int64_t i = 0; i < A->cols; i++)
-        tess_ref_put(r->x, A->type, i, tess_random_unit(X_SEED, (uint64_t)i));
-    return TESS_OK;
+    const tess_matrix_view A = view_of(r->matrix);
+    if (args->x)
+        TRY_EXIT(input_vector(app, args->x, A.type, A.cols, "columns", &r->x));
+    else
+        r->x = random_vector(A.type, A.cols);
+    r->y = zero_vector(A.type, A.rows);
+    return r->x && r->y ? EXIT_DONE : fail_memory(app);
 }
 
-static tess_status multiply(cli_app *app, const spmv_args *args, spmv_run *r)
+static int multiply(cli_app *app, const spmv_args *args, spmv_run *r)
 {
-    static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
     int reps = (int)(args->repeat ? args->repeat : DEFAULT_REPEAT);
-    TESS_TRY(make_x(app, args, r));
-    TESS_TRY(tess_alloc_bytes(app->ctx, r->matrix->rows, tess_type_size(r->matrix->type), &r->y));
-    TESS_TRY(TESS_ALLOC(app->ctx, reps, &r->seconds));
-    TESS_TRY(tess_plan_create(app->ctx, r->matrix, r->device, NULL, &r->plan));
-    TESS_TRY(tess_product_time(r->plan, &spmv, 1.0, r->x, 0.0, r->y, reps, r->seconds));
+    TRY_EXIT(make_vectors(app, args, r));
+    r->seconds = calloc((size_t)reps, sizeof *r->seconds);
+    if (!r->seconds)
+        return fail_memory(app);
+    TRY_CALL(app, tess_plan_create(app->ctx, r->matrix, r->device, NULL, &r->plan));
+    TRY_CALL(app, tess_plan_time(r->plan, r->x, r->y, reps, r->seconds));
     r->best = r->seconds[0];
     for (int i = 1; i < reps; i++)
         r->best = r->seconds[i] < r->best ? r->seconds[i] : r->best;
-    TESS_TRY(verify_spmv(app->ctx, r->matrix, r->x, r->y, &r->verdict));
-    return TESS_OK;
+    return verify_spmv(app, r->matrix, r->x, r->y, &r->verdict);
 }
 
 static int print_result(cli_app *app, const spmv_args *args, const spmv_run *r)
 {
-    static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
-    const tess_matrix *A = r->matrix;
+    const tess_matrix_view view = view_of(r->matrix), *A = &view;
     const verdict *v = &r->verdict;
-    double bytes = tess_product_bytes(A, &spmv), flops = tess_product_flops(A, &spmv);
+    const tess_plan_info plan = plan_info(r->plan);
+    double bytes = plan.bytes, flops = plan.flops;
     if (args->common.json)
         return print_json(
-            app,
-            json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:i, s:i, s:I, s:f, s:f, s:f, s:f, "
-                      "s:f, s:f, s:b}",
-                      "device", r->device->backend->name, "format", r->plan->format, "kernel",
-                      r->plan->kernel, "params", r->plan->params, "type", tess_type_name(A->type),
-                      "rows", (json_int_t)A->rows, "cols", (json_int_t)A->cols, "block_rows",
-                      A->block_height, "block_cols", A->block_width, "blocks",
-                      (json_int_t)A->blocks, "bytes", bytes, "seconds", r->best, "gb_per_s",
-                      bytes / r->best * 1e-9, "gflop_per_s", flops / r->best * 1e-9, "error",
-                      v->relative, "error_bound", v->bound, "correct", v->good));
+            app, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:i, s:i, s:I, s:f, s:f, s:f, s:f, "
+                           "s:f, s:f, s:b}",
+                           "device", device_info(r->device).backend, "format", plan.format,
+                           "kernel", plan.kernel, "params", plan.params, "type", type_name(A->type),
+                           "rows", (json_int_t)A->rows, "cols", (json_int_t)A->cols, "block_rows",
+                           A->block_height, "block_cols", A->block_width, "blocks",
+                           (json_int_t)A->blocks, "bytes", bytes, "seconds", r->best, "gb_per_s",
+                           bytes / r->best * 1e-9, "gflop_per_s", flops / r->best * 1e-9, "error",
+                           v->relative, "error_bound", v->bound, "correct", v->good));
     char a[TEXT_MAX], b[TEXT_MAX];
     printf("matrix   ");
-    print_matrix_line(A);
+    print_matrix_line(r->matrix);
     printf("\n");
     printf("device   %s\n", tess_device_description(r->device));
-    printf("kernel   %s%s%s%s%s\n", r->plan->format, *r->plan->kernel ? " " : "", r->plan->kernel,
-           *r->plan->params ? " " : "", r->plan->params);
+    printf("kernel   %s%s%s%s%s\n", plan.format, *plan.kernel ? " " : "", plan.kernel,
+           *plan.params ? " " : "", plan.params);
     printf("time     %s%s%s (%s moved: %s%.2f GB/s%s, %.2f GFLOP/s)\n", bold(app),
            text_seconds(r->best, a), plain(app), text_bytes(bytes, b), bold(app),
            bytes / r->best * 1e-9, plain(app), flops / r->best * 1e-9);
@@ -103,18 +92,24 @@ static int run(cli_app *app, void *arguments)
     if (r.matrix)
         r.device = open_device_for(app, &args->common, r.matrix, &exit_status);
     if (r.device) {
-        tess_status status = multiply(app, args, &r);
-        exit_status = status == TESS_OK ? print_result(app, args, &r) : fail_status(app, status);
-        if (status == TESS_OK && args->explain && !args->common.json)
+        exit_status = multiply(app, args, &r);
+        const bool multiplied = exit_status == EXIT_DONE;
+        if (multiplied)
+            exit_status = print_result(app, args, &r);
+        if (multiplied && args->explain && !args->common.json)
             printf("\n%s\n", tess_plan_explain(r.plan));
         if (exit_status == EXIT_DONE && args->out)
-            exit_status = output_vector(app, r.matrix->type, r.matrix->rows, r.y, args->out);
-        if (status == TESS_OK && !r.verdict.good)
-            exit_status = fail(app, EXIT_FAILED, "row %lld is wrong", (long long)r.verdict.row);
+            exit_status =
+                output_vector(app, view_of(r.matrix).type, view_of(r.matrix).rows, r.y, args->out);
+        if (multiplied && !r.verdict.good)
+            exit_status =
+                fail(app, EXIT_FAILED,
+                     "row %lld is wrong: compare with --device ref, and report the matrix",
+                     (long long)r.verdict.row);
     }
-    tess_free(app->ctx, r.seconds);
-    tess_free(app->ctx, r.y);
-    tess_free(app->ctx, r.x);
+    free(r.seconds);
+    free(r.y);
+    free(r.x);
     tess_plan_destroy(r.plan);
     tess_device_close(r.device);
     tess_matrix_destroy(r.matrix);

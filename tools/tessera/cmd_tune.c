@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <string.h>
 
-#include "plan/model/model.h"
 #include "tune.h"
 
 typedef struct tune_args {
@@ -36,32 +35,44 @@ static void catch_interrupts(cli_app *app)
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
-    app->ctx->progress = progress;
-    app->ctx->progress_user = app;
+    tess_ctx_set_progress(app->ctx, progress, app);
 }
 
 /* ---- Blocking: one search for each of the few cheapest, when --block auto leaves the choice ----
  */
 
-/* What a search chose; NULL: nothing was looked at. */
-static const tess_trial *choice_of(const tess_plan *plan)
+tess_search_info search_of(const tess_plan *plan)
 {
-    const tess_search *search = plan->search;
-    return search && !search->remembered && search->count > 0 ? &search->trials[search->chosen]
-                                                              : NULL;
+    tess_search_info info = {0};
+    (void)tess_plan_get_search(plan, sizeof info, &info);
+    return info;
+}
+
+tess_trial_info trial_of(const tess_plan *plan, int64_t index)
+{
+    tess_trial_info info = {0};
+    (void)tess_plan_get_trial(plan, index, sizeof info, &info);
+    return info;
+}
+
+/* What a search chose; all 0: nothing was looked at. */
+static tess_trial_info choice_of(const tess_plan *plan)
+{
+    const tess_search_info search = search_of(plan);
+    const tess_trial_info none = {0};
+    return search.remembered || search.count == 0 ? none : trial_of(plan, search.chosen);
 }
 
 /* Measured, or with --effort estimate predicted; 0: not known. */
-static double seconds_of(const tess_trial *trial)
+static double seconds_of(const tess_trial_info *trial)
 {
-    return !trial ? 0 : trial->seconds > 0 ? trial->seconds : trial->candidate.predicted;
+    return trial->seconds > 0 ? trial->seconds : trial->predicted_seconds;
 }
 
 /* The same to compare blockings by, where what is only predicted may be doubted. */
-static double compared_seconds(const tess_trial *trial)
+static double compared_seconds(const tess_trial_info *trial)
 {
-    return trial && !(trial->seconds > 0) ? tess_candidate_doubted(&trial->candidate)
-                                          : seconds_of(trial);
+    return trial->seconds > 0 ? trial->seconds : trial->compared_seconds;
 }
 
 /* Searches one blocking; the better of it and what is held stays in t. */
@@ -72,17 +83,23 @@ static tess_status try_blocking(tuning *t, const tess_matrix *source,
     tess_matrix *A;
     tess_plan *plan;
     tess_blocking shape = {blocking->rows, blocking->cols};
-    TESS_TRY(tess_matrix_to_blocks(ctx, source, &shape, &A));
-    tess_status status = tess_plan_search(ctx, A, t->device, &t->options, true, &plan);
+    tess_status status = tess_matrix_to_blocks(ctx, source, &shape, &A);
+    if (status != TESS_OK)
+        return status;
+    status = tess_plan_create(ctx, A, t->device, &t->options, &plan);
     if (status != TESS_OK) {
         tess_matrix_destroy(A);
         return status;
     }
+    const tess_trial_info choice = choice_of(plan);
     blocking_trial *trial = &t->blockings[t->blocking_count++];
-    *trial = (blocking_trial){.blocking = *blocking, .seconds = seconds_of(choice_of(plan))};
-    memcpy(trial->kernel, plan->kernel, sizeof trial->kernel);
-    bool better = !t->plan || (trial->seconds > 0 && compared_seconds(choice_of(plan)) <
-                                                         compared_seconds(choice_of(t->plan)));
+    *trial = (blocking_trial){.blocking = *blocking, .seconds = seconds_of(&choice)};
+    snprintf(trial->kernel, sizeof trial->kernel, "%s", plan_info(plan).kernel);
+    bool better = !t->plan;
+    if (t->plan && trial->seconds > 0) {
+        const tess_trial_info held = choice_of(t->plan);
+        better = compared_seconds(&choice) < compared_seconds(&held);
+    }
     if (better) {
         tess_plan *loser = t->plan;
         tess_matrix *other = t->A;
@@ -100,10 +117,12 @@ static tess_status try_blockings(tuning *t, const tess_matrix *source)
 {
     tess_ctx *ctx = t->app->ctx;
     tess_detection *detection;
-    tess_block_candidate picked[TESS_BLOCKINGS];
-    TESS_TRY(tess_detect(ctx, source, NULL, &detection));
-    int count = tess_pick_blockings(detection, picked);
-    tess_status status = TESS_OK;
+    tess_block_candidate picked[BLOCKINGS];
+    int count = 0;
+    tess_status status = tess_detect(ctx, source, NULL, &detection);
+    if (status != TESS_OK)
+        return status;
+    status = tess_detection_pick(ctx, detection, BLOCKINGS, picked, &count);
     for (int i = 0; i < count && status == TESS_OK && !interrupted; i++)
         status = try_blocking(t, source, &picked[i]);
     tess_detection_destroy(ctx, detection);
@@ -114,11 +133,15 @@ static tess_status try_blockings(tuning *t, const tess_matrix *source)
 
 static bool parse_effort(const char *text, tess_effort *effort)
 {
-    static const tess_effort efforts[] = {TESS_MEASURE, TESS_ESTIMATE, TESS_EXHAUSTIVE};
+    static const struct {
+        const char *name;
+        tess_effort effort;
+    } efforts[] = {
+        {"measure", TESS_MEASURE}, {"estimate", TESS_ESTIMATE}, {"exhaustive", TESS_EXHAUSTIVE}};
     *effort = TESS_MEASURE;
-    for (size_t i = 0; text && i < 3; i++) {
-        *effort = efforts[i];
-        if (strcmp(text, tess_effort_name(efforts[i])) == 0)
+    for (size_t i = 0; text && i < sizeof efforts / sizeof efforts[0]; i++) {
+        *effort = efforts[i].effort;
+        if (strcmp(text, efforts[i].name) == 0)
             return true;
     }
     return !text;
@@ -126,23 +149,23 @@ static bool parse_effort(const char *text, tess_effort *effort)
 
 static tess_status search(tuning *t, tess_matrix *input, bool choose_blocks)
 {
-    tess_ctx *ctx = t->app->ctx;
+    tess_status status;
     catch_interrupts(t->app);
-    if (choose_blocks && input->blocks > 0) {
-        TESS_TRY(try_blockings(t, input));
+    if (choose_blocks && view_of(input).blocks > 0) {
+        status = try_blockings(t, input);
     } else {
-        TESS_TRY(tess_plan_search(ctx, input, t->device, &t->options, true, &t->plan));
+        status = tess_plan_create(t->app->ctx, input, t->device, &t->options, &t->plan);
         t->A = input;
     }
-    const tess_backend *backend = t->device->backend;
-    if (backend->read_ceiling && t->options.effort != TESS_ESTIMATE)
-        TESS_TRY(backend->read_ceiling(t->device, tess_matrix_spmv_bytes(t->A), &t->ceiling));
-    return TESS_OK;
+    if (status != TESS_OK || t->options.effort == TESS_ESTIMATE)
+        return status;
+    const tess_matrix_view A = view_of(t->A);
+    return tess_device_read_speed(t->device, product_bytes(&A), &t->ceiling);
 }
 
 static int tune(cli_app *app, tune_args *args, const char *input)
 {
-    tuning t = {.app = app};
+    tuning t = {.app = app, .options = {.fresh = 1}};
     int exit_status = EXIT_DONE;
     if (!parse_effort(args->effort, &t.options.effort))
         return fail(app, EXIT_USAGE, "--effort '%s' is none of estimate, measure, exhaustive",

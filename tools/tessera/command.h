@@ -22,7 +22,7 @@
 
 #include <jansson.h>
 
-#include "core/core.h"
+#include "util.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -102,7 +102,9 @@ struct cli_app {
     bool unicode;        /* the locale is UTF-8 */
     bool live;           /* stderr is a terminal: progress may be shown */
     bool progress_shown; /* a progress line is on the screen */
-    char noted[256];     /* the last line of terminal_show_notes */
+    bool verbose;        /* every line of the library's log is shown */
+    bool notes;          /* of them, those about wisdom and model */
+    char noted[256];     /* the last one that was */
     double started;      /* seconds, monotonic: progress waits for one second */
 };
 
@@ -120,7 +122,9 @@ int help_run(cli_app *app, int argc, char **argv); /* `tessera help ...` */
 /* terminal.c */
 void terminal_open(cli_app *app);
 int terminal_progress(void *user, const char *what, double fraction); /* a tess_progress_fn */
-void terminal_log(void *user, const char *line);                      /* a tess_log_fn */
+void terminal_log(void *user, const char *line);
+/* A tess_log_fn: shows the line if it is to be shown. */
+void terminal_hear(void *user, const char *line);
 /* What is wrong with wisdom or model is shown without --verbose too, each once: for commands that
  * are about them. */
 void terminal_show_notes(cli_app *app);
@@ -137,6 +141,20 @@ int fail(cli_app *app, int exit_status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The context's sentence for a failed library call. */
 int fail_status(cli_app *app, tess_status status);
+int fail_memory(cli_app *app);
+/* In a function that returns an exit status: a library call, or another such function. */
+#define TRY_CALL(app, call)                      \
+    do {                                         \
+        tess_status try_status = (call);         \
+        if (try_status != TESS_OK)               \
+            return fail_status(app, try_status); \
+    } while (0)
+#define TRY_EXIT(call)             \
+    do {                           \
+        int try_exit = (call);     \
+        if (try_exit != EXIT_DONE) \
+            return try_exit;       \
+    } while (0)
 /* Prints a JSON document and drops the reference. NULL reports that there was no memory. */
 int print_json(cli_app *app, json_t *document);
 /* Flushes stdout; a write that failed anywhere (disk full, closed pipe) makes a good run fail. */
@@ -161,14 +179,21 @@ void print_name(char mark, int width, const char *name);
  * for. On failure prints the sentence, returns NULL and sets *exit_status. */
 tess_matrix *input_matrix(cli_app *app, const common_args *common, const char *input,
                           int *exit_status);
-/* The same with the right-hand side of a generated problem in *rhs, otherwise untouched. */
+/* The same with the right-hand side of a generated problem in *rhs (free), otherwise untouched. */
 tess_matrix *input_system(cli_app *app, const common_args *common, const char *input, void **rhs,
                           int *exit_status);
+/* A vector of `expected` scalars from a file (free): as many as the matrix has `what`. */
+int input_vector(cli_app *app, const char *path, tess_type type, int64_t expected, const char *what,
+                 void **out);
 /* The device of --device, else "cpu", else "ref"; "auto" is chosen for A. NULL and *exit_status as
  * above. */
 tess_device *open_device_for(cli_app *app, const common_args *common, const tess_matrix *A,
                              int *exit_status);
 tess_device *open_device(cli_app *app, const common_args *common, int *exit_status);
+
+/* All that there is to know about them. */
+tess_device_info device_info(const tess_device *device);
+tess_plan_info plan_info(const tess_plan *plan);
 
 /* output.c: EXIT_DONE when a file of this name can be written (or path is NULL), else a message and
  * the exit status: for commands whose work takes long, before it begins. */
@@ -182,14 +207,13 @@ int output_vector(cli_app *app, tess_type type, int64_t count, const void *value
 /* "45 000 x 45 000, 372 100 blocks of 3 x 3, f64", no newline. */
 void print_matrix_line(const tess_matrix *A);
 
-/* verify.c: how far y is from A x. */
+/* verify.c: how far y is from A x, by the reference backend. */
 typedef struct verdict {
     double relative; /* the largest |y - ref| / (|A||x|) of a row */
     double bound;    /* what rounding may explain: 2 (n + 2) eps, n the longest row in scalars */
     int64_t row;     /* where the largest is, -1 when all rows agree exactly */
     bool good;
 } verdict;
-tess_status verify_spmv(tess_ctx *ctx, const tess_matrix *A, const void *x, const void *y,
-                        verdict *out);
+int verify_spmv(cli_app *app, const tess_matrix *A, const void *x, const void *y, verdict *out);
 
 #endif

@@ -17,7 +17,7 @@ static void print_symmetry(const info_facts *facts)
 {
     const tess_symmetry *s = &facts->symmetry;
     printf("symmetry   ");
-    if (facts->matrix->rows != facts->matrix->cols)
+    if (facts->matrix.rows != facts->matrix.cols)
         printf("rectangular\n");
     else if (s->symmetric)
         printf("symmetric\n");
@@ -41,12 +41,12 @@ static void print_symmetry(const info_facts *facts)
 
 static void print_head(const cli_app *app, const info_facts *facts)
 {
-    const tess_matrix *A = facts->matrix;
+    const tess_matrix_view *A = &facts->matrix;
     const tess_statistics *rows = &facts->rows;
     char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
     printf("%s%s%s\n\n", bold(app), facts->input, plain(app));
     printf("size       %s x %s, %s non-zeros, %s", text_count(A->rows, a), text_count(A->cols, b),
-           text_count(A->blocks, c), tess_type_name(A->type));
+           text_count(A->blocks, c), type_name(A->type));
     if (A->blocks > rows->nonzeros)
         printf(" (%s of them stored zeros)", text_count(A->blocks - rows->nonzeros, a));
     printf("\n");

@@ -42,9 +42,10 @@ static int run_command(cli_app *app, const cli_command *command, int argc, char 
             tess_ctx_options options = {.threads = (int)args->threads,
                                         .progress = app->live ? terminal_progress : NULL,
                                         .progress_user = app,
-                                        .log = args->verbose ? terminal_log : NULL,
+                                        .log = terminal_hear,
                                         .log_user = app};
-            app->started = tess_seconds();
+            app->started = seconds_now();
+            app->verbose = args->verbose;
             tess_status status = tess_ctx_create(&options, &app->ctx);
             exit_status = status == TESS_OK ? command->run(app, args) : fail_status(app, status);
             terminal_clear_progress(app);

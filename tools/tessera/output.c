@@ -5,19 +5,19 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "matrix/matrix.h"
 
-void print_matrix_line(const tess_matrix *A)
+void print_matrix_line(const tess_matrix *matrix)
 {
+    const tess_matrix_view view = view_of(matrix), *A = &view;
     char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
     const char *plural = A->blocks == 1 ? "" : "s";
     printf("%s x %s, %s ", text_count(A->rows, a), text_count(A->cols, b),
            text_count(A->blocks, c));
     if (A->block_height == 1 && A->block_width == 1)
-        printf("non-zero%s, %s", plural, tess_type_name(A->type));
+        printf("non-zero%s, %s", plural, type_name(A->type));
     else
         printf("block%s of %d x %d, %s", plural, A->block_height, A->block_width,
-               tess_type_name(A->type));
+               type_name(A->type));
 }
 
 /* A file that cannot be written is a failure of the work; a name that means nothing is bad usage.
@@ -48,9 +48,10 @@ int output_check(cli_app *app, const char *path)
                : fail(app, EXIT_FAILED, "%s: cannot be created: %s", path, strerror(errno));
 }
 
-int output_matrix(cli_app *app, const tess_matrix *A, const char *path, bool json)
+int output_matrix(cli_app *app, const tess_matrix *matrix, const char *path, bool json)
 {
-    tess_status status = tess_matrix_write(app->ctx, A, path);
+    const tess_matrix_view view = view_of(matrix), *A = &view;
+    tess_status status = tess_matrix_write(app->ctx, matrix, path);
     if (status != TESS_OK)
         return write_failed(app, status);
     struct stat file = {0};
@@ -58,13 +59,13 @@ int output_matrix(cli_app *app, const tess_matrix *A, const char *path, bool jso
     if (json)
         return print_json(app,
                           json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:I, s:I}", "output", path,
-                                    "type", tess_type_name(A->type), "rows", (json_int_t)A->rows,
-                                    "cols", (json_int_t)A->cols, "block_rows", A->block_height,
+                                    "type", type_name(A->type), "rows", (json_int_t)A->rows, "cols",
+                                    (json_int_t)A->cols, "block_rows", A->block_height,
                                     "block_cols", A->block_width, "blocks", (json_int_t)A->blocks,
                                     "file_bytes", (json_int_t)file.st_size));
     char size[TEXT_MAX];
     printf("%s: ", path);
-    print_matrix_line(A);
+    print_matrix_line(matrix);
     printf(", %s on disk\n", text_bytes((double)file.st_size, size));
     return EXIT_DONE;
 }

@@ -1,23 +1,12 @@
-/* Parts of `tessera predict`. */
+/* tessera predict --map. */
 #ifndef TOOLS_PREDICT_H
 #define TOOLS_PREDICT_H
 
-#include "plan/model/model.h"
+#include "command.h"
 
-typedef struct map_request {
-    const tess_model *model;
-    tess_model_problem problem; /* block size, precision and kernel class are taken from it */
-    tess_link link;
-    int devices; /* at least 2 */
-    bool best;
-} map_request;
-
-tess_status predict_map(tess_ctx *ctx, const char *path, const map_request *request);
-
-/* The measured iteration of CG with pc=jacobi and that kernel, for a right-hand side b; 0: the
- * matrix is not symmetric, or CG ended too soon. */
-tess_status predict_check_iteration(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
-                                    const tess_predicted_kernel *kernel, const void *b,
-                                    double *seconds);
+/* Draws CG's GFLOP/s on one device and on options->devices (1: 2), and the speed-up, for
+ * regular matrices with blocks like A's and the kernel that would be taken for A. */
+int predict_map(cli_app *app, const char *path, const tess_matrix *A, tess_device *device,
+                const char *model, const tess_predict_options *options);
 
 #endif

@@ -7,8 +7,10 @@
  *            |     ////// diagonal
  *            +---------------- unknowns
  */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "predict.h"
@@ -37,24 +39,30 @@ static double power_at(double low, double high, double cell)
     return low + (high - low) * cell / CELLS;
 }
 
-/* A matrix of `stored` elements in b x b blocks with `rows` unknowns, without any irregularity. */
-static tess_model_problem regular(const tess_model_problem *like, double rows, double stored)
+/* One matrix a cell: what is asked of the model, and what it says. */
+typedef struct cell_table {
+    double unknowns[CELLS * CELLS], stored[CELLS * CELLS];
+    tess_predicted_solve one[CELLS * CELLS], several[CELLS * CELLS];
+} cell_table;
+
+static void place_matrices(cell_table *cells)
 {
-    tess_model_problem p = *like;
-    double scalar = (double)tess_type_size(like->type), b = like->block;
-    p.rows = rows;
-    p.stored = stored;
-    p.blocks = stored / (b * b);
-    p.lines = rows / b;
-    p.far = p.changes = p.longest = p.alone = p.left = 0;
-    p.x_bytes = rows * scalar;
-    /* The candidate's bytes a stored element, as in the matrix that it was chosen for. */
-    double matrix = like->bytes - 2 * scalar * like->rows;
-    p.bytes = matrix / like->stored * stored + 2 * scalar * rows;
-    return p;
+    for (int j = 0; j < CELLS; j++)
+        for (int i = 0; i < CELLS; i++) {
+            cells->unknowns[j * CELLS + i] = pow(10, power_at(x_low, x_high, i + 0.5));
+            cells->stored[j * CELLS + i] = pow(10, power_at(e_low, e_high, j + 0.5));
+        }
 }
 
-static void fill(const map_request *r, map_data *map)
+/* Whether a matrix lies, at least in part, between a diagonal and a dense one. */
+static bool is_possible(int i, int j)
+{
+    double x = power_at(x_low, x_high, i + 0.5), e = power_at(e_low, e_high, j + 0.5);
+    double reach_x = (x_high - x_low) / CELLS, reach_e = (e_high - e_low) / CELLS;
+    return e >= x - reach_x - reach_e && e <= 2 * (x + reach_x) + reach_e;
+}
+
+static void fill(const cell_table *cells, map_data *map)
 {
     for (int p = 0; p < PANELS; p++) {
         map->least[p] = HUGE_VAL;
@@ -62,17 +70,12 @@ static void fill(const map_request *r, map_data *map)
     }
     for (int j = 0; j < CELLS; j++)
         for (int i = 0; i < CELLS; i++) {
-            double x = power_at(x_low, x_high, i + 0.5), e = power_at(e_low, e_high, j + 0.5);
-            tess_model_problem problem = regular(&r->problem, pow(10, x), pow(10, e));
-            tess_iteration one, many;
-            double reach_x = (x_high - x_low) / CELLS, reach_e = (e_high - e_low) / CELLS;
-            bool known =
-                e >= x - reach_x - reach_e && e <= 2 * (x + reach_x) + reach_e &&
-                tess_model_iteration(r->model, &problem, 1, NULL, r->best, &one) &&
-                tess_model_iteration(r->model, &problem, r->devices, &r->link, r->best, &many);
-            const double values[PANELS] = {1e-9 * one.flops / one.seconds,
-                                           1e-9 * many.flops / many.seconds,
-                                           one.seconds / many.seconds};
+            const tess_predicted_solve *one = &cells->one[j * CELLS + i];
+            const tess_predicted_solve *several = &cells->several[j * CELLS + i];
+            bool known = is_possible(i, j) && one->devices > 0 && several->devices > 0;
+            const double values[PANELS] = {1e-9 * one->flops / one->iteration,
+                                           1e-9 * several->flops / several->iteration,
+                                           several->speedup};
             for (int p = 0; p < PANELS; p++) {
                 map->value[p][j][i] = known ? values[p] : NAN;
                 if (known && values[p] < map->least[p])
@@ -220,7 +223,13 @@ static void draw_legend(FILE *out, const map_data *map, int p, double left)
         }
 }
 
-static void draw(FILE *out, const map_request *r, const map_data *map)
+/* What the map is of. */
+typedef struct map_subject {
+    int devices, block;
+    const char *type, *model;
+} map_subject;
+
+static void draw(FILE *out, const map_subject *r, const map_data *map)
 {
     char titles[PANELS][64];
     snprintf(titles[0], sizeof titles[0], "GFLOP/s of CG, 1 device");
@@ -248,24 +257,50 @@ static void draw(FILE *out, const map_request *r, const map_data *map)
     }
     fprintf(out,
             "<text class=\"left\" x=\"%d\" y=\"%d\">%d x %d blocks, %s; %s; thick line: speed-up "
-            "= 1; dashed: dense and diagonal matrices; %s case</text>\n</svg>\n",
-            MARGIN, TOP + SIDE + BOTTOM + 8, (int)r->problem.block, (int)r->problem.block,
-            tess_type_name(r->problem.type), r->model->device, r->best ? "best" : "average");
+            "= 1; dashed: dense and diagonal matrices; average case</text>\n</svg>\n",
+            MARGIN, TOP + SIDE + BOTTOM + 8, r->block, r->block, r->type, r->model);
 }
 
-tess_status predict_map(tess_ctx *ctx, const char *path, const map_request *request)
+static int write_map(cli_app *app, const char *path, const map_subject *subject,
+                     const map_data *map)
 {
-    map_data *map;
-    TESS_TRY(TESS_ALLOC(ctx, 1, &map));
-    fill(request, map);
     FILE *out = fopen(path, "we");
-    if (!out) {
-        tess_free(ctx, map);
-        return tess_fail(ctx, TESS_ERR_IO, "%s: cannot be written", path);
-    }
-    draw(out, request, map);
+    if (!out)
+        return fail(app, EXIT_USAGE, "%s: cannot be written: %s", path, strerror(errno));
+    draw(out, subject, map);
     bool failed = ferror(out) != 0;
     failed = fclose(out) != 0 || failed;
-    tess_free(ctx, map);
-    return failed ? tess_fail(ctx, TESS_ERR_IO, "%s: writing failed", path) : TESS_OK;
+    return failed ? fail(app, EXIT_FAILED, "%s: writing failed: %s", path, strerror(errno))
+                  : EXIT_DONE;
+}
+
+int predict_map(cli_app *app, const char *path, const tess_matrix *A, tess_device *device,
+                const char *model, const tess_predict_options *options)
+{
+    const tess_matrix_view view = view_of(A);
+    tess_predict_options several = *options;
+    several.devices = options->devices > 1 ? options->devices : 2;
+    const map_subject subject = {
+        .devices = several.devices,
+        .block = (int)lround(sqrt((double)view.block_height * view.block_width)),
+        .type = type_name(view.type),
+        .model = model};
+    cell_table *cells = calloc(1, sizeof *cells);
+    map_data *map = calloc(1, sizeof *map);
+    int exit_status = cells && map ? EXIT_DONE : fail_memory(app);
+    if (exit_status == EXIT_DONE) {
+        place_matrices(cells);
+        tess_status status =
+            tess_predict_sizes(app->ctx, A, device, &several, CELLS * CELLS, cells->unknowns,
+                               cells->stored, cells->one, cells->several);
+        if (status != TESS_OK) {
+            exit_status = fail_status(app, status);
+        } else {
+            fill(cells, map);
+            exit_status = write_map(app, path, &subject, map);
+        }
+    }
+    free(cells);
+    free(map);
+    return exit_status;
 }

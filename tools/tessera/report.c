@@ -28,6 +28,11 @@ int fail_status(cli_app *app, tess_status status)
                 *sentence ? sentence : tess_status_text(status));
 }
 
+int fail_memory(cli_app *app)
+{
+    return fail(app, EXIT_FAILED, "out of memory");
+}
+
 int print_json(cli_app *app, json_t *document)
 {
     if (!document)

@@ -3,14 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/backend.h"
 #include "solve_report.h"
 
 /* Five times a second, after the first second: where it is, how fast |r| falls, how long still. */
 int solve_show_progress(void *user, int64_t iteration, double residual)
 {
     solve_progress *p = user;
-    const double now = tess_seconds();
+    const double now = seconds_now();
     if (now - p->started < 1 || now - p->shown < 0.2)
         return 0;
     fprintf(stderr, "\r\033[Kiteration %lld   |r|/|b| %.2e", (long long)iteration, residual);
@@ -70,14 +69,15 @@ int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,
     return EXIT_DONE;
 }
 
-int solve_print_json(cli_app *app, const tess_matrix *A, const tess_device *device,
+int solve_print_json(cli_app *app, const tess_matrix *matrix, const tess_device *device,
                      const solve_report *report)
 {
+    const tess_matrix_view view = view_of(matrix), *A = &view;
     const tess_result *r = &report->result;
     json_t *document =
         json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:I, s:s, s:s, s:b, s:I}", "device",
-                  device->backend->name, "solver", report->spec, "rhs", report->rhs, "type",
-                  tess_type_name(A->type), "rows", (json_int_t)A->rows, "block", A->block_height,
+                  device_info(device).backend, "solver", report->spec, "rhs", report->rhs, "type",
+                  type_name(A->type), "rows", (json_int_t)A->rows, "block", A->block_height,
                   "blocks", (json_int_t)A->blocks, "reason", tess_reason_name(r->reason), "text",
                   r->text, "solved", solved(r), "iterations", (json_int_t)r->iterations);
     if (!document)

@@ -32,7 +32,7 @@ void terminal_open(cli_app *app)
 int terminal_progress(void *user, const char *what, double fraction)
 {
     cli_app *app = user;
-    if (tess_seconds() - app->started < 1.0)
+    if (seconds_now() - app->started < 1.0)
         return 0;
     if (fraction >= 0)
         fprintf(stderr, "\r\033[K%s %3.0f %%", what, 100 * (fraction < 1 ? fraction : 1.0));
@@ -56,11 +56,14 @@ void terminal_log(void *user, const char *line)
     fprintf(stderr, "%s\n", line);
 }
 
-static void note(void *user, const char *line)
+void terminal_hear(void *user, const char *line)
 {
     cli_app *app = user;
     const bool about = strncmp(line, "wisdom: ", 8) == 0 || strncmp(line, "model: ", 7) == 0;
-    if (!about || strncmp(line, app->noted, sizeof app->noted - 1) == 0)
+    if (app->verbose)
+        terminal_log(user, line);
+    if (app->verbose || !app->notes || !about ||
+        strncmp(line, app->noted, sizeof app->noted - 1) == 0)
         return;
     snprintf(app->noted, sizeof app->noted, "%s", line);
     terminal_log(user, line);
@@ -68,8 +71,7 @@ static void note(void *user, const char *line)
 
 void terminal_show_notes(cli_app *app)
 {
-    if (!app->ctx->log) /* no --verbose */
-        app->ctx->log = note;
+    app->notes = true;
 }
 
 const char *bold(const cli_app *app)

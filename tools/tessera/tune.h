@@ -3,8 +3,8 @@
 #define TOOLS_TUNE_H
 
 #include "command.h"
-#include "plan/model/blocking.h"
-#include "plan/tuner.h"
+
+enum { BLOCKINGS = 4 };
 
 /* One search for each of the few cheapest blockings, when --block auto leaves the choice. */
 typedef struct blocking_trial {
@@ -19,10 +19,13 @@ typedef struct tuning {
     tess_plan_options options;
     tess_matrix *A;
     tess_plan *plan;
-    blocking_trial blockings[TESS_BLOCKINGS];
+    blocking_trial blockings[BLOCKINGS];
     int blocking_count;
     double ceiling; /* bytes a second, 0: unknown */
 } tuning;
+
+tess_search_info search_of(const tess_plan *plan);
+tess_trial_info trial_of(const tess_plan *plan, int64_t index);
 
 /* tune_report.c */
 int tune_print_text(const tuning *t);

@@ -1,8 +1,6 @@
 /* The report of `tessera tune`: a table for people, JSON for programs. */
 #include <string.h>
 
-#include "plan/model/model.h"
-#include "plan/wisdom/wisdom.h"
 #include "tune.h"
 
 static double bandwidth(double bytes, double seconds)
@@ -11,49 +9,48 @@ static double bandwidth(double bytes, double seconds)
 }
 
 /* What a product of this candidate moves; as little as possible where that is not known. */
-static double bytes_of(const tuning *t, const tess_candidate *c)
+static double bytes_of(const tuning *t, const tess_trial_info *trial)
 {
-    return c->bytes > 0 ? c->bytes : tess_matrix_spmv_bytes(t->A);
+    return trial->bytes > 0 ? trial->bytes : plan_info(t->plan).bytes;
 }
 
-static const char *name_of(const tess_candidate *c, char *name)
+static const char *name_of(const tess_trial_info *trial, char *name)
 {
-    return text_kernel(c->format, c->kernel, c->params, name);
+    return text_kernel(trial->format, trial->kernel, trial->params, name);
 }
 
-static void print_trial(const tuning *t, const tess_search *search, int64_t i, int width)
+static void print_trial(const tuning *t, int64_t i, int width)
 {
-    const tess_trial *trial = &search->trials[i];
-    const tess_candidate *c = &trial->candidate;
+    const tess_trial_info info = trial_of(t->plan, i), *trial = &info;
     char name[NAME_MAX_LENGTH], a[TEXT_MAX], b[TEXT_MAX], d[TEXT_MAX], e[TEXT_MAX];
     char share[16] = "-";
-    double speed = bandwidth(bytes_of(t, c), trial->seconds);
+    double speed = bandwidth(bytes_of(t, trial), trial->seconds);
     if (t->ceiling > 0 && trial->seconds > 0)
         snprintf(share, sizeof share, "%.1f %%", 100 * speed / t->ceiling);
-    print_name(i == search->chosen ? '*' : ' ', width, name_of(c, name));
-    if (trial->state == TESS_TRIAL_REFUSED) {
+    print_name(i == search_of(t->plan).chosen ? '*' : ' ', width, name_of(trial, name));
+    if (strcmp(trial->state, "refused") == 0) {
         printf("refused: %s\n", trial->note);
         return;
     }
     printf("%10s %10s", trial->seconds > 0 ? text_seconds(trial->seconds, a) : "not tried",
-           c->predicted > 0 ? text_seconds(c->predicted, b) : "-");
-    printf(" %10s %10s", text_bytes(bytes_of(t, c), d), text_bytes(c->memory, e));
+           trial->predicted_seconds > 0 ? text_seconds(trial->predicted_seconds, b) : "-");
+    printf(" %10s %10s", text_bytes(bytes_of(t, trial), d), text_bytes(trial->memory, e));
     if (trial->seconds > 0)
         printf(" %8.1f %8s %10s%s", 1e-9 * speed, share, text_seconds(trial->prepare_seconds, a),
-               trial->state == TESS_TRIAL_GLANCED ? "  at a glance" : "");
+               strcmp(trial->state, "glanced") == 0 ? "  at a glance" : "");
     printf("\n");
 }
 
 static void print_blockings(const tuning *t)
 {
     char a[TEXT_MAX], b[TEXT_MAX], shape[24];
+    const tess_matrix_view A = view_of(t->A);
     if (t->blocking_count == 0)
         return;
     printf("\n  %-8s %7s %10s %10s  %s\n", "blocks", "fill", "moves", "time", "kernel");
     for (int i = 0; i < t->blocking_count; i++) {
         const blocking_trial *trial = &t->blockings[i];
-        bool best =
-            trial->blocking.rows == t->A->block_height && trial->blocking.cols == t->A->block_width;
+        bool best = trial->blocking.rows == A.block_height && trial->blocking.cols == A.block_width;
         snprintf(shape, sizeof shape, "%dx%d", (int)trial->blocking.rows,
                  (int)trial->blocking.cols);
         printf("%c %-8s %7.2f %10s %10s  %s\n", best ? '*' : ' ', shape, trial->blocking.fill,
@@ -62,74 +59,83 @@ static void print_blockings(const tuning *t)
     }
 }
 
-static void print_verdict(const tuning *t, const tess_search *search)
+static void print_verdict(const tuning *t, const tess_search_info *search)
 {
-    char a[TEXT_MAX], path[4096];
-    const tess_trial *winner = &search->trials[search->chosen], *first = &search->trials[0];
-    int64_t payback = tess_search_payback(search);
+    char a[TEXT_MAX], path[4096] = "";
+    int enabled = 0;
+    const tess_trial_info winner = trial_of(t->plan, search->chosen), first = trial_of(t->plan, 0);
     if (search->cancelled)
         printf("stopped  the best so far is kept\n");
-    printf("chosen   %s: ", t->plan->kernel);
+    printf("chosen   %s: ", plan_info(t->plan).kernel);
     if (search->effort == TESS_ESTIMATE)
         printf("by the model, nothing was run\n");
-    else if (payback > 0)
+    else if (search->pays_after > 0)
         printf("%.1f %% faster than %s, which a plan takes unasked; the search pays after %s "
                "products\n",
-               100 * (first->seconds / winner->seconds - 1), first->candidate.kernel,
-               text_count(payback, a));
+               100 * (first.seconds / winner.seconds - 1), first.kernel,
+               text_count(search->pays_after, a));
     else
         printf("%s\n", search->count > 1 ? "what a plan takes unasked is the best"
                                          : "nothing else applies");
     printf("search   %d products in %s\n", search->spmvs, text_seconds(search->seconds, a));
-    if (search->count > 1 && tess_wisdom_enabled() && tess_wisdom_path(path, sizeof path))
+    (void)tess_wisdom_file(t->app->ctx, sizeof path, path, &enabled);
+    if (search->count > 1 && enabled && *path)
         printf("wisdom   %s\n", path);
+}
+
+/* The class of matrices that the choice is remembered for. */
+static const char *class_of(const tuning *t, size_t size, char *name)
+{
+    *name = '\0';
+    (void)tess_wisdom_class(t->device, t->A, size, name);
+    return name;
 }
 
 int tune_print_text(const tuning *t)
 {
-    const tess_matrix *A = t->A;
-    const tess_search *search = t->plan->search;
-    char key[TESS_WISDOM_KEY], a[TEXT_MAX], name[NAME_MAX_LENGTH];
+    const tess_search_info search = search_of(t->plan);
+    char class[256], a[TEXT_MAX], name[NAME_MAX_LENGTH];
     printf("matrix   ");
-    print_matrix_line(A);
-    tess_wisdom_key(t->device, A, "spmv", key);
-    printf("\ndevice   %s\nclass    %s\n", tess_device_description(t->device), key);
-    printf("product  spmv moves %s", text_bytes(tess_matrix_spmv_bytes(A), a));
+    print_matrix_line(t->A);
+    printf("\ndevice   %s\nclass    %s\n", tess_device_description(t->device),
+           class_of(t, sizeof class, class));
+    printf("product  spmv moves %s", text_bytes(plan_info(t->plan).bytes, a));
     if (t->ceiling > 0)
         printf("; this device reads as much at %.1f GB/s", 1e-9 * t->ceiling);
     printf("\n");
     print_blockings(t);
-    if (!search || search->count == 0) {
+    if (search.count == 0) {
         printf("\n%s\n", tess_plan_explain(t->plan));
         return EXIT_DONE;
     }
     int width = 0;
-    for (int64_t i = 0; i < search->count; i++)
-        width = name_column(width, name_of(&search->trials[i].candidate, name));
+    for (int64_t i = 0; i < search.count; i++) {
+        const tess_trial_info trial = trial_of(t->plan, i);
+        width = name_column(width, name_of(&trial, name));
+    }
     printf("\n%s  %-*s %10s %10s %10s %10s %8s %8s %10s%s\n", bold(t->app), width, "kernel", "time",
            "predicted", "moves", "keeps", "GB/s", "of read", "prepared", plain(t->app));
-    for (int64_t i = 0; i < search->count; i++)
-        print_trial(t, search, i, width);
+    for (int64_t i = 0; i < search.count; i++)
+        print_trial(t, i, width);
     printf("\n");
-    print_verdict(t, search);
+    print_verdict(t, &search);
     return EXIT_DONE;
 }
 
-static json_t *trials_json(const tuning *t, const tess_search *search)
+static json_t *trials_json(const tuning *t, const tess_search_info *search)
 {
     json_t *list = json_array();
-    for (int64_t i = 0; search && i < search->count; i++) {
-        const tess_trial *trial = &search->trials[i];
-        double bytes = bytes_of(t, &trial->candidate);
+    for (int64_t i = 0; i < search->count; i++) {
+        const tess_trial_info trial = trial_of(t->plan, i);
+        double bytes = bytes_of(t, &trial);
         json_array_append_new(
             list,
             json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:b}", "format",
-                      trial->candidate.format, "kernel", trial->candidate.kernel, "params",
-                      trial->candidate.params, "state", tess_trial_state_name(trial->state),
-                      "seconds", trial->seconds, "predicted_seconds", trial->candidate.predicted,
-                      "bytes", bytes, "memory_bytes", trial->candidate.memory, "GBps",
-                      1e-9 * bandwidth(bytes, trial->seconds), "prepare_seconds",
-                      trial->prepare_seconds, "note", trial->note, "chosen", i == search->chosen));
+                      trial.format, "kernel", trial.kernel, "params", trial.params, "state",
+                      trial.state, "seconds", trial.seconds, "predicted_seconds",
+                      trial.predicted_seconds, "bytes", bytes, "memory_bytes", trial.memory, "GBps",
+                      1e-9 * bandwidth(bytes, trial.seconds), "prepare_seconds",
+                      trial.prepare_seconds, "note", trial.note, "chosen", i == search->chosen));
     }
     return list;
 }
@@ -149,20 +155,19 @@ static json_t *blockings_json(const tuning *t)
 
 int tune_print_document(const tuning *t, const char *input)
 {
-    static const tess_search none = {0};
-    const tess_plan *plan = t->plan;
-    const tess_search *search = plan->search ? plan->search : &none;
-    char key[TESS_WISDOM_KEY];
-    tess_wisdom_key(t->device, t->A, "spmv", key);
+    const tess_search_info search = search_of(t->plan);
+    const tess_plan_info plan = plan_info(t->plan);
+    const tess_matrix_view A = view_of(t->A);
+    char class[256];
     return print_json(
         t->app,
         json_pack(
             "{s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:s, s:s, s:s, s:i, s:f, s:I, s:b, s:o, s:o}",
-            "input", input, "device", tess_device_description(t->device), "class", key,
-            "block_height", (int)t->A->block_height, "block_width", (int)t->A->block_width, "bytes",
-            tess_matrix_spmv_bytes(t->A), "read_GBps", 1e-9 * t->ceiling, "format", plan->format,
-            "kernel", plan->kernel, "params", plan->params, "spmvs", search->spmvs,
-            "search_seconds", search->seconds, "pays_after",
-            (json_int_t)tess_search_payback(search), "stopped", search->cancelled, "candidates",
-            trials_json(t, search), "blockings", blockings_json(t)));
+            "input", input, "device", tess_device_description(t->device), "class",
+            class_of(t, sizeof class, class), "block_height", (int)A.block_height, "block_width",
+            (int)A.block_width, "bytes", plan.bytes, "read_GBps", 1e-9 * t->ceiling, "format",
+            plan.format, "kernel", plan.kernel, "params", plan.params, "spmvs", search.spmvs,
+            "search_seconds", search.seconds, "pays_after", (json_int_t)search.pays_after,
+            "stopped", search.cancelled, "candidates", trials_json(t, &search), "blockings",
+            blockings_json(t)));
 }

@@ -1,53 +1,49 @@
 /* `tessera tune --show` and --forget. */
 #include <string.h>
 
-#include "plan/wisdom/wisdom.h"
 #include "tune.h"
 
-/* Whether a plan would still be made as the entry says. */
-static bool is_current(const tess_wisdom_entry *e)
+typedef struct listing {
+    json_t *list; /* NULL: text */
+    long long count;
+} listing;
+
+static void show(void *user, const tess_wisdom_item *item)
 {
-    const tess_backend *backend = tess_wisdom_backend(e);
-    return backend && tess_wisdom_is_current(e, backend);
+    listing *l = user;
+    char a[TEXT_MAX];
+    double speed = 1e-9 * (item->seconds > 0 ? item->bytes / item->seconds : 0);
+    l->count++;
+    if (l->list)
+        json_array_append_new(l->list,
+                              json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:s, s:b}", "class",
+                                        item->name, "format", item->format, "kernel", item->kernel,
+                                        "params", item->params, "seconds", item->seconds, "GBps",
+                                        speed, "effort", item->effort, "current", item->current));
+    else
+        printf("%s\n    %s %s%s%s  %s, %.1f GB/s, %s%s\n", item->name, item->format, item->kernel,
+               *item->params ? " " : "", item->params, text_seconds(item->seconds, a), speed,
+               item->effort, item->current ? "" : "; of other kernels, searched again when needed");
 }
 
 int tune_show(cli_app *app, bool json)
 {
-    char path[4096] = "", a[TEXT_MAX];
-    (void)tess_wisdom_path(path, sizeof path);
-    const struct tess_wisdom *wisdom = tess_wisdom_of(app->ctx);
-    int64_t count = wisdom ? wisdom->count : 0;
-    json_t *list = json ? json_array() : NULL;
-    for (int64_t i = 0; i < count; i++) {
-        const tess_wisdom_entry *e = &wisdom->entries[i];
-        double speed = 1e-9 * (e->seconds > 0 ? e->bytes / e->seconds : 0);
-        if (json)
-            json_array_append_new(
-                list,
-                json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:s, s:b}", "class", e->key, "format",
-                          e->candidate.format, "kernel", e->candidate.kernel, "params",
-                          e->candidate.params, "seconds", e->seconds, "GBps", speed, "effort",
-                          tess_effort_name(e->effort), "current", (int)is_current(e)));
-        else
-            printf("%s\n    %s %s%s%s  %s, %.1f GB/s, %s%s\n", e->key, e->candidate.format,
-                   e->candidate.kernel, *e->candidate.params ? " " : "", e->candidate.params,
-                   text_seconds(e->seconds, a), speed, tess_effort_name(e->effort),
-                   is_current(e) ? "" : "; of other kernels, searched again when needed");
-    }
+    char path[4096];
+    int enabled;
+    listing l = {.list = json ? json_array() : NULL};
+    TRY_CALL(app, tess_wisdom_file(app->ctx, sizeof path, path, &enabled));
+    TRY_CALL(app, tess_wisdom_list(app->ctx, show, &l));
     if (json)
-        return print_json(app, json_pack("{s:s, s:o}", "file", path, "wisdom", list));
-    printf("%lld class%s known%s%s\n", (long long)count, count == 1 ? "" : "es",
-           wisdom ? ", kept in " : "; wisdom is off", wisdom ? path : "");
+        return print_json(app, json_pack("{s:s, s:o}", "file", path, "wisdom", l.list));
+    printf("%lld class%s known%s%s\n", l.count, l.count == 1 ? "" : "es",
+           enabled ? ", kept in " : "; wisdom is off", enabled ? path : "");
     return EXIT_DONE;
 }
 
 int tune_forget(cli_app *app, const char *part)
 {
     int64_t forgotten;
-    tess_status status =
-        tess_wisdom_forget(app->ctx, strcmp(part, "all") == 0 ? "" : part, &forgotten);
-    if (status != TESS_OK)
-        return fail_status(app, status);
+    TRY_CALL(app, tess_wisdom_forget(app->ctx, strcmp(part, "all") == 0 ? "" : part, &forgotten));
     printf("%lld class%s forgotten\n", (long long)forgotten, forgotten == 1 ? "" : "es");
     return EXIT_DONE;
 }

@@ -2,11 +2,11 @@
  * move y_i by at most 2 (n + 2) eps (|A||x|)_i, whatever the order of the sum. */
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "command.h"
-#include "ref/ref.h"
 
-static int64_t longest_row(const tess_matrix *A)
+static int64_t longest_row(const tess_matrix_view *A)
 {
     int64_t longest = 0;
     for (int64_t i = 0; i < A->block_rows; i++) {
@@ -16,26 +16,28 @@ static int64_t longest_row(const tess_matrix *A)
     return longest * A->block_width;
 }
 
-tess_status verify_spmv(tess_ctx *ctx, const tess_matrix *A, const void *x, const void *y,
-                        verdict *out)
+/* (|A||x|) of one row of scalars. */
+static double row_magnitude(const tess_matrix_view *A, int64_t row, const void *x)
 {
-    double *expected, *magnitude;
-    TESS_TRY(TESS_ALLOC(ctx, A->rows, &expected));
-    tess_status status = TESS_ALLOC(ctx, A->rows, &magnitude);
-    if (status != TESS_OK) {
-        tess_free(ctx, expected);
-        return status;
-    }
-    tess_ref_spmv(A, 1.0, x, 0.0, expected);
-    tess_ref_spmv_magnitude(A, x, magnitude);
+    const int64_t r = A->block_height, c = A->block_width, ib = row / r, i = row % r;
+    double sum = 0;
+    for (int64_t k = A->row_offsets[ib]; k < A->row_offsets[ib + 1]; k++)
+        for (int64_t j = 0; j < c && A->columns[k] * c + j < A->cols; j++)
+            sum += fabs(get_scalar(A->values, A->type, (k * c + j) * r + i) *
+                        get_scalar(x, A->type, A->columns[k] * c + j));
+    return sum;
+}
 
+static verdict compare(const tess_matrix_view *A, const void *x, const void *y,
+                       const void *expected)
+{
     double epsilon = A->type == TESS_F64 ? DBL_EPSILON : FLT_EPSILON;
     verdict found = {.row = -1, .bound = 2.0 * (double)(longest_row(A) + 2) * epsilon};
     for (int64_t i = 0; i < A->rows; i++) {
-        double distance = fabs(tess_ref_get(y, A->type, i) - tess_ref_get(expected, A->type, i));
+        double distance = fabs(get_scalar(y, A->type, i) - get_scalar(expected, A->type, i));
         if (distance == 0)
             continue;
-        double relative = distance / magnitude[i];
+        double relative = distance / row_magnitude(A, i, x);
         if (!(relative <= found.relative)) { /* also true for NaN */
             found.relative = relative;
             found.row = i;
@@ -44,8 +46,32 @@ tess_status verify_spmv(tess_ctx *ctx, const tess_matrix *A, const void *x, cons
             break;
     }
     found.good = found.relative <= found.bound;
-    *out = found;
-    tess_free(ctx, magnitude);
-    tess_free(ctx, expected);
-    return TESS_OK;
+    return found;
+}
+
+static tess_status multiply_by_ref(tess_ctx *ctx, const tess_matrix *A, const void *x, void *y)
+{
+    tess_device *ref = NULL;
+    tess_plan *plan = NULL;
+    tess_status status = tess_device_open(ctx, "ref", &ref);
+    if (status == TESS_OK)
+        status = tess_plan_create(ctx, A, ref, NULL, &plan);
+    if (status == TESS_OK)
+        status = tess_spmv(plan, 1, x, 0, y);
+    tess_plan_destroy(plan);
+    tess_device_close(ref);
+    return status;
+}
+
+int verify_spmv(cli_app *app, const tess_matrix *A, const void *x, const void *y, verdict *out)
+{
+    const tess_matrix_view view = view_of(A);
+    void *expected = zero_vector(view.type, view.rows);
+    if (!expected)
+        return fail_memory(app);
+    tess_status status = multiply_by_ref(app->ctx, A, x, expected);
+    if (status == TESS_OK)
+        *out = compare(&view, x, y, expected);
+    free(expected);
+    return status == TESS_OK ? EXIT_DONE : fail_status(app, status);
 }

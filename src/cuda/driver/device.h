@@ -33,9 +33,8 @@ typedef struct tess_cuda {
     size_t shared_bytes; /* most dynamic shared memory of a thread block */
     size_t l2_bytes, memory_bytes;
     struct tess_cuda_resident *shared; /* layouts of device->one_matrix */
-    struct tess_cusparse_matrix *peer_matrices;
-    int refused;                     /* fresh kernels that gave wrong results on a probe */
-    tess_cuda_code convert[2][2][2]; /* from f64, added, to f64 */
+    int refused;                       /* fresh kernels that gave wrong results on a probe */
+    tess_cuda_code convert[2][2][2];   /* from f64, added, to f64 */
     tess_cuda_code gate;
     volatile unsigned *gate_flag; /* pinned: the last gate that was opened */
     unsigned gates;

@@ -14,7 +14,7 @@ static bool request_for(tess_cuda *cuda, const tess_matrix *A, const tess_cuda_p
     int params[TESS_CUDA_PARAMS] = {0};
     const tess_cuda_kernel *kernel;
     tess_cuda_problem problem = *plain;
-    if (c->peer || !*c->kernel ||
+    if (!*c->kernel ||
         tess_cuda_take_shapes(cuda->ctx, A, &options, &problem, text, &without_shapes) != TESS_OK ||
         tess_cuda_choose(cuda->ctx, &problem, TESS_CUDA_SPMV, &without_shapes, 0, &kernel,
                          params) != TESS_OK ||

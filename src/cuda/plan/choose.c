@@ -263,7 +263,5 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
     for (int64_t i = 0; i < list->count; i++)
         if (strcmp(list->items[i].format, fbcsr) == 0)
             tess_shapes_price(&shapes, A, device->backend, &list->items[i]);
-    if (product->kind == TESS_PRODUCT_SPMV && product->peers)
-        TESS_TRY(tess_cusparse_candidates(cuda, A, list));
     return TESS_OK;
 }

@@ -223,45 +223,69 @@ static tess_status next_gate(tess_cuda *cuda, cu_stream stream)
     return shut_gate(cuda, stream);
 }
 
-static tess_status time_product(tess_plan *plan, const tess_product *product, double alpha,
-                                const void *x, double beta, void *y, int reps, double *seconds)
+tess_status tess_cuda_time_launches(tess_cuda *cuda, cu_stream stream,
+                                    tess_status (*launch)(void *user), void *user, bool gated,
+                                    int reps, double *seconds)
 {
-    tess_cuda_plan *p = tess_cuda_plan_of(plan);
-    tess_cuda *cuda = p->cuda;
-    size_t size = tess_type_size(p->matrix.type);
-    size_t x_bytes = size * (size_t)tess_product_x_size(&p->matrix, product);
-    size_t y_bytes = size * (size_t)tess_product_y_size(&p->matrix, product);
-    cu_pointer device_x = 0, device_y = 0;
     cu_event *events = NULL;
     tess_status status;
-    TESS_TRY_CLEAN(tess_cuda_alloc(cuda, x_bytes, "x", &device_x));
-    TESS_TRY_CLEAN(tess_cuda_alloc(cuda, y_bytes, "y", &device_y));
     TESS_TRY_CLEAN(create_events(cuda, reps, &events));
-    TESS_TRY_CLEAN(tess_cuda_upload(cuda, device_x, x, x_bytes, p->stream));
-    if (beta != 0)
-        TESS_TRY_CLEAN(tess_cuda_upload(cuda, device_y, y, y_bytes, p->stream));
-    else if (y_bytes > 0) /* NaNs: a row nobody writes is seen */
-        TESS_TRY_CLEAN(TESS_CU(cuda, cuMemsetD8Async(device_y, 0xff, y_bytes, p->stream)));
     TESS_TRY_CLEAN(need_gate(cuda));
-    for (int i = beta == 0 ? -1 : 0; i < reps; i++) { /* the first makes what is made lazily */
-        if (i >= 0 && i % GATED == 0 && beta == 0)
-            TESS_TRY_CLEAN(next_gate(cuda, p->stream));
+    for (int i = gated ? -1 : 0; i < reps; i++) { /* the first makes what is made lazily */
+        if (i >= 0 && i % GATED == 0 && gated)
+            TESS_TRY_CLEAN(next_gate(cuda, stream));
         if (i >= 0)
-            TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[2 * i], p->stream)));
-        TESS_TRY_CLEAN(tess_product_run(plan, product, alpha, (void *)(uintptr_t)device_x, beta,
-                                        (void *)(uintptr_t)device_y));
+            TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[2 * i], stream)));
+        TESS_TRY_CLEAN(launch(user));
         if (i >= 0)
-            TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[2 * i + 1], p->stream)));
+            TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[2 * i + 1], stream)));
     }
     open_gate(cuda);
     TESS_TRY_CLEAN(read_events(cuda, events, reps, seconds));
-    TESS_TRY_CLEAN(tess_cuda_download(cuda, y, device_y, y_bytes, p->stream));
 
 cleanup:
     open_gate(cuda);
     destroy_events(cuda, events, reps);
-    tess_cuda_free(cuda, device_x);
-    tess_cuda_free(cuda, device_y);
+    return status;
+}
+
+/* A product whose vectors are in device memory. */
+typedef struct timed_product {
+    tess_plan *plan;
+    const tess_product *product;
+    double alpha, beta;
+    cu_pointer x, y;
+} timed_product;
+
+static tess_status launch_product(void *user)
+{
+    const timed_product *t = user;
+    return tess_product_run(t->plan, t->product, t->alpha, (void *)(uintptr_t)t->x, t->beta,
+                            (void *)(uintptr_t)t->y);
+}
+
+static tess_status time_product(timed_product *t, const void *x, void *y, int reps, double *seconds)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(t->plan);
+    tess_cuda *cuda = p->cuda;
+    size_t size = tess_type_size(p->matrix.type);
+    size_t x_bytes = size * (size_t)tess_product_x_size(&p->matrix, t->product);
+    size_t y_bytes = size * (size_t)tess_product_y_size(&p->matrix, t->product);
+    tess_status status;
+    TESS_TRY_CLEAN(tess_cuda_alloc(cuda, x_bytes, "x", &t->x));
+    TESS_TRY_CLEAN(tess_cuda_alloc(cuda, y_bytes, "y", &t->y));
+    TESS_TRY_CLEAN(tess_cuda_upload(cuda, t->x, x, x_bytes, p->stream));
+    if (t->beta != 0)
+        TESS_TRY_CLEAN(tess_cuda_upload(cuda, t->y, y, y_bytes, p->stream));
+    else if (y_bytes > 0) /* NaNs: a row nobody writes is seen */
+        TESS_TRY_CLEAN(TESS_CU(cuda, cuMemsetD8Async(t->y, 0xff, y_bytes, p->stream)));
+    TESS_TRY_CLEAN(
+        tess_cuda_time_launches(cuda, p->stream, launch_product, t, t->beta == 0, reps, seconds));
+    TESS_TRY_CLEAN(tess_cuda_download(cuda, y, t->y, y_bytes, p->stream));
+
+cleanup:
+    tess_cuda_free(cuda, t->x);
+    tess_cuda_free(cuda, t->y);
     return status;
 }
 
@@ -269,8 +293,9 @@ tess_status tess_cuda_time_product(tess_plan *plan, const tess_product *product,
                                    const void *x, double beta, void *y, int reps, double *seconds)
 {
     tess_cuda *cuda = tess_cuda_of(plan->device);
+    timed_product t = {.plan = plan, .product = product, .alpha = alpha, .beta = beta};
     TESS_TRY(tess_cuda_enter(cuda));
-    tess_status status = time_product(plan, product, alpha, x, beta, y, reps, seconds);
+    tess_status status = time_product(&t, x, y, reps, seconds);
     tess_cuda_leave(cuda);
     return status;
 }

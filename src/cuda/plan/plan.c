@@ -193,14 +193,6 @@ tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool tran
     return add_first_accepted(p, op, transposed, &problem, &automatic, out);
 }
 
-static tess_status prepare_peer(tess_plan *plan, tess_cuda_plan *p, const char *kernel)
-{
-    TESS_TRY(tess_cusparse_create(p->cuda, plan->matrix, kernel, p->shares, p->stream, &p->peer));
-    snprintf(plan->format, sizeof plan->format, "%s", strstr(kernel, "csr") ? "csr" : "bsr");
-    snprintf(plan->kernel, sizeof plan->kernel, "%s", kernel);
-    return TESS_OK;
-}
-
 static tess_status prepare_kernel(tess_plan *plan, tess_cuda_plan *p,
                                   const tess_plan_options *options)
 {
@@ -247,9 +239,7 @@ tess_status tess_cuda_prepare(tess_plan *plan, const tess_plan_options *options)
         tess_free(plan->ctx, p);
         return status;
     }
-    bool peer = options->kernel &&
-                strncmp(options->kernel, TESS_CUSPARSE_PREFIX, strlen(TESS_CUSPARSE_PREFIX)) == 0;
-    status = peer ? prepare_peer(plan, p, options->kernel) : prepare_kernel(plan, p, options);
+    status = prepare_kernel(plan, p, options);
     tess_cuda_leave(cuda);
     if (status != TESS_OK)
         tess_cuda_release(plan);
@@ -281,7 +271,6 @@ void tess_cuda_release(tess_plan *plan)
     bool entered = tess_cuda_enter(cuda) == TESS_OK;
     if (entered)
         (void)cuda->driver.cuStreamSynchronize(p->stream);
-    tess_cusparse_destroy(p->peer);
     while (p->variants) {
         tess_cuda_variant *variant = p->variants;
         p->variants = variant->next;
@@ -305,7 +294,7 @@ static tess_status update_values(tess_cuda_plan *p, const void *values)
 {
     if (p->matrix.blocks == 0)
         return TESS_OK;
-    if (p->peer || p->shares)
+    if (p->shares)
         return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
                          "tess_plan_update_values: this plan is for timing only");
     if (tess_cuda_on_device(p->cuda, values))

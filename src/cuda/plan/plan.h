@@ -67,7 +67,6 @@ typedef struct tess_cuda_plan {
     cu_pointer dot_scratch;   /* partial sums, then the result */
     cu_module refresh_module; /* refresh.cu, once values came from device memory */
     cu_function refresh;
-    struct tess_cusparse *peer; /* a plan that runs cuSPARSE instead */
 } tess_cuda_plan;
 
 static inline tess_cuda_plan *tess_cuda_plan_of(const tess_plan *plan)
@@ -209,20 +208,13 @@ tess_status tess_cuda_need_stage(tess_cuda_plan *p, int which, size_t bytes);
 /* ---- measure.c ---- */
 
 tess_status tess_cuda_read_ceiling(tess_device *device, double bytes, double *bytes_per_second);
+/* Each of `reps` launches into the stream, by the device's clock. `gated`: after one that is not
+ * timed, and put into the stream while it waits at a gate, so that none is as long as its launch
+ * takes the host. Only inside tess_cuda_enter. */
+tess_status tess_cuda_time_launches(tess_cuda *cuda, cu_stream stream,
+                                    tess_status (*launch)(void *user), void *user, bool gated,
+                                    int reps, double *seconds);
 tess_status tess_cuda_time_product(tess_plan *plan, const tess_product *product, double alpha,
                                    const void *x, double beta, void *y, int reps, double *seconds);
-
-/* ---- peer_cusparse.c ---- */
-
-#define TESS_CUSPARSE_PREFIX "cusparse"
-
-/* Appends cuSPARSE's paths for A, if the library is on this machine. */
-tess_status tess_cusparse_candidates(tess_cuda *cuda, const tess_matrix *A, tess_candidates *list);
-/* `shares`: paths that read the same arrays have them once; A then must not change. */
-tess_status tess_cusparse_create(tess_cuda *cuda, const tess_matrix *A, const char *kernel,
-                                 bool shares, cu_stream stream, struct tess_cusparse **out);
-tess_status tess_cusparse_spmv(struct tess_cusparse *peer, double alpha, cu_pointer x, double beta,
-                               cu_pointer y, cu_stream stream);
-void tess_cusparse_destroy(struct tess_cusparse *peer);
 
 #endif

@@ -69,13 +69,9 @@ static tess_status multiply(tess_cuda_plan *p, bool transposed, double alpha, co
     bool x_staged, y_staged;
     TESS_TRY(locate(p, TESS_STAGE_X, x, x_bytes, true, &call.x, &x_staged));
     TESS_TRY(locate(p, TESS_STAGE_Y, y, y_bytes, beta != 0, &call.y, &y_staged));
-    if (p->peer) {
-        TESS_TRY(tess_cusparse_spmv(p->peer, alpha, call.x, beta, call.y, p->stream));
-    } else {
-        const tess_cuda_variant *variant;
-        TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, transposed, 1, 0, &variant));
-        TESS_TRY(tess_cuda_run(p->cuda, variant, &call, p->stream));
-    }
+    const tess_cuda_variant *variant;
+    TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, transposed, 1, 0, &variant));
+    TESS_TRY(tess_cuda_run(p->cuda, variant, &call, p->stream));
     return deliver(p, y, y_bytes, y_staged);
 }
 
@@ -88,19 +84,10 @@ tess_status tess_cuda_spmv(tess_plan *plan, double alpha, const void *x, double 
     return status;
 }
 
-static tess_status only_spmv(tess_cuda_plan *p, const char *call)
-{
-    if (!p->peer)
-        return TESS_OK;
-    return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
-                     "%s: a cuSPARSE plan is for timing tess_spmv only", call);
-}
-
 tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
                                      void *y)
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
-    TESS_TRY(only_spmv(p, "tess_spmv_transpose"));
     TESS_TRY(tess_cuda_enter(p->cuda));
     tess_status status = multiply(p, true, alpha, x, beta, y);
     tess_cuda_leave(p->cuda);
@@ -211,7 +198,6 @@ tess_status tess_cuda_spmv_dot(tess_plan *plan, double alpha, const void *x, dou
                                const void *w, double *dot)
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
-    TESS_TRY(only_spmv(p, "tess_spmv_dot"));
     TESS_TRY(tess_cuda_enter(p->cuda));
     tess_status status = spmv_dot(p, alpha, x, beta, y, w, dot);
     tess_cuda_leave(p->cuda);
@@ -276,7 +262,6 @@ tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, doubl
                            const void *X, int64_t ldx, double beta, void *Y, int64_t ldy)
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
-    TESS_TRY(only_spmv(p, "tess_spmm"));
     TESS_TRY(tess_cuda_enter(p->cuda));
     tess_status status = spmm(p, k, order == TESS_ROW_MAJOR, alpha, X, ldx, beta, Y, ldy);
     tess_cuda_leave(p->cuda);

@@ -110,9 +110,6 @@ static tess_status allocate(tess_space *space)
 static tess_status space_open(tess_space *space)
 {
     tess_cuda_plan *plan = tess_cuda_plan_of(space->plan);
-    if (plan->peer)
-        return tess_fail(space->ctx, TESS_ERR_UNSUPPORTED,
-                         "a cuSPARSE plan is for timing tess_spmv only");
     tess_cuda_space *state;
     TESS_TRY(TESS_CALLOC(space->ctx, 1, &state));
     space->state = state;

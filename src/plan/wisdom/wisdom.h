@@ -56,8 +56,6 @@ const tess_wisdom_entry *tess_wisdom_find(tess_ctx *ctx, const char *key);
 /* Remembers in the context and in the user's file, which is read again first: what others have
  * written meanwhile stays. A file that cannot be written is a line in the log. */
 void tess_wisdom_remember(tess_ctx *ctx, const tess_wisdom_entry *entry);
-/* Forgets entries whose key contains `part` ("" = all), in the context and in the file. */
-tess_status tess_wisdom_forget(tess_ctx *ctx, const char *part, int64_t *forgotten);
 
 /* Adds what a file holds, replacing equal keys; entries that make no sense are skipped with a log
  * line. A file that is not there is no wisdom; one that is not wisdom is ignored. */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../../bench/peers/cusparse.h"
 #include "device.h"
 #include "ref/ref.h"
 #include "plan/model/model.h"
@@ -290,26 +291,33 @@ static void measurements_are_plausible(void **state)
     tess_matrix_destroy(A);
 }
 
-static void peers_match_ref(void **state)
+static void cusparse_matches_ref(void **state)
 {
-    tess_candidates list = {0};
+    tess_cuda *cuda = tess_cuda_of(device);
     tess_matrix *A = test_matrix(test_ctx(state), TEST_DENSE_ROW, 200, 3, 3, TESS_F64, 1);
-    ok(state, tess_candidates_list(device, A, &(tess_product){.kind = TESS_PRODUCT_SPMV}, &list),
-       "candidates");
-    for (int64_t i = 0; i < list.count; i++) {
-        if (!list.items[i].peer)
-            continue;
-        tess_plan_options options = {.kernel = list.items[i].kernel};
-        tess_plan *plan;
-        ok(state, tess_plan_create(test_ctx(state), A, device, &options, &plan),
-           list.items[i].kernel);
+    cusparse_matrix *shared = NULL;
+    char version[24] = "";
+    const char *name;
+    bool takes;
+    if (!cusparse_version(version, sizeof version))
+        print_message("no cuSPARSE on this machine\n");
+    else
+        print_message("cuSPARSE %s\n", version);
+    for (int i = 0; *version && (name = cusparse_path(i, A, &takes)) != NULL; i++) {
+        cusparse_product *product;
+        double seconds[3];
+        assert_true(takes);
+        ok(state, tess_cuda_enter(cuda), "context");
+        ok(state, cusparse_open(cuda, A, name, i % 2 ? &shared : NULL, cuda->stream, &product),
+           name);
         void *x = test_vector(A->cols, A->type, 1), *y = test_vector(A->rows, A->type, 1);
-        ok(state, tess_spmv(plan, 1, x, 0, y), list.items[i].kernel);
-        test_check_spmv(list.items[i].kernel, A, 1, x, 0, NULL, y);
+        ok(state, cusparse_time(product, x, y, 3, seconds), name);
+        test_check_spmv(name, A, 1, x, 0, NULL, y);
         free(x), free(y);
-        tess_plan_destroy(plan);
+        cusparse_close(product);
+        tess_cuda_leave(cuda);
     }
-    tess_candidates_free(test_ctx(state), &list);
+    assert_null(shared);
     tess_matrix_destroy(A);
 }
 
@@ -327,7 +335,7 @@ int test_calls(int (*start)(void **), int (*finish)(void **))
 int test_alone(int (*start)(void **), int (*finish)(void **))
 {
     const struct CMUnitTest alone[] = {
-        cmocka_unit_test(peers_match_ref),
+        cmocka_unit_test(cusparse_matches_ref),
         cmocka_unit_test(measurements_are_plausible),
         cmocka_unit_test(updates_are_cheap),
         cmocka_unit_test(out_of_device_memory_is_an_error_and_passes),

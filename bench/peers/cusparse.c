@@ -5,70 +5,12 @@
  *   cusparse_bsr_col, _row     generic SpMV on BSR
  *   cusparse_csr_alg1, _alg2   generic SpMV on the same matrix as CSR, preprocessed
  */
-#include <dlfcn.h>
+#include "cusparse.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/plan/plan.h"
-
-typedef struct cusparse_opaque *cusparse_object; /* handle, descriptor: all opaque pointers */
-
-enum {
-    DIRECTION_ROW = 0,
-    DIRECTION_COLUMN = 1,
-    ORDER_COLUMN = 1,
-    ORDER_ROW = 2,
-    INDEX_32 = 2,
-    INDEX_64 = 3,
-    ALG_CSR1 = 2,
-    ALG_CSR2 = 3,
-    ALG_BSR1 = 6,
-    REAL_32 = 0,
-    REAL_64 = 1,
-};
-
-#define SPMV_ARGUMENTS                                                                        \
-    (cusparse_object handle, int operation, const void *alpha, cusparse_object A,             \
-     cusparse_object x, const void *beta, cusparse_object y, int compute_type, int algorithm, \
-     void *buffer)
-#define BSRMV_ARGUMENTS                                                                    \
-    (cusparse_object handle, int direction, int operation, int block_rows, int block_cols, \
-     int blocks, const void *alpha, cusparse_object description, const void *values,       \
-     const int *offsets, const int *columns, int size, const void *x, const void *beta, void *y)
-
-#define CUSPARSE_FUNCTIONS(X)                                                                      \
-    X(cusparseCreate, (cusparse_object * handle))                                                  \
-    X(cusparseDestroy, (cusparse_object handle))                                                   \
-    X(cusparseSetStream, (cusparse_object handle, cu_stream stream))                               \
-    X(cusparseCreateMatDescr, (cusparse_object * description))                                     \
-    X(cusparseDestroyMatDescr, (cusparse_object description))                                      \
-    X(cusparseDbsrmv, BSRMV_ARGUMENTS)                                                             \
-    X(cusparseSbsrmv, BSRMV_ARGUMENTS)                                                             \
-    X(cusparseCreateBsr,                                                                           \
-      (cusparse_object * A, int64_t block_rows, int64_t block_cols, int64_t blocks,                \
-       int64_t height, int64_t width, void *offsets, void *columns, void *values, int offset_type, \
-       int column_type, int base, int value_type, int order))                                      \
-    X(cusparseCreateCsr,                                                                           \
-      (cusparse_object * A, int64_t rows, int64_t cols, int64_t entries, void *offsets,            \
-       void *columns, void *values, int offset_type, int column_type, int base, int value_type))   \
-    X(cusparseDestroySpMat, (cusparse_object A))                                                   \
-    X(cusparseCreateDnVec, (cusparse_object * x, int64_t size, void *values, int value_type))      \
-    X(cusparseDnVecSetValues, (cusparse_object x, void *values))                                   \
-    X(cusparseDestroyDnVec, (cusparse_object x))                                                   \
-    X(cusparseSpMV_bufferSize,                                                                     \
-      (cusparse_object handle, int operation, const void *alpha, cusparse_object A,                \
-       cusparse_object x, const void *beta, cusparse_object y, int compute_type, int algorithm,    \
-       size_t *bytes))                                                                             \
-    X(cusparseSpMV_preprocess, SPMV_ARGUMENTS)                                                     \
-    X(cusparseSpMV, SPMV_ARGUMENTS)
-
-typedef struct cusparse_api {
-#define X(name, arguments) int(*name) arguments;
-    CUSPARSE_FUNCTIONS(X)
-#undef X
-    const char *(*cusparseGetErrorString)(int status);
-    int (*cusparseGetProperty)(int part, int *value); /* 0, 1, 2: the version's numbers */
-} cusparse_api;
+#include "cusparse_api.h"
 
 typedef struct path {
     const char *name;
@@ -87,8 +29,9 @@ static const path paths[] = {
 enum { PATHS = sizeof paths / sizeof paths[0] };
 
 /* A matrix in device memory as one or several paths read it. */
-struct tess_cusparse_matrix {
-    struct tess_cusparse_matrix *next; /* among those that are shared */
+struct cusparse_matrix {
+    cusparse_matrix **list; /* of those that are shared, this one included; NULL: it is not */
+    cusparse_matrix *next;
     const tess_matrix *of;
     bool csr, row_major;
     int users;
@@ -97,17 +40,17 @@ struct tess_cusparse_matrix {
     cu_pointer offsets, columns, values;
 };
 
-struct tess_cusparse {
+struct cusparse_product {
     tess_cuda *cuda;
     cusparse_api api;
     const path *path;
     tess_type type;
-    struct tess_cusparse_matrix *matrix;
+    cusparse_matrix *matrix;
     cu_pointer buffer;
     cusparse_object handle, description, A, x, y;
 };
 
-static tess_status check(const struct tess_cusparse *peer, int status, const char *call)
+static tess_status check(const cusparse_product *peer, int status, const char *call)
 {
     if (status == 0)
         return TESS_OK;
@@ -115,31 +58,6 @@ static tess_status check(const struct tess_cusparse *peer, int status, const cha
                      (int)strcspn(call, "("), call, peer->api.cusparseGetErrorString(status));
 }
 #define CHECK(peer, call) check((peer), (peer)->api.call, #call)
-
-static bool load_api(cusparse_api *api)
-{
-    static const char *const names[] = {"libcusparse.so.12", "libcusparse.so", "libcusparse.so.11",
-                                        NULL};
-    char tried[512];
-    void *library =
-        tess_cuda_open_library("TESSERA_CUSPARSE", names, "cusparse", tried, sizeof tried);
-    if (!library)
-        return false;
-    bool complete = true;
-    void *symbol;
-#define X(name, arguments)          \
-    symbol = dlsym(library, #name); \
-    complete = complete && symbol;  \
-    memcpy(&api->name, &symbol, sizeof symbol);
-    CUSPARSE_FUNCTIONS(X)
-#undef X
-    symbol = dlsym(library, "cusparseGetErrorString");
-    memcpy(&api->cusparseGetErrorString, &symbol, sizeof symbol);
-    complete = complete && symbol;
-    symbol = dlsym(library, "cusparseGetProperty");
-    memcpy(&api->cusparseGetProperty, &symbol, sizeof symbol);
-    return complete && symbol;
-}
 
 /* BSR needs square blocks without a ragged edge (it has no notion of one) and 32-bit offsets. */
 static bool applies(const path *way, const tess_matrix *A)
@@ -151,25 +69,22 @@ static bool applies(const path *way, const tess_matrix *A)
            A->cols > 0 && A->blocks <= INT32_MAX && A->block_rows < INT32_MAX;
 }
 
-tess_status tess_cusparse_candidates(tess_cuda *cuda, const tess_matrix *A, tess_candidates *list)
+bool cusparse_version(char *text, size_t size)
 {
     cusparse_api api;
     int version[3] = {0};
-    if (!load_api(&api))
-        return TESS_OK;
+    if (!cusparse_load(&api))
+        return false;
     for (int i = 0; i < 3; i++)
         (void)api.cusparseGetProperty(i, &version[i]);
-    for (int i = 0; i < PATHS; i++) {
-        if (!applies(&paths[i], A))
-            continue;
-        tess_candidate candidate = {.peer = true};
-        snprintf(candidate.version, sizeof candidate.version, "%d.%d.%d", version[0], version[1],
-                 version[2]);
-        strcpy(candidate.format, paths[i].csr ? "csr" : "bsr");
-        strcpy(candidate.kernel, paths[i].name);
-        TESS_TRY(tess_candidates_add(cuda->ctx, list, &candidate));
-    }
-    return TESS_OK;
+    snprintf(text, size, "%d.%d.%d", version[0], version[1], version[2]);
+    return true;
+}
+
+const char *cusparse_path(int index, const tess_matrix *A, bool *takes)
+{
+    *takes = index < PATHS && applies(&paths[index], A);
+    return index < PATHS ? paths[index].name : NULL;
 }
 
 static tess_status to_device(tess_cuda *cuda, const void *host, size_t bytes, cu_stream stream,
@@ -180,8 +95,8 @@ static tess_status to_device(tess_cuda *cuda, const void *host, size_t bytes, cu
     return TESS_CU(cuda, cuStreamSynchronize(stream));
 }
 
-static tess_status upload_offsets(tess_cuda *cuda, struct tess_cusparse_matrix *M,
-                                  const tess_matrix *A, cu_stream stream)
+static tess_status upload_offsets(tess_cuda *cuda, cusparse_matrix *M, const tess_matrix *A,
+                                  cu_stream stream)
 {
     int64_t count = A->block_rows + 1;
     if (M->wide)
@@ -212,8 +127,8 @@ static void transpose_blocks(const tess_matrix *A, void *to)
                     to32[(k * b + i) * b + j] = from32[(k * b + j) * b + i];
 }
 
-static tess_status upload_values(tess_cuda *cuda, struct tess_cusparse_matrix *M,
-                                 const tess_matrix *A, cu_stream stream)
+static tess_status upload_values(tess_cuda *cuda, cusparse_matrix *M, const tess_matrix *A,
+                                 cu_stream stream)
 {
     size_t size = tess_type_size(A->type), bytes = size * (size_t)tess_matrix_stored(A);
     if (!M->row_major)
@@ -227,7 +142,7 @@ static tess_status upload_values(tess_cuda *cuda, struct tess_cusparse_matrix *M
 }
 
 /* Arrays of A, which is CSR where M is. */
-static tess_status upload(tess_cuda *cuda, struct tess_cusparse_matrix *M, const tess_matrix *A,
+static tess_status upload(tess_cuda *cuda, cusparse_matrix *M, const tess_matrix *A,
                           cu_stream stream)
 {
     M->blocks = A->blocks;
@@ -237,27 +152,26 @@ static tess_status upload(tess_cuda *cuda, struct tess_cusparse_matrix *M, const
     return upload_values(cuda, M, A, stream);
 }
 
-static void let_matrix_go(tess_cuda *cuda, struct tess_cusparse_matrix *M)
+static void let_matrix_go(tess_cuda *cuda, cusparse_matrix *M)
 {
     if (!M || --M->users > 0)
         return;
-    for (struct tess_cusparse_matrix **at = &cuda->peer_matrices; *at; at = &(*at)->next) {
-        if (*at == M) {
-            *at = M->next;
-            break;
-        }
-    }
+    cusparse_matrix **at = M->list;
+    while (at && *at && *at != M)
+        at = &(*at)->next;
+    if (at && *at)
+        *at = M->next;
     tess_cuda_free(cuda, M->offsets);
     tess_cuda_free(cuda, M->columns);
     tess_cuda_free(cuda, M->values);
     tess_free(cuda->ctx, M);
 }
 
-/* A's arrays for the path; `shares`: those of another path that reads the same. */
-static tess_status need_matrix(tess_cuda *cuda, const path *way, const tess_matrix *A, bool shares,
-                               cu_stream stream, struct tess_cusparse_matrix **out)
+/* A's arrays for the path: those of another path in the list that reads the same, or new ones. */
+static tess_status need_matrix(tess_cuda *cuda, const path *way, const tess_matrix *A,
+                               cusparse_matrix **shared, cu_stream stream, cusparse_matrix **out)
 {
-    struct tess_cusparse_matrix *M = shares ? cuda->peer_matrices : NULL;
+    cusparse_matrix *M = shared ? *shared : NULL;
     while (M && (M->of != A || M->csr != way->csr || M->row_major != way->row_major))
         M = M->next;
     *out = M;
@@ -266,8 +180,7 @@ static tess_status need_matrix(tess_cuda *cuda, const path *way, const tess_matr
         return TESS_OK;
     }
     TESS_TRY(TESS_ALLOC(cuda->ctx, 1, &M));
-    *M = (struct tess_cusparse_matrix){
-        .of = A, .csr = way->csr, .row_major = way->row_major, .users = 1};
+    *M = (cusparse_matrix){.of = A, .csr = way->csr, .row_major = way->row_major, .users = 1};
     tess_matrix *csr = NULL;
     tess_status status =
         way->csr ? tess_matrix_to_csr(cuda->ctx, A, TESS_KEEP_ZEROS, &csr) : TESS_OK;
@@ -278,17 +191,18 @@ static tess_status need_matrix(tess_cuda *cuda, const path *way, const tess_matr
         let_matrix_go(cuda, M);
         return status;
     }
-    if (shares) {
-        M->next = cuda->peer_matrices;
-        cuda->peer_matrices = M;
+    if (shared) {
+        M->list = shared;
+        M->next = *shared;
+        *shared = M;
     }
     *out = M;
     return TESS_OK;
 }
 
-static tess_status describe(struct tess_cusparse *peer)
+static tess_status describe(cusparse_product *peer)
 {
-    const struct tess_cusparse_matrix *M = peer->matrix;
+    const cusparse_matrix *M = peer->matrix;
     const tess_matrix *A = M->of;
     void *offsets = (void *)(uintptr_t)M->offsets, *columns = (void *)(uintptr_t)M->columns,
          *values = (void *)(uintptr_t)M->values;
@@ -309,7 +223,7 @@ static tess_status describe(struct tess_cusparse *peer)
     return CHECK(peer, cusparseCreateDnVec(&peer->y, A->rows, values, real));
 }
 
-static tess_status allocate_buffer(struct tess_cusparse *peer)
+static tess_status allocate_buffer(cusparse_product *peer)
 {
     double one64 = 1, zero64 = 0;
     float one32 = 1, zero32 = 0;
@@ -328,18 +242,18 @@ static tess_status allocate_buffer(struct tess_cusparse *peer)
                                                (void *)(uintptr_t)peer->buffer));
 }
 
-static tess_status fill(struct tess_cusparse *peer, const tess_matrix *A, bool shares,
+static tess_status fill(cusparse_product *peer, const tess_matrix *A, cusparse_matrix **shared,
                         cu_stream stream)
 {
     TESS_TRY(CHECK(peer, cusparseCreate(&peer->handle)));
     TESS_TRY(CHECK(peer, cusparseSetStream(peer->handle, stream)));
-    TESS_TRY(need_matrix(peer->cuda, peer->path, A, shares, stream, &peer->matrix));
+    TESS_TRY(need_matrix(peer->cuda, peer->path, A, shared, stream, &peer->matrix));
     TESS_TRY(describe(peer));
     return peer->path->legacy ? TESS_OK : allocate_buffer(peer);
 }
 
-tess_status tess_cusparse_create(tess_cuda *cuda, const tess_matrix *A, const char *kernel,
-                                 bool shares, cu_stream stream, struct tess_cusparse **out)
+tess_status cusparse_open(tess_cuda *cuda, const tess_matrix *A, const char *kernel,
+                          cusparse_matrix **shared, cu_stream stream, cusparse_product **out)
 {
     const path *way = NULL;
     for (int i = 0; i < PATHS; i++)
@@ -349,23 +263,23 @@ tess_status tess_cusparse_create(tess_cuda *cuda, const tess_matrix *A, const ch
         return tess_fail(cuda->ctx, TESS_ERR_ARGUMENT, "no peer '%s'", kernel);
     if (!applies(way, A))
         return tess_fail(cuda->ctx, TESS_ERR_UNSUPPORTED, "%s does not take this matrix", kernel);
-    struct tess_cusparse *peer;
+    cusparse_product *peer;
     TESS_TRY(TESS_ALLOC(cuda->ctx, 1, &peer));
-    *peer = (struct tess_cusparse){.cuda = cuda, .path = way, .type = A->type};
+    *peer = (cusparse_product){.cuda = cuda, .path = way, .type = A->type};
     tess_status status =
-        load_api(&peer->api)
-            ? fill(peer, A, shares, stream)
+        cusparse_load(&peer->api)
+            ? fill(peer, A, shared, stream)
             : tess_fail(cuda->ctx, TESS_ERR_DEVICE, "%s: no cuSPARSE on this machine", kernel);
     if (status != TESS_OK) {
-        tess_cusparse_destroy(peer);
+        cusparse_close(peer);
         return status;
     }
     *out = peer;
     return TESS_OK;
 }
 
-tess_status tess_cusparse_spmv(struct tess_cusparse *peer, double alpha, cu_pointer x, double beta,
-                               cu_pointer y, cu_stream stream)
+tess_status cusparse_multiply(cusparse_product *peer, double alpha, cu_pointer x, double beta,
+                              cu_pointer y, cu_stream stream)
 {
     bool wide = peer->type == TESS_F64;
     float alpha32 = (float)alpha, beta32 = (float)beta;
@@ -374,7 +288,7 @@ tess_status tess_cusparse_spmv(struct tess_cusparse *peer, double alpha, cu_poin
     void *vector_x = (void *)(uintptr_t)x, *vector_y = (void *)(uintptr_t)y;
     TESS_TRY(CHECK(peer, cusparseSetStream(peer->handle, stream)));
     if (peer->path->legacy) {
-        const struct tess_cusparse_matrix *M = peer->matrix;
+        const cusparse_matrix *M = peer->matrix;
         int direction = M->row_major ? DIRECTION_ROW : DIRECTION_COLUMN;
         const void *values = (void *)(uintptr_t)M->values;
         const int *offsets = (void *)(uintptr_t)M->offsets;
@@ -392,7 +306,7 @@ tess_status tess_cusparse_spmv(struct tess_cusparse *peer, double alpha, cu_poin
                                     (void *)(uintptr_t)peer->buffer));
 }
 
-void tess_cusparse_destroy(struct tess_cusparse *peer)
+void cusparse_close(cusparse_product *peer)
 {
     if (!peer)
         return;
@@ -409,4 +323,40 @@ void tess_cusparse_destroy(struct tess_cusparse *peer)
     let_matrix_go(peer->cuda, peer->matrix);
     tess_cuda_free(peer->cuda, peer->buffer);
     tess_free(peer->cuda->ctx, peer);
+}
+
+/* ---- Timing ---- */
+
+typedef struct launch {
+    cusparse_product *peer;
+    cu_pointer x, y;
+    cu_stream stream;
+} launch;
+
+static tess_status launch_once(void *user)
+{
+    const launch *l = user;
+    return cusparse_multiply(l->peer, 1, l->x, 0, l->y, l->stream);
+}
+
+tess_status cusparse_time(cusparse_product *peer, const void *x, void *y, int reps, double *seconds)
+{
+    const tess_matrix *A = peer->matrix->of;
+    tess_cuda *cuda = peer->cuda;
+    const size_t size = tess_type_size(peer->type), y_bytes = size * (size_t)A->rows;
+    launch l = {.peer = peer, .stream = cuda->stream};
+    tess_status status;
+    TESS_TRY(tess_cuda_enter(cuda));
+    TESS_TRY_CLEAN(tess_cuda_alloc(cuda, size * (size_t)A->cols, "x", &l.x));
+    TESS_TRY_CLEAN(tess_cuda_alloc(cuda, y_bytes, "y", &l.y));
+    TESS_TRY_CLEAN(tess_cuda_upload(cuda, l.x, x, size * (size_t)A->cols, l.stream));
+    /* NaNs: a row that nobody writes is seen. */
+    TESS_TRY_CLEAN(TESS_CU(cuda, cuMemsetD8Async(l.y, 0xff, y_bytes, l.stream)));
+    TESS_TRY_CLEAN(tess_cuda_time_launches(cuda, l.stream, launch_once, &l, true, reps, seconds));
+    TESS_TRY_CLEAN(tess_cuda_download(cuda, y, l.y, y_bytes, l.stream));
+cleanup:
+    tess_cuda_free(cuda, l.x);
+    tess_cuda_free(cuda, l.y);
+    tess_cuda_leave(cuda);
+    return status;
 }

@@ -1,0 +1,19 @@
+/* What the benchmarks use of the library's inside: bench/ and `tessera bench` include this header
+ * and no other of src/. */
+#ifndef TESSERA_BENCH_INTERNAL_H
+#define TESSERA_BENCH_INTERNAL_H
+
+#include "backend/backend.h"
+#include "backend/shapes.h"
+#include "cpu/cpu.h"
+#include "cuda/plan/plan.h"
+#include "cuda/solve/factors.h"
+#include "format/fbcsr/fbcsr.h"
+#include "format/fbcsr/refresh.h"
+#include "inspect/check.h"
+#include "plan/model/model.h"
+#include "plan/tuner.h"
+#include "plan/wisdom/wisdom.h"
+#include "ref/ref.h"
+
+#endif

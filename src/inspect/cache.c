@@ -1,0 +1,105 @@
+/* The compiled CUDA kernels kept on disk, and the usual ones ahead of time. */
+#include "cuda/driver/cache.h"
+#include "cuda/driver/jit.h"
+#include "cuda/kernels/table.h"
+#include "inspect/inspect.h"
+
+typedef struct visitor {
+    void (*visit)(void *user, const tess_cached_kernel *kernel);
+    void *user;
+} visitor;
+
+static void visit_item(void *user, const tess_cache_item *item)
+{
+    const visitor *v = user;
+    v->visit(v->user, &(tess_cached_kernel){.file = item->file,
+                                            .label = item->label,
+                                            .bytes = item->bytes,
+                                            .sound = item->sound,
+                                            .verified = item->verified});
+}
+
+tess_status tess_kernel_cache_list(tess_ctx *ctx,
+                                   void (*visit)(void *user, const tess_cached_kernel *kernel),
+                                   void *user)
+{
+    if (!ctx || !visit)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_kernel_cache_list: an argument is NULL");
+    visitor v = {visit, user};
+    tess_cache_list(ctx, visit_item, &v);
+    return TESS_OK;
+}
+
+tess_status tess_kernel_cache_directory(tess_ctx *ctx, size_t size, char *path)
+{
+    char text[4096];
+    if (!ctx || !path)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "tess_kernel_cache_directory: an argument is NULL");
+    if (!tess_cache_directory(text, sizeof text))
+        text[0] = '\0';
+    return tess_fill_text(ctx, "tess_kernel_cache_directory", size, path, text);
+}
+
+tess_status tess_kernel_cache_clear(tess_ctx *ctx, int64_t *removed)
+{
+    if (!ctx || !removed)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_kernel_cache_clear: an argument is NULL");
+    *removed = tess_cache_clear();
+    return TESS_OK;
+}
+
+/* One kernel's guess for one block size into the cache; not verified: that takes a device. */
+static tess_status warm_one(tess_ctx *ctx, tess_jit *jit, const tess_cuda_kernel *kernel,
+                            const tess_cuda_problem *problem, int *compiled)
+{
+    int params[TESS_CUDA_PARAMS];
+    char defines[TESS_CUDA_DEFINES];
+    kernel->guess(problem, params);
+    if (!kernel->fits(problem, params))
+        return TESS_OK;
+    kernel->defines(problem, params, defines, sizeof defines);
+    tess_jit_image image;
+    TESS_TRY(tess_jit_get(ctx, jit, &(tess_jit_request){kernel->source, defines, problem->arch},
+                          &image));
+    if (image.fresh && tess_cache_store(ctx, &image.key, &image.entry))
+        ++*compiled;
+    tess_free(ctx, image.entry.image);
+    return TESS_OK;
+}
+
+/* A large regular matrix of the H100's and H200's proportions: what a plan guesses depends on it
+ * only through few threads and long rows. */
+static tess_cuda_problem large_problem(int arch, tess_type type, int32_t b)
+{
+    return (tess_cuda_problem){.type = type,
+                               .block_height = b,
+                               .block_width = b,
+                               .rows = 1000000 * (int64_t)b,
+                               .cols = 1000000 * (int64_t)b,
+                               .block_rows = 1000000,
+                               .block_cols = 1000000,
+                               .blocks = 27000000,
+                               .longest_row = 27,
+                               .arch = arch,
+                               .multiprocessors = 132,
+                               .shared_limit = 232448,
+                               .vectors = 1};
+}
+
+tess_status tess_kernel_cache_warm(tess_ctx *ctx, int arch, int *compiled)
+{
+    if (!ctx || !compiled)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_kernel_cache_warm: an argument is NULL");
+    tess_jit jit = {0};
+    int fresh = 0;
+    const tess_cuda_kernel *kernel = tess_cuda_kernel_find("sliced");
+    for (int32_t b = 1; kernel && b <= 8; b++) {
+        for (int type = TESS_F64; type <= TESS_F32; type++) {
+            tess_cuda_problem problem = large_problem(arch, (tess_type)type, b);
+            TESS_TRY(warm_one(ctx, &jit, kernel, &problem, &fresh));
+        }
+    }
+    *compiled = fresh;
+    return TESS_OK;
+}

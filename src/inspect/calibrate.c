@@ -1,0 +1,108 @@
+/* A part of a device's performance model, measured, kept and shown. A tess_model_part is the
+ * model's own struct. */
+#include "inspect/inspect.h"
+#include "plan/model/model.h"
+
+static tess_model *model_of(tess_model_part *part)
+{
+    return (tess_model *)part;
+}
+
+static const tess_model *const_model_of(const tess_model_part *part)
+{
+    return (const tess_model *)part;
+}
+
+int tess_calibrate_blocks(const int32_t **blocks)
+{
+    if (blocks)
+        *blocks = tess_model_blocks;
+    return tess_model_block_count;
+}
+
+tess_status tess_calibrate(tess_device *device, tess_type type, int32_t block, double most,
+                           const char *classes, const char *path, tess_model_part **out)
+{
+    tess_model *model;
+    bool known = false;
+    if (!device || !out)
+        return tess_fail(device ? device->ctx : NULL, TESS_ERR_ARGUMENT,
+                         "tess_calibrate: an argument is NULL");
+    for (int i = 0; i < tess_model_block_count; i++)
+        known = known || tess_model_blocks[i] == block;
+    if (!known)
+        return tess_fail(device->ctx, TESS_ERR_ARGUMENT,
+                         "tess_calibrate: block size %d is none of tess_calibrate_blocks",
+                         (int)block);
+    TESS_TRY(tess_model_calibrate(device, type, block, most, classes, &model));
+    const tess_status status = path ? tess_model_write(device->ctx, path, model) : TESS_OK;
+    if (status == TESS_OK)
+        *out = (tess_model_part *)model;
+    else
+        tess_model_destroy(model);
+    return status;
+}
+
+void tess_model_part_destroy(tess_model_part *part)
+{
+    tess_model_destroy(model_of(part));
+}
+
+int64_t tess_model_part_curves(const tess_model_part *part)
+{
+    return part ? const_model_of(part)->curve_count : 0;
+}
+
+int64_t tess_model_part_extras(const tess_model_part *part)
+{
+    return part ? const_model_of(part)->extra_count : 0;
+}
+
+static tess_status check_entry(const tess_model_part *part, const void *out, int64_t index,
+                               int64_t count, const char *call)
+{
+    if (part && out && index >= 0 && index < count)
+        return TESS_OK;
+    return tess_fail(part ? const_model_of(part)->ctx : NULL, TESS_ERR_ARGUMENT,
+                     "%s: an argument is NULL, or index %lld is outside 0..%lld", call,
+                     (long long)index, (long long)count - 1);
+}
+
+tess_status tess_model_part_get_curve(const tess_model_part *part, int64_t index, size_t size,
+                                      tess_model_curve_info *out)
+{
+    TESS_TRY(
+        check_entry(part, out, index, tess_model_part_curves(part), "tess_model_part_get_curve"));
+    const tess_model_curve *c = &const_model_of(part)->curves[index];
+    const tess_model_curve_info info = {.name = c->name,
+                                        .block = c->block,
+                                        .type = c->type,
+                                        .cached = c->cached,
+                                        .points = c->points,
+                                        .row_bytes = c->row_bytes,
+                                        .step_seconds = c->step_seconds,
+                                        .mu = c->average.mu,
+                                        .sigma = c->average.sigma,
+                                        .throughput = c->average.nu,
+                                        .best_throughput = c->best.nu,
+                                        .error = c->error};
+    tess_fill(out, size, &info, sizeof info);
+    return TESS_OK;
+}
+
+tess_status tess_model_part_get_extra(const tess_model_part *part, int64_t index, size_t size,
+                                      tess_model_extra_info *out)
+{
+    TESS_TRY(
+        check_entry(part, out, index, tess_model_part_extras(part), "tess_model_part_get_extra"));
+    const tess_model_extra *e = &const_model_of(part)->extras[index];
+    const tess_model_extra_info info = {.name = e->name,
+                                        .kind = tess_extra_names[e->kind],
+                                        .block = e->block,
+                                        .type = e->type,
+                                        .share = e->kind == TESS_EXTRA_RESIDENT,
+                                        .x_bytes = e->x_bytes,
+                                        .value = e->seconds};
+    tess_fill(out, size, &info, sizeof info);
+    return TESS_OK;
+}

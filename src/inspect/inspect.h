@@ -1,0 +1,29 @@
+/* What the calls of the header's section Inspection share. */
+#ifndef TESS_INSPECT_H
+#define TESS_INSPECT_H
+
+#include <string.h>
+
+#include "core/core.h"
+
+/* A struct into the caller's, which may be of an older header and shorter, or of a newer one: what
+ * we do not know of stays 0 there. */
+static inline void tess_fill(void *out, size_t size, const void *ours, size_t our_size)
+{
+    memset(out, 0, size);
+    memcpy(out, ours, size < our_size ? size : our_size);
+}
+
+/* A text into the caller's array; an error where it does not fit. */
+static inline tess_status tess_fill_text(tess_ctx *ctx, const char *call, size_t size, char *out,
+                                         const char *text)
+{
+    size_t length = strlen(text);
+    if (length >= size)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "%s: the text takes %zu bytes, there are %zu",
+                         call, length + 1, size);
+    memcpy(out, text, length + 1);
+    return TESS_OK;
+}
+
+#endif

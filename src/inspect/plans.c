@@ -1,0 +1,101 @@
+/* What a plan is, how long it takes, and how it was chosen. */
+#include "inspect/inspect.h"
+#include "plan/model/blocking.h"
+#include "plan/model/model.h"
+#include "plan/tuner.h"
+
+static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
+
+static tess_status missing(const tess_plan *plan, const char *call)
+{
+    return tess_fail(plan ? plan->ctx : NULL, TESS_ERR_ARGUMENT, "%s: an argument is NULL", call);
+}
+
+tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_info *out)
+{
+    if (!plan || !out)
+        return missing(plan, "tess_plan_get_info");
+    tess_plan_info info = {.format = plan->format,
+                           .kernel = plan->kernel,
+                           .params = plan->params,
+                           .bytes = tess_product_bytes(plan->matrix, &spmv),
+                           .flops = tess_product_flops(plan->matrix, &spmv)};
+    const tess_search *search = plan->search;
+    if (search && search->remembered) {
+        info.measured_seconds = search->seconds_then;
+    } else if (search && search->count > 0) {
+        const tess_trial *trial = &search->trials[search->chosen];
+        info.memory = trial->candidate.memory;
+        info.predicted_seconds = trial->candidate.predicted;
+        info.measured_seconds = trial->seconds;
+    }
+    tess_fill(out, size, &info, sizeof info);
+    return TESS_OK;
+}
+
+tess_status tess_plan_time(tess_plan *plan, const void *x, void *y, int reps, double *seconds)
+{
+    if (!plan || !seconds || reps < 1)
+        return tess_fail(plan ? plan->ctx : NULL, TESS_ERR_ARGUMENT,
+                         "tess_plan_time: an argument is NULL, or reps = %d < 1", reps);
+    return tess_product_time(plan, &spmv, 1, x, 0, y, reps, seconds);
+}
+
+tess_status tess_plan_get_search(const tess_plan *plan, size_t size, tess_search_info *out)
+{
+    if (!plan || !out)
+        return missing(plan, "tess_plan_get_search");
+    tess_search_info info = {0};
+    const tess_search *search = plan->search;
+    if (search)
+        info = (tess_search_info){.effort = search->effort,
+                                  .count = search->count,
+                                  .chosen = search->chosen,
+                                  .spmvs = search->spmvs,
+                                  .seconds = search->seconds,
+                                  .cancelled = search->cancelled,
+                                  .remembered = search->remembered,
+                                  .pays_after = tess_search_payback(search)};
+    tess_fill(out, size, &info, sizeof info);
+    return TESS_OK;
+}
+
+tess_status tess_plan_get_trial(const tess_plan *plan, int64_t index, size_t size,
+                                tess_trial_info *out)
+{
+    if (!plan || !out)
+        return missing(plan, "tess_plan_get_trial");
+    const int64_t count = plan->search ? plan->search->count : 0;
+    if (index < 0 || index >= count)
+        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
+                         "tess_plan_get_trial: index %lld, and the search had %lld trials",
+                         (long long)index, (long long)count);
+    const tess_trial *trial = &plan->search->trials[index];
+    const tess_candidate *c = &trial->candidate;
+    const tess_trial_info info = {.format = c->format,
+                                  .kernel = c->kernel,
+                                  .params = c->params,
+                                  .state = tess_trial_state_name(trial->state),
+                                  .note = trial->note,
+                                  .seconds = trial->seconds,
+                                  .predicted_seconds = c->predicted,
+                                  .compared_seconds = tess_candidate_doubted(c),
+                                  .bytes = c->bytes,
+                                  .memory = c->memory,
+                                  .prepare_seconds = trial->prepare_seconds};
+    tess_fill(out, size, &info, sizeof info);
+    return TESS_OK;
+}
+
+tess_status tess_detection_pick(tess_ctx *ctx, const tess_detection *detection, int capacity,
+                                tess_block_candidate *picked, int *count)
+{
+    tess_block_candidate found[TESS_BLOCKINGS];
+    if (!ctx || !detection || capacity < 0 || (capacity > 0 && !picked) || !count)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_detection_pick: an argument is NULL");
+    const int64_t most = tess_min(tess_pick_blockings(detection, found), capacity);
+    for (int64_t i = 0; i < most; i++)
+        picked[i] = found[i];
+    *count = (int)most;
+    return TESS_OK;
+}

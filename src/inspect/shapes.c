@@ -1,0 +1,105 @@
+/* What each shape of blocks alone would extract from a matrix in format fbcsr, and what the list
+ * that "auto" chooses comes to. */
+#include <stdio.h>
+
+#include "format/fbcsr/split.h"
+#include "inspect/inspect.h"
+
+enum { SHAPES = 9 };
+
+/* The five shapes of the paper, and small blocks. */
+static const char *const shapes[SHAPES] = {
+    "32x32", "row:32", "column:32", "diagonal:32", "antidiagonal:32", "8x8", "4x4", "3x3", "2x2",
+};
+
+typedef struct detection {
+    tess_shape_detection public;
+    tess_shape_candidate candidates[SHAPES];
+} detection;
+
+/* Bytes of a product, vectors included, when `inside` of the entries take `bytes`. */
+static double product_bytes(const tess_matrix *csr, int64_t inside, double bytes)
+{
+    double value = (double)tess_type_size(csr->type);
+    return bytes + (value + 4) * (double)(csr->blocks - inside) + 4 * (double)(csr->rows + 1) +
+           value * (double)(csr->rows + csr->cols);
+}
+
+static tess_status try_shape(tess_ctx *ctx, const tess_matrix *csr, const char *name,
+                             tess_shape_candidate *out)
+{
+    const tess_fbcsr_pattern P = {.rows = csr->rows,
+                                  .cols = csr->cols,
+                                  .row_offsets = csr->row_offsets,
+                                  .columns = csr->columns,
+                                  .borrowed = true};
+    tess_fbcsr_options one;
+    tess_fbcsr_found found;
+    TESS_TRY(tess_fbcsr_options_parse(ctx, name, &one));
+    const tess_fbcsr_shape *shape = &one.shape[0];
+    int64_t least = tess_fbcsr_least(shape, csr->type, TESS_FBCSR_PRICED);
+    TESS_TRY(tess_fbcsr_split_once(ctx, &P, shape, least, &found));
+    double cells = (double)tess_fbcsr_cells(shape) * (double)found.blocks;
+    double value = (double)tess_type_size(csr->type);
+    snprintf(out->name, sizeof out->name, "%s", shape->name);
+    out->blocks = found.blocks;
+    out->nonzeros = found.nonzeros;
+    out->fill = cells > 0 ? (double)found.nonzeros / cells : 0;
+    out->bytes = product_bytes(csr, found.nonzeros, value * cells + 8 * (double)found.blocks);
+    tess_fbcsr_found_clear(ctx, &found);
+    return TESS_OK;
+}
+
+/* The list that "auto" chooses, all its shapes together. */
+static tess_status choose(tess_ctx *ctx, const tess_matrix *csr, tess_shape_detection *out)
+{
+    tess_fbcsr *F;
+    double cells = 0, bytes = 0;
+    tess_shape_candidate *chosen = &out->chosen;
+    TESS_TRY(tess_fbcsr_create(ctx, csr, NULL, &F));
+    for (int s = 0; s < F->splits; s++) {
+        const tess_fbcsr_split *split = &F->split[s];
+        size_t used = strlen(out->shapes);
+        snprintf(out->shapes + used, sizeof out->shapes - used, "%s%s", used ? "," : "",
+                 split->shape.name);
+        chosen->blocks += split->blocks;
+        chosen->nonzeros += split->nonzeros;
+        cells += (double)(split->blocks * tess_fbcsr_cells(&split->shape));
+        bytes += (double)tess_fbcsr_split_bytes(split, F->type);
+    }
+    chosen->fill = cells > 0 ? (double)chosen->nonzeros / cells : 0;
+    chosen->bytes = product_bytes(csr, chosen->nonzeros, bytes);
+    tess_fbcsr_destroy(F);
+    return TESS_OK;
+}
+
+tess_status tess_detect_shapes(tess_ctx *ctx, const tess_matrix *A, tess_shape_detection **out)
+{
+    if (!ctx || !A || !out)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_detect_shapes: an argument is NULL");
+    if (A->block_height != 1 || A->block_width != 1)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "tess_detect_shapes: blocks of %d x %d: tess_matrix_to_csr first",
+                         (int)A->block_height, (int)A->block_width);
+    detection *D;
+    TESS_TRY(TESS_CALLOC(ctx, 1, &D));
+    tess_status status = TESS_OK;
+    D->public.candidates = D->candidates;
+    D->public.csr_bytes = product_bytes(A, 0, 0);
+    for (int i = 0; A->blocks > 0 && i < SHAPES && status == TESS_OK; i++) {
+        status = try_shape(ctx, A, shapes[i], &D->candidates[i]);
+        D->public.count++;
+    }
+    if (A->blocks > 0 && status == TESS_OK)
+        status = choose(ctx, A, &D->public);
+    if (status == TESS_OK)
+        *out = &D->public;
+    else
+        tess_free(ctx, D);
+    return status;
+}
+
+void tess_shape_detection_destroy(tess_ctx *ctx, tess_shape_detection *D)
+{
+    tess_free(ctx, D);
+}

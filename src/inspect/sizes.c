@@ -1,0 +1,75 @@
+/* CG iterations predicted for regular matrices of any size: what `tessera predict --map` draws. */
+#include "inspect/inspect.h"
+#include "plan/model/model.h"
+
+/* A matrix of `stored` elements in b x b blocks with `rows` unknowns, without any irregularity. */
+static tess_model_problem regular(const tess_model_problem *like, double rows, double stored)
+{
+    tess_model_problem p = *like;
+    double scalar = (double)tess_type_size(like->type), b = like->block;
+    p.rows = rows;
+    p.stored = stored;
+    p.blocks = stored / (b * b);
+    p.lines = rows / b;
+    p.far = p.changes = p.longest = p.alone = p.left = 0;
+    p.x_bytes = rows * scalar;
+    /* The candidate's bytes a stored element, as in the matrix that it was chosen for. */
+    double matrix = like->bytes - 2 * scalar * like->rows;
+    p.bytes = matrix / like->stored * stored + 2 * scalar * rows;
+    return p;
+}
+
+static tess_predicted_solve predict_one(const tess_model *model, const tess_model_problem *problem,
+                                        int devices, const tess_link *link)
+{
+    tess_iteration mean, best;
+    if (!tess_model_iteration(model, problem, devices, link, false, &mean) ||
+        !tess_model_iteration(model, problem, devices, link, true, &best))
+        return (tess_predicted_solve){0};
+    return (tess_predicted_solve){.devices = devices,
+                                  .spmv = mean.spmv,
+                                  .best_spmv = best.spmv,
+                                  .dot = mean.dot,
+                                  .residual = mean.residual,
+                                  .direction = mean.direction,
+                                  .communication = mean.communication,
+                                  .iteration = mean.seconds,
+                                  .best_iteration = best.seconds,
+                                  .flops = mean.flops};
+}
+
+tess_status tess_predict_sizes(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                               const tess_predict_options *options, int64_t count,
+                               const double *unknowns, const double *stored,
+                               tess_predicted_solve *one, tess_predicted_solve *several)
+{
+    static const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
+    static const tess_predict_options defaults = {0};
+    tess_candidates list = {0};
+    if (!ctx || !A || !device || count < 0 || !unknowns || !stored || !one || !several)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_predict_sizes: an argument is NULL");
+    options = options ? options : &defaults;
+    const tess_model *model = tess_device_performance(device);
+    if (!model)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED, "there is no model of '%s'", device->model);
+    tess_model_problem like = tess_model_problem_of(A);
+    const tess_link link = tess_model_link(model, options->link_bandwidth, options->sync_seconds);
+    const int devices = options->devices > 1 ? options->devices : 1;
+    TESS_TRY(tess_candidates_list(device, A, &product, &list));
+    tess_status status = TESS_OK;
+    if (list.count > 0 && list.items[0].predicted > 0)
+        tess_model_problem_take(&like, &list.items[0]);
+    else
+        status = tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                           "the model of '%s' knows no kernel for this matrix", model->device);
+    tess_candidates_free(ctx, &list);
+    for (int64_t i = 0; status == TESS_OK && i < count; i++) {
+        const tess_model_problem problem = regular(&like, unknowns[i], stored[i]);
+        one[i] = predict_one(model, &problem, 1, NULL);
+        several[i] = predict_one(model, &problem, devices, &link);
+        if (one[i].devices > 0 && several[i].devices > 0)
+            several[i].speedup = one[i].iteration / several[i].iteration;
+        one[i].speedup = 1;
+    }
+    return status;
+}

@@ -1,0 +1,128 @@
+/* The document of `tessera bench --json`: the machine, the matrix, a line a kernel. */
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench_json.h"
+
+/* The processor's name: x86 tells it; on aarch64 only numbers are known, given as they are. */
+static void processor_name(char *name, size_t size)
+{
+    char line[256], part[64] = "", implementer[64] = "";
+    snprintf(name, size, "unknown processor");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        char *value = strchr(line, ':');
+        if (!value)
+            continue;
+        value += strspn(value, ": \t");
+        value[strcspn(value, "\n")] = 0;
+        if (strncmp(line, "model name", 10) == 0)
+            snprintf(name, size, "%s", value);
+        else if (strncmp(line, "CPU implementer", 15) == 0)
+            snprintf(implementer, sizeof implementer, "%s", value);
+        else if (strncmp(line, "CPU part", 8) == 0)
+            snprintf(part, sizeof part, "%s", value);
+    }
+    if (file)
+        fclose(file);
+    static const struct {
+        const char *part, *name;
+    } arm[] = {{"0xd0c", "Neoverse-N1"},
+               {"0xd40", "Neoverse-V1"},
+               {"0xd49", "Neoverse-N2"},
+               {"0xd4f", "Neoverse-V2"}};
+    if (part[0])
+        snprintf(name, size, "aarch64 implementer %s part %s", implementer, part);
+    for (size_t i = 0; strcmp(implementer, "0x41") == 0 && i < sizeof arm / sizeof arm[0]; i++)
+        if (strcmp(part, arm[i].part) == 0)
+            snprintf(name, size, "%s", arm[i].name);
+}
+
+static json_t *number_or_null(double value, bool known)
+{
+    return known ? json_real(value) : json_null();
+}
+
+static json_t *machine_json(const tess_device *device, const bench_report *report)
+{
+    struct utsname system;
+    char processor[128], date[32] = "", os[256] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    processor_name(processor, sizeof processor);
+    if (gmtime_r(&now, &utc))
+        strftime(date, sizeof date, "%Y-%m-%d", &utc);
+    if (uname(&system) == 0)
+        snprintf(os, sizeof os, "%s %s %s", system.sysname, system.release, system.machine);
+#if defined(__clang__)
+    const char *compiler = "clang " __clang_version__;
+#else
+    const char *compiler = "gcc " __VERSION__;
+#endif
+    json_t *ceiling = number_or_null(1e-9 * report->ceiling, report->ceiling > 0);
+    json_t *most = number_or_null(1e-9 * report->read_most, report->read_most > 0);
+    json_t *machine = json_pack(
+        "{s:s, s:s, s:s, s:i, s:I, s:s, s:s, s:s, s:o, s:o}", "device", device->description,
+        "processor", processor, "system", os, "threads", device->threads, "processors",
+        (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "compiler", compiler, "tessera", tess_version(),
+        "date", date, "read_GBps", ceiling, "read_most_GBps", most);
+    if (machine && device->backend == &tess_cuda_backend && tess_cuda_of(device)->jit.loaded) {
+        const tess_nvrtc *nvrtc = &tess_cuda_of(device)->jit.nvrtc;
+        json_object_set_new(machine, "nvrtc", json_sprintf("%d.%d", nvrtc->major, nvrtc->minor));
+    }
+    return machine;
+}
+
+static json_t *matrix_json(const char *input, const tess_matrix *A, const bench_report *report)
+{
+    return json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:I, s:f, s:f}", "input", input, "precision",
+                     tess_type_name(A->type), "rows", (json_int_t)A->rows, "cols",
+                     (json_int_t)A->cols, "block_height", A->block_height, "block_width",
+                     A->block_width, "blocks", (json_int_t)A->blocks, "bytes", report->bytes,
+                     "flops", report->flops);
+}
+
+static json_t *result_json(const char *device, const tess_matrix *A, const bench_report *report,
+                           const bench_result *r)
+{
+    static const char *const outcomes[] = {"good", "skipped", "failed", "wrong"};
+    bool timed = r->outcome == BENCH_GOOD && r->seconds > 0;
+    double speed = timed ? report->bytes / r->seconds : 0;
+    bool judged = r->outcome == BENCH_GOOD || (r->outcome == BENCH_WRONG && r->error < 1e300);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:s, "
+        "s:s}",
+        "device", device, "format", r->candidate.format, "kernel", r->candidate.kernel, "params",
+        r->candidate.params, "precision", tess_type_name(A->type), "threads", r->threads, "seconds",
+        number_or_null(r->seconds, timed), "predicted_seconds",
+        number_or_null(r->candidate.predicted, r->candidate.predicted > 0), "GBps",
+        number_or_null(1e-9 * speed, timed), "fraction_of_read",
+        number_or_null(speed / report->ceiling, timed && report->ceiling > 0), "update_seconds",
+        number_or_null(r->update_seconds, r->update_seconds > 0), "gflops",
+        number_or_null(1e-9 * report->flops / r->seconds, timed), "error",
+        number_or_null(r->error, judged), "peer", r->peer[0] ? json_string(r->peer) : json_null(),
+        "peer_version", r->version, "default", r->first, "outcome", outcomes[r->outcome], "reason",
+        r->reason);
+}
+
+static json_t *search_json(const bench_search *s)
+{
+    return json_pack("{s:s, s:s, s:s, s:i, s:f, s:i, s:f, s:f, s:f}", "format", s->format, "kernel",
+                     s->kernel, "params", s->params, "spmvs", s->spmvs, "seconds", s->seconds,
+                     "again_spmvs", s->again_spmvs, "again_seconds", s->again_seconds, "cg_seconds",
+                     s->iteration, "cg_predicted_seconds", s->iteration_predicted);
+}
+
+json_t *bench_json(const tess_device *device, const tess_matrix *A, const char *input,
+                   const char *product, const bench_report *report, const bench_search *search)
+{
+    json_t *results = json_array();
+    for (int64_t i = 0; results && i < report->count; i++)
+        json_array_append_new(results,
+                              result_json(device->backend->name, A, report, &report->results[i]));
+    return json_pack("{s:o, s:o, s:s, s:o, s:o}", "machine", machine_json(device, report), "matrix",
+                     matrix_json(input, A, report), "product", product, "results", results,
+                     "search", search ? search_json(search) : json_null());
+}

@@ -1,0 +1,40 @@
+/* Small things that the command needs and the library does not offer to its users. */
+#ifndef TESSERA_UTIL_H
+#define TESSERA_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tessera/tessera.h>
+
+tess_matrix_view view_of(const tess_matrix *A);
+/* Bytes that y = A x must move: the matrix as it is stored, with offsets of 4 bytes, x and y. */
+double product_bytes(const tess_matrix_view *A);
+
+static inline size_t type_size(tess_type type)
+{
+    return type == TESS_F64 ? sizeof(double) : sizeof(float);
+}
+
+static inline const char *type_name(tess_type type)
+{
+    return type == TESS_F64 ? "f64" : "f32";
+}
+
+/* Scalar i of an array, whatever its precision. */
+double get_scalar(const void *array, tess_type type, int64_t i);
+void put_scalar(void *array, tess_type type, int64_t i, double value);
+/* A vector of `count` zeros, or of numbers in [-1, 1) that are always the same; free. NULL: no
+ * memory. */
+void *zero_vector(tess_type type, int64_t count);
+void *random_vector(tess_type type, int64_t count);
+
+/* Seconds on a monotonic clock. */
+double seconds_now(void);
+
+/* The whole of `text` as a number; false if anything is left over or out of range. */
+bool parse_int(const char *text, int64_t *value);
+bool parse_real(const char *text, double *value);
+
+#endif
