@@ -1,7 +1,7 @@
 /* Devices, plans, and what a backend has to provide.
  *
- * A backend is one constant table. plan.c checks the caller's arguments once, then calls it; a
- * backend may therefore assume non-NULL vectors and k >= 1. Optional entries may be NULL: plan.c
+ * A backend is one constant table. plan/plan.c checks the caller's arguments once, then calls it; a
+ * backend may therefore assume non-NULL vectors and k >= 1. Optional entries may be NULL: it
  * then fails with TESS_ERR_UNSUPPORTED and the backend's name.
  */
 #ifndef TESS_BACKEND_H
@@ -158,7 +158,7 @@ struct tess_backend {
      * while another ends, and its products take no time beside what the host prepares. */
     bool apart;
 
-    /* Format fbcsr is kept as slices (format/fbcsr_slices.h), for which other shapes pay. */
+    /* Format fbcsr is kept as slices (format/fbcsr/slices.h), for which other shapes pay. */
     bool shapes_in_slices;
 
     /* The class of the product that iterations of CG run, whatever kernel the plan has: one that

@@ -3,7 +3,7 @@
  *   curves    stencils of 7 and 27 points and bands, growing, for each block size and kernel class
  *   extras    random columns of an x of growing size, bands whose rows end anywhere, and a matrix
  *             with one very long row: what the curves do not explain, a block
- *   vectors   what an iteration of CG does beside its product: calibrate_vectors.c
+ *   vectors   what an iteration of CG does beside its product: vectors.c
  */
 #include <math.h>
 #include <stdio.h>

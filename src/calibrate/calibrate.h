@@ -1,4 +1,4 @@
-/* Between calibrate.c and calibrate_vectors.c, which measure, and calibrate_fit.c, which fits. */
+/* Between calibrate.c and vectors.c, which measure, and fit.c, which fits. */
 #ifndef TESS_CALIBRATE_H
 #define TESS_CALIBRATE_H
 
@@ -28,7 +28,7 @@ typedef struct tess_calibration {
 
 tess_status tess_calibration_keep(tess_calibration *c, const tess_sample *sample);
 
-/* calibrate_vectors.c: the part of no block size. */
+/* vectors.c: the part of no block size. */
 tess_status tess_calibration_vectors(tess_calibration *c);
 
 /* A curve of every class among the regular samples, of those in cache and of those that are not,

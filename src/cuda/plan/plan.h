@@ -172,7 +172,7 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
 tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_candidates *list);
 bool tess_cuda_solves_at_once(tess_device *device, const tess_matrix *A);
 
-/* ---- plan_cuda.c ---- */
+/* ---- plan.c ---- */
 
 tess_status tess_cuda_prepare(tess_plan *plan, const tess_plan_options *options);
 void tess_cuda_release(tess_plan *plan);
@@ -212,7 +212,7 @@ tess_status tess_cuda_read_ceiling(tess_device *device, double bytes, double *by
 tess_status tess_cuda_time_product(tess_plan *plan, const tess_product *product, double alpha,
                                    const void *x, double beta, void *y, int reps, double *seconds);
 
-/* ---- peer_cusparse.c ---- */
+/* ---- cuda/peer_cusparse.c ---- */
 
 #define TESS_CUSPARSE_PREFIX "cusparse"
 

@@ -15,7 +15,7 @@
  *            divide rows, or the second launch of one that does; and, as a share, what stays in the
  *            cache of data that are about as large as it is.
  *
- * `tessera calibrate` measures and fits them (calibrate.c); they are kept as JSON beside the
+ * `tessera calibrate` measures and fits them (src/calibrate); they are kept as JSON beside the
  * wisdom, model.json. Those of a few machines are built in (profiles/), and the most similar one
  * stands in for a device that was never calibrated.
  */
@@ -191,7 +191,7 @@ typedef struct tess_iteration {
 bool tess_model_iteration(const tess_model *model, const tess_model_problem *problem, int devices,
                           const tess_link *link, bool best, tess_iteration *out);
 
-/* model_file.c */
+/* file.c */
 extern const char *const tess_extra_names[]; /* by kind */
 bool tess_model_path(char *path, size_t size);
 /* Puts the model into the file, beside those of other devices and what is there of other block
@@ -218,7 +218,8 @@ tess_status tess_candidates_rank(tess_device *device, const tess_matrix *A, tess
  * predictions are less certain. */
 double tess_candidate_doubted(const tess_candidate *c);
 
-/* sample.c: the typical product of a candidate; x and y are host arrays of the matrix's type. */
+/* calibrate/sample.c: the typical product of a candidate; x and y are host arrays of the matrix's
+ * type. */
 tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
                              const tess_candidate *candidate, const void *x, void *y,
                              double *seconds);
@@ -226,8 +227,9 @@ tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
 tess_status tess_sample_iteration(tess_plan *plan, const void *b, double *product,
                                   double *iteration);
 
-/* calibrate.c: measures a part of the model, that of one block size; 0: vectors and copies. `most`
- * is the largest product in bytes; 0: chosen. `classes`: those only, as "sliced,stream"; NULL: all.
+/* calibrate/calibrate.c: measures a part of the model, that of one block size; 0: vectors and
+ * copies. `most` is the largest product in bytes; 0: chosen. `classes`: those only, as
+ * "sliced,stream"; NULL: all.
  */
 tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t block, double most,
                                  const char *classes, tess_model **out);

@@ -1,4 +1,4 @@
-/* Wisdom in memory: keys, lookup, and what a context knows. Files are in wisdom_file.c. */
+/* Wisdom in memory: keys, lookup, and what a context knows. Files are in file.c. */
 #include "plan/wisdom/wisdom.h"
 
 #include <math.h>
