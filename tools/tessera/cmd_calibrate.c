@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "plan/model/model.h"
+#include "calibrate/calibrate.h"
 
 typedef struct calibrate_args {
     common_args common;

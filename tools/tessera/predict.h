@@ -2,7 +2,7 @@
 #ifndef TOOLS_PREDICT_H
 #define TOOLS_PREDICT_H
 
-#include "plan/model/model.h"
+#include "calibrate/calibrate.h"
 
 typedef struct map_request {
     const tess_model *model;
