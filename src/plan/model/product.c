@@ -93,8 +93,8 @@ static double spmv_beside(const tess_model *model, const tess_model_problem *p, 
     seconds += seconds_left(model, p, &load, seconds, best);
     /* Of the cubes that curves are made of a tenth of the rows change, at their faces. */
     if (p->changes > 0.15 * p->block_rows)
-        alone +=
-            tess_model_resident_share(model, &load) * tess_model_extra_seconds(model, p, TESS_EXTRA_UNEVEN);
+        alone += tess_model_resident_share(model, &load) *
+                 tess_model_extra_seconds(model, p, TESS_EXTRA_UNEVEN);
     if (has_long_rows(p))
         alone += tess_model_extra_seconds(model, p, TESS_EXTRA_CUT);
     return seconds + shared / n / model->speed + alone;
@@ -163,7 +163,8 @@ bool tess_model_iteration(const tess_model *model, const tess_model_problem *pro
                             .working = touched};
     if (!tess_model_vectors_stay(model))
         load.working += problem->bytes / n;
-    double passes = seconds_of_passes(model, &load, tess_model_resident_share(model, &product), best);
+    double passes =
+        seconds_of_passes(model, &load, tess_model_resident_share(model, &product), best);
     if (passes > 0 && has_long_rows(problem)) {
         const tess_extra_key cut = {TESS_MODEL_VECTORS, 0, problem->type, TESS_EXTRA_CUT};
         passes += tess_model_extra_at(model, &cut, 0, 0);
