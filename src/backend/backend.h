@@ -1,7 +1,7 @@
 /* Devices, plans, and what a backend has to provide.
  *
- * A backend is one constant table. plan.c checks the caller's arguments once, then calls it; a
- * backend may therefore assume non-NULL vectors and k >= 1. Optional entries may be NULL: plan.c
+ * A backend is one constant table. plan/plan.c checks the caller's arguments once, then calls it; a
+ * backend may therefore assume non-NULL vectors and k >= 1. Optional entries may be NULL: it
  * then fails with TESS_ERR_UNSUPPORTED and the backend's name.
  */
 #ifndef TESS_BACKEND_H
@@ -57,6 +57,12 @@ typedef struct tess_candidate {
     double alone, left;
     bool naive;       /* by costs(): what one would take without thinking, bsr and a plain kernel */
     double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */
+    double doubt;     /* by costs(): predicted times are compared multiplied by this; 0 means 1 */
+    bool shaped;      /* parameters belong to this matrix's pattern: wisdom keeps the format without
+                         them */
+    /* By costs(): the class whose measured irregular rows stand for those of this one, and the
+     * class of the same kernel with one stream; "": none but class_name. */
+    char irregular_as[32], single_class[32];
 } tess_candidate;
 
 /* A growing array of candidates: zero to start with, freed by tess_candidates_free. */
@@ -148,15 +154,15 @@ struct tess_backend {
     tess_status (*candidates)(tess_device *device, const tess_matrix *A,
                               const tess_product *product, tess_candidates *list);
 
-    /* Fills class_name, bytes, memory, alone, left and naive of SpMV candidates, from the exact
-     * lengths of A's rows. NULL: the model knows nothing of this device. */
+    /* Fills what tess_candidate says "by costs()" of SpMV candidates, from the exact lengths of A's
+     * rows. NULL: the model knows nothing of this device. */
     tess_status (*costs)(tess_device *device, const tess_matrix *A, tess_candidates *list);
 
-    /* The device runs beside the host: it has a clock of its own (time_product), begins a launch
-     * while another ends, and its products take no time beside what the host prepares. */
-    bool apart;
+    /* An asynchronous device runs beside the host: it has a clock of its own (time_product), begins
+     * a launch while another ends, and its products are short beside what the host prepares. */
+    bool asynchronous;
 
-    /* Format fbcsr is kept as slices (format/fbcsr_slices.h), for which other shapes pay. */
+    /* Format fbcsr is kept as slices (format/fbcsr/slices.h), for which other shapes pay. */
     bool shapes_in_slices;
 
     /* The class of the product that iterations of CG run, whatever kernel the plan has: one that

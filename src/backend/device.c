@@ -34,12 +34,11 @@ static tess_status unknown_device(tess_ctx *ctx, const char *name)
  * failure here. */
 static tess_status open_best(tess_ctx *ctx, tess_device **out)
 {
-    char error[sizeof ctx->error];
-    memcpy(error, ctx->error, sizeof error);
+    tess_kept_error kept = tess_error_keep(ctx);
     if (tess_device_open(ctx, "cuda", out) == TESS_OK)
         return TESS_OK;
     tess_log(ctx, "auto: cpu, as %s", ctx->error);
-    memcpy(ctx->error, error, sizeof error);
+    tess_error_restore(ctx, &kept);
     return tess_device_open(ctx, "cpu", out);
 }
 

@@ -1,22 +1,11 @@
 /* Running and timing the products of a plan, for benchmarks and tuning: one entry for all backends,
  * with a fallback on the host's clock for those without timers of their own. */
-#include <string.h>
-
 #include "backend/backend.h"
 
 tess_status tess_candidates_add(tess_ctx *ctx, tess_candidates *list,
                                 const tess_candidate *candidate)
 {
-    if (list->count == list->capacity) {
-        int64_t capacity = list->capacity ? 2 * list->capacity : 16;
-        tess_candidate *items;
-        TESS_TRY(TESS_ALLOC(ctx, capacity, &items));
-        if (list->count > 0)
-            memcpy(items, list->items, (size_t)list->count * sizeof *items);
-        tess_free(ctx, list->items);
-        list->items = items;
-        list->capacity = capacity;
-    }
+    TESS_TRY(TESS_GROW(ctx, &list->items, list->count, &list->capacity));
     list->items[list->count++] = *candidate;
     return TESS_OK;
 }
@@ -36,13 +25,8 @@ void tess_candidates_ahead(tess_device *device, const tess_matrix *A, const tess
 
 void tess_random_vector(void *x, int64_t count, tess_type type)
 {
-    for (int64_t i = 0; i < count; i++) {
-        double value = tess_random_unit(1, (uint64_t)i);
-        if (type == TESS_F64)
-            ((double *)x)[i] = value;
-        else
-            ((float *)x)[i] = (float)value;
-    }
+    for (int64_t i = 0; i < count; i++)
+        tess_put(x, type, i, tess_random_unit(1, (uint64_t)i));
 }
 
 int64_t tess_product_x_size(const tess_matrix *A, const tess_product *product)

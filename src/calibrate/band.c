@@ -1,6 +1,6 @@
 /* Matrices of long rows: the blocks next to the diagonal, or a share of them; and one with a row
  * and a column through all. */
-#include "calibrate/calibrate.h"
+#include "calibrate/samples.h"
 
 /* Symmetric, the same along diagonals, nowhere zero or alike; `heavy` on the diagonal itself. */
 static void fill_block(tess_matrix *A, int64_t at, int64_t row, int64_t col, double heavy)
@@ -11,10 +11,7 @@ static void fill_block(tess_matrix *A, int64_t at, int64_t row, int64_t col, dou
             int64_t apart = row * b + i - (col * b + j);
             double value = 0.5 + tess_random_unit(3, (uint64_t)(apart < 0 ? -apart : apart));
             value += apart == 0 ? heavy : 0;
-            if (A->type == TESS_F64)
-                ((double *)A->values)[(at * b + i) * b + j] = value;
-            else
-                ((float *)A->values)[(at * b + i) * b + j] = (float)value;
+            tess_put(A->values, A->type, (at * b + i) * b + j, value);
         }
 }
 

@@ -3,13 +3,13 @@
  *   curves    stencils of 7 and 27 points and bands, growing, for each block size and kernel class
  *   extras    random columns of an x of growing size, bands whose rows end anywhere, and a matrix
  *             with one very long row: what the curves do not explain, a block
- *   vectors   what an iteration of CG does beside its product: calibrate_vectors.c
+ *   vectors   what an iteration of CG does beside its product: vectors.c
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrate/calibrate.h"
+#include "calibrate/samples.h"
 
 /* Sizes grow by this: in the cache, where less and less stays in it, and beyond. */
 static const double first_bytes = 1e5, growth_in_cache = 2.5, growth_between = 1.3, growth = 1.35;
@@ -22,20 +22,11 @@ const int tess_model_block_count = sizeof tess_model_blocks / sizeof tess_model_
 
 tess_status tess_calibration_keep(tess_calibration *c, const tess_sample *sample)
 {
-    if (c->count == c->capacity) {
-        int64_t capacity = c->capacity > 0 ? 2 * c->capacity : 256;
-        tess_sample *samples;
-        TESS_TRY(TESS_ALLOC(c->ctx, capacity, &samples));
-        if (c->count > 0)
-            memcpy(samples, c->samples, (size_t)c->count * sizeof *samples);
-        tess_free(c->ctx, c->samples);
-        c->samples = samples;
-        c->capacity = capacity;
-    }
+    TESS_TRY(TESS_GROW(c->ctx, &c->samples, c->count, &c->capacity));
     c->samples[c->count++] = *sample;
     tess_log(c->ctx, "calibrate: %s %d %s %.6g bytes %.6g rows of %.4g %.6g s", sample->name,
-             (int)c->block, tess_type_name(c->type), sample->bytes, sample->lines, sample->length,
-             sample->seconds);
+             (int)c->block, tess_type_name(c->type), sample->bytes, sample->block_rows,
+             sample->length, sample->seconds);
     return TESS_OK;
 }
 
@@ -102,11 +93,12 @@ static tess_status measure_classes(tess_calibration *c, const tess_matrix *A, bo
             !first_of_class(&list, i) || is_hopeless(c, candidate))
             continue;
         tess_sample sample = {.bytes = candidate->bytes,
-                              .lines = problem.lines,
-                              .length = problem.blocks / problem.lines,
+                              .block_rows = problem.block_rows,
+                              .length = problem.blocks / problem.block_rows,
                               .changes = problem.changes,
                               .alone = candidate->alone};
         memcpy(sample.name, candidate->class_name, sizeof sample.name);
+        memcpy(sample.irregular_as, candidate->irregular_as, sizeof sample.irregular_as);
         if (tess_sample_spmv(c->device, A, candidate, x, y, &sample.seconds) == TESS_OK)
             TESS_TRY_CLEAN(tess_calibration_keep(c, &sample));
         else
@@ -191,7 +183,7 @@ static tess_status measure_curves(tess_calibration *c, int b)
         TESS_TRY(tess_progress(c->ctx, "calibrating", log(bytes / first_bytes),
                                log(c->most / first_bytes)));
         if (bytes < TESS_CACHE_KEPT * cache || bytes > TESS_CACHE_GONE * cache ||
-            c->device->backend->apart) /* a GPU's take no time */
+            c->device->backend->asynchronous) /* a GPU's take no time */
             for (int i = 0; i < 3; i++)
                 TESS_TRY(measure_shape(c, shapes[i], bytes));
         else
@@ -232,7 +224,7 @@ static tess_status measure_band(tess_calibration *c, int b, bool ragged, tess_ir
     int64_t rows = (int64_t)(TESS_CACHE_KEPT * c->model->cache_bytes / (LENGTH * block));
     tess_matrix *A;
     *out = (tess_irregular){.first = c->count, .last = c->count};
-    if (c->device->backend->apart || rows < 4 * LENGTH) /* a GPU has no such streams */
+    if (c->device->backend->asynchronous || rows < 4 * LENGTH) /* a GPU has no such streams */
         return TESS_OK;
     TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, &shape, &A));
     out->problem = tess_model_problem_of(A);
@@ -287,7 +279,7 @@ static tess_status measure_uneven(tess_calibration *c, int b)
     double scalar = (double)tess_type_size(c->type), row = share * BAND * (4 + scalar * b * b);
     int64_t rows = (int64_t)(0.4 * TESS_CACHE_KEPT * c->model->cache_bytes / row);
     tess_matrix *A;
-    if (!c->device->backend->apart || rows < 4 * BAND)
+    if (!c->device->backend->asynchronous || rows < 4 * BAND)
         return TESS_OK;
     const tess_calibration_shape gaps = {.length = BAND, .share = share};
     TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, &gaps, &A));
@@ -340,13 +332,13 @@ static double doubt_of(const tess_calibration *c, const char *name)
 }
 
 /* A class that cuts long rows pays for a launch and, as a few threads add up the parts of a row,
- * for its length: two lengths tell them apart, if by more than what both may be off. */
+ * for its length: two lengths tell the two, if by more than what both may be off. */
 static tess_status measure_long_rows(tess_calibration *c, int b)
 {
     const double share = 0.5, less = 0.05, columns = 200000.0 / (b * b) + 2000;
     TESS_TRY(measure_long_row(c, b, share));
     const int64_t before = c->model->extra_count;
-    if (!c->device->backend->apart)
+    if (!c->device->backend->asynchronous)
         return TESS_OK;
     TESS_TRY(measure_long_row(c, b, less));
     const int64_t after = c->model->extra_count;

@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrate/calibrate.h"
+#include "calibrate/samples.h"
 
 enum { FIT_MAX = 128, ENOUGH = 6 /* points to tell rows and steps from bytes */ };
 
 typedef struct fit_points {
-    double bytes[FIT_MAX], lines[FIT_MAX], seconds[FIT_MAX], length[FIT_MAX];
+    double bytes[FIT_MAX], block_rows[FIT_MAX], seconds[FIT_MAX], length[FIT_MAX];
     int count;
 } fit_points;
 
@@ -19,6 +19,7 @@ static double plain_seconds(const tess_calibration *c, const tess_sample *s)
     static const double least = 0.6;
     tess_model_problem problem = {.block = c->block, .type = c->type};
     memcpy(problem.name, s->name, sizeof problem.name);
+    memcpy(problem.irregular_as, s->irregular_as, sizeof problem.irregular_as);
     double rest = s->seconds -
                   s->changes * tess_model_extra_seconds(c->model, &problem, TESS_EXTRA_CHANGE) -
                   s->alone * tess_model_extra_seconds(c->model, &problem, TESS_EXTRA_ALONE);
@@ -28,7 +29,7 @@ static double plain_seconds(const tess_calibration *c, const tess_sample *s)
 static void add_point(const tess_calibration *c, const tess_sample *s, fit_points *p)
 {
     p->bytes[p->count] = s->bytes;
-    p->lines[p->count] = s->lines;
+    p->block_rows[p->count] = s->block_rows;
     p->length[p->count] = s->length;
     p->seconds[p->count++] = plain_seconds(c, s);
 }
@@ -51,7 +52,7 @@ static void select_points(const tess_calibration *c, const char *name, bool cach
 /* What the curve leaves to its sigmoid of a point. */
 static double sigmoid_bytes(const tess_model_curve *curve, const fit_points *p, int i)
 {
-    return p->bytes[i] + curve->row_bytes * p->lines[i];
+    return p->bytes[i] + curve->row_bytes * p->block_rows[i];
 }
 
 static double sigmoid_seconds(const tess_model_curve *curve, const fit_points *p, int i)
@@ -115,7 +116,7 @@ static void drop_outliers(const tess_model_curve *curve, fit_points *p)
         if (relative_error(curve, p, i) < -0.25)
             continue;
         p->bytes[kept] = p->bytes[i];
-        p->lines[kept] = p->lines[i];
+        p->block_rows[kept] = p->block_rows[i];
         p->length[kept] = p->length[i];
         p->seconds[kept++] = p->seconds[i];
     }
@@ -242,7 +243,7 @@ static tess_status fit_shares(tess_calibration *c, const char *name, double work
                                 .block = c->block,
                                 .type = c->type,
                                 .bytes = s->bytes,
-                                .lines = s->lines,
+                                .block_rows = s->block_rows,
                                 .length = s->length};
         double in = tess_model_seconds_from(c->model, &load, true, false);
         double out = tess_model_seconds_from(c->model, &load, false, false);

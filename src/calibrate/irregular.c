@@ -1,7 +1,7 @@
 /* From samples of irregular matrices to extras. */
 #include <string.h>
 
-#include "calibrate/calibrate.h"
+#include "calibrate/samples.h"
 
 /* The model's time for a sample of such a matrix. */
 static double expected_of(const tess_calibration *c, const tess_model_problem *problem,
@@ -9,6 +9,7 @@ static double expected_of(const tess_calibration *c, const tess_model_problem *p
 {
     tess_model_problem p = *problem;
     memcpy(p.name, s->name, sizeof p.name);
+    memcpy(p.irregular_as, s->irregular_as, sizeof p.irregular_as);
     p.bytes = s->bytes;
     p.alone = s->alone;
     return tess_model_spmv(c->model, &p, 1, false);
@@ -36,7 +37,7 @@ tess_status tess_calibration_extras(tess_calibration *c, const tess_irregular *i
     for (int64_t i = irregular->first; i < irregular->last && units > 0; i++) {
         const tess_sample *s = &c->samples[i];
         double expected = expected_of(c, &problem, s), more = s->seconds - expected;
-        bool cut = kind == TESS_EXTRA_LONGEST && c->device->backend->apart;
+        bool cut = kind == TESS_EXTRA_LONGEST && c->device->backend->asynchronous;
         if (!(expected > 0))
             continue;
         if (s->seconds > least * expected)

@@ -7,16 +7,9 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/calibrate.h"
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+#include "calibrate/samples.h"
 
 static tess_status sample(tess_calibration *c, const tess_matrix *A, double *product,
                           double *iteration)
@@ -109,7 +102,7 @@ static tess_status measure_iteration(tess_calibration *c, const tess_matrix *A)
     tess_sample kept = {.bytes = 12 * vector, .seconds = iteration - product};
     if (strcmp(name, TESS_MODEL_AT_ONCE) == 0)
         kept = (tess_sample){.bytes = tess_matrix_spmv_bytes(A),
-                             .lines = (double)A->block_rows,
+                             .block_rows = (double)A->block_rows,
                              .seconds = iteration};
     snprintf(kept.name, sizeof kept.name, "%s", name);
     return kept.seconds > 0 ? tess_calibration_keep(c, &kept) : TESS_OK;
@@ -140,7 +133,7 @@ static tess_status measure_cut(tess_calibration *c)
 
 /* A GPU begins the next launch while a product ends, so that it matters how long that takes: cubes
  * of all sizes and several block sizes. */
-static tess_status measure_apart(tess_calibration *c)
+static tess_status measure_asynchronous(tess_calibration *c)
 {
     static const int points[] = {7, 27}, blocks[] = {1, 2, 3, 4, 8, 16};
     enum { SHAPES = sizeof points / sizeof *points, BLOCKS = sizeof blocks / sizeof *blocks };
@@ -171,24 +164,23 @@ static tess_status measure_copies(tess_calibration *c)
         return TESS_OK;
     c->count = 0;
     for (double bytes = 1e4; bytes <= 1e8; bytes *= 4) {
-        void *there = NULL, *here = NULL;
+        void *on_device = NULL, *on_host = NULL;
         double runs[RUNS];
         tess_status status;
-        TESS_TRY_CLEAN(tess_calloc_bytes(c->ctx, (int64_t)bytes, 1, &here));
-        TESS_TRY_CLEAN(tess_device_alloc(c->device, (size_t)bytes, &there));
+        TESS_TRY_CLEAN(tess_calloc_bytes(c->ctx, (int64_t)bytes, 1, &on_host));
+        TESS_TRY_CLEAN(tess_device_alloc(c->device, (size_t)bytes, &on_device));
         for (int i = 0; i < RUNS; i++) {
             double start = tess_seconds();
-            TESS_TRY_CLEAN(tess_device_copy_to(c->device, there, here, (size_t)bytes));
-            TESS_TRY_CLEAN(tess_device_copy_from(c->device, here, there, (size_t)bytes));
+            TESS_TRY_CLEAN(tess_device_copy_to(c->device, on_device, on_host, (size_t)bytes));
+            TESS_TRY_CLEAN(tess_device_copy_from(c->device, on_host, on_device, (size_t)bytes));
             runs[i] = tess_seconds() - start;
         }
-        qsort(runs, RUNS, sizeof *runs, by_value);
         tess_sample sample = {
-            .name = TESS_MODEL_COPIES, .bytes = 2 * bytes, .seconds = runs[RUNS / 2]};
+            .name = TESS_MODEL_COPIES, .bytes = 2 * bytes, .seconds = tess_median(runs, RUNS)};
         status = tess_calibration_keep(c, &sample);
     cleanup:
-        tess_device_free(c->device, there);
-        tess_free(c->ctx, here);
+        tess_device_free(c->device, on_device);
+        tess_free(c->ctx, on_host);
         TESS_TRY(status);
     }
     c->regular = c->count;
@@ -198,6 +190,6 @@ static tess_status measure_copies(tess_calibration *c)
 tess_status tess_calibration_vectors(tess_calibration *c)
 {
     c->count = 0;
-    TESS_TRY(c->device->backend->apart ? measure_apart(c) : measure_host(c));
+    TESS_TRY(c->device->backend->asynchronous ? measure_asynchronous(c) : measure_host(c));
     return measure_copies(c);
 }

@@ -32,7 +32,7 @@
 /* OpenMP aborts the process when it cannot create its threads; nobody means more than this. */
 #define TESS_THREADS_MAX 1024
 
-struct tess_wisdom; /* plan/wisdom.h */
+struct tess_wisdom; /* plan/wisdom/wisdom.h */
 
 struct tess_ctx {
     tess_allocator allocator;

@@ -1,5 +1,6 @@
 /* What a kernel moves and keeps, for the performance model. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cpu/cpu.h"
 #include "format/symmetric.h"
@@ -77,6 +78,13 @@ tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candi
                  kernel->ahead       ? " ahead"
                  : kernel->lanes > 0 ? " lanes"
                                      : "");
+        if (symmetric) {
+            c->doubt = 1.04; /* its curves are of regular matrices, and half storage takes long */
+            snprintf(c->irregular_as, sizeof c->irregular_as, "bsr%s",
+                     c->class_name + strlen(c->format));
+        }
+        snprintf(c->single_class, sizeof c->single_class, "%.12s%s*1", c->format,
+                 kernel->block_height == 0 ? " any" : "");
         c->naive = !symmetric && kernel->block_height > 0 && kernel->streams == 1 && !kernel->ahead;
         double zeros = kernel->lanes > 0
                            ? h->upper * (1 / tess_symmetric_lanes_fill(A, kernel->lanes) - 1)

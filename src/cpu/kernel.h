@@ -102,7 +102,7 @@ typedef struct tess_cpu_symmetric_spmm_args {
 typedef void (*tess_cpu_symmetric_spmm_fn)(const tess_cpu_symmetric_spmm_args *args,
                                            const tess_cpu_chunk *chunk);
 
-/* What a kernel on the blocks of one shape (format/fbcsr.h) reads and adds to y. */
+/* What a kernel on the blocks of one shape (format/fbcsr/fbcsr.h) reads and adds to y. */
 typedef struct tess_cpu_fbcsr_args {
     const int32_t *rows, *cols; /* where each block's first row begins */
     const void *values;

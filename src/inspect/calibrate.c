@@ -1,5 +1,6 @@
 /* A part of a device's performance model, measured, kept and shown. A tess_model_part is the
  * model's own struct. */
+#include "calibrate/calibrate.h"
 #include "inspect/inspect.h"
 #include "plan/model/model.h"
 

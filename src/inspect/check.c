@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "plan/model/model.h"
+#include "calibrate/calibrate.h"
 
 tess_status tess_check_iteration(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                  const tess_predicted_kernel *kernel, const void *b,

@@ -10,7 +10,7 @@ static tess_model_problem regular(const tess_model_problem *like, double rows, d
     p.rows = rows;
     p.stored = stored;
     p.blocks = stored / (b * b);
-    p.lines = rows / b;
+    p.block_rows = rows / b;
     p.far = p.changes = p.longest = p.alone = p.left = 0;
     p.x_bytes = rows * scalar;
     /* The candidate's bytes a stored element, as in the matrix that it was chosen for. */

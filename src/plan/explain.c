@@ -119,8 +119,7 @@ static tess_candidate price(tess_plan *plan)
 {
     tess_candidate candidate = {0};
     tess_candidates list = {.items = NULL};
-    char error[sizeof plan->ctx->error];
-    memcpy(error, plan->ctx->error, sizeof error);
+    tess_kept_error kept = tess_error_keep(plan->ctx);
     memcpy(candidate.format, plan->format, sizeof candidate.format);
     memcpy(candidate.kernel, plan->kernel, sizeof candidate.kernel);
     memcpy(candidate.params, plan->params, sizeof candidate.params);
@@ -128,7 +127,7 @@ static tess_candidate price(tess_plan *plan)
         tess_candidates_rank(plan->device, plan->matrix, &list) == TESS_OK)
         candidate = list.items[0];
     tess_candidates_free(plan->ctx, &list);
-    memcpy(plan->ctx->error, error, sizeof error);
+    tess_error_restore(plan->ctx, &kept);
     return candidate;
 }
 

@@ -13,11 +13,10 @@ static bool worth_shapes(const tess_arena *a)
 {
     static const double least_saved = 0.15;
     tess_fbcsr_options shapes;
-    char error[sizeof a->ctx->error];
-    memcpy(error, a->ctx->error, sizeof error);
+    tess_kept_error kept = tess_error_keep(a->ctx);
     bool worth = tess_shapes_look(a->ctx, a->A, a->device->backend, &shapes) == TESS_OK &&
                  shapes.saved >= least_saved;
-    memcpy(a->ctx->error, error, sizeof error);
+    tess_error_restore(a->ctx, &kept);
     return worth;
 }
 
@@ -32,11 +31,10 @@ void tess_search_recall(tess_arena *a, const char *key, tess_plan **out)
                  entry->candidate.kernel, key);
         return;
     }
-    if (strcmp(entry->candidate.format, "fbcsr") == 0 && !worth_shapes(a))
+    if (entry->candidate.shaped && !worth_shapes(a))
         return;
     tess_search *search;
-    char error[sizeof ctx->error];
-    memcpy(error, ctx->error, sizeof error);
+    tess_kept_error kept = tess_error_keep(ctx);
     tess_status status = TESS_ALLOC(ctx, 1, &search);
     if (status == TESS_OK) {
         tess_plan_options options = {.format = entry->candidate.format,
@@ -49,7 +47,7 @@ void tess_search_recall(tess_arena *a, const char *key, tess_plan **out)
     if (status != TESS_OK) {
         tess_log(ctx, "wisdom: '%s' for '%s' does not apply: %s", entry->candidate.kernel, key,
                  ctx->error);
-        memcpy(ctx->error, error, sizeof error);
+        tess_error_restore(ctx, &kept);
         return;
     }
     *search = (tess_search){.effort = entry->effort,
@@ -69,7 +67,7 @@ void tess_search_remember(const tess_arena *a, const char *key)
                                .effort = search->cancelled ? TESS_MEASURE : search->effort};
     if (winner->seconds <= 0 || search->count < 2)
         return;
-    if (strcmp(winner->candidate.format, "fbcsr") == 0)
+    if (winner->candidate.shaped)
         entry.candidate.params[0] = '\0'; /* the next one has its own shapes */
     memcpy(entry.key, key, sizeof entry.key);
     if (a->device->backend->kernels)

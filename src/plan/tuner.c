@@ -28,7 +28,7 @@ static void prepare_ahead(tess_arena *a, int64_t first)
     tess_candidate *items;
     if (first < a->ahead || !a->device->backend->prepare_ahead || a->effort == TESS_ESTIMATE)
         return;
-    count = count < a->ctx->threads ? count : a->ctx->threads;
+    count = tess_min(count, a->ctx->threads);
     a->ahead = first + count;
     if (TESS_ALLOC(a->ctx, count, &items) != TESS_OK)
         return;
@@ -120,7 +120,7 @@ static tess_status fight(tess_arena *a, tess_contestant *champion)
  * others were only its substitutes. */
 static tess_status find_champion(tess_arena *a, tess_contestant *champion)
 {
-    char error[sizeof a->ctx->error];
+    tess_kept_error kept = tess_error_keep(a->ctx);
     tess_status first = TESS_OK;
     for (int64_t i = 0; i < a->search->count; i++) {
         tess_status status = prepare_trial(a, i, &champion->plan);
@@ -130,10 +130,10 @@ static tess_status find_champion(tess_arena *a, tess_contestant *champion)
         refuse(a, i);
         if (first == TESS_OK) {
             first = status;
-            memcpy(error, a->ctx->error, sizeof error);
+            kept = tess_error_keep(a->ctx);
         }
     }
-    memcpy(a->ctx->error, error, sizeof error);
+    tess_error_restore(a->ctx, &kept);
     return first;
 }
 
@@ -150,8 +150,7 @@ static tess_status make_vectors(tess_arena *a)
 static tess_status search_among(tess_arena *a, tess_plan **out)
 {
     tess_contestant champion = {0};
-    char error[sizeof a->ctx->error];
-    memcpy(error, a->ctx->error, sizeof error);
+    tess_kept_error kept = tess_error_keep(a->ctx);
     bool shared = a->device->one_matrix;
     a->device->one_matrix = true; /* candidates on one layout need it only once */
     tess_status status = find_champion(a, &champion);
@@ -175,7 +174,7 @@ static tess_status search_among(tess_arena *a, tess_plan **out)
         return status;
     }
     /* What was refused on the way, or the stop, is no failure of the caller's. */
-    memcpy(a->ctx->error, error, sizeof error);
+    tess_error_restore(a->ctx, &kept);
     *out = champion.plan;
     return TESS_OK;
 }

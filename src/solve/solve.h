@@ -1,7 +1,7 @@
 /* Solvers: what a method is, and one linear system under way.
  *
- *     spec ──> spec.c (options) ──> cg.c, gmres.c ... (lists of steps) ──> solver.c (the loop)
- *     matrix ──> pc*.c (preconditioner)          space*.c (runs the steps) <──┘
+ *     spec ──> spec.c (options) ──> methods/ (lists of steps) ──> solver.c (the loop)
+ *     matrix ──> pc/ (preconditioner)              space/ (runs the steps) <──┘
  */
 #ifndef TESS_SOLVE_H
 #define TESS_SOLVE_H
@@ -91,7 +91,7 @@ struct tess_method {
 extern const tess_method tess_method_cg, tess_method_cg_single, tess_method_bicg,
     tess_method_bicgstab, tess_method_gmres, tess_method_fgmres;
 
-/* cg.c: the end of cg and cg_single when p.Ap or r.z is not positive. */
+/* methods/cg.c: the end of cg and cg_single when p.Ap or r.z is not positive. */
 void tess_cg_check(tess_system *system, double pq, double rz);
 
 /* ---- spec.c ---- */

@@ -9,4 +9,4 @@ esac
 [ -d .git ] || [ -f .git ] || { echo "skipped: not a git checkout"; exit 77; }
 git -c safe.directory='*' ls-files '*.c' '*.h' | while read -r file; do
     [ ! -f "$file" ] || printf '%s\n' "$file"
-done | xargs clang-format --dry-run -Werror || { echo "run ./run format"; exit 1; }
+done | xargs -P "$(nproc 2>/dev/null || echo 2)" -n 40 clang-format --dry-run -Werror || { echo "run ./run format"; exit 1; }

@@ -1,7 +1,7 @@
 /* Calibration: from samples to curves and extras, and the matrices that are made for it. */
 #include <math.h>
 
-#include "calibrate/calibrate.h"
+#include "calibrate/samples.h"
 #include "support/support.h"
 
 static const tess_sigmoid truth = {.mu = 19.2, .sigma = 1.45, .nu = 117e9};
@@ -20,8 +20,8 @@ static void calibration_finds_what_made_the_samples(void **state)
         for (int i = 0; i < 3; i++) {
             tess_sample *s = &samples[c.count++];
             *s = (tess_sample){.name = "k", .bytes = bytes, .length = lengths[i]};
-            s->lines = bytes / (132 * lengths[i]);
-            double x = bytes + row * s->lines, times = bytes / cache;
+            s->block_rows = bytes / (132 * lengths[i]);
+            double x = bytes + row * s->block_rows, times = bytes / cache;
             double share = times < 0.45 ? 1 : times > 3.4 ? 0 : 1 - (times - 0.45) / 2.95;
             s->seconds = step * s->length + share * x / tess_sigmoid_value(&in, x) +
                          (1 - share) * x / tess_sigmoid_value(&out, x);
@@ -37,7 +37,7 @@ static void calibration_finds_what_made_the_samples(void **state)
         tess_model_load load = {.name = "k",
                                 .block = 4,
                                 .bytes = s->bytes,
-                                .lines = s->lines,
+                                .block_rows = s->block_rows,
                                 .length = s->length,
                                 .working = s->bytes};
         double error = tess_model_seconds(c.model, &load, false) / s->seconds - 1;
@@ -62,9 +62,10 @@ static void a_curve_is_of_rows_that_do_not_change(void **state)
         c.samples = samples;
         for (double bytes = 1e5; bytes < 1e9; bytes *= 1.4) {
             tess_sample *s = &samples[c.count++];
-            *s = (tess_sample){.name = "k", .bytes = bytes, .lines = bytes / 1000, .length = 7};
-            s->changes = changing * s->lines / 5;
-            s->alone = changing * s->lines / 2;
+            *s =
+                (tess_sample){.name = "k", .bytes = bytes, .block_rows = bytes / 1000, .length = 7};
+            s->changes = changing * s->block_rows / 5;
+            s->alone = changing * s->block_rows / 2;
             s->seconds =
                 bytes / tess_sigmoid_value(&truth, bytes) + change * s->changes + alone * s->alone;
         }
@@ -79,7 +80,7 @@ static void a_curve_is_of_rows_that_do_not_change(void **state)
         c.regular = c.count;
         assert_int_equal(tess_calibration_fit(&c, 1), TESS_OK);
         tess_model_load load = {
-            .name = "k", .block = 4, .bytes = 3e7, .lines = 3e4, .length = 7, .working = 3e7};
+            .name = "k", .block = 4, .bytes = 3e7, .block_rows = 3e4, .length = 7, .working = 3e7};
         fitted[changing] = tess_model_seconds(c.model, &load, false);
         tess_model_drop_extras(c.model, TESS_EXTRA_CHANGE);
         tess_model_drop_extras(c.model, TESS_EXTRA_ALONE);
@@ -91,9 +92,10 @@ static void a_curve_is_of_rows_that_do_not_change(void **state)
         fail_msg("%g s, without changes %g s", fitted[1], fitted[0]);
 }
 
-static tess_irregular irregular_of(double lines, double changes, int64_t first, int64_t last)
+static tess_irregular irregular_of(double block_rows, double changes, int64_t first, int64_t last)
 {
-    tess_model_problem problem = {.blocks = 40 * lines, .lines = lines, .changes = changes};
+    tess_model_problem problem = {
+        .blocks = 40 * block_rows, .block_rows = block_rows, .changes = changes};
     problem.block = 4;
     return (tess_irregular){problem, first, last};
 }
@@ -115,7 +117,7 @@ static void calibration_tells_changes_from_streams_out_of_step(void **state)
     for (int64_t i = 0; i < c.count; i++) {
         tess_sample *s = &samples[i];
         snprintf(s->name, sizeof s->name, "k");
-        s->lines = i < c.regular ? s->bytes / 5280 : rows;
+        s->block_rows = i < c.regular ? s->bytes / 5280 : rows;
         s->length = 40;
         s->seconds = s->bytes / tess_sigmoid_value(&truth, s->bytes) + change * s->changes +
                      alone * s->alone;

@@ -153,7 +153,7 @@ static void what_is_irregular_costs_more(void **state)
     tess_model_problem p = problem_of(1e6);
     double plain = tess_model_spmv(model, &p, 1, false);
     model->curves[1].row_bytes = 24; /* of 2.5e5 rows, as many as a 40th of the bytes */
-    p.lines = 2.5e5;
+    p.block_rows = 2.5e5;
     double regular = tess_model_spmv(model, &p, 1, false);
     assert_true(regular > 1.02 * plain && regular < 1.03 * plain);
     p.changes = 1e5;
@@ -189,6 +189,7 @@ static void symmetric_storage_pays_for_irregular_rows_as_bsr_does(void **state)
         snprintf(model->curves[i].name, sizeof model->curves[i].name, "symmetric*2");
     tess_model_problem p = problem_of(1e6);
     snprintf(p.name, sizeof p.name, "symmetric*2");
+    snprintf(p.irregular_as, sizeof p.irregular_as, "bsr*2");
     double regular = tess_model_spmv(model, &p, 1, false);
     p.changes = 1e5;
     assert_true(regular > 0);
@@ -217,6 +218,7 @@ static void rows_that_are_left_go_in_one_stream(void **state)
     assert_int_equal(tess_model_add_curve(model, &slower), TESS_OK);
     tess_model_problem p = problem_of(1e6);
     snprintf(p.name, sizeof p.name, "bsr*1");
+    snprintf(p.single_class, sizeof p.single_class, "bsr*1");
     double one = tess_model_spmv(model, &p, 1, false);
     p.left = 1; /* means nothing to a class of one stream */
     assert_true(tess_model_spmv(model, &p, 1, false) == one);
@@ -312,12 +314,12 @@ static void rows_of_some_lengths_take_longer(void **state)
 {
     tess_model *model = example(state);
     tess_model_problem p = problem_of(1e6);
-    p.lines = p.blocks / 27;
+    p.block_rows = p.blocks / 27;
     double plain = tess_model_spmv(model, &p, 1, false);
     model->curves[1].lengths = (tess_model_factors){.point = {{9, 1.5}, {81, 0.5}}, .count = 2};
     const double lengths[] = {1, 9, 27, 81, 500}, factors[] = {1.5, 1.5, 1, 0.5, 0.5};
     for (int i = 0; i < 5; i++) {
-        p.lines = p.blocks / lengths[i];
+        p.block_rows = p.blocks / lengths[i];
         double factor = tess_model_spmv(model, &p, 1, false) / plain;
         if (fabs(factor - factors[i]) > 1e-9)
             fail_msg("rows of %g: %g, not %g", lengths[i], factor, factors[i]);
@@ -332,12 +334,12 @@ static void an_iteration_in_one_launch_has_a_curve_of_its_own(void **state)
     tess_iteration before, after;
     tess_model_curve once = {.name = TESS_MODEL_AT_ONCE, .cached = true, .row_bytes = 1000};
     once.average = once.best = truth;
-    p.lines = 2500;
+    p.block_rows = 2500;
     p.at_once = true; /* but nothing is known of it */
     assert_true(tess_model_iteration(model, &p, 1, NULL, false, &before));
     assert_int_equal(tess_model_add_curve(model, &once), TESS_OK);
     assert_true(tess_model_iteration(model, &p, 1, NULL, false, &after));
-    double bytes = p.bytes + 1000 * p.lines;
+    double bytes = p.bytes + 1000 * p.block_rows;
     assert_true(fabs(after.seconds * tess_sigmoid_value(&truth, bytes) / bytes - 1) < 1e-12);
     double sum = after.spmv + after.dot + after.residual + after.direction;
     assert_true(fabs(sum - after.seconds) < 1e-12 * sum);

@@ -1,4 +1,4 @@
-/* y += alpha * the blocks of one shape (format/fbcsr.h, paper 001), a template.
+/* y += alpha * the blocks of one shape (format/fbcsr/fbcsr.h, paper 001), a template.
  *
  * Included like bsr_spmv.inc.c, after it. It gives NAME(fbcsr_spmv)(args, pieces, count, height,
  * width, shift), always inlined: templates.inc.c calls it with constants, one function for each

@@ -67,7 +67,7 @@ void tess_cuda_close(tess_device *device);
  * and caches the state has. */
 void tess_cuda_name_model(tess_device *device, const char *gpu);
 
-/* ---- profile_device.c ---- */
+/* ---- plan/profile_device.c ---- */
 
 /* The i-th N of "profile:N"; NULL behind the last. */
 const char *tess_profile_name(int i);
@@ -97,13 +97,13 @@ tess_status tess_cuda_memory_copy_from(tess_device *device, void *to, const void
 tess_status tess_cuda_synchronize(tess_device *device);
 bool tess_cuda_owns(tess_device *device, const void *pointer);
 
-/* ---- convert.c ---- */
+/* ---- plan/convert.c ---- */
 
 tess_status tess_cuda_memory_convert(tess_plan *plan, int64_t count, double scale, const void *from,
                                      tess_type from_type, bool add, void *to, tess_type to_type);
 void tess_cuda_convert_free(tess_cuda *cuda);
 
-/* ---- measure.c ---- */
+/* ---- plan/measure.c ---- */
 
 void tess_cuda_gate_free(tess_cuda *cuda);
 

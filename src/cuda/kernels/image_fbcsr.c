@@ -1,4 +1,4 @@
-/* The image of format fbcsr (format/fbcsr_slices.h); the layout's text is LANES/SHAPES. */
+/* The image of format fbcsr (format/fbcsr/slices.h); the layout's text is LANES/SHAPES. */
 #include <stdlib.h>
 
 #include "cuda/kernels/support.h"

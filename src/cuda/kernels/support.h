@@ -19,7 +19,7 @@ enum { STREAM_SHARES_MAX = 4096 }; /* thread blocks: bounds the workspace */
 enum { BALANCED_SEGMENT_PTR = BSR_VALUES + 1, BALANCED_LONG_ROWS };
 enum { BALANCED_SEGMENTS, BALANCED_LONG_COUNT };
 
-/* Appends the launch of balanced.cuh's reduction. */
+/* Appends the launch of papers/balanced.cuh's reduction. */
 void tess_cuda_launch_balanced_sum(const tess_cuda_problem *problem, const tess_cuda_image *image,
                                    const tess_cuda_call *call, tess_cuda_launch *out);
 

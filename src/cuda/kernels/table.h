@@ -53,7 +53,7 @@ typedef struct tess_cuda_problem {
     int64_t l2_bytes;       /* of the device; 0: unknown */
     bool leaves;            /* L2 before a solver's next product: too large beside the vectors */
     int vectors, row_major; /* SpMM: right-hand sides and their order; 1 and 0 otherwise */
-    char shapes[TESS_CUDA_SHAPES]; /* format fbcsr (plan/shapes.h); "": not looked for */
+    char shapes[TESS_CUDA_SHAPES]; /* format fbcsr (format/fbcsr/fbcsr.h); "": not looked for */
 } tess_cuda_problem;
 
 typedef struct tess_cuda_param {

@@ -171,7 +171,7 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
 tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_candidates *list);
 bool tess_cuda_solves_at_once(tess_device *device, const tess_matrix *A);
 
-/* ---- plan_cuda.c ---- */
+/* ---- plan.c ---- */
 
 tess_status tess_cuda_prepare(tess_plan *plan, const tess_plan_options *options);
 void tess_cuda_release(tess_plan *plan);

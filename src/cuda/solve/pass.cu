@@ -1,5 +1,5 @@
 /* One pass of a solver: elementwise statements and dot products on a few vectors, each read and
- * written once. The statements are macros (lines.cuh), in the order of -DLINES; vectors, coefficients and
+ * written once. The statements are macros (kernels/lines.cuh), in the order of -DLINES; vectors, coefficients and
  * dot products have the numbers of the launch's arrays, so that passes alike share their code.
  *
  *   VECTORS  of the pass         LOADS, STORES  bit k: vector k is read first, is written

@@ -5,7 +5,7 @@
  *
  * Scalars never come to the host inside an iteration: a kernel that ends a dot product also runs
  * the arithmetic that follows it (its programme) and, at the end of an iteration, decides whether
- * the system stops (kernels/steps.cuh). Kernels of a stopped system return at once, so the host may
+ * the system stops (steps.cuh). Kernels of a stopped system return at once, so the host may
  * put many iterations into the stream and look later.
  */
 #ifndef TESS_SPACE_CUDA_H
@@ -46,7 +46,7 @@ void tess_pass_fit(tess_pass_kernel *kernel, const tess_diagonal *d, int64_t row
 /* The defines of pass.cu. */
 void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, const tess_diagonal *d,
                        char *text, size_t size);
-/* What the arguments of every kernel of a solver begin with: finish_args of kernels/steps.cuh. */
+/* What the arguments of every kernel of a solver begin with: finish_args of steps.cuh. */
 typedef struct tess_finish_call {
     uint64_t slots, control, ring; /* of the system */
     int64_t slot_count, guard;

@@ -1,6 +1,6 @@
 /* Iterations as text: what loop.cu and between.cu share. -DSTAGES is a list of
  *
- *   BEGIN(loads, stores) ... END()   a pass over the rows (lines.cuh) with bits as in pass.cu; the
+ *   BEGIN(loads, stores) ... END()   a pass over the rows (kernels/lines.cuh), bits as in pass.cu; the
  *                          including source defines both
  *   TOTAL(bits)            the sums of these dot products, in their slots; the first thread has them
  *   SYNC()                 all threads have them

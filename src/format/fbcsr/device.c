@@ -1,13 +1,13 @@
 /* Which shapes to extract for a device: by the bytes of the slices they would make.
  *
  * Slices know lines and, in everything else, runs of up to four widths, whatever the height of a
- * block (fbcsr_slices.h). So a list is lines, if any, and rows of some lengths; its price is what
+ * block (slices.h). So a list is lines, if any, and rows of some lengths; its price is what
  * the slices of a sample of the rows take, padding included, times what a byte of them takes longer
  * than one of CSR. Fitted to 310 times on an H200: as long in runs of one width and single entries,
  * 1.045 times for every further width (1.08 in rows of several lanes), 1.05 times in rows of few
  * entries, 1.12 times in lines. Where a slice has lines and runs, one waits for the other. A slice
  * of lines is one warp's: the one with the most pieces must not take longer than all the others
- * together. Reading x may take longer than the bytes (fbcsr_order.c), in CSR too.
+ * together. Reading x may take longer than the bytes (order.c), in CSR too.
  *
  * Three lists are tried, without lines and with those found at two thresholds: an entry beside
  * lines is dear, so that half-empty lines may be better. Lengths are added one at a time, the best

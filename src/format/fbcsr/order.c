@@ -1,5 +1,5 @@
 /* In which order rows lie in slices, where no lines ask for adjacent ones, and what reading x takes
- * then; fbcsr_slices.h has the picture.
+ * then; slices.h has the picture.
  *
  * Windows of rows are sorted by their numbers of runs, so that a slice has little padding.
  * Neighbours read the same x, though, and in a matrix of 16 x 16 blocks rows of equal length are 16

@@ -1,4 +1,4 @@
-/* Which rows are cut, in which places the rows lie, and where their slices begin; fbcsr_slices.h
+/* Which rows are cut, in which places the rows lie, and where their slices begin; slices.h
  * has the picture. */
 #include "format/fbcsr/runs.h"
 #include "format/sliced.h"

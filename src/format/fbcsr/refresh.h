@@ -1,4 +1,4 @@
-/* Where the scalars of FBCSR come from: for a plan whose matrix gets new numbers. fbcsr_refresh.c
+/* Where the scalars of FBCSR come from: for a plan whose matrix gets new numbers. refresh.c
  * has the picture. */
 #ifndef TESS_FORMAT_FBCSR_REFRESH_H
 #define TESS_FORMAT_FBCSR_REFRESH_H

@@ -59,7 +59,7 @@ tess_status tess_fbcsr_cover_rows(tess_fbcsr_builder *B);
 /* Fills `parts`, `part_offsets` and `line_counts`. */
 tess_status tess_fbcsr_list_lines(tess_fbcsr_builder *B);
 
-/* ---- fbcsr_places.c ---- */
+/* ---- places.c ---- */
 
 /* Fills all of the above, and S but for what is in the slices: their values, columns and pieces. */
 tess_status tess_fbcsr_place_rows(tess_fbcsr_builder *B, bool lines);
@@ -84,7 +84,7 @@ tess_fbcsr_some_runs tess_fbcsr_runs_of(const tess_fbcsr_builder *B, int64_t pla
 /* Values of the lines of a slice, in groups of 32, the last one perhaps not full. */
 int64_t tess_fbcsr_line_groups(const tess_fbcsr_builder *B, int64_t slice);
 
-/* ---- fbcsr_order.c ---- */
+/* ---- order.c ---- */
 
 /* Fills S->targets where there are no lines. */
 tess_status tess_fbcsr_sort_rows(tess_fbcsr_builder *B);

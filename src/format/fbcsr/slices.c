@@ -1,4 +1,4 @@
-/* FBCSR to slices; fbcsr_slices.h has the picture. */
+/* FBCSR to slices; slices.h has the picture. */
 #include "format/fbcsr/slices.h"
 
 #include "format/fbcsr/runs.h"

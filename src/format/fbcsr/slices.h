@@ -21,7 +21,7 @@
  *     G = 2, w = 3:   H = 1, W = 3: lane 0 reads the runs 0, 2, 4 ... of row 0, lane 1 the others
  *
  * A slice has as many steps as its longest row needs. Without lines, rows are sorted in windows by
- * their numbers of runs, so that rows of a slice need about equally many (fbcsr_order.c).
+ * their numbers of runs, so that rows of a slice need about equally many (order.c).
  *
  * A row of more than CUT scalars a lane (CUT_BESIDE beside lines), or more runs than a word of
  * `lengths` can count, is cut: its runs go to segments, which fill slices of their own, the first

@@ -3,7 +3,7 @@
  * For every row i of a band, the entries of the rows i .. i+height-1 are kept as a sorted list of
  * places d with their numbers of entries: going to row i + 1 removes one row and adds one. Along
  * the list a dynamic program chooses the best blocks that begin in row i; once the band is scanned,
- * fbcsr_select.c chooses among those of different rows. Rows are skipped while none of the height
+ * select.c chooses among those of different rows. Rows are skipped while none of the height
  * rows has a width-wide piece as full as the average row of a block must be, which is what makes
  * the scan cheap where there is nothing to find.
  *

@@ -52,7 +52,7 @@ tess_status tess_fbcsr_split_lines(tess_ctx *ctx, const tess_fbcsr_pattern *P,
                                    const tess_fbcsr_shape *shape, int64_t least,
                                    tess_fbcsr_found *out);
 
-/* ---- Prices: fbcsr_auto.c ---- */
+/* ---- Prices: auto.c ---- */
 
 /* A split of a chosen list is kept if it saves this share of CSR's bytes. */
 #define TESS_FBCSR_WORTHWHILE 0.005
@@ -65,11 +65,11 @@ tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wan
 
 /* The list of shapes that saves most, judged from a sample of the rows. */
 tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_options *out);
-/* The same for slices (fbcsr_slices.h): fbcsr_device.c. */
+/* The same for slices (slices.h): device.c. */
 tess_status tess_fbcsr_choose_slices(tess_ctx *ctx, const tess_matrix *csr,
                                      tess_fbcsr_options *out);
 
-/* ---- Windows along a line: fbcsr_windows.c ---- */
+/* ---- Windows along a line: windows.c ---- */
 
 /* Increasing places with the number of entries at each (NULL: 1), and windows of `length` places
  * that begin at first .. last. Entries before `first` are in none. */
@@ -95,7 +95,7 @@ int64_t tess_fbcsr_windows(const tess_fbcsr_line *line, int64_t *scratch,
 /* Elements of `scratch` for lines of up to `count` places. */
 int64_t tess_fbcsr_windows_scratch(int64_t count);
 
-/* ---- Selection over block rows: fbcsr_select.c ---- */
+/* ---- Selection over block rows: select.c ---- */
 
 /* A block row's choice: rectangles of height x width at (row, d). */
 typedef struct tess_fbcsr_candidate {

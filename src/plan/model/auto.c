@@ -26,15 +26,16 @@ static double predicted_product(tess_device *device, const tess_matrix *A)
 static bool sooner_on_host(tess_device *host, tess_device *gpu, const tess_matrix *A, char *reason,
                            size_t size)
 {
-    double here = predicted_product(host, A), there = predicted_product(gpu, A);
-    if (!(here > 0) || !(there > 0)) {
+    double on_host = predicted_product(host, A), on_gpu = predicted_product(gpu, A);
+    if (!(on_host > 0) || !(on_gpu > 0)) {
         snprintf(reason, size, "auto: there is a GPU, and no model that says it is slower");
         return false;
     }
     snprintf(reason, size, "auto: %.3g ms a product predicted here, %.3g ms on the %s",
-             1e3 * (here < there ? here : there), 1e3 * (here < there ? there : here),
-             here < there ? "GPU with its vectors copied" : "CPU");
-    return here <= there;
+             1e3 * (on_host < on_gpu ? on_host : on_gpu),
+             1e3 * (on_host < on_gpu ? on_gpu : on_host),
+             on_host < on_gpu ? "GPU with its vectors copied" : "CPU");
+    return on_host <= on_gpu;
 }
 
 tess_status tess_device_open_for(tess_ctx *ctx, const char *name, const tess_matrix *A,
@@ -45,12 +46,11 @@ tess_status tess_device_open_for(tess_ctx *ctx, const char *name, const tess_mat
     if (strcmp(name, "auto") != 0 || !A)
         return tess_device_open(ctx, name, out);
     tess_device *gpu, *host;
-    char error[sizeof ctx->error];
-    memcpy(error, ctx->error, sizeof error);
+    tess_kept_error kept = tess_error_keep(ctx);
     tess_status status = tess_device_open(ctx, "cuda", &gpu);
     if (status != TESS_OK) {
         tess_log(ctx, "auto: cpu, as %s", ctx->error);
-        memcpy(ctx->error, error, sizeof error);
+        tess_error_restore(ctx, &kept);
         return tess_device_open(ctx, "cpu", out);
     }
     status = tess_device_open(ctx, "cpu", &host);
@@ -60,7 +60,7 @@ tess_status tess_device_open_for(tess_ctx *ctx, const char *name, const tess_mat
     }
     char reason[sizeof host->reason];
     bool stay = sooner_on_host(host, gpu, A, reason, sizeof reason);
-    memcpy(ctx->error, error, sizeof error);
+    tess_error_restore(ctx, &kept);
     tess_device_close(stay ? gpu : host);
     *out = stay ? host : gpu;
     memcpy((*out)->reason, reason, sizeof reason);

@@ -1,4 +1,4 @@
-/* The JSON form of models: for model_file.c and profile.c. */
+/* The JSON form of models: for file.c and profile.c. */
 #ifndef TESS_MODEL_FILE_H
 #define TESS_MODEL_FILE_H
 

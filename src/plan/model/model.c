@@ -27,34 +27,16 @@ void tess_model_destroy(tess_model *model)
     tess_free(model->ctx, model);
 }
 
-/* Room for one more element. */
-static tess_status grow(tess_ctx *ctx, void **items, int64_t count, int64_t *capacity, size_t size)
-{
-    if (count < *capacity)
-        return TESS_OK;
-    int64_t more = *capacity > 0 ? 2 * *capacity : 32;
-    void *grown;
-    TESS_TRY(tess_alloc_bytes(ctx, more, size, &grown));
-    if (count > 0)
-        memcpy(grown, *items, (size_t)count * size);
-    tess_free(ctx, *items);
-    *items = grown;
-    *capacity = more;
-    return TESS_OK;
-}
-
 tess_status tess_model_add_curve(tess_model *model, const tess_model_curve *curve)
 {
-    TESS_TRY(grow(model->ctx, (void **)&model->curves, model->curve_count, &model->curve_capacity,
-                  sizeof *curve));
+    TESS_TRY(TESS_GROW(model->ctx, &model->curves, model->curve_count, &model->curve_capacity));
     model->curves[model->curve_count++] = *curve;
     return TESS_OK;
 }
 
 tess_status tess_model_add_extra(tess_model *model, const tess_model_extra *extra)
 {
-    TESS_TRY(grow(model->ctx, (void **)&model->extras, model->extra_count, &model->extra_capacity,
-                  sizeof *extra));
+    TESS_TRY(TESS_GROW(model->ctx, &model->extras, model->extra_count, &model->extra_capacity));
     model->extras[model->extra_count++] = *extra;
     return TESS_OK;
 }
@@ -94,6 +76,11 @@ static const tess_model_curve *find_curve(const tess_model *model, const char *n
 
 /* ---- One operation ---- */
 
+bool tess_model_vectors_stay(const tess_model *model)
+{
+    return strncmp(model->device, "cpu", 3) != 0;
+}
+
 /* In the cache a block of a few numbers takes as long as one of a few more, being instructions and
  * not bytes: one that is smaller than those of the curve costs what they do. */
 static double bytes_as_measured(const tess_model_curve *curve, const tess_model_load *load)
@@ -125,7 +112,7 @@ static double over(const tess_model *model, const tess_model_curve *curve,
                    const tess_model_load *load, bool best)
 {
     const tess_sigmoid *s = best ? &curve->best : &curve->average;
-    double bytes = bytes_as_measured(curve, load) + curve->row_bytes * load->lines;
+    double bytes = bytes_as_measured(curve, load) + curve->row_bytes * load->block_rows;
     double slope = s->sigma * log(2);
     double turn = slope < 1 ? exp2(s->mu + s->sigma * log(1 / slope - 1)) : 0;
     /* What comes from memory was measured where all does. */
@@ -145,7 +132,7 @@ static double start_of(const tess_model *model, const tess_model_load *load, boo
     const tess_model_curve *curve = find_curve(model, load->name, load->block, load->type, true);
     tess_model_load nothing = *load;
     nothing.bytes = 1;
-    nothing.lines = 0;
+    nothing.block_rows = 0;
     return curve && tess_model_vectors_stay(model) ? over(model, curve, &nothing, best) : 0;
 }
 
@@ -161,22 +148,13 @@ double tess_model_seconds_from(const tess_model *model, const tess_model_load *l
     return cached || !(share < 1) ? seconds : seconds + (1 - share) * start_of(model, load, best);
 }
 
-/* What extras are of. */
-typedef struct extra_key {
-    const char *name;
-    int32_t block;
-    tess_type type;
-    tess_extra_kind kind;
-} extra_key;
-
-static bool is_of(const tess_model_extra *e, const extra_key *key)
+static bool is_of(const tess_model_extra *e, const tess_extra_key *key)
 {
     return e->kind == key->kind && strcmp(e->name, key->name) == 0;
 }
 
-/* Between the measured sizes of x linear in their logarithm, beyond them constant; `otherwise` when
- * there is none. */
-static double extra_at(const tess_model *model, const extra_key *key, double x, double otherwise)
+double tess_model_extra_at(const tess_model *model, const tess_extra_key *key, double x,
+                           double otherwise)
 {
     const tess_model_extra *below = NULL, *above = NULL;
     double least = INFINITY;
@@ -201,24 +179,17 @@ static double extra_at(const tess_model *model, const extra_key *key, double x, 
     return (1 - at) * below->seconds + at * above->seconds;
 }
 
-/* No random matrix is symmetric: what irregular rows cost beside their bytes symmetric storage pays
- * like bsr does, but for streams out of step, which bands have too. */
 double tess_model_extra_seconds(const tess_model *model, const tess_model_problem *p,
                                 tess_extra_kind kind)
 {
-    static const char symmetric[] = "symmetric";
-    char name[TESS_MODEL_CLASS];
-    bool half = kind != TESS_EXTRA_ALONE && strncmp(p->name, symmetric, sizeof symmetric - 1) == 0;
-    snprintf(name, sizeof name, "%s%s", half ? "bsr" : p->name,
-             half ? p->name + sizeof symmetric - 1 : "");
-    const extra_key key = {name, p->block, p->type, kind};
-    return extra_at(model, &key, kind == TESS_EXTRA_FAR ? p->x_bytes : 0, 0);
+    bool own = kind == TESS_EXTRA_ALONE || !p->irregular_as[0];
+    const tess_extra_key key = {own ? p->name : p->irregular_as, p->block, p->type, kind};
+    return tess_model_extra_at(model, &key, kind == TESS_EXTRA_FAR ? p->x_bytes : 0, 0);
 }
 
-/* The share of the data that comes from the cache: as measured, else falling with the logarithm. */
-static double resident_share(const tess_model *model, const tess_model_load *load)
+double tess_model_resident_share(const tess_model *model, const tess_model_load *load)
 {
-    const extra_key key = {load->name, load->block, load->type, TESS_EXTRA_RESIDENT};
+    const tess_extra_key key = {load->name, load->block, load->type, TESS_EXTRA_RESIDENT};
     double gone = TESS_CACHE_GONE / TESS_CACHE_KEPT, times = gone;
     double full = TESS_L2_GONE * model->cache_bytes, most = TESS_L2_KEPT * model->cache_bytes;
     double working = load->working, left = 1;
@@ -229,7 +200,7 @@ static double resident_share(const tess_model *model, const tess_model_load *loa
     if (model->cache_bytes > 0)
         times = working / model->cache_bytes / TESS_CACHE_KEPT;
     double share = times <= 1 ? 1 : times >= gone ? 0 : 1 - log(times) / log(gone);
-    return left * extra_at(model, &key, working, share);
+    return left * tess_model_extra_at(model, &key, working, share);
 }
 
 /* What a class needs at least that was not measured with data from memory: as the fastest that was
@@ -246,7 +217,7 @@ static double least_from_memory(const tess_model *model, const tess_model_load *
             c->step_seconds == 0 && speed > fastest)
             fastest = speed;
     }
-    return fastest > 0 && load->lines > 0
+    return fastest > 0 && load->block_rows > 0
                ? load->bytes / (model->speed * fastest) + small * start_of(model, load, best)
                : 0;
 }
@@ -261,184 +232,6 @@ double tess_model_seconds(const tess_model *model, const tess_model_load *load, 
     }
     if (!(in > 0) || !(out > 0))
         return in > 0 ? in : out;
-    double share = resident_share(model, load);
+    double share = tess_model_resident_share(model, load);
     return share * in + (1 - share) * out;
-}
-
-tess_model_problem tess_model_problem_of(const tess_matrix *A)
-{
-    int64_t longest = 0, changes = 0, before = -1;
-    for (int64_t i = 0; i < A->block_rows; i++) {
-        int64_t length = A->row_offsets[i + 1] - A->row_offsets[i];
-        longest = length > longest ? length : longest;
-        changes += length != before;
-        before = length;
-    }
-    double size = sqrt((double)A->block_height * A->block_width);
-    return (tess_model_problem){.rows = (double)A->rows,
-                                .stored = (double)tess_matrix_stored(A),
-                                .blocks = (double)A->blocks,
-                                .far = tess_matrix_scattered(A) * (double)A->blocks,
-                                .lines = (double)A->block_rows,
-                                .changes = (double)changes,
-                                .longest = (double)longest,
-                                .x_bytes = (double)A->cols * (double)tess_type_size(A->type),
-                                .block = (int32_t)(size + 0.5),
-                                .type = A->type,
-                                .bytes = tess_matrix_spmv_bytes(A)};
-}
-
-void tess_model_problem_take(tess_model_problem *problem, const tess_candidate *candidate)
-{
-    memcpy(problem->name, candidate->class_name, sizeof problem->name);
-    problem->bytes = candidate->bytes;
-    problem->alone = candidate->alone;
-    problem->left = candidate->left;
-}
-
-/* Whether a GPU's kernels cut the longest rows. */
-static bool has_long_rows(const tess_model_problem *p)
-{
-    return p->lines > 0 && p->longest > 2 * p->blocks / p->lines + 8;
-}
-
-/* Whether a class of a GPU was measured with long rows: where it was not, nothing can be said, as
- * one that does not cut them takes a hundred times as long. */
-static bool knows_long_rows(const tess_model *model, const tess_model_problem *p)
-{
-    const extra_key longest = {p->name, p->block, p->type, TESS_EXTRA_LONGEST};
-    const extra_key cut = {p->name, p->block, p->type, TESS_EXTRA_CUT};
-    return !tess_model_vectors_stay(model) || extra_at(model, &longest, 0, -1) >= 0 ||
-           extra_at(model, &cut, 0, -1) >= 0;
-}
-
-/* A device's share of the product, with `beside` bytes of other data touched between two. */
-static tess_model_load load_beside(const tess_model_problem *p, double n, double beside)
-{
-    return (tess_model_load){.name = p->name,
-                             .block = p->block,
-                             .type = p->type,
-                             .bytes = p->bytes / n,
-                             .lines = p->lines / n,
-                             .length = p->lines > 0 ? p->blocks / p->lines : 0,
-                             .scalars = p->blocks > 0 ? p->stored / p->blocks : 0,
-                             .working = p->bytes / n + beside};
-}
-
-/* What the share of a product takes longer that is done in one stream instead of several. */
-static double seconds_left(const tess_model *model, const tess_model_problem *p,
-                           const tess_model_load *load, double seconds, bool best)
-{
-    char name[TESS_MODEL_CLASS];
-    tess_model_load alone = *load;
-    const char *star = strchr(p->name, '*');
-    if (!(p->left > 0) || !star)
-        return 0;
-    snprintf(name, sizeof name, "%.*s*1", (int)(star - p->name), p->name);
-    alone.name = name;
-    double more = tess_model_seconds(model, &alone, best) - seconds;
-    return more > 0 ? p->left * more : 0;
-}
-
-static double spmv_beside(const tess_model *model, const tess_model_problem *p, int devices,
-                          double beside, bool best)
-{
-    double n = devices;
-    tess_model_load load = load_beside(p, n, beside);
-    double seconds = tess_model_seconds(model, &load, best);
-    if (!(seconds > 0) || (has_long_rows(p) && !knows_long_rows(model, p)))
-        return 0;
-    double shared = p->changes * tess_model_extra_seconds(model, p, TESS_EXTRA_CHANGE) +
-                    p->alone * tess_model_extra_seconds(model, p, TESS_EXTRA_ALONE) +
-                    p->far * tess_model_extra_seconds(model, p, TESS_EXTRA_FAR);
-    double alone = p->longest * tess_model_extra_seconds(model, p, TESS_EXTRA_LONGEST);
-    seconds += seconds_left(model, p, &load, seconds, best);
-    /* Of the cubes that curves are made of a tenth of the rows change, at their faces. */
-    if (p->changes > 0.15 * p->lines)
-        alone +=
-            resident_share(model, &load) * tess_model_extra_seconds(model, p, TESS_EXTRA_UNEVEN);
-    if (has_long_rows(p))
-        alone += tess_model_extra_seconds(model, p, TESS_EXTRA_CUT);
-    return seconds + shared / n / model->speed + alone;
-}
-
-double tess_model_spmv(const tess_model *model, const tess_model_problem *problem, int devices,
-                       bool best)
-{
-    return spmv_beside(model, problem, devices, 0, best);
-}
-
-/* ---- An iteration ---- */
-
-/* Vectors that the passes move, and that are touched between two products. */
-enum { DOT = 2, RESIDUAL = 5, DIRECTION = 5, MOVED = DOT + RESIDUAL + DIRECTION, TOUCHED = 6 };
-
-bool tess_model_vectors_stay(const tess_model *model)
-{
-    return strncmp(model->device, "cpu", 3) != 0;
-}
-
-/* Passes beside a matrix in a GPU's cache, and beside one that goes through it: as much of each as
- * there is of the matrix. */
-static double seconds_of_passes(const tess_model *model, const tess_model_load *passes,
-                                double resident, bool best)
-{
-    tess_model_load streamed = *passes;
-    streamed.name = TESS_MODEL_STREAMED;
-    double in = tess_model_seconds(model, passes, best);
-    double out = tess_model_seconds_from(model, &streamed, true, best);
-    if (!(in > 0) || !(out > 0))
-        return in > 0 ? in : out;
-    return resident * in + (1 - resident) * out;
-}
-
-/* The whole iteration in one launch; 0: not that the model knows of. */
-static double seconds_at_once(const tess_model *model, const tess_model_problem *p, int devices,
-                              bool best)
-{
-    tess_model_load load = {.name = TESS_MODEL_AT_ONCE,
-                            .type = p->type,
-                            .bytes = p->bytes,
-                            .lines = p->lines,
-                            .working = p->bytes};
-    return p->at_once && devices == 1 ? tess_model_seconds_from(model, &load, true, best) : 0;
-}
-
-bool tess_model_iteration(const tess_model *model, const tess_model_problem *problem, int devices,
-                          const tess_link *link, bool best, tess_iteration *out)
-{
-    double n = devices, vector = problem->rows / n * (double)tess_type_size(problem->type);
-    double touched = TOUCHED * vector, once = seconds_at_once(model, problem, devices, best);
-    double spmv = spmv_beside(model, problem, devices, touched, best);
-    tess_model_load product = load_beside(problem, n, touched);
-    tess_model_load load = {.name = TESS_MODEL_VECTORS,
-                            .type = problem->type,
-                            .bytes = MOVED * vector,
-                            .working = touched};
-    if (!tess_model_vectors_stay(model))
-        load.working += problem->bytes / n;
-    double passes = seconds_of_passes(model, &load, resident_share(model, &product), best);
-    if (passes > 0 && has_long_rows(problem)) {
-        const extra_key cut = {TESS_MODEL_VECTORS, 0, problem->type, TESS_EXTRA_CUT};
-        passes += extra_at(model, &cut, 0, 0);
-    }
-    if (once > 0) { /* each part as its bytes are */
-        spmv = once * problem->bytes / (problem->bytes + load.bytes);
-        passes = once - spmv;
-    }
-    if (!(spmv > 0) || !(passes > 0) || (devices > 1 && !link))
-        return false;
-    tess_iteration it = {.spmv = spmv,
-                         .dot = passes * DOT / MOVED,
-                         .residual = passes * RESIDUAL / MOVED,
-                         .direction = passes * DIRECTION / MOVED,
-                         .flops = 2 * problem->stored + 13 * problem->rows};
-    if (devices > 1) {
-        double sent = n * vector; /* each sends its part of p to the others */
-        it.communication =
-            sent / tess_sigmoid_value(&link->transfer, sent) + 4 * link->sync_seconds;
-    }
-    it.seconds = it.spmv + it.dot + it.residual + it.direction + it.communication;
-    *out = it;
-    return true;
 }

@@ -1,22 +1,38 @@
 /* The performance model of paper 004, section 5: every operation is limited by memory, so its time
  * is the bytes it moves over the throughput that its kernel class has at that size.
  *
- * A model belongs to one device model and holds
- *   curves   throughput as a sigmoid in log2 of the bytes moved, one a kernel class, block size,
- *            precision and place (in cache, from memory). Classes are what a backend calls them
- *            ("bsr*2", "symmetric*1", "sliced", "stream" ...) and "vectors", the passes of a CG
- *            iteration beside the product, of a GPU also "vectors streamed", where the matrix goes
- *            through its cache; "at once", whole iterations of systems for which a
- *            device needs one launch, and "copies", a host vector to the device and back;
- *   extras   what a sigmoid cannot say, in seconds: a row whose length is another than that of the
- *            row before (branches go wrong, lanes wait); a block that one of several streams does
- *            alone, its row being longer than those it is in step with; a block out of reach of
- *            the rows before, by the size of x; a block of the longest row, where a class does not
- *            divide rows, or the second launch of one that does; and, as a share, what stays in the
- *            cache of data that are about as large as it is.
+ * A model belongs to one device model. Its terms, each of one kernel class, block size and
+ * precision:
  *
- * `tessera calibrate` measures and fits them (calibrate.c); they are kept as JSON beside the
- * wisdom, model.json. Those of a few machines are built in (profiles/), and the most similar one
+ *   term          unit       stands for                                        measured on
+ *   curve         bytes/s    throughput as a sigmoid in log2 of the bytes       cubes of 7 and 27
+ *                            moved, once from the cache and once from memory    points, bands
+ *     row_bytes   bytes      a block row, beside the bytes it moves             the same
+ *     step        seconds    a block more in every row: rows that run side by   the same
+ *                            side each wait for their own loads
+ *     lengths     factor     what is left, by the blocks of a row               the same
+ *     sizes       factor     what is left in the cache, by the bytes            the same
+ *   resident      share      data that stay in the cache, by their size         the same
+ *   change        seconds    a row of another length than the row before        random columns
+ *   alone         seconds    a block that one of several streams does alone,    ragged bands
+ *                            its row being longer than those beside it
+ *   far           seconds    a block out of reach of the rows before, by the    random columns
+ *                            size of x
+ *   longest       seconds    a block of the longest row                         one long row
+ *   cut           seconds    once, where a GPU's kernel cuts long rows: the     one long row
+ *                            second launch
+ *   uneven        seconds    once, where many rows change and the data come     bands with gaps
+ *                            from a GPU's cache
+ *
+ * A class is what a backend calls it ("sliced", "stream" ...) or one of four that the model knows:
+ *
+ *   vectors            the passes of a CG iteration beside the product
+ *   vectors streamed   the same on a GPU whose cache the matrix goes through
+ *   at once            whole iterations, of systems that a device solves in one launch
+ *   copies             a host vector to the device and another one back
+ *
+ * `tessera calibrate` measures and fits the terms (src/calibrate). They are kept as JSON beside the
+ * wisdom, in model.json. Models of a few machines are built in (profiles/). The most similar one
  * stands in for a device that was never calibrated.
  */
 #ifndef TESS_MODEL_H
@@ -31,8 +47,8 @@ enum { TESS_MODEL_CLASS = 32 };
 #define TESS_MODEL_AT_ONCE "at once"
 #define TESS_MODEL_COPIES "copies"
 
-/* A factor as a function of something: between two points linear in its logarithm, beyond them
- * constant; 1 where there are none. */
+/* A factor as a function of x: linear in log x between two points, constant beyond the first and
+ * the last; 1 where there are no points. */
 enum { TESS_MODEL_FACTORS = 8 };
 typedef struct tess_model_factors {
     struct {
@@ -46,14 +62,11 @@ typedef struct tess_model_curve {
     int32_t block; /* b of b x b blocks; 0: of vectors */
     tess_type type;
     bool cached;
-    double row_bytes;    /* what a block row costs beside the bytes it moves, in bytes */
-    double step_seconds; /* what a block more in every row costs beside its bytes: where rows are
-                            done side by side, each waits for its own loads one after the other */
+    double row_bytes;    /* a block row costs as much as this many bytes more */
+    double step_seconds; /* a block more in every row costs this beside its bytes */
     tess_sigmoid average, best;
-    /* What all that leaves, by the blocks of a row: streams and prefetchers like some lengths
-     * better than shorter and longer ones; and in the cache by the bytes: a GPU's smallest
-     * launches. */
-    tess_model_factors lengths, sizes;
+    tess_model_factors lengths; /* by the blocks of a row: prefetchers like some lengths better */
+    tess_model_factors sizes;   /* in the cache, by the bytes: a GPU's smallest launches */
     int points;
     double error; /* mean relative error of the fit on its own points */
 } tess_model_curve;
@@ -62,10 +75,9 @@ typedef enum tess_extra_kind {
     TESS_EXTRA_CHANGE,
     TESS_EXTRA_FAR,
     TESS_EXTRA_LONGEST,
-    TESS_EXTRA_RESIDENT, /* no seconds: the share of the data that stays in the cache */
-    TESS_EXTRA_CUT, /* once, where long rows are cut: the launch that adds their parts; of vectors:
-                       launches that cannot overlap then */
-    TESS_EXTRA_UNEVEN, /* once, where many rows change and the data come from a GPU's cache */
+    TESS_EXTRA_RESIDENT, /* a share instead of seconds */
+    TESS_EXTRA_CUT,      /* of the class "vectors": launches that then cannot overlap */
+    TESS_EXTRA_UNEVEN,
     TESS_EXTRA_ALONE
 } tess_extra_kind;
 
@@ -74,9 +86,9 @@ typedef struct tess_model_extra {
     int32_t block;
     tess_type type;
     tess_extra_kind kind;
-    double x_bytes; /* FAR: that the blocks are scattered over; RESIDENT: touched between two uses
-                       of the same data; else 0 */
-    double seconds; /* a row, or a block; CUT and UNEVEN: a product; RESIDENT: 0..1 */
+    double x_bytes; /* FAR: the x that blocks are scattered over; RESIDENT: what is touched between
+                       two uses of the same data; else 0 */
+    double seconds; /* for a row or a block; CUT and UNEVEN: for a product; RESIDENT: 0..1 */
 } tess_model_extra;
 
 typedef struct tess_model {
@@ -85,8 +97,7 @@ typedef struct tess_model {
     double cache_bytes;
     double speed;  /* factor on every throughput: 1, or for a stand-in the ratio of threads */
     bool stand_in; /* the device itself was never calibrated */
-    bool foreign;  /* a processor with other instructions: it cannot say which of a CPU's kernels
-                    * is the faster */
+    bool foreign;  /* of a processor with other instructions: does not order a CPU's kernels */
     bool partial;  /* has some classes only: a file keeps what it knows of the others */
     tess_model_curve *curves;
     int64_t curve_count, curve_capacity;
@@ -99,41 +110,42 @@ void tess_model_destroy(tess_model *model); /* NULL is fine */
 tess_status tess_model_add_curve(tess_model *model, const tess_model_curve *curve);
 tess_status tess_model_add_extra(tess_model *model, const tess_model_extra *extra);
 
-/* Data of up to `kept` times the cache stay in it; from `gone` times on nothing does. Between the
- * two the share that does is measured. */
+/* Data of up to KEPT times the cache stay in it; of GONE times the cache nothing stays. Between the
+ * two the share that stays is measured. */
 #define TESS_CACHE_KEPT 0.45
 #define TESS_CACHE_GONE 3.4
-/* Of data that are read over and over a GPU's L2, of which cache_bytes are three fifths, keeps as
- * measured up to `kept` times them and nothing from `gone` times on. */
+/* The same of a GPU's L2, in terms of cache_bytes, which are three fifths of it: shares are
+ * measured up to KEPT times, and nothing stays from GONE times on. */
 #define TESS_L2_KEPT (1.4 / 1.1)
 #define TESS_L2_GONE 1.4
 
 /* The matrix as far as the model needs it, and the candidate that multiplies with it. */
 typedef struct tess_model_problem {
-    double rows;    /* scalars in a vector */
-    double stored;  /* scalars in the matrix */
-    double blocks;  /* of it; of these: */
-    double far;     /* blocks out of reach of the rows before (tess_matrix_scattered) */
-    double lines;   /* block rows; of these: */
-    double changes; /* rows of another length than the row before */
-    double longest; /* blocks in the longest row */
-    double alone;   /* blocks that one of the candidate's streams does alone in its row, and */
-    double left;    /* the share that one does when another has ended: as a class of one stream */
+    double rows;       /* scalars in a vector */
+    double stored;     /* scalars in the matrix */
+    double blocks;     /* of it; of these: */
+    double far;        /* blocks out of reach of the rows before (tess_matrix_scattered) */
+    double block_rows; /* of these: */
+    double changes;    /* rows of another length than the row before */
+    double longest;    /* blocks in the longest row */
+    double alone;      /* blocks that one of the candidate's streams does alone in its row */
+    double left;       /* share of the blocks that are left when another stream has ended */
     double x_bytes;
     int32_t block; /* b, or the square root of r c */
     tess_type type;
     bool at_once;                /* the device solves with it in one launch */
-    char name[TESS_MODEL_CLASS]; /* the candidate's class */
-    double bytes;                /* it moves for one product */
+    char name[TESS_MODEL_CLASS]; /* the candidate's class; the next two as in tess_candidate */
+    char irregular_as[TESS_MODEL_CLASS], single_class[TESS_MODEL_CLASS];
+    double bytes; /* that the candidate moves for one product */
 } tess_model_problem;
 
-/* Without a candidate, nor what only the device knows. */
+/* The problem of a matrix, without a candidate and without what only the device knows. */
 tess_model_problem tess_model_problem_of(const tess_matrix *A);
-/* With this one. */
+/* Puts a candidate into it. */
 void tess_model_problem_take(tess_model_problem *problem, const tess_candidate *candidate);
 
-/* Whether a solver's vectors stay in the cache beside a matrix that does not: a GPU's lets the
- * matrix leave first. */
+/* Whether a solver's vectors stay in the cache beside a matrix that does not: they do on a GPU,
+ * whose cache lets the matrix leave first. */
 bool tess_model_vectors_stay(const tess_model *model);
 
 double tess_model_factor(const tess_model_factors *factors, double x);
@@ -143,11 +155,12 @@ typedef struct tess_model_load {
     const char *name;
     int32_t block;
     tess_type type;
-    double bytes, lines; /* lines: block rows; 0 for vectors */
-    double length;       /* blocks a row, in the mean */
-    double scalars;      /* in a block, which need not be square; 0: as many as in the class's */
-    double working; /* bytes touched between two uses of the same data: whether they come from a
-                       cache */
+    double bytes;
+    double block_rows; /* 0 for vectors */
+    double length;     /* blocks a row, in the mean */
+    double scalars;    /* in a block, which need not be square; 0: as many as in the class's */
+    double working;    /* bytes touched between two uses of the same data: decides whether they come
+                          from the cache */
 } tess_model_load;
 
 /* Its seconds when the data come from a cache, or from memory; 0: there is no curve. */
@@ -160,6 +173,21 @@ double tess_model_seconds(const tess_model *model, const tess_model_load *load, 
 double tess_model_spmv(const tess_model *model, const tess_model_problem *problem, int devices,
                        bool best);
 
+/* What extras are of. */
+typedef struct tess_extra_key {
+    const char *name;
+    int32_t block;
+    tess_type type;
+    tess_extra_kind kind;
+} tess_extra_key;
+
+/* The extra of the nearest block size and precision. Between the measured sizes of x it is linear
+ * in their logarithm, beyond them constant; `otherwise` where nothing was measured. */
+double tess_model_extra_at(const tess_model *model, const tess_extra_key *key, double x,
+                           double otherwise);
+/* The share of the data that comes from the cache: as measured, else falling with the logarithm of
+ * what is touched. */
+double tess_model_resident_share(const tess_model *model, const tess_model_load *load);
 /* What the class of the problem pays for one row or block of this kind; 0: nothing. */
 double tess_model_extra_seconds(const tess_model *model, const tess_model_problem *problem,
                                 tess_extra_kind kind);
@@ -172,7 +200,7 @@ typedef struct tess_link {
     double sync_seconds;
 } tess_link;
 
-/* As given; 0: copies by way of the host as they were measured, or 50 GB/s, and 10 us. predict.c */
+/* As given; 0: copies by way of the host as they were measured, or 50 GB/s, and 10 us. */
 tess_link tess_model_link(const tess_model *model, double bandwidth, double sync_seconds);
 
 /* A CG iteration with a diagonal preconditioner, kernel by kernel. Each pass ends with its
@@ -191,7 +219,7 @@ typedef struct tess_iteration {
 bool tess_model_iteration(const tess_model *model, const tess_model_problem *problem, int devices,
                           const tess_link *link, bool best, tess_iteration *out);
 
-/* model_file.c */
+/* file.c */
 extern const char *const tess_extra_names[]; /* by kind */
 bool tess_model_path(char *path, size_t size);
 /* Puts the model into the file, beside those of other devices and what is there of other block
@@ -205,34 +233,16 @@ tess_status tess_model_read_file(tess_ctx *ctx, const char *path, const char *de
  * kept with the device. NULL: there is none at all, or no memory. */
 const tess_model *tess_device_performance(tess_device *device);
 
-/* What applies to A on this device, the fastest first as far as the model knows (SpMV), those it
- * knows nothing of last and in the backend's order; other parameters of a kernel than the first are
- * never ranked above it. One entry with empty names (= let prepare() choose) when the backend does
- * not list its kernels. */
+/* What applies to A on this device. Candidates of an SpMV that the model knows come first, the
+ * fastest first; the others follow in the backend's order. Other parameters of a kernel than the
+ * backend's own are never ranked above it. A backend that does not list its kernels has one entry
+ * with empty names: prepare() chooses. */
 tess_status tess_candidates_list(tess_device *device, const tess_matrix *A,
                                  const tess_product *product, tess_candidates *list);
 
 /* rank.c: fills predicted of the candidates of an SpMV and puts the fastest first. */
 tess_status tess_candidates_rank(tess_device *device, const tess_matrix *A, tess_candidates *list);
-/* The predicted time by which candidates are compared: longer than `predicted` in formats whose
- * predictions are less certain. */
+/* The predicted time by which candidates are compared: `predicted` times the candidate's doubt. */
 double tess_candidate_doubted(const tess_candidate *c);
-
-/* sample.c: the typical product of a candidate; x and y are host arrays of the matrix's type. */
-tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
-                             const tess_candidate *candidate, const void *x, void *y,
-                             double *seconds);
-/* The typical iteration of CG with pc=jacobi, and product of the same plan. */
-tess_status tess_sample_iteration(tess_plan *plan, const void *b, double *product,
-                                  double *iteration);
-
-/* calibrate.c: measures a part of the model, that of one block size; 0: vectors and copies. `most`
- * is the largest product in bytes; 0: chosen. `classes`: those only, as "sliced,stream"; NULL: all.
- */
-tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t block, double most,
-                                 const char *classes, tess_model **out);
-/* The parts of a whole model. */
-extern const int32_t tess_model_blocks[];
-extern const int tess_model_block_count;
 
 #endif

@@ -65,10 +65,10 @@ static tess_status find_built_in(tess_ctx *ctx, const char *device, tess_model *
 
 const tess_model *tess_device_performance(tess_device *device)
 {
-    char path[4096], error[sizeof device->ctx->error];
+    char path[4096];
     if (device->performance || !device->model[0])
         return device->performance;
-    memcpy(error, device->ctx->error, sizeof error);
+    tess_kept_error kept = tess_error_keep(device->ctx);
     tess_status status = TESS_OK;
     if (tess_model_path(path, sizeof path))
         status = tess_model_read_file(device->ctx, path, device->model, &device->performance);
@@ -77,6 +77,6 @@ const tess_model *tess_device_performance(tess_device *device)
     if (status != TESS_OK)
         tess_log(device->ctx, "model: %s", device->ctx->error);
     device->performance_free = tess_model_destroy;
-    memcpy(device->ctx->error, error, sizeof error); /* a model is a hint: no failure of a plan */
+    tess_error_restore(device->ctx, &kept); /* a model is a hint: no failure of a plan */
     return device->performance;
 }

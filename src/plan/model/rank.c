@@ -60,15 +60,9 @@ static int by_time(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* How fast fbcsr is depends on its shapes more than other formats do on anything, symmetric storage
- * is calibrated on regular matrices only, and making them takes as long as many products: they come
- * first only where they are clearly ahead. */
 double tess_candidate_doubted(const tess_candidate *c)
 {
-    static const double doubt_shapes = 1.1, doubt_symmetric = 1.04;
-    if (strcmp(c->format, "fbcsr") == 0)
-        return doubt_shapes * c->predicted;
-    return strcmp(c->format, "symmetric") == 0 ? doubt_symmetric * c->predicted : c->predicted;
+    return c->doubt > 0 ? c->doubt * c->predicted : c->predicted;
 }
 
 static tess_status sort(tess_ctx *ctx, tess_candidates *list)

@@ -44,6 +44,7 @@ static bool parse_entry(const char *key, const json_t *value, tess_wisdom_entry 
         return false;
     if (!copy_text(value, "kernels", entry->kernels, sizeof entry->kernels))
         entry->kernels[0] = '\0'; /* from before there were hashes */
+    entry->candidate.shaped = json_is_true(json_object_get(value, "shaped"));
     memcpy(entry->key, key, strlen(key) + 1);
     entry->effort = strcmp(effort, "exhaustive") == 0 ? TESS_EXHAUSTIVE : TESS_MEASURE;
     return true;
@@ -93,11 +94,11 @@ static json_t *to_json(const struct tess_wisdom *wisdom)
     json_t *entries = json_object();
     for (int64_t i = 0; i < wisdom->count; i++) {
         const tess_wisdom_entry *e = &wisdom->entries[i];
-        json_t *value = json_pack("{s:s, s:s, s:s, s:f, s:f, s:s, s:s}", "format",
+        json_t *value = json_pack("{s:s, s:s, s:s, s:f, s:f, s:s, s:s, s:b}", "format",
                                   e->candidate.format, "kernel", e->candidate.kernel, "params",
                                   e->candidate.params, "seconds", e->seconds, "bytes", e->bytes,
                                   "effort", e->effort == TESS_EXHAUSTIVE ? "exhaustive" : "measure",
-                                  "kernels", e->kernels);
+                                  "kernels", e->kernels, "shaped", (int)e->candidate.shaped);
         if (json_object_set_new(entries, e->key, value) != 0) {
             json_decref(entries);
             return NULL;

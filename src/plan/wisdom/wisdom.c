@@ -1,4 +1,4 @@
-/* Wisdom in memory: keys, lookup, and what a context knows. Files are in wisdom_file.c. */
+/* Wisdom in memory: keys, lookup, and what a context knows. Files are in file.c. */
 #include "plan/wisdom/wisdom.h"
 
 #include <math.h>
@@ -58,18 +58,10 @@ static tess_wisdom_entry *find(const struct tess_wisdom *wisdom, const char *key
 tess_status tess_wisdom_put(struct tess_wisdom *wisdom, const tess_wisdom_entry *entry)
 {
     tess_wisdom_entry *known = find(wisdom, entry->key);
-    if (!known && wisdom->count == wisdom->capacity) {
-        tess_wisdom_entry *grown;
-        int64_t capacity = wisdom->capacity > 0 ? 2 * wisdom->capacity : 16;
-        TESS_TRY(TESS_ALLOC(wisdom->ctx, capacity, &grown));
-        if (wisdom->count > 0)
-            memcpy(grown, wisdom->entries, (size_t)wisdom->count * sizeof *grown);
-        tess_free(wisdom->ctx, wisdom->entries);
-        wisdom->entries = grown;
-        wisdom->capacity = capacity;
-    }
-    if (!known)
+    if (!known) {
+        TESS_TRY(TESS_GROW(wisdom->ctx, &wisdom->entries, wisdom->count, &wisdom->capacity));
         known = &wisdom->entries[wisdom->count++];
+    }
     *known = *entry;
     return TESS_OK;
 }
@@ -121,19 +113,18 @@ static void destroy(tess_ctx *ctx)
 
 /* Trouble with wisdom is never the caller's: it goes to the log, and the context's sentence stays.
  */
-static void note(tess_ctx *ctx, const char *what, tess_status status, const char *before)
+static void note(tess_ctx *ctx, const char *what, tess_status status, const tess_kept_error *before)
 {
     if (status == TESS_OK)
         return;
     tess_log(ctx, "wisdom: %s%s", what, ctx->error);
-    memcpy(ctx->error, before, sizeof ctx->error);
+    tess_error_restore(ctx, before);
 }
 
 static void merge_quietly(struct tess_wisdom *wisdom, const char *path)
 {
-    char before[sizeof wisdom->ctx->error];
-    memcpy(before, wisdom->ctx->error, sizeof before);
-    note(wisdom->ctx, "", tess_wisdom_merge_file(wisdom, path), before);
+    tess_kept_error before = tess_error_keep(wisdom->ctx);
+    note(wisdom->ctx, "", tess_wisdom_merge_file(wisdom, path), &before);
 }
 
 static void read_all(struct tess_wisdom *wisdom)
@@ -158,10 +149,9 @@ struct tess_wisdom *tess_wisdom_of(tess_ctx *ctx)
     if (!tess_wisdom_enabled())
         return NULL;
     if (!ctx->wisdom) {
-        char before[sizeof ctx->error];
-        memcpy(before, ctx->error, sizeof before);
+        tess_kept_error before = tess_error_keep(ctx);
         tess_status status = TESS_ALLOC(ctx, 1, &ctx->wisdom);
-        note(ctx, "", status, before);
+        note(ctx, "", status, &before);
         if (status != TESS_OK)
             return NULL;
         *ctx->wisdom = (struct tess_wisdom){.ctx = ctx};
@@ -180,18 +170,18 @@ const tess_wisdom_entry *tess_wisdom_find(tess_ctx *ctx, const char *key)
 void tess_wisdom_remember(tess_ctx *ctx, const tess_wisdom_entry *entry)
 {
     struct tess_wisdom *wisdom = tess_wisdom_of(ctx), file = {.ctx = ctx};
-    char path[4096], before[sizeof ctx->error];
+    char path[4096];
     if (!wisdom)
         return;
-    memcpy(before, ctx->error, sizeof before);
-    note(ctx, "", tess_wisdom_put(wisdom, entry), before);
+    tess_kept_error before = tess_error_keep(ctx);
+    note(ctx, "", tess_wisdom_put(wisdom, entry), &before);
     if (!tess_wisdom_path(path, sizeof path))
         return;
     merge_quietly(&file, path);
     tess_status status = tess_wisdom_put(&file, entry);
     if (status == TESS_OK)
         status = tess_wisdom_write_file(&file, path);
-    note(ctx, "not kept: ", status, before);
+    note(ctx, "not kept: ", status, &before);
     tess_wisdom_free(&file);
 }
 

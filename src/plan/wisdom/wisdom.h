@@ -5,11 +5,12 @@
  *
  *     "cpu, 2 threads, neon, Neoverse-V1|spmv|3x3|f64|medium|regular|memory"
  *
- * and an entry {"format", "kernel", "params", "seconds", "bytes", "effort", "kernels"}: what won,
- * what one product took and moved, how thoroughly it was searched, and a hash of the sources of the
- * kernels that it won against. Wisdom is a hint: what does not parse is skipped with a line in the
- * log; what does not apply any more, or was found among other kernels, is searched again. It
- * decides which kernel runs, never what a kernel computes.
+ * and an entry {"format", "kernel", "params", "seconds", "bytes", "effort", "kernels", "shaped"}:
+ * what won, what one product took and moved, how thoroughly it was searched, a hash of the sources
+ * of the kernels that it won against, and whether its parameters are to be found in each matrix.
+ * Wisdom is a hint: what does not parse is skipped with a line in the log; what does not apply any
+ * more, or was found among other kernels, is searched again. It decides which kernel runs, never
+ * what a kernel computes.
  *
  * Files, later ones winning: those named in TESSERA_PROFILES (':' between them, shipped ones are in
  * profiles/), then the user's own, TESSERA_WISDOM or tessera/wisdom.json in the cache directory.

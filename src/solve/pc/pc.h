@@ -80,7 +80,7 @@ void tess_pc_destroy(tess_pc *pc);
  * elementwise, on the host. */
 void tess_pc_apply(const tess_pc *pc, bool transpose, const void *r, void *z);
 
-/* ---- pc_diagonal.c ---- */
+/* ---- diagonal.c ---- */
 
 tess_status tess_pc_diagonal_compute(tess_plan *plan, tess_pc *pc);
 

@@ -1,5 +1,5 @@
 /* The entry point of fbcsr.cu in plain C, a slice at a time. The format is explained in
- * format/fbcsr_slices.h. */
+ * format/fbcsr/slices.h. */
 #include <string.h>
 
 #include "fake_cuda.h"

@@ -1,4 +1,4 @@
-/* Sums of the segments of rows that were cut, BH scalars each: balanced.cuh and sliced_sum.cuh. */
+/* Sums of the segments of rows that were cut, BH scalars each: balanced.cuh and ../sliced_sum.cuh. */
 #ifndef TESS_SEGMENTS_CUH
 #define TESS_SEGMENTS_CUH
 

@@ -6,7 +6,6 @@
 #include "plan/tuner.h"
 
 enum { DEVICES_MAX = 1024, SOLVES_MAX = 16 };
-static const double default_link = 50e9, default_sync = 10e-6;
 
 /* One allocation each. */
 typedef struct prediction {
@@ -81,18 +80,6 @@ cleanup:
 }
 
 /* ---- Devices ---- */
-
-tess_link tess_model_link(const tess_model *model, double bandwidth, double sync_seconds)
-{
-    tess_link link = {.transfer = {.mu = 19, .sigma = 1.4, .nu = default_link},
-                      .sync_seconds = sync_seconds > 0 ? sync_seconds : default_sync};
-    for (int64_t i = 0; i < model->curve_count; i++)
-        if (strcmp(model->curves[i].name, TESS_MODEL_COPIES) == 0)
-            link.transfer = model->curves[i].average;
-    if (bandwidth > 0)
-        link.transfer.nu = bandwidth;
-    return link;
-}
 
 static bool predict_solve(const tess_model *model, const tess_model_problem *problem,
                           const tess_link *link, int devices, tess_predicted_solve *out)

@@ -1,0 +1,191 @@
+/* A product and a CG iteration of one matrix: their operations, summed. */
+#include "plan/model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+tess_model_problem tess_model_problem_of(const tess_matrix *A)
+{
+    int64_t longest = 0, changes = 0, before = -1;
+    for (int64_t i = 0; i < A->block_rows; i++) {
+        int64_t length = A->row_offsets[i + 1] - A->row_offsets[i];
+        longest = length > longest ? length : longest;
+        changes += length != before;
+        before = length;
+    }
+    double size = sqrt((double)A->block_height * A->block_width);
+    return (tess_model_problem){.rows = (double)A->rows,
+                                .stored = (double)tess_matrix_stored(A),
+                                .blocks = (double)A->blocks,
+                                .far = tess_matrix_scattered(A) * (double)A->blocks,
+                                .block_rows = (double)A->block_rows,
+                                .changes = (double)changes,
+                                .longest = (double)longest,
+                                .x_bytes = (double)A->cols * (double)tess_type_size(A->type),
+                                .block = (int32_t)(size + 0.5),
+                                .type = A->type,
+                                .bytes = tess_matrix_spmv_bytes(A)};
+}
+
+void tess_model_problem_take(tess_model_problem *problem, const tess_candidate *candidate)
+{
+    memcpy(problem->name, candidate->class_name, sizeof problem->name);
+    problem->bytes = candidate->bytes;
+    memcpy(problem->irregular_as, candidate->irregular_as, sizeof problem->irregular_as);
+    memcpy(problem->single_class, candidate->single_class, sizeof problem->single_class);
+    problem->alone = candidate->alone;
+    problem->left = candidate->left;
+}
+
+/* Whether a GPU's kernels cut the longest rows. */
+static bool has_long_rows(const tess_model_problem *p)
+{
+    return p->block_rows > 0 && p->longest > 2 * p->blocks / p->block_rows + 8;
+}
+
+/* Whether a class of a GPU was measured with long rows: where it was not, nothing can be said, as
+ * one that does not cut them takes a hundred times as long. */
+static bool knows_long_rows(const tess_model *model, const tess_model_problem *p)
+{
+    const tess_extra_key longest = {p->name, p->block, p->type, TESS_EXTRA_LONGEST};
+    const tess_extra_key cut = {p->name, p->block, p->type, TESS_EXTRA_CUT};
+    return !tess_model_vectors_stay(model) || tess_model_extra_at(model, &longest, 0, -1) >= 0 ||
+           tess_model_extra_at(model, &cut, 0, -1) >= 0;
+}
+
+/* A device's share of the product, with `beside` bytes of other data touched between two. */
+static tess_model_load load_beside(const tess_model_problem *p, double n, double beside)
+{
+    return (tess_model_load){.name = p->name,
+                             .block = p->block,
+                             .type = p->type,
+                             .bytes = p->bytes / n,
+                             .block_rows = p->block_rows / n,
+                             .length = p->block_rows > 0 ? p->blocks / p->block_rows : 0,
+                             .scalars = p->blocks > 0 ? p->stored / p->blocks : 0,
+                             .working = p->bytes / n + beside};
+}
+
+/* What the share of a product takes longer that is done in one stream instead of several. */
+static double seconds_left(const tess_model *model, const tess_model_problem *p,
+                           const tess_model_load *load, double seconds, bool best)
+{
+    tess_model_load alone = *load;
+    if (!(p->left > 0) || !p->single_class[0])
+        return 0;
+    alone.name = p->single_class;
+    double more = tess_model_seconds(model, &alone, best) - seconds;
+    return more > 0 ? p->left * more : 0;
+}
+
+static double spmv_beside(const tess_model *model, const tess_model_problem *p, int devices,
+                          double beside, bool best)
+{
+    double n = devices;
+    tess_model_load load = load_beside(p, n, beside);
+    double seconds = tess_model_seconds(model, &load, best);
+    if (!(seconds > 0) || (has_long_rows(p) && !knows_long_rows(model, p)))
+        return 0;
+    double shared = p->changes * tess_model_extra_seconds(model, p, TESS_EXTRA_CHANGE) +
+                    p->alone * tess_model_extra_seconds(model, p, TESS_EXTRA_ALONE) +
+                    p->far * tess_model_extra_seconds(model, p, TESS_EXTRA_FAR);
+    double alone = p->longest * tess_model_extra_seconds(model, p, TESS_EXTRA_LONGEST);
+    seconds += seconds_left(model, p, &load, seconds, best);
+    /* Of the cubes that curves are made of a tenth of the rows change, at their faces. */
+    if (p->changes > 0.15 * p->block_rows)
+        alone += tess_model_resident_share(model, &load) *
+                 tess_model_extra_seconds(model, p, TESS_EXTRA_UNEVEN);
+    if (has_long_rows(p))
+        alone += tess_model_extra_seconds(model, p, TESS_EXTRA_CUT);
+    return seconds + shared / n / model->speed + alone;
+}
+
+double tess_model_spmv(const tess_model *model, const tess_model_problem *problem, int devices,
+                       bool best)
+{
+    return spmv_beside(model, problem, devices, 0, best);
+}
+
+/* ---- An iteration ---- */
+
+/* Vectors that the passes move, and that are touched between two products. */
+enum { DOT = 2, RESIDUAL = 5, DIRECTION = 5, MOVED = DOT + RESIDUAL + DIRECTION, TOUCHED = 6 };
+
+/* Passes beside a matrix in a GPU's cache, and beside one that goes through it: as much of each as
+ * there is of the matrix. */
+static double seconds_of_passes(const tess_model *model, const tess_model_load *passes,
+                                double resident, bool best)
+{
+    tess_model_load streamed = *passes;
+    streamed.name = TESS_MODEL_STREAMED;
+    double in = tess_model_seconds(model, passes, best);
+    double out = tess_model_seconds_from(model, &streamed, true, best);
+    if (!(in > 0) || !(out > 0))
+        return in > 0 ? in : out;
+    return resident * in + (1 - resident) * out;
+}
+
+/* The whole iteration in one launch; 0: not that the model knows of. */
+static double seconds_at_once(const tess_model *model, const tess_model_problem *p, int devices,
+                              bool best)
+{
+    tess_model_load load = {.name = TESS_MODEL_AT_ONCE,
+                            .type = p->type,
+                            .bytes = p->bytes,
+                            .block_rows = p->block_rows,
+                            .working = p->bytes};
+    return p->at_once && devices == 1 ? tess_model_seconds_from(model, &load, true, best) : 0;
+}
+
+tess_link tess_model_link(const tess_model *model, double bandwidth, double sync_seconds)
+{
+    static const double default_link = 50e9, default_sync = 10e-6;
+    tess_link link = {.transfer = {.mu = 19, .sigma = 1.4, .nu = default_link},
+                      .sync_seconds = sync_seconds > 0 ? sync_seconds : default_sync};
+    for (int64_t i = 0; i < model->curve_count; i++)
+        if (strcmp(model->curves[i].name, TESS_MODEL_COPIES) == 0)
+            link.transfer = model->curves[i].average;
+    if (bandwidth > 0)
+        link.transfer.nu = bandwidth;
+    return link;
+}
+
+bool tess_model_iteration(const tess_model *model, const tess_model_problem *problem, int devices,
+                          const tess_link *link, bool best, tess_iteration *out)
+{
+    double n = devices, vector = problem->rows / n * (double)tess_type_size(problem->type);
+    double touched = TOUCHED * vector, once = seconds_at_once(model, problem, devices, best);
+    double spmv = spmv_beside(model, problem, devices, touched, best);
+    tess_model_load product = load_beside(problem, n, touched);
+    tess_model_load load = {.name = TESS_MODEL_VECTORS,
+                            .type = problem->type,
+                            .bytes = MOVED * vector,
+                            .working = touched};
+    if (!tess_model_vectors_stay(model))
+        load.working += problem->bytes / n;
+    double passes =
+        seconds_of_passes(model, &load, tess_model_resident_share(model, &product), best);
+    if (passes > 0 && has_long_rows(problem)) {
+        const tess_extra_key cut = {TESS_MODEL_VECTORS, 0, problem->type, TESS_EXTRA_CUT};
+        passes += tess_model_extra_at(model, &cut, 0, 0);
+    }
+    if (once > 0) { /* each part as its bytes are */
+        spmv = once * problem->bytes / (problem->bytes + load.bytes);
+        passes = once - spmv;
+    }
+    if (!(spmv > 0) || !(passes > 0) || (devices > 1 && !link))
+        return false;
+    tess_iteration it = {.spmv = spmv,
+                         .dot = passes * DOT / MOVED,
+                         .residual = passes * RESIDUAL / MOVED,
+                         .direction = passes * DIRECTION / MOVED,
+                         .flops = 2 * problem->stored + 13 * problem->rows};
+    if (devices > 1) {
+        double sent = n * vector; /* each sends its part of p to the others */
+        it.communication =
+            sent / tess_sigmoid_value(&link->transfer, sent) + 4 * link->sync_seconds;
+    }
+    it.seconds = it.spmv + it.dot + it.residual + it.direction + it.communication;
+    *out = it;
+    return true;
+}
