@@ -154,9 +154,9 @@ struct tess_backend {
      * lengths of A's rows. NULL: the model knows nothing of this device. */
     tess_status (*costs)(tess_device *device, const tess_matrix *A, tess_candidates *list);
 
-    /* The device runs beside the host: it has a clock of its own (time_product), begins a launch
-     * while another ends, and its products take no time beside what the host prepares. */
-    bool apart;
+    /* An asynchronous device runs beside the host: it has a clock of its own (time_product), begins
+     * a launch while another ends, and takes no host time for its products. */
+    bool asynchronous;
 
     /* Format fbcsr is kept as slices (format/fbcsr_slices.h), for which other shapes pay. */
     bool shapes_in_slices;

@@ -191,7 +191,7 @@ static tess_status measure_curves(tess_calibration *c, int b)
         TESS_TRY(tess_progress(c->ctx, "calibrating", log(bytes / first_bytes),
                                log(c->most / first_bytes)));
         if (bytes < TESS_CACHE_KEPT * cache || bytes > TESS_CACHE_GONE * cache ||
-            c->device->backend->apart) /* a GPU's take no time */
+            c->device->backend->asynchronous) /* a GPU's take no time */
             for (int i = 0; i < 3; i++)
                 TESS_TRY(measure_shape(c, shapes[i], bytes));
         else
@@ -232,7 +232,7 @@ static tess_status measure_band(tess_calibration *c, int b, bool ragged, tess_ir
     int64_t rows = (int64_t)(TESS_CACHE_KEPT * c->model->cache_bytes / (LENGTH * block));
     tess_matrix *A;
     *out = (tess_irregular){.first = c->count, .last = c->count};
-    if (c->device->backend->apart || rows < 4 * LENGTH) /* a GPU has no such streams */
+    if (c->device->backend->asynchronous || rows < 4 * LENGTH) /* a GPU has no such streams */
         return TESS_OK;
     TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, &shape, &A));
     out->problem = tess_model_problem_of(A);
@@ -287,7 +287,7 @@ static tess_status measure_uneven(tess_calibration *c, int b)
     double scalar = (double)tess_type_size(c->type), row = share * BAND * (4 + scalar * b * b);
     int64_t rows = (int64_t)(0.4 * TESS_CACHE_KEPT * c->model->cache_bytes / row);
     tess_matrix *A;
-    if (!c->device->backend->apart || rows < 4 * BAND)
+    if (!c->device->backend->asynchronous || rows < 4 * BAND)
         return TESS_OK;
     const tess_calibration_shape gaps = {.length = BAND, .share = share};
     TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, &gaps, &A));
@@ -346,7 +346,7 @@ static tess_status measure_long_rows(tess_calibration *c, int b)
     const double share = 0.5, less = 0.05, columns = 200000.0 / (b * b) + 2000;
     TESS_TRY(measure_long_row(c, b, share));
     const int64_t before = c->model->extra_count;
-    if (!c->device->backend->apart)
+    if (!c->device->backend->asynchronous)
         return TESS_OK;
     TESS_TRY(measure_long_row(c, b, less));
     const int64_t after = c->model->extra_count;

@@ -36,7 +36,7 @@ tess_status tess_calibration_extras(tess_calibration *c, const tess_irregular *i
     for (int64_t i = irregular->first; i < irregular->last && units > 0; i++) {
         const tess_sample *s = &c->samples[i];
         double expected = expected_of(c, &problem, s), more = s->seconds - expected;
-        bool cut = kind == TESS_EXTRA_LONGEST && c->device->backend->apart;
+        bool cut = kind == TESS_EXTRA_LONGEST && c->device->backend->asynchronous;
         if (!(expected > 0))
             continue;
         if (s->seconds > least * expected)

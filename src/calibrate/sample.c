@@ -9,7 +9,7 @@ enum { RUNS_MAX = 128, RUNS_HOST = 31, ROUNDS = 9 };
 
 /* Iterations of the two solves whose difference is timed. A GPU runs them in graphs of up to 16:
  * ten times as many, lest how it begins and ends be taken for iterations. */
-enum { FEW = 4, MANY = 24, APART = 10 };
+enum { FEW = 4, MANY = 24, ASYNCHRONOUS = 10 };
 
 static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
 
@@ -31,13 +31,13 @@ static double typical(double *seconds, int count)
 static tess_status warm_up(tess_plan *plan, const void *x, void *y)
 {
     double runs[RUNS_MAX], start = tess_seconds();
-    bool apart = plan->device->backend->apart;
+    bool asynchronous = plan->device->backend->asynchronous;
     int reps = 2;
     do {
         TESS_TRY(tess_product_time(plan, &spmv, 1, x, 0, y, reps, runs));
         double once = typical(runs, reps);
         reps = once > 5e-4 ? 2 : once < 5e-4 / RUNS_MAX ? RUNS_MAX : (int)(5e-4 / once) + 1;
-    } while (tess_seconds() - start < (apart ? 8e-3 : 4e-3));
+    } while (tess_seconds() - start < (asynchronous ? 8e-3 : 4e-3));
     return TESS_OK;
 }
 
@@ -47,7 +47,7 @@ tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
 {
     tess_plan_options options = {
         .format = candidate->format, .kernel = candidate->kernel, .params = candidate->params};
-    int most = device->backend->apart ? RUNS_MAX : RUNS_HOST;
+    int most = device->backend->asynchronous ? RUNS_MAX : RUNS_HOST;
     double runs[RUNS_MAX], few = 4e8 / (tess_matrix_spmv_bytes(A) + 1);
     int count = few < 9 ? 9 : few > most ? most : (int)few;
     tess_plan *plan;
@@ -94,8 +94,8 @@ tess_status tess_sample_iteration(tess_plan *plan, const void *b, double *produc
                                   double *iteration)
 {
     double runs[RUNS_MAX], few[ROUNDS], many[ROUNDS];
-    bool apart = plan->device->backend->apart;
-    int times = apart ? APART : 1, products = apart ? RUNS_MAX : 9, did;
+    bool asynchronous = plan->device->backend->asynchronous;
+    int times = asynchronous ? ASYNCHRONOUS : 1, products = asynchronous ? RUNS_MAX : 9, did;
     int most = times * MANY, least = times * FEW;
     tess_solver *brief = NULL, *lasting = NULL;
     void *x;

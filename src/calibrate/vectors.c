@@ -140,7 +140,7 @@ static tess_status measure_cut(tess_calibration *c)
 
 /* A GPU begins the next launch while a product ends, so that it matters how long that takes: cubes
  * of all sizes and several block sizes. */
-static tess_status measure_apart(tess_calibration *c)
+static tess_status measure_asynchronous(tess_calibration *c)
 {
     static const int points[] = {7, 27}, blocks[] = {1, 2, 3, 4, 8, 16};
     enum { SHAPES = sizeof points / sizeof *points, BLOCKS = sizeof blocks / sizeof *blocks };
@@ -198,6 +198,6 @@ static tess_status measure_copies(tess_calibration *c)
 tess_status tess_calibration_vectors(tess_calibration *c)
 {
     c->count = 0;
-    TESS_TRY(c->device->backend->apart ? measure_apart(c) : measure_host(c));
+    TESS_TRY(c->device->backend->asynchronous ? measure_asynchronous(c) : measure_host(c));
     return measure_copies(c);
 }

@@ -15,7 +15,7 @@ static const double faster = 0.97;
 /* How much slower is out: at a glance, before the champion has run again, and halfway, after. A
  * device with a clock of its own does nothing beside: there who is not ahead at a glance is out, so
  * that more of the many sets of parameters get one. */
-static const double glance_limit = 1.15, glance_limit_apart = 0.99, halfway_limit = 1.02;
+static const double glance_limit = 1.15, glance_limit_asynchronous = 0.99, halfway_limit = 1.02;
 /* A challenger has to be faster by this; ties go to the champion. */
 static const double margin = 0.99;
 /* With a clock of the device's own, a glance decides where there is no room for a duel: this much
@@ -63,10 +63,10 @@ static int warm_runs(const tess_arena *a, const char *format)
     if (times >= 3)
         return WARM;
     if (!a->warm)
-        return a->device->backend->apart ? WARM_OTHER : WARM_FIRST;
+        return a->device->backend->asynchronous ? WARM_OTHER : WARM_FIRST;
     if (strcmp(a->warm, format) == 0)
         return WARM;
-    if (!a->device->backend->apart && !has_run(a->search, format))
+    if (!a->device->backend->asynchronous && !has_run(a->search, format))
         return WARM_NEW;
     return times < 0.4 ? WARM : WARM_OTHER;
 }
@@ -76,7 +76,7 @@ static int warm_runs(const tess_arena *a, const char *format)
 static tess_status warm_up(tess_arena *a, const tess_contestant *c, int most, int *count)
 {
     double seconds, before = HUGE_VAL;
-    bool settled = a->device->backend->apart;
+    bool settled = a->device->backend->asynchronous;
     *count = 0;
     while (!settled && *count < most) {
         TESS_TRY(tess_product_time(c->plan, &spmv, 1.0, a->x, 0.0, a->y, 1, &seconds));
@@ -92,13 +92,13 @@ tess_status tess_duel_batch(tess_arena *a, tess_contestant *c)
 {
     double seconds[RUNS + WARM_FIRST];
     const char *format = a->search->trials[c->trial].candidate.format;
-    bool apart = a->device->backend->apart;
-    int most = warm_runs(a, format), alone = 0, with = apart ? most - 1 : 0;
+    bool asynchronous = a->device->backend->asynchronous;
+    int most = warm_runs(a, format), alone = 0, with = asynchronous ? most - 1 : 0;
     TESS_TRY(warm_up(a, c, most, &alone));
     TESS_TRY(tess_product_time(c->plan, &spmv, 1.0, a->x, 0.0, a->y, RUNS + with, seconds));
     c->cold = !a->warm;
     a->warm = format;
-    a->search->spmvs += RUNS + (apart ? most : alone);
+    a->search->spmvs += RUNS + (asynchronous ? most : alone);
     if (c->count == TESS_DUEL_RUNS)
         c->count = 0;
     memcpy(c->runs + c->count, seconds + with, RUNS * sizeof *seconds);
@@ -123,8 +123,8 @@ static bool is_promising(const tess_arena *a, const tess_contestant *champion,
                          const tess_contestant *challenger)
 {
     bool naive = a->search->trials[challenger->trial].candidate.naive;
-    bool apart = a->device->backend->apart;
-    double limit = apart && !naive ? glance_limit_apart : glance_limit;
+    bool asynchronous = a->device->backend->asynchronous;
+    double limit = asynchronous && !naive ? glance_limit_asynchronous : glance_limit;
     return median(challenger) <= limit * median(champion);
 }
 
@@ -135,7 +135,7 @@ static bool is_promising(const tess_arena *a, const tess_contestant *champion,
 static int64_t looks_left(const tess_arena *a, const tess_contestant *challenger)
 {
     const tess_search *search = a->search;
-    if (!a->device->backend->apart || search->trials[challenger->trial].candidate.naive)
+    if (!a->device->backend->asynchronous || search->trials[challenger->trial].candidate.naive)
         return 0;
     return search->count - 1 - challenger->trial;
 }
@@ -145,7 +145,7 @@ static int64_t looks_left(const tess_arena *a, const tess_contestant *challenger
 static tess_status decide_at_glance(tess_arena *a, tess_contestant *champion,
                                     const tess_contestant *challenger, bool *won)
 {
-    if (!a->device->backend->apart)
+    if (!a->device->backend->asynchronous)
         return TESS_OK;
     if (champion->cold && tess_duel_room(a, champion->trial, challenger->trial, 1)) {
         champion->count = 0;

@@ -120,7 +120,7 @@ static const tess_backend fake_backend = {.name = "fake",
                                           .spmv = fake_spmv,
                                           .update_values = fake_update,
                                           .candidates = fake_candidates,
-                                          .apart = true,
+                                          .asynchronous = true,
                                           .time_product = fake_time};
 
 static int count_progress(void *user, const char *what, double fraction)
@@ -262,7 +262,7 @@ static void who_comes_when_the_budget_is_used_up_wins_only_clearly(void **state)
     tess_plan_destroy(plan);
     /* Where the clock is the host's, not even so. */
     tess_backend beside = fake_backend;
-    beside.apart = false;
+    beside.asynchronous = false;
     f.device.backend = &beside;
     assert_string_equal(choice(&f, NULL), "d");
     tess_matrix_destroy(f.A);
@@ -291,7 +291,7 @@ static void without_a_clock_of_its_own_a_slight_lead_has_its_duel(void **state)
     f.fake.kernels[1].seconds = 0.987;
     open_fixture(&f, state, large);
     assert_string_equal(choice_within_budget(&f), "k0");
-    beside.apart = false;
+    beside.asynchronous = false;
     f.device.backend = &beside;
     assert_string_equal(choice(&f, NULL), "k1");
     tess_matrix_destroy(f.A);

@@ -177,7 +177,7 @@ static void take_turn(session *s, entry *e)
     }
 }
 
-/* The plan gets its own values anew, from the device's memory; a device that works apart gets
+/* The plan gets its own values anew, from the device's memory; an asynchronous device gets
  * several updates one after the other, as it gets products, and is waited for once. */
 static tess_status update(session *s, entry *e, int in_a_row, double *seconds)
 {
