@@ -231,6 +231,6 @@ extern const char tess_cpu_kernel_hash[], tess_cuda_kernel_hash[];
 extern const tess_backend tess_ref_backend;
 extern const tess_backend tess_cpu_backend;
 extern const tess_backend tess_cuda_backend;
-extern const tess_backend tess_profile_backend; /* cuda/plan/profile_device.c */
+extern const tess_backend tess_profile_backend; /* cuda/profile_device.c */
 
 #endif

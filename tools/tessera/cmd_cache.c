@@ -56,12 +56,12 @@ static tess_status warm_one(cli_app *app, tess_jit *jit, const tess_cuda_kernel 
     if (!kernel->fits(problem, params))
         return TESS_OK;
     kernel->defines(problem, params, defines, sizeof defines);
-    tess_jit_image image;
+    tess_jit_cubin cubin;
     TESS_TRY(tess_jit_get(app->ctx, jit,
-                          &(tess_jit_request){kernel->source, defines, problem->arch}, &image));
-    if (image.fresh && tess_cache_store(app->ctx, &image.key, &image.entry))
+                          &(tess_jit_request){kernel->source, defines, problem->arch}, &cubin));
+    if (cubin.fresh && tess_cache_store(app->ctx, &cubin.key, &cubin.entry))
         ++*compiled;
-    tess_free(app->ctx, image.entry.image);
+    tess_free(app->ctx, cubin.entry.code);
     return TESS_OK;
 }
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "cuda/driver/device.h"
+#include "cuda/profile_device.h"
 
 typedef struct devices_args {
     common_args common;

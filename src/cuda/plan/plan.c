@@ -95,7 +95,7 @@ static tess_status add_variant(tess_cuda_plan *p, const tess_cuda_kernel *kernel
 {
     char layout[TESS_CUDA_LAYOUT];
     kernel->layout(problem, params, layout, sizeof layout);
-    tess_jit_image code = {0};
+    tess_jit_cubin code = {0};
     tess_cuda_variant *variant;
     TESS_TRY(TESS_ALLOC(p->cuda->ctx, 1, &variant));
     *variant = (tess_cuda_variant){.kernel = kernel, .problem = *problem, .transposed = transposed};
@@ -104,7 +104,7 @@ static tess_status add_variant(tess_cuda_plan *p, const tess_cuda_kernel *kernel
     TESS_TRY_CLEAN(tess_cuda_variant_load(p->cuda, variant, &code));
     status = need_resident(p, transposed, layout, &variant->resident);
     if (status != TESS_OK) {
-        tess_free(p->cuda->ctx, code.entry.image);
+        tess_free(p->cuda->ctx, code.entry.code);
         goto cleanup;
     }
     variant->resident->users++;
@@ -290,10 +290,6 @@ void tess_cuda_release(tess_plan *plan)
     for (int i = 0; i < TESS_STAGES; i++)
         tess_cuda_free(cuda, p->stage[i]);
     tess_cuda_free(cuda, p->dot_scratch);
-    if (p->dot_module)
-        (void)cuda->driver.cuModuleUnload(p->dot_module);
-    if (p->refresh_module)
-        (void)cuda->driver.cuModuleUnload(p->refresh_module);
     if (entered)
         tess_cuda_leave(cuda);
     tess_matrix_destroy(p->transposed);

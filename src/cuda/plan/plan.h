@@ -10,7 +10,7 @@
 #ifndef TESS_CUDA_PLAN_H
 #define TESS_CUDA_PLAN_H
 
-#include "cuda/driver/device.h"
+#include "cuda/driver/module.h"
 #include "cuda/kernels/table.h"
 
 /* Where each stored scalar comes from (refresh.cu). */
@@ -62,11 +62,8 @@ typedef struct tess_cuda_plan {
     tess_cuda_variant *variants;
     cu_pointer stage[TESS_STAGES];
     size_t stage_bytes[TESS_STAGES];
-    cu_module dot_module; /* dot.cu, for plans without a fused kernel */
-    cu_function dot_partial, dot_final;
-    cu_pointer dot_scratch;   /* partial sums, then the result */
-    cu_module refresh_module; /* refresh.cu, once values came from device memory */
-    cu_function refresh;
+    cu_pointer dot_scratch;     /* partial sums, then the result */
+    cu_function refresh;        /* refresh.cu, once values came from device memory */
     struct tess_cusparse *peer; /* a plan that runs cuSPARSE instead */
 } tess_cuda_plan;
 
@@ -100,18 +97,14 @@ void tess_cuda_describe_problem(const tess_cuda *cuda, const tess_matrix *A,
 /* Compiles or loads the kernel for variant->problem and params. Comes before the resident: where
  * nothing can be compiled, no layout is made in vain. */
 tess_status tess_cuda_variant_load(tess_cuda *cuda, tess_cuda_variant *variant,
-                                   tess_jit_image *code);
+                                   tess_jit_cubin *code);
 /* Finds the entry points that a product with the variant's resident launches. */
 tess_status tess_cuda_variant_functions(tess_cuda *cuda, tess_cuda_variant *variant);
 /* Takes the entry points, with the resident set, and consumes `code`. A kernel that was never
  * verified is run against ref first: a wrong one fails with TESS_ERR_DEVICE. */
 tess_status tess_cuda_variant_finish(tess_cuda *cuda, tess_cuda_variant *variant,
-                                     tess_jit_image *code);
+                                     tess_jit_cubin *code);
 void tess_cuda_variant_unload(tess_cuda *cuda, tess_cuda_variant *variant);
-
-/* A module from an embedded source; `name` is for messages. Loads from the cache where possible. */
-tess_status tess_cuda_load_module(tess_cuda *cuda, const tess_jit_request *request,
-                                  tess_jit_image *image, cu_module *out);
 
 /* ---- verify.c ---- */
 
@@ -192,6 +185,11 @@ tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout,
                                     tess_cuda_resident **out);
 void tess_cuda_let_resident_go(tess_cuda_plan *p, tess_cuda_resident *resident);
 
+/* ---- convert.c ---- */
+
+tess_status tess_cuda_memory_convert(tess_plan *plan, int64_t count, double scale, const void *from,
+                                     tess_type from_type, bool add, void *to, tess_type to_type);
+
 /* ---- product.c ---- */
 
 tess_status tess_cuda_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y);
@@ -206,9 +204,19 @@ tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, doubl
 /* At least `bytes` in a staging buffer of the plan. */
 tess_status tess_cuda_need_stage(tess_cuda_plan *p, int which, size_t bytes);
 
-/* ---- measure.c ---- */
+/* ---- read_ceiling.c ---- */
 
 tess_status tess_cuda_read_ceiling(tess_device *device, double bytes, double *bytes_per_second);
+
+/* ---- measure.c ---- */
+
+/* 2*count events: start and end of every repetition. */
+tess_status tess_cuda_events_create(tess_cuda *cuda, int count, cu_event **out);
+void tess_cuda_events_destroy(tess_cuda *cuda, cu_event *events, int count); /* NULL is fine */
+/* Waits for the repetitions; the seconds of each. */
+tess_status tess_cuda_events_read(tess_cuda *cuda, const cu_event *events, int count,
+                                  double *seconds);
+
 tess_status tess_cuda_time_product(tess_plan *plan, const tess_product *product, double alpha,
                                    const void *x, double beta, void *y, int reps, double *seconds);
 

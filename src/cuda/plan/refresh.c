@@ -136,19 +136,10 @@ cleanup:
 
 static tess_status load_code(tess_cuda_plan *p, bool wide)
 {
-    tess_cuda *cuda = p->cuda;
-    if (p->refresh_module)
-        return TESS_OK;
     char defines[96];
     (void)snprintf(defines, sizeof defines, "-DREAL=%zu -DINDEX=%d -DTHREADS=%d -DEACH=%d",
                    tess_type_size(p->matrix.type), wide ? 8 : 4, THREADS, EACH);
-    tess_jit_image image;
-    TESS_TRY(tess_cuda_load_module(cuda, &(tess_jit_request){"refresh.cu", defines, cuda->sm},
-                                   &image, &p->refresh_module));
-    if (image.fresh)
-        (void)tess_cache_store(cuda->ctx, &image.key, &image.entry);
-    tess_free(cuda->ctx, image.entry.image);
-    return TESS_CU(cuda, cuModuleGetFunction(&p->refresh, p->refresh_module, "refresh"));
+    return tess_cuda_helper(p->cuda, "refresh.cu", defines, "refresh", &p->refresh);
 }
 
 /* Maps and code for all copies; what is there already costs nothing. */
@@ -156,7 +147,7 @@ static tess_status prepare(tess_cuda_plan *p, bool wide)
 {
     bool missing = false;
     for (const tess_cuda_resident *r = p->residents; r; r = r->next)
-        missing |= !same_order(p, r) && (!r->map.numbers || !p->refresh_module);
+        missing |= !same_order(p, r) && (!r->map.numbers || !p->refresh);
     if (!missing)
         return TESS_OK;
     int capturing = 0;

@@ -27,37 +27,6 @@ void tess_cuda_describe_problem(const tess_cuda *cuda, const tess_matrix *A,
     problem->leaves = leaves_cache(problem);
 }
 
-tess_status tess_cuda_load_module(tess_cuda *cuda, const tess_jit_request *request,
-                                  tess_jit_image *image, cu_module *out)
-{
-    cu_module module = NULL;
-    TESS_TRY(tess_jit_get(cuda->ctx, &cuda->jit, request, image));
-    cu_result result = cuda->driver.cuModuleLoadData(&module, image->entry.image);
-    if (result != CU_SUCCESS && !image->fresh) {
-        /* The cache held something this driver does not take: as good as a miss. */
-        tess_free(cuda->ctx, image->entry.image);
-        image->entry = (tess_cache_entry){0};
-        image->fresh = true;
-        TESS_TRY(tess_jit_compile(cuda->ctx, &cuda->jit, request, NULL, &image->entry.image,
-                                  &image->entry.bytes, NULL, 0));
-        result = cuda->driver.cuModuleLoadData(&module, image->entry.image);
-    }
-    tess_status status = tess_cuda_check(cuda, result, "cuModuleLoadData");
-    if (status != TESS_OK) {
-        tess_free(cuda->ctx, image->entry.image);
-        return status;
-    }
-    *out = module;
-    return TESS_OK;
-}
-
-/* At least what the small matrix needs on which fresh kernels are verified. */
-static unsigned allowed_shared(const tess_cuda_launch *launch)
-{
-    enum { LEAST = 32 << 10 };
-    return launch->shared > LEAST ? launch->shared : LEAST;
-}
-
 tess_status tess_cuda_variant_functions(tess_cuda *cuda, tess_cuda_variant *variant)
 {
     tess_cuda_call call = {.alpha = 1};
@@ -68,9 +37,7 @@ tess_status tess_cuda_variant_functions(tess_cuda *cuda, tess_cuda_variant *vari
     for (int i = 0; i < count; i++) {
         cu_function function;
         TESS_TRY(TESS_CU(cuda, cuModuleGetFunction(&function, variant->module, launches[i].entry)));
-        if (launches[i].shared > 0)
-            TESS_TRY(TESS_CU(cuda, cuFuncSetAttribute(function, CU_FUNCTION_MAX_DYNAMIC_SHARED,
-                                                      (int)allowed_shared(&launches[i]))));
+        TESS_TRY(tess_cuda_allow_shared(cuda, function, launches[i].shared));
         variant->entries[variant->functions] = launches[i].entry;
         variant->function[variant->functions++] = function;
     }
@@ -78,7 +45,7 @@ tess_status tess_cuda_variant_functions(tess_cuda *cuda, tess_cuda_variant *vari
 }
 
 tess_status tess_cuda_variant_load(tess_cuda *cuda, tess_cuda_variant *variant,
-                                   tess_jit_image *code)
+                                   tess_jit_cubin *code)
 {
     char defines[TESS_CUDA_DEFINES];
     variant->kernel->defines(&variant->problem, variant->params, defines, sizeof defines);
@@ -87,7 +54,7 @@ tess_status tess_cuda_variant_load(tess_cuda *cuda, tess_cuda_variant *variant,
 }
 
 tess_status tess_cuda_variant_finish(tess_cuda *cuda, tess_cuda_variant *variant,
-                                     tess_jit_image *code)
+                                     tess_jit_cubin *code)
 {
     tess_status status;
     TESS_TRY_CLEAN(tess_cuda_variant_functions(cuda, variant));
@@ -98,7 +65,7 @@ tess_status tess_cuda_variant_finish(tess_cuda *cuda, tess_cuda_variant *variant
     }
 
 cleanup:
-    tess_free(cuda->ctx, code->entry.image);
+    tess_free(cuda->ctx, code->entry.code);
     if (status != TESS_OK)
         tess_cuda_variant_unload(cuda, variant);
     return status;
@@ -106,8 +73,7 @@ cleanup:
 
 void tess_cuda_variant_unload(tess_cuda *cuda, tess_cuda_variant *variant)
 {
-    if (variant->module)
-        (void)cuda->driver.cuModuleUnload(variant->module);
+    tess_cuda_unload(cuda, variant->module);
     variant->module = NULL;
     variant->functions = 0;
 }

@@ -39,7 +39,7 @@ void tess_cuda_between_free(tess_space *space, tess_unit_list *list)
 {
     const tess_cuda *cuda = tess_cuda_space_of(space)->cuda;
     for (int i = 0; i < list->between_count; i++)
-        (void)cuda->driver.cuModuleUnload(list->between[i].module);
+        tess_cuda_unload(cuda, list->between[i].module);
     tess_free(space->ctx, list->between);
 }
 

@@ -277,10 +277,6 @@ static inline cu_pointer tess_cuda_vector(const tess_space *space, int v, int sy
 
 /* ---- space_list.c ---- */
 
-/* One entry of an embedded source; the module is the caller's. */
-tess_status tess_cuda_load_function(tess_cuda *cuda, const char *source, const char *defines,
-                                    const char *entry, cu_module *module, cu_function *function);
-
 /* The units of a list, made now if this is the first time. `stretch`: iterations end with the
  * list; NULL: they do not. */
 tess_status tess_cuda_need_list(tess_space *space, const tess_steps *steps,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cuda/plan/plan.h"
+#include "cuda/profile_device.h"
 
 /* What a driver would say of it; each has a file of this name in profiles/. */
 static const struct known_gpu {
