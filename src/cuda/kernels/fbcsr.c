@@ -90,8 +90,8 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
     const tess_fbcsr_slices *S = image->format;
     if (problem->rows == 0)
         return 0;
-    unsigned grid = (unsigned)tess_ceil_div(S->slices * TESS_FBCSR_WARP, p[THREADS]);
-    tess_cuda_launch *run = tess_cuda_launch_start(out, "fbcsr", grid, (unsigned)p[THREADS]);
+    int64_t grid = tess_ceil_div(S->slices * TESS_FBCSR_WARP, p[THREADS]);
+    tess_cuda_launch *run = tess_cuda_launch_start(out, "fbcsr", grid, p[THREADS]);
     tess_cuda_arg_pointer(run, call->arrays[FBCSR_HEADS]);
     tess_cuda_arg_pointer(run, call->arrays[FBCSR_LENGTHS]);
     tess_cuda_arg_pointer(run, S->targets ? call->arrays[FBCSR_TARGETS] : 0);

@@ -113,7 +113,7 @@ void tess_cuda_launch_balanced_sum(const tess_cuda_problem *problem, const tess_
                                    const tess_cuda_call *call, tess_cuda_launch *out)
 {
     int64_t long_count = image->counts[BALANCED_LONG_COUNT];
-    unsigned grid = (unsigned)(long_count + tess_ceil_div(problem->rows, 128));
+    int64_t grid = long_count + tess_ceil_div(problem->rows, 128);
     tess_cuda_launch *run = tess_cuda_launch_start(out, "balanced_sum", grid, 128);
     tess_cuda_arg_pointer(run, call->arrays[BALANCED_SEGMENT_PTR]);
     tess_cuda_arg_pointer(run, call->arrays[BALANCED_LONG_ROWS]);

@@ -283,13 +283,13 @@ static void layout(const tess_cuda_problem *problem, const int *p, char *text, s
              p[V], p[PANELS]);
 }
 
-unsigned tess_sliced_launch_sum(const tess_cuda_problem *problem, const tess_sliced_panel *panel,
-                                const tess_cuda_call *call, const uint64_t *cut, uint64_t dot_part,
-                                tess_cuda_launch *run)
+int64_t tess_sliced_launch_sum(const tess_cuda_problem *problem, const tess_sliced_panel *panel,
+                               const tess_cuda_call *call, const uint64_t *cut, uint64_t dot_part,
+                               tess_cuda_launch *run)
 {
     uint64_t before = (uint64_t)panel->first_cut * sizeof(int32_t);
     int64_t pairs = (panel->cut_rows - panel->cut_long) * problem->block_height;
-    unsigned grid = (unsigned)(panel->cut_long + tess_ceil_div(pairs, SUM_THREADS));
+    int64_t grid = panel->cut_long + tess_ceil_div(pairs, SUM_THREADS);
     tess_cuda_launch_start(run, "sliced_sum", grid, SUM_THREADS)->overlaps = true;
     tess_cuda_arg_pointer(run, cut[0] + before);
     tess_cuda_arg_pointer(run, cut[1] + before);
@@ -311,16 +311,15 @@ unsigned tess_sliced_launch_sum(const tess_cuda_problem *problem, const tess_sli
  * the second. */
 static int launch_panel(const tess_cuda_problem *problem, const int *p,
                         const tess_sliced_panel *panel, const tess_cuda_call *call,
-                        uint64_t dot_part, unsigned *parts, tess_cuda_launch *out)
+                        uint64_t dot_part, int64_t *parts, tess_cuda_launch *out)
 {
     uint64_t slice = (uint64_t)panel->first_slice, line = slice * (uint64_t)p[C];
     int64_t places = panel->slices * p[C] * problem->block_height;
     if (places == 0)
         return 0;
     int count = 0;
-    unsigned grid = (unsigned)tess_ceil_div(places, p[THREADS] / p[TPR]);
-    tess_cuda_launch *run =
-        tess_cuda_launch_start(&out[count++], "sliced", grid, (unsigned)p[THREADS]);
+    int64_t grid = tess_ceil_div(places, p[THREADS] / p[TPR]);
+    tess_cuda_launch *run = tess_cuda_launch_start(&out[count++], "sliced", grid, p[THREADS]);
     tess_cuda_arg_pointer(run, call->arrays[SLICED_OFFSETS] + slice * sizeof(int64_t));
     tess_cuda_arg_pointer(run, call->arrays[SLICED_LENGTHS] + line * sizeof(int32_t));
     tess_cuda_arg_pointer(run, call->arrays[SLICED_TARGETS] + line * sizeof(int32_t));
@@ -338,7 +337,7 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
     tess_cuda_arg_pointer(run, dot_part);
     *parts = grid;
     if (panel->cut_rows > 0) {
-        dot_part = dot_part ? dot_part + *parts * sizeof(double) : 0;
+        dot_part = dot_part ? dot_part + (uint64_t)*parts * sizeof(double) : 0;
         *parts += tess_sliced_launch_sum(problem, panel, call, &call->arrays[SLICED_CUT_ROW],
                                          dot_part, &out[count++]);
     }
@@ -347,7 +346,7 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
 
 /* Panel after panel; the last one leaves `parts` parts of w*y at dot_part. */
 static int products(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
-                    const tess_cuda_call *call, uint64_t dot_part, unsigned *parts,
+                    const tess_cuda_call *call, uint64_t dot_part, int64_t *parts,
                     tess_cuda_launch *out)
 {
     const tess_sliced *S = image->format;
@@ -365,7 +364,7 @@ static int products(const tess_cuda_problem *problem, const int *p, const tess_c
 static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
-    unsigned parts = 0;
+    int64_t parts = 0;
     return products(problem, p, image, call, 0, &parts, out);
 }
 
@@ -373,7 +372,7 @@ static int launches_dot(const tess_cuda_problem *problem, const int *p,
                         const tess_cuda_image *image, const tess_cuda_call *call,
                         tess_cuda_launch *out)
 {
-    unsigned parts = 0;
+    int64_t parts = 0;
     uint64_t dot_part = call->workspace + (uint64_t)image->counts[SLICED_DOT_AT];
     int count = products(problem, p, image, call, dot_part, &parts, out);
     tess_cuda_launch *run = tess_cuda_launch_start(&out[count++], "sliced_dot", 1, 1024);

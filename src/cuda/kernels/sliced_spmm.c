@@ -66,8 +66,8 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
     if (threads == 0)
         return 0;
     uint64_t row_bytes = (uint64_t)call->ldx * tess_type_size(problem->type);
-    tess_cuda_launch *run = tess_cuda_launch_start(
-        &out[0], "sliced_spmm", (unsigned)tess_ceil_div(threads, p[THREADS]), (unsigned)p[THREADS]);
+    tess_cuda_launch *run = tess_cuda_launch_start(&out[0], "sliced_spmm",
+                                                   tess_ceil_div(threads, p[THREADS]), p[THREADS]);
     for (int i = SLICED_OFFSETS; i <= SLICED_VALUES; i++)
         tess_cuda_arg_pointer(run, call->arrays[i]);
     tess_cuda_arg_pointer(run, call->x);

@@ -77,8 +77,7 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
     uint64_t head = call->workspace;
     uint64_t tail =
         head + (uint64_t)shares * (uint64_t)problem->block_height * tess_type_size(problem->type);
-    tess_cuda_launch *run =
-        tess_cuda_launch_start(&out[0], "stream", (unsigned)shares, (unsigned)p[THREADS]);
+    tess_cuda_launch *run = tess_cuda_launch_start(&out[0], "stream", shares, p[THREADS]);
     run->shared = (unsigned)shared_bytes(problem, p);
     for (int i = BSR_OFFSETS; i <= STREAM_TILE_ROWS; i++)
         tess_cuda_arg_pointer(run, call->arrays[i]);
@@ -95,7 +94,7 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
     if (shares == 1)
         return 1;
     run = tess_cuda_launch_start(&out[1], "stream_join",
-                                 (unsigned)tess_ceil_div(shares * problem->block_height, 128), 128);
+                                 tess_ceil_div(shares * problem->block_height, 128), 128);
     tess_cuda_arg_pointer(run, call->arrays[BSR_OFFSETS]);
     tess_cuda_arg_pointer(run, call->arrays[STREAM_TILE_ROWS]);
     tess_cuda_arg_pointer(run, head);

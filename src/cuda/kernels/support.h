@@ -68,11 +68,14 @@ enum {
 tess_status tess_cuda_image_fbcsr(tess_ctx *ctx, const tess_matrix *A, const char *text,
                                   tess_cuda_image *image);
 
-/* An empty launch of a one-dimensional grid. */
+/* A launch without arguments, of a one-dimensional grid. A grid that no device takes stays one
+ * (tess_cuda_launch_check): it is not cut to 32 bits. */
 static inline tess_cuda_launch *tess_cuda_launch_start(tess_cuda_launch *launch, const char *entry,
-                                                       unsigned grid, unsigned block)
+                                                       int64_t grid, int block)
 {
-    *launch = (tess_cuda_launch){.entry = entry, .grid = {grid, 1, 1}, .block = {block, 1, 1}};
+    *launch = (tess_cuda_launch){.entry = entry,
+                                 .grid = {(unsigned)tess_min(grid, UINT32_MAX), 1, 1},
+                                 .block = {(unsigned)block, 1, 1}};
     return launch;
 }
 

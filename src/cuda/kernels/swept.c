@@ -117,9 +117,8 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
     const tess_swept *S = image->format;
     if (S->chunks == 0)
         return 0;
-    tess_cuda_launch *run =
-        tess_cuda_launch_start(out, "swept", (unsigned)tess_ceil_div(S->chunks, p[WARPS]),
-                               (unsigned)p[WARPS] * TESS_SWEPT_LANES);
+    tess_cuda_launch *run = tess_cuda_launch_start(out, "swept", tess_ceil_div(S->chunks, p[WARPS]),
+                                                   p[WARPS] * TESS_SWEPT_LANES);
     run->shared =
         (unsigned)(p[WARPS] * sums_bytes(problem, S->line_most) + copies_bytes(problem, p));
     tess_cuda_arg_pointer(run, call->arrays[SWEPT_CHUNK_LINE]);

@@ -17,7 +17,7 @@ static tess_status convert(const tess_cuda_plan *plan, int64_t count, double sca
     snprintf(defines, sizeof defines, "-DFROM=%zu -DTO=%zu -DADD=%d -DTHREADS=%d",
              tess_type_size(from_type), tess_type_size(to_type), add, THREADS);
     TESS_TRY(tess_cuda_helper(cuda, "convert.cu", defines, "convert", &function));
-    tess_cuda_launch_start(&launch, "convert", (unsigned)tess_ceil_div(count, THREADS), THREADS);
+    tess_cuda_launch_start(&launch, "convert", tess_ceil_div(count, THREADS), THREADS);
     tess_cuda_arg_pointer(&launch, tess_cuda_address(from));
     tess_cuda_arg_pointer(&launch, tess_cuda_address(to));
     tess_cuda_arg_integer(&launch, count);

@@ -33,6 +33,31 @@ static cu_launch_attribute cluster_of(const tess_cuda_launch *l)
     };
 }
 
+/* Every GPU takes as many threads and thread blocks; shared memory is asked of the device. */
+tess_status tess_cuda_launch_check(const tess_cuda *cuda, const tess_cuda_launch *l)
+{
+    static const unsigned most_blocks[3] = {INT32_MAX, 65535, 65535};
+    enum { MOST_THREADS = 1024 };
+    const int64_t threads = (int64_t)l->block[0] * l->block[1] * l->block[2];
+    if (threads > MOST_THREADS)
+        return tess_fail(cuda->ctx, TESS_ERR_DEVICE,
+                         "device '%s': '%s' would be launched with %lld threads a thread block; at "
+                         "most %d are possible",
+                         cuda->name, l->entry, (long long)threads, MOST_THREADS);
+    for (int i = 0; i < 3; i++)
+        if (l->grid[i] > most_blocks[i])
+            return tess_fail(cuda->ctx, TESS_ERR_DEVICE,
+                             "device '%s': '%s' would be launched with %u thread blocks along %c; "
+                             "at most %u are possible",
+                             cuda->name, l->entry, l->grid[i], "xyz"[i], most_blocks[i]);
+    if (l->shared > cuda->shared_bytes)
+        return tess_fail(cuda->ctx, TESS_ERR_DEVICE,
+                         "device '%s': '%s' would be launched with %u bytes of shared memory a "
+                         "thread block; at most %zu are possible",
+                         cuda->name, l->entry, l->shared, cuda->shared_bytes);
+    return TESS_OK;
+}
+
 bool tess_cuda_cluster_fits(tess_cuda *cuda, cu_function function, const tess_cuda_launch *l)
 {
     int clusters = 0;
@@ -48,7 +73,8 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
                                  cu_stream stream)
 {
     void *arguments[] = {l->args};
-    cu_launch_attribute attributes[2];
+    cu_launch_attribute attributes[3];
+    TESS_TRY(tess_cuda_launch_check(cuda, l));
     unsigned count = 0;
     if (l->cluster)
         attributes[count++] = cluster_of(l);

@@ -128,6 +128,8 @@ typedef struct tess_cuda_parts {
 tess_status tess_cuda_run_parts(tess_cuda *cuda, const tess_cuda_variant *variant,
                                 tess_cuda_call *call, cu_stream stream, tess_cuda_parts *parts);
 
+/* Whether the device takes such a launch: threads, grid, shared memory. */
+tess_status tess_cuda_launch_check(const tess_cuda *cuda, const tess_cuda_launch *launch);
 tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cuda_launch *launch,
                                  cu_stream stream);
 /* Whether the grid can be one cluster; allows sizes that not every device has. */

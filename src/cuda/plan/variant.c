@@ -36,6 +36,7 @@ tess_status tess_cuda_variant_functions(tess_cuda *cuda, tess_cuda_variant *vari
     variant->functions = 0;
     for (int i = 0; i < count; i++) {
         cu_function function;
+        TESS_TRY(tess_cuda_launch_check(cuda, &launches[i]));
         TESS_TRY(TESS_CU(cuda, cuModuleGetFunction(&function, variant->module, launches[i].entry)));
         TESS_TRY(tess_cuda_allow_shared(cuda, function, launches[i].shared));
         variant->entries[variant->functions] = launches[i].entry;

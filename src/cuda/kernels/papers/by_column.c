@@ -41,7 +41,7 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
     return tess_cuda_rows_launches(problem, image, call, "by_column", p[THREADS] / p[LANES], 1,
-                                   (unsigned)p[THREADS], out);
+                                   p[THREADS], out);
 }
 
 #define FAMILY by_column

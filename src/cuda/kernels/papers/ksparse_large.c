@@ -47,8 +47,8 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
     return tess_cuda_rows_launches(problem, image, call, "ksparse_large", 1,
-                                   tess_ceil_div(problem->block_height, p[NB]),
-                                   (unsigned)(p[NB] * p[N_TG]), out);
+                                   tess_ceil_div(problem->block_height, p[NB]), (p[NB] * p[N_TG]),
+                                   out);
 }
 
 #define FAMILY ksparse_large

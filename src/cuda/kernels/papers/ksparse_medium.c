@@ -46,7 +46,7 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
 static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
-    unsigned threads = (unsigned)(problem->block_height * p[N_TG] * p[N_TA]);
+    int threads = (problem->block_height * p[N_TG] * p[N_TA]);
     return tess_cuda_rows_launches(problem, image, call, "ksparse_medium", p[N_TA] * p[NBROWS], 1,
                                    threads, out);
 }

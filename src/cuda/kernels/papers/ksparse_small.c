@@ -36,7 +36,7 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
     return tess_cuda_rows_launches(problem, image, call, "ksparse_small", p[N_TA] * p[NBROWS], 1,
-                                   (unsigned)(32 * p[N_TA]), out);
+                                   (32 * p[N_TA]), out);
 }
 
 #define FAMILY ksparse_small

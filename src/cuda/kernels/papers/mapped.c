@@ -140,8 +140,8 @@ static int write_launches(const tess_cuda_problem *problem, mapping m, const tes
 {
     if (problem->rows == 0)
         return 0;
-    tess_cuda_launch *run = tess_cuda_launch_start(
-        out, "mapped", (unsigned)image->counts[INTERLEAVED_GROUPS], (unsigned)m.threads);
+    tess_cuda_launch *run =
+        tess_cuda_launch_start(out, "mapped", image->counts[INTERLEAVED_GROUPS], m.threads);
     for (int i = INTERLEAVED_OFFSETS; i <= INTERLEAVED_VALUES; i++)
         tess_cuda_arg_pointer(run, call->arrays[i]);
     tess_cuda_arg_pointer(run, call->x);

@@ -48,7 +48,7 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
     return tess_cuda_rows_launches(problem, image, call, "row_per_thread", 1, chunks_of(problem, p),
-                                   (unsigned)threads_of(problem, p), out);
+                                   threads_of(problem, p), out);
 }
 
 #define FAMILY row_per_thread

@@ -42,13 +42,13 @@ void tess_cuda_rows_layout(int lambda, char *text, size_t size)
 
 int tess_cuda_rows_launches(const tess_cuda_problem *problem, const tess_cuda_image *image,
                             const tess_cuda_call *call, const char *entry, int64_t lines_each,
-                            int64_t blocks_each, unsigned threads, tess_cuda_launch *out)
+                            int64_t blocks_each, int threads, tess_cuda_launch *out)
 {
     bool balanced = image->count > BALANCED_SEGMENT_PTR;
     int64_t lines = balanced ? image->counts[BALANCED_SEGMENTS] : problem->block_rows;
     if (problem->rows == 0)
         return 0;
-    unsigned grid = (unsigned)(tess_ceil_div(lines, lines_each) * blocks_each);
+    int64_t grid = tess_ceil_div(lines, lines_each) * blocks_each;
     tess_cuda_launch *run = tess_cuda_launch_start(&out[0], entry, grid, threads);
     for (int i = BSR_OFFSETS; i <= BSR_VALUES; i++)
         tess_cuda_arg_pointer(run, call->arrays[i]);

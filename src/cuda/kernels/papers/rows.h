@@ -30,6 +30,6 @@ void tess_cuda_rows_layout(int lambda, char *text, size_t size);
  * blocks one line), and for a balanced image the reduction. Returns the number of launches. */
 int tess_cuda_rows_launches(const tess_cuda_problem *problem, const tess_cuda_image *image,
                             const tess_cuda_call *call, const char *entry, int64_t lines_each,
-                            int64_t blocks_each, unsigned threads, tess_cuda_launch *out);
+                            int64_t blocks_each, int threads, tess_cuda_launch *out);
 
 #endif
