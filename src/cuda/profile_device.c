@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/plan/plan.h"
+#include "cuda/plan/choose.h"
 #include "cuda/profile_device.h"
+#include "cuda/solve/space.h"
 
 /* What a driver would say of it; each has a file of this name in profiles/. */
 static const struct known_gpu {

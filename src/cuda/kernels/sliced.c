@@ -271,12 +271,12 @@ static void defines_with_dot(const tess_cuda_problem *problem, const int *p, cha
 {
     int leaving[COUNT];
     memcpy(leaving, p, sizeof leaving);
-    if (problem->leaves)
+    if (problem->evict_first)
         leaving[HINT] = 2;
     defines_dot(problem, leaving, 1, text, size);
 }
 
-static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+static void layout_name(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
     (void)problem;
     snprintf(text, size, "sliced:C=%d,sigma=%d,lambda=%d,V=%d,panels=%d", p[C], p[SIGMA], p[LAMBDA],
@@ -345,11 +345,11 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
 }
 
 /* Panel after panel; the last one leaves `parts` parts of w*y at dot_part. */
-static int products(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+static int products(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, uint64_t dot_part, int64_t *parts,
                     tess_cuda_launch *out)
 {
-    const tess_sliced *S = image->format;
+    const tess_sliced *S = layout->format;
     tess_cuda_call panel_call = *call;
     int count = 0;
     for (int32_t q = 0; q < S->options.panels; q++) {
@@ -361,21 +361,22 @@ static int products(const tess_cuda_problem *problem, const int *p, const tess_c
     return count;
 }
 
-static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
     int64_t parts = 0;
-    return products(problem, p, image, call, 0, &parts, out);
+    return products(problem, p, layout, call, 0, &parts, out);
 }
 
 static int launches_dot(const tess_cuda_problem *problem, const int *p,
-                        const tess_cuda_image *image, const tess_cuda_call *call,
+                        const tess_cuda_layout *layout, const tess_cuda_call *call,
                         tess_cuda_launch *out)
 {
     int64_t parts = 0;
-    uint64_t dot_part = call->workspace + (uint64_t)image->counts[SLICED_DOT_AT];
-    int count = products(problem, p, image, call, dot_part, &parts, out);
+    uint64_t dot_part = call->workspace + (uint64_t)layout->counts[SLICED_DOT_AT];
+    int count = products(problem, p, layout, call, dot_part, &parts, out);
     tess_cuda_launch *run = tess_cuda_launch_start(&out[count++], "sliced_dot", 1, 1024);
+    run->sums_parts = true;
     tess_cuda_arg_pointer(run, dot_part);
     tess_cuda_arg_integer(run, parts);
     tess_cuda_arg_pointer(run, call->dot);
@@ -387,12 +388,13 @@ const tess_cuda_kernel tess_cuda_kernel_sliced = {
     .source = "sliced.cu",
     .format = "sliced",
     .op = TESS_CUDA_SPMV,
+    .preferred = true,
     .params = params_of_sliced,
     .param_count = COUNT,
     .fits = fits,
     .guess = guess,
     .defines = defines,
-    .layout = layout,
+    .layout_name = layout_name,
     .launches = launches,
 };
 
@@ -401,11 +403,12 @@ const tess_cuda_kernel tess_cuda_kernel_sliced_dot = {
     .source = "sliced.cu",
     .format = "sliced",
     .op = TESS_CUDA_SPMV_DOT,
+    .preferred = true,
     .params = params_of_sliced,
     .param_count = COUNT,
     .fits = fits,
     .guess = guess,
     .defines = defines_with_dot,
-    .layout = layout,
+    .layout_name = layout_name,
     .launches = launches_dot,
 };

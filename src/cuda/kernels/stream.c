@@ -59,18 +59,18 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
              p[PER_SM]);
 }
 
-static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+static void layout_name(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
     (void)problem;
     snprintf(text, size, "stream:tile=%d", p[TILE]);
 }
 
-static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
     if (problem->rows == 0)
         return 0;
-    int64_t tiles = image->counts[STREAM_TILES];
+    int64_t tiles = layout->counts[STREAM_TILES];
     int64_t shares = (int64_t)problem->multiprocessors * p[PER_SM];
     shares = shares < tiles ? shares : tiles;
     shares = shares < STREAM_SHARES_MAX ? shares : STREAM_SHARES_MAX;
@@ -118,6 +118,6 @@ const tess_cuda_kernel tess_cuda_kernel_stream = {
     .fits = fits,
     .guess = guess,
     .defines = defines,
-    .layout = layout,
+    .layout_name = layout_name,
     .launches = launches,
 };

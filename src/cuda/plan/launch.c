@@ -2,7 +2,7 @@
  * device pointers can be captured in a CUDA graph. */
 #include <string.h>
 
-#include "cuda/plan/plan.h"
+#include "cuda/plan/launch.h"
 
 static cu_function find_function(const tess_cuda_variant *variant, const char *entry)
 {
@@ -98,14 +98,14 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
                                   l->block[1], l->block[2], l->shared, stream, arguments, NULL));
 }
 
-/* A product that leaves its parts may start while the launch before it ends: then its thread blocks
- * fill one multiprocessor after the other as they become free. Where rows were cut, those with the
- * segments are much longer than the others and lie together: on few multiprocessors they take
- * longer than the start saves (H200, an arrow of 139 500 rows of 3 x 3 blocks: an iteration of cg
- * in 24.5 us, without in 15.7). */
+/* A product in one launch that leaves its partial sums may start while the launch before it ends:
+ * its thread blocks fill one multiprocessor after the other as they become free. With cut rows
+ * there is a launch more. Thread blocks that have segments take much longer than the others and lie
+ * together; on few multiprocessors they would take longer than the early start saves (H200, an
+ * arrow of 139 500 rows of 3 x 3 blocks: an iteration of cg in 24.5 us, without in 15.7). */
 static bool starts_early(const tess_cuda_launch *launches, int count)
 {
-    return count == 2 && strcmp(launches[0].entry, "sliced") == 0;
+    return count == 2 && launches[1].sums_parts;
 }
 
 static tess_status run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
@@ -116,13 +116,13 @@ static tess_status run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_c
         call->arrays[i] = resident->arrays[i];
     call->workspace = resident->workspace;
     tess_cuda_launch launches[TESS_CUDA_LAUNCHES];
-    int count = variant->kernel->launches(&variant->problem, variant->params, resident->image, call,
-                                          launches);
+    int count = variant->kernel->launches(&variant->problem, variant->params, resident->layout,
+                                          call, launches);
     for (int i = 0; i < count; i++) {
         tess_cuda_launch *l = &launches[i];
         if (l->grid[0] == 0 || l->grid[1] == 0 || l->grid[2] == 0)
             continue;
-        if (parts && strcmp(l->entry, "sliced_dot") == 0) {
+        if (parts && l->sums_parts) {
             *parts = (tess_cuda_parts){l->args[0].pointer, l->args[1].integer};
             continue;
         }

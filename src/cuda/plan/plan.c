@@ -27,24 +27,24 @@ static tess_status refresh_transposed(tess_cuda_plan *p)
 }
 
 /* The resident of A or A^T in a layout, shared by all variants that want it. */
-static tess_status need_resident(tess_cuda_plan *p, bool transposed, const char *layout,
+static tess_status need_resident(tess_cuda_plan *p, bool transposed, const char *layout_name,
                                  tess_cuda_resident **out)
 {
     bool shares = p->shares && !transposed;
     const tess_matrix *A = transposed ? p->transposed : shares ? p->given : &p->matrix;
     tess_cuda_resident **list = shares ? &p->cuda->shared : &p->residents;
     for (tess_cuda_resident *r = *list; r; r = r->next) {
-        if (r->matrix == A && strcmp(r->image->layout, layout) == 0) {
+        if (r->matrix == A && strcmp(r->layout->name, layout_name) == 0) {
             *out = r;
             return TESS_OK;
         }
     }
-    if (p->there) {
+    if (p->device_values) {
         TESS_TRY(tess_cuda_bring_values(p));
         TESS_TRY(refresh_transposed(p));
     }
     tess_cuda_resident *resident;
-    TESS_TRY(tess_cuda_resident_create(p->cuda, A, layout, p->stream, &resident));
+    TESS_TRY(tess_cuda_resident_create(p->cuda, A, layout_name, p->stream, &resident));
     resident->next = *list;
     *list = resident;
     *out = resident;
@@ -75,9 +75,10 @@ static void drop_variant(tess_cuda_plan *p, tess_cuda_variant *variant)
     drop_unused(p->cuda, &p->cuda->shared);
 }
 
-tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout, tess_cuda_resident **out)
+tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout_name,
+                                    tess_cuda_resident **out)
 {
-    TESS_TRY(need_resident(p, false, layout, out));
+    TESS_TRY(need_resident(p, false, layout_name, out));
     (*out)->users++;
     return TESS_OK;
 }
@@ -94,7 +95,7 @@ static tess_status add_variant(tess_cuda_plan *p, const tess_cuda_kernel *kernel
                                const tess_cuda_variant **out)
 {
     char layout[TESS_CUDA_LAYOUT];
-    kernel->layout(problem, params, layout, sizeof layout);
+    kernel->layout_name(problem, params, layout, sizeof layout);
     tess_jit_cubin code = {0};
     tess_cuda_variant *variant;
     TESS_TRY(TESS_ALLOC(p->cuda->ctx, 1, &variant));
@@ -126,7 +127,7 @@ static const tess_cuda_kernel *companion(const tess_cuda_plan *p, tess_cuda_op o
     tess_cuda_problem plain = *problem;
     plain.vectors = 1;
     plain.row_major = 0;
-    p->kernel->layout(&plain, p->params, wanted, sizeof wanted);
+    p->kernel->layout_name(&plain, p->params, wanted, sizeof wanted);
     for (int i = 0; i < tess_cuda_kernel_count; i++) {
         const tess_cuda_kernel *kernel = tess_cuda_kernels[i];
         if (kernel->op != op || strcmp(kernel->format, p->kernel->format) != 0)
@@ -137,7 +138,7 @@ static const tess_cuda_kernel *companion(const tess_cuda_plan *p, tess_cuda_op o
             for (int b = 0; b < p->kernel->param_count; b++)
                 if (strcmp(kernel->params[a].name, p->kernel->params[b].name) == 0)
                     params[a] = p->params[b];
-        kernel->layout(problem, params, layout, sizeof layout);
+        kernel->layout_name(problem, params, layout, sizeof layout);
         if (kernel->fits(problem, params) && strcmp(layout, wanted) == 0)
             return kernel;
     }
@@ -305,8 +306,8 @@ static tess_status update_values(tess_cuda_plan *p, const void *values)
         return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
                          "tess_plan_update_values: this plan is for timing only");
     if (tess_cuda_on_device(p->cuda, values))
-        return tess_cuda_refresh_there(p, values);
-    p->there = NULL;
+        return tess_cuda_refresh_on_device(p, values);
+    p->device_values = NULL;
     p->matrix.values = (void *)(uintptr_t)values; /* only ever read */
     TESS_TRY(refresh_transposed(p));
     for (tess_cuda_resident *r = p->residents; r; r = r->next)

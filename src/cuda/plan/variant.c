@@ -1,7 +1,7 @@
 /* A kernel specialised for one matrix: defines, machine code, entry points. */
 #include <string.h>
 
-#include "cuda/plan/plan.h"
+#include "cuda/plan/launch.h"
 
 /* Matrix and vectors against L2. H200 (62.9 MB, cubes of 7 and 27 points, b = 1, 2, 3, 4, 8, 16),
  * an iteration of cg with the matrix first to leave against one without: from 57 MB on up to a
@@ -24,7 +24,7 @@ void tess_cuda_describe_problem(const tess_cuda *cuda, const tess_matrix *A,
     problem->multiprocessors = cuda->multiprocessors;
     problem->shared_limit = (int64_t)cuda->shared_bytes;
     problem->l2_bytes = (int64_t)cuda->l2_bytes;
-    problem->leaves = leaves_cache(problem);
+    problem->evict_first = leaves_cache(problem);
 }
 
 tess_status tess_cuda_variant_functions(tess_cuda *cuda, tess_cuda_variant *variant)
@@ -32,7 +32,7 @@ tess_status tess_cuda_variant_functions(tess_cuda *cuda, tess_cuda_variant *vari
     tess_cuda_call call = {.alpha = 1};
     tess_cuda_launch launches[TESS_CUDA_LAUNCHES];
     int count = variant->kernel->launches(&variant->problem, variant->params,
-                                          variant->resident->image, &call, launches);
+                                          variant->resident->layout, &call, launches);
     variant->functions = 0;
     for (int i = 0; i < count; i++) {
         cu_function function;

@@ -195,6 +195,8 @@ typedef struct tess_loop {
     cu_pointer first, sources, source_first, places;
 } tess_loop;
 
+/* The backend's solves_at_once. */
+bool tess_cuda_solves_at_once(tess_device *device, const tess_matrix *A);
 /* Chooses the loop for a list, if it is one for loop.cu: then loop->planned. */
 tess_status tess_cuda_plan_loop(tess_space *space, const tess_stretch *stretch);
 /* Loads the loop that was planned: then loop->fits. */

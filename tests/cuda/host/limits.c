@@ -4,16 +4,16 @@
 #include "session.h"
 
 /* The variant of a kernel for A, with its layout and code but nothing on the device yet. */
-static void make_variant(void **state, tess_cuda *cuda, const tess_matrix *A, const char *name,
+static void make_variant(void **state, tess_cuda *cuda, const tess_matrix *A, const char *kernel,
                          tess_cuda_variant *variant, tess_cuda_resident *resident)
 {
-    char layout[TESS_CUDA_LAYOUT];
-    *variant = (tess_cuda_variant){.kernel = tess_cuda_kernel_find(name), .resident = resident};
+    char name[TESS_CUDA_LAYOUT];
+    *variant = (tess_cuda_variant){.kernel = tess_cuda_kernel_find(kernel), .resident = resident};
     *resident = (tess_cuda_resident){.matrix = A};
     tess_cuda_describe_problem(cuda, A, &variant->problem);
     variant->kernel->guess(&variant->problem, variant->params);
-    variant->kernel->layout(&variant->problem, variant->params, layout, sizeof layout);
-    ok(state, tess_cuda_image_create(test_ctx(state), A, layout, &resident->image));
+    variant->kernel->layout_name(&variant->problem, variant->params, name, sizeof name);
+    ok(state, tess_cuda_layout_create(test_ctx(state), A, name, &resident->layout));
 }
 
 static int shared_limit(tess_cuda *cuda, cu_function function)
@@ -51,8 +51,8 @@ static void a_small_matrix_leaves_a_function_its_shared_memory(void **state)
     tess_cuda_variant_unload(cuda, &variant);
     tess_cuda_leave(cuda);
     tess_free(test_ctx(state), code.entry.code);
-    tess_cuda_image_destroy(resident.image);
-    tess_cuda_image_destroy(probed.image);
+    tess_cuda_layout_destroy(resident.layout);
+    tess_cuda_layout_destroy(probed.layout);
     tess_matrix_destroy(large);
     tess_matrix_destroy(small);
     tess_device_close(device);
