@@ -302,7 +302,9 @@ static tess_status make_plan(session *s, const tess_candidate *candidate, entry 
                                  .kernel = candidate->kernel[0] ? candidate->kernel : NULL,
                                  .params = candidate->params[0] ? candidate->params : NULL};
     e->result->candidate = *candidate;
-    tess_status status = tess_plan_create(s->ctx, s->A, s->device, &options, &e->plan);
+    tess_status status = /* new values need a copy of one's own */
+        s->options->update ? tess_plan_create(s->ctx, s->A, s->device, &options, &e->plan)
+                           : tess_plan_create_shared(s->ctx, s->A, s->device, &options, &e->plan);
     if (status == TESS_ERR_MEMORY)
         return status;
     if (status != TESS_OK) {
@@ -443,7 +445,6 @@ tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench
     TESS_TRY(TESS_CALLOC(device->ctx, 1, &s));
     *s = (session){
         .ctx = device->ctx, .device = device, .A = A, .options = options, .report = &made};
-    device->one_matrix = !options->update; /* new values need a copy of one's own */
     TESS_TRY_CLEAN(bench_candidates(device, A, options, &list));
     TESS_TRY_CLEAN(open_session(s));
     int64_t entries = list.count + (s->peers ? bench_peers_count(s->peers) : 0);
@@ -457,7 +458,6 @@ cleanup:
     if (status != TESS_OK)
         bench_report_free(device->ctx, &made);
     close_session(s);
-    device->one_matrix = false;
     tess_candidates_free(device->ctx, &list);
     tess_free(device->ctx, s);
     return status;

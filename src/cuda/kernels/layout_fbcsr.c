@@ -16,7 +16,7 @@ static void refresh(tess_cuda_layout *layout, const void *values)
 }
 
 static tess_status create(tess_ctx *ctx, const tess_matrix *A, const char *text,
-                                  tess_cuda_layout *layout)
+                          tess_cuda_layout *layout)
 {
     tess_fbcsr_options shapes;
     tess_fbcsr *F = NULL;
@@ -37,7 +37,8 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, const char *text,
     tess_cuda_layout_add(layout, S->values, S->value_count, tess_type_size(S->type));
     tess_cuda_layout_add(layout, S->cut_row, S->cut_rows, sizeof *S->cut_row);
     tess_cuda_layout_add(layout, S->cut_slots, S->cut_rows + 1, sizeof *S->cut_slots);
-    tess_cuda_layout_add(layout, S->targets, S->targets ? S->places - segments : 0, sizeof *S->targets);
+    tess_cuda_layout_add(layout, S->targets, S->targets ? S->places - segments : 0,
+                         sizeof *S->targets);
     layout->values = FBCSR_VALUES;
     layout->workspace = (size_t)segments * tess_type_size(S->type);
     layout->format = S;

@@ -28,7 +28,7 @@ static tess_status parse_sliced(tess_ctx *ctx, const char *text, tess_sliced_opt
     };
     TESS_TRY(tess_options_parse(ctx, "sliced", text, table, sizeof table / sizeof *table));
     *out = (tess_sliced_options){(int32_t)C, (int32_t)sigma, (int32_t)lambda, (int32_t)V,
-                                   (int32_t)panels};
+                                 (int32_t)panels};
     return TESS_OK;
 }
 
@@ -43,7 +43,8 @@ static tess_status create_sliced(tess_ctx *ctx, const tess_matrix *A, const char
     tess_cuda_layout_add(layout, S->offsets, S->slices + 1, sizeof *S->offsets);
     tess_cuda_layout_add(layout, S->lengths, places, sizeof *S->lengths);
     tess_cuda_layout_add(layout, S->targets, S->targets ? places : 0, sizeof *S->targets);
-    tess_cuda_layout_add(layout, S->columns, S->offsets[S->slices] * S->group * options.height, sizeof *S->columns);
+    tess_cuda_layout_add(layout, S->columns, S->offsets[S->slices] * S->group * options.height,
+                         sizeof *S->columns);
     tess_cuda_layout_add(layout, S->values, tess_sliced_stored(S), tess_type_size(S->type));
     tess_cuda_layout_add(layout, S->cut_row, S->cut_rows, sizeof *S->cut_row);
     tess_cuda_layout_add(layout, S->cut_slots, S->cut_rows + 1, sizeof *S->cut_slots);
@@ -52,8 +53,9 @@ static tess_status create_sliced(tess_ctx *ctx, const tess_matrix *A, const char
         (int64_t)S->cut_slots[S->cut_rows] * S->block_height * (int64_t)tess_type_size(S->type), 8);
     layout->counts[SLICED_DOT_AT] = 8 * slots;
     const tess_sliced_panel *last = &S->panel[S->options.panels - 1];
-    layout->workspace = 8 * (size_t)(slots + tess_ceil_div(last->slices * options.height * S->block_height, 32) +
-                                    last->cut_rows * (1 + S->block_height / 128) + 2);
+    layout->workspace =
+        8 * (size_t)(slots + tess_ceil_div(last->slices * options.height * S->block_height, 32) +
+                     last->cut_rows * (1 + S->block_height / 128) + 2);
     layout->format = S;
     return TESS_OK;
 }
@@ -71,8 +73,7 @@ static tess_status pad_sliced(tess_ctx *ctx, const tess_matrix *A, const char *t
     TESS_TRY(tess_cuda_pad_rows(ctx, A, &how, pad));
     const double rows = (double)A->block_rows, panels = options.panels;
     pad->row_bytes = how.window > 1 || how.split > 0 || panels > 1 ? 8 : 4;
-    const double y_again =
-        2 * (double)tess_type_size(A->type) * A->block_height / pad->row_bytes;
+    const double y_again = 2 * (double)tess_type_size(A->type) * A->block_height / pad->row_bytes;
     pad->rows += (pad->rows - rows) * y_again;
     pad->rows += (panels - 1) * rows * (1 + y_again);
     return TESS_OK;

@@ -3,7 +3,7 @@
 
 /* Lengths of the rows, those of more than `split` blocks cut in segments (0: none). */
 static tess_status row_lengths(tess_ctx *ctx, const tess_matrix *A, int64_t split, int32_t **out,
-                                int64_t *count)
+                               int64_t *count)
 {
     int64_t rows = 0, at = 0;
     for (int64_t i = 0; i < A->block_rows; i++) {

@@ -241,7 +241,7 @@ tess_status tess_cuda_prepare(tess_plan *plan, const tess_plan_options *options)
                           .stream = cuda->stream,
                           .given = plan->matrix,
                           .matrix = *plan->matrix,
-                          .shares = plan->device->one_matrix};
+                          .shares = plan->shares_layouts};
     plan->state = p;
     tess_status status = tess_cuda_enter(cuda);
     if (status != TESS_OK) {

@@ -36,9 +36,9 @@ tess_status tess_cuda_variant_finish(tess_cuda *cuda, tess_cuda_variant *variant
                                      tess_jit_cubin *code);
 void tess_cuda_variant_unload(tess_cuda *cuda, tess_cuda_variant *variant);
 
-/* verify.c: runs the loaded variant's module on a small matrix of the same block size and precision,
- * or on the plan's own where no small one has what the code was specialised for. A wrong result is
- * TESS_ERR_DEVICE. */
+/* verify.c: runs the loaded variant's module on a small matrix of the same block size and
+ * precision, or on the plan's own where no small one has what the code was specialised for. A wrong
+ * result is TESS_ERR_DEVICE. */
 tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant);
 
 #endif

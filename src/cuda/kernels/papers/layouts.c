@@ -87,8 +87,7 @@ static void refresh_interleaved(tess_cuda_layout *layout, const void *values)
     tess_interleaved_refresh(layout->format, values);
 }
 
-static tess_status parse_interleaved(tess_ctx *ctx, const char *text,
-                                     tess_interleaved_options *out)
+static tess_status parse_interleaved(tess_ctx *ctx, const char *text, tess_interleaved_options *out)
 {
     int64_t Bx = 1, By = 1, sort = 1;
     const tess_option table[] = {
@@ -112,7 +111,8 @@ static tess_status create_interleaved(tess_ctx *ctx, const tess_matrix *A, const
     tess_cuda_layout_add(layout, I->offsets, I->groups + 1, sizeof *I->offsets);
     tess_cuda_layout_add(layout, I->targets, I->groups * options.lines, sizeof *I->targets);
     tess_cuda_layout_add(layout, I->columns, blocks, sizeof *I->columns);
-    tess_cuda_layout_add(layout, I->values, blocks * A->block_height * A->block_width, tess_type_size(A->type));
+    tess_cuda_layout_add(layout, I->values, blocks * A->block_height * A->block_width,
+                         tess_type_size(A->type));
     layout->values = INTERLEAVED_VALUES;
     layout->counts[INTERLEAVED_GROUPS] = I->groups;
     layout->format = I;
