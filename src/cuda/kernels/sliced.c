@@ -7,8 +7,6 @@
 
 enum { C, SIGMA, LAMBDA, PANELS, V, XV, DEPTH, TPR, THREADS, HINT, COUNT };
 
-enum { SUM_THREADS = 512 }; /* of sliced_sum.cuh */
-
 /* Panels can only pay when rows jump about in an x that is not small. */
 static bool panels_worth(const tess_cuda_problem *problem)
 {
@@ -155,7 +153,7 @@ static bool is_cached(const tess_cuda_problem *problem)
 }
 
 /* Fewer rows than the device has threads for: several threads a row, but no more in all than run at
- * once. A matrix that stays in the cache is not waited for as long: fewer loads in flight. */
+ * once. A matrix in the cache answers sooner, so fewer loads are in flight. */
 static void guess_few_rows(const tess_cuda_problem *problem, int *p)
 {
     int64_t wanted = (int64_t)problem->multiprocessors * 1024;
@@ -212,8 +210,8 @@ static void guess(const tess_cuda_problem *problem, int *p)
         p[HINT] = 2;
     else if (p[SIGMA] == 1 && (bw <= 3 || (single && bw < 8 && bw % 2 != 0)))
         p[HINT] = 0;
-    /* What stays in the cache is not to leave it first: such lines never displace another kernel's
-     * that were to stay (H200, 39 MB: 10 or 15 us). Without those both are as fast. */
+    /* A matrix that fits the cache is not marked to be evicted first: its cache lines would never
+     * displace those that another kernel left to stay (H200, 39 MB: 10 or 15 us). */
     if (is_cached(problem) && p[PANELS] == 1)
         p[HINT] = 0;
     if (single && bw == 1 && mean < 12)
@@ -264,16 +262,16 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
     defines_dot(problem, p, 0, text, size);
 }
 
-/* A solver's vectors should stay in L2 from one launch to the next: a matrix that does not fit
- * leaves first. H200, an iteration of cg with 331 776 rows of 3 x 3 blocks: 71.3 -> 64.7 us. */
+/* A solver's vectors should stay in L2 from one launch to the next, so a matrix that does not fit
+ * is evicted first. H200, an iteration of cg with 331 776 rows of 3 x 3 blocks: 71.3 -> 64.7 us. */
 static void defines_with_dot(const tess_cuda_problem *problem, const int *p, char *text,
                              size_t size)
 {
-    int leaving[COUNT];
-    memcpy(leaving, p, sizeof leaving);
+    int hinted[COUNT];
+    memcpy(hinted, p, sizeof hinted);
     if (problem->evict_first)
-        leaving[HINT] = 2;
-    defines_dot(problem, leaving, 1, text, size);
+        hinted[HINT] = 2;
+    defines_dot(problem, hinted, 1, text, size);
 }
 
 static void layout_name(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
@@ -281,28 +279,6 @@ static void layout_name(const tess_cuda_problem *problem, const int *p, char *te
     (void)problem;
     snprintf(text, size, "sliced:C=%d,sigma=%d,lambda=%d,V=%d,panels=%d", p[C], p[SIGMA], p[LAMBDA],
              p[V], p[PANELS]);
-}
-
-int64_t tess_sliced_launch_sum(const tess_cuda_problem *problem, const tess_sliced_panel *panel,
-                               const tess_cuda_call *call, const uint64_t *cut, uint64_t dot_part,
-                               tess_cuda_launch *run)
-{
-    uint64_t before = (uint64_t)panel->first_cut * sizeof(int32_t);
-    int64_t pairs = (panel->cut_rows - panel->cut_long) * problem->block_height;
-    int64_t grid = panel->cut_long + tess_ceil_div(pairs, SUM_THREADS);
-    tess_cuda_launch_start(run, "sliced_sum", grid, SUM_THREADS)->overlaps = true;
-    tess_cuda_arg_pointer(run, cut[0] + before);
-    tess_cuda_arg_pointer(run, cut[1] + before);
-    tess_cuda_arg_integer(run, panel->cut_rows);
-    tess_cuda_arg_integer(run, panel->cut_long);
-    tess_cuda_arg_pointer(run, call->workspace);
-    tess_cuda_arg_pointer(run, call->y);
-    tess_cuda_arg_integer(run, problem->rows);
-    tess_cuda_arg_number(run, call->alpha);
-    tess_cuda_arg_number(run, call->beta);
-    tess_cuda_arg_pointer(run, call->w);
-    tess_cuda_arg_pointer(run, dot_part);
-    return grid;
 }
 
 /* One panel: the product, and the sum of the rows cut in it. Its lines, slices and cut rows are the

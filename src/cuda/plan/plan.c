@@ -51,7 +51,7 @@ static tess_status need_resident(tess_cuda_plan *p, bool transposed, const char 
     return TESS_OK;
 }
 
-/* Residents nobody uses go. */
+/* Frees the residents that nobody uses. */
 static void drop_unused(tess_cuda *cuda, tess_cuda_resident **at)
 {
     while (*at) {
@@ -145,7 +145,7 @@ static const tess_cuda_kernel *companion(const tess_cuda_plan *p, tess_cuda_op o
     return NULL;
 }
 
-/* Automatic choice: a kernel that is refused for its results is passed over for the next. */
+/* Automatic choice: where verification refuses a kernel, the next one is tried. */
 static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, bool transposed,
                                       const tess_cuda_problem *problem,
                                       const tess_plan_options *options,
@@ -154,12 +154,11 @@ static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, bool t
     for (int skip = 0;; skip++) {
         const tess_cuda_kernel *kernel;
         int params[TESS_CUDA_PARAMS] = {0};
-        char refused[sizeof p->cuda->ctx->error];
-        memcpy(refused, p->cuda->ctx->error, sizeof refused);
+        const tess_kept_error refused = tess_error_keep(p->cuda->ctx);
         tess_status status =
             tess_cuda_choose(p->cuda->ctx, problem, op, options, skip, &kernel, params);
         if (status != TESS_OK && skip > 0)
-            return tess_fail(p->cuda->ctx, TESS_ERR_DEVICE, "%s", refused);
+            return tess_fail(p->cuda->ctx, TESS_ERR_DEVICE, "%s", refused.text);
         TESS_TRY(status);
         int before = p->cuda->refused;
         status = add_variant(p, kernel, params, transposed, problem, out);
@@ -339,7 +338,7 @@ tess_status tess_cuda_set_stream(tess_plan *plan, void *stream)
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    /* Staging buffers and workspaces may still be in use there. */
+    /* The old stream may still use staging buffers and workspaces. */
     tess_status status = TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
     tess_cuda_leave(p->cuda);
     if (status == TESS_OK)

@@ -10,7 +10,7 @@
 
 enum { DOWN, UP, SWEEPS };
 
-/* One triangle here and there. */
+/* One triangle, on the host and on the device. */
 typedef struct device_triangle {
     tess_cuda_triangle *triangle;
     cu_pointer arrays[TRIANGLE_ARRAYS];

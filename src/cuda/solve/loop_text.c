@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cuda/kernels/support.h"
-#include "cuda/solve/space.h"
+#include "cuda/solve/loop_code.h"
 
 /* Scalars of the diagonal that a thread of between.cu holds in registers at most. */
 enum { BETWEEN_AHEAD = 20 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cuda/kernels/support.h"
-#include "cuda/solve/space.h"
+#include "cuda/solve/pass.h"
 
 int tess_pass_place(tess_pass_kernel *kernel, int vector)
 {

@@ -9,7 +9,7 @@
  *   PEAK      the largest quotient of a STOP_SMALL so far
  *
  * programme, a list of ints: number of operations, number of stops, whether an iteration ends here,
- * then {op, out, a, b} each, then {kind, a, b} each. The numbers are those of solve/space.h.
+ * then {op, out, a, b} each, then {kind, a, b} each. The numbers are those of solve/space/space.h.
  *
  * ring: the slots after each iteration since the host last looked.
  */
