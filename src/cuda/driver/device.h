@@ -2,7 +2,7 @@
  *
  * The device is used through its primary context, the one the CUDA runtime uses too, so device
  * pointers of other libraries in the process are ours as well. Every entry into the backend makes
- * that context current (tess_cuda_enter) and puts back what was there (tess_cuda_leave).
+ * that context current (tess_cuda_enter) and then restores the one before (tess_cuda_leave).
  */
 #ifndef TESS_CUDA_H
 #define TESS_CUDA_H
@@ -83,7 +83,7 @@ void tess_cuda_free(tess_cuda *cuda, cu_pointer pointer); /* 0 is fine */
 /* Copies to the device on `stream` through pinned buffers; `from` may be changed on return. */
 tess_status tess_cuda_upload(tess_cuda *cuda, cu_pointer to, const void *from, size_t bytes,
                              cu_stream stream);
-/* Copies to the host what is there after all that `stream` has to do, and waits for it. */
+/* Copies to the host after all work in `stream`, and waits for the copy. */
 tess_status tess_cuda_download(tess_cuda *cuda, void *to, cu_pointer from, size_t bytes,
                                cu_stream stream);
 

@@ -33,9 +33,9 @@ typedef struct tess_jit_cubin {
 tess_status tess_jit_get(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *request,
                          tess_jit_cubin *out);
 
-/* Compiles what the cache does not have, on several threads, and puts it there unverified: later
- * calls of tess_jit_get then only load. Without a cache directory, or with nothing to gain, does
- * nothing; a source that does not compile is left to tess_jit_get, which says why. */
+/* Compiles on several threads what the cache does not have, and stores it there unverified, so that
+ * tess_jit_get only loads it. Does nothing without a cache directory or with one thread. A source
+ * that does not compile is left to tess_jit_get, which says why. */
 void tess_jit_ahead(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *requests, int64_t count);
 
 /* NVRTC itself, without the cache. The compiler's report (with "--ptxas-options=-v": registers and

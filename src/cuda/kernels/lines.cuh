@@ -1,4 +1,4 @@
-/* The statements of a pass (solve/space.h) as macros. Where they stand there are
+/* The statements of a pass (solve/space/space.h) as macros. Where they stand there are
  *
  *   e[u][k]  the thread's elements of vector k, u = 0 .. REPEAT-1     c[k]    coefficients
  *   sum[k]   the thread's part of dot product k                       lines   see below

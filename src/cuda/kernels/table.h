@@ -51,7 +51,7 @@ typedef struct tess_cuda_problem {
     int64_t l2_bytes;     /* of the device; 0: unknown */
     bool evict_first;     /* too large to stay in L2 beside a solver's vectors: is to leave first */
     int vectors, row_major;        /* SpMM: right-hand sides and their order; 1 and 0 otherwise */
-    char shapes[TESS_CUDA_SHAPES]; /* format fbcsr (plan/shapes.h); "": not looked for */
+    char shapes[TESS_CUDA_SHAPES]; /* format fbcsr (backend/shapes.h); "": not looked for */
 } tess_cuda_problem;
 
 typedef struct tess_cuda_param {
@@ -93,7 +93,7 @@ typedef struct tess_cuda_launch {
 
 typedef struct tess_cuda_kernel {
     const char *name;   /* as `tessera bench` prints it */
-    const char *source; /* file in kernels/; it includes common.cuh and nothing else */
+    const char *source; /* an embedded file: "sliced.cu" */
     const char *format; /* "bsr", "sliced", "balanced", ... */
     tess_cuda_op op;
     const tess_cuda_param *params;

@@ -104,10 +104,12 @@ static tess_status add(tess_ctx *ctx, const tess_cuda_kernel *kernel,
     return tess_candidates_add(ctx, list, &candidate);
 }
 
-/* Around the guess every parameter is changed alone to the next smaller and larger value, perhaps
- * only where the matrix stays in the guess's layout; FIRST: there, and only the first parameter,
- * which is the one that matters most. The last parameters come first: they need no other copy of
- * the matrix. */
+/* How far from the guess candidates are taken: one parameter at a time goes to its next smaller and
+ * larger value.
+ *   FIRST        only the first parameter, which matters most, and only in the guess's layout
+ *   SAME_LAYOUT  every parameter, where the matrix stays in the guess's layout
+ *   NEIGHBOURS   every parameter
+ * The last parameters are changed first: they need no other layout. */
 typedef enum reach { GUESS, FIRST, SAME_LAYOUT, NEIGHBOURS } reach;
 
 static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kernel,

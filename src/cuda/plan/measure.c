@@ -38,9 +38,9 @@ tess_status tess_cuda_events_read(tess_cuda *cuda, const cu_event *events, int c
     return TESS_OK;
 }
 
-/* Repetitions wait behind a gate, so many at a time that the stream takes all: the host would put
- * them while the device has nothing to do, and each of a few microseconds would be as long as its
- * launch. Iterations of a solver, which the device launches itself, have no such gaps. */
+/* GATED repetitions at a time wait behind a gate, as many as a stream holds. Without it the device
+ * would wait for the host, and a product of a few microseconds would seem as long as its launch.
+ * Iterations of a solver come from a graph and have no such gaps. */
 enum { GATED = 128 };
 
 static tess_status next_gate(tess_cuda *cuda, cu_stream stream)

@@ -1,8 +1,8 @@
 /* The products of a plan.
  *
- * Vectors in device memory are used where they are, and the call returns when the work is in the
- * stream. Vectors in host memory go through staging buffers of the plan, made at the first such
- * call; then the call returns when y is there.
+ * Vectors in device memory are used in place, and the call returns when the work is in the stream.
+ * Vectors in host memory are copied through staging buffers of the plan, made at the first such
+ * call; that call returns when y is complete.
  */
 #include "cuda/plan/plan.h"
 
@@ -34,7 +34,7 @@ static tess_status not_in_a_graph(tess_cuda_plan *p)
     return TESS_OK;
 }
 
-/* Where the device finds a vector; host vectors are copied there if `read`. */
+/* The address of a vector on the device. A host vector gets a staging buffer, filled if `read`. */
 static tess_status locate(tess_cuda_plan *p, int which, const void *vector, size_t bytes, bool read,
                           cu_pointer *address, bool *staged)
 {

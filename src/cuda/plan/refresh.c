@@ -1,13 +1,13 @@
-/* New numbers that are in device memory already: they stay there.
+/* New values that are given in device memory: each resident takes them by one gather.
  *
- * Every copy of the matrix that is not in the order of the given values gets a map, made once on
- * the host by sending the scalars' numbers 1, 2, ... through the same conversion that the values
- * took: it only moves them. Then an update is one gather a copy, in the plan's stream, and can be
- * captured in a graph.
+ * A resident whose layout has another order than the given values gets a map: for each stored
+ * scalar, the number of the given one. The map is made once, on the host, by sending the numbers
+ * 1, 2, ... through the layout's own conversion, which only moves scalars. An update is then one
+ * launch a resident in the plan's stream, and can be captured in a graph.
  *
- * Most layouts keep the scalars of a block's column, or of V columns, together. Then the map has
- * one number for such a run (refresh.cu) instead of one for each scalar: four bytes, eight beyond 4
- * G scalars. Whether it is so is seen from the numbers themselves.
+ * Most layouts keep the scalars of a block's column, or of V columns, together. The map then has
+ * one number a run (refresh.cu) instead of one a scalar. A number has four bytes, eight beyond 4 G
+ * scalars. Runs are found in the numbers themselves.
  */
 #include <stdio.h>
 
@@ -142,7 +142,7 @@ static tess_status load_code(tess_cuda_plan *p, bool wide)
     return tess_cuda_helper(p->cuda, "refresh.cu", defines, "refresh", &p->refresh);
 }
 
-/* Maps and code for all copies; what is there already costs nothing. */
+/* Makes the maps and loads the code that residents lack. */
 static tess_status prepare(tess_cuda_plan *p, bool wide)
 {
     bool missing = false;

@@ -1,5 +1,5 @@
-/* A fresh kernel is run once on a small matrix and compared with ref before anybody relies on it:
- * compilers have bugs too, and a wrong product is worse than a slow one.
+/* A fresh kernel runs once on a small matrix, the probe, and is compared with ref before it is
+ * used: compilers have bugs too, and a wrong product is worse than a slow one.
  *
  * The probe has the block size, precision and raggedness of the plan's matrix, an empty row, rows
  * of different lengths and one long row, so that everything a kernel is specialised for occurs.
