@@ -71,7 +71,8 @@ static tess_status try_candidate(trial *T, const tess_matrix *A, const tess_cand
     if (kind < 0)
         return TESS_OK;
     entry *E = &T->entries[kind];
-    tess_status status = tess_plan_create(T->ctx, A, T->device, &options, &plan);
+    tess_status status = A == T->A ? tess_plan_create_shared(T->ctx, A, T->device, &options, &plan)
+                                   : tess_plan_create(T->ctx, A, T->device, &options, &plan);
     if (status != TESS_OK)
         return status == TESS_ERR_MEMORY ? status : TESS_OK; /* it does not apply */
     status = median_time(T, &(entry){.plan = plan}, &seconds);
@@ -290,9 +291,7 @@ static tess_status run(tess_ctx *ctx, tess_device *device, const char *input, do
             ((float *)T.x)[i] = (float)value;
     }
     TESS_TRY_CLEAN(bench_truth_create(T.A, &spmv, T.x, &T.truth));
-    device->one_matrix = true;
     TESS_TRY_CLEAN(try_all(&T, T.A, &shapes, chosen, sizeof chosen));
-    device->one_matrix = false;
     if (device->backend == &tess_cuda_backend)
         TESS_TRY_CLEAN(open_cusparse(&T));
     if (with_bsr)

@@ -19,8 +19,6 @@ struct tess_device {
     int threads; /* host threads a product uses; 0 where the host does not compute */
     void *state; /* the backend's own */
     char description[256];
-    bool one_matrix;    /* set by benchmarks and searches: plans may share copies of a matrix that
-                           nobody changes */
     char model[160];    /* what wisdom is kept under: all that decides which kernel is fastest */
     double cache_bytes; /* a matrix smaller than this stays in a cache between two products */
     char reason[160];   /* why this device, where "auto" chose it */
@@ -33,6 +31,7 @@ struct tess_plan {
     tess_device *device;
     const tess_matrix *matrix;
     const void *values;  /* the matrix's, or those of the last update */
+    bool shares_layouts; /* its copies of A may be other plans' too: A's values never change */
     void *state;         /* the backend's own */
     char format[32];     /* chosen by the backend, for explain and bench */
     char kernel[64];     /* name as in the kernel table */
@@ -105,8 +104,8 @@ struct tess_backend {
     tess_status (*prepare)(tess_plan *plan, const tess_plan_options *options);
     void (*release)(tess_plan *plan);
 
-    /* The plan leaves the sharing of device->one_matrix: what it uses, and no other plan does any
-     * more, becomes its own. NULL: plans of this backend share nothing. */
+    /* The plan shares its layouts no longer: what it uses, and no other plan does any more, becomes
+     * its own. NULL: plans of this backend share nothing. */
     void (*settle)(tess_plan *plan);
 
     tess_status (*spmv)(tess_plan *plan, double alpha, const void *x, double beta, void *y);
@@ -235,6 +234,6 @@ extern const char tess_cpu_kernel_hash[], tess_cuda_kernel_hash[];
 extern const tess_backend tess_ref_backend;
 extern const tess_backend tess_cpu_backend;
 extern const tess_backend tess_cuda_backend;
-extern const tess_backend tess_profile_backend; /* cuda/plan/profile_device.c */
+extern const tess_backend tess_profile_backend; /* cuda/profile_device.c */
 
 #endif

@@ -78,8 +78,6 @@ static tess_status measure_classes(tess_calibration *c, const tess_matrix *A, bo
     tess_candidates list = {0};
     double *x = NULL, *y = NULL; /* large enough for either precision */
     tess_model_problem problem = tess_model_problem_of(A);
-    bool shared = c->device->one_matrix;
-    c->device->one_matrix = true;
     tess_status status;
     TESS_TRY_CLEAN(TESS_CALLOC(c->ctx, A->cols, &x));
     TESS_TRY_CLEAN(TESS_CALLOC(c->ctx, A->rows, &y));
@@ -105,7 +103,6 @@ static tess_status measure_classes(tess_calibration *c, const tess_matrix *A, bo
             tess_log(c->ctx, "calibrate: %s left out: %s", candidate->kernel, c->ctx->error);
     }
 cleanup:
-    c->device->one_matrix = shared;
     tess_candidates_free(c->ctx, &list);
     tess_free(c->ctx, x);
     tess_free(c->ctx, y);

@@ -1,6 +1,5 @@
 /* "cuda" as a device. */
 #include "cuda/solve/space.h"
-#include "plan/wisdom/wisdom.h"
 
 const tess_backend tess_cuda_backend = {
     .name = "cuda",

@@ -59,12 +59,12 @@ static tess_status warm_one(tess_ctx *ctx, tess_jit *jit, const tess_cuda_kernel
     if (!kernel->fits(problem, params))
         return TESS_OK;
     kernel->defines(problem, params, defines, sizeof defines);
-    tess_jit_image image;
+    tess_jit_cubin cubin;
     TESS_TRY(tess_jit_get(ctx, jit, &(tess_jit_request){kernel->source, defines, problem->arch},
-                          &image));
-    if (image.fresh && tess_cache_store(ctx, &image.key, &image.entry))
+                          &cubin));
+    if (cubin.fresh && tess_cache_store(ctx, &cubin.key, &cubin.entry))
         ++*compiled;
-    tess_free(ctx, image.entry.image);
+    tess_free(ctx, cubin.entry.cubin);
     return TESS_OK;
 }
 

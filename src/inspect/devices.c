@@ -3,6 +3,7 @@
 
 #include "backend/backend.h"
 #include "cuda/driver/device.h"
+#include "cuda/profile_device.h"
 #include "inspect/inspect.h"
 
 typedef struct visitor {

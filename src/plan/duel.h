@@ -23,6 +23,7 @@ typedef struct tess_arena {
     tess_device *device;
     const tess_plan_options *options; /* the user's */
     tess_effort effort;               /* the user's, or ESTIMATE where measuring does not pay */
+    bool shares_layouts;              /* of the plan that is made; trials always do */
     tess_search *search;
     int64_t ahead;    /* trials before this one need not be compiled any more */
     const char *warm; /* the format that ran last, NULL at first */

@@ -4,11 +4,16 @@
 #include "plan/tuner.h"
 
 tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
-                              const tess_plan_options *options, tess_plan **out)
+                              const tess_plan_options *options, bool shares_layouts,
+                              tess_plan **out)
 {
     tess_plan *plan;
     TESS_TRY(TESS_ALLOC(ctx, 1, &plan));
-    *plan = (tess_plan){.ctx = ctx, .device = device, .matrix = A, .values = A->values};
+    *plan = (tess_plan){.ctx = ctx,
+                        .device = device,
+                        .matrix = A,
+                        .values = A->values,
+                        .shares_layouts = shares_layouts};
     tess_status status = device->backend->prepare(plan, options);
     if (status != TESS_OK) {
         tess_free(ctx, plan);
@@ -18,19 +23,32 @@ tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *
     return TESS_OK;
 }
 
-tess_status tess_plan_create(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
-                             const tess_plan_options *options, tess_plan **out)
+static tess_status create(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                          const tess_plan_options *options, bool shares_layouts, tess_plan **out)
 {
     static const tess_plan_options defaults = {0};
     if (!ctx || !A || !device || !out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_plan_create: an argument is NULL");
     tess_plan *plan;
-    TESS_TRY(tess_plan_search(ctx, A, device, options ? options : &defaults,
-                              options && options->fresh, &plan));
+    options = options ? options : &defaults;
+    TESS_TRY(shares_layouts ? tess_plan_search_shared(ctx, A, device, options, &plan)
+                            : tess_plan_search(ctx, A, device, options, options->fresh, &plan));
     tess_log(ctx, "plan: device=%s format=%s kernel=%s%s%s", device->backend->name, plan->format,
              plan->kernel, plan->params[0] ? " " : "", plan->params);
     *out = plan;
     return TESS_OK;
+}
+
+tess_status tess_plan_create(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                             const tess_plan_options *options, tess_plan **out)
+{
+    return create(ctx, A, device, options, false, out);
+}
+
+tess_status tess_plan_create_shared(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                                    const tess_plan_options *options, tess_plan **out)
+{
+    return create(ctx, A, device, options, true, out);
 }
 
 void tess_plan_destroy(tess_plan *plan)
@@ -126,7 +144,7 @@ static tess_status fall_back(tess_plan *plan, const void *values)
 {
     static const tess_plan_options guess = {.effort = TESS_ESTIMATE};
     tess_plan *other;
-    TESS_TRY(tess_plan_prepare(plan->ctx, plan->matrix, plan->device, &guess, &other));
+    TESS_TRY(tess_plan_prepare(plan->ctx, plan->matrix, plan->device, &guess, false, &other));
     tess_status status = plan->device->backend->update_values(other, values);
     if (status == TESS_OK) {
         tess_plan kept = *other;

@@ -40,7 +40,7 @@ void tess_search_recall(tess_arena *a, const char *key, tess_plan **out)
         tess_plan_options options = {.format = entry->candidate.format,
                                      .kernel = entry->candidate.kernel,
                                      .params = entry->candidate.params};
-        status = tess_plan_prepare(ctx, a->A, a->device, &options, out);
+        status = tess_plan_prepare(ctx, a->A, a->device, &options, a->shares_layouts, out);
         if (status != TESS_OK)
             tess_free(ctx, search);
     }

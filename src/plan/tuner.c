@@ -38,6 +38,7 @@ static void prepare_ahead(tess_arena *a, int64_t first)
     tess_free(a->ctx, items);
 }
 
+/* Candidates on one layout need it only once: trials share them. */
 static tess_status prepare_trial(tess_arena *a, int64_t trial, tess_plan **plan)
 {
     prepare_ahead(a, trial);
@@ -49,7 +50,7 @@ static tess_status prepare_trial(tess_arena *a, int64_t trial, tess_plan **plan)
         options.params = t->candidate.params;
     }
     double start = tess_seconds();
-    tess_status status = tess_plan_prepare(a->ctx, a->A, a->device, &options, plan);
+    tess_status status = tess_plan_prepare(a->ctx, a->A, a->device, &options, true, plan);
     t->prepare_seconds = tess_seconds() - start;
     return status;
 }
@@ -151,13 +152,8 @@ static tess_status search_among(tess_arena *a, tess_plan **out)
 {
     tess_contestant champion = {0};
     tess_kept_error kept = tess_error_keep(a->ctx);
-    bool shared = a->device->one_matrix;
-    a->device->one_matrix = true; /* candidates on one layout need it only once */
-    tess_status status = find_champion(a, &champion);
-    if (status != TESS_OK) {
-        a->device->one_matrix = shared;
-        return status;
-    }
+    TESS_TRY(find_champion(a, &champion));
+    tess_status status = TESS_OK;
     a->search->chosen = champion.trial;
     if (a->search->count > 1 && a->effort != TESS_ESTIMATE) {
         status = make_vectors(a);
@@ -166,8 +162,8 @@ static tess_status search_among(tess_arena *a, tess_plan **out)
         tess_free(a->ctx, a->x);
         tess_free(a->ctx, a->y);
     }
-    a->device->one_matrix = shared;
-    if (!shared && a->device->backend->settle)
+    champion.plan->shares_layouts = a->shares_layouts;
+    if (!a->shares_layouts && a->device->backend->settle)
         a->device->backend->settle(champion.plan);
     if (status != TESS_OK) {
         tess_plan_destroy(champion.plan);
@@ -206,7 +202,8 @@ static tess_status search_and_keep(tess_arena *a, tess_plan **out)
     /* Nothing listed: the backend says in its own words what is wrong with the options. */
     if (status == TESS_OK)
         status = search->count > 0 ? search_among(a, out)
-                                   : tess_plan_prepare(a->ctx, a->A, a->device, a->options, out);
+                                   : tess_plan_prepare(a->ctx, a->A, a->device, a->options,
+                                                       a->shares_layouts, out);
     if (status != TESS_OK) {
         tess_search_free(a->ctx, search);
         return status;
@@ -216,33 +213,54 @@ static tess_status search_and_keep(tess_arena *a, tess_plan **out)
     return TESS_OK;
 }
 
+static tess_status search_in(tess_arena *a, bool fresh, tess_plan **out)
+{
+    tess_ctx *ctx = a->ctx;
+    const tess_matrix *A = a->A;
+    tess_device *device = a->device;
+    const tess_plan_options *options = a->options;
+    bool tiny = tess_matrix_spmv_bytes(A) < TESS_TUNER_LEAST_BYTES;
+    if (tiny && !fresh && a->effort == TESS_MEASURE)
+        a->effort = TESS_ESTIMATE;
+    /* Without a model an estimate is the backend's own guess. */
+    bool guess = a->effort == TESS_ESTIMATE && !device->backend->costs;
+    char key[TESS_WISDOM_KEY];
+    tess_plan *plan = NULL;
+    if (!worth_choosing(a))
+        return tess_plan_prepare(ctx, A, device, options, a->shares_layouts, out);
+    bool open =
+        open_choice(options) && tess_wisdom_enabled() && !(tiny && a->effort == TESS_ESTIMATE);
+    if (open)
+        tess_wisdom_key(device, A, "spmv", key);
+    if (open && !fresh)
+        tess_search_recall(a, key, &plan);
+    if (!plan && guess)
+        return tess_plan_prepare(ctx, A, device, options, a->shares_layouts, out);
+    if (!plan) {
+        TESS_TRY(search_and_keep(a, &plan));
+        if (open && a->search->count > 0)
+            tess_search_remember(a, key);
+    }
+    *out = plan;
+    return TESS_OK;
+}
+
 tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                              const tess_plan_options *options, bool fresh, tess_plan **out)
 {
     tess_arena a = {
         .ctx = ctx, .A = A, .device = device, .options = options, .effort = options->effort};
-    bool tiny = tess_matrix_spmv_bytes(A) < TESS_TUNER_LEAST_BYTES;
-    if (tiny && !fresh && a.effort == TESS_MEASURE)
-        a.effort = TESS_ESTIMATE;
-    /* Without a model an estimate is the backend's own guess. */
-    bool guess = a.effort == TESS_ESTIMATE && !device->backend->costs;
-    char key[TESS_WISDOM_KEY];
-    tess_plan *plan = NULL;
-    if (!worth_choosing(&a))
-        return tess_plan_prepare(ctx, A, device, options, out);
-    bool open =
-        open_choice(options) && tess_wisdom_enabled() && !(tiny && a.effort == TESS_ESTIMATE);
-    if (open)
-        tess_wisdom_key(device, A, "spmv", key);
-    if (open && !fresh)
-        tess_search_recall(&a, key, &plan);
-    if (!plan && guess)
-        return tess_plan_prepare(ctx, A, device, options, out);
-    if (!plan) {
-        TESS_TRY(search_and_keep(&a, &plan));
-        if (open && a.search->count > 0)
-            tess_search_remember(&a, key);
-    }
-    *out = plan;
-    return TESS_OK;
+    return search_in(&a, fresh, out);
+}
+
+tess_status tess_plan_search_shared(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                                    const tess_plan_options *options, tess_plan **out)
+{
+    tess_arena a = {.ctx = ctx,
+                    .A = A,
+                    .device = device,
+                    .options = options,
+                    .effort = options->effort,
+                    .shares_layouts = true};
+    return search_in(&a, false, out);
 }

@@ -48,6 +48,11 @@ struct tess_search {
  * (but still told), and small matrices are searched too. */
 tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                              const tess_plan_options *options, bool fresh, tess_plan **out);
+/* For benchmarks: plans of one matrix that share its layouts, and so take no new values. */
+tess_status tess_plan_search_shared(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                                    const tess_plan_options *options, tess_plan **out);
+tess_status tess_plan_create_shared(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                                    const tess_plan_options *options, tess_plan **out);
 /* Fills trials with what applies and the options allow: trials.c. */
 tess_status tess_search_list(tess_search *search, tess_device *device, const tess_matrix *A,
                              const tess_plan_options *options);
@@ -62,8 +67,9 @@ int64_t tess_search_payback(const tess_search *search);
 const char *tess_effort_name(tess_effort effort); /* "measure" */
 const char *tess_trial_state_name(tess_trial_state state);
 
-/* One plan for exactly these options, no search. */
+/* One plan for exactly these options, no search. `shares_layouts`: as in struct tess_plan. */
 tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
-                              const tess_plan_options *options, tess_plan **out);
+                              const tess_plan_options *options, bool shares_layouts,
+                              tess_plan **out);
 
 #endif

@@ -13,7 +13,7 @@ enum { MOST = 1024 };
 static const char *only; /* one kernel's name; NULL: all */
 
 typedef struct device {
-    tess_cuda_image *image;
+    tess_cuda_layout *layout;
     tess_cuda_call call;
     tess_cuda_problem problem;
 } device;
@@ -42,28 +42,28 @@ static void open_device(tess_ctx *ctx, const test_variant *v, const tess_matrix 
     d->problem.vectors = v->problem.vectors;
     d->problem.row_major = v->problem.row_major;
     memcpy(d->problem.shapes, v->problem.shapes, sizeof d->problem.shapes);
-    char layout[TESS_CUDA_LAYOUT];
-    v->kernel->layout(&d->problem, v->params, layout, sizeof layout);
-    assert_int_equal(tess_cuda_image_create(ctx, A, layout, &d->image), TESS_OK);
-    for (int i = 0; i < d->image->count; i++)
-        d->call.arrays[i] = address(upload(d->image->arrays[i].host, d->image->arrays[i].bytes));
-    void *workspace = malloc(d->image->workspace + 1);
-    memset(workspace, 0xff, d->image->workspace);
+    char name[TESS_CUDA_LAYOUT];
+    v->kernel->layout_name(&d->problem, v->params, name, sizeof name);
+    assert_int_equal(tess_cuda_layout_create(ctx, A, name, &d->layout), TESS_OK);
+    for (int i = 0; i < d->layout->count; i++)
+        d->call.arrays[i] = address(upload(d->layout->arrays[i].host, d->layout->arrays[i].bytes));
+    void *workspace = malloc(d->layout->workspace + 1);
+    memset(workspace, 0xff, d->layout->workspace);
     d->call.workspace = address(workspace);
 }
 
 static void close_device(device *d)
 {
-    for (int i = 0; i < d->image->count; i++)
+    for (int i = 0; i < d->layout->count; i++)
         free((void *)(uintptr_t)d->call.arrays[i]);
     free((void *)(uintptr_t)d->call.workspace);
-    tess_cuda_image_destroy(d->image);
+    tess_cuda_layout_destroy(d->layout);
 }
 
 static void run(const test_variant *v, device *d, const char *what, uint64_t seed)
 {
     tess_cuda_launch launches[TESS_CUDA_LAUNCHES];
-    int count = v->kernel->launches(&d->problem, v->params, d->image, &d->call, launches);
+    int count = v->kernel->launches(&d->problem, v->params, d->layout, &d->call, launches);
     assert_in_range(count, 0, TESS_CUDA_LAUNCHES);
     for (int i = 0; i < count; i++) {
         const char *wrong = emu_launch(v->name, &launches[i], seed + (uint64_t)i);

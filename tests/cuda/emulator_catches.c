@@ -13,7 +13,7 @@ static const char *const params_text = "C=32,sigma=1,lambda=0,panels=1,V=1,depth
 
 typedef struct fixture {
     tess_matrix *A;
-    tess_cuda_image *image;
+    tess_cuda_layout *layout;
     void *x, *y;
     tess_cuda_launch launch;
 } fixture;
@@ -30,18 +30,18 @@ static void open_fixture(void **state, fixture *f)
     int params[TESS_CUDA_PARAMS];
     kernel->guess(&problem, params);
     assert_int_equal(tess_cuda_params_read(ctx, kernel, params_text, params), TESS_OK);
-    char layout[TESS_CUDA_LAYOUT];
-    kernel->layout(&problem, params, layout, sizeof layout);
-    assert_int_equal(tess_cuda_image_create(ctx, f->A, layout, &f->image), TESS_OK);
+    char name[TESS_CUDA_LAYOUT];
+    kernel->layout_name(&problem, params, name, sizeof name);
+    assert_int_equal(tess_cuda_layout_create(ctx, f->A, name, &f->layout), TESS_OK);
     tess_cuda_call call = {.x = (uintptr_t)f->x, .y = (uintptr_t)f->y, .alpha = 1};
-    for (int i = 0; i < f->image->count; i++)
-        call.arrays[i] = (uintptr_t)f->image->arrays[i].host;
-    assert_int_equal(kernel->launches(&problem, params, f->image, &call, &f->launch), 1);
+    for (int i = 0; i < f->layout->count; i++)
+        call.arrays[i] = (uintptr_t)f->layout->arrays[i].host;
+    assert_int_equal(kernel->launches(&problem, params, f->layout, &call, &f->launch), 1);
 }
 
 static void close_fixture(fixture *f)
 {
-    tess_cuda_image_destroy(f->image);
+    tess_cuda_layout_destroy(f->layout);
     tess_matrix_destroy(f->A);
     free(f->x);
     free(f->y);

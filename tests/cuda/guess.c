@@ -168,7 +168,7 @@ static void chunks_fill_whole_rounds(void **state)
         int params[TESS_CUDA_PARAMS];
         char layout[TESS_CUDA_LAYOUT];
         kernel->guess(&problem, params);
-        kernel->layout(&problem, params, layout, sizeof layout);
+        kernel->layout_name(&problem, params, layout, sizeof layout);
         if (strncmp(layout, cases[i].layout, strlen(cases[i].layout)) != 0)
             fail_msg("%s, expected %s", layout, cases[i].layout);
     }

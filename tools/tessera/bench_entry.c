@@ -152,7 +152,9 @@ tess_status bench_entry_make(bench_session *s, const tess_candidate *candidate, 
                                  .kernel = candidate->kernel[0] ? candidate->kernel : NULL,
                                  .params = candidate->params[0] ? candidate->params : NULL};
     e->result->candidate = *candidate;
-    tess_status status = tess_plan_create(s->ctx, s->A, s->device, &options, &e->plan);
+    tess_status status = /* new values need a copy of one's own */
+        s->options->update ? tess_plan_create(s->ctx, s->A, s->device, &options, &e->plan)
+                           : tess_plan_create_shared(s->ctx, s->A, s->device, &options, &e->plan);
     if (status == TESS_ERR_MEMORY)
         return status;
     if (status != TESS_OK) {

@@ -199,7 +199,6 @@ tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench
     TESS_TRY(TESS_CALLOC(device->ctx, 1, &s));
     *s = (bench_session){
         .ctx = device->ctx, .device = device, .A = A, .options = options, .report = &made};
-    device->one_matrix = !options->update; /* new values need a copy of one's own */
     TESS_TRY_CLEAN(bench_candidates(device, A, options, &list));
     TESS_TRY_CLEAN(open_session(s));
     int64_t entries = list.count + (s->peers ? bench_peers_count(s->peers) : 0);
@@ -213,7 +212,6 @@ cleanup:
     if (status != TESS_OK)
         bench_report_free(device->ctx, &made);
     close_session(s);
-    device->one_matrix = false;
     tess_candidates_free(device->ctx, &list);
     tess_free(device->ctx, s);
     return status;

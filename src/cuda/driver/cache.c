@@ -18,18 +18,18 @@ typedef struct header {
     uint32_t verified;
     uint64_t key_hash;
     uint64_t label_bytes; /* with its zero */
-    uint64_t image_bytes;
-    uint64_t checksum; /* of the header with this field 0, the label and the image */
+    uint64_t code_bytes;
+    uint64_t checksum; /* of the header with this field 0, the label and the code */
 } header;
 
 static const char magic[8] = "TESSCUB";
 
-static uint64_t checksum(header head, const void *label, const void *image)
+static uint64_t checksum(header head, const void *label, const void *code)
 {
     head.checksum = 0;
     uint64_t hash = tess_hash_bytes(&head, sizeof head, 0);
     hash = tess_hash_bytes(label, (size_t)head.label_bytes, hash);
-    return tess_hash_bytes(image, (size_t)head.image_bytes, hash);
+    return tess_hash_bytes(code, (size_t)head.code_bytes, hash);
 }
 
 bool tess_cache_directory(char *path, size_t size)
@@ -109,9 +109,9 @@ static bool write_all(int file, const void *buffer, size_t bytes)
     return true;
 }
 
-/* A whole file, checked: *head, the label and the image (owned by the caller). */
+/* A whole file, checked: *head, the label and the code (owned by the caller). */
 static bool read_entry(tess_ctx *ctx, const char *path, header *head, char label[TESS_CACHE_LABEL],
-                       void **image)
+                       void **code)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
@@ -122,19 +122,19 @@ static bool read_entry(tess_ctx *ctx, const char *path, header *head, char label
                  read_all(file, head, sizeof *head) && memcmp(head->magic, magic, 8) == 0 &&
                  head->version == FORMAT_VERSION && head->label_bytes > 0 &&
                  head->label_bytes <= TESS_CACHE_LABEL &&
-                 head->image_bytes < (uint64_t)status.st_size &&
-                 sizeof *head + head->label_bytes + head->image_bytes == (uint64_t)status.st_size;
+                 head->code_bytes < (uint64_t)status.st_size &&
+                 sizeof *head + head->label_bytes + head->code_bytes == (uint64_t)status.st_size;
     sound = sound && read_all(file, label, (size_t)head->label_bytes) &&
             label[head->label_bytes - 1] == '\0' &&
-            tess_alloc_bytes(ctx, (int64_t)head->image_bytes, 1, &bytes) == TESS_OK &&
-            read_all(file, bytes, (size_t)head->image_bytes) &&
+            tess_alloc_bytes(ctx, (int64_t)head->code_bytes, 1, &bytes) == TESS_OK &&
+            read_all(file, bytes, (size_t)head->code_bytes) &&
             checksum(*head, label, bytes) == head->checksum;
     close(file);
     if (!sound) {
         tess_free(ctx, bytes);
         return false;
     }
-    *image = bytes;
+    *code = bytes;
     return true;
 }
 
@@ -143,14 +143,14 @@ static bool load_file(tess_ctx *ctx, const char *path, const tess_cache_key *key
 {
     header head;
     char label[TESS_CACHE_LABEL];
-    void *image;
-    if (!read_entry(ctx, path, &head, label, &image))
+    void *code;
+    if (!read_entry(ctx, path, &head, label, &code))
         return false;
     if (head.key_hash != key->hash || strcmp(label, key->label) != 0) {
-        tess_free(ctx, image);
+        tess_free(ctx, code);
         return false;
     }
-    *out = (tess_cache_entry){image, (size_t)head.image_bytes, head.verified == 1};
+    *out = (tess_cache_entry){code, (size_t)head.code_bytes, head.verified == 1};
     return true;
 }
 
@@ -218,12 +218,12 @@ bool tess_cache_store(tess_ctx *ctx, const tess_cache_key *key, const tess_cache
                    .verified = entry->verified,
                    .key_hash = key->hash,
                    .label_bytes = strlen(key->label) + 1,
-                   .image_bytes = entry->bytes};
+                   .code_bytes = entry->bytes};
     memcpy(head.magic, magic, sizeof head.magic);
-    head.checksum = checksum(head, key->label, entry->image);
+    head.checksum = checksum(head, key->label, entry->code);
     bool written = fchmod(file, 0644) == 0 && write_all(file, &head, sizeof head) &&
                    write_all(file, key->label, (size_t)head.label_bytes) &&
-                   write_all(file, entry->image, entry->bytes);
+                   write_all(file, entry->code, entry->bytes);
     written = close(file) == 0 && written && rename(aside, path) == 0;
     if (!written)
         (void)unlink(aside);
@@ -253,16 +253,16 @@ void tess_cache_list(tess_ctx *ctx, void (*visit)(void *user, const tess_cache_i
     for (int i = 0; i < count; i++) {
         tess_cache_item item = {0};
         header head;
-        void *image = NULL;
+        void *code = NULL;
         struct stat status;
         snprintf(item.file, sizeof item.file, "%.63s", files[i]->d_name);
         if (join(path, sizeof path, directory, files[i]->d_name) && stat(path, &status) == 0) {
             item.bytes = (size_t)status.st_size;
-            item.sound = read_entry(ctx, path, &head, item.label, &image);
+            item.sound = read_entry(ctx, path, &head, item.label, &code);
             item.verified = item.sound && head.verified == 1;
             if (!item.sound)
                 item.label[0] = '\0';
-            tess_free(ctx, image);
+            tess_free(ctx, code);
             visit(user, &item);
         }
         free(files[i]);

@@ -4,7 +4,7 @@
  * ~/.cache/tessera: `hash` covers the bytes of the source and of what it includes, the defines and
  * the architecture, the numbers are NVRTC's version. A file is
  *
- *     header | label (what was compiled, for people and against collisions) | image (cubin or PTX)
+ *     header | label (what was compiled, for people and against collisions) | code (cubin or PTX)
  *
  * with a checksum over all of it, written aside and renamed into place. Whatever is wrong with a
  * file, a directory or the whole idea of a home directory makes a miss, never an error.
@@ -23,7 +23,7 @@ typedef struct tess_cache_key {
 } tess_cache_key;
 
 typedef struct tess_cache_entry {
-    void *image; /* tess_free */
+    void *code; /* tess_free */
     size_t bytes;
     bool verified; /* its results were compared with ref's on a device */
 } tess_cache_entry;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/driver/device.h"
+#include "cuda/driver/module.h"
 
 tess_status tess_cuda_check(const tess_cuda *cuda, cu_result result, const char *call)
 {
@@ -142,8 +142,9 @@ void tess_cuda_close(tess_device *device)
     tess_cuda *cuda = tess_cuda_of(device);
     bool entered = tess_cuda_enter(cuda) == TESS_OK;
     (void)cuda->driver.cuStreamSynchronize(cuda->stream);
-    tess_cuda_convert_free(cuda);
-    tess_cuda_gate_free(cuda);
+    tess_cuda_helpers_free(cuda);
+    if (cuda->gate_flag)
+        (void)cuda->driver.cuMemFreeHost((void *)cuda->gate_flag);
     for (int i = 0; i < TESS_CUDA_STAGES; i++) {
         if (cuda->stage_free[i])
             (void)cuda->driver.cuEventDestroy(cuda->stage_free[i]);

@@ -2,7 +2,7 @@
  *
  * The device is used through its primary context, the one the CUDA runtime uses too, so device
  * pointers of other libraries in the process are ours as well. Every entry into the backend makes
- * that context current (tess_cuda_enter) and puts back what was there (tess_cuda_leave).
+ * that context current (tess_cuda_enter) and then restores the one before (tess_cuda_leave).
  */
 #ifndef TESS_CUDA_H
 #define TESS_CUDA_H
@@ -12,11 +12,17 @@
 
 enum { TESS_CUDA_STAGES = 2 };
 
-/* A source with one entry. */
-typedef struct tess_cuda_code {
+/* A function that stays loaded until the device closes (module.c); `source` and `entry` are string
+ * literals. */
+typedef struct tess_cuda_helper_code {
+    const char *source, *entry;
+    char defines[96];
     cu_module module;
+    bool owns_module; /* of several entries of one module, the first */
     cu_function function;
-} tess_cuda_code;
+} tess_cuda_helper_code;
+
+enum { TESS_CUDA_HELPERS = 32 }; /* convert 8, dot 4, refresh 4, gate 1 */
 
 typedef struct tess_cuda {
     tess_ctx *ctx;
@@ -32,12 +38,12 @@ typedef struct tess_cuda {
     int multiprocessors, threads_per_multiprocessor;
     size_t shared_bytes; /* most dynamic shared memory of a thread block */
     size_t l2_bytes, memory_bytes;
-    struct tess_cuda_resident *shared; /* layouts of device->one_matrix */
-    int refused;                       /* fresh kernels that gave wrong results on a probe */
-    tess_cuda_code convert[2][2][2];   /* from f64, added, to f64 */
-    tess_cuda_code gate;
-    volatile unsigned *gate_flag; /* pinned: the last gate that was opened */
-    unsigned gates;
+    struct tess_cuda_resident *shared; /* layouts of plans that share them (cuda/plan) */
+    int refused; /* fresh kernels that gave wrong results on a probe */
+    int helper_count;
+    tess_cuda_helper_code helpers[TESS_CUDA_HELPERS];
+    volatile unsigned *gate_flag; /* gate.c, pinned: the last gate that was opened */
+    unsigned gates;               /* shut so far */
 
     /* Uploads: the next chunk is copied into one pinned buffer while the other one travels. */
     void *stage[TESS_CUDA_STAGES];
@@ -67,11 +73,6 @@ void tess_cuda_close(tess_device *device);
  * and caches the state has. */
 void tess_cuda_name_model(tess_device *device, const char *gpu);
 
-/* ---- plan/profile_device.c ---- */
-
-/* The i-th N of "profile:N"; NULL behind the last. */
-const char *tess_profile_name(int i);
-
 /* ---- memory.c: all inside enter/leave unless they take a tess_device ---- */
 
 /* `what` names the array in the out-of-memory message. 0 bytes give a valid address. */
@@ -81,7 +82,7 @@ void tess_cuda_free(tess_cuda *cuda, cu_pointer pointer); /* 0 is fine */
 /* Copies to the device on `stream` through pinned buffers; `from` may be changed on return. */
 tess_status tess_cuda_upload(tess_cuda *cuda, cu_pointer to, const void *from, size_t bytes,
                              cu_stream stream);
-/* Copies to the host what is there after all that `stream` has to do, and waits for it. */
+/* Copies to the host after all work in `stream`, and waits for the copy. */
 tess_status tess_cuda_download(tess_cuda *cuda, void *to, cu_pointer from, size_t bytes,
                                cu_stream stream);
 
@@ -96,16 +97,6 @@ tess_status tess_cuda_memory_copy_from(tess_device *device, void *to, const void
                                        size_t bytes);
 tess_status tess_cuda_synchronize(tess_device *device);
 bool tess_cuda_owns(tess_device *device, const void *pointer);
-
-/* ---- plan/convert.c ---- */
-
-tess_status tess_cuda_memory_convert(tess_plan *plan, int64_t count, double scale, const void *from,
-                                     tess_type from_type, bool add, void *to, tess_type to_type);
-void tess_cuda_convert_free(tess_cuda *cuda);
-
-/* ---- plan/measure.c ---- */
-
-void tess_cuda_gate_free(tess_cuda *cuda);
 
 static inline cu_pointer tess_cuda_address(const void *pointer)
 {

@@ -92,8 +92,8 @@ static bool as_ptx(const tess_nvrtc *nvrtc, int sm)
     return sm > nvrtc->newest && sm / 10 != nvrtc->newest / 10;
 }
 
-static tess_status take_image(tess_ctx *ctx, const tess_nvrtc *nvrtc, nvrtc_program program,
-                              bool ptx, void **image, size_t *bytes)
+static tess_status take_code(tess_ctx *ctx, const tess_nvrtc *nvrtc, nvrtc_program program,
+                             bool ptx, void **code, size_t *bytes)
 {
     void *copy = NULL;
     size_t size = 0;
@@ -108,13 +108,13 @@ static tess_status take_image(tess_ctx *ctx, const tess_nvrtc *nvrtc, nvrtc_prog
         return tess_fail(ctx, TESS_ERR_DEVICE, "NVRTC gave no machine code: %s",
                          nvrtc->nvrtcGetErrorString(result));
     }
-    *image = copy;
+    *code = copy;
     *bytes = size;
     return TESS_OK;
 }
 
 tess_status tess_jit_compile(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *request,
-                             const char *extra_option, void **image, size_t *bytes, char *log,
+                             const char *extra_option, void **code, size_t *bytes, char *log,
                              size_t log_size)
 {
     TESS_TRY(need_nvrtc(ctx, jit));
@@ -150,7 +150,7 @@ tess_status tess_jit_compile(tess_ctx *ctx, tess_jit *jit, const tess_jit_reques
         result = nvrtc->nvrtcCompileProgram(program, count, options);
     tess_status status;
     if (result == 0) {
-        status = take_image(ctx, nvrtc, program, ptx, image, bytes);
+        status = take_code(ctx, nvrtc, program, ptx, code, bytes);
         copy_log(nvrtc, program, ctx, log, log_size);
     } else {
         char first[800] = "";
@@ -185,7 +185,7 @@ static tess_status jit_mode_in_force(tess_ctx *ctx, jit_mode *mode)
 }
 
 tess_status tess_jit_get(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *request,
-                         tess_jit_image *out)
+                         tess_jit_cubin *out)
 {
     jit_mode mode;
     TESS_TRY(jit_mode_in_force(ctx, &mode));
@@ -202,23 +202,23 @@ tess_status tess_jit_get(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *r
     if (need_nvrtc(ctx, jit) != TESS_OK)
         memcpy(why, ctx->error, sizeof why); /* matters only when the cache has nothing */
 
-    tess_jit_image image = {0};
-    make_key(source, request, jit, &image.key);
-    if (!tess_cache_load(ctx, &image.key, &image.entry)) {
+    tess_jit_cubin cubin = {0};
+    make_key(source, request, jit, &cubin.key);
+    if (!tess_cache_load(ctx, &cubin.key, &cubin.entry)) {
         if (mode == JIT_LOAD)
             return tess_fail(ctx, TESS_ERR_DEVICE,
                              "TESSERA_JIT=load: the cache has no %s (see `tessera cache list`)",
-                             image.key.label);
+                             cubin.key.label);
         if (why[0])
             return tess_fail(ctx, TESS_ERR_DEVICE, "%s", why);
-        TESS_TRY(tess_jit_compile(ctx, jit, request, NULL, &image.entry.image, &image.entry.bytes,
+        TESS_TRY(tess_jit_compile(ctx, jit, request, NULL, &cubin.entry.code, &cubin.entry.bytes,
                                   NULL, 0));
-        image.fresh = true;
+        cubin.fresh = true;
     }
-    image.seconds = tess_seconds() - start;
-    tess_log(ctx, "cuda: %s %s in %.1f ms (%zu bytes)", image.fresh ? "compiled" : "loaded",
-             image.key.label, 1e3 * image.seconds, image.entry.bytes);
-    *out = image;
+    cubin.seconds = tess_seconds() - start;
+    tess_log(ctx, "cuda: %s %s in %.1f ms (%zu bytes)", cubin.fresh ? "compiled" : "loaded",
+             cubin.key.label, 1e3 * cubin.seconds, cubin.entry.bytes);
+    *out = cubin;
     return TESS_OK;
 }
 
@@ -234,20 +234,19 @@ static bool compile_into_cache(const tess_jit *loaded, const tess_jit_request *r
     if (!source || tess_ctx_create(NULL, &ctx) != TESS_OK)
         return false;
     make_key(source, request, &jit, &key);
-    bool stored = !tess_cache_has(&key) &&
-                  tess_jit_compile(ctx, &jit, request, NULL, &entry.image, &entry.bytes, NULL, 0) ==
-                      TESS_OK &&
-                  tess_cache_store(ctx, &key, &entry);
-    tess_free(ctx, entry.image);
+    bool stored =
+        !tess_cache_has(&key) &&
+        tess_jit_compile(ctx, &jit, request, NULL, &entry.code, &entry.bytes, NULL, 0) == TESS_OK &&
+        tess_cache_store(ctx, &key, &entry);
+    tess_free(ctx, entry.code);
     tess_ctx_destroy(ctx);
     return stored;
 }
 
 void tess_jit_ahead(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *requests, int64_t count)
 {
-    char error[sizeof ctx->error];
+    const tess_kept_error error = tess_error_keep(ctx);
     jit_mode mode;
-    memcpy(error, ctx->error, sizeof error);
     int threads = ctx->threads < count ? ctx->threads : (int)count;
     if (threads > 1 && jit_mode_in_force(ctx, &mode) == TESS_OK && mode == JIT_ON &&
         need_nvrtc(ctx, jit) == TESS_OK) {
@@ -259,5 +258,5 @@ void tess_jit_ahead(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *reques
         tess_log(ctx, "cuda: %lld kernels compiled on %d threads in %.1f ms", (long long)compiled,
                  threads, 1e3 * (tess_seconds() - start));
     }
-    memcpy(ctx->error, error, sizeof error);
+    tess_error_restore(ctx, &error);
 }

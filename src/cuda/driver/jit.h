@@ -21,27 +21,27 @@ typedef struct tess_jit_request {
     int sm;              /* 90 */
 } tess_jit_request;
 
-typedef struct tess_jit_image {
+typedef struct tess_jit_cubin {
     tess_cache_key key;
-    tess_cache_entry entry; /* tess_free(ctx, entry.image) */
+    tess_cache_entry entry; /* tess_free(ctx, entry.code) */
     bool fresh;             /* compiled now rather than loaded */
     double seconds;         /* spent compiling or loading */
-} tess_jit_image;
+} tess_jit_cubin;
 
-/* From the cache or compiled; a fresh image is not yet stored (the backend verifies it first and
+/* From the cache or compiled; a fresh cubin is not yet stored (the backend verifies it first and
  * then calls tess_cache_store). */
 tess_status tess_jit_get(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *request,
-                         tess_jit_image *out);
+                         tess_jit_cubin *out);
 
-/* Compiles what the cache does not have, on several threads, and puts it there unverified: later
- * calls of tess_jit_get then only load. Without a cache directory, or with nothing to gain, does
- * nothing; a source that does not compile is left to tess_jit_get, which says why. */
+/* Compiles on several threads what the cache does not have, and stores it there unverified, so that
+ * tess_jit_get only loads it. Does nothing without a cache directory or with one thread. A source
+ * that does not compile is left to tess_jit_get, which says why. */
 void tess_jit_ahead(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *requests, int64_t count);
 
 /* NVRTC itself, without the cache. The compiler's report (with "--ptxas-options=-v": registers and
  * spills) is copied to `log` when it is not NULL. */
 tess_status tess_jit_compile(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *request,
-                             const char *extra_option, void **image, size_t *bytes, char *log,
+                             const char *extra_option, void **code, size_t *bytes, char *log,
                              size_t log_size);
 
 #endif

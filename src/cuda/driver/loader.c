@@ -1,4 +1,4 @@
-/* dlopen of libcuda and NVRTC: where to look, and what to say when nothing is there. */
+/* dlopen of libcuda and NVRTC: where to look, and what to say when nothing is found. */
 #include "cuda/driver/loader.h"
 
 #include <dlfcn.h>

@@ -1,12 +1,8 @@
-/* What all device sources share: the scalar type, loads with their cache hints, the shape of an
- * entry point.
+/* What all device sources share: the scalar type, loads with cache hints, the shape of an entry.
  *
- * Device sources are CUDA C in the subset that is also C11: no templates, no overloads, no
- * references. They include this file and nothing else. With TESS_EMULATE defined they are compiled
- * for the CPU by the tests, which replace what is below the #else.
- *
- * Specialisation: REAL is the number of bytes of a scalar (8 or 4), further macros belong to the
- * kernel and are explained at its top.
+ * Device sources are CUDA C in the subset that is also C11: no templates, overloads or references.
+ * With TESS_EMULATE defined the tests compile them for the CPU and replace what is below the #else.
+ * REAL is the number of bytes of a scalar (8 or 4); a kernel explains its other macros at its top.
  */
 #ifndef TESS_COMMON_CUH
 #define TESS_COMMON_CUH

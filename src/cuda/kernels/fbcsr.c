@@ -79,19 +79,19 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
              tess_fbcsr_has_lines(&shapes));
 }
 
-static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+static void layout_name(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
     snprintf(text, size, "fbcsr:%d/%s", p[LANES], problem->shapes);
 }
 
-static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
-    const tess_fbcsr_slices *S = image->format;
+    const tess_fbcsr_slices *S = layout->format;
     if (problem->rows == 0)
         return 0;
-    unsigned grid = (unsigned)tess_ceil_div(S->slices * TESS_FBCSR_WARP, p[THREADS]);
-    tess_cuda_launch *run = tess_cuda_launch_start(out, "fbcsr", grid, (unsigned)p[THREADS]);
+    int64_t grid = tess_ceil_div(S->slices * TESS_FBCSR_WARP, p[THREADS]);
+    tess_cuda_launch *run = tess_cuda_launch_start(out, "fbcsr", grid, p[THREADS]);
     tess_cuda_arg_pointer(run, call->arrays[FBCSR_HEADS]);
     tess_cuda_arg_pointer(run, call->arrays[FBCSR_LENGTHS]);
     tess_cuda_arg_pointer(run, S->targets ? call->arrays[FBCSR_TARGETS] : 0);
@@ -120,11 +120,12 @@ const tess_cuda_kernel tess_cuda_kernel_fbcsr = {
     .source = "fbcsr.cu",
     .format = "fbcsr",
     .op = TESS_CUDA_SPMV,
+    .takes_shapes = true,
     .params = params_of_fbcsr,
     .param_count = COUNT,
     .fits = fits,
     .guess = guess,
     .defines = defines,
-    .layout = layout,
+    .layout_name = layout_name,
     .launches = launches,
 };

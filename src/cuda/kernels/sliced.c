@@ -7,8 +7,6 @@
 
 enum { C, SIGMA, LAMBDA, PANELS, V, XV, DEPTH, TPR, THREADS, HINT, COUNT };
 
-enum { SUM_THREADS = 512 }; /* of sliced_sum.cuh */
-
 /* Panels can only pay when rows jump about in an x that is not small. */
 static bool panels_worth(const tess_cuda_problem *problem)
 {
@@ -155,7 +153,7 @@ static bool is_cached(const tess_cuda_problem *problem)
 }
 
 /* Fewer rows than the device has threads for: several threads a row, but no more in all than run at
- * once. A matrix that stays in the cache is not waited for as long: fewer loads in flight. */
+ * once. A matrix in the cache answers sooner, so fewer loads are in flight. */
 static void guess_few_rows(const tess_cuda_problem *problem, int *p)
 {
     int64_t wanted = (int64_t)problem->multiprocessors * 1024;
@@ -212,8 +210,8 @@ static void guess(const tess_cuda_problem *problem, int *p)
         p[HINT] = 2;
     else if (p[SIGMA] == 1 && (bw <= 3 || (single && bw < 8 && bw % 2 != 0)))
         p[HINT] = 0;
-    /* What stays in the cache is not to leave it first: such lines never displace another kernel's
-     * that were to stay (H200, 39 MB: 10 or 15 us). Without those both are as fast. */
+    /* A matrix that fits the cache is not marked to be evicted first: its cache lines would never
+     * displace those that another kernel left to stay (H200, 39 MB: 10 or 15 us). */
     if (is_cached(problem) && p[PANELS] == 1)
         p[HINT] = 0;
     if (single && bw == 1 && mean < 12)
@@ -264,45 +262,23 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
     defines_dot(problem, p, 0, text, size);
 }
 
-/* A solver's vectors should stay in L2 from one launch to the next: a matrix that does not fit
- * leaves first. H200, an iteration of cg with 331 776 rows of 3 x 3 blocks: 71.3 -> 64.7 us. */
+/* A solver's vectors should stay in L2 from one launch to the next, so a matrix that does not fit
+ * is evicted first. H200, an iteration of cg with 331 776 rows of 3 x 3 blocks: 71.3 -> 64.7 us. */
 static void defines_with_dot(const tess_cuda_problem *problem, const int *p, char *text,
                              size_t size)
 {
-    int leaving[COUNT];
-    memcpy(leaving, p, sizeof leaving);
-    if (problem->leaves)
-        leaving[HINT] = 2;
-    defines_dot(problem, leaving, 1, text, size);
+    int hinted[COUNT];
+    memcpy(hinted, p, sizeof hinted);
+    if (problem->evict_first)
+        hinted[HINT] = 2;
+    defines_dot(problem, hinted, 1, text, size);
 }
 
-static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+static void layout_name(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
     (void)problem;
     snprintf(text, size, "sliced:C=%d,sigma=%d,lambda=%d,V=%d,panels=%d", p[C], p[SIGMA], p[LAMBDA],
              p[V], p[PANELS]);
-}
-
-unsigned tess_sliced_launch_sum(const tess_cuda_problem *problem, const tess_sliced_panel *panel,
-                                const tess_cuda_call *call, const uint64_t *cut, uint64_t dot_part,
-                                tess_cuda_launch *run)
-{
-    uint64_t before = (uint64_t)panel->first_cut * sizeof(int32_t);
-    int64_t pairs = (panel->cut_rows - panel->cut_long) * problem->block_height;
-    unsigned grid = (unsigned)(panel->cut_long + tess_ceil_div(pairs, SUM_THREADS));
-    tess_cuda_launch_start(run, "sliced_sum", grid, SUM_THREADS)->overlaps = true;
-    tess_cuda_arg_pointer(run, cut[0] + before);
-    tess_cuda_arg_pointer(run, cut[1] + before);
-    tess_cuda_arg_integer(run, panel->cut_rows);
-    tess_cuda_arg_integer(run, panel->cut_long);
-    tess_cuda_arg_pointer(run, call->workspace);
-    tess_cuda_arg_pointer(run, call->y);
-    tess_cuda_arg_integer(run, problem->rows);
-    tess_cuda_arg_number(run, call->alpha);
-    tess_cuda_arg_number(run, call->beta);
-    tess_cuda_arg_pointer(run, call->w);
-    tess_cuda_arg_pointer(run, dot_part);
-    return grid;
 }
 
 /* One panel: the product, and the sum of the rows cut in it. Its lines, slices and cut rows are the
@@ -311,16 +287,15 @@ unsigned tess_sliced_launch_sum(const tess_cuda_problem *problem, const tess_sli
  * the second. */
 static int launch_panel(const tess_cuda_problem *problem, const int *p,
                         const tess_sliced_panel *panel, const tess_cuda_call *call,
-                        uint64_t dot_part, unsigned *parts, tess_cuda_launch *out)
+                        uint64_t dot_part, int64_t *parts, tess_cuda_launch *out)
 {
     uint64_t slice = (uint64_t)panel->first_slice, line = slice * (uint64_t)p[C];
     int64_t places = panel->slices * p[C] * problem->block_height;
     if (places == 0)
         return 0;
     int count = 0;
-    unsigned grid = (unsigned)tess_ceil_div(places, p[THREADS] / p[TPR]);
-    tess_cuda_launch *run =
-        tess_cuda_launch_start(&out[count++], "sliced", grid, (unsigned)p[THREADS]);
+    int64_t grid = tess_ceil_div(places, p[THREADS] / p[TPR]);
+    tess_cuda_launch *run = tess_cuda_launch_start(&out[count++], "sliced", grid, p[THREADS]);
     tess_cuda_arg_pointer(run, call->arrays[SLICED_OFFSETS] + slice * sizeof(int64_t));
     tess_cuda_arg_pointer(run, call->arrays[SLICED_LENGTHS] + line * sizeof(int32_t));
     tess_cuda_arg_pointer(run, call->arrays[SLICED_TARGETS] + line * sizeof(int32_t));
@@ -338,7 +313,7 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
     tess_cuda_arg_pointer(run, dot_part);
     *parts = grid;
     if (panel->cut_rows > 0) {
-        dot_part = dot_part ? dot_part + *parts * sizeof(double) : 0;
+        dot_part = dot_part ? dot_part + (uint64_t)*parts * sizeof(double) : 0;
         *parts += tess_sliced_launch_sum(problem, panel, call, &call->arrays[SLICED_CUT_ROW],
                                          dot_part, &out[count++]);
     }
@@ -346,11 +321,11 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
 }
 
 /* Panel after panel; the last one leaves `parts` parts of w*y at dot_part. */
-static int products(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
-                    const tess_cuda_call *call, uint64_t dot_part, unsigned *parts,
+static int products(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
+                    const tess_cuda_call *call, uint64_t dot_part, int64_t *parts,
                     tess_cuda_launch *out)
 {
-    const tess_sliced *S = image->format;
+    const tess_sliced *S = layout->format;
     tess_cuda_call panel_call = *call;
     int count = 0;
     for (int32_t q = 0; q < S->options.panels; q++) {
@@ -362,21 +337,22 @@ static int products(const tess_cuda_problem *problem, const int *p, const tess_c
     return count;
 }
 
-static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
-    unsigned parts = 0;
-    return products(problem, p, image, call, 0, &parts, out);
+    int64_t parts = 0;
+    return products(problem, p, layout, call, 0, &parts, out);
 }
 
 static int launches_dot(const tess_cuda_problem *problem, const int *p,
-                        const tess_cuda_image *image, const tess_cuda_call *call,
+                        const tess_cuda_layout *layout, const tess_cuda_call *call,
                         tess_cuda_launch *out)
 {
-    unsigned parts = 0;
-    uint64_t dot_part = call->workspace + (uint64_t)image->counts[SLICED_DOT_AT];
-    int count = products(problem, p, image, call, dot_part, &parts, out);
+    int64_t parts = 0;
+    uint64_t dot_part = call->workspace + (uint64_t)layout->counts[SLICED_DOT_AT];
+    int count = products(problem, p, layout, call, dot_part, &parts, out);
     tess_cuda_launch *run = tess_cuda_launch_start(&out[count++], "sliced_dot", 1, 1024);
+    run->sums_parts = true;
     tess_cuda_arg_pointer(run, dot_part);
     tess_cuda_arg_integer(run, parts);
     tess_cuda_arg_pointer(run, call->dot);
@@ -388,12 +364,13 @@ const tess_cuda_kernel tess_cuda_kernel_sliced = {
     .source = "sliced.cu",
     .format = "sliced",
     .op = TESS_CUDA_SPMV,
+    .preferred = true,
     .params = params_of_sliced,
     .param_count = COUNT,
     .fits = fits,
     .guess = guess,
     .defines = defines,
-    .layout = layout,
+    .layout_name = layout_name,
     .launches = launches,
 };
 
@@ -402,11 +379,12 @@ const tess_cuda_kernel tess_cuda_kernel_sliced_dot = {
     .source = "sliced.cu",
     .format = "sliced",
     .op = TESS_CUDA_SPMV_DOT,
+    .preferred = true,
     .params = params_of_sliced,
     .param_count = COUNT,
     .fits = fits,
     .guess = guess,
     .defines = defines_with_dot,
-    .layout = layout,
+    .layout_name = layout_name,
     .launches = launches_dot,
 };

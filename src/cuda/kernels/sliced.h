@@ -11,8 +11,8 @@ int tess_sliced_widest_x(const tess_cuda_problem *problem);
 
 /* The launch of sliced_sum.cuh for a panel with cut rows; returns its thread blocks. `cut`: the
  * arrays cut_row and cut_slots. */
-unsigned tess_sliced_launch_sum(const tess_cuda_problem *problem, const tess_sliced_panel *panel,
-                                const tess_cuda_call *call, const uint64_t *cut, uint64_t dot_part,
-                                tess_cuda_launch *run);
+int64_t tess_sliced_launch_sum(const tess_cuda_problem *problem, const tess_sliced_panel *panel,
+                               const tess_cuda_call *call, const uint64_t *cut, uint64_t dot_part,
+                               tess_cuda_launch *run);
 
 #endif

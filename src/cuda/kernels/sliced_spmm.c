@@ -50,24 +50,24 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
              problem->row_major, p[SIGMA] > 1, problem->cols % problem->block_width != 0);
 }
 
-static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+static void layout_name(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
     (void)problem;
     snprintf(text, size, "sliced:C=%d,sigma=%d,lambda=0,V=1,panels=1", p[C], p[SIGMA]);
 }
 
-static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
     int64_t chunks = tess_ceil_div(problem->block_height, p[CHUNK]);
     int64_t groups = tess_ceil_div(problem->vectors, p[EACH]);
-    const tess_sliced *S = image->format;
+    const tess_sliced *S = layout->format;
     int64_t lines = S->panel[0].lines, threads = lines * chunks * groups;
     if (threads == 0)
         return 0;
     uint64_t row_bytes = (uint64_t)call->ldx * tess_type_size(problem->type);
-    tess_cuda_launch *run = tess_cuda_launch_start(
-        &out[0], "sliced_spmm", (unsigned)tess_ceil_div(threads, p[THREADS]), (unsigned)p[THREADS]);
+    tess_cuda_launch *run = tess_cuda_launch_start(&out[0], "sliced_spmm",
+                                                   tess_ceil_div(threads, p[THREADS]), p[THREADS]);
     for (int i = SLICED_OFFSETS; i <= SLICED_VALUES; i++)
         tess_cuda_arg_pointer(run, call->arrays[i]);
     tess_cuda_arg_pointer(run, call->x);
@@ -88,11 +88,12 @@ const tess_cuda_kernel tess_cuda_kernel_sliced_spmm = {
     .source = "sliced_spmm.cu",
     .format = "sliced",
     .op = TESS_CUDA_SPMM,
+    .preferred = true,
     .params = params_of_spmm,
     .param_count = COUNT,
     .fits = fits,
     .guess = guess,
     .defines = defines,
-    .layout = layout,
+    .layout_name = layout_name,
     .launches = launches,
 };

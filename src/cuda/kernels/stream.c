@@ -59,26 +59,25 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
              p[PER_SM]);
 }
 
-static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+static void layout_name(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
     (void)problem;
     snprintf(text, size, "stream:tile=%d", p[TILE]);
 }
 
-static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
     if (problem->rows == 0)
         return 0;
-    int64_t tiles = image->counts[STREAM_TILES];
+    int64_t tiles = layout->counts[STREAM_TILES];
     int64_t shares = (int64_t)problem->multiprocessors * p[PER_SM];
     shares = shares < tiles ? shares : tiles;
     shares = shares < STREAM_SHARES_MAX ? shares : STREAM_SHARES_MAX;
     uint64_t head = call->workspace;
     uint64_t tail =
         head + (uint64_t)shares * (uint64_t)problem->block_height * tess_type_size(problem->type);
-    tess_cuda_launch *run =
-        tess_cuda_launch_start(&out[0], "stream", (unsigned)shares, (unsigned)p[THREADS]);
+    tess_cuda_launch *run = tess_cuda_launch_start(&out[0], "stream", shares, p[THREADS]);
     run->shared = (unsigned)shared_bytes(problem, p);
     for (int i = BSR_OFFSETS; i <= STREAM_TILE_ROWS; i++)
         tess_cuda_arg_pointer(run, call->arrays[i]);
@@ -95,7 +94,7 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
     if (shares == 1)
         return 1;
     run = tess_cuda_launch_start(&out[1], "stream_join",
-                                 (unsigned)tess_ceil_div(shares * problem->block_height, 128), 128);
+                                 tess_ceil_div(shares * problem->block_height, 128), 128);
     tess_cuda_arg_pointer(run, call->arrays[BSR_OFFSETS]);
     tess_cuda_arg_pointer(run, call->arrays[STREAM_TILE_ROWS]);
     tess_cuda_arg_pointer(run, head);
@@ -119,6 +118,6 @@ const tess_cuda_kernel tess_cuda_kernel_stream = {
     .fits = fits,
     .guess = guess,
     .defines = defines,
-    .layout = layout,
+    .layout_name = layout_name,
     .launches = launches,
 };

@@ -1,4 +1,4 @@
-/* For the kernels' descriptors: filling in a launch, and the order of each image's arrays. */
+/* For the kernels' descriptors: filling in a launch, and the order of each layout's arrays. */
 #ifndef TESS_CUDA_KERNELS_SUPPORT_H
 #define TESS_CUDA_KERNELS_SUPPORT_H
 
@@ -20,12 +20,12 @@ enum { BALANCED_SEGMENT_PTR = BSR_VALUES + 1, BALANCED_LONG_ROWS };
 enum { BALANCED_SEGMENTS, BALANCED_LONG_COUNT };
 
 /* Appends the launch of papers/balanced.cuh's reduction. */
-void tess_cuda_launch_balanced_sum(const tess_cuda_problem *problem, const tess_cuda_image *image,
+void tess_cuda_launch_balanced_sum(const tess_cuda_problem *problem, const tess_cuda_layout *layout,
                                    const tess_cuda_call *call, tess_cuda_launch *out);
 
-/* sliced: src/format/sliced.h; image->format is the tess_sliced, whose panels a product is launched
- * by. DOT_AT: byte offset in the workspace of the parts of a dot product, one double a thread block
- * of the last panel; the slots of segments come first. */
+/* sliced: src/format/sliced.h; layout->format is the tess_sliced, whose panels a product is
+ * launched by. DOT_AT: byte offset in the workspace of the parts of a dot product, one double a
+ * thread block of the last panel; the slots of segments come first. */
 enum {
     SLICED_OFFSETS,
     SLICED_LENGTHS,
@@ -37,7 +37,7 @@ enum {
 };
 enum { SLICED_DOT_AT };
 
-/* swept: src/format/swept.h; image->format is the tess_swept. The workspace holds the slots of
+/* swept: src/format/swept.h; layout->format is the tess_swept. The workspace holds the slots of
  * segments. */
 enum {
     SWEPT_CHUNK_LINE,
@@ -52,7 +52,7 @@ enum {
 enum { INTERLEAVED_OFFSETS, INTERLEAVED_TARGETS, INTERLEAVED_COLUMNS, INTERLEAVED_VALUES };
 enum { INTERLEAVED_GROUPS };
 
-/* fbcsr: image->format is a tess_fbcsr_slices. What is said about cut rows is where sliced has it.
+/* fbcsr: layout->format is a tess_fbcsr_slices. What is said about cut rows is where sliced has it.
  */
 enum {
     FBCSR_HEADS,
@@ -65,14 +65,19 @@ enum {
     FBCSR_TARGETS
 };
 
-tess_status tess_cuda_image_fbcsr(tess_ctx *ctx, const tess_matrix *A, const char *text,
-                                  tess_cuda_image *image);
+/* Appends an array. */
+void tess_cuda_layout_add(tess_cuda_layout *layout, const void *host, int64_t count, size_t size);
+/* The `refresh` of layouts whose values are A's own array, at BSR_VALUES. */
+void tess_cuda_layout_point(tess_cuda_layout *layout, const void *values);
 
-/* An empty launch of a one-dimensional grid. */
+/* A launch without arguments, of a one-dimensional grid. A grid that no device takes stays one
+ * (tess_cuda_launch_check): it is not cut to 32 bits. */
 static inline tess_cuda_launch *tess_cuda_launch_start(tess_cuda_launch *launch, const char *entry,
-                                                       unsigned grid, unsigned block)
+                                                       int64_t grid, int block)
 {
-    *launch = (tess_cuda_launch){.entry = entry, .grid = {grid, 1, 1}, .block = {block, 1, 1}};
+    *launch = (tess_cuda_launch){.entry = entry,
+                                 .grid = {(unsigned)tess_min(grid, UINT32_MAX), 1, 1},
+                                 .block = {(unsigned)block, 1, 1}};
     return launch;
 }
 

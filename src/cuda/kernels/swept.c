@@ -105,21 +105,20 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
              problem->cols % problem->block_width != 0, p[HINT]);
 }
 
-static void layout(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+static void layout_name(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
     snprintf(text, size, "swept:chunks=%lld,lines=%lld,lambda=%d", (long long)chunks_of(problem, p),
              (long long)lines_most(problem, p), p[LAMBDA]);
 }
 
-static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
-    const tess_swept *S = image->format;
+    const tess_swept *S = layout->format;
     if (S->chunks == 0)
         return 0;
-    tess_cuda_launch *run =
-        tess_cuda_launch_start(out, "swept", (unsigned)tess_ceil_div(S->chunks, p[WARPS]),
-                               (unsigned)p[WARPS] * TESS_SWEPT_LANES);
+    tess_cuda_launch *run = tess_cuda_launch_start(out, "swept", tess_ceil_div(S->chunks, p[WARPS]),
+                                                   p[WARPS] * TESS_SWEPT_LANES);
     run->shared =
         (unsigned)(p[WARPS] * sums_bytes(problem, S->line_most) + copies_bytes(problem, p));
     tess_cuda_arg_pointer(run, call->arrays[SWEPT_CHUNK_LINE]);
@@ -151,12 +150,13 @@ const tess_cuda_kernel tess_cuda_kernel_swept = {
     .source = "swept.cu",
     .format = "swept",
     .op = TESS_CUDA_SPMV,
+    .class_name = "sliced", /* the model's matrices are not what it was made for */
     .params = params_of_swept,
     .param_count = COUNT,
     .fits = fits,
     .guess = guess,
     .made_for = made_for,
     .defines = defines,
-    .layout = layout,
+    .layout_name = layout_name,
     .launches = launches,
 };

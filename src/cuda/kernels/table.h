@@ -5,31 +5,29 @@
  * exists when it is in kernels.def, and whatever is in kernels.def is tested.
  *
  *     kernel  = name + source file + tuning parameters + predicate
- *     image   = the matrix in the storage layout a kernel reads: arrays to be copied to the device
+ *     layout  = the matrix as a kernel reads it: arrays to be copied to the device
  *     launch  = entry point, grid, block, shared memory, arguments
  *
  * Every entry point takes one struct by value whose members are all 8 bytes wide (pointers,
  * long long, double), so a launch's arguments are an array of 8-byte slots that has that struct's
  * layout on both sides.
  *
- * There are no kernels for the transpose: A^T x is a product with the image of the transposed
- * matrix, built when the plan is made. It costs memory, runs at full speed, and needs no atomics.
+ * There are no kernels for the transpose: A^T x is a product with the layout of the transposed
+ * matrix, built when it is first asked for. It costs memory, runs at full speed, and needs no
+ * atomics.
  */
 #ifndef TESS_CUDA_KERNELS_H
 #define TESS_CUDA_KERNELS_H
 
-#include "matrix/matrix.h"
+#include "cuda/kernels/layout.h"
 
 enum {
     TESS_CUDA_PARAMS = 12,   /* tuning parameters of a kernel, at most */
     TESS_CUDA_VALUES = 8,    /* values of one parameter */
-    TESS_CUDA_ARRAYS = 12,   /* arrays of an image */
-    TESS_CUDA_COUNTS = 8,    /* counts of an image */
     TESS_CUDA_ARGS = 64,     /* 8-byte slots of a launch */
     TESS_CUDA_LAUNCHES = 16, /* launches of one product */
     TESS_CUDA_VECTORS = 32,  /* right-hand sides of one SpMM launch */
     TESS_CUDA_DEFINES = 512, /* bytes of a defines text */
-    TESS_CUDA_LAYOUT = 128,  /* bytes of a layout text */
     TESS_CUDA_SHAPES = 104   /* bytes of a list of shapes */
 };
 
@@ -45,15 +43,15 @@ typedef struct tess_cuda_problem {
     int32_t block_height, block_width;
     int64_t rows, cols;
     int64_t block_rows, block_cols, blocks;
-    int64_t longest_row;    /* in blocks */
-    double scattered;       /* share of blocks far from the columns of the rows before, 0..1 */
-    int arch;               /* 90 for sm_90 */
-    int multiprocessors;    /* of the device */
-    int64_t shared_limit;   /* bytes of shared memory a block may ask for */
-    int64_t l2_bytes;       /* of the device; 0: unknown */
-    bool leaves;            /* L2 before a solver's next product: too large beside the vectors */
-    int vectors, row_major; /* SpMM: right-hand sides and their order; 1 and 0 otherwise */
-    char shapes[TESS_CUDA_SHAPES]; /* format fbcsr (format/fbcsr/fbcsr.h); "": not looked for */
+    int64_t longest_row;  /* in blocks */
+    double scattered;     /* share of blocks far from the columns of the rows before, 0..1 */
+    int arch;             /* 90 for sm_90 */
+    int multiprocessors;  /* of the device */
+    int64_t shared_limit; /* bytes of shared memory a block may ask for */
+    int64_t l2_bytes;     /* of the device; 0: unknown */
+    bool evict_first;     /* too large to stay in L2 beside a solver's vectors: is to leave first */
+    int vectors, row_major;        /* SpMM: right-hand sides and their order; 1 and 0 otherwise */
+    char shapes[TESS_CUDA_SHAPES]; /* format fbcsr (backend/shapes.h); "": not looked for */
 } tess_cuda_problem;
 
 typedef struct tess_cuda_param {
@@ -64,29 +62,9 @@ typedef struct tess_cuda_param {
     bool (*worth)(const tess_cuda_problem *problem);
 } tess_cuda_param;
 
-/* One array of an image. `host` stays valid as long as the image. */
-typedef struct tess_cuda_array {
-    const void *host;
-    size_t bytes;
-} tess_cuda_array;
-
-typedef struct tess_cuda_image {
-    tess_ctx *ctx;
-    char layout[TESS_CUDA_LAYOUT];
-    int count;
-    tess_cuda_array arrays[TESS_CUDA_ARRAYS];
-    int values;                       /* the array that tess_cuda_image_refresh rewrites */
-    bool in_order;                    /* it is the matrix's own array */
-    int64_t counts[TESS_CUDA_COUNTS]; /* what launches need to know: slices, segments, ... */
-    size_t workspace;                 /* bytes of device scratch a product needs */
-    void *format;                     /* the host format behind the arrays */
-    void (*destroy)(struct tess_cuda_image *image);
-    void (*refresh)(struct tess_cuda_image *image, const void *values);
-} tess_cuda_image;
-
 /* Device addresses as integers: CUdeviceptr on a GPU, plain pointers in the emulator. */
 typedef struct tess_cuda_call {
-    uint64_t arrays[TESS_CUDA_ARRAYS]; /* in the image's order */
+    uint64_t arrays[TESS_CUDA_ARRAYS]; /* in the layout's order */
     uint64_t workspace;
     uint64_t x, y;
     double alpha, beta;
@@ -107,13 +85,15 @@ typedef struct tess_cuda_launch {
     bool cooperative; /* all blocks must be resident at once */
     bool cluster;     /* the whole grid is one cluster */
     bool overlaps;    /* waits by itself for the launch before, so that it may start earlier */
+    bool sums_parts;  /* adds up a dot's partial sums: args 0 and 1 are where and how many. A caller
+                         that adds them itself (tess_cuda_run_parts) leaves it out */
     int slots;        /* used of args */
     tess_cuda_arg args[TESS_CUDA_ARGS];
 } tess_cuda_launch;
 
 typedef struct tess_cuda_kernel {
     const char *name;   /* as `tessera bench` prints it */
-    const char *source; /* file in kernels/; it includes common.cuh and nothing else */
+    const char *source; /* an embedded file: "sliced.cu" */
     const char *format; /* "bsr", "sliced", "balanced", ... */
     tess_cuda_op op;
     const tess_cuda_param *params;
@@ -125,15 +105,27 @@ typedef struct tess_cuda_kernel {
     /* Made for some problems only: whether this is one, for which it is then the first guess and
      * which alone are worth its measurement. NULL: made for all. */
     bool (*made_for)(const tess_cuda_problem *problem);
+    /* Whether a search should measure it; NULL: as made_for says. */
+    bool (*worth)(const tess_cuda_problem *problem);
+    /* Whether it is what one would take without thinking; NULL: it never is. */
+    bool (*naive)(const tess_cuda_problem *problem);
+    /* Guessed before others: it reaches the memory's speed at every block size. */
+    bool preferred;
+    /* Its layout extracts shapes (format fbcsr): they are chosen for the matrix or come with the
+     * parameters, and the candidate is priced with them. */
+    bool takes_shapes;
+    /* The model's curve that its time is predicted by; NULL: one of its own name. */
+    const char *class_name;
     /* "-DREAL=8 -DBH=3 ...": may depend on type, block size, whether cols is a multiple of the
      * block width, arch, vectors, row_major and shapes, and the parameters, but on no other size:
      * one variant serves all matrices alike in these. */
     void (*defines)(const tess_cuda_problem *problem, const int *params, char *text, size_t size);
-    /* The image's layout, "sliced:C=32,sigma=1,lambda=0,V=1". Equal texts share an image. */
-    void (*layout)(const tess_cuda_problem *problem, const int *params, char *text, size_t size);
+    /* The name of the layout that it reads (layout.h). */
+    void (*layout_name)(const tess_cuda_problem *problem, const int *params, char *text,
+                        size_t size);
     /* The launches of one product, in order on one stream; returns their number. */
     int (*launches)(const tess_cuda_problem *problem, const int *params,
-                    const tess_cuda_image *image, const tess_cuda_call *call,
+                    const tess_cuda_layout *layout, const tess_cuda_call *call,
                     tess_cuda_launch *out);
 } tess_cuda_kernel;
 
@@ -158,12 +150,5 @@ tess_status tess_cuda_params_read(tess_ctx *ctx, const tess_cuda_kernel *kernel,
  * further set that fits. */
 bool tess_cuda_params_next(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
                            bool first, int *params);
-
-/* The matrix in a layout named by kernel->layout. A must outlive the image. */
-tess_status tess_cuda_image_create(tess_ctx *ctx, const tess_matrix *A, const char *layout,
-                                   tess_cuda_image **out);
-/* New numbers in the same pattern, `values` as in the matrix: rewrites arrays[image->values]. */
-void tess_cuda_image_refresh(tess_cuda_image *image, const void *values);
-void tess_cuda_image_destroy(tess_cuda_image *image);
 
 #endif

@@ -1,7 +1,8 @@
 /* The code of several candidates, compiled at once. */
 #include <string.h>
 
-#include "cuda/plan/plan.h"
+#include "cuda/plan/choose.h"
+#include "cuda/plan/variant.h"
 
 /* What prepare() would compile for the candidate; false: prepare() will say why not. */
 static bool request_for(tess_cuda *cuda, const tess_matrix *A, const tess_cuda_problem *plain,
@@ -41,8 +42,7 @@ void tess_cuda_prepare_ahead(tess_device *device, const tess_matrix *A, const te
     tess_cuda_problem problem;
     tess_jit_request *requests = NULL;
     char(*defines)[TESS_CUDA_DEFINES] = NULL;
-    char error[sizeof cuda->ctx->error];
-    memcpy(error, cuda->ctx->error, sizeof error);
+    const tess_kept_error error = tess_error_keep(cuda->ctx);
     tess_cuda_describe_problem(cuda, A, &problem);
     if (TESS_ALLOC(cuda->ctx, count, &requests) == TESS_OK &&
         TESS_ALLOC(cuda->ctx, count, &defines) == TESS_OK) {
@@ -55,5 +55,5 @@ void tess_cuda_prepare_ahead(tess_device *device, const tess_matrix *A, const te
     }
     tess_free(cuda->ctx, requests);
     tess_free(cuda->ctx, defines);
-    memcpy(cuda->ctx->error, error, sizeof error);
+    tess_error_restore(cuda->ctx, &error);
 }

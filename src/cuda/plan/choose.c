@@ -10,14 +10,14 @@
 static const tess_cuda_kernel *guess(const tess_cuda_problem *problem, tess_cuda_op op,
                                      const char *format, int skip, int *params)
 {
-    /* The order of the table, but first what was made for such problems, then kernels on the sliced
-     * layout: a thread a scalar row reaches the memory's speed at every block size, the others only
-     * at some. */
+    /* What was made for such problems, then what is preferred for all, then the rest, each in the
+     * order of the table. */
     for (int pass = 0; pass < 3; pass++) {
         for (int i = 0; i < tess_cuda_kernel_count; i++) {
             const tess_cuda_kernel *kernel = tess_cuda_kernels[i];
-            int turn = kernel->made_for ? (kernel->made_for(problem) ? 0 : 2)
-                                        : (strncmp(kernel->name, "sliced", 6) == 0 ? 1 : 2);
+            int turn = kernel->made_for && kernel->made_for(problem) ? 0
+                       : kernel->preferred                           ? 1
+                                                                     : 2;
             if (kernel->op != op || turn != pass || (format && strcmp(kernel->format, format) != 0))
                 continue;
             kernel->guess(problem, params);
@@ -65,73 +65,6 @@ static tess_status does_not_fit(tess_ctx *ctx, const tess_cuda_kernel *kernel,
                      tess_type_name(problem->type), problem->arch);
 }
 
-/* ---- Shapes of format fbcsr ---- */
-
-static const char fbcsr[] = "fbcsr", shapes_key[] = "shapes=";
-
-/* The list after "shapes=" goes to `list`, everything else to `rest`. */
-static void cut_shapes(const char *text, char *list, size_t list_size, char *rest, size_t rest_size)
-{
-    list[0] = rest[0] = '\0';
-    for (const char *item = text; item && *item;) {
-        size_t length = strcspn(item, ","), key = strlen(shapes_key), used = strlen(rest);
-        if (strncmp(item, shapes_key, key) == 0)
-            snprintf(list, list_size, "%.*s", (int)(length - key), item + key);
-        else
-            snprintf(rest + used, rest_size - used, "%s%.*s", used ? "," : "", (int)length, item);
-        item += length + (item[length] == ',');
-    }
-}
-
-tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
-                                  const tess_plan_options *options, tess_cuda_problem *problem,
-                                  char params[TESS_CUDA_PARAMS_TEXT], tess_plan_options *plain)
-{
-    bool asked = (options->format && strcmp(options->format, fbcsr) == 0) ||
-                 (options->kernel && strcmp(options->kernel, fbcsr) == 0);
-    tess_fbcsr_options shapes;
-    char list[TESS_SHAPES_TEXT];
-    *plain = *options;
-    if (!asked)
-        return TESS_OK;
-    if (A->block_height != 1 || A->block_width != 1)
-        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "format fbcsr is made from 1 x 1 blocks, the matrix has %d x %d",
-                         (int)A->block_height, (int)A->block_width);
-    cut_shapes(options->params, list, sizeof list, params, TESS_CUDA_PARAMS_TEXT);
-    plain->params = *params ? params : NULL;
-    TESS_TRY(tess_shapes_choose(ctx, A, list, &tess_cuda_backend, &shapes));
-    if (shapes.count == 0)
-        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "format fbcsr: no shape would make this matrix faster; "
-                         "\"shapes=row:32\" asks for one in spite of that");
-    tess_shapes_write(&shapes, problem->shapes, sizeof problem->shapes);
-    return TESS_OK;
-}
-
-void tess_cuda_write_all(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
-                         const int *params, char *text, size_t size)
-{
-    tess_cuda_params_write(kernel, params, text, size);
-    size_t used = strlen(text);
-    if (strcmp(kernel->format, fbcsr) == 0)
-        snprintf(text + used, size - used, "%s%s%s", used ? "," : "", shapes_key, problem->shapes);
-}
-
-/* Whether fbcsr is to be a candidate; then problem->shapes are what it would extract. */
-static tess_status look_for_shapes(tess_device *device, const tess_matrix *A,
-                                   const tess_product *product, tess_cuda_problem *problem,
-                                   tess_fbcsr_options *out)
-{
-    if (!product->shapes)
-        return TESS_OK;
-    TESS_TRY(tess_shapes_look(device->ctx, A, device->backend, out));
-    tess_shapes_write(out, problem->shapes, sizeof problem->shapes);
-    return TESS_OK;
-}
-
-/* ---- */
-
 tess_status tess_cuda_choose(tess_ctx *ctx, const tess_cuda_problem *problem, tess_cuda_op op,
                              const tess_plan_options *options, int skip,
                              const tess_cuda_kernel **kernel, int *params)
@@ -171,10 +104,12 @@ static tess_status add(tess_ctx *ctx, const tess_cuda_kernel *kernel,
     return tess_candidates_add(ctx, list, &candidate);
 }
 
-/* Around the guess every parameter is changed alone to the next smaller and larger value, perhaps
- * only where the matrix stays in the guess's layout; FIRST: there, and only the first parameter,
- * which is the one that matters most. The last parameters come first: they need no other copy of
- * the matrix. */
+/* How far from the guess candidates are taken: one parameter at a time goes to its next smaller and
+ * larger value.
+ *   FIRST        only the first parameter, which matters most, and only in the guess's layout
+ *   SAME_LAYOUT  every parameter, where the matrix stays in the guess's layout
+ *   NEIGHBOURS   every parameter
+ * The last parameters are changed first: they need no other layout. */
 typedef enum reach { GUESS, FIRST, SAME_LAYOUT, NEIGHBOURS } reach;
 
 static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kernel,
@@ -187,7 +122,7 @@ static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kerne
     if (!kernel->fits(problem, params))
         return TESS_OK;
     TESS_TRY(add(ctx, kernel, problem, params, list));
-    kernel->layout(problem, params, guessed, sizeof guessed);
+    kernel->layout_name(problem, params, guessed, sizeof guessed);
     int changed = how_far == GUESS ? 0 : how_far == FIRST ? 1 : kernel->param_count;
     for (int i = changed - 1; i >= 0; i--) {
         const tess_cuda_param *param = &kernel->params[i];
@@ -202,7 +137,7 @@ static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kerne
             params[i] = param->values[v];
             if (!kernel->fits(problem, params))
                 continue;
-            kernel->layout(problem, params, layout, sizeof layout);
+            kernel->layout_name(problem, params, layout, sizeof layout);
             if (how_far == NEIGHBOURS || strcmp(layout, guessed) == 0)
                 TESS_TRY(add(ctx, kernel, problem, params, list));
         }
@@ -222,14 +157,10 @@ static tess_status add_all(tess_ctx *ctx, const tess_cuda_kernel *kernel,
     return TESS_OK;
 }
 
-/* Where rows are about equally long there is nothing to balance. */
 static bool worth_trying(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem)
 {
-    int64_t rows = problem->block_rows > 0 ? problem->block_rows : 1;
-    if (kernel->made_for)
-        return kernel->made_for(problem);
-    return strcmp(kernel->format, "balanced") != 0 ||
-           problem->longest_row > 2 * (problem->blocks / rows) + 8;
+    bool (*worth)(const tess_cuda_problem *) = kernel->worth ? kernel->worth : kernel->made_for;
+    return !worth || worth(problem);
 }
 
 tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
@@ -240,8 +171,8 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
     tess_cuda_op op = TESS_CUDA_SPMV;
     tess_fbcsr_options shapes = {0};
     tess_cuda_describe_problem(cuda, A, &problem);
-    if (product->kind == TESS_PRODUCT_SPMV)
-        TESS_TRY(look_for_shapes(device, A, product, &problem, &shapes));
+    if (product->kind == TESS_PRODUCT_SPMV && product->shapes)
+        TESS_TRY(tess_cuda_look_for_shapes(device, A, &problem, &shapes));
     if (product->kind == TESS_PRODUCT_SPMM) {
         op = TESS_CUDA_SPMM;
         problem.vectors = product->k < TESS_CUDA_VECTORS ? product->k : TESS_CUDA_VECTORS;
@@ -260,8 +191,10 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
         else if (kernel->op == op && kernel != best && worth_trying(kernel, &problem))
             TESS_TRY(add_around_guess(cuda->ctx, kernel, &problem, others, list));
     }
-    for (int64_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i].format, fbcsr) == 0)
+    for (int64_t i = 0; i < list->count; i++) {
+        const tess_cuda_kernel *kernel = tess_cuda_kernel_find(list->items[i].kernel);
+        if (kernel && kernel->takes_shapes)
             tess_shapes_price(&shapes, A, device->backend, &list->items[i]);
+    }
     return TESS_OK;
 }

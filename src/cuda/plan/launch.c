@@ -2,7 +2,7 @@
  * device pointers can be captured in a CUDA graph. */
 #include <string.h>
 
-#include "cuda/plan/plan.h"
+#include "cuda/plan/launch.h"
 
 static cu_function find_function(const tess_cuda_variant *variant, const char *entry)
 {
@@ -33,6 +33,31 @@ static cu_launch_attribute cluster_of(const tess_cuda_launch *l)
     };
 }
 
+/* Every GPU takes as many threads and thread blocks; shared memory is asked of the device. */
+tess_status tess_cuda_launch_check(const tess_cuda *cuda, const tess_cuda_launch *l)
+{
+    static const unsigned most_blocks[3] = {INT32_MAX, 65535, 65535};
+    enum { MOST_THREADS = 1024 };
+    const int64_t threads = (int64_t)l->block[0] * l->block[1] * l->block[2];
+    if (threads > MOST_THREADS)
+        return tess_fail(cuda->ctx, TESS_ERR_DEVICE,
+                         "device '%s': '%s' would be launched with %lld threads a thread block; at "
+                         "most %d are possible",
+                         cuda->name, l->entry, (long long)threads, MOST_THREADS);
+    for (int i = 0; i < 3; i++)
+        if (l->grid[i] > most_blocks[i])
+            return tess_fail(cuda->ctx, TESS_ERR_DEVICE,
+                             "device '%s': '%s' would be launched with %u thread blocks along %c; "
+                             "at most %u are possible",
+                             cuda->name, l->entry, l->grid[i], "xyz"[i], most_blocks[i]);
+    if (l->shared > cuda->shared_bytes)
+        return tess_fail(cuda->ctx, TESS_ERR_DEVICE,
+                         "device '%s': '%s' would be launched with %u bytes of shared memory a "
+                         "thread block; at most %zu are possible",
+                         cuda->name, l->entry, l->shared, cuda->shared_bytes);
+    return TESS_OK;
+}
+
 bool tess_cuda_cluster_fits(tess_cuda *cuda, cu_function function, const tess_cuda_launch *l)
 {
     int clusters = 0;
@@ -48,7 +73,8 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
                                  cu_stream stream)
 {
     void *arguments[] = {l->args};
-    cu_launch_attribute attributes[2];
+    cu_launch_attribute attributes[3];
+    TESS_TRY(tess_cuda_launch_check(cuda, l));
     unsigned count = 0;
     if (l->cluster)
         attributes[count++] = cluster_of(l);
@@ -72,14 +98,14 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
                                   l->block[1], l->block[2], l->shared, stream, arguments, NULL));
 }
 
-/* A product that leaves its parts may start while the launch before it ends: then its thread blocks
- * fill one multiprocessor after the other as they become free. Where rows were cut, those with the
- * segments are much longer than the others and lie together: on few multiprocessors they take
- * longer than the start saves (H200, an arrow of 139 500 rows of 3 x 3 blocks: an iteration of cg
- * in 24.5 us, without in 15.7). */
+/* A product in one launch that leaves its partial sums may start while the launch before it ends:
+ * its thread blocks fill one multiprocessor after the other as they become free. With cut rows
+ * there is a launch more. Thread blocks that have segments take much longer than the others and lie
+ * together; on few multiprocessors they would take longer than the early start saves (H200, an
+ * arrow of 139 500 rows of 3 x 3 blocks: an iteration of cg in 24.5 us, without in 15.7). */
 static bool starts_early(const tess_cuda_launch *launches, int count)
 {
-    return count == 2 && strcmp(launches[0].entry, "sliced") == 0;
+    return count == 2 && launches[1].sums_parts;
 }
 
 static tess_status run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
@@ -90,13 +116,13 @@ static tess_status run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_c
         call->arrays[i] = resident->arrays[i];
     call->workspace = resident->workspace;
     tess_cuda_launch launches[TESS_CUDA_LAUNCHES];
-    int count = variant->kernel->launches(&variant->problem, variant->params, resident->image, call,
-                                          launches);
+    int count = variant->kernel->launches(&variant->problem, variant->params, resident->layout,
+                                          call, launches);
     for (int i = 0; i < count; i++) {
         tess_cuda_launch *l = &launches[i];
         if (l->grid[0] == 0 || l->grid[1] == 0 || l->grid[2] == 0)
             continue;
-        if (parts && strcmp(l->entry, "sliced_dot") == 0) {
+        if (parts && l->sums_parts) {
             *parts = (tess_cuda_parts){l->args[0].pointer, l->args[1].integer};
             continue;
         }

@@ -27,31 +27,31 @@ static tess_status refresh_transposed(tess_cuda_plan *p)
 }
 
 /* The resident of A or A^T in a layout, shared by all variants that want it. */
-static tess_status need_resident(tess_cuda_plan *p, bool transposed, const char *layout,
+static tess_status need_resident(tess_cuda_plan *p, bool transposed, const char *layout_name,
                                  tess_cuda_resident **out)
 {
     bool shares = p->shares && !transposed;
     const tess_matrix *A = transposed ? p->transposed : shares ? p->given : &p->matrix;
     tess_cuda_resident **list = shares ? &p->cuda->shared : &p->residents;
     for (tess_cuda_resident *r = *list; r; r = r->next) {
-        if (r->matrix == A && strcmp(r->image->layout, layout) == 0) {
+        if (r->matrix == A && strcmp(r->layout->name, layout_name) == 0) {
             *out = r;
             return TESS_OK;
         }
     }
-    if (p->there) {
+    if (p->device_values) {
         TESS_TRY(tess_cuda_bring_values(p));
         TESS_TRY(refresh_transposed(p));
     }
     tess_cuda_resident *resident;
-    TESS_TRY(tess_cuda_resident_create(p->cuda, A, layout, p->stream, &resident));
+    TESS_TRY(tess_cuda_resident_create(p->cuda, A, layout_name, p->stream, &resident));
     resident->next = *list;
     *list = resident;
     *out = resident;
     return TESS_OK;
 }
 
-/* Residents nobody uses go. */
+/* Frees the residents that nobody uses. */
 static void drop_unused(tess_cuda *cuda, tess_cuda_resident **at)
 {
     while (*at) {
@@ -75,9 +75,10 @@ static void drop_variant(tess_cuda_plan *p, tess_cuda_variant *variant)
     drop_unused(p->cuda, &p->cuda->shared);
 }
 
-tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout, tess_cuda_resident **out)
+tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout_name,
+                                    tess_cuda_resident **out)
 {
-    TESS_TRY(need_resident(p, false, layout, out));
+    TESS_TRY(need_resident(p, false, layout_name, out));
     (*out)->users++;
     return TESS_OK;
 }
@@ -94,8 +95,8 @@ static tess_status add_variant(tess_cuda_plan *p, const tess_cuda_kernel *kernel
                                const tess_cuda_variant **out)
 {
     char layout[TESS_CUDA_LAYOUT];
-    kernel->layout(problem, params, layout, sizeof layout);
-    tess_jit_image code = {0};
+    kernel->layout_name(problem, params, layout, sizeof layout);
+    tess_jit_cubin code = {0};
     tess_cuda_variant *variant;
     TESS_TRY(TESS_ALLOC(p->cuda->ctx, 1, &variant));
     *variant = (tess_cuda_variant){.kernel = kernel, .problem = *problem, .transposed = transposed};
@@ -104,7 +105,7 @@ static tess_status add_variant(tess_cuda_plan *p, const tess_cuda_kernel *kernel
     TESS_TRY_CLEAN(tess_cuda_variant_load(p->cuda, variant, &code));
     status = need_resident(p, transposed, layout, &variant->resident);
     if (status != TESS_OK) {
-        tess_free(p->cuda->ctx, code.entry.image);
+        tess_free(p->cuda->ctx, code.entry.code);
         goto cleanup;
     }
     variant->resident->users++;
@@ -126,7 +127,7 @@ static const tess_cuda_kernel *companion(const tess_cuda_plan *p, tess_cuda_op o
     tess_cuda_problem plain = *problem;
     plain.vectors = 1;
     plain.row_major = 0;
-    p->kernel->layout(&plain, p->params, wanted, sizeof wanted);
+    p->kernel->layout_name(&plain, p->params, wanted, sizeof wanted);
     for (int i = 0; i < tess_cuda_kernel_count; i++) {
         const tess_cuda_kernel *kernel = tess_cuda_kernels[i];
         if (kernel->op != op || strcmp(kernel->format, p->kernel->format) != 0)
@@ -137,14 +138,14 @@ static const tess_cuda_kernel *companion(const tess_cuda_plan *p, tess_cuda_op o
             for (int b = 0; b < p->kernel->param_count; b++)
                 if (strcmp(kernel->params[a].name, p->kernel->params[b].name) == 0)
                     params[a] = p->params[b];
-        kernel->layout(problem, params, layout, sizeof layout);
+        kernel->layout_name(problem, params, layout, sizeof layout);
         if (kernel->fits(problem, params) && strcmp(layout, wanted) == 0)
             return kernel;
     }
     return NULL;
 }
 
-/* Automatic choice: a kernel that is refused for its results is passed over for the next. */
+/* Automatic choice: where verification refuses a kernel, the next one is tried. */
 static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, bool transposed,
                                       const tess_cuda_problem *problem,
                                       const tess_plan_options *options,
@@ -153,12 +154,11 @@ static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, bool t
     for (int skip = 0;; skip++) {
         const tess_cuda_kernel *kernel;
         int params[TESS_CUDA_PARAMS] = {0};
-        char refused[sizeof p->cuda->ctx->error];
-        memcpy(refused, p->cuda->ctx->error, sizeof refused);
+        const tess_kept_error refused = tess_error_keep(p->cuda->ctx);
         tess_status status =
             tess_cuda_choose(p->cuda->ctx, problem, op, options, skip, &kernel, params);
         if (status != TESS_OK && skip > 0)
-            return tess_fail(p->cuda->ctx, TESS_ERR_DEVICE, "%s", refused);
+            return tess_fail(p->cuda->ctx, TESS_ERR_DEVICE, "%s", refused.text);
         TESS_TRY(status);
         int before = p->cuda->refused;
         status = add_variant(p, kernel, params, transposed, problem, out);
@@ -232,7 +232,7 @@ tess_status tess_cuda_prepare(tess_plan *plan, const tess_plan_options *options)
                           .stream = cuda->stream,
                           .given = plan->matrix,
                           .matrix = *plan->matrix,
-                          .shares = plan->device->one_matrix};
+                          .shares = plan->shares_layouts};
     plan->state = p;
     tess_status status = tess_cuda_enter(cuda);
     if (status != TESS_OK) {
@@ -279,10 +279,6 @@ void tess_cuda_release(tess_plan *plan)
     for (int i = 0; i < TESS_STAGES; i++)
         tess_cuda_free(cuda, p->stage[i]);
     tess_cuda_free(cuda, p->dot_scratch);
-    if (p->dot_module)
-        (void)cuda->driver.cuModuleUnload(p->dot_module);
-    if (p->refresh_module)
-        (void)cuda->driver.cuModuleUnload(p->refresh_module);
     if (entered)
         tess_cuda_leave(cuda);
     tess_matrix_destroy(p->transposed);
@@ -298,8 +294,8 @@ static tess_status update_values(tess_cuda_plan *p, const void *values)
         return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
                          "tess_plan_update_values: this plan is for timing only");
     if (tess_cuda_on_device(p->cuda, values))
-        return tess_cuda_refresh_there(p, values);
-    p->there = NULL;
+        return tess_cuda_refresh_on_device(p, values);
+    p->device_values = NULL;
     p->matrix.values = (void *)(uintptr_t)values; /* only ever read */
     TESS_TRY(refresh_transposed(p));
     for (tess_cuda_resident *r = p->residents; r; r = r->next)
@@ -331,7 +327,7 @@ tess_status tess_cuda_set_stream(tess_plan *plan, void *stream)
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    /* Staging buffers and workspaces may still be in use there. */
+    /* The old stream may still use staging buffers and workspaces. */
     tess_status status = TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
     tess_cuda_leave(p->cuda);
     if (status == TESS_OK)

@@ -1,8 +1,8 @@
 /* The products of a plan.
  *
- * Vectors in device memory are used where they are, and the call returns when the work is in the
- * stream. Vectors in host memory go through staging buffers of the plan, made at the first such
- * call; then the call returns when y is there.
+ * Vectors in device memory are used in place, and the call returns when the work is in the stream.
+ * Vectors in host memory are copied through staging buffers of the plan, made at the first such
+ * call; that call returns when y is complete.
  */
 #include "cuda/plan/plan.h"
 
@@ -34,7 +34,7 @@ static tess_status not_in_a_graph(tess_cuda_plan *p)
     return TESS_OK;
 }
 
-/* Where the device finds a vector; host vectors are copied there if `read`. */
+/* The address of a vector on the device. A host vector gets a staging buffer, filled if `read`. */
 static tess_status locate(tess_cuda_plan *p, int which, const void *vector, size_t bytes, bool read,
                           cu_pointer *address, bool *staged)
 {
@@ -96,39 +96,33 @@ tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *
 
 /* ---- with a dot product ---- */
 
-/* dot.cu, for plans whose kernel has no fused form. */
-static tess_status need_dot(tess_cuda_plan *p)
+/* The partial sums and behind them the result. */
+static tess_status need_scratch(tess_cuda_plan *p)
 {
-    tess_cuda *cuda = p->cuda;
-    if (!p->dot_scratch)
-        TESS_TRY(tess_cuda_alloc(cuda, (DOT_BLOCKS + 1) * sizeof(double), "a dot product",
-                                 &p->dot_scratch));
-    if (p->dot_module)
-        return TESS_OK;
-    char defines[64];
-    (void)snprintf(defines, sizeof defines, "-DREAL=%zu -DTHREADS=%d",
-                   tess_type_size(p->matrix.type), DOT_THREADS);
-    tess_jit_image image;
-    TESS_TRY(tess_cuda_load_module(cuda, &(tess_jit_request){"dot.cu", defines, cuda->sm}, &image,
-                                   &p->dot_module));
-    if (image.fresh)
-        (void)tess_cache_store(cuda->ctx, &image.key, &image.entry);
-    tess_free(cuda->ctx, image.entry.image);
-    TESS_TRY(TESS_CU(cuda, cuModuleGetFunction(&p->dot_partial, p->dot_module, "dot_partial")));
-    return TESS_CU(cuda, cuModuleGetFunction(&p->dot_final, p->dot_module, "dot_final"));
+    return p->dot_scratch ? TESS_OK
+                          : tess_cuda_alloc(p->cuda, (DOT_BLOCKS + 1) * sizeof(double),
+                                            "a dot product", &p->dot_scratch);
 }
 
+/* result = w . y by dot.cu, for plans whose kernel has no fused form. */
 static tess_status run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_pointer result)
 {
     tess_cuda *cuda = p->cuda;
     long long count = p->matrix.rows;
     int parts = DOT_BLOCKS;
-    void *partial[] = {&w, &y, &count, &p->dot_scratch};
-    void *final[] = {&p->dot_scratch, &parts, &result};
-    TESS_TRY(TESS_CU(cuda, cuLaunchKernel(p->dot_partial, DOT_BLOCKS, 1, 1, DOT_THREADS, 1, 1, 0,
-                                          p->stream, partial, NULL)));
-    return TESS_CU(
-        cuda, cuLaunchKernel(p->dot_final, 1, 1, 1, DOT_THREADS, 1, 1, 0, p->stream, final, NULL));
+    char defines[64];
+    cu_function partial, final;
+    TESS_TRY(need_scratch(p));
+    (void)snprintf(defines, sizeof defines, "-DREAL=%zu -DTHREADS=%d",
+                   tess_type_size(p->matrix.type), DOT_THREADS);
+    TESS_TRY(tess_cuda_helper(cuda, "dot.cu", defines, "dot_partial", &partial));
+    TESS_TRY(tess_cuda_helper(cuda, "dot.cu", defines, "dot_final", &final));
+    void *partial_arguments[] = {&w, &y, &count, &p->dot_scratch};
+    void *final_arguments[] = {&p->dot_scratch, &parts, &result};
+    TESS_TRY(TESS_CU(cuda, cuLaunchKernel(partial, DOT_BLOCKS, 1, 1, DOT_THREADS, 1, 1, 0,
+                                          p->stream, partial_arguments, NULL)));
+    return TESS_CU(cuda, cuLaunchKernel(final, 1, 1, 1, DOT_THREADS, 1, 1, 0, p->stream,
+                                        final_arguments, NULL));
 }
 
 /* The fused kernel where the table has one, otherwise the product and then dot.cu. */
@@ -137,7 +131,6 @@ static tess_status run_spmv_dot(tess_cuda_plan *p, tess_cuda_call *call)
     const tess_cuda_variant *variant;
     if (tess_cuda_need_variant(p, TESS_CUDA_SPMV_DOT, false, 1, 0, &variant) == TESS_OK)
         return tess_cuda_run(p->cuda, variant, call, p->stream);
-    TESS_TRY(need_dot(p));
     TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, false, 1, 0, &variant));
     TESS_TRY(tess_cuda_run(p->cuda, variant, call, p->stream));
     return run_dot(p, call->w ? call->w : call->y, call->y, call->dot);
@@ -163,9 +156,7 @@ static tess_status spmv_dot(tess_cuda_plan *p, double alpha, const void *x, doub
     if (w && w != y)
         TESS_TRY(locate(p, TESS_STAGE_W, w, y_bytes, true, &call.w, &w_staged));
     if (!dot_here) {
-        if (!p->dot_scratch)
-            TESS_TRY(tess_cuda_alloc(cuda, (DOT_BLOCKS + 1) * sizeof(double), "a dot product",
-                                     &p->dot_scratch));
+        TESS_TRY(need_scratch(p));
         call.dot = p->dot_scratch + DOT_BLOCKS * sizeof(double);
     }
     TESS_TRY(run_spmv_dot(p, &call));
@@ -178,7 +169,7 @@ static tess_status spmv_dot(tess_cuda_plan *p, double alpha, const void *x, doub
 
 static tess_status plain_dot(tess_cuda_plan *p, cu_pointer x, cu_pointer y, double *dot)
 {
-    TESS_TRY(need_dot(p));
+    TESS_TRY(need_scratch(p));
     const cu_pointer result = p->dot_scratch + DOT_BLOCKS * sizeof(double);
     TESS_TRY(run_dot(p, x, y, result));
     TESS_TRY(TESS_CU(p->cuda, cuMemcpyDtoHAsync(dot, result, sizeof *dot, p->stream)));

@@ -1,13 +1,13 @@
-/* New numbers that are in device memory already: they stay there.
+/* New values that are given in device memory: each resident takes them by one gather.
  *
- * Every copy of the matrix that is not in the order of the given values gets a map, made once on
- * the host by sending the scalars' numbers 1, 2, ... through the same conversion that the values
- * took: it only moves them. Then an update is one gather a copy, in the plan's stream, and can be
- * captured in a graph.
+ * A resident whose layout has another order than the given values gets a map: for each stored
+ * scalar, the number of the given one. The map is made once, on the host, by sending the numbers
+ * 1, 2, ... through the layout's own conversion, which only moves scalars. An update is then one
+ * launch a resident in the plan's stream, and can be captured in a graph.
  *
- * Most layouts keep the scalars of a block's column, or of V columns, together. Then the map has
- * one number for such a run (refresh.cu) instead of one for each scalar: four bytes, eight beyond 4
- * G scalars. Whether it is so is seen from the numbers themselves.
+ * Most layouts keep the scalars of a block's column, or of V columns, together. The map then has
+ * one number a run (refresh.cu) instead of one a scalar. A number has four bytes, eight beyond 4 G
+ * scalars. Runs are found in the numbers themselves.
  */
 #include <stdio.h>
 
@@ -107,14 +107,14 @@ static tess_status upload_map(tess_cuda_plan *p, tess_cuda_resident *resident, c
 
 static bool same_order(const tess_cuda_plan *p, const tess_cuda_resident *resident)
 {
-    return resident->image->in_order && resident->matrix != p->transposed;
+    return resident->layout->in_order && resident->matrix != p->transposed;
 }
 
 static tess_status make_map(tess_cuda_plan *p, tess_cuda_resident *resident, bool wide)
 {
     tess_ctx *ctx = p->cuda->ctx;
-    tess_cuda_image *image = resident->image;
-    tess_cuda_array *array = &image->arrays[image->values];
+    tess_cuda_layout *layout = resident->layout;
+    tess_cuda_array *array = &layout->arrays[layout->values];
     const void *host = array->host;
     size_t size = tess_type_size(p->matrix.type);
     tess_matrix numbered = p->matrix, *turned = NULL;
@@ -124,9 +124,9 @@ static tess_status make_map(tess_cuda_plan *p, tess_cuda_resident *resident, boo
     numbered.values = numbers;
     if (resident->matrix == p->transposed)
         TESS_TRY_CLEAN(tess_matrix_transpose(ctx, &numbered, &turned));
-    tess_cuda_image_refresh(image, turned ? turned->values : numbers);
+    tess_cuda_layout_refresh(layout, turned ? turned->values : numbers);
     status = upload_map(p, resident, array->host, (int64_t)(array->bytes / size), wide);
-    if (image->in_order)
+    if (layout->in_order)
         array->host = host;
 cleanup:
     tess_matrix_destroy(turned);
@@ -136,27 +136,18 @@ cleanup:
 
 static tess_status load_code(tess_cuda_plan *p, bool wide)
 {
-    tess_cuda *cuda = p->cuda;
-    if (p->refresh_module)
-        return TESS_OK;
     char defines[96];
     (void)snprintf(defines, sizeof defines, "-DREAL=%zu -DINDEX=%d -DTHREADS=%d -DEACH=%d",
                    tess_type_size(p->matrix.type), wide ? 8 : 4, THREADS, EACH);
-    tess_jit_image image;
-    TESS_TRY(tess_cuda_load_module(cuda, &(tess_jit_request){"refresh.cu", defines, cuda->sm},
-                                   &image, &p->refresh_module));
-    if (image.fresh)
-        (void)tess_cache_store(cuda->ctx, &image.key, &image.entry);
-    tess_free(cuda->ctx, image.entry.image);
-    return TESS_CU(cuda, cuModuleGetFunction(&p->refresh, p->refresh_module, "refresh"));
+    return tess_cuda_helper(p->cuda, "refresh.cu", defines, "refresh", &p->refresh);
 }
 
-/* Maps and code for all copies; what is there already costs nothing. */
+/* Makes the maps and loads the code that residents lack. */
 static tess_status prepare(tess_cuda_plan *p, bool wide)
 {
     bool missing = false;
     for (const tess_cuda_resident *r = p->residents; r; r = r->next)
-        missing |= !same_order(p, r) && (!r->map.numbers || !p->refresh_module);
+        missing |= !same_order(p, r) && (!r->map.numbers || !p->refresh);
     if (!missing)
         return TESS_OK;
     int capturing = 0;
@@ -174,18 +165,18 @@ static tess_status prepare(tess_cuda_plan *p, bool wide)
 
 static tess_status gather(tess_cuda_plan *p, const tess_cuda_resident *r, cu_pointer given)
 {
-    size_t bytes = r->image->arrays[r->image->values].bytes;
+    size_t bytes = r->layout->arrays[r->layout->values].bytes;
     if (bytes == 0)
         return TESS_OK;
     if (same_order(p, r))
         return TESS_CU(p->cuda,
-                       cuMemcpyDtoDAsync(r->arrays[r->image->values], given, bytes, p->stream));
+                       cuMemcpyDtoDAsync(r->arrays[r->layout->values], given, bytes, p->stream));
     const tess_cuda_map *m = &r->map;
     struct {
         uint64_t values, map, given;
         int64_t count, run, shift, inner_stride, outer_stride;
         uint64_t reciprocal;
-    } a = {r->arrays[r->image->values],
+    } a = {r->arrays[r->layout->values],
            m->numbers,
            given,
            (int64_t)(bytes / tess_type_size(p->matrix.type)),
@@ -200,7 +191,7 @@ static tess_status gather(tess_cuda_plan *p, const tess_cuda_resident *r, cu_poi
                                            arguments, NULL));
 }
 
-tess_status tess_cuda_refresh_there(tess_cuda_plan *p, const void *values)
+tess_status tess_cuda_refresh_on_device(tess_cuda_plan *p, const void *values)
 {
     int64_t stored = tess_matrix_stored(&p->matrix);
     bool wide = stored >= UINT32_MAX;
@@ -212,22 +203,22 @@ tess_status tess_cuda_refresh_there(tess_cuda_plan *p, const void *values)
     TESS_TRY(prepare(p, wide));
     for (const tess_cuda_resident *r = p->residents; r; r = r->next)
         TESS_TRY(gather(p, r, tess_cuda_address(values)));
-    p->there = values;
+    p->device_values = values;
     return TESS_OK;
 }
 
 tess_status tess_cuda_bring_values(tess_cuda_plan *p)
 {
     tess_cuda *cuda = p->cuda;
-    if (!p->there)
+    if (!p->device_values)
         return TESS_OK;
     int64_t stored = tess_matrix_stored(&p->matrix);
     size_t size = tess_type_size(p->matrix.type);
     if (!p->values)
         TESS_TRY(tess_alloc_bytes(cuda->ctx, stored, size, &p->values));
-    TESS_TRY(tess_cuda_download(cuda, p->values, tess_cuda_address(p->there), (size_t)stored * size,
-                                p->stream));
+    TESS_TRY(tess_cuda_download(cuda, p->values, tess_cuda_address(p->device_values),
+                                (size_t)stored * size, p->stream));
     p->matrix.values = p->values;
-    p->there = NULL;
+    p->device_values = NULL;
     return TESS_OK;
 }

@@ -1,31 +1,33 @@
 /* A matrix in one layout in device memory. */
-#include "cuda/plan/plan.h"
+#include "cuda/plan/resident.h"
 
 static tess_status upload_arrays(tess_cuda *cuda, tess_cuda_resident *resident, cu_stream stream)
 {
-    const tess_cuda_image *image = resident->image;
-    for (int i = 0; i < image->count; i++) {
-        size_t bytes = image->arrays[i].bytes;
-        TESS_TRY(tess_cuda_alloc(cuda, bytes, i == image->values ? "values" : "indices",
+    const tess_cuda_layout *layout = resident->layout;
+    for (int i = 0; i < layout->count; i++) {
+        size_t bytes = layout->arrays[i].bytes;
+        TESS_TRY(tess_cuda_alloc(cuda, bytes, i == layout->values ? "values" : "indices",
                                  &resident->arrays[i]));
         resident->bytes += bytes;
-        TESS_TRY(tess_cuda_upload(cuda, resident->arrays[i], image->arrays[i].host, bytes, stream));
+        TESS_TRY(
+            tess_cuda_upload(cuda, resident->arrays[i], layout->arrays[i].host, bytes, stream));
     }
-    if (image->workspace > 0) {
-        TESS_TRY(tess_cuda_alloc(cuda, image->workspace, "workspace", &resident->workspace));
-        resident->bytes += image->workspace;
-        TESS_TRY(TESS_CU(cuda, cuMemsetD8Async(resident->workspace, 0, image->workspace, stream)));
+    if (layout->workspace > 0) {
+        TESS_TRY(tess_cuda_alloc(cuda, layout->workspace, "workspace", &resident->workspace));
+        resident->bytes += layout->workspace;
+        TESS_TRY(TESS_CU(cuda, cuMemsetD8Async(resident->workspace, 0, layout->workspace, stream)));
     }
     return TESS_CU(cuda, cuStreamSynchronize(stream));
 }
 
-tess_status tess_cuda_resident_create(tess_cuda *cuda, const tess_matrix *A, const char *layout,
-                                      cu_stream stream, tess_cuda_resident **out)
+tess_status tess_cuda_resident_create(tess_cuda *cuda, const tess_matrix *A,
+                                      const char *layout_name, cu_stream stream,
+                                      tess_cuda_resident **out)
 {
     tess_cuda_resident *resident;
     TESS_TRY(TESS_ALLOC(cuda->ctx, 1, &resident));
     *resident = (tess_cuda_resident){.matrix = A};
-    tess_status status = tess_cuda_image_create(cuda->ctx, A, layout, &resident->image);
+    tess_status status = tess_cuda_layout_create(cuda->ctx, A, layout_name, &resident->layout);
     if (status == TESS_OK)
         status = upload_arrays(cuda, resident, stream);
     if (status != TESS_OK) {
@@ -39,11 +41,11 @@ tess_status tess_cuda_resident_create(tess_cuda *cuda, const tess_matrix *A, con
 tess_status tess_cuda_resident_refresh(tess_cuda *cuda, tess_cuda_resident *resident,
                                        cu_stream stream)
 {
-    tess_cuda_image *image = resident->image;
-    tess_cuda_image_refresh(image, resident->matrix->values);
-    return tess_cuda_upload(cuda, resident->arrays[image->values],
-                            image->arrays[image->values].host, image->arrays[image->values].bytes,
-                            stream);
+    tess_cuda_layout *layout = resident->layout;
+    tess_cuda_layout_refresh(layout, resident->matrix->values);
+    return tess_cuda_upload(cuda, resident->arrays[layout->values],
+                            layout->arrays[layout->values].host,
+                            layout->arrays[layout->values].bytes, stream);
 }
 
 void tess_cuda_resident_destroy(tess_cuda *cuda, tess_cuda_resident *resident)
@@ -54,7 +56,6 @@ void tess_cuda_resident_destroy(tess_cuda *cuda, tess_cuda_resident *resident)
         tess_cuda_free(cuda, resident->arrays[i]);
     tess_cuda_free(cuda, resident->workspace);
     tess_cuda_free(cuda, resident->map.numbers);
-    if (resident->image)
-        tess_cuda_image_destroy(resident->image);
+    tess_cuda_layout_destroy(resident->layout);
     tess_free(cuda->ctx, resident);
 }

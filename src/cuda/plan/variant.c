@@ -1,12 +1,12 @@
 /* A kernel specialised for one matrix: defines, machine code, entry points. */
 #include <string.h>
 
-#include "cuda/plan/plan.h"
+#include "cuda/plan/launch.h"
 
-/* Matrix and vectors against L2. H200 (62.9 MB, cubes of 7 and 27 points, b = 1, 2, 3, 4, 8, 16),
- * an iteration of cg with the matrix first to leave against one without: from 57 MB on up to a
- * fifth faster, below 50 MB up to two fifths slower. */
-static bool leaves_cache(const tess_cuda_problem *p)
+/* Whether matrix and vectors together exceed L2, so that the matrix should be evicted first. H200
+ * (62.9 MB of L2; cubes of 7 and 27 points, b = 1, 2, 3, 4, 8, 16): evicting it first makes an
+ * iteration of cg up to a fifth faster from 57 MB on, and up to two fifths slower below 50 MB. */
+static bool exceeds_cache(const tess_cuda_problem *p)
 {
     enum { VECTORS = 6 };
     double real = (double)tess_type_size(p->type);
@@ -24,38 +24,7 @@ void tess_cuda_describe_problem(const tess_cuda *cuda, const tess_matrix *A,
     problem->multiprocessors = cuda->multiprocessors;
     problem->shared_limit = (int64_t)cuda->shared_bytes;
     problem->l2_bytes = (int64_t)cuda->l2_bytes;
-    problem->leaves = leaves_cache(problem);
-}
-
-tess_status tess_cuda_load_module(tess_cuda *cuda, const tess_jit_request *request,
-                                  tess_jit_image *image, cu_module *out)
-{
-    cu_module module = NULL;
-    TESS_TRY(tess_jit_get(cuda->ctx, &cuda->jit, request, image));
-    cu_result result = cuda->driver.cuModuleLoadData(&module, image->entry.image);
-    if (result != CU_SUCCESS && !image->fresh) {
-        /* The cache held something this driver does not take: as good as a miss. */
-        tess_free(cuda->ctx, image->entry.image);
-        image->entry = (tess_cache_entry){0};
-        image->fresh = true;
-        TESS_TRY(tess_jit_compile(cuda->ctx, &cuda->jit, request, NULL, &image->entry.image,
-                                  &image->entry.bytes, NULL, 0));
-        result = cuda->driver.cuModuleLoadData(&module, image->entry.image);
-    }
-    tess_status status = tess_cuda_check(cuda, result, "cuModuleLoadData");
-    if (status != TESS_OK) {
-        tess_free(cuda->ctx, image->entry.image);
-        return status;
-    }
-    *out = module;
-    return TESS_OK;
-}
-
-/* At least what the small matrix needs on which fresh kernels are verified. */
-static unsigned allowed_shared(const tess_cuda_launch *launch)
-{
-    enum { LEAST = 32 << 10 };
-    return launch->shared > LEAST ? launch->shared : LEAST;
+    problem->evict_first = exceeds_cache(problem);
 }
 
 tess_status tess_cuda_variant_functions(tess_cuda *cuda, tess_cuda_variant *variant)
@@ -63,14 +32,13 @@ tess_status tess_cuda_variant_functions(tess_cuda *cuda, tess_cuda_variant *vari
     tess_cuda_call call = {.alpha = 1};
     tess_cuda_launch launches[TESS_CUDA_LAUNCHES];
     int count = variant->kernel->launches(&variant->problem, variant->params,
-                                          variant->resident->image, &call, launches);
+                                          variant->resident->layout, &call, launches);
     variant->functions = 0;
     for (int i = 0; i < count; i++) {
         cu_function function;
+        TESS_TRY(tess_cuda_launch_check(cuda, &launches[i]));
         TESS_TRY(TESS_CU(cuda, cuModuleGetFunction(&function, variant->module, launches[i].entry)));
-        if (launches[i].shared > 0)
-            TESS_TRY(TESS_CU(cuda, cuFuncSetAttribute(function, CU_FUNCTION_MAX_DYNAMIC_SHARED,
-                                                      (int)allowed_shared(&launches[i]))));
+        TESS_TRY(tess_cuda_allow_shared(cuda, function, launches[i].shared));
         variant->entries[variant->functions] = launches[i].entry;
         variant->function[variant->functions++] = function;
     }
@@ -78,7 +46,7 @@ tess_status tess_cuda_variant_functions(tess_cuda *cuda, tess_cuda_variant *vari
 }
 
 tess_status tess_cuda_variant_load(tess_cuda *cuda, tess_cuda_variant *variant,
-                                   tess_jit_image *code)
+                                   tess_jit_cubin *code)
 {
     char defines[TESS_CUDA_DEFINES];
     variant->kernel->defines(&variant->problem, variant->params, defines, sizeof defines);
@@ -87,7 +55,7 @@ tess_status tess_cuda_variant_load(tess_cuda *cuda, tess_cuda_variant *variant,
 }
 
 tess_status tess_cuda_variant_finish(tess_cuda *cuda, tess_cuda_variant *variant,
-                                     tess_jit_image *code)
+                                     tess_jit_cubin *code)
 {
     tess_status status;
     TESS_TRY_CLEAN(tess_cuda_variant_functions(cuda, variant));
@@ -98,7 +66,7 @@ tess_status tess_cuda_variant_finish(tess_cuda *cuda, tess_cuda_variant *variant
     }
 
 cleanup:
-    tess_free(cuda->ctx, code->entry.image);
+    tess_free(cuda->ctx, code->entry.code);
     if (status != TESS_OK)
         tess_cuda_variant_unload(cuda, variant);
     return status;
@@ -106,8 +74,7 @@ cleanup:
 
 void tess_cuda_variant_unload(tess_cuda *cuda, tess_cuda_variant *variant)
 {
-    if (variant->module)
-        (void)cuda->driver.cuModuleUnload(variant->module);
+    tess_cuda_unload(cuda, variant->module);
     variant->module = NULL;
     variant->functions = 0;
 }

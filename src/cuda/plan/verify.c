@@ -1,5 +1,5 @@
-/* A fresh kernel is run once on a small matrix and compared with ref before anybody relies on it:
- * compilers have bugs too, and a wrong product is worse than a slow one.
+/* A fresh kernel runs once on a small matrix, the probe, and is compared with ref before it is
+ * used: compilers have bugs too, and a wrong product is worse than a slow one.
  *
  * The probe has the block size, precision and raggedness of the plan's matrix, an empty row, rows
  * of different lengths and one long row, so that everything a kernel is specialised for occurs.
@@ -9,41 +9,36 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/plan/plan.h"
+#include "cuda/plan/launch.h"
 #include "ref/ref.h"
 
 enum { SEED = 20090215, LONG_ROW = 200, SCALARS = 8192 };
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static tess_status make_probe(tess_ctx *ctx, const tess_cuda_problem *like, tess_matrix **out)
 {
     int32_t r = like->block_height, c = like->block_width;
-    int64_t cols = smaller(LONG_ROW, smaller(like->longest_row, SCALARS / c)), long_row;
-    cols = cols < 3 ? 3 : cols;
-    int64_t rows = smaller(70, 3 + SCALARS / 4 / r);
+    int64_t cols = tess_min(LONG_ROW, tess_min(like->longest_row, SCALARS / c)), long_row;
+    cols = tess_max(cols, 3);
+    int64_t rows = tess_min(70, 3 + SCALARS / 4 / r);
     long_row = rows / 2;
 
     int64_t blocks = cols;
     for (int64_t i = 0; i < rows; i++)
-        blocks += i == long_row ? 0 : smaller(i % 7, cols);
+        blocks += i == long_row ? 0 : tess_min(i % 7, cols);
     int64_t short_rows = like->rows % r != 0, short_cols = like->cols % c != 0;
     tess_matrix *A;
     TESS_TRY(tess_matrix_allocate(ctx, like->type, rows * r - short_rows, cols * c - short_cols, r,
                                   c, blocks, &A));
     int64_t k = 0;
     for (int64_t i = 0; i < rows; i++) {
-        int64_t length = i == long_row ? cols : smaller(i % 7, cols);
+        int64_t length = i == long_row ? cols : tess_min(i % 7, cols);
         int64_t start = tess_random_below(SEED, (uint64_t)i, cols - length + 1);
         for (int64_t j = 0; j < length; j++, k++) {
             A->columns[k] = (int32_t)(start + j);
             for (int64_t at = 0; at < (int64_t)r * c; at++) {
                 bool inside = i * r + at % r < A->rows && (start + j) * c + at / r < A->cols;
                 double value = tess_random_unit(SEED + 1, (uint64_t)(k * r * c + at));
-                tess_ref_put(A->values, A->type, k * r * c + at, inside ? value : 0);
+                tess_put(A->values, A->type, k * r * c + at, inside ? value : 0);
             }
         }
         A->row_offsets[i + 1] = k;
@@ -88,7 +83,7 @@ static tess_status make_comparison(tess_cuda *cuda, const tess_matrix *A, int ve
     TESS_TRY(tess_cuda_alloc(cuda, (size_t)t->y_count * size, "a probe", &t->device_y));
     TESS_TRY(tess_cuda_alloc(cuda, sizeof(double), "a probe", &t->device_dot));
     for (int64_t i = 0; i < t->x_count; i++)
-        tess_ref_put(t->x, A->type, i, tess_random_unit(SEED + 2, (uint64_t)i));
+        tess_put(t->x, A->type, i, tess_random_unit(SEED + 2, (uint64_t)i));
     return TESS_OK;
 }
 
@@ -108,8 +103,8 @@ static tess_status run_probe(tess_cuda *cuda, const tess_cuda_variant *probe, do
                            .ldx = rows ? probe->problem.vectors : A->cols,
                            .ldy = rows ? probe->problem.vectors : A->rows};
     for (int64_t i = 0; i < t->y_count; i++)
-        tess_ref_put(t->y, A->type, i,
-                     beta == 0 ? (double)NAN : tess_random_unit(SEED + 3, (uint64_t)i));
+        tess_put(t->y, A->type, i,
+                 beta == 0 ? (double)NAN : tess_random_unit(SEED + 3, (uint64_t)i));
     memcpy(t->expected, t->y, (size_t)t->y_count * size);
     TESS_TRY(tess_cuda_upload(cuda, t->device_x, t->x, (size_t)t->x_count * size, stream));
     TESS_TRY(tess_cuda_upload(cuda, t->device_y, t->y, (size_t)t->y_count * size, stream));
@@ -147,13 +142,13 @@ static tess_status compare(tess_cuda *cuda, const tess_cuda_variant *probe, doub
                   beta, t->expected, rows ? k : A->rows);
     for (int v = 0; v < k; v++) {
         for (int64_t j = 0; j < A->cols; j++)
-            tess_ref_put(t->one, A->type, j,
-                         tess_ref_get(t->x, A->type, rows ? j * k + v : v * A->cols + j));
+            tess_put(t->one, A->type, j,
+                     tess_get(t->x, A->type, rows ? j * k + v : v * A->cols + j));
         tess_ref_spmv_magnitude(A, t->one, t->bound);
         for (int64_t i = 0; i < A->rows; i++) {
             int64_t at = rows ? i * k + v : v * A->rows + i;
-            double y = tess_ref_get(t->y, A->type, at);
-            double expected = tess_ref_get(t->expected, A->type, at);
+            double y = tess_get(t->y, A->type, at);
+            double expected = tess_get(t->expected, A->type, at);
             double limit = 2 * n * epsilon * (fabs(alpha) * t->bound[i] + fabs(beta) + 1e-30);
             if (!(fabs(y - expected) <= limit)) /* a NaN is wrong too */
                 return wrong(cuda, probe, "y", (long long)at, y, expected);
@@ -180,7 +175,7 @@ static tess_status place_probe(tess_cuda *cuda, const tess_cuda_variant *variant
     tess_cuda_describe_problem(cuda, A, &probe->problem);
     probe->problem.vectors = variant->problem.vectors;
     probe->problem.row_major = variant->problem.row_major;
-    probe->problem.leaves = variant->problem.leaves;
+    probe->problem.evict_first = variant->problem.evict_first;
     memcpy(probe->problem.shapes, variant->problem.shapes, sizeof probe->problem.shapes);
     kernel->defines(&variant->problem, variant->params, defines, sizeof defines);
     kernel->defines(&probe->problem, probe->params, probe_defines, sizeof probe_defines);
@@ -188,7 +183,7 @@ static tess_status place_probe(tess_cuda *cuda, const tess_cuda_variant *variant
     bool alike =
         kernel->fits(&probe->problem, probe->params) && strcmp(defines, probe_defines) == 0;
     if (alike) {
-        kernel->layout(&probe->problem, probe->params, layout, sizeof layout);
+        kernel->layout_name(&probe->problem, probe->params, layout, sizeof layout);
         status = tess_cuda_resident_create(cuda, A, layout, cuda->stream, &probe->resident);
     }
     if (!alike || status != TESS_OK)

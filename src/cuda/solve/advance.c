@@ -1,27 +1,25 @@
-/* Iterations without the host: a chunk of them is captured as a graph and replayed, from the second
- * time on; the device decides when a system stops, the host looks at its decision one chunk later.
+/* Iterations without the host. A chunk of them is captured as a graph when it comes a second time,
+ * and replayed. The device decides when a system stops; the host reads the decision a chunk later.
  *
  *     stream   | chunk 1 | chunk 2 | chunk 3 | ...
  *     aside              | copy    | copy    | ...
  *     host       put 1, 2   see 1, put 3   see 2 ...      until a chunk says "stopped"
  *
- * The decision is copied to the host by another stream: between two chunks a copy would cost more
- * than ten microseconds. What it copies may be of a chunk later than the one it waited for, which
- * says no less. A chunk put after the stop does nothing but its products, whose results nobody
- * uses.
+ * Another stream copies the decision: a copy between two chunks would cost more than ten
+ * microseconds. It may copy the decision of a later chunk than it waited for, which is as good.
+ * A chunk put after the stop only runs its products, whose results nobody uses.
  */
 #include <math.h>
 #include <string.h>
 
 #include "cuda/solve/space.h"
 
-/* A chunk should last about as long as it takes the host to put the next one, several times over.
- */
+/* A chunk should last several times as long as the host needs to put the next one. */
 static const double chunk_seconds = 500e-6;
 enum { CHUNK_LEAST = 2, CHUNK_MOST = 16, CYCLE_CHUNK = 4 };
 
-/* Iterations that are timed before others are captured. The first is longer than all others, by as
- * much as it takes to load what it launches: the last counts. */
+/* Iterations that are timed before others are captured. The last one counts: the first also loads
+ * what it launches. */
 enum { TIMED = 2 };
 
 void tess_cuda_account(tess_space *space, const tess_steps *steps, int count, double seconds)

@@ -4,8 +4,8 @@
 
 enum { THREADS = 512, MOST = 4 };
 
-/* One thread block a multiprocessor, fewer where rows are few; but not nearly all: the next product
- * starts on those that are free, with as many of its thread blocks as fit there. */
+/* One thread block a multiprocessor, or fewer than half as many where rows are few: the next
+ * product starts early on the multiprocessors that are free, and needs many of them. */
 static int grid_of(const tess_space *space)
 {
     const int64_t enough = tess_ceil_div(space->rows, 256);
@@ -39,7 +39,7 @@ void tess_cuda_between_free(tess_space *space, tess_unit_list *list)
 {
     const tess_cuda *cuda = tess_cuda_space_of(space)->cuda;
     for (int i = 0; i < list->between_count; i++)
-        (void)cuda->driver.cuModuleUnload(list->between[i].module);
+        tess_cuda_unload(cuda, list->between[i].module);
     tess_free(space->ctx, list->between);
 }
 

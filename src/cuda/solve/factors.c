@@ -10,7 +10,7 @@
 
 enum { DOWN, UP, SWEEPS };
 
-/* One triangle here and there. */
+/* One triangle, on the host and on the device. */
 typedef struct device_triangle {
     tess_cuda_triangle *triangle;
     cu_pointer arrays[TRIANGLE_ARRAYS];
@@ -50,8 +50,7 @@ void tess_cuda_factors_destroy(tess_cuda_factors *factors)
     free_pair(cuda, &factors->plain);
     free_pair(cuda, &factors->transposed);
     tess_cuda_free(cuda, factors->scratch);
-    if (factors->module)
-        (void)cuda->driver.cuModuleUnload(factors->module);
+    tess_cuda_unload(cuda, factors->module);
     tess_free(cuda->ctx, factors);
 }
 
@@ -64,12 +63,7 @@ static tess_status load_code(tess_cuda_factors *factors)
     char defines[TESS_CUDA_DEFINES];
     tess_triangle_defines(&factors->tuning, staged->block, staged->vector_type, staged->type,
                           defines, sizeof defines);
-    tess_jit_image image;
-    TESS_TRY(tess_cuda_load_module(cuda, &(tess_jit_request){"triangular.cu", defines, cuda->sm},
-                                   &image, &factors->module));
-    if (image.fresh)
-        (void)tess_cache_store(cuda->ctx, &image.key, &image.entry);
-    tess_free(cuda->ctx, image.entry.image);
+    TESS_TRY(tess_cuda_load_code(cuda, "triangular.cu", defines, &factors->module));
     for (int s = 0; s < SWEEPS; s++)
         for (int i = 0; i < 2; i++)
             TESS_TRY(TESS_CU(cuda, cuModuleGetFunction(&factors->function[s][i], factors->module,

@@ -85,8 +85,7 @@ tess_status tess_cuda_need_loop(tess_space *space)
         return TESS_OK;
     TESS_TRY(tess_cuda_load_function(cuda, "loop.cu", loop->code.defines, "loop", &loop->module,
                                      &loop->function));
-    TESS_TRY(TESS_CU(cuda, cuFuncSetAttribute(loop->function, CU_FUNCTION_MAX_DYNAMIC_SHARED,
-                                              (int)loop->layout.shared)));
+    TESS_TRY(tess_cuda_allow_shared(cuda, loop->function, (size_t)loop->layout.shared));
     const tess_cuda_launch launch = {.grid = {(unsigned)loop->layout.grid, 1, 1},
                                      .block = {(unsigned)loop->code.threads, 1, 1},
                                      .shared = (unsigned)loop->layout.shared};
@@ -103,8 +102,7 @@ void tess_cuda_loop_free(tess_space *space)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_loop *loop = &state->loop;
-    if (loop->module)
-        (void)state->cuda->driver.cuModuleUnload(loop->module);
+    tess_cuda_unload(state->cuda, loop->module);
     if (loop->resident)
         tess_cuda_let_resident_go(state->plan, loop->resident);
     drop_plan(space, loop);

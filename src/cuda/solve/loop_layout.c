@@ -1,6 +1,6 @@
 /* Which rows each thread block of loop.cu has, and which rows of x it needs; no device is needed
  * here. */
-#include "cuda/solve/space.h"
+#include "cuda/solve/loop_code.h"
 
 void tess_loop_layout_free(tess_ctx *ctx, tess_loop_layout *layout)
 {

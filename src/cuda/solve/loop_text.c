@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cuda/kernels/support.h"
-#include "cuda/solve/space.h"
+#include "cuda/solve/loop_code.h"
 
 /* Scalars of the diagonal that a thread of between.cu holds in registers at most. */
 enum { BETWEEN_AHEAD = 20 };
@@ -295,8 +295,7 @@ bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count
 void tess_between_launch(const tess_loop_code *code, const tess_loop_call *call,
                          tess_cuda_launch *out)
 {
-    tess_cuda_launch *run =
-        tess_cuda_launch_start(out, "between", (unsigned)call->grid, (unsigned)code->threads);
+    tess_cuda_launch *run = tess_cuda_launch_start(out, "between", call->grid, code->threads);
     run->cooperative = run->overlaps = true;
     tess_rows_arguments(&code->numbers, &call->common, run);
     tess_cuda_arg_pointer(run, call->product_parts);
@@ -307,8 +306,7 @@ void tess_between_launch(const tess_loop_code *code, const tess_loop_call *call,
 
 void tess_loop_launch(const tess_loop_code *code, const tess_loop_call *call, tess_cuda_launch *out)
 {
-    tess_cuda_launch *run =
-        tess_cuda_launch_start(out, "loop", (unsigned)call->grid, (unsigned)code->threads);
+    tess_cuda_launch *run = tess_cuda_launch_start(out, "loop", call->grid, code->threads);
     run->cluster = true;
     run->shared = (unsigned)call->shared;
     tess_rows_arguments(&code->numbers, &call->common, run);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cuda/kernels/support.h"
-#include "cuda/solve/space.h"
+#include "cuda/solve/pass.h"
 
 int tess_pass_place(tess_pass_kernel *kernel, int vector)
 {
@@ -191,7 +191,7 @@ void tess_pass_launch(const tess_pass_kernel *kernel, const tess_diagonal *d,
 {
     int64_t grid = tess_ceil_div(call->common.rows, tile_of(kernel, d));
     grid = grid > call->blocks ? call->blocks : grid > 0 ? grid : 1;
-    tess_cuda_launch *run = tess_cuda_launch_start(out, "pass", (unsigned)grid, TESS_PASS_THREADS);
+    tess_cuda_launch *run = tess_cuda_launch_start(out, "pass", grid, TESS_PASS_THREADS);
     run->overlaps = true;
     tess_rows_arguments(kernel, &call->common, run);
     tess_cuda_arg_pointer(run, call->parts);

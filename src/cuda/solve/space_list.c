@@ -7,25 +7,6 @@
 
 enum { FINISH_THREADS = 512 };
 
-/* ---- Code ---- */
-
-tess_status tess_cuda_load_function(tess_cuda *cuda, const char *source, const char *defines,
-                                    const char *entry, cu_module *module, cu_function *function)
-{
-    tess_jit_image image;
-    TESS_TRY(tess_cuda_load_module(cuda, &(tess_jit_request){source, defines, cuda->sm}, &image,
-                                   module));
-    if (image.fresh)
-        (void)tess_cache_store(cuda->ctx, &image.key, &image.entry);
-    tess_free(cuda->ctx, image.entry.image);
-    tess_status status = TESS_CU(cuda, cuModuleGetFunction(function, *module, entry));
-    if (status != TESS_OK) {
-        (void)cuda->driver.cuModuleUnload(*module);
-        *module = NULL;
-    }
-    return status;
-}
-
 static tess_status need_pass(tess_space *space, tess_pass_kernel *kernel, cu_function *out)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
@@ -224,9 +205,8 @@ void tess_cuda_lists_free(tess_space *space)
     while (state->modules) {
         tess_pass_module *module = state->modules;
         state->modules = module->next;
-        (void)state->cuda->driver.cuModuleUnload(module->module);
+        tess_cuda_unload(state->cuda, module->module);
         tess_free(space->ctx, module);
     }
-    if (state->finish_module)
-        (void)state->cuda->driver.cuModuleUnload(state->finish_module);
+    tess_cuda_unload(state->cuda, state->finish_module);
 }

@@ -262,8 +262,8 @@ void tess_triangle_launch(const tess_cuda_triangle *t, const tess_triangle_tunin
     const int64_t most = tuning->blocks > 0 ? tuning->blocks : waiting_blocks(s, multiprocessors);
     if (s->waiting && grid > most)
         grid = most;
-    tess_cuda_launch *run = tess_cuda_launch_start(out, entries[t->up][s->waiting], (unsigned)grid,
-                                                   (unsigned)tuning->threads);
+    tess_cuda_launch *run =
+        tess_cuda_launch_start(out, entries[t->up][s->waiting], grid, tuning->threads);
     for (int i = 0; i < TRIANGLE_ARRAYS; i++)
         tess_cuda_arg_pointer(run, call->arrays[i]);
     tess_cuda_arg_pointer(run, call->in);

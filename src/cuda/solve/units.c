@@ -1,37 +1,20 @@
 /* From a list of steps to units: which launches, and the arithmetic on scalars between them. No
  * device is needed here. */
-#include <string.h>
-
-#include "cuda/solve/space.h"
-
-static tess_status grow(tess_ctx *ctx, void **items, size_t size, int64_t count, int64_t more,
-                        int64_t *capacity)
-{
-    if (count + more <= *capacity)
-        return TESS_OK;
-    void *larger;
-    const int64_t wanted = 2 * (count + more) + 16;
-    TESS_TRY(tess_alloc_bytes(ctx, wanted, size, &larger));
-    if (count > 0)
-        memcpy(larger, *items, (size_t)count * size);
-    tess_free(ctx, *items);
-    *items = larger;
-    *capacity = wanted;
-    return TESS_OK;
-}
+#include "cuda/solve/units.h"
 
 static tess_status put_ints(tess_ctx *ctx, tess_unit_list *list, int count, const int *ints)
 {
-    TESS_TRY(grow(ctx, (void **)&list->programmes, sizeof(int), list->programme_count, count,
-                  &list->programme_capacity));
-    memcpy(list->programmes + list->programme_count, ints, (size_t)count * sizeof *ints);
-    list->programme_count += count;
+    for (int i = 0; i < count; i++) {
+        TESS_TRY(
+            TESS_GROW(ctx, &list->programmes, list->programme_count, &list->programme_capacity));
+        list->programmes[list->programme_count++] = ints[i];
+    }
     return TESS_OK;
 }
 
 static tess_status add_unit(tess_ctx *ctx, tess_unit_list *list, const tess_unit *unit)
 {
-    TESS_TRY(grow(ctx, (void **)&list->units, sizeof *unit, list->count, 1, &list->capacity));
+    TESS_TRY(TESS_GROW(ctx, &list->units, list->count, &list->capacity));
     list->units[list->count++] = *unit;
     return TESS_OK;
 }

@@ -49,10 +49,9 @@ static void plans_of_a_benchmark_share_a_layout(void **state)
     tess_matrix *A = test_matrix(test_ctx(state), TEST_RANDOM, 20, 29, 29, TESS_F64, 1);
     tess_plan_options options = {.effort = TESS_ESTIMATE, .kernel = "sliced"};
     tess_plan *first, *second;
-    device->one_matrix = true;
-    assert_int_equal(tess_plan_create(test_ctx(state), A, device, &options, &first), TESS_OK);
+    ok(state, tess_plan_create_shared(test_ctx(state), A, device, &options, &first));
     int64_t before = fake->allocations;
-    assert_int_equal(tess_plan_create(test_ctx(state), A, device, &options, &second), TESS_OK);
+    ok(state, tess_plan_create_shared(test_ctx(state), A, device, &options, &second));
     assert_int_equal(fake->allocations, before);
     assert_int_equal(tess_plan_update_values(second, A->values), TESS_ERR_UNSUPPORTED);
     tess_plan_destroy(first);
@@ -347,7 +346,7 @@ static void a_searched_plan_owns_its_layout_and_takes_new_values(void **state)
     tess_plan *plan;
     ok(state, tess_plan_search(test_ctx(state), A, device, &options, true, &plan));
     assert_true(plan->search->count > 1);
-    assert_false(device->one_matrix);
+    assert_false(plan->shares_layouts);
     assert_null(((const tess_cuda *)device->state)->shared);
     for (int64_t i = 0; i < tess_matrix_stored(B); i++)
         ((double *)B->values)[i] = tess_random_unit(91, (uint64_t)i);

@@ -69,9 +69,9 @@ static bool load(void **state, const tess_cache_key *key, uint64_t seed, bool ve
         return false;
     make_image(image, sizeof image, seed);
     assert_int_equal(entry.bytes, BYTES);
-    assert_memory_equal(entry.image, image, BYTES);
+    assert_memory_equal(entry.code, image, BYTES);
     assert_int_equal(entry.verified, verified);
-    tess_free(test_ctx(state), entry.image);
+    tess_free(test_ctx(state), entry.code);
     return true;
 }
 
@@ -256,8 +256,8 @@ static void concurrent_writers_never_mix(void **state)
         if (tess_cache_load(test_ctx(state), &key, &entry)) {
             make_image(image, sizeof image, entry.verified ? 1 : 0);
             assert_int_equal(entry.bytes, BYTES);
-            assert_memory_equal(entry.image, image, BYTES);
-            tess_free(test_ctx(state), entry.image);
+            assert_memory_equal(entry.code, image, BYTES);
+            tess_free(test_ctx(state), entry.code);
             found++;
         } else if (found > 0) {
             fail_msg("an entry that was there is gone while it is replaced");

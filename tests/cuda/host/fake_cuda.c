@@ -16,6 +16,7 @@ typedef struct fake_function {
     struct fake_module *module;
     char name[64];
     int launched;
+    unsigned shared; /* bytes of dynamic shared memory that a launch may ask for */
 } fake_function;
 
 typedef struct record { /* one captured launch */
@@ -464,6 +465,13 @@ CALL cuModuleGetFunction(cu_function *function, cu_module module, const char *na
 {
     ENTER();
     int at = 0;
+    for (; at < function_count; at++) /* the same for the same name */
+        if (functions[at].module == (struct fake_module *)module &&
+            strcmp(functions[at].name, name) == 0) {
+            *function = (cu_function)&functions[at];
+            return CU_SUCCESS;
+        }
+    at = 0;
     while (at < function_count && functions[at].module)
         at++;
     if (at == 1024)
@@ -471,6 +479,7 @@ CALL cuModuleGetFunction(cu_function *function, cu_module module, const char *na
     function_count = at == function_count ? at + 1 : function_count;
     functions[at].module = (struct fake_module *)module;
     functions[at].launched = 0;
+    functions[at].shared = 48 << 10;
     snprintf(functions[at].name, sizeof functions[at].name, "%s", name);
     *function = (cu_function)&functions[at];
     return CU_SUCCESS;
@@ -478,15 +487,18 @@ CALL cuModuleGetFunction(cu_function *function, cu_module module, const char *na
 
 CALL cuFuncGetAttribute(int *value, int attribute, cu_function function)
 {
-    (void)function;
-    *value = attribute == CU_FUNCTION_REGISTERS ? 40 : 0;
+    *value = attribute == CU_FUNCTION_REGISTERS ? 40
+             : attribute == CU_FUNCTION_MAX_DYNAMIC_SHARED
+                 ? (int)((fake_function *)function)->shared
+                 : 0;
     return CU_SUCCESS;
 }
 
 CALL cuFuncSetAttribute(cu_function function, int attribute, int value)
 {
-    (void)function, (void)attribute, (void)value;
     ENTER();
+    if (attribute == CU_FUNCTION_MAX_DYNAMIC_SHARED)
+        ((fake_function *)function)->shared = (unsigned)value;
     return CU_SUCCESS;
 }
 
@@ -509,9 +521,11 @@ CALL cuOccupancyMaxActiveClusters(int *count, cu_function function, const cu_lau
 CALL cuLaunchKernel(cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                     unsigned bz, unsigned shared, cu_stream stream, void **arguments, void **extra)
 {
-    (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)stream, (void)extra;
+    (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)stream, (void)extra;
     ENTER();
     fake_function *function = (fake_function *)f;
+    if (shared > function->shared)
+        return CU_ERROR_INVALID_VALUE;
     if (!state.capturing)
         return run(function, gx, arguments);
     if (recording->count == RECORDS)

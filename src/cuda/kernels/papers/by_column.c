@@ -37,12 +37,18 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
     snprintf(text, size, " -DLANES=%d -DUNROLLED=%d -DTHREADS=%d", p[LANES], p[UNROLL], p[THREADS]);
 }
 
-static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
-    return tess_cuda_rows_launches(problem, image, call, "by_column", p[THREADS] / p[LANES], 1,
-                                   (unsigned)p[THREADS], out);
+    return tess_cuda_rows_launches(problem, layout, call, "by_column", p[THREADS] / p[LANES], 1,
+                                   p[THREADS], out);
+}
+
+static bool naive(const tess_cuda_problem *problem)
+{
+    return problem->block_width > 1;
 }
 
 #define FAMILY by_column
+#define FAMILY_NAIVE naive
 #include "cuda/kernels/papers/rows_pair.inc.c"

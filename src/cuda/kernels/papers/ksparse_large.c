@@ -43,12 +43,12 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
     snprintf(text, size, " -DNB=%d -DN_TG=%d -DEPT=%d", p[NB], p[N_TG], p[EPT]);
 }
 
-static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
-    return tess_cuda_rows_launches(problem, image, call, "ksparse_large", 1,
-                                   tess_ceil_div(problem->block_height, p[NB]),
-                                   (unsigned)(p[NB] * p[N_TG]), out);
+    return tess_cuda_rows_launches(problem, layout, call, "ksparse_large", 1,
+                                   tess_ceil_div(problem->block_height, p[NB]), (p[NB] * p[N_TG]),
+                                   out);
 }
 
 #define FAMILY ksparse_large

@@ -43,11 +43,11 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
              p[N_TG], p[NBROWS], ept_max, threshold);
 }
 
-static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
-    unsigned threads = (unsigned)(problem->block_height * p[N_TG] * p[N_TA]);
-    return tess_cuda_rows_launches(problem, image, call, "ksparse_medium", p[N_TA] * p[NBROWS], 1,
+    int threads = (problem->block_height * p[N_TG] * p[N_TA]);
+    return tess_cuda_rows_launches(problem, layout, call, "ksparse_medium", p[N_TA] * p[NBROWS], 1,
                                    threads, out);
 }
 

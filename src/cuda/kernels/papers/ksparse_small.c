@@ -32,11 +32,11 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
     snprintf(text, size, " -DN_TA=%d -DNBROWS=%d", p[N_TA], p[NBROWS]);
 }
 
-static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
-    return tess_cuda_rows_launches(problem, image, call, "ksparse_small", p[N_TA] * p[NBROWS], 1,
-                                   (unsigned)(32 * p[N_TA]), out);
+    return tess_cuda_rows_launches(problem, layout, call, "ksparse_small", p[N_TA] * p[NBROWS], 1,
+                                   (32 * p[N_TA]), out);
 }
 
 #define FAMILY ksparse_small

@@ -130,18 +130,19 @@ static void write_defines(const tess_cuda_problem *problem, mapping m, char *tex
              m.unit, m.bx, m.by, m.piece, m.bx * m.piece > 1 ? tree : 0, m.depth);
 }
 
-static void write_layout(mapping m, char *text, size_t size)
+static void write_layout_name(mapping m, char *text, size_t size)
 {
     snprintf(text, size, "interleaved:Bx=%d,By=%d,sort=%d", m.bx, m.by, m.sort);
 }
 
-static int write_launches(const tess_cuda_problem *problem, mapping m, const tess_cuda_image *image,
-                          const tess_cuda_call *call, tess_cuda_launch *out)
+static int write_launches(const tess_cuda_problem *problem, mapping m,
+                          const tess_cuda_layout *layout, const tess_cuda_call *call,
+                          tess_cuda_launch *out)
 {
     if (problem->rows == 0)
         return 0;
-    tess_cuda_launch *run = tess_cuda_launch_start(
-        out, "mapped", (unsigned)image->counts[INTERLEAVED_GROUPS], (unsigned)m.threads);
+    tess_cuda_launch *run =
+        tess_cuda_launch_start(out, "mapped", layout->counts[INTERLEAVED_GROUPS], m.threads);
     for (int i = INTERLEAVED_OFFSETS; i <= INTERLEAVED_VALUES; i++)
         tess_cuda_arg_pointer(run, call->arrays[i]);
     tess_cuda_arg_pointer(run, call->x);

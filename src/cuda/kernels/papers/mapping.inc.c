@@ -12,17 +12,17 @@ static void TESS_OF(defines_)(const tess_cuda_problem *problem, const int *p, ch
     write_defines(problem, TESS_OF(map_)(problem, p), text, size);
 }
 
-static void TESS_OF(layout_)(const tess_cuda_problem *problem, const int *p, char *text,
-                             size_t size)
+static void TESS_OF(layout_name_)(const tess_cuda_problem *problem, const int *p, char *text,
+                                  size_t size)
 {
-    write_layout(TESS_OF(map_)(problem, p), text, size);
+    write_layout_name(TESS_OF(map_)(problem, p), text, size);
 }
 
 static int TESS_OF(launches_)(const tess_cuda_problem *problem, const int *p,
-                              const tess_cuda_image *image, const tess_cuda_call *call,
+                              const tess_cuda_layout *layout, const tess_cuda_call *call,
                               tess_cuda_launch *out)
 {
-    return write_launches(problem, TESS_OF(map_)(problem, p), image, call, out);
+    return write_launches(problem, TESS_OF(map_)(problem, p), layout, call, out);
 }
 
 const tess_cuda_kernel TESS_OF(tess_cuda_kernel_) = {
@@ -35,7 +35,7 @@ const tess_cuda_kernel TESS_OF(tess_cuda_kernel_) = {
     .fits = TESS_OF(fits_),
     .guess = FAMILY_GUESS,
     .defines = TESS_OF(defines_),
-    .layout = TESS_OF(layout_),
+    .layout_name = TESS_OF(layout_name_),
     .launches = TESS_OF(launches_),
 };
 

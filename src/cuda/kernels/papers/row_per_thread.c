@@ -44,11 +44,11 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
              threads_of(problem, p), chunks_of(problem, p), p[SHARE], p[UNROLL]);
 }
 
-static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_image *image,
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
-    return tess_cuda_rows_launches(problem, image, call, "row_per_thread", 1, chunks_of(problem, p),
-                                   (unsigned)threads_of(problem, p), out);
+    return tess_cuda_rows_launches(problem, layout, call, "row_per_thread", 1,
+                                   chunks_of(problem, p), threads_of(problem, p), out);
 }
 
 #define FAMILY row_per_thread

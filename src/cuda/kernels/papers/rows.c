@@ -15,6 +15,11 @@ int64_t tess_cuda_rows_mean(const tess_cuda_problem *problem)
     return problem->block_rows > 0 ? problem->blocks / problem->block_rows : 0;
 }
 
+bool tess_cuda_rows_uneven(const tess_cuda_problem *problem)
+{
+    return problem->longest_row > 2 * tess_cuda_rows_mean(problem) + 8;
+}
+
 int tess_cuda_rows_lambda(const tess_cuda_problem *problem)
 {
     int lambda = tess_cuda_rows_mean(problem) > 8 ? 32 : 16;
@@ -32,7 +37,7 @@ size_t tess_cuda_rows_defines(const tess_cuda_problem *problem, bool balanced, c
         problem->cols % problem->block_width != 0, balanced);
 }
 
-void tess_cuda_rows_layout(int lambda, char *text, size_t size)
+void tess_cuda_rows_layout_name(int lambda, char *text, size_t size)
 {
     if (lambda == 0)
         snprintf(text, size, "bsr");
@@ -40,15 +45,15 @@ void tess_cuda_rows_layout(int lambda, char *text, size_t size)
         snprintf(text, size, "balanced:lambda=%d", lambda);
 }
 
-int tess_cuda_rows_launches(const tess_cuda_problem *problem, const tess_cuda_image *image,
+int tess_cuda_rows_launches(const tess_cuda_problem *problem, const tess_cuda_layout *layout,
                             const tess_cuda_call *call, const char *entry, int64_t lines_each,
-                            int64_t blocks_each, unsigned threads, tess_cuda_launch *out)
+                            int64_t blocks_each, int threads, tess_cuda_launch *out)
 {
-    bool balanced = image->count > BALANCED_SEGMENT_PTR;
-    int64_t lines = balanced ? image->counts[BALANCED_SEGMENTS] : problem->block_rows;
+    bool balanced = layout->count > BALANCED_SEGMENT_PTR;
+    int64_t lines = balanced ? layout->counts[BALANCED_SEGMENTS] : problem->block_rows;
     if (problem->rows == 0)
         return 0;
-    unsigned grid = (unsigned)(tess_ceil_div(lines, lines_each) * blocks_each);
+    int64_t grid = tess_ceil_div(lines, lines_each) * blocks_each;
     tess_cuda_launch *run = tess_cuda_launch_start(&out[0], entry, grid, threads);
     for (int i = BSR_OFFSETS; i <= BSR_VALUES; i++)
         tess_cuda_arg_pointer(run, call->arrays[i]);
@@ -61,6 +66,6 @@ int tess_cuda_rows_launches(const tess_cuda_problem *problem, const tess_cuda_im
     tess_cuda_arg_number(run, call->beta);
     if (!balanced)
         return 1;
-    tess_cuda_launch_balanced_sum(problem, image, call, &out[1]);
+    tess_cuda_launch_balanced_sum(problem, layout, call, &out[1]);
     return 2;
 }

@@ -1,8 +1,13 @@
 /* The two descriptors of a family on block rows: NAME on BSR, NAME_balanced on `balanced`.
  *
- * The including file defines FAMILY (the stem, also the entry point and the source), the enum of
- * its parameters with LAMBDA last but COUNT, the array `params` of COUNT, and fits, guess without
- * the parameter lambda defines        what follows the macros of rows.cuh launches
+ * The including file defines
+ *
+ *     FAMILY        the stem, also the entry point and the source
+ *     FAMILY_NAIVE  the descriptor's `naive` on BSR, where it has one
+ *     params        an array of COUNT parameters, LAMBDA the last
+ *     fits, guess   without the parameter lambda
+ *     defines       what follows the macros of rows.cuh
+ *     launches
  */
 #define TESS_PASTE_(a, b) a##b
 #define TESS_PASTE(a, b) TESS_PASTE_(a, b)
@@ -38,16 +43,18 @@ static void defines_balanced(const tess_cuda_problem *problem, const int *p, cha
     defines(problem, p, text + used, size - used);
 }
 
-static void layout_plain(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+static void layout_name_plain(const tess_cuda_problem *problem, const int *p, char *text,
+                              size_t size)
 {
     (void)problem, (void)p;
-    tess_cuda_rows_layout(0, text, size);
+    tess_cuda_rows_layout_name(0, text, size);
 }
 
-static void layout_balanced(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+static void layout_name_balanced(const tess_cuda_problem *problem, const int *p, char *text,
+                                 size_t size)
 {
     (void)problem;
-    tess_cuda_rows_layout(p[LAMBDA], text, size);
+    tess_cuda_rows_layout_name(p[LAMBDA], text, size);
 }
 
 const tess_cuda_kernel TESS_PASTE(tess_cuda_kernel_, FAMILY) = {
@@ -55,12 +62,15 @@ const tess_cuda_kernel TESS_PASTE(tess_cuda_kernel_, FAMILY) = {
     .source = TESS_TEXT(FAMILY) ".cu",
     .format = "bsr",
     .op = TESS_CUDA_SPMV,
+#ifdef FAMILY_NAIVE
+    .naive = FAMILY_NAIVE,
+#endif
     .params = params,
     .param_count = LAMBDA,
     .fits = fits_plain,
     .guess = guess,
     .defines = defines_plain,
-    .layout = layout_plain,
+    .layout_name = layout_name_plain,
     .launches = launches,
 };
 
@@ -69,11 +79,12 @@ const tess_cuda_kernel TESS_PASTE(TESS_PASTE(tess_cuda_kernel_, FAMILY), _balanc
     .source = TESS_TEXT(FAMILY) ".cu",
     .format = "balanced",
     .op = TESS_CUDA_SPMV,
+    .worth = tess_cuda_rows_uneven,
     .params = params,
     .param_count = COUNT,
     .fits = fits_balanced,
     .guess = guess_balanced,
     .defines = defines_balanced,
-    .layout = layout_balanced,
+    .layout_name = layout_name_balanced,
     .launches = launches,
 };

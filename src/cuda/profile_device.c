@@ -1,10 +1,11 @@
 /* "profile:h200": a GPU that is not here. Kernels, layouts and bytes follow from the tables, times
- * from the performance model that is built in; so it can be asked what a matrix would cost there,
- * and nothing else. */
+ * from the built-in performance model. Such a device only predicts what a matrix would cost. */
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/plan/plan.h"
+#include "cuda/plan/choose.h"
+#include "cuda/profile_device.h"
+#include "cuda/solve/space.h"
 
 /* What a driver would say of it; each has a file of this name in profiles/. */
 static const struct known_gpu {

@@ -1,0 +1,119 @@
+/* Modules from embedded sources, and the helper functions that a device keeps. */
+#include "cuda/driver/module.h"
+
+#include <stdio.h>
+#include <string.h>
+
+tess_status tess_cuda_load_module(tess_cuda *cuda, const tess_jit_request *request,
+                                  tess_jit_cubin *cubin, cu_module *out)
+{
+    cu_module module = NULL;
+    TESS_TRY(tess_jit_get(cuda->ctx, &cuda->jit, request, cubin));
+    cu_result result = cuda->driver.cuModuleLoadData(&module, cubin->entry.code);
+    if (result != CU_SUCCESS && !cubin->fresh) {
+        /* The cache held something this driver does not take: as good as a miss. */
+        tess_free(cuda->ctx, cubin->entry.code);
+        cubin->entry = (tess_cache_entry){0};
+        cubin->fresh = true;
+        TESS_TRY(tess_jit_compile(cuda->ctx, &cuda->jit, request, NULL, &cubin->entry.code,
+                                  &cubin->entry.bytes, NULL, 0));
+        result = cuda->driver.cuModuleLoadData(&module, cubin->entry.code);
+    }
+    tess_status status = tess_cuda_check(cuda, result, "cuModuleLoadData");
+    if (status != TESS_OK) {
+        tess_free(cuda->ctx, cubin->entry.code);
+        return status;
+    }
+    *out = module;
+    return TESS_OK;
+}
+
+tess_status tess_cuda_load_code(tess_cuda *cuda, const char *source, const char *defines,
+                                cu_module *out)
+{
+    tess_jit_cubin cubin;
+    TESS_TRY(
+        tess_cuda_load_module(cuda, &(tess_jit_request){source, defines, cuda->sm}, &cubin, out));
+    if (cubin.fresh)
+        (void)tess_cache_store(cuda->ctx, &cubin.key, &cubin.entry);
+    tess_free(cuda->ctx, cubin.entry.code);
+    return TESS_OK;
+}
+
+tess_status tess_cuda_load_function(tess_cuda *cuda, const char *source, const char *defines,
+                                    const char *entry, cu_module *module, cu_function *function)
+{
+    TESS_TRY(tess_cuda_load_code(cuda, source, defines, module));
+    tess_status status = TESS_CU(cuda, cuModuleGetFunction(function, *module, entry));
+    if (status != TESS_OK) {
+        tess_cuda_unload(cuda, *module);
+        *module = NULL;
+    }
+    return status;
+}
+
+void tess_cuda_unload(const tess_cuda *cuda, cu_module module)
+{
+    if (module)
+        (void)cuda->driver.cuModuleUnload(module);
+}
+
+/* ---- Helpers ---- */
+
+/* `entry` NULL: any entry. */
+static const tess_cuda_helper_code *find_helper(const tess_cuda *cuda, const char *source,
+                                                const char *defines, const char *entry)
+{
+    for (const tess_cuda_helper_code *h = cuda->helpers; h < cuda->helpers + cuda->helper_count;
+         h++)
+        if (strcmp(h->source, source) == 0 && strcmp(h->defines, defines) == 0 &&
+            (!entry || strcmp(h->entry, entry) == 0))
+            return h;
+    return NULL;
+}
+
+tess_status tess_cuda_helper(tess_cuda *cuda, const char *source, const char *defines,
+                             const char *entry, cu_function *function)
+{
+    const tess_cuda_helper_code *found = find_helper(cuda, source, defines, entry);
+    if (!found) {
+        const tess_cuda_helper_code *sibling = find_helper(cuda, source, defines, NULL);
+        tess_cuda_helper_code *h = &cuda->helpers[cuda->helper_count];
+        if (cuda->helper_count == TESS_CUDA_HELPERS)
+            return tess_fail(cuda->ctx, TESS_ERR_INTERNAL, "no room for the helper '%s'", entry);
+        *h = (tess_cuda_helper_code){.source = source, .entry = entry, .owns_module = !sibling};
+        snprintf(h->defines, sizeof h->defines, "%s", defines);
+        if (sibling) {
+            h->module = sibling->module;
+            TESS_TRY(TESS_CU(cuda, cuModuleGetFunction(&h->function, h->module, entry)));
+        } else {
+            TESS_TRY(
+                tess_cuda_load_function(cuda, source, defines, entry, &h->module, &h->function));
+        }
+        cuda->helper_count++;
+        found = h;
+    }
+    *function = found->function;
+    return TESS_OK;
+}
+
+void tess_cuda_helpers_free(tess_cuda *cuda)
+{
+    for (int i = 0; i < cuda->helper_count; i++)
+        if (cuda->helpers[i].owns_module)
+            tess_cuda_unload(cuda, cuda->helpers[i].module);
+    cuda->helper_count = 0;
+}
+
+/* ---- */
+
+tess_status tess_cuda_allow_shared(const tess_cuda *cuda, cu_function function, size_t bytes)
+{
+    int allowed = 0;
+    if (bytes == 0)
+        return TESS_OK;
+    TESS_TRY(TESS_CU(cuda, cuFuncGetAttribute(&allowed, CU_FUNCTION_MAX_DYNAMIC_SHARED, function)));
+    if (bytes <= (size_t)allowed)
+        return TESS_OK;
+    return TESS_CU(cuda, cuFuncSetAttribute(function, CU_FUNCTION_MAX_DYNAMIC_SHARED, (int)bytes));
+}

@@ -1,0 +1,66 @@
+/* Layouts: the matrix as a kernel reads it, a list of host arrays that are copied to the device.
+ *
+ * A layout's name says all that decides its arrays: "sliced:C=32,sigma=1,lambda=0,V=1,panels=1" is
+ * the kind "sliced" with options. Kernels whose layouts have the same name share the arrays.
+ */
+#ifndef TESS_CUDA_KERNELS_LAYOUT_H
+#define TESS_CUDA_KERNELS_LAYOUT_H
+
+#include "matrix/matrix.h"
+
+enum {
+    TESS_CUDA_ARRAYS = 12, /* arrays of a layout */
+    TESS_CUDA_COUNTS = 8,  /* counts of a layout */
+    TESS_CUDA_LAYOUT = 128 /* bytes of a layout's name */
+};
+
+/* One array of a layout. `host` stays valid as long as the layout. */
+typedef struct tess_cuda_array {
+    const void *host;
+    size_t bytes;
+} tess_cuda_array;
+
+typedef struct tess_cuda_layout {
+    tess_ctx *ctx;
+    const struct tess_cuda_layout_kind *kind;
+    char name[TESS_CUDA_LAYOUT];
+    int count;
+    tess_cuda_array arrays[TESS_CUDA_ARRAYS];
+    int values;                       /* the array that tess_cuda_layout_refresh rewrites */
+    bool in_order;                    /* it is the matrix's own array */
+    int64_t counts[TESS_CUDA_COUNTS]; /* what launches need to know: slices, segments, ... */
+    size_t workspace;                 /* bytes of device scratch a product needs */
+    void *format;                     /* the host format behind the arrays */
+} tess_cuda_layout;
+
+/* What a layout stores, for the performance model. */
+typedef struct tess_cuda_padding {
+    double blocks;    /* with those that only fill up */
+    double rows;      /* rows, segments of cut rows, and what costs as much as they do */
+    double row_bytes; /* each, beside its blocks */
+} tess_cuda_padding;
+
+typedef struct tess_cuda_layout_kind {
+    const char *name;
+    /* Fills a layout whose ctx and name are set. `options`: the name behind the colon. */
+    tess_status (*create)(tess_ctx *ctx, const tess_matrix *A, const char *options,
+                          tess_cuda_layout *layout);
+    /* Changes `pad`, which has no padding and 8 bytes a row to begin with. NULL: that is right. */
+    tess_status (*pad)(tess_ctx *ctx, const tess_matrix *A, const char *options,
+                       tess_cuda_padding *pad);
+    void (*refresh)(tess_cuda_layout *layout, const void *values);
+    void (*destroy)(tess_cuda_layout *layout); /* what create made */
+} tess_cuda_layout_kind;
+
+/* The matrix in the layout of that name. A must outlive it. */
+tess_status tess_cuda_layout_create(tess_ctx *ctx, const tess_matrix *A, const char *name,
+                                    tess_cuda_layout **out);
+/* New numbers in the same pattern, `values` as in the matrix: rewrites arrays[layout->values]. */
+void tess_cuda_layout_refresh(tess_cuda_layout *layout, const void *values);
+void tess_cuda_layout_destroy(tess_cuda_layout *layout); /* NULL is fine */
+
+/* Bytes of its arrays, and those that one product moves, x and y included, without making it. */
+tess_status tess_cuda_layout_bytes(tess_ctx *ctx, const tess_matrix *A, const char *name,
+                                   double *stored, double *moved);
+
+#endif

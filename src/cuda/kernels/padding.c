@@ -1,0 +1,84 @@
+/* Padding counted from the exact lengths of the rows, without making the layout. */
+#include "cuda/kernels/padding.h"
+
+/* Lengths of the rows, those of more than `split` blocks cut in segments (0: none). */
+static tess_status row_lengths(tess_ctx *ctx, const tess_matrix *A, int64_t split, int32_t **out,
+                               int64_t *count)
+{
+    int64_t rows = 0, at = 0;
+    for (int64_t i = 0; i < A->block_rows; i++) {
+        int64_t length = A->row_offsets[i + 1] - A->row_offsets[i];
+        rows += split > 0 && length > split ? tess_ceil_div(length, split) : 1;
+    }
+    int32_t *lengths;
+    TESS_TRY(TESS_ALLOC(ctx, rows, &lengths));
+    for (int64_t i = 0; i < A->block_rows; i++) {
+        int64_t length = A->row_offsets[i + 1] - A->row_offsets[i];
+        for (; split > 0 && length > split; length -= split)
+            lengths[at++] = (int32_t)split;
+        lengths[at++] = (int32_t)length;
+    }
+    *out = lengths;
+    *count = rows;
+    return TESS_OK;
+}
+
+/* Blocks with padding of rows stored `height` at a time, each as long as the longest of them,
+ * rounded up to `step`. */
+static int64_t padded_in_order(const int32_t *lengths, int64_t count, int64_t height, int64_t step)
+{
+    int64_t sum = 0;
+    for (int64_t first = 0; first < count; first += height) {
+        int64_t longest = 0;
+        for (int64_t i = first; i < first + height && i < count; i++)
+            longest = tess_max(lengths[i], longest);
+        sum += tess_ceil_div(longest, step) * step * height;
+    }
+    return sum;
+}
+
+/* The same when they are sorted by falling length before: counted, not sorted. `counts` has room
+ * for every length and is all 0 before and after. */
+static int64_t padded_sorted(const int32_t *lengths, int64_t count, int64_t height, int64_t step,
+                             int64_t *counts)
+{
+    int64_t sum = 0, before = 0, longest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        counts[lengths[i]]++;
+        longest = tess_max(lengths[i], longest);
+    }
+    for (int64_t length = longest; length >= 0; length--) {
+        /* Groups whose first row has this length. */
+        int64_t groups =
+            tess_ceil_div(before + counts[length], height) - tess_ceil_div(before, height);
+        sum += groups * tess_ceil_div(length, step) * step * height;
+        before += counts[length];
+        counts[length] = 0;
+    }
+    return sum;
+}
+
+tess_status tess_cuda_pad_rows(tess_ctx *ctx, const tess_matrix *A,
+                               const tess_cuda_arrangement *how, tess_cuda_padding *pad)
+{
+    int32_t *lengths = NULL;
+    int64_t count = 0, sum = 0, longest = 0, *counts = NULL;
+    tess_status status;
+    TESS_TRY_CLEAN(row_lengths(ctx, A, how->split, &lengths, &count));
+    for (int64_t i = 0; i < count; i++)
+        longest = tess_max(lengths[i], longest);
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, longest + 1, &counts));
+    int64_t window = how->window > 1 ? how->window : count;
+    for (int64_t first = 0; first < count; first += window) {
+        int64_t here = tess_min(count - first, window);
+        sum += how->window > 1
+                   ? padded_sorted(lengths + first, here, how->height, how->step, counts)
+                   : padded_in_order(lengths + first, here, how->height, how->step);
+    }
+    pad->blocks = (double)sum;
+    pad->rows = (double)count;
+cleanup:
+    tess_free(ctx, counts);
+    tess_free(ctx, lengths);
+    return status;
+}

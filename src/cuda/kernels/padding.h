@@ -1,0 +1,19 @@
+/* What layouts that store several rows side by side add to a matrix. */
+#ifndef TESS_CUDA_KERNELS_PADDING_H
+#define TESS_CUDA_KERNELS_PADDING_H
+
+#include "cuda/kernels/layout.h"
+
+/* How rows are cut and put side by side. */
+typedef struct tess_cuda_arrangement {
+    int64_t split;  /* longest segment of a row, in blocks; 0: rows are not cut */
+    int64_t window; /* rows sorted together by falling length; 0 or 1: none */
+    int64_t height; /* rows side by side, each stored as long as the longest */
+    int64_t step;   /* that length is a multiple of this */
+} tess_cuda_arrangement;
+
+/* Sets pad->blocks and pad->rows. */
+tess_status tess_cuda_pad_rows(tess_ctx *ctx, const tess_matrix *A,
+                               const tess_cuda_arrangement *how, tess_cuda_padding *pad);
+
+#endif

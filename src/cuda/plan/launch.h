@@ -1,0 +1,27 @@
+/* Launches handed to the driver. Nothing here allocates or waits. */
+#ifndef TESS_CUDA_LAUNCH_H
+#define TESS_CUDA_LAUNCH_H
+
+#include "cuda/plan/variant.h"
+
+/* Whether the device takes such a launch: threads, thread blocks, shared memory. */
+tess_status tess_cuda_launch_check(const tess_cuda *cuda, const tess_cuda_launch *launch);
+tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cuda_launch *launch,
+                                 cu_stream stream);
+/* Whether the grid can be one cluster; allows sizes that not every device has. */
+bool tess_cuda_cluster_fits(tess_cuda *cuda, cu_function function, const tess_cuda_launch *launch);
+
+/* The variant's launches on `stream`; call->arrays and workspace are filled in here. */
+tess_status tess_cuda_run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
+                          cu_stream stream);
+
+/* The same for a product with a dot, whose partial sums are left to the caller to add up. None
+ * (count 0): the dot is complete. */
+typedef struct tess_cuda_parts {
+    cu_pointer parts;
+    int64_t count;
+} tess_cuda_parts;
+tess_status tess_cuda_run_parts(tess_cuda *cuda, const tess_cuda_variant *variant,
+                                tess_cuda_call *call, cu_stream stream, tess_cuda_parts *parts);
+
+#endif

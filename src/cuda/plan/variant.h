@@ -1,0 +1,44 @@
+/* A variant: a kernel specialised and compiled for one resident and one product. */
+#ifndef TESS_CUDA_VARIANT_H
+#define TESS_CUDA_VARIANT_H
+
+#include "cuda/driver/module.h"
+#include "cuda/kernels/table.h"
+#include "cuda/plan/resident.h"
+
+typedef struct tess_cuda_variant {
+    struct tess_cuda_variant *next;
+    const tess_cuda_kernel *kernel;
+    tess_cuda_problem problem;
+    int params[TESS_CUDA_PARAMS];
+    bool transposed;
+    tess_cuda_resident *resident;
+    cu_module module;
+    int functions;
+    const char *entries[TESS_CUDA_LAUNCHES];
+    cu_function function[TESS_CUDA_LAUNCHES];
+} tess_cuda_variant;
+
+/* What the predicates may depend on, for A on this device. */
+void tess_cuda_describe_problem(const tess_cuda *cuda, const tess_matrix *A,
+                                tess_cuda_problem *problem);
+
+/* Compiles or loads the kernel for variant->problem and params. Comes before the resident: where
+ * nothing can be compiled, no layout is made in vain. */
+tess_status tess_cuda_variant_load(tess_cuda *cuda, tess_cuda_variant *variant,
+                                   tess_jit_cubin *code);
+/* Finds the entry points that a product with the variant's resident launches, and checks these
+ * launches against the device's limits. */
+tess_status tess_cuda_variant_functions(tess_cuda *cuda, tess_cuda_variant *variant);
+/* Takes the entry points, with the resident set, and consumes `code`. A kernel that was never
+ * verified is run against ref first: a wrong one fails with TESS_ERR_DEVICE. */
+tess_status tess_cuda_variant_finish(tess_cuda *cuda, tess_cuda_variant *variant,
+                                     tess_jit_cubin *code);
+void tess_cuda_variant_unload(tess_cuda *cuda, tess_cuda_variant *variant);
+
+/* verify.c: runs the loaded variant's module on a small matrix of the same block size and
+ * precision, or on the plan's own where no small one has what the code was specialised for. A wrong
+ * result is TESS_ERR_DEVICE. */
+tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant);
+
+#endif

@@ -1,0 +1,70 @@
+/* Passes as kernels: pass.cu for the vector updates of a pass. Plain C, no device is needed. */
+#ifndef TESS_CUDA_PASS_H
+#define TESS_CUDA_PASS_H
+
+#include "cuda/kernels/table.h"
+#include "solve/space/space.h"
+
+enum {
+    TESS_PASS_VECTORS = 10,
+    TESS_PASS_COEFS = 12,
+    TESS_PASS_DOTS = 8,
+    TESS_PASS_TEXT = 640, /* bytes of a defines text */
+    TESS_PASS_THREADS = 256,
+    TESS_PASS_BLOCK = 64 /* largest diagonal block that a thread block shares */
+};
+
+/* One launch of pass.cu: lines of a pass with vectors, coefficients and dots numbered from 0. */
+typedef struct tess_pass_kernel {
+    int vectors, coefs, dots;
+    int repeat; /* rows a thread at a time */
+    int vector[TESS_PASS_VECTORS];
+    tess_term coef[TESS_PASS_COEFS]; /* factor and slot */
+    int dot_slot[TESS_PASS_DOTS];
+    unsigned loads, stores;
+    bool diagonal, direct;
+    char lines[420];
+} tess_pass_kernel;
+
+/* Puts lines first.. of the pass into one kernel, as many as fit; returns how many. */
+int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t first,
+                       tess_pass_kernel *kernel);
+/* Chooses `repeat` for vectors of that length and a grid of at most `blocks`. */
+void tess_pass_fit(tess_pass_kernel *kernel, const tess_diagonal *d, int64_t rows, int blocks);
+/* The defines of pass.cu. */
+void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, const tess_diagonal *d,
+                       char *text, size_t size);
+/* What the arguments of every kernel of a solver begin with: finish_args of steps.cuh. */
+typedef struct tess_finish_call {
+    uint64_t slots, control, ring; /* of the system */
+    int64_t slot_count, guard;
+    uint64_t programme;
+    int64_t ints; /* of the programme */
+} tess_finish_call;
+void tess_finish_arguments(const tess_finish_call *call, tess_cuda_launch *run);
+
+/* And what follows where rows of vectors are computed: pass.cu, between.cu, loop.cu. */
+typedef struct tess_rows_call {
+    tess_finish_call finish;
+    uint64_t vector[TESS_PASS_VECTORS];
+    uint64_t diagonal;
+    int64_t rows;
+} tess_rows_call;
+void tess_rows_arguments(const tess_pass_kernel *kernel, const tess_rows_call *call,
+                         tess_cuda_launch *run);
+
+/* The launch: grid, and arguments that depend on the kernel alone; the rest is in `call`. */
+typedef struct tess_pass_call {
+    tess_rows_call common;
+    uint64_t parts, ticket;
+    int blocks; /* thread blocks at most */
+} tess_pass_call;
+void tess_pass_launch(const tess_pass_kernel *kernel, const tess_diagonal *d,
+                      const tess_pass_call *call, tess_cuda_launch *out);
+
+/* Appends a line; false when there is no room for it, and the kernel stays as it was. */
+bool tess_pass_add_line(tess_pass_kernel *kernel, const tess_line *line);
+/* The kernel's number of a vector of the space; -1 when there is no room. */
+int tess_pass_place(tess_pass_kernel *kernel, int vector);
+
+#endif

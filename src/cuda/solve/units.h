@@ -1,0 +1,54 @@
+/* Units: a list of steps as launches, and the arithmetic on scalars between them. Plain C, no device
+ * is needed. */
+#ifndef TESS_CUDA_UNITS_H
+#define TESS_CUDA_UNITS_H
+
+#include "cuda/driver/driver_api.h"
+#include "cuda/solve/pass.h"
+
+/* steps.cuh */
+enum { TESS_GUARD_NONE = -1, TESS_GUARD_STOPPED = 0, TESS_GUARD_PAST = 1, TESS_CONTROL = 8 };
+enum { TESS_CONTROL_COUNT = 2, TESS_CONTROL_LIMIT, TESS_CONTROL_ENOUGH, TESS_CONTROL_TOO_MUCH };
+
+typedef enum tess_unit_kind {
+    TESS_UNIT_APPLY,       /* a product; its dot's parts go to the FINISH that follows */
+    TESS_UNIT_PASS,        /* one kernel */
+    TESS_UNIT_FINISH,      /* the last sum of an APPLY, and scalars */
+    TESS_UNIT_PRECONDITION /* triangular solves */
+} tess_unit_kind;
+
+typedef struct tess_unit {
+    tess_unit_kind kind;
+    const tess_step *step;  /* that its time is counted for */
+    tess_pass_kernel *pass; /* PASS; FINISH: the dot, where no product did it */
+    cu_function function;
+    bool sums;                 /* FINISH: of the product before */
+    int64_t first_line, lines; /* PASS: the lines of the steps in it */
+    int64_t programme;         /* index into the list's programmes, -1: none */
+    int64_t guard;
+} tess_unit;
+
+/* Units between two products that are one launch. */
+typedef struct tess_between tess_between;
+
+typedef struct tess_unit_list {
+    struct tess_unit_list *next;
+    tess_ctx *ctx; /* the steps may be gone before the list */
+    const tess_steps *steps;
+    tess_unit *units;
+    int64_t count, capacity;
+    int *programmes;
+    int64_t programme_count, programme_capacity;
+    cu_pointer device_programmes;
+    tess_between *between; /* of an iteration, in order */
+    int between_count;
+} tess_unit_list;
+
+/* Fills a list that has its steps. `fused`: products leave the parts of their dots. `iteration`:
+ * the list ends one, and stops are looked at. */
+tess_status tess_units_build(tess_unit_list *list, bool fused, bool iteration,
+                             const tess_stop *stops, int stop_count);
+/* All but the list itself and what is on the device. */
+void tess_units_free(tess_unit_list *list);
+
+#endif
