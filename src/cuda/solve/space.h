@@ -26,7 +26,7 @@ enum {
     TESS_PASS_BLOCK = 64 /* largest diagonal block that a thread block shares */
 };
 
-/* One launch of pass.cu: lines of a pass with vectors, coefficients and dots numbered from 0. */
+/* One launch of pass.cu: updates of a pass with vectors, coefficients and dots numbered from 0. */
 typedef struct tess_pass_kernel {
     int vectors, coefs, dots;
     int repeat; /* rows a thread at a time */
@@ -34,18 +34,18 @@ typedef struct tess_pass_kernel {
     tess_term coef[TESS_PASS_COEFS]; /* factor and slot */
     int dot_slot[TESS_PASS_DOTS];
     unsigned loads, stores;
-    bool diagonal, direct;
+    tess_diagonal diagonal; /* of its DIAGONAL updates; block 0: there are none */
+    bool direct;
     char lines[420];
 } tess_pass_kernel;
 
-/* Puts lines first.. of the pass into one kernel, as many as fit; returns how many. */
+/* Puts updates first.. of the pass into one kernel, as many as fit; returns how many. */
 int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t first,
                        tess_pass_kernel *kernel);
 /* Chooses `repeat` for vectors of that length and a grid of at most `blocks`. */
-void tess_pass_fit(tess_pass_kernel *kernel, const tess_diagonal *d, int64_t rows, int blocks);
+void tess_pass_fit(tess_pass_kernel *kernel, int64_t rows, int blocks);
 /* The defines of pass.cu. */
-void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, const tess_diagonal *d,
-                       char *text, size_t size);
+void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, char *text, size_t size);
 /* What the arguments of every kernel of a solver begin with: finish_args of kernels/steps.cuh. */
 typedef struct tess_finish_call {
     uint64_t slots, control, ring; /* of the system */
@@ -71,11 +71,11 @@ typedef struct tess_pass_call {
     uint64_t parts, ticket;
     int blocks; /* thread blocks at most */
 } tess_pass_call;
-void tess_pass_launch(const tess_pass_kernel *kernel, const tess_diagonal *d,
-                      const tess_pass_call *call, tess_cuda_launch *out);
+void tess_pass_launch(const tess_pass_kernel *kernel, const tess_pass_call *call,
+                      tess_cuda_launch *out);
 
-/* Appends a line; false, with the kernel as it was, when there is no room for it. */
-bool tess_pass_add_line(tess_pass_kernel *kernel, const tess_line *line);
+/* Appends an update; false, with the kernel as it was, when there is no room for it. */
+bool tess_pass_add(tess_pass_kernel *kernel, const tess_update *update);
 /* The kernel's number of a vector of the space; -1 when there is no room. */
 int tess_pass_place(tess_pass_kernel *kernel, int vector);
 
@@ -97,9 +97,9 @@ typedef struct tess_unit {
     const tess_step *step;  /* that its time is counted for */
     tess_pass_kernel *pass; /* PASS; FINISH: the dot, where no product did it */
     cu_function function;
-    bool sums;                 /* FINISH: of the product before */
-    int64_t first_line, lines; /* PASS: the lines of the steps in it */
-    int64_t programme;         /* index into the list's programmes, -1: none */
+    bool sums;                     /* FINISH: of the product before */
+    int64_t first_update, updates; /* PASS: those of the steps in it */
+    int64_t programme;             /* index into the list's programmes, -1: none */
     int64_t guard;
 } tess_unit;
 
@@ -143,6 +143,7 @@ typedef struct tess_loop_code {
     int threads;
     int team;               /* loop.cu: thread blocks of the cluster */
     unsigned loads, stores; /* between.cu: bits of vectors, as in pass.cu */
+    tess_diagonal diagonal; /* of the whole list; block 0: there is none */
 } tess_loop_code;
 
 /* The text of a list of units; false when it is not one for loop.cu. */
@@ -164,9 +165,8 @@ typedef struct tess_loop_layout {
 } tess_loop_layout;
 
 /* `most`: bytes of shared memory of a thread block. False in *fits when that is too little. */
-tess_status tess_loop_lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc,
-                              const tess_loop_code *code, int grid, int64_t most,
-                              tess_loop_layout *layout, bool *fits);
+tess_status tess_loop_lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_loop_code *code,
+                              int grid, int64_t most, tess_loop_layout *layout, bool *fits);
 void tess_loop_layout_free(tess_ctx *ctx, tess_loop_layout *layout);
 
 /* What a launch needs beside the code; addresses on the device. */

@@ -134,7 +134,7 @@ tess_status tess_staged_create(tess_plan *plan, const tess_pc *pc, int domains, 
     staged->block_rows = A->block_rows;
     staged->vector_type = pc->vector_type;
     staged->type = pc->type;
-    staged->symmetric = pc->options.kind == TESS_PC_IC0;
+    staged->symmetric = pc->ops->symmetric;
     staged->padding = (int32_t)(A->block_rows * A->block_height - A->rows);
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, domains + 1, &domain_rows));

@@ -1,4 +1,9 @@
-/* The numbers of the factors, one domain at a time, in double: block ILU(0), SSOR, IC(0). */
+/* What the rows of all factorisations share: blocks of A to where the factors will be, products of
+ * blocks, and the inverse of a diagonal block. Compiled into each (ilu0.c, ssor.c, ic0.c), so that
+ * the products of small blocks are unrolled there. Numbers are in double. */
+#ifndef TESS_FACTOR_ROWS_H
+#define TESS_FACTOR_ROWS_H
+
 #include <math.h>
 #include <string.h>
 
@@ -42,7 +47,7 @@ INLINE void product_of(product what, double *c, const double *a, const double *b
 }
 
 /* The commonest sizes are compiled apart, which makes them several times faster. */
-static void multiply(product what, double *c, const double *a, const double *b, int32_t n)
+static inline void multiply(product what, double *c, const double *a, const double *b, int32_t n)
 {
     switch (n) {
     case 1:
@@ -65,7 +70,7 @@ static void multiply(product what, double *c, const double *a, const double *b, 
     }
 }
 
-static void read_block(const tess_matrix *A, int64_t k, double scale, double *to)
+static inline void read_block(const tess_matrix *A, int64_t k, double scale, double *to)
 {
     const int64_t size = (int64_t)A->block_height * A->block_width;
     if (A->type == TESS_F64) {
@@ -80,7 +85,7 @@ static void read_block(const tess_matrix *A, int64_t k, double scale, double *to
 }
 
 /* Rows of the padding become rows of the identity. */
-static void pad_diagonal(const tess_matrix *A, int64_t row, double *block)
+static inline void pad_diagonal(const tess_matrix *A, int64_t row, double *block)
 {
     const int32_t b = A->block_height;
     for (int32_t i = 0; i < b; i++)
@@ -90,7 +95,7 @@ static void pad_diagonal(const tess_matrix *A, int64_t row, double *block)
 
 /* The row's blocks of A, scaled off the diagonal, to where the factors will be; a diagonal block
  * that is not stored is 0. With `place` the addresses by column are noted. */
-static void load_row(const tess_factors *f, const tess_matrix *A, const tess_factor_values *v,
+static inline void load_row(const tess_factors *f, const tess_matrix *A, const tess_factor_values *v,
                      int domain, int64_t row, double scale, double **place)
 {
     const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
@@ -122,7 +127,7 @@ static void load_row(const tess_factors *f, const tess_matrix *A, const tess_fac
     pad_diagonal(A, row, diagonal);
 }
 
-static void forget_row(const tess_factors *f, int domain, int64_t row, double **place)
+static inline void forget_row(const tess_factors *f, int domain, int64_t row, double **place)
 {
     const int64_t first = f->domain_rows[domain], p = tess_factor_place(f, domain, row);
     for (int64_t k = f->lower_offsets[row]; k < f->lower_offsets[row + 1]; k++)
@@ -134,7 +139,7 @@ static void forget_row(const tess_factors *f, int domain, int64_t row, double **
 
 /* Whether a symmetric block is positive definite: -1, or the column whose pivot is not positive. A
  * copy is factored. */
-static int32_t find_bad_pivot(const double *block, int32_t b, double *work, double *pivot)
+static inline int32_t find_bad_pivot(const double *block, int32_t b, double *work, double *pivot)
 {
     memcpy(work, block, (size_t)b * (size_t)b * sizeof *work);
     for (int32_t k = 0; k < b; k++) {
@@ -148,7 +153,7 @@ static int32_t find_bad_pivot(const double *block, int32_t b, double *work, doub
     return -1;
 }
 
-static void shift_diagonal(double *block, int32_t b, double shift)
+static inline void shift_diagonal(double *block, int32_t b, double shift)
 {
     for (int32_t i = 0; i < b; i++)
         block[i * b + i] *= 1 + shift;
@@ -156,7 +161,7 @@ static void shift_diagonal(double *block, int32_t b, double shift)
 
 /* The end of a row: its diagonal block is inverted, and must be positive definite if that is asked
  * for. A fault that the matrix's own block does not have comes from what was dropped. */
-static bool end_row(const tess_factors *f, const tess_matrix *A, const tess_factor_values *v,
+static inline bool end_row(const tess_factors *f, const tess_matrix *A, const tess_factor_values *v,
                     int domain, int64_t row, const tess_factor_work *work, tess_factor_fault *fault)
 {
     double *diagonal = tess_factor_inverse(f, v, domain, row), own;
@@ -173,105 +178,4 @@ static bool end_row(const tess_factors *f, const tess_matrix *A, const tess_fact
     return false;
 }
 
-/* Row by row: L_ik = A_ik D_k^-1, then A_ij -= L_ik U_kj where (i, j) is in the pattern. */
-INLINE tess_factor_fault ilu0(const tess_factors *f, const tess_matrix *A,
-                              const tess_factor_values *v, int domain, tess_factor_work *work,
-                              const int32_t b)
-{
-    const int64_t first = f->domain_rows[domain], size = (int64_t)b * b;
-    tess_factor_fault fault = {.row = INT64_MAX};
-    for (int64_t row = work->first; row < work->last; row++) {
-        load_row(f, A, v, domain, row, 1, work->place);
-        shift_diagonal(tess_factor_inverse(f, v, domain, row), b, work->shift);
-        for (int64_t k = f->lower_offsets[row]; k < f->lower_offsets[row + 1]; k++) {
-            const int64_t column = f->lower_columns[k], q = tess_factor_place(f, domain, column);
-            double *block = v->lower + k * size;
-            memcpy(work->dense, block, (size_t)size * sizeof *block);
-            product_of(SET, block, work->dense, tess_factor_inverse(f, v, domain, column), b);
-            for (int64_t j = f->upper_offsets[q]; j < f->upper_offsets[q + 1]; j++) {
-                double *target = work->place[f->upper_columns[j] - first];
-                if (target)
-                    product_of(SUBTRACT, target, block, v->upper + (j + q) * size, b);
-            }
-        }
-        forget_row(f, domain, row, work->place);
-        if (!end_row(f, A, v, domain, row, work, &fault))
-            return fault;
-    }
-    return fault;
-}
-
-tess_factor_fault tess_factor_ilu0(const tess_factors *f, const tess_matrix *A,
-                                   const tess_factor_values *v, int domain, tess_factor_work *work)
-{
-    switch (f->block) {
-    case 1:
-        return ilu0(f, A, v, domain, work, 1);
-    case 2:
-        return ilu0(f, A, v, domain, work, 2);
-    case 3:
-        return ilu0(f, A, v, domain, work, 3);
-    case 4:
-        return ilu0(f, A, v, domain, work, 4);
-    case 5:
-        return ilu0(f, A, v, domain, work, 5);
-    default:
-        return ilu0(f, A, v, domain, work, f->block);
-    }
-}
-
-/* (D + w L) D^-1 (D + w U) = (I + w L D^-1) (D + w U): nothing to eliminate. The usual factor
- * 1 / (w (2 - w)) is left out: no method notices a scaled preconditioner. */
-tess_factor_fault tess_factor_ssor(const tess_factors *f, const tess_matrix *A,
-                                   const tess_factor_values *v, int domain, double omega,
-                                   tess_factor_work *work)
-{
-    const int32_t b = f->block;
-    const int64_t size = (int64_t)b * b;
-    tess_factor_fault fault = {.row = INT64_MAX};
-    for (int64_t row = work->first; row < work->last; row++) {
-        load_row(f, A, v, domain, row, omega, NULL);
-        for (int64_t k = f->lower_offsets[row]; k < f->lower_offsets[row + 1]; k++) {
-            double *block = v->lower + k * size;
-            memcpy(work->dense, block, (size_t)size * sizeof *block);
-            multiply(SET, block, work->dense,
-                     tess_factor_inverse(f, v, domain, f->lower_columns[k]), b);
-        }
-        if (!end_row(f, A, v, domain, row, work, &fault))
-            return fault;
-    }
-    return fault;
-}
-
-/* M = L D L^T. With S_ik = L_ik D_k, row by row and k upwards:
- *     S_ik = A_ik - sum over m < k of S_im L_km^T,  D_i = A_ii - sum S_im L_im^T.
- * The diagonal of A is taken 1 + shift times. */
-tess_factor_fault tess_factor_ic0(const tess_factors *f, const tess_matrix *A,
-                                  const tess_factor_values *v, int domain, tess_factor_work *work)
-{
-    const int32_t b = f->block;
-    const int64_t first = f->domain_rows[domain], size = (int64_t)b * b;
-    tess_factor_fault fault = {.row = INT64_MAX};
-    for (int64_t row = work->first; row < work->last; row++) {
-        const int64_t begin = f->lower_offsets[row], end = f->lower_offsets[row + 1];
-        load_row(f, A, v, domain, row, 1, work->place);
-        double *diagonal = tess_factor_inverse(f, v, domain, row);
-        shift_diagonal(diagonal, b, work->shift);
-        for (int64_t k = begin; k < end; k++) {
-            const int64_t column = f->lower_columns[k];
-            double *block = v->lower + k * size, *scaled = work->row + (k - begin) * size;
-            for (int64_t m = f->lower_offsets[column]; m < f->lower_offsets[column + 1]; m++) {
-                const double *other = work->place[f->lower_columns[m] - first];
-                if (other)
-                    multiply(SUBTRACT_TRANSPOSE, block, other, v->lower + m * size, b);
-            }
-            multiply(SET, scaled, block, tess_factor_inverse(f, v, domain, column), b);
-            multiply(SUBTRACT_TRANSPOSE, diagonal, block, scaled, b);
-        }
-        forget_row(f, domain, row, work->place);
-        memcpy(v->lower + begin * size, work->row, (size_t)((end - begin) * size) * sizeof(double));
-        if (!end_row(f, A, v, domain, row, work, &fault))
-            return fault;
-    }
-    return fault;
-}
+#endif
