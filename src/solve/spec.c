@@ -5,12 +5,42 @@
 
 #include "solve/solve.h"
 
-static size_t method_count(void)
+static int count_names(const char *const *names)
 {
-    size_t count = 0;
-    while (tess_methods[count])
+    int count = 0;
+    while (names[count])
         count++;
     return count;
+}
+
+static bool is_method(int i)
+{
+    return i >= 0 && i < count_names(tess_method_names);
+}
+
+static bool is_pc(int i)
+{
+    return i >= 0 && i < count_names(tess_pc_names);
+}
+
+const char *tess_solve_method_name(int i)
+{
+    return is_method(i) ? tess_methods[i]->name : NULL;
+}
+
+const char *tess_solve_method_summary(int i)
+{
+    return is_method(i) ? tess_methods[i]->summary : NULL;
+}
+
+const char *tess_solve_pc_name(int i)
+{
+    return is_pc(i) ? tess_pcs[i]->name : NULL;
+}
+
+const char *tess_solve_pc_summary(int i)
+{
+    return is_pc(i) ? tess_pcs[i]->summary : NULL;
 }
 
 static tess_status find_method(tess_ctx *ctx, const char *spec, size_t length,
@@ -29,7 +59,8 @@ static tess_status find_method(tess_ctx *ctx, const char *spec, size_t length,
     memcpy(word, spec, length);
     word[length] = '\0';
     return tess_fail(ctx, TESS_ERR_OPTION, "unknown method '%s' (%s)", word,
-                     tess_suggest(&(tess_suggestion){""}, word, tess_method_names, method_count()));
+                     tess_suggest(&(tess_suggestion){""}, word, tess_method_names,
+                                  (size_t)count_names(tess_method_names)));
 }
 
 /* "bicgstab and gmres": the methods with a choice of sides. */

@@ -95,8 +95,9 @@ static inline void pad_diagonal(const tess_matrix *A, int64_t row, double *block
 
 /* The row's blocks of A, scaled off the diagonal, to where the factors will be; a diagonal block
  * that is not stored is 0. With `place` the addresses by column are noted. */
-static inline void load_row(const tess_factors *f, const tess_matrix *A, const tess_factor_values *v,
-                     int domain, int64_t row, double scale, double **place)
+static inline void load_row(const tess_factors *f, const tess_matrix *A,
+                            const tess_factor_values *v, int domain, int64_t row, double scale,
+                            double **place)
 {
     const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
     const int64_t size = (int64_t)f->block * f->block, p = tess_factor_place(f, domain, row);
@@ -162,7 +163,8 @@ static inline void shift_diagonal(double *block, int32_t b, double shift)
 /* The end of a row: its diagonal block is inverted, and must be positive definite if that is asked
  * for. A fault that the matrix's own block does not have comes from what was dropped. */
 static inline bool end_row(const tess_factors *f, const tess_matrix *A, const tess_factor_values *v,
-                    int domain, int64_t row, const tess_factor_work *work, tess_factor_fault *fault)
+                           int domain, int64_t row, const tess_factor_work *work,
+                           tess_factor_fault *fault)
 {
     double *diagonal = tess_factor_inverse(f, v, domain, row), own;
     const int32_t b = f->block;

@@ -5,7 +5,7 @@
  *     S_ik = A_ik - sum over m < k of S_im L_km^T,  D_i = A_ii - sum S_im L_im^T.
  * The diagonal of A is taken 1 + shift times. */
 static tess_factor_fault compute(const tess_factors *f, const tess_matrix *A,
-                                  const tess_factor_values *v, int domain, tess_factor_work *work)
+                                 const tess_factor_values *v, int domain, tess_factor_work *work)
 {
     const int32_t b = f->block;
     const int64_t first = f->domain_rows[domain], size = (int64_t)b * b;

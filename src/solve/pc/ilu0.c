@@ -30,7 +30,7 @@ INLINE tess_factor_fault ilu0(const tess_factors *f, const tess_matrix *A,
 }
 
 static tess_factor_fault compute(const tess_factors *f, const tess_matrix *A,
-                                   const tess_factor_values *v, int domain, tess_factor_work *work)
+                                 const tess_factor_values *v, int domain, tess_factor_work *work)
 {
     switch (f->block) {
     case 1:
