@@ -115,16 +115,19 @@ static void add_betweens(test_loop *loop, const tess_unit_list *list)
 
 int test_loops(test_loop *loops, int capacity)
 {
-    static const tess_method *const methods[] = {&tess_method_cg, &tess_method_cg_single,
-                                                 &tess_method_bicgstab};
     static const int32_t blocks[] = {3, 1, 2, 4, 5, 7, 16};
     int count = 0;
     tess_ctx *ctx;
     if (tess_ctx_create(NULL, &ctx) != TESS_OK)
         abort();
     for (int b = 0; b < 7; b++) {
-        for (int m = 0; m < 3; m++) {
-            test_loop loop = {.method = methods[m]->name,
+        int m = -1;
+        for (size_t i = 0; tess_methods[i]; i++) {
+            const tess_method *method = tess_methods[i];
+            if (method->size || method->transpose) /* not for loop.cu */
+                continue;
+            m++;
+            test_loop loop = {.method = method->name,
                               .pc = (b + m) % 3 == 0 ? &tess_pc_bjacobi
                                     : b % 3 == 1     ? &tess_pc_jacobi
                                                      : &tess_pc_none,
@@ -132,10 +135,9 @@ int test_loops(test_loop *loops, int capacity)
                               .type = b == 4 ? TESS_F32 : TESS_F64,
                               .held = b == 4 || b == 2 ? TESS_F32 : TESS_F64};
             tess_solver solver;
-            open_solver(&solver, ctx, methods[m], loop.pc, loop.block, loop.held);
+            open_solver(&solver, ctx, method, loop.pc, loop.block, loop.held);
             tess_unit_list list = {.steps = solver.loop};
-            if (tess_units_build(&list, true, true, methods[m]->stops, methods[m]->stop_count) !=
-                    TESS_OK ||
+            if (tess_units_build(&list, true, true, method->stops, method->stop_count) != TESS_OK ||
                 !tess_loop_write(&list, loop.type, loop.block, 128, TESS_LOOP_TEAM, &loop.code) ||
                 list.programme_count > 256)
                 abort();
@@ -156,23 +158,20 @@ int test_loops(test_loop *loops, int capacity)
 
 int test_passes(test_pass *passes, int capacity)
 {
-    static const tess_method *const methods[] = {&tess_method_cg,    &tess_method_cg_single,
-                                                 &tess_method_bicg,  &tess_method_bicgstab,
-                                                 &tess_method_gmres, &tess_method_fgmres};
     static const int32_t blocks[] = {3, 1, 2, 4, 5, 7, 16, 33, 100};
     collection all = {.passes = passes, .capacity = capacity};
     tess_ctx *ctx;
     if (tess_ctx_create(NULL, &ctx) != TESS_OK)
         abort();
-    for (int m = 0; m < 6; m++) {
-        add_method(&all, ctx, methods[m], &tess_pc_none, 1, TESS_F64, TESS_F64);
-        add_method(&all, ctx, methods[m], &tess_pc_jacobi, 1, TESS_F64, TESS_F64);
+    for (int m = 0; tess_methods[m]; m++) {
+        add_method(&all, ctx, tess_methods[m], &tess_pc_none, 1, TESS_F64, TESS_F64);
+        add_method(&all, ctx, tess_methods[m], &tess_pc_jacobi, 1, TESS_F64, TESS_F64);
         for (int b = 0; b < (m < 3 ? 9 : 1); b++)
-            add_method(&all, ctx, methods[m], &tess_pc_bjacobi, blocks[b], TESS_F64,
+            add_method(&all, ctx, tess_methods[m], &tess_pc_bjacobi, blocks[b], TESS_F64,
                        b % 3 == 1 ? TESS_F32 : TESS_F64);
     }
     for (int b = 0; b < 9; b += 2)
-        add_method(&all, ctx, methods[b % 4], &tess_pc_bjacobi, blocks[b], TESS_F32, TESS_F32);
+        add_method(&all, ctx, tess_methods[b % 4], &tess_pc_bjacobi, blocks[b], TESS_F32, TESS_F32);
     tess_ctx_destroy(ctx);
     return all.count;
 }
