@@ -85,8 +85,8 @@ struct tess_method {
     /* The method's own state, when it has any. */
     tess_status (*open)(tess_solver *solver);
     void (*close)(tess_solver *solver);
-    /* Before `check`, after an iteration: more steps, where the slots show a need; reads the slots
-     * again then. NULL: never. */
+    /* After an iteration, before `check`: runs more steps where the slots show a need, and then
+     * reads the slots again. NULL: never. */
     tess_status (*mend)(tess_solver *solver, int system, int64_t position);
     /* After the start (position -1) and each iteration (position in the cycle), with the slots in
      * solver->slots: ends the system when a quantity has become unusable. system->residual is the

@@ -1,5 +1,4 @@
-/* Triangular factors: their pattern, which follows from the matrix's, and who computes and applies
- * them. */
+/* Triangular factors: their pattern follows from the matrix's; threads compute and apply them. */
 #include <math.h>
 #include <string.h>
 
@@ -100,8 +99,7 @@ static tess_status allocate_scratch(tess_ctx *ctx, const tess_factors *f, int sh
     const int64_t rows = f->block_rows, size = (int64_t)f->block * f->block;
     int64_t longest = 0;
     for (int64_t i = 0; i < rows; i++)
-        if (f->lower_offsets[i + 1] - f->lower_offsets[i] > longest)
-            longest = f->lower_offsets[i + 1] - f->lower_offsets[i];
+        longest = tess_max(longest, f->lower_offsets[i + 1] - f->lower_offsets[i]);
     *s = (scratch){.shares = shares,
                    .place_stride = place_stride,
                    .dense_stride = (3 + (f->symmetric ? longest : 0)) * size};

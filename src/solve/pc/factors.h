@@ -41,7 +41,7 @@ typedef struct tess_factor_fault {
     bool dropped; /* the matrix's own block is positive definite: a heavier diagonal may help */
 } tess_factor_fault;
 
-/* Rows of a domain to be computed, those before them being there, and scratch. */
+/* Rows of a domain to be computed once the rows before them are, and scratch. */
 typedef struct tess_factor_work {
     int64_t first, last;
     double **place; /* one a row of the domain: its block in the row at hand, or NULL */

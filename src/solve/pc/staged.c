@@ -89,8 +89,7 @@ static tess_status reorder(tess_staged *staged, const tess_matrix *A, const cut 
     tess_sort_key *keys = NULL;
     int64_t longest = 0;
     for (int64_t i = 0; i < rows; i++)
-        if (A->row_offsets[i + 1] - A->row_offsets[i] > longest)
-            longest = A->row_offsets[i + 1] - A->row_offsets[i];
+        longest = tess_max(longest, A->row_offsets[i + 1] - A->row_offsets[i]);
     tess_status status;
     *B = (tess_matrix){.ctx = ctx,
                        .type = A->type,
