@@ -1,6 +1,7 @@
 /* Several matrices with several solvers, one JSON object a line:
  *
  *     tessera_bench_solve_collection DEVICE SECONDS SPEC [SPEC ...] -- FILE [FILE ...]
+ *     tessera_bench_solve_collection --names          the methods and preconditioners there are
  *
  * Blocks are those that tess_matrix_to_blocks finds, 1 x 1 where these are not square and the
  * solver wants them to be; b = A * 1, from x = 0. A solve ends after SECONDS. One process for all,
@@ -111,8 +112,22 @@ static void solve_file(tess_ctx *ctx, tess_device *device, const char *file, cha
     tess_matrix_destroy(read);
 }
 
+static void print_names(const char *what, const char *(*name)(int), const char *end)
+{
+    printf("\"%s\": [", what);
+    for (int i = 0; name(i); i++)
+        printf("%s\"%s\"", i ? ", " : "", name(i));
+    printf("]%s", end);
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "--names") == 0) {
+        printf("{");
+        print_names("methods", tess_solve_method_name, ", ");
+        print_names("pcs", tess_solve_pc_name, "}\n");
+        return 0;
+    }
     int first = 3;
     while (first < argc && strcmp(argv[first], "--") != 0)
         first++;

@@ -19,8 +19,6 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PCS = ["none", "jacobi", "bjacobi", "ssor", "ilu0", "ic0"]
-METHODS = ["cg", "cg_single", "bicg", "bicgstab", "gmres", "fgmres"]
 GENERATED = ["gen:elasticity:n=12", "gen:cdr:n=16,b=4"]
 SHORT = {"ITERATION_LIMIT": "limit", "STAGNATED": "stagnates", "INDEFINITE": "indefinite", "BREAKDOWN": "breakdown",
          "NOT_FINITE": "not finite", "DIVERGED": "diverges", "NO_PIVOT": "no pivot", "CANCELLED": "too slow"}
@@ -35,7 +33,7 @@ def told(result):
 
 def run(options, method, names):
     """One method with all preconditioners on these matrices, in one process."""
-    specs = ["%s:pc=%s,domains=1,max=20000" % (method, pc) for pc in PCS]
+    specs = ["%s:pc=%s,domains=1,max=20000" % (method, pc) for pc in options.pcs]
     files = [os.path.join(options.matrices, name + ".mtx.gz") for name in names]
     command = [options.program, options.device, str(options.seconds)] + specs + ["--"] + files
     with tempfile.TemporaryFile("w+") as lines:
@@ -49,7 +47,7 @@ def run(options, method, names):
         return [json.loads(line) for line in lines if line.endswith("}\n")]
 
 
-def entries_of(lines, names, method):
+def entries_of(lines, names, method, pcs):
     """One entry a matrix, in the order of the names."""
     entries = {}
     for line in lines:
@@ -59,7 +57,7 @@ def entries_of(lines, names, method):
         entry["results"][pc] = told(line)
     gathered = [entries[name] for name in names if name in entries]
     for entry in gathered:
-        entry["results"] = {pc: entry["results"].get(pc, "–") for pc in PCS}
+        entry["results"] = {pc: entry["results"].get(pc, "–") for pc in pcs}
         print(method, entry["name"], *entry["results"].values(), sep=", ", flush=True)
     return gathered
 
@@ -79,8 +77,8 @@ def generated(options):
         return told(json.loads(done.stdout)) if done.stdout else "error"
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         told_of = {(given, method, pc): pool.submit(entry, given, method, pc)
-                   for given in GENERATED for method in options.only or METHODS for pc in PCS}
-    return {given: {method: {pc: told_of[given, method, pc].result() for pc in PCS} for method in options.only or METHODS}
+                   for given in GENERATED for method in options.only for pc in options.pcs}
+    return {given: {method: {pc: told_of[given, method, pc].result() for pc in options.pcs} for method in options.only}
             for given in GENERATED}
 
 
@@ -94,9 +92,15 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--seconds", type=int, default=20, help="for a solve")
     parser.add_argument("--limit", type=int, default=3600, help="seconds for a method on a process's share of the matrices")
-    parser.add_argument("--only", action="append", choices=METHODS, metavar="METHOD")
+    parser.add_argument("--only", action="append", metavar="METHOD")
     parser.add_argument("--out", default=os.path.join(ROOT, "bench", "results"))
     options = parser.parse_args()
+    there = json.loads(subprocess.run([options.program, "--names"], stdout=subprocess.PIPE, check=True).stdout)
+    options.pcs = there["pcs"]
+    options.only = options.only or there["methods"]
+    for method in options.only:
+        if method not in there["methods"]:
+            parser.error("unknown method '%s'; there are: %s" % (method, ", ".join(there["methods"])))
     path = os.path.join(options.out, "solve-collection-%s.json" % options.name)
     document = {"methods": {}}
     if os.path.exists(path):
@@ -110,12 +114,12 @@ def main():
         rows = [row for row in csv.DictReader(file)
                 if row["spd"] in ("SPD", "1", "True") and int(row["rows"]) < 20000]
     names = [row["file"] for row in rows]
-    document.update(device=options.device.split(":")[0], seconds=options.seconds, pcs=PCS)
+    document.update(device=options.device.split(":")[0], seconds=options.seconds, pcs=options.pcs)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         shares = {method: [pool.submit(run, options, method, names[first::options.jobs]) for first in range(options.jobs)]
-                  for method in options.only or METHODS}
+                  for method in options.only}
         for method, parts in shares.items():
-            document["methods"][method] = entries_of(sum((part.result() for part in parts), []), names, method)
+            document["methods"][method] = entries_of(sum((part.result() for part in parts), []), names, method, options.pcs)
             store(path, document)
 
 

@@ -100,8 +100,9 @@ static void run(tess_plan *plan, const tess_pc *pc, const char *text, vectors *v
                 double ceiling)
 {
     tess_cuda *cuda = tess_cuda_of(device);
+    const tess_staged *staged = tess_pc_staged(pc);
     tess_triangle_tuning tuning = tess_triangle_guess(
-        pc->staged->block, tess_stages_describe(&pc->staged->stages).mean * pc->staged->block);
+        staged->block, tess_stages_describe(&staged->stages).mean * staged->block);
     int64_t rows = tuning.rows, depth = tuning.depth, nap = 0, ahead = tuning.ahead;
     const tess_option table[] = {
         {"wide", TESS_OPTION_INT, &tuning.wide, 0, 1e18, NULL, 0},
@@ -114,7 +115,7 @@ static void run(tess_plan *plan, const tess_pc *pc, const char *text, vectors *v
     check(tess_options_parse(ctx, "launch", text, table, sizeof table / sizeof *table));
     tuning.ahead = (int)ahead;
     tuning.rows = (int)rows;
-    tuning.threads = (int)(rows * pc->staged->block + 31) / 32 * 32;
+    tuning.threads = (int)(rows * staged->block + 31) / 32 * 32;
     tuning.depth = (int)depth;
     tuning.nap = (int)nap;
     tess_cuda_factors *factors;
@@ -165,7 +166,7 @@ int main(int argc, char **argv)
     check(tess_device_open(ctx, "cuda", &device));
     check(tess_plan_create(ctx, A, device, NULL, &plan));
     const bool single = argc > 4 && strcmp(argv[4], "single") == 0;
-    const tess_pc_options options = {.kind = find(argv[2], tess_pc_names),
+    const tess_pc_options options = {.ops = tess_pcs[find(argv[2], tess_pc_names)],
                                      .schedule = find(argv[3], tess_pc_schedule_names),
                                      .single = single,
                                      .omega = 1};
@@ -173,7 +174,7 @@ int main(int argc, char **argv)
     check(tess_pc_create(plan, &options, &pc));
     const double setup = tess_seconds() - start;
     start = tess_seconds();
-    check(tess_pc_refresh(plan, &pc));
+    check(tess_pc_update_values(plan, &pc));
     const double refresh = tess_seconds() - start;
     const int64_t scalars = A->block_rows * A->block_height;
     vectors v = {.bytes = (size_t)A->rows * sizeof(double)};
@@ -182,24 +183,24 @@ int main(int argc, char **argv)
         check(TESS_CALLOC(ctx, scalars, host[i]));
     for (int64_t i = 0; i < A->rows; i++)
         v.r[i] = tess_random_unit(3, (uint64_t)i);
-    check(tess_staged_deal(pc.staged, ctx->threads));
+    check(tess_staged_deal(tess_pc_staged(&pc), ctx->threads));
     start = tess_seconds();
-    tess_pc_apply(&pc, false, v.r, v.exact);
+    pc.ops->apply(&pc, false, v.r, v.exact);
     const double on_host = tess_seconds() - start;
     check(tess_device_alloc(device, v.bytes, &v.device_r));
     check(tess_device_alloc(device, v.bytes, &v.device_z));
     check(tess_device_copy_to(device, v.device_r, v.r, v.bytes));
     double ceiling = 0;
-    check(device->backend->read_ceiling(device, pc.bytes, &ceiling));
+    check(device->backend->read_ceiling(device, pc.ops->bytes(&pc), &ceiling));
     const double spmv = time_product(plan, v.r, v.z);
-    const tess_stage_statistics s = tess_stages_describe(&pc.staged->stages);
+    const tess_stage_statistics s = tess_stages_describe(&tess_pc_staged(&pc)->stages);
     printf(
         "%s pc=%s schedule=%s%s: %lld unknowns, %lld stages of %.0f block rows (%lld..%lld), "
         "%.1f MB, read %.0f GB/s, SpMV %.1f us; on the host: analysis and factors %.2f s, factors "
         "again %.2f s, an application %.0f us\n",
         argv[1], argv[2], argv[3], single ? " pc_type=f32" : "", (long long)A->rows,
-        (long long)s.count, s.mean, (long long)s.narrowest, (long long)s.widest, 1e-6 * pc.bytes,
-        1e-9 * ceiling, spmv, setup, refresh, 1e6 * on_host);
+        (long long)s.count, s.mean, (long long)s.narrowest, (long long)s.widest,
+        1e-6 * pc.ops->bytes(&pc), 1e-9 * ceiling, spmv, setup, refresh, 1e6 * on_host);
     for (int i = single ? 5 : 4; i < argc; i++)
         run(plan, &pc, argv[i], &v, spmv, ceiling);
     if (argc == (single ? 5 : 4))

@@ -594,6 +594,13 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  */
 typedef struct tess_solver tess_solver;
 
+/* The methods and preconditioners there are, by number from 0: the name, and one line about it.
+ * NULL before the first and past the last. */
+TESS_API const char *tess_solve_method_name(int i);
+TESS_API const char *tess_solve_method_summary(int i);
+TESS_API const char *tess_solve_pc_name(int i);
+TESS_API const char *tess_solve_pc_summary(int i);
+
 /* Values are pinned. */
 typedef enum tess_reason {
     TESS_CONVERGED = 0,       /* the true residual is within the tolerance */

@@ -64,7 +64,7 @@ static tess_status warm_one(tess_ctx *ctx, tess_jit *jit, const tess_cuda_kernel
                           &cubin));
     if (cubin.fresh && tess_cache_store(ctx, &cubin.key, &cubin.entry))
         ++*compiled;
-    tess_free(ctx, cubin.entry.cubin);
+    tess_free(ctx, cubin.entry.code);
     return TESS_OK;
 }
 

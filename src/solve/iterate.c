@@ -24,22 +24,6 @@ const char *tess_reason_name(tess_reason reason)
     return (size_t)reason < count ? reason_names[reason] : "UNKNOWN";
 }
 
-void tess_system_end(tess_system *system, tess_reason reason, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(system->text, sizeof system->text, format, arguments);
-    va_end(arguments);
-    system->reason = reason;
-    system->done = true;
-}
-
-void tess_system_scale(tess_system *system, double norm)
-{
-    const double scale = system->drift * system->residual / norm;
-    system->scale = isfinite(scale) && scale > 0 ? scale : 1;
-}
-
 double tess_relative(const tess_system *system, double norm)
 {
     return system->rhs_norm > 0 ? norm / system->rhs_norm : norm;
@@ -47,16 +31,7 @@ double tess_relative(const tess_system *system, double norm)
 
 tess_status tess_history_put(tess_solver *solver, int64_t at, double residual)
 {
-    if (at >= solver->history_capacity) {
-        const int64_t capacity = at < 512 ? 1024 : 2 * at;
-        double *more;
-        TESS_TRY(TESS_ALLOC(solver->ctx, capacity, &more));
-        if (at > 0)
-            memcpy(more, solver->history, (size_t)at * sizeof *more);
-        tess_free(solver->ctx, solver->history);
-        solver->history = more;
-        solver->history_capacity = capacity;
-    }
+    TESS_TRY(TESS_GROW(solver->ctx, &solver->history, at, &solver->history_capacity));
     solver->history[at] = residual;
     return TESS_OK;
 }
@@ -235,7 +210,7 @@ static tess_status end(tess_solver *solver, tess_system *system, int j, void *x,
     const size_t used = strlen(result->text);
     if (solver->pc.shift > 0)
         snprintf(result->text + used, sizeof result->text - used, " (%s of %g times the diagonal)",
-                 tess_pc_names[solver->options.pc.kind], 1 + solver->pc.shift);
+                 solver->pc.ops->name, 1 + solver->pc.shift);
     return TESS_OK;
 }
 

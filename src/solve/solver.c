@@ -31,7 +31,7 @@ void tess_solver_destroy(tess_solver *solver)
 /* All lists of steps, and the method's own state. */
 static tess_status build(tess_solver *solver)
 {
-    const tess_steps empty = {.ctx = solver->ctx, .pc = &solver->pc};
+    const tess_steps empty = {.ctx = solver->ctx};
     TESS_TRY(TESS_CALLOC(solver->ctx, solver->cycle, &solver->loop));
     for (int64_t i = 0; i < solver->cycle; i++)
         solver->loop[i] = empty;
@@ -135,7 +135,7 @@ tess_status tess_solver_refresh(tess_solver *solver)
         return TESS_ERR_ARGUMENT;
     if (solver->inner)
         return tess_refine_refresh(solver);
-    TESS_TRY(tess_pc_refresh(solver->plan, &solver->pc));
+    TESS_TRY(tess_pc_update_values(solver->plan, &solver->pc));
     return solver->space.ops->refresh ? solver->space.ops->refresh(&solver->space) : TESS_OK;
 }
 

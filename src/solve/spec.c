@@ -1,24 +1,56 @@
 /* "METHOD:key=value,..." read into options. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "solve/solve.h"
 
-static const tess_method *const methods[] = {
-    &tess_method_cg,       &tess_method_cg_single, &tess_method_bicg,
-    &tess_method_bicgstab, &tess_method_gmres,     &tess_method_fgmres,
-};
-enum { METHODS = sizeof methods / sizeof methods[0] };
+static int count_names(const char *const *names)
+{
+    int count = 0;
+    while (names[count])
+        count++;
+    return count;
+}
+
+static bool is_method(int i)
+{
+    return i >= 0 && i < count_names(tess_method_names);
+}
+
+static bool is_pc(int i)
+{
+    return i >= 0 && i < count_names(tess_pc_names);
+}
+
+const char *tess_solve_method_name(int i)
+{
+    return is_method(i) ? tess_methods[i]->name : NULL;
+}
+
+const char *tess_solve_method_summary(int i)
+{
+    return is_method(i) ? tess_methods[i]->summary : NULL;
+}
+
+const char *tess_solve_pc_name(int i)
+{
+    return is_pc(i) ? tess_pcs[i]->name : NULL;
+}
+
+const char *tess_solve_pc_summary(int i)
+{
+    return is_pc(i) ? tess_pcs[i]->summary : NULL;
+}
 
 static tess_status find_method(tess_ctx *ctx, const char *spec, size_t length,
                                const tess_method **out)
 {
-    const char *names[METHODS];
     char word[64];
-    for (size_t i = 0; i < METHODS; i++) {
-        names[i] = methods[i]->name;
-        if (strlen(names[i]) == length && strncmp(spec, names[i], length) == 0) {
-            *out = methods[i];
+    for (size_t i = 0; tess_methods[i]; i++) {
+        if (strlen(tess_method_names[i]) == length &&
+            strncmp(spec, tess_method_names[i], length) == 0) {
+            *out = tess_methods[i];
             return TESS_OK;
         }
     }
@@ -27,22 +59,54 @@ static tess_status find_method(tess_ctx *ctx, const char *spec, size_t length,
     memcpy(word, spec, length);
     word[length] = '\0';
     return tess_fail(ctx, TESS_ERR_OPTION, "unknown method '%s' (%s)", word,
-                     tess_suggest(&(tess_suggestion){""}, word, names, METHODS));
+                     tess_suggest(&(tess_suggestion){""}, word, tess_method_names,
+                                  (size_t)count_names(tess_method_names)));
+}
+
+/* "bicgstab and gmres": the methods with a choice of sides. */
+static void name_sided(char *text, size_t size)
+{
+    size_t used = 0, left = 0;
+    for (size_t i = 0; tess_methods[i]; i++)
+        left += tess_methods[i]->sides == TESS_SIDES_BOTH;
+    text[0] = '\0';
+    for (size_t i = 0; tess_methods[i] && used < size; i++)
+        if (tess_methods[i]->sides == TESS_SIDES_BOTH)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", tess_methods[i]->name,
+                                     --left > 1  ? ", "
+                                     : left == 1 ? " and "
+                                                 : "");
+}
+
+static const char *const side_names[] = {"default", "right", "left", NULL};
+enum { SIDE_DEFAULT, SIDE_RIGHT, SIDE_LEFT };
+
+static tess_status check_side(tess_ctx *ctx, const tess_method *method, int side)
+{
+    char sided[120];
+    if (side == SIDE_DEFAULT || method->sides == TESS_SIDES_BOTH ||
+        (side == SIDE_RIGHT && method->sides == TESS_SIDES_RIGHT))
+        return TESS_OK;
+    name_sided(sided, sizeof sided);
+    return tess_fail(ctx, TESS_ERR_OPTION, "%s: side=%s: %s; %s have sides", method->name,
+                     side_names[side],
+                     method->sides == TESS_SIDES_RIGHT
+                         ? "a preconditioner that changes is applied from the right"
+                         : "its preconditioner has no side",
+                     sided);
 }
 
 tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve_options *options)
 {
     static const char *const precisions[] = {"same", "f32", NULL};
-    static const char *const sides[] = {"default", "right", "left", NULL};
-    enum { SIDE_DEFAULT, SIDE_RIGHT, SIDE_LEFT };
     size_t length = strcspn(spec, ":");
     tess_solve_options read = {.pc = {.omega = 1}, .tol = 1e-8, .max = 10000, .restart = 30};
-    int pc_type = 0, inner = 0, side = SIDE_DEFAULT;
+    int pc = 0, pc_type = 0, inner = 0, side = SIDE_DEFAULT;
     const tess_option table[] = {
-        {"pc", TESS_OPTION_CHOICE, &read.pc.kind, 0, 0, tess_pc_names, 0},
+        {"pc", TESS_OPTION_CHOICE, &pc, 0, 0, tess_pc_names, 0},
         {"pc_type", TESS_OPTION_CHOICE, &pc_type, 0, 0, precisions, 0},
         {"schedule", TESS_OPTION_CHOICE, &read.pc.schedule, 0, 0, tess_pc_schedule_names, 0},
-        {"side", TESS_OPTION_CHOICE, &side, 0, 0, sides, 0},
+        {"side", TESS_OPTION_CHOICE, &side, 0, 0, side_names, 0},
         {"domains", TESS_OPTION_INT, &read.pc.domains, 0, 65536, NULL, 0},
         {"omega", TESS_OPTION_DOUBLE, &read.pc.omega, 0.01, 1.99, NULL, 0},
         {"tol", TESS_OPTION_DOUBLE, &read.tol, 0, 1, NULL, 0},
@@ -55,16 +119,11 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
     TESS_TRY(find_method(ctx, spec, length, &read.method));
     TESS_TRY(tess_options_parse(ctx, read.method->name, spec[length] ? spec + length + 1 : NULL,
                                 table, sizeof table / sizeof table[0]));
-    read.pc.transpose = read.method == &tess_method_bicg;
-    read.pc.positive = read.method == &tess_method_cg || read.method == &tess_method_cg_single;
-    if (side != SIDE_DEFAULT && !read.method->sides &&
-        (side == SIDE_LEFT || read.method != &tess_method_fgmres))
-        return tess_fail(ctx, TESS_ERR_OPTION, "%s: side=%s: %s; bicgstab and gmres have sides",
-                         read.method->name, sides[side],
-                         read.method == &tess_method_fgmres
-                             ? "a preconditioner that changes is applied from the right"
-                             : "its preconditioner has no side");
+    TESS_TRY(check_side(ctx, read.method, side));
     read.left = side == SIDE_LEFT;
+    read.pc.ops = tess_pcs[pc];
+    read.pc.transpose = read.method->transpose;
+    read.pc.positive = read.method->positive_definite;
     read.pc.single = pc_type == 1;
     read.inner_single = inner == 1;
     *options = read;

@@ -37,8 +37,7 @@ static tess_stretch next_stretch(const tess_solver *solver, tess_group *g, int64
         const double bound = TESS_DIVERGENCE * fmax(system->start_residual, system->rhs_norm);
         const int64_t left = solver->options.max - system->iteration;
         const int64_t waits = system->best_at + tess_patience(solver) - system->iteration;
-        most = most < left ? most : left;
-        most = most < waits ? most : waits;
+        most = tess_min(most, tess_min(left, waits));
         const double enough = system->threshold / system->scale, much = bound / system->scale;
         g->enough[i] = enough * enough * (1 + 1e-14);
         g->too_much[i] = much * much * (1 - 1e-14);

@@ -65,13 +65,13 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
     d->owned[0] = copy_of(A->row_offsets, (size_t)(A->block_rows + 1) * 8);
     d->owned[1] = copy_of(A->columns, (size_t)A->blocks * 4);
     d->owned[2] = copy_of(A->values, (size_t)tess_matrix_stored(A) * size);
-    d->owned[3] = copy_of(solver->pc.diagonal.blocks ? solver->pc.diagonal.blocks : d->slots,
-                          solver->pc.diagonal.blocks ? (size_t)solver->pc.bytes : 8);
+    const tess_diagonal *diagonal = tess_pc_diagonal(&solver->pc);
+    d->owned[3] = copy_of(diagonal ? diagonal->blocks : d->slots,
+                          diagonal ? diagonal->bytes : sizeof(double));
     d->owned[4] = copy_of(loop->programme, (size_t)loop->programme_count * sizeof(int));
     bool fits;
-    assert_int_equal(tess_loop_lay_out(space->ctx, A, space->pc, &loop->code, GRID, INT32_MAX,
-                                       &d->layout, &fits),
-                     TESS_OK);
+    assert_int_equal(
+        tess_loop_lay_out(space->ctx, A, &loop->code, GRID, INT32_MAX, &d->layout, &fits), TESS_OK);
     assert_true(fits);
     d->call = (tess_loop_call){
         .common.finish = {.slots = address(d->slots),
@@ -198,7 +198,7 @@ static void check(tess_ctx *ctx, const test_loop *loop, int between, bool ragged
     if (ragged)
         A->rows--, A->cols--; /* the last row and column become padding */
     char spec[96];
-    snprintf(spec, sizeof spec, "%s:pc=%s%s,tol=0", loop->method, tess_pc_names[loop->pc],
+    snprintf(spec, sizeof spec, "%s:pc=%s%s,tol=0", loop->method, loop->pc->name,
              loop->held != loop->type ? ",pc_type=f32" : "");
     tess_plan *plan;
     tess_solver *solver;

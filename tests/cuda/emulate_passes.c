@@ -5,6 +5,7 @@
 
 #include "emu/emulator.h"
 #include "passes.h"
+#include "solve/space/pass.h"
 #include "ref/ref.h"
 #include "support/support.h"
 
@@ -84,37 +85,38 @@ static const char *run(const test_pass *pass, bench *b, const int *programme, in
     for (int i = 0; i < pass->kernel.vectors; i++)
         call.common.vector[i] = address(vector(b, 0, pass->kernel.vector[i]));
     tess_cuda_launch launch;
-    tess_pass_launch(&pass->kernel, &pass->diagonal, &call, &launch);
+    tess_pass_launch(&pass->kernel, &call, &launch);
     return emu_launch(pass->name, &launch, seed);
 }
 
-/* The same lines by the CPU's pass, in one chunk. */
+/* The same updates by the CPU's pass, in one chunk. */
 static void run_cpu(const test_pass *pass, bench *b)
 {
-    tess_cpu_line lines[TEST_PASS_LINES];
-    double sums[TEST_PASS_LINES];
+    tess_cpu_update updates[TEST_PASS_UPDATES];
+    double sums[TEST_PASS_UPDATES];
     tess_diagonal diagonal = pass->diagonal;
     diagonal.blocks = b->diagonal;
-    for (int64_t i = 0; i < pass->lines; i++) {
-        const tess_line *line = &pass->line[i];
-        lines[i] = (tess_cpu_line){.kind = line->kind,
-                                   .terms = line->terms,
-                                   .transpose = line->transpose,
-                                   .sum = &sums[i]};
-        lines[i].in[0] = vector(b, 1, line->x);
-        lines[i].in[1] = vector(b, 1, line->y);
-        for (int t = 0; t < line->terms; t++) {
-            lines[i].in[t] = vector(b, 1, line->term[t].vector);
-            lines[i].factor[t] = line->term[t].factor *
-                                 (line->term[t].slot < 0 ? 1 : b->slots[1][line->term[t].slot]);
+    for (int64_t i = 0; i < pass->updates; i++) {
+        const tess_update *update = &pass->update[i];
+        updates[i] = (tess_cpu_update){.kind = update->kind,
+                                       .terms = update->terms,
+                                       .diagonal = &diagonal,
+                                       .transpose = update->transpose,
+                                       .sum = &sums[i]};
+        updates[i].in[0] = vector(b, 1, update->x);
+        updates[i].in[1] = vector(b, 1, update->y);
+        for (int t = 0; t < update->terms; t++) {
+            updates[i].in[t] = vector(b, 1, update->term[t].vector);
+            updates[i].factor[t] =
+                update->term[t].factor *
+                (update->term[t].slot < 0 ? 1 : b->slots[1][update->term[t].slot]);
         }
-        lines[i].out = vector(b, 1, line->out);
+        updates[i].out = vector(b, 1, update->out);
     }
-    (pass->type == TESS_F64 ? tess_pass_f64 : tess_pass_f32)(lines, pass->lines, &diagonal, 0, 0,
-                                                             b->rows);
-    for (int64_t i = 0; i < pass->lines; i++)
-        if (pass->line[i].kind == TESS_LINE_DOT)
-            b->slots[1][pass->line[i].slot] = sums[i];
+    (pass->type == TESS_F64 ? tess_pass_f64 : tess_pass_f32)(updates, pass->updates, 0, 0, b->rows);
+    for (int64_t i = 0; i < pass->updates; i++)
+        if (pass->update[i].kind == TESS_UPDATE_DOT)
+            b->slots[1][pass->update[i].slot] = sums[i];
 }
 
 static void compare(const test_pass *pass, const bench *b)

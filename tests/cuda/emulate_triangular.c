@@ -111,16 +111,16 @@ static void check(const test_triangular *v, const tess_staged *staged, int64_t w
     }
 }
 
-static void check_shape(tess_ctx *ctx, const test_triangular *v, test_shape shape, int kind,
-                        int schedule, uint64_t seed)
+static void check_shape(tess_ctx *ctx, const test_triangular *v, test_shape shape,
+                        const tess_pc_ops *kind, int schedule, uint64_t seed)
 {
     const int64_t size = v->block <= 3 ? 150 : v->block <= 8 ? 60 : v->block <= 40 ? 20 : 3;
     tess_matrix *A =
-        test_shape_matrix(ctx, shape, size, v->block, kind == TESS_PC_IC0, v->vector_type, seed);
+        test_shape_matrix(ctx, shape, size, v->block, kind->symmetric, v->vector_type, seed);
     tess_plan *plan;
     tess_pc pc;
     const tess_plan_options quick = {.effort = TESS_ESTIMATE};
-    const tess_pc_options options = {.kind = kind,
+    const tess_pc_options options = {.ops = kind,
                                      .single = v->type == TESS_F32,
                                      .schedule = schedule,
                                      .transpose = true,
@@ -133,9 +133,9 @@ static void check_shape(tess_ctx *ctx, const test_triangular *v, test_shape shap
     for (int w = 0; w < 3; w++) {
         char what[256];
         snprintf(what, sizeof what, "%s, %s, %s, %s, launches by %lld", v->name,
-                 test_shape_name(shape), tess_pc_names[kind], tess_pc_schedule_names[schedule],
+                 test_shape_name(shape), kind->name, tess_pc_schedule_names[schedule],
                  (long long)wides[w]);
-        check(v, pc.staged, wides[w], seed, what);
+        check(v, tess_pc_staged(&pc), wides[w], seed, what);
     }
     tess_pc_destroy(&pc);
     tess_plan_destroy(plan);
@@ -145,7 +145,7 @@ static void check_shape(tess_ctx *ctx, const test_triangular *v, test_shape shap
 
 static void triangular_kernels_agree_with_a_solve_row_by_row(void **state)
 {
-    static const int kinds[] = {TESS_PC_ILU0, TESS_PC_IC0, TESS_PC_SSOR};
+    static const tess_pc_ops *const kinds[] = {&tess_pc_ilu0, &tess_pc_ic0, &tess_pc_ssor};
     static test_triangular variants[MOST];
     const int count = test_triangular_variants(variants, MOST);
     int ran = 0;

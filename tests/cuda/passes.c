@@ -23,6 +23,9 @@ static void add_kernel(collection *all, const test_pass *pass)
     all->count++;
 }
 
+/* Of the solver that is open: a preconditioner's shape without numbers. */
+static tess_diagonal diagonal;
+
 /* The kernels of all passes of a list. */
 static void add_list(collection *all, const tess_steps *steps, tess_type type, const char *what)
 {
@@ -30,26 +33,25 @@ static void add_list(collection *all, const tess_steps *steps, tess_type type, c
         const tess_step *step = &steps->step[s];
         if (step->kind != TESS_STEP_PASS)
             continue;
-        for (int64_t first = 0; first < step->lines;) {
-            test_pass pass = {.type = type, .diagonal = steps->pc->diagonal};
-            pass.lines = tess_pass_take(steps, step, first, &pass.kernel);
-            if (pass.lines < 1 || pass.lines > TEST_PASS_LINES)
+        for (int64_t first = 0; first < step->updates;) {
+            test_pass pass = {.type = type, .diagonal = diagonal};
+            pass.updates = tess_pass_take(steps, step, first, &pass.kernel);
+            if (pass.updates < 1 || pass.updates > TEST_PASS_UPDATES)
                 abort();
-            memcpy(pass.line, steps->line + step->first_line + first,
-                   (size_t)pass.lines * sizeof *pass.line);
+            memcpy(pass.update, steps->update + step->first_update + first,
+                   (size_t)pass.updates * sizeof *pass.update);
             snprintf(pass.what, sizeof pass.what, "%s", what);
             pass.kernel.repeat = all->count % 3 == 0 ? 2 : all->count % 7 == 0 ? 4 : 1;
-            tess_pass_defines(&pass.kernel, type, &pass.diagonal, pass.defines,
-                              sizeof pass.defines);
+            tess_pass_defines(&pass.kernel, type, pass.defines, sizeof pass.defines);
             add_kernel(all, &pass);
-            first += pass.lines;
+            first += pass.updates;
         }
     }
 }
 
 /* A solver with its lists, and a preconditioner that has a shape but no numbers. */
-static void open_solver(tess_solver *solver, tess_ctx *ctx, const tess_method *method, int kind,
-                        int32_t block, tess_type held)
+static void open_solver(tess_solver *solver, tess_ctx *ctx, const tess_method *method,
+                        const tess_pc_ops *pc, int32_t block, tess_type held)
 {
     static const tess_matrix none = {.type = TESS_F64};
     static const tess_backend backend = {.space = &tess_cuda_space_ops};
@@ -60,11 +62,11 @@ static void open_solver(tess_solver *solver, tess_ctx *ctx, const tess_method *m
     int vectors, slots;
     if (method->size)
         method->size(&solver->options, &vectors, &slots, &solver->cycle);
-    solver->options.pc.kind = kind;
-    solver->pc = (tess_pc){.options = {.kind = kind},
-                           .elementwise = kind != TESS_PC_NONE,
-                           .diagonal = {.type = held, .block = kind == TESS_PC_JACOBI ? 1 : block}};
-    const tess_steps empty = {.ctx = ctx, .pc = &solver->pc};
+    diagonal =
+        (tess_diagonal){.type = held, .block = pc->square_blocks || pc->identity ? block : 1};
+    solver->options.pc.ops = pc;
+    solver->pc = (tess_pc){.ops = pc, .state = &diagonal};
+    const tess_steps empty = {.ctx = ctx};
     if (TESS_CALLOC(ctx, solver->cycle, &solver->loop) != TESS_OK)
         abort();
     for (int64_t i = 0; i < solver->cycle; i++)
@@ -85,14 +87,14 @@ static void close_solver(tess_solver *solver)
     tess_free(solver->ctx, solver->loop);
 }
 
-static void add_method(collection *all, tess_ctx *ctx, const tess_method *method, int kind,
-                       int32_t block, tess_type type, tess_type held)
+static void add_method(collection *all, tess_ctx *ctx, const tess_method *method,
+                       const tess_pc_ops *pc, int32_t block, tess_type type, tess_type held)
 {
     char what[128];
     tess_solver solver;
-    open_solver(&solver, ctx, method, kind, block, held);
-    snprintf(what, sizeof what, "%s, %s of %d, %s stored in %s", method->name, tess_pc_names[kind],
-             (int)block, tess_type_name(type), tess_type_name(held));
+    open_solver(&solver, ctx, method, pc, block, held);
+    snprintf(what, sizeof what, "%s, %s of %d, %s stored in %s", method->name, pc->name, (int)block,
+             tess_type_name(type), tess_type_name(held));
     add_list(all, &solver.start, type, what);
     for (int64_t i = 0; i < solver.cycle; i++)
         add_list(all, &solver.loop[i], type, what);
@@ -113,27 +115,29 @@ static void add_betweens(test_loop *loop, const tess_unit_list *list)
 
 int test_loops(test_loop *loops, int capacity)
 {
-    static const tess_method *const methods[] = {&tess_method_cg, &tess_method_cg_single,
-                                                 &tess_method_bicgstab};
     static const int32_t blocks[] = {3, 1, 2, 4, 5, 7, 16};
     int count = 0;
     tess_ctx *ctx;
     if (tess_ctx_create(NULL, &ctx) != TESS_OK)
         abort();
     for (int b = 0; b < 7; b++) {
-        for (int m = 0; m < 3; m++) {
-            test_loop loop = {.method = methods[m]->name,
-                              .pc = (b + m) % 3 == 0 ? TESS_PC_BJACOBI
-                                    : b % 3 == 1     ? TESS_PC_JACOBI
-                                                     : TESS_PC_NONE,
+        int m = -1;
+        for (size_t i = 0; tess_methods[i]; i++) {
+            const tess_method *method = tess_methods[i];
+            if (method->size || method->transpose) /* not for loop.cu */
+                continue;
+            m++;
+            test_loop loop = {.method = method->name,
+                              .pc = (b + m) % 3 == 0 ? &tess_pc_bjacobi
+                                    : b % 3 == 1     ? &tess_pc_jacobi
+                                                     : &tess_pc_none,
                               .block = blocks[b],
                               .type = b == 4 ? TESS_F32 : TESS_F64,
                               .held = b == 4 || b == 2 ? TESS_F32 : TESS_F64};
             tess_solver solver;
-            open_solver(&solver, ctx, methods[m], loop.pc, loop.block, loop.held);
+            open_solver(&solver, ctx, method, loop.pc, loop.block, loop.held);
             tess_unit_list list = {.steps = solver.loop};
-            if (tess_units_build(&list, true, true, methods[m]->stops, methods[m]->stop_count) !=
-                    TESS_OK ||
+            if (tess_units_build(&list, true, true, method->stops, method->stop_count) != TESS_OK ||
                 !tess_loop_write(&list, loop.type, loop.block, 128, TESS_LOOP_TEAM, &loop.code) ||
                 list.programme_count > 256)
                 abort();
@@ -154,23 +158,20 @@ int test_loops(test_loop *loops, int capacity)
 
 int test_passes(test_pass *passes, int capacity)
 {
-    static const tess_method *const methods[] = {&tess_method_cg,    &tess_method_cg_single,
-                                                 &tess_method_bicg,  &tess_method_bicgstab,
-                                                 &tess_method_gmres, &tess_method_fgmres};
     static const int32_t blocks[] = {3, 1, 2, 4, 5, 7, 16, 33, 100};
     collection all = {.passes = passes, .capacity = capacity};
     tess_ctx *ctx;
     if (tess_ctx_create(NULL, &ctx) != TESS_OK)
         abort();
-    for (int m = 0; m < 6; m++) {
-        add_method(&all, ctx, methods[m], TESS_PC_NONE, 1, TESS_F64, TESS_F64);
-        add_method(&all, ctx, methods[m], TESS_PC_JACOBI, 1, TESS_F64, TESS_F64);
+    for (int m = 0; tess_methods[m]; m++) {
+        add_method(&all, ctx, tess_methods[m], &tess_pc_none, 1, TESS_F64, TESS_F64);
+        add_method(&all, ctx, tess_methods[m], &tess_pc_jacobi, 1, TESS_F64, TESS_F64);
         for (int b = 0; b < (m < 3 ? 9 : 1); b++)
-            add_method(&all, ctx, methods[m], TESS_PC_BJACOBI, blocks[b], TESS_F64,
+            add_method(&all, ctx, tess_methods[m], &tess_pc_bjacobi, blocks[b], TESS_F64,
                        b % 3 == 1 ? TESS_F32 : TESS_F64);
     }
     for (int b = 0; b < 9; b += 2)
-        add_method(&all, ctx, methods[b % 4], TESS_PC_BJACOBI, blocks[b], TESS_F32, TESS_F32);
+        add_method(&all, ctx, tess_methods[b % 4], &tess_pc_bjacobi, blocks[b], TESS_F32, TESS_F32);
     tess_ctx_destroy(ctx);
     return all.count;
 }

@@ -5,7 +5,7 @@
 
 #include "cuda/solve/space.h"
 
-enum { TEST_PASS_LINES = 24, TEST_BETWEENS = 3 };
+enum { TEST_PASS_UPDATES = 24, TEST_BETWEENS = 3 };
 
 /* Block rows and thread blocks that loops are run with. */
 enum { TEST_LOOP_ROWS = 40, TEST_LOOP_GRID = 3 };
@@ -15,9 +15,9 @@ typedef struct test_pass {
     char what[128]; /* method, preconditioner, block size */
     tess_pass_kernel kernel;
     tess_type type;
-    tess_diagonal diagonal; /* without blocks */
-    int64_t lines;
-    tess_line line[TEST_PASS_LINES];
+    tess_diagonal diagonal; /* the preconditioner's, without blocks */
+    int64_t updates;
+    tess_update update[TEST_PASS_UPDATES];
     char defines[TESS_PASS_TEXT];
 } test_pass;
 
@@ -25,7 +25,7 @@ typedef struct test_pass {
 typedef struct test_loop {
     char name[32]; /* "loop_3" */
     const char *method;
-    int pc;
+    const tess_pc_ops *pc;
     int32_t block;
     tess_type type, held;
     tess_loop_code code;

@@ -4,11 +4,6 @@
 
 #include "problems.h"
 
-/* Methods for symmetric positive definite matrices, and those for any. */
-static const char *const spd_methods[] = {"cg", "cg_single"};
-static const char *const any_methods[] = {"bicg", "bicgstab", "gmres", "fgmres"};
-static const char *const spd_pcs[] = {"none", "jacobi", "bjacobi", "ssor", "ilu0", "ic0"};
-static const char *const any_pcs[] = {"none", "jacobi", "bjacobi", "ssor", "ilu0"};
 static const int32_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 16};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -33,6 +28,12 @@ static void check_solve(problem *p, const char *method, const char *pc, const ch
         fail_msg("%s: error %g, true residual %g", what, error, result.true_residual);
 }
 
+/* Whether the two solve systems that are symmetric positive definite, or any. */
+static bool may_be_taken(const tess_method *method, const tess_pc_ops *pc, bool symmetric)
+{
+    return symmetric || (!method->positive_definite && !pc->symmetric);
+}
+
 static void check_all(void **state, bool symmetric, const char *device)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -42,14 +43,12 @@ static void check_all(void **state, bool symmetric, const char *device)
         int64_t block_rows = sizes[s] == 1 ? 61 : 17;
         problem p = problem_open(
             ctx, problem_matrix(ctx, block_rows, sizes[s], symmetric, TESS_F64, 3 + s), device);
-        for (size_t i = 0; symmetric && i < COUNT(spd_methods); i++)
-            for (size_t j = 0; j < COUNT(spd_pcs); j++)
-                if (problem_sampled(s, 6 * i + j))
-                    check_solve(&p, spd_methods[i], spd_pcs[j], "");
-        for (size_t i = 0; i < COUNT(any_methods); i++)
-            for (size_t j = 0; j < COUNT(any_pcs); j++)
-                if (problem_sampled(s, 5 * i + j))
-                    check_solve(&p, any_methods[i], any_pcs[j], "");
+        size_t number = 0;
+        for (size_t i = 0; tess_methods[i]; i++)
+            for (size_t j = 0; tess_pcs[j]; j++)
+                if (may_be_taken(tess_methods[i], tess_pcs[j], symmetric) &&
+                    problem_sampled(s, number++))
+                    check_solve(&p, tess_methods[i]->name, tess_pcs[j]->name, "");
         problem_close(&p);
     }
 }
@@ -71,14 +70,10 @@ static void schedules_solve_with_every_method(void **state)
         problem p =
             problem_open(ctx, problem_matrix(ctx, 17, sizes[s], true, TESS_F64, 3 + s), "cpu");
         for (size_t w = 0; w < COUNT(schedules); w++) {
-            for (size_t j = 3; j < COUNT(spd_pcs); j++) /* those with factors */
-                for (size_t i = 0; i < COUNT(spd_methods); i++)
+            for (size_t j = 0; tess_pcs[j]; j++)
+                for (size_t i = 0; tess_pcs[j]->triangular && tess_methods[i]; i++)
                     if (problem_sampled(s, w + 2 * i + j))
-                        check_solve(&p, spd_methods[i], spd_pcs[j], schedules[w]);
-            for (size_t j = 3; j < COUNT(any_pcs); j++)
-                for (size_t i = 0; i < COUNT(any_methods); i++)
-                    if (problem_sampled(s, w + 2 * i + j))
-                        check_solve(&p, any_methods[i], any_pcs[j], schedules[w]);
+                        check_solve(&p, tess_methods[i]->name, tess_pcs[j]->name, schedules[w]);
             check_solve(&p, "bicg", "ilu0",
                         w ? ",schedule=colours,pc_type=f32" : ",schedule=levels,inner=f32");
         }
@@ -102,8 +97,8 @@ static void ragged_matrices_are_solved(void **state)
         assert_int_equal(tess_matrix_to_blocks(ctx, scalar, &(tess_blocking){b, b}, &A), TESS_OK);
         tess_matrix_destroy(scalar);
         problem p = problem_open(ctx, A, "cpu");
-        for (size_t j = 0; j < COUNT(spd_pcs); j++)
-            check_solve(&p, "cg", spd_pcs[j], "");
+        for (size_t j = 0; tess_pcs[j]; j++)
+            check_solve(&p, "cg", tess_pcs[j]->name, "");
         problem_close(&p);
     }
 }

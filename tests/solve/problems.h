@@ -2,7 +2,7 @@
 #ifndef TEST_PROBLEMS_H
 #define TEST_PROBLEMS_H
 
-#include "backend/backend.h"
+#include "solve/solve.h"
 #include "support/support.h"
 
 /* A with its plan on a device. */

@@ -8,7 +8,7 @@
 #include "shapes.h"
 
 static const int32_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 16};
-static const int kinds[] = {TESS_PC_ILU0, TESS_PC_IC0, TESS_PC_SSOR};
+static const tess_pc_ops *const kinds[] = {&tess_pc_ilu0, &tess_pc_ic0, &tess_pc_ssor};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -143,7 +143,7 @@ static tess_plan *open_plan(const tess_matrix *A, tess_device *device)
 static void *apply(const tess_pc *pc, bool transpose, const void *r, int64_t scalars)
 {
     void *z = calloc((size_t)scalars, 8);
-    tess_pc_apply(pc, transpose, r, z);
+    pc->ops->apply(pc, transpose, r, z);
     return z;
 }
 
@@ -162,7 +162,7 @@ static void check_solves(void **state, const tess_matrix *A, const tess_pc_optio
             fail_msg("%s: %s", what, tess_ctx_error(test_ctx(state)));
         for (int transpose = 0; transpose < 2; transpose++) {
             void *z = apply(&pc, transpose, r, scalars);
-            test_check_staged(what, pc.staged, transpose, r, z);
+            test_check_staged(what, tess_pc_staged(&pc), transpose, r, z);
             if (threads == 1)
                 first[transpose] = z;
             else if (memcmp(z, first[transpose], (size_t)A->rows * tess_type_size(A->type)) != 0)
@@ -181,21 +181,22 @@ static void solves_are_those_of_one_row_after_the_other(void **state)
 {
     for (size_t s = 0; s < COUNT(sizes); s++)
         for (test_shape shape = 0; shape < TEST_SHAPES; shape++) {
-            const int number = (int)s + (int)shape, kind = kinds[number % 3];
+            const int number = (int)s + (int)shape;
+            const tess_pc_ops *kind = kinds[number % 3];
             const bool f32 = number % 4 == 3;
-            const tess_pc_options options = {.kind = kind,
+            const tess_pc_options options = {.ops = kind,
                                              .single = number % 4 == 2,
                                              .schedule =
                                                  number % 2 ? TESS_PC_LEVELS : TESS_PC_COLOURS,
                                              .transpose = true,
                                              .omega = 1.1};
             char what[128];
-            snprintf(what, sizeof what, "%s by %s, %s, blocks of %d", tess_pc_names[kind],
+            snprintf(what, sizeof what, "%s by %s, %s, blocks of %d", kind->name,
                      tess_pc_schedule_names[options.schedule], test_shape_name(shape),
                      (int)sizes[s]);
             tess_matrix *A =
                 test_shape_matrix(test_ctx(state), shape, sizes[s] < 5 ? 90 : 30, sizes[s],
-                                  kind == TESS_PC_IC0, f32 ? TESS_F32 : TESS_F64, 40 + s);
+                                  kind->symmetric, f32 ? TESS_F32 : TESS_F64, 40 + s);
             check_solves(state, A, &options, what);
             tess_matrix_destroy(A);
         }
@@ -210,7 +211,7 @@ static void large_stages_are_shared_with_the_same_bits(void **state)
             tess_matrix *A;
             assert_int_equal(tess_matrix_generate(test_ctx(state), inputs[i], &A, NULL), TESS_OK);
             const tess_pc_options options = {
-                .kind = TESS_PC_ILU0, .schedule = schedule, .transpose = true, .omega = 1};
+                .ops = &tess_pc_ilu0, .schedule = schedule, .transpose = true, .omega = 1};
             check_solves(state, A, &options, inputs[i]);
             tess_matrix_destroy(A);
         }
@@ -223,14 +224,14 @@ static void levels_change_nothing_but_the_schedule(void **state)
         for (int k = 0; k < 3; k++)
             for (test_shape shape = 0; shape < TEST_SHAPES; shape++) {
                 tess_matrix *A = test_shape_matrix(test_ctx(state), shape, 25, sizes[s],
-                                                   kinds[k] == TESS_PC_IC0, TESS_F64, 5 + s);
+                                                   kinds[k]->symmetric, TESS_F64, 5 + s);
                 const int64_t scalars = A->block_rows * A->block_height;
                 double *r = test_vector(scalars, TESS_F64, 1);
                 for (int64_t i = A->rows; i < scalars; i++)
                     r[i] = 0;
                 tess_device *device = test_device(test_ctx(state), "cpu:2");
                 tess_plan *plan = open_plan(A, device);
-                tess_pc_options options = {.kind = kinds[k],
+                tess_pc_options options = {.ops = kinds[k],
                                            .schedule = TESS_PC_DOMAINS,
                                            .domains = 1,
                                            .transpose = true,
@@ -243,7 +244,7 @@ static void levels_change_nothing_but_the_schedule(void **state)
                     double *a = apply(&natural, transpose, r, scalars);
                     double *b = apply(&levels, transpose, r, scalars);
                     if (!(distance(b, a, A->rows) < 1e-12))
-                        fail_msg("%s, %s, blocks of %d: differ by %g", tess_pc_names[kinds[k]],
+                        fail_msg("%s, %s, blocks of %d: differ by %g", kinds[k]->name,
                                  test_shape_name(shape), (int)sizes[s], distance(b, a, A->rows));
                     free(a), free(b);
                 }
@@ -268,7 +269,7 @@ static void domains_are_kept_apart_by_levels_and_colours(void **state)
     tess_plan *plan = open_plan(A, device);
     for (int schedule = TESS_PC_DOMAINS; schedule <= TESS_PC_COLOURS; schedule++) {
         const tess_pc_options options = {
-            .kind = TESS_PC_ILU0, .schedule = schedule, .domains = 4, .omega = 1};
+            .ops = &tess_pc_ilu0, .schedule = schedule, .domains = 4, .omega = 1};
         tess_pc pc;
         assert_int_equal(tess_pc_create(plan, &options, &pc), TESS_OK);
         double *z = apply(&pc, false, r, scalars);
@@ -289,7 +290,7 @@ static void a_refresh_takes_new_values_in_the_same_places(void **state)
     for (int schedule = TESS_PC_LEVELS; schedule <= TESS_PC_COLOURS; schedule++)
         for (int k = 0; k < 3; k++) {
             tess_matrix *A = test_shape_matrix(test_ctx(state), TEST_SHAPE_RAGGED, 40, 3,
-                                               kinds[k] == TESS_PC_IC0, TESS_F64, 3);
+                                               kinds[k]->symmetric, TESS_F64, 3);
             const int64_t scalars = A->block_rows * A->block_height;
             double *r = test_vector(scalars, TESS_F64, 1), *values = A->values;
             for (int64_t i = A->rows; i < scalars; i++)
@@ -297,17 +298,17 @@ static void a_refresh_takes_new_values_in_the_same_places(void **state)
             tess_device *device = test_device(test_ctx(state), "cpu:2");
             tess_plan *plan = open_plan(A, device);
             const tess_pc_options options = {
-                .kind = kinds[k], .schedule = schedule, .transpose = true, .omega = 1};
+                .ops = kinds[k], .schedule = schedule, .transpose = true, .omega = 1};
             tess_pc old, fresh;
             assert_int_equal(tess_pc_create(plan, &options, &old), TESS_OK);
-            const tess_staged *staged = old.staged;
+            const tess_staged *staged = tess_pc_staged(&old);
             const void *columns = staged->plain.upper.columns,
                        *numbers = staged->plain.upper.values;
             for (int64_t i = 0; i < tess_matrix_stored(A); i++)
                 values[i] *= 1.5;
-            assert_int_equal(tess_pc_refresh(plan, &old), TESS_OK);
+            assert_int_equal(tess_pc_update_values(plan, &old), TESS_OK);
             assert_int_equal(tess_pc_create(plan, &options, &fresh), TESS_OK);
-            assert_ptr_equal(old.staged, staged);
+            assert_ptr_equal(tess_pc_staged(&old), staged);
             assert_ptr_equal(staged->plain.upper.columns, columns);
             assert_ptr_equal(staged->plain.upper.values, numbers);
             for (int transpose = 0; transpose < 2; transpose++) {
@@ -340,7 +341,7 @@ static void a_singular_block_is_named_by_its_row_in_the_matrix(void **state)
     tess_plan *plan = open_plan(A, device);
     for (int schedule = TESS_PC_DOMAINS; schedule <= TESS_PC_COLOURS; schedule++)
         for (int i = 0; i < 3; i++) {
-            const tess_pc_options options = {.kind = kinds[i], .schedule = schedule, .omega = 1};
+            const tess_pc_options options = {.ops = kinds[i], .schedule = schedule, .omega = 1};
             tess_pc pc;
             assert_int_equal(tess_pc_create(plan, &options, &pc), TESS_ERR_MATRIX);
             if (!strstr(tess_ctx_error(test_ctx(state)), "block row 17 (rows 34..35)"))
@@ -376,7 +377,7 @@ static void every_allocation_may_fail(void **state)
     tess_plan *plan = open_plan(A, device);
     for (int schedule = TESS_PC_LEVELS; schedule <= TESS_PC_COLOURS; schedule++) {
         const tess_pc_options options = {
-            .kind = TESS_PC_ILU0, .schedule = schedule, .transpose = true, .omega = 1};
+            .ops = &tess_pc_ilu0, .schedule = schedule, .transpose = true, .omega = 1};
         const int64_t before = test_live(state);
         tess_pc pc;
         tess_status status;

@@ -157,9 +157,9 @@ static int run(cli_app *app, void *arguments)
 static const cli_option options[] = {
     {"rhs", OPTION_TEXT, offsetof(solve_args, rhs), "FILE", "take b from FILE", 0, 0},
     {"method", OPTION_TEXT, offsetof(solve_args, method), "NAME",
-     "cg, cg_single, bicg, bicgstab, gmres or fgmres", 0, 0},
+     "the method (default: by the symmetry of A)", 0, 0},
     {"pc", OPTION_TEXT, offsetof(solve_args, pc), "NAME",
-     "none, jacobi, bjacobi, ssor, ilu0 or ic0", 0, 0},
+     "the preconditioner (default: the diagonal blocks)", 0, 0},
     {"tol", OPTION_TEXT, offsetof(solve_args, tol), "T", "stop at |r| <= T |b| (default 1e-8)", 0,
      0},
     {"max-iterations", OPTION_INT, offsetof(solve_args, max), "N",
@@ -172,6 +172,15 @@ static const cli_option options[] = {
     {"plot", OPTION_TEXT, offsetof(solve_args, plot), "FILE", "draw them in FILE (svg)", 0, 0},
 };
 
+static const char *choices(const char *option, int i, const char **summary)
+{
+    const bool method = strcmp(option, "method") == 0;
+    if (!method && strcmp(option, "pc") != 0)
+        return NULL;
+    *summary = method ? tess_solve_method_summary(i) : tess_solve_pc_summary(i);
+    return method ? tess_solve_method_name(i) : tess_solve_pc_name(i);
+}
+
 const cli_command command_solve = {
     .name = "solve",
     .operands = "INPUT",
@@ -183,7 +192,7 @@ const cli_command command_solve = {
         "iterations, the true residual recomputed from x, and where the time went. Without --rhs, "
         "b is the generated problem's own, or A times a vector of ones for a file.\n\n"
         "Without --method a symmetric matrix is solved with cg, any other with bicgstab; without "
-        "--pc the preconditioner is the inverse of the diagonal blocks. ssor, ilu0 and ic0 are "
+        "--pc the preconditioner is the inverse of the diagonal blocks. Triangular factors are "
         "solved in parallel as schedule= says: domains (ranges of rows apart, on a CPU), levels "
         "(rows that do not wait for each other) or colours (the same, reordered; on a GPU). "
         "A system that is not "
@@ -194,6 +203,7 @@ const cli_command command_solve = {
     .uses = USES_DEVICE | USES_TYPE | USES_BLOCK,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
+    .choices = choices,
     .args_size = sizeof(solve_args),
     .run = run,
 };

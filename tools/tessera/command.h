@@ -86,6 +86,9 @@ typedef struct cli_command {
     unsigned uses;
     const cli_option *options;
     size_t option_count;
+    /* The names that an option takes, by number, each with a line about it; NULL past the last. For
+     * help, man page and completions. */
+    const char *(*choices)(const char *option, int i, const char **summary);
     size_t args_size;
     int (*run)(cli_app *app, void *args); /* returns the exit status */
 } cli_command;

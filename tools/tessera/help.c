@@ -32,6 +32,13 @@ static const cli_option *option_at(const cli_command *command, size_t index)
                : args_common_option(command, index - command->option_count);
 }
 
+/* Name number k that an option takes; NULL past the last. */
+static const char *choice_of(const cli_command *command, const cli_option *option, int k,
+                             const char **summary)
+{
+    return command->choices ? command->choices(option->name, k, summary) : NULL;
+}
+
 /* The description, filled to 80 columns; blank lines stay. */
 static void print_filled(const char *text)
 {
@@ -62,8 +69,12 @@ void help_command(const cli_app *app, const cli_command *command)
     print_filled(command->description);
     printf("\n%soptions:%s\n", bold(app), plain(app));
     const cli_option *option;
-    for (size_t i = 0; (option = option_at(command, i)); i++)
+    for (size_t i = 0; (option = option_at(command, i)); i++) {
+        const char *name, *summary;
         printf("  %-22s %s\n", usage_of(option, text, sizeof text), option->help);
+        for (int k = 0; (name = choice_of(command, option, k, &summary)); k++)
+            printf("      %-18s %s\n", name, summary);
+    }
     printf("\n%sexamples:%s\n", bold(app), plain(app));
     for (const char *line = command->examples; *line;) {
         size_t length = strcspn(line, "\n");
@@ -91,6 +102,19 @@ static void roff(const char *text, size_t length)
     }
 }
 
+/* The names that an option takes, one a paragraph. */
+static void man_choices(const cli_command *command, const cli_option *option)
+{
+    const char *name, *summary;
+    for (int k = 0; (name = choice_of(command, option, k, &summary)); k++) {
+        printf("%s.TP\n.B %s\n", k == 0 ? ".RS\n" : "", name);
+        roff(summary, strlen(summary));
+        fputs(".\n", stdout);
+    }
+    if (choice_of(command, option, 0, &summary))
+        fputs(".RE\n", stdout);
+}
+
 static void man_command(const cli_command *command)
 {
     printf(".SS tessera %s [OPTION...] %s\n", command->name, command->operands);
@@ -104,6 +128,7 @@ static void man_command(const cli_command *command)
         printf("\\fR%s%s\n", option->argument ? " " : "", option->argument ? option->argument : "");
         roff(option->help, strlen(option->help));
         fputs(".\n", stdout);
+        man_choices(command, option);
     }
     fputs(".PP\n.EX\n", stdout);
     roff(command->examples, strlen(command->examples));
@@ -163,6 +188,22 @@ static void print_options(const cli_command *command)
         printf("%s--%s", i ? " " : "", option->name);
 }
 
+/* `before COMMAND --OPTION middle NAMES after` for every option that takes names. */
+static void print_choices(const char *before, const char *middle, const char *after)
+{
+    const cli_option *option;
+    const char *name, *summary;
+    for (size_t c = 0; c < command_count; c++)
+        for (size_t i = 0; (option = option_at(commands[c], i)); i++) {
+            if (!choice_of(commands[c], option, 0, &summary))
+                continue;
+            printf("%s%s --%s%s", before, commands[c]->name, option->name, middle);
+            for (int k = 0; (name = choice_of(commands[c], option, k, &summary)); k++)
+                printf("%s%s", k ? " " : "", name);
+            fputs(after, stdout);
+        }
+}
+
 static void print_bash(void)
 {
     printf("# bash completion for tessera\n"
@@ -179,6 +220,9 @@ static void print_bash(void)
         print_options(commands[i]);
         printf("\" ;;\n");
     }
+    printf("        esac\n    else\n"
+           "        case \"${COMP_WORDS[1]} ${COMP_WORDS[COMP_CWORD-1]}\" in\n");
+    print_choices("        \"", "\") words=\"", "\" ;;\n");
     printf("        esac\n    fi\n"
            "    [ -z \"$words\" ] || mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
            "}\n"
@@ -199,7 +243,9 @@ static void print_zsh(void)
         print_options(commands[i]);
         printf(" ;;\n");
     }
-    printf("    esac\nelse\n    _files\nfi\n");
+    printf("    esac\nelse\n    case \"${words[2]} ${words[CURRENT-1]}\" in\n");
+    print_choices("    \"", "\") compadd -- ", " ;;\n");
+    printf("    *) _files ;;\n    esac\nfi\n");
 }
 
 /* ---- tessera help [COMMAND | --man | --bash | --zsh] ---- */

@@ -131,9 +131,9 @@ static tess_status read_shares(tess_cuda_space *state, const tess_unit_list *lis
         } else if (step->kind == TESS_STEP_PRECONDITION) {
             seconds[TESS_TIME_PC] += time;
         } else {
-            seconds[TESS_TIME_PC] += time * step->pc_share;
+            seconds[TESS_TIME_PC] += time * step->diagonal_share;
             seconds[TESS_TIME_DOTS] += time * step->dot_share;
-            seconds[TESS_TIME_VECTORS] += time * (1 - step->pc_share - step->dot_share);
+            seconds[TESS_TIME_VECTORS] += time * (1 - step->diagonal_share - step->dot_share);
         }
     }
     for (int i = 0; i < TESS_TIMES; i++)

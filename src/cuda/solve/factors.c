@@ -25,6 +25,7 @@ typedef struct device_split {
 struct tess_cuda_factors {
     tess_cuda *cuda;
     const tess_pc *pc;
+    const tess_staged *staged; /* the pc's */
     tess_triangle_tuning tuning;
     cu_module module;
     cu_function function[SWEEPS][2]; /* plain, waiting */
@@ -59,7 +60,7 @@ static tess_status load_code(tess_cuda_factors *factors)
     static const char *const entries[SWEEPS][2] = {{"triangular_down", "triangular_down_waiting"},
                                                    {"triangular_up", "triangular_up_waiting"}};
     tess_cuda *cuda = factors->cuda;
-    const tess_staged *staged = factors->pc->staged;
+    const tess_staged *staged = factors->staged;
     char defines[TESS_CUDA_DEFINES];
     tess_triangle_defines(&factors->tuning, staged->block, staged->vector_type, staged->type,
                           defines, sizeof defines);
@@ -82,7 +83,7 @@ static tess_status upload_numbers(tess_cuda_factors *factors, const device_trian
     for (int i = 0; i < 2; i++)
         TESS_TRY_CLEAN(tess_alloc_bytes(
             cuda->ctx, (int64_t)tess_cuda_triangle_bytes(copy->triangle, arrays[i]), 1, &host[i]));
-    tess_cuda_triangle_fill(copy->triangle, factors->pc->staged, split, host[0], host[1]);
+    tess_cuda_triangle_fill(copy->triangle, factors->staged, split, host[0], host[1]);
     for (int i = 0; i < 2; i++)
         TESS_TRY_CLEAN(tess_cuda_upload(cuda, copy->arrays[arrays[i]], host[i],
                                         tess_cuda_triangle_bytes(copy->triangle, arrays[i]),
@@ -107,7 +108,7 @@ static tess_status create_pair(tess_cuda_factors *factors, const tess_split *spl
     tess_cuda *cuda = factors->cuda;
     for (int s = 0; s < SWEEPS; s++) {
         device_triangle *copy = &pair->sweep[s];
-        TESS_TRY(tess_cuda_triangle_create(factors->pc->staged, split, s == UP, &factors->tuning,
+        TESS_TRY(tess_cuda_triangle_create(factors->staged, split, s == UP, &factors->tuning,
                                            &copy->triangle));
         for (int i = 0; i < TRIANGLE_ARRAYS; i++) {
             const size_t bytes = tess_cuda_triangle_bytes(copy->triangle, i);
@@ -133,7 +134,7 @@ static size_t round_up(size_t bytes)
 static tess_status fill(tess_cuda_factors *factors, cu_stream stream)
 {
     tess_cuda *cuda = factors->cuda;
-    const tess_staged *staged = factors->pc->staged;
+    const tess_staged *staged = factors->staged;
     const size_t rows = (size_t)staged->block_rows;
     TESS_TRY(load_code(factors));
     TESS_TRY(create_pair(factors, &staged->plain, &factors->plain, stream));
@@ -151,13 +152,14 @@ tess_status tess_cuda_factors_create_tuned(tess_cuda *cuda, const tess_pc *pc,
                                            const tess_triangle_tuning *tuning, cu_stream stream,
                                            tess_cuda_factors **out)
 {
-    if (!pc->staged)
+    if (!tess_pc_staged(pc))
         return tess_fail(cuda->ctx, TESS_ERR_UNSUPPORTED,
                          "device '%s': pc=%s is not made of levels or colours", cuda->name,
-                         tess_pc_names[pc->options.kind]);
+                         pc->ops->name);
     tess_cuda_factors *factors;
     TESS_TRY(TESS_ALLOC(cuda->ctx, 1, &factors));
-    *factors = (tess_cuda_factors){.cuda = cuda, .pc = pc, .tuning = *tuning};
+    *factors = (tess_cuda_factors){
+        .cuda = cuda, .pc = pc, .staged = tess_pc_staged(pc), .tuning = *tuning};
     const tess_status status = fill(factors, stream);
     if (status != TESS_OK) {
         tess_cuda_factors_destroy(factors);
@@ -171,17 +173,16 @@ tess_status tess_cuda_factors_create(tess_cuda *cuda, const tess_pc *pc, cu_stre
                                      tess_cuda_factors **out)
 {
     tess_triangle_tuning guess = {0};
-    if (pc->staged) {
-        const tess_staged *staged = pc->staged;
+    const tess_staged *staged = tess_pc_staged(pc);
+    if (staged)
         guess = tess_triangle_guess(staged->block,
                                     tess_stages_describe(&staged->stages).mean * staged->block);
-    }
     return tess_cuda_factors_create_tuned(cuda, pc, &guess, stream, out);
 }
 
 tess_status tess_cuda_factors_refresh(tess_cuda_factors *factors, cu_stream stream)
 {
-    const tess_staged *staged = factors->pc->staged;
+    const tess_staged *staged = factors->staged;
     TESS_TRY(upload_pair(factors, &factors->plain, &staged->plain, stream));
     if (staged->transposed.inverse)
         TESS_TRY(upload_pair(factors, &factors->transposed, &staged->transposed, stream));
@@ -208,12 +209,12 @@ tess_status tess_cuda_factors_apply(tess_cuda_factors *factors, bool transpose, 
                                     cu_pointer z, cu_stream stream)
 {
     tess_cuda *cuda = factors->cuda;
-    const tess_staged *staged = factors->pc->staged;
+    const tess_staged *staged = factors->staged;
     const bool other = transpose && !staged->symmetric;
     const device_split *pair = other ? &factors->transposed : &factors->plain;
     if (!pair->sweep[DOWN].triangle)
         return tess_fail(cuda->ctx, TESS_ERR_INTERNAL, "pc=%s was made without its transpose",
-                         tess_pc_names[factors->pc->options.kind]);
+                         factors->pc->ops->name);
     const cu_pointer tickets = factors->scratch;
     const cu_pointer first = tickets + SWEEPS * factors->tickets_bytes;
     const cu_pointer second = first + factors->vector_bytes;
@@ -236,7 +237,7 @@ tess_status tess_cuda_factors_apply(tess_cuda_factors *factors, bool transpose, 
 
 double tess_cuda_factors_bytes(const tess_cuda_factors *factors)
 {
-    return factors->pc->bytes;
+    return factors->pc->ops->bytes(factors->pc);
 }
 
 int64_t tess_cuda_factors_launches(const tess_cuda_factors *factors)

@@ -1,4 +1,4 @@
-/* Triangular preconditioners (ssor, ilu0, ic0) on a CUDA device: z = M^-1 r.
+/* Triangular preconditioners on a CUDA device: z = M^-1 r.
  *
  * The factors are computed on the host and copied; their pattern is analysed once, a refresh moves
  * numbers only. Calls that take a stream leave their work there and, but for create and refresh, do
@@ -21,7 +21,8 @@ tess_status tess_cuda_factors_create_tuned(tess_cuda *cuda, const tess_pc *pc,
                                            const tess_triangle_tuning *tuning, cu_stream stream,
                                            tess_cuda_factors **out);
 
-/* After tess_pc_refresh: the new numbers, in the same places. Graphs that were captured stay valid.
+/* After tess_pc_update_values: the new numbers, in the same places. Graphs that were captured stay
+ * valid.
  */
 tess_status tess_cuda_factors_refresh(tess_cuda_factors *factors, cu_stream stream);
 

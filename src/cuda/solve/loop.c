@@ -68,7 +68,7 @@ tess_status tess_cuda_plan_loop(tess_space *space, const tess_stretch *stretch)
     if (status == TESS_OK &&
         tess_loop_write(&list, space->type, A->block_height, THREADS, TESS_LOOP_TEAM, &loop->code))
         status =
-            tess_loop_lay_out(space->ctx, A, space->pc, &loop->code, TESS_LOOP_TEAM,
+            tess_loop_lay_out(space->ctx, A, &loop->code, TESS_LOOP_TEAM,
                               shared_for_rows(cuda, &loop->code), &loop->layout, &loop->planned);
     tess_units_free(&list);
     if (status != TESS_OK || !loop->planned)

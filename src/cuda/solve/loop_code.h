@@ -20,6 +20,7 @@ typedef struct tess_loop_code {
     int threads;
     int team;               /* loop.cu: thread blocks of the cluster */
     unsigned loads, stores; /* between.cu: bits of vectors, as in pass.cu */
+    tess_diagonal diagonal; /* of the whole list; block 0: there is none */
 } tess_loop_code;
 
 /* The text of a list of units; false when it is not one for loop.cu. */
@@ -41,9 +42,8 @@ typedef struct tess_loop_layout {
 } tess_loop_layout;
 
 /* `most`: bytes of shared memory of a thread block. False in *fits when that is too little. */
-tess_status tess_loop_lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc,
-                              const tess_loop_code *code, int grid, int64_t most,
-                              tess_loop_layout *layout, bool *fits);
+tess_status tess_loop_lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_loop_code *code,
+                              int grid, int64_t most, tess_loop_layout *layout, bool *fits);
 void tess_loop_layout_free(tess_ctx *ctx, tess_loop_layout *layout);
 
 /* What a launch needs beside the code; addresses on the device. */

@@ -61,23 +61,21 @@ static void name_owners(const tess_loop_layout *layout)
 }
 
 /* settle() in loop.cu. */
-static int64_t bytes_of(const tess_matrix *A, const tess_pc *pc, const tess_loop_code *code,
+static int64_t bytes_of(const tess_matrix *A, const tess_loop_code *code,
                         const tess_loop_layout *layout, int g)
 {
     const int64_t b = A->block_height, rows = layout->first[g + 1] - layout->first[g];
     const int64_t blocks = A->row_offsets[layout->first[g + 1]] - A->row_offsets[layout->first[g]];
     const int64_t sources = layout->source_first[g + 1] - layout->source_first[g];
     const int64_t wide = sources * b > code->threads ? sources * b : code->threads;
-    const int64_t held =
-        pc->elementwise ? pc->diagonal.block * (int64_t)tess_type_size(pc->diagonal.type) : 0;
+    const int64_t held = code->diagonal.block * (int64_t)tess_type_size(code->diagonal.type);
     const int64_t reals = code->numbers.vectors * layout->span + wide + blocks * b * b;
     return reals * (int64_t)tess_type_size(A->type) + rows * b * held +
            (rows + 1 + sources) * (int64_t)sizeof(int32_t) + blocks * (int64_t)sizeof(uint16_t);
 }
 
-static tess_status lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc,
-                           const tess_loop_code *code, int64_t most, tess_loop_layout *layout,
-                           bool *fits)
+static tess_status lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_loop_code *code,
+                           int64_t most, tess_loop_layout *layout, bool *fits)
 {
     int32_t *number;
     TESS_TRY(TESS_ALLOC(ctx, layout->grid + 1, &layout->first));
@@ -91,7 +89,7 @@ static tess_status lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_pc *p
     *fits = layout->span <= UINT16_MAX;
     for (int g = 0; g < layout->grid && *fits; g++) {
         *fits = number_columns(A, layout, g, number);
-        const int64_t bytes = bytes_of(A, pc, code, layout, g);
+        const int64_t bytes = bytes_of(A, code, layout, g);
         layout->shared = bytes > layout->shared ? bytes : layout->shared;
     }
     tess_free(ctx, number);
@@ -101,11 +99,10 @@ static tess_status lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_pc *p
     return TESS_OK;
 }
 
-tess_status tess_loop_lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc,
-                              const tess_loop_code *code, int grid, int64_t most,
-                              tess_loop_layout *layout, bool *fits)
+tess_status tess_loop_lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_loop_code *code,
+                              int grid, int64_t most, tess_loop_layout *layout, bool *fits)
 {
     *layout = (tess_loop_layout){.grid = grid};
     *fits = tess_matrix_stored(A) * (int64_t)tess_type_size(A->type) / grid <= most;
-    return *fits ? lay_out(ctx, A, pc, code, most, layout, fits) : TESS_OK;
+    return *fits ? lay_out(ctx, A, code, most, layout, fits) : TESS_OK;
 }

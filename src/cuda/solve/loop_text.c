@@ -107,18 +107,18 @@ static void write_pass(writer *w, const tess_steps *steps, const tess_unit *unit
 {
     tess_pass_kernel *numbers = &w->code->numbers;
     const int before = numbers->dots;
-    for (int64_t i = 0; i < unit->lines; i++) {
-        const tess_line *line = &steps->line[unit->first_line + i];
-        for (int t = 0; t < line->terms; t++)
-            if (is_pending(w, line->term[t].slot)) {
+    for (int64_t i = 0; i < unit->updates; i++) {
+        const tess_update *update = &steps->update[unit->first_update + i];
+        for (int t = 0; t < update->terms; t++)
+            if (is_pending(w, update->term[t].slot)) {
                 write_total(w);
                 put(w, "SYNC()");
             }
     }
     numbers->loads = numbers->stores = 0;
     numbers->lines[0] = '\0';
-    for (int64_t i = 0; i < unit->lines; i++)
-        if (!tess_pass_add_line(numbers, &steps->line[unit->first_line + i]))
+    for (int64_t i = 0; i < unit->updates; i++)
+        if (!tess_pass_add(numbers, &steps->update[unit->first_update + i]))
             w->fits = false;
     if (w->read & numbers->stores) {
         put(w, "SHARE()");
@@ -150,25 +150,36 @@ static void write_unit(writer *w, const tess_unit_list *list, const tess_unit *u
 }
 
 /* What pass.cu has too. */
-static void write_defines(tess_loop_code *code, tess_type type, const tess_pc *pc)
+static void write_defines(tess_loop_code *code, tess_type type)
 {
     const tess_pass_kernel *numbers = &code->numbers;
     snprintf(code->defines, sizeof code->defines,
              "-DREAL=%d -DHELD=%d -DBLOCK=%d -DTHREADS=%d -DVECTORS=%d -DCOEFS=%d -DDOTS=%d",
              (int)tess_type_size(type),
-             pc->elementwise ? (int)tess_type_size(pc->diagonal.type) : 8,
-             pc->elementwise ? (int)pc->diagonal.block : 0, code->threads,
-             numbers->vectors > 0 ? numbers->vectors : 1, numbers->coefs,
-             numbers->dots > 0 ? numbers->dots : 1);
+             code->diagonal.block > 0 ? (int)tess_type_size(code->diagonal.type) : 8,
+             (int)code->diagonal.block, code->threads, numbers->vectors > 0 ? numbers->vectors : 1,
+             numbers->coefs, numbers->dots > 0 ? numbers->dots : 1);
+}
+
+/* The diagonal that the updates of a list apply. False: it has several, or large blocks. */
+static bool find_diagonal(const tess_steps *steps, tess_loop_code *code)
+{
+    for (int64_t i = 0; i < steps->update_count; i++) {
+        const tess_diagonal *diagonal = steps->update[i].diagonal;
+        if (!diagonal)
+            continue;
+        if (code->diagonal.block > 0 && code->diagonal.blocks != diagonal->blocks)
+            return false;
+        code->diagonal = *diagonal;
+    }
+    return code->diagonal.block <= TESS_LOOP_BLOCK;
 }
 
 bool tess_loop_write(const tess_unit_list *list, tess_type type, int32_t block, int threads,
                      int team, tess_loop_code *code)
 {
-    const tess_pc *pc = list->steps->pc;
-    const int32_t diagonal = pc->elementwise ? pc->diagonal.block : 0;
     *code = (tess_loop_code){.threads = threads, .team = team};
-    writer w = {.code = code, .fits = block <= TESS_LOOP_BLOCK && diagonal <= TESS_LOOP_BLOCK};
+    writer w = {.code = code, .fits = find_diagonal(list->steps, code) && block <= TESS_LOOP_BLOCK};
     /* Twice: what the end of an iteration leaves is what the next one begins with. */
     for (int turn = 0; turn < 2 && w.fits; turn++) {
         const int vectors = code->numbers.vectors;
@@ -182,7 +193,7 @@ bool tess_loop_write(const tess_unit_list *list, tess_type type, int32_t block, 
     }
     if (w.pending != 0 || code->numbers.dots == 0)
         w.fits = false; /* a sum that is read in the next iteration only */
-    write_defines(code, type, pc);
+    write_defines(code, type);
     const size_t used = strlen(code->defines);
     snprintf(code->defines + used, sizeof code->defines - used, " -DBH=%d -DTEAM=%d -DSTAGES=%s",
              (int)block, team, code->stages);
@@ -250,28 +261,25 @@ static unsigned late_vectors(const tess_unit_list *list, int64_t first, const te
 }
 
 /* Rows a thread has, as between.cu divides them. */
-static int rows_a_thread(const tess_pc *pc, int64_t rows, int grid, int threads)
+static int rows_a_thread(const tess_loop_code *code, int64_t rows, int grid, int threads)
 {
-    const int64_t unit = pc->elementwise ? pc->diagonal.block : 1;
+    const int64_t unit = code->diagonal.block > 0 ? code->diagonal.block : 1;
     return (int)tess_ceil_div((rows / unit + grid) / grid * unit, threads / unit * unit);
 }
 
 /* Vectors and the diagonal's rows are in registers, of which a multiprocessor has 65 536; a thread
  * needs about 48 more. */
-static bool registers_suffice(const tess_loop_code *code, const tess_pc *pc, int repeat)
+static bool registers_suffice(const tess_loop_code *code, int repeat)
 {
-    const int ahead = pc->elementwise && pc->diagonal.block * repeat <= BETWEEN_AHEAD
-                          ? pc->diagonal.block * repeat
-                          : 0;
+    const int rows = code->diagonal.block * repeat, ahead = rows <= BETWEEN_AHEAD ? rows : 0;
     return 2 * (repeat * code->numbers.vectors + ahead) + 48 <= 65536 / code->threads;
 }
 
 bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count, tess_type type,
                         int threads, int64_t rows, int grid, tess_loop_code *code)
 {
-    const tess_pc *pc = list->steps->pc;
     *code = (tess_loop_code){.threads = threads};
-    writer w = {.code = code, .fits = !pc->elementwise || pc->diagonal.block <= TESS_LOOP_BLOCK};
+    writer w = {.code = code, .fits = find_diagonal(list->steps, code)};
     for (int64_t i = first; i < first + count && w.fits; i++) {
         const tess_unit *unit = &list->units[i];
         if (unit->kind == TESS_UNIT_FINISH && unit->pass && !unit->sums)
@@ -281,15 +289,15 @@ bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count
         write_unit(&w, list, unit);
     }
     write_total(&w);
-    write_defines(code, type, pc);
+    write_defines(code, type);
     code->stores &= ~passing_vectors(list, first, count, code);
-    const int repeat = rows_a_thread(pc, rows, grid, threads);
+    const int repeat = rows_a_thread(code, rows, grid, threads);
     const size_t used = strlen(code->defines);
     snprintf(code->defines + used, sizeof code->defines - used,
              " -DREPEAT=%d -DMOST_AHEAD=%d -DLOADS=%u -DSTORES=%u -DLATE=%u -DSTAGES=%s", repeat,
              BETWEEN_AHEAD, code->loads, code->stores, late_vectors(list, first, code),
              code->stages);
-    return w.fits && registers_suffice(code, pc, repeat);
+    return w.fits && registers_suffice(code, repeat);
 }
 
 void tess_between_launch(const tess_loop_code *code, const tess_loop_call *call,

@@ -1,4 +1,5 @@
-/* Passes as kernels: which lines go together, the text that specialises pass.cu, its arguments. */
+/* Passes as kernels: which updates go together, the text that specialises pass.cu, its arguments.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -44,48 +45,52 @@ static int coef_of(tess_pass_kernel *kernel, const tess_term *term)
     return kernel->coefs++;
 }
 
-static bool add_combine(tess_pass_kernel *kernel, const tess_line *line, char *text, size_t size)
+static bool add_combine(tess_pass_kernel *kernel, const tess_update *update, char *text,
+                        size_t size)
 {
     char operands[128];
     size_t used = 0;
-    for (int i = 0; i < line->terms; i++) {
-        const int coef = coef_of(kernel, &line->term[i]);
-        const int place = read_place(kernel, line->term[i].vector);
+    for (int i = 0; i < update->terms; i++) {
+        const int coef = coef_of(kernel, &update->term[i]);
+        const int place = read_place(kernel, update->term[i].vector);
         if (coef < 0 || place < 0)
             return false;
         used += (size_t)snprintf(operands + used, sizeof operands - used, ",%d,%d", coef, place);
     }
-    const int out = write_place(kernel, line->out);
-    snprintf(text, size, "SUM%d(%d%s)", line->terms, out, operands);
+    const int out = write_place(kernel, update->out);
+    snprintf(text, size, "SUM%d(%d%s)", update->terms, out, operands);
     return out >= 0;
 }
 
-static bool add_diagonal(tess_pass_kernel *kernel, const tess_line *line, char *text, size_t size)
+static bool add_diagonal(tess_pass_kernel *kernel, const tess_update *update, char *text,
+                         size_t size)
 {
-    const int x = read_place(kernel, line->x), out = write_place(kernel, line->out);
-    kernel->diagonal = true;
-    snprintf(text, size, "DIAGONAL%s(%d,%d)", line->transpose ? "_T" : "", out, x);
+    if (kernel->diagonal.block > 0 && kernel->diagonal.blocks != update->diagonal->blocks)
+        return false;
+    const int x = read_place(kernel, update->x), out = write_place(kernel, update->out);
+    kernel->diagonal = *update->diagonal;
+    snprintf(text, size, "DIAGONAL%s(%d,%d)", update->transpose ? "_T" : "", out, x);
     return x >= 0 && out >= 0;
 }
 
-static bool add_dot(tess_pass_kernel *kernel, const tess_line *line, char *text, size_t size)
+static bool add_dot(tess_pass_kernel *kernel, const tess_update *update, char *text, size_t size)
 {
-    const int x = read_place(kernel, line->x), y = read_place(kernel, line->y);
+    const int x = read_place(kernel, update->x), y = read_place(kernel, update->y);
     if (x < 0 || y < 0 || kernel->dots == TESS_PASS_DOTS)
         return false;
-    kernel->dot_slot[kernel->dots] = line->slot;
+    kernel->dot_slot[kernel->dots] = update->slot;
     snprintf(text, size, "DOT(%d,%d,%d)", kernel->dots++, x, y);
     return true;
 }
 
-bool tess_pass_add_line(tess_pass_kernel *kernel, const tess_line *line)
+bool tess_pass_add(tess_pass_kernel *kernel, const tess_update *update)
 {
     tess_pass_kernel before = *kernel;
     char text[160];
-    const bool fits = line->kind == TESS_LINE_COMBINE ? add_combine(kernel, line, text, sizeof text)
-                      : line->kind == TESS_LINE_DIAGONAL
-                          ? add_diagonal(kernel, line, text, sizeof text)
-                          : add_dot(kernel, line, text, sizeof text);
+    const bool fits =
+        update->kind == TESS_UPDATE_COMBINE    ? add_combine(kernel, update, text, sizeof text)
+        : update->kind == TESS_UPDATE_DIAGONAL ? add_diagonal(kernel, update, text, sizeof text)
+                                               : add_dot(kernel, update, text, sizeof text);
     const size_t used = strlen(before.lines);
     if (!fits || used + strlen(text) >= sizeof kernel->lines) {
         *kernel = before;
@@ -98,15 +103,15 @@ bool tess_pass_add_line(tess_pass_kernel *kernel, const tess_line *line)
 int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t first,
                        tess_pass_kernel *kernel)
 {
-    const bool large = steps->pc->elementwise && steps->pc->diagonal.block > TESS_PASS_BLOCK;
-    const tess_line *lines = steps->line + pass->first_line;
+    const tess_update *updates = steps->update + pass->first_update;
     *kernel = (tess_pass_kernel){.repeat = 1};
     int64_t at = first;
-    while (at < pass->lines) {
-        const bool alone = large && lines[at].kind == TESS_LINE_DIAGONAL;
+    while (at < pass->updates) {
+        const bool alone = updates[at].kind == TESS_UPDATE_DIAGONAL &&
+                           updates[at].diagonal->block > TESS_PASS_BLOCK;
         if (alone && at > first)
             break;
-        if (!tess_pass_add_line(kernel, &lines[at]))
+        if (!tess_pass_add(kernel, &updates[at]))
             break;
         at++;
         kernel->direct |= alone;
@@ -115,14 +120,14 @@ int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t f
     }
     /* A pass of many kernels (GMRES) is cut where sums end and dots begin: the pieces are then few
      * kinds, each compiled once for all lengths. */
-    if (at < pass->lines || first > 0) {
+    if (at < pass->updates || first > 0) {
         int64_t same = first + 1;
-        while (same < at && lines[same].kind == lines[first].kind)
+        while (same < at && updates[same].kind == updates[first].kind)
             same++;
         if (same < at) {
             *kernel = (tess_pass_kernel){.repeat = 1};
             for (int64_t i = first; i < same; i++)
-                (void)tess_pass_add_line(kernel, &lines[i]);
+                (void)tess_pass_add(kernel, &updates[i]);
             at = same;
         }
     }
@@ -130,33 +135,33 @@ int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t f
 }
 
 /* Rows a thread block takes at a time. */
-static int64_t tile_of(const tess_pass_kernel *kernel, const tess_diagonal *d)
+static int64_t tile_of(const tess_pass_kernel *kernel)
 {
-    const int b = kernel->diagonal && !kernel->direct ? d->block : 1;
+    const int b = kernel->diagonal.block > 0 && !kernel->direct ? kernel->diagonal.block : 1;
     return (int64_t)(TESS_PASS_THREADS / b * b) * kernel->repeat;
 }
 
 /* Several rows a thread where one each would leave thread blocks a second turn: all loads of a
  * launch are then under way at once. */
-void tess_pass_fit(tess_pass_kernel *kernel, const tess_diagonal *d, int64_t rows, int blocks)
+void tess_pass_fit(tess_pass_kernel *kernel, int64_t rows, int blocks)
 {
-    const int registers = kernel->vectors + (kernel->diagonal && d->block <= 8 ? d->block : 0);
+    const int block = kernel->diagonal.block,
+              registers = kernel->vectors + (block <= 8 ? block : 0);
     kernel->repeat = 1;
     while (2 * kernel->repeat * registers <= 40 && kernel->repeat < 4 &&
-           rows > tile_of(kernel, d) * blocks)
+           rows > tile_of(kernel) * blocks)
         kernel->repeat *= 2;
 }
 
-void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, const tess_diagonal *d,
-                       char *text, size_t size)
+void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, char *text, size_t size)
 {
+    const tess_diagonal *d = &kernel->diagonal;
     snprintf(text, size,
              "-DREAL=%d -DHELD=%d -DBLOCK=%d -DDIRECT=%d -DTHREADS=%d -DREPEAT=%d -DVECTORS=%d "
              "-DLOADS=%u -DSTORES=%u -DCOEFS=%d -DDOTS=%d -DLINES=%s",
-             (int)tess_type_size(type), kernel->diagonal ? (int)tess_type_size(d->type) : 8,
-             kernel->diagonal ? (int)d->block : 0, kernel->direct, TESS_PASS_THREADS,
-             kernel->repeat, kernel->vectors, kernel->loads, kernel->stores, kernel->coefs,
-             kernel->dots, kernel->lines);
+             (int)tess_type_size(type), d->block > 0 ? (int)tess_type_size(d->type) : 8,
+             (int)d->block, kernel->direct, TESS_PASS_THREADS, kernel->repeat, kernel->vectors,
+             kernel->loads, kernel->stores, kernel->coefs, kernel->dots, kernel->lines);
 }
 
 void tess_finish_arguments(const tess_finish_call *call, tess_cuda_launch *run)
@@ -186,10 +191,10 @@ void tess_rows_arguments(const tess_pass_kernel *kernel, const tess_rows_call *c
     tess_cuda_arg_integer(run, call->rows);
 }
 
-void tess_pass_launch(const tess_pass_kernel *kernel, const tess_diagonal *d,
-                      const tess_pass_call *call, tess_cuda_launch *out)
+void tess_pass_launch(const tess_pass_kernel *kernel, const tess_pass_call *call,
+                      tess_cuda_launch *out)
 {
-    int64_t grid = tess_ceil_div(call->common.rows, tile_of(kernel, d));
+    int64_t grid = tess_ceil_div(call->common.rows, tile_of(kernel));
     grid = grid > call->blocks ? call->blocks : grid > 0 ? grid : 1;
     tess_cuda_launch *run = tess_cuda_launch_start(out, "pass", grid, TESS_PASS_THREADS);
     run->overlaps = true;

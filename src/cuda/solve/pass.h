@@ -14,7 +14,7 @@ enum {
     TESS_PASS_BLOCK = 64 /* largest diagonal block that a thread block shares */
 };
 
-/* One launch of pass.cu: lines of a pass with vectors, coefficients and dots numbered from 0. */
+/* One launch of pass.cu: updates of a pass with vectors, coefficients and dots numbered from 0. */
 typedef struct tess_pass_kernel {
     int vectors, coefs, dots;
     int repeat; /* rows a thread at a time */
@@ -22,18 +22,18 @@ typedef struct tess_pass_kernel {
     tess_term coef[TESS_PASS_COEFS]; /* factor and slot */
     int dot_slot[TESS_PASS_DOTS];
     unsigned loads, stores;
-    bool diagonal, direct;
+    tess_diagonal diagonal; /* of its DIAGONAL updates; block 0: there are none */
+    bool direct;
     char lines[420];
 } tess_pass_kernel;
 
-/* Puts lines first.. of the pass into one kernel, as many as fit; returns how many. */
+/* Puts updates first.. of the pass into one kernel, as many as fit; returns how many. */
 int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t first,
                        tess_pass_kernel *kernel);
 /* Chooses `repeat` for vectors of that length and a grid of at most `blocks`. */
-void tess_pass_fit(tess_pass_kernel *kernel, const tess_diagonal *d, int64_t rows, int blocks);
+void tess_pass_fit(tess_pass_kernel *kernel, int64_t rows, int blocks);
 /* The defines of pass.cu. */
-void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, const tess_diagonal *d,
-                       char *text, size_t size);
+void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, char *text, size_t size);
 /* What the arguments of every kernel of a solver begin with: finish_args of steps.cuh. */
 typedef struct tess_finish_call {
     uint64_t slots, control, ring; /* of the system */
@@ -59,11 +59,11 @@ typedef struct tess_pass_call {
     uint64_t parts, ticket;
     int blocks; /* thread blocks at most */
 } tess_pass_call;
-void tess_pass_launch(const tess_pass_kernel *kernel, const tess_diagonal *d,
-                      const tess_pass_call *call, tess_cuda_launch *out);
+void tess_pass_launch(const tess_pass_kernel *kernel, const tess_pass_call *call,
+                      tess_cuda_launch *out);
 
-/* Appends a line; false when there is no room for it, and the kernel stays as it was. */
-bool tess_pass_add_line(tess_pass_kernel *kernel, const tess_line *line);
+/* Appends an update; false when there is no room for it, and the kernel stays as it was. */
+bool tess_pass_add(tess_pass_kernel *kernel, const tess_update *update);
 /* The kernel's number of a vector of the space; -1 when there is no room. */
 int tess_pass_place(tess_pass_kernel *kernel, int vector);
 

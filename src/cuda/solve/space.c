@@ -63,16 +63,17 @@ static tess_status upload_pc(tess_space *space)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_pc *pc = space->pc;
-    if (pc->options.kind == TESS_PC_NONE)
+    const tess_diagonal *diagonal = tess_pc_diagonal(pc);
+    if (pc->ops->identity)
         return TESS_OK;
-    if (!pc->elementwise)
+    if (!diagonal)
         return state->factors ? tess_cuda_factors_refresh(state->factors, state->plan->stream)
                               : tess_cuda_factors_create(state->cuda, pc, state->plan->stream,
                                                          &state->factors);
-    const size_t bytes = (size_t)pc->bytes;
     if (!state->diagonal)
-        TESS_TRY(tess_cuda_alloc(state->cuda, bytes, "the preconditioner", &state->diagonal));
-    TESS_TRY(tess_cuda_upload(state->cuda, state->diagonal, pc->diagonal.blocks, bytes,
+        TESS_TRY(
+            tess_cuda_alloc(state->cuda, diagonal->bytes, "the preconditioner", &state->diagonal));
+    TESS_TRY(tess_cuda_upload(state->cuda, state->diagonal, diagonal->blocks, diagonal->bytes,
                               state->plan->stream));
     return TESS_CU(state->cuda, cuStreamSynchronize(state->plan->stream));
 }

@@ -11,8 +11,8 @@ static tess_status need_pass(tess_space *space, tess_pass_kernel *kernel, cu_fun
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     char defines[TESS_PASS_TEXT];
-    tess_pass_fit(kernel, &space->pc->diagonal, space->rows, 8 * state->cuda->multiprocessors);
-    tess_pass_defines(kernel, space->type, &space->pc->diagonal, defines, sizeof defines);
+    tess_pass_fit(kernel, space->rows, 8 * state->cuda->multiprocessors);
+    tess_pass_defines(kernel, space->type, defines, sizeof defines);
     for (const tess_pass_module *m = state->modules; m; m = m->next) {
         if (strcmp(m->defines, defines) == 0) {
             *out = m->function;
@@ -51,8 +51,8 @@ static void warm_pass(const tess_space *space, tess_pass_kernel *kernel, warming
     if (all->count == WARM_MOST)
         return;
     char *defines = all->defines[all->count];
-    tess_pass_fit(kernel, &space->pc->diagonal, space->rows, 8 * state->cuda->multiprocessors);
-    tess_pass_defines(kernel, space->type, &space->pc->diagonal, defines, TESS_PASS_TEXT);
+    tess_pass_fit(kernel, space->rows, 8 * state->cuda->multiprocessors);
+    tess_pass_defines(kernel, space->type, defines, TESS_PASS_TEXT);
     for (const tess_pass_module *m = state->modules; m; m = m->next)
         if (strcmp(m->defines, defines) == 0)
             return;
@@ -67,7 +67,7 @@ static void warm_list(const tess_space *space, const tess_steps *steps, warming 
     tess_pass_kernel kernel;
     for (int64_t s = 0; s < steps->count; s++) {
         const tess_step *step = &steps->step[s];
-        for (int64_t first = 0; step->kind == TESS_STEP_PASS && first < step->lines;) {
+        for (int64_t first = 0; step->kind == TESS_STEP_PASS && first < step->updates;) {
             first += tess_pass_take(steps, step, first, &kernel);
             warm_pass(space, &kernel, all);
         }

@@ -60,7 +60,7 @@ static tess_status run_pass(tess_space *space, const tess_unit_list *list, const
     };
     add_programme(list, unit, &call.common.finish);
     tess_cuda_launch launch;
-    tess_pass_launch(unit->pass, &space->pc->diagonal, &call, &launch);
+    tess_pass_launch(unit->pass, &call, &launch);
     return tess_cuda_launch_one(state->cuda, unit->function, &launch, state->plan->stream);
 }
 

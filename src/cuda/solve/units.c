@@ -31,12 +31,12 @@ static tess_status add_ending(tess_ctx *ctx, tess_unit_list *list, tess_unit *un
 static tess_status add_pass(tess_ctx *ctx, tess_unit_list *list, const tess_steps *steps,
                             const tess_step *step)
 {
-    for (int64_t first = 0; first < step->lines;) {
+    for (int64_t first = 0; first < step->updates;) {
         tess_unit unit = {.kind = TESS_UNIT_PASS, .step = step, .programme = -1};
-        unit.first_line = step->first_line + first;
+        unit.first_update = step->first_update + first;
         TESS_TRY(TESS_ALLOC(ctx, 1, &unit.pass));
-        unit.lines = tess_pass_take(steps, step, first, unit.pass);
-        first += unit.lines;
+        unit.updates = tess_pass_take(steps, step, first, unit.pass);
+        first += unit.updates;
         tess_status status =
             unit.pass->dots > 0 ? add_ending(ctx, list, &unit) : add_unit(ctx, list, &unit);
         if (status != TESS_OK) {
@@ -49,17 +49,16 @@ static tess_status add_pass(tess_ctx *ctx, tess_unit_list *list, const tess_step
 
 /* A product; its dot in a FINISH, which has a pass for products without a fused form and for
  * several systems that are multiplied together. */
-static tess_status add_apply(tess_ctx *ctx, tess_unit_list *list, const tess_steps *steps,
-                             const tess_step *step, bool fused)
+static tess_status add_apply(tess_ctx *ctx, tess_unit_list *list, const tess_step *step, bool fused)
 {
     tess_unit unit = {.kind = TESS_UNIT_APPLY, .step = step, .programme = -1};
     unit.sums = fused && step->slot >= 0 && !step->transpose;
     TESS_TRY(add_unit(ctx, list, &unit));
     if (step->slot < 0)
         return TESS_OK;
-    tess_line line = {.kind = TESS_LINE_DOT, .slot = step->slot, .x = step->w, .y = step->y};
-    const tess_steps dot = {.ctx = ctx, .line = &line, .pc = steps->pc};
-    const tess_step pass = {.kind = TESS_STEP_PASS, .lines = 1};
+    tess_update update = {.kind = TESS_UPDATE_DOT, .slot = step->slot, .x = step->w, .y = step->y};
+    const tess_steps dot = {.ctx = ctx, .update = &update};
+    const tess_step pass = {.kind = TESS_STEP_PASS, .updates = 1};
     unit.kind = TESS_UNIT_FINISH;
     TESS_TRY(TESS_ALLOC(ctx, 1, &unit.pass));
     (void)tess_pass_take(&dot, &pass, 0, unit.pass);
@@ -90,7 +89,7 @@ static tess_status add_step(tess_ctx *ctx, tess_unit_list *list, const tess_step
     case TESS_STEP_SCALAR:
         return add_scalar(ctx, list, step);
     case TESS_STEP_APPLY:
-        return add_apply(ctx, list, steps, step, fused);
+        return add_apply(ctx, list, step, fused);
     case TESS_STEP_PRECONDITION:
         break;
     }

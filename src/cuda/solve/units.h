@@ -22,9 +22,9 @@ typedef struct tess_unit {
     const tess_step *step;  /* that its time is counted for */
     tess_pass_kernel *pass; /* PASS; FINISH: the dot, where no product did it */
     cu_function function;
-    bool sums;                 /* FINISH: of the product before */
-    int64_t first_line, lines; /* PASS: the lines of the steps in it */
-    int64_t programme;         /* index into the list's programmes, -1: none */
+    bool sums;                     /* FINISH: of the product before */
+    int64_t first_update, updates; /* PASS: those of the steps in it */
+    int64_t programme;             /* index into the list's programmes, -1: none */
     int64_t guard;
 } tess_unit;
 

@@ -9,7 +9,7 @@
  */
 #include <math.h>
 
-#include "solve/solve.h"
+#include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, Z, P, Q, R_SHADOW, Z_SHADOW, P_SHADOW, Q_SHADOW, VECTORS };
 enum { RHO = TESS_S_OWN, RHO_NEW, PQ, ALPHA, BETA, SLOTS };
@@ -20,8 +20,8 @@ static void build(tess_solver *solver)
     tess_step_apply(s, TESS_V_X, R);
     tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
     tess_step_copy(s, R_SHADOW, R);
-    int z = tess_step_precondition(s, R, Z);
-    int z_shadow = tess_step_precondition_transpose(s, R_SHADOW, Z_SHADOW);
+    int z = tess_pc_append(&solver->pc, s, R, Z);
+    int z_shadow = tess_pc_append_transpose(&solver->pc, s, R_SHADOW, Z_SHADOW);
     tess_step_copy(s, P, z);
     tess_step_copy(s, P_SHADOW, z_shadow);
     tess_step_dot(s, RHO, z, R_SHADOW);
@@ -33,8 +33,8 @@ static void build(tess_solver *solver)
     tess_step_scalar(s, TESS_OP_DIV, ALPHA, RHO, PQ);
     tess_step_sum(s, R, 1, TESS_ONE, R, -1, ALPHA, Q);
     tess_step_sum(s, R_SHADOW, 1, TESS_ONE, R_SHADOW, -1, ALPHA, Q_SHADOW);
-    z = tess_step_precondition(s, R, Z);
-    z_shadow = tess_step_precondition_transpose(s, R_SHADOW, Z_SHADOW);
+    z = tess_pc_append(&solver->pc, s, R, Z);
+    z_shadow = tess_pc_append_transpose(&solver->pc, s, R_SHADOW, Z_SHADOW);
     tess_step_dot(s, RHO_NEW, z, R_SHADOW);
     tess_step_dot(s, TESS_S_RR, R, R);
     tess_step_scalar(s, TESS_OP_DIV, BETA, RHO_NEW, RHO);
@@ -61,6 +61,8 @@ static const tess_stop stops[] = {{TESS_STOP_ZERO, PQ, 0}, {TESS_STOP_ZERO, RHO,
 
 const tess_method tess_method_bicg = {
     .name = "bicg",
+    .summary = "any A; two products an iteration, one with the transpose of A",
+    .transpose = true,
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,

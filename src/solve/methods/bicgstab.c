@@ -16,23 +16,23 @@
  */
 #include <math.h>
 
-#include "solve/solve.h"
+#include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, H, P, V, Y, Z, T, VECTORS };
 enum { RHO = TESS_S_OWN, RHO_NEW, HV, ALPHA, TR, TT, OMEGA, BETA, RATIO, TURN, VV, YY, SLOTS };
 
 /* Through A and M^-1 in the order of the side: out = A M^-1 in, M^-1 in kept in `between`, or out =
  * M^-1 A in. Returns the vector that x moves along. slot >= 0: slot = h.out. */
-static int operate(tess_steps *s, bool left, int in, int between, int out, int slot)
+static int operate(const tess_solver *solver, tess_steps *s, int in, int between, int out, int slot)
 {
-    if (left) {
+    if (tess_applies_left(&solver->options)) {
         tess_step_apply(s, in, between);
-        tess_step_precondition(s, between, out);
+        tess_pc_append(&solver->pc, s, between, out);
         if (slot >= 0)
             tess_step_dot(s, slot, H, out);
         return in;
     }
-    const int along = tess_step_precondition(s, in, between);
+    const int along = tess_pc_append(&solver->pc, s, in, between);
     if (slot >= 0)
         tess_step_apply_dot(s, along, out, H, slot);
     else
@@ -42,24 +42,24 @@ static int operate(tess_steps *s, bool left, int in, int between, int out, int s
 
 static void build(tess_solver *solver)
 {
-    const bool left = solver->options.left && solver->options.pc.kind != TESS_PC_NONE;
+    const bool left = tess_applies_left(&solver->options);
     const int first = left ? Y : R;
     tess_steps *s = &solver->start;
     tess_step_apply(s, TESS_V_X, first);
     tess_step_sum(s, first, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, first);
     tess_step_dot(s, TESS_S_RR, first, first);
     if (left)
-        tess_step_precondition(s, first, R);
+        tess_pc_append(&solver->pc, s, first, R);
     tess_step_copy(s, H, R);
     tess_step_copy(s, P, R);
     tess_step_dot(s, RHO, R, R);
 
     s = &solver->loop[0];
-    const int y = operate(s, left, P, Y, V, HV);
+    const int y = operate(solver, s, P, Y, V, HV);
     tess_step_scalar(s, TESS_OP_DIV, ALPHA, RHO, HV);
     tess_step_sum(s, R, 1, TESS_ONE, R, -1, ALPHA, V);
     tess_step_dot(s, VV, V, V);
-    const int z = operate(s, left, R, Z, T, -1);
+    const int z = operate(solver, s, R, Z, T, -1);
     tess_step_dot(s, TR, T, R);
     tess_step_dot(s, TT, T, T);
     tess_step_scalar(s, TESS_OP_DIV, OMEGA, TR, TT);
@@ -120,7 +120,8 @@ static const tess_stop stops[] = {{TESS_STOP_SMALL, VV, YY},
 
 const tess_method tess_method_bicgstab = {
     .name = "bicgstab",
-    .sides = true,
+    .summary = "any A; two products an iteration",
+    .sides = TESS_SIDES_BOTH,
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,

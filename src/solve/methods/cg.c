@@ -9,7 +9,7 @@
  * x is updated after r, when p is read anyway: beside the product an iteration moves 11 vectors and
  * M (Algorithm 1's five kernels move 20).
  */
-#include "solve/solve.h"
+#include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, Z, P, Q, VECTORS };
 enum { RZ = TESS_S_OWN, RZ_NEW, PQ, ALPHA, BETA, SLOTS };
@@ -19,7 +19,7 @@ static void build(tess_solver *solver)
     tess_steps *s = &solver->start;
     tess_step_apply(s, TESS_V_X, R);
     tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
-    int z = tess_step_precondition(s, R, Z);
+    int z = tess_pc_append(&solver->pc, s, R, Z);
     tess_step_copy(s, P, z);
     tess_step_dot(s, RZ, R, z);
     tess_step_dot(s, TESS_S_RR, R, R);
@@ -28,7 +28,7 @@ static void build(tess_solver *solver)
     tess_step_apply_dot(s, P, Q, P, PQ);
     tess_step_scalar(s, TESS_OP_DIV_POSITIVE, ALPHA, RZ, PQ);
     tess_step_sum(s, R, 1, TESS_ONE, R, -1, ALPHA, Q);
-    z = tess_step_precondition(s, R, Z);
+    z = tess_pc_append(&solver->pc, s, R, Z);
     tess_step_dot(s, RZ_NEW, R, z);
     tess_step_dot(s, TESS_S_RR, R, R);
     tess_step_scalar(s, TESS_OP_DIV, BETA, RZ_NEW, RZ);
@@ -68,6 +68,8 @@ static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, PQ, 0}, {TESS_STOP_NO
 
 const tess_method tess_method_cg = {
     .name = "cg",
+    .summary = "conjugate gradients: symmetric positive definite A and preconditioner",
+    .positive_definite = true,
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,

@@ -7,7 +7,7 @@
  *     w = A z,  delta = z.w
  *     beta = gamma' / gamma,  alpha = gamma' / (delta - beta gamma' / alpha)
  */
-#include "solve/solve.h"
+#include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, Z, P, S, W, VECTORS };
 enum { GAMMA = TESS_S_OWN, GAMMA_NEW, DELTA, ALPHA, BETA, TURN, SLOTS };
@@ -17,7 +17,7 @@ static void build(tess_solver *solver)
     tess_steps *s = &solver->start;
     tess_step_apply(s, TESS_V_X, R);
     tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
-    int z = tess_step_precondition(s, R, Z);
+    int z = tess_pc_append(&solver->pc, s, R, Z);
     tess_step_dot(s, GAMMA, R, z);
     tess_step_dot(s, TESS_S_RR, R, R);
     tess_step_sum(s, P, 0, TESS_ONE, R, 0, TESS_ONE, R);
@@ -31,7 +31,7 @@ static void build(tess_solver *solver)
     tess_step_sum(s, S, 1, TESS_ONE, W, 1, BETA, S);
     tess_step_sum(s, TESS_V_X, 1, TESS_ONE, TESS_V_X, 1, ALPHA, P);
     tess_step_sum(s, R, 1, TESS_ONE, R, -1, ALPHA, S);
-    z = tess_step_precondition(s, R, Z);
+    z = tess_pc_append(&solver->pc, s, R, Z);
     tess_step_dot(s, GAMMA_NEW, R, z);
     tess_step_dot(s, TESS_S_RR, R, R);
     tess_step_apply_dot(s, z, W, z, DELTA);
@@ -54,6 +54,8 @@ static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, DELTA, 0},
 
 const tess_method tess_method_cg_single = {
     .name = "cg_single",
+    .summary = "cg with one reduction an iteration (Chronopoulos and Gear)",
+    .positive_definite = true,
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,

@@ -22,7 +22,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "solve/solve.h"
+#include "solve/methods/method.h"
 
 enum { W = TESS_V_OWN, V };
 /* Slots: WW and NN are |w|^2 and |v_{j+1}|^2; LEFT bounds what is left of v_{j+1} along the basis
@@ -58,23 +58,12 @@ typedef struct gmres_state {
     int to_mend; /* vectors from this on to be mended in any case */
 } gmres_state;
 
-static bool keeps_z(const tess_solve_options *options)
-{
-    return options->method == &tess_method_fgmres;
-}
-
 static void size(const tess_solve_options *options, int *vectors, int *slots, int64_t *cycle)
 {
     const int m = (int)options->restart;
     *cycle = m;
-    *vectors = V + m + 1 + (keeps_z(options) ? m : 1);
+    *vectors = V + m + 1 + (options->method->flexible ? m : 1);
     *slots = FIRST + 2 * (m + 1) + 2 * m;
-}
-
-/* From the left, and there is something to apply. */
-static bool from_left(const tess_solve_options *options)
-{
-    return options->left && options->pc.kind != TESS_PC_NONE;
 }
 
 /* out = slot[scale] from - sum of slot[first + i] v_i, i = 0..count-1, a few vectors at a time. */
@@ -90,14 +79,15 @@ static void project(tess_steps *s, int out, int scale, int from, int first, int 
 }
 
 /* w from v_j. */
-static void build_product(tess_steps *s, const tess_solve_options *options, int j)
+static void build_product(const tess_solver *solver, tess_steps *s, int j)
 {
-    const int m = (int)options->restart, z = V + m + 1 + (keeps_z(options) ? j : 0);
-    if (from_left(options)) {
+    const tess_solve_options *options = &solver->options;
+    const int m = (int)options->restart, z = V + m + 1 + (options->method->flexible ? j : 0);
+    if (tess_applies_left(options)) {
         tess_step_apply(s, V + j, z);
-        tess_step_precondition(s, z, W);
+        tess_pc_append(&solver->pc, s, z, W);
     } else {
-        tess_step_apply(s, tess_step_precondition(s, V + j, z), W);
+        tess_step_apply(s, tess_pc_append(&solver->pc, s, V + j, z), W);
     }
 }
 
@@ -136,10 +126,10 @@ static void build_margins(tess_steps *s)
     tess_step_scalar(s, TESS_OP_SUB, NN_MARGIN, UNIT, TURN);
 }
 
-static void build_iteration(tess_steps *s, const tess_solve_options *options, int j)
+static void build_iteration(const tess_solver *solver, tess_steps *s, int j)
 {
-    const int m = (int)options->restart, h = FIRST, scaled = FIRST + m + 1;
-    build_product(s, options, j);
+    const int m = (int)solver->options.restart, h = FIRST, scaled = FIRST + m + 1;
+    build_product(solver, s, j);
     for (int i = 0; i <= j; i++)
         tess_step_dot(s, h + i, W, V + i);
     tess_step_dot(s, WW, W, W);
@@ -161,11 +151,11 @@ static void build_iteration(tess_steps *s, const tess_solve_options *options, in
 
 /* v_{j+1} again, orthogonalised twice and with its measured norm. w is still there, unless a device
  * has begun the next iteration before it was told (`anew`). */
-static void build_mend(tess_steps *s, const tess_solve_options *options, int j, bool anew)
+static void build_mend(const tess_solver *solver, tess_steps *s, int j, bool anew)
 {
-    const int m = (int)options->restart, h = FIRST, g = FIRST + m + 1, next = V + j + 1;
+    const int m = (int)solver->options.restart, h = FIRST, g = FIRST + m + 1, next = V + j + 1;
     if (anew)
-        build_product(s, options, j);
+        build_product(solver, s, j);
     project(s, next, TESS_ONE, W, h, j + 1);
     for (int i = 0; i <= j; i++)
         tess_step_dot(s, g + i, next, V + i);
@@ -182,11 +172,12 @@ static void build_mend(tess_steps *s, const tess_solve_options *options, int j, 
 }
 
 /* x = x + sum y_i z_i, y in the slots from FIRST. */
-static void build_finish(tess_steps *s, const tess_solve_options *options, int count)
+static void build_finish(const tess_solver *solver, tess_steps *s, int count)
 {
+    const tess_solve_options *options = &solver->options;
     const int z = V + (int)options->restart + 1;
-    const bool kept = keeps_z(options) && options->pc.kind != TESS_PC_NONE;
-    const bool direct = kept || from_left(options);
+    const bool kept = options->method->flexible && !options->pc.ops->identity;
+    const bool direct = kept || tess_applies_left(options);
     const int from = kept ? z : V, to = direct ? TESS_V_X : W;
     for (int i = 0; i < count; i += TESS_TERMS_MAX - 1) {
         tess_term term[TESS_TERMS_MAX];
@@ -199,7 +190,7 @@ static void build_finish(tess_steps *s, const tess_solve_options *options, int c
     }
     if (!direct)
         tess_step_sum(s, TESS_V_X, 1, TESS_ONE, TESS_V_X, 1, TESS_ONE,
-                      tess_step_precondition(s, W, z));
+                      tess_pc_append(&solver->pc, s, W, z));
 }
 
 /* A power of 2 not above the root of 1 / epsilon, from the number 1. */
@@ -219,8 +210,8 @@ static void build(tess_solver *solver)
     tess_step_sum(s, W, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, W);
     tess_step_dot(s, TESS_S_RR, W, W);
     int r = W, rr = TESS_S_RR;
-    if (from_left(options)) {
-        r = tess_step_precondition(s, W, V + (int)options->restart + 1);
+    if (tess_applies_left(options)) {
+        r = tess_pc_append(&solver->pc, s, W, V + (int)options->restart + 1);
         rr = WW;
         tess_step_dot(s, rr, r, r);
     }
@@ -233,7 +224,7 @@ static void build(tess_solver *solver)
     const tess_term first = {1, INVERSE, r};
     tess_step_combine(s, V, 1, &first);
     for (int j = 0; j < (int)options->restart; j++)
-        build_iteration(&solver->loop[j], options, j);
+        build_iteration(solver, &solver->loop[j], j);
 }
 
 static void close_state(tess_solver *solver)
@@ -265,9 +256,9 @@ static tess_status open_state(tess_solver *solver)
     TESS_TRY(TESS_CALLOC(solver->ctx, m, &state->mend));
     const bool anew = solver->plan->device->backend->space != NULL; /* several at a time */
     for (int j = 0; j < (int)m; j++) {
-        state->finish[j] = state->mend[j] = (tess_steps){.ctx = solver->ctx, .pc = &solver->pc};
-        build_finish(&state->finish[j], &solver->options, j + 1);
-        build_mend(&state->mend[j], &solver->options, j, anew);
+        state->finish[j] = state->mend[j] = (tess_steps){.ctx = solver->ctx};
+        build_finish(solver, &state->finish[j], j + 1);
+        build_mend(solver, &state->mend[j], j, anew);
         TESS_TRY(tess_steps_finish(&state->finish[j]));
         TESS_TRY(tess_steps_finish(&state->mend[j]));
     }
@@ -317,7 +308,7 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
         state->to_mend = 0;
         solver->careful = false;
         state->g[0] = solver->slots[NORM];
-        if (from_left(&solver->options))
+        if (tess_applies_left(&solver->options))
             tess_system_scale(system, state->g[0]);
         return;
     }
@@ -359,7 +350,8 @@ static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, NORM, 0},
 
 const tess_method tess_method_gmres = {
     .name = "gmres",
-    .sides = true,
+    .summary = "any A; restart=30 vectors are kept",
+    .sides = TESS_SIDES_BOTH,
     .size = size,
     .build = build,
     .open = open_state,
@@ -373,6 +365,9 @@ const tess_method tess_method_gmres = {
 
 const tess_method tess_method_fgmres = {
     .name = "fgmres",
+    .summary = "gmres that also keeps the preconditioned vectors",
+    .flexible = true,
+    .sides = TESS_SIDES_RIGHT,
     .size = size,
     .build = build,
     .open = open_state,

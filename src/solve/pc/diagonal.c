@@ -72,44 +72,103 @@ static fault invert_all(const tess_matrix *A, tess_diagonal *diagonal, int64_t r
     return (fault){.row = INT64_MAX};
 }
 
-tess_status tess_pc_diagonal_compute(tess_plan *plan, tess_pc *pc)
+static tess_status fault_status(const tess_pc *pc, int32_t b, const fault *first)
+{
+    const long long row = first->row;
+    if (b == 1)
+        return tess_fail(pc->ctx, TESS_ERR_MATRIX, "pc=%s: the diagonal of row %lld is %s",
+                         pc->ops->name, row, isfinite(first->pivot) ? "0" : "not finite");
+    return tess_fail(pc->ctx, TESS_ERR_MATRIX,
+                     "pc=%s: the diagonal block of block row %lld (rows %lld..%lld) is %s: no "
+                     "pivot in its column %d, the largest is %.3g",
+                     pc->ops->name, row, row * b, row * b + b - 1,
+                     isfinite(first->pivot) ? "singular" : "not finite", (int)first->column,
+                     first->pivot);
+}
+
+static tess_status update(tess_plan *plan, tess_pc *pc)
 {
     tess_ctx *ctx = plan->ctx;
     tess_matrix A = *plan->matrix;
     A.values = (void *)(uintptr_t)plan->values; /* only ever read */
-    tess_diagonal *diagonal = &pc->diagonal;
-    const bool jacobi = pc->options.kind == TESS_PC_JACOBI;
-    const int32_t b = jacobi ? 1 : A.block_height;
-    const int64_t rows = jacobi ? A.block_rows * A.block_height : A.block_rows;
+    tess_diagonal *diagonal = pc->state;
+    const int32_t b = diagonal->block;
+    const int64_t rows = A.block_rows * A.block_height / b;
     const int threads = ctx->threads;
-    if (!diagonal->blocks) {
-        diagonal->type = pc->type;
-        diagonal->block = b;
-        TESS_TRY(tess_alloc_bytes(ctx, rows * b * b, tess_type_size(pc->type), &diagonal->blocks));
-        pc->bytes = (double)rows * b * b * (double)tess_type_size(pc->type);
-    }
     double *scratch;
     fault *faults;
     TESS_TRY(TESS_ALLOC(ctx, (int64_t)threads * 2 * b * b, &scratch));
     tess_status status = TESS_ALLOC(ctx, threads, &faults);
-    if (status != TESS_OK) {
-        tess_free(ctx, scratch);
-        return status;
+    if (status == TESS_OK) {
+        const fault first = invert_all(&A, diagonal, rows, threads, scratch, faults);
+        tess_free(ctx, faults);
+        if (first.row != INT64_MAX)
+            status = fault_status(pc, b, &first);
     }
-    fault first = invert_all(&A, diagonal, rows, threads, scratch, faults);
-    tess_free(ctx, faults);
     tess_free(ctx, scratch);
-    if (first.row == INT64_MAX)
-        return TESS_OK;
-    if (b == 1)
-        return tess_fail(ctx, TESS_ERR_MATRIX, "pc=%s: the diagonal of row %lld is %s",
-                         tess_pc_names[pc->options.kind], (long long)first.row,
-                         isfinite(first.pivot) ? "0" : "not finite");
-    return tess_fail(ctx, TESS_ERR_MATRIX,
-                     "pc=%s: the diagonal block of block row %lld (rows %lld..%lld) is %s: no "
-                     "pivot in its column %d, the largest is %.3g",
-                     tess_pc_names[pc->options.kind], (long long)first.row,
-                     (long long)first.row * b, (long long)first.row * b + b - 1,
-                     isfinite(first.pivot) ? "singular" : "not finite", (int)first.column,
-                     first.pivot);
+    return status;
 }
+
+static tess_status set_up(tess_plan *plan, tess_pc *pc, int32_t b)
+{
+    const int64_t scalars = plan->matrix->block_rows * plan->matrix->block_height;
+    const size_t size = tess_type_size(pc->type);
+    tess_diagonal *diagonal;
+    TESS_TRY(TESS_CALLOC(pc->ctx, 1, &diagonal));
+    pc->state = diagonal;
+    diagonal->type = pc->type;
+    diagonal->block = b;
+    diagonal->bytes = (size_t)(scalars * b) * size;
+    TESS_TRY(tess_alloc_bytes(pc->ctx, scalars * b, size, &diagonal->blocks));
+    return update(plan, pc);
+}
+
+static tess_status set_up_jacobi(tess_plan *plan, tess_pc *pc)
+{
+    return set_up(plan, pc, 1);
+}
+
+static tess_status set_up_bjacobi(tess_plan *plan, tess_pc *pc)
+{
+    return set_up(plan, pc, plan->matrix->block_height);
+}
+
+static void append(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose)
+{
+    tess_step_diagonal(steps, pc->state, r, z, transpose);
+}
+
+static double bytes(const tess_pc *pc)
+{
+    return (double)((const tess_diagonal *)pc->state)->bytes;
+}
+
+static void destroy(tess_pc *pc)
+{
+    tess_diagonal *diagonal = pc->state;
+    tess_free(pc->ctx, diagonal->blocks);
+    tess_free(pc->ctx, diagonal);
+}
+
+const tess_pc_ops tess_pc_jacobi = {
+    .name = "jacobi",
+    .summary = "the inverse of the diagonal",
+    .elementwise = true,
+    .set_up = set_up_jacobi,
+    .update = update,
+    .append = append,
+    .bytes = bytes,
+    .free = destroy,
+};
+
+const tess_pc_ops tess_pc_bjacobi = {
+    .name = "bjacobi",
+    .summary = "the inverses of the diagonal blocks",
+    .elementwise = true,
+    .square_blocks = true,
+    .set_up = set_up_bjacobi,
+    .update = update,
+    .append = append,
+    .bytes = bytes,
+    .free = destroy,
+};

@@ -1,11 +1,10 @@
-/* Triangular factors: their pattern, which follows from the matrix's, and who computes and applies
- * them. */
+/* Triangular factors: their pattern follows from the matrix's; threads compute and apply them. */
 #include <math.h>
 #include <string.h>
 
 #include "solve/pc/staged.h"
 
-void tess_factors_destroy(tess_ctx *ctx, tess_factors *f)
+static void destroy(tess_ctx *ctx, tess_factors *f)
 {
     if (!f)
         return;
@@ -59,7 +58,7 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc
     TESS_TRY(TESS_CALLOC(ctx, 1, &f));
     f->block = A->block_height;
     f->block_rows = rows;
-    f->symmetric = pc->options.kind == TESS_PC_IC0;
+    f->symmetric = pc->ops->symmetric;
     f->domains = domains;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, domains + 1, &f->domain_rows));
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, rows + 1, &f->lower_offsets));
@@ -80,22 +79,8 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc
     *out = f;
     return TESS_OK;
 cleanup:
-    tess_factors_destroy(ctx, f);
+    destroy(ctx, f);
     return status;
-}
-
-static tess_factor_fault compute_domain(const tess_factors *f, const tess_matrix *A,
-                                        const tess_pc_options *options, const tess_factor_values *v,
-                                        int domain, tess_factor_work *work)
-{
-    switch (options->kind) {
-    case TESS_PC_SSOR:
-        return tess_factor_ssor(f, A, v, domain, options->omega, work);
-    case TESS_PC_IC0:
-        return tess_factor_ic0(f, A, v, domain, work);
-    default:
-        return tess_factor_ilu0(f, A, v, domain, work);
-    }
 }
 
 /* Scratch for a number of shares of the work. */
@@ -103,7 +88,7 @@ typedef struct scratch {
     int shares;
     int64_t place_stride, dense_stride;
     bool positive;
-    double shift;
+    double shift, omega;
     double **places, *dense;
     tess_factor_fault *faults;
 } scratch;
@@ -114,8 +99,7 @@ static tess_status allocate_scratch(tess_ctx *ctx, const tess_factors *f, int sh
     const int64_t rows = f->block_rows, size = (int64_t)f->block * f->block;
     int64_t longest = 0;
     for (int64_t i = 0; i < rows; i++)
-        if (f->lower_offsets[i + 1] - f->lower_offsets[i] > longest)
-            longest = f->lower_offsets[i + 1] - f->lower_offsets[i];
+        longest = tess_max(longest, f->lower_offsets[i + 1] - f->lower_offsets[i]);
     *s = (scratch){.shares = shares,
                    .place_stride = place_stride,
                    .dense_stride = (3 + (f->symmetric ? longest : 0)) * size};
@@ -143,7 +127,8 @@ static tess_factor_work work_of(const tess_factors *f, const scratch *s, int sha
                               .dense = dense,
                               .row = dense + 3 * (int64_t)f->block * f->block,
                               .positive = s->positive,
-                              .shift = s->shift};
+                              .shift = s->shift,
+                              .omega = s->omega};
 }
 
 static tess_factor_fault first_fault(const scratch *s)
@@ -155,33 +140,34 @@ static tess_factor_fault first_fault(const scratch *s)
 }
 
 /* All domains, one after the other or at once; returns the first fault. */
-static tess_factor_fault compute_domains(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
-                                         const tess_pc_options *options,
-                                         const tess_factor_values *v, const scratch *s)
+static tess_factor_fault compute_domains(tess_ctx *ctx, const tess_triangular *t,
+                                         const tess_matrix *A, const tess_factor_values *v,
+                                         const scratch *s)
 {
+    const tess_factors *f = t->factors;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->threads)
     for (int d = 0; d < f->domains; d++) {
         tess_factor_work work = work_of(f, s, d, f->domain_rows[d], f->domain_rows[d + 1]);
-        s->faults[d] = compute_domain(f, A, options, v, d, &work);
+        s->faults[d] = t->compute(f, A, v, d, &work);
     }
     return first_fault(s);
 }
 
 /* One domain, stage by stage: rows of a stage do not need each other. */
-static tess_factor_fault compute_stages(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
-                                        const tess_pc *pc, const tess_factor_values *v,
+static tess_factor_fault compute_stages(tess_ctx *ctx, const tess_triangular *t,
+                                        const tess_matrix *A, const tess_factor_values *v,
                                         const scratch *s)
 {
-    const tess_stages *stages = &pc->staged->stages;
+    const tess_stages *stages = &t->staged->stages;
     tess_factor_fault fault = {.row = INT64_MAX};
 #pragma omp parallel num_threads(ctx->threads)
     for (int64_t i = 0; i < stages->count && fault.row == INT64_MAX; i++) {
         const int64_t first = stages->offsets[i], count = stages->offsets[i + 1] - first;
 #pragma omp for schedule(static, 1)
         for (int share = 0; share < s->shares; share++) {
-            tess_factor_work work = work_of(f, s, share, first + count * share / s->shares,
+            tess_factor_work work = work_of(t->factors, s, share, first + count * share / s->shares,
                                             first + count * (share + 1) / s->shares);
-            s->faults[share] = compute_domain(f, A, &pc->options, v, 0, &work);
+            s->faults[share] = t->compute(t->factors, A, v, 0, &work);
         }
 #pragma omp single
         fault = first_fault(s);
@@ -189,36 +175,38 @@ static tess_factor_fault compute_stages(tess_ctx *ctx, const tess_factors *f, co
     return fault;
 }
 
-static tess_factor_fault compute_once(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
-                                      tess_pc *pc, const tess_factor_values *v, const scratch *s)
+static tess_factor_fault compute_once(tess_pc *pc, const tess_matrix *A,
+                                      const tess_factor_values *v, const scratch *s)
 {
+    const tess_triangular *t = pc->state;
     pc->shift = s->shift;
-    return pc->staged ? compute_stages(ctx, f, A, pc, v, s)
-                      : compute_domains(ctx, f, A, &pc->options, v, s);
+    return t->staged ? compute_stages(pc->ctx, t, A, v, s) : compute_domains(pc->ctx, t, A, v, s);
 }
 
 /* The incomplete factors of a positive definite matrix may have a pivot that is not positive, as
- * blocks are dropped. Then they are made of A with a heavier diagonal (Manteuffel 1980): for a
- * weight that is large enough they exist. A matrix that is not positive definite itself is left to
- * cg to find, unless ic0 is asked for, which needs one. */
-static tess_factor_fault compute_rows(tess_ctx *ctx, const tess_factors *f, const tess_matrix *A,
-                                      tess_pc *pc, const tess_factor_values *v, scratch *s)
+ * blocks are dropped. They are then made of A with a heavier diagonal (Manteuffel 1980): for a
+ * weight that is large enough they exist. Where positive pivots are not a must, a matrix that is
+ * not positive definite itself is left to the method to find. */
+static tess_factor_fault compute_rows(tess_pc *pc, const tess_matrix *A,
+                                      const tess_factor_values *v, scratch *s)
 {
     static const double first_shift = 1e-3, last_shift = 2;
-    const bool ic0 = pc->options.kind == TESS_PC_IC0;
-    s->positive = ic0 || (pc->options.kind == TESS_PC_ILU0 && pc->options.positive);
-    tess_factor_fault fault = compute_once(ctx, f, A, pc, v, s);
+    const bool must = pc->ops->pivots == TESS_PIVOTS_POSITIVE;
+    s->omega = pc->options.omega;
+    s->positive =
+        must || (pc->ops->pivots == TESS_PIVOTS_POSITIVE_IF_ASKED && pc->options.positive);
+    tess_factor_fault fault = compute_once(pc, A, v, s);
     for (s->shift = first_shift; fault.dropped && s->shift < last_shift; s->shift *= 2) {
-        fault = compute_once(ctx, f, A, pc, v, s);
+        fault = compute_once(pc, A, v, s);
         if (fault.row == INT64_MAX)
-            tess_log(ctx, "pc=%s: factors of A with %g times its diagonal, for positive pivots",
-                     tess_pc_names[pc->options.kind], 1 + s->shift);
+            tess_log(pc->ctx, "pc=%s: factors of A with %g times its diagonal, for positive pivots",
+                     pc->ops->name, 1 + s->shift);
     }
-    if (fault.row == INT64_MAX || ic0 || !s->positive)
+    if (fault.row == INT64_MAX || must || !s->positive)
         return fault;
     s->positive = false;
     s->shift = 0;
-    return compute_once(ctx, f, A, pc, v, s);
+    return compute_once(pc, A, v, s);
 }
 
 /* Numbers in double become the pc's: moved when that is double, converted otherwise. */
@@ -241,22 +229,23 @@ static tess_status store(tess_ctx *ctx, tess_type type, int64_t count, double **
 
 static tess_status fault_status(const tess_pc *pc, const tess_factor_fault *fault)
 {
-    const int32_t b = pc->factors->block;
-    const long long row = pc->staged ? pc->staged->stages.rows[fault->row] : fault->row;
-    const bool ic0 = pc->options.kind == TESS_PC_IC0;
+    const tess_triangular *t = pc->state;
+    const int32_t b = t->factors->block;
+    const long long row = t->staged ? t->staged->stages.rows[fault->row] : fault->row;
     return tess_fail(
         pc->ctx, TESS_ERR_MATRIX,
         "pc=%s: no %spivot in column %d of the diagonal block of block row %lld (rows %lld..%lld), "
         "the largest is %.3g",
-        tess_pc_names[pc->options.kind], ic0 ? "positive " : "", (int)fault->column, row, row * b,
-        row * b + b - 1, fault->pivot);
+        pc->ops->name, pc->ops->pivots == TESS_PIVOTS_POSITIVE ? "positive " : "",
+        (int)fault->column, row, row * b, row * b + b - 1, fault->pivot);
 }
 
 /* The numbers, with all scratch there. */
-static tess_status compute(tess_plan *plan, tess_pc *pc, const tess_matrix *A)
+static tess_status compute(tess_pc *pc, const tess_matrix *A)
 {
-    tess_ctx *ctx = plan->ctx;
-    tess_factors *f = pc->factors;
+    tess_ctx *ctx = pc->ctx;
+    tess_triangular *t = pc->state;
+    tess_factors *f = t->factors;
     const int64_t rows = f->block_rows, size = (int64_t)f->block * f->block;
     const int64_t lower = f->lower_offsets[rows] * size;
     const int64_t upper = f->symmetric ? 0 : (f->upper_offsets[rows] + rows) * size;
@@ -267,22 +256,22 @@ static tess_status compute(tess_plan *plan, tess_pc *pc, const tess_matrix *A)
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, lower, &v.lower));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, upper, &v.upper));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, inverse, &v.inverse));
-    TESS_TRY_CLEAN(allocate_scratch(ctx, f, pc->staged ? ctx->threads : f->domains,
-                                    pc->staged ? rows : 0, &own));
-    const tess_factor_fault fault = compute_rows(ctx, f, A, pc, &v, &own);
+    TESS_TRY_CLEAN(allocate_scratch(ctx, f, t->staged ? ctx->threads : f->domains,
+                                    t->staged ? rows : 0, &own));
+    const tess_factor_fault fault = compute_rows(pc, A, &v, &own);
     if (fault.row != INT64_MAX)
         TESS_TRY_CLEAN(fault_status(pc, &fault));
-    if (pc->staged) {
-        TESS_TRY_CLEAN(tess_staged_fill(pc->staged, f, &v));
-        pc->bytes = tess_staged_bytes(pc->staged);
+    if (t->staged) {
+        TESS_TRY_CLEAN(tess_staged_fill(t->staged, f, &v));
+        t->bytes = tess_staged_bytes(t->staged);
         goto cleanup;
     }
     TESS_TRY_CLEAN(store(ctx, pc->type, lower, &v.lower, &f->lower));
     TESS_TRY_CLEAN(store(ctx, pc->type, upper, &v.upper, &f->upper));
     TESS_TRY_CLEAN(store(ctx, pc->type, inverse, &v.inverse, &f->inverse));
-    pc->bytes = (double)(lower * (f->symmetric ? 2 : 1) + upper + inverse) *
-                    (double)tess_type_size(pc->type) +
-                4.0 * (double)(f->lower_offsets[rows] + f->upper_offsets[rows] + 2 * rows);
+    t->bytes = (double)(lower * (f->symmetric ? 2 : 1) + upper + inverse) *
+                   (double)tess_type_size(pc->type) +
+               4.0 * (double)(f->lower_offsets[rows] + f->upper_offsets[rows] + 2 * rows);
 cleanup:
     tess_free(ctx, v.lower);
     tess_free(ctx, v.upper);
@@ -291,40 +280,75 @@ cleanup:
     return status;
 }
 
-/* Patterns, at the first time. */
+/* Patterns. */
 static tess_status prepare(tess_plan *plan, tess_pc *pc, const tess_matrix *A)
 {
+    tess_triangular *t = pc->state;
     const bool staged = pc->options.schedule != TESS_PC_DOMAINS;
     int64_t domains = pc->options.domains;
     if (domains == 0)
         domains = staged ? 1 : pc->threads;
     if (domains > A->block_rows)
-        domains = A->block_rows > 0 ? A->block_rows : 1;
+        domains = tess_max(A->block_rows, 1);
     if (!staged)
-        return create(plan->ctx, A, pc, (int)domains, &pc->factors);
-    TESS_TRY(tess_staged_create(plan, pc, (int)domains, &pc->staged));
-    TESS_TRY(create(plan->ctx, &pc->staged->reordered, pc, 1, &pc->factors));
-    TESS_TRY(tess_staged_split(pc->staged, pc->factors, pc->options.transpose));
-    return plan->device->threads > 0 ? tess_staged_deal(pc->staged, pc->threads) : TESS_OK;
+        return create(plan->ctx, A, pc, (int)domains, &t->factors);
+    TESS_TRY(tess_staged_create(plan, pc, (int)domains, &t->staged));
+    TESS_TRY(create(plan->ctx, &t->staged->reordered, pc, 1, &t->factors));
+    TESS_TRY(tess_staged_split(t->staged, t->factors, pc->options.transpose));
+    return plan->device->threads > 0 ? tess_staged_deal(t->staged, pc->threads) : TESS_OK;
 }
 
-tess_status tess_factors_compute(tess_plan *plan, tess_pc *pc)
+/* The plan's matrix with its present values, which are only ever read. */
+static tess_matrix present_matrix(const tess_plan *plan)
 {
     tess_matrix A = *plan->matrix;
-    A.values = (void *)(uintptr_t)plan->values; /* only ever read */
-    if (!pc->factors)
-        TESS_TRY(prepare(plan, pc, &A));
-    if (!pc->staged)
-        return compute(plan, pc, &A);
-    TESS_TRY(tess_staged_take_values(pc->staged, &A));
-    const tess_status status = compute(plan, pc, &pc->staged->reordered);
-    tess_staged_drop_values(pc->staged);
+    A.values = (void *)(uintptr_t)plan->values;
+    return A;
+}
+
+tess_status tess_triangular_update(tess_plan *plan, tess_pc *pc)
+{
+    tess_triangular *t = pc->state;
+    const tess_matrix A = present_matrix(plan);
+    if (!t->staged)
+        return compute(pc, &A);
+    TESS_TRY(tess_staged_take_values(t->staged, &A));
+    const tess_status status = compute(pc, &t->staged->reordered);
+    tess_staged_drop_values(t->staged);
     return status;
 }
 
-void tess_factors_apply(const tess_pc *pc, bool transpose, const void *r, void *z)
+tess_status tess_triangular_set_up(tess_plan *plan, tess_pc *pc, tess_factor_fn rows)
 {
-    const tess_factors *f = pc->factors;
+    tess_triangular *t;
+    TESS_TRY(TESS_CALLOC(pc->ctx, 1, &t));
+    pc->state = t;
+    t->compute = rows;
+    TESS_TRY(prepare(plan, pc, plan->matrix));
+    return tess_triangular_update(plan, pc);
+}
+
+void tess_triangular_free(tess_pc *pc)
+{
+    tess_triangular *t = pc->state;
+    destroy(pc->ctx, t->factors);
+    tess_staged_destroy(t->staged);
+    tess_free(pc->ctx, t);
+}
+
+double tess_triangular_bytes(const tess_pc *pc)
+{
+    return ((const tess_triangular *)pc->state)->bytes;
+}
+
+void tess_triangular_apply(const tess_pc *pc, bool transpose, const void *r, void *z)
+{
+    const tess_triangular *t = pc->state;
+    const tess_factors *f = t->factors;
+    if (t->staged) {
+        tess_staged_apply(t->staged, transpose, r, z);
+        return;
+    }
     const int threads = f->domains < pc->threads ? f->domains : pc->threads;
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
     for (int d = 0; d < f->domains; d++) {

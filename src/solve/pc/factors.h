@@ -14,7 +14,10 @@
 
 #include "solve/pc/pc.h"
 
-struct tess_factors {
+/* Largest block that factors are made of: one lies on a thread's stack. */
+#define TESS_FACTOR_BLOCK_MAX 4096
+
+typedef struct tess_factors {
     int32_t block;
     int64_t block_rows;
     int domains;
@@ -23,7 +26,7 @@ struct tess_factors {
     int64_t *lower_offsets, *upper_offsets; /* block_rows + 1 each; upper by place p */
     int32_t *lower_columns, *upper_columns;
     void *lower, *upper, *inverse; /* of the pc's type */
-};
+} tess_factors;
 
 /* Where the numbers of a factorisation are computed: always double, in the layout above. */
 typedef struct tess_factor_values {
@@ -38,7 +41,7 @@ typedef struct tess_factor_fault {
     bool dropped; /* the matrix's own block is positive definite: a heavier diagonal may help */
 } tess_factor_fault;
 
-/* Rows of a domain to be computed, those before them being there, and scratch. */
+/* Rows of a domain to be computed once the rows before them are, and scratch. */
 typedef struct tess_factor_work {
     int64_t first, last;
     double **place; /* one a row of the domain: its block in the row at hand, or NULL */
@@ -46,7 +49,13 @@ typedef struct tess_factor_work {
     double *row;    /* the longest row's lower blocks */
     bool positive;  /* diagonal blocks have to be positive definite */
     double shift;   /* ilu0, ic0: the diagonal is taken 1 + shift times */
+    double omega;   /* ssor */
 } tess_factor_work;
+
+/* Computes the rows of `work`, of one domain, from the matrix's present values. */
+typedef tess_factor_fault (*tess_factor_fn)(const tess_factors *f, const tess_matrix *A,
+                                            const tess_factor_values *v, int domain,
+                                            tess_factor_work *work);
 
 static inline int64_t tess_factor_place(const tess_factors *f, int domain, int64_t row)
 {
@@ -64,15 +73,6 @@ static inline double *tess_factor_inverse(const tess_factors *f, const tess_fact
     return v->upper + (f->upper_offsets[p + 1] + p) * size;
 }
 
-/* factor_rows.c: the rows of `work`, of one domain, from the matrix's present values. */
-tess_factor_fault tess_factor_ilu0(const tess_factors *f, const tess_matrix *A,
-                                   const tess_factor_values *v, int domain, tess_factor_work *work);
-tess_factor_fault tess_factor_ssor(const tess_factors *f, const tess_matrix *A,
-                                   const tess_factor_values *v, int domain, double omega,
-                                   tess_factor_work *work);
-tess_factor_fault tess_factor_ic0(const tess_factors *f, const tess_matrix *A,
-                                  const tess_factor_values *v, int domain, tess_factor_work *work);
-
 /* factors_solve_*.c: z = M^-1 r, or M^-T r, on one domain; vectors and factors of the types named.
  * r and z may be the same. */
 void tess_factors_solve_f64_f64(const tess_factors *f, int domain, bool transpose, const double *r,
@@ -82,9 +82,26 @@ void tess_factors_solve_f64_f32(const tess_factors *f, int domain, bool transpos
 void tess_factors_solve_f32_f32(const tess_factors *f, int domain, bool transpose, const float *r,
                                 float *z);
 
-/* factors.c */
-tess_status tess_factors_compute(tess_plan *plan, tess_pc *pc);
-void tess_factors_destroy(tess_ctx *ctx, tess_factors *f);
-void tess_factors_apply(const tess_pc *pc, bool transpose, const void *r, void *z);
+/* ---- factors.c: what triangular preconditioners have in common ---- */
+
+typedef struct tess_triangular {
+    tess_factor_fn compute;
+    tess_factors *factors;
+    struct tess_staged *staged; /* by levels or colours: has the numbers, factors the pattern */
+    double bytes;               /* read by one application, vectors not counted */
+} tess_triangular;
+
+/* The set_up of a preconditioner whose rows `compute` computes, and its other operations. */
+tess_status tess_triangular_set_up(tess_plan *plan, tess_pc *pc, tess_factor_fn compute);
+tess_status tess_triangular_update(tess_plan *plan, tess_pc *pc);
+void tess_triangular_apply(const tess_pc *pc, bool transpose, const void *r, void *z);
+double tess_triangular_bytes(const tess_pc *pc);
+void tess_triangular_free(tess_pc *pc);
+
+/* The factors by levels or colours; NULL of domains and of a preconditioner that has no factors. */
+static inline struct tess_staged *tess_pc_staged(const tess_pc *pc)
+{
+    return pc->ops->triangular ? ((const tess_triangular *)pc->state)->staged : NULL;
+}
 
 #endif

@@ -6,10 +6,11 @@
  * A solve goes through the stages upwards (L) or downwards (U); within a stage all rows may be
  * computed at once. Two ways to find them:
  *
- *     levels   the stage of a row is the longest chain of rows that it waits for in the natural
- *              order. Reordering by levels changes no factor: it only says what may be done at
- * once. colours  neighbours get different colours, the smallest that is free, row by row. Few
- * stages, but another order of elimination: the factors are others, usually weaker ones.
+ *   - Levels: the stage of a row is the longest chain of rows that it waits for in the natural
+ *     order. No factor changes: levels only say what may be computed at once.
+ *   - Colours: neighbours get different colours, row by row the smallest that is free. There are
+ *     few stages, but rows are eliminated in another order: the factors differ and are usually
+ *     weaker.
  *
  * Both look at the pattern of A + A^T, so that one order serves L and U and their transposes.
  */

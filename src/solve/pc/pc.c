@@ -1,67 +1,104 @@
-/* Preconditioners by name: which is computed how. */
-#include "solve/pc/staged.h"
+/* Preconditioners by name, and what all of them share. */
+#include "solve/pc/pc.h"
 
-const char *const tess_pc_names[TESS_PCS + 1] = {"none", "jacobi", "bjacobi", "ssor",
-                                                 "ilu0", "ic0",    NULL};
+const tess_pc_ops *const tess_pcs[] = {
+#define PC(name, file) &tess_pc_##name,
+#include "solve/pc/pcs.def"
+    NULL,
+};
+
+const char *const tess_pc_names[] = {
+#define PC(name, file) #name,
+#include "solve/pc/pcs.def"
+    NULL,
+};
+
 const char *const tess_pc_schedule_names[TESS_PC_SCHEDULES + 1] = {"auto", "domains", "levels",
                                                                    "colours", NULL};
+
+/* Whether the preconditioner can be made of the plan's blocks on its device. */
+static tess_status check_traits(const tess_plan *plan, const tess_pc_options *options)
+{
+    const tess_pc_ops *ops = options->ops;
+    const int height = (int)plan->matrix->block_height, width = (int)plan->matrix->block_width;
+    if (ops->square_blocks && height != width)
+        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                         "pc=%s needs square blocks, but these are %d x %d", ops->name, height,
+                         width);
+    if (ops->largest_block > 0 && height > ops->largest_block)
+        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                         "pc=%s takes blocks of at most %d x %d, not %d x %d", ops->name,
+                         (int)ops->largest_block, (int)ops->largest_block, height, width);
+    if (ops->triangular && options->schedule == TESS_PC_DOMAINS && plan->device->threads < 1)
+        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                         "pc=%s: schedule=domains is for processors; a GPU takes levels or colours",
+                         ops->name);
+    return TESS_OK;
+}
+
+/* `compute` is set_up or update; NULL of an identity. */
+static tess_status with_host_values(tess_plan *plan, tess_pc *pc,
+                                    tess_status (*compute)(tess_plan *, tess_pc *))
+{
+    if (!compute)
+        return TESS_OK;
+    if (plan->device->backend->host_values)
+        TESS_TRY(plan->device->backend->host_values(plan));
+    return compute(plan, pc);
+}
 
 tess_status tess_pc_create(tess_plan *plan, const tess_pc_options *options, tess_pc *pc)
 {
     const tess_matrix *A = plan->matrix;
-    if (options->kind >= TESS_PC_BJACOBI && A->block_height != A->block_width)
-        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
-                         "pc=%s needs square blocks, but these are %d x %d",
-                         tess_pc_names[options->kind], (int)A->block_height, (int)A->block_width);
-    if (options->kind >= TESS_PC_SSOR && A->block_height > TESS_PC_BLOCK_MAX)
-        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
-                         "pc=%s takes blocks of at most %d x %d, not %d x %d",
-                         tess_pc_names[options->kind], TESS_PC_BLOCK_MAX, TESS_PC_BLOCK_MAX,
-                         (int)A->block_height, (int)A->block_width);
     const bool host = plan->device->threads > 0;
-    if (options->kind >= TESS_PC_SSOR && options->schedule == TESS_PC_DOMAINS && !host)
-        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
-                         "pc=%s: schedule=domains is for processors; a GPU takes levels or colours",
-                         tess_pc_names[options->kind]);
+    TESS_TRY(check_traits(plan, options));
     *pc = (tess_pc){
         .ctx = plan->ctx,
+        .ops = options->ops,
         .options = *options,
         .vector_type = A->type,
         .type = options->single ? TESS_F32 : A->type,
         .threads = host ? plan->device->threads : plan->ctx->threads,
-        .elementwise = options->kind == TESS_PC_JACOBI || options->kind == TESS_PC_BJACOBI,
     };
     if (options->schedule == TESS_PC_AUTO)
         pc->options.schedule = host ? TESS_PC_DOMAINS : TESS_PC_COLOURS;
-    tess_status status = tess_pc_refresh(plan, pc);
+    const tess_status status = with_host_values(plan, pc, pc->ops->set_up);
     if (status != TESS_OK)
         tess_pc_destroy(pc);
     return status;
 }
 
-tess_status tess_pc_refresh(tess_plan *plan, tess_pc *pc)
+tess_status tess_pc_update_values(tess_plan *plan, tess_pc *pc)
 {
-    if (pc->options.kind == TESS_PC_NONE)
-        return TESS_OK;
-    if (plan->device->backend->host_values)
-        TESS_TRY(plan->device->backend->host_values(plan));
-    return pc->elementwise ? tess_pc_diagonal_compute(plan, pc) : tess_factors_compute(plan, pc);
+    return with_host_values(plan, pc, pc->ops->update);
 }
 
 void tess_pc_destroy(tess_pc *pc)
 {
-    tess_free(pc->ctx, pc->diagonal.blocks);
-    pc->diagonal.blocks = NULL;
-    tess_factors_destroy(pc->ctx, pc->factors);
-    pc->factors = NULL;
-    tess_staged_destroy(pc->staged);
-    pc->staged = NULL;
+    if (pc->state)
+        pc->ops->free(pc);
+    pc->state = NULL;
 }
 
-void tess_pc_apply(const tess_pc *pc, bool transpose, const void *r, void *z)
+static int append(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose)
 {
-    if (pc->staged)
-        tess_staged_apply(pc->staged, transpose, r, z);
-    else
-        tess_factors_apply(pc, transpose, r, z);
+    if (pc->ops->identity)
+        return r;
+    pc->ops->append(pc, steps, r, z, transpose);
+    return z;
+}
+
+int tess_pc_append(const tess_pc *pc, tess_steps *steps, int r, int z)
+{
+    return append(pc, steps, r, z, false);
+}
+
+int tess_pc_append_transpose(const tess_pc *pc, tess_steps *steps, int r, int z)
+{
+    return append(pc, steps, r, z, true);
+}
+
+void tess_pc_append_step(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose)
+{
+    tess_step_precondition(steps, pc, r, z, transpose);
 }

@@ -1,25 +1,17 @@
 /* Preconditioners: an approximation M of A whose inverse is cheap to apply.
  *
- * Two kinds. Diagonal ones (jacobi, bjacobi) are arrays of inverted blocks: applying them is a line
- * of a pass. The others (ssor, ilu0, ic0) are triangular factors with their own solve.
+ * A preconditioner is a constant tess_pc_ops: traits, and functions on a tess_pc whose state is the
+ * preconditioner's own. It takes part in a method by appending its steps to the method's list.
+ * pcs.def lists all of them.
  */
 #ifndef TESS_PC_H
 #define TESS_PC_H
 
 #include "backend/backend.h"
+#include "solve/steps/steps.h"
 
-typedef enum tess_pc_kind {
-    TESS_PC_NONE,
-    TESS_PC_JACOBI,
-    TESS_PC_BJACOBI,
-    TESS_PC_SSOR,
-    TESS_PC_ILU0,
-    TESS_PC_IC0,
-    TESS_PCS
-} tess_pc_kind;
-
-/* "none", "jacobi", ..., NULL. */
-extern const char *const tess_pc_names[TESS_PCS + 1];
+typedef struct tess_pc tess_pc;
+typedef struct tess_pc_ops tess_pc_ops;
 
 /* How the rows of triangular factors are dealt out (levels.h). */
 typedef enum tess_pc_schedule {
@@ -33,56 +25,88 @@ typedef enum tess_pc_schedule {
 /* "auto", "domains", "levels", "colours", NULL. */
 extern const char *const tess_pc_schedule_names[TESS_PC_SCHEDULES + 1];
 
-/* Largest block that triangular factors are made of: one lies on a thread's stack. */
-#define TESS_PC_BLOCK_MAX 4096
-
 typedef struct tess_pc_options {
-    int kind;        /* tess_pc_kind */
+    const tess_pc_ops *ops;
     bool single;     /* stored in f32 whatever the matrix's type */
     int schedule;    /* tess_pc_schedule */
     int64_t domains; /* 0: one a thread of the device; one by levels or colours */
     bool transpose;  /* M^-T is applied too */
     bool positive;   /* M has to be positive definite where A is */
-    double omega;
+    double omega;    /* relaxation: ssor */
 } tess_pc_options;
 
-/* Inverted diagonal blocks, b x b column-major, one after the other, padding rows the identity. */
-typedef struct tess_diagonal {
-    tess_type type;
-    int32_t block;
-    void *blocks;
-} tess_diagonal;
+/* Which pivots factors may have. */
+typedef enum tess_pc_pivots {
+    TESS_PIVOTS_ANY,
+    TESS_PIVOTS_POSITIVE_IF_ASKED, /* positive where options.positive, any if that fails */
+    TESS_PIVOTS_POSITIVE
+} tess_pc_pivots;
 
-typedef struct tess_factors tess_factors;
-typedef struct tess_staged tess_staged;
+struct tess_pc_ops {
+    const char *name;
+    const char *summary; /* one line for help, no full stop */
 
-typedef struct tess_pc {
+    /* ---- Traits ---- */
+    bool identity;         /* M = I: there is nothing to apply */
+    bool elementwise;      /* one vector update; the state is a tess_diagonal */
+    bool triangular;       /* takes schedule and domains; the state is a tess_triangular */
+    bool symmetric;        /* made from half of A, which has to be symmetric */
+    bool square_blocks;    /* A must have them ... */
+    int32_t largest_block; /* ... of at most this height; 0: any */
+    tess_pc_pivots pivots;
+
+    /* ---- Operations; those of an identity are NULL ---- */
+
+    /* Makes the state, with numbers from the plan's present values. What a failure leaves is freed
+     * by `free`. */
+    tess_status (*set_up)(tess_plan *plan, tess_pc *pc);
+    /* Numbers from new values in the same pattern. */
+    tess_status (*update)(tess_plan *plan, tess_pc *pc);
+    /* Appends the steps of z = M^-1 r, or M^-T r. */
+    void (*append)(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);
+    /* The same now, on vectors of the host; NULL where no PRECONDITION step is appended. */
+    void (*apply)(const tess_pc *pc, bool transpose, const void *r, void *z);
+    /* Read by one application, vectors not counted. */
+    double (*bytes)(const tess_pc *pc);
+    void (*free)(tess_pc *pc);
+};
+
+struct tess_pc {
     tess_ctx *ctx;
+    const tess_pc_ops *ops;
     tess_pc_options options;
     tess_type vector_type, type; /* of the vectors; of what is stored */
     int threads;                 /* that apply it */
-    bool elementwise;            /* a line of a pass: `diagonal`; else `factors` */
-    tess_diagonal diagonal;
-    tess_factors *factors;
-    tess_staged
-        *staged;  /* levels and colours: the factors' numbers, their pattern is in `factors` */
-    double bytes; /* read by one application, vectors not counted */
-    double shift; /* factors are those of A with 1 + shift times its diagonal */
-} tess_pc;
+    double shift;                /* factors are those of A with 1 + shift times its diagonal */
+    void *state;
+};
 
-/* Computes M for the plan's matrix; a second call on the same pc is a refresh with new values.
- * TESS_ERR_MATRIX names the row of a block that cannot be inverted. */
+/* All preconditioners, in the order of pcs.def, and their names; NULL after the last. */
+extern const tess_pc_ops *const tess_pcs[];
+extern const char *const tess_pc_names[];
+
+#define PC(name, file) extern const tess_pc_ops tess_pc_##name;
+#include "solve/pc/pcs.def"
+
+/* Computes M for the plan's matrix. TESS_ERR_MATRIX names the row of a block that cannot be
+ * inverted. options->transpose announces M^-T. */
 tess_status tess_pc_create(tess_plan *plan, const tess_pc_options *options, tess_pc *pc);
-tess_status tess_pc_refresh(tess_plan *plan, tess_pc *pc);
+/* Computes it again from new values in the same pattern. */
+tess_status tess_pc_update_values(tess_plan *plan, tess_pc *pc);
 void tess_pc_destroy(tess_pc *pc);
 
-/* z = M^-1 r (or M^-T r, which options.transpose must have announced) for those that are not
- * elementwise, on the host. */
-void tess_pc_apply(const tess_pc *pc, bool transpose, const void *r, void *z);
+/* Appends z = M^-1 r. Returns the vector that holds M^-1 r: z, or r where M is the identity. */
+int tess_pc_append(const tess_pc *pc, tess_steps *steps, int r, int z);
+int tess_pc_append_transpose(const tess_pc *pc, tess_steps *steps, int r, int z);
 
-/* ---- diagonal.c ---- */
+/* An `append` of one PRECONDITION step. */
+void tess_pc_append_step(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);
 
-tess_status tess_pc_diagonal_compute(tess_plan *plan, tess_pc *pc);
+/* The diagonal of an elementwise preconditioner; NULL of any other. */
+static inline const tess_diagonal *tess_pc_diagonal(const tess_pc *pc)
+{
+    return pc->ops->elementwise ? pc->state : NULL;
+}
 
 /* ---- dense.c: small dense blocks, column-major, in double ---- */
 

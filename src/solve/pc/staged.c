@@ -89,8 +89,7 @@ static tess_status reorder(tess_staged *staged, const tess_matrix *A, const cut 
     tess_sort_key *keys = NULL;
     int64_t longest = 0;
     for (int64_t i = 0; i < rows; i++)
-        if (A->row_offsets[i + 1] - A->row_offsets[i] > longest)
-            longest = A->row_offsets[i + 1] - A->row_offsets[i];
+        longest = tess_max(longest, A->row_offsets[i + 1] - A->row_offsets[i]);
     tess_status status;
     *B = (tess_matrix){.ctx = ctx,
                        .type = A->type,
@@ -134,7 +133,7 @@ tess_status tess_staged_create(tess_plan *plan, const tess_pc *pc, int domains, 
     staged->block_rows = A->block_rows;
     staged->vector_type = pc->vector_type;
     staged->type = pc->type;
-    staged->symmetric = pc->options.kind == TESS_PC_IC0;
+    staged->symmetric = pc->ops->symmetric;
     staged->padding = (int32_t)(A->block_rows * A->block_height - A->rows);
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, domains + 1, &domain_rows));

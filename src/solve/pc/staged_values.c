@@ -22,13 +22,8 @@ tess_status tess_staged_take_values(tess_staged *staged, const tess_matrix *A)
     if (staged->padding > 0) {
         const int64_t last = staged->stages.places[staged->block_rows - 1];
         const int64_t k = tess_matrix_find(B, last, last);
-        for (int32_t i = staged->block - staged->padding; i < staged->block; i++) {
-            const int64_t at = k * size + i * (staged->block + 1);
-            if (B->type == TESS_F64)
-                ((double *)B->values)[at] = 1;
-            else
-                ((float *)B->values)[at] = 1;
-        }
+        for (int32_t i = staged->block - staged->padding; i < staged->block; i++)
+            tess_put(B->values, B->type, k * size + i * (staged->block + 1), 1);
     }
     return TESS_OK;
 }
@@ -118,20 +113,6 @@ static void fill_rows(tess_staged *staged, const tess_factors *f, const tess_fac
 #undef CASE
 }
 
-static void put(const tess_staged *staged, void *values, int64_t at, double value)
-{
-    if (staged->type == TESS_F64)
-        ((double *)values)[at] = value;
-    else
-        ((float *)values)[at] = (float)value;
-}
-
-static double get(const tess_staged *staged, const void *values, int64_t at)
-{
-    return staged->type == TESS_F64 ? ((const double *)values)[at]
-                                    : (double)((const float *)values)[at];
-}
-
 /* Blocks first .. last-1 of a triangle, each the transpose of its source in `from`. */
 static void transpose_blocks(const tess_staged *staged, const void *from, tess_triangle *to,
                              int64_t first, int64_t last)
@@ -141,8 +122,8 @@ static void transpose_blocks(const tess_staged *staged, const void *from, tess_t
     for (int64_t k = first; k < last; k++)
         for (int32_t j = 0; j < b; j++)
             for (int32_t i = 0; i < b; i++)
-                put(staged, to->values, k * size + j * b + i,
-                    get(staged, from, to->source[k] * size + i * b + j));
+                tess_copy_scalar(staged->type, to->values, k * size + j * b + i, from,
+                                 to->source[k] * size + i * b + j);
 }
 
 static void fill_transposed(tess_staged *staged, int64_t place)
@@ -153,8 +134,8 @@ static void fill_transposed(tess_staged *staged, int64_t place)
     const int64_t size = (int64_t)b * b, q = staged->block_rows - 1 - place;
     for (int32_t j = 0; j < b; j++)
         for (int32_t i = 0; i < b; i++)
-            put(staged, split->inverse, place * size + j * b + i,
-                get(staged, plain->inverse, place * size + i * b + j));
+            tess_copy_scalar(staged->type, split->inverse, place * size + j * b + i, plain->inverse,
+                             place * size + i * b + j);
     transpose_blocks(staged, plain->upper.values, &split->lower, split->lower.offsets[place],
                      split->lower.offsets[place + 1]);
     transpose_blocks(staged, plain->lower.values, &split->upper, split->upper.offsets[q],

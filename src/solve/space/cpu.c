@@ -1,13 +1,14 @@
 /* The space of devices that compute on the host ("cpu", "ref"): vectors and slots in plain memory.
  *
- * A pass deals out chunks of scalars, cut at multiples of the block height: few enough that what a
- * line leaves is in cache for the next, enough for memory to deliver long runs of each vector, and
- * no more than leave every thread its share. A dot product is the sum of the chunks' sums in order,
+ * A pass deals out chunks of scalars, cut at multiples of the block height: small enough that what
+ * one update writes is in cache for the next, large enough for long runs of each vector, and as
+ * many as give every thread its share. A dot product is the sum of the chunks' sums in order,
  * whoever computed them; chunks depend on the matrix alone.
  */
 #include <math.h>
 #include <string.h>
 
+#include "solve/space/pass.h"
 #include "solve/space/space.h"
 
 enum { CHUNK_LEAST = 512, CHUNK_MOST = 8192, CHUNKS_WANTED = 64 };
@@ -17,8 +18,8 @@ enum { LEAST_SHARE_BYTES = 64 * 1024 };
 typedef struct cpu_state {
     char *data;
     double *slots;
-    tess_cpu_line *lines; /* of the longest pass so far */
-    int64_t line_capacity;
+    tess_cpu_update *updates; /* of the longest pass so far */
+    int64_t update_capacity;
     double *sums; /* chunks * dots of the longest pass so far */
     int64_t sum_capacity;
     int64_t chunk, chunks;
@@ -44,7 +45,7 @@ static void space_close(tess_space *space)
         return;
     tess_free(space->ctx, state->data);
     tess_free(space->ctx, state->slots);
-    tess_free(space->ctx, state->lines);
+    tess_free(space->ctx, state->updates);
     tess_free(space->ctx, state->sums);
     tess_free(space->ctx, state);
     space->state = NULL;
@@ -125,29 +126,31 @@ static tess_status reserve(tess_ctx *ctx, int64_t count, size_t size, void **ite
 }
 
 /* Numbers become addresses and coefficients. */
-static void bind_line(const tess_space *space, const tess_line *line, int system,
-                      tess_cpu_line *bound)
+static void bind_update(const tess_space *space, const tess_update *update, int system,
+                        tess_cpu_update *bound)
 {
     const double *slots = slots_of(space, system);
-    *bound =
-        (tess_cpu_line){.kind = line->kind, .terms = line->terms, .transpose = line->transpose};
-    switch (line->kind) {
-    case TESS_LINE_COMBINE:
-        bound->out = vector(space, line->out, system);
-        for (int i = 0; i < line->terms; i++) {
-            const tess_term *term = &line->term[i];
+    *bound = (tess_cpu_update){.kind = update->kind,
+                               .terms = update->terms,
+                               .diagonal = update->diagonal,
+                               .transpose = update->transpose};
+    switch (update->kind) {
+    case TESS_UPDATE_COMBINE:
+        bound->out = vector(space, update->out, system);
+        for (int i = 0; i < update->terms; i++) {
+            const tess_term *term = &update->term[i];
             bound->in[i] = vector(space, term->vector, system);
             bound->factor[i] =
                 term->slot == TESS_ONE ? term->factor : term->factor * slots[term->slot];
         }
         break;
-    case TESS_LINE_DIAGONAL:
-        bound->out = vector(space, line->out, system);
-        bound->in[0] = vector(space, line->x, system);
+    case TESS_UPDATE_DIAGONAL:
+        bound->out = vector(space, update->out, system);
+        bound->in[0] = vector(space, update->x, system);
         break;
-    case TESS_LINE_DOT:
-        bound->in[0] = vector(space, line->x, system);
-        bound->in[1] = vector(space, line->y, system);
+    case TESS_UPDATE_DOT:
+        bound->in[0] = vector(space, update->x, system);
+        bound->in[1] = vector(space, update->y, system);
         break;
     }
 }
@@ -156,18 +159,18 @@ static tess_status bind_pass(const tess_space *space, const tess_steps *steps,
                              const tess_step *pass, int system)
 {
     cpu_state *state = space->state;
-    TESS_TRY(reserve(space->ctx, pass->lines, sizeof *state->lines, (void **)&state->lines,
-                     &state->line_capacity));
+    TESS_TRY(reserve(space->ctx, pass->updates, sizeof *state->updates, (void **)&state->updates,
+                     &state->update_capacity));
     int64_t dots = 0;
-    for (int64_t i = 0; i < pass->lines; i++)
-        dots += steps->line[pass->first_line + i].kind == TESS_LINE_DOT;
+    for (int64_t i = 0; i < pass->updates; i++)
+        dots += steps->update[pass->first_update + i].kind == TESS_UPDATE_DOT;
     TESS_TRY(reserve(space->ctx, dots * state->chunks, sizeof *state->sums, (void **)&state->sums,
                      &state->sum_capacity));
     dots = 0;
-    for (int64_t i = 0; i < pass->lines; i++) {
-        bind_line(space, &steps->line[pass->first_line + i], system, &state->lines[i]);
-        if (state->lines[i].kind == TESS_LINE_DOT)
-            state->lines[i].sum = state->sums + state->chunks * dots++;
+    for (int64_t i = 0; i < pass->updates; i++) {
+        bind_update(space, &steps->update[pass->first_update + i], system, &state->updates[i]);
+        if (state->updates[i].kind == TESS_UPDATE_DOT)
+            state->updates[i].sum = state->sums + state->chunks * dots++;
     }
     return TESS_OK;
 }
@@ -185,17 +188,16 @@ static tess_status run_pass(tess_space *space, const tess_steps *steps, const te
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t i = 0; i < state->chunks; i++) {
         int64_t first = i * state->chunk, rest = space->rows - first;
-        run(state->lines, pass->lines, &space->pc->diagonal, i, first,
-            rest < state->chunk ? rest : state->chunk);
+        run(state->updates, pass->updates, i, first, rest < state->chunk ? rest : state->chunk);
     }
     double *slots = slots_of(space, system);
-    for (int64_t i = 0; i < pass->lines; i++) {
-        if (state->lines[i].kind != TESS_LINE_DOT)
+    for (int64_t i = 0; i < pass->updates; i++) {
+        if (state->updates[i].kind != TESS_UPDATE_DOT)
             continue;
         double sum = 0;
         for (int64_t j = 0; j < state->chunks; j++)
-            sum += state->lines[i].sum[j];
-        slots[steps->line[pass->first_line + i].slot] = sum;
+            sum += state->updates[i].sum[j];
+        slots[steps->update[pass->first_update + i].slot] = sum;
     }
     return TESS_OK;
 }
@@ -261,9 +263,9 @@ static tess_status apply_many(tess_space *space, const tess_step *step, const in
                        space->stride, 0, vector(space, step->y, 0), space->stride));
     if (step->slot < 0)
         return TESS_OK;
-    tess_line line = {.kind = TESS_LINE_DOT, .slot = step->slot, .x = step->w, .y = step->y};
-    const tess_steps dot = {.ctx = space->ctx, .line = &line};
-    const tess_step pass = {.kind = TESS_STEP_PASS, .lines = 1, .vectors = 2};
+    tess_update update = {.kind = TESS_UPDATE_DOT, .slot = step->slot, .x = step->w, .y = step->y};
+    const tess_steps dot = {.ctx = space->ctx, .update = &update};
+    const tess_step pass = {.kind = TESS_STEP_PASS, .updates = 1, .vectors = 2};
     for (int i = 0; i < count; i++)
         TESS_TRY(run_pass(space, &dot, &pass, systems[i]));
     return TESS_OK;
@@ -280,8 +282,8 @@ static tess_status run_step(tess_space *space, const tess_steps *steps, const te
         else if (step->kind == TESS_STEP_SCALAR)
             run_scalar(space, step, systems[i]);
         else
-            tess_pc_apply(space->pc, step->transpose, vector(space, step->x, systems[i]),
-                          vector(space, step->y, systems[i]));
+            step->pc->ops->apply(step->pc, step->transpose, vector(space, step->x, systems[i]),
+                                 vector(space, step->y, systems[i]));
     }
     return TESS_OK;
 }

@@ -45,7 +45,7 @@ double tess_space_step_bytes(const tess_space *space, const tess_step *step, int
     case TESS_STEP_APPLY:
         return tess_matrix_spmv_bytes(space->plan->matrix) + 2 * (count - 1) * length;
     case TESS_STEP_PRECONDITION:
-        return count * (space->pc->bytes + 2 * length);
+        return count * (step->pc->ops->bytes(step->pc) + 2 * length);
     case TESS_STEP_SCALAR:
         break;
     }
@@ -57,9 +57,9 @@ void tess_space_account(tess_space *space, const tess_step *step, int count, dou
     space->bytes += tess_space_step_bytes(space, step, count);
     switch (step->kind) {
     case TESS_STEP_PASS:
-        space->seconds[TESS_TIME_PC] += seconds * step->pc_share;
+        space->seconds[TESS_TIME_PC] += seconds * step->diagonal_share;
         space->seconds[TESS_TIME_DOTS] += seconds * step->dot_share;
-        space->seconds[TESS_TIME_VECTORS] += seconds * (1 - step->pc_share - step->dot_share);
+        space->seconds[TESS_TIME_VECTORS] += seconds * (1 - step->diagonal_share - step->dot_share);
         break;
     case TESS_STEP_APPLY:
         space->seconds[TESS_TIME_SPMV] += seconds;

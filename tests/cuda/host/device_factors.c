@@ -78,7 +78,7 @@ static void check(void **state, subject *s, const char *what)
 {
     for (int transpose = 0; transpose < 2; transpose++) {
         apply(state, s, transpose, s->z, what);
-        test_check_staged(what, s->pc.staged, transpose, s->r, s->z);
+        test_check_staged(what, tess_pc_staged(&s->pc), transpose, s->r, s->z);
         apply(state, s, transpose, s->again, what);
         if (memcmp(s->z, s->again, s->bytes) != 0)
             fail_msg("%s: two runs differ", what);
@@ -87,7 +87,7 @@ static void check(void **state, subject *s, const char *what)
 
 static void solves_match_a_solve_row_by_row(void **state)
 {
-    static const int kinds[] = {TESS_PC_ILU0, TESS_PC_IC0, TESS_PC_SSOR};
+    static const tess_pc_ops *const kinds[] = {&tess_pc_ilu0, &tess_pc_ic0, &tess_pc_ssor};
     static test_triangular variants[MOST];
     const int count = test_triangular_variants(variants, MOST);
     int solves = 0;
@@ -96,8 +96,9 @@ static void solves_match_a_solve_row_by_row(void **state)
         const int64_t size = v->block <= 3 ? 900 : v->block <= 8 ? 300 : v->block <= 40 ? 60 : 3;
         for (test_shape shape = 0; shape < TEST_SHAPES; shape++) {
             const int64_t wides[] = {0, 100 * v->block, INT64_MAX};
-            const int number = i + (int)shape, kind = kinds[number % 3];
-            const tess_pc_options options = {.kind = kind,
+            const int number = i + (int)shape;
+            const tess_pc_ops *kind = kinds[number % 3];
+            const tess_pc_options options = {.ops = kind,
                                              .single = v->type == TESS_F32,
                                              .schedule =
                                                  number % 2 ? TESS_PC_LEVELS : TESS_PC_COLOURS,
@@ -107,13 +108,13 @@ static void solves_match_a_solve_row_by_row(void **state)
             tuning.wide = wides[number % 3];
             subject s;
             open_subject(state,
-                         test_shape_matrix(test_ctx(state), shape, size, v->block,
-                                           kind == TESS_PC_IC0, v->vector_type, (uint64_t)number),
+                         test_shape_matrix(test_ctx(state), shape, size, v->block, kind->symmetric,
+                                           v->vector_type, (uint64_t)number),
                          &options, &tuning, v->name, &s);
             char what[256];
             snprintf(what, sizeof what, "%.63s, %s, %s, %s, wide %lld", v->name,
-                     test_shape_name(shape), tess_pc_names[kind],
-                     tess_pc_schedule_names[options.schedule], (long long)tuning.wide);
+                     test_shape_name(shape), kind->name, tess_pc_schedule_names[options.schedule],
+                     (long long)tuning.wide);
             check(state, &s, what);
             close_subject(&s);
             solves++;
@@ -130,7 +131,7 @@ static void a_large_grid_is_solved(void **state)
             for (int joined = 0; joined < 2; joined++) {
                 tess_matrix *A;
                 ok(state, tess_matrix_generate(test_ctx(state), "elasticity:n=24", &A, NULL), "A");
-                const tess_pc_options options = {.kind = TESS_PC_ILU0,
+                const tess_pc_options options = {.ops = &tess_pc_ilu0,
                                                  .single = single,
                                                  .schedule = schedule,
                                                  .transpose = true,
@@ -148,7 +149,7 @@ static void solves_run_in_graphs_and_follow_new_values(void **state)
 {
     tess_cuda *cuda = tess_cuda_of(device);
     const tess_pc_options options = {
-        .kind = TESS_PC_ILU0, .schedule = TESS_PC_LEVELS, .transpose = true, .omega = 1};
+        .ops = &tess_pc_ilu0, .schedule = TESS_PC_LEVELS, .transpose = true, .omega = 1};
     const tess_triangle_tuning tuning = tess_triangle_guess(4, 1000);
     cu_stream stream;
     cu_graph graph;
@@ -169,14 +170,14 @@ static void solves_run_in_graphs_and_follow_new_values(void **state)
     for (int round = 0; round < 3; round++) {
         for (int64_t i = 0; i < tess_matrix_stored(s.A); i++)
             values[i] *= 1 + 0.01 * round;
-        ok(state, tess_pc_refresh(s.plan, &s.pc), "refresh");
+        ok(state, tess_pc_update_values(s.plan, &s.pc), "refresh");
         ok(state, tess_cuda_factors_refresh(s.factors, stream), "refresh");
         memset(s.z, 0xff, s.bytes);
         ok(state, tess_device_copy_to(device, s.device_z, s.z, s.bytes), "poison");
         ok(state, TESS_CU(cuda, cuGraphLaunch(exec, stream)), "replay");
         ok(state, TESS_CU(cuda, cuStreamSynchronize(stream)), "wait");
         ok(state, tess_device_copy_from(device, s.z, s.device_z, s.bytes), "copy");
-        test_check_staged("replayed", s.pc.staged, false, s.r, s.z);
+        test_check_staged("replayed", tess_pc_staged(&s.pc), false, s.r, s.z);
     }
     (void)cuda->driver.cuGraphExecDestroy(exec);
     (void)cuda->driver.cuGraphDestroy(graph);
@@ -187,7 +188,7 @@ static void solves_run_in_graphs_and_follow_new_values(void **state)
 /* A NaN must arrive as one, and must not be waited for. */
 static void a_nan_passes_through(void **state)
 {
-    const tess_pc_options options = {.kind = TESS_PC_ILU0, .schedule = TESS_PC_LEVELS, .omega = 1};
+    const tess_pc_options options = {.ops = &tess_pc_ilu0, .schedule = TESS_PC_LEVELS, .omega = 1};
     tess_triangle_tuning tuning = tess_triangle_guess(1, 1000);
     tuning.wide = INT64_MAX;
     subject s;

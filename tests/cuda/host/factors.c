@@ -11,9 +11,9 @@ typedef struct subject {
     tess_cuda_factors *factors;
 } subject;
 
-static tess_pc_options options_of(int kind, int schedule)
+static tess_pc_options options_of(const tess_pc_ops *ops, int schedule)
 {
-    return (tess_pc_options){.kind = kind, .schedule = schedule, .transpose = true, .omega = 1};
+    return (tess_pc_options){.ops = ops, .schedule = schedule, .transpose = true, .omega = 1};
 }
 
 static void open_subject(void **state, const tess_matrix *A, const tess_pc_options *options,
@@ -47,16 +47,16 @@ static void apply(void **state, subject *s, bool transpose, const void *r, void 
 
 static void applications_are_solves(void **state)
 {
-    static const int kinds[] = {TESS_PC_ILU0, TESS_PC_IC0, TESS_PC_SSOR};
+    static const tess_pc_ops *const kinds[] = {&tess_pc_ilu0, &tess_pc_ic0, &tess_pc_ssor};
     static const int32_t sizes[] = {1, 3, 4};
     for (int number = 0; number < 24; number++) {
         const test_shape shape = (test_shape)(number % TEST_SHAPES);
-        const int kind = kinds[number % 3];
+        const tess_pc_ops *kind = kinds[number % 3];
         const int32_t b = sizes[number / 2 % 3];
         const tess_type type = number % 5 == 4 ? TESS_F32 : TESS_F64;
         tess_pc_options options = options_of(kind, number % 2 ? TESS_PC_LEVELS : TESS_PC_COLOURS);
         options.single = number % 5 == 3;
-        tess_matrix *A = test_shape_matrix(test_ctx(state), shape, 40, b, kind == TESS_PC_IC0, type,
+        tess_matrix *A = test_shape_matrix(test_ctx(state), shape, 40, b, kind->symmetric, type,
                                            (uint64_t)number);
         void *r = test_vector(A->rows, type, 1), *z = test_vector(A->rows, type, 2);
         subject s;
@@ -64,7 +64,7 @@ static void applications_are_solves(void **state)
         const int64_t allocations = fake->allocations, waits = fake->waits;
         for (int transpose = 0; transpose < 2; transpose++) {
             apply(state, &s, transpose, r, z);
-            test_check_staged(test_shape_name(shape), s.pc.staged, transpose, r, z);
+            test_check_staged(test_shape_name(shape), tess_pc_staged(&s.pc), transpose, r, z);
         }
         assert_int_equal(fake->allocations, allocations);
         assert_int_equal(fake->waits, waits);
@@ -79,19 +79,19 @@ static void a_refresh_moves_numbers_and_allocates_nothing_there(void **state)
     tess_matrix *A =
         test_shape_matrix(test_ctx(state), TEST_SHAPE_BANDED, 50, 2, false, TESS_F64, 3);
     double *r = test_vector(A->rows, TESS_F64, 1), *z = test_vector(A->rows, TESS_F64, 2);
-    const tess_pc_options options = options_of(TESS_PC_ILU0, TESS_PC_LEVELS);
+    const tess_pc_options options = options_of(&tess_pc_ilu0, TESS_PC_LEVELS);
     subject s;
     open_subject(state, A, &options, INT64_MAX, &s);
     const int64_t allocations = fake->allocations, compiled = fake->compiled;
     for (int64_t i = 0; i < tess_matrix_stored(A); i++)
         ((double *)A->values)[i] *= 2;
-    ok(state, tess_pc_refresh(s.plan, &s.pc));
+    ok(state, tess_pc_update_values(s.plan, &s.pc));
     ok(state, tess_cuda_factors_refresh(s.factors, tess_cuda_of(s.device)->stream));
     assert_int_equal(fake->allocations, allocations);
     assert_int_equal(fake->compiled, compiled);
     for (int transpose = 0; transpose < 2; transpose++) {
         apply(state, &s, transpose, r, z);
-        test_check_staged("refreshed", s.pc.staged, transpose, r, z);
+        test_check_staged("refreshed", tess_pc_staged(&s.pc), transpose, r, z);
     }
     close_subject(&s);
     free(r), free(z);
@@ -104,7 +104,7 @@ static void applications_can_be_captured(void **state)
     tess_matrix *A =
         test_shape_matrix(test_ctx(state), TEST_SHAPE_BANDED, 30, 3, false, TESS_F64, 3);
     double *r = test_vector(A->rows, TESS_F64, 1), *z = test_vector(A->rows, TESS_F64, 2);
-    const tess_pc_options options = options_of(TESS_PC_ILU0, TESS_PC_COLOURS);
+    const tess_pc_options options = options_of(&tess_pc_ilu0, TESS_PC_COLOURS);
     subject s;
     open_subject(state, A, &options, 0, &s); /* a launch a stage: nothing to be set before */
     tess_cuda *cuda = tess_cuda_of(s.device);
@@ -115,7 +115,7 @@ static void applications_can_be_captured(void **state)
     ok(state, TESS_CU(cuda, cuStreamEndCapture(cuda->stream, &graph)));
     ok(state, TESS_CU(cuda, cuGraphInstantiate(&exec, graph, 0)));
     ok(state, TESS_CU(cuda, cuGraphLaunch(exec, cuda->stream)));
-    test_check_staged("replayed", s.pc.staged, false, r, z);
+    test_check_staged("replayed", tess_pc_staged(&s.pc), false, r, z);
     (void)cuda->driver.cuGraphExecDestroy(exec);
     (void)cuda->driver.cuGraphDestroy(graph);
     close_subject(&s);
@@ -128,13 +128,13 @@ static void what_cannot_be_is_said(void **state)
     tess_matrix *A = test_shape_matrix(test_ctx(state), TEST_SHAPE_CHAIN, 9, 2, true, TESS_F64, 3);
     tess_device *device = open_device(state);
     tess_plan *plan = make_plan(state, A, device, NULL);
-    tess_pc_options options = options_of(TESS_PC_ILU0, TESS_PC_DOMAINS);
+    tess_pc_options options = options_of(&tess_pc_ilu0, TESS_PC_DOMAINS);
     tess_pc pc;
     assert_int_equal(tess_pc_create(plan, &options, &pc), TESS_ERR_UNSUPPORTED);
     assert_text(state, "a GPU takes levels or colours");
     tess_plan_destroy(plan);
     tess_device_close(device);
-    options = options_of(TESS_PC_ILU0, TESS_PC_AUTO);
+    options = options_of(&tess_pc_ilu0, TESS_PC_AUTO);
     options.transpose = false;
     subject s;
     open_subject(state, A, &options, 0, &s);
@@ -171,7 +171,7 @@ static void every_failure_is_reported_and_nothing_leaks(void **state)
     tess_matrix *A =
         test_shape_matrix(test_ctx(state), TEST_SHAPE_BANDED, 20, 2, false, TESS_F64, 3);
     double *r = test_vector(A->rows, TESS_F64, 1);
-    const tess_pc_options options = options_of(TESS_PC_ILU0, TESS_PC_LEVELS);
+    const tess_pc_options options = options_of(&tess_pc_ilu0, TESS_PC_LEVELS);
     tess_device *device = open_device(state);
     tess_plan *plan = make_plan(state, A, device, NULL);
     tess_pc pc;

@@ -1,0 +1,127 @@
+/* What a method is, and one linear system under way.
+ *
+ * A method is a constant tess_method: traits, and the functions that write its lists of steps and
+ * look at its scalars. methods.def lists all of them.
+ */
+#ifndef TESS_METHOD_H
+#define TESS_METHOD_H
+
+#include "solve/space/space.h"
+
+typedef struct tess_method tess_method;
+
+typedef struct tess_solve_options {
+    const tess_method *method;
+    tess_pc_options pc;
+    double tol, atol;
+    int64_t max, restart, stagnation;
+    bool left; /* preconditioned from the left: methods with both sides */
+    bool inner_single;
+    bool trusting; /* the recurrence's word is enough, as within refinement */
+} tess_solve_options;
+
+/* One A x = b. */
+typedef struct tess_system {
+    int64_t iteration;
+    double rhs_norm, threshold; /* |b|; |r| at which to stop */
+    double residual;            /* |r| of the recurrence, as of the last check */
+    double scale;               /* left: from |M^-1 r| to |r|; else 1 */
+    double drift;               /* true |r| over the recurrence's when last compared; >= 1 */
+    double start_residual;      /* |r| of the initial guess */
+    double best;                /* the smallest |r| and */
+    int64_t best_at;            /* its iteration */
+    double true_residual;       /* |b - A x| when last computed; infinity before that */
+    double largest_gain;        /* bicgstab: the largest |A y| / |y| so far */
+    int64_t started;            /* the iteration after which the recurrence began */
+    bool restart;               /* the method asks to begin again from x */
+    bool done;
+    tess_reason reason;
+    char text[sizeof(((tess_result *)0)->text)];
+} tess_system;
+
+struct tess_solver {
+    tess_ctx *ctx;
+    tess_plan *plan;
+    tess_solve_options options;
+    tess_pc pc;
+    tess_space space;
+    tess_steps start;    /* r = b - A x and all that follows from it */
+    tess_steps residual; /* RR = |b - A x|^2 and nothing else */
+    tess_steps rhs;      /* RR = |b|^2 */
+    tess_steps zero;     /* x = 0, for a b that is 0 */
+    tess_steps *loop;    /* cycle lists: iteration i is loop[i % cycle] */
+    int64_t cycle;
+    void *state;   /* the method's own */
+    double *slots; /* of the system being looked at */
+    bool careful;  /* the next iteration must be looked at before another one is run */
+    tess_solve_fn callback;
+    void *callback_user;
+    double *history; /* of system 0 */
+    int64_t history_capacity;
+    tess_solver *inner; /* inner=f32: the solver in single precision, its plan and matrix */
+    tess_plan *inner_plan;
+    tess_matrix *inner_matrix;
+};
+
+/* From which sides a method applies its preconditioner. */
+typedef enum tess_sides {
+    TESS_SIDES_NONE,  /* split between both: there is no choice */
+    TESS_SIDES_RIGHT, /* from the right alone, as the preconditioner may change */
+    TESS_SIDES_BOTH
+} tess_sides;
+
+struct tess_method {
+    const char *name;
+    const char *summary;    /* one line for help, no full stop */
+    bool positive_definite; /* A and M must be symmetric positive definite */
+    bool transpose;         /* A^T and M^-T are applied too */
+    bool flexible;          /* the preconditioner may change from one iteration to the next */
+    tess_sides sides;
+    int vectors, slots; /* those that all methods have included */
+    /* Where they depend on the options, and the iterations of a cycle are not 1; NULL otherwise. */
+    void (*size)(const tess_solve_options *options, int *vectors, int *slots, int64_t *cycle);
+    /* Fills solver->start and solver->loop. */
+    void (*build)(tess_solver *solver);
+    /* The method's own state, when it has any. */
+    tess_status (*open)(tess_solver *solver);
+    void (*close)(tess_solver *solver);
+    /* After an iteration, before `check`: runs more steps where the slots show a need, and then
+     * reads the slots again. NULL: never. */
+    tess_status (*mend)(tess_solver *solver, int system, int64_t position);
+    /* After the start (position -1) and each iteration (position in the cycle), with the slots in
+     * solver->slots: ends the system when a quantity has become unusable. system->residual is the
+     * root of slot RR; a method that knows |r| otherwise sets it here. */
+    void (*check)(tess_solver *solver, tess_system *system, int64_t position);
+    /* What makes `check` end a system or `mend` work, for devices that iterate by themselves. */
+    const tess_stop *stops;
+    int stop_count;
+    /* Brings x up to date when a recurrence that keeps it implicit ends; NULL: x always is. */
+    tess_status (*finish)(tess_solver *solver, int system, int64_t positions);
+};
+
+/* From the left, and there is something to apply. */
+static inline bool tess_applies_left(const tess_solve_options *options)
+{
+    return options->left && !options->pc.ops->identity;
+}
+
+/* All methods, in the order of methods.def, and their names; NULL after the last. */
+extern const tess_method *const tess_methods[];
+extern const char *const tess_method_names[];
+
+#define METHOD(name, file) extern const tess_method tess_method_##name;
+#include "solve/methods/methods.def"
+
+/* ---- method.c: what methods share ---- */
+
+/* Ends a system with a reason and a sentence. */
+void tess_system_end(tess_system *system, tess_reason reason, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* side=left, at a start: system->residual is |r|, `norm` the recurrence's |M^-1 r|. Sets the scale
+ * that makes one of the other; where it once promised too much, so much larger. */
+void tess_system_scale(tess_system *system, double norm);
+
+/* cg.c: the end of cg and cg_single when p.Ap or r.z is not positive. */
+void tess_cg_check(tess_system *system, double pq, double rz);
+
+#endif

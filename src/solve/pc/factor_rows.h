@@ -1,0 +1,183 @@
+/* What the rows of all factorisations share: blocks of A to where the factors will be, products of
+ * blocks, and the inverse of a diagonal block. Compiled into each (ilu0.c, ssor.c, ic0.c), so that
+ * the products of small blocks are unrolled there. Numbers are in double. */
+#ifndef TESS_FACTOR_ROWS_H
+#define TESS_FACTOR_ROWS_H
+
+#include <math.h>
+#include <string.h>
+
+#include "solve/pc/factors.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* c = c - a b, or with b transposed; n x n column-major. */
+INLINE void subtract_product_of(double *restrict c, const double *restrict a,
+                                const double *restrict b, const int32_t n, const bool transpose_b)
+{
+    for (int32_t j = 0; j < n; j++)
+        for (int32_t k = 0; k < n; k++) {
+            const double factor = transpose_b ? b[k * n + j] : b[j * n + k];
+            for (int32_t i = 0; i < n; i++)
+                c[j * n + i] -= a[k * n + i] * factor;
+        }
+}
+
+/* c = a b. */
+INLINE void set_product_of(double *restrict c, const double *restrict a, const double *restrict b,
+                           const int32_t n)
+{
+    for (int32_t j = 0; j < n; j++) {
+        for (int32_t i = 0; i < n; i++)
+            c[j * n + i] = 0;
+        for (int32_t k = 0; k < n; k++)
+            for (int32_t i = 0; i < n; i++)
+                c[j * n + i] += a[k * n + i] * b[j * n + k];
+    }
+}
+
+typedef enum product { SUBTRACT, SUBTRACT_TRANSPOSE, SET } product;
+
+INLINE void product_of(product what, double *c, const double *a, const double *b, const int32_t n)
+{
+    if (what == SET)
+        set_product_of(c, a, b, n);
+    else
+        subtract_product_of(c, a, b, n, what == SUBTRACT_TRANSPOSE);
+}
+
+/* The commonest sizes are compiled apart, which makes them several times faster. */
+static inline void multiply(product what, double *c, const double *a, const double *b, int32_t n)
+{
+    switch (n) {
+    case 1:
+        product_of(what, c, a, b, 1);
+        break;
+    case 2:
+        product_of(what, c, a, b, 2);
+        break;
+    case 3:
+        product_of(what, c, a, b, 3);
+        break;
+    case 4:
+        product_of(what, c, a, b, 4);
+        break;
+    case 5:
+        product_of(what, c, a, b, 5);
+        break;
+    default:
+        product_of(what, c, a, b, n);
+    }
+}
+
+static inline void read_block(const tess_matrix *A, int64_t k, double scale, double *to)
+{
+    const int64_t size = (int64_t)A->block_height * A->block_width;
+    if (A->type == TESS_F64) {
+        const double *from = (const double *)A->values + k * size;
+        for (int64_t i = 0; i < size; i++)
+            to[i] = scale * from[i];
+    } else {
+        const float *from = (const float *)A->values + k * size;
+        for (int64_t i = 0; i < size; i++)
+            to[i] = scale * (double)from[i];
+    }
+}
+
+/* Rows of the padding become rows of the identity. */
+static inline void pad_diagonal(const tess_matrix *A, int64_t row, double *block)
+{
+    const int32_t b = A->block_height;
+    for (int32_t i = 0; i < b; i++)
+        if (row * b + i >= A->rows)
+            block[i * b + i] = 1;
+}
+
+/* The row's blocks of A, scaled off the diagonal, to where the factors will be; a diagonal block
+ * that is not stored is 0. With `place` the addresses by column are noted. */
+static inline void load_row(const tess_factors *f, const tess_matrix *A,
+                            const tess_factor_values *v, int domain, int64_t row, double scale,
+                            double **place)
+{
+    const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
+    const int64_t size = (int64_t)f->block * f->block, p = tess_factor_place(f, domain, row);
+    double *lower = v->lower + f->lower_offsets[row] * size;
+    double *upper = f->symmetric ? NULL : v->upper + (f->upper_offsets[p] + p) * size;
+    double *diagonal = tess_factor_inverse(f, v, domain, row);
+    memset(diagonal, 0, (size_t)size * sizeof *diagonal);
+    if (place)
+        place[row - first] = diagonal;
+    for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++) {
+        const int64_t column = A->columns[k];
+        double *to;
+        if (column < first || column >= last || (column > row && f->symmetric))
+            continue;
+        if (column == row) {
+            to = diagonal;
+        } else if (column < row) {
+            to = lower;
+            lower += size;
+        } else {
+            to = upper;
+            upper += size;
+        }
+        read_block(A, k, column == row ? 1 : scale, to);
+        if (place)
+            place[column - first] = to;
+    }
+    pad_diagonal(A, row, diagonal);
+}
+
+static inline void forget_row(const tess_factors *f, int domain, int64_t row, double **place)
+{
+    const int64_t first = f->domain_rows[domain], p = tess_factor_place(f, domain, row);
+    for (int64_t k = f->lower_offsets[row]; k < f->lower_offsets[row + 1]; k++)
+        place[f->lower_columns[k] - first] = NULL;
+    for (int64_t k = f->upper_offsets[p]; !f->symmetric && k < f->upper_offsets[p + 1]; k++)
+        place[f->upper_columns[k] - first] = NULL;
+    place[row - first] = NULL;
+}
+
+/* Whether a symmetric block is positive definite: -1, or the column whose pivot is not positive. A
+ * copy is factored. */
+static inline int32_t find_bad_pivot(const double *block, int32_t b, double *work, double *pivot)
+{
+    memcpy(work, block, (size_t)b * (size_t)b * sizeof *work);
+    for (int32_t k = 0; k < b; k++) {
+        *pivot = work[k * b + k];
+        if (!(*pivot > 0) || !isfinite(*pivot))
+            return k;
+        for (int32_t j = k + 1; j < b; j++)
+            for (int32_t i = j; i < b; i++)
+                work[j * b + i] -= work[k * b + i] * work[k * b + j] / *pivot;
+    }
+    return -1;
+}
+
+static inline void shift_diagonal(double *block, int32_t b, double shift)
+{
+    for (int32_t i = 0; i < b; i++)
+        block[i * b + i] *= 1 + shift;
+}
+
+/* The end of a row: its diagonal block is inverted, and must be positive definite if that is asked
+ * for. A fault that the matrix's own block does not have comes from what was dropped. */
+static inline bool end_row(const tess_factors *f, const tess_matrix *A, const tess_factor_values *v,
+                           int domain, int64_t row, const tess_factor_work *work,
+                           tess_factor_fault *fault)
+{
+    double *diagonal = tess_factor_inverse(f, v, domain, row), own;
+    const int32_t b = f->block;
+    fault->column = work->positive ? find_bad_pivot(diagonal, b, work->dense, &fault->pivot) : -1;
+    if (fault->column < 0)
+        fault->column = tess_dense_invert(diagonal, b, work->dense, &fault->pivot);
+    if (fault->column < 0)
+        return true;
+    fault->row = row;
+    load_row(f, A, v, domain, row, 1, NULL);
+    fault->dropped = work->positive && isfinite(fault->pivot) &&
+                     find_bad_pivot(diagonal, b, work->dense, &own) < 0;
+    return false;
+}
+
+#endif

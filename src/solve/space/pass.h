@@ -1,0 +1,27 @@
+/* A pass on a CPU: pass_f64.c, pass_f32.c. */
+#ifndef TESS_PASS_H
+#define TESS_PASS_H
+
+#include "solve/steps/steps.h"
+
+/* An update with addresses in place of numbers. */
+typedef struct tess_cpu_update {
+    tess_update_kind kind;
+    int terms;
+    const tess_diagonal *diagonal;
+    bool transpose;
+    double factor[TESS_TERMS_MAX];
+    const void *in[TESS_TERMS_MAX]; /* of a dot: x and y */
+    void *out;
+    double *sum; /* DOT: one a chunk */
+} tess_cpu_update;
+
+/* Runs all updates on scalars first .. first+count-1. A dot leaves its part in sum[chunk]. */
+typedef void (*tess_pass_fn)(const tess_cpu_update *updates, int64_t update_count, int64_t chunk,
+                             int64_t first, int64_t count);
+void tess_pass_f64(const tess_cpu_update *updates, int64_t update_count, int64_t chunk,
+                   int64_t first, int64_t count);
+void tess_pass_f32(const tess_cpu_update *updates, int64_t update_count, int64_t chunk,
+                   int64_t first, int64_t count);
+
+#endif

@@ -1,0 +1,158 @@
+/* The language that methods and preconditioners are written in: a list of steps.
+ *
+ * A method is not a loop but a list (a tess_steps), built once: products, preconditioner, linear
+ * combinations, dot products and arithmetic on scalars, in the order in which a book writes them.
+ * The list refers to vectors and scalars by number. A space (space/space.h) keeps them where it
+ * likes, scalars included: an iteration needs nothing from the host. It may run one list for
+ * several systems, and may compile or capture it.
+ *
+ * Vector updates that follow each other are one pass over memory:
+ *
+ *     r = r - alpha q              chunk 0     chunk 1     chunk 2 ...
+ *     z = D r             ==>      3 updates   3 updates   3 updates      each chunk stays in cache
+ *     rz = r . z
+ *
+ * An update that needs the result of a dot product of the same pass begins a new pass.
+ */
+#ifndef TESS_STEPS_H
+#define TESS_STEPS_H
+
+#include "core/core.h"
+
+struct tess_pc; /* pc/pc.h */
+
+/* Vectors every method has; its own begin at TESS_V_OWN. */
+enum { TESS_V_X, TESS_V_B, TESS_V_OWN };
+
+/* Slots every method has; its own begin at TESS_S_OWN. TESS_S_RR is |r|^2, which the driver looks
+ * at after START and after each iteration. */
+enum { TESS_S_RR, TESS_S_OWN };
+/* In place of a slot: the number 1. */
+enum { TESS_ONE = -1 };
+
+/* factor * slot * vector. */
+typedef struct tess_term {
+    double factor;
+    int slot;
+    int vector;
+} tess_term;
+
+enum { TESS_TERMS_MAX = 4 };
+
+/* A block diagonal matrix: b x b blocks, column-major, one after the other. Rows of padding are
+ * rows of the identity. */
+typedef struct tess_diagonal {
+    tess_type type;
+    int32_t block;
+    size_t bytes; /* of the blocks */
+    void *blocks;
+} tess_diagonal;
+
+typedef enum tess_update_kind {
+    TESS_UPDATE_COMBINE,  /* out = sum of the terms */
+    TESS_UPDATE_DIAGONAL, /* out = D x or D^T x */
+    TESS_UPDATE_DOT       /* slot = x . y */
+} tess_update_kind;
+
+/* One statement of a pass: a vector or a dot product, element by element. */
+typedef struct tess_update {
+    tess_update_kind kind;
+    int out, x, y, slot;
+    const tess_diagonal *diagonal; /* DIAGONAL */
+    bool transpose;
+    int terms;
+    tess_term term[TESS_TERMS_MAX];
+} tess_update;
+
+typedef enum tess_scalar_op {
+    TESS_OP_DIV,          /* out = a / b, 0 where b is 0 or the quotient not finite */
+    TESS_OP_DIV_POSITIVE, /* the same, and 0 unless b > 0 */
+    TESS_OP_MUL,
+    TESS_OP_ADD,
+    TESS_OP_SUB,
+    TESS_OP_SQRT, /* of a; b unused */
+    TESS_OP_COPY  /* of a; b unused */
+} tess_scalar_op;
+
+typedef enum tess_step_kind {
+    TESS_STEP_PASS,
+    TESS_STEP_SCALAR,
+    TESS_STEP_APPLY,       /* y = A x or A^T x; slot >= 0: slot = w . y */
+    TESS_STEP_PRECONDITION /* y = M^-1 x or M^-T x, not elementwise */
+} tess_step_kind;
+
+typedef struct tess_step {
+    tess_step_kind kind;
+    int64_t first_update, updates;    /* PASS */
+    double vectors;                   /* PASS: vectors moved, in lengths; of these: */
+    double diagonal_share, dot_share; /* the shares that DIAGONAL and DOT updates move */
+    tess_scalar_op op;                /* SCALAR */
+    int out, a, b;
+    int x, y, w, slot;        /* APPLY, PRECONDITION */
+    const struct tess_pc *pc; /* PRECONDITION */
+    bool transpose;
+} tess_step;
+
+typedef struct tess_steps {
+    tess_ctx *ctx;
+    tess_step *step;
+    int64_t count, capacity;
+    tess_update *update;
+    int64_t update_count, update_capacity;
+    tess_status status; /* the first failure of a builder call: checked once, at the end */
+} tess_steps;
+
+void tess_steps_free(tess_steps *steps);
+
+static inline tess_term tess_term_of(double factor, int slot, int vector)
+{
+    return (tess_term){factor, slot, vector};
+}
+
+/* The builder. Failures are kept in steps->status. */
+void tess_step_apply(tess_steps *steps, int x, int y);
+void tess_step_apply_transpose(tess_steps *steps, int x, int y);
+/* y = A x and slot = w . y. */
+void tess_step_apply_dot(tess_steps *steps, int x, int y, int w, int slot);
+/* y = M^-1 x or M^-T x by a solve of its own. Methods call tess_pc_append (pc/pc.h). */
+void tess_step_precondition(tess_steps *steps, const struct tess_pc *pc, int x, int y,
+                            bool transpose);
+/* out = D x or D^T x. */
+void tess_step_diagonal(tess_steps *steps, const tess_diagonal *diagonal, int x, int out,
+                        bool transpose);
+void tess_step_combine(tess_steps *steps, int out, int terms, const tess_term *term);
+void tess_step_dot(tess_steps *steps, int slot, int x, int y);
+void tess_step_scalar(tess_steps *steps, tess_scalar_op op, int out, int a, int b);
+/* Counts the traffic of every pass; returns the status of the building. */
+tess_status tess_steps_finish(tess_steps *steps);
+
+/* out = a x + b y with slots as coefficients, the commonest of combinations. */
+static inline void tess_step_sum(tess_steps *steps, int out, double fx, int sx, int x, double fy,
+                                 int sy, int y)
+{
+    const tess_term term[2] = {{fx, sx, x}, {fy, sy, y}};
+    tess_step_combine(steps, out, 2, term);
+}
+
+static inline void tess_step_copy(tess_steps *steps, int out, int x)
+{
+    const tess_term term = {1, TESS_ONE, x};
+    tess_step_combine(steps, out, 1, &term);
+}
+
+/* ---- Iterations without the host ---- */
+
+/* When a device that runs several iterations by itself must let the host look, beside |r|. It may
+ * stop too early but never too late: the method's own check decides. */
+typedef enum tess_stop_kind {
+    TESS_STOP_NOT_POSITIVE, /* of slot a */
+    TESS_STOP_ZERO,         /* slot a is 0 or not finite */
+    TESS_STOP_SMALL         /* a / b is less than 1e-29 of the largest so far */
+} tess_stop_kind;
+
+typedef struct tess_stop {
+    tess_stop_kind kind;
+    int a, b;
+} tess_stop;
+
+#endif
