@@ -58,6 +58,9 @@ typedef struct tess_candidate {
     double alone, left;
     bool naive;       /* by costs(): what one would take without thinking, bsr and a plain kernel */
     double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */
+    double doubt;     /* by costs(): predicted times are compared multiplied by this; 0 means 1 */
+    bool shaped; /* parameters belong to this matrix's pattern: wisdom keeps the format without them
+                  */
 } tess_candidate;
 
 /* A growing array of candidates: zero to start with, freed by tess_candidates_free. */

@@ -171,7 +171,7 @@ static void explain_fbcsr(tess_plan *plan, const tess_cpu_fbcsr *state)
             plan->explain + used, size - used,
             "        %-14s %10lld blocks, %5.1f %% of the non-zeros, fill %.2f, %s\n",
             split->shape.name, (long long)split->blocks, 100 * (double)split->nonzeros / nonzeros,
-            (double)split->nonzeros / (double)(split->blocks * tess_fbcsr_cells(&split->shape)),
+            (double)split->nonzeros / (double)(split->blocks * tess_shape_cells(&split->shape)),
             state->kernels[i]->name);
     }
     if (used < size)

@@ -26,7 +26,7 @@ enum { LISTS = sizeof lists / sizeof *lists };
 static tess_fbcsr_options parsed(tess_ctx *ctx, const char *text)
 {
     tess_fbcsr_options options;
-    if (tess_fbcsr_options_parse(ctx, text, &options) != TESS_OK)
+    if (tess_shape_list_parse(ctx, text, &options) != TESS_OK)
         fail_msg("%s: %s", text, tess_ctx_error(ctx));
     return options;
 }
@@ -47,7 +47,7 @@ static void check_rules(const char *what, const tess_fbcsr *F, const tess_fbcsr_
     int64_t total = 0, base = 0;
     uint8_t *used;
     for (int s = 0; s < F->splits; s++)
-        total += F->split[s].blocks * tess_fbcsr_cells(&F->split[s].shape);
+        total += F->split[s].blocks * tess_shape_cells(&F->split[s].shape);
     used = calloc((size_t)(total + F->rest->blocks) + 1, 1);
     for (int64_t i = 0; i < F->nonzeros; i++) {
         if (F->map[i] < 0 || F->map[i] >= total + F->rest->blocks || used[F->map[i]])
@@ -57,12 +57,12 @@ static void check_rules(const char *what, const tess_fbcsr *F, const tess_fbcsr_
     }
     for (int s = 0, o = 0; s < F->splits; s++, o++) {
         const tess_fbcsr_split *split = &F->split[s];
-        const tess_fbcsr_shape *S = &split->shape;
+        const tess_shape *S = &split->shape;
         while (strcmp(options->shape[o].name, S->name) != 0)
             o++;
         double fill =
             options->threshold[o] < 0 ? tess_fbcsr_break_even(S, F->type) : options->threshold[o];
-        int64_t cells = tess_fbcsr_cells(S), in_split = 0;
+        int64_t cells = tess_shape_cells(S), in_split = 0;
         assert_true(split->blocks > 0);
         for (int64_t b = 0; b < split->blocks; b++) {
             int64_t row = split->rows[b], col = split->cols[b], entries = 0;
@@ -235,7 +235,7 @@ static void thresholds_0_and_1(void **state)
         F = made(ctx, A, text);
         if (F->splits == 1)
             assert_int_equal(F->split[0].nonzeros,
-                             F->split[0].blocks * tess_fbcsr_cells(&F->split[0].shape));
+                             F->split[0].blocks * tess_shape_cells(&F->split[0].shape));
         tess_fbcsr_destroy(F);
     }
     tess_matrix_destroy(A);
@@ -283,7 +283,7 @@ static void check_same_format(const tess_fbcsr *F, const tess_fbcsr *G)
     assert_int_equal(F->splits, G->splits);
     for (int s = 0; s < F->splits; s++) {
         const tess_fbcsr_split *a = &F->split[s], *b = &G->split[s];
-        size_t scalars = (size_t)(a->blocks * tess_fbcsr_cells(&a->shape));
+        size_t scalars = (size_t)(a->blocks * tess_shape_cells(&a->shape));
         assert_string_equal(a->shape.name, b->shape.name);
         assert_int_equal(a->blocks, b->blocks);
         assert_memory_equal(a->rows, b->rows, (size_t)a->blocks * 4);

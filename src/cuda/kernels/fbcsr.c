@@ -30,7 +30,7 @@ static int flight_with_lines(const tess_fbcsr_options *shapes)
 
 static bool fits(const tess_cuda_problem *problem, const int *p)
 {
-    const int64_t most = INT32_MAX - TESS_FBCSR_SHIFT * TESS_FBCSR_WARP;
+    const int64_t most = INT32_MAX - TESS_SHAPE_SHIFT * TESS_FBCSR_WARP;
     if (problem->block_height != 1 || problem->block_width != 1 || !problem->shapes[0] ||
         problem->rows > most || problem->cols > most)
         return false;

@@ -138,7 +138,7 @@ static int by_column(const void *a, const void *b)
  * for lines takes time for every column. */
 static tess_status compact_columns(tess_ctx *ctx, tess_fbcsr_pattern *P)
 {
-    const int64_t keep = 2 * TESS_FBCSR_SIDE, entries = P->row_offsets[P->rows];
+    const int64_t keep = 2 * TESS_SHAPE_SIDE, entries = P->row_offsets[P->rows];
     int32_t *used, *becomes;
     int64_t count = 0;
     TESS_TRY(TESS_ALLOC(ctx, 2 * entries + 1, &used));
@@ -213,7 +213,7 @@ typedef struct search {
     tess_type type;
     double worthwhile; /* bytes */
     double line_bytes; /* the price of a row of a line's run */
-    tess_fbcsr_shape shape[CANDIDATES];
+    tess_shape shape[CANDIDATES];
     trial first[CANDIDATES];   /* on the whole sample */
     bool hopeless[CANDIDATES]; /* saved too little at its last trial: it will not save more */
 } search;
@@ -221,13 +221,13 @@ typedef struct search {
 static tess_status try_shape(const search *S, const tess_fbcsr_pattern *P, int c,
                              tess_fbcsr_found *found, trial *out)
 {
-    const tess_fbcsr_shape *shape = &S->shape[c];
-    int64_t least = tess_fbcsr_least(shape, S->type, TESS_FBCSR_PRICED);
+    const tess_shape *shape = &S->shape[c];
+    int64_t least = tess_fbcsr_least(shape, S->type, TESS_SHAPE_NO_THRESHOLD);
     TESS_TRY(tess_fbcsr_split_once(S->ctx, P, shape, least, found));
     const double value = (double)tess_type_size(S->type), runs = (double)count_runs(found);
     out->line_rows = shape->width == 1 && shape->height > 1 ? shape->height * runs : 0;
     out->bytes = (value + 4) * (double)found->nonzeros -
-                 (value * (double)tess_fbcsr_cells(shape) + 8) * (double)found->blocks;
+                 (value * (double)tess_shape_cells(shape) + 8) * (double)found->blocks;
     out->saved = out->bytes - RUN_BYTES * runs - S->line_bytes * out->line_rows;
     out->density = found->nonzeros ? out->saved / (double)found->nonzeros : 0;
     return TESS_OK;
@@ -281,7 +281,7 @@ static tess_status take_shape(search *S, tess_fbcsr_pattern *P, int c, tess_fbcs
     tess_fbcsr_found_clear(S->ctx, &found);
     S->hopeless[c] = true; /* it has taken what there was */
     list->shape[list->count] = S->shape[c];
-    list->threshold[list->count++] = TESS_FBCSR_PRICED;
+    list->threshold[list->count++] = TESS_SHAPE_NO_THRESHOLD;
     list->saved += one.bytes;
     *saved += one.saved - (LINE_BYTES - S->line_bytes) * one.line_rows;
     return status;
@@ -345,7 +345,7 @@ tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_
     tess_status status = TESS_OK;
     for (int c = 0; c < CANDIDATES; c++) {
         tess_fbcsr_options one;
-        TESS_TRY(tess_fbcsr_options_parse(ctx, candidates[c], &one));
+        TESS_TRY(tess_shape_list_parse(ctx, candidates[c], &one));
         S.shape[c] = one.shape[0];
     }
     TESS_TRY(tess_fbcsr_sample(ctx, csr, SAMPLE_ENTRIES, false, &sample));

@@ -31,7 +31,7 @@ enum {
 #define WAIT_BYTES 240    /* read while a slice waits for its runs after its lines */
 #define PIECE_BYTES 0.8e6 /* read in the time in which a warp sums up one piece */
 
-static const double thresholds[] = {TESS_FBCSR_PRICED, 0.5};
+static const double thresholds[] = {TESS_SHAPE_NO_THRESHOLD, 0.5};
 static const double least_share = 0.05;  /* of the entries, in lines of a kind */
 static const double least_gain = 0.01;   /* of the price, by one more length */
 static const double least_saved = 0.035; /* of CSR's price, by the whole list */
@@ -83,7 +83,7 @@ static tess_status add_shape(tess_ctx *ctx, const char *name, double threshold,
                              tess_fbcsr_options *list)
 {
     tess_fbcsr_options one;
-    TESS_TRY(tess_fbcsr_options_parse(ctx, name, &one));
+    TESS_TRY(tess_shape_list_parse(ctx, name, &one));
     list->shape[list->count] = one.shape[0];
     list->threshold[list->count++] = threshold;
     return TESS_OK;
@@ -122,7 +122,7 @@ static tess_status add_rows(const search *S, tess_fbcsr_options *list, double *l
             char name[16];
             double one;
             snprintf(name, sizeof name, "row:%d", length);
-            TESS_TRY(add_shape(S->ctx, name, TESS_FBCSR_PRICED, &trial));
+            TESS_TRY(add_shape(S->ctx, name, TESS_SHAPE_NO_THRESHOLD, &trial));
             TESS_TRY(price(S, &trial, &one));
             if (one < (best.count ? *least : (1 - least_gain) * before)) {
                 *least = one;

@@ -23,7 +23,7 @@ static void find_bases(const tess_fbcsr *F, int64_t bases[TESS_FBCSR_SPLITS + 1]
 {
     bases[0] = 0;
     for (int s = 0; s < F->splits; s++)
-        bases[s + 1] = bases[s] + F->split[s].blocks * tess_fbcsr_cells(&F->split[s].shape);
+        bases[s + 1] = bases[s] + F->split[s].blocks * tess_shape_cells(&F->split[s].shape);
 }
 
 /* ---- The way back ---- */
@@ -31,8 +31,8 @@ static void find_bases(const tess_fbcsr *F, int64_t bases[TESS_FBCSR_SPLITS + 1]
 /* Row and column of scalar `at` of a split. */
 static void locate(const tess_fbcsr_split *split, int64_t at, int64_t *row, int64_t *col)
 {
-    const tess_fbcsr_shape *S = &split->shape;
-    int64_t block = at / tess_fbcsr_cells(S), cell = at % tess_fbcsr_cells(S);
+    const tess_shape *S = &split->shape;
+    int64_t block = at / tess_shape_cells(S), cell = at % tess_shape_cells(S);
     int64_t i = cell % S->height;
     *row = split->rows[block] + i;
     *col = split->cols[block] + S->shift * i + cell / S->height;
@@ -87,8 +87,8 @@ static void fill_block(const tess_fbcsr_pattern *P, const tess_fbcsr_found *foun
                        const tess_fbcsr_split *split, int64_t b, int64_t base, const tess_matrix *A,
                        int64_t *map)
 {
-    const tess_fbcsr_shape *S = &split->shape;
-    int64_t first = b * tess_fbcsr_cells(S);
+    const tess_shape *S = &split->shape;
+    int64_t first = b * tess_shape_cells(S);
     for (int64_t i = 0; i < S->height; i++) {
         int64_t row = split->rows[b] + i, column = split->cols[b] + S->shift * i;
         int64_t end = P->row_offsets[row + 1];
@@ -105,11 +105,11 @@ static void fill_block(const tess_fbcsr_pattern *P, const tess_fbcsr_found *foun
 }
 
 static tess_status fill_split(tess_fbcsr *F, const tess_fbcsr_pattern *P,
-                              const tess_fbcsr_found *found, const tess_fbcsr_shape *shape,
-                              int64_t base, const tess_matrix *A)
+                              const tess_fbcsr_found *found, const tess_shape *shape, int64_t base,
+                              const tess_matrix *A)
 {
     tess_fbcsr_split *split = &F->split[F->splits++];
-    int64_t scalars, cells = tess_fbcsr_cells(shape);
+    int64_t scalars, cells = tess_shape_cells(shape);
     *split =
         (tess_fbcsr_split){.shape = *shape, .blocks = found->blocks, .nonzeros = found->nonzeros};
     if (!tess_mul(found->blocks, cells, &scalars))
@@ -156,14 +156,14 @@ static tess_status split_all(tess_fbcsr *F, const tess_matrix *A, const tess_fbc
     int64_t base = 0;
     tess_status status = TESS_OK;
     for (int s = 0; s < options->count; s++) {
-        const tess_fbcsr_shape *shape = &options->shape[s];
+        const tess_shape *shape = &options->shape[s];
         int64_t least = tess_fbcsr_least(shape, A->type, options->threshold[s]);
         TESS_TRY_CLEAN(tess_progress(F->ctx, "extracting blocks", s, options->count));
         TESS_TRY_CLEAN(tess_fbcsr_split_once(F->ctx, &P, shape, least, &found));
         if (found.blocks > 0) {
             TESS_TRY_CLEAN(fill_split(F, &P, &found, shape, base, A));
             TESS_TRY_CLEAN(tess_fbcsr_pattern_remove(F->ctx, &P, &found));
-            base += found.blocks * tess_fbcsr_cells(shape);
+            base += found.blocks * tess_shape_cells(shape);
         }
         tess_fbcsr_found_clear(F->ctx, &found);
     }

@@ -10,7 +10,7 @@
 typedef struct line_work {
     tess_ctx *ctx;
     const tess_fbcsr_pattern *P;
-    const tess_fbcsr_shape *shape;
+    const tess_shape *shape;
     int64_t least;
     int64_t lines, first; /* line l has d = first + l */
     int64_t *offsets;     /* lines + 1 */
@@ -210,8 +210,7 @@ static void gather(const line_work *W, const int64_t *counts, const tess_fbcsr_p
 }
 
 tess_status tess_fbcsr_split_lines(tess_ctx *ctx, const tess_fbcsr_pattern *P,
-                                   const tess_fbcsr_shape *shape, int64_t least,
-                                   tess_fbcsr_found *out)
+                                   const tess_shape *shape, int64_t least, tess_fbcsr_found *out)
 {
     int64_t entries = P->row_offsets[P->rows];
     line_work W = {.ctx = ctx, .P = P, .shape = shape, .least = least};

@@ -20,7 +20,7 @@ typedef tess_fbcsr_sources sources;
 /* Scalars of a split, or of the rest. */
 static int64_t scalars_of(const tess_fbcsr *F, int s)
 {
-    return s < F->splits ? F->split[s].blocks * tess_fbcsr_cells(&F->split[s].shape)
+    return s < F->splits ? F->split[s].blocks * tess_shape_cells(&F->split[s].shape)
                          : F->rest->blocks;
 }
 
@@ -31,7 +31,7 @@ static int64_t first_scalar(const tess_fbcsr *F, const sources *from, int s, int
     if (s == F->splits)
         return F->rest->row_offsets[row];
     const tess_fbcsr_split *split = &F->split[s];
-    return tess_lower_bound(split->rows, 0, split->blocks, row) * tess_fbcsr_cells(&split->shape);
+    return tess_lower_bound(split->rows, 0, split->blocks, row) * tess_shape_cells(&split->shape);
 }
 
 /* entry_of[i]: the entry in scalar i of all arrays one after the other. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-bool tess_fbcsr_is_line(const tess_fbcsr_shape *shape)
+bool tess_fbcsr_is_line(const tess_shape *shape)
 {
     return shape->width == 1 && shape->height >= TESS_FBCSR_LINE;
 }
@@ -21,7 +21,7 @@ int tess_fbcsr_widths(const tess_fbcsr_options *shapes, int width[TESS_FBCSR_CLA
     unsigned set = 1u << 1;
     int count = 0, all = 0;
     for (int i = 0; i < shapes->count; i++) {
-        const tess_fbcsr_shape *shape = &shapes->shape[i];
+        const tess_shape *shape = &shapes->shape[i];
         if (shape->width >= TESS_FBCSR_WIDE)
             set |= 1u << TESS_FBCSR_WIDE;
         if (shape->width % TESS_FBCSR_WIDE)
@@ -44,7 +44,7 @@ bool tess_fbcsr_in_line(const tess_fbcsr_builder *B, int64_t entry)
     int64_t scalar = B->F->map[entry];
     for (int s = 0; s < B->F->splits; s++) {
         const tess_fbcsr_split *split = &B->F->split[s];
-        int64_t scalars = split->blocks * tess_fbcsr_cells(&split->shape);
+        int64_t scalars = split->blocks * tess_shape_cells(&split->shape);
         if (scalar < scalars)
             return tess_fbcsr_is_line(&split->shape);
         scalar -= scalars;

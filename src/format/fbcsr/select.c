@@ -73,8 +73,8 @@ static int64_t lower_bound(const tess_fbcsr_candidates *C, int64_t row, int64_t 
 enum { FREE = 0, TAKEN = 1, BLOCKED = 2 };
 
 /* Blocks all that overlap candidate c. */
-static void block_neighbours(const tess_fbcsr_candidates *C, const tess_fbcsr_shape *shape,
-                             int64_t c, uint8_t *state)
+static void block_neighbours(const tess_fbcsr_candidates *C, const tess_shape *shape, int64_t c,
+                             uint8_t *state)
 {
     int64_t row = C->list[c].row - C->first_row, d = C->list[c].d;
     int64_t first = row - shape->height + 1, last = row + shape->height;
@@ -91,7 +91,7 @@ static void block_neighbours(const tess_fbcsr_candidates *C, const tess_fbcsr_sh
     }
 }
 
-static int64_t take_fullest(const tess_fbcsr_candidates *C, const tess_fbcsr_shape *shape,
+static int64_t take_fullest(const tess_fbcsr_candidates *C, const tess_shape *shape,
                             const int64_t *order, uint8_t *state)
 {
     int64_t count = C->offsets[C->rows], entries = 0;
@@ -107,10 +107,10 @@ static int64_t take_fullest(const tess_fbcsr_candidates *C, const tess_fbcsr_sha
     return entries;
 }
 
-void tess_fbcsr_select(const tess_fbcsr_candidates *C, const tess_fbcsr_shape *shape,
-                       int64_t *scratch, uint8_t *chosen)
+void tess_fbcsr_select(const tess_fbcsr_candidates *C, const tess_shape *shape, int64_t *scratch,
+                       uint8_t *chosen)
 {
-    int64_t cells = tess_fbcsr_cells(shape);
+    int64_t cells = tess_shape_cells(shape);
     int64_t *most = scratch, *starts = most + C->rows + 1, *order = starts + cells + 2;
     int64_t by_rows = plan_rows(C, shape->height, most);
     sort_by_fill(C, cells, starts, order);

@@ -101,7 +101,7 @@ static tess_status fill(builder *B)
     const int64_t extracted = B->F ? B->F->nonzeros : 0;
     int64_t *entry_of, scalars = 0;
     for (int s = 0; B->F && s < B->F->splits; s++)
-        scalars += B->F->split[s].blocks * tess_fbcsr_cells(&B->F->split[s].shape);
+        scalars += B->F->split[s].blocks * tess_shape_cells(&B->F->split[s].shape);
     TESS_TRY(TESS_CALLOC(S->ctx, S->piece_count * TESS_FBCSR_PIECE + 1, &S->pieces));
     TESS_TRY(TESS_CALLOC(S->ctx, S->column_count + 1, &S->columns));
     TESS_TRY(TESS_ALLOC(S->ctx, S->value_count + 1, &S->entries));

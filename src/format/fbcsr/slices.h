@@ -93,7 +93,7 @@ typedef struct tess_fbcsr_slices {
 int tess_fbcsr_widths(const tess_fbcsr_options *shapes, int width[TESS_FBCSR_CLASSES]);
 /* Whether there may be lines. */
 bool tess_fbcsr_has_lines(const tess_fbcsr_options *shapes);
-bool tess_fbcsr_is_line(const tess_fbcsr_shape *shape);
+bool tess_fbcsr_is_line(const tess_shape *shape);
 
 /* F was made from A, which has 1 x 1 blocks, with these shapes; NULL where there are no lines. */
 tess_status tess_fbcsr_slices_create(tess_ctx *ctx, const tess_matrix *A, const tess_fbcsr *F,

@@ -40,7 +40,7 @@ typedef struct band_work {
 typedef struct split_work {
     tess_ctx *ctx;
     const tess_fbcsr_pattern *P;
-    const tess_fbcsr_shape *shape;
+    const tess_shape *shape;
     int64_t least;
     int32_t *cell;
     int64_t bands, *band; /* bands + 1: first rows */
@@ -136,7 +136,7 @@ static int64_t larger(int64_t a, int64_t b)
 /* The best blocks that begin in this row. */
 static int64_t choose_in_row(const split_work *W, band_work *B, int64_t row)
 {
-    const tess_fbcsr_shape *S = W->shape;
+    const tess_shape *S = W->shape;
     int64_t top = S->shift * row, bottom = S->shift * (row + S->height - 1), skip = 0;
     int64_t first = larger(-top, -bottom);
     int64_t last = W->P->cols - S->width - larger(top, bottom);
@@ -185,7 +185,7 @@ static int64_t scan_band(const split_work *W, band_work *B, int64_t first, int64
 
 static void mark_cells(const split_work *W, int64_t row, int64_t d)
 {
-    const tess_fbcsr_shape *S = W->shape;
+    const tess_shape *S = W->shape;
     for (int64_t i = 0; i < S->height; i++) {
         int64_t column = d + S->shift * (row + i), end = W->P->row_offsets[row + i + 1];
         int64_t k = tess_fbcsr_lower_bound(W->P, row + i, column);
@@ -259,7 +259,7 @@ typedef struct band_sizes {
 /* The most that any band of any round needs. */
 static band_sizes measure_bands(const split_work *W)
 {
-    const tess_fbcsr_shape *S = W->shape;
+    const tess_shape *S = W->shape;
     const int64_t *offsets = W->P->row_offsets;
     band_sizes most = {0, 0, 0};
     for (int64_t b = 0; b < W->bands; b++) {
@@ -289,7 +289,7 @@ static void free_work(tess_ctx *ctx, band_work *B)
 static tess_status allocate_work(const split_work *W, const band_sizes *most, band_work *B)
 {
     tess_ctx *ctx = W->ctx;
-    int64_t cells = tess_fbcsr_cells(W->shape);
+    int64_t cells = tess_shape_cells(W->shape);
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->now.place));
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->now.entries));
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->next.place));
@@ -368,8 +368,7 @@ void tess_fbcsr_found_clear(tess_ctx *ctx, tess_fbcsr_found *found)
 }
 
 tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
-                                  const tess_fbcsr_shape *shape, int64_t least,
-                                  tess_fbcsr_found *out)
+                                  const tess_shape *shape, int64_t least, tess_fbcsr_found *out)
 {
     int64_t entries = P->row_offsets[P->rows];
     tess_fbcsr_found found = {.blocks = 0};

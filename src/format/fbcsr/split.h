@@ -38,19 +38,17 @@ tess_status tess_fbcsr_pattern_remove(tess_ctx *ctx, tess_fbcsr_pattern *P,
 int64_t tess_fbcsr_lower_bound(const tess_fbcsr_pattern *P, int64_t row, int64_t column);
 
 /* The least number of non-zeros of a block, 1 at least. */
-int64_t tess_fbcsr_least(const tess_fbcsr_shape *shape, tess_type type, double threshold);
+int64_t tess_fbcsr_least(const tess_shape *shape, tess_type type, double threshold);
 
 /* Selects blocks of `shape` with at least `least` entries each, no entry in two of them. */
 tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
-                                  const tess_fbcsr_shape *shape, int64_t least,
-                                  tess_fbcsr_found *out);
+                                  const tess_shape *shape, int64_t least, tess_fbcsr_found *out);
 void tess_fbcsr_found_clear(tess_ctx *ctx, tess_fbcsr_found *found);
 
 /* The same for shapes of width 1: every line of constant d is a problem of its own. `cell` holds -1
  * and `places` is large enough. */
 tess_status tess_fbcsr_split_lines(tess_ctx *ctx, const tess_fbcsr_pattern *P,
-                                   const tess_fbcsr_shape *shape, int64_t least,
-                                   tess_fbcsr_found *out);
+                                   const tess_shape *shape, int64_t least, tess_fbcsr_found *out);
 
 /* ---- Prices: fbcsr_auto.c ---- */
 
@@ -114,7 +112,7 @@ typedef struct tess_fbcsr_candidates {
 
 /* Chooses those to take: chosen[c] = 1, no two overlapping. `scratch` holds 2 * (rows + 1) +
  * candidates + cells + 2. */
-void tess_fbcsr_select(const tess_fbcsr_candidates *C, const tess_fbcsr_shape *shape,
-                       int64_t *scratch, uint8_t *chosen);
+void tess_fbcsr_select(const tess_fbcsr_candidates *C, const tess_shape *shape, int64_t *scratch,
+                       uint8_t *chosen);
 
 #endif

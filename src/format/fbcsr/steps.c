@@ -15,7 +15,7 @@ static void walk_lines(tess_fbcsr_builder *B)
     int64_t scalar = 0;
     for (int s = 0; s < F->splits; s++) {
         const tess_fbcsr_split *split = &F->split[s];
-        const tess_fbcsr_shape *shape = &split->shape;
+        const tess_shape *shape = &split->shape;
         for (int64_t b = 0; tess_fbcsr_is_line(shape) && b < split->blocks; b++) {
             int64_t top = split->rows[b], end = top + shape->height, to;
             for (int64_t row = top; row < end; row = to) {
@@ -32,7 +32,7 @@ static void walk_lines(tess_fbcsr_builder *B)
                     B->part_offsets[slice + 1]++;
             }
         }
-        scalar += split->blocks * tess_fbcsr_cells(shape);
+        scalar += split->blocks * tess_shape_cells(shape);
     }
 }
 
