@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/cpu.h"
+#include "cpu/ceiling.h"
 #include "ref/ref.h"
 #include "plan/model/model.h"
 

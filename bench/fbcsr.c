@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/fbcsr/refresh.h"
+#include "cpu/update/update.h"
+#include "support/inverse.h"
 
 enum { ROUNDS = 3 };
 
@@ -65,9 +66,9 @@ int main(int argc, char **argv)
         check(ctx, tess_fbcsr_create(ctx, csr, &options, &F));
         check(ctx, tess_fbcsr_sources_create(F, &sources));
         double t1 = tess_seconds();
-        tess_fbcsr_refresh(F, sources, csr->values);
+        tess_cpu_update_fbcsr(F, sources, csr->values);
         double t2 = tess_seconds();
-        check(ctx, tess_fbcsr_to_csr(ctx, F, &B));
+        check(ctx, test_fbcsr_to_csr(ctx, F, &B));
         double t3 = tess_seconds();
         if (!same(csr, B)) {
             fprintf(stderr, "tessera_bench_fbcsr: the inverse differs\n");

@@ -1,9 +1,7 @@
 /* What a kernel moves and keeps, for the performance model. */
 #include <stdio.h>
 
-#include "cpu/cpu.h"
-#include "format/symmetric.h"
-#include "format/symmetric_lanes.h"
+#include "cpu/formats.h"
 
 /* Half storage row by row; rows in lanes have zeros besides. */
 typedef struct half {
@@ -11,14 +9,14 @@ typedef struct half {
     double kept;  /* with the places of the mirrors for new values */
     double upper; /* values on and above the diagonal */
     double blocks;
-    tess_cpu_steps steps;
+    tess_cpu_lockstep lockstep;
 } half;
 
 /* What depends on the streams of a kernel, and of which it is the same for several. */
 typedef struct by_streams {
     half halves[TESS_CPU_STREAMS + 1];
-    tess_cpu_steps whole[TESS_CPU_STREAMS + 1]; /* of A stored whole; */
-    bool counted[TESS_CPU_STREAMS + 1];         /* whether they are known */
+    tess_cpu_lockstep whole[TESS_CPU_STREAMS + 1]; /* of A stored whole; */
+    bool counted[TESS_CPU_STREAMS + 1];            /* whether they are known */
 } by_streams;
 
 /* What is moved are the blocks on and above the diagonal, the vectors, and the windows, which are
@@ -39,19 +37,19 @@ static tess_status half_bytes(const tess_matrix *A, int threads, int streams, ha
     h->moved = tess_matrix_spmv_bytes(A) - block * ((double)A->blocks - upper) + 4 * windows;
     h->upper = (block - 4) * upper;
     h->blocks = upper;
-    h->steps = cut.steps;
+    h->lockstep = cut.lockstep;
     tess_free(A->ctx, offsets);
     return TESS_OK;
 }
 
-static tess_status count_steps(const tess_device *device, const tess_matrix *A, int streams,
-                               by_streams *known)
+static tess_status count_lockstep(const tess_device *device, const tess_matrix *A, int streams,
+                                  by_streams *known)
 {
     tess_cpu_work work;
     if (known->counted[streams] || streams == 1)
         return TESS_OK;
     TESS_TRY(tess_cpu_work_create(device->ctx, A, tess_cpu_shares(device, A), streams, &work));
-    known->whole[streams] = tess_cpu_work_steps(&work, A->row_offsets);
+    known->whole[streams] = tess_cpu_work_lockstep(&work, A->row_offsets);
     known->counted[streams] = true;
     tess_cpu_work_destroy(&work);
     return TESS_OK;
@@ -71,7 +69,7 @@ tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candi
         if (symmetric)
             TESS_TRY(half_bytes(A, device->threads, kernel->streams, h));
         else
-            TESS_TRY(count_steps(device, A, kernel->streams, &known));
+            TESS_TRY(count_lockstep(device, A, kernel->streams, &known));
         snprintf(c->class_name, sizeof c->class_name, "%.12s%s*%d%s", c->format,
                  kernel->block_height == 0 ? " any" : "", kernel->streams,
                  kernel->ahead       ? " ahead"
@@ -83,9 +81,10 @@ tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candi
                            : 0;
         c->bytes = symmetric ? h->moved + zeros : whole;
         c->memory = symmetric ? h->kept + zeros : 0; /* else A's own arrays are used */
-        const tess_cpu_steps *steps = symmetric ? &h->steps : &known.whole[kernel->streams];
-        c->alone = (double)steps->alone;
-        c->left = (double)steps->left / (symmetric ? h->blocks : (double)A->blocks);
+        const tess_cpu_lockstep *lockstep =
+            symmetric ? &h->lockstep : &known.whole[kernel->streams];
+        c->alone = (double)lockstep->alone;
+        c->left = (double)lockstep->left / (symmetric ? h->blocks : (double)A->blocks);
     }
     return TESS_OK;
 }

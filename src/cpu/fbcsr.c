@@ -18,7 +18,8 @@
 
 #include <omp.h>
 
-#include "cpu/cpu.h"
+#include "cpu/fbcsr.h"
+#include "cpu/select.h"
 
 /* Rows of a chunk: a multiple of STEP, so that blocks of usual heights in usual places lie inside,
  * and no block is higher: it reaches into the next chunk at most. 4096 rows of y are half of a

@@ -1,5 +1,5 @@
 /* A plan's state: made once for a matrix and a device, used by every product. */
-#include "cpu/cpu.h"
+#include "cpu/plan.h"
 
 /* Bytes of a share below which another thread costs more than it gains. */
 enum { LEAST_SHARE_BYTES = 64 * 1024 };

@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/cpu.h"
+#include "cpu/select.h"
+#include "format/symmetric_lanes.h"
 
 static const struct {
     const char *name;
@@ -70,24 +71,35 @@ tess_status tess_cpu_isa_choose(tess_ctx *ctx, const tess_cpu_id *id, tess_cpu_i
     return TESS_OK;
 }
 
+/* What a family is for. */
+static const struct {
+    const char *format;
+    bool symmetric; /* square matrices of square blocks */
+    bool scalars;   /* matrices of 1 x 1 blocks: the kernel's block is a split's */
+} families[TESS_CPU_FAMILIES] = {
+    [TESS_CPU_BSR_SPMV] = {.format = "bsr"},
+    [TESS_CPU_BSR_SPMM] = {.format = "bsr"},
+    [TESS_CPU_SYMMETRIC_SPMV] = {.format = "symmetric", .symmetric = true},
+    [TESS_CPU_SYMMETRIC_SPMM] = {.format = "symmetric", .symmetric = true},
+    [TESS_CPU_FBCSR_SPMV] = {.format = "fbcsr", .scalars = true},
+};
+
+const char *tess_cpu_family_format(tess_cpu_family family)
+{
+    return families[family].format;
+}
+
 bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family family,
                              const tess_matrix *A)
 {
     if (kernel->family != family || kernel->scalar_bytes != (int)tess_type_size(A->type))
         return false;
-    if ((family == TESS_CPU_SYMMETRIC_SPMV || family == TESS_CPU_SYMMETRIC_SPMM) &&
-        (A->rows != A->cols || A->block_height != A->block_width))
+    if (families[family].symmetric && (A->rows != A->cols || A->block_height != A->block_width))
         return false;
-    if (family == TESS_CPU_FBCSR_SPMV) /* a kernel is for a split of any matrix of 1 x 1 blocks */
+    if (families[family].scalars)
         return A->block_height == 1 && A->block_width == 1;
     return kernel->block_height == 0 ||
            (kernel->block_height == A->block_height && kernel->block_width == A->block_width);
-}
-
-const char *tess_cpu_family_format(tess_cpu_family family)
-{
-    bool half = family == TESS_CPU_SYMMETRIC_SPMV || family == TESS_CPU_SYMMETRIC_SPMM;
-    return half ? "symmetric" : family == TESS_CPU_FBCSR_SPMV ? "fbcsr" : "bsr";
 }
 
 const tess_cpu_kernel_table *tess_cpu_family_table(const tess_device *device,
@@ -102,18 +114,6 @@ const tess_cpu_kernel_table *tess_cpu_family_table(const tess_device *device,
                 return table;
     }
     return isas[TESS_CPU_SCALAR].table;
-}
-
-double tess_cpu_kernel_flops(const tess_cpu_kernel *kernel, const tess_matrix *A)
-{
-    (void)kernel; /* every family so far: a multiplication and an addition a stored scalar */
-    return 2.0 * (double)tess_matrix_stored(A);
-}
-
-double tess_cpu_kernel_bytes(const tess_cpu_kernel *kernel, const tess_matrix *A)
-{
-    (void)kernel;
-    return tess_matrix_spmv_bytes(A);
 }
 
 /* Streams that read fastest, as measured: from memory one stream stops at the limit of a core's

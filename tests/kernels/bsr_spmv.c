@@ -288,8 +288,8 @@ static void blocks_beyond_the_shortest_row_are_done_alone(void **state)
                  {{5, 6, 7}, 2, 0, 0},
                  {{0, 0, 2}, 2, 0, 4}}; /* one has none */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tess_cpu_steps count = {0};
-        tess_cpu_count_steps(offsets, cases[i].bounds, cases[i].streams, &count);
+        tess_cpu_lockstep count = {0};
+        tess_cpu_count_lockstep(offsets, cases[i].bounds, cases[i].streams, &count);
         assert_int_equal(count.alone, cases[i].alone);
         assert_int_equal(count.left, cases[i].left);
     }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "cpu/cpu.h"
+#include "cpu/plan.h"
 #include "format/fbcsr/fbcsr.h"
 #include "guarded.h"
 #include "ref/ref.h"

@@ -2,7 +2,8 @@
  * exact, planted blocks found. */
 #include <string.h>
 
-#include "format/fbcsr/refresh.h"
+#include "cpu/update/update.h"
+#include "support/inverse.h"
 #include "support/support.h"
 
 static const char *const lists[] = {
@@ -113,7 +114,7 @@ static void inverse_gives_the_matrix_back(void **state)
                 tess_matrix *B;
                 check_rules(what, F, &options);
                 test_check_valid(what, F->rest);
-                assert_int_equal(tess_fbcsr_to_csr(ctx, F, &B), TESS_OK);
+                assert_int_equal(test_fbcsr_to_csr(ctx, F, &B), TESS_OK);
                 test_check_identical(what, csr, B);
                 tess_matrix_destroy(B);
                 tess_fbcsr_destroy(F);
@@ -208,7 +209,7 @@ static void dense_matrices_are_covered(void **state)
                 fail_msg("%lld x %lld, %s: %lld entries left, not %lld", (long long)cases[i].rows,
                          (long long)cases[i].cols, cases[i].shapes, (long long)F->rest->blocks,
                          (long long)cases[i].rest);
-            assert_int_equal(tess_fbcsr_to_csr(ctx, F, &B), TESS_OK);
+            assert_int_equal(test_fbcsr_to_csr(ctx, F, &B), TESS_OK);
             test_check_identical(cases[i].shapes, A, B);
             tess_matrix_destroy(B);
             tess_fbcsr_destroy(F);
@@ -262,11 +263,11 @@ static void refresh_takes_new_values(void **state)
         assert_true(F->split[0].nonzeros < F->split[0].blocks * 9);
         assert_int_equal(tess_fbcsr_sources_create(F, &sources), TESS_OK);
         assert_true(sources->chunks > 2);
-        assert_false(sources->past);
-        sources->past = turn >= 2; /* as of a large matrix */
-        tess_fbcsr_refresh(F, sources, fresh);
+        assert_false(sources->nontemporal);
+        sources->nontemporal = turn >= 2; /* as of a large matrix */
+        tess_cpu_update_fbcsr(F, sources, fresh);
         check_rules("after a refresh", F, &options);
-        assert_int_equal(tess_fbcsr_to_csr(ctx, F, &B), TESS_OK);
+        assert_int_equal(test_fbcsr_to_csr(ctx, F, &B), TESS_OK);
         assert_memory_equal(B->values, fresh, (size_t)A->blocks * tess_type_size(type));
         free(fresh);
         tess_fbcsr_sources_destroy(sources);
@@ -382,7 +383,7 @@ static void failures_leave_nothing_behind(void **state)
         tess_matrix *B = NULL;
         for (int64_t n = 0; n < 3; n++) {
             test_fail_allocation(state, n);
-            assert_int_equal(tess_fbcsr_to_csr(ctx, F, &B), TESS_ERR_MEMORY);
+            assert_int_equal(test_fbcsr_to_csr(ctx, F, &B), TESS_ERR_MEMORY);
             test_fail_allocation(state, -1);
             assert_null(B);
             assert_int_equal(test_live(state), live);

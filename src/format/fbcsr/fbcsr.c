@@ -1,4 +1,4 @@
-/* FBCSR: the splits one after the other, their values, the remainder, and the way back. */
+/* FBCSR: the splits one after the other, their values, the remainder */
 #include "format/fbcsr/fbcsr.h"
 
 #include <string.h>
@@ -6,80 +6,6 @@
 #include <omp.h>
 
 #include "format/fbcsr/split.h"
-
-/* ---- Entries and scalars ---- */
-
-/* Where scalar `at` of the map is: the array that holds it (split number, or `splits` for rest). */
-static int array_of(const tess_fbcsr *F, const int64_t *bases, int64_t at)
-{
-    int s = 0;
-    while (s < F->splits && at >= bases[s + 1])
-        s++;
-    return s;
-}
-
-/* bases[s]: scalars before split s; bases[splits]: before rest. */
-static void find_bases(const tess_fbcsr *F, int64_t bases[TESS_FBCSR_SPLITS + 1])
-{
-    bases[0] = 0;
-    for (int s = 0; s < F->splits; s++)
-        bases[s + 1] = bases[s] + F->split[s].blocks * tess_shape_cells(&F->split[s].shape);
-}
-
-/* ---- The way back ---- */
-
-/* Row and column of scalar `at` of a split. */
-static void locate(const tess_fbcsr_split *split, int64_t at, int64_t *row, int64_t *col)
-{
-    const tess_shape *S = &split->shape;
-    int64_t block = at / tess_shape_cells(S), cell = at % tess_shape_cells(S);
-    int64_t i = cell % S->height;
-    *row = split->rows[block] + i;
-    *col = split->cols[block] + S->shift * i + cell / S->height;
-}
-
-/* counts[row] += entries of the row in splits. */
-static void count_split(const tess_fbcsr *F, const int64_t *bases, int64_t *counts)
-{
-#pragma omp parallel for num_threads(F->ctx->threads) schedule(static)
-    for (int64_t i = 0; i < F->nonzeros; i++) {
-        int s = array_of(F, bases, F->map[i]);
-        int64_t row, col;
-        if (s == F->splits)
-            continue;
-        locate(&F->split[s], F->map[i] - bases[s], &row, &col);
-#pragma omp atomic
-        counts[row]++;
-    }
-}
-
-tess_status tess_fbcsr_to_csr(tess_ctx *ctx, const tess_fbcsr *F, tess_matrix **out)
-{
-    int64_t bases[TESS_FBCSR_SPLITS + 1];
-    tess_matrix *A;
-    find_bases(F, bases);
-    TESS_TRY(tess_matrix_allocate(ctx, F->type, F->rows, F->cols, 1, 1, F->nonzeros, &A));
-    count_split(F, bases, A->row_offsets + 1);
-    for (int64_t row = 0; row < F->rows; row++)
-        A->row_offsets[row + 1] += F->rest->row_offsets[row + 1] - F->rest->row_offsets[row];
-    tess_counts_to_offsets(A->row_offsets, A->rows);
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (int64_t i = 0; i < F->nonzeros; i++) {
-        int s = array_of(F, bases, F->map[i]);
-        int64_t at = F->map[i] - bases[s], row, col;
-        if (s < F->splits)
-            locate(&F->split[s], at, &row, &col);
-        else
-            col = F->rest->columns[at];
-        A->columns[i] = (int32_t)col;
-        tess_copy_scalar(F->type, A->values, i,
-                         s < F->splits ? F->split[s].values : F->rest->values, at);
-    }
-    *out = A;
-    return TESS_OK;
-}
-
-/* ---- Making it ---- */
 
 /* The values of block b, and where its entries are to be found from now on. `base` is the number of
  * scalars before the split. */

@@ -46,9 +46,6 @@ tess_status tess_fbcsr_create(tess_ctx *ctx, const tess_matrix *A,
                               const tess_fbcsr_options *options, tess_fbcsr **out);
 void tess_fbcsr_destroy(tess_fbcsr *F);
 
-/* The inverse: the matrix it was made from, as CSR. */
-tess_status tess_fbcsr_to_csr(tess_ctx *ctx, const tess_fbcsr *F, tess_matrix **out);
-
 /* Bytes of all arrays a product touches, padding included, vectors not; row offsets count 4 each,
  * as everywhere. */
 int64_t tess_fbcsr_bytes(const tess_fbcsr *F);
