@@ -55,6 +55,19 @@ static tess_status count_lockstep(const tess_device *device, const tess_matrix *
     return TESS_OK;
 }
 
+/* "bsr streams=2", "bsr any streams=1", "bsr streams=2 prefetch", "symmetric streams=1 lanes" */
+static void name_class(const tess_cpu_kernel *kernel, tess_candidate *c)
+{
+    const char streams = (char)('0' + kernel->streams);
+    if (kernel->block_height == 0)
+        snprintf(c->class_name, sizeof c->class_name, "%.9s any streams=%c", c->format, streams);
+    else
+        snprintf(c->class_name, sizeof c->class_name, "%.9s streams=%c%s", c->format, streams,
+                 kernel->prefetch    ? " prefetch"
+                 : kernel->lanes > 0 ? " lanes"
+                                     : "");
+}
+
 tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candidates *list)
 {
     double whole = tess_matrix_spmv_bytes(A);
@@ -70,12 +83,9 @@ tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candi
             TESS_TRY(half_bytes(A, device->threads, kernel->streams, h));
         else
             TESS_TRY(count_lockstep(device, A, kernel->streams, &known));
-        snprintf(c->class_name, sizeof c->class_name, "%.12s%s*%d%s", c->format,
-                 kernel->block_height == 0 ? " any" : "", kernel->streams,
-                 kernel->ahead       ? " ahead"
-                 : kernel->lanes > 0 ? " lanes"
-                                     : "");
-        c->naive = !symmetric && kernel->block_height > 0 && kernel->streams == 1 && !kernel->ahead;
+        name_class(kernel, c);
+        c->naive =
+            !symmetric && kernel->block_height > 0 && kernel->streams == 1 && !kernel->prefetch;
         double zeros = kernel->lanes > 0
                            ? h->upper * (1 / tess_symmetric_lanes_fill(A, kernel->lanes) - 1)
                            : 0;

@@ -13,8 +13,7 @@ tess_status tess_cpu_prepare_family(tess_plan *plan, const tess_plan_options *op
         return tess_fail(plan->ctx, TESS_ERR_OPTION,
                          "device 'cpu': kernels take no parameters, got '%s'", options->params);
     if (options->kernel)
-        TESS_TRY(
-            tess_cpu_named(plan->device, format->name, plan->matrix, options->kernel, &named));
+        TESS_TRY(tess_cpu_named(plan->device, format->name, plan->matrix, options->kernel, &named));
     TESS_TRY(tess_cpu_plan_create(plan->device, plan->matrix, named,
                                   format == &tess_cpu_format_symmetric, options->reproducible != 0,
                                   &state));

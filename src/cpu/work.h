@@ -56,7 +56,7 @@ typedef struct tess_cpu_lockstep {
 } tess_cpu_lockstep;
 /* Adds those of the rows bounds[0] .. bounds[streams]-1, then those of all jobs. */
 void tess_cpu_count_lockstep(const int64_t *row_offsets, const int64_t *bounds, int streams,
-                          tess_cpu_lockstep *count);
+                             tess_cpu_lockstep *count);
 tess_cpu_lockstep tess_cpu_work_lockstep(const tess_cpu_work *work, const int64_t *row_offsets);
 
 /* The next job for whoever comes first, from the end of the share if there is one left, otherwise

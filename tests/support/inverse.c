@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* A matrix with the sizes of a storage, for its columns and values. */
-#define ALLOCATE(ctx, S, A) \
+#define ALLOCATE(ctx, S, A)                                                       \
     tess_matrix_allocate(ctx, (S)->type, (S)->rows, (S)->cols, (S)->block_height, \
                          (S)->block_width, (S)->blocks, A)
 
@@ -76,8 +76,8 @@ static int32_t swept_column(const tess_swept *S, int64_t c, int64_t place)
     return panel * TESS_SWEPT_PANEL + (int32_t)(S->words[place] >> TESS_SWEPT_BITS);
 }
 
-/* A block's column and values: what fills whole vectors of 16 bytes lies vector by vector, then come
- * the other scalars one by one. */
+/* A block's column and values: what fills whole vectors of 16 bytes lies vector by vector, then
+ * come the other scalars one by one. */
 static void take_swept_block(const tess_swept *S, int64_t c, int64_t block, tess_matrix *A)
 {
     const int64_t place = S->first_step[c * S->panels] * SWEPT_LANES + S->places[block];
@@ -114,8 +114,7 @@ static void take_interleaved_block(const tess_interleaved *I, int64_t g, int32_t
                                    tess_matrix *A)
 {
     const int32_t lines = I->options.lines, per_step = I->options.blocks;
-    const size_t bytes =
-        (size_t)I->block_height * (size_t)I->block_width * tess_type_size(I->type);
+    const size_t bytes = (size_t)I->block_height * (size_t)I->block_width * tess_type_size(I->type);
     const int64_t place = ((I->offsets[g] + k / per_step) * lines + l) * per_step + k % per_step;
     const int64_t block = I->starts[I->targets[g * lines + l]] + k;
     A->columns[block] = I->columns[place];

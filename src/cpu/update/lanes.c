@@ -35,21 +35,20 @@ static int64_t first_group(const tess_matrix *A, int part, int parts, int lanes)
 }
 
 /* A part of the groups. */
-ALWAYS bool update_groups(const tess_symmetric_lanes *S,
-                                const tess_symmetric_mirrors *mirrors, const tess_matrix *A,
-                                int part, int parts, const int b, const int lanes)
+ALWAYS bool update_groups(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
+                          const tess_matrix *A, int part, int parts, const int b, const int lanes)
 {
     const int64_t last = first_group(A, part + 1, parts, lanes);
     bool equal = true;
     for (int64_t group = first_group(A, part, parts, lanes); group < last && equal; group++)
         equal = A->type == TESS_F64 ? update_group_f64(S, mirrors, A, group, b, lanes)
-                                   : update_group_f32(S, mirrors, A, group, b, lanes);
+                                    : update_group_f32(S, mirrors, A, group, b, lanes);
     tess_store_fence(mirrors->nontemporal);
     return equal;
 }
 
 ALWAYS bool update_lanes(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
-                               const tess_matrix *A, int part, int parts, const int lanes)
+                         const tess_matrix *A, int part, int parts, const int lanes)
 {
     switch (S->block_size) {
     case 1:
@@ -65,19 +64,18 @@ ALWAYS bool update_lanes(const tess_symmetric_lanes *S, const tess_symmetric_mir
     }
 }
 
-tess_status tess_cpu_update_lanes(tess_symmetric_lanes *S,
-                                         const tess_symmetric_mirrors *mirrors,
-                                         const tess_matrix *A)
+tess_status tess_cpu_update_lanes(tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
+                                  const tess_matrix *A)
 {
     bool equal = true;
 #pragma omp parallel num_threads(A->ctx->threads) reduction(&& : equal)
     {
         const int part = omp_get_thread_num(), parts = omp_get_num_threads();
         equal = S->lanes == 2   ? update_lanes(S, mirrors, A, part, parts, 2)
-               : S->lanes == 4 ? update_lanes(S, mirrors, A, part, parts, 4)
-               : S->lanes == 8
-                   ? update_lanes(S, mirrors, A, part, parts, 8)
-                   : update_groups(S, mirrors, A, part, parts, S->block_size, S->lanes);
+                : S->lanes == 4 ? update_lanes(S, mirrors, A, part, parts, 4)
+                : S->lanes == 8
+                    ? update_lanes(S, mirrors, A, part, parts, 8)
+                    : update_groups(S, mirrors, A, part, parts, S->block_size, S->lanes);
     }
     return equal ? TESS_OK : tess_symmetric_check(S->ctx, A);
 }

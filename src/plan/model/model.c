@@ -331,10 +331,11 @@ static double seconds_left(const tess_model *model, const tess_model_problem *p,
 {
     char name[TESS_MODEL_CLASS];
     tess_model_load alone = *load;
-    const char *star = strchr(p->name, '*');
-    if (!(p->left > 0) || !star)
+    static const char streams[] = " streams=";
+    const char *at = strstr(p->name, streams);
+    if (!(p->left > 0) || !at)
         return 0;
-    snprintf(name, sizeof name, "%.*s*1", (int)(star - p->name), p->name);
+    snprintf(name, sizeof name, "%.*s%s1", (int)(at - p->name), p->name, streams);
     alone.name = name;
     double more = tess_model_seconds(model, &alone, best) - seconds;
     return more > 0 ? p->left * more : 0;

@@ -4,16 +4,15 @@
  * A model belongs to one device model and holds
  *   curves   throughput as a sigmoid in log2 of the bytes moved, one a kernel class, block size,
  *            precision and place (in cache, from memory). Classes are what a backend calls them
- *            ("bsr*2", "symmetric*1", "sliced", "stream" ...) and "vectors", the passes of a CG
- *            iteration beside the product, of a GPU also "vectors streamed", where the matrix goes
- *            through its cache; "at once", whole iterations of systems for which a
- *            device needs one launch, and "copies", a host vector to the device and back;
- *   extras   what a sigmoid cannot say, in seconds: a row whose length is another than that of the
- *            row before (branches go wrong, lanes wait); a block that one of several streams does
- *            alone, its row being longer than those it is in step with; a block out of reach of
- *            the rows before, by the size of x; a block of the longest row, where a class does not
- *            divide rows, or the second launch of one that does; and, as a share, what stays in the
- *            cache of data that are about as large as it is.
+ *            ("bsr streams=2", "symmetric streams=1", "sliced", "stream" ...) and "vectors", the
+ * passes of a CG iteration beside the product, of a GPU also "vectors streamed", where the matrix
+ * goes through its cache; "at once", whole iterations of systems for which a device needs one
+ * launch, and "copies", a host vector to the device and back; extras   what a sigmoid cannot say,
+ * in seconds: a row whose length is another than that of the row before (branches go wrong, lanes
+ * wait); a block that one of several streams does alone, its row being longer than those it is in
+ * step with; a block out of reach of the rows before, by the size of x; a block of the longest row,
+ * where a class does not divide rows, or the second launch of one that does; and, as a share, what
+ * stays in the cache of data that are about as large as it is.
  *
  * `tessera calibrate` measures and fits them (calibrate.c); they are kept as JSON beside the
  * wisdom, model.json. Those of a few machines are built in (profiles/), and the most similar one
