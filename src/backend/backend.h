@@ -161,7 +161,7 @@ struct tess_backend {
      * while another ends, and its products take no time beside what the host prepares. */
     bool apart;
 
-    /* Format fbcsr is kept as slices (format/fbcsr_slices.h), for which other shapes pay. */
+    /* Format fbcsr is kept as slices (format/fbcsr/slices.h), for which other shapes pay. */
     bool shapes_in_slices;
 
     /* The class of the product that iterations of CG run, whatever kernel the plan has: one that

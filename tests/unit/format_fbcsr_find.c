@@ -165,7 +165,7 @@ static void planted_blocks_are_recovered(void **state)
 }
 
 /* The most entries that non-overlapping windows can hold, by trying everything. */
-static int64_t brute_force(const tess_fbcsr_line *L, int64_t start)
+static int64_t brute_force(const tess_fbcsr_sequence *L, int64_t start)
 {
     if (start > L->last)
         return 0;
@@ -186,10 +186,10 @@ static void windows_of_a_line_are_the_best(void **state)
         int64_t place[PLACES], scratch[4 * (8 * PLACES + 1)], total = 0;
         int32_t entries[PLACES];
         tess_fbcsr_window windows[PLACES];
-        tess_fbcsr_line L = {.place = place,
-                             .entries = seed % 3 ? entries : NULL,
-                             .length = 1 + tess_random_below(seed, 0, 5),
-                             .least = 1};
+        tess_fbcsr_sequence L = {.place = place,
+                                 .entries = seed % 3 ? entries : NULL,
+                                 .length = 1 + tess_random_below(seed, 0, 5),
+                                 .least = 1};
         for (int i = 0; i < PLACES; i++) {
             entries[L.count] = 1 + (int32_t)tess_random_below(seed, (uint64_t)(100 + i), 3);
             place[L.count] = i;

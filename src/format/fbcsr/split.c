@@ -3,7 +3,7 @@
  * For every row i of a band, the entries of the rows i .. i+height-1 are kept as a sorted list of
  * places d with their numbers of entries: going to row i + 1 removes one row and adds one. Along
  * the list a dynamic program chooses the best blocks that begin in row i; once the band is scanned,
- * fbcsr_select.c chooses among those of different rows. Rows are skipped while none of the height
+ * select.c chooses among those of different rows. Rows are skipped while none of the height
  * rows has a width-wide piece as full as the average row of a block must be, which is what makes
  * the scan cheap where there is nothing to find.
  *
@@ -28,7 +28,7 @@ typedef struct group {
 /* What one thread works with. */
 typedef struct band_work {
     group now, next;
-    int64_t *line_scratch;
+    int64_t *window_scratch;
     tess_fbcsr_window *windows;
     uint8_t *promising;
     int64_t *offsets;
@@ -123,35 +123,25 @@ static void move_to(const split_work *W, band_work *B, int64_t row, bool follows
         step(W, B, r, 1);
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* The best blocks that begin in this row. */
 static int64_t choose_in_row(const split_work *W, band_work *B, int64_t row)
 {
     const tess_shape *S = W->shape;
     int64_t top = S->shift * row, bottom = S->shift * (row + S->height - 1), skip = 0;
-    int64_t first = larger(-top, -bottom);
-    int64_t last = W->P->cols - S->width - larger(top, bottom);
+    int64_t first = tess_max(-top, -bottom);
+    int64_t last = W->P->cols - S->width - tess_max(top, bottom);
     if (last < first)
         return 0;
     while (skip < B->now.count && B->now.place[skip] < first)
         skip++;
-    const tess_fbcsr_line line = {.count = B->now.count - skip,
+    const tess_fbcsr_sequence sequence = {.count = B->now.count - skip,
                                   .place = B->now.place + skip,
                                   .entries = B->now.entries + skip,
                                   .length = S->width,
                                   .first = first,
                                   .last = last,
                                   .least = W->least};
-    return tess_fbcsr_windows(&line, B->line_scratch, B->windows);
+    return tess_fbcsr_windows(&sequence, B->window_scratch, B->windows);
 }
 
 /* Candidates of all rows of the band in which blocks may begin; returns their number. */
@@ -267,11 +257,11 @@ static band_sizes measure_bands(const split_work *W)
         int64_t first = W->band[b], last = W->band[b + 1 < W->bands ? b + 2 : b + 1];
         int64_t entries = (offsets[last] - offsets[first]) * S->height / W->least;
         int64_t places = (last - first) * (W->P->cols / S->width + 1);
-        most.rows = larger(most.rows, last - first);
-        most.candidates = larger(most.candidates, smaller(entries, places));
+        most.rows = tess_max(most.rows, last - first);
+        most.candidates = tess_max(most.candidates, tess_min(entries, places));
     }
     for (int64_t row = 0; row + S->height <= W->P->rows; row++)
-        most.group = larger(most.group, offsets[row + S->height] - offsets[row]);
+        most.group = tess_max(most.group, offsets[row + S->height] - offsets[row]);
     return most;
 }
 
@@ -279,7 +269,7 @@ static void free_work(tess_ctx *ctx, band_work *B)
 {
     void *arrays[] = {
         B->now.place, B->now.entries, B->next.place,     B->next.entries,
-        B->windows,   B->promising,   B->line_scratch,   B->offsets,
+        B->windows,   B->promising,   B->window_scratch,   B->offsets,
         B->list,      B->chosen,      B->select_scratch,
     };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
@@ -294,7 +284,7 @@ static tess_status allocate_work(const split_work *W, const band_sizes *most, ba
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->now.entries));
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->next.place));
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->next.entries));
-    TESS_TRY(TESS_ALLOC(ctx, tess_fbcsr_windows_scratch(most->group), &B->line_scratch));
+    TESS_TRY(TESS_ALLOC(ctx, tess_fbcsr_windows_scratch(most->group), &B->window_scratch));
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->windows));
     TESS_TRY(TESS_ALLOC(ctx, most->rows + 1, &B->promising));
     TESS_TRY(TESS_ALLOC(ctx, most->rows + 1, &B->offsets));
@@ -379,8 +369,8 @@ tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
     memset(found.cell, 0xff, (size_t)entries * sizeof *found.cell);
     W.cell = found.cell;
     if (entries >= least && P->rows >= shape->height && P->cols >= shape->width) {
-        bool lines = shape->width == 1 && shape->shift >= -1 && shape->shift <= 1;
-        TESS_TRY_CLEAN(lines ? tess_fbcsr_split_lines(ctx, P, shape, least, &found)
+        bool diagonals = shape->width == 1 && shape->shift >= -1 && shape->shift <= 1;
+        TESS_TRY_CLEAN(diagonals ? tess_fbcsr_split_diagonals(ctx, P, shape, least, &found)
                              : split_bands(&W, &found));
     }
     int64_t nonzeros = 0;

@@ -45,12 +45,12 @@ tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
                                   const tess_shape *shape, int64_t least, tess_fbcsr_found *out);
 void tess_fbcsr_found_clear(tess_ctx *ctx, tess_fbcsr_found *found);
 
-/* The same for shapes of width 1: every line of constant d is a problem of its own. `cell` holds -1
+/* The same for shapes of width 1: every diagonal, of constant d, is a problem of its own. `cell` holds -1
  * and `places` is large enough. */
-tess_status tess_fbcsr_split_lines(tess_ctx *ctx, const tess_fbcsr_pattern *P,
+tess_status tess_fbcsr_split_diagonals(tess_ctx *ctx, const tess_fbcsr_pattern *P,
                                    const tess_shape *shape, int64_t least, tess_fbcsr_found *out);
 
-/* ---- Prices: fbcsr_auto.c ---- */
+/* ---- Prices: auto.c ---- */
 
 /* A split of a chosen list is kept if it saves this share of CSR's bytes. */
 #define TESS_FBCSR_WORTHWHILE 0.005
@@ -63,21 +63,21 @@ tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wan
 
 /* The list of shapes that saves most, judged from a sample of the rows. */
 tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_options *out);
-/* The same for slices (fbcsr_slices.h): fbcsr_device.c. */
+/* The same for slices (slices.h): auto_slices.c. */
 tess_status tess_fbcsr_choose_slices(tess_ctx *ctx, const tess_matrix *csr,
                                      tess_fbcsr_options *out);
 
-/* ---- Windows along a line: fbcsr_windows.c ---- */
+/* ---- Windows along a sequence of places: select.c ---- */
 
 /* Increasing places with the number of entries at each (NULL: 1), and windows of `length` places
  * that begin at first .. last. Entries before `first` are in none. */
-typedef struct tess_fbcsr_line {
+typedef struct tess_fbcsr_sequence {
     int64_t count;
     const int64_t *place;
     const int32_t *entries;
     int64_t length, first, last;
     int64_t least; /* entries of a window */
-} tess_fbcsr_line;
+} tess_fbcsr_sequence;
 
 typedef struct tess_fbcsr_window {
     int64_t start;
@@ -87,13 +87,13 @@ typedef struct tess_fbcsr_window {
 /* Dynamic programming: the windows with at least `least` entries that do not overlap and hold the
  * most entries in all, in order; of equal choices the later windows. `windows` holds count. Returns
  * their number. */
-int64_t tess_fbcsr_windows(const tess_fbcsr_line *line, int64_t *scratch,
+int64_t tess_fbcsr_windows(const tess_fbcsr_sequence *sequence, int64_t *scratch,
                            tess_fbcsr_window *windows);
 
-/* Elements of `scratch` for lines of up to `count` places. */
+/* Elements of `scratch` for sequences of up to `count` places. */
 int64_t tess_fbcsr_windows_scratch(int64_t count);
 
-/* ---- Selection over block rows: fbcsr_select.c ---- */
+/* ---- Selection over block rows: select.c ---- */
 
 /* A block row's choice: rectangles of height x width at (row, d). */
 typedef struct tess_fbcsr_candidate {
