@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "support/inverse.h"
 
 enum { ROUNDS = 3 };
 
@@ -35,7 +36,7 @@ static void print_splits(const tess_fbcsr *F)
         const tess_fbcsr_split *split = &F->split[s];
         printf("%-16s %9lld blocks  %5.1f %% of the non-zeros  fill %.3f\n", split->shape.name,
                (long long)split->blocks, 100 * (double)split->nonzeros / (double)F->nonzeros,
-               (double)split->nonzeros / (double)(split->blocks * tess_fbcsr_cells(&split->shape)));
+               (double)split->nonzeros / (double)(split->blocks * tess_shape_cells(&split->shape)));
     }
     printf("%-16s %9lld non-zeros\n", "rest", (long long)F->rest->blocks);
     printf("bytes            %.3f of CSR's %.1f MB\n", (double)tess_fbcsr_bytes(F) / csr,
@@ -51,7 +52,7 @@ int main(int argc, char **argv)
     const char *input = argc > 1 ? argv[1] : "gen:stencil27:n=36,b=3";
     if (tess_ctx_create(NULL, &ctx) != TESS_OK)
         return 1;
-    check(ctx, tess_fbcsr_options_parse(ctx, argc > 2 ? argv[2] : "auto", &options));
+    check(ctx, tess_shape_list_parse(ctx, argc > 2 ? argv[2] : "auto", &options));
     check(ctx, tess_matrix_input(ctx, input, &A));
     check(ctx, tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &csr));
     tess_matrix_destroy(A);
@@ -65,9 +66,9 @@ int main(int argc, char **argv)
         check(ctx, tess_fbcsr_create(ctx, csr, &options, &F));
         check(ctx, tess_fbcsr_sources_create(F, &sources));
         double t1 = tess_seconds();
-        tess_fbcsr_refresh(F, sources, csr->values);
+        tess_cpu_update_fbcsr(F, sources, csr->values);
         double t2 = tess_seconds();
-        check(ctx, tess_fbcsr_to_csr(ctx, F, &B));
+        check(ctx, test_fbcsr_to_csr(ctx, F, &B));
         double t3 = tess_seconds();
         if (!same(csr, B)) {
             fprintf(stderr, "tessera_bench_fbcsr: the inverse differs\n");

@@ -203,7 +203,7 @@ static json_t *format_json(const tess_fbcsr *F, json_int_t csr)
                          "bytes", csr);
     for (int s = 0; s < F->splits; s++) {
         const tess_fbcsr_split *split = &F->split[s];
-        double mine = (double)(split->blocks * tess_fbcsr_cells(&split->shape));
+        double mine = (double)(split->blocks * tess_shape_cells(&split->shape));
         json_array_append_new(splits, json_pack("{s:s, s:I, s:f, s:f}", "shape", split->shape.name,
                                                 "blocks", (json_int_t)split->blocks, "share",
                                                 (double)split->nonzeros / (double)F->nonzeros,

@@ -5,11 +5,11 @@
 
 #include "backend/backend.h"
 #include "backend/shapes.h"
-#include "cpu/cpu.h"
+#include "cpu/ceiling.h"
+#include "cpu/update/update.h"
 #include "cuda/plan/plan.h"
 #include "cuda/solve/factors.h"
 #include "format/fbcsr/fbcsr.h"
-#include "format/fbcsr/refresh.h"
 #include "inspect/check.h"
 #include "plan/model/model.h"
 #include "plan/tuner.h"

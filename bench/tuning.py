@@ -23,6 +23,8 @@ import subprocess
 import tempfile
 import time
 
+from report_common import current_name
+
 NOTES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results", "tuning-notes.md")  # ends the page
 BLOCKS = [3, 1, 8, 2, 4, 5, 16, 7, 11, 32]
 TARGET = {"cpu": 80e6, "cuda": 140e6}  # bytes of values: well out of a cache
@@ -71,7 +73,7 @@ def run(*command, seconds=None):
 def is_naive(c, b):
     if c["kernel"] in ("by_column", "by_block"):
         return c["kernel"] == ("by_block" if b == 1 else "by_column")
-    return c["format"] == "bsr" and not re.search("lock|ahead", c["kernel"]) and f"{b}x{b}" in c["kernel"]
+    return c["format"] == "bsr" and not re.search("lock|ahead|streams|prefetch", c["kernel"]) and f"{b}x{b}" in c["kernel"]
 
 
 def bench(args, case, kind):
@@ -246,7 +248,7 @@ def losses(data):
         p = e["price"]
         lost = f"{100 * p['measure']:.1f}" if p["measure"] is not None else "-"
         lines.append(f"| {e['shape']} | {e['b']} | {p['bytes'] / 1e6:.0f} | {p['kernels']} | {100 * p['of_read']:.0f} | "
-                     f"{lost} | {100 * p['estimate']:.1f} | {p['products']} | {p['chosen']} | {p['estimated']} | {e.get('revision', '-')} |")
+                     f"{lost} | {100 * p['estimate']:.1f} | {p['products']} | {current_name(p['chosen'])} | {current_name(p['estimated'])} | {e.get('revision', '-')} |")
     return "\n".join(lines)
 
 

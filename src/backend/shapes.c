@@ -59,7 +59,7 @@ tess_status tess_shapes_read(tess_ctx *ctx, const char *text, tess_fbcsr_options
     snprintf(list, sizeof list, "%s", text);
     for (char *slash = list; (slash = strchr(slash, '/'));)
         *slash = ',';
-    return tess_fbcsr_options_parse(ctx, list, out);
+    return tess_shape_list_parse(ctx, list, out);
 }
 
 static tess_status choose(tess_ctx *ctx, const tess_matrix *A, const tess_backend *backend,
@@ -83,7 +83,7 @@ void tess_shapes_write(tess_fbcsr_options *options, char *text, size_t size)
     for (int i = 0; i < options->count; i++) {
         char one[64];
         int length = snprintf(one, sizeof one, "%s%s", i ? "/" : "", options->shape[i].name);
-        if (options->threshold[i] != TESS_FBCSR_PRICED)
+        if (options->threshold[i] != TESS_SHAPE_NO_THRESHOLD)
             length +=
                 snprintf(one + length, sizeof one - (size_t)length, "@%g", options->threshold[i]);
         if (used + (size_t)length >= size) {
@@ -154,19 +154,21 @@ tess_status tess_shapes_look(tess_ctx *ctx, const tess_matrix *A, const tess_bac
 
 /* ---- What the model is told ---- */
 
+/* How fast fbcsr is depends on its shapes more than other formats do on anything, and making it
+ * takes as long as many products: it comes first only where it is clearly ahead. */
+static const double doubt = 1.1;
+
 void tess_shapes_price(const tess_fbcsr_options *shapes, const tess_matrix *A,
                        const tess_backend *backend, tess_candidate *c)
 {
     double vectors = (double)(A->rows + A->cols) * (double)tess_type_size(A->type);
-    const tess_fbcsr_shape *first = &shapes->shape[0];
+    const tess_shape *first = &shapes->shape[0];
     bool block =
         shapes->count > 0 && first->width > 1 && (backend->shapes_in_slices || first->height > 1);
     c->shapes = true;
     c->memory = (1 - shapes->saved) * (tess_matrix_spmv_bytes(A) - vectors);
     c->bytes = c->memory + vectors;
-    /* The speed depends on the shapes more than that of other formats on anything, and extraction
-     * takes as long as hundreds of products: the format comes first only where it is far ahead. */
-    c->doubt = 1.1;
+    c->doubt = doubt;
     c->shaped = true;
     snprintf(c->class_name, sizeof c->class_name, "fbcsr %s", block ? "blocks" : "lines");
 }

@@ -1,7 +1,7 @@
 /* Format fbcsr in the words of a plan: which shapes, and whether they are worth looking for.
  *
  * The parameters of an fbcsr kernel hold "shapes=diagonal:32/row:16@0.9/4x4": what
- * tess_fbcsr_options_parse reads, with '/' for ',', which separates parameters. */
+ * tess_shape_list_parse reads, with '/' for ',', which separates parameters. */
 #ifndef TESS_SHAPES_H
 #define TESS_SHAPES_H
 

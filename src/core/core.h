@@ -188,6 +188,9 @@ typedef struct {
 const char *tess_suggest(tess_suggestion *into, const char *word, const char *const *candidates,
                          size_t count);
 
+/* Replaces the first `old` in a text of at most 127 bytes by `new`, cut to `size`. */
+void tess_replace(char *text, size_t size, const char *old, const char *new);
+
 /* Parses the whole of `text` as a number; false if anything is left over or out of range. */
 bool tess_parse_int64(const char *text, int64_t *value);
 bool tess_parse_double(const char *text, double *value);

@@ -11,6 +11,17 @@
 
 enum { WORD_MAX = 256 };
 
+void tess_replace(char *text, size_t size, const char *old, const char *new)
+{
+    const char *at = strstr(text, old);
+    char before[128];
+    if (!at)
+        return;
+    snprintf(before, sizeof before, "%s", text);
+    snprintf(text, size, "%.*s%s%s", (int)(at - text), before, new,
+             before + (at - text) + strlen(old));
+}
+
 bool tess_parse_int64(const char *text, int64_t *value)
 {
     char *end;

@@ -9,7 +9,9 @@
 
 #include <omp.h>
 
-#include "cpu/cpu.h"
+#include "cpu/ceiling.h"
+#include "cpu/select.h"
+#include "cpu/work.h"
 
 /* One register: gcc lowers wider vectors through the stack, at half of the memory's speed. */
 typedef double pair __attribute__((vector_size(16)));

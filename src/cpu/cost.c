@@ -2,9 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cpu/cpu.h"
-#include "format/symmetric.h"
-#include "format/symmetric_lanes.h"
+#include "cpu/formats.h"
 
 /* Half storage row by row; rows in lanes have zeros besides. */
 typedef struct half {
@@ -12,14 +10,14 @@ typedef struct half {
     double kept;  /* with the places of the mirrors for new values */
     double upper; /* values on and above the diagonal */
     double blocks;
-    tess_cpu_steps steps;
+    tess_cpu_lockstep lockstep;
 } half;
 
 /* What depends on the streams of a kernel, and of which it is the same for several. */
 typedef struct by_streams {
     half halves[TESS_CPU_STREAMS + 1];
-    tess_cpu_steps whole[TESS_CPU_STREAMS + 1]; /* of A stored whole; */
-    bool counted[TESS_CPU_STREAMS + 1];         /* whether they are known */
+    tess_cpu_lockstep whole[TESS_CPU_STREAMS + 1]; /* of A stored whole; */
+    bool counted[TESS_CPU_STREAMS + 1];            /* whether they are known */
 } by_streams;
 
 /* What is moved are the blocks on and above the diagonal, the vectors, and the windows, which are
@@ -40,22 +38,35 @@ static tess_status half_bytes(const tess_matrix *A, int threads, int streams, ha
     h->moved = tess_matrix_spmv_bytes(A) - block * ((double)A->blocks - upper) + 4 * windows;
     h->upper = (block - 4) * upper;
     h->blocks = upper;
-    h->steps = cut.steps;
+    h->lockstep = cut.lockstep;
     tess_free(A->ctx, offsets);
     return TESS_OK;
 }
 
-static tess_status count_steps(const tess_device *device, const tess_matrix *A, int streams,
-                               by_streams *known)
+static tess_status count_lockstep(const tess_device *device, const tess_matrix *A, int streams,
+                                  by_streams *known)
 {
     tess_cpu_work work;
     if (known->counted[streams] || streams == 1)
         return TESS_OK;
     TESS_TRY(tess_cpu_work_create(device->ctx, A, tess_cpu_shares(device, A), streams, &work));
-    known->whole[streams] = tess_cpu_work_steps(&work, A->row_offsets);
+    known->whole[streams] = tess_cpu_work_lockstep(&work, A->row_offsets);
     known->counted[streams] = true;
     tess_cpu_work_destroy(&work);
     return TESS_OK;
+}
+
+/* "bsr streams=2", "bsr any streams=1", "bsr streams=2 prefetch", "symmetric streams=1 lanes" */
+static void name_class(const tess_cpu_kernel *kernel, tess_candidate *c)
+{
+    const char streams = (char)('0' + kernel->streams);
+    if (kernel->block_height == 0)
+        snprintf(c->class_name, sizeof c->class_name, "%.9s any streams=%c", c->format, streams);
+    else
+        snprintf(c->class_name, sizeof c->class_name, "%.9s streams=%c%s", c->format, streams,
+                 kernel->prefetch    ? " prefetch"
+                 : kernel->lanes > 0 ? " lanes"
+                                     : "");
 }
 
 tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candidates *list)
@@ -72,28 +83,24 @@ tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candi
         if (symmetric)
             TESS_TRY(half_bytes(A, device->threads, kernel->streams, h));
         else
-            TESS_TRY(count_steps(device, A, kernel->streams, &known));
-        snprintf(c->class_name, sizeof c->class_name, "%.12s%s*%d%s", c->format,
-                 kernel->block_height == 0 ? " any" : "", kernel->streams,
-                 kernel->ahead       ? " ahead"
-                 : kernel->lanes > 0 ? " lanes"
-                                     : "");
-        if (symmetric) {
-            c->doubt = 1.04; /* its curves are of regular matrices, and half storage takes long */
+            TESS_TRY(count_lockstep(device, A, kernel->streams, &known));
+        name_class(kernel, c);
+        if (symmetric)
             snprintf(c->irregular_as, sizeof c->irregular_as, "bsr%s",
                      c->class_name + strlen(c->format));
-        }
-        snprintf(c->single_class, sizeof c->single_class, "%.12s%s*1", c->format,
+        snprintf(c->single_class, sizeof c->single_class, "%.9s%s streams=1", c->format,
                  kernel->block_height == 0 ? " any" : "");
-        c->naive = !symmetric && kernel->block_height > 0 && kernel->streams == 1 && !kernel->ahead;
+        c->naive =
+            !symmetric && kernel->block_height > 0 && kernel->streams == 1 && !kernel->prefetch;
         double zeros = kernel->lanes > 0
                            ? h->upper * (1 / tess_symmetric_lanes_fill(A, kernel->lanes) - 1)
                            : 0;
         c->bytes = symmetric ? h->moved + zeros : whole;
         c->memory = symmetric ? h->kept + zeros : 0; /* else A's own arrays are used */
-        const tess_cpu_steps *steps = symmetric ? &h->steps : &known.whole[kernel->streams];
-        c->alone = (double)steps->alone;
-        c->left = (double)steps->left / (symmetric ? h->blocks : (double)A->blocks);
+        const tess_cpu_lockstep *lockstep =
+            symmetric ? &h->lockstep : &known.whole[kernel->streams];
+        c->alone = (double)lockstep->alone;
+        c->left = (double)lockstep->left / (symmetric ? h->blocks : (double)A->blocks);
     }
     return TESS_OK;
 }

@@ -3,7 +3,7 @@
  * which its cache still holds. */
 #include <omp.h>
 
-#include "cpu/cpu.h"
+#include "cpu/plan.h"
 
 /* Many sums at once: one would make every addition wait for the one before. */
 enum { SUMS = 8 };

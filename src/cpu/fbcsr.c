@@ -18,13 +18,14 @@
 
 #include <omp.h>
 
-#include "cpu/cpu.h"
+#include "cpu/fbcsr.h"
+#include "cpu/select.h"
 
 /* Rows of a chunk: a multiple of STEP, so that blocks of usual heights in usual places lie inside,
  * and no block is higher: it reaches into the next chunk at most. 4096 rows of y are half of a
  * first-level cache; where rows are short, every split begins its stream half as often as with 2048
  * (three non-zeros a row 1.51 -> 1.31 ms), and 8192 are no faster. */
-enum { STEP = TESS_FBCSR_SIDE, CHUNK_ROWS = 4096 };
+enum { STEP = TESS_SHAPE_SIDE, CHUNK_ROWS = 4096 };
 /* A chunk of more bytes than this is not made longer, unless the matrix is that large. */
 enum { CHUNK_BYTES = 256 * 1024, CHUNKS_IN_MATRIX = 512 };
 enum { LEAST_SHARE_BYTES = 64 * 1024 };
@@ -144,7 +145,7 @@ static tess_status list_rest(tess_cpu_fbcsr *state)
 
 /* The first line of the table that is the split's shape. */
 static const tess_cpu_kernel *split_kernel(tess_cpu_isa isa, tess_type type,
-                                           const tess_fbcsr_shape *shape)
+                                           const tess_shape *shape)
 {
     const tess_cpu_kernel_table *table = tess_cpu_table(isa);
     for (size_t i = 0; i < table->count; i++) {
@@ -196,7 +197,7 @@ tess_status tess_cpu_fbcsr_create(const tess_device *device, tess_fbcsr *F, tess
     state->rest = rest;
     for (int i = 0; i < F->splits; i++)
         state->kernels[i] = split_kernel(isa, F->type, &F->split[i].shape);
-    state->lone = split_kernel(isa, F->type, &(tess_fbcsr_shape){.height = 1, .width = 1});
+    state->lone = split_kernel(isa, F->type, &(tess_shape){.height = 1, .width = 1});
     TESS_TRY_CLEAN(list_rest(state));
     TESS_TRY_CLEAN(make_chunks(state));
     TESS_TRY_CLEAN(find_blocks(state));
@@ -283,7 +284,7 @@ static void fetch_ahead(const tess_fbcsr_split *split, int64_t block, tess_type 
 {
     const size_t line = 64, scalar = tess_type_size(type);
     const char *values =
-        (const char *)split->values + (size_t)(block * tess_fbcsr_cells(&split->shape)) * scalar;
+        (const char *)split->values + (size_t)(block * tess_shape_cells(&split->shape)) * scalar;
     if (block >= split->blocks)
         return;
     for (size_t at = 0; at < FETCH_BYTES; at += line)

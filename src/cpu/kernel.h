@@ -133,7 +133,7 @@ typedef enum tess_cpu_family {
 
 /* One line of kernels.def for one ISA and precision. */
 typedef struct tess_cpu_kernel {
-    const char *name; /* "bsr_spmv_3x3_f64_neon_lock2" */
+    const char *name; /* "bsr_spmv_3x3_f64_neon_streams2" */
     tess_cpu_family family;
     tess_cpu_isa isa;
     int scalar_bytes;                  /* 8: f64, 4: f32 */
@@ -141,7 +141,7 @@ typedef struct tess_cpu_kernel {
     int32_t shift;                     /* of a block's rows: FBCSR_SPMV */
     int streams;
     int lanes;             /* rows of a group in symmetric storage; 0: row by row */
-    bool ahead;            /* fetches x ahead of its use: for scattered columns */
+    bool prefetch;         /* x is prefetched: for scattered columns */
     tess_cpu_spmv_fn spmv; /* the family's function; the others are NULL */
     tess_cpu_spmm_fn spmm;
     tess_cpu_symmetric_fn symmetric;

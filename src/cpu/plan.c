@@ -1,5 +1,5 @@
 /* A plan's state: made once for a matrix and a device, used by every product. */
-#include "cpu/cpu.h"
+#include "cpu/plan.h"
 
 /* Bytes of a share below which another thread costs more than it gains. */
 enum { LEAST_SHARE_BYTES = 64 * 1024 };
@@ -59,10 +59,10 @@ static const tess_cpu_kernel *rest_kernel(const tess_device *device, tess_cpu_is
 {
     const tess_cpu_kernel_table *table = tess_cpu_table(isa);
     const tess_cpu_kernel *best = tess_cpu_best(device, TESS_CPU_BSR_SPMV, rest);
-    for (size_t i = 0; i < table->count && !best->ahead; i++) {
+    for (size_t i = 0; i < table->count && !best->prefetch; i++) {
         const tess_cpu_kernel *kernel = &table->kernels[i];
         if (tess_cpu_kernel_applies(kernel, TESS_CPU_BSR_SPMV, rest) && kernel->block_height > 0 &&
-            kernel->streams == 1 && !kernel->ahead)
+            kernel->streams == 1 && !kernel->prefetch)
             return kernel;
     }
     return best;

@@ -1,8 +1,10 @@
 /* Which ISA, which kernel. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/cpu.h"
+#include "cpu/select.h"
+#include "format/symmetric_lanes.h"
 
 static const struct {
     const char *name;
@@ -70,24 +72,35 @@ tess_status tess_cpu_isa_choose(tess_ctx *ctx, const tess_cpu_id *id, tess_cpu_i
     return TESS_OK;
 }
 
+/* What a family is for. */
+static const struct {
+    const char *format;
+    bool symmetric; /* square matrices of square blocks */
+    bool scalars;   /* matrices of 1 x 1 blocks: the kernel's block is a split's */
+} families[TESS_CPU_FAMILIES] = {
+    [TESS_CPU_BSR_SPMV] = {.format = "bsr"},
+    [TESS_CPU_BSR_SPMM] = {.format = "bsr"},
+    [TESS_CPU_SYMMETRIC_SPMV] = {.format = "symmetric", .symmetric = true},
+    [TESS_CPU_SYMMETRIC_SPMM] = {.format = "symmetric", .symmetric = true},
+    [TESS_CPU_FBCSR_SPMV] = {.format = "fbcsr", .scalars = true},
+};
+
+const char *tess_cpu_family_format(tess_cpu_family family)
+{
+    return families[family].format;
+}
+
 bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family family,
                              const tess_matrix *A)
 {
     if (kernel->family != family || kernel->scalar_bytes != (int)tess_type_size(A->type))
         return false;
-    if ((family == TESS_CPU_SYMMETRIC_SPMV || family == TESS_CPU_SYMMETRIC_SPMM) &&
-        (A->rows != A->cols || A->block_height != A->block_width))
+    if (families[family].symmetric && (A->rows != A->cols || A->block_height != A->block_width))
         return false;
-    if (family == TESS_CPU_FBCSR_SPMV) /* a kernel is for a split of any matrix of 1 x 1 blocks */
+    if (families[family].scalars)
         return A->block_height == 1 && A->block_width == 1;
     return kernel->block_height == 0 ||
            (kernel->block_height == A->block_height && kernel->block_width == A->block_width);
-}
-
-const char *tess_cpu_family_format(tess_cpu_family family)
-{
-    bool half = family == TESS_CPU_SYMMETRIC_SPMV || family == TESS_CPU_SYMMETRIC_SPMM;
-    return half ? "symmetric" : family == TESS_CPU_FBCSR_SPMV ? "fbcsr" : "bsr";
 }
 
 const tess_cpu_kernel_table *tess_cpu_family_table(const tess_device *device,
@@ -102,18 +115,6 @@ const tess_cpu_kernel_table *tess_cpu_family_table(const tess_device *device,
                 return table;
     }
     return isas[TESS_CPU_SCALAR].table;
-}
-
-double tess_cpu_kernel_flops(const tess_cpu_kernel *kernel, const tess_matrix *A)
-{
-    (void)kernel; /* every family so far: a multiplication and an addition a stored scalar */
-    return 2.0 * (double)tess_matrix_stored(A);
-}
-
-double tess_cpu_kernel_bytes(const tess_cpu_kernel *kernel, const tess_matrix *A)
-{
-    (void)kernel;
-    return tess_matrix_spmv_bytes(A);
 }
 
 /* Streams that read fastest, as measured: from memory one stream stops at the limit of a core's
@@ -143,7 +144,7 @@ static int best_symmetric_streams(const tess_device *device, const tess_matrix *
 
 /* Whether blocks would wait for their parts of x: columns jump about, and x does not stay in the
  * cache that the values stream through. x86-64 was as fast without (Emerald Rapids, 16 cores). */
-static bool fetch_ahead(const tess_cpu_device *cpu, const tess_matrix *A)
+static bool prefetch_pays(const tess_cpu_device *cpu, const tess_matrix *A)
 {
     double x_bytes = (double)A->cols * (double)tess_type_size(A->type);
     double cache = cpu->id.l2_bytes > 0 ? (double)cpu->id.l2_bytes : 1024 * 1024;
@@ -153,13 +154,13 @@ static bool fetch_ahead(const tess_cpu_device *cpu, const tess_matrix *A)
 /* How well a kernel suits: one for any size is the last resort; then as many streams as read
  * fastest, or as many less as there are; above all one that fetches ahead, or has rows in lanes,
  * where that is called for. */
-static int suitability(const tess_cpu_kernel *kernel, int streams, bool ahead, bool lanes)
+static int suitability(const tess_cpu_kernel *kernel, int streams, bool prefetch, bool lanes)
 {
     int score = kernel->block_height > 0 ? 16 : 0;
     if (kernel->lanes > 0)
         return lanes ? score + 8 : -1;
-    if (kernel->ahead)
-        return ahead ? score + 8 : -1;
+    if (kernel->prefetch)
+        return prefetch ? score + 8 : -1;
     return score + (kernel->streams <= streams ? kernel->streams : 0);
 }
 
@@ -176,7 +177,7 @@ const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family 
     const tess_cpu_kernel *best = NULL;
     int streams = family == TESS_CPU_SYMMETRIC_SPMV ? best_symmetric_streams(device, A, cpu->isa)
                                                     : best_streams(device, A, cpu->isa);
-    bool ahead = family == TESS_CPU_BSR_SPMV && fetch_ahead(cpu, A);
+    bool prefetch = family == TESS_CPU_BSR_SPMV && prefetch_pays(cpu, A);
     /* Rows in lanes save operations, of which x86-64 cores have enough for their part of the
      * memory: there the ring only costs (Emerald Rapids, 3 x 3: 3.9 ms, row by row 3.3). */
     const bool may_have_lanes = !is_x86(cpu->isa);
@@ -186,8 +187,8 @@ const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family 
         if (!tess_cpu_kernel_applies(kernel, family, A))
             continue;
         lanes = lanes || (may_have_lanes && kernel->lanes > 1 && tess_cpu_lanes_pay(kernel, A));
-        if (!best ||
-            suitability(kernel, streams, ahead, lanes) > suitability(best, streams, ahead, lanes))
+        if (!best || suitability(kernel, streams, prefetch, lanes) >
+                         suitability(best, streams, prefetch, lanes))
             best = kernel;
     }
     return best;
@@ -216,16 +217,28 @@ static tess_status unknown_kernel(const tess_device *device, const char *format,
                      tess_suggest(&(tess_suggestion){""}, name, names, count));
 }
 
+/* Kernels that were called "_0x0_", "_ahead" and "_lock2" are "_any_", "_prefetch" and "_streams2"
+ * now. Options and wisdom may still have the old names. */
+static void canonical_name(const char *name, char *to, size_t size)
+{
+    snprintf(to, size, "%s", name);
+    tess_replace(to, size, "_0x0_", "_any_");
+    tess_replace(to, size, "_ahead", "_prefetch");
+    tess_replace(to, size, "_lock", "_streams");
+}
+
 const tess_cpu_kernel *tess_cpu_find(const tess_device *device, const char *format,
                                      const tess_matrix *A, const char *name)
 {
     const tess_cpu_device *cpu = device->state;
+    char current[80];
+    canonical_name(name, current, sizeof current);
     for (int isa = 0; isa <= (int)cpu->isa; isa++) {
         if (!tess_cpu_isa_available(&cpu->id, (tess_cpu_isa)isa))
             continue;
         for (size_t i = 0; i < isas[isa].table->count; i++) {
             const tess_cpu_kernel *kernel = &isas[isa].table->kernels[i];
-            if (strcmp(kernel->name, name) == 0 && offered(kernel, format, A))
+            if (strcmp(kernel->name, current) == 0 && offered(kernel, format, A))
                 return kernel;
         }
     }

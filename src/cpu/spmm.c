@@ -4,11 +4,10 @@
  * into scratch first, as are those of a matrix with a ragged last block column, whose blocks reach
  * beyond X. More than TESS_CPU_SPMM_GROUP vectors are done in groups, which bounds the scratch.
  */
-#include <string.h>
-
 #include <omp.h>
 
-#include "cpu/cpu.h"
+#include "cpu/plan.h"
+#include "cpu/vectors.h"
 
 /* Room for `vectors` vectors in the scratch arrays. */
 static tess_status reserve(tess_cpu_plan *plan, int vectors, bool packed)
@@ -30,39 +29,6 @@ static tess_status reserve(tess_cpu_plan *plan, int vectors, bool packed)
                                   &plan->spmm_x));
     plan->spmm_vectors = room;
     return TESS_OK;
-}
-
-/* Rows first .. last-1 of X side by side, `count` a row; zeros below X. Inlined for each size. */
-static inline __attribute__((always_inline)) void pack_rows(const tess_cpu_vectors *X, int64_t rows,
-                                                            int64_t first, int64_t last,
-                                                            int64_t count, char *to,
-                                                            const int64_t scalar)
-{
-    const char *from = X->data;
-    int64_t inside = last < rows ? last : rows;
-    for (int64_t v = 0; v < count; v++)
-        for (int64_t i = first; i < inside; i++)
-            memcpy(to + (i * count + v) * scalar, from + (i * X->row + v * X->vector) * scalar,
-                   (size_t)scalar);
-    if (inside < last) {
-        int64_t below = first > inside ? first : inside;
-        memset(to + below * count * scalar, 0, (size_t)((last - below) * count * scalar));
-    }
-}
-
-void tess_cpu_pack(const tess_matrix *A, const tess_cpu_vectors *X, int64_t count, void *to,
-                   int shares)
-{
-    enum { CHUNK = 128 }; /* rows that stay in the first cache while all vectors are copied */
-    const int64_t rows = A->block_cols * A->block_width;
-#pragma omp parallel for schedule(static) num_threads(shares) if (shares > 1 && !omp_in_parallel())
-    for (int64_t first = 0; first < rows; first += CHUNK) {
-        int64_t last = first + CHUNK < rows ? first + CHUNK : rows;
-        if (A->type == TESS_F64)
-            pack_rows(X, A->cols, first, last, count, to, sizeof(double));
-        else
-            pack_rows(X, A->cols, first, last, count, to, sizeof(float));
-    }
 }
 
 static void run_jobs(const tess_cpu_plan *plan, const tess_cpu_spmm_args *args, int64_t first_job,
@@ -102,8 +68,8 @@ static void finish_long_row(const tess_cpu_plan *plan, const tess_cpu_spmm_args 
         for (int64_t v = 0; v < k; v++) {
             double sum = 0;
             for (int64_t piece = 0; piece < row->pieces; piece++)
-                sum += tess_cpu_get(plan->spmm_piece_sums, type,
-                                    ((row->first_sum + piece) * r + j) * k + v);
+                sum += tess_get(plan->spmm_piece_sums, type,
+                                ((row->first_sum + piece) * r + j) * k + v);
             tess_cpu_put(args->y, type, (top + j) * args->y_row + v * args->y_vector, args->alpha,
                          sum, args->beta);
         }

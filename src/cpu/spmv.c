@@ -1,11 +1,10 @@
 /* y = alpha A x + beta y by threads: each does the jobs of its share, then the pieces of long rows
  * are added in order. Inside a parallel region of the caller the shares are done one after the
  * other: the result is the same, bit for bit. */
-#include <string.h>
-
 #include <omp.h>
 
-#include "cpu/cpu.h"
+#include "cpu/plan.h"
+#include "cpu/vectors.h"
 
 static void run_jobs(const tess_cpu_plan *plan, const tess_cpu_spmv_args *args, int64_t first_job,
                      int64_t end)
@@ -40,19 +39,8 @@ static void finish_long_row(const tess_cpu_plan *plan, const tess_cpu_spmv_args 
     for (int64_t j = 0; j < height; j++) {
         double sum = 0;
         for (int64_t piece = 0; piece < row->pieces; piece++)
-            sum += tess_cpu_get(plan->piece_sums, type, (row->first_sum + piece) * r + j);
+            sum += tess_get(plan->piece_sums, type, (row->first_sum + piece) * r + j);
         tess_cpu_put(args->y, type, top + j, args->alpha, sum, args->beta);
-    }
-}
-
-void tess_cpu_copy(void *to, const void *from, size_t bytes, int shares)
-{
-    enum { CHUNK = 64 * 1024 };
-    const int64_t chunks = (int64_t)((bytes + CHUNK - 1) / CHUNK);
-#pragma omp parallel for schedule(static) num_threads(shares) if (shares > 1 && !omp_in_parallel())
-    for (int64_t i = 0; i < chunks; i++) {
-        size_t first = (size_t)i * CHUNK, left = bytes - first;
-        memcpy((char *)to + first, (const char *)from + first, left < CHUNK ? left : CHUNK);
     }
 }
 

@@ -12,8 +12,10 @@
  */
 #include <omp.h>
 
-#include "cpu/cpu.h"
-#include "format/symmetric.h"
+#include "cpu/symmetric.h"
+#include "cpu/update/nontemporal.h"
+#include "cpu/update/update.h"
+#include "cpu/vectors.h"
 
 /* How many chunks: one for each stream of each thread, unless that is too little work for it. More
  * only make windows, whose rows are written, read again and added: 32 chunks for two threads took
@@ -90,7 +92,7 @@ tess_cpu_half_cut tess_cpu_half_cut_of(const tess_matrix *A, const int64_t *offs
     for (int64_t c = 0; streams > 1 && c < count; c += streams) {
         for (int s = 0; s <= streams; s++)
             bounds[s] = bound(A, offsets, c + s, count, 1);
-        tess_cpu_count_steps(offsets, bounds, streams, &half.steps);
+        tess_cpu_count_lockstep(offsets, bounds, streams, &half.lockstep);
     }
     return half;
 }
@@ -127,6 +129,27 @@ static tess_status make_rings(tess_cpu_half *half)
     return tess_alloc_bytes(half->ctx, half->shares, half->ring_bytes, &half->rings);
 }
 
+tess_status tess_cpu_half_make_upper(tess_cpu_half *half)
+{
+    tess_matrix *upper;
+    if (half->upper)
+        return TESS_OK;
+    TESS_TRY(tess_symmetric_create(half->ctx, half->whole, half->mirrors, &upper));
+    tess_status status = tess_cpu_update_upper(upper, half->mirrors, half->whole);
+    if (status == TESS_OK)
+        half->upper = upper;
+    else
+        tess_matrix_destroy(upper);
+    return status;
+}
+
+static tess_status make_lanes(tess_cpu_half *half)
+{
+    TESS_TRY(
+        tess_symmetric_lanes_create(half->ctx, half->whole, half->kernel->lanes, &half->lanes));
+    return tess_cpu_update_lanes(half->lanes, half->mirrors, half->whole);
+}
+
 tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A,
                                  const tess_cpu_kernel *kernel, const tess_cpu_kernel *spmm_kernel,
                                  bool reproducible, tess_cpu_half **out)
@@ -140,11 +163,9 @@ tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A
     half->kernel = kernel;
     half->spmm_kernel = spmm_kernel;
     TESS_TRY_CLEAN(tess_symmetric_mirrors_create(ctx, A, &half->mirrors));
-    if (kernel->lanes > 0)
-        TESS_TRY_CLEAN(
-            tess_symmetric_lanes_create(ctx, A, half->mirrors, kernel->lanes, &half->lanes));
-    else
-        TESS_TRY_CLEAN(tess_symmetric_create(ctx, A, half->mirrors, &half->upper));
+    half->mirrors->nontemporal =
+        tess_cpu_leaves_caches(tess_matrix_stored(A) / 2 * (int64_t)tess_type_size(A->type));
+    TESS_TRY_CLEAN(kernel->lanes > 0 ? make_lanes(half) : tess_cpu_half_make_upper(half));
     TESS_TRY_CLEAN(make_chunks(half, reproducible ? 0 : device->threads));
     int64_t jobs = half->chunk_count / kernel->streams;
     half->shares = jobs < device->threads ? (int)jobs : device->threads;
@@ -162,11 +183,11 @@ cleanup:
     return status;
 }
 
-tess_status tess_cpu_half_refresh(tess_cpu_half *half)
+tess_status tess_cpu_half_update_values(tess_cpu_half *half)
 {
     if (half->lanes)
-        TESS_TRY(tess_symmetric_lanes_refresh(half->lanes, half->mirrors, half->whole));
-    return half->upper ? tess_symmetric_refresh(half->upper, half->mirrors, half->whole) : TESS_OK;
+        TESS_TRY(tess_cpu_update_lanes(half->lanes, half->mirrors, half->whole));
+    return half->upper ? tess_cpu_update_upper(half->upper, half->mirrors, half->whole) : TESS_OK;
 }
 
 int64_t tess_cpu_half_bytes(const tess_cpu_half *half)
@@ -251,5 +272,5 @@ void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double
 #pragma omp parallel for schedule(static) \
     num_threads(half->shares) if (half->shares > 1 && !omp_in_parallel())
     for (int64_t i = 0; i < A->rows; i++)
-        tess_cpu_put(y, A->type, i, 1, tess_cpu_get(half->padded_y, A->type, i), beta);
+        tess_cpu_put(y, A->type, i, 1, tess_get(half->padded_y, A->type, i), beta);
 }

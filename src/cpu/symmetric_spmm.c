@@ -6,8 +6,8 @@
  */
 #include <omp.h>
 
-#include "cpu/cpu.h"
-#include "format/symmetric.h"
+#include "cpu/symmetric.h"
+#include "cpu/vectors.h"
 
 /* Room for `vectors` vectors in the scratch arrays; X and Y only where they have to be copied. */
 static tess_status reserve(tess_cpu_half *half, int vectors, bool packed)
@@ -62,7 +62,7 @@ static void add_windows(const tess_cpu_half *half, const tess_cpu_symmetric_spmm
         for (int64_t i = from; i < to; i++)
             for (int64_t v = 0; v < k; v++)
                 tess_cpu_put(args->y, type, i * args->y_row + v, 1,
-                             tess_cpu_get(chunk.window, type, (i - chunk.last * b) * k + v), 1);
+                             tess_get(chunk.window, type, (i - chunk.last * b) * k + v), 1);
     }
 }
 
@@ -93,14 +93,13 @@ static void unpack(const tess_cpu_half *half, const tess_cpu_vectors *Y, int64_t
     for (int64_t i = 0; i < U->rows; i++)
         for (int64_t v = 0; v < count; v++)
             tess_cpu_put(Y->data, U->type, i * Y->row + v * Y->vector, 1,
-                         tess_cpu_get(half->spmm_y, U->type, i * count + v), beta);
+                         tess_get(half->spmm_y, U->type, i * count + v), beta);
 }
 
 tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order order, double alpha,
                                const void *X, int64_t ldx, double beta, void *Y, int64_t ldy)
 {
-    if (!half->upper)
-        TESS_TRY(tess_symmetric_create(half->ctx, half->whole, half->mirrors, &half->upper));
+    TESS_TRY(tess_cpu_half_make_upper(half));
     const tess_matrix *U = half->upper;
     const bool columns = order == TESS_COLUMN_MAJOR;
     const bool packed = columns || U->rows % U->block_height != 0;

@@ -4,7 +4,7 @@
  * and the same bits for any number of threads. Adding A_ij^T x_i to y_j without A^T would need a
  * private y for each thread wherever rows of two threads share a column.
  */
-#include "cpu/cpu.h"
+#include "cpu/plan.h"
 
 static tess_status make_transpose(const tess_device *device, tess_cpu_plan *plan)
 {

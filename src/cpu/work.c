@@ -17,7 +17,7 @@
  */
 #include <string.h>
 
-#include "cpu/cpu.h"
+#include "cpu/work.h"
 
 /* Below this a row is never cut: the sums of a piece cost more than the balance gains. */
 enum { LEAST_PIECE_BYTES = 32 * 1024 };
@@ -222,8 +222,8 @@ void tess_cpu_work_destroy(tess_cpu_work *work)
     *work = (tess_cpu_work){.ctx = work->ctx};
 }
 
-void tess_cpu_count_steps(const int64_t *row_offsets, const int64_t *bounds, int streams,
-                          tess_cpu_steps *count)
+void tess_cpu_count_lockstep(const int64_t *row_offsets, const int64_t *bounds, int streams,
+                             tess_cpu_lockstep *count)
 {
     int64_t steps = INT64_MAX;
     for (int s = 0; s < streams; s++)
@@ -243,12 +243,12 @@ void tess_cpu_count_steps(const int64_t *row_offsets, const int64_t *bounds, int
 }
 
 /* The pieces of a long row are of one length. */
-tess_cpu_steps tess_cpu_work_steps(const tess_cpu_work *work, const int64_t *row_offsets)
+tess_cpu_lockstep tess_cpu_work_lockstep(const tess_cpu_work *work, const int64_t *row_offsets)
 {
-    tess_cpu_steps count = {0};
+    tess_cpu_lockstep count = {0};
     for (int64_t i = 0; i < work->job_count; i++)
         if (work->jobs[i].long_row < 0)
-            tess_cpu_count_steps(row_offsets, work->jobs[i].bounds, work->streams, &count);
+            tess_cpu_count_lockstep(row_offsets, work->jobs[i].bounds, work->streams, &count);
     return count;
 }
 

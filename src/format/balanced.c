@@ -64,10 +64,3 @@ void tess_balanced_destroy(tess_balanced *B)
     tess_free(B->ctx, B->long_rows);
     tess_free(B->ctx, B);
 }
-
-int64_t tess_balanced_bytes(const tess_balanced *B)
-{
-    const tess_matrix *A = B->matrix;
-    return (B->segments + 1) * 8 + (A->block_rows + 1 + B->long_count) * 4 + A->blocks * 4 +
-           tess_matrix_stored(A) * (int64_t)tess_type_size(A->type);
-}

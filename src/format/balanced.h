@@ -33,13 +33,4 @@ tess_status tess_balanced_create(tess_ctx *ctx, const tess_matrix *A, int32_t sp
                                  tess_balanced **out);
 void tess_balanced_destroy(tess_balanced *B);
 
-/* The inverse: block row `row` begins at this block. */
-static inline int64_t tess_balanced_row_start(const tess_balanced *B, int64_t row)
-{
-    return B->segment_offsets[B->segment_ptr[row]];
-}
-
-/* Bytes of all arrays a product may touch, the matrix's own columns and values included. */
-int64_t tess_balanced_bytes(const tess_balanced *B);
-
 #endif

@@ -1,4 +1,4 @@
-/* BSR to interleaved storage and back; interleaved.h has the picture. */
+/* BSR to interleaved storage; interleaved.h has the picture. */
 #include "format/interleaved.h"
 
 #include <string.h>
@@ -62,18 +62,16 @@ static int64_t place_of(const tess_interleaved *I, int64_t g, int32_t l, int64_t
     return ((I->offsets[g] + k / per_step) * I->options.lines + l) * per_step + k % per_step;
 }
 
-/* Copies a group's values between I and the order of the BSR matrix; padding is left alone. */
-static void move_values(const tess_interleaved *I, int64_t g, void *bsr, bool from_bsr)
+/* Fills a group's values from the order of the BSR matrix; padding is left alone. */
+static void move_values(const tess_interleaved *I, int64_t g, const void *bsr)
 {
     size_t bytes = (size_t)I->block_height * (size_t)I->block_width * tess_type_size(I->type);
     for (int32_t l = 0; l < I->options.lines; l++) {
         int32_t row = I->targets[g * I->options.lines + l];
         int64_t length = row >= 0 ? length_of(I, row) : 0;
-        for (int64_t k = 0; k < length; k++) {
-            char *here = (char *)I->values + (size_t)place_of(I, g, l, k) * bytes;
-            char *there = (char *)bsr + (size_t)(I->starts[row] + k) * bytes;
-            memcpy(from_bsr ? here : there, from_bsr ? there : here, bytes);
-        }
+        for (int64_t k = 0; k < length; k++)
+            memcpy((char *)I->values + (size_t)place_of(I, g, l, k) * bytes,
+                   (const char *)bsr + (size_t)(I->starts[row] + k) * bytes, bytes);
     }
 }
 
@@ -90,10 +88,9 @@ static void fill_columns(const tess_matrix *A, tess_interleaved *I, int64_t g)
 
 void tess_interleaved_refresh(tess_interleaved *I, const void *values)
 {
-    void *source = (void *)(uintptr_t)values; /* only read */
 #pragma omp parallel for num_threads(I->ctx->threads) schedule(dynamic, 16)
     for (int64_t g = 0; g < I->groups; g++)
-        move_values(I, g, source, true);
+        move_values(I, g, values);
 }
 
 /* Everything after the lines are in their final order. */
@@ -114,7 +111,7 @@ static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_interleaved *I
         fill_columns(A, I, g);
         memset((char *)I->values + (size_t)I->offsets[g] * step_bytes, 0,
                (size_t)(I->offsets[g + 1] - I->offsets[g]) * step_bytes);
-        move_values(I, g, A->values, true);
+        move_values(I, g, A->values);
     }
     return TESS_OK;
 }
@@ -164,31 +161,4 @@ void tess_interleaved_destroy(tess_interleaved *I)
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         tess_free(I->ctx, arrays[i]);
     tess_free(I->ctx, I);
-}
-
-tess_status tess_interleaved_to_bsr(tess_ctx *ctx, const tess_interleaved *I, tess_matrix **out)
-{
-    tess_matrix *A;
-    TESS_TRY(tess_matrix_allocate(ctx, I->type, I->rows, I->cols, I->block_height, I->block_width,
-                                  I->blocks, &A));
-    memcpy(A->row_offsets, I->starts, (size_t)(I->block_rows + 1) * sizeof *I->starts);
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 16)
-    for (int64_t g = 0; g < I->groups; g++) {
-        for (int32_t l = 0; l < I->options.lines; l++) {
-            int32_t row = I->targets[g * I->options.lines + l];
-            int64_t length = row >= 0 ? length_of(I, row) : 0;
-            for (int64_t k = 0; k < length; k++)
-                A->columns[I->starts[row] + k] = I->columns[place_of(I, g, l, k)];
-        }
-        move_values(I, g, A->values, false);
-    }
-    *out = A;
-    return TESS_OK;
-}
-
-int64_t tess_interleaved_bytes(const tess_interleaved *I)
-{
-    int64_t blocks = tess_interleaved_stored(I);
-    return (I->groups + 1) * 8 + I->groups * I->options.lines * 4 + blocks * 4 +
-           blocks * I->block_height * I->block_width * (int64_t)tess_type_size(I->type);
 }

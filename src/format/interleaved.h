@@ -43,12 +43,6 @@ void tess_interleaved_destroy(tess_interleaved *I);
 /* New numbers in the same pattern, in the order of the BSR matrix: one parallel pass. */
 void tess_interleaved_refresh(tess_interleaved *I, const void *values);
 
-/* The inverse: the BSR matrix it was made from. */
-tess_status tess_interleaved_to_bsr(tess_ctx *ctx, const tess_interleaved *I, tess_matrix **out);
-
-/* Bytes of all arrays a product may touch, padding included. */
-int64_t tess_interleaved_bytes(const tess_interleaved *I);
-
 /* Blocks stored, padding included. */
 static inline int64_t tess_interleaved_stored(const tess_interleaved *I)
 {

@@ -1,4 +1,4 @@
-/* BSR to sliced storage and back; sliced.h has the picture. */
+/* BSR to sliced storage; sliced.h has the picture. */
 #include "format/sliced_lines.h"
 
 #include <string.h>
@@ -47,8 +47,8 @@ static void fill_columns(const tess_matrix *A, tess_sliced *S, int64_t s)
     }
 }
 
-/* Copies between the slice's part of S->values and the BSR order; padding is left alone. */
-static void move_values(const tess_sliced *S, int64_t s, void *sliced, void *bsr, bool to_sliced)
+/* Fills the slice's part of S->values from the BSR order; padding is left alone. */
+static void move_values(const tess_sliced *S, int64_t s, const void *bsr)
 {
     int32_t height = S->options.height, bh = S->block_height, bw = S->block_width;
     for (int32_t lane = 0; lane < height; lane++) {
@@ -57,12 +57,8 @@ static void move_values(const tess_sliced *S, int64_t s, void *sliced, void *bsr
             int64_t from = (S->starts[line] + k) * bh * bw;
             for (int32_t j = 0; j < bw; j++) {
                 int64_t at = value_index(S, s, lane, k, 0, j);
-                for (int32_t i = 0; i < bh; i++, from++, at += S->options.vector) {
-                    if (to_sliced)
-                        tess_copy_scalar(S->type, sliced, at, bsr, from);
-                    else
-                        tess_copy_scalar(S->type, bsr, from, sliced, at);
-                }
+                for (int32_t i = 0; i < bh; i++, from++, at += S->options.vector)
+                    tess_copy_scalar(S->type, S->values, at, bsr, from);
             }
         }
     }
@@ -71,10 +67,9 @@ static void move_values(const tess_sliced *S, int64_t s, void *sliced, void *bsr
 void tess_sliced_refresh(tess_sliced *S, const void *values)
 {
     int threads = S->ctx->threads;
-    void *source = (void *)(uintptr_t)values; /* only read when filling */
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 64)
     for (int64_t s = 0; s < S->slices; s++)
-        move_values(S, s, S->values, source, true);
+        move_values(S, s, values);
 }
 
 /* Everything after the lines are in their final order. */
@@ -96,7 +91,7 @@ static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_sliced *S)
         fill_columns(A, S, s);
         memset((char *)S->values + (size_t)S->offsets[s] * group_bytes, 0,
                (size_t)(S->offsets[s + 1] - S->offsets[s]) * group_bytes);
-        move_values(S, s, S->values, A->values, true);
+        move_values(S, s, A->values);
     }
     return TESS_OK;
 }
@@ -148,54 +143,4 @@ void tess_sliced_destroy(tess_sliced *S)
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         tess_free(S->ctx, arrays[i]);
     tess_free(S->ctx, S);
-}
-
-/* The block row of a line: of a segment, the cut row that owns its slot. */
-static int64_t row_of(const tess_sliced *S, int64_t line)
-{
-    int64_t target = S->targets ? S->targets[line] : line;
-    if (target >= 0)
-        return target;
-    int64_t low = 0, high = S->cut_rows; /* cut_slots[low] <= slot < cut_slots[high] */
-    while (high - low > 1) {
-        int64_t middle = (low + high) / 2;
-        if (S->cut_slots[middle] <= ~target)
-            low = middle;
-        else
-            high = middle;
-    }
-    return S->cut_row[low];
-}
-
-tess_status tess_sliced_to_bsr(tess_ctx *ctx, const tess_sliced *S, tess_matrix **out)
-{
-    tess_matrix *A;
-    TESS_TRY(tess_matrix_allocate(ctx, S->type, S->rows, S->cols, S->block_height, S->block_width,
-                                  S->blocks, &A));
-    int32_t height = S->options.height;
-    for (int64_t line = 0; line < S->slices * height; line++)
-        if (S->lengths[line] > 0)
-            A->row_offsets[row_of(S, line) + 1] += S->lengths[line];
-    for (int64_t row = 0; row < S->block_rows; row++)
-        A->row_offsets[row + 1] += A->row_offsets[row];
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 64)
-    for (int64_t s = 0; s < S->slices; s++) {
-        for (int32_t lane = 0; lane < height; lane++)
-            for (int32_t k = 0; k < S->lengths[s * height + lane]; k++)
-                A->columns[S->starts[s * height + lane] + k] =
-                    S->columns[column_index(S, s, lane, k)];
-        move_values(S, s, S->values, A->values, false);
-    }
-    *out = A;
-    return TESS_OK;
-}
-
-int64_t tess_sliced_bytes(const tess_sliced *S)
-{
-    int64_t places = S->slices * S->options.height;
-    int64_t blocks = S->offsets[S->slices] * S->group * S->options.height;
-    int64_t line = S->targets ? 8 : 4; /* lengths and targets */
-    return (S->slices + 1) * 8 + places * line + blocks * 4 +
-           tess_sliced_stored(S) * (int64_t)tess_type_size(S->type) +
-           (S->cut_rows > 0 ? S->cut_rows * 8 + 4 : 0);
 }

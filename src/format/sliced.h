@@ -75,12 +75,6 @@ void tess_sliced_destroy(tess_sliced *S);
 /* New numbers in the same pattern, in the order of the BSR matrix: one parallel pass. */
 void tess_sliced_refresh(tess_sliced *S, const void *values);
 
-/* The inverse: the BSR matrix it was made from. */
-tess_status tess_sliced_to_bsr(tess_ctx *ctx, const tess_sliced *S, tess_matrix **out);
-
-/* Bytes of all arrays a product may touch, padding included. */
-int64_t tess_sliced_bytes(const tess_sliced *S);
-
 /* Scalars of the value array, padding included. */
 static inline int64_t tess_sliced_stored(const tess_sliced *S)
 {

@@ -1,4 +1,4 @@
-/* BSR to swept storage and back; swept.h has the picture. */
+/* BSR to swept storage; swept.h has the picture. */
 #include "format/swept.h"
 
 #include <string.h>
@@ -261,20 +261,15 @@ static void fill_words(const tess_matrix *A, tess_swept *S, int64_t c)
     }
 }
 
-/* Copies between the chunk's part of S->values and the BSR order; padding is left alone. */
-static void move_values(const tess_swept *S, int64_t c, void *swept, void *bsr, bool to_swept)
+/* Fills the chunk's part of S->values from the BSR order; padding is left alone. */
+static void move_values(const tess_swept *S, int64_t c, const void *bsr)
 {
     int32_t N = S->block_height * S->block_width;
     for (int64_t line = S->chunk_line[c]; line < S->chunk_line[c + 1]; line++) {
         for (int64_t block = S->starts[line]; block < S->starts[line] + S->lengths[line]; block++) {
             int64_t place = place_of(S, c, block), from = block * N;
-            for (int32_t e = 0; e < N; e++, from++) {
-                int64_t at = value_index(S, place, e);
-                if (to_swept)
-                    tess_copy_scalar(S->type, swept, at, bsr, from);
-                else
-                    tess_copy_scalar(S->type, bsr, from, swept, at);
-            }
+            for (int32_t e = 0; e < N; e++, from++)
+                tess_copy_scalar(S->type, S->values, value_index(S, place, e), bsr, from);
         }
     }
 }
@@ -282,10 +277,9 @@ static void move_values(const tess_swept *S, int64_t c, void *swept, void *bsr, 
 void tess_swept_refresh(tess_swept *S, const void *values)
 {
     int threads = S->ctx->threads;
-    void *source = (void *)(uintptr_t)values; /* only read when filling */
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
     for (int64_t c = 0; c < S->chunks; c++)
-        move_values(S, c, S->values, source, true);
+        move_values(S, c, values);
 }
 
 static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_swept *S)
@@ -303,7 +297,7 @@ static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_swept *S)
         fill_words(A, S, c);
         memset((char *)S->values + (size_t)chunk_step(S, c) * step_bytes, 0,
                (size_t)(chunk_step(S, c + 1) - chunk_step(S, c)) * step_bytes);
-        move_values(S, c, S->values, A->values, true);
+        move_values(S, c, A->values);
     }
     return TESS_OK;
 }
@@ -351,40 +345,4 @@ void tess_swept_destroy(tess_swept *S)
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         tess_free(S->ctx, arrays[i]);
     tess_free(S->ctx, S);
-}
-
-/* A block's column: which panel its step is in, and what its word says. */
-static int32_t column_of(const tess_swept *S, int64_t c, int64_t block)
-{
-    int64_t place = place_of(S, c, block);
-    int32_t panel = 0;
-    while (S->first_step[c * S->panels + panel + 1] <= place / LANES)
-        panel++;
-    return panel * TESS_SWEPT_PANEL + (int32_t)(S->words[place] >> TESS_SWEPT_BITS);
-}
-
-tess_status tess_swept_to_bsr(tess_ctx *ctx, const tess_swept *S, tess_matrix **out)
-{
-    tess_matrix *A;
-    TESS_TRY(tess_matrix_allocate(ctx, S->type, S->rows, S->cols, S->block_height, S->block_width,
-                                  S->blocks, &A));
-    for (int64_t row = 0; row < S->block_rows; row++)
-        A->row_offsets[row] = S->starts[row];
-    A->row_offsets[S->block_rows] = S->blocks;
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4)
-    for (int64_t c = 0; c < S->chunks; c++) {
-        for (int64_t line = S->chunk_line[c]; line < S->chunk_line[c + 1]; line++)
-            for (int32_t k = 0; k < S->lengths[line]; k++)
-                A->columns[S->starts[line] + k] = column_of(S, c, S->starts[line] + k);
-        move_values(S, c, S->values, A->values, false);
-    }
-    *out = A;
-    return TESS_OK;
-}
-
-int64_t tess_swept_bytes(const tess_swept *S)
-{
-    return (S->chunks + 1) * (4 + 8 * S->panels) + tess_swept_steps(S) * 4 * LANES +
-           tess_swept_stored(S) * (int64_t)tess_type_size(S->type) +
-           (S->cut_rows > 0 ? S->cut_rows * 8 + 4 : 0);
 }

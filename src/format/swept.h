@@ -64,12 +64,6 @@ void tess_swept_destroy(tess_swept *S);
 /* New numbers in the same pattern, in the order of the BSR matrix. */
 void tess_swept_refresh(tess_swept *S, const void *values);
 
-/* The inverse: the BSR matrix it was made from. */
-tess_status tess_swept_to_bsr(tess_ctx *ctx, const tess_swept *S, tess_matrix **out);
-
-/* Bytes of all arrays a product may touch, padding included. */
-int64_t tess_swept_bytes(const tess_swept *S);
-
 static inline int64_t tess_swept_steps(const tess_swept *S)
 {
     return S->first_step[S->chunks * S->panels];

@@ -22,14 +22,14 @@ tess_status tess_symmetric_check(tess_ctx *ctx, const tess_matrix *A);
  * to be freed. */
 tess_status tess_symmetric_offsets(tess_ctx *ctx, const tess_matrix *A, int64_t **offsets);
 
-/* Where the mirrors of the blocks below the diagonal are: for whoever copies new numbers. */
+/* Where the mirrors of the blocks below the diagonal are: for whoever copies new values. */
 typedef struct tess_symmetric_mirrors {
     tess_ctx *ctx;
     int64_t *offsets; /* as tess_symmetric_offsets has them */
     uint32_t *places; /* of the blocks below the diagonal, row by row: which block the mirror is;
                          NULL: too many blocks for this, they have to be sought */
     bool diagonal;    /* every row has a block on the diagonal */
-    bool past;        /* half of the numbers leave the caches: new ones are written past them */
+    bool nontemporal; /* for whoever fills values: by non-temporal stores; false at first */
 } tess_symmetric_mirrors;
 
 /* Fails as tess_symmetric_check does. */
@@ -37,17 +37,14 @@ tess_status tess_symmetric_mirrors_create(tess_ctx *ctx, const tess_matrix *A,
                                           tess_symmetric_mirrors **out);
 void tess_symmetric_mirrors_destroy(tess_symmetric_mirrors *M); /* NULL is fine */
 
-/* A's mirrors have shown that it is symmetric. */
+/* Whether in rows first .. last-1 the blocks up to the diagonal have the values of their mirrors.
+ */
+bool tess_symmetric_mirrors_equal(const tess_matrix *A, const tess_symmetric_mirrors *M,
+                                  int64_t first, int64_t last);
+
+/* The pattern of the upper half. Its values are for the caller to fill. */
 tess_status tess_symmetric_create(tess_ctx *ctx, const tess_matrix *A,
                                   const tess_symmetric_mirrors *mirrors, tess_matrix **upper);
-
-/* The numbers of A, which has the pattern that `upper` was made from, compared and copied in one
- * pass. Fails with TESS_ERR_MATRIX when A is not symmetric: `upper` is of no use then. */
-tess_status tess_symmetric_refresh(tess_matrix *upper, const tess_symmetric_mirrors *mirrors,
-                                   const tess_matrix *A);
-
-/* The inverse. */
-tess_status tess_symmetric_to_bsr(tess_ctx *ctx, const tess_matrix *upper, tess_matrix **out);
 
 /* Bytes of all arrays a product touches. */
 int64_t tess_symmetric_bytes(const tess_matrix *upper);

@@ -20,6 +20,8 @@
 
 #include "format/symmetric.h"
 
+enum { TESS_SYMMETRIC_MOST_LANES = 16 }; /* of any kernel */
+
 typedef struct tess_symmetric_lanes {
     tess_ctx *ctx;
     int lanes;
@@ -28,22 +30,15 @@ typedef struct tess_symmetric_lanes {
     int64_t *offsets; /* groups + 1 */
     int32_t *columns; /* slots, ascending in a group */
     void *values[2];
-    uint16_t *present; /* slots: lane l has a block where bit l is set; for new numbers, as is */
+    uint16_t *present; /* slots: lane l has a block where bit l is set; for new values, as is */
     void *zeros;       /* a block of them */
     int64_t span;      /* the most columns from the first row of a group to its last column */
 } tess_symmetric_lanes;
 
-/* A's mirrors have shown that it is symmetric. */
-tess_status tess_symmetric_lanes_create(tess_ctx *ctx, const tess_matrix *A,
-                                        const tess_symmetric_mirrors *mirrors, int lanes,
+/* Storage for A, which is symmetric. Its values are for the caller to fill. */
+tess_status tess_symmetric_lanes_create(tess_ctx *ctx, const tess_matrix *A, int lanes,
                                         tess_symmetric_lanes **out);
 void tess_symmetric_lanes_destroy(tess_symmetric_lanes *S);
-
-/* The numbers of A, which has the pattern that S was made from, compared and copied in one pass.
- * Fails as tess_symmetric_refresh does. */
-tess_status tess_symmetric_lanes_refresh(tess_symmetric_lanes *S,
-                                         const tess_symmetric_mirrors *mirrors,
-                                         const tess_matrix *A);
 
 /* About how much of such storage would be blocks, the rest zeros: from a sample of A's rows. */
 double tess_symmetric_lanes_fill(const tess_matrix *A, int lanes);

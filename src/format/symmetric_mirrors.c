@@ -1,15 +1,13 @@
 /* Whether a matrix is symmetric, and where the mirrors of its blocks are; symmetric.h has the
  * picture. */
 #include <math.h>
-#include <omp.h>
 
-#include "format/past.h"
-#include "format/symmetric_same.h"
+#include "format/symmetric.h"
 
 /* ---- One by one ---- */
 
 /* Zeros of both signs are equal, and so is a NaN to any other: products do not tell them apart. */
-static bool equal(double a, double b)
+static bool equal_scalars(double a, double b)
 {
     return a == b || (isnan(a) && isnan(b));
 }
@@ -21,13 +19,13 @@ static int64_t first_difference(const tess_matrix *A, int64_t k, int64_t mirror)
     int64_t at = k * b * b, other = mirror * b * b;
     for (int32_t q = 0; q < b; q++)
         for (int32_t p = 0; p < b; p++)
-            if (!equal(tess_matrix_value(A, at + q * b + p),
-                       tess_matrix_value(A, other + p * b + q)))
+            if (!equal_scalars(tess_matrix_value(A, at + q * b + p),
+                               tess_matrix_value(A, other + p * b + q)))
                 return q * b + p;
     return -1;
 }
 
-/* Whether block k of row i has a mirror with the same numbers. Each pair is compared once, from
+/* Whether block k of row i has a mirror with equal values. Each pair is compared once, from
  * above; a block below only has to have a mirror. */
 static bool mirrored(const tess_matrix *A, int64_t i, int64_t k)
 {
@@ -55,33 +53,31 @@ static tess_status name_difference(tess_ctx *ctx, const tess_matrix *A, int64_t 
 
 /* ---- All at once ---- */
 
-/* Whether a block is the transpose of another one, without NaN. */
-#define SAME_BLOCK(name, real)                                                  \
-    static inline bool name(const real *block, const real *mirror, const int b) \
-    {                                                                           \
-        bool same = true;                                                       \
-        for (int q = 0; q < b; q++)                                             \
-            for (int p = 0; p < b; p++)                                         \
-                same &= block[q * b + p] == mirror[p * b + q];                  \
-        return same;                                                            \
-    }
-SAME_BLOCK(same_f64, double)
-SAME_BLOCK(same_f32, float)
+#define REAL double
+#define SUFFIX f64
+#include "format/symmetric_mirrors.inc.c"
+#undef REAL
+#undef SUFFIX
+#define REAL float
+#define SUFFIX f32
+#include "format/symmetric_mirrors.inc.c"
+#undef REAL
+#undef SUFFIX
 
-static inline bool is_same(const tess_matrix *A, int64_t k, int64_t mirror, const int b)
+static inline bool is_equal(const tess_matrix *A, int64_t k, int64_t mirror, const int b)
 {
     const int64_t size = (int64_t)b * b;
     if (A->type == TESS_F64) {
         const double *values = A->values;
-        return same_f64(values + k * size, values + mirror * size, b);
+        return equal_f64(values + k * size, values + mirror * size, b);
     }
     const float *values = A->values;
-    return same_f32(values + k * size, values + mirror * size, b);
+    return equal_f32(values + k * size, values + mirror * size, b);
 }
 
 static inline bool is_mirror(const tess_matrix *A, int64_t k, int64_t mirror, const int b)
 {
-    return is_same(A, k, mirror, b) || first_difference(A, k, mirror) < 0;
+    return is_equal(A, k, mirror, b) || first_difference(A, k, mirror) < 0;
 }
 
 /* Block (row, col), expected after those that were seen of the row; -1 when there is none. */
@@ -102,17 +98,17 @@ static inline int64_t compare_row(const tess_matrix *A, int64_t i, int32_t *seen
     const int64_t diagonal = expected(A, i, i, seen), end = A->row_offsets[i + 1];
     int64_t k = diagonal >= 0 ? diagonal + 1 : tess_matrix_lower_bound(A, i, i);
     int64_t counted = 2 * (end - k) + (diagonal >= 0);
-    bool same = diagonal < 0 || is_mirror(A, diagonal, diagonal, b);
-    for (; k < end && same; k++) {
+    bool equal = diagonal < 0 || is_mirror(A, diagonal, diagonal, b);
+    for (; k < end && equal; k++) {
         const int64_t j = A->columns[k], at = expected(A, j, i, seen);
         if (at < 0)
             return -1;
-        same = is_mirror(A, k, at, b);
+        equal = is_mirror(A, k, at, b);
         seen[j] = (int32_t)(at + 1 - A->row_offsets[j]);
         if (mirrors && mirrors->places)
             mirrors->places[at - mirrors->offsets[j]] = (uint32_t)k;
     }
-    return same ? counted : -1;
+    return equal ? counted : -1;
 }
 
 static int64_t compare_rows(const tess_matrix *A, int64_t first, int64_t last, int32_t *seen,
@@ -138,20 +134,20 @@ static tess_status compare(const tess_matrix *A, const tess_symmetric_mirrors *m
 {
     const int parts = A->ctx->threads;
     int64_t counted = 0;
-    bool same = true;
+    bool equal = true;
     int32_t *seen;
     TESS_TRY(TESS_CALLOC(A->ctx, A->block_rows * parts + 1, &seen));
-#pragma omp parallel for schedule(static, 1) num_threads(parts) reduction(&& : same) \
+#pragma omp parallel for schedule(static, 1) num_threads(parts) reduction(&& : equal) \
     reduction(+ : counted)
     for (int part = 0; part < parts; part++) {
         int64_t here =
             compare_rows(A, A->block_rows * part / parts, A->block_rows * (part + 1) / parts,
                          seen + part * A->block_rows, mirrors);
-        same = same && here >= 0;
+        equal = equal && here >= 0;
         counted += here;
     }
     tess_free(A->ctx, seen);
-    *mirrored = same && counted == A->blocks;
+    *mirrored = equal && counted == A->blocks;
     return TESS_OK;
 }
 
@@ -159,8 +155,8 @@ static tess_status compare(const tess_matrix *A, const tess_symmetric_mirrors *m
 static int64_t first_fault(const tess_matrix *A)
 {
     int64_t first = INT64_MAX;
-    bool same;
-    if (compare(A, NULL, &same) == TESS_OK && same)
+    bool equal;
+    if (compare(A, NULL, &equal) == TESS_OK && equal)
         return first;
 #pragma omp parallel for schedule(static) reduction(min : first) num_threads(A->ctx->threads)
     for (int64_t i = 0; i < A->block_rows; i++)
@@ -226,7 +222,7 @@ tess_status tess_symmetric_mirrors_create(tess_ctx *ctx, const tess_matrix *A,
                                           tess_symmetric_mirrors **out)
 {
     tess_symmetric_mirrors *M;
-    bool same = false;
+    bool equal = false;
     tess_status status;
     TESS_TRY(check_square(ctx, A));
     TESS_TRY(TESS_CALLOC(ctx, 1, &M));
@@ -235,9 +231,8 @@ tess_status tess_symmetric_mirrors_create(tess_ctx *ctx, const tess_matrix *A,
     if (A->blocks <= UINT32_MAX)
         TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->blocks - M->offsets[A->block_rows] + AHEAD, &M->places));
     M->diagonal = has_diagonal(A, M->offsets);
-    M->past = tess_leaves_caches(tess_matrix_stored(A) / 2 * (int64_t)tess_type_size(A->type));
-    TESS_TRY_CLEAN(compare(A, M, &same));
-    if (!same)
+    TESS_TRY_CLEAN(compare(A, M, &equal));
+    if (!equal)
         TESS_TRY_CLEAN(tess_symmetric_check(ctx, A));
     *out = M;
     M = NULL;
@@ -255,8 +250,8 @@ void tess_symmetric_mirrors_destroy(tess_symmetric_mirrors *M)
     tess_free(M->ctx, M);
 }
 
-bool tess_symmetric_same_numbers(const tess_matrix *A, const tess_symmetric_mirrors *M,
-                                 int64_t first, int64_t last)
+bool tess_symmetric_mirrors_equal(const tess_matrix *A, const tess_symmetric_mirrors *M,
+                                  int64_t first, int64_t last)
 {
     for (int64_t i = first; i < last; i++) {
         const int64_t begin = A->row_offsets[i], place = begin - M->offsets[i];

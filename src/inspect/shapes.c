@@ -35,11 +35,11 @@ static tess_status try_shape(tess_ctx *ctx, const tess_matrix *csr, const char *
                                   .borrowed = true};
     tess_fbcsr_options one;
     tess_fbcsr_found found;
-    TESS_TRY(tess_fbcsr_options_parse(ctx, name, &one));
-    const tess_fbcsr_shape *shape = &one.shape[0];
-    int64_t least = tess_fbcsr_least(shape, csr->type, TESS_FBCSR_PRICED);
+    TESS_TRY(tess_shape_list_parse(ctx, name, &one));
+    const tess_shape *shape = &one.shape[0];
+    int64_t least = tess_fbcsr_least(shape, csr->type, TESS_SHAPE_NO_THRESHOLD);
     TESS_TRY(tess_fbcsr_split_once(ctx, &P, shape, least, &found));
-    double cells = (double)tess_fbcsr_cells(shape) * (double)found.blocks;
+    double cells = (double)tess_shape_cells(shape) * (double)found.blocks;
     double value = (double)tess_type_size(csr->type);
     snprintf(out->name, sizeof out->name, "%s", shape->name);
     out->blocks = found.blocks;
@@ -64,7 +64,7 @@ static tess_status choose(tess_ctx *ctx, const tess_matrix *csr, tess_shape_dete
                  split->shape.name);
         chosen->blocks += split->blocks;
         chosen->nonzeros += split->nonzeros;
-        cells += (double)(split->blocks * tess_fbcsr_cells(&split->shape));
+        cells += (double)(split->blocks * tess_shape_cells(&split->shape));
         bytes += (double)tess_fbcsr_split_bytes(split, F->type);
     }
     chosen->fill = cells > 0 ? (double)chosen->nonzeros / cells : 0;

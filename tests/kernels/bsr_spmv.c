@@ -161,7 +161,7 @@ static void every_kernel_agrees_with_ref_on_many_rows(void **state)
 static void results_do_not_depend_on_threads_streams_or_run(void **state)
 {
     static const char *const devices[] = {"cpu:1", "cpu:2", "cpu:3", "cpu:5", "cpu:8"};
-    static const char *const forms[] = {"", "_lock2", "_lock3", "_lock4", "_ahead"};
+    static const char *const forms[] = {"", "_streams2", "_streams3", "_streams4", "_prefetch"};
     static const int32_t sizes[] = {1, 2, 3, 4, 7, 8};
     tess_ctx *ctx = test_ctx(state);
     for (size_t b = 0; b < sizeof sizes / sizeof sizes[0]; b++) {
@@ -223,7 +223,7 @@ static void scattered_columns_are_fetched_ahead(void **state)
         assert_int_equal(tess_matrix_generate(ctx, cases[i].spec, &A, NULL), TESS_OK);
         const tess_cpu_kernel *best = tess_cpu_best(device, TESS_CPU_BSR_SPMV, A);
         bool arm = cpu->isa == TESS_CPU_NEON || cpu->isa == TESS_CPU_SVE;
-        if (best->ahead != (cases[i].ahead && arm))
+        if (best->prefetch != (cases[i].ahead && arm))
             fail_msg("%s: %s", cases[i].spec, best->name);
         tess_matrix_destroy(A);
     }
@@ -288,8 +288,8 @@ static void blocks_beyond_the_shortest_row_are_done_alone(void **state)
                  {{5, 6, 7}, 2, 0, 0},
                  {{0, 0, 2}, 2, 0, 4}}; /* one has none */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tess_cpu_steps count = {0};
-        tess_cpu_count_steps(offsets, cases[i].bounds, cases[i].streams, &count);
+        tess_cpu_lockstep count = {0};
+        tess_cpu_count_lockstep(offsets, cases[i].bounds, cases[i].streams, &count);
         assert_int_equal(count.alone, cases[i].alone);
         assert_int_equal(count.left, cases[i].left);
     }
@@ -440,6 +440,10 @@ static void bad_names_are_answered_with_near_ones(void **state)
     assert_int_equal(tess_plan_create(ctx, A, device, &options, &plan), TESS_ERR_ARGUMENT);
     options = (tess_plan_options){.format = "sliced"};
     assert_int_equal(tess_plan_create(ctx, A, device, &options, &plan), TESS_ERR_UNSUPPORTED);
+    options = (tess_plan_options){.kernel = "bsr_spmv_0x0_f64_scalar_lock2"}; /* as it was called */
+    assert_int_equal(tess_plan_create(ctx, A, device, &options, &plan), TESS_OK);
+    assert_string_equal(plan->kernel, "bsr_spmv_any_f64_scalar_streams2");
+    tess_plan_destroy(plan);
     tess_matrix_destroy(A);
     tess_device_close(device);
     setenv("TESSERA_ISA", cap, 1);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cpu/cpu.h"
+#include "cpu/plan.h"
 #include "guarded.h"
 
 static tess_matrix *transpose(tess_ctx *ctx, const tess_matrix *A)

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-#include "cpu/cpu.h"
+#include "cpu/plan.h"
 #include "format/fbcsr/fbcsr.h"
 #include "guarded.h"
 #include "ref/ref.h"
 
 /* Shapes with a kernel of their own, and others: the general one does any. */
-static const tess_fbcsr_shape shapes[] = {
+static const tess_shape shapes[] = {
     {"", 8, 1, 0},   {"", 16, 1, 0},  {"", 32, 1, 0},  {"", 8, 1, 1},   {"", 16, 1, 1},
     {"", 32, 1, 1},  {"", 8, 1, -1},  {"", 16, 1, -1}, {"", 32, 1, -1}, {"", 1, 8, 0},
     {"", 1, 16, 0},  {"", 1, 32, 0},  {"", 2, 2, 0},   {"", 3, 3, 0},   {"", 4, 4, 0},
@@ -31,8 +31,8 @@ typedef struct planted {
 } planted;
 
 /* A dense picture of who owns an entry: -1 nobody. */
-static bool place(int *owner, int64_t rows, int64_t cols, const tess_fbcsr_shape *shape,
-                  int64_t row, int64_t col, int block)
+static bool place(int *owner, int64_t rows, int64_t cols, const tess_shape *shape, int64_t row,
+                  int64_t col, int block)
 {
     for (int pass = 0; pass < 2; pass++)
         for (int64_t i = 0; i < shape->height; i++)
@@ -55,7 +55,7 @@ static int by_place(const void *a, const void *b)
 
 /* One split: up to `wanted` blocks where there is room. Every seventh place of a block stays
  * empty. */
-static void plant(tess_ctx *ctx, tess_fbcsr_split *split, const tess_fbcsr_shape *shape, int *owner,
+static void plant(tess_ctx *ctx, tess_fbcsr_split *split, const tess_shape *shape, int *owner,
                   double *dense, int64_t rows, int64_t cols, tess_type type, int wanted,
                   uint64_t seed)
 {

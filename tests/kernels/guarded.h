@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cpu/cpu.h"
+#include "cpu/plan.h"
 
 typedef struct guarded {
     void *data; /* `bytes` bytes up to the forbidden page */

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "format/symmetric.h"
-#include "format/symmetric_lanes.h"
+#include "cpu/update/update.h"
 #include "guarded.h"
 #include "plan/model/model.h"
+#include "support/inverse.h"
 #include "symmetric.h"
 
 static tess_plan *make_plan(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
@@ -185,7 +185,7 @@ static void costs_are_those_of_the_chunks(void **state)
                     llabs((long long)(offsets[k + 1] - offsets[k] - offsets[j + 1] + offsets[j]));
         tess_cpu_half_cut cut = tess_cpu_half_cut_of(A, offsets, 2, kernel->streams);
         assert_int_equal(cut.window_rows, windows);
-        assert_int_equal(cut.steps.alone, alone);
+        assert_int_equal(cut.lockstep.alone, alone);
         assert_true((alone > 0) == (kernel->streams > 1));
         tess_plan_destroy(plan);
     }
@@ -311,7 +311,8 @@ static void lanes_hold_every_block_once(void **state)
             tess_symmetric_lanes *S = NULL;
             tess_symmetric_mirrors *M = NULL;
             assert_int_equal(tess_symmetric_mirrors_create(ctx, A, &M), TESS_OK);
-            assert_int_equal(tess_symmetric_lanes_create(ctx, A, M, lanes, &S), TESS_OK);
+            assert_int_equal(tess_symmetric_lanes_create(ctx, A, lanes, &S), TESS_OK);
+            assert_int_equal(tess_cpu_update_lanes(S, M, A), TESS_OK);
             int64_t upper = 0;
             for (int64_t i = 0; i < A->block_rows; i++)
                 upper += A->row_offsets[i + 1] - tess_matrix_lower_bound(A, i, i);
@@ -355,6 +356,7 @@ static void storage_holds_half_and_comes_back(void **state)
             tess_symmetric_mirrors *M = NULL;
             assert_int_equal(tess_symmetric_mirrors_create(ctx, A, &M), TESS_OK);
             assert_int_equal(tess_symmetric_create(ctx, A, M, &U), TESS_OK);
+            assert_int_equal(tess_cpu_update_upper(U, M, A), TESS_OK);
             int64_t diagonal = 0;
             for (int64_t i = 0; i < A->block_rows; i++)
                 diagonal += tess_matrix_find(A, i, i) >= 0;
@@ -363,7 +365,7 @@ static void storage_holds_half_and_comes_back(void **state)
                              tess_matrix_stored(U) * (int64_t)tess_type_size(U->type) +
                                  4 * U->blocks + 8 * (U->block_rows + 1));
             test_check_valid("upper", U);
-            assert_int_equal(tess_symmetric_to_bsr(ctx, U, &B), TESS_OK);
+            assert_int_equal(test_symmetric_to_bsr(ctx, U, &B), TESS_OK);
             test_check_identical(test_pattern_name((test_pattern)pattern), A, B);
             tess_matrix_destroy(A);
             tess_matrix_destroy(B);

@@ -5,8 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "format/symmetric.h"
-#include "format/symmetric_lanes.h"
+#include "cpu/update/update.h"
 #include "symmetric.h"
 
 /* Block sizes with code of their own, and others. */
@@ -26,26 +25,26 @@ typedef struct storage {
     tess_matrix *upper;
 } storage;
 
-/* Whether numbers are written past the caches, as those of large matrices are. */
-static bool past;
+/* Whether values are written by non-temporal stores, as those of large matrices are. */
+static bool nontemporal;
+
+static tess_status update(const storage *s, const tess_matrix *A)
+{
+    return s->lanes ? tess_cpu_update_lanes(s->lanes, s->mirrors, A)
+                    : tess_cpu_update_upper(s->upper, s->mirrors, A);
+}
 
 static storage make(tess_ctx *ctx, const tess_matrix *A, int lanes)
 {
     storage made = {0};
     assert_int_equal(tess_symmetric_mirrors_create(ctx, A, &made.mirrors), TESS_OK);
-    assert_false(made.mirrors->past);
-    made.mirrors->past = past;
-    tess_status status = lanes > 0
-                             ? tess_symmetric_lanes_create(ctx, A, made.mirrors, lanes, &made.lanes)
-                             : tess_symmetric_create(ctx, A, made.mirrors, &made.upper);
+    assert_false(made.mirrors->nontemporal);
+    made.mirrors->nontemporal = nontemporal;
+    tess_status status = lanes > 0 ? tess_symmetric_lanes_create(ctx, A, lanes, &made.lanes)
+                                   : tess_symmetric_create(ctx, A, made.mirrors, &made.upper);
     assert_int_equal(status, TESS_OK);
+    assert_int_equal(update(&made, A), TESS_OK);
     return made;
-}
-
-static tess_status refresh(const storage *s, const tess_matrix *A)
-{
-    return s->lanes ? tess_symmetric_lanes_refresh(s->lanes, s->mirrors, A)
-                    : tess_symmetric_refresh(s->upper, s->mirrors, A);
 }
 
 static void drop(storage *s)
@@ -84,10 +83,10 @@ static void with_every_size(tess_ctx *ctx, test_pattern pattern, int64_t rows, c
         tess_matrix *A =
             symmetric_matrix(ctx, pattern, rows, b, t % 2 ? TESS_F32 : TESS_F64, (uint64_t)t);
         for (int p = 0; p < 2; p++) {
-            past = p != 0;
+            nontemporal = p != 0;
             run(ctx, A, lane_counts[t / 2 / BLOCK_SIZES]);
         }
-        past = false;
+        nontemporal = false;
         tess_matrix_destroy(A);
     }
 }
@@ -96,7 +95,7 @@ static void check_new(tess_ctx *ctx, tess_matrix *A, int lanes)
 {
     storage s = make(ctx, A, lanes);
     scale(A, -3);
-    assert_int_equal(refresh(&s, A), TESS_OK);
+    assert_int_equal(update(&s, A), TESS_OK);
     check_stored(&s, A);
     drop(&s);
 }
@@ -142,7 +141,7 @@ static void check_refused(tess_ctx *ctx, tess_matrix *A, int lanes)
             const double kept = tess_matrix_value(A, at);
             tess_ref_put(A->values, A->type, at, kept + 1);
             const bool alone = j == i && at % size / b == at % size % b;
-            const tess_status status = refresh(&s, A);
+            const tess_status status = update(&s, A);
             assert_int_equal(status, alone ? TESS_OK : TESS_ERR_MATRIX);
             char message[200];
             expected_message(A, i, at, kept, message, sizeof message);
@@ -151,7 +150,7 @@ static void check_refused(tess_ctx *ctx, tess_matrix *A, int lanes)
             tess_ref_put(A->values, A->type, at, kept);
         }
     }
-    assert_int_equal(refresh(&s, A), TESS_OK);
+    assert_int_equal(update(&s, A), TESS_OK);
     check_stored(&s, A);
     drop(&s);
 }
@@ -220,12 +219,12 @@ static void mirrors_without_a_place_are_found(void **state)
         tess_free(ctx, s.mirrors->places);
         s.mirrors->places = NULL;
         scale(A, 2);
-        assert_int_equal(refresh(&s, A), TESS_OK);
+        assert_int_equal(update(&s, A), TESS_OK);
         check_stored(&s, A);
         for (int64_t k = 0; k < A->blocks; k++) {
             double *number = (double *)A->values + 4 * k + 1, kept = *number;
             *number += 1;
-            assert_int_equal(refresh(&s, A), TESS_ERR_MATRIX);
+            assert_int_equal(update(&s, A), TESS_ERR_MATRIX);
             *number = kept;
         }
         drop(&s);
@@ -250,11 +249,11 @@ static void zeros_and_nans_are_equal(void **state)
             *other = i % 3 == 0 ? -0.0 : i % 3 == 1 ? -NAN : *other;
         }
         values[9 * tess_matrix_find(A, 5, 5)] = NAN;
-        assert_int_equal(refresh(&before, A), TESS_OK);
+        assert_int_equal(update(&before, A), TESS_OK);
         storage after = make(ctx, A, lanes);
         values[9 * tess_matrix_find(A, 5, 5) + 1] = 7;
-        assert_int_equal(refresh(&before, A), TESS_ERR_MATRIX);
-        assert_int_equal(refresh(&after, A), TESS_ERR_MATRIX);
+        assert_int_equal(update(&before, A), TESS_ERR_MATRIX);
+        assert_int_equal(update(&after, A), TESS_ERR_MATRIX);
         drop(&before);
         drop(&after);
         tess_matrix_destroy(A);

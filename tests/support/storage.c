@@ -16,7 +16,6 @@ static void check_inverse(tess_ctx *ctx, const test_storage *storage, const tess
     assert_int_equal(storage->create(ctx, A, options, &made), TESS_OK);
     assert_int_equal(storage->to_bsr(ctx, made, &B), TESS_OK);
     test_check_identical(what, A, B);
-    assert_true(storage->bytes(made) >= (int64_t)tess_type_size(A->type) * tess_matrix_stored(A));
     tess_matrix_destroy(B);
     storage->destroy(made);
 }

@@ -2,6 +2,7 @@
 #ifndef TEST_SUPPORT_STORAGE_H
 #define TEST_SUPPORT_STORAGE_H
 
+#include "support/inverse.h"
 #include "support/support.h"
 
 /* The calls of a storage, and options to make it with: `count` good ones and `bad_count` that must
@@ -10,7 +11,6 @@ typedef struct test_storage {
     tess_status (*create)(tess_ctx *ctx, const tess_matrix *A, const void *options, void **out);
     tess_status (*to_bsr)(tess_ctx *ctx, const void *storage, tess_matrix **out);
     void (*refresh)(void *storage, const void *values);
-    int64_t (*bytes)(const void *storage);
     void (*destroy)(void *storage);
     const void *options, *bad;
     size_t size, count, bad_count;
@@ -20,14 +20,13 @@ typedef struct test_storage {
  *   - the inverse gives the matrix back: every pattern, blocks of 1 x 1 to 17 x 17 and rectangles
  * up to `widest` scalars wide, both types, all options;
  *   - a refresh takes new values;
- *   - it names at least the bytes of its values;
  *   - bad options are refused;
  *   - an allocation that fails, whichever it is, leaves nothing behind. */
 void test_storage_check(void **state, const test_storage *storage, int32_t widest);
 
-/* The calls of `type`, named type_create and so on, with the arrays of options `good` and
- * `refused`. */
-#define TEST_STORAGE(type, good, refused)                                                       \
+/* The calls of `type`, named type_create and so on, with its inverse (inverse.h) and the arrays of
+ * options `good` and `refused`. */
+#define TEST_STORAGE(type, inverse, good, refused)                                              \
     static tess_status storage_create(tess_ctx *ctx, const tess_matrix *A, const void *options, \
                                       void **out)                                               \
     {                                                                                           \
@@ -38,15 +37,11 @@ void test_storage_check(void **state, const test_storage *storage, int32_t wides
     }                                                                                           \
     static tess_status storage_to_bsr(tess_ctx *ctx, const void *storage, tess_matrix **out)    \
     {                                                                                           \
-        return type##_to_bsr(ctx, storage, out);                                                \
+        return inverse(ctx, storage, out);                                                      \
     }                                                                                           \
     static void storage_refresh(void *storage, const void *values)                              \
     {                                                                                           \
         type##_refresh(storage, values);                                                        \
-    }                                                                                           \
-    static int64_t storage_bytes(const void *storage)                                           \
-    {                                                                                           \
-        return type##_bytes(storage);                                                           \
     }                                                                                           \
     static void storage_destroy(void *storage)                                                  \
     {                                                                                           \
@@ -55,7 +50,6 @@ void test_storage_check(void **state, const test_storage *storage, int32_t wides
     static const test_storage storage_calls = {storage_create,                                  \
                                                storage_to_bsr,                                  \
                                                storage_refresh,                                 \
-                                               storage_bytes,                                   \
                                                storage_destroy,                                 \
                                                good,                                            \
                                                refused,                                         \

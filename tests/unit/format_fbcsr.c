@@ -2,7 +2,8 @@
  * exact, planted blocks found. */
 #include <string.h>
 
-#include "format/fbcsr/refresh.h"
+#include "cpu/update/update.h"
+#include "support/inverse.h"
 #include "support/support.h"
 
 static const char *const lists[] = {
@@ -26,7 +27,7 @@ enum { LISTS = sizeof lists / sizeof *lists };
 static tess_fbcsr_options parsed(tess_ctx *ctx, const char *text)
 {
     tess_fbcsr_options options;
-    if (tess_fbcsr_options_parse(ctx, text, &options) != TESS_OK)
+    if (tess_shape_list_parse(ctx, text, &options) != TESS_OK)
         fail_msg("%s: %s", text, tess_ctx_error(ctx));
     return options;
 }
@@ -47,7 +48,7 @@ static void check_rules(const char *what, const tess_fbcsr *F, const tess_fbcsr_
     int64_t total = 0, base = 0;
     uint8_t *used;
     for (int s = 0; s < F->splits; s++)
-        total += F->split[s].blocks * tess_fbcsr_cells(&F->split[s].shape);
+        total += F->split[s].blocks * tess_shape_cells(&F->split[s].shape);
     used = calloc((size_t)(total + F->rest->blocks) + 1, 1);
     for (int64_t i = 0; i < F->nonzeros; i++) {
         if (F->map[i] < 0 || F->map[i] >= total + F->rest->blocks || used[F->map[i]])
@@ -57,12 +58,12 @@ static void check_rules(const char *what, const tess_fbcsr *F, const tess_fbcsr_
     }
     for (int s = 0, o = 0; s < F->splits; s++, o++) {
         const tess_fbcsr_split *split = &F->split[s];
-        const tess_fbcsr_shape *S = &split->shape;
+        const tess_shape *S = &split->shape;
         while (strcmp(options->shape[o].name, S->name) != 0)
             o++;
         double fill =
             options->threshold[o] < 0 ? tess_fbcsr_break_even(S, F->type) : options->threshold[o];
-        int64_t cells = tess_fbcsr_cells(S), in_split = 0;
+        int64_t cells = tess_shape_cells(S), in_split = 0;
         assert_true(split->blocks > 0);
         for (int64_t b = 0; b < split->blocks; b++) {
             int64_t row = split->rows[b], col = split->cols[b], entries = 0;
@@ -113,7 +114,7 @@ static void inverse_gives_the_matrix_back(void **state)
                 tess_matrix *B;
                 check_rules(what, F, &options);
                 test_check_valid(what, F->rest);
-                assert_int_equal(tess_fbcsr_to_csr(ctx, F, &B), TESS_OK);
+                assert_int_equal(test_fbcsr_to_csr(ctx, F, &B), TESS_OK);
                 test_check_identical(what, csr, B);
                 tess_matrix_destroy(B);
                 tess_fbcsr_destroy(F);
@@ -208,7 +209,7 @@ static void dense_matrices_are_covered(void **state)
                 fail_msg("%lld x %lld, %s: %lld entries left, not %lld", (long long)cases[i].rows,
                          (long long)cases[i].cols, cases[i].shapes, (long long)F->rest->blocks,
                          (long long)cases[i].rest);
-            assert_int_equal(tess_fbcsr_to_csr(ctx, F, &B), TESS_OK);
+            assert_int_equal(test_fbcsr_to_csr(ctx, F, &B), TESS_OK);
             test_check_identical(cases[i].shapes, A, B);
             tess_matrix_destroy(B);
             tess_fbcsr_destroy(F);
@@ -235,7 +236,7 @@ static void thresholds_0_and_1(void **state)
         F = made(ctx, A, text);
         if (F->splits == 1)
             assert_int_equal(F->split[0].nonzeros,
-                             F->split[0].blocks * tess_fbcsr_cells(&F->split[0].shape));
+                             F->split[0].blocks * tess_shape_cells(&F->split[0].shape));
         tess_fbcsr_destroy(F);
     }
     tess_matrix_destroy(A);
@@ -262,11 +263,11 @@ static void refresh_takes_new_values(void **state)
         assert_true(F->split[0].nonzeros < F->split[0].blocks * 9);
         assert_int_equal(tess_fbcsr_sources_create(F, &sources), TESS_OK);
         assert_true(sources->chunks > 2);
-        assert_false(sources->past);
-        sources->past = turn >= 2; /* as of a large matrix */
-        tess_fbcsr_refresh(F, sources, fresh);
+        assert_false(sources->nontemporal);
+        sources->nontemporal = turn >= 2; /* as of a large matrix */
+        tess_cpu_update_fbcsr(F, sources, fresh);
         check_rules("after a refresh", F, &options);
-        assert_int_equal(tess_fbcsr_to_csr(ctx, F, &B), TESS_OK);
+        assert_int_equal(test_fbcsr_to_csr(ctx, F, &B), TESS_OK);
         assert_memory_equal(B->values, fresh, (size_t)A->blocks * tess_type_size(type));
         free(fresh);
         tess_fbcsr_sources_destroy(sources);
@@ -283,7 +284,7 @@ static void check_same_format(const tess_fbcsr *F, const tess_fbcsr *G)
     assert_int_equal(F->splits, G->splits);
     for (int s = 0; s < F->splits; s++) {
         const tess_fbcsr_split *a = &F->split[s], *b = &G->split[s];
-        size_t scalars = (size_t)(a->blocks * tess_fbcsr_cells(&a->shape));
+        size_t scalars = (size_t)(a->blocks * tess_shape_cells(&a->shape));
         assert_string_equal(a->shape.name, b->shape.name);
         assert_int_equal(a->blocks, b->blocks);
         assert_memory_equal(a->rows, b->rows, (size_t)a->blocks * 4);
@@ -382,7 +383,7 @@ static void failures_leave_nothing_behind(void **state)
         tess_matrix *B = NULL;
         for (int64_t n = 0; n < 3; n++) {
             test_fail_allocation(state, n);
-            assert_int_equal(tess_fbcsr_to_csr(ctx, F, &B), TESS_ERR_MEMORY);
+            assert_int_equal(test_fbcsr_to_csr(ctx, F, &B), TESS_ERR_MEMORY);
             test_fail_allocation(state, -1);
             assert_null(B);
             assert_int_equal(test_live(state), live);

@@ -24,7 +24,7 @@ static int64_t draw(field *G, int64_t bound)
     return tess_random_below(G->seed, G->drawn++, bound);
 }
 
-static bool inside(const tess_fbcsr_shape *S, int64_t row, int64_t col)
+static bool inside(const tess_shape *S, int64_t row, int64_t col)
 {
     int64_t last = col + (int64_t)S->shift * (S->height - 1);
     return row >= 0 && row + S->height <= SIDE && col >= 0 && last >= 0 && col + S->width <= SIDE &&
@@ -32,7 +32,7 @@ static bool inside(const tess_fbcsr_shape *S, int64_t row, int64_t col)
 }
 
 /* Puts a block at a random place where none of its cells is taken; gives up after a while. */
-static bool plant(field *G, const tess_fbcsr_shape *S, int shape)
+static bool plant(field *G, const tess_shape *S, int shape)
 {
     for (int attempt = 0; attempt < 1000; attempt++) {
         int64_t row = draw(G, SIDE), col = draw(G, SIDE);
@@ -78,7 +78,7 @@ static int holder_of(const tess_matrix *A, const tess_fbcsr *F, int64_t row, int
 {
     int64_t at = F->map[tess_matrix_find(A, row, col)];
     for (int s = 0; s < F->splits; s++) {
-        int64_t cells = tess_fbcsr_cells(&F->split[s].shape);
+        int64_t cells = tess_shape_cells(&F->split[s].shape);
         if (at < F->split[s].blocks * cells) {
             *block = at / cells;
             return s;
@@ -89,7 +89,7 @@ static int holder_of(const tess_matrix *A, const tess_fbcsr *F, int64_t row, int
 }
 
 /* Extracted: all its non-zeros are in one block, and that of its own shape. */
-static bool extracted(const tess_matrix *A, const tess_fbcsr *F, const tess_fbcsr_shape *S,
+static bool extracted(const tess_matrix *A, const tess_fbcsr *F, const tess_shape *S,
                       const planted *B)
 {
     int64_t block = -1, other;
@@ -115,7 +115,7 @@ static double recovered(tess_ctx *ctx, const char *list, int each, int noise, ui
     G->seed = seed;
     tess_fbcsr_options options;
     tess_fbcsr *F;
-    assert_int_equal(tess_fbcsr_options_parse(ctx, list, &options), TESS_OK);
+    assert_int_equal(tess_shape_list_parse(ctx, list, &options), TESS_OK);
     for (int s = 0; s < options.count; s++) {
         options.threshold[s] = 0.7;
         for (int b = 0; b < each; b++)
@@ -165,7 +165,7 @@ static void planted_blocks_are_recovered(void **state)
 }
 
 /* The most entries that non-overlapping windows can hold, by trying everything. */
-static int64_t brute_force(const tess_fbcsr_line *L, int64_t start)
+static int64_t brute_force(const tess_fbcsr_sequence *L, int64_t start)
 {
     if (start > L->last)
         return 0;
@@ -186,10 +186,10 @@ static void windows_of_a_line_are_the_best(void **state)
         int64_t place[PLACES], scratch[4 * (8 * PLACES + 1)], total = 0;
         int32_t entries[PLACES];
         tess_fbcsr_window windows[PLACES];
-        tess_fbcsr_line L = {.place = place,
-                             .entries = seed % 3 ? entries : NULL,
-                             .length = 1 + tess_random_below(seed, 0, 5),
-                             .least = 1};
+        tess_fbcsr_sequence L = {.place = place,
+                                 .entries = seed % 3 ? entries : NULL,
+                                 .length = 1 + tess_random_below(seed, 0, 5),
+                                 .least = 1};
         for (int i = 0; i < PLACES; i++) {
             entries[L.count] = 1 + (int32_t)tess_random_below(seed, (uint64_t)(100 + i), 3);
             place[L.count] = i;
@@ -263,8 +263,8 @@ static void shapes_are_parsed(void **state)
     tess_ctx *ctx = test_ctx(state);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         tess_fbcsr_options options;
-        assert_int_equal(tess_fbcsr_options_parse(ctx, good[i].text, &options), TESS_OK);
-        const tess_fbcsr_shape *S = &options.shape[0];
+        assert_int_equal(tess_shape_list_parse(ctx, good[i].text, &options), TESS_OK);
+        const tess_shape *S = &options.shape[0];
         assert_int_equal(options.count, 1);
         assert_string_equal(S->name, good[i].name);
         assert_int_equal(S->height, good[i].height);
@@ -274,12 +274,12 @@ static void shapes_are_parsed(void **state)
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tess_fbcsr_options options = {.count = 7};
-        assert_int_equal(tess_fbcsr_options_parse(ctx, bad[i].text, &options), TESS_ERR_OPTION);
+        assert_int_equal(tess_shape_list_parse(ctx, bad[i].text, &options), TESS_ERR_OPTION);
         assert_string_equal(tess_ctx_error(ctx), bad[i].error);
         assert_int_equal(options.count, 7);
     }
     tess_fbcsr_options automatic = {.count = 7};
-    assert_int_equal(tess_fbcsr_options_parse(ctx, "auto", &automatic), TESS_OK);
+    assert_int_equal(tess_shape_list_parse(ctx, "auto", &automatic), TESS_OK);
     assert_int_equal(automatic.count, 0);
 }
 

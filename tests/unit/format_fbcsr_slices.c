@@ -21,7 +21,7 @@ static tess_fbcsr_slices *made(tess_ctx *ctx, const tess_matrix *A, const char *
     tess_fbcsr_options options;
     tess_fbcsr *F;
     tess_fbcsr_slices *S;
-    assert_int_equal(tess_fbcsr_options_parse(ctx, text, &options), TESS_OK);
+    assert_int_equal(tess_shape_list_parse(ctx, text, &options), TESS_OK);
     assert_int_equal(tess_fbcsr_create(ctx, A, &options, &F), TESS_OK);
     assert_int_equal(tess_fbcsr_slices_create(ctx, A, F, &options, lanes, &S), TESS_OK);
     tess_fbcsr_destroy(F);
@@ -183,7 +183,7 @@ static void check_size(tess_ctx *ctx, const tess_matrix *A, const char *text,
     tess_fbcsr_options options;
     tess_fbcsr *F;
     tess_fbcsr_size size;
-    assert_int_equal(tess_fbcsr_options_parse(ctx, text, &options), TESS_OK);
+    assert_int_equal(tess_shape_list_parse(ctx, text, &options), TESS_OK);
     assert_int_equal(tess_fbcsr_create(ctx, A, &options, &F), TESS_OK);
     assert_int_equal(tess_fbcsr_slices_measure(ctx, A, F, &options, S->lanes, &size), TESS_OK);
     tess_fbcsr_destroy(F);
@@ -302,7 +302,7 @@ static void pairs_stay_together_where_x_is_slow(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_fbcsr_options options;
-    assert_int_equal(tess_fbcsr_options_parse(ctx, "row:2", &options), TESS_OK);
+    assert_int_equal(tess_shape_list_parse(ctx, "row:2", &options), TESS_OK);
     for (int64_t apart = 16; apart <= 17; apart++) {
         tess_matrix *A = rows_of_blocks(ctx, apart);
         tess_fbcsr_slices *S;
@@ -323,7 +323,7 @@ static void failures_leave_nothing_behind(void **state)
     tess_matrix *A = test_matrix(ctx, TEST_DENSE_ROW, 600, 1, 1, TESS_F64, 3);
     tess_fbcsr_options options;
     tess_fbcsr *F;
-    assert_int_equal(tess_fbcsr_options_parse(ctx, "diagonal:8@0.1,2x2@0.5", &options), TESS_OK);
+    assert_int_equal(tess_shape_list_parse(ctx, "diagonal:8@0.1,2x2@0.5", &options), TESS_OK);
     assert_int_equal(tess_fbcsr_create(ctx, A, &options, &F), TESS_OK);
     tess_status status;
     test_sweep sweep = test_sweep_begin(state);

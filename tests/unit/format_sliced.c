@@ -13,7 +13,7 @@ enum { SETTINGS = sizeof settings / sizeof *settings };
 static const tess_sliced_options bad[] = {{0, 1, 0, 1, 1},  {1025, 1, 0, 1, 1}, {4, -1, 0, 1, 1},
                                           {4, 1, -1, 1, 1}, {4, 1, 0, 3, 1},    {4, 1, 0, 1, -1},
                                           {4, 1, 0, 1, 9}};
-TEST_STORAGE(tess_sliced, settings, bad);
+TEST_STORAGE(tess_sliced, test_sliced_to_bsr, settings, bad);
 
 static void keeps_what_storages_promise(void **state)
 {
@@ -132,7 +132,7 @@ static void panels_cut_the_columns_and_keep_the_rows(void **state)
                 tess_matrix *B;
                 assert_int_equal(tess_sliced_create(ctx, A, &settings[i], &S), TESS_OK);
                 check_panels(S, A->block_cols);
-                assert_int_equal(tess_sliced_to_bsr(ctx, S, &B), TESS_OK);
+                assert_int_equal(test_sliced_to_bsr(ctx, S, &B), TESS_OK);
                 test_check_identical("to slices and back", A, B);
                 tess_matrix_destroy(B);
                 tess_sliced_destroy(S);

@@ -16,7 +16,7 @@ enum { SETTINGS = sizeof settings / sizeof *settings };
 
 static const tess_swept_options bad[] = {
     {0, 9, 9}, {1, 0, 9}, {1, TESS_SWEPT_NONE + 1, 9}, {1, 9, 0}};
-TEST_STORAGE(tess_swept, settings, bad);
+TEST_STORAGE(tess_swept, test_swept_to_bsr, settings, bad);
 
 static void keeps_what_storages_promise(void **state)
 {
@@ -133,7 +133,7 @@ static void distant_columns_are_in_other_panels(void **state)
     assert_int_equal(tess_swept_create(ctx, A, &settings[0], &S), TESS_OK);
     assert_int_equal(tess_swept_steps(S), 2);
     check(S, A->block_cols);
-    assert_int_equal(tess_swept_to_bsr(ctx, S, &B), TESS_OK);
+    assert_int_equal(test_swept_to_bsr(ctx, S, &B), TESS_OK);
     test_check_identical("to steps and back", A, B);
     tess_matrix_destroy(B);
     tess_swept_destroy(S);

@@ -69,7 +69,7 @@ static void planted_shapes_have_equal_shares(void **state)
         input(ctx, "gen:planted:rows=6400,shapes=6x6/row:24/diagonal:24,blocks=60,noise=1");
     tess_fbcsr_options options;
     tess_fbcsr *F;
-    assert_int_equal(tess_fbcsr_options_parse(ctx, "6x6@0.7,row:24@0.7,diagonal:24@0.7", &options),
+    assert_int_equal(tess_shape_list_parse(ctx, "6x6@0.7,row:24@0.7,diagonal:24@0.7", &options),
                      TESS_OK);
     assert_int_equal(tess_fbcsr_create(ctx, A, &options, &F), TESS_OK);
     assert_int_equal(F->splits, 3);

@@ -183,22 +183,22 @@ static void symmetric_storage_pays_for_irregular_rows_as_bsr_does(void **state)
 {
     tess_model *model = example(state);
     const tess_model_extra extra = {
-        .name = "bsr*2", .block = 4, .kind = TESS_EXTRA_CHANGE, .seconds = 1e-9};
+        .name = "bsr streams=2", .block = 4, .kind = TESS_EXTRA_CHANGE, .seconds = 1e-9};
     assert_int_equal(tess_model_add_extra(model, &extra), TESS_OK);
     for (int64_t i = 0; i < model->curve_count; i++)
-        snprintf(model->curves[i].name, sizeof model->curves[i].name, "symmetric*2");
+        snprintf(model->curves[i].name, sizeof model->curves[i].name, "symmetric streams=2");
     tess_model_problem p = problem_of(1e6);
-    snprintf(p.name, sizeof p.name, "symmetric*2");
-    snprintf(p.irregular_as, sizeof p.irregular_as, "bsr*2");
+    snprintf(p.name, sizeof p.name, "symmetric streams=2");
+    snprintf(p.irregular_as, sizeof p.irregular_as, "bsr streams=2");
     double regular = tess_model_spmv(model, &p, 1, false);
     p.changes = 1e5;
     assert_true(regular > 0);
     assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 1e-4) < 1e-9);
     /* Streams out of step were measured with its own kernels. */
     const tess_model_extra bsr = {
-        .name = "bsr*2", .block = 4, .kind = TESS_EXTRA_ALONE, .seconds = 5e-9};
+        .name = "bsr streams=2", .block = 4, .kind = TESS_EXTRA_ALONE, .seconds = 5e-9};
     const tess_model_extra own = {
-        .name = "symmetric*2", .block = 4, .kind = TESS_EXTRA_ALONE, .seconds = 3e-9};
+        .name = "symmetric streams=2", .block = 4, .kind = TESS_EXTRA_ALONE, .seconds = 3e-9};
     assert_int_equal(tess_model_add_extra(model, &bsr), TESS_OK);
     assert_int_equal(tess_model_add_extra(model, &own), TESS_OK);
     p.changes = 0;
@@ -212,17 +212,17 @@ static void rows_that_are_left_go_in_one_stream(void **state)
 {
     tess_model *model = example(state);
     tess_model_curve slower = model->curves[1];
-    snprintf(model->curves[1].name, sizeof model->curves[1].name, "bsr*2 ahead");
-    snprintf(slower.name, sizeof slower.name, "bsr*1");
+    snprintf(model->curves[1].name, sizeof model->curves[1].name, "bsr streams=2 prefetch");
+    snprintf(slower.name, sizeof slower.name, "bsr streams=1");
     slower.average.nu /= 2;
     assert_int_equal(tess_model_add_curve(model, &slower), TESS_OK);
     tess_model_problem p = problem_of(1e6);
-    snprintf(p.name, sizeof p.name, "bsr*1");
-    snprintf(p.single_class, sizeof p.single_class, "bsr*1");
+    snprintf(p.name, sizeof p.name, "bsr streams=1");
+    snprintf(p.single_class, sizeof p.single_class, "bsr streams=1");
     double one = tess_model_spmv(model, &p, 1, false);
     p.left = 1; /* means nothing to a class of one stream */
     assert_true(tess_model_spmv(model, &p, 1, false) == one);
-    snprintf(p.name, sizeof p.name, "bsr*2 ahead");
+    snprintf(p.name, sizeof p.name, "bsr streams=2 prefetch");
     assert_true(fabs(tess_model_spmv(model, &p, 1, false) / one - 1) < 1e-12);
     p.left = 0;
     double two = tess_model_spmv(model, &p, 1, false);

@@ -37,59 +37,63 @@
 #define BETWEEN simd_between_f32
 #include "cpu/isa/templates.inc.c"
 
-/* Names in the table: "bsr_spmv_3x3_f64_neon_lock2". */
+/* Names in the table: "bsr_spmv_3x3_f64_neon_streams2", "bsr_spmv_any_f64_neon". select.c knows
+ * what they were before. */
 #define FORM_1 ""
-#define FORM_2 "_lock2"
-#define FORM_3 "_lock3"
-#define FORM_4 "_lock4"
-#define FORM_ahead "_ahead"
-#define SPMV_ENTRY(r, c, form, n, fetches, suffix, bytes)                 \
-    {.name = "bsr_spmv_" #r "x" #c "_" #suffix "_" TEXT(ISA) FORM_##form, \
-     .family = TESS_CPU_BSR_SPMV,                                         \
-     .isa = ISA_INDEX,                                                    \
-     .scalar_bytes = bytes,                                               \
-     .block_height = r,                                                   \
-     .block_width = c,                                                    \
-     .streams = n,                                                        \
-     .ahead = fetches,                                                    \
+#define FORM_2 "_streams2"
+#define FORM_3 "_streams3"
+#define FORM_4 "_streams4"
+#define FORM_prefetch "_prefetch"
+#define KERNEL_NAME(family, r, c, suffix, form)          \
+    (r) == 0 ? family "_any_" #suffix "_" TEXT(ISA) form \
+             : family "_" #r "x" #c "_" #suffix "_" TEXT(ISA) form
+#define SPMV_ENTRY(r, c, form, n, fetches, suffix, bytes)        \
+    {.name = KERNEL_NAME("bsr_spmv", r, c, suffix, FORM_##form), \
+     .family = TESS_CPU_BSR_SPMV,                                \
+     .isa = ISA_INDEX,                                           \
+     .scalar_bytes = bytes,                                      \
+     .block_height = r,                                          \
+     .block_width = c,                                           \
+     .streams = n,                                               \
+     .prefetch = fetches,                                        \
      .spmv = spmv_##r##x##c##_##form##_##suffix},
-#define SPMM_ENTRY(r, c, suffix, bytes)                       \
-    {.name = "bsr_spmm_" #r "x" #c "_" #suffix "_" TEXT(ISA), \
-     .family = TESS_CPU_BSR_SPMM,                             \
-     .isa = ISA_INDEX,                                        \
-     .scalar_bytes = bytes,                                   \
-     .block_height = r,                                       \
-     .block_width = c,                                        \
-     .streams = 1,                                            \
+#define SPMM_ENTRY(r, c, suffix, bytes)                 \
+    {.name = KERNEL_NAME("bsr_spmm", r, c, suffix, ""), \
+     .family = TESS_CPU_BSR_SPMM,                       \
+     .isa = ISA_INDEX,                                  \
+     .scalar_bytes = bytes,                             \
+     .block_height = r,                                 \
+     .block_width = c,                                  \
+     .streams = 1,                                      \
      .spmm = spmm_##r##x##c##_##suffix},
-#define SYMMETRIC_ENTRY(b, n, suffix, bytes)                                 \
-    {.name = "symmetric_spmv_" #b "x" #b "_" #suffix "_" TEXT(ISA) FORM_##n, \
-     .family = TESS_CPU_SYMMETRIC_SPMV,                                      \
-     .isa = ISA_INDEX,                                                       \
-     .scalar_bytes = bytes,                                                  \
-     .block_height = b,                                                      \
-     .block_width = b,                                                       \
-     .streams = n,                                                           \
-     .symmetric = symmetric_spmv_##b##_##n##_##suffix},
-
-#define LANES_ENTRY(b, suffix, bytes)                                        \
-    {.name = "symmetric_spmv_" #b "x" #b "_" #suffix "_" TEXT(ISA) "_lanes", \
-     .family = TESS_CPU_SYMMETRIC_SPMV,                                      \
-     .isa = ISA_INDEX,                                                       \
-     .scalar_bytes = bytes,                                                  \
-     .block_height = b,                                                      \
-     .block_width = b,                                                       \
-     .streams = 1,                                                           \
-     .lanes = (bytes == 8 ? SIMD_BYTES_F64 : SIMD_BYTES_F32) / bytes,        \
-     .symmetric = symmetric_lanes_##b##_##suffix},
-#define SYMMETRIC_SPMM_ENTRY(b, suffix, bytes)                      \
-    {.name = "symmetric_spmm_" #b "x" #b "_" #suffix "_" TEXT(ISA), \
-     .family = TESS_CPU_SYMMETRIC_SPMM,                             \
+#define SYMMETRIC_ENTRY(b, n, suffix, bytes)                        \
+    {.name = KERNEL_NAME("symmetric_spmv", b, b, suffix, FORM_##n), \
+     .family = TESS_CPU_SYMMETRIC_SPMV,                             \
      .isa = ISA_INDEX,                                              \
      .scalar_bytes = bytes,                                         \
      .block_height = b,                                             \
      .block_width = b,                                              \
-     .streams = 1,                                                  \
+     .streams = n,                                                  \
+     .symmetric = symmetric_spmv_##b##_##n##_##suffix},
+
+#define LANES_ENTRY(b, suffix, bytes)                                 \
+    {.name = KERNEL_NAME("symmetric_spmv", b, b, suffix, "_lanes"),   \
+     .family = TESS_CPU_SYMMETRIC_SPMV,                               \
+     .isa = ISA_INDEX,                                                \
+     .scalar_bytes = bytes,                                           \
+     .block_height = b,                                               \
+     .block_width = b,                                                \
+     .streams = 1,                                                    \
+     .lanes = (bytes == 8 ? SIMD_BYTES_F64 : SIMD_BYTES_F32) / bytes, \
+     .symmetric = symmetric_lanes_##b##_##suffix},
+#define SYMMETRIC_SPMM_ENTRY(b, suffix, bytes)                \
+    {.name = KERNEL_NAME("symmetric_spmm", b, b, suffix, ""), \
+     .family = TESS_CPU_SYMMETRIC_SPMM,                       \
+     .isa = ISA_INDEX,                                        \
+     .scalar_bytes = bytes,                                   \
+     .block_height = b,                                       \
+     .block_width = b,                                        \
+     .streams = 1,                                            \
      .symmetric_spmm = symmetric_spmm_##b##_##suffix},
 #define FBCSR_ENTRY(shape, h, w, s, suffix, bytes)           \
     {.name = "fbcsr_spmv_" #shape "_" #suffix "_" TEXT(ISA), \
@@ -105,8 +109,8 @@
 static const tess_cpu_kernel kernels[] = {
 #define BSR_SPMV(r, c, n) \
     SPMV_ENTRY(r, c, n, n, false, f64, 8) SPMV_ENTRY(r, c, n, n, false, f32, 4)
-#define BSR_SPMV_AHEAD(r, c) \
-    SPMV_ENTRY(r, c, ahead, 2, true, f64, 8) SPMV_ENTRY(r, c, ahead, 2, true, f32, 4)
+#define BSR_SPMV_PREFETCH(r, c) \
+    SPMV_ENTRY(r, c, prefetch, 2, true, f64, 8) SPMV_ENTRY(r, c, prefetch, 2, true, f32, 4)
 #define BSR_SPMM(r, c) SPMM_ENTRY(r, c, f64, 8) SPMM_ENTRY(r, c, f32, 4)
 #define SYMMETRIC_SPMV(b, n) SYMMETRIC_ENTRY(b, n, f64, 8) SYMMETRIC_ENTRY(b, n, f32, 4)
 #define SYMMETRIC_LANES(b) LANES_ENTRY(b, f64, 8) LANES_ENTRY(b, f32, 4)

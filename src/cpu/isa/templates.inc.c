@@ -14,10 +14,11 @@
         NAME(bsr_spmv)                                                                          \
         (args, bounds, r, c, n, false, SPMV_FUNCTION(r, c, 1), SPMV_FUNCTION(r, c, n##_brief)); \
     }
-#define BSR_SPMV_AHEAD(r, c)                                                                      \
-    static void SPMV_FUNCTION(r, c, ahead)(const tess_cpu_spmv_args *args, const int64_t *bounds) \
-    {                                                                                             \
-        NAME(bsr_spmv)(args, bounds, r, c, 2, true, SPMV_FUNCTION(r, c, 1), NULL);                \
+#define BSR_SPMV_PREFETCH(r, c)                                                    \
+    static void SPMV_FUNCTION(r, c, prefetch)(const tess_cpu_spmv_args *args,      \
+                                              const int64_t *bounds)               \
+    {                                                                              \
+        NAME(bsr_spmv)(args, bounds, r, c, 2, true, SPMV_FUNCTION(r, c, 1), NULL); \
     }
 #include "cpu/kernels.def"
 #undef SPMV_FUNCTION

@@ -30,12 +30,12 @@ static int flight_with_lines(const tess_fbcsr_options *shapes)
 
 static bool fits(const tess_cuda_problem *problem, const int *p)
 {
-    const int64_t most = INT32_MAX - TESS_FBCSR_SHIFT * TESS_FBCSR_WARP;
+    const int64_t most = INT32_MAX - TESS_SHAPE_SHIFT * TESS_FBCSR_WARP;
     if (problem->block_height != 1 || problem->block_width != 1 || !problem->shapes[0] ||
         problem->rows > most || problem->cols > most)
         return false;
     tess_fbcsr_options shapes = shapes_of(problem);
-    if (!tess_fbcsr_has_lines(&shapes)) /* DEPTH and AHEAD are for lines */
+    if (!tess_fbcsr_has_diagonals(&shapes)) /* DEPTH and AHEAD are for lines */
         return shapes.count > 0 && p[DEPTH] == 4 && p[AHEAD] == 1;
     return p[LANES] == 1 && p[FLIGHT] == flight_with_lines(&shapes);
 }
@@ -58,7 +58,7 @@ static void guess(const tess_cuda_problem *problem, int *p)
 {
     tess_fbcsr_options shapes = shapes_of(problem);
     int64_t mean = problem->blocks / (problem->rows > 0 ? problem->rows : 1);
-    bool lines = tess_fbcsr_has_lines(&shapes);
+    bool lines = tess_fbcsr_has_diagonals(&shapes);
     p[LANES] = lines ? 1 : tess_fbcsr_lanes(problem->rows, problem->blocks);
     p[DEPTH] = lines && mean < 7 ? 2 : 4;
     p[FLIGHT] = lines ? flight_with_lines(&shapes) : flight_of_runs(&shapes, p[LANES], mean);
@@ -76,7 +76,7 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
              "-DHINT=%d -DWIDTH0=%d -DWIDTH1=%d -DWIDTH2=%d -DWIDTH3=%d -DBITS=%d -DLINES=%d",
              (int)tess_type_size(problem->type), problem->arch, p[LANES], p[DEPTH], p[FLIGHT],
              p[THREADS], p[AHEAD], p[HINT], width[0], width[1], width[2], width[3], 32 / classes,
-             tess_fbcsr_has_lines(&shapes));
+             tess_fbcsr_has_diagonals(&shapes));
 }
 
 static void layout_name(const tess_cuda_problem *problem, const int *p, char *text, size_t size)

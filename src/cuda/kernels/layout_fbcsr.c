@@ -24,7 +24,7 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, const char *text,
     char *list;
     int lanes = (int)strtol(text, &list, 10);
     TESS_TRY(tess_shapes_read(ctx, list + (*list == '/'), &shapes));
-    if (tess_fbcsr_has_lines(&shapes))
+    if (tess_fbcsr_has_diagonals(&shapes))
         TESS_TRY(tess_fbcsr_create(ctx, A, &shapes, &F));
     tess_status status = tess_fbcsr_slices_create(ctx, A, F, &shapes, lanes, &S);
     tess_fbcsr_destroy(F);

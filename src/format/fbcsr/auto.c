@@ -3,9 +3,9 @@
  * A block of h x w cells takes h w values and 8 bytes of place where its n non-zeros take n values
  * and 4 n bytes of columns in CSR; so a block pays from a fill of (h w v + 8) / (h w (v + 4)) on,
  * which is its threshold. Blocks that begin in the same row, a run, are added to y together, which
- * on a CPU takes as long as RUN_BYTES more (a branch missed) and for lines some more a row (y is
+ * on a CPU takes as long as RUN_BYTES more (a branch missed) and for diagonals some more a row (y is
  * read and written, where other shapes have several columns to add). Fitted to 66 matrices on 2
- * cores: 2.9 ns a run, 0.28 ns a row of a line's run, 0.5 ns a row of a CSR matrix and 0.26 ns a
+ * cores: 2.9 ns a run, 0.28 ns a row of a diagonal's run, 0.5 ns a row of a CSR matrix and 0.26 ns a
  * non-zero, which is 12 bytes. The numbers here are smaller, lest a shape be lost that pays on a
  * GPU.
  *
@@ -59,9 +59,9 @@ enum {
     SAMPLE_ENTRIES = 100000,
     SAMPLE_PIECES = 8,
     RUN_BYTES = 48,
-    LINE_BYTES = 7,
-    LINE_BYTES_LEAST = 2,       /* another price to choose shapes by, for what follows, */
-    LINE_BYTES_NEVER = 1 << 20, /* and one for a list without lines, which may leave less */
+    DIAGONAL_BYTES = 7,
+    DIAGONAL_BYTES_LEAST = 2,       /* another price to choose shapes by, for what follows, */
+    DIAGONAL_BYTES_NEVER = 1 << 20, /* and one for a list without diagonals, which may leave less */
     ROW_BYTES = 24,             /* a remainder that leaves most rows empty saves these a row, */
     LONE_BYTES = 80,            /* but costs these an entry */
     SPLIT_BYTES = 4,            /* a row: of two lists, the longer one walks over y once more */
@@ -135,10 +135,10 @@ static int by_column(const void *a, const void *b)
 }
 
 /* Columns that no row has are left out, but for so many that no shape reaches over them: looking
- * for lines takes time for every column. */
+ * for diagonals takes time for every column. */
 static tess_status compact_columns(tess_ctx *ctx, tess_fbcsr_pattern *P)
 {
-    const int64_t keep = 2 * TESS_FBCSR_SIDE, entries = P->row_offsets[P->rows];
+    const int64_t keep = 2 * TESS_SHAPE_SIDE, entries = P->row_offsets[P->rows];
     int32_t *used, *becomes;
     int64_t count = 0;
     TESS_TRY(TESS_ALLOC(ctx, 2 * entries + 1, &used));
@@ -204,7 +204,7 @@ cleanup:
 
 typedef struct trial {
     double saved, density; /* bytes; bytes a non-zero */
-    double line_rows;      /* of runs of lines */
+    double diagonal_rows;      /* of runs of diagonals */
     double bytes;          /* saved, without what they are priced at */
 } trial;
 
@@ -212,8 +212,8 @@ typedef struct search {
     tess_ctx *ctx;
     tess_type type;
     double worthwhile; /* bytes */
-    double line_bytes; /* the price of a row of a line's run */
-    tess_fbcsr_shape shape[CANDIDATES];
+    double diagonal_bytes; /* the price of a row of a diagonal's run */
+    tess_shape shape[CANDIDATES];
     trial first[CANDIDATES];   /* on the whole sample */
     bool hopeless[CANDIDATES]; /* saved too little at its last trial: it will not save more */
 } search;
@@ -221,14 +221,14 @@ typedef struct search {
 static tess_status try_shape(const search *S, const tess_fbcsr_pattern *P, int c,
                              tess_fbcsr_found *found, trial *out)
 {
-    const tess_fbcsr_shape *shape = &S->shape[c];
-    int64_t least = tess_fbcsr_least(shape, S->type, TESS_FBCSR_PRICED);
+    const tess_shape *shape = &S->shape[c];
+    int64_t least = tess_fbcsr_least(shape, S->type, TESS_SHAPE_NO_THRESHOLD);
     TESS_TRY(tess_fbcsr_split_once(S->ctx, P, shape, least, found));
     const double value = (double)tess_type_size(S->type), runs = (double)count_runs(found);
-    out->line_rows = shape->width == 1 && shape->height > 1 ? shape->height * runs : 0;
+    out->diagonal_rows = shape->width == 1 && shape->height > 1 ? shape->height * runs : 0;
     out->bytes = (value + 4) * (double)found->nonzeros -
-                 (value * (double)tess_fbcsr_cells(shape) + 8) * (double)found->blocks;
-    out->saved = out->bytes - RUN_BYTES * runs - S->line_bytes * out->line_rows;
+                 (value * (double)tess_shape_cells(shape) + 8) * (double)found->blocks;
+    out->saved = out->bytes - RUN_BYTES * runs - S->diagonal_bytes * out->diagonal_rows;
     out->density = found->nonzeros ? out->saved / (double)found->nonzeros : 0;
     return TESS_OK;
 }
@@ -281,9 +281,9 @@ static tess_status take_shape(search *S, tess_fbcsr_pattern *P, int c, tess_fbcs
     tess_fbcsr_found_clear(S->ctx, &found);
     S->hopeless[c] = true; /* it has taken what there was */
     list->shape[list->count] = S->shape[c];
-    list->threshold[list->count++] = TESS_FBCSR_PRICED;
+    list->threshold[list->count++] = TESS_SHAPE_NO_THRESHOLD;
     list->saved += one.bytes;
-    *saved += one.saved - (LINE_BYTES - S->line_bytes) * one.line_rows;
+    *saved += one.saved - (DIAGONAL_BYTES - S->diagonal_bytes) * one.diagonal_rows;
     return status;
 }
 
@@ -345,7 +345,7 @@ tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_
     tess_status status = TESS_OK;
     for (int c = 0; c < CANDIDATES; c++) {
         tess_fbcsr_options one;
-        TESS_TRY(tess_fbcsr_options_parse(ctx, candidates[c], &one));
+        TESS_TRY(tess_shape_list_parse(ctx, candidates[c], &one));
         S.shape[c] = one.shape[0];
     }
     TESS_TRY(tess_fbcsr_sample(ctx, csr, SAMPLE_ENTRIES, false, &sample));
@@ -353,10 +353,10 @@ tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_
         (double)(tess_type_size(csr->type) + 4) * (double)sample.row_offsets[sample.rows];
     S.worthwhile = TESS_FBCSR_WORTHWHILE * whole;
     for (int turn = 0; turn < 3; turn++) {
-        static const double line_bytes[] = {LINE_BYTES, LINE_BYTES_LEAST, LINE_BYTES_NEVER};
-        if (turn == 2 && !tess_fbcsr_has_lines(out))
+        static const double diagonal_bytes[] = {DIAGONAL_BYTES, DIAGONAL_BYTES_LEAST, DIAGONAL_BYTES_NEVER};
+        if (turn == 2 && !tess_fbcsr_has_diagonals(out))
             break;
-        S.line_bytes = line_bytes[turn];
+        S.diagonal_bytes = diagonal_bytes[turn];
         memset(S.hopeless, 0, sizeof S.hopeless);
         TESS_TRY_CLEAN(try_all(&S, &sample, S.first));
         for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {

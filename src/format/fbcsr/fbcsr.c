@@ -1,82 +1,76 @@
-/* FBCSR: the splits one after the other, their values, the remainder, and the way back. */
+/* FBCSR: the splits one after the other, their values, the remainder */
 #include "format/fbcsr/fbcsr.h"
 
+#include <math.h>
 #include <string.h>
 
 #include <omp.h>
 
 #include "format/fbcsr/split.h"
 
-/* ---- Entries and scalars ---- */
+/* ---- What a threshold comes to ---- */
 
-/* Where scalar `at` of the map is: the array that holds it (split number, or `splits` for rest). */
-static int array_of(const tess_fbcsr *F, const int64_t *bases, int64_t at)
+double tess_fbcsr_break_even(const tess_shape *shape, tess_type type)
 {
-    int s = 0;
-    while (s < F->splits && at >= bases[s + 1])
-        s++;
-    return s;
+    double value = (double)tess_type_size(type), cells = (double)tess_shape_cells(shape);
+    return (value * cells + 8) / ((value + 4) * cells);
 }
 
-/* bases[s]: scalars before split s; bases[splits]: before rest. */
-static void find_bases(const tess_fbcsr *F, int64_t bases[TESS_FBCSR_SPLITS + 1])
+int64_t tess_fbcsr_least(const tess_shape *shape, tess_type type, double threshold)
 {
-    bases[0] = 0;
-    for (int s = 0; s < F->splits; s++)
-        bases[s + 1] = bases[s] + F->split[s].blocks * tess_fbcsr_cells(&F->split[s].shape);
+    double fill = threshold < 0 ? tess_fbcsr_break_even(shape, type) : threshold;
+    /* The product of 0.7 and 10 is not to be 7.000000000000001 entries. */
+    int64_t least = (int64_t)ceil(fill * (double)tess_shape_cells(shape) - 1e-9);
+    return least < 1 ? 1 : least;
 }
 
-/* ---- The way back ---- */
+/* ---- The pattern: what the splits have left of the matrix ---- */
 
-/* Row and column of scalar `at` of a split. */
-static void locate(const tess_fbcsr_split *split, int64_t at, int64_t *row, int64_t *col)
+int64_t tess_fbcsr_lower_bound(const tess_fbcsr_pattern *P, int64_t row, int64_t column)
 {
-    const tess_fbcsr_shape *S = &split->shape;
-    int64_t block = at / tess_fbcsr_cells(S), cell = at % tess_fbcsr_cells(S);
-    int64_t i = cell % S->height;
-    *row = split->rows[block] + i;
-    *col = split->cols[block] + S->shift * i + cell / S->height;
+    return tess_lower_bound(P->columns, P->row_offsets[row], P->row_offsets[row + 1], column);
 }
 
-/* counts[row] += entries of the row in splits. */
-static void count_split(const tess_fbcsr *F, const int64_t *bases, int64_t *counts)
+void tess_fbcsr_pattern_clear(tess_ctx *ctx, tess_fbcsr_pattern *P)
 {
-#pragma omp parallel for num_threads(F->ctx->threads) schedule(static)
-    for (int64_t i = 0; i < F->nonzeros; i++) {
-        int s = array_of(F, bases, F->map[i]);
-        int64_t row, col;
-        if (s == F->splits)
-            continue;
-        locate(&F->split[s], F->map[i] - bases[s], &row, &col);
-#pragma omp atomic
-        counts[row]++;
+    if (!P->borrowed) {
+        tess_free(ctx, P->row_offsets);
+        tess_free(ctx, P->columns);
     }
+    tess_free(ctx, P->entry);
+    *P = (tess_fbcsr_pattern){.borrowed = true};
 }
 
-tess_status tess_fbcsr_to_csr(tess_ctx *ctx, const tess_fbcsr *F, tess_matrix **out)
+tess_status tess_fbcsr_pattern_remove(tess_ctx *ctx, tess_fbcsr_pattern *P,
+                                      const tess_fbcsr_found *found)
 {
-    int64_t bases[TESS_FBCSR_SPLITS + 1];
-    tess_matrix *A;
-    find_bases(F, bases);
-    TESS_TRY(tess_matrix_allocate(ctx, F->type, F->rows, F->cols, 1, 1, F->nonzeros, &A));
-    count_split(F, bases, A->row_offsets + 1);
-    for (int64_t row = 0; row < F->rows; row++)
-        A->row_offsets[row + 1] += F->rest->row_offsets[row + 1] - F->rest->row_offsets[row];
-    tess_counts_to_offsets(A->row_offsets, A->rows);
+    int64_t left = P->row_offsets[P->rows] - found->nonzeros;
+    tess_fbcsr_pattern N = {.rows = P->rows, .cols = P->cols};
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, P->rows + 1, &N.row_offsets));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, left, &N.columns));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, left, &N.entry));
 #pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (int64_t i = 0; i < F->nonzeros; i++) {
-        int s = array_of(F, bases, F->map[i]);
-        int64_t at = F->map[i] - bases[s], row, col;
-        if (s < F->splits)
-            locate(&F->split[s], at, &row, &col);
-        else
-            col = F->rest->columns[at];
-        A->columns[i] = (int32_t)col;
-        tess_copy_scalar(F->type, A->values, i,
-                         s < F->splits ? F->split[s].values : F->rest->values, at);
+    for (int64_t row = 0; row < P->rows; row++)
+        for (int64_t k = P->row_offsets[row]; k < P->row_offsets[row + 1]; k++)
+            N.row_offsets[row + 1] += found->cell[k] < 0;
+    tess_counts_to_offsets(N.row_offsets, N.rows);
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+    for (int64_t row = 0; row < P->rows; row++) {
+        int64_t to = N.row_offsets[row];
+        for (int64_t k = P->row_offsets[row]; k < P->row_offsets[row + 1]; k++) {
+            if (found->cell[k] >= 0)
+                continue;
+            N.columns[to] = P->columns[k];
+            N.entry[to++] = P->entry ? P->entry[k] : k;
+        }
     }
-    *out = A;
+    tess_fbcsr_pattern_clear(ctx, P);
+    *P = N;
     return TESS_OK;
+cleanup:
+    tess_fbcsr_pattern_clear(ctx, &N);
+    return status;
 }
 
 /* ---- Making it ---- */
@@ -87,8 +81,8 @@ static void fill_block(const tess_fbcsr_pattern *P, const tess_fbcsr_found *foun
                        const tess_fbcsr_split *split, int64_t b, int64_t base, const tess_matrix *A,
                        int64_t *map)
 {
-    const tess_fbcsr_shape *S = &split->shape;
-    int64_t first = b * tess_fbcsr_cells(S);
+    const tess_shape *S = &split->shape;
+    int64_t first = b * tess_shape_cells(S);
     for (int64_t i = 0; i < S->height; i++) {
         int64_t row = split->rows[b] + i, column = split->cols[b] + S->shift * i;
         int64_t end = P->row_offsets[row + 1];
@@ -105,11 +99,11 @@ static void fill_block(const tess_fbcsr_pattern *P, const tess_fbcsr_found *foun
 }
 
 static tess_status fill_split(tess_fbcsr *F, const tess_fbcsr_pattern *P,
-                              const tess_fbcsr_found *found, const tess_fbcsr_shape *shape,
-                              int64_t base, const tess_matrix *A)
+                              const tess_fbcsr_found *found, const tess_shape *shape, int64_t base,
+                              const tess_matrix *A)
 {
     tess_fbcsr_split *split = &F->split[F->splits++];
-    int64_t scalars, cells = tess_fbcsr_cells(shape);
+    int64_t scalars, cells = tess_shape_cells(shape);
     *split =
         (tess_fbcsr_split){.shape = *shape, .blocks = found->blocks, .nonzeros = found->nonzeros};
     if (!tess_mul(found->blocks, cells, &scalars))
@@ -156,14 +150,14 @@ static tess_status split_all(tess_fbcsr *F, const tess_matrix *A, const tess_fbc
     int64_t base = 0;
     tess_status status = TESS_OK;
     for (int s = 0; s < options->count; s++) {
-        const tess_fbcsr_shape *shape = &options->shape[s];
+        const tess_shape *shape = &options->shape[s];
         int64_t least = tess_fbcsr_least(shape, A->type, options->threshold[s]);
         TESS_TRY_CLEAN(tess_progress(F->ctx, "extracting blocks", s, options->count));
         TESS_TRY_CLEAN(tess_fbcsr_split_once(F->ctx, &P, shape, least, &found));
         if (found.blocks > 0) {
             TESS_TRY_CLEAN(fill_split(F, &P, &found, shape, base, A));
             TESS_TRY_CLEAN(tess_fbcsr_pattern_remove(F->ctx, &P, &found));
-            base += found.blocks * tess_fbcsr_cells(shape);
+            base += found.blocks * tess_shape_cells(shape);
         }
         tess_fbcsr_found_clear(F->ctx, &found);
     }

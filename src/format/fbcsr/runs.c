@@ -1,17 +1,25 @@
-/* Every row of what is in no line, covered by runs of given widths that take the fewest bytes. */
+/* What slices are made of: the pieces of diagonals in each slice, and every row of what is in no
+ * diagonal, covered by runs of given widths that take the fewest bytes; slices.h has the picture. */
 #include "format/fbcsr/runs.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-bool tess_fbcsr_is_line(const tess_fbcsr_shape *shape)
+enum { WARP = TESS_FBCSR_WARP, SEGMENT_PLACES = WARP / TESS_FBCSR_SEGMENT_LANES };
+
+typedef tess_fbcsr_builder builder;
+
+/* ---- Shapes ---- */
+
+bool tess_fbcsr_is_diagonal(const tess_shape *shape)
 {
-    return shape->width == 1 && shape->height >= TESS_FBCSR_LINE;
+    return shape->width == 1 && shape->height >= TESS_FBCSR_DIAGONAL;
 }
 
-bool tess_fbcsr_has_lines(const tess_fbcsr_options *shapes)
+bool tess_fbcsr_has_diagonals(const tess_fbcsr_options *shapes)
 {
     for (int i = 0; i < shapes->count; i++)
-        if (tess_fbcsr_is_line(&shapes->shape[i]))
+        if (tess_fbcsr_is_diagonal(&shapes->shape[i]))
             return true;
     return false;
 }
@@ -21,7 +29,7 @@ int tess_fbcsr_widths(const tess_fbcsr_options *shapes, int width[TESS_FBCSR_CLA
     unsigned set = 1u << 1;
     int count = 0, all = 0;
     for (int i = 0; i < shapes->count; i++) {
-        const tess_fbcsr_shape *shape = &shapes->shape[i];
+        const tess_shape *shape = &shapes->shape[i];
         if (shape->width >= TESS_FBCSR_WIDE)
             set |= 1u << TESS_FBCSR_WIDE;
         if (shape->width % TESS_FBCSR_WIDE)
@@ -37,22 +45,24 @@ int tess_fbcsr_widths(const tess_fbcsr_options *shapes, int width[TESS_FBCSR_CLA
     return count;
 }
 
-bool tess_fbcsr_in_line(const tess_fbcsr_builder *B, int64_t entry)
+/* ---- Runs ---- */
+
+bool tess_fbcsr_in_diagonal(const tess_fbcsr_builder *B, int64_t entry)
 {
     if (!B->F)
         return false;
     int64_t scalar = B->F->map[entry];
     for (int s = 0; s < B->F->splits; s++) {
         const tess_fbcsr_split *split = &B->F->split[s];
-        int64_t scalars = split->blocks * tess_fbcsr_cells(&split->shape);
+        int64_t scalars = split->blocks * tess_shape_cells(&split->shape);
         if (scalar < scalars)
-            return tess_fbcsr_is_line(&split->shape);
+            return tess_fbcsr_is_diagonal(&split->shape);
         scalar -= scalars;
     }
     return false;
 }
 
-/* One row's entries that are in no line, and how they are covered from each of them on. */
+/* One row's entries that are in no diagonal, and how they are covered from each of them on. */
 typedef struct cover {
     int64_t *entry;
     int64_t *bytes;
@@ -75,7 +85,7 @@ static int64_t cover_row(const tess_fbcsr_builder *B, int64_t row, const cover *
     const int64_t value = (int64_t)tess_type_size(B->A->type);
     int64_t count = 0;
     for (int64_t k = B->A->row_offsets[row]; k < B->A->row_offsets[row + 1]; k++)
-        if (!tess_fbcsr_in_line(B, k))
+        if (!tess_fbcsr_in_diagonal(B, k))
             C->entry[count++] = k;
     C->bytes[count] = 0;
     for (int64_t i = count - 1; i >= 0; i--) {
@@ -157,4 +167,149 @@ tess_status tess_fbcsr_cover_rows(tess_fbcsr_builder *B)
         offsets[0] = 0;
     }
     return TESS_OK;
+}
+
+/* ---- Pieces of diagonals ---- */
+
+typedef tess_fbcsr_diagonal_part part;
+
+/* Counts the parts of diagonals by slices, or lists them when there is room. */
+static void walk_diagonals(tess_fbcsr_builder *B)
+{
+    const tess_fbcsr *F = B->F;
+    int64_t scalar = 0;
+    for (int s = 0; s < F->splits; s++) {
+        const tess_fbcsr_split *split = &F->split[s];
+        const tess_shape *shape = &split->shape;
+        for (int64_t b = 0; tess_fbcsr_is_diagonal(shape) && b < split->blocks; b++) {
+            int64_t top = split->rows[b], end = top + shape->height, to;
+            for (int64_t row = top; row < end; row = to) {
+                int64_t slice = row / WARP;
+                to = (slice + 1) * WARP < end ? (slice + 1) * WARP : end;
+                if (B->parts)
+                    B->parts[B->part_offsets[slice]++] =
+                        (part){.diagonal = split->cols[b] - (int64_t)shape->shift * top,
+                               .row = row,
+                               .rows = to - row,
+                               .scalar = scalar + b * shape->height + (row - top),
+                               .shift = shape->shift};
+                else
+                    B->part_offsets[slice + 1]++;
+            }
+        }
+        scalar += split->blocks * tess_shape_cells(shape);
+    }
+}
+
+static int by_diagonal(const void *a, const void *b)
+{
+    const part *x = a, *y = b;
+    if (x->shift != y->shift)
+        return x->shift < y->shift ? -1 : 1;
+    if (x->diagonal != y->diagonal)
+        return x->diagonal < y->diagonal ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Whether the part goes on where the one before it in the same slice ends. */
+static bool continues(const part *before, const part *after)
+{
+    return before->shift == after->shift && before->diagonal == after->diagonal &&
+           before->row + before->rows == after->row;
+}
+
+/* Which piece each part belongs to, and where its values lie. */
+static tess_fbcsr_diagonal_count number_pieces(part *parts, int64_t count)
+{
+    tess_fbcsr_diagonal_count found = {0};
+    for (int64_t p = 0; p < count; p++) {
+        found.pieces += p == 0 || !continues(&parts[p - 1], &parts[p]);
+        parts[p].piece = found.pieces - 1;
+        parts[p].value = found.values;
+        found.values += (int32_t)parts[p].rows;
+    }
+    return found;
+}
+
+tess_status tess_fbcsr_list_diagonals(tess_fbcsr_builder *B)
+{
+    const int64_t slices = tess_ceil_div(B->A->rows, WARP);
+    TESS_TRY(TESS_CALLOC(B->ctx, slices + 1, &B->part_offsets));
+    TESS_TRY(TESS_CALLOC(B->ctx, slices, &B->diagonal_counts));
+    walk_diagonals(B);
+    tess_counts_to_offsets(B->part_offsets, slices);
+    TESS_TRY(TESS_ALLOC(B->ctx, B->part_offsets[slices] + 1, &B->parts));
+    walk_diagonals(B);
+    memmove(B->part_offsets + 1, B->part_offsets, (size_t)slices * sizeof *B->part_offsets);
+    B->part_offsets[0] = 0;
+#pragma omp parallel for num_threads(B->ctx->threads) schedule(static)
+    for (int64_t s = 0; s < slices; s++) {
+        part *parts = B->parts + B->part_offsets[s];
+        int64_t count = B->part_offsets[s + 1] - B->part_offsets[s];
+        qsort(parts, (size_t)count, sizeof *parts, by_diagonal);
+        B->diagonal_counts[s] = number_pieces(parts, count);
+    }
+    return TESS_OK;
+}
+
+/* ---- Places ---- */
+
+int tess_fbcsr_lanes_of(const tess_fbcsr_slices *S, int64_t slice)
+{
+    return slice < S->segments ? TESS_FBCSR_SEGMENT_LANES : S->lanes;
+}
+
+int64_t tess_fbcsr_first_place(const tess_fbcsr_slices *S, int64_t slice)
+{
+    if (slice < S->segments)
+        return slice * SEGMENT_PLACES;
+    return S->segments * SEGMENT_PLACES + (slice - S->segments) * (WARP / S->lanes);
+}
+
+static int64_t most_runs(const tess_fbcsr_slices *S)
+{
+    return ((int64_t)1 << 32 / S->classes) - 1;
+}
+
+bool tess_fbcsr_is_cut(const builder *B, int64_t row)
+{
+    int64_t scalars = 0;
+    bool countable = true;
+    for (int c = 0; c < B->S->classes; c++) {
+        int64_t runs = tess_fbcsr_runs_in(B, c, row);
+        scalars += runs * B->S->width[c];
+        countable &= runs <= most_runs(B->S);
+    }
+    const bool diagonals = B->S->head == TESS_FBCSR_HEAD_WITH_PIECES;
+    return !countable || scalars > (diagonals ? TESS_FBCSR_CUT_BESIDE : TESS_FBCSR_CUT * B->S->lanes);
+}
+
+/* Whether the row's entries that are in no diagonal are pieces. */
+static bool is_lone(const builder *B, int64_t row)
+{
+    return B->diagonal_counts && B->diagonal_counts[row / WARP].lone > 0;
+}
+
+tess_fbcsr_some_runs tess_fbcsr_runs_of(const builder *B, int64_t at, int list)
+{
+    const tess_fbcsr_slices *S = B->S;
+    const int64_t segments = S->segments * SEGMENT_PLACES;
+    if (at < segments) {
+        if (at >= B->segments || B->segment[at].list != list)
+            return (tess_fbcsr_some_runs){0};
+        return (tess_fbcsr_some_runs){B->segment[at].row, B->segment[at].first,
+                                      B->segment[at].count};
+    }
+    int64_t row = S->targets ? S->targets[at - segments] : at - segments;
+    if (row >= B->A->rows || tess_fbcsr_is_cut(B, row) || is_lone(B, row))
+        return (tess_fbcsr_some_runs){0};
+    return (tess_fbcsr_some_runs){row, B->lists[list].offsets[row],
+                                  tess_fbcsr_runs_in(B, list, row)};
+}
+
+int64_t tess_fbcsr_diagonal_groups(const builder *B, int64_t slice)
+{
+    if (!B->diagonal_counts || slice < B->S->segments)
+        return 0;
+    return tess_ceil_div(B->diagonal_counts[slice - B->S->segments].values, WARP);
 }

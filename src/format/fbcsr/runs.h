@@ -1,4 +1,4 @@
-/* Inside fbcsr_slices: the rows covered by runs, and the lines of the slices. */
+/* Inside slices: the rows covered by runs, and the diagonals of the slices. */
 #ifndef TESS_FORMAT_FBCSR_RUNS_H
 #define TESS_FORMAT_FBCSR_RUNS_H
 
@@ -16,20 +16,20 @@ typedef struct tess_fbcsr_runs {
     tess_fbcsr_run *runs;
 } tess_fbcsr_runs;
 
-/* The part of a line's block that lies in one slice. */
-typedef struct tess_fbcsr_line_part {
-    int64_t line; /* column - shift * row */
+/* The part of a diagonal's block that lies in one slice. */
+typedef struct tess_fbcsr_diagonal_part {
+    int64_t diagonal; /* column - shift * row */
     int64_t row, rows;
     int64_t scalar; /* the first one; the next follow */
     int32_t shift;
     int32_t piece; /* of the slice's, to which it belongs */
     int32_t value; /* of the slice's, the first of its rows */
-} tess_fbcsr_line_part;
+} tess_fbcsr_diagonal_part;
 
-/* Pieces of a slice and their values, those of entries that are in no line (`lone`) included. */
-typedef struct tess_fbcsr_line_count {
+/* Pieces of a slice and their values, those of entries that are in no diagonal (`lone`) included. */
+typedef struct tess_fbcsr_diagonal_count {
     int32_t pieces, values, lone;
-} tess_fbcsr_line_count;
+} tess_fbcsr_diagonal_count;
 
 /* Some runs of a cut row, of one class. */
 typedef struct tess_fbcsr_segment {
@@ -43,26 +43,26 @@ typedef struct tess_fbcsr_builder {
     const tess_fbcsr *F;
     tess_fbcsr_slices *S;
     tess_fbcsr_runs lists[TESS_FBCSR_CLASSES];
-    tess_fbcsr_line_part *parts;
+    tess_fbcsr_diagonal_part *parts;
     int64_t *part_offsets; /* slices of rows + 1 */
-    tess_fbcsr_line_count *line_counts;
+    tess_fbcsr_diagonal_count *diagonal_counts;
     tess_fbcsr_segment *segment;
     int64_t segments;
 } tess_fbcsr_builder;
 
-/* Whether an entry of the matrix is in a line. */
-bool tess_fbcsr_in_line(const tess_fbcsr_builder *B, int64_t entry);
+/* Whether an entry of the matrix is in a diagonal. */
+bool tess_fbcsr_in_diagonal(const tess_fbcsr_builder *B, int64_t entry);
 
 /* Fills `lists`. */
 tess_status tess_fbcsr_cover_rows(tess_fbcsr_builder *B);
 
-/* Fills `parts`, `part_offsets` and `line_counts`. */
-tess_status tess_fbcsr_list_lines(tess_fbcsr_builder *B);
+/* Fills `parts`, `part_offsets` and `diagonal_counts`. */
+tess_status tess_fbcsr_list_diagonals(tess_fbcsr_builder *B);
 
 /* ---- places.c ---- */
 
 /* Fills all of the above, and S but for what is in the slices: their values, columns and pieces. */
-tess_status tess_fbcsr_place_rows(tess_fbcsr_builder *B, bool lines);
+tess_status tess_fbcsr_place_rows(tess_fbcsr_builder *B, bool diagonals);
 
 /* Lanes of a row of the slice, and its first place. */
 int tess_fbcsr_lanes_of(const tess_fbcsr_slices *S, int64_t slice);
@@ -81,12 +81,12 @@ typedef struct tess_fbcsr_some_runs {
 } tess_fbcsr_some_runs;
 
 tess_fbcsr_some_runs tess_fbcsr_runs_of(const tess_fbcsr_builder *B, int64_t place, int list);
-/* Values of the lines of a slice, in groups of 32, the last one perhaps not full. */
-int64_t tess_fbcsr_line_groups(const tess_fbcsr_builder *B, int64_t slice);
+/* Values of the diagonals of a slice, in groups of 32, the last one perhaps not full. */
+int64_t tess_fbcsr_diagonal_groups(const tess_fbcsr_builder *B, int64_t slice);
 
-/* ---- order.c ---- */
+/* ---- places.c ---- */
 
-/* Fills S->targets where there are no lines. */
+/* Fills S->targets where there are no diagonals. */
 tess_status tess_fbcsr_sort_rows(tess_fbcsr_builder *B);
 /* In how many turns x is read for the runs of a slice. */
 int64_t tess_fbcsr_turns(const tess_fbcsr_builder *B, int64_t slice);

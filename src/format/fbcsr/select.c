@@ -1,3 +1,111 @@
+/* Which blocks to take: windows along one row of blocks or one diagonal, then block rows, which may
+ * overlap. */
+#include <string.h>
+
+#include "format/fbcsr/split.h"
+
+/* ---- Windows along a sequence of places ---- */
+
+/* Chosen by dynamic programming (paper 001: "look at each row and select the
+ * blocks that could maximize the number of nonzeros extracted from that row").
+ *
+ *     most(s) = max(most(next start), entries(s) + most(first start beyond the window at s))
+ *
+ * over the places s where windows may begin, in order; only windows with enough entries count. Of
+ * any choice of windows, each can be moved right until it begins at a place with entries or touches
+ * the next one, and they hold no less. So it is enough to look at windows that begin less than a
+ * length before a place with entries. Of long windows few touch: only REACH places are looked at.
+ */
+enum { REACH = 7, LONG_SEQUENCE = 65536 };
+
+static int64_t reach_of(int64_t count, int64_t length)
+{
+    if (count > LONG_SEQUENCE)
+        return 0;
+    return length - 1 < REACH ? length - 1 : REACH;
+}
+
+int64_t tess_fbcsr_windows_scratch(int64_t count)
+{
+    int64_t starts = count > LONG_SEQUENCE ? count : count * (REACH + 1);
+    if (starts < (int64_t)LONG_SEQUENCE * (REACH + 1) && count > LONG_SEQUENCE)
+        starts = (int64_t)LONG_SEQUENCE * (REACH + 1); /* shorter sequences use it, too */
+    return 4 * (starts + 1);
+}
+
+/* A single window is never fuller than the one moved right to its first entry. */
+static bool any_full_enough(const tess_fbcsr_sequence *L)
+{
+    int64_t inside = 0, end = 0;
+    for (int64_t k = 0; k < L->count; k++) {
+        int64_t start = L->place[k] < L->last ? L->place[k] : L->last;
+        for (; end < L->count && L->place[end] < start + L->length; end++)
+            inside += L->entries ? L->entries[end] : 1;
+        if (inside >= L->least)
+            return true;
+        if (L->place[k] >= L->last)
+            return false;
+        inside -= L->entries ? L->entries[k] : 1;
+    }
+    return false;
+}
+
+/* The places where windows may begin, in order. */
+static int64_t list_starts(const tess_fbcsr_sequence *L, int64_t *start)
+{
+    int64_t n = 0, reach = reach_of(L->count, L->length), next = L->first;
+    for (int64_t k = 0; k < L->count && next <= L->last; k++) {
+        int64_t to = L->place[k] < L->last ? L->place[k] : L->last;
+        if (next < to - reach)
+            next = to - reach;
+        while (next <= to)
+            start[n++] = next++;
+    }
+    return n;
+}
+
+/* The entries of every window, by two pointers. */
+static void count_entries(const tess_fbcsr_sequence *L, int64_t n, const int64_t *start,
+                          int64_t *entries)
+{
+    int64_t first = 0, end = 0, inside = 0;
+    for (int64_t s = 0; s < n; s++) {
+        for (; end < L->count && L->place[end] < start[s] + L->length; end++)
+            inside += L->entries ? L->entries[end] : 1;
+        for (; first < end && L->place[first] < start[s]; first++)
+            inside -= L->entries ? L->entries[first] : 1;
+        entries[s] = inside;
+    }
+}
+
+int64_t tess_fbcsr_windows(const tess_fbcsr_sequence *L, int64_t *scratch, tess_fbcsr_window *windows)
+{
+    if (!any_full_enough(L))
+        return 0;
+    int64_t *start = scratch, n = list_starts(L, start), count = 0;
+    int64_t *entries = start + n + 1, *beyond = entries + n + 1, *most = beyond + n + 1;
+    count_entries(L, n, start, entries);
+    most[n] = 0;
+    for (int64_t s = n - 1, next = n; s >= 0; s--) {
+        while (next > s + 1 && start[next - 1] >= start[s] + L->length)
+            next--;
+        beyond[s] = next;
+        int64_t taken = entries[s] >= L->least ? entries[s] + most[next] : 0;
+        most[s] = taken > most[s + 1] ? taken : most[s + 1];
+    }
+    for (int64_t s = 0; s < n;) {
+        if (most[s] == most[s + 1]) {
+            s++;
+            continue;
+        }
+        windows[count++] = (tess_fbcsr_window){start[s], entries[s]};
+        s = beyond[s];
+    }
+    return count;
+}
+
+/* ---- Block rows ---- */
+
 /* Which of the block rows' choices to take, when blocks that begin in rows less than a height apart
  * may overlap. Two ways, the better of which is kept:
  *
@@ -6,9 +114,6 @@
  *   by fill         fullest first, then in the order of rows and columns: best where blocks begin
  *                   anywhere.
  */
-#include <string.h>
-
-#include "format/fbcsr/split.h"
 
 static int64_t entries_of_row(const tess_fbcsr_candidates *C, int64_t row)
 {
@@ -73,8 +178,8 @@ static int64_t lower_bound(const tess_fbcsr_candidates *C, int64_t row, int64_t 
 enum { FREE = 0, TAKEN = 1, BLOCKED = 2 };
 
 /* Blocks all that overlap candidate c. */
-static void block_neighbours(const tess_fbcsr_candidates *C, const tess_fbcsr_shape *shape,
-                             int64_t c, uint8_t *state)
+static void block_neighbours(const tess_fbcsr_candidates *C, const tess_shape *shape, int64_t c,
+                             uint8_t *state)
 {
     int64_t row = C->list[c].row - C->first_row, d = C->list[c].d;
     int64_t first = row - shape->height + 1, last = row + shape->height;
@@ -91,7 +196,7 @@ static void block_neighbours(const tess_fbcsr_candidates *C, const tess_fbcsr_sh
     }
 }
 
-static int64_t take_fullest(const tess_fbcsr_candidates *C, const tess_fbcsr_shape *shape,
+static int64_t take_fullest(const tess_fbcsr_candidates *C, const tess_shape *shape,
                             const int64_t *order, uint8_t *state)
 {
     int64_t count = C->offsets[C->rows], entries = 0;
@@ -107,10 +212,10 @@ static int64_t take_fullest(const tess_fbcsr_candidates *C, const tess_fbcsr_sha
     return entries;
 }
 
-void tess_fbcsr_select(const tess_fbcsr_candidates *C, const tess_fbcsr_shape *shape,
-                       int64_t *scratch, uint8_t *chosen)
+void tess_fbcsr_select(const tess_fbcsr_candidates *C, const tess_shape *shape, int64_t *scratch,
+                       uint8_t *chosen)
 {
-    int64_t cells = tess_fbcsr_cells(shape);
+    int64_t cells = tess_shape_cells(shape);
     int64_t *most = scratch, *starts = most + C->rows + 1, *order = starts + cells + 2;
     int64_t by_rows = plan_rows(C, shape->height, most);
     sort_by_fill(C, cells, starts, order);

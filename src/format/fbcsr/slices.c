@@ -19,11 +19,11 @@ static int32_t *piece_of(const tess_fbcsr_slices *S, int64_t slice, int64_t numb
 
 static void fill_lone(const builder *B, int64_t slice, int64_t *entries)
 {
-    const tess_fbcsr_line_count *lines = &B->line_counts[slice - B->S->segments];
-    int32_t number = lines->pieces - lines->lone, value = lines->values - lines->lone;
-    for (int64_t row = (slice - B->S->segments) * WARP; number < lines->pieces; row++) {
+    const tess_fbcsr_diagonal_count *diagonals = &B->diagonal_counts[slice - B->S->segments];
+    int32_t number = diagonals->pieces - diagonals->lone, value = diagonals->values - diagonals->lone;
+    for (int64_t row = (slice - B->S->segments) * WARP; number < diagonals->pieces; row++) {
         for (int64_t e = B->A->row_offsets[row]; e < B->A->row_offsets[row + 1]; e++) {
-            if (tess_fbcsr_is_cut(B, row) || tess_fbcsr_in_line(B, e))
+            if (tess_fbcsr_is_cut(B, row) || tess_fbcsr_in_diagonal(B, e))
                 continue;
             int32_t *piece = piece_of(B->S, slice, number++);
             piece[0] = B->A->columns[e];
@@ -33,7 +33,7 @@ static void fill_lone(const builder *B, int64_t slice, int64_t *entries)
     }
 }
 
-static void fill_lines(const builder *B, int64_t slice, int64_t *entry_of)
+static void fill_diagonals(const builder *B, int64_t slice, int64_t *entry_of)
 {
     const int64_t natural = slice - B->S->segments;
     if (!B->parts || natural < 0)
@@ -41,10 +41,10 @@ static void fill_lines(const builder *B, int64_t slice, int64_t *entry_of)
     const int32_t *head = B->S->heads + slice * B->S->head;
     int64_t *entries = B->S->entries + (int64_t)head[TESS_FBCSR_HEAD_VALUES] * WARP;
     for (int64_t p = B->part_offsets[natural]; p < B->part_offsets[natural + 1]; p++) {
-        const tess_fbcsr_line_part *part = &B->parts[p];
+        const tess_fbcsr_diagonal_part *part = &B->parts[p];
         int32_t *piece = piece_of(B->S, slice, part->piece);
         if (piece[1] == 0) { /* its first part */
-            piece[0] = (int32_t)(part->line + part->shift * (natural * WARP));
+            piece[0] = (int32_t)(part->diagonal + part->shift * (natural * WARP));
             piece[1] = part->shift * 65536 + (int32_t)(part->row % WARP);
         }
         piece[1] += (int32_t)part->rows << 8;
@@ -68,7 +68,7 @@ static void fill_run(const builder *B, const tess_fbcsr_some_runs *mine, int lis
         int at = A->columns[e] - run->column;
         if (at >= width)
             return;
-        if (!tess_fbcsr_in_line(B, e))
+        if (!tess_fbcsr_in_diagonal(B, e))
             entries[(step * each + at / share) * WARP + lane + at % share] = e;
     }
 }
@@ -79,7 +79,7 @@ static void fill_slice(const builder *B, int64_t slice)
     const int32_t *head = S->heads + slice * S->head;
     const int lanes = tess_fbcsr_lanes_of(S, slice);
     int64_t *entries =
-        S->entries + (head[TESS_FBCSR_HEAD_VALUES] + tess_fbcsr_line_groups(B, slice)) * WARP;
+        S->entries + (head[TESS_FBCSR_HEAD_VALUES] + tess_fbcsr_diagonal_groups(B, slice)) * WARP;
     int32_t *columns = S->columns + (int64_t)head[TESS_FBCSR_HEAD_COLUMNS] * 4;
     for (int c = 0; c < S->classes; c++) {
         for (int row = 0; row < WARP / lanes; row++) {
@@ -101,7 +101,7 @@ static tess_status fill(builder *B)
     const int64_t extracted = B->F ? B->F->nonzeros : 0;
     int64_t *entry_of, scalars = 0;
     for (int s = 0; B->F && s < B->F->splits; s++)
-        scalars += B->F->split[s].blocks * tess_fbcsr_cells(&B->F->split[s].shape);
+        scalars += B->F->split[s].blocks * tess_shape_cells(&B->F->split[s].shape);
     TESS_TRY(TESS_CALLOC(S->ctx, S->piece_count * TESS_FBCSR_PIECE + 1, &S->pieces));
     TESS_TRY(TESS_CALLOC(S->ctx, S->column_count + 1, &S->columns));
     TESS_TRY(TESS_ALLOC(S->ctx, S->value_count + 1, &S->entries));
@@ -119,7 +119,7 @@ static tess_status fill(builder *B)
         S->entries[i] = -1;
 #pragma omp parallel for num_threads(S->ctx->threads) schedule(dynamic, 64)
     for (int64_t slice = 0; slice < S->slices; slice++) {
-        fill_lines(B, slice, entry_of);
+        fill_diagonals(B, slice, entry_of);
         fill_slice(B, slice);
     }
     tess_free(S->ctx, entry_of);
@@ -129,16 +129,16 @@ static tess_status fill(builder *B)
 /* Slices without what is in them. */
 static tess_status start(builder *B, const tess_fbcsr_options *shapes, int lanes)
 {
-    const bool lines = tess_fbcsr_has_lines(shapes);
+    const bool diagonals = tess_fbcsr_has_diagonals(shapes);
     tess_fbcsr_slices *S;
     TESS_TRY(TESS_CALLOC(B->ctx, 1, &S));
     B->S = S;
     S->ctx = B->ctx;
     S->type = B->A->type;
-    S->lanes = lines ? 1 : lanes;
-    S->head = lines ? TESS_FBCSR_HEAD_WITH_PIECES : TESS_FBCSR_HEAD;
+    S->lanes = diagonals ? 1 : lanes;
+    S->head = diagonals ? TESS_FBCSR_HEAD_WITH_PIECES : TESS_FBCSR_HEAD;
     S->classes = tess_fbcsr_widths(shapes, S->width);
-    return tess_fbcsr_place_rows(B, lines);
+    return tess_fbcsr_place_rows(B, diagonals);
 }
 
 static void finish(builder *B)
@@ -149,7 +149,7 @@ static void finish(builder *B)
     }
     tess_free(B->ctx, B->parts);
     tess_free(B->ctx, B->part_offsets);
-    tess_free(B->ctx, B->line_counts);
+    tess_free(B->ctx, B->diagonal_counts);
     tess_free(B->ctx, B->segment);
 }
 

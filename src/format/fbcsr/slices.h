@@ -2,8 +2,8 @@
  * a step every lane reads its values at an address that no descriptor is needed for, and columns
  * are not stored for every entry.
  *
- * Lines. A line (a block one column wide, of at least LINE rows) meets a slice in adjacent rows,
- * and blocks that continue each other are one line there: a piece, of which only the column at the
+ * Diagonals. A diagonal (a block one column wide, of at least LINE rows) meets a slice in adjacent rows,
+ * and blocks that continue each other are one diagonal there: a piece, of which only the column at the
  * slice's first row is stored, its first row and number of rows (8 bits each) and its shift. The
  * values of all pieces follow each other without gaps. Rows are then in order, one lane each, and
  * the first pieces lie beside the slice's head, so that a warp reads both at once. Where a slice
@@ -20,10 +20,10 @@
  *     G = 2, w = 2:   H = 2, W = 1: lanes 0 and 1 read the two values of a run of row 0
  *     G = 2, w = 3:   H = 1, W = 3: lane 0 reads the runs 0, 2, 4 ... of row 0, lane 1 the others
  *
- * A slice has as many steps as its longest row needs. Without lines, rows are sorted in windows by
- * their numbers of runs, so that rows of a slice need about equally many (order.c).
+ * A slice has as many steps as its longest row needs. Without diagonals, rows are sorted in windows by
+ * their numbers of runs, so that rows of a slice need about equally many (places.c).
  *
- * A row of more than CUT scalars a lane (CUT_BESIDE beside lines), or more runs than a word of
+ * A row of more than CUT scalars a lane (CUT_BESIDE beside diagonals), or more runs than a word of
  * `lengths` can count, is cut: its runs go to segments, which fill slices of their own, the first
  * ones, with SEGMENT_LANES lanes each. Row cut_row[i] owns the segments cut_slots[i] ..
  * cut_slots[i+1]-1.
@@ -39,20 +39,20 @@ enum {
     TESS_FBCSR_WARP = 32,
     TESS_FBCSR_CACHE_LINE = 128,  /* bytes of x that a cache reads at a time, at best */
     TESS_FBCSR_TURN_BYTES = 26,   /* read from memory in one such turn of all caches */
-    TESS_FBCSR_LINE = 8,          /* least rows of a line */
+    TESS_FBCSR_DIAGONAL = 8,          /* least rows of a diagonal */
     TESS_FBCSR_WIDE = 8,          /* widest run */
     TESS_FBCSR_CLASSES = 4,       /* widths of runs */
     TESS_FBCSR_CUT = 128,         /* scalars a lane */
-    TESS_FBCSR_CUT_BESIDE = 48,   /* scalars beside lines, where rows are not sorted */
+    TESS_FBCSR_CUT_BESIDE = 48,   /* scalars beside diagonals, where rows are not sorted */
     TESS_FBCSR_SEGMENT = 512,     /* scalars */
     TESS_FBCSR_SEGMENT_LANES = 8, /* a segment */
-    TESS_FBCSR_LONE = 8,          /* entries in no line that are pieces */
+    TESS_FBCSR_LONE = 8,          /* entries in no diagonal that are pieces */
     TESS_FBCSR_PIECE = 2,         /* numbers of a piece */
     TESS_FBCSR_BESIDE = 12        /* pieces beside the head */
 };
 
 /* Of a slice in `heads`: values (in groups of 32), columns (of 4) and pieces before it that are
- * not beside a head, its pieces, and steps of each class; then, where there are lines, pieces. The
+ * not beside a head, its pieces, and steps of each class; then, where there are diagonals, pieces. The
  * values of a slice begin at a full group, and so do those of its runs. */
 enum {
     TESS_FBCSR_HEAD_VALUES,
@@ -67,7 +67,7 @@ enum {
 typedef struct tess_fbcsr_slices {
     tess_ctx *ctx;
     tess_type type;
-    int lanes; /* a row: 1, 2, 4 or 8; 1 where there are lines */
+    int lanes; /* a row: 1, 2, 4 or 8; 1 where there are diagonals */
     int classes;
     int width[TESS_FBCSR_CLASSES]; /* falling, the last is 1 */
     int64_t slices;                /* all of them */
@@ -91,11 +91,11 @@ typedef struct tess_fbcsr_slices {
 
 /* The widths of runs for these shapes, falling; returns their number. */
 int tess_fbcsr_widths(const tess_fbcsr_options *shapes, int width[TESS_FBCSR_CLASSES]);
-/* Whether there may be lines. */
-bool tess_fbcsr_has_lines(const tess_fbcsr_options *shapes);
-bool tess_fbcsr_is_line(const tess_fbcsr_shape *shape);
+/* Whether there may be diagonals. */
+bool tess_fbcsr_has_diagonals(const tess_fbcsr_options *shapes);
+bool tess_fbcsr_is_diagonal(const tess_shape *shape);
 
-/* F was made from A, which has 1 x 1 blocks, with these shapes; NULL where there are no lines. */
+/* F was made from A, which has 1 x 1 blocks, with these shapes; NULL where there are no diagonals. */
 tess_status tess_fbcsr_slices_create(tess_ctx *ctx, const tess_matrix *A, const tess_fbcsr *F,
                                      const tess_fbcsr_options *shapes, int lanes,
                                      tess_fbcsr_slices **out);
@@ -108,7 +108,7 @@ typedef struct tess_fbcsr_size {
     int64_t with_runs;           /* slices with runs */
     int64_t pieces, most_pieces; /* of all slices, and of one */
     int64_t turns; /* in which x is read for the runs: a cache reads one word of each of its banks,
-                      a line wide in all, at a time */
+                      a diagonal wide in all, at a time */
     int classes;
 } tess_fbcsr_size;
 

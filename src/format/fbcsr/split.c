@@ -28,7 +28,7 @@ typedef struct group {
 /* What one thread works with. */
 typedef struct band_work {
     group now, next;
-    int64_t *line_scratch;
+    int64_t *window_scratch;
     tess_fbcsr_window *windows;
     uint8_t *promising;
     int64_t *offsets;
@@ -40,7 +40,7 @@ typedef struct band_work {
 typedef struct split_work {
     tess_ctx *ctx;
     const tess_fbcsr_pattern *P;
-    const tess_fbcsr_shape *shape;
+    const tess_shape *shape;
     int64_t least;
     int32_t *cell;
     int64_t bands, *band; /* bands + 1: first rows */
@@ -123,35 +123,25 @@ static void move_to(const split_work *W, band_work *B, int64_t row, bool follows
         step(W, B, r, 1);
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* The best blocks that begin in this row. */
 static int64_t choose_in_row(const split_work *W, band_work *B, int64_t row)
 {
-    const tess_fbcsr_shape *S = W->shape;
+    const tess_shape *S = W->shape;
     int64_t top = S->shift * row, bottom = S->shift * (row + S->height - 1), skip = 0;
-    int64_t first = larger(-top, -bottom);
-    int64_t last = W->P->cols - S->width - larger(top, bottom);
+    int64_t first = tess_max(-top, -bottom);
+    int64_t last = W->P->cols - S->width - tess_max(top, bottom);
     if (last < first)
         return 0;
     while (skip < B->now.count && B->now.place[skip] < first)
         skip++;
-    const tess_fbcsr_line line = {.count = B->now.count - skip,
+    const tess_fbcsr_sequence sequence = {.count = B->now.count - skip,
                                   .place = B->now.place + skip,
                                   .entries = B->now.entries + skip,
                                   .length = S->width,
                                   .first = first,
                                   .last = last,
                                   .least = W->least};
-    return tess_fbcsr_windows(&line, B->line_scratch, B->windows);
+    return tess_fbcsr_windows(&sequence, B->window_scratch, B->windows);
 }
 
 /* Candidates of all rows of the band in which blocks may begin; returns their number. */
@@ -185,7 +175,7 @@ static int64_t scan_band(const split_work *W, band_work *B, int64_t first, int64
 
 static void mark_cells(const split_work *W, int64_t row, int64_t d)
 {
-    const tess_fbcsr_shape *S = W->shape;
+    const tess_shape *S = W->shape;
     for (int64_t i = 0; i < S->height; i++) {
         int64_t column = d + S->shift * (row + i), end = W->P->row_offsets[row + i + 1];
         int64_t k = tess_fbcsr_lower_bound(W->P, row + i, column);
@@ -259,7 +249,7 @@ typedef struct band_sizes {
 /* The most that any band of any round needs. */
 static band_sizes measure_bands(const split_work *W)
 {
-    const tess_fbcsr_shape *S = W->shape;
+    const tess_shape *S = W->shape;
     const int64_t *offsets = W->P->row_offsets;
     band_sizes most = {0, 0, 0};
     for (int64_t b = 0; b < W->bands; b++) {
@@ -267,11 +257,11 @@ static band_sizes measure_bands(const split_work *W)
         int64_t first = W->band[b], last = W->band[b + 1 < W->bands ? b + 2 : b + 1];
         int64_t entries = (offsets[last] - offsets[first]) * S->height / W->least;
         int64_t places = (last - first) * (W->P->cols / S->width + 1);
-        most.rows = larger(most.rows, last - first);
-        most.candidates = larger(most.candidates, smaller(entries, places));
+        most.rows = tess_max(most.rows, last - first);
+        most.candidates = tess_max(most.candidates, tess_min(entries, places));
     }
     for (int64_t row = 0; row + S->height <= W->P->rows; row++)
-        most.group = larger(most.group, offsets[row + S->height] - offsets[row]);
+        most.group = tess_max(most.group, offsets[row + S->height] - offsets[row]);
     return most;
 }
 
@@ -279,7 +269,7 @@ static void free_work(tess_ctx *ctx, band_work *B)
 {
     void *arrays[] = {
         B->now.place, B->now.entries, B->next.place,     B->next.entries,
-        B->windows,   B->promising,   B->line_scratch,   B->offsets,
+        B->windows,   B->promising,   B->window_scratch,   B->offsets,
         B->list,      B->chosen,      B->select_scratch,
     };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
@@ -289,12 +279,12 @@ static void free_work(tess_ctx *ctx, band_work *B)
 static tess_status allocate_work(const split_work *W, const band_sizes *most, band_work *B)
 {
     tess_ctx *ctx = W->ctx;
-    int64_t cells = tess_fbcsr_cells(W->shape);
+    int64_t cells = tess_shape_cells(W->shape);
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->now.place));
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->now.entries));
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->next.place));
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->next.entries));
-    TESS_TRY(TESS_ALLOC(ctx, tess_fbcsr_windows_scratch(most->group), &B->line_scratch));
+    TESS_TRY(TESS_ALLOC(ctx, tess_fbcsr_windows_scratch(most->group), &B->window_scratch));
     TESS_TRY(TESS_ALLOC(ctx, most->group + 1, &B->windows));
     TESS_TRY(TESS_ALLOC(ctx, most->rows + 1, &B->promising));
     TESS_TRY(TESS_ALLOC(ctx, most->rows + 1, &B->offsets));
@@ -368,8 +358,7 @@ void tess_fbcsr_found_clear(tess_ctx *ctx, tess_fbcsr_found *found)
 }
 
 tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
-                                  const tess_fbcsr_shape *shape, int64_t least,
-                                  tess_fbcsr_found *out)
+                                  const tess_shape *shape, int64_t least, tess_fbcsr_found *out)
 {
     int64_t entries = P->row_offsets[P->rows];
     tess_fbcsr_found found = {.blocks = 0};
@@ -380,8 +369,8 @@ tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
     memset(found.cell, 0xff, (size_t)entries * sizeof *found.cell);
     W.cell = found.cell;
     if (entries >= least && P->rows >= shape->height && P->cols >= shape->width) {
-        bool lines = shape->width == 1 && shape->shift >= -1 && shape->shift <= 1;
-        TESS_TRY_CLEAN(lines ? tess_fbcsr_split_lines(ctx, P, shape, least, &found)
+        bool diagonals = shape->width == 1 && shape->shift >= -1 && shape->shift <= 1;
+        TESS_TRY_CLEAN(diagonals ? tess_fbcsr_split_diagonals(ctx, P, shape, least, &found)
                              : split_bands(&W, &found));
     }
     int64_t nonzeros = 0;

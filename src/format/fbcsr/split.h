@@ -38,19 +38,17 @@ tess_status tess_fbcsr_pattern_remove(tess_ctx *ctx, tess_fbcsr_pattern *P,
 int64_t tess_fbcsr_lower_bound(const tess_fbcsr_pattern *P, int64_t row, int64_t column);
 
 /* The least number of non-zeros of a block, 1 at least. */
-int64_t tess_fbcsr_least(const tess_fbcsr_shape *shape, tess_type type, double threshold);
+int64_t tess_fbcsr_least(const tess_shape *shape, tess_type type, double threshold);
 
 /* Selects blocks of `shape` with at least `least` entries each, no entry in two of them. */
 tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
-                                  const tess_fbcsr_shape *shape, int64_t least,
-                                  tess_fbcsr_found *out);
+                                  const tess_shape *shape, int64_t least, tess_fbcsr_found *out);
 void tess_fbcsr_found_clear(tess_ctx *ctx, tess_fbcsr_found *found);
 
-/* The same for shapes of width 1: every line of constant d is a problem of its own. `cell` holds -1
+/* The same for shapes of width 1: every diagonal, of constant d, is a problem of its own. `cell` holds -1
  * and `places` is large enough. */
-tess_status tess_fbcsr_split_lines(tess_ctx *ctx, const tess_fbcsr_pattern *P,
-                                   const tess_fbcsr_shape *shape, int64_t least,
-                                   tess_fbcsr_found *out);
+tess_status tess_fbcsr_split_diagonals(tess_ctx *ctx, const tess_fbcsr_pattern *P,
+                                   const tess_shape *shape, int64_t least, tess_fbcsr_found *out);
 
 /* ---- Prices: auto.c ---- */
 
@@ -65,21 +63,21 @@ tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wan
 
 /* The list of shapes that saves most, judged from a sample of the rows. */
 tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_options *out);
-/* The same for slices (slices.h): device.c. */
+/* The same for slices (slices.h): auto_slices.c. */
 tess_status tess_fbcsr_choose_slices(tess_ctx *ctx, const tess_matrix *csr,
                                      tess_fbcsr_options *out);
 
-/* ---- Windows along a line: windows.c ---- */
+/* ---- Windows along a sequence of places: select.c ---- */
 
 /* Increasing places with the number of entries at each (NULL: 1), and windows of `length` places
  * that begin at first .. last. Entries before `first` are in none. */
-typedef struct tess_fbcsr_line {
+typedef struct tess_fbcsr_sequence {
     int64_t count;
     const int64_t *place;
     const int32_t *entries;
     int64_t length, first, last;
     int64_t least; /* entries of a window */
-} tess_fbcsr_line;
+} tess_fbcsr_sequence;
 
 typedef struct tess_fbcsr_window {
     int64_t start;
@@ -89,10 +87,10 @@ typedef struct tess_fbcsr_window {
 /* Dynamic programming: the windows with at least `least` entries that do not overlap and hold the
  * most entries in all, in order; of equal choices the later windows. `windows` holds count. Returns
  * their number. */
-int64_t tess_fbcsr_windows(const tess_fbcsr_line *line, int64_t *scratch,
+int64_t tess_fbcsr_windows(const tess_fbcsr_sequence *sequence, int64_t *scratch,
                            tess_fbcsr_window *windows);
 
-/* Elements of `scratch` for lines of up to `count` places. */
+/* Elements of `scratch` for sequences of up to `count` places. */
 int64_t tess_fbcsr_windows_scratch(int64_t count);
 
 /* ---- Selection over block rows: select.c ---- */
@@ -114,7 +112,7 @@ typedef struct tess_fbcsr_candidates {
 
 /* Chooses those to take: chosen[c] = 1, no two overlapping. `scratch` holds 2 * (rows + 1) +
  * candidates + cells + 2. */
-void tess_fbcsr_select(const tess_fbcsr_candidates *C, const tess_fbcsr_shape *shape,
-                       int64_t *scratch, uint8_t *chosen);
+void tess_fbcsr_select(const tess_fbcsr_candidates *C, const tess_shape *shape, int64_t *scratch,
+                       uint8_t *chosen);
 
 #endif

@@ -11,20 +11,20 @@
  */
 #include <string.h>
 
-#include "format/fbcsr/fbcsr.h"
 #include "matrix/generate/generate.h"
+#include "matrix/shape.h"
 
 typedef struct problem {
     int64_t rows, cols, blocks, noise, seed;
     double fill;
-    tess_fbcsr_options shapes;
-    int64_t side;                     /* of a tile */
-    double chance[TESS_FBCSR_SPLITS]; /* of the shapes up to this one */
+    tess_shape_list shapes;
+    int64_t side;                   /* of a tile */
+    double chance[TESS_SHAPE_LIST]; /* of the shapes up to this one */
 } problem;
 
 /* The block of one tile. */
 typedef struct planted {
-    const tess_fbcsr_shape *shape;
+    const tess_shape *shape;
     int64_t tile;     /* column of tiles */
     int64_t row, col; /* where the block begins */
     uint64_t stream;
@@ -124,16 +124,16 @@ static tess_status prepare(tess_ctx *ctx, const char *what, char *shapes, proble
     double sum = 0;
     for (char *c = shapes; *c; c++)
         *c = *c == '/' ? ',' : *c;
-    TESS_TRY(tess_fbcsr_options_parse(ctx, shapes, &P->shapes));
+    TESS_TRY(tess_shape_list_parse(ctx, shapes, &P->shapes));
     if (P->shapes.count == 0)
         return tess_fail(ctx, TESS_ERR_OPTION, "%s: needs shapes, as shapes=4x4/row:32", what);
     for (int s = 0; s < P->shapes.count; s++) {
-        const tess_fbcsr_shape *S = &P->shapes.shape[s];
+        const tess_shape *S = &P->shapes.shape[s];
         int64_t shift = S->shift < 0 ? -S->shift : S->shift;
         int64_t width = S->width + shift * (S->height - 1);
         int64_t extent = width > S->height ? width : S->height;
         P->side = 2 * extent > P->side ? 2 * extent : P->side;
-        sum += 1 / (double)tess_fbcsr_cells(S);
+        sum += 1 / (double)tess_shape_cells(S);
         P->chance[s] = sum;
     }
     for (int s = 0; s < P->shapes.count; s++)

@@ -50,6 +50,8 @@ static bool read_head(const json_t *line, char *name, int32_t *block, tess_type 
     if (!text || !precision || strlen(text) >= TESS_MODEL_CLASS || b < 0 || b > TESS_BLOCK_MAX)
         return false;
     memcpy(name, text, strlen(text) + 1);
+    tess_replace(name, TESS_MODEL_CLASS, "*", " streams="); /* classes as they were called before */
+    tess_replace(name, TESS_MODEL_CLASS, " ahead", " prefetch");
     *block = (int32_t)b;
     *type = strcmp(precision, "f32") == 0 ? TESS_F32 : TESS_F64;
     return true;

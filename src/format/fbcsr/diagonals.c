@@ -1,50 +1,50 @@
 /* SplitOnce for shapes of width 1 and shift -1, 0 or 1: columns, diagonals, anti-diagonals.
  *
- * The entries are sorted by line (d = column - shift * row), rows increasing in each; then every
- * line is one exact dynamic program of its own, and no two lines meet. O(entries + lines).
+ * The entries are sorted by diagonal (d = column - shift * row), rows increasing in each; then every
+ * diagonal is one exact dynamic program of its own, and no two diagonals meet. O(entries + diagonals).
  */
 #include <omp.h>
 
 #include "format/fbcsr/split.h"
 
-typedef struct line_work {
+typedef struct diagonal_work {
     tess_ctx *ctx;
     const tess_fbcsr_pattern *P;
-    const tess_fbcsr_shape *shape;
+    const tess_shape *shape;
     int64_t least;
-    int64_t lines, first; /* line l has d = first + l */
-    int64_t *offsets;     /* lines + 1 */
-    int64_t *row;         /* of each entry, sorted by (line, row) */
+    int64_t diagonals, first; /* diagonal l has d = first + l */
+    int64_t *offsets;     /* diagonals + 1 */
+    int64_t *row;         /* of each entry, sorted by (diagonal, row) */
     int64_t *position;    /* in the pattern */
-} line_work;
+} diagonal_work;
 
-static int64_t line_of(const line_work *W, int64_t row, int32_t column)
+static int64_t diagonal_of(const diagonal_work *W, int64_t row, int32_t column)
 {
     return column - W->shape->shift * row - W->first;
 }
 
-static void count_lines(line_work *W)
+static void count_diagonals(diagonal_work *W)
 {
     const tess_fbcsr_pattern *P = W->P;
     int64_t *counts = W->offsets + 1;
 #pragma omp parallel for num_threads(W->ctx->threads) schedule(static)
     for (int64_t row = 0; row < P->rows; row++) {
         for (int64_t k = P->row_offsets[row]; k < P->row_offsets[row + 1]; k++) {
-            int64_t line = line_of(W, row, P->columns[k]);
+            int64_t diagonal = diagonal_of(W, row, P->columns[k]);
 #pragma omp atomic
-            counts[line]++;
+            counts[diagonal]++;
         }
     }
-    tess_counts_to_offsets(W->offsets, W->lines);
+    tess_counts_to_offsets(W->offsets, W->diagonals);
 }
 
-/* The first position of a row whose line is at least `line`: lines increase with columns. */
-static int64_t lower_bound(const line_work *W, int64_t row, int64_t line)
+/* The first position of a row whose diagonal is at least `diagonal`: diagonals increase with columns. */
+static int64_t lower_bound(const diagonal_work *W, int64_t row, int64_t diagonal)
 {
     int64_t low = W->P->row_offsets[row], high = W->P->row_offsets[row + 1];
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (line_of(W, row, W->P->columns[middle]) < line)
+        if (diagonal_of(W, row, W->P->columns[middle]) < diagonal)
             low = middle + 1;
         else
             high = middle;
@@ -52,33 +52,33 @@ static int64_t lower_bound(const line_work *W, int64_t row, int64_t line)
     return low;
 }
 
-/* Every thread owns lines of nearly equal entries, and takes its slice of every row. */
-static void sort_by_line(line_work *W, int64_t *next)
+/* Every thread owns diagonals of nearly equal entries, and takes its slice of every row. */
+static void sort_by_line(diagonal_work *W, int64_t *next)
 {
     const tess_fbcsr_pattern *P = W->P;
 #pragma omp parallel num_threads(W->ctx->threads)
     {
         int t = omp_get_thread_num(), n = omp_get_num_threads();
-        int64_t first = tess_share_row(W->offsets, W->lines, t, n);
-        int64_t last = tess_share_row(W->offsets, W->lines, t + 1, n);
-        for (int64_t line = first; line < last; line++)
-            next[line] = W->offsets[line];
+        int64_t first = tess_share_row(W->offsets, W->diagonals, t, n);
+        int64_t last = tess_share_row(W->offsets, W->diagonals, t + 1, n);
+        for (int64_t diagonal = first; diagonal < last; diagonal++)
+            next[diagonal] = W->offsets[diagonal];
         for (int64_t row = 0; first < last && row < P->rows; row++) {
             int64_t k = lower_bound(W, row, first);
             for (; k < P->row_offsets[row + 1]; k++) {
-                int64_t line = line_of(W, row, P->columns[k]);
-                if (line >= last)
+                int64_t diagonal = diagonal_of(W, row, P->columns[k]);
+                if (diagonal >= last)
                     break;
-                W->row[next[line]] = row;
-                W->position[next[line]++] = k;
+                W->row[next[diagonal]] = row;
+                W->position[next[diagonal]++] = k;
             }
         }
     }
 }
 
-/* The last row at which a block of the line may begin; less than the line's first row when the line
+/* The last row at which a block of the diagonal may begin; less than the diagonal's first row when the diagonal
  * is too short. */
-static int64_t last_start(const line_work *W, int64_t d)
+static int64_t last_start(const diagonal_work *W, int64_t d)
 {
     int64_t height = W->shape->height, last = W->P->rows - height;
     if (W->shape->shift > 0 && W->P->cols - height - d < last)
@@ -88,7 +88,7 @@ static int64_t last_start(const line_work *W, int64_t d)
     return last;
 }
 
-static int64_t first_start(const line_work *W, int64_t d)
+static int64_t first_start(const diagonal_work *W, int64_t d)
 {
     if (W->shape->shift > 0 && d < 0)
         return -d;
@@ -97,12 +97,12 @@ static int64_t first_start(const line_work *W, int64_t d)
     return 0;
 }
 
-/* A long line's blocks may as well begin at multiples of their height: then those of other lines
+/* A long diagonal's blocks may as well begin at multiples of their height: then those of other diagonals
  * begin there too, and a kernel adds all of them to y at once. So where this loses few entries of
  * those that `count` windows hold, these are the windows instead. */
 enum { ALIGN_WINDOWS = 4, ALIGN_LOSS = 16 };
 
-static int64_t align_windows(const tess_fbcsr_line *L, tess_fbcsr_window *windows, int64_t count)
+static int64_t align_windows(const tess_fbcsr_sequence *L, tess_fbcsr_window *windows, int64_t count)
 {
     int64_t held = 0, aligned = 0, found = 0;
     if (count < ALIGN_WINDOWS)
@@ -127,12 +127,12 @@ static int64_t align_windows(const tess_fbcsr_line *L, tess_fbcsr_window *window
     return found;
 }
 
-/* Selects the blocks of one line and marks their cells. */
-static int64_t split_line(const line_work *W, int64_t line, int64_t *scratch,
+/* Selects the blocks of one diagonal and marks their cells. */
+static int64_t split_line(const diagonal_work *W, int64_t diagonal, int64_t *scratch,
                           tess_fbcsr_window *windows, int32_t *cell, tess_fbcsr_place *places)
 {
-    int64_t at = W->offsets[line], end = W->offsets[line + 1], d = W->first + line;
-    const tess_fbcsr_line L = {.count = end - at,
+    int64_t at = W->offsets[diagonal], end = W->offsets[diagonal + 1], d = W->first + diagonal;
+    const tess_fbcsr_sequence L = {.count = end - at,
                                .place = W->row + at,
                                .length = W->shape->height,
                                .first = first_start(W, d),
@@ -153,23 +153,23 @@ static int64_t split_line(const line_work *W, int64_t line, int64_t *scratch,
     return count;
 }
 
-/* Where line l may put its blocks: a line of n entries has at most n / least of them. */
-static int64_t slot_of(const line_work *W, int64_t line)
+/* Where diagonal l may put its blocks: a diagonal of n entries has at most n / least of them. */
+static int64_t slot_of(const diagonal_work *W, int64_t diagonal)
 {
-    return W->offsets[line] / W->least;
+    return W->offsets[diagonal] / W->least;
 }
 
-static int64_t longest_line(const line_work *W)
+static int64_t longest_line(const diagonal_work *W)
 {
     int64_t longest = 0;
-    for (int64_t line = 0; line < W->lines; line++)
-        if (W->offsets[line + 1] - W->offsets[line] > longest)
-            longest = W->offsets[line + 1] - W->offsets[line];
+    for (int64_t diagonal = 0; diagonal < W->diagonals; diagonal++)
+        if (W->offsets[diagonal + 1] - W->offsets[diagonal] > longest)
+            longest = W->offsets[diagonal + 1] - W->offsets[diagonal];
     return longest;
 }
 
-/* counts[line] becomes the number of blocks of each line, at slot_of(line) of `places`. */
-static tess_status split_all(line_work *W, int32_t *cell, int64_t *counts, tess_fbcsr_place *places)
+/* counts[diagonal] becomes the number of blocks of each diagonal, at slot_of(diagonal) of `places`. */
+static tess_status split_all(diagonal_work *W, int32_t *cell, int64_t *counts, tess_fbcsr_place *places)
 {
     int64_t longest = longest_line(W), *scratch = NULL;
     int64_t size = tess_fbcsr_windows_scratch(longest);
@@ -182,9 +182,9 @@ static tess_status split_all(line_work *W, int32_t *cell, int64_t *counts, tess_
     {
         int t = omp_get_thread_num();
 #pragma omp for schedule(dynamic, 64)
-        for (int64_t line = 0; line < W->lines; line++)
-            counts[line] = split_line(W, line, scratch + t * size, windows + t * (longest + 1),
-                                      cell, places + slot_of(W, line));
+        for (int64_t diagonal = 0; diagonal < W->diagonals; diagonal++)
+            counts[diagonal] = split_line(W, diagonal, scratch + t * size, windows + t * (longest + 1),
+                                      cell, places + slot_of(W, diagonal));
     }
 cleanup:
     tess_free(W->ctx, scratch);
@@ -192,41 +192,40 @@ cleanup:
     return status;
 }
 
-/* Blocks of all lines, sorted by row; lines come in the order of columns in every row. */
-static void gather(const line_work *W, const int64_t *counts, const tess_fbcsr_place *places,
+/* Blocks of all diagonals, sorted by row; diagonals come in the order of columns in every row. */
+static void gather(const diagonal_work *W, const int64_t *counts, const tess_fbcsr_place *places,
                    int64_t *row_starts, tess_fbcsr_found *out)
 {
-    for (int64_t line = 0; line < W->lines; line++)
-        for (int64_t b = 0; b < counts[line]; b++)
-            row_starts[places[slot_of(W, line) + b].row + 1]++;
+    for (int64_t diagonal = 0; diagonal < W->diagonals; diagonal++)
+        for (int64_t b = 0; b < counts[diagonal]; b++)
+            row_starts[places[slot_of(W, diagonal) + b].row + 1]++;
     tess_counts_to_offsets(row_starts, W->P->rows);
     out->blocks = row_starts[W->P->rows];
-    for (int64_t line = 0; line < W->lines; line++) {
-        for (int64_t b = 0; b < counts[line]; b++) {
-            tess_fbcsr_place place = places[slot_of(W, line) + b];
+    for (int64_t diagonal = 0; diagonal < W->diagonals; diagonal++) {
+        for (int64_t b = 0; b < counts[diagonal]; b++) {
+            tess_fbcsr_place place = places[slot_of(W, diagonal) + b];
             out->places[row_starts[place.row]++] = place;
         }
     }
 }
 
-tess_status tess_fbcsr_split_lines(tess_ctx *ctx, const tess_fbcsr_pattern *P,
-                                   const tess_fbcsr_shape *shape, int64_t least,
-                                   tess_fbcsr_found *out)
+tess_status tess_fbcsr_split_diagonals(tess_ctx *ctx, const tess_fbcsr_pattern *P,
+                                   const tess_shape *shape, int64_t least, tess_fbcsr_found *out)
 {
     int64_t entries = P->row_offsets[P->rows];
-    line_work W = {.ctx = ctx, .P = P, .shape = shape, .least = least};
-    W.lines = P->cols + (shape->shift ? P->rows - 1 : 0);
+    diagonal_work W = {.ctx = ctx, .P = P, .shape = shape, .least = least};
+    W.diagonals = P->cols + (shape->shift ? P->rows - 1 : 0);
     W.first = shape->shift > 0 ? 1 - P->rows : 0;
     int64_t *counts = NULL, *row_starts = NULL;
     tess_fbcsr_place *places = NULL;
     tess_status status;
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, W.lines + 1, &W.offsets));
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, W.lines + 1, &counts));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, W.diagonals + 1, &W.offsets));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, W.diagonals + 1, &counts));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries, &W.row));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries, &W.position));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries / least + 1, &places));
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, P->rows + 1, &row_starts));
-    count_lines(&W);
+    count_diagonals(&W);
     sort_by_line(&W, counts);
     TESS_TRY_CLEAN(split_all(&W, out->cell, counts, places));
     gather(&W, counts, places, row_starts, out);

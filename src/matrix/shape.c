@@ -1,9 +1,8 @@
-/* The shapes by name, the string form of the options, and what a threshold comes to. */
-#include <math.h>
+/* Block shapes by name; shape.h has the grammar. */
+#include "matrix/shape.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include "format/fbcsr/split.h"
 
 /* A family has one length: a shape is 1 or that many rows of 1 or that many columns. A new family
  * is a new row here. */
@@ -28,22 +27,22 @@ static tess_status unknown_shape(tess_ctx *ctx, const char *name)
                      tess_suggest(&(tess_suggestion){""}, name, names, FAMILIES));
 }
 
-static tess_status check_shape(tess_ctx *ctx, const char *text, const tess_fbcsr_shape *shape)
+static tess_status check_shape(tess_ctx *ctx, const char *text, const tess_shape *shape)
 {
-    if (shape->height < 1 || shape->height > TESS_FBCSR_SIDE || shape->width < 1 ||
-        shape->width > TESS_FBCSR_SIDE)
+    if (shape->height < 1 || shape->height > TESS_SHAPE_SIDE || shape->width < 1 ||
+        shape->width > TESS_SHAPE_SIDE)
         return tess_fail(ctx, TESS_ERR_OPTION, "fbcsr: '%s': %d x %d is outside 1..%d", text,
-                         (int)shape->height, (int)shape->width, TESS_FBCSR_SIDE);
+                         (int)shape->height, (int)shape->width, TESS_SHAPE_SIDE);
     if (shape->height == 1 && shape->width == 1)
         return tess_fail(ctx, TESS_ERR_OPTION, "fbcsr: '%s': blocks of one scalar are CSR", text);
-    if (shape->shift < -TESS_FBCSR_SHIFT || shape->shift > TESS_FBCSR_SHIFT)
+    if (shape->shift < -TESS_SHAPE_SHIFT || shape->shift > TESS_SHAPE_SHIFT)
         return tess_fail(ctx, TESS_ERR_OPTION, "fbcsr: '%s': a shift of %d is outside %d..%d", text,
-                         (int)shape->shift, -TESS_FBCSR_SHIFT, TESS_FBCSR_SHIFT);
+                         (int)shape->shift, -TESS_SHAPE_SHIFT, TESS_SHAPE_SHIFT);
     return TESS_OK;
 }
 
 /* "row:32" for the shapes of one row or column, "4x4" or "8x4+1" for the others. */
-static void set_name(tess_fbcsr_shape *shape)
+static void set_name(tess_shape *shape)
 {
     char name[48] = "";
     int height = (int)shape->height, width = (int)shape->width;
@@ -69,7 +68,7 @@ static bool parse_size(const char **text, int32_t *value)
 }
 
 /* "4x4", "8x4+1", "8x4-1" */
-static bool parse_rectangle(const char *text, tess_fbcsr_shape *shape)
+static bool parse_rectangle(const char *text, tess_shape *shape)
 {
     if (!parse_size(&text, &shape->height) || *text++ != 'x' || !parse_size(&text, &shape->width))
         return false;
@@ -83,9 +82,9 @@ static bool parse_rectangle(const char *text, tess_fbcsr_shape *shape)
     return *text == '\0';
 }
 
-static tess_status parse_shape(tess_ctx *ctx, const char *text, tess_fbcsr_shape *shape)
+static tess_status parse_shape(tess_ctx *ctx, const char *text, tess_shape *shape)
 {
-    *shape = (tess_fbcsr_shape){.name = ""};
+    *shape = (tess_shape){.name = ""};
     if (text[0] >= '0' && text[0] <= '9') {
         if (!parse_rectangle(text, shape))
             return tess_fail(ctx, TESS_ERR_OPTION, "fbcsr: '%s' is not a shape HxW, HxW+S or HxW-S",
@@ -114,14 +113,25 @@ static tess_status parse_shape(tess_ctx *ctx, const char *text, tess_fbcsr_shape
     return TESS_OK;
 }
 
-tess_status tess_fbcsr_options_parse(tess_ctx *ctx, const char *text, tess_fbcsr_options *out)
+/* "4x4@0.8": a shape, and its threshold where it has one. */
+static tess_status parse_item(tess_ctx *ctx, char *word, tess_shape *shape, double *threshold)
 {
-    tess_fbcsr_options O = {.count = 0};
-    if (!text || !*text || strcmp(text, "auto") == 0) {
-        *out = O;
-        return TESS_OK;
+    char *fill = strchr(word, '@');
+    *threshold = TESS_SHAPE_NO_THRESHOLD;
+    if (fill) {
+        *fill++ = '\0';
+        if (!tess_parse_double(fill, threshold) || *threshold < 0 || *threshold > 1)
+            return tess_fail(ctx, TESS_ERR_OPTION,
+                             "fbcsr: '%s': a threshold of '%s' is not a number in 0..1", word,
+                             fill);
     }
-    for (bool more = true; more;) {
+    return parse_shape(ctx, word, shape);
+}
+
+tess_status tess_shape_list_parse(tess_ctx *ctx, const char *text, tess_shape_list *out)
+{
+    tess_shape_list L = {.count = 0};
+    for (bool more = text && *text && strcmp(text, "auto") != 0; more; L.count++) {
         char word[64];
         size_t length = strcspn(text, ",");
         if (length >= sizeof word)
@@ -131,35 +141,10 @@ tess_status tess_fbcsr_options_parse(tess_ctx *ctx, const char *text, tess_fbcsr
         word[length] = '\0';
         more = text[length] == ',';
         text += length + more;
-        if (O.count == TESS_FBCSR_SPLITS)
-            return tess_fail(ctx, TESS_ERR_OPTION, "fbcsr: more than %d shapes", TESS_FBCSR_SPLITS);
-        char *fill = strchr(word, '@');
-        double *threshold = &O.threshold[O.count];
-        *threshold = TESS_FBCSR_PRICED;
-        if (fill) {
-            *fill++ = '\0';
-            if (!tess_parse_double(fill, threshold) || *threshold < 0 || *threshold > 1)
-                return tess_fail(ctx, TESS_ERR_OPTION,
-                                 "fbcsr: '%s': a threshold of '%s' is not a number in 0..1", word,
-                                 fill);
-        }
-        TESS_TRY(parse_shape(ctx, word, &O.shape[O.count]));
-        O.count++;
+        if (L.count == TESS_SHAPE_LIST)
+            return tess_fail(ctx, TESS_ERR_OPTION, "fbcsr: more than %d shapes", TESS_SHAPE_LIST);
+        TESS_TRY(parse_item(ctx, word, &L.shape[L.count], &L.threshold[L.count]));
     }
-    *out = O;
+    *out = L;
     return TESS_OK;
-}
-
-double tess_fbcsr_break_even(const tess_fbcsr_shape *shape, tess_type type)
-{
-    double value = (double)tess_type_size(type), cells = (double)tess_fbcsr_cells(shape);
-    return (value * cells + 8) / ((value + 4) * cells);
-}
-
-int64_t tess_fbcsr_least(const tess_fbcsr_shape *shape, tess_type type, double threshold)
-{
-    double fill = threshold < 0 ? tess_fbcsr_break_even(shape, type) : threshold;
-    /* The product of 0.7 and 10 is not to be 7.000000000000001 entries. */
-    int64_t least = (int64_t)ceil(fill * (double)tess_fbcsr_cells(shape) - 1e-9);
-    return least < 1 ? 1 : least;
 }

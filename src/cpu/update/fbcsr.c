@@ -1,4 +1,4 @@
-/* New numbers in FBCSR, in the order in which it stores them.
+/* New values of FBCSR, in the order in which it stores them.
  *
  *     chunk      0 ......... | 1 ......... |      of some rows: its entries stay in a cache
  *     split 0    e e . e e e | e e e e ...        where each scalar comes from, counted from the
@@ -9,9 +9,8 @@
  * and there, from a cache, and writes long pieces of every array, so that no line of them has to be
  * read before.
  */
-#include "format/fbcsr/refresh.h"
-
-#include "format/past.h"
+#include "cpu/update/nontemporal.h"
+#include "cpu/update/update.h"
 
 enum { CHUNK = 256 /* rows, at most */, PADDING = -1 };
 
@@ -20,7 +19,7 @@ typedef tess_fbcsr_sources sources;
 /* Scalars of a split, or of the rest. */
 static int64_t scalars_of(const tess_fbcsr *F, int s)
 {
-    return s < F->splits ? F->split[s].blocks * tess_fbcsr_cells(&F->split[s].shape)
+    return s < F->splits ? F->split[s].blocks * tess_shape_cells(&F->split[s].shape)
                          : F->rest->blocks;
 }
 
@@ -31,7 +30,7 @@ static int64_t first_scalar(const tess_fbcsr *F, const sources *from, int s, int
     if (s == F->splits)
         return F->rest->row_offsets[row];
     const tess_fbcsr_split *split = &F->split[s];
-    return tess_lower_bound(split->rows, 0, split->blocks, row) * tess_fbcsr_cells(&split->shape);
+    return tess_lower_bound(split->rows, 0, split->blocks, row) * tess_shape_cells(&split->shape);
 }
 
 /* entry_of[i]: the entry in scalar i of all arrays one after the other. */
@@ -105,7 +104,8 @@ tess_status tess_fbcsr_sources_create(const tess_fbcsr *F, tess_fbcsr_sources **
     TESS_TRY_CLEAN(TESS_ALLOC(F->ctx, from->chunks, &from->first_entry));
     TESS_TRY_CLEAN(TESS_ALLOC(F->ctx, (F->splits + 1) * (from->chunks + 1), &from->first_scalar));
     TESS_TRY_CLEAN(place(F, from));
-    from->past = tess_leaves_caches(from->bases[F->splits + 1] * (int64_t)tess_type_size(F->type));
+    from->nontemporal =
+        tess_cpu_leaves_caches(from->bases[F->splits + 1] * (int64_t)tess_type_size(F->type));
     *out = from;
     from = NULL;
 cleanup:
@@ -123,27 +123,16 @@ void tess_fbcsr_sources_destroy(tess_fbcsr_sources *from)
     tess_free(from->ctx, from);
 }
 
-/* ---- New numbers ---- */
+/* ---- New values ---- */
 
-/* `full`: there is no padding. */
-#define MOVE(name, real, put)                                                                    \
-    static inline void name(real *to, const real *values, const int32_t *entries, int64_t count, \
-                            bool full, const bool past)                                          \
-    {                                                                                            \
-        if (full) {                                                                              \
-            for (int64_t i = 0; i < count; i++)                                                  \
-                put(to + i, values[entries[i]], past);                                           \
-            return;                                                                              \
-        }                                                                                        \
-        for (int64_t i = 0; i < count; i++) {                                                    \
-            const real value = values[entries[i] == PADDING ? 0 : entries[i]];                   \
-            put(to + i, entries[i] == PADDING ? 0 : value, past);                                \
-        }                                                                                        \
-    }
-MOVE(move_f64, tess_bits64, tess_put_f64)
-MOVE(move_f32, tess_bits32, tess_put_f32)
+#define SUFFIX f64
+#include "cpu/update/fbcsr.inc.c"
+#undef SUFFIX
+#define SUFFIX f32
+#include "cpu/update/fbcsr.inc.c"
+#undef SUFFIX
 
-static void refresh_chunk(tess_fbcsr *F, const sources *from, const void *csr_values, int64_t c)
+static void update_chunk(tess_fbcsr *F, const sources *from, const void *csr_values, int64_t c)
 {
     for (int s = 0; s <= F->splits; s++) {
         const int64_t *ends = from->first_scalar + s * (from->chunks + 1) + c;
@@ -154,18 +143,18 @@ static void refresh_chunk(tess_fbcsr *F, const sources *from, const void *csr_va
         if (count == 0)
             continue;
         if (F->type == TESS_F64)
-            move_f64((tess_bits64 *)to + ends[0], (const tess_bits64 *)csr_values + first, entries,
-                     count, full, from->past);
+            move_f64((tess_word_f64 *)to + ends[0], (const tess_word_f64 *)csr_values + first,
+                     entries, count, full, from->nontemporal);
         else
-            move_f32((tess_bits32 *)to + ends[0], (const tess_bits32 *)csr_values + first, entries,
-                     count, full, from->past);
+            move_f32((tess_word_f32 *)to + ends[0], (const tess_word_f32 *)csr_values + first,
+                     entries, count, full, from->nontemporal);
     }
-    tess_put_end(from->past);
+    tess_store_fence(from->nontemporal);
 }
 
-void tess_fbcsr_refresh(tess_fbcsr *F, const tess_fbcsr_sources *from, const void *csr_values)
+void tess_cpu_update_fbcsr(tess_fbcsr *F, const tess_fbcsr_sources *from, const void *csr_values)
 {
 #pragma omp parallel for num_threads(F->ctx->threads) schedule(static)
     for (int64_t c = 0; c < from->chunks; c++)
-        refresh_chunk(F, from, csr_values, c);
+        update_chunk(F, from, csr_values, c);
 }

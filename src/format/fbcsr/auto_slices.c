@@ -1,16 +1,16 @@
 /* Which shapes to extract for a device: by the bytes of the slices they would make.
  *
- * Slices know lines and, in everything else, runs of up to four widths, whatever the height of a
- * block (slices.h). So a list is lines, if any, and rows of some lengths; its price is what
+ * Slices know diagonals and, in everything else, runs of up to four widths, whatever the height of a
+ * block (slices.h). So a list is diagonals, if any, and rows of some lengths; its price is what
  * the slices of a sample of the rows take, padding included, times what a byte of them takes longer
  * than one of CSR. Fitted to 310 times on an H200: as long in runs of one width and single entries,
  * 1.045 times for every further width (1.08 in rows of several lanes), 1.05 times in rows of few
- * entries, 1.12 times in lines. Where a slice has lines and runs, one waits for the other. A slice
- * of lines is one warp's: the one with the most pieces must not take longer than all the others
- * together. Reading x may take longer than the bytes (order.c), in CSR too.
+ * entries, 1.12 times in diagonals. Where a slice has diagonals and runs, one waits for the other. A slice
+ * of diagonals is one warp's: the one with the most pieces must not take longer than all the others
+ * together. Reading x may take longer than the bytes (places.c), in CSR too.
  *
- * Three lists are tried, without lines and with those found at two thresholds: an entry beside
- * lines is dear, so that half-empty lines may be better. Lengths are added one at a time, the best
+ * Three lists are tried, without diagonals and with those found at two thresholds: an entry beside
+ * diagonals is dear, so that half-empty diagonals may be better. Lengths are added one at a time, the best
  * first, as long as one saves a percent.
  */
 #include <stdio.h>
@@ -19,20 +19,20 @@
 #include "format/fbcsr/slices.h"
 #include "format/fbcsr/split.h"
 
-static const char *const lines[] = {"column:32", "diagonal:32", "antidiagonal:32",
+static const char *const diagonals[] = {"column:32", "diagonal:32", "antidiagonal:32",
                                     "column:16", "diagonal:16", "antidiagonal:16"};
 enum {
-    LINES = sizeof lines / sizeof *lines,
+    LINES = sizeof diagonals / sizeof *diagonals,
     LENGTHS = 3,
     MANY_PIECES = 32,
     SHORT_ROWS = 10, /* entries */
     SAMPLE_ENTRIES = 200000
 };
-#define WAIT_BYTES 240    /* read while a slice waits for its runs after its lines */
+#define WAIT_BYTES 240    /* read while a slice waits for its runs after its diagonals */
 #define PIECE_BYTES 0.8e6 /* read in the time in which a warp sums up one piece */
 
-static const double thresholds[] = {TESS_FBCSR_PRICED, 0.5};
-static const double least_share = 0.05;  /* of the entries, in lines of a kind */
+static const double thresholds[] = {TESS_SHAPE_NO_THRESHOLD, 0.5};
+static const double least_share = 0.05;  /* of the entries, in diagonals of a kind */
 static const double least_gain = 0.01;   /* of the price, by one more length */
 static const double least_saved = 0.035; /* of CSR's price, by the whole list */
 
@@ -57,21 +57,21 @@ static double csr_bytes(const tess_matrix *A)
 static tess_status price(const search *S, tess_fbcsr_options *list, double *out)
 {
     const tess_matrix *A = S->sample;
-    const bool with_lines = tess_fbcsr_has_lines(list);
+    const bool with_diagonals = tess_fbcsr_has_diagonals(list);
     tess_fbcsr *F = NULL;
     tess_fbcsr_size size = {0};
-    if (with_lines)
+    if (with_diagonals)
         TESS_TRY(tess_fbcsr_create(S->ctx, A, list, &F));
     tess_status status = tess_fbcsr_slices_measure(S->ctx, A, F, list, S->lanes, &size);
     tess_fbcsr_destroy(F);
     TESS_TRY(status);
     double each = 1 + (S->lanes > 1 ? 0.08 : 0.045) * (size.classes - 2);
-    if (with_lines)
+    if (with_diagonals)
         each = 1.12;
     else if (A->blocks < SHORT_ROWS * A->rows)
         each *= 1.05;
     *out = each * (double)size.bytes + vectors_of(A) +
-           (with_lines ? WAIT_BYTES * (double)size.with_runs : 0);
+           (with_diagonals ? WAIT_BYTES * (double)size.with_runs : 0);
     *out = tess_fbcsr_bytes_and_turns(*out, (double)size.turns);
     if (size.most_pieces > MANY_PIECES && PIECE_BYTES * S->share * (double)size.most_pieces > *out)
         *out = PIECE_BYTES * S->share * (double)size.most_pieces;
@@ -83,20 +83,20 @@ static tess_status add_shape(tess_ctx *ctx, const char *name, double threshold,
                              tess_fbcsr_options *list)
 {
     tess_fbcsr_options one;
-    TESS_TRY(tess_fbcsr_options_parse(ctx, name, &one));
+    TESS_TRY(tess_shape_list_parse(ctx, name, &one));
     list->shape[list->count] = one.shape[0];
     list->threshold[list->count++] = threshold;
     return TESS_OK;
 }
 
-/* The kinds of lines that hold enough of the entries; *share: of them in all. */
-static tess_status find_lines(const search *S, double threshold, tess_fbcsr_options *list,
+/* The kinds of diagonals that hold enough of the entries; *share: of them in all. */
+static tess_status find_diagonals(const search *S, double threshold, tess_fbcsr_options *list,
                               double *share)
 {
     tess_fbcsr_options all = {0};
     tess_fbcsr *F;
     for (int i = 0; i < LINES; i++)
-        TESS_TRY(add_shape(S->ctx, lines[i], threshold, &all));
+        TESS_TRY(add_shape(S->ctx, diagonals[i], threshold, &all));
     TESS_TRY(tess_fbcsr_create(S->ctx, S->sample, &all, &F));
     tess_status status = TESS_OK;
     *share = 0;
@@ -122,7 +122,7 @@ static tess_status add_rows(const search *S, tess_fbcsr_options *list, double *l
             char name[16];
             double one;
             snprintf(name, sizeof name, "row:%d", length);
-            TESS_TRY(add_shape(S->ctx, name, TESS_FBCSR_PRICED, &trial));
+            TESS_TRY(add_shape(S->ctx, name, TESS_SHAPE_NO_THRESHOLD, &trial));
             TESS_TRY(price(S, &trial, &one));
             if (one < (best.count ? *least : (1 - least_gain) * before)) {
                 *least = one;
@@ -156,7 +156,7 @@ static tess_status choose(const search *S, tess_fbcsr_options *out)
         tess_fbcsr_options list = {0};
         double one = 2 * most, share = 0;
         if (start > 0) {
-            TESS_TRY(find_lines(S, thresholds[start - 1], &list, &share));
+            TESS_TRY(find_diagonals(S, thresholds[start - 1], &list, &share));
             if (list.count == 0)
                 continue;
             TESS_TRY(price(S, &list, &one));

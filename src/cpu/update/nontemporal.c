@@ -1,8 +1,8 @@
-#include "format/past.h"
+#include "cpu/update/nontemporal.h"
 
 #include "core/core.h"
 
-bool tess_leaves_caches(int64_t bytes)
+bool tess_cpu_leaves_caches(int64_t bytes)
 {
     tess_cpu_id id;
     tess_cpu_identify(&id);

@@ -1,0 +1,74 @@
+/* Format bsr: the matrix's own arrays. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu/formats.h"
+
+tess_status tess_cpu_prepare_family(tess_plan *plan, const tess_plan_options *options,
+                                    const tess_cpu_format *format, tess_cpu_family family)
+{
+    const tess_cpu_kernel *named = NULL;
+    tess_cpu_plan *state;
+    if (options->params && *options->params)
+        return tess_fail(plan->ctx, TESS_ERR_OPTION,
+                         "device 'cpu': kernels take no parameters, got '%s'", options->params);
+    if (options->kernel)
+        TESS_TRY(tess_cpu_named(plan->device, format->name, plan->matrix, options->kernel, &named));
+    TESS_TRY(tess_cpu_plan_create(plan->device, plan->matrix, named,
+                                  format == &tess_cpu_format_symmetric, options->reproducible != 0,
+                                  &state));
+    plan->state = state;
+    snprintf(plan->kernel, sizeof plan->kernel, "%s",
+             named ? named->name : state->kernels[family]->name);
+    return TESS_OK;
+}
+
+tess_status tess_cpu_add_family(tess_device *device, const tess_matrix *A,
+                                const tess_cpu_format *format, tess_cpu_family family, bool one,
+                                tess_candidates *list)
+{
+    const tess_cpu_kernel_table *table = tess_cpu_family_table(device, family);
+    const tess_cpu_kernel *best = tess_cpu_best(device, family, A);
+    for (int round = 0; round < (one ? 1 : 2); round++) {
+        for (size_t i = 0; i < table->count; i++) {
+            const tess_cpu_kernel *kernel = &table->kernels[i];
+            if (!tess_cpu_kernel_applies(kernel, family, A) || (kernel == best) != (round == 0))
+                continue;
+            if (kernel->lanes > 0 && !tess_cpu_lanes_pay(kernel, A))
+                continue;
+            tess_candidate candidate = {.doubt = format->doubt};
+            snprintf(candidate.format, sizeof candidate.format, "%s", format->name);
+            snprintf(candidate.kernel, sizeof candidate.kernel, "%s", kernel->name);
+            TESS_TRY(tess_candidates_add(device->ctx, list, &candidate));
+        }
+    }
+    return TESS_OK;
+}
+
+static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
+{
+    return tess_cpu_prepare_family(plan, options, &tess_cpu_format_bsr, TESS_CPU_BSR_SPMV);
+}
+
+static tess_status candidates(tess_device *device, const tess_matrix *A,
+                              const tess_product *product, tess_candidates *list)
+{
+    const bool several = product->kind == TESS_PRODUCT_SPMM;
+    /* The plan chooses the kernel of the transpose by itself. */
+    const bool one = product->kind == TESS_PRODUCT_SPMV_TRANSPOSE;
+    return tess_cpu_add_family(device, A, &tess_cpu_format_bsr,
+                               several ? TESS_CPU_BSR_SPMM : TESS_CPU_BSR_SPMV, one, list);
+}
+
+static void explain(tess_plan *plan)
+{
+    const tess_cpu_work *work = &((const tess_cpu_plan *)plan->state)->work;
+    size_t used = strlen(plan->explain);
+    snprintf(plan->explain + used, sizeof plan->explain - used,
+             "threads %d, %d stream%s each, %lld long rows in %lld pieces\n", work->shares,
+             work->streams, work->streams == 1 ? "" : "s", (long long)work->long_count,
+             (long long)work->pieces);
+}
+
+const tess_cpu_format tess_cpu_format_bsr = {
+    .name = "bsr", .doubt = 1, .prepare = prepare, .candidates = candidates, .explain = explain};

@@ -1,0 +1,57 @@
+/* Format symmetric: half storage of a symmetric matrix. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu/formats.h"
+
+static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
+{
+    return tess_cpu_prepare_family(plan, options, &tess_cpu_format_symmetric,
+                                   TESS_CPU_SYMMETRIC_SPMV);
+}
+
+static tess_status candidates(tess_device *device, const tess_matrix *A,
+                              const tess_product *product, tess_candidates *list)
+{
+    const bool several = product->kind == TESS_PRODUCT_SPMM;
+    if (product->kind == TESS_PRODUCT_SPMV_TRANSPOSE || !tess_symmetric_holds(A))
+        return TESS_OK;
+    return tess_cpu_add_family(device, A, &tess_cpu_format_symmetric,
+                               several ? TESS_CPU_SYMMETRIC_SPMM : TESS_CPU_SYMMETRIC_SPMV, false,
+                               list);
+}
+
+/* Values that are no longer symmetric are stored whole: right in any case, if slower. */
+static tess_status update_values(tess_plan *plan, const void *values)
+{
+    tess_cpu_plan *state = plan->state;
+    (void)values; /* half->whole has them */
+    tess_status status = tess_cpu_half_update_values(state->half);
+    if (status != TESS_ERR_MATRIX)
+        return status;
+    tess_log(plan->ctx, "%s: stored whole from now on", tess_ctx_error(plan->ctx));
+    tess_cpu_half_destroy(state->half);
+    state->half = NULL;
+    state->format = &tess_cpu_format_bsr;
+    snprintf(plan->format, sizeof plan->format, "%s", state->format->name);
+    snprintf(plan->kernel, sizeof plan->kernel, "%s", state->kernels[TESS_CPU_BSR_SPMV]->name);
+    return TESS_OK;
+}
+
+static void explain(tess_plan *plan)
+{
+    const tess_cpu_half *half = ((const tess_cpu_plan *)plan->state)->half;
+    size_t used = strlen(plan->explain);
+    snprintf(plan->explain + used, sizeof plan->explain - used,
+             "stores  %.3g MB, half of the matrix\nthreads %d, %lld chunks of rows\n",
+             1e-6 * (double)tess_cpu_half_bytes(half), half->shares, (long long)half->chunk_count);
+}
+
+/* The model's curves are of regular matrices, and making half storage takes as long as many
+ * products: it comes first only where it is clearly ahead. */
+const tess_cpu_format tess_cpu_format_symmetric = {.name = "symmetric",
+                                                   .doubt = 1.04,
+                                                   .prepare = prepare,
+                                                   .candidates = candidates,
+                                                   .update_values = update_values,
+                                                   .explain = explain};

@@ -1,0 +1,43 @@
+/* The storage formats of plans on the CPU, as descriptors: what the backend knows of each. */
+#ifndef TESS_CPU_FORMATS_H
+#define TESS_CPU_FORMATS_H
+
+#include "cpu/plan.h"
+
+typedef struct tess_cpu_format {
+    const char *name;
+    /* How far a prediction is doubted: tess_candidate.doubt. */
+    double doubt;
+    /* As the backend's own; `prepare` sets plan->state, kernel and params. */
+    tess_status (*prepare)(tess_plan *plan, const tess_plan_options *options);
+    tess_status (*candidates)(tess_device *device, const tess_matrix *A,
+                              const tess_product *product, tess_candidates *list);
+    tess_status (*update_values)(tess_plan *plan, const void *values); /* NULL: they are A's */
+    void (*explain)(tess_plan *plan);
+} tess_cpu_format;
+
+/* format_bsr.c, format_symmetric.c, format_fbcsr.c */
+extern const tess_cpu_format tess_cpu_format_bsr, tess_cpu_format_symmetric, tess_cpu_format_fbcsr;
+
+/* The format called `name` (NULL: the first one), or an error that names the nearest. */
+tess_status tess_cpu_format_named(tess_ctx *ctx, const char *name, const tess_cpu_format **out);
+
+/* The backend's own: those of all formats. */
+tess_status tess_cpu_candidates(tess_device *device, const tess_matrix *A,
+                                const tess_product *product, tess_candidates *list);
+
+/* For formats whose kernels have one name each and take no parameters: format_bsr.c */
+
+/* A state with the kernel that the options name, or the best of `family`. */
+tess_status tess_cpu_prepare_family(tess_plan *plan, const tess_plan_options *options,
+                                    const tess_cpu_format *format, tess_cpu_family family);
+/* The kernels of a family, the best first; only that one if `one`. */
+tess_status tess_cpu_add_family(tess_device *device, const tess_matrix *A,
+                                const tess_cpu_format *format, tess_cpu_family family, bool one,
+                                tess_candidates *list);
+
+/* ---- cost.c ---- */
+
+tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candidates *list);
+
+#endif

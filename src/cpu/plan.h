@@ -1,0 +1,83 @@
+/* A plan's state, and the products that it offers.
+ *
+ *     kernels.def ──> isa/isa_*.c (functions and one table each) ──> select.c (which one)
+ *     matrix ──> work.c (who does what) ──> plan.c ──> spmv.c, spmm.c ... ──> backend.c (the table)
+ */
+#ifndef TESS_CPU_PLAN_H
+#define TESS_CPU_PLAN_H
+
+#include "cpu/fbcsr.h"
+#include "cpu/select.h"
+#include "cpu/symmetric.h"
+
+/* ---- plan.c ---- */
+
+typedef struct tess_cpu_plan {
+    tess_ctx *ctx;
+    const struct tess_cpu_format *format; /* formats.h */
+    tess_matrix matrix; /* a head of its own: update_values points it at other values */
+    const tess_cpu_kernel *kernels[TESS_CPU_FAMILIES];
+    tess_cpu_work work;
+    void *piece_sums; /* pieces * r */
+    void *padded_x;   /* block_cols * c, only when cols is not a multiple of c */
+    double *partial_dots;
+
+    /* spmm.c, made at the first product that needs them. */
+    int spmm_vectors;      /* for which the next two have room */
+    void *spmm_x;          /* block_cols * c rows */
+    void *spmm_piece_sums; /* pieces * r rows */
+
+    /* transpose.c, made at the first product with the transpose. */
+    struct tess_cpu_plan *transposed;
+    tess_matrix *transpose;
+    bool transpose_stale; /* the values have changed since */
+
+    tess_cpu_half *half;   /* format symmetric: all products use it */
+    tess_cpu_fbcsr *fbcsr; /* format fbcsr: products with one vector use it */
+} tess_cpu_plan;
+
+/* How many threads share a product with A stored whole. */
+int tess_cpu_shares(const tess_device *device, const tess_matrix *A);
+/* A state for A, with the kernel `named` (or NULL) and otherwise the best ones;
+ * `symmetric`: A stored by half too; `reproducible`: the same bits for any number of threads, which
+ * products with A stored whole give anyhow. */
+tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A,
+                                 const tess_cpu_kernel *named, bool symmetric, bool reproducible,
+                                 tess_cpu_plan **out);
+/* A state for A in format fbcsr, with these shapes and kernels. */
+tess_status tess_cpu_plan_create_fbcsr(const tess_device *device, const tess_matrix *A,
+                                       const tess_fbcsr_options *shapes, tess_cpu_isa isa,
+                                       tess_cpu_plan **out);
+void tess_cpu_plan_destroy(tess_cpu_plan *plan);
+
+/* ---- spmv.c ---- */
+
+/* y = alpha A x + beta y. */
+void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y);
+/* The same, and w . y in one go. */
+double tess_cpu_spmv_dot(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y,
+                         const void *w);
+
+/* ---- dot.c ---- */
+
+/* w . y, summed in an order that depends on the length alone: by the threads of a parallel region
+ * the sums of chunks, then by one thread their sum; or both. */
+void tess_cpu_dot_chunks(tess_cpu_plan *plan, const void *w, const void *y);
+double tess_cpu_dot_sum(const tess_cpu_plan *plan);
+double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y);
+/* Scalars of one partial sum of tess_cpu_dot. */
+#define TESS_CPU_DOT_CHUNK 4096
+
+/* ---- spmm.c ---- */
+
+/* Y = alpha A X + beta Y for k vectors. */
+tess_status tess_cpu_spmm(tess_cpu_plan *plan, int k, tess_block_order order, double alpha,
+                          const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
+
+/* ---- transpose.c ---- */
+
+/* y = alpha A^T x + beta y. */
+tess_status tess_cpu_spmv_transpose(const tess_device *device, tess_cpu_plan *plan, double alpha,
+                                    const void *x, double beta, void *y);
+
+#endif

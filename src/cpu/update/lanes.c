@@ -1,0 +1,81 @@
+/* New values for half storage with rows in lanes, group by group: the rows of a group are compared
+ * with their mirrors, then its slots are filled. format/symmetric_lanes.h has the layout. */
+#include <omp.h>
+
+#include "cpu/update/nontemporal.h"
+#include "cpu/update/prefetch.h"
+#include "cpu/update/update.h"
+
+enum { MOST_LANES = TESS_SYMMETRIC_MOST_LANES };
+
+/* Reads row i from its diagonal on, cache line after cache line. The part before has just been
+ * compared, so that a matrix is read in one stream. The rows of a group side by side would be
+ * several short streams, at two thirds of the speed. */
+ALWAYS void touch(const tess_matrix *A, const int64_t *offsets, int64_t i, const int b)
+{
+    const int64_t block = (int64_t)b * b * (int64_t)tess_type_size(A->type);
+    const int64_t last = A->row_offsets[i + 1], count = offsets[i + 1] - offsets[i];
+    for (int64_t at = (last - count) * block; at < last * block; at += 64) {
+        (void)*((const volatile char *)A->values + at);
+        tess_fetch_far((const char *)A->values + at, tess_fetches_by_block(b));
+    }
+}
+
+#define SUFFIX f64
+#include "cpu/update/lanes.inc.c"
+#undef SUFFIX
+#define SUFFIX f32
+#include "cpu/update/lanes.inc.c"
+#undef SUFFIX
+
+/* The first group of a part, or the end of the part before: equal numbers of A's blocks. */
+static int64_t first_group(const tess_matrix *A, int part, int parts, int lanes)
+{
+    return tess_ceil_div(tess_share_row(A->row_offsets, A->block_rows, part, parts), lanes);
+}
+
+/* A part of the groups. */
+ALWAYS bool update_groups(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
+                          const tess_matrix *A, int part, int parts, const int b, const int lanes)
+{
+    const int64_t last = first_group(A, part + 1, parts, lanes);
+    bool equal = true;
+    for (int64_t group = first_group(A, part, parts, lanes); group < last && equal; group++)
+        equal = A->type == TESS_F64 ? update_group_f64(S, mirrors, A, group, b, lanes)
+                                    : update_group_f32(S, mirrors, A, group, b, lanes);
+    tess_store_fence(mirrors->nontemporal);
+    return equal;
+}
+
+ALWAYS bool update_lanes(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
+                         const tess_matrix *A, int part, int parts, const int lanes)
+{
+    switch (S->block_size) {
+    case 1:
+        return update_groups(S, mirrors, A, part, parts, 1, lanes);
+    case 2:
+        return update_groups(S, mirrors, A, part, parts, 2, lanes);
+    case 3:
+        return update_groups(S, mirrors, A, part, parts, 3, lanes);
+    case 4:
+        return update_groups(S, mirrors, A, part, parts, 4, lanes);
+    default:
+        return update_groups(S, mirrors, A, part, parts, S->block_size, lanes);
+    }
+}
+
+tess_status tess_cpu_update_lanes(tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
+                                  const tess_matrix *A)
+{
+    bool equal = true;
+#pragma omp parallel num_threads(A->ctx->threads) reduction(&& : equal)
+    {
+        const int part = omp_get_thread_num(), parts = omp_get_num_threads();
+        equal = S->lanes == 2   ? update_lanes(S, mirrors, A, part, parts, 2)
+                : S->lanes == 4 ? update_lanes(S, mirrors, A, part, parts, 4)
+                : S->lanes == 8
+                    ? update_lanes(S, mirrors, A, part, parts, 8)
+                    : update_groups(S, mirrors, A, part, parts, S->block_size, S->lanes);
+    }
+    return equal ? TESS_OK : tess_symmetric_check(S->ctx, A);
+}

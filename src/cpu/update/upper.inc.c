@@ -1,0 +1,48 @@
+/* New values for the upper half, a template. */
+#include "cpu/update/mirror.inc.c"
+
+/* Rows first .. last-1; whether they are symmetric. */
+ALWAYS bool NAME(update_rows)(tess_matrix *upper, const tess_symmetric_mirrors *mirrors,
+                              const tess_matrix *A, int64_t first, int64_t last, const int b)
+{
+    const size_t bytes = (size_t)b * (size_t)b * sizeof(WORD);
+    bool equal = true;
+    for (int64_t i = first; i < last && equal; i++) {
+        const int64_t to = upper->row_offsets[i], count = upper->row_offsets[i + 1] - to;
+        PAIR differs[2] = {{0, 0}, {0, 0}};
+        NAME(differs_row)(differs, A, mirrors, i, b);
+        copy((char *)upper->values + (size_t)to * bytes,
+             (const char *)A->values + (size_t)(A->row_offsets[i + 1] - count) * bytes,
+             (size_t)count * bytes, tess_fetches_by_block(b), mirrors->nontemporal);
+        equal = NAME(none_of)(differs) || tess_symmetric_mirrors_equal(A, mirrors, i, i + 1);
+    }
+    tess_store_fence(mirrors->nontemporal);
+    return equal;
+}
+
+static bool NAME(update_part)(tess_matrix *upper, const tess_symmetric_mirrors *mirrors,
+                              const tess_matrix *A, int64_t first, int64_t last)
+{
+    switch (A->block_height) {
+    case 1:
+        return NAME(update_rows)(upper, mirrors, A, first, last, 1);
+    case 2:
+        return NAME(update_rows)(upper, mirrors, A, first, last, 2);
+    case 3:
+        return NAME(update_rows)(upper, mirrors, A, first, last, 3);
+    case 4:
+        return NAME(update_rows)(upper, mirrors, A, first, last, 4);
+    case 5:
+        return NAME(update_rows)(upper, mirrors, A, first, last, 5);
+    case 7:
+        return NAME(update_rows)(upper, mirrors, A, first, last, 7);
+    case 8:
+        return NAME(update_rows)(upper, mirrors, A, first, last, 8);
+    case 16:
+        return NAME(update_rows)(upper, mirrors, A, first, last, 16);
+    case 32:
+        return NAME(update_rows)(upper, mirrors, A, first, last, 32);
+    default:
+        return NAME(update_rows)(upper, mirrors, A, first, last, A->block_height);
+    }
+}

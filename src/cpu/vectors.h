@@ -1,0 +1,32 @@
+/* Vectors of products: one scalar, copies by threads, several vectors side by side. */
+#ifndef TESS_CPU_VECTORS_H
+#define TESS_CPU_VECTORS_H
+
+#include "core/core.h"
+#include "matrix/matrix.h"
+
+/* y_i = alpha sum + beta y_i, whatever the precision. */
+static inline void tess_cpu_put(void *y, tess_type type, int64_t i, double alpha, double sum,
+                                double beta)
+{
+    sum *= alpha;
+    if (beta != 0)
+        sum += beta * tess_get(y, type, i);
+    tess_put(y, type, i, sum);
+}
+
+/* memcpy by threads: what a product does to a vector must not cost more than the product. */
+void tess_cpu_copy(void *to, const void *from, size_t bytes, int shares);
+
+/* Scalar i of vector v is data[i*row + v*vector]. */
+typedef struct tess_cpu_vectors {
+    void *data;
+    int64_t row, vector;
+} tess_cpu_vectors;
+/* `count` vectors as long as A is wide side by side, zeros below to whole blocks. */
+void tess_cpu_pack(const tess_matrix *A, const tess_cpu_vectors *X, int64_t count, void *to,
+                   int shares);
+/* Vectors done together: more are done in groups of so many. */
+#define TESS_CPU_SPMM_GROUP 32
+
+#endif

@@ -1,0 +1,72 @@
+/* The division of a matrix's rows among threads; work.c has the picture. */
+#ifndef TESS_CPU_WORK_H
+#define TESS_CPU_WORK_H
+
+#include "cpu/kernel.h"
+#include "matrix/matrix.h"
+
+/* Queues of jobs for whoever comes first, at most: one a share, or one for several. */
+enum { TESS_CPU_QUEUES = 64 };
+
+/* One call of a kernel: whole rows, or pieces of a long row (bounds are then piece numbers). */
+typedef struct tess_cpu_job {
+    int64_t bounds[TESS_CPU_STREAMS + 1];
+    int64_t long_row; /* index in long_rows, -1 for whole rows */
+} tess_cpu_job;
+
+/* A row cut in pieces of nearly equal size: blocks offsets[i] .. offsets[i+1]-1 are piece i, and
+ * its sum goes to sums + (first_sum + i) * r. */
+typedef struct tess_cpu_long_row {
+    int64_t row;
+    int64_t pieces;
+    int64_t first_offset; /* of pieces + 1 in piece_offsets */
+    int64_t first_sum;
+} tess_cpu_long_row;
+
+/* The division of a matrix's rows among `shares` threads. Rows longer than a fixed number of bytes
+ * are cut at places that depend on the matrix alone; so is every order of summation, and the result
+ * is bitwise the same for any number of threads. */
+typedef struct tess_cpu_work {
+    tess_ctx *ctx;
+    int shares, streams;
+    tess_cpu_job *jobs;
+    int64_t *first_job; /* shares + 1: the jobs of each share */
+    int64_t job_count;  /* those from first_job[shares] on are for whoever comes first, in queues */
+    int queues;
+    int64_t first_tail[TESS_CPU_QUEUES + 1]; /* the jobs of each queue */
+    tess_cpu_long_row *long_rows;
+    int64_t long_count;
+    int64_t *piece_offsets;
+    int64_t pieces;
+} tess_cpu_work;
+
+tess_status tess_cpu_work_create(tess_ctx *ctx, const tess_matrix *A, int shares, int streams,
+                                 tess_cpu_work *work);
+void tess_cpu_work_destroy(tess_cpu_work *work);
+
+/* How many jobs of each queue are taken, in one product; begins with zeros. */
+typedef struct tess_cpu_turns {
+    int64_t taken[TESS_CPU_QUEUES];
+} tess_cpu_turns;
+
+/* What the streams of a thread, which walk their rows in lockstep, do alone: */
+typedef struct tess_cpu_lockstep {
+    int64_t alone; /* blocks that one does alone, as its row is longer than another's */
+    int64_t left;  /* blocks of the rows that are left when another stream has ended */
+} tess_cpu_lockstep;
+/* Adds those of the rows bounds[0] .. bounds[streams]-1, then those of all jobs. */
+void tess_cpu_count_lockstep(const int64_t *row_offsets, const int64_t *bounds, int streams,
+                             tess_cpu_lockstep *count);
+tess_cpu_lockstep tess_cpu_work_lockstep(const tess_cpu_work *work, const int64_t *row_offsets);
+
+/* The next job for whoever comes first, from the end of the share if there is one left, otherwise
+ * from another's; -1 after the last. */
+int64_t tess_cpu_work_next(const tess_cpu_work *work, int share, tess_cpu_turns *turns);
+/* Bytes of a share that are for whoever comes first, and of what is `left` of them those that come
+ * next. */
+int64_t tess_cpu_tail(int64_t share, int shares);
+int64_t tess_cpu_next_piece(int64_t left);
+/* (*counter)++ by one of several threads. */
+int64_t tess_cpu_take(int64_t *counter);
+
+#endif

@@ -1,0 +1,19 @@
+/* The inverses of the storage formats: the matrix that a format was made from, read from where the
+ * format's header says that its blocks lie. */
+#ifndef TEST_SUPPORT_INVERSE_H
+#define TEST_SUPPORT_INVERSE_H
+
+#include "format/fbcsr/fbcsr.h"
+#include "format/interleaved.h"
+#include "format/sliced.h"
+#include "format/swept.h"
+#include "format/symmetric.h"
+
+tess_status test_sliced_to_bsr(tess_ctx *ctx, const tess_sliced *S, tess_matrix **out);
+tess_status test_swept_to_bsr(tess_ctx *ctx, const tess_swept *S, tess_matrix **out);
+tess_status test_interleaved_to_bsr(tess_ctx *ctx, const tess_interleaved *I, tess_matrix **out);
+tess_status test_symmetric_to_bsr(tess_ctx *ctx, const tess_matrix *upper, tess_matrix **out);
+/* As CSR. F->map must be there. */
+tess_status test_fbcsr_to_csr(tess_ctx *ctx, const tess_fbcsr *F, tess_matrix **out);
+
+#endif
