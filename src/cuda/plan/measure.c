@@ -84,7 +84,7 @@ static tess_status time_pattern(tess_cuda *cuda, cu_pointer data, size_t bytes, 
                                 double *seconds)
 {
     char defines[96];
-    snprintf(defines, sizeof defines, "-DTHREADS=%d -DUNROLL=%d -DSTREAMING=%d", CEILING_THREADS,
+    snprintf(defines, sizeof defines, "-DTHREADS=%d -DEACH=%d -DSTREAMING=%d", CEILING_THREADS,
              unroll, streaming);
     tess_jit_image image;
     cu_module module;
@@ -102,7 +102,12 @@ static tess_status time_pattern(tess_cuda *cuda, cu_pointer data, size_t bytes, 
     if (persistent && blocks > resident)
         blocks = resident;
     double times[ROUNDS];
-    void *arguments[] = {&data, &count, &sums};
+    struct {
+        cu_pointer data;
+        long long count;
+        cu_pointer sums;
+    } args = {data, count, sums};
+    void *arguments[] = {&args};
     tess_status status;
     TESS_TRY_CLEAN(TESS_CU(cuda, cuModuleGetFunction(&function, module, "read_ceiling")));
     for (int i = -2; i < ROUNDS; i++) { /* two to warm up */
@@ -185,10 +190,14 @@ static tess_status need_gate(tess_cuda *cuda)
 
 static tess_status shut_gate(tess_cuda *cuda, cu_stream stream)
 {
-    unsigned long long most = 20000000; /* 20 ms: nothing hangs, whatever waits for the stream */
-    cu_pointer flag = tess_cuda_address((const void *)cuda->gate_flag);
+    enum { MOST = 20000000 }; /* 20 ms: nothing hangs, whatever waits for the stream */
     unsigned wanted = cuda->gates + 1;
-    void *arguments[] = {&flag, &wanted, &most};
+    struct {
+        cu_pointer flag;
+        long long wanted;
+        unsigned long long most;
+    } args = {tess_cuda_address((const void *)cuda->gate_flag), wanted, MOST};
+    void *arguments[] = {&args};
     TESS_TRY(TESS_CU(
         cuda, cuLaunchKernel(cuda->gate.function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL)));
     cuda->gates = wanted;

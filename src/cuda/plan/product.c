@@ -134,10 +134,17 @@ static tess_status need_dot(tess_cuda_plan *p)
 static tess_status run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_pointer result)
 {
     tess_cuda *cuda = p->cuda;
-    long long count = p->matrix.rows;
-    int parts = DOT_BLOCKS;
-    void *partial[] = {&w, &y, &count, &p->dot_scratch};
-    void *final[] = {&p->dot_scratch, &parts, &result};
+    struct {
+        cu_pointer w, y;
+        long long count;
+        cu_pointer parts;
+    } partial_args = {w, y, p->matrix.rows, p->dot_scratch};
+    struct {
+        cu_pointer parts;
+        long long count;
+        cu_pointer dot;
+    } final_args = {p->dot_scratch, DOT_BLOCKS, result};
+    void *partial[] = {&partial_args}, *final[] = {&final_args};
     TESS_TRY(TESS_CU(cuda, cuLaunchKernel(p->dot_partial, DOT_BLOCKS, 1, 1, DOT_THREADS, 1, 1, 0,
                                           p->stream, partial, NULL)));
     return TESS_CU(
