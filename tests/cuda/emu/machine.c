@@ -66,6 +66,7 @@ static void start_block(emu_block *block, uint64_t index)
 {
     const unsigned *b = emu.grid->block, *g = emu.grid->grid;
     block->done = block->at_barrier = 0;
+    memset(block->at_warp, 0, sizeof block->at_warp);
     for (unsigned i = 0; i < block->threads; i++) {
         emu_thread *thread = &block->thread[i];
         fiber kept = thread->fiber;

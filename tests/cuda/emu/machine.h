@@ -58,6 +58,7 @@ enum { EMU_CANARY = 64, EMU_SITES = 16 };
 
 typedef struct emu_block {
     unsigned threads, done, at_barrier;
+    unsigned at_warp[32]; /* of each warp, the lanes that wait in a warp operation */
     emu_thread *thread;
     emu_array array[EMU_SITES];
     int arrays;

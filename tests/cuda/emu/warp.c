@@ -110,13 +110,16 @@ void emu_warp(emu_warp_op op, int line, unsigned mask, void *value, size_t bytes
     memset(me->value, 0, sizeof me->value);
     memcpy(me->value, value, bytes);
     me->state = EMU_AT_WARP;
-    bool all = true;
+    unsigned *waiting = &me->block->at_warp[me->number / 32];
+    bool all = ++*waiting >= (unsigned)__builtin_popcount(mask);
     for (unsigned lane = 0; lane < 32 && all; lane++)
         if (mask >> lane & 1)
             all = warp[lane].state == EMU_AT_WARP && warp[lane].mask == mask &&
                   warp[lane].op == op && warp[lane].line == line;
-    if (all)
+    if (all) {
+        *waiting -= (unsigned)__builtin_popcount(mask);
         finish_warp(warp, mask);
+    }
     fiber_switch(&me->fiber, &emu.scheduler);
     memcpy(value, me->value, bytes);
 }

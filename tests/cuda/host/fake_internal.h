@@ -53,7 +53,7 @@ typedef struct fake_module {
 typedef struct fake_function {
     fake_module *module; /* NULL: free */
     emu_entry *entry;
-    bool launched;
+    int launched;      /* how often */
     int dynamic_limit; /* bytes of dynamic shared memory; -1: the default */
     bool any_cluster_size;
 } fake_function;
