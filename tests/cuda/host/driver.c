@@ -164,9 +164,9 @@ static cu_result launch_with(const subject *s, unsigned blocks, cu_launch_attrib
 
 static cu_result launch_cluster(const subject *s, unsigned blocks, unsigned cluster)
 {
-    return launch_with(s, blocks,
-                       (cu_launch_attribute){.id = CU_LAUNCH_CLUSTER,
-                                             .value = {.size = {cluster, 1, 1}}});
+    return launch_with(
+        s, blocks,
+        (cu_launch_attribute){.id = CU_LAUNCH_CLUSTER, .value = {.size = {cluster, 1, 1}}});
 }
 
 static void clusters_and_cooperative_grids_must_fit(void **state)
@@ -204,8 +204,7 @@ static void copies_stay_inside_an_allocation_that_is_alive(void **state)
                      CU_ERROR_INVALID_VALUE);
     assert_int_equal(s.driver.cuMemcpyDtoHAsync(host, s.y, BYTES + 1, s.stream),
                      CU_ERROR_INVALID_VALUE);
-    assert_int_equal(s.driver.cuMemsetD8Async(s.y + 1, 0, BYTES, s.stream),
-                     CU_ERROR_INVALID_VALUE);
+    assert_int_equal(s.driver.cuMemsetD8Async(s.y + 1, 0, BYTES, s.stream), CU_ERROR_INVALID_VALUE);
     assert_int_equal(s.driver.cuMemAlloc(&other, 64), CU_SUCCESS);
     assert_int_equal(s.driver.cuMemcpyDtoDAsync(other, s.y, 64, s.stream), CU_SUCCESS);
     assert_int_equal(s.driver.cuMemcpyDtoDAsync(other, s.y, 65, s.stream), CU_ERROR_INVALID_VALUE);
