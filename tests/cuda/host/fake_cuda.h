@@ -28,7 +28,7 @@ typedef struct fake_cuda {
     int64_t memory_limit; /* bytes; allocations beyond it fail with out of memory */
     int64_t memory_used;
     int64_t allocations, launches, graphs, waits, copies; /* so far */
-    int64_t compiled;                                     /* programs */
+    int64_t compiled, clusters;                           /* programs; launches of one cluster */
     double clock, loading; /* seconds: what events read; the first launch of a function longer */
     int current;           /* depth of the context stack */
     int capturing;

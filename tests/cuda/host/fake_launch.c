@@ -223,6 +223,7 @@ cu_result fake_run(const fake_launch *l)
     fake_function *f = l->function;
     REFUSE_IF(!f->module, FAKE_INVALID_HANDLE);
     fake_state.launches++;
+    fake_state.clusters += l->grid.cluster;
     fake_state.clock += 10e-6 + (f->launched ? 0 : fake_state.loading);
     f->launched++;
     if (fake_state.not_run && strcmp(fake_state.not_run, f->entry->name) == 0)
