@@ -11,10 +11,14 @@ tess_status tess_cuda_shut_gate(tess_cuda *cuda, cu_stream stream)
         *cuda->gate_flag = cuda->gates;
     }
     TESS_TRY(tess_cuda_helper(cuda, "gate.cu", "", "gate", &function));
-    unsigned long long most = 20000000; /* 20 ms: nothing hangs, whatever waits for the stream */
-    cu_pointer flag = tess_cuda_address((const void *)cuda->gate_flag);
+    enum { MOST = 20000000 }; /* 20 ms: nothing hangs, whatever waits for the stream */
     unsigned wanted = cuda->gates + 1;
-    void *arguments[] = {&flag, &wanted, &most};
+    struct {
+        cu_pointer flag;
+        long long wanted;
+        unsigned long long most;
+    } args = {tess_cuda_address((const void *)cuda->gate_flag), wanted, MOST};
+    void *arguments[] = {&args};
     TESS_TRY(TESS_CU(cuda, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL)));
     cuda->gates = wanted;
     return TESS_OK;

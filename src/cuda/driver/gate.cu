@@ -1,13 +1,28 @@
-// Holds its stream until the host has put behind it all that is to be timed: what events then say is
-// the device's own time, and not how fast the host launches. `flag` is the host's memory; after `most`
-// nanoseconds the gate opens by itself.
+/* Holds its stream until the host has put behind it all that is to be timed: what events then say
+ * is the device's own time, and not how fast the host launches. `flag` is the host's memory; after
+ * `most` nanoseconds the gate opens by itself.
+ */
+#define REAL 8
+#include "common.cuh"
 
-extern "C" __global__ void gate(const volatile unsigned *flag, unsigned wanted,
-                                unsigned long long most)
+typedef struct gate_args {
+    const volatile unsigned *flag;
+    long long wanted; /* an unsigned */
+    unsigned long long most;
+} gate_args;
+
+#ifndef TESS_EMULATE
+DEVICE unsigned long long nanoseconds(void)
 {
-    unsigned long long start, now;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
-    do {
-        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    } while ((int)(*flag - wanted) < 0 && now - start < most);
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+#endif
+
+KERNEL(gate, gate_args, 1, 1)
+{
+    const unsigned long long start = nanoseconds();
+    while ((int)(*a.flag - (unsigned)a.wanted) < 0 && nanoseconds() - start < a.most)
+        ;
 }

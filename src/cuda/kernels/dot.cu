@@ -3,15 +3,23 @@
  *
  *   REAL  bytes of a scalar (8 or 4)     THREADS  threads a block, a power of two
  */
-#if REAL == 8
-typedef double real;
-#else
-typedef float real;
-#endif
+#include "common.cuh"
 
-static __device__ double block_sum(double mine)
+typedef struct dot_partial_args {
+    const real *w, *y;
+    long long count;
+    double *parts; /* one a thread block */
+} dot_partial_args;
+
+typedef struct dot_final_args {
+    const double *parts;
+    long long count;
+    double *dot;
+} dot_final_args;
+
+DEVICE double block_sum(double mine)
 {
-    __shared__ double part[THREADS];
+    SHARED(double, part, THREADS);
     part[threadIdx.x] = mine;
     __syncthreads();
     for (int half = THREADS / 2; half > 0; half /= 2) {
@@ -22,25 +30,23 @@ static __device__ double block_sum(double mine)
     return part[0];
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    dot_partial(const real *w, const real *y, long long count, double *parts)
+KERNEL(dot_partial, dot_partial_args, THREADS, 1)
 {
     double sum = 0;
-    long long step = (long long)gridDim.x * THREADS;
-    for (long long i = (long long)blockIdx.x * THREADS + threadIdx.x; i < count; i += step)
-        sum += (double)w[i] * (double)y[i];
+    const long long step = (long long)gridDim.x * THREADS;
+    for (long long i = (long long)blockIdx.x * THREADS + threadIdx.x; i < a.count; i += step)
+        sum += (double)a.w[i] * (double)a.y[i];
     sum = block_sum(sum);
     if (threadIdx.x == 0)
-        parts[blockIdx.x] = sum;
+        a.parts[blockIdx.x] = sum;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    dot_final(const double *parts, int count, double *dot)
+KERNEL(dot_final, dot_final_args, THREADS, 1)
 {
     double sum = 0;
-    for (int i = threadIdx.x; i < count; i += THREADS)
-        sum += parts[i];
+    for (long long i = threadIdx.x; i < a.count; i += THREADS)
+        sum += a.parts[i];
     sum = block_sum(sum);
     if (threadIdx.x == 0)
-        *dot = sum;
+        *a.dot = sum;
 }

@@ -108,8 +108,6 @@ static tess_status need_scratch(tess_cuda_plan *p)
 static tess_status run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_pointer result)
 {
     tess_cuda *cuda = p->cuda;
-    long long count = p->matrix.rows;
-    int parts = DOT_BLOCKS;
     char defines[64];
     cu_function partial, final;
     TESS_TRY(need_scratch(p));
@@ -117,8 +115,17 @@ static tess_status run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_poi
                    tess_type_size(p->matrix.type), DOT_THREADS);
     TESS_TRY(tess_cuda_helper(cuda, "dot.cu", defines, "dot_partial", &partial));
     TESS_TRY(tess_cuda_helper(cuda, "dot.cu", defines, "dot_final", &final));
-    void *partial_arguments[] = {&w, &y, &count, &p->dot_scratch};
-    void *final_arguments[] = {&p->dot_scratch, &parts, &result};
+    struct {
+        cu_pointer w, y;
+        long long count;
+        cu_pointer parts;
+    } partial_args = {w, y, p->matrix.rows, p->dot_scratch};
+    struct {
+        cu_pointer parts;
+        long long count;
+        cu_pointer dot;
+    } final_args = {p->dot_scratch, DOT_BLOCKS, result};
+    void *partial_arguments[] = {&partial_args}, *final_arguments[] = {&final_args};
     TESS_TRY(TESS_CU(cuda, cuLaunchKernel(partial, DOT_BLOCKS, 1, 1, DOT_THREADS, 1, 1, 0,
                                           p->stream, partial_arguments, NULL)));
     return TESS_CU(cuda, cuLaunchKernel(final, 1, 1, 1, DOT_THREADS, 1, 1, 0, p->stream,

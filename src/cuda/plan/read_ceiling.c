@@ -32,7 +32,7 @@ static tess_status time_pattern(tess_cuda *cuda, cu_pointer data, size_t bytes, 
                                 double *seconds)
 {
     char defines[96];
-    snprintf(defines, sizeof defines, "-DTHREADS=%d -DUNROLL=%d -DSTREAMING=%d", CEILING_THREADS,
+    snprintf(defines, sizeof defines, "-DTHREADS=%d -DEACH=%d -DSTREAMING=%d", CEILING_THREADS,
              unroll, streaming);
     cu_module module;
     cu_function function;
@@ -45,7 +45,12 @@ static tess_status time_pattern(tess_cuda *cuda, cu_pointer data, size_t bytes, 
         blocks = tess_min(blocks, (long long)cuda->multiprocessors *
                                       (cuda->threads_per_multiprocessor / CEILING_THREADS));
     double times[ROUNDS];
-    void *arguments[] = {&data, &count, &sums};
+    struct {
+        cu_pointer data;
+        long long count;
+        cu_pointer sums;
+    } args = {data, count, sums};
+    void *arguments[] = {&args};
     tess_status status;
     for (int i = -2; i < ROUNDS; i++) { /* two to warm up */
         if (i >= 0)

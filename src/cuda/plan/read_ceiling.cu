@@ -1,9 +1,12 @@
-// The read ceiling: how fast can this device read an array once, with nothing else to do?
-//
-// Every thread reads 16 bytes at a time, UNROLL independent loads in flight, neighbouring threads
-// neighbouring addresses; the sum is kept only so that the loads are not removed. One partial sum a
-// thread block is written: nothing to speak of beside the bytes read. STREAMING tells the caches
-// that nothing will be read again; an array that fits in L2 is read without it.
+/* The read ceiling: how fast can this device read an array once, with nothing else to do?
+ *
+ * Every thread reads 16 bytes at a time, EACH independent loads in flight, neighbouring threads
+ * neighbouring addresses; the sum is kept only so that the loads are not removed. One partial sum a
+ * thread block is written: nothing to speak of beside the bytes read. STREAMING tells the caches
+ * that nothing will be read again; an array that fits in L2 is read without it.
+ */
+#define REAL 8
+#include "common.cuh"
 
 #if STREAMING
 #define LOAD(address) __ldcs(address)
@@ -11,24 +14,29 @@
 #define LOAD(address) __ldg(address)
 #endif
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    read_ceiling(const uint4 *__restrict__ data, long long count, unsigned *__restrict__ sums)
+typedef struct read_ceiling_args {
+    const uint4 *data;
+    long long count;
+    unsigned *sums;
+} read_ceiling_args;
+
+KERNEL(read_ceiling, read_ceiling_args, THREADS, 1)
 {
-    long long tile = (long long)THREADS * UNROLL;
+    const long long tile = (long long)THREADS * EACH;
     unsigned sum = 0;
-    for (long long first = blockIdx.x * tile; first < count; first += gridDim.x * tile) {
-        uint4 part[UNROLL];
-#pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
-            long long i = first + u * THREADS + threadIdx.x;
-            part[u] = i < count ? LOAD(data + i) : make_uint4(0, 0, 0, 0);
+    for (long long first = blockIdx.x * tile; first < a.count; first += gridDim.x * tile) {
+        uint4 part[EACH];
+        UNROLL
+        for (int u = 0; u < EACH; u++) {
+            const long long i = first + u * THREADS + threadIdx.x;
+            part[u] = i < a.count ? LOAD(a.data + i) : make_uint4(0, 0, 0, 0);
         }
-#pragma unroll
-        for (int u = 0; u < UNROLL; u++)
+        UNROLL
+        for (int u = 0; u < EACH; u++)
             sum += part[u].x ^ part[u].y ^ part[u].z ^ part[u].w;
     }
     for (int step = 16; step > 0; step /= 2)
-        sum += __shfl_down_sync(0xffffffffu, sum, step);
+        sum += __shfl_down_sync(0xffffffffu, sum, step, 32);
     if (threadIdx.x % 32 == 0)
-        atomicAdd(sums + blockIdx.x, sum);
+        atomicAdd(a.sums + blockIdx.x, sum);
 }

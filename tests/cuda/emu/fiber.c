@@ -5,16 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define WITH_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WITH_ASAN 1
-#endif
-#endif
-#ifdef WITH_ASAN
-#include <sanitizer/common_interface_defs.h>
-#endif
+#include "asan.h"
 
 void emu_swap_stacks(void **save, void *load);
 void emu_first_frame(void);

@@ -1,5 +1,6 @@
-/* The emulated machine, shared by the scheduler (machine.c) and the asynchronous copies (copy.c):
- * threads as fibers, live blocks with their shared memory, and who waits for what. */
+/* The emulated machine, threads as fibers, live blocks with their shared memory, and who waits for
+ * what. machine.c schedules, warp.c has barriers and warp operations, shared.c shared memory,
+ * copy.c asynchronous copies. */
 #ifndef EMU_MACHINE_H
 #define EMU_MACHINE_H
 
@@ -7,8 +8,8 @@
 typedef double real;
 typedef double held;
 #include "emulate.h"
-#include "emulator.h"
 #include "fiber.h"
+#include "run.h"
 
 typedef enum emu_state {
     EMU_READY,
@@ -57,19 +58,23 @@ enum { EMU_CANARY = 64, EMU_SITES = 16 };
 
 typedef struct emu_block {
     unsigned threads, done, at_barrier;
+    unsigned at_warp[32]; /* of each warp, the lanes that wait in a warp operation */
     emu_thread *thread;
     emu_array array[EMU_SITES];
     int arrays;
+    size_t static_shared; /* bytes of the arrays but the dynamic one */
 } emu_block;
 
 typedef struct emu_machine {
-    const tess_cuda_launch *launch;
-    emu_entry *run;
-    uint64_t seed, drawn;
+    emu_entry *entry;
+    const emu_grid *grid;
+    const void *args;
+    uint64_t seed; /* the random numbers' state */
+    bool in_order; /* the thread that became ready last runs next */
     fiber scheduler;
     emu_thread *now;
-    emu_thread **ready;
-    size_t ready_count;
+    emu_thread **ready, **looking; /* looking: ready when nobody else is */
+    size_t ready_count, looking_count;
     emu_block *block; /* slots for live blocks */
     unsigned live, at_grid;
     emu_copy *copy; /* under way */
@@ -86,6 +91,9 @@ size_t emu_random(size_t bound);
 void emu_make_ready(emu_thread *thread);
 /* Puts the running thread to sleep in `state` until someone makes it ready. */
 void emu_sleep(emu_state state, int line);
+
+/* shared.c: frees a block's arrays; a changed canary is a write outside. */
+void emu_drop_shared(emu_block *block);
 
 /* copy.c: finishes one copy under way, drawn at random; false when there is none. */
 bool emu_copy_step(void);

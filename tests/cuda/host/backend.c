@@ -1,9 +1,7 @@
 /* The CUDA backend's host side against the fake driver: products through every path. What
- * goes wrong is in failures.c. */
+ * goes wrong is in failures.c, the search for a plan in search.c. */
 #include "cuda/driver/device.h"
-#include "plan/tuner.h"
 #include "session.h"
-#include "plan/model/model.h"
 
 /* ---- What is missing is named ---- */
 
@@ -220,33 +218,30 @@ static void product_can_be_captured_and_replayed(void **state)
     size_t x_bytes = 8 * (size_t)A->cols, y_bytes = 8 * (size_t)A->rows;
     double *x = test_vector(A->cols, A->type, 1), *y = test_vector(A->rows, A->type, 2);
     void *dx = to_device(state, device, x, x_bytes), *dy = to_device(state, device, y, y_bytes);
-    int stream;
-    ok(state, tess_plan_set_stream(plan, &stream));
+    tess_cuda *cuda = tess_cuda_of(device);
+    cu_stream stream;
+    cu_graph graph;
+    cu_graph_exec exec;
+    ok(state, tess_cuda_enter(cuda));
+    ok(state, TESS_CU(cuda, cuStreamCreate(&stream, 0)));
+    ok(state, tess_plan_set_stream(plan, stream));
 
-    fake->capturing = 0;
-    void *library = dlopen(FAKE_CUDA, RTLD_NOW);
-    cu_result (*begin)(void *, int), (*end)(void *, void **), (*launch)(void *, void *),
-        (*destroy)(void *);
-    void *symbols[] = {dlsym(library, "cuStreamBeginCapture_v2"),
-                       dlsym(library, "cuStreamEndCapture"), dlsym(library, "cuGraphLaunch"),
-                       dlsym(library, "cuGraphDestroy")};
-    memcpy(&begin, &symbols[0], sizeof begin);
-    memcpy(&end, &symbols[1], sizeof end);
-    memcpy(&launch, &symbols[2], sizeof launch);
-    memcpy(&destroy, &symbols[3], sizeof destroy);
-    void *graph;
-    begin(&stream, 1);
+    ok(state, TESS_CU(cuda, cuStreamBeginCapture(stream, CU_CAPTURE_THREAD_LOCAL)));
     ok(state, tess_spmv(plan, 1, dx, 0, dy));
     assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_ERR_UNSUPPORTED);
     assert_text(state, "captured");
     assert_int_equal(tess_plan_update_values(plan, dx), TESS_ERR_UNSUPPORTED);
     assert_text(state, "being captured, and this plan has not taken values");
-    end(&stream, &graph);
-    assert_int_equal(launch(graph, &stream), 0);
+    ok(state, TESS_CU(cuda, cuStreamEndCapture(stream, &graph)));
+    ok(state, TESS_CU(cuda, cuGraphInstantiate(&exec, graph, 0)));
+    ok(state, TESS_CU(cuda, cuGraphLaunch(exec, stream)));
     ok(state, tess_plan_set_stream(plan, NULL));
     ok(state, tess_device_copy_from(device, y, dy, y_bytes));
     test_check_spmv("replayed", A, 1, x, 0, NULL, y);
-    destroy(graph);
+    ok(state, TESS_CU(cuda, cuGraphExecDestroy(exec)));
+    ok(state, TESS_CU(cuda, cuGraphDestroy(graph)));
+    ok(state, TESS_CU(cuda, cuStreamDestroy(stream)));
+    tess_cuda_leave(cuda);
 
     tess_device_free(device, dx);
     tess_device_free(device, dy);
@@ -337,70 +332,6 @@ static void several_vectors_in_both_orders_and_in_groups(void **state)
     tess_device_close(device);
 }
 
-static void a_searched_plan_owns_its_layout_and_takes_new_values(void **state)
-{
-    tess_device *device = open_device(state);
-    tess_matrix *A = test_matrix(test_ctx(state), TEST_RANDOM, 80, 3, 3, TESS_F64, 5);
-    tess_matrix *B = test_matrix(test_ctx(state), TEST_RANDOM, 80, 3, 3, TESS_F64, 5);
-    tess_plan_options options = {.kernel = "sliced"};
-    tess_plan *plan;
-    ok(state, tess_plan_search(test_ctx(state), A, device, &options, true, &plan));
-    assert_true(plan->search->count > 1);
-    assert_false(plan->shares_layouts);
-    assert_null(((const tess_cuda *)device->state)->shared);
-    for (int64_t i = 0; i < tess_matrix_stored(B); i++)
-        ((double *)B->values)[i] = tess_random_unit(91, (uint64_t)i);
-    ok(state, tess_plan_update_values(plan, B->values));
-    void *x = test_vector(B->cols, TESS_F64, 7), *y = test_vector(B->rows, TESS_F64, 8);
-    ok(state, tess_spmv(plan, 1, x, 0, y));
-    test_check_spmv("searched, then updated", B, 1, x, 0, NULL, y);
-    free(x), free(y);
-    tess_plan_destroy(plan);
-    tess_matrix_destroy(A);
-    tess_matrix_destroy(B);
-    tess_device_close(device);
-}
-
-static void candidates_are_compiled_ahead_and_once(void **state)
-{
-    tess_device *device = open_device(state);
-    tess_matrix *A = test_matrix(test_ctx(state), TEST_RANDOM, 20, 6, 6, TESS_F64, 1);
-    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_MEASURE};
-    tess_candidates list = {0};
-    int threads = test_ctx(state)->threads;
-    ok(state, tess_ctx_set_threads(test_ctx(state), 4));
-    tess_cache_clear();
-    ok(state, tess_candidates_list(device, A, &product, &list));
-    assert_true(list.count > 4);
-    int64_t before = fake->compiled;
-    tess_candidates_ahead(device, A, list.items, list.count);
-    int64_t ahead = fake->compiled - before;
-    assert_true(ahead > 4 && ahead <= list.count);
-    for (int64_t i = 0; i < list.count; i++) {
-        tess_plan_options options = {.format = list.items[i].format,
-                                     .kernel = list.items[i].kernel,
-                                     .params = list.items[i].params};
-        tess_plan *plan;
-        if (strcmp(options.kernel, "sliced") != 0) /* the only one that the fake runs */
-            continue;
-        ok(state, tess_plan_create(test_ctx(state), A, device, &options, &plan));
-        tess_plan_destroy(plan);
-    }
-    assert_int_equal(fake->compiled, before + ahead);
-
-    /* What does not compile is left to whoever asks for it. */
-    tess_cache_clear();
-    fake->compile_fails = 1;
-    tess_candidates_ahead(device, A, list.items, list.count);
-    tess_plan *plan;
-    assert_int_equal(tess_plan_create(test_ctx(state), A, device, NULL, &plan), TESS_ERR_DEVICE);
-    fake->compile_fails = 0;
-    tess_candidates_free(test_ctx(state), &list);
-    ok(state, tess_ctx_set_threads(test_ctx(state), threads));
-    tess_matrix_destroy(A);
-    tess_device_close(device);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,7 +339,6 @@ int main(void)
         TEST(missing_gpu_is_named),
         TEST(missing_nvrtc_is_named),
         TEST(plans_of_a_benchmark_share_a_layout),
-        TEST(candidates_are_compiled_ahead_and_once),
         TEST(description_is_one_line),
         TEST(products_match_ref_on_host_vectors),
         TEST(lines_in_long_rows_are_verified),
@@ -416,7 +346,6 @@ int main(void)
         TEST(product_can_be_captured_and_replayed),
         TEST(updated_values_are_used_from_host_and_device),
         TEST(values_from_the_device_reach_what_is_made_later),
-        TEST(a_searched_plan_owns_its_layout_and_takes_new_values),
         TEST(several_vectors_in_both_orders_and_in_groups),
     };
     return cmocka_run_group_tests(tests, start, finish);

@@ -144,7 +144,7 @@ static tally work(tess_ctx *ctx, tess_jit *jit, int worker, int workers, int ste
             compile(ctx, jit, "dot", &(tess_jit_request){"dot.cu", "-DREAL=8 -DTHREADS=256", 80});
         t.failed += compile(
             ctx, jit, "read_ceiling",
-            &(tess_jit_request){"read_ceiling.cu", "-DTHREADS=256 -DUNROLL=8 -DSTREAMING=1", 80});
+            &(tess_jit_request){"read_ceiling.cu", "-DTHREADS=256 -DEACH=8 -DSTREAMING=1", 80});
     }
     return t;
 }

@@ -1,9 +1,16 @@
 /* A stand-in for libcuda and NVRTC: one shared library, loaded through TESSERA_LIBCUDA and
  * TESSERA_NVRTC, so that the host code runs to the end on a machine without a GPU.
  *
- * Device memory is the heap. "Compiling" keeps the source's name and the defines as text; launching
- * runs plain C with the same meaning for the kernels the tests use (fake_kernels.c). Every call is
- * counted and any of them can be made to fail; what is alive is counted too.
+ *     fake_nvrtc.c    a program is compiled for the CPU by the host's C compiler (fake_compile.c)
+ *     fake_launch.c   modules, functions, launches: the emulator (tests/cuda/emu) runs them
+ *     fake_graph.c    captured launches
+ *     fake_stream.c   streams and events
+ *     fake_memory.c   device memory, which is the heap
+ *     fake_device.c   devices and contexts
+ *
+ * What a real driver refuses is refused: launches beyond a function's limits, copies beyond an
+ * allocation, handles that are not alive. Calls are counted, any of them can be made to fail, and
+ * what is alive is counted too. Work is done when its call returns.
  */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
@@ -13,47 +20,47 @@
 #include "cuda/driver/driver_api.h"
 
 typedef struct fake_cuda {
-    int devices;
-    int64_t alive;   /* allocations, streams, events, modules, retained contexts, programs */
-    int64_t calls;   /* that may fail */
+    int devices;   /* TESSERA_FAKE_DEVICES when the library is loaded, or 1; FAKE_DEVICES at most */
+    int64_t alive; /* allocations, streams, events, modules, retained contexts, programs */
+    int64_t calls; /* that may fail */
     int64_t fail_at; /* the call that fails, counted from now; -1: none */
     cu_result fail_with;
     int64_t memory_limit; /* bytes; allocations beyond it fail with out of memory */
     int64_t memory_used;
     int64_t allocations, launches, graphs, waits, copies; /* so far */
-    int64_t compiled;                                     /* programs */
+    int64_t compiled, clusters;                           /* programs; launches of one cluster */
     double clock, loading; /* seconds: what events read; the first launch of a function longer */
     int current;           /* depth of the context stack */
     int capturing;
-    int wrong_results; /* kernels write numbers that are off */
+    int wrong_results; /* every double that a launch writes is off by a thousandth */
     int compile_fails;
+    int largest_cluster; /* thread blocks that the device holds as one cluster, 16 at most */
+    const char *not_run; /* an entry point whose launches are checked but not run */
 } fake_cuda;
 
+enum {
+    FAKE_DEVICES = 16,
+    FAKE_MULTIPROCESSORS = 3,
+    FAKE_THREADS_PER_MULTIPROCESSOR = 2048,
+    FAKE_SHARED_PER_MULTIPROCESSOR = 233472,
+    FAKE_SHARED_DEFAULT = 49152, /* bytes a block may have without asking */
+    FAKE_SHARED_OPTIN = 232448,  /* bytes a block may ask for */
+    FAKE_CLUSTER = 2,            /* largest_cluster to begin with: one of 16 x 1024 threads takes
+                                  * tenths of a second for an iteration of a solver */
+};
+
+enum { /* cu_result beyond those of driver_api.h */
+       FAKE_INVALID_IMAGE = 200,
+       FAKE_INVALID_CONTEXT = 201,
+       FAKE_INVALID_HANDLE = 400,
+       FAKE_NOT_FOUND = 500,
+       FAKE_LAUNCH_FAILED = 719,
+       FAKE_COOPERATIVE_TOO_LARGE = 720,
+       FAKE_NOT_SUPPORTED = 801,
+       FAKE_CAPTURE_UNSUPPORTED = 900,
+       FAKE_INVALID_CLUSTER_SIZE = 912,
+};
+
 fake_cuda *fake_cuda_state(void);
-
-/* A define of a module, 0 if it is not there. */
-struct fake_module;
-int fake_define(const struct fake_module *module, const char *name);
-
-/* fake_fbcsr.c: the entry point of fbcsr.cu; 0 when this is another. */
-int fake_run_fbcsr(const struct fake_module *module, const char *entry, void **arguments);
-
-/* fake_triangular.c: the entry points of triangular.cu; 0 when this is none. */
-int fake_run_triangular(const struct fake_module *module, const char *entry, unsigned grid,
-                        void **arguments);
-
-/* Its text, up to a space or the end; "" if it is not there. */
-const char *fake_define_text(const struct fake_module *module, const char *name);
-
-/* Element i of an array of scalars of `real` bytes. */
-double fake_get(const void *array, int real, int64_t i);
-void fake_put(void *array, int real, int64_t i, double value);
-
-/* fake_solve.c: a solver's entry points; 0 when this is none. */
-int fake_run_solve(const struct fake_module *module, const char *entry, void **arguments);
-
-/* Runs one entry point; 0 when it is not known. `arguments` as cuLaunchKernel's. */
-int fake_run(const struct fake_module *module, const char *entry, unsigned grid, void **arguments,
-             int wrong_results);
 
 #endif

@@ -51,6 +51,8 @@ static inline int before(void **state)
     fake->memory_limit = INT64_MAX;
     fake->wrong_results = fake->compile_fails = 0;
     fake->loading = 0;
+    fake->not_run = NULL;
+    fake->largest_cluster = FAKE_CLUSTER;
     setenv("TESSERA_NVRTC", FAKE_CUDA, 1);
     unsetenv("TESSERA_JIT");
     return 0;

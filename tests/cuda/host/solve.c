@@ -64,6 +64,28 @@ static void solves_end_as_on_the_cpu(void **state)
     }
 }
 
+/* A small system on a device with large clusters: all iterations in one launch of loop.cu.
+ * Emulated, an iteration of its 16 x 1024 threads takes a tenth of a second: a few of them. */
+static void iterations_in_one_launch_end_as_on_the_cpu(void **state)
+{
+    static const char *const specs[] = {"cg:pc=bjacobi,max=5,tol=0",
+                                        "bicgstab:pc=jacobi,max=3,tol=0"};
+    fake->largest_cluster = 16;
+    for (int i = 0; i < 2; i++) {
+        setting here = open_setting(state, "gen:elasticity:n=4", "cpu");
+        setting there = open_setting(state, "gen:elasticity:n=4", "cuda");
+        tess_result want, got;
+        ok(state, tess_solve(here.plan, specs[i], here.b, here.x, &want));
+        const int64_t clusters = fake->clusters;
+        ok(state, tess_solve(there.plan, specs[i], there.b, there.x, &got));
+        assert_true(fake->clusters > clusters);
+        assert_int_equal(got.iterations, want.iterations);
+        assert_true(fabs(got.residual - want.residual) <= 1e-9 * want.residual);
+        close_setting(state, &here);
+        close_setting(state, &there);
+    }
+}
+
 /* A solve of more than 30 iterations (55 by gmres), for which the host waits less than `most`
  * times. */
 static void check_waits(void **state, const char *input, const char *spec, int64_t most)
@@ -242,6 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(solves_end_as_on_the_cpu),
+        TEST(iterations_in_one_launch_end_as_on_the_cpu),
         TEST(the_host_does_not_wait_for_an_iteration),
         TEST(a_slow_first_iteration_does_not_shorten_chunks),
         TEST(vectors_on_the_device_stay_there),
