@@ -3,9 +3,9 @@
  *
  *   same_bits kernels      the cases: every kernel that a revision lists for every matrix,
  *                          MATRIX TYPE FORMAT KERNEL PARAMS, "-" for no parameters
- *   same_bits run < CASES  y of each case by 1 and 2 threads, with the transposed product and that of
- *                          three vectors, as hashes of their bytes; then the history, as %a, and x
- *                          of every method and preconditioner
+ *   same_bits run < CASES  y of each case by 1 and 2 threads, with the transposed product and that
+ * of three vectors, as hashes of their bytes; then the history, as %a, and x of every method and
+ * preconditioner
  */
 #include <stdint.h>
 #include <stdio.h>
