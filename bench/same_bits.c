@@ -130,7 +130,7 @@ static void run_kernels(void)
     for (int i = 1; scanf("%255s %7s %255s %255s %255s", spec, type, format, kernel, params) == 5;
          i++)
         for (int threads = 1; threads <= 2; threads++) {
-            printf("case %d, %s %s %s, %d threads\n", i, spec, type, format, threads);
+            printf("case %d, %s %s, %d threads\n", i, spec, type, threads);
             multiply(threads, spec, type, format, kernel, params);
         }
 }
