@@ -13,7 +13,7 @@ grep -rnE '(^|[^_[:alnum:]"])(v?f?printf|v?dprintf|puts|putchar|fputs|perror|exi
     src --include='*.c' --include='*.h' | grep -vE ':[0-9]+: *(/?\*|//)|format\(printf' |
     complain "the library must not print or exit"
 
-listed=" $(find src -name CMakeLists.txt -exec cat {} + | tr '\n()/' '    ') "
+listed=" $(find src \( -name CMakeLists.txt -o -name '*.def' \) -exec cat {} + | tr '\n(),/' '     ') "
 for file in $(find src -name '*.c'); do
     case $file in
     *.inc.c | src/cpu/kernels/*) continue ;; # included by others
@@ -22,7 +22,7 @@ for file in $(find src -name '*.c'); do
     *" ${file##*/} "*) ;;
     *) echo "$file" ;;
     esac
-done | complain "sources that no CMakeLists.txt names"
+done | complain "sources that no CMakeLists.txt and no list names"
 
 # The public header is one file on purpose, and not among these.
 find src tools examples tests bench -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' -o -name '*.cu' -o \
