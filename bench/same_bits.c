@@ -3,9 +3,9 @@
  *
  *   same_bits kernels      the cases: every kernel that a revision lists for every matrix,
  *                          MATRIX TYPE FORMAT KERNEL PARAMS, "-" for no parameters
- *   same_bits run < CASES  y of each case by 1 and 2 threads, with the transposed product and that of
- *                          three vectors, as hashes of their bytes; then the history, as %a, and x
- *                          of every method and preconditioner
+ *   same_bits run < CASES  y of each case by 1 and 2 threads, with the transposed product and that
+ * of three vectors, as hashes of their bytes; then the history, as %a, and x of every method and
+ * preconditioner
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -130,7 +130,7 @@ static void run_kernels(void)
     for (int i = 1; scanf("%255s %7s %255s %255s %255s", spec, type, format, kernel, params) == 5;
          i++)
         for (int threads = 1; threads <= 2; threads++) {
-            printf("case %d, %s %s %s, %d threads\n", i, spec, type, format, threads);
+            printf("case %d, %s %s, %d threads\n", i, spec, type, threads);
             multiply(threads, spec, type, format, kernel, params);
         }
 }

@@ -1,9 +1,8 @@
 /* Calibration: measures what a model consists of, on generated matrices.
  *
- *   curves    stencils of 7 and 27 points and bands, growing, for each block size and kernel class
- *   extras    random columns of an x of growing size, bands whose rows end anywhere, and a matrix
- *             with one very long row: what the curves do not explain, a block
- *   vectors   what an iteration of CG does beside its product: vectors.c
+ *   curves    here: stencils of 7 and 27 points and bands, growing, for each block size and class
+ *   extras    extras.c: irregular matrices, for what the curves do not explain
+ *   vectors   vectors.c: what an iteration of CG does beside its product, and copies
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,8 +14,6 @@
 static const double first_bytes = 1e5, growth_in_cache = 2.5, growth_between = 1.3, growth = 1.35;
 /* The largest is so many times the cache: half of it, as symmetric storage is, is to be beyond. */
 static const double most_times = 10;
-/* How x grows under scattered columns. */
-static const double growth_scattered = 4;
 const int32_t tess_model_blocks[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 32};
 const int tess_model_block_count = sizeof tess_model_blocks / sizeof tess_model_blocks[0];
 
@@ -70,8 +67,7 @@ static bool is_hopeless(const tess_calibration *c, const tess_candidate *candida
     return own > 0 && times * own < best;
 }
 
-/* Every class on one matrix; `shapes`: those of fbcsr too. */
-static tess_status measure_classes(tess_calibration *c, const tess_matrix *A, bool shapes)
+tess_status tess_calibration_classes(tess_calibration *c, const tess_matrix *A, bool shapes)
 {
     tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE, .shapes = shapes};
     const tess_backend *backend = c->device->backend;
@@ -119,9 +115,6 @@ static double next_size(double bytes, double cache)
     return next < TESS_CACHE_KEPT * cache ? next : 1.1 * TESS_CACHE_KEPT * cache;
 }
 
-/* Rows as long as those of real matrices, where there is room for enough of them. */
-enum { BAND = 81 };
-
 /* A matrix of about so many bytes, a stencil of 7 or 27 points or a band. */
 static tess_status measure_shape(tess_calibration *c, int points, double bytes)
 {
@@ -129,11 +122,11 @@ static tess_status measure_shape(tess_calibration *c, int points, double bytes)
     double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b;
     char spec[96];
     tess_matrix *A;
-    if (points == BAND) {
-        int64_t rows = (int64_t)(bytes / (BAND * block));
-        if (rows < 2 * BAND)
+    if (points == TESS_CALIBRATION_BAND) {
+        int64_t rows = (int64_t)(bytes / (TESS_CALIBRATION_BAND * block));
+        if (rows < 2 * TESS_CALIBRATION_BAND)
             return TESS_OK;
-        static const tess_calibration_shape full = {.length = BAND, .share = 1};
+        static const tess_calibration_shape full = {.length = TESS_CALIBRATION_BAND, .share = 1};
         TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, &full, &A));
     } else {
         int n = (int)(cbrt(bytes / (points * block + 4 + 2 * scalar * b)) + 0.5);
@@ -141,7 +134,7 @@ static tess_status measure_shape(tess_calibration *c, int points, double bytes)
                  tess_type_name(c->type));
         TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
     }
-    tess_status status = measure_classes(c, A, b == 1 && points != BAND);
+    tess_status status = tess_calibration_classes(c, A, b == 1 && points != TESS_CALIBRATION_BAND);
     tess_matrix_destroy(A);
     return status;
 }
@@ -162,7 +155,7 @@ static tess_status measure_hidden(tess_calibration *c, int points, double bytes)
     tess_status status = tess_matrix_to_csr(c->ctx, A, TESS_KEEP_ZEROS, &csr);
     tess_matrix_destroy(A);
     TESS_TRY(status);
-    status = measure_classes(c, csr, true);
+    status = tess_calibration_classes(c, csr, true);
     tess_matrix_destroy(csr);
     return status;
 }
@@ -171,7 +164,7 @@ static tess_status measure_hidden(tess_calibration *c, int points, double bytes)
  * other. */
 static tess_status measure_curves(tess_calibration *c, int b)
 {
-    static const int shapes[] = {7, 27, BAND};
+    static const int shapes[] = {7, 27, TESS_CALIBRATION_BAND};
     double cache = c->model->cache_bytes;
     int turn = 0;
     c->count = 0;
@@ -192,173 +185,6 @@ static tess_status measure_curves(tess_calibration *c, int b)
     return tess_calibration_fit(c, 1);
 }
 
-/* ---- Extras ---- */
-
-/* Every class on an irregular matrix. */
-static tess_status measure_irregular(tess_calibration *c, const tess_matrix *A, tess_irregular *out)
-{
-    out->problem = tess_model_problem_of(A);
-    out->first = c->count;
-    tess_status status = measure_classes(c, A, false);
-    out->last = c->count;
-    return status;
-}
-
-/* The samples of irregular matrices make room for the next. */
-static void forget_irregular(tess_calibration *c)
-{
-    c->count = c->regular;
-}
-
-/* A band of rows that are all as long, or as long in the mean; several times, as their difference
- * is sought. */
-static tess_status measure_band(tess_calibration *c, int b, bool ragged, tess_irregular *out)
-{
-    enum { LENGTH = 41, TIMES = 5 };
-    const tess_calibration_shape shape = {
-        .length = ragged ? 2 * LENGTH : LENGTH, .share = 1, .ragged = ragged};
-    double block = 4 + (double)tess_type_size(c->type) * b * b;
-    int64_t rows = (int64_t)(TESS_CACHE_KEPT * c->model->cache_bytes / (LENGTH * block));
-    tess_matrix *A;
-    *out = (tess_irregular){.first = c->count, .last = c->count};
-    if (c->device->backend->asynchronous || rows < 4 * LENGTH) /* a GPU has no such streams */
-        return TESS_OK;
-    TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, &shape, &A));
-    out->problem = tess_model_problem_of(A);
-    tess_status status = TESS_OK;
-    for (int i = 0; i < TIMES && status == TESS_OK; i++)
-        status = measure_classes(c, A, false);
-    out->last = c->count;
-    tess_matrix_destroy(A);
-    return status;
-}
-
-/* Random columns and lengths of rows; the matrix comes from memory, x from wherever it fits. The
- * smallest x is next to the processor: there only the lengths cost. */
-static tess_status measure_scattered(tess_calibration *c, int b)
-{
-    enum { ROW = 6 };
-    double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b, smallest = 1 << 17;
-    double gone = 1.1 * TESS_CACHE_GONE * c->model->cache_bytes, bytes = c->most / 2;
-    tess_irregular random, even, uneven;
-    bytes = bytes > gone ? bytes : gone < c->most ? gone : c->most;
-    for (double x = smallest; x <= bytes; x *= growth_scattered) {
-        char spec[128];
-        tess_matrix *A;
-        snprintf(spec, sizeof spec, "random:rows=%.0f,cols=%.0f,avg=%d,r=%d,c=%d,type=%s",
-                 floor(bytes / (ROW * block)), ceil(x / scalar / b), ROW, b, b,
-                 tess_type_name(c->type));
-        TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
-        tess_model_problem problem = tess_model_problem_of(A);
-        tess_status status = TESS_OK;
-        bool far = problem.far > 0.3 * problem.blocks;
-        forget_irregular(c);
-        if (x == smallest || far)
-            status = measure_irregular(c, A, &random);
-        tess_matrix_destroy(A);
-        TESS_TRY(status);
-        if (x == smallest) {
-            TESS_TRY(measure_band(c, b, false, &even));
-            TESS_TRY(measure_band(c, b, true, &uneven));
-            TESS_TRY(tess_calibration_irregular(c, &random, &even, &uneven));
-        } else if (far) {
-            TESS_TRY(tess_calibration_extras(c, &random, TESS_EXTRA_FAR, problem.far, 1));
-        }
-    }
-    return TESS_OK;
-}
-
-/* A band with gaps, in a GPU's cache: some of its threads wait for others there, where a launch
- * from memory has enough that do not. */
-static tess_status measure_uneven(tess_calibration *c, int b)
-{
-    const double share = 0.75;
-    double scalar = (double)tess_type_size(c->type), row = share * BAND * (4 + scalar * b * b);
-    int64_t rows = (int64_t)(0.4 * TESS_CACHE_KEPT * c->model->cache_bytes / row);
-    tess_matrix *A;
-    if (!c->device->backend->asynchronous || rows < 4 * BAND)
-        return TESS_OK;
-    const tess_calibration_shape gaps = {.length = BAND, .share = share};
-    TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, &gaps, &A));
-    tess_irregular uneven;
-    forget_irregular(c);
-    tess_status status = measure_irregular(c, A, &uneven);
-    if (status == TESS_OK)
-        status = tess_calibration_extras(c, &uneven, TESS_EXTRA_UNEVEN, 1, 1);
-    tess_matrix_destroy(A);
-    return status;
-}
-
-/* One row as long as thousands of others: this share of the columns. */
-static tess_status measure_long_row(tess_calibration *c, int b, double share)
-{
-    char spec[128];
-    int64_t rows = 200000 / (b * b) + 2000;
-    tess_matrix *A;
-    snprintf(spec, sizeof spec, "powerlaw:rows=%lld,avg=6,b=%d,long=1,length=%.0f,type=%s",
-             (long long)rows, b, share * (double)rows, tess_type_name(c->type));
-    TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
-    tess_irregular one;
-    forget_irregular(c);
-    tess_status status = measure_irregular(c, A, &one);
-    if (status == TESS_OK)
-        status = tess_calibration_extras(c, &one, TESS_EXTRA_LONGEST, one.problem.longest, 3);
-    tess_matrix_destroy(A);
-    return status;
-}
-
-static tess_model_extra *find_cut(const tess_model *model, const char *name, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (model->extras[i].kind == TESS_EXTRA_CUT && strcmp(model->extras[i].name, name) == 0)
-            return &model->extras[i];
-    return NULL;
-}
-
-/* By how much the curve of a class may be off, of the time of its last sample. */
-static double doubt_of(const tess_calibration *c, const char *name)
-{
-    double seconds = 0, error = 0;
-    for (int64_t i = c->regular; i < c->count; i++)
-        if (strcmp(c->samples[i].name, name) == 0)
-            seconds = c->samples[i].seconds;
-    for (int64_t i = 0; i < c->model->curve_count; i++)
-        if (c->model->curves[i].cached && strcmp(c->model->curves[i].name, name) == 0)
-            error = c->model->curves[i].error;
-    return error * seconds;
-}
-
-/* A class that cuts long rows pays for a launch and, as a few threads add up the parts of a row,
- * for its length: two lengths tell the two, if by more than what both may be off. */
-static tess_status measure_long_rows(tess_calibration *c, int b)
-{
-    const double share = 0.5, less = 0.05, columns = 200000.0 / (b * b) + 2000;
-    TESS_TRY(measure_long_row(c, b, share));
-    const int64_t before = c->model->extra_count;
-    if (!c->device->backend->asynchronous)
-        return TESS_OK;
-    TESS_TRY(measure_long_row(c, b, less));
-    const int64_t after = c->model->extra_count;
-    c->model->extra_count = before; /* of the second row only what follows is kept */
-    for (int64_t i = before; i < after; i++) {
-        tess_model_extra second = c->model->extras[i];
-        tess_model_extra *cut = find_cut(c->model, second.name, before);
-        if (!cut || second.kind != TESS_EXTRA_CUT)
-            continue;
-        double more = cut->seconds - second.seconds, slope = more / ((share - less) * columns);
-        if (more < 2 * doubt_of(c, second.name)) {
-            cut->seconds = (cut->seconds + second.seconds) / 2;
-            continue;
-        }
-        cut->seconds = second.seconds - slope * less * columns;
-        cut->seconds = cut->seconds > 0 ? cut->seconds : 0;
-        second.kind = TESS_EXTRA_LONGEST;
-        second.seconds = slope;
-        TESS_TRY(tess_model_add_extra(c->model, &second));
-    }
-    return TESS_OK;
-}
-
 /* ---- The whole ---- */
 
 static tess_status calibrate(tess_calibration *c, int32_t block)
@@ -366,9 +192,7 @@ static tess_status calibrate(tess_calibration *c, int32_t block)
     if (block == 0)
         return tess_calibration_vectors(c);
     TESS_TRY(measure_curves(c, block));
-    TESS_TRY(measure_scattered(c, block));
-    TESS_TRY(measure_uneven(c, block));
-    return measure_long_rows(c, block);
+    return tess_calibration_measure_extras(c, block);
 }
 
 tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t block, double most,

@@ -28,6 +28,14 @@ typedef struct tess_calibration {
 
 tess_status tess_calibration_keep(tess_calibration *c, const tess_sample *sample);
 
+/* Rows of bands: as long as those of real matrices, where there is room for enough of them. */
+enum { TESS_CALIBRATION_BAND = 81 };
+
+/* Measures every class on one matrix; `shapes`: those of fbcsr too. */
+tess_status tess_calibration_classes(tess_calibration *c, const tess_matrix *A, bool shapes);
+/* extras.c: what the curves of block size b do not explain. */
+tess_status tess_calibration_measure_extras(tess_calibration *c, int b);
+
 /* vectors.c: the part of no block size. */
 tess_status tess_calibration_vectors(tess_calibration *c);
 

@@ -9,16 +9,7 @@ static tess_status grow(tess_inserter *inserter)
     tess_ctx *ctx = &inserter->ctx;
     const tess_builder *builder = inserter->builder;
     int64_t n = builder->chunk_blocks;
-    if (inserter->chunks == inserter->capacity) {
-        int64_t capacity = 2 * inserter->capacity + 4;
-        tess_chunk *more;
-        TESS_TRY(TESS_ALLOC(ctx, capacity, &more));
-        if (inserter->chunks > 0)
-            memcpy(more, inserter->chunk, (size_t)inserter->chunks * sizeof *more);
-        tess_free(ctx, inserter->chunk);
-        inserter->chunk = more;
-        inserter->capacity = capacity;
-    }
+    TESS_TRY(TESS_GROW(ctx, &inserter->chunk, inserter->chunks, &inserter->capacity));
     /* One allocation, its start being `place`: 16 bytes of indices, then the values of each. */
     char *bytes;
     TESS_TRY(tess_alloc_bytes(ctx, n, 16 + builder->block_bytes, (void **)&bytes));

@@ -52,8 +52,7 @@ static inline int64_t tess_matrix_stored(const tess_matrix *A)
 /* Element `at` of the values, whatever the precision. */
 static inline double tess_matrix_value(const tess_matrix *A, int64_t at)
 {
-    return A->type == TESS_F64 ? ((const double *)A->values)[at]
-                               : (double)((const float *)A->values)[at];
+    return tess_get(A->values, A->type, at);
 }
 
 /* The first position of a block row whose column is at least `column`, by binary search. */

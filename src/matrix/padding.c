@@ -23,10 +23,7 @@ void tess_matrix_zero_padding(tess_matrix *A, int64_t row)
         for (int64_t at = 0; at < r * c; at++) {
             if (at % r < height && at / r < width)
                 continue;
-            if (A->type == TESS_F64)
-                ((double *)A->values)[k * r * c + at] = 0;
-            else
-                ((float *)A->values)[k * r * c + at] = 0;
+            tess_put(A->values, A->type, k * r * c + at, 0);
         }
     }
 }

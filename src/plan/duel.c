@@ -3,22 +3,20 @@
 #include <math.h>
 #include <string.h>
 
-/* A batch is RUNS timed products after some that bring the matrix back into the caches; a duel is
- * challenger, champion, champion, challenger. What just fits a cache comes back slowly, as the
- * other format's data go only as this one's arrive, and comes slowest at first, when there are yet
- * those of whoever made the matrix. So the first products of a batch go on until they do not get
- * faster any more, but not beyond these. */
+/* A batch is RUNS timed products. A duel is four batches: challenger, champion, champion,
+ * challenger. The first products of a batch are slow: the cache still holds the other format's
+ * arrays. They are not counted, until products do not get faster any more, but at most so many: */
 enum { RUNS = TESS_DUEL_RUNS / 2, WARM = 1, WARM_OTHER = 3, WARM_NEW = 8, WARM_FIRST = 9 };
-/* A product that takes less than this of the one before: they still get faster. */
+/* Products still get faster while one takes less than this share of the one before. */
 static const double faster = 0.97;
-/* How much slower is out: at a glance, before the champion has run again, and halfway, after. A
- * device with a clock of its own does nothing beside: there who is not ahead at a glance is out, so
- * that more of the many sets of parameters get one. */
+/* A challenger this many times slower than the champion is out: at a glance, before the champion
+ * has run again, and halfway, after it has. Times of an asynchronous device are quiet: there a
+ * challenger that is not ahead at a glance is out, so that more sets of parameters get a glance. */
 static const double glance_limit = 1.15, glance_limit_asynchronous = 0.99, halfway_limit = 1.02;
-/* A challenger has to be faster by this; ties go to the champion. */
+/* A challenger wins below this share of the champion's time; ties go to the champion. */
 static const double margin = 0.99;
-/* With a clock of the device's own, a glance decides where there is no room for a duel: this much
- * less than the champion's shortest time is enough. */
+/* Where there is no room for a duel, a glance decides on an asynchronous device: the challenger
+ * wins below this share of the champion's shortest time. */
 static const double clear_margin = 0.985;
 
 static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
@@ -48,7 +46,7 @@ static bool has_run(const tess_search *search, const char *format)
     return false;
 }
 
-/* Products before those of a batch that count, at most, for a plan on this format. */
+/* The most products that a batch of a plan on this format runs before those that count. */
 static int warm_runs(const tess_arena *a, const char *format)
 {
     double times = tess_matrix_spmv_bytes(a->A) / (a->device->cache_bytes + 1);
@@ -63,8 +61,8 @@ static int warm_runs(const tess_arena *a, const char *format)
     return times < 0.4 ? WARM : WARM_OTHER;
 }
 
-/* Runs up to `most` products that do not count; how many it took. A backend with a clock of its own
- * runs one by itself and gets the rest with those that count: 0. */
+/* Runs up to `most` products that do not count; *count: how many it ran. It runs none on an
+ * asynchronous device, whose timer runs one unasked and gets the others with those that count. */
 static tess_status warm_up(tess_arena *a, const tess_contestant *c, int most, int *count)
 {
     double seconds, before = HUGE_VAL;
@@ -79,7 +77,6 @@ static tess_status warm_up(tess_arena *a, const tess_contestant *c, int most, in
     return TESS_OK;
 }
 
-/* One batch. */
 tess_status tess_duel_batch(tess_arena *a, tess_contestant *c)
 {
     double seconds[RUNS + WARM_FIRST];
@@ -109,8 +106,8 @@ bool tess_duel_room(const tess_arena *a, int64_t champion, int64_t challenger, i
     return search->effort == TESS_EXHAUSTIVE || search->spmvs + runs <= TESS_MEASURE_PRODUCTS;
 }
 
-/* Whether a challenger that has run one batch may be the faster. What one would take without
- * thinking is not to be lost by a hair. */
+/* Whether a challenger that has run one batch may be the faster. The naive choice gets the wider
+ * limit: a search must not end below it. */
 static bool is_promising(const tess_arena *a, const tess_contestant *champion,
                          const tess_contestant *challenger)
 {
@@ -120,10 +117,9 @@ static bool is_promising(const tess_arena *a, const tess_contestant *champion,
     return median(challenger) <= limit * median(champion);
 }
 
-/* How many more candidates there must be room to look at, besides a duel. With a clock of the
- * device's own a glance says nearly what a duel does, and a duel takes the glances of three: of
- * many sets of parameters that are expected to be alike, the one that is far ahead may come last.
- */
+/* For how many more candidates there must be room besides a duel. On an asynchronous device a
+ * glance says nearly what a duel does, and a duel costs three glances. Of many sets of parameters
+ * that are expected to be alike, the one that is far ahead may come last. */
 static int64_t looks_left(const tess_arena *a, const tess_contestant *challenger)
 {
     const tess_search *search = a->search;
@@ -132,8 +128,8 @@ static int64_t looks_left(const tess_arena *a, const tess_contestant *challenger
     return search->count - 1 - challenger->trial;
 }
 
-/* What one batch says, where there is no room for a duel. A device that has been idle may be slow
- * at first: nobody wins against the search's first batch, but against another of the champion's. */
+/* Decides by one batch, where there is no room for a duel. A device that was idle may be slow at
+ * first: nobody wins against the search's first batch, so the champion runs another one. */
 static tess_status decide_at_glance(tess_arena *a, tess_contestant *champion,
                                     const tess_contestant *challenger, bool *won)
 {

@@ -1,5 +1,4 @@
-/* Wisdom in a search: what was chosen for a matrix of this class before, and what is kept of this
- * choice. */
+/* Wisdom in a search: what was chosen before for a matrix of this class, and what is kept now. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,8 +6,7 @@
 #include "backend/shapes.h"
 #include "plan/wisdom/wisdom.h"
 
-/* Whether this matrix has shapes as the last one of its class had: of those a class says nothing.
- */
+/* Whether this matrix has shapes worth storing: its class in wisdom says nothing of them. */
 static bool worth_shapes(const tess_arena *a)
 {
     static const double least_saved = 0.15;

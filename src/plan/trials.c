@@ -4,8 +4,8 @@
 #include "plan/tuner.h"
 #include "plan/model/model.h"
 
-/* Candidates that are predicted to take up to so many times the best may well be it, as far as the
- * model can tell; those beyond the second come last. */
+/* Within `likely` times the best prediction the model cannot tell candidates apart. Those beyond
+ * `promising` times come last. */
 static const double likely = 1.12, promising = 1.4;
 
 static bool asked_for(const tess_plan_options *options, const tess_candidate *candidate)
@@ -14,8 +14,8 @@ static bool asked_for(const tess_plan_options *options, const tess_candidate *ca
            (!options->kernel || strcmp(options->kernel, candidate->kernel) == 0);
 }
 
-/* Whether no candidate before is of the same kernel; where the model knows nothing, of the same
- * format, as formats differ more than the kernels on one. */
+/* Whether no candidate before is of the same kernel. Where the model knows nothing: of the same
+ * format, as formats differ more than kernels on one format. */
 static bool first_of_kind(const tess_candidates *list, int64_t at)
 {
     const tess_candidate *c = &list->items[at];
@@ -28,9 +28,12 @@ static bool first_of_kind(const tess_candidates *list, int64_t at)
     return true;
 }
 
-/* When a candidate's turn comes: the model's choice; what one would take without thinking, so that
- * a search never ends with less; kernels that are likely to be the best, each with the parameters
- * that it takes by itself; the same with other parameters; promising ones, likewise; the rest. */
+/* When a candidate's turn comes:
+ *   0      the model's choice
+ *   1      the naive choice, so that a search never ends with less
+ *   2, 3   kernels that are likely to be the best, with their own parameters; with others
+ *   4, 5   promising kernels, likewise
+ *   6      the rest */
 enum { TURNS = 7 };
 
 static int turn_of(const tess_candidates *list, int64_t at)

@@ -6,7 +6,7 @@
 #include "plan/duel.h"
 #include "plan/wisdom/wisdom.h"
 
-/* MEASURE prepares no further challenger after this many times the first plan's preparation, and
+/* MEASURE prepares no further challenger after this many times the first plan's preparation plus
  * this many seconds: building formats must not dwarf their use. */
 static const double prepare_ratio = 4, prepare_seconds = 1;
 
@@ -20,7 +20,7 @@ void tess_search_free(tess_ctx *ctx, tess_search *search)
 
 /* ---- Candidates ---- */
 
-/* Before trials from `first` on are prepared: as many at once as there are threads. */
+/* Compiles ahead for the trials from `first` on, as many at once as there are threads. */
 static void prepare_ahead(tess_arena *a, int64_t first)
 {
     tess_search *search = a->search;
@@ -84,8 +84,8 @@ static bool budget_left(const tess_arena *a, int64_t champion, int64_t challenge
     return tess_duel_room(a, champion, challenger, 1) && tess_seconds() - start < limit;
 }
 
-/* Everybody against the champion, who is prepared and becomes the winner. A fault of a challenger
- * is its own; one of the device shows at the champion's next run. */
+/* Every other trial against the champion, which is prepared and ends as the winner. A challenger
+ * that fails is refused; a fault of the device shows at the champion's next run. */
 static tess_status fight(tess_arena *a, tess_contestant *champion)
 {
     tess_search *search = a->search;
@@ -117,7 +117,7 @@ static tess_status fight(tess_arena *a, tess_contestant *champion)
     return TESS_OK;
 }
 
-/* The first candidate that can be prepared. If none can, the first one's failure is told: the
+/* The first candidate that can be prepared. If none can, the first one's error is the caller's: the
  * others were only its substitutes. */
 static tess_status find_champion(tess_arena *a, tess_contestant *champion)
 {

@@ -1,12 +1,12 @@
 /* The search for a plan: which candidates there were, what they took, which one was kept.
  *
- * A search is a series of duels. The champion, at first what the backend would take unasked, meets
- * one challenger at a time, both timed in turn on the same vectors; the loser is released. So at
+ * A search is a series of duels. The first champion is what an estimate takes. It meets one
+ * challenger at a time, both timed in turn on the same vectors, and the loser is released. So at
  * most two formats of a matrix are alive at once, and a change of the machine's speed during the
  * search hits both sides alike.
  *
- * Where times are quiet, on a device with a clock of its own, MEASURE has a duel only if all others
- * can still be looked at: else the first few runs decide.
+ * Times of an asynchronous device are quiet. There MEASURE has a duel only if all other candidates
+ * can still be looked at; else the first few runs decide.
  */
 #ifndef TESS_TUNER_H
 #define TESS_TUNER_H
@@ -16,8 +16,8 @@
 typedef enum tess_trial_state {
     TESS_TRIAL_UNTRIED, /* not reached: the budget was spent, or the search was stopped */
     TESS_TRIAL_TIMED,   /* full duel */
-    TESS_TRIAL_GLANCED, /* decided at the first few runs: slower or, without a duel, clearly faster
-                         */
+    TESS_TRIAL_GLANCED, /* the first few runs decided: slower, or so much faster that no duel was
+                           needed */
     TESS_TRIAL_REFUSED  /* could not be prepared or run: `note` says why */
 } tess_trial_state;
 
@@ -36,8 +36,8 @@ struct tess_search {
     int spmvs;      /* products run */
     double seconds; /* from the first candidate to the choice */
     bool cancelled;
-    bool remembered; /* taken from wisdom: no trials, but what it took then */
-    double seconds_then, bytes_then;
+    bool remembered;                 /* taken from wisdom: there are no trials, but */
+    double seconds_then, bytes_then; /* what one product took and moved then */
 };
 
 /* Below this many bytes moved a product takes microseconds and a search costs more than it gives.
@@ -56,7 +56,7 @@ tess_status tess_plan_create_shared(tess_ctx *ctx, const tess_matrix *A, tess_de
 /* Fills trials with what applies and the options allow: trials.c. */
 tess_status tess_search_list(tess_search *search, tess_device *device, const tess_matrix *A,
                              const tess_plan_options *options);
-/* Whether shapes for fbcsr are looked for: that takes as long as many products of a small matrix.
+/* Whether shapes for fbcsr are looked for, which takes as long as many products of a small matrix.
  */
 bool tess_search_shapes(tess_effort effort, const tess_matrix *A);
 void tess_search_free(tess_ctx *ctx, tess_search *search); /* NULL is fine */

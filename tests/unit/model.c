@@ -1,103 +1,7 @@
-/* The model: the fit finds what made the data, predictions behave. */
+/* The model: predictions behave. */
 #include <math.h>
-#include <unistd.h>
 
-#include "plan/model/model.h"
-#include "support/support.h"
-
-static const tess_sigmoid truth = {.mu = 19.2, .sigma = 1.45, .nu = 117e9};
-
-/* Sizes 2^10..2^30, values off by up to `noise`. */
-static int make_points(double *x, double *y, double noise, uint64_t seed)
-{
-    int count = 0;
-    for (double e = 12; e <= 30; e += 0.5, count++) {
-        x[count] = exp2(e);
-        y[count] = tess_sigmoid_value(&truth, x[count]) *
-                   (1 + noise * tess_random_unit(seed, (uint64_t)count));
-    }
-    return count;
-}
-
-static void the_fit_recovers_what_made_the_data(void **state)
-{
-    (void)state;
-    double x[64], y[64];
-    for (uint64_t seed = 1; seed <= 20; seed++) {
-        tess_sigmoid fit;
-        int count = make_points(x, y, 0.0, seed);
-        assert_true(tess_sigmoid_fit(x, y, count, false, &fit));
-        if (fabs(fit.mu - truth.mu) > 1e-6 || fabs(fit.sigma - truth.sigma) > 1e-6 ||
-            fabs(fit.nu / truth.nu - 1) > 1e-6)
-            fail_msg("exact: mu %g sigma %g nu %g", fit.mu, fit.sigma, fit.nu);
-        count = make_points(x, y, 0.1, seed);
-        assert_true(tess_sigmoid_fit(x, y, count, false, &fit));
-        if (fabs(fit.mu - truth.mu) > 0.25 || fabs(fit.sigma - truth.sigma) > 0.15 ||
-            fabs(fit.nu / truth.nu - 1) > 0.06)
-            fail_msg("seed %d: mu %g sigma %g nu %g", (int)seed, fit.mu, fit.sigma, fit.nu);
-        tess_sigmoid best = tess_sigmoid_envelope(&fit, x, y, count);
-        for (int i = 0; i < count; i++)
-            assert_true(y[i] <= tess_sigmoid_value(&best, x[i]) * (1 + 1e-12));
-    }
-}
-
-static void slopes_agree_with_differences(void **state)
-{
-    (void)state;
-    for (double e = 8; e < 32; e += 1.7) {
-        double slopes[3], h = 1e-6, x = exp2(e);
-        tess_sigmoid_slopes(&truth, x, slopes);
-        for (int i = 0; i < 3; i++) {
-            tess_sigmoid up = truth, down = truth;
-            if (i == 0)
-                up.mu += h, down.mu -= h;
-            else if (i == 1)
-                up.sigma *= exp(h), down.sigma *= exp(-h);
-            else
-                up.nu *= exp(h), down.nu *= exp(-h);
-            double difference =
-                (log(tess_sigmoid_value(&up, x)) - log(tess_sigmoid_value(&down, x))) / (2 * h);
-            if (fabs(difference - slopes[i]) > 1e-7 * (1 + fabs(slopes[i])))
-                fail_msg("x 2^%g, parameter %d: %g, not %g", e, i, slopes[i], difference);
-        }
-    }
-}
-
-static void data_that_say_nothing_are_refused(void **state)
-{
-    (void)state;
-    tess_sigmoid fit;
-    assert_false(tess_sigmoid_fit((double[]){1e3, 1e6}, (double[]){1, 2}, 2, false, &fit));
-    assert_false(tess_sigmoid_fit((double[]){1e3, 1e3, 1e6}, (double[]){1, 1, 2}, 3, false, &fit));
-    assert_false(tess_sigmoid_fit((double[]){1e3, 1e4, 1e6}, (double[]){1, 0, 2}, 3, false, &fit));
-    assert_false(
-        tess_sigmoid_fit((double[]){1e3, 1e4, 1e6}, (double[]){1, NAN, 2}, 3, false, &fit));
-}
-
-/* A device with one class of 4 x 4 blocks, "k", and vectors. */
-static tess_model *example(void **state)
-{
-    tess_model *model;
-    tess_model_curve vectors = {.name = TESS_MODEL_VECTORS, .average = truth, .best = truth};
-    tess_model_curve four = {.name = "k", .block = 4, .average = truth, .best = truth};
-    vectors.average.nu *= 0.8;
-    four.average.nu *= 0.7;
-    assert_int_equal(tess_model_create(test_ctx(state), "test, 2 threads", &model), TESS_OK);
-    assert_int_equal(tess_model_add_curve(model, &vectors), TESS_OK);
-    assert_int_equal(tess_model_add_curve(model, &four), TESS_OK);
-    return model;
-}
-
-static tess_model_problem problem_of(double rows)
-{
-    return (tess_model_problem){.rows = rows,
-                                .stored = 28 * rows,
-                                .blocks = 1.75 * rows,
-                                .block = 4,
-                                .x_bytes = 8 * rows,
-                                .name = "k",
-                                .bytes = 240 * rows};
-}
+#include "unit/model_example.h"
 
 static void predictions_are_monotone_and_add_up(void **state)
 {
@@ -378,94 +282,9 @@ static void passes_depend_on_where_the_matrix_comes_from(void **state)
     tess_model_destroy(model);
 }
 
-/* Samples of a class whose rows wait for themselves, in the cache, out of it and between. */
-static void a_model_survives_its_file(void **state)
-{
-    char path[] = "/tmp/tessera-model-XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
-    tess_ctx *ctx = test_ctx(state);
-    tess_model *model = example(state), *back = NULL;
-    tess_model_extra far = {
-        .name = "k", .block = 4, .kind = TESS_EXTRA_FAR, .x_bytes = 1e6, .seconds = 2e-9};
-    assert_int_equal(tess_model_add_extra(model, &far), TESS_OK);
-    model->cache_bytes = 3e7;
-    model->curves[1].step_seconds = 5e-9;
-    model->curves[1].lengths = (tess_model_factors){.point = {{7, 1.25}}, .count = 1};
-    model->curves[1].sizes = (tess_model_factors){.point = {{1e6, 0.5}, {1e7, 1.5}}, .count = 2};
-    assert_int_equal(tess_model_write(ctx, path, model), TESS_OK);
-    snprintf(model->device, sizeof model->device, "other");
-    assert_int_equal(tess_model_write(ctx, path, model), TESS_OK); /* beside the first */
-    assert_int_equal(tess_model_read_file(ctx, path, "test, 2 threads", &back), TESS_OK);
-    assert_non_null(back);
-    tess_model_problem p = problem_of(1e6);
-    p.far = 1e5;
-    assert_true(tess_model_spmv(back, &p, 1, false) == tess_model_spmv(model, &p, 1, false));
-    assert_true(tess_model_spmv(back, &p, 1, true) == tess_model_spmv(model, &p, 1, true));
-    assert_true(back->cache_bytes == 3e7 && back->extra_count == 1);
-    assert_true(back->curves[1].step_seconds == 5e-9);
-    assert_memory_equal(&back->curves[1].lengths, &model->curves[1].lengths,
-                        sizeof back->curves[1].lengths);
-    assert_memory_equal(&back->curves[1].sizes, &model->curves[1].sizes,
-                        sizeof back->curves[1].sizes);
-    tess_model_destroy(back);
-
-    /* Another block size is put beside what there is, the same one in its place. */
-    tess_model *part;
-    tess_model_curve eight = {.name = "k", .block = 8, .average = truth, .best = truth};
-    assert_int_equal(tess_model_create(ctx, "other", &part), TESS_OK);
-    assert_int_equal(tess_model_add_curve(part, &eight), TESS_OK);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(tess_model_write(ctx, path, part), TESS_OK);
-    back = NULL;
-    assert_int_equal(tess_model_read_file(ctx, path, "other", &back), TESS_OK);
-    assert_true(back->curve_count == 3 && back->extra_count == 1);
-    tess_model_destroy(back);
-    /* Some classes of a block size in the place of the same ones only. */
-    snprintf(part->curves[0].name, sizeof part->curves[0].name, "another");
-    part->partial = true;
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(tess_model_write(ctx, path, part), TESS_OK);
-    back = NULL;
-    assert_int_equal(tess_model_read_file(ctx, path, "other", &back), TESS_OK);
-    assert_true(back->curve_count == 4 && back->extra_count == 1);
-    tess_model_destroy(back);
-    tess_model_destroy(part);
-
-    back = NULL;
-    assert_int_equal(tess_model_read_file(ctx, path, "a third", &back), TESS_OK);
-    assert_null(back);
-    static const char *const damaged[] = {
-        "",
-        "{",
-        "[]",
-        "{\"tessera_model\": 2}",
-        "{\"tessera_model\": 1, \"devices\": {}}",
-        "{\"tessera_model\": 2, \"devices\": {\"other\": 7}}",
-        "{\"tessera_model\": 2, \"devices\": {\"other\": {\"curves\": [[\"k\", 4, \"f64\", "
-        "\"memory\", 5, 0.1, 20, -1, 1e9, 1e9, 0]]}}}",
-        "{\"tessera_model\": 2, \"devices\": {\"other\": {\"curves\": [[\"k\", 4, \"f64\", "
-        "\"memory\", 5, 0.1, 20, 1, 1e9, 1e9, 0, 0, [9, -1]]]}}}"};
-    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
-        FILE *out = fopen(path, "w");
-        assert_non_null(out);
-        fputs(damaged[i], out);
-        fclose(out);
-        assert_int_equal(tess_model_read_file(ctx, path, "other", &back), TESS_OK);
-        if (back)
-            fail_msg("%s was taken for a model", damaged[i]);
-    }
-    tess_model_destroy(model);
-    unlink(path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fit_recovers_what_made_the_data),
-        cmocka_unit_test(slopes_agree_with_differences),
-        cmocka_unit_test(data_that_say_nothing_are_refused),
         cmocka_unit_test(predictions_are_monotone_and_add_up),
         cmocka_unit_test(several_devices_pay_only_for_large_problems),
         cmocka_unit_test(what_is_irregular_costs_more),
@@ -477,7 +296,6 @@ int main(void)
         cmocka_unit_test(rows_of_some_lengths_take_longer),
         cmocka_unit_test(an_iteration_in_one_launch_has_a_curve_of_its_own),
         cmocka_unit_test(passes_depend_on_where_the_matrix_comes_from),
-        cmocka_unit_test(a_model_survives_its_file),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -146,12 +146,8 @@ static tess_status generate_vector(tess_ctx *ctx, tess_type type, int64_t count,
     void *array;
     TESS_TRY(tess_alloc_bytes(ctx, count, tess_type_size(type), &array));
 #pragma omp parallel for schedule(static) num_threads(ctx->threads)
-    for (int64_t i = 0; i < count; i++) {
-        if (type == TESS_F64)
-            ((double *)array)[i] = value(problem, i);
-        else
-            ((float *)array)[i] = (float)value(problem, i);
-    }
+    for (int64_t i = 0; i < count; i++)
+        tess_put(array, type, i, value(problem, i));
     *rhs = array;
     return TESS_OK;
 }

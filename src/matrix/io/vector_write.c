@@ -13,17 +13,11 @@ typedef struct vector_lines {
     const void *values;
 } vector_lines;
 
-static double element(const vector_lines *lines, int64_t i)
-{
-    return lines->type == TESS_F64 ? ((const double *)lines->values)[i]
-                                   : (double)((const float *)lines->values)[i];
-}
-
 static char *make_lines(const void *user, int64_t first, int64_t last, char *to, int64_t *bad)
 {
     const vector_lines *lines = user;
     for (int64_t i = first; i < last; i++) {
-        double value = element(lines, i);
+        double value = tess_get(lines->values, lines->type, i);
         if (!isfinite(value)) {
             *bad = i;
             return NULL;
@@ -56,7 +50,7 @@ tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type, i
         if (bad >= 0)
             status = tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                                "%s: element %lld: %g cannot be written, only finite numbers can",
-                               path, (long long)bad, element(&lines, bad));
+                               path, (long long)bad, tess_get(values, type, bad));
         status = tess_output_close(&out, status);
     }
     tess_decimal_destroy(ctx, decimal);

@@ -33,7 +33,8 @@ bool tess_model_path(char *path, size_t size)
     return length > 0 && (size_t)length < size - (size_t)(name - path);
 }
 
-bool tess_model_document_valid(const json_t *document)
+/* Whether it is a document of models of this version. */
+static bool is_valid(const json_t *document)
 {
     return json_integer_value(json_object_get(document, "tessera_model")) == VERSION &&
            json_is_object(json_object_get(document, "devices"));
@@ -167,7 +168,7 @@ tess_status tess_model_read_file(tess_ctx *ctx, const char *path, const char *de
     json_error_t error;
     json_t *document = json_load_file(path, 0, &error);
     tess_status status = TESS_OK;
-    if (tess_model_document_valid(document))
+    if (is_valid(document))
         status = tess_model_from_json(ctx, document, device, out);
     else if (document)
         tess_log(ctx, "model: %s is not a model of version %d, ignored", path, VERSION);
@@ -244,7 +245,7 @@ static void keep_others(const tess_model *model, const json_t *before, json_t *f
 tess_status tess_model_write(tess_ctx *ctx, const char *path, const tess_model *model)
 {
     json_t *document = json_load_file(path, 0, NULL);
-    if (!tess_model_document_valid(document)) {
+    if (!is_valid(document)) {
         json_decref(document);
         document = json_pack("{s:i, s:{}}", "tessera_model", VERSION, "devices");
     }

@@ -6,8 +6,6 @@
 
 #include "plan/model/model.h"
 
-/* Whether it is a document of models of this version. */
-bool tess_model_document_valid(const json_t *document);
 /* *out stays as it is when the document has no such device. */
 tess_status tess_model_from_json(tess_ctx *ctx, const json_t *document, const char *device,
                                  tess_model **out);

@@ -1,4 +1,4 @@
-/* Predictions: bytes over throughput, summed over the kernels of an iteration. */
+/* What is in a model, and the time of one operation: bytes over throughput. */
 #include "plan/model/model.h"
 
 #include <math.h>
@@ -50,8 +50,8 @@ void tess_model_drop_extras(tess_model *model, tess_extra_kind kind)
     model->extra_count = kept;
 }
 
-/* How far a measured class is from the wanted one: block sizes by their ratio, and rather another
- * size than another precision. */
+/* How far a measured class is from the wanted one: by the ratio of block sizes. Another precision
+ * is farther than any other block size. */
 static double distance(int32_t block, tess_type type, int32_t wanted, tess_type wanted_type)
 {
     double apart = block > 0 && wanted > 0 ? fabs(log2((double)block / wanted)) : 0;
@@ -81,8 +81,8 @@ bool tess_model_vectors_stay(const tess_model *model)
     return strncmp(model->device, "cpu", 3) != 0;
 }
 
-/* In the cache a block of a few numbers takes as long as one of a few more, being instructions and
- * not bytes: one that is smaller than those of the curve costs what they do. */
+/* In the cache a small block costs instructions rather than bytes: one that is smaller than those
+ * of the curve costs as much as they do. */
 static double bytes_as_measured(const tess_model_curve *curve, const tess_model_load *load)
 {
     double scalar = (double)tess_type_size(load->type);
@@ -106,8 +106,8 @@ double tess_model_factor(const tess_model_factors *f, double x)
     return (1 - at) * f->point[above - 1].factor + at * f->point[above].factor;
 }
 
-/* A sigmoid falls faster than the bytes below some size, and the time would grow again: from there
- * on it stays, being that of starting. */
+/* Seconds by one curve. Below some size a sigmoid falls faster than the bytes, so the time would
+ * grow again: there it stays what it is at that size, the time of starting. */
 static double over(const tess_model *model, const tess_model_curve *curve,
                    const tess_model_load *load, bool best)
 {
@@ -144,7 +144,7 @@ double tess_model_seconds_from(const tess_model *model, const tess_model_load *l
         return 0;
     double seconds = over(model, curve, load, best);
     double share = load->bytes / (TESS_CACHE_GONE * model->cache_bytes);
-    /* Memory's speed has been measured with more; the start is not shorter for less. */
+    /* Memory's speed was measured with more bytes; starting takes as long for fewer. */
     return cached || !(share < 1) ? seconds : seconds + (1 - share) * start_of(model, load, best);
 }
 
@@ -203,8 +203,8 @@ double tess_model_resident_share(const tess_model *model, const tess_model_load 
     return left * tess_model_extra_at(model, &key, working, share);
 }
 
-/* What a class needs at least that was not measured with data from memory: as the fastest that was
- * and pays for bytes alone. */
+/* The least time from memory of a class that was measured in the cache only: that of the fastest
+ * class that pays for bytes alone. */
 static double least_from_memory(const tess_model *model, const tess_model_load *load, bool best)
 {
     double fastest = 0, least = TESS_CACHE_GONE * model->cache_bytes;

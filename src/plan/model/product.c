@@ -43,8 +43,8 @@ static bool has_long_rows(const tess_model_problem *p)
     return p->block_rows > 0 && p->longest > 2 * p->blocks / p->block_rows + 8;
 }
 
-/* Whether a class of a GPU was measured with long rows: where it was not, nothing can be said, as
- * one that does not cut them takes a hundred times as long. */
+/* Whether a class of a GPU was measured with long rows. Where it was not, nothing can be predicted:
+ * a kernel that does not cut them takes a hundred times as long. */
 static bool knows_long_rows(const tess_model *model, const tess_model_problem *p)
 {
     const tess_extra_key longest = {p->name, p->block, p->type, TESS_EXTRA_LONGEST};
@@ -66,7 +66,8 @@ static tess_model_load load_beside(const tess_model_problem *p, double n, double
                              .working = p->bytes / n + beside};
 }
 
-/* What the share of a product takes longer that is done in one stream instead of several. */
+/* What a product takes longer for the share of it that one stream does after the others have ended.
+ */
 static double seconds_left(const tess_model *model, const tess_model_problem *p,
                            const tess_model_load *load, double seconds, bool best)
 {
@@ -111,8 +112,8 @@ double tess_model_spmv(const tess_model *model, const tess_model_problem *proble
 /* Vectors that the passes move, and that are touched between two products. */
 enum { DOT = 2, RESIDUAL = 5, DIRECTION = 5, MOVED = DOT + RESIDUAL + DIRECTION, TOUCHED = 6 };
 
-/* Passes beside a matrix in a GPU's cache, and beside one that goes through it: as much of each as
- * there is of the matrix. */
+/* Passes beside a matrix in a GPU's cache and beside one that goes through it, blended by the share
+ * of the matrix that stays. */
 static double seconds_of_passes(const tess_model *model, const tess_model_load *passes,
                                 double resident, bool best)
 {
