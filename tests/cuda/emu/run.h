@@ -33,7 +33,7 @@ emu_entry *emu_find(const char *variant, const char *name);
 
 /* A seed that stands for a fixed order of threads, lanes of a warp together: quicker by far where
  * thousands of threads are alive, as their stacks stay in the caches. */
-enum { EMU_IN_ORDER = 0 };
+#define EMU_IN_ORDER UINT64_MAX
 
 /* Runs the grid, thread order drawn from `seed`. Returns NULL, or what went wrong: a barrier not
  * all threads reach, a write outside shared memory, an unaligned vector load, ... The text is valid
