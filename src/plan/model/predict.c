@@ -94,8 +94,8 @@ tess_link tess_model_link(const tess_model *model, double bandwidth, double sync
     return link;
 }
 
-static bool predict_solve(const tess_model *model, const tess_model_problem *problem,
-                          const tess_link *link, int devices, tess_predicted_solve *out)
+bool tess_model_solve(const tess_model *model, const tess_model_problem *problem,
+                      const tess_link *link, int devices, tess_predicted_solve *out)
 {
     tess_iteration mean, best;
     if (!tess_model_iteration(model, problem, devices, link, false, &mean) ||
@@ -121,7 +121,7 @@ static void predict_solves(const tess_model *model, const tess_model_problem *pr
     p->public.worthwhile = 1;
     for (int n = 1; n <= most; n = n < most && 2 * n > most ? most : 2 * n) {
         tess_predicted_solve *s = &p->solves[p->public.solve_count];
-        if (!predict_solve(model, problem, link, n, s))
+        if (!tess_model_solve(model, problem, link, n, s))
             return;
         p->public.solve_count++;
         s->speedup = p->solves[0].iteration / s->iteration;
