@@ -19,25 +19,6 @@ static tess_model_problem regular(const tess_model_problem *like, double rows, d
     return p;
 }
 
-static tess_predicted_solve predict_one(const tess_model *model, const tess_model_problem *problem,
-                                        int devices, const tess_link *link)
-{
-    tess_iteration mean, best;
-    if (!tess_model_iteration(model, problem, devices, link, false, &mean) ||
-        !tess_model_iteration(model, problem, devices, link, true, &best))
-        return (tess_predicted_solve){0};
-    return (tess_predicted_solve){.devices = devices,
-                                  .spmv = mean.spmv,
-                                  .best_spmv = best.spmv,
-                                  .dot = mean.dot,
-                                  .residual = mean.residual,
-                                  .direction = mean.direction,
-                                  .communication = mean.communication,
-                                  .iteration = mean.seconds,
-                                  .best_iteration = best.seconds,
-                                  .flops = mean.flops};
-}
-
 tess_status tess_predict_sizes(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                const tess_predict_options *options, int64_t count,
                                const double *unknowns, const double *stored,
@@ -65,11 +46,12 @@ tess_status tess_predict_sizes(tess_ctx *ctx, const tess_matrix *A, tess_device 
     tess_candidates_free(ctx, &list);
     for (int64_t i = 0; status == TESS_OK && i < count; i++) {
         const tess_model_problem problem = regular(&like, unknowns[i], stored[i]);
-        one[i] = predict_one(model, &problem, 1, NULL);
-        several[i] = predict_one(model, &problem, devices, &link);
-        if (one[i].devices > 0 && several[i].devices > 0)
-            several[i].speedup = one[i].iteration / several[i].iteration;
+        one[i] = several[i] = (tess_predicted_solve){0};
+        if (!tess_model_solve(model, &problem, NULL, 1, &one[i]) ||
+            !tess_model_solve(model, &problem, &link, devices, &several[i]))
+            continue;
         one[i].speedup = 1;
+        several[i].speedup = one[i].iteration / several[i].iteration;
     }
     return status;
 }

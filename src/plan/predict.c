@@ -81,26 +81,6 @@ cleanup:
 
 /* ---- Devices ---- */
 
-static bool predict_solve(const tess_model *model, const tess_model_problem *problem,
-                          const tess_link *link, int devices, tess_predicted_solve *out)
-{
-    tess_iteration mean, best;
-    if (!tess_model_iteration(model, problem, devices, link, false, &mean) ||
-        !tess_model_iteration(model, problem, devices, link, true, &best))
-        return false;
-    *out = (tess_predicted_solve){.devices = devices,
-                                  .spmv = mean.spmv,
-                                  .best_spmv = best.spmv,
-                                  .dot = mean.dot,
-                                  .residual = mean.residual,
-                                  .direction = mean.direction,
-                                  .communication = mean.communication,
-                                  .iteration = mean.seconds,
-                                  .best_iteration = best.seconds,
-                                  .flops = mean.flops};
-    return true;
-}
-
 /* 1, 2, 4 ... and `most`. */
 static void predict_solves(const tess_model *model, const tess_model_problem *problem,
                            const tess_link *link, int most, prediction *p)
@@ -108,7 +88,7 @@ static void predict_solves(const tess_model *model, const tess_model_problem *pr
     p->public.worthwhile = 1;
     for (int n = 1; n <= most; n = n < most && 2 * n > most ? most : 2 * n) {
         tess_predicted_solve *s = &p->solves[p->public.solve_count];
-        if (!predict_solve(model, problem, link, n, s))
+        if (!tess_model_solve(model, problem, link, n, s))
             return;
         p->public.solve_count++;
         s->speedup = p->solves[0].iteration / s->iteration;

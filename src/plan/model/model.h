@@ -218,6 +218,9 @@ typedef struct tess_iteration {
 /* False: the model lacks a curve. link may be NULL for one device. */
 bool tess_model_iteration(const tess_model *model, const tess_model_problem *problem, int devices,
                           const tess_link *link, bool best, tess_iteration *out);
+/* predict.c: the same in the mean and at best, but for the speed-up. */
+bool tess_model_solve(const tess_model *model, const tess_model_problem *problem,
+                      const tess_link *link, int devices, tess_predicted_solve *out);
 
 /* file.c */
 extern const char *const tess_extra_names[]; /* by kind */

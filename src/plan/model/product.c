@@ -190,3 +190,23 @@ bool tess_model_iteration(const tess_model *model, const tess_model_problem *pro
     *out = it;
     return true;
 }
+
+bool tess_model_solve(const tess_model *model, const tess_model_problem *problem,
+                      const tess_link *link, int devices, tess_predicted_solve *out)
+{
+    tess_iteration mean, best;
+    if (!tess_model_iteration(model, problem, devices, link, false, &mean) ||
+        !tess_model_iteration(model, problem, devices, link, true, &best))
+        return false;
+    *out = (tess_predicted_solve){.devices = devices,
+                                  .spmv = mean.spmv,
+                                  .best_spmv = best.spmv,
+                                  .dot = mean.dot,
+                                  .residual = mean.residual,
+                                  .direction = mean.direction,
+                                  .communication = mean.communication,
+                                  .iteration = mean.seconds,
+                                  .best_iteration = best.seconds,
+                                  .flops = mean.flops};
+    return true;
+}
