@@ -39,7 +39,7 @@ typedef struct tess_cuda {
     size_t shared_bytes; /* most dynamic shared memory of a thread block */
     size_t l2_bytes, memory_bytes;
     struct tess_cuda_resident *shared; /* layouts of plans that share them (cuda/plan) */
-    int refused; /* fresh kernels that gave wrong results on a probe */
+    int refused;                       /* fresh kernels that gave wrong results on a probe */
     int helper_count;
     tess_cuda_helper_code helpers[TESS_CUDA_HELPERS];
     volatile unsigned *gate_flag; /* gate.c, pinned: the last gate that was opened */

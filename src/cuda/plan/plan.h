@@ -32,8 +32,8 @@ typedef struct tess_cuda_plan {
     tess_cuda_variant *variants;
     cu_pointer stage[TESS_STAGES];
     size_t stage_bytes[TESS_STAGES];
-    cu_pointer dot_scratch;     /* partial sums, then the result */
-    cu_function refresh;        /* refresh.cu, once values came from device memory */
+    cu_pointer dot_scratch; /* partial sums, then the result */
+    cu_function refresh;    /* refresh.cu, once values came from device memory */
 } tess_cuda_plan;
 
 static inline tess_cuda_plan *tess_cuda_plan_of(const tess_plan *plan)

@@ -3,10 +3,10 @@
  * A block of h x w cells takes h w values and 8 bytes of place where its n non-zeros take n values
  * and 4 n bytes of columns in CSR; so a block pays from a fill of (h w v + 8) / (h w (v + 4)) on,
  * which is its threshold. Blocks that begin in the same row, a run, are added to y together, which
- * on a CPU takes as long as RUN_BYTES more (a branch missed) and for diagonals some more a row (y is
- * read and written, where other shapes have several columns to add). Fitted to 66 matrices on 2
- * cores: 2.9 ns a run, 0.28 ns a row of a diagonal's run, 0.5 ns a row of a CSR matrix and 0.26 ns a
- * non-zero, which is 12 bytes. The numbers here are smaller, lest a shape be lost that pays on a
+ * on a CPU takes as long as RUN_BYTES more (a branch missed) and for diagonals some more a row (y
+ * is read and written, where other shapes have several columns to add). Fitted to 66 matrices on 2
+ * cores: 2.9 ns a run, 0.28 ns a row of a diagonal's run, 0.5 ns a row of a CSR matrix and 0.26 ns
+ * a non-zero, which is 12 bytes. The numbers here are smaller, lest a shape be lost that pays on a
  * GPU.
  *
  * Lists are built on a sample of the rows, one shape at a time, until no shape saves half a percent
@@ -62,9 +62,9 @@ enum {
     DIAGONAL_BYTES = 7,
     DIAGONAL_BYTES_LEAST = 2,       /* another price to choose shapes by, for what follows, */
     DIAGONAL_BYTES_NEVER = 1 << 20, /* and one for a list without diagonals, which may leave less */
-    ROW_BYTES = 24,             /* a remainder that leaves most rows empty saves these a row, */
-    LONE_BYTES = 80,            /* but costs these an entry */
-    SPLIT_BYTES = 4,            /* a row: of two lists, the longer one walks over y once more */
+    ROW_BYTES = 24,                 /* a remainder that leaves most rows empty saves these a row, */
+    LONE_BYTES = 80,                /* but costs these an entry */
+    SPLIT_BYTES = 4,                /* a row: of two lists, the longer one walks over y once more */
     GAP = 64,      /* empty rows between two pieces: as many as the tallest candidate has */
     LONG_ROWS = 4, /* times the entries of a piece may be there if it has long rows */
 };
@@ -204,14 +204,14 @@ cleanup:
 
 typedef struct trial {
     double saved, density; /* bytes; bytes a non-zero */
-    double diagonal_rows;      /* of runs of diagonals */
+    double diagonal_rows;  /* of runs of diagonals */
     double bytes;          /* saved, without what they are priced at */
 } trial;
 
 typedef struct search {
     tess_ctx *ctx;
     tess_type type;
-    double worthwhile; /* bytes */
+    double worthwhile;     /* bytes */
     double diagonal_bytes; /* the price of a row of a diagonal's run */
     tess_shape shape[CANDIDATES];
     trial first[CANDIDATES];   /* on the whole sample */
@@ -353,7 +353,8 @@ tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_
         (double)(tess_type_size(csr->type) + 4) * (double)sample.row_offsets[sample.rows];
     S.worthwhile = TESS_FBCSR_WORTHWHILE * whole;
     for (int turn = 0; turn < 3; turn++) {
-        static const double diagonal_bytes[] = {DIAGONAL_BYTES, DIAGONAL_BYTES_LEAST, DIAGONAL_BYTES_NEVER};
+        static const double diagonal_bytes[] = {DIAGONAL_BYTES, DIAGONAL_BYTES_LEAST,
+                                                DIAGONAL_BYTES_NEVER};
         if (turn == 2 && !tess_fbcsr_has_diagonals(out))
             break;
         S.diagonal_bytes = diagonal_bytes[turn];

@@ -1,17 +1,17 @@
 /* Which shapes to extract for a device: by the bytes of the slices they would make.
  *
- * Slices know diagonals and, in everything else, runs of up to four widths, whatever the height of a
- * block (slices.h). So a list is diagonals, if any, and rows of some lengths; its price is what
+ * Slices know diagonals and, in everything else, runs of up to four widths, whatever the height of
+ * a block (slices.h). So a list is diagonals, if any, and rows of some lengths; its price is what
  * the slices of a sample of the rows take, padding included, times what a byte of them takes longer
  * than one of CSR. Fitted to 310 times on an H200: as long in runs of one width and single entries,
  * 1.045 times for every further width (1.08 in rows of several lanes), 1.05 times in rows of few
- * entries, 1.12 times in diagonals. Where a slice has diagonals and runs, one waits for the other. A slice
- * of diagonals is one warp's: the one with the most pieces must not take longer than all the others
- * together. Reading x may take longer than the bytes (places.c), in CSR too.
+ * entries, 1.12 times in diagonals. Where a slice has diagonals and runs, one waits for the other.
+ * A slice of diagonals is one warp's: the one with the most pieces must not take longer than all
+ * the others together. Reading x may take longer than the bytes (places.c), in CSR too.
  *
  * Three lists are tried, without diagonals and with those found at two thresholds: an entry beside
- * diagonals is dear, so that half-empty diagonals may be better. Lengths are added one at a time, the best
- * first, as long as one saves a percent.
+ * diagonals is dear, so that half-empty diagonals may be better. Lengths are added one at a time,
+ * the best first, as long as one saves a percent.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #include "format/fbcsr/split.h"
 
 static const char *const diagonals[] = {"column:32", "diagonal:32", "antidiagonal:32",
-                                    "column:16", "diagonal:16", "antidiagonal:16"};
+                                        "column:16", "diagonal:16", "antidiagonal:16"};
 enum {
     LINES = sizeof diagonals / sizeof *diagonals,
     LENGTHS = 3,
@@ -91,7 +91,7 @@ static tess_status add_shape(tess_ctx *ctx, const char *name, double threshold,
 
 /* The kinds of diagonals that hold enough of the entries; *share: of them in all. */
 static tess_status find_diagonals(const search *S, double threshold, tess_fbcsr_options *list,
-                              double *share)
+                                  double *share)
 {
     tess_fbcsr_options all = {0};
     tess_fbcsr *F;

@@ -1,7 +1,8 @@
 /* SplitOnce for shapes of width 1 and shift -1, 0 or 1: columns, diagonals, anti-diagonals.
  *
- * The entries are sorted by diagonal (d = column - shift * row), rows increasing in each; then every
- * diagonal is one exact dynamic program of its own, and no two diagonals meet. O(entries + diagonals).
+ * The entries are sorted by diagonal (d = column - shift * row), rows increasing in each; then
+ * every diagonal is one exact dynamic program of its own, and no two diagonals meet. O(entries +
+ * diagonals).
  */
 #include <omp.h>
 
@@ -13,9 +14,9 @@ typedef struct diagonal_work {
     const tess_shape *shape;
     int64_t least;
     int64_t diagonals, first; /* diagonal l has d = first + l */
-    int64_t *offsets;     /* diagonals + 1 */
-    int64_t *row;         /* of each entry, sorted by (diagonal, row) */
-    int64_t *position;    /* in the pattern */
+    int64_t *offsets;         /* diagonals + 1 */
+    int64_t *row;             /* of each entry, sorted by (diagonal, row) */
+    int64_t *position;        /* in the pattern */
 } diagonal_work;
 
 static int64_t diagonal_of(const diagonal_work *W, int64_t row, int32_t column)
@@ -38,7 +39,8 @@ static void count_diagonals(diagonal_work *W)
     tess_counts_to_offsets(W->offsets, W->diagonals);
 }
 
-/* The first position of a row whose diagonal is at least `diagonal`: diagonals increase with columns. */
+/* The first position of a row whose diagonal is at least `diagonal`: diagonals increase with
+ * columns. */
 static int64_t lower_bound(const diagonal_work *W, int64_t row, int64_t diagonal)
 {
     int64_t low = W->P->row_offsets[row], high = W->P->row_offsets[row + 1];
@@ -76,8 +78,8 @@ static void sort_by_line(diagonal_work *W, int64_t *next)
     }
 }
 
-/* The last row at which a block of the diagonal may begin; less than the diagonal's first row when the diagonal
- * is too short. */
+/* The last row at which a block of the diagonal may begin; less than the diagonal's first row when
+ * the diagonal is too short. */
 static int64_t last_start(const diagonal_work *W, int64_t d)
 {
     int64_t height = W->shape->height, last = W->P->rows - height;
@@ -97,12 +99,13 @@ static int64_t first_start(const diagonal_work *W, int64_t d)
     return 0;
 }
 
-/* A long diagonal's blocks may as well begin at multiples of their height: then those of other diagonals
- * begin there too, and a kernel adds all of them to y at once. So where this loses few entries of
- * those that `count` windows hold, these are the windows instead. */
+/* A long diagonal's blocks may as well begin at multiples of their height: then those of other
+ * diagonals begin there too, and a kernel adds all of them to y at once. So where this loses few
+ * entries of those that `count` windows hold, these are the windows instead. */
 enum { ALIGN_WINDOWS = 4, ALIGN_LOSS = 16 };
 
-static int64_t align_windows(const tess_fbcsr_sequence *L, tess_fbcsr_window *windows, int64_t count)
+static int64_t align_windows(const tess_fbcsr_sequence *L, tess_fbcsr_window *windows,
+                             int64_t count)
 {
     int64_t held = 0, aligned = 0, found = 0;
     if (count < ALIGN_WINDOWS)
@@ -133,11 +136,11 @@ static int64_t split_line(const diagonal_work *W, int64_t diagonal, int64_t *scr
 {
     int64_t at = W->offsets[diagonal], end = W->offsets[diagonal + 1], d = W->first + diagonal;
     const tess_fbcsr_sequence L = {.count = end - at,
-                               .place = W->row + at,
-                               .length = W->shape->height,
-                               .first = first_start(W, d),
-                               .last = last_start(W, d),
-                               .least = W->least};
+                                   .place = W->row + at,
+                                   .length = W->shape->height,
+                                   .first = first_start(W, d),
+                                   .last = last_start(W, d),
+                                   .least = W->least};
     if (L.count < W->least || L.last < L.first)
         return 0;
     int64_t count = tess_fbcsr_windows(&L, scratch, windows);
@@ -168,8 +171,10 @@ static int64_t longest_line(const diagonal_work *W)
     return longest;
 }
 
-/* counts[diagonal] becomes the number of blocks of each diagonal, at slot_of(diagonal) of `places`. */
-static tess_status split_all(diagonal_work *W, int32_t *cell, int64_t *counts, tess_fbcsr_place *places)
+/* counts[diagonal] becomes the number of blocks of each diagonal, at slot_of(diagonal) of `places`.
+ */
+static tess_status split_all(diagonal_work *W, int32_t *cell, int64_t *counts,
+                             tess_fbcsr_place *places)
 {
     int64_t longest = longest_line(W), *scratch = NULL;
     int64_t size = tess_fbcsr_windows_scratch(longest);
@@ -183,8 +188,9 @@ static tess_status split_all(diagonal_work *W, int32_t *cell, int64_t *counts, t
         int t = omp_get_thread_num();
 #pragma omp for schedule(dynamic, 64)
         for (int64_t diagonal = 0; diagonal < W->diagonals; diagonal++)
-            counts[diagonal] = split_line(W, diagonal, scratch + t * size, windows + t * (longest + 1),
-                                      cell, places + slot_of(W, diagonal));
+            counts[diagonal] =
+                split_line(W, diagonal, scratch + t * size, windows + t * (longest + 1), cell,
+                           places + slot_of(W, diagonal));
     }
 cleanup:
     tess_free(W->ctx, scratch);
@@ -210,7 +216,8 @@ static void gather(const diagonal_work *W, const int64_t *counts, const tess_fbc
 }
 
 tess_status tess_fbcsr_split_diagonals(tess_ctx *ctx, const tess_fbcsr_pattern *P,
-                                   const tess_shape *shape, int64_t least, tess_fbcsr_found *out)
+                                       const tess_shape *shape, int64_t least,
+                                       tess_fbcsr_found *out)
 {
     int64_t entries = P->row_offsets[P->rows];
     diagonal_work W = {.ctx = ctx, .P = P, .shape = shape, .least = least};

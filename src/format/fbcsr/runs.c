@@ -1,5 +1,6 @@
 /* What slices are made of: the pieces of diagonals in each slice, and every row of what is in no
- * diagonal, covered by runs of given widths that take the fewest bytes; slices.h has the picture. */
+ * diagonal, covered by runs of given widths that take the fewest bytes; slices.h has the picture.
+ */
 #include "format/fbcsr/runs.h"
 
 #include <stdlib.h>
@@ -281,7 +282,8 @@ bool tess_fbcsr_is_cut(const builder *B, int64_t row)
         countable &= runs <= most_runs(B->S);
     }
     const bool diagonals = B->S->head == TESS_FBCSR_HEAD_WITH_PIECES;
-    return !countable || scalars > (diagonals ? TESS_FBCSR_CUT_BESIDE : TESS_FBCSR_CUT * B->S->lanes);
+    return !countable ||
+           scalars > (diagonals ? TESS_FBCSR_CUT_BESIDE : TESS_FBCSR_CUT * B->S->lanes);
 }
 
 /* Whether the row's entries that are in no diagonal are pieces. */

@@ -26,7 +26,8 @@ typedef struct tess_fbcsr_diagonal_part {
     int32_t value; /* of the slice's, the first of its rows */
 } tess_fbcsr_diagonal_part;
 
-/* Pieces of a slice and their values, those of entries that are in no diagonal (`lone`) included. */
+/* Pieces of a slice and their values, those of entries that are in no diagonal (`lone`) included.
+ */
 typedef struct tess_fbcsr_diagonal_count {
     int32_t pieces, values, lone;
 } tess_fbcsr_diagonal_count;

@@ -78,7 +78,8 @@ static void count_entries(const tess_fbcsr_sequence *L, int64_t n, const int64_t
     }
 }
 
-int64_t tess_fbcsr_windows(const tess_fbcsr_sequence *L, int64_t *scratch, tess_fbcsr_window *windows)
+int64_t tess_fbcsr_windows(const tess_fbcsr_sequence *L, int64_t *scratch,
+                           tess_fbcsr_window *windows)
 {
     if (!any_full_enough(L))
         return 0;

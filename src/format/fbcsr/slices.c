@@ -20,7 +20,8 @@ static int32_t *piece_of(const tess_fbcsr_slices *S, int64_t slice, int64_t numb
 static void fill_lone(const builder *B, int64_t slice, int64_t *entries)
 {
     const tess_fbcsr_diagonal_count *diagonals = &B->diagonal_counts[slice - B->S->segments];
-    int32_t number = diagonals->pieces - diagonals->lone, value = diagonals->values - diagonals->lone;
+    int32_t number = diagonals->pieces - diagonals->lone,
+            value = diagonals->values - diagonals->lone;
     for (int64_t row = (slice - B->S->segments) * WARP; number < diagonals->pieces; row++) {
         for (int64_t e = B->A->row_offsets[row]; e < B->A->row_offsets[row + 1]; e++) {
             if (tess_fbcsr_is_cut(B, row) || tess_fbcsr_in_diagonal(B, e))

@@ -2,12 +2,12 @@
  * a step every lane reads its values at an address that no descriptor is needed for, and columns
  * are not stored for every entry.
  *
- * Diagonals. A diagonal (a block one column wide, of at least LINE rows) meets a slice in adjacent rows,
- * and blocks that continue each other are one diagonal there: a piece, of which only the column at the
- * slice's first row is stored, its first row and number of rows (8 bits each) and its shift. The
- * values of all pieces follow each other without gaps. Rows are then in order, one lane each, and
- * the first pieces lie beside the slice's head, so that a warp reads both at once. Where a slice
- * has few other entries, they are pieces of one row.
+ * Diagonals. A diagonal (a block one column wide, of at least LINE rows) meets a slice in adjacent
+ * rows, and blocks that continue each other are one diagonal there: a piece, of which only the
+ * column at the slice's first row is stored, its first row and number of rows (8 bits each) and its
+ * shift. The values of all pieces follow each other without gaps. Rows are then in order, one lane
+ * each, and the first pieces lie beside the slice's head, so that a warp reads both at once. Where
+ * a slice has few other entries, they are pieces of one row.
  *
  * Runs. Everything else is covered, row by row, by runs of adjacent columns, so that they take the
  * fewest bytes: a run of w columns takes w values, zero where the matrix has nothing, and one
@@ -20,8 +20,8 @@
  *     G = 2, w = 2:   H = 2, W = 1: lanes 0 and 1 read the two values of a run of row 0
  *     G = 2, w = 3:   H = 1, W = 3: lane 0 reads the runs 0, 2, 4 ... of row 0, lane 1 the others
  *
- * A slice has as many steps as its longest row needs. Without diagonals, rows are sorted in windows by
- * their numbers of runs, so that rows of a slice need about equally many (places.c).
+ * A slice has as many steps as its longest row needs. Without diagonals, rows are sorted in windows
+ * by their numbers of runs, so that rows of a slice need about equally many (places.c).
  *
  * A row of more than CUT scalars a lane (CUT_BESIDE beside diagonals), or more runs than a word of
  * `lengths` can count, is cut: its runs go to segments, which fill slices of their own, the first
@@ -39,7 +39,7 @@ enum {
     TESS_FBCSR_WARP = 32,
     TESS_FBCSR_CACHE_LINE = 128,  /* bytes of x that a cache reads at a time, at best */
     TESS_FBCSR_TURN_BYTES = 26,   /* read from memory in one such turn of all caches */
-    TESS_FBCSR_DIAGONAL = 8,          /* least rows of a diagonal */
+    TESS_FBCSR_DIAGONAL = 8,      /* least rows of a diagonal */
     TESS_FBCSR_WIDE = 8,          /* widest run */
     TESS_FBCSR_CLASSES = 4,       /* widths of runs */
     TESS_FBCSR_CUT = 128,         /* scalars a lane */
@@ -52,8 +52,8 @@ enum {
 };
 
 /* Of a slice in `heads`: values (in groups of 32), columns (of 4) and pieces before it that are
- * not beside a head, its pieces, and steps of each class; then, where there are diagonals, pieces. The
- * values of a slice begin at a full group, and so do those of its runs. */
+ * not beside a head, its pieces, and steps of each class; then, where there are diagonals, pieces.
+ * The values of a slice begin at a full group, and so do those of its runs. */
 enum {
     TESS_FBCSR_HEAD_VALUES,
     TESS_FBCSR_HEAD_COLUMNS,
@@ -95,7 +95,8 @@ int tess_fbcsr_widths(const tess_fbcsr_options *shapes, int width[TESS_FBCSR_CLA
 bool tess_fbcsr_has_diagonals(const tess_fbcsr_options *shapes);
 bool tess_fbcsr_is_diagonal(const tess_shape *shape);
 
-/* F was made from A, which has 1 x 1 blocks, with these shapes; NULL where there are no diagonals. */
+/* F was made from A, which has 1 x 1 blocks, with these shapes; NULL where there are no diagonals.
+ */
 tess_status tess_fbcsr_slices_create(tess_ctx *ctx, const tess_matrix *A, const tess_fbcsr *F,
                                      const tess_fbcsr_options *shapes, int lanes,
                                      tess_fbcsr_slices **out);

@@ -135,12 +135,12 @@ static int64_t choose_in_row(const split_work *W, band_work *B, int64_t row)
     while (skip < B->now.count && B->now.place[skip] < first)
         skip++;
     const tess_fbcsr_sequence sequence = {.count = B->now.count - skip,
-                                  .place = B->now.place + skip,
-                                  .entries = B->now.entries + skip,
-                                  .length = S->width,
-                                  .first = first,
-                                  .last = last,
-                                  .least = W->least};
+                                          .place = B->now.place + skip,
+                                          .entries = B->now.entries + skip,
+                                          .length = S->width,
+                                          .first = first,
+                                          .last = last,
+                                          .least = W->least};
     return tess_fbcsr_windows(&sequence, B->window_scratch, B->windows);
 }
 
@@ -269,7 +269,7 @@ static void free_work(tess_ctx *ctx, band_work *B)
 {
     void *arrays[] = {
         B->now.place, B->now.entries, B->next.place,     B->next.entries,
-        B->windows,   B->promising,   B->window_scratch,   B->offsets,
+        B->windows,   B->promising,   B->window_scratch, B->offsets,
         B->list,      B->chosen,      B->select_scratch,
     };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
@@ -371,7 +371,7 @@ tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
     if (entries >= least && P->rows >= shape->height && P->cols >= shape->width) {
         bool diagonals = shape->width == 1 && shape->shift >= -1 && shape->shift <= 1;
         TESS_TRY_CLEAN(diagonals ? tess_fbcsr_split_diagonals(ctx, P, shape, least, &found)
-                             : split_bands(&W, &found));
+                                 : split_bands(&W, &found));
     }
     int64_t nonzeros = 0;
 #pragma omp parallel for num_threads(ctx->threads) reduction(+ : nonzeros)

@@ -45,10 +45,11 @@ tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
                                   const tess_shape *shape, int64_t least, tess_fbcsr_found *out);
 void tess_fbcsr_found_clear(tess_ctx *ctx, tess_fbcsr_found *found);
 
-/* The same for shapes of width 1: every diagonal, of constant d, is a problem of its own. `cell` holds -1
- * and `places` is large enough. */
+/* The same for shapes of width 1: every diagonal, of constant d, is a problem of its own. `cell`
+ * holds -1 and `places` is large enough. */
 tess_status tess_fbcsr_split_diagonals(tess_ctx *ctx, const tess_fbcsr_pattern *P,
-                                   const tess_shape *shape, int64_t least, tess_fbcsr_found *out);
+                                       const tess_shape *shape, int64_t least,
+                                       tess_fbcsr_found *out);
 
 /* ---- Prices: auto.c ---- */
 

@@ -1,6 +1,7 @@
 /* The CUDA backend's host side against the fake driver: products through every path. What
  * goes wrong is in failures.c, the search for a plan in search.c. */
 #include "cuda/driver/device.h"
+#include "plan/tuner.h"
 #include "session.h"
 
 /* ---- What is missing is named ---- */
