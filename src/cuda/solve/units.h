@@ -1,5 +1,5 @@
-/* Units: a list of steps as launches, and the arithmetic on scalars between them. Plain C, no device
- * is needed. */
+/* Units: a list of steps as launches, and the arithmetic on scalars between them. Plain C, no
+ * device is needed. */
 #ifndef TESS_CUDA_UNITS_H
 #define TESS_CUDA_UNITS_H
 
