@@ -113,6 +113,21 @@ static tess_status take_code(tess_ctx *ctx, const tess_nvrtc *nvrtc, nvrtc_progr
     return TESS_OK;
 }
 
+/* The program of a source, with all headers at hand; NVRTC's result. */
+static int create_program(const tess_nvrtc *nvrtc, const tess_cuda_source *source,
+                          nvrtc_program *program)
+{
+    const char *texts[HEADERS], *names[HEADERS];
+    int headers = 0;
+    for (const tess_cuda_source *s = tess_cuda_sources; s->name && headers < HEADERS; s++) {
+        if (is_header(s->name)) {
+            texts[headers] = s->text;
+            names[headers++] = s->name;
+        }
+    }
+    return nvrtc->nvrtcCreateProgram(program, source->text, source->name, headers, texts, names);
+}
+
 tess_status tess_jit_compile(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *request,
                              const char *extra_option, void **code, size_t *bytes, char *log,
                              size_t log_size)
@@ -124,14 +139,8 @@ tess_status tess_jit_compile(tess_ctx *ctx, tess_jit *jit, const tess_jit_reques
         return tess_fail(ctx, TESS_ERR_INTERNAL, "no device source '%s' in this build",
                          request->source);
 
-    const char *texts[HEADERS], *names[HEADERS], *options[OPTIONS];
-    int headers = 0, count = 0;
-    for (const tess_cuda_source *s = tess_cuda_sources; s->name && headers < HEADERS; s++) {
-        if (is_header(s->name)) {
-            texts[headers] = s->text;
-            names[headers++] = s->name;
-        }
-    }
+    const char *options[OPTIONS];
+    int count = 0;
     bool ptx = as_ptx(nvrtc, request->sm);
     char arch[48], defines[TESS_CACHE_LABEL];
     snprintf(arch, sizeof arch, "--gpu-architecture=%s_%d", ptx ? "compute" : "sm",
@@ -144,8 +153,7 @@ tess_status tess_jit_compile(tess_ctx *ctx, tess_jit *jit, const tess_jit_reques
     count = split_defines(defines, options, count);
 
     nvrtc_program program = NULL;
-    int result =
-        nvrtc->nvrtcCreateProgram(&program, source->text, source->name, headers, texts, names);
+    int result = create_program(nvrtc, source, &program);
     if (result == 0)
         result = nvrtc->nvrtcCompileProgram(program, count, options);
     tess_status status;
