@@ -76,7 +76,8 @@ static void a_threshold_of_zero_keeps_all_fill(void **state)
     tess_fill all, kept;
     assert_int_equal(tess_matrix_generate(ctx, "cdr:n=4,b=2", &A, NULL), TESS_OK);
     assert_int_equal(tess_fill_levels(ctx, A, 1000, 100, &all), TESS_OK);
-    assert_int_equal(tess_fill_threshold(ctx, A, 0, 1e9, &kept), TESS_OK);
+    assert_int_equal(tess_fill_threshold(ctx, A, &(tess_fill_options){0, 1e9, 0}, NULL, &kept),
+                     TESS_OK);
     test_check_valid("kept", kept.matrix);
     test_check_same_dense("kept", A, kept.matrix);
     /* Some blocks of the symbolic pattern cancel exactly; none is added. */
@@ -87,15 +88,87 @@ static void a_threshold_of_zero_keeps_all_fill(void **state)
     tess_matrix_destroy(A);
 }
 
+/* A random matrix of order N whose diagonal is often small or missing; (i, i + 3) is stored. */
+enum { N = 30 };
+static tess_matrix *needs_pivots(tess_ctx *ctx, uint64_t seed)
+{
+    int64_t offsets[N + 1] = {0}, count = 0;
+    int32_t columns[N * N];
+    double values[N * N];
+    for (int64_t i = 0; i < N; i++) {
+        for (int64_t j = 0; j < N; j++) {
+            const uint64_t at = (uint64_t)(2 * (i * N + j));
+            if (fabs(tess_random_unit(seed, at)) > 0.15 && j != (i + 3) % N)
+                continue;
+            columns[count] = (int32_t)j;
+            values[count++] = tess_random_unit(seed, at + 1) * (i == j ? 1e-9 : 1);
+        }
+        offsets[i + 1] = count;
+    }
+    tess_matrix *A;
+    assert_int_equal(
+        tess_matrix_from_csr(ctx, TESS_F64, N, N, offsets, columns, values, TESS_COPY, &A),
+        TESS_OK);
+    return A;
+}
+
+/* Entry (i, j) of L U, and the sum of the magnitudes in it. */
+static double multiply_out(const tess_fill *fill, int64_t i, int64_t j, double *size)
+{
+    double sum = 0;
+    *size = 0;
+    for (int64_t k = 0; k <= tess_min(i, j); k++) {
+        const int64_t l = tess_matrix_find(fill->matrix, i, k);
+        const int64_t u = tess_matrix_find(fill->matrix, k, j);
+        if (l < 0 || u < 0)
+            continue;
+        const double left = i == k ? 1 : fill->factors[l];
+        const double right = k == j ? 1 / fill->factors[u] : fill->factors[u];
+        sum += left * right;
+        *size += fabs(left * right);
+    }
+    return sum;
+}
+
+static void complete_factors_multiply_to_the_matrix_with_its_columns_exchanged(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        tess_matrix *A = needs_pivots(ctx, seed);
+        int64_t order[N];
+        tess_fill fill;
+        assert_int_equal(
+            tess_fill_threshold(ctx, A, &(tess_fill_options){0, 1e9, 0.5}, order, &fill), TESS_OK);
+        double *dense = test_dense(A), size;
+        for (int64_t i = 0; i < N; i++)
+            for (int64_t j = 0; j < N; j++) {
+                const double expected = dense[i * N + order[j]];
+                const double sum = multiply_out(&fill, i, j, &size);
+                if (!(fabs(sum - expected) <= 1e-13 * (size + fabs(expected))))
+                    fail_msg("seed %d (%d, %d): %g instead of %g", (int)seed, (int)i, (int)j, sum,
+                             expected);
+            }
+        for (int64_t i = 0; i < N; i++) /* L is bounded by the exchanges */
+            for (int64_t k = fill.matrix->row_offsets[i]; fill.matrix->columns[k] < i; k++)
+                assert_true(fabs(fill.factors[k]) < 1e6);
+        free(dense);
+        tess_fill_free(&fill);
+        tess_matrix_destroy(A);
+    }
+}
+
 static void thresholds_and_limits_hold(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A;
     tess_fill loose, tight, limited;
     assert_int_equal(tess_matrix_generate(ctx, "cdr:n=8,b=2", &A, NULL), TESS_OK);
-    assert_int_equal(tess_fill_threshold(ctx, A, 1e-1, 50, &loose), TESS_OK);
-    assert_int_equal(tess_fill_threshold(ctx, A, 1e-6, 50, &tight), TESS_OK);
-    assert_int_equal(tess_fill_threshold(ctx, A, 1e-6, 1.5, &limited), TESS_OK);
+    assert_int_equal(tess_fill_threshold(ctx, A, &(tess_fill_options){1e-1, 50, 0}, NULL, &loose),
+                     TESS_OK);
+    assert_int_equal(tess_fill_threshold(ctx, A, &(tess_fill_options){1e-6, 50, 0}, NULL, &tight),
+                     TESS_OK);
+    assert_int_equal(
+        tess_fill_threshold(ctx, A, &(tess_fill_options){1e-6, 1.5, 0}, NULL, &limited), TESS_OK);
     assert_true(loose.matrix->blocks < tight.matrix->blocks);
     const int64_t mean = tess_ceil_div(A->blocks, A->block_rows);
     for (int64_t i = 0; i < A->block_rows; i++) {
@@ -121,8 +194,9 @@ static void every_allocation_may_fail(void **state)
         tess_status status;
         do {
             tess_fill fill = {.ctx = ctx};
-            status = kind ? tess_fill_threshold(ctx, A, 1e-3, 10, &fill)
-                          : tess_fill_levels(ctx, A, 2, 10, &fill);
+            status =
+                kind ? tess_fill_threshold(ctx, A, &(tess_fill_options){1e-3, 10, 0}, NULL, &fill)
+                     : tess_fill_levels(ctx, A, 2, 10, &fill);
             tess_fill_free(&fill);
         } while (test_sweep_goes_on(&sweep, status));
     }
@@ -135,6 +209,7 @@ int main(void)
         cmocka_unit_test(levels_are_those_of_the_definition),
         cmocka_unit_test(too_much_fill_is_refused_with_a_number),
         cmocka_unit_test(a_threshold_of_zero_keeps_all_fill),
+        cmocka_unit_test(complete_factors_multiply_to_the_matrix_with_its_columns_exchanged),
         cmocka_unit_test(thresholds_and_limits_hold),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -8,6 +8,7 @@ void tess_fill_free(tess_fill *fill)
 {
     tess_matrix_destroy(fill->matrix);
     tess_free(fill->ctx, fill->source);
+    tess_free(fill->ctx, fill->factors);
     *fill = (tess_fill){.ctx = fill->ctx};
 }
 
@@ -26,7 +27,7 @@ void tess_fill_take_values(const tess_fill *fill, const tess_matrix *A)
 }
 
 tess_status tess_fill_from_rows(tess_ctx *ctx, const tess_matrix *A, const int64_t *offsets,
-                                const int32_t *columns, tess_fill *out)
+                                const int32_t *columns, const int64_t *order, tess_fill *out)
 {
     const int64_t rows = A->block_rows, blocks = offsets[rows];
     tess_fill fill = {.ctx = ctx};
@@ -39,7 +40,7 @@ tess_status tess_fill_from_rows(tess_ctx *ctx, const tess_matrix *A, const int64
 #pragma omp parallel for num_threads(ctx->threads)
     for (int64_t i = 0; i < rows; i++)
         for (int64_t k = offsets[i]; k < offsets[i + 1]; k++)
-            fill.source[k] = tess_matrix_find(A, i, columns[k]);
+            fill.source[k] = tess_matrix_find(A, i, order ? order[columns[k]] : columns[k]);
     tess_fill_take_values(&fill, A);
     *out = fill;
     return TESS_OK;
@@ -147,7 +148,7 @@ tess_status tess_fill_levels(tess_ctx *ctx, const tess_matrix *A, int64_t levels
         if (i % 1024 == 0)
             TESS_TRY_CLEAN(tess_progress(ctx, "filling the pattern", (double)i, (double)n));
     }
-    status = tess_fill_from_rows(ctx, A, p.offsets, p.columns, out);
+    status = tess_fill_from_rows(ctx, A, p.offsets, p.columns, NULL, out);
 cleanup:
     tess_free(ctx, p.offsets);
     tess_free(ctx, p.columns);
