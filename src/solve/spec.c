@@ -65,11 +65,24 @@ static tess_status check_side(tess_ctx *ctx, const tess_method *method, int side
                      sided);
 }
 
+static tess_status check_pc(tess_ctx *ctx, const tess_solve_options *options)
+{
+    if (!options->method->positive_definite || !options->pc.ops->unsymmetric)
+        return TESS_OK;
+    return tess_fail(
+        ctx, TESS_ERR_OPTION,
+        "%s needs a symmetric preconditioner, which pc=%s is not: try pc=ick, or gmres",
+        options->method->name, options->pc.ops->name);
+}
+
 tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve_options *options)
 {
     static const char *const precisions[] = {"same", "f32", NULL};
     size_t length = strcspn(spec, ":");
-    tess_solve_options read = {.pc = {.omega = 1}, .tol = 1e-8, .max = 10000, .restart = 30};
+    tess_solve_options read = {.pc = {.omega = 1, .levels = 1, .drop = 1e-4, .fill = 10},
+                               .tol = 1e-8,
+                               .max = 10000,
+                               .restart = 30};
     int pc = 0, pc_type = 0, inner = 0, side = SIDE_DEFAULT;
     const tess_option table[] = {
         {"pc", TESS_OPTION_CHOICE, &pc, 0, 0, tess_pc_names, 0},
@@ -78,6 +91,10 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
         {"side", TESS_OPTION_CHOICE, &side, 0, 0, side_names, 0},
         {"domains", TESS_OPTION_INT, &read.pc.domains, 0, 65536, NULL, 0},
         {"omega", TESS_OPTION_DOUBLE, &read.pc.omega, 0.01, 1.99, NULL, 0},
+        {"levels", TESS_OPTION_INT, &read.pc.levels, 0, 1000, NULL, 0},
+        {"drop", TESS_OPTION_DOUBLE, &read.pc.drop, 0, 1, NULL, 0},
+        {"fill", TESS_OPTION_DOUBLE, &read.pc.fill, 0, 1e9, NULL, 0},
+        {"pivot", TESS_OPTION_DOUBLE, &read.pc.pivot, 0, 1, NULL, 0},
         {"tol", TESS_OPTION_DOUBLE, &read.tol, 0, 1, NULL, 0},
         {"atol", TESS_OPTION_DOUBLE, &read.atol, 0, HUGE_VAL, NULL, 0},
         {"max", TESS_OPTION_INT, &read.max, 0, 1e12, NULL, 0},
@@ -91,6 +108,7 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
     TESS_TRY(check_side(ctx, read.method, side));
     read.left = side == SIDE_LEFT;
     read.pc.ops = tess_pcs[pc];
+    TESS_TRY(check_pc(ctx, &read));
     read.pc.transpose = read.method->transpose;
     read.pc.positive = read.method->positive_definite;
     read.pc.single = pc_type == 1;

@@ -10,10 +10,9 @@
 #include <string.h>
 
 #include "problems.h"
+#include "solve/methods/method.h"
 
-static const char *const methods[] = {"cg", "cg_single", "bicg", "bicgstab", "gmres", "fgmres"};
-static const char *const pcs[] = {"none", "jacobi", "bjacobi", "ssor", "ilu0", "ic0"};
-enum { METHODS = 6, PCS = 6, BLOCK_ROWS = 13 };
+enum { BLOCK_ROWS = 13 };
 
 typedef enum fault_kind { SINGULAR, INDEFINITE, NO_DIAGONAL, WITH_NAN, FAULTS } fault_kind;
 static const char *const kind_names[FAULTS] = {"singular", "indefinite", "no diagonal", "NaN"};
@@ -65,18 +64,17 @@ static bool is_cg(const char *method)
 }
 
 /* Whether the preconditioner cannot be made of the matrix, and has to say so. */
-static bool is_refused(fault_kind kind, const char *pc)
+static bool is_refused(fault_kind kind, const tess_pc_ops *pc)
 {
-    return (kind == NO_DIAGONAL && strcmp(pc, "none") != 0) ||
-           (kind == INDEFINITE && strcmp(pc, "ic0") == 0);
+    return (kind == NO_DIAGONAL && !pc->identity && !pc->replaces_pivots) ||
+           (kind == INDEFINITE && pc->pivots == TESS_PIVOTS_POSITIVE);
 }
 
 /* Whether it may be refused: factors of a singular matrix may have a pivot of rounding's size, and
  * a NaN may reach a pivot or stay beside it. */
-static bool may_be_refused(fault_kind kind, const char *pc)
+static bool may_be_refused(fault_kind kind, const tess_pc_ops *pc)
 {
-    return strcmp(pc, "ilu0") == 0 || strcmp(pc, "ic0") == 0 ||
-           (kind == WITH_NAN && strcmp(pc, "ssor") == 0);
+    return pc->pivots != TESS_PIVOTS_ANY || (kind == WITH_NAN && pc->triangular);
 }
 
 static bool is_right(fault_kind kind, const char *method, const tess_result *result)
@@ -94,19 +92,19 @@ static bool is_right(fault_kind kind, const char *method, const tess_result *res
     }
 }
 
-static void check_fault(problem *p, fault_kind kind, const char *method, const char *pc)
+static void check_fault(problem *p, fault_kind kind, const char *method, const tess_pc_ops *pc)
 {
     tess_ctx *ctx = p->plan->ctx;
     char spec[80], what[200];
     tess_result result = {.iterations = -1};
-    snprintf(spec, sizeof spec, "%s:pc=%s,tol=1e-10", method, pc);
+    snprintf(spec, sizeof spec, "%s:pc=%s,tol=1e-10", method, pc->name);
     snprintf(what, sizeof what, "%s on %s, %s, blocks of %d", spec, p->device->backend->name,
              kind_names[kind], (int)p->A->block_height);
     memset(p->x, 0, (size_t)p->A->rows * sizeof *p->x);
     const tess_status status = tess_solve(p->plan, spec, p->b, p->x, &result);
     if (status == TESS_ERR_MATRIX && (is_refused(kind, pc) || may_be_refused(kind, pc))) {
         const char *row = kind == NO_DIAGONAL ? "row 0" : "row ";
-        if (!strstr(tess_ctx_error(ctx), row) || !strstr(tess_ctx_error(ctx), pc))
+        if (!strstr(tess_ctx_error(ctx), row) || !strstr(tess_ctx_error(ctx), pc->name))
             fail_msg("%s: '%s' names no row", what, tess_ctx_error(ctx));
         return;
     }
@@ -136,6 +134,14 @@ static void check_nan_in_b(problem *p, const char *method, const char *pc)
         fail_msg("%s, NaN in b: %s, %s", spec, tess_reason_name(result.reason), result.text);
 }
 
+static void check(problem *p, fault_kind kind, const char *method, const tess_pc_ops *pc)
+{
+    if (kind < FAULTS)
+        check_fault(p, kind, method, pc);
+    else
+        check_nan_in_b(p, method, pc->name);
+}
+
 static void check_all(void **state, const char *device)
 {
     static const int32_t sizes[] = {1, 3};
@@ -146,15 +152,13 @@ static void check_all(void **state, const char *device)
                                  ? faulty_matrix(ctx, (fault_kind)kind, sizes[s])
                                  : problem_matrix(ctx, BLOCK_ROWS, sizes[s], true, TESS_F64, 9);
             problem p = problem_open(ctx, A, device);
-            for (size_t i = 0; i < (size_t)METHODS * PCS; i++) {
-                const char *method = methods[i / PCS], *pc = pcs[i % PCS];
-                if (!problem_part(i) || !problem_sampled(s == 1 ? 2 : 0, i) || !problem_may(pc))
-                    continue;
-                if (kind < FAULTS)
-                    check_fault(&p, (fault_kind)kind, method, pc);
-                else
-                    check_nan_in_b(&p, method, pc);
-            }
+            size_t number = 0;
+            for (size_t i = 0; tess_methods[i]; i++)
+                for (size_t j = 0; tess_pcs[j]; j++, number++)
+                    if (problem_part(number) && problem_sampled(s == 1 ? 2 : 0, number) &&
+                        problem_may(tess_pc_names[j]) &&
+                        !(tess_methods[i]->positive_definite && tess_pcs[j]->unsymmetric))
+                        check(&p, (fault_kind)kind, tess_method_names[i], tess_pcs[j]);
             problem_close(&p);
         }
     }

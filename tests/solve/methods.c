@@ -3,12 +3,8 @@
 #include <string.h>
 
 #include "problems.h"
+#include "solve/methods/method.h"
 
-/* Methods for symmetric positive definite matrices, and those for any. */
-static const char *const spd_methods[] = {"cg", "cg_single"};
-static const char *const any_methods[] = {"bicg", "bicgstab", "gmres", "fgmres"};
-static const char *const spd_pcs[] = {"none", "jacobi", "bjacobi", "ssor", "ilu0", "ic0"};
-static const char *const any_pcs[] = {"none", "jacobi", "bjacobi", "ssor", "ilu0"};
 static const int32_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 16};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -33,6 +29,14 @@ static void check_solve(problem *p, const char *method, const char *pc, const ch
         fail_msg("%s: error %g, true residual %g", what, error, result.true_residual);
 }
 
+/* Whether the two may be asked for together. */
+static bool fits(const tess_method *method, const tess_pc_ops *pc, bool symmetric)
+{
+    if (!symmetric && (method->positive_definite || pc->symmetric))
+        return false;
+    return !method->positive_definite || !pc->unsymmetric;
+}
+
 static void check_all(void **state, bool symmetric, const char *device)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -42,14 +46,11 @@ static void check_all(void **state, bool symmetric, const char *device)
         int64_t block_rows = sizes[s] == 1 ? 61 : 17;
         problem p = problem_open(
             ctx, problem_matrix(ctx, block_rows, sizes[s], symmetric, TESS_F64, 3 + s), device);
-        for (size_t i = 0; symmetric && i < COUNT(spd_methods); i++)
-            for (size_t j = 0; j < COUNT(spd_pcs); j++)
-                if (problem_sampled(s, 6 * i + j))
-                    check_solve(&p, spd_methods[i], spd_pcs[j], "");
-        for (size_t i = 0; i < COUNT(any_methods); i++)
-            for (size_t j = 0; j < COUNT(any_pcs); j++)
-                if (problem_sampled(s, 5 * i + j))
-                    check_solve(&p, any_methods[i], any_pcs[j], "");
+        size_t number = 0;
+        for (size_t i = 0; tess_methods[i]; i++)
+            for (size_t j = 0; tess_pcs[j]; j++)
+                if (problem_sampled(s, number++) && fits(tess_methods[i], tess_pcs[j], symmetric))
+                    check_solve(&p, tess_method_names[i], tess_pc_names[j], "");
         problem_close(&p);
     }
 }
@@ -71,14 +72,11 @@ static void schedules_solve_with_every_method(void **state)
         problem p =
             problem_open(ctx, problem_matrix(ctx, 17, sizes[s], true, TESS_F64, 3 + s), "cpu");
         for (size_t w = 0; w < COUNT(schedules); w++) {
-            for (size_t j = 3; j < COUNT(spd_pcs); j++) /* those with factors */
-                for (size_t i = 0; i < COUNT(spd_methods); i++)
-                    if (problem_sampled(s, w + 2 * i + j))
-                        check_solve(&p, spd_methods[i], spd_pcs[j], schedules[w]);
-            for (size_t j = 3; j < COUNT(any_pcs); j++)
-                for (size_t i = 0; i < COUNT(any_methods); i++)
-                    if (problem_sampled(s, w + 2 * i + j))
-                        check_solve(&p, any_methods[i], any_pcs[j], schedules[w]);
+            for (size_t j = 0; tess_pcs[j]; j++)
+                for (size_t i = 0; tess_methods[i] && tess_pcs[j]->triangular; i++)
+                    if (problem_sampled(s, w + 2 * i + j) && !(w && tess_pcs[j]->ordered) &&
+                        fits(tess_methods[i], tess_pcs[j], true))
+                        check_solve(&p, tess_method_names[i], tess_pc_names[j], schedules[w]);
             check_solve(&p, "bicg", "ilu0",
                         w ? ",schedule=colours,pc_type=f32" : ",schedule=levels,inner=f32");
         }
@@ -102,8 +100,8 @@ static void ragged_matrices_are_solved(void **state)
         assert_int_equal(tess_matrix_to_blocks(ctx, scalar, &(tess_blocking){b, b}, &A), TESS_OK);
         tess_matrix_destroy(scalar);
         problem p = problem_open(ctx, A, "cpu");
-        for (size_t j = 0; j < COUNT(spd_pcs); j++)
-            check_solve(&p, "cg", spd_pcs[j], "");
+        for (size_t j = 0; tess_pcs[j]; j++)
+            check_solve(&p, tess_pcs[j]->unsymmetric ? "gmres" : "cg", tess_pc_names[j], "");
         problem_close(&p);
     }
 }

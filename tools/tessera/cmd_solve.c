@@ -150,7 +150,7 @@ static const cli_option options[] = {
     {"method", OPTION_TEXT, offsetof(solve_args, method), "NAME",
      "cg, cg_single, bicg, bicgstab, gmres or fgmres", 0, 0},
     {"pc", OPTION_TEXT, offsetof(solve_args, pc), "NAME",
-     "none, jacobi, bjacobi, ssor, ilu0 or ic0", 0, 0},
+     "none, jacobi, bjacobi, ssor, ilu0, ic0, iluk, ick or ilut", 0, 0},
     {"tol", OPTION_TEXT, offsetof(solve_args, tol), "T", "stop at |r| <= T |b| (default 1e-8)", 0,
      0},
     {"max-iterations", OPTION_INT, offsetof(solve_args, max), "N",

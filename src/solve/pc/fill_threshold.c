@@ -48,7 +48,8 @@ typedef struct factoring {
     int64_t heap_count, heap_capacity;
     entry *chosen;
     int64_t chosen_capacity;
-    double *scratch; /* two blocks */
+    double *scratch;  /* two blocks */
+    int64_t replaced; /* diagonal blocks that could not be inverted */
 } factoring;
 
 static size_t block_bytes(const factoring *f)
@@ -248,14 +249,15 @@ static void invert_diagonal(factoring *f, int64_t row, double mean)
 {
     const double *block = f->row_blocks + f->place[f->order[row]] * f->area;
     double *inverse = f->kept.blocks + f->kept.diagonal[row] * f->area, found;
-    double heavier = 0, step = mean > 0 ? 1e-4 * mean : 1;
+    double heavier = 0;
     for (int attempt = 0; attempt < 8; attempt++) {
         memcpy(inverse, block, block_bytes(f));
         for (int32_t i = 0; i < f->b; i++)
             inverse[(int64_t)i * f->b + i] += heavier;
         if (tess_dense_invert(inverse, f->b, f->scratch, &found) < 0)
             return;
-        heavier = heavier > 0 ? 10 * heavier : step;
+        f->replaced += attempt == 0;
+        heavier = attempt > 0 ? 10 * heavier : mean > 0 ? 1e-4 * mean : 1;
     }
     memset(inverse, 0, block_bytes(f));
 }
@@ -360,6 +362,9 @@ tess_status tess_fill_threshold(tess_ctx *ctx, const tess_matrix *A,
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, 2 * f.area, &f.scratch));
     TESS_TRY_CLEAN(factor_all(&f));
     TESS_TRY_CLEAN(make_fill(&f, out));
+    if (f.replaced > 0)
+        tess_log(ctx, "pc=ilut: %lld of %lld pivots could not be inverted, and were replaced",
+                 (long long)f.replaced, (long long)n);
     if (order)
         memcpy(order, f.order, (size_t)n * sizeof *order);
 cleanup:

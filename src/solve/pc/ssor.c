@@ -4,8 +4,7 @@
 /* (D + w L) D^-1 (D + w U) = (I + w L D^-1) (D + w U): nothing to eliminate. The usual factor
  * 1 / (w (2 - w)) is left out: no method notices a scaled preconditioner. */
 static tess_factor_fault compute(const tess_factors *f, const tess_matrix *A,
-                                   const tess_factor_values *v, int domain,
-                                   tess_factor_work *work)
+                                 const tess_factor_values *v, int domain, tess_factor_work *work)
 {
     const int32_t b = f->block;
     const int64_t size = (int64_t)b * b;
