@@ -65,25 +65,41 @@ static tess_status check_side(tess_ctx *ctx, const tess_method *method, int side
                      sided);
 }
 
+/* Whether method, preconditioner and arrangement go together. */
 static tess_status check_pc(tess_ctx *ctx, const tess_solve_options *options)
 {
-    if (!options->method->positive_definite || !options->pc.ops->unsymmetric)
-        return TESS_OK;
-    return tess_fail(
-        ctx, TESS_ERR_OPTION,
-        "%s needs a symmetric preconditioner, which pc=%s is not: try pc=ick, or gmres",
-        options->method->name, options->pc.ops->name);
+    const tess_method *method = options->method;
+    const tess_pc_ops *pc = options->pc.ops;
+    if (method->direct && !pc->complete)
+        return tess_fail(ctx, TESS_ERR_OPTION, "%s needs complete factors: pc=lu, not pc=%s",
+                         method->name, pc->name);
+    if (method->positive_definite && pc->unsymmetric)
+        return tess_fail(
+            ctx, TESS_ERR_OPTION,
+            "%s needs a symmetric preconditioner, which pc=%s is not: try pc=ick, or gmres",
+            method->name, pc->name);
+    if (options->scale == TESS_SCALE_MATCH && (method->positive_definite || pc->symmetric))
+        return tess_fail(ctx, TESS_ERR_OPTION,
+                         "scale=match reorders rows alone, and %s%s needs a symmetric matrix: try "
+                         "scale=equilibrate",
+                         pc->symmetric ? "pc=" : "", pc->symmetric ? pc->name : method->name);
+    if (options->pc.pivot > 0 && pc != &tess_pc_ilut)
+        return tess_fail(ctx, TESS_ERR_OPTION, "pivot=%g is for pc=ilut, not pc=%s",
+                         options->pc.pivot, pc->name);
+    return TESS_OK;
 }
 
 tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve_options *options)
 {
     static const char *const precisions[] = {"same", "f32", NULL};
+    static const char *const scales[] = {"none", "equilibrate", "match", NULL};
+    static const char *const orders[] = {"none", "rcm", NULL};
     size_t length = strcspn(spec, ":");
     tess_solve_options read = {.pc = {.omega = 1, .levels = 1, .drop = 1e-4, .fill = 10},
                                .tol = 1e-8,
                                .max = 10000,
                                .restart = 30};
-    int pc = 0, pc_type = 0, inner = 0, side = SIDE_DEFAULT;
+    int pc = -1, pc_type = 0, inner = 0, side = SIDE_DEFAULT;
     const tess_option table[] = {
         {"pc", TESS_OPTION_CHOICE, &pc, 0, 0, tess_pc_names, 0},
         {"pc_type", TESS_OPTION_CHOICE, &pc_type, 0, 0, precisions, 0},
@@ -95,6 +111,8 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
         {"drop", TESS_OPTION_DOUBLE, &read.pc.drop, 0, 1, NULL, 0},
         {"fill", TESS_OPTION_DOUBLE, &read.pc.fill, 0, 1e9, NULL, 0},
         {"pivot", TESS_OPTION_DOUBLE, &read.pc.pivot, 0, 1, NULL, 0},
+        {"scale", TESS_OPTION_CHOICE, &read.scale, 0, 0, scales, 0},
+        {"order", TESS_OPTION_CHOICE, &read.order, 0, 0, orders, 0},
         {"tol", TESS_OPTION_DOUBLE, &read.tol, 0, 1, NULL, 0},
         {"atol", TESS_OPTION_DOUBLE, &read.atol, 0, HUGE_VAL, NULL, 0},
         {"max", TESS_OPTION_INT, &read.max, 0, 1e12, NULL, 0},
@@ -107,7 +125,7 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
                                 table, sizeof table / sizeof table[0]));
     TESS_TRY(check_side(ctx, read.method, side));
     read.left = side == SIDE_LEFT;
-    read.pc.ops = tess_pcs[pc];
+    read.pc.ops = pc >= 0 ? tess_pcs[pc] : read.method->direct ? &tess_pc_lu : &tess_pc_none;
     TESS_TRY(check_pc(ctx, &read));
     read.pc.transpose = read.method->transpose;
     read.pc.positive = read.method->positive_definite;

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "problems.h"
-#include "solve/methods/method.h"
 
 enum { BLOCK_ROWS = 13 };
 
@@ -157,7 +156,7 @@ static void check_all(void **state, const char *device)
                 for (size_t j = 0; tess_pcs[j]; j++, number++)
                     if (problem_part(number) && problem_sampled(s == 1 ? 2 : 0, number) &&
                         problem_may(tess_pc_names[j]) &&
-                        !(tess_methods[i]->positive_definite && tess_pcs[j]->unsymmetric))
+                        problem_fits(tess_methods[i], tess_pcs[j]) && !tess_pcs[j]->complete)
                         check(&p, (fault_kind)kind, tess_method_names[i], tess_pcs[j]);
             problem_close(&p);
         }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "problems.h"
+#include "solve/direct/direct.h"
 
 /* |i - j| of the blocks kept: neighbours and two farther off, as in a small grid. */
 static bool in_band(int64_t i, int64_t j)
@@ -94,6 +95,13 @@ bool problem_may(const char *spec)
 {
     return !getenv("TEST_DIAGONAL_ONLY") || !(strstr(spec, "ssor") || strstr(spec, "il") ||
                                               strstr(spec, "ic0") || strstr(spec, "ick"));
+}
+
+bool problem_fits(const tess_method *method, const tess_pc_ops *pc)
+{
+    if ((method->direct && !pc->complete) || (method->positive_definite && pc->unsymmetric))
+        return false;
+    return !pc->complete || tess_direct_available(NULL, false) == TESS_OK;
 }
 
 bool problem_has(const problem *p, const char *spec)

@@ -148,6 +148,11 @@ tess_status tess_direct_solve(tess_direct *direct, bool transpose, const double 
     return direct->library->solve(direct->ctx, direct->state, direct->arrays.n, transpose, z);
 }
 
+int64_t tess_direct_rows(const tess_direct *direct)
+{
+    return direct->arrays.n;
+}
+
 double tess_direct_bytes(const tess_direct *direct)
 {
     return direct->library->bytes(direct->state);

@@ -25,6 +25,7 @@ void tess_direct_destroy(tess_direct *direct);
 
 /* z = A^-1 r, or A^-T r; vectors of doubles, which may be the same. */
 tess_status tess_direct_solve(tess_direct *direct, bool transpose, const double *r, double *z);
+int64_t tess_direct_rows(const tess_direct *direct);
 /* Bytes of the factors, as far as the library tells. */
 double tess_direct_bytes(const tess_direct *direct);
 const char *tess_direct_library_name(const tess_direct *direct); /* "CHOLMOD" or "KLU" */

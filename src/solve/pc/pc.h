@@ -58,6 +58,7 @@ struct tess_pc_ops {
     bool ordered;          /* ... of one domain, in the order of the rows: no colours */
     bool symmetric;        /* made from half of A, which has to be symmetric */
     bool unsymmetric;      /* M is not symmetric where A is */
+    bool complete;         /* M = A but for rounding; needs SuiteSparse */
     bool replaces_pivots;  /* those that cannot be inverted */
     bool square_blocks;    /* A must have them ... */
     int32_t largest_block; /* ... of at most this height; 0: any */

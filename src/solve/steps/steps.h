@@ -39,8 +39,8 @@ typedef struct tess_term {
 
 enum { TESS_TERMS_MAX = 4 };
 
-/* A block diagonal matrix: b x b blocks, column-major, one after the other. Rows of padding are rows
- * of the identity. */
+/* A block diagonal matrix: b x b blocks, column-major, one after the other. Rows of padding are
+ * rows of the identity. */
 typedef struct tess_diagonal {
     tess_type type;
     int32_t block;
@@ -86,7 +86,7 @@ typedef struct tess_step {
     int64_t first_update, updates;    /* PASS */
     double vectors;                   /* PASS: vectors moved, in lengths; of these: */
     double diagonal_share, dot_share; /* the shares that DIAGONAL and DOT updates move */
-    tess_scalar_op op;          /* SCALAR */
+    tess_scalar_op op;                /* SCALAR */
     int out, a, b;
     int x, y, w, slot;        /* APPLY, PRECONDITION */
     const struct tess_pc *pc; /* PRECONDITION */
