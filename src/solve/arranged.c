@@ -250,7 +250,7 @@ static tess_status solve(tess_solver *solver, const void *b, void *x, tess_resul
     const tess_plan *plan = solver->plan;
     const size_t bytes = (size_t)plan->matrix->rows * tess_type_size(plan->matrix->type);
     const double started = tess_seconds();
-    tess_rounds f = {.solver = solver};
+    tess_rounds f = {.solver = solver, .most = solver->options.max};
     vectors v = {0};
     tess_status status;
     TESS_TRY_CLEAN(take_vectors(plan, b, x, &v));

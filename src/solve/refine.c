@@ -263,7 +263,7 @@ static tess_status solve(tess_solver *solver, const void *b, void *x, tess_resul
 {
     tess_device *device = solver->plan->device;
     const double started = tess_seconds();
-    refinement f = {.rounds = {.solver = solver}, .b = b, .x = x};
+    refinement f = {.rounds = {.solver = solver, .most = solver->options.max}, .b = b, .x = x};
     tess_status status;
     TESS_TRY_CLEAN(take_vectors(&f));
     TESS_TRY_CLEAN(find_rhs_norm(&f));

@@ -33,7 +33,7 @@ tess_status tess_rounds_solve(tess_rounds *f, double tol, const void *r, void *d
 {
     tess_solver *solver = f->solver->inner;
     solver->options.tol = tol;
-    solver->options.max = f->solver->options.max - f->result.iterations;
+    solver->options.max = f->most - f->result.iterations;
     tess_solver_set_callback(solver, f->solver->callback ? relay : NULL, f);
     TESS_TRY(tess_solver_solve(solver, r, d, inner));
     TESS_TRY(append_history(f, inner));

@@ -30,6 +30,15 @@ typedef struct tess_outer {
 
 extern const tess_outer tess_outer_refine;   /* refine.c: inner=f32 */
 extern const tess_outer tess_outer_arranged; /* arranged.c: scale=, order=, pivot= */
+extern const tess_outer tess_outer_auto;     /* auto.c: method=auto */
+
+/* ---- auto.c ---- */
+
+/* What attempt number `index` of the last solve came to, in a line; NULL after the last one, and of
+ * a solver that was told what to do. */
+const char *tess_solver_attempt(const tess_solver *solver, int index);
+/* The spec that leads straight to where the last solve ended; NULL likewise. */
+const char *tess_solver_spec(const tess_solver *solver);
 
 /* ---- rounds.c: corrections of x by an inner solver ---- */
 
@@ -37,6 +46,7 @@ typedef struct tess_rounds {
     tess_solver *solver;
     tess_result result;    /* so far: iterations, seconds, bytes */
     double rhs_norm, norm; /* |b|, |b - A x| now */
+    int64_t most;          /* iterations in all */
 } tess_rounds;
 
 /* |r| that is small enough. */

@@ -76,6 +76,8 @@ static tess_status open_space(tess_solver *solver, int vectors, int slots, int s
 /* What goes around the method: the outermost. */
 static const tess_outer *outer_of(const tess_solve_options *options)
 {
+    if (options->automatic)
+        return &tess_outer_auto;
     if (options->scale != TESS_SCALE_NONE || options->order != TESS_ORDER_NONE ||
         options->pc.pivot > 0)
         return &tess_outer_arranged;
@@ -105,13 +107,13 @@ tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **
         return TESS_ERR_ARGUMENT;
     tess_ctx *ctx = plan->ctx;
     const tess_matrix *A = plan->matrix;
-    if (!spec || !out)
+    if (!out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_solver_create: an argument is NULL");
     if (A->rows != A->cols)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "a solver needs a square matrix, not %lld x %lld",
                          (long long)A->rows, (long long)A->cols);
     tess_solve_options options;
-    TESS_TRY(tess_solve_options_parse(ctx, spec, &options));
+    TESS_TRY(tess_solve_options_parse(ctx, spec ? spec : "auto", &options));
     return tess_solver_open(plan, &options, out);
 }
 

@@ -89,6 +89,28 @@ static tess_status check_pc(tess_ctx *ctx, const tess_solve_options *options)
     return TESS_OK;
 }
 
+/* "auto:key=value,...": what is left to the caller when the rest is found by trying. */
+static tess_status parse_auto(tess_ctx *ctx, const char *text, tess_solve_options *options)
+{
+    tess_solve_options read = {.method = &tess_method_gmres,
+                               .pc = {.ops = &tess_pc_none},
+                               .tol = 1e-8,
+                               .max = 10000,
+                               .automatic = true,
+                               .budget = 60,
+                               .memory = 4};
+    const tess_option table[] = {
+        {"tol", TESS_OPTION_DOUBLE, &read.tol, 0, 1, NULL, 0},
+        {"atol", TESS_OPTION_DOUBLE, &read.atol, 0, HUGE_VAL, NULL, 0},
+        {"max", TESS_OPTION_INT, &read.max, 0, 1e12, NULL, 0},
+        {"budget", TESS_OPTION_DOUBLE, &read.budget, 0, 1e9, NULL, 0},
+        {"memory", TESS_OPTION_DOUBLE, &read.memory, 0, 1e6, NULL, 0},
+    };
+    TESS_TRY(tess_options_parse(ctx, "auto", text, table, sizeof table / sizeof table[0]));
+    *options = read;
+    return TESS_OK;
+}
+
 tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve_options *options)
 {
     static const char *const precisions[] = {"same", "f32", NULL};
@@ -120,6 +142,8 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
         {"stagnation", TESS_OPTION_INT, &read.stagnation, 0, 1e12, NULL, 0},
         {"inner", TESS_OPTION_CHOICE, &inner, 0, 0, precisions, 0},
     };
+    if (length == 4 && strncmp(spec, "auto", length) == 0)
+        return parse_auto(ctx, spec[length] ? spec + length + 1 : NULL, options);
     TESS_TRY(find_method(ctx, spec, length, &read.method));
     TESS_TRY(tess_options_parse(ctx, read.method->name, spec[length] ? spec + length + 1 : NULL,
                                 table, sizeof table / sizeof table[0]));

@@ -17,6 +17,8 @@ typedef struct tess_solve_options {
     int64_t max, restart, stagnation;
     bool left; /* preconditioned from the left: methods with both sides */
     bool inner_single;
+    bool automatic;        /* auto: method and pc are found by trying */
+    double budget, memory; /* auto: seconds; GB that factors may take */
     int scale, order; /* tess_scale, tess_order: of the system that is solved within */
     bool trusting;    /* the recurrence's word is enough, as within refinement */
 } tess_solve_options;

@@ -146,6 +146,23 @@ static tess_status load_row(factoring *f, int64_t row, double *mean)
     return TESS_OK;
 }
 
+/* Subtracts `factor` times row k of U from the working row, entry by entry. */
+static tess_status subtract_entries(factoring *f, int64_t row, int64_t k, double factor)
+{
+    const kept_rows *K = &f->kept;
+    double *entry_of;
+    for (int64_t m = K->diagonal[k] + 1; m < K->offsets[k + 1]; m++) {
+        const int64_t place = f->place[K->columns[m]];
+        if (place >= 0) {
+            f->row_blocks[place] -= factor * K->blocks[m];
+        } else {
+            TESS_TRY(need_block(f, row, K->columns[m], &entry_of));
+            *entry_of = -factor * K->blocks[m];
+        }
+    }
+    return TESS_OK;
+}
+
 static tess_status eliminate(factoring *f, int64_t row, double least)
 {
     const kept_rows *K = &f->kept;
@@ -160,6 +177,10 @@ static tess_status eliminate(factoring *f, int64_t row, double least)
         }
         multiply(factor, block, K->blocks + K->diagonal[k] * f->area, f->b, false);
         memcpy(block, factor, block_bytes(f));
+        if (f->area == 1) {
+            TESS_TRY(subtract_entries(f, row, k, *factor));
+            continue;
+        }
         for (int64_t m = K->diagonal[k] + 1; m < K->offsets[k + 1]; m++) {
             TESS_TRY(need_block(f, row, K->columns[m], &block));
             multiply(block, factor, K->blocks + m * f->area, f->b, true);
