@@ -520,23 +520,36 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *
  * A solver is described by "METHOD:key=value,key=value":
  *
+ *   auto       found by trying, the cheapest that suits A first; also what a NULL spec means. Takes
+ *              tol, atol, max, budget=60 (seconds) and memory=4 (GB that factors may take). The log
+ *              callback gets a line an attempt. docs/solving.md says what is tried when
  *   cg         symmetric positive definite A and preconditioner
  *   cg_single  the same with one reduction an iteration (Chronopoulos and Gear)
  *   bicg       any A; two products an iteration, one with A^T
  *   bicgstab   any A; two products an iteration
  *   gmres      any A; restart=30 vectors are kept
  *   fgmres     the same, also keeping the preconditioned vectors
+ *   direct     complete factors by SuiteSparse (pc=lu, its only one), refined
  *
  *   pc=NAME        none (default), jacobi, bjacobi (inverted diagonal blocks), ssor, ilu0, ic0:
  *                  all by blocks but jacobi. Where a pivot of ic0, or of ilu0 in cg and
  *                  cg_single, would not be positive though A's own diagonal block is, the factors
  *                  are those of A with a heavier diagonal.
- *   schedule=NAME  how ssor, ilu0 and ic0 are solved by many at once. domains (a CPU's default):
+ *                  iluk and ick: with fill-in of levels=1 levels, of at most fill=10 times A's
+ *                  blocks. ilut: blocks larger than drop=1e-4 of their row's mean, at most fill=10
+ *                  times as many a row as A has; pivot=0.1 exchanges columns for larger pivots.
+ *                  Pivots of iluk and ilut that cannot be inverted are replaced. lu: complete
+ *                  factors by KLU or CHOLMOD where SuiteSparse is installed, on a CPU
+ *   scale=NAME     of the system that the method sees. none (default), equilibrate (the largest of
+ *                  each row and column is 1), match (large entries are moved to the diagonal, too)
+ *   order=NAME     none (default), rcm (reverse Cuthill-McKee). Tolerance and residual stay those
+ *                  of the caller's system
+ *   schedule=NAME  how ssor, ilu0, ic0 ... are solved by many at once. domains (a CPU's default):
  *                  `domains` ranges of rows apart (0: one a thread), what couples two is dropped,
  *                  so iterations may depend on it. levels: rows that do not wait for each other at
  *                  once, the factors of the whole. colours (a GPU's default): the same, reordered
  *                  by a colouring: few wide stages, other factors. Levels and colours are those of
- *                  one domain unless `domains` says more.
+ *                  one domain unless `domains` says more. ilut has one domain, or levels.
  *   pc_type=T      same (default), f32: the preconditioner is stored in single precision
  *   side=right     bicgstab and gmres: the preconditioner's side, right (default) or left
  *   omega=1        relaxation of ssor, 0 < omega < 2
@@ -592,7 +605,7 @@ typedef struct tess_result {
  * a solve that is stopped ends where the device has arrived by then. */
 typedef int (*tess_solve_fn)(void *user, int64_t iteration, double residual);
 
-/* Prepares method and preconditioner. Fails with TESS_ERR_MATRIX, naming the row, on a block that
+/* Prepares method and preconditioner; spec NULL is "auto". Fails with TESS_ERR_MATRIX, naming the row, on a block that
  * the preconditioner cannot invert. The plan must outlive the solver. */
 TESS_API tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **out);
 TESS_API void tess_solver_destroy(tess_solver *solver);

@@ -23,6 +23,7 @@ typedef struct automatic {
     /* While an attempt runs: */
     double deadline;
     bool late, cancelled;
+    bool no_memory; /* the last attempt could not be set up for lack of memory */
     tess_solve_fn callback;
     void *callback_user;
     tess_progress_fn progress;
@@ -157,6 +158,7 @@ static tess_status open_rung(tess_solver *solver, const tess_rung *rung, char *w
     automatic *a = solver->outer_state;
     tess_solve_options options;
     why[0] = '\0';
+    a->no_memory = false;
     if (solver->inner)
         return TESS_OK;
     TESS_TRY(tess_solve_options_parse(solver->ctx, rung->spec, &options));
@@ -168,6 +170,7 @@ static tess_status open_rung(tess_solver *solver, const tess_rung *rung, char *w
         snprintf(why, size, "not set up in the time it has");
     else
         snprintf(why, size, "%s", tess_ctx_error(solver->ctx));
+    a->no_memory = status == TESS_ERR_MEMORY;
     const bool goes_on = status == TESS_ERR_MATRIX || status == TESS_ERR_UNSUPPORTED ||
                          status == TESS_ERR_MEMORY || status == TESS_ERR_CANCELLED;
     if (goes_on)
@@ -265,19 +268,24 @@ static tess_status climb_rungs(climb *c, tess_system *end)
     tess_rounds *f = &c->rounds;
     tess_solver *solver = f->solver;
     automatic *a = solver->outer_state;
+    a->no_memory = false;
     for (; a->at < a->count; a->at++) {
+        if (a->cancelled || tess_seconds() >= c->budget_end ||
+            f->result.iterations >= solver->options.max)
+            break;
         TESS_TRY(attempt(c));
         if (f->norm <= tess_rounds_threshold(f)) {
             tess_system_converged(end, f->norm, f->result.iterations);
             return TESS_OK;
         }
         drop_inner(solver);
-        if (a->cancelled || tess_seconds() >= c->budget_end ||
-            f->result.iterations >= solver->options.max)
-            break;
     }
-    give_up(c, a, end);
     a->at = 0;
+    if (a->no_memory)
+        return tess_fail(solver->ctx, TESS_ERR_MEMORY,
+                         "auto: no memory for %s; memory=%g GB were allowed", a->spec,
+                         solver->options.memory);
+    give_up(c, a, end);
     return TESS_OK;
 }
 

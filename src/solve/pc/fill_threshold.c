@@ -13,6 +13,7 @@
 
 #include "matrix/sort.h"
 #include "solve/pc/fill.h"
+#include "solve/pc/fill_heap.h"
 #include "solve/pc/pc.h"
 
 /* The factors so far, a row after the other: L's blocks, the inverse of U's diagonal block, U's
@@ -44,8 +45,7 @@ typedef struct factoring {
     int32_t *row_columns;
     double *row_blocks;
     int64_t row_count, row_capacity, row_block_capacity;
-    int64_t *heap; /* positions left of the diagonal that are still to be eliminated */
-    int64_t heap_count, heap_capacity;
+    position_heap heap; /* those left of the diagonal that are still to be eliminated */
     entry *chosen;
     int64_t chosen_capacity;
     double *scratch;  /* two blocks */
@@ -79,33 +79,6 @@ static void multiply(double *c, const double *a, const double *x, int32_t b, boo
     }
 }
 
-/* ---- The heap of positions to eliminate, the smallest first ---- */
-
-static tess_status push(factoring *f, int64_t position)
-{
-    TESS_TRY(TESS_GROW(f->ctx, &f->heap, f->heap_count, &f->heap_capacity));
-    int64_t at = f->heap_count++;
-    for (; at > 0 && f->heap[(at - 1) / 2] > position; at = (at - 1) / 2)
-        f->heap[at] = f->heap[(at - 1) / 2];
-    f->heap[at] = position;
-    return TESS_OK;
-}
-
-static int64_t pop(factoring *f)
-{
-    const int64_t smallest = f->heap[0], last = f->heap[--f->heap_count];
-    int64_t at = 0;
-    for (int64_t child; (child = 2 * at + 1) < f->heap_count; at = child) {
-        if (child + 1 < f->heap_count && f->heap[child + 1] < f->heap[child])
-            child++;
-        if (f->heap[child] >= last)
-            break;
-        f->heap[at] = f->heap[child];
-    }
-    f->heap[at] = last;
-    return smallest;
-}
-
 /* ---- The working row ---- */
 
 /* The block of a column, zeros if it is new. */
@@ -121,7 +94,7 @@ static tess_status need_block(factoring *f, int64_t row, int32_t column, double 
         f->row_count++;
         memset(f->row_blocks + at * f->area, 0, block_bytes(f));
         if (f->position[column] < row)
-            TESS_TRY(push(f, f->position[column]));
+            TESS_TRY(push(f->ctx, &f->heap, f->position[column]));
     }
     *block = f->row_blocks + f->place[column] * f->area;
     return TESS_OK;
@@ -167,8 +140,8 @@ static tess_status eliminate(factoring *f, int64_t row, double least)
 {
     const kept_rows *K = &f->kept;
     double *block;
-    while (f->heap_count > 0) {
-        const int64_t k = pop(f);
+    while (f->heap.count > 0) {
+        const int64_t k = pop(&f->heap);
         double *factor = f->scratch;
         block = f->row_blocks + f->place[f->order[k]] * f->area;
         if (size_of(block, f->area) < least) {
@@ -398,7 +371,7 @@ cleanup:
     tess_free(ctx, f.order);
     tess_free(ctx, f.row_columns);
     tess_free(ctx, f.row_blocks);
-    tess_free(ctx, f.heap);
+    tess_free(ctx, f.heap.items);
     tess_free(ctx, f.chosen);
     tess_free(ctx, f.scratch);
     return status;

@@ -72,9 +72,9 @@ tess_status tess_pc_create(tess_plan *plan, const tess_pc_options *options, tess
         .threads = host ? plan->device->threads : plan->ctx->threads,
     };
     if (options->schedule == TESS_PC_AUTO)
-        pc->options.schedule = pc->ops->ordered ? TESS_PC_LEVELS
-                               : host           ? TESS_PC_DOMAINS
-                                                : TESS_PC_COLOURS;
+        pc->options.schedule = host               ? TESS_PC_DOMAINS
+                               : pc->ops->ordered ? TESS_PC_LEVELS
+                                                  : TESS_PC_COLOURS;
     if (pc->ops->ordered)
         pc->options.domains = 1;
     const tess_status status = with_host_values(plan, pc, pc->ops->set_up);
