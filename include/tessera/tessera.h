@@ -553,17 +553,26 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *
  * A solver is described by "METHOD:key=value,key=value":
  *
+ *   auto       found by trying, the cheapest that suits A first; also what a NULL spec means. Takes
+ *              tol, atol, max, budget=60 (seconds) and memory=4 (GB that factors may take). The log
+ *              callback gets a line an attempt. docs/solving.md says what is tried when
  *   cg         symmetric positive definite A and preconditioner
  *   cg_single  the same with one reduction an iteration (Chronopoulos and Gear)
  *   bicg       any A; two products an iteration, one with A^T
  *   bicgstab   any A; two products an iteration
  *   gmres      any A; restart=30 vectors are kept
  *   fgmres     the same, also keeping the preconditioned vectors
+ *   direct     complete factors by SuiteSparse (pc=lu, its only one), refined
  *
  *   pc=NAME        none (default), jacobi, bjacobi (inverted diagonal blocks), ssor, ilu0, ic0.
  *                  All but jacobi work by blocks. ic0, and ilu0 in cg and cg_single, need positive
  *                  pivots. Where a pivot would not be positive though A's own diagonal block is,
  *                  the factors are those of A with a heavier diagonal.
+ *                  iluk and ick: with fill-in of levels=1 levels, at most fill=10 times A's blocks.
+ *                  ilut: keeps blocks larger than drop=1e-4 of their row's mean, at most fill=10
+ *                  times as many a row as A has; pivot=0.1 exchanges columns for larger pivots.
+ *                  Pivots of iluk and ilut that cannot be inverted are replaced.
+ *                  lu: complete factors by KLU or CHOLMOD where SuiteSparse is installed, on a CPU.
  *   schedule=NAME  how ssor, ilu0 and ic0 are solved in parallel.
  *                  domains (a CPU's default): as many ranges of rows as `domains` says (0: one a
  *                  thread), factored apart. Blocks that couple two ranges are dropped, so the
@@ -573,8 +582,13 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *                  colours (a GPU's default): the same after reordering by a colouring. Stages are
  *                  few and wide, and the factors are others.
  *                  Levels and colours have one domain unless `domains` says more.
- *   pc_type=T      same (default): the matrix's type; f32: stored in single precision
- *   side=right     bicgstab and gmres: the preconditioner's side, right (default) or left
+ *                  ilut takes levels, or one domain.
+ *   scale=NAME     scaling of the system that the method sees: none (default), equilibrate (the
+ *                  largest entry of each row and column becomes about 1), match (large entries are
+ *                  moved to the diagonal as well).
+ *   order=NAME     none (default), rcm (reverse Cuthill-McKee). Tolerance and residual stay those
+ * of the caller's system. pc_type=T      same (default): the matrix's type; f32: stored in single
+ * precision side=right     bicgstab and gmres: the preconditioner's side, right (default) or left
  *   omega=1        relaxation of ssor, 0 < omega < 2
  *   tol=1e-8       stop when |r| <= tol |b|, r = b - A x ...
  *   atol=0         ... or |r| <= atol, whichever is larger
@@ -638,10 +652,15 @@ typedef struct tess_result {
  * 50 ms at a time, in order. A solve that is stopped ends where the device has arrived by then. */
 typedef int (*tess_solve_fn)(void *user, int64_t iteration, double residual);
 
-/* Prepares method and preconditioner. A block that the preconditioner cannot invert fails with
- * TESS_ERR_MATRIX and its row. The plan must outlive the solver. */
+/* Prepares method and preconditioner; spec NULL is "auto". A block that the preconditioner cannot
+ * invert fails with TESS_ERR_MATRIX and its row. The plan must outlive the solver. */
 TESS_API tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **out);
 TESS_API void tess_solver_destroy(tess_solver *solver);
+/* What auto has tried in the last solve: attempt `index` from 0 as a line with its outcome; NULL
+ * behind the last, and of other methods. The text lives until the next solve. */
+TESS_API const char *tess_solver_attempt(const tess_solver *solver, int index);
+/* The spec that auto ended with, which goes straight there; NULL of other methods, and before. */
+TESS_API const char *tess_solver_spec(const tess_solver *solver);
 TESS_API void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void *user);
 
 /* x holds the initial guess, zeros if there is none better, and receives the solution. Vectors are

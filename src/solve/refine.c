@@ -20,14 +20,12 @@ static const double inner_tol = 1e-5;
 
 /* One solve with refinement under way. */
 typedef struct refinement {
-    tess_solver *solver;
+    tess_rounds rounds;
     const double *b;
     double *x, *r;
     float *single_r, *d;
     void *memory[5]; /* what of these is ours */
     int taken;
-    tess_result result;
-    double rhs_norm, norm; /* |b|, |r| now */
 } refinement;
 
 /* The values of the plan as of now, in single precision. */
@@ -44,7 +42,7 @@ static tess_status copy_values(tess_solver *solver)
     return TESS_OK;
 }
 
-tess_status tess_refine_open(tess_solver *solver)
+static tess_status open(tess_solver *solver)
 {
     tess_plan *plan = solver->plan;
     if (plan->matrix->type != TESS_F64)
@@ -62,14 +60,14 @@ tess_status tess_refine_open(tess_solver *solver)
     return tess_solver_open(solver->inner_plan, &inner, &solver->inner);
 }
 
-void tess_refine_close(tess_solver *solver)
+static void close(tess_solver *solver)
 {
     tess_solver_destroy(solver->inner);
     tess_plan_destroy(solver->inner_plan);
     tess_matrix_destroy(solver->inner_matrix);
 }
 
-tess_status tess_refine_refresh(tess_solver *solver)
+static tess_status refresh(tess_solver *solver)
 {
     TESS_TRY(copy_values(solver));
     TESS_TRY(tess_plan_update_values(solver->inner_plan, solver->inner_matrix->values));
@@ -80,13 +78,13 @@ tess_status tess_refine_refresh(tess_solver *solver)
 
 static const tess_backend *backend_of(const refinement *f)
 {
-    return f->solver->plan->device->backend;
+    return f->rounds.solver->plan->device->backend;
 }
 
 /* A vector where the device computes. */
 static tess_status take(refinement *f, tess_type type, void *out)
 {
-    const tess_plan *plan = f->solver->plan;
+    const tess_plan *plan = f->rounds.solver->plan;
     const int64_t n = plan->matrix->rows;
     void **slot = &f->memory[f->taken];
     if (backend_of(f)->memory_alloc)
@@ -103,19 +101,19 @@ static void give_back(refinement *f)
     while (f->taken > 0) {
         void *pointer = f->memory[--f->taken];
         if (backend_of(f)->memory_free)
-            backend_of(f)->memory_free(f->solver->plan->device, pointer);
+            backend_of(f)->memory_free(f->rounds.solver->plan->device, pointer);
         else
-            tess_free(f->solver->ctx, pointer);
+            tess_free(f->rounds.solver->ctx, pointer);
     }
 }
 
 /* r = b. */
 static tess_status copy_b(refinement *f)
 {
-    const int64_t n = f->solver->plan->matrix->rows;
+    const int64_t n = f->rounds.solver->plan->matrix->rows;
     if (backend_of(f)->memory_convert)
-        return backend_of(f)->memory_convert(f->solver->plan, n, 1, f->b, TESS_F64, false, f->r,
-                                             TESS_F64);
+        return backend_of(f)->memory_convert(f->rounds.solver->plan, n, 1, f->b, TESS_F64, false,
+                                             f->r, TESS_F64);
     if (n > 0)
         memcpy(f->r, f->b, (size_t)n * sizeof *f->r);
     return TESS_OK;
@@ -124,16 +122,16 @@ static tess_status copy_b(refinement *f)
 /* The inner system: single_r = r / |r|, d = 0. The inner plan, which reads them, makes them. */
 static tess_status set_inner(refinement *f)
 {
-    tess_plan *plan = f->solver->inner_plan;
+    tess_plan *plan = f->rounds.solver->inner_plan;
     const int64_t n = plan->matrix->rows;
     if (backend_of(f)->memory_convert) {
-        TESS_TRY(backend_of(f)->memory_convert(plan, n, 1 / f->norm, f->r, TESS_F64, false,
+        TESS_TRY(backend_of(f)->memory_convert(plan, n, 1 / f->rounds.norm, f->r, TESS_F64, false,
                                                f->single_r, TESS_F32));
         return backend_of(f)->memory_convert(plan, n, 0, f->r, TESS_F64, false, f->d, TESS_F32);
     }
 #pragma omp parallel for schedule(static) num_threads(plan->ctx->threads)
     for (int64_t i = 0; i < n; i++) {
-        f->single_r[i] = (float)(f->r[i] / f->norm);
+        f->single_r[i] = (float)(f->r[i] / f->rounds.norm);
         f->d[i] = 0;
     }
     return TESS_OK;
@@ -142,22 +140,23 @@ static tess_status set_inner(refinement *f)
 /* x = x + |r| d. */
 static tess_status add_correction(refinement *f)
 {
-    tess_plan *plan = f->solver->plan;
+    tess_plan *plan = f->rounds.solver->plan;
     const int64_t n = plan->matrix->rows;
     if (backend_of(f)->memory_convert)
-        return backend_of(f)->memory_convert(plan, n, f->norm, f->d, TESS_F32, true, f->x,
+        return backend_of(f)->memory_convert(plan, n, f->rounds.norm, f->d, TESS_F32, true, f->x,
                                              TESS_F64);
 #pragma omp parallel for schedule(static) num_threads(plan->ctx->threads)
     for (int64_t i = 0; i < n; i++)
-        f->x[i] += f->norm * (double)f->d[i];
+        f->x[i] += f->rounds.norm * (double)f->d[i];
     return TESS_OK;
 }
 
 /* Where the device has memory of its own, b and x of the host are copied there. */
-static tess_status take_vectors(refinement *f, const double *b, const double *x)
+static tess_status take_vectors(refinement *f)
 {
-    tess_device *device = f->solver->plan->device;
-    const size_t bytes = (size_t)f->solver->plan->matrix->rows * sizeof *b;
+    const double *b = f->b, *x = f->x;
+    tess_device *device = f->rounds.solver->plan->device;
+    const size_t bytes = (size_t)f->rounds.solver->plan->matrix->rows * sizeof *b;
     TESS_TRY(take(f, TESS_F64, &f->r));
     TESS_TRY(take(f, TESS_F32, &f->single_r));
     TESS_TRY(take(f, TESS_F32, &f->d));
@@ -176,8 +175,8 @@ static tess_status take_vectors(refinement *f, const double *b, const double *x)
 static tess_status find_rhs_norm(refinement *f)
 {
     double bb = 0;
-    TESS_TRY(backend_of(f)->dot(f->solver->plan, f->b, f->b, &bb));
-    f->rhs_norm = sqrt(bb);
+    TESS_TRY(backend_of(f)->dot(f->rounds.solver->plan, f->b, f->b, &bb));
+    f->rounds.rhs_norm = sqrt(bb);
     return TESS_OK;
 }
 
@@ -187,72 +186,40 @@ static tess_status find_residual(refinement *f)
     double rr = 0;
     const double started = tess_seconds();
     TESS_TRY(copy_b(f));
-    TESS_TRY(tess_spmv_dot(f->solver->plan, -1, f->x, 1, f->r, NULL, &rr));
-    f->result.seconds_spmv += tess_seconds() - started;
-    f->result.bytes += tess_matrix_spmv_bytes(f->solver->plan->matrix);
-    f->norm = sqrt(rr);
+    TESS_TRY(tess_spmv_dot(f->rounds.solver->plan, -1, f->x, 1, f->r, NULL, &rr));
+    f->rounds.result.seconds_spmv += tess_seconds() - started;
+    f->rounds.result.bytes += tess_matrix_spmv_bytes(f->rounds.solver->plan->matrix);
+    f->rounds.norm = sqrt(rr);
     return TESS_OK;
 }
 
 /* ---- Rounds ---- */
 
-/* Inner iterations are counted on, and residuals are those of the system in double. */
-static int relay(void *user, int64_t iteration, double residual)
-{
-    refinement *f = user;
-    tess_solver *solver = f->solver;
-    if (!solver->callback)
-        return 0;
-    return solver->callback(solver->callback_user, f->result.iterations + iteration,
-                            residual * f->norm / f->rhs_norm);
-}
-
-static tess_status append_history(refinement *f, const tess_result *inner)
-{
-    const double scale = f->norm / f->rhs_norm;
-    for (int64_t i = f->result.iterations > 0; i < inner->history_count; i++)
-        TESS_TRY(tess_history_put(f->solver, f->result.iterations + i, scale * inner->history[i]));
-    return TESS_OK;
-}
-
 /* One correction of x. */
 static tess_status correct(refinement *f, tess_result *inner)
 {
     TESS_TRY(set_inner(f));
-    tess_solver *solver = f->solver->inner;
-    const double threshold = fmax(f->solver->options.tol * f->rhs_norm, f->solver->options.atol);
-    solver->options.tol = fmax(inner_tol, 0.5 * threshold / f->norm);
-    solver->options.max = f->solver->options.max - f->result.iterations;
-    tess_solver_set_callback(solver, relay, f);
-    TESS_TRY(tess_solver_solve(solver, f->single_r, f->d, inner));
-    TESS_TRY(add_correction(f));
-    TESS_TRY(append_history(f, inner));
-    f->result.iterations += inner->iterations;
-    f->result.seconds_spmv += inner->seconds_spmv;
-    f->result.seconds_pc += inner->seconds_pc;
-    f->result.seconds_dots += inner->seconds_dots;
-    f->result.seconds_vectors += inner->seconds_vectors;
-    f->result.bytes += inner->bytes;
-    return TESS_OK;
+    const double tol = fmax(inner_tol, 0.5 * tess_rounds_threshold(&f->rounds) / f->rounds.norm);
+    TESS_TRY(tess_rounds_solve(&f->rounds, tol, f->single_r, f->d, inner));
+    return add_correction(f);
 }
 
 /* Rounds until the residual is small, or no longer falls. */
 static tess_status refine(refinement *f)
 {
-    const tess_solve_options *options = &f->solver->options;
-    tess_system end = {.rhs_norm = f->rhs_norm};
+    tess_system end = {.rhs_norm = f->rounds.rhs_norm};
     TESS_TRY(find_residual(f));
-    TESS_TRY(tess_history_put(f->solver, 0, f->norm / f->rhs_norm));
+    TESS_TRY(tess_history_put(f->rounds.solver, 0, f->rounds.norm / f->rounds.rhs_norm));
     while (!end.done) {
-        const double before = f->norm;
+        const double before = f->rounds.norm;
         tess_result inner;
-        if (!isfinite(f->norm)) {
+        if (!isfinite(f->rounds.norm)) {
             tess_system_end(&end, TESS_NOT_FINITE, "b - Ax is not finite at iteration %lld",
-                            (long long)f->result.iterations);
+                            (long long)f->rounds.result.iterations);
             break;
         }
-        if (f->norm <= fmax(options->tol * f->rhs_norm, options->atol)) {
-            tess_system_converged(&end, f->norm, f->result.iterations);
+        if (f->rounds.norm <= tess_rounds_threshold(&f->rounds)) {
+            tess_system_converged(&end, f->rounds.norm, f->rounds.result.iterations);
             break;
         }
         TESS_TRY(correct(f, &inner));
@@ -261,16 +228,16 @@ static tess_status refine(refinement *f)
             tess_system_end(&end, inner.reason, "%s at |b - Ax|/|b| = %.3g after %lld iterations",
                             inner.reason == TESS_CANCELLED ? "stopped by the callback"
                                                            : "the most iterations allowed",
-                            f->norm / f->rhs_norm, (long long)f->result.iterations);
-        else if (!(f->norm < 0.5 * before) && inner.reason != TESS_CONVERGED)
+                            f->rounds.norm / f->rounds.rhs_norm,
+                            (long long)f->rounds.result.iterations);
+        else if (!(f->rounds.norm < 0.5 * before) && inner.reason != TESS_CONVERGED)
             tess_system_end(&end, inner.reason, "in single precision: %s", inner.text);
-        else if (!(f->norm < 0.5 * before))
-            tess_system_end(&end, TESS_STAGNATED,
-                            "|b - Ax|/|b| stays at %.3g after %lld iterations",
-                            f->norm / f->rhs_norm, (long long)f->result.iterations);
+        else if (!(f->rounds.norm < 0.5 * before))
+            tess_system_end(
+                &end, TESS_STAGNATED, "|b - Ax|/|b| stays at %.3g after %lld iterations",
+                f->rounds.norm / f->rounds.rhs_norm, (long long)f->rounds.result.iterations);
     }
-    f->result.reason = end.reason;
-    memcpy(f->result.text, end.text, sizeof end.text);
+    tess_rounds_end(&f->rounds, &end);
     return TESS_OK;
 }
 
@@ -278,7 +245,7 @@ static tess_status refine(refinement *f)
 static tess_status solve_zero(refinement *f)
 {
     tess_system end = {0};
-    tess_plan *plan = f->solver->plan;
+    tess_plan *plan = f->rounds.solver->plan;
     const int64_t n = plan->matrix->rows;
     if (backend_of(f)->memory_convert) {
         TESS_TRY(backend_of(f)->memory_convert(plan, n, 1, f->b, TESS_F64, false, f->x, TESS_F64));
@@ -286,35 +253,31 @@ static tess_status solve_zero(refinement *f)
     } else if (n > 0) {
         memset(f->x, 0, (size_t)n * sizeof *f->x);
     }
-    TESS_TRY(tess_history_put(f->solver, 0, 0));
+    TESS_TRY(tess_history_put(f->rounds.solver, 0, 0));
     tess_system_end(&end, TESS_ZERO_RHS, "the right-hand side is 0, and so is x");
-    f->result.reason = end.reason;
-    memcpy(f->result.text, end.text, sizeof end.text);
+    tess_rounds_end(&f->rounds, &end);
     return TESS_OK;
 }
 
-tess_status tess_refine_solve(tess_solver *solver, const double *b, double *x, tess_result *result)
+static tess_status solve(tess_solver *solver, const void *b, void *x, tess_result *result)
 {
     tess_device *device = solver->plan->device;
     const double started = tess_seconds();
-    refinement f = {.solver = solver, .b = b, .x = x};
+    refinement f = {.rounds = {.solver = solver, .most = solver->options.max}, .b = b, .x = x};
     tess_status status;
-    TESS_TRY_CLEAN(take_vectors(&f, b, x));
+    TESS_TRY_CLEAN(take_vectors(&f));
     TESS_TRY_CLEAN(find_rhs_norm(&f));
-    if (f.rhs_norm == 0)
+    if (f.rounds.rhs_norm == 0)
         TESS_TRY_CLEAN(solve_zero(&f));
     else
         TESS_TRY_CLEAN(refine(&f));
     if (f.x != x)
         TESS_TRY_CLEAN(device->backend->memory_copy_from(
-            device, x, f.x, (size_t)solver->plan->matrix->rows * sizeof *x));
-    f.result.residual = f.result.true_residual = f.rhs_norm > 0 ? f.norm / f.rhs_norm : 0;
-    f.result.rhs_norm = f.rhs_norm;
-    f.result.seconds = tess_seconds() - started;
-    f.result.history = solver->history;
-    f.result.history_count = f.result.iterations + 1;
-    *result = f.result;
+            device, x, f.x, (size_t)solver->plan->matrix->rows * sizeof *f.x));
+    tess_rounds_finish(&f.rounds, started, result);
 cleanup:
     give_back(&f);
     return status;
 }
+
+const tess_outer tess_outer_refine = {open, close, refresh, solve};

@@ -16,12 +16,50 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
 
 tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options, tess_solver **out);
 
-/* ---- refine.c: inner=f32 ---- */
+/* ---- Solvers around a solver ---- */
 
-tess_status tess_refine_open(tess_solver *solver);
-void tess_refine_close(tess_solver *solver);
-tess_status tess_refine_refresh(tess_solver *solver);
-tess_status tess_refine_solve(tess_solver *solver, const double *b, double *x, tess_result *result);
+/* Every system is solved by an inner solver, in rounds or by trying. Vectors are as those of
+ * tess_solver_solve. */
+typedef struct tess_outer {
+    /* What a failure leaves is freed by `close`. */
+    tess_status (*open)(tess_solver *solver);
+    void (*close)(tess_solver *solver);
+    tess_status (*refresh)(tess_solver *solver);
+    tess_status (*solve)(tess_solver *solver, const void *b, void *x, tess_result *result);
+} tess_outer;
+
+extern const tess_outer tess_outer_refine;   /* refine.c: inner=f32 */
+extern const tess_outer tess_outer_arranged; /* arranged.c: scale=, order=, pivot= */
+extern const tess_outer tess_outer_auto;     /* auto.c: method=auto */
+
+/* ---- auto.c ---- */
+
+/* ---- rounds.c: corrections of x by an inner solver ---- */
+
+typedef struct tess_rounds {
+    tess_solver *solver;
+    tess_result result;    /* so far: iterations, seconds, bytes */
+    double rhs_norm, norm; /* |b|, |b - A x| now */
+    int64_t most;          /* iterations in all */
+} tess_rounds;
+
+/* |r| that is small enough. */
+double tess_rounds_threshold(const tess_rounds *rounds);
+/* Solves with solver->inner to `tol`: A' d = r, from the d that is there. Iterations, costs and
+ * history are counted on. */
+tess_status tess_rounds_solve(tess_rounds *rounds, double tol, const void *r, void *d,
+                              tess_result *inner);
+/* Ends the solve with the reason and text of `end`. */
+void tess_rounds_end(tess_rounds *rounds, const tess_system *end);
+/* r = b - A x of the solver's plan, all in host memory; returns its norm. */
+tess_status tess_rounds_residual(tess_rounds *rounds, const void *b, const void *x, void *r,
+                                 double *norm);
+/* Starts rounds on b: |b|. Ends them where b alone decides (end->done), with x = 0 where b = 0. */
+tess_status tess_rounds_start(tess_rounds *rounds, const void *b, void *x, tess_system *end);
+/* A copy in host memory of a vector of the device's; *copy is NULL where it is there already. */
+tess_status tess_vector_to_host(const tess_plan *plan, const void *vector, void **copy);
+/* Completes the result, from when it started. */
+void tess_rounds_finish(tess_rounds *rounds, double started, tess_result *result);
 
 /* ---- iterate.c ---- */
 

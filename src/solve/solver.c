@@ -11,8 +11,9 @@ void tess_solver_destroy(tess_solver *solver)
 {
     if (!solver)
         return;
-    tess_refine_close(solver);
-    if (solver->options.method->close)
+    if (solver->outer)
+        solver->outer->close(solver);
+    else if (solver->options.method->close)
         solver->options.method->close(solver);
     tess_space_close(&solver->space);
     tess_steps_free(&solver->start);
@@ -72,12 +73,24 @@ static tess_status open_space(tess_solver *solver, int vectors, int slots, int s
     return status;
 }
 
+/* What goes around the method: the outermost. */
+static const tess_outer *outer_of(const tess_solve_options *options)
+{
+    if (options->automatic)
+        return &tess_outer_auto;
+    if (options->scale != TESS_SCALE_NONE || options->order != TESS_ORDER_NONE ||
+        options->pc.pivot > 0)
+        return &tess_outer_arranged;
+    return options->inner_single ? &tess_outer_refine : NULL;
+}
+
 /* Everything after the solver itself is allocated. */
 static tess_status prepare(tess_solver *solver)
 {
     const tess_method *method = solver->options.method;
-    if (solver->options.inner_single)
-        return tess_refine_open(solver);
+    solver->outer = outer_of(&solver->options);
+    if (solver->outer)
+        return solver->outer->open(solver);
     int vectors = method->vectors, slots = method->slots;
     solver->cycle = 1;
     if (method->size)
@@ -94,13 +107,13 @@ tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **
         return TESS_ERR_ARGUMENT;
     tess_ctx *ctx = plan->ctx;
     const tess_matrix *A = plan->matrix;
-    if (!spec || !out)
+    if (!out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_solver_create: an argument is NULL");
     if (A->rows != A->cols)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "a solver needs a square matrix, not %lld x %lld",
                          (long long)A->rows, (long long)A->cols);
     tess_solve_options options;
-    TESS_TRY(tess_solve_options_parse(ctx, spec, &options));
+    TESS_TRY(tess_solve_options_parse(ctx, spec ? spec : "auto", &options));
     return tess_solver_open(plan, &options, out);
 }
 
@@ -133,8 +146,8 @@ tess_status tess_solver_refresh(tess_solver *solver)
 {
     if (!solver)
         return TESS_ERR_ARGUMENT;
-    if (solver->inner)
-        return tess_refine_refresh(solver);
+    if (solver->outer)
+        return solver->outer->refresh(solver);
     TESS_TRY(tess_pc_update_values(solver->plan, &solver->pc));
     return solver->space.ops->refresh ? solver->space.ops->refresh(&solver->space) : TESS_OK;
 }
@@ -166,10 +179,10 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
                          ldb < rows ? "ldb" : "ldx", (long long)(ldb < rows ? ldb : ldx),
                          (long long)rows);
     const size_t scalar = tess_type_size(solver->plan->matrix->type);
-    for (int j = 0; solver->inner && j < k; j++)
-        TESS_TRY(tess_refine_solve(solver, (const double *)B + j * ldb, (double *)X + j * ldx,
-                                   &results[j]));
-    if (solver->inner)
+    for (int j = 0; solver->outer && j < k; j++)
+        TESS_TRY(solver->outer->solve(solver, (const char *)B + (size_t)(j * ldb) * scalar,
+                                      (char *)X + (size_t)(j * ldx) * scalar, &results[j]));
+    if (solver->outer)
         return TESS_OK;
     /* A method with cycles takes one after the other: its products are a small part of its time,
      * and every system that goes on beside another needs a basis of its own. */

@@ -96,12 +96,63 @@ static tess_status check_side(tess_ctx *ctx, const tess_method *method, int side
                      sided);
 }
 
+/* Whether method, preconditioner and arrangement go together. */
+static tess_status check_pc(tess_ctx *ctx, const tess_solve_options *options)
+{
+    const tess_method *method = options->method;
+    const tess_pc_ops *pc = options->pc.ops;
+    if (method->direct && !pc->complete)
+        return tess_fail(ctx, TESS_ERR_OPTION, "%s needs complete factors: pc=lu, not pc=%s",
+                         method->name, pc->name);
+    if (method->positive_definite && pc->unsymmetric)
+        return tess_fail(
+            ctx, TESS_ERR_OPTION,
+            "%s needs a symmetric preconditioner, which pc=%s is not: try pc=ick, or gmres",
+            method->name, pc->name);
+    if (options->scale == TESS_SCALE_MATCH && (method->positive_definite || pc->symmetric))
+        return tess_fail(ctx, TESS_ERR_OPTION,
+                         "scale=match reorders rows alone, and %s%s needs a symmetric matrix: try "
+                         "scale=equilibrate",
+                         pc->symmetric ? "pc=" : "", pc->symmetric ? pc->name : method->name);
+    if (options->pc.pivot > 0 && pc != &tess_pc_ilut)
+        return tess_fail(ctx, TESS_ERR_OPTION, "pivot=%g is for pc=ilut, not pc=%s",
+                         options->pc.pivot, pc->name);
+    return TESS_OK;
+}
+
+/* "auto:key=value,...": what is left to the caller when the rest is found by trying. */
+static tess_status parse_auto(tess_ctx *ctx, const char *text, tess_solve_options *options)
+{
+    tess_solve_options read = {.method = &tess_method_gmres,
+                               .pc = {.ops = &tess_pc_none},
+                               .tol = 1e-8,
+                               .max = 10000,
+                               .automatic = true,
+                               .budget = 60,
+                               .memory = 4};
+    const tess_option table[] = {
+        {"tol", TESS_OPTION_DOUBLE, &read.tol, 0, 1, NULL, 0},
+        {"atol", TESS_OPTION_DOUBLE, &read.atol, 0, HUGE_VAL, NULL, 0},
+        {"max", TESS_OPTION_INT, &read.max, 0, 1e12, NULL, 0},
+        {"budget", TESS_OPTION_DOUBLE, &read.budget, 0, 1e9, NULL, 0},
+        {"memory", TESS_OPTION_DOUBLE, &read.memory, 0, 1e6, NULL, 0},
+    };
+    TESS_TRY(tess_options_parse(ctx, "auto", text, table, sizeof table / sizeof table[0]));
+    *options = read;
+    return TESS_OK;
+}
+
 tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve_options *options)
 {
     static const char *const precisions[] = {"same", "f32", NULL};
+    static const char *const scales[] = {"none", "equilibrate", "match", NULL};
+    static const char *const orders[] = {"none", "rcm", NULL};
     size_t length = strcspn(spec, ":");
-    tess_solve_options read = {.pc = {.omega = 1}, .tol = 1e-8, .max = 10000, .restart = 30};
-    int pc = 0, pc_type = 0, inner = 0, side = SIDE_DEFAULT;
+    tess_solve_options read = {.pc = {.omega = 1, .levels = 1, .drop = 1e-4, .fill = 10},
+                               .tol = 1e-8,
+                               .max = 10000,
+                               .restart = 30};
+    int pc = -1, pc_type = 0, inner = 0, side = SIDE_DEFAULT;
     const tess_option table[] = {
         {"pc", TESS_OPTION_CHOICE, &pc, 0, 0, tess_pc_names, 0},
         {"pc_type", TESS_OPTION_CHOICE, &pc_type, 0, 0, precisions, 0},
@@ -109,6 +160,12 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
         {"side", TESS_OPTION_CHOICE, &side, 0, 0, side_names, 0},
         {"domains", TESS_OPTION_INT, &read.pc.domains, 0, 65536, NULL, 0},
         {"omega", TESS_OPTION_DOUBLE, &read.pc.omega, 0.01, 1.99, NULL, 0},
+        {"levels", TESS_OPTION_INT, &read.pc.levels, 0, 1000, NULL, 0},
+        {"drop", TESS_OPTION_DOUBLE, &read.pc.drop, 0, 1, NULL, 0},
+        {"fill", TESS_OPTION_DOUBLE, &read.pc.fill, 0, 1e9, NULL, 0},
+        {"pivot", TESS_OPTION_DOUBLE, &read.pc.pivot, 0, 1, NULL, 0},
+        {"scale", TESS_OPTION_CHOICE, &read.scale, 0, 0, scales, 0},
+        {"order", TESS_OPTION_CHOICE, &read.order, 0, 0, orders, 0},
         {"tol", TESS_OPTION_DOUBLE, &read.tol, 0, 1, NULL, 0},
         {"atol", TESS_OPTION_DOUBLE, &read.atol, 0, HUGE_VAL, NULL, 0},
         {"max", TESS_OPTION_INT, &read.max, 0, 1e12, NULL, 0},
@@ -116,12 +173,15 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
         {"stagnation", TESS_OPTION_INT, &read.stagnation, 0, 1e12, NULL, 0},
         {"inner", TESS_OPTION_CHOICE, &inner, 0, 0, precisions, 0},
     };
+    if (length == 4 && strncmp(spec, "auto", length) == 0)
+        return parse_auto(ctx, spec[length] ? spec + length + 1 : NULL, options);
     TESS_TRY(find_method(ctx, spec, length, &read.method));
     TESS_TRY(tess_options_parse(ctx, read.method->name, spec[length] ? spec + length + 1 : NULL,
                                 table, sizeof table / sizeof table[0]));
     TESS_TRY(check_side(ctx, read.method, side));
     read.left = side == SIDE_LEFT;
-    read.pc.ops = tess_pcs[pc];
+    read.pc.ops = pc >= 0 ? tess_pcs[pc] : read.method->direct ? &tess_pc_lu : &tess_pc_none;
+    TESS_TRY(check_pc(ctx, &read));
     read.pc.transpose = read.method->transpose;
     read.pc.positive = read.method->positive_definite;
     read.pc.single = pc_type == 1;

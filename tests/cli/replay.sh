@@ -13,8 +13,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/cwd"
 cp "$here"/data/* "$work/cwd"
-PATH=$bin:$PATH OMP_NUM_THREADS=2 TERM=xterm LC_ALL=C
-export PATH OMP_NUM_THREADS TERM LC_ALL
+PATH=$bin:$PATH OMP_NUM_THREADS=2 TERM=xterm LC_ALL=C TESSERA_SUITESPARSE=off
+export PATH OMP_NUM_THREADS TERM LC_ALL TESSERA_SUITESPARSE
 unset NO_COLOR
 
 while IFS= read -r line || [ -n "$line" ]; do

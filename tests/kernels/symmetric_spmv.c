@@ -300,81 +300,6 @@ static void zeros_and_nans_stay_symmetric(void **state)
     tess_device_close(device);
 }
 
-static void lanes_hold_every_block_once(void **state)
-{
-    tess_ctx *ctx = test_ctx(state);
-    for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
-        for (int lanes = 1; lanes <= 16; lanes = lanes * 2 + (lanes == 2)) { /* 1, 2, 5, 10 */
-            const tess_type type = lanes == 2 ? TESS_F32 : TESS_F64;
-            tess_matrix *A =
-                symmetric_matrix(ctx, (test_pattern)pattern, 11, 1 + pattern % 3, type, 8);
-            tess_symmetric_lanes *S = NULL;
-            tess_symmetric_mirrors *M = NULL;
-            assert_int_equal(tess_symmetric_mirrors_create(ctx, A, &M), TESS_OK);
-            assert_int_equal(tess_symmetric_lanes_create(ctx, A, lanes, &S), TESS_OK);
-            assert_int_equal(tess_cpu_update_lanes(S, M, A), TESS_OK);
-            int64_t upper = 0;
-            for (int64_t i = 0; i < A->block_rows; i++)
-                upper += A->row_offsets[i + 1] - tess_matrix_lower_bound(A, i, i);
-            assert_int_equal(symmetric_check_slots(S, A), upper);
-            double fill = (double)upper / (double)(S->slots > 0 ? S->slots * lanes : 1);
-            assert_true(S->slots == 0 || tess_symmetric_lanes_fill(A, lanes) == fill);
-            tess_symmetric_lanes_destroy(S);
-            tess_symmetric_mirrors_destroy(M);
-            tess_matrix_destroy(A);
-        }
-    }
-}
-
-/* On a grid successive rows have the same pattern but at the ends of its lines. */
-static void rows_of_a_grid_are_put_in_lanes_and_others_not(void **state)
-{
-    tess_ctx *ctx = test_ctx(state);
-    tess_device *device = test_device(ctx, "cpu:2");
-    const tess_cpu_device *cpu = device->state;
-    tess_matrix *grid = NULL, *random = symmetric_matrix(ctx, TEST_RANDOM, 200, 3, TESS_F64, 4);
-    assert_int_equal(tess_matrix_generate(ctx, "stencil27:n=12,b=3", &grid, NULL), TESS_OK);
-    assert_true(tess_symmetric_lanes_fill(grid, 2) > 0.9);
-    assert_true(tess_symmetric_lanes_fill(random, 2) < 0.7);
-    const tess_cpu_kernel *best = tess_cpu_best(device, TESS_CPU_SYMMETRIC_SPMV, grid);
-    assert_true((cpu->isa != TESS_CPU_NEON && cpu->isa != TESS_CPU_SVE) || best->lanes > 1);
-    assert_int_equal(tess_cpu_best(device, TESS_CPU_SYMMETRIC_SPMV, random)->lanes, 0);
-    check_kernel(ctx, device, grid, best->name, "27 points");
-    tess_matrix_destroy(grid);
-    tess_matrix_destroy(random);
-    tess_device_close(device);
-}
-
-static void storage_holds_half_and_comes_back(void **state)
-{
-    tess_ctx *ctx = test_ctx(state);
-    for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
-        for (int32_t b = 1; b <= 5; b += 2) {
-            tess_matrix *A = symmetric_matrix(ctx, (test_pattern)pattern, 11, b,
-                                              b == 3 ? TESS_F32 : TESS_F64, 8);
-            tess_matrix *U = NULL, *B = NULL;
-            tess_symmetric_mirrors *M = NULL;
-            assert_int_equal(tess_symmetric_mirrors_create(ctx, A, &M), TESS_OK);
-            assert_int_equal(tess_symmetric_create(ctx, A, M, &U), TESS_OK);
-            assert_int_equal(tess_cpu_update_upper(U, M, A), TESS_OK);
-            int64_t diagonal = 0;
-            for (int64_t i = 0; i < A->block_rows; i++)
-                diagonal += tess_matrix_find(A, i, i) >= 0;
-            assert_int_equal(2 * U->blocks, A->blocks + diagonal);
-            assert_int_equal(tess_symmetric_bytes(U),
-                             tess_matrix_stored(U) * (int64_t)tess_type_size(U->type) +
-                                 4 * U->blocks + 8 * (U->block_rows + 1));
-            test_check_valid("upper", U);
-            assert_int_equal(test_symmetric_to_bsr(ctx, U, &B), TESS_OK);
-            test_check_identical(test_pattern_name((test_pattern)pattern), A, B);
-            tess_matrix_destroy(A);
-            tess_matrix_destroy(B);
-            tess_matrix_destroy(U);
-            tess_symmetric_mirrors_destroy(M);
-        }
-    }
-}
-
 static void a_matrix_that_is_not_symmetric_is_refused_with_the_place(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -421,9 +346,6 @@ int main(void)
         cmocka_unit_test(new_values_are_used_symmetric_or_not),
         cmocka_unit_test(one_number_of_a_pair_is_enough_to_be_stored_whole),
         cmocka_unit_test(zeros_and_nans_stay_symmetric),
-        cmocka_unit_test(lanes_hold_every_block_once),
-        cmocka_unit_test(rows_of_a_grid_are_put_in_lanes_and_others_not),
-        cmocka_unit_test(storage_holds_half_and_comes_back),
         cmocka_unit_test(a_matrix_that_is_not_symmetric_is_refused_with_the_place),
         cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),
     };

@@ -60,7 +60,7 @@ static tess_matrix *faulty_matrix(tess_ctx *ctx, fault_kind kind, int32_t b)
 /* Whether the preconditioner cannot be made of the matrix, and has to say so. */
 static bool is_refused(fault_kind kind, const tess_pc_ops *pc)
 {
-    return (kind == NO_DIAGONAL && !pc->identity) ||
+    return (kind == NO_DIAGONAL && !pc->identity && !pc->replaces_pivots) ||
            (kind == INDEFINITE && pc->pivots == TESS_PIVOTS_POSITIVE);
 }
 
@@ -130,6 +130,14 @@ static void check_nan_in_b(problem *p, const tess_method *method, const tess_pc_
         fail_msg("%s, NaN in b: %s, %s", spec, tess_reason_name(result.reason), result.text);
 }
 
+static void check(problem *p, fault_kind kind, const tess_method *method, const tess_pc_ops *pc)
+{
+    if (kind < FAULTS)
+        check_fault(p, kind, method, pc);
+    else
+        check_nan_in_b(p, method, pc);
+}
+
 static void check_all(void **state, const char *device)
 {
     static const int32_t sizes[] = {1, 3};
@@ -142,15 +150,11 @@ static void check_all(void **state, const char *device)
             problem p = problem_open(ctx, A, device);
             size_t number = 0;
             for (size_t i = 0; tess_methods[i]; i++)
-                for (size_t j = 0; tess_pcs[j]; j++, number++) {
-                    if (!problem_part(number) || !problem_sampled(s == 1 ? 2 : 0, number) ||
-                        !problem_may(tess_pcs[j]->name))
-                        continue;
-                    if (kind < FAULTS)
-                        check_fault(&p, (fault_kind)kind, tess_methods[i], tess_pcs[j]);
-                    else
-                        check_nan_in_b(&p, tess_methods[i], tess_pcs[j]);
-                }
+                for (size_t j = 0; tess_pcs[j]; j++, number++)
+                    if (problem_part(number) && problem_sampled(s == 1 ? 2 : 0, number) &&
+                        problem_may(tess_pc_names[j]) &&
+                        problem_fits(tess_methods[i], tess_pcs[j]) && !tess_pcs[j]->complete)
+                        check(&p, (fault_kind)kind, tess_methods[i], tess_pcs[j]);
             problem_close(&p);
         }
     }

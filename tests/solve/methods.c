@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "matrix/arrange/arrange.h"
 #include "problems.h"
 
 static const int32_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 16};
@@ -28,10 +29,10 @@ static void check_solve(problem *p, const char *method, const char *pc, const ch
         fail_msg("%s: error %g, true residual %g", what, error, result.true_residual);
 }
 
-/* Whether the two solve systems that are symmetric positive definite, or any. */
-static bool may_be_taken(const tess_method *method, const tess_pc_ops *pc, bool symmetric)
+/* Whether the two may be asked for together. */
+static bool fits(const tess_method *method, const tess_pc_ops *pc, bool symmetric)
 {
-    return symmetric || (!method->positive_definite && !pc->symmetric);
+    return problem_fits(method, pc) && (symmetric || !(method->positive_definite || pc->symmetric));
 }
 
 static void check_all(void **state, bool symmetric, const char *device)
@@ -46,9 +47,8 @@ static void check_all(void **state, bool symmetric, const char *device)
         size_t number = 0;
         for (size_t i = 0; tess_methods[i]; i++)
             for (size_t j = 0; tess_pcs[j]; j++)
-                if (may_be_taken(tess_methods[i], tess_pcs[j], symmetric) &&
-                    problem_sampled(s, number++))
-                    check_solve(&p, tess_methods[i]->name, tess_pcs[j]->name, "");
+                if (problem_sampled(s, number++) && fits(tess_methods[i], tess_pcs[j], symmetric))
+                    check_solve(&p, tess_method_names[i], tess_pc_names[j], "");
         problem_close(&p);
     }
 }
@@ -71,14 +71,62 @@ static void schedules_solve_with_every_method(void **state)
             problem_open(ctx, problem_matrix(ctx, 17, sizes[s], true, TESS_F64, 3 + s), "cpu");
         for (size_t w = 0; w < COUNT(schedules); w++) {
             for (size_t j = 0; tess_pcs[j]; j++)
-                for (size_t i = 0; tess_pcs[j]->triangular && tess_methods[i]; i++)
-                    if (problem_sampled(s, w + 2 * i + j))
-                        check_solve(&p, tess_methods[i]->name, tess_pcs[j]->name, schedules[w]);
+                for (size_t i = 0; tess_methods[i] && tess_pcs[j]->triangular; i++)
+                    if (problem_sampled(s, w + 2 * i + j) && !(w && tess_pcs[j]->ordered) &&
+                        fits(tess_methods[i], tess_pcs[j], true))
+                        check_solve(&p, tess_method_names[i], tess_pc_names[j], schedules[w]);
             check_solve(&p, "bicg", "ilu0",
                         w ? ",schedule=colours,pc_type=f32" : ",schedule=levels,inner=f32");
         }
         problem_close(&p);
     }
+}
+
+/* The method sees another system, the caller its own. */
+static void arranged_systems_are_solved(void **state)
+{
+    static const char *const any[] = {",scale=equilibrate", ",scale=match", ",order=rcm",
+                                      ",scale=match,order=rcm", ",scale=match,order=rcm,inner=f32"};
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t s = 0; s < 4; s++) {
+        if (!problem_part(s))
+            continue;
+        problem p =
+            problem_open(ctx, problem_matrix(ctx, 23, sizes[s], s % 2, TESS_F64, 60 + s), "cpu");
+        for (size_t w = 0; w < COUNT(any); w++) {
+            check_solve(&p, "gmres", "bjacobi", any[w]);
+            check_solve(&p, "bicgstab", "ilut", any[w]);
+        }
+        check_solve(&p, "gmres", "ilut", ",pivot=0.5");
+        check_solve(&p, "gmres", "ilut", ",pivot=1,drop=0,fill=100,scale=match,order=rcm");
+        if (s % 2)
+            check_solve(&p, "cg", "ic0", ",scale=equilibrate,order=rcm");
+        problem_close(&p);
+    }
+}
+
+/* Rows in the wrong order, and of sizes from 1/16 to 16. */
+static void a_matching_finds_the_diagonal(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = problem_matrix(ctx, 60, 1, false, TESS_F64, 5), *B;
+    tess_arrangement shuffle;
+    assert_int_equal(tess_arrangement_open(ctx, A, &shuffle), TESS_OK);
+    assert_int_equal(TESS_ALLOC(ctx, A->rows, &shuffle.row_order), TESS_OK);
+    assert_int_equal(TESS_ALLOC(ctx, A->rows, &shuffle.row_scale), TESS_OK);
+    for (int64_t i = 0; i < A->rows; i++) {
+        shuffle.row_order[i] = (7 * i + 3) % A->rows;
+        shuffle.row_scale[i] = ldexp(1, (int)(i % 9) - 4);
+    }
+    assert_int_equal(tess_matrix_arrange(A, &shuffle, &B), TESS_OK);
+    tess_arrangement_close(&shuffle);
+    tess_matrix_destroy(A);
+    problem p = problem_open(ctx, B, "cpu");
+    tess_result result;
+    assert_int_equal(tess_solve(p.plan, "gmres:pc=jacobi", p.b, p.x, &result), TESS_ERR_MATRIX);
+    check_solve(&p, "gmres", "jacobi", ",scale=match");
+    check_solve(&p, "gmres", "ilut", ",scale=match,order=rcm,pivot=0.1");
+    problem_close(&p);
 }
 
 static void other_systems_are_solved_by_every_method_that_may(void **state)
@@ -98,7 +146,8 @@ static void ragged_matrices_are_solved(void **state)
         tess_matrix_destroy(scalar);
         problem p = problem_open(ctx, A, "cpu");
         for (size_t j = 0; tess_pcs[j]; j++)
-            check_solve(&p, "cg", tess_pcs[j]->name, "");
+            if (fits(&tess_method_gmres, tess_pcs[j], true))
+                check_solve(&p, tess_pcs[j]->unsymmetric ? "gmres" : "cg", tess_pc_names[j], "");
         problem_close(&p);
     }
 }
@@ -205,6 +254,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(symmetric_systems_are_solved_by_every_method),
+        cmocka_unit_test(arranged_systems_are_solved),
+        cmocka_unit_test(a_matching_finds_the_diagonal),
         cmocka_unit_test(other_systems_are_solved_by_every_method_that_may),
         cmocka_unit_test(schedules_solve_with_every_method),
         cmocka_unit_test(ragged_matrices_are_solved),

@@ -24,6 +24,8 @@ bool problem_part(size_t item);
 bool problem_sampled(size_t size, size_t number);
 /* Whether a fake device has what the spec asks for: no triangular solves (TEST_DIAGONAL_ONLY). */
 bool problem_may(const char *spec);
+/* Whether the two may be asked for together; complete factors only where SuiteSparse is. */
+bool problem_fits(const tess_method *method, const tess_pc_ops *pc);
 /* Whether the device of the plan has it; "cpu" has all of it. */
 bool problem_has(const problem *p, const char *spec);
 /* A plan for A, a random right-hand side, x = 0, and the exact solution. Takes A over. */

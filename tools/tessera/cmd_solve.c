@@ -48,12 +48,14 @@ static int make_rhs(cli_app *app, const solve_args *args, solve_run *r)
     return EXIT_DONE;
 }
 
-/* cg for a symmetric matrix, bicgstab for others; block-Jacobi where there are square blocks. */
+/* What is not said is found by auto. With a method or pc alone, the other is cg for a symmetric
+ * matrix and bicgstab for others, or block-Jacobi where there are square blocks. */
 static int make_spec(cli_app *app, const solve_args *args, solve_run *r)
 {
     const tess_matrix_view view = view_of(r->matrix), *A = &view;
     const char *method = args->method;
-    if (!method) {
+    const bool automatic = method ? strcmp(method, "auto") == 0 : !args->pc && !args->more;
+    if (!method && !automatic) {
         tess_symmetry symmetry;
         TRY_CALL(app, tess_matrix_symmetry(app->ctx, r->matrix, &symmetry));
         method = symmetry.asymmetry < 1e-10 && A->rows == A->cols ? "cg" : "bicgstab";
@@ -66,8 +68,14 @@ static int make_spec(cli_app *app, const solve_args *args, solve_run *r)
         snprintf(tol, sizeof tol, ",tol=%.15g", r->tol);
     if (args->max != 0)
         snprintf(max, sizeof max, ",max=%lld", (long long)args->max);
-    int length = snprintf(r->spec, sizeof r->spec, "%s:pc=%s%s%s%s%s", method, pc, tol, max,
-                          args->more ? "," : "", args->more ? args->more : "");
+    if (automatic || strcmp(method, "direct") == 0)
+        pc = args->pc;
+    char keys[sizeof r->spec];
+    int length = snprintf(keys, sizeof keys, "%s%s%s%s%s%s", pc ? ",pc=" : "", pc ? pc : "", tol,
+                          max, args->more ? "," : "", args->more ? args->more : "");
+    if (length < (int)sizeof keys)
+        length = snprintf(r->spec, sizeof r->spec, "%s%s%s", automatic ? "auto" : method,
+                          keys[0] ? ":" : "", keys[0] ? keys + 1 : "");
     if (length >= (int)sizeof r->spec)
         return fail(app, EXIT_USAGE, "the solver's options are too long");
     r->report.spec = r->spec;
@@ -91,6 +99,9 @@ static int solve(cli_app *app, const solve_args *args, solve_run *r)
     if (app->live)
         tess_solver_set_callback(r->solver, solve_show_progress, &progress);
     TRY_CALL(app, tess_solver_solve(r->solver, r->b, r->x, &r->report.result));
+    r->report.solver = r->solver;
+    if (tess_solver_spec(r->solver))
+        r->report.spec = tess_solver_spec(r->solver);
     terminal_clear_progress(app);
     /* The share of what the device can read, of a working set of the solver's size. */
     TRY_CALL(app, tess_device_read_speed(r->device, product_bytes(&A), &r->report.ceiling));
@@ -157,15 +168,15 @@ static int run(cli_app *app, void *arguments)
 static const cli_option options[] = {
     {"rhs", OPTION_TEXT, offsetof(solve_args, rhs), "FILE", "take b from FILE", 0, 0},
     {"method", OPTION_TEXT, offsetof(solve_args, method), "NAME",
-     "the method (default: by the symmetry of A)", 0, 0},
+     "the method (default: auto, found by trying)", 0, 0},
     {"pc", OPTION_TEXT, offsetof(solve_args, pc), "NAME",
-     "the preconditioner (default: the diagonal blocks)", 0, 0},
+     "the preconditioner (default: found by trying)", 0, 0},
     {"tol", OPTION_TEXT, offsetof(solve_args, tol), "T", "stop at |r| <= T |b| (default 1e-8)", 0,
      0},
     {"max-iterations", OPTION_INT, offsetof(solve_args, max), "N",
      "stop after N iterations (default 10000)", 1, 1000000000},
     {"options", OPTION_TEXT, offsetof(solve_args, more), "KEYS",
-     "more of the solver's keys: restart=50,side=left,schedule=levels,inner=f32", 0, 0},
+     "more of the solver's keys: restart=50,side=left,scale=match,order=rcm", 0, 0},
     {"out", OPTION_TEXT, offsetof(solve_args, out), "FILE", "write x to FILE", 0, 0},
     {"history", OPTION_TEXT, offsetof(solve_args, history), "FILE",
      "write |r|/|b| by iteration to FILE (csv)", 0, 0},
@@ -191,8 +202,12 @@ const cli_command command_solve = {
         "Solves A x = b with a Krylov method from x = 0 and prints why it ended, the number of "
         "iterations, the true residual recomputed from x, and where the time went. Without --rhs, "
         "b is the generated problem's own, or A times a vector of ones for a file.\n\n"
-        "Without --method a symmetric matrix is solved with cg, any other with bicgstab; without "
-        "--pc the preconditioner is the inverse of the diagonal blocks. Triangular factors are "
+        "Without --method and --pc the solver is found by trying (auto): the cheapest that suits "
+        "the matrix first, then better preconditioners, scaling and reordering, complete factors "
+        "where SuiteSparse is installed. What was tried is printed, with the solver that ended it. "
+        "budget= and memory= of --options bound the seconds (60) and GB (4) that it takes.\n\n"
+        "With one of them alone, a symmetric matrix is solved with cg, any other with bicgstab, "
+        "and the preconditioner is the inverse of the diagonal blocks. Triangular factors are "
         "solved in parallel as schedule= says: domains (ranges of rows apart, on a CPU), levels "
         "(rows that do not wait for each other) or colours (the same, reordered; on a GPU). "
         "A system that is not "

@@ -150,6 +150,7 @@ static const struct {
     {"TESSERA_NVRTC", "the library that compiles CUDA kernels, or its directory"},
     {"TESSERA_PEERS", "the directory of the adapters that bench --peers runs"},
     {"TESSERA_PROFILES", "files of wisdom to be read before the user's own, separated by colons"},
+    {"TESSERA_SUITESPARSE", "the directory of KLU and CHOLMOD for complete factors, or off"},
     {"TESSERA_WISDOM", "the file of wisdom, beside which model.json is kept; off: neither is kept "
                        "or used"},
 };

@@ -47,6 +47,8 @@ int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,
     printf("matrix    ");
     print_matrix_line(A);
     printf("\ndevice    %s\n", tess_device_description(device));
+    for (int i = 0; tess_solver_attempt(report->solver, i + 1); i++)
+        printf("tried     %s\n", tess_solver_attempt(report->solver, i));
     printf("solver    %s, b is %s\n", report->spec, report->rhs);
     printf("result    %s%s%s: %s\n", solved(r) ? green(app) : red(app), tess_reason_name(r->reason),
            plain(app), r->text);
@@ -106,6 +108,12 @@ int solve_print_json(cli_app *app, const tess_matrix *matrix, const tess_device 
             return print_json(app, NULL);
         }
     }
+    json_t *tried = json_array();
+    for (int i = 0; tess_solver_attempt(report->solver, i); i++)
+        json_array_append_new(tried, json_string(tess_solver_attempt(report->solver, i)));
+    if (json_array_size(tried) > 1)
+        json_object_set(document, "tried", tried);
+    json_decref(tried);
     return print_json(app, document);
 }
 

@@ -7,6 +7,7 @@
 typedef struct solve_report {
     tess_result result;
     const char *spec, *rhs; /* rhs: where b came from */
+    const tess_solver *solver;
     double setup_seconds;
     double ceiling; /* bytes a second; 0: unknown */
 } solve_report;

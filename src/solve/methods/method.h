@@ -17,8 +17,15 @@ typedef struct tess_solve_options {
     int64_t max, restart, stagnation;
     bool left; /* preconditioned from the left: methods with both sides */
     bool inner_single;
-    bool trusting; /* the recurrence's word is enough, as within refinement */
+    bool automatic;        /* auto: method and pc are found by trying */
+    double budget, memory; /* auto: seconds; GB that factors may take */
+    int scale, order;      /* tess_scale, tess_order: of the system that is solved within */
+    bool trusting;         /* the recurrence's word is enough, as within refinement */
 } tess_solve_options;
+
+/* How the system that a method sees is scaled, and in which order its rows are (matrix/arrange). */
+typedef enum tess_scale { TESS_SCALE_NONE, TESS_SCALE_EQUILIBRATE, TESS_SCALE_MATCH } tess_scale;
+typedef enum tess_order { TESS_ORDER_NONE, TESS_ORDER_RCM } tess_order;
 
 /* One A x = b. */
 typedef struct tess_system {
@@ -58,7 +65,9 @@ struct tess_solver {
     void *callback_user;
     double *history; /* of system 0 */
     int64_t history_capacity;
-    tess_solver *inner; /* inner=f32: the solver in single precision, its plan and matrix */
+    const struct tess_outer *outer; /* solves by another solver: solve.h; NULL: iterates itself */
+    void *outer_state;
+    tess_solver *inner; /* that other solver; of outer's own: its plan and matrix */
     tess_plan *inner_plan;
     tess_matrix *inner_matrix;
 };
@@ -75,6 +84,7 @@ struct tess_method {
     const char *summary;    /* one line for help, no full stop */
     bool positive_definite; /* A and M must be symmetric positive definite */
     bool transpose;         /* A^T and M^-T are applied too */
+    bool direct;            /* solves with the complete factors of pc=lu alone */
     bool flexible;          /* the preconditioner may change from one iteration to the next */
     tess_sides sides;
     int vectors, slots; /* those that all methods have included */

@@ -160,19 +160,59 @@ static inline void shift_diagonal(double *block, int32_t b, double shift)
         block[i * b + i] *= 1 + shift;
 }
 
+/* The mean size (Frobenius norm) of the blocks in a row of A. */
+static inline double mean_size(const tess_matrix *A, int64_t row)
+{
+    const int64_t size = (int64_t)A->block_height * A->block_width;
+    const int64_t first = A->row_offsets[row], last = A->row_offsets[row + 1];
+    double sum = 0;
+    for (int64_t k = first; k < last; k++) {
+        double squares = 0;
+        for (int64_t i = 0; i < size; i++)
+            squares += tess_matrix_value(A, k * size + i) * tess_matrix_value(A, k * size + i);
+        sum += sqrt(squares);
+    }
+    return last > first ? sum / (double)(last - first) : 0;
+}
+
+/* Inverts a singular diagonal block with something added to its diagonal: 1e-4 of the row's mean
+ * size, ten times as much until that is enough. Returns false for what is not finite. */
+static inline bool replace_block(const tess_matrix *A, int64_t row, const double *block, int32_t b,
+                                 double *scratch, double *inverse)
+{
+    const double mean = mean_size(A, row);
+    double added = mean > 0 ? 1e-4 * mean : 1, found;
+    for (int attempt = 0; attempt < 8; attempt++, added *= 10) {
+        memcpy(inverse, block, (size_t)b * (size_t)b * sizeof *inverse);
+        for (int32_t i = 0; i < b; i++)
+            inverse[i * b + i] += added;
+        if (tess_dense_invert(inverse, b, scratch, &found) < 0)
+            return true;
+    }
+    return false;
+}
+
 /* The end of a row: its diagonal block is inverted, and must be positive definite if that is asked
  * for. A fault that the matrix's own block does not have comes from what was dropped. */
 static inline bool end_row(const tess_factors *f, const tess_matrix *A, const tess_factor_values *v,
-                           int domain, int64_t row, const tess_factor_work *work,
+                           int domain, int64_t row, tess_factor_work *work,
                            tess_factor_fault *fault)
 {
     double *diagonal = tess_factor_inverse(f, v, domain, row), own;
     const int32_t b = f->block;
+    double *copy = work->dense + (int64_t)b * b;
+    if (work->replace)
+        memcpy(copy, diagonal, (size_t)b * (size_t)b * sizeof *copy);
     fault->column = work->positive ? find_bad_pivot(diagonal, b, work->dense, &fault->pivot) : -1;
     if (fault->column < 0)
         fault->column = tess_dense_invert(diagonal, b, work->dense, &fault->pivot);
     if (fault->column < 0)
         return true;
+    if (work->replace && replace_block(A, row, copy, b, work->dense, diagonal)) {
+        work->replaced++;
+        fault->column = -1;
+        return true;
+    }
     fault->row = row;
     load_row(f, A, v, domain, row, 1, NULL);
     fault->dropped = work->positive && isfinite(fault->pivot) &&

@@ -87,7 +87,8 @@ cleanup:
 typedef struct scratch {
     int shares;
     int64_t place_stride, dense_stride;
-    bool positive;
+    bool positive, replace;
+    int64_t replaced;
     double shift, omega;
     double **places, *dense;
     tess_factor_fault *faults;
@@ -127,6 +128,7 @@ static tess_factor_work work_of(const tess_factors *f, const scratch *s, int sha
                               .dense = dense,
                               .row = dense + 3 * (int64_t)f->block * f->block,
                               .positive = s->positive,
+                              .replace = s->replace,
                               .shift = s->shift,
                               .omega = s->omega};
 }
@@ -142,13 +144,15 @@ static tess_factor_fault first_fault(const scratch *s)
 /* All domains, one after the other or at once; returns the first fault. */
 static tess_factor_fault compute_domains(tess_ctx *ctx, const tess_triangular *t,
                                          const tess_matrix *A, const tess_factor_values *v,
-                                         const scratch *s)
+                                         scratch *s)
 {
     const tess_factors *f = t->factors;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->threads)
     for (int d = 0; d < f->domains; d++) {
         tess_factor_work work = work_of(f, s, d, f->domain_rows[d], f->domain_rows[d + 1]);
         s->faults[d] = t->compute(f, A, v, d, &work);
+#pragma omp atomic
+        s->replaced += work.replaced;
     }
     return first_fault(s);
 }
@@ -156,7 +160,7 @@ static tess_factor_fault compute_domains(tess_ctx *ctx, const tess_triangular *t
 /* One domain, stage by stage: rows of a stage do not need each other. */
 static tess_factor_fault compute_stages(tess_ctx *ctx, const tess_triangular *t,
                                         const tess_matrix *A, const tess_factor_values *v,
-                                        const scratch *s)
+                                        scratch *s)
 {
     const tess_stages *stages = &t->staged->stages;
     tess_factor_fault fault = {.row = INT64_MAX};
@@ -168,6 +172,8 @@ static tess_factor_fault compute_stages(tess_ctx *ctx, const tess_triangular *t,
             tess_factor_work work = work_of(t->factors, s, share, first + count * share / s->shares,
                                             first + count * (share + 1) / s->shares);
             s->faults[share] = t->compute(t->factors, A, v, 0, &work);
+#pragma omp atomic
+            s->replaced += work.replaced;
         }
 #pragma omp single
         fault = first_fault(s);
@@ -176,10 +182,12 @@ static tess_factor_fault compute_stages(tess_ctx *ctx, const tess_triangular *t,
 }
 
 static tess_factor_fault compute_once(tess_pc *pc, const tess_matrix *A,
-                                      const tess_factor_values *v, const scratch *s)
+                                      const tess_factor_values *v, scratch *s)
 {
     const tess_triangular *t = pc->state;
     pc->shift = s->shift;
+    s->replaced = 0;
+    s->replace = pc->ops->replaces_pivots && !s->positive;
     return t->staged ? compute_stages(pc->ctx, t, A, v, s) : compute_domains(pc->ctx, t, A, v, s);
 }
 
@@ -261,6 +269,9 @@ static tess_status compute(tess_pc *pc, const tess_matrix *A)
     const tess_factor_fault fault = compute_rows(pc, A, &v, &own);
     if (fault.row != INT64_MAX)
         TESS_TRY_CLEAN(fault_status(pc, &fault));
+    if (own.replaced > 0)
+        tess_log(ctx, "pc=%s: %lld of %lld pivots could not be inverted, and were replaced",
+                 pc->ops->name, (long long)own.replaced, (long long)rows);
     if (t->staged) {
         TESS_TRY_CLEAN(tess_staged_fill(t->staged, f, &v));
         t->bytes = tess_staged_bytes(t->staged);
@@ -280,8 +291,7 @@ cleanup:
     return status;
 }
 
-/* Patterns. */
-static tess_status prepare(tess_plan *plan, tess_pc *pc, const tess_matrix *A)
+tess_status tess_triangular_prepare(tess_plan *plan, tess_pc *pc, const tess_matrix *A)
 {
     tess_triangular *t = pc->state;
     const bool staged = pc->options.schedule != TESS_PC_DOMAINS;
@@ -292,30 +302,31 @@ static tess_status prepare(tess_plan *plan, tess_pc *pc, const tess_matrix *A)
         domains = tess_max(A->block_rows, 1);
     if (!staged)
         return create(plan->ctx, A, pc, (int)domains, &t->factors);
-    TESS_TRY(tess_staged_create(plan, pc, (int)domains, &t->staged));
+    TESS_TRY(tess_staged_create(plan->ctx, A, pc, (int)domains, &t->staged));
     TESS_TRY(create(plan->ctx, &t->staged->reordered, pc, 1, &t->factors));
     TESS_TRY(tess_staged_split(t->staged, t->factors, pc->options.transpose));
     return plan->device->threads > 0 ? tess_staged_deal(t->staged, pc->threads) : TESS_OK;
 }
 
-/* The plan's matrix with its present values, which are only ever read. */
-static tess_matrix present_matrix(const tess_plan *plan)
+tess_status tess_triangular_compute(tess_pc *pc, const tess_matrix *A)
 {
-    tess_matrix A = *plan->matrix;
-    A.values = (void *)(uintptr_t)plan->values;
-    return A;
+    tess_triangular *t = pc->state;
+    if (!t->staged)
+        return compute(pc, A);
+    TESS_TRY(tess_staged_take_values(t->staged, A));
+    const tess_status status = compute(pc, &t->staged->reordered);
+    tess_staged_drop_values(t->staged);
+    return status;
 }
 
 tess_status tess_triangular_update(tess_plan *plan, tess_pc *pc)
 {
     tess_triangular *t = pc->state;
-    const tess_matrix A = present_matrix(plan);
-    if (!t->staged)
-        return compute(pc, &A);
-    TESS_TRY(tess_staged_take_values(t->staged, &A));
-    const tess_status status = compute(pc, &t->staged->reordered);
-    tess_staged_drop_values(t->staged);
-    return status;
+    const tess_matrix A = tess_plan_present(plan);
+    if (!t->fill.matrix)
+        return tess_triangular_compute(pc, &A);
+    tess_fill_take_values(&t->fill, &A);
+    return tess_triangular_compute(pc, t->fill.matrix);
 }
 
 tess_status tess_triangular_set_up(tess_plan *plan, tess_pc *pc, tess_factor_fn rows)
@@ -324,7 +335,7 @@ tess_status tess_triangular_set_up(tess_plan *plan, tess_pc *pc, tess_factor_fn 
     TESS_TRY(TESS_CALLOC(pc->ctx, 1, &t));
     pc->state = t;
     t->compute = rows;
-    TESS_TRY(prepare(plan, pc, plan->matrix));
+    TESS_TRY(tess_triangular_prepare(plan, pc, plan->matrix));
     return tess_triangular_update(plan, pc);
 }
 
@@ -333,6 +344,7 @@ void tess_triangular_free(tess_pc *pc)
     tess_triangular *t = pc->state;
     destroy(pc->ctx, t->factors);
     tess_staged_destroy(t->staged);
+    tess_fill_free(&t->fill);
     tess_free(pc->ctx, t);
 }
 

@@ -12,6 +12,7 @@
 #ifndef TESS_FACTORS_H
 #define TESS_FACTORS_H
 
+#include "solve/pc/fill.h"
 #include "solve/pc/pc.h"
 
 /* Largest block that factors are made of: one lies on a thread's stack. */
@@ -44,18 +45,26 @@ typedef struct tess_factor_fault {
 /* Rows of a domain to be computed once the rows before them are, and scratch. */
 typedef struct tess_factor_work {
     int64_t first, last;
-    double **place; /* one a row of the domain: its block in the row at hand, or NULL */
-    double *dense;  /* 3 b b */
-    double *row;    /* the longest row's lower blocks */
-    bool positive;  /* diagonal blocks have to be positive definite */
-    double shift;   /* ilu0, ic0: the diagonal is taken 1 + shift times */
-    double omega;   /* ssor */
+    double **place;   /* one a row of the domain: its block in the row at hand, or NULL */
+    double *dense;    /* 3 b b */
+    double *row;      /* the longest row's lower blocks */
+    bool positive;    /* diagonal blocks have to be positive definite */
+    bool replace;     /* diagonal blocks that cannot be inverted are made heavier ... */
+    int64_t replaced; /* ... and counted */
+    double shift;     /* ilu0, ic0: the diagonal is taken 1 + shift times */
+    double omega;     /* ssor */
 } tess_factor_work;
 
 /* Computes the rows of `work`, of one domain, from the matrix's present values. */
 typedef tess_factor_fault (*tess_factor_fn)(const tess_factors *f, const tess_matrix *A,
                                             const tess_factor_values *v, int domain,
                                             tess_factor_work *work);
+
+/* The rows of ILU(0) and IC(0), for those with fill too: ilu0.c, ic0.c. */
+tess_factor_fault tess_ilu0_rows(const tess_factors *f, const tess_matrix *A,
+                                 const tess_factor_values *v, int domain, tess_factor_work *work);
+tess_factor_fault tess_ic0_rows(const tess_factors *f, const tess_matrix *A,
+                                const tess_factor_values *v, int domain, tess_factor_work *work);
 
 static inline int64_t tess_factor_place(const tess_factors *f, int domain, int64_t row)
 {
@@ -88,11 +97,19 @@ typedef struct tess_triangular {
     tess_factor_fn compute;
     tess_factors *factors;
     struct tess_staged *staged; /* by levels or colours: has the numbers, factors the pattern */
+    tess_fill fill;             /* its matrix is factored in place of the plan's; {0}: no fill */
     double bytes;               /* read by one application, vectors not counted */
 } tess_triangular;
 
 /* The set_up of a preconditioner whose rows `compute` computes, and its other operations. */
 tess_status tess_triangular_set_up(tess_plan *plan, tess_pc *pc, tess_factor_fn compute);
+/* Its two parts: the patterns of the factors of A, or of a fill; their numbers, from A's values. */
+tess_status tess_triangular_prepare(tess_plan *plan, tess_pc *pc, const tess_matrix *A);
+tess_status tess_triangular_compute(tess_pc *pc, const tess_matrix *A);
+/* The set_up of a fill, which is taken over, also when this fails. Factors that it brings are used
+ * as they are, until the first update. */
+tess_status tess_triangular_set_up_fill(tess_plan *plan, tess_pc *pc, tess_fill *fill,
+                                        tess_factor_fn compute);
 tess_status tess_triangular_update(tess_plan *plan, tess_pc *pc);
 void tess_triangular_apply(const tess_pc *pc, bool transpose, const void *r, void *z);
 double tess_triangular_bytes(const tess_pc *pc);

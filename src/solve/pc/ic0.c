@@ -4,8 +4,8 @@
 /* M = L D L^T. With S_ik = L_ik D_k, row by row and k upwards:
  *     S_ik = A_ik - sum over m < k of S_im L_km^T,  D_i = A_ii - sum S_im L_im^T.
  * The diagonal of A is taken 1 + shift times. */
-static tess_factor_fault compute(const tess_factors *f, const tess_matrix *A,
-                                 const tess_factor_values *v, int domain, tess_factor_work *work)
+tess_factor_fault tess_ic0_rows(const tess_factors *f, const tess_matrix *A,
+                                const tess_factor_values *v, int domain, tess_factor_work *work)
 {
     const int32_t b = f->block;
     const int64_t first = f->domain_rows[domain], size = (int64_t)b * b;
@@ -36,7 +36,7 @@ static tess_factor_fault compute(const tess_factors *f, const tess_matrix *A,
 
 static tess_status set_up(tess_plan *plan, tess_pc *pc)
 {
-    return tess_triangular_set_up(plan, pc, compute);
+    return tess_triangular_set_up(plan, pc, tess_ic0_rows);
 }
 
 const tess_pc_ops tess_pc_ic0 = {

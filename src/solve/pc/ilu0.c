@@ -29,7 +29,7 @@ INLINE tess_factor_fault ilu0(const tess_factors *f, const tess_matrix *A,
     return fault;
 }
 
-static tess_factor_fault compute(const tess_factors *f, const tess_matrix *A,
+tess_factor_fault tess_ilu0_rows(const tess_factors *f, const tess_matrix *A,
                                  const tess_factor_values *v, int domain, tess_factor_work *work)
 {
     switch (f->block) {
@@ -50,7 +50,7 @@ static tess_factor_fault compute(const tess_factors *f, const tess_matrix *A,
 
 static tess_status set_up(tess_plan *plan, tess_pc *pc)
 {
-    return tess_triangular_set_up(plan, pc, compute);
+    return tess_triangular_set_up(plan, pc, tess_ilu0_rows);
 }
 
 const tess_pc_ops tess_pc_ilu0 = {

@@ -33,7 +33,18 @@ static tess_status check_traits(const tess_plan *plan, const tess_pc_options *op
         return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
                          "pc=%s: schedule=domains is for processors; a GPU takes levels or colours",
                          ops->name);
+    if (ops->ordered && (options->schedule == TESS_PC_COLOURS || options->domains > 1))
+        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                         "pc=%s keeps the order of the rows: schedule=levels, or domains=1",
+                         ops->name);
     return TESS_OK;
+}
+
+tess_matrix tess_plan_present(const tess_plan *plan)
+{
+    tess_matrix A = *plan->matrix;
+    A.values = (void *)(uintptr_t)plan->values;
+    return A;
 }
 
 /* `compute` is set_up or update; NULL of an identity. */
@@ -61,7 +72,11 @@ tess_status tess_pc_create(tess_plan *plan, const tess_pc_options *options, tess
         .threads = host ? plan->device->threads : plan->ctx->threads,
     };
     if (options->schedule == TESS_PC_AUTO)
-        pc->options.schedule = host ? TESS_PC_DOMAINS : TESS_PC_COLOURS;
+        pc->options.schedule = host               ? TESS_PC_DOMAINS
+                               : pc->ops->ordered ? TESS_PC_LEVELS
+                                                  : TESS_PC_COLOURS;
+    if (pc->ops->ordered)
+        pc->options.domains = 1;
     const tess_status status = with_host_values(plan, pc, pc->ops->set_up);
     if (status != TESS_OK)
         tess_pc_destroy(pc);

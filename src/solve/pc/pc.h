@@ -27,12 +27,17 @@ extern const char *const tess_pc_schedule_names[TESS_PC_SCHEDULES + 1];
 
 typedef struct tess_pc_options {
     const tess_pc_ops *ops;
-    bool single;     /* stored in f32 whatever the matrix's type */
-    int schedule;    /* tess_pc_schedule */
-    int64_t domains; /* 0: one a thread of the device; one by levels or colours */
-    bool transpose;  /* M^-T is applied too */
-    bool positive;   /* M has to be positive definite where A is */
-    double omega;    /* relaxation: ssor */
+    bool single;             /* stored in f32 whatever the matrix's type */
+    int schedule;            /* tess_pc_schedule */
+    int64_t domains;         /* 0: one a thread of the device; one by levels or colours */
+    bool transpose;          /* M^-T is applied too */
+    bool positive;           /* M has to be positive definite where A is */
+    double omega;            /* relaxation: ssor */
+    int64_t levels;          /* of fill: iluk, ick */
+    double drop;             /* ilut: smaller blocks are dropped, relative to their row ... */
+    double fill;             /* ... and rows longer than this many times A's; iluk, ick: in all */
+    double pivot;            /* ilut: columns are exchanged, by whoever makes `given`; 0: never */
+    struct tess_fill *given; /* ilut: factors made before, which are taken over; NULL: none */
 } tess_pc_options;
 
 /* Which pivots factors may have. */
@@ -50,7 +55,11 @@ struct tess_pc_ops {
     bool identity;         /* M = I: there is nothing to apply */
     bool elementwise;      /* one vector update; the state is a tess_diagonal */
     bool triangular;       /* takes schedule and domains; the state is a tess_triangular */
+    bool ordered;          /* ... of one domain, in the order of the rows: no colours */
     bool symmetric;        /* made from half of A, which has to be symmetric */
+    bool unsymmetric;      /* M is not symmetric where A is */
+    bool complete;         /* M = A but for rounding; needs SuiteSparse */
+    bool replaces_pivots;  /* those that cannot be inverted */
     bool square_blocks;    /* A must have them ... */
     int32_t largest_block; /* ... of at most this height; 0: any */
     tess_pc_pivots pivots;
@@ -98,6 +107,9 @@ void tess_pc_destroy(tess_pc *pc);
 /* Appends z = M^-1 r. Returns the vector that holds M^-1 r: z, or r where M is the identity. */
 int tess_pc_append(const tess_pc *pc, tess_steps *steps, int r, int z);
 int tess_pc_append_transpose(const tess_pc *pc, tess_steps *steps, int r, int z);
+
+/* The plan's matrix with its present values, which are only ever read. */
+tess_matrix tess_plan_present(const tess_plan *plan);
 
 /* An `append` of one PRECONDITION step. */
 void tess_pc_append_step(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);

@@ -121,10 +121,9 @@ cleanup:
     return status;
 }
 
-tess_status tess_staged_create(tess_plan *plan, const tess_pc *pc, int domains, tess_staged **out)
+tess_status tess_staged_create(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc, int domains,
+                               tess_staged **out)
 {
-    tess_ctx *ctx = plan->ctx;
-    const tess_matrix *A = plan->matrix;
     int64_t *domain_rows = NULL;
     tess_staged *staged;
     TESS_TRY(TESS_CALLOC(ctx, 1, &staged));

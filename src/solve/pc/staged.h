@@ -63,8 +63,9 @@ typedef struct tess_staged {
 
 /* ---- staged.c ---- */
 
-/* Order and patterns for pc, whose factors are then made for staged->reordered. */
-tess_status tess_staged_create(tess_plan *plan, const tess_pc *pc, int domains, tess_staged **out);
+/* Order and patterns of A for pc, whose factors are then made for staged->reordered. */
+tess_status tess_staged_create(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc, int domains,
+                               tess_staged **out);
 void tess_staged_destroy(tess_staged *staged);
 /* The patterns of L, D, U, once the factors' own is known. */
 tess_status tess_staged_split(tess_staged *staged, const tess_factors *f, bool transpose);

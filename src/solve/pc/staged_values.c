@@ -10,6 +10,7 @@ tess_status tess_staged_take_values(tess_staged *staged, const tess_matrix *A)
     const int64_t size = (int64_t)staged->block * staged->block;
     const size_t bytes = (size_t)size * tess_type_size(A->type);
     TESS_TRY(tess_alloc_bytes(staged->ctx, B->blocks, bytes, &B->values));
+    B->type = A->type;
     char *to = B->values;
     const char *from = A->values;
 #pragma omp parallel for schedule(static) num_threads(staged->ctx->threads)

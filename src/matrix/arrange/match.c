@@ -1,0 +1,268 @@
+/* Maximum-product matching (Duff and Koster 2001, "On algorithms for permuting large entries to the
+ * diagonal of a sparse matrix").
+ *
+ * An entry a_ij costs log(max_j |a_ij|) - log |a_ij| >= 0. A perfect matching of least total cost
+ * has the largest product of magnitudes. Rows are matched one after the other along shortest
+ * augmenting paths (Dijkstra over columns, with a heap). Duals u and v with
+ *
+ *     cost_ij - u_i - v_j >= 0, and 0 where i and j are matched
+ *
+ * keep the lengths of paths non-negative. In the end exp(u_i) / max_j |a_ij| and exp(v_j) are
+ * scales under which matched entries are 1 and all others at most 1.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "matrix/arrange/arrange.h"
+
+typedef struct matching {
+    int64_t n;
+    const int64_t *offsets; /* of the block pattern */
+    const int32_t *columns;
+    double *cost;       /* of each block; infinity: a block of zeros */
+    double *row_size;   /* the largest entry of each block row */
+    double *u, *v;      /* duals */
+    int64_t *of_row;    /* the column matched to each row, -1: none */
+    int64_t *of_column; /* the row matched to each column, -1: none */
+    /* A search: distances of columns, how they were reached, and a heap of those not yet final. */
+    double *distance;
+    int64_t *from;         /* the row from which a column was reached */
+    int64_t *heap, *place; /* place[j]: index in the heap; -1 not reached, -2 final */
+    int64_t heap_count;
+    int64_t *reached; /* all columns with a distance */
+    int64_t reached_count;
+} matching;
+
+/* ---- The heap of columns, nearest first ---- */
+
+static void put_at(matching *m, int64_t at, int64_t column)
+{
+    m->heap[at] = column;
+    m->place[column] = at;
+}
+
+static void sift_up(matching *m, int64_t column)
+{
+    int64_t at = m->place[column];
+    while (at > 0) {
+        const int64_t parent = (at - 1) / 2;
+        if (m->distance[m->heap[parent]] <= m->distance[column])
+            break;
+        put_at(m, at, m->heap[parent]);
+        at = parent;
+    }
+    put_at(m, at, column);
+}
+
+static int64_t take_nearest(matching *m)
+{
+    const int64_t nearest = m->heap[0], last = m->heap[--m->heap_count];
+    int64_t at = 0;
+    m->place[nearest] = -2;
+    if (m->heap_count == 0)
+        return nearest;
+    for (;;) {
+        int64_t child = 2 * at + 1;
+        if (child >= m->heap_count)
+            break;
+        if (child + 1 < m->heap_count &&
+            m->distance[m->heap[child + 1]] < m->distance[m->heap[child]])
+            child++;
+        if (m->distance[m->heap[child]] >= m->distance[last])
+            break;
+        put_at(m, at, m->heap[child]);
+        at = child;
+    }
+    put_at(m, at, last);
+    return nearest;
+}
+
+/* ---- One search ---- */
+
+/* Looks at the columns of a row that is reached at `base`. */
+static void relax(matching *m, int64_t row, double base)
+{
+    for (int64_t k = m->offsets[row]; k < m->offsets[row + 1]; k++) {
+        const int64_t j = m->columns[k];
+        if (m->place[j] == -2 || m->cost[k] == HUGE_VAL)
+            continue;
+        const double distance = base + fmax(0, m->cost[k] - m->u[row] - m->v[j]);
+        if (m->place[j] >= 0 && distance >= m->distance[j])
+            continue;
+        m->distance[j] = distance;
+        m->from[j] = row;
+        if (m->place[j] == -1) {
+            m->reached[m->reached_count++] = j;
+            m->place[j] = m->heap_count++;
+        }
+        sift_up(m, j);
+    }
+}
+
+/* Duals after a search from `start` that ended at distance `end`. */
+static void update_duals(matching *m, int64_t start, double end)
+{
+    m->u[start] += end;
+    for (int64_t i = 0; i < m->reached_count; i++) {
+        const int64_t j = m->reached[i];
+        if (m->place[j] != -2 || m->distance[j] >= end)
+            continue;
+        m->v[j] -= end - m->distance[j];
+        m->u[m->of_column[j]] += end - m->distance[j];
+    }
+}
+
+/* Matches one more row, if there is a path. */
+static bool augment(matching *m, int64_t start)
+{
+    int64_t found = -1;
+    m->heap_count = m->reached_count = 0;
+    relax(m, start, 0);
+    while (m->heap_count > 0 && found < 0) {
+        const int64_t j = take_nearest(m);
+        if (m->of_column[j] < 0)
+            found = j;
+        else
+            relax(m, m->of_column[j], m->distance[j]);
+    }
+    if (found >= 0) {
+        update_duals(m, start, m->distance[found]);
+        for (int64_t j = found, row; j >= 0;) {
+            row = m->from[j];
+            const int64_t next = m->of_row[row];
+            m->of_row[row] = j;
+            m->of_column[j] = row;
+            j = row == start ? -1 : next;
+        }
+    }
+    for (int64_t i = 0; i < m->reached_count; i++)
+        m->place[m->reached[i]] = -1;
+    return found >= 0;
+}
+
+/* ---- The whole ---- */
+
+static double largest_of_block(const tess_matrix *A, int64_t k)
+{
+    const int64_t area = (int64_t)A->block_height * A->block_width;
+    double largest = 0;
+    for (int64_t i = 0; i < area; i++)
+        largest = fmax(largest, fabs(tess_matrix_value(A, k * area + i)));
+    return largest;
+}
+
+static void price(const tess_matrix *A, matching *m)
+{
+    for (int64_t i = 0; i < m->n; i++) {
+        double largest = 0;
+        for (int64_t k = m->offsets[i]; k < m->offsets[i + 1]; k++) {
+            m->cost[k] = largest_of_block(A, k);
+            largest = fmax(largest, m->cost[k]);
+        }
+        m->row_size[i] = largest > 0 ? largest : 1;
+        for (int64_t k = m->offsets[i]; k < m->offsets[i + 1]; k++)
+            m->cost[k] = m->cost[k] > 0 ? log(m->row_size[i]) - log(m->cost[k]) : HUGE_VAL;
+    }
+}
+
+/* Duals to begin with, and the rows that can be matched at once: those with a column whose reduced
+ * cost is 0 and that is free. */
+static int64_t begin(matching *m)
+{
+    int64_t matched = 0;
+    for (int64_t j = 0; j < m->n; j++) {
+        m->of_row[j] = m->of_column[j] = m->place[j] = -1;
+        m->u[j] = 0;
+        m->v[j] = HUGE_VAL;
+    }
+    for (int64_t k = 0; k < m->offsets[m->n]; k++)
+        m->v[m->columns[k]] = fmin(m->v[m->columns[k]], m->cost[k]);
+    for (int64_t j = 0; j < m->n; j++)
+        if (m->v[j] == HUGE_VAL)
+            m->v[j] = 0;
+    for (int64_t i = 0; i < m->n; i++) {
+        double least = HUGE_VAL;
+        for (int64_t k = m->offsets[i]; k < m->offsets[i + 1]; k++)
+            least = fmin(least, m->cost[k] - m->v[m->columns[k]]);
+        m->u[i] = least == HUGE_VAL ? 0 : least;
+        for (int64_t k = m->offsets[i]; k < m->offsets[i + 1] && m->of_row[i] < 0; k++) {
+            const int64_t j = m->columns[k];
+            if (m->of_column[j] >= 0 || m->cost[k] == HUGE_VAL ||
+                m->cost[k] - m->u[i] - m->v[j] > 0)
+                continue;
+            m->of_row[i] = j;
+            m->of_column[j] = i;
+            matched++;
+        }
+    }
+    return matched;
+}
+
+/* Rows and columns that are left over go to each other: the order must be a permutation. */
+static void pair_the_rest(matching *m)
+{
+    int64_t row = 0;
+    for (int64_t j = 0; j < m->n; j++) {
+        if (m->of_column[j] >= 0)
+            continue;
+        while (m->of_row[row] >= 0)
+            row++;
+        m->of_row[row] = j;
+        m->of_column[j] = row;
+    }
+}
+
+static tess_status keep(const matching *m, tess_arrangement *a)
+{
+    tess_ctx *ctx = a->ctx;
+    TESS_TRY(TESS_ALLOC(ctx, m->n, &a->row_order));
+    TESS_TRY(TESS_ALLOC(ctx, a->rows, &a->row_scale));
+    TESS_TRY(TESS_ALLOC(ctx, a->rows, &a->col_scale));
+    memcpy(a->row_order, m->of_column, (size_t)m->n * sizeof *m->of_column);
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t block = i / a->block;
+        a->row_scale[i] = exp2(round((m->u[block] - log(m->row_size[block])) / log(2)));
+        a->col_scale[i] = exp2(round(m->v[block] / log(2)));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_arrange_match(const tess_matrix *A, tess_arrangement *a, int64_t *matched)
+{
+    tess_ctx *ctx = a->ctx;
+    const int64_t n = A->block_rows;
+    double *reals = NULL;
+    int64_t *integers = NULL;
+    matching m = {.n = n, .offsets = A->row_offsets, .columns = A->columns};
+    tess_status status;
+    tess_arrangement_close(a);
+    if (A->rows % A->block_height != 0)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "a matrix whose last block is padded is not matched: store it with blocks "
+                         "that divide its size");
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->blocks, &m.cost));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, 4 * n, &reals));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, 6 * n, &integers));
+    m.row_size = reals, m.u = reals + n, m.v = reals + 2 * n, m.distance = reals + 3 * n;
+    m.of_row = integers, m.of_column = integers + n, m.from = integers + 2 * n;
+    m.heap = integers + 3 * n, m.place = integers + 4 * n, m.reached = integers + 5 * n;
+    price(A, &m);
+    int64_t count = begin(&m);
+    for (int64_t i = 0; i < n; i++) {
+        if (m.of_row[i] < 0)
+            count += augment(&m, i);
+        if (i % 1024 == 0)
+            TESS_TRY_CLEAN(tess_progress(ctx, "matching rows", (double)i, (double)n));
+    }
+    pair_the_rest(&m);
+    status = keep(&m, a);
+    if (status == TESS_OK)
+        *matched = count;
+cleanup:
+    if (status != TESS_OK)
+        tess_arrangement_close(a);
+    tess_free(ctx, m.cost);
+    tess_free(ctx, reals);
+    tess_free(ctx, integers);
+    return status;
+}

@@ -1,0 +1,69 @@
+/* Equilibration by Ruiz's iteration: every row and column is divided by the root of its largest
+ * entry, again and again. Each round takes the root of how far the largest entries are from 1, so a
+ * few rounds are enough, and a symmetric matrix keeps equal scales for rows and columns. */
+#include <math.h>
+
+#include "matrix/arrange/arrange.h"
+
+enum { ROUNDS = 6 };
+
+/* The largest magnitudes of all rows and columns under the scales so far. */
+static void measure(const tess_matrix *A, const double *row_scale, const double *col_scale,
+                    double *row_largest, double *col_largest)
+{
+    const int64_t b = A->block_height;
+    for (int64_t i = 0; i < A->rows; i++)
+        row_largest[i] = col_largest[i] = 0;
+    for (int64_t block = 0; block < A->block_rows; block++)
+        for (int64_t k = A->row_offsets[block]; k < A->row_offsets[block + 1]; k++)
+            for (int64_t q = 0; q < b; q++)
+                for (int64_t p = 0; p < b; p++) {
+                    const int64_t row = block * b + p, col = A->columns[k] * b + q;
+                    if (row >= A->rows || col >= A->cols)
+                        continue;
+                    const double size = fabs(tess_matrix_value(A, (k * b + q) * b + p)) *
+                                        row_scale[row] * col_scale[col];
+                    row_largest[row] = fmax(row_largest[row], size);
+                    col_largest[col] = fmax(col_largest[col], size);
+                }
+}
+
+/* The power of two nearest to 1 / sqrt(largest). */
+static double correction(double largest)
+{
+    if (!(largest > 0) || !isfinite(largest))
+        return 1;
+    return exp2(round(-0.5 * log2(largest)));
+}
+
+tess_status tess_arrange_equilibrate(const tess_matrix *A, bool symmetric, tess_arrangement *a)
+{
+    tess_ctx *ctx = a->ctx;
+    double *rows = NULL, *cols = NULL, *largest = NULL;
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->rows, &rows));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->rows, &cols));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, 2 * A->rows, &largest));
+    for (int64_t i = 0; i < A->rows; i++) {
+        rows[i] = a->row_scale ? a->row_scale[i] : 1;
+        cols[i] = a->col_scale ? a->col_scale[i] : 1;
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        measure(A, rows, cols, largest, largest + A->rows);
+        for (int64_t i = 0; i < A->rows; i++) {
+            const double row = largest[i], col = largest[A->rows + i];
+            rows[i] *= correction(symmetric ? fmax(row, col) : row);
+            cols[i] *= correction(symmetric ? fmax(row, col) : col);
+        }
+    }
+    tess_free(ctx, a->row_scale);
+    tess_free(ctx, a->col_scale);
+    a->row_scale = rows;
+    a->col_scale = cols;
+    rows = cols = NULL;
+cleanup:
+    tess_free(ctx, rows);
+    tess_free(ctx, cols);
+    tess_free(ctx, largest);
+    return status;
+}

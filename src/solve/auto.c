@@ -1,0 +1,369 @@
+/* method=auto: rungs of a ladder, tried one after the other until the system is solved.
+ *
+ * Every rung is a spec (auto_look.c) and begins at the x with the smallest residual so far. It may
+ * take half of the time that is left, and the last one all of it. The solver that succeeded is kept
+ * for the next right-hand side.
+ */
+#include "solve/auto.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE_MAX_LENGTH = 512 };
+
+typedef struct automatic {
+    tess_look_at look;
+    bool *zero; /* a flag a row: it is 0 */
+    tess_rung rungs[TESS_RUNGS_MAX];
+    int count, at; /* of the rungs; the one to try, or that succeeded */
+    char lines[TESS_RUNGS_MAX][LINE_MAX_LENGTH];
+    char spec[TESS_SPEC_MAX + 40];
+    int attempts;
+    /* While an attempt runs: */
+    double deadline;
+    bool late, cancelled;
+    bool no_memory; /* the last attempt could not be set up for lack of memory */
+    tess_solve_fn callback;
+    void *callback_user;
+    tess_progress_fn progress;
+    void *progress_user;
+} automatic;
+
+const char *tess_solver_attempt(const tess_solver *solver, int index)
+{
+    const automatic *a = solver->options.automatic ? solver->outer_state : NULL;
+    return a && index >= 0 && index < a->attempts ? a->lines[index] : NULL;
+}
+
+const char *tess_solver_spec(const tess_solver *solver)
+{
+    const automatic *a = solver->options.automatic ? solver->outer_state : NULL;
+    return a && a->attempts > 0 ? a->spec : NULL;
+}
+
+/* ---- Open and close ---- */
+
+static tess_status look(tess_solver *solver)
+{
+    automatic *a = solver->outer_state;
+    tess_plan *plan = solver->plan;
+    if (plan->device->backend->host_values)
+        TESS_TRY(plan->device->backend->host_values(plan));
+    const tess_matrix A = tess_plan_present(plan);
+    TESS_TRY(tess_look_at_matrix(solver->ctx, &A, a->zero, &a->look));
+    a->count =
+        tess_make_ladder(&a->look, plan->device->threads > 0, solver->options.memory, a->rungs);
+    if (a->look.zero_columns > 0)
+        tess_log(solver->ctx, "auto: %lld columns of A are 0, the first is %lld: x is not unique",
+                 (long long)a->look.zero_columns, (long long)a->look.zero_column);
+    return TESS_OK;
+}
+
+static tess_status open(tess_solver *solver)
+{
+    automatic *a;
+    TESS_TRY(TESS_CALLOC(solver->ctx, 1, &a));
+    solver->outer_state = a;
+    TESS_TRY(TESS_CALLOC(solver->ctx, solver->plan->matrix->rows, &a->zero));
+    return look(solver);
+}
+
+static void drop_inner(tess_solver *solver)
+{
+    tess_solver_destroy(solver->inner);
+    solver->inner = NULL;
+}
+
+static void close(tess_solver *solver)
+{
+    automatic *a = solver->outer_state;
+    drop_inner(solver);
+    if (a)
+        tess_free(solver->ctx, a->zero);
+    tess_free(solver->ctx, a);
+}
+
+/* New values: the solver that succeeded is asked first; where it cannot, the ladder begins anew. */
+static tess_status refresh(tess_solver *solver)
+{
+    automatic *a = solver->outer_state;
+    TESS_TRY(look(solver));
+    if (solver->inner && tess_solver_refresh(solver->inner) == TESS_OK)
+        return TESS_OK;
+    drop_inner(solver);
+    a->at = 0;
+    return TESS_OK;
+}
+
+/* ---- Time ---- */
+
+static bool is_late(automatic *a)
+{
+    a->late |= tess_seconds() > a->deadline;
+    return a->late;
+}
+
+static int watch_iterations(void *user, int64_t iteration, double residual)
+{
+    automatic *a = user;
+    a->cancelled |= a->callback && a->callback(a->callback_user, iteration, residual) != 0;
+    return is_late(a) || a->cancelled;
+}
+
+static int watch_progress(void *user, const char *what, double fraction)
+{
+    automatic *a = user;
+    a->cancelled |= a->progress && a->progress(a->progress_user, what, fraction) != 0;
+    return is_late(a) || a->cancelled;
+}
+
+/* From here on the callbacks of solver and context are watched ... */
+static void begin_watch(tess_solver *solver, automatic *a)
+{
+    a->callback = solver->callback;
+    a->callback_user = solver->callback_user;
+    a->progress = solver->ctx->progress;
+    a->progress_user = solver->ctx->progress_user;
+    tess_solver_set_callback(solver, watch_iterations, a);
+    solver->ctx->progress = watch_progress;
+    solver->ctx->progress_user = a;
+    a->cancelled = false;
+}
+
+/* ... and from here on they are the caller's again. */
+static void end_watch(tess_solver *solver, const automatic *a)
+{
+    tess_solver_set_callback(solver, a->callback, a->callback_user);
+    solver->ctx->progress = a->progress;
+    solver->ctx->progress_user = a->progress_user;
+}
+
+/* ---- Attempts ---- */
+
+/* One solve under way; vectors are in host memory. */
+typedef struct climb {
+    tess_rounds rounds;
+    const void *b;
+    void *x, *trial, *r; /* the best x; the attempt's; its residual */
+    double budget_end;
+    tess_result last; /* of the last attempt that ran */
+    bool ran;
+} climb;
+
+/* The solver of the rung, unless it is there. A rung that cannot be set up is a failed attempt:
+ * *why says so. Only a caller that cancels, or broken arguments, end the climb. */
+static tess_status open_rung(tess_solver *solver, const tess_rung *rung, char *why, size_t size)
+{
+    automatic *a = solver->outer_state;
+    tess_solve_options options;
+    why[0] = '\0';
+    a->no_memory = false;
+    if (solver->inner)
+        return TESS_OK;
+    TESS_TRY(tess_solve_options_parse(solver->ctx, rung->spec, &options));
+    const tess_kept_error kept = tess_error_keep(solver->ctx);
+    const tess_status status = tess_solver_open(solver->plan, &options, &solver->inner);
+    if (status == TESS_OK)
+        return TESS_OK;
+    if (a->late)
+        snprintf(why, size, "not set up in the time it has");
+    else
+        snprintf(why, size, "%s", tess_ctx_error(solver->ctx));
+    a->no_memory = status == TESS_ERR_MEMORY;
+    const bool goes_on = status == TESS_ERR_MATRIX || status == TESS_ERR_UNSUPPORTED ||
+                         status == TESS_ERR_MEMORY || status == TESS_ERR_CANCELLED;
+    if (goes_on)
+        tess_error_restore(solver->ctx, &kept);
+    return goes_on ? TESS_OK : status;
+}
+
+/* Runs the rung's solver on a copy of the best x, which is kept where the residual is smaller. */
+static tess_status run_rung(climb *c, int64_t most)
+{
+    tess_rounds *f = &c->rounds;
+    const tess_matrix *A = f->solver->plan->matrix;
+    const size_t bytes = (size_t)A->rows * tess_type_size(A->type);
+    const double best = f->norm;
+    double norm;
+    memcpy(c->trial, c->x, bytes);
+    f->most = tess_min(f->solver->options.max, f->result.iterations + most);
+    f->norm = f->rhs_norm; /* what the inner solver tells is relative to |b| already */
+    f->solver->inner->options.atol = f->solver->options.atol;
+    tess_status status =
+        tess_rounds_solve(f, f->solver->options.tol / 1.06, c->b, c->trial, &c->last);
+    f->norm = best;
+    TESS_TRY(status);
+    c->ran = true;
+    TESS_TRY(tess_rounds_residual(f, c->b, c->trial, c->r, &norm));
+    if (norm < best) {
+        memcpy(c->x, c->trial, bytes);
+        f->norm = norm;
+    }
+    return TESS_OK;
+}
+
+/* One line for the report and the log. */
+static void tell(tess_solver *solver, const climb *c, const tess_rung *rung, const char *why,
+                 double seconds)
+{
+    automatic *a = solver->outer_state;
+    char *line = a->lines[a->attempts++];
+    if (why[0])
+        snprintf(line, LINE_MAX_LENGTH, "%s (%s): %s, %.2f s", rung->spec, rung->why, why, seconds);
+    else
+        snprintf(line, LINE_MAX_LENGTH, "%s (%s): %s, %s, %.2f s", rung->spec, rung->why,
+                 tess_reason_name(c->last.reason), c->last.text, seconds);
+    tess_log(solver->ctx, "auto: %s", line);
+    char tol[40] = "";
+    if (solver->options.tol != 1e-8)
+        snprintf(tol, sizeof tol, "%ctol=%.15g", strchr(rung->spec, ':') ? ',' : ':',
+                 solver->options.tol);
+    snprintf(a->spec, sizeof a->spec, "%s%s", rung->spec, tol);
+}
+
+static tess_status attempt(climb *c)
+{
+    tess_solver *solver = c->rounds.solver;
+    automatic *a = solver->outer_state;
+    const tess_rung *rung = &a->rungs[a->at];
+    const double started = tess_seconds(), left = c->budget_end - started;
+    char why[300];
+    a->late = false;
+    a->deadline = started + (a->at + 1 < a->count ? 0.5 * left : left);
+    TESS_TRY(open_rung(solver, rung, why, sizeof why));
+    if (!why[0])
+        TESS_TRY(run_rung(c, rung->most));
+    tell(solver, c, rung, why, tess_seconds() - started);
+    return TESS_OK;
+}
+
+/* How it ended, when no rung is left or allowed. */
+static void give_up(const climb *c, const automatic *a, tess_system *end)
+{
+    const tess_rounds *f = &c->rounds;
+    const double best = f->norm / f->rhs_norm;
+    const bool spent = tess_seconds() >= c->budget_end;
+    if (a->cancelled)
+        tess_system_end(end, TESS_CANCELLED,
+                        "stopped by the callback; the best x has |b - Ax|/|b| = %.3g", best);
+    else if (spent || f->result.iterations >= f->solver->options.max)
+        tess_system_end(end, TESS_ITERATION_LIMIT,
+                        "the %s of auto is spent after %d attempts and %lld iterations; the best x "
+                        "has |b - Ax|/|b| = %.3g: allow more by %s",
+                        spent ? "time" : "number of iterations", a->attempts,
+                        (long long)f->result.iterations, best, spent ? "budget=" : "max=");
+    else
+        tess_system_end(end, c->ran ? c->last.reason : TESS_BREAKDOWN,
+                        "none of %d attempts solves it; the best x has |b - Ax|/|b| = %.3g: A may "
+                        "be singular and b out of its reach, or tol= too small for rounding",
+                        a->attempts, best);
+    if (end->reason == TESS_CONVERGED) /* by the rung's own tolerance, not by ours */
+        end->reason = TESS_STAGNATED;
+}
+
+/* Rungs from the present one on. */
+static tess_status climb_rungs(climb *c, tess_system *end)
+{
+    tess_rounds *f = &c->rounds;
+    tess_solver *solver = f->solver;
+    automatic *a = solver->outer_state;
+    a->no_memory = false;
+    for (; a->at < a->count; a->at++) {
+        if (a->cancelled || tess_seconds() >= c->budget_end ||
+            f->result.iterations >= solver->options.max)
+            break;
+        TESS_TRY(attempt(c));
+        if (f->norm <= tess_rounds_threshold(f)) {
+            tess_system_converged(end, f->norm, f->result.iterations);
+            return TESS_OK;
+        }
+        drop_inner(solver);
+    }
+    a->at = 0;
+    if (a->no_memory)
+        return tess_fail(solver->ctx, TESS_ERR_MEMORY,
+                         "auto: no memory for %s; memory=%g GB were allowed", a->spec,
+                         solver->options.memory);
+    give_up(c, a, end);
+    return TESS_OK;
+}
+
+/* Faults of A and b that no rung mends. */
+static void check_system(const climb *c, const automatic *a, tess_system *end)
+{
+    const tess_matrix *A = c->rounds.solver->plan->matrix;
+    if (a->look.not_finite_row >= 0) {
+        tess_system_end(end, TESS_NOT_FINITE, "row %lld of A has an entry that is not finite",
+                        (long long)a->look.not_finite_row);
+        return;
+    }
+    for (int64_t i = 0; a->look.zero_rows > 0 && i < A->rows; i++)
+        if (a->zero[i] && fabs(tess_get(c->b, A->type, i)) > tess_rounds_threshold(&c->rounds)) {
+            tess_system_end(end, TESS_BREAKDOWN,
+                            "row %lld of A is 0, but b there is %.3g: no x solves this",
+                            (long long)i, tess_get(c->b, A->type, i));
+            return;
+        }
+}
+
+static tess_status run(climb *c)
+{
+    tess_rounds *f = &c->rounds;
+    automatic *a = f->solver->outer_state;
+    tess_system end = {0};
+    a->attempts = 0;
+    TESS_TRY(tess_rounds_start(f, c->b, c->x, &end));
+    if (!end.done)
+        check_system(c, a, &end);
+    if (!end.done) {
+        TESS_TRY(tess_rounds_residual(f, c->b, c->x, c->r, &f->norm));
+        if (!isfinite(f->norm)) {
+            memset(c->x, 0,
+                   (size_t)f->solver->plan->matrix->rows *
+                       tess_type_size(f->solver->plan->matrix->type));
+            f->norm = f->rhs_norm;
+        }
+        if (f->norm <= tess_rounds_threshold(f))
+            tess_system_converged(&end, f->norm, 0);
+    }
+    TESS_TRY(tess_history_put(f->solver, 0, f->norm / fmax(f->rhs_norm, 1e-300)));
+    if (!end.done) {
+        begin_watch(f->solver, a);
+        const tess_status status = climb_rungs(c, &end);
+        end_watch(f->solver, a);
+        TESS_TRY(status);
+    }
+    tess_rounds_end(f, &end);
+    return TESS_OK;
+}
+
+static tess_status solve(tess_solver *solver, const void *b, void *x, tess_result *result)
+{
+    const tess_plan *plan = solver->plan;
+    const int64_t n = plan->matrix->rows;
+    const size_t size = tess_type_size(plan->matrix->type);
+    const double started = tess_seconds();
+    climb c = {.rounds = {.solver = solver}, .budget_end = started + solver->options.budget};
+    void *host_b = NULL, *host_x = NULL;
+    tess_status status;
+    TESS_TRY_CLEAN(tess_vector_to_host(plan, b, &host_b));
+    TESS_TRY_CLEAN(tess_vector_to_host(plan, x, &host_x));
+    TESS_TRY_CLEAN(tess_alloc_bytes(solver->ctx, n, size, &c.trial));
+    TESS_TRY_CLEAN(tess_alloc_bytes(solver->ctx, n, size, &c.r));
+    c.b = host_b ? host_b : b;
+    c.x = host_x ? host_x : x;
+    TESS_TRY_CLEAN(run(&c));
+    if (host_x)
+        TESS_TRY_CLEAN(
+            plan->device->backend->memory_copy_to(plan->device, x, host_x, (size_t)n * size));
+    tess_rounds_finish(&c.rounds, started, result);
+cleanup:
+    tess_free(solver->ctx, host_b);
+    tess_free(solver->ctx, host_x);
+    tess_free(solver->ctx, c.trial);
+    tess_free(solver->ctx, c.r);
+    return status;
+}
+
+const tess_outer tess_outer_auto = {open, close, refresh, solve};

@@ -1,0 +1,102 @@
+/* What a matrix looks like, and what is tried on it. The rules know sizes, signs and symmetry. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "solve/auto.h"
+#include "solve/direct/direct.h"
+
+/* Up to so many rows, complete factors cost less than a try that fails. */
+enum { SMALL = 2000 };
+/* More rows than these fill too much for complete factors without a good order. */
+static const int64_t direct_rows = 200000;
+
+/* Row `row` of A, entry by entry; marks the columns that are not 0. */
+static void look_at_row(const tess_matrix *A, int64_t row, bool *used, bool *zero,
+                        tess_look_at *look)
+{
+    const int64_t height = A->block_height, width = A->block_width, at = row / height;
+    double largest = 0, diagonal = 0;
+    for (int64_t k = A->row_offsets[at]; k < A->row_offsets[at + 1]; k++)
+        for (int64_t j = 0; j < width; j++) {
+            const int64_t column = A->columns[k] * width + j;
+            const double value = tess_matrix_value(A, (k * width + j) * height + row % height);
+            if (column >= A->cols || value == 0)
+                continue;
+            used[column] = true;
+            look->entries++;
+            if (!isfinite(value) && look->not_finite_row < 0)
+                look->not_finite_row = row;
+            largest = fmax(largest, fabs(value));
+            if (column == row)
+                diagonal = value;
+        }
+    zero[row] = largest == 0;
+    if (zero[row] && look->zero_rows++ == 0)
+        look->zero_row = row;
+    look->positive_diagonal &= diagonal > 0;
+    look->strong_diagonal &= fabs(diagonal) >= 1e-3 * largest && diagonal != 0;
+}
+
+tess_status tess_look_at_matrix(tess_ctx *ctx, const tess_matrix *A, bool *zero, tess_look_at *out)
+{
+    tess_look_at look = {
+        .rows = A->rows, .positive_diagonal = true, .strong_diagonal = true, .not_finite_row = -1};
+    tess_symmetry symmetry;
+    bool *used;
+    TESS_TRY(tess_matrix_symmetry(ctx, A, &symmetry));
+    look.symmetric = symmetry.asymmetry < 1e-10;
+    TESS_TRY(TESS_CALLOC(ctx, A->cols, &used));
+    for (int64_t row = 0; row < A->rows; row++)
+        look_at_row(A, row, used, zero, &look);
+    for (int64_t column = A->cols; column-- > 0;)
+        if (!used[column]) {
+            look.zero_columns++;
+            look.zero_column = column;
+        }
+    tess_free(ctx, used);
+    *out = look;
+    return TESS_OK;
+}
+
+static void add(tess_rung *rungs, int *count, int64_t most, const char *why, const char *spec)
+{
+    snprintf(rungs[*count].spec, sizeof rungs[*count].spec, "%s", spec);
+    rungs[*count].most = most;
+    rungs[(*count)++].why = why;
+}
+
+static bool has_direct(const tess_look_at *look, bool host)
+{
+    return host && look->rows <= direct_rows && tess_direct_available(NULL, false) == TESS_OK;
+}
+
+int tess_make_ladder(const tess_look_at *look, bool host, double memory, tess_rung *rungs)
+{
+    static const char arranged[] = "gmres:restart=60,pc=ilut,pivot=0.1,scale=match,order=rcm";
+    const int64_t root = (int64_t)sqrt((double)look->rows);
+    const bool direct = has_direct(look, host), small = look->rows <= SMALL;
+    const bool positive = look->symmetric && look->positive_diagonal;
+    char spec[TESS_SPEC_MAX];
+    int count = 0;
+    if (direct && small)
+        add(rungs, &count, 20, "small", "direct");
+    if (positive) {
+        add(rungs, &count, 500 + 2 * root, "symmetric with a positive diagonal", "cg:pc=bjacobi");
+        add(rungs, &count, 500 + 2 * root, "a better preconditioner",
+            "cg:pc=ick,scale=equilibrate");
+    } else if (look->strong_diagonal) {
+        add(rungs, &count, 100 + root, "a diagonal to start from", "bicgstab:pc=ilu0");
+    }
+    add(rungs, &count, 300, "large entries on the diagonal, columns exchanged", arranged);
+    if (direct && !small)
+        add(rungs, &count, 20, "complete factors", "direct");
+    snprintf(spec, sizeof spec, "%s,drop=1e-6,fill=50", arranged);
+    add(rungs, &count, 300, "more fill", spec);
+    /* 12 bytes an entry, which is held three times while the factors are made. */
+    const double entries = 1e9 * memory / 36;
+    snprintf(spec, sizeof spec, "%s,drop=0,fill=%.4g", arranged,
+             fmin(1e6, entries / fmax(1, (double)look->entries)));
+    add(rungs, &count, 300, "all fill that memory allows", spec);
+    return count;
+}

@@ -1,0 +1,198 @@
+/* CHOLMOD (SuiteSparse): sparse Cholesky factors, for symmetric positive definite matrices.
+ *
+ * Structs are declared here as far as they are used, so that nothing is needed to build. Their
+ * beginnings have been the same in all versions from 3 to 5; the settings' defaults are checked
+ * after cholmod_l_start, and a library whose defaults lie elsewhere is not used.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "solve/direct/direct.h"
+
+typedef struct cholmod_settings {
+    double dbound, grow0, grow1;
+    size_t grow2, maxrank;
+    double supernodal_switch;
+    int supernodal, final_asis, final_super, final_ll, final_pack, final_monotonic, final_resymbol;
+    double zrelax[3];
+    size_t nrelax[3];
+    int prefer_zomplex, prefer_upper, quick_return_if_not_posdef, prefer_binary;
+    int print, precise, try_catch;
+    double opaque[2048]; /* the whole struct has less than 3 KB */
+} cholmod_settings;
+
+typedef struct cholmod_matrix {
+    size_t nrow, ncol, nzmax;
+    void *p, *i, *nz, *x, *z;
+    int stype, itype, xtype, dtype, sorted, packed;
+} cholmod_matrix;
+
+typedef struct cholmod_vector {
+    size_t nrow, ncol, nzmax, d;
+    void *x, *z;
+    int xtype, dtype;
+} cholmod_vector;
+
+/* The head of a cholmod_factor. */
+typedef struct cholmod_factor_head {
+    size_t n, minor; /* minor < n: the column at which A was not positive definite */
+    void *permutation, *column_count, *inverse_permutation;
+    size_t nzmax;
+    void *p, *i, *x, *z, *nz, *next, *prev;
+    size_t nsuper, ssize, xsize;
+} cholmod_factor_head;
+
+enum { LONG = 2, REAL = 1, LOWER = -1, SYSTEM_A = 0 };
+
+typedef struct cholmod_api {
+    int (*start)(cholmod_settings *);
+    int (*finish)(cholmod_settings *);
+    cholmod_factor_head *(*analyze)(cholmod_matrix *, cholmod_settings *);
+    int (*factorize)(cholmod_matrix *, cholmod_factor_head *, cholmod_settings *);
+    cholmod_vector *(*solve)(int, cholmod_factor_head *, cholmod_vector *, cholmod_settings *);
+    int (*free_factor)(cholmod_factor_head **, cholmod_settings *);
+    int (*free_dense)(cholmod_vector **, cholmod_settings *);
+} cholmod_api;
+
+typedef struct cholmod_state {
+    cholmod_api api;
+    cholmod_settings settings;
+    bool started;
+    cholmod_factor_head *factor;
+} cholmod_state;
+
+static bool load(cholmod_api *api)
+{
+    static const char *const names[] = {"libcholmod.so.5", "libcholmod.so.4", "libcholmod.so.3",
+                                        "libcholmod.so", NULL};
+    void *library = tess_direct_load(names);
+    return library && tess_direct_symbol(library, "cholmod_l_start", &api->start) &&
+           tess_direct_symbol(library, "cholmod_l_finish", &api->finish) &&
+           tess_direct_symbol(library, "cholmod_l_analyze", &api->analyze) &&
+           tess_direct_symbol(library, "cholmod_l_factorize", &api->factorize) &&
+           tess_direct_symbol(library, "cholmod_l_solve", &api->solve) &&
+           tess_direct_symbol(library, "cholmod_l_free_factor", &api->free_factor) &&
+           tess_direct_symbol(library, "cholmod_l_free_dense", &api->free_dense);
+}
+
+static tess_status find(tess_ctx *ctx, cholmod_api *api)
+{
+    return load(api) ? TESS_OK
+                     : tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                                 "CHOLMOD (SuiteSparse) is not here: install it (Debian: "
+                                 "libcholmod3 or libsuitesparse-dev), or choose another method");
+}
+
+static tess_status open_library(tess_ctx *ctx)
+{
+    cholmod_api api;
+    return find(ctx, &api);
+}
+
+static bool known_layout(const cholmod_settings *c)
+{
+    return c->grow0 == 1.2 && c->grow1 == 1.2 && c->grow2 == 5 && c->maxrank == 8 &&
+           c->print == 3 && c->precise == 0 && c->try_catch == 0;
+}
+
+static void release(void *pointer)
+{
+    cholmod_state *s = pointer;
+    if (!s)
+        return;
+    if (s->factor)
+        s->api.free_factor(&s->factor, &s->settings);
+    if (s->started)
+        s->api.finish(&s->settings);
+    free(s);
+}
+
+/* Rows of a symmetric matrix are its columns: CHOLMOD reads those on and below the diagonal. */
+static cholmod_matrix matrix_of(const tess_direct_arrays *A)
+{
+    return (cholmod_matrix){.nrow = (size_t)A->n,
+                            .ncol = (size_t)A->n,
+                            .nzmax = (size_t)A->offsets[A->n],
+                            .p = A->offsets,
+                            .i = A->indices,
+                            .x = A->values,
+                            .stype = LOWER,
+                            .itype = LONG,
+                            .xtype = REAL,
+                            .sorted = 1,
+                            .packed = 1};
+}
+
+static tess_status refactor(tess_ctx *ctx, const tess_direct_arrays *A, void *pointer)
+{
+    cholmod_state *s = pointer;
+    cholmod_matrix matrix = matrix_of(A);
+    if (!s->api.factorize(&matrix, s->factor, &s->settings))
+        return tess_fail(ctx, TESS_ERR_MEMORY, "CHOLMOD ran out of memory");
+    if (s->factor->minor < s->factor->n)
+        return tess_fail(ctx, TESS_ERR_MATRIX,
+                         "CHOLMOD: the matrix is not positive definite (pivot %zu of %zu in its "
+                         "order): try pc=lu without symmetry",
+                         s->factor->minor, s->factor->n);
+    return TESS_OK;
+}
+
+static tess_status factor(tess_ctx *ctx, const tess_direct_arrays *A, void **out)
+{
+    cholmod_state *s = calloc(1, sizeof *s);
+    cholmod_matrix matrix = matrix_of(A);
+    if (!s)
+        return tess_fail(ctx, TESS_ERR_MEMORY, "no memory for %zu bytes", sizeof *s);
+    tess_status status;
+    TESS_TRY_CLEAN(find(ctx, &s->api));
+    s->started = s->api.start(&s->settings) != 0;
+    if (!s->started || !known_layout(&s->settings))
+        TESS_TRY_CLEAN(tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                                 "this version of CHOLMOD is not known here: choose another "
+                                 "method"));
+    s->settings.print = 0;
+    s->settings.try_catch = 1; /* nothing is printed */
+    s->settings.quick_return_if_not_posdef = 1;
+    s->settings.final_asis = 0; /* L L^T, which only a positive definite matrix has, not L D L^T */
+    s->settings.final_ll = 1;
+    s->factor = s->api.analyze(&matrix, &s->settings);
+    if (!s->factor)
+        TESS_TRY_CLEAN(tess_fail(ctx, TESS_ERR_MEMORY, "CHOLMOD could not order the matrix"));
+    TESS_TRY_CLEAN(refactor(ctx, A, s));
+    *out = s;
+    return TESS_OK;
+cleanup:
+    release(s);
+    return status;
+}
+
+static tess_status solve(tess_ctx *ctx, void *pointer, int64_t n, bool transpose, double *z)
+{
+    cholmod_state *s = pointer;
+    (void)transpose; /* A is symmetric */
+    cholmod_vector right = {
+        .nrow = (size_t)n, .ncol = 1, .nzmax = (size_t)n, .d = (size_t)n, .x = z, .xtype = REAL};
+    cholmod_vector *x = s->api.solve(SYSTEM_A, s->factor, &right, &s->settings);
+    if (!x)
+        return tess_fail(ctx, TESS_ERR_MEMORY, "CHOLMOD ran out of memory");
+    memcpy(z, x->x, (size_t)n * sizeof *z);
+    s->api.free_dense(&x, &s->settings);
+    return TESS_OK;
+}
+
+static double bytes(const void *pointer)
+{
+    const cholmod_state *s = pointer;
+    return 8.0 *
+           (double)(s->factor->nzmax > s->factor->xsize ? 2 * s->factor->nzmax : s->factor->xsize);
+}
+
+const tess_direct_library tess_direct_cholmod = {
+    .name = "CHOLMOD",
+    .open = open_library,
+    .factor = factor,
+    .refactor = refactor,
+    .solve = solve,
+    .release = release,
+    .bytes = bytes,
+};

@@ -1,0 +1,164 @@
+/* Complete factors: the matrix as both libraries want it, and which of them takes it. */
+#include "solve/direct/direct.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tess_direct {
+    tess_ctx *ctx;
+    const tess_direct_library *library;
+    tess_direct_arrays arrays;
+    void *state;
+};
+
+/* ---- Loading ---- */
+
+void *tess_direct_load(const char *const *names)
+{
+    const char *directory = getenv("TESSERA_SUITESPARSE");
+    if (directory && strcmp(directory, "off") == 0)
+        return NULL;
+    void *library = NULL;
+    for (int i = 0; names[i] && !library; i++) {
+        char path[4096];
+        if (directory && *directory) {
+            const int length = snprintf(path, sizeof path, "%s/%s", directory, names[i]);
+            if (length > 0 && (size_t)length < sizeof path)
+                library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        }
+        if (!library)
+            library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    }
+    return library;
+}
+
+/* ISO C has no conversion from an object pointer to a function pointer; POSIX promises that this
+ * copy works. */
+bool tess_direct_symbol(void *library, const char *name, void *target)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(target, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static const tess_direct_library *library_for(bool positive)
+{
+    return positive ? &tess_direct_cholmod : &tess_direct_klu;
+}
+
+tess_status tess_direct_available(tess_ctx *ctx, bool positive)
+{
+    return library_for(positive)->open(ctx);
+}
+
+/* ---- The matrix ---- */
+
+static void free_arrays(tess_ctx *ctx, tess_direct_arrays *a)
+{
+    tess_free(ctx, a->offsets);
+    tess_free(ctx, a->indices);
+    tess_free(ctx, a->values);
+    *a = (tess_direct_arrays){0};
+}
+
+static tess_status make_arrays(tess_ctx *ctx, const tess_matrix *A, tess_direct_arrays *out)
+{
+    tess_matrix *rows;
+    tess_direct_arrays a = {.n = A->rows};
+    tess_status status;
+    TESS_TRY(tess_matrix_to_csr(ctx, A, TESS_DROP_ZEROS, &rows));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows->rows + 1, &a.offsets));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows->blocks, &a.indices));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows->blocks, &a.values));
+    memcpy(a.offsets, rows->row_offsets, (size_t)(rows->rows + 1) * sizeof *a.offsets);
+    for (int64_t k = 0; k < rows->blocks; k++) {
+        a.indices[k] = rows->columns[k];
+        a.values[k] = tess_matrix_value(rows, k);
+    }
+    *out = a;
+    a = (tess_direct_arrays){0};
+cleanup:
+    free_arrays(ctx, &a);
+    tess_matrix_destroy(rows);
+    return status;
+}
+
+/* ---- The factors ---- */
+
+tess_status tess_direct_create(tess_ctx *ctx, const tess_matrix *A, bool positive,
+                               tess_direct **out)
+{
+    tess_direct *direct;
+    tess_status status;
+    if (A->rows != A->cols)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "only square matrices have complete factors, not %" PRId64 " x %" PRId64,
+                         A->rows, A->cols);
+    TESS_TRY(tess_direct_available(ctx, positive));
+    TESS_TRY(TESS_CALLOC(ctx, 1, &direct));
+    direct->ctx = ctx;
+    direct->library = library_for(positive);
+    TESS_TRY_CLEAN(make_arrays(ctx, A, &direct->arrays));
+    TESS_TRY_CLEAN(direct->library->factor(ctx, &direct->arrays, &direct->state));
+    *out = direct;
+    return TESS_OK;
+cleanup:
+    tess_direct_destroy(direct);
+    return status;
+}
+
+static bool same_pattern(const tess_direct_arrays *a, const tess_direct_arrays *b)
+{
+    return a->n == b->n &&
+           memcmp(a->offsets, b->offsets, (size_t)(a->n + 1) * sizeof *a->offsets) == 0 &&
+           memcmp(a->indices, b->indices, (size_t)a->offsets[a->n] * sizeof *a->indices) == 0;
+}
+
+tess_status tess_direct_update(tess_direct *direct, const tess_matrix *A)
+{
+    tess_ctx *ctx = direct->ctx;
+    tess_direct_arrays fresh;
+    TESS_TRY(make_arrays(ctx, A, &fresh));
+    const bool same = same_pattern(&direct->arrays, &fresh); /* zeros that come and go change it */
+    free_arrays(ctx, &direct->arrays);
+    direct->arrays = fresh;
+    if (same && direct->state)
+        return direct->library->refactor(ctx, &direct->arrays, direct->state);
+    direct->library->release(direct->state);
+    direct->state = NULL;
+    return direct->library->factor(ctx, &direct->arrays, &direct->state);
+}
+
+void tess_direct_destroy(tess_direct *direct)
+{
+    if (!direct)
+        return;
+    direct->library->release(direct->state);
+    free_arrays(direct->ctx, &direct->arrays);
+    tess_free(direct->ctx, direct);
+}
+
+tess_status tess_direct_solve(tess_direct *direct, bool transpose, const double *r, double *z)
+{
+    if (z != r)
+        memcpy(z, r, (size_t)direct->arrays.n * sizeof *z);
+    return direct->library->solve(direct->ctx, direct->state, direct->arrays.n, transpose, z);
+}
+
+int64_t tess_direct_rows(const tess_direct *direct)
+{
+    return direct->arrays.n;
+}
+
+double tess_direct_bytes(const tess_direct *direct)
+{
+    return direct->library->bytes(direct->state);
+}
+
+const char *tess_direct_library_name(const tess_direct *direct)
+{
+    return direct->library->name;
+}

@@ -1,0 +1,52 @@
+/* Block ILU(k) and IC(k): ILU(0) and IC(0) of A with fill of at most `levels` levels. */
+#include "solve/pc/factors.h"
+
+static tess_status set_up(tess_plan *plan, tess_pc *pc, tess_factor_fn rows)
+{
+    const tess_matrix A = tess_plan_present(plan);
+    tess_fill fill;
+    TESS_TRY(tess_fill_levels(pc->ctx, &A, pc->options.levels, pc->options.fill, &fill));
+    return tess_triangular_set_up_fill(plan, pc, &fill, rows);
+}
+
+static tess_status set_up_iluk(tess_plan *plan, tess_pc *pc)
+{
+    return set_up(plan, pc, tess_ilu0_rows);
+}
+
+static tess_status set_up_ick(tess_plan *plan, tess_pc *pc)
+{
+    return set_up(plan, pc, tess_ic0_rows);
+}
+
+const tess_pc_ops tess_pc_iluk = {
+    .name = "iluk",
+    .summary = "incomplete LU factors by blocks, with `levels` levels of fill-in",
+    .triangular = true,
+    .square_blocks = true,
+    .largest_block = TESS_FACTOR_BLOCK_MAX,
+    .pivots = TESS_PIVOTS_POSITIVE_IF_ASKED,
+    .replaces_pivots = true,
+    .set_up = set_up_iluk,
+    .update = tess_triangular_update,
+    .append = tess_pc_append_step,
+    .apply = tess_triangular_apply,
+    .bytes = tess_triangular_bytes,
+    .free = tess_triangular_free,
+};
+
+const tess_pc_ops tess_pc_ick = {
+    .name = "ick",
+    .summary = "incomplete Cholesky factors by blocks, with `levels` levels of fill-in",
+    .triangular = true,
+    .square_blocks = true,
+    .largest_block = TESS_FACTOR_BLOCK_MAX,
+    .symmetric = true,
+    .pivots = TESS_PIVOTS_POSITIVE,
+    .set_up = set_up_ick,
+    .update = tess_triangular_update,
+    .append = tess_pc_append_step,
+    .apply = tess_triangular_apply,
+    .bytes = tess_triangular_bytes,
+    .free = tess_triangular_free,
+};

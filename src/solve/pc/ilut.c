@@ -1,0 +1,36 @@
+/* Block ILUT: incomplete LU factors whose blocks are kept by their size (fill.h).
+ *
+ * The first numbers are those of the factorization that found the pattern. New values are factored
+ * in that pattern, as ILU(0) of it: devices keep their copies of the pattern.
+ */
+#include "solve/pc/factors.h"
+
+static tess_status set_up(tess_plan *plan, tess_pc *pc)
+{
+    const tess_pc_options *options = &pc->options;
+    const tess_matrix A = tess_plan_present(plan);
+    tess_fill fill;
+    if (options->given)
+        return tess_triangular_set_up_fill(plan, pc, options->given, tess_ilu0_rows);
+    TESS_TRY(tess_fill_threshold(pc->ctx, &A,
+                                 &(tess_fill_options){.drop = options->drop, .most = options->fill},
+                                 NULL, &fill));
+    return tess_triangular_set_up_fill(plan, pc, &fill, tess_ilu0_rows);
+}
+
+const tess_pc_ops tess_pc_ilut = {
+    .name = "ilut",
+    .summary = "incomplete LU factors by blocks, which are kept by their size",
+    .triangular = true,
+    .ordered = true,
+    .square_blocks = true,
+    .largest_block = TESS_FACTOR_BLOCK_MAX,
+    .unsymmetric = true,
+    .replaces_pivots = true,
+    .set_up = set_up,
+    .update = tess_triangular_update,
+    .append = tess_pc_append_step,
+    .apply = tess_triangular_apply,
+    .bytes = tess_triangular_bytes,
+    .free = tess_triangular_free,
+};

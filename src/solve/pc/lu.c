@@ -1,0 +1,100 @@
+/* Complete factors by SuiteSparse (direct.h), on the host: M = A but for rounding.
+ *
+ * A symmetric matrix with a positive diagonal is tried as a positive definite one first.
+ */
+#include <math.h>
+
+#include "solve/direct/direct.h"
+#include "solve/pc/pc.h"
+
+typedef struct complete {
+    tess_direct *direct;
+    double *work; /* a vector, for those of f32 */
+} complete;
+
+static bool looks_positive(tess_ctx *ctx, const tess_matrix *A)
+{
+    tess_symmetry symmetry;
+    if (tess_matrix_symmetry(ctx, A, &symmetry) != TESS_OK || !symmetry.symmetric ||
+        A->block_height != A->block_width)
+        return false;
+    const int32_t b = A->block_height;
+    for (int64_t i = 0; i < A->rows; i++) {
+        const int64_t k = tess_matrix_find(A, i / b, i / b);
+        if (k < 0 || !(tess_matrix_value(A, k * b * b + i % b * (b + 1)) > 0))
+            return false;
+    }
+    return true;
+}
+
+static tess_status set_up(tess_plan *plan, tess_pc *pc)
+{
+    tess_ctx *ctx = pc->ctx;
+    const tess_matrix A = tess_plan_present(plan);
+    complete *state;
+    if (plan->device->threads < 1)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "pc=lu: complete factors are for processors: take --device cpu");
+    TESS_TRY(TESS_CALLOC(ctx, 1, &state));
+    pc->state = state;
+    if (pc->vector_type != TESS_F64)
+        TESS_TRY(TESS_ALLOC(ctx, A.rows, &state->work));
+    if (looks_positive(ctx, &A)) {
+        const tess_kept_error kept = tess_error_keep(ctx);
+        const tess_status status = tess_direct_create(ctx, &A, true, &state->direct);
+        if (status != TESS_ERR_MATRIX && status != TESS_ERR_UNSUPPORTED)
+            return status;
+        tess_error_restore(ctx, &kept);
+    }
+    return tess_direct_create(ctx, &A, false, &state->direct);
+}
+
+static void destroy(tess_pc *pc)
+{
+    complete *state = pc->state;
+    tess_direct_destroy(state->direct);
+    tess_free(pc->ctx, state->work);
+    tess_free(pc->ctx, state);
+}
+
+static tess_status update(tess_plan *plan, tess_pc *pc)
+{
+    complete *state = pc->state;
+    const tess_matrix A = tess_plan_present(plan);
+    return tess_direct_update(state->direct, &A);
+}
+
+/* A solve that fails leaves what is not finite, which every method sees. */
+static void apply(const tess_pc *pc, bool transpose, const void *r, void *z)
+{
+    const complete *state = pc->state;
+    const int64_t n = tess_direct_rows(state->direct);
+    if (pc->vector_type == TESS_F64) {
+        if (tess_direct_solve(state->direct, transpose, r, z) != TESS_OK)
+            tess_put(z, TESS_F64, 0, NAN);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        state->work[i] = tess_get(r, pc->vector_type, i);
+    if (tess_direct_solve(state->direct, transpose, state->work, state->work) != TESS_OK)
+        state->work[0] = NAN;
+    for (int64_t i = 0; i < n; i++)
+        tess_put(z, pc->vector_type, i, state->work[i]);
+}
+
+static double bytes(const tess_pc *pc)
+{
+    return tess_direct_bytes(((const complete *)pc->state)->direct);
+}
+
+const tess_pc_ops tess_pc_lu = {
+    .name = "lu",
+    .summary = "complete factors by SuiteSparse, on processors",
+    .complete = true,
+    .set_up = set_up,
+    .update = update,
+    .append = tess_pc_append_step,
+    .apply = apply,
+    .bytes = bytes,
+    .free = destroy,
+};
