@@ -605,8 +605,8 @@ typedef struct tess_result {
  * a solve that is stopped ends where the device has arrived by then. */
 typedef int (*tess_solve_fn)(void *user, int64_t iteration, double residual);
 
-/* Prepares method and preconditioner; spec NULL is "auto". Fails with TESS_ERR_MATRIX, naming the row, on a block that
- * the preconditioner cannot invert. The plan must outlive the solver. */
+/* Prepares method and preconditioner; spec NULL is "auto". Fails with TESS_ERR_MATRIX, naming the
+ * row, on a block that the preconditioner cannot invert. The plan must outlive the solver. */
 TESS_API tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **out);
 TESS_API void tess_solver_destroy(tess_solver *solver);
 TESS_API void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void *user);

@@ -19,8 +19,8 @@ typedef struct tess_solve_options {
     bool inner_single;
     bool automatic;        /* auto: method and pc are found by trying */
     double budget, memory; /* auto: seconds; GB that factors may take */
-    int scale, order; /* tess_scale, tess_order: of the system that is solved within */
-    bool trusting;    /* the recurrence's word is enough, as within refinement */
+    int scale, order;      /* tess_scale, tess_order: of the system that is solved within */
+    bool trusting;         /* the recurrence's word is enough, as within refinement */
 } tess_solve_options;
 
 /* How the system that a method sees is scaled, and in which order its rows are (matrix/arrange). */
