@@ -249,7 +249,7 @@ static void give_up(const climb *c, const automatic *a, tess_system *end)
                         "stopped by the callback; the best x has |b - Ax|/|b| = %.3g", best);
     else if (spent || f->result.iterations >= f->solver->options.max)
         tess_system_end(end, TESS_ITERATION_LIMIT,
-                        "the %s of auto is spent after %d attempts and %lld iterations; the best x "
+                        "the %s of auto is spent (attempts: %d, iterations: %lld); the best x "
                         "has |b - Ax|/|b| = %.3g: allow more by %s",
                         spent ? "time" : "number of iterations", a->attempts,
                         (long long)f->result.iterations, best, spent ? "budget=" : "max=");

@@ -8,8 +8,6 @@
 
 /* Up to so many rows, complete factors cost less than a try that fails. */
 enum { SMALL = 2000 };
-/* More rows than these fill too much for complete factors without a good order. */
-static const int64_t direct_rows = 200000;
 
 /* Row `row` of A, entry by entry; marks the columns that are not 0. */
 static void look_at_row(const tess_matrix *A, int64_t row, bool *used, bool *zero,
@@ -66,16 +64,19 @@ static void add(tess_rung *rungs, int *count, int64_t most, const char *why, con
     rungs[(*count)++].why = why;
 }
 
-static bool has_direct(const tess_look_at *look, bool host)
+/* Complete factors cannot be stopped while they grow: they are tried where even dense ones, of 16
+ * bytes an entry, would fit into the memory that is allowed. */
+static bool has_direct(const tess_look_at *look, bool host, double memory)
 {
-    return host && look->rows <= direct_rows && tess_direct_available(NULL, false) == TESS_OK;
+    return host && 16.0 * (double)look->rows * (double)look->rows <= 1e9 * memory &&
+           tess_direct_available(NULL, false) == TESS_OK;
 }
 
 int tess_make_ladder(const tess_look_at *look, bool host, double memory, tess_rung *rungs)
 {
     static const char arranged[] = "gmres:restart=60,pc=ilut,pivot=0.1,scale=match,order=rcm";
     const int64_t root = (int64_t)sqrt((double)look->rows);
-    const bool direct = has_direct(look, host), small = look->rows <= SMALL;
+    const bool direct = has_direct(look, host, memory), small = look->rows <= SMALL;
     const bool positive = look->symmetric && look->positive_diagonal;
     char spec[TESS_SPEC_MAX];
     int count = 0;

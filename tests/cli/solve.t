@@ -9,7 +9,7 @@ Times vary, the rest does not. A generated problem brings its right-hand side.
   $ tessera solve gen:cdr:n=4 --device ref --pc ilu0 --tol 1e-10 | grep -E '^(solver|result)' | sed 's/ = .* after/ = ... after/'
   solver    bicgstab:pc=ilu0,tol=1e-10, b is the generator's
   result    CONVERGED: |b - Ax|/|b| = ... after 6 iterations
-  $ tessera solve gen:elasticity:n=3 --device ref --tol 0 2>/dev/null | grep '^solver'
+  $ tessera solve gen:elasticity:n=3 --device ref --pc bjacobi --tol 0 2>/dev/null | grep '^solver'
   solver    cg:pc=bjacobi,tol=0, b is the generator's
   $ tessera solve gen:elasticity:n=3 --device ref --tol much
   2> tessera: --tol: 'much' is not a number
@@ -55,7 +55,7 @@ A file's right-hand side is A times ones, or another file; x, the history and it
 
 Not solved is exit status 1, bad input 2.
 
-  $ tessera solve gen:elasticity:n=4 --device ref --max-iterations 3 >/dev/null
+  $ tessera solve gen:elasticity:n=4 --device ref --pc bjacobi --max-iterations 3 >/dev/null
   2> tessera: not solved: |r|/|b| = 1.88 after 3 iterations, the most allowed; try a larger --max-iterations, or --pc ilu0
   [1]
   $ tessera solve tridiagonal.mtx --rhs x6.mtx --device ref
@@ -69,6 +69,24 @@ Not solved is exit status 1, bad input 2.
   [2]
   $ tessera solve gen:random:rows=5,cols=6 --device ref
   2> tessera: a solver needs a square matrix, not 5 x 6
+  [2]
+
+Without a method and a preconditioner, solvers are tried until one solves the system.
+
+  $ tessera solve gen:cdr:n=4 --device ref | grep -E '^(tried|solver|result)' | sed 's/ = .* after/ = ... after/'
+  solver    bicgstab:pc=ilu0, b is the generator's
+  result    CONVERGED: |b - Ax|/|b| = ... after 5 iterations
+  $ tessera solve gen:elasticity:n=4 --device ref --pc bjacobi --max-iterations 3 >/dev/null
+  2> tessera: not solved: the number of iterations of auto is spent (attempts: 1, iterations: 3); the best x has |b - Ax|/|b| = 1: allow more by max=
+  [1]
+  $ tessera solve gen:elasticity:n=4 --device ref --method auto --options budget=0 >/dev/null
+  2> tessera: not solved: the time of auto is spent (attempts: 0, iterations: 0); the best x has |b - Ax|/|b| = 1: allow more by budget=
+  [1]
+  $ tessera solve gen:elasticity:n=4 --device ref --method auto --pc ilu0
+  2> tessera: auto: unknown key 'pc' (one of: tol, atol, max, budget, memory)
+  [2]
+  $ tessera solve gen:elasticity:n=4 --device ref --method direct
+  2> tessera: KLU (SuiteSparse) is not here: install it (Debian: libklu1 or libsuitesparse-dev), or choose another method
   [2]
 
 A file that cannot be made is found out before the work, not after it.

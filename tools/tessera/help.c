@@ -147,10 +147,10 @@ static const struct {
                     "avx512"},
     {"TESSERA_JIT", "on (default), load: compile no CUDA kernel, take what the cache has, or off"},
     {"TESSERA_LIBCUDA", "the driver's library, instead of libcuda.so.1"},
+    {"TESSERA_SUITESPARSE", "where KLU and CHOLMOD are looked for first, or off"},
     {"TESSERA_NVRTC", "the library that compiles CUDA kernels, or its directory"},
     {"TESSERA_PEERS", "the directory of the adapters that bench --peers runs"},
     {"TESSERA_PROFILES", "files of wisdom to be read before the user's own, separated by colons"},
-    {"TESSERA_SUITESPARSE", "the directory of KLU and CHOLMOD for complete factors, or off"},
     {"TESSERA_WISDOM", "the file of wisdom, beside which model.json is kept; off: neither is kept "
                        "or used"},
 };
