@@ -300,6 +300,24 @@ static void zeros_and_nans_stay_symmetric(void **state)
     tess_device_close(device);
 }
 
+static void rows_of_a_grid_are_put_in_lanes_and_others_not(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:2");
+    const tess_cpu_device *cpu = device->state;
+    tess_matrix *grid = NULL, *random = symmetric_matrix(ctx, TEST_RANDOM, 200, 3, TESS_F64, 4);
+    assert_int_equal(tess_matrix_generate(ctx, "stencil27:n=12,b=3", &grid, NULL), TESS_OK);
+    assert_true(tess_symmetric_lanes_fill(grid, 2) > 0.9);
+    assert_true(tess_symmetric_lanes_fill(random, 2) < 0.7);
+    const tess_cpu_kernel *best = tess_cpu_best(device, TESS_CPU_SYMMETRIC_SPMV, grid);
+    assert_true((cpu->isa != TESS_CPU_NEON && cpu->isa != TESS_CPU_SVE) || best->lanes > 1);
+    assert_int_equal(tess_cpu_best(device, TESS_CPU_SYMMETRIC_SPMV, random)->lanes, 0);
+    check_kernel(ctx, device, grid, best->name, "27 points");
+    tess_matrix_destroy(grid);
+    tess_matrix_destroy(random);
+    tess_device_close(device);
+}
+
 static void a_matrix_that_is_not_symmetric_is_refused_with_the_place(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -346,6 +364,7 @@ int main(void)
         cmocka_unit_test(new_values_are_used_symmetric_or_not),
         cmocka_unit_test(one_number_of_a_pair_is_enough_to_be_stored_whole),
         cmocka_unit_test(zeros_and_nans_stay_symmetric),
+        cmocka_unit_test(rows_of_a_grid_are_put_in_lanes_and_others_not),
         cmocka_unit_test(a_matrix_that_is_not_symmetric_is_refused_with_the_place),
         cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),
     };

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cpu/plan.h"
 #include "cpu/update/update.h"
 #include "support/inverse.h"
 #include "symmetric.h"
@@ -34,24 +33,6 @@ static void lanes_hold_every_block_once(void **state)
 }
 
 /* On a grid successive rows have the same pattern but at the ends of its lines. */
-static void rows_of_a_grid_are_put_in_lanes_and_others_not(void **state)
-{
-    tess_ctx *ctx = test_ctx(state);
-    tess_device *device = test_device(ctx, "cpu:2");
-    const tess_cpu_device *cpu = device->state;
-    tess_matrix *grid = NULL, *random = symmetric_matrix(ctx, TEST_RANDOM, 200, 3, TESS_F64, 4);
-    assert_int_equal(tess_matrix_generate(ctx, "stencil27:n=12,b=3", &grid, NULL), TESS_OK);
-    assert_true(tess_symmetric_lanes_fill(grid, 2) > 0.9);
-    assert_true(tess_symmetric_lanes_fill(random, 2) < 0.7);
-    const tess_cpu_kernel *best = tess_cpu_best(device, TESS_CPU_SYMMETRIC_SPMV, grid);
-    assert_true((cpu->isa != TESS_CPU_NEON && cpu->isa != TESS_CPU_SVE) || best->lanes > 1);
-    assert_int_equal(tess_cpu_best(device, TESS_CPU_SYMMETRIC_SPMV, random)->lanes, 0);
-    check_kernel(ctx, device, grid, best->name, "27 points");
-    tess_matrix_destroy(grid);
-    tess_matrix_destroy(random);
-    tess_device_close(device);
-}
-
 static void storage_holds_half_and_comes_back(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -86,7 +67,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lanes_hold_every_block_once),
-        cmocka_unit_test(rows_of_a_grid_are_put_in_lanes_and_others_not),
         cmocka_unit_test(storage_holds_half_and_comes_back),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -28,7 +28,7 @@ static void check_sides(problem *p, const char *method, const char *more, size_t
 {
     static const char *const sides[] = {"left", "right"};
     for (size_t j = 0; tess_pcs[j]; j++)
-        for (int i = 0; i < 2 && !tess_pcs[j]->symmetric; i++) {
+        for (int i = 0; i < 2 && !tess_pcs[j]->symmetric && !tess_pcs[j]->complete; i++) {
             char spec[128];
             snprintf(spec, sizeof spec, "%s:pc=%s,side=%s,tol=1e-12%s", method, tess_pcs[j]->name,
                      sides[i], more);

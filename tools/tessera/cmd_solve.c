@@ -152,8 +152,10 @@ static int run(cli_app *app, void *arguments)
                 exit_status = solve_write_plot(app, r.spec, result, args->plot);
             if (exit_status == EXIT_DONE && result->reason != TESS_CONVERGED &&
                 result->reason != TESS_ZERO_RHS)
-                exit_status = fail(app, EXIT_FAILED, "not solved: %s; %s", result->text,
-                                   advice_for(result->reason));
+                exit_status = strncmp(r.spec, "auto", 4) == 0 /* which says itself what to allow */
+                                  ? fail(app, EXIT_FAILED, "not solved: %s", result->text)
+                                  : fail(app, EXIT_FAILED, "not solved: %s; %s", result->text,
+                                         advice_for(result->reason));
         }
     }
     tess_solver_destroy(r.solver);
