@@ -137,7 +137,7 @@ cleanup:
 
 static tess_status refresh(tess_solver *solver)
 {
-    arranged *fresh;
+    arranged *fresh = NULL;
     TESS_TRY(make(solver, &fresh));
     release(solver->ctx, solver->outer_state);
     solver->outer_state = fresh;
