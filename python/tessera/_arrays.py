@@ -33,15 +33,26 @@ class Vector:
         self.address, self.shape, self.strides = address, shape, strides
         self.dtype, self.device, self.keep = dtype, device, keep
 
-    def leading(self) -> tuple[bool, int] | None:
-        """Whether a matrix is stored by rows, and the scalars from one row (or column) to the next;
-        None where neither rows nor columns are contiguous."""
-        (n, k), (down, along) = self.shape, self.strides
-        if (along == 1 or k <= 1) and (down >= k or n <= 1):
-            return True, max(down if n > 1 else k, k, 1)
-        if (down == 1 or n <= 1) and (along >= n or k <= 1):
-            return False, max(along if k > 1 else n, n, 1)
-        return None
+    def leading(self, by_rows: bool) -> int | None:
+        """The scalars from one row (or column) of a matrix to the next; None where its rows (or
+        columns) are not contiguous."""
+        (n, k), (step, inner) = self.shape, self.strides
+        if not by_rows:
+            n, k, step, inner = k, n, inner, step
+        if (inner != 1 and k > 1) or (step < k and n > 1):
+            return None
+        return max(step if n > 1 else k, 1)
+
+    def turned(self) -> Vector:
+        """The transpose."""
+        sizes = (self.shape[::-1], self.strides[::-1])
+        return Vector(self.address, *sizes, self.dtype, self.device, self.keep)
+
+    def contiguous(self) -> bool:
+        """Whether a vector is, or the rows or the columns of a matrix."""
+        if len(self.shape) == 1:
+            return self.strides[0] == 1 or self.shape[0] <= 1
+        return self.leading(True) is not None or self.leading(False) is not None
 
 
 def _of_numpy(x: np.ndarray[Any, Any]) -> Vector:

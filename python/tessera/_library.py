@@ -76,6 +76,11 @@ class Handle:
         for parent in parents:
             parent._users += 1
 
+    def share(self) -> Handle:
+        """The handle for one more owner."""
+        self._users += 1
+        return self
+
     def _release(self) -> None:
         self._users -= 1
         if self._users == 0:

@@ -44,8 +44,8 @@ class bsr_array(Owner):
         context = _library.context()
         found = None
         if isinstance(x, bsr_array):
-            context, made = x._handle.context, x._converted(dtype)._handle
-            made._users += 1  # of both
+            source = x._converted(dtype)
+            context, made = x._handle.context, source._handle.share()
             found = x.blocksize
         elif isinstance(x, Handle):
             context, made = x.context, x
@@ -276,8 +276,9 @@ class bsr_array(Owner):
         """New numbers in the order of this matrix's arrays, for an update."""
         if isinstance(values, bsr_array) or hasattr(values, "tocsr"):
             new = values if isinstance(values, bsr_array) else bsr_array(values, blocksize=(1, 1))
+            new = new._converted(self.dtype)
             taker, context = self.copy(), self._handle.context
-            addresses = (taker._handle.address, new._converted(self.dtype)._handle.address)
+            addresses = (taker._handle.address, new._handle.address)
             context.call(lib.tess_matrix_refresh, context.address, *addresses)
             data = taker.data
         else:
@@ -302,8 +303,7 @@ class bsr_array(Owner):
 
 def _alias(A: bsr_array) -> bsr_array:
     """The same matrix as another object: A's own plans must not keep A itself."""
-    A._handle._users += 1
-    return bsr_array(A._handle)
+    return bsr_array(A._handle.share())
 
 
 class transposed_array(TransposedPlan):
@@ -346,7 +346,9 @@ def generate(problem: str, *, rhs: bool = False, **keys: Any) -> Any:
     rhs=True a pair of the matrix and its right-hand side."""
     text = problem
     if keys:
-        text += (":" if ":" not in problem else ",") + ",".join(f"{k}={v}" for k, v in keys.items())
+        text += (":" if ":" not in problem.removeprefix("gen:") else ",") + ",".join(
+            f"{k}={v}" for k, v in keys.items()
+        )
     context = _library.context()
     vector = ctypes.c_void_p()
     wanted = ctypes.byref(vector) if rhs else None

@@ -176,17 +176,23 @@ class Plan(Owner):
         if beta != 0.0 and out is None:
             raise ValueError("beta needs out")
         source = kind.view(x)
-        if len(x.shape) == 1 and source.strides[0] != 1 and cols > 1:
-            source = kind.view(kind.contiguous(x))
-        elif len(x.shape) == 2 and source.leading() is None:
+        if not source.contiguous():
             source = kind.view(kind.contiguous(x))
         self._check_place(source)
-        by_rows = len(x.shape) == 1 or source.leading()[0]  # type: ignore[index]
         shape = (rows, *source.shape[1:])
-        y = kind.empty(x, shape, self.dtype, by_rows and not transpose) if out is None else out
-        target = arrays_of(y).view(y)
+        turned = transpose and len(shape) == 2 and out is None  # y is made by columns
+        if turned:
+            y = kind.empty(x, shape[::-1], self.dtype, True)
+            target = kind.view(y).turned()
+        elif out is None:
+            by_rows = len(shape) == 1 or source.leading(True) is not None
+            y = kind.empty(x, shape, self.dtype, by_rows)
+            target = kind.view(y)
+        else:
+            y, target = out, arrays_of(out).view(out)
         self._check_out(target, source, shape)
-        self._use_stream(source, *kind.stream(x))
+        stream, keep = kind.stream(x)
+        self._use_stream(source, stream, keep)
         if len(shape) == 1:
             product = _spmv_transpose if transpose else _spmv
             self._context.quick(product, self._plan, alpha, source.address, beta, target.address)
@@ -194,27 +200,24 @@ class Plan(Owner):
             self._transpose_columns(alpha, kind, x, source, beta, target)
         else:
             self._columns(alpha, source, beta, target)
-        if target.device is not None and kind.stream(x)[0] is None:
+        if target.device is not None and stream is None:
             self._context.quick(lib.tess_device_synchronize, self.device._handle.address)
-        return kind.done(y) if out is None else y
+        if out is None:
+            y = kind.done(y)
+        return y.T if turned else y
 
     def _columns(self, alpha: float, source: Vector, beta: float, target: Vector) -> None:
         count = source.shape[1]
         if count == 0 or target.shape[0] == 0:
             return
-        by_rows, ldx = source.leading()  # type: ignore[misc]
-        to_rows, ldy = target.leading()  # type: ignore[misc]
-        if by_rows != to_rows and count > 1:
-            raise ValueError("x and out must both be stored by rows or both by columns")
-        order = constants["TESS_ROW_MAJOR" if by_rows else "TESS_COLUMN_MAJOR"]
-        if count == 1:  # either order fits: the leading dimension that holds for a column
-            order = constants["TESS_COLUMN_MAJOR"]
-            if by_rows and ldx != 1 or to_rows and ldy != 1:
-                order = constants["TESS_ROW_MAJOR"]
-            else:
-                ldx, ldy = max(source.shape[0], 1), max(target.shape[0], 1)
-        arguments = (order, alpha, source.address, ldx, beta, target.address, ldy)
-        self._context.quick(lib.tess_spmm, self._plan, count, *arguments)
+        for order in ("TESS_ROW_MAJOR", "TESS_COLUMN_MAJOR"):
+            by_rows = order == "TESS_ROW_MAJOR"
+            ldx, ldy = source.leading(by_rows), target.leading(by_rows)
+            if ldx is not None and ldy is not None:
+                arguments = (alpha, source.address, ldx, beta, target.address, ldy)
+                self._context.quick(lib.tess_spmm, self._plan, count, constants[order], *arguments)
+                return
+        raise ValueError("x and out must both be stored by rows or both by columns")
 
     def _transpose_columns(
         self,
@@ -261,10 +264,8 @@ class Plan(Owner):
             raise ValueError(f"out is {target.shape} {target.dtype}, not {shape} {self.dtype}")
         if target.device != source.device:
             raise ValueError("x and out must both lie in host memory or on the same GPU")
-        if len(shape) == 1 and target.strides[0] != 1 and shape[0] > 1:
-            raise ValueError("out is not contiguous")
-        if len(shape) == 2 and target.leading() is None:
-            raise ValueError("neither the rows nor the columns of out are contiguous")
+        if not target.contiguous():
+            raise ValueError("out is not contiguous: neither its rows nor its columns are")
         flags = getattr(target.keep, "flags", None)
         if isinstance(target.keep, _ndarray) and flags is not None and not flags.writeable:
             raise ValueError("out is read-only")
