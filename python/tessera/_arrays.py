@@ -101,6 +101,13 @@ class Arrays:
         """y after it was written, as the caller gets it."""
         return y
 
+    def fast(
+        self, x: Any, dtype: np.dtype[Any], shape: tuple[int, ...], rows: int, device: int
+    ) -> tuple[int, int, Any, int, Any] | None:
+        """For a vector on the current GPU that can be used as it is: its address, the address of
+        a new array for the result, that array, the stream and what keeps it. Else None."""
+        return None
+
 
 def check_type(have: np.dtype[Any], want: np.dtype[Any]) -> None:
     if have.kind in "biu" or (have.kind == "f" and have.itemsize <= want.itemsize):
@@ -140,6 +147,18 @@ class _Torch(Arrays):
             return like.new_empty(shape, dtype=kind, requires_grad=False)
         return like.new_empty(shape[::-1], dtype=kind, requires_grad=False).T
 
+    def fast(
+        self, x: Any, dtype: np.dtype[Any], shape: tuple[int, ...], rows: int, device: int
+    ) -> tuple[int, int, Any, int, Any] | None:
+        if not x.is_cuda or x.requires_grad or x.shape != shape or not x.is_contiguous():
+            return None
+        torch = sys.modules["torch"]
+        if x.dtype is not getattr(torch, dtype.name) or x.get_device() != device:
+            return None
+        y = x.new_empty(rows)
+        stream = torch.cuda.current_stream(device)
+        return x.data_ptr(), y.data_ptr(), y, stream.cuda_stream or LEGACY_STREAM, stream
+
     def stream(self, x: Any) -> tuple[int | None, Any]:
         if not x.is_cuda:
             return None, None
@@ -164,6 +183,18 @@ class _Cupy(Arrays):
     def empty(self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any], by_rows: bool) -> Any:
         with like.device:
             return sys.modules["cupy"].empty(shape, dtype, "C" if by_rows else "F")
+
+    def fast(
+        self, x: Any, dtype: np.dtype[Any], shape: tuple[int, ...], rows: int, device: int
+    ) -> tuple[int, int, Any, int, Any] | None:
+        if x.dtype != dtype or x.shape != shape or not x.flags.c_contiguous:
+            return None
+        cupy = sys.modules["cupy"]
+        if x.data.device_id != device or cupy.cuda.runtime.getDevice() != device:
+            return None
+        y = cupy.empty(rows, dtype)
+        stream = cupy.cuda.get_current_stream()
+        return x.data.ptr, y.data.ptr, y, stream.ptr or LEGACY_STREAM, stream
 
     def stream(self, x: Any) -> tuple[int | None, Any]:
         stream = sys.modules["cupy"].cuda.get_current_stream()

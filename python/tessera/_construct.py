@@ -8,7 +8,7 @@ one column are). Row offsets are converted to 64 bits.
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ TYPES: dict[np.dtype[Any], int] = {
     np.dtype("f4"): constants["TESS_F32"],
 }
 DTYPES: dict[int, np.dtype[Any]] = {number: dtype for dtype, number in TYPES.items()}
-_Array = np.ndarray[Any, Any]
+_Array: TypeAlias = np.ndarray[Any, Any]
 
 
 def value_type(dtype: Any) -> np.dtype[Any]:

@@ -61,6 +61,7 @@ class Handle:
     handle made from it is left. `keep` is held until then: arrays that are used in place."""
 
     __slots__ = ("address", "context", "keep", "_destroy", "_parents", "_users")
+    keep: Any
 
     def __init__(
         self,
@@ -126,7 +127,7 @@ class Context:
     def __init__(self, threads: int = 0, allocator: Any = None) -> None:
         self.lock: Any = threading.Lock()
         self.interrupted: BaseException | None = None
-        self._dead: deque[Handle] = deque()
+        self.dead: deque[Handle] = deque()
         self._users = 1
         self.devices: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
         itself = weakref.ref(self)
@@ -170,7 +171,7 @@ class Context:
             status = function(*arguments)
             if status:
                 self.check(status)
-        if self._dead:
+        if self.dead:
             self.sweep()
 
     def make(
@@ -188,7 +189,7 @@ class Context:
             assert out.value is not None
             handle = Handle(self, out.value, destroy, parents, keep)
             if self.interrupted is not None:
-                self._dead.append(handle)
+                self.dead.append(handle)
                 raise self.interrupted
         self.sweep()
         return handle
@@ -203,15 +204,15 @@ class Context:
 
     def bury(self, handle: Handle) -> None:
         """Called when an owner dies: in any thread, at any time, even inside a call."""
-        self._dead.append(handle)
+        self.dead.append(handle)
         self.sweep()
 
     def sweep(self) -> None:
         """Destroys what is dead. Whoever holds the lock sweeps after releasing it."""
-        while self._dead and self.lock.acquire(blocking=False):
+        while self.dead and self.lock.acquire(blocking=False):
             try:
-                while self._dead:
-                    self._dead.popleft()._release()
+                while self.dead:
+                    self.dead.popleft()._release()
             finally:
                 self.lock.release()
 

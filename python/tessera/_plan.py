@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ._matrix import bsr_array
 
 EFFORTS = ("measure", "estimate", "exhaustive")
-_Bytes: Any = ctypes.c_char * 0  # an address to pass: of a buffer that is contiguous and writable
 _empty = np.empty
 _ndarray = np.ndarray
 
@@ -101,6 +100,7 @@ class Plan(Owner):
         self.ndim = 2
         self._context = context
         self._plan = self._handle.address
+        self._address = ctypes.c_void_p(self._plan)
         self._x_shape = (self.shape[1],)
         self._rows = self.shape[0]
         self._stream: int | None = None
@@ -121,14 +121,27 @@ class Plan(Owner):
     def __matmul__(self, x: Any) -> Any:
         # The short way for what is most common: a vector of NumPy's as the library wants it.
         if type(x) is _ndarray and x.dtype is self.dtype and x.shape == self._x_shape:
-            try:
-                source = _Bytes.from_buffer(x)
-            except (TypeError, ValueError, BufferError):  # read-only or strided
-                return self.multiply(x)
             y = _empty(self._rows, self.dtype)
-            self._context.quick(_spmv, self._plan, 1.0, source, 0.0, _Bytes.from_buffer(y))
+            context = self._context
+            try:
+                with context.lock:
+                    status = _spmv_arrays(self._address, _ONE, x, _ZERO, y)
+                    if status:
+                        context.check(status)
+            except ctypes.ArgumentError:  # x is read-only or strided
+                return self.multiply(x)
+            if context.dead:
+                context.sweep()
             return y
-        return self.multiply(x)
+        kind = arrays_of(x)
+        found = kind.fast(x, self.dtype, self._x_shape, self._rows, self.device.number)
+        if found is None or not self.device.is_cuda:
+            return self.multiply(x)
+        source, target, y, stream, keep = found
+        if stream != self._stream:
+            self._use_stream(stream, keep)
+        self._context.quick(_spmv, self._address, _ONE, source, _ZERO, target)
+        return y
 
     def __rmatmul__(self, x: Any) -> Any:
         return _from_left(self.T, x)
@@ -192,7 +205,8 @@ class Plan(Owner):
             y, target = out, arrays_of(out).view(out)
         self._check_out(target, source, shape)
         stream, keep = kind.stream(x)
-        self._use_stream(source, stream, keep)
+        if source.device is not None and stream != self._stream:
+            self._use_stream(stream, keep)
         if len(shape) == 1:
             product = _spmv_transpose if transpose else _spmv
             self._context.quick(product, self._plan, alpha, source.address, beta, target.address)
@@ -270,18 +284,16 @@ class Plan(Owner):
         if isinstance(target.keep, _ndarray) and flags is not None and not flags.writeable:
             raise ValueError("out is read-only")
 
-    def _use_stream(self, vector: Vector, stream: int | None, keep: Any) -> None:
+    def _use_stream(self, stream: int | None, keep: Any) -> None:
         """The library waits for the old stream when it changes: it must be alive until then."""
-        if vector.device is not None and stream != self._stream:
-            self._context.quick(lib.tess_plan_set_stream, self._plan, stream)
-            self._stream = stream
-            self._handle.keep["stream"] = keep
+        self._context.quick(lib.tess_plan_set_stream, self._plan, stream)
+        self._stream = stream
+        self._handle.keep["stream"] = keep
 
     def own_stream(self) -> None:
         """The library's own stream again, as a solver needs it."""
         if self._stream is not None:
-            self._context.quick(lib.tess_plan_set_stream, self._plan, None)
-            self._stream = None
+            self._use_stream(None, None)
 
     def update(self, values: Any) -> None:
         """New numbers in the same pattern, without planning again: an array like `A.data`, or a
@@ -324,5 +336,16 @@ def _from_left(transposed: Any, x: Any) -> Any:
     return transposed @ x if len(x.shape) == 1 else (transposed @ x.T).T
 
 
+class _Buffer:
+    """The address of an array of NumPy's that is contiguous and writable: an argument's type, so
+    that ctypes converts it without a call in Python."""
+
+    from_param = staticmethod((ctypes.c_char * 0).from_buffer)
+
+
+_ONE, _ZERO = ctypes.c_double(1.0), ctypes.c_double(0.0)
 _spmv = lib.tess_spmv
 _spmv_transpose = lib.tess_spmv_transpose
+_spmv_arrays: Any = lib["tess_spmv"]  # another object for the same function
+_spmv_arrays.restype = ctypes.c_int
+_spmv_arrays.argtypes = [ctypes.c_void_p, ctypes.c_double, _Buffer, ctypes.c_double, _Buffer]
