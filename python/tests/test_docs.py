@@ -10,7 +10,7 @@ from conftest import ROOT
 
 
 def test_tutorial():
-    options = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+    options = doctest.ELLIPSIS
     failed, tried = doctest.testfile(str(ROOT / "docs/python.md"), False, optionflags=options)
     assert failed == 0 and tried > 25
 
