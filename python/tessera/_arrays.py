@@ -1,0 +1,273 @@
+"""Arrays of other libraries: where their numbers lie, how to make another one of the same kind, and
+which stream their library is using.
+
+Nothing here imports an array library: an array's own module is looked up when one is met. Vectors
+are read and written where they lie, in host or device memory.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+LEGACY_STREAM = 1  # CUDA's handle for the default stream, which the libraries call 0
+
+
+class Vector:
+    """An array seen through its address. `strides` are in scalars; `device` is None in host memory
+    and the number of the GPU otherwise."""
+
+    __slots__ = ("address", "shape", "strides", "dtype", "device", "keep")
+
+    def __init__(
+        self,
+        address: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        dtype: np.dtype[Any],
+        device: int | None,
+        keep: Any,
+    ) -> None:
+        self.address, self.shape, self.strides = address, shape, strides
+        self.dtype, self.device, self.keep = dtype, device, keep
+
+    def leading(self, by_rows: bool) -> int | None:
+        """The scalars from one row (or column) of a matrix to the next; None where its rows (or
+        columns) are not contiguous."""
+        (n, k), (step, inner) = self.shape, self.strides
+        if not by_rows:
+            n, k, step, inner = k, n, inner, step
+        if (inner != 1 and k > 1) or (step < k and n > 1):
+            return None
+        return max(step if n > 1 else k, 1)
+
+    def turned(self) -> Vector:
+        """The transpose."""
+        sizes = (self.shape[::-1], self.strides[::-1])
+        return Vector(self.address, *sizes, self.dtype, self.device, self.keep)
+
+    def contiguous(self) -> bool:
+        """Whether a vector is, or the rows or the columns of a matrix."""
+        if len(self.shape) == 1:
+            return self.strides[0] == 1 or self.shape[0] <= 1
+        return self.leading(True) is not None or self.leading(False) is not None
+
+
+def _of_numpy(x: np.ndarray[Any, Any]) -> Vector:
+    strides = tuple(s // x.itemsize for s in x.strides)
+    return Vector(x.ctypes.data, x.shape, strides, x.dtype, None, x)
+
+
+def _of_cuda_interface(x: Any, device: int) -> Vector:
+    """The CUDA array interface: CuPy, JAX, Numba and others have it."""
+    fields = x.__cuda_array_interface__
+    dtype, shape = np.dtype(fields["typestr"]), tuple(fields["shape"])
+    strides = fields.get("strides")
+    if strides is None:
+        strides = tuple(int(np.prod(shape[i + 1 :], dtype=np.int64)) for i in range(len(shape)))
+    else:
+        strides = tuple(s // dtype.itemsize for s in strides)
+    return Vector(int(fields["data"][0] or 0), shape, strides, dtype, device, x)
+
+
+class Arrays:
+    """NumPy's arrays, and everything that np.asarray takes."""
+
+    def view(self, x: Any) -> Vector:
+        return _of_numpy(x)
+
+    def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
+        """x as an array of a type that holds its numbers; lists and numbers of smaller types are
+        converted, those that would lose digits refused."""
+        x = np.asarray(x)
+        if x.dtype == dtype and x.flags.aligned and x.dtype.isnative:
+            return x
+        check_type(x.dtype, dtype)
+        return x.astype(dtype)
+
+    def contiguous(self, x: Any) -> Any:
+        return np.ascontiguousarray(x)
+
+    def empty(self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any], by_rows: bool) -> Any:
+        return np.empty(shape, dtype, "C" if by_rows else "F")
+
+    def stream(self, x: Any) -> tuple[int | None, Any]:
+        """The current stream of the array's library, and what keeps it alive."""
+        return None, None
+
+    def done(self, y: Any) -> Any:
+        """y after it was written, as the caller gets it."""
+        return y
+
+    def fast(
+        self, x: Any, dtype: np.dtype[Any], shape: tuple[int, ...], rows: int, device: int
+    ) -> tuple[int, int, Any, int, Any] | None:
+        """For a vector on the current GPU that can be used as it is: its address, the address of
+        a new array for the result, that array, the stream and what keeps it. Else None."""
+        return None
+
+
+def check_type(have: np.dtype[Any], want: np.dtype[Any]) -> None:
+    if have.kind in "biu" or (have.kind == "f" and have.itemsize <= want.itemsize):
+        return
+    other = "" if have.kind == "c" else f", or the matrix: A.astype('{have}')"
+    raise TypeError(f"x is {have} and the matrix {want}: convert x{other}")
+
+
+class _Torch(Arrays):
+    def view(self, x: Any) -> Vector:
+        x = x.detach()
+        dtype = np.dtype(str(x.dtype).partition(".")[2])
+        device = x.device.index if x.is_cuda else None
+        return Vector(x.data_ptr(), tuple(x.shape), tuple(x.stride()), dtype, device, x)
+
+    def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
+        if x.device.type not in ("cpu", "cuda"):
+            raise TypeError(f"x lies on {x.device}: only host memory and CUDA devices can be read")
+        if x.is_complex():
+            raise TypeError(f"x is {x.dtype} and the matrix {dtype}: convert x")
+        if str(x.dtype) != f"torch.{dtype}":
+            have = (
+                np.dtype(str(x.dtype).partition(".")[2])
+                if "bfloat" not in str(x.dtype)
+                else np.dtype("f2")
+            )
+            check_type(have, dtype)
+            x = x.to(getattr(sys.modules["torch"], str(dtype)))
+        return x
+
+    def contiguous(self, x: Any) -> Any:
+        return x.contiguous()
+
+    def empty(self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any], by_rows: bool) -> Any:
+        kind = getattr(sys.modules["torch"], str(dtype))
+        if by_rows:
+            return like.new_empty(shape, dtype=kind, requires_grad=False)
+        return like.new_empty(shape[::-1], dtype=kind, requires_grad=False).T
+
+    def fast(
+        self, x: Any, dtype: np.dtype[Any], shape: tuple[int, ...], rows: int, device: int
+    ) -> tuple[int, int, Any, int, Any] | None:
+        if not x.is_cuda or x.requires_grad or x.shape != shape or not x.is_contiguous():
+            return None
+        torch = sys.modules["torch"]
+        if x.dtype is not getattr(torch, dtype.name) or x.get_device() != device:
+            return None
+        y = x.new_empty(rows)
+        stream = torch.cuda.current_stream(device)
+        return x.data_ptr(), y.data_ptr(), y, stream.cuda_stream or LEGACY_STREAM, stream
+
+    def stream(self, x: Any) -> tuple[int | None, Any]:
+        if not x.is_cuda:
+            return None, None
+        stream = sys.modules["torch"].cuda.current_stream(x.device)
+        return stream.cuda_stream or LEGACY_STREAM, stream
+
+
+class _Cupy(Arrays):
+    def view(self, x: Any) -> Vector:
+        strides = tuple(s // x.itemsize for s in x.strides)
+        return Vector(x.data.ptr, x.shape, strides, x.dtype, x.device.id, x)
+
+    def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
+        if x.dtype != dtype:
+            check_type(x.dtype, dtype)
+            x = x.astype(dtype)
+        return x
+
+    def contiguous(self, x: Any) -> Any:
+        return sys.modules["cupy"].ascontiguousarray(x)
+
+    def empty(self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any], by_rows: bool) -> Any:
+        with like.device:
+            return sys.modules["cupy"].empty(shape, dtype, "C" if by_rows else "F")
+
+    def fast(
+        self, x: Any, dtype: np.dtype[Any], shape: tuple[int, ...], rows: int, device: int
+    ) -> tuple[int, int, Any, int, Any] | None:
+        if x.dtype != dtype or x.shape != shape or not x.flags.c_contiguous:
+            return None
+        cupy = sys.modules["cupy"]
+        if x.data.device_id != device or cupy.cuda.runtime.getDevice() != device:
+            return None
+        y = cupy.empty(rows, dtype)
+        stream = cupy.cuda.get_current_stream()
+        return x.data.ptr, y.data.ptr, y, stream.ptr or LEGACY_STREAM, stream
+
+    def stream(self, x: Any) -> tuple[int | None, Any]:
+        stream = sys.modules["cupy"].cuda.get_current_stream()
+        return stream.ptr or LEGACY_STREAM, stream
+
+
+class _Jax(Arrays):
+    """JAX has no current stream to run in: x is waited for, and so is y. JAX's arrays cannot be
+    changed, so y is a new one, written before anybody has seen it."""
+
+    def view(self, x: Any) -> Vector:
+        x = x.block_until_ready()
+        device = next(iter(x.devices()))
+        if device.platform == "cpu":
+            host = _of_numpy(np.asarray(x))
+            host.keep = (x, host.keep)
+            return host
+        return _of_cuda_interface(x, getattr(device, "local_hardware_id", None) or 0)
+
+    def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
+        jax = sys.modules["jax"]
+        if isinstance(x, jax.core.Tracer):
+            raise TypeError("products cannot be traced by jax.jit or jax.grad: call them outside")
+        if x.dtype != dtype:
+            check_type(np.dtype(x.dtype), dtype)
+            x = x.astype(dtype)
+        return x
+
+    def contiguous(self, x: Any) -> Any:
+        return x
+
+    def empty(self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any], by_rows: bool) -> Any:
+        device = next(iter(like.devices()))
+        if device.platform == "cpu":
+            return np.empty(shape, dtype)
+        return sys.modules["jax"].numpy.empty(shape, dtype, device=device)
+
+    def done(self, y: Any) -> Any:
+        return sys.modules["jax"].numpy.asarray(y)
+
+
+class _Cuda(Arrays):
+    """Arrays that have the CUDA array interface and nothing else that is known."""
+
+    def view(self, x: Any) -> Vector:
+        return _of_cuda_interface(x, 0)
+
+    def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
+        have = np.dtype(x.__cuda_array_interface__["typestr"])
+        if have != dtype:
+            raise TypeError(f"x is {have} and the matrix {dtype}: convert x")
+        return x
+
+    def contiguous(self, x: Any) -> Any:
+        raise TypeError("x is not contiguous: make a contiguous copy of it")
+
+    def empty(self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any], by_rows: bool) -> Any:
+        raise TypeError(f"an array of {type(like).__module__} cannot be made here: pass out=")
+
+    def stream(self, x: Any) -> tuple[int | None, Any]:
+        stream = x.__cuda_array_interface__.get("stream")
+        return stream or LEGACY_STREAM, None
+
+
+NUMPY = Arrays()
+_KINDS: dict[str, Arrays] = {"torch": _Torch(), "cupy": _Cupy(), "jaxlib": _Jax(), "jax": _Jax()}
+_CUDA = _Cuda()
+
+
+def arrays_of(x: Any) -> Arrays:
+    if isinstance(x, np.ndarray):
+        return NUMPY
+    kind = _KINDS.get(type(x).__module__.partition(".")[0])
+    if kind is not None and hasattr(x, "dtype"):
+        return kind
+    return _CUDA if hasattr(x, "__cuda_array_interface__") else NUMPY

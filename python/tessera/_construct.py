@@ -1,0 +1,145 @@
+"""Matrices from what users have: SciPy's and CuPy's sparse arrays, dense arrays, block arrays.
+
+Every function makes a handle. Arrays are used in place where their layout is the library's: 32-bit
+columns, increasing in every row, and blocks that are stored by columns (all blocks of one row or
+one column are). Row offsets are converted to 64 bits.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from . import _errors
+from ._library import Context, Handle, constants, lib, structs
+
+TYPES: dict[np.dtype[Any], int] = {
+    np.dtype("f8"): constants["TESS_F64"],
+    np.dtype("f4"): constants["TESS_F32"],
+}
+DTYPES: dict[int, np.dtype[Any]] = {number: dtype for dtype, number in TYPES.items()}
+_Array: TypeAlias = np.ndarray[Any, Any]
+
+
+def value_type(dtype: Any) -> np.dtype[Any]:
+    """The type that values of `dtype` are stored in: float32 and float64 as they are, halves as
+    float32, integers as float64."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f" and dtype.itemsize <= 4:
+        return np.dtype("f4")
+    if dtype.kind in "biu" or dtype == np.dtype("f8"):
+        return np.dtype("f8")
+    raise TypeError(f"values are {dtype}: matrices are float64 or float32")
+
+
+def adopt(context: Context, function: Any, *arguments: Any, keep: Any = None) -> Handle:
+    """A new matrix from a call of the library."""
+    return context.make(lib.tess_matrix_destroy, (), function, *arguments, keep=keep)
+
+
+def _indices(array: Any, kind: type, most: int, what: str) -> _Array:
+    array = np.asarray(array)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise TypeError(f"{what} is {array.ndim}-dimensional {array.dtype}, not a list of integers")
+    if array.dtype != kind and array.size and (array.max() > most or array.min() < -most):
+        raise _errors.SizeError(f"{what} holds {array.max()}: the largest index is {most}")
+    return np.ascontiguousarray(array, dtype=kind)
+
+
+def from_blocks(
+    context: Context,
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    shape: tuple[int, int] | None,
+    dtype: Any,
+    copy: bool,
+) -> Handle:
+    """`data` has the shape (blocks, r, c), or (entries,) for CSR."""
+    data = np.asarray(data)
+    data = np.asarray(data, dtype=value_type(dtype or data.dtype))
+    if data.ndim == 1:
+        data = data.reshape(-1, 1, 1)
+    if data.ndim != 3 or 0 in data.shape[1:]:
+        raise ValueError(f"data has the shape {data.shape}, not (blocks, r, c)")
+    count, height, width = data.shape
+    columns = _indices(indices, np.int32, 2**31 - 1, "indices")
+    offsets = _indices(indptr, np.int64, 2**63 - 1, "indptr")
+    if offsets.size == 0 or offsets[-1] != count or columns.size != count:
+        last = offsets[-1] if offsets.size else "missing"
+        raise ValueError(
+            f"{count} blocks, {columns.size} indices and the last of indptr {last}: not equal"
+        )
+    if shape is None:
+        shape = ((offsets.size - 1) * height, (int(columns.max(initial=-1)) + 1) * width)
+    if (offsets.size - 1) != -(-shape[0] // height):
+        raise ValueError(
+            f"indptr has {offsets.size} entries for {shape[0]} rows in blocks of {height}"
+        )
+    by_columns = data.transpose(0, 2, 1)
+    in_place = by_columns.flags.c_contiguous and not copy
+    stored = by_columns if by_columns.flags.c_contiguous else np.ascontiguousarray(data)
+    order = "TESS_COLUMN_MAJOR" if stored is by_columns else "TESS_ROW_MAJOR"
+    view = structs["tess_matrix_view"](
+        type=TYPES[data.dtype],
+        rows=shape[0],
+        cols=shape[1],
+        block_height=height,
+        block_width=width,
+        row_offsets=offsets.ctypes.data,
+        columns=columns.ctypes.data,
+        values=stored.ctypes.data,
+    )
+    arguments = (context.address, ctypes.byref(view), constants[order])
+    if in_place:
+        try:
+            kept = (offsets, columns, stored)
+            return adopt(
+                context, lib.tess_matrix_from_bsr, *arguments, constants["TESS_BORROW"], keep=kept
+            )
+        except _errors.MatrixError:
+            pass  # unsorted or duplicate columns: the copy is put in order, or says what is wrong
+    return adopt(context, lib.tess_matrix_from_bsr, *arguments, constants["TESS_COPY"])
+
+
+def from_coordinates(
+    context: Context, rows: Any, cols: Any, values: Any, shape: tuple[int, int], dtype: Any
+) -> Handle:
+    values = np.asarray(values)
+    values = np.ascontiguousarray(values, dtype=value_type(dtype or values.dtype))
+    row = _indices(rows, np.int64, 2**63 - 1, "rows")
+    col = _indices(cols, np.int64, 2**63 - 1, "columns")
+    if not row.size == col.size == values.size:
+        raise ValueError(f"{row.size} rows, {col.size} columns and {values.size} values: not equal")
+    arrays = (row.ctypes.data, col.ctypes.data, values.ctypes.data)
+    arguments = (context.address, TYPES[values.dtype], *shape, row.size, *arrays)
+    return adopt(context, lib.tess_matrix_from_coo, *arguments)
+
+
+def from_sparse(context: Context, x: Any, dtype: Any, copy: bool) -> Handle:
+    """A sparse array of SciPy's, or of CuPy's, which is copied to the host."""
+    if type(x).__module__.partition(".")[0] == "cupyx":
+        x = x.get()
+    if x.ndim != 2:
+        raise ValueError(f"the array has {x.ndim} dimensions: a matrix has 2")
+    value_type(dtype or x.dtype)
+    if x.format not in ("bsr", "csr"):
+        x, copy = x.tocsr(), False  # made here, and nobody else's
+    return from_blocks(context, x.data, x.indices, x.indptr, x.shape, dtype, copy)
+
+
+def from_dense(context: Context, x: Any, dtype: Any) -> Handle:
+    x = np.atleast_2d(np.asarray(x))
+    if x.ndim != 2:
+        raise ValueError(f"the array has {x.ndim} dimensions: a matrix has 2")
+    rows, cols = np.nonzero(x)
+    return from_coordinates(context, rows, cols, x[rows, cols], x.shape, dtype)
+
+
+def reblocked(context: Context, source: Handle, blocksize: tuple[int, int]) -> Handle:
+    blocking = structs["tess_blocking"](*blocksize)
+    return adopt(
+        context, lib.tess_matrix_to_blocks, context.address, source.address, ctypes.byref(blocking)
+    )

@@ -1,0 +1,351 @@
+"""Plans: a matrix prepared for repeated products on a device."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _arrays, _errors, _library
+from ._arrays import Vector, arrays_of
+from ._library import Context, Handle, Owner, constants, lib, structs
+
+if TYPE_CHECKING:
+    from ._matrix import bsr_array
+
+EFFORTS = ("measure", "estimate", "exhaustive")
+_empty = np.empty
+_ndarray = np.ndarray
+
+
+class Device(Owner):
+    """A device that is open: "cpu: 2 threads, neon"."""
+
+    def __init__(self, context: Context, name: str, matrix: Handle) -> None:
+        if _library.forked and (name.startswith("cpu:") or name.startswith("cuda")):
+            raise _errors.UnsupportedError(
+                f"{name} cannot be used in a forked child: start it by multiprocessing's 'spawn'"
+            )
+        self.name = name
+        self._handle = context.make(
+            lib.tess_device_close,
+            (),
+            lambda out: lib.tess_device_open_for(
+                context.address, name.encode(), matrix.address, out
+            ),
+        )
+        self.description: str = lib.tess_device_description(self._handle.address).decode()
+        self.is_cuda = self.description.startswith("cuda")
+        number = name.partition(":")[2]
+        self.number = int(number) if self.is_cuda and number.isdigit() else 0
+
+    def __repr__(self) -> str:
+        return f"<tessera.Device {self.description}>"
+
+
+def open_device(context: Context, name: str, matrix: Handle) -> Device:
+    """The context's device of that name; "auto" depends on the matrix and is not kept."""
+    device = context.devices.get(name)
+    if device is None:
+        device = Device(context, name, matrix)
+        if name != "auto":
+            context.devices[name] = device
+    return device
+
+
+class Plan(Owner):
+    """A matrix prepared for products on a device. `plan @ x` is A x, `plan.T @ x` its transpose's.
+
+    x may be a NumPy array or, on a GPU, an array of CuPy, PyTorch or JAX; the result is of the same
+    kind, and no array is copied on the way."""
+
+    __array_ufunc__ = None  # x @ plan is ours
+
+    def __init__(
+        self,
+        matrix: bsr_array,
+        device: str = "cpu",
+        effort: str = "measure",
+        *,
+        format: str | None = None,
+        kernel: str | None = None,
+        params: str | None = None,
+        reproducible: bool = False,
+    ) -> None:
+        if effort not in EFFORTS:
+            raise ValueError(f"effort {effort!r} is none of {', '.join(EFFORTS)}")
+        context, source = matrix._handle.context, matrix._handle
+        self.device = open_device(context, device, source)
+        options = structs["tess_plan_options"](
+            effort=constants["TESS_" + effort.upper()],
+            format=format.encode() if format else None,
+            kernel=kernel.encode() if kernel else None,
+            params=params.encode() if params else None,
+            reproducible=int(reproducible),
+        )
+        self._handle = context.make(
+            lib.tess_plan_destroy,
+            (source, self.device._handle),
+            lib.tess_plan_create,
+            context.address,
+            source.address,
+            self.device._handle.address,
+            ctypes.byref(options),
+            keep={},
+        )
+        self.matrix = matrix
+        self.shape: tuple[int, int] = matrix.shape
+        self.dtype: np.dtype[Any] = matrix.dtype
+        self.ndim = 2
+        self._context = context
+        self._plan = self._handle.address
+        self._address = ctypes.c_void_p(self._plan)
+        self._x_shape = (self.shape[1],)
+        self._rows = self.shape[0]
+        self._stream: int | None = None
+
+    def __repr__(self) -> str:
+        rows, cols = self.shape
+        return f"<tessera.Plan of {rows} x {cols} {self.dtype} on {self.device.description}>"
+
+    def explain(self) -> str:
+        """What was chosen, and why, with numbers."""
+        with self._context.lock:
+            return str(lib.tess_plan_explain(self._plan).decode())
+
+    @property
+    def T(self) -> TransposedPlan:
+        return TransposedPlan(self)
+
+    def __matmul__(self, x: Any) -> Any:
+        # The short way for what is most common: a vector of NumPy's as the library wants it.
+        if type(x) is _ndarray and x.dtype is self.dtype and x.shape == self._x_shape:
+            y = _empty(self._rows, self.dtype)
+            context = self._context
+            try:
+                with context.lock:
+                    status = _spmv_arrays(self._address, _ONE, x, _ZERO, y)
+                    if status:
+                        context.check(status)
+            except ctypes.ArgumentError:  # x is read-only or strided
+                return self.multiply(x)
+            if context.dead:
+                context.sweep()
+            return y
+        kind = arrays_of(x)
+        found = kind.fast(x, self.dtype, self._x_shape, self._rows, self.device.number)
+        if found is None or not self.device.is_cuda:
+            return self.multiply(x)
+        source, target, y, stream, keep = found
+        if stream != self._stream:
+            self._use_stream(stream, keep)
+        self._context.quick(_spmv, self._address, _ONE, source, _ZERO, target)
+        return y
+
+    def __rmatmul__(self, x: Any) -> Any:
+        return _from_left(self.T, x)
+
+    def matvec(self, x: Any) -> Any:
+        """A x, as SciPy's LinearOperator has it."""
+        return self @ x
+
+    matmat = matvec
+
+    def rmatvec(self, x: Any) -> Any:
+        """The transpose's product."""
+        return self.multiply(x, transpose=True)
+
+    rmatmat = rmatvec
+
+    def aslinearoperator(self) -> Any:
+        """A scipy.sparse.linalg.LinearOperator."""
+        from scipy.sparse.linalg import LinearOperator
+
+        return LinearOperator(
+            self.shape, self.matvec, self.rmatvec, self.matmat, self.dtype, rmatmat=self.rmatmat
+        )
+
+    def multiply(
+        self,
+        x: Any,
+        out: Any = None,
+        *,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+        transpose: bool = False,
+    ) -> Any:
+        """alpha A x + beta out, in `out` if it is given: an array of the same kind as x, of the
+        matrix's type. x has one or two dimensions. beta = 0 never reads out."""
+        kind = arrays_of(x)
+        x = kind.asarray(x, self.dtype)
+        if getattr(x, "requires_grad", False) and out is None and alpha == 1.0:
+            from ._torch import differentiable
+
+            return differentiable(self, x, transpose)
+        rows, cols = self.shape[::-1] if transpose else self.shape
+        if len(x.shape) not in (1, 2) or x.shape[0] != cols:
+            raise ValueError(f"x has the shape {tuple(x.shape)}, not ({cols},) or ({cols}, k)")
+        if beta != 0.0 and out is None:
+            raise ValueError("beta needs out")
+        source = kind.view(x)
+        if not source.contiguous():
+            source = kind.view(kind.contiguous(x))
+        self._check_place(source)
+        shape = (rows, *source.shape[1:])
+        turned = transpose and len(shape) == 2 and out is None  # y is made by columns
+        if turned:
+            y = kind.empty(x, shape[::-1], self.dtype, True)
+            target = kind.view(y).turned()
+        elif out is None:
+            by_rows = len(shape) == 1 or source.leading(True) is not None
+            y = kind.empty(x, shape, self.dtype, by_rows)
+            target = kind.view(y)
+        else:
+            y, target = out, arrays_of(out).view(out)
+        self._check_out(target, source, shape)
+        stream, keep = kind.stream(x)
+        if source.device is not None and stream != self._stream:
+            self._use_stream(stream, keep)
+        if len(shape) == 1:
+            product = _spmv_transpose if transpose else _spmv
+            self._context.quick(product, self._plan, alpha, source.address, beta, target.address)
+        elif transpose:
+            self._transpose_columns(alpha, kind, x, source, beta, target)
+        else:
+            self._columns(alpha, source, beta, target)
+        if target.device is not None and stream is None:
+            self._context.quick(lib.tess_device_synchronize, self.device._handle.address)
+        if out is None:
+            y = kind.done(y)
+        return y.T if turned else y
+
+    def _columns(self, alpha: float, source: Vector, beta: float, target: Vector) -> None:
+        count = source.shape[1]
+        if count == 0 or target.shape[0] == 0:
+            return
+        for order in ("TESS_ROW_MAJOR", "TESS_COLUMN_MAJOR"):
+            by_rows = order == "TESS_ROW_MAJOR"
+            ldx, ldy = source.leading(by_rows), target.leading(by_rows)
+            if ldx is not None and ldy is not None:
+                arguments = (alpha, source.address, ldx, beta, target.address, ldy)
+                self._context.quick(lib.tess_spmm, self._plan, count, constants[order], *arguments)
+                return
+        raise ValueError("x and out must both be stored by rows or both by columns")
+
+    def _transpose_columns(
+        self,
+        alpha: float,
+        kind: _arrays.Arrays,
+        x: Any,
+        source: Vector,
+        beta: float,
+        target: Vector,
+    ) -> None:
+        """The library has no product of the transpose with several vectors: one after the other,
+        from columns and to columns."""
+        count = source.shape[1]
+        if count == 0:
+            return
+        if source.strides[0] != 1 and source.shape[0] > 1:
+            copy = kind.contiguous(x.T)
+            source = kind.view(copy)
+            step = source.strides[0]
+        else:
+            step = source.strides[1]
+        if target.strides[0] != 1 and target.shape[0] > 1:
+            raise ValueError("out must be stored by columns for a product with the transpose")
+        size = self.dtype.itemsize
+        for j in range(count):
+            x_address = source.address + j * step * size
+            y_address = target.address + j * target.strides[1] * size
+            self._context.quick(_spmv_transpose, self._plan, alpha, x_address, beta, y_address)
+
+    def _check_place(self, vector: Vector) -> None:
+        if vector.device is None:
+            return
+        if not self.device.is_cuda:
+            raise ValueError(
+                f"x lies on a GPU and the plan is for {self.device.name}: A.plan('cuda')"
+            )
+        if vector.device != self.device.number:
+            raise ValueError(
+                f"x lies on GPU {vector.device} and the plan is for {self.device.name}"
+            )
+
+    def _check_out(self, target: Vector, source: Vector, shape: tuple[int, ...]) -> None:
+        if target.shape != shape or target.dtype != self.dtype:
+            raise ValueError(f"out is {target.shape} {target.dtype}, not {shape} {self.dtype}")
+        if target.device != source.device:
+            raise ValueError("x and out must both lie in host memory or on the same GPU")
+        if not target.contiguous():
+            raise ValueError("out is not contiguous: neither its rows nor its columns are")
+        flags = getattr(target.keep, "flags", None)
+        if isinstance(target.keep, _ndarray) and flags is not None and not flags.writeable:
+            raise ValueError("out is read-only")
+
+    def _use_stream(self, stream: int | None, keep: Any) -> None:
+        """The library waits for the old stream when it changes: it must be alive until then."""
+        self._context.quick(lib.tess_plan_set_stream, self._plan, stream)
+        self._stream = stream
+        self._handle.keep["stream"] = keep
+
+    def own_stream(self) -> None:
+        """The library's own stream again, as a solver needs it."""
+        if self._stream is not None:
+            self._use_stream(None, None)
+
+    def update(self, values: Any) -> None:
+        """New numbers in the same pattern, without planning again: an array like `A.data`, or a
+        matrix whose entries lie inside A's blocks. `A` itself keeps its numbers."""
+        data = self.matrix._values_of(values)
+        self._context.call(lib.tess_plan_update_values, self._plan, data.ctypes.data)
+        self._handle.keep["values"] = data  # may be used in place
+
+
+class TransposedPlan:
+    """`plan.T`: products with the transpose of the plan's matrix."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, plan: Plan) -> None:
+        self.T = plan
+        self.shape = plan.shape[::-1]
+        self.dtype = plan.dtype
+        self.ndim = 2
+
+    def __matmul__(self, x: Any) -> Any:
+        return self.T.multiply(x, transpose=True)
+
+    def __rmatmul__(self, x: Any) -> Any:
+        return _from_left(self.T, x)
+
+    def matvec(self, x: Any) -> Any:
+        return self @ x
+
+    def rmatvec(self, x: Any) -> Any:
+        return self.T @ x
+
+    matmat, rmatmat = matvec, rmatvec
+
+
+def _from_left(transposed: Any, x: Any) -> Any:
+    """x A, by the transpose: (A^T x^T)^T."""
+    if not hasattr(x, "shape"):
+        x = np.asarray(x)
+    return transposed @ x if len(x.shape) == 1 else (transposed @ x.T).T
+
+
+class _Buffer:
+    """The address of an array of NumPy's that is contiguous and writable: an argument's type, so
+    that ctypes converts it without a call in Python."""
+
+    from_param = staticmethod((ctypes.c_char * 0).from_buffer)
+
+
+_ONE, _ZERO = ctypes.c_double(1.0), ctypes.c_double(0.0)
+_spmv = lib.tess_spmv
+_spmv_transpose = lib.tess_spmv_transpose
+_spmv_arrays: Any = lib["tess_spmv"]  # another object for the same function
+_spmv_arrays.restype = ctypes.c_int
+_spmv_arrays.argtypes = [ctypes.c_void_p, ctypes.c_double, _Buffer, ctypes.c_double, _Buffer]

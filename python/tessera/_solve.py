@@ -1,0 +1,284 @@
+"""Krylov solvers: `solve` for one system, `Solver` for many, and SciPy's names for drop-in use."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._arrays import arrays_of
+from ._library import Owner, _Interruption, constants, header, lib, structs
+from ._matrix import bsr_array
+from ._plan import Plan
+
+METHODS = ("cg", "cg_single", "bicg", "bicgstab", "gmres", "fgmres")
+Callback = Callable[[int, float], Any]
+
+
+class SolveInfo:
+    """What a solve came to. Not to converge is a result, not an error: look at `converged`.
+
+    reason          "CONVERGED", "ITERATION_LIMIT", "BREAKDOWN", ...
+    text            one sentence: which quantity, its value, the iteration
+    iterations      that were done
+    residual        |r| / |b| of the recurrence at the end
+    true_residual   |b - A x| / |b| of the x that is returned
+    history         |r| / |b| before each iteration and at the end
+    seconds         in all; seconds_spmv, seconds_pc, seconds_dots, seconds_vectors of these
+    """
+
+    def __init__(self, result: Any) -> None:
+        self.reason: str = lib.tess_reason_name(result.reason).decode()
+        self.converged: bool = result.reason in (
+            constants["TESS_CONVERGED"],
+            constants["TESS_ZERO_RHS"],
+        )
+        self.text: str = result.text.decode()
+        self.iterations: int = result.iterations
+        self.residual: float = result.residual
+        self.true_residual: float = result.true_residual
+        self.rhs_norm: float = result.rhs_norm
+        self.seconds: float = result.seconds
+        self.seconds_spmv: float = result.seconds_spmv
+        self.seconds_pc: float = result.seconds_pc
+        self.seconds_dots: float = result.seconds_dots
+        self.seconds_vectors: float = result.seconds_vectors
+        self.bytes: float = result.bytes
+        self.history: np.ndarray[Any, Any] = np.empty(0)
+        if result.history and result.history_count:
+            values = (ctypes.c_double * result.history_count).from_address(result.history)
+            self.history = np.array(values)
+
+    def __repr__(self) -> str:
+        return f"<tessera.SolveInfo {self.reason}: {self.text}>"
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """The history on a logarithmic axis of matplotlib's; returns the axes."""
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.figure().gca()
+        ax.semilogy(self.history, **options)
+        ax.set_xlabel("iteration")
+        ax.set_ylabel("|r| / |b|")
+        return ax
+
+
+class Solver(Owner):
+    """A method and a preconditioner, prepared for one matrix or plan and used for many right-hand
+    sides. Options are those of the library: pc, tol, atol, max, restart, side, omega, schedule,
+    domains, pc_type, inner, stagnation."""
+
+    def __init__(self, A: Any, method: str = "cg", pc: str = "none", **options: Any) -> None:
+        self.plan = A if isinstance(A, Plan) else _matrix(A).plan("cpu", "estimate")
+        keys = {"pc": pc, **{k: v for k, v in options.items() if v is not None}}
+        self.spec = f"{method}:" + ",".join(f"{k}={_text(v)}" for k, v in keys.items())
+        context = self._context = self.plan._handle.context
+        self.plan.own_stream()
+        self._handle = context.make(
+            lib.tess_solver_destroy,
+            (self.plan._handle,),
+            lib.tess_solver_create,
+            self.plan._handle.address,
+            self.spec.encode(),
+        )
+
+    def __repr__(self) -> str:
+        return f"<tessera.Solver {self.spec} on {self.plan.device.description}>"
+
+    def update(self, values: Any) -> None:
+        """The next time step: new numbers in the same pattern, as Plan.update takes them. The
+        preconditioner is computed again."""
+        self.plan.update(values)
+        self._context.call(lib.tess_solver_refresh, self._handle.address)
+
+    def solve(self, b: Any, x0: Any = None, callback: Callback | None = None) -> tuple[Any, Any]:
+        """(x, info) of A x = b. For b with k columns, x has as many and info is a list.
+        callback(iteration, residual) is called after every iteration; a true value stops. On a GPU
+        it is called for some iterations at a time, and arrays of CuPy, PyTorch and JAX are solved
+        where they lie."""
+        kind = arrays_of(b)
+        b = kind.asarray(b, self.plan.dtype)
+        rows = self.plan.shape[0]
+        if len(b.shape) not in (1, 2) or b.shape[0] != rows:
+            raise ValueError(f"b has the shape {tuple(b.shape)}, not ({rows},) or ({rows}, k)")
+        several = len(b.shape) == 2
+        source = kind.view(kind.contiguous(b.T if several else b))
+        self.plan._check_place(source)
+        shape = tuple(source.shape)
+        x = kind.empty(b, shape, self.plan.dtype, True)
+        target = kind.view(x)
+        self._guess(kind, x0, several, shape, target)
+        count = shape[0] if several else 1
+        results = (structs["tess_result"] * max(count, 1))()
+        _wait(kind, b)
+        self.plan.own_stream()
+        infos = self._run(source, target, count, results, callback)
+        x = kind.done(x)
+        return (x.T, infos) if several else (x, infos[0])
+
+    def _guess(
+        self, kind: Any, x0: Any, several: bool, shape: tuple[int, ...], target: Any
+    ) -> None:
+        """Copies the guess to where the solution will be; zeros if there is none."""
+        dtype = self.plan.dtype
+        guess: Any = np.zeros(shape, dtype)
+        if x0 is not None:
+            x0 = kind.asarray(x0, dtype)
+            if tuple(x0.shape) != (shape[::-1] if several else shape):
+                raise ValueError(f"x0 has the shape {tuple(x0.shape)}: not that of b")
+            guess = np.ascontiguousarray(_to_host(x0.T if several else x0))
+        if target.device is None:
+            ctypes.memmove(target.address, guess.ctypes.data, guess.nbytes)
+        else:
+            device = self.plan.device._handle.address
+            addresses = (target.address, guess.ctypes.data, guess.nbytes)
+            self._context.quick(lib.tess_device_copy_to, device, *addresses)
+
+    def _run(
+        self, source: Any, target: Any, count: int, results: Any, callback: Callback | None
+    ) -> list[SolveInfo]:
+        """The solve, watched: an exception of the callback, or Ctrl-C, stops it and is raised."""
+        context, failure = self._context, []
+
+        def watch(_user: Any, iteration: int, residual: float) -> int:
+            try:
+                return int(
+                    context.interrupted is not None
+                    or bool(callback is not None and callback(iteration, residual))
+                )
+            except BaseException as error:  # cannot pass through the library
+                failure.append(error)
+                return 1
+
+        vectors: tuple[int, ...]
+        watcher = header.callbacks["tess_solve_fn"](watch)
+        with context.lock, _Interruption(context):
+            lib.tess_solver_set_callback(self._handle.address, watcher, None)
+            try:
+                if count == 1:
+                    vectors = (source.address, target.address)
+                    status = lib.tess_solver_solve(
+                        self._handle.address, *vectors, ctypes.byref(results)
+                    )
+                elif count > 1:
+                    rows = self.plan.shape[0]
+                    vectors = (source.address, rows, target.address, rows)
+                    status = lib.tess_solver_solve_many(
+                        self._handle.address, count, *vectors, ctypes.byref(results)
+                    )
+                else:
+                    status = 0
+            finally:
+                lib.tess_solver_set_callback(
+                    self._handle.address, header.callbacks["tess_solve_fn"](), None
+                )
+            if failure:
+                raise failure[0]
+            if context.interrupted is not None:
+                raise context.interrupted
+            context.check(status)
+            infos = [SolveInfo(results[j]) for j in range(count)]
+        context.sweep()
+        return infos
+
+
+def _matrix(A: Any) -> bsr_array:
+    return A if isinstance(A, bsr_array) else bsr_array(A)
+
+
+def _text(value: Any) -> str:
+    return repr(float(value)) if isinstance(value, float | np.floating) else str(value)
+
+
+def _wait(kind: Any, b: Any) -> None:
+    """Until b has been computed: a solve runs in the library's own stream."""
+    stream = kind.stream(b)[1]
+    if stream is not None:
+        stream.synchronize()
+
+
+def _to_host(x: Any) -> Any:
+    """CuPy's arrays have get(), PyTorch's cpu(); NumPy reads the others."""
+    if hasattr(x, "get"):
+        return x.get()
+    return x.detach().cpu().numpy() if hasattr(x, "detach") else np.asarray(x)
+
+
+def solve(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    method: str = "cg",
+    pc: str = "none",
+    tol: float = 1e-8,
+    callback: Callback | None = None,
+    **options: Any,
+) -> tuple[Any, Any]:
+    """(x, info) of A x = b for a matrix, anything that bsr_array takes, or a plan, which says on
+    which device. Methods: cg, cg_single, bicg, bicgstab, gmres, fgmres. Preconditioners: none,
+    jacobi, bjacobi, ssor, ilu0, ic0. Other options as in Solver."""
+    return Solver(A, method, pc, tol=tol, **options).solve(b, x0, callback)
+
+
+def _like_scipy(name: str) -> Callable[..., tuple[Any, int]]:
+    def method(
+        A: Any,
+        b: Any,
+        x0: Any = None,
+        *,
+        rtol: float = 1e-5,
+        atol: float = 0.0,
+        restart: int | None = None,
+        maxiter: int | None = None,
+        M: Any = None,
+        callback: Any = None,
+        callback_type: str | None = None,
+    ) -> tuple[Any, int]:
+        gmres = name == "gmres"
+        if M is not None and not isinstance(M, str):
+            raise TypeError(
+                "M is the name of a preconditioner: none, jacobi, bjacobi, ssor, ilu0 or ic0"
+            )
+        if (restart is not None or callback_type is not None) and not gmres:
+            raise TypeError(f"{name} has no restart and no callback_type")
+        if callback is not None and (not gmres or callback_type == "x"):
+            raise TypeError(
+                "the solution is not at hand during a solve: use tessera.solve, whose callback "
+                "gets the iteration and the residual, or gmres with callback_type='pr_norm'"
+            )
+        plan = A if isinstance(A, Plan) else _matrix(A).plan("cpu", "estimate")
+        rows = plan.shape[0]
+        most = (maxiter if maxiter is not None else 10 * rows) or 1
+        options: dict[str, Any] = {"tol": rtol, "atol": atol}
+        if gmres:
+            options["restart"] = max(1, min(20 if restart is None else restart, rows))
+            most *= options["restart"]
+        watch = (
+            None if callback is None else lambda _iteration, residual: callback(residual) and None
+        )
+        shape = np.shape(b)
+        flat = b.reshape(-1) if len(shape) == 2 and shape[1] == 1 else b
+        start = x0.reshape(-1) if x0 is not None and len(np.shape(x0)) == 2 else x0
+        x, info = Solver(plan, name, M or "none", max=most, **options).solve(flat, start, watch)
+        if info.converged:
+            return x, 0
+        return (
+            x,
+            info.iterations if info.reason == "ITERATION_LIMIT" and info.iterations > 0 else -1,
+        )
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"""scipy.sparse.linalg.{name} with Tessera's kernels: (x, info), info = 0 for
+    success, the number of iterations where they did not suffice, and -1 for a breakdown. M is the
+    name of a preconditioner."""
+    return method
+
+
+cg = _like_scipy("cg")
+bicg = _like_scipy("bicg")
+bicgstab = _like_scipy("bicgstab")
+gmres = _like_scipy("gmres")

@@ -1,0 +1,278 @@
+"""The package on a machine with an NVIDIA GPU, with as many of CuPy, PyTorch and JAX as are there.
+
+    TESSERA_LIBRARY=build/lib/libtessera.so PYTHONPATH=python python3 python/tests/on_gpu.py
+
+Prints one line a check and what a product costs over the C call; the exit status is 1 if a check
+failed. Needs NumPy and nothing else that a plain machine lacks."""
+
+import ctypes
+import importlib
+import statistics
+import sys
+import time
+import traceback
+
+import numpy as np
+import tessera
+from tessera._library import lib
+
+A = tessera.generate("elasticity", n=12)
+N = A.shape[0]
+RNG = np.random.default_rng(1)
+X = RNG.standard_normal(N)
+Y = A.plan("ref") @ X
+YT = A.plan("ref").T @ X
+PLAN = A.plan("cuda")
+
+
+def close(y, expected):
+    np.testing.assert_allclose(
+        np.asarray(y), expected, rtol=1e-11, atol=1e-12 * abs(expected).max()
+    )
+
+
+class Cupy:
+    def __init__(self):
+        self.lib = importlib.import_module("cupy")
+
+    def array(self, x):
+        return self.lib.asarray(x)
+
+    def host(self, x):
+        return x.get()
+
+    def pointer(self, x):
+        return x.data.ptr
+
+    def other_stream(self):
+        return self.lib.cuda.Stream(non_blocking=True)
+
+    def allocated(self):
+        return self.lib.get_default_memory_pool().used_bytes()
+
+    def slow_ones(self):
+        """Ones that are there only after some milliseconds, in the current stream."""
+        big = self.lib.ones((4096, 4096))
+        for _ in range(6):
+            big = big @ big / 4096
+        return self.lib.ones(N) * big[0, 0]
+
+    def finish(self):
+        self.lib.cuda.get_current_stream().synchronize()
+
+
+class Torch(Cupy):
+    def __init__(self):
+        self.lib = importlib.import_module("torch")
+
+    def array(self, x):
+        return self.lib.as_tensor(np.array(x), device="cuda")
+
+    def host(self, x):
+        return x.detach().cpu().numpy()
+
+    def pointer(self, x):
+        return x.data_ptr()
+
+    def other_stream(self):
+        return self.lib.cuda.stream(self.lib.cuda.Stream())
+
+    def allocated(self):
+        return self.lib.cuda.memory_allocated()
+
+    def slow_ones(self):
+        big = self.lib.ones((4096, 4096), dtype=self.lib.float64, device="cuda")
+        for _ in range(6):
+            big = big @ big / 4096
+        return self.lib.ones(N, dtype=self.lib.float64, device="cuda") * big[0, 0]
+
+    def finish(self):
+        self.lib.cuda.current_stream().synchronize()
+
+
+class Jax(Cupy):
+    def __init__(self):
+        self.lib = importlib.import_module("jax")
+        self.lib.config.update("jax_enable_x64", True)
+
+    def array(self, x):
+        return self.lib.numpy.asarray(x)
+
+    def host(self, x):
+        return np.asarray(x)
+
+    def pointer(self, x):
+        return x.unsafe_buffer_pointer()
+
+    def slow_ones(self):
+        big = self.lib.numpy.ones((4096, 4096))
+        for _ in range(6):
+            big = big @ big / 4096
+        return self.lib.numpy.ones(N) * big[0, 0]
+
+    def finish(self):
+        pass
+
+
+def products_and_kinds(kind):
+    x = kind.array(X)
+    kept = kind.host(x).copy()
+    for product, expected in ((PLAN @ x, Y), (A @ x, Y), (PLAN.T @ x, YT), (A.T @ x, YT)):
+        assert type(product) is type(x), type(product)
+        close(kind.host(product), expected)
+    assert np.array_equal(kind.host(x), kept)
+
+
+def several_vectors(kind):
+    columns = np.stack([X, 2 * X, -X], axis=1)
+    given = [kind.array(columns)]
+    if not isinstance(kind, Jax):
+        given.append(kind.array(columns.T.copy()).T)
+    for block in given:
+        close(kind.host(PLAN @ block), np.stack([Y, 2 * Y, -Y], axis=1))
+        close(kind.host(PLAN.T @ block), np.stack([YT, 2 * YT, -YT], axis=1))
+
+
+def no_copies(kind):
+    """The library gets the array's own address, and the pool grows by y alone."""
+    if isinstance(kind, Jax):
+        x = kind.array(X)
+        from tessera._arrays import arrays_of
+
+        assert arrays_of(x).view(x).address == kind.pointer(x)
+        return
+    x = kind.array(X)
+    y = PLAN @ x
+    pointer = kind.pointer(y)
+    assert PLAN.multiply(x, out=y) is y and kind.pointer(y) == pointer
+    del y
+    before = kind.allocated()
+    y = PLAN @ x
+    grown = kind.allocated() - before
+    assert 8 * N <= grown < 8 * N + 1024, (grown, y)
+
+
+def in_the_current_stream(kind):
+    """x is still being computed when the product is asked for: only the stream's order, and no
+    wait in between, makes the result right."""
+    expected = A.plan("ref") @ np.ones(N)
+    for _ in range(3):
+        if isinstance(kind, Jax):
+            close(kind.host(PLAN @ kind.slow_ones()), expected)
+            continue
+        with kind.other_stream():
+            x = kind.slow_ones()
+            begun = time.perf_counter()
+            y = (PLAN @ x) * 1.0
+            asked = time.perf_counter() - begun
+            kind.finish()
+            waited = time.perf_counter() - begun
+            close(kind.host(y), expected)
+        x = kind.slow_ones()
+        close(kind.host((PLAN @ x) * 1.0), expected)
+    if not isinstance(kind, Jax):
+        print(f"    asked in {asked * 1e6:.0f} us, done after {waited * 1e6:.0f} us")
+
+
+def solves(kind):
+    b = A.plan("ref") @ np.ones(N)
+    x, info = tessera.solve(PLAN, kind.array(b), pc="bjacobi", tol=1e-10)
+    assert info.converged, info
+    np.testing.assert_allclose(kind.host(x), 1, rtol=1e-5)
+    x, info = tessera.solve(PLAN, kind.array(b), x0=x, pc="bjacobi", tol=1e-8)
+    assert info.converged and info.iterations <= 1, info
+    both, infos = tessera.solve(PLAN, kind.array(np.stack([b, 2 * b], axis=1)), pc="bjacobi")
+    assert all(i.converged for i in infos)
+    np.testing.assert_allclose(kind.host(both)[:, 1], 2, rtol=1e-4)
+
+
+def refusals(kind):
+    for bad, error in ((kind.array(X[1:]), ValueError), (kind.array(X.astype(complex)), TypeError)):
+        try:
+            PLAN @ bad
+        except error:
+            continue
+        raise AssertionError("was not refused")
+    try:
+        A.plan("cpu", "estimate") @ kind.array(X)
+    except ValueError as refusal:
+        assert "cuda" in str(refusal)
+    else:
+        raise AssertionError("a plan for the CPU took an array on the GPU")
+
+
+def gradients(kind):
+    if type(kind) is not Torch:
+        return
+    x = kind.array(X).requires_grad_()
+    weights = kind.array(RNG.standard_normal(N))
+    ((PLAN @ x) * weights).sum().backward()
+    close(kind.host(x.grad), A.plan("ref").T @ kind.host(weights))
+    small = tessera.bsr_array(RNG.standard_normal((6, 9)), blocksize=(2, 3)).plan("cuda")
+    for shape in ((9,), (9, 2)):
+        v = kind.lib.rand(shape, dtype=kind.lib.float64, device="cuda", requires_grad=True)
+        assert kind.lib.autograd.gradcheck(lambda u: small @ u, v)
+
+
+def overhead(kind):
+    """Seconds of `plan @ x` less those of the C call, while the GPU has nothing to do."""
+    small = tessera.bsr_array(np.eye(8)).plan("cuda", "estimate")
+    x = kind.array(np.ones(8))
+    y = small @ x
+    pointers = (kind.pointer(x), kind.pointer(y))
+    plan, one, zero = ctypes.c_void_p(small._plan), ctypes.c_double(1), ctypes.c_double(0)
+
+    def seconds(call, count=200):
+        kind.finish()
+        begun = time.perf_counter()
+        for _ in range(count):
+            call()
+        taken = (time.perf_counter() - begun) / count
+        kind.finish()
+        return taken
+
+    source, target = map(ctypes.c_void_p, pointers)
+    direct, ours = [], []
+    for _ in range(41):
+        direct.append(seconds(lambda: lib.tess_spmv(plan, one, source, zero, target)))
+        ours.append(seconds(lambda: small @ x))
+    c, python = statistics.median(direct), statistics.median(ours)
+    over = f"{(python - c) * 1e6:.2f} us more"
+    print(f"    C call by ctypes {c * 1e6:.2f} us, plan @ x {python * 1e6:.2f} us: {over}")
+
+
+CHECKS = [
+    products_and_kinds,
+    several_vectors,
+    no_copies,
+    in_the_current_stream,
+    solves,
+    refusals,
+    gradients,
+    overhead,
+]
+
+
+def main():
+    print(PLAN, flush=True)
+    close(PLAN @ X, Y)
+    failed = 0
+    for make in (Cupy, Torch, Jax):
+        try:
+            kind = make()
+        except ImportError as missing:
+            print(f"{make.__name__}: not here ({missing})")
+            continue
+        for check in CHECKS:
+            try:
+                check(kind)
+                print(f"{make.__name__} {check.__name__}: passed", flush=True)
+            except Exception:
+                failed += 1
+                print(f"{make.__name__} {check.__name__}: FAILED", flush=True)
+                traceback.print_exc(file=sys.stdout)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

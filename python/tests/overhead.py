@@ -1,0 +1,62 @@
+"""What `plan @ x` costs over the C call: a product with a matrix of 8 x 8, on one thread.
+
+The C call is timed through the same library by a loop in C, if there is a compiler; the medians of
+several batches are compared. usage: python overhead.py"""
+
+import ctypes
+import pathlib
+import subprocess
+import tempfile
+import timeit
+
+import numpy as np
+import tessera
+
+LOOP = """
+#include <time.h>
+double loop(int (*spmv)(void *, double, const void *, double, void *), void *plan, const void *x,
+            void *y, int n)
+{
+    struct timespec a, b;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+    for (int i = 0; i < n; i++)
+        spmv(plan, 1.0, x, 0.0, y);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+    return ((double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec)) / n;
+}
+"""
+
+
+def overhead(batches=41, count=2000):
+    """(seconds of the C call, seconds of plan @ x): CPU time, as other processes do not count."""
+    import time
+
+    from tessera._library import lib
+
+    plan = tessera.bsr_array(np.eye(8)).plan("cpu:1", "estimate")
+    x, y = np.ones(8), np.empty(8)
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = pathlib.Path(folder) / "loop.c", pathlib.Path(folder) / "loop.so"
+        source.write_text(LOOP)
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", made, source], check=True)
+        loop = ctypes.CDLL(str(made)).loop
+    loop.restype = ctypes.c_double
+    loop.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_int]
+    arguments = (
+        ctypes.cast(lib.tess_spmv, ctypes.c_void_p),
+        plan._plan,
+        x.ctypes.data,
+        y.ctypes.data,
+    )
+    direct, ours = [], []
+    timer = timeit.Timer(lambda: plan @ x, timer=time.thread_time)
+    for _ in range(batches):
+        direct.append(loop(*arguments, count))
+        ours.append(timer.timeit(count) / count)
+    return float(np.median(direct)), float(np.median(ours))
+
+
+if __name__ == "__main__":
+    direct, ours = overhead()
+    over = ours - direct
+    print(f"C call {direct * 1e6:.2f} us, plan @ x {ours * 1e6:.2f} us: {over * 1e6:.2f} us more")
