@@ -45,7 +45,6 @@ typedef struct tess_candidate {
     char format[32];
     char kernel[64];
     char params[160]; /* "key=value,..." or "" */
-    bool shapes;      /* the pattern was searched for its blocks (tess_product.shapes) */
 
     /* For the model, by the backend's costs(): which of its curves, "" for none; the bytes that one
      * product moves in this format, padding included; the bytes that the plan keeps beside A. */

@@ -165,7 +165,6 @@ void tess_shapes_price(const tess_fbcsr_options *shapes, const tess_matrix *A,
     const tess_shape *first = &shapes->shape[0];
     bool block =
         shapes->count > 0 && first->width > 1 && (backend->shapes_in_slices || first->height > 1);
-    c->shapes = true;
     c->memory = (1 - shapes->saved) * (tess_matrix_spmv_bytes(A) - vectors);
     c->bytes = c->memory + vectors;
     c->doubt = doubt;

@@ -100,7 +100,7 @@ static int64_t estimated(const tess_candidates *list, const tess_matrix *A)
 {
     int64_t first = 0;
     while (!tess_search_shapes(TESS_ESTIMATE, A) && first < list->count - 1 &&
-           list->items[first].shapes)
+           list->items[first].shaped)
         first++;
     return first;
 }
