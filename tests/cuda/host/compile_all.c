@@ -1,9 +1,8 @@
-/* Every kernel variant through NVRTC, without a GPU, for sm_80, sm_90 and the newest architecture
- * that it knows. A compiler error, a spilled register or a stack frame (an array that went to local
- * memory) fails.
+/* Every kernel variant through NVRTC, without a GPU. A compiler error, a spilled register or a
+ * stack frame (an array that went to local memory) fails.
  *
- *     compile_all [STEP [OTHERS]]   every STEP-th variant for sm_90, every OTHERS-th for the others
- *                                   (default: 1, all of them, and as STEP)
+ *     compile_all [STEP]          every STEP-th variant for sm_90 (default: 1, all of them)
+ *     compile_all others [STEP]   the same for sm_80 and the newest architecture that NVRTC knows
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,134 +52,125 @@ static int compile(tess_ctx *ctx, tess_jit *jit, const char *what, const tess_ji
     return 1;
 }
 
-typedef struct tally {
+/* What one worker compiles: every `workers`-th of the requests, which all workers count alike. */
+typedef struct share {
+    tess_ctx *ctx;
+    tess_jit *jit;
+    int worker, workers;
+    int step;     /* every step-th variant of a list */
+    int archs[2]; /* the architectures asked for */
+    int arch_count;
+    int number; /* requests seen so far */
     int compiled, failed;
-} tally;
+} share;
 
-/* The preconditioners' kernels; `number` counts on over all workers. */
-static void compile_triangular(tess_ctx *ctx, tess_jit *jit, int worker, int workers, int step,
-                               int others, tally *t)
+static void take(share *s, const char *what, const tess_jit_request *request)
 {
-    static test_triangular variants[MOST];
-    const int archs[] = {90, 80, jit->nvrtc.newest};
-    const int count = test_triangular_variants(variants, MOST);
-    int number = 0;
-    for (int i = 0; i < count && i < MOST; i++)
-        for (int a = 0; a < 3; a++) {
-            if (i % (a == 0 ? step : others) != 0 || number++ % workers != worker)
+    if (s->number++ % s->workers != s->worker)
+        return;
+    s->compiled++;
+    s->failed += compile(s->ctx, s->jit, what, request);
+}
+
+/* The same text for every architecture. */
+static void take_all(share *s, const char *what, const char *source, const char *defines)
+{
+    for (int a = 0; a < s->arch_count; a++)
+        take(s, what, &(tess_jit_request){source, defines, s->archs[a]});
+}
+
+static void take_kernel(share *s, const tess_cuda_kernel *kernel)
+{
+    static test_variant variants[MOST];
+    const int count = test_variants(kernel, variants, MOST);
+    for (int i = 0; i < count && i < MOST; i += s->step)
+        for (int a = 0; a < s->arch_count; a++) {
+            tess_cuda_problem problem = variants[i].problem;
+            problem.arch = s->archs[a];
+            if (!kernel->fits(&problem, variants[i].params))
                 continue;
-            t->compiled++;
-            t->failed +=
-                compile(ctx, jit, variants[i].name,
-                        &(tess_jit_request){"triangular.cu", variants[i].defines, archs[a]});
+            char defines[TESS_CUDA_DEFINES], what[160];
+            kernel->defines(&problem, variants[i].params, defines, sizeof defines);
+            snprintf(what, sizeof what, "%s, %dx%d %s", kernel->name, (int)problem.block_height,
+                     (int)problem.block_width, tess_type_name(problem.type));
+            take(s, what, &(tess_jit_request){kernel->source, defines, problem.arch});
         }
 }
 
-/* This worker's share of the list: every `workers`-th. */
-static tally work(tess_ctx *ctx, tess_jit *jit, int worker, int workers, int step, int others)
+/* A method's loop on the device, whose clusters need sm_90, and what runs between its stages. */
+static void take_loops(share *s)
 {
-    static test_variant variants[MOST];
-    const int archs[] = {90, 80, jit->nvrtc.newest};
-    tally t = {0, 0};
-    int number = 0;
-    for (int k = 0; k < tess_cuda_kernel_count; k++) {
-        const tess_cuda_kernel *kernel = tess_cuda_kernels[k];
-        int count = test_variants(kernel, variants, MOST);
-        for (int i = 0; i < count && i < MOST; i++) {
-            for (int a = 0; a < 3; a++) {
-                tess_cuda_problem problem = variants[i].problem;
-                problem.arch = archs[a];
-                if (i % (a == 0 ? step : others) != 0 || number++ % workers != worker ||
-                    !kernel->fits(&problem, variants[i].params))
-                    continue;
-                char defines[TESS_CUDA_DEFINES], what[160];
-                kernel->defines(&problem, variants[i].params, defines, sizeof defines);
-                snprintf(what, sizeof what, "%s, %dx%d %s", kernel->name, (int)problem.block_height,
-                         (int)problem.block_width, tess_type_name(problem.type));
-                t.compiled++;
-                t.failed +=
-                    compile(ctx, jit, what, &(tess_jit_request){kernel->source, defines, archs[a]});
-            }
-        }
-    }
-    compile_triangular(ctx, jit, worker, workers, step, others, &t);
-    static test_pass passes[MOST];
-    const int count = test_passes(passes, MOST);
-    for (int i = 0; i < count && i < MOST; i++) {
-        for (int a = 0; a < 3; a++) {
-            if (i % (a == 0 ? step : others) != 0 || number++ % workers != worker)
-                continue;
-            t.compiled++;
-            t.failed += compile(ctx, jit, passes[i].what,
-                                &(tess_jit_request){"pass.cu", passes[i].defines, archs[a]});
-        }
-    }
     static test_loop loops[64];
-    const int loop_count = test_loops(loops, 64);
-    for (int i = 0; i < loop_count && i < 64; i++) {
-        if (i % step != 0 || number++ % workers != worker)
-            continue;
-        t.compiled++;
-        t.failed += compile(ctx, jit, loops[i].name,
-                            &(tess_jit_request){"loop.cu", loops[i].code.defines, 90});
-        for (int k = 0; k < loops[i].betweens; k++, t.compiled++)
-            t.failed +=
-                compile(ctx, jit, loops[i].between[k].code.stages,
-                        &(tess_jit_request){"between.cu", loops[i].between[k].code.defines, 80});
+    const int count = test_loops(loops, 64);
+    for (int i = 0; i < count && i < 64; i += s->step) {
+        for (int a = 0; a < s->arch_count; a++)
+            if (s->archs[a] >= 90)
+                take(s, loops[i].name,
+                     &(tess_jit_request){"loop.cu", loops[i].code.defines, s->archs[a]});
+        for (int k = 0; k < loops[i].betweens; k++)
+            take_all(s, loops[i].between[k].code.stages, "between.cu",
+                     loops[i].between[k].code.defines);
     }
+}
+
+static void work(share *s)
+{
+    for (int k = 0; k < tess_cuda_kernel_count; k++)
+        take_kernel(s, tess_cuda_kernels[k]);
+    static test_triangular triangular[MOST];
+    int count = test_triangular_variants(triangular, MOST);
+    for (int i = 0; i < count && i < MOST; i += s->step)
+        take_all(s, triangular[i].name, "triangular.cu", triangular[i].defines);
+    static test_pass passes[MOST];
+    count = test_passes(passes, MOST);
+    for (int i = 0; i < count && i < MOST; i += s->step)
+        take_all(s, passes[i].what, "pass.cu", passes[i].defines);
+    take_loops(s);
     /* The sources that serve measurements and plain vectors. */
-    if (worker == 0) {
-        t.compiled += 6;
-        t.failed += compile(ctx, jit, "gate", &(tess_jit_request){"gate.cu", "", 80});
-        t.failed +=
-            compile(ctx, jit, "convert",
-                    &(tess_jit_request){"convert.cu", "-DFROM=8 -DTO=4 -DADD=1 -DTHREADS=256", 80});
-        t.failed += compile(
-            ctx, jit, "refresh",
-            &(tess_jit_request){"refresh.cu", "-DREAL=8 -DINDEX=4 -DTHREADS=256 -DEACH=8", 80});
-        t.failed +=
-            compile(ctx, jit, "finish", &(tess_jit_request){"finish.cu", "-DTHREADS=512", 80});
-        t.failed +=
-            compile(ctx, jit, "dot", &(tess_jit_request){"dot.cu", "-DREAL=8 -DTHREADS=256", 80});
-        t.failed += compile(
-            ctx, jit, "read_ceiling",
-            &(tess_jit_request){"read_ceiling.cu", "-DTHREADS=256 -DEACH=8 -DSTREAMING=1", 80});
-    }
-    return t;
+    take_all(s, "gate", "gate.cu", "");
+    take_all(s, "convert", "convert.cu", "-DFROM=8 -DTO=4 -DADD=1 -DTHREADS=256");
+    take_all(s, "refresh", "refresh.cu", "-DREAL=8 -DINDEX=4 -DTHREADS=256 -DEACH=8");
+    take_all(s, "finish", "finish.cu", "-DTHREADS=512");
+    take_all(s, "dot", "dot.cu", "-DREAL=8 -DTHREADS=256");
+    take_all(s, "read_ceiling", "read_ceiling.cu", "-DTHREADS=256 -DEACH=8 -DSTREAMING=1");
 }
 
 int main(int argc, char **argv)
 {
-    int step = argc > 1 ? atoi(argv[1]) : 1, others = argc > 2 ? atoi(argv[2]) : step;
+    const bool others = argc > 1 && strcmp(argv[1], "others") == 0;
+    const char *step = argc > 1 + others ? argv[1 + others] : "1";
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int workers = cores < 1 ? 1 : cores > 8 ? 8 : (int)cores;
-    tess_ctx *ctx;
-    if (step < 1 || others < 1 || tess_ctx_create(NULL, &ctx) != TESS_OK)
+    share s = {.step = atoi(step), .workers = cores < 1 ? 1 : cores > 8 ? 8 : (int)cores};
+    if (s.step < 1 || tess_ctx_create(NULL, &s.ctx) != TESS_OK)
         return 2;
     tess_jit jit = {0};
-    if (tess_nvrtc_load(ctx, &jit.nvrtc) != TESS_OK) {
-        printf("skipped: %s\n", tess_ctx_error(ctx));
-        tess_ctx_destroy(ctx);
+    if (tess_nvrtc_load(s.ctx, &jit.nvrtc) != TESS_OK) {
+        printf("skipped: %s\n", tess_ctx_error(s.ctx));
+        tess_ctx_destroy(s.ctx);
         return 77;
     }
     jit.loaded = true;
+    s.jit = &jit;
+    s.archs[s.arch_count++] = others ? 80 : 90;
+    if (others && jit.nvrtc.newest > 90)
+        s.archs[s.arch_count++] = jit.nvrtc.newest;
     printf("NVRTC %d.%d, newest architecture sm_%d, %d workers\n", jit.nvrtc.major, jit.nvrtc.minor,
-           jit.nvrtc.newest, workers);
+           jit.nvrtc.newest, s.workers);
     fflush(stdout);
-    for (int worker = 0; worker < workers; worker++) {
+    for (; s.worker < s.workers; s.worker++) {
         pid_t child = fork();
         if (child < 0)
             return 2;
         if (child == 0) {
-            tally t = work(ctx, &jit, worker, workers, step, others);
-            printf("worker %d: %d variants, %d bad\n", worker, t.compiled, t.failed);
+            work(&s);
+            printf("worker %d: %d compiled, %d bad\n", s.worker, s.compiled, s.failed);
             fflush(stdout);
-            _exit(t.failed > 0 || t.compiled == 0);
+            _exit(s.failed > 0 || s.compiled == 0);
         }
     }
     int bad = 0, status;
     while (wait(&status) > 0)
         bad |= !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-    tess_ctx_destroy(ctx);
+    tess_ctx_destroy(s.ctx);
     return bad;
 }
