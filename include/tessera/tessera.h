@@ -945,6 +945,99 @@ TESS_API tess_status tess_detect_shapes(tess_ctx *ctx, const tess_matrix *A,
                                         tess_shape_detection **out);
 TESS_API void tess_shape_detection_destroy(tess_ctx *ctx, tess_shape_detection *detection);
 
+/* ---- Several parts --------------------------------------------------------------------------
+ *
+ * A square matrix may be dealt out to parts. A part has a contiguous range of block rows and a
+ * context of its own: it is a process of an MPI program (tessera_mpi.h), or a thread. Of every
+ * vector it has the same rows as of the matrix.
+ *
+ * Calls on a part, on its plans and on their solvers are collective: all parts make the same calls
+ * in the same order. A failure on one part is returned by all of them, with its sentence. */
+
+/* Bytes that go to or come from another part. */
+typedef struct tess_message {
+    int peer; /* its rank */
+    size_t bytes;
+    void *data;
+} tess_message;
+
+/* How parts reach each other: what the caller provides in place of MPI. Every function is
+ * collective, and returns TESS_OK or a failure. */
+typedef struct tess_comm {
+    int rank, size; /* this part's number, and how many there are */
+    void *user;
+    /* all[r * bytes ...] becomes what part r has in `mine`. */
+    tess_status (*gather)(void *user, const void *mine, size_t bytes, void *all);
+    /* A channel sends and receives between buffers that stay where they are. Two parts exchange at
+     * most one message a channel in each direction. */
+    tess_status (*open)(void *user, int sends, const tess_message *send, int receives,
+                        const tess_message *receive, void **channel);
+    /* Sends what is in the buffers now; waits until it has gone and the other parts' has come. */
+    tess_status (*start)(void *user, void *channel);
+    tess_status (*wait)(void *user, void *channel);
+    void (*close)(void *user, void *channel);
+} tess_comm;
+
+/* The block rows of one part. Block k of block row i, row_offsets[i] <= k < row_offsets[i+1], is at
+ * block column columns[k] of the whole matrix. */
+typedef struct tess_part_view {
+    tess_type type;
+    int64_t rows;           /* of this part, in scalars; only the last part with rows may have a
+                               number that the block size does not divide */
+    int32_t block;          /* blocks are block x block, the same on all parts */
+    tess_block_order order; /* of the values in a block */
+    const int64_t *row_offsets;
+    const int64_t *columns;
+    const void *values;
+} tess_part_view;
+
+typedef struct tess_part tess_part;
+
+/* Copies the arrays. Columns may be unsorted and repeat; repeated blocks are summed. The functions
+ * of `comm` are called until the part is destroyed. */
+TESS_API tess_status tess_part_create(tess_ctx *ctx, const tess_comm *comm,
+                                      const tess_part_view *arrays, tess_part **out);
+/* Deals out the matrix that part 0 has, in contiguous ranges of nearly equal work. On all other
+ * parts A is NULL. Its blocks must be square. */
+TESS_API tess_status tess_part_deal(tess_ctx *ctx, const tess_comm *comm, const tess_matrix *A,
+                                    tess_part **out);
+/* After the plans that were made from it. */
+TESS_API void tess_part_destroy(tess_part *part);
+
+typedef struct tess_part_info {
+    int rank, size;
+    tess_type type;
+    int32_t block;
+    int64_t first_row, rows, all_rows; /* in scalars: of this part; of the whole */
+    int64_t blocks, outside_blocks;    /* stored; those of them in columns of other parts */
+    int64_t halo_rows;                 /* scalars of x that come from other parts */
+    int64_t sent_rows;                 /* and that go to them, counted once a receiver */
+    int neighbours;                    /* parts that it receives from */
+} tess_part_info;
+
+/* As the other calls with a size: `size` is sizeof *out. */
+TESS_API tess_status tess_part_get_info(const tess_part *part, size_t size, tess_part_info *out);
+
+/* Between the whole vector, which part 0 has (NULL on the others), and the parts' own rows. */
+TESS_API tess_status tess_part_deal_vector(tess_part *part, const void *whole, void *mine);
+TESS_API tess_status tess_part_collect_vector(tess_part *part, const void *mine, void *whole);
+
+/* A plan of the whole matrix, which all parts hold together. tess_spmv, tess_spmv_transpose,
+ * tess_spmv_dot, tess_spmm, tess_plan_update_values and solvers take it as any other plan; vectors
+ * are the part's own rows, values are in the order of tess_part_create. Preconditioners are those
+ * of the part's own square block. `device` computes; its products overlap with the messages. */
+TESS_API tess_status tess_plan_create_part(tess_part *part, tess_device *device,
+                                           const tess_plan_options *options, tess_plan **out);
+
+/* Seconds that this part's plan has spent so far. */
+typedef struct tess_part_times {
+    double product; /* own and outside blocks */
+    double halo;    /* packing, and waiting for messages that did not hide behind the product */
+    double sums;    /* waiting for the sums of dot products */
+} tess_part_times;
+TESS_API tess_status tess_plan_get_part_times(const tess_plan *plan, size_t size,
+                                              tess_part_times *out);
+
 #ifdef __cplusplus
 }
 #endif

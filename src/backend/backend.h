@@ -30,6 +30,7 @@ struct tess_plan {
     tess_ctx *ctx;
     tess_device *device;
     const tess_matrix *matrix;
+    int64_t all_rows;    /* the matrix's, or those of all parts where it is one part's (dist/) */
     const void *values;  /* the matrix's, or those of the last update */
     bool shares_layouts; /* its copies of A may be other plans' too: A's values never change */
     void *state;         /* the backend's own */
@@ -122,6 +123,13 @@ struct tess_backend {
 
     /* Sets plan->values to the newest values in host memory; NULL: that is where they are. */
     tess_status (*host_values)(tess_plan *plan);
+
+    /* ---- A plan that is one part of a product (dist/); NULL: a plan is the whole ---- */
+
+    /* values[i] becomes the sum over all parts, added in their order. */
+    tess_status (*sum)(tess_plan *plan, double *values, int count);
+    /* Returns `status`, or the failure of the first part that has one, with its sentence. */
+    tess_status (*agree)(tess_plan *plan, tess_status status);
 
     /* Where solvers keep their vectors; NULL: in the host's memory, or nowhere if the host does not
      * compute. */

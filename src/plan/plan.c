@@ -12,6 +12,7 @@ tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *
     *plan = (tess_plan){.ctx = ctx,
                         .device = device,
                         .matrix = A,
+                        .all_rows = A->rows,
                         .values = A->values,
                         .shares_layouts = shares_layouts};
     tess_status status = device->backend->prepare(plan, options);

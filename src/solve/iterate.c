@@ -59,7 +59,7 @@ int64_t tess_patience(const tess_solver *solver)
         return solver->options.stagnation;
     if (solver->cycle > 1)
         return 2 * solver->cycle;
-    return solver->space.rows > 1000 ? solver->space.rows : 1000;
+    return solver->plan->all_rows > 1000 ? solver->plan->all_rows : 1000;
 }
 
 /* Whether to go on, from |r| alone. */
@@ -226,6 +226,21 @@ static void add_costs(const tess_space *space, double seconds, int k, tess_resul
     }
 }
 
+/* What a solve needs, on all parts or on none; and whether any of them has a callback. */
+static tess_status start_together(tess_solver *solver, int k, tess_group *g)
+{
+    const tess_backend *backend = solver->plan->device->backend;
+    const tess_status status = tess_group_open(solver->ctx, k, g);
+    solver->asks = solver->callback != NULL;
+    if (!backend->sum)
+        return status;
+    TESS_TRY(backend->agree(solver->plan, status));
+    double callbacks = solver->asks;
+    TESS_TRY(backend->sum(solver->plan, &callbacks, 1));
+    solver->asks = callbacks > 0;
+    return TESS_OK;
+}
+
 tess_status tess_iterate(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
                          int64_t ldx, tess_result *results)
 {
@@ -235,7 +250,7 @@ tess_status tess_iterate(tess_solver *solver, int k, const void *B, int64_t ldb,
     tess_status status;
     memset(solver->space.seconds, 0, sizeof solver->space.seconds);
     solver->space.bytes = 0;
-    TESS_TRY_CLEAN(tess_group_open(solver->ctx, k, &g));
+    TESS_TRY_CLEAN(start_together(solver, k, &g));
     for (int j = 0; j < k; j++)
         TESS_TRY_CLEAN(begin(solver, &g.systems[j], j, (const char *)B + (size_t)(j * ldb) * scalar,
                              (char *)X + (size_t)(j * ldx) * scalar));

@@ -61,6 +61,16 @@ tess_status tess_vector_to_host(const tess_plan *plan, const void *vector, void 
 /* Completes the result, from when it started. */
 void tess_rounds_finish(tess_rounds *rounds, double started, tess_result *result);
 
+/* ---- parts.c ---- */
+
+/* Whether the plan is held by several parts together (dist/). */
+bool tess_plan_is_part(const tess_plan *plan);
+/* Fails where the options need the whole matrix on one part. */
+tess_status tess_parts_check(const tess_plan *plan, const tess_solve_options *options);
+/* auto on several parts: CG where A is symmetric with a positive diagonal, as two products with
+ * random vectors tell, GMRES otherwise. Collective. */
+tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options);
+
 /* ---- iterate.c ---- */
 
 /* Entry `at` of the history, which grows as needed. */

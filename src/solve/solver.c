@@ -125,7 +125,15 @@ tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options,
     solver->plan = plan;
     solver->options = *options;
     solver->pc.ctx = plan->ctx;
-    tess_status status = prepare(solver);
+    tess_status status = TESS_OK;
+    if (tess_plan_is_part(plan) && options->automatic)
+        status = tess_parts_choose(plan, &solver->options);
+    if (status == TESS_OK)
+        status = tess_parts_check(plan, &solver->options);
+    if (status == TESS_OK)
+        status = prepare(solver);
+    if (tess_plan_is_part(plan))
+        status = plan->device->backend->agree(plan, status);
     if (status != TESS_OK) {
         tess_solver_destroy(solver);
         return status;

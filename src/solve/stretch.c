@@ -4,15 +4,19 @@
 
 #include "solve/iterate.h"
 
-/* Tells the callback the largest residual; false: stop. */
-static bool go_on(const tess_solver *solver, const tess_system *systems, const int *active,
-                  int count)
+/* Tells the callback the largest residual; *go: false once it says stop, on any part. */
+static tess_status ask(const tess_solver *solver, const tess_system *systems, const int *active,
+                       int count, bool *go)
 {
-    double largest = 0;
+    double largest = 0, stops = 0;
     for (int i = 0; i < count; i++)
         largest = fmax(largest, tess_relative(&systems[active[i]], systems[active[i]].residual));
-    return !solver->callback ||
-           solver->callback(solver->callback_user, systems[active[0]].iteration, largest) == 0;
+    if (solver->callback)
+        stops = solver->callback(solver->callback_user, systems[active[0]].iteration, largest) != 0;
+    if (tess_plan_is_part(solver->plan) && solver->asks)
+        TESS_TRY(solver->plan->device->backend->sum(solver->plan, &stops, 1));
+    *go = *go && stops == 0;
+    return TESS_OK;
 }
 
 static int list_active(const tess_system *systems, int k, int *active)
@@ -116,7 +120,7 @@ static tess_status follow_all(tess_solver *solver, tess_group *g, int64_t *posit
             any |= !g->left[i];
         }
         *position = restarted ? 0 : (*position + 1) % solver->cycle;
-        *go = *go && go_on(solver, g->systems, g->active, g->count);
+        TESS_TRY(ask(solver, g->systems, g->active, g->count, go));
     }
     return TESS_OK;
 }

@@ -61,6 +61,7 @@ struct tess_solver {
     void *state;   /* the method's own */
     double *slots; /* of the system being looked at */
     bool careful;  /* the next iteration must be looked at before another one is run */
+    bool asks;     /* some part has a callback */
     tess_solve_fn callback;
     void *callback_user;
     double *history; /* of system 0 */

@@ -164,14 +164,40 @@ static tess_status bind_pass(const tess_space *space, const tess_steps *steps,
     int64_t dots = 0;
     for (int64_t i = 0; i < pass->updates; i++)
         dots += steps->update[pass->first_update + i].kind == TESS_UPDATE_DOT;
-    TESS_TRY(reserve(space->ctx, dots * state->chunks, sizeof *state->sums, (void **)&state->sums,
-                     &state->sum_capacity));
+    TESS_TRY(reserve(space->ctx, dots * tess_max(state->chunks, 1), sizeof *state->sums,
+                     (void **)&state->sums, &state->sum_capacity));
     dots = 0;
     for (int64_t i = 0; i < pass->updates; i++) {
         bind_update(space, &steps->update[pass->first_update + i], system, &state->updates[i]);
         if (state->updates[i].kind == TESS_UPDATE_DOT)
             state->updates[i].sum = state->sums + state->chunks * dots++;
     }
+    return TESS_OK;
+}
+
+/* The dot products of a pass: its chunks' sums in order, then the parts'. The parts' numbers travel
+ * together, in the place of the first chunks'. */
+static tess_status add_dots(const tess_space *space, const tess_steps *steps, const tess_step *pass,
+                            int system)
+{
+    const cpu_state *state = space->state;
+    const tess_backend *backend = space->plan->device->backend;
+    double *slots = slots_of(space, system);
+    int dots = 0;
+    for (int64_t i = 0; i < pass->updates; i++) {
+        if (state->updates[i].kind != TESS_UPDATE_DOT)
+            continue;
+        double sum = 0;
+        for (int64_t j = 0; j < state->chunks; j++)
+            sum += state->updates[i].sum[j];
+        state->sums[dots++] = sum;
+    }
+    if (backend->sum && dots > 0)
+        TESS_TRY(backend->sum(space->plan, state->sums, dots));
+    dots = 0;
+    for (int64_t i = 0; i < pass->updates; i++)
+        if (state->updates[i].kind == TESS_UPDATE_DOT)
+            slots[steps->update[pass->first_update + i].slot] = state->sums[dots++];
     return TESS_OK;
 }
 
@@ -190,16 +216,7 @@ static tess_status run_pass(tess_space *space, const tess_steps *steps, const te
         int64_t first = i * state->chunk, rest = space->rows - first;
         run(state->updates, pass->updates, i, first, rest < state->chunk ? rest : state->chunk);
     }
-    double *slots = slots_of(space, system);
-    for (int64_t i = 0; i < pass->updates; i++) {
-        if (state->updates[i].kind != TESS_UPDATE_DOT)
-            continue;
-        double sum = 0;
-        for (int64_t j = 0; j < state->chunks; j++)
-            sum += state->updates[i].sum[j];
-        slots[steps->update[pass->first_update + i].slot] = sum;
-    }
-    return TESS_OK;
+    return add_dots(space, steps, pass, system);
 }
 
 /* ---- The other steps ---- */

@@ -1,0 +1,204 @@
+/* Plans of parts as a backend, so that products, updates and solvers take them as any other plan.
+ * The plan's matrix is the part's own square block: what preconditioners are made from. */
+#include <stdio.h>
+#include <string.h>
+
+#include "dist/product.h"
+
+static tess_part_plan *state_of(const tess_plan *plan)
+{
+    return plan->state;
+}
+
+static tess_status spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
+{
+    return tess_part_multiply(state_of(plan), 1, TESS_COLUMN_MAJOR, alpha, x, 0, beta, y, 0);
+}
+
+static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
+                                  void *y)
+{
+    return tess_part_multiply_transpose(state_of(plan), alpha, x, beta, y);
+}
+
+static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
+                        int64_t ldx, double beta, void *Y, int64_t ldy)
+{
+    return tess_part_multiply(state_of(plan), k, order, alpha, X, ldx, beta, Y, ldy);
+}
+
+static tess_status sum(tess_plan *plan, double *values, int count)
+{
+    tess_part_plan *p = state_of(plan);
+    const double started = tess_seconds();
+    const tess_status status = tess_part_sum(p->part, values, count);
+    p->times.sums += tess_seconds() - started;
+    return status;
+}
+
+static tess_status agree(tess_plan *plan, tess_status status)
+{
+    tess_part *part = state_of(plan)->part;
+    return tess_comm_agree(part->ctx, &part->comm, status);
+}
+
+static tess_status dot_product(tess_plan *plan, const void *x, const void *y, double *dot)
+{
+    tess_plan *own = state_of(plan)->own;
+    double mine = 0;
+    TESS_TRY(own->device->backend->dot(own, x, y, &mine));
+    TESS_TRY(sum(plan, &mine, 1));
+    *dot = mine;
+    return TESS_OK;
+}
+
+static tess_status spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
+                            const void *w, double *dot)
+{
+    TESS_TRY(spmv(plan, alpha, x, beta, y));
+    return dot_product(plan, w ? w : y, y, dot);
+}
+
+static tess_status refill(tess_part_plan *p, const void *values, bool outside, tess_plan *plan,
+                          tess_matrix **kept)
+{
+    tess_matrix *fresh;
+    TESS_TRY(tess_part_fill(p->part, values, outside, &fresh));
+    const tess_status status = plan ? tess_plan_update_values(plan, fresh->values) : TESS_OK;
+    if (status != TESS_OK) {
+        tess_matrix_destroy(fresh);
+        return status;
+    }
+    tess_matrix_destroy(*kept);
+    *kept = fresh;
+    return TESS_OK;
+}
+
+static tess_status update_values(tess_plan *plan, const void *values)
+{
+    tess_part_plan *p = state_of(plan);
+    tess_status status = refill(p, values, false, p->own, &p->new_own);
+    if (status == TESS_OK)
+        status = refill(p, values, true, p->outside, &p->new_outside);
+    return agree(plan, status);
+}
+
+/* The own block's, not the caller's: plan->matrix is the own block. */
+static tess_status host_values(tess_plan *plan)
+{
+    const tess_part_plan *p = state_of(plan);
+    plan->values = p->new_own ? p->new_own->values : p->part->own->values;
+    return TESS_OK;
+}
+
+static void release(tess_plan *plan)
+{
+    tess_part_plan *p = state_of(plan);
+    tess_halo_close(p->part, &p->one);
+    tess_halo_close(p->part, &p->many);
+    tess_plan_destroy(p->own);
+    tess_plan_destroy(p->outside);
+    tess_matrix_destroy(p->new_own);
+    tess_matrix_destroy(p->new_outside);
+    tess_free(plan->ctx, p);
+}
+
+static void explain(tess_plan *plan)
+{
+    const tess_part_plan *p = state_of(plan);
+    const tess_part *part = p->part;
+    const size_t used = strlen(plan->explain);
+    snprintf(plan->explain + used, sizeof plan->explain - used,
+             "part %d of %d: %lld of %lld rows; %lld rows of x come from %d other parts, %lld go "
+             "out; blocks of others' columns by %s\n%s",
+             part->comm.rank, part->comm.size, (long long)part->rows,
+             (long long)part->row_ends[part->comm.size - 1], (long long)(part->halo * part->block),
+             part->receive_count, (long long)(part->sent_count * part->block),
+             p->outside ? p->outside->kernel : "none", tess_plan_explain(p->own));
+}
+
+/* Its devices are made with the plans: none is opened by name. */
+const tess_backend tess_part_backend = {
+    .name = "part",
+    .release = release,
+    .spmv = spmv,
+    .spmv_transpose = spmv_transpose,
+    .spmv_dot = spmv_dot,
+    .dot = dot_product,
+    .spmm = spmm,
+    .update_values = update_values,
+    .explain = explain,
+    .host_values = host_values,
+    .sum = sum,
+    .agree = agree,
+};
+
+/* ---- Making a plan ---- */
+
+static tess_status make_plans(tess_part_plan *p, tess_device *device,
+                              const tess_plan_options *options)
+{
+    const tess_part *part = p->part;
+    TESS_TRY(tess_plan_create(part->ctx, part->own, device, options, &p->own));
+    if (part->outside->blocks == 0)
+        return TESS_OK;
+    /* A kernel asked for is the own block's; the few blocks outside take what suits them. */
+    const tess_plan_options guess = {.effort = TESS_ESTIMATE};
+    return tess_plan_create(part->ctx, part->outside, device, &guess, &p->outside);
+}
+
+static tess_status make(tess_part *part, tess_device *device, const tess_plan_options *options,
+                        tess_plan *plan)
+{
+    tess_part_plan *p;
+    TESS_TRY(TESS_CALLOC(part->ctx, 1, &p));
+    p->part = part;
+    p->device = *device;
+    p->device.backend = &tess_part_backend;
+    p->device.performance = NULL;
+    *plan = (tess_plan){.ctx = part->ctx,
+                        .device = &p->device,
+                        .matrix = part->own,
+                        .all_rows = part->row_ends[part->comm.size - 1],
+                        .values = part->own->values,
+                        .state = p};
+    return make_plans(p, device, options);
+}
+
+tess_status tess_plan_create_part(tess_part *part, tess_device *device,
+                                  const tess_plan_options *options, tess_plan **out)
+{
+    if (!part || !device || !out)
+        return tess_fail(part ? part->ctx : NULL, TESS_ERR_ARGUMENT,
+                         "tess_plan_create_part: an argument is NULL");
+    tess_plan *plan = NULL;
+    tess_status status = TESS_CALLOC(part->ctx, 1, &plan);
+    if (status == TESS_OK)
+        status = make(part, device, options, plan);
+    status = tess_comm_agree(part->ctx, &part->comm, status);
+    if (status == TESS_OK)
+        status = tess_halo_open(part, 1, &state_of(plan)->one);
+    if (status != TESS_OK) {
+        if (plan && plan->state)
+            release(plan);
+        tess_free(part->ctx, plan);
+        return status;
+    }
+    memcpy(plan->format, state_of(plan)->own->format, sizeof plan->format);
+    memcpy(plan->kernel, state_of(plan)->own->kernel, sizeof plan->kernel);
+    memcpy(plan->params, state_of(plan)->own->params, sizeof plan->params);
+    *out = plan;
+    return TESS_OK;
+}
+
+tess_status tess_plan_get_part_times(const tess_plan *plan, size_t size, tess_part_times *out)
+{
+    if (!plan || !out)
+        return tess_fail(plan ? plan->ctx : NULL, TESS_ERR_ARGUMENT,
+                         "tess_plan_get_part_times: an argument is NULL");
+    if (plan->device->backend != &tess_part_backend)
+        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
+                         "tess_plan_get_part_times: the plan is not that of a part");
+    memcpy(out, &state_of(plan)->times, size < sizeof *out ? size : sizeof *out);
+    return TESS_OK;
+}

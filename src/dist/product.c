@@ -1,0 +1,196 @@
+/* The product of a part: messages travel while the own blocks are multiplied. */
+#include <string.h>
+
+#include "dist/product.h"
+
+/* ---- Buffers ---- */
+
+void tess_halo_close(tess_part *part, tess_halo *h)
+{
+    if (h->channel)
+        part->comm.close(part->comm.user, h->channel);
+    if (h->backwards)
+        part->comm.close(part->comm.user, h->backwards);
+    tess_free(part->ctx, h->sent);
+    tess_free(part->ctx, h->halo);
+    tess_free(part->ctx, h->boundary);
+    *h = (tess_halo){0};
+}
+
+static void list_messages(const tess_part *part, int k, const tess_part_peer *peers, int count,
+                          char *buffer, tess_message *messages)
+{
+    const size_t row_block = (size_t)part->block * (size_t)k * tess_type_size(part->type);
+    for (int i = 0; i < count; i++)
+        messages[i] = (tess_message){peers[i].rank, (size_t)peers[i].count * row_block,
+                                     buffer + (size_t)peers[i].first * row_block};
+}
+
+tess_status tess_halo_open(tess_part *part, int k, tess_halo *out)
+{
+    tess_ctx *ctx = part->ctx;
+    const tess_comm *comm = &part->comm;
+    const int64_t width = (int64_t)part->block * k;
+    const size_t scalar = tess_type_size(part->type);
+    tess_halo h = {.k = k};
+    tess_message *messages = NULL;
+    tess_status status = tess_alloc_bytes(ctx, part->sent_count * width, scalar, &h.sent);
+    if (status == TESS_OK)
+        status = tess_calloc_bytes(ctx, part->halo * width, scalar, &h.halo);
+    if (status == TESS_OK)
+        status = tess_alloc_bytes(ctx, part->outside->block_rows * width, scalar, &h.boundary);
+    if (status == TESS_OK)
+        status = TESS_ALLOC(ctx, part->receive_count + part->send_count, &messages);
+    TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
+    tess_message *sends = messages + part->receive_count;
+    list_messages(part, k, part->receives, part->receive_count, h.halo, messages);
+    list_messages(part, k, part->sends, part->send_count, h.sent, sends);
+    status = comm->open(comm->user, part->send_count, sends, part->receive_count, messages,
+                        &h.channel);
+    if (status == TESS_OK)
+        status = comm->open(comm->user, part->receive_count, messages, part->send_count, sends,
+                            &h.backwards);
+    TESS_TRY_CLEAN(tess_comm_agree(
+        ctx, comm, tess_comm_check(ctx, comm, status, "opening the halo's channels")));
+cleanup:
+    tess_free(ctx, messages);
+    if (status == TESS_OK)
+        *out = h;
+    else
+        tess_halo_close(part, &h);
+    return status;
+}
+
+/* The buffers for k vectors; those of the last k > 1 are kept. */
+static tess_status halo_for(tess_part_plan *p, int k, tess_halo **out)
+{
+    tess_halo *h = k == 1 ? &p->one : &p->many;
+    if (h->k != k) {
+        tess_halo_close(p->part, h);
+        TESS_TRY(tess_halo_open(p->part, k, h));
+    }
+    *out = h;
+    return TESS_OK;
+}
+
+/* ---- Rows in and out of buffers ---- */
+
+/* k vectors of the caller's: element of row i and vector v. */
+typedef struct caller_vectors {
+    char *data;
+    int64_t row_step, vector_step;
+} caller_vectors;
+
+static caller_vectors vectors_of(const void *data, tess_block_order order, int k, int64_t ld)
+{
+    const bool columns = order == TESS_COLUMN_MAJOR || k == 1;
+    return (caller_vectors){(char *)(uintptr_t)data, columns ? 1 : ld, columns ? ld : 1};
+}
+
+typedef enum row_move { PACK, ADD } row_move;
+
+/* Block rows `list` of the caller's vectors to the buffer, or the buffer times alpha added to
+ * them. Rows of padding are packed as 0 and never added. */
+static void move_rows(const tess_part *part, row_move move, const int64_t *list, int64_t count,
+                      int k, double alpha, caller_vectors x, void *buffer)
+{
+    const tess_type type = part->type;
+    for (int64_t n = 0; n < count; n++) {
+        for (int32_t i = 0; i < part->block; i++) {
+            const int64_t row = list[n] * part->block + i, at = (n * part->block + i) * k;
+            for (int v = 0; v < k; v++) {
+                const int64_t from = row * x.row_step + v * x.vector_step;
+                if (move == PACK)
+                    tess_put(buffer, type, at + v,
+                             row < part->rows ? tess_get(x.data, type, from) : 0);
+                else if (row < part->rows)
+                    tess_put(x.data, type, from,
+                             tess_get(x.data, type, from) + alpha * tess_get(buffer, type, at + v));
+            }
+        }
+    }
+}
+
+/* ---- Products ---- */
+
+static tess_status start(tess_part_plan *p, void *channel)
+{
+    const tess_comm *comm = &p->part->comm;
+    return tess_comm_check(p->part->ctx, comm, comm->start(comm->user, channel),
+                           "starting the halo's messages");
+}
+
+static tess_status wait(tess_part_plan *p, void *channel)
+{
+    const tess_comm *comm = &p->part->comm;
+    return tess_comm_check(p->part->ctx, comm, comm->wait(comm->user, channel),
+                           "waiting for the halo");
+}
+
+/* Seconds since *then, which becomes now. */
+static double lap(double *then)
+{
+    const double now = tess_seconds(), took = now - *then;
+    *then = now;
+    return took;
+}
+
+static tess_status multiply_outside(tess_part_plan *p, tess_halo *h)
+{
+    if (h->k == 1)
+        return tess_spmv(p->outside, 1, h->halo, 0, h->boundary);
+    return tess_spmm(p->outside, h->k, TESS_ROW_MAJOR, 1, h->halo, h->k, 0, h->boundary, h->k);
+}
+
+tess_status tess_part_multiply(tess_part_plan *p, int k, tess_block_order order, double alpha,
+                               const void *X, int64_t ldx, double beta, void *Y, int64_t ldy)
+{
+    tess_part *part = p->part;
+    tess_halo *h;
+    TESS_TRY(halo_for(p, k, &h));
+    double then = tess_seconds();
+    move_rows(part, PACK, part->sent, part->sent_count, k, 1, vectors_of(X, order, k, ldx), h->sent);
+    TESS_TRY(start(p, h->channel));
+    p->times.halo += lap(&then);
+    /* A failure here must not keep the others waiting. */
+    tess_status status = k == 1 ? tess_spmv(p->own, alpha, X, beta, Y)
+                                : tess_spmm(p->own, k, order, alpha, X, ldx, beta, Y, ldy);
+    p->times.product += lap(&then);
+    TESS_TRY(wait(p, h->channel));
+    TESS_TRY(status);
+    p->times.halo += lap(&then);
+    if (p->outside) {
+        TESS_TRY(multiply_outside(p, h));
+        move_rows(part, ADD, part->boundary, part->outside->block_rows, k, alpha,
+                  vectors_of(Y, order, k, ldy), h->boundary);
+    }
+    p->times.product += lap(&then);
+    return TESS_OK;
+}
+
+tess_status tess_part_multiply_transpose(tess_part_plan *p, double alpha, const void *x,
+                                         double beta, void *y)
+{
+    tess_part *part = p->part;
+    const caller_vectors rows_x = vectors_of(x, TESS_COLUMN_MAJOR, 1, 0);
+    const caller_vectors rows_y = vectors_of(y, TESS_COLUMN_MAJOR, 1, 0);
+    tess_halo *h;
+    TESS_TRY(halo_for(p, 1, &h));
+    double then = tess_seconds();
+    tess_status status = TESS_OK;
+    if (p->outside) {
+        move_rows(part, PACK, part->boundary, part->outside->block_rows, 1, 1, rows_x, h->boundary);
+        status = tess_spmv_transpose(p->outside, 1, h->boundary, 0, h->halo);
+    }
+    p->times.product += lap(&then);
+    TESS_TRY(start(p, h->backwards));
+    p->times.halo += lap(&then);
+    if (status == TESS_OK)
+        status = tess_spmv_transpose(p->own, alpha, x, beta, y);
+    p->times.product += lap(&then);
+    TESS_TRY(wait(p, h->backwards));
+    TESS_TRY(status);
+    move_rows(part, ADD, part->sent, part->sent_count, 1, alpha, rows_y, h->sent);
+    p->times.halo += lap(&then);
+    return TESS_OK;
+}

@@ -1,0 +1,82 @@
+/* Solvers of a plan that several parts hold together: what they can do, and what auto means there. */
+#include "solve/solve.h"
+
+bool tess_plan_is_part(const tess_plan *plan)
+{
+    return plan->device->backend->sum != NULL;
+}
+
+tess_status tess_parts_check(const tess_plan *plan, const tess_solve_options *options)
+{
+    if (!tess_plan_is_part(plan))
+        return TESS_OK;
+    const char *what = options->scale != TESS_SCALE_NONE   ? "scale"
+                       : options->order != TESS_ORDER_NONE ? "order"
+                       : options->pc.pivot > 0             ? "pivot"
+                       : options->inner_single             ? "inner=f32"
+                       : options->method->direct           ? "direct"
+                                                           : NULL;
+    if (!what)
+        return TESS_OK;
+    return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                     "%s needs the whole matrix on one part: try pc=ilu0, which takes each part's "
+                     "own block",
+                     what);
+}
+
+/* x . (A y) of two vectors of the same random numbers on any number of threads. */
+static tess_status probe(tess_plan *plan, const void *x, const void *y, void *product, double *dot)
+{
+    TESS_TRY(tess_spmv(plan, 1, y, 0, product));
+    return plan->device->backend->dot(plan, x, product, dot);
+}
+
+static bool positive_diagonal(const tess_matrix *A)
+{
+    for (int64_t i = 0; i < A->rows; i++) {
+        const int64_t row = i / A->block_height, at = tess_matrix_find(A, row, row);
+        const int64_t inside = i % A->block_height;
+        if (at < 0 ||
+            !(tess_matrix_value(A, at * A->block_height * A->block_width +
+                                       inside * A->block_height + inside) > 0))
+            return false;
+    }
+    return true;
+}
+
+tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options)
+{
+    const tess_matrix A = tess_plan_present(plan);
+    const int64_t rows = A.rows;
+    char *vectors = NULL;
+    const size_t bytes = (size_t)rows * tess_type_size(A.type);
+    tess_status status = tess_alloc_bytes(plan->ctx, 3 * rows, tess_type_size(A.type),
+                                          (void **)&vectors);
+    TESS_TRY_CLEAN(plan->device->backend->agree(plan, status));
+    char *x = vectors, *y = vectors + bytes, *product = vectors + 2 * bytes;
+    for (int64_t i = 0; i < rows; i++) {
+        tess_put(x, A.type, i, tess_random_unit(1, (uint64_t)i));
+        tess_put(y, A.type, i, tess_random_unit(2, (uint64_t)i));
+    }
+    double xay = 0, yax = 0, sums[2] = {0, !positive_diagonal(&A)};
+    TESS_TRY_CLEAN(probe(plan, x, y, product, &xay));
+    TESS_TRY_CLEAN(plan->device->backend->dot(plan, product, product, &sums[0]));
+    TESS_TRY_CLEAN(probe(plan, y, x, product, &yax));
+    /* |x| |Ay| is about sqrt(n/3) |Ay|: what rounding may make of either is far below 1e-10 of it. */
+    double squares = 0;
+    TESS_TRY_CLEAN(plan->device->backend->dot(plan, x, x, &squares));
+    TESS_TRY_CLEAN(plan->device->backend->sum(plan, &sums[1], 1));
+    const double rounding = A.type == TESS_F64 ? 1e-10 : 1e-4;
+    const double apart = (xay - yax) * (xay - yax);
+    const bool symmetric = apart <= rounding * rounding * squares * sums[0];
+    tess_solve_options chosen;
+    TESS_TRY_CLEAN(tess_solve_options_parse(
+        plan->ctx, symmetric && sums[1] == 0 ? "cg:pc=ic0" : "gmres:pc=ilu0,restart=60", &chosen));
+    chosen.tol = options->tol;
+    chosen.atol = options->atol;
+    chosen.max = options->max;
+    *options = chosen;
+cleanup:
+    tess_free(plan->ctx, vectors);
+    return status;
+}

@@ -1,0 +1,118 @@
+#include "dealt.h"
+
+#include <string.h>
+
+int64_t dealt_row(const dealt *d, int rank)
+{
+    return tess_min(d->firsts[rank] * d->A->block_height, d->A->rows);
+}
+
+void dealt_ranges(dealt *d, uint64_t seed)
+{
+    for (int r = 0; r <= d->size; r++)
+        d->firsts[r] = tess_random_below(seed, (uint64_t)r, d->A->block_rows + 1);
+    d->firsts[0] = 0;
+    d->firsts[d->size] = d->A->block_rows;
+    for (int i = 1; i < d->size; i++) /* sorted */
+        for (int j = i; j > 0 && d->firsts[j - 1] > d->firsts[j]; j--) {
+            const int64_t kept = d->firsts[j];
+            d->firsts[j] = d->firsts[j - 1];
+            d->firsts[j - 1] = kept;
+        }
+}
+
+tess_status dealt_part(const dealt *d, tess_ctx *ctx, const tess_comm *comm, tess_part **out)
+{
+    const tess_matrix *A = d->A;
+    const int64_t first = d->firsts[comm->rank], end = d->firsts[comm->rank + 1];
+    const int64_t at = A->row_offsets[first], blocks = A->row_offsets[end] - at;
+    int64_t *offsets = malloc((size_t)(end - first + 1) * sizeof *offsets);
+    int64_t *columns = malloc((size_t)(blocks + 1) * sizeof *columns);
+    for (int64_t i = first; i <= end; i++)
+        offsets[i - first] = A->row_offsets[i] - at;
+    for (int64_t k = 0; k < blocks; k++)
+        columns[k] = A->columns[at + k];
+    const size_t block_bytes =
+        (size_t)(A->block_height * A->block_width) * tess_type_size(A->type);
+    const tess_part_view view = {.type = A->type,
+                                 .rows = dealt_row(d, comm->rank + 1) - dealt_row(d, comm->rank),
+                                 .block = A->block_height,
+                                 .order = TESS_COLUMN_MAJOR,
+                                 .row_offsets = offsets,
+                                 .columns = columns,
+                                 .values = (char *)A->values + (size_t)at * block_bytes};
+    const tess_status status = tess_part_create(ctx, comm, &view, out);
+    free(offsets);
+    free(columns);
+    return status;
+}
+
+/* ---- An allocator that fails when it is told to, and counts what is left ---- */
+
+typedef struct counter {
+    int64_t fails_in, live;
+} counter;
+
+static void *allocate(void *user, size_t bytes, size_t alignment)
+{
+    counter *c = user;
+    if (c->fails_in == 0)
+        return NULL;
+    if (c->fails_in > 0)
+        c->fails_in--;
+    void *p = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    c->live += p != NULL;
+    return p;
+}
+
+static void release(void *user, void *pointer)
+{
+    ((counter *)user)->live -= pointer != NULL;
+    free(pointer);
+}
+
+static tess_status with_plan(dealt *d, int rank, tess_ctx *ctx, const tess_comm *comm,
+                             tess_device *device, counter *memory)
+{
+    tess_part *part;
+    tess_plan *plan;
+    memory->fails_in = d->allocation_fails[rank];
+    tess_status status = dealt_part(d, ctx, comm, &part);
+    if (status != TESS_OK)
+        return status;
+    status = tess_part_get_info(part, sizeof d->info[rank], &d->info[rank]);
+    status = tess_plan_create_part(part, device, NULL, &plan);
+    if (status == TESS_OK) {
+        status = d->body(d, rank, part, plan);
+        tess_plan_destroy(plan);
+    }
+    tess_part_destroy(part);
+    return status;
+}
+
+static void one_part(int rank, void *user)
+{
+    dealt *d = user;
+    counter memory = {-1, 0};
+    const tess_comm comm = test_team_comm(d->team, rank);
+    const tess_ctx_options options = {.allocator = {allocate, release, &memory}, .threads = 1};
+    tess_ctx *ctx;
+    tess_device *device;
+    if (tess_ctx_create(&options, &ctx) != TESS_OK ||
+        tess_device_open(ctx, d->device ? d->device : "cpu:1", &device) != TESS_OK)
+        abort();
+    d->status[rank] = with_plan(d, rank, ctx, &comm, device, &memory);
+    memory.fails_in = -1;
+    snprintf(d->error[rank], sizeof d->error[rank], "%s", tess_ctx_error(ctx));
+    tess_device_close(device);
+    tess_ctx_destroy(ctx);
+    if (memory.live != 0) {
+        fprintf(stderr, "part %d leaves %lld allocations\n", rank, (long long)memory.live);
+        abort();
+    }
+}
+
+void dealt_run(dealt *d)
+{
+    test_team_run(d->team, one_part, d);
+}

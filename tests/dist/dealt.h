@@ -1,0 +1,46 @@
+/* A whole matrix dealt out to threads: what the tests of parts share.
+ *
+ * Bodies run on threads of their own, where an assertion cannot end the test: each part notes what
+ * it saw, and the test asserts afterwards.
+ */
+#ifndef TEST_DEALT_H
+#define TEST_DEALT_H
+
+#include "support/support.h"
+#include "support/thread_comm.h"
+
+enum { DEALT_MOST = 8 };
+
+typedef struct dealt {
+    const tess_matrix *A;         /* the whole, square, of square blocks */
+    int size;                     /* parts */
+    int64_t firsts[DEALT_MOST + 1]; /* block rows */
+    test_team *team;
+    const char *device;
+    /* What the parts saw. */
+    tess_status status[DEALT_MOST];
+    char error[DEALT_MOST][1024];
+    tess_part_info info[DEALT_MOST];
+    /* The test's own: what a part does with its plan. */
+    tess_status (*body)(struct dealt *d, int rank, tess_part *part, tess_plan *plan);
+    const void *x, *y0;
+    void *y;
+    double alpha, beta, dot[DEALT_MOST];
+    int k;
+    tess_block_order order;
+    const char *spec;
+    tess_result result[DEALT_MOST];
+    double *history[DEALT_MOST];
+    int64_t allocation_fails[DEALT_MOST]; /* the n-th allocation of a part fails; -1: none */
+} dealt;
+
+/* Contiguous ranges drawn at random, empty ones included. */
+void dealt_ranges(dealt *d, uint64_t seed);
+/* The part's rows of A as the caller of tess_part_create has them: columns of the whole. */
+tess_status dealt_part(const dealt *d, tess_ctx *ctx, const tess_comm *comm, tess_part **out);
+/* The first scalar row of a part. */
+int64_t dealt_row(const dealt *d, int rank);
+/* Makes the parts and their plans and runs the body on all of them. */
+void dealt_run(dealt *d);
+
+#endif
