@@ -11,7 +11,14 @@ endif()
 
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 install(TARGETS tessera EXPORT tesseraTargets)
-install(DIRECTORY include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} PATTERN tessera_mpi.h EXCLUDE)
+# What needs MPI is a component of its own: who does not ask for it needs none.
+if(TARGET tessera_mpi)
+  install(TARGETS tessera_mpi EXPORT tesseraMpiTargets)
+  install(TARGETS tessera_mpi_command)
+  install(FILES include/tessera/tessera_mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera)
+  install(EXPORT tesseraMpiTargets NAMESPACE tessera:: DESTINATION ${package_directory})
+endif()
 install(EXPORT tesseraTargets NAMESPACE tessera:: DESTINATION ${package_directory})
 configure_package_config_file(cmake/tesseraConfig.cmake.in tesseraConfig.cmake
   INSTALL_DESTINATION ${package_directory})

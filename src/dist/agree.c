@@ -52,10 +52,10 @@ tess_status tess_part_sum(tess_part *part, double *values, int count)
         return TESS_OK;
     for (int first = 0; first < count; first += TESS_PART_SUMS) {
         const int some = count - first < TESS_PART_SUMS ? count - first : TESS_PART_SUMS;
-        TESS_TRY(tess_comm_check(part->ctx, comm,
-                                 comm->gather(comm->user, values + first,
-                                              (size_t)some * sizeof *values, part->sums),
-                                 "summing dot products"));
+        TESS_TRY(tess_comm_check(
+            part->ctx, comm,
+            comm->gather(comm->user, values + first, (size_t)some * sizeof *values, part->sums),
+            "summing dot products"));
         for (int i = 0; i < some; i++) {
             double sum = 0;
             for (int r = 0; r < comm->size; r++)

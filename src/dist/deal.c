@@ -68,8 +68,8 @@ static tess_status reserve(tess_ctx *ctx, deal_arrays *a)
     const deal_head *h = &a->head;
     TESS_TRY(TESS_ALLOC(ctx, h->block_rows + 1, &a->row_offsets));
     TESS_TRY(TESS_ALLOC(ctx, h->blocks, &a->columns));
-    return tess_alloc_bytes(ctx, h->blocks * h->block * h->block, tess_type_size((tess_type)h->type),
-                            &a->values);
+    return tess_alloc_bytes(ctx, h->blocks * h->block * h->block,
+                            tess_type_size((tess_type)h->type), &a->values);
 }
 
 static tess_status send_arrays(tess_ctx *ctx, const tess_comm *comm, deal_arrays *parts, int count,

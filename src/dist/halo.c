@@ -33,8 +33,8 @@ static tess_status exchange_lists(tess_part *part, int64_t *halo, tess_message *
     tess_message *lists = messages + part->receive_count;
     for (int i = 0; i < part->receive_count; i++) {
         const tess_part_peer *peer = &part->receives[i];
-        messages[i] = (tess_message){peer->rank, (size_t)peer->count * sizeof *halo,
-                                     halo + peer->first};
+        messages[i] =
+            (tess_message){peer->rank, (size_t)peer->count * sizeof *halo, halo + peer->first};
     }
     for (int i = 0; i < part->send_count; i++) {
         const tess_part_peer *peer = &part->sends[i];

@@ -177,8 +177,8 @@ static tess_status split(tess_part *part, const tess_part_view *v, const int64_t
             if (is_own(part, column)) {
                 rows_put(&part->own_rows, &own_at, column - first, k);
             } else {
-                const int64_t *found = bsearch(&column, halo, (size_t)part->halo, sizeof *halo,
-                                               compare_columns);
+                const int64_t *found =
+                    bsearch(&column, halo, (size_t)part->halo, sizeof *halo, compare_columns);
                 rows_put(&part->outside_rows, &outside_at, found - halo, k);
             }
         }
@@ -201,10 +201,9 @@ tess_status tess_part_fill(const tess_part *part, const void *values, bool outsi
                                     .values = values,
                                     .order = part->order};
     /* The last rows' padding is the own matrix's affair; the compact one has whole blocks. */
-    return tess_matrix_from_rows(part->ctx, part->type,
-                                 outside ? rows->block_rows * part->block : part->rows,
-                                 outside ? part->halo * part->block : part->rows, part->block,
-                                 part->block, &source, out);
+    return tess_matrix_from_rows(
+        part->ctx, part->type, outside ? rows->block_rows * part->block : part->rows,
+        outside ? part->halo * part->block : part->rows, part->block, part->block, &source, out);
 }
 
 /* Everything that follows from the sizes. Collective, whatever fails here. */

@@ -7,11 +7,12 @@
  *      . x . . x | x x x . . | . . x . .         own       block_rows x block_rows, square
  *      . . . . . | x x . . . | . . . . .   ==>
  *      . . . . x | . . x x . | . . x . .         outside   the rows with blocks of other columns,
- *                                                          columns numbered as they arrive: the halo
+ *                                                          columns numbered as they arrive: the
+ * halo
  *
- * y = own x is computed while the halo travels; outside * halo is added afterwards, in the rows that
- * have blocks there. The halo is sorted by column, so a part's piece of it is contiguous, and each
- * column comes once.
+ * y = own x is computed while the halo travels; outside * halo is added afterwards, in the rows
+ * that have blocks there. The halo is sorted by column, so a part's piece of it is contiguous, and
+ * each column comes once.
  */
 #ifndef TESS_PART_H
 #define TESS_PART_H

@@ -45,8 +45,8 @@ tess_status tess_halo_open(tess_part *part, int k, tess_halo *out)
     tess_message *sends = messages + part->receive_count;
     list_messages(part, k, part->receives, part->receive_count, h.halo, messages);
     list_messages(part, k, part->sends, part->send_count, h.sent, sends);
-    status = comm->open(comm->user, part->send_count, sends, part->receive_count, messages,
-                        &h.channel);
+    status =
+        comm->open(comm->user, part->send_count, sends, part->receive_count, messages, &h.channel);
     if (status == TESS_OK)
         status = comm->open(comm->user, part->receive_count, messages, part->send_count, sends,
                             &h.backwards);
@@ -149,7 +149,8 @@ tess_status tess_part_multiply(tess_part_plan *p, int k, tess_block_order order,
     tess_halo *h;
     TESS_TRY(halo_for(p, k, &h));
     double then = tess_seconds();
-    move_rows(part, PACK, part->sent, part->sent_count, k, 1, vectors_of(X, order, k, ldx), h->sent);
+    move_rows(part, PACK, part->sent, part->sent_count, k, 1, vectors_of(X, order, k, ldx),
+              h->sent);
     TESS_TRY(start(p, h->channel));
     p->times.halo += lap(&then);
     /* A failure here must not keep the others waiting. */

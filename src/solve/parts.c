@@ -1,4 +1,5 @@
-/* Solvers of a plan that several parts hold together: what they can do, and what auto means there. */
+/* Solvers of a plan that several parts hold together: what they can do, and what auto means there.
+ */
 #include "solve/solve.h"
 
 bool tess_plan_is_part(const tess_plan *plan)
@@ -36,9 +37,8 @@ static bool positive_diagonal(const tess_matrix *A)
     for (int64_t i = 0; i < A->rows; i++) {
         const int64_t row = i / A->block_height, at = tess_matrix_find(A, row, row);
         const int64_t inside = i % A->block_height;
-        if (at < 0 ||
-            !(tess_matrix_value(A, at * A->block_height * A->block_width +
-                                       inside * A->block_height + inside) > 0))
+        if (at < 0 || !(tess_matrix_value(A, at * A->block_height * A->block_width +
+                                                 inside * A->block_height + inside) > 0))
             return false;
     }
     return true;
@@ -50,8 +50,8 @@ tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options)
     const int64_t rows = A.rows;
     char *vectors = NULL;
     const size_t bytes = (size_t)rows * tess_type_size(A.type);
-    tess_status status = tess_alloc_bytes(plan->ctx, 3 * rows, tess_type_size(A.type),
-                                          (void **)&vectors);
+    tess_status status =
+        tess_alloc_bytes(plan->ctx, 3 * rows, tess_type_size(A.type), (void **)&vectors);
     TESS_TRY_CLEAN(plan->device->backend->agree(plan, status));
     char *x = vectors, *y = vectors + bytes, *product = vectors + 2 * bytes;
     for (int64_t i = 0; i < rows; i++) {
@@ -62,7 +62,8 @@ tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options)
     TESS_TRY_CLEAN(probe(plan, x, y, product, &xay));
     TESS_TRY_CLEAN(plan->device->backend->dot(plan, product, product, &sums[0]));
     TESS_TRY_CLEAN(probe(plan, y, x, product, &yax));
-    /* |x| |Ay| is about sqrt(n/3) |Ay|: what rounding may make of either is far below 1e-10 of it. */
+    /* |x| |Ay| is about sqrt(n/3) |Ay|: what rounding may make of either is far below 1e-10 of it.
+     */
     double squares = 0;
     TESS_TRY_CLEAN(plan->device->backend->dot(plan, x, x, &squares));
     TESS_TRY_CLEAN(plan->device->backend->sum(plan, &sums[1], 1));

@@ -32,8 +32,7 @@ tess_status dealt_part(const dealt *d, tess_ctx *ctx, const tess_comm *comm, tes
         offsets[i - first] = A->row_offsets[i] - at;
     for (int64_t k = 0; k < blocks; k++)
         columns[k] = A->columns[at + k];
-    const size_t block_bytes =
-        (size_t)(A->block_height * A->block_width) * tess_type_size(A->type);
+    const size_t block_bytes = (size_t)(A->block_height * A->block_width) * tess_type_size(A->type);
     const tess_part_view view = {.type = A->type,
                                  .rows = dealt_row(d, comm->rank + 1) - dealt_row(d, comm->rank),
                                  .block = A->block_height,

@@ -12,8 +12,8 @@
 enum { DEALT_MOST = 8 };
 
 typedef struct dealt {
-    const tess_matrix *A;         /* the whole, square, of square blocks */
-    int size;                     /* parts */
+    const tess_matrix *A;           /* the whole, square, of square blocks */
+    int size;                       /* parts */
     int64_t firsts[DEALT_MOST + 1]; /* block rows */
     test_team *team;
     const char *device;

@@ -25,14 +25,13 @@ static void all_ok(const dealt *d, uint64_t seed)
 /* A square matrix of random pattern, block size and type. */
 static tess_matrix *draw(tess_ctx *ctx, uint64_t seed)
 {
-    static const test_pattern patterns[] = {TEST_DIAGONAL,   TEST_BANDED,     TEST_RANDOM,
-                                            TEST_DENSE_ROW,  TEST_EMPTY_ENDS, TEST_RAGGED,
-                                            TEST_ONE_BLOCK,  TEST_SKEWED,     TEST_EMPTY};
+    static const test_pattern patterns[] = {TEST_DIAGONAL,  TEST_BANDED,     TEST_RANDOM,
+                                            TEST_DENSE_ROW, TEST_EMPTY_ENDS, TEST_RAGGED,
+                                            TEST_ONE_BLOCK, TEST_SKEWED,     TEST_EMPTY};
     const int32_t b = 1 + (int32_t)tess_random_below(seed, 100, 7);
     const test_pattern pattern = patterns[tess_random_below(seed, 101, 9)];
-    tess_matrix *A =
-        test_matrix(ctx, pattern, 1 + tess_random_below(seed, 102, 40), b, b,
-                    tess_random_below(seed, 103, 4) == 0 ? TESS_F32 : TESS_F64, seed);
+    tess_matrix *A = test_matrix(ctx, pattern, 1 + tess_random_below(seed, 102, 40), b, b,
+                                 tess_random_below(seed, 103, 4) == 0 ? TESS_F32 : TESS_F64, seed);
     if (A->rows == A->cols)
         return A;
     tess_matrix_destroy(A);
@@ -154,7 +153,8 @@ static void the_halo_is_the_distinct_outside_columns(void **state)
         for (int r = 0; r < d.size; r++) {
             bool *seen = calloc((size_t)A->block_cols + 1, 1);
             int64_t distinct = 0;
-            for (int64_t k = A->row_offsets[d.firsts[r]]; k < A->row_offsets[d.firsts[r + 1]]; k++) {
+            for (int64_t k = A->row_offsets[d.firsts[r]]; k < A->row_offsets[d.firsts[r + 1]];
+                 k++) {
                 const int32_t column = A->columns[k];
                 const bool own = column >= d.firsts[r] && column < d.firsts[r + 1];
                 distinct += !own && !seen[column];

@@ -19,14 +19,15 @@ static tess_matrix *dominant(tess_ctx *ctx, int64_t block_rows, int32_t b, bool 
                 continue;
             const int64_t low = symmetric ? tess_min(i, j) : i, high = symmetric ? i + j - low : j;
             columns[count] = (int32_t)j;
-            values[count++] = i == j ? 3.0 * b + 2 : tess_random_unit(seed, (uint64_t)(low * n + high));
+            values[count++] =
+                i == j ? 3.0 * b + 2 : tess_random_unit(seed, (uint64_t)(low * n + high));
         }
         offsets[i + 1] = count;
     }
     tess_matrix *scalar, *A;
-    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, n, n, offsets, columns, values, TESS_COPY,
-                                          &scalar),
-                     TESS_OK);
+    assert_int_equal(
+        tess_matrix_from_csr(ctx, TESS_F64, n, n, offsets, columns, values, TESS_COPY, &scalar),
+        TESS_OK);
     const tess_blocking blocking = {b, b};
     assert_int_equal(tess_matrix_to_blocks(ctx, scalar, &blocking, &A), TESS_OK);
     tess_matrix_destroy(scalar);
@@ -86,8 +87,8 @@ static void check_solve(const tess_matrix *A, const char *spec, int size, uint64
     dealt_run(&d);
     for (int r = 0; r < size; r++) {
         if (d.status[r] != expected)
-            fail_msg("%s on %d parts, seed %llu: part %d: %s", spec, size,
-                     (unsigned long long)seed, r, d.error[r]);
+            fail_msg("%s on %d parts, seed %llu: part %d: %s", spec, size, (unsigned long long)seed,
+                     r, d.error[r]);
         if (expected != TESS_OK)
             continue;
         if (d.result[r].reason != TESS_CONVERGED)

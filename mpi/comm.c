@@ -1,0 +1,163 @@
+/* tess_comm over MPI: persistent requests for channels, MPI_Allgather for the rest.
+ *
+ * Sums are made from gathered numbers in the order of the ranks, by the caller: MPI_Allreduce may
+ * add in any order. */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "tessera/tessera_mpi.h"
+
+typedef struct mpi_user {
+    MPI_Comm comm;
+} mpi_user;
+
+typedef struct mpi_channel {
+    int count;
+    MPI_Request requests[]; /* receives, then sends */
+} mpi_channel;
+
+/* A message's length as MPI takes it: bytes, or one item of a type as long as they are where an int
+ * does not hold their number. */
+typedef struct mpi_length {
+    int count;
+    MPI_Datatype type;
+} mpi_length;
+
+static int length_of(size_t bytes, mpi_length *out)
+{
+    enum { PIECE = 1 << 20 };
+    *out = (mpi_length){(int)bytes, MPI_BYTE};
+    if (bytes <= INT_MAX)
+        return MPI_SUCCESS;
+    const int lengths[2] = {(int)(bytes / PIECE), (int)(bytes % PIECE)};
+    const MPI_Aint places[2] = {0, (MPI_Aint)(bytes / PIECE * PIECE)};
+    MPI_Datatype piece, types[2] = {MPI_BYTE, MPI_BYTE};
+    int status = MPI_Type_contiguous(PIECE, MPI_BYTE, &piece);
+    types[0] = piece;
+    out->count = 1;
+    if (status == MPI_SUCCESS)
+        status = MPI_Type_create_struct(2, lengths, places, types, &out->type);
+    if (status == MPI_SUCCESS)
+        status = MPI_Type_commit(&out->type);
+    MPI_Type_free(&piece);
+    return status;
+}
+
+static void length_free(mpi_length *length)
+{
+    if (length->type != MPI_BYTE)
+        MPI_Type_free(&length->type);
+}
+
+static tess_status status_of(int mpi_status)
+{
+    return mpi_status == MPI_SUCCESS ? TESS_OK : TESS_ERR_DEVICE;
+}
+
+static tess_status gather(void *user, const void *mine, size_t bytes, void *all)
+{
+    mpi_user *u = user;
+    mpi_length length;
+    int status = length_of(bytes, &length);
+    if (status == MPI_SUCCESS)
+        status = MPI_Allgather(mine, length.count, length.type, all, length.count, length.type,
+                               u->comm);
+    length_free(&length);
+    return status_of(status);
+}
+
+static void close_channel(void *user, void *opened)
+{
+    mpi_channel *c = opened;
+    (void)user;
+    for (int i = 0; i < c->count; i++)
+        MPI_Request_free(&c->requests[i]);
+    free(c);
+}
+
+static int add(mpi_user *u, mpi_channel *c, const tess_message *message, int send)
+{
+    mpi_length length;
+    int status = length_of(message->bytes, &length);
+    MPI_Request *request = &c->requests[c->count];
+    if (status == MPI_SUCCESS)
+        status = send ? MPI_Send_init(message->data, length.count, length.type, message->peer, 0,
+                                      u->comm, request)
+                      : MPI_Recv_init(message->data, length.count, length.type, message->peer, 0,
+                                      u->comm, request);
+    length_free(&length);
+    c->count += status == MPI_SUCCESS;
+    return status;
+}
+
+static tess_status open_channel(void *user, int sends, const tess_message *send, int receives,
+                                const tess_message *receive, void **out)
+{
+    mpi_channel *c = malloc(sizeof *c + (size_t)(sends + receives) * sizeof c->requests[0]);
+    if (!c)
+        return TESS_ERR_MEMORY;
+    c->count = 0;
+    int status = MPI_SUCCESS;
+    for (int i = 0; status == MPI_SUCCESS && i < receives; i++)
+        status = add(user, c, &receive[i], 0);
+    for (int i = 0; status == MPI_SUCCESS && i < sends; i++)
+        status = add(user, c, &send[i], 1);
+    if (status != MPI_SUCCESS) {
+        close_channel(user, c);
+        return status_of(status);
+    }
+    *out = c;
+    return TESS_OK;
+}
+
+static tess_status start(void *user, void *opened)
+{
+    mpi_channel *c = opened;
+    (void)user;
+    return status_of(MPI_Startall(c->count, c->requests));
+}
+
+static tess_status wait_for(void *user, void *opened)
+{
+    mpi_channel *c = opened;
+    (void)user;
+    return status_of(MPI_Waitall(c->count, c->requests, MPI_STATUSES_IGNORE));
+}
+
+tess_status tess_mpi_comm_open(tess_ctx *ctx, MPI_Comm mpi, tess_comm *out)
+{
+    int initialised = 0;
+    if (!ctx || !out || mpi == MPI_COMM_NULL || MPI_Initialized(&initialised) != MPI_SUCCESS ||
+        !initialised)
+        return TESS_ERR_ARGUMENT;
+    mpi_user *u = malloc(sizeof *u);
+    if (!u)
+        return TESS_ERR_MEMORY;
+    tess_comm comm = {.user = u,
+                      .gather = gather,
+                      .open = open_channel,
+                      .start = start,
+                      .wait = wait_for,
+                      .close = close_channel};
+    int status = MPI_Comm_dup(mpi, &u->comm);
+    if (status == MPI_SUCCESS) {
+        /* A failure is returned, for a sentence of ours, instead of ending the process. */
+        MPI_Comm_set_errhandler(u->comm, MPI_ERRORS_RETURN);
+        MPI_Comm_rank(u->comm, &comm.rank);
+        MPI_Comm_size(u->comm, &comm.size);
+        *out = comm;
+        return TESS_OK;
+    }
+    free(u);
+    return status_of(status);
+}
+
+void tess_mpi_comm_close(tess_comm *comm)
+{
+    if (!comm || !comm->user)
+        return;
+    mpi_user *u = comm->user;
+    MPI_Comm_free(&u->comm);
+    free(u);
+    comm->user = NULL;
+}

@@ -1,0 +1,59 @@
+#!/bin/sh
+# tessera-mpi on 1 to 4 ranks against one rank: products to rounding, solves by their residual; what
+# fails on one rank fails everywhere and nothing hangs.
+#
+# usage: mpi.sh BIN_DIRECTORY
+command=$1/tessera-mpi
+[ -x "$command" ] || { echo "skipped: tessera-mpi is not built, MPI is not here"; exit 77; }
+command -v mpirun >/dev/null || { echo "skipped: mpirun is not here"; exit 77; }
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_mpi_yield_when_idle=1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+bad=0
+
+# expect STATUS RANKS ARGUMENT...: the exit status, and one line of words on standard error.
+expect() {
+    status=$1 ranks=$2
+    shift 2
+    timeout 120 mpirun -n "$ranks" "$command" "$@" >"$folder/out" 2>"$folder/err"
+    got=$?
+    [ $got = "$status" ] || { bad=1; echo "mpirun -n $ranks $*: status $got, not $status"; cat "$folder/err"; }
+}
+
+# same A B: numbers line by line, to 1e-12 of the largest.
+same() {
+    awk 'NR == FNR { a[FNR] = $1; if ($1 > m) m = $1; if (-$1 > m) m = -$1; n = FNR; next }
+         { d = $1 - a[FNR]; if (d < 0) d = -d; if (d > 1e-12 * m) bad = 1; k = FNR }
+         END { exit bad || n != k || n == 0 }' "$1" "$2"
+}
+
+for input in gen:stencil27:n=6,b=3 gen:cdr:n=7 gen:random:rows=97,avg=5,r=2,c=2 gen:stencil7:n=1,b=2; do
+    for ranks in 1 2 3 4; do
+        expect 0 $ranks spmv $input --reps 2 --out "$folder/y.$ranks"
+        same "$folder/y.1" "$folder/y.$ranks" || { bad=1; echo "$input: y differs on $ranks ranks"; }
+    done
+done
+
+for case in "gen:elasticity:n=6" "gen:elasticity:n=6 --solver cg:pc=bjacobi" \
+    "gen:elasticity:n=6 --solver cg_single:pc=jacobi" "gen:cdr:n=8 --solver bicgstab:pc=ilu0" \
+    "gen:cdr:n=8 --solver gmres:pc=ssor --block 1" "gen:stencil7:n=1,b=2 --solver cg"; do
+    for ranks in 1 2 4; do
+        # shellcheck disable=SC2086 # words of a command line
+        expect 0 $ranks solve $case --json
+        awk '/"reason":"CONVERGED"/ { ok = 1 } END { exit !ok || NR != 1 }' "$folder/out" ||
+            { bad=1; echo "$case on $ranks ranks:"; cat "$folder/out"; }
+    done
+done
+
+expect 3 3 solve "$folder/missing.mtx"
+[ "$(grep -c 'missing.mtx' "$folder/err")" = 1 ] || { bad=1; echo "not one sentence:"; cat "$folder/err"; }
+expect 3 2 solve gen:cdr:n=5 --solver nonsense
+expect 3 2 solve gen:cdr:n=5 --solver direct
+expect 1 2 solve gen:cdr:n=8 --solver gmres:max=2
+expect 2 2 solve
+expect 2 2 solve gen:cdr:n=5 --block x
+expect 2 2 multiply gen:cdr:n=5
+expect 3 2 spmv gen:powerlaw:rows=50,avg=3,r=2,c=3
+expect 0 2 --help
+exit $bad
