@@ -60,9 +60,44 @@ static tess_status gather(void *user, const void *mine, size_t bytes, void *all)
     mpi_length length;
     int status = length_of(bytes, &length);
     if (status == MPI_SUCCESS)
-        status = MPI_Allgather(mine, length.count, length.type, all, length.count, length.type,
-                               u->comm);
+        status =
+            MPI_Allgather(mine, length.count, length.type, all, length.count, length.type, u->comm);
     length_free(&length);
+    return status_of(status);
+}
+
+/* A gather under way. */
+typedef struct mpi_pending {
+    MPI_Request request;
+    mpi_length length;
+} mpi_pending;
+
+static tess_status gather_start(void *user, const void *mine, size_t bytes, void *all, void **out)
+{
+    mpi_user *u = user;
+    mpi_pending *p = malloc(sizeof *p);
+    if (!p)
+        return TESS_ERR_MEMORY;
+    int status = length_of(bytes, &p->length);
+    if (status == MPI_SUCCESS)
+        status = MPI_Iallgather(mine, p->length.count, p->length.type, all, p->length.count,
+                                p->length.type, u->comm, &p->request);
+    if (status != MPI_SUCCESS) {
+        length_free(&p->length);
+        free(p);
+        return status_of(status);
+    }
+    *out = p;
+    return TESS_OK;
+}
+
+static tess_status gather_wait(void *user, void *pending)
+{
+    mpi_pending *p = pending;
+    (void)user;
+    const int status = MPI_Wait(&p->request, MPI_STATUS_IGNORE);
+    length_free(&p->length);
+    free(p);
     return status_of(status);
 }
 
@@ -135,6 +170,8 @@ tess_status tess_mpi_comm_open(tess_ctx *ctx, MPI_Comm mpi, tess_comm *out)
         return TESS_ERR_MEMORY;
     tess_comm comm = {.user = u,
                       .gather = gather,
+                      .gather_start = gather_start,
+                      .gather_wait = gather_wait,
                       .open = open_channel,
                       .start = start,
                       .wait = wait_for,

@@ -106,9 +106,9 @@ static int parse_count(const char *text, int *out)
 static int parse(int argc, char **argv, run_state *r)
 {
     static const struct option options[] = {
-        {"solver", 1, NULL, 's'}, {"block", 1, NULL, 'b'}, {"device", 1, NULL, 'd'},
-        {"threads", 1, NULL, 't'}, {"rhs", 1, NULL, 'r'},  {"out", 1, NULL, 'o'},
-        {"reps", 1, NULL, 'n'},    {"json", 0, NULL, 'j'}, {"help", 0, NULL, 'h'},
+        {"solver", 1, NULL, 's'},  {"block", 1, NULL, 'b'}, {"device", 1, NULL, 'd'},
+        {"threads", 1, NULL, 't'}, {"rhs", 1, NULL, 'r'},   {"out", 1, NULL, 'o'},
+        {"reps", 1, NULL, 'n'},    {"json", 0, NULL, 'j'},  {"help", 0, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     arguments *a = &r->args;
@@ -151,10 +151,9 @@ static tess_status read_matrix(run_state *r)
 {
     const arguments *a = &r->args;
     tess_matrix *A, *blocked;
-    tess_status status =
-        strncmp(a->input, "gen:", 4) == 0
-            ? tess_matrix_generate(r->ctx, a->input + 4, &A, &r->whole_b)
-            : tess_matrix_input(r->ctx, a->input, &A);
+    tess_status status = strncmp(a->input, "gen:", 4) == 0
+                             ? tess_matrix_generate(r->ctx, a->input + 4, &A, &r->whole_b)
+                             : tess_matrix_input(r->ctx, a->input, &A);
     if (status != TESS_OK)
         return status;
     r->matrix = A;
@@ -217,8 +216,8 @@ static tess_status make_rhs(run_state *r, const char **name)
         r->whole_b = NULL;
         status = tess_vector_read(r->ctx, r->args.rhs, r->info.type, &count, &r->whole_b);
         if (status == TESS_OK && count != r->info.all_rows) {
-            fprintf(stderr, "tessera-mpi: %s has %lld numbers, the matrix %lld rows\n",
-                    r->args.rhs, (long long)count, (long long)r->info.all_rows);
+            fprintf(stderr, "tessera-mpi: %s has %lld numbers, the matrix %lld rows\n", r->args.rhs,
+                    (long long)count, (long long)r->info.all_rows);
             status = TESS_ERR_ARGUMENT;
         }
         there = 1;
@@ -257,8 +256,9 @@ static void print_times(const spread *product, const spread *halo, const spread 
 
 static void print_json_times(const spread *product, const spread *halo, const spread *sums)
 {
-    printf("\"product_seconds\":[%.9g,%.9g],\"halo_seconds\":[%.9g,%.9g],\"sum_seconds\":[%.9g,%.9g]",
-           product->slowest, product->mean, halo->slowest, halo->mean, sums->slowest, sums->mean);
+    printf(
+        "\"product_seconds\":[%.9g,%.9g],\"halo_seconds\":[%.9g,%.9g],\"sum_seconds\":[%.9g,%.9g]",
+        product->slowest, product->mean, halo->slowest, halo->mean, sums->slowest, sums->mean);
 }
 
 /* A string between quotation marks. */
@@ -343,7 +343,8 @@ static int solve(run_state *r)
     const tess_status status = tess_solver_solve(solver, r->b, r->x, &result);
     int exit_status = EXIT_FAILED;
     if (all_well(r, status) && all_well(r, write_out(r, r->x)))
-        exit_status = report_solve(r, r->args.solver ? r->args.solver : "auto", rhs, &result, setup);
+        exit_status =
+            report_solve(r, r->args.solver ? r->args.solver : "auto", rhs, &result, setup);
     tess_solver_destroy(solver);
     return exit_status;
 }

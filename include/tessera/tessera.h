@@ -558,6 +558,8 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *              callback gets a line an attempt. docs/solving.md says what is tried when
  *   cg         symmetric positive definite A and preconditioner
  *   cg_single  the same with one reduction an iteration (Chronopoulos and Gear)
+ *   cg_pipelined  the same, and the sums of several parts travel behind M and A (Ghysels and
+ *              Vanroose): for many parts; it moves more vectors
  *   bicg       any A; two products an iteration, one with A^T
  *   bicgstab   any A; two products an iteration
  *   gmres      any A; restart=30 vectors are kept
@@ -968,6 +970,11 @@ typedef struct tess_comm {
     void *user;
     /* all[r * bytes ...] becomes what part r has in `mine`. */
     tess_status (*gather)(void *user, const void *mine, size_t bytes, void *all);
+    /* The same in two calls, between which other calls may come: `mine` and `all` stay untouched
+     * until the second. Both NULL: gather does. */
+    tess_status (*gather_start)(void *user, const void *mine, size_t bytes, void *all,
+                                void **pending);
+    tess_status (*gather_wait)(void *user, void *pending);
     /* A channel sends and receives between buffers that stay where they are. Two parts exchange at
      * most one message a channel in each direction. */
     tess_status (*open)(void *user, int sends, const tess_message *send, int receives,

@@ -7,8 +7,8 @@
  *     tess_plan_create_part(part, device, NULL, &plan);
  *     tess_solve(plan, "cg:pc=bjacobi", my_b, my_x, &result);
  *
- * Link with libtessera_mpi; in CMake find_package(tessera COMPONENTS mpi) and tessera::mpi. Everything
- * else of Tessera knows no MPI. */
+ * Link with libtessera_mpi; in CMake find_package(tessera COMPONENTS mpi) and tessera::mpi.
+ * Everything else of Tessera knows no MPI. */
 #ifndef TESSERA_MPI_H
 #define TESSERA_MPI_H
 

@@ -128,6 +128,11 @@ struct tess_backend {
 
     /* values[i] becomes the sum over all parts, added in their order. */
     tess_status (*sum)(tess_plan *plan, double *values, int count);
+    /* The same in two calls, between which the plan's products may be computed; at most sum_most
+     * numbers. */
+    tess_status (*sum_start)(tess_plan *plan, const double *values, int count);
+    tess_status (*sum_wait)(tess_plan *plan, double *values);
+    int sum_most;
     /* Returns `status`, or the failure of the first part that has one, with its sentence. */
     tess_status (*agree)(tess_plan *plan, tess_status status);
 

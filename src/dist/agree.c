@@ -45,24 +45,54 @@ tess_status tess_comm_agree(tess_ctx *ctx, const tess_comm *comm, tess_status st
     return heard;
 }
 
+/* The gathered numbers, added in the order of the parts. */
+static void add_up(const tess_part *part, int count, double *values)
+{
+    for (int i = 0; i < count; i++) {
+        double sum = 0;
+        for (int r = 0; r < part->comm.size; r++)
+            sum += part->sums[r * count + i];
+        values[i] = sum;
+    }
+}
+
+static tess_status check_sum(const tess_part *part, tess_status status)
+{
+    return tess_comm_check(part->ctx, &part->comm, status, "summing dot products");
+}
+
 tess_status tess_part_sum(tess_part *part, double *values, int count)
 {
     const tess_comm *comm = &part->comm;
-    if (comm->size == 1)
-        return TESS_OK;
-    for (int first = 0; first < count; first += TESS_PART_SUMS) {
-        const int some = count - first < TESS_PART_SUMS ? count - first : TESS_PART_SUMS;
-        TESS_TRY(tess_comm_check(
-            part->ctx, comm,
-            comm->gather(comm->user, values + first, (size_t)some * sizeof *values, part->sums),
-            "summing dot products"));
-        for (int i = 0; i < some; i++) {
-            double sum = 0;
-            for (int r = 0; r < comm->size; r++)
-                sum += part->sums[r * some + i];
-            values[first + i] = sum;
-        }
+    for (int first = 0; first < count && comm->size > 1; first += TESS_PART_SUMS) {
+        const int some = (int)tess_min(count - first, TESS_PART_SUMS);
+        const size_t bytes = (size_t)some * sizeof *values;
+        TESS_TRY(check_sum(part, comm->gather(comm->user, values + first, bytes, part->sums)));
+        add_up(part, some, values + first);
     }
+    return TESS_OK;
+}
+
+tess_status tess_part_sum_start(tess_part *part, const double *values, int count)
+{
+    const tess_comm *comm = &part->comm;
+    const size_t bytes = (size_t)count * sizeof *values;
+    double *mine = part->sums + (int64_t)comm->size * TESS_PART_SUMS;
+    memcpy(mine, values, bytes);
+    part->pending_count = count;
+    if (!comm->gather_start)
+        return check_sum(part, comm->gather(comm->user, mine, bytes, part->sums));
+    return check_sum(part, comm->gather_start(comm->user, mine, bytes, part->sums, &part->pending));
+}
+
+tess_status tess_part_sum_wait(tess_part *part, double *values)
+{
+    const tess_comm *comm = &part->comm;
+    const int count = part->pending_count;
+    part->pending_count = 0;
+    if (comm->gather_start)
+        TESS_TRY(check_sum(part, comm->gather_wait(comm->user, part->pending)));
+    add_up(part, count, values);
     return TESS_OK;
 }
 

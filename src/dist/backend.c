@@ -36,6 +36,20 @@ static tess_status sum(tess_plan *plan, double *values, int count)
     return status;
 }
 
+static tess_status sum_start(tess_plan *plan, const double *values, int count)
+{
+    return tess_part_sum_start(state_of(plan)->part, values, count);
+}
+
+static tess_status sum_wait(tess_plan *plan, double *values)
+{
+    tess_part_plan *p = state_of(plan);
+    const double started = tess_seconds();
+    const tess_status status = tess_part_sum_wait(p->part, values);
+    p->times.sums += tess_seconds() - started;
+    return status;
+}
+
 static tess_status agree(tess_plan *plan, tess_status status)
 {
     tess_part *part = state_of(plan)->part;
@@ -130,6 +144,9 @@ const tess_backend tess_part_backend = {
     .explain = explain,
     .host_values = host_values,
     .sum = sum,
+    .sum_start = sum_start,
+    .sum_wait = sum_wait,
+    .sum_most = TESS_PART_SUMS,
     .agree = agree,
 };
 

@@ -71,7 +71,7 @@ static tess_status agree_on_sizes(tess_part *part)
     if (status == TESS_OK)
         status = TESS_ALLOC(ctx, comm->size, &part->row_ends);
     if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, (int64_t)comm->size * TESS_PART_SUMS, &part->sums);
+        status = TESS_ALLOC(ctx, ((int64_t)comm->size + 1) * TESS_PART_SUMS, &part->sums);
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
     TESS_TRY_CLEAN(tess_comm_check(ctx, comm, comm->gather(comm->user, &mine, sizeof mine, all),
                                    "gathering the parts' sizes"));

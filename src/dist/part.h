@@ -51,7 +51,9 @@ struct tess_part {
     int64_t sent_count;
     tess_part_peer *receives, *sends;
     int receive_count, send_count;
-    double *sums; /* of all parts: SUMS numbers and a status each */
+    double *sums;      /* of all parts: SUMS numbers each, the last SUMS being sent */
+    int pending_count; /* numbers of a sum that is under way; 0: none */
+    void *pending;     /* the transport's handle of it */
 };
 
 /* Dot products summed in one message. */
@@ -66,6 +68,9 @@ tess_status tess_comm_check(tess_ctx *ctx, const tess_comm *comm, tess_status st
                             const char *what);
 /* values[i] becomes the sum over all parts, added in their order. */
 tess_status tess_part_sum(tess_part *part, double *values, int count);
+/* The same in two calls; at most one such sum of at most TESS_PART_SUMS numbers is under way. */
+tess_status tess_part_sum_start(tess_part *part, const double *values, int count);
+tess_status tess_part_sum_wait(tess_part *part, double *values);
 /* One exchange of messages, once. */
 tess_status tess_comm_exchange(tess_ctx *ctx, const tess_comm *comm, int sends,
                                const tess_message *send, int receives, const tess_message *receive);

@@ -15,6 +15,9 @@ enum { CHUNK_LEAST = 512, CHUNK_MOST = 8192, CHUNKS_WANTED = 64 };
 /* Below so many bytes a pass is done before other threads have woken up. */
 enum { LEAST_SHARE_BYTES = 64 * 1024 };
 
+/* Dot products of a pass that may be summed over the parts behind other steps. */
+enum { WAITING_MAX = 16 };
+
 typedef struct cpu_state {
     char *data;
     double *slots;
@@ -23,6 +26,9 @@ typedef struct cpu_state {
     double *sums; /* chunks * dots of the longest pass so far */
     int64_t sum_capacity;
     int64_t chunk, chunks;
+    /* Dot products whose sum over the parts is under way: the slots that wait for them. */
+    double *waiting[WAITING_MAX];
+    int waiting_count;
 } cpu_state;
 
 static void *vector(const tess_space *space, int v, int system)
@@ -38,11 +44,27 @@ static double *slots_of(const tess_space *space, int system)
     return state->slots + (int64_t)system * space->slots;
 }
 
+/* Slots that steps are about to read get their sums. */
+static tess_status receive_sums(const tess_space *space)
+{
+    cpu_state *state = space->state;
+    const int count = state->waiting_count;
+    double sums[WAITING_MAX];
+    if (count == 0)
+        return TESS_OK;
+    state->waiting_count = 0;
+    TESS_TRY(space->plan->device->backend->sum_wait(space->plan, sums));
+    for (int i = 0; i < count; i++)
+        *state->waiting[i] = sums[i];
+    return TESS_OK;
+}
+
 static void space_close(tess_space *space)
 {
     cpu_state *state = space->state;
     if (!state)
         return;
+    receive_sums(space); /* a failure is nobody's any more */
     tess_free(space->ctx, state->data);
     tess_free(space->ctx, state->slots);
     tess_free(space->ctx, state->updates);
@@ -100,12 +122,14 @@ static tess_status download(tess_space *space, int v, int system, void *to)
 
 static tess_status read_slots(tess_space *space, int system, double *to)
 {
+    TESS_TRY(receive_sums(space));
     memcpy(to, slots_of(space, system), (size_t)space->slots * sizeof *to);
     return TESS_OK;
 }
 
 static tess_status write_slots(tess_space *space, int system, const double *from)
 {
+    TESS_TRY(receive_sums(space));
     memcpy(slots_of(space, system), from, (size_t)space->slots * sizeof *from);
     return TESS_OK;
 }
@@ -176,24 +200,33 @@ static tess_status bind_pass(const tess_space *space, const tess_steps *steps,
 }
 
 /* The dot products of a pass: its chunks' sums in order, then the parts'. The parts' numbers travel
- * together, in the place of the first chunks'. */
+ * together, behind the steps that follow, as far as these read no slot. */
 static tess_status add_dots(const tess_space *space, const tess_steps *steps, const tess_step *pass,
                             int system)
 {
-    const cpu_state *state = space->state;
-    const tess_backend *backend = space->plan->device->backend;
+    cpu_state *state = space->state;
+    tess_plan *plan = space->plan;
     double *slots = slots_of(space, system);
     int dots = 0;
     for (int64_t i = 0; i < pass->updates; i++) {
         if (state->updates[i].kind != TESS_UPDATE_DOT)
             continue;
-        double sum = 0;
+        double sum = 0, *slot = &slots[steps->update[pass->first_update + i].slot];
         for (int64_t j = 0; j < state->chunks; j++)
             sum += state->updates[i].sum[j];
-        state->sums[dots++] = sum;
+        *slot = sum;
+        if (dots < WAITING_MAX)
+            state->waiting[dots] = slot;
+        state->sums[dots++] = sum; /* the place of a chunk that is added already */
     }
-    if (backend->sum && dots > 0)
-        TESS_TRY(backend->sum(space->plan, state->sums, dots));
+    const tess_backend *backend = plan->device->backend;
+    if (!backend->sum || dots == 0)
+        return TESS_OK;
+    if (dots <= WAITING_MAX && dots <= backend->sum_most) {
+        state->waiting_count = dots;
+        return backend->sum_start(plan, state->sums, dots);
+    }
+    TESS_TRY(backend->sum(plan, state->sums, dots));
     dots = 0;
     for (int64_t i = 0; i < pass->updates; i++)
         if (state->updates[i].kind == TESS_UPDATE_DOT)
@@ -205,6 +238,7 @@ static tess_status run_pass(tess_space *space, const tess_steps *steps, const te
                             int system)
 {
     cpu_state *state = space->state;
+    TESS_TRY(receive_sums(space));
     TESS_TRY(bind_pass(space, steps, pass, system));
     const tess_pass_fn run = space->type == TESS_F64 ? tess_pass_f64 : tess_pass_f32;
     const double bytes = pass->vectors * (double)space->rows * (double)tess_type_size(space->type);
@@ -254,6 +288,8 @@ static void run_scalar(const tess_space *space, const tess_step *step, int syste
 
 static tess_status apply_one(tess_space *space, const tess_step *step, int system)
 {
+    if (step->slot >= 0)
+        TESS_TRY(receive_sums(space));
     tess_plan *plan = space->plan;
     const void *x = vector(space, step->x, system);
     void *y = vector(space, step->y, system);
@@ -291,6 +327,8 @@ static tess_status apply_many(tess_space *space, const tess_step *step, const in
 static tess_status run_step(tess_space *space, const tess_steps *steps, const tess_step *step,
                             const int *systems, int count)
 {
+    if (step->kind == TESS_STEP_SCALAR)
+        TESS_TRY(receive_sums(space));
     if (step->kind == TESS_STEP_APPLY)
         return apply_many(space, step, systems, count);
     for (int i = 0; i < count; i++) {

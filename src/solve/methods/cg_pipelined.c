@@ -1,0 +1,82 @@
+/* Pipelined conjugate gradients (Ghysels and Vanroose 2014): the sums of all three dot products
+ * travel between parts while M^-1 and A are applied, at the price of four more vectors and of a
+ * residual that drifts from the true one earlier. The driver begins again from x where it has.
+ *
+ *     z = n + beta z,   q = m + beta q,   s = w + beta s,   p = u + beta p
+ *     x = x + alpha p,  r = r - alpha s,  u = u - alpha q,  w = w - alpha z
+ *     gamma' = r.u,  delta = w.u,  rr = r.r                    one pass with the eight updates
+ *     m = M^-1 w,  n = A m                                     no dot product is needed here
+ *     beta = gamma' / gamma,  alpha = gamma' / (delta - beta gamma' / alpha)
+ */
+#include "solve/methods/method.h"
+
+enum { R = TESS_V_OWN, U, W, M, N, Z, Q, S, P, VECTORS };
+enum { GAMMA = TESS_S_OWN, GAMMA_NEW, DELTA, ALPHA, BETA, TURN, SLOTS };
+
+static void append_zero(tess_steps *s, int vector)
+{
+    tess_step_sum(s, vector, 0, TESS_ONE, R, 0, TESS_ONE, R);
+}
+
+/* Without a preconditioner u is r, m is w and q is s. */
+static void build(tess_solver *solver)
+{
+    tess_steps *s = &solver->start;
+    tess_step_apply(s, TESS_V_X, R);
+    tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
+    const int u = tess_pc_append(&solver->pc, s, R, U);
+    tess_step_apply(s, u, W);
+    tess_step_dot(s, GAMMA, R, u);
+    tess_step_dot(s, DELTA, W, u);
+    tess_step_dot(s, TESS_S_RR, R, R);
+    for (int v = Z; v <= P; v++)
+        append_zero(s, v);
+    int m = tess_pc_append(&solver->pc, s, W, M);
+    tess_step_apply(s, m, N);
+    tess_step_scalar(s, TESS_OP_DIV_POSITIVE, ALPHA, GAMMA, DELTA);
+    tess_step_scalar(s, TESS_OP_SUB, BETA, GAMMA, GAMMA);
+
+    s = &solver->loop[0];
+    tess_step_sum(s, Z, 1, TESS_ONE, N, 1, BETA, Z);
+    tess_step_sum(s, S, 1, TESS_ONE, W, 1, BETA, S);
+    tess_step_sum(s, P, 1, TESS_ONE, u, 1, BETA, P);
+    if (u != R) {
+        tess_step_sum(s, Q, 1, TESS_ONE, m, 1, BETA, Q);
+        tess_step_sum(s, u, 1, TESS_ONE, u, -1, ALPHA, Q);
+    }
+    tess_step_sum(s, TESS_V_X, 1, TESS_ONE, TESS_V_X, 1, ALPHA, P);
+    tess_step_sum(s, R, 1, TESS_ONE, R, -1, ALPHA, S);
+    tess_step_sum(s, W, 1, TESS_ONE, W, -1, ALPHA, Z);
+    tess_step_dot(s, GAMMA_NEW, R, u);
+    tess_step_dot(s, DELTA, W, u);
+    tess_step_dot(s, TESS_S_RR, R, R);
+    m = tess_pc_append(&solver->pc, s, W, M);
+    tess_step_apply(s, m, N);
+    tess_step_scalar(s, TESS_OP_DIV, BETA, GAMMA_NEW, GAMMA);
+    tess_step_scalar(s, TESS_OP_COPY, GAMMA, GAMMA_NEW, GAMMA_NEW);
+    tess_step_scalar(s, TESS_OP_MUL, TURN, BETA, GAMMA);
+    tess_step_scalar(s, TESS_OP_DIV, TURN, TURN, ALPHA);
+    tess_step_scalar(s, TESS_OP_SUB, DELTA, DELTA, TURN); /* p.Ap of the next p */
+    tess_step_scalar(s, TESS_OP_DIV_POSITIVE, ALPHA, GAMMA, DELTA);
+}
+
+static void check(tess_solver *solver, tess_system *system, int64_t position)
+{
+    (void)position;
+    tess_cg_check(system, solver->slots[DELTA], solver->slots[GAMMA]);
+}
+
+static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, DELTA, 0},
+                                  {TESS_STOP_NOT_POSITIVE, GAMMA, 0}};
+
+const tess_method tess_method_cg_pipelined = {
+    .name = "cg_pipelined",
+    .summary = "cg whose sums travel between parts behind M and A (Ghysels and Vanroose)",
+    .positive_definite = true,
+    .vectors = VECTORS,
+    .slots = SLOTS,
+    .build = build,
+    .check = check,
+    .stops = stops,
+    .stop_count = sizeof stops / sizeof *stops,
+};
