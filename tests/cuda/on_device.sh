@@ -2,7 +2,8 @@
 # Everything that needs a GPU, for a machine that has one: builds, runs the device tests, runs them
 # again under compute-sanitizer, then benchmarks. Results go to $OUT (default: build-device/out).
 #
-# usage: tests/cuda/on_device.sh [build] [test] [solve] [alone] [sanitize] [bench]    (default: all)
+# usage: tests/cuda/on_device.sh [build] [test] [solve] [alone] [sanitize] [sanitize_solve] [bench]
+#        (default: all)
 # BUILD names the build directory (default: build-device).
 set -eu
 cd "$(dirname "$0")/../.."
@@ -10,7 +11,7 @@ build=${BUILD:-build-device}
 out=${OUT:-$build/out}
 export TESSERA_CACHE="${TESSERA_CACHE:-$PWD/$build/kernels}"
 jobs=$(nproc 2>/dev/null || echo 2)
-[ $# -gt 0 ] || set -- build test solve alone sanitize bench
+[ $# -gt 0 ] || set -- build test solve alone sanitize sanitize_solve bench
 mkdir -p "$out"
 
 build() {
@@ -70,16 +71,15 @@ solve() {
     return $failed_parts
 }
 
-# memcheck finds bad addresses, racecheck missing barriers in shared memory: the whole list, a matrix a
-# variant. After `test` the kernels are in the cache.
-sanitize() {
+# memcheck finds bad addresses, racecheck missing barriers in shared memory: "$@" runs once under each, a
+# matrix a variant. After `test` and `solve` the kernels are in the cache.
+under_sanitizers() {
     sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
     [ -x "$sanitizer" ] || { echo "compute-sanitizer is not here"; return 1; }
     export TEST_FEW=1
     for tool in memcheck racecheck; do
         echo "compute-sanitizer --tool $tool"
-        in_parts $tool "$sanitizer" --tool $tool --error-exitcode 9 || return 1
-        solve "$sanitizer" --tool $tool --error-exitcode 9 || return 1
+        "$@" "$sanitizer" --tool $tool --error-exitcode 9 || return 1
     done
 }
 
@@ -110,9 +110,10 @@ for part; do
     test) tests ;;
     solve) solve ;;
     alone) alone ;;
-    sanitize) sanitize ;;
+    sanitize) under_sanitizers in_parts sanitized ;;
+    sanitize_solve) under_sanitizers solve ;;
     bench) bench ;;
-    *) echo "on_device.sh: unknown part '$part' (build, test, solve, alone, sanitize, bench)" >&2; exit 2 ;;
+    *) echo "on_device.sh: unknown part '$part' (build, test, solve, alone, sanitize, sanitize_solve, bench)" >&2; exit 2 ;;
     esac || failed="$failed $part"
 done
 [ -z "$failed" ] || { echo "failed:$failed"; exit 1; }
