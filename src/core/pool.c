@@ -83,6 +83,7 @@ static bool change(worker *w, unsigned from, unsigned to)
 static void *work(void *arg)
 {
     worker *w = arg;
+    tess_take_place(w->share);
     for (;;) {
         if (!look(w->pool, &w->word, IDLE) && change(w, IDLE, ASLEEP))
             tess_sleep_while(&w->word, ASLEEP);

@@ -95,6 +95,32 @@ static int64_t processors(void)
 
 /* The caller's OpenMP, where the program has one. */
 extern int omp_get_max_threads(void) __attribute__((weak));
+extern int omp_get_proc_bind(void) __attribute__((weak)); /* 0: threads are not bound */
+extern int omp_get_num_places(void) __attribute__((weak));
+extern int omp_get_place_num_procs(int place) __attribute__((weak));
+extern void omp_get_place_proc_ids(int place, int *ids) __attribute__((weak));
+
+void tess_take_place(int share)
+{
+#ifdef __linux__
+    if (!omp_get_proc_bind || !omp_get_num_places || !omp_get_place_num_procs ||
+        !omp_get_place_proc_ids || omp_get_proc_bind() == 0 || omp_get_num_places() < 1)
+        return;
+    const int place = share % omp_get_num_places(), count = omp_get_place_num_procs(place);
+    int *ids = malloc((size_t)(count > 0 ? count : 1) * sizeof *ids);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (ids && count > 0) {
+        omp_get_place_proc_ids(place, ids);
+        for (int i = 0; i < count; i++)
+            CPU_SET((size_t)ids[i], &set); /* beyond the set's size nothing happens */
+        sched_setaffinity(0, sizeof set, &set);
+    }
+    free(ids);
+#else
+    (void)share;
+#endif
+}
 
 int tess_default_threads(void)
 {

@@ -71,6 +71,11 @@ static inline bool tess_get_flag(const bool *flag)
  * has one, else OMP_NUM_THREADS, else the processors that this thread may use. */
 int tess_default_threads(void);
 
+/* Called by thread `share` of a pool as it begins: where the caller's OpenMP binds threads to
+ * places (OMP_PROC_BIND), the thread goes to the place that OpenMP's own would have. It would
+ * otherwise inherit the one processor of the caller. */
+void tess_take_place(int share);
+
 /* Ends the context's threads. */
 void tess_pool_destroy(tess_ctx *ctx);
 

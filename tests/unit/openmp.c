@@ -4,6 +4,8 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include "core/threads.h"
 
@@ -46,11 +48,33 @@ static void calls_inside_a_parallel_region_keep_to_their_thread(void **state)
     }
 }
 
+static void note_place(void *arg, int share)
+{
+    cpu_set_t *places = arg;
+    sched_getaffinity(0, sizeof *places, &places[share]);
+    usleep(20000); /* the caller leaves the other share to its thread */
+}
+
+/* Bound to one processor, the caller's thread would hand it on to ours. */
+static void threads_of_a_bound_caller_have_places_of_their_own(void **state)
+{
+    cpu_set_t places[2];
+    if (omp_get_proc_bind() == omp_proc_bind_false || omp_get_num_places() < 2)
+        skip();
+    for (int attempt = 0; attempt < 50; attempt++) {
+        tess_parallel(test_ctx(state), 2, note_place, places);
+        if (!CPU_EQUAL(&places[0], &places[1]))
+            return;
+    }
+    fail_msg("both shares on one place");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_default_is_the_callers_number_of_threads),
         cmocka_unit_test(calls_inside_a_parallel_region_keep_to_their_thread),
+        cmocka_unit_test(threads_of_a_bound_caller_have_places_of_their_own),
     };
     return cmocka_run_group_tests_name("openmp", tests, test_setup, test_teardown);
 }
