@@ -14,7 +14,7 @@ for pair; do
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export TESSERA_WISDOM=off OMP_WAIT_POLICY=passive
+export TESSERA_WISDOM=off
 
 for build in before after; do
     eval directory="\$$build"

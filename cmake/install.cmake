@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 # A static library hands its dependencies on to whoever links it.
 if(NOT BUILD_SHARED_LIBS)
   target_link_libraries(tessera PRIVATE
-    $<INSTALL_INTERFACE:OpenMP::OpenMP_C> $<INSTALL_INTERFACE:ZLIB::ZLIB>
+    $<INSTALL_INTERFACE:Threads::Threads> $<INSTALL_INTERFACE:ZLIB::ZLIB>
     $<INSTALL_INTERFACE:PkgConfig::JANSSON> $<INSTALL_INTERFACE:m> $<INSTALL_INTERFACE:${CMAKE_DL_LIBS}>)
 endif()
 

@@ -110,6 +110,28 @@ static tess_status upload_offsets(tess_cuda *cuda, cusparse_matrix *M, const tes
     return status;
 }
 
+struct transpose_range {
+    const tess_matrix *A;
+    int64_t b;
+    double *to64;
+    const double *from64;
+    float *to32;
+    const float *from32;
+};
+
+static void transpose_range(void *arg, tess_range range)
+{
+    const struct transpose_range *job = arg;
+    const int64_t b = job->b;
+    for (int64_t k = range.first; k < range.last; k++)
+        for (int64_t j = 0; j < b; j++)
+            for (int64_t i = 0; i < b; i++)
+                if (job->A->type == TESS_F64)
+                    job->to64[(k * b + i) * b + j] = job->from64[(k * b + j) * b + i];
+                else
+                    job->to32[(k * b + i) * b + j] = job->from32[(k * b + j) * b + i];
+}
+
 static void transpose_blocks(const tess_matrix *A, void *to)
 {
     int64_t b = A->block_height;
@@ -117,14 +139,8 @@ static void transpose_blocks(const tess_matrix *A, void *to)
     const float *from32 = A->values;
     double *to64 = to;
     float *to32 = to;
-#pragma omp parallel for schedule(static) num_threads(A->ctx->threads)
-    for (int64_t k = 0; k < A->blocks; k++)
-        for (int64_t j = 0; j < b; j++)
-            for (int64_t i = 0; i < b; i++)
-                if (A->type == TESS_F64)
-                    to64[(k * b + i) * b + j] = from64[(k * b + j) * b + i];
-                else
-                    to32[(k * b + i) * b + j] = from32[(k * b + j) * b + i];
+    tess_for(A->ctx, A->ctx->threads, A->blocks, transpose_range,
+             &(struct transpose_range){A, b, to64, from64, to32, from32});
 }
 
 static tess_status upload_values(tess_cuda *cuda, cusparse_matrix *M, const tess_matrix *A,

@@ -15,7 +15,8 @@
  *     the failure, with the offending value.
  *   - Out-parameters come last. A failure leaves them untouched.
  *   - The library never prints, exits, aborts, or keeps global mutable state.
- *   - A context may be used by one thread at a time. Two contexts in two threads share nothing.
+ *   - A context may be used by one thread at a time; tess_plan_create says what products may do
+ *     beyond that. Two contexts in two threads share nothing.
  *   - Option structs may be zeroed: zero is the default of every field. NULL means all defaults.
  *   - Destroy functions accept NULL.
  *
@@ -94,9 +95,13 @@ typedef int (*tess_progress_fn)(void *user, const char *what, double fraction);
 /* Receives one line of text, without a newline, about a choice that the library made. */
 typedef void (*tess_log_fn)(void *user, const char *line);
 
+/* A context's threads are its own: made at the first call that uses more than one, asleep between
+ * calls, ended with the context. A forked child makes its own; a context that another thread was
+ * using when the process forked is lost to the child. A call inside a parallel region of the
+ * caller's OpenMP computes on the calling thread alone. */
 typedef struct tess_ctx_options {
     tess_allocator allocator; /* all zero: the C library's */
-    int threads;              /* 0: all that OpenMP offers; at most 1024 */
+    int threads;              /* 0: OMP_NUM_THREADS, else all processors; at most 1024 */
     tess_progress_fn progress;
     void *progress_user;
     tess_log_fn log;
@@ -423,6 +428,12 @@ typedef struct tess_plan_options {
 
 /* Prepares A for repeated products on a device. The plan refers to A's arrays where it can, so A
  * must outlive it. Results are bitwise repeatable on the same plan.
+ *
+ * Threads: products and updates of values of one plan may be called by several threads at once and
+ * take turns. Plans of one matrix, of one context or of several, may compute in different threads
+ * at the same time. While one product uses a context's threads, another of the same context is
+ * computed by its caller's thread alone. All else, a plan's end and explanation included, follows
+ * the rule of contexts: one thread at a time.
  *
  * Wisdom: what a search has found is remembered for matrices of the same class, in
  * tessera/wisdom.json in the user's cache directory. Later plans take it without a search. It

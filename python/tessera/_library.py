@@ -257,7 +257,7 @@ class _ForkedLock:
 _contexts: weakref.WeakSet[Context] = weakref.WeakSet()
 _local = threading.local()
 _settings = {"threads": 0}
-forked = False  # the threads of OpenMP did not survive a fork: one has to do
+forked = False  # the driver of a GPU does not survive a fork
 
 
 def _after_fork() -> None:
@@ -267,8 +267,6 @@ def _after_fork() -> None:
         forked = True
     _contexts.clear()
     _local.__dict__.clear()
-    if forked:
-        _settings["threads"] = 1
 
 
 if hasattr(os, "register_at_fork"):
@@ -285,10 +283,6 @@ def context() -> Context:
 
 def set_threads(threads: int) -> None:
     """Threads for everything from now on, in every context; 0: all. Plans keep theirs."""
-    if forked and threads != 1:
-        raise _errors.UnsupportedError(
-            "a forked child has one thread: OpenMP's do not survive a fork"
-        )
     for each in list(_contexts):
         each.quick(lib.tess_ctx_set_threads, each.address, threads)
     _settings["threads"] = threads

@@ -23,7 +23,7 @@ class Device(Owner):
     """A device that is open: "cpu: 2 threads, neon"."""
 
     def __init__(self, context: Context, name: str, matrix: Handle) -> None:
-        if _library.forked and (name.startswith("cpu:") or name.startswith("cuda")):
+        if _library.forked and name.startswith("cuda"):
             raise _errors.UnsupportedError(
                 f"{name} cannot be used in a forked child: start it by multiprocessing's 'spawn'"
             )

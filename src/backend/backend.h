@@ -7,6 +7,7 @@
 #ifndef TESS_BACKEND_H
 #define TESS_BACKEND_H
 
+#include "core/sleep.h"
 #include "matrix/matrix.h"
 
 typedef struct tess_backend tess_backend;
@@ -39,6 +40,7 @@ struct tess_plan {
     char params[160];    /* "key=value,..." or "" */
     tess_search *search; /* how it was chosen; NULL: by the options alone, or by a guess */
     char explain[4096];  /* filled by tess_plan_explain */
+    tess_word turn;      /* held during a product: the last field, which stays with its plan */
 };
 
 /* One way to run a matrix on a device, in the words of tess_plan_options. */

@@ -4,9 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include <omp.h>
-
 #include "core/core.h"
+#include "core/threads.h"
 
 static void *default_allocate(void *user, size_t bytes, size_t alignment)
 {
@@ -19,12 +18,6 @@ static void default_release(void *user, void *pointer)
 {
     (void)user;
     free(pointer);
-}
-
-static int all_threads(void)
-{
-    int threads = omp_get_max_threads();
-    return threads < TESS_THREADS_MAX ? threads : TESS_THREADS_MAX;
 }
 
 tess_status tess_ctx_create(const tess_ctx_options *options, tess_ctx **out)
@@ -46,7 +39,7 @@ tess_status tess_ctx_create(const tess_ctx_options *options, tess_ctx **out)
         return TESS_ERR_MEMORY;
     *ctx = (tess_ctx){
         .allocator = allocator,
-        .threads = options->threads > 0 ? options->threads : all_threads(),
+        .threads = options->threads > 0 ? options->threads : tess_default_threads(),
         .progress = options->progress,
         .progress_user = options->progress_user,
         .log = options->log,
@@ -62,6 +55,7 @@ void tess_ctx_destroy(tess_ctx *ctx)
         return;
     if (ctx->destroy_wisdom)
         ctx->destroy_wisdom(ctx);
+    tess_pool_destroy(ctx);
     ctx->allocator.release(ctx->allocator.user, ctx);
 }
 
@@ -77,7 +71,7 @@ tess_status tess_ctx_set_threads(tess_ctx *ctx, int threads)
     if (threads < 0 || threads > TESS_THREADS_MAX)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "threads = %d is outside 0..%d", threads,
                          TESS_THREADS_MAX);
-    ctx->threads = threads > 0 ? threads : all_threads();
+    ctx->threads = threads > 0 ? threads : tess_default_threads();
     return TESS_OK;
 }
 

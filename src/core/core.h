@@ -1,8 +1,8 @@
 /* What every other part stands on: the context, errors, memory, options strings, numbers.
  *
  * Errors travel as a tess_status; the sentence is written into the context by tess_fail at the
- * place where the fault is known. Inside an OpenMP region nothing may call tess_fail: collect the
- * fault, leave the region, then report it.
+ * place where the fault is known. Inside a share of parallel work nothing may call tess_fail:
+ * collect the fault, end the parallel call, then report it.
  */
 #ifndef TESS_CORE_H
 #define TESS_CORE_H
@@ -29,10 +29,11 @@
             goto cleanup;      \
     } while (0)
 
-/* OpenMP aborts the process when it cannot create its threads; nobody means more than this. */
+/* Nobody means more threads than this. */
 #define TESS_THREADS_MAX 1024
 
 struct tess_wisdom; /* plan/wisdom/wisdom.h */
+struct tess_pool;   /* core/pool.c */
 
 struct tess_ctx {
     tess_allocator allocator;
@@ -41,6 +42,8 @@ struct tess_ctx {
     void *progress_user;
     tess_log_fn log;
     void *log_user;
+    struct tess_pool *pool;     /* made at the first parallel call; NULL before */
+    unsigned pool_user;         /* not 0: a parallel call runs */
     double progress_next;       /* seconds, monotonic clock: no callback before this moment */
     struct tess_wisdom *wisdom; /* read at the first search; NULL before */
     void (*destroy_wisdom)(tess_ctx *ctx);

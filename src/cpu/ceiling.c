@@ -7,8 +7,7 @@
  */
 #include <string.h>
 
-#include <omp.h>
-
+#include "core/threads.h"
 #include "cpu/ceiling.h"
 #include "cpu/select.h"
 #include "cpu/work.h"
@@ -66,45 +65,73 @@ static double sum_part(const double *data, int64_t lines, int pattern)
 
 /* What is read: `passes` times the lines of an array. */
 typedef struct tess_cpu_reading {
+    tess_ctx *ctx;
     double *data;
     int64_t lines;
     int threads, passes;
     int64_t *taken; /* of each thread's share: pieces that somebody read */
 } reading;
 
-/* Bytes a second when each thread reads its own part again and again. *sink takes the sums, so that
- * they are computed. */
+/* What shares of a reading have in common. */
+typedef struct turn {
+    const reading *r;
+    int pattern;
+    int64_t next; /* read_pieces: not yet taken */
+    double sink;  /* takes the sums, so that they are computed */
+} turn;
+
+/* Seconds of one parallel call. */
+static double time_of(turn *t, tess_share_fn run, double *sink)
+{
+    double start = tess_seconds();
+    tess_parallel(t->r->ctx, t->r->threads, run, t);
+    double seconds = tess_seconds() - start;
+    *sink += t->sink;
+    return seconds;
+}
+
+static void read_part(void *arg, int share)
+{
+    turn *t = arg;
+    const reading *r = t->r;
+    int64_t lines = r->lines / r->threads;
+    double total = 0;
+    for (int pass = 0; pass < r->passes; pass++) {
+        total += sum_part(r->data + lines * share * LINE_DOUBLES, lines, t->pattern);
+        __asm__ volatile("" ::: "memory"); /* or one pass would do for all */
+    }
+    tess_raise_double(&t->sink, total);
+}
+
+/* Bytes a second when each thread reads its own part again and again. */
 static double read_parts(const reading *r, int pattern, double *sink)
 {
-    double total = 0, start = tess_seconds();
-#pragma omp parallel num_threads(r->threads) reduction(+ : total)
-    {
-        int64_t count = omp_get_num_threads(), thread = omp_get_thread_num();
-        int64_t first = r->lines / count * thread;
-        for (int pass = 0; pass < r->passes; pass++) {
-            total += sum_part(r->data + first * LINE_DOUBLES, r->lines / count, pattern);
-            __asm__ volatile("" ::: "memory"); /* or one pass would do for all */
-        }
-    }
-    *sink += total;
-    double seconds = tess_seconds() - start;
+    double seconds = time_of(&(turn){r, pattern, 0, 0}, read_part, sink);
     return seconds > 0 ? 64.0 * (double)r->lines * r->passes / seconds : 0;
+}
+
+enum { PIECE_LINES = 16 * 1024 };
+
+static void read_some(void *arg, int share)
+{
+    (void)share;
+    turn *t = arg;
+    const int64_t pieces = t->r->lines / PIECE_LINES;
+    double total = 0;
+    for (int64_t i; (i = tess_take(&t->next, 1)) < pieces * t->r->passes;)
+        total +=
+            sum_part(t->r->data + i % pieces * PIECE_LINES * LINE_DOUBLES, PIECE_LINES, t->pattern);
+    tess_raise_double(&t->sink, total);
 }
 
 /* The same when pieces go to whoever comes first: more where cores get unequal parts of the
  * memory's speed, less in cache, where a thread does not meet its own part again. */
 static double read_pieces(const reading *r, int pattern, double *sink)
 {
-    enum { PIECE_LINES = 16 * 1024 };
-    int64_t pieces = r->lines / PIECE_LINES, next = 0;
-    double total = 0, start = tess_seconds();
+    int64_t pieces = r->lines / PIECE_LINES;
     if (pieces < 4 * (int64_t)r->threads)
         return 0;
-#pragma omp parallel num_threads(r->threads) reduction(+ : total)
-    for (int64_t i; (i = tess_cpu_take(&next)) < pieces * r->passes;)
-        total += sum_part(r->data + i % pieces * PIECE_LINES * LINE_DOUBLES, PIECE_LINES, pattern);
-    *sink += total;
-    double seconds = tess_seconds() - start;
+    double seconds = time_of(&(turn){r, pattern, 0, 0}, read_some, sink);
     return seconds > 0 ? 64.0 * PIECE_LINES * (double)(pieces * r->passes) / seconds : 0;
 }
 
@@ -121,32 +148,33 @@ static double sum_piece(const double *data, int64_t tail, int64_t number, int pa
                     pattern);
 }
 
+static void read_share(void *arg, int share)
+{
+    turn *t = arg;
+    const reading *r = t->r;
+    const int64_t lines = r->lines / r->threads, tail = tess_cpu_tail(64 * lines, r->threads) / 64;
+    double total = sum_part(r->data + lines * share * LINE_DOUBLES, lines - tail, t->pattern);
+    for (int64_t i = 0; i < r->threads; i++) {
+        const int64_t owner = (share + i) % r->threads;
+        const double *data = r->data + (lines * (owner + 1) - tail) * LINE_DOUBLES;
+        double sum = 1;
+        while (sum > 0) {
+            sum = sum_piece(data, tail, tess_take(&r->taken[owner], 1), t->pattern);
+            total += sum;
+        }
+    }
+    tess_raise_double(&t->sink, total);
+}
+
 /* The same as kernels do it: half of its share by each thread, the rest by pieces, its own before
  * those of others. */
 static double read_shares(const reading *r, int pattern, double *sink)
 {
     const int64_t share = r->lines / r->threads, tail = tess_cpu_tail(64 * share, r->threads) / 64;
-    double total = 0, start = tess_seconds();
     if (tail == 0)
         return 0;
     memset(r->taken, 0, (size_t)r->threads * sizeof *r->taken);
-#pragma omp parallel num_threads(r->threads) reduction(+ : total)
-    {
-        const int64_t thread = omp_get_thread_num();
-        for (int64_t own = thread; own < r->threads; own += omp_get_num_threads())
-            total += sum_part(r->data + share * own * LINE_DOUBLES, share - tail, pattern);
-        for (int64_t i = 0; i < r->threads; i++) {
-            const int64_t owner = (thread + i) % r->threads;
-            const double *data = r->data + (share * (owner + 1) - tail) * LINE_DOUBLES;
-            double sum = 1;
-            while (sum > 0) {
-                sum = sum_piece(data, tail, tess_cpu_take(&r->taken[owner]), pattern);
-                total += sum;
-            }
-        }
-    }
-    *sink += total;
-    double seconds = tess_seconds() - start;
+    double seconds = time_of(&(turn){r, pattern, 0, 0}, read_share, sink);
     return seconds > 0 ? 64.0 * (double)(share * r->threads) / seconds : 0;
 }
 
@@ -157,7 +185,7 @@ static void sample(const reading *r, double *sink, tess_readings *samples)
     samples->count = 3 * PATTERNS;
     if (r->passes > 1) /* what stays in a cache comes back there, as it does for kernels */
         for (int i = 0; i < 3; i++)
-            read_parts(&(reading){r->data, r->lines, r->threads, 1, r->taken}, 0, sink);
+            read_parts(&(reading){r->ctx, r->data, r->lines, r->threads, 1, r->taken}, 0, sink);
     for (int pattern = 0; pattern < PATTERNS; pattern++) {
         samples->speeds[3 * pattern] = read_parts(r, pattern, sink);
         samples->speeds[3 * pattern + 1] = read_pieces(r, pattern, sink);
@@ -169,6 +197,13 @@ static void end(tess_ctx *ctx, reading *r)
 {
     tess_free(ctx, r->data);
     tess_free(ctx, r->taken);
+}
+
+static void fill_ones(void *arg, tess_range range)
+{
+    double *data = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        data[i] = 1;
 }
 
 /* An array to read, touched by those who will; several passes are one sample in cache. */
@@ -183,11 +218,9 @@ static tess_status begin(tess_ctx *ctx, int threads, double bytes, reading *out)
         lines = least;
     double *data;
     TESS_TRY(tess_alloc_bytes(ctx, lines, 64, (void **)&data));
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t i = 0; i < lines * LINE_DOUBLES; i++)
-        data[i] = 1;
-    *out =
-        (reading){data, lines, threads, 1 + (int)(100e6 * threads / (64.0 * (double)lines)), NULL};
+    tess_for(ctx, threads, lines * LINE_DOUBLES, fill_ones, data);
+    *out = (reading){ctx, data, lines, threads, 1 + (int)(100e6 * threads / (64.0 * (double)lines)),
+                     NULL};
     tess_status status = TESS_ALLOC(ctx, threads, &out->taken);
     if (status != TESS_OK)
         tess_free(ctx, data);

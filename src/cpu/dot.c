@@ -1,8 +1,7 @@
 /* w . y right after y = A x, chunk by chunk: the sums of chunks are added in order, so that the
  * result does not depend on the threads. A thread's chunks are about the rows it has just written,
  * which its cache still holds. */
-#include <omp.h>
-
+#include "core/threads.h"
 #include "cpu/plan.h"
 
 /* Many sums at once: one would make every addition wait for the one before. */
@@ -38,33 +37,31 @@ static double dot_f32(const float *restrict w, const float *restrict y, int64_t 
     return add_up(sums);
 }
 
-void tess_cpu_dot_chunks(tess_cpu_plan *plan, const void *w, const void *y)
+struct dot_chunks {
+    tess_cpu_plan *plan;
+    const void *w, *y;
+};
+
+static void dot_chunks(void *arg, tess_range range)
 {
-    const tess_matrix *A = &plan->matrix;
-    const int64_t chunks = tess_ceil_div(A->rows, TESS_CPU_DOT_CHUNK);
-#pragma omp for schedule(static)
-    for (int64_t i = 0; i < chunks; i++) {
+    const struct dot_chunks *job = arg;
+    const tess_matrix *A = &job->plan->matrix;
+    const void *w = job->w, *y = job->y;
+    for (int64_t i = range.first; i < range.last; i++) {
         const int64_t first = i * TESS_CPU_DOT_CHUNK, rest = A->rows - first;
         const int64_t n = rest < TESS_CPU_DOT_CHUNK ? rest : TESS_CPU_DOT_CHUNK;
-        plan->partial_dots[i] =
+        job->plan->partial_dots[i] =
             A->type == TESS_F64 ? dot_f64((const double *)w + first, (const double *)y + first, n)
                                 : dot_f32((const float *)w + first, (const float *)y + first, n);
     }
 }
 
-double tess_cpu_dot_sum(const tess_cpu_plan *plan)
+double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y)
 {
     const int64_t chunks = tess_ceil_div(plan->matrix.rows, TESS_CPU_DOT_CHUNK);
     double sum = 0;
+    tess_for(plan->ctx, plan->work.shares, chunks, dot_chunks, &(struct dot_chunks){plan, w, y});
     for (int64_t i = 0; i < chunks; i++)
         sum += plan->partial_dots[i];
     return sum;
-}
-
-double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y)
-{
-    const int shares = plan->work.shares;
-#pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())
-    tess_cpu_dot_chunks(plan, w, y);
-    return tess_cpu_dot_sum(plan);
 }

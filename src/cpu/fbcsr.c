@@ -16,8 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <omp.h>
-
+#include "core/threads.h"
 #include "cpu/fbcsr.h"
 #include "cpu/select.h"
 
@@ -337,6 +336,17 @@ static void run_share(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *arg
     }
 }
 
+struct product {
+    const tess_cpu_fbcsr *state;
+    const tess_cpu_spmv_args *args;
+};
+
+static void do_share(void *arg, int share)
+{
+    const struct product *job = arg;
+    run_share(job->state, job->args, share);
+}
+
 void tess_cpu_fbcsr_spmv(const tess_cpu_fbcsr *state, double alpha, const void *x, double beta,
                          void *y)
 {
@@ -353,9 +363,5 @@ void tess_cpu_fbcsr_spmv(const tess_cpu_fbcsr *state, double alpha, const void *
         .block_width = 1,
         .short_rows = tess_cpu_short_rows(R),
     };
-    const int shares = state->shares;
-#pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())
-    /* The system may give fewer threads than shares. */
-    for (int share = omp_get_thread_num(); share < shares; share += omp_get_num_threads())
-        run_share(state, &args, share);
+    tess_parallel(state->ctx, state->shares, do_share, &(struct product){state, &args});
 }

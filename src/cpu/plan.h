@@ -60,10 +60,8 @@ double tess_cpu_spmv_dot(tess_cpu_plan *plan, double alpha, const void *x, doubl
 
 /* ---- dot.c ---- */
 
-/* w . y, summed in an order that depends on the length alone: by the threads of a parallel region
- * the sums of chunks, then by one thread their sum; or both. */
-void tess_cpu_dot_chunks(tess_cpu_plan *plan, const void *w, const void *y);
-double tess_cpu_dot_sum(const tess_cpu_plan *plan);
+/* w . y, summed in an order that depends on the length alone: the sums of chunks by shares, then
+ * their sum by one thread. */
 double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y);
 /* Scalars of one partial sum of tess_cpu_dot. */
 #define TESS_CPU_DOT_CHUNK 4096

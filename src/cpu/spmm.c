@@ -4,8 +4,7 @@
  * into scratch first, as are those of a matrix with a ragged last block column, whose blocks reach
  * beyond X. More than TESS_CPU_SPMM_GROUP vectors are done in groups, which bounds the scratch.
  */
-#include <omp.h>
-
+#include "core/threads.h"
 #include "cpu/plan.h"
 #include "cpu/vectors.h"
 
@@ -76,26 +75,33 @@ static void finish_long_row(const tess_cpu_plan *plan, const tess_cpu_spmm_args 
     }
 }
 
+struct product {
+    const tess_cpu_plan *plan;
+    const tess_cpu_spmm_args *args;
+    tess_cpu_turns turns;
+};
+
+static void do_share(void *arg, int share)
+{
+    struct product *job = arg;
+    const tess_cpu_work *work = &job->plan->work;
+    run_jobs(job->plan, job->args, work->first_job[share], work->first_job[share + 1]);
+    for (int64_t i; (i = tess_cpu_work_next(work, share, &job->turns)) >= 0;)
+        run_jobs(job->plan, job->args, i, i + 1);
+}
+
+static void finish_long_rows(void *arg, tess_range range)
+{
+    const struct product *job = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        finish_long_row(job->plan, job->args, i);
+}
+
 static void multiply(const tess_cpu_plan *plan, const tess_cpu_spmm_args *args)
 {
-    const tess_cpu_work *work = &plan->work;
-    const int shares = work->shares;
-    const int64_t long_rows = work->long_count;
-    tess_cpu_turns turns = {0};
-#pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())
-    {
-        /* The system may give fewer threads than shares. */
-        for (int share = omp_get_thread_num(); share < shares; share += omp_get_num_threads())
-            run_jobs(plan, args, work->first_job[share], work->first_job[share + 1]);
-        for (int64_t i; (i = tess_cpu_work_next(work, omp_get_thread_num(), &turns)) >= 0;)
-            run_jobs(plan, args, i, i + 1);
-        if (long_rows > 0) {
-#pragma omp barrier
-#pragma omp for schedule(static)
-            for (int64_t i = 0; i < long_rows; i++)
-                finish_long_row(plan, args, i);
-        }
-    }
+    struct product job = {.plan = plan, .args = args};
+    tess_parallel(plan->ctx, plan->work.shares, do_share, &job);
+    tess_for(plan->ctx, plan->work.shares, plan->work.long_count, finish_long_rows, &job);
 }
 
 tess_status tess_cpu_spmm(tess_cpu_plan *plan, int k, tess_block_order order, double alpha,
@@ -118,7 +124,7 @@ tess_status tess_cpu_spmm(tess_cpu_plan *plan, int k, tess_block_order order, do
         tess_cpu_vectors from = {(void *)((uintptr_t)X + (size_t)(first * x_vector) * scalar),
                                  columns ? 1 : ldx, x_vector}; /* only ever read */
         if (packed)
-            tess_cpu_pack(A, &from, count, plan->spmm_x, plan->work.shares);
+            tess_cpu_pack(plan->ctx, A, &from, count, plan->spmm_x, plan->work.shares);
         multiply(plan, &(tess_cpu_spmm_args){
                            .row_offsets = A->row_offsets,
                            .columns = A->columns,

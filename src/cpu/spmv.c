@@ -1,8 +1,6 @@
 /* y = alpha A x + beta y by threads: each does the jobs of its share, then the pieces of long rows
- * are added in order. Inside a parallel region of the caller the shares are done one after the
- * other: the result is the same, bit for bit. */
-#include <omp.h>
-
+ * are added in order. */
+#include "core/threads.h"
 #include "cpu/plan.h"
 #include "cpu/vectors.h"
 
@@ -44,20 +42,40 @@ static void finish_long_row(const tess_cpu_plan *plan, const tess_cpu_spmv_args 
     }
 }
 
+struct product {
+    const tess_cpu_plan *plan;
+    const tess_cpu_spmv_args *args;
+    tess_cpu_turns turns;
+};
+
+static void do_share(void *arg, int share)
+{
+    struct product *job = arg;
+    const tess_cpu_work *work = &job->plan->work;
+    run_jobs(job->plan, job->args, work->first_job[share], work->first_job[share + 1]);
+    for (int64_t i; (i = tess_cpu_work_next(work, share, &job->turns)) >= 0;)
+        run_jobs(job->plan, job->args, i, i + 1);
+}
+
+static void finish_long_rows(void *arg, tess_range range)
+{
+    const struct product *job = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        finish_long_row(job->plan, job->args, i);
+}
+
 /* Kernels read whole blocks of x: a ragged x is copied to where zeros follow it. */
 static const void *padded(const tess_cpu_plan *plan, const void *x)
 {
     if (!plan->padded_x)
         return x;
-    tess_cpu_copy(plan->padded_x, x, (size_t)plan->matrix.cols * tess_type_size(plan->matrix.type),
-                  plan->work.shares);
+    tess_cpu_copy(plan->ctx, plan->padded_x, x,
+                  (size_t)plan->matrix.cols * tess_type_size(plan->matrix.type), plan->work.shares);
     return plan->padded_x;
 }
 
-/* y = alpha A x + beta y for blocks of one size; with w, the chunks of w . y by the same threads,
- * whose caches still hold what they wrote last. */
-static void multiply(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y,
-                     const void *w)
+/* y = alpha A x + beta y for blocks of one size. */
+static void multiply(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y)
 {
     const tess_matrix *A = &plan->matrix;
     const tess_cpu_spmv_args args = {
@@ -72,28 +90,9 @@ static void multiply(tess_cpu_plan *plan, double alpha, const void *x, double be
         .block_width = A->block_width,
         .short_rows = tess_cpu_short_rows(A),
     };
-    const tess_cpu_work *work = &plan->work;
-    const int shares = work->shares;
-    const int64_t long_rows = work->long_count;
-    tess_cpu_turns turns = {0};
-#pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())
-    {
-        /* The system may give fewer threads than shares. */
-        for (int share = omp_get_thread_num(); share < shares; share += omp_get_num_threads())
-            run_jobs(plan, &args, work->first_job[share], work->first_job[share + 1]);
-        for (int64_t i; (i = tess_cpu_work_next(work, omp_get_thread_num(), &turns)) >= 0;)
-            run_jobs(plan, &args, i, i + 1);
-        if (long_rows > 0) {
-#pragma omp barrier
-#pragma omp for schedule(static)
-            for (int64_t i = 0; i < long_rows; i++)
-                finish_long_row(plan, &args, i);
-        }
-        if (w) {
-#pragma omp barrier
-            tess_cpu_dot_chunks(plan, w, y);
-        }
-    }
+    struct product job = {.plan = plan, .args = &args};
+    tess_parallel(plan->ctx, plan->work.shares, do_share, &job);
+    tess_for(plan->ctx, plan->work.shares, plan->work.long_count, finish_long_rows, &job);
 }
 
 void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y)
@@ -103,16 +102,12 @@ void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta
     else if (plan->fbcsr)
         tess_cpu_fbcsr_spmv(plan->fbcsr, alpha, x, beta, y);
     else
-        multiply(plan, alpha, x, beta, y, NULL);
+        multiply(plan, alpha, x, beta, y);
 }
 
 double tess_cpu_spmv_dot(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y,
                          const void *w)
 {
-    if (plan->half || plan->fbcsr) {
-        tess_cpu_spmv(plan, alpha, x, beta, y);
-        return tess_cpu_dot(plan, w, y);
-    }
-    multiply(plan, alpha, x, beta, y, w);
-    return tess_cpu_dot_sum(plan);
+    tess_cpu_spmv(plan, alpha, x, beta, y);
+    return tess_cpu_dot(plan, w, y);
 }

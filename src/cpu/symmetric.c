@@ -10,8 +10,8 @@
  * in the order of the chunks. There are as many chunks as threads want, or, where the result is to
  * have the same bits for any number of threads, as the matrix alone says.
  */
-#include <omp.h>
 
+#include "core/threads.h"
 #include "cpu/symmetric.h"
 #include "cpu/update/nontemporal.h"
 #include "cpu/update/update.h"
@@ -229,22 +229,51 @@ static void add_windows(const tess_cpu_half *half, void *y, int64_t first, int64
     }
 }
 
+struct product {
+    const tess_cpu_half *half;
+    const tess_cpu_symmetric_args *args;
+};
+
+static void do_chunks(void *arg, int share)
+{
+    const struct product *product = arg;
+    const tess_cpu_half *half = product->half;
+    const int64_t shares = half->shares, streams = half->kernel->streams;
+    const int64_t jobs = half->chunk_count / streams;
+    tess_cpu_symmetric_args own = *product->args;
+    if (half->rings)
+        own.ring = (char *)half->rings + (size_t)share * half->ring_bytes;
+    for (int64_t job = jobs * share / shares; job < jobs * (share + 1) / shares; job++)
+        half->kernel->symmetric(&own, half->chunks + job * streams);
+}
+
+static void add_share(void *arg, int share)
+{
+    const struct product *product = arg;
+    const int64_t rows = product->half->whole->block_rows, shares = product->half->shares;
+    add_windows(product->half, product->args->y, rows * share / shares,
+                rows * (share + 1) / shares);
+}
+
 static void multiply(const tess_cpu_half *half, const tess_cpu_symmetric_args *args)
 {
-    const int shares = half->shares, streams = half->kernel->streams;
-    const int64_t jobs = half->chunk_count / streams, rows = half->whole->block_rows;
-#pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())
-    {
-        /* The system may give fewer threads than shares. */
-        const int threads = omp_get_num_threads(), t = omp_get_thread_num();
-        tess_cpu_symmetric_args own = *args;
-        if (half->rings)
-            own.ring = (char *)half->rings + (size_t)t * half->ring_bytes;
-        for (int64_t job = jobs * t / threads; job < jobs * (t + 1) / threads; job++)
-            half->kernel->symmetric(&own, half->chunks + job * streams);
-#pragma omp barrier
-        add_windows(half, args->y, rows * t / threads, rows * (t + 1) / threads);
-    }
+    struct product product = {half, args};
+    tess_parallel(half->ctx, half->shares, do_chunks, &product);
+    tess_parallel(half->ctx, half->shares, add_share, &product);
+}
+
+struct put_rows {
+    const tess_cpu_half *half;
+    void *y;
+    double beta;
+};
+
+static void put_rows(void *arg, tess_range range)
+{
+    const struct put_rows *job = arg;
+    const tess_type type = job->half->whole->type;
+    for (int64_t i = range.first; i < range.last; i++)
+        tess_cpu_put(job->y, type, i, 1, tess_get(job->half->padded_y, type, i), job->beta);
 }
 
 void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double beta, void *y)
@@ -253,7 +282,8 @@ void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double
     const tess_symmetric_lanes *S = half->lanes;
     const bool ragged = half->padded_x != NULL;
     if (ragged)
-        tess_cpu_copy(half->padded_x, x, (size_t)A->cols * tess_type_size(A->type), half->shares);
+        tess_cpu_copy(half->ctx, half->padded_x, x, (size_t)A->cols * tess_type_size(A->type),
+                      half->shares);
     multiply(half, &(tess_cpu_symmetric_args){
                        .row_offsets = S ? S->offsets : U->row_offsets,
                        .columns = S ? S->columns : U->columns,
@@ -269,8 +299,5 @@ void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double
                    });
     if (!ragged)
         return;
-#pragma omp parallel for schedule(static) \
-    num_threads(half->shares) if (half->shares > 1 && !omp_in_parallel())
-    for (int64_t i = 0; i < A->rows; i++)
-        tess_cpu_put(y, A->type, i, 1, tess_get(half->padded_y, A->type, i), beta);
+    tess_for(half->ctx, half->shares, A->rows, put_rows, &(struct put_rows){half, y, beta});
 }

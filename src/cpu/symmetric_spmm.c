@@ -4,8 +4,7 @@
  * The kernels want whole block rows and the vectors of X and Y side by side. Others are copied so
  * into scratch, and Y from there.
  */
-#include <omp.h>
-
+#include "core/threads.h"
 #include "cpu/symmetric.h"
 #include "cpu/vectors.h"
 
@@ -66,34 +65,60 @@ static void add_windows(const tess_cpu_half *half, const tess_cpu_symmetric_spmm
     }
 }
 
+struct product {
+    const tess_cpu_half *half;
+    tess_cpu_symmetric_spmm_fn kernel;
+    const tess_cpu_symmetric_spmm_args *args;
+};
+
+static void do_chunks(void *arg, int share)
+{
+    const struct product *job = arg;
+    const int64_t chunks = job->half->chunk_count, shares = job->half->shares;
+    for (int64_t c = chunks * share / shares; c < chunks * (share + 1) / shares; c++) {
+        const tess_cpu_chunk chunk = chunk_of(job->half, c, job->args->vectors);
+        job->kernel(job->args, &chunk);
+    }
+}
+
+static void add_share(void *arg, int share)
+{
+    const struct product *job = arg;
+    const int64_t rows = job->half->upper->block_rows, shares = job->half->shares;
+    add_windows(job->half, job->args, rows * share / shares, rows * (share + 1) / shares);
+}
+
 static void multiply(const tess_cpu_half *half, tess_cpu_symmetric_spmm_fn kernel,
                      const tess_cpu_symmetric_spmm_args *args)
 {
-    const int shares = half->shares;
-    const int64_t chunks = half->chunk_count, rows = half->upper->block_rows;
-#pragma omp parallel num_threads(shares) if (shares > 1 && !omp_in_parallel())
-    {
-        /* The system may give fewer threads than shares. */
-        const int threads = omp_get_num_threads(), t = omp_get_thread_num();
-        for (int64_t c = chunks * t / threads; c < chunks * (t + 1) / threads; c++) {
-            const tess_cpu_chunk chunk = chunk_of(half, c, args->vectors);
-            kernel(args, &chunk);
-        }
-#pragma omp barrier
-        add_windows(half, args, rows * t / threads, rows * (t + 1) / threads);
-    }
+    struct product job = {half, kernel, args};
+    tess_parallel(half->ctx, half->shares, do_chunks, &job);
+    tess_parallel(half->ctx, half->shares, add_share, &job);
+}
+
+struct unpack_rows {
+    const tess_cpu_half *half;
+    const tess_cpu_vectors *Y;
+    int64_t count;
+    double beta;
+};
+
+static void unpack_rows(void *arg, tess_range range)
+{
+    const struct unpack_rows *job = arg;
+    const tess_cpu_vectors *Y = job->Y;
+    const tess_type type = job->half->upper->type;
+    for (int64_t i = range.first; i < range.last; i++)
+        for (int64_t v = 0; v < job->count; v++)
+            tess_cpu_put(Y->data, type, i * Y->row + v * Y->vector, 1,
+                         tess_get(job->half->spmm_y, type, i * job->count + v), job->beta);
 }
 
 /* Y = beta Y + the scratch. */
 static void unpack(const tess_cpu_half *half, const tess_cpu_vectors *Y, int64_t count, double beta)
 {
-    const tess_matrix *U = half->upper;
-    const int shares = half->shares;
-#pragma omp parallel for schedule(static) num_threads(shares) if (shares > 1 && !omp_in_parallel())
-    for (int64_t i = 0; i < U->rows; i++)
-        for (int64_t v = 0; v < count; v++)
-            tess_cpu_put(Y->data, U->type, i * Y->row + v * Y->vector, 1,
-                         tess_get(half->spmm_y, U->type, i * count + v), beta);
+    tess_for(half->ctx, half->shares, half->upper->rows, unpack_rows,
+             &(struct unpack_rows){half, Y, count, beta});
 }
 
 tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order order, double alpha,
@@ -113,7 +138,7 @@ tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order orde
         tess_cpu_vectors to = {(char *)Y + (size_t)(first * y_vector) * scalar, columns ? 1 : ldy,
                                y_vector};
         if (packed)
-            tess_cpu_pack(U, &from, count, half->spmm_x, half->shares);
+            tess_cpu_pack(half->ctx, U, &from, count, half->spmm_x, half->shares);
         multiply(half, half->spmm_kernel->symmetric_spmm,
                  &(tess_cpu_symmetric_spmm_args){
                      .row_offsets = U->row_offsets,

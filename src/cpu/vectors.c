@@ -3,17 +3,28 @@
 
 #include <string.h>
 
-#include <omp.h>
+#include "core/threads.h"
 
-void tess_cpu_copy(void *to, const void *from, size_t bytes, int shares)
+enum { COPY_BYTES = 64 * 1024 };
+
+struct copy {
+    void *to;
+    const void *from;
+    int64_t bytes;
+};
+
+static void copy(void *arg, tess_range range)
 {
-    enum { CHUNK = 64 * 1024 };
-    const int64_t chunks = (int64_t)((bytes + CHUNK - 1) / CHUNK);
-#pragma omp parallel for schedule(static) num_threads(shares) if (shares > 1 && !omp_in_parallel())
-    for (int64_t i = 0; i < chunks; i++) {
-        size_t first = (size_t)i * CHUNK, left = bytes - first;
-        memcpy((char *)to + first, (const char *)from + first, left < CHUNK ? left : CHUNK);
-    }
+    const struct copy *job = arg;
+    const int64_t first = range.first * COPY_BYTES;
+    memcpy((char *)job->to + first, (const char *)job->from + first,
+           (size_t)(tess_min(range.last * COPY_BYTES, job->bytes) - first));
+}
+
+void tess_cpu_copy(tess_ctx *ctx, void *to, const void *from, size_t bytes, int shares)
+{
+    tess_for(ctx, shares, tess_ceil_div((int64_t)bytes, COPY_BYTES), copy,
+             &(struct copy){to, from, (int64_t)bytes});
 }
 
 /* Rows first .. last-1 of X side by side, `count` a row; zeros below X. Inlined for each size. */
@@ -34,17 +45,32 @@ static inline __attribute__((always_inline)) void pack_rows(const tess_cpu_vecto
     }
 }
 
-void tess_cpu_pack(const tess_matrix *A, const tess_cpu_vectors *X, int64_t count, void *to,
-                   int shares)
+enum { PACK_ROWS = 128 }; /* they stay in the first cache while all vectors are copied */
+
+struct pack {
+    const tess_matrix *A;
+    const tess_cpu_vectors *X;
+    int64_t count, rows;
+    void *to;
+};
+
+static void pack(void *arg, tess_range range)
 {
-    enum { CHUNK = 128 }; /* rows that stay in the first cache while all vectors are copied */
-    const int64_t rows = A->block_cols * A->block_width;
-#pragma omp parallel for schedule(static) num_threads(shares) if (shares > 1 && !omp_in_parallel())
-    for (int64_t first = 0; first < rows; first += CHUNK) {
-        int64_t last = first + CHUNK < rows ? first + CHUNK : rows;
+    const struct pack *job = arg;
+    const tess_matrix *A = job->A;
+    for (int64_t i = range.first; i < range.last; i++) {
+        const int64_t first = i * PACK_ROWS, last = tess_min(first + PACK_ROWS, job->rows);
         if (A->type == TESS_F64)
-            pack_rows(X, A->cols, first, last, count, to, sizeof(double));
+            pack_rows(job->X, A->cols, first, last, job->count, job->to, sizeof(double));
         else
-            pack_rows(X, A->cols, first, last, count, to, sizeof(float));
+            pack_rows(job->X, A->cols, first, last, job->count, job->to, sizeof(float));
     }
+}
+
+void tess_cpu_pack(tess_ctx *ctx, const tess_matrix *A, const tess_cpu_vectors *X, int64_t count,
+                   void *to, int shares)
+{
+    const int64_t rows = A->block_cols * A->block_width;
+    tess_for(ctx, shares, tess_ceil_div(rows, PACK_ROWS), pack,
+             &(struct pack){A, X, count, rows, to});
 }

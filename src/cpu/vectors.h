@@ -16,7 +16,7 @@ static inline void tess_cpu_put(void *y, tess_type type, int64_t i, double alpha
 }
 
 /* memcpy by threads: what a product does to a vector must not cost more than the product. */
-void tess_cpu_copy(void *to, const void *from, size_t bytes, int shares);
+void tess_cpu_copy(tess_ctx *ctx, void *to, const void *from, size_t bytes, int shares);
 
 /* Scalar i of vector v is data[i*row + v*vector]. */
 typedef struct tess_cpu_vectors {
@@ -24,8 +24,8 @@ typedef struct tess_cpu_vectors {
     int64_t row, vector;
 } tess_cpu_vectors;
 /* `count` vectors as long as A is wide side by side, zeros below to whole blocks. */
-void tess_cpu_pack(const tess_matrix *A, const tess_cpu_vectors *X, int64_t count, void *to,
-                   int shares);
+void tess_cpu_pack(tess_ctx *ctx, const tess_matrix *A, const tess_cpu_vectors *X, int64_t count,
+                   void *to, int shares);
 /* Vectors done together: more are done in groups of so many. */
 #define TESS_CPU_SPMM_GROUP 32
 

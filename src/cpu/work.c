@@ -17,6 +17,7 @@
  */
 #include <string.h>
 
+#include "core/threads.h"
 #include "cpu/work.h"
 
 /* Below this a row is never cut: the sums of a piece cost more than the balance gains. */
@@ -252,24 +253,14 @@ tess_cpu_lockstep tess_cpu_work_lockstep(const tess_cpu_work *work, const int64_
     return count;
 }
 
-int64_t tess_cpu_take(int64_t *counter)
-{
-    int64_t value;
-#pragma omp atomic capture
-    value = (*counter)++;
-    return value;
-}
-
 int64_t tess_cpu_work_next(const tess_cpu_work *work, int share, tess_cpu_turns *turns)
 {
     const int64_t own = queue_of(work, share);
     for (int64_t i = 0; i < work->queues; i++) {
         const int64_t queue = (own + i) % work->queues;
         const int64_t first = work->first_tail[queue], count = work->first_tail[queue + 1] - first;
-        int64_t taken;
-#pragma omp atomic read
-        taken = turns->taken[queue];
-        if (taken < count && (taken = tess_cpu_take(&turns->taken[queue])) < count)
+        int64_t taken = __atomic_load_n(&turns->taken[queue], __ATOMIC_RELAXED);
+        if (taken < count && (taken = tess_take(&turns->taken[queue], 1)) < count)
             return first + taken;
     }
     return -1;

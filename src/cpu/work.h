@@ -66,7 +66,5 @@ int64_t tess_cpu_work_next(const tess_cpu_work *work, int share, tess_cpu_turns 
  * next. */
 int64_t tess_cpu_tail(int64_t share, int shares);
 int64_t tess_cpu_next_piece(int64_t left);
-/* (*counter)++ by one of several threads. */
-int64_t tess_cpu_take(int64_t *counter);
 
 #endif

@@ -1,10 +1,26 @@
 /* BSR to balanced BSR; balanced.h has the picture. */
 #include "format/balanced.h"
 
+#include "core/threads.h"
+
 static int64_t segments_of(const tess_matrix *A, int64_t row, int32_t split)
 {
     int64_t length = A->row_offsets[row + 1] - A->row_offsets[row];
     return length > split ? tess_ceil_div(length, split) : 1;
+}
+
+struct cut_rows {
+    const tess_matrix *A;
+    tess_balanced *B;
+};
+
+static void cut_rows(void *arg, tess_range range)
+{
+    const struct cut_rows *job = arg;
+    tess_balanced *B = job->B;
+    for (int64_t row = range.first; row < range.last; row++)
+        for (int64_t s = B->segment_ptr[row]; s < B->segment_ptr[row + 1]; s++)
+            B->segment_offsets[s] = job->A->row_offsets[row] + (s - B->segment_ptr[row]) * B->split;
 }
 
 static void fill(const tess_matrix *A, tess_balanced *B)
@@ -17,10 +33,7 @@ static void fill(const tess_matrix *A, tess_balanced *B)
         if (here > TESS_BALANCED_LONG)
             B->long_rows[listed++] = (int32_t)row;
     }
-#pragma omp parallel for num_threads(B->ctx->threads) schedule(static)
-    for (int64_t row = 0; row < A->block_rows; row++)
-        for (int64_t s = B->segment_ptr[row]; s < B->segment_ptr[row + 1]; s++)
-            B->segment_offsets[s] = A->row_offsets[row] + (s - B->segment_ptr[row]) * B->split;
+    tess_for(B->ctx, B->ctx->threads, A->block_rows, cut_rows, &(struct cut_rows){A, B});
     B->segment_offsets[B->segments] = A->blocks;
 }
 

@@ -1,6 +1,8 @@
 /* BSR to interleaved storage; interleaved.h has the picture. */
 #include "format/interleaved.h"
 
+#include "core/threads.h"
+
 #include <string.h>
 
 static int64_t length_of(const tess_interleaved *I, int64_t row)
@@ -86,11 +88,40 @@ static void fill_columns(const tess_matrix *A, tess_interleaved *I, int64_t g)
     }
 }
 
+struct refresh_groups {
+    tess_interleaved *I;
+    const void *values;
+};
+
+static void refresh_groups(void *arg, tess_range range)
+{
+    const struct refresh_groups *job = arg;
+    for (int64_t g = range.first; g < range.last; g++)
+        move_values(job->I, g, job->values);
+}
+
 void tess_interleaved_refresh(tess_interleaved *I, const void *values)
 {
-#pragma omp parallel for num_threads(I->ctx->threads) schedule(dynamic, 16)
-    for (int64_t g = 0; g < I->groups; g++)
-        move_values(I, g, values);
+    tess_for_dynamic(I->ctx, I->ctx->threads, I->groups, 16, refresh_groups,
+                     &(struct refresh_groups){I, values});
+}
+
+struct fill_groups {
+    tess_interleaved *I;
+    const tess_matrix *A;
+    size_t step_bytes;
+};
+
+static void fill_groups(void *arg, tess_range range)
+{
+    const struct fill_groups *job = arg;
+    tess_interleaved *I = job->I;
+    for (int64_t g = range.first; g < range.last; g++) {
+        fill_columns(job->A, I, g);
+        memset((char *)I->values + (size_t)I->offsets[g] * job->step_bytes, 0,
+               (size_t)(I->offsets[g + 1] - I->offsets[g]) * job->step_bytes);
+        move_values(I, g, job->A->values);
+    }
 }
 
 /* Everything after the lines are in their final order. */
@@ -106,13 +137,8 @@ static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_interleaved *I
     TESS_TRY(TESS_ALLOC(ctx, blocks, &I->columns));
     TESS_TRY(tess_alloc_bytes(ctx, scalars, tess_type_size(I->type), &I->values));
     size_t step_bytes = (size_t)(per_step * per_block) * tess_type_size(I->type);
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 16)
-    for (int64_t g = 0; g < I->groups; g++) {
-        fill_columns(A, I, g);
-        memset((char *)I->values + (size_t)I->offsets[g] * step_bytes, 0,
-               (size_t)(I->offsets[g + 1] - I->offsets[g]) * step_bytes);
-        move_values(I, g, A->values);
-    }
+    tess_for_dynamic(ctx, ctx->threads, I->groups, 16, fill_groups,
+                     &(struct fill_groups){I, A, step_bytes});
     return TESS_OK;
 }
 

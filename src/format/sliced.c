@@ -1,4 +1,5 @@
 /* BSR to sliced storage; sliced.h has the picture. */
+#include "core/threads.h"
 #include "format/sliced_lines.h"
 
 #include <string.h>
@@ -64,12 +65,41 @@ static void move_values(const tess_sliced *S, int64_t s, const void *bsr)
     }
 }
 
+struct refresh_slices {
+    tess_sliced *S;
+    const void *values;
+};
+
+static void refresh_slices(void *arg, tess_range range)
+{
+    const struct refresh_slices *job = arg;
+    for (int64_t s = range.first; s < range.last; s++)
+        move_values(job->S, s, job->values);
+}
+
 void tess_sliced_refresh(tess_sliced *S, const void *values)
 {
     int threads = S->ctx->threads;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 64)
-    for (int64_t s = 0; s < S->slices; s++)
-        move_values(S, s, values);
+    tess_for_dynamic(S->ctx, threads, S->slices, 64, refresh_slices,
+                     &(struct refresh_slices){S, values});
+}
+
+struct fill_slices {
+    tess_sliced *S;
+    const tess_matrix *A;
+    size_t group_bytes;
+};
+
+static void fill_slices(void *arg, tess_range range)
+{
+    const struct fill_slices *job = arg;
+    tess_sliced *S = job->S;
+    for (int64_t s = range.first; s < range.last; s++) {
+        fill_columns(job->A, S, s);
+        memset((char *)S->values + (size_t)S->offsets[s] * job->group_bytes, 0,
+               (size_t)(S->offsets[s + 1] - S->offsets[s]) * job->group_bytes);
+        move_values(S, s, job->A->values);
+    }
 }
 
 /* Everything after the lines are in their final order. */
@@ -86,13 +116,8 @@ static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_sliced *S)
     TESS_TRY(tess_alloc_bytes(ctx, scalars, tess_type_size(S->type), &S->values));
     size_t group_bytes =
         (size_t)(per_group * S->block_height * S->block_width) * tess_type_size(S->type);
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 64)
-    for (int64_t s = 0; s < S->slices; s++) {
-        fill_columns(A, S, s);
-        memset((char *)S->values + (size_t)S->offsets[s] * group_bytes, 0,
-               (size_t)(S->offsets[s + 1] - S->offsets[s]) * group_bytes);
-        move_values(S, s, A->values);
-    }
+    tess_for_dynamic(ctx, ctx->threads, S->slices, 64, fill_slices,
+                     &(struct fill_slices){S, A, group_bytes});
     return TESS_OK;
 }
 

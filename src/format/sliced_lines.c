@@ -1,6 +1,8 @@
 /* Lines of sliced storage, panel after panel: cut, listed, sorted. */
 #include "format/sliced_lines.h"
 
+#include "core/threads.h"
+
 #include <string.h>
 
 /* The matrix cut into panels of columns. */
@@ -23,6 +25,26 @@ static int64_t cut_length(const cut_matrix *M, int64_t row, int32_t panel)
     return cut_begin(M, row, panel + 1) - cut_begin(M, row, panel);
 }
 
+struct cut_rows {
+    const tess_matrix *A;
+    int64_t inner, width;
+    cut_matrix *M;
+};
+
+static void cut_rows(void *arg, tess_range range)
+{
+    const struct cut_rows *job = arg;
+    const tess_matrix *A = job->A;
+    for (int64_t row = range.first; row < range.last; row++) {
+        int64_t first = A->row_offsets[row], end = A->row_offsets[row + 1], k = first;
+        for (int64_t q = 0; q < job->inner; q++) {
+            while (k < end && A->columns[k] < (q + 1) * job->width)
+                k++;
+            job->M->cuts[row * job->inner + q] = (int32_t)(k - first); /* <= block_cols */
+        }
+    }
+}
+
 static tess_status cut_columns(tess_ctx *ctx, const tess_matrix *A, int32_t panels, cut_matrix *M)
 {
     *M = (cut_matrix){.A = A, .panels = panels};
@@ -33,15 +55,7 @@ static tess_status cut_columns(tess_ctx *ctx, const tess_matrix *A, int32_t pane
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "sliced: %d panels of %lld block rows overflow",
                          (int)panels, (long long)A->block_rows);
     TESS_TRY(TESS_ALLOC(ctx, count, &M->cuts));
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (int64_t row = 0; row < A->block_rows; row++) {
-        int64_t first = A->row_offsets[row], end = A->row_offsets[row + 1], k = first;
-        for (int64_t q = 0; q < inner; q++) {
-            while (k < end && A->columns[k] < (q + 1) * width)
-                k++;
-            M->cuts[row * inner + q] = (int32_t)(k - first); /* <= block_cols */
-        }
-    }
+    tess_for(ctx, ctx->threads, A->block_rows, cut_rows, &(struct cut_rows){A, inner, width, M});
     return TESS_OK;
 }
 
@@ -205,6 +219,24 @@ static void sort_range(tess_sliced *S, const line_range *range, line_copy *work,
     }
 }
 
+struct sort_share {
+    int threads;
+    int64_t count;
+    tess_sliced *S;
+    const line_range *ranges;
+    line_copy *work;
+    int64_t most, *counters;
+    int32_t longest;
+};
+
+static void sort_share(void *arg, int thread)
+{
+    const struct sort_share *job = arg;
+    for (int64_t r = thread; r < job->count; r += job->threads)
+        sort_range(job->S, &job->ranges[r], job->work + thread * job->most,
+                   job->counters + thread * ((int64_t)job->longest + 1));
+}
+
 static tess_status sort_ranges(tess_ctx *ctx, tess_sliced *S, const line_range *ranges,
                                int64_t count)
 {
@@ -220,11 +252,8 @@ static tess_status sort_ranges(tess_ctx *ctx, tess_sliced *S, const line_range *
     tess_status status = TESS_OK;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, threads * most, &work));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, threads * ((int64_t)longest + 1), &counters));
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (int thread = 0; thread < threads; thread++)
-        for (int64_t r = thread; r < count; r += threads)
-            sort_range(S, &ranges[r], work + thread * most,
-                       counters + thread * ((int64_t)longest + 1));
+    tess_parallel(ctx, threads, sort_share,
+                  &(struct sort_share){threads, count, S, ranges, work, most, counters, longest});
 cleanup:
     tess_free(ctx, work);
     tess_free(ctx, counters);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/threads.h"
 #include "format/sliced_lines.h"
 #include "matrix/sort.h"
 
@@ -191,6 +192,27 @@ static void place_blocks(const tess_matrix *A, tess_swept *S, int64_t c, const o
     }
 }
 
+struct order_share {
+    int threads;
+    tess_sort_key *keys;
+    int64_t most;
+    int32_t *next;
+    int64_t *seen;
+    tess_swept *S;
+    const tess_matrix *A;
+};
+
+static void order_share(void *arg, int thread)
+{
+    const struct order_share *job = arg;
+    const int64_t most = job->most;
+    tess_swept *S = job->S;
+    ordering o = {job->keys + 2 * thread * most, job->keys + (2 * thread + 1) * most,
+                  job->next + thread * (most + 1), job->seen + thread * (int64_t)S->line_most};
+    for (int64_t c = thread; c < S->chunks; c += job->threads)
+        place_blocks(job->A, S, c, &o);
+}
+
 static tess_status make_steps(tess_ctx *ctx, const tess_matrix *A, tess_swept *S)
 {
     int64_t most = 0;
@@ -212,13 +234,8 @@ static tess_status make_steps(tess_ctx *ctx, const tess_matrix *A, tess_swept *S
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, threads * (most + 1), &next));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, threads * (int64_t)S->line_most, &seen));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, S->blocks, &S->places));
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (int thread = 0; thread < threads; thread++) {
-        ordering o = {keys + 2 * thread * most, keys + (2 * thread + 1) * most,
-                      next + thread * (most + 1), seen + thread * (int64_t)S->line_most};
-        for (int64_t c = thread; c < S->chunks; c += threads)
-            place_blocks(A, S, c, &o);
-    }
+    tess_parallel(ctx, threads, order_share,
+                  &(struct order_share){threads, keys, most, next, seen, S, A});
     for (int64_t i = 0; i < S->chunks * S->panels; i++)
         S->first_step[i + 1] += S->first_step[i];
 cleanup:
@@ -274,12 +291,41 @@ static void move_values(const tess_swept *S, int64_t c, const void *bsr)
     }
 }
 
+struct refresh_chunks {
+    tess_swept *S;
+    const void *values;
+};
+
+static void refresh_chunks(void *arg, tess_range range)
+{
+    const struct refresh_chunks *job = arg;
+    for (int64_t c = range.first; c < range.last; c++)
+        move_values(job->S, c, job->values);
+}
+
 void tess_swept_refresh(tess_swept *S, const void *values)
 {
     int threads = S->ctx->threads;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int64_t c = 0; c < S->chunks; c++)
-        move_values(S, c, values);
+    tess_for_dynamic(S->ctx, threads, S->chunks, 4, refresh_chunks,
+                     &(struct refresh_chunks){S, values});
+}
+
+struct fill_chunks {
+    tess_swept *S;
+    const tess_matrix *A;
+    size_t step_bytes;
+};
+
+static void fill_chunks(void *arg, tess_range range)
+{
+    const struct fill_chunks *job = arg;
+    tess_swept *S = job->S;
+    for (int64_t c = range.first; c < range.last; c++) {
+        fill_words(job->A, S, c);
+        memset((char *)S->values + (size_t)chunk_step(S, c) * job->step_bytes, 0,
+               (size_t)(chunk_step(S, c + 1) - chunk_step(S, c)) * job->step_bytes);
+        move_values(S, c, job->A->values);
+    }
 }
 
 static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_swept *S)
@@ -292,13 +338,8 @@ static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_swept *S)
     TESS_TRY(tess_alloc_bytes(ctx, scalars, tess_type_size(S->type), &S->values));
     size_t step_bytes =
         (size_t)LANES * (size_t)(S->block_height * S->block_width) * tess_type_size(S->type);
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4)
-    for (int64_t c = 0; c < S->chunks; c++) {
-        fill_words(A, S, c);
-        memset((char *)S->values + (size_t)chunk_step(S, c) * step_bytes, 0,
-               (size_t)(chunk_step(S, c + 1) - chunk_step(S, c)) * step_bytes);
-        move_values(S, c, A->values);
-    }
+    tess_for_dynamic(ctx, ctx->threads, S->chunks, 4, fill_chunks,
+                     &(struct fill_chunks){S, A, step_bytes});
     return TESS_OK;
 }
 

@@ -1,6 +1,8 @@
 /* BSR to symmetric storage with rows in lanes; symmetric_lanes.h has the picture. */
 #include "format/symmetric_lanes.h"
 
+#include "core/threads.h"
+
 enum { MOST_LANES = TESS_SYMMETRIC_MOST_LANES };
 
 /* The blocks of a group's rows that no slot has taken yet. */
@@ -77,14 +79,24 @@ static void place_group(const tess_symmetric_lanes *S, const tess_matrix *A, int
     }
 }
 
+struct count_slots {
+    tess_symmetric_lanes *S;
+    const tess_matrix *A;
+};
+
+static void count_slots(void *arg, tess_range range)
+{
+    const struct count_slots *job = arg;
+    for (int64_t group = range.first; group < range.last; group++)
+        job->S->offsets[group + 1] = group_slots(job->A, group, job->S->lanes);
+}
+
 static tess_status lay_out(tess_symmetric_lanes *S, const tess_matrix *A)
 {
     const int64_t size = (int64_t)S->block_size * S->block_size;
     const size_t scalar = tess_type_size(A->type);
     TESS_TRY(TESS_ALLOC(S->ctx, S->groups + 1, &S->offsets));
-#pragma omp parallel for schedule(static) num_threads(A->ctx->threads)
-    for (int64_t group = 0; group < S->groups; group++)
-        S->offsets[group + 1] = group_slots(A, group, S->lanes);
+    tess_for(A->ctx, A->ctx->threads, S->groups, count_slots, &(struct count_slots){S, A});
     S->offsets[0] = 0;
     for (int64_t group = 0; group < S->groups; group++)
         S->offsets[group + 1] += S->offsets[group];
@@ -108,6 +120,18 @@ static int64_t widest(const tess_symmetric_lanes *S)
     return span;
 }
 
+struct place_groups {
+    tess_symmetric_lanes *S;
+    const tess_matrix *A;
+};
+
+static void place_groups(void *arg, tess_range range)
+{
+    const struct place_groups *job = arg;
+    for (int64_t group = range.first; group < range.last; group++)
+        place_group(job->S, job->A, group);
+}
+
 tess_status tess_symmetric_lanes_create(tess_ctx *ctx, const tess_matrix *A, int lanes,
                                         tess_symmetric_lanes **out)
 {
@@ -120,9 +144,7 @@ tess_status tess_symmetric_lanes_create(tess_ctx *ctx, const tess_matrix *A, int
                                 .half = (A->block_height * A->block_height + 1) / 2,
                                 .groups = tess_ceil_div(A->block_rows, lanes)};
     TESS_TRY_CLEAN(lay_out(S, A));
-#pragma omp parallel for schedule(static) num_threads(ctx->threads)
-    for (int64_t group = 0; group < S->groups; group++)
-        place_group(S, A, group);
+    tess_for(ctx, ctx->threads, S->groups, place_groups, &(struct place_groups){S, A});
     S->span = widest(S);
     *out = S;
     S = NULL;

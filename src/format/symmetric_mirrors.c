@@ -60,6 +60,7 @@ static tess_status name_difference(tess_ctx *ctx, const tess_matrix *A, int64_t 
 #undef SUFFIX
 #define REAL float
 #define SUFFIX f32
+#include "core/threads.h"
 #include "format/symmetric_mirrors.inc.c"
 #undef REAL
 #undef SUFFIX
@@ -128,6 +129,31 @@ static int64_t compare_rows(const tess_matrix *A, int64_t first, int64_t last, i
     return row < 0 ? -1 : counted;
 }
 
+struct compare_share {
+    int parts;
+    const tess_matrix *A;
+    int32_t *seen;
+    const tess_symmetric_mirrors *mirrors;
+    bool *equal;
+    int64_t *counted;
+};
+
+static void compare_share(void *arg, int part)
+{
+    const struct compare_share *job = arg;
+    const tess_matrix *A = job->A;
+    bool equal = true;
+    int64_t counted = 0;
+    int64_t here =
+        compare_rows(A, A->block_rows * part / job->parts, A->block_rows * (part + 1) / job->parts,
+                     job->seen + part * A->block_rows, job->mirrors);
+    equal = equal && here >= 0;
+    counted += here;
+    if (!equal)
+        tess_set_flag(job->equal, false);
+    tess_take(job->counted, counted);
+}
+
 /* Whether every block above the diagonal has an equal mirror and there is none without below. */
 static tess_status compare(const tess_matrix *A, const tess_symmetric_mirrors *mirrors,
                            bool *mirrored)
@@ -137,18 +163,28 @@ static tess_status compare(const tess_matrix *A, const tess_symmetric_mirrors *m
     bool equal = true;
     int32_t *seen;
     TESS_TRY(TESS_CALLOC(A->ctx, A->block_rows * parts + 1, &seen));
-#pragma omp parallel for schedule(static, 1) num_threads(parts) reduction(&& : equal) \
-    reduction(+ : counted)
-    for (int part = 0; part < parts; part++) {
-        int64_t here =
-            compare_rows(A, A->block_rows * part / parts, A->block_rows * (part + 1) / parts,
-                         seen + part * A->block_rows, mirrors);
-        equal = equal && here >= 0;
-        counted += here;
-    }
+    tess_parallel(A->ctx, parts, compare_share,
+                  &(struct compare_share){parts, A, seen, mirrors, &equal, &counted});
     tess_free(A->ctx, seen);
     *mirrored = equal && counted == A->blocks;
     return TESS_OK;
+}
+
+struct find_fault {
+    const tess_matrix *A;
+    int64_t *first;
+};
+
+static void find_fault(void *arg, tess_range range)
+{
+    const struct find_fault *job = arg;
+    const tess_matrix *A = job->A;
+    int64_t first = INT64_MAX;
+    for (int64_t i = range.first; i < range.last; i++)
+        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1] && k < first; k++)
+            if (!mirrored(A, i, k))
+                first = k;
+    tess_lower(job->first, first);
 }
 
 /* The first block without an equal mirror, INT64_MAX if there is none. */
@@ -158,11 +194,7 @@ static int64_t first_fault(const tess_matrix *A)
     bool equal;
     if (compare(A, NULL, &equal) == TESS_OK && equal)
         return first;
-#pragma omp parallel for schedule(static) reduction(min : first) num_threads(A->ctx->threads)
-    for (int64_t i = 0; i < A->block_rows; i++)
-        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1] && k < first; k++)
-            if (!mirrored(A, i, k))
-                first = k;
+    tess_for(A->ctx, A->ctx->threads, A->block_rows, find_fault, &(struct find_fault){A, &first});
     return first;
 }
 
@@ -207,14 +239,29 @@ tess_status tess_symmetric_offsets(tess_ctx *ctx, const tess_matrix *A, int64_t 
     return TESS_OK;
 }
 
+struct look_for_diagonal {
+    const tess_matrix *A;
+    const int64_t *offsets;
+    bool *all;
+};
+
+static void look_for_diagonal(void *arg, tess_range range)
+{
+    const struct look_for_diagonal *job = arg;
+    bool all = true;
+    for (int64_t i = range.first; i < range.last; i++) {
+        const int64_t count = job->offsets[i + 1] - job->offsets[i];
+        all = all && count > 0 && job->A->columns[job->A->row_offsets[i + 1] - count] == i;
+    }
+    if (!all)
+        tess_set_flag(job->all, false);
+}
+
 static bool has_diagonal(const tess_matrix *A, const int64_t *offsets)
 {
     bool all = true;
-#pragma omp parallel for schedule(static) reduction(&& : all) num_threads(A->ctx->threads)
-    for (int64_t i = 0; i < A->block_rows; i++) {
-        const int64_t count = offsets[i + 1] - offsets[i];
-        all = all && count > 0 && A->columns[A->row_offsets[i + 1] - count] == i;
-    }
+    tess_for(A->ctx, A->ctx->threads, A->block_rows, look_for_diagonal,
+             &(struct look_for_diagonal){A, offsets, &all});
     return all;
 }
 

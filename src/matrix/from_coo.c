@@ -1,17 +1,33 @@
 /* A CSR matrix from coordinates: entries sorted by row (scatter.c), then each row by column. */
 #include <inttypes.h>
 
+#include "core/threads.h"
 #include "matrix/matrix.h"
+
+struct find_bad_entry {
+    const int64_t *row_index;
+    int64_t rows;
+    const int64_t *col_index;
+    int64_t cols, *bad;
+};
+
+static void find_bad_entry(void *arg, tess_range range)
+{
+    const struct find_bad_entry *job = arg;
+    int64_t bad = INT64_MAX;
+    for (int64_t k = range.first; k < range.last; k++)
+        if (k < bad && ((uint64_t)job->row_index[k] >= (uint64_t)job->rows ||
+                        (uint64_t)job->col_index[k] >= (uint64_t)job->cols))
+            bad = k;
+    tess_lower(job->bad, bad);
+}
 
 static tess_status check_indices(tess_ctx *ctx, int64_t rows, int64_t cols, int64_t entries,
                                  const int64_t *row_index, const int64_t *col_index)
 {
     int64_t bad = INT64_MAX;
-#pragma omp parallel for reduction(min : bad) num_threads(ctx->threads)
-    for (int64_t k = 0; k < entries; k++)
-        if (k < bad &&
-            ((uint64_t)row_index[k] >= (uint64_t)rows || (uint64_t)col_index[k] >= (uint64_t)cols))
-            bad = k;
+    tess_for(ctx, ctx->threads, entries, find_bad_entry,
+             &(struct find_bad_entry){row_index, rows, col_index, cols, &bad});
     if (bad == INT64_MAX)
         return TESS_OK;
     bool row_bad = (uint64_t)row_index[bad] >= (uint64_t)rows;

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "core/threads.h"
 #include "matrix/sort.h"
 
 /* Everything one share needs. */
@@ -103,25 +104,65 @@ static void write_row(const row_work *work, int64_t row)
     tess_matrix_zero_padding(A, row);
 }
 
+struct longest_of_share {
+    int shares;
+    const tess_row_source *source;
+    int64_t rows, *at;
+};
+
+static void longest_of_share(void *arg, int share)
+{
+    const struct longest_of_share *job = arg;
+    const tess_row_source *source = job->source;
+    int64_t longest = 0,
+            last = tess_share_row(source->row_offsets, job->rows, share + 1, job->shares);
+    for (int64_t row = tess_share_row(source->row_offsets, job->rows, share, job->shares);
+         row < last; row++) {
+        int64_t count = source->row_offsets[row + 1] - source->row_offsets[row];
+        if (count > longest && !is_sorted(source, row))
+            longest = count;
+    }
+    job->at[share + 1] = longest;
+}
+
 /* Scratch keys for the longest row of every share that must be sorted; at[share] is the end of its
  * part. The sum over shares is at most the number of entries. */
 static tess_status allocate_scratch(tess_ctx *ctx, const tess_row_source *source, int64_t rows,
                                     int shares, int64_t *at, tess_sort_key **keys)
 {
-#pragma omp parallel for schedule(static, 1) num_threads(ctx->threads)
-    for (int share = 0; share < shares; share++) {
-        int64_t longest = 0, last = tess_share_row(source->row_offsets, rows, share + 1, shares);
-        for (int64_t row = tess_share_row(source->row_offsets, rows, share, shares); row < last;
-             row++) {
-            int64_t count = source->row_offsets[row + 1] - source->row_offsets[row];
-            if (count > longest && !is_sorted(source, row))
-                longest = count;
-        }
-        at[share + 1] = longest;
-    }
+    tess_parallel(ctx, shares, longest_of_share,
+                  &(struct longest_of_share){shares, source, rows, at});
     at[0] = 0;
     tess_counts_to_offsets(at, shares);
     return TESS_ALLOC(ctx, 2 * at[shares], keys);
+}
+
+struct pass_over_share {
+    int shares;
+    const int64_t *at;
+    const tess_row_source *source;
+    tess_matrix *A;
+    tess_sort_key *keys;
+    bool counting;
+};
+
+static void pass_over_share(void *arg, int share)
+{
+    const struct pass_over_share *job = arg;
+    const int64_t *at = job->at;
+    const tess_row_source *source = job->source;
+    tess_matrix *A = job->A;
+    int64_t length = at[share + 1] - at[share];
+    const row_work work = {source, A, job->keys + 2 * at[share],
+                           job->keys + 2 * at[share] + length};
+    int64_t last = tess_share_row(source->row_offsets, A->block_rows, share + 1, job->shares);
+    for (int64_t row = tess_share_row(source->row_offsets, A->block_rows, share, job->shares);
+         row < last; row++) {
+        if (job->counting)
+            A->row_offsets[row + 1] = count_distinct(&work, row);
+        else
+            write_row(&work, row);
+    }
 }
 
 /* One pass over all rows: counting (A has no columns yet) or writing. */
@@ -129,19 +170,8 @@ static void run_pass(tess_ctx *ctx, const tess_row_source *source, tess_matrix *
                      const int64_t *at, tess_sort_key *keys)
 {
     bool counting = !A->columns;
-#pragma omp parallel for schedule(static, 1) num_threads(ctx->threads)
-    for (int share = 0; share < shares; share++) {
-        int64_t length = at[share + 1] - at[share];
-        const row_work work = {source, A, keys + 2 * at[share], keys + 2 * at[share] + length};
-        int64_t last = tess_share_row(source->row_offsets, A->block_rows, share + 1, shares);
-        for (int64_t row = tess_share_row(source->row_offsets, A->block_rows, share, shares);
-             row < last; row++) {
-            if (counting)
-                A->row_offsets[row + 1] = count_distinct(&work, row);
-            else
-                write_row(&work, row);
-        }
-    }
+    tess_parallel(ctx, shares, pass_over_share,
+                  &(struct pass_over_share){shares, at, source, A, keys, counting});
 }
 
 tess_status tess_matrix_from_rows(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,

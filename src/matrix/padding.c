@@ -2,6 +2,7 @@
  * zero, so that kernels may multiply whole blocks. */
 #include <inttypes.h>
 
+#include "core/threads.h"
 #include "matrix/matrix.h"
 
 /* Scalar rows and columns of block (row, column) that lie inside the matrix. */
@@ -41,16 +42,30 @@ static int64_t nonzero_padding(const tess_matrix *A, int64_t row, int64_t k)
     return -1;
 }
 
+struct find_bad_padding {
+    const tess_matrix *A;
+    int64_t *bad;
+};
+
+static void find_bad_padding(void *arg, tess_range range)
+{
+    const struct find_bad_padding *job = arg;
+    const tess_matrix *A = job->A;
+    int64_t bad = INT64_MAX;
+    for (int64_t row = range.first; row < range.last; row++)
+        for (int64_t k = A->row_offsets[row]; row < bad && k < A->row_offsets[row + 1]; k++)
+            if (nonzero_padding(A, row, k) >= 0)
+                bad = row;
+    tess_lower(job->bad, bad);
+}
+
 tess_status tess_matrix_check_padding(const tess_matrix *A)
 {
     int64_t r = A->block_height, c = A->block_width, bad = INT64_MAX;
     if (A->rows % r == 0 && A->cols % c == 0)
         return TESS_OK;
-#pragma omp parallel for reduction(min : bad) num_threads(A->ctx->threads)
-    for (int64_t row = 0; row < A->block_rows; row++)
-        for (int64_t k = A->row_offsets[row]; row < bad && k < A->row_offsets[row + 1]; k++)
-            if (nonzero_padding(A, row, k) >= 0)
-                bad = row;
+    tess_for(A->ctx, A->ctx->threads, A->block_rows, find_bad_padding,
+             &(struct find_bad_padding){A, &bad});
     if (bad == INT64_MAX)
         return TESS_OK;
     int64_t k = A->row_offsets[bad], at;

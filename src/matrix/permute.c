@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/threads.h"
 #include "matrix/sort.h"
 
 /* inverse[perm[i]] = i, or the first entry of perm that is out of range or repeats. */
@@ -73,6 +74,28 @@ static void measure_shares(const tess_matrix *B, int shares, int64_t *at)
     }
 }
 
+struct permute_share {
+    int shares;
+    tess_sort_key *keys;
+    int64_t *at;
+    tess_matrix *B;
+    const tess_matrix *A;
+    const int64_t *perm;
+    int64_t *inverse;
+};
+
+static void permute_share(void *arg, int share)
+{
+    const struct permute_share *job = arg;
+    int64_t *at = job->at;
+    tess_matrix *B = job->B;
+    tess_sort_key *mine = job->keys + 2 * at[share], *scratch = mine + at[share + 1] - at[share];
+    int64_t last = tess_share_row(B->row_offsets, B->block_rows, share + 1, job->shares);
+    for (int64_t row = tess_share_row(B->row_offsets, B->block_rows, share, job->shares);
+         row < last; row++)
+        permute_row(job->A, B, row, job->perm[row], job->inverse, mine, scratch);
+}
+
 tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, const int64_t *perm,
                                 tess_matrix **out)
 {
@@ -97,14 +120,8 @@ tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, const int64
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, shares + 1, &at));
     measure_shares(B, shares, at);
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, 2 * at[shares], &keys));
-#pragma omp parallel for schedule(static, 1) num_threads(ctx->threads)
-    for (int share = 0; share < shares; share++) {
-        tess_sort_key *mine = keys + 2 * at[share], *scratch = mine + at[share + 1] - at[share];
-        int64_t last = tess_share_row(B->row_offsets, B->block_rows, share + 1, shares);
-        for (int64_t row = tess_share_row(B->row_offsets, B->block_rows, share, shares); row < last;
-             row++)
-            permute_row(A, B, row, perm[row], inverse, mine, scratch);
-    }
+    tess_parallel(ctx, shares, permute_share,
+                  &(struct permute_share){shares, keys, at, B, A, perm, inverse});
     *out = B;
     B = NULL;
 cleanup:

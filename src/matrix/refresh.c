@@ -5,8 +5,7 @@
  */
 #include <inttypes.h>
 
-#include <omp.h>
-
+#include "core/threads.h"
 #include "matrix/merge.h"
 
 /* Walks block rows *row..last-1 of B and copies if `write`. Stops at the first entry of A outside
@@ -76,6 +75,50 @@ static tess_status check_arguments(tess_ctx *ctx, const tess_matrix *B, const te
     return TESS_OK;
 }
 
+struct check_share {
+    tess_matrix *B;
+    const tess_matrix *A;
+    tess_cursor *cursors;
+    int64_t needed;
+    int n;
+    int64_t *bad_row;
+};
+
+static void check_share(void *arg, int t)
+{
+    const struct check_share *job = arg;
+    tess_matrix *B = job->B;
+    const int n = job->n;
+    int64_t bad_row = INT64_MAX;
+    int64_t row = tess_share_row(B->row_offsets, B->block_rows, t, n);
+    int64_t last = tess_share_row(B->row_offsets, B->block_rows, t + 1, n);
+    if (walk_rows(job->A, B, &row, last, job->cursors + t * job->needed, false, 0) >= 0)
+        bad_row = row;
+    tess_lower(job->bad_row, bad_row);
+}
+
+struct refresh_share {
+    tess_matrix *B;
+    const tess_matrix *A;
+    tess_cursor *cursors;
+    int64_t needed;
+    int n;
+};
+
+static void refresh_share(void *arg, int t)
+{
+    const struct refresh_share *job = arg;
+    tess_matrix *B = job->B;
+    const tess_matrix *A = job->A;
+    const int n = job->n;
+    int64_t row = tess_share_row(B->row_offsets, B->block_rows, t, n);
+    int64_t last = tess_share_row(B->row_offsets, B->block_rows, t + 1, n);
+    if (A->type == TESS_F64)
+        walk_rows(A, B, &row, last, job->cursors + t * job->needed, true, sizeof(double));
+    else
+        walk_rows(A, B, &row, last, job->cursors + t * job->needed, true, sizeof(float));
+}
+
 tess_status tess_matrix_refresh(tess_ctx *ctx, tess_matrix *B, const tess_matrix *A)
 {
     TESS_TRY(check_arguments(ctx, B, A));
@@ -83,29 +126,15 @@ tess_status tess_matrix_refresh(tess_ctx *ctx, tess_matrix *B, const tess_matrix
     int64_t needed = tess_cursors_needed(A, B->block_height);
     TESS_TRY(TESS_ALLOC(ctx, needed * ctx->threads, &cursors));
     int64_t bad_row = INT64_MAX;
-#pragma omp parallel reduction(min : bad_row) num_threads(ctx->threads)
-    {
-        int t = omp_get_thread_num(), n = omp_get_num_threads();
-        int64_t row = tess_share_row(B->row_offsets, B->block_rows, t, n);
-        int64_t last = tess_share_row(B->row_offsets, B->block_rows, t + 1, n);
-        if (walk_rows(A, B, &row, last, cursors + t * needed, false, 0) >= 0)
-            bad_row = row;
-    }
+    tess_parallel(ctx, ctx->threads, check_share,
+                  &(struct check_share){B, A, cursors, needed, ctx->threads, &bad_row});
     if (bad_row < INT64_MAX) {
         int64_t column = walk_rows(A, B, &bad_row, bad_row + 1, cursors, false, 0);
         tess_free(ctx, cursors);
         return outside(ctx, A, B, bad_row, column);
     }
-#pragma omp parallel num_threads(ctx->threads)
-    {
-        int t = omp_get_thread_num(), n = omp_get_num_threads();
-        int64_t row = tess_share_row(B->row_offsets, B->block_rows, t, n);
-        int64_t last = tess_share_row(B->row_offsets, B->block_rows, t + 1, n);
-        if (A->type == TESS_F64)
-            walk_rows(A, B, &row, last, cursors + t * needed, true, sizeof(double));
-        else
-            walk_rows(A, B, &row, last, cursors + t * needed, true, sizeof(float));
-    }
+    tess_parallel(ctx, ctx->threads, refresh_share,
+                  &(struct refresh_share){B, A, cursors, needed, ctx->threads});
     tess_free(ctx, cursors);
     return TESS_OK;
 }

@@ -6,8 +6,7 @@
  */
 #include <string.h>
 
-#include <omp.h>
-
+#include "core/threads.h"
 #include "matrix/matrix.h"
 
 static void count_range(const tess_coo_piece *piece, int64_t first, int64_t last, int64_t *counts)
@@ -32,26 +31,53 @@ static void place_range(const tess_coo_piece *piece, int64_t base, int64_t first
     }
 }
 
+struct count_share {
+    int64_t rows, count;
+    const tess_coo_piece *pieces;
+    int64_t *row_offsets;
+    int n;
+};
+
+static void count_share(void *arg, int t)
+{
+    const struct count_share *job = arg;
+    const int n = job->n;
+    int64_t step = tess_ceil_div(job->rows, n);
+    for (int64_t p = 0; p < job->count; p++)
+        count_range(&job->pieces[p], t * step, (t + 1) * step, job->row_offsets + 1);
+}
+
+struct place_share {
+    const tess_coo_piece *pieces;
+    int64_t count;
+    const int64_t *bounds; /* rows of share t: bounds[t] .. bounds[t + 1] - 1 */
+    int64_t *row_offsets;
+    int32_t *columns;
+    int64_t *entry;
+};
+
+static void place_share(void *arg, int t)
+{
+    const struct place_share *job = arg;
+    int64_t base = 0;
+    for (int64_t p = 0; p < job->count; base += job->pieces[p].entries, p++)
+        place_range(&job->pieces[p], base, job->bounds[t], job->bounds[t + 1], job->row_offsets,
+                    job->columns, job->entry);
+}
+
 void tess_scatter_rows(tess_ctx *ctx, int64_t rows, const tess_coo_piece *pieces, int64_t count,
                        int64_t *row_offsets, int32_t *columns, int64_t *entry)
 {
-#pragma omp parallel num_threads(ctx->threads)
-    {
-        int t = omp_get_thread_num(), n = omp_get_num_threads();
-        int64_t step = tess_ceil_div(rows, n);
-        for (int64_t p = 0; p < count; p++)
-            count_range(&pieces[p], t * step, (t + 1) * step, row_offsets + 1);
-    }
+    const int n = ctx->threads;
+    int64_t bounds[TESS_THREADS_MAX + 1];
+    tess_parallel(ctx, ctx->threads, count_share,
+                  &(struct count_share){rows, count, pieces, row_offsets, ctx->threads});
     tess_counts_to_offsets(row_offsets, rows);
-#pragma omp parallel num_threads(ctx->threads)
-    {
-        int t = omp_get_thread_num(), n = omp_get_num_threads();
-        int64_t first = tess_share_row(row_offsets, rows, t, n), base = 0;
-        int64_t last = tess_share_row(row_offsets, rows, t + 1, n);
-#pragma omp barrier /* from here on row_offsets[i] moves to the end of row i */
-        for (int64_t p = 0; p < count; base += pieces[p].entries, p++)
-            place_range(&pieces[p], base, first, last, row_offsets, columns, entry);
-    }
+    /* From here on row_offsets[i] moves to the end of row i: the shares are cut before. */
+    for (int t = 0; t <= n; t++)
+        bounds[t] = tess_share_row(row_offsets, rows, t, n);
+    tess_parallel(ctx, n, place_share,
+                  &(struct place_share){pieces, count, bounds, row_offsets, columns, entry});
     memmove(row_offsets + 1, row_offsets, (size_t)rows * sizeof *row_offsets);
     row_offsets[0] = 0;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/threads.h"
 #include "matrix/matrix.h"
 
 /* The class of a row of `length` blocks: 0 for 0, otherwise 1 + floor(log2 length), at most the
@@ -12,15 +13,19 @@ static int length_class(int64_t length)
     return class < TESS_ROW_CLASSES ? class : TESS_ROW_CLASSES - 1;
 }
 
-/* Everything but the values, block row by block row. Columns are sorted, so the ends of a row say
- * how far it reaches from the diagonal. */
-static void row_lengths(tess_ctx *ctx, const tess_matrix *A, tess_statistics *s)
+struct measure_rows {
+    const tess_matrix *A;
+    tess_statistics *s;
+};
+
+static void measure_rows(void *arg, tess_range range)
 {
+    const struct measure_rows *job = arg;
+    const tess_matrix *A = job->A;
+    tess_statistics *s = job->s;
     int64_t row_min = INT64_MAX, row_max = 0, empty = 0, lower = 0, upper = 0;
     int64_t histogram[TESS_ROW_CLASSES] = {0};
-#pragma omp parallel for num_threads(ctx->threads) reduction(min : row_min)                        \
-    reduction(max : row_max, lower, upper) reduction(+ : empty, histogram)
-    for (int64_t i = 0; i < A->block_rows; i++) {
+    for (int64_t i = range.first; i < range.last; i++) {
         int64_t first = A->row_offsets[i], length = A->row_offsets[i + 1] - first;
         row_min = length < row_min ? length : row_min;
         row_max = length > row_max ? length : row_max;
@@ -32,14 +37,57 @@ static void row_lengths(tess_ctx *ctx, const tess_matrix *A, tess_statistics *s)
         lower = left > lower ? left : lower;
         upper = right > upper ? right : upper;
     }
-    s->row_min = A->block_rows > 0 ? row_min : 0;
-    s->row_max = row_max;
-    s->empty_rows = empty;
-    s->lower_bandwidth = lower;
-    s->upper_bandwidth = upper;
-    memcpy(s->histogram, histogram, sizeof histogram);
+    tess_lower(&s->row_min, row_min);
+    tess_raise(&s->row_max, row_max);
+    tess_take(&s->empty_rows, empty);
+    tess_raise(&s->lower_bandwidth, lower);
+    tess_raise(&s->upper_bandwidth, upper);
+    for (int i = 0; i < TESS_ROW_CLASSES; i++)
+        tess_take(&s->histogram[i], histogram[i]);
+}
+
+/* Everything but the values, block row by block row. Columns are sorted, so the ends of a row say
+ * how far it reaches from the diagonal. */
+static void row_lengths(tess_ctx *ctx, const tess_matrix *A, tess_statistics *s)
+{
+    s->row_min = A->block_rows > 0 ? INT64_MAX : 0;
+    tess_for(ctx, ctx->threads, A->block_rows, measure_rows, &(struct measure_rows){A, s});
     s->row_avg = A->block_rows > 0 ? (double)A->blocks / (double)A->block_rows : 0;
     s->imbalance = s->row_avg > 0 ? (double)s->row_max / s->row_avg : 1;
+}
+
+struct count_nonzeros {
+    const tess_matrix *A;
+    int64_t *nonzeros;
+};
+
+static void count_nonzeros(void *arg, tess_range range)
+{
+    const struct count_nonzeros *job = arg;
+    int64_t nonzeros = 0;
+    for (int64_t at = range.first; at < range.last; at++)
+        nonzeros += tess_matrix_value(job->A, at) != 0;
+    tess_take(job->nonzeros, nonzeros);
+}
+
+struct count_padding {
+    const tess_matrix *A;
+    int64_t r, c, *padding;
+};
+
+static void count_padding(void *arg, tess_range range)
+{
+    const struct count_padding *job = arg;
+    const tess_matrix *A = job->A;
+    int64_t padding = 0;
+    for (int64_t i = range.first; i < range.last; i++) {
+        int64_t first = A->row_offsets[i], last = A->row_offsets[i + 1];
+        int64_t low = i == A->block_rows - 1 ? A->block_rows * job->r - A->rows : 0;
+        bool ragged = last > first && A->columns[last - 1] == A->block_cols - 1;
+        int64_t right = ragged ? A->block_cols * job->c - A->cols : 0;
+        padding += (last - first) * low * job->c + right * job->r - right * low;
+    }
+    tess_take(job->padding, padding);
 }
 
 /* Entries inside the matrix, and those of them that are not zero. Padding is zero by invariant, so
@@ -48,17 +96,9 @@ static void count_values(tess_ctx *ctx, const tess_matrix *A, tess_statistics *s
 {
     int64_t stored = tess_matrix_stored(A), nonzeros = 0, padding = 0;
     int64_t r = A->block_height, c = A->block_width;
-#pragma omp parallel for reduction(+ : nonzeros) num_threads(ctx->threads)
-    for (int64_t at = 0; at < stored; at++)
-        nonzeros += tess_matrix_value(A, at) != 0;
-#pragma omp parallel for reduction(+ : padding) num_threads(ctx->threads)
-    for (int64_t i = 0; i < A->block_rows; i++) {
-        int64_t first = A->row_offsets[i], last = A->row_offsets[i + 1];
-        int64_t low = i == A->block_rows - 1 ? A->block_rows * r - A->rows : 0;
-        bool ragged = last > first && A->columns[last - 1] == A->block_cols - 1;
-        int64_t right = ragged ? A->block_cols * c - A->cols : 0;
-        padding += (last - first) * low * c + right * r - right * low;
-    }
+    tess_for(ctx, ctx->threads, stored, count_nonzeros, &(struct count_nonzeros){A, &nonzeros});
+    tess_for(ctx, ctx->threads, A->block_rows, count_padding,
+             &(struct count_padding){A, r, c, &padding});
     s->stored = stored - padding;
     s->nonzeros = nonzeros;
 }

@@ -2,6 +2,7 @@
  * by bisection in the sorted columns of block row j. */
 #include <math.h>
 
+#include "core/threads.h"
 #include "matrix/matrix.h"
 
 /* Position of block (row, column), or -1. */
@@ -50,19 +51,57 @@ static void compare_block(const tess_matrix *A, int64_t I, int64_t k, tally *T)
     }
 }
 
+struct look_at_diagonal {
+    const tess_matrix *A;
+    int64_t r, c, *found, *zero;
+};
+
+static void look_at_diagonal(void *arg, tess_range range)
+{
+    const struct look_at_diagonal *job = arg;
+    const int64_t r = job->r, c = job->c;
+    int64_t found = 0, zero = 0;
+    for (int64_t i = range.first; i < range.last; i++) {
+        int64_t k = find_block(job->A, i / r, i / c);
+        found += k >= 0;
+        zero += k >= 0 && tess_matrix_value(job->A, (k * c + i % c) * r + i % r) == 0;
+    }
+    tess_take(job->found, found);
+    tess_take(job->zero, zero);
+}
+
 /* Rectangular matrices have a diagonal, but no mirrors. */
 static int64_t count_diagonal(const tess_matrix *A, int64_t *zeros)
 {
     int64_t r = A->block_height, c = A->block_width, found = 0, zero = 0;
     int64_t length = A->rows < A->cols ? A->rows : A->cols;
-#pragma omp parallel for reduction(+ : found, zero) num_threads(A->ctx->threads)
-    for (int64_t i = 0; i < length; i++) {
-        int64_t k = find_block(A, i / r, i / c);
-        found += k >= 0;
-        zero += k >= 0 && tess_matrix_value(A, (k * c + i % c) * r + i % r) == 0;
-    }
+    tess_for(A->ctx, A->ctx->threads, length, look_at_diagonal,
+             &(struct look_at_diagonal){A, r, c, &found, &zero});
     *zeros = zero;
     return found;
+}
+
+struct compare_rows {
+    const tess_matrix *A;
+    tally *all;
+};
+
+static void compare_rows(void *arg, tess_range range)
+{
+    const struct compare_rows *job = arg;
+    const tess_matrix *A = job->A;
+    tally T = {0}, *all = job->all;
+    for (int64_t I = range.first; I < range.last; I++)
+        for (int64_t k = A->row_offsets[I]; k < A->row_offsets[I + 1]; k++)
+            compare_block(A, I, k, &T);
+    tess_take(&all->off_diagonal, T.off_diagonal);
+    tess_take(&all->mirrored, T.mirrored);
+    tess_take(&all->unequal, T.unequal);
+    tess_take(&all->unopposed, T.unopposed);
+    tess_take(&all->diagonal, T.diagonal);
+    tess_take(&all->zero_diagonal, T.zero_diagonal);
+    tess_raise_double(&all->largest, T.largest);
+    tess_raise_double(&all->difference, T.difference);
 }
 
 tess_status tess_matrix_symmetry(tess_ctx *ctx, const tess_matrix *A, tess_symmetry *out)
@@ -76,32 +115,17 @@ tess_status tess_matrix_symmetry(tess_ctx *ctx, const tess_matrix *A, tess_symme
         *out = S;
         return TESS_OK;
     }
-    int64_t off_diagonal = 0, mirrored = 0, unequal = 0, unopposed = 0, diagonal = 0, zero = 0;
-    double largest = 0, difference = 0;
-#pragma omp parallel for schedule(dynamic, 256) num_threads(ctx->threads) \
-    reduction(+ : off_diagonal, mirrored, unequal, unopposed, diagonal, zero) \
-    reduction(max : largest, difference)
-    for (int64_t I = 0; I < A->block_rows; I++) {
-        tally T = {0};
-        for (int64_t k = A->row_offsets[I]; k < A->row_offsets[I + 1]; k++)
-            compare_block(A, I, k, &T);
-        off_diagonal += T.off_diagonal;
-        mirrored += T.mirrored;
-        unequal += T.unequal;
-        unopposed += T.unopposed;
-        diagonal += T.diagonal;
-        zero += T.zero_diagonal;
-        largest = T.largest > largest ? T.largest : largest;
-        difference = T.difference > difference ? T.difference : difference;
-    }
+    tally T = {0};
+    tess_for_dynamic(ctx, ctx->threads, A->block_rows, 256, compare_rows,
+                     &(struct compare_rows){A, &T});
     *out = (tess_symmetry){
-        .pattern = mirrored == off_diagonal,
-        .symmetric = unequal == 0,
-        .skew = unopposed == 0,
-        .mirrored = off_diagonal > 0 ? (double)mirrored / (double)off_diagonal : 1,
-        .asymmetry = largest > 0 ? difference / largest : 0,
-        .missing_diagonal = length - diagonal,
-        .zero_diagonal = zero,
+        .pattern = T.mirrored == T.off_diagonal,
+        .symmetric = T.unequal == 0,
+        .skew = T.unopposed == 0,
+        .mirrored = T.off_diagonal > 0 ? (double)T.mirrored / (double)T.off_diagonal : 1,
+        .asymmetry = T.largest > 0 ? T.difference / T.largest : 0,
+        .missing_diagonal = length - T.diagonal,
+        .zero_diagonal = T.zero_diagonal,
     };
     return TESS_OK;
 }

@@ -2,8 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <omp.h>
-
+#include "core/threads.h"
 #include "matrix/matrix.h"
 
 /* What a pass over the entries of one scalar row needs to know. */
@@ -31,23 +30,35 @@ static bool next_entry(const row_walk *walk, int64_t ib, int32_t i, int64_t *k, 
     return false;
 }
 
+struct count_share {
+    const tess_matrix *A;
+    const row_walk *walk;
+    int64_t *offsets;
+    int n;
+};
+
+static void count_share(void *arg, int t)
+{
+    const struct count_share *job = arg;
+    const tess_matrix *A = job->A;
+    const int n = job->n;
+    int64_t last = tess_share_row(A->row_offsets, A->block_rows, t + 1, n);
+    for (int64_t ib = tess_share_row(A->row_offsets, A->block_rows, t, n); ib < last; ib++) {
+        for (int32_t i = 0; i < A->block_height && ib * A->block_height + i < A->rows; i++) {
+            int64_t k = A->row_offsets[ib], at, count = 0;
+            for (int32_t j = 0; next_entry(job->walk, ib, i, &k, &j, &at); j++)
+                count++;
+            job->offsets[ib * A->block_height + i + 1] = count;
+        }
+    }
+}
+
 /* Entries of every scalar row, then their prefix sums, in offsets[rows + 1] (zeroed before). */
 static void count_rows(const row_walk *walk, int64_t *offsets)
 {
     const tess_matrix *A = walk->A;
-#pragma omp parallel num_threads(walk->ctx->threads)
-    {
-        int t = omp_get_thread_num(), n = omp_get_num_threads();
-        int64_t last = tess_share_row(A->row_offsets, A->block_rows, t + 1, n);
-        for (int64_t ib = tess_share_row(A->row_offsets, A->block_rows, t, n); ib < last; ib++) {
-            for (int32_t i = 0; i < A->block_height && ib * A->block_height + i < A->rows; i++) {
-                int64_t k = A->row_offsets[ib], at, count = 0;
-                for (int32_t j = 0; next_entry(walk, ib, i, &k, &j, &at); j++)
-                    count++;
-                offsets[ib * A->block_height + i + 1] = count;
-            }
-        }
-    }
+    tess_parallel(walk->ctx, walk->ctx->threads, count_share,
+                  &(struct count_share){A, walk, offsets, walk->ctx->threads});
     tess_counts_to_offsets(offsets, A->rows);
 }
 
@@ -58,30 +69,47 @@ typedef struct entry_target {
     char *values;
 } entry_target;
 
+struct fill_share {
+    const int64_t *offsets;
+    const tess_matrix *A;
+    const row_walk *walk;
+    const entry_target *target;
+    size_t size;
+    int n;
+};
+
+static void fill_share(void *arg, int t)
+{
+    const struct fill_share *job = arg;
+    const int64_t *offsets = job->offsets;
+    const tess_matrix *A = job->A;
+    const entry_target *target = job->target;
+    const size_t size = job->size;
+    const int n = job->n;
+    int64_t last = tess_share_row(offsets, A->rows, t + 1, n);
+    for (int64_t row = tess_share_row(offsets, A->rows, t, n); row < last; row++) {
+        int64_t ib = row / A->block_height, k = A->row_offsets[ib], at, to = offsets[row];
+        int32_t i = (int32_t)(row % A->block_height);
+        for (int32_t j = 0; next_entry(job->walk, ib, i, &k, &j, &at); j++, to++) {
+            int64_t col = (int64_t)A->columns[k] * A->block_width + j;
+            if (target->columns) {
+                target->columns[to] = (int32_t)col;
+            } else {
+                target->row_index[to] = row;
+                target->col_index[to] = col;
+            }
+            memcpy(target->values + (size_t)to * size, (const char *)A->values + (size_t)at * size,
+                   size);
+        }
+    }
+}
+
 static void fill_rows(const row_walk *walk, const int64_t *offsets, const entry_target *target)
 {
     const tess_matrix *A = walk->A;
     size_t size = tess_type_size(A->type);
-#pragma omp parallel num_threads(walk->ctx->threads)
-    {
-        int t = omp_get_thread_num(), n = omp_get_num_threads();
-        int64_t last = tess_share_row(offsets, A->rows, t + 1, n);
-        for (int64_t row = tess_share_row(offsets, A->rows, t, n); row < last; row++) {
-            int64_t ib = row / A->block_height, k = A->row_offsets[ib], at, to = offsets[row];
-            int32_t i = (int32_t)(row % A->block_height);
-            for (int32_t j = 0; next_entry(walk, ib, i, &k, &j, &at); j++, to++) {
-                int64_t col = (int64_t)A->columns[k] * A->block_width + j;
-                if (target->columns) {
-                    target->columns[to] = (int32_t)col;
-                } else {
-                    target->row_index[to] = row;
-                    target->col_index[to] = col;
-                }
-                memcpy(target->values + (size_t)to * size,
-                       (const char *)A->values + (size_t)at * size, size);
-            }
-        }
-    }
+    tess_parallel(walk->ctx, walk->ctx->threads, fill_share,
+                  &(struct fill_share){offsets, A, walk, target, size, walk->ctx->threads});
 }
 
 tess_status tess_matrix_to_csr(tess_ctx *ctx, const tess_matrix *A, tess_zeros zeros,

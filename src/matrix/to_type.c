@@ -4,26 +4,52 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/threads.h"
 #include "matrix/matrix.h"
+
+struct narrow_range {
+    const double *from;
+    float *to;
+    int64_t *bad;
+};
+
+static void narrow_range(void *arg, tess_range range)
+{
+    const struct narrow_range *job = arg;
+    const double *from = job->from;
+    float *to = job->to;
+    int64_t bad = INT64_MAX;
+    for (int64_t i = range.first; i < range.last; i++) {
+        to[i] = (float)from[i];
+        if (isinf(to[i]) && !isinf(from[i]) && i < bad)
+            bad = i;
+    }
+    tess_lower(job->bad, bad);
+}
 
 /* The first value that does not fit, or -1. */
 static int64_t narrow(tess_ctx *ctx, const double *from, float *to, int64_t count)
 {
     int64_t bad = INT64_MAX;
-#pragma omp parallel for schedule(static) reduction(min : bad) num_threads(ctx->threads)
-    for (int64_t i = 0; i < count; i++) {
-        to[i] = (float)from[i];
-        if (isinf(to[i]) && !isinf(from[i]) && i < bad)
-            bad = i;
-    }
+    tess_for(ctx, ctx->threads, count, narrow_range, &(struct narrow_range){from, to, &bad});
     return bad == INT64_MAX ? -1 : bad;
+}
+
+struct widen_range {
+    const float *from;
+    double *to;
+};
+
+static void widen_range(void *arg, tess_range range)
+{
+    const struct widen_range *job = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        job->to[i] = job->from[i];
 }
 
 static void widen(tess_ctx *ctx, const float *from, double *to, int64_t count)
 {
-#pragma omp parallel for schedule(static) num_threads(ctx->threads)
-    for (int64_t i = 0; i < count; i++)
-        to[i] = from[i];
+    tess_for(ctx, ctx->threads, count, widen_range, &(struct widen_range){from, to});
 }
 
 tess_status tess_matrix_to_type(tess_ctx *ctx, const tess_matrix *A, tess_type type,

@@ -6,8 +6,7 @@
  */
 #include <string.h>
 
-#include <omp.h>
-
+#include "core/threads.h"
 #include "matrix/matrix.h"
 
 static void count_columns(const tess_matrix *A, int64_t first, int64_t last, int64_t *counts)
@@ -49,6 +48,38 @@ static void place_blocks(const tess_matrix *A, tess_matrix *B, int64_t first, in
     }
 }
 
+struct count_share {
+    tess_matrix *B;
+    const tess_matrix *A;
+    int n;
+};
+
+static void count_share(void *arg, int t)
+{
+    const struct count_share *job = arg;
+    tess_matrix *B = job->B;
+    const int n = job->n;
+    int64_t step = tess_ceil_div(B->block_rows, n), first = t * step;
+    int64_t last = first + step < B->block_rows ? first + step : B->block_rows;
+    count_columns(job->A, first, last, B->row_offsets + 1);
+}
+
+struct place_share {
+    const tess_matrix *A;
+    tess_matrix *B;
+    int64_t *next;
+    int n;
+};
+
+static void place_share(void *arg, int t)
+{
+    const struct place_share *job = arg;
+    tess_matrix *B = job->B;
+    const int n = job->n;
+    place_blocks(job->A, B, tess_share_row(B->row_offsets, B->block_rows, t, n),
+                 tess_share_row(B->row_offsets, B->block_rows, t + 1, n), job->next);
+}
+
 tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out)
 {
     if (!ctx || !A || !out)
@@ -59,21 +90,10 @@ tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matr
                                   A->blocks, &B));
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, B->block_rows, &next));
-#pragma omp parallel num_threads(ctx->threads)
-    {
-        int t = omp_get_thread_num(), n = omp_get_num_threads();
-        int64_t step = tess_ceil_div(B->block_rows, n), first = t * step;
-        int64_t last = first + step < B->block_rows ? first + step : B->block_rows;
-        count_columns(A, first, last, B->row_offsets + 1);
-    }
+    tess_parallel(ctx, ctx->threads, count_share, &(struct count_share){B, A, ctx->threads});
     tess_counts_to_offsets(B->row_offsets, B->block_rows);
     memcpy(next, B->row_offsets, (size_t)B->block_rows * sizeof *next);
-#pragma omp parallel num_threads(ctx->threads)
-    {
-        int t = omp_get_thread_num(), n = omp_get_num_threads();
-        place_blocks(A, B, tess_share_row(B->row_offsets, B->block_rows, t, n),
-                     tess_share_row(B->row_offsets, B->block_rows, t + 1, n), next);
-    }
+    tess_parallel(ctx, ctx->threads, place_share, &(struct place_share){A, B, next, ctx->threads});
     tess_free(ctx, next);
     *out = B;
     return TESS_OK;

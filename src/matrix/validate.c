@@ -1,6 +1,7 @@
 /* Checks BSR arrays against the rules of matrix.h and names the first fault. */
 #include <inttypes.h>
 
+#include "core/threads.h"
 #include "matrix/matrix.h"
 
 static tess_status check_offsets(tess_ctx *ctx, const tess_matrix_view *A)
@@ -46,14 +47,28 @@ static tess_status report(tess_ctx *ctx, const tess_matrix_view *A, int64_t row,
                      unit, row, k, A->columns[k], A->columns[k - 1]);
 }
 
+struct find_bad_row {
+    const tess_matrix_view *A;
+    bool sorted;
+    int64_t *bad_row;
+};
+
+static void find_bad_row(void *arg, tess_range range)
+{
+    const struct find_bad_row *job = arg;
+    int64_t bad_row = INT64_MAX;
+    for (int64_t row = range.first; row < range.last; row++)
+        if (row < bad_row && first_fault(job->A, row, job->sorted) >= 0)
+            bad_row = row;
+    tess_lower(job->bad_row, bad_row);
+}
+
 tess_status tess_matrix_validate(tess_ctx *ctx, const tess_matrix_view *A, bool sorted)
 {
     TESS_TRY(check_offsets(ctx, A));
     int64_t bad_row = INT64_MAX;
-#pragma omp parallel for reduction(min : bad_row) num_threads(ctx->threads)
-    for (int64_t row = 0; row < A->block_rows; row++)
-        if (row < bad_row && first_fault(A, row, sorted) >= 0)
-            bad_row = row;
+    tess_for(ctx, ctx->threads, A->block_rows, find_bad_row,
+             &(struct find_bad_row){A, sorted, &bad_row});
     if (bad_row < INT64_MAX)
         return report(ctx, A, bad_row, first_fault(A, bad_row, sorted));
     return TESS_OK;

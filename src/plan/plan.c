@@ -15,8 +15,10 @@ tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *
                         .all_rows = A->rows,
                         .values = A->values,
                         .shares_layouts = shares_layouts};
+    tess_word_open(&plan->turn);
     tess_status status = device->backend->prepare(plan, options);
     if (status != TESS_OK) {
+        tess_word_close(&plan->turn);
         tess_free(ctx, plan);
         return status;
     }
@@ -58,6 +60,7 @@ void tess_plan_destroy(tess_plan *plan)
         return;
     plan->device->backend->release(plan);
     tess_search_free(plan->ctx, plan->search);
+    tess_word_close(&plan->turn);
     tess_free(plan->ctx, plan);
 }
 
@@ -79,13 +82,21 @@ static tess_status missing(tess_plan *plan, const char *call)
                      plan->device->backend->name);
 }
 
+/* Products use scratch memory of the plan: those of several threads take turns. */
+static tess_status leave(tess_plan *plan, tess_status status)
+{
+    tess_unlock(&plan->turn);
+    return status;
+}
+
 tess_status tess_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
 {
     if (!plan)
         return TESS_ERR_ARGUMENT;
     const tess_matrix *A = plan->matrix;
     TESS_TRY(check_vectors(plan, "tess_spmv", x, A->cols, y, A->rows));
-    return plan->device->backend->spmv(plan, alpha, x, beta, y);
+    tess_lock(&plan->turn);
+    return leave(plan, plan->device->backend->spmv(plan, alpha, x, beta, y));
 }
 
 tess_status tess_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta, void *y)
@@ -96,7 +107,8 @@ tess_status tess_spmv_transpose(tess_plan *plan, double alpha, const void *x, do
     TESS_TRY(check_vectors(plan, "tess_spmv_transpose", x, A->rows, y, A->cols));
     if (!plan->device->backend->spmv_transpose)
         return missing(plan, "tess_spmv_transpose");
-    return plan->device->backend->spmv_transpose(plan, alpha, x, beta, y);
+    tess_lock(&plan->turn);
+    return leave(plan, plan->device->backend->spmv_transpose(plan, alpha, x, beta, y));
 }
 
 tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
@@ -110,7 +122,8 @@ tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x, double b
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_spmv_dot: dot is NULL");
     if (!plan->device->backend->spmv_dot)
         return missing(plan, "tess_spmv_dot");
-    return plan->device->backend->spmv_dot(plan, alpha, x, beta, y, w, dot);
+    tess_lock(&plan->turn);
+    return leave(plan, plan->device->backend->spmv_dot(plan, alpha, x, beta, y, w, dot));
 }
 
 tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
@@ -136,7 +149,8 @@ tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alp
                          (long long)(ldx < least_x ? least_x : least_y));
     if (!plan->device->backend->spmm)
         return missing(plan, "tess_spmm");
-    return plan->device->backend->spmm(plan, k, order, alpha, X, ldx, beta, Y, ldy);
+    tess_lock(&plan->turn);
+    return leave(plan, plan->device->backend->spmm(plan, k, order, alpha, X, ldx, beta, Y, ldy));
 }
 
 /* New values may break what a searched format relies on (symmetry): the caller did not ask for that
@@ -148,14 +162,27 @@ static tess_status fall_back(tess_plan *plan, const void *values)
     TESS_TRY(tess_plan_prepare(plan->ctx, plan->matrix, plan->device, &guess, false, &other));
     tess_status status = plan->device->backend->update_values(other, values);
     if (status == TESS_OK) {
-        tess_plan kept = *other;
-        *other = *plan;
-        *plan = kept;
+        char kept[offsetof(tess_plan, turn)];
+        memcpy(kept, other, sizeof kept);
+        memcpy(other, plan, sizeof kept);
+        memcpy(plan, kept, sizeof kept);
         tess_log(plan->ctx, "plan: kernel=%s does not take the new values, now %s", other->kernel,
                  plan->kernel);
     }
     tess_plan_destroy(other);
     return status;
+}
+
+static tess_status update_values(tess_plan *plan, const void *values)
+{
+    tess_status status = plan->device->backend->update_values(plan, values);
+    /* A device with streams has no such format, and its failures are its own. */
+    if (status != TESS_OK && status != TESS_ERR_MEMORY && plan->search &&
+        !plan->device->backend->set_stream)
+        status = fall_back(plan, values);
+    TESS_TRY(status);
+    plan->values = values;
+    return TESS_OK;
 }
 
 tess_status tess_plan_update_values(tess_plan *plan, const void *values)
@@ -166,14 +193,8 @@ tess_status tess_plan_update_values(tess_plan *plan, const void *values)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_plan_update_values: values is NULL");
     if (!plan->device->backend->update_values)
         return missing(plan, "tess_plan_update_values");
-    tess_status status = plan->device->backend->update_values(plan, values);
-    /* A device with streams has no such format, and its failures are its own. */
-    if (status != TESS_OK && status != TESS_ERR_MEMORY && plan->search &&
-        !plan->device->backend->set_stream)
-        status = fall_back(plan, values);
-    TESS_TRY(status);
-    plan->values = values;
-    return TESS_OK;
+    tess_lock(&plan->turn);
+    return leave(plan, update_values(plan, values));
 }
 
 tess_status tess_plan_set_stream(tess_plan *plan, void *stream)

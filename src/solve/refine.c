@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/threads.h"
 #include "solve/solve.h"
 
 /* What a round should gain: as much as single precision gives without pain. The last round gains no
@@ -28,6 +29,18 @@ typedef struct refinement {
     int taken;
 } refinement;
 
+struct narrow {
+    float *to;
+    const double *from;
+};
+
+static void narrow(void *arg, tess_range range)
+{
+    const struct narrow *job = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        job->to[i] = (float)job->from[i];
+}
+
 /* The values of the plan as of now, in single precision. */
 static tess_status copy_values(tess_solver *solver)
 {
@@ -36,9 +49,7 @@ static tess_status copy_values(tess_solver *solver)
     const double *from = solver->plan->values;
     float *to = solver->inner_matrix->values;
     const int64_t count = tess_matrix_stored(solver->inner_matrix);
-#pragma omp parallel for schedule(static) num_threads(solver->ctx->threads)
-    for (int64_t i = 0; i < count; i++)
-        to[i] = (float)from[i];
+    tess_for(solver->ctx, solver->ctx->threads, count, narrow, &(struct narrow){to, from});
     return TESS_OK;
 }
 
@@ -119,6 +130,15 @@ static tess_status copy_b(refinement *f)
     return TESS_OK;
 }
 
+static void scale_residual(void *arg, tess_range range)
+{
+    refinement *f = arg;
+    for (int64_t i = range.first; i < range.last; i++) {
+        f->single_r[i] = (float)(f->r[i] / f->rounds.norm);
+        f->d[i] = 0;
+    }
+}
+
 /* The inner system: single_r = r / |r|, d = 0. The inner plan, which reads them, makes them. */
 static tess_status set_inner(refinement *f)
 {
@@ -129,12 +149,15 @@ static tess_status set_inner(refinement *f)
                                                f->single_r, TESS_F32));
         return backend_of(f)->memory_convert(plan, n, 0, f->r, TESS_F64, false, f->d, TESS_F32);
     }
-#pragma omp parallel for schedule(static) num_threads(plan->ctx->threads)
-    for (int64_t i = 0; i < n; i++) {
-        f->single_r[i] = (float)(f->r[i] / f->rounds.norm);
-        f->d[i] = 0;
-    }
+    tess_for(plan->ctx, plan->ctx->threads, n, scale_residual, f);
     return TESS_OK;
+}
+
+static void add_scaled(void *arg, tess_range range)
+{
+    refinement *f = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        f->x[i] += f->rounds.norm * (double)f->d[i];
 }
 
 /* x = x + |r| d. */
@@ -145,9 +168,7 @@ static tess_status add_correction(refinement *f)
     if (backend_of(f)->memory_convert)
         return backend_of(f)->memory_convert(plan, n, f->rounds.norm, f->d, TESS_F32, true, f->x,
                                              TESS_F64);
-#pragma omp parallel for schedule(static) num_threads(plan->ctx->threads)
-    for (int64_t i = 0; i < n; i++)
-        f->x[i] += f->rounds.norm * (double)f->d[i];
+    tess_for(plan->ctx, plan->ctx->threads, n, add_scaled, f);
     return TESS_OK;
 }
 

@@ -10,7 +10,7 @@ shift
 [ $# -gt 0 ] || set -- mtx gz tess vector options
 cd "$(dirname "$0")/../.."
 if ! command -v clang >/dev/null; then
-    echo "run_fuzz.sh: clang is missing: apt-get install clang libomp-dev" >&2
+    echo "run_fuzz.sh: clang is missing: apt-get install clang" >&2
     exit 77
 fi
 mkdir -p build-fuzz

@@ -7,8 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <omp.h>
-
+#include "core/threads.h"
 #include "guarded.h"
 #include "ref/ref.h"
 #include "plan/model/model.h"
@@ -156,8 +155,20 @@ static void every_kernel_agrees_with_ref_on_many_rows(void **state)
     tess_device_close(device);
 }
 
+struct nested {
+    const problem *p;
+    tess_plan *plan;
+};
+
+static void multiply_in_share(void *arg, int share)
+{
+    const struct nested *job = arg;
+    if (share == 0)
+        multiply(job->p, job->plan, 1.5, -0.5);
+}
+
 /* Rows long enough to be cut, bitwise equal for any number of threads and any number of streams,
- * from run to run, and inside a parallel region. */
+ * from run to run, and inside a share. */
 static void results_do_not_depend_on_threads_streams_or_run(void **state)
 {
     static const char *const devices[] = {"cpu:1", "cpu:2", "cpu:3", "cpu:5", "cpu:8"};
@@ -181,9 +192,7 @@ static void results_do_not_depend_on_threads_streams_or_run(void **state)
                 tess_plan *plan = make_plan(ctx, &p, device, name);
                 for (int repeat = 0; repeat < 3; repeat++) {
                     if (repeat == 2) { /* shares one after the other */
-#pragma omp parallel num_threads(2)
-#pragma omp single
-                        multiply(&p, plan, 1.5, -0.5);
+                        tess_parallel(ctx, 2, multiply_in_share, &(struct nested){&p, plan});
                     } else {
                         multiply(&p, plan, 1.5, -0.5);
                     }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # installed.sh CMAKE BUILD CC: installs into an empty directory; the example then builds and runs
-# against what was installed, through pkg-config and through find_package.
+# against what was installed, through pkg-config and through find_package. The static library, with
+# what it needs, also links into a program of a project that knows C++ alone.
 set -eu
 cmake=$1 build=$2 cc=$3
 work=$(mktemp -d)
@@ -34,3 +35,45 @@ expect "$work/example/spmv"
 version=$(pkg-config --modversion tessera)
 LD_LIBRARY_PATH=$library "$prefix/bin/tessera" --version | grep -qx "tessera $version" ||
     { echo "tessera --version differs from pkg-config's $version"; exit 1; }
+
+# A static tree, configured only: its library has the same objects as that of the tests.
+archive=$(find "$build" -name libtessera_internal.a)
+"$cmake" -S . -B "$work/static" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Release \
+    -DBUILD_SHARED_LIBS=OFF -DTESSERA_TESTS=OFF >>"$work/log"
+mkdir -p "$work/static/lib" "$work/static/bin"
+cp "$archive" "$work/static/lib/libtessera.a"
+cp "$build/bin/tessera" "$work/static/bin/tessera"
+"$cmake" --install "$work/static" --prefix "$work/static-prefix" >>"$work/log"
+mkdir "$work/client"
+cat >"$work/client/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(client LANGUAGES CXX)
+find_package(tessera REQUIRED)
+add_executable(client client.cpp)
+target_link_libraries(client PRIVATE tessera::tessera)
+END
+cat >"$work/client/client.cpp" <<'END'
+#include <tessera/tessera.h>
+
+#include <cstdio>
+
+int main()
+{
+    tess_ctx *ctx = nullptr;
+    tess_matrix *A = nullptr;
+    tess_statistics s = {};
+    tess_ctx_options options = {};
+    options.threads = 3;
+    if (tess_ctx_create(&options, &ctx) != TESS_OK ||
+        tess_matrix_generate(ctx, "stencil7:n=20", &A, nullptr) != TESS_OK ||
+        tess_matrix_statistics(ctx, A, &s) != TESS_OK)
+        return 1;
+    std::printf("y = 4 5 12 16%s\n", s.nonzeros == 7 * 8000 - 6 * 400 ? "" : " and wrong statistics");
+    tess_matrix_destroy(A);
+    tess_ctx_destroy(ctx);
+    return 0;
+}
+END
+"$cmake" -S "$work/client" -B "$work/client/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/static-prefix" >>"$work/log"
+"$cmake" --build "$work/client/build" >>"$work/log"
+expect "$work/client/build/client"

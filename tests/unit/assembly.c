@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <omp.h>
+#include "core/threads.h"
 
 /* Two 2-node elements with 1 x 1 blocks share node 1:  [1 2 .; 3 4+10 20; . 30 40]. */
 static void two_elements_by_hand(void **state)
@@ -137,12 +137,19 @@ static void bad_blocks_are_named_and_finish_refuses(void **state)
 
 enum { INSERTERS = 4, ADDS = 3000, GRID = 23 };
 
-/* Adds a fixed list of blocks to each inserter, with as many threads as asked. */
-static void add_all(tess_builder *builder, int32_t r, int32_t c, uint64_t seed, int threads)
+struct add_some {
+    tess_builder *builder;
+    int32_t r, c;
+    uint64_t seed;
+};
+
+static void add_some(void *arg, tess_range range)
 {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (int id = 0; id < INSERTERS; id++) {
-        tess_inserter *in = tess_builder_inserter(builder, id);
+    const struct add_some *job = arg;
+    const int32_t r = job->r, c = job->c;
+    const uint64_t seed = job->seed;
+    for (int id = (int)range.first; id < range.last; id++) {
+        tess_inserter *in = tess_builder_inserter(job->builder, id);
         double values[64];
         for (uint64_t k = 0; k < ADDS; k++) {
             uint64_t at = (uint64_t)id * ADDS + k;
@@ -155,6 +162,15 @@ static void add_all(tess_builder *builder, int32_t r, int32_t c, uint64_t seed, 
                 abort();
         }
     }
+}
+
+/* Adds a fixed list of blocks to each inserter, with as many threads as asked. */
+static void add_all(tess_builder *builder, int32_t r, int32_t c, uint64_t seed, int threads)
+{
+    tess_ctx *ctx; /* not the builder's: inserters are for threads of the caller */
+    assert_int_equal(tess_ctx_create(NULL, &ctx), TESS_OK);
+    tess_for_dynamic(ctx, threads, INSERTERS, 1, add_some, &(struct add_some){builder, r, c, seed});
+    tess_ctx_destroy(ctx);
 }
 
 /* What add_all adds, one after the other, in the order of (inserter, insertion). */

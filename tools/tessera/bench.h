@@ -15,7 +15,7 @@
 
 typedef struct bench_truth {
     tess_type type;
-    int threads;       /* that compare */
+    tess_ctx *ctx;     /* whose threads compare */
     int64_t count;     /* scalars in y */
     void *expected;    /* ref's y */
     double *magnitude; /* n * eps * |A||x|, n the most terms in a sum: the unit of error */
@@ -30,8 +30,8 @@ void bench_truth_free(tess_ctx *ctx, bench_truth *truth);
 double bench_error(const bench_truth *truth, const void *y);
 
 /* All bytes 255: a NaN in both precisions. */
-void bench_poison(const tess_ctx *ctx, char *y, size_t bytes);
-bool bench_same(const tess_ctx *ctx, const char *a, const char *b, size_t bytes);
+void bench_poison(tess_ctx *ctx, char *y, size_t bytes);
+bool bench_same(tess_ctx *ctx, const char *a, const char *b, size_t bytes);
 /* Both sums, ref's and the kernel's, may be off by one unit. */
 #define BENCH_ERROR_MAX 2.0
 

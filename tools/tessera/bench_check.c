@@ -82,6 +82,21 @@ static void multiply_rows(const tess_matrix *A, const tess_product *product, int
                               sums + start + (columns ? v * A->rows : v));
 }
 
+struct multiply_piece {
+    const tess_matrix *A;
+    const tess_product *product;
+    const void *x;
+    void *y;
+    double *sums;
+};
+
+static void multiply_piece(void *arg, tess_range rows)
+{
+    const struct multiply_piece *job = arg;
+    multiply_rows(job->A, job->product, rows.first, rows.last - rows.first, job->x, job->y,
+                  job->sums);
+}
+
 /* ref's y and |A||x|. Rows of A are independent; the transpose needs scratch for its sums. */
 static tess_status multiply(const tess_matrix *A, const tess_product *product, const void *x,
                             void *y, double *sums)
@@ -96,12 +111,21 @@ static tess_status multiply(const tess_matrix *A, const tess_product *product, c
             add_row_magnitude(A, ib, true, x, 0, 1, sums);
         return TESS_OK;
     }
-#pragma omp parallel for schedule(dynamic) num_threads(A->ctx->threads)
-    for (int64_t first = 0; first < A->block_rows; first += ROWS) {
-        int64_t left = A->block_rows - first;
-        multiply_rows(A, product, first, left < ROWS ? left : ROWS, x, y, sums);
-    }
+    tess_for_dynamic(A->ctx, A->ctx->threads, A->block_rows, ROWS, multiply_piece,
+                     &(struct multiply_piece){A, product, x, y, sums});
     return TESS_OK;
+}
+
+struct scale_magnitudes {
+    bench_truth made;
+    double unit;
+};
+
+static void scale_magnitudes(void *arg, tess_range range)
+{
+    const struct scale_magnitudes *job = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        job->made.magnitude[i] *= job->unit;
 }
 
 tess_status bench_truth_create(const tess_matrix *A, const tess_product *product, const void *x,
@@ -109,16 +133,14 @@ tess_status bench_truth_create(const tess_matrix *A, const tess_product *product
 {
     tess_status status;
     int64_t longest;
-    bench_truth made = {
-        .type = A->type, .threads = A->ctx->threads, .count = tess_product_y_size(A, product)};
+    bench_truth made = {.type = A->type, .ctx = A->ctx, .count = tess_product_y_size(A, product)};
     TESS_TRY_CLEAN(tess_alloc_bytes(A->ctx, made.count, tess_type_size(A->type), &made.expected));
     TESS_TRY_CLEAN(TESS_CALLOC(A->ctx, made.count, &made.magnitude));
     TESS_TRY_CLEAN(longest_sum(A, product->kind == TESS_PRODUCT_SPMV_TRANSPOSE, &longest));
     TESS_TRY_CLEAN(multiply(A, product, x, made.expected, made.magnitude));
     double unit = (double)(longest + 2) * (A->type == TESS_F64 ? DBL_EPSILON : FLT_EPSILON);
-#pragma omp parallel for num_threads(A->ctx->threads) schedule(static)
-    for (int64_t i = 0; i < made.count; i++)
-        made.magnitude[i] *= unit;
+    tess_for(A->ctx, A->ctx->threads, made.count, scale_magnitudes,
+             &(struct scale_magnitudes){made, unit});
     *truth = made;
     return TESS_OK;
 cleanup:
@@ -133,12 +155,19 @@ void bench_truth_free(tess_ctx *ctx, bench_truth *truth)
     *truth = (bench_truth){0};
 }
 
-double bench_error(const bench_truth *truth, const void *y)
+struct compare_scalars {
+    const bench_truth *truth;
+    const void *y;
+    double *worst;
+};
+
+static void compare_scalars(void *arg, tess_range range)
 {
+    const struct compare_scalars *job = arg;
+    const bench_truth *truth = job->truth;
     double worst = 0;
-#pragma omp parallel for num_threads(truth->threads) schedule(static) reduction(max : worst)
-    for (int64_t i = 0; i < truth->count; i++) {
-        double value = tess_ref_get(y, truth->type, i);
+    for (int64_t i = range.first; i < range.last; i++) {
+        double value = tess_ref_get(job->y, truth->type, i);
         double off = fabs(value - tess_ref_get(truth->expected, truth->type, i));
         if (off == 0)
             continue;
@@ -148,6 +177,14 @@ double bench_error(const bench_truth *truth, const void *y)
         if (error > worst)
             worst = error;
     }
+    tess_raise_double(job->worst, worst);
+}
+
+double bench_error(const bench_truth *truth, const void *y)
+{
+    double worst = 0;
+    tess_for(truth->ctx, truth->ctx->threads, truth->count, compare_scalars,
+             &(struct compare_scalars){truth, y, &worst});
     return worst;
 }
 
@@ -160,20 +197,38 @@ static size_t piece_at(size_t bytes, size_t first)
     return bytes - first < PIECE ? bytes - first : PIECE;
 }
 
-void bench_poison(const tess_ctx *ctx, char *y, size_t bytes)
+struct pieces {
+    char *y;
+    const char *a, *b;
+    size_t bytes;
+    bool *same;
+};
+
+static void poison_pieces(void *arg, tess_range range)
 {
-    (void)ctx;
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (size_t first = 0; first < bytes; first += PIECE)
-        memset(y + first, 0xff, piece_at(bytes, first));
+    const struct pieces *job = arg;
+    for (size_t i = (size_t)range.first; i < (size_t)range.last; i++)
+        memset(job->y + i * PIECE, 0xff, piece_at(job->bytes, i * PIECE));
 }
 
-bool bench_same(const tess_ctx *ctx, const char *a, const char *b, size_t bytes)
+void bench_poison(tess_ctx *ctx, char *y, size_t bytes)
+{
+    tess_for(ctx, ctx->threads, tess_ceil_div((int64_t)bytes, PIECE), poison_pieces,
+             &(struct pieces){.y = y, .bytes = bytes});
+}
+
+static void compare_pieces(void *arg, tess_range range)
+{
+    const struct pieces *job = arg;
+    for (size_t i = (size_t)range.first; i < (size_t)range.last; i++)
+        if (memcmp(job->a + i * PIECE, job->b + i * PIECE, piece_at(job->bytes, i * PIECE)) != 0)
+            tess_set_flag(job->same, false);
+}
+
+bool bench_same(tess_ctx *ctx, const char *a, const char *b, size_t bytes)
 {
     bool same = true;
-    (void)ctx;
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(&& : same)
-    for (size_t first = 0; first < bytes; first += PIECE)
-        same = same && memcmp(a + first, b + first, piece_at(bytes, first)) == 0;
+    tess_for(ctx, ctx->threads, tess_ceil_div((int64_t)bytes, PIECE), compare_pieces,
+             &(struct pieces){.a = a, .b = b, .bytes = bytes, .same = &same});
     return same;
 }

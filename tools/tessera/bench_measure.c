@@ -144,6 +144,23 @@ static tess_status measure_all(bench_session *s, const tess_candidates *list)
     return measure_group(s, group, count);
 }
 
+struct draw_numbers {
+    const tess_matrix *A;
+    bench_session *s;
+};
+
+static void draw_numbers(void *arg, tess_range range)
+{
+    const struct draw_numbers *job = arg;
+    for (int64_t i = range.first; i < range.last; i++) {
+        double value = tess_random_unit(20, (uint64_t)i);
+        if (job->A->type == TESS_F64)
+            ((double *)job->s->x)[i] = value;
+        else
+            ((float *)job->s->x)[i] = (float)value;
+    }
+}
+
 static tess_status open_session(bench_session *s)
 {
     const tess_matrix *A = s->A;
@@ -156,14 +173,7 @@ static tess_status open_session(bench_session *s)
         TESS_TRY(TESS_CALLOC(s->ctx, s->ceiling_room, &s->ceilings[i]));
     TESS_TRY(tess_alloc_bytes(s->ctx, x_count, size, &s->x));
     TESS_TRY(tess_alloc_bytes(s->ctx, (int64_t)s->y_bytes, 1, &s->y));
-#pragma omp parallel for num_threads(s->ctx->threads) schedule(static)
-    for (int64_t i = 0; i < x_count; i++) {
-        double value = tess_random_unit(20, (uint64_t)i);
-        if (A->type == TESS_F64)
-            ((double *)s->x)[i] = value;
-        else
-            ((float *)s->x)[i] = (float)value;
-    }
+    tess_for(s->ctx, s->ctx->threads, x_count, draw_numbers, &(struct draw_numbers){A, s});
     TESS_TRY(bench_truth_create(A, product, s->x, &s->truth));
     if (s->options->update && s->device->backend->memory_copy_to) {
         const size_t bytes = (size_t)tess_matrix_stored(A) * size;

@@ -9,6 +9,7 @@
  * and there, from a cache, and writes long pieces of every array, so that no line of them has to be
  * read before.
  */
+#include "core/threads.h"
 #include "cpu/update/nontemporal.h"
 #include "cpu/update/update.h"
 
@@ -33,16 +34,32 @@ static int64_t first_scalar(const tess_fbcsr *F, const sources *from, int s, int
     return tess_lower_bound(split->rows, 0, split->blocks, row) * tess_shape_cells(&split->shape);
 }
 
+static void clear_entries(void *arg, tess_range range)
+{
+    int64_t **entry_of = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        (*entry_of)[i] = PADDING;
+}
+
+struct note_entries {
+    const tess_fbcsr *F;
+    int64_t **entry_of;
+};
+
+static void note_entries(void *arg, tess_range range)
+{
+    const struct note_entries *job = arg;
+    for (int64_t e = range.first; e < range.last; e++)
+        (*job->entry_of)[job->F->map[e]] = e;
+}
+
 /* entry_of[i]: the entry in scalar i of all arrays one after the other. */
 static tess_status invert_map(const tess_fbcsr *F, int64_t scalars, int64_t **entry_of)
 {
     TESS_TRY(TESS_ALLOC(F->ctx, scalars, entry_of));
-#pragma omp parallel for num_threads(F->ctx->threads) schedule(static)
-    for (int64_t i = 0; i < scalars; i++)
-        (*entry_of)[i] = PADDING;
-#pragma omp parallel for num_threads(F->ctx->threads) schedule(static)
-    for (int64_t e = 0; e < F->nonzeros; e++)
-        (*entry_of)[F->map[e]] = e;
+    tess_for(F->ctx, F->ctx->threads, scalars, clear_entries, entry_of);
+    tess_for(F->ctx, F->ctx->threads, F->nonzeros, note_entries,
+             &(struct note_entries){F, entry_of});
     return TESS_OK;
 }
 
@@ -70,6 +87,23 @@ static int64_t place_chunk(const tess_fbcsr *F, sources *from, const int64_t *en
     return 0;
 }
 
+struct place_chunks {
+    sources *from;
+    const tess_fbcsr *F;
+    int64_t *entry_of, *widest;
+};
+
+static void place_chunks(void *arg, tess_range range)
+{
+    const struct place_chunks *job = arg;
+    int64_t widest = 0;
+    for (int64_t c = range.first; c < range.last; c++) {
+        int64_t width = place_chunk(job->F, job->from, job->entry_of, c);
+        widest = width > widest ? width : widest;
+    }
+    tess_raise(job->widest, widest);
+}
+
 static tess_status place(const tess_fbcsr *F, sources *from)
 {
     int64_t *entry_of, widest = 0;
@@ -80,11 +114,8 @@ static tess_status place(const tess_fbcsr *F, sources *from)
     }
     TESS_TRY(TESS_ALLOC(F->ctx, from->bases[F->splits + 1], &from->entries));
     TESS_TRY(invert_map(F, from->bases[F->splits + 1], &entry_of));
-#pragma omp parallel for num_threads(F->ctx->threads) schedule(static) reduction(max : widest)
-    for (int64_t c = 0; c < from->chunks; c++) {
-        int64_t width = place_chunk(F, from, entry_of, c);
-        widest = width > widest ? width : widest;
-    }
+    tess_for(F->ctx, F->ctx->threads, from->chunks, place_chunks,
+             &(struct place_chunks){from, F, entry_of, &widest});
     tess_free(F->ctx, entry_of);
     if (widest > 0)
         return tess_fail(F->ctx, TESS_ERR_OVERFLOW,
@@ -152,9 +183,21 @@ static void update_chunk(tess_fbcsr *F, const sources *from, const void *csr_val
     tess_store_fence(from->nontemporal);
 }
 
+struct update_chunks {
+    const tess_fbcsr_sources *from;
+    tess_fbcsr *F;
+    const void *csr_values;
+};
+
+static void update_chunks(void *arg, tess_range range)
+{
+    const struct update_chunks *job = arg;
+    for (int64_t c = range.first; c < range.last; c++)
+        update_chunk(job->F, job->from, job->csr_values, c);
+}
+
 void tess_cpu_update_fbcsr(tess_fbcsr *F, const tess_fbcsr_sources *from, const void *csr_values)
 {
-#pragma omp parallel for num_threads(F->ctx->threads) schedule(static)
-    for (int64_t c = 0; c < from->chunks; c++)
-        update_chunk(F, from, csr_values, c);
+    tess_for(F->ctx, F->ctx->threads, from->chunks, update_chunks,
+             &(struct update_chunks){from, F, csr_values});
 }

@@ -1,6 +1,5 @@
 /* New values for half storage with rows in lanes, group by group: the rows of a group are compared
  * with their mirrors, then its slots are filled. format/symmetric_lanes.h has the layout. */
-#include <omp.h>
 
 #include "cpu/update/nontemporal.h"
 #include "cpu/update/prefetch.h"
@@ -25,6 +24,7 @@ ALWAYS void touch(const tess_matrix *A, const int64_t *offsets, int64_t i, const
 #include "cpu/update/lanes.inc.c"
 #undef SUFFIX
 #define SUFFIX f32
+#include "core/threads.h"
 #include "cpu/update/lanes.inc.c"
 #undef SUFFIX
 
@@ -64,18 +64,35 @@ ALWAYS bool update_lanes(const tess_symmetric_lanes *S, const tess_symmetric_mir
     }
 }
 
+struct update_share {
+    tess_symmetric_lanes *S;
+    const tess_symmetric_mirrors *mirrors;
+    const tess_matrix *A;
+    int parts;
+    bool *equal;
+};
+
+static void update_share(void *arg, int part)
+{
+    const struct update_share *job = arg;
+    tess_symmetric_lanes *S = job->S;
+    const tess_symmetric_mirrors *mirrors = job->mirrors;
+    const tess_matrix *A = job->A;
+    const int parts = job->parts;
+    bool equal = true;
+    equal = S->lanes == 2   ? update_lanes(S, mirrors, A, part, parts, 2)
+            : S->lanes == 4 ? update_lanes(S, mirrors, A, part, parts, 4)
+            : S->lanes == 8 ? update_lanes(S, mirrors, A, part, parts, 8)
+                            : update_groups(S, mirrors, A, part, parts, S->block_size, S->lanes);
+    if (!equal)
+        tess_set_flag(job->equal, false);
+}
+
 tess_status tess_cpu_update_lanes(tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
                                   const tess_matrix *A)
 {
     bool equal = true;
-#pragma omp parallel num_threads(A->ctx->threads) reduction(&& : equal)
-    {
-        const int part = omp_get_thread_num(), parts = omp_get_num_threads();
-        equal = S->lanes == 2   ? update_lanes(S, mirrors, A, part, parts, 2)
-                : S->lanes == 4 ? update_lanes(S, mirrors, A, part, parts, 4)
-                : S->lanes == 8
-                    ? update_lanes(S, mirrors, A, part, parts, 8)
-                    : update_groups(S, mirrors, A, part, parts, S->block_size, S->lanes);
-    }
+    tess_parallel(A->ctx, A->ctx->threads, update_share,
+                  &(struct update_share){S, mirrors, A, A->ctx->threads, &equal});
     return equal ? TESS_OK : tess_symmetric_check(S->ctx, A);
 }

@@ -2,8 +2,6 @@
  * mirrors, then copied from the diagonal on. */
 #include <string.h>
 
-#include <omp.h>
-
 #include "cpu/update/nontemporal.h"
 #include "cpu/update/prefetch.h"
 #include "cpu/update/update.h"
@@ -44,20 +42,37 @@ ALWAYS void copy(char *to, const char *from, size_t bytes, const bool fetches,
 #include "cpu/update/upper.inc.c"
 #undef SUFFIX
 #define SUFFIX f32
+#include "core/threads.h"
 #include "cpu/update/upper.inc.c"
 #undef SUFFIX
+
+struct update_share {
+    const tess_matrix *A;
+    tess_matrix *upper;
+    const tess_symmetric_mirrors *mirrors;
+    int parts;
+    bool *equal;
+};
+
+static void update_share(void *arg, int part)
+{
+    const struct update_share *job = arg;
+    const tess_matrix *A = job->A;
+    const int parts = job->parts;
+    bool equal = true;
+    const int64_t first = tess_share_row(A->row_offsets, A->block_rows, part, parts);
+    const int64_t last = tess_share_row(A->row_offsets, A->block_rows, part + 1, parts);
+    equal = A->type == TESS_F64 ? update_part_f64(job->upper, job->mirrors, A, first, last)
+                                : update_part_f32(job->upper, job->mirrors, A, first, last);
+    if (!equal)
+        tess_set_flag(job->equal, false);
+}
 
 tess_status tess_cpu_update_upper(tess_matrix *upper, const tess_symmetric_mirrors *mirrors,
                                   const tess_matrix *A)
 {
     bool equal = true;
-#pragma omp parallel num_threads(A->ctx->threads) reduction(&& : equal)
-    {
-        const int part = omp_get_thread_num(), parts = omp_get_num_threads();
-        const int64_t first = tess_share_row(A->row_offsets, A->block_rows, part, parts);
-        const int64_t last = tess_share_row(A->row_offsets, A->block_rows, part + 1, parts);
-        equal = A->type == TESS_F64 ? update_part_f64(upper, mirrors, A, first, last)
-                                    : update_part_f32(upper, mirrors, A, first, last);
-    }
+    tess_parallel(A->ctx, A->ctx->threads, update_share,
+                  &(struct update_share){A, upper, mirrors, A->ctx->threads, &equal});
     return equal ? TESS_OK : tess_symmetric_check(upper->ctx, A);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/threads.h"
 #include "cuda/driver/sources.h"
 
 enum { OPTIONS = 48, HEADERS = 16 };
@@ -251,6 +252,21 @@ static bool compile_into_cache(const tess_jit *loaded, const tess_jit_request *r
     return stored;
 }
 
+struct compile_some {
+    tess_jit *jit;
+    const tess_jit_request *requests;
+    int64_t *compiled;
+};
+
+static void compile_some(void *arg, tess_range range)
+{
+    const struct compile_some *job = arg;
+    int64_t compiled = 0;
+    for (int64_t i = range.first; i < range.last; i++)
+        compiled += compile_into_cache(job->jit, &job->requests[i]);
+    tess_take(job->compiled, compiled);
+}
+
 void tess_jit_ahead(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *requests, int64_t count)
 {
     const tess_kept_error error = tess_error_keep(ctx);
@@ -260,9 +276,8 @@ void tess_jit_ahead(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *reques
         need_nvrtc(ctx, jit) == TESS_OK) {
         double start = tess_seconds();
         int64_t compiled = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(+ : compiled)
-        for (int64_t i = 0; i < count; i++)
-            compiled += compile_into_cache(jit, &requests[i]);
+        tess_for_dynamic(ctx, threads, count, 1, compile_some,
+                         &(struct compile_some){jit, requests, &compiled});
         tess_log(ctx, "cuda: %lld kernels compiled on %d threads in %.1f ms", (long long)compiled,
                  threads, 1e3 * (tess_seconds() - start));
     }

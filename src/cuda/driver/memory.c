@@ -1,6 +1,7 @@
 /* Device memory: allocation that explains itself, copies through pinned buffers. */
 #include <string.h>
 
+#include "core/threads.h"
 #include "cuda/driver/device.h"
 
 enum { STAGE_BYTES = 8 << 20, DIRECT_BYTES = 256 << 10 };
@@ -41,17 +42,31 @@ static tess_status need_stages(tess_cuda *cuda)
     return TESS_OK;
 }
 
+struct copy_parts {
+    size_t part;
+    char *to;
+    const char *from;
+    size_t bytes;
+};
+
+static void copy_parts(void *arg, tess_range range)
+{
+    const struct copy_parts *job = arg;
+    const size_t part = job->part;
+    for (int64_t i = range.first; i < range.last; i++) {
+        size_t first = (size_t)i * part;
+        memcpy(job->to + first, job->from + first,
+               job->bytes - first < part ? job->bytes - first : part);
+    }
+}
+
 /* One thread copies at about 10 GB/s, the bus takes 50. */
 static void copy_parallel(tess_ctx *ctx, char *to, const char *from, size_t bytes)
 {
     size_t part = 512 << 10;
     int64_t parts = (int64_t)((bytes + part - 1) / part);
     (void)ctx;
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (int64_t i = 0; i < parts; i++) {
-        size_t first = (size_t)i * part;
-        memcpy(to + first, from + first, bytes - first < part ? bytes - first : part);
-    }
+    tess_for(ctx, ctx->threads, parts, copy_parts, &(struct copy_parts){part, to, from, bytes});
 }
 
 static size_t stage_part(size_t bytes, size_t first)

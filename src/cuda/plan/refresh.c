@@ -11,21 +11,32 @@
  */
 #include <stdio.h>
 
+#include "core/threads.h"
 #include "cuda/plan/plan.h"
 
 enum { THREADS = 256, EACH = 8 };
+
+struct number_range {
+    size_t size;
+    void **out;
+};
+
+static void number_range(void *arg, tess_range range)
+{
+    const struct number_range *job = arg;
+    for (int64_t i = range.first; i < range.last; i++) {
+        if (job->size == 8)
+            ((uint64_t *)*job->out)[i] = (uint64_t)i + 1;
+        else
+            ((uint32_t *)*job->out)[i] = (uint32_t)i + 1;
+    }
+}
 
 /* 1 .. count, in words as wide as a scalar. */
 static tess_status number_scalars(tess_ctx *ctx, int64_t count, size_t size, void **out)
 {
     TESS_TRY(tess_alloc_bytes(ctx, count, size, out));
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (int64_t i = 0; i < count; i++) {
-        if (size == 8)
-            ((uint64_t *)*out)[i] = (uint64_t)i + 1;
-        else
-            ((uint32_t *)*out)[i] = (uint32_t)i + 1;
-    }
+    tess_for(ctx, ctx->threads, count, number_range, &(struct number_range){size, out});
     return TESS_OK;
 }
 
@@ -34,25 +45,42 @@ static int64_t number_at(const void *numbers, size_t size, int64_t i)
     return size == 8 ? (int64_t)((const uint64_t *)numbers)[i] : ((const uint32_t *)numbers)[i];
 }
 
-/* Whether all numbers of every run follow from its first; a run of padding is all 0. */
-static bool follows(const void *numbers, size_t size, int64_t count, const tess_cuda_map *m,
-                    int threads)
+struct compare_runs {
+    const void *numbers;
+    size_t size;
+    const tess_cuda_map *m;
+    int64_t inner, *wrong;
+};
+
+static void compare_runs(void *arg, tess_range range)
 {
-    int64_t wrong = 0, inner = (int64_t)1 << m->shift;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : wrong)
-    for (int64_t first = 0; first < count; first += m->run) {
-        int64_t from = number_at(numbers, size, first);
+    const struct compare_runs *job = arg;
+    const tess_cuda_map *m = job->m;
+    int64_t wrong = 0;
+    for (int64_t run = range.first; run < range.last; run++) {
+        int64_t first = run * m->run, from = number_at(job->numbers, job->size, first);
         for (int64_t q = 0; q < m->run; q++) {
-            int64_t want = from + q / inner * m->outer_stride + q % inner * m->inner_stride;
-            wrong += number_at(numbers, size, first + q) != (from > 0 ? want : 0);
+            int64_t want =
+                from + q / job->inner * m->outer_stride + q % job->inner * m->inner_stride;
+            wrong += number_at(job->numbers, job->size, first + q) != (from > 0 ? want : 0);
         }
     }
+    tess_take(job->wrong, wrong);
+}
+
+/* Whether all numbers of every run follow from its first; a run of padding is all 0. */
+static bool follows(tess_ctx *ctx, const void *numbers, size_t size, int64_t count,
+                    const tess_cuda_map *m)
+{
+    int64_t wrong = 0, inner = (int64_t)1 << m->shift;
+    tess_for(ctx, ctx->threads, tess_ceil_div(count, m->run), compare_runs,
+             &(struct compare_runs){numbers, size, m, inner, &wrong});
     return wrong == 0;
 }
 
 /* The longest runs that the numbers are made of: 4, 2 or 1 columns of `height` scalars. */
-static tess_cuda_map runs_of(const void *numbers, size_t size, int64_t count, int64_t height,
-                             int threads)
+static tess_cuda_map runs_of(tess_ctx *ctx, const void *numbers, size_t size, int64_t count,
+                             int64_t height)
 {
     for (int shift = 2; shift >= 0; shift--) {
         int64_t inner = (int64_t)1 << shift, first = 0;
@@ -68,7 +96,7 @@ static tess_cuda_map runs_of(const void *numbers, size_t size, int64_t count, in
             m.inner_stride = number_at(numbers, size, first + 1) - from;
         if (height > 1)
             m.outer_stride = number_at(numbers, size, first + inner) - from;
-        if (follows(numbers, size, count, &m, threads))
+        if (follows(ctx, numbers, size, count, &m))
             return m;
     }
     return (tess_cuda_map){.run = 1};
@@ -80,8 +108,7 @@ static tess_status upload_map(tess_cuda_plan *p, tess_cuda_resident *resident, c
 {
     tess_cuda *cuda = p->cuda;
     size_t size = tess_type_size(p->matrix.type), bytes;
-    tess_cuda_map m =
-        runs_of(numbers, size, count, resident->matrix->block_height, cuda->ctx->threads);
+    tess_cuda_map m = runs_of(cuda->ctx, numbers, size, count, resident->matrix->block_height);
     int64_t runs = count / m.run;
     uint64_t *made;
     TESS_TRY(TESS_ALLOC(cuda->ctx, runs, &made));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/threads.h"
 #include "cuda/kernels/support.h"
 
 /* Tiles of 128 to 256 scalar rows where blocks are small. Narrow stages are a chain of latencies,
@@ -123,11 +124,18 @@ static int64_t tile_length(const tess_cuda_triangle *t, int64_t tile)
     return (end - t->tile[tile].block) / t->tile[tile].rows;
 }
 
-static void fill_pattern(const tess_staged *staged, const tess_triangle *from,
-                         tess_cuda_triangle *t)
+struct fill_tiles {
+    tess_cuda_triangle *t;
+    const tess_triangle *from;
+    const tess_staged *staged;
+};
+
+static void fill_tiles(void *arg, tess_range range)
 {
-#pragma omp parallel for schedule(static) num_threads(t->ctx->threads)
-    for (int64_t i = 0; i < t->tiles; i++) {
+    const struct fill_tiles *job = arg;
+    tess_cuda_triangle *t = job->t;
+    const tess_triangle *from = job->from;
+    for (int64_t i = range.first; i < range.last; i++) {
         const tess_tile *tile = &t->tile[i];
         const int64_t longest = tile_length(t, i);
         for (int32_t r = 0; r < tile->rows; r++) {
@@ -135,12 +143,18 @@ static void fill_pattern(const tess_staged *staged, const tess_triangle *from,
             const int64_t length = from->offsets[position + 1] - begin;
             t->places[2 * position] = (int32_t)length;
             t->places[2 * position + 1] =
-                staged->stages.rows[t->up ? t->rows - 1 - position : position];
+                job->staged->stages.rows[t->up ? t->rows - 1 - position : position];
             for (int64_t k = 0; k < longest; k++)
                 t->columns[tile->block + k * tile->rows + r] =
                     k < length ? from->columns[begin + k] : 0;
         }
     }
+}
+
+static void fill_pattern(const tess_staged *staged, const tess_triangle *from,
+                         tess_cuda_triangle *t)
+{
+    tess_for(t->ctx, t->ctx->threads, t->tiles, fill_tiles, &(struct fill_tiles){t, from, staged});
 }
 
 tess_status tess_cuda_triangle_create(const tess_staged *staged, const tess_split *split, bool up,
@@ -217,28 +231,45 @@ static void clear_block(const tess_cuda_triangle *t, void *to, int64_t start, in
                (size_t)b * size);
 }
 
+struct fill_tile_values {
+    const tess_cuda_triangle *t;
+    int64_t size;
+    const tess_triangle *from;
+    void *values;
+    const tess_split *split;
+    void *inverse;
+};
+
+static void fill_tile_values(void *arg, tess_range range)
+{
+    const struct fill_tile_values *job = arg;
+    const tess_cuda_triangle *t = job->t;
+    const tess_triangle *from = job->from;
+    for (int64_t i = range.first; i < range.last; i++) {
+        const tess_tile *tile = &t->tile[i];
+        const int64_t longest = tile_length(t, i), at = tile->block * job->size;
+        for (int32_t r = 0; r < tile->rows; r++) {
+            const int64_t position = tile->first + r, begin = from->offsets[position];
+            for (int64_t k = 0; k < longest; k++) {
+                if (begin + k < from->offsets[position + 1])
+                    put_block(t, from->values, begin + k, job->values, at, k, tile->rows, r);
+                else
+                    clear_block(t, job->values, at, k, tile->rows, r);
+            }
+            if (t->up)
+                put_block(t, job->split->inverse, t->rows - 1 - position, job->inverse,
+                          tile->first * job->size, 0, tile->rows, r);
+        }
+    }
+}
+
 void tess_cuda_triangle_fill(const tess_cuda_triangle *t, const tess_staged *staged,
                              const tess_split *split, void *values, void *inverse)
 {
     const tess_triangle *from = t->up ? &split->upper : &split->lower;
     const int64_t size = (int64_t)t->block * t->block;
-#pragma omp parallel for schedule(static) num_threads(staged->ctx->threads)
-    for (int64_t i = 0; i < t->tiles; i++) {
-        const tess_tile *tile = &t->tile[i];
-        const int64_t longest = tile_length(t, i), at = tile->block * size;
-        for (int32_t r = 0; r < tile->rows; r++) {
-            const int64_t position = tile->first + r, begin = from->offsets[position];
-            for (int64_t k = 0; k < longest; k++) {
-                if (begin + k < from->offsets[position + 1])
-                    put_block(t, from->values, begin + k, values, at, k, tile->rows, r);
-                else
-                    clear_block(t, values, at, k, tile->rows, r);
-            }
-            if (t->up)
-                put_block(t, split->inverse, t->rows - 1 - position, inverse, tile->first * size, 0,
-                          tile->rows, r);
-        }
-    }
+    tess_for(staged->ctx, staged->ctx->threads, t->tiles, fill_tile_values,
+             &(struct fill_tile_values){t, size, from, values, split, inverse});
 }
 
 /* Thread blocks that look far enough ahead to have their numbers by the time they are needed, and

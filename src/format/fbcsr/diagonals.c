@@ -4,8 +4,8 @@
  * every diagonal is one exact dynamic program of its own, and no two diagonals meet. O(entries +
  * diagonals).
  */
-#include <omp.h>
 
+#include "core/threads.h"
 #include "format/fbcsr/split.h"
 
 typedef struct diagonal_work {
@@ -24,18 +24,30 @@ static int64_t diagonal_of(const diagonal_work *W, int64_t row, int32_t column)
     return column - W->shape->shift * row - W->first;
 }
 
+struct count_entries {
+    const tess_fbcsr_pattern *P;
+    diagonal_work *W;
+    int64_t *counts;
+};
+
+static void count_entries(void *arg, tess_range range)
+{
+    const struct count_entries *job = arg;
+    const tess_fbcsr_pattern *P = job->P;
+    for (int64_t row = range.first; row < range.last; row++) {
+        for (int64_t k = P->row_offsets[row]; k < P->row_offsets[row + 1]; k++) {
+            int64_t diagonal = diagonal_of(job->W, row, P->columns[k]);
+            tess_take(&job->counts[diagonal], 1);
+        }
+    }
+}
+
 static void count_diagonals(diagonal_work *W)
 {
     const tess_fbcsr_pattern *P = W->P;
     int64_t *counts = W->offsets + 1;
-#pragma omp parallel for num_threads(W->ctx->threads) schedule(static)
-    for (int64_t row = 0; row < P->rows; row++) {
-        for (int64_t k = P->row_offsets[row]; k < P->row_offsets[row + 1]; k++) {
-            int64_t diagonal = diagonal_of(W, row, P->columns[k]);
-#pragma omp atomic
-            counts[diagonal]++;
-        }
-    }
+    tess_for(W->ctx, W->ctx->threads, P->rows, count_entries,
+             &(struct count_entries){P, W, counts});
     tess_counts_to_offsets(W->offsets, W->diagonals);
 }
 
@@ -54,28 +66,42 @@ static int64_t lower_bound(const diagonal_work *W, int64_t row, int64_t diagonal
     return low;
 }
 
+struct sort_share {
+    diagonal_work *W;
+    int64_t *next;
+    const tess_fbcsr_pattern *P;
+    int n;
+};
+
+static void sort_share(void *arg, int t)
+{
+    const struct sort_share *job = arg;
+    diagonal_work *W = job->W;
+    int64_t *next = job->next;
+    const tess_fbcsr_pattern *P = job->P;
+    const int n = job->n;
+    int64_t first = tess_share_row(W->offsets, W->diagonals, t, n);
+    int64_t last = tess_share_row(W->offsets, W->diagonals, t + 1, n);
+    for (int64_t diagonal = first; diagonal < last; diagonal++)
+        next[diagonal] = W->offsets[diagonal];
+    for (int64_t row = 0; first < last && row < P->rows; row++) {
+        int64_t k = lower_bound(W, row, first);
+        for (; k < P->row_offsets[row + 1]; k++) {
+            int64_t diagonal = diagonal_of(W, row, P->columns[k]);
+            if (diagonal >= last)
+                break;
+            W->row[next[diagonal]] = row;
+            W->position[next[diagonal]++] = k;
+        }
+    }
+}
+
 /* Every thread owns diagonals of nearly equal entries, and takes its slice of every row. */
 static void sort_by_line(diagonal_work *W, int64_t *next)
 {
     const tess_fbcsr_pattern *P = W->P;
-#pragma omp parallel num_threads(W->ctx->threads)
-    {
-        int t = omp_get_thread_num(), n = omp_get_num_threads();
-        int64_t first = tess_share_row(W->offsets, W->diagonals, t, n);
-        int64_t last = tess_share_row(W->offsets, W->diagonals, t + 1, n);
-        for (int64_t diagonal = first; diagonal < last; diagonal++)
-            next[diagonal] = W->offsets[diagonal];
-        for (int64_t row = 0; first < last && row < P->rows; row++) {
-            int64_t k = lower_bound(W, row, first);
-            for (; k < P->row_offsets[row + 1]; k++) {
-                int64_t diagonal = diagonal_of(W, row, P->columns[k]);
-                if (diagonal >= last)
-                    break;
-                W->row[next[diagonal]] = row;
-                W->position[next[diagonal]++] = k;
-            }
-        }
-    }
+    tess_parallel(W->ctx, W->ctx->threads, sort_share,
+                  &(struct sort_share){W, next, P, W->ctx->threads});
 }
 
 /* The last row at which a block of the diagonal may begin; less than the diagonal's first row when
@@ -171,6 +197,27 @@ static int64_t longest_line(const diagonal_work *W)
     return longest;
 }
 
+struct split_lines {
+    diagonal_work *W;
+    int64_t *scratch; /* `size` a share */
+    int64_t size;
+    tess_fbcsr_window *windows; /* `longest` + 1 a share */
+    int64_t longest;
+    int32_t *cell;
+    int64_t *counts;
+    tess_fbcsr_place *places;
+};
+
+static void split_lines(void *arg, tess_range range)
+{
+    const struct split_lines *job = arg;
+    int64_t *scratch = job->scratch + range.share * job->size;
+    tess_fbcsr_window *windows = job->windows + range.share * (job->longest + 1);
+    for (int64_t diagonal = range.first; diagonal < range.last; diagonal++)
+        job->counts[diagonal] = split_line(job->W, diagonal, scratch, windows, job->cell,
+                                           job->places + slot_of(job->W, diagonal));
+}
+
 /* counts[diagonal] becomes the number of blocks of each diagonal, at slot_of(diagonal) of `places`.
  */
 static tess_status split_all(diagonal_work *W, int32_t *cell, int64_t *counts,
@@ -183,15 +230,9 @@ static tess_status split_all(diagonal_work *W, int32_t *cell, int64_t *counts,
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(W->ctx, threads * size, &scratch));
     TESS_TRY_CLEAN(TESS_ALLOC(W->ctx, threads * (longest + 1), &windows));
-#pragma omp parallel num_threads(threads)
-    {
-        int t = omp_get_thread_num();
-#pragma omp for schedule(dynamic, 64)
-        for (int64_t diagonal = 0; diagonal < W->diagonals; diagonal++)
-            counts[diagonal] =
-                split_line(W, diagonal, scratch + t * size, windows + t * (longest + 1), cell,
-                           places + slot_of(W, diagonal));
-    }
+    tess_for_dynamic(
+        W->ctx, threads, W->diagonals, 64, split_lines,
+        &(struct split_lines){W, scratch, size, windows, longest, cell, counts, places});
 cleanup:
     tess_free(W->ctx, scratch);
     tess_free(W->ctx, windows);

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <omp.h>
-
+#include "core/threads.h"
 #include "format/fbcsr/split.h"
 
 /* ---- What a threshold comes to ---- */
@@ -41,6 +40,47 @@ void tess_fbcsr_pattern_clear(tess_ctx *ctx, tess_fbcsr_pattern *P)
     *P = (tess_fbcsr_pattern){.borrowed = true};
 }
 
+void tess_fbcsr_found_clear(tess_ctx *ctx, tess_fbcsr_found *found)
+{
+    tess_free(ctx, found->places);
+    tess_free(ctx, found->cell);
+    *found = (tess_fbcsr_found){.blocks = 0};
+}
+
+struct count_left {
+    tess_fbcsr_pattern *P, N;
+    const tess_fbcsr_found *found;
+};
+
+static void count_left(void *arg, tess_range range)
+{
+    const struct count_left *job = arg;
+    for (int64_t row = range.first; row < range.last; row++)
+        for (int64_t k = job->P->row_offsets[row]; k < job->P->row_offsets[row + 1]; k++)
+            job->N.row_offsets[row + 1] += job->found->cell[k] < 0;
+}
+
+struct keep_left {
+    tess_fbcsr_pattern *P, N;
+    const tess_fbcsr_found *found;
+};
+
+static void keep_left(void *arg, tess_range range)
+{
+    const struct keep_left *job = arg;
+    tess_fbcsr_pattern *P = job->P;
+    const tess_fbcsr_pattern N = job->N;
+    for (int64_t row = range.first; row < range.last; row++) {
+        int64_t to = N.row_offsets[row];
+        for (int64_t k = P->row_offsets[row]; k < P->row_offsets[row + 1]; k++) {
+            if (job->found->cell[k] >= 0)
+                continue;
+            N.columns[to] = P->columns[k];
+            N.entry[to++] = P->entry ? P->entry[k] : k;
+        }
+    }
+}
+
 tess_status tess_fbcsr_pattern_remove(tess_ctx *ctx, tess_fbcsr_pattern *P,
                                       const tess_fbcsr_found *found)
 {
@@ -50,21 +90,9 @@ tess_status tess_fbcsr_pattern_remove(tess_ctx *ctx, tess_fbcsr_pattern *P,
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, P->rows + 1, &N.row_offsets));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, left, &N.columns));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, left, &N.entry));
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (int64_t row = 0; row < P->rows; row++)
-        for (int64_t k = P->row_offsets[row]; k < P->row_offsets[row + 1]; k++)
-            N.row_offsets[row + 1] += found->cell[k] < 0;
+    tess_for(ctx, ctx->threads, P->rows, count_left, &(struct count_left){P, N, found});
     tess_counts_to_offsets(N.row_offsets, N.rows);
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (int64_t row = 0; row < P->rows; row++) {
-        int64_t to = N.row_offsets[row];
-        for (int64_t k = P->row_offsets[row]; k < P->row_offsets[row + 1]; k++) {
-            if (found->cell[k] >= 0)
-                continue;
-            N.columns[to] = P->columns[k];
-            N.entry[to++] = P->entry ? P->entry[k] : k;
-        }
-    }
+    tess_for(ctx, ctx->threads, P->rows, keep_left, &(struct keep_left){P, N, found});
     tess_fbcsr_pattern_clear(ctx, P);
     *P = N;
     return TESS_OK;
@@ -98,6 +126,29 @@ static void fill_block(const tess_fbcsr_pattern *P, const tess_fbcsr_found *foun
     }
 }
 
+struct fill_blocks {
+    const tess_fbcsr_found *found;
+    tess_fbcsr_split *split;
+    size_t block_bytes;
+    const tess_fbcsr_pattern *P;
+    int64_t base;
+    const tess_matrix *A;
+    tess_fbcsr *F;
+};
+
+static void fill_blocks(void *arg, tess_range range)
+{
+    const struct fill_blocks *job = arg;
+    const tess_fbcsr_found *found = job->found;
+    tess_fbcsr_split *split = job->split;
+    for (int64_t b = range.first; b < range.last; b++) {
+        split->rows[b] = found->places[b].row;
+        split->cols[b] = found->places[b].col;
+        memset((char *)split->values + (size_t)b * job->block_bytes, 0, job->block_bytes);
+        fill_block(job->P, found, split, b, job->base, job->A, job->F->map);
+    }
+}
+
 static tess_status fill_split(tess_fbcsr *F, const tess_fbcsr_pattern *P,
                               const tess_fbcsr_found *found, const tess_shape *shape, int64_t base,
                               const tess_matrix *A)
@@ -113,14 +164,29 @@ static tess_status fill_split(tess_fbcsr *F, const tess_fbcsr_pattern *P,
     TESS_TRY(TESS_ALLOC(F->ctx, found->blocks, &split->cols));
     TESS_TRY(tess_alloc_bytes(F->ctx, scalars, tess_type_size(F->type), &split->values));
     size_t block_bytes = (size_t)cells * tess_type_size(F->type);
-#pragma omp parallel for num_threads(F->ctx->threads) schedule(static)
-    for (int64_t b = 0; b < found->blocks; b++) {
-        split->rows[b] = found->places[b].row;
-        split->cols[b] = found->places[b].col;
-        memset((char *)split->values + (size_t)b * block_bytes, 0, block_bytes);
-        fill_block(P, found, split, b, base, A, F->map);
-    }
+    tess_for(F->ctx, F->ctx->threads, found->blocks, fill_blocks,
+             &(struct fill_blocks){found, split, block_bytes, P, base, A, F});
     return TESS_OK;
+}
+
+struct fill_entries {
+    const tess_fbcsr_pattern *P;
+    tess_fbcsr *F;
+    const tess_matrix *A;
+    int64_t base;
+};
+
+static void fill_entries(void *arg, tess_range range)
+{
+    const struct fill_entries *job = arg;
+    const tess_fbcsr_pattern *P = job->P;
+    tess_fbcsr *F = job->F;
+    for (int64_t k = range.first; k < range.last; k++) {
+        int64_t entry = P->entry ? P->entry[k] : k;
+        F->rest->columns[k] = P->columns[k];
+        tess_copy_scalar(F->type, F->rest->values, k, job->A->values, entry);
+        F->map[entry] = job->base + k;
+    }
 }
 
 static tess_status fill_rest(tess_fbcsr *F, const tess_fbcsr_pattern *P, int64_t base,
@@ -129,13 +195,7 @@ static tess_status fill_rest(tess_fbcsr *F, const tess_fbcsr_pattern *P, int64_t
     int64_t left = P->row_offsets[P->rows];
     TESS_TRY(tess_matrix_allocate(F->ctx, F->type, F->rows, F->cols, 1, 1, left, &F->rest));
     memcpy(F->rest->row_offsets, P->row_offsets, (size_t)(P->rows + 1) * sizeof *P->row_offsets);
-#pragma omp parallel for num_threads(F->ctx->threads) schedule(static)
-    for (int64_t k = 0; k < left; k++) {
-        int64_t entry = P->entry ? P->entry[k] : k;
-        F->rest->columns[k] = P->columns[k];
-        tess_copy_scalar(F->type, F->rest->values, k, A->values, entry);
-        F->map[entry] = base + k;
-    }
+    tess_for(F->ctx, F->ctx->threads, left, fill_entries, &(struct fill_entries){P, F, A, base});
     return TESS_OK;
 }
 

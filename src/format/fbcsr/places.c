@@ -3,8 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <omp.h>
-
+#include "core/threads.h"
 #include "format/fbcsr/runs.h"
 #include "format/sliced.h"
 
@@ -228,6 +227,21 @@ static int64_t sort_window(const builder *B, sized_row *rows, int64_t first, int
     return pays ? after : before;
 }
 
+struct count_turns {
+    const builder *B;
+    int64_t first; /* slice */
+    int64_t *turns;
+};
+
+static void count_turns(void *arg, tess_range range)
+{
+    const struct count_turns *job = arg;
+    int64_t turns = 0;
+    for (int64_t slice = range.first; slice < range.last; slice++)
+        turns += tess_fbcsr_turns(job->B, job->first + slice);
+    tess_take(job->turns, turns);
+}
+
 /* The price of some windows, groups of `group` neighbours together. */
 static double price_group(const builder *B, sized_row *rows, int64_t count, int group,
                           bool *turns_count)
@@ -240,9 +254,8 @@ static double price_group(const builder *B, sized_row *rows, int64_t count, int 
         const int64_t first = windows * s / sampled * WINDOW;
         const int64_t end = first + WINDOW < count ? first + WINDOW : count;
         bytes += sort_window(B, rows, first, end, group);
-#pragma omp parallel for num_threads(B->ctx->threads) schedule(static) reduction(+ : turns)
-        for (int64_t at = first; at < end; at += places)
-            turns += tess_fbcsr_turns(B, S->segments + at / places);
+        tess_for(B->ctx, B->ctx->threads, tess_ceil_div(end - first, places), count_turns,
+                 &(struct count_turns){B, S->segments + first / places, &turns});
     }
     *turns_count = 2 * TESS_FBCSR_TURN_BYTES * turns > bytes;
     return tess_fbcsr_bytes_and_turns((double)bytes, (double)turns);
@@ -258,6 +271,22 @@ static int choose_group(const builder *B, sized_row *rows, int64_t count)
     return turns_count && price_group(B, rows, count, 2, &turns_count) < alone ? 2 : 1;
 }
 
+struct sort_windows {
+    builder *B;
+    sized_row *rows; /* a window of each share */
+    int64_t count;
+    int group;
+};
+
+static void sort_windows(void *arg, tess_range range)
+{
+    const struct sort_windows *job = arg;
+    sized_row *mine = job->rows + range.share * (int64_t)WINDOW;
+    for (int64_t window = range.first; window < range.last; window++)
+        sort_window(job->B, mine, window * WINDOW, tess_min((window + 1) * WINDOW, job->count),
+                    job->group);
+}
+
 tess_status tess_fbcsr_sort_rows(builder *B)
 {
     tess_fbcsr_slices *S = B->S;
@@ -269,13 +298,8 @@ tess_status tess_fbcsr_sort_rows(builder *B)
     TESS_TRY(TESS_ALLOC(B->ctx, count, &S->targets));
     TESS_TRY(TESS_ALLOC(B->ctx, threads * (int64_t)WINDOW, &rows));
     const int group = choose_group(B, rows, count);
-#pragma omp parallel num_threads(threads)
-    {
-        sized_row *mine = rows + omp_get_thread_num() * (int64_t)WINDOW;
-#pragma omp for schedule(static)
-        for (int64_t first = 0; first < count; first += WINDOW)
-            sort_window(B, mine, first, first + WINDOW < count ? first + WINDOW : count, group);
-    }
+    tess_for(B->ctx, threads, tess_ceil_div(count, WINDOW), sort_windows,
+             &(struct sort_windows){B, rows, count, group});
     tess_free(B->ctx, rows);
     return TESS_OK;
 }
@@ -329,20 +353,32 @@ static void place_slices(const builder *B)
     S->value_count = values * WARP;
 }
 
+static void measure_slices(void *arg, tess_range range)
+{
+    const builder *B = arg;
+    for (int64_t slice = range.first; slice < range.last; slice++)
+        measure_slice(B, slice);
+}
+
 static tess_status make_heads(const builder *B)
 {
     tess_fbcsr_slices *S = B->S;
     TESS_TRY(TESS_CALLOC(S->ctx, S->slices * S->head, &S->heads));
     TESS_TRY(TESS_ALLOC(S->ctx, S->places, &S->lengths));
-#pragma omp parallel for num_threads(S->ctx->threads) schedule(static)
-    for (int64_t slice = 0; slice < S->slices; slice++)
-        measure_slice(B, slice);
+    tess_for(S->ctx, S->ctx->threads, S->slices, measure_slices, (void *)B);
     place_slices(B);
     if (S->value_count / WARP > INT32_MAX || S->column_count / 4 > INT32_MAX ||
         S->piece_count > INT32_MAX)
         return tess_fail(S->ctx, TESS_ERR_OVERFLOW, "fbcsr: %lld values are too many for slices",
                          (long long)S->value_count);
     return TESS_OK;
+}
+
+static void find_lones(void *arg, tess_range range)
+{
+    builder *B = arg;
+    for (int64_t slice = range.first; slice < range.last; slice++)
+        find_lone(B, slice);
 }
 
 tess_status tess_fbcsr_place_rows(builder *B, bool diagonals)
@@ -354,9 +390,7 @@ tess_status tess_fbcsr_place_rows(builder *B, bool diagonals)
     S->places = tess_fbcsr_first_place(S, S->slices);
     if (diagonals) {
         TESS_TRY(tess_fbcsr_list_diagonals(B));
-#pragma omp parallel for num_threads(S->ctx->threads) schedule(static)
-        for (int64_t slice = 0; slice < S->slices - S->segments; slice++)
-            find_lone(B, slice);
+        tess_for(S->ctx, S->ctx->threads, S->slices - S->segments, find_lones, B);
     }
     TESS_TRY(tess_fbcsr_sort_rows(B));
     return make_heads(B);

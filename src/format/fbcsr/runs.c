@@ -3,6 +3,8 @@
  */
 #include "format/fbcsr/runs.h"
 
+#include "core/threads.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,6 +123,25 @@ static void put_runs(tess_fbcsr_builder *B, int64_t row, const cover *C, int64_t
     }
 }
 
+struct walk_share {
+    int threads;
+    int64_t *numbers, longest;
+    uint8_t *choices;
+    const tess_matrix *A;
+    tess_fbcsr_builder *B;
+};
+
+static void walk_share(void *arg, int t)
+{
+    const struct walk_share *job = arg;
+    const int64_t longest = job->longest;
+    int64_t *mine = job->numbers + t * (2 * longest + 1);
+    const cover C = {mine, mine + longest, job->choices + t * longest};
+    for (int64_t row = job->A->rows * t / job->threads; row < job->A->rows * (t + 1) / job->threads;
+         row++)
+        put_runs(job->B, row, &C, cover_row(job->B, row, &C));
+}
+
 static tess_status walk_rows(tess_fbcsr_builder *B)
 {
     const tess_matrix *A = B->A;
@@ -135,13 +156,8 @@ static tess_status walk_rows(tess_fbcsr_builder *B)
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(B->ctx, threads * (2 * longest + 1), &numbers));
     TESS_TRY_CLEAN(TESS_ALLOC(B->ctx, threads * longest + 1, &choices));
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int t = 0; t < threads; t++) {
-        int64_t *mine = numbers + t * (2 * longest + 1);
-        const cover C = {mine, mine + longest, choices + t * longest};
-        for (int64_t row = A->rows * t / threads; row < A->rows * (t + 1) / threads; row++)
-            put_runs(B, row, &C, cover_row(B, row, &C));
-    }
+    tess_parallel(B->ctx, threads, walk_share,
+                  &(struct walk_share){threads, numbers, longest, choices, A, B});
 cleanup:
     tess_free(B->ctx, numbers);
     tess_free(B->ctx, choices);
@@ -232,6 +248,17 @@ static tess_fbcsr_diagonal_count number_pieces(part *parts, int64_t count)
     return found;
 }
 
+static void sort_parts(void *arg, tess_range range)
+{
+    tess_fbcsr_builder *B = arg;
+    for (int64_t s = range.first; s < range.last; s++) {
+        part *parts = B->parts + B->part_offsets[s];
+        int64_t count = B->part_offsets[s + 1] - B->part_offsets[s];
+        qsort(parts, (size_t)count, sizeof *parts, by_diagonal);
+        B->diagonal_counts[s] = number_pieces(parts, count);
+    }
+}
+
 tess_status tess_fbcsr_list_diagonals(tess_fbcsr_builder *B)
 {
     const int64_t slices = tess_ceil_div(B->A->rows, WARP);
@@ -243,13 +270,7 @@ tess_status tess_fbcsr_list_diagonals(tess_fbcsr_builder *B)
     walk_diagonals(B);
     memmove(B->part_offsets + 1, B->part_offsets, (size_t)slices * sizeof *B->part_offsets);
     B->part_offsets[0] = 0;
-#pragma omp parallel for num_threads(B->ctx->threads) schedule(static)
-    for (int64_t s = 0; s < slices; s++) {
-        part *parts = B->parts + B->part_offsets[s];
-        int64_t count = B->part_offsets[s + 1] - B->part_offsets[s];
-        qsort(parts, (size_t)count, sizeof *parts, by_diagonal);
-        B->diagonal_counts[s] = number_pieces(parts, count);
-    }
+    tess_for(B->ctx, B->ctx->threads, slices, sort_parts, B);
     return TESS_OK;
 }
 

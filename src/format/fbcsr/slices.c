@@ -1,6 +1,7 @@
 /* FBCSR to slices; slices.h has the picture. */
 #include "format/fbcsr/slices.h"
 
+#include "core/threads.h"
 #include "format/fbcsr/runs.h"
 
 enum { WARP = TESS_FBCSR_WARP, CLASSES = TESS_FBCSR_CLASSES };
@@ -96,6 +97,47 @@ static void fill_slice(const builder *B, int64_t slice)
     }
 }
 
+static void clear_entries(void *arg, tess_range range)
+{
+    int64_t *entry_of = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        entry_of[i] = -1;
+}
+
+struct note_entries {
+    builder *B;
+    int64_t scalars, *entry_of;
+};
+
+static void note_entries(void *arg, tess_range range)
+{
+    const struct note_entries *job = arg;
+    for (int64_t e = range.first; e < range.last; e++)
+        if (job->B->F->map[e] < job->scalars)
+            job->entry_of[job->B->F->map[e]] = e;
+}
+
+static void clear_sources(void *arg, tess_range range)
+{
+    tess_fbcsr_slices *S = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        S->entries[i] = -1;
+}
+
+struct fill_some {
+    builder *B;
+    int64_t *entry_of;
+};
+
+static void fill_some(void *arg, tess_range range)
+{
+    const struct fill_some *job = arg;
+    for (int64_t slice = range.first; slice < range.last; slice++) {
+        fill_diagonals(job->B, slice, job->entry_of);
+        fill_slice(job->B, slice);
+    }
+}
+
 static tess_status fill(builder *B)
 {
     tess_fbcsr_slices *S = B->S;
@@ -108,21 +150,12 @@ static tess_status fill(builder *B)
     TESS_TRY(TESS_ALLOC(S->ctx, S->value_count + 1, &S->entries));
     TESS_TRY(tess_alloc_bytes(S->ctx, S->value_count, tess_type_size(S->type), &S->values));
     TESS_TRY(TESS_ALLOC(S->ctx, scalars + 1, &entry_of));
-#pragma omp parallel for num_threads(S->ctx->threads) schedule(static)
-    for (int64_t i = 0; i < scalars; i++)
-        entry_of[i] = -1;
-#pragma omp parallel for num_threads(S->ctx->threads) schedule(static)
-    for (int64_t e = 0; e < extracted; e++)
-        if (B->F->map[e] < scalars)
-            entry_of[B->F->map[e]] = e;
-#pragma omp parallel for num_threads(S->ctx->threads) schedule(static)
-    for (int64_t i = 0; i < S->value_count; i++)
-        S->entries[i] = -1;
-#pragma omp parallel for num_threads(S->ctx->threads) schedule(dynamic, 64)
-    for (int64_t slice = 0; slice < S->slices; slice++) {
-        fill_diagonals(B, slice, entry_of);
-        fill_slice(B, slice);
-    }
+    tess_for(S->ctx, S->ctx->threads, scalars, clear_entries, entry_of);
+    tess_for(S->ctx, S->ctx->threads, extracted, note_entries,
+             &(struct note_entries){B, scalars, entry_of});
+    tess_for(S->ctx, S->ctx->threads, S->value_count, clear_sources, S);
+    tess_for_dynamic(S->ctx, S->ctx->threads, S->slices, 64, fill_some,
+                     &(struct fill_some){B, entry_of});
     tess_free(S->ctx, entry_of);
     return TESS_OK;
 }
@@ -172,6 +205,22 @@ tess_status tess_fbcsr_slices_create(tess_ctx *ctx, const tess_matrix *A, const 
     return TESS_OK;
 }
 
+struct count_turns {
+    builder B;
+    const tess_fbcsr_slices *S;
+    int64_t *turns;
+};
+
+static void count_turns(void *arg, tess_range range)
+{
+    const struct count_turns *job = arg;
+    int64_t turns = 0;
+    for (int64_t slice = job->S->segments + range.first; slice < job->S->segments + range.last;
+         slice++)
+        turns += tess_fbcsr_turns(&job->B, slice);
+    tess_take(job->turns, turns);
+}
+
 tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const tess_fbcsr *F,
                                       const tess_fbcsr_options *shapes, int lanes,
                                       tess_fbcsr_size *out)
@@ -185,9 +234,8 @@ tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const
                      S->slices * S->head * 4 + S->piece_count * TESS_FBCSR_PIECE * 4 +
                      (S->targets ? S->places * 4 : 0);
         int64_t turns = 0;
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(+ : turns)
-        for (int64_t slice = S->segments; slice < S->slices; slice++)
-            turns += tess_fbcsr_turns(&B, slice);
+        tess_for(ctx, ctx->threads, S->slices - S->segments, count_turns,
+                 &(struct count_turns){B, S, &turns});
         out->turns = turns;
         for (int64_t slice = S->segments; slice < S->slices; slice++) {
             const int32_t *head = S->heads + slice * S->head;
@@ -217,15 +265,28 @@ void tess_fbcsr_slices_destroy(tess_fbcsr_slices *S)
     tess_free(S->ctx, S);
 }
 
+struct refresh_values {
+    tess_fbcsr_slices *S;
+    const char *zero;
+    const void *csr_values;
+};
+
+static void refresh_values(void *arg, tess_range range)
+{
+    const struct refresh_values *job = arg;
+    tess_fbcsr_slices *S = job->S;
+    for (int64_t i = range.first; i < range.last; i++) {
+        int64_t entry = S->entries[i];
+        if (entry < 0)
+            tess_copy_scalar(S->type, S->values, i, job->zero, 0);
+        else
+            tess_copy_scalar(S->type, S->values, i, job->csr_values, entry);
+    }
+}
+
 void tess_fbcsr_slices_refresh(tess_fbcsr_slices *S, const void *csr_values)
 {
     const char zero[8] = {0};
-#pragma omp parallel for num_threads(S->ctx->threads) schedule(static)
-    for (int64_t i = 0; i < S->value_count; i++) {
-        int64_t entry = S->entries[i];
-        if (entry < 0)
-            tess_copy_scalar(S->type, S->values, i, zero, 0);
-        else
-            tess_copy_scalar(S->type, S->values, i, csr_values, entry);
-    }
+    tess_for(S->ctx, S->ctx->threads, S->value_count, refresh_values,
+             &(struct refresh_values){S, zero, csr_values});
 }

@@ -13,9 +13,9 @@
  */
 #include <string.h>
 
-#include <omp.h>
-
 #include "format/fbcsr/split.h"
+
+#include "core/threads.h"
 
 enum { BAND_ENTRIES = 16384, BAND_HEIGHTS = 8, ROUNDS = 2 };
 
@@ -315,6 +315,21 @@ static void merge_round(const split_work *W, const int64_t *counts, const tess_f
     }
 }
 
+struct split_some {
+    split_work *W;
+    int64_t *counts;
+    band_work *work;
+    tess_fbcsr_place *slots;
+};
+
+static void split_some(void *arg, tess_range range)
+{
+    const struct split_some *job = arg;
+    for (int64_t b = range.first; b < range.last; b++)
+        job->counts[b] =
+            split_band(job->W, &job->work[range.share], b, job->slots + slot_of(job->W, b));
+}
+
 static tess_status split_bands(split_work *W, tess_fbcsr_found *out)
 {
     tess_ctx *ctx = W->ctx;
@@ -335,9 +350,8 @@ static tess_status split_bands(split_work *W, tess_fbcsr_found *out)
     for (int round = 0; round < (W->shape->height > 1 ? ROUNDS : 1); round++) {
         if (round > 0)
             cut_bands(W, round);
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-        for (int64_t b = 0; b < W->bands; b++)
-            counts[b] = split_band(W, &work[omp_get_thread_num()], b, slots + slot_of(W, b));
+        tess_for_dynamic(W->ctx, threads, W->bands, 1, split_some,
+                         &(struct split_some){W, counts, work, slots});
         merge_round(W, counts, slots, out->places, &out->blocks);
     }
 cleanup:
@@ -350,11 +364,13 @@ cleanup:
     return status;
 }
 
-void tess_fbcsr_found_clear(tess_ctx *ctx, tess_fbcsr_found *found)
+static void count_extracted(void *arg, tess_range range)
 {
-    tess_free(ctx, found->places);
-    tess_free(ctx, found->cell);
-    *found = (tess_fbcsr_found){.blocks = 0};
+    tess_fbcsr_found *found = arg;
+    int64_t nonzeros = 0;
+    for (int64_t k = range.first; k < range.last; k++)
+        nonzeros += found->cell[k] >= 0;
+    tess_take(&found->nonzeros, nonzeros);
 }
 
 tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
@@ -373,11 +389,7 @@ tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
         TESS_TRY_CLEAN(diagonals ? tess_fbcsr_split_diagonals(ctx, P, shape, least, &found)
                                  : split_bands(&W, &found));
     }
-    int64_t nonzeros = 0;
-#pragma omp parallel for num_threads(ctx->threads) reduction(+ : nonzeros)
-    for (int64_t k = 0; k < entries; k++)
-        nonzeros += found.cell[k] >= 0;
-    found.nonzeros = nonzeros;
+    tess_for(ctx, ctx->threads, entries, count_extracted, &found);
     *out = found;
     return TESS_OK;
 cleanup:

@@ -1,6 +1,7 @@
 /* Matrices and vectors under an arrangement. */
 #include <inttypes.h>
 
+#include "core/threads.h"
 #include "matrix/arrange/arrange.h"
 #include "matrix/sort.h"
 
@@ -75,6 +76,29 @@ static int64_t longest_row(const tess_matrix *A)
     return longest;
 }
 
+struct arrange_share {
+    tess_ctx *ctx;
+    tess_sort_key *keys;
+    int64_t longest;
+    tess_matrix *B;
+    const tess_matrix *A;
+    const tess_arrangement *a;
+    int64_t *new_column;
+};
+
+static void arrange_share(void *arg, int share)
+{
+    const struct arrange_share *job = arg;
+    tess_matrix *B = job->B;
+    tess_sort_key *mine = job->keys + 2 * job->longest * share;
+    const int64_t last =
+        tess_share_row(B->row_offsets, B->block_rows, share + 1, job->ctx->threads);
+    for (int64_t i = tess_share_row(B->row_offsets, B->block_rows, share, job->ctx->threads);
+         i < last; i++)
+        arrange_row(job->A, job->a, job->new_column, source_of(job->a->row_order, i), i, B, mine,
+                    mine + job->longest);
+}
+
 tess_status tess_matrix_arrange(const tess_matrix *A, const tess_arrangement *a, tess_matrix **out)
 {
     tess_ctx *ctx = a->ctx;
@@ -93,14 +117,8 @@ tess_status tess_matrix_arrange(const tess_matrix *A, const tess_arrangement *a,
         const int64_t from = source_of(a->row_order, i);
         B->row_offsets[i + 1] = B->row_offsets[i] + A->row_offsets[from + 1] - A->row_offsets[from];
     }
-#pragma omp parallel for schedule(static, 1) num_threads(ctx->threads)
-    for (int share = 0; share < ctx->threads; share++) {
-        tess_sort_key *mine = keys + 2 * longest * share;
-        const int64_t last = tess_share_row(B->row_offsets, B->block_rows, share + 1, ctx->threads);
-        for (int64_t i = tess_share_row(B->row_offsets, B->block_rows, share, ctx->threads);
-             i < last; i++)
-            arrange_row(A, a, new_column, source_of(a->row_order, i), i, B, mine, mine + longest);
-    }
+    tess_parallel(ctx, ctx->threads, arrange_share,
+                  &(struct arrange_share){ctx, keys, longest, B, A, a, new_column});
     *out = B;
     B = NULL;
 cleanup:
@@ -110,27 +128,45 @@ cleanup:
     return status;
 }
 
+struct move_blocks {
+    const tess_arrangement *a;
+    const int64_t *order;
+    const double *scale;
+    bool invert, back;
+    void *to;
+    tess_type type;
+    const void *from;
+};
+
+static void move_blocks(void *arg, tess_range range)
+{
+    const struct move_blocks *job = arg;
+    const tess_arrangement *a = job->a;
+    const tess_type type = job->type;
+    for (int64_t block = range.first; block < range.last; block++) {
+        const int64_t source = source_of(job->order, block);
+        for (int64_t p = 0; p < a->block; p++) {
+            const int64_t ours = block * a->block + p, theirs = source * a->block + p;
+            if (ours >= a->rows || theirs >= a->rows)
+                continue;
+            double factor = scale_of(job->scale, theirs);
+            if (job->invert)
+                factor = 1 / factor;
+            if (job->back)
+                tess_put(job->to, type, theirs, factor * tess_get(job->from, type, ours));
+            else
+                tess_put(job->to, type, ours, factor * tess_get(job->from, type, theirs));
+        }
+    }
+}
+
 /* to[i] = factor[s] from[s] for every scalar i of the arranged system, which is scalar s of the
  * caller's; `back`: the other way round. */
 static void move(const tess_arrangement *a, const int64_t *order, const double *scale, bool invert,
                  bool back, tess_type type, const void *from, void *to)
 {
-#pragma omp parallel for num_threads(a->ctx->threads)
-    for (int64_t block = 0; block < a->block_rows; block++) {
-        const int64_t source = source_of(order, block);
-        for (int64_t p = 0; p < a->block; p++) {
-            const int64_t ours = block * a->block + p, theirs = source * a->block + p;
-            if (ours >= a->rows || theirs >= a->rows)
-                continue;
-            double factor = scale_of(scale, theirs);
-            if (invert)
-                factor = 1 / factor;
-            if (back)
-                tess_put(to, type, theirs, factor * tess_get(from, type, ours));
-            else
-                tess_put(to, type, ours, factor * tess_get(from, type, theirs));
-        }
-    }
+    tess_for(a->ctx, a->ctx->threads, a->block_rows, move_blocks,
+             &(struct move_blocks){a, order, scale, invert, back, to, type, from});
 }
 
 void tess_arrange_rhs(const tess_arrangement *a, tess_type type, const void *b, void *c)

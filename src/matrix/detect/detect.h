@@ -28,6 +28,7 @@ void tess_pattern_clear(tess_ctx *ctx, tess_pattern *P);
 /* A mark for every column and thread. Marks are never cleared: every group of rows has its own
  * stamp. */
 typedef struct tess_marks {
+    tess_ctx *ctx;
     int64_t columns;
     int threads;
     uint32_t *mark;  /* threads x columns */

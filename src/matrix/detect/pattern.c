@@ -4,9 +4,9 @@
  * block columns, and an array of marks tells which have been seen. The sweep has no branch that
  * depends on the data, and its division is a multiplication: about a nanosecond an entry.
  */
-#include <omp.h>
 #include <string.h>
 
+#include "core/threads.h"
 #include "matrix/detect/detect.h"
 
 /* ---- The scalar pattern of a matrix ---- */
@@ -29,6 +29,32 @@ static int64_t scalar_row(const tess_matrix *A, int64_t i, bool ignore_zeros, in
     return found;
 }
 
+struct count_rows {
+    const tess_matrix *A;
+    tess_pattern P;
+    bool ignore_zeros;
+};
+
+static void count_rows(void *arg, tess_range range)
+{
+    const struct count_rows *job = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        job->P.row_offsets[i + 1] = scalar_row(job->A, i, job->ignore_zeros, NULL);
+}
+
+struct fill_rows {
+    const tess_matrix *A;
+    bool ignore_zeros;
+    tess_pattern P;
+};
+
+static void fill_rows(void *arg, tess_range range)
+{
+    const struct fill_rows *job = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        scalar_row(job->A, i, job->ignore_zeros, job->P.columns + job->P.row_offsets[i]);
+}
+
 tess_status tess_pattern_of(tess_ctx *ctx, const tess_matrix *A, bool ignore_zeros,
                             tess_pattern *out)
 {
@@ -47,9 +73,7 @@ tess_status tess_pattern_of(tess_ctx *ctx, const tess_matrix *A, bool ignore_zer
                          (long long)A->cols);
     TESS_TRY(TESS_ALLOC(ctx, A->rows + 1, &P.row_offsets));
     P.row_offsets[0] = 0;
-#pragma omp parallel for schedule(static) num_threads(ctx->threads)
-    for (int64_t i = 0; i < A->rows; i++)
-        P.row_offsets[i + 1] = scalar_row(A, i, ignore_zeros, NULL);
+    tess_for(ctx, ctx->threads, A->rows, count_rows, &(struct count_rows){A, P, ignore_zeros});
     tess_counts_to_offsets(P.row_offsets, A->rows);
     P.entries = P.row_offsets[A->rows];
     tess_status status = TESS_ALLOC(ctx, P.entries, &P.columns);
@@ -57,9 +81,7 @@ tess_status tess_pattern_of(tess_ctx *ctx, const tess_matrix *A, bool ignore_zer
         tess_free(ctx, P.row_offsets);
         return status;
     }
-#pragma omp parallel for schedule(static) num_threads(ctx->threads)
-    for (int64_t i = 0; i < A->rows; i++)
-        scalar_row(A, i, ignore_zeros, P.columns + P.row_offsets[i]);
+    tess_for(ctx, ctx->threads, A->rows, fill_rows, &(struct fill_rows){A, ignore_zeros, P});
     *out = P;
     return TESS_OK;
 }
@@ -77,7 +99,7 @@ void tess_pattern_clear(tess_ctx *ctx, tess_pattern *P)
 
 tess_status tess_marks_create(tess_ctx *ctx, int64_t columns, tess_marks *out)
 {
-    tess_marks marks = {.columns = columns, .threads = ctx->threads};
+    tess_marks marks = {.ctx = ctx, .columns = columns, .threads = ctx->threads};
     TESS_TRY(TESS_CALLOC(ctx, columns * ctx->threads, &marks.mark));
     tess_status status = TESS_CALLOC(ctx, ctx->threads, &marks.stamp);
     if (status != TESS_OK) {
@@ -172,6 +194,37 @@ static int team(const tess_pattern *P, const tess_marks *marks)
     return P->entries < 50000 ? 1 : marks->threads;
 }
 
+struct count_share {
+    tess_marks *marks;
+    const tess_pattern *P;
+    grouping G;
+    divisor by_width;
+    uint32_t column_shift;
+    int64_t *group_counts;
+    int threads;
+    int64_t *total;
+};
+
+static void count_share(void *arg, int thread)
+{
+    const struct count_share *job = arg;
+    tess_marks *marks = job->marks;
+    const tess_pattern *P = job->P;
+    const grouping G = job->G;
+    const int threads = job->threads;
+    int64_t total = 0;
+    uint32_t *mark = marks->mark + thread * marks->columns;
+    int64_t end = share_begin(P, &G, thread + 1, threads);
+    for (int64_t g = share_begin(P, &G, thread, threads); g < end; g++) {
+        int64_t found = sweep(P, group_begin(&G, g), group_begin(&G, g + 1), job->by_width,
+                              job->column_shift, mark, next_stamp(marks, thread), NULL);
+        if (job->group_counts)
+            job->group_counts[g + 1] = found;
+        total += found;
+    }
+    tess_take(job->total, total);
+}
+
 int64_t tess_pattern_count(const tess_pattern *P, int32_t height, int32_t width, int32_t row_offset,
                            int32_t col_offset, tess_marks *marks, int64_t *group_counts)
 {
@@ -179,20 +232,33 @@ int64_t tess_pattern_count(const tess_pattern *P, int32_t height, int32_t width,
     const divisor by_width = divisor_of(width);
     const uint32_t column_shift = (uint32_t)((width - col_offset) % width);
     int64_t total = 0;
-#pragma omp parallel num_threads(team(P, marks)) reduction(+ : total)
-    {
-        int thread = omp_get_thread_num(), threads = omp_get_num_threads();
-        uint32_t *mark = marks->mark + thread * marks->columns;
-        int64_t end = share_begin(P, &G, thread + 1, threads);
-        for (int64_t g = share_begin(P, &G, thread, threads); g < end; g++) {
-            int64_t found = sweep(P, group_begin(&G, g), group_begin(&G, g + 1), by_width,
-                                  column_shift, mark, next_stamp(marks, thread), NULL);
-            if (group_counts)
-                group_counts[g + 1] = found;
-            total += found;
-        }
-    }
+    tess_parallel(marks->ctx, team(P, marks), count_share,
+                  &(struct count_share){marks, P, G, by_width, column_shift, group_counts,
+                                        team(P, marks), &total});
     return total;
+}
+
+struct compress_share {
+    tess_marks *marks;
+    const tess_pattern *P;
+    grouping G;
+    divisor by_width;
+    tess_pattern Q;
+    int threads;
+};
+
+static void compress_share(void *arg, int thread)
+{
+    const struct compress_share *job = arg;
+    tess_marks *marks = job->marks;
+    const tess_pattern *P = job->P;
+    const grouping G = job->G;
+    const int threads = job->threads;
+    uint32_t *mark = marks->mark + thread * marks->columns;
+    int64_t end = share_begin(P, &G, thread + 1, threads);
+    for (int64_t g = share_begin(P, &G, thread, threads); g < end; g++)
+        sweep(P, group_begin(&G, g), group_begin(&G, g + 1), job->by_width, 0, mark,
+              next_stamp(marks, thread), job->Q.columns + job->Q.row_offsets[g]);
 }
 
 tess_status tess_pattern_compress(tess_ctx *ctx, const tess_pattern *P, int32_t height,
@@ -216,15 +282,8 @@ tess_status tess_pattern_compress(tess_ctx *ctx, const tess_pattern *P, int32_t 
         tess_free(ctx, Q.row_offsets);
         return status;
     }
-#pragma omp parallel num_threads(team(P, marks))
-    {
-        int thread = omp_get_thread_num(), threads = omp_get_num_threads();
-        uint32_t *mark = marks->mark + thread * marks->columns;
-        int64_t end = share_begin(P, &G, thread + 1, threads);
-        for (int64_t g = share_begin(P, &G, thread, threads); g < end; g++)
-            sweep(P, group_begin(&G, g), group_begin(&G, g + 1), by_width, 0, mark,
-                  next_stamp(marks, thread), Q.columns + Q.row_offsets[g]);
-    }
+    tess_parallel(marks->ctx, team(P, marks), compress_share,
+                  &(struct compress_share){marks, P, G, by_width, Q, team(P, marks)});
     *out = Q;
     return TESS_OK;
 }

@@ -1,9 +1,10 @@
 /* Generators by name: "stencil27:n=48,b=3" and the machinery they share (generate.h). */
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "matrix/generate/generate.h"
+
+#include "core/threads.h"
 
 const char *const tess_type_choices[] = {"f64", "f32", NULL};
 
@@ -86,23 +87,57 @@ tess_status tess_generate_split_input(tess_ctx *ctx, const char *what, const cha
     return TESS_OK;
 }
 
-/* f64 rows are written where they stay; f32 rows pass through `scratch`, one row a thread. */
-static void fill_rows(const tess_row_rule *rule, tess_matrix *A, double *scratch, int64_t longest)
+struct fill_range {
+    tess_matrix *A;
+    const tess_row_rule *rule;
+    int64_t size;
+    double *scratch;
+    int64_t longest;
+};
+
+static void fill_range(void *arg, tess_range range)
 {
-    int64_t size = (int64_t)A->block_height * A->block_width;
-#pragma omp parallel for schedule(static) num_threads(A->ctx->threads)
-    for (int64_t row = 0; row < A->block_rows; row++) {
+    const struct fill_range *job = arg;
+    tess_matrix *A = job->A;
+    const tess_row_rule *rule = job->rule;
+    const int64_t size = job->size;
+    for (int64_t row = range.first; row < range.last; row++) {
         int64_t first = A->row_offsets[row], count = A->row_offsets[row + 1] - first;
         if (A->type == TESS_F64) {
             rule->fill(rule->problem, row, A->columns + first, (double *)A->values + first * size);
             continue;
         }
-        double *mine = scratch + omp_get_thread_num() * longest * size;
+        double *mine = job->scratch + range.share * job->longest * size;
         float *values = (float *)A->values + first * size;
         rule->fill(rule->problem, row, A->columns + first, mine);
         for (int64_t k = 0; k < count * size; k++)
             values[k] = (float)mine[k];
     }
+}
+
+/* f64 rows are written where they stay; f32 rows pass through `scratch`, one row a thread. */
+static void fill_rows(const tess_row_rule *rule, tess_matrix *A, double *scratch, int64_t longest)
+{
+    int64_t size = (int64_t)A->block_height * A->block_width;
+    tess_for(A->ctx, A->ctx->threads, A->block_rows, fill_range,
+             &(struct fill_range){A, rule, size, scratch, longest});
+}
+
+struct count_range {
+    const tess_row_rule *rule;
+    int64_t *counts, *longest;
+};
+
+static void count_range(void *arg, tess_range range)
+{
+    const struct count_range *job = arg;
+    int64_t *counts = job->counts;
+    int64_t longest = 0;
+    for (int64_t row = range.first; row < range.last; row++) {
+        counts[row] = job->rule->count(job->rule->problem, row);
+        longest = counts[row] > longest ? counts[row] : longest;
+    }
+    tess_raise(job->longest, longest);
 }
 
 static tess_status generate_rows(tess_ctx *ctx, const tess_row_rule *rule, tess_matrix **out)
@@ -121,11 +156,8 @@ static tess_status generate_rows(tess_ctx *ctx, const tess_row_rule *rule, tess_
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, rule->block_rows + 1, &A->row_offsets));
     int64_t *counts = A->row_offsets + 1;
     A->row_offsets[0] = 0;
-#pragma omp parallel for schedule(static) reduction(max : longest) num_threads(ctx->threads)
-    for (int64_t row = 0; row < rule->block_rows; row++) {
-        counts[row] = rule->count(rule->problem, row);
-        longest = counts[row] > longest ? counts[row] : longest;
-    }
+    tess_for(ctx, ctx->threads, rule->block_rows, count_range,
+             &(struct count_range){rule, counts, &longest});
     tess_counts_to_offsets(A->row_offsets, rule->block_rows);
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(A, A->row_offsets[rule->block_rows]));
     if (rule->type == TESS_F32)
@@ -139,15 +171,27 @@ cleanup:
     return status;
 }
 
+struct evaluate {
+    void *array;
+    tess_type type;
+    double (*value)(const void *, int64_t);
+    const void *problem;
+};
+
+static void evaluate(void *arg, tess_range range)
+{
+    const struct evaluate *job = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        tess_put(job->array, job->type, i, job->value(job->problem, i));
+}
+
 static tess_status generate_vector(tess_ctx *ctx, tess_type type, int64_t count,
                                    double (*value)(const void *problem, int64_t i),
                                    const void *problem, void **rhs)
 {
     void *array;
     TESS_TRY(tess_alloc_bytes(ctx, count, tess_type_size(type), &array));
-#pragma omp parallel for schedule(static) num_threads(ctx->threads)
-    for (int64_t i = 0; i < count; i++)
-        tess_put(array, type, i, value(problem, i));
+    tess_for(ctx, ctx->threads, count, evaluate, &(struct evaluate){array, type, value, problem});
     *rhs = array;
     return TESS_OK;
 }

@@ -54,6 +54,9 @@ void tess_mm_explain(const tess_mm_header *header, const tess_decimal *decimal, 
 /* Makes the CSR matrix; takes arrays out of `entries` (set to NULL) as it goes. */
 tess_status tess_mm_to_csr(tess_ctx *ctx, const tess_mm_header *header, tess_mm_entries *entries,
                            tess_matrix **out);
+/* The same for an array file. */
+tess_status tess_mm_dense_to_csr(tess_ctx *ctx, const tess_mm_header *header,
+                                 const tess_mm_entries *entries, tess_matrix **out);
 
 /* tess_matrix_read with buffers of `chunk` bytes. */
 tess_status tess_mm_read(tess_ctx *ctx, const char *path, size_t chunk, tess_matrix **out);

@@ -6,10 +6,10 @@
  * for any number of threads. A piece stops at its first bad line; the earliest one of the buffer is
  * then looked at again, slowly, for the sentence.
  */
-#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/threads.h"
 #include "matrix/io/mm.h"
 
 enum { PIECES_MAX = 256, PIECES_A_THREAD = 4 };
@@ -26,7 +26,8 @@ typedef struct body_reader {
     const tess_decimal *decimal;
     tess_mm_entries *entries;
     text_piece pieces[PIECES_MAX];
-    int count, next;
+    int count;
+    int64_t next;
 } body_reader;
 
 static bool is_data(const char *line)
@@ -256,15 +257,41 @@ static tess_status check_pieces(const body_reader *body, const tess_text *text,
     return TESS_OK;
 }
 
+struct count_pieces {
+    body_reader *body;
+    int64_t *found;
+};
+
+static void count_pieces(void *arg, tess_range range)
+{
+    const struct count_pieces *job = arg;
+    for (int i = (int)range.first; i < range.last; i++)
+        job->found[i] = count_entries(&job->body->pieces[i]);
+}
+
+struct parse_share {
+    body_reader *body;
+    tess_text *text;
+};
+
+/* Share 0 fills the next buffer first. */
+static void parse_share(void *arg, int share)
+{
+    const struct parse_share *job = arg;
+    if (share == 0)
+        tess_text_fill(job->text);
+    for (int64_t i; (i = tess_take(&job->body->next, 1)) < job->body->count;)
+        parse_piece(job->body, &job->body->pieces[i]);
+}
+
 /* One buffer: count, reserve, parse while the next is filled, check. */
 static tess_status read_buffer(body_reader *body, tess_text *text)
 {
     tess_mm_entries *e = body->entries;
     int64_t found[PIECES_MAX], total = e->count, limit = body->header->entries;
     cut(body, text);
-#pragma omp parallel for schedule(dynamic) num_threads(text->ctx->threads)
-    for (int i = 0; i < body->count; i++)
-        found[i] = count_entries(&body->pieces[i]);
+    tess_for_dynamic(text->ctx, text->ctx->threads, body->count, 1, count_pieces,
+                     &(struct count_pieces){body, found});
     for (int i = 0; i < body->count; i++) {
         text_piece *piece = &body->pieces[i];
         piece->first = total;
@@ -273,19 +300,7 @@ static tess_status read_buffer(body_reader *body, tess_text *text)
     }
     TESS_TRY(reserve(text, body->header, total, e));
     body->next = 0;
-#pragma omp parallel num_threads(text->ctx->threads)
-    {
-        if (omp_get_thread_num() == 0)
-            tess_text_fill(text);
-        for (;;) {
-            int i;
-#pragma omp atomic capture
-            i = body->next++;
-            if (i >= body->count)
-                break;
-            parse_piece(body, &body->pieces[i]);
-        }
-    }
+    tess_parallel(text->ctx, text->ctx->threads, parse_share, &(struct parse_share){body, text});
     TESS_TRY(check_pieces(body, text, found));
     e->count = total;
     for (int i = 0; i < body->count; i++)

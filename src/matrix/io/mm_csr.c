@@ -7,9 +7,9 @@
  * all entries for those of its own rows. Either way entries keep their file order within a row, for
  * any number of threads. A file that is in CSR order already keeps its arrays as they are.
  */
-#include <omp.h>
 #include <string.h>
 
+#include "core/threads.h"
 #include "matrix/io/mm.h"
 #include "matrix/sort.h"
 
@@ -68,58 +68,120 @@ __attribute__((always_inline)) static inline void walk(const scatter *s, const w
     }
 }
 
+struct pass_over_part {
+    int parts;
+    const scatter *s;
+    pass step;
+};
+
+static void pass_over_part(void *arg, int i)
+{
+    const struct pass_over_part *job = arg;
+    const int parts = job->parts;
+    const scatter *s = job->s;
+    const pass step = job->step;
+    int64_t count = s->entries->count, share = tess_ceil_div(count, parts);
+    work_range range = {0, count, 0, s->rows, s->cursors};
+    if (s->slices > 1) {
+        range.begin = share * i < count ? share * i : count;
+        range.end = range.begin + share < count ? range.begin + share : count;
+        range.cursor = s->cursors + i * s->rows;
+    } else if (step == COUNT) { /* nothing is known about the rows yet */
+        range.first_row = tess_ceil_div(s->rows, parts) * i;
+        range.last_row = range.first_row + tess_ceil_div(s->rows, parts);
+    } else {
+        range.first_row = tess_share_row(s->row_offsets, s->rows, i, parts);
+        range.last_row = tess_share_row(s->row_offsets, s->rows, i + 1, parts);
+    }
+    if (step == COUNT)
+        walk(s, &range, COUNT);
+    else if (step == COLUMNS)
+        walk(s, &range, COLUMNS);
+    else
+        walk(s, &range, VALUES);
+}
+
 static void run_pass(tess_ctx *ctx, const scatter *s, pass step)
 {
     /* With one slice the threads share its entries and divide the rows. */
     int parts = s->slices > 1 ? s->slices : ctx->threads;
-#pragma omp parallel for schedule(static, 1) num_threads(ctx->threads)
-    for (int i = 0; i < parts; i++) {
-        int64_t count = s->entries->count, share = tess_ceil_div(count, parts);
-        work_range range = {0, count, 0, s->rows, s->cursors};
-        if (s->slices > 1) {
-            range.begin = share * i < count ? share * i : count;
-            range.end = range.begin + share < count ? range.begin + share : count;
-            range.cursor = s->cursors + i * s->rows;
-        } else if (step == COUNT) { /* nothing is known about the rows yet */
-            range.first_row = tess_ceil_div(s->rows, parts) * i;
-            range.last_row = range.first_row + tess_ceil_div(s->rows, parts);
-        } else {
-            range.first_row = tess_share_row(s->row_offsets, s->rows, i, parts);
-            range.last_row = tess_share_row(s->row_offsets, s->rows, i + 1, parts);
-        }
-        if (step == COUNT)
-            walk(s, &range, COUNT);
-        else if (step == COLUMNS)
-            walk(s, &range, COLUMNS);
-        else
-            walk(s, &range, VALUES);
-    }
+    tess_parallel(ctx, parts, pass_over_part, &(struct pass_over_part){parts, s, step});
 }
 
-/* Counts become starts within the row; row_offsets[row + 1] gets the length of the row. */
-static void start_cursors(tess_ctx *ctx, const scatter *s, int64_t *row_offsets)
+struct start_rows {
+    const scatter *s;
+    int64_t *row_offsets;
+};
+
+static void start_rows(void *arg, tess_range range)
 {
-#pragma omp parallel for num_threads(ctx->threads)
-    for (int64_t row = 0; row < s->rows; row++) {
+    const struct start_rows *job = arg;
+    const scatter *s = job->s;
+    for (int64_t row = range.first; row < range.last; row++) {
         uint32_t sum = 0;
         for (int i = 0; i < s->slices; i++) {
             uint32_t *cursor = &s->cursors[i * s->rows + row], count = *cursor;
             *cursor = sum;
             sum += count;
         }
-        row_offsets[row + 1] = sum;
+        job->row_offsets[row + 1] = sum;
     }
+}
+
+/* Counts become starts within the row; row_offsets[row + 1] gets the length of the row. */
+static void start_cursors(tess_ctx *ctx, const scatter *s, int64_t *row_offsets)
+{
+    tess_for(ctx, ctx->threads, s->rows, start_rows, &(struct start_rows){s, row_offsets});
+}
+
+struct compare_neighbours {
+    const tess_mm_entries *e;
+    bool *ordered;
+};
+
+static void compare_neighbours(void *arg, tess_range range)
+{
+    const struct compare_neighbours *job = arg;
+    const tess_mm_entries *e = job->e;
+    bool ordered = true;
+    for (int64_t k = 1 + range.first; k < 1 + range.last; k++)
+        ordered = ordered && (e->rows[k] > e->rows[k - 1] ||
+                              (e->rows[k] == e->rows[k - 1] && e->cols[k] > e->cols[k - 1]));
+    if (!ordered)
+        tess_set_flag(job->ordered, false);
 }
 
 /* Whether entries already come by rows, then strictly increasing columns. */
 static bool in_csr_order(tess_ctx *ctx, const tess_mm_entries *e)
 {
     bool ordered = true;
-#pragma omp parallel for reduction(&& : ordered) num_threads(ctx->threads)
-    for (int64_t k = 1; k < e->count; k++)
-        ordered = ordered && (e->rows[k] > e->rows[k - 1] ||
-                              (e->rows[k] == e->rows[k - 1] && e->cols[k] > e->cols[k - 1]));
+    tess_for(ctx, ctx->threads, e->count - 1, compare_neighbours,
+             &(struct compare_neighbours){e, &ordered});
     return ordered;
+}
+
+static void fill_ones(void *arg, tess_range range)
+{
+    tess_mm_entries *e = arg;
+    for (int64_t k = range.first; k < range.last; k++)
+        e->values[k] = 1;
+}
+
+struct find_row_offsets {
+    int64_t count;
+    tess_mm_entries *e;
+    tess_matrix *A;
+};
+
+static void find_row_offsets(void *arg, tess_range range)
+{
+    const struct find_row_offsets *job = arg;
+    for (int64_t k = range.first; k < range.last; k++) {
+        int64_t from = k > 0 ? (int64_t)job->e->rows[k - 1] + 1 : 0;
+        int64_t to = k < job->count ? (int64_t)job->e->rows[k] : job->A->rows;
+        for (int64_t row = from; row <= to; row++)
+            job->A->row_offsets[row] = k;
+    }
 }
 
 /* Arrays of the file become arrays of the matrix. */
@@ -128,18 +190,11 @@ static tess_status keep_arrays(tess_ctx *ctx, tess_mm_entries *e, tess_matrix *A
     int64_t count = e->count;
     if (!e->values) {
         TESS_TRY(TESS_ALLOC(ctx, count, &e->values));
-#pragma omp parallel for num_threads(ctx->threads)
-        for (int64_t k = 0; k < count; k++)
-            e->values[k] = 1;
+        tess_for(ctx, ctx->threads, count, fill_ones, e);
     }
     /* Entry k opens all rows after the row of entry k-1, up to its own. */
-#pragma omp parallel for num_threads(ctx->threads)
-    for (int64_t k = 0; k <= count; k++) {
-        int64_t from = k > 0 ? (int64_t)e->rows[k - 1] + 1 : 0;
-        int64_t to = k < count ? (int64_t)e->rows[k] : A->rows;
-        for (int64_t row = from; row <= to; row++)
-            A->row_offsets[row] = k;
-    }
+    tess_for(ctx, ctx->threads, count + 1, find_row_offsets,
+             &(struct find_row_offsets){count, e, A});
     A->columns = e->cols;
     A->values = e->values;
     A->blocks = count;
@@ -148,25 +203,42 @@ static tess_status keep_arrays(tess_ctx *ctx, tess_mm_entries *e, tess_matrix *A
     return TESS_OK;
 }
 
+struct count_mirrored {
+    const tess_mm_entries *e;
+    int64_t *mirrored;
+};
+
+static void count_mirrored(void *arg, tess_range range)
+{
+    const struct count_mirrored *job = arg;
+    int64_t mirrored = 0;
+    for (int64_t k = range.first; k < range.last; k++)
+        mirrored += (int64_t)job->e->rows[k] != job->e->cols[k];
+    tess_take(job->mirrored, mirrored);
+}
+
 /* Entries of the full matrix. */
 static int64_t count_full(tess_ctx *ctx, tess_mm_symmetry symmetry, const tess_mm_entries *e)
 {
     int64_t mirrored = 0;
     if (symmetry == TESS_MM_GENERAL)
         return e->count;
-#pragma omp parallel for reduction(+ : mirrored) num_threads(ctx->threads)
-    for (int64_t k = 0; k < e->count; k++)
-        mirrored += (int64_t)e->rows[k] != e->cols[k];
+    tess_for(ctx, ctx->threads, e->count, count_mirrored, &(struct count_mirrored){e, &mirrored});
     return e->count + mirrored;
+}
+
+static void shift_rows(void *arg, tess_range range)
+{
+    const scatter *s = arg;
+    for (int64_t row = range.first; row < range.last; row++)
+        for (int i = 0; i < s->slices; i++)
+            s->cursors[i * s->rows + row] += (uint32_t)s->row_offsets[row];
 }
 
 /* Starts within the row become places among all entries: one look-up less for every entry. */
 static void shift_cursors(tess_ctx *ctx, const scatter *s)
 {
-#pragma omp parallel for num_threads(ctx->threads)
-    for (int64_t row = 0; row < s->rows; row++)
-        for (int i = 0; i < s->slices; i++)
-            s->cursors[i * s->rows + row] += (uint32_t)s->row_offsets[row];
+    tess_for(ctx, ctx->threads, s->rows, shift_rows, (void *)s);
 }
 
 static tess_status move_entries(tess_ctx *ctx, scatter *s, tess_mm_entries *e, tess_matrix *A)
@@ -248,66 +320,45 @@ static bool is_sorted(const int32_t *columns, int64_t count)
     return true;
 }
 
+struct sort_some {
+    const tess_matrix *A;
+    double *values;
+    bool *done;
+};
+
+static void sort_some(void *arg, tess_range range)
+{
+    const struct sort_some *job = arg;
+    const tess_matrix *A = job->A;
+    bool done = true;
+    for (int64_t row = range.first; row < range.last; row++) {
+        int64_t first = A->row_offsets[row], count = A->row_offsets[row + 1] - first;
+        if (is_sorted(A->columns + first, count))
+            continue;
+        if (count <= SHORT_ROW)
+            sort_short_row(A->columns + first, job->values + first, count);
+        done = done && count <= SHORT_ROW && is_sorted(A->columns + first, count);
+    }
+    if (!done)
+        tess_set_flag(job->done, false);
+}
+
 /* Sorts rows where they lie. False when something is left to do: repeated columns, or an unsorted
  * row longer than the stack should hold. */
 static bool sort_rows(tess_ctx *ctx, const tess_matrix *A)
 {
     double *values = A->values;
     bool done = true;
-#pragma omp parallel for schedule(dynamic, 1024) reduction(&& : done) num_threads(ctx->threads)
-    for (int64_t row = 0; row < A->rows; row++) {
-        int64_t first = A->row_offsets[row], count = A->row_offsets[row + 1] - first;
-        if (is_sorted(A->columns + first, count))
-            continue;
-        if (count <= SHORT_ROW)
-            sort_short_row(A->columns + first, values + first, count);
-        done = done && count <= SHORT_ROW && is_sorted(A->columns + first, count);
-    }
+    tess_for_dynamic(ctx, ctx->threads, A->rows, 1024, sort_some,
+                     &(struct sort_some){A, values, &done});
     return done;
-}
-
-/* The place of (i, j), i >= j, in a lower triangle stored by columns. */
-static int64_t triangle_place(int64_t n, int64_t i, int64_t j, bool diagonal)
-{
-    return diagonal ? j * n - j * (j - 1) / 2 + i - j : j * (n - 1) - j * (j - 1) / 2 + i - j - 1;
-}
-
-/* An array file holds columns one after the other; the matrix gets every entry. */
-static tess_status dense_to_csr(tess_ctx *ctx, const tess_mm_header *header,
-                                const tess_mm_entries *e, tess_matrix **out)
-{
-    int64_t rows = header->rows, cols = header->cols, count;
-    if (!tess_mul(rows, cols, &count))
-        return tess_fail(ctx, TESS_ERR_OVERFLOW, "an array of %lld x %lld overflows",
-                         (long long)rows, (long long)cols);
-    tess_matrix *A;
-    TESS_TRY(tess_matrix_allocate(ctx, TESS_F64, rows, cols, 1, 1, count, &A));
-    double *values = A->values;
-    bool general = header->symmetry == TESS_MM_GENERAL, skew = header->symmetry == TESS_MM_SKEW;
-#pragma omp parallel for num_threads(ctx->threads)
-    for (int64_t i = 0; i < rows; i++) {
-        A->row_offsets[i + 1] = (i + 1) * cols;
-        for (int64_t j = 0; j < cols; j++) {
-            double value;
-            if (general)
-                value = e->values[j * rows + i];
-            else if (skew && i == j)
-                value = 0;
-            else
-                value = e->values[triangle_place(rows, i > j ? i : j, i > j ? j : i, !skew)];
-            A->columns[i * cols + j] = (int32_t)j;
-            values[i * cols + j] = skew && i < j ? -value : value;
-        }
-    }
-    *out = A;
-    return TESS_OK;
 }
 
 tess_status tess_mm_to_csr(tess_ctx *ctx, const tess_mm_header *header, tess_mm_entries *e,
                            tess_matrix **out)
 {
     if (header->layout == TESS_MM_ARRAY)
-        return dense_to_csr(ctx, header, e, out);
+        return tess_mm_dense_to_csr(ctx, header, e, out);
     tess_matrix *A;
     tess_status status;
     TESS_TRY(tess_matrix_head(ctx, TESS_F64, header->rows, header->cols, 1, 1, 0, &A));

@@ -3,10 +3,10 @@
  * A round gives every slot PIECE lines: its thread formats them into the slot's text and, for gzip,
  * deflates that into the slot's packed bytes. Then the slots are written one after the other.
  */
-#include <omp.h>
 #include <string.h>
 #include <zlib.h>
 
+#include "core/threads.h"
 #include "matrix/io/output.h"
 
 enum { PIECE = 16384, SLOTS_A_THREAD = 2, SLOTS_MAX = 128 };
@@ -88,6 +88,25 @@ static tess_status write_round(tess_output *out, slot *slots, int count, int64_t
     return TESS_OK;
 }
 
+struct fill_slots {
+    int64_t done;
+    slot *slots;
+    int64_t count;
+    size_t capacity;
+    tess_lines_fn make;
+    const void *user;
+};
+
+static void fill_slots(void *arg, tess_range range)
+{
+    const struct fill_slots *job = arg;
+    for (int i = (int)range.first; i < range.last; i++) {
+        int64_t first = (job->done + i) * PIECE, last = first + PIECE;
+        fill_slot(&job->slots[i], first, last < job->count ? last : job->count, job->capacity,
+                  job->make, job->user);
+    }
+}
+
 tess_status tess_output_lines(tess_output *out, bool gzip, int64_t count, size_t line_bytes,
                               tess_lines_fn make, const void *user, int64_t *bad)
 {
@@ -105,11 +124,8 @@ tess_status tess_output_lines(tess_output *out, bool gzip, int64_t count, size_t
     size_t capacity = slot_count > 0 ? slots[0].packed_bytes : 0;
     for (int64_t done = 0; done < pieces; done += slot_count) {
         int active = pieces - done < slot_count ? (int)(pieces - done) : slot_count;
-#pragma omp parallel for schedule(dynamic) num_threads(ctx->threads)
-        for (int i = 0; i < active; i++) {
-            int64_t first = (done + i) * PIECE, last = first + PIECE;
-            fill_slot(&slots[i], first, last < count ? last : count, capacity, make, user);
-        }
+        tess_for_dynamic(ctx, ctx->threads, active, 1, fill_slots,
+                         &(struct fill_slots){done, slots, count, capacity, make, user});
         TESS_TRY_CLEAN(write_round(out, slots, active, bad));
         TESS_TRY_CLEAN(tess_progress(ctx, "writing", (double)done, (double)pieces));
     }

@@ -1,5 +1,6 @@
 /* Reads .tess files; the layout is described in tess_file.h. Nothing is allocated before all sizes
  * are known to agree with each other and with the file's. */
+#include "core/threads.h"
 #include "matrix/io/tess_file.h"
 
 #include <errno.h>
@@ -91,6 +92,30 @@ static tess_status read_head(tess_ctx *ctx, const char *path, int fd, tess_file_
     return TESS_OK;
 }
 
+struct read_pieces {
+    const tess_file_section *section;
+    void *to;
+    int fd;
+    uint64_t *pieces;
+    int64_t done;
+    bool *failed;
+};
+
+static void read_pieces(void *arg, tess_range range)
+{
+    const struct read_pieces *job = arg;
+    bool failed = false;
+    for (int64_t i = job->done + range.first; i < job->done + range.last; i++) {
+        int64_t begin = i * TESS_FILE_PIECE, left = job->section->bytes - begin;
+        int64_t bytes = left < TESS_FILE_PIECE ? left : TESS_FILE_PIECE;
+        char *piece = (char *)job->to + begin;
+        failed |= read_at(job->fd, piece, bytes, job->section->offset + begin) != bytes;
+        job->pieces[i] = failed ? 0 : tess_hash_bytes(piece, (size_t)bytes, 0);
+    }
+    if (failed)
+        tess_set_flag(job->failed, true);
+}
+
 /* Reads and checks a section, a piece at a time a thread, in rounds with progress between. */
 static tess_status read_section(tess_ctx *ctx, const char *path, int fd,
                                 const tess_file_header *header, int index, void *to)
@@ -104,15 +129,9 @@ static tess_status read_section(tess_ctx *ctx, const char *path, int fd,
     tess_status status = TESS_OK;
     for (int64_t done = 0; done < count && status == TESS_OK; done += round) {
         int64_t last = count - done < round ? count : done + round;
-        int failed = 0;
-#pragma omp parallel for schedule(dynamic) reduction(| : failed) num_threads(ctx->threads)
-        for (int64_t i = done; i < last; i++) {
-            int64_t begin = i * TESS_FILE_PIECE, left = section->bytes - begin;
-            int64_t bytes = left < TESS_FILE_PIECE ? left : TESS_FILE_PIECE;
-            char *piece = (char *)to + begin;
-            failed |= read_at(fd, piece, bytes, section->offset + begin) != bytes;
-            pieces[i] = failed ? 0 : tess_hash_bytes(piece, (size_t)bytes, 0);
-        }
+        bool failed = false;
+        tess_for_dynamic(ctx, ctx->threads, last - done, 1, read_pieces,
+                         &(struct read_pieces){section, to, fd, pieces, done, &failed});
         if (failed)
             status = tess_fail(ctx, TESS_ERR_IO, "%s: its %s cannot be read", path, names[index]);
         else

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/threads.h"
 #include "matrix/io/output.h"
 
 static int64_t aligned(int64_t bytes)
@@ -44,17 +45,29 @@ uint64_t tess_file_section_checksum(const uint64_t *pieces, int64_t count)
     return tess_hash_bytes(pieces, (size_t)count * sizeof *pieces, 0);
 }
 
+struct hash_pieces {
+    tess_file_section *section;
+    uint64_t *pieces;
+    const void *bytes;
+};
+
+static void hash_pieces(void *arg, tess_range range)
+{
+    const struct hash_pieces *job = arg;
+    for (int64_t i = range.first; i < range.last; i++) {
+        int64_t begin = i * TESS_FILE_PIECE, left = job->section->bytes - begin;
+        job->pieces[i] =
+            tess_hash_bytes((const char *)job->bytes + begin,
+                            (size_t)(left < TESS_FILE_PIECE ? left : TESS_FILE_PIECE), 0);
+    }
+}
+
 static tess_status hash_section(tess_ctx *ctx, const void *bytes, tess_file_section *section)
 {
     int64_t count = tess_ceil_div(section->bytes, TESS_FILE_PIECE);
     uint64_t *pieces;
     TESS_TRY(TESS_ALLOC(ctx, count, &pieces));
-#pragma omp parallel for num_threads(ctx->threads)
-    for (int64_t i = 0; i < count; i++) {
-        int64_t begin = i * TESS_FILE_PIECE, left = section->bytes - begin;
-        pieces[i] = tess_hash_bytes((const char *)bytes + begin,
-                                    (size_t)(left < TESS_FILE_PIECE ? left : TESS_FILE_PIECE), 0);
-    }
+    tess_for(ctx, ctx->threads, count, hash_pieces, &(struct hash_pieces){section, pieces, bytes});
     section->checksum = tess_file_section_checksum(pieces, count);
     tess_free(ctx, pieces);
     return TESS_OK;

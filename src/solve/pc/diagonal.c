@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/threads.h"
 #include "solve/pc/pc.h"
 
 /* The first block that could not be inverted. */
@@ -57,15 +58,31 @@ static fault invert_share(const tess_matrix *A, tess_diagonal *diagonal, int64_t
     return (fault){.row = INT64_MAX};
 }
 
+struct invert_some {
+    int shares;
+    fault *faults;
+    const tess_matrix *A;
+    tess_diagonal *diagonal;
+    int64_t rows;
+    double *scratch;
+    int64_t size;
+};
+
+static void invert_some(void *arg, int share)
+{
+    const struct invert_some *job = arg;
+    job->faults[share] =
+        invert_share(job->A, job->diagonal, job->rows * share / job->shares,
+                     job->rows * (share + 1) / job->shares, job->scratch + share * 2 * job->size);
+}
+
 /* Inverts all blocks. `scratch` has 2 b b doubles a share. Returns the first fault. */
-static fault invert_all(const tess_matrix *A, tess_diagonal *diagonal, int64_t rows, int shares,
-                        double *scratch, fault *faults)
+static fault invert_all(tess_ctx *ctx, const tess_matrix *A, tess_diagonal *diagonal, int64_t rows,
+                        int shares, double *scratch, fault *faults)
 {
     const int64_t size = (int64_t)diagonal->block * diagonal->block;
-#pragma omp parallel for schedule(static) num_threads(shares)
-    for (int share = 0; share < shares; share++)
-        faults[share] = invert_share(A, diagonal, rows * share / shares,
-                                     rows * (share + 1) / shares, scratch + share * 2 * size);
+    tess_parallel(ctx, shares, invert_some,
+                  &(struct invert_some){shares, faults, A, diagonal, rows, scratch, size});
     for (int share = 0; share < shares; share++)
         if (faults[share].row != INT64_MAX)
             return faults[share];
@@ -100,7 +117,7 @@ static tess_status update(tess_plan *plan, tess_pc *pc)
     TESS_TRY(TESS_ALLOC(ctx, (int64_t)threads * 2 * b * b, &scratch));
     tess_status status = TESS_ALLOC(ctx, threads, &faults);
     if (status == TESS_OK) {
-        const fault first = invert_all(&A, diagonal, rows, threads, scratch, faults);
+        const fault first = invert_all(ctx, &A, diagonal, rows, threads, scratch, faults);
         tess_free(ctx, faults);
         if (first.row != INT64_MAX)
             status = fault_status(pc, b, &first);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/threads.h"
 #include "solve/pc/staged.h"
 
 static void destroy(tess_ctx *ctx, tess_factors *f)
@@ -49,6 +50,25 @@ static void fill_columns(const tess_factors *f, const tess_matrix *A, int domain
     }
 }
 
+struct domains {
+    tess_factors *f;
+    const tess_matrix *A;
+};
+
+static void count_domains(void *arg, tess_range range)
+{
+    const struct domains *job = arg;
+    for (int d = (int)range.first; d < range.last; d++)
+        count_blocks(job->f, job->A, d);
+}
+
+static void fill_domains(void *arg, tess_range range)
+{
+    const struct domains *job = arg;
+    for (int d = (int)range.first; d < range.last; d++)
+        fill_columns(job->f, job->A, d);
+}
+
 static tess_status create(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc, int domains,
                           tess_factors **out)
 {
@@ -65,17 +85,13 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, rows + 1, &f->upper_offsets));
     for (int d = 0; d <= domains; d++)
         f->domain_rows[d] = tess_share_row(A->row_offsets, rows, d, domains);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->threads)
-    for (int d = 0; d < domains; d++)
-        count_blocks(f, A, d);
+    tess_for_dynamic(ctx, ctx->threads, domains, 1, count_domains, &(struct domains){f, A});
     tess_counts_to_offsets(f->lower_offsets, rows);
     tess_counts_to_offsets(f->upper_offsets, rows);
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, f->lower_offsets[rows], &f->lower_columns));
     if (!f->symmetric)
         TESS_TRY_CLEAN(TESS_ALLOC(ctx, f->upper_offsets[rows], &f->upper_columns));
-#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->threads)
-    for (int d = 0; d < domains; d++)
-        fill_columns(f, A, d);
+    tess_for_dynamic(ctx, ctx->threads, domains, 1, fill_domains, &(struct domains){f, A});
     *out = f;
     return TESS_OK;
 cleanup:
@@ -141,20 +157,46 @@ static tess_factor_fault first_fault(const scratch *s)
     return (tess_factor_fault){.row = INT64_MAX};
 }
 
+struct computing {
+    const tess_triangular *t;
+    const tess_matrix *A;
+    const tess_factor_values *v;
+    scratch *s;
+    int64_t first, count; /* rows of the stage, where there are stages */
+};
+
+static void compute_some(void *arg, tess_range range)
+{
+    const struct computing *job = arg;
+    const tess_factors *f = job->t->factors;
+    scratch *s = job->s;
+    for (int d = (int)range.first; d < range.last; d++) {
+        tess_factor_work work = work_of(f, s, d, f->domain_rows[d], f->domain_rows[d + 1]);
+        s->faults[d] = job->t->compute(f, job->A, job->v, d, &work);
+        tess_take(&s->replaced, work.replaced);
+    }
+}
+
 /* All domains, one after the other or at once; returns the first fault. */
 static tess_factor_fault compute_domains(tess_ctx *ctx, const tess_triangular *t,
                                          const tess_matrix *A, const tess_factor_values *v,
                                          scratch *s)
 {
     const tess_factors *f = t->factors;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->threads)
-    for (int d = 0; d < f->domains; d++) {
-        tess_factor_work work = work_of(f, s, d, f->domain_rows[d], f->domain_rows[d + 1]);
-        s->faults[d] = t->compute(f, A, v, d, &work);
-#pragma omp atomic
-        s->replaced += work.replaced;
-    }
+    tess_for_dynamic(ctx, ctx->threads, f->domains, 1, compute_some,
+                     &(struct computing){t, A, v, s, 0, 0});
     return first_fault(s);
+}
+
+static void compute_share(void *arg, int share)
+{
+    const struct computing *job = arg;
+    scratch *s = job->s;
+    tess_factor_work work =
+        work_of(job->t->factors, s, share, job->first + job->count * share / s->shares,
+                job->first + job->count * (share + 1) / s->shares);
+    s->faults[share] = job->t->compute(job->t->factors, job->A, job->v, 0, &work);
+    tess_take(&s->replaced, work.replaced);
 }
 
 /* One domain, stage by stage: rows of a stage do not need each other. */
@@ -164,18 +206,9 @@ static tess_factor_fault compute_stages(tess_ctx *ctx, const tess_triangular *t,
 {
     const tess_stages *stages = &t->staged->stages;
     tess_factor_fault fault = {.row = INT64_MAX};
-#pragma omp parallel num_threads(ctx->threads)
     for (int64_t i = 0; i < stages->count && fault.row == INT64_MAX; i++) {
         const int64_t first = stages->offsets[i], count = stages->offsets[i + 1] - first;
-#pragma omp for schedule(static, 1)
-        for (int share = 0; share < s->shares; share++) {
-            tess_factor_work work = work_of(t->factors, s, share, first + count * share / s->shares,
-                                            first + count * (share + 1) / s->shares);
-            s->faults[share] = t->compute(t->factors, A, v, 0, &work);
-#pragma omp atomic
-            s->replaced += work.replaced;
-        }
-#pragma omp single
+        tess_parallel(ctx, s->shares, compute_share, &(struct computing){t, A, v, s, first, count});
         fault = first_fault(s);
     }
     return fault;
@@ -217,6 +250,18 @@ static tess_factor_fault compute_rows(tess_pc *pc, const tess_matrix *A,
     return compute_once(pc, A, v, s);
 }
 
+struct narrow {
+    float *single;
+    double **from;
+};
+
+static void narrow(void *arg, tess_range range)
+{
+    const struct narrow *job = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        job->single[i] = (float)(*job->from)[i];
+}
+
 /* Numbers in double become the pc's: moved when that is double, converted otherwise. */
 static tess_status store(tess_ctx *ctx, tess_type type, int64_t count, double **from, void **to)
 {
@@ -229,9 +274,7 @@ static tess_status store(tess_ctx *ctx, tess_type type, int64_t count, double **
     if (!*to)
         TESS_TRY(tess_alloc_bytes(ctx, count, sizeof(float), to));
     float *single = *to;
-#pragma omp parallel for schedule(static) num_threads(ctx->threads)
-    for (int64_t i = 0; i < count; i++)
-        single[i] = (float)(*from)[i];
+    tess_for(ctx, ctx->threads, count, narrow, &(struct narrow){single, from});
     return TESS_OK;
 }
 
@@ -346,29 +389,4 @@ void tess_triangular_free(tess_pc *pc)
     tess_staged_destroy(t->staged);
     tess_fill_free(&t->fill);
     tess_free(pc->ctx, t);
-}
-
-double tess_triangular_bytes(const tess_pc *pc)
-{
-    return ((const tess_triangular *)pc->state)->bytes;
-}
-
-void tess_triangular_apply(const tess_pc *pc, bool transpose, const void *r, void *z)
-{
-    const tess_triangular *t = pc->state;
-    const tess_factors *f = t->factors;
-    if (t->staged) {
-        tess_staged_apply(t->staged, transpose, r, z);
-        return;
-    }
-    const int threads = f->domains < pc->threads ? f->domains : pc->threads;
-#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
-    for (int d = 0; d < f->domains; d++) {
-        if (pc->vector_type == TESS_F32)
-            tess_factors_solve_f32_f32(f, d, transpose, r, z);
-        else if (pc->type == TESS_F32)
-            tess_factors_solve_f64_f32(f, d, transpose, r, z);
-        else
-            tess_factors_solve_f64_f64(f, d, transpose, r, z);
-    }
 }

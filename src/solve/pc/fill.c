@@ -1,6 +1,8 @@
 /* Fill by levels, and what every fill has in common. */
 #include "solve/pc/fill.h"
 
+#include "core/threads.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,18 +14,49 @@ void tess_fill_free(tess_fill *fill)
     *fill = (tess_fill){.ctx = fill->ctx};
 }
 
+struct take_blocks {
+    const tess_fill *fill;
+    char *to;
+    size_t bytes;
+    const tess_matrix *A;
+};
+
+static void take_blocks(void *arg, tess_range range)
+{
+    const struct take_blocks *job = arg;
+    const size_t bytes = job->bytes;
+    for (int64_t k = range.first; k < range.last; k++) {
+        if (job->fill->source[k] < 0)
+            memset(job->to + (size_t)k * bytes, 0, bytes);
+        else
+            memcpy(job->to + (size_t)k * bytes,
+                   (const char *)job->A->values + (size_t)job->fill->source[k] * bytes, bytes);
+    }
+}
+
 void tess_fill_take_values(const tess_fill *fill, const tess_matrix *A)
 {
     const size_t bytes = (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
     char *to = fill->matrix->values;
-#pragma omp parallel for num_threads(fill->ctx->threads)
-    for (int64_t k = 0; k < fill->matrix->blocks; k++) {
-        if (fill->source[k] < 0)
-            memset(to + (size_t)k * bytes, 0, bytes);
-        else
-            memcpy(to + (size_t)k * bytes,
-                   (const char *)A->values + (size_t)fill->source[k] * bytes, bytes);
-    }
+    tess_for(fill->ctx, fill->ctx->threads, fill->matrix->blocks, take_blocks,
+             &(struct take_blocks){fill, to, bytes, A});
+}
+
+struct find_sources {
+    const int64_t *offsets;
+    tess_fill fill;
+    const tess_matrix *A;
+    const int64_t *order;
+    const int32_t *columns;
+};
+
+static void find_sources(void *arg, tess_range range)
+{
+    const struct find_sources *job = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        for (int64_t k = job->offsets[i]; k < job->offsets[i + 1]; k++)
+            job->fill.source[k] = tess_matrix_find(
+                job->A, i, job->order ? job->order[job->columns[k]] : job->columns[k]);
 }
 
 tess_status tess_fill_from_rows(tess_ctx *ctx, const tess_matrix *A, const int64_t *offsets,
@@ -37,10 +70,8 @@ tess_status tess_fill_from_rows(tess_ctx *ctx, const tess_matrix *A, const int64
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, blocks, &fill.source));
     memcpy(fill.matrix->row_offsets, offsets, (size_t)(rows + 1) * sizeof *offsets);
     memcpy(fill.matrix->columns, columns, (size_t)blocks * sizeof *columns);
-#pragma omp parallel for num_threads(ctx->threads)
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t k = offsets[i]; k < offsets[i + 1]; k++)
-            fill.source[k] = tess_matrix_find(A, i, order ? order[columns[k]] : columns[k]);
+    tess_for(ctx, ctx->threads, rows, find_sources,
+             &(struct find_sources){offsets, fill, A, order, columns});
     tess_fill_take_values(&fill, A);
     *out = fill;
     return TESS_OK;

@@ -37,7 +37,6 @@ void tess_staged_destroy(tess_staged *staged)
         tess_free(ctx, staged->down[i].bounds);
         tess_free(ctx, staged->up[i].bounds);
     }
-    tess_free(ctx, staged->barrier);
     tess_free(ctx, staged);
 }
 

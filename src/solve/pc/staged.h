@@ -34,14 +34,11 @@ typedef struct tess_split {
     void *inverse;
 } tess_split;
 
-/* What threads do between two barriers: thread t computes rows bounds[t] .. bounds[t + 1] - 1. */
+/* What threads do at the same time: share t is rows bounds[t] .. bounds[t + 1] - 1. */
 typedef struct tess_phases {
     int64_t count;
     int64_t *bounds; /* (threads + 1) a phase */
-    int threads;     /* that have anything to do */
 } tess_phases;
-
-typedef struct tess_barrier tess_barrier; /* staged_apply.c */
 
 typedef struct tess_staged {
     tess_ctx *ctx;
@@ -58,7 +55,6 @@ typedef struct tess_staged {
     void *work;            /* a vector by places */
     int threads;
     tess_phases down[2], up[2]; /* of plain and transposed; host only */
-    tess_barrier *barrier;
 } tess_staged;
 
 /* ---- staged.c ---- */

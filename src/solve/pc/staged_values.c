@@ -1,7 +1,28 @@
 /* The numbers of factors that are solved stage by stage. */
 #include <string.h>
 
+#include "core/threads.h"
 #include "solve/pc/staged.h"
+
+struct take_blocks {
+    tess_staged *staged;
+    char *to;
+    size_t bytes;
+    const char *from;
+};
+
+static void take_blocks(void *arg, tess_range range)
+{
+    const struct take_blocks *job = arg;
+    const size_t bytes = job->bytes;
+    for (int64_t k = range.first; k < range.last; k++) {
+        if (job->staged->source[k] < 0)
+            memset(job->to + (size_t)k * bytes, 0, bytes);
+        else
+            memcpy(job->to + (size_t)k * bytes, job->from + (size_t)job->staged->source[k] * bytes,
+                   bytes);
+    }
+}
 
 /* Blocks of A in the new order. The diagonal of the padding becomes 1. */
 tess_status tess_staged_take_values(tess_staged *staged, const tess_matrix *A)
@@ -13,13 +34,8 @@ tess_status tess_staged_take_values(tess_staged *staged, const tess_matrix *A)
     B->type = A->type;
     char *to = B->values;
     const char *from = A->values;
-#pragma omp parallel for schedule(static) num_threads(staged->ctx->threads)
-    for (int64_t k = 0; k < B->blocks; k++) {
-        if (staged->source[k] < 0)
-            memset(to + (size_t)k * bytes, 0, bytes);
-        else
-            memcpy(to + (size_t)k * bytes, from + (size_t)staged->source[k] * bytes, bytes);
-    }
+    tess_for(staged->ctx, staged->ctx->threads, B->blocks, take_blocks,
+             &(struct take_blocks){staged, to, bytes, from});
     if (staged->padding > 0) {
         const int64_t last = staged->stages.places[staged->block_rows - 1];
         const int64_t k = tess_matrix_find(B, last, last);
@@ -143,6 +159,33 @@ static void fill_transposed(tess_staged *staged, int64_t place)
                      split->upper.offsets[q + 1]);
 }
 
+struct fill_share {
+    int shares;
+    tess_staged *staged;
+    const tess_factors *f;
+    tess_factor_values *v;
+    int64_t rows;
+    double *blocks;
+    int64_t size;
+};
+
+static void fill_share(void *arg, int share)
+{
+    const struct fill_share *job = arg;
+    tess_staged *staged = job->staged;
+    fill_rows(staged, job->f, job->v,
+              tess_share_row(staged->plain.lower.offsets, job->rows, share, job->shares),
+              tess_share_row(staged->plain.lower.offsets, job->rows, share + 1, job->shares),
+              job->blocks + share * job->size);
+}
+
+static void fill_places(void *arg, tess_range range)
+{
+    tess_staged *staged = arg;
+    for (int64_t place = range.first; place < range.last; place++)
+        fill_transposed(staged, place);
+}
+
 tess_status tess_staged_fill(tess_staged *staged, const tess_factors *f, tess_factor_values *v)
 {
     tess_ctx *ctx = staged->ctx;
@@ -150,11 +193,8 @@ tess_status tess_staged_fill(tess_staged *staged, const tess_factors *f, tess_fa
     const int shares = ctx->threads;
     double *blocks;
     TESS_TRY(TESS_ALLOC(ctx, shares * size, &blocks));
-#pragma omp parallel for schedule(static, 1) num_threads(ctx->threads)
-    for (int share = 0; share < shares; share++)
-        fill_rows(staged, f, v, tess_share_row(staged->plain.lower.offsets, rows, share, shares),
-                  tess_share_row(staged->plain.lower.offsets, rows, share + 1, shares),
-                  blocks + share * size);
+    tess_parallel(ctx, shares, fill_share,
+                  &(struct fill_share){shares, staged, f, v, rows, blocks, size});
     tess_free(ctx, blocks);
     if (staged->type == TESS_F64) {
         tess_free(ctx, staged->plain.lower.values);
@@ -163,9 +203,7 @@ tess_status tess_staged_fill(tess_staged *staged, const tess_factors *f, tess_fa
     }
     if (!staged->transposed.inverse)
         return TESS_OK;
-#pragma omp parallel for schedule(static) num_threads(ctx->threads)
-    for (int64_t place = 0; place < rows; place++)
-        fill_transposed(staged, place);
+    tess_for(ctx, ctx->threads, rows, fill_places, staged);
     return TESS_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/threads.h"
 #include "solve/space/pass.h"
 #include "solve/space/space.h"
 
@@ -73,12 +74,25 @@ static void space_close(tess_space *space)
     space->state = NULL;
 }
 
+enum { CLEAR_BYTES = 65536 };
+
+struct clear_pieces {
+    char *data;
+    int64_t bytes;
+};
+
+static void clear_pieces(void *arg, tess_range range)
+{
+    const struct clear_pieces *job = arg;
+    const int64_t first = range.first * CLEAR_BYTES;
+    memset(job->data + first, 0, (size_t)(tess_min(range.last * CLEAR_BYTES, job->bytes) - first));
+}
+
 /* First touch by the threads that will compute there. */
 static void clear(const tess_space *space, char *data, int64_t bytes)
 {
-#pragma omp parallel for schedule(static) num_threads(space->plan->device->threads)
-    for (int64_t i = 0; i < bytes; i += 65536)
-        memset(data + i, 0, (size_t)(bytes - i < 65536 ? bytes - i : 65536));
+    tess_for(space->ctx, space->plan->device->threads, tess_ceil_div(bytes, CLEAR_BYTES),
+             clear_pieces, &(struct clear_pieces){data, bytes});
 }
 
 static tess_status space_open(tess_space *space)
@@ -234,6 +248,24 @@ static tess_status add_dots(const tess_space *space, const tess_steps *steps, co
     return TESS_OK;
 }
 
+struct pass_over_chunks {
+    cpu_state *state;
+    tess_space *space;
+    tess_pass_fn run;
+    const tess_step *pass;
+};
+
+static void pass_over_chunks(void *arg, tess_range range)
+{
+    const struct pass_over_chunks *job = arg;
+    cpu_state *state = job->state;
+    for (int64_t i = range.first; i < range.last; i++) {
+        int64_t first = i * state->chunk, rest = job->space->rows - first;
+        job->run(state->updates, job->pass->updates, i, first,
+                 rest < state->chunk ? rest : state->chunk);
+    }
+}
+
 static tess_status run_pass(tess_space *space, const tess_steps *steps, const tess_step *pass,
                             int system)
 {
@@ -245,11 +277,8 @@ static tess_status run_pass(tess_space *space, const tess_steps *steps, const te
     const double shares = bytes / LEAST_SHARE_BYTES;
     const int most = space->plan->device->threads;
     const int threads = shares < 2 ? 1 : shares < most ? (int)shares : most;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t i = 0; i < state->chunks; i++) {
-        int64_t first = i * state->chunk, rest = space->rows - first;
-        run(state->updates, pass->updates, i, first, rest < state->chunk ? rest : state->chunk);
-    }
+    tess_for(space->ctx, threads, state->chunks, pass_over_chunks,
+             &(struct pass_over_chunks){state, space, run, pass});
     return add_dots(space, steps, pass, system);
 }
 

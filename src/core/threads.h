@@ -1,0 +1,82 @@
+/* Work in shares, by the context's own threads.
+ *
+ *     static void scale(void *arg, tess_range rows)        // one share's part of 0..count-1
+ *     {
+ *         const scaling *s = arg;
+ *         for (int64_t i = rows.first; i < rows.last; i++)
+ *             s->y[i] = s->factor * s->x[i];
+ *     }
+ *     tess_for(ctx, ctx->threads, count, scale, &(scaling){x, y, factor});
+ *
+ * The caller's thread does share 0, thread i of the context's pool share i. When the caller's
+ * thread is through with its own share, it also does those that nobody has begun: a share never
+ * waits for a thread that the system does not let run. Shares are the same whoever does them, so
+ * results do not depend on that. A share must not wait for another one.
+ *
+ * The call returns when all shares are done. A call from inside a share, from a second thread that
+ * uses the same context at the same time, or from a parallel region of the caller's OpenMP does all
+ * shares itself, one after the other.
+ *
+ * The threads belong to the context: they are made at its first parallel call, sleep between calls,
+ * and end with it. A forked child makes its own.
+ */
+#ifndef TESS_THREADS_H
+#define TESS_THREADS_H
+
+#include "core/core.h"
+
+typedef void (*tess_share_fn)(void *arg, int share);
+/* run(arg, share) for share = 0..shares-1. */
+void tess_parallel(tess_ctx *ctx, int shares, tess_share_fn run, void *arg);
+
+/* first .. last-1, and whose they are: scratch memory of a share is found by its number. */
+typedef struct tess_range {
+    int64_t first, last;
+    int share;
+} tess_range;
+
+/* The part of 0..count-1 that is share `share` of `shares`: the first count % shares are longer by
+ * one. */
+tess_range tess_share(int64_t count, int share, int shares);
+
+typedef void (*tess_range_fn)(void *arg, tess_range range);
+/* Each share gets its part of 0..count-1, if there is one. */
+void tess_for(tess_ctx *ctx, int shares, int64_t count, tess_range_fn run, void *arg);
+/* Pieces of `step` (the last may be shorter) go to whichever share asks next. */
+void tess_for_dynamic(tess_ctx *ctx, int shares, int64_t count, int64_t step, tess_range_fn run,
+                      void *arg);
+
+/* What shares may do to a number they have in common. tess_take: *number += n; returns what it was
+ * before. */
+static inline int64_t tess_take(int64_t *number, int64_t n)
+{
+    return __atomic_fetch_add(number, n, __ATOMIC_RELAXED);
+}
+
+void tess_lower(int64_t *number, int64_t to); /* *number = min(*number, to) */
+void tess_raise(int64_t *number, int64_t to); /* *number = max(*number, to) */
+void tess_raise_double(double *number, double to);
+
+static inline void tess_set_flag(bool *flag, bool value)
+{
+    __atomic_store_n(flag, value, __ATOMIC_RELAXED);
+}
+
+static inline bool tess_get_flag(const bool *flag)
+{
+    return __atomic_load_n(flag, __ATOMIC_RELAXED);
+}
+
+/* The number of threads a context has by default: what the caller's OpenMP says where the program
+ * has one, else OMP_NUM_THREADS, else the processors that this thread may use. */
+int tess_default_threads(void);
+
+/* Called by thread `share` of a pool as it begins: where the caller's OpenMP binds threads to
+ * places (OMP_PROC_BIND), the thread goes to the place that OpenMP's own would have. It would
+ * otherwise inherit the one processor of the caller. */
+void tess_take_place(int share);
+
+/* Ends the context's threads. */
+void tess_pool_destroy(tess_ctx *ctx);
+
+#endif

@@ -1,0 +1,43 @@
+/* Triangular factors applied: domains side by side, or stage by stage. */
+#include "core/threads.h"
+#include "solve/pc/staged.h"
+
+double tess_triangular_bytes(const tess_pc *pc)
+{
+    return ((const tess_triangular *)pc->state)->bytes;
+}
+
+struct solve_domains {
+    const tess_pc *pc;
+    const tess_factors *f;
+    bool transpose;
+    const void *r;
+    void *z;
+    int shares;
+};
+
+static void solve_domains(void *arg, int share)
+{
+    const struct solve_domains *job = arg;
+    for (int d = share; d < job->f->domains; d += job->shares) {
+        if (job->pc->vector_type == TESS_F32)
+            tess_factors_solve_f32_f32(job->f, d, job->transpose, job->r, job->z);
+        else if (job->pc->type == TESS_F32)
+            tess_factors_solve_f64_f32(job->f, d, job->transpose, job->r, job->z);
+        else
+            tess_factors_solve_f64_f64(job->f, d, job->transpose, job->r, job->z);
+    }
+}
+
+void tess_triangular_apply(const tess_pc *pc, bool transpose, const void *r, void *z)
+{
+    const tess_triangular *t = pc->state;
+    const tess_factors *f = t->factors;
+    if (t->staged) {
+        tess_staged_apply(t->staged, transpose, r, z);
+        return;
+    }
+    const int threads = f->domains < pc->threads ? f->domains : pc->threads;
+    tess_parallel(pc->ctx, threads, solve_domains,
+                  &(struct solve_domains){pc, f, transpose, r, z, threads});
+}
