@@ -625,7 +625,8 @@ typedef enum tess_reason {
     TESS_INDEFINITE = 5,      /* cg met a direction with p.Ap < 0 or a residual with r.z < 0 */
     TESS_NOT_FINITE = 6,      /* NaN or infinity in A, b, x or on the way */
     TESS_ZERO_RHS = 7,        /* b = 0: x = 0 is the solution, and x was set to it */
-    TESS_CANCELLED = 8        /* the callback said stop */
+    TESS_CANCELLED = 8,       /* the callback said stop */
+    TESS_LEAST_SQUARES = 9    /* no x solves the system: this one has the smallest |b - A x| */
 } tess_reason;
 
 /* "CONVERGED" and so on; never NULL. */
@@ -641,10 +642,12 @@ typedef struct tess_result {
     double rhs_norm;      /* |b| */
     double seconds;       /* in all, of which: */
     double seconds_spmv, seconds_pc, seconds_dots, seconds_vectors;
-    double bytes;          /* moved by the iterations: products, preconditioner, vectors */
-    int64_t history_count; /* iterations + 1 */
-    const double *history; /* |r| / |b| before each iteration and at the end. The solver keeps it
-                              until its next solve. NULL for all but the first of several systems */
+    double bytes;           /* moved by the iterations: products, preconditioner, vectors */
+    int64_t history_count;  /* iterations + 1 */
+    const double *history;  /* |r| / |b| before each iteration and at the end. The solver keeps it
+                               until its next solve. NULL for all but the first of several systems */
+    double normal_residual; /* |A^T r| / (|A| |r|), r = b - A x, recomputed, where a method of least
+                               squares has not solved the system; 0 otherwise */
 } tess_result;
 
 /* Called after every iteration. `residual` is |r| / |b|. A non-zero return stops the solve

@@ -35,6 +35,10 @@ bool tess_arrangement_is_identity(const tess_arrangement *arrangement);
 tess_status tess_arrange_equilibrate(const tess_matrix *A, bool symmetric,
                                      tess_arrangement *arrangement);
 
+/* Column scales under which every column has about the norm 1; rows stay as they are, and with them
+ * the residual. Columns of zeros keep the scale 1. */
+tess_status tess_arrange_columns(const tess_matrix *A, tess_arrangement *arrangement);
+
 /* ---- match.c ---- */
 
 /* Puts large entries on the diagonal: the order of rows under which the product of the diagonal's

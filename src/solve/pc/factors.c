@@ -4,6 +4,9 @@
 
 #include "solve/pc/staged.h"
 
+/* Bytes of factors that are worth a thread. */
+enum { LEAST_SHARE_BYTES = 64 * 1024 };
+
 static void destroy(tess_ctx *ctx, tess_factors *f)
 {
     if (!f)
@@ -361,7 +364,10 @@ void tess_triangular_apply(const tess_pc *pc, bool transpose, const void *r, voi
         tess_staged_apply(t->staged, transpose, r, z);
         return;
     }
-    const int threads = f->domains < pc->threads ? f->domains : pc->threads;
+    /* Small factors are solved before another thread has woken up. */
+    const double shares = t->bytes / LEAST_SHARE_BYTES;
+    const int most = f->domains < pc->threads ? f->domains : pc->threads;
+    const int threads = shares < 2 ? 1 : shares < most ? (int)shares : most;
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
     for (int d = 0; d < f->domains; d++) {
         if (pc->vector_type == TESS_F32)
