@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "matrix/arrange/arrange.h"
+#include "solve/direct/direct.h"
 #include "solve/pc/fill.h"
 #include "solve/solve.h"
 
@@ -54,7 +55,16 @@ static tess_status find_arrangement(const tess_solver *solver, const tess_matrix
     if (matched < A->block_rows)
         tess_log(solver->ctx, "scale=match: %lld of %lld rows have no entry to put on the diagonal",
                  (long long)(A->block_rows - matched), (long long)A->block_rows);
-    return options->order == TESS_ORDER_RCM ? tess_arrange_bandwidth(A, arrangement) : TESS_OK;
+    switch (options->order) {
+    case TESS_ORDER_RCM:
+        return tess_arrange_bandwidth(A, arrangement);
+    case TESS_ORDER_ND:
+        return tess_arrange_dissect(A, arrangement);
+    case TESS_ORDER_AMD:
+        return tess_direct_order(A, arrangement);
+    default:
+        return TESS_OK;
+    }
 }
 
 /* Makes column order[j] of B its column j. */

@@ -173,6 +173,8 @@ static tess_status open_rung(tess_solver *solver, const tess_rung *rung, char *w
         return TESS_OK;
     TESS_TRY(tess_solve_options_parse(solver->ctx, rung->spec, &options));
     options.normal = solver->options.normal;
+    options.pc.most_bytes = 1e9 * solver->options.memory;
+    options.pc.most_seconds = fmax(1e-3, a->deadline - tess_seconds());
     const tess_kept_error kept = tess_error_keep(solver->ctx);
     const tess_status status = tess_solver_open(solver->plan, &options, &solver->inner);
     if (status == TESS_OK)
@@ -214,17 +216,28 @@ static tess_status run_rung(climb *c, int64_t most)
     return TESS_OK;
 }
 
+/* |M^-1 e| |A| of the method's factors, within whatever is around them; 0: there are none. */
+static double growth_of(const tess_solver *solver)
+{
+    while (solver && solver->outer)
+        solver = solver->inner;
+    return solver ? solver->pc.growth : 0;
+}
+
 /* One line for the report and the log. */
 static void tell(tess_solver *solver, const climb *c, const tess_rung *rung, const char *why,
                  double seconds)
 {
     automatic *a = solver->outer_state;
-    char *line = a->lines[a->attempts++];
+    char *line = a->lines[a->attempts++], unstable[60] = "";
+    const double growth = growth_of(solver->inner);
+    if (!(growth <= TESS_PC_UNSTABLE))
+        snprintf(unstable, sizeof unstable, ", unstable factors (%.1e)", growth);
     if (why[0])
         snprintf(line, LINE_MAX_LENGTH, "%s (%s): %s, %.2f s", rung->spec, rung->why, why, seconds);
     else
-        snprintf(line, LINE_MAX_LENGTH, "%s (%s): %s, %s, %.2f s", rung->spec, rung->why,
-                 tess_reason_name(c->last.reason), c->last.text, seconds);
+        snprintf(line, LINE_MAX_LENGTH, "%s (%s): %s, %s%s, %.2f s", rung->spec, rung->why,
+                 tess_reason_name(c->last.reason), c->last.text, unstable, seconds);
     tess_log(solver->ctx, "auto: %s", line);
     char tol[40] = "";
     if (solver->options.tol != 1e-8)
@@ -243,8 +256,11 @@ static tess_status attempt(climb *c)
     a->late = false;
     a->deadline = started + (a->at + 1 < a->count ? 0.5 * left : left);
     TESS_TRY(open_rung(solver, rung, why, sizeof why));
+    /* Unstable factors may do all the same, but not slowly. */
     if (!why[0])
-        TESS_TRY(run_rung(c, rung->most));
+        TESS_TRY(run_rung(c, growth_of(solver->inner) <= TESS_PC_UNSTABLE
+                                 ? rung->most
+                                 : tess_min(rung->most, 60)));
     a->indefinite |= !why[0] && c->last.reason == TESS_INDEFINITE;
     tell(solver, c, rung, why, tess_seconds() - started);
     return TESS_OK;

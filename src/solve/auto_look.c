@@ -72,14 +72,6 @@ static void add(ladder *to, tess_rung_for only, int64_t most, const char *why, c
     rung->only = only;
 }
 
-/* Complete factors cannot be stopped while they grow: they are tried where even dense ones, of 16
- * bytes an entry, would fit into the memory that is allowed. */
-static bool has_direct(const tess_look_at *look, bool host, double memory)
-{
-    return host && 16.0 * (double)look->rows * (double)look->rows <= 1e9 * memory &&
-           tess_direct_available(NULL, false) == TESS_OK;
-}
-
 /* Methods with little memory: those that suit the signs and symmetry that are seen. */
 static void add_plain(const tess_look_at *look, ladder *to)
 {
@@ -102,7 +94,8 @@ int tess_make_ladder(const tess_look_at *look, bool host, double memory, tess_ru
 {
     static const char arranged[] = "gmres:restart=60,pc=ilut,pivot=0.1,scale=match,order=rcm";
     static const char least[] = "lsqr:scale=equilibrate";
-    const bool direct = has_direct(look, host, memory), small = look->rows <= SMALL;
+    const bool direct = host && tess_direct_available(NULL, false) == TESS_OK,
+               small = look->rows <= SMALL;
     char spec[TESS_SPEC_MAX];
     ladder to = {.rungs = rungs};
     if (!look->square) {

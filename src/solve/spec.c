@@ -147,7 +147,7 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
 {
     static const char *const precisions[] = {"same", "f32", NULL};
     static const char *const scales[] = {"none", "equilibrate", "match", NULL};
-    static const char *const orders[] = {"none", "rcm", NULL};
+    static const char *const orders[] = {"none", "rcm", "nd", "amd", NULL};
     size_t length = strcspn(spec, ":");
     tess_solve_options read = {.pc = {.omega = 1, .levels = 1, .drop = 1e-4, .fill = 10},
                                .tol = 1e-8,

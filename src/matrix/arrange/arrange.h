@@ -56,6 +56,17 @@ tess_status tess_arrange_match(const tess_matrix *A, tess_arrangement *arrangeme
  * the diagonal. */
 tess_status tess_arrange_bandwidth(const tess_matrix *A, tess_arrangement *arrangement);
 
+/* ---- graph.c ---- */
+
+/* Takes the rows and columns of B, n block rows, in the order `nodes`. */
+tess_status tess_arrange_take_order(tess_arrangement *arrangement, int64_t n, const int64_t *nodes);
+
+/* ---- dissect.c ---- */
+
+/* Nested dissection of the same graph: complete factors, or nearly complete ones, have far fewer
+ * entries. The diagonal stays the diagonal. */
+tess_status tess_arrange_dissect(const tess_matrix *A, tess_arrangement *arrangement);
+
 /* ---- arrangement.c ---- */
 
 /* B, a matrix of its own. */

@@ -28,7 +28,12 @@ typedef struct tess_solve_options {
 
 /* How the system that a method sees is scaled, and in which order its rows are (matrix/arrange). */
 typedef enum tess_scale { TESS_SCALE_NONE, TESS_SCALE_EQUILIBRATE, TESS_SCALE_MATCH } tess_scale;
-typedef enum tess_order { TESS_ORDER_NONE, TESS_ORDER_RCM } tess_order;
+typedef enum tess_order {
+    TESS_ORDER_NONE,
+    TESS_ORDER_RCM,
+    TESS_ORDER_ND,
+    TESS_ORDER_AMD
+} tess_order;
 
 /* One A x = b. */
 typedef struct tess_system {

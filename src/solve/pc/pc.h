@@ -27,17 +27,18 @@ extern const char *const tess_pc_schedule_names[TESS_PC_SCHEDULES + 1];
 
 typedef struct tess_pc_options {
     const tess_pc_ops *ops;
-    bool single;             /* stored in f32 whatever the matrix's type */
-    int schedule;            /* tess_pc_schedule */
-    int64_t domains;         /* 0: one a thread of the device; one by levels or colours */
-    bool transpose;          /* M^-T is applied too */
-    bool positive;           /* M has to be positive definite where A is */
-    bool magnitude;          /* ... and where A is not: jacobi, bjacobi of |D| */
-    double omega;            /* relaxation: ssor */
-    int64_t levels;          /* of fill: iluk, ick */
-    double drop;             /* ilut: smaller blocks are dropped, relative to their row ... */
-    double fill;             /* ... and rows longer than this many times A's; iluk, ick: in all */
-    double pivot;            /* ilut: columns are exchanged, by whoever makes `given`; 0: never */
+    bool single;     /* stored in f32 whatever the matrix's type */
+    int schedule;    /* tess_pc_schedule */
+    int64_t domains; /* 0: one a thread of the device; one by levels or colours */
+    bool transpose;  /* M^-T is applied too */
+    bool positive;   /* M has to be positive definite where A is */
+    bool magnitude;  /* ... and where A is not: jacobi, bjacobi of |D| */
+    double omega;    /* relaxation: ssor */
+    int64_t levels;  /* of fill: iluk, ick */
+    double drop;     /* ilut: smaller blocks are dropped, relative to their row ... */
+    double fill;     /* ... and rows longer than this many times A's; iluk, ick: in all */
+    double pivot;    /* ilut: columns are exchanged, by whoever makes `given`; 0: never */
+    double most_bytes, most_seconds; /* lu: what complete factors may take; 0: no limit */
     struct tess_fill *given; /* ilut: factors made before, which are taken over; NULL: none */
 } tess_pc_options;
 
@@ -89,6 +90,7 @@ struct tess_pc {
     tess_type vector_type, type; /* of the vectors; of what is stored */
     int threads;                 /* that apply it */
     int first_vector;            /* of the scratch that its steps use */
+    double growth;               /* |M^-1 e| |A|, e all ones, largest entries: triangular; else 0 */
     double shift;                /* factors are those of A with 1 + shift times its diagonal */
     void *state;
 };
@@ -103,6 +105,10 @@ extern const char *const tess_pc_names[];
 /* Computes M for the plan's matrix. TESS_ERR_MATRIX names the row of a block that cannot be
  * inverted. options->transpose announces M^-T. */
 tess_status tess_pc_create(tess_plan *plan, const tess_pc_options *options, tess_pc *pc);
+/* Factors of which |M^-1 e| |A| is larger are called unstable (Chow and Saad 1997): they may be far
+ * from any of A. */
+#define TESS_PC_UNSTABLE 1e12
+
 /* Computes it again from new values in the same pattern. */
 tess_status tess_pc_update_values(tess_plan *plan, tess_pc *pc);
 void tess_pc_destroy(tess_pc *pc);
