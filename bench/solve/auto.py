@@ -5,7 +5,7 @@
     bench/solve/auto.py MATRICES --name h200 --device cuda --min-rows 10000  the same on a GPU, larger matrices only
     bench/solve/auto.py                                                      writes the page from the results alone
 
-bench/results/solve-auto-NAME.json has the results, matrix by matrix as they come; docs/performance/solvers-collection.md is made from
+bench/results/auto-NAME.json has the results, matrix by matrix as they come; docs/performance/solvers-collection.md is made from
 all such files. A run that was broken off goes on where it ended, and --runs may be measured one after the other. MATRICES is a directory of NAME.mtx.gz; b is A times ones. What the command calls solved is checked: x is read back and
 |b - Ax| / |b| computed here. --solvable (matrix, direct, gmres_ilutp) adds the residuals of SciPy's SuperLU and GMRES + ILUTP.
 Standard library only."""
@@ -25,7 +25,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE = os.path.join(ROOT, "docs", "performance", "solvers-collection.md")
-RESULTS = os.path.join(ROOT, "bench", "results", "solve-auto-%s.json")
+RESULTS = os.path.join(ROOT, "bench", "results", "auto-%s.json")
 ILUT = "pc=ilut,pivot=0.1,scale=match,order=rcm"
 # What one would pick by hand; those of symmetric matrices, and those of others.
 HAND = {True: ["cg:pc=bjacobi", "cg:pc=ick,scale=equilibrate", "minres:scale=equilibrate", "gmres:restart=60," + ILUT,
@@ -168,7 +168,7 @@ def measure(options):
 
 INTRO = """# Solvers: `tessera solve FILE` over a collection
 
-This page is written by `bench/solve/auto.py` from `bench/results/solve-auto-*.json`; do not edit it.
+This page is written by `bench/solve/auto.py` from `bench/results/auto-*.json`; do not edit it.
 
 Square real matrices, no options, b = A·1, |b − Ax| ≤ 1e-8 |b|. Every x is read back from the file that was written, and its residual
 computed by plain loops: "false claims" are solutions of which that residual is larger. Seconds are those of the solve, all attempts

@@ -545,7 +545,7 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
 
 /* ---- Solve --------------------------------------------------------------------------------- */
 
-/* Krylov methods with block preconditioners for A x = b, A square.
+/* Krylov methods with block preconditioners for A x = b. A is square but for auto and lsqr.
  *
  *     tess_solver *solver;  tess_solver_create(plan, "cg:pc=bjacobi,tol=1e-10", &solver);
  *                           tess_solver_solve(solver, b, x, &result);     // x: guess, solution
@@ -558,13 +558,22 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *              callback gets a line an attempt. docs/solving.md says what is tried when
  *   cg         symmetric positive definite A and preconditioner
  *   cg_single  the same with one reduction an iteration (Chronopoulos and Gear)
+ *   minres     symmetric A, definite or not; the preconditioner must be positive definite, and
+ *              jacobi and bjacobi are made of |D|
+ *   cr         conjugate residuals: the same with less work, but with breakdowns
  *   bicg       any A; two products an iteration, one with A^T
  *   bicgstab   any A; two products an iteration
+ *   idr        any A: IDR(4), five products an iteration
  *   gmres      any A; restart=30 vectors are kept
  *   fgmres     the same, also keeping the preconditioned vectors
+ *   dgmres     the same, keeping deflate=4 vectors of the smallest singular values over a restart
+ *   lsqr       any A, square or not: the x with the smallest |b - A x|. Where no x solves the
+ *              system it ends with TESS_LEAST_SQUARES, at |A^T r| <= tol |A| |r|
  *   direct     complete factors by SuiteSparse (pc=lu, its only one), refined
  *
  *   pc=NAME        none (default), jacobi, bjacobi (inverted diagonal blocks), ssor, ilu0, ic0.
+ *                  chebyshev: a polynomial in A over bjacobi, for symmetric A. spai0: the block
+ *                  diagonal nearest to the inverse of A.
  *                  All but jacobi work by blocks. ic0, and ilu0 in cg and cg_single, need positive
  *                  pivots. Where a pivot would not be positive though A's own diagonal block is,
  *                  the factors are those of A with a heavier diagonal.
@@ -586,14 +595,17 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *   scale=NAME     scaling of the system that the method sees: none (default), equilibrate (the
  *                  largest entry of each row and column becomes about 1), match (large entries are
  *                  moved to the diagonal as well).
- *   order=NAME     none (default), rcm (reverse Cuthill-McKee). Tolerance and residual stay those
- * of the caller's system. pc_type=T      same (default): the matrix's type; f32: stored in single
- * precision side=right     bicgstab and gmres: the preconditioner's side, right (default) or left
+ *                  Of lsqr, equilibrate scales the columns alone.
+ *   order=NAME     none (default), rcm (reverse Cuthill-McKee), nd (nested dissection), amd
+ *                  (approximate minimum degree, by SuiteSparse).
+ *                  Tolerance and residual stay those of the caller's system.
+ *   pc_type=T      same (default): the matrix's type; f32: stored in single precision
+ *   side=right     bicgstab and gmres: the preconditioner's side, right (default) or left
  *   omega=1        relaxation of ssor, 0 < omega < 2
  *   tol=1e-8       stop when |r| <= tol |b|, r = b - A x ...
  *   atol=0         ... or |r| <= atol, whichever is larger
  *   max=10000      the most iterations
- *   restart=30     gmres and fgmres: vectors kept before a restart
+ *   restart=30     gmres, fgmres and dgmres: vectors kept before a restart
  *   stagnation=0   iterations without a smaller |r| after which to give up. 0: the number of rows,
  *                  at least 1000; for gmres two restarts
  *   inner=f32      the method runs in single precision within refinement in double

@@ -216,21 +216,13 @@ static tess_status run_rung(climb *c, int64_t most)
     return TESS_OK;
 }
 
-/* |M^-1 e| |A| of the method's factors, within whatever is around them; 0: there are none. */
-static double growth_of(const tess_solver *solver)
-{
-    while (solver && solver->outer)
-        solver = solver->inner;
-    return solver ? solver->pc.growth : 0;
-}
-
 /* One line for the report and the log. */
 static void tell(tess_solver *solver, const climb *c, const tess_rung *rung, const char *why,
                  double seconds)
 {
     automatic *a = solver->outer_state;
     char *line = a->lines[a->attempts++], unstable[60] = "";
-    const double growth = growth_of(solver->inner);
+    const double growth = tess_solver_growth(solver->inner);
     if (!(growth <= TESS_PC_UNSTABLE))
         snprintf(unstable, sizeof unstable, ", unstable factors (%.1e)", growth);
     if (why[0])
@@ -258,7 +250,7 @@ static tess_status attempt(climb *c)
     TESS_TRY(open_rung(solver, rung, why, sizeof why));
     /* Unstable factors may do all the same, but not slowly. */
     if (!why[0])
-        TESS_TRY(run_rung(c, growth_of(solver->inner) <= TESS_PC_UNSTABLE
+        TESS_TRY(run_rung(c, tess_solver_growth(solver->inner) <= TESS_PC_UNSTABLE
                                  ? rung->most
                                  : tess_min(rung->most, 60)));
     a->indefinite |= !why[0] && c->last.reason == TESS_INDEFINITE;

@@ -157,6 +157,13 @@ tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options,
     return TESS_OK;
 }
 
+double tess_solver_growth(const tess_solver *solver)
+{
+    while (solver && solver->outer)
+        solver = solver->inner;
+    return solver ? solver->pc.growth : 0;
+}
+
 void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void *user)
 {
     if (!solver)

@@ -102,6 +102,7 @@ static int solve(cli_app *app, const solve_args *args, solve_run *r)
         .app = app, .tol = args->tol ? r->tol : 1e-8, .started = seconds_now()};
     tess_solver_set_callback(r->solver, solve_show_progress, &progress);
     TRY_CALL(app, tess_solver_solve(r->solver, r->b, r->x, &r->report.result));
+    terminal_end_interrupts(app);
     r->report.solver = r->solver;
     if (tess_solver_spec(r->solver))
         r->report.spec = tess_solver_spec(r->solver);

@@ -130,3 +130,8 @@ void terminal_catch_interrupts(cli_app *app)
     sigaction(SIGINT, &action, NULL);
     tess_ctx_set_progress(app->ctx, progress, app);
 }
+
+void terminal_end_interrupts(cli_app *app)
+{
+    tess_ctx_set_progress(app->ctx, app->live ? terminal_progress : NULL, app);
+}

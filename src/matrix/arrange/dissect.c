@@ -119,7 +119,8 @@ static tess_status dissect_all(tess_ctx *ctx, dissection *d)
         split(d, &p, middle, &owners, ends);
         TESS_TRY(push(ctx, d, p.first, ends[0]));
         TESS_TRY(push(ctx, d, ends[0], ends[1]));
-        TESS_TRY(tess_progress(ctx, "ordering", (double)(d->graph->n - p.end), (double)d->graph->n));
+        TESS_TRY(
+            tess_progress(ctx, "ordering", (double)(d->graph->n - p.end), (double)d->graph->n));
     }
     return TESS_OK;
 }

@@ -188,8 +188,7 @@ const tess_method tess_method_fgmres = {
 
 const tess_method tess_method_dgmres = {
     .name = "dgmres",
-    .summary =
-        "gmres that keeps deflate=4 vectors of the smallest singular values when it restarts",
+    .summary = "gmres that keeps deflate=4 vectors over a restart",
     .flexible = true,
     .deflates = true,
     .sides = TESS_SIDES_RIGHT,

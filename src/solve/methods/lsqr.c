@@ -25,6 +25,7 @@ enum {
     PHI,
     PHI_BAR,
     UNIT,
+    INVERSE,
     TURN,
     STEP,
     NORMAL, /* |A^T r|^2 */
@@ -34,12 +35,16 @@ enum {
     SLOTS
 };
 
-/* out = in / |in|, the norm in `norm`, whose square has just been computed there. */
-static void build_unit(tess_steps *s, int vector, int norm)
+/* A norm from its square, and the inverse. */
+static void build_norm(tess_steps *s, int norm)
 {
-    const tess_term unit = {1, TURN, vector};
     tess_step_scalar(s, TESS_OP_SQRT, norm, norm, norm);
-    tess_step_scalar(s, TESS_OP_DIV, TURN, UNIT, norm);
+    tess_step_scalar(s, TESS_OP_DIV, INVERSE, UNIT, norm);
+}
+
+static void build_unit(tess_steps *s, int vector)
+{
+    const tess_term unit = {1, INVERSE, vector};
     tess_step_combine(s, vector, 1, &unit);
 }
 
@@ -52,11 +57,13 @@ static void build_start(tess_solver *solver)
     tess_step_dot(s, TESS_S_RR, U, U);
     tess_step_scalar(s, TESS_OP_COPY, BETA, TESS_S_RR, TESS_S_RR);
     tess_step_scalar(s, TESS_OP_DIV, UNIT, BETA, BETA);
-    build_unit(s, U, BETA);
+    build_norm(s, BETA);
+    build_unit(s, U);
     tess_step_apply_transpose(s, U, Q);
     tess_step_copy(s, V, tess_pc_append_transpose(&solver->pc, s, Q, Z));
     tess_step_dot(s, ALPHA, V, V);
-    build_unit(s, V, ALPHA);
+    build_norm(s, ALPHA);
+    build_unit(s, V);
     tess_step_copy(s, W, tess_pc_append(&solver->pc, s, V, P));
     tess_step_scalar(s, TESS_OP_COPY, PHI_BAR, BETA, BETA);
     tess_step_scalar(s, TESS_OP_COPY, RHO_BAR, ALPHA, ALPHA);
@@ -103,14 +110,16 @@ static void build(tess_solver *solver)
     tess_step_apply(s, p, Q);
     tess_step_sum(s, U, 1, TESS_ONE, Q, -1, ALPHA, U);
     tess_step_dot(s, BETA, U, U);
-    build_unit(s, U, BETA);
+    build_norm(s, BETA);
+    build_unit(s, U);
     tess_step_apply_transpose(s, U, Q);
     const int z = tess_pc_append_transpose(&solver->pc, s, Q, Z);
     tess_step_sum(s, V, 1, TESS_ONE, z, -1, BETA, V);
     tess_step_dot(s, ALPHA, V, V);
-    build_unit(s, V, ALPHA);
+    build_norm(s, ALPHA);
+    build_rotation(s); /* all scalars, so that a device stops before it goes on with vectors */
+    build_unit(s, V);
     tess_pc_append(&solver->pc, s, V, P);
-    build_rotation(s);
     tess_step_sum(s, TESS_V_X, 1, TESS_ONE, TESS_V_X, 1, STEP, W);
     tess_step_sum(s, W, 1, TESS_ONE, p, -1, THETA, W);
 }
