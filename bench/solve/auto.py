@@ -172,7 +172,8 @@ This page is written by `bench/solve/auto.py` from `bench/results/auto-*.json`; 
 
 Square real matrices, no options, b = A·1, |b − Ax| ≤ 1e-8 |b|. Every x is read back from the file that was written, and its residual
 computed by plain loops: "false claims" are solutions of which that residual is larger. Seconds are those of the solve, all attempts
-included, without reading the file. [solving.md](../solving.md) says what is tried, and when.
+included, without reading the file; `OMP_WAIT_POLICY=passive`, since threads that spin while others use the cores slow small
+systems down by a factor of ten and more. [solving.md](../solving.md) says what is tried, and when.
 
 * "best by hand": the fastest of these specs that solves the matrix in at most {hand} s, without SuiteSparse. One that takes longer than
   auto is not waited for, since it is not the best. Symmetric matrices: {symmetric}. Others: {other}.

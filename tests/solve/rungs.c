@@ -12,7 +12,8 @@ enum { N = 70 };
  * without one. */
 static tess_matrix *make_matrix(tess_ctx *ctx, int kind)
 {
-    static const double below[] = {-1, 1, -1, 1}, middle[] = {2.01, 0.1, 3, 0}, above[] = {-1, 1, -1.5, 1.2};
+    static const double below[] = {-1, 1, -1, 1}, middle[] = {2.01, 0.1, 3, 0},
+                        above[] = {-1, 1, -1.5, 1.2};
     int64_t rows[3 * N], cols[3 * N], count = 0;
     double values[3 * N];
     for (int64_t i = 0; i < N; i++)
