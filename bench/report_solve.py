@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/performance/solvers.md (CPUs, GPUs) and solvers-collection.md from bench/results/solve-*.json.
+"""Writes docs/performance/solvers.md (CPUs, GPUs) and solvers-definite.md from bench/results/solve-*.json.
 
 Standard library only. The pages hold nothing that is not in the JSON files.
 """
@@ -216,7 +216,7 @@ def main():
         text += cpu_section(name, document) if "name" in document["cases"][0] else cuda_section(name, document)
     write("solvers.md", text)
     if collections:
-        write("solvers-collection.md", collection_page(collections))
+        write("solvers-definite.md", collection_page(collections))
 
 
 if __name__ == "__main__":

@@ -556,7 +556,7 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
 
 /* ---- Solve --------------------------------------------------------------------------------- */
 
-/* Krylov methods with block preconditioners for A x = b, A square.
+/* Krylov methods with block preconditioners for A x = b. A is square but for auto and lsqr.
  *
  *     tess_solver *solver;  tess_solver_create(plan, "cg:pc=bjacobi,tol=1e-10", &solver);
  *                           tess_solver_solve(solver, b, x, &result);     // x: guess, solution
@@ -571,13 +571,22 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *   cg_single  the same with one reduction an iteration (Chronopoulos and Gear)
  *   cg_pipelined  the same, and the sums of several parts travel behind M and A (Ghysels and
  *              Vanroose): for many parts; it moves more vectors
+ *   minres     symmetric A, definite or not; the preconditioner must be positive definite, and
+ *              jacobi and bjacobi are made of |D|
+ *   cr         conjugate residuals: the same with less work, but with breakdowns
  *   bicg       any A; two products an iteration, one with A^T
  *   bicgstab   any A; two products an iteration
+ *   idr        any A: IDR(4), five products an iteration
  *   gmres      any A; restart=30 vectors are kept
  *   fgmres     the same, also keeping the preconditioned vectors
+ *   dgmres     the same, keeping deflate=4 vectors of the smallest singular values over a restart
+ *   lsqr       any A, square or not: the x with the smallest |b - A x|. Where no x solves the
+ *              system it ends with TESS_LEAST_SQUARES, at |A^T r| <= tol |A| |r|
  *   direct     complete factors by SuiteSparse (pc=lu, its only one), refined
  *
  *   pc=NAME        none (default), jacobi, bjacobi (inverted diagonal blocks), ssor, ilu0, ic0.
+ *                  chebyshev: a polynomial in A over bjacobi, for symmetric A. spai0: the block
+ *                  diagonal nearest to the inverse of A.
  *                  All but jacobi work by blocks. ic0, and ilu0 in cg and cg_single, need positive
  *                  pivots. Where a pivot would not be positive though A's own diagonal block is,
  *                  the factors are those of A with a heavier diagonal.
@@ -599,14 +608,17 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *   scale=NAME     scaling of the system that the method sees: none (default), equilibrate (the
  *                  largest entry of each row and column becomes about 1), match (large entries are
  *                  moved to the diagonal as well).
- *   order=NAME     none (default), rcm (reverse Cuthill-McKee). Tolerance and residual stay those
- * of the caller's system. pc_type=T      same (default): the matrix's type; f32: stored in single
- * precision side=right     bicgstab and gmres: the preconditioner's side, right (default) or left
+ *                  Of lsqr, equilibrate scales the columns alone.
+ *   order=NAME     none (default), rcm (reverse Cuthill-McKee), nd (nested dissection), amd
+ *                  (approximate minimum degree, by SuiteSparse).
+ *                  Tolerance and residual stay those of the caller's system.
+ *   pc_type=T      same (default): the matrix's type; f32: stored in single precision
+ *   side=right     bicgstab and gmres: the preconditioner's side, right (default) or left
  *   omega=1        relaxation of ssor, 0 < omega < 2
  *   tol=1e-8       stop when |r| <= tol |b|, r = b - A x ...
  *   atol=0         ... or |r| <= atol, whichever is larger
  *   max=10000      the most iterations
- *   restart=30     gmres and fgmres: vectors kept before a restart
+ *   restart=30     gmres, fgmres and dgmres: vectors kept before a restart
  *   stagnation=0   iterations without a smaller |r| after which to give up. 0: the number of rows,
  *                  at least 1000; for gmres two restarts
  *   inner=f32      the method runs in single precision within refinement in double
@@ -638,7 +650,8 @@ typedef enum tess_reason {
     TESS_INDEFINITE = 5,      /* cg met a direction with p.Ap < 0 or a residual with r.z < 0 */
     TESS_NOT_FINITE = 6,      /* NaN or infinity in A, b, x or on the way */
     TESS_ZERO_RHS = 7,        /* b = 0: x = 0 is the solution, and x was set to it */
-    TESS_CANCELLED = 8        /* the callback said stop */
+    TESS_CANCELLED = 8,       /* the callback said stop */
+    TESS_LEAST_SQUARES = 9    /* no x solves the system: this one has the smallest |b - A x| */
 } tess_reason;
 
 /* "CONVERGED" and so on; never NULL. */
@@ -654,10 +667,12 @@ typedef struct tess_result {
     double rhs_norm;      /* |b| */
     double seconds;       /* in all, of which: */
     double seconds_spmv, seconds_pc, seconds_dots, seconds_vectors;
-    double bytes;          /* moved by the iterations: products, preconditioner, vectors */
-    int64_t history_count; /* iterations + 1 */
-    const double *history; /* |r| / |b| before each iteration and at the end. The solver keeps it
-                              until its next solve. NULL for all but the first of several systems */
+    double bytes;           /* moved by the iterations: products, preconditioner, vectors */
+    int64_t history_count;  /* iterations + 1 */
+    const double *history;  /* |r| / |b| before each iteration and at the end. The solver keeps it
+                               until its next solve. NULL for all but the first of several systems */
+    double normal_residual; /* |A^T r| / (|A| |r|), r = b - A x, recomputed, where a method of least
+                               squares has not solved the system; 0 otherwise */
 } tess_result;
 
 /* Called after every iteration. `residual` is |r| / |b|. A non-zero return stops the solve

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "matrix/arrange/arrange.h"
+#include "solve/direct/direct.h"
 #include "solve/pc/fill.h"
 #include "solve/solve.h"
 
@@ -46,13 +47,24 @@ static tess_status find_arrangement(const tess_solver *solver, const tess_matrix
     int64_t matched = A->block_rows;
     if (options->scale == TESS_SCALE_MATCH)
         TESS_TRY(tess_arrange_match(A, arrangement, &matched));
+    else if (options->scale == TESS_SCALE_EQUILIBRATE && options->method->least_squares)
+        TESS_TRY(tess_arrange_columns(A, arrangement));
     else if (options->scale == TESS_SCALE_EQUILIBRATE)
         TESS_TRY(tess_arrange_equilibrate(
-            A, options->method->positive_definite || options->pc.ops->symmetric, arrangement));
+            A, options->method->symmetric || options->pc.ops->symmetric, arrangement));
     if (matched < A->block_rows)
         tess_log(solver->ctx, "scale=match: %lld of %lld rows have no entry to put on the diagonal",
                  (long long)(A->block_rows - matched), (long long)A->block_rows);
-    return options->order == TESS_ORDER_RCM ? tess_arrange_bandwidth(A, arrangement) : TESS_OK;
+    switch (options->order) {
+    case TESS_ORDER_RCM:
+        return tess_arrange_bandwidth(A, arrangement);
+    case TESS_ORDER_ND:
+        return tess_arrange_dissect(A, arrangement);
+    case TESS_ORDER_AMD:
+        return tess_direct_order(A, arrangement);
+    default:
+        return TESS_OK;
+    }
 }
 
 /* Makes column order[j] of B its column j. */
@@ -215,6 +227,8 @@ static void judge(const tess_rounds *f, const tess_result *inner, double before,
                         "%s at |b - Ax|/|b| = %.3g after %lld iterations",
                         limit ? "the most iterations allowed" : "stopped by the callback", relative,
                         (long long)f->result.iterations);
+    else if (!(f->norm < 0.5 * before) && inner->reason == TESS_LEAST_SQUARES)
+        end->least = end->done = true; /* to be confirmed */
     else if (!(f->norm < 0.5 * before) && inner->reason != TESS_CONVERGED)
         tess_system_end(end, inner->reason, "|b - Ax|/|b| stays at %.3g; scaled and reordered: %s",
                         relative, inner->text);
@@ -241,6 +255,8 @@ static tess_status run(tess_rounds *f, vectors *v, const void *b, void *x)
         TESS_TRY(correct(f, v, b, x, &inner));
         judge(f, &inner, before, round, &end);
     }
+    if (end.least)
+        TESS_TRY(tess_rounds_least(f, v->r, &end));
     tess_rounds_end(f, &end);
     return TESS_OK;
 }

@@ -20,6 +20,7 @@ typedef struct automatic {
     char lines[TESS_RUNGS_MAX][LINE_MAX_LENGTH];
     char spec[TESS_SPEC_MAX + 40];
     int attempts;
+    bool indefinite; /* an attempt has found A to be */
     /* While an attempt runs: */
     double deadline;
     bool late, cancelled;
@@ -30,15 +31,23 @@ typedef struct automatic {
     void *progress_user;
 } automatic;
 
+/* Of a solver by auto, padded or not; NULL of others. */
+static const automatic *find_automatic(const tess_solver *solver)
+{
+    if (solver->outer == &tess_outer_padded)
+        solver = solver->inner;
+    return solver->outer == &tess_outer_auto ? solver->outer_state : NULL;
+}
+
 const char *tess_solver_attempt(const tess_solver *solver, int index)
 {
-    const automatic *a = solver->options.automatic ? solver->outer_state : NULL;
+    const automatic *a = find_automatic(solver);
     return a && index >= 0 && index < a->attempts ? a->lines[index] : NULL;
 }
 
 const char *tess_solver_spec(const tess_solver *solver)
 {
-    const automatic *a = solver->options.automatic ? solver->outer_state : NULL;
+    const automatic *a = find_automatic(solver);
     return a && a->attempts > 0 ? a->spec : NULL;
 }
 
@@ -52,9 +61,10 @@ static tess_status look(tess_solver *solver)
         TESS_TRY(plan->device->backend->host_values(plan));
     const tess_matrix A = tess_plan_present(plan);
     TESS_TRY(tess_look_at_matrix(solver->ctx, &A, a->zero, &a->look));
+    a->look.square = !solver->options.padded;
     a->count =
         tess_make_ladder(&a->look, plan->device->threads > 0, solver->options.memory, a->rungs);
-    if (a->look.zero_columns > 0)
+    if (a->look.zero_columns > 0 && a->look.square)
         tess_log(solver->ctx, "auto: %lld columns of A are 0, the first is %lld: x is not unique",
                  (long long)a->look.zero_columns, (long long)a->look.zero_column);
     return TESS_OK;
@@ -162,6 +172,9 @@ static tess_status open_rung(tess_solver *solver, const tess_rung *rung, char *w
     if (solver->inner)
         return TESS_OK;
     TESS_TRY(tess_solve_options_parse(solver->ctx, rung->spec, &options));
+    options.normal = solver->options.normal;
+    options.pc.most_bytes = 1e9 * solver->options.memory;
+    options.pc.most_seconds = fmax(1e-3, a->deadline - tess_seconds());
     const tess_kept_error kept = tess_error_keep(solver->ctx);
     const tess_status status = tess_solver_open(solver->plan, &options, &solver->inner);
     if (status == TESS_OK)
@@ -208,12 +221,15 @@ static void tell(tess_solver *solver, const climb *c, const tess_rung *rung, con
                  double seconds)
 {
     automatic *a = solver->outer_state;
-    char *line = a->lines[a->attempts++];
+    char *line = a->lines[a->attempts++], unstable[60] = "";
+    const double growth = tess_solver_growth(solver->inner);
+    if (!(growth <= TESS_PC_UNSTABLE))
+        snprintf(unstable, sizeof unstable, ", unstable factors (%.1e)", growth);
     if (why[0])
         snprintf(line, LINE_MAX_LENGTH, "%s (%s): %s, %.2f s", rung->spec, rung->why, why, seconds);
     else
-        snprintf(line, LINE_MAX_LENGTH, "%s (%s): %s, %s, %.2f s", rung->spec, rung->why,
-                 tess_reason_name(c->last.reason), c->last.text, seconds);
+        snprintf(line, LINE_MAX_LENGTH, "%s (%s): %s, %s%s, %.2f s", rung->spec, rung->why,
+                 tess_reason_name(c->last.reason), c->last.text, unstable, seconds);
     tess_log(solver->ctx, "auto: %s", line);
     char tol[40] = "";
     if (solver->options.tol != 1e-8)
@@ -232,8 +248,12 @@ static tess_status attempt(climb *c)
     a->late = false;
     a->deadline = started + (a->at + 1 < a->count ? 0.5 * left : left);
     TESS_TRY(open_rung(solver, rung, why, sizeof why));
+    /* Unstable factors may do all the same, but not slowly. */
     if (!why[0])
-        TESS_TRY(run_rung(c, rung->most));
+        TESS_TRY(run_rung(c, tess_solver_growth(solver->inner) <= TESS_PC_UNSTABLE
+                                 ? rung->most
+                                 : tess_min(rung->most, 60)));
+    a->indefinite |= !why[0] && c->last.reason == TESS_INDEFINITE;
     tell(solver, c, rung, why, tess_seconds() - started);
     return TESS_OK;
 }
@@ -273,10 +293,16 @@ static tess_status climb_rungs(climb *c, tess_system *end)
         if (a->cancelled || tess_seconds() >= c->budget_end ||
             f->result.iterations >= solver->options.max)
             break;
+        if (a->rungs[a->at].only == (a->indefinite ? TESS_FOR_DEFINITE : TESS_FOR_INDEFINITE))
+            continue;
         TESS_TRY(attempt(c));
         if (f->norm <= tess_rounds_threshold(f)) {
             tess_system_converged(end, f->norm, f->result.iterations);
             return TESS_OK;
+        }
+        if (c->ran && c->last.reason == TESS_LEAST_SQUARES) {
+            TESS_TRY(tess_rounds_residual(f, c->b, c->x, c->r, &f->norm));
+            return tess_rounds_least(f, c->r, end);
         }
         drop_inner(solver);
     }
@@ -298,7 +324,7 @@ static void check_system(const climb *c, const automatic *a, tess_system *end)
                         (long long)a->look.not_finite_row);
         return;
     }
-    for (int64_t i = 0; a->look.zero_rows > 0 && i < A->rows; i++)
+    for (int64_t i = 0; a->look.zero_rows > 0 && a->look.square && i < A->rows; i++)
         if (a->zero[i] && fabs(tess_get(c->b, A->type, i)) > tess_rounds_threshold(&c->rounds)) {
             tess_system_end(end, TESS_BREAKDOWN,
                             "row %lld of A is 0, but b there is %.3g: no x solves this",
@@ -313,6 +339,7 @@ static tess_status run(climb *c)
     automatic *a = f->solver->outer_state;
     tess_system end = {0};
     a->attempts = 0;
+    a->indefinite = false;
     TESS_TRY(tess_rounds_start(f, c->b, c->x, &end));
     if (!end.done)
         check_system(c, a, &end);

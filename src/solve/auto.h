@@ -8,20 +8,25 @@
 
 #include "solve/solve.h"
 
-enum { TESS_RUNGS_MAX = 8, TESS_SPEC_MAX = 160 };
+enum { TESS_RUNGS_MAX = 12, TESS_SPEC_MAX = 160 };
 
 typedef struct tess_look_at {
     int64_t rows, entries;
+    bool square; /* before it was padded */
     bool symmetric, positive_diagonal;
     bool strong_diagonal;   /* no diagonal entry is less than a thousandth of its row's largest */
     int64_t not_finite_row; /* the first with an entry that is not finite; -1: none */
     int64_t zero_rows, zero_row, zero_columns, zero_column; /* how many, and the first */
 } tess_look_at;
 
+/* Which matrices a rung is for, as far as the rungs before have found out. */
+typedef enum tess_rung_for { TESS_FOR_ANY, TESS_FOR_DEFINITE, TESS_FOR_INDEFINITE } tess_rung_for;
+
 typedef struct tess_rung {
     char spec[TESS_SPEC_MAX];
     int64_t most;    /* iterations */
     const char *why; /* why it is tried */
+    tess_rung_for only;
 } tess_rung;
 
 /* A has its present values. `zero`: a flag a row, set for those that are 0. */

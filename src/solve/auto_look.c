@@ -57,47 +57,64 @@ tess_status tess_look_at_matrix(tess_ctx *ctx, const tess_matrix *A, bool *zero,
     return TESS_OK;
 }
 
-static void add(tess_rung *rungs, int *count, int64_t most, const char *why, const char *spec)
+/* A ladder that grows. */
+typedef struct ladder {
+    tess_rung *rungs;
+    int count;
+} ladder;
+
+static void add(ladder *to, tess_rung_for only, int64_t most, const char *why, const char *spec)
 {
-    snprintf(rungs[*count].spec, sizeof rungs[*count].spec, "%s", spec);
-    rungs[*count].most = most;
-    rungs[(*count)++].why = why;
+    tess_rung *rung = &to->rungs[to->count++];
+    snprintf(rung->spec, sizeof rung->spec, "%s", spec);
+    rung->most = most;
+    rung->why = why;
+    rung->only = only;
 }
 
-/* Complete factors cannot be stopped while they grow: they are tried where even dense ones, of 16
- * bytes an entry, would fit into the memory that is allowed. */
-static bool has_direct(const tess_look_at *look, bool host, double memory)
+/* Methods with little memory: those that suit the signs and symmetry that are seen. */
+static void add_plain(const tess_look_at *look, ladder *to)
 {
-    return host && 16.0 * (double)look->rows * (double)look->rows <= 1e9 * memory &&
-           tess_direct_available(NULL, false) == TESS_OK;
+    const int64_t root = (int64_t)sqrt((double)look->rows);
+    const bool positive = look->symmetric && look->positive_diagonal;
+    if (positive) {
+        add(to, TESS_FOR_DEFINITE, 500 + 2 * root, "symmetric with a positive diagonal",
+            "cg:pc=bjacobi");
+        add(to, TESS_FOR_DEFINITE, 500 + 2 * root, "a better preconditioner",
+            "cg:pc=ick,scale=equilibrate");
+    }
+    if (look->symmetric)
+        add(to, positive ? TESS_FOR_INDEFINITE : TESS_FOR_ANY, 200 + 2 * root,
+            "symmetric, not definite", "minres:scale=equilibrate");
+    if (!positive && look->strong_diagonal)
+        add(to, TESS_FOR_ANY, 100 + root, "a diagonal to start from", "bicgstab:pc=ilu0");
 }
 
 int tess_make_ladder(const tess_look_at *look, bool host, double memory, tess_rung *rungs)
 {
     static const char arranged[] = "gmres:restart=60,pc=ilut,pivot=0.1,scale=match,order=rcm";
-    const int64_t root = (int64_t)sqrt((double)look->rows);
-    const bool direct = has_direct(look, host, memory), small = look->rows <= SMALL;
-    const bool positive = look->symmetric && look->positive_diagonal;
+    static const char least[] = "lsqr:scale=equilibrate";
+    const bool direct = host && tess_direct_available(NULL, false) == TESS_OK,
+               small = look->rows <= SMALL;
     char spec[TESS_SPEC_MAX];
-    int count = 0;
-    if (direct && small)
-        add(rungs, &count, 20, "small", "direct");
-    if (positive) {
-        add(rungs, &count, 500 + 2 * root, "symmetric with a positive diagonal", "cg:pc=bjacobi");
-        add(rungs, &count, 500 + 2 * root, "a better preconditioner",
-            "cg:pc=ick,scale=equilibrate");
-    } else if (look->strong_diagonal) {
-        add(rungs, &count, 100 + root, "a diagonal to start from", "bicgstab:pc=ilu0");
+    ladder to = {.rungs = rungs};
+    if (!look->square) {
+        add(&to, TESS_FOR_ANY, INT64_MAX / 2, "not square: the least |b - Ax|", least);
+        return to.count;
     }
-    add(rungs, &count, 300, "large entries on the diagonal, columns exchanged", arranged);
+    if (direct && small)
+        add(&to, TESS_FOR_ANY, 20, "small", "direct");
+    add_plain(look, &to);
+    add(&to, TESS_FOR_ANY, 300, "large entries on the diagonal, columns exchanged", arranged);
     if (direct && !small)
-        add(rungs, &count, 20, "complete factors", "direct");
+        add(&to, TESS_FOR_ANY, 20, "complete factors", "direct");
     snprintf(spec, sizeof spec, "%s,drop=1e-6,fill=50", arranged);
-    add(rungs, &count, 300, "more fill", spec);
+    add(&to, TESS_FOR_ANY, 300, "more fill", spec);
     /* 12 bytes an entry, which is held three times while the factors are made. */
     const double entries = 1e9 * memory / 36;
     snprintf(spec, sizeof spec, "%s,drop=0,fill=%.4g", arranged,
              fmin(1e6, entries / fmax(1, (double)look->entries)));
-    add(rungs, &count, 300, "all fill that memory allows", spec);
-    return count;
+    add(&to, TESS_FOR_ANY, 300, "all fill that memory allows", spec);
+    add(&to, TESS_FOR_ANY, INT64_MAX / 2, "singular, perhaps: the least |b - Ax|", least);
+    return to.count;
 }

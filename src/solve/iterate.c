@@ -15,7 +15,7 @@ static const double slack = 1.05;
 
 static const char *const reason_names[] = {
     "CONVERGED",  "ITERATION_LIMIT", "DIVERGED", "BREAKDOWN", "STAGNATED",
-    "INDEFINITE", "NOT_FINITE",      "ZERO_RHS", "CANCELLED",
+    "INDEFINITE", "NOT_FINITE",      "ZERO_RHS", "CANCELLED", "LEAST_SQUARES",
 };
 
 const char *tess_reason_name(tess_reason reason)
@@ -118,6 +118,44 @@ static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool
     return TESS_OK;
 }
 
+void tess_system_least(tess_system *system, double norm, double normal, int64_t iterations)
+{
+    tess_system_end(system, TESS_LEAST_SQUARES,
+                    "no x solves it: |b - Ax|/|b| = %.3g is the smallest there is, |A'r| = %.3g "
+                    "|A||r| after %lld iteration%s",
+                    tess_relative(system, norm), normal, (long long)iterations,
+                    iterations == 1 ? "" : "s");
+}
+
+/* |b - A x| and |A^T (b - A x)| / (|A| |b - A x|). */
+static tess_status true_normal(tess_solver *solver, tess_system *system, int j)
+{
+    tess_space *space = &solver->space;
+    TESS_TRY(space->ops->run(space, &solver->normal, &j, 1));
+    TESS_TRY(space->ops->read_slots(space, j, solver->slots));
+    system->true_residual = sqrt(solver->slots[TESS_S_RR]);
+    const double scale = solver->norm * system->true_residual;
+    system->normal = scale > 0 ? sqrt(solver->slots[TESS_S_OWN]) / scale : 0;
+    return TESS_OK;
+}
+
+/* The method says that no x has a smaller residual. Ends the system, or asks for another start. */
+static tess_status confirm_least(tess_solver *solver, tess_system *system, int j, bool *again)
+{
+    const double before = system->normal;
+    TESS_TRY(true_normal(solver, system, j));
+    if (system->normal <= slack * solver->options.normal)
+        tess_system_least(system, system->true_residual, system->normal, system->iteration);
+    else if (!(system->normal <= 0.5 * before))
+        tess_system_end(system, TESS_STAGNATED,
+                        "|A'r| stays at %.3g |A||r|, |b - Ax|/|b| at %.3g: rounding allows no "
+                        "better",
+                        system->normal, tess_relative(system, system->true_residual));
+    else
+        *again = true;
+    return TESS_OK;
+}
+
 /* After the start or an iteration of system j, whose slots are in solver->slots. *again: its
  * recurrence must start again from x. */
 tess_status tess_look(tess_solver *solver, tess_system *system, int j, int64_t position,
@@ -147,7 +185,10 @@ tess_status tess_look(tess_solver *solver, tess_system *system, int j, int64_t p
         TESS_TRY(confirm(solver, system, j, again));
         if (*again && system->iteration >= solver->options.max)
             judge(solver, system);
+    } else if (system->least && !system->done) {
+        TESS_TRY(confirm_least(solver, system, j, again));
     }
+    system->least = false;
     return TESS_OK;
 }
 
@@ -168,14 +209,19 @@ static tess_status begin(tess_solver *solver, tess_system *system, int j, const 
                          const void *x)
 {
     tess_space *space = &solver->space;
-    *system =
-        (tess_system){.true_residual = HUGE_VAL, .residual = HUGE_VAL, .scale = 1, .drift = 1};
+    *system = (tess_system){.true_residual = HUGE_VAL,
+                            .residual = HUGE_VAL,
+                            .normal = HUGE_VAL,
+                            .scale = 1,
+                            .drift = 1};
     TESS_TRY(space->ops->upload(space, TESS_V_X, j, x));
     TESS_TRY(space->ops->upload(space, TESS_V_B, j, b));
     TESS_TRY(space->ops->run(space, &solver->rhs, &j, 1));
     TESS_TRY(space->ops->read_slots(space, j, solver->slots));
     system->rhs_norm = sqrt(solver->slots[TESS_S_RR]);
     system->threshold = fmax(solver->options.tol * system->rhs_norm, solver->options.atol);
+    if (solver->options.method->begin)
+        TESS_TRY(solver->options.method->begin(solver, j));
     if (!isfinite(system->rhs_norm)) {
         system->residual = system->rhs_norm;
         tess_system_end(system, TESS_NOT_FINITE, "the right-hand side has the norm %g",
@@ -194,7 +240,11 @@ static tess_status begin(tess_solver *solver, tess_system *system, int j, const 
 static tess_status end(tess_solver *solver, tess_system *system, int j, void *x,
                        tess_result *result)
 {
-    if (system->reason != TESS_CONVERGED && system->reason != TESS_ZERO_RHS)
+    const bool solved = system->reason == TESS_CONVERGED || system->reason == TESS_ZERO_RHS;
+    const bool least = solver->options.method->least_squares;
+    if (!solved && least)
+        TESS_TRY(true_normal(solver, system, j));
+    else if (!solved)
         TESS_TRY(true_residual(solver, j, &system->true_residual));
     TESS_TRY(solver->space.ops->download(&solver->space, TESS_V_X, j, x));
     *result = (tess_result){
@@ -203,6 +253,7 @@ static tess_status end(tess_solver *solver, tess_system *system, int j, void *x,
         .residual = tess_relative(system, system->residual),
         .true_residual = tess_relative(system, system->true_residual),
         .rhs_norm = system->rhs_norm,
+        .normal_residual = !solved && least ? system->normal : 0,
         .history_count = j == 0 ? system->iteration + 1 : 0,
         .history = j == 0 ? solver->history : NULL,
     };

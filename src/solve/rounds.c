@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/threads.h"
 #include "solve/solve.h"
 
 double tess_rounds_threshold(const tess_rounds *f)
@@ -61,16 +62,90 @@ static size_t vector_bytes(const tess_plan *plan)
     return (size_t)plan->matrix->rows * tess_type_size(plan->matrix->type);
 }
 
+/* The rows of r = b - A x in a block row, summed in long double: where the entries of A or x are
+ * large against b, a sum in double has no digit left that a tolerance could be compared with. */
+static void residual_of_row(const tess_matrix *A, int64_t block_row, const void *b, const void *x,
+                            void *r)
+{
+    const int64_t height = A->block_height, width = A->block_width;
+    for (int64_t i = 0; i < height && block_row * height + i < A->rows; i++) {
+        const int64_t row = block_row * height + i;
+        long double sum = tess_get(b, A->type, row);
+        for (int64_t k = A->row_offsets[block_row]; k < A->row_offsets[block_row + 1]; k++)
+            for (int64_t j = 0; j < width && A->columns[k] * width + j < A->cols; j++)
+                sum -= (long double)tess_matrix_value(A, (k * width + j) * height + i) *
+                       tess_get(x, A->type, A->columns[k] * width + j);
+        tess_put(r, A->type, row, (double)sum);
+    }
+}
+
+struct residual_of_rows {
+    const tess_matrix *A;
+    const void *b, *x;
+    void *r;
+};
+
+static void residual_of_rows(void *arg, tess_range rows)
+{
+    const struct residual_of_rows *job = arg;
+    for (int64_t row = rows.first; row < rows.last; row++)
+        residual_of_row(job->A, row, job->b, job->x, job->r);
+}
+
 tess_status tess_rounds_residual(tess_rounds *f, const void *b, const void *x, void *r,
                                  double *norm)
 {
     tess_plan *plan = f->solver->plan;
     const double started = tess_seconds();
-    memcpy(r, b, vector_bytes(plan));
-    TESS_TRY(tess_spmv(plan, -1, x, 1, r));
+    if (plan->device->backend->host_values)
+        TESS_TRY(plan->device->backend->host_values(plan));
+    const tess_matrix A = tess_plan_present(plan);
+    tess_for(plan->ctx, plan->ctx->threads, A.block_rows, residual_of_rows,
+             &(struct residual_of_rows){&A, b, x, r});
     f->result.seconds_spmv += tess_seconds() - started;
     f->result.bytes += tess_matrix_spmv_bytes(plan->matrix);
     *norm = norm_of(plan, r);
+    return TESS_OK;
+}
+
+tess_status tess_plan_norm(tess_plan *plan, double *norm)
+{
+    if (plan->device->backend->host_values)
+        TESS_TRY(plan->device->backend->host_values(plan));
+    const tess_matrix A = tess_plan_present(plan);
+    double sum = 0;
+    for (int64_t i = 0; i < tess_matrix_stored(&A); i++)
+        sum += tess_matrix_value(&A, i) * tess_matrix_value(&A, i);
+    *norm = sqrt(sum);
+    return TESS_OK;
+}
+
+/* |A^T r| / (|A| |r|). */
+static tess_status find_normal(const tess_rounds *f, const void *r, double *normal)
+{
+    tess_plan *plan = f->solver->plan;
+    double norm;
+    void *product;
+    TESS_TRY(tess_plan_norm(plan, &norm));
+    TESS_TRY(tess_alloc_bytes(plan->ctx, plan->matrix->cols, tess_type_size(plan->matrix->type),
+                              &product));
+    const tess_status status = tess_spmv_transpose(plan, 1, r, 0, product);
+    const double scale = norm * norm_of(plan, r);
+    *normal = scale > 0 ? norm_of(plan, product) / scale : 0;
+    tess_free(plan->ctx, product);
+    return status;
+}
+
+tess_status tess_rounds_least(tess_rounds *f, const void *r, tess_system *end)
+{
+    double *normal = &f->result.normal_residual;
+    TESS_TRY(find_normal(f, r, normal));
+    if (*normal <= 10 * f->solver->options.normal)
+        tess_system_least(end, f->norm, *normal, f->result.iterations);
+    else
+        tess_system_end(end, TESS_STAGNATED,
+                        "|A'r| stays at %.3g |A||r|, |b - Ax|/|b| at %.3g after %lld iterations",
+                        *normal, f->norm / f->rhs_norm, (long long)f->result.iterations);
     return TESS_OK;
 }
 

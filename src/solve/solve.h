@@ -15,6 +15,8 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
 /* ---- solver.c ---- */
 
 tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options, tess_solver **out);
+/* |M^-1 e| |A| of the method's factors, within whatever is around them; 0: there are none. */
+double tess_solver_growth(const tess_solver *solver);
 
 /* ---- Solvers around a solver ---- */
 
@@ -31,8 +33,7 @@ typedef struct tess_outer {
 extern const tess_outer tess_outer_refine;   /* refine.c: inner=f32 */
 extern const tess_outer tess_outer_arranged; /* arranged.c: scale=, order=, pivot= */
 extern const tess_outer tess_outer_auto;     /* auto.c: method=auto */
-
-/* ---- auto.c ---- */
+extern const tess_outer tess_outer_padded;   /* padded.c: A is not square */
 
 /* ---- rounds.c: corrections of x by an inner solver ---- */
 
@@ -51,9 +52,12 @@ tess_status tess_rounds_solve(tess_rounds *rounds, double tol, const void *r, vo
                               tess_result *inner);
 /* Ends the solve with the reason and text of `end`. */
 void tess_rounds_end(tess_rounds *rounds, const tess_system *end);
-/* r = b - A x of the solver's plan, all in host memory; returns its norm. */
+/* r = b - A x of the solver's plan, all in host memory, in extended precision; and its norm. */
 tess_status tess_rounds_residual(tess_rounds *rounds, const void *b, const void *x, void *r,
                                  double *norm);
+/* Ends the solve of whose r, in host memory, the inner solver says that none is smaller: with
+ * TESS_LEAST_SQUARES where A^T r is small, with TESS_STAGNATED otherwise. */
+tess_status tess_rounds_least(tess_rounds *rounds, const void *r, tess_system *end);
 /* Starts rounds on b: |b|. Ends them where b alone decides (end->done), with x = 0 where b = 0. */
 tess_status tess_rounds_start(tess_rounds *rounds, const void *b, void *x, tess_system *end);
 /* A copy in host memory of a vector of the device's; *copy is NULL where it is there already. */
@@ -78,6 +82,10 @@ tess_status tess_history_put(tess_solver *solver, int64_t at, double residual);
 
 /* Ends a system with TESS_CONVERGED; norm is |b - Ax|. */
 void tess_system_converged(tess_system *system, double norm, int64_t iterations);
+/* Ends it with TESS_LEAST_SQUARES; normal is |A^T r| / (|A| |r|). */
+void tess_system_least(tess_system *system, double norm, double normal, int64_t iterations);
+/* |A|, the root of the sum of all squares, of the plan's present values. */
+tess_status tess_plan_norm(tess_plan *plan, double *norm);
 
 /* Solves the k systems of the arguments of tess_solver_solve_many, k at most space.systems. */
 tess_status tess_iterate(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,

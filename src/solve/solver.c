@@ -20,6 +20,7 @@ void tess_solver_destroy(tess_solver *solver)
     tess_steps_free(&solver->residual);
     tess_steps_free(&solver->rhs);
     tess_steps_free(&solver->zero);
+    tess_steps_free(&solver->normal);
     for (int64_t i = 0; solver->loop && i < solver->cycle; i++)
         tess_steps_free(&solver->loop[i]);
     tess_free(solver->ctx, solver->loop);
@@ -29,6 +30,16 @@ void tess_solver_destroy(tess_solver *solver)
     tess_free(solver->ctx, solver);
 }
 
+/* |A^T r|^2 in the slot behind |r|^2. */
+static void build_normal(tess_steps *s)
+{
+    tess_step_apply(s, TESS_V_X, TESS_V_OWN);
+    tess_step_sum(s, TESS_V_OWN, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, TESS_V_OWN);
+    tess_step_dot(s, TESS_S_RR, TESS_V_OWN, TESS_V_OWN);
+    tess_step_apply_transpose(s, TESS_V_OWN, TESS_V_OWN + 1);
+    tess_step_dot(s, TESS_S_OWN, TESS_V_OWN + 1, TESS_V_OWN + 1);
+}
+
 /* All lists of steps, and the method's own state. */
 static tess_status build(tess_solver *solver)
 {
@@ -36,19 +47,22 @@ static tess_status build(tess_solver *solver)
     TESS_TRY(TESS_CALLOC(solver->ctx, solver->cycle, &solver->loop));
     for (int64_t i = 0; i < solver->cycle; i++)
         solver->loop[i] = empty;
-    solver->start = solver->residual = solver->rhs = solver->zero = empty;
+    solver->start = solver->residual = solver->rhs = solver->zero = solver->normal = empty;
 
     tess_step_apply(&solver->residual, TESS_V_X, TESS_V_OWN);
     tess_step_sum(&solver->residual, TESS_V_OWN, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, TESS_V_OWN);
     tess_step_dot(&solver->residual, TESS_S_RR, TESS_V_OWN, TESS_V_OWN);
     tess_step_dot(&solver->rhs, TESS_S_RR, TESS_V_B, TESS_V_B);
     tess_step_copy(&solver->zero, TESS_V_X, TESS_V_B);
+    if (solver->options.method->least_squares)
+        build_normal(&solver->normal);
     solver->options.method->build(solver);
 
     TESS_TRY(tess_steps_finish(&solver->start));
     TESS_TRY(tess_steps_finish(&solver->residual));
     TESS_TRY(tess_steps_finish(&solver->rhs));
     TESS_TRY(tess_steps_finish(&solver->zero));
+    TESS_TRY(tess_steps_finish(&solver->normal));
     for (int64_t i = 0; i < solver->cycle; i++)
         TESS_TRY(tess_steps_finish(&solver->loop[i]));
     return solver->options.method->open ? solver->options.method->open(solver) : TESS_OK;
@@ -60,22 +74,26 @@ static tess_status open_space(tess_solver *solver, int vectors, int slots, int s
 {
     const tess_method *method = solver->options.method;
     const tess_steps *const once[] = {&solver->start, &solver->residual, &solver->rhs,
-                                      &solver->zero};
+                                      &solver->zero, &solver->normal};
+    const int count = method->least_squares ? 5 : 4;
     TESS_TRY(tess_space_open(solver->plan, &solver->pc, vectors, slots, systems, space));
     const tess_stretch stretch = {.lists = solver->loop,
                                   .cycle = solver->cycle,
                                   .stops = method->stops,
                                   .stop_count = method->stop_count};
     tess_status status =
-        space->ops->prepare ? space->ops->prepare(space, once, 4, &stretch) : TESS_OK;
+        space->ops->prepare ? space->ops->prepare(space, once, count, &stretch) : TESS_OK;
     if (status != TESS_OK)
         tess_space_close(space);
     return status;
 }
 
 /* What goes around the method: the outermost. */
-static const tess_outer *outer_of(const tess_solve_options *options)
+static const tess_outer *outer_of(const tess_solver *solver)
 {
+    const tess_solve_options *options = &solver->options;
+    if (solver->plan->matrix->rows != solver->plan->matrix->cols)
+        return &tess_outer_padded;
     if (options->automatic)
         return &tess_outer_auto;
     if (options->scale != TESS_SCALE_NONE || options->order != TESS_ORDER_NONE ||
@@ -88,7 +106,7 @@ static const tess_outer *outer_of(const tess_solve_options *options)
 static tess_status prepare(tess_solver *solver)
 {
     const tess_method *method = solver->options.method;
-    solver->outer = outer_of(&solver->options);
+    solver->outer = outer_of(solver);
     if (solver->outer)
         return solver->outer->open(solver);
     int vectors = method->vectors, slots = method->slots;
@@ -96,7 +114,11 @@ static tess_status prepare(tess_solver *solver)
     if (method->size)
         method->size(&solver->options, &vectors, &slots, &solver->cycle);
     TESS_TRY(tess_pc_create(solver->plan, &solver->options.pc, &solver->pc));
+    solver->pc.first_vector = vectors;
+    vectors += solver->pc.ops->vectors;
     TESS_TRY(build(solver));
+    if (method->least_squares)
+        TESS_TRY(tess_plan_norm(solver->plan, &solver->norm));
     TESS_TRY(TESS_ALLOC(solver->ctx, slots, &solver->slots));
     return open_space(solver, vectors, slots, 1, &solver->space);
 }
@@ -109,11 +131,12 @@ tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **
     const tess_matrix *A = plan->matrix;
     if (!out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_solver_create: an argument is NULL");
-    if (A->rows != A->cols)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "a solver needs a square matrix, not %lld x %lld",
-                         (long long)A->rows, (long long)A->cols);
     tess_solve_options options;
     TESS_TRY(tess_solve_options_parse(ctx, spec ? spec : "auto", &options));
+    if (A->rows != A->cols && !options.automatic && !options.method->least_squares)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "%s needs a square matrix, not %lld x %lld: auto and lsqr take any",
+                         options.method->name, (long long)A->rows, (long long)A->cols);
     return tess_solver_open(plan, &options, out);
 }
 
@@ -142,6 +165,13 @@ tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options,
     return TESS_OK;
 }
 
+double tess_solver_growth(const tess_solver *solver)
+{
+    while (solver && solver->outer)
+        solver = solver->inner;
+    return solver ? solver->pc.growth : 0;
+}
+
 void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void *user)
 {
     if (!solver)
@@ -157,6 +187,8 @@ tess_status tess_solver_refresh(tess_solver *solver)
     if (solver->outer)
         return solver->outer->refresh(solver);
     TESS_TRY(tess_pc_update_values(solver->plan, &solver->pc));
+    if (solver->options.method->least_squares)
+        TESS_TRY(tess_plan_norm(solver->plan, &solver->norm));
     return solver->space.ops->refresh ? solver->space.ops->refresh(&solver->space) : TESS_OK;
 }
 
@@ -177,15 +209,15 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
 {
     if (!solver)
         return TESS_ERR_ARGUMENT;
-    const int64_t rows = solver->plan->matrix->rows;
+    const int64_t rows = solver->plan->matrix->rows, cols = solver->plan->matrix->cols;
     if (k < 0 || (k > 0 && !results) || (k > 0 && rows > 0 && (!B || !X)))
         return tess_fail(solver->ctx, TESS_ERR_ARGUMENT, "tess_solver_solve_many: %s",
                          k < 0 ? "a negative number of systems" : "an argument is NULL");
-    if (k > 1 && (ldb < rows || ldx < rows))
+    if (k > 1 && (ldb < rows || ldx < cols))
         return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
-                         "tess_solver_solve_many: %s = %lld is less than %lld rows",
+                         "tess_solver_solve_many: %s = %lld is less than %lld %s",
                          ldb < rows ? "ldb" : "ldx", (long long)(ldb < rows ? ldb : ldx),
-                         (long long)rows);
+                         (long long)(ldb < rows ? rows : cols), ldb < rows ? "rows" : "columns");
     const size_t scalar = tess_type_size(solver->plan->matrix->type);
     for (int j = 0; solver->outer && j < k; j++)
         TESS_TRY(solver->outer->solve(solver, (const char *)B + (size_t)(j * ldb) * scalar,

@@ -104,12 +104,12 @@ static tess_status check_pc(tess_ctx *ctx, const tess_solve_options *options)
     if (method->direct && !pc->complete)
         return tess_fail(ctx, TESS_ERR_OPTION, "%s needs complete factors: pc=lu, not pc=%s",
                          method->name, pc->name);
-    if (method->positive_definite && pc->unsymmetric)
+    if (method->symmetric && pc->unsymmetric)
         return tess_fail(
             ctx, TESS_ERR_OPTION,
             "%s needs a symmetric preconditioner, which pc=%s is not: try pc=ick, or gmres",
             method->name, pc->name);
-    if (options->scale == TESS_SCALE_MATCH && (method->positive_definite || pc->symmetric))
+    if (options->scale == TESS_SCALE_MATCH && (method->symmetric || pc->symmetric))
         return tess_fail(ctx, TESS_ERR_OPTION,
                          "scale=match reorders rows alone, and %s%s needs a symmetric matrix: try "
                          "scale=equilibrate",
@@ -138,6 +138,7 @@ static tess_status parse_auto(tess_ctx *ctx, const char *text, tess_solve_option
         {"memory", TESS_OPTION_DOUBLE, &read.memory, 0, 1e6, NULL, 0},
     };
     TESS_TRY(tess_options_parse(ctx, "auto", text, table, sizeof table / sizeof table[0]));
+    read.normal = read.tol;
     *options = read;
     return TESS_OK;
 }
@@ -146,12 +147,13 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
 {
     static const char *const precisions[] = {"same", "f32", NULL};
     static const char *const scales[] = {"none", "equilibrate", "match", NULL};
-    static const char *const orders[] = {"none", "rcm", NULL};
+    static const char *const orders[] = {"none", "rcm", "nd", "amd", NULL};
     size_t length = strcspn(spec, ":");
     tess_solve_options read = {.pc = {.omega = 1, .levels = 1, .drop = 1e-4, .fill = 10},
                                .tol = 1e-8,
                                .max = 10000,
-                               .restart = 30};
+                               .restart = 30,
+                               .deflate = 4};
     int pc = -1, pc_type = 0, inner = 0, side = SIDE_DEFAULT;
     const tess_option table[] = {
         {"pc", TESS_OPTION_CHOICE, &pc, 0, 0, tess_pc_names, 0},
@@ -170,6 +172,7 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
         {"atol", TESS_OPTION_DOUBLE, &read.atol, 0, HUGE_VAL, NULL, 0},
         {"max", TESS_OPTION_INT, &read.max, 0, 1e12, NULL, 0},
         {"restart", TESS_OPTION_INT, &read.restart, 2, 500, NULL, 0},
+        {"deflate", TESS_OPTION_INT, &read.deflate, 1, 100, NULL, 0},
         {"stagnation", TESS_OPTION_INT, &read.stagnation, 0, 1e12, NULL, 0},
         {"inner", TESS_OPTION_CHOICE, &inner, 0, 0, precisions, 0},
     };
@@ -178,14 +181,19 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
     TESS_TRY(find_method(ctx, spec, length, &read.method));
     TESS_TRY(tess_options_parse(ctx, read.method->name, spec[length] ? spec + length + 1 : NULL,
                                 table, sizeof table / sizeof table[0]));
+    if (read.method->deflates && 2 * read.deflate > read.restart)
+        return tess_fail(ctx, TESS_ERR_OPTION, "deflate=%lld is more than half of restart=%lld",
+                         (long long)read.deflate, (long long)read.restart);
     TESS_TRY(check_side(ctx, read.method, side));
     read.left = side == SIDE_LEFT;
     read.pc.ops = pc >= 0 ? tess_pcs[pc] : read.method->direct ? &tess_pc_lu : &tess_pc_none;
     TESS_TRY(check_pc(ctx, &read));
     read.pc.transpose = read.method->transpose;
-    read.pc.positive = read.method->positive_definite;
+    read.pc.positive = read.method->symmetric;
+    read.pc.magnitude = read.method->symmetric && !read.method->positive_definite;
     read.pc.single = pc_type == 1;
     read.inner_single = inner == 1;
+    read.normal = read.tol;
     *options = read;
     return TESS_OK;
 }

@@ -28,6 +28,7 @@ Times vary, the rest does not. A generated problem brings its right-hand side.
   "iterations":
   "residual":
   "true_residual":
+  "normal_residual":
   "setup_seconds":
   "seconds":
   "seconds_spmv":
@@ -67,9 +68,16 @@ Not solved is exit status 1, bad input 2.
   $ tessera solve gen:elasticity:n=2 --device ref --pc ilu
   2> tessera: cg: pc=ilu is not a choice (nearest: 'ilu0')
   [2]
-  $ tessera solve gen:random:rows=5,cols=6 --device ref
-  2> tessera: a solver needs a square matrix, not 5 x 6
+  $ tessera solve gen:random:rows=5,cols=6 --device ref --method gmres
+  2> tessera: gmres needs a square matrix, not 5 x 6: auto and lsqr take any
   [2]
+
+Of a matrix that is not square the least |b - Ax| is found, and how nearly is said.
+
+  $ tessera solve gen:random:rows=6,cols=3 --rhs x6.mtx --device ref | grep -E '^(solver|result|normal)' | sed 's/[0-9.e-]* |A||r|/... |A||r|/;s/b| = [^ ]*/b| = .../'
+  solver    lsqr:scale=equilibrate, b is x6.mtx
+  result    LEAST_SQUARES: no x solves it: |b - Ax|/|b| = ... is the smallest there is, |A'r| = ... |A||r| after 3 iterations
+  normal    |A'r| = ... |A||r|, recomputed
 
 Without a method and a preconditioner, solvers are tried until one solves the system.
 
@@ -97,3 +105,9 @@ A file that cannot be made is found out before the work, not after it.
   $ tessera solve tridiagonal.mtx --device ref --out .
   2> tessera: .: cannot be written: Is a directory
   [1]
+
+Ctrl-C ends a solve with the best x so far, which is written.
+
+  $ timeout -s INT 1 tessera solve gen:elasticity:n=24 --device ref --tol 0 --out best.mtx 2>/dev/null | grep -o '^result    CANCELLED'; test -s best.mtx && echo written
+  result    CANCELLED
+  written

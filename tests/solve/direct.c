@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+static const tess_direct_limits no_limits = {0, 0};
+
 static bool is_here(tess_ctx *ctx, bool positive)
 {
     if (tess_direct_available(ctx, positive) == TESS_OK)
@@ -48,7 +50,7 @@ static void check(void **state, const char *spec, bool positive, const char *lib
     tess_matrix *A;
     tess_direct *direct;
     assert_int_equal(tess_matrix_generate(ctx, spec, &A, NULL), TESS_OK);
-    assert_int_equal(tess_direct_create(ctx, A, positive, &direct), TESS_OK);
+    assert_int_equal(tess_direct_create(ctx, A, positive, &no_limits, &direct), TESS_OK);
     assert_string_equal(tess_direct_library_name(direct), library);
     assert_true(tess_direct_bytes(direct) > 8.0 * (double)A->rows);
     for (int transpose = 0; transpose < 2; transpose++)
@@ -92,9 +94,9 @@ static void what_is_not_positive_definite_or_singular_is_said(void **state)
     assert_int_equal(
         tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, indefinite, TESS_COPY, &A),
         TESS_OK);
-    assert_int_equal(tess_direct_create(ctx, A, true, &direct), TESS_ERR_MATRIX);
+    assert_int_equal(tess_direct_create(ctx, A, true, &no_limits, &direct), TESS_ERR_MATRIX);
     assert_non_null(strstr(tess_ctx_error(ctx), "not positive definite"));
-    assert_int_equal(tess_direct_create(ctx, A, false, &direct), TESS_OK);
+    assert_int_equal(tess_direct_create(ctx, A, false, &no_limits, &direct), TESS_OK);
     assert_true(residual(ctx, A, direct, false, 1) < 1e-12);
     tess_direct_destroy(direct);
     tess_matrix_destroy(A);
@@ -102,9 +104,45 @@ static void what_is_not_positive_definite_or_singular_is_said(void **state)
     assert_int_equal(
         tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, singular, TESS_COPY, &A),
         TESS_OK);
-    assert_int_equal(tess_direct_create(ctx, A, false, &direct), TESS_ERR_MATRIX);
+    assert_int_equal(tess_direct_create(ctx, A, false, &no_limits, &direct), TESS_ERR_MATRIX);
     assert_non_null(strstr(tess_ctx_error(ctx), "singular"));
     assert_null(direct);
+    tess_matrix_destroy(A);
+}
+
+/* A dense matrix: factors of n^2 entries and n^3 operations. */
+static void factors_beyond_the_limits_are_refused_before_they_grow(void **state)
+{
+    enum { N = 200 };
+    tess_ctx *ctx = test_ctx(state);
+    static int64_t rows[N * N], columns[N * N];
+    static double values[N * N];
+    for (int64_t k = 0; k < N * N; k++) {
+        rows[k] = k / N;
+        columns[k] = k % N;
+        values[k] = rows[k] == columns[k] ? 2 * N : 1;
+    }
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_from_coo(ctx, TESS_F64, N, N, N * N, rows, columns, values, &A),
+                     TESS_OK);
+    for (int positive = 0; positive < 2; positive++) {
+        tess_direct *direct = NULL;
+        if (!is_here(ctx, positive))
+            continue;
+        assert_int_equal(
+            tess_direct_create(ctx, A, positive, &(tess_direct_limits){1e5, 0}, &direct),
+            TESS_ERR_UNSUPPORTED);
+        assert_non_null(strstr(tess_ctx_error(ctx), "GB, and 0.0001 are allowed"));
+        assert_int_equal(
+            tess_direct_create(ctx, A, positive, &(tess_direct_limits){0, 1e-6}, &direct),
+            TESS_ERR_UNSUPPORTED);
+        assert_non_null(strstr(tess_ctx_error(ctx), "s, and 1e-06 are left"));
+        assert_null(direct);
+        assert_int_equal(
+            tess_direct_create(ctx, A, positive, &(tess_direct_limits){1e9, 1e3}, &direct),
+            TESS_OK);
+        tess_direct_destroy(direct);
+    }
     tess_matrix_destroy(A);
 }
 
@@ -129,6 +167,7 @@ int main(void)
         cmocka_unit_test(cholmod_solves_positive_definite_systems),
         cmocka_unit_test(klu_solves_systems_of_any_kind),
         cmocka_unit_test(what_is_not_positive_definite_or_singular_is_said),
+        cmocka_unit_test(factors_beyond_the_limits_are_refused_before_they_grow),
         cmocka_unit_test(a_missing_library_is_named_with_its_package),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -68,22 +68,32 @@ static bool is_refused(fault_kind kind, const tess_pc_ops *pc)
  * a NaN may reach a pivot or stay beside it. */
 static bool may_be_refused(fault_kind kind, const tess_pc_ops *pc)
 {
-    return pc->pivots != TESS_PIVOTS_ANY || (kind == WITH_NAN && pc->triangular);
+    return pc->pivots != TESS_PIVOTS_ANY || (kind == WITH_NAN && !pc->identity);
 }
 
-static bool is_right(fault_kind kind, const tess_method *method, const tess_result *result)
+/* Whether M may be indefinite where A is: only |D| and the identity are not. */
+static bool may_be_indefinite(const tess_method *method, const tess_pc_ops *pc)
+{
+    return method->symmetric && !pc->identity && !(pc->diagonal && pc->vectors == 0);
+}
+
+static bool is_right(fault_kind kind, const tess_method *method, const tess_pc_ops *pc,
+                     const tess_result *result)
 {
     switch (kind) {
     case SINGULAR: /* p.Ap is 0 but for rounding, whose sign is anyone's guess */
         return result->true_residual > 1e-3 &&
-               (result->reason == TESS_BREAKDOWN || result->reason == TESS_STAGNATED ||
+               ((method->least_squares && (result->reason == TESS_LEAST_SQUARES ||
+                                           result->reason == TESS_ITERATION_LIMIT)) ||
+                result->reason == TESS_BREAKDOWN || result->reason == TESS_STAGNATED ||
                 result->reason == TESS_INDEFINITE || result->reason == TESS_DIVERGED);
     case WITH_NAN:
         return result->reason == TESS_NOT_FINITE;
     default:
-        return method->positive_definite
-                   ? result->reason == TESS_INDEFINITE
-                   : result->reason == TESS_CONVERGED && result->true_residual < 1.1e-10;
+        if (method->positive_definite ||
+            (result->reason == TESS_INDEFINITE && may_be_indefinite(method, pc)))
+            return result->reason == TESS_INDEFINITE;
+        return result->reason == TESS_CONVERGED && result->true_residual < 1.1e-10;
     }
 }
 
@@ -108,7 +118,7 @@ static void check_fault(problem *p, fault_kind kind, const tess_method *method,
         fail_msg("%s: %s", what, tess_ctx_error(ctx));
     if (is_refused(kind, pc))
         fail_msg("%s: not refused, %s", what, result.text);
-    if (!is_right(kind, method, &result))
+    if (!is_right(kind, method, pc, &result))
         fail_msg("%s: %s, %s (true residual %g)", what, tess_reason_name(result.reason),
                  result.text, result.true_residual);
     for (int64_t i = 0; kind != WITH_NAN && i < p->A->rows; i++)

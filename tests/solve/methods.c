@@ -32,7 +32,7 @@ static void check_solve(problem *p, const char *method, const char *pc, const ch
 /* Whether the two may be asked for together. */
 static bool fits(const tess_method *method, const tess_pc_ops *pc, bool symmetric)
 {
-    return problem_fits(method, pc) && (symmetric || !(method->positive_definite || pc->symmetric));
+    return problem_fits(method, pc) && (symmetric || !(method->symmetric || pc->symmetric));
 }
 
 static void check_all(void **state, bool symmetric, const char *device)

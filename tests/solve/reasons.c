@@ -52,7 +52,8 @@ static void singular_matrices_end_with_a_reason(void **state)
         assert_int_equal(tess_solve(p.plan, spec, p.b, p.x, &result), TESS_OK);
         /* p.Ap = 0 but for rounding, whose sign is anyone's guess */
         if (result.reason != TESS_BREAKDOWN && result.reason != TESS_STAGNATED &&
-            result.reason != TESS_INDEFINITE && result.reason != TESS_DIVERGED)
+            result.reason != TESS_INDEFINITE && result.reason != TESS_DIVERGED &&
+            !(i < count && tess_methods[i]->least_squares && result.reason == TESS_LEAST_SQUARES))
             fail_msg("%s: %s %s", spec, tess_reason_name(result.reason), result.text);
         assert_true(result.true_residual > 1e-3);
         for (int j = 0; j < 6; j++)

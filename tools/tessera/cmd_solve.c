@@ -58,9 +58,12 @@ static int make_spec(cli_app *app, const solve_args *args, solve_run *r)
     if (!method && !automatic) {
         tess_symmetry symmetry;
         TRY_CALL(app, tess_matrix_symmetry(app->ctx, r->matrix, &symmetry));
-        method = symmetry.asymmetry < 1e-10 && A->rows == A->cols ? "cg" : "bicgstab";
+        method = A->rows != A->cols ? "lsqr" : symmetry.asymmetry < 1e-10 ? "cg" : "bicgstab";
     }
-    const char *pc = args->pc ? args->pc : A->block_height == A->block_width ? "bjacobi" : "jacobi";
+    const char *pc = args->pc                            ? args->pc
+                     : A->rows != A->cols                ? "none"
+                     : A->block_height == A->block_width ? "bjacobi"
+                                                         : "jacobi";
     char tol[40] = "", max[40] = "";
     if (args->tol && !parse_real(args->tol, &r->tol))
         return fail(app, EXIT_USAGE, "--tol: '%s' is not a number", args->tol);
@@ -92,13 +95,14 @@ static int solve(cli_app *app, const solve_args *args, solve_run *r)
     TRY_EXIT(make_rhs(app, args, r));
     TRY_EXIT(make_spec(app, args, r));
     double started = seconds_now();
+    terminal_catch_interrupts(app); /* the best x so far is kept */
     TRY_CALL(app, tess_solver_create(r->plan, r->spec, &r->solver));
     r->report.setup_seconds = seconds_now() - started;
     solve_progress progress = {
         .app = app, .tol = args->tol ? r->tol : 1e-8, .started = seconds_now()};
-    if (app->live)
-        tess_solver_set_callback(r->solver, solve_show_progress, &progress);
+    tess_solver_set_callback(r->solver, solve_show_progress, &progress);
     TRY_CALL(app, tess_solver_solve(r->solver, r->b, r->x, &r->report.result));
+    terminal_end_interrupts(app);
     r->report.solver = r->solver;
     if (tess_solver_spec(r->solver))
         r->report.spec = tess_solver_spec(r->solver);
@@ -121,6 +125,12 @@ static const char *advice_for(tess_reason reason)
     default:
         return "try --method gmres, or --pc ilu0";
     }
+}
+
+/* The least |b - Ax| is what is asked of such a matrix. */
+static bool is_rectangular(const tess_matrix *matrix)
+{
+    return view_of(matrix).rows != view_of(matrix).cols;
 }
 
 static int run(cli_app *app, void *arguments)
@@ -150,8 +160,8 @@ static int run(cli_app *app, void *arguments)
                 exit_status = solve_write_history(app, result, args->history);
             if (exit_status == EXIT_DONE && args->plot)
                 exit_status = solve_write_plot(app, r.spec, result, args->plot);
-            if (exit_status == EXIT_DONE && result->reason != TESS_CONVERGED &&
-                result->reason != TESS_ZERO_RHS)
+            if (exit_status == EXIT_DONE && !solve_is_solved(result) &&
+                !(result->reason == TESS_LEAST_SQUARES && is_rectangular(r.matrix)))
                 exit_status = strncmp(r.spec, "auto", 4) == 0 /* which says itself what to allow */
                                   ? fail(app, EXIT_FAILED, "not solved: %s", result->text)
                                   : fail(app, EXIT_FAILED, "not solved: %s; %s", result->text,
@@ -213,7 +223,10 @@ const cli_command command_solve = {
         "solved in parallel as schedule= says: domains (ranges of rows apart, on a CPU), levels "
         "(rows that do not wait for each other) or colours (the same, reordered; on a GPU). "
         "A system that is not "
-        "solved to the tolerance makes the command fail with exit status 1.",
+        "solved to the tolerance makes the command fail with exit status 1.\n\n"
+        "Of a matrix that is not square the x with the smallest |b - Ax| is found (lsqr), and "
+        "|A'r| beside it says how nearly. Ctrl-C ends the solve with the best x so far, which "
+        "--out still gets.",
     .examples = "tessera solve gen:elasticity:n=24\n"
                 "tessera solve A.mtx.gz --rhs b.mtx --method gmres --pc ilu0 --out x.mtx\n"
                 "tessera solve gen:cdr:n=32 --pc ilu0 --plot residual.svg",

@@ -1,5 +1,4 @@
 /* tessera tune: searches the best format and kernel for a matrix, says why, and remembers it. */
-#include <signal.h>
 #include <string.h>
 
 #include "tune.h"
@@ -10,33 +9,6 @@ typedef struct tune_args {
     bool show;
     const char *forget;
 } tune_args;
-
-/* ---- Ctrl-C: the search stops at the next progress call and keeps its best ---- */
-
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-static int progress(void *user, const char *what, double fraction)
-{
-    const cli_app *app = user;
-    if (app->live)
-        (void)terminal_progress(user, what, fraction);
-    return interrupted;
-}
-
-/* A second Ctrl-C ends the program as usual. */
-static void catch_interrupts(cli_app *app)
-{
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    tess_ctx_set_progress(app->ctx, progress, app);
-}
 
 /* ---- Blocking: one search for each of the few cheapest, when --block auto leaves the choice ----
  */
@@ -123,7 +95,7 @@ static tess_status try_blockings(tuning *t, const tess_matrix *source)
     if (status != TESS_OK)
         return status;
     status = tess_detection_pick(ctx, detection, BLOCKINGS, picked, &count);
-    for (int i = 0; i < count && status == TESS_OK && !interrupted; i++)
+    for (int i = 0; i < count && status == TESS_OK && !terminal_interrupted(); i++)
         status = try_blocking(t, source, &picked[i]);
     tess_detection_destroy(ctx, detection);
     return status;
@@ -150,7 +122,7 @@ static bool parse_effort(const char *text, tess_effort *effort)
 static tess_status search(tuning *t, tess_matrix *input, bool choose_blocks)
 {
     tess_status status;
-    catch_interrupts(t->app);
+    terminal_catch_interrupts(t->app); /* the search keeps its best */
     if (choose_blocks && view_of(input).blocks > 0) {
         status = try_blockings(t, input);
     } else {

@@ -132,6 +132,11 @@ void terminal_hear(void *user, const char *line);
  * are about them. */
 void terminal_show_notes(cli_app *app);
 void terminal_clear_progress(cli_app *app);
+/* From here on Ctrl-C makes progress calls say stop. A second one ends the program as usual. */
+void terminal_catch_interrupts(cli_app *app);
+bool terminal_interrupted(void);
+/* ... and from here on they no longer do: what was found is still to be written. */
+void terminal_end_interrupts(cli_app *app);
 /* Escape sequences for stdout, "" when it is not to be coloured. */
 const char *bold(const cli_app *app);
 const char *dim(const cli_app *app);

@@ -10,7 +10,9 @@ int solve_show_progress(void *user, int64_t iteration, double residual)
 {
     solve_progress *p = user;
     const double now = seconds_now();
-    if (now - p->started < 1 || now - p->shown < 0.2)
+    if (terminal_interrupted())
+        return 1;
+    if (!p->app->live || now - p->started < 1 || now - p->shown < 0.2)
         return 0;
     fprintf(stderr, "\r\033[Kiteration %lld   |r|/|b| %.2e", (long long)iteration, residual);
     const double steps = (double)(iteration - p->shown_iteration);
@@ -29,7 +31,7 @@ int solve_show_progress(void *user, int64_t iteration, double residual)
     return 0;
 }
 
-static bool solved(const tess_result *result)
+bool solve_is_solved(const tess_result *result)
 {
     return result->reason == TESS_CONVERGED || result->reason == TESS_ZERO_RHS;
 }
@@ -50,10 +52,12 @@ int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,
     for (int i = 0; tess_solver_attempt(report->solver, i + 1); i++)
         printf("tried     %s\n", tess_solver_attempt(report->solver, i));
     printf("solver    %s, b is %s\n", report->spec, report->rhs);
-    printf("result    %s%s%s: %s\n", solved(r) ? green(app) : red(app), tess_reason_name(r->reason),
-           plain(app), r->text);
+    printf("result    %s%s%s: %s\n", solve_is_solved(r) ? green(app) : red(app),
+           tess_reason_name(r->reason), plain(app), r->text);
     printf("residual  %.3g by the recurrence, %s%.3g recomputed%s\n", r->residual, bold(app),
            r->true_residual, plain(app));
+    if (r->reason == TESS_LEAST_SQUARES)
+        printf("normal    |A'r| = %.3g |A||r|, recomputed\n", r->normal_residual);
     printf("time      %s%s%s, and %s to set up", bold(app), text_seconds(r->seconds, a), plain(app),
            text_seconds(report->setup_seconds, b));
     if (r->iterations > 0) {
@@ -81,7 +85,7 @@ int solve_print_json(cli_app *app, const tess_matrix *matrix, const tess_device 
                   device_info(device).backend, "solver", report->spec, "rhs", report->rhs, "type",
                   type_name(A->type), "rows", (json_int_t)A->rows, "block", A->block_height,
                   "blocks", (json_int_t)A->blocks, "reason", tess_reason_name(r->reason), "text",
-                  r->text, "solved", solved(r), "iterations", (json_int_t)r->iterations);
+                  r->text, "solved", solve_is_solved(r), "iterations", (json_int_t)r->iterations);
     if (!document)
         return print_json(app, NULL);
     const struct {
@@ -90,6 +94,7 @@ int solve_print_json(cli_app *app, const tess_matrix *matrix, const tess_device 
     } numbers[] = {
         {"residual", r->residual},
         {"true_residual", r->true_residual},
+        {"normal_residual", r->normal_residual},
         {"setup_seconds", report->setup_seconds},
         {"seconds", r->seconds},
         {"seconds_spmv", r->seconds_spmv},

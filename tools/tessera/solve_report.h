@@ -20,7 +20,9 @@ typedef struct solve_progress {
     double shown_residual;
 } solve_progress;
 
-/* A tess_solve_fn; user is a solve_progress. */
+bool solve_is_solved(const tess_result *result);
+
+/* A tess_solve_fn; user is a solve_progress. Says stop after Ctrl-C. */
 int solve_show_progress(void *user, int64_t iteration, double residual);
 
 int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,

@@ -2,6 +2,7 @@
  *
  * Colours: stdout is a terminal, NO_COLOR is unset or empty (no-color.org), TERM is not "dumb".
  * Progress: stderr is a terminal, and the run has lasted for a second. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -97,4 +98,40 @@ const char *red(const cli_app *app)
 const char *plain(const cli_app *app)
 {
     return app->colour ? "\033[0m" : "";
+}
+
+/* ---- Ctrl-C: work stops at the next progress call and keeps its best ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+bool terminal_interrupted(void)
+{
+    return interrupted != 0;
+}
+
+static int progress(void *user, const char *what, double fraction)
+{
+    const cli_app *app = user;
+    if (app->live)
+        (void)terminal_progress(user, what, fraction);
+    return interrupted;
+}
+
+void terminal_catch_interrupts(cli_app *app)
+{
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    tess_ctx_set_progress(app->ctx, progress, app);
+}
+
+void terminal_end_interrupts(cli_app *app)
+{
+    tess_ctx_set_progress(app->ctx, app->live ? terminal_progress : NULL, app);
 }

@@ -35,6 +35,10 @@ bool tess_arrangement_is_identity(const tess_arrangement *arrangement);
 tess_status tess_arrange_equilibrate(const tess_matrix *A, bool symmetric,
                                      tess_arrangement *arrangement);
 
+/* Column scales under which every column has about the norm 1; rows stay as they are, and with them
+ * the residual. Columns of zeros keep the scale 1. */
+tess_status tess_arrange_columns(const tess_matrix *A, tess_arrangement *arrangement);
+
 /* ---- match.c ---- */
 
 /* Puts large entries on the diagonal: the order of rows under which the product of the diagonal's
@@ -51,6 +55,17 @@ tess_status tess_arrange_match(const tess_matrix *A, tess_arrangement *arrangeme
  * neighbours get near numbers, so that an incomplete factorization drops less. The diagonal stays
  * the diagonal. */
 tess_status tess_arrange_bandwidth(const tess_matrix *A, tess_arrangement *arrangement);
+
+/* ---- graph.c ---- */
+
+/* Takes the rows and columns of B, n block rows, in the order `nodes`. */
+tess_status tess_arrange_take_order(tess_arrangement *arrangement, int64_t n, const int64_t *nodes);
+
+/* ---- dissect.c ---- */
+
+/* Nested dissection of the same graph: complete factors, or nearly complete ones, have far fewer
+ * entries. The diagonal stays the diagonal. */
+tess_status tess_arrange_dissect(const tess_matrix *A, tess_arrangement *arrangement);
 
 /* ---- arrangement.c ---- */
 

@@ -67,3 +67,23 @@ cleanup:
     tess_free(ctx, largest);
     return status;
 }
+
+tess_status tess_arrange_columns(const tess_matrix *A, tess_arrangement *a)
+{
+    const int64_t b = A->block_height;
+    double *scale;
+    TESS_TRY(TESS_CALLOC(a->ctx, A->rows, &scale));
+    for (int64_t block = 0; block < A->block_rows; block++)
+        for (int64_t at = A->row_offsets[block] * b * b; at < A->row_offsets[block + 1] * b * b;
+             at++) {
+            const int64_t row = block * b + at % b;
+            const int64_t col = A->columns[at / (b * b)] * b + at / b % b;
+            if (row < A->rows && col < A->cols)
+                scale[col] += tess_matrix_value(A, at) * tess_matrix_value(A, at);
+        }
+    for (int64_t i = 0; i < A->rows; i++)
+        scale[i] = correction(scale[i]);
+    tess_free(a->ctx, a->col_scale);
+    a->col_scale = scale;
+    return TESS_OK;
+}

@@ -4,6 +4,7 @@
  * beginnings have been the same in all versions from 3 to 5; the settings' defaults are checked
  * after cholmod_l_start, and a library whose defaults lie elsewhere is not used.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,32 +62,24 @@ typedef struct cholmod_state {
     cholmod_factor_head *factor;
 } cholmod_state;
 
-static bool load(cholmod_api *api)
-{
-    static const char *const names[] = {"libcholmod.so.5", "libcholmod.so.4", "libcholmod.so.3",
-                                        "libcholmod.so", NULL};
-    void *library = tess_direct_load(names);
-    return library && tess_direct_symbol(library, "cholmod_l_start", &api->start) &&
-           tess_direct_symbol(library, "cholmod_l_finish", &api->finish) &&
-           tess_direct_symbol(library, "cholmod_l_analyze", &api->analyze) &&
-           tess_direct_symbol(library, "cholmod_l_factorize", &api->factorize) &&
-           tess_direct_symbol(library, "cholmod_l_solve", &api->solve) &&
-           tess_direct_symbol(library, "cholmod_l_free_factor", &api->free_factor) &&
-           tess_direct_symbol(library, "cholmod_l_free_dense", &api->free_dense);
-}
-
-static tess_status find(tess_ctx *ctx, cholmod_api *api)
-{
-    return load(api) ? TESS_OK
-                     : tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                                 "CHOLMOD (SuiteSparse) is not here: install it (Debian: "
-                                 "libcholmod3 or libsuitesparse-dev), or choose another method");
-}
+static const char *const names[] = {"libcholmod.so.5", "libcholmod.so.4", "libcholmod.so.3",
+                                    "libcholmod.so", NULL};
+static const tess_direct_function functions[] = {
+    {"cholmod_l_start", offsetof(cholmod_api, start)},
+    {"cholmod_l_finish", offsetof(cholmod_api, finish)},
+    {"cholmod_l_analyze", offsetof(cholmod_api, analyze)},
+    {"cholmod_l_factorize", offsetof(cholmod_api, factorize)},
+    {"cholmod_l_solve", offsetof(cholmod_api, solve)},
+    {"cholmod_l_free_factor", offsetof(cholmod_api, free_factor)},
+    {"cholmod_l_free_dense", offsetof(cholmod_api, free_dense)},
+    {NULL, 0},
+};
+static const tess_direct_file file = {"CHOLMOD", "libcholmod3", names, functions};
 
 static tess_status open_library(tess_ctx *ctx)
 {
     cholmod_api api;
-    return find(ctx, &api);
+    return tess_direct_find(ctx, &file, &api);
 }
 
 static bool known_layout(const cholmod_settings *c)
@@ -137,14 +130,28 @@ static tess_status refactor(tess_ctx *ctx, const tess_direct_arrays *A, void *po
     return TESS_OK;
 }
 
-static tess_status factor(tess_ctx *ctx, const tess_direct_arrays *A, void **out)
+/* A column of L with c entries takes c^2 operations. */
+static tess_status check_limits(tess_ctx *ctx, const cholmod_factor_head *head,
+                                const tess_direct_limits *limits)
+{
+    const int64_t *count = head->column_count;
+    double entries = 0, operations = 0;
+    for (size_t i = 0; i < head->n; i++) {
+        entries += (double)count[i];
+        operations += (double)count[i] * (double)count[i];
+    }
+    return tess_direct_check(ctx, "CHOLMOD", limits, entries, operations, 1e9);
+}
+
+static tess_status factor(tess_ctx *ctx, const tess_direct_arrays *A,
+                          const tess_direct_limits *limits, void **out)
 {
     cholmod_state *s = calloc(1, sizeof *s);
     cholmod_matrix matrix = matrix_of(A);
     if (!s)
         return tess_fail(ctx, TESS_ERR_MEMORY, "no memory for %zu bytes", sizeof *s);
     tess_status status;
-    TESS_TRY_CLEAN(find(ctx, &s->api));
+    TESS_TRY_CLEAN(tess_direct_find(ctx, &file, &s->api));
     s->started = s->api.start(&s->settings) != 0;
     if (!s->started || !known_layout(&s->settings))
         TESS_TRY_CLEAN(tess_fail(ctx, TESS_ERR_UNSUPPORTED,
@@ -158,6 +165,7 @@ static tess_status factor(tess_ctx *ctx, const tess_direct_arrays *A, void **out
     s->factor = s->api.analyze(&matrix, &s->settings);
     if (!s->factor)
         TESS_TRY_CLEAN(tess_fail(ctx, TESS_ERR_MEMORY, "CHOLMOD could not order the matrix"));
+    TESS_TRY_CLEAN(check_limits(ctx, s->factor, limits));
     TESS_TRY_CLEAN(refactor(ctx, A, s));
     *out = s;
     return TESS_OK;

@@ -16,7 +16,7 @@ struct tess_direct {
 
 /* ---- Loading ---- */
 
-void *tess_direct_load(const char *const *names)
+static void *load(const char *const *names)
 {
     const char *directory = getenv("TESSERA_SUITESPARSE");
     if (directory && strcmp(directory, "off") == 0)
@@ -35,13 +35,37 @@ void *tess_direct_load(const char *const *names)
     return library;
 }
 
-/* ISO C has no conversion from an object pointer to a function pointer; POSIX promises that this
- * copy works. */
-bool tess_direct_symbol(void *library, const char *name, void *target)
+tess_status tess_direct_find(tess_ctx *ctx, const tess_direct_file *file, void *api)
 {
-    void *symbol = dlsym(library, name);
-    memcpy(target, &symbol, sizeof symbol);
-    return symbol != NULL;
+    void *library = load(file->names);
+    bool found = library != NULL;
+    for (int i = 0; found && file->functions[i].symbol; i++) {
+        /* ISO C has no conversion from an object pointer to a function pointer; POSIX promises that
+         * this copy works. */
+        void *symbol = dlsym(library, file->functions[i].symbol);
+        memcpy((char *)api + file->functions[i].at, &symbol, sizeof symbol);
+        found = symbol != NULL;
+    }
+    return found ? TESS_OK
+                 : tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                             "%s (SuiteSparse) is not here: install it (Debian: %s or "
+                             "libsuitesparse-dev), or choose another method",
+                             file->title, file->package);
+}
+
+tess_status tess_direct_check(tess_ctx *ctx, const char *title, const tess_direct_limits *limits,
+                              double entries, double operations, double rate)
+{
+    const double bytes = 16 * entries, seconds = operations / rate;
+    if (limits->bytes > 0 && bytes > limits->bytes)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "%s's factors would take %.3g GB, and %.3g are allowed", title,
+                         1e-9 * bytes, 1e-9 * limits->bytes);
+    if (limits->seconds > 0 && seconds > limits->seconds)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "%s's factors would take %.3g s, and %.3g are left", title, seconds,
+                         limits->seconds);
+    return TESS_OK;
 }
 
 static const tess_direct_library *library_for(bool positive)
@@ -89,7 +113,7 @@ cleanup:
 /* ---- The factors ---- */
 
 tess_status tess_direct_create(tess_ctx *ctx, const tess_matrix *A, bool positive,
-                               tess_direct **out)
+                               const tess_direct_limits *limits, tess_direct **out)
 {
     tess_direct *direct;
     tess_status status;
@@ -102,7 +126,7 @@ tess_status tess_direct_create(tess_ctx *ctx, const tess_matrix *A, bool positiv
     direct->ctx = ctx;
     direct->library = library_for(positive);
     TESS_TRY_CLEAN(make_arrays(ctx, A, &direct->arrays));
-    TESS_TRY_CLEAN(direct->library->factor(ctx, &direct->arrays, &direct->state));
+    TESS_TRY_CLEAN(direct->library->factor(ctx, &direct->arrays, limits, &direct->state));
     *out = direct;
     return TESS_OK;
 cleanup:
@@ -129,7 +153,7 @@ tess_status tess_direct_update(tess_direct *direct, const tess_matrix *A)
         return direct->library->refactor(ctx, &direct->arrays, direct->state);
     direct->library->release(direct->state);
     direct->state = NULL;
-    return direct->library->factor(ctx, &direct->arrays, &direct->state);
+    return direct->library->factor(ctx, &direct->arrays, &(tess_direct_limits){0}, &direct->state);
 }
 
 void tess_direct_destroy(tess_direct *direct)

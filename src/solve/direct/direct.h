@@ -7,18 +7,24 @@
 #ifndef TESS_DIRECT_H
 #define TESS_DIRECT_H
 
-#include "matrix/matrix.h"
+#include "matrix/arrange/arrange.h"
 
 typedef struct tess_direct tess_direct;
 
 /* Whether the library for such a matrix is here; otherwise a sentence says what to install. */
 tess_status tess_direct_available(tess_ctx *ctx, bool positive);
 
+/* What factors may take. They cannot be stopped while they grow, so they are refused before, by
+ * what the analysis of the pattern predicts. 0: no limit. */
+typedef struct tess_direct_limits {
+    double bytes, seconds;
+} tess_direct_limits;
+
 /* Factors A, which is square. `positive`: A is symmetric and believed to be positive definite.
  * Fails with TESS_ERR_MATRIX where it is singular or not positive definite, with
- * TESS_ERR_UNSUPPORTED where the library is missing. */
+ * TESS_ERR_UNSUPPORTED where the library is missing or the factors would go beyond the limits. */
 tess_status tess_direct_create(tess_ctx *ctx, const tess_matrix *A, bool positive,
-                               tess_direct **out);
+                               const tess_direct_limits *limits, tess_direct **out);
 /* New values in the same pattern: the order of elimination is kept. */
 tess_status tess_direct_update(tess_direct *direct, const tess_matrix *A);
 void tess_direct_destroy(tess_direct *direct);
@@ -29,6 +35,9 @@ int64_t tess_direct_rows(const tess_direct *direct);
 /* Bytes of the factors, as far as the library tells. */
 double tess_direct_bytes(const tess_direct *direct);
 const char *tess_direct_library_name(const tess_direct *direct); /* "CHOLMOD" or "KLU" */
+
+/* amd.c: the order of approximate minimum degree of A under the arrangement so far. */
+tess_status tess_direct_order(const tess_matrix *A, tess_arrangement *arrangement);
 
 /* ---- What both have: klu.c, cholmod.c ---- */
 
@@ -42,7 +51,8 @@ typedef struct tess_direct_arrays {
 typedef struct tess_direct_library {
     const char *name;
     tess_status (*open)(tess_ctx *ctx);
-    tess_status (*factor)(tess_ctx *ctx, const tess_direct_arrays *A, void **state);
+    tess_status (*factor)(tess_ctx *ctx, const tess_direct_arrays *A,
+                          const tess_direct_limits *limits, void **state);
     tess_status (*refactor)(tess_ctx *ctx, const tess_direct_arrays *A, void *state);
     tess_status (*solve)(tess_ctx *ctx, void *state, int64_t n, bool transpose, double *z);
     void (*release)(void *state);
@@ -51,9 +61,25 @@ typedef struct tess_direct_library {
 
 extern const tess_direct_library tess_direct_klu, tess_direct_cholmod;
 
-/* The first of these files that can be loaded; NULL: none. */
-void *tess_direct_load(const char *const *names);
-/* The symbol into the function pointer at `target`. */
-bool tess_direct_symbol(void *library, const char *name, void *target);
+typedef struct tess_direct_function {
+    const char *symbol;
+    size_t at; /* of the pointer in a struct of them */
+} tess_direct_function;
+
+/* A shared library: the files it may be in, and where its functions go. */
+typedef struct tess_direct_file {
+    const char *title;                     /* "KLU" */
+    const char *package;                   /* Debian's, where it is found */
+    const char *const *names;              /* NULL after the last */
+    const tess_direct_function *functions; /* {NULL, 0} after the last */
+} tess_direct_file;
+
+/* Loads the library and fills the pointers; otherwise a sentence says what to install. */
+tess_status tess_direct_find(tess_ctx *ctx, const tess_direct_file *file, void *api);
+
+/* Fails where factors of so many entries and operations go beyond the limits. `rate`: operations a
+ * second that can be relied on. */
+tess_status tess_direct_check(tess_ctx *ctx, const char *title, const tess_direct_limits *limits,
+                              double entries, double operations, double rate);
 
 #endif

@@ -4,6 +4,8 @@
  * struct of settings is only ever filled by klu_l_defaults and handed on, so that its layout, which
  * differs between versions, does not matter.
  */
+#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "solve/direct/direct.h"
@@ -11,6 +13,11 @@
 typedef struct klu_settings {
     double opaque[128]; /* a klu_l_common has less than 300 bytes in all versions so far */
 } klu_settings;
+
+/* The head of klu_l_symbolic, the same in all versions; -1: not known. */
+typedef struct klu_symbolic_head {
+    double symmetry, operations, lower_entries, upper_entries;
+} klu_symbolic_head;
 
 /* The head of klu_l_numeric, the same in all versions. */
 typedef struct klu_numeric_head {
@@ -33,31 +40,23 @@ typedef struct klu_state {
     void *symbolic, *numeric;
 } klu_state;
 
-static bool load(klu_api *api)
-{
-    static const char *const names[] = {"libklu.so.2", "libklu.so.1", "libklu.so", NULL};
-    void *library = tess_direct_load(names);
-    return library && tess_direct_symbol(library, "klu_l_defaults", &api->defaults) &&
-           tess_direct_symbol(library, "klu_l_analyze", &api->analyze) &&
-           tess_direct_symbol(library, "klu_l_factor", &api->factor) &&
-           tess_direct_symbol(library, "klu_l_solve", &api->solve) &&
-           tess_direct_symbol(library, "klu_l_tsolve", &api->solve_transposed) &&
-           tess_direct_symbol(library, "klu_l_free_symbolic", &api->free_symbolic) &&
-           tess_direct_symbol(library, "klu_l_free_numeric", &api->free_numeric);
-}
-
-static tess_status find(tess_ctx *ctx, klu_api *api)
-{
-    return load(api) ? TESS_OK
-                     : tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                                 "KLU (SuiteSparse) is not here: install it (Debian: libklu1 or "
-                                 "libsuitesparse-dev), or choose another method");
-}
+static const char *const names[] = {"libklu.so.2", "libklu.so.1", "libklu.so", NULL};
+static const tess_direct_function functions[] = {
+    {"klu_l_defaults", offsetof(klu_api, defaults)},
+    {"klu_l_analyze", offsetof(klu_api, analyze)},
+    {"klu_l_factor", offsetof(klu_api, factor)},
+    {"klu_l_solve", offsetof(klu_api, solve)},
+    {"klu_l_tsolve", offsetof(klu_api, solve_transposed)},
+    {"klu_l_free_symbolic", offsetof(klu_api, free_symbolic)},
+    {"klu_l_free_numeric", offsetof(klu_api, free_numeric)},
+    {NULL, 0},
+};
+static const tess_direct_file file = {"KLU", "libklu1", names, functions};
 
 static tess_status open_library(tess_ctx *ctx)
 {
     klu_api api;
-    return find(ctx, &api);
+    return tess_direct_find(ctx, &file, &api);
 }
 
 static void release(void *pointer)
@@ -84,19 +83,24 @@ static tess_status refactor(tess_ctx *ctx, const tess_direct_arrays *A, void *po
                                   "short");
 }
 
-static tess_status factor(tess_ctx *ctx, const tess_direct_arrays *A, void **out)
+static tess_status factor(tess_ctx *ctx, const tess_direct_arrays *A,
+                          const tess_direct_limits *limits, void **out)
 {
     klu_state *s = calloc(1, sizeof *s);
     if (!s)
         return tess_fail(ctx, TESS_ERR_MEMORY, "no memory for %zu bytes", sizeof *s);
     tess_status status;
-    TESS_TRY_CLEAN(find(ctx, &s->api));
+    TESS_TRY_CLEAN(tess_direct_find(ctx, &file, &s->api));
     s->api.defaults(&s->settings);
     s->symbolic = s->api.analyze(A->n, A->offsets, A->indices, &s->settings);
     if (!s->symbolic)
         TESS_TRY_CLEAN(tess_fail(ctx, TESS_ERR_MATRIX,
                                  "KLU could not order the matrix: it is structurally singular, or "
                                  "memory is short"));
+    const klu_symbolic_head *head = s->symbolic;
+    TESS_TRY_CLEAN(tess_direct_check(ctx, "KLU", limits,
+                                     fmax(0, head->lower_entries) + fmax(0, head->upper_entries),
+                                     fmax(0, head->operations), 3e8));
     TESS_TRY_CLEAN(refactor(ctx, A, s));
     *out = s;
     return TESS_OK;

@@ -69,6 +69,7 @@ static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, PQ, 0}, {TESS_STOP_NO
 const tess_method tess_method_cg = {
     .name = "cg",
     .summary = "conjugate gradients: symmetric positive definite A and preconditioner",
+    .symmetric = true,
     .positive_definite = true,
     .vectors = VECTORS,
     .slots = SLOTS,

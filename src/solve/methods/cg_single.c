@@ -55,6 +55,7 @@ static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, DELTA, 0},
 const tess_method tess_method_cg_single = {
     .name = "cg_single",
     .summary = "cg with one reduction an iteration (Chronopoulos and Gear)",
+    .symmetric = true,
     .positive_definite = true,
     .vectors = VECTORS,
     .slots = SLOTS,

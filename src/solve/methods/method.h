@@ -15,17 +15,25 @@ typedef struct tess_solve_options {
     tess_pc_options pc;
     double tol, atol;
     int64_t max, restart, stagnation;
-    bool left; /* preconditioned from the left: methods with both sides */
+    int64_t deflate; /* dgmres: vectors kept over a restart */
+    bool left;       /* preconditioned from the left: methods with both sides */
     bool inner_single;
     bool automatic;        /* auto: method and pc are found by trying */
     double budget, memory; /* auto: seconds; GB that factors may take */
     int scale, order;      /* tess_scale, tess_order: of the system that is solved within */
+    bool padded;           /* made square by rows or columns of zeros */
     bool trusting;         /* the recurrence's word is enough, as within refinement */
+    double normal;         /* least squares: |A^T r| over |A| |r| at which to stop */
 } tess_solve_options;
 
 /* How the system that a method sees is scaled, and in which order its rows are (matrix/arrange). */
 typedef enum tess_scale { TESS_SCALE_NONE, TESS_SCALE_EQUILIBRATE, TESS_SCALE_MATCH } tess_scale;
-typedef enum tess_order { TESS_ORDER_NONE, TESS_ORDER_RCM } tess_order;
+typedef enum tess_order {
+    TESS_ORDER_NONE,
+    TESS_ORDER_RCM,
+    TESS_ORDER_ND,
+    TESS_ORDER_AMD
+} tess_order;
 
 /* One A x = b. */
 typedef struct tess_system {
@@ -38,9 +46,11 @@ typedef struct tess_system {
     double best;                /* the smallest |r| and */
     int64_t best_at;            /* its iteration */
     double true_residual;       /* |b - A x| when last computed; infinity before that */
-    double largest_gain;        /* bicgstab: the largest |A y| / |y| so far */
+    double largest_gain;        /* bicgstab, idr: the largest |A y| / |y| so far */
     int64_t started;            /* the iteration after which the recurrence began */
     bool restart;               /* the method asks to begin again from x */
+    bool least;                 /* ... says that |r| is the smallest there is */
+    double normal;              /* |A^T r| / (|A| |r|) when last computed; infinity before that */
     bool done;
     tess_reason reason;
     char text[sizeof(((tess_result *)0)->text)];
@@ -55,6 +65,8 @@ struct tess_solver {
     tess_steps start;    /* r = b - A x and all that follows from it */
     tess_steps residual; /* RR = |b - A x|^2 and nothing else */
     tess_steps rhs;      /* RR = |b|^2 */
+    tess_steps normal;   /* RR = |b - A x|^2, then |A^T (b - A x)|^2: least squares */
+    double norm;         /* |A|, the root of the sum of squares: least squares */
     tess_steps zero;     /* x = 0, for a b that is 0 */
     tess_steps *loop;    /* cycle lists: iteration i is loop[i % cycle] */
     int64_t cycle;
@@ -83,9 +95,12 @@ typedef enum tess_sides {
 struct tess_method {
     const char *name;
     const char *summary;    /* one line for help, no full stop */
-    bool positive_definite; /* A and M must be symmetric positive definite */
+    bool symmetric;         /* A must be symmetric, M symmetric positive definite */
+    bool positive_definite; /* ... and A positive definite */
+    bool least_squares;     /* minimises |b - A x| where no x solves the system */
     bool transpose;         /* A^T and M^-T are applied too */
     bool direct;            /* solves with the complete factors of pc=lu alone */
+    bool deflates;          /* keeps vectors over a restart */
     bool flexible;          /* the preconditioner may change from one iteration to the next */
     tess_sides sides;
     int vectors, slots; /* those that all methods have included */
@@ -96,6 +111,8 @@ struct tess_method {
     /* The method's own state, when it has any. */
     tess_status (*open)(tess_solver *solver);
     void (*close)(tess_solver *solver);
+    /* Before the start of a system whose x and b are there: vectors of its own; NULL: none. */
+    tess_status (*begin)(tess_solver *solver, int system);
     /* After an iteration, before `check`: runs more steps where the slots show a need, and then
      * reads the slots again. NULL: never. */
     tess_status (*mend)(tess_solver *solver, int system, int64_t position);

@@ -43,14 +43,18 @@ static void put_block(tess_diagonal *diagonal, int64_t row, const double *block)
 }
 
 /* Inverts the blocks of one share of the rows, until one cannot be. */
-static fault invert_share(const tess_matrix *A, tess_diagonal *diagonal, int64_t first,
-                          int64_t last, double *scratch)
+static fault invert_share(const tess_pc *pc, const tess_matrix *A, int64_t first, int64_t last,
+                          double *scratch)
 {
+    tess_diagonal *diagonal = pc->state;
     const int32_t b = diagonal->block;
     for (int64_t row = first; row < last; row++) {
         double pivot = 0;
         get_block(A, row, b, scratch);
-        int32_t column = tess_dense_invert(scratch, b, scratch + (int64_t)b * b, &pivot);
+        const int32_t column =
+            pc->options.magnitude
+                ? tess_dense_invert_magnitude(scratch, b, scratch + (int64_t)b * b, &pivot)
+                : tess_dense_invert(scratch, b, scratch + (int64_t)b * b, &pivot);
         if (column >= 0)
             return (fault){row, column, pivot};
         put_block(diagonal, row, scratch);
@@ -59,10 +63,10 @@ static fault invert_share(const tess_matrix *A, tess_diagonal *diagonal, int64_t
 }
 
 struct invert_some {
+    const tess_pc *pc;
     int shares;
     fault *faults;
     const tess_matrix *A;
-    tess_diagonal *diagonal;
     int64_t rows;
     double *scratch;
     int64_t size;
@@ -72,38 +76,39 @@ static void invert_some(void *arg, int share)
 {
     const struct invert_some *job = arg;
     job->faults[share] =
-        invert_share(job->A, job->diagonal, job->rows * share / job->shares,
+        invert_share(job->pc, job->A, job->rows * share / job->shares,
                      job->rows * (share + 1) / job->shares, job->scratch + share * 2 * job->size);
 }
 
 /* Inverts all blocks. `scratch` has 2 b b doubles a share. Returns the first fault. */
-static fault invert_all(tess_ctx *ctx, const tess_matrix *A, tess_diagonal *diagonal, int64_t rows,
-                        int shares, double *scratch, fault *faults)
+static fault invert_all(const tess_pc *pc, const tess_matrix *A, int64_t rows, int shares,
+                        double *scratch, fault *faults)
 {
+    const tess_diagonal *diagonal = pc->state;
     const int64_t size = (int64_t)diagonal->block * diagonal->block;
-    tess_parallel(ctx, shares, invert_some,
-                  &(struct invert_some){shares, faults, A, diagonal, rows, scratch, size});
+    tess_parallel(pc->ctx, shares, invert_some,
+                  &(struct invert_some){pc, shares, faults, A, rows, scratch, size});
     for (int share = 0; share < shares; share++)
         if (faults[share].row != INT64_MAX)
             return faults[share];
     return (fault){.row = INT64_MAX};
 }
 
-static tess_status fault_status(const tess_pc *pc, int32_t b, const fault *first)
+tess_status tess_diagonal_fault(const tess_pc *pc, int64_t at, int32_t column, double pivot)
 {
-    const long long row = first->row;
+    const int32_t b = ((const tess_diagonal *)pc->state)->block;
+    const long long row = at;
     if (b == 1)
         return tess_fail(pc->ctx, TESS_ERR_MATRIX, "pc=%s: the diagonal of row %lld is %s",
-                         pc->ops->name, row, isfinite(first->pivot) ? "0" : "not finite");
+                         pc->ops->name, row, isfinite(pivot) ? "0" : "not finite");
     return tess_fail(pc->ctx, TESS_ERR_MATRIX,
                      "pc=%s: the diagonal block of block row %lld (rows %lld..%lld) is %s: no "
                      "pivot in its column %d, the largest is %.3g",
                      pc->ops->name, row, row * b, row * b + b - 1,
-                     isfinite(first->pivot) ? "singular" : "not finite", (int)first->column,
-                     first->pivot);
+                     isfinite(pivot) ? "singular" : "not finite", (int)column, pivot);
 }
 
-static tess_status update(tess_plan *plan, tess_pc *pc)
+tess_status tess_diagonal_update(tess_plan *plan, tess_pc *pc)
 {
     tess_ctx *ctx = plan->ctx;
     tess_matrix A = *plan->matrix;
@@ -117,16 +122,16 @@ static tess_status update(tess_plan *plan, tess_pc *pc)
     TESS_TRY(TESS_ALLOC(ctx, (int64_t)threads * 2 * b * b, &scratch));
     tess_status status = TESS_ALLOC(ctx, threads, &faults);
     if (status == TESS_OK) {
-        const fault first = invert_all(ctx, &A, diagonal, rows, threads, scratch, faults);
+        const fault first = invert_all(pc, &A, rows, threads, scratch, faults);
         tess_free(ctx, faults);
         if (first.row != INT64_MAX)
-            status = fault_status(pc, b, &first);
+            status = tess_diagonal_fault(pc, first.row, first.column, first.pivot);
     }
     tess_free(ctx, scratch);
     return status;
 }
 
-static tess_status set_up(tess_plan *plan, tess_pc *pc, int32_t b)
+tess_status tess_diagonal_allocate(tess_plan *plan, tess_pc *pc, int32_t b)
 {
     const int64_t scalars = plan->matrix->block_rows * plan->matrix->block_height;
     const size_t size = tess_type_size(pc->type);
@@ -136,31 +141,32 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc, int32_t b)
     diagonal->type = pc->type;
     diagonal->block = b;
     diagonal->bytes = (size_t)(scalars * b) * size;
-    TESS_TRY(tess_alloc_bytes(pc->ctx, scalars * b, size, &diagonal->blocks));
-    return update(plan, pc);
+    return tess_alloc_bytes(pc->ctx, scalars * b, size, &diagonal->blocks);
 }
 
 static tess_status set_up_jacobi(tess_plan *plan, tess_pc *pc)
 {
-    return set_up(plan, pc, 1);
+    TESS_TRY(tess_diagonal_allocate(plan, pc, 1));
+    return tess_diagonal_update(plan, pc);
 }
 
 static tess_status set_up_bjacobi(tess_plan *plan, tess_pc *pc)
 {
-    return set_up(plan, pc, plan->matrix->block_height);
+    TESS_TRY(tess_diagonal_allocate(plan, pc, plan->matrix->block_height));
+    return tess_diagonal_update(plan, pc);
 }
 
-static void append(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose)
+void tess_diagonal_append(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose)
 {
     tess_step_diagonal(steps, pc->state, r, z, transpose);
 }
 
-static double bytes(const tess_pc *pc)
+double tess_diagonal_bytes(const tess_pc *pc)
 {
     return (double)((const tess_diagonal *)pc->state)->bytes;
 }
 
-static void destroy(tess_pc *pc)
+void tess_diagonal_free(tess_pc *pc)
 {
     tess_diagonal *diagonal = pc->state;
     tess_free(pc->ctx, diagonal->blocks);
@@ -170,22 +176,22 @@ static void destroy(tess_pc *pc)
 const tess_pc_ops tess_pc_jacobi = {
     .name = "jacobi",
     .summary = "the inverse of the diagonal",
-    .elementwise = true,
+    .diagonal = true,
     .set_up = set_up_jacobi,
-    .update = update,
-    .append = append,
-    .bytes = bytes,
-    .free = destroy,
+    .update = tess_diagonal_update,
+    .append = tess_diagonal_append,
+    .bytes = tess_diagonal_bytes,
+    .free = tess_diagonal_free,
 };
 
 const tess_pc_ops tess_pc_bjacobi = {
     .name = "bjacobi",
     .summary = "the inverses of the diagonal blocks",
-    .elementwise = true,
+    .diagonal = true,
     .square_blocks = true,
     .set_up = set_up_bjacobi,
-    .update = update,
-    .append = append,
-    .bytes = bytes,
-    .free = destroy,
+    .update = tess_diagonal_update,
+    .append = tess_diagonal_append,
+    .bytes = tess_diagonal_bytes,
+    .free = tess_diagonal_free,
 };

@@ -110,6 +110,11 @@ tess_status tess_triangular_compute(tess_pc *pc, const tess_matrix *A);
  * as they are, until the first update. */
 tess_status tess_triangular_set_up_fill(tess_plan *plan, tess_pc *pc, tess_fill *fill,
                                         tess_factor_fn compute);
+/* What the descriptors of all of them have. */
+#define TESS_TRIANGULAR_OPS                                                            \
+    .triangular = true, .square_blocks = true, .largest_block = TESS_FACTOR_BLOCK_MAX, \
+    .update = tess_triangular_update, .append = tess_pc_append_step,                   \
+    .apply = tess_triangular_apply, .bytes = tess_triangular_bytes, .free = tess_triangular_free
 tess_status tess_triangular_update(tess_plan *plan, tess_pc *pc);
 void tess_triangular_apply(const tess_pc *pc, bool transpose, const void *r, void *z);
 double tess_triangular_bytes(const tess_pc *pc);

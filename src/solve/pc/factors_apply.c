@@ -2,6 +2,9 @@
 #include "core/threads.h"
 #include "solve/pc/staged.h"
 
+/* Bytes of factors that are worth a thread. */
+enum { LEAST_SHARE_BYTES = 64 * 1024 };
+
 double tess_triangular_bytes(const tess_pc *pc)
 {
     return ((const tess_triangular *)pc->state)->bytes;
@@ -37,7 +40,10 @@ void tess_triangular_apply(const tess_pc *pc, bool transpose, const void *r, voi
         tess_staged_apply(t->staged, transpose, r, z);
         return;
     }
-    const int threads = f->domains < pc->threads ? f->domains : pc->threads;
+    /* Small factors are solved before another thread has woken up. */
+    const double shares = t->bytes / LEAST_SHARE_BYTES;
+    const int most = f->domains < pc->threads ? f->domains : pc->threads;
+    const int threads = shares < 2 ? 1 : shares < most ? (int)shares : most;
     tess_parallel(pc->ctx, threads, solve_domains,
                   &(struct solve_domains){pc, f, transpose, r, z, threads});
 }

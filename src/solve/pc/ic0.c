@@ -42,15 +42,8 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
 const tess_pc_ops tess_pc_ic0 = {
     .name = "ic0",
     .summary = "incomplete Cholesky factors by blocks, without fill-in",
-    .triangular = true,
-    .square_blocks = true,
-    .largest_block = TESS_FACTOR_BLOCK_MAX,
+    TESS_TRIANGULAR_OPS,
     .symmetric = true,
     .pivots = TESS_PIVOTS_POSITIVE,
     .set_up = set_up,
-    .update = tess_triangular_update,
-    .append = tess_pc_append_step,
-    .apply = tess_triangular_apply,
-    .bytes = tess_triangular_bytes,
-    .free = tess_triangular_free,
 };

@@ -56,14 +56,7 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
 const tess_pc_ops tess_pc_ilu0 = {
     .name = "ilu0",
     .summary = "incomplete LU factors by blocks, without fill-in",
-    .triangular = true,
-    .square_blocks = true,
-    .largest_block = TESS_FACTOR_BLOCK_MAX,
+    TESS_TRIANGULAR_OPS,
     .pivots = TESS_PIVOTS_POSITIVE_IF_ASKED,
     .set_up = set_up,
-    .update = tess_triangular_update,
-    .append = tess_pc_append_step,
-    .apply = tess_triangular_apply,
-    .bytes = tess_triangular_bytes,
-    .free = tess_triangular_free,
 };

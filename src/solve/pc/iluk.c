@@ -22,31 +22,17 @@ static tess_status set_up_ick(tess_plan *plan, tess_pc *pc)
 const tess_pc_ops tess_pc_iluk = {
     .name = "iluk",
     .summary = "incomplete LU factors by blocks, with `levels` levels of fill-in",
-    .triangular = true,
-    .square_blocks = true,
-    .largest_block = TESS_FACTOR_BLOCK_MAX,
+    TESS_TRIANGULAR_OPS,
     .pivots = TESS_PIVOTS_POSITIVE_IF_ASKED,
     .replaces_pivots = true,
     .set_up = set_up_iluk,
-    .update = tess_triangular_update,
-    .append = tess_pc_append_step,
-    .apply = tess_triangular_apply,
-    .bytes = tess_triangular_bytes,
-    .free = tess_triangular_free,
 };
 
 const tess_pc_ops tess_pc_ick = {
     .name = "ick",
     .summary = "incomplete Cholesky factors by blocks, with `levels` levels of fill-in",
-    .triangular = true,
-    .square_blocks = true,
-    .largest_block = TESS_FACTOR_BLOCK_MAX,
+    TESS_TRIANGULAR_OPS,
     .symmetric = true,
     .pivots = TESS_PIVOTS_POSITIVE,
     .set_up = set_up_ick,
-    .update = tess_triangular_update,
-    .append = tess_pc_append_step,
-    .apply = tess_triangular_apply,
-    .bytes = tess_triangular_bytes,
-    .free = tess_triangular_free,
 };

@@ -21,16 +21,9 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
 const tess_pc_ops tess_pc_ilut = {
     .name = "ilut",
     .summary = "incomplete LU factors by blocks, which are kept by their size",
-    .triangular = true,
+    TESS_TRIANGULAR_OPS,
     .ordered = true,
-    .square_blocks = true,
-    .largest_block = TESS_FACTOR_BLOCK_MAX,
     .unsymmetric = true,
     .replaces_pivots = true,
     .set_up = set_up,
-    .update = tess_triangular_update,
-    .append = tess_pc_append_step,
-    .apply = tess_triangular_apply,
-    .bytes = tess_triangular_bytes,
-    .free = tess_triangular_free,
 };

@@ -32,6 +32,7 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
     tess_ctx *ctx = pc->ctx;
     const tess_matrix A = tess_plan_present(plan);
     complete *state;
+    const tess_direct_limits limits = {pc->options.most_bytes, pc->options.most_seconds};
     if (plan->device->threads < 1)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "pc=lu: complete factors are for processors: take --device cpu");
@@ -41,12 +42,12 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
         TESS_TRY(TESS_ALLOC(ctx, A.rows, &state->work));
     if (looks_positive(ctx, &A)) {
         const tess_kept_error kept = tess_error_keep(ctx);
-        const tess_status status = tess_direct_create(ctx, &A, true, &state->direct);
+        const tess_status status = tess_direct_create(ctx, &A, true, &limits, &state->direct);
         if (status != TESS_ERR_MATRIX && status != TESS_ERR_UNSUPPORTED)
             return status;
         tess_error_restore(ctx, &kept);
     }
-    return tess_direct_create(ctx, &A, false, &state->direct);
+    return tess_direct_create(ctx, &A, false, &limits, &state->direct);
 }
 
 static void destroy(tess_pc *pc)

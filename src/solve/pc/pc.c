@@ -1,4 +1,6 @@
 /* Preconditioners by name, and what all of them share. */
+#include <math.h>
+
 #include "solve/pc/pc.h"
 
 const tess_pc_ops *const tess_pcs[] = {
@@ -47,6 +49,32 @@ tess_matrix tess_plan_present(const tess_plan *plan)
     return A;
 }
 
+/* The stability of triangular factors, by one solve with them. */
+static tess_status watch(tess_plan *plan, tess_pc *pc)
+{
+    const tess_matrix A = tess_plan_present(plan);
+    const int64_t count = A.block_rows * A.block_height;
+    double entry = 0, solved = 0;
+    void *ones;
+    TESS_TRY(tess_alloc_bytes(pc->ctx, 2 * count, tess_type_size(A.type), &ones));
+    char *z = (char *)ones + (size_t)count * tess_type_size(A.type);
+    for (int64_t i = 0; i < count; i++)
+        tess_put(ones, A.type, i, i < A.rows);
+    pc->ops->apply(pc, false, ones, z);
+    for (int64_t i = 0; i < A.rows; i++) {
+        const double size = fabs(tess_get(z, A.type, i));
+        solved = isfinite(size) ? fmax(solved, size) : HUGE_VAL;
+    }
+    for (int64_t i = 0; i < tess_matrix_stored(&A); i++)
+        entry = fmax(entry, fabs(tess_matrix_value(&A, i)));
+    tess_free(pc->ctx, ones);
+    pc->growth = entry * solved;
+    if (!(pc->growth <= TESS_PC_UNSTABLE))
+        tess_log(pc->ctx, "pc=%s: the factors are unstable, |M^-1 e| |A| = %.3g", pc->ops->name,
+                 pc->growth);
+    return TESS_OK;
+}
+
 /* `compute` is set_up or update; NULL of an identity. */
 static tess_status with_host_values(tess_plan *plan, tess_pc *pc,
                                     tess_status (*compute)(tess_plan *, tess_pc *))
@@ -55,7 +83,8 @@ static tess_status with_host_values(tess_plan *plan, tess_pc *pc,
         return TESS_OK;
     if (plan->device->backend->host_values)
         TESS_TRY(plan->device->backend->host_values(plan));
-    return compute(plan, pc);
+    TESS_TRY(compute(plan, pc));
+    return pc->ops->triangular && plan->device->threads > 0 ? watch(plan, pc) : TESS_OK;
 }
 
 tess_status tess_pc_create(tess_plan *plan, const tess_pc_options *options, tess_pc *pc)

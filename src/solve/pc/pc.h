@@ -27,16 +27,18 @@ extern const char *const tess_pc_schedule_names[TESS_PC_SCHEDULES + 1];
 
 typedef struct tess_pc_options {
     const tess_pc_ops *ops;
-    bool single;             /* stored in f32 whatever the matrix's type */
-    int schedule;            /* tess_pc_schedule */
-    int64_t domains;         /* 0: one a thread of the device; one by levels or colours */
-    bool transpose;          /* M^-T is applied too */
-    bool positive;           /* M has to be positive definite where A is */
-    double omega;            /* relaxation: ssor */
-    int64_t levels;          /* of fill: iluk, ick */
-    double drop;             /* ilut: smaller blocks are dropped, relative to their row ... */
-    double fill;             /* ... and rows longer than this many times A's; iluk, ick: in all */
-    double pivot;            /* ilut: columns are exchanged, by whoever makes `given`; 0: never */
+    bool single;     /* stored in f32 whatever the matrix's type */
+    int schedule;    /* tess_pc_schedule */
+    int64_t domains; /* 0: one a thread of the device; one by levels or colours */
+    bool transpose;  /* M^-T is applied too */
+    bool positive;   /* M has to be positive definite where A is */
+    bool magnitude;  /* ... and where A is not: jacobi, bjacobi of |D| */
+    double omega;    /* relaxation: ssor */
+    int64_t levels;  /* of fill: iluk, ick */
+    double drop;     /* ilut: smaller blocks are dropped, relative to their row ... */
+    double fill;     /* ... and rows longer than this many times A's; iluk, ick: in all */
+    double pivot;    /* ilut: columns are exchanged, by whoever makes `given`; 0: never */
+    double most_bytes, most_seconds; /* lu: what complete factors may take; 0: no limit */
     struct tess_fill *given; /* ilut: factors made before, which are taken over; NULL: none */
 } tess_pc_options;
 
@@ -53,15 +55,16 @@ struct tess_pc_ops {
 
     /* ---- Traits ---- */
     bool identity;         /* M = I: there is nothing to apply */
-    bool elementwise;      /* one vector update; the state is a tess_diagonal */
+    bool diagonal;         /* vector updates and products alone; the state is a tess_diagonal */
     bool triangular;       /* takes schedule and domains; the state is a tess_triangular */
     bool ordered;          /* ... of one domain, in the order of the rows: no colours */
-    bool symmetric;        /* made from half of A, which has to be symmetric */
+    bool symmetric;        /* A has to be symmetric: factors are made from half of it */
     bool unsymmetric;      /* M is not symmetric where A is */
     bool complete;         /* M = A but for rounding; needs SuiteSparse */
     bool replaces_pivots;  /* those that cannot be inverted */
     bool square_blocks;    /* A must have them ... */
     int32_t largest_block; /* ... of at most this height; 0: any */
+    int vectors;           /* of scratch, that its steps use */
     tess_pc_pivots pivots;
 
     /* ---- Operations; those of an identity are NULL ---- */
@@ -86,6 +89,8 @@ struct tess_pc {
     tess_pc_options options;
     tess_type vector_type, type; /* of the vectors; of what is stored */
     int threads;                 /* that apply it */
+    int first_vector;            /* of the scratch that its steps use */
+    double growth;               /* |M^-1 e| |A|, e all ones, largest entries: triangular; else 0 */
     double shift;                /* factors are those of A with 1 + shift times its diagonal */
     void *state;
 };
@@ -100,6 +105,10 @@ extern const char *const tess_pc_names[];
 /* Computes M for the plan's matrix. TESS_ERR_MATRIX names the row of a block that cannot be
  * inverted. options->transpose announces M^-T. */
 tess_status tess_pc_create(tess_plan *plan, const tess_pc_options *options, tess_pc *pc);
+/* Factors of which |M^-1 e| |A| is larger are called unstable (Chow and Saad 1997): they may be far
+ * from any of A. */
+#define TESS_PC_UNSTABLE 1e12
+
 /* Computes it again from new values in the same pattern. */
 tess_status tess_pc_update_values(tess_plan *plan, tess_pc *pc);
 void tess_pc_destroy(tess_pc *pc);
@@ -114,16 +123,33 @@ tess_matrix tess_plan_present(const tess_plan *plan);
 /* An `append` of one PRECONDITION step. */
 void tess_pc_append_step(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);
 
-/* The diagonal of an elementwise preconditioner; NULL of any other. */
+/* The diagonal of a preconditioner that is made of one; NULL of any other. */
 static inline const tess_diagonal *tess_pc_diagonal(const tess_pc *pc)
 {
-    return pc->ops->elementwise ? pc->state : NULL;
+    return pc->ops->diagonal ? pc->state : NULL;
 }
 
-/* ---- dense.c: small dense blocks, column-major, in double ---- */
+/* ---- diagonal.c: a state that is a tess_diagonal ---- */
+
+/* The state with blocks of b, without numbers. */
+tess_status tess_diagonal_allocate(tess_plan *plan, tess_pc *pc, int32_t b);
+/* The inverses of A's diagonal blocks. */
+tess_status tess_diagonal_update(tess_plan *plan, tess_pc *pc);
+/* The failure of a block row: no pivot in a column of its block, the largest is `pivot`. */
+tess_status tess_diagonal_fault(const tess_pc *pc, int64_t row, int32_t column, double pivot);
+void tess_diagonal_append(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);
+double tess_diagonal_bytes(const tess_pc *pc);
+void tess_diagonal_free(tess_pc *pc);
+
+/* ---- dense.c, singular.c: small dense blocks, column-major, in double ---- */
 
 /* Inverts a in place (partial pivoting). Returns -1, or the column (0..b-1) at which no pivot was
  * found; *pivot is then the largest candidate's magnitude. `work` holds b*b doubles. */
 int32_t tess_dense_invert(double *a, int32_t b, double *work, double *pivot);
+/* The same of |a|, the positive definite square root of a^T a, for a symmetric a. */
+int32_t tess_dense_invert_magnitude(double *a, int32_t b, double *work, double *pivot);
+/* The singular values of a, b x b with columns `stride` apart, and its right singular vectors: a
+ * becomes a v, whose columns are orthogonal and as long as the singular values. */
+void tess_dense_singular(double *a, int64_t stride, int32_t b, double *v);
 
 #endif

@@ -31,13 +31,6 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
 const tess_pc_ops tess_pc_ssor = {
     .name = "ssor",
     .summary = "symmetric over-relaxation by blocks, with the factor omega",
-    .triangular = true,
-    .square_blocks = true,
-    .largest_block = TESS_FACTOR_BLOCK_MAX,
+    TESS_TRIANGULAR_OPS,
     .set_up = set_up,
-    .update = tess_triangular_update,
-    .append = tess_pc_append_step,
-    .apply = tess_triangular_apply,
-    .bytes = tess_triangular_bytes,
-    .free = tess_triangular_free,
 };

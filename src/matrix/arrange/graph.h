@@ -1,0 +1,24 @@
+/* The graph of an arranged matrix, which orders are found on (order.c, dissect.c). */
+#ifndef TESS_GRAPH_H
+#define TESS_GRAPH_H
+
+#include "matrix/arrange/arrange.h"
+
+/* The pattern of B + B^T without its diagonal, B being A under an arrangement; neighbours of a node
+ * may repeat. */
+typedef struct tess_graph {
+    int64_t n;
+    int64_t *offsets;
+    int32_t *neighbours;
+} tess_graph;
+
+/* What a failure leaves is freed by tess_graph_free. */
+tess_status tess_graph_make(const tess_matrix *A, const tess_arrangement *a, tess_graph *g);
+void tess_graph_free(tess_ctx *ctx, tess_graph *g);
+
+static inline int64_t tess_graph_degree(const tess_graph *g, int64_t node)
+{
+    return g->offsets[node + 1] - g->offsets[node];
+}
+
+#endif

@@ -1,0 +1,168 @@
+/* Chebyshev polynomial over block-Jacobi: M^-1 = q(D^-1 A) D^-1, products and vector updates alone.
+ *
+ *     z = d = D^-1 r / theta
+ *     three times:  d = c_i d + e_i D^-1 (r - A z),  z = z + d
+ *
+ * A has to be symmetric, so that the eigenvalues are real. q is small where the eigenvalues of D^-1
+ * A are between largest / SPAN and `largest`. That bound is the smaller of two: the row sums of
+ * |D^-1 A|, above which no eigenvalue lies, and 1.2 times what a few steps of the power method see.
+ * D^-1 is stored divided by it, so that the coefficients, which are in the lists of steps, stay as
+ * they are when the values change.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "solve/pc/pc.h"
+
+enum { DEGREE = 4, POWER_STEPS = 12 };
+/* Eigenvalues below a thirtieth of the largest are the method's business. */
+static const double span = 30;
+enum { LEFT, SCALED, D, VECTORS };
+
+static double block_value(const tess_diagonal *d, int64_t row, int32_t i, int32_t j)
+{
+    return tess_get(d->blocks, d->type, (row * d->block + j) * d->block + i);
+}
+
+/* The largest row sum of |D^-1 A|. */
+static double row_sum_bound(const tess_matrix *A, const tess_diagonal *d)
+{
+    const int32_t b = d->block;
+    double largest = 0;
+    for (int64_t row = 0; row < A->block_rows; row++)
+        for (int32_t i = 0; i < b; i++) {
+            double sum = 0;
+            for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
+                for (int32_t j = 0; j < b; j++) {
+                    double entry = 0;
+                    for (int32_t l = 0; l < b; l++)
+                        entry +=
+                            block_value(d, row, i, l) * tess_matrix_value(A, (k * b + j) * b + l);
+                    sum += fabs(entry);
+                }
+            largest = fmax(largest, sum);
+        }
+    return largest;
+}
+
+/* x = D^-1 y / |D^-1 y|; returns that norm. */
+static double scale_and_normalise(const tess_matrix *A, const tess_diagonal *d, const void *y,
+                                  void *x)
+{
+    double square = 0;
+    for (int64_t row = 0; row < A->rows; row++) {
+        const int64_t block = row / d->block, first = block * d->block;
+        double sum = 0;
+        for (int32_t j = 0; j < d->block && first + j < A->rows; j++)
+            sum +=
+                block_value(d, block, (int32_t)(row - first), j) * tess_get(y, A->type, first + j);
+        tess_put(x, A->type, row, sum);
+        square += sum * sum;
+    }
+    const double norm = sqrt(square);
+    for (int64_t row = 0; row < A->rows && norm > 0; row++)
+        tess_put(x, A->type, row, tess_get(x, A->type, row) / norm);
+    return norm;
+}
+
+/* What the power method takes for the largest |eigenvalue| of D^-1 A: never more than that of a
+ * symmetric one. */
+static tess_status estimate(tess_plan *plan, const tess_diagonal *d, double *largest)
+{
+    const tess_matrix *A = plan->matrix;
+    const size_t size = tess_type_size(A->type);
+    void *x = NULL, *y = NULL;
+    tess_status status;
+    *largest = 0;
+    TESS_TRY_CLEAN(tess_alloc_bytes(plan->ctx, A->rows, size, &x));
+    TESS_TRY_CLEAN(tess_alloc_bytes(plan->ctx, A->rows, size, &y));
+    for (int64_t i = 0; i < A->rows; i++)
+        tess_put(y, A->type, i, tess_random_unit(5, (uint64_t)i));
+    scale_and_normalise(A, d, y, x);
+    for (int step = 0; step < POWER_STEPS; step++) {
+        TESS_TRY_CLEAN(tess_spmv(plan, 1, x, 0, y));
+        *largest = fmax(*largest, scale_and_normalise(A, d, y, x));
+    }
+cleanup:
+    tess_free(plan->ctx, x);
+    tess_free(plan->ctx, y);
+    return status;
+}
+
+static tess_status update(tess_plan *plan, tess_pc *pc)
+{
+    TESS_TRY(tess_diagonal_update(plan, pc));
+    tess_diagonal *d = pc->state;
+    const tess_matrix A = tess_plan_present(plan);
+    const double bound = row_sum_bound(&A, d);
+    double seen, largest;
+    TESS_TRY(estimate(plan, d, &seen));
+    largest = seen > 0 ? fmin(bound, 1.2 * seen) : bound;
+    tess_log(pc->ctx,
+             "pc=chebyshev: eigenvalues of D^-1 A up to %.4g (the power method sees %.4g, no row "
+             "sum is larger than %.4g)",
+             largest, seen, bound);
+    if (!(largest > 0) || !isfinite(largest))
+        return TESS_OK; /* the method will see what is not finite */
+    const int64_t count = (int64_t)(d->bytes / tess_type_size(d->type));
+    for (int64_t i = 0; i < count; i++)
+        tess_put(d->blocks, d->type, i, tess_get(d->blocks, d->type, i) / largest);
+    return TESS_OK;
+}
+
+static tess_status set_up(tess_plan *plan, tess_pc *pc)
+{
+    TESS_TRY(tess_diagonal_allocate(plan, pc, plan->matrix->block_height));
+    return update(plan, pc);
+}
+
+/* scaled = D^-1 (r - A z), or the same with transposes. */
+static void append_residual(const tess_pc *pc, tess_steps *s, int r, int z, bool transpose)
+{
+    const int left = pc->first_vector + LEFT;
+    if (transpose)
+        tess_step_apply_transpose(s, z, left);
+    else
+        tess_step_apply(s, z, left);
+    tess_step_sum(s, left, 1, TESS_ONE, r, -1, TESS_ONE, left);
+    tess_step_diagonal(s, pc->state, left, pc->first_vector + SCALED, transpose);
+}
+
+/* M^-T = D^-T q(A^T D^-T) = q(D^-T A^T) D^-T: the same polynomial. */
+static void append(const tess_pc *pc, tess_steps *s, int r, int z, bool transpose)
+{
+    const int scaled = pc->first_vector + SCALED, d = pc->first_vector + D;
+    const double low = 1 / span, theta = (1 + low) / 2, delta = (1 - low) / 2;
+    const tess_term first = {1 / theta, TESS_ONE, scaled};
+    double rho = delta / theta;
+    tess_step_diagonal(s, pc->state, r, scaled, transpose);
+    tess_step_combine(s, d, 1, &first);
+    tess_step_copy(s, z, d);
+    for (int i = 1; i < DEGREE; i++) {
+        const double next = 1 / (2 * theta / delta - rho);
+        append_residual(pc, s, r, z, transpose);
+        tess_step_sum(s, d, next * rho, TESS_ONE, d, 2 * next / delta, TESS_ONE, scaled);
+        tess_step_sum(s, z, 1, TESS_ONE, z, 1, TESS_ONE, d);
+        rho = next;
+    }
+}
+
+/* The products with A, and the diagonal each time. */
+static double bytes(const tess_pc *pc)
+{
+    return DEGREE * (double)((const tess_diagonal *)pc->state)->bytes;
+}
+
+const tess_pc_ops tess_pc_chebyshev = {
+    .name = "chebyshev",
+    .summary = "a polynomial of degree 3 in A over block-Jacobi: products alone",
+    .diagonal = true,
+    .symmetric = true,
+    .square_blocks = true,
+    .vectors = VECTORS,
+    .set_up = set_up,
+    .update = update,
+    .append = append,
+    .bytes = bytes,
+    .free = tess_diagonal_free,
+};
