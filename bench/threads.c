@@ -11,6 +11,7 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -49,6 +50,7 @@ static double round_of(call_fn call, tess_ctx *ctx, int threads, double work, do
 {
     const int calls = work + pause > 20e-6 ? 50 : 1000;
     double total = 0;
+    usleep(50000); /* OpenMP's threads spin for milliseconds after their last call */
     for (int i = 0; i < calls / 5; i++)
         call(ctx, threads, work);
     for (int i = 0; i < calls; i++) {
