@@ -116,6 +116,18 @@ TESS_API tess_status tess_ctx_set_threads(tess_ctx *ctx, int threads); /* 0: all
 TESS_API void tess_ctx_set_progress(tess_ctx *ctx, tess_progress_fn progress, void *user);
 TESS_API int tess_ctx_threads(const tess_ctx *ctx);
 
+/* Where a context keeps its wisdom: what searches have found (see tess_plan_create). */
+typedef enum tess_wisdom_keep {
+    TESS_WISDOM_USUAL = 0,  /* the user's file, or what TESSERA_WISDOM says */
+    TESS_WISDOM_FILE = 1,   /* a file that the caller names */
+    TESS_WISDOM_MEMORY = 2, /* the context alone: nothing is read from disk or written to it */
+    TESS_WISDOM_OFF = 3     /* nothing is remembered: every plan is searched anew */
+} tess_wisdom_keep;
+
+/* What the context held so far is dropped; a file is read at the next search. `path` is copied; it
+ * must be NULL unless `keep` is TESS_WISDOM_FILE. The performance model lies beside the file. */
+TESS_API tess_status tess_ctx_set_wisdom(tess_ctx *ctx, tess_wisdom_keep keep, const char *path);
+
 /* Frees an array that a function of this library returned; ctx is the one it was given. NULL is
  * fine. */
 TESS_API void tess_release(tess_ctx *ctx, void *pointer);
@@ -427,7 +439,8 @@ typedef struct tess_plan_options {
  * Wisdom: what a search has found is remembered for matrices of the same class, in
  * tessera/wisdom.json in the user's cache directory. Later plans take it without a search. It
  * changes a plan's speed, never what is computed. TESSERA_WISDOM in the environment names another
- * file, or is "off". */
+ * file, or is "off"; tess_ctx_set_wisdom decides for one context. Any number of processes may share
+ * a file. A file that holds something else is neither used nor replaced. */
 TESS_API tess_status tess_plan_create(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                       const tess_plan_options *options, tess_plan **out);
 TESS_API void tess_plan_destroy(tess_plan *plan);
@@ -841,10 +854,19 @@ typedef struct tess_wisdom_item {
 TESS_API tess_status tess_wisdom_list(tess_ctx *ctx,
                                       void (*visit)(void *user, const tess_wisdom_item *item),
                                       void *user);
-/* The user's file; "" where no directory is known. *enabled: 0 where TESSERA_WISDOM is "off". */
+/* The context's file; "" where there is none. *enabled: 0 where wisdom is off. */
 TESS_API tess_status tess_wisdom_file(tess_ctx *ctx, size_t size, char *path, int *enabled);
 /* Forgets the classes whose name contains `part` ("": all), in the context and in the file. */
 TESS_API tess_status tess_wisdom_forget(tess_ctx *ctx, const char *part, int64_t *forgotten);
+/* Puts into the file what this context has found and the file lacks. A search does so by itself and
+ * goes on where it cannot be done; this call says why it cannot. Without anything new it finds out
+ * whether the file could be written. */
+TESS_API tess_status tess_wisdom_save(tess_ctx *ctx);
+/* All that the context knows as text, to be freed with tess_release. */
+TESS_API tess_status tess_wisdom_export(tess_ctx *ctx, char **text);
+/* Adds what tess_wisdom_export wrote, in the place of the same classes, to the context and its
+ * file. *classes, unless NULL, becomes their number. */
+TESS_API tess_status tess_wisdom_import(tess_ctx *ctx, const char *text, int64_t *classes);
 /* The class of products with A on a device, in at most `size` bytes. */
 TESS_API tess_status tess_wisdom_class(const tess_device *device, const tess_matrix *A, size_t size,
                                        char *name);

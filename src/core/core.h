@@ -43,6 +43,8 @@ struct tess_ctx {
     void *log_user;
     double progress_next;       /* seconds, monotonic clock: no callback before this moment */
     struct tess_wisdom *wisdom; /* read at the first search; NULL before */
+    tess_wisdom_keep wisdom_keep;
+    char *wisdom_path; /* of TESS_WISDOM_FILE */
     void (*destroy_wisdom)(tess_ctx *ctx);
     char error[1024];
 };

@@ -229,7 +229,7 @@ static tess_status search_in(tess_arena *a, bool fresh, tess_plan **out)
     if (!worth_choosing(a))
         return tess_plan_prepare(ctx, A, device, options, a->shares_layouts, out);
     bool open =
-        open_choice(options) && tess_wisdom_enabled() && !(tiny && a->effort == TESS_ESTIMATE);
+        open_choice(options) && tess_wisdom_enabled(ctx) && !(tiny && a->effort == TESS_ESTIMATE);
     if (open)
         tess_wisdom_key(device, A, "spmv", key);
     if (open && !fresh)
