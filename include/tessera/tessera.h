@@ -94,9 +94,12 @@ typedef int (*tess_progress_fn)(void *user, const char *what, double fraction);
 /* Receives one line of text, without a newline, about a choice that the library made. */
 typedef void (*tess_log_fn)(void *user, const char *line);
 
+/* The most threads that can be asked for, in a context and in a device's name. */
+enum { TESS_THREADS_MAX = 1024 };
+
 typedef struct tess_ctx_options {
     tess_allocator allocator; /* all zero: the C library's */
-    int threads;              /* 0: all that OpenMP offers; at most 1024 */
+    int threads;              /* 0: all that OpenMP offers; at most TESS_THREADS_MAX */
     tess_progress_fn progress;
     void *progress_user;
     tess_log_fn log;
@@ -334,7 +337,7 @@ typedef struct tess_symmetry {
     int skew;                 /* 1: a_ij = -a_ji */
     double mirrored;          /* share of the entries off the diagonal whose mirror is stored */
     double asymmetry;         /* max |a_ij - a_ji| / max |a_ij|; about 1e-16: symmetric up to
-                                 rounding */
+                                 rounding; NaN: some a_ij - a_ji is NaN or infinite */
     int64_t missing_diagonal; /* i < min(rows, cols) without a stored a_ii */
     int64_t zero_diagonal;    /* stored a_ii that are 0 */
 } tess_symmetry;
@@ -403,7 +406,7 @@ typedef struct tess_plan tess_plan;
 
 /* A device by its name:
  *   "ref"            one obvious loop, the truth for tests
- *   "cpu", "cpu:4"   the processor, with so many threads
+ *   "cpu", "cpu:4"   the processor, with so many threads (1..TESS_THREADS_MAX)
  *   "cuda", "cuda:1" a GPU, by number
  *   "auto"           see tess_device_open_for
  *   "profile:h200"   a machine that is not here, for tess_predict alone */
@@ -677,7 +680,8 @@ TESS_API const char *tess_solver_spec(const tess_solver *solver);
 TESS_API void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void *user);
 
 /* x holds the initial guess, zeros if there is none better, and receives the solution. Vectors are
- * arrays of the matrix's type in host memory or in the memory of the plan's device. */
+ * arrays of the matrix's type in host memory or in the memory of the plan's device. b and x must
+ * not overlap. */
 TESS_API tess_status tess_solver_solve(tess_solver *solver, const void *b, void *x,
                                        tess_result *result);
 /* k systems with the same A. System j has b = B + j*ldb and x = X + j*ldx, in scalars, and

@@ -29,9 +29,6 @@
             goto cleanup;      \
     } while (0)
 
-/* OpenMP aborts the process when it cannot create its threads; nobody means more than this. */
-#define TESS_THREADS_MAX 1024
-
 struct tess_wisdom; /* plan/wisdom/wisdom.h */
 
 struct tess_ctx {

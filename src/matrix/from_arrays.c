@@ -41,6 +41,16 @@ static tess_status wrap_arrays(tess_ctx *ctx, const tess_matrix_view *in, tess_b
     return TESS_OK;
 }
 
+/* A count that is given must be the one that follows from the sizes. */
+static tess_status check_count(tess_ctx *ctx, const char *name, int64_t given, int64_t right)
+{
+    if (given == 0 || given == right)
+        return TESS_OK;
+    return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                     "%s = %lld, but by the matrix's size it is %lld: pass that, or 0", name,
+                     (long long)given, (long long)right);
+}
+
 static tess_status check_enums(tess_ctx *ctx, tess_block_order order, tess_ownership ownership)
 {
     if (order != TESS_COLUMN_MAJOR && order != TESS_ROW_MAJOR)
@@ -67,6 +77,8 @@ tess_status tess_matrix_from_bsr(tess_ctx *ctx, const tess_matrix_view *arrays,
     tess_matrix_view in = *arrays;
     in.block_rows = tess_ceil_div(in.rows, in.block_height);
     in.block_cols = tess_ceil_div(in.cols, in.block_width);
+    TESS_TRY(check_count(ctx, "block_rows", arrays->block_rows, in.block_rows));
+    TESS_TRY(check_count(ctx, "block_cols", arrays->block_cols, in.block_cols));
     if (in.blocks == 0)
         in.blocks = in.row_offsets[in.block_rows];
     if (in.blocks > 0 && (!in.columns || !in.values))

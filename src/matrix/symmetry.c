@@ -45,7 +45,10 @@ static void compare_block(const tess_matrix *A, int64_t I, int64_t k, tally *T)
             T->diagonal += i == j;
             T->zero_diagonal += i == j && value == 0;
             T->largest = fmax(T->largest, fabs(value));
-            T->difference = fmax(T->difference, fabs(value - other));
+            if (value != other) { /* NaN among them, and infinities of different signs */
+                double difference = fabs(value - other);
+                T->difference = fmax(T->difference, isnan(difference) ? INFINITY : difference);
+            }
         }
     }
 }
@@ -99,7 +102,9 @@ tess_status tess_matrix_symmetry(tess_ctx *ctx, const tess_matrix *A, tess_symme
         .symmetric = unequal == 0,
         .skew = unopposed == 0,
         .mirrored = off_diagonal > 0 ? (double)mirrored / (double)off_diagonal : 1,
-        .asymmetry = largest > 0 ? difference / largest : 0,
+        .asymmetry = !isfinite(difference) ? NAN
+                     : largest > 0         ? difference / largest
+                                           : 0,
         .missing_diagonal = length - diagonal,
         .zero_diagonal = zero,
     };

@@ -31,6 +31,11 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, tess_device *devi
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_plan_create: an argument is NULL");
     tess_plan *plan;
     options = options ? options : &defaults;
+    if (options->effort != TESS_MEASURE && options->effort != TESS_ESTIMATE &&
+        options->effort != TESS_EXHAUSTIVE)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "effort %d is none of TESS_MEASURE, TESS_ESTIMATE, TESS_EXHAUSTIVE",
+                         (int)options->effort);
     TESS_TRY(shares_layouts ? tess_plan_search_shared(ctx, A, device, options, &plan)
                             : tess_plan_search(ctx, A, device, options, options->fresh, &plan));
     tess_log(ctx, "plan: device=%s format=%s kernel=%s%s%s", device->backend->name, plan->format,

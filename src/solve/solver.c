@@ -164,6 +164,24 @@ static tess_status reserve_systems(tess_solver *solver, int systems)
     return TESS_OK;
 }
 
+/* Whether the range of a system's right-hand side meets that of a solution. Both lists of ranges
+ * rise, so one walk over them sees every pair that could. */
+static bool overlap(int k, const char *B, int64_t ldb, const char *X, int64_t ldx, int64_t bytes)
+{
+    int i = 0, j = 0;
+    while (i < k && j < k) {
+        const uintptr_t b = (uintptr_t)B + (uintptr_t)(i * ldb),
+                        x = (uintptr_t)X + (uintptr_t)(j * ldx);
+        if (b + (uintptr_t)bytes <= x)
+            i++;
+        else if (x + (uintptr_t)bytes <= b)
+            j++;
+        else
+            return true;
+    }
+    return false;
+}
+
 tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
                                    int64_t ldx, tess_result *results)
 {
@@ -179,6 +197,11 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
                          ldb < rows ? "ldb" : "ldx", (long long)(ldb < rows ? ldb : ldx),
                          (long long)rows);
     const size_t scalar = tess_type_size(solver->plan->matrix->type);
+    const int64_t size = (int64_t)scalar;
+    if (rows > 0 && overlap(k, B, ldb * size, X, ldx * size, rows * size))
+        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
+                         "a solver's b and x overlap: x is written while b is still read, so pass "
+                         "a copy of b");
     for (int j = 0; solver->outer && j < k; j++)
         TESS_TRY(solver->outer->solve(solver, (const char *)B + (size_t)(j * ldb) * scalar,
                                       (char *)X + (size_t)(j * ldx) * scalar, &results[j]));

@@ -227,8 +227,7 @@ static void text_carries_wisdom_from_context_to_context(void **state)
     assert_int_equal(access(path, F_OK), 0); /* and in the other's file */
     tess_ctx_destroy(other);
     tess_release(ctx, text);
-    assert_int_equal(tess_wisdom_import(ctx, "{\"tessera_wisdom\": 1}", &classes),
-                     TESS_ERR_FORMAT);
+    assert_int_equal(tess_wisdom_import(ctx, "{\"tessera_wisdom\": 1}", &classes), TESS_ERR_FORMAT);
     assert_int_equal(tess_wisdom_import(ctx, "no", &classes), TESS_ERR_FORMAT);
     assert_int_equal(tess_wisdom_import(ctx, NULL, &classes), TESS_ERR_ARGUMENT);
     assert_int_equal(tess_wisdom_export(ctx, NULL), TESS_ERR_ARGUMENT);

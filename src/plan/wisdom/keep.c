@@ -53,8 +53,8 @@ tess_status tess_kept_read(tess_ctx *ctx, const tess_kept_kind *kind, const char
     if (stat(path, &about) != 0)
         return errno == ENOENT || errno == ENOTDIR ? TESS_OK : fail_errno(ctx, path);
     if (!S_ISREG(about.st_mode))
-        return tess_fail(ctx, TESS_ERR_IO, "%s is not a regular file, so no place for %s: %s",
-                         path, kind->name, kind->advice);
+        return tess_fail(ctx, TESS_ERR_IO, "%s is not a regular file, so no place for %s: %s", path,
+                         kind->name, kind->advice);
     if (about.st_size == 0)
         return TESS_OK;
     FILE *file = fopen(path, "re");
