@@ -251,8 +251,8 @@ TESS_API tess_status tess_matrix_diagonal_blocks(tess_ctx *ctx, const tess_matri
 /* New values in the same pattern, for the next time step. B, which has blocks of any size, takes
  * the values of A (usually CSR), and 0 where A stores nothing. B's pattern stays. An entry of A
  * outside B's blocks fails with TESS_ERR_PATTERN and leaves B as it was. B must not be borrowed.
- * Call tess_plan_update_values next. */
-TESS_API tess_status tess_matrix_refresh(tess_ctx *ctx, tess_matrix *B, const tess_matrix *A);
+ * Plans of B have the new values from their next product on. */
+TESS_API tess_status tess_matrix_update(tess_ctx *ctx, tess_matrix *B, const tess_matrix *A);
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
@@ -465,6 +465,11 @@ TESS_API tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, d
 /* New values in the same pattern, ordered as in the matrix's view. Nothing is planned again. The
  * plan may use `values` in place, as it does A's own arrays: keep them until the next update or the
  * end of the plan.
+ *
+ * A plan follows its matrix without this call. After tess_matrix_update and tess_builder_update its
+ * next product has the new values, whatever its format; in that product a format with a copy of
+ * them takes them over. So call this function, with the values of A's view, before a product that
+ * is captured in a CUDA graph. A plan that was given other arrays here keeps those.
  *
  * A plan with half storage compares each block with its mirror. Zeros of both signs are equal, and
  * so are any two NaN. When the new values are not symmetric, the plan stores the whole matrix from
@@ -689,9 +694,11 @@ TESS_API tess_status tess_solver_solve(tess_solver *solver, const void *b, void 
  * gmres, fgmres and inner=f32 solve one system after the other. */
 TESS_API tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb,
                                             void *X, int64_t ldx, tess_result *results);
-/* To be called after tess_plan_update_values: computes the preconditioner again, in the same
- * pattern. */
-TESS_API tess_status tess_solver_refresh(tess_solver *solver);
+/* The next time step: new values for the plan, as in tess_plan_update_values, and the
+ * preconditioner computed again in the same pattern. NULL: the values that the plan has, or its
+ * matrix was given since. Without this call a solve has the plan's present values all the same, and
+ * a preconditioner of earlier ones. */
+TESS_API tess_status tess_solver_update(tess_solver *solver, const void *values);
 /* create, solve and destroy in one. result->history is NULL. */
 TESS_API tess_status tess_solve(tess_plan *plan, const char *spec, const void *b, void *x,
                                 tess_result *result);
@@ -753,7 +760,8 @@ TESS_API const char *tess_inserter_error(const tess_inserter *inserter);
 
 /* A new matrix with everything added since the last finish. The inserters are empty afterwards. */
 TESS_API tess_status tess_builder_finish(tess_builder *builder, tess_matrix **out);
-/* The same into A, an earlier result of tess_builder_finish of this builder: no new arrays. */
+/* The same into A, an earlier result of tess_builder_finish of this builder: no new arrays. Plans
+ * of A have the new values from their next product on. */
 TESS_API tess_status tess_builder_update(tess_builder *builder, tess_matrix *A);
 /* Forgets what was added, and failures, since the last finish. The pattern stays. */
 TESS_API void tess_builder_clear(tess_builder *builder);

@@ -31,6 +31,8 @@ struct tess_plan {
     tess_device *device;
     const tess_matrix *matrix;
     const void *values;  /* the matrix's, or those of the last update */
+    int64_t version;     /* of the matrix when its values were last taken */
+    int64_t updates;     /* how often they were taken since the plan was made; solvers look at it */
     bool shares_layouts; /* its copies of A may be other plans' too: A's values never change */
     void *state;         /* the backend's own */
     char format[32];     /* chosen by the backend, for explain and bench */

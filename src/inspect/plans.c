@@ -38,6 +38,7 @@ tess_status tess_plan_time(tess_plan *plan, const void *x, void *y, int reps, do
     if (!plan || !seconds || reps < 1)
         return tess_fail(plan ? plan->ctx : NULL, TESS_ERR_ARGUMENT,
                          "tess_plan_time: an argument is NULL, or reps = %d < 1", reps);
+    TESS_TRY(tess_plan_follow(plan));
     return tess_product_time(plan, &spmv, 1, x, 0, y, reps, seconds);
 }
 

@@ -13,6 +13,7 @@ tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *
                         .device = device,
                         .matrix = A,
                         .values = A->values,
+                        .version = A->version,
                         .shares_layouts = shares_layouts};
     tess_status status = device->backend->prepare(plan, options);
     if (status != TESS_OK) {
@@ -83,11 +84,20 @@ static tess_status missing(tess_plan *plan, const char *call)
                      plan->device->backend->name);
 }
 
+tess_status tess_plan_follow(tess_plan *plan)
+{
+    const tess_matrix *A = plan->matrix;
+    if (plan->version == A->version || plan->values != A->values)
+        return TESS_OK;
+    return tess_plan_update_values(plan, A->values);
+}
+
 tess_status tess_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
 {
     if (!plan)
         return TESS_ERR_ARGUMENT;
     const tess_matrix *A = plan->matrix;
+    TESS_TRY(tess_plan_follow(plan));
     TESS_TRY(check_vectors(plan, "tess_spmv", x, A->cols, y, A->rows));
     return plan->device->backend->spmv(plan, alpha, x, beta, y);
 }
@@ -97,6 +107,7 @@ tess_status tess_spmv_transpose(tess_plan *plan, double alpha, const void *x, do
     if (!plan)
         return TESS_ERR_ARGUMENT;
     const tess_matrix *A = plan->matrix;
+    TESS_TRY(tess_plan_follow(plan));
     TESS_TRY(check_vectors(plan, "tess_spmv_transpose", x, A->rows, y, A->cols));
     if (!plan->device->backend->spmv_transpose)
         return missing(plan, "tess_spmv_transpose");
@@ -109,6 +120,7 @@ tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x, double b
     if (!plan)
         return TESS_ERR_ARGUMENT;
     const tess_matrix *A = plan->matrix;
+    TESS_TRY(tess_plan_follow(plan));
     TESS_TRY(check_vectors(plan, "tess_spmv_dot", x, A->cols, y, A->rows));
     if (!dot)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_spmv_dot: dot is NULL");
@@ -131,6 +143,7 @@ tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alp
                          (int)order);
     if (k == 0)
         return TESS_OK;
+    TESS_TRY(tess_plan_follow(plan));
     TESS_TRY(check_vectors(plan, "tess_spmm", X, A->cols, Y, A->rows));
     bool columns = order == TESS_COLUMN_MAJOR;
     int64_t least_x = columns ? A->cols : k, least_y = columns ? A->rows : k;
@@ -177,6 +190,8 @@ tess_status tess_plan_update_values(tess_plan *plan, const void *values)
         status = fall_back(plan, values);
     TESS_TRY(status);
     plan->values = values;
+    plan->version = plan->matrix->version;
+    plan->updates++;
     return TESS_OK;
 }
 

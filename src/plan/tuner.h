@@ -48,6 +48,9 @@ struct tess_search {
  * (but still told), and small matrices are searched too. */
 tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                              const tess_plan_options *options, bool fresh, tess_plan **out);
+/* Takes the matrix's values again where they were changed in place since the plan took them. Every
+ * product does so. A plan that was given other values keeps those. */
+tess_status tess_plan_follow(tess_plan *plan);
 /* For benchmarks: plans of one matrix that share its layouts, and so take no new values. */
 tess_status tess_plan_search_shared(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                     const tess_plan_options *options, tess_plan **out);

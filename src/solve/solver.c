@@ -1,7 +1,8 @@
-/* Solvers as objects: create, refresh, destroy, and the calls that solve. */
+/* Solvers as objects: create, update, destroy, and the calls that solve. */
 #include <math.h>
 #include <string.h>
 
+#include "plan/tuner.h"
 #include "solve/solve.h"
 
 /* Systems that go through one SpMM: beyond these the matrix's share of the traffic is small. */
@@ -120,11 +121,13 @@ tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **
 tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options, tess_solver **out)
 {
     tess_solver *solver;
+    TESS_TRY(tess_plan_follow(plan));
     TESS_TRY(TESS_CALLOC(plan->ctx, 1, &solver));
     solver->ctx = plan->ctx;
     solver->plan = plan;
     solver->options = *options;
     solver->pc.ctx = plan->ctx;
+    solver->updates = plan->updates;
     tess_status status = prepare(solver);
     if (status != TESS_OK) {
         tess_solver_destroy(solver);
@@ -142,10 +145,13 @@ void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void 
     solver->callback_user = user;
 }
 
-tess_status tess_solver_refresh(tess_solver *solver)
+tess_status tess_solver_update(tess_solver *solver, const void *values)
 {
     if (!solver)
         return TESS_ERR_ARGUMENT;
+    TESS_TRY(values ? tess_plan_update_values(solver->plan, values)
+                    : tess_plan_follow(solver->plan));
+    solver->updates = solver->plan->updates;
     if (solver->outer)
         return solver->outer->refresh(solver);
     TESS_TRY(tess_pc_update_values(solver->plan, &solver->pc));
@@ -202,6 +208,9 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
         return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
                          "a solver's b and x overlap: x is written while b is still read, so pass "
                          "a copy of b");
+    TESS_TRY(tess_plan_follow(solver->plan));
+    if (solver->outer && solver->updates != solver->plan->updates) /* it has copies of the matrix */
+        TESS_TRY(tess_solver_update(solver, NULL));
     for (int j = 0; solver->outer && j < k; j++)
         TESS_TRY(solver->outer->solve(solver, (const char *)B + (size_t)(j * ldb) * scalar,
                                       (char *)X + (size_t)(j * ldx) * scalar, &results[j]));
