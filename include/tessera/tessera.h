@@ -18,9 +18,11 @@
  *   - A context may be used by one thread at a time. Two contexts in two threads share nothing.
  *   - Option structs may be zeroed: zero is the default of every field. NULL means all defaults.
  *   - Destroy functions accept NULL.
- *
- *   - Structs of the section Inspection grow with the library: a function that fills one is told
- *     the size that the caller was compiled with, and fills no more than that.
+ *   - Until 1.0 a minor version is an ABI of its own: libtessera.so.0.2. A patch keeps it.
+ *   - Structs that will grow tell their size. An options struct begins with `size`, its sizeof; 0
+ *     stands for the struct as it was in 0.2. A call that fills a struct of the section Inspection
+ *     is told the sizeof, and fills no more than that. What the library itself allocates grows at
+ *     its end; tess_result has room reserved. The other structs stay as they are.
  *
  * The header goes from simple to advanced: context, matrix, analysis, plan, prediction, solve,
  * assembly, inspection. docs/glossary.md explains the words.
@@ -32,8 +34,11 @@
 #include <stdint.h>
 
 #define TESS_VERSION_MAJOR 0
-#define TESS_VERSION_MINOR 1
+#define TESS_VERSION_MINOR 2
 #define TESS_VERSION_PATCH 0
+
+/* 200 for 0.2.0: `#if TESS_VERSION >= 200`. */
+#define TESS_VERSION (TESS_VERSION_MAJOR * 10000 + TESS_VERSION_MINOR * 100 + TESS_VERSION_PATCH)
 
 #if defined(_WIN32)
 #define TESS_API
@@ -68,7 +73,7 @@ typedef enum tess_status {
 TESS_API const char *tess_status_name(tess_status status);
 TESS_API const char *tess_status_text(tess_status status);
 
-/* "0.1.0": the version of the library that is linked. The macros above are that of the header. */
+/* "0.2.0": the version of the library that is linked. The macros above are that of the header. */
 TESS_API const char *tess_version(void);
 
 /* Of `candidates` the one with the smallest edit distance to `word`, for messages about names that
@@ -98,6 +103,7 @@ typedef void (*tess_log_fn)(void *user, const char *line);
 enum { TESS_THREADS_MAX = 1024 };
 
 typedef struct tess_ctx_options {
+    size_t size;              /* sizeof(tess_ctx_options), or 0 */
     tess_allocator allocator; /* all zero: the C library's */
     int threads;              /* 0: all that OpenMP offers; at most TESS_THREADS_MAX */
     tess_progress_fn progress;
@@ -357,6 +363,7 @@ typedef struct tess_block_candidate {
 } tess_block_candidate;
 
 typedef struct tess_detect_options {
+    size_t size;      /* sizeof(tess_detect_options), or 0 */
     int ignore_zeros; /* 1: stored entries that are 0 do not count */
 } tess_detect_options;
 
@@ -427,6 +434,7 @@ typedef enum tess_effort {
 } tess_effort;
 
 typedef struct tess_plan_options {
+    size_t size; /* sizeof(tess_plan_options), or 0 */
     tess_effort effort;
     const char *format; /* NULL: chosen. "bsr", "sliced", "symmetric", "fbcsr", ... */
     const char *kernel; /* NULL: chosen. A kernel's name as `tessera bench` prints it */
@@ -509,6 +517,7 @@ TESS_API tess_status tess_plan_set_stream(tess_plan *plan, void *stream);
  * model is what `tessera calibrate` has measured on this device. Where nothing was measured, the
  * most similar of the built-in machines stands in, and `stand_in` says so. */
 typedef struct tess_predict_options {
+    size_t size;           /* sizeof(tess_predict_options), or 0 */
     int devices;           /* the most to consider, 1 .. 1024; 0: 1 */
     double link_bandwidth; /* bytes a second between two devices; 0: the measured speed of copies
                               to the host and back, or 50e9 */
@@ -666,6 +675,7 @@ typedef struct tess_result {
     int64_t history_count; /* iterations + 1 */
     const double *history; /* |r| / |b| before each iteration and at the end. The solver keeps it
                               until its next solve. NULL for all but the first of several systems */
+    double reserved[8];    /* 0 */
 } tess_result;
 
 /* Called after every iteration. `residual` is |r| / |b|. A non-zero return stops the solve

@@ -27,13 +27,13 @@ static int all_threads(void)
     return threads < TESS_THREADS_MAX ? threads : TESS_THREADS_MAX;
 }
 
-tess_status tess_ctx_create(const tess_ctx_options *options, tess_ctx **out)
+tess_status tess_ctx_create(const tess_ctx_options *given, tess_ctx **out)
 {
-    static const tess_ctx_options defaults = {0};
+    tess_ctx_options taken;
+    const tess_ctx_options *options = &taken;
     if (!out)
         return TESS_ERR_ARGUMENT;
-    if (!options)
-        options = &defaults;
+    TESS_TRY(TESS_TAKE_OPTIONS(NULL, tess_ctx_options, given, &taken));
     if (options->threads < 0 || options->threads > TESS_THREADS_MAX ||
         !options->allocator.allocate != !options->allocator.release)
         return TESS_ERR_ARGUMENT;

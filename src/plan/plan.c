@@ -25,13 +25,14 @@ tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *
 }
 
 static tess_status create(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
-                          const tess_plan_options *options, bool shares_layouts, tess_plan **out)
+                          const tess_plan_options *given, bool shares_layouts, tess_plan **out)
 {
-    static const tess_plan_options defaults = {0};
+    tess_plan_options taken;
+    const tess_plan_options *options = &taken;
     if (!ctx || !A || !device || !out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_plan_create: an argument is NULL");
     tess_plan *plan;
-    options = options ? options : &defaults;
+    TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_plan_options, given, &taken));
     if (options->effort != TESS_MEASURE && options->effort != TESS_ESTIMATE &&
         options->effort != TESS_EXHAUSTIVE)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,

@@ -11,7 +11,7 @@ No command: the overview, as bad usage. The rest of the list depends on what is 
   $ tessera --help | head -n 1
   usage: tessera COMMAND [OPTION...] [OPERAND...]
   $ tessera --version
-  tessera 0.1.0
+  tessera 0.2.0
 
 Mistakes are one sentence with the nearest right word.
 

@@ -76,7 +76,8 @@ int test_follow(void **state, tess_device *device, const char *spec)
     tess_ctx *ctx = test_ctx(state);
     tess_candidates list = {0};
     tess_matrix *A;
-    const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_EXHAUSTIVE, .shapes = true};
+    const tess_product product = {
+        .kind = TESS_PRODUCT_SPMV, .effort = TESS_EXHAUSTIVE, .shapes = true};
     int followed = 0;
     assert_int_equal(tess_matrix_generate(ctx, spec, &A, NULL), TESS_OK);
     assert_int_equal(tess_candidates_list(device, A, &product, &list), TESS_OK);

@@ -1,5 +1,5 @@
-/* After tess_matrix_update and tess_builder_update a plan and a solver have the new values, whatever
- * the format. */
+/* After tess_matrix_update and tess_builder_update a plan and a solver have the new values,
+ * whatever the format. */
 #include <math.h>
 #include <string.h>
 
@@ -7,9 +7,9 @@
 
 static void plans_follow_their_matrix_in_every_format(void **state)
 {
-    static const char *const specs[] = {
-        "stencil7:n=5,b=3", "cdr:n=4,b=4", "planted:rows=2000,blocks=20", "stencil27:n=4,b=1",
-        "random:rows=60,cols=90,r=2,c=5"};
+    static const char *const specs[] = {"stencil7:n=5,b=3", "cdr:n=4,b=4",
+                                        "planted:rows=2000,blocks=20", "stencil27:n=4,b=1",
+                                        "random:rows=60,cols=90,r=2,c=5"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         tess_device *device = test_device(test_ctx(state), "cpu:2");
         assert_true(test_follow(state, device, specs[i]) > 1);
@@ -51,9 +51,9 @@ static void a_builders_update_reaches_plans_and_solvers(void **state)
                 TESS_OK);
             assemble(builder, BLOCKS, 1);
             assert_int_equal(tess_builder_finish(builder, &A), TESS_OK);
-            assert_int_equal(tess_plan_create(ctx, A, device,
-                                              &(tess_plan_options){.format = formats[f]}, &plan),
-                             TESS_OK);
+            assert_int_equal(
+                tess_plan_create(ctx, A, device, &(tess_plan_options){.format = formats[f]}, &plan),
+                TESS_OK);
             assert_int_equal(tess_solver_create(plan, specs[s], &solver), TESS_OK);
             for (int step = 1; step <= 3; step++) {
                 assemble(builder, BLOCKS, step);

@@ -137,6 +137,49 @@ static void asymmetry_with_nan_is_nan(void **state)
     tess_matrix_destroy(A);
 }
 
+/* A struct as a later version may have it. */
+typedef struct later_options {
+    tess_plan_options now;
+    int64_t later;
+} later_options;
+
+static void options_tell_their_size(void **state)
+{
+    fixture f = make(state);
+    tess_plan *plan;
+    tess_plan_options options = {.size = sizeof options, .format = "bsr"};
+    assert_int_equal(tess_plan_create(f.ctx, f.A, f.device, &options, &plan), TESS_OK);
+    tess_plan_destroy(plan);
+    options.size = 24;
+    expect(f.ctx, tess_plan_create(f.ctx, f.A, f.device, &options, &plan), TESS_ERR_ARGUMENT,
+           "tess_plan_options.size = 24");
+    later_options later = {.now = {.size = sizeof later}};
+    assert_int_equal(tess_plan_create(f.ctx, f.A, f.device, &later.now, &plan), TESS_OK);
+    tess_plan_destroy(plan);
+    later.later = 1;
+    expect(f.ctx, tess_plan_create(f.ctx, f.A, f.device, &later.now, &plan), TESS_ERR_UNSUPPORTED,
+           "does not know");
+    /* This version's view of an older caller: what it does not have is 0. */
+    later_options taken;
+    options.size = 0;
+    memset(&taken, 1, sizeof taken);
+    assert_int_equal(
+        tess_take_options_bytes(f.ctx, "options", &options, sizeof options, sizeof taken, &taken),
+        TESS_OK);
+    assert_string_equal(taken.now.format, "bsr");
+    assert_true(taken.later == 0);
+    tess_detection *detection;
+    tess_prediction *prediction;
+    tess_ctx *ctx;
+    expect(f.ctx, tess_detect(f.ctx, f.A, &(tess_detect_options){.size = 1}, &detection),
+           TESS_ERR_ARGUMENT, "size = 1");
+    expect(f.ctx,
+           tess_predict(f.ctx, f.A, f.device, &(tess_predict_options){.size = 1}, &prediction),
+           TESS_ERR_ARGUMENT, "size = 1");
+    assert_int_equal(tess_ctx_create(&(tess_ctx_options){.size = 1}, &ctx), TESS_ERR_ARGUMENT);
+    unmake(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +187,7 @@ int main(void)
         cmocka_unit_test(enums_and_counts_are_checked),
         cmocka_unit_test(the_most_threads_are_one_number),
         cmocka_unit_test(asymmetry_with_nan_is_nan),
+        cmocka_unit_test(options_tell_their_size),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
