@@ -156,7 +156,8 @@ typedef enum tess_block_order { TESS_COLUMN_MAJOR = 0, TESS_ROW_MAJOR = 1 } tess
  *   BORROW   The matrix uses them in place. They must outlive it and stay unchanged.
  *   ADOPT    They were allocated with malloc. On success they belong to the matrix, which frees
  *            them with free().
- * BORROW and ADOPT need strictly increasing columns in every row and column-major blocks. */
+ * BORROW and ADOPT need strictly increasing columns in every row and column-major blocks: kernels
+ * multiply a block column by column, so blocks in another order would be copied by every plan. */
 typedef enum tess_ownership { TESS_COPY = 0, TESS_BORROW = 1, TESS_ADOPT = 2 } tess_ownership;
 
 /* All of a matrix, to be read. Block row i owns the blocks row_offsets[i] .. row_offsets[i+1]-1.
@@ -195,6 +196,14 @@ TESS_API tess_status tess_matrix_from_csr_i32(tess_ctx *ctx, tess_type type, int
 TESS_API tess_status tess_matrix_from_bsr(tess_ctx *ctx, const tess_matrix_view *arrays,
                                           tess_block_order order, tess_ownership ownership,
                                           tess_matrix **out);
+
+/* BSR with 32-bit row offsets, as SciPy and PETSc have it: rows and cols in scalars, row_offsets
+ * and columns in blocks. The arrays are copied. */
+TESS_API tess_status tess_matrix_from_bsr_i32(tess_ctx *ctx, tess_type type, int64_t rows,
+                                              int64_t cols, int32_t block_height,
+                                              int32_t block_width, const int32_t *row_offsets,
+                                              const int32_t *columns, const void *values,
+                                              tess_block_order order, tess_matrix **out);
 
 /* Coordinates in any order, 0-based. Entries at the same place are summed in input order. */
 TESS_API tess_status tess_matrix_from_coo(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
@@ -446,6 +455,10 @@ typedef struct tess_plan_options {
 
 /* Prepares A for repeated products on a device. The plan refers to A's arrays where it can, so A
  * must outlive it. Results are bitwise repeatable on the same plan.
+ *
+ * A kernel that was not asked for and fails when the plan is made, or at the plan's first product,
+ * is no failure of the call: the next candidate takes its place, and tess_plan_explain and
+ * tess_plan_get_info say so.
  *
  * Wisdom: what a search has found is remembered for matrices of the same class, in
  * tessera/wisdom.json in the user's cache directory. Later plans take it without a search. It
@@ -709,6 +722,40 @@ TESS_API tess_status tess_solver_solve_many(tess_solver *solver, int k, const vo
  * matrix was given since. Without this call a solve has the plan's present values all the same, and
  * a preconditioner of earlier ones. */
 TESS_API tess_status tess_solver_update(tess_solver *solver, const void *values);
+/* An operator that the caller applies: y = A x, or z = M^-1 r. x and y are host arrays of `rows`
+ * scalars each. transpose: A^T x, which bicg alone asks for. Anything but TESS_OK ends the solve
+ * with that status. */
+typedef tess_status (*tess_apply_fn)(void *user, int transpose, const void *x, void *y);
+
+typedef struct tess_operator {
+    size_t size; /* sizeof(tess_operator), or 0 */
+    tess_type type;
+    int64_t rows; /* and columns */
+    tess_apply_fn apply;
+    void *user;
+    double bytes; /* that one application moves, for reports; 0: not counted */
+} tess_operator;
+
+/* A plan whose products are the caller's, for solvers of every method. It has no entries: "auto",
+ * scale=, order=, inner= and our preconditioners cannot be had with it. The device must be one of
+ * the host. */
+TESS_API tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device,
+                                             const tess_operator *A, tess_plan **out);
+/* tess_solver_create with the caller's preconditioner in the place of pc=; cg and cg_single need a
+ * symmetric positive definite one. M = NULL: none. */
+TESS_API tess_status tess_solver_create_with(tess_plan *plan, const char *spec,
+                                             const tess_operator *M, tess_solver **out);
+
+/* Our preconditioners alone, for other solvers: "ilu0", "ssor:omega=1.2,schedule=levels". */
+typedef struct tess_preconditioner tess_preconditioner;
+
+TESS_API tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditioner **out);
+/* z = M^-1 r: arrays of the matrix's type, in host memory or that of the plan's device. */
+TESS_API tess_status tess_pc_apply(tess_preconditioner *pc, const void *r, void *z);
+/* Computes it again, as tess_solver_update does. */
+TESS_API tess_status tess_pc_update(tess_preconditioner *pc, const void *values);
+TESS_API void tess_pc_destroy(tess_preconditioner *pc);
+
 /* create, solve and destroy in one. result->history is NULL. */
 TESS_API tess_status tess_solve(tess_plan *plan, const char *spec, const void *b, void *x,
                                 tess_result *result);
@@ -817,6 +864,8 @@ typedef struct tess_plan_info {
     double memory;            /* bytes kept beside A; 0: not known */
     double predicted_seconds; /* of one product; 0: the model was not asked or knows nothing */
     double measured_seconds;  /* by the search that chose it, or by an earlier one; 0: none */
+    double moves;             /* bytes of y = A x in this format, padding included; 0: not known */
+    const char *note;         /* which kernel failed, so that this one took its place; "": none */
 } tess_plan_info;
 
 /* size: sizeof(tess_plan_info). */
@@ -828,7 +877,8 @@ TESS_API tess_status tess_plan_time(tess_plan *plan, const void *x, void *y, int
 
 /* How a plan was chosen. */
 typedef struct tess_search_info {
-    tess_effort effort; /* that was used: a small matrix is only estimated */
+    tess_effort effort; /* that was used: ESTIMATE where a product moves less than 1 MB and `fresh`
+                           was not set */
     int64_t count;      /* of trials; 0: the options, or wisdom, left no choice */
     int64_t chosen;     /* trial 0 is what an estimate takes */
     int spmvs;          /* products run */

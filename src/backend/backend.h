@@ -39,6 +39,10 @@ struct tess_plan {
     char kernel[64];     /* name as in the kernel table */
     char params[160];    /* "key=value,..." or "" */
     tess_search *search; /* how it was chosen; NULL: by the options alone, or by a guess */
+    double moves;        /* bytes of one product in its format; 0: not known */
+    bool proven;         /* a product has succeeded */
+    void *stream;        /* that the caller has set */
+    char note[320];      /* which kernel failed before this one; "": none */
     char explain[4096];  /* filled by tess_plan_explain */
 };
 
@@ -157,6 +161,9 @@ struct tess_backend {
     /* Fills what tess_candidate says "by costs()" of SpMV candidates, from the exact lengths of A's
      * rows. NULL: the model knows nothing of this device. */
     tess_status (*costs)(tess_device *device, const tess_matrix *A, tess_candidates *list);
+
+    /* Plans have no entries, only products: the caller's operators. */
+    bool matrix_free;
 
     /* An asynchronous device runs beside the host: it has a clock of its own (time_product), begins
      * a launch while another ends, and its products are short beside what the host prepares. */

@@ -19,7 +19,9 @@ tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_inf
                            .kernel = plan->kernel,
                            .params = plan->params,
                            .bytes = tess_product_bytes(plan->matrix, &spmv),
-                           .flops = tess_product_flops(plan->matrix, &spmv)};
+                           .flops = tess_product_flops(plan->matrix, &spmv),
+                           .moves = plan->moves,
+                           .note = plan->note};
     const tess_search *search = plan->search;
     if (search && search->remembered) {
         info.measured_seconds = search->seconds_then;

@@ -104,19 +104,38 @@ tess_status tess_matrix_from_csr(tess_ctx *ctx, tess_type type, int64_t rows, in
     return tess_matrix_from_bsr(ctx, &arrays, TESS_COLUMN_MAJOR, ownership, out);
 }
 
+tess_status tess_matrix_from_bsr_i32(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
+                                     int32_t block_height, int32_t block_width,
+                                     const int32_t *row_offsets, const int32_t *columns,
+                                     const void *values, tess_block_order order, tess_matrix **out)
+{
+    if (!ctx || !out || !row_offsets)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_from_bsr_i32: an argument is NULL");
+    TESS_TRY(tess_matrix_check_sizes(ctx, type, rows, cols, block_height, block_width, 0));
+    const int64_t block_rows = tess_ceil_div(rows, block_height);
+    int64_t *wide;
+    TESS_TRY(TESS_ALLOC(ctx, block_rows + 1, &wide));
+    for (int64_t i = 0; i <= block_rows; i++)
+        wide[i] = row_offsets[i];
+    const tess_matrix_view arrays = {
+        .type = type,
+        .rows = rows,
+        .cols = cols,
+        .block_height = block_height,
+        .block_width = block_width,
+        .row_offsets = wide,
+        .columns = columns,
+        .values = values,
+    };
+    tess_status status = tess_matrix_from_bsr(ctx, &arrays, order, TESS_COPY, out);
+    tess_free(ctx, wide);
+    return status;
+}
+
 tess_status tess_matrix_from_csr_i32(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
                                      const int32_t *row_offsets, const int32_t *columns,
                                      const void *values, tess_matrix **out)
 {
-    if (!ctx || !out || !row_offsets)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_from_csr_i32: an argument is NULL");
-    TESS_TRY(tess_matrix_check_sizes(ctx, type, rows, cols, 1, 1, 0));
-    int64_t *wide;
-    TESS_TRY(TESS_ALLOC(ctx, rows + 1, &wide));
-    for (int64_t i = 0; i <= rows; i++)
-        wide[i] = row_offsets[i];
-    tess_status status =
-        tess_matrix_from_csr(ctx, type, rows, cols, wide, columns, values, TESS_COPY, out);
-    tess_free(ctx, wide);
-    return status;
+    return tess_matrix_from_bsr_i32(ctx, type, rows, cols, 1, 1, row_offsets, columns, values,
+                                    TESS_COLUMN_MAJOR, out);
 }

@@ -40,6 +40,8 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, tess_device *devi
                          (int)options->effort);
     TESS_TRY(shares_layouts ? tess_plan_search_shared(ctx, A, device, options, &plan)
                             : tess_plan_search(ctx, A, device, options, options->fresh, &plan));
+    if (!(plan->moves > 0)) /* of a choice that no search made */
+        plan->moves = tess_plan_price(plan);
     tess_log(ctx, "plan: device=%s format=%s kernel=%s%s%s", device->backend->name, plan->format,
              plan->kernel, plan->params[0] ? " " : "", plan->params);
     *out = plan;
@@ -93,14 +95,100 @@ tess_status tess_plan_follow(tess_plan *plan)
     return tess_plan_update_values(plan, A->values);
 }
 
+/* A product as it was called, so that it can be called again. */
+typedef struct product_call {
+    tess_status (*run)(tess_plan *plan, const struct product_call *call);
+    double alpha, beta;
+    const void *x, *w;
+    void *y;
+    double *dot;
+    int k;
+    tess_block_order order;
+    int64_t ldx, ldy;
+} product_call;
+
+/* Another plan, ready for what this one is used for; it takes this one's place if it can do the
+ * call. */
+static tess_status substitute(tess_plan *plan, int64_t trial, const product_call *call)
+{
+    const tess_candidate *c = &plan->search->trials[trial].candidate;
+    const tess_plan_options options = {
+        .format = c->format, .kernel = c->kernel, .params = c->params};
+    tess_plan *other;
+    TESS_TRY(tess_plan_prepare(plan->ctx, plan->matrix, plan->device, &options, false, &other));
+    tess_status status = TESS_OK;
+    if (plan->stream)
+        status = plan->device->backend->set_stream(other, plan->stream);
+    if (status == TESS_OK && plan->values != plan->matrix->values)
+        status = plan->device->backend->update_values(other, plan->values);
+    if (status == TESS_OK)
+        status = call->run(other, call);
+    if (status == TESS_OK) {
+        tess_plan kept = *other;
+        *other = *plan;
+        *plan = kept;
+        plan->search = other->search;
+        plan->stream = other->stream;
+        plan->values = other->values;
+        plan->updates = other->updates;
+        plan->moves = c->bytes;
+        other->search = NULL;
+    }
+    tess_plan_destroy(other);
+    return status;
+}
+
+/* The first product failed where the driver refused it: the next candidates are tried. If none can
+ * do it either, the failure is the first one's. */
+static tess_status fall_back_product(tess_plan *plan, const product_call *call, tess_status status)
+{
+    tess_search *search = plan->search;
+    char kernel[sizeof plan->kernel];
+    const tess_kept_error kept = tess_error_keep(plan->ctx);
+    memcpy(kernel, plan->kernel, sizeof kernel);
+    for (int64_t i = 0; i < search->count; i++) {
+        tess_trial *trial = &search->trials[i];
+        if (i == search->chosen || trial->state == TESS_TRIAL_REFUSED ||
+            substitute(plan, i, call) != TESS_OK)
+            continue;
+        tess_trial_refuse(&search->trials[search->chosen], kept.text);
+        tess_plan_note(plan, kernel, kept.text);
+        search->chosen = i;
+        tess_error_restore(plan->ctx, &kept);
+        plan->ctx->error[0] = '\0';
+        return TESS_OK;
+    }
+    tess_error_restore(plan->ctx, &kept);
+    return status;
+}
+
+static tess_status perform(tess_plan *plan, const product_call *call)
+{
+    TESS_TRY(tess_plan_follow(plan));
+    tess_status status = call->run(plan, call);
+    if (status == TESS_ERR_DEVICE && !plan->proven && plan->search && plan->search->open)
+        status = fall_back_product(plan, call, status);
+    plan->proven = plan->proven || status == TESS_OK;
+    return status;
+}
+
+static tess_status run_spmv(tess_plan *plan, const product_call *c)
+{
+    return plan->device->backend->spmv(plan, c->alpha, c->x, c->beta, c->y);
+}
+
 tess_status tess_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
 {
     if (!plan)
         return TESS_ERR_ARGUMENT;
     const tess_matrix *A = plan->matrix;
-    TESS_TRY(tess_plan_follow(plan));
     TESS_TRY(check_vectors(plan, "tess_spmv", x, A->cols, y, A->rows));
-    return plan->device->backend->spmv(plan, alpha, x, beta, y);
+    return perform(plan, &(product_call){run_spmv, .alpha = alpha, .x = x, .beta = beta, .y = y});
+}
+
+static tess_status run_transpose(tess_plan *plan, const product_call *c)
+{
+    return plan->device->backend->spmv_transpose(plan, c->alpha, c->x, c->beta, c->y);
 }
 
 tess_status tess_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta, void *y)
@@ -108,11 +196,16 @@ tess_status tess_spmv_transpose(tess_plan *plan, double alpha, const void *x, do
     if (!plan)
         return TESS_ERR_ARGUMENT;
     const tess_matrix *A = plan->matrix;
-    TESS_TRY(tess_plan_follow(plan));
     TESS_TRY(check_vectors(plan, "tess_spmv_transpose", x, A->rows, y, A->cols));
     if (!plan->device->backend->spmv_transpose)
         return missing(plan, "tess_spmv_transpose");
-    return plan->device->backend->spmv_transpose(plan, alpha, x, beta, y);
+    return perform(plan,
+                   &(product_call){run_transpose, .alpha = alpha, .x = x, .beta = beta, .y = y});
+}
+
+static tess_status run_dot(tess_plan *plan, const product_call *c)
+{
+    return plan->device->backend->spmv_dot(plan, c->alpha, c->x, c->beta, c->y, c->w, c->dot);
 }
 
 tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
@@ -121,13 +214,19 @@ tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x, double b
     if (!plan)
         return TESS_ERR_ARGUMENT;
     const tess_matrix *A = plan->matrix;
-    TESS_TRY(tess_plan_follow(plan));
     TESS_TRY(check_vectors(plan, "tess_spmv_dot", x, A->cols, y, A->rows));
     if (!dot)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_spmv_dot: dot is NULL");
     if (!plan->device->backend->spmv_dot)
         return missing(plan, "tess_spmv_dot");
-    return plan->device->backend->spmv_dot(plan, alpha, x, beta, y, w, dot);
+    return perform(plan, &(product_call){run_dot, .alpha = alpha, .x = x, .beta = beta, .y = y,
+                                         .w = w, .dot = dot});
+}
+
+static tess_status run_spmm(tess_plan *plan, const product_call *c)
+{
+    return plan->device->backend->spmm(plan, c->k, c->order, c->alpha, c->x, c->ldx, c->beta, c->y,
+                                       c->ldy);
 }
 
 tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
@@ -144,7 +243,6 @@ tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alp
                          (int)order);
     if (k == 0)
         return TESS_OK;
-    TESS_TRY(tess_plan_follow(plan));
     TESS_TRY(check_vectors(plan, "tess_spmm", X, A->cols, Y, A->rows));
     bool columns = order == TESS_COLUMN_MAJOR;
     int64_t least_x = columns ? A->cols : k, least_y = columns ? A->rows : k;
@@ -154,7 +252,8 @@ tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alp
                          (long long)(ldx < least_x ? least_x : least_y));
     if (!plan->device->backend->spmm)
         return missing(plan, "tess_spmm");
-    return plan->device->backend->spmm(plan, k, order, alpha, X, ldx, beta, Y, ldy);
+    return perform(plan, &(product_call){run_spmm, .alpha = alpha, .x = X, .beta = beta, .y = Y,
+                                         .k = k, .order = order, .ldx = ldx, .ldy = ldy});
 }
 
 /* New values may break what a searched format relies on (symmetry): the caller did not ask for that
@@ -202,5 +301,7 @@ tess_status tess_plan_set_stream(tess_plan *plan, void *stream)
         return TESS_ERR_ARGUMENT;
     if (!plan->device->backend->set_stream)
         return missing(plan, "tess_plan_set_stream");
-    return plan->device->backend->set_stream(plan, stream);
+    TESS_TRY(plan->device->backend->set_stream(plan, stream));
+    plan->stream = stream;
+    return TESS_OK;
 }

@@ -16,6 +16,11 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
 
 tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options, tess_solver **out);
 
+/* ---- operator.c ---- */
+
+/* The caller's operator, checked. */
+tess_status tess_operator_take(tess_ctx *ctx, const tess_operator *given, tess_operator *out);
+
 /* ---- Solvers around a solver ---- */
 
 /* Every system is solved by an inner solver, in rounds or by trying. Vectors are as those of

@@ -26,7 +26,7 @@ void tess_solver_destroy(tess_solver *solver)
     tess_free(solver->ctx, solver->loop);
     tess_free(solver->ctx, solver->slots);
     tess_free(solver->ctx, solver->history);
-    tess_pc_destroy(&solver->pc);
+    tess_pc_tear_down(&solver->pc);
     tess_free(solver->ctx, solver);
 }
 
@@ -96,14 +96,46 @@ static tess_status prepare(tess_solver *solver)
     solver->cycle = 1;
     if (method->size)
         method->size(&solver->options, &vectors, &slots, &solver->cycle);
-    TESS_TRY(tess_pc_create(solver->plan, &solver->options.pc, &solver->pc));
+    TESS_TRY(tess_pc_set_up(solver->plan, &solver->options.pc, &solver->pc));
     TESS_TRY(build(solver));
     TESS_TRY(TESS_ALLOC(solver->ctx, slots, &solver->slots));
     return open_space(solver, vectors, slots, 1, &solver->space);
 }
 
+/* What goes with the caller's operators: a method, and nothing that needs entries. */
+static tess_status check_given(const tess_plan *plan, const tess_solve_options *options,
+                               const tess_operator *M)
+{
+    const bool bare = !options->automatic && options->scale == TESS_SCALE_NONE &&
+                      options->order == TESS_ORDER_NONE && !options->inner_single &&
+                      options->pc.ops->identity;
+    if (!bare && (M || plan->device->backend->matrix_free))
+        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                         "with the caller's %s a solver takes a method without pc=, scale=, order= "
+                         "and inner=: try \"gmres\", or \"cg\" where it is symmetric",
+                         M ? "preconditioner" : "operator");
+    if (M && plan->device->threads < 1)
+        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                         "the caller's preconditioners run on the host: pass a plan on a 'cpu' "
+                         "device, not on '%s'",
+                         plan->device->backend->name);
+    if (M && (M->rows != plan->matrix->rows || M->type != plan->matrix->type))
+        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
+                         "the preconditioner has %lld rows of %s, the matrix %lld of %s",
+                         (long long)M->rows, tess_type_name(M->type), (long long)plan->matrix->rows,
+                         tess_type_name(plan->matrix->type));
+    return TESS_OK;
+}
+
 tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **out)
 {
+    return tess_solver_create_with(plan, spec, NULL, out);
+}
+
+tess_status tess_solver_create_with(tess_plan *plan, const char *spec, const tess_operator *M,
+                                    tess_solver **out)
+{
+    tess_operator taken;
     if (!plan)
         return TESS_ERR_ARGUMENT;
     tess_ctx *ctx = plan->ctx;
@@ -115,6 +147,13 @@ tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **
                          (long long)A->rows, (long long)A->cols);
     tess_solve_options options;
     TESS_TRY(tess_solve_options_parse(ctx, spec ? spec : "auto", &options));
+    if (M)
+        TESS_TRY(tess_operator_take(ctx, M, &taken));
+    TESS_TRY(check_given(plan, &options, M ? &taken : NULL));
+    if (M) {
+        options.pc.ops = &tess_pc_given;
+        options.pc.caller = &taken;
+    }
     return tess_solver_open(plan, &options, out);
 }
 
@@ -224,6 +263,7 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
         TESS_TRY(reserve_systems(solver, count));
         TESS_TRY(tess_iterate(solver, count, (const char *)B + (size_t)(first * ldb) * scalar, ldb,
                               (char *)X + (size_t)(first * ldx) * scalar, ldx, results + first));
+        TESS_TRY(tess_pc_given_status(&solver->pc));
     }
     return TESS_OK;
 }
