@@ -44,7 +44,7 @@ static double run(tess_ctx *ctx, int which, const tess_matrix *csr, tess_matrix 
     if (which == TO_BLOCKS)
         check(ctx, tess_matrix_to_blocks(ctx, csr, &(tess_blocking){3, 3}, &result));
     else if (which == REFRESH)
-        check(ctx, tess_matrix_refresh(ctx, bsr, csr));
+        check(ctx, tess_matrix_update(ctx, bsr, csr));
     else if (which == TO_CSR)
         check(ctx, tess_matrix_to_csr(ctx, bsr, TESS_KEEP_ZEROS, &result));
     else if (which == TRANSPOSE)

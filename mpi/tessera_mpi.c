@@ -428,7 +428,7 @@ int main(int argc, char **argv)
     MPI_Comm_free(&node);
     int exit_status = parse(argc, argv, &r);
     if (exit_status == EXIT_DONE) {
-        const tess_ctx_options options = {.threads = r.args.threads};
+        const tess_ctx_options options = {.size = sizeof options, .threads = r.args.threads};
         if (tess_ctx_create(&options, &r.ctx) != TESS_OK ||
             tess_mpi_comm_open(r.ctx, MPI_COMM_WORLD, &r.comm) != TESS_OK)
             MPI_Abort(MPI_COMM_WORLD, EXIT_FAILED);

@@ -171,7 +171,7 @@ int main(int argc, char **argv)
                                      .single = single,
                                      .omega = 1};
     double start = tess_seconds();
-    check(tess_pc_create(plan, &options, &pc));
+    check(tess_pc_set_up(plan, &options, &pc));
     const double setup = tess_seconds() - start;
     start = tess_seconds();
     check(tess_pc_update_values(plan, &pc));
@@ -209,7 +209,7 @@ int main(int argc, char **argv)
         tess_free(ctx, *host[i]);
     tess_device_free(device, v.device_r);
     tess_device_free(device, v.device_z);
-    tess_pc_destroy(&pc);
+    tess_pc_tear_down(&pc);
     tess_plan_destroy(plan);
     tess_device_close(device);
     tess_matrix_destroy(A);

@@ -19,9 +19,11 @@
  *     beyond that. Two contexts in two threads share nothing.
  *   - Option structs may be zeroed: zero is the default of every field. NULL means all defaults.
  *   - Destroy functions accept NULL.
- *
- *   - Structs of the section Inspection grow with the library: a function that fills one is told
- *     the size that the caller was compiled with, and fills no more than that.
+ *   - Until 1.0 a minor version is an ABI of its own: libtessera.so.0.2. A patch keeps it.
+ *   - Structs that will grow tell their size. An options struct begins with `size`, its sizeof; 0
+ *     stands for the struct as it was in 0.2. A call that fills a struct of the section Inspection
+ *     is told the sizeof, and fills no more than that. What the library itself allocates grows at
+ *     its end; tess_result has room reserved. The other structs stay as they are.
  *
  * The header goes from simple to advanced: context, matrix, analysis, plan, prediction, solve,
  * assembly, inspection. docs/glossary.md explains the words.
@@ -33,8 +35,11 @@
 #include <stdint.h>
 
 #define TESS_VERSION_MAJOR 0
-#define TESS_VERSION_MINOR 1
+#define TESS_VERSION_MINOR 2
 #define TESS_VERSION_PATCH 0
+
+/* 200 for 0.2.0: `#if TESS_VERSION >= 200`. */
+#define TESS_VERSION (TESS_VERSION_MAJOR * 10000 + TESS_VERSION_MINOR * 100 + TESS_VERSION_PATCH)
 
 #if defined(_WIN32)
 #define TESS_API
@@ -69,7 +74,7 @@ typedef enum tess_status {
 TESS_API const char *tess_status_name(tess_status status);
 TESS_API const char *tess_status_text(tess_status status);
 
-/* "0.1.0": the version of the library that is linked. The macros above are that of the header. */
+/* "0.2.0": the version of the library that is linked. The macros above are that of the header. */
 TESS_API const char *tess_version(void);
 
 /* Of `candidates` the one with the smallest edit distance to `word`, for messages about names that
@@ -95,13 +100,17 @@ typedef int (*tess_progress_fn)(void *user, const char *what, double fraction);
 /* Receives one line of text, without a newline, about a choice that the library made. */
 typedef void (*tess_log_fn)(void *user, const char *line);
 
+/* The most threads that can be asked for, in a context and in a device's name. */
+enum { TESS_THREADS_MAX = 1024 };
+
 /* A context's threads are its own: made at the first call that uses more than one, asleep between
  * calls, ended with the context. A forked child makes its own; a context that another thread was
  * using when the process forked is lost to the child. A call inside a parallel region of the
  * caller's OpenMP computes on the calling thread alone. */
 typedef struct tess_ctx_options {
+    size_t size;              /* sizeof(tess_ctx_options), or 0 */
     tess_allocator allocator; /* all zero: the C library's */
-    int threads;              /* 0: OMP_NUM_THREADS, else all processors; at most 1024 */
+    int threads;              /* 0: OMP_NUM_THREADS, else all processors; at most TESS_THREADS_MAX */
     tess_progress_fn progress;
     void *progress_user;
     tess_log_fn log;
@@ -120,6 +129,18 @@ TESS_API tess_status tess_ctx_set_threads(tess_ctx *ctx, int threads); /* 0: all
 /* Another progress callback from now on; NULL: none. */
 TESS_API void tess_ctx_set_progress(tess_ctx *ctx, tess_progress_fn progress, void *user);
 TESS_API int tess_ctx_threads(const tess_ctx *ctx);
+
+/* Where a context keeps its wisdom: what searches have found (see tess_plan_create). */
+typedef enum tess_wisdom_keep {
+    TESS_WISDOM_USUAL = 0,  /* the user's file, or what TESSERA_WISDOM says */
+    TESS_WISDOM_FILE = 1,   /* a file that the caller names */
+    TESS_WISDOM_MEMORY = 2, /* the context alone: nothing is read from disk or written to it */
+    TESS_WISDOM_OFF = 3     /* nothing is remembered: every plan is searched anew */
+} tess_wisdom_keep;
+
+/* What the context held so far is dropped; a file is read at the next search. `path` is copied; it
+ * must be NULL unless `keep` is TESS_WISDOM_FILE. The performance model lies beside the file. */
+TESS_API tess_status tess_ctx_set_wisdom(tess_ctx *ctx, tess_wisdom_keep keep, const char *path);
 
 /* Frees an array that a function of this library returned; ctx is the one it was given. NULL is
  * fine. */
@@ -140,7 +161,8 @@ typedef enum tess_block_order { TESS_COLUMN_MAJOR = 0, TESS_ROW_MAJOR = 1 } tess
  *   BORROW   The matrix uses them in place. They must outlive it and stay unchanged.
  *   ADOPT    They were allocated with malloc. On success they belong to the matrix, which frees
  *            them with free().
- * BORROW and ADOPT need strictly increasing columns in every row and column-major blocks. */
+ * BORROW and ADOPT need strictly increasing columns in every row and column-major blocks: kernels
+ * multiply a block column by column, so blocks in another order would be copied by every plan. */
 typedef enum tess_ownership { TESS_COPY = 0, TESS_BORROW = 1, TESS_ADOPT = 2 } tess_ownership;
 
 /* All of a matrix, to be read. Block row i owns the blocks row_offsets[i] .. row_offsets[i+1]-1.
@@ -179,6 +201,14 @@ TESS_API tess_status tess_matrix_from_csr_i32(tess_ctx *ctx, tess_type type, int
 TESS_API tess_status tess_matrix_from_bsr(tess_ctx *ctx, const tess_matrix_view *arrays,
                                           tess_block_order order, tess_ownership ownership,
                                           tess_matrix **out);
+
+/* BSR with 32-bit row offsets, as SciPy and PETSc have it: rows and cols in scalars, row_offsets
+ * and columns in blocks. The arrays are copied. */
+TESS_API tess_status tess_matrix_from_bsr_i32(tess_ctx *ctx, tess_type type, int64_t rows,
+                                              int64_t cols, int32_t block_height,
+                                              int32_t block_width, const int32_t *row_offsets,
+                                              const int32_t *columns, const void *values,
+                                              tess_block_order order, tess_matrix **out);
 
 /* Coordinates in any order, 0-based. Entries at the same place are summed in input order. */
 TESS_API tess_status tess_matrix_from_coo(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
@@ -241,8 +271,8 @@ TESS_API tess_status tess_matrix_diagonal_blocks(tess_ctx *ctx, const tess_matri
 /* New values in the same pattern, for the next time step. B, which has blocks of any size, takes
  * the values of A (usually CSR), and 0 where A stores nothing. B's pattern stays. An entry of A
  * outside B's blocks fails with TESS_ERR_PATTERN and leaves B as it was. B must not be borrowed.
- * Call tess_plan_update_values next. */
-TESS_API tess_status tess_matrix_refresh(tess_ctx *ctx, tess_matrix *B, const tess_matrix *A);
+ * Plans of B have the new values from their next product on. */
+TESS_API tess_status tess_matrix_update(tess_ctx *ctx, tess_matrix *B, const tess_matrix *A);
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
@@ -327,7 +357,7 @@ typedef struct tess_symmetry {
     int skew;                 /* 1: a_ij = -a_ji */
     double mirrored;          /* share of the entries off the diagonal whose mirror is stored */
     double asymmetry;         /* max |a_ij - a_ji| / max |a_ij|; about 1e-16: symmetric up to
-                                 rounding */
+                                 rounding; NaN: some a_ij - a_ji is NaN or infinite */
     int64_t missing_diagonal; /* i < min(rows, cols) without a stored a_ii */
     int64_t zero_diagonal;    /* stored a_ii that are 0 */
 } tess_symmetry;
@@ -347,6 +377,7 @@ typedef struct tess_block_candidate {
 } tess_block_candidate;
 
 typedef struct tess_detect_options {
+    size_t size;      /* sizeof(tess_detect_options), or 0 */
     int ignore_zeros; /* 1: stored entries that are 0 do not count */
 } tess_detect_options;
 
@@ -396,7 +427,7 @@ typedef struct tess_plan tess_plan;
 
 /* A device by its name:
  *   "ref"            one obvious loop, the truth for tests
- *   "cpu", "cpu:4"   the processor, with so many threads
+ *   "cpu", "cpu:4"   the processor, with so many threads (1..TESS_THREADS_MAX)
  *   "cuda", "cuda:1" a GPU, by number
  *   "auto"           see tess_device_open_for
  *   "profile:h200"   a machine that is not here, for tess_predict alone */
@@ -417,6 +448,7 @@ typedef enum tess_effort {
 } tess_effort;
 
 typedef struct tess_plan_options {
+    size_t size; /* sizeof(tess_plan_options), or 0 */
     tess_effort effort;
     const char *format; /* NULL: chosen. "bsr", "sliced", "symmetric", "fbcsr", ... */
     const char *kernel; /* NULL: chosen. A kernel's name as `tessera bench` prints it */
@@ -429,6 +461,10 @@ typedef struct tess_plan_options {
 /* Prepares A for repeated products on a device. The plan refers to A's arrays where it can, so A
  * must outlive it. Results are bitwise repeatable on the same plan.
  *
+ * A kernel that was not asked for and fails when the plan is made, or at the plan's first product,
+ * is no failure of the call: the next candidate takes its place, and tess_plan_explain and
+ * tess_plan_get_info say so.
+ *
  * Threads: products and updates of values of one plan may be called by several threads at once and
  * take turns. Plans of one matrix, of one context or of several, may compute in different threads
  * at the same time. While one product uses a context's threads, another of the same context is
@@ -438,7 +474,8 @@ typedef struct tess_plan_options {
  * Wisdom: what a search has found is remembered for matrices of the same class, in
  * tessera/wisdom.json in the user's cache directory. Later plans take it without a search. It
  * changes a plan's speed, never what is computed. TESSERA_WISDOM in the environment names another
- * file, or is "off". */
+ * file, or is "off"; tess_ctx_set_wisdom decides for one context. Any number of processes may share
+ * a file. A file that holds something else is neither used nor replaced. */
 TESS_API tess_status tess_plan_create(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                       const tess_plan_options *options, tess_plan **out);
 TESS_API void tess_plan_destroy(tess_plan *plan);
@@ -460,6 +497,11 @@ TESS_API tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, d
 /* New values in the same pattern, ordered as in the matrix's view. Nothing is planned again. The
  * plan may use `values` in place, as it does A's own arrays: keep them until the next update or the
  * end of the plan.
+ *
+ * A plan follows its matrix without this call. After tess_matrix_update and tess_builder_update its
+ * next product has the new values, whatever its format; in that product a format with a copy of
+ * them takes them over. So call this function, with the values of A's view, before a product that
+ * is captured in a CUDA graph. A plan that was given other arrays here keeps those.
  *
  * A plan with half storage compares each block with its mirror. Zeros of both signs are equal, and
  * so are any two NaN. When the new values are not symmetric, the plan stores the whole matrix from
@@ -499,6 +541,7 @@ TESS_API tess_status tess_plan_set_stream(tess_plan *plan, void *stream);
  * model is what `tessera calibrate` has measured on this device. Where nothing was measured, the
  * most similar of the built-in machines stands in, and `stand_in` says so. */
 typedef struct tess_predict_options {
+    size_t size;           /* sizeof(tess_predict_options), or 0 */
     int devices;           /* the most to consider, 1 .. 1024; 0: 1 */
     double link_bandwidth; /* bytes a second between two devices; 0: the measured speed of copies
                               to the host and back, or 50e9 */
@@ -673,6 +716,7 @@ typedef struct tess_result {
                                until its next solve. NULL for all but the first of several systems */
     double normal_residual; /* |A^T r| / (|A| |r|), r = b - A x, recomputed, where a method of least
                                squares has not solved the system; 0 otherwise */
+    double reserved[8];     /* 0 */
 } tess_result;
 
 /* Called after every iteration. `residual` is |r| / |b|. A non-zero return stops the solve
@@ -692,7 +736,8 @@ TESS_API const char *tess_solver_spec(const tess_solver *solver);
 TESS_API void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void *user);
 
 /* x holds the initial guess, zeros if there is none better, and receives the solution. Vectors are
- * arrays of the matrix's type in host memory or in the memory of the plan's device. */
+ * arrays of the matrix's type in host memory or in the memory of the plan's device. b and x must
+ * not overlap. */
 TESS_API tess_status tess_solver_solve(tess_solver *solver, const void *b, void *x,
                                        tess_result *result);
 /* k systems with the same A. System j has b = B + j*ldb and x = X + j*ldx, in scalars, and
@@ -700,9 +745,45 @@ TESS_API tess_status tess_solver_solve(tess_solver *solver, const void *b, void 
  * gmres, fgmres and inner=f32 solve one system after the other. */
 TESS_API tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb,
                                             void *X, int64_t ldx, tess_result *results);
-/* To be called after tess_plan_update_values: computes the preconditioner again, in the same
- * pattern. */
-TESS_API tess_status tess_solver_refresh(tess_solver *solver);
+/* The next time step: new values for the plan, as in tess_plan_update_values, and the
+ * preconditioner computed again in the same pattern. NULL: the values that the plan has, or its
+ * matrix was given since. Without this call a solve has the plan's present values all the same, and
+ * a preconditioner of earlier ones. */
+TESS_API tess_status tess_solver_update(tess_solver *solver, const void *values);
+/* An operator that the caller applies: y = A x, or z = M^-1 r. x and y are host arrays of `rows`
+ * scalars each. transpose: A^T x, which bicg alone asks for. Anything but TESS_OK ends the solve
+ * with that status. */
+typedef tess_status (*tess_apply_fn)(void *user, int transpose, const void *x, void *y);
+
+typedef struct tess_operator {
+    size_t size; /* sizeof(tess_operator), or 0 */
+    tess_type type;
+    int64_t rows; /* and columns */
+    tess_apply_fn apply;
+    void *user;
+    double bytes; /* that one application moves, for reports; 0: not counted */
+} tess_operator;
+
+/* A plan whose products are the caller's, for solvers of every method. It has no entries: "auto",
+ * scale=, order=, inner= and our preconditioners cannot be had with it. The device must be one of
+ * the host. */
+TESS_API tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device,
+                                             const tess_operator *A, tess_plan **out);
+/* tess_solver_create with the caller's preconditioner in the place of pc=; cg and cg_single need a
+ * symmetric positive definite one. M = NULL: none. */
+TESS_API tess_status tess_solver_create_with(tess_plan *plan, const char *spec,
+                                             const tess_operator *M, tess_solver **out);
+
+/* Our preconditioners alone, for other solvers: "ilu0", "ssor:omega=1.2,schedule=levels". */
+typedef struct tess_preconditioner tess_preconditioner;
+
+TESS_API tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditioner **out);
+/* z = M^-1 r: arrays of the matrix's type, in host memory or that of the plan's device. */
+TESS_API tess_status tess_pc_apply(tess_preconditioner *pc, const void *r, void *z);
+/* Computes it again, as tess_solver_update does. */
+TESS_API tess_status tess_pc_update(tess_preconditioner *pc, const void *values);
+TESS_API void tess_pc_destroy(tess_preconditioner *pc);
+
 /* create, solve and destroy in one. result->history is NULL. */
 TESS_API tess_status tess_solve(tess_plan *plan, const char *spec, const void *b, void *x,
                                 tess_result *result);
@@ -764,7 +845,8 @@ TESS_API const char *tess_inserter_error(const tess_inserter *inserter);
 
 /* A new matrix with everything added since the last finish. The inserters are empty afterwards. */
 TESS_API tess_status tess_builder_finish(tess_builder *builder, tess_matrix **out);
-/* The same into A, an earlier result of tess_builder_finish of this builder: no new arrays. */
+/* The same into A, an earlier result of tess_builder_finish of this builder: no new arrays. Plans
+ * of A have the new values from their next product on. */
 TESS_API tess_status tess_builder_update(tess_builder *builder, tess_matrix *A);
 /* Forgets what was added, and failures, since the last finish. The pattern stays. */
 TESS_API void tess_builder_clear(tess_builder *builder);
@@ -810,6 +892,8 @@ typedef struct tess_plan_info {
     double memory;            /* bytes kept beside A; 0: not known */
     double predicted_seconds; /* of one product; 0: the model was not asked or knows nothing */
     double measured_seconds;  /* by the search that chose it, or by an earlier one; 0: none */
+    double moves;             /* bytes of y = A x in this format, padding included; 0: not known */
+    const char *note;         /* which kernel failed, so that this one took its place; "": none */
 } tess_plan_info;
 
 /* size: sizeof(tess_plan_info). */
@@ -821,7 +905,8 @@ TESS_API tess_status tess_plan_time(tess_plan *plan, const void *x, void *y, int
 
 /* How a plan was chosen. */
 typedef struct tess_search_info {
-    tess_effort effort; /* that was used: a small matrix is only estimated */
+    tess_effort effort; /* that was used: ESTIMATE where a product moves less than 1 MB and `fresh`
+                           was not set */
     int64_t count;      /* of trials; 0: the options, or wisdom, left no choice */
     int64_t chosen;     /* trial 0 is what an estimate takes */
     int spmvs;          /* products run */
@@ -869,10 +954,19 @@ typedef struct tess_wisdom_item {
 TESS_API tess_status tess_wisdom_list(tess_ctx *ctx,
                                       void (*visit)(void *user, const tess_wisdom_item *item),
                                       void *user);
-/* The user's file; "" where no directory is known. *enabled: 0 where TESSERA_WISDOM is "off". */
+/* The context's file; "" where there is none. *enabled: 0 where wisdom is off. */
 TESS_API tess_status tess_wisdom_file(tess_ctx *ctx, size_t size, char *path, int *enabled);
 /* Forgets the classes whose name contains `part` ("": all), in the context and in the file. */
 TESS_API tess_status tess_wisdom_forget(tess_ctx *ctx, const char *part, int64_t *forgotten);
+/* Puts into the file what this context has found and the file lacks. A search does so by itself and
+ * goes on where it cannot be done; this call says why it cannot. Without anything new it finds out
+ * whether the file could be written. */
+TESS_API tess_status tess_wisdom_save(tess_ctx *ctx);
+/* All that the context knows as text, to be freed with tess_release. */
+TESS_API tess_status tess_wisdom_export(tess_ctx *ctx, char **text);
+/* Adds what tess_wisdom_export wrote, in the place of the same classes, to the context and its
+ * file. *classes, unless NULL, becomes their number. */
+TESS_API tess_status tess_wisdom_import(tess_ctx *ctx, const char *text, int64_t *classes);
 /* The class of products with A on a device, in at most `size` bytes. */
 TESS_API tess_status tess_wisdom_class(const tess_device *device, const tess_matrix *A, size_t size,
                                        char *name);

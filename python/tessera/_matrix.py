@@ -279,7 +279,7 @@ class bsr_array(Owner):
             new = new._converted(self.dtype)
             taker, context = self.copy(), self._handle.context
             addresses = (taker._handle.address, new._handle.address)
-            context.call(lib.tess_matrix_refresh, context.address, *addresses)
+            context.call(lib.tess_matrix_update, context.address, *addresses)
             data = taker.data
         else:
             data = np.asarray(values, dtype=self.dtype)

@@ -92,7 +92,7 @@ class Solver(Owner):
         """The next time step: new numbers in the same pattern, as Plan.update takes them. The
         preconditioner is computed again."""
         self.plan.update(values)
-        self._context.call(lib.tess_solver_refresh, self._handle.address)
+        self._context.call(lib.tess_solver_update, self._handle.address, None)
 
     def solve(self, b: Any, x0: Any = None, callback: Callback | None = None) -> tuple[Any, Any]:
         """(x, info) of A x = b. For b with k columns, x has as many and info is a list.

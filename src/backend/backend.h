@@ -33,12 +33,18 @@ struct tess_plan {
     const tess_matrix *matrix;
     int64_t all_rows;    /* the matrix's, or those of all parts where it is one part's (dist/) */
     const void *values;  /* the matrix's, or those of the last update */
+    int64_t version;     /* of the matrix when its values were last taken */
+    int64_t updates;     /* how often they were taken since the plan was made; solvers look at it */
     bool shares_layouts; /* its copies of A may be other plans' too: A's values never change */
     void *state;         /* the backend's own */
     char format[32];     /* chosen by the backend, for explain and bench */
     char kernel[64];     /* name as in the kernel table */
     char params[160];    /* "key=value,..." or "" */
     tess_search *search; /* how it was chosen; NULL: by the options alone, or by a guess */
+    double moves;        /* bytes of one product in its format; 0: not known */
+    bool proven;         /* a product has succeeded */
+    void *stream;        /* that the caller has set */
+    char note[320];      /* which kernel failed before this one; "": none */
     char explain[4096];  /* filled by tess_plan_explain */
     tess_word turn;      /* held during a product: the last field, which stays with its plan */
 };
@@ -170,6 +176,9 @@ struct tess_backend {
     /* Fills what tess_candidate says "by costs()" of SpMV candidates, from the exact lengths of A's
      * rows. NULL: the model knows nothing of this device. */
     tess_status (*costs)(tess_device *device, const tess_matrix *A, tess_candidates *list);
+
+    /* Plans have no entries, only products: the caller's operators. */
+    bool matrix_free;
 
     /* An asynchronous device runs beside the host: it has a clock of its own (time_product), begins
      * a launch while another ends, and its products are short beside what the host prepares. */

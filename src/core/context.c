@@ -20,13 +20,13 @@ static void default_release(void *user, void *pointer)
     free(pointer);
 }
 
-tess_status tess_ctx_create(const tess_ctx_options *options, tess_ctx **out)
+tess_status tess_ctx_create(const tess_ctx_options *given, tess_ctx **out)
 {
-    static const tess_ctx_options defaults = {0};
+    tess_ctx_options taken;
+    const tess_ctx_options *options = &taken;
     if (!out)
         return TESS_ERR_ARGUMENT;
-    if (!options)
-        options = &defaults;
+    TESS_TRY(TESS_TAKE_OPTIONS(NULL, tess_ctx_options, given, &taken));
     if (options->threads < 0 || options->threads > TESS_THREADS_MAX ||
         !options->allocator.allocate != !options->allocator.release)
         return TESS_ERR_ARGUMENT;

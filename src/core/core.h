@@ -29,9 +29,6 @@
             goto cleanup;      \
     } while (0)
 
-/* Nobody means more threads than this. */
-#define TESS_THREADS_MAX 1024
-
 struct tess_wisdom; /* plan/wisdom/wisdom.h */
 struct tess_pool;   /* core/pool.c */
 
@@ -46,6 +43,8 @@ struct tess_ctx {
     unsigned pool_user;         /* not 0: a parallel call runs */
     double progress_next;       /* seconds, monotonic clock: no callback before this moment */
     struct tess_wisdom *wisdom; /* read at the first search; NULL before */
+    tess_wisdom_keep wisdom_keep;
+    char *wisdom_path; /* of TESS_WISDOM_FILE */
     void (*destroy_wisdom)(tess_ctx *ctx);
     char error[1024];
 };
@@ -61,6 +60,15 @@ typedef struct tess_kept_error {
 } tess_kept_error;
 tess_kept_error tess_error_keep(const tess_ctx *ctx);
 void tess_error_restore(tess_ctx *ctx, const tess_kept_error *kept);
+
+/* The caller's options, which may be NULL, of an older header and shorter, or of a newer one. They
+ * begin with their size; 0 is the size that they had in 0.2, `first`. A field that this library
+ * does not know must be 0. */
+tess_status tess_take_options_bytes(tess_ctx *ctx, const char *name, const void *given,
+                                    size_t first, size_t size, void *out);
+/* No options have grown since 0.2. Those that do pass the offset of their first new field. */
+#define TESS_TAKE_OPTIONS(ctx, type, given, out) \
+    tess_take_options_bytes((ctx), #type, (given), sizeof(type), sizeof(type), (out))
 
 /* One line to the log callback, if there is one. */
 void tess_log(tess_ctx *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));

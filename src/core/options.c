@@ -240,3 +240,28 @@ tess_status tess_options_parse(tess_ctx *ctx, const char *what, const char *text
     }
     return TESS_OK;
 }
+
+tess_status tess_take_options_bytes(tess_ctx *ctx, const char *name, const void *given,
+                                    size_t first, size_t size, void *out)
+{
+    size_t theirs = 0;
+    memset(out, 0, size);
+    if (!given)
+        return TESS_OK;
+    memcpy(&theirs, given, sizeof theirs);
+    if (theirs == 0)
+        theirs = first;
+    if (theirs < first)
+        return tess_fail(
+            ctx, TESS_ERR_ARGUMENT,
+            "%s.size = %zu, but such a struct has at least %zu bytes: pass its sizeof, "
+            "or 0",
+            name, theirs, first);
+    for (size_t i = size; i < theirs; i++)
+        if (((const char *)given)[i] != 0)
+            return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                             "%s: byte %zu is set, which this library, %s, does not know", name, i,
+                             tess_version());
+    memcpy(out, given, theirs < size ? theirs : size);
+    return TESS_OK;
+}

@@ -9,10 +9,10 @@ static tess_status open_device(tess_device *device, const char *rest)
     tess_ctx *ctx = device->ctx;
     if (rest) {
         int64_t threads;
-        if (!tess_parse_int64(rest, &threads) || threads < 1 || threads > 65536)
+        if (!tess_parse_int64(rest, &threads) || threads < 1 || threads > TESS_THREADS_MAX)
             return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                             "device 'cpu:%s': after ':' comes a number of threads, 1..65536",
-                             rest);
+                             "device 'cpu:%s': after ':' comes a number of threads, 1..%d", rest,
+                             TESS_THREADS_MAX);
         device->threads = (int)threads;
     }
     tess_cpu_device *cpu;

@@ -160,7 +160,7 @@ static tess_status make_plans(tess_part_plan *p, tess_device *device,
     if (part->outside->blocks == 0)
         return TESS_OK;
     /* A kernel asked for is the own block's; the few blocks outside take what suits them. */
-    const tess_plan_options guess = {.effort = TESS_ESTIMATE};
+    const tess_plan_options guess = {.size = sizeof guess, .effort = TESS_ESTIMATE};
     return tess_plan_create(part->ctx, part->outside, device, &guess, &p->outside);
 }
 
@@ -178,7 +178,9 @@ static tess_status make(tess_part *part, tess_device *device, const tess_plan_op
                         .matrix = part->own,
                         .all_rows = part->row_ends[part->comm.size - 1],
                         .values = part->own->values,
+                        .version = part->own->version,
                         .state = p};
+    tess_word_open(&plan->turn);
     return make_plans(p, device, options);
 }
 
@@ -197,8 +199,9 @@ tess_status tess_plan_create_part(tess_part *part, tess_device *device,
         status = tess_halo_open(part, 1, &state_of(plan)->one);
     if (status != TESS_OK) {
         if (plan && plan->state)
-            release(plan);
-        tess_free(part->ctx, plan);
+            tess_plan_destroy(plan);
+        else
+            tess_free(part->ctx, plan);
         return status;
     }
     memcpy(plan->format, state_of(plan)->own->format, sizeof plan->format);

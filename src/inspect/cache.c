@@ -1,8 +1,26 @@
 /* The compiled CUDA kernels kept on disk, and the usual ones ahead of time. */
+#include <sys/stat.h>
+
 #include "cuda/driver/cache.h"
 #include "cuda/driver/jit.h"
 #include "cuda/kernels/table.h"
 #include "inspect/inspect.h"
+
+enum { PATH_SIZE = 4096 };
+
+/* What TESSERA_CACHE names, or "". A directory that is not there yet is made when it is needed. */
+static tess_status directory_of(tess_ctx *ctx, char *path, size_t size)
+{
+    struct stat status;
+    if (!tess_cache_directory(path, size))
+        path[0] = '\0';
+    else if (stat(path, &status) == 0 && !S_ISDIR(status.st_mode))
+        return tess_fail(ctx, TESS_ERR_IO,
+                         "%s is no directory, so compiled kernels cannot be kept in it: set "
+                         "TESSERA_CACHE to one",
+                         path);
+    return TESS_OK;
+}
 
 typedef struct visitor {
     void (*visit)(void *user, const tess_cached_kernel *kernel);
@@ -25,6 +43,8 @@ tess_status tess_kernel_cache_list(tess_ctx *ctx,
 {
     if (!ctx || !visit)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_kernel_cache_list: an argument is NULL");
+    char directory[PATH_SIZE];
+    TESS_TRY(directory_of(ctx, directory, sizeof directory));
     visitor v = {visit, user};
     tess_cache_list(ctx, visit_item, &v);
     return TESS_OK;
@@ -32,12 +52,11 @@ tess_status tess_kernel_cache_list(tess_ctx *ctx,
 
 tess_status tess_kernel_cache_directory(tess_ctx *ctx, size_t size, char *path)
 {
-    char text[4096];
+    char text[PATH_SIZE];
     if (!ctx || !path)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_kernel_cache_directory: an argument is NULL");
-    if (!tess_cache_directory(text, sizeof text))
-        text[0] = '\0';
+    TESS_TRY(directory_of(ctx, text, sizeof text));
     return tess_fill_text(ctx, "tess_kernel_cache_directory", size, path, text);
 }
 
@@ -45,6 +64,8 @@ tess_status tess_kernel_cache_clear(tess_ctx *ctx, int64_t *removed)
 {
     if (!ctx || !removed)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_kernel_cache_clear: an argument is NULL");
+    char directory[PATH_SIZE];
+    TESS_TRY(directory_of(ctx, directory, sizeof directory));
     *removed = tess_cache_clear();
     return TESS_OK;
 }
@@ -91,6 +112,8 @@ tess_status tess_kernel_cache_warm(tess_ctx *ctx, int arch, int *compiled)
 {
     if (!ctx || !compiled)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_kernel_cache_warm: an argument is NULL");
+    char directory[PATH_SIZE];
+    TESS_TRY(directory_of(ctx, directory, sizeof directory));
     tess_jit jit = {0};
     int fresh = 0;
     const tess_cuda_kernel *kernel = tess_cuda_kernel_find("sliced");

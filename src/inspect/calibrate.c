@@ -35,6 +35,8 @@ tess_status tess_calibrate(tess_device *device, tess_type type, int32_t block, d
         return tess_fail(device->ctx, TESS_ERR_ARGUMENT,
                          "tess_calibrate: block size %d is none of tess_calibrate_blocks",
                          (int)block);
+    if (path) /* before minutes of measuring */
+        TESS_TRY(tess_model_write(device->ctx, path, NULL));
     TESS_TRY(tess_model_calibrate(device, type, block, most, classes, &model));
     const tess_status status = path ? tess_model_write(device->ctx, path, model) : TESS_OK;
     if (status == TESS_OK)

@@ -19,7 +19,9 @@ tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_inf
                            .kernel = plan->kernel,
                            .params = plan->params,
                            .bytes = tess_product_bytes(plan->matrix, &spmv),
-                           .flops = tess_product_flops(plan->matrix, &spmv)};
+                           .flops = tess_product_flops(plan->matrix, &spmv),
+                           .moves = plan->moves,
+                           .note = plan->note};
     const tess_search *search = plan->search;
     if (search && search->remembered) {
         info.measured_seconds = search->seconds_then;
@@ -38,6 +40,7 @@ tess_status tess_plan_time(tess_plan *plan, const void *x, void *y, int reps, do
     if (!plan || !seconds || reps < 1)
         return tess_fail(plan ? plan->ctx : NULL, TESS_ERR_ARGUMENT,
                          "tess_plan_time: an argument is NULL, or reps = %d < 1", reps);
+    TESS_TRY(tess_plan_follow(plan));
     return tess_product_time(plan, &spmv, 1, x, 0, y, reps, seconds);
 }
 

@@ -20,16 +20,17 @@ static tess_model_problem regular(const tess_model_problem *like, double rows, d
 }
 
 tess_status tess_predict_sizes(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
-                               const tess_predict_options *options, int64_t count,
+                               const tess_predict_options *given, int64_t count,
                                const double *unknowns, const double *stored,
                                tess_predicted_solve *one, tess_predicted_solve *several)
 {
     static const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
-    static const tess_predict_options defaults = {0};
+    tess_predict_options taken;
+    const tess_predict_options *options = &taken;
     tess_candidates list = {0};
     if (!ctx || !A || !device || count < 0 || !unknowns || !stored || !one || !several)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_predict_sizes: an argument is NULL");
-    options = options ? options : &defaults;
+    TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_predict_options, given, &taken));
     const tess_model *model = tess_device_performance(device);
     if (!model)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED, "there is no model of '%s'", device->model);

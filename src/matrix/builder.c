@@ -266,5 +266,6 @@ tess_status tess_builder_update(tess_builder *builder, tess_matrix *A)
         return tess_fail(builder->ctx, TESS_ERR_ARGUMENT,
                          "tess_builder_update: the matrix is not a result of this builder");
     sum_values(builder, A);
+    A->version++;
     return TESS_OK;
 }

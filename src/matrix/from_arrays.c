@@ -41,6 +41,16 @@ static tess_status wrap_arrays(tess_ctx *ctx, const tess_matrix_view *in, tess_b
     return TESS_OK;
 }
 
+/* A count that is given must be the one that follows from the sizes. */
+static tess_status check_count(tess_ctx *ctx, const char *name, int64_t given, int64_t right)
+{
+    if (given == 0 || given == right)
+        return TESS_OK;
+    return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                     "%s = %lld, but by the matrix's size it is %lld: pass that, or 0", name,
+                     (long long)given, (long long)right);
+}
+
 static tess_status check_enums(tess_ctx *ctx, tess_block_order order, tess_ownership ownership)
 {
     if (order != TESS_COLUMN_MAJOR && order != TESS_ROW_MAJOR)
@@ -67,6 +77,8 @@ tess_status tess_matrix_from_bsr(tess_ctx *ctx, const tess_matrix_view *arrays,
     tess_matrix_view in = *arrays;
     in.block_rows = tess_ceil_div(in.rows, in.block_height);
     in.block_cols = tess_ceil_div(in.cols, in.block_width);
+    TESS_TRY(check_count(ctx, "block_rows", arrays->block_rows, in.block_rows));
+    TESS_TRY(check_count(ctx, "block_cols", arrays->block_cols, in.block_cols));
     if (in.blocks == 0)
         in.blocks = in.row_offsets[in.block_rows];
     if (in.blocks > 0 && (!in.columns || !in.values))
@@ -92,19 +104,38 @@ tess_status tess_matrix_from_csr(tess_ctx *ctx, tess_type type, int64_t rows, in
     return tess_matrix_from_bsr(ctx, &arrays, TESS_COLUMN_MAJOR, ownership, out);
 }
 
+tess_status tess_matrix_from_bsr_i32(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
+                                     int32_t block_height, int32_t block_width,
+                                     const int32_t *row_offsets, const int32_t *columns,
+                                     const void *values, tess_block_order order, tess_matrix **out)
+{
+    if (!ctx || !out || !row_offsets)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_from_bsr_i32: an argument is NULL");
+    TESS_TRY(tess_matrix_check_sizes(ctx, type, rows, cols, block_height, block_width, 0));
+    const int64_t block_rows = tess_ceil_div(rows, block_height);
+    int64_t *wide;
+    TESS_TRY(TESS_ALLOC(ctx, block_rows + 1, &wide));
+    for (int64_t i = 0; i <= block_rows; i++)
+        wide[i] = row_offsets[i];
+    const tess_matrix_view arrays = {
+        .type = type,
+        .rows = rows,
+        .cols = cols,
+        .block_height = block_height,
+        .block_width = block_width,
+        .row_offsets = wide,
+        .columns = columns,
+        .values = values,
+    };
+    tess_status status = tess_matrix_from_bsr(ctx, &arrays, order, TESS_COPY, out);
+    tess_free(ctx, wide);
+    return status;
+}
+
 tess_status tess_matrix_from_csr_i32(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
                                      const int32_t *row_offsets, const int32_t *columns,
                                      const void *values, tess_matrix **out)
 {
-    if (!ctx || !out || !row_offsets)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_from_csr_i32: an argument is NULL");
-    TESS_TRY(tess_matrix_check_sizes(ctx, type, rows, cols, 1, 1, 0));
-    int64_t *wide;
-    TESS_TRY(TESS_ALLOC(ctx, rows + 1, &wide));
-    for (int64_t i = 0; i <= rows; i++)
-        wide[i] = row_offsets[i];
-    tess_status status =
-        tess_matrix_from_csr(ctx, type, rows, cols, wide, columns, values, TESS_COPY, out);
-    tess_free(ctx, wide);
-    return status;
+    return tess_matrix_from_bsr_i32(ctx, type, rows, cols, 1, 1, row_offsets, columns, values,
+                                    TESS_COLUMN_MAJOR, out);
 }

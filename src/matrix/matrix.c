@@ -22,8 +22,11 @@ tess_status tess_matrix_check_sizes(tess_ctx *ctx, tess_type type, int64_t rows,
                          "%lld columns in blocks %d wide are more than 2^31-1 block columns",
                          (long long)cols, (int)block_width);
     int64_t stored;
-    if (blocks < 0 || rows > INT64_MAX / 16 ||
-        !tess_mul(blocks, (int64_t)block_height * block_width, &stored) || stored > INT64_MAX / 16)
+    if (blocks < 0)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "a matrix with %lld %s", (long long)blocks,
+                         block_height * block_width == 1 ? "entries" : "blocks");
+    if (rows > INT64_MAX / 16 || !tess_mul(blocks, (int64_t)block_height * block_width, &stored) ||
+        stored > INT64_MAX / 16)
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "%lld rows and %lld blocks of %d x %d overflow",
                          (long long)rows, (long long)blocks, (int)block_height, (int)block_width);
     return TESS_OK;

@@ -24,6 +24,7 @@ struct tess_matrix {
     int32_t *columns;
     void *values;
     tess_ownership ownership; /* of the three arrays; COPY means they are ours */
+    int64_t version;          /* how often the values were changed in place; plans look at it */
 };
 
 /* Sizes a matrix may have: block columns must fit 32 bits, products 63. */

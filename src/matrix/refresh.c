@@ -54,24 +54,24 @@ static tess_status outside(tess_ctx *ctx, const tess_matrix *A, const tess_matri
                              i, begin > first ? begin : first, row, column);
         }
     }
-    return tess_fail(ctx, TESS_ERR_INTERNAL, "tess_matrix_refresh: no entry in a block it missed");
+    return tess_fail(ctx, TESS_ERR_INTERNAL, "tess_matrix_update: no entry in a block it missed");
 }
 
 static tess_status check_arguments(tess_ctx *ctx, const tess_matrix *B, const tess_matrix *A)
 {
     if (!ctx || !B || !A)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_refresh: an argument is NULL");
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_update: an argument is NULL");
     if (A->rows != B->rows || A->cols != B->cols || A->type != B->type)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "tess_matrix_refresh: a %" PRId64 " x %" PRId64
+                         "tess_matrix_update: a %" PRId64 " x %" PRId64
                          " %s matrix cannot refresh one of %" PRId64 " x %" PRId64 " %s",
                          A->rows, A->cols, tess_type_name(A->type), B->rows, B->cols,
                          tess_type_name(B->type));
     if (B->ownership == TESS_BORROW)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "tess_matrix_refresh: the values are borrowed and belong to the caller");
+                         "tess_matrix_update: the values are borrowed and belong to the caller");
     if (A == B)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_refresh: both matrices are the same");
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_update: both matrices are the same");
     return TESS_OK;
 }
 
@@ -119,7 +119,7 @@ static void refresh_share(void *arg, int t)
         walk_rows(A, B, &row, last, job->cursors + t * job->needed, true, sizeof(float));
 }
 
-tess_status tess_matrix_refresh(tess_ctx *ctx, tess_matrix *B, const tess_matrix *A)
+tess_status tess_matrix_update(tess_ctx *ctx, tess_matrix *B, const tess_matrix *A)
 {
     TESS_TRY(check_arguments(ctx, B, A));
     tess_cursor *cursors;
@@ -136,5 +136,6 @@ tess_status tess_matrix_refresh(tess_ctx *ctx, tess_matrix *B, const tess_matrix
     tess_parallel(ctx, ctx->threads, refresh_share,
                   &(struct refresh_share){B, A, cursors, needed, ctx->threads});
     tess_free(ctx, cursors);
+    B->version++;
     return TESS_OK;
 }

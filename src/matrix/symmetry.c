@@ -46,7 +46,10 @@ static void compare_block(const tess_matrix *A, int64_t I, int64_t k, tally *T)
             T->diagonal += i == j;
             T->zero_diagonal += i == j && value == 0;
             T->largest = fmax(T->largest, fabs(value));
-            T->difference = fmax(T->difference, fabs(value - other));
+            if (value != other) { /* NaN among them, and infinities of different signs */
+                double difference = fabs(value - other);
+                T->difference = fmax(T->difference, isnan(difference) ? INFINITY : difference);
+            }
         }
     }
 }
@@ -123,7 +126,9 @@ tess_status tess_matrix_symmetry(tess_ctx *ctx, const tess_matrix *A, tess_symme
         .symmetric = T.unequal == 0,
         .skew = T.unopposed == 0,
         .mirrored = T.off_diagonal > 0 ? (double)T.mirrored / (double)T.off_diagonal : 1,
-        .asymmetry = T.largest > 0 ? T.difference / T.largest : 0,
+        .asymmetry = !isfinite(T.difference) ? NAN
+                     : T.largest > 0         ? T.difference / T.largest
+                                             : 0,
         .missing_diagonal = length - T.diagonal,
         .zero_diagonal = T.zero_diagonal,
     };

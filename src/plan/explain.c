@@ -83,7 +83,8 @@ static void add_search(tess_plan *plan, const tess_search *search)
     double bytes = tess_matrix_spmv_bytes(plan->matrix);
     if (search->remembered) {
         add(plan,
-            "chosen  from wisdom (%s): one product of this class moved %.3g MB at %.1f GB/s\n",
+            "chosen  from wisdom (%s): a product of this class, %.3g MB of matrix and vectors, ran "
+            "at %.1f GB/s\n",
             tess_effort_name(search->effort), 1e-6 * search->bytes_then,
             search->seconds_then > 0 ? 1e-9 * search->bytes_then / search->seconds_then : 0.0);
         return;
@@ -95,9 +96,17 @@ static void add_search(tess_plan *plan, const tess_search *search)
     const tess_trial *winner = &search->trials[search->chosen], *first = &search->trials[0];
     int64_t payback = tess_search_payback(search);
     if (search->effort == TESS_ESTIMATE) {
-        add(plan, winner->candidate.predicted > 0
-                      ? "chosen  by the model, without running anything\n"
-                      : "chosen  as the backend's first guess: the model does not know it\n");
+        const tess_model *model = plan->device->performance;
+        const bool known = winner->candidate.predicted > 0 && model;
+        add(plan, "chosen  %s%s%s\n",
+            known ? "by the model" : "as the backend's first guess: the model does not know it",
+            known && model->stand_in ? " of another machine that stands in, " : "",
+            known && model->stand_in ? model->device : "");
+        add(plan,
+            search->small ? "        nothing was run: below %.0f MB a search costs more than it "
+                            "gives (fresh = 1 searches all the same)\n"
+                          : "        nothing was run\n",
+            1e-6 * TESS_TUNER_LEAST_BYTES);
         add_trials(plan, search);
         return;
     }
@@ -131,6 +140,11 @@ static tess_candidate price(tess_plan *plan)
     return candidate;
 }
 
+double tess_plan_price(tess_plan *plan)
+{
+    return plan->device->backend->costs ? price(plan).bytes : 0;
+}
+
 static void add_price(tess_plan *plan)
 {
     double least = tess_matrix_spmv_bytes(plan->matrix);
@@ -145,7 +159,7 @@ static void add_price(tess_plan *plan)
     add(plan, "keeps   %.3g MB beside the matrix\n", 1e-6 * priced.memory);
     if (priced.predicted > 0 && model)
         add(plan, "predict %.3f ms, %.1f GB/s%s%s\n", 1e3 * priced.predicted,
-            1e-9 * priced.bytes / priced.predicted, model->stand_in ? "; measured on " : "",
+            1e-9 * least / priced.predicted, model->stand_in ? "; measured on " : "",
             model->stand_in ? model->device : "");
 }
 
@@ -164,6 +178,8 @@ const char *tess_plan_explain(tess_plan *plan)
     if (plan->device->reason[0])
         add(plan, "        %s\n", plan->device->reason);
     add_price(plan);
+    if (plan->note[0])
+        add(plan, "note    %s\n", plan->note);
     if (plan->device->backend->explain)
         plan->device->backend->explain(plan);
     if (plan->search)

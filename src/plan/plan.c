@@ -14,6 +14,7 @@ tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *
                         .matrix = A,
                         .all_rows = A->rows,
                         .values = A->values,
+                        .version = A->version,
                         .shares_layouts = shares_layouts};
     tess_word_open(&plan->turn);
     tess_status status = device->backend->prepare(plan, options);
@@ -27,15 +28,23 @@ tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *
 }
 
 static tess_status create(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
-                          const tess_plan_options *options, bool shares_layouts, tess_plan **out)
+                          const tess_plan_options *given, bool shares_layouts, tess_plan **out)
 {
-    static const tess_plan_options defaults = {0};
+    tess_plan_options taken;
+    const tess_plan_options *options = &taken;
     if (!ctx || !A || !device || !out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_plan_create: an argument is NULL");
     tess_plan *plan;
-    options = options ? options : &defaults;
+    TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_plan_options, given, &taken));
+    if (options->effort != TESS_MEASURE && options->effort != TESS_ESTIMATE &&
+        options->effort != TESS_EXHAUSTIVE)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "effort %d is none of TESS_MEASURE, TESS_ESTIMATE, TESS_EXHAUSTIVE",
+                         (int)options->effort);
     TESS_TRY(shares_layouts ? tess_plan_search_shared(ctx, A, device, options, &plan)
                             : tess_plan_search(ctx, A, device, options, options->fresh, &plan));
+    if (!(plan->moves > 0)) /* of a choice that no search made */
+        plan->moves = tess_plan_price(plan);
     tess_log(ctx, "plan: device=%s format=%s kernel=%s%s%s", device->backend->name, plan->format,
              plan->kernel, plan->params[0] ? " " : "", plan->params);
     *out = plan;
@@ -89,14 +98,163 @@ static tess_status leave(tess_plan *plan, tess_status status)
     return status;
 }
 
+/* Two plans change places, all but their turns. */
+static void exchange(tess_plan *a, tess_plan *b)
+{
+    char kept[offsetof(tess_plan, turn)];
+    memcpy(kept, a, sizeof kept);
+    memcpy(a, b, sizeof kept);
+    memcpy(b, kept, sizeof kept);
+}
+
+/* New values may break what a searched format relies on (symmetry): the caller did not ask for that
+ * format, so the plan goes on with what a guess takes. */
+static tess_status fall_back(tess_plan *plan, const void *values)
+{
+    static const tess_plan_options guess = {.effort = TESS_ESTIMATE};
+    tess_plan *other;
+    TESS_TRY(tess_plan_prepare(plan->ctx, plan->matrix, plan->device, &guess, false, &other));
+    tess_status status = plan->device->backend->update_values(other, values);
+    if (status == TESS_OK) {
+        exchange(plan, other);
+        plan->updates = other->updates;
+        plan->stream = other->stream;
+        tess_log(plan->ctx, "plan: kernel=%s does not take the new values, now %s", other->kernel,
+                 plan->kernel);
+    }
+    tess_plan_destroy(other);
+    return status;
+}
+
+static tess_status update_values(tess_plan *plan, const void *values)
+{
+    tess_status status = plan->device->backend->update_values(plan, values);
+    /* A device with streams has no such format, and its failures are its own. */
+    if (status != TESS_OK && status != TESS_ERR_MEMORY && plan->search &&
+        !plan->device->backend->set_stream)
+        status = fall_back(plan, values);
+    TESS_TRY(status);
+    plan->values = values;
+    plan->version = plan->matrix->version;
+    plan->updates++;
+    return TESS_OK;
+}
+
+/* The plan's turn is the caller's already. */
+static tess_status follow(tess_plan *plan)
+{
+    const tess_matrix *A = plan->matrix;
+    if (plan->version == A->version || plan->values != A->values)
+        return TESS_OK;
+    if (!plan->device->backend->update_values)
+        return missing(plan, "tess_plan_update_values");
+    return update_values(plan, A->values);
+}
+
+tess_status tess_plan_follow(tess_plan *plan)
+{
+    tess_lock(&plan->turn);
+    return leave(plan, follow(plan));
+}
+
+/* A product as it was called, so that it can be called again. */
+typedef struct product_call {
+    tess_status (*run)(tess_plan *plan, const struct product_call *call);
+    double alpha, beta;
+    const void *x, *w;
+    void *y;
+    double *dot;
+    int k;
+    tess_block_order order;
+    int64_t ldx, ldy;
+} product_call;
+
+/* Another plan, ready for what this one is used for; it takes this one's place if it can do the
+ * call. */
+static tess_status substitute(tess_plan *plan, int64_t trial, const product_call *call)
+{
+    const tess_candidate *c = &plan->search->trials[trial].candidate;
+    const tess_plan_options options = {
+        .format = c->format, .kernel = c->kernel, .params = c->params};
+    tess_plan *other;
+    TESS_TRY(tess_plan_prepare(plan->ctx, plan->matrix, plan->device, &options, false, &other));
+    tess_status status = TESS_OK;
+    if (plan->stream)
+        status = plan->device->backend->set_stream(other, plan->stream);
+    if (status == TESS_OK && plan->values != plan->matrix->values)
+        status = plan->device->backend->update_values(other, plan->values);
+    if (status == TESS_OK)
+        status = call->run(other, call);
+    if (status == TESS_OK) {
+        exchange(plan, other);
+        plan->search = other->search;
+        plan->stream = other->stream;
+        plan->values = other->values;
+        plan->updates = other->updates;
+        plan->moves = c->bytes;
+        other->search = NULL;
+    }
+    tess_plan_destroy(other);
+    return status;
+}
+
+/* The first product failed where the driver refused it: the next candidates are tried. If none can
+ * do it either, the failure is the first one's. */
+static tess_status fall_back_product(tess_plan *plan, const product_call *call, tess_status status)
+{
+    tess_search *search = plan->search;
+    char kernel[sizeof plan->kernel];
+    const tess_kept_error kept = tess_error_keep(plan->ctx);
+    memcpy(kernel, plan->kernel, sizeof kernel);
+    for (int64_t i = 0; i < search->count; i++) {
+        tess_trial *trial = &search->trials[i];
+        if (i == search->chosen || trial->state == TESS_TRIAL_REFUSED ||
+            substitute(plan, i, call) != TESS_OK)
+            continue;
+        tess_trial_refuse(&search->trials[search->chosen], kept.text);
+        tess_plan_note(plan, kernel, kept.text);
+        search->chosen = i;
+        tess_error_restore(plan->ctx, &kept);
+        plan->ctx->error[0] = '\0';
+        return TESS_OK;
+    }
+    tess_error_restore(plan->ctx, &kept);
+    return status;
+}
+
+static tess_status perform_in_turn(tess_plan *plan, const product_call *call)
+{
+    TESS_TRY(follow(plan));
+    tess_status status = call->run(plan, call);
+    if (status == TESS_ERR_DEVICE && !plan->proven && plan->search && plan->search->open)
+        status = fall_back_product(plan, call, status);
+    plan->proven = plan->proven || status == TESS_OK;
+    return status;
+}
+
+static tess_status perform(tess_plan *plan, const product_call *call)
+{
+    tess_lock(&plan->turn);
+    return leave(plan, perform_in_turn(plan, call));
+}
+
+static tess_status run_spmv(tess_plan *plan, const product_call *c)
+{
+    return plan->device->backend->spmv(plan, c->alpha, c->x, c->beta, c->y);
+}
+
 tess_status tess_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
 {
     if (!plan)
         return TESS_ERR_ARGUMENT;
     const tess_matrix *A = plan->matrix;
     TESS_TRY(check_vectors(plan, "tess_spmv", x, A->cols, y, A->rows));
-    tess_lock(&plan->turn);
-    return leave(plan, plan->device->backend->spmv(plan, alpha, x, beta, y));
+    return perform(plan, &(product_call){run_spmv, .alpha = alpha, .x = x, .beta = beta, .y = y});
+}
+
+static tess_status run_transpose(tess_plan *plan, const product_call *c)
+{
+    return plan->device->backend->spmv_transpose(plan, c->alpha, c->x, c->beta, c->y);
 }
 
 tess_status tess_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta, void *y)
@@ -107,8 +265,13 @@ tess_status tess_spmv_transpose(tess_plan *plan, double alpha, const void *x, do
     TESS_TRY(check_vectors(plan, "tess_spmv_transpose", x, A->rows, y, A->cols));
     if (!plan->device->backend->spmv_transpose)
         return missing(plan, "tess_spmv_transpose");
-    tess_lock(&plan->turn);
-    return leave(plan, plan->device->backend->spmv_transpose(plan, alpha, x, beta, y));
+    return perform(plan,
+                   &(product_call){run_transpose, .alpha = alpha, .x = x, .beta = beta, .y = y});
+}
+
+static tess_status run_dot(tess_plan *plan, const product_call *c)
+{
+    return plan->device->backend->spmv_dot(plan, c->alpha, c->x, c->beta, c->y, c->w, c->dot);
 }
 
 tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
@@ -122,8 +285,14 @@ tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x, double b
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_spmv_dot: dot is NULL");
     if (!plan->device->backend->spmv_dot)
         return missing(plan, "tess_spmv_dot");
-    tess_lock(&plan->turn);
-    return leave(plan, plan->device->backend->spmv_dot(plan, alpha, x, beta, y, w, dot));
+    return perform(plan, &(product_call){run_dot, .alpha = alpha, .x = x, .beta = beta, .y = y,
+                                         .w = w, .dot = dot});
+}
+
+static tess_status run_spmm(tess_plan *plan, const product_call *c)
+{
+    return plan->device->backend->spmm(plan, c->k, c->order, c->alpha, c->x, c->ldx, c->beta, c->y,
+                                       c->ldy);
 }
 
 tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
@@ -149,40 +318,8 @@ tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alp
                          (long long)(ldx < least_x ? least_x : least_y));
     if (!plan->device->backend->spmm)
         return missing(plan, "tess_spmm");
-    tess_lock(&plan->turn);
-    return leave(plan, plan->device->backend->spmm(plan, k, order, alpha, X, ldx, beta, Y, ldy));
-}
-
-/* New values may break what a searched format relies on (symmetry): the caller did not ask for that
- * format, so the plan goes on with what a guess takes. */
-static tess_status fall_back(tess_plan *plan, const void *values)
-{
-    static const tess_plan_options guess = {.effort = TESS_ESTIMATE};
-    tess_plan *other;
-    TESS_TRY(tess_plan_prepare(plan->ctx, plan->matrix, plan->device, &guess, false, &other));
-    tess_status status = plan->device->backend->update_values(other, values);
-    if (status == TESS_OK) {
-        char kept[offsetof(tess_plan, turn)];
-        memcpy(kept, other, sizeof kept);
-        memcpy(other, plan, sizeof kept);
-        memcpy(plan, kept, sizeof kept);
-        tess_log(plan->ctx, "plan: kernel=%s does not take the new values, now %s", other->kernel,
-                 plan->kernel);
-    }
-    tess_plan_destroy(other);
-    return status;
-}
-
-static tess_status update_values(tess_plan *plan, const void *values)
-{
-    tess_status status = plan->device->backend->update_values(plan, values);
-    /* A device with streams has no such format, and its failures are its own. */
-    if (status != TESS_OK && status != TESS_ERR_MEMORY && plan->search &&
-        !plan->device->backend->set_stream)
-        status = fall_back(plan, values);
-    TESS_TRY(status);
-    plan->values = values;
-    return TESS_OK;
+    return perform(plan, &(product_call){run_spmm, .alpha = alpha, .x = X, .beta = beta, .y = Y,
+                                         .k = k, .order = order, .ldx = ldx, .ldy = ldy});
 }
 
 tess_status tess_plan_update_values(tess_plan *plan, const void *values)
@@ -203,5 +340,7 @@ tess_status tess_plan_set_stream(tess_plan *plan, void *stream)
         return TESS_ERR_ARGUMENT;
     if (!plan->device->backend->set_stream)
         return missing(plan, "tess_plan_set_stream");
-    return plan->device->backend->set_stream(plan, stream);
+    TESS_TRY(plan->device->backend->set_stream(plan, stream));
+    plan->stream = stream;
+    return TESS_OK;
 }

@@ -120,13 +120,13 @@ static tess_status predict(tess_ctx *ctx, const tess_matrix *A, tess_device *dev
 }
 
 tess_status tess_predict(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
-                         const tess_predict_options *options, tess_prediction **out)
+                         const tess_predict_options *given, tess_prediction **out)
 {
-    static const tess_predict_options defaults = {0};
+    tess_predict_options taken;
+    const tess_predict_options *options = &taken;
     if (!ctx || !A || !device || !out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_predict: an argument is NULL");
-    if (!options)
-        options = &defaults;
+    TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_predict_options, given, &taken));
     if (options->devices < 0 || options->devices > DEVICES_MAX)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_predict: devices = %d is outside 0..%d",
                          options->devices, DEVICES_MAX);

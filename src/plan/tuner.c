@@ -1,6 +1,7 @@
 /* The search: see tuner.h for its shape. */
 #include "plan/tuner.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "plan/duel.h"
@@ -55,12 +56,24 @@ static tess_status prepare_trial(tess_arena *a, int64_t trial, tess_plan **plan)
     return status;
 }
 
+void tess_trial_refuse(tess_trial *trial, const char *reason)
+{
+    trial->state = TESS_TRIAL_REFUSED;
+    trial->seconds = 0;
+    snprintf(trial->note, sizeof trial->note, "%.*s", (int)sizeof trial->note - 1, reason);
+}
+
+void tess_plan_note(tess_plan *plan, const char *kernel, const char *reason)
+{
+    snprintf(plan->note, sizeof plan->note, "%s failed (%.180s), and %s took its place", kernel,
+             reason, plan->kernel);
+    tess_log(plan->ctx, "plan: %s", plan->note);
+}
+
 static void refuse(tess_arena *a, int64_t trial)
 {
     tess_trial *t = &a->search->trials[trial];
-    t->state = TESS_TRIAL_REFUSED;
-    t->seconds = 0;
-    memcpy(t->note, a->ctx->error, sizeof t->note - 1);
+    tess_trial_refuse(t, a->ctx->error);
     tess_log(a->ctx, "tuner: %s %s refused: %s", t->candidate.kernel, t->candidate.params, t->note);
 }
 
@@ -119,11 +132,11 @@ static tess_status fight(tess_arena *a, tess_contestant *champion)
 
 /* The first candidate that can be prepared. If none can, the first one's error is the caller's: the
  * others were only its substitutes. */
-static tess_status find_champion(tess_arena *a, tess_contestant *champion)
+static tess_status find_champion(tess_arena *a, int64_t from, tess_contestant *champion)
 {
     tess_kept_error kept = tess_error_keep(a->ctx);
     tess_status first = TESS_OK;
-    for (int64_t i = 0; i < a->search->count; i++) {
+    for (int64_t i = from; i < a->search->count; i++) {
         tess_status status = prepare_trial(a, i, &champion->plan);
         champion->trial = i;
         if (status == TESS_OK || status == TESS_ERR_MEMORY)
@@ -148,27 +161,54 @@ static tess_status make_vectors(tess_arena *a)
     return TESS_OK;
 }
 
+/* From the first candidate that can be prepared and run. One that fails at its first run makes room
+ * for the next. */
+static tess_status choose(tess_arena *a, tess_contestant *champion)
+{
+    TESS_TRY(find_champion(a, 0, champion));
+    const bool run = a->search->count > 1 && a->effort != TESS_ESTIMATE;
+    tess_status status = run ? fight(a, champion) : TESS_OK;
+    const tess_status first = status;
+    const tess_kept_error kept = tess_error_keep(a->ctx);
+    while (status == TESS_ERR_DEVICE && champion->trial + 1 < a->search->count) {
+        const int64_t next = champion->trial + 1;
+        refuse(a, champion->trial);
+        tess_plan_destroy(champion->plan);
+        champion->plan = NULL;
+        status = find_champion(a, next, champion);
+        if (status == TESS_OK)
+            status = fight(a, champion);
+    }
+    if (status != TESS_OK && first != TESS_OK) {
+        tess_error_restore(a->ctx, &kept);
+        return first;
+    }
+    return status;
+}
+
 static tess_status search_among(tess_arena *a, tess_plan **out)
 {
     tess_contestant champion = {0};
     tess_kept_error kept = tess_error_keep(a->ctx);
-    TESS_TRY(find_champion(a, &champion));
     tess_status status = TESS_OK;
-    a->search->chosen = champion.trial;
-    if (a->search->count > 1 && a->effort != TESS_ESTIMATE) {
+    if (a->search->count > 1 && a->effort != TESS_ESTIMATE)
         status = make_vectors(a);
-        if (status == TESS_OK)
-            status = fight(a, &champion);
-        tess_free(a->ctx, a->x);
-        tess_free(a->ctx, a->y);
-    }
-    champion.plan->shares_layouts = a->shares_layouts;
-    if (!a->shares_layouts && a->device->backend->settle)
-        a->device->backend->settle(champion.plan);
+    if (status == TESS_OK)
+        status = choose(a, &champion);
+    tess_free(a->ctx, a->x);
+    tess_free(a->ctx, a->y);
     if (status != TESS_OK) {
         tess_plan_destroy(champion.plan);
         return status;
     }
+    a->search->chosen = champion.trial;
+    champion.plan->shares_layouts = a->shares_layouts;
+    if (!a->shares_layouts && a->device->backend->settle)
+        a->device->backend->settle(champion.plan);
+    const tess_trial *expected = &a->search->trials[0];
+    if (expected->state == TESS_TRIAL_REFUSED)
+        tess_plan_note(champion.plan, expected->candidate.kernel, expected->note);
+    champion.plan->moves = a->search->trials[champion.trial].candidate.bytes;
     /* What was refused on the way, or the stop, is no failure of the caller's. */
     tess_error_restore(a->ctx, &kept);
     *out = champion.plan;
@@ -195,7 +235,10 @@ static tess_status search_and_keep(tess_arena *a, tess_plan **out)
 {
     tess_search *search;
     TESS_TRY(TESS_ALLOC(a->ctx, 1, &search));
-    *search = (tess_search){.effort = a->effort};
+    *search =
+        (tess_search){.effort = a->effort,
+                      .open = open_choice(a->options),
+                      .small = a->effort == TESS_ESTIMATE && a->options->effort == TESS_MEASURE};
     a->search = search;
     double start = tess_seconds();
     tess_status status = tess_search_list(search, a->device, a->A, a->options);
@@ -229,7 +272,7 @@ static tess_status search_in(tess_arena *a, bool fresh, tess_plan **out)
     if (!worth_choosing(a))
         return tess_plan_prepare(ctx, A, device, options, a->shares_layouts, out);
     bool open =
-        open_choice(options) && tess_wisdom_enabled() && !(tiny && a->effort == TESS_ESTIMATE);
+        open_choice(options) && tess_wisdom_enabled(ctx) && !(tiny && a->effort == TESS_ESTIMATE);
     if (open)
         tess_wisdom_key(device, A, "spmv", key);
     if (open && !fresh)

@@ -35,6 +35,8 @@ struct tess_search {
     int64_t count, chosen;
     int spmvs;      /* products run */
     double seconds; /* from the first candidate to the choice */
+    bool open;      /* the options left the choice to the library */
+    bool small;     /* MEASURE was asked for, but a product is too small to be worth a search */
     bool cancelled;
     bool remembered;                 /* taken from wisdom: there are no trials, but */
     double seconds_then, bytes_then; /* what one product took and moved then */
@@ -48,6 +50,14 @@ struct tess_search {
  * (but still told), and small matrices are searched too. */
 tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                              const tess_plan_options *options, bool fresh, tess_plan **out);
+/* explain.c: bytes of one product in the plan's format; 0: not known. */
+double tess_plan_price(tess_plan *plan);
+/* A trial is refused for a reason; and the plan that takes its place says so. */
+void tess_trial_refuse(tess_trial *trial, const char *reason);
+void tess_plan_note(tess_plan *plan, const char *kernel, const char *reason);
+/* Takes the matrix's values again where they were changed in place since the plan took them. Every
+ * product does so. A plan that was given other values keeps those. */
+tess_status tess_plan_follow(tess_plan *plan);
 /* For benchmarks: plans of one matrix that share its layouts, and so take no new values. */
 tess_status tess_plan_search_shared(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                     const tess_plan_options *options, tess_plan **out);

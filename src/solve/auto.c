@@ -99,7 +99,7 @@ static tess_status refresh(tess_solver *solver)
 {
     automatic *a = solver->outer_state;
     TESS_TRY(look(solver));
-    if (solver->inner && tess_solver_refresh(solver->inner) == TESS_OK)
+    if (solver->inner && tess_solver_update(solver->inner, NULL) == TESS_OK)
         return TESS_OK;
     drop_inner(solver);
     a->at = 0;

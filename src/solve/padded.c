@@ -52,7 +52,7 @@ static tess_status refresh(tess_solver *solver)
 {
     TESS_TRY(copy_values(solver));
     TESS_TRY(tess_plan_update_values(solver->inner_plan, solver->inner_matrix->values));
-    return tess_solver_refresh(solver->inner);
+    return tess_solver_update(solver->inner, NULL);
 }
 
 /* A vector of `count` scalars of the caller's, and zeros behind it, in host memory. */

@@ -18,6 +18,11 @@ tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options,
 /* |M^-1 e| |A| of the method's factors, within whatever is around them; 0: there are none. */
 double tess_solver_growth(const tess_solver *solver);
 
+/* ---- operator.c ---- */
+
+/* The caller's operator, checked. */
+tess_status tess_operator_take(tess_ctx *ctx, const tess_operator *given, tess_operator *out);
+
 /* ---- Solvers around a solver ---- */
 
 /* Every system is solved by an inner solver, in rounds or by trying. Vectors are as those of

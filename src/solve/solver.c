@@ -1,7 +1,8 @@
-/* Solvers as objects: create, refresh, destroy, and the calls that solve. */
+/* Solvers as objects: create, update, destroy, and the calls that solve. */
 #include <math.h>
 #include <string.h>
 
+#include "plan/tuner.h"
 #include "solve/solve.h"
 
 /* Systems that go through one SpMM: beyond these the matrix's share of the traffic is small. */
@@ -26,7 +27,7 @@ void tess_solver_destroy(tess_solver *solver)
     tess_free(solver->ctx, solver->loop);
     tess_free(solver->ctx, solver->slots);
     tess_free(solver->ctx, solver->history);
-    tess_pc_destroy(&solver->pc);
+    tess_pc_tear_down(&solver->pc);
     tess_free(solver->ctx, solver);
 }
 
@@ -113,7 +114,7 @@ static tess_status prepare(tess_solver *solver)
     solver->cycle = 1;
     if (method->size)
         method->size(&solver->options, &vectors, &slots, &solver->cycle);
-    TESS_TRY(tess_pc_create(solver->plan, &solver->options.pc, &solver->pc));
+    TESS_TRY(tess_pc_set_up(solver->plan, &solver->options.pc, &solver->pc));
     solver->pc.first_vector = vectors;
     vectors += solver->pc.ops->vectors;
     TESS_TRY(build(solver));
@@ -123,8 +124,40 @@ static tess_status prepare(tess_solver *solver)
     return open_space(solver, vectors, slots, 1, &solver->space);
 }
 
+/* What goes with the caller's operators: a method, and nothing that needs entries. */
+static tess_status check_given(const tess_plan *plan, const tess_solve_options *options,
+                               const tess_operator *M)
+{
+    const bool bare = !options->automatic && options->scale == TESS_SCALE_NONE &&
+                      options->order == TESS_ORDER_NONE && !options->inner_single &&
+                      options->pc.ops->identity;
+    if (!bare && (M || plan->device->backend->matrix_free))
+        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                         "with the caller's %s a solver takes a method without pc=, scale=, order= "
+                         "and inner=: try \"gmres\", or \"cg\" where it is symmetric",
+                         M ? "preconditioner" : "operator");
+    if (M && plan->device->threads < 1)
+        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                         "the caller's preconditioners run on the host: pass a plan on a 'cpu' "
+                         "device, not on '%s'",
+                         plan->device->backend->name);
+    if (M && (M->rows != plan->matrix->rows || M->type != plan->matrix->type))
+        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
+                         "the preconditioner has %lld rows of %s, the matrix %lld of %s",
+                         (long long)M->rows, tess_type_name(M->type), (long long)plan->matrix->rows,
+                         tess_type_name(plan->matrix->type));
+    return TESS_OK;
+}
+
 tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **out)
 {
+    return tess_solver_create_with(plan, spec, NULL, out);
+}
+
+tess_status tess_solver_create_with(tess_plan *plan, const char *spec, const tess_operator *M,
+                                    tess_solver **out)
+{
+    tess_operator taken;
     if (!plan)
         return TESS_ERR_ARGUMENT;
     tess_ctx *ctx = plan->ctx;
@@ -133,6 +166,13 @@ tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_solver_create: an argument is NULL");
     tess_solve_options options;
     TESS_TRY(tess_solve_options_parse(ctx, spec ? spec : "auto", &options));
+    if (M)
+        TESS_TRY(tess_operator_take(ctx, M, &taken));
+    TESS_TRY(check_given(plan, &options, M ? &taken : NULL));
+    if (M) {
+        options.pc.ops = &tess_pc_given;
+        options.pc.caller = &taken;
+    }
     if (A->rows != A->cols && !options.automatic && !options.method->least_squares)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "%s needs a square matrix, not %lld x %lld: auto and lsqr take any",
@@ -143,11 +183,13 @@ tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **
 tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options, tess_solver **out)
 {
     tess_solver *solver;
+    TESS_TRY(tess_plan_follow(plan));
     TESS_TRY(TESS_CALLOC(plan->ctx, 1, &solver));
     solver->ctx = plan->ctx;
     solver->plan = plan;
     solver->options = *options;
     solver->pc.ctx = plan->ctx;
+    solver->updates = plan->updates;
     tess_status status = TESS_OK;
     if (tess_plan_is_part(plan) && options->automatic)
         status = tess_parts_choose(plan, &solver->options);
@@ -180,10 +222,13 @@ void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void 
     solver->callback_user = user;
 }
 
-tess_status tess_solver_refresh(tess_solver *solver)
+tess_status tess_solver_update(tess_solver *solver, const void *values)
 {
     if (!solver)
         return TESS_ERR_ARGUMENT;
+    TESS_TRY(values ? tess_plan_update_values(solver->plan, values)
+                    : tess_plan_follow(solver->plan));
+    solver->updates = solver->plan->updates;
     if (solver->outer)
         return solver->outer->refresh(solver);
     TESS_TRY(tess_pc_update_values(solver->plan, &solver->pc));
@@ -204,6 +249,24 @@ static tess_status reserve_systems(tess_solver *solver, int systems)
     return TESS_OK;
 }
 
+/* Whether the range of a system's right-hand side meets that of a solution. Both lists of ranges
+ * rise, so one walk over them sees every pair that could. */
+static bool overlap(int k, const char *B, int64_t ldb, const char *X, int64_t ldx, int64_t bytes)
+{
+    int i = 0, j = 0;
+    while (i < k && j < k) {
+        const uintptr_t b = (uintptr_t)B + (uintptr_t)(i * ldb),
+                        x = (uintptr_t)X + (uintptr_t)(j * ldx);
+        if (b + (uintptr_t)bytes <= x)
+            i++;
+        else if (x + (uintptr_t)bytes <= b)
+            j++;
+        else
+            return true;
+    }
+    return false;
+}
+
 tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
                                    int64_t ldx, tess_result *results)
 {
@@ -219,6 +282,14 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
                          ldb < rows ? "ldb" : "ldx", (long long)(ldb < rows ? ldb : ldx),
                          (long long)(ldb < rows ? rows : cols), ldb < rows ? "rows" : "columns");
     const size_t scalar = tess_type_size(solver->plan->matrix->type);
+    const int64_t size = (int64_t)scalar;
+    if (rows > 0 && overlap(k, B, ldb * size, X, ldx * size, rows * size))
+        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
+                         "a solver's b and x overlap: x is written while b is still read, so pass "
+                         "a copy of b");
+    TESS_TRY(tess_plan_follow(solver->plan));
+    if (solver->outer && solver->updates != solver->plan->updates) /* it has copies of the matrix */
+        TESS_TRY(tess_solver_update(solver, NULL));
     for (int j = 0; solver->outer && j < k; j++)
         TESS_TRY(solver->outer->solve(solver, (const char *)B + (size_t)(j * ldb) * scalar,
                                       (char *)X + (size_t)(j * ldx) * scalar, &results[j]));
@@ -232,6 +303,7 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
         TESS_TRY(reserve_systems(solver, count));
         TESS_TRY(tess_iterate(solver, count, (const char *)B + (size_t)(first * ldb) * scalar, ldb,
                               (char *)X + (size_t)(first * ldx) * scalar, ldx, results + first));
+        TESS_TRY(tess_pc_given_status(&solver->pc));
     }
     return TESS_OK;
 }

@@ -16,7 +16,7 @@ Round trips through every format give the same bits.
   }
   $ cat c.mtx
   %%MatrixMarket matrix coordinate real general
-  % written by Tessera 0.1.0
+  % written by Tessera 0.2.0
   6 6 16
   1 1 4
   1 2 -1

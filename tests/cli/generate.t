@@ -4,7 +4,7 @@ A problem, its right-hand side, and back.
   a.mtx: 8 x 8, 32 non-zeros, f64, 846 B on disk
   $ head -n 2 a.mtx
   %%MatrixMarket matrix coordinate real general
-  % written by Tessera 0.1.0
+  % written by Tessera 0.2.0
   $ wc -l <b.mtx
   11
   $ tessera spmv a.mtx --device ref | head -n 1

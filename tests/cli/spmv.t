@@ -57,7 +57,7 @@ Vectors from and to files: the product can be checked by hand.
 
   $ tessera spmv blocks2.mtx --x x6.mtx --out y.mtx --device ref >/dev/null && cat y.mtx
   %%MatrixMarket matrix array real general
-  % written by Tessera 0.1.0
+  % written by Tessera 0.2.0
   6 1
   6
   8.75

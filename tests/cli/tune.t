@@ -49,17 +49,46 @@ A search is remembered, shown and forgotten.
   $ TESSERA_WISDOM=w.json tessera tune --show
   0 classes known, kept in w.json
 
-What is damaged is ignored and said; so is what cannot be kept.
+What holds something else is not used and not replaced.
 
   $ echo '{' > damaged.json
   $ TESSERA_WISDOM=damaged.json tessera tune --show
   0 classes known, kept in damaged.json
-  2> wisdom: damaged.json:2: string or '}' expected near end of file; ignored
-  $ TESSERA_WISDOM=w.json/none tessera tune gen:stencil7:n=4,b=3 --device cpu:1 >/dev/null
-  2> wisdom: not kept: w.json/none: Not a directory
+  2> wisdom: damaged.json is not wisdom (line 2: string or '}' expected near end of file) and stays as it is: name another file (TESSERA_WISDOM), or remove it
+  $ cp tridiagonal.mtx A.mtx
+  $ TESSERA_WISDOM=A.mtx tessera spmv gen:stencil7:n=24,b=3 --device cpu:1 > /dev/null
+  2> wisdom: A.mtx is not wisdom (line 1: '[' or '{' expected near '%') and stays as it is: name another file (TESSERA_WISDOM), or remove it
+  2> wisdom: not kept: A.mtx is not wisdom (line 1: '[' or '{' expected near '%') and stays as it is: name another file (TESSERA_WISDOM), or remove it
+  $ TESSERA_WISDOM=A.mtx tessera tune gen:stencil7:n=4,b=3 --device cpu:1
+  2> wisdom: A.mtx is not wisdom (line 1: '[' or '{' expected near '%') and stays as it is: name another file (TESSERA_WISDOM), or remove it
+  2> tessera: A.mtx is not wisdom (line 1: '[' or '{' expected near '%') and stays as it is: name another file (TESSERA_WISDOM), or remove it
+  [2]
+  $ TESSERA_WISDOM=A.mtx tessera tune --forget all
+  2> wisdom: A.mtx is not wisdom (line 1: '[' or '{' expected near '%') and stays as it is: name another file (TESSERA_WISDOM), or remove it
+  2> tessera: A.mtx is not wisdom (line 1: '[' or '{' expected near '%') and stays as it is: name another file (TESSERA_WISDOM), or remove it
+  [2]
+  $ tessera calibrate --device cpu:1 --blocks 1 --megabytes 1 --out A.mtx
+  2> tessera: A.mtx is not a model (line 1: '[' or '{' expected near '%') and stays as it is: name another file, or remove it
+  [2]
+  $ cmp tridiagonal.mtx A.mtx
+  $ TESSERA_CACHE=A.mtx tessera cache
+  2> tessera: A.mtx is no directory, so compiled kernels cannot be kept in it: set TESSERA_CACHE to one
+  [2]
+  $ TESSERA_CACHE=A.mtx tessera cache clear
+  2> tessera: A.mtx is no directory, so compiled kernels cannot be kept in it: set TESSERA_CACHE to one
+  [2]
+
+A search that cannot be kept is not begun.
+
+  $ TESSERA_WISDOM=w.json/none tessera tune gen:stencil7:n=4,b=3 --device cpu:1
+  2> tessera: w.json/none: Not a directory
+  [2]
+  $ TESSERA_WISDOM=/proc/none/w.json tessera tune gen:stencil7:n=4,b=3 --device cpu:1
+  2> tessera: /proc/none/w.json: No such file or directory
+  [2]
   $ mkdir beside && echo '{' > beside/model.json
   $ TESSERA_WISDOM=beside/w.json tessera predict gen:stencil7:n=4,b=3 --device cpu:1 >/dev/null
-  2> model: beside/model.json:2: string or '}' expected near end of file; ignored
+  2> model: beside/model.json is not a model (line 2: string or '}' expected near end of file) and stays as it is: name another file, or remove it
 
 Block sizes are searched too.
 

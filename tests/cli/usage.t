@@ -11,7 +11,7 @@ No command: the overview, as bad usage. The rest of the list depends on what is 
   $ tessera --help | head -n 1
   usage: tessera COMMAND [OPTION...] [OPERAND...]
   $ tessera --version
-  tessera 0.1.0
+  tessera 0.2.0
 
 Mistakes are one sentence with the nearest right word.
 
@@ -37,7 +37,7 @@ Mistakes are one sentence with the nearest right word.
   2> tessera: --threads needs a value: --threads N
   [2]
   $ tessera spmv gen:stencil7:n=2 --threads 0
-  2> tessera: --threads: 0 is outside 1..4096
+  2> tessera: --threads: 0 is outside 1..1024
   [2]
   $ tessera spmv gen:stencil7:n=2 --threads=many
   2> tessera: --threads: 'many' is not an integer

@@ -127,7 +127,7 @@ static void check_shape(tess_ctx *ctx, const test_triangular *v, test_shape shap
                                      .omega = 1};
     tess_device *device = test_device(ctx, "cpu");
     assert_int_equal(tess_plan_create(ctx, A, device, &quick, &plan), TESS_OK);
-    if (tess_pc_create(plan, &options, &pc) != TESS_OK)
+    if (tess_pc_set_up(plan, &options, &pc) != TESS_OK)
         fail_msg("%s", tess_ctx_error(ctx));
     const int64_t wides[] = {0, 40 * v->block, INT64_MAX};
     for (int w = 0; w < 3; w++) {
@@ -137,7 +137,7 @@ static void check_shape(tess_ctx *ctx, const test_triangular *v, test_shape shap
                  (long long)wides[w]);
         check(v, tess_pc_staged(&pc), wides[w], seed, what);
     }
-    tess_pc_destroy(&pc);
+    tess_pc_tear_down(&pc);
     tess_plan_destroy(plan);
     tess_device_close(device);
     tess_matrix_destroy(A);

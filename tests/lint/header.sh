@@ -12,7 +12,12 @@ for name in $(sed -n 's/^PC(\([a-z0-9_]*\),.*/\1/p' src/solve/pc/pcs.def); do
     sed -n '/^ \*   pc=NAME/,/^ \*   schedule=/p' include/tessera/tessera.h | grep -qw "$name" ||
         { echo "tessera.h has no preconditioner $name"; exit 1; }
 done
-echo '#include <tessera/tessera.h>' >"$work/alone.c"
+cat >"$work/alone.c" <<'END'
+#include <tessera/tessera.h>
+#if TESS_VERSION < 200 || TESS_VERSION != TESS_VERSION_MAJOR * 10000 + TESS_VERSION_MINOR * 100 + TESS_VERSION_PATCH
+#error TESS_VERSION
+#endif
+END
 cp "$work/alone.c" "$work/alone.cc"
 "$cc" -std=c11 -pedantic -Wall -Wextra -Werror -Iinclude -fsyntax-only "$work/alone.c"
 for cxx in g++ clang++; do

@@ -33,6 +33,10 @@ expect "$work/example/spmv"
 "$work/example/predict" | grep -q "^4 devices: " || { echo "the example predict says nothing of 4 devices"; exit 1; }
 
 version=$(pkg-config --modversion tessera)
+if [ -e "$library/libtessera.so" ]; then # until 1.0 a minor version is an ABI of its own
+    soname=$(objdump -p "$library/libtessera.so" | sed -n 's/.*SONAME *//p')
+    [ "$soname" = "libtessera.so.${version%.*}" ] || { echo "SONAME $soname of version $version"; exit 1; }
+fi
 LD_LIBRARY_PATH=$library "$prefix/bin/tessera" --version | grep -qx "tessera $version" ||
     { echo "tessera --version differs from pkg-config's $version"; exit 1; }
 

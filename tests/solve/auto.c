@@ -184,7 +184,7 @@ static void a_solver_goes_straight_to_what_has_worked(void **state)
         if (round > 0)
             assert_null(tess_solver_attempt(solver, 1));
         if (round == 1)
-            assert_int_equal(tess_solver_refresh(solver), TESS_OK);
+            assert_int_equal(tess_solver_update(solver, NULL), TESS_OK);
     }
     expect_solved(&p, tess_solver_spec(solver));
     tess_solver_destroy(solver);

@@ -228,7 +228,7 @@ static void new_values_are_used_after_refresh(void **state)
         assert_int_equal(tess_plan_update_values(p.plan, p.A->values), TESS_OK);
         assert_int_equal(tess_solver_create(p.plan, specs[i], &solver), TESS_OK);
         assert_int_equal(tess_plan_update_values(p.plan, q.A->values), TESS_OK);
-        assert_int_equal(tess_solver_refresh(solver), TESS_OK);
+        assert_int_equal(tess_solver_update(solver, NULL), TESS_OK);
         assert_int_equal(tess_solver_solve(solver, p.b, p.x, &refreshed), TESS_OK);
         tess_solver_destroy(solver);
         assert_int_equal(tess_solve(q.plan, specs[i], p.b, q.x, &fresh), TESS_OK);

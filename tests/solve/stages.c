@@ -41,7 +41,7 @@ static void check_solves(void **state, const tess_matrix *A, const tess_pc_optio
         tess_device *device = test_threads(test_ctx(state), threads);
         tess_plan *plan = open_plan(A, device);
         tess_pc pc;
-        if (tess_pc_create(plan, options, &pc) != TESS_OK)
+        if (tess_pc_set_up(plan, options, &pc) != TESS_OK)
             fail_msg("%s: %s", what, tess_ctx_error(test_ctx(state)));
         for (int transpose = 0; transpose < 2; transpose++) {
             void *z = apply(&pc, transpose, r, scalars);
@@ -53,7 +53,7 @@ static void check_solves(void **state, const tess_matrix *A, const tess_pc_optio
             if (threads > 1)
                 free(z);
         }
-        tess_pc_destroy(&pc);
+        tess_pc_tear_down(&pc);
         tess_plan_destroy(plan);
         tess_device_close(device);
     }
@@ -120,9 +120,9 @@ static void levels_change_nothing_but_the_schedule(void **state)
                                            .transpose = true,
                                            .omega = 1.2};
                 tess_pc natural, levels;
-                assert_int_equal(tess_pc_create(plan, &options, &natural), TESS_OK);
+                assert_int_equal(tess_pc_set_up(plan, &options, &natural), TESS_OK);
                 options.schedule = TESS_PC_LEVELS;
-                assert_int_equal(tess_pc_create(plan, &options, &levels), TESS_OK);
+                assert_int_equal(tess_pc_set_up(plan, &options, &levels), TESS_OK);
                 for (int transpose = 0; transpose < 2; transpose++) {
                     double *a = apply(&natural, transpose, r, scalars);
                     double *b = apply(&levels, transpose, r, scalars);
@@ -131,8 +131,8 @@ static void levels_change_nothing_but_the_schedule(void **state)
                                  test_shape_name(shape), (int)sizes[s], distance(b, a, A->rows));
                     free(a), free(b);
                 }
-                tess_pc_destroy(&natural);
-                tess_pc_destroy(&levels);
+                tess_pc_tear_down(&natural);
+                tess_pc_tear_down(&levels);
                 tess_plan_destroy(plan);
                 tess_device_close(device);
                 tess_matrix_destroy(A);
@@ -154,13 +154,13 @@ static void domains_are_kept_apart_by_levels_and_colours(void **state)
         const tess_pc_options options = {
             .ops = &tess_pc_ilu0, .schedule = schedule, .domains = 4, .omega = 1};
         tess_pc pc;
-        assert_int_equal(tess_pc_create(plan, &options, &pc), TESS_OK);
+        assert_int_equal(tess_pc_set_up(plan, &options, &pc), TESS_OK);
         double *z = apply(&pc, false, r, scalars);
         assert_true(z[0] != 0);
         for (int64_t i = scalars / 3; i < scalars; i++)
             assert_true(z[i] == 0);
         free(z);
-        tess_pc_destroy(&pc);
+        tess_pc_tear_down(&pc);
     }
     tess_plan_destroy(plan);
     tess_device_close(device);
@@ -183,14 +183,14 @@ static void a_refresh_takes_new_values_in_the_same_places(void **state)
             const tess_pc_options options = {
                 .ops = kinds[k], .schedule = schedule, .transpose = true, .omega = 1};
             tess_pc old, fresh;
-            assert_int_equal(tess_pc_create(plan, &options, &old), TESS_OK);
+            assert_int_equal(tess_pc_set_up(plan, &options, &old), TESS_OK);
             const tess_staged *staged = tess_pc_staged(&old);
             const void *columns = staged->plain.upper.columns,
                        *numbers = staged->plain.upper.values;
             for (int64_t i = 0; i < tess_matrix_stored(A); i++)
                 values[i] *= 1.5;
             assert_int_equal(tess_pc_update_values(plan, &old), TESS_OK);
-            assert_int_equal(tess_pc_create(plan, &options, &fresh), TESS_OK);
+            assert_int_equal(tess_pc_set_up(plan, &options, &fresh), TESS_OK);
             assert_ptr_equal(tess_pc_staged(&old), staged);
             assert_ptr_equal(staged->plain.upper.columns, columns);
             assert_ptr_equal(staged->plain.upper.values, numbers);
@@ -200,8 +200,8 @@ static void a_refresh_takes_new_values_in_the_same_places(void **state)
                 assert_memory_equal(a, b, (size_t)A->rows * sizeof *a);
                 free(a), free(b);
             }
-            tess_pc_destroy(&old);
-            tess_pc_destroy(&fresh);
+            tess_pc_tear_down(&old);
+            tess_pc_tear_down(&fresh);
             tess_plan_destroy(plan);
             tess_device_close(device);
             tess_matrix_destroy(A);
@@ -226,7 +226,7 @@ static void a_singular_block_is_named_by_its_row_in_the_matrix(void **state)
         for (int i = 0; i < 3; i++) {
             const tess_pc_options options = {.ops = kinds[i], .schedule = schedule, .omega = 1};
             tess_pc pc;
-            assert_int_equal(tess_pc_create(plan, &options, &pc), TESS_ERR_MATRIX);
+            assert_int_equal(tess_pc_set_up(plan, &options, &pc), TESS_ERR_MATRIX);
             if (!strstr(tess_ctx_error(test_ctx(state)), "block row 17 (rows 34..35)"))
                 fail_msg("%s", tess_ctx_error(test_ctx(state)));
         }
@@ -267,7 +267,7 @@ static void every_allocation_may_fail(void **state)
         int64_t n = 0;
         do {
             test_fail_allocation(state, n++);
-            status = tess_pc_create(plan, &options, &pc);
+            status = tess_pc_set_up(plan, &options, &pc);
             if (status != TESS_OK) {
                 assert_int_equal(status, TESS_ERR_MEMORY);
                 assert_int_equal(test_live(state), before);
@@ -275,7 +275,7 @@ static void every_allocation_may_fail(void **state)
         } while (status != TESS_OK);
         assert_true(n > 20);
         test_fail_allocation(state, -1);
-        tess_pc_destroy(&pc);
+        tess_pc_tear_down(&pc);
         assert_int_equal(test_live(state), before);
     }
     tess_plan_destroy(plan);

@@ -320,9 +320,40 @@ static void a_failed_allocation_leaves_nothing_behind(void **state)
     }
 }
 
+static void bsr_of_scipy_is_what_the_wide_call_makes(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        const int32_t r = 1 + (int32_t)tess_random_below(seed, 0, 5),
+                      c = 1 + (int32_t)tess_random_below(seed, 1, 5);
+        tess_matrix *A = test_matrix(ctx, TEST_RAGGED, 20, r, c, TESS_F64, seed), *B;
+        int32_t *narrow = calloc((size_t)A->block_rows + 1, sizeof *narrow);
+        double *rows = test_vector(tess_matrix_stored(A), TESS_F64, 1);
+        for (int64_t i = 0; i <= A->block_rows; i++)
+            narrow[i] = (int32_t)A->row_offsets[i];
+        assert_int_equal(tess_matrix_export_values(ctx, A, TESS_ROW_MAJOR, rows), TESS_OK);
+        assert_int_equal(tess_matrix_from_bsr_i32(ctx, TESS_F64, A->rows, A->cols, r, c, narrow,
+                                                  A->columns, rows, TESS_ROW_MAJOR, &B),
+                         TESS_OK);
+        test_check_identical("bsr_i32", A, B);
+        tess_matrix_destroy(B);
+        narrow[1] = -3;
+        assert_int_equal(tess_matrix_from_bsr_i32(ctx, TESS_F64, A->rows, A->cols, r, c, narrow,
+                                                  A->columns, rows, TESS_ROW_MAJOR, &B),
+                         TESS_ERR_MATRIX);
+        free(narrow), free(rows);
+        tess_matrix_destroy(A);
+    }
+    tess_matrix *B;
+    assert_int_equal(
+        tess_matrix_from_bsr_i32(ctx, TESS_F64, 2, 2, 1, 1, NULL, NULL, NULL, TESS_ROW_MAJOR, &B),
+        TESS_ERR_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bsr_of_scipy_is_what_the_wide_call_makes),
         cmocka_unit_test(a_copy_sorts_and_sums_repeated_columns_in_input_order),
         cmocka_unit_test(coordinates_are_summed_in_input_order),
         cmocka_unit_test(coordinates_give_the_same_bits_for_any_number_of_threads),

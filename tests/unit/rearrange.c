@@ -176,7 +176,7 @@ static void refresh_equals_a_new_conversion(void **state)
                     ((double *)csr->values)[k] = (double)k;
                 else
                     ((float *)csr->values)[k] = (float)k;
-            assert_int_equal(tess_matrix_refresh(ctx, B, csr), TESS_OK);
+            assert_int_equal(tess_matrix_update(ctx, B, csr), TESS_OK);
             assert_int_equal(tess_matrix_to_blocks(ctx, csr, &blocking, &expected), TESS_OK);
             test_check_identical(name, B, expected);
             tess_matrix_destroy(A);
@@ -201,23 +201,23 @@ static void refresh_names_an_entry_outside_and_leaves_the_rest(void **state)
     assert_int_equal(
         tess_matrix_from_csr(ctx, TESS_F64, 4, 4, offsets, outside, others, TESS_BORROW, &C),
         TESS_OK);
-    assert_int_equal(tess_matrix_refresh(ctx, B, C), TESS_ERR_PATTERN);
+    assert_int_equal(tess_matrix_update(ctx, B, C), TESS_ERR_PATTERN);
     assert_string_equal(tess_ctx_error(ctx),
                         "row 2, column 1: block (1, 0) is outside the pattern");
     test_check_same_dense("after a failed refresh", A, B);
-    assert_int_equal(tess_matrix_refresh(ctx, A, C), TESS_ERR_ARGUMENT); /* A is borrowed */
-    assert_int_equal(tess_matrix_refresh(ctx, B, B), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_matrix_update(ctx, A, C), TESS_ERR_ARGUMENT); /* A is borrowed */
+    assert_int_equal(tess_matrix_update(ctx, B, B), TESS_ERR_ARGUMENT);
     tess_matrix_destroy(C);
 
     /* Fewer entries: what is not given is 0. */
     assert_int_equal(
         tess_matrix_from_csr(ctx, TESS_F64, 4, 4, fewer, first, others, TESS_BORROW, &C), TESS_OK);
-    assert_int_equal(tess_matrix_refresh(ctx, B, C), TESS_OK);
+    assert_int_equal(tess_matrix_update(ctx, B, C), TESS_OK);
     test_check_same_dense("fewer entries", B, C);
     assert_int_equal(B->blocks, 2);
     tess_matrix_destroy(C);
     C = test_matrix(ctx, TEST_DIAGONAL, 3, 1, 1, TESS_F64, 1);
-    assert_int_equal(tess_matrix_refresh(ctx, B, C), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_matrix_update(ctx, B, C), TESS_ERR_ARGUMENT);
     tess_matrix_destroy(A);
     tess_matrix_destroy(B);
     tess_matrix_destroy(C);
@@ -275,7 +275,7 @@ static void a_failed_allocation_leaves_nothing_behind(void **state)
             B = NULL;
             status = call == 0   ? tess_matrix_permute(ctx, A, perm, &B)
                      : call == 1 ? tess_matrix_to_type(ctx, A, TESS_F32, &B)
-                                 : tess_matrix_refresh(ctx, C, A);
+                                 : tess_matrix_update(ctx, C, A);
             assert_true(status == TESS_OK || !B);
             tess_matrix_destroy(B);
         } while (test_sweep_goes_on(&sweep, status));

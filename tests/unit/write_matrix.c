@@ -156,7 +156,7 @@ static void text_is_short_and_names_its_writer(void **state)
     size_t size;
     unsigned char *bytes = get_file(path, &size);
     assert_string_equal((char *)bytes, "%%MatrixMarket matrix coordinate real general\n"
-                                       "% written by Tessera 0.1.0\n"
+                                       "% written by Tessera 0.2.0\n"
                                        "2 2 3\n1 1 0.1\n1 2 -2\n2 2 1e-7\n");
     free(bytes);
     unlink(path);

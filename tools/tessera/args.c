@@ -8,7 +8,7 @@ static const cli_option help_option = {
 static const cli_option always[] = {
     {"json", OPTION_FLAG, offsetof(common_args, json), NULL, "print JSON for programs", 0, 0},
     {"threads", OPTION_INT, offsetof(common_args, threads), "N",
-     "use N threads (default: all cores)", 1, 4096},
+     "use N threads (default: all cores)", 1, TESS_THREADS_MAX},
     {"verbose", OPTION_FLAG, offsetof(common_args, verbose), NULL,
      "say on stderr what the library decides (also -v)", 0, 0},
 };

@@ -40,7 +40,7 @@ tess_status bench_search_run(tess_device *device, const tess_matrix *A, bool cg,
     if (plan->search)
         out->spmvs = plan->search->spmvs;
     tess_plan_destroy(plan);
-    if (tess_wisdom_enabled()) {
+    if (tess_wisdom_enabled(ctx)) {
         start = tess_seconds();
         TESS_TRY(tess_plan_search(ctx, A, device, &automatic, false, &plan));
         out->again_seconds = tess_seconds() - start;

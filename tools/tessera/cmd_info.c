@@ -1,4 +1,5 @@
 /* tessera info: what is in a matrix, how dense its blocks are, which blocking pays and why. */
+#include <math.h>
 #include "info.h"
 
 typedef struct info_args {
@@ -44,12 +45,13 @@ static json_t *facts_json(const info_facts *facts)
     const tess_block_candidate *r = &facts->blocks->recommended;
     const tess_symmetry *symmetry = &facts->symmetry;
     json_t *document = json_pack(
-        "{s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:f, s:I, s:I}", "input", facts->input,
+        "{s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o, s:I, s:I}", "input", facts->input,
         "type", type_name(A->type), "rows", (json_int_t)A->rows, "cols", (json_int_t)A->cols, "nnz",
         (json_int_t)A->blocks, "zeros", (json_int_t)(A->blocks - rows->nonzeros), "symmetric",
         info_symmetric(facts), "skew_symmetric", symmetry->skew, "pattern_symmetric",
-        symmetry->pattern, "asymmetry", symmetry->asymmetry, "missing_diagonal",
-        (json_int_t)symmetry->missing_diagonal, "zero_diagonal",
+        symmetry->pattern, "asymmetry",
+        isfinite(symmetry->asymmetry) ? json_real(symmetry->asymmetry) : json_null(),
+        "missing_diagonal", (json_int_t)symmetry->missing_diagonal, "zero_diagonal",
         (json_int_t)symmetry->zero_diagonal);
     if (!document)
         return NULL;

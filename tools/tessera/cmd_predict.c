@@ -47,7 +47,7 @@ static const char *name_of(const tess_predicted_kernel *k, char *name)
     return text_kernel(k->format, k->kernel, k->params, name);
 }
 
-static void print_kernels(cli_app *app, const tess_prediction *p, const measured *m)
+static void print_kernels(cli_app *app, const tess_prediction *p, double bytes, const measured *m)
 {
     char name[NAME_MAX_LENGTH], a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
     int width = 0;
@@ -60,7 +60,7 @@ static void print_kernels(cli_app *app, const tess_prediction *p, const measured
         print_name(i == 0 ? '*' : ' ', width, name_of(k, name));
         if (k->seconds > 0)
             printf("%10s %10s %8.1f %10s", text_seconds(k->seconds, a),
-                   text_seconds(k->best_seconds, b), 1e-9 * k->bytes / k->seconds,
+                   text_seconds(k->best_seconds, b), 1e-9 * bytes / k->seconds,
                    text_bytes(k->memory, c));
         else
             printf("%10s %10s %8s %10s", "-", "-", "-", text_bytes(k->memory, c));
@@ -73,6 +73,7 @@ static void print_kernels(cli_app *app, const tess_prediction *p, const measured
                    dim(app), (long long)alike, alike == 1 ? "" : "s", plain(app));
         i += alike;
     }
+    printf("%sGB/s: matrix and vectors over time%s\n", dim(app), plain(app));
 }
 
 static void print_solves(cli_app *app, const tess_prediction *p, const measured *m)
@@ -94,6 +95,7 @@ static void print_solves(cli_app *app, const tess_prediction *p, const measured 
         printf(" %10s %9.2f %8.2f\n", text_seconds(s->best_iteration, best),
                1e-9 * s->flops / s->iteration, s->speedup);
     }
+    printf("%sGFLOP/s count the zeros inside blocks%s\n", dim(app), plain(app));
     if (m->iteration > 0) {
         printf("\nCG iteration measured:");
         print_measured(m->iteration, p->solves[0].iteration);
@@ -111,14 +113,15 @@ static int print_text(cli_app *app, const tess_matrix *A, const tess_prediction 
     print_matrix_line(A);
     printf("\nmodel    %s%s\n", p->model,
            p->stand_in ? " (stands in: `tessera calibrate` measures this device)" : "");
-    print_kernels(app, p, m);
+    const tess_matrix_view view = view_of(A);
+    print_kernels(app, p, product_bytes(&view), m);
     print_solves(app, p, m);
     return finish_output(app, EXIT_DONE);
 }
 
 /* ---- JSON ---- */
 
-static json_t *kernels_json(const tess_prediction *p, const measured *m)
+static json_t *kernels_json(const tess_prediction *p, double bytes, const measured *m)
 {
     json_t *list = json_array();
     for (int64_t i = 0; i < p->kernel_count; i++) {
@@ -127,7 +130,7 @@ static json_t *kernels_json(const tess_prediction *p, const measured *m)
                               json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "format",
                                         k->format, "kernel", k->kernel, "params", k->params,
                                         "seconds", k->seconds, "best_seconds", k->best_seconds,
-                                        "GBps", k->seconds > 0 ? 1e-9 * k->bytes / k->seconds : 0.0,
+                                        "GBps", k->seconds > 0 ? 1e-9 * bytes / k->seconds : 0.0,
                                         "bytes", k->bytes, "memory_bytes", k->memory,
                                         "measured_seconds", m->kernels ? m->kernels[i] : 0.0));
     }
@@ -156,8 +159,9 @@ static int print_document(cli_app *app, const tess_matrix *matrix, const tess_pr
     const tess_matrix_view A = view_of(matrix);
     return print_json(app, json_pack("{s:s, s:b, s:i, s:f, s:o, s:o, s:i, s:f}", "model", p->model,
                                      "stand_in", p->stand_in, "block_height", (int)A.block_height,
-                                     "bytes", product_bytes(&A), "kernels", kernels_json(p, m),
-                                     "predictions", solves_json(p), "worthwhile", p->worthwhile,
+                                     "bytes", product_bytes(&A), "kernels",
+                                     kernels_json(p, product_bytes(&A), m), "predictions",
+                                     solves_json(p), "worthwhile", p->worthwhile,
                                      "measured_cg_seconds", m->iteration));
 }
 

@@ -121,7 +121,10 @@ static bool parse_effort(const char *text, tess_effort *effort)
 
 static tess_status search(tuning *t, tess_matrix *input, bool choose_blocks)
 {
-    tess_status status;
+    tess_status status =
+        tess_wisdom_save(t->app->ctx); /* whether it can be kept, before it takes */
+    if (status != TESS_OK)
+        return status;
     terminal_catch_interrupts(t->app); /* the search keeps its best */
     if (choose_blocks && view_of(input).blocks > 0) {
         status = try_blockings(t, input);
@@ -150,6 +153,8 @@ static int tune(cli_app *app, tune_args *args, const char *input)
         t.device = open_device_for(app, &args->common, A, &exit_status);
     if (t.device) {
         tess_status status = search(&t, A, choose_blocks);
+        if (status == TESS_OK)
+            status = tess_wisdom_save(app->ctx);
         terminal_clear_progress(app);
         exit_status = status != TESS_OK   ? fail_status(app, status)
                       : args->common.json ? tune_print_document(&t, input)

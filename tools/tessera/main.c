@@ -27,6 +27,13 @@ const cli_command *const commands[] = {
 };
 const size_t command_count = sizeof commands / sizeof commands[0];
 
+/* Whoever names a file hears what is wrong with it. */
+static bool wisdom_named(void)
+{
+    const char *named = getenv("TESSERA_WISDOM");
+    return named && *named && strcmp(named, "off") != 0;
+}
+
 static int run_command(cli_app *app, const cli_command *command, int argc, char **argv)
 {
     common_args *args = calloc(1, command->args_size);
@@ -46,6 +53,7 @@ static int run_command(cli_app *app, const cli_command *command, int argc, char 
                                         .log_user = app};
             app->started = seconds_now();
             app->verbose = args->verbose;
+            app->notes = wisdom_named();
             tess_status status = tess_ctx_create(&options, &app->ctx);
             exit_status = status == TESS_OK ? command->run(app, args) : fail_status(app, status);
             terminal_clear_progress(app);

@@ -24,9 +24,12 @@ static void print_trial(const tuning *t, int64_t i, int width)
     const tess_trial_info info = trial_of(t->plan, i), *trial = &info;
     char name[NAME_MAX_LENGTH], a[TEXT_MAX], b[TEXT_MAX], d[TEXT_MAX], e[TEXT_MAX];
     char share[16] = "-";
-    double speed = bandwidth(bytes_of(t, trial), trial->seconds);
+    /* GB/s are those of the matrix and vectors, by which formats compare; a share of what the
+     * device reads is of the bytes that the format moves. */
+    double speed = bandwidth(plan_info(t->plan).bytes, trial->seconds);
     if (t->ceiling > 0 && trial->seconds > 0)
-        snprintf(share, sizeof share, "%.1f %%", 100 * speed / t->ceiling);
+        snprintf(share, sizeof share, "%.1f %%",
+                 100 * bandwidth(bytes_of(t, trial), trial->seconds) / t->ceiling);
     print_name(i == search_of(t->plan).chosen ? '*' : ' ', width, name_of(trial, name));
     if (strcmp(trial->state, "refused") == 0) {
         printf("refused: %s\n", trial->note);
@@ -117,7 +120,10 @@ int tune_print_text(const tuning *t)
            "predicted", "moves", "keeps", "GB/s", "of read", "prepared", plain(t->app));
     for (int64_t i = 0; i < search.count; i++)
         print_trial(t, i, width);
-    printf("\n");
+    printf(
+        "%sGB/s: matrix and vectors over time; of read: what the format moves, of what the device "
+        "can read%s\n\n",
+        dim(t->app), plain(t->app));
     print_verdict(t, &search);
     return EXIT_DONE;
 }
@@ -134,7 +140,7 @@ static json_t *trials_json(const tuning *t, const tess_search_info *search)
                       trial.format, "kernel", trial.kernel, "params", trial.params, "state",
                       trial.state, "seconds", trial.seconds, "predicted_seconds",
                       trial.predicted_seconds, "bytes", bytes, "memory_bytes", trial.memory, "GBps",
-                      1e-9 * bandwidth(bytes, trial.seconds), "prepare_seconds",
+                      1e-9 * bandwidth(plan_info(t->plan).bytes, trial.seconds), "prepare_seconds",
                       trial.prepare_seconds, "note", trial.note, "chosen", i == search->chosen));
     }
     return list;

@@ -197,6 +197,21 @@ bool tess_cache_has(const tess_cache_key *key)
            !join(path, sizeof path, directory, name) || access(path, F_OK) == 0;
 }
 
+/* Whether there is a file that was not written by tess_cache_store: it is never replaced. */
+static bool is_foreign(const char *path)
+{
+    char begins[sizeof magic];
+    struct stat status;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return errno != ENOENT;
+    bool ours = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    size_t bytes = ours && status.st_size < 8 ? (size_t)status.st_size : sizeof magic;
+    ours = ours && read_all(file, begins, bytes) && memcmp(begins, magic, bytes) == 0;
+    close(file);
+    return !ours;
+}
+
 bool tess_cache_store(tess_ctx *ctx, const tess_cache_key *key, const tess_cache_entry *entry)
 {
     char directory[PATH_SIZE], name[64], path[PATH_SIZE], aside[PATH_SIZE];
@@ -205,10 +220,12 @@ bool tess_cache_store(tess_ctx *ctx, const tess_cache_key *key, const tess_cache
         return false;
     make_directories(directory);
     file_name(key, name, sizeof name);
-    if (!join(path, sizeof path, directory, name) || !join(aside, sizeof aside, directory,
-                                                           "writing-XX"
-                                                           "XX"
-                                                           "XX"))
+    if (!join(path, sizeof path, directory, name) ||
+        !join(aside, sizeof aside, directory,
+              "writing-XX"
+              "XX"
+              "XX") ||
+        is_foreign(path))
         return false;
     int file = mkostemp(aside, O_CLOEXEC);
     if (file < 0)

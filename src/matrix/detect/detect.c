@@ -297,17 +297,19 @@ static tess_status conclude(search *S, tess_detection **out)
     return TESS_OK;
 }
 
-tess_status tess_detect(tess_ctx *ctx, const tess_matrix *A, const tess_detect_options *options,
+tess_status tess_detect(tess_ctx *ctx, const tess_matrix *A, const tess_detect_options *given,
                         tess_detection **out)
 {
+    tess_detect_options options;
     if (!ctx || !A || !out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_detect: an argument is NULL");
+    TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_detect_options, given, &options));
     search *S = NULL;
     tess_status status;
     TESS_TRY(TESS_CALLOC(ctx, 1, &S));
     S->ctx = ctx;
     S->A = A;
-    TESS_TRY_CLEAN(tess_pattern_of(ctx, A, options && options->ignore_zeros, &S->patterns[0]));
+    TESS_TRY_CLEAN(tess_pattern_of(ctx, A, options.ignore_zeros, &S->patterns[0]));
     S->pattern_count = 1;
     /* A shifted row of blocks reaches at most one block column further. */
     TESS_TRY_CLEAN(tess_marks_create(ctx, A->cols + 1, &S->marks));

@@ -16,28 +16,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/wisdom/keep.h"
 #include "plan/wisdom/wisdom.h"
 
-enum { VERSION = 2, KINDS = 7 };
+enum { KINDS = 7 };
+
+static const tess_kept_kind models = {"a model", "tessera_model", 2, "devices",
+                                      "name another file, or remove it"};
 
 const char *const tess_extra_names[] = {"change", "far",    "longest", "resident",
                                         "cut",    "uneven", "alone"};
 
-bool tess_model_path(char *path, size_t size)
+bool tess_model_path(const tess_ctx *ctx, char *path, size_t size)
 {
-    if (!tess_wisdom_enabled() || !tess_wisdom_path(path, size))
+    if (!tess_wisdom_enabled(ctx) || !tess_wisdom_path(ctx, path, size))
         return false;
     char *slash = strrchr(path, '/');
     char *name = slash ? slash + 1 : path;
     int length = snprintf(name, size - (size_t)(name - path), "model.json");
     return length > 0 && (size_t)length < size - (size_t)(name - path);
-}
-
-/* Whether it is a document of models of this version. */
-static bool is_valid(const json_t *document)
-{
-    return json_integer_value(json_object_get(document, "tessera_model")) == VERSION &&
-           json_is_object(json_object_get(document, "devices"));
 }
 
 /* ---- Reading ---- */
@@ -165,15 +162,14 @@ tess_status tess_model_from_json(tess_ctx *ctx, const json_t *document, const ch
 tess_status tess_model_read_file(tess_ctx *ctx, const char *path, const char *device,
                                  tess_model **out)
 {
-    json_error_t error;
-    json_t *document = json_load_file(path, 0, &error);
-    tess_status status = TESS_OK;
-    if (is_valid(document))
-        status = tess_model_from_json(ctx, document, device, out);
-    else if (document)
-        tess_log(ctx, "model: %s is not a model of version %d, ignored", path, VERSION);
-    else if (error.line > 0) /* there is a file */
-        tess_log(ctx, "model: %s:%d: %s; ignored", path, error.line, error.text);
+    json_t *document;
+    tess_kept_error kept = tess_error_keep(ctx);
+    if (tess_kept_read(ctx, &models, path, &document) != TESS_OK) { /* a model is a hint */
+        tess_log(ctx, "model: %s", ctx->error);
+        tess_error_restore(ctx, &kept);
+        return TESS_OK;
+    }
+    tess_status status = tess_model_from_json(ctx, document, device, out);
     json_decref(document);
     return status;
 }
@@ -242,18 +238,18 @@ static void keep_others(const tess_model *model, const json_t *before, json_t *f
     }
 }
 
-tess_status tess_model_write(tess_ctx *ctx, const char *path, const tess_model *model)
+static tess_status edit(void *user, json_t *document, bool *changed)
 {
-    json_t *document = json_load_file(path, 0, NULL);
-    if (!is_valid(document)) {
-        json_decref(document);
-        document = json_pack("{s:i, s:{}}", "tessera_model", VERSION, "devices");
-    }
-    json_t *devices = json_object_get(document, "devices"), *fresh = to_json(model);
+    const tess_model *model = user;
+    json_t *devices = json_object_get(document, models.object), *fresh = to_json(model);
     keep_others(model, json_object_get(devices, model->device), fresh);
-    json_object_set_new(devices, model->device, fresh);
-    tess_status status = document ? tess_json_write(ctx, path, document)
-                                  : tess_fail(ctx, TESS_ERR_MEMORY, "%s: no memory", path);
-    json_decref(document);
-    return status;
+    if (json_object_set_new(devices, model->device, fresh) != 0)
+        return tess_fail(model->ctx, TESS_ERR_MEMORY, "model: no memory to write it");
+    *changed = true;
+    return TESS_OK;
+}
+
+tess_status tess_model_write(tess_ctx *ctx, const char *path, tess_model *model)
+{
+    return tess_kept_change(ctx, &models, path, model ? edit : NULL, model);
 }

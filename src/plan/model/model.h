@@ -224,10 +224,11 @@ bool tess_model_solve(const tess_model *model, const tess_model_problem *problem
 
 /* file.c */
 extern const char *const tess_extra_names[]; /* by kind */
-bool tess_model_path(char *path, size_t size);
+bool tess_model_path(const tess_ctx *ctx, char *path, size_t size);
 /* Puts the model into the file, beside those of other devices and what is there of other block
- * sizes and precisions; whole or not at all. */
-tess_status tess_model_write(tess_ctx *ctx, const char *path, const tess_model *model);
+ * sizes and precisions; whole or not at all. A file that holds something else is left as it is.
+ * NULL: only finds out whether the file could be written. */
+tess_status tess_model_write(tess_ctx *ctx, const char *path, tess_model *model);
 /* Reads one device's. *out stays NULL when the text has none of it. */
 tess_status tess_model_read_file(tess_ctx *ctx, const char *path, const char *device,
                                  tess_model **out);

@@ -70,7 +70,7 @@ const tess_model *tess_device_performance(tess_device *device)
         return device->performance;
     tess_kept_error kept = tess_error_keep(device->ctx);
     tess_status status = TESS_OK;
-    if (tess_model_path(path, sizeof path))
+    if (tess_model_path(device->ctx, path, sizeof path))
         status = tess_model_read_file(device->ctx, path, device->model, &device->performance);
     if (status == TESS_OK && !device->performance)
         status = find_built_in(device->ctx, device->model, &device->performance);

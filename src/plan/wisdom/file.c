@@ -1,16 +1,13 @@
-/* Wisdom on disk: JSON read with suspicion, written whole or not at all. */
-#include <errno.h>
-#include <jansson.h>
+/* Wisdom as JSON, in a file or as text: read with suspicion. keep.c has the files. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "plan/wisdom/keep.h"
 #include "plan/wisdom/wisdom.h"
 
-enum { VERSION = 1, PATH_SIZE = 4096 };
+static const tess_kept_kind kind = {"wisdom", "tessera_wisdom", 1, "entries",
+                                    "name another file (TESSERA_WISDOM), or remove it"};
 
 /* ---- Reading ---- */
 
@@ -50,104 +47,147 @@ static bool parse_entry(const char *key, const json_t *value, tess_wisdom_entry 
     return true;
 }
 
-static tess_status merge_document(struct tess_wisdom *wisdom, const char *path, json_t *document)
+/* `from` names the document in log lines. */
+static tess_status merge_document(struct tess_wisdom *wisdom, const char *from, json_t *document,
+                                  bool unsaved, int64_t *merged)
 {
-    json_t *entries = json_object_get(document, "entries"), *value;
-    if (json_integer_value(json_object_get(document, "tessera_wisdom")) != VERSION ||
-        !json_is_object(entries))
-        return tess_fail(wisdom->ctx, TESS_ERR_FORMAT, "%s: not wisdom of version %d, ignored",
-                         path, VERSION);
     const char *key;
-    json_object_foreach(entries, key, value)
+    json_t *value;
+    json_object_foreach(json_object_get(document, kind.object), key, value)
     {
         tess_wisdom_entry entry;
-        if (parse_entry(key, value, &entry))
-            TESS_TRY(tess_wisdom_put(wisdom, &entry));
-        else
-            tess_log(wisdom->ctx, "wisdom: %s: entry '%.80s' ignored", path, key);
+        if (!parse_entry(key, value, &entry)) {
+            tess_log(wisdom->ctx, "wisdom: %s: entry '%.80s' ignored", from, key);
+            continue;
+        }
+        entry.unsaved = unsaved;
+        TESS_TRY(tess_wisdom_put(wisdom, &entry));
+        ++*merged;
     }
     return TESS_OK;
 }
 
 tess_status tess_wisdom_merge_file(struct tess_wisdom *wisdom, const char *path)
 {
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return errno == ENOENT || errno == ENOTDIR
-                   ? TESS_OK
-                   : tess_fail(wisdom->ctx, TESS_ERR_IO, "%s: %s", path, strerror(errno));
+    json_t *document;
+    int64_t merged = 0;
+    TESS_TRY(tess_kept_read(wisdom->ctx, &kind, path, &document));
+    tess_status status = merge_document(wisdom, path, document, false, &merged);
+    json_decref(document);
+    return status;
+}
+
+tess_status tess_wisdom_merge_text(struct tess_wisdom *wisdom, const char *text, int64_t *merged)
+{
     json_error_t error;
-    json_t *document = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
-    (void)fclose(file);
+    json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    tess_status status;
+    *merged = 0;
     if (!document)
-        return tess_fail(wisdom->ctx, TESS_ERR_FORMAT, "%s:%d: %s; ignored", path, error.line,
+        return tess_fail(wisdom->ctx, TESS_ERR_FORMAT, "wisdom: line %d: %s", error.line,
                          error.text);
-    tess_status status = merge_document(wisdom, path, document);
+    if (tess_kept_is(&kind, document))
+        status = merge_document(wisdom, "text", document, true, merged);
+    else
+        status = tess_fail(wisdom->ctx, TESS_ERR_FORMAT,
+                           "the text is not wisdom of version %d, as tess_wisdom_export writes it",
+                           kind.version);
     json_decref(document);
     return status;
 }
 
 /* ---- Writing ---- */
 
-static json_t *to_json(const struct tess_wisdom *wisdom)
+/* Puts the entries into a document; only those that no file has, if `unsaved`. */
+static tess_status put_entries(const struct tess_wisdom *wisdom, bool unsaved, json_t *document,
+                               bool *changed)
 {
-    json_t *entries = json_object();
+    json_t *entries = json_object_get(document, kind.object);
     for (int64_t i = 0; i < wisdom->count; i++) {
         const tess_wisdom_entry *e = &wisdom->entries[i];
+        if (unsaved && !e->unsaved)
+            continue;
         json_t *value = json_pack("{s:s, s:s, s:s, s:f, s:f, s:s, s:s, s:b}", "format",
                                   e->candidate.format, "kernel", e->candidate.kernel, "params",
                                   e->candidate.params, "seconds", e->seconds, "bytes", e->bytes,
                                   "effort", e->effort == TESS_EXHAUSTIVE ? "exhaustive" : "measure",
                                   "kernels", e->kernels, "shaped", (int)e->candidate.shaped);
-        if (json_object_set_new(entries, e->key, value) != 0) {
-            json_decref(entries);
-            return NULL;
-        }
+        if (json_object_set_new(entries, e->key, value) != 0)
+            return tess_fail(wisdom->ctx, TESS_ERR_MEMORY, "wisdom: no memory to write it");
+        *changed = true;
     }
-    return json_pack("{s:i, s:o}", "tessera_wisdom", VERSION, "entries", entries);
+    return TESS_OK;
 }
 
-/* mkdir -p of the directory a file is in; whether it worked shows when the file is made. */
-static void make_directories(const char *path)
+static tess_status edit_save(void *user, json_t *document, bool *changed)
 {
-    char part[PATH_SIZE];
-    snprintf(part, sizeof part, "%s", path);
-    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(part, 0777);
-        *slash = '/';
-    }
+    return put_entries(user, true, document, changed);
 }
 
-tess_status tess_json_write(tess_ctx *ctx, const char *path, const json_t *document)
+tess_status tess_wisdom_save_file(struct tess_wisdom *wisdom, const char *path)
 {
-    char temporary[PATH_SIZE];
-    int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-    if (length < 0 || (size_t)length >= sizeof temporary)
-        return tess_fail(ctx, TESS_ERR_IO, "%.80s...: the path is too long", path);
-    make_directories(path);
-    tess_status status = TESS_OK;
-    int file = mkstemp(temporary);
-    if (file < 0) {
-        status = tess_fail(ctx, TESS_ERR_IO, "%s: %s", path, strerror(errno));
-    } else {
-        bool written = json_dumpfd(document, file, JSON_INDENT(1) | JSON_SORT_KEYS) == 0;
-        written = fchmod(file, 0644) == 0 && written;
-        written = close(file) == 0 && written;
-        if (!written || rename(temporary, path) != 0) {
-            status = tess_fail(ctx, TESS_ERR_IO, "%s: %s", path, strerror(errno));
-            (void)unlink(temporary);
-        }
-    }
-    return status;
+    bool unsaved = false;
+    for (int64_t i = 0; i < wisdom->count; i++)
+        unsaved = unsaved || wisdom->entries[i].unsaved;
+    TESS_TRY(tess_kept_change(wisdom->ctx, &kind, path, unsaved ? edit_save : NULL, wisdom));
+    for (int64_t i = 0; i < wisdom->count; i++)
+        wisdom->entries[i].unsaved = false;
+    return TESS_OK;
 }
 
-tess_status tess_wisdom_write_file(const struct tess_wisdom *wisdom, const char *path)
+typedef struct forgetting {
+    const char *part;
+    int64_t count;
+} forgetting;
+
+static tess_status edit_forget(void *user, json_t *document, bool *changed)
 {
-    json_t *document = to_json(wisdom);
-    if (!document)
-        return tess_fail(wisdom->ctx, TESS_ERR_MEMORY, "%s: no memory to write it", path);
-    tess_status status = tess_json_write(wisdom->ctx, path, document);
+    forgetting *f = user;
+    const char *key;
+    void *next;
+    json_t *value, *entries = json_object_get(document, kind.object);
+    json_object_foreach_safe(entries, next, key, value)
+    {
+        if (!strstr(key, f->part))
+            continue;
+        json_object_del(entries, key);
+        f->count++;
+        *changed = true;
+    }
+    return TESS_OK;
+}
+
+tess_status tess_wisdom_forget_file(tess_ctx *ctx, const char *path, const char *part,
+                                    int64_t *forgotten)
+{
+    forgetting f = {.part = part};
+    json_t *document;
+    TESS_TRY(tess_kept_read(ctx, &kind, path, &document));
+    if (document) /* otherwise nothing is there, and no directory is made */
+        TESS_TRY(tess_kept_change(ctx, &kind, path, edit_forget, &f));
+    json_decref(document);
+    *forgotten = f.count;
+    return TESS_OK;
+}
+
+tess_status tess_wisdom_to_text(const struct tess_wisdom *wisdom, char **text)
+{
+    tess_ctx *ctx = wisdom->ctx;
+    bool changed;
+    json_t *document = json_pack("{s:i, s:{}}", kind.key, kind.version, kind.object);
+    tess_status status = document ? put_entries(wisdom, false, document, &changed)
+                                  : tess_fail(ctx, TESS_ERR_MEMORY, "wisdom: no memory for text");
+    char *dumped = status == TESS_OK ? json_dumps(document, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
+    char *copy = NULL;
+    if (dumped)
+        status = TESS_ALLOC(ctx, (int64_t)strlen(dumped) + 1, &copy);
+    else if (status == TESS_OK)
+        status = tess_fail(ctx, TESS_ERR_MEMORY, "wisdom: no memory for its text");
+    if (status == TESS_OK) {
+        memcpy(copy, dumped, strlen(dumped) + 1);
+        *text = copy;
+    }
+    free(dumped);
     json_decref(document);
     return status;
 }

@@ -85,18 +85,23 @@ static int64_t drop(struct tess_wisdom *wisdom, const char *part)
 
 /* ---- The context's ---- */
 
-bool tess_wisdom_enabled(void)
+bool tess_wisdom_enabled(const tess_ctx *ctx)
 {
     const char *named = getenv("TESSERA_WISDOM");
-    return !named || strcmp(named, "off") != 0;
+    return ctx->wisdom_keep == TESS_WISDOM_USUAL ? !named || strcmp(named, "off") != 0
+                                                 : ctx->wisdom_keep != TESS_WISDOM_OFF;
 }
 
-bool tess_wisdom_path(char *path, size_t size)
+bool tess_wisdom_path(const tess_ctx *ctx, char *path, size_t size)
 {
     const char *named = getenv("TESSERA_WISDOM"), *xdg = getenv("XDG_CACHE_HOME"),
                *home = getenv("HOME");
     int length = -1;
-    if (named && *named)
+    if (ctx->wisdom_keep == TESS_WISDOM_FILE)
+        length = snprintf(path, size, "%s", ctx->wisdom_path);
+    else if (ctx->wisdom_keep != TESS_WISDOM_USUAL)
+        return false;
+    else if (named && *named)
         length = snprintf(path, size, "%s", named);
     else if (xdg && *xdg == '/')
         length = snprintf(path, size, "%s/tessera/wisdom.json", xdg);
@@ -107,8 +112,37 @@ bool tess_wisdom_path(char *path, size_t size)
 
 static void destroy(tess_ctx *ctx)
 {
-    tess_wisdom_free(ctx->wisdom);
+    if (ctx->wisdom)
+        tess_wisdom_free(ctx->wisdom);
     tess_free(ctx, ctx->wisdom);
+    tess_free(ctx, ctx->wisdom_path);
+    ctx->wisdom = NULL;
+    ctx->wisdom_path = NULL;
+}
+
+tess_status tess_ctx_set_wisdom(tess_ctx *ctx, tess_wisdom_keep keep, const char *path)
+{
+    char *copy = NULL;
+    if (!ctx)
+        return TESS_ERR_ARGUMENT;
+    if ((int)keep < TESS_WISDOM_USUAL || keep > TESS_WISDOM_OFF)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "tess_ctx_set_wisdom: keep = %d is none of TESS_WISDOM_USUAL, _FILE, "
+                         "_MEMORY, _OFF",
+                         (int)keep);
+    if ((keep == TESS_WISDOM_FILE) != (path && *path))
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "tess_ctx_set_wisdom: a path belongs to TESS_WISDOM_FILE and to nothing "
+                         "else");
+    if (path) {
+        TESS_TRY(TESS_ALLOC(ctx, (int64_t)strlen(path) + 1, &copy));
+        memcpy(copy, path, strlen(path) + 1);
+    }
+    destroy(ctx);
+    ctx->destroy_wisdom = destroy;
+    ctx->wisdom_keep = keep;
+    ctx->wisdom_path = copy;
+    return TESS_OK;
 }
 
 /* Trouble with wisdom is never the caller's: it goes to the log, and the context's sentence stays.
@@ -130,7 +164,8 @@ static void merge_quietly(struct tess_wisdom *wisdom, const char *path)
 static void read_all(struct tess_wisdom *wisdom)
 {
     char path[4096];
-    const char *profiles = getenv("TESSERA_PROFILES");
+    const char *profiles =
+        wisdom->ctx->wisdom_keep == TESS_WISDOM_MEMORY ? NULL : getenv("TESSERA_PROFILES");
     while (profiles && *profiles) {
         size_t length = strcspn(profiles, ":");
         if (length > 0 && length < sizeof path) {
@@ -140,13 +175,13 @@ static void read_all(struct tess_wisdom *wisdom)
         }
         profiles += length + (profiles[length] == ':');
     }
-    if (tess_wisdom_path(path, sizeof path))
+    if (tess_wisdom_path(wisdom->ctx, path, sizeof path))
         merge_quietly(wisdom, path);
 }
 
 struct tess_wisdom *tess_wisdom_of(tess_ctx *ctx)
 {
-    if (!tess_wisdom_enabled())
+    if (!tess_wisdom_enabled(ctx))
         return NULL;
     if (!ctx->wisdom) {
         tess_kept_error before = tess_error_keep(ctx);
@@ -167,39 +202,70 @@ const tess_wisdom_entry *tess_wisdom_find(tess_ctx *ctx, const char *key)
     return wisdom ? find(wisdom, key) : NULL;
 }
 
+tess_status tess_wisdom_save(tess_ctx *ctx)
+{
+    char path[4096];
+    if (!ctx)
+        return TESS_ERR_ARGUMENT;
+    struct tess_wisdom *wisdom = tess_wisdom_of(ctx);
+    if (!wisdom || !tess_wisdom_path(ctx, path, sizeof path))
+        return TESS_OK;
+    return tess_wisdom_save_file(wisdom, path);
+}
+
 void tess_wisdom_remember(tess_ctx *ctx, const tess_wisdom_entry *entry)
 {
-    struct tess_wisdom *wisdom = tess_wisdom_of(ctx), file = {.ctx = ctx};
-    char path[4096];
+    struct tess_wisdom *wisdom = tess_wisdom_of(ctx);
+    tess_wisdom_entry unsaved = *entry;
     if (!wisdom)
         return;
+    unsaved.unsaved = true;
     tess_kept_error before = tess_error_keep(ctx);
-    note(ctx, "", tess_wisdom_put(wisdom, entry), &before);
-    if (!tess_wisdom_path(path, sizeof path))
-        return;
-    merge_quietly(&file, path);
-    tess_status status = tess_wisdom_put(&file, entry);
+    tess_status status = tess_wisdom_put(wisdom, &unsaved);
     if (status == TESS_OK)
-        status = tess_wisdom_write_file(&file, path);
+        status = tess_wisdom_save(ctx);
     note(ctx, "not kept: ", status, &before);
-    tess_wisdom_free(&file);
 }
 
 tess_status tess_wisdom_forget(tess_ctx *ctx, const char *part, int64_t *forgotten)
 {
-    struct tess_wisdom *wisdom = tess_wisdom_of(ctx), file = {.ctx = ctx};
     char path[4096];
     int64_t dropped = 0;
+    if (!ctx || !part || !forgotten)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_wisdom_forget: an argument is NULL");
+    struct tess_wisdom *wisdom = tess_wisdom_of(ctx);
     if (wisdom) {
-        (void)drop(wisdom, part);
-        if (tess_wisdom_path(path, sizeof path)) {
-            merge_quietly(&file, path);
-            dropped = drop(&file, part);
-            tess_status status = dropped > 0 ? tess_wisdom_write_file(&file, path) : TESS_OK;
-            tess_wisdom_free(&file);
-            TESS_TRY(status);
-        }
+        dropped = drop(wisdom, part);
+        if (tess_wisdom_path(ctx, path, sizeof path))
+            TESS_TRY(tess_wisdom_forget_file(ctx, path, part, &dropped));
     }
     *forgotten = dropped;
+    return TESS_OK;
+}
+
+/* ---- As text ---- */
+
+tess_status tess_wisdom_export(tess_ctx *ctx, char **text)
+{
+    if (!ctx || !text)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_wisdom_export: an argument is NULL");
+    struct tess_wisdom empty = {.ctx = ctx}, *wisdom = tess_wisdom_of(ctx);
+    return tess_wisdom_to_text(wisdom ? wisdom : &empty, text);
+}
+
+tess_status tess_wisdom_import(tess_ctx *ctx, const char *text, int64_t *classes)
+{
+    int64_t merged;
+    if (!ctx || !text)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_wisdom_import: an argument is NULL");
+    struct tess_wisdom *wisdom = tess_wisdom_of(ctx);
+    if (!wisdom)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "wisdom is off: tess_ctx_set_wisdom(ctx, TESS_WISDOM_MEMORY, NULL) keeps "
+                         "it in the context");
+    TESS_TRY(tess_wisdom_merge_text(wisdom, text, &merged));
+    TESS_TRY(tess_wisdom_save(ctx));
+    if (classes)
+        *classes = merged;
     return TESS_OK;
 }

@@ -14,7 +14,8 @@
  *
  * Files, later ones winning: those named in TESSERA_PROFILES (':' between them, shipped ones are in
  * profiles/), then the user's own, TESSERA_WISDOM or tessera/wisdom.json in the cache directory.
- * TESSERA_WISDOM=off: none at all. A context reads them once, at its first search.
+ * TESSERA_WISDOM=off: none at all. A context reads them once, at its first search. The caller may
+ * decide otherwise: tess_ctx_set_wisdom.
  */
 #ifndef TESS_WISDOM_H
 #define TESS_WISDOM_H
@@ -29,6 +30,7 @@ typedef struct tess_wisdom_entry {
     double seconds, bytes;             /* of one product */
     tess_effort effort;                /* MEASURE or EXHAUSTIVE */
     char kernels[TESS_WISDOM_KERNELS]; /* tess_backend.kernels; "": nobody knows */
+    bool unsaved;                      /* the file lacks it */
 } tess_wisdom_entry;
 
 struct tess_wisdom {
@@ -46,26 +48,29 @@ const tess_backend *tess_wisdom_backend(const tess_wisdom_entry *entry);
 void tess_wisdom_key(const tess_device *device, const tess_matrix *A, const char *op, char *key);
 
 /* Whether wisdom is switched on; otherwise nothing below does anything. */
-bool tess_wisdom_enabled(void);
-/* The user's file; false when no directory is known. */
-bool tess_wisdom_path(char *path, size_t size);
+bool tess_wisdom_enabled(const tess_ctx *ctx);
+/* The file that keeps it; false when there is none. */
+bool tess_wisdom_path(const tess_ctx *ctx, char *path, size_t size);
 
 /* The context's wisdom, read at the first call. NULL: off, or no memory. */
 struct tess_wisdom *tess_wisdom_of(tess_ctx *ctx);
 /* NULL: nothing known. Valid until the next change. */
 const tess_wisdom_entry *tess_wisdom_find(tess_ctx *ctx, const char *key);
-/* Remembers in the context and in the user's file, which is read again first: what others have
- * written meanwhile stays. A file that cannot be written is a line in the log. */
+/* Remembers in the context and in its file. A file that cannot be written is a line in the log. */
 void tess_wisdom_remember(tess_ctx *ctx, const tess_wisdom_entry *entry);
 
-/* Adds what a file holds, replacing equal keys; entries that make no sense are skipped with a log
- * line. A file that is not there is no wisdom; one that is not wisdom is ignored. */
-tess_status tess_wisdom_merge_file(struct tess_wisdom *wisdom, const char *path);
-struct json_t;
-/* A JSON document into a file, whole or not at all; directories are made. */
-tess_status tess_json_write(tess_ctx *ctx, const char *path, const struct json_t *document);
-tess_status tess_wisdom_write_file(const struct tess_wisdom *wisdom, const char *path);
 tess_status tess_wisdom_put(struct tess_wisdom *wisdom, const tess_wisdom_entry *entry);
 void tess_wisdom_free(struct tess_wisdom *wisdom); /* its entries, not itself */
+
+/* file.c. Entries that make no sense are skipped with a log line. A file that is not there is no
+ * wisdom; one that holds something else is an error, and is never written to. */
+tess_status tess_wisdom_merge_file(struct tess_wisdom *wisdom, const char *path);
+tess_status tess_wisdom_merge_text(struct tess_wisdom *wisdom, const char *text, int64_t *merged);
+/* Puts the unsaved entries into the file, in the place of equal keys. What others have written
+ * meanwhile stays. With none it only finds out whether the file could be written. */
+tess_status tess_wisdom_save_file(struct tess_wisdom *wisdom, const char *path);
+tess_status tess_wisdom_forget_file(tess_ctx *ctx, const char *path, const char *part,
+                                    int64_t *forgotten);
+tess_status tess_wisdom_to_text(const struct tess_wisdom *wisdom, char **text);
 
 #endif

@@ -78,6 +78,7 @@ struct tess_solver {
     void *callback_user;
     double *history; /* of system 0 */
     int64_t history_capacity;
+    int64_t updates;                /* of the plan, when the solver last took its values */
     const struct tess_outer *outer; /* solves by another solver: solve.h; NULL: iterates itself */
     void *outer_state;
     tess_solver *inner; /* that other solver; of outer's own: its plan and matrix */

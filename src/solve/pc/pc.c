@@ -87,7 +87,7 @@ static tess_status with_host_values(tess_plan *plan, tess_pc *pc,
     return pc->ops->triangular && plan->device->threads > 0 ? watch(plan, pc) : TESS_OK;
 }
 
-tess_status tess_pc_create(tess_plan *plan, const tess_pc_options *options, tess_pc *pc)
+tess_status tess_pc_set_up(tess_plan *plan, const tess_pc_options *options, tess_pc *pc)
 {
     const tess_matrix *A = plan->matrix;
     const bool host = plan->device->threads > 0;
@@ -108,7 +108,7 @@ tess_status tess_pc_create(tess_plan *plan, const tess_pc_options *options, tess
         pc->options.domains = 1;
     const tess_status status = with_host_values(plan, pc, pc->ops->set_up);
     if (status != TESS_OK)
-        tess_pc_destroy(pc);
+        tess_pc_tear_down(pc);
     return status;
 }
 
@@ -117,7 +117,7 @@ tess_status tess_pc_update_values(tess_plan *plan, tess_pc *pc)
     return with_host_values(plan, pc, pc->ops->update);
 }
 
-void tess_pc_destroy(tess_pc *pc)
+void tess_pc_tear_down(tess_pc *pc)
 {
     if (pc->state)
         pc->ops->free(pc);

@@ -40,6 +40,7 @@ typedef struct tess_pc_options {
     double pivot;    /* ilut: columns are exchanged, by whoever makes `given`; 0: never */
     double most_bytes, most_seconds; /* lu: what complete factors may take; 0: no limit */
     struct tess_fill *given; /* ilut: factors made before, which are taken over; NULL: none */
+    const tess_operator *caller; /* of tess_pc_given, read by its set_up */
 } tess_pc_options;
 
 /* Which pivots factors may have. */
@@ -102,16 +103,20 @@ extern const char *const tess_pc_names[];
 #define PC(name, file) extern const tess_pc_ops tess_pc_##name;
 #include "solve/pc/pcs.def"
 
+/* given.c: the caller's, which is in no list; and whether one of its calls has failed since. */
+extern const tess_pc_ops tess_pc_given;
+tess_status tess_pc_given_status(const tess_pc *pc);
+
 /* Computes M for the plan's matrix. TESS_ERR_MATRIX names the row of a block that cannot be
  * inverted. options->transpose announces M^-T. */
-tess_status tess_pc_create(tess_plan *plan, const tess_pc_options *options, tess_pc *pc);
+tess_status tess_pc_set_up(tess_plan *plan, const tess_pc_options *options, tess_pc *pc);
 /* Factors of which |M^-1 e| |A| is larger are called unstable (Chow and Saad 1997): they may be far
  * from any of A. */
 #define TESS_PC_UNSTABLE 1e12
 
 /* Computes it again from new values in the same pattern. */
 tess_status tess_pc_update_values(tess_plan *plan, tess_pc *pc);
-void tess_pc_destroy(tess_pc *pc);
+void tess_pc_tear_down(tess_pc *pc);
 
 /* Appends z = M^-1 r. Returns the vector that holds M^-1 r: z, or r where M is the identity. */
 int tess_pc_append(const tess_pc *pc, tess_steps *steps, int r, int z);

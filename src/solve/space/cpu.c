@@ -315,6 +315,15 @@ static void run_scalar(const tess_space *space, const tess_step *step, int syste
     slots[step->out] = out;
 }
 
+/* The dot product of a step whose product does not do it. */
+static tess_status run_dot(tess_space *space, const tess_step *step, int system)
+{
+    tess_update update = {.kind = TESS_UPDATE_DOT, .slot = step->slot, .x = step->w, .y = step->y};
+    const tess_steps dot = {.ctx = space->ctx, .update = &update};
+    const tess_step pass = {.kind = TESS_STEP_PASS, .updates = 1, .vectors = 2};
+    return run_pass(space, &dot, &pass, system);
+}
+
 static tess_status apply_one(tess_space *space, const tess_step *step, int system)
 {
     if (step->slot >= 0)
@@ -324,8 +333,10 @@ static tess_status apply_one(tess_space *space, const tess_step *step, int syste
     void *y = vector(space, step->y, system);
     if (step->transpose)
         return tess_spmv_transpose(plan, 1, x, 0, y);
-    if (step->slot < 0)
-        return tess_spmv(plan, 1, x, 0, y);
+    if (step->slot < 0 || !plan->device->backend->spmv_dot) {
+        TESS_TRY(tess_spmv(plan, 1, x, 0, y));
+        return step->slot < 0 ? TESS_OK : run_dot(space, step, system);
+    }
     return tess_spmv_dot(plan, 1, x, 0, y, vector(space, step->w, system),
                          &slots_of(space, system)[step->slot]);
 }
@@ -345,11 +356,8 @@ static tess_status apply_many(tess_space *space, const tess_step *step, const in
                        space->stride, 0, vector(space, step->y, 0), space->stride));
     if (step->slot < 0)
         return TESS_OK;
-    tess_update update = {.kind = TESS_UPDATE_DOT, .slot = step->slot, .x = step->w, .y = step->y};
-    const tess_steps dot = {.ctx = space->ctx, .update = &update};
-    const tess_step pass = {.kind = TESS_STEP_PASS, .updates = 1, .vectors = 2};
     for (int i = 0; i < count; i++)
-        TESS_TRY(run_pass(space, &dot, &pass, systems[i]));
+        TESS_TRY(run_dot(space, step, systems[i]));
     return TESS_OK;
 }
 

@@ -43,7 +43,9 @@ double tess_space_step_bytes(const tess_space *space, const tess_step *step, int
     case TESS_STEP_PASS:
         return count * step->vectors * length;
     case TESS_STEP_APPLY:
-        return tess_matrix_spmv_bytes(space->plan->matrix) + 2 * (count - 1) * length;
+        return (space->plan->moves > 0 ? space->plan->moves
+                                       : tess_matrix_spmv_bytes(space->plan->matrix)) +
+               2 * (count - 1) * length;
     case TESS_STEP_PRECONDITION:
         return count * (step->pc->ops->bytes(step->pc) + 2 * length);
     case TESS_STEP_SCALAR:

@@ -3,6 +3,7 @@
 #include "cuda/driver/device.h"
 #include "plan/tuner.h"
 #include "session.h"
+#include "support/follow.h"
 
 /* ---- What is missing is named ---- */
 
@@ -252,6 +253,14 @@ static void product_can_be_captured_and_replayed(void **state)
     tess_device_close(device);
 }
 
+static void plans_follow_their_matrix_in_every_layout(void **state)
+{
+    tess_device *device = open_device(state);
+    assert_true(test_follow(state, device, "stencil7:nx=3,ny=2,nz=1,b=3") > 8);
+    assert_true(test_follow(state, device, "planted:rows=64,blocks=1,shapes=4x4") > 4);
+    tess_device_close(device);
+}
+
 static void updated_values_are_used_from_host_and_device(void **state)
 {
     tess_device *device = open_device(state);
@@ -345,6 +354,7 @@ int main(void)
         TEST(lines_in_long_rows_are_verified),
         TEST(device_vectors_neither_allocate_nor_wait),
         TEST(product_can_be_captured_and_replayed),
+        TEST(plans_follow_their_matrix_in_every_layout),
         TEST(updated_values_are_used_from_host_and_device),
         TEST(values_from_the_device_reach_what_is_made_later),
         TEST(several_vectors_in_both_orders_and_in_groups),

@@ -182,6 +182,24 @@ static void things_that_are_no_files_are_misses(void **state)
     assert_false(load(state, &key, 5, true));
 }
 
+static void what_somebody_else_wrote_is_never_replaced(void **state)
+{
+    static const char text[] = "%%MatrixMarket matrix coordinate real general\n";
+    tess_cache_key key = key_of(1);
+    unsigned char image[BYTES] = {0};
+    char path[256], seen[sizeof text] = "";
+    file_of(&key, path, sizeof path);
+    FILE *file = fopen(path, "w");
+    assert_true(file && fputs(text, file) >= 0 && fclose(file) == 0);
+    assert_false(tess_cache_store(test_ctx(state), &key, &(tess_cache_entry){image, BYTES, true}));
+    file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fread(seen, 1, sizeof text - 1, file), sizeof text - 1);
+    assert_int_equal(fclose(file), 0);
+    assert_string_equal(seen, text);
+    unlink(path);
+}
+
 static void impossible_directories_are_misses(void **state)
 {
     static const char *const places[] = {"/proc/nothing/here", "/dev/null/below"};
@@ -296,6 +314,7 @@ int main(void)
         TEST(every_truncation_and_extension_is_a_miss),
         TEST(a_foreign_version_is_a_miss),
         TEST(things_that_are_no_files_are_misses),
+        TEST(what_somebody_else_wrote_is_never_replaced),
         TEST(impossible_directories_are_misses),
         TEST(a_read_only_directory_is_read),
         TEST(concurrent_writers_never_mix),

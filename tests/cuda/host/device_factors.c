@@ -37,7 +37,7 @@ static void open_subject(void **state, tess_matrix *A, const tess_pc_options *op
     *s = (subject){.A = A, .bytes = (size_t)A->rows * tess_type_size(A->type)};
     const tess_plan_options quick = {.effort = TESS_ESTIMATE};
     ok(state, tess_plan_create(test_ctx(state), A, device, &quick, &s->plan), what);
-    ok(state, tess_pc_create(s->plan, options, &s->pc), what);
+    ok(state, tess_pc_set_up(s->plan, options, &s->pc), what);
     ok(state, tess_cuda_enter(cuda), what);
     ok(state, tess_cuda_factors_create_tuned(cuda, &s->pc, tuning, cuda->stream, &s->factors),
        what);
@@ -56,7 +56,7 @@ static void close_subject(subject *s)
     tess_device_free(device, s->device_r);
     tess_device_free(device, s->device_z);
     free(s->r), free(s->z), free(s->again);
-    tess_pc_destroy(&s->pc);
+    tess_pc_tear_down(&s->pc);
     tess_plan_destroy(s->plan);
     tess_matrix_destroy(s->A);
 }

@@ -21,7 +21,7 @@ static void open_subject(void **state, const tess_matrix *A, const tess_pc_optio
 {
     s->device = open_device(state);
     s->plan = make_plan(state, A, s->device, NULL);
-    ok(state, tess_pc_create(s->plan, options, &s->pc));
+    ok(state, tess_pc_set_up(s->plan, options, &s->pc));
     tess_cuda *cuda = tess_cuda_of(s->device);
     tess_triangle_tuning tuning = tess_triangle_guess(A->block_height, 0);
     tuning.wide = wide;
@@ -33,7 +33,7 @@ static void close_subject(subject *s)
 {
     tess_cuda_factors_destroy(s->factors);
     tess_cuda_leave(tess_cuda_of(s->device));
-    tess_pc_destroy(&s->pc);
+    tess_pc_tear_down(&s->pc);
     tess_plan_destroy(s->plan);
     tess_device_close(s->device);
 }
@@ -130,7 +130,7 @@ static void what_cannot_be_is_said(void **state)
     tess_plan *plan = make_plan(state, A, device, NULL);
     tess_pc_options options = options_of(&tess_pc_ilu0, TESS_PC_DOMAINS);
     tess_pc pc;
-    assert_int_equal(tess_pc_create(plan, &options, &pc), TESS_ERR_UNSUPPORTED);
+    assert_int_equal(tess_pc_set_up(plan, &options, &pc), TESS_ERR_UNSUPPORTED);
     assert_text(state, "a GPU takes levels or colours");
     tess_plan_destroy(plan);
     tess_device_close(device);
@@ -175,7 +175,7 @@ static void every_failure_is_reported_and_nothing_leaks(void **state)
     tess_device *device = open_device(state);
     tess_plan *plan = make_plan(state, A, device, NULL);
     tess_pc pc;
-    ok(state, tess_pc_create(plan, &options, &pc));
+    ok(state, tess_pc_set_up(plan, &options, &pc));
     for (int host = 0; host < 2; host++) {
         const int64_t alive = fake->alive, used = fake->memory_used, live = test_live(state);
         tess_status status;
@@ -199,7 +199,7 @@ static void every_failure_is_reported_and_nothing_leaks(void **state)
         assert_int_equal(status, TESS_OK);
         assert_true(n > 10);
     }
-    tess_pc_destroy(&pc);
+    tess_pc_tear_down(&pc);
     tess_plan_destroy(plan);
     tess_device_close(device);
     free(r);

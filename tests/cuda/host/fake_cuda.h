@@ -36,6 +36,8 @@ typedef struct fake_cuda {
     int compile_fails;
     int largest_cluster; /* thread blocks that the device holds as one cluster, 16 at most */
     const char *not_run; /* an entry point whose launches are checked but not run */
+    const char
+        *refused; /* an entry point that cannot be launched: an invalid value; "": none can */
 } fake_cuda;
 
 enum {

@@ -222,6 +222,9 @@ cu_result fake_run(const fake_launch *l)
 {
     fake_function *f = l->function;
     REFUSE_IF(!f->module, FAKE_INVALID_HANDLE);
+    REFUSE_IF(fake_state.refused &&
+                  (!*fake_state.refused || strcmp(fake_state.refused, f->entry->name) == 0),
+              CU_ERROR_INVALID_VALUE);
     fake_state.launches++;
     fake_state.clusters += l->grid.cluster;
     fake_state.clock += 10e-6 + (f->launched ? 0 : fake_state.loading);

@@ -66,10 +66,71 @@ static void candidates_are_compiled_ahead_and_once(void **state)
     tess_device_close(device);
 }
 
+/* The first entry point that a plan's product launches. */
+static void product(void **state, tess_plan *plan, const tess_matrix *A, const char *what)
+{
+    void *x = test_vector(A->cols, TESS_F64, 7), *y = test_vector(A->rows, TESS_F64, 8);
+    ok(state, tess_spmv(plan, 1, x, 0, y));
+    test_check_spmv(what, A, 1, x, 0, NULL, y);
+    free(x), free(y);
+}
+
+static void a_kernel_that_cannot_be_launched_is_replaced_with_a_note(void **state)
+{
+    tess_device *device = open_device(state);
+    tess_matrix *A = test_matrix(test_ctx(state), TEST_RANDOM, 80, 3, 3, TESS_F64, 5);
+    const tess_plan_options estimate = {.effort = TESS_ESTIMATE}, measure = {.fresh = 1};
+    tess_plan_info info;
+    /* At the first product. */
+    tess_plan *plan = make_plan(state, A, device, &estimate);
+    char first[64];
+    snprintf(first, sizeof first, "%s", plan->kernel);
+    fake->refused = "sliced";
+    assert_string_equal(first, "sliced");
+    product(state, plan, A, "replaced at the first product");
+    assert_string_not_equal(plan->kernel, first);
+    ok(state, tess_plan_get_info(plan, sizeof info, &info));
+    assert_non_null(strstr(info.note, first));
+    assert_non_null(strstr(info.note, info.kernel));
+    assert_non_null(strstr(tess_plan_explain(plan), info.note));
+    assert_string_equal(tess_ctx_error(test_ctx(state)), "");
+    product(state, plan, A, "and again");
+    tess_plan_destroy(plan);
+    /* When the plan is made. */
+    plan = make_plan(state, A, device, &measure);
+    assert_string_not_equal(plan->kernel, first);
+    product(state, plan, A, "replaced in the search");
+    tess_plan_destroy(plan);
+    /* A kernel that was asked for is not replaced. */
+    fake->refused = NULL;
+    plan = make_plan(state, A, device, &(tess_plan_options){.kernel = "sliced"});
+    fake->refused = "sliced";
+    double x[400] = {0}, y[400];
+    assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_ERR_DEVICE);
+    assert_string_equal(plan->kernel, "sliced");
+    tess_plan_destroy(plan);
+    /* If nothing can be launched, the failure is the caller's. */
+    fake->refused = NULL;
+    plan = make_plan(state, A, device, &estimate);
+    fake->refused = "";
+    assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_ERR_DEVICE);
+    fake->refused = NULL;
+    product(state, plan, A, "once the device works");
+    /* A plan that has worked stays what it is. */
+    fake->refused = "sliced";
+    assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_ERR_DEVICE);
+    assert_string_equal(plan->kernel, first);
+    fake->refused = NULL;
+    tess_plan_destroy(plan);
+    tess_matrix_destroy(A);
+    tess_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(candidates_are_compiled_ahead_and_once),
+        TEST(a_kernel_that_cannot_be_launched_is_replaced_with_a_note),
         TEST(a_searched_plan_owns_its_layout_and_takes_new_values),
     };
     return cmocka_run_group_tests(tests, start, finish);

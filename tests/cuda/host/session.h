@@ -52,6 +52,7 @@ static inline int before(void **state)
     fake->wrong_results = fake->compile_fails = 0;
     fake->loading = 0;
     fake->not_run = NULL;
+    fake->refused = NULL;
     fake->largest_cluster = FAKE_CLUSTER;
     setenv("TESSERA_NVRTC", FAKE_CUDA, 1);
     unsetenv("TESSERA_JIT");

@@ -1,0 +1,11 @@
+/* A plan shows the values of its matrix, whatever its format and kernel. */
+#ifndef TEST_FOLLOW_H
+#define TEST_FOLLOW_H
+
+#include "support/support.h"
+
+/* Walks over the candidates for products with a generated matrix, one of each format and kernel,
+ * and changes the matrix under a plan of each. Returns how many there were. */
+int test_follow(void **state, tess_device *device, const char *spec);
+
+#endif
