@@ -212,6 +212,11 @@ TESS_API tess_status tess_matrix_to_coo(tess_ctx *ctx, const tess_matrix *A, tes
 
 /* The transpose, with c x r blocks. */
 TESS_API tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out);
+/* The product A B: r x c blocks times c x k blocks are r x k blocks. A's columns must be B's rows,
+ * in blocks of one size, of one type. The pattern has every block that a sum reaches, be it zero.
+ * The result does not depend on the number of threads. */
+TESS_API tess_status tess_matrix_multiply(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
+                                          tess_matrix **out);
 
 /* Block rows and columns renumbered alike: block (i, j) of the result is block (perm[i], perm[j])
  * of A. So perm lists the old numbers in their new order. A must have as many block rows as block

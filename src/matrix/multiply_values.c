@@ -1,0 +1,78 @@
+/* The values of C = A B.
+ *
+ * A row of C is summed where it lies, by columns of r scalars. Where blocks of C are wider than
+ * they are high the row is summed transposed, by columns of k scalars, from a copy of B with
+ * transposed blocks: vector instructions then have k lanes to fill in place of r.
+ *
+ *     C (r x k) += A (r x c) B (c x k)         C' (k x r) += B' (k x c) A' (c x r)
+ */
+#include <string.h>
+
+#include "matrix/multiply.h"
+
+#define real double
+#define NAME(name) name##_f64
+#include "matrix/multiply_values.inc"
+#undef real
+#undef NAME
+#define real float
+#define NAME(name) name##_f32
+#include "matrix/multiply_values.inc"
+#undef real
+#undef NAME
+
+static int64_t longest_row(const tess_matrix *A)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < A->block_rows; i++)
+        longest = tess_max(longest, A->row_offsets[i + 1] - A->row_offsets[i]);
+    return longest;
+}
+
+tess_status tess_multiply_values(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
+                                 tess_matrix *C)
+{
+    const int shares = ctx->threads;
+    const size_t scalar = tess_type_size(C->type);
+    const int64_t size = (int64_t)C->block_height * C->block_width;
+    const bool turn = C->block_width > C->block_height;
+    const int64_t row = turn ? longest_row(C) * size : 0;
+    void *turned = NULL, *sums = NULL;
+    int32_t *places = NULL;
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, C->block_cols * shares, &places));
+    if (turn) {
+        TESS_TRY_CLEAN(tess_alloc_bytes(ctx, tess_matrix_stored(B), scalar, &turned));
+        TESS_TRY_CLEAN(tess_alloc_bytes(ctx, row * shares, scalar, &sums));
+        if (B->type == TESS_F64)
+            turn_blocks_f64(ctx, B, turned);
+        else
+            turn_blocks_f32(ctx, B, turned);
+    }
+#pragma omp parallel for schedule(static) num_threads(shares)
+    for (int share = 0; share < shares; share++) {
+        const tess_multiply_share work = {
+            .A = A,
+            .B = B,
+            .turned = turned,
+            .C = C,
+            .first = tess_share_row(A->row_offsets, A->block_rows, share, shares),
+            .last = tess_share_row(A->row_offsets, A->block_rows, share + 1, shares),
+            .place = places + share * C->block_cols,
+            .sums = turn ? (char *)sums + (size_t)(share * row) * scalar : NULL,
+        };
+        if (C->type == TESS_F64)
+            multiply_share_f64(&work);
+        else
+            multiply_share_f32(&work);
+    }
+    /* Zeros of the padding times an infinity are none. */
+    for (int64_t i = C->cols % C->block_width != 0 ? 0 : tess_max(C->block_rows - 1, 0);
+         i < C->block_rows; i++)
+        tess_matrix_zero_padding(C, i);
+cleanup:
+    tess_free(ctx, places);
+    tess_free(ctx, turned);
+    tess_free(ctx, sums);
+    return status;
+}
