@@ -24,6 +24,10 @@ struct tess_matrix {
     int32_t *columns;
     void *values;
     tess_ownership ownership; /* of the three arrays; COPY means they are ours */
+    /* Where a generated problem's block rows lie in space: `dimensions` numbers each; NULL: not
+     * known. */
+    double *coordinates;
+    int32_t dimensions;
 };
 
 /* Sizes a matrix may have: block columns must fit 32 bits, products 63. */

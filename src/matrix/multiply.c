@@ -93,8 +93,8 @@ tess_status tess_multiply_pattern(tess_ctx *ctx, const tess_matrix *A, const tes
     int32_t *marks = NULL;
     tess_status status;
     TESS_TRY(check(ctx, A, B));
-    TESS_TRY(tess_matrix_head(ctx, A->type, A->rows, B->cols, A->block_height, B->block_width, 0,
-                              &C));
+    TESS_TRY(
+        tess_matrix_head(ctx, A->type, A->rows, B->cols, A->block_height, B->block_width, 0, &C));
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, C->block_rows + 1, &C->row_offsets));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, C->block_cols * ctx->threads, &marks));
     walk_rows(ctx, A, B, C, marks);

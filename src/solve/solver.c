@@ -7,13 +7,10 @@
 /* Systems that go through one SpMM: beyond these the matrix's share of the traffic is small. */
 enum { SYSTEMS_TOGETHER = 16 };
 
-void tess_solver_destroy(tess_solver *solver)
+/* Takes back what `make` did. */
+static void unmake(tess_solver *solver)
 {
-    if (!solver)
-        return;
-    if (solver->outer)
-        solver->outer->close(solver);
-    else if (solver->options.method->close)
+    if (solver->options.method->close)
         solver->options.method->close(solver);
     tess_space_close(&solver->space);
     tess_steps_free(&solver->start);
@@ -24,8 +21,23 @@ void tess_solver_destroy(tess_solver *solver)
         tess_steps_free(&solver->loop[i]);
     tess_free(solver->ctx, solver->loop);
     tess_free(solver->ctx, solver->slots);
-    tess_free(solver->ctx, solver->history);
+    solver->loop = NULL;
+    solver->slots = NULL;
     tess_pc_destroy(&solver->pc);
+    solver->made = false;
+}
+
+void tess_solver_destroy(tess_solver *solver)
+{
+    if (!solver)
+        return;
+    if (solver->outer)
+        solver->outer->close(solver);
+    else
+        unmake(solver);
+    tess_free(solver->ctx, solver->history);
+    tess_free(solver->ctx, solver->modes);
+    tess_free(solver->ctx, solver->coordinates);
     tess_free(solver->ctx, solver);
 }
 
@@ -84,21 +96,131 @@ static const tess_outer *outer_of(const tess_solve_options *options)
     return options->inner_single ? &tess_outer_refine : NULL;
 }
 
-/* Everything after the solver itself is allocated. */
-static tess_status prepare(tess_solver *solver)
+/* Preconditioner, lists of steps and space. What a failure leaves is taken back by `unmake`. */
+static tess_status make(tess_solver *solver)
 {
     const tess_method *method = solver->options.method;
-    solver->outer = outer_of(&solver->options);
-    if (solver->outer)
-        return solver->outer->open(solver);
     int vectors = method->vectors, slots = method->slots;
     solver->cycle = 1;
     if (method->size)
         method->size(&solver->options, &vectors, &slots, &solver->cycle);
     TESS_TRY(tess_pc_create(solver->plan, &solver->options.pc, &solver->pc));
+    solver->pc.own.first_vector = vectors;
+    solver->pc.own.first_slot = slots;
+    vectors += solver->pc.own.vectors;
+    slots += solver->pc.own.slots;
     TESS_TRY(build(solver));
     TESS_TRY(TESS_ALLOC(solver->ctx, slots, &solver->slots));
-    return open_space(solver, vectors, slots, 1, &solver->space);
+    TESS_TRY(open_space(solver, vectors, slots, 1, &solver->space));
+    solver->made = true;
+    return TESS_OK;
+}
+
+/* Everything after the solver itself is allocated. A preconditioner that takes modes waits for
+ * them. */
+static tess_status prepare(tess_solver *solver)
+{
+    solver->outer = outer_of(&solver->options);
+    if (solver->outer)
+        return solver->outer->open(solver);
+    return solver->options.pc.ops->takes_modes ? TESS_OK : make(solver);
+}
+
+tess_status tess_solver_set_up(tess_solver *solver)
+{
+    if (!solver)
+        return TESS_ERR_ARGUMENT;
+    if (solver->outer || solver->made)
+        return TESS_OK;
+    const tess_status status = make(solver);
+    if (status != TESS_OK)
+        unmake(solver);
+    return status;
+}
+
+/* The solver that has the preconditioner, or why there is none that takes modes. */
+static tess_status find_taker(tess_solver *solver, const char *call, tess_solver **out)
+{
+    if (solver->outer == &tess_outer_refine)
+        solver = solver->inner;
+    if (solver->outer || !solver->options.pc.ops->takes_modes)
+        return tess_fail(solver->ctx, TESS_ERR_UNSUPPORTED,
+                         "%s: %s takes no modes: pc=amg does, without scale= and order=", call,
+                         solver->outer ? "a system that is arranged or solved by auto"
+                                       : solver->options.pc.ops->name);
+    *out = solver;
+    return TESS_OK;
+}
+
+/* A copy of `count` numbers in place of *kept, all of them finite. */
+static tess_status keep_numbers(tess_solver *solver, const char *call, int64_t columns,
+                                int64_t length, int64_t ld, const double *from, double **kept)
+{
+    double *copy;
+    for (int64_t j = 0; j < columns; j++)
+        for (int64_t i = 0; i < length; i++)
+            if (!isfinite(from[j * ld + i]))
+                return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
+                                 "%s: number %lld of column %lld is %g", call, (long long)i,
+                                 (long long)j, from[j * ld + i]);
+    TESS_TRY(TESS_ALLOC(solver->ctx, columns * length, &copy));
+    for (int64_t j = 0; j < columns; j++)
+        memcpy(copy + j * length, from + j * ld, (size_t)length * sizeof *copy);
+    tess_free(solver->ctx, *kept);
+    *kept = copy;
+    unmake(solver);
+    return TESS_OK;
+}
+
+tess_status tess_solver_set_modes(tess_solver *solver, int k, const double *modes, int64_t ld)
+{
+    static const char call[] = "tess_solver_set_modes";
+    if (!solver)
+        return TESS_ERR_ARGUMENT;
+    const int64_t rows = solver->plan->matrix->rows;
+    if (k < 1 || !modes || ld < rows)
+        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT, "%s: %s", call,
+                         k < 1    ? "fewer than one mode"
+                         : !modes ? "modes is NULL"
+                                  : "ld is less than the matrix's rows");
+    TESS_TRY(find_taker(solver, call, &solver));
+    TESS_TRY(keep_numbers(solver, call, k, rows, ld, modes, &solver->modes));
+    solver->options.pc.amg.modes = solver->modes;
+    solver->options.pc.amg.mode_count = k;
+    return TESS_OK;
+}
+
+tess_status tess_solver_set_coordinates(tess_solver *solver, int dimensions,
+                                        const double *coordinates)
+{
+    static const char call[] = "tess_solver_set_coordinates";
+    if (!solver)
+        return TESS_ERR_ARGUMENT;
+    const tess_matrix *A = solver->plan->matrix;
+    if (!coordinates)
+        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT, "%s: coordinates is NULL", call);
+    if (dimensions < 2 || dimensions > 3 || dimensions != A->block_height ||
+        A->rows % dimensions != 0)
+        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
+                         "%s: %d dimensions for blocks of %d x %d: rigid motions need whole blocks "
+                         "of 2 x 2 or 3 x 3 and as many dimensions",
+                         call, dimensions, (int)A->block_height, (int)A->block_width);
+    TESS_TRY(find_taker(solver, call, &solver));
+    TESS_TRY(keep_numbers(solver, call, 1, A->rows, A->rows, coordinates, &solver->coordinates));
+    solver->options.pc.amg.coordinates = solver->coordinates;
+    solver->options.pc.amg.dimensions = dimensions;
+    return TESS_OK;
+}
+
+const char *tess_solver_describe(const tess_solver *solver)
+{
+    if (!solver)
+        return "";
+    if (solver->outer == &tess_outer_refine)
+        solver = solver->inner;
+    return !solver->outer && solver->made && solver->pc.ops->describe
+               ? solver->pc.ops->describe(&solver->pc)
+               : "";
 }
 
 tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **out)
@@ -148,6 +270,8 @@ tess_status tess_solver_refresh(tess_solver *solver)
         return TESS_ERR_ARGUMENT;
     if (solver->outer)
         return solver->outer->refresh(solver);
+    if (!solver->made)
+        return tess_solver_set_up(solver);
     TESS_TRY(tess_pc_update_values(solver->plan, &solver->pc));
     return solver->space.ops->refresh ? solver->space.ops->refresh(&solver->space) : TESS_OK;
 }
@@ -184,6 +308,7 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
                                       (char *)X + (size_t)(j * ldx) * scalar, &results[j]));
     if (solver->outer)
         return TESS_OK;
+    TESS_TRY(tess_solver_set_up(solver));
     /* A method with cycles takes one after the other: its products are a small part of its time,
      * and every system that goes on beside another needs a basis of its own. */
     const int most = solver->cycle > 1 ? 1 : SYSTEMS_TOGETHER;
