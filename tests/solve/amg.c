@@ -96,8 +96,8 @@ static void elasticity_takes_as_many_iterations_on_every_mesh(void **state)
 
 static void jumps_and_directions_cost_less_than_twice_the_iterations(void **state)
 {
-    static const char *const hard[] = {"jump=1e6",           "jump=1e-6", "aniso=1e-3",
-                                       "aniso=1e3", "free=1", "free=1,jump=1e6"};
+    static const char *const hard[] = {"jump=1e6",  "jump=1e-6", "aniso=1e-3",
+                                       "aniso=1e3", "free=1",    "free=1,jump=1e6"};
     run smooth = generate(test_ctx(state), "diffusion:n=20");
     solves_within(&smooth, "diffusion:n=20", "cg:pc=amg", 20);
     for (size_t i = 0; i < sizeof hard / sizeof *hard; i++) {
@@ -143,12 +143,10 @@ static void block_matrices_of_any_size_are_solved(void **state)
         snprintf(input, sizeof input, "stencil%d:nx=%d,ny=%d,nz=%d,b=%d,seed=%d%s",
                  tess_random_below(seed, 0, 2) ? 7 : 27, 1 + (int)tess_random_below(seed, 1, 12),
                  1 + (int)tess_random_below(seed, 2, 9), 1 + (int)tess_random_below(seed, 3, 7),
-                 1 + (int)tess_random_below(seed, 4, 8), (int)seed,
-                 single ? ",type=f32" : "");
+                 1 + (int)tess_random_below(seed, 4, 8), (int)seed, single ? ",type=f32" : "");
         snprintf(spec, sizeof spec, "cg:pc=amg,bottom=%d,degree=%d,tol=%s%s",
                  1 + (int)tess_random_below(seed, 6, 100), 1 + (int)tess_random_below(seed, 7, 4),
-                 single ? "1e-4" : "1e-9",
-                 tess_random_below(seed, 8, 3) ? "" : ",pc_type=f32");
+                 single ? "1e-4" : "1e-9", tess_random_below(seed, 8, 3) ? "" : ",pc_type=f32");
         run r = generate(test_ctx(state), input);
         solves_within(&r, input, spec, 30);
         done(test_ctx(state), &r);
@@ -238,11 +236,11 @@ static void several_right_hand_sides_are_each_solved(void **state)
         B[i] = i < rows ? ((double *)r.b)[i] : tess_random_unit(5, (uint64_t)i);
     for (int single = 0; single < 2; single++) {
         tess_solver_destroy(r.solver);
-        assert_int_equal(tess_solver_create(r.plan,
-                                            single ? "cg:pc=amg,bottom=60,pc_type=f32"
-                                                   : "cg:pc=amg,bottom=60",
-                                            &r.solver),
-                         TESS_OK);
+        assert_int_equal(
+            tess_solver_create(r.plan,
+                               single ? "cg:pc=amg,bottom=60,pc_type=f32" : "cg:pc=amg,bottom=60",
+                               &r.solver),
+            TESS_OK);
         memset(X, 0, (size_t)(K * rows) * sizeof *X);
         assert_int_equal(tess_solver_solve_many(r.solver, K, B, rows, X, rows, results), TESS_OK);
         for (int j = 0; j < K; j++) {
@@ -288,8 +286,7 @@ static void modes_of_the_caller_count(void **state)
     assert_int_equal(tess_solver_set_coordinates(r.solver, 2, coordinates), TESS_ERR_ARGUMENT);
     modes[17] = NAN;
     assert_int_equal(tess_solver_set_modes(r.solver, 6, modes, rows), TESS_ERR_ARGUMENT);
-    assert_string_equal(tess_ctx_error(ctx),
-                        "tess_solver_set_modes: number 17 of column 0 is nan");
+    assert_string_equal(tess_ctx_error(ctx), "tess_solver_set_modes: number 17 of column 0 is nan");
     assert_int_equal(tess_solver_set_modes(r.solver, 0, modes, rows), TESS_ERR_ARGUMENT);
     tess_solver_destroy(r.solver);
     assert_int_equal(tess_solver_create(r.plan, "cg:pc=bjacobi", &r.solver), TESS_OK);

@@ -2,9 +2,9 @@
  *
  * The cube is cut into 4 x 4 x 4 boxes of which every other one, as on a chessboard, has k = `jump`
  * in place of 1. Along x k is `aniso` times larger. Between two cells the flux goes with the
- * harmonic mean of their k. u = 0 on the face x = 0; with free=1 no face holds u, which is then known
- * up to a constant. The right-hand side is A times a smooth u, which keeps it within rounding's reach
- * whatever the jump.
+ * harmonic mean of their k. u = 0 on the face x = 0; with free=1 no face holds u, which is then
+ * known up to a constant. The right-hand side is A times a smooth u, which keeps it within
+ * rounding's reach whatever the jump.
  */
 #include "matrix/generate/generate.h"
 
@@ -28,8 +28,8 @@ static int64_t count(const void *context, int64_t row)
     const tess_grid *g = &((const problem *)context)->grid;
     int64_t p[3];
     tess_grid_point(g, row, p);
-    return tess_grid_span(p[0], g->nx) + tess_grid_span(p[1], g->ny) +
-           tess_grid_span(p[2], g->nz) - 2;
+    return tess_grid_span(p[0], g->nx) + tess_grid_span(p[1], g->ny) + tess_grid_span(p[2], g->nz) -
+           2;
 }
 
 /* Neighbours by rising column: below along z, y, x, then above along x, y, z. */

@@ -183,7 +183,9 @@ tess_status tess_amg_aggregate(tess_ctx *ctx, const tess_amg_level *level, tess_
     const int64_t wanted = rows / DOMAIN_LEAST;
     walk w = {.A = level->A,
               .strength = level->strength,
-              .domains = wanted < 1 ? 1 : wanted > DOMAINS_MOST ? DOMAINS_MOST : (int)wanted};
+              .domains = wanted < 1              ? 1
+                         : wanted > DOMAINS_MOST ? DOMAINS_MOST
+                                                 : (int)wanted};
     int32_t *joins = NULL, *rest = NULL;
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows, &out->of));

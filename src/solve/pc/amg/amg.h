@@ -33,16 +33,16 @@ typedef struct tess_aggregates {
 typedef struct tess_amg_level {
     tess_matrix *A; /* f64; level 0: the plan's, or a copy of it in f64 */
     bool owns_A;
-    float *strength;             /* one a block; 0: weak or on the diagonal */
-    bool all_strong;             /* every block off the diagonal, and the diagonal is stored */
+    float *strength; /* one a block; 0: weak or on the diagonal */
+    bool all_strong; /* every block off the diagonal, and the diagonal is stored */
     tess_aggregates aggregates;
-    tess_matrix *tentative;      /* orthonormal modes of each group: at most one block a row */
-    bool *dead;                  /* one a coarse scalar row: the group's modes have no such part */
-    tess_matrix *filtered;       /* A without weak blocks; NULL where all are strong */
-    tess_matrix *P, *R, *AP;     /* f64 */
-    double *inverse;             /* of the diagonal blocks, padding as the identity */
-    double largest;              /* eigenvalue of the inverse diagonal times A, about */
-    double *modes;               /* k columns of as many scalars as A has with padding */
+    tess_matrix *tentative;  /* orthonormal modes of each group: at most one block a row */
+    bool *dead;              /* one a coarse scalar row: the group's modes have no such part */
+    tess_matrix *filtered;   /* A without weak blocks; NULL where all are strong */
+    tess_matrix *P, *R, *AP; /* f64 */
+    double *inverse;         /* of the diagonal blocks, padding as the identity */
+    double largest;          /* eigenvalue of the inverse diagonal times A, about */
+    double *modes;           /* k columns of as many scalars as A has with padding */
     int64_t modes_length;
 
     /* What cycles use, in the preconditioner's precision. */
@@ -68,8 +68,8 @@ typedef struct tess_amg {
 
 /* ---- strength.c ---- */
 
-/* strength of level->A's blocks: |A_ij| / sqrt(|A_ii| |A_jj|) in the Frobenius norm, 0 where that is
- * less than `threshold` times the largest of row i and of row j. */
+/* strength of level->A's blocks: |A_ij| / sqrt(|A_ii| |A_jj|) in the Frobenius norm, 0 where that
+ * is less than `threshold` times the largest of row i and of row j. */
 tess_status tess_amg_strength(tess_ctx *ctx, double threshold, tess_amg_level *level);
 /* A without its weak blocks, which are added to the diagonal: the pattern, then its values. */
 tess_status tess_amg_filter(tess_ctx *ctx, tess_amg_level *level);

@@ -2,8 +2,8 @@
  *
  * The matrix is scaled to a diagonal of ones and factored with the largest pivot first. Pivots of
  * rounding's size end the factors: with S the rows that had a pivot, the result is the inverse of
- * A_SS, and that of the diagonal (1 where it is not positive) in all other rows. It is symmetric and
- * positive definite.
+ * A_SS, and that of the diagonal (1 where it is not positive) in all other rows. It is symmetric
+ * and positive definite.
  */
 #include "solve/pc/amg/amg.h"
 
@@ -44,7 +44,8 @@ static void scale_rows(double *a, int64_t n, double *scale)
             a[j * n + i] = scale[i] > 0 && scale[j] > 0 ? a[j * n + i] * scale[i] * scale[j] : 0;
 }
 
-/* Lower factor in place, both halves kept up to date until their column is done; returns the rank. */
+/* Lower factor in place, both halves kept up to date until their column is done; returns the rank.
+ */
 static int64_t factor(double *a, int64_t n, double *scale, double *order)
 {
     const double least = 64 * (double)n * DBL_EPSILON;
@@ -143,8 +144,8 @@ tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, tess_mat
             const int64_t k = row * blocks + column;
             B->columns[k] = (int32_t)column;
             for (int32_t j = 0; j < b; j++)
-                memcpy((double *)B->values + (k * b + j) * b, dense + (column * b + j) * n + row * b,
-                       (size_t)b * sizeof *dense);
+                memcpy((double *)B->values + (k * b + j) * b,
+                       dense + (column * b + j) * n + row * b, (size_t)b * sizeof *dense);
         }
     }
     *out = B;

@@ -171,8 +171,8 @@ static tess_status build_levels(const tess_pc *pc, tess_amg *amg)
 
 /* ---- What cycles run on ---- */
 
-/* The inverse diagonal over the largest eigenvalue: the smoother's polynomial is then that of 1, and
- * the steps of a cycle have no numbers that new values change. */
+/* The inverse diagonal over the largest eigenvalue: the smoother's polynomial is then that of 1,
+ * and the steps of a cycle have no numbers that new values change. */
 static tess_status put_diagonal(const tess_pc *pc, tess_amg_level *level)
 {
     const int32_t b = level->A->block_height;
@@ -183,8 +183,7 @@ static tess_status put_diagonal(const tess_pc *pc, tess_amg_level *level)
     diagonal->block = b;
     diagonal->bytes = (size_t)count * tess_type_size(pc->type);
     if (!diagonal->blocks)
-        TESS_TRY(
-            tess_alloc_bytes(pc->ctx, count, tess_type_size(pc->type), &diagonal->blocks));
+        TESS_TRY(tess_alloc_bytes(pc->ctx, count, tess_type_size(pc->type), &diagonal->blocks));
 #pragma omp parallel for schedule(static) num_threads(pc->ctx->threads)
     for (int64_t i = 0; i < count; i++)
         tess_put(diagonal->blocks, pc->type, i, factor * level->inverse[i]);

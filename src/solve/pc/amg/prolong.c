@@ -185,8 +185,8 @@ tess_status tess_amg_largest(tess_amg *amg, tess_amg_level *level)
 {
     static const tess_plan_options guess = {.effort = TESS_ESTIMATE};
     tess_ctx *ctx = amg->ctx;
-    const bool has_plan = level->plan && level->plan->device == amg->host &&
-                          level->plan->matrix->type == TESS_F64;
+    const bool has_plan =
+        level->plan && level->plan->device == amg->host && level->plan->matrix->type == TESS_F64;
     lanczos s = {.level = level,
                  .n = level->A->block_rows * level->A->block_height,
                  .threads = ctx->threads};
@@ -213,9 +213,10 @@ cleanup:
 /* ---- Smoothing ---- */
 
 /* block (b x k) = -omega inverse block. */
-static inline __attribute__((always_inline)) void
-smooth_block(const double *restrict inverse, double omega, const int32_t b, const int32_t k,
-             double *restrict block)
+static inline __attribute__((always_inline)) void smooth_block(const double *restrict inverse,
+                                                               double omega, const int32_t b,
+                                                               const int32_t k,
+                                                               double *restrict block)
 {
     double column[TESS_AMG_MODES];
     for (int32_t j = 0; j < k; j++) {

@@ -37,9 +37,9 @@ static void measure_rows(tess_ctx *ctx, const tess_matrix *A, const double *scal
         float most = 0;
         for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++) {
             const int64_t j = A->columns[k];
-            const double norm =
-                j == i ? 0
-                       : scale[i] * scale[j] * block_norm((const double *)A->values + k * size, size);
+            const double norm = j == i ? 0
+                                       : scale[i] * scale[j] *
+                                             block_norm((const double *)A->values + k * size, size);
             strength[k] = isfinite(norm) ? (float)norm : 0;
             most = strength[k] > most ? strength[k] : most;
         }
@@ -91,8 +91,8 @@ tess_status tess_amg_filter(tess_ctx *ctx, tess_amg_level *level)
 {
     const tess_matrix *A = level->A;
     tess_matrix *F;
-    TESS_TRY(tess_matrix_head(ctx, TESS_F64, A->rows, A->cols, A->block_height, A->block_width, 0,
-                              &F));
+    TESS_TRY(
+        tess_matrix_head(ctx, TESS_F64, A->rows, A->cols, A->block_height, A->block_width, 0, &F));
     level->filtered = F;
     TESS_TRY(TESS_CALLOC(ctx, A->block_rows + 1, &F->row_offsets));
 #pragma omp parallel for schedule(static) num_threads(ctx->threads)
@@ -141,8 +141,7 @@ void tess_amg_filter_values(tess_ctx *ctx, tess_amg_level *level)
             }
             if (F->columns[at] == i)
                 at++;
-            memcpy((double *)F->values + at++ * size, from + k * size,
-                   (size_t)size * sizeof *from);
+            memcpy((double *)F->values + at++ * size, from + k * size, (size_t)size * sizeof *from);
         }
     }
 }

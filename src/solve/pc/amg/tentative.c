@@ -23,8 +23,7 @@ static double dot(const double *x, const double *y, int64_t n)
 }
 
 /* Q (n x k, column-major) in place; R is k x k at r, column j at r + j * stride. */
-static void orthonormalise(double *q, int64_t n, int32_t k, double *r, int64_t stride,
-                           bool *dead)
+static void orthonormalise(double *q, int64_t n, int32_t k, double *r, int64_t stride, bool *dead)
 {
     for (int32_t j = 0; j < k; j++) {
         double *column = q + j * n;
