@@ -247,6 +247,11 @@ TESS_API tess_status tess_matrix_to_coo(tess_ctx *ctx, const tess_matrix *A, tes
 
 /* The transpose, with c x r blocks. */
 TESS_API tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out);
+/* The product A B: r x c blocks times c x k blocks are r x k blocks. A's columns must be B's rows,
+ * in blocks of one size, of one type. The pattern has every block that a sum reaches, be it zero.
+ * The result does not depend on the number of threads. */
+TESS_API tess_status tess_matrix_multiply(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
+                                          tess_matrix **out);
 
 /* Block rows and columns renumbered alike: block (i, j) of the result is block (perm[i], perm[j])
  * of A. So perm lists the old numbers in their new order. A must have as many block rows as block
@@ -320,6 +325,12 @@ TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_typ
  *   elasticity            n=16: a unit cube of n^3 8-node hexahedra, E = 1, nu = 0.3, b = 3,
  *                         clamped at x = 0 (those nodes are eliminated: 3 n (n+1)^2 rows),
  *                         symmetric positive definite. Right-hand side: its weight, along -z.
+ *                         free=1: nothing is clamped and two faces are pulled apart; singular.
+ *                         Knows where its nodes lie, so that pc=amg has rigid motions.
+ *   diffusion             n=32, jump=1, aniso=1: finite volumes on n^3 cells, b = 1; every other of
+ *                         4 x 4 x 4 boxes conducts `jump` times better, x `aniso` times better than
+ *                         y and z. u = 0 at x = 0. free=1: no face holds u; singular.
+ *                         Right-hand side: A times a smooth u.
  *   cdr                   n=32 (or nx, ny, nz), b=4, convection=40, reaction=10, seed=1:
  *                         convection, diffusion and reaction of b coupled components, upwind
  *                         7-point, not symmetric. Right-hand side: a smooth source.
@@ -638,6 +649,10 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *                  times as many a row as A has; pivot=0.1 exchanges columns for larger pivots.
  *                  Pivots of iluk and ilut that cannot be inverted are replaced.
  *                  lu: complete factors by KLU or CHOLMOD where SuiteSparse is installed, on a CPU.
+ *                  amg: smoothed aggregation multigrid for symmetric A, one cycle. strength=0.08:
+ *                  blocks that couple less, relative to the largest of their row, are weak;
+ *                  degree=2: of the smoother's polynomial; bottom=500: unknowns that are inverted
+ *                  densely. Elasticity needs tess_solver_set_coordinates.
  *   schedule=NAME  how ssor, ilu0 and ic0 are solved in parallel.
  *                  domains (a CPU's default): as many ranges of rows as `domains` says (0: one a
  *                  thread), factored apart. Blocks that couple two ranges are dropped, so the
@@ -728,6 +743,20 @@ typedef int (*tess_solve_fn)(void *user, int64_t iteration, double residual);
  * invert fails with TESS_ERR_MATRIX and its row. The plan must outlive the solver. */
 TESS_API tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **out);
 TESS_API void tess_solver_destroy(tess_solver *solver);
+/* pc=amg: what the smoother cannot reduce, k columns of `ld` numbers each, one a row of the matrix;
+ * copied. Without modes: the rigid motions of coordinates, or one constant a component. What was
+ * set up before is made again when it is next needed. */
+TESS_API tess_status tess_solver_set_modes(tess_solver *solver, int k, const double *modes,
+                                           int64_t ld);
+/* pc=amg: where the block rows lie, `dimensions` (2 or 3, the block size) numbers each; copied. The
+ * modes are then the rigid motions: 3 in the plane, 6 in space. Elasticity needs them. */
+TESS_API tess_status tess_solver_set_coordinates(tess_solver *solver, int dimensions,
+                                                 const double *coordinates);
+/* Makes what the first solve would make: pc=amg waits for modes until then. */
+TESS_API tess_status tess_solver_set_up(tess_solver *solver);
+/* Lines that say what the preconditioner was made of (pc=amg: its levels); "" where there is
+ * nothing to say. Valid until the solver changes. */
+TESS_API const char *tess_solver_describe(const tess_solver *solver);
 /* What auto has tried in the last solve: attempt `index` from 0 as a line with its outcome; NULL
  * behind the last, and of other methods. The text lives until the next solve. */
 TESS_API const char *tess_solver_attempt(const tess_solver *solver, int index);

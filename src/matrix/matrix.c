@@ -93,6 +93,7 @@ void tess_matrix_destroy(tess_matrix *A)
         free(A->columns);
         free(A->values);
     }
+    tess_free(A->ctx, A->coordinates);
     tess_free(A->ctx, A);
 }
 

@@ -25,6 +25,10 @@ struct tess_matrix {
     void *values;
     tess_ownership ownership; /* of the three arrays; COPY means they are ours */
     int64_t version;          /* how often the values were changed in place; plans look at it */
+    /* Where a generated problem's block rows lie in space: `dimensions` numbers each; NULL: not
+     * known. */
+    double *coordinates;
+    int32_t dimensions;
 };
 
 /* Sizes a matrix may have: block columns must fit 32 bits, products 63. */

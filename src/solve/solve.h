@@ -14,6 +14,8 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
 
 /* ---- solver.c ---- */
 
+/* Takes back preconditioner, lists and space: they are made again when they are needed. */
+void tess_solver_unmake(tess_solver *solver);
 tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options, tess_solver **out);
 /* |M^-1 e| |A| of the method's factors, within whatever is around them; 0: there are none. */
 double tess_solver_growth(const tess_solver *solver);

@@ -8,13 +8,9 @@
 /* Systems that go through one SpMM: beyond these the matrix's share of the traffic is small. */
 enum { SYSTEMS_TOGETHER = 16 };
 
-void tess_solver_destroy(tess_solver *solver)
+void tess_solver_unmake(tess_solver *solver)
 {
-    if (!solver)
-        return;
-    if (solver->outer)
-        solver->outer->close(solver);
-    else if (solver->options.method->close)
+    if (solver->options.method->close)
         solver->options.method->close(solver);
     tess_space_close(&solver->space);
     tess_steps_free(&solver->start);
@@ -26,8 +22,23 @@ void tess_solver_destroy(tess_solver *solver)
         tess_steps_free(&solver->loop[i]);
     tess_free(solver->ctx, solver->loop);
     tess_free(solver->ctx, solver->slots);
-    tess_free(solver->ctx, solver->history);
+    solver->loop = NULL;
+    solver->slots = NULL;
     tess_pc_tear_down(&solver->pc);
+    solver->made = false;
+}
+
+void tess_solver_destroy(tess_solver *solver)
+{
+    if (!solver)
+        return;
+    if (solver->outer)
+        solver->outer->close(solver);
+    else
+        tess_solver_unmake(solver);
+    tess_free(solver->ctx, solver->history);
+    tess_free(solver->ctx, solver->modes);
+    tess_free(solver->ctx, solver->coordinates);
     tess_free(solver->ctx, solver);
 }
 
@@ -103,13 +114,10 @@ static const tess_outer *outer_of(const tess_solver *solver)
     return options->inner_single ? &tess_outer_refine : NULL;
 }
 
-/* Everything after the solver itself is allocated. */
-static tess_status prepare(tess_solver *solver)
+/* Preconditioner, lists of steps and space. What a failure leaves is taken back by tess_solver_unmake. */
+static tess_status make(tess_solver *solver)
 {
     const tess_method *method = solver->options.method;
-    solver->outer = outer_of(solver);
-    if (solver->outer)
-        return solver->outer->open(solver);
     int vectors = method->vectors, slots = method->slots;
     solver->cycle = 1;
     if (method->size)
@@ -117,11 +125,41 @@ static tess_status prepare(tess_solver *solver)
     TESS_TRY(tess_pc_set_up(solver->plan, &solver->options.pc, &solver->pc));
     solver->pc.first_vector = vectors;
     vectors += solver->pc.ops->vectors;
+    solver->pc.own.first_vector = vectors;
+    solver->pc.own.first_slot = slots;
+    vectors += solver->pc.own.vectors;
+    slots += solver->pc.own.slots;
     TESS_TRY(build(solver));
     if (method->least_squares)
         TESS_TRY(tess_plan_norm(solver->plan, &solver->norm));
     TESS_TRY(TESS_ALLOC(solver->ctx, slots, &solver->slots));
-    return open_space(solver, vectors, slots, 1, &solver->space);
+    TESS_TRY(open_space(solver, vectors, slots, 1, &solver->space));
+    solver->made = true;
+    return TESS_OK;
+}
+
+/* Everything after the solver itself is allocated. A preconditioner that takes modes waits for
+ * them. */
+static tess_status prepare(tess_solver *solver)
+{
+    solver->outer = outer_of(solver);
+    if (solver->outer)
+        return solver->outer->open(solver);
+    return solver->options.pc.ops->takes_modes ? TESS_OK : make(solver);
+}
+
+tess_status tess_solver_set_up(tess_solver *solver)
+{
+    if (!solver)
+        return TESS_ERR_ARGUMENT;
+    if (solver->outer || solver->made)
+        return TESS_OK;
+    tess_status status = make(solver);
+    if (tess_plan_is_part(solver->plan))
+        status = solver->plan->device->backend->agree(solver->plan, status);
+    if (status != TESS_OK)
+        tess_solver_unmake(solver);
+    return status;
 }
 
 /* What goes with the caller's operators: a method, and nothing that needs entries. */
@@ -231,6 +269,8 @@ tess_status tess_solver_update(tess_solver *solver, const void *values)
     solver->updates = solver->plan->updates;
     if (solver->outer)
         return solver->outer->refresh(solver);
+    if (!solver->made)
+        return tess_solver_set_up(solver);
     TESS_TRY(tess_pc_update_values(solver->plan, &solver->pc));
     if (solver->options.method->least_squares)
         TESS_TRY(tess_plan_norm(solver->plan, &solver->norm));
@@ -295,6 +335,7 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
                                       (char *)X + (size_t)(j * ldx) * scalar, &results[j]));
     if (solver->outer)
         return TESS_OK;
+    TESS_TRY(tess_solver_set_up(solver));
     /* A method with cycles takes one after the other: its products are a small part of its time,
      * and every system that goes on beside another needs a basis of its own. */
     const int most = solver->cycle > 1 ? 1 : SYSTEMS_TOGETHER;

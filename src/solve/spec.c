@@ -149,7 +149,11 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
     static const char *const scales[] = {"none", "equilibrate", "match", NULL};
     static const char *const orders[] = {"none", "rcm", "nd", "amd", NULL};
     size_t length = strcspn(spec, ":");
-    tess_solve_options read = {.pc = {.omega = 1, .levels = 1, .drop = 1e-4, .fill = 10},
+    tess_solve_options read = {.pc = {.omega = 1,
+                                      .levels = 1,
+                                      .drop = 1e-4,
+                                      .fill = 10,
+                                      .amg = {.strength = 0.08, .degree = 2, .bottom = 500}},
                                .tol = 1e-8,
                                .max = 10000,
                                .restart = 30,
@@ -165,6 +169,9 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
         {"levels", TESS_OPTION_INT, &read.pc.levels, 0, 1000, NULL, 0},
         {"drop", TESS_OPTION_DOUBLE, &read.pc.drop, 0, 1, NULL, 0},
         {"fill", TESS_OPTION_DOUBLE, &read.pc.fill, 0, 1e9, NULL, 0},
+        {"strength", TESS_OPTION_DOUBLE, &read.pc.amg.strength, 0, 1, NULL, 0},
+        {"degree", TESS_OPTION_INT, &read.pc.amg.degree, 1, 10, NULL, 0},
+        {"bottom", TESS_OPTION_INT, &read.pc.amg.bottom, 1, 10000, NULL, 0},
         {"pivot", TESS_OPTION_DOUBLE, &read.pc.pivot, 0, 1, NULL, 0},
         {"scale", TESS_OPTION_CHOICE, &read.scale, 0, 0, scales, 0},
         {"order", TESS_OPTION_CHOICE, &read.order, 0, 0, orders, 0},

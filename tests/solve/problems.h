@@ -22,7 +22,8 @@ bool problem_part(size_t item);
 /* Whether a case of a long list is to be tested at size number `size`: on a real device, where each
  * needs kernels of its own, all of them at one size and every twelfth at the others. */
 bool problem_sampled(size_t size, size_t number);
-/* Whether a fake device has what the spec asks for: no triangular solves (TEST_DIAGONAL_ONLY). */
+/* Whether a fake device has what the spec asks for: neither triangular solves nor
+ * multigrid (TEST_DIAGONAL_ONLY). */
 bool problem_may(const char *spec);
 /* Whether the two may be asked for together; complete factors only where SuiteSparse is. */
 bool problem_fits(const tess_method *method, const tess_pc_ops *pc);

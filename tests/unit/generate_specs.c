@@ -70,7 +70,8 @@ static void a_bad_spec_is_refused_in_these_words(void **state)
     } bad[] = {
         {"stencil8:n=3", TESS_ERR_OPTION, "unknown generator 'stencil8' (nearest: 'stencil7')"},
         {"", TESS_ERR_OPTION,
-         "unknown generator '' (one of: stencil7, stencil27, elasticity, cdr, powerlaw, random, "
+         "unknown generator '' (one of: stencil7, stencil27, elasticity, diffusion, cdr, powerlaw, "
+         "random, "
          "trefethen, promote, tile, planted)"},
         {"gen:stencil7:m=3", TESS_ERR_OPTION,
          "gen:stencil7: unknown key 'm' (one of: n, nx, ny, nz, b, seed, type)"},
@@ -83,7 +84,8 @@ static void a_bad_spec_is_refused_in_these_words(void **state)
         {"elasticity:n=2000000000", TESS_ERR_OVERFLOW,
          "gen:elasticity: 2000000000 x 2000000001 x 2000000001 points with b=3 are more than "
          "2^31-1 block columns"},
-        {"elasticity:b=4", TESS_ERR_OPTION, "gen:elasticity: unknown key 'b' (one of: n, type)"},
+        {"elasticity:b=4", TESS_ERR_OPTION,
+         "gen:elasticity: unknown key 'b' (one of: n, free, type)"},
         {"trefethen:n=5,skip=5", TESS_ERR_OPTION, "gen:trefethen: skip=5 leaves nothing of n=5"},
         {"promote:b=3", TESS_ERR_OPTION, "gen:promote: needs an input: promote:b=3:FILE"},
         {"promote:", TESS_ERR_OPTION, "gen:promote: needs an input: promote:b=3:FILE"},

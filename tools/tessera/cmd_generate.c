@@ -38,10 +38,11 @@ const cli_command command_generate = {
     .summary = "write a test problem to a file",
     .description =
         "SPEC names a problem and its keys; the same text always gives the same bits. stencil7 and "
-        "stencil27: n, b, seed. elasticity: n. cdr: n, b, convection, reaction, seed. powerlaw: "
-        "rows, avg, b, long, length, seed. random: rows, cols, avg, count, r, c, seed. trefethen: "
-        "n, skip. promote: b and a FILE (promote:b=4:A.mtx), whose every non-zero becomes a dense "
-        "block. tile: copies and a FILE, repeated along the diagonal. planted: rows, cols, shapes "
+        "stencil27: n, b, seed. elasticity: n, free. diffusion: n, jump, aniso, free. cdr: n, b, "
+        "convection, reaction, seed. powerlaw: rows, avg, b, long, length, seed. random: rows, "
+        "cols, avg, count, r, c, seed. trefethen: n, skip. promote: b and a FILE "
+        "(promote:b=4:A.mtx), whose every non-zero becomes a dense block. tile: copies and a FILE, "
+        "repeated along the diagonal. planted: rows, cols, shapes "
         "(as row:32/4x4), blocks, fill, noise, seed. All take type=f64|f32.",
     .examples = "tessera generate stencil27:n=48,b=3 A.tess\n"
                 "tessera generate elasticity:n=32 A.mtx.gz --rhs b.mtx",

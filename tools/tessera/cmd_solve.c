@@ -8,7 +8,7 @@
 
 typedef struct solve_args {
     common_args common;
-    const char *rhs, *method, *pc, *more, *out, *history, *plot, *tol;
+    const char *rhs, *method, *pc, *more, *out, *history, *plot, *tol, *coordinates, *modes;
     int64_t max;
 } solve_args;
 
@@ -85,6 +85,34 @@ static int make_spec(cli_app *app, const solve_args *args, solve_run *r)
     return EXIT_DONE;
 }
 
+/* Coordinates and modes of files, for preconditioners that take them. */
+static int set_modes(cli_app *app, const solve_args *args, solve_run *r)
+{
+    const tess_matrix_view A = view_of(r->matrix);
+    int64_t count;
+    void *numbers;
+    if (args->coordinates) {
+        TRY_EXIT(input_vector(app, args->coordinates, TESS_F64, A.rows, "rows", &numbers));
+        const tess_status status = tess_solver_set_coordinates(r->solver, A.block_height, numbers);
+        free(numbers);
+        TRY_CALL(app, status);
+    }
+    if (args->modes) {
+        TRY_CALL(app, tess_vector_read(app->ctx, args->modes, TESS_F64, &count, &numbers));
+        const bool fits = A.rows > 0 && count > 0 && count % A.rows == 0 && count / A.rows < 1000;
+        const tess_status status =
+            fits ? tess_solver_set_modes(r->solver, (int)(count / A.rows), numbers, A.rows)
+                 : TESS_OK;
+        tess_release(app->ctx, numbers);
+        TRY_CALL(app, status);
+        if (!fits)
+            return fail(app, EXIT_USAGE,
+                        "%s has %lld elements, which are not columns of the matrix's %lld rows",
+                        args->modes, (long long)count, (long long)A.rows);
+    }
+    return EXIT_DONE;
+}
+
 static int solve(cli_app *app, const solve_args *args, solve_run *r)
 {
     const tess_matrix_view A = view_of(r->matrix);
@@ -97,6 +125,8 @@ static int solve(cli_app *app, const solve_args *args, solve_run *r)
     double started = seconds_now();
     terminal_catch_interrupts(app); /* the best x so far is kept */
     TRY_CALL(app, tess_solver_create(r->plan, r->spec, &r->solver));
+    TRY_EXIT(set_modes(app, args, r));
+    TRY_CALL(app, tess_solver_set_up(r->solver));
     r->report.setup_seconds = seconds_now() - started;
     solve_progress progress = {
         .app = app, .tol = args->tol ? r->tol : 1e-8, .started = seconds_now()};
@@ -189,6 +219,10 @@ static const cli_option options[] = {
      "stop after N iterations (default 10000)", 1, 1000000000},
     {"options", OPTION_TEXT, offsetof(solve_args, more), "KEYS",
      "more of the solver's keys: restart=50,side=left,scale=match,order=rcm", 0, 0},
+    {"coordinates", OPTION_TEXT, offsetof(solve_args, coordinates), "FILE",
+     "pc=amg: where the block rows lie, as many numbers each as the block size", 0, 0},
+    {"modes", OPTION_TEXT, offsetof(solve_args, modes), "FILE",
+     "pc=amg: vectors that A maps to almost 0, one after the other", 0, 0},
     {"out", OPTION_TEXT, offsetof(solve_args, out), "FILE", "write x to FILE", 0, 0},
     {"history", OPTION_TEXT, offsetof(solve_args, history), "FILE",
      "write |r|/|b| by iteration to FILE (csv)", 0, 0},

@@ -41,6 +41,16 @@ static double percent(double part, double whole)
     return whole > 0 ? 100 * part / whole : 0;
 }
 
+/* Every line of a preconditioner's description. */
+static void print_levels(const char *text)
+{
+    while (*text) {
+        const size_t length = strcspn(text, "\n");
+        printf("pc        %.*s\n", (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+}
+
 int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,
                 const solve_report *report)
 {
@@ -54,6 +64,8 @@ int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,
     printf("solver    %s, b is %s\n", report->spec, report->rhs);
     printf("result    %s%s%s: %s\n", solve_is_solved(r) ? green(app) : red(app),
            tess_reason_name(r->reason), plain(app), r->text);
+    if (app->verbose)
+        print_levels(tess_solver_describe(report->solver));
     printf("residual  %.3g by the recurrence, %s%.3g recomputed%s\n", r->residual, bold(app),
            r->true_residual, plain(app));
     if (r->reason == TESS_LEAST_SQUARES)
@@ -113,6 +125,9 @@ int solve_print_json(cli_app *app, const tess_matrix *matrix, const tess_device 
             return print_json(app, NULL);
         }
     }
+    if (tess_solver_describe(report->solver)[0])
+        json_object_set_new(document, "preconditioner",
+                            json_string(tess_solver_describe(report->solver)));
     json_t *tried = json_array();
     for (int i = 0; tess_solver_attempt(report->solver, i); i++)
         json_array_append_new(tried, json_string(tess_solver_attempt(report->solver, i)));

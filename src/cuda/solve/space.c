@@ -82,11 +82,7 @@ static tess_status allocate(tess_space *space)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_cuda *cuda = state->cuda;
-    int64_t scalars;
-    if (!tess_mul((int64_t)space->vectors * space->systems, space->stride, &scalars))
-        return tess_fail(space->ctx, TESS_ERR_OVERFLOW, "the vectors do not fit any memory");
-    TESS_TRY(
-        zeros(state, scalars, tess_type_size(space->type), "a solver's vectors", &state->data));
+    TESS_TRY(zeros(state, space->data_bytes, 1, "a solver's vectors", &state->data));
     const int64_t slots = (int64_t)space->slots * space->systems;
     TESS_TRY(zeros(state, slots, sizeof(double), "a solver's scalars", &state->slots));
     TESS_TRY(zeros(state, (int64_t)space->systems * TESS_CONTROL, sizeof(double),

@@ -64,8 +64,7 @@ static inline tess_cuda_space *tess_cuda_space_of(const tess_space *space)
 
 static inline cu_pointer tess_cuda_vector(const tess_space *space, int v, int system)
 {
-    const int64_t at = ((int64_t)v * space->systems + system) * space->stride;
-    return tess_cuda_space_of(space)->data + (uint64_t)at * tess_type_size(space->type);
+    return tess_cuda_space_of(space)->data + (uint64_t)tess_space_offset(space, v, system);
 }
 
 /* ---- space_list.c ---- */

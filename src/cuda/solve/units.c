@@ -90,6 +90,7 @@ static tess_status add_step(tess_ctx *ctx, tess_unit_list *list, const tess_step
         return add_scalar(ctx, list, step);
     case TESS_STEP_APPLY:
         return add_apply(ctx, list, step, fused);
+    case TESS_STEP_CONVERT:
     case TESS_STEP_PRECONDITION:
         break;
     }

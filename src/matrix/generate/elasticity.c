@@ -1,5 +1,7 @@
 /* elasticity: a unit cube of n x n x n trilinear 8-node hexahedra, E = 1, nu = 0.3, clamped at the
- * face x = 0, loaded by its own weight (1 per unit volume, along -z).
+ * face x = 0, loaded by its own weight (1 per unit volume, along -z). With free=1 nothing is
+ * clamped: the faces x = 0 and x = 1 are pulled apart, and the solution is known up to a rigid
+ * motion.
  *
  * The clamped nodes are eliminated, so block row i is one of the n (n+1)^2 free nodes
  *
@@ -12,12 +14,15 @@
  */
 #include <math.h>
 
+#include "core/threads.h"
 #include "matrix/generate/generate.h"
 
 typedef double element_matrix[8][8][3][3]; /* node, node, direction, direction */
 
 typedef struct problem {
     int64_t n;
+    int free;
+    int64_t first; /* x of the first free node: 0 or 1 */
     tess_grid free_nodes;
     element_matrix K;
 } problem;
@@ -104,17 +109,31 @@ static void fill(const void *context, int64_t row, int32_t *columns, double *val
     const tess_grid *g = &P->free_nodes;
     int64_t at[3], found = 0;
     tess_grid_point(g, row, at);
-    at[0]++; /* from the place in the grid of free nodes to the place in the mesh */
+    at[0] += P->first; /* from the place in the grid of free nodes to the place in the mesh */
     for (int64_t z = at[2] - 1; z <= at[2] + 1; z++) {
         for (int64_t y = at[1] - 1; y <= at[1] + 1; y++) {
             for (int64_t x = at[0] - 1; x <= at[0] + 1; x++) {
-                if (x < 1 || x > P->n || y < 0 || y > P->n || z < 0 || z > P->n)
+                if (x < P->first || x > P->n || y < 0 || y > P->n || z < 0 || z > P->n)
                     continue;
-                columns[found] = (int32_t)((z * g->ny + y) * g->nx + x - 1);
+                columns[found] = (int32_t)((z * g->ny + y) * g->nx + x - P->first);
                 add_elements(P, at, (const int64_t[3]){x, y, z}, values + 9 * found++);
             }
         }
     }
+}
+
+/* A quarter of the pull on every element face around a node of the faces x = 0 and x = 1. */
+static double pull(const problem *P, int64_t i)
+{
+    const double h = 1 / (double)P->n;
+    int64_t at[3];
+    tess_grid_point(&P->free_nodes, i / 3, at);
+    if (i % 3 != 0 || (at[0] > 0 && at[0] < P->n))
+        return 0;
+    double faces = 1;
+    for (int d = 1; d < 3; d++)
+        faces *= at[d] > 0 && at[d] < P->n ? 2 : 1;
+    return (at[0] == 0 ? -1 : 1) * faces * h * h / 4;
 }
 
 /* An eighth of the weight of every element around the node. */
@@ -122,6 +141,8 @@ static double weight(const void *context, int64_t i)
 {
     const problem *P = context;
     int64_t at[3];
+    if (P->free)
+        return pull(P, i);
     tess_grid_point(&P->free_nodes, i / 3, at);
     if (i % 3 != 2)
         return 0;
@@ -131,6 +152,33 @@ static double weight(const void *context, int64_t i)
     return -elements * h * h * h / 8;
 }
 
+struct place_nodes {
+    const problem *P;
+    double *coordinates;
+};
+
+static void place_nodes(void *arg, tess_range range)
+{
+    const struct place_nodes *job = arg;
+    const problem *P = job->P;
+    for (int64_t i = range.first; i < range.last; i++) {
+        int64_t at[3];
+        tess_grid_point(&P->free_nodes, i, at);
+        at[0] += P->first;
+        for (int d = 0; d < 3; d++)
+            job->coordinates[3 * i + d] = (double)at[d] / (double)P->n;
+    }
+}
+
+static tess_status add_coordinates(tess_ctx *ctx, const problem *P, tess_matrix *A)
+{
+    TESS_TRY(TESS_ALLOC(ctx, 3 * A->block_rows, &A->coordinates));
+    A->dimensions = 3;
+    tess_for(ctx, ctx->threads, A->block_rows, place_nodes,
+             &(struct place_nodes){P, A->coordinates});
+    return TESS_OK;
+}
+
 tess_status tess_generate_elasticity(tess_ctx *ctx, const char *what, const char *keys,
                                      tess_matrix **out, void **rhs)
 {
@@ -138,13 +186,15 @@ tess_status tess_generate_elasticity(tess_ctx *ctx, const char *what, const char
     int type = TESS_F64;
     const tess_option table[] = {
         TESS_OPTION_COUNT("n", &P.n, 1, INT32_MAX),
+        {"free", TESS_OPTION_BOOL, &P.free, 0, 0, NULL, 0},
         TESS_OPTION_TYPE(&type),
     };
     TESS_TRY(tess_options_parse(ctx, what, keys, table, sizeof table / sizeof table[0]));
-    P.free_nodes = (tess_grid){.nx = P.n, .ny = P.n + 1, .nz = P.n + 1};
+    P.first = !P.free;
+    P.free_nodes = (tess_grid){.nx = P.n + 1 - P.first, .ny = P.n + 1, .nz = P.n + 1};
     TESS_TRY(tess_grid_check(ctx, what, &P.free_nodes, 3));
     tess_hexahedron_stiffness(1 / (double)P.n, P.K);
-    int64_t nodes = P.n * (P.n + 1) * (P.n + 1);
+    int64_t nodes = P.free_nodes.nx * P.free_nodes.ny * P.free_nodes.nz;
     const tess_row_rule rule = {
         .type = (tess_type)type,
         .block_rows = nodes,
@@ -155,5 +205,17 @@ tess_status tess_generate_elasticity(tess_ctx *ctx, const char *what, const char
         .count = count,
         .fill = fill,
     };
-    return tess_generate_with_rhs(ctx, &rule, weight, out, rhs);
+    tess_matrix *A;
+    void *load = NULL;
+    TESS_TRY(tess_generate_with_rhs(ctx, &rule, weight, &A, rhs ? &load : NULL));
+    const tess_status status = add_coordinates(ctx, &P, A);
+    if (status != TESS_OK) {
+        tess_matrix_destroy(A);
+        tess_free(ctx, load);
+        return status;
+    }
+    *out = A;
+    if (rhs)
+        *rhs = load;
+    return TESS_OK;
 }

@@ -15,6 +15,7 @@ static const struct {
     {"stencil7", tess_generate_stencil7},
     {"stencil27", tess_generate_stencil27},
     {"elasticity", tess_generate_elasticity},
+    {"diffusion", tess_generate_diffusion},
     {"cdr", tess_generate_cdr},
     {"powerlaw", tess_generate_powerlaw},
     {"random", tess_generate_random},

@@ -27,8 +27,8 @@ typedef tess_status tess_generator(tess_ctx *ctx, const char *what, const char *
                                    tess_matrix **A, void **rhs);
 
 tess_generator tess_generate_stencil7, tess_generate_stencil27, tess_generate_elasticity,
-    tess_generate_cdr, tess_generate_powerlaw, tess_generate_random, tess_generate_trefethen,
-    tess_generate_promote, tess_generate_tile, tess_generate_planted;
+    tess_generate_diffusion, tess_generate_cdr, tess_generate_powerlaw, tess_generate_random,
+    tess_generate_trefethen, tess_generate_promote, tess_generate_tile, tess_generate_planted;
 
 /* For generators that work on another input, "b=3,seed=7:INPUT": the keys go to `keys`, *input is
  * where INPUT begins. Without a '=' before the first ':' everything is INPUT. `example` goes into

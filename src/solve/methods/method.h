@@ -70,10 +70,12 @@ struct tess_solver {
     tess_steps zero;     /* x = 0, for a b that is 0 */
     tess_steps *loop;    /* cycle lists: iteration i is loop[i % cycle] */
     int64_t cycle;
-    void *state;   /* the method's own */
-    double *slots; /* of the system being looked at */
-    bool careful;  /* the next iteration must be looked at before another one is run */
-    bool asks;     /* some part has a callback */
+    void *state;                 /* the method's own */
+    bool made;                   /* preconditioner, lists and space are there */
+    double *modes, *coordinates; /* the caller's, for preconditioners that take them */
+    double *slots;               /* of the system being looked at */
+    bool careful; /* the next iteration must be looked at before another one is run */
+    bool asks;    /* some part has a callback */
     tess_solve_fn callback;
     void *callback_user;
     double *history; /* of system 0 */

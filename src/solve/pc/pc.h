@@ -25,6 +25,18 @@ typedef enum tess_pc_schedule {
 /* "auto", "domains", "levels", "colours", NULL. */
 extern const char *const tess_pc_schedule_names[TESS_PC_SCHEDULES + 1];
 
+/* Multigrid: pc=amg. */
+typedef struct tess_amg_options {
+    double
+        strength; /* blocks that couple less than this, relative to others of their row, are weak */
+    int64_t degree; /* of the smoother's polynomial */
+    int64_t bottom; /* unknowns of which the inverse is dense */
+    /* What smoothers cannot reduce, the solver's: `mode_count` columns of as many scalars as the
+     * matrix has rows, or coordinates of each block row, `dimensions` of them; NULL: neither. */
+    int32_t mode_count, dimensions;
+    const double *modes, *coordinates;
+} tess_amg_options;
+
 typedef struct tess_pc_options {
     const tess_pc_ops *ops;
     bool single;     /* stored in f32 whatever the matrix's type */
@@ -39,9 +51,26 @@ typedef struct tess_pc_options {
     double fill;     /* ... and rows longer than this many times A's; iluk, ick: in all */
     double pivot;    /* ilut: columns are exchanged, by whoever makes `given`; 0: never */
     double most_bytes, most_seconds; /* lu: what complete factors may take; 0: no limit */
+    tess_amg_options amg;
     struct tess_fill *given; /* ilut: factors made before, which are taken over; NULL: none */
     const tess_operator *caller; /* of tess_pc_given, read by its set_up */
 } tess_pc_options;
+
+/* A length and a precision that vectors of a preconditioner have. */
+typedef struct tess_vector_level {
+    int64_t rows;
+    int32_t block; /* passes cut vectors at multiples of it */
+    tess_type type;
+} tess_vector_level;
+
+/* What a preconditioner needs of a space beside the method's vectors and slots. Its vectors and
+ * slots have numbers behind theirs: vector i is number first_vector + i. */
+typedef struct tess_pc_own {
+    const tess_vector_level *level; /* levels 1 .. levels; level 0 is the method's */
+    const int *vector_level;        /* of each vector */
+    int levels, vectors, slots;
+    int first_vector, first_slot; /* set by the solver before steps are appended */
+} tess_pc_own;
 
 /* Which pivots factors may have. */
 typedef enum tess_pc_pivots {
@@ -62,6 +91,7 @@ struct tess_pc_ops {
     bool symmetric;        /* A has to be symmetric: factors are made from half of it */
     bool unsymmetric;      /* M is not symmetric where A is */
     bool complete;         /* M = A but for rounding; needs SuiteSparse */
+    bool takes_modes;      /* made when it is first needed, as modes may be set until then */
     bool replaces_pivots;  /* those that cannot be inverted */
     bool square_blocks;    /* A must have them ... */
     int32_t largest_block; /* ... of at most this height; 0: any */
@@ -79,6 +109,8 @@ struct tess_pc_ops {
     void (*append)(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);
     /* The same now, on vectors of the host; NULL where no PRECONDITION step is appended. */
     void (*apply)(const tess_pc *pc, bool transpose, const void *r, void *z);
+    /* What was made, as lines for a person; NULL: there is nothing to say. Lives as long as pc. */
+    const char *(*describe)(const tess_pc *pc);
     /* Read by one application, vectors not counted. */
     double (*bytes)(const tess_pc *pc);
     void (*free)(tess_pc *pc);
@@ -93,6 +125,7 @@ struct tess_pc {
     int first_vector;            /* of the scratch that its steps use */
     double growth;               /* |M^-1 e| |A|, e all ones, largest entries: triangular; else 0 */
     double shift;                /* factors are those of A with 1 + shift times its diagonal */
+    tess_pc_own own;
     void *state;
 };
 

@@ -19,6 +19,11 @@ enum { LEAST_SHARE_BYTES = 64 * 1024 };
 /* Dot products of a pass that may be summed over the parts behind other steps. */
 enum { WAITING_MAX = 16 };
 
+/* How the vectors of a level are cut. */
+typedef struct cpu_chunks {
+    int64_t size, count;
+} cpu_chunks;
+
 typedef struct cpu_state {
     char *data;
     double *slots;
@@ -26,17 +31,16 @@ typedef struct cpu_state {
     int64_t update_capacity;
     double *sums; /* chunks * dots of the longest pass so far */
     int64_t sum_capacity;
-    int64_t chunk, chunks;
     /* Dot products whose sum over the parts is under way: the slots that wait for them. */
     double *waiting[WAITING_MAX];
     int waiting_count;
+    cpu_chunks *chunks; /* one a level */
 } cpu_state;
 
 static void *vector(const tess_space *space, int v, int system)
 {
     const cpu_state *state = space->state;
-    return state->data + (size_t)(((int64_t)v * space->systems + system) * space->stride) *
-                             tess_type_size(space->type);
+    return state->data + tess_space_offset(space, v, system);
 }
 
 static double *slots_of(const tess_space *space, int system)
@@ -70,6 +74,7 @@ static void space_close(tess_space *space)
     tess_free(space->ctx, state->slots);
     tess_free(space->ctx, state->updates);
     tess_free(space->ctx, state->sums);
+    tess_free(space->ctx, state->chunks);
     tess_free(space->ctx, state);
     space->state = NULL;
 }
@@ -95,28 +100,33 @@ static void clear(const tess_space *space, char *data, int64_t bytes)
              clear_pieces, &(struct clear_pieces){data, bytes});
 }
 
+static cpu_chunks cut(const tess_space_level *level)
+{
+    int64_t size = CHUNK_LEAST;
+    while (size < CHUNK_MOST && level->rows / (2 * size) >= CHUNKS_WANTED)
+        size *= 2;
+    size = level->block < size ? size / level->block * level->block : level->block;
+    return (cpu_chunks){size, tess_ceil_div(level->rows, size)};
+}
+
 static tess_status space_open(tess_space *space)
 {
     cpu_state *state;
+    const int levels = space->pc->own.levels + 1;
     TESS_TRY(TESS_CALLOC(space->ctx, 1, &state));
     space->state = state;
-    int64_t chunk = CHUNK_LEAST;
-    while (chunk < CHUNK_MOST && space->rows / (2 * chunk) >= CHUNKS_WANTED)
-        chunk *= 2;
-    state->chunk = space->block < chunk ? chunk / space->block * space->block : space->block;
-    state->chunks = tess_ceil_div(space->rows, state->chunk);
-    int64_t scalars = 0;
-    tess_status status = TESS_ERR_OVERFLOW;
-    if (tess_mul((int64_t)space->vectors * space->systems, space->stride, &scalars))
-        status = tess_alloc_bytes(space->ctx, scalars, tess_type_size(space->type),
-                                  (void **)&state->data);
+    tess_status status = tess_alloc_bytes(space->ctx, space->data_bytes, 1, (void **)&state->data);
+    if (status == TESS_OK)
+        status = TESS_ALLOC(space->ctx, levels, &state->chunks);
+    for (int i = 0; status == TESS_OK && i < levels; i++)
+        state->chunks[i] = cut(&space->level[i]);
     if (status == TESS_OK)
         status = TESS_CALLOC(space->ctx, (int64_t)space->slots * space->systems, &state->slots);
     if (status != TESS_OK) {
         space_close(space);
         return status;
     }
-    clear(space, state->data, scalars * (int64_t)tess_type_size(space->type));
+    clear(space, state->data, space->data_bytes);
     return TESS_OK;
 }
 
@@ -202,13 +212,14 @@ static tess_status bind_pass(const tess_space *space, const tess_steps *steps,
     int64_t dots = 0;
     for (int64_t i = 0; i < pass->updates; i++)
         dots += steps->update[pass->first_update + i].kind == TESS_UPDATE_DOT;
-    TESS_TRY(reserve(space->ctx, dots * tess_max(state->chunks, 1), sizeof *state->sums,
+    const int64_t chunks = state->chunks[pass->level].count;
+    TESS_TRY(reserve(space->ctx, dots * tess_max(chunks, 1), sizeof *state->sums,
                      (void **)&state->sums, &state->sum_capacity));
     dots = 0;
     for (int64_t i = 0; i < pass->updates; i++) {
         bind_update(space, &steps->update[pass->first_update + i], system, &state->updates[i]);
         if (state->updates[i].kind == TESS_UPDATE_DOT)
-            state->updates[i].sum = state->sums + state->chunks * dots++;
+            state->updates[i].sum = state->sums + chunks * dots++;
     }
     return TESS_OK;
 }
@@ -221,12 +232,13 @@ static tess_status add_dots(const tess_space *space, const tess_steps *steps, co
     cpu_state *state = space->state;
     tess_plan *plan = space->plan;
     double *slots = slots_of(space, system);
+    const int64_t chunks = state->chunks[pass->level].count;
     int dots = 0;
     for (int64_t i = 0; i < pass->updates; i++) {
         if (state->updates[i].kind != TESS_UPDATE_DOT)
             continue;
         double sum = 0, *slot = &slots[steps->update[pass->first_update + i].slot];
-        for (int64_t j = 0; j < state->chunks; j++)
+        for (int64_t j = 0; j < chunks; j++)
             sum += state->updates[i].sum[j];
         *slot = sum;
         if (dots < WAITING_MAX)
@@ -259,11 +271,17 @@ static void pass_over_chunks(void *arg, tess_range range)
 {
     const struct pass_over_chunks *job = arg;
     cpu_state *state = job->state;
-    for (int64_t i = range.first; i < range.last; i++) {
-        int64_t first = i * state->chunk, rest = job->space->rows - first;
-        job->run(state->updates, job->pass->updates, i, first,
-                 rest < state->chunk ? rest : state->chunk);
-    }
+    const int64_t size = state->chunks[job->pass->level].size;
+    const int64_t rows = job->space->level[job->pass->level].rows;
+    for (int64_t i = range.first; i < range.last; i++)
+        job->run(state->updates, job->pass->updates, i, i * size, tess_min(size, rows - i * size));
+}
+
+static int threads_for(const tess_space *space, double bytes)
+{
+    const double shares = bytes / LEAST_SHARE_BYTES;
+    const int most = space->plan->device->threads;
+    return shares < 2 ? 1 : shares < most ? (int)shares : most;
 }
 
 static tess_status run_pass(tess_space *space, const tess_steps *steps, const tess_step *pass,
@@ -272,13 +290,11 @@ static tess_status run_pass(tess_space *space, const tess_steps *steps, const te
     cpu_state *state = space->state;
     TESS_TRY(receive_sums(space));
     TESS_TRY(bind_pass(space, steps, pass, system));
-    const tess_pass_fn run = space->type == TESS_F64 ? tess_pass_f64 : tess_pass_f32;
-    const double bytes = pass->vectors * (double)space->rows * (double)tess_type_size(space->type);
-    const double shares = bytes / LEAST_SHARE_BYTES;
-    const int most = space->plan->device->threads;
-    const int threads = shares < 2 ? 1 : shares < most ? (int)shares : most;
-    tess_for(space->ctx, threads, state->chunks, pass_over_chunks,
-             &(struct pass_over_chunks){state, space, run, pass});
+    const tess_space_level *level = &space->level[pass->level];
+    const tess_pass_fn run = level->type == TESS_F64 ? tess_pass_f64 : tess_pass_f32;
+    const double bytes = pass->vectors * (double)level->rows * (double)tess_type_size(level->type);
+    tess_for(space->ctx, threads_for(space, bytes), state->chunks[pass->level].count,
+             pass_over_chunks, &(struct pass_over_chunks){state, space, run, pass});
     return add_dots(space, steps, pass, system);
 }
 
@@ -324,6 +340,35 @@ static tess_status run_dot(tess_space *space, const tess_step *step, int system)
     return run_pass(space, &dot, &pass, system);
 }
 
+struct convert_rows {
+    tess_type from, to;
+    double factor;
+    const void *x;
+    void *y;
+};
+
+static void convert_rows(void *arg, tess_range rows)
+{
+    const struct convert_rows *c = arg;
+    if (c->from == TESS_F64 && c->to == TESS_F32)
+        for (int64_t i = rows.first; i < rows.last; i++)
+            ((float *)c->y)[i] = (float)(((const double *)c->x)[i] * c->factor);
+    else if (c->from == TESS_F32 && c->to == TESS_F64)
+        for (int64_t i = rows.first; i < rows.last; i++)
+            ((double *)c->y)[i] = (double)((const float *)c->x)[i] * c->factor;
+}
+
+static void run_convert(const tess_space *space, const tess_step *step, int system)
+{
+    const tess_space_level *from = tess_space_level_of(space, step->x);
+    const tess_space_level *to = tess_space_level_of(space, step->y);
+    const double slot = slots_of(space, system)[step->slot];
+    const double factor = !step->divide ? slot : slot > 0 ? 1 / slot : 0;
+    tess_for(space->ctx, threads_for(space, 12 * (double)to->rows), to->rows, convert_rows,
+             &(struct convert_rows){from->type, to->type, factor, vector(space, step->x, system),
+                                    vector(space, step->y, system)});
+}
+
 static tess_status apply_one(tess_space *space, const tess_step *step, int system)
 {
     if (step->slot >= 0)
@@ -331,6 +376,8 @@ static tess_status apply_one(tess_space *space, const tess_step *step, int syste
     tess_plan *plan = space->plan;
     const void *x = vector(space, step->x, system);
     void *y = vector(space, step->y, system);
+    if (step->plan)
+        return tess_spmv(step->plan, step->alpha, x, step->beta, y);
     if (step->transpose)
         return tess_spmv_transpose(plan, 1, x, 0, y);
     if (step->slot < 0 || !plan->device->backend->spmv_dot) {
@@ -345,15 +392,17 @@ static tess_status apply_one(tess_space *space, const tess_step *step, int syste
 static tess_status apply_many(tess_space *space, const tess_step *step, const int *systems,
                               int count)
 {
-    tess_plan *plan = space->plan;
+    tess_plan *plan = step->plan ? step->plan : space->plan;
     if (step->transpose || !plan->device->backend->spmm || count == 1) {
         for (int i = 0; i < count; i++)
             TESS_TRY(apply_one(space, step, systems[i]));
         return TESS_OK;
     }
     /* Systems that are done are multiplied too: their vectors no longer matter. */
-    TESS_TRY(tess_spmm(plan, space->systems, TESS_COLUMN_MAJOR, 1, vector(space, step->x, 0),
-                       space->stride, 0, vector(space, step->y, 0), space->stride));
+    TESS_TRY(tess_spmm(plan, space->systems, TESS_COLUMN_MAJOR, step->plan ? step->alpha : 1,
+                       vector(space, step->x, 0), tess_space_level_of(space, step->x)->stride,
+                       step->plan ? step->beta : 0, vector(space, step->y, 0),
+                       tess_space_level_of(space, step->y)->stride));
     if (step->slot < 0)
         return TESS_OK;
     for (int i = 0; i < count; i++)
@@ -373,6 +422,8 @@ static tess_status run_step(tess_space *space, const tess_steps *steps, const te
             TESS_TRY(run_pass(space, steps, step, systems[i]));
         else if (step->kind == TESS_STEP_SCALAR)
             run_scalar(space, step, systems[i]);
+        else if (step->kind == TESS_STEP_CONVERT)
+            run_convert(space, step, systems[i]);
         else
             step->pc->ops->apply(step->pc, step->transpose, vector(space, step->x, systems[i]),
                                  vector(space, step->y, systems[i]));

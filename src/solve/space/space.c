@@ -1,6 +1,48 @@
 /* Opening a space on the device of a plan. */
 #include "solve/space/space.h"
 
+/* Whole blocks; an odd number of pairs of cache lines, lest all vectors meet in one set. */
+static int64_t stride_of(int64_t rows, int32_t block)
+{
+    return (tess_ceil_div(tess_ceil_div(rows, block) * block, 16) | 1) * 16;
+}
+
+/* Levels and places of all vectors. */
+static tess_status lay_out(tess_space *space)
+{
+    const tess_pc_own *own = &space->pc->own;
+    const int method_vectors = space->vectors - own->vectors;
+    TESS_TRY(TESS_ALLOC(space->ctx, own->levels + 1, &space->level));
+    TESS_TRY(TESS_ALLOC(space->ctx, space->vectors, &space->place));
+    space->level[0] = (tess_space_level){space->rows, space->stride, space->block, space->type};
+    for (int i = 0; i < own->levels; i++) {
+        const tess_vector_level *from = &own->level[i];
+        space->level[i + 1] = (tess_space_level){from->rows, stride_of(from->rows, from->block),
+                                                 from->block, from->type};
+    }
+    int64_t at = 0;
+    for (int v = 0; v < space->vectors; v++) {
+        const int level = v < method_vectors ? 0 : own->vector_level[v - method_vectors];
+        int64_t bytes;
+        space->place[v] = (tess_vector_place){at, level};
+        if (!tess_mul(space->level[level].stride *
+                          (int64_t)tess_type_size(space->level[level].type),
+                      space->systems, &bytes) ||
+            __builtin_add_overflow(at, bytes, &at))
+            return tess_fail(space->ctx, TESS_ERR_OVERFLOW, "the vectors do not fit any memory");
+    }
+    space->data_bytes = at;
+    return TESS_OK;
+}
+
+static void forget_layout(tess_space *space)
+{
+    tess_free(space->ctx, space->level);
+    tess_free(space->ctx, space->place);
+    space->level = NULL;
+    space->place = NULL;
+}
+
 tess_status tess_space_open(tess_plan *plan, const tess_pc *pc, int vectors, int slots, int systems,
                             tess_space *space)
 {
@@ -16,36 +58,51 @@ tess_status tess_space_open(tess_plan *plan, const tess_pc *pc, int vectors, int
         .pc = pc,
         .type = A->type,
         .rows = A->rows,
-        /* Whole blocks; an odd number of pairs of cache lines, lest all vectors meet in one set. */
-        .stride = (tess_ceil_div(A->block_rows * A->block_height, 16) | 1) * 16,
+        .stride = stride_of(A->rows, A->block_height),
         .block = A->block_height,
         .vectors = vectors,
         .slots = slots,
         .systems = systems,
         .stretch = 1,
     };
-    TESS_TRY(opened.ops->open(&opened));
+    tess_status status = lay_out(&opened);
+    if (status == TESS_OK)
+        status = opened.ops->open(&opened);
+    if (status != TESS_OK) {
+        forget_layout(&opened);
+        return status;
+    }
     *space = opened;
     return TESS_OK;
 }
 
 void tess_space_close(tess_space *space)
 {
-    if (space->ops)
+    if (space->ops) {
         space->ops->close(space);
+        forget_layout(space);
+    }
     space->ops = NULL;
 }
 
 double tess_space_step_bytes(const tess_space *space, const tess_step *step, int count)
 {
-    const double length = (double)space->rows * (double)tess_type_size(space->type);
+    const tess_space_level *level = &space->level[step->level];
+    const double length = (double)level->rows * (double)tess_type_size(level->type);
     switch (step->kind) {
     case TESS_STEP_PASS:
         return count * step->vectors * length;
-    case TESS_STEP_APPLY:
-        return (space->plan->moves > 0 ? space->plan->moves
-                                       : tess_matrix_spmv_bytes(space->plan->matrix)) +
-               2 * (count - 1) * length;
+    case TESS_STEP_APPLY: {
+        const tess_matrix *A = step->plan ? step->plan->matrix : space->plan->matrix;
+        const double vectors =
+            (double)(A->rows + A->cols) * (double)tess_type_size(A->type) * (count - 1);
+        const double more = (double)A->rows * (double)tess_type_size(A->type) * count;
+        const double once = !step->plan && space->plan->moves > 0 ? space->plan->moves
+                                                                  : tess_matrix_spmv_bytes(A);
+        return once + vectors + (step->plan && step->beta != 0 ? more : 0);
+    }
+    case TESS_STEP_CONVERT:
+        return count * (double)level->rows * (sizeof(double) + sizeof(float));
     case TESS_STEP_PRECONDITION:
         return count * (step->pc->ops->bytes(step->pc) + 2 * length);
     case TESS_STEP_SCALAR:
@@ -57,6 +114,10 @@ double tess_space_step_bytes(const tess_space *space, const tess_step *step, int
 void tess_space_account(tess_space *space, const tess_step *step, int count, double seconds)
 {
     space->bytes += tess_space_step_bytes(space, step, count);
+    if (step->level > 0 || (step->kind == TESS_STEP_APPLY && step->plan)) {
+        space->seconds[TESS_TIME_PC] += seconds;
+        return;
+    }
     switch (step->kind) {
     case TESS_STEP_PASS:
         space->seconds[TESS_TIME_PC] += seconds * step->diagonal_share;
@@ -66,6 +127,7 @@ void tess_space_account(tess_space *space, const tess_step *step, int count, dou
     case TESS_STEP_APPLY:
         space->seconds[TESS_TIME_SPMV] += seconds;
         break;
+    case TESS_STEP_CONVERT:
     case TESS_STEP_PRECONDITION:
         space->seconds[TESS_TIME_PC] += seconds;
         break;

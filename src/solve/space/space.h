@@ -1,8 +1,9 @@
 /* Where a solver's vectors and scalars live, and who runs its lists of steps.
  *
- * Vectors: number v of system j starts at data + (v * systems + j) * stride scalars, so the same
- * vector of all systems is a column-major matrix for SpMM. Scalars of padding (rows up to a
- * multiple of the block size) are 0 and stay 0.
+ * Vectors: number v of system j starts `offset + j * stride` scalars behind the vector of system 0,
+ * so the same vector of all systems is a column-major matrix for SpMM. The method's vectors come
+ * first, then those of the preconditioner's levels. Scalars of padding (rows up to a multiple of
+ * the block size) are 0 and stay 0.
  */
 #ifndef TESS_SPACE_H
 #define TESS_SPACE_H
@@ -56,6 +57,20 @@ typedef struct tess_space_ops {
     tess_status (*refresh)(tess_space *space);
 } tess_space_ops;
 
+/* The vectors of one level: 0 is the method's. */
+typedef struct tess_space_level {
+    int64_t rows;
+    int64_t stride; /* scalars from a system's vector to the next system's */
+    int32_t block;
+    tess_type type;
+} tess_space_level;
+
+/* Where vector v begins, in bytes, and of which level it is. */
+typedef struct tess_vector_place {
+    int64_t offset;
+    int level;
+} tess_vector_place;
+
 struct tess_space {
     tess_ctx *ctx;
     tess_plan *plan;
@@ -66,6 +81,9 @@ struct tess_space {
     int64_t stride; /* scalars from a system's vector to the next system's */
     int32_t block;  /* height of a block: passes cut vectors at multiples of it */
     int vectors, slots, systems;
+    tess_space_level *level; /* what is above is that of level 0 */
+    tess_vector_place *place;
+    int64_t data_bytes;         /* all vectors of all systems */
     int64_t stretch;            /* iterations of one call of advance, at most */
     void *state;                /* the backend's own */
     double seconds[TESS_TIMES]; /* a pass's time is divided as its vectors are */
@@ -76,6 +94,19 @@ struct tess_space {
 tess_status tess_space_open(tess_plan *plan, const tess_pc *pc, int vectors, int slots, int systems,
                             tess_space *space);
 void tess_space_close(tess_space *space);
+
+/* Bytes from the first vector to vector v of a system. */
+static inline int64_t tess_space_offset(const tess_space *space, int v, int system)
+{
+    const tess_vector_place *place = &space->place[v];
+    const tess_space_level *level = &space->level[place->level];
+    return place->offset + system * level->stride * (int64_t)tess_type_size(level->type);
+}
+
+static inline const tess_space_level *tess_space_level_of(const tess_space *space, int v)
+{
+    return &space->level[space->place[v].level];
+}
 
 /* Adds the bytes of one step for `count` systems, and its time. */
 void tess_space_account(tess_space *space, const tess_step *step, int count, double seconds);

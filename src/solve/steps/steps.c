@@ -33,6 +33,8 @@ static bool fits(const tess_steps *steps, const tess_update *update)
     if (steps->count == 0 || steps->step[steps->count - 1].kind != TESS_STEP_PASS)
         return false;
     const tess_step *pass = &steps->step[steps->count - 1];
+    if (pass->level != steps->level)
+        return false;
     for (int i = 0; i < update->terms; i++)
         if (pending(steps, pass, update->term[i].slot))
             return false;
@@ -42,7 +44,9 @@ static bool fits(const tess_steps *steps, const tess_update *update)
 static void add_update(tess_steps *steps, const tess_update *update)
 {
     if (!fits(steps, update))
-        add_step(steps, &(tess_step){.kind = TESS_STEP_PASS, .first_update = steps->update_count});
+        add_step(steps, &(tess_step){.kind = TESS_STEP_PASS,
+                                     .first_update = steps->update_count,
+                                     .level = steps->level});
     if (steps->status == TESS_OK)
         steps->status =
             TESS_GROW(steps->ctx, &steps->update, steps->update_count, &steps->update_capacity);
@@ -66,6 +70,33 @@ void tess_step_apply_transpose(tess_steps *steps, int x, int y)
 void tess_step_apply_dot(tess_steps *steps, int x, int y, int w, int slot)
 {
     add_step(steps, &(tess_step){.kind = TESS_STEP_APPLY, .x = x, .y = y, .w = w, .slot = slot});
+}
+
+void tess_step_product(tess_steps *steps, struct tess_plan *plan, double alpha, int x, double beta,
+                       int y)
+{
+    add_step(steps, &(tess_step){.kind = TESS_STEP_APPLY,
+                                 .x = x,
+                                 .y = y,
+                                 .slot = -1,
+                                 .plan = plan,
+                                 .alpha = alpha,
+                                 .beta = beta});
+}
+
+void tess_step_convert(tess_steps *steps, int level, int x, int y, int slot, bool divide)
+{
+    add_step(steps, &(tess_step){.kind = TESS_STEP_CONVERT,
+                                 .x = x,
+                                 .y = y,
+                                 .slot = slot,
+                                 .divide = divide,
+                                 .level = level});
+}
+
+void tess_steps_on_level(tess_steps *steps, int level)
+{
+    steps->level = level;
 }
 
 void tess_step_precondition(tess_steps *steps, const struct tess_pc *pc, int x, int y,

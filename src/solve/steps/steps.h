@@ -13,13 +13,18 @@
  *     rz = r . z
  *
  * An update that needs the result of a dot product of the same pass begins a new pass.
+ *
+ * A preconditioner may have vectors of other lengths and another precision: those of its levels.
+ * Level 0 has the matrix's length and the method's precision. Vectors of a pass are of one level; a
+ * product goes from the level of a plan's columns to that of its rows.
  */
 #ifndef TESS_STEPS_H
 #define TESS_STEPS_H
 
 #include "core/core.h"
 
-struct tess_pc; /* pc/pc.h */
+struct tess_pc;   /* pc/pc.h */
+struct tess_plan; /* backend/backend.h */
 
 /* Vectors every method has; its own begin at TESS_V_OWN. */
 enum { TESS_V_X, TESS_V_B, TESS_V_OWN };
@@ -77,7 +82,8 @@ typedef enum tess_scalar_op {
 typedef enum tess_step_kind {
     TESS_STEP_PASS,
     TESS_STEP_SCALAR,
-    TESS_STEP_APPLY,       /* y = A x or A^T x; slot >= 0: slot = w . y */
+    TESS_STEP_APPLY,   /* y = A x or A^T x; slot >= 0: slot = w . y. Or y = alpha B x + beta y */
+    TESS_STEP_CONVERT, /* y = x / slot or x * slot, between two precisions */
     TESS_STEP_PRECONDITION /* y = M^-1 x or M^-T x, not elementwise */
 } tess_step_kind;
 
@@ -88,7 +94,11 @@ typedef struct tess_step {
     double diagonal_share, dot_share; /* the shares that DIAGONAL and DOT updates move */
     tess_scalar_op op;                /* SCALAR */
     int out, a, b;
-    int x, y, w, slot;        /* APPLY, PRECONDITION */
+    int x, y, w, slot;        /* APPLY, PRECONDITION, CONVERT */
+    struct tess_plan *plan;   /* APPLY: of B, the preconditioner's; NULL: A */
+    double alpha, beta;       /* APPLY: of B */
+    bool divide;              /* CONVERT */
+    int level;                /* PASS, CONVERT: of the vectors; of a CONVERT: the y */
     const struct tess_pc *pc; /* PRECONDITION */
     bool transpose;
 } tess_step;
@@ -99,6 +109,7 @@ typedef struct tess_steps {
     int64_t count, capacity;
     tess_update *update;
     int64_t update_count, update_capacity;
+    int level;          /* of the updates that follow */
     tess_status status; /* the first failure of a builder call: checked once, at the end */
 } tess_steps;
 
@@ -114,6 +125,13 @@ void tess_step_apply(tess_steps *steps, int x, int y);
 void tess_step_apply_transpose(tess_steps *steps, int x, int y);
 /* y = A x and slot = w . y. */
 void tess_step_apply_dot(tess_steps *steps, int x, int y, int w, int slot);
+/* y = alpha B x + beta y with the matrix of a plan of the preconditioner's. */
+void tess_step_product(tess_steps *steps, struct tess_plan *plan, double alpha, int x, double beta,
+                       int y);
+/* y, of the level given, is x / slot (`divide`; 0 where the slot is 0) or x * slot. */
+void tess_step_convert(tess_steps *steps, int level, int x, int y, int slot, bool divide);
+/* Updates from here on are on vectors of this level, 0 before the first call. */
+void tess_steps_on_level(tess_steps *steps, int level);
 /* y = M^-1 x or M^-T x by a solve of its own. Methods call tess_pc_append (pc/pc.h). */
 void tess_step_precondition(tess_steps *steps, const struct tess_pc *pc, int x, int y,
                             bool transpose);

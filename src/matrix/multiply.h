@@ -1,0 +1,29 @@
+/* C = A B of block matrices: r x c blocks times c x k blocks.
+ *
+ * The pattern of C and its values are computed apart, so that new values in the same patterns cost
+ * the arithmetic alone. Row i of C is the sum of A's blocks (i, j), in the order of j, times row j
+ * of B: the result does not depend on the number of threads.
+ */
+#ifndef TESS_MULTIPLY_H
+#define TESS_MULTIPLY_H
+
+#include "matrix/matrix.h"
+
+/* A matrix with the pattern of A B; its values are not set. */
+tess_status tess_multiply_pattern(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
+                                  tess_matrix **out);
+/* The values of C, whose pattern is that of A B. */
+tess_status tess_multiply_values(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
+                                 tess_matrix *C);
+
+/* The work of one share of the rows (multiply_values.c). */
+typedef struct tess_multiply_share {
+    const tess_matrix *A, *B;
+    const void *turned; /* B's blocks transposed, where rows of C are summed transposed; or NULL */
+    tess_matrix *C;
+    int64_t first, last; /* block rows of C */
+    int32_t *place;      /* one a block column of C */
+    void *sums;          /* the longest row of C, where `turned` */
+} tess_multiply_share;
+
+#endif

@@ -1,0 +1,96 @@
+/* The values of C = A B.
+ *
+ * A row of C is summed where it lies, by columns of r scalars. Where blocks of C are wider than
+ * they are high the row is summed transposed, by columns of k scalars, from a copy of B with
+ * transposed blocks: vector instructions then have k lanes to fill in place of r.
+ *
+ *     C (r x k) += A (r x c) B (c x k)         C' (k x r) += B' (k x c) A' (c x r)
+ */
+#include <string.h>
+
+#include "core/threads.h"
+#include "matrix/multiply.h"
+
+#define real double
+#define NAME(name) name##_f64
+#include "matrix/multiply_values.inc"
+#undef real
+#undef NAME
+#define real float
+#define NAME(name) name##_f32
+#include "matrix/multiply_values.inc"
+#undef real
+#undef NAME
+
+static int64_t longest_row(const tess_matrix *A)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < A->block_rows; i++)
+        longest = tess_max(longest, A->row_offsets[i + 1] - A->row_offsets[i]);
+    return longest;
+}
+
+struct do_share {
+    const tess_matrix *A, *B;
+    const void *turned;
+    tess_matrix *C;
+    int32_t *places;
+    void *sums;  /* NULL where rows of C are summed where they lie */
+    int64_t row; /* scalars of `sums` that a share has */
+    int shares;
+};
+
+static void do_share(void *arg, int share)
+{
+    const struct do_share *job = arg;
+    const tess_matrix *A = job->A;
+    tess_matrix *C = job->C;
+    const size_t scalar = tess_type_size(C->type);
+    const tess_multiply_share work = {
+        .A = A,
+        .B = job->B,
+        .turned = job->turned,
+        .C = C,
+        .first = tess_share_row(A->row_offsets, A->block_rows, share, job->shares),
+        .last = tess_share_row(A->row_offsets, A->block_rows, share + 1, job->shares),
+        .place = job->places + share * C->block_cols,
+        .sums = job->sums ? (char *)job->sums + (size_t)(share * job->row) * scalar : NULL,
+    };
+    if (C->type == TESS_F64)
+        multiply_share_f64(&work);
+    else
+        multiply_share_f32(&work);
+}
+
+tess_status tess_multiply_values(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
+                                 tess_matrix *C)
+{
+    const int shares = ctx->threads;
+    const size_t scalar = tess_type_size(C->type);
+    const int64_t size = (int64_t)C->block_height * C->block_width;
+    const bool turn = C->block_width > C->block_height;
+    const int64_t row = turn ? longest_row(C) * size : 0;
+    void *turned = NULL, *sums = NULL;
+    int32_t *places = NULL;
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, C->block_cols * shares, &places));
+    if (turn) {
+        TESS_TRY_CLEAN(tess_alloc_bytes(ctx, tess_matrix_stored(B), scalar, &turned));
+        TESS_TRY_CLEAN(tess_alloc_bytes(ctx, row * shares, scalar, &sums));
+        if (B->type == TESS_F64)
+            turn_blocks_f64(ctx, B, turned);
+        else
+            turn_blocks_f32(ctx, B, turned);
+    }
+    tess_parallel(ctx, shares, do_share,
+                  &(struct do_share){A, B, turned, C, places, sums, row, shares});
+    /* Zeros of the padding times an infinity are none. */
+    for (int64_t i = C->cols % C->block_width != 0 ? 0 : tess_max(C->block_rows - 1, 0);
+         i < C->block_rows; i++)
+        tess_matrix_zero_padding(C, i);
+cleanup:
+    tess_free(ctx, places);
+    tess_free(ctx, turned);
+    tess_free(ctx, sums);
+    return status;
+}

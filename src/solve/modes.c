@@ -1,0 +1,91 @@
+/* What a preconditioner may be told beside the matrix: modes and coordinates; and what it says of
+ * itself. */
+#include <math.h>
+#include <string.h>
+
+#include "solve/solve.h"
+
+/* The solver that has the preconditioner, or why there is none that takes modes. */
+static tess_status find_taker(tess_solver *solver, const char *call, tess_solver **out)
+{
+    if (solver->outer == &tess_outer_refine)
+        solver = solver->inner;
+    if (solver->outer || !solver->options.pc.ops->takes_modes)
+        return tess_fail(solver->ctx, TESS_ERR_UNSUPPORTED,
+                         "%s: %s takes no modes: pc=amg does, without scale= and order=", call,
+                         solver->outer ? "a system that is arranged or solved by auto"
+                                       : solver->options.pc.ops->name);
+    *out = solver;
+    return TESS_OK;
+}
+
+/* A copy of `count` numbers in place of *kept, all of them finite. */
+static tess_status keep_numbers(tess_solver *solver, const char *call, int64_t columns,
+                                int64_t length, int64_t ld, const double *from, double **kept)
+{
+    double *copy;
+    for (int64_t j = 0; j < columns; j++)
+        for (int64_t i = 0; i < length; i++)
+            if (!isfinite(from[j * ld + i]))
+                return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
+                                 "%s: number %lld of column %lld is %g", call, (long long)i,
+                                 (long long)j, from[j * ld + i]);
+    TESS_TRY(TESS_ALLOC(solver->ctx, columns * length, &copy));
+    for (int64_t j = 0; j < columns; j++)
+        memcpy(copy + j * length, from + j * ld, (size_t)length * sizeof *copy);
+    tess_free(solver->ctx, *kept);
+    *kept = copy;
+    tess_solver_unmake(solver);
+    return TESS_OK;
+}
+
+tess_status tess_solver_set_modes(tess_solver *solver, int k, const double *modes, int64_t ld)
+{
+    static const char call[] = "tess_solver_set_modes";
+    if (!solver)
+        return TESS_ERR_ARGUMENT;
+    const int64_t rows = solver->plan->matrix->rows;
+    if (k < 1 || !modes || ld < rows)
+        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT, "%s: %s", call,
+                         k < 1    ? "fewer than one mode"
+                         : !modes ? "modes is NULL"
+                                  : "ld is less than the matrix's rows");
+    TESS_TRY(find_taker(solver, call, &solver));
+    TESS_TRY(keep_numbers(solver, call, k, rows, ld, modes, &solver->modes));
+    solver->options.pc.amg.modes = solver->modes;
+    solver->options.pc.amg.mode_count = k;
+    return TESS_OK;
+}
+
+tess_status tess_solver_set_coordinates(tess_solver *solver, int dimensions,
+                                        const double *coordinates)
+{
+    static const char call[] = "tess_solver_set_coordinates";
+    if (!solver)
+        return TESS_ERR_ARGUMENT;
+    const tess_matrix *A = solver->plan->matrix;
+    if (!coordinates)
+        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT, "%s: coordinates is NULL", call);
+    if (dimensions < 2 || dimensions > 3 || dimensions != A->block_height ||
+        A->rows % dimensions != 0)
+        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
+                         "%s: %d dimensions for blocks of %d x %d: rigid motions need whole blocks "
+                         "of 2 x 2 or 3 x 3 and as many dimensions",
+                         call, dimensions, (int)A->block_height, (int)A->block_width);
+    TESS_TRY(find_taker(solver, call, &solver));
+    TESS_TRY(keep_numbers(solver, call, 1, A->rows, A->rows, coordinates, &solver->coordinates));
+    solver->options.pc.amg.coordinates = solver->coordinates;
+    solver->options.pc.amg.dimensions = dimensions;
+    return TESS_OK;
+}
+
+const char *tess_solver_describe(const tess_solver *solver)
+{
+    if (!solver)
+        return "";
+    if (solver->outer == &tess_outer_refine)
+        solver = solver->inner;
+    return !solver->outer && solver->made && solver->pc.ops->describe
+               ? solver->pc.ops->describe(&solver->pc)
+               : "";
+}

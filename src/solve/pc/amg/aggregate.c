@@ -1,0 +1,223 @@
+/* Groups of block rows that become one coarse block row each.
+ *
+ * Block rows are cut into domains, whose number depends on the matrix alone; threads share them.
+ *
+ *   1. In a domain, in order: a row whose strong neighbours are all free, and of the same domain,
+ *      begins a group with them. First rows of groups are an independent set: no two have a common
+ *      neighbour.
+ *   2. A row left over joins the group of its strongest neighbour that had one after 1, of whatever
+ *      domain.
+ *   3. In a domain, in order: a row left over begins a group with its free neighbours.
+ *
+ * A row without strong neighbours stays outside: its own equation is all that smoothers need.
+ */
+#include "solve/pc/amg/amg.h"
+
+#include "core/threads.h"
+
+enum { FREE = -2, ALONE = -1 };
+enum { DOMAIN_LEAST = 32768, DOMAINS_MOST = 64 };
+
+void tess_aggregates_free(tess_ctx *ctx, tess_aggregates *aggregates)
+{
+    tess_free(ctx, aggregates->of);
+    tess_free(ctx, aggregates->offsets);
+    tess_free(ctx, aggregates->members);
+    *aggregates = (tess_aggregates){0};
+}
+
+typedef struct walk {
+    const tess_matrix *A;
+    const float *strength;
+    int32_t *of;    /* the domain's own numbers to begin with */
+    int32_t *first; /* groups of each domain, then the first number of each */
+    int32_t *joins; /* the group that each row joins in the second round */
+    int32_t *rest;  /* as first, of the third round */
+    int domains;
+} walk;
+
+static int64_t domain_row(const walk *w, int domain)
+{
+    return w->A->block_rows * domain / w->domains;
+}
+
+/* Whether a row couples to others at all. */
+static bool is_alone(const walk *w, int64_t row)
+{
+    for (int64_t k = w->A->row_offsets[row]; k < w->A->row_offsets[row + 1]; k++)
+        if (w->strength[k] > 0)
+            return false;
+    return true;
+}
+
+static bool is_first(const walk *w, int64_t row, int64_t begin, int64_t end)
+{
+    if (w->of[row] != FREE)
+        return false;
+    for (int64_t k = w->A->row_offsets[row]; k < w->A->row_offsets[row + 1]; k++) {
+        const int64_t j = w->A->columns[k];
+        if (w->strength[k] > 0 && (j < begin || j >= end || w->of[j] != FREE))
+            return false;
+    }
+    return true;
+}
+
+/* Row and its free neighbours of the domain become group `number`. */
+static void group(const walk *w, int64_t row, int64_t begin, int64_t end, int32_t number)
+{
+    w->of[row] = number;
+    for (int64_t k = w->A->row_offsets[row]; k < w->A->row_offsets[row + 1]; k++) {
+        const int64_t j = w->A->columns[k];
+        if (w->strength[k] > 0 && j >= begin && j < end && w->of[j] == FREE)
+            w->of[j] = number;
+    }
+}
+
+static void begin_groups(const walk *w, int domain)
+{
+    const int64_t begin = domain_row(w, domain), end = domain_row(w, domain + 1);
+    int32_t count = 0;
+    for (int64_t i = begin; i < end; i++)
+        w->of[i] = is_alone(w, i) ? ALONE : FREE;
+    for (int64_t i = begin; i < end; i++)
+        if (is_first(w, i, begin, end))
+            group(w, i, begin, end, count++);
+    w->first[domain] = count;
+}
+
+static int domain_of(const walk *w, int64_t row)
+{
+    int domain = (int)(row * w->domains / w->A->block_rows);
+    while (row < domain_row(w, domain))
+        domain--;
+    while (row >= domain_row(w, domain + 1))
+        domain++;
+    return domain;
+}
+
+/* The neighbour whose group a row joins, -1 where no neighbour has one. */
+static int64_t strongest(const walk *w, int64_t row)
+{
+    int64_t best = -1;
+    float most = 0;
+    for (int64_t k = w->A->row_offsets[row]; k < w->A->row_offsets[row + 1]; k++) {
+        if (w->strength[k] > most && w->of[w->A->columns[k]] >= 0) {
+            most = w->strength[k];
+            best = w->A->columns[k];
+        }
+    }
+    return best;
+}
+
+/* The domain's own numbers become those of the whole: what was `count` becomes the first number. */
+static void number_groups(const walk *w, int32_t *first)
+{
+    int32_t next = 0;
+    for (int d = 0; d < w->domains; d++) {
+        const int32_t count = first[d];
+        first[d] = next;
+        next += count;
+    }
+    first[w->domains] = next;
+}
+
+/* What rows left over join, from the state after the first round alone. */
+static void join(void *arg, tess_range range)
+{
+    const walk *w = arg;
+    for (int64_t i = range.first; i < range.last; i++) {
+        const int64_t j = w->of[i] == FREE ? strongest(w, i) : -1;
+        w->joins[i] = j < 0 ? FREE : w->first[domain_of(w, j)] + w->of[j];
+    }
+}
+
+/* Third round of a domain: first[domain] becomes the number of its new groups. */
+static int32_t group_rest(const walk *w, int domain, int32_t from)
+{
+    const int64_t begin = domain_row(w, domain), end = domain_row(w, domain + 1);
+    int32_t count = 0;
+    for (int64_t i = begin; i < end; i++)
+        if (w->of[i] == FREE)
+            group(w, i, begin, end, from + count++);
+    return count;
+}
+
+static tess_status list_members(tess_ctx *ctx, int64_t rows, tess_aggregates *out)
+{
+    TESS_TRY(TESS_CALLOC(ctx, out->count + 2, &out->offsets));
+    TESS_TRY(TESS_ALLOC(ctx, rows, &out->members));
+    /* Counts two places on, so that places one on are where the next member goes. */
+    for (int64_t i = 0; i < rows; i++)
+        if (out->of[i] >= 0)
+            out->offsets[out->of[i] + 2]++;
+    for (int64_t g = 0; g < out->count; g++)
+        out->offsets[g + 2] += out->offsets[g + 1];
+    for (int64_t i = 0; i < rows; i++)
+        if (out->of[i] >= 0)
+            out->members[out->offsets[out->of[i] + 1]++] = (int32_t)i;
+    return TESS_OK;
+}
+
+static void first_round(void *arg, tess_range range)
+{
+    const walk *w = arg;
+    for (int d = (int)range.first; d < range.last; d++)
+        begin_groups(w, d);
+}
+
+static void third_round(void *arg, tess_range range)
+{
+    const walk *w = arg;
+    const int32_t *joins = w->joins;
+    for (int d = (int)range.first; d < range.last; d++) {
+        for (int64_t i = domain_row(w, d); i < domain_row(w, d + 1); i++)
+            w->of[i] = joins[i] >= 0 ? joins[i] : w->of[i] >= 0 ? w->first[d] + w->of[i] : w->of[i];
+        /* Numbers behind all others for now: a row of the third round is told by them. */
+        w->rest[d] = group_rest(w, d, w->first[w->domains]);
+    }
+}
+
+/* Domain 0 has its numbers already: the range is that of the domains behind it. */
+static void number_rest(void *arg, tess_range range)
+{
+    const walk *w = arg;
+    for (int d = (int)range.first + 1; d <= range.last; d++)
+        for (int64_t i = domain_row(w, d); i < domain_row(w, d + 1); i++)
+            if (w->of[i] >= w->first[w->domains])
+                w->of[i] += w->rest[d];
+}
+
+static void number_all(tess_ctx *ctx, walk *w)
+{
+    tess_for(ctx, ctx->threads, w->domains, first_round, w);
+    number_groups(w, w->first);
+    tess_for(ctx, ctx->threads, w->A->block_rows, join, w);
+    tess_for(ctx, ctx->threads, w->domains, third_round, w);
+    number_groups(w, w->rest);
+    tess_for(ctx, ctx->threads, w->domains - 1, number_rest, w);
+}
+
+tess_status tess_amg_aggregate(tess_ctx *ctx, const tess_amg_level *level, tess_aggregates *out)
+{
+    const int64_t rows = level->A->block_rows;
+    const int64_t wanted = rows / DOMAIN_LEAST;
+    walk w = {.A = level->A,
+              .strength = level->strength,
+              .domains = wanted < 1              ? 1
+                         : wanted > DOMAINS_MOST ? DOMAINS_MOST
+                                                 : (int)wanted};
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows, &out->of));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows, &w.joins));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, w.domains + 1, &w.first));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, w.domains + 1, &w.rest));
+    w.of = out->of;
+    number_all(ctx, &w);
+    out->count = (int64_t)w.first[w.domains] + w.rest[w.domains];
+    TESS_TRY_CLEAN(list_members(ctx, rows, out));
+cleanup:
+    tess_free(ctx, w.joins);
+    tess_free(ctx, w.first);
+    tess_free(ctx, w.rest);
+    return status;
+}

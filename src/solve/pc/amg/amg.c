@@ -1,0 +1,86 @@
+/* The preconditioner pc=amg: one multigrid cycle. */
+#include "solve/pc/amg/amg.h"
+
+#include <stdio.h>
+
+/* A line for the whole and one a level. */
+static void write_text(tess_amg *amg)
+{
+    size_t used = (size_t)snprintf(amg->text, sizeof amg->text,
+                                   "%d levels, %d modes, operator complexity %.3f\n", amg->levels,
+                                   (int)amg->modes, tess_amg_complexity(amg));
+    for (int i = 0; i < amg->levels && used < sizeof amg->text; i++) {
+        const tess_amg_level *level = &amg->level[i];
+        const tess_matrix *A = level->A;
+        used += (size_t)snprintf(amg->text + used, sizeof amg->text - used,
+                                 "level %d: %lld unknowns, %lld blocks of %d x %d", i,
+                                 (long long)A->rows, (long long)A->blocks, (int)A->block_height,
+                                 (int)A->block_width);
+        if (used >= sizeof amg->text)
+            break;
+        const bool dense = i + 1 == amg->levels && amg->bottom;
+        used += (size_t)(dense ? snprintf(amg->text + used, sizeof amg->text - used,
+                                          ", inverted densely\n")
+                               : snprintf(amg->text + used, sizeof amg->text - used,
+                                          ", largest eigenvalue %.3f, plan %s\n", level->largest,
+                                          level->plan->kernel));
+    }
+}
+
+static tess_status set_up(tess_plan *plan, tess_pc *pc)
+{
+    tess_amg *amg;
+    if (plan->device->threads < 1)
+        return tess_fail(pc->ctx, TESS_ERR_UNSUPPORTED,
+                         "pc=amg: multigrid is for processors so far: take --device cpu");
+    TESS_TRY(TESS_CALLOC(pc->ctx, 1, &amg));
+    amg->ctx = pc->ctx;
+    pc->state = amg;
+    TESS_TRY(tess_amg_build(plan, pc, amg));
+    tess_amg_own(amg, pc);
+    write_text(amg);
+    return TESS_OK;
+}
+
+static tess_status update(tess_plan *plan, tess_pc *pc)
+{
+    TESS_TRY(tess_amg_update(plan, pc, pc->state));
+    write_text(pc->state);
+    return TESS_OK;
+}
+
+static const char *describe(const tess_pc *pc)
+{
+    return ((const tess_amg *)pc->state)->text;
+}
+
+static double bytes(const tess_pc *pc)
+{
+    const tess_amg *amg = pc->state;
+    double sum = 0;
+    for (int i = 0; i < amg->levels; i++)
+        sum += (double)tess_matrix_stored(amg->level[i].A) * (double)tess_type_size(pc->type);
+    return 4 * sum;
+}
+
+static void destroy(tess_pc *pc)
+{
+    tess_amg_clear(pc->state);
+    tess_free(pc->ctx, pc->state);
+}
+
+const tess_pc_ops tess_pc_amg = {
+    .name = "amg",
+    .summary = "smoothed aggregation multigrid, one cycle",
+    .symmetric = true,
+    .takes_modes = true,
+    .replaces_pivots = true,
+    .square_blocks = true,
+    .largest_block = TESS_AMG_MODES,
+    .set_up = set_up,
+    .update = update,
+    .append = tess_amg_append,
+    .describe = describe,
+    .bytes = bytes,
+    .free = destroy,
+};

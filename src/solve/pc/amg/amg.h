@@ -1,0 +1,127 @@
+/* Smoothed aggregation multigrid on blocks (pc=amg).
+ *
+ *     level 0   A  b x b blocks        strength.c   which blocks couple strongly
+ *        │  P  b x k                   aggregate.c  block rows in groups, one a coarse block row
+ *     level 1   P'AP  k x k            tentative.c  the modes on each group, orthonormal
+ *        │  P  k x k                   prolong.c    P: the tentative prolongator smoothed by A
+ *     level 2   k x k                  hierarchy.c  all levels, new values, plans
+ *        ...                           cycle.c      one cycle as steps of a solver
+ *     bottom    its inverse, dense     bottom.c
+ *
+ * The modes are k vectors that A maps to almost 0: what smoothers cannot reduce. Set-up is in
+ * double precision; the levels that cycles run on are copies in the preconditioner's precision.
+ * Nothing depends on the number of threads.
+ */
+#ifndef TESS_AMG_H
+#define TESS_AMG_H
+
+#include "solve/pc/pc.h"
+
+enum { TESS_AMG_LEVELS = 24, TESS_AMG_MODES = 32 };
+
+/* What the levels' vectors are for, in the order of their numbers. */
+enum { AMG_X, AMG_R, AMG_D, AMG_T, AMG_LEVEL_VECTORS };
+
+/* The groups of a level's block rows. */
+typedef struct tess_aggregates {
+    int64_t count;
+    int32_t *of;      /* of each block row; -1: none, the row couples to no other */
+    int64_t *offsets; /* count + 1: the members of each, in order */
+    int32_t *members;
+} tess_aggregates;
+
+typedef struct tess_amg_level {
+    tess_matrix *A; /* f64; level 0: the plan's, or a copy of it in f64 */
+    bool owns_A;
+    float *strength; /* one a block; 0: weak or on the diagonal */
+    bool all_strong; /* every block off the diagonal, and the diagonal is stored */
+    tess_aggregates aggregates;
+    tess_matrix *tentative;  /* orthonormal modes of each group: at most one block a row */
+    bool *dead;              /* one a coarse scalar row: the group's modes have no such part */
+    tess_matrix *filtered;   /* A without weak blocks; NULL where all are strong */
+    tess_matrix *P, *R, *AP; /* f64 */
+    double *inverse;         /* of the diagonal blocks, padding as the identity */
+    double largest;          /* eigenvalue of the inverse diagonal times A, about */
+    double *modes;           /* k columns of as many scalars as A has with padding */
+    int64_t modes_length;
+
+    /* What cycles use, in the preconditioner's precision. */
+    tess_diagonal diagonal;
+    tess_matrix *cycle_A, *cycle_P, *cycle_R; /* copies in f32; NULL: those above */
+    tess_plan *plan, *P_plan, *R_plan;
+    bool owns_plan;
+} tess_amg_level;
+
+typedef struct tess_amg {
+    tess_ctx *ctx;
+    tess_device *host; /* set-up computes here; opened where the plan's device is another */
+    bool owns_host;
+    int32_t modes;
+    int levels;
+    tess_amg_level level[TESS_AMG_LEVELS];
+    tess_matrix *bottom, *cycle_bottom; /* the last level's inverse; NULL: it is smoothed only */
+    tess_plan *bottom_plan;
+    tess_vector_level vector_level[TESS_AMG_LEVELS + 1];
+    int vectors_of[TESS_AMG_LEVELS * (AMG_LEVEL_VECTORS + 1)]; /* level of each vector */
+    char text[2048];                                           /* filled by tess_amg_describe */
+} tess_amg;
+
+/* ---- strength.c ---- */
+
+/* strength of level->A's blocks: |A_ij| / sqrt(|A_ii| |A_jj|) in the Frobenius norm, 0 where that
+ * is less than `threshold` times the largest of row i and of row j. */
+tess_status tess_amg_strength(tess_ctx *ctx, double threshold, tess_amg_level *level);
+/* A without its weak blocks, which are added to the diagonal: the pattern, then its values. */
+tess_status tess_amg_filter(tess_ctx *ctx, tess_amg_level *level);
+void tess_amg_filter_values(tess_ctx *ctx, tess_amg_level *level);
+
+/* ---- aggregate.c ---- */
+
+tess_status tess_amg_aggregate(tess_ctx *ctx, const tess_amg_level *level, tess_aggregates *out);
+void tess_aggregates_free(tess_ctx *ctx, tess_aggregates *aggregates);
+
+/* ---- modes.c ---- */
+
+/* The modes of the finest level: the caller's, rigid motions of the coordinates, or one constant a
+ * component. *out has *count columns of `length` scalars. */
+tess_status tess_amg_modes(const tess_pc *pc, const tess_matrix *A, int32_t *count, int64_t *length,
+                           double **out);
+
+/* ---- tentative.c ---- */
+
+/* level->tentative and level->dead from level->modes, and the next level's modes. */
+tess_status tess_amg_tentative(tess_ctx *ctx, int32_t modes, tess_amg_level *level,
+                               double **coarse_modes);
+
+/* ---- prolong.c ---- */
+
+/* Inverses of the diagonal blocks; a singular one gets a generalised inverse. */
+tess_status tess_amg_invert_diagonal(tess_ctx *ctx, tess_amg_level *level);
+/* level->largest, by a few steps of Lanczos' method. */
+tess_status tess_amg_largest(tess_amg *amg, tess_amg_level *level);
+/* Values of level->P = (I - omega D^-1 A) tentative, whose pattern is there. */
+tess_status tess_amg_prolong(tess_ctx *ctx, tess_amg_level *level);
+
+/* ---- bottom.c ---- */
+
+/* The dense inverse of A with A's blocks; where A is singular, of a part of it (bottom.c). */
+tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out);
+/* The same of a dense symmetric n x n matrix, column-major, in place. `work` holds n*n + 2 n
+ * doubles. */
+void tess_amg_invert_dense(double *a, int64_t n, double *work);
+
+/* ---- hierarchy.c ---- */
+
+tess_status tess_amg_build(tess_plan *plan, tess_pc *pc, tess_amg *amg);
+tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg);
+void tess_amg_clear(tess_amg *amg);
+/* Stored scalars of all levels over those of the finest. */
+double tess_amg_complexity(const tess_amg *amg);
+
+/* ---- cycle.c ---- */
+
+/* Levels, vectors and slots that cycles need. */
+void tess_amg_own(tess_amg *amg, tess_pc *pc);
+void tess_amg_append(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);
+
+#endif

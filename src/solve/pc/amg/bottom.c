@@ -1,0 +1,157 @@
+/* Inverses of dense symmetric matrices, singular ones included.
+ *
+ * The matrix is scaled to a diagonal of ones and factored with the largest pivot first. Pivots of
+ * rounding's size end the factors: with S the rows that had a pivot, the result is the inverse of
+ * A_SS, and that of the diagonal (1 where it is not positive) in all other rows. It is symmetric
+ * and positive definite.
+ */
+#include "solve/pc/amg/amg.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Exchanges rows and columns i < j of a matrix whose lower half counts, from column i on, and the
+ * rows of the factor's columns before. */
+static void exchange(double *a, int64_t n, int64_t i, int64_t j, double *scale, double *order)
+{
+    for (int64_t c = 0; c < n; c++) {
+        const double kept = a[c * n + i];
+        a[c * n + i] = a[c * n + j];
+        a[c * n + j] = kept;
+    }
+    for (int64_t r = 0; r < n; r++) {
+        const double kept = a[i * n + r];
+        a[i * n + r] = a[j * n + r];
+        a[j * n + r] = kept;
+    }
+    const double kept_scale = scale[i], kept_order = order[i];
+    scale[i] = scale[j];
+    order[i] = order[j];
+    scale[j] = kept_scale;
+    order[j] = kept_order;
+}
+
+/* Scales a to a diagonal of ones; rows whose diagonal is not positive become 0. */
+static void scale_rows(double *a, int64_t n, double *scale)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double d = a[i * n + i];
+        scale[i] = d > 0 && isfinite(d) ? 1 / sqrt(d) : 0;
+    }
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++)
+            a[j * n + i] = scale[i] > 0 && scale[j] > 0 ? a[j * n + i] * scale[i] * scale[j] : 0;
+}
+
+/* Lower factor in place, both halves kept up to date until their column is done; returns the rank.
+ */
+static int64_t factor(double *a, int64_t n, double *scale, double *order)
+{
+    const double least = 64 * (double)n * DBL_EPSILON;
+    for (int64_t k = 0; k < n; k++) {
+        int64_t best = k;
+        for (int64_t i = k + 1; i < n; i++)
+            if (a[i * n + i] > a[best * n + best])
+                best = i;
+        if (!(a[best * n + best] > least))
+            return k;
+        if (best != k)
+            exchange(a, n, k, best, scale, order);
+        double *column = a + k * n;
+        const double root = sqrt(column[k]);
+        for (int64_t i = k; i < n; i++)
+            column[i] /= root;
+        for (int64_t j = k + 1; j < n; j++) {
+            const double f = column[j];
+            double *to = a + j * n;
+            for (int64_t i = k + 1; i < n; i++)
+                to[i] -= f * column[i];
+        }
+    }
+    return n;
+}
+
+/* Column j of the inverse of the lower factor's leading `rank` rows. */
+static void invert_column(const double *l, int64_t n, int64_t rank, int64_t j, double *x)
+{
+    memset(x, 0, (size_t)rank * sizeof *x);
+    x[j] = 1;
+    for (int64_t k = j; k < rank; k++) {
+        x[k] /= l[k * n + k];
+        const double f = x[k];
+        for (int64_t i = k + 1; i < rank; i++)
+            x[i] -= f * l[k * n + i];
+    }
+}
+
+void tess_amg_invert_dense(double *a, int64_t n, double *work)
+{
+    double *inverse = work, *scale = work + n * n, *order = scale + n;
+    for (int64_t i = 0; i < n; i++)
+        order[i] = (double)i;
+    scale_rows(a, n, scale);
+    const int64_t rank = factor(a, n, scale, order);
+    for (int64_t j = 0; j < rank; j++)
+        invert_column(a, n, rank, j, inverse + j * n);
+    memset(a, 0, (size_t)(n * n) * sizeof *a);
+    for (int64_t j = 0; j < rank; j++) {
+        for (int64_t i = 0; i <= j; i++) {
+            double sum = 0;
+            for (int64_t k = j; k < rank; k++)
+                sum += inverse[i * n + k] * inverse[j * n + k];
+            const int64_t at = (int64_t)order[i], to = (int64_t)order[j];
+            a[to * n + at] = a[at * n + to] = sum * scale[i] * scale[j];
+        }
+    }
+    for (int64_t i = rank; i < n; i++) {
+        const int64_t at = (int64_t)order[i];
+        a[at * n + at] = scale[i] > 0 ? scale[i] * scale[i] : 1;
+    }
+}
+
+/* Entry (i, j) of the dense matrix, the mean of it and its mirror. */
+static void expand(const tess_matrix *A, int64_t n, double *dense)
+{
+    const int32_t b = A->block_height;
+    memset(dense, 0, (size_t)(n * n) * sizeof *dense);
+    for (int64_t row = 0; row < A->block_rows; row++)
+        for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
+            for (int32_t j = 0; j < b; j++)
+                for (int32_t i = 0; i < b; i++) {
+                    const double half = tess_matrix_value(A, (k * b + j) * b + i) / 2;
+                    const int64_t at = row * b + i, to = (int64_t)A->columns[k] * b + j;
+                    dense[to * n + at] += half;
+                    dense[at * n + to] += half;
+                }
+}
+
+tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out)
+{
+    const int32_t b = A->block_height;
+    const int64_t n = A->block_rows * b, blocks = A->block_rows;
+    double *dense = NULL;
+    tess_matrix *B = NULL;
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, 2 * n * n + 2 * n, &dense));
+    TESS_TRY_CLEAN(
+        tess_matrix_allocate(ctx, TESS_F64, A->rows, A->cols, b, b, blocks * blocks, &B));
+    expand(A, n, dense);
+    tess_amg_invert_dense(dense, n, dense + n * n);
+    for (int64_t row = 0; row < blocks; row++) {
+        B->row_offsets[row + 1] = (row + 1) * blocks;
+        for (int64_t column = 0; column < blocks; column++) {
+            const int64_t k = row * blocks + column;
+            B->columns[k] = (int32_t)column;
+            for (int32_t j = 0; j < b; j++)
+                memcpy((double *)B->values + (k * b + j) * b,
+                       dense + (column * b + j) * n + row * b, (size_t)b * sizeof *dense);
+        }
+    }
+    *out = B;
+    B = NULL;
+cleanup:
+    tess_free(ctx, dense);
+    tess_matrix_destroy(B);
+    return status;
+}

@@ -1,0 +1,204 @@
+/* Which blocks couple strongly, and A without the others. */
+#include "solve/pc/amg/amg.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/threads.h"
+
+static double block_norm(const double *block, int64_t size)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < size; i++)
+        sum += block[i] * block[i];
+    return sqrt(sum);
+}
+
+struct scale_rows {
+    const tess_matrix *A;
+    double *scale;
+    int64_t *missing;
+};
+
+/* 1 / sqrt(|A_ii|) of every row, 0 where the diagonal block is 0 or missing. */
+static void scale_rows(void *arg, tess_range range)
+{
+    const struct scale_rows *job = arg;
+    const tess_matrix *A = job->A;
+    const int64_t size = (int64_t)A->block_height * A->block_width;
+    int64_t missing = 0;
+    for (int64_t i = range.first; i < range.last; i++) {
+        const int64_t k = tess_matrix_find(A, i, i);
+        const double norm = k < 0 ? 0 : block_norm((const double *)A->values + k * size, size);
+        missing += k < 0;
+        job->scale[i] = norm > 0 && isfinite(norm) ? 1 / sqrt(norm) : 0;
+    }
+    tess_take(job->missing, missing);
+}
+
+struct measure_rows {
+    const tess_matrix *A;
+    const double *scale;
+    float *strength, *largest;
+};
+
+/* Norms of the blocks off the diagonal, scaled, and the largest of each row. */
+static void measure_rows(void *arg, tess_range range)
+{
+    const struct measure_rows *job = arg;
+    const tess_matrix *A = job->A;
+    const double *scale = job->scale;
+    float *strength = job->strength;
+    const int64_t size = (int64_t)A->block_height * A->block_width;
+    for (int64_t i = range.first; i < range.last; i++) {
+        float most = 0;
+        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++) {
+            const int64_t j = A->columns[k];
+            const double norm = j == i ? 0
+                                       : scale[i] * scale[j] *
+                                             block_norm((const double *)A->values + k * size, size);
+            strength[k] = isfinite(norm) ? (float)norm : 0;
+            most = strength[k] > most ? strength[k] : most;
+        }
+        job->largest[i] = most;
+    }
+}
+
+struct drop_weak {
+    const tess_matrix *A;
+    const float *largest;
+    double threshold;
+    float *strength;
+    int64_t *weak;
+};
+
+static void drop_weak(void *arg, tess_range range)
+{
+    const struct drop_weak *job = arg;
+    const tess_matrix *A = job->A;
+    const float *largest = job->largest;
+    float *strength = job->strength;
+    int64_t weak = 0;
+    for (int64_t i = range.first; i < range.last; i++) {
+        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++) {
+            const int64_t j = A->columns[k];
+            if (j == i)
+                continue;
+            const float least = largest[i] < largest[j] ? largest[i] : largest[j];
+            if ((double)strength[k] < job->threshold * (double)least)
+                strength[k] = 0;
+            weak += !(strength[k] > 0);
+        }
+    }
+    tess_take(job->weak, weak);
+}
+
+tess_status tess_amg_strength(tess_ctx *ctx, double threshold, tess_amg_level *level)
+{
+    const tess_matrix *A = level->A;
+    double *scale = NULL;
+    float *largest = NULL;
+    int64_t missing = 0, weak = 0;
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->block_rows, &scale));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->block_rows, &largest));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->blocks, &level->strength));
+    float *strength = level->strength;
+    tess_for(ctx, ctx->threads, A->block_rows, scale_rows,
+             &(struct scale_rows){A, scale, &missing});
+    tess_for(ctx, ctx->threads, A->block_rows, measure_rows,
+             &(struct measure_rows){A, scale, strength, largest});
+    tess_for(ctx, ctx->threads, A->block_rows, drop_weak,
+             &(struct drop_weak){A, largest, threshold, strength, &weak});
+    level->all_strong = missing == 0 && weak == 0;
+cleanup:
+    tess_free(ctx, scale);
+    tess_free(ctx, largest);
+    return status;
+}
+
+/* ---- A without weak blocks ---- */
+
+static bool is_kept(const tess_amg_level *level, int64_t row, int64_t k)
+{
+    return level->A->columns[k] == row || level->strength[k] > 0;
+}
+
+static void count_kept(void *arg, tess_range range)
+{
+    const tess_amg_level *level = arg;
+    const tess_matrix *A = level->A;
+    for (int64_t i = range.first; i < range.last; i++) {
+        int64_t count = tess_matrix_find(A, i, i) < 0;
+        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++)
+            count += is_kept(level, i, k);
+        level->filtered->row_offsets[i + 1] = count;
+    }
+}
+
+static void list_kept(void *arg, tess_range range)
+{
+    const tess_amg_level *level = arg;
+    const tess_matrix *A = level->A;
+    tess_matrix *F = level->filtered;
+    for (int64_t i = range.first; i < range.last; i++) {
+        int64_t at = F->row_offsets[i];
+        bool diagonal = tess_matrix_find(A, i, i) >= 0;
+        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++) {
+            if (!diagonal && A->columns[k] > i) {
+                F->columns[at++] = (int32_t)i;
+                diagonal = true;
+            }
+            if (is_kept(level, i, k))
+                F->columns[at++] = A->columns[k];
+        }
+        if (!diagonal)
+            F->columns[at] = (int32_t)i;
+    }
+}
+
+/* The diagonal is always there, stored in A or not. */
+tess_status tess_amg_filter(tess_ctx *ctx, tess_amg_level *level)
+{
+    const tess_matrix *A = level->A;
+    tess_matrix *F;
+    TESS_TRY(
+        tess_matrix_head(ctx, TESS_F64, A->rows, A->cols, A->block_height, A->block_width, 0, &F));
+    level->filtered = F;
+    TESS_TRY(TESS_CALLOC(ctx, A->block_rows + 1, &F->row_offsets));
+    tess_for(ctx, ctx->threads, A->block_rows, count_kept, level);
+    tess_counts_to_offsets(F->row_offsets, F->block_rows);
+    TESS_TRY(tess_matrix_allocate_blocks(F, F->row_offsets[F->block_rows]));
+    tess_for(ctx, ctx->threads, A->block_rows, list_kept, level);
+    return TESS_OK;
+}
+
+/* Weak blocks are added to the diagonal's. */
+static void filter_values(void *arg, tess_range range)
+{
+    const tess_amg_level *level = arg;
+    const tess_matrix *A = level->A;
+    tess_matrix *F = level->filtered;
+    const int64_t size = (int64_t)A->block_height * A->block_width;
+    const double *from = A->values;
+    for (int64_t i = range.first; i < range.last; i++) {
+        double *diagonal = (double *)F->values + tess_matrix_find(F, i, i) * size;
+        memset(diagonal, 0, (size_t)size * sizeof *diagonal);
+        int64_t at = F->row_offsets[i];
+        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++) {
+            if (A->columns[k] == i || !is_kept(level, i, k)) {
+                for (int64_t p = 0; p < size; p++)
+                    diagonal[p] += from[k * size + p];
+                continue;
+            }
+            if (F->columns[at] == i)
+                at++;
+            memcpy((double *)F->values + at++ * size, from + k * size, (size_t)size * sizeof *from);
+        }
+    }
+}
+
+void tess_amg_filter_values(tess_ctx *ctx, tess_amg_level *level)
+{
+    tess_for(ctx, ctx->threads, level->A->block_rows, filter_values, level);
+}

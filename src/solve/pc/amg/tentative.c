@@ -1,0 +1,125 @@
+/* The tentative prolongator: the modes cut at the borders of groups, each piece orthonormalised.
+ *
+ *     modes on group g (rows x k)  =  Q R      Q: the prolongator's blocks of column g
+ *                                              R: the coarse modes of block row g
+ *
+ * Gram-Schmidt, every column twice. A column that the ones before it span on this group has nothing
+ * left: it becomes 0, and its coarse row is dead.
+ */
+#include "solve/pc/amg/amg.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/threads.h"
+
+/* What is left of a column, relative to what there was, below which it is spanned by others. */
+static const double spanned = 1e-10;
+
+static double dot(const double *x, const double *y, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+/* Q (n x k, column-major) in place; R is k x k at r, column j at r + j * stride. */
+static void orthonormalise(double *q, int64_t n, int32_t k, double *r, int64_t stride, bool *dead)
+{
+    for (int32_t j = 0; j < k; j++) {
+        double *column = q + j * n;
+        const double before = sqrt(dot(column, column, n));
+        for (int round = 0; round < 2; round++) {
+            for (int32_t l = 0; l < j; l++) {
+                const double share = dot(q + l * n, column, n);
+                r[j * stride + l] += share;
+                for (int64_t i = 0; i < n; i++)
+                    column[i] -= share * q[l * n + i];
+            }
+        }
+        const double norm = sqrt(dot(column, column, n));
+        dead[j] = !(norm > spanned * before);
+        for (int64_t i = 0; i < n; i++)
+            column[i] = dead[j] ? 0 : column[i] / norm;
+        r[j * stride + j] = dead[j] ? 0 : norm;
+    }
+}
+
+/* Group g: gathers its modes, orthonormalises them and puts the blocks in place. */
+static void do_group(const tess_amg_level *level, int32_t k, int64_t g, double *q,
+                     double *coarse_modes)
+{
+    const tess_aggregates *groups = &level->aggregates;
+    const int32_t b = level->A->block_height;
+    const int64_t first = groups->offsets[g], members = groups->offsets[g + 1] - first;
+    const int64_t n = members * b;
+    for (int32_t j = 0; j < k; j++)
+        for (int64_t i = 0; i < members; i++)
+            memcpy(q + j * n + i * b,
+                   level->modes + j * level->modes_length + (int64_t)groups->members[first + i] * b,
+                   (size_t)b * sizeof *q);
+    orthonormalise(q, n, k, coarse_modes + g * k, groups->count * k, level->dead + g * k);
+    double *values = level->tentative->values;
+    for (int64_t i = 0; i < members; i++) {
+        double *block = values + level->tentative->row_offsets[groups->members[first + i]] * b * k;
+        for (int32_t j = 0; j < k; j++)
+            memcpy(block + j * b, q + j * n + i * b, (size_t)b * sizeof *q);
+    }
+}
+
+struct do_groups {
+    const tess_amg_level *level;
+    int32_t modes;
+    double *scratch;
+    int64_t room;
+    double *coarse;
+    int shares;
+};
+
+static void do_groups(void *arg, int share)
+{
+    const struct do_groups *job = arg;
+    const int64_t count = job->level->aggregates.count;
+    for (int64_t g = count * share / job->shares; g < count * (share + 1) / job->shares; g++)
+        do_group(job->level, job->modes, g, job->scratch + share * job->room, job->coarse);
+}
+
+static int64_t largest_group(const tess_aggregates *groups)
+{
+    int64_t most = 0;
+    for (int64_t g = 0; g < groups->count; g++)
+        most = tess_max(most, groups->offsets[g + 1] - groups->offsets[g]);
+    return most;
+}
+
+tess_status tess_amg_tentative(tess_ctx *ctx, int32_t modes, tess_amg_level *level,
+                               double **coarse_modes)
+{
+    const tess_matrix *A = level->A;
+    const tess_aggregates *groups = &level->aggregates;
+    const int32_t b = A->block_height;
+    const int64_t room = largest_group(groups) * b * modes;
+    const int shares = ctx->threads;
+    double *coarse = NULL, *scratch = NULL;
+    tess_status status;
+    TESS_TRY_CLEAN(tess_matrix_allocate(ctx, TESS_F64, A->rows, groups->count * modes, b, modes,
+                                        groups->offsets[groups->count], &level->tentative));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, groups->count * modes, &level->dead));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, groups->count * modes * modes, &coarse));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, room * shares, &scratch));
+    tess_matrix *Q = level->tentative;
+    for (int64_t i = 0; i < A->block_rows; i++)
+        Q->row_offsets[i + 1] = Q->row_offsets[i] + (groups->of[i] >= 0);
+    for (int64_t i = 0; i < A->block_rows; i++)
+        if (groups->of[i] >= 0)
+            Q->columns[Q->row_offsets[i]] = groups->of[i];
+    tess_parallel(ctx, shares, do_groups,
+                  &(struct do_groups){level, modes, scratch, room, coarse, shares});
+    *coarse_modes = coarse;
+    coarse = NULL;
+cleanup:
+    tess_free(ctx, coarse);
+    tess_free(ctx, scratch);
+    return status;
+}

@@ -1,0 +1,121 @@
+/* The product of two block matrices against dense ones. */
+#include "support/support.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Every entry of C is within rounding of the dense sum, and nothing else is stored. */
+static void check_product(const char *what, const tess_matrix *A, const tess_matrix *B,
+                          const tess_matrix *C)
+{
+    double *a = test_dense(A), *b = test_dense(B), *c = test_dense(C);
+    const double unit = A->type == TESS_F64 ? 0x1p-52 : 0x1p-23;
+    for (int64_t i = 0; i < A->rows; i++) {
+        for (int64_t j = 0; j < B->cols; j++) {
+            double sum = 0, size = 0;
+            for (int64_t l = 0; l < A->cols; l++) {
+                sum += a[i * A->cols + l] * b[l * B->cols + j];
+                size += fabs(a[i * A->cols + l] * b[l * B->cols + j]);
+            }
+            const double error = fabs(c[i * B->cols + j] - sum);
+            if (!(error <= (double)(A->cols + 2) * unit * size))
+                fail_msg("%s: (%lld, %lld) is %.17g, not %.17g", what, (long long)i, (long long)j,
+                         c[i * B->cols + j], sum);
+        }
+    }
+    free(a);
+    free(b);
+    free(c);
+}
+
+static void one_case(void **state, uint64_t seed)
+{
+    static const int32_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11};
+    tess_ctx *ctx = test_ctx(state);
+    int32_t shape[3];
+    for (uint64_t i = 0; i < 3; i++)
+        shape[i] = sizes[tess_random_below(seed, i, sizeof sizes / sizeof *sizes)];
+    const test_pattern pattern = (test_pattern)tess_random_below(seed, 3, TEST_PATTERNS);
+    const tess_type type = tess_random_below(seed, 4, 2) ? TESS_F32 : TESS_F64;
+    const int64_t size = 1 + tess_random_below(seed, 5, 14);
+    char what[120];
+    snprintf(what, sizeof what, "seed %llu: %s, %dx%d times %dx%d, %s, size %lld",
+             (unsigned long long)seed, test_pattern_name(pattern), shape[0], shape[1], shape[1],
+             shape[2], tess_type_name(type), (long long)size);
+    tess_matrix *A = test_matrix(ctx, pattern, size, shape[0], shape[1], type, seed);
+    tess_matrix *other = test_matrix(ctx, pattern, size, shape[2], shape[1], type, seed + 1), *B;
+    assert_int_equal(tess_matrix_transpose(ctx, other, &B), TESS_OK);
+    if (A->cols == B->rows) {
+        tess_matrix *C, *again;
+        assert_int_equal(tess_matrix_multiply(ctx, A, B, &C), TESS_OK);
+        test_check_valid(what, C);
+        check_product(what, A, B, C);
+        const int threads = ctx->threads;
+        ctx->threads = 1 + (int)tess_random_below(seed, 6, 5);
+        assert_int_equal(tess_matrix_multiply(ctx, A, B, &again), TESS_OK);
+        ctx->threads = threads;
+        test_check_identical(what, C, again);
+        tess_matrix_destroy(C);
+        tess_matrix_destroy(again);
+    }
+    tess_matrix_destroy(A);
+    tess_matrix_destroy(B);
+    tess_matrix_destroy(other);
+}
+
+static void products_are_those_of_dense_matrices_whatever_the_threads(void **state)
+{
+    for (uint64_t seed = 1; seed <= 600; seed++)
+        one_case(state, seed);
+}
+
+/* A zero of the padding must not meet an infinity. */
+static void an_infinity_stays_out_of_the_padding(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_RAGGED, 5, 3, 3, TESS_F64, 5), *T, *C;
+    assert_int_equal(tess_matrix_transpose(ctx, A, &T), TESS_OK);
+    for (int64_t k = 0; k < A->blocks; k++)
+        ((double *)A->values)[9 * k] = INFINITY;
+    assert_int_equal(tess_matrix_multiply(ctx, A, T, &C), TESS_OK);
+    assert_int_equal(tess_matrix_check_padding(C), TESS_OK);
+    tess_matrix_destroy(A);
+    tess_matrix_destroy(T);
+    tess_matrix_destroy(C);
+}
+
+static void what_does_not_fit_is_named(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_BANDED, 4, 2, 3, TESS_F64, 1), *C = NULL;
+    tess_matrix *B = test_matrix(ctx, TEST_BANDED, 4, 2, 3, TESS_F64, 1), *F;
+    assert_int_equal(tess_matrix_multiply(ctx, A, B, &C), TESS_ERR_ARGUMENT);
+    assert_non_null(strstr(tess_ctx_error(ctx), "in blocks of 3, B"));
+    assert_int_equal(tess_matrix_transpose(ctx, B, &F), TESS_OK);
+    tess_matrix_destroy(B);
+    assert_int_equal(tess_matrix_to_type(ctx, F, TESS_F32, &B), TESS_OK);
+    assert_int_equal(tess_matrix_multiply(ctx, A, B, &C), TESS_ERR_ARGUMENT);
+    assert_string_equal(tess_ctx_error(ctx), "A B: A is f64, B is f32");
+    assert_null(C);
+    test_sweep sweep = test_sweep_begin(state);
+    tess_status status;
+    do {
+        C = NULL;
+        status = tess_matrix_multiply(ctx, A, F, &C);
+        tess_matrix_destroy(C);
+    } while (test_sweep_goes_on(&sweep, status));
+    assert_true(sweep.failed >= 5);
+    tess_matrix_destroy(A);
+    tess_matrix_destroy(B);
+    tess_matrix_destroy(F);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_those_of_dense_matrices_whatever_the_threads),
+        cmocka_unit_test(an_infinity_stays_out_of_the_padding),
+        cmocka_unit_test(what_does_not_fit_is_named),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
