@@ -2,7 +2,8 @@
 """Runs petsc_bench on generated matrices and writes bench/results/petsc-NAME.json and
 docs/performance/petsc.md. Standard library only.
 
-usage: suite.py [--device cpu] [--rounds 15] [--name MACHINE] PROGRAM LAUNCHER...
+usage: suite.py [--device cpu] [--rounds 45] [--processes 1,2] [--name MACHINE]
+                [--note SENTENCE] PROGRAM LAUNCHER...
 
 PROGRAM is petsc_bench. LAUNCHER starts it on several processes; the number is appended."""
 
@@ -29,8 +30,8 @@ INTRO = """# PETSc's own matrices and Tessera's
 This page is written by `./run bench-petsc` from `bench/results/petsc-*.json`; do not edit it.
 
 `MatMult` and CG with PETSc's `pbjacobi`, to a relative residual of 1e-8, with `-mat_type aij`, `baij`
-and `tessera` in one program. The types take turns in every round; medians are shown. Each process has
-one thread. **ratio** is BAIJ's time over Tessera's.
+and `tessera` in one program. The types take turns in every round; the least times of all rounds are
+shown. Each process has one thread. **ratio** is BAIJ's time over Tessera's.
 """
 
 
@@ -81,13 +82,14 @@ def page(files):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=45)
     parser.add_argument("--name", default=platform.machine())
     parser.add_argument("--note", default="", help="a sentence for the page")
+    parser.add_argument("--processes", default="1,2", help="numbers of processes")
     parser.add_argument("program")
     parser.add_argument("launcher", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    processes = (1, 2) if options.launcher and (os.cpu_count() or 1) > 1 else (1,)
+    processes = [int(p) for p in options.processes.split(",")]
     results = [run(options, case, p) for case in CASES for p in processes]
     data = {
         "name": options.name,
