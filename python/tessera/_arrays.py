@@ -265,27 +265,28 @@ class _Cuda(Arrays):
 
 class _Dlpack(Arrays):
     """Arrays that have DLPack and nothing else that is known. In host memory NumPy sees them
-    without a copy, and the result is NumPy's."""
+    without a copy, and the result is NumPy's. On a GPU they go on as a Vector."""
 
     def view(self, x: Any) -> Vector:
+        if isinstance(x, Vector):
+            return x
         if isinstance(x, np.ndarray):
             return _of_numpy(x)
         kind, number = _dlpack.place(x)
-        stream = LEGACY_STREAM if kind == _dlpack.CUDA else None
-        address, shape, strides, dtype, capsule = _dlpack.export(x, stream)
-        device = None if kind in (_dlpack.CPU, _dlpack.CUDA_HOST) else number
-        return Vector(address, shape, strides, dtype, device, (x, capsule))
+        if kind not in (_dlpack.CPU, _dlpack.CUDA, _dlpack.CUDA_HOST, _dlpack.CUDA_MANAGED):
+            raise TypeError("x lies on a device that is neither the host nor CUDA's")
+        on_gpu = kind in (_dlpack.CUDA, _dlpack.CUDA_MANAGED)
+        found = _dlpack.export(x, LEGACY_STREAM if on_gpu else None)
+        address, shape, strides, dtype, capsule = found
+        return Vector(address, shape, strides, dtype, number if on_gpu else None, (x, capsule))
 
     def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
-        kind = _dlpack.place(x)[0]
-        if kind == _dlpack.CPU:
+        if _dlpack.place(x)[0] == _dlpack.CPU:
             return NUMPY.asarray(np.from_dlpack(x), dtype)
-        if kind not in (_dlpack.CUDA, _dlpack.CUDA_HOST, _dlpack.CUDA_MANAGED):
-            raise TypeError("x lies on a device that is neither the host nor CUDA's")
-        have = self.view(x).dtype
-        if have != dtype:
-            raise TypeError(f"x is {have} and the matrix {dtype}: convert x")
-        return x
+        seen = self.view(x)
+        if seen.dtype != dtype:
+            raise TypeError(f"x is {seen.dtype} and the matrix {dtype}: convert x")
+        return seen
 
     def contiguous(self, x: Any) -> Any:
         return _CUDA.contiguous(x) if not isinstance(x, np.ndarray) else NUMPY.contiguous(x)
@@ -295,7 +296,7 @@ class _Dlpack(Arrays):
         return kind.empty(like, shape, dtype, by_rows)
 
     def stream(self, x: Any) -> tuple[int | None, Any]:
-        on_gpu = not isinstance(x, np.ndarray) and _dlpack.place(x)[0] != _dlpack.CUDA_HOST
+        on_gpu = isinstance(x, Vector) and x.device is not None
         return (LEGACY_STREAM if on_gpu else None), None
 
 

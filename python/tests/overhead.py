@@ -7,10 +7,12 @@ import ctypes
 import pathlib
 import subprocess
 import tempfile
+import time
 import timeit
 
 import numpy as np
 import tessera
+from tessera._library import lib
 
 LOOP = """
 #include <time.h>
@@ -27,15 +29,8 @@ double loop(int (*spmv)(void *, double, const void *, double, void *), void *pla
 """
 
 
-def overhead(batches=41, count=2000):
-    """Seconds of the C call and of plan @ x, one of each a batch: CPU time, as other processes do
-    not count."""
-    import time
-
-    from tessera._library import lib
-
-    plan = tessera.bsr_array(np.eye(8)).plan("cpu:1", "estimate")
-    x, y = np.ones(8), np.empty(8)
+def c_loop():
+    """loop(spmv, plan, x, y, n): the seconds of CPU time of one of n calls, from a loop in C."""
     with tempfile.TemporaryDirectory() as folder:
         source, made = pathlib.Path(folder) / "loop.c", pathlib.Path(folder) / "loop.so"
         source.write_text(LOOP)
@@ -43,6 +38,15 @@ def overhead(batches=41, count=2000):
         loop = ctypes.CDLL(str(made)).loop
     loop.restype = ctypes.c_double
     loop.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_int]
+    return loop
+
+
+def overhead(batches=41, count=2000):
+    """Seconds of the C call and of plan @ x, one of each a batch: CPU time, as other processes do
+    not count."""
+    plan = tessera.bsr_array(np.eye(8)).plan("cpu:1", "estimate")
+    x, y = np.ones(8), np.empty(8)
+    loop = c_loop()
     arguments = (
         ctypes.cast(lib.tess_spmv, ctypes.c_void_p),
         plan._plan,
