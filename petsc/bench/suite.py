@@ -31,7 +31,8 @@ This page is written by `./run bench-petsc` from `bench/results/petsc-*.json`; d
 
 `MatMult` and CG with PETSc's `pbjacobi`, to a relative residual of 1e-8, with `-mat_type aij`, `baij`
 and `tessera` in one program. The types take turns in every round; the least times of all rounds are
-shown. Each process has one thread. **ratio** is BAIJ's time over Tessera's.
+shown: of CPU time for one process on the CPU, otherwise of the clock. Each process has one thread.
+**ratio** is BAIJ's time over Tessera's.
 """
 
 
@@ -44,6 +45,8 @@ def processor():
 def run(options, case, processes):
     launch = [*options.launcher, str(processes)] if processes > 1 else []
     words = ["-input", case, "-rounds", str(options.rounds), "-mat_tessera_device", options.device]
+    if processes == 1 and options.device == "cpu":
+        words += ["-cpu_time"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TESSERA_WISDOM": "off"}
     done = subprocess.run(
         [*launch, options.program, *words], capture_output=True, text=True, env=environment
@@ -59,6 +62,10 @@ def ratio(result, what):
     return f"{result['baij'][what] / result['tessera'][what]:.2f}"
 
 
+def number(value):
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def page(files):
     lines = [INTRO]
     for path in sorted(files):
@@ -71,7 +78,7 @@ def page(files):
             head = ["matrix", "rows", "processes", *(f"{t} {unit}" for t in TYPES), "ratio"]
             rows = []
             for r in data["results"]:
-                times = [f"{scale * r[t][what]:.3g}" for t in TYPES]
+                times = [number(scale * r[t][what]) for t in TYPES]
                 input_name = r["input"].removeprefix("gen:")
                 rows.append([input_name, str(r["rows"]), str(r["processes"]), *times, ratio(r, what)])
             lines += [f"### {title}", "", table(head, rows), ""]
