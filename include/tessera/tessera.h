@@ -110,7 +110,7 @@ enum { TESS_THREADS_MAX = 1024 };
 typedef struct tess_ctx_options {
     size_t size;              /* sizeof(tess_ctx_options), or 0 */
     tess_allocator allocator; /* all zero: the C library's */
-    int threads;              /* 0: OMP_NUM_THREADS, else all processors; at most TESS_THREADS_MAX */
+    int threads; /* 0: OMP_NUM_THREADS, else all processors; at most TESS_THREADS_MAX */
     tess_progress_fn progress;
     void *progress_user;
     tess_log_fn log;

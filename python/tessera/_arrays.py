@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from . import _dlpack
+
 LEGACY_STREAM = 1  # CUDA's handle for the default stream, which the libraries call 0
 
 
@@ -206,6 +208,8 @@ class _Jax(Arrays):
     changed, so y is a new one, written before anybody has seen it."""
 
     def view(self, x: Any) -> Vector:
+        if isinstance(x, np.ndarray):  # a result that is still to be JAX's
+            return _of_numpy(x)
         x = x.block_until_ready()
         device = next(iter(x.devices()))
         if device.platform == "cpu":
@@ -259,9 +263,47 @@ class _Cuda(Arrays):
         return stream or LEGACY_STREAM, None
 
 
+class _Dlpack(Arrays):
+    """Arrays that have DLPack and nothing else that is known. In host memory NumPy sees them
+    without a copy, and the result is NumPy's. On a GPU they go on as a Vector."""
+
+    def view(self, x: Any) -> Vector:
+        if isinstance(x, Vector):
+            return x
+        if isinstance(x, np.ndarray):
+            return _of_numpy(x)
+        kind, number = _dlpack.place(x)
+        if kind not in (_dlpack.CPU, _dlpack.CUDA, _dlpack.CUDA_HOST, _dlpack.CUDA_MANAGED):
+            raise TypeError("x lies on a device that is neither the host nor CUDA's")
+        on_gpu = kind in (_dlpack.CUDA, _dlpack.CUDA_MANAGED)
+        found = _dlpack.export(x, LEGACY_STREAM if on_gpu else None)
+        address, shape, strides, dtype, capsule = found
+        return Vector(address, shape, strides, dtype, number if on_gpu else None, (x, capsule))
+
+    def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
+        if _dlpack.place(x)[0] == _dlpack.CPU:
+            return NUMPY.asarray(np.from_dlpack(x), dtype)
+        seen = self.view(x)
+        if seen.dtype != dtype:
+            raise TypeError(f"x is {seen.dtype} and the matrix {dtype}: convert x")
+        return seen
+
+    def contiguous(self, x: Any) -> Any:
+        return _CUDA.contiguous(x) if not isinstance(x, np.ndarray) else NUMPY.contiguous(x)
+
+    def empty(self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any], by_rows: bool) -> Any:
+        kind = NUMPY if isinstance(like, np.ndarray) else _CUDA
+        return kind.empty(like, shape, dtype, by_rows)
+
+    def stream(self, x: Any) -> tuple[int | None, Any]:
+        on_gpu = isinstance(x, Vector) and x.device is not None
+        return (LEGACY_STREAM if on_gpu else None), None
+
+
 NUMPY = Arrays()
 _KINDS: dict[str, Arrays] = {"torch": _Torch(), "cupy": _Cupy(), "jaxlib": _Jax(), "jax": _Jax()}
 _CUDA = _Cuda()
+_DLPACK = _Dlpack()
 
 
 def arrays_of(x: Any) -> Arrays:
@@ -270,4 +312,6 @@ def arrays_of(x: Any) -> Arrays:
     kind = _KINDS.get(type(x).__module__.partition(".")[0])
     if kind is not None and hasattr(x, "dtype"):
         return kind
-    return _CUDA if hasattr(x, "__cuda_array_interface__") else NUMPY
+    if hasattr(x, "__cuda_array_interface__"):
+        return _CUDA
+    return _DLPACK if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__") else NUMPY

@@ -8,6 +8,7 @@ the garbage collector takes: a `Handle` counts its users.
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
 import pathlib
 import signal
@@ -50,7 +51,27 @@ def _load() -> tuple[Header, ctypes.CDLL]:
     return header, library
 
 
+def _load_fast() -> Any:
+    """The module `_fast`: in the package, or beside the library that TESSERA_LIBRARY names. None
+    where it was not built."""
+    try:
+        from . import _fast
+
+        return _fast
+    except ImportError:
+        pass
+    beside = pathlib.Path(os.environ.get("TESSERA_LIBRARY", "")).parent / "_fast.abi3.so"
+    if not beside.is_file():
+        return None
+    found = importlib.util.spec_from_file_location("tessera._fast", beside)
+    assert found is not None and found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
 header, lib = _load()
+fast: Any = _load_fast()
 constants = header.constants
 structs = header.structs
 _STATUS = {value: name for name, value in constants.items() if name.startswith("TESS_ERR_")}

@@ -9,13 +9,14 @@ import numpy as np
 
 from . import _arrays, _errors, _library
 from ._arrays import Vector, arrays_of
-from ._library import Context, Handle, Owner, constants, lib, structs
+from ._library import Context, Handle, Owner, constants, fast, lib, structs
 
 if TYPE_CHECKING:
     from ._matrix import bsr_array
 
 EFFORTS = ("measure", "estimate", "exhaustive")
 _empty = np.empty
+_fast = fast
 _ndarray = np.ndarray
 
 
@@ -100,7 +101,7 @@ class Plan(Owner):
         self.ndim = 2
         self._context = context
         self._plan = self._handle.address
-        self._address = ctypes.c_void_p(self._plan)
+        self._product = _product_of(self._plan, *self.shape, self.dtype.char)
         self._x_shape = (self.shape[1],)
         self._rows = self.shape[0]
         self._stream: int | None = None
@@ -120,15 +121,16 @@ class Plan(Owner):
 
     def __matmul__(self, x: Any) -> Any:
         # The short way for what is most common: a vector of NumPy's as the library wants it.
-        if type(x) is _ndarray and x.dtype is self.dtype and x.shape == self._x_shape:
+        if type(x) is _ndarray:
+            if self._product is None:
+                return self.multiply(x)
             y = _empty(self._rows, self.dtype)
             context = self._context
-            try:
-                with context.lock:
-                    status = _spmv_arrays(self._address, _ONE, x, _ZERO, y)
-                    if status:
-                        context.check(status)
-            except ctypes.ArgumentError:  # x is read-only or strided
+            with context.lock:
+                status = _fast.spmv(self._product, x, y)
+                if status > 0:
+                    context.check(status)
+            if status:  # x has another type or shape, or is strided
                 return self.multiply(x)
             if context.dead:
                 context.sweep()
@@ -140,7 +142,10 @@ class Plan(Owner):
         source, target, y, stream, keep = found
         if stream != self._stream:
             self._use_stream(stream, keep)
-        self._context.quick(_spmv, self._address, _ONE, source, _ZERO, target)
+        if self._product is None:
+            self._context.quick(_spmv, self._plan, 1.0, source, 0.0, target)
+        else:
+            self._context.quick(_fast.spmv_at, self._product, source, target)
         return y
 
     def __rmatmul__(self, x: Any) -> Any:
@@ -336,16 +341,13 @@ def _from_left(transposed: Any, x: Any) -> Any:
     return transposed @ x if len(x.shape) == 1 else (transposed @ x.T).T
 
 
-class _Buffer:
-    """The address of an array of NumPy's that is contiguous and writable: an argument's type, so
-    that ctypes converts it without a call in Python."""
+def _product_of(plan: int, rows: int, cols: int, kind: str) -> Any:
+    """What `_fast` needs of a plan; None where there is no such module."""
+    if _fast is None:
+        return None
+    address = ctypes.cast(_spmv, ctypes.c_void_p).value
+    return _fast.product(address, plan, rows, cols, kind)
 
-    from_param = staticmethod((ctypes.c_char * 0).from_buffer)
 
-
-_ONE, _ZERO = ctypes.c_double(1.0), ctypes.c_double(0.0)
 _spmv = lib.tess_spmv
 _spmv_transpose = lib.tess_spmv_transpose
-_spmv_arrays: Any = lib["tess_spmv"]  # another object for the same function
-_spmv_arrays.restype = ctypes.c_int
-_spmv_arrays.argtypes = [ctypes.c_void_p, ctypes.c_double, _Buffer, ctypes.c_double, _Buffer]

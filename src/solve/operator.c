@@ -1,5 +1,5 @@
-/* The caller's operator as a plan: a backend of one product, without entries. The plan owns a device
- * of this backend and a matrix that has sizes alone. */
+/* The caller's operator as a plan: a backend of one product, without entries. The plan owns a
+ * device of this backend and a matrix that has sizes alone. */
 #include <stdio.h>
 #include <string.h>
 
@@ -90,7 +90,7 @@ tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device, const te
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, 1, &state));
     TESS_TRY_CLEAN(
         tess_calloc_bytes(ctx, operator.rows, tess_type_size(operator.type), &state->product));
-    state->operator = operator;
+    state->operator= operator;
     state->device =
         (tess_device){.ctx = ctx, .backend = &operator_backend, .threads = device->threads};
     snprintf(state->device.description, sizeof state->device.description,

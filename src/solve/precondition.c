@@ -84,8 +84,8 @@ tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditione
                          options.ops->name);
     TESS_TRY(tess_plan_follow(plan));
     TESS_TRY(TESS_CALLOC(ctx, 1, &pc));
-    *pc = (tess_preconditioner){
-        .ctx = ctx, .plan = plan, .pc = {.ctx = ctx}, .steps = {.ctx = ctx}};
+    *pc =
+        (tess_preconditioner){.ctx = ctx, .plan = plan, .pc = {.ctx = ctx}, .steps = {.ctx = ctx}};
     const tess_status status = prepare(pc, &options);
     if (status != TESS_OK) {
         tess_pc_destroy(pc);

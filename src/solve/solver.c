@@ -114,7 +114,8 @@ static const tess_outer *outer_of(const tess_solver *solver)
     return options->inner_single ? &tess_outer_refine : NULL;
 }
 
-/* Preconditioner, lists of steps and space. What a failure leaves is taken back by tess_solver_unmake. */
+/* Preconditioner, lists of steps and space. What a failure leaves is taken back by
+ * tess_solver_unmake. */
 static tess_status make(tess_solver *solver)
 {
     const tess_method *method = solver->options.method;

@@ -94,7 +94,8 @@ static void one_part(int rank, void *user)
     dealt *d = user;
     counter memory = {-1, 0};
     const tess_comm comm = test_team_comm(d->team, rank);
-    const tess_ctx_options options = {.size = sizeof options, .allocator = {allocate, release, &memory}, .threads = 1};
+    const tess_ctx_options options = {
+        .size = sizeof options, .allocator = {allocate, release, &memory}, .threads = 1};
     tess_ctx *ctx;
     tess_device *device;
     if (tess_ctx_create(&options, &ctx) != TESS_OK ||

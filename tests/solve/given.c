@@ -123,8 +123,9 @@ static void a_failing_call_ends_the_solve_with_its_status(void **state)
 
 static void what_needs_entries_is_refused(void **state)
 {
-    static const char *const specs[] = {NULL, "auto", "cg:pc=ilu0", "gmres:scale=match",
-                                        "gmres:order=rcm", "cg:inner=f32", "direct"};
+    static const char *const specs[] = {
+        NULL,           "auto",  "cg:pc=ilu0", "gmres:scale=match", "gmres:order=rcm",
+        "cg:inner=f32", "direct"};
     tess_ctx *ctx = test_ctx(state);
     problem p = problem_open(ctx, problem_matrix(ctx, 30, 2, true, TESS_F64, 9), "cpu:2");
     caller c = {.plan = p.plan, .fails_at = -1};

@@ -12,7 +12,7 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
 {
     given_state *state;
     TESS_TRY(TESS_CALLOC(plan->ctx, 1, &state));
-    state->operator = *pc->options.caller;
+    state->operator= * pc->options.caller;
     pc->state = state;
     return TESS_OK;
 }
@@ -54,8 +54,7 @@ tess_status tess_pc_given_status(const tess_pc *pc)
     const tess_status status = state->status;
     state->status = TESS_OK;
     return status == TESS_OK ? TESS_OK
-                             : tess_fail(pc->ctx, status,
-                                         "the caller's preconditioner failed: %s",
+                             : tess_fail(pc->ctx, status, "the caller's preconditioner failed: %s",
                                          tess_status_text(status));
 }
 

@@ -52,7 +52,7 @@ typedef struct tess_pc_options {
     double pivot;    /* ilut: columns are exchanged, by whoever makes `given`; 0: never */
     double most_bytes, most_seconds; /* lu: what complete factors may take; 0: no limit */
     tess_amg_options amg;
-    struct tess_fill *given; /* ilut: factors made before, which are taken over; NULL: none */
+    struct tess_fill *given;     /* ilut: factors made before, which are taken over; NULL: none */
     const tess_operator *caller; /* of tess_pc_given, read by its set_up */
 } tess_pc_options;
 

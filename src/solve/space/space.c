@@ -97,8 +97,8 @@ double tess_space_step_bytes(const tess_space *space, const tess_step *step, int
         const double vectors =
             (double)(A->rows + A->cols) * (double)tess_type_size(A->type) * (count - 1);
         const double more = (double)A->rows * (double)tess_type_size(A->type) * count;
-        const double once = !step->plan && space->plan->moves > 0 ? space->plan->moves
-                                                                  : tess_matrix_spmv_bytes(A);
+        const double once =
+            !step->plan && space->plan->moves > 0 ? space->plan->moves : tess_matrix_spmv_bytes(A);
         return once + vectors + (step->plan && step->beta != 0 ? more : 0);
     }
     case TESS_STEP_CONVERT:

@@ -1,0 +1,64 @@
+/* What the files of the plug-in share. */
+#ifndef TESSERA_PETSC_PLUGIN_H
+#define TESSERA_PETSC_PLUGIN_H
+
+#include "tessera_petsc.h"
+
+#include <petsc/private/matimpl.h>
+#include <tessera/tessera.h>
+
+/* ---- The library's context and devices, one set a process (plugin.c) ------------------------- */
+
+PETSC_INTERN PetscErrorCode tess_petsc_context(tess_ctx **ctx);
+/* The device of that name, opened once. "auto" is chosen for A, on a CPU or a GPU. */
+PETSC_INTERN PetscErrorCode tess_petsc_device(const char *name, const tess_matrix *A,
+                                              tess_device **device);
+/* Objects that live in the context. What outlives PetscFinalize keeps it. */
+PETSC_INTERN void tess_petsc_count(int more);
+
+/* A call of the library as PETSc's calls are: its sentence becomes PETSc's error. */
+#define TessCall(ctx, call)                                                             \
+    do {                                                                                \
+        tess_status tess_call_ = (call);                                                \
+        PetscCheck(tess_call_ == TESS_OK, PETSC_COMM_SELF, tess_petsc_code(tess_call_), \
+                   "Tessera: %s", tess_ctx_error(ctx));                                 \
+    } while (0)
+PETSC_INTERN PetscErrorCode tess_petsc_code(tess_status status);
+
+/* ---- One process's matrix (seq.c) ------------------------------------------------------------ */
+
+/* An AIJ matrix prepared for products: the plan, and which state of the matrix it is of. */
+typedef struct seq_tessera {
+    struct _MatOps parent; /* AIJ's operations */
+    tess_matrix *blocks;   /* its values in blocks; NULL: nothing is prepared */
+    tess_plan *plan;
+    PetscObjectState state, pattern; /* of A when `blocks` was filled and when it was made */
+    PetscInt plans, updates;         /* that were made so far */
+} seq_tessera;
+
+PETSC_EXTERN PetscErrorCode MatCreate_SeqTessera(Mat A);
+/* A, a plain SEQAIJ, becomes a SEQTESSERA, and back. */
+PETSC_INTERN PetscErrorCode tess_petsc_seq_adopt(Mat A);
+PETSC_INTERN PetscErrorCode tess_petsc_seq_release(Mat A);
+/* A's plan with its present values; *plan = NULL where A has no entries. */
+PETSC_INTERN PetscErrorCode tess_petsc_plan(Mat A, tess_plan **plan);
+PETSC_INTERN PetscErrorCode tess_petsc_options(Mat A, PetscOptionItems *PetscOptionsObject);
+
+/* ---- Several processes' matrix (mpi.c) and what both share (convert.c) ----------------------- */
+
+PETSC_EXTERN PetscErrorCode MatCreate_MPITessera(Mat A);
+PETSC_INTERN PetscErrorCode tess_petsc_mpi_adopt(Mat A);
+PETSC_INTERN PetscErrorCode tess_petsc_mpi_release(Mat A);
+/* Any matrix that PETSc can make AIJ becomes ours. */
+PETSC_INTERN PetscErrorCode tess_petsc_convert_from(Mat A, MatType type, MatReuse reuse, Mat *out);
+/* Ours becomes plain AIJ. */
+PETSC_INTERN PetscErrorCode tess_petsc_convert_to_aij(Mat A, MatType type, MatReuse reuse,
+                                                      Mat *out);
+
+/* ---- Products with dense matrices (product.c) ------------------------------------------------ */
+
+/* Composed with our matrices: says how they are multiplied with SEQDENSE and MPIDENSE. */
+PETSC_INTERN PetscErrorCode tess_petsc_product_seq(Mat C);
+PETSC_INTERN PetscErrorCode tess_petsc_product_mpi(Mat C);
+
+#endif

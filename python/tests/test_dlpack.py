@@ -1,0 +1,72 @@
+"""Arrays of other libraries: through DLPack, and JAX's where it is installed."""
+
+import numpy as np
+import pytest
+import tessera
+from tessera._arrays import arrays_of
+
+
+class Foreign:
+    """An array that has DLPack and nothing else."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+@pytest.fixture(scope="module")
+def A():
+    return tessera.generate("elasticity", n=4)
+
+
+@pytest.mark.parametrize("kind", ["f8", "f4", "i4"])
+def test_an_array_is_seen_where_it_lies(kind, rng):
+    base = rng.integers(0, 9, (6, 7)).astype(kind)
+    for array in (base, base[1], base[:, 2], base[::2, 1:4], base.T, base[:0]):
+        seen = arrays_of(Foreign(array)).view(Foreign(array))
+        assert seen.address == array.ctypes.data or array.size == 0
+        assert seen.shape == array.shape and seen.dtype == array.dtype and seen.device is None
+        assert array.size == 0 or seen.strides == tuple(s // array.itemsize for s in array.strides)
+
+
+def test_products(A, rng):
+    plan = A.plan("cpu", "estimate")
+    x = rng.standard_normal(A.shape[1])
+    y = plan @ Foreign(x)
+    assert type(y) is np.ndarray and np.array_equal(y, plan @ x)
+    assert np.array_equal(plan.T @ Foreign(x), plan.T @ x)
+    X = rng.standard_normal((A.shape[1], 3))
+    assert np.array_equal(plan @ Foreign(X), plan @ X)
+    assert np.array_equal(A @ Foreign(x), A @ x)
+    with pytest.raises(TypeError, match="complex128"):
+        plan @ Foreign(x.astype(complex))
+    with pytest.raises(ValueError, match="shape"):
+        plan @ Foreign(x[1:])
+
+
+def test_results_go_out_by_dlpack(A, rng):
+    x = rng.standard_normal(A.shape[1])
+    y = A.plan("cpu", "estimate") @ x
+    assert np.from_dlpack(y).ctypes.data == y.ctypes.data
+    data = A.data
+    assert data.ctypes.data == A.data.ctypes.data
+
+
+def test_jax_on_the_cpu(A, rng):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    plan = A.plan("cpu", "estimate")
+    host = rng.standard_normal(A.shape[1])
+    x = jax.numpy.asarray(host)
+    assert arrays_of(x).view(x).address == x.unsafe_buffer_pointer()
+    for y, expected in ((plan @ x, plan @ host), (A.T @ x, A.T @ host)):
+        assert isinstance(y, jax.Array) and np.array_equal(np.asarray(y), expected)
+    X = rng.standard_normal((A.shape[1], 3))
+    assert np.allclose(np.asarray(plan @ jax.numpy.asarray(X)), plan @ X)
+    with pytest.raises(TypeError, match="jit"):
+        jax.jit(lambda v: plan @ v)(x)
