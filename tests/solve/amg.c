@@ -308,7 +308,7 @@ static void memory_that_ends_anywhere_is_reported(void **state)
         if (status == TESS_OK)
             status = tess_solver_set_up(solver);
         if (status == TESS_OK)
-            status = tess_solver_refresh(solver);
+            status = tess_solver_update(solver, NULL);
         tess_solver_destroy(solver);
     } while (test_sweep_goes_on(&sweep, status));
     assert_true(sweep.failed > 50);
