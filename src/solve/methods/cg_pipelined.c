@@ -72,6 +72,7 @@ static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, DELTA, 0},
 const tess_method tess_method_cg_pipelined = {
     .name = "cg_pipelined",
     .summary = "cg whose sums travel between parts behind M and A (Ghysels and Vanroose)",
+    .symmetric = true,
     .positive_definite = true,
     .vectors = VECTORS,
     .slots = SLOTS,
