@@ -53,10 +53,12 @@ static tess_status parse(tess_ctx *ctx, const char *spec, tess_pc_options *optio
 
 static tess_status prepare(tess_preconditioner *pc, const tess_pc_options *options)
 {
+    int vectors = VECTORS, slots = SLOTS;
     TESS_TRY(tess_pc_set_up(pc->plan, options, &pc->pc));
+    tess_pc_place(&pc->pc, &vectors, &slots);
     pc->at = tess_pc_append(&pc->pc, &pc->steps, V_R, V_Z);
     TESS_TRY(tess_steps_finish(&pc->steps));
-    TESS_TRY(tess_space_open(pc->plan, &pc->pc, VECTORS, SLOTS, 1, &pc->space));
+    TESS_TRY(tess_space_open(pc->plan, &pc->pc, vectors, slots, 1, &pc->space));
     const tess_steps *const once[] = {&pc->steps};
     const tess_stretch none = {.cycle = 0};
     const tess_space_ops *ops = pc->space.ops;

@@ -124,12 +124,7 @@ static tess_status make(tess_solver *solver)
     if (method->size)
         method->size(&solver->options, &vectors, &slots, &solver->cycle);
     TESS_TRY(tess_pc_set_up(solver->plan, &solver->options.pc, &solver->pc));
-    solver->pc.first_vector = vectors;
-    vectors += solver->pc.ops->vectors;
-    solver->pc.own.first_vector = vectors;
-    solver->pc.own.first_slot = slots;
-    vectors += solver->pc.own.vectors;
-    slots += solver->pc.own.slots;
+    tess_pc_place(&solver->pc, &vectors, &slots);
     TESS_TRY(build(solver));
     if (method->least_squares)
         TESS_TRY(tess_plan_norm(solver->plan, &solver->norm));
@@ -292,15 +287,16 @@ static tess_status reserve_systems(tess_solver *solver, int systems)
 
 /* Whether the range of a system's right-hand side meets that of a solution. Both lists of ranges
  * rise, so one walk over them sees every pair that could. */
-static bool overlap(int k, const char *B, int64_t ldb, const char *X, int64_t ldx, int64_t bytes)
+static bool overlap(int k, const char *B, int64_t ldb, int64_t b_bytes, const char *X, int64_t ldx,
+                    int64_t x_bytes)
 {
     int i = 0, j = 0;
     while (i < k && j < k) {
         const uintptr_t b = (uintptr_t)B + (uintptr_t)(i * ldb),
                         x = (uintptr_t)X + (uintptr_t)(j * ldx);
-        if (b + (uintptr_t)bytes <= x)
+        if (b + (uintptr_t)b_bytes <= x)
             i++;
-        else if (x + (uintptr_t)bytes <= b)
+        else if (x + (uintptr_t)x_bytes <= b)
             j++;
         else
             return true;
@@ -324,7 +320,7 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
                          (long long)(ldb < rows ? rows : cols), ldb < rows ? "rows" : "columns");
     const size_t scalar = tess_type_size(solver->plan->matrix->type);
     const int64_t size = (int64_t)scalar;
-    if (rows > 0 && overlap(k, B, ldb * size, X, ldx * size, rows * size))
+    if (rows > 0 && overlap(k, B, ldb * size, rows * size, X, ldx * size, cols * size))
         return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
                          "a solver's b and x overlap: x is written while b is still read, so pass "
                          "a copy of b");

@@ -15,7 +15,7 @@ static tess_status ask(const tess_solver *solver, const tess_system *systems, co
         stops = solver->callback(solver->callback_user, systems[active[0]].iteration, largest) != 0;
     if (tess_plan_is_part(solver->plan) && solver->asks)
         TESS_TRY(solver->plan->device->backend->sum(solver->plan, &stops, 1));
-    *go = *go && stops == 0;
+    *go = stops == 0;
     return TESS_OK;
 }
 
@@ -120,7 +120,8 @@ static tess_status follow_all(tess_solver *solver, tess_group *g, int64_t *posit
             any |= !g->left[i];
         }
         *position = restarted ? 0 : (*position + 1) % solver->cycle;
-        TESS_TRY(ask(solver, g->systems, g->active, g->count, go));
+        if (*go)
+            TESS_TRY(ask(solver, g->systems, g->active, g->count, go));
     }
     return TESS_OK;
 }

@@ -22,6 +22,8 @@ typedef struct test_pass {
 } test_pass;
 
 /* loop.cu and between.cu for a method and block size, without a device. */
+enum { TEST_PROGRAMME = 512 };
+
 typedef struct test_loop {
     char name[32]; /* "loop_3" */
     const char *method;
@@ -30,7 +32,7 @@ typedef struct test_loop {
     tess_type type, held;
     tess_loop_code code;
     int programme_count;
-    int programme[256];
+    int programme[TEST_PROGRAMME];
     int betweens; /* "between_3_0", "between_3_1" */
     tess_between between[TEST_BETWEENS];
 } test_loop;

@@ -43,8 +43,9 @@ LD_LIBRARY_PATH=$library "$prefix/bin/tessera" --version | grep -qx "tessera $ve
 # A static tree, configured only: its library has the same objects as that of the tests.
 archive=$(find "$build" -name libtessera_internal.a)
 "$cmake" -S . -B "$work/static" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Release \
-    -DBUILD_SHARED_LIBS=OFF -DTESSERA_TESTS=OFF >>"$work/log"
-mkdir -p "$work/static/lib" "$work/static/bin"
+    -DBUILD_SHARED_LIBS=OFF -DTESSERA_TESTS=OFF -DTESSERA_MPI=OFF -DTESSERA_PETSC=OFF >>"$work/log"
+mkdir -p "$work/static/lib" "$work/static/bin" "$work/static/tools/tessera"
+cp "$build"/tools/tessera/tessera.* "$work/static/tools/tessera"
 cp "$archive" "$work/static/lib/libtessera.a"
 cp "$build/bin/tessera" "$work/static/bin/tessera"
 "$cmake" --install "$work/static" --prefix "$work/static-prefix" >>"$work/log"

@@ -25,7 +25,7 @@ for file in $(find src -name '*.c'); do
 done | complain "sources that no CMakeLists.txt and no list names"
 
 # The public header is one file on purpose, and not among these.
-find src tools examples tests bench petsc -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' -o -name '*.cu' -o \
+find src tools examples tests bench mpi petsc -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' -o -name '*.cu' -o \
     -name '*.cuh' \) -exec wc -l {} + | awk '$2 != "total" && $1 >= 400 { print $2 ": " $1 " lines" }' | sort |
     complain "files of 400 lines or more ask to be two"
 

@@ -34,7 +34,6 @@ enum {
     BY_U, /* 1 / gamma */
     A0,
     A1,
-    SQUARE, /* a1^2 */
     A2,
     A3,
     TURN,
@@ -87,7 +86,6 @@ static void build_rotation(tess_steps *s)
     tess_step_scalar(s, TESS_OP_MUL, A1, A0, A0);
     tess_step_scalar(s, TESS_OP_MUL, TURN, GAMMA_NEW, GAMMA_NEW);
     tess_step_scalar(s, TESS_OP_ADD, A1, A1, TURN);
-    tess_step_scalar(s, TESS_OP_COPY, SQUARE, A1, A1);
     tess_step_scalar(s, TESS_OP_SQRT, A1, A1, A1);
     tess_step_scalar(s, TESS_OP_COPY, C_OLD, C, C);
     tess_step_scalar(s, TESS_OP_COPY, S_OLD, S, S);
@@ -146,17 +144,11 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
     const double least = position < 0 ? 0 : 1e-12 * slots[A1] * slots[A1];
     if (position < 0 && system->residual <= system->threshold)
         return;
-    /* A w' vanishes though w' does not: a singular matrix, and x would grow along w' for ever. */
+    /* A w' all but vanishes though w' does not, as with a singular matrix. x has grown along w',
+     * and r is no longer b - A x but for rounding: the recurrence begins again from x. */
     if (position >= 0 && system->residual > system->threshold) {
         system->largest_gain = fmax(system->largest_gain, slots[A1]);
-        if (slots[A1] < 1e-15 * system->largest_gain) {
-            tess_system_end(system, TESS_BREAKDOWN,
-                            "|Aw| = %.3g |w| at iteration %lld, |r|/|b| = %.3g: the matrix is "
-                            "singular",
-                            slots[A1], (long long)system->iteration,
-                            system->residual / system->rhs_norm);
-            return;
-        }
+        system->restart = slots[A1] < 1.5e-8 * system->largest_gain;
     }
     const bool bad = zv < -least, ends = !bad && !(zv > 0) && (position < 0 || slots[A1] == 0);
     if (!bad && !ends)
@@ -174,7 +166,7 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
                         (long long)system->iteration, system->residual / system->rhs_norm);
 }
 
-static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, ZV, 0}, {TESS_STOP_SMALL, SQUARE, UNIT}};
+static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, ZV, 0}};
 
 const tess_method tess_method_minres = {
     .name = "minres",

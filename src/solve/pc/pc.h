@@ -151,6 +151,9 @@ tess_status tess_pc_set_up(tess_plan *plan, const tess_pc_options *options, tess
 tess_status tess_pc_update_values(tess_plan *plan, tess_pc *pc);
 void tess_pc_tear_down(tess_pc *pc);
 
+/* The preconditioner's own vectors and slots come behind so many of the method's, which grow. */
+void tess_pc_place(tess_pc *pc, int *vectors, int *slots);
+
 /* Appends z = M^-1 r. Returns the vector that holds M^-1 r: z, or r where M is the identity. */
 int tess_pc_append(const tess_pc *pc, tess_steps *steps, int r, int z);
 int tess_pc_append_transpose(const tess_pc *pc, tess_steps *steps, int r, int z);

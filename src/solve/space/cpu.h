@@ -1,0 +1,48 @@
+/* What the space of the host keeps (cpu.c), and its passes over vectors (cpu_pass.c). */
+#ifndef TESS_SPACE_CPU_H
+#define TESS_SPACE_CPU_H
+
+#include "solve/space/pass.h"
+#include "solve/space/space.h"
+
+/* Dot products of a pass that may be summed over the parts behind other steps. */
+enum { TESS_CPU_WAITING = 16 };
+
+/* How the vectors of a level are cut. */
+typedef struct tess_cpu_chunks {
+    int64_t size, count;
+} tess_cpu_chunks;
+
+typedef struct tess_cpu_state {
+    char *data;
+    double *slots;
+    tess_cpu_update *updates; /* of the longest pass so far */
+    int64_t update_capacity;
+    double *sums; /* chunks * dots of the longest pass so far */
+    int64_t sum_capacity;
+    /* Dot products whose sum over the parts is under way: the slots that wait for them. */
+    double *waiting[TESS_CPU_WAITING];
+    int waiting_count;
+    tess_cpu_chunks *chunks; /* one a level */
+} tess_cpu_state;
+
+static inline void *tess_cpu_vector(const tess_space *space, int v, int system)
+{
+    const tess_cpu_state *state = space->state;
+    return state->data + tess_space_offset(space, v, system);
+}
+
+static inline double *tess_cpu_slots(const tess_space *space, int system)
+{
+    const tess_cpu_state *state = space->state;
+    return state->slots + (int64_t)system * space->slots;
+}
+
+/* Slots that steps are about to read get their sums. */
+tess_status tess_cpu_receive(const tess_space *space);
+/* Threads for a step that moves so many bytes. */
+int tess_cpu_threads(const tess_space *space, double bytes);
+tess_status tess_cpu_pass(tess_space *space, const tess_steps *steps, const tess_step *pass,
+                          int system);
+
+#endif

@@ -1,0 +1,159 @@
+/* Passes over the vectors of the host's space: their updates bound to addresses, chunks dealt out
+ * to threads, dot products summed. */
+#include "core/threads.h"
+#include "solve/space/cpu.h"
+
+/* Below so many bytes a pass is done before other threads have woken up. */
+enum { LEAST_SHARE_BYTES = 64 * 1024 };
+
+tess_status tess_cpu_receive(const tess_space *space)
+{
+    tess_cpu_state *state = space->state;
+    const int count = state->waiting_count;
+    double sums[TESS_CPU_WAITING];
+    if (count == 0)
+        return TESS_OK;
+    state->waiting_count = 0;
+    TESS_TRY(space->plan->device->backend->sum_wait(space->plan, sums));
+    for (int i = 0; i < count; i++)
+        *state->waiting[i] = sums[i];
+    return TESS_OK;
+}
+
+static tess_status reserve(tess_ctx *ctx, int64_t count, size_t size, void **items,
+                           int64_t *capacity)
+{
+    if (count <= *capacity)
+        return TESS_OK;
+    void *more;
+    TESS_TRY(tess_alloc_bytes(ctx, count, size, &more));
+    tess_free(ctx, *items);
+    *items = more;
+    *capacity = count;
+    return TESS_OK;
+}
+
+/* Numbers become addresses and coefficients. */
+static void bind_update(const tess_space *space, const tess_update *update, int system,
+                        tess_cpu_update *bound)
+{
+    const double *slots = tess_cpu_slots(space, system);
+    *bound = (tess_cpu_update){.kind = update->kind,
+                               .terms = update->terms,
+                               .diagonal = update->diagonal,
+                               .transpose = update->transpose};
+    switch (update->kind) {
+    case TESS_UPDATE_COMBINE:
+        bound->out = tess_cpu_vector(space, update->out, system);
+        for (int i = 0; i < update->terms; i++) {
+            const tess_term *term = &update->term[i];
+            bound->in[i] = tess_cpu_vector(space, term->vector, system);
+            bound->factor[i] =
+                term->slot == TESS_ONE ? term->factor : term->factor * slots[term->slot];
+        }
+        break;
+    case TESS_UPDATE_DIAGONAL:
+        bound->out = tess_cpu_vector(space, update->out, system);
+        bound->in[0] = tess_cpu_vector(space, update->x, system);
+        break;
+    case TESS_UPDATE_DOT:
+        bound->in[0] = tess_cpu_vector(space, update->x, system);
+        bound->in[1] = tess_cpu_vector(space, update->y, system);
+        break;
+    }
+}
+
+static tess_status bind_pass(const tess_space *space, const tess_steps *steps,
+                             const tess_step *pass, int system)
+{
+    tess_cpu_state *state = space->state;
+    TESS_TRY(reserve(space->ctx, pass->updates, sizeof *state->updates, (void **)&state->updates,
+                     &state->update_capacity));
+    int64_t dots = 0;
+    for (int64_t i = 0; i < pass->updates; i++)
+        dots += steps->update[pass->first_update + i].kind == TESS_UPDATE_DOT;
+    const int64_t chunks = state->chunks[pass->level].count;
+    TESS_TRY(reserve(space->ctx, dots * tess_max(chunks, 1), sizeof *state->sums,
+                     (void **)&state->sums, &state->sum_capacity));
+    dots = 0;
+    for (int64_t i = 0; i < pass->updates; i++) {
+        bind_update(space, &steps->update[pass->first_update + i], system, &state->updates[i]);
+        if (state->updates[i].kind == TESS_UPDATE_DOT)
+            state->updates[i].sum = state->sums + chunks * dots++;
+    }
+    return TESS_OK;
+}
+
+/* The dot products of a pass: its chunks' sums in order, then the parts'. The parts' numbers travel
+ * together, behind the steps that follow, as far as these read no slot. */
+static tess_status add_dots(const tess_space *space, const tess_steps *steps, const tess_step *pass,
+                            int system)
+{
+    tess_cpu_state *state = space->state;
+    tess_plan *plan = space->plan;
+    double *slots = tess_cpu_slots(space, system);
+    const int64_t chunks = state->chunks[pass->level].count;
+    int dots = 0;
+    for (int64_t i = 0; i < pass->updates; i++) {
+        if (state->updates[i].kind != TESS_UPDATE_DOT)
+            continue;
+        double sum = 0, *slot = &slots[steps->update[pass->first_update + i].slot];
+        for (int64_t j = 0; j < chunks; j++)
+            sum += state->updates[i].sum[j];
+        *slot = sum;
+        if (dots < TESS_CPU_WAITING)
+            state->waiting[dots] = slot;
+        state->sums[dots++] = sum; /* the place of a chunk that is added already */
+    }
+    const tess_backend *backend = plan->device->backend;
+    if (!backend->sum || dots == 0)
+        return TESS_OK;
+    if (dots <= TESS_CPU_WAITING && dots <= backend->sum_most) {
+        state->waiting_count = dots;
+        return backend->sum_start(plan, state->sums, dots);
+    }
+    TESS_TRY(backend->sum(plan, state->sums, dots));
+    dots = 0;
+    for (int64_t i = 0; i < pass->updates; i++)
+        if (state->updates[i].kind == TESS_UPDATE_DOT)
+            slots[steps->update[pass->first_update + i].slot] = state->sums[dots++];
+    return TESS_OK;
+}
+
+struct pass_over_chunks {
+    tess_cpu_state *state;
+    tess_space *space;
+    tess_pass_fn run;
+    const tess_step *pass;
+};
+
+static void pass_over_chunks(void *arg, tess_range range)
+{
+    const struct pass_over_chunks *job = arg;
+    tess_cpu_state *state = job->state;
+    const int64_t size = state->chunks[job->pass->level].size;
+    const int64_t rows = job->space->level[job->pass->level].rows;
+    for (int64_t i = range.first; i < range.last; i++)
+        job->run(state->updates, job->pass->updates, i, i * size, tess_min(size, rows - i * size));
+}
+
+int tess_cpu_threads(const tess_space *space, double bytes)
+{
+    const double shares = bytes / LEAST_SHARE_BYTES;
+    const int most = space->plan->device->threads;
+    return shares < 2 ? 1 : shares < most ? (int)shares : most;
+}
+
+tess_status tess_cpu_pass(tess_space *space, const tess_steps *steps, const tess_step *pass,
+                          int system)
+{
+    tess_cpu_state *state = space->state;
+    TESS_TRY(tess_cpu_receive(space));
+    TESS_TRY(bind_pass(space, steps, pass, system));
+    const tess_space_level *level = &space->level[pass->level];
+    const tess_pass_fn run = level->type == TESS_F64 ? tess_pass_f64 : tess_pass_f32;
+    const double bytes = pass->vectors * (double)level->rows * (double)tess_type_size(level->type);
+    tess_for(space->ctx, tess_cpu_threads(space, bytes), state->chunks[pass->level].count,
+             pass_over_chunks, &(struct pass_over_chunks){state, space, run, pass});
+    return add_dots(space, steps, pass, system);
+}
