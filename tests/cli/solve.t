@@ -108,6 +108,6 @@ A file that cannot be made is found out before the work, not after it.
 
 Ctrl-C ends a solve with the best x so far, which is written.
 
-  $ timeout -s INT 1 tessera solve gen:elasticity:n=24 --device ref --tol 0 --out best.mtx 2>/dev/null | grep -o '^result    CANCELLED'; test -s best.mtx && echo written
+  $ timeout --foreground -s INT 1 tessera solve gen:elasticity:n=24 --device ref --tol 0 --out best.mtx 2>/dev/null | grep -o '^result    CANCELLED'; test -s best.mtx && echo written
   result    CANCELLED
   written

@@ -45,7 +45,7 @@ archive=$(find "$build" -name libtessera_internal.a)
 "$cmake" -S . -B "$work/static" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Release \
     -DBUILD_SHARED_LIBS=OFF -DTESSERA_TESTS=OFF -DTESSERA_MPI=OFF -DTESSERA_PETSC=OFF >>"$work/log"
 mkdir -p "$work/static/lib" "$work/static/bin" "$work/static/tools/tessera"
-cp "$build"/tools/tessera/tessera.* "$work/static/tools/tessera"
+cp "$build"/tools/tessera/tessera.* "$build"/tools/tessera/_tessera "$work/static/tools/tessera"
 cp "$archive" "$work/static/lib/libtessera.a"
 cp "$build/bin/tessera" "$work/static/bin/tessera"
 "$cmake" --install "$work/static" --prefix "$work/static-prefix" >>"$work/log"
@@ -70,7 +70,7 @@ int main()
     tess_ctx_options options = {};
     options.threads = 3;
     if (tess_ctx_create(&options, &ctx) != TESS_OK ||
-        tess_matrix_generate(ctx, "stencil7:n=20", &A, nullptr) != TESS_OK ||
+        tess_matrix_generate(ctx, "stencil7:n=20,b=1", &A, nullptr) != TESS_OK ||
         tess_matrix_statistics(ctx, A, &s) != TESS_OK)
         return 1;
     std::printf("y = 4 5 12 16%s\n", s.nonzeros == 7 * 8000 - 6 * 400 ? "" : " and wrong statistics");

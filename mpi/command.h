@@ -1,0 +1,35 @@
+/* What the files of tessera-mpi share. */
+#ifndef TESSERA_MPI_COMMAND_H
+#define TESSERA_MPI_COMMAND_H
+
+#include "tessera/tessera_mpi.h"
+
+enum { EXIT_DONE = 0, EXIT_USAGE = 2, EXIT_NOT_SOLVED = 1, EXIT_FAILED = 3 };
+
+typedef struct arguments {
+    const char *command, *input, *solver, *device, *rhs, *out;
+    int block, threads, reps, json;
+} arguments;
+
+typedef struct run_state {
+    arguments args;
+    int rank, size, local_rank, local_size;
+    tess_ctx *ctx;
+    tess_comm comm;
+    tess_device *device;
+    tess_matrix *matrix; /* rank 0's */
+    tess_part *part;
+    tess_plan *plan;
+    tess_part_info info;
+    void *whole_b, *b, *x;
+} run_state;
+
+/* ---- print.c: rank 0 prints, all ranks take part ---- */
+
+/* The account of a solve; returns the exit status. */
+int report_solve(run_state *r, const char *spec, const char *rhs, const tess_result *result,
+                 double setup);
+/* The account of products, of which the median took so long. */
+void report_products(run_state *r, double median);
+
+#endif
