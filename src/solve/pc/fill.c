@@ -69,7 +69,8 @@ tess_status tess_fill_from_rows(tess_ctx *ctx, const tess_matrix *A, const int64
                                         A->block_width, blocks, &fill.matrix));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, blocks, &fill.source));
     memcpy(fill.matrix->row_offsets, offsets, (size_t)(rows + 1) * sizeof *offsets);
-    memcpy(fill.matrix->columns, columns, (size_t)blocks * sizeof *columns);
+    if (blocks > 0) /* an empty list has no address */
+        memcpy(fill.matrix->columns, columns, (size_t)blocks * sizeof *columns);
     tess_for(ctx, ctx->threads, rows, find_sources,
              &(struct find_sources){offsets, fill, A, order, columns});
     tess_fill_take_values(&fill, A);
