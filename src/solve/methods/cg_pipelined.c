@@ -8,10 +8,9 @@
  *     m = M^-1 w,  n = A m                                     no dot product is needed here
  *     beta = gamma' / gamma,  alpha = gamma' / (delta - beta gamma' / alpha)
  */
-#include "solve/methods/method.h"
+#include "solve/methods/cg_single.h"
 
 enum { R = TESS_V_OWN, U, W, M, N, Z, Q, S, P, VECTORS };
-enum { GAMMA = TESS_S_OWN, GAMMA_NEW, DELTA, ALPHA, BETA, TURN, SLOTS };
 
 static void append_zero(tess_steps *s, int vector)
 {
@@ -52,22 +51,8 @@ static void build(tess_solver *solver)
     tess_step_dot(s, TESS_S_RR, R, R);
     m = tess_pc_append(&solver->pc, s, W, M);
     tess_step_apply(s, m, N);
-    tess_step_scalar(s, TESS_OP_DIV, BETA, GAMMA_NEW, GAMMA);
-    tess_step_scalar(s, TESS_OP_COPY, GAMMA, GAMMA_NEW, GAMMA_NEW);
-    tess_step_scalar(s, TESS_OP_MUL, TURN, BETA, GAMMA);
-    tess_step_scalar(s, TESS_OP_DIV, TURN, TURN, ALPHA);
-    tess_step_scalar(s, TESS_OP_SUB, DELTA, DELTA, TURN); /* p.Ap of the next p */
-    tess_step_scalar(s, TESS_OP_DIV_POSITIVE, ALPHA, GAMMA, DELTA);
+    tess_cg_single_scalars(s);
 }
-
-static void check(tess_solver *solver, tess_system *system, int64_t position)
-{
-    (void)position;
-    tess_cg_check(system, solver->slots[DELTA], solver->slots[GAMMA]);
-}
-
-static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, DELTA, 0},
-                                  {TESS_STOP_NOT_POSITIVE, GAMMA, 0}};
 
 const tess_method tess_method_cg_pipelined = {
     .name = "cg_pipelined",
@@ -77,7 +62,7 @@ const tess_method tess_method_cg_pipelined = {
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,
-    .check = check,
-    .stops = stops,
-    .stop_count = sizeof stops / sizeof *stops,
+    .check = tess_cg_single_check,
+    .stops = tess_cg_single_stops,
+    .stop_count = TESS_CG_SINGLE_STOPS,
 };

@@ -7,10 +7,19 @@
  *     w = A z,  delta = z.w
  *     beta = gamma' / gamma,  alpha = gamma' / (delta - beta gamma' / alpha)
  */
-#include "solve/methods/method.h"
+#include "solve/methods/cg_single.h"
 
 enum { R = TESS_V_OWN, Z, P, S, W, VECTORS };
-enum { GAMMA = TESS_S_OWN, GAMMA_NEW, DELTA, ALPHA, BETA, TURN, SLOTS };
+
+void tess_cg_single_scalars(tess_steps *s)
+{
+    tess_step_scalar(s, TESS_OP_DIV, BETA, GAMMA_NEW, GAMMA);
+    tess_step_scalar(s, TESS_OP_COPY, GAMMA, GAMMA_NEW, GAMMA_NEW);
+    tess_step_scalar(s, TESS_OP_MUL, TURN, BETA, GAMMA);
+    tess_step_scalar(s, TESS_OP_DIV, TURN, TURN, ALPHA);
+    tess_step_scalar(s, TESS_OP_SUB, DELTA, DELTA, TURN); /* p.Ap of the next p */
+    tess_step_scalar(s, TESS_OP_DIV_POSITIVE, ALPHA, GAMMA, DELTA);
+}
 
 static void build(tess_solver *solver)
 {
@@ -35,22 +44,17 @@ static void build(tess_solver *solver)
     tess_step_dot(s, GAMMA_NEW, R, z);
     tess_step_dot(s, TESS_S_RR, R, R);
     tess_step_apply_dot(s, z, W, z, DELTA);
-    tess_step_scalar(s, TESS_OP_DIV, BETA, GAMMA_NEW, GAMMA);
-    tess_step_scalar(s, TESS_OP_COPY, GAMMA, GAMMA_NEW, GAMMA_NEW);
-    tess_step_scalar(s, TESS_OP_MUL, TURN, BETA, GAMMA);
-    tess_step_scalar(s, TESS_OP_DIV, TURN, TURN, ALPHA);
-    tess_step_scalar(s, TESS_OP_SUB, DELTA, DELTA, TURN); /* p.Ap of the next p */
-    tess_step_scalar(s, TESS_OP_DIV_POSITIVE, ALPHA, GAMMA, DELTA);
+    tess_cg_single_scalars(s);
 }
 
-static void check(tess_solver *solver, tess_system *system, int64_t position)
+void tess_cg_single_check(tess_solver *solver, tess_system *system, int64_t position)
 {
     (void)position;
     tess_cg_check(system, solver->slots[DELTA], solver->slots[GAMMA]);
 }
 
-static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, DELTA, 0},
-                                  {TESS_STOP_NOT_POSITIVE, GAMMA, 0}};
+const tess_stop tess_cg_single_stops[TESS_CG_SINGLE_STOPS] = {{TESS_STOP_NOT_POSITIVE, DELTA, 0},
+                                                              {TESS_STOP_NOT_POSITIVE, GAMMA, 0}};
 
 const tess_method tess_method_cg_single = {
     .name = "cg_single",
@@ -60,7 +64,7 @@ const tess_method tess_method_cg_single = {
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,
-    .check = check,
-    .stops = stops,
-    .stop_count = sizeof stops / sizeof *stops,
+    .check = tess_cg_single_check,
+    .stops = tess_cg_single_stops,
+    .stop_count = TESS_CG_SINGLE_STOPS,
 };
