@@ -120,25 +120,26 @@ static tess_status update(tess_plan *plan, tess_pc *pc)
 static tess_status set_up(tess_plan *plan, tess_pc *pc)
 {
     TESS_TRY(tess_diagonal_allocate(plan, pc, plan->matrix->block_height));
+    pc->own = (tess_pc_own){.vectors = VECTORS};
     return update(plan, pc);
 }
 
 /* scaled = D^-1 (r - A z), or the same with transposes. */
 static void append_residual(const tess_pc *pc, tess_steps *s, int r, int z, bool transpose)
 {
-    const int left = pc->first_vector + LEFT;
+    const int left = pc->own.first_vector + LEFT;
     if (transpose)
         tess_step_apply_transpose(s, z, left);
     else
         tess_step_apply(s, z, left);
     tess_step_sum(s, left, 1, TESS_ONE, r, -1, TESS_ONE, left);
-    tess_step_diagonal(s, pc->state, left, pc->first_vector + SCALED, transpose);
+    tess_step_diagonal(s, pc->state, left, pc->own.first_vector + SCALED, transpose);
 }
 
 /* M^-T = D^-T q(A^T D^-T) = q(D^-T A^T) D^-T: the same polynomial. */
 static void append(const tess_pc *pc, tess_steps *s, int r, int z, bool transpose)
 {
-    const int scaled = pc->first_vector + SCALED, d = pc->first_vector + D;
+    const int scaled = pc->own.first_vector + SCALED, d = pc->own.first_vector + D;
     const double low = 1 / span, theta = (1 + low) / 2, delta = (1 - low) / 2;
     const tess_term first = {1 / theta, TESS_ONE, scaled};
     double rho = delta / theta;
@@ -166,7 +167,6 @@ const tess_pc_ops tess_pc_chebyshev = {
     .diagonal = true,
     .symmetric = true,
     .square_blocks = true,
-    .vectors = VECTORS,
     .set_up = set_up,
     .update = update,
     .append = append,

@@ -134,8 +134,6 @@ static int append(const tess_pc *pc, tess_steps *steps, int r, int z, bool trans
 
 void tess_pc_place(tess_pc *pc, int *vectors, int *slots)
 {
-    pc->first_vector = *vectors;
-    *vectors += pc->ops->vectors;
     pc->own.first_vector = *vectors;
     pc->own.first_slot = *slots;
     *vectors += pc->own.vectors;

@@ -67,7 +67,7 @@ typedef struct tess_vector_level {
  * slots have numbers behind theirs: vector i is number first_vector + i. */
 typedef struct tess_pc_own {
     const tess_vector_level *level; /* levels 1 .. levels; level 0 is the method's */
-    const int *vector_level;        /* of each vector */
+    const int *vector_level;        /* of each vector; NULL: all of level 0 */
     int levels, vectors, slots;
     int first_vector, first_slot; /* set by the solver before steps are appended */
 } tess_pc_own;
@@ -95,7 +95,6 @@ struct tess_pc_ops {
     bool replaces_pivots;  /* those that cannot be inverted */
     bool square_blocks;    /* A must have them ... */
     int32_t largest_block; /* ... of at most this height; 0: any */
-    int vectors;           /* of scratch, that its steps use */
     tess_pc_pivots pivots;
 
     /* ---- Operations; those of an identity are NULL ---- */
@@ -122,7 +121,6 @@ struct tess_pc {
     tess_pc_options options;
     tess_type vector_type, type; /* of the vectors; of what is stored */
     int threads;                 /* that apply it */
-    int first_vector;            /* of the scratch that its steps use */
     double growth;               /* |M^-1 e| |A|, e all ones, largest entries: triangular; else 0 */
     double shift;                /* factors are those of A with 1 + shift times its diagonal */
     tess_pc_own own;

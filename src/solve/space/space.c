@@ -22,7 +22,8 @@ static tess_status lay_out(tess_space *space)
     }
     int64_t at = 0;
     for (int v = 0; v < space->vectors; v++) {
-        const int level = v < method_vectors ? 0 : own->vector_level[v - method_vectors];
+        const int level =
+            v < method_vectors || !own->vector_level ? 0 : own->vector_level[v - method_vectors];
         int64_t bytes;
         space->place[v] = (tess_vector_place){at, level};
         if (!tess_mul(space->level[level].stride *
