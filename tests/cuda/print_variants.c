@@ -44,6 +44,9 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "finish.cu") == 0)
         printf("finish_0 -DTHREADS=512\n");
+    if (argc > 1 && strcmp(argv[1], "rescale.cu") == 0)
+        printf("rescale_0 -DFROM=8 -DTO=4 -DDIVIDE=1 -DTHREADS=256\n"
+               "rescale_1 -DFROM=4 -DTO=8 -DDIVIDE=0 -DTHREADS=256\n");
     if (argc > 1 && strcmp(argv[1], "convert.cu") == 0)
         printf("convert_0 -DFROM=8 -DTO=4 -DADD=0 -DTHREADS=64\n"
                "convert_1 -DFROM=4 -DTO=8 -DADD=1 -DTHREADS=64\n");

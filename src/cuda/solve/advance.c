@@ -115,25 +115,26 @@ static void destroy_events(tess_cuda *cuda, cu_event *events, int64_t count)
     tess_free(cuda->ctx, events);
 }
 
-/* What the units took, by kind of step. */
-static tess_status read_shares(tess_cuda_space *state, const tess_unit_list *list,
+/* What the units took, by kind of step; the time of several together is divided as their bytes. */
+static tess_status read_shares(tess_space *space, const tess_unit_list *list, int count,
                                const cu_event *events)
 {
+    tess_cuda_space *state = tess_cuda_space_of(space);
     double seconds[TESS_TIMES] = {0}, all = 0;
-    for (int64_t i = 0; i < list->count; i++) {
+    for (int64_t i = 0, together; i < list->count; i += together, events++) {
         float milliseconds = 0;
-        const tess_step *step = list->units[i].step;
-        TESS_TRY(TESS_CU(state->cuda, cuEventElapsedTime(&milliseconds, events[i], events[i + 1])));
+        double bytes = 0;
+        together = tess_cuda_units_together(list, i, count);
+        for (int64_t k = i; k < i + together; k++)
+            bytes += tess_space_step_bytes(space, list->units[k].step, count);
+        TESS_TRY(TESS_CU(state->cuda, cuEventElapsedTime(&milliseconds, events[0], events[1])));
         const double time = 1e-3 * (double)milliseconds;
         all += time;
-        if (step->kind == TESS_STEP_APPLY) {
-            seconds[TESS_TIME_SPMV] += time;
-        } else if (step->kind == TESS_STEP_PRECONDITION) {
-            seconds[TESS_TIME_PC] += time;
-        } else {
-            seconds[TESS_TIME_PC] += time * step->diagonal_share;
-            seconds[TESS_TIME_DOTS] += time * step->dot_share;
-            seconds[TESS_TIME_VECTORS] += time * (1 - step->diagonal_share - step->dot_share);
+        for (int64_t k = i; k < i + together; k++) {
+            const tess_step *step = list->units[k].step;
+            const double share = bytes > 0 ? tess_space_step_bytes(space, step, count) / bytes
+                                           : 1.0 / (double)together;
+            tess_step_divide_time(step, share * time, seconds);
         }
     }
     for (int i = 0; i < TESS_TIMES; i++)
@@ -149,19 +150,20 @@ static tess_status time_one(tess_space *space, const tess_stretch *stretch)
     tess_cuda *cuda = state->cuda;
     const tess_unit_list *list;
     cu_event *events;
+    int64_t launches;
     tess_status status;
     TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
     TESS_TRY(TESS_CALLOC(space->ctx, list->count + 1, &events));
     for (int64_t i = 0; i <= list->count; i++)
         TESS_TRY_CLEAN(TESS_CU(cuda, cuEventCreate(&events[i], CU_EVENT_DEFAULT_FLAGS)));
-    for (int64_t i = 0; i < list->count; i++) {
-        TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[i], state->plan->stream)));
-        TESS_TRY_CLEAN(
-            tess_cuda_run_unit(space, list, &list->units[i], stretch->systems, stretch->count));
+    launches = 0;
+    for (int64_t i = 0; i < list->count; i += tess_cuda_units_together(list, i, stretch->count)) {
+        TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[launches++], state->plan->stream)));
+        TESS_TRY_CLEAN(tess_cuda_run_units(space, list, i, stretch->systems, stretch->count));
     }
-    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[list->count], state->plan->stream)));
-    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventSynchronize(events[list->count])));
-    TESS_TRY_CLEAN(read_shares(state, list, events));
+    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[launches], state->plan->stream)));
+    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventSynchronize(events[launches])));
+    TESS_TRY_CLEAN(read_shares(space, list, stretch->count, events));
 cleanup:
     destroy_events(cuda, events, list->count + 1);
     return status;

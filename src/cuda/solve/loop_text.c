@@ -79,7 +79,7 @@ static void write_product(writer *w, const tess_step *step)
 {
     tess_pass_kernel *numbers = &w->code->numbers;
     const int x = tess_pass_place(numbers, step->x), y = tess_pass_place(numbers, step->y);
-    if (x < 0 || y < 0 || step->transpose) {
+    if (x < 0 || y < 0 || step->transpose || step->plan) {
         w->fits = false;
         return;
     }
@@ -138,7 +138,9 @@ static void write_unit(writer *w, const tess_unit_list *list, const tess_unit *u
         write_product(w, unit->step);
     else if (unit->kind == TESS_UNIT_PASS)
         write_pass(w, list->steps, unit);
-    else if (unit->kind == TESS_UNIT_PRECONDITION)
+    else if (unit->kind == TESS_UNIT_PRECONDITION || unit->kind == TESS_UNIT_RESCALE)
+        w->fits = false;
+    if (unit->step->level != 0)
         w->fits = false;
     if (unit->programme < 0)
         return;
@@ -161,16 +163,19 @@ static void write_defines(tess_loop_code *code, tess_type type)
              numbers->coefs, numbers->dots > 0 ? numbers->dots : 1);
 }
 
-/* The diagonal that the updates of a list apply. False: it has several, or large blocks. */
-static bool find_diagonal(const tess_steps *steps, tess_loop_code *code)
+/* The diagonal that the passes of these units apply. False: there are several, or large blocks. */
+static bool find_diagonal(const tess_unit_list *list, int64_t first, int64_t count,
+                          tess_loop_code *code)
 {
-    for (int64_t i = 0; i < steps->update_count; i++) {
-        const tess_diagonal *diagonal = steps->update[i].diagonal;
-        if (!diagonal)
-            continue;
-        if (code->diagonal.block > 0 && code->diagonal.blocks != diagonal->blocks)
-            return false;
-        code->diagonal = *diagonal;
+    for (const tess_unit *unit = list->units + first; unit < list->units + first + count; unit++) {
+        for (int64_t i = 0; unit->kind == TESS_UNIT_PASS && i < unit->updates; i++) {
+            const tess_diagonal *diagonal = list->steps->update[unit->first_update + i].diagonal;
+            if (!diagonal)
+                continue;
+            if (code->diagonal.block > 0 && code->diagonal.blocks != diagonal->blocks)
+                return false;
+            code->diagonal = *diagonal;
+        }
     }
     return code->diagonal.block <= TESS_LOOP_BLOCK;
 }
@@ -179,7 +184,8 @@ bool tess_loop_write(const tess_unit_list *list, tess_type type, int32_t block, 
                      int team, tess_loop_code *code)
 {
     *code = (tess_loop_code){.threads = threads, .team = team};
-    writer w = {.code = code, .fits = find_diagonal(list->steps, code) && block <= TESS_LOOP_BLOCK};
+    writer w = {.code = code,
+                .fits = find_diagonal(list, 0, list->count, code) && block <= TESS_LOOP_BLOCK};
     /* Twice: what the end of an iteration leaves is what the next one begins with. */
     for (int turn = 0; turn < 2 && w.fits; turn++) {
         const int vectors = code->numbers.vectors;
@@ -202,7 +208,8 @@ bool tess_loop_write(const tess_unit_list *list, tess_type type, int32_t block, 
 
 static bool can_be_between(const tess_unit *unit)
 {
-    return unit->kind == TESS_UNIT_PASS || unit->kind == TESS_UNIT_FINISH;
+    return (unit->kind == TESS_UNIT_PASS && unit->step->level == 0) ||
+           unit->kind == TESS_UNIT_FINISH;
 }
 
 bool tess_between_find(const tess_unit_list *list, int least, int64_t *at, int64_t *count)
@@ -224,7 +231,7 @@ static bool touches(const tess_unit *unit, int vector)
     if (unit->kind == TESS_UNIT_APPLY)
         return step->x == vector || step->y == vector || (step->slot >= 0 && step->w == vector);
     if (unit->kind != TESS_UNIT_PASS)
-        return unit->kind == TESS_UNIT_PRECONDITION && (step->x == vector || step->y == vector);
+        return unit->kind != TESS_UNIT_FINISH && (step->x == vector || step->y == vector);
     for (int i = 0; i < unit->pass->vectors; i++)
         if (unit->pass->vector[i] == vector)
             return true;
@@ -279,7 +286,7 @@ bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count
                         int threads, int64_t rows, int grid, tess_loop_code *code)
 {
     *code = (tess_loop_code){.threads = threads};
-    writer w = {.code = code, .fits = find_diagonal(list->steps, code)};
+    writer w = {.code = code, .fits = find_diagonal(list, first, count, code)};
     for (int64_t i = first; i < first + count && w.fits; i++) {
         const tess_unit *unit = &list->units[i];
         if (unit->kind == TESS_UNIT_FINISH && unit->pass && !unit->sums)

@@ -16,6 +16,7 @@ static void release(tess_space *space)
     tess_cuda_loop_free(space);
     tess_cuda_lists_free(space);
     tess_cuda_factors_destroy(state->factors);
+    tess_cuda_diagonals_free(state);
     for (int i = 0; i < TESS_FLIGHTS; i++)
         if (state->flight[i])
             (void)cuda->driver.cuEventDestroy(state->flight[i]);
@@ -27,8 +28,8 @@ static void release(tess_space *space)
         (void)cuda->driver.cuMemFreeHost(state->host_control);
     if (state->host_ring)
         (void)cuda->driver.cuMemFreeHost(state->host_ring);
-    const cu_pointer memory[] = {state->data,     state->slots, state->control, state->ring,
-                                 state->diagonal, state->parts, state->tickets};
+    const cu_pointer memory[] = {state->data, state->slots, state->control,
+                                 state->ring, state->parts, state->tickets};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         tess_cuda_free(cuda, memory[i]);
 }
@@ -59,23 +60,16 @@ static tess_status zeros(tess_cuda_space *state, int64_t count, size_t size, con
                : TESS_OK;
 }
 
+/* Diagonals are copied when lists that apply them are made. */
 static tess_status upload_pc(tess_space *space)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
-    const tess_pc *pc = space->pc;
-    const tess_diagonal *diagonal = tess_pc_diagonal(pc);
-    if (pc->ops->identity)
+    TESS_TRY(tess_cuda_update_diagonals(state));
+    if (!space->pc->ops->apply)
         return TESS_OK;
-    if (!diagonal)
-        return state->factors ? tess_cuda_factors_refresh(state->factors, state->plan->stream)
-                              : tess_cuda_factors_create(state->cuda, pc, state->plan->stream,
-                                                         &state->factors);
-    if (!state->diagonal)
-        TESS_TRY(
-            tess_cuda_alloc(state->cuda, diagonal->bytes, "the preconditioner", &state->diagonal));
-    TESS_TRY(tess_cuda_upload(state->cuda, state->diagonal, diagonal->blocks, diagonal->bytes,
-                              state->plan->stream));
-    return TESS_CU(state->cuda, cuStreamSynchronize(state->plan->stream));
+    return state->factors ? tess_cuda_factors_refresh(state->factors, state->plan->stream)
+                          : tess_cuda_factors_create(state->cuda, space->pc, state->plan->stream,
+                                                     &state->factors);
 }
 
 static tess_status allocate(tess_space *space)

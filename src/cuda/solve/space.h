@@ -15,6 +15,8 @@
 #include "cuda/solve/factors.h"
 #include "cuda/solve/loop.h"
 
+typedef struct tess_cuda_diagonal tess_cuda_diagonal;
+
 /* A compiled pass, shared by all lists. */
 typedef struct tess_pass_module {
     struct tess_pass_module *next;
@@ -37,13 +39,14 @@ enum { TESS_FLIGHTS = 2 };
 typedef struct tess_cuda_space {
     tess_cuda *cuda;
     tess_cuda_plan *plan;
-    cu_pointer data, slots, control, ring, diagonal, parts, tickets;
-    tess_cuda_factors *factors; /* preconditioners that are not diagonal */
-    int64_t ring_length;        /* iterations */
-    int part_blocks;            /* thread blocks of a pass at most */
+    cu_pointer data, slots, control, ring, parts, tickets;
+    tess_cuda_diagonal *diagonals; /* of all lists' updates */
+    tess_cuda_factors *factors;    /* triangular preconditioners */
+    int64_t ring_length;           /* iterations */
+    int part_blocks;               /* thread blocks of a pass at most */
     tess_pass_module *modules;
-    cu_module finish_module;
-    cu_function finish;
+    cu_module finish_module, rescale_module[2];
+    cu_function finish, rescale[2]; /* rescale: times a slot, by a slot */
     tess_unit_list *lists;
     tess_cuda_parts product; /* left by the last product with a dot */
     tess_cuda_graph *graphs;
@@ -67,6 +70,22 @@ static inline cu_pointer tess_cuda_vector(const tess_space *space, int v, int sy
     return tess_cuda_space_of(space)->data + (uint64_t)tess_space_offset(space, v, system);
 }
 
+/* The plan whose matrix a product multiplies with. */
+static inline tess_cuda_plan *tess_cuda_step_plan(const tess_space *space, const tess_step *step)
+{
+    return step->plan ? tess_cuda_plan_of(step->plan) : tess_cuda_space_of(space)->plan;
+}
+
+/* ---- diagonals.c ---- */
+
+/* Copies of the diagonals that a list's updates apply, made now if this is the first time. */
+tess_status tess_cuda_need_diagonals(tess_cuda_space *state, const tess_steps *steps);
+/* The copy, 0 before it is made. */
+cu_pointer tess_cuda_diagonal_copy(const tess_cuda_space *state, const tess_diagonal *diagonal);
+/* All of them from the host's present numbers. */
+tess_status tess_cuda_update_diagonals(tess_cuda_space *state);
+void tess_cuda_diagonals_free(tess_cuda_space *state);
+
 /* ---- space_list.c ---- */
 
 /* The units of a list, made now if this is the first time. `stretch`: iterations end with the
@@ -86,9 +105,11 @@ cu_pointer tess_cuda_control(const tess_space *space, int system);
 tess_finish_call tess_cuda_finish_call(const tess_space *space, int64_t guard, int system);
 tess_rows_call tess_cuda_rows_call(const tess_space *space, const tess_pass_kernel *kernel,
                                    int64_t guard, int system);
-/* Launches one unit for the systems listed. */
-tess_status tess_cuda_run_unit(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
-                               const int *systems, int count);
+/* How many units from `at` on are launched together for `count` systems. */
+int64_t tess_cuda_units_together(const tess_unit_list *list, int64_t at, int count);
+/* Launches them for the systems listed. */
+tess_status tess_cuda_run_units(tess_space *space, const tess_unit_list *list, int64_t at,
+                                const int *systems, int count);
 
 /* All units of a list; the work is in the stream afterwards. */
 tess_status tess_cuda_run_list(tess_space *space, const tess_unit_list *list, const int *systems,

@@ -7,12 +7,20 @@
 
 enum { FINISH_THREADS = 512 };
 
+/* The pass for vectors of its level, and the text that specialises it. */
+static void write_defines(const tess_space *space, tess_pass_kernel *kernel,
+                          char defines[TESS_PASS_TEXT])
+{
+    const tess_space_level *level = tess_space_level_of(space, kernel->vector[0]);
+    tess_pass_fit(kernel, level->rows, 8 * tess_cuda_space_of(space)->cuda->multiprocessors);
+    tess_pass_defines(kernel, level->type, defines, TESS_PASS_TEXT);
+}
+
 static tess_status need_pass(tess_space *space, tess_pass_kernel *kernel, cu_function *out)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     char defines[TESS_PASS_TEXT];
-    tess_pass_fit(kernel, space->rows, 8 * state->cuda->multiprocessors);
-    tess_pass_defines(kernel, space->type, defines, sizeof defines);
+    write_defines(space, kernel, defines);
     for (const tess_pass_module *m = state->modules; m; m = m->next) {
         if (strcmp(m->defines, defines) == 0) {
             *out = m->function;
@@ -51,8 +59,7 @@ static void warm_pass(const tess_space *space, tess_pass_kernel *kernel, warming
     if (all->count == WARM_MOST)
         return;
     char *defines = all->defines[all->count];
-    tess_pass_fit(kernel, space->rows, 8 * state->cuda->multiprocessors);
-    tess_pass_defines(kernel, space->type, defines, TESS_PASS_TEXT);
+    write_defines(space, kernel, defines);
     for (const tess_pass_module *m = state->modules; m; m = m->next)
         if (strcmp(m->defines, defines) == 0)
             return;
@@ -101,10 +108,24 @@ static tess_status need_finish(tess_cuda_space *state)
                                    &state->finish_module, &state->finish);
 }
 
-/* What a product of all systems runs, made before a stream is captured. */
-static tess_status need_spmm(tess_space *space)
+static tess_status need_rescale(tess_space *space, const tess_step *step)
 {
-    tess_cuda_plan *plan = tess_cuda_space_of(space)->plan;
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    const size_t from = tess_type_size(tess_space_level_of(space, step->x)->type);
+    const size_t to = tess_type_size(tess_space_level_of(space, step->y)->type);
+    const int divide = step->divide;
+    char defines[64];
+    if (state->rescale[divide])
+        return TESS_OK;
+    snprintf(defines, sizeof defines, "-DFROM=%d -DTO=%d -DDIVIDE=%d -DTHREADS=%d", (int)from,
+             (int)to, divide, TESS_PASS_THREADS);
+    return tess_cuda_load_function(state->cuda, "rescale.cu", defines, "rescale",
+                                   &state->rescale_module[divide], &state->rescale[divide]);
+}
+
+/* What a product of all systems runs, made before a stream is captured. */
+static tess_status need_spmm(tess_space *space, tess_cuda_plan *plan)
+{
     const tess_cuda_variant *variant;
     tess_status status =
         tess_cuda_need_variant(plan, TESS_CUDA_SPMM, false, space->systems, 0, &variant);
@@ -127,14 +148,16 @@ static bool has_fused(tess_space *space, const tess_steps *steps)
 /* The code that a unit launches. */
 static tess_status load_unit(tess_space *space, tess_unit *unit)
 {
-    tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_cuda_variant *variant;
+    if (unit->kind == TESS_UNIT_RESCALE)
+        return need_rescale(space, unit->step);
     if (unit->kind == TESS_UNIT_APPLY) {
+        tess_cuda_plan *plan = tess_cuda_step_plan(space, unit->step);
         if (space->systems > 1 && !unit->step->transpose)
-            TESS_TRY(need_spmm(space));
+            TESS_TRY(need_spmm(space, plan));
         return unit->sums ? TESS_OK
-                          : tess_cuda_need_variant(state->plan, TESS_CUDA_SPMV,
-                                                   unit->step->transpose, 1, 0, &variant);
+                          : tess_cuda_need_variant(plan, TESS_CUDA_SPMV, unit->step->transpose, 1,
+                                                   0, &variant);
     }
     const bool fused = unit->kind == TESS_UNIT_FINISH && unit->sums && space->systems == 1;
     return unit->pass && !fused ? need_pass(space, unit->pass, &unit->function) : TESS_OK;
@@ -144,6 +167,7 @@ static tess_status build(tess_space *space, tess_unit_list *list, const tess_str
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     TESS_TRY(need_finish(state));
+    TESS_TRY(tess_cuda_need_diagonals(state, list->steps));
     TESS_TRY(tess_units_build(list, has_fused(space, list->steps), stretch != NULL,
                               stretch ? stretch->stops : NULL, stretch ? stretch->stop_count : 0));
     for (int64_t i = 0; i < list->count; i++)
@@ -209,4 +233,6 @@ void tess_cuda_lists_free(tess_space *space)
         tess_free(space->ctx, module);
     }
     tess_cuda_unload(state->cuda, state->finish_module);
+    for (int i = 0; i < 2; i++)
+        tess_cuda_unload(state->cuda, state->rescale_module[i]);
 }

@@ -31,9 +31,10 @@ tess_rows_call tess_cuda_rows_call(const tess_space *space, const tess_pass_kern
 {
     tess_rows_call call = {
         .finish = tess_cuda_finish_call(space, guard, system),
-        .diagonal = tess_cuda_space_of(space)->diagonal,
-        .rows = space->rows,
+        .rows = tess_space_level_of(space, kernel->vector[0])->rows,
     };
+    if (kernel->diagonal.block > 0)
+        call.diagonal = tess_cuda_diagonal_copy(tess_cuda_space_of(space), &kernel->diagonal);
     for (int i = 0; i < kernel->vectors; i++)
         call.vector[i] = tess_cuda_vector(space, kernel->vector[i], system);
     return call;
@@ -85,10 +86,12 @@ static tess_status apply_one(tess_space *space, const tess_unit *unit, int syste
     tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_step *step = unit->step;
     const tess_cuda_variant *variant;
-    tess_cuda_call call = {.alpha = 1,
+    tess_cuda_call call = {.alpha = step->plan ? step->alpha : 1,
+                           .beta = step->plan ? step->beta : 0,
                            .x = tess_cuda_vector(space, step->x, system),
                            .y = tess_cuda_vector(space, step->y, system)};
-    TESS_TRY(tess_cuda_need_variant(state->plan, unit->sums ? TESS_CUDA_SPMV_DOT : TESS_CUDA_SPMV,
+    TESS_TRY(tess_cuda_need_variant(tess_cuda_step_plan(space, step),
+                                    unit->sums ? TESS_CUDA_SPMV_DOT : TESS_CUDA_SPMV,
                                     step->transpose, 1, 0, &variant));
     if (!unit->sums)
         return tess_cuda_run(state->cuda, variant, &call, state->plan->stream);
@@ -108,9 +111,36 @@ static tess_status apply_many(tess_space *space, const tess_unit *unit, const in
             TESS_TRY(apply_one(space, unit, systems[i]));
         return TESS_OK;
     }
-    return tess_cuda_spmm(space->plan, space->systems, TESS_COLUMN_MAJOR, 1,
-                          (void *)(uintptr_t)tess_cuda_vector(space, step->x, 0), space->stride, 0,
-                          (void *)(uintptr_t)tess_cuda_vector(space, step->y, 0), space->stride);
+    tess_plan *plan = step->plan ? step->plan : space->plan;
+    tess_cuda_plan_of(plan)->stream = tess_cuda_space_of(space)->plan->stream;
+    return tess_cuda_spmm(plan, space->systems, TESS_COLUMN_MAJOR, step->plan ? step->alpha : 1,
+                          (void *)(uintptr_t)tess_cuda_vector(space, step->x, 0),
+                          tess_space_level_of(space, step->x)->stride, step->plan ? step->beta : 0,
+                          (void *)(uintptr_t)tess_cuda_vector(space, step->y, 0),
+                          tess_space_level_of(space, step->y)->stride);
+}
+
+static tess_status rescale(tess_space *space, const tess_unit *unit, int system)
+{
+    const tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_step *step = unit->step;
+    const int64_t rows = space->level[step->level].rows;
+    const int64_t grid = tess_ceil_div(rows, TESS_PASS_THREADS);
+    const tess_finish_call call = tess_cuda_finish_call(space, unit->guard, system);
+    tess_cuda_launch launch;
+    tess_cuda_launch_start(&launch, "rescale",
+                           grid > state->part_blocks ? state->part_blocks
+                           : grid > 0                ? grid
+                                                     : 1,
+                           TESS_PASS_THREADS)
+        ->overlaps = true;
+    tess_finish_arguments(&call, &launch);
+    tess_cuda_arg_pointer(&launch, tess_cuda_vector(space, step->x, system));
+    tess_cuda_arg_pointer(&launch, tess_cuda_vector(space, step->y, system));
+    tess_cuda_arg_integer(&launch, rows);
+    tess_cuda_arg_integer(&launch, step->slot);
+    return tess_cuda_launch_one(state->cuda, state->rescale[step->divide], &launch,
+                                state->plan->stream);
 }
 
 static tess_status finish(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
@@ -126,8 +156,8 @@ static tess_status finish(tess_space *space, const tess_unit_list *list, const t
     return TESS_OK;
 }
 
-tess_status tess_cuda_run_unit(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
-                               const int *systems, int count)
+static tess_status run_unit(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
+                            const int *systems, int count)
 {
     switch (unit->kind) {
     case TESS_UNIT_APPLY:
@@ -137,6 +167,10 @@ tess_status tess_cuda_run_unit(tess_space *space, const tess_unit_list *list, co
     case TESS_UNIT_PASS:
         for (int i = 0; i < count; i++)
             TESS_TRY(run_pass(space, list, unit, systems[i]));
+        return TESS_OK;
+    case TESS_UNIT_RESCALE:
+        for (int i = 0; i < count; i++)
+            TESS_TRY(rescale(space, unit, systems[i]));
         return TESS_OK;
     case TESS_UNIT_PRECONDITION:
         break;
@@ -150,17 +184,33 @@ tess_status tess_cuda_run_unit(tess_space *space, const tess_unit_list *list, co
     return TESS_OK;
 }
 
+/* The between that begins with unit `at`, for one system; NULL: none. */
+static const tess_between *between_at(const tess_unit_list *list, int64_t at, int count)
+{
+    for (int i = 0; i < list->between_count && count == 1; i++)
+        if (list->between[i].first == at)
+            return &list->between[i];
+    return NULL;
+}
+
+int64_t tess_cuda_units_together(const tess_unit_list *list, int64_t at, int count)
+{
+    const tess_between *between = between_at(list, at, count);
+    return between ? between->count : 1;
+}
+
+tess_status tess_cuda_run_units(tess_space *space, const tess_unit_list *list, int64_t at,
+                                const int *systems, int count)
+{
+    const tess_between *between = between_at(list, at, count);
+    return between ? tess_cuda_run_between(space, list, between, systems[0])
+                   : run_unit(space, list, &list->units[at], systems, count);
+}
+
 tess_status tess_cuda_run_list(tess_space *space, const tess_unit_list *list, const int *systems,
                                int count)
 {
-    const tess_between *between = list->between, *end = between + list->between_count;
-    for (int64_t i = 0; i < list->count;) {
-        if (between != end && between->first == i && count == 1) {
-            TESS_TRY(tess_cuda_run_between(space, list, between, systems[0]));
-            i += between++->count;
-        } else {
-            TESS_TRY(tess_cuda_run_unit(space, list, &list->units[i++], systems, count));
-        }
-    }
+    for (int64_t i = 0; i < list->count; i += tess_cuda_units_together(list, i, count))
+        TESS_TRY(tess_cuda_run_units(space, list, i, systems, count));
     return TESS_OK;
 }

@@ -91,11 +91,13 @@ static tess_status add_step(tess_ctx *ctx, tess_unit_list *list, const tess_step
     case TESS_STEP_APPLY:
         return add_apply(ctx, list, step, fused);
     case TESS_STEP_CONVERT:
+        return add_unit(ctx, list,
+                        &(tess_unit){.kind = TESS_UNIT_RESCALE, .step = step, .programme = -1});
     case TESS_STEP_PRECONDITION:
         break;
     }
-    const tess_unit unit = {.kind = TESS_UNIT_PRECONDITION, .step = step, .programme = -1};
-    return add_unit(ctx, list, &unit);
+    return add_unit(ctx, list,
+                    &(tess_unit){.kind = TESS_UNIT_PRECONDITION, .step = step, .programme = -1});
 }
 
 /* The iteration ends with the last programme; the units behind it finish what it began. */

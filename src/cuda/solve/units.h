@@ -14,6 +14,7 @@ typedef enum tess_unit_kind {
     TESS_UNIT_APPLY,       /* a product; its dot's parts go to the FINISH that follows */
     TESS_UNIT_PASS,        /* one kernel */
     TESS_UNIT_FINISH,      /* the last sum of an APPLY, and scalars */
+    TESS_UNIT_RESCALE,     /* a vector in another precision */
     TESS_UNIT_PRECONDITION /* triangular solves */
 } tess_unit_kind;
 

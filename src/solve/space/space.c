@@ -112,28 +112,33 @@ double tess_space_step_bytes(const tess_space *space, const tess_step *step, int
     return 0;
 }
 
-void tess_space_account(tess_space *space, const tess_step *step, int count, double seconds)
+void tess_step_divide_time(const tess_step *step, double seconds, double times[TESS_TIMES])
 {
-    space->bytes += tess_space_step_bytes(space, step, count);
     if (step->level > 0 || (step->kind == TESS_STEP_APPLY && step->plan)) {
-        space->seconds[TESS_TIME_PC] += seconds;
+        times[TESS_TIME_PC] += seconds;
         return;
     }
     switch (step->kind) {
     case TESS_STEP_PASS:
-        space->seconds[TESS_TIME_PC] += seconds * step->diagonal_share;
-        space->seconds[TESS_TIME_DOTS] += seconds * step->dot_share;
-        space->seconds[TESS_TIME_VECTORS] += seconds * (1 - step->diagonal_share - step->dot_share);
+        times[TESS_TIME_PC] += seconds * step->diagonal_share;
+        times[TESS_TIME_DOTS] += seconds * step->dot_share;
+        times[TESS_TIME_VECTORS] += seconds * (1 - step->diagonal_share - step->dot_share);
         break;
     case TESS_STEP_APPLY:
-        space->seconds[TESS_TIME_SPMV] += seconds;
+        times[TESS_TIME_SPMV] += seconds;
         break;
     case TESS_STEP_CONVERT:
     case TESS_STEP_PRECONDITION:
-        space->seconds[TESS_TIME_PC] += seconds;
+        times[TESS_TIME_PC] += seconds;
         break;
     case TESS_STEP_SCALAR:
-        space->seconds[TESS_TIME_VECTORS] += seconds;
+        times[TESS_TIME_VECTORS] += seconds;
         break;
     }
+}
+
+void tess_space_account(tess_space *space, const tess_step *step, int count, double seconds)
+{
+    space->bytes += tess_space_step_bytes(space, step, count);
+    tess_step_divide_time(step, seconds, space->seconds);
 }

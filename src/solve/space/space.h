@@ -108,6 +108,8 @@ static inline const tess_space_level *tess_space_level_of(const tess_space *spac
     return &space->level[space->place[v].level];
 }
 
+/* Adds a step's time to those of its kinds. */
+void tess_step_divide_time(const tess_step *step, double seconds, double times[TESS_TIMES]);
 /* Adds the bytes of one step for `count` systems, and its time. */
 void tess_space_account(tess_space *space, const tess_step *step, int count, double seconds);
 /* The bytes that a step moves for `count` systems. */

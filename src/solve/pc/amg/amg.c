@@ -30,9 +30,6 @@ static void write_text(tess_amg *amg)
 static tess_status set_up(tess_plan *plan, tess_pc *pc)
 {
     tess_amg *amg;
-    if (plan->device->threads < 1)
-        return tess_fail(pc->ctx, TESS_ERR_UNSUPPORTED,
-                         "pc=amg: multigrid is for processors so far: take --device cpu");
     TESS_TRY(TESS_CALLOC(pc->ctx, 1, &amg));
     amg->ctx = pc->ctx;
     pc->state = amg;

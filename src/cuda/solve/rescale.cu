@@ -1,0 +1,40 @@
+/* A vector goes to another precision: to = from / slot (DIVIDE; 0 where the slot is 0) or from * slot.
+ *
+ *   FROM, TO  bytes of their scalars (8 or 4)      DIVIDE  0 or 1      THREADS  threads a block
+ */
+#define REAL 8
+#include "common.cuh"
+#include "steps.cuh"
+
+#if FROM == 8
+typedef double given;
+#else
+typedef float given;
+#endif
+#if TO == 8
+typedef double taken;
+#else
+typedef float taken;
+#endif
+
+typedef struct rescale_args {
+    finish_args f;
+    const given *from;
+    taken *to;
+    long long count; /* of scalars */
+    long long slot;
+} rescale_args;
+
+KERNEL(rescale, rescale_args, THREADS, 1)
+{
+    LET_NEXT_START();
+    WAIT_FOR_LAST();
+    if (halted(&a.f))
+        return;
+    const double slot = a.f.slots[a.slot];
+    const double factor = DIVIDE ? (slot == 0 ? 0 : 1 / slot) : slot;
+    NO_UNROLL
+    for (long long i = (long long)blockIdx.x * THREADS + threadIdx.x; i < a.count;
+         i += (long long)gridDim.x * THREADS)
+        a.to[i] = (taken)((double)a.from[i] * factor);
+}
