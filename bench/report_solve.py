@@ -27,11 +27,14 @@ ratio. Every program takes its turn in every round and sets up and solves twice 
 
 bjacobi is the inverted diagonal blocks. ilu0 is block ILU(0), one a thread (Tessera) or a rank (PETSc). AMGCL and
 DUNE-ISTL factor the whole matrix and therefore need fewer iterations. gmres restarts after 30. All use blocks (BAIJ,
-static_matrix, FieldMatrix, bsr_array). DUNE-ISTL and SciPy have no threads. SciPy has no ILU(0).
+static_matrix, FieldMatrix, bsr_array) but GAMG and hypre, which take AIJ. Multigrid on elasticity has rigid motions here,
+in GAMG and in PyAMG; AMGCL's block form and hypre take none. AMGCL smooths with SPAI(0) or ILU(0). DUNE-ISTL and SciPy have no threads. SciPy has no ILU(0).
 """
 
-TITLES = {"elasticity": "Elasticity, 3 × 3 blocks", "cdr": "Convection, diffusion, reaction, 4 × 4 blocks"}
-NAMES = {"cg": "CG", "bicgstab": "BiCGSTAB", "gmres": "GMRES(30)", "bjacobi": "block-Jacobi", "ilu0": "block ILU(0)"}
+TITLES = {"elasticity": "Elasticity, 3 × 3 blocks", "cdr": "Convection, diffusion, reaction, 4 × 4 blocks",
+          "multigrid": "Elasticity by multigrid", "poisson": "Diffusion, scalars"}
+NAMES = {"cg": "CG", "bicgstab": "BiCGSTAB", "gmres": "GMRES(30)", "bjacobi": "block-Jacobi", "ilu0": "block ILU(0)",
+         "amg": "multigrid"}
 
 
 def milliseconds(seconds):

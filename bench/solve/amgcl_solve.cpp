@@ -1,15 +1,19 @@
-// AMGCL's solvers with a one-level preconditioner: builtin backend, OpenMP, static_matrix blocks. See
-// peer_solve.h. Its ILU(0) is that of the whole matrix, not one a thread.
+// AMGCL's solvers: builtin backend, OpenMP, static_matrix blocks, scalars where they are 1 x 1. See
+// peer_solve.h. Its ILU(0) is that of the whole matrix, not one a thread. amg is smoothed aggregation
+// with SPAI(0), amg_other the same with ILU(0).
 #include <algorithm>
 #include <memory>
 
 #include <amgcl/adapter/block_matrix.hpp>
 #include <amgcl/adapter/crs_tuple.hpp>
+#include <amgcl/amg.hpp>
 #include <amgcl/backend/builtin.hpp>
+#include <amgcl/coarsening/smoothed_aggregation.hpp>
 #include <amgcl/make_solver.hpp>
 #include <amgcl/relaxation/as_preconditioner.hpp>
 #include <amgcl/relaxation/damped_jacobi.hpp>
 #include <amgcl/relaxation/ilu0.hpp>
+#include <amgcl/relaxation/spai0.hpp>
 #include <amgcl/solver/bicgstab.hpp>
 #include <amgcl/solver/cg.hpp>
 #include <amgcl/solver/gmres.hpp>
@@ -21,7 +25,18 @@
 namespace
 {
 template <int B>
-using backend_of = amgcl::backend::builtin<amgcl::static_matrix<double, B, B>, int, int>;
+using value_of = std::conditional_t<B == 1, double, amgcl::static_matrix<double, B, B>>;
+template <int B>
+using backend_of = amgcl::backend::builtin<value_of<B>, int, int>;
+template <class Backend, template <class> class Smoother>
+using multigrid = amgcl::amg<Backend, amgcl::coarsening::smoothed_aggregation, Smoother>;
+
+template <class Params>
+auto undamped(Params &params) -> decltype((void)params.damping)
+{
+    params.damping = 1;
+}
+inline void undamped(...) {}
 
 // Everybody's clock starts with a block matrix in memory.
 template <class Backend, class Precond, class Method>
@@ -34,11 +49,16 @@ bool run(const peer_system &system, double tol, peer_report &report)
     typename solver::params params;
     params.solver.tol = tol;
     params.solver.maxiter = 10000;
-    params.precond.damping = 1;
+    undamped(params.precond);
     const int rows = system.rows();
     const auto scalar = std::tie(rows, system.offsets, system.columns, system.values);
-    const auto matrix = std::make_shared<typename Backend::matrix>(
-        amgcl::adapter::block_matrix<block>(scalar));
+    const auto matrix = [&] {
+        if constexpr (B == 1)
+            return std::make_shared<typename Backend::matrix>(scalar);
+        else
+            return std::make_shared<typename Backend::matrix>(
+                amgcl::adapter::block_matrix<block>(scalar));
+    }();
     std::vector<double> x(system.b.size());
     const auto *b = reinterpret_cast<const part *>(system.b.data());
     auto *solution = reinterpret_cast<part *>(x.data());
@@ -81,6 +101,12 @@ bool by_pc(const peer_system &system, const std::string &method, const std::stri
                                                                             report);
     if (pc == "ilu0")
         return by_method<backend, as_preconditioner<backend, ilu0>>(system, method, tol, report);
+    report.peer = pc == "amg" ? "AMGCL SPAI(0)" : "AMGCL ILU(0)";
+    if (pc == "amg" && method == "cg")
+        return run<backend, multigrid<backend, spai0>, amgcl::solver::cg<backend>>(system, tol,
+                                                                                  report);
+    if (pc == "amg_other" && method == "cg")
+        return run<backend, multigrid<backend, ilu0>, amgcl::solver::cg<backend>>(system, tol, report);
     return false;
 }
 } // namespace
@@ -91,6 +117,8 @@ int main(int argc, char **argv)
                         [](const peer_system &system, const std::string &method,
                            const std::string &pc, double tol, peer_report &report) {
                             switch (system.block) {
+                            case 1:
+                                return by_pc<1>(system, method, pc, tol, report);
                             case 3:
                                 return by_pc<3>(system, method, pc, tol, report);
                             case 4:

@@ -3,8 +3,9 @@
  *
  *     PROGRAM FILE BLOCK TOL REPS METHOD:PC [METHOD:PC ...]
  *
- * FILE is matrix and right-hand side in PETSc's binary format, as tessera_bench_solve --dump writes
- * it; METHOD is cg, bicgstab or gmres (restart 30), PC bjacobi (inverted diagonal blocks) or ilu0.
+ * FILE is matrix, right-hand side and perhaps coordinates in PETSc's binary format, as
+ * tessera_bench_solve --dump writes it; METHOD is cg, bicgstab or gmres (restart 30), PC bjacobi
+ * (inverted diagonal blocks), ilu0, amg (the library's multigrid) or amg_other (another of its own).
  * Each solver is set up and run REPS times from x = 0. A pair that the library does not have is
  * left out. */
 #ifndef BENCH_PEER_SOLVE_H

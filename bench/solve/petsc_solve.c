@@ -2,10 +2,12 @@
  *
  *     mpirun -n 2 --bind-to core petsc-solve FILE BLOCK TOL REPS METHOD:PC ...
  *
- * bjacobi is PETSc's pbjacobi, ilu0 its bjacobi: one ILU(0) a rank. The stopping test is on the
- * unpreconditioned residual; the true residual is recomputed.
+ * bjacobi is PETSc's pbjacobi, ilu0 its bjacobi: one ILU(0) a rank. amg is GAMG, with rigid motions
+ * where there are coordinates, amg_other hypre's BoomerAMG; both take AIJ, whose conversion is not
+ * counted. The stopping test is on the unpreconditioned residual; the true residual is recomputed.
  */
 #include <petscksp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +19,8 @@ static void check(PetscErrorCode error)
         MPI_Abort(PETSC_COMM_WORLD, (int)error);
 }
 
-static void load(const char *path, int block, Mat *A, Vec *b)
+/* `modes`: rigid motions, NULL without coordinates. */
+static void load(const char *path, int block, Mat *A, Vec *b, MatNullSpace *modes)
 {
     PetscViewer file;
     check(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_READ, &file));
@@ -27,6 +30,18 @@ static void load(const char *path, int block, Mat *A, Vec *b)
     check(MatLoad(*A, file));
     check(MatCreateVecs(*A, NULL, b));
     check(VecLoad(*b, file));
+    *modes = NULL;
+    if (block == 3) {
+        Vec places;
+        check(VecDuplicate(*b, &places));
+        check(VecSetBlockSize(places, block));
+        check(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+        const PetscErrorCode missing = VecLoad(places, file);
+        check(PetscPopErrorHandler());
+        if (!missing)
+            check(MatNullSpaceCreateRigidBody(places, modes));
+        check(VecDestroy(&places));
+    }
     check(PetscViewerDestroy(&file));
 }
 
@@ -57,7 +72,10 @@ static KSP make_solver(Mat A, const char *method, const char *pc_name, double to
     check(KSPSetOperators(ksp, A, A));
     check(KSPSetType(ksp, strcmp(method, "bicgstab") == 0 ? KSPBCGS : method));
     check(KSPGetPC(ksp, &pc));
-    check(PCSetType(pc, strcmp(pc_name, "ilu0") == 0 ? PCBJACOBI : PCPBJACOBI));
+    check(PCSetType(pc, strcmp(pc_name, "ilu0") == 0        ? PCBJACOBI
+                        : strcmp(pc_name, "amg") == 0       ? PCGAMG
+                        : strcmp(pc_name, "amg_other") == 0 ? PCHYPRE
+                                                            : PCPBJACOBI));
     if (strcmp(method, "cg") == 0)
         check(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
     else
@@ -80,7 +98,9 @@ static void solve(Mat A, Vec b, double tol, int reps, const char *method, const 
     snprintf(version, sizeof version, "%d.%d.%d", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
              PETSC_VERSION_SUBMINOR);
     peer_report report = {
-        .peer = "PETSc",
+        .peer = strcmp(pc, "amg") == 0         ? "PETSc GAMG"
+                : strcmp(pc, "amg_other") == 0 ? "PETSc hypre"
+                                               : "PETSc",
         .version = version,
         .method = method,
         .pc = pc,
@@ -108,22 +128,31 @@ static void solve(Mat A, Vec b, double tol, int reps, const char *method, const 
 
 int main(int argc, char **argv)
 {
-    Mat A;
+    Mat A, scalar = NULL;
     Vec b;
+    MatNullSpace modes;
     check(PetscInitialize(&argc, &argv, NULL, NULL));
     if (argc < 6) {
         fprintf(stderr, "usage: petsc-solve FILE BLOCK TOL REPS METHOD:PC ...\n");
         return 2;
     }
-    load(argv[1], atoi(argv[2]), &A, &b);
+    load(argv[1], atoi(argv[2]), &A, &b, &modes);
     for (int i = 5; i < argc; i++) {
         char *colon = strchr(argv[i], ':');
         if (!colon)
             continue;
         *colon = '\0';
-        solve(A, b, atof(argv[3]), atoi(argv[4]), argv[i], colon + 1);
+        const bool multigrid = strncmp(colon + 1, "amg", 3) == 0;
+        if (multigrid && !scalar) {
+            check(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &scalar));
+            if (modes)
+                check(MatSetNearNullSpace(scalar, modes));
+        }
+        solve(multigrid ? scalar : A, b, atof(argv[3]), atoi(argv[4]), argv[i], colon + 1);
     }
     check(MatDestroy(&A));
+    check(MatDestroy(&scalar));
+    check(MatNullSpaceDestroy(&modes));
     check(VecDestroy(&b));
     return PetscFinalize();
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""SciPy's solvers with block-Jacobi (the inverted diagonal blocks as a LinearOperator): sequential.
+"""SciPy's solvers with block-Jacobi (the inverted diagonal blocks as a LinearOperator), and with PyAMG's smoothed
+aggregation (amg) where it is installed: sequential.
 
     scipy_solve.py FILE BLOCK TOL REPS METHOD:PC ...
 
@@ -14,6 +15,11 @@ import scipy
 from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import LinearOperator, bicgstab, cg, gmres
 
+try:
+    import pyamg
+except ImportError:
+    pyamg = None
+
 
 def read(path, block):
     with open(path, "rb") as file:
@@ -23,9 +29,11 @@ def read(path, block):
         values = numpy.fromfile(file, ">f8", entries).astype("f8")
         numpy.fromfile(file, ">i4", 2)
         b = numpy.fromfile(file, ">f8", rows).astype("f8")
+        more = numpy.fromfile(file, ">i4", 2)
+        places = numpy.fromfile(file, ">f8", rows).astype("f8") if more.size == 2 else None
     offsets = numpy.concatenate(([0], numpy.cumsum(lengths))).astype("i4")
     A = csr_matrix((values, columns, offsets), shape=(rows, rows))
-    return A.tobsr((block, block)), b
+    return A.tobsr((block, block)), b, places
 
 
 def block_jacobi(A):
@@ -33,6 +41,21 @@ def block_jacobi(A):
     rows = numpy.repeat(numpy.arange(A.indptr.size - 1), numpy.diff(A.indptr))
     inverse = numpy.linalg.inv(A.data[A.indices == rows])
     return LinearOperator(A.shape, lambda r: (inverse @ r.reshape(-1, size, 1)).ravel())
+
+
+def rigid_motions(places):
+    """Three translations and three rotations of points in space, one column each."""
+    x, y, z = places.reshape(-1, 3).T
+    zero, one = numpy.zeros_like(x), numpy.ones_like(x)
+    modes = [(one, zero, zero), (zero, one, zero), (zero, zero, one), (zero, -z, y), (z, zero, -x), (-y, x, zero)]
+    return numpy.column_stack([numpy.column_stack(mode).ravel() for mode in modes])
+
+
+def multigrid(A, places):
+    smoother = ("chebyshev", {"degree": 2})
+    B = rigid_motions(places) if places is not None else None
+    return pyamg.smoothed_aggregation_solver(A, B=B, presmoother=smoother, postsmoother=smoother,
+                                             max_coarse=500).aspreconditioner()
 
 
 def solve(method, A, b, tol, M):
@@ -52,21 +75,22 @@ def solve(method, A, b, tol, M):
 
 def main():
     path, block, tol, reps = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
-    A, b = read(path, block)
+    A, b, places = read(path, block)
     for pair in sys.argv[5:]:
         method, pc = pair.split(":")
-        if pc != "bjacobi":
+        if pc != "bjacobi" and not (pc == "amg" and pyamg):
             continue
         setup, solved = [], []
         for _ in range(reps):
             start = time.perf_counter()
-            M = block_jacobi(A)
+            M = multigrid(A, places) if pc == "amg" else block_jacobi(A)
             ready = time.perf_counter()
             x, iterations = solve(method, A, b, tol, M)
             setup.append(ready - start)
             solved.append(time.perf_counter() - ready)
         residual = numpy.linalg.norm(b - A @ x) / numpy.linalg.norm(b)
-        print(json.dumps({"peer": "SciPy", "version": scipy.__version__, "method": method, "pc": pc, "threads": 1,
+        peer, version = ("PyAMG", pyamg.__version__) if pc == "amg" else ("SciPy", scipy.__version__)
+        print(json.dumps({"peer": peer, "version": version, "method": method, "pc": pc, "threads": 1,
                           "iterations": iterations, "setup_seconds": setup, "solve_seconds": solved,
                           "true_residual": residual}), flush=True)
 

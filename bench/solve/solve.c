@@ -3,8 +3,9 @@
  *     tessera_bench_solve [--json] [--reps N] [--dump FILE] INPUT SPEC [SPEC ...]
  *
  * The ideal is the time of the products of an iteration, measured apart, and of moving the vectors
- * and the preconditioner once at the read ceiling of memory. --dump writes matrix and right-hand
- * side in PETSc's binary format, for other libraries in the same run. */
+ * and the preconditioner once at the read ceiling of memory. --dump writes matrix, right-hand side
+ * and, where the matrix has them, its rows' coordinates in PETSc's binary format, for other
+ * libraries in the same run. */
 #include <endian.h>
 #include <math.h>
 #include <stdio.h>
@@ -58,6 +59,14 @@ static void put_entries(FILE *file, const tess_matrix *A, bool values)
             }
 }
 
+static void put_vector(FILE *file, int64_t rows, const double *x)
+{
+    put_int(file, 1211214);
+    put_int(file, rows);
+    for (int64_t i = 0; i < rows; i++)
+        put_double(file, x[i]);
+}
+
 static void dump(const tess_matrix *A, const double *b, const char *path)
 {
     const int64_t r = A->block_height, c = A->block_width;
@@ -73,10 +82,9 @@ static void dump(const tess_matrix *A, const double *b, const char *path)
         put_int(file, (A->row_offsets[row / r + 1] - A->row_offsets[row / r]) * c);
     put_entries(file, A, false);
     put_entries(file, A, true);
-    put_int(file, 1211214);
-    put_int(file, A->rows);
-    for (int64_t i = 0; i < A->rows; i++)
-        put_double(file, b[i]);
+    put_vector(file, A->rows, b);
+    if (A->coordinates) /* as many a block row as it has scalars: generated elasticity alone */
+        put_vector(file, A->rows, A->coordinates);
     if (fclose(file) != 0)
         exit(1);
 }
@@ -119,6 +127,7 @@ static void solve(const options *o, tess_plan *plan, const char *spec, const dou
         memset(x, 0, (size_t)A->rows * sizeof *x);
         const double start = tess_seconds();
         check(plan->ctx, tess_solver_create(plan, spec, &solver));
+        check(plan->ctx, tess_solver_set_up(solver));
         setup[rep] = tess_seconds() - start;
         check(plan->ctx, tess_solver_solve(solver, b, x, &result));
         seconds[rep] = result.seconds;

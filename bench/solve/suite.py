@@ -37,6 +37,8 @@ FAMILIES = {
             ["bicgstab:ilu0", "gmres:ilu0", "bicgstab:bjacobi", "gmres:bjacobi"],
             ["gmres:pc=ilu0,side=left", "bicgstab:pc=ilu0,side=left", "bicgstab:pc=ilu0,pc_type=f32",
              "bicgstab:pc=ilu0,inner=f32"]),
+    "multigrid": ("gen:elasticity:n=%d", 3, [24, 40, 64], ["cg:amg"], ["cg:pc=amg,pc_type=f32", "cg:pc=bjacobi"]),
+    "poisson": ("gen:diffusion:n=%d", 1, [40, 80], ["cg:amg"], ["cg:pc=amg,pc_type=f32", "cg:pc=jacobi"]),
 }
 CUDA = ["gen:stencil27:n=%d,b=%d" % shape for shape in
         [(110, 3), (12, 3), (24, 3), (48, 3), (40, 4), (48, 7), (64, 5), (80, 3)]]
@@ -104,7 +106,8 @@ def run_case(options, name, peers):
         programs = [ours + [pattern % int(n)] + specs]
         if what != "more" and peers:
             programs[0][1:1] = ["--dump", dump]
-            programs += [[peer, dump, str(block), str(TOLERANCE), str(options.reps), what] for peer in peers]
+            asked = [what, what + "_other"] if what.endswith(":amg") else [what]
+            programs += [[peer, dump, str(block), str(TOLERANCE), str(options.reps)] + asked for peer in peers]
         for _ in range(options.rounds):
             for program in programs:
                 for line in lines_of(program, environment(options.threads)):
