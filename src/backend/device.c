@@ -1,5 +1,4 @@
 /* Devices by name: "cpu", "cpu:4", "cuda:0", "ref", "profile:h200". */
-#include <string.h>
 
 #include "backend/backend.h"
 

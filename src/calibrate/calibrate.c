@@ -4,9 +4,6 @@
  *   extras    extras.c: irregular matrices, for what the curves do not explain
  *   vectors   vectors.c: what an iteration of CG does beside its product, and copies
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "calibrate/samples.h"
 

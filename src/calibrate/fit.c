@@ -1,7 +1,4 @@
 /* From samples to curves. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "calibrate/samples.h"
 

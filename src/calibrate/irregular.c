@@ -1,5 +1,4 @@
 /* From samples of irregular matrices to extras. */
-#include <string.h>
 
 #include "calibrate/samples.h"
 

@@ -5,9 +5,6 @@
  *   at once            whole iterations, where the device does all of them in one launch
  *   copies             a vector to the device and another one back
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "calibrate/samples.h"
 

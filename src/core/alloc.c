@@ -1,5 +1,4 @@
 /* Memory through the context's allocator, with overflow checks and huge pages for large arrays. */
-#include <string.h>
 #include <sys/mman.h>
 
 #include "core/core.h"

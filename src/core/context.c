@@ -1,7 +1,4 @@
 /* The context: options in force, and the sentence for the last failure. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "core/core.h"

@@ -7,10 +7,15 @@
 #ifndef TESS_CORE_H
 #define TESS_CORE_H
 
+/* The C library's headers that most files need are included here, once. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "tessera/tessera.h"
 

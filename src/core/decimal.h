@@ -10,7 +10,6 @@
 #define TESS_DECIMAL_H
 
 #include <locale.h>
-#include <string.h>
 
 #include "core/core.h"
 

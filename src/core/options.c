@@ -2,10 +2,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <locale.h>
-#include <math.h>
-#include <stdlib.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "core/core.h"
 

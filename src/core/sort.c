@@ -1,5 +1,4 @@
 /* Small arrays of measurements. */
-#include <stdlib.h>
 
 #include "core/core.h"
 

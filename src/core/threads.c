@@ -2,7 +2,6 @@
 #include "core/threads.h"
 
 #include <sched.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 tess_range tess_share(int64_t count, int share, int shares)

@@ -1,6 +1,4 @@
 /* Format bsr: the matrix's own arrays. */
-#include <stdio.h>
-#include <string.h>
 
 #include "cpu/formats.h"
 

@@ -1,6 +1,4 @@
 /* Format fbcsr: dense pieces of several shapes and a CSR remainder. */
-#include <stdio.h>
-#include <string.h>
 
 #include "backend/shapes.h"
 #include "cpu/formats.h"

@@ -1,6 +1,4 @@
 /* Format symmetric: half storage of a symmetric matrix. */
-#include <stdio.h>
-#include <string.h>
 
 #include "cpu/formats.h"
 

@@ -1,7 +1,4 @@
 /* Which ISA, which kernel. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cpu/select.h"
 #include "format/symmetric_lanes.h"

@@ -1,5 +1,4 @@
 /* From a matrix or vector that part 0 has to the parts, and back. */
-#include <string.h>
 
 #include "dist/part.h"
 

@@ -1,6 +1,4 @@
 /* Making a part from block rows with columns of the whole matrix. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "dist/part.h"
 

@@ -3,8 +3,6 @@
 
 #include "core/threads.h"
 
-#include <string.h>
-
 static int64_t length_of(const tess_interleaved *I, int64_t row)
 {
     return I->starts[row + 1] - I->starts[row];

@@ -2,8 +2,6 @@
 #include "core/threads.h"
 #include "format/sliced_lines.h"
 
-#include <string.h>
-
 /* Where scalar (i, j) of block k of line `lane` of slice s lies in the value array. */
 static int64_t value_index(const tess_sliced *S, int64_t s, int32_t lane, int32_t k, int32_t i,
                            int32_t j)

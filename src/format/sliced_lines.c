@@ -3,8 +3,6 @@
 
 #include "core/threads.h"
 
-#include <string.h>
-
 /* The matrix cut into panels of columns. */
 typedef struct cut_matrix {
     const tess_matrix *A;

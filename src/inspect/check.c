@@ -1,8 +1,6 @@
 /* Predictions beside what a device then does. */
 #include "inspect/check.h"
 
-#include <string.h>
-
 #include "calibrate/calibrate.h"
 
 tess_status tess_check_iteration(tess_ctx *ctx, const tess_matrix *A, tess_device *device,

@@ -2,8 +2,6 @@
 #ifndef TESS_INSPECT_H
 #define TESS_INSPECT_H
 
-#include <string.h>
-
 #include "core/core.h"
 
 /* A struct into the caller's, which may be of an older header and shorter, or of a newer one: what

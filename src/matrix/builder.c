@@ -6,7 +6,6 @@
  * atomics, and the same sum for any number of threads.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "matrix/builder.h"
 

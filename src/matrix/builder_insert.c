@@ -1,6 +1,5 @@
 /* Adding blocks: checked, looked up in the pattern when there is one, and kept for finish. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "matrix/builder.h"
 

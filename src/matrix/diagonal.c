@@ -1,6 +1,5 @@
 /* The diagonal blocks, found by binary search in their rows. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "core/threads.h"
 #include "matrix/matrix.h"

@@ -1,6 +1,4 @@
 /* Life of a matrix: allocation with checked sizes, views, and the bytes an SpMV moves. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "matrix/matrix.h"
 

@@ -15,8 +15,6 @@
 #ifndef TESS_MERGE_H
 #define TESS_MERGE_H
 
-#include <string.h>
-
 #include "matrix/matrix.h"
 
 typedef struct tess_cursor {

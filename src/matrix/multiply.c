@@ -5,8 +5,6 @@
  */
 #include "matrix/multiply.h"
 
-#include <stdlib.h>
-
 #include "core/threads.h"
 
 static int64_t list_row(const tess_matrix *A, const tess_matrix *B, int64_t row, int32_t *mark,

@@ -4,7 +4,6 @@
  * The renumbering is a permutation, so no column repeats.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "core/threads.h"
 #include "matrix/sort.h"

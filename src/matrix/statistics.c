@@ -1,6 +1,4 @@
 /* What the rows look like: lengths, histogram, bandwidth, non-zeros, imbalance. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/threads.h"
 #include "matrix/matrix.h"

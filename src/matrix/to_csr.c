@@ -1,6 +1,5 @@
 /* Blocks to single entries: CSR and coordinates. Entries come out by rows, then columns. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "core/threads.h"
 #include "matrix/matrix.h"

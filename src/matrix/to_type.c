@@ -1,8 +1,6 @@
 /* The same matrix in the other precision. A finite f64 beyond f32's range is refused, never turned
  * into an infinity; infinities and NaN that are there stay, and small numbers round towards 0. */
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 #include "core/threads.h"
 #include "matrix/matrix.h"

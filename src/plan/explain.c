@@ -1,7 +1,4 @@
 /* What was chosen, and why, with numbers: a page of text for people. */
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "plan/model/model.h"
 #include "plan/tuner.h"

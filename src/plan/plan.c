@@ -1,5 +1,4 @@
 /* Plans: argument checks once, here, then the backend's table. */
-#include <string.h>
 
 #include "plan/tuner.h"
 

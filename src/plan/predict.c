@@ -1,6 +1,4 @@
 /* tess_predict: the model's answers as a public structure. */
-#include <stdio.h>
-#include <string.h>
 
 #include "plan/model/model.h"
 #include "plan/tuner.h"

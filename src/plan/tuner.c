@@ -1,9 +1,6 @@
 /* The search: see tuner.h for its shape. */
 #include "plan/tuner.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "plan/duel.h"
 #include "plan/wisdom/wisdom.h"
 

@@ -1,6 +1,4 @@
 /* "ref" as a device: no state but the matrix itself. */
-#include <stdio.h>
-#include <string.h>
 
 #include "backend/backend.h"
 #include "ref/ref.h"

@@ -1,6 +1,5 @@
 /* y = alpha A x + beta y, A^T, and the magnitude |A||x|, as one would write them on a blackboard.
  */
-#include <math.h>
 
 #include "ref/ref.h"
 

@@ -6,10 +6,6 @@
  */
 #include "solve/auto.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 enum { LINE_MAX_LENGTH = 512 };
 
 typedef struct automatic {

@@ -4,9 +4,6 @@
  * The recurrence decides when to look at the true residual; the true residual decides. Where the
  * two have drifted apart the recurrence starts again from x, as long as that helps.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "solve/iterate.h"
 

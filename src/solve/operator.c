@@ -1,7 +1,5 @@
 /* The caller's operator as a plan: a backend of one product, without entries. The plan owns a
  * device of this backend and a matrix that has sizes alone. */
-#include <stdio.h>
-#include <string.h>
 
 #include "solve/solve.h"
 

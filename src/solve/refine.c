@@ -9,8 +9,6 @@
  * the method begins anew in each round. All vectors are in the device's memory, where it has its
  * own.
  */
-#include <math.h>
-#include <string.h>
 
 #include "core/threads.h"
 #include "solve/solve.h"

@@ -1,6 +1,4 @@
 /* Solvers as objects: create, update, destroy, and the calls that solve. */
-#include <math.h>
-#include <string.h>
 
 #include "plan/tuner.h"
 #include "solve/solve.h"

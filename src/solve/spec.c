@@ -1,7 +1,4 @@
 /* "METHOD:key=value,..." read into options. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "solve/solve.h"
 

@@ -1,6 +1,5 @@
 /* Stretches of iterations: how many a device may run by itself, and the look at each of them
  * afterwards, in order, as if it had just been run. */
-#include <math.h>
 
 #include "solve/iterate.h"
 

@@ -1,6 +1,4 @@
 /* Opening "cuda" and "cuda:N": driver, device, primary context, one stream. */
-#include <stdio.h>
-#include <string.h>
 
 #include "cuda/driver/module.h"
 

@@ -1,9 +1,5 @@
 #include "cuda/driver/jit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/threads.h"
 #include "cuda/driver/sources.h"
 

@@ -3,9 +3,6 @@
 
 #include <dlfcn.h>
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* NODELETE: the driver and NVRTC keep threads and exit handlers of their own. */

@@ -1,5 +1,4 @@
 /* Device memory: allocation that explains itself, copies through pinned buffers. */
-#include <string.h>
 
 #include "core/threads.h"
 #include "cuda/driver/device.h"

@@ -1,6 +1,5 @@
 /* The descriptor of fbcsr.cu. The shapes are the problem's: they come with the plan's parameters,
  * or are chosen for the matrix, and decide the layout, and which widths of runs the code knows. */
-#include <stdio.h>
 
 #include "cuda/kernels/sliced.h"
 #include "format/fbcsr/slices.h"

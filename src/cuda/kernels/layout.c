@@ -1,6 +1,4 @@
 /* The table of layouts. */
-#include <stdio.h>
-#include <string.h>
 
 #include "cuda/kernels/support.h"
 

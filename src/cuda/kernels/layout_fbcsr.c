@@ -1,5 +1,4 @@
 /* The layout fbcsr (format/fbcsr/slices.h); its options are LANES/SHAPES. */
-#include <stdlib.h>
 
 #include "cuda/kernels/support.h"
 #include "format/fbcsr/slices.h"

@@ -1,6 +1,4 @@
 /* The sliced kernels' descriptors; sliced.cu says what the macros mean. */
-#include <stdio.h>
-#include <string.h>
 
 #include "cuda/kernels/sliced.h"
 #include "format/sliced.h"

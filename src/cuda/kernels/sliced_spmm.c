@@ -1,6 +1,4 @@
 /* The descriptor of SpMM on sliced storage; sliced_spmm.cu says what the macros mean. */
-#include <stdio.h>
-#include <string.h>
 
 #include "cuda/kernels/support.h"
 #include "format/sliced.h"

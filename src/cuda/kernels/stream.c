@@ -1,6 +1,4 @@
 /* The stream kernel's descriptor; stream.cu says what the macros mean. */
-#include <stdio.h>
-#include <string.h>
 
 #include "cuda/kernels/support.h"
 

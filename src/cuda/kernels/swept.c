@@ -1,6 +1,4 @@
 /* The descriptor of swept.cu. */
-#include <stdio.h>
-#include <string.h>
 
 #include "cuda/kernels/sliced.h"
 #include "format/swept.h"

@@ -1,6 +1,4 @@
 /* The kernel table, parameters as text, and the walk over a tuning space. */
-#include <stdio.h>
-#include <string.h>
 
 #include "cuda/kernels/table.h"
 

@@ -1,5 +1,4 @@
 /* Vectors from one precision to the other in device memory, for refinement. */
-#include <stdio.h>
 
 #include "cuda/kernels/support.h"
 #include "cuda/plan/plan.h"

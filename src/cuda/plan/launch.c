@@ -1,6 +1,5 @@
 /* From a kernel's launch records to the driver. Nothing here allocates or waits, so a product on
  * device pointers can be captured in a CUDA graph. */
-#include <string.h>
 
 #include "cuda/plan/launch.h"
 

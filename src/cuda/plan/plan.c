@@ -1,9 +1,6 @@
 /* Making, refreshing and explaining a plan on a CUDA device. */
 #include "cuda/plan/plan.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static tess_status need_transposed(tess_cuda_plan *p)
 {
     if (p->transposed)

@@ -6,8 +6,6 @@
  */
 #include "cuda/plan/plan.h"
 
-#include <stdio.h>
-
 enum { DOT_BLOCKS = 256, DOT_THREADS = 256 };
 
 tess_status tess_cuda_need_stage(tess_cuda_plan *p, int which, size_t bytes)

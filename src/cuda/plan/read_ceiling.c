@@ -1,5 +1,4 @@
 /* The read ceiling: how fast the device reads an array again and again, by its own clock. */
-#include <stdio.h>
 
 #include "cuda/plan/plan.h"
 

@@ -1,6 +1,4 @@
 /* Kernels that take shapes: "shapes=row:4+diag:8,threads=128" into shapes and parameters. */
-#include <stdio.h>
-#include <string.h>
 
 #include "backend/shapes.h"
 #include "cuda/plan/choose.h"

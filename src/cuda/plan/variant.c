@@ -1,5 +1,4 @@
 /* A kernel specialised for one matrix: defines, machine code, entry points. */
-#include <string.h>
 
 #include "cuda/plan/launch.h"
 

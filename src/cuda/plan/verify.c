@@ -5,9 +5,6 @@
  * of different lengths and one long row, so that everything a kernel is specialised for occurs.
  */
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "cuda/plan/launch.h"
 #include "ref/ref.h"

@@ -9,8 +9,6 @@
  * microseconds. It may copy the decision of a later chunk than it waited for, which is as good.
  * A chunk put after the stop only runs its products, whose results nobody uses.
  */
-#include <math.h>
-#include <string.h>
 
 #include "cuda/solve/space.h"
 

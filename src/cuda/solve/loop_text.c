@@ -1,8 +1,5 @@
 /* The texts of loop.cu and between.cu for lists of units, and their launches; no device is needed
  * here. */
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "cuda/kernels/support.h"
 #include "cuda/solve/loop_code.h"

@@ -1,7 +1,5 @@
 /* Passes as kernels: which updates go together, the text that specialises pass.cu, its arguments.
  */
-#include <stdio.h>
-#include <string.h>
 
 #include "cuda/kernels/support.h"
 #include "cuda/solve/pass.h"

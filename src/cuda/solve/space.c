@@ -1,8 +1,6 @@
 /* Opening and closing a space on a CUDA device, and moving vectors and scalars. */
 #include "cuda/solve/space.h"
 
-#include <string.h>
-
 enum { RING_DOUBLES = 65536, RING_MOST = 1024 };
 
 static void release(tess_space *space)

@@ -1,9 +1,6 @@
 /* Triangles cut in tiles, and their launches. */
 #include "cuda/solve/triangles.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "core/threads.h"
 #include "cuda/kernels/support.h"
 

@@ -1,9 +1,6 @@
 /* FBCSR: the splits one after the other, their values, the remainder */
 #include "format/fbcsr/fbcsr.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "core/threads.h"
 #include "format/fbcsr/split.h"
 

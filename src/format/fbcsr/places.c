@@ -1,7 +1,5 @@
 /* Which rows are cut, in which order and places the rows lie, and where their slices begin;
  * slices.h has the picture. */
-#include <math.h>
-#include <stdlib.h>
 
 #include "core/threads.h"
 #include "format/fbcsr/runs.h"

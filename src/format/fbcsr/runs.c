@@ -5,9 +5,6 @@
 
 #include "core/threads.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { WARP = TESS_FBCSR_WARP, SEGMENT_PLACES = WARP / TESS_FBCSR_SEGMENT_LANES };
 
 typedef tess_fbcsr_builder builder;

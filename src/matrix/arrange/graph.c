@@ -1,8 +1,6 @@
 /* The graph of an arranged matrix, and the orders that are found on it. */
 #include "matrix/arrange/graph.h"
 
-#include <string.h>
-
 /* Numbers of B, of which row i is A's row row_order[i] and column j is A's column col_order[j]. */
 tess_status tess_graph_make(const tess_matrix *A, const tess_arrangement *a, tess_graph *g)
 {

@@ -5,8 +5,6 @@
  * they were counted in. A matrix of real blocks collapses after one or two such steps; one without
  * any costs a sweep of its entries a candidate.
  */
-#include <stdio.h>
-#include <string.h>
 
 #include "matrix/detect/detect.h"
 

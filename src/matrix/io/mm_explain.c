@@ -1,7 +1,4 @@
 /* What is wrong with a line of data: the fast parser only says that something is. */
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "matrix/io/mm.h"
 

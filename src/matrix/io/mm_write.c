@@ -3,9 +3,6 @@
  * Matrix Market coordinate, real, general: one line an entry, by rows, values in the fewest digits
  * that read back to the same bits.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "matrix/matrix.h"
 #include "matrix/io/mm.h"

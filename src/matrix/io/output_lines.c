@@ -3,7 +3,6 @@
  * A round gives every slot PIECE lines: its thread formats them into the slot's text and, for gzip,
  * deflates that into the slot's packed bytes. Then the slots are written one after the other.
  */
-#include <string.h>
 #include <zlib.h>
 
 #include "core/threads.h"

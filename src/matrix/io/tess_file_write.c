@@ -1,8 +1,6 @@
 /* Writes .tess files; the layout is described in tess_file.h. */
 #include "matrix/io/tess_file.h"
 
-#include <string.h>
-
 #include "core/threads.h"
 #include "matrix/io/output.h"
 

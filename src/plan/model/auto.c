@@ -1,7 +1,5 @@
 /* "auto": the CPU or the first GPU, whichever the model says is sooner done with a product of host
  * vectors. */
-#include <stdio.h>
-#include <string.h>
 
 #include "plan/model/model.h"
 

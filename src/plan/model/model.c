@@ -1,10 +1,6 @@
 /* What is in a model, and the time of one operation: bytes over throughput. */
 #include "plan/model/model.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* ---- What is in a model ---- */
 
 tess_status tess_model_create(tess_ctx *ctx, const char *device, tess_model **out)

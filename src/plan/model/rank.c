@@ -1,7 +1,4 @@
 /* Candidates in the order of their predicted times. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "plan/model/model.h"
 

@@ -1,11 +1,6 @@
 /* Wisdom in memory: keys, lookup, and what a context knows. Files are in file.c. */
 #include "plan/wisdom/wisdom.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- Keys ---- */
 
 /* Rows by their mean number of scalars, and by whether one length stands for all: a row many times

@@ -3,9 +3,6 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct tess_direct {
     tess_ctx *ctx;

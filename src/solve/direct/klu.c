@@ -4,9 +4,6 @@
  * struct of settings is only ever filled by klu_l_defaults and handed on, so that its layout, which
  * differs between versions, does not matter.
  */
-#include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
 
 #include "solve/direct/direct.h"
 

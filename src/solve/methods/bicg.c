@@ -7,7 +7,6 @@
  *     beta = rho' / rho
  *     p = z + beta p,  p~ = z~ + beta p~
  */
-#include <math.h>
 
 #include "solve/methods/method.h"
 

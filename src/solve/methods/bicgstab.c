@@ -14,7 +14,6 @@
  * A divisor that becomes 0 after the first iteration makes the method begin again from x, with a
  * new h; one that is 0 in the first is a breakdown.
  */
-#include <math.h>
 
 #include "solve/methods/method.h"
 

@@ -10,7 +10,6 @@
  *
  * za may be 0 where A is indefinite, which is a breakdown: minres has none.
  */
-#include <math.h>
 
 #include "solve/methods/method.h"
 

@@ -12,7 +12,6 @@
  *
  * The last line keeps r itself, so that |r| is that of the caller's norm.
  */
-#include <math.h>
 
 #include "solve/methods/method.h"
 

@@ -9,8 +9,6 @@
  * D^-1 is stored divided by it, so that the coefficients, which are in the lists of steps, stay as
  * they are when the values change.
  */
-#include <math.h>
-#include <string.h>
 
 #include "solve/pc/pc.h"
 

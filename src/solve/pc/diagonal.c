@@ -1,6 +1,4 @@
 /* Jacobi and block-Jacobi: the inverses of the diagonal's entries or blocks, one array. */
-#include <math.h>
-#include <string.h>
 
 #include "core/threads.h"
 #include "solve/pc/pc.h"

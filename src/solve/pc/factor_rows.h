@@ -4,9 +4,6 @@
 #ifndef TESS_FACTOR_ROWS_H
 #define TESS_FACTOR_ROWS_H
 
-#include <math.h>
-#include <string.h>
-
 #include "solve/pc/factors.h"
 
 #define INLINE static inline __attribute__((always_inline))

@@ -4,7 +4,6 @@
 #include "core/threads.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 void tess_fill_free(tess_fill *fill)
 {

@@ -7,9 +7,6 @@
  *
  * Columns keep their numbers; where they are exchanged only their positions change.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "matrix/sort.h"
 #include "solve/pc/fill.h"

@@ -1,8 +1,6 @@
 /* Levels and colours of the block rows of a matrix. */
 #include "solve/pc/levels.h"
 
-#include <string.h>
-
 void tess_stages_free(tess_stages *stages)
 {
     tess_free(stages->ctx, stages->offsets);

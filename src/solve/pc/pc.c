@@ -1,5 +1,4 @@
 /* Preconditioners by name, and what all of them share. */
-#include <math.h>
 
 #include "solve/pc/pc.h"
 

@@ -1,8 +1,6 @@
 /* Order and patterns of factors that are solved stage by stage. */
 #include "solve/pc/staged.h"
 
-#include <string.h>
-
 #include "matrix/sort.h"
 
 static void free_triangle(tess_ctx *ctx, tess_triangle *t)

@@ -1,5 +1,4 @@
 /* The numbers of factors that are solved stage by stage. */
-#include <string.h>
 
 #include "core/threads.h"
 #include "solve/pc/staged.h"

@@ -1,5 +1,4 @@
 /* Descriptors of mapped.cu: block_row, warp_row and multi_row. */
-#include <stdio.h>
 
 #include "cuda/kernels/support.h"
 

@@ -1,7 +1,5 @@
 #include "cuda/kernels/papers/rows.h"
 
-#include <stdio.h>
-
 bool tess_cuda_rows_fit(const tess_cuda_problem *problem, int lambda)
 {
     if (lambda == 0)

@@ -1,8 +1,6 @@
 /* The preconditioner pc=amg: one multigrid cycle. */
 #include "solve/pc/amg/amg.h"
 
-#include <stdio.h>
-
 /* A line for the whole and one a level. */
 static void write_text(tess_amg *amg)
 {

@@ -1,9 +1,6 @@
 /* All levels: their making, new values in the same pattern, and what cycles run on. */
 #include "solve/pc/amg/amg.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "core/threads.h"
 #include "matrix/multiply.h"
 
