@@ -97,8 +97,7 @@ tess_status tess_calibration_classes(tess_calibration *c, const tess_matrix *A, 
     }
 cleanup:
     tess_candidates_free(c->ctx, &list);
-    tess_free(c->ctx, x);
-    tess_free(c->ctx, y);
+    TESS_FREE(c->ctx, x, y);
     return status;
 }
 

@@ -57,6 +57,12 @@ void tess_free(tess_ctx *ctx, void *pointer)
         ctx->allocator.release(ctx->allocator.user, pointer);
 }
 
+void tess_free_all(tess_ctx *ctx, void *const *pointers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        tess_free(ctx, pointers[i]);
+}
+
 void tess_release(tess_ctx *ctx, void *pointer)
 {
     tess_free(ctx, pointer);

@@ -88,11 +88,16 @@ tess_status tess_progress(tess_ctx *ctx, const char *what, double done, double t
 tess_status tess_alloc_bytes(tess_ctx *ctx, int64_t count, size_t size, void **out);
 tess_status tess_calloc_bytes(tess_ctx *ctx, int64_t count, size_t size, void **out);
 void tess_free(tess_ctx *ctx, void *pointer); /* NULL is fine */
+void tess_free_all(tess_ctx *ctx, void *const *pointers, size_t count);
 
 #define TESS_ALLOC(ctx, count, pointer) \
     tess_alloc_bytes((ctx), (count), sizeof **(pointer), (void **)(pointer))
 #define TESS_CALLOC(ctx, count, pointer) \
     tess_calloc_bytes((ctx), (count), sizeof **(pointer), (void **)(pointer))
+/* Several at once, in this order. */
+#define TESS_FREE(ctx, ...)                            \
+    tess_free_all((ctx), (void *const[]){__VA_ARGS__}, \
+                  sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
 
 /* Room for one more element of `size` bytes in a growing array: where count has reached *capacity,
  * the array is moved to one twice as large. */

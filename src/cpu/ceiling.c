@@ -194,8 +194,7 @@ static void sample(const reading *r, double *sink, tess_readings *samples)
 
 static void end(tess_ctx *ctx, reading *r)
 {
-    tess_free(ctx, r->data);
-    tess_free(ctx, r->taken);
+    TESS_FREE(ctx, r->data, r->taken);
 }
 
 static void fill_ones(void *arg, tess_range range)

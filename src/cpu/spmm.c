@@ -14,8 +14,7 @@ static tess_status reserve(tess_cpu_plan *plan, int vectors, bool packed)
     const tess_matrix *A = &plan->matrix;
     size_t scalar = tess_type_size(A->type);
     if (vectors > plan->spmm_vectors) {
-        tess_free(plan->ctx, plan->spmm_x);
-        tess_free(plan->ctx, plan->spmm_piece_sums);
+        TESS_FREE(plan->ctx, plan->spmm_x, plan->spmm_piece_sums);
         plan->spmm_x = plan->spmm_piece_sums = NULL;
         plan->spmm_vectors = 0;
     }

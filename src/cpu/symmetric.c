@@ -203,11 +203,7 @@ void tess_cpu_half_destroy(tess_cpu_half *half)
     tess_matrix_destroy(half->upper);
     tess_symmetric_mirrors_destroy(half->mirrors);
     tess_symmetric_lanes_destroy(half->lanes);
-    tess_free(half->ctx, half->rings);
-    tess_free(half->ctx, half->chunks);
-    tess_free(half->ctx, half->windows);
-    tess_free(half->ctx, half->padded_x);
-    tess_free(half->ctx, half->padded_y);
+    TESS_FREE(half->ctx, half->rings, half->chunks, half->windows, half->padded_x, half->padded_y);
     tess_cpu_half_free_spmm(half);
     tess_free(half->ctx, half);
 }

@@ -32,9 +32,7 @@ static tess_status reserve(tess_cpu_half *half, int vectors, bool packed)
 
 void tess_cpu_half_free_spmm(tess_cpu_half *half)
 {
-    tess_free(half->ctx, half->spmm_windows);
-    tess_free(half->ctx, half->spmm_x);
-    tess_free(half->ctx, half->spmm_y);
+    TESS_FREE(half->ctx, half->spmm_windows, half->spmm_x, half->spmm_y);
     half->spmm_windows = half->spmm_x = half->spmm_y = NULL;
     half->spmm_vectors = 0;
 }

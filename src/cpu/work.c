@@ -215,10 +215,7 @@ cleanup:
 
 void tess_cpu_work_destroy(tess_cpu_work *work)
 {
-    tess_free(work->ctx, work->jobs);
-    tess_free(work->ctx, work->first_job);
-    tess_free(work->ctx, work->long_rows);
-    tess_free(work->ctx, work->piece_offsets);
+    TESS_FREE(work->ctx, work->jobs, work->first_job, work->long_rows, work->piece_offsets);
     *work = (tess_cpu_work){.ctx = work->ctx};
 }
 

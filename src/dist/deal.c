@@ -143,15 +143,11 @@ tess_status tess_part_deal(tess_ctx *ctx, const tess_comm *comm, const tess_matr
     TESS_TRY_CLEAN(tess_part_create(ctx, comm, &view, out));
 cleanup:
     if (parts) {
-        tess_free(ctx, parts->row_offsets);
-        tess_free(ctx, parts->columns);
+        TESS_FREE(ctx, parts->row_offsets, parts->columns);
         if (!dealer)
             tess_free(ctx, parts->values);
     }
-    tess_free(ctx, parts);
-    tess_free(ctx, bytes);
-    tess_free(ctx, data);
-    tess_free(ctx, messages);
+    TESS_FREE(ctx, parts, bytes, data, messages);
     return status;
 }
 

@@ -4,9 +4,7 @@
 
 static void rows_free(tess_ctx *ctx, tess_part_rows *rows)
 {
-    tess_free(ctx, rows->row_offsets);
-    tess_free(ctx, rows->columns);
-    tess_free(ctx, rows->entry);
+    TESS_FREE(ctx, rows->row_offsets, rows->columns, rows->entry);
 }
 
 void tess_part_destroy(tess_part *part)
@@ -18,14 +16,8 @@ void tess_part_destroy(tess_part *part)
     tess_matrix_destroy(part->outside);
     rows_free(ctx, &part->own_rows);
     rows_free(ctx, &part->outside_rows);
-    tess_free(ctx, part->firsts);
-    tess_free(ctx, part->row_ends);
-    tess_free(ctx, part->boundary);
-    tess_free(ctx, part->sent);
-    tess_free(ctx, part->receives);
-    tess_free(ctx, part->sends);
-    tess_free(ctx, part->sums);
-    tess_free(ctx, part);
+    TESS_FREE(ctx, part->firsts, part->row_ends, part->boundary, part->sent, part->receives,
+              part->sends, part->sums, part);
 }
 
 /* ---- Sizes, which all parts must agree on ---- */

@@ -10,9 +10,7 @@ void tess_halo_close(tess_part *part, tess_halo *h)
         part->comm.close(part->comm.user, h->channel);
     if (h->backwards)
         part->comm.close(part->comm.user, h->backwards);
-    tess_free(part->ctx, h->sent);
-    tess_free(part->ctx, h->halo);
-    tess_free(part->ctx, h->boundary);
+    TESS_FREE(part->ctx, h->sent, h->halo, h->boundary);
     *h = (tess_halo){0};
 }
 

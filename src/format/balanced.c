@@ -72,8 +72,5 @@ void tess_balanced_destroy(tess_balanced *B)
 {
     if (!B)
         return;
-    tess_free(B->ctx, B->segment_offsets);
-    tess_free(B->ctx, B->segment_ptr);
-    tess_free(B->ctx, B->long_rows);
-    tess_free(B->ctx, B);
+    TESS_FREE(B->ctx, B->segment_offsets, B->segment_ptr, B->long_rows, B);
 }

@@ -253,8 +253,7 @@ static tess_status sort_ranges(tess_ctx *ctx, tess_sliced *S, const line_range *
     tess_parallel(ctx, threads, sort_share,
                   &(struct sort_share){threads, count, S, ranges, work, most, counters, longest});
 cleanup:
-    tess_free(ctx, work);
-    tess_free(ctx, counters);
+    TESS_FREE(ctx, work, counters);
     return status;
 }
 

@@ -237,9 +237,7 @@ static tess_status make_steps(tess_ctx *ctx, const tess_matrix *A, tess_swept *S
     for (int64_t i = 0; i < S->chunks * S->panels; i++)
         S->first_step[i + 1] += S->first_step[i];
 cleanup:
-    tess_free(ctx, keys);
-    tess_free(ctx, next);
-    tess_free(ctx, seen);
+    TESS_FREE(ctx, keys, next, seen);
     return status;
 }
 

@@ -157,13 +157,7 @@ void tess_symmetric_lanes_destroy(tess_symmetric_lanes *S)
 {
     if (!S)
         return;
-    tess_free(S->ctx, S->offsets);
-    tess_free(S->ctx, S->columns);
-    tess_free(S->ctx, S->present);
-    tess_free(S->ctx, S->zeros);
-    tess_free(S->ctx, S->values[0]);
-    tess_free(S->ctx, S->values[1]);
-    tess_free(S->ctx, S);
+    TESS_FREE(S->ctx, S->offsets, S->columns, S->present, S->zeros, S->values[0], S->values[1], S);
 }
 
 int64_t tess_symmetric_lanes_bytes(const tess_symmetric_lanes *S, tess_type type)

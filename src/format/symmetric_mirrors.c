@@ -291,9 +291,7 @@ void tess_symmetric_mirrors_destroy(tess_symmetric_mirrors *M)
 {
     if (!M)
         return;
-    tess_free(M->ctx, M->offsets);
-    tess_free(M->ctx, M->places);
-    tess_free(M->ctx, M);
+    TESS_FREE(M->ctx, M->offsets, M->places, M);
 }
 
 bool tess_symmetric_mirrors_equal(const tess_matrix *A, const tess_symmetric_mirrors *M,

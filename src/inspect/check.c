@@ -70,8 +70,6 @@ tess_status tess_predict_check(tess_ctx *ctx, const tess_matrix *A, tess_device 
         TESS_TRY_CLEAN(tess_check_iteration(ctx, A, device, &p->kernels[0], x, &iteration));
     *iteration_seconds = iteration;
 cleanup:
-    tess_free(ctx, candidates);
-    tess_free(ctx, x);
-    tess_free(ctx, y);
+    TESS_FREE(ctx, candidates, x, y);
     return status;
 }

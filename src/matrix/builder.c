@@ -110,9 +110,7 @@ static tess_status sort_pattern(tess_builder *builder, tess_matrix **out)
     TESS_TRY_CLEAN(tess_matrix_from_rows(ctx, sizes->type, sizes->rows, sizes->cols,
                                          sizes->block_height, sizes->block_width, &source, out));
 cleanup:
-    tess_free(ctx, piece);
-    tess_free(ctx, row_offsets);
-    tess_free(ctx, columns);
+    TESS_FREE(ctx, piece, row_offsets, columns);
     return status;
 }
 

@@ -61,8 +61,6 @@ tess_status tess_matrix_from_coo(tess_ctx *ctx, tess_type type, int64_t rows, in
     const tess_row_source source = {row_offsets, columns, entry, values, TESS_COLUMN_MAJOR};
     TESS_TRY_CLEAN(tess_matrix_from_rows(ctx, type, rows, cols, 1, 1, &source, out));
 cleanup:
-    tess_free(ctx, row_offsets);
-    tess_free(ctx, columns);
-    tess_free(ctx, entry);
+    TESS_FREE(ctx, row_offsets, columns, entry);
     return status;
 }

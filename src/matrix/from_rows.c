@@ -193,8 +193,7 @@ tess_status tess_matrix_from_rows(tess_ctx *ctx, tess_type type, int64_t rows, i
     *out = A;
     A = NULL;
 cleanup:
-    tess_free(ctx, at);
-    tess_free(ctx, keys);
+    TESS_FREE(ctx, at, keys);
     tess_matrix_destroy(A);
     return status;
 }

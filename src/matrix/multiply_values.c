@@ -88,8 +88,6 @@ tess_status tess_multiply_values(tess_ctx *ctx, const tess_matrix *A, const tess
          i < C->block_rows; i++)
         tess_matrix_zero_padding(C, i);
 cleanup:
-    tess_free(ctx, places);
-    tess_free(ctx, turned);
-    tess_free(ctx, sums);
+    TESS_FREE(ctx, places, turned, sums);
     return status;
 }

@@ -124,9 +124,7 @@ tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, const int64
     *out = B;
     B = NULL;
 cleanup:
-    tess_free(ctx, inverse);
-    tess_free(ctx, at);
-    tess_free(ctx, keys);
+    TESS_FREE(ctx, inverse, at, keys);
     tess_matrix_destroy(B);
     return status;
 }

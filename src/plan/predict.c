@@ -16,8 +16,7 @@ void tess_prediction_destroy(tess_ctx *ctx, tess_prediction *p)
 {
     if (!p)
         return;
-    tess_free(ctx, ((prediction *)p)->kernels);
-    tess_free(ctx, p);
+    TESS_FREE(ctx, ((prediction *)p)->kernels, p);
 }
 
 /* ---- Kernels ---- */

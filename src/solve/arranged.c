@@ -169,12 +169,7 @@ typedef struct vectors {
 
 static void free_vectors(tess_ctx *ctx, vectors *v)
 {
-    tess_free(ctx, v->host_b);
-    tess_free(ctx, v->host_x);
-    tess_free(ctx, v->r);
-    tess_free(ctx, v->c);
-    tess_free(ctx, v->y);
-    tess_free(ctx, v->better);
+    TESS_FREE(ctx, v->host_b, v->host_x, v->r, v->c, v->y, v->better);
 }
 
 static tess_status take_vectors(const tess_plan *plan, const void *b, const void *x, vectors *v)

@@ -382,10 +382,7 @@ static tess_status solve(tess_solver *solver, const void *b, void *x, tess_resul
             plan->device->backend->memory_copy_to(plan->device, x, host_x, (size_t)n * size));
     tess_rounds_finish(&c.rounds, started, result);
 cleanup:
-    tess_free(solver->ctx, host_b);
-    tess_free(solver->ctx, host_x);
-    tess_free(solver->ctx, c.trial);
-    tess_free(solver->ctx, c.r);
+    TESS_FREE(solver->ctx, host_b, host_x, c.trial, c.r);
     return status;
 }
 

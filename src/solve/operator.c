@@ -50,8 +50,7 @@ static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, 
 static void release(tess_plan *plan)
 {
     operator_state *state = plan->state;
-    tess_free(plan->ctx, state->product);
-    tess_free(plan->ctx, state);
+    TESS_FREE(plan->ctx, state->product, state);
 }
 
 static const tess_backend operator_backend = {
@@ -113,7 +112,6 @@ tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device, const te
     *out = plan;
     return TESS_OK;
 cleanup:
-    tess_free(ctx, state);
-    tess_free(ctx, plan);
+    TESS_FREE(ctx, state, plan);
     return status;
 }

@@ -84,8 +84,7 @@ static tess_status solve(tess_solver *solver, const void *b, void *x, tess_resul
     else
         memcpy(x, left, bytes);
 cleanup:
-    tess_free(solver->ctx, right);
-    tess_free(solver->ctx, left);
+    TESS_FREE(solver->ctx, right, left);
     return status;
 }
 

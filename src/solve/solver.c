@@ -18,8 +18,7 @@ void tess_solver_unmake(tess_solver *solver)
     tess_steps_free(&solver->normal);
     for (int64_t i = 0; solver->loop && i < solver->cycle; i++)
         tess_steps_free(&solver->loop[i]);
-    tess_free(solver->ctx, solver->loop);
-    tess_free(solver->ctx, solver->slots);
+    TESS_FREE(solver->ctx, solver->loop, solver->slots);
     solver->loop = NULL;
     solver->slots = NULL;
     tess_pc_tear_down(&solver->pc);
@@ -34,10 +33,7 @@ void tess_solver_destroy(tess_solver *solver)
         solver->outer->close(solver);
     else
         tess_solver_unmake(solver);
-    tess_free(solver->ctx, solver->history);
-    tess_free(solver->ctx, solver->modes);
-    tess_free(solver->ctx, solver->coordinates);
-    tess_free(solver->ctx, solver);
+    TESS_FREE(solver->ctx, solver->history, solver->modes, solver->coordinates, solver);
 }
 
 /* |A^T r|^2 in the slot behind |r|^2. */

@@ -148,10 +148,7 @@ void tess_fbcsr_sources_destroy(tess_fbcsr_sources *from)
 {
     if (!from)
         return;
-    tess_free(from->ctx, from->first_entry);
-    tess_free(from->ctx, from->first_scalar);
-    tess_free(from->ctx, from->entries);
-    tess_free(from->ctx, from);
+    TESS_FREE(from->ctx, from->first_entry, from->first_scalar, from->entries, from);
 }
 
 /* ---- New values ---- */

@@ -52,7 +52,6 @@ void tess_cuda_prepare_ahead(tess_device *device, const tess_matrix *A, const te
                 wanted++;
         tess_jit_ahead(cuda->ctx, &cuda->jit, requests, wanted);
     }
-    tess_free(cuda->ctx, requests);
-    tess_free(cuda->ctx, defines);
+    TESS_FREE(cuda->ctx, requests, defines);
     tess_error_restore(cuda->ctx, &error);
 }

@@ -279,8 +279,7 @@ void tess_cuda_release(tess_plan *plan)
     if (entered)
         tess_cuda_leave(cuda);
     tess_matrix_destroy(p->transposed);
-    tess_free(cuda->ctx, p->values);
-    tess_free(cuda->ctx, p);
+    TESS_FREE(cuda->ctx, p->values, p);
 }
 
 static tess_status update_values(tess_cuda_plan *p, const void *values)

@@ -40,11 +40,8 @@ void tess_cuda_triangle_destroy(tess_cuda_triangle *triangle)
 {
     if (!triangle)
         return;
-    tess_free(triangle->ctx, triangle->segment);
-    tess_free(triangle->ctx, triangle->tile);
-    tess_free(triangle->ctx, triangle->places);
-    tess_free(triangle->ctx, triangle->columns);
-    tess_free(triangle->ctx, triangle);
+    TESS_FREE(triangle->ctx, triangle->segment, triangle->tile, triangle->places, triangle->columns,
+              triangle);
 }
 
 /* The end of the tile that begins at position `first`, at most `last`. Rows are padded to the

@@ -234,8 +234,7 @@ static tess_status split_all(diagonal_work *W, int32_t *cell, int64_t *counts,
         W->ctx, threads, W->diagonals, 64, split_lines,
         &(struct split_lines){W, scratch, size, windows, longest, cell, counts, places});
 cleanup:
-    tess_free(W->ctx, scratch);
-    tess_free(W->ctx, windows);
+    TESS_FREE(W->ctx, scratch, windows);
     return status;
 }
 
@@ -278,11 +277,6 @@ tess_status tess_fbcsr_split_diagonals(tess_ctx *ctx, const tess_fbcsr_pattern *
     TESS_TRY_CLEAN(split_all(&W, out->cell, counts, places));
     gather(&W, counts, places, row_starts, out);
 cleanup:
-    tess_free(ctx, W.offsets);
-    tess_free(ctx, counts);
-    tess_free(ctx, W.row);
-    tess_free(ctx, W.position);
-    tess_free(ctx, places);
-    tess_free(ctx, row_starts);
+    TESS_FREE(ctx, W.offsets, counts, W.row, W.position, places, row_starts);
     return status;
 }

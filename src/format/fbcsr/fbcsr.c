@@ -30,8 +30,7 @@ int64_t tess_fbcsr_lower_bound(const tess_fbcsr_pattern *P, int64_t row, int64_t
 void tess_fbcsr_pattern_clear(tess_ctx *ctx, tess_fbcsr_pattern *P)
 {
     if (!P->borrowed) {
-        tess_free(ctx, P->row_offsets);
-        tess_free(ctx, P->columns);
+        TESS_FREE(ctx, P->row_offsets, P->columns);
     }
     tess_free(ctx, P->entry);
     *P = (tess_fbcsr_pattern){.borrowed = true};
@@ -39,8 +38,7 @@ void tess_fbcsr_pattern_clear(tess_ctx *ctx, tess_fbcsr_pattern *P)
 
 void tess_fbcsr_found_clear(tess_ctx *ctx, tess_fbcsr_found *found)
 {
-    tess_free(ctx, found->places);
-    tess_free(ctx, found->cell);
+    TESS_FREE(ctx, found->places, found->cell);
     *found = (tess_fbcsr_found){.blocks = 0};
 }
 
@@ -262,12 +260,9 @@ void tess_fbcsr_destroy(tess_fbcsr *F)
     if (!F)
         return;
     for (int s = 0; s < F->splits; s++) {
-        tess_free(F->ctx, F->split[s].rows);
-        tess_free(F->ctx, F->split[s].cols);
-        tess_free(F->ctx, F->split[s].values);
+        TESS_FREE(F->ctx, F->split[s].rows, F->split[s].cols, F->split[s].values);
     }
-    tess_free(F->ctx, F->split);
-    tess_free(F->ctx, F->map);
+    TESS_FREE(F->ctx, F->split, F->map);
     tess_matrix_destroy(F->rest);
     tess_free(F->ctx, F);
 }

@@ -156,8 +156,7 @@ static tess_status walk_rows(tess_fbcsr_builder *B)
     tess_parallel(B->ctx, threads, walk_share,
                   &(struct walk_share){threads, numbers, longest, choices, A, B});
 cleanup:
-    tess_free(B->ctx, numbers);
-    tess_free(B->ctx, choices);
+    TESS_FREE(B->ctx, numbers, choices);
     return status;
 }
 

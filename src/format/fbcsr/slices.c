@@ -178,13 +178,9 @@ static tess_status start(builder *B, const tess_fbcsr_options *shapes, int lanes
 static void finish(builder *B)
 {
     for (int c = 0; c < CLASSES; c++) {
-        tess_free(B->ctx, B->lists[c].offsets);
-        tess_free(B->ctx, B->lists[c].runs);
+        TESS_FREE(B->ctx, B->lists[c].offsets, B->lists[c].runs);
     }
-    tess_free(B->ctx, B->parts);
-    tess_free(B->ctx, B->part_offsets);
-    tess_free(B->ctx, B->diagonal_counts);
-    tess_free(B->ctx, B->segment);
+    TESS_FREE(B->ctx, B->parts, B->part_offsets, B->diagonal_counts, B->segment);
 }
 
 tess_status tess_fbcsr_slices_create(tess_ctx *ctx, const tess_matrix *A, const tess_fbcsr *F,

@@ -356,10 +356,7 @@ static tess_status split_bands(split_work *W, tess_fbcsr_found *out)
 cleanup:
     for (int t = 0; work && t < threads; t++)
         free_work(ctx, &work[t]);
-    tess_free(ctx, work);
-    tess_free(ctx, W->band);
-    tess_free(ctx, counts);
-    tess_free(ctx, slots);
+    TESS_FREE(ctx, work, W->band, counts, slots);
     return status;
 }
 

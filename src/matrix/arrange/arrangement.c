@@ -19,10 +19,8 @@ tess_status tess_arrangement_open(tess_ctx *ctx, const tess_matrix *A, tess_arra
 
 void tess_arrangement_close(tess_arrangement *arrangement)
 {
-    tess_free(arrangement->ctx, arrangement->row_order);
-    tess_free(arrangement->ctx, arrangement->col_order);
-    tess_free(arrangement->ctx, arrangement->row_scale);
-    tess_free(arrangement->ctx, arrangement->col_scale);
+    TESS_FREE(arrangement->ctx, arrangement->row_order, arrangement->col_order,
+              arrangement->row_scale, arrangement->col_scale);
     arrangement->row_order = arrangement->col_order = NULL;
     arrangement->row_scale = arrangement->col_scale = NULL;
 }
@@ -122,8 +120,7 @@ tess_status tess_matrix_arrange(const tess_matrix *A, const tess_arrangement *a,
     *out = B;
     B = NULL;
 cleanup:
-    tess_free(ctx, new_column);
-    tess_free(ctx, keys);
+    TESS_FREE(ctx, new_column, keys);
     tess_matrix_destroy(B);
     return status;
 }

@@ -41,15 +41,13 @@ tess_status tess_graph_make(const tess_matrix *A, const tess_arrangement *a, tes
         }
     }
 cleanup:
-    tess_free(ctx, column_number);
-    tess_free(ctx, next);
+    TESS_FREE(ctx, column_number, next);
     return status;
 }
 
 void tess_graph_free(tess_ctx *ctx, tess_graph *g)
 {
-    tess_free(ctx, g->offsets);
-    tess_free(ctx, g->neighbours);
+    TESS_FREE(ctx, g->offsets, g->neighbours);
 }
 
 /* The order of A's rows or columns, when B's are taken in the order `nodes`. */

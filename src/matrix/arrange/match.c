@@ -259,8 +259,6 @@ tess_status tess_arrange_match(const tess_matrix *A, tess_arrangement *a, int64_
 cleanup:
     if (status != TESS_OK)
         tess_arrangement_close(a);
-    tess_free(ctx, m.cost);
-    tess_free(ctx, reals);
-    tess_free(ctx, integers);
+    TESS_FREE(ctx, m.cost, reals, integers);
     return status;
 }

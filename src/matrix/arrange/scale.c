@@ -55,15 +55,12 @@ tess_status tess_arrange_equilibrate(const tess_matrix *A, bool symmetric, tess_
             cols[i] *= correction(symmetric ? fmax(row, col) : col);
         }
     }
-    tess_free(ctx, a->row_scale);
-    tess_free(ctx, a->col_scale);
+    TESS_FREE(ctx, a->row_scale, a->col_scale);
     a->row_scale = rows;
     a->col_scale = cols;
     rows = cols = NULL;
 cleanup:
-    tess_free(ctx, rows);
-    tess_free(ctx, cols);
-    tess_free(ctx, largest);
+    TESS_FREE(ctx, rows, cols, largest);
     return status;
 }
 

@@ -329,6 +329,5 @@ void tess_detection_destroy(tess_ctx *ctx, tess_detection *detection)
 {
     if (!detection)
         return;
-    tess_free(ctx, (void *)(uintptr_t)detection->candidates);
-    tess_free(ctx, detection);
+    TESS_FREE(ctx, (void *)(uintptr_t)detection->candidates, detection);
 }

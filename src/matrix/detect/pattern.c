@@ -88,8 +88,7 @@ tess_status tess_pattern_of(tess_ctx *ctx, const tess_matrix *A, bool ignore_zer
 void tess_pattern_clear(tess_ctx *ctx, tess_pattern *P)
 {
     if (!P->borrowed) {
-        tess_free(ctx, P->row_offsets);
-        tess_free(ctx, P->columns);
+        TESS_FREE(ctx, P->row_offsets, P->columns);
     }
     *P = (tess_pattern){0};
 }
@@ -111,8 +110,7 @@ tess_status tess_marks_create(tess_ctx *ctx, int64_t columns, tess_marks *out)
 
 void tess_marks_clear(tess_ctx *ctx, tess_marks *marks)
 {
-    tess_free(ctx, marks->mark);
-    tess_free(ctx, marks->stamp);
+    TESS_FREE(ctx, marks->mark, marks->stamp);
     *marks = (tess_marks){0};
 }
 

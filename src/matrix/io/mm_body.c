@@ -343,8 +343,6 @@ cleanup:
 
 void tess_mm_free(tess_ctx *ctx, tess_mm_entries *e)
 {
-    tess_free(ctx, e->rows);
-    tess_free(ctx, e->cols);
-    tess_free(ctx, e->values);
+    TESS_FREE(ctx, e->rows, e->cols, e->values);
     *e = (tess_mm_entries){0};
 }

@@ -49,8 +49,7 @@ static void close_slot(tess_ctx *ctx, slot *s)
 {
     if (s->deflating)
         (void)deflateEnd(&s->deflater);
-    tess_free(ctx, s->text);
-    tess_free(ctx, s->packed);
+    TESS_FREE(ctx, s->text, s->packed);
 }
 
 static void fill_slot(slot *s, int64_t first, int64_t last, size_t capacity, tess_lines_fn make,

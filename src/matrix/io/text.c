@@ -249,7 +249,5 @@ void tess_text_close(tess_text *t)
         (void)inflateEnd(&t->inflater);
     if (t->fd >= 0)
         close(t->fd);
-    tess_free(t->ctx, t->packed);
-    tess_free(t->ctx, t->buffer[0]);
-    tess_free(t->ctx, t->buffer[1]);
+    TESS_FREE(t->ctx, t->packed, t->buffer[0], t->buffer[1]);
 }

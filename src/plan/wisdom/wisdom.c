@@ -109,8 +109,7 @@ static void destroy(tess_ctx *ctx)
 {
     if (ctx->wisdom)
         tess_wisdom_free(ctx->wisdom);
-    tess_free(ctx, ctx->wisdom);
-    tess_free(ctx, ctx->wisdom_path);
+    TESS_FREE(ctx, ctx->wisdom, ctx->wisdom_path);
     ctx->wisdom = NULL;
     ctx->wisdom_path = NULL;
 }

@@ -79,9 +79,7 @@ tess_status tess_direct_available(tess_ctx *ctx, bool positive)
 
 static void free_arrays(tess_ctx *ctx, tess_direct_arrays *a)
 {
-    tess_free(ctx, a->offsets);
-    tess_free(ctx, a->indices);
-    tess_free(ctx, a->values);
+    TESS_FREE(ctx, a->offsets, a->indices, a->values);
     *a = (tess_direct_arrays){0};
 }
 

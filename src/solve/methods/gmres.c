@@ -32,12 +32,9 @@ static void close_state(tess_solver *solver)
         tess_steps_free(&state->finish[j]);
         tess_steps_free(&state->mend[j]);
     }
-    tess_free(solver->ctx, state->finish);
-    tess_free(solver->ctx, state->mend);
+    TESS_FREE(solver->ctx, state->finish, state->mend);
     tess_steps_free(&state->deflate);
-    tess_free(solver->ctx, state->small);
-    tess_free(solver->ctx, state->R);
-    tess_free(solver->ctx, state);
+    TESS_FREE(solver->ctx, state->small, state->R, state);
 }
 
 static tess_status open_state(tess_solver *solver)

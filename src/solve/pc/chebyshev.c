@@ -88,8 +88,7 @@ static tess_status estimate(tess_plan *plan, const tess_diagonal *d, double *lar
         *largest = fmax(*largest, norm);
     }
 cleanup:
-    tess_free(plan->ctx, x);
-    tess_free(plan->ctx, y);
+    TESS_FREE(plan->ctx, x, y);
     return status;
 }
 

@@ -167,8 +167,7 @@ double tess_diagonal_bytes(const tess_pc *pc)
 void tess_diagonal_free(tess_pc *pc)
 {
     tess_diagonal *diagonal = pc->state;
-    tess_free(pc->ctx, diagonal->blocks);
-    tess_free(pc->ctx, diagonal);
+    TESS_FREE(pc->ctx, diagonal->blocks, diagonal);
 }
 
 const tess_pc_ops tess_pc_jacobi = {

@@ -7,15 +7,8 @@ static void destroy(tess_ctx *ctx, tess_factors *f)
 {
     if (!f)
         return;
-    tess_free(ctx, f->domain_rows);
-    tess_free(ctx, f->lower_offsets);
-    tess_free(ctx, f->upper_offsets);
-    tess_free(ctx, f->lower_columns);
-    tess_free(ctx, f->upper_columns);
-    tess_free(ctx, f->lower);
-    tess_free(ctx, f->upper);
-    tess_free(ctx, f->inverse);
-    tess_free(ctx, f);
+    TESS_FREE(ctx, f->domain_rows, f->lower_offsets, f->upper_offsets, f->lower_columns,
+              f->upper_columns, f->lower, f->upper, f->inverse, f);
 }
 
 /* Blocks below and above the diagonal in a row of a domain, into counts that become offsets. */
@@ -125,9 +118,7 @@ static tess_status allocate_scratch(tess_ctx *ctx, const tess_factors *f, int sh
 
 static void free_scratch(tess_ctx *ctx, scratch *s)
 {
-    tess_free(ctx, s->places);
-    tess_free(ctx, s->dense);
-    tess_free(ctx, s->faults);
+    TESS_FREE(ctx, s->places, s->dense, s->faults);
 }
 
 static tess_factor_work work_of(const tess_factors *f, const scratch *s, int share, int64_t first,
@@ -325,9 +316,7 @@ static tess_status compute(tess_pc *pc, const tess_matrix *A)
                    (double)tess_type_size(pc->type) +
                4.0 * (double)(f->lower_offsets[rows] + f->upper_offsets[rows] + 2 * rows);
 cleanup:
-    tess_free(ctx, v.lower);
-    tess_free(ctx, v.upper);
-    tess_free(ctx, v.inverse);
+    TESS_FREE(ctx, v.lower, v.upper, v.inverse);
     free_scratch(ctx, &own);
     return status;
 }

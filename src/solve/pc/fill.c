@@ -8,8 +8,7 @@
 void tess_fill_free(tess_fill *fill)
 {
     tess_matrix_destroy(fill->matrix);
-    tess_free(fill->ctx, fill->source);
-    tess_free(fill->ctx, fill->factors);
+    TESS_FREE(fill->ctx, fill->source, fill->factors);
     *fill = (tess_fill){.ctx = fill->ctx};
 }
 
@@ -181,10 +180,6 @@ tess_status tess_fill_levels(tess_ctx *ctx, const tess_matrix *A, int64_t levels
     }
     status = tess_fill_from_rows(ctx, A, p.offsets, p.columns, NULL, out);
 cleanup:
-    tess_free(ctx, p.offsets);
-    tess_free(ctx, p.columns);
-    tess_free(ctx, p.levels);
-    tess_free(ctx, row.next);
-    tess_free(ctx, row.level);
+    TESS_FREE(ctx, p.offsets, p.columns, p.levels, row.next, row.level);
     return status;
 }

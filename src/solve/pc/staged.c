@@ -5,10 +5,7 @@
 
 static void free_triangle(tess_ctx *ctx, tess_triangle *t)
 {
-    tess_free(ctx, t->offsets);
-    tess_free(ctx, t->columns);
-    tess_free(ctx, t->source);
-    tess_free(ctx, t->values);
+    TESS_FREE(ctx, t->offsets, t->columns, t->source, t->values);
 }
 
 static void free_split(tess_ctx *ctx, tess_split *split)
@@ -24,16 +21,14 @@ void tess_staged_destroy(tess_staged *staged)
         return;
     tess_ctx *ctx = staged->ctx;
     tess_stages_free(&staged->stages);
-    tess_free(ctx, staged->reordered.row_offsets);
-    tess_free(ctx, staged->reordered.columns);
+    TESS_FREE(ctx, staged->reordered.row_offsets, staged->reordered.columns);
     tess_staged_drop_values(staged);
     tess_free(ctx, staged->source);
     free_split(ctx, &staged->plain);
     free_split(ctx, &staged->transposed);
     tess_free(ctx, staged->work);
     for (int i = 0; i < 2; i++) {
-        tess_free(ctx, staged->down[i].bounds);
-        tess_free(ctx, staged->up[i].bounds);
+        TESS_FREE(ctx, staged->down[i].bounds, staged->up[i].bounds);
     }
     tess_free(ctx, staged);
 }

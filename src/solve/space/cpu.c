@@ -16,12 +16,8 @@ static void space_close(tess_space *space)
     if (!state)
         return;
     tess_cpu_receive(space); /* a failure is nobody's any more */
-    tess_free(space->ctx, state->data);
-    tess_free(space->ctx, state->slots);
-    tess_free(space->ctx, state->updates);
-    tess_free(space->ctx, state->sums);
-    tess_free(space->ctx, state->chunks);
-    tess_free(space->ctx, state);
+    TESS_FREE(space->ctx, state->data, state->slots, state->updates, state->sums, state->chunks,
+              state);
     space->state = NULL;
 }
 

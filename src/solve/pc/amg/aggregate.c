@@ -20,9 +20,7 @@ enum { DOMAIN_LEAST = 32768, DOMAINS_MOST = 64 };
 
 void tess_aggregates_free(tess_ctx *ctx, tess_aggregates *aggregates)
 {
-    tess_free(ctx, aggregates->of);
-    tess_free(ctx, aggregates->offsets);
-    tess_free(ctx, aggregates->members);
+    TESS_FREE(ctx, aggregates->of, aggregates->offsets, aggregates->members);
     *aggregates = (tess_aggregates){0};
 }
 
@@ -216,8 +214,6 @@ tess_status tess_amg_aggregate(tess_ctx *ctx, const tess_amg_level *level, tess_
     out->count = (int64_t)w.first[w.domains] + w.rest[w.domains];
     TESS_TRY_CLEAN(list_members(ctx, rows, out));
 cleanup:
-    tess_free(ctx, w.joins);
-    tess_free(ctx, w.first);
-    tess_free(ctx, w.rest);
+    TESS_FREE(ctx, w.joins, w.first, w.rest);
     return status;
 }

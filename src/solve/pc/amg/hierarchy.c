@@ -28,11 +28,8 @@ static void free_level(tess_ctx *ctx, tess_amg_level *level)
     tess_matrix_destroy(level->R);
     tess_matrix_destroy(level->AP);
     tess_aggregates_free(ctx, &level->aggregates);
-    tess_free(ctx, level->diagonal.blocks);
-    tess_free(ctx, level->inverse);
-    tess_free(ctx, level->strength);
-    tess_free(ctx, level->dead);
-    tess_free(ctx, level->modes);
+    TESS_FREE(ctx, level->diagonal.blocks, level->inverse, level->strength, level->dead,
+              level->modes);
 }
 
 void tess_amg_clear(tess_amg *amg)

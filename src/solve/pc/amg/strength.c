@@ -109,8 +109,7 @@ tess_status tess_amg_strength(tess_ctx *ctx, double threshold, tess_amg_level *l
              &(struct drop_weak){A, largest, threshold, strength, &weak});
     level->all_strong = missing == 0 && weak == 0;
 cleanup:
-    tess_free(ctx, scale);
-    tess_free(ctx, largest);
+    TESS_FREE(ctx, scale, largest);
     return status;
 }
 

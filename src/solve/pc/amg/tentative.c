@@ -116,7 +116,6 @@ tess_status tess_amg_tentative(tess_ctx *ctx, int32_t modes, tess_amg_level *lev
     *coarse_modes = coarse;
     coarse = NULL;
 cleanup:
-    tess_free(ctx, coarse);
-    tess_free(ctx, scratch);
+    TESS_FREE(ctx, coarse, scratch);
     return status;
 }
