@@ -99,6 +99,11 @@ tess_status tess_fail(tess_ctx *ctx, tess_status status, const char *format, ...
     return status;
 }
 
+tess_status tess_null_argument(tess_ctx *ctx, const char *call)
+{
+    return tess_fail(ctx, TESS_ERR_ARGUMENT, "%s: an argument is NULL", call);
+}
+
 void tess_log(tess_ctx *ctx, const char *format, ...)
 {
     if (!ctx || !ctx->log)

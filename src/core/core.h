@@ -58,6 +58,9 @@ struct tess_ctx {
 tess_status tess_fail(tess_ctx *ctx, tess_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* "tess_...: an argument is NULL" */
+tess_status tess_null_argument(tess_ctx *ctx, const char *call);
+
 /* The context's sentence, put aside while something is tried that may fail without being a failure
  * of the caller's. */
 typedef struct tess_kept_error {
@@ -208,6 +211,10 @@ typedef struct {
 } tess_suggestion;
 const char *tess_suggest(tess_suggestion *into, const char *word, const char *const *candidates,
                          size_t count);
+
+/* Prints behind the end of a text in `size` bytes; what does not fit is cut off. */
+void tess_append(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Replaces the first `old` in a text of at most 127 bytes by `new`, cut to `size`. */
 void tess_replace(char *text, size_t size, const char *old, const char *new);
