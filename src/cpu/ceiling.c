@@ -44,22 +44,13 @@ enum { PATTERNS = 7, LINES_AHEAD = 48 };
 
 static double sum_part(const double *data, int64_t lines, int pattern)
 {
-    switch (pattern) {
-    case 0:
-        return sum_streams(data, lines, 1, 0);
-    case 1:
-        return sum_streams(data, lines / 2, 2, 0);
-    case 2:
-        return sum_streams(data, lines / 3, 3, 0);
-    case 3:
-        return sum_streams(data, lines / 4, 4, 0);
-    case 4:
-        return sum_streams(data, lines / 2, 2, LINES_AHEAD);
-    case 5:
-        return sum_streams(data, lines / 3, 3, LINES_AHEAD);
-    default:
-        return sum_streams(data, lines / 4, 4, LINES_AHEAD);
-    }
+    return pattern == 0   ? sum_streams(data, lines, 1, 0)
+           : pattern == 1 ? sum_streams(data, lines / 2, 2, 0)
+           : pattern == 2 ? sum_streams(data, lines / 3, 3, 0)
+           : pattern == 3 ? sum_streams(data, lines / 4, 4, 0)
+           : pattern == 4 ? sum_streams(data, lines / 2, 2, LINES_AHEAD)
+           : pattern == 5 ? sum_streams(data, lines / 3, 3, LINES_AHEAD)
+                          : sum_streams(data, lines / 4, 4, LINES_AHEAD);
 }
 
 /* What is read: `passes` times the lines of an array. */
@@ -211,9 +202,7 @@ static tess_status begin(tess_ctx *ctx, int threads, double bytes, reading *out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "read ceiling of %g bytes by %d threads", bytes,
                          threads);
     /* Whole lines, at least a few for each stream of each thread. */
-    int64_t lines = (int64_t)(bytes / 64), least = (int64_t)threads * MOST_STREAMS * 16;
-    if (lines < least)
-        lines = least;
+    int64_t lines = tess_max((int64_t)(bytes / 64), (int64_t)threads * MOST_STREAMS * 16);
     double *data;
     TESS_TRY(tess_alloc_bytes(ctx, lines, 64, (void **)&data));
     tess_for(ctx, threads, lines * LINE_DOUBLES, fill_ones, data);

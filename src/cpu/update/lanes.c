@@ -50,18 +50,12 @@ ALWAYS bool update_groups(const tess_symmetric_lanes *S, const tess_symmetric_mi
 ALWAYS bool update_lanes(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
                          const tess_matrix *A, int part, int parts, const int lanes)
 {
-    switch (S->block_size) {
-    case 1:
-        return update_groups(S, mirrors, A, part, parts, 1, lanes);
-    case 2:
-        return update_groups(S, mirrors, A, part, parts, 2, lanes);
-    case 3:
-        return update_groups(S, mirrors, A, part, parts, 3, lanes);
-    case 4:
-        return update_groups(S, mirrors, A, part, parts, 4, lanes);
-    default:
-        return update_groups(S, mirrors, A, part, parts, S->block_size, lanes);
-    }
+    const int b = S->block_size;
+    return b == 1   ? update_groups(S, mirrors, A, part, parts, 1, lanes)
+           : b == 2 ? update_groups(S, mirrors, A, part, parts, 2, lanes)
+           : b == 3 ? update_groups(S, mirrors, A, part, parts, 3, lanes)
+           : b == 4 ? update_groups(S, mirrors, A, part, parts, 4, lanes)
+                    : update_groups(S, mirrors, A, part, parts, b, lanes);
 }
 
 struct update_share {
