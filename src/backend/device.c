@@ -1,5 +1,4 @@
 /* Devices by name: "cpu", "cpu:4", "cuda:0", "ref", "profile:h200". */
-
 #include "backend/backend.h"
 
 static const tess_backend *const backends[] = {

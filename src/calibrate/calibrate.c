@@ -4,7 +4,6 @@
  *   extras    extras.c: irregular matrices, for what the curves do not explain
  *   vectors   vectors.c: what an iteration of CG does beside its product, and copies
  */
-
 #include "calibrate/samples.h"
 
 /* Sizes grow by this: in the cache, where less and less stays in it, and beyond. */

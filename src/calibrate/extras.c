@@ -5,7 +5,6 @@
  *   uneven           bands with gaps, in a GPU's cache
  *   longest, cut     one row as long as thousands of others
  */
-
 #include "calibrate/samples.h"
 
 /* How x grows under scattered columns. */

@@ -1,5 +1,4 @@
 /* From samples to curves. */
-
 #include "calibrate/samples.h"
 
 enum { FIT_MAX = 128, ENOUGH = 6 /* points to tell rows and steps from bytes */ };

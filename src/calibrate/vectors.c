@@ -5,7 +5,6 @@
  *   at once            whole iterations, where the device does all of them in one launch
  *   copies             a vector to the device and another one back
  */
-
 #include "calibrate/samples.h"
 
 static tess_status sample(tess_calibration *c, const tess_matrix *A, double *product,

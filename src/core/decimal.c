@@ -1,5 +1,4 @@
 /* Powers of five to 128 bits, the product that scales a decimal, and the shortest decimal text. */
-
 #include "core/decimal.h"
 
 typedef unsigned __int128 u128;

@@ -1,5 +1,4 @@
 /* "cpu" as a device. */
-
 #include "cpu/ceiling.h"
 #include "cpu/formats.h"
 

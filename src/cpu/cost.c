@@ -1,5 +1,4 @@
 /* What a kernel moves and keeps, for the performance model. */
-
 #include "cpu/formats.h"
 
 /* Half storage row by row; rows in lanes have zeros besides. */

@@ -1,5 +1,4 @@
 /* Format bsr: the matrix's own arrays. */
-
 #include "cpu/formats.h"
 
 tess_status tess_cpu_prepare_family(tess_plan *plan, const tess_plan_options *options,

@@ -1,5 +1,4 @@
 /* Format fbcsr: dense pieces of several shapes and a CSR remainder. */
-
 #include "backend/shapes.h"
 #include "cpu/formats.h"
 

@@ -1,5 +1,4 @@
 /* Format symmetric: half storage of a symmetric matrix. */
-
 #include "cpu/formats.h"
 
 static tess_status prepare(tess_plan *plan, const tess_plan_options *options)

@@ -1,5 +1,4 @@
 /* Which ISA, which kernel. */
-
 #include "cpu/select.h"
 #include "format/symmetric_lanes.h"
 

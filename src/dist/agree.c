@@ -1,5 +1,4 @@
 /* What all parts must do alike: agree on a failure, add numbers up, exchange messages. */
-
 #include "dist/part.h"
 
 /* What a part tells the others of its failure. */

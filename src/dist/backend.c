@@ -1,6 +1,5 @@
 /* Plans of parts as a backend, so that products, updates and solvers take them as any other plan.
  * The plan's matrix is the part's own square block: what preconditioners are made from. */
-
 #include "dist/product.h"
 
 static tess_part_plan *state_of(const tess_plan *plan)

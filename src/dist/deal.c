@@ -1,5 +1,4 @@
 /* From a matrix or vector that part 0 has to the parts, and back. */
-
 #include "dist/part.h"
 
 /* What part 0 tells each part before the arrays come. */

@@ -1,5 +1,4 @@
 /* Making a part from block rows with columns of the whole matrix. */
-
 #include "dist/part.h"
 
 static void rows_free(tess_ctx *ctx, tess_part_rows *rows)

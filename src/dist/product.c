@@ -1,5 +1,4 @@
 /* The product of a part: messages travel while the own blocks are multiplied. */
-
 #include "dist/product.h"
 
 /* ---- Buffers ---- */

@@ -1,6 +1,5 @@
 /* Whether a matrix is symmetric, and where the mirrors of its blocks are; symmetric.h has the
  * picture. */
-
 #include "format/symmetric.h"
 
 /* ---- One by one ---- */

@@ -1,5 +1,4 @@
 /* Which devices there are, and what each is. */
-
 #include "backend/backend.h"
 #include "cuda/driver/device.h"
 #include "cuda/profile_device.h"

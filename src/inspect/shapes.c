@@ -1,6 +1,5 @@
 /* What each shape of blocks alone would extract from a matrix in format fbcsr, and what the list
  * that "auto" chooses comes to. */
-
 #include "format/fbcsr/split.h"
 #include "inspect/inspect.h"
 

@@ -4,7 +4,6 @@
  * row, the second writes their columns and values. Both run in parallel over contiguous ranges of
  * new block rows with equal numbers of A's values.
  */
-
 #include "core/threads.h"
 #include "matrix/merge.h"
 

@@ -5,7 +5,6 @@
  * share, rather than kept sorted in between: that would take 16 bytes for every entry. Rows already
  * sorted are recognised and cost one look at their columns.
  */
-
 #include "core/threads.h"
 #include "matrix/sort.h"
 

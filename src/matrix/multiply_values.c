@@ -6,7 +6,6 @@
  *
  *     C (r x k) += A (r x c) B (c x k)         C' (k x r) += B' (k x c) A' (c x r)
  */
-
 #include "core/threads.h"
 #include "matrix/multiply.h"
 

@@ -4,7 +4,6 @@
  * Reading is a plain stream of 8 bytes an entry, cheap beside the scattered writes it saves from
  * atomics, and the order of the input survives for any number of threads.
  */
-
 #include "core/threads.h"
 #include "matrix/matrix.h"
 

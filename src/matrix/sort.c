@@ -1,5 +1,4 @@
 /* Stable sort of (column, position) pairs by column: insertion in short runs, then merging. */
-
 #include "matrix/sort.h"
 
 enum { RUN = 16 };

@@ -1,5 +1,4 @@
 /* What the rows look like: lengths, histogram, bandwidth, non-zeros, imbalance. */
-
 #include "core/threads.h"
 #include "matrix/matrix.h"
 

@@ -4,7 +4,6 @@
  * rows of A, entering each by binary search at its range. So blocks arrive in the order of A's
  * rows, which is the order of the new columns, and nothing is sorted or shared.
  */
-
 #include "core/threads.h"
 #include "matrix/matrix.h"
 

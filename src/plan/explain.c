@@ -1,5 +1,4 @@
 /* What was chosen, and why, with numbers: a page of text for people. */
-
 #include "plan/model/model.h"
 #include "plan/tuner.h"
 

@@ -1,5 +1,4 @@
 /* Plans: argument checks once, here, then the backend's table. */
-
 #include "plan/tuner.h"
 
 tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *device,

@@ -1,5 +1,4 @@
 /* tess_predict: the model's answers as a public structure. */
-
 #include "plan/model/model.h"
 #include "plan/tuner.h"
 

@@ -1,5 +1,4 @@
 /* Wisdom in a search: what was chosen before for a matrix of this class, and what is kept now. */
-
 #include "plan/duel.h"
 #include "backend/shapes.h"
 #include "plan/wisdom/wisdom.h"

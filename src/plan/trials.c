@@ -1,5 +1,4 @@
 /* What a search tries, and in which order. */
-
 #include "plan/tuner.h"
 #include "plan/model/model.h"
 

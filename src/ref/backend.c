@@ -1,5 +1,4 @@
 /* "ref" as a device: no state but the matrix itself. */
-
 #include "backend/backend.h"
 #include "ref/ref.h"
 

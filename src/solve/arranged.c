@@ -11,7 +11,6 @@
  * With pc=ilut,pivot= the columns are exchanged while the factors are computed. Those exchanges
  * become part of the arrangement, and the inner solver takes the factors as they are.
  */
-
 #include "matrix/arrange/arrange.h"
 #include "solve/direct/direct.h"
 #include "solve/pc/fill.h"

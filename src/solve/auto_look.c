@@ -1,5 +1,4 @@
 /* What a matrix looks like, and what is tried on it. The rules know sizes, signs and symmetry. */
-
 #include "solve/auto.h"
 #include "solve/direct/direct.h"
 

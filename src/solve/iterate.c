@@ -4,7 +4,6 @@
  * The recurrence decides when to look at the true residual; the true residual decides. Where the
  * two have drifted apart the recurrence starts again from x, as long as that helps.
  */
-
 #include "solve/iterate.h"
 
 /* The true residual may be larger than the tolerance by this factor. */

@@ -1,6 +1,5 @@
 /* The caller's operator as a plan: a backend of one product, without entries. The plan owns a
  * device of this backend and a matrix that has sizes alone. */
-
 #include "solve/solve.h"
 
 typedef struct operator_state {

@@ -6,7 +6,6 @@
  * A^T u is 0 where A has a column of zeros, so a method of least squares leaves that part of x at
  * 0, and it sees the same residuals. Every device can solve it: nothing else knows of other shapes.
  */
-
 #include "solve/solve.h"
 
 /* The caller's values into the square matrix, whose further rows have no blocks. */

@@ -1,5 +1,4 @@
 /* Our preconditioners alone: a space of two vectors in which the steps of z = M^-1 r run. */
-
 #include "plan/tuner.h"
 #include "solve/solve.h"
 

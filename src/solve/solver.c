@@ -1,5 +1,4 @@
 /* Solvers as objects: create, update, destroy, and the calls that solve. */
-
 #include "plan/tuner.h"
 #include "solve/solve.h"
 

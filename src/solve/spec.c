@@ -1,5 +1,4 @@
 /* "METHOD:key=value,..." read into options. */
-
 #include "solve/solve.h"
 
 static int count_names(const char *const *names)

@@ -1,6 +1,5 @@
 /* Stretches of iterations: how many a device may run by itself, and the look at each of them
  * afterwards, in order, as if it had just been run. */
-
 #include "solve/iterate.h"
 
 /* Tells the callback the largest residual; *go: false once it says stop, on any part. */

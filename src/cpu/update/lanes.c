@@ -1,6 +1,5 @@
 /* New values for half storage with rows in lanes, group by group: the rows of a group are compared
  * with their mirrors, then its slots are filled. format/symmetric_lanes.h has the layout. */
-
 #include "cpu/update/nontemporal.h"
 #include "cpu/update/prefetch.h"
 #include "cpu/update/update.h"

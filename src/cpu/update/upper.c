@@ -1,6 +1,5 @@
 /* New values for the upper half of a symmetric matrix, row by row: each row is compared with its
  * mirrors, then copied from the diagonal on. */
-
 #include "cpu/update/nontemporal.h"
 #include "cpu/update/prefetch.h"
 #include "cpu/update/update.h"

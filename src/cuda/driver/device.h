@@ -63,6 +63,8 @@ tess_status tess_cuda_check(const tess_cuda *cuda, cu_result result, const char 
 
 tess_status tess_cuda_enter(const tess_cuda *cuda);
 void tess_cuda_leave(const tess_cuda *cuda);
+/* The same at the end of a function that returns `status`. */
+tess_status tess_cuda_leave_with(const tess_cuda *cuda, tess_status status);
 
 /* ---- device.c ---- */
 

@@ -46,9 +46,7 @@ enum { /* cuFuncGetAttribute, cuFuncSetAttribute */
 
 enum { /* cuPointerGetAttributes */
        CU_POINTER_MEMORY_TYPE = 2,
-       CU_POINTER_IS_MANAGED = 8,
        CU_POINTER_DEVICE_ORDINAL = 9,
-       CU_MEMORY_HOST = 1,
        CU_MEMORY_DEVICE = 2,
 };
 

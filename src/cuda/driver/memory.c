@@ -1,5 +1,4 @@
 /* Device memory: allocation that explains itself, copies through pinned buffers. */
-
 #include "core/threads.h"
 #include "cuda/driver/device.h"
 
@@ -171,18 +170,15 @@ tess_status tess_cuda_memory_copy_from(tess_device *device, void *to, const void
 {
     tess_cuda *cuda = tess_cuda_of(device);
     TESS_TRY(tess_cuda_enter(cuda));
-    tess_status status = tess_cuda_download(cuda, to, tess_cuda_address(from), bytes, cuda->stream);
-    tess_cuda_leave(cuda);
-    return status;
+    return tess_cuda_leave_with(
+        cuda, tess_cuda_download(cuda, to, tess_cuda_address(from), bytes, cuda->stream));
 }
 
 tess_status tess_cuda_synchronize(tess_device *device)
 {
     tess_cuda *cuda = tess_cuda_of(device);
     TESS_TRY(tess_cuda_enter(cuda));
-    tess_status status = TESS_CU(cuda, cuCtxSynchronize());
-    tess_cuda_leave(cuda);
-    return status;
+    return tess_cuda_leave_with(cuda, TESS_CU(cuda, cuCtxSynchronize()));
 }
 
 bool tess_cuda_owns(tess_device *device, const void *pointer)

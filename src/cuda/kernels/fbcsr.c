@@ -1,6 +1,5 @@
 /* The descriptor of fbcsr.cu. The shapes are the problem's: they come with the plan's parameters,
  * or are chosen for the matrix, and decide the layout, and which widths of runs the code knows. */
-
 #include "cuda/kernels/sliced.h"
 #include "format/fbcsr/slices.h"
 #include "backend/shapes.h"
@@ -91,20 +90,12 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
         return 0;
     int64_t grid = tess_ceil_div(S->slices * TESS_FBCSR_WARP, p[THREADS]);
     tess_cuda_launch *run = tess_cuda_launch_start(out, "fbcsr", grid, p[THREADS]);
-    tess_cuda_arg_pointer(run, call->arrays[FBCSR_HEADS]);
-    tess_cuda_arg_pointer(run, call->arrays[FBCSR_LENGTHS]);
-    tess_cuda_arg_pointer(run, S->targets ? call->arrays[FBCSR_TARGETS] : 0);
-    tess_cuda_arg_pointer(run, call->arrays[FBCSR_PIECES]);
-    tess_cuda_arg_pointer(run, call->arrays[FBCSR_COLUMNS]);
-    tess_cuda_arg_pointer(run, call->arrays[FBCSR_VALUES]);
-    tess_cuda_arg_pointer(run, call->x);
-    tess_cuda_arg_pointer(run, call->y);
-    tess_cuda_arg_pointer(run, call->workspace);
-    tess_cuda_arg_integer(run, problem->rows);
-    tess_cuda_arg_integer(run, S->slices);
-    tess_cuda_arg_integer(run, S->segments);
-    tess_cuda_arg_number(run, call->alpha);
-    tess_cuda_arg_number(run, call->beta);
+    TESS_CUDA_POINTERS(run, call->arrays[FBCSR_HEADS], call->arrays[FBCSR_LENGTHS],
+                       S->targets ? call->arrays[FBCSR_TARGETS] : 0, call->arrays[FBCSR_PIECES],
+                       call->arrays[FBCSR_COLUMNS], call->arrays[FBCSR_VALUES], call->x, call->y,
+                       call->workspace);
+    TESS_CUDA_INTEGERS(run, problem->rows, S->slices, S->segments);
+    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
     if (S->cut_rows == 0)
         return 1;
     const tess_sliced_panel cut = {.cut_rows = S->cut_rows, .cut_long = S->cut_long};

@@ -27,7 +27,6 @@ typedef struct tess_cuda_layout {
     int count;
     tess_cuda_array arrays[TESS_CUDA_ARRAYS];
     int values;                       /* the array that tess_cuda_layout_refresh rewrites */
-    bool in_order;                    /* it is the matrix's own array */
     int64_t counts[TESS_CUDA_COUNTS]; /* what launches need to know: slices, segments, ... */
     size_t workspace;                 /* bytes of device scratch a product needs */
     void *format;                     /* the host format behind the arrays */
@@ -48,8 +47,9 @@ typedef struct tess_cuda_layout_kind {
     /* Changes `pad`, which has no padding and 8 bytes a row to begin with. NULL: that is right. */
     tess_status (*pad)(tess_ctx *ctx, const tess_matrix *A, const char *options,
                        tess_cuda_padding *pad);
+    /* NULL: the values are in the matrix's order, in its own array. */
     void (*refresh)(tess_cuda_layout *layout, const void *values);
-    void (*destroy)(tess_cuda_layout *layout); /* what create made */
+    void (*destroy)(tess_cuda_layout *layout); /* what create made; NULL: nothing */
 } tess_cuda_layout_kind;
 
 /* The matrix in the layout of that name. A must outlive it. */

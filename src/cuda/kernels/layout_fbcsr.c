@@ -1,5 +1,4 @@
 /* The layout fbcsr (format/fbcsr/slices.h); its options are LANES/SHAPES. */
-
 #include "cuda/kernels/support.h"
 #include "format/fbcsr/slices.h"
 #include "backend/shapes.h"

@@ -1,5 +1,4 @@
 /* The code of several candidates, compiled at once. */
-
 #include "cuda/plan/choose.h"
 #include "cuda/plan/variant.h"
 

@@ -1,5 +1,4 @@
 /* What a kernel moves and keeps, for the performance model: the bytes of its layout. */
-
 #include "cuda/plan/choose.h"
 #include "cuda/plan/variant.h"
 

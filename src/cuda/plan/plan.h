@@ -93,10 +93,10 @@ tess_status tess_cuda_read_ceiling(tess_device *device, double bytes, double *by
 
 /* ---- measure.c ---- */
 
-/* 2*count events: start and end of every repetition. */
-tess_status tess_cuda_events_create(tess_cuda *cuda, int count, cu_event **out);
-void tess_cuda_events_destroy(tess_cuda *cuda, cu_event *events, int count); /* NULL is fine */
-/* Waits for the repetitions; the seconds of each. */
+tess_status tess_cuda_events_create(tess_cuda *cuda, int64_t count, cu_event **out);
+void tess_cuda_events_destroy(tess_cuda *cuda, cu_event *events, int64_t count); /* NULL is fine */
+/* Of 2*count events, the start and the end of every repetition: waits for the repetitions; the
+ * seconds of each. */
 tess_status tess_cuda_events_read(tess_cuda *cuda, const cu_event *events, int count,
                                   double *seconds);
 

@@ -9,8 +9,8 @@
  * one number a run (refresh.cu) instead of one a scalar. A number has four bytes, eight beyond 4 G
  * scalars. Runs are found in the numbers themselves.
  */
-
 #include "core/threads.h"
+#include "cuda/kernels/support.h"
 #include "cuda/plan/plan.h"
 
 enum { THREADS = 256, EACH = 8 };
@@ -133,7 +133,7 @@ static tess_status upload_map(tess_cuda_plan *p, tess_cuda_resident *resident, c
 
 static bool same_order(const tess_cuda_plan *p, const tess_cuda_resident *resident)
 {
-    return resident->layout->in_order && resident->matrix != p->transposed;
+    return !resident->layout->kind->refresh && resident->matrix != p->transposed;
 }
 
 static tess_status make_map(tess_cuda_plan *p, tess_cuda_resident *resident, bool wide)
@@ -152,7 +152,7 @@ static tess_status make_map(tess_cuda_plan *p, tess_cuda_resident *resident, boo
         TESS_TRY_CLEAN(tess_matrix_transpose(ctx, &numbered, &turned));
     tess_cuda_layout_refresh(layout, turned ? turned->values : numbers);
     status = upload_map(p, resident, array->host, (int64_t)(array->bytes / size), wide);
-    if (layout->in_order)
+    if (!layout->kind->refresh)
         array->host = host;
 cleanup:
     tess_matrix_destroy(turned);
@@ -198,23 +198,14 @@ static tess_status gather(tess_cuda_plan *p, const tess_cuda_resident *r, cu_poi
         return TESS_CU(p->cuda,
                        cuMemcpyDtoDAsync(r->arrays[r->layout->values], given, bytes, p->stream));
     const tess_cuda_map *m = &r->map;
-    struct {
-        uint64_t values, map, given;
-        int64_t count, run, shift, inner_stride, outer_stride;
-        uint64_t reciprocal;
-    } a = {r->arrays[r->layout->values],
-           m->numbers,
-           given,
-           (int64_t)(bytes / tess_type_size(p->matrix.type)),
-           m->run,
-           m->shift,
-           m->inner_stride,
-           m->outer_stride,
-           UINT64_MAX / (uint64_t)m->run + 1};
-    void *arguments[] = {&a};
-    unsigned grid = (unsigned)tess_ceil_div(a.count, THREADS * EACH);
-    return TESS_CU(p->cuda, cuLaunchKernel(p->refresh, grid, 1, 1, THREADS, 1, 1, 0, p->stream,
-                                           arguments, NULL));
+    const int64_t count = (int64_t)(bytes / tess_type_size(p->matrix.type));
+    const uint64_t reciprocal = UINT64_MAX / (uint64_t)m->run + 1;
+    tess_cuda_launch run;
+    tess_cuda_launch_start(&run, "refresh", tess_ceil_div(count, THREADS * EACH), THREADS);
+    TESS_CUDA_POINTERS(&run, r->arrays[r->layout->values], m->numbers, given);
+    TESS_CUDA_INTEGERS(&run, count, m->run, m->shift, m->inner_stride, m->outer_stride);
+    tess_cuda_add_args(&run, &reciprocal, 1);
+    return tess_cuda_launch_one(p->cuda, p->refresh, &run, p->stream);
 }
 
 tess_status tess_cuda_refresh_on_device(tess_cuda_plan *p, const void *values)

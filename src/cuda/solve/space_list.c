@@ -1,5 +1,4 @@
 /* Lists of units with their code, each made once. */
-
 #include "cuda/kernels/support.h"
 #include "cuda/solve/space.h"
 

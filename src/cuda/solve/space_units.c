@@ -74,9 +74,8 @@ static tess_status run_finish(tess_space *space, const tess_unit_list *list, con
     add_programme(list, unit, &call);
     tess_cuda_launch_start(&launch, "finish", 1, 512)->overlaps = true;
     tess_finish_arguments(&call, &launch);
-    tess_cuda_arg_pointer(&launch, sum ? state->product.parts : 0);
-    tess_cuda_arg_integer(&launch, sum ? state->product.count : 0);
-    tess_cuda_arg_integer(&launch, unit->step->slot);
+    TESS_CUDA_POINTERS(&launch, sum ? state->product.parts : 0);
+    TESS_CUDA_INTEGERS(&launch, sum ? state->product.count : 0, unit->step->slot);
     return tess_cuda_launch_one(state->cuda, state->finish, &launch, state->plan->stream);
 }
 

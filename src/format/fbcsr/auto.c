@@ -14,7 +14,6 @@
  * second list prefers, among the shapes that save nearly as much, the one that saves most a
  * non-zero; the better list is returned, or none if it saves too little to be worth the splitting.
  */
-
 #include "format/fbcsr/slices.h"
 #include "format/fbcsr/split.h"
 

@@ -4,7 +4,6 @@
  * every diagonal is one exact dynamic program of its own, and no two diagonals meet. O(entries +
  * diagonals).
  */
-
 #include "core/threads.h"
 #include "format/fbcsr/split.h"
 

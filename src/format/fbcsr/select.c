@@ -1,6 +1,5 @@
 /* Which blocks to take: windows along one row of blocks or one diagonal, then block rows, which may
  * overlap. */
-
 #include "format/fbcsr/split.h"
 
 /* ---- Windows along a sequence of places ---- */

@@ -11,7 +11,6 @@
  * them. A second round on what is left, with bands that begin in the middle of those of the first,
  * finds the blocks across their ends and those that became free.
  */
-
 #include "format/fbcsr/split.h"
 
 #include "core/threads.h"

@@ -10,7 +10,6 @@
  * keep the lengths of paths non-negative. In the end exp(u_i) / max_j |a_ij| and exp(v_j) are
  * scales under which matched entries are 1 and all others at most 1.
  */
-
 #include "matrix/arrange/arrange.h"
 
 typedef struct matching {

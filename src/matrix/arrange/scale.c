@@ -1,7 +1,6 @@
 /* Equilibration by Ruiz's iteration: every row and column is divided by the root of its largest
  * entry, again and again. Each round takes the root of how far the largest entries are from 1, so a
  * few rounds are enough, and a symmetric matrix keeps equal scales for rows and columns. */
-
 #include "matrix/arrange/arrange.h"
 
 enum { ROUNDS = 6 };

@@ -5,7 +5,6 @@
  * they were counted in. A matrix of real blocks collapses after one or two such steps; one without
  * any costs a sweep of its entries a candidate.
  */
-
 #include "matrix/detect/detect.h"
 
 enum { CANDIDATES_MAX = 256, PATTERNS_MAX = 16 };

@@ -8,7 +8,6 @@
  * row sums stay below 1/2: all blocks are dense, diagonal blocks are diagonally dominant, and the
  * matrix is not symmetric, in its blocks or its scalars.
  */
-
 #include "matrix/generate/generate.h"
 
 typedef struct problem {

@@ -1,5 +1,4 @@
 /* Generators by name: "stencil27:n=48,b=3" and the machinery they share (generate.h). */
-
 #include "matrix/generate/generate.h"
 
 #include "core/threads.h"

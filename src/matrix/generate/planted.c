@@ -9,7 +9,6 @@
  *
  * All is a function of the place, so every row can be written on its own.
  */
-
 #include "matrix/generate/generate.h"
 #include "matrix/shape.h"
 

@@ -2,7 +2,6 @@
  * collection holds it: the primes 2, 3, 5, ... on the diagonal, 1 where |i - j| is a power of two.
  * skip=1 drops the first row and column: Trefethen_20000b is n=20000,skip=1.
  */
-
 #include "matrix/generate/generate.h"
 
 typedef struct problem {

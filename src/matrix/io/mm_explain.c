@@ -1,5 +1,4 @@
 /* What is wrong with a line of data: the fast parser only says that something is. */
-
 #include "matrix/io/mm.h"
 
 enum { TOKEN_SHOWN = 40 };

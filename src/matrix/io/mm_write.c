@@ -3,7 +3,6 @@
  * Matrix Market coordinate, real, general: one line an entry, by rows, values in the fewest digits
  * that read back to the same bits.
  */
-
 #include "matrix/matrix.h"
 #include "matrix/io/mm.h"
 #include "matrix/io/output.h"

@@ -1,6 +1,5 @@
 /* "auto": the CPU or the first GPU, whichever the model says is sooner done with a product of host
  * vectors. */
-
 #include "plan/model/model.h"
 
 /* Seconds of one product with A whose vectors are in host memory; 0: not known. */

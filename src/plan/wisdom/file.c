@@ -1,5 +1,4 @@
 /* Wisdom as JSON, in a file or as text: read with suspicion. keep.c has the files. */
-
 #include "plan/wisdom/keep.h"
 #include "plan/wisdom/wisdom.h"
 

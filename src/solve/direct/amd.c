@@ -1,5 +1,4 @@
 /* AMD (SuiteSparse): an order by approximate minimum degree, for factors with few entries. */
-
 #include "matrix/arrange/graph.h"
 #include "solve/direct/direct.h"
 

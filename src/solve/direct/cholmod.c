@@ -4,7 +4,6 @@
  * beginnings have been the same in all versions from 3 to 5; the settings' defaults are checked
  * after cholmod_l_start, and a library whose defaults lie elsewhere is not used.
  */
-
 #include "solve/direct/direct.h"
 
 typedef struct cholmod_settings {

@@ -4,7 +4,6 @@
  * struct of settings is only ever filled by klu_l_defaults and handed on, so that its layout, which
  * differs between versions, does not matter.
  */
-
 #include "solve/direct/direct.h"
 
 typedef struct klu_settings {

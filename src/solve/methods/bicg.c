@@ -7,7 +7,6 @@
  *     beta = rho' / rho
  *     p = z + beta p,  p~ = z~ + beta p~
  */
-
 #include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, Z, P, Q, R_SHADOW, Z_SHADOW, P_SHADOW, Q_SHADOW, VECTORS };

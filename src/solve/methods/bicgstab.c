@@ -14,7 +14,6 @@
  * A divisor that becomes 0 after the first iteration makes the method begin again from x, with a
  * new h; one that is 0 in the first is a breakdown.
  */
-
 #include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, H, P, V, Y, Z, T, VECTORS };

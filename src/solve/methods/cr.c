@@ -10,7 +10,6 @@
  *
  * za may be 0 where A is indefinite, which is a breakdown: minres has none.
  */
-
 #include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, Z, P, Q, A_Z, G, VECTORS };

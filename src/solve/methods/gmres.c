@@ -20,7 +20,6 @@
  * dgmres restarts with the vectors along which A M^-1 is smallest (deflate.c): in the last
  * iterations of a cycle they stand where M^-1 v_j would.
  */
-
 #include "solve/methods/gmres.h"
 
 static void close_state(tess_solver *solver)

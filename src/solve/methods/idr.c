@@ -14,7 +14,6 @@
  *     v = M^-1 r,  t = A v,  omega = t.r / t.t
  *     x = x + omega v,  r = r - omega t
  */
-
 #include "solve/methods/method.h"
 
 enum { SHADOWS = 4 };

@@ -9,7 +9,6 @@
  * phi- is |r|, phi- alpha c is |M^-T A^T r|. A system that b keeps from being solved ends where
  * A^T r is small against A and r (TESS_LEAST_SQUARES); the driver then computes A^T r from x.
  */
-
 #include "solve/methods/method.h"
 
 enum { U = TESS_V_OWN, Q, V, Z, P, W, VECTORS };

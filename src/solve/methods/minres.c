@@ -12,7 +12,6 @@
  *
  * The last line keeps r itself, so that |r| is that of the caller's norm.
  */
-
 #include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, V, V_OLD, Q, Z, Z_NEW, W, W_OLD, VECTORS };

@@ -9,7 +9,6 @@
  * D^-1 is stored divided by it, so that the coefficients, which are in the lists of steps, stay as
  * they are when the values change.
  */
-
 #include "solve/pc/pc.h"
 
 enum { DEGREE = 4, POWER_STEPS = 40 };

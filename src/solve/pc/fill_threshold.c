@@ -7,7 +7,6 @@
  *
  * Columns keep their numbers; where they are exchanged only their positions change.
  */
-
 #include "matrix/sort.h"
 #include "solve/pc/fill.h"
 #include "solve/pc/fill_heap.h"

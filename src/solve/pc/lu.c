@@ -2,7 +2,6 @@
  *
  * A symmetric matrix with a positive diagonal is tried as a positive definite one first.
  */
-
 #include "solve/direct/direct.h"
 #include "solve/pc/pc.h"
 

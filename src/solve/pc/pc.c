@@ -1,5 +1,4 @@
 /* Preconditioners by name, and what all of them share. */
-
 #include "solve/pc/pc.h"
 
 const tess_pc_ops *const tess_pcs[] = {

@@ -1,5 +1,4 @@
 /* The numbers of factors that are solved stage by stage. */
-
 #include "core/threads.h"
 #include "solve/pc/staged.h"
 

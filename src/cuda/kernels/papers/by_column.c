@@ -1,5 +1,4 @@
 /* Descriptors of by_column.cu. */
-
 #include "cuda/kernels/papers/rows.h"
 
 enum { LANES, UNROLL, THREADS, LAMBDA, COUNT };

@@ -1,5 +1,4 @@
 /* Descriptors of ksparse_large.cu. */
-
 #include "cuda/kernels/papers/rows.h"
 
 enum { NB, N_TG, EPT, LAMBDA, COUNT };

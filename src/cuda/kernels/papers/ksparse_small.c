@@ -1,5 +1,4 @@
 /* Descriptors of ksparse_small.cu. */
-
 #include "cuda/kernels/papers/rows.h"
 
 enum { N_TA, NBROWS, LAMBDA, COUNT };
