@@ -18,7 +18,7 @@ tess_status tess_builder_create(tess_ctx *ctx, tess_type type, int64_t rows, int
                                 tess_builder **out)
 {
     if (!ctx || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_builder_create: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (inserters < 1)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_builder_create: %d inserters, but there must be at least 1",
@@ -221,8 +221,7 @@ static void sum_values(tess_builder *builder, tess_matrix *A)
 tess_status tess_builder_finish(tess_builder *builder, tess_matrix **out)
 {
     if (!builder || !out)
-        return tess_fail(builder ? builder->ctx : NULL, TESS_ERR_ARGUMENT,
-                         "tess_builder_finish: an argument is NULL");
+        return tess_null_argument(builder ? builder->ctx : NULL, __func__);
     TESS_TRY(first_failure(builder));
     tess_matrix *A;
     if (tess_builder_has_pattern(builder)) {
@@ -246,8 +245,7 @@ tess_status tess_builder_finish(tess_builder *builder, tess_matrix **out)
 tess_status tess_builder_update(tess_builder *builder, tess_matrix *A)
 {
     if (!builder || !A)
-        return tess_fail(builder ? builder->ctx : NULL, TESS_ERR_ARGUMENT,
-                         "tess_builder_update: an argument is NULL");
+        return tess_null_argument(builder ? builder->ctx : NULL, __func__);
     const tess_matrix *P = builder->pattern;
     if (!tess_builder_has_pattern(builder))
         return tess_fail(builder->ctx, TESS_ERR_ARGUMENT,

@@ -101,9 +101,8 @@ static tess_status convert(tess_ctx *ctx, const tess_matrix *A, int32_t r, int32
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(B, B->row_offsets[B->block_rows]));
     tess_parallel(ctx, ctx->threads, fill_share,
                   &(struct fill_share){A, B, cursors, needed, ctx->threads});
-    tess_free(ctx, cursors);
     *out = B;
-    return TESS_OK;
+    B = NULL;
 cleanup:
     tess_free(ctx, cursors);
     tess_matrix_destroy(B);
@@ -114,7 +113,7 @@ tess_status tess_matrix_to_blocks(tess_ctx *ctx, const tess_matrix *A,
                                   const tess_blocking *blocking, tess_matrix **out)
 {
     if (!ctx || !A || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_to_blocks: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (!blocking || (blocking->rows == 0 && blocking->cols == 0)) {
         tess_detection *found;
         TESS_TRY(tess_detect(ctx, A, NULL, &found));

@@ -32,8 +32,7 @@ tess_status tess_matrix_diagonal_blocks(tess_ctx *ctx, const tess_matrix *A, voi
                                         int64_t *missing)
 {
     if (!ctx || !A)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "tess_matrix_diagonal_blocks: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (A->block_height != A->block_width)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "diagonal blocks need square blocks, but these are %d x %d",

@@ -32,7 +32,7 @@ tess_status tess_matrix_export_values(tess_ctx *ctx, const tess_matrix *A, tess_
                                       void *values)
 {
     if (!ctx || !A || (!values && A->blocks > 0))
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_export_values: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (order != TESS_COLUMN_MAJOR && order != TESS_ROW_MAJOR)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "order %d is neither TESS_COLUMN_MAJOR nor TESS_ROW_MAJOR", (int)order);

@@ -68,7 +68,7 @@ tess_status tess_matrix_from_bsr(tess_ctx *ctx, const tess_matrix_view *arrays,
                                  tess_matrix **out)
 {
     if (!ctx || !arrays || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_from_bsr: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     TESS_TRY(check_enums(ctx, order, ownership));
     TESS_TRY(tess_matrix_check_sizes(ctx, arrays->type, arrays->rows, arrays->cols,
                                      arrays->block_height, arrays->block_width, arrays->blocks));

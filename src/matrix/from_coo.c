@@ -47,7 +47,7 @@ tess_status tess_matrix_from_coo(tess_ctx *ctx, tess_type type, int64_t rows, in
                                  const int64_t *col_index, const void *values, tess_matrix **out)
 {
     if (!ctx || !out || (entries > 0 && (!row_index || !col_index || !values)))
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_from_coo: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     TESS_TRY(tess_matrix_check_sizes(ctx, type, rows, cols, 1, 1, entries));
     TESS_TRY(check_indices(ctx, rows, cols, entries, row_index, col_index));
     int64_t *row_offsets = NULL, *entry = NULL;

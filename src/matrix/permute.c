@@ -67,8 +67,7 @@ static void measure_shares(const tess_matrix *B, int shares, int64_t *at)
         int64_t last = tess_share_row(B->row_offsets, B->block_rows, share + 1, shares);
         for (int64_t row = tess_share_row(B->row_offsets, B->block_rows, share, shares); row < last;
              row++)
-            if (B->row_offsets[row + 1] - B->row_offsets[row] > longest)
-                longest = B->row_offsets[row + 1] - B->row_offsets[row];
+            longest = tess_max(B->row_offsets[row + 1] - B->row_offsets[row], longest);
         at[share + 1] = at[share] + longest;
     }
 }
@@ -99,7 +98,7 @@ tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, const int64
                                 tess_matrix **out)
 {
     if (!ctx || !A || !out || (!perm && A->block_rows > 0))
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_permute: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (A->block_rows != A->block_cols)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_matrix_permute: %" PRId64 " x %" PRId64 " blocks are not square",

@@ -103,7 +103,7 @@ static void count_values(tess_ctx *ctx, const tess_matrix *A, tess_statistics *s
 tess_status tess_matrix_statistics(tess_ctx *ctx, const tess_matrix *A, tess_statistics *out)
 {
     if (!ctx || !A || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_statistics: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     tess_statistics s = {0};
     row_lengths(ctx, A, &s);
     count_values(ctx, A, &s);

@@ -3,20 +3,6 @@
 #include "core/threads.h"
 #include "matrix/matrix.h"
 
-/* Position of block (row, column), or -1. */
-static int64_t find_block(const tess_matrix *A, int64_t row, int64_t column)
-{
-    int64_t low = A->row_offsets[row], high = A->row_offsets[row + 1], end = high;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (A->columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < end && A->columns[low] == column ? low : -1;
-}
-
 typedef struct tally {
     int64_t off_diagonal, mirrored;  /* entries, and those whose mirror is stored */
     int64_t unequal, unopposed;      /* a_ij != a_ji, a_ij != -a_ji; an absent entry is 0 */
@@ -28,13 +14,13 @@ typedef struct tally {
 static void compare_block(const tess_matrix *A, int64_t I, int64_t k, tally *T)
 {
     int64_t r = A->block_height, c = A->block_width, J = A->columns[k];
-    int64_t mirror = r == c ? find_block(A, J, I) : -1;
+    int64_t mirror = r == c ? tess_matrix_find(A, J, I) : -1;
     for (int64_t q = 0; q < c && J * c + q < A->cols; q++) {
         for (int64_t p = 0; p < r && I * r + p < A->rows; p++) {
             int64_t i = I * r + p, j = J * c + q;
             double value = tess_matrix_value(A, (k * c + q) * r + p), other = 0;
             if (r != c)
-                mirror = find_block(A, j / r, i / c);
+                mirror = tess_matrix_find(A, j / r, i / c);
             if (mirror >= 0)
                 other = tess_matrix_value(A, (mirror * c + i % c) * r + j % r);
             T->unequal += !(value == other);
@@ -63,7 +49,7 @@ static void look_at_diagonal(void *arg, tess_range range)
     const int64_t r = job->r, c = job->c;
     int64_t found = 0, zero = 0;
     for (int64_t i = range.first; i < range.last; i++) {
-        int64_t k = find_block(job->A, i / r, i / c);
+        int64_t k = tess_matrix_find(job->A, i / r, i / c);
         found += k >= 0;
         zero += k >= 0 && tess_matrix_value(job->A, (k * c + i % c) * r + i % r) == 0;
     }
@@ -108,7 +94,7 @@ static void compare_rows(void *arg, tess_range range)
 tess_status tess_matrix_symmetry(tess_ctx *ctx, const tess_matrix *A, tess_symmetry *out)
 {
     if (!ctx || !A || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_symmetry: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     int64_t length = A->rows < A->cols ? A->rows : A->cols;
     if (A->rows != A->cols) {
         tess_symmetry S = {0};

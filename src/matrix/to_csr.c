@@ -115,7 +115,7 @@ tess_status tess_matrix_to_csr(tess_ctx *ctx, const tess_matrix *A, tess_zeros z
                                tess_matrix **out)
 {
     if (!ctx || !A || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_to_csr: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     const row_walk walk = {ctx, A, zeros == TESS_KEEP_ZEROS};
     tess_matrix *B;
     TESS_TRY(tess_matrix_head(ctx, A->type, A->rows, A->cols, 1, 1, 0, &B));
@@ -137,7 +137,7 @@ tess_status tess_matrix_to_coo(tess_ctx *ctx, const tess_matrix *A, tess_zeros z
                                void *values, int64_t *entries)
 {
     if (!ctx || !A || !entries)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_to_coo: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     bool only_count = !row_index && !col_index && !values;
     const row_walk walk = {ctx, A, zeros == TESS_KEEP_ZEROS};
     int64_t *offsets;

@@ -54,7 +54,7 @@ tess_status tess_matrix_to_type(tess_ctx *ctx, const tess_matrix *A, tess_type t
                                 tess_matrix **out)
 {
     if (!ctx || !A || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_to_type: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     tess_matrix *B;
     TESS_TRY(tess_matrix_allocate(ctx, type, A->rows, A->cols, A->block_height, A->block_width,
                                   A->blocks, &B));

@@ -81,7 +81,7 @@ static void place_share(void *arg, int t)
 tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out)
 {
     if (!ctx || !A || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_transpose: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     tess_matrix *B;
     int64_t *next = NULL;
     TESS_TRY(tess_matrix_allocate(ctx, A->type, A->cols, A->rows, A->block_width, A->block_height,
@@ -92,9 +92,8 @@ tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matr
     tess_counts_to_offsets(B->row_offsets, B->block_rows);
     memcpy(next, B->row_offsets, (size_t)B->block_rows * sizeof *next);
     tess_parallel(ctx, ctx->threads, place_share, &(struct place_share){A, B, next, ctx->threads});
-    tess_free(ctx, next);
     *out = B;
-    return TESS_OK;
+    B = NULL;
 cleanup:
     tess_free(ctx, next);
     tess_matrix_destroy(B);

@@ -86,9 +86,8 @@ tess_status tess_pattern_of(tess_ctx *ctx, const tess_matrix *A, bool ignore_zer
 
 void tess_pattern_clear(tess_ctx *ctx, tess_pattern *P)
 {
-    if (!P->borrowed) {
+    if (!P->borrowed)
         TESS_FREE(ctx, P->row_offsets, P->columns);
-    }
     *P = (tess_pattern){0};
 }
 

@@ -193,16 +193,7 @@ tess_status tess_generate_elasticity(tess_ctx *ctx, const char *what, const char
     TESS_TRY(tess_grid_check(ctx, what, &P.free_nodes, 3));
     tess_hexahedron_stiffness(1 / (double)P.n, P.K);
     int64_t nodes = P.free_nodes.nx * P.free_nodes.ny * P.free_nodes.nz;
-    const tess_row_rule rule = {
-        .type = (tess_type)type,
-        .block_rows = nodes,
-        .block_cols = nodes,
-        .block_height = 3,
-        .block_width = 3,
-        .problem = &P,
-        .count = count,
-        .fill = fill,
-    };
+    const tess_row_rule rule = tess_rule(type, nodes, nodes, 3, 3, &P, count, fill);
     tess_matrix *A;
     void *load = NULL;
     TESS_TRY(tess_generate_with_rhs(ctx, &rule, weight, &A, rhs ? &load : NULL));

@@ -35,7 +35,7 @@ static tess_status unknown_generator(tess_ctx *ctx, const char *name)
 tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_matrix **A, void **rhs)
 {
     if (!ctx || !spec || !A)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_generate: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (strncmp(spec, "gen:", 4) == 0)
         spec += 4;
     char name[32], what[40];
@@ -56,7 +56,7 @@ tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_matrix **
 tess_status tess_matrix_input(tess_ctx *ctx, const char *input, tess_matrix **out)
 {
     if (!ctx || !input || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_input: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (strncmp(input, "gen:", 4) == 0 || tess_generate_is(input, "promote:") ||
         tess_generate_is(input, "tile:"))
         return tess_matrix_generate(ctx, input, out, NULL);
@@ -83,6 +83,15 @@ tess_status tess_generate_split_input(tess_ctx *ctx, const char *what, const cha
     if (!**input)
         return tess_fail(ctx, TESS_ERR_OPTION, "%s: needs an input: %s", what, example);
     return TESS_OK;
+}
+
+tess_row_rule
+tess_rule(int type, int64_t block_rows, int64_t block_cols, int64_t height, int64_t width,
+          const void *problem, int64_t (*count)(const void *problem, int64_t row),
+          void (*fill)(const void *problem, int64_t row, int32_t *columns, double *values))
+{
+    return (tess_row_rule){(tess_type)type, block_rows, block_cols, (int32_t)height,
+                           (int32_t)width,  problem,    count,      fill};
 }
 
 struct fill_range {

@@ -20,6 +20,12 @@ typedef struct tess_row_rule {
     void (*fill)(const void *problem, int64_t row, int32_t *columns, double *values);
 } tess_row_rule;
 
+/* `type` and the sizes of blocks as options hold them. */
+tess_row_rule
+tess_rule(int type, int64_t block_rows, int64_t block_cols, int64_t height, int64_t width,
+          const void *problem, int64_t (*count)(const void *problem, int64_t row),
+          void (*fill)(const void *problem, int64_t row, int32_t *columns, double *values));
+
 /* A generator parses `keys` (its errors begin with `what`) and fills *A; with rhs != NULL also
  * *rhs, an array of the matrix's type allocated with tess_alloc_bytes. Both untouched on failure.
  */

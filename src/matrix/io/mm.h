@@ -70,6 +70,13 @@ static inline bool tess_mm_blank(char c)
     return c == ' ' || c == '\t';
 }
 
+static inline const char *tess_mm_skip(const char *p)
+{
+    while (tess_mm_blank(*p))
+        p++;
+    return p;
+}
+
 /* The first character of a line that is no blank; the line carries no data if it is one of these.
  */
 static inline bool tess_mm_no_data(char c)

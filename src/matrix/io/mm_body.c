@@ -29,9 +29,7 @@ typedef struct body_reader {
 
 static bool is_data(const char *line)
 {
-    while (tess_mm_blank(*line))
-        line++;
-    return !tess_mm_no_data(*line);
+    return !tess_mm_no_data(*tess_mm_skip(line));
 }
 
 static const char *next_line(const char *p, const char *end)
@@ -88,8 +86,7 @@ static inline const char *parse_index(const char *p, uint64_t limit, uint64_t *i
 /* Behind the last token: nothing but blanks. Returns the next line, or NULL. */
 static inline const char *parse_end(const char *line, const char *p)
 {
-    while (tess_mm_blank(*p))
-        p++;
+    p = tess_mm_skip(p);
     p += *p == '\r';
     return *p == '\n' && p - line <= TESS_LINE_MAX ? p + 1 : NULL;
 }
@@ -112,17 +109,13 @@ static inline const char *parse_coordinate(const body_reader *body, const char *
     p = parse_index(p, (uint64_t)header->rows, &row);
     if (!p || !tess_mm_blank(*p))
         return NULL;
-    while (tess_mm_blank(*p))
-        p++;
-    p = parse_index(p, (uint64_t)header->cols, &col);
+    p = parse_index(tess_mm_skip(p), (uint64_t)header->cols, &col);
     if (!p)
         return NULL;
     if (header->field != TESS_MM_PATTERN) {
         if (!tess_mm_blank(*p))
             return NULL;
-        while (tess_mm_blank(*p))
-            p++;
-        p = parse_value(body, p, &value);
+        p = parse_value(body, tess_mm_skip(p), &value);
         if (!p)
             return NULL;
         body->entries->values[k] = value;
@@ -147,8 +140,7 @@ static void parse_piece(const body_reader *body, text_piece *piece)
     int64_t k = piece->first, end = piece->first + piece->entries;
     for (const char *p = piece->begin; p < piece->end;) {
         const char *line = p;
-        while (tess_mm_blank(*p))
-            p++;
+        p = tess_mm_skip(p);
         if (tess_mm_no_data(*p)) {
             p = *p == '%' ? next_line(p, piece->end) : parse_end(line, p);
         } else {
@@ -167,9 +159,7 @@ static void parse_piece(const body_reader *body, text_piece *piece)
 /* Cuts the current buffer into pieces of whole lines. */
 static void cut(body_reader *body, const tess_text *text)
 {
-    size_t wanted = (size_t)text->ctx->threads * PIECES_A_THREAD;
-    if (wanted > PIECES_MAX)
-        wanted = PIECES_MAX;
+    size_t wanted = (size_t)tess_min(text->ctx->threads * PIECES_A_THREAD, PIECES_MAX);
     size_t bytes = text->length / wanted + 1;
     const char *p = text->text, *end = p + text->length;
     for (body->count = 0; p < end; body->count++) {

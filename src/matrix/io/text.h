@@ -41,6 +41,9 @@ typedef struct tess_text {
     char fault_text[160];
 } tess_text;
 
+/* A stream of zlib whose memory comes from the context. */
+z_stream tess_zlib_stream(tess_ctx *ctx);
+
 /* `chunk`: bytes a buffer takes in at once (TESS_TEXT_CHUNK; tests use a few). */
 tess_status tess_text_open(tess_ctx *ctx, const char *path, size_t chunk, tess_text *text);
 void tess_text_close(tess_text *text);
