@@ -181,8 +181,5 @@ void tess_interleaved_destroy(tess_interleaved *I)
 {
     if (!I)
         return;
-    void *arrays[] = {I->offsets, I->targets, I->starts, I->columns, I->values};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        tess_free(I->ctx, arrays[i]);
-    tess_free(I->ctx, I);
+    TESS_FREE(I->ctx, I->offsets, I->targets, I->starts, I->columns, I->values, I);
 }

@@ -24,11 +24,9 @@ static void place_slices(tess_sliced *S)
     int32_t height = S->options.height;
     S->offsets[0] = 0;
     for (int64_t s = 0; s < S->slices; s++) {
-        int32_t longest = 0;
-        for (int32_t lane = 0; lane < height; lane++) {
-            int32_t length = S->lengths[s * height + lane];
-            longest = length > longest ? length : longest;
-        }
+        int64_t longest = 0;
+        for (int32_t lane = 0; lane < height; lane++)
+            longest = tess_max(S->lengths[s * height + lane], longest);
         S->offsets[s + 1] = S->offsets[s] + tess_ceil_div(longest, S->group);
     }
 }
@@ -161,9 +159,6 @@ void tess_sliced_destroy(tess_sliced *S)
 {
     if (!S)
         return;
-    void *arrays[] = {S->offsets, S->lengths, S->targets, S->starts,
-                      S->columns, S->values,  S->cut_row, S->cut_slots};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        tess_free(S->ctx, arrays[i]);
-    tess_free(S->ctx, S);
+    TESS_FREE(S->ctx, S->offsets, S->lengths, S->targets, S->starts, S->columns, S->values,
+              S->cut_row, S->cut_slots, S);
 }

@@ -377,9 +377,6 @@ void tess_swept_destroy(tess_swept *S)
 {
     if (!S)
         return;
-    void *arrays[] = {S->starts, S->lengths, S->chunk_line, S->first_step, S->places,
-                      S->words,  S->values,  S->cut_row,    S->cut_slots};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        tess_free(S->ctx, arrays[i]);
-    tess_free(S->ctx, S);
+    TESS_FREE(S->ctx, S->starts, S->lengths, S->chunk_line, S->first_step, S->places, S->words,
+              S->values, S->cut_row, S->cut_slots, S);
 }

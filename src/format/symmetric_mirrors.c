@@ -1,5 +1,6 @@
 /* Whether a matrix is symmetric, and where the mirrors of its blocks are; symmetric.h has the
  * picture. */
+#include "core/paste.h"
 #include "format/symmetric.h"
 
 /* ---- One by one ---- */

@@ -54,15 +54,7 @@ static void count_diagonals(diagonal_work *W)
  * columns. */
 static int64_t lower_bound(const diagonal_work *W, int64_t row, int64_t diagonal)
 {
-    int64_t low = W->P->row_offsets[row], high = W->P->row_offsets[row + 1];
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (diagonal_of(W, row, W->P->columns[middle]) < diagonal)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return tess_fbcsr_lower_bound(W->P, row, diagonal + W->first + W->shape->shift * row);
 }
 
 struct sort_share {
@@ -108,10 +100,10 @@ static void sort_by_line(diagonal_work *W, int64_t *next)
 static int64_t last_start(const diagonal_work *W, int64_t d)
 {
     int64_t height = W->shape->height, last = W->P->rows - height;
-    if (W->shape->shift > 0 && W->P->cols - height - d < last)
-        last = W->P->cols - height - d; /* column d + row + height - 1 < cols */
-    if (W->shape->shift < 0 && d - height + 1 < last)
-        last = d - height + 1; /* column d - row - height + 1 >= 0 */
+    if (W->shape->shift > 0) /* column d + row + height - 1 < cols */
+        return tess_min(last, W->P->cols - height - d);
+    if (W->shape->shift < 0) /* column d - row - height + 1 >= 0 */
+        return tess_min(last, d - height + 1);
     return last;
 }
 
@@ -191,8 +183,7 @@ static int64_t longest_line(const diagonal_work *W)
 {
     int64_t longest = 0;
     for (int64_t diagonal = 0; diagonal < W->diagonals; diagonal++)
-        if (W->offsets[diagonal + 1] - W->offsets[diagonal] > longest)
-            longest = W->offsets[diagonal + 1] - W->offsets[diagonal];
+        longest = tess_max(W->offsets[diagonal + 1] - W->offsets[diagonal], longest);
     return longest;
 }
 

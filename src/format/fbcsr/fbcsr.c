@@ -29,9 +29,8 @@ int64_t tess_fbcsr_lower_bound(const tess_fbcsr_pattern *P, int64_t row, int64_t
 
 void tess_fbcsr_pattern_clear(tess_ctx *ctx, tess_fbcsr_pattern *P)
 {
-    if (!P->borrowed) {
+    if (!P->borrowed)
         TESS_FREE(ctx, P->row_offsets, P->columns);
-    }
     tess_free(ctx, P->entry);
     *P = (tess_fbcsr_pattern){.borrowed = true};
 }
@@ -196,11 +195,7 @@ static tess_status fill_rest(tess_fbcsr *F, const tess_fbcsr_pattern *P, int64_t
 
 static tess_status split_all(tess_fbcsr *F, const tess_matrix *A, const tess_fbcsr_options *options)
 {
-    tess_fbcsr_pattern P = {.rows = A->rows,
-                            .cols = A->cols,
-                            .row_offsets = A->row_offsets,
-                            .columns = A->columns,
-                            .borrowed = true};
+    tess_fbcsr_pattern P = tess_fbcsr_pattern_of(A);
     tess_fbcsr_found found = {.blocks = 0};
     int64_t base = 0;
     tess_status status = TESS_OK;

@@ -265,13 +265,8 @@ static band_sizes measure_bands(const split_work *W)
 
 static void free_work(tess_ctx *ctx, band_work *B)
 {
-    void *arrays[] = {
-        B->now.place, B->now.entries, B->next.place,     B->next.entries,
-        B->windows,   B->promising,   B->window_scratch, B->offsets,
-        B->list,      B->chosen,      B->select_scratch,
-    };
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        tess_free(ctx, arrays[i]);
+    TESS_FREE(ctx, B->now.place, B->now.entries, B->next.place, B->next.entries, B->windows,
+              B->promising, B->window_scratch, B->offsets, B->list, B->chosen, B->select_scratch);
 }
 
 static tess_status allocate_work(const split_work *W, const band_sizes *most, band_work *B)

@@ -17,6 +17,12 @@ typedef struct tess_fbcsr_pattern {
     bool borrowed;  /* row_offsets and columns are a matrix's */
 } tess_fbcsr_pattern;
 
+/* All entries of a CSR matrix. */
+static inline tess_fbcsr_pattern tess_fbcsr_pattern_of(const tess_matrix *csr)
+{
+    return (tess_fbcsr_pattern){csr->rows, csr->cols, csr->row_offsets, csr->columns, NULL, true};
+}
+
 /* The first row and column of a block. */
 typedef struct tess_fbcsr_place {
     int32_t row, col;
