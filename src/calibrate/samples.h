@@ -27,6 +27,8 @@ typedef struct tess_calibration {
 } tess_calibration;
 
 tess_status tess_calibration_keep(tess_calibration *c, const tess_sample *sample);
+/* A cube of n points along an edge, with a stencil of 7 or 27 points and blocks of b. */
+tess_status tess_calibration_cube(tess_calibration *c, int points, int b, int n, tess_matrix **out);
 
 /* Rows of bands: as long as those of real matrices, where there is room for enough of them. */
 enum { TESS_CALIBRATION_BAND = 81 };

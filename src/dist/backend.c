@@ -185,8 +185,7 @@ tess_status tess_plan_create_part(tess_part *part, tess_device *device,
                                   const tess_plan_options *options, tess_plan **out)
 {
     if (!part || !device || !out)
-        return tess_fail(part ? part->ctx : NULL, TESS_ERR_ARGUMENT,
-                         "tess_plan_create_part: an argument is NULL");
+        return tess_null_argument(part ? part->ctx : NULL, __func__);
     tess_plan *plan = NULL;
     tess_status status = TESS_CALLOC(part->ctx, 1, &plan);
     if (status == TESS_OK)
@@ -211,8 +210,7 @@ tess_status tess_plan_create_part(tess_part *part, tess_device *device,
 tess_status tess_plan_get_part_times(const tess_plan *plan, size_t size, tess_part_times *out)
 {
     if (!plan || !out)
-        return tess_fail(plan ? plan->ctx : NULL, TESS_ERR_ARGUMENT,
-                         "tess_plan_get_part_times: an argument is NULL");
+        return tess_null_argument(plan ? plan->ctx : NULL, __func__);
     if (plan->device->backend != &tess_part_backend)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
                          "tess_plan_get_part_times: the plan is not that of a part");

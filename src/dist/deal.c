@@ -106,7 +106,7 @@ tess_status tess_part_deal(tess_ctx *ctx, const tess_comm *comm, const tess_matr
                            tess_part **out)
 {
     if (!ctx || !comm || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_part_deal: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     const bool dealer = comm->rank == 0;
     const int count = dealer ? comm->size : 1;
     deal_arrays *parts = NULL;

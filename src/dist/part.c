@@ -244,7 +244,7 @@ tess_status tess_part_create(tess_ctx *ctx, const tess_comm *comm, const tess_pa
                              tess_part **out)
 {
     if (!ctx || !comm || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_part_create: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     tess_part *part = NULL;
     tess_status status = check_view(ctx, arrays);
     if (status == TESS_OK)
@@ -273,8 +273,7 @@ tess_status tess_part_create(tess_ctx *ctx, const tess_comm *comm, const tess_pa
 tess_status tess_part_get_info(const tess_part *part, size_t size, tess_part_info *out)
 {
     if (!part || !out)
-        return tess_fail(part ? part->ctx : NULL, TESS_ERR_ARGUMENT,
-                         "tess_part_get_info: an argument is NULL");
+        return tess_null_argument(part ? part->ctx : NULL, __func__);
     const int rank = part->comm.rank;
     const tess_part_info info = {
         .rank = rank,

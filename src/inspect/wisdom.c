@@ -29,7 +29,7 @@ tess_status tess_wisdom_file(tess_ctx *ctx, size_t size, char *path, int *enable
 {
     char text[4096];
     if (!ctx || !path || !enabled)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_wisdom_file: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (!tess_wisdom_path(ctx, text, sizeof text))
         text[0] = '\0';
     TESS_TRY(tess_fill_text(ctx, "tess_wisdom_file", size, path, text));
@@ -51,7 +51,7 @@ tess_status tess_model_file(tess_ctx *ctx, size_t size, char *path)
 {
     char text[4096];
     if (!ctx || !path)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_model_file: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (!tess_model_path(ctx, text, sizeof text))
         text[0] = '\0';
     return tess_fill_text(ctx, "tess_model_file", size, path, text);

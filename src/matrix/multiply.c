@@ -126,7 +126,7 @@ tess_status tess_matrix_multiply(tess_ctx *ctx, const tess_matrix *A, const tess
 {
     tess_matrix *C;
     if (!ctx || !A || !B || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_multiply: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     TESS_TRY(tess_multiply_pattern(ctx, A, B, &C));
     const tess_status status = tess_multiply_values(ctx, A, B, C);
     if (status != TESS_OK) {

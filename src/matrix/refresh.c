@@ -60,7 +60,7 @@ static tess_status outside(tess_ctx *ctx, const tess_matrix *A, const tess_matri
 static tess_status check_arguments(tess_ctx *ctx, const tess_matrix *B, const tess_matrix *A)
 {
     if (!ctx || !B || !A)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_update: an argument is NULL");
+        return tess_null_argument(ctx, "tess_matrix_update");
     if (A->rows != B->rows || A->cols != B->cols || A->type != B->type)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_matrix_update: a %" PRId64 " x %" PRId64

@@ -76,7 +76,7 @@ tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device, const te
     tess_plan *plan = NULL;
     tess_status status;
     if (!ctx || !device || !A || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_plan_from_operator: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     TESS_TRY(tess_operator_take(ctx, A, &operator));
     if (device->threads < 1)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,

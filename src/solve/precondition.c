@@ -71,7 +71,7 @@ tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditione
     tess_ctx *ctx = plan->ctx;
     const tess_matrix *A = plan->matrix;
     if (!spec || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_pc_create: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (A->rows != A->cols)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "a preconditioner needs a square matrix, not %lld x %lld",

@@ -190,7 +190,7 @@ tess_status tess_solver_create_with(tess_plan *plan, const char *spec, const tes
     tess_ctx *ctx = plan->ctx;
     const tess_matrix *A = plan->matrix;
     if (!out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_solver_create: an argument is NULL");
+        return tess_null_argument(ctx, "tess_solver_create");
     tess_solve_options options;
     TESS_TRY(tess_solve_options_parse(ctx, spec ? spec : "auto", &options));
     if (M)
