@@ -1,6 +1,5 @@
 /* Inside calibration: what was measured, and what is fitted to it. */
-#ifndef TESS_SAMPLES_H
-#define TESS_SAMPLES_H
+#pragma once
 
 #include "calibrate/calibrate.h"
 
@@ -74,5 +73,3 @@ typedef struct tess_calibration_shape {
 } tess_calibration_shape;
 tess_status tess_calibration_band(tess_ctx *ctx, tess_type type, int32_t block, int64_t rows,
                                   const tess_calibration_shape *shape, tess_matrix **out);
-
-#endif

@@ -4,8 +4,7 @@
  * place where the fault is known. Inside a share of parallel work nothing may call tess_fail:
  * collect the fault, end the parallel call, then report it.
  */
-#ifndef TESS_CORE_H
-#define TESS_CORE_H
+#pragma once
 
 /* The C library's headers that most files need are included here, once. */
 #include <math.h>
@@ -256,5 +255,3 @@ double tess_median(double *values, int64_t count);
 
 /* Seconds on a monotonic clock. */
 double tess_seconds(void);
-
-#endif

@@ -6,8 +6,7 @@
  * cannot decide go to strtod in the C locale. Writing: the shortest text that reads back to the
  * same bits (Giulietti, "The Schubfach way to render doubles", 2020), from the same table.
  */
-#ifndef TESS_DECIMAL_H
-#define TESS_DECIMAL_H
+#pragma once
 
 #include <locale.h>
 
@@ -113,5 +112,3 @@ static inline const char *tess_decimal_parse(const tess_decimal *decimal, const 
     *value = negative ? -magnitude : magnitude;
     return p;
 }
-
-#endif

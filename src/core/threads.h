@@ -20,8 +20,7 @@
  * The threads belong to the context: they are made at its first parallel call, sleep between calls,
  * and end with it. A forked child makes its own.
  */
-#ifndef TESS_THREADS_H
-#define TESS_THREADS_H
+#pragma once
 
 #include "core/core.h"
 
@@ -78,5 +77,3 @@ void tess_take_place(int share);
 
 /* Ends the context's threads. */
 void tess_pool_destroy(tess_ctx *ctx);
-
-#endif

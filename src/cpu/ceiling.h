@@ -1,6 +1,5 @@
 /* How fast the device reads; ceiling.c says how it is measured. */
-#ifndef TESS_CPU_CEILING_H
-#define TESS_CPU_CEILING_H
+#pragma once
 
 #include "backend/backend.h"
 
@@ -11,5 +10,3 @@ tess_status tess_cpu_read_ceiling(tess_ctx *ctx, int threads, double bytes,
 /* The backend's read_samples; forget_reading frees the array that they read. */
 tess_status tess_cpu_read_samples(tess_device *device, double bytes, tess_readings *samples);
 void tess_cpu_forget_reading(tess_device *device);
-
-#endif

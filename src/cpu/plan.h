@@ -3,8 +3,7 @@
  *     kernels.def ──> isa/isa_*.c (functions and one table each) ──> select.c (which one)
  *     matrix ──> work.c (who does what) ──> plan.c ──> spmv.c, spmm.c ... ──> backend.c (the table)
  */
-#ifndef TESS_CPU_PLAN_H
-#define TESS_CPU_PLAN_H
+#pragma once
 
 #include "cpu/fbcsr.h"
 #include "cpu/select.h"
@@ -77,5 +76,3 @@ tess_status tess_cpu_spmm(tess_cpu_plan *plan, int k, tess_block_order order, do
 /* y = alpha A^T x + beta y. */
 tess_status tess_cpu_spmv_transpose(const tess_device *device, tess_cpu_plan *plan, double alpha,
                                     const void *x, double beta, void *y);
-
-#endif

@@ -9,8 +9,7 @@
  *
  *     B_x = 1, B_y = 2:   | row 0, block 0 | row 1, block 0 | row 0, block 1 | row 1, block 1 | ...
  */
-#ifndef TESS_FORMAT_INTERLEAVED_H
-#define TESS_FORMAT_INTERLEAVED_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -48,5 +47,3 @@ static inline int64_t tess_interleaved_stored(const tess_interleaved *I)
 {
     return I->offsets[I->groups] * I->options.lines * I->options.blocks;
 }
-
-#endif

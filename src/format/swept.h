@@ -17,8 +17,7 @@
  * The sums of a row that was cut are in the slots of a scratch array, one a segment, as in sliced
  * storage (sliced.h): cut row i owns the slots cut_slots[i] .. cut_slots[i+1]-1.
  */
-#ifndef TESS_FORMAT_SWEPT_H
-#define TESS_FORMAT_SWEPT_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -74,5 +73,3 @@ static inline int64_t tess_swept_stored(const tess_swept *S)
 {
     return tess_swept_steps(S) * TESS_SWEPT_LANES * S->block_height * S->block_width;
 }
-
-#endif

@@ -5,8 +5,7 @@
  *   0 <= columns[k] < block_cols, strictly increasing in each block row;
  *   padding (the part of the last block row or column outside rows x cols) holds zeros.
  */
-#ifndef TESS_MATRIX_H
-#define TESS_MATRIX_H
+#pragma once
 
 #include "core/core.h"
 
@@ -124,5 +123,3 @@ typedef struct tess_row_source {
 tess_status tess_matrix_from_rows(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
                                   int32_t block_height, int32_t block_width,
                                   const tess_row_source *source, tess_matrix **out);
-
-#endif

@@ -12,8 +12,7 @@
  * So rows are merged, never sorted, and the work is the entries read plus the new blocks times
  * their height: no more than the new values that must be written anyway.
  */
-#ifndef TESS_MERGE_H
-#define TESS_MERGE_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -118,5 +117,3 @@ tess_cursors_copy(const tess_matrix *A, tess_cursor *cursors, int64_t count, int
         }
     }
 }
-
-#endif

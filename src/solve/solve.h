@@ -3,8 +3,7 @@
  *     spec ──> spec.c (options) ──> methods/ (lists of steps) ──> solver.c, iterate.c (the loop)
  *     matrix ──> pc/ (preconditioner)          space/ (runs the steps) <──┘
  */
-#ifndef TESS_SOLVE_H
-#define TESS_SOLVE_H
+#pragma once
 
 #include "solve/methods/method.h"
 
@@ -97,5 +96,3 @@ tess_status tess_plan_norm(tess_plan *plan, double *norm);
 /* Solves the k systems of the arguments of tess_solver_solve_many, k at most space.systems. */
 tess_status tess_iterate(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
                          int64_t ldx, tess_result *results);
-
-#endif

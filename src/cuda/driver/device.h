@@ -4,8 +4,7 @@
  * pointers of other libraries in the process are ours as well. Every entry into the backend makes
  * that context current (tess_cuda_enter) and then restores the one before (tess_cuda_leave).
  */
-#ifndef TESS_CUDA_H
-#define TESS_CUDA_H
+#pragma once
 
 #include "cuda/driver/jit.h"
 #include "backend/backend.h"
@@ -104,5 +103,3 @@ static inline cu_pointer tess_cuda_address(const void *pointer)
 {
     return (cu_pointer)(uintptr_t)pointer;
 }
-
-#endif

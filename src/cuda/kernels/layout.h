@@ -3,8 +3,7 @@
  * A layout's name says all that decides its arrays: "sliced:C=32,sigma=1,lambda=0,V=1,panels=1" is
  * the kind "sliced" with options. Kernels whose layouts have the same name share the arrays.
  */
-#ifndef TESS_CUDA_KERNELS_LAYOUT_H
-#define TESS_CUDA_KERNELS_LAYOUT_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -62,5 +61,3 @@ void tess_cuda_layout_destroy(tess_cuda_layout *layout); /* NULL is fine */
 /* Bytes of its arrays, and those that one product moves, x and y included, without making it. */
 tess_status tess_cuda_layout_bytes(tess_ctx *ctx, const tess_matrix *A, const char *name,
                                    double *stored, double *moved);
-
-#endif

@@ -1,6 +1,5 @@
 /* For the kernels' descriptors: filling in a launch, and the order of each layout's arrays. */
-#ifndef TESS_CUDA_KERNELS_SUPPORT_H
-#define TESS_CUDA_KERNELS_SUPPORT_H
+#pragma once
 
 #include "cuda/kernels/table.h"
 #include "format/fbcsr/fbcsr.h"
@@ -92,5 +91,3 @@ static inline void tess_cuda_add_args(tess_cuda_launch *launch, const void *args
 #define TESS_CUDA_POINTERS(launch, ...) TESS_CUDA_ADD(launch, uint64_t, __VA_ARGS__)
 #define TESS_CUDA_INTEGERS(launch, ...) TESS_CUDA_ADD(launch, int64_t, __VA_ARGS__)
 #define TESS_CUDA_NUMBERS(launch, ...) TESS_CUDA_ADD(launch, double, __VA_ARGS__)
-
-#endif

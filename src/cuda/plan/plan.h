@@ -7,8 +7,7 @@
  * vectors, the fused dot product) when they are first asked for. Variants with the same layout
  * share a resident.
  */
-#ifndef TESS_CUDA_PLAN_H
-#define TESS_CUDA_PLAN_H
+#pragma once
 
 #include "cuda/plan/choose.h"
 #include "cuda/plan/launch.h"
@@ -108,5 +107,3 @@ tess_status tess_cuda_time_launches(tess_cuda *cuda, cu_stream stream,
                                     int reps, double *seconds);
 tess_status tess_cuda_time_product(tess_plan *plan, const tess_product *product, double alpha,
                                    const void *x, double beta, void *y, int reps, double *seconds);
-
-#endif

@@ -1,6 +1,5 @@
 /* A resident: a matrix (A or A^T) in one layout, its arrays in device memory. */
-#ifndef TESS_CUDA_RESIDENT_H
-#define TESS_CUDA_RESIDENT_H
+#pragma once
 
 #include "cuda/driver/device.h"
 #include "cuda/kernels/layout.h"
@@ -29,5 +28,3 @@ tess_status tess_cuda_resident_create(tess_cuda *cuda, const tess_matrix *A,
 tess_status tess_cuda_resident_refresh(tess_cuda *cuda, tess_cuda_resident *resident,
                                        cu_stream stream);
 void tess_cuda_resident_destroy(tess_cuda *cuda, tess_cuda_resident *resident); /* NULL is fine */
-
-#endif

@@ -4,8 +4,7 @@
  * numbers only. Calls that take a stream leave their work there and, but for create and refresh, do
  * not wait. All of them are made between tess_cuda_enter and tess_cuda_leave.
  */
-#ifndef TESS_CUDA_FACTORS_H
-#define TESS_CUDA_FACTORS_H
+#pragma once
 
 #include "cuda/driver/device.h"
 #include "cuda/solve/triangles.h"
@@ -38,5 +37,3 @@ void tess_cuda_factors_destroy(tess_cuda_factors *factors); /* NULL is fine */
 double tess_cuda_factors_bytes(const tess_cuda_factors *factors);
 /* Launches of one application. */
 int64_t tess_cuda_factors_launches(const tess_cuda_factors *factors);
-
-#endif

@@ -30,8 +30,7 @@
  *
  * A place is a row or a segment of a slice, 32 / G a slice; those of segments come first.
  */
-#ifndef TESS_FORMAT_FBCSR_SLICES_H
-#define TESS_FORMAT_FBCSR_SLICES_H
+#pragma once
 
 #include "format/fbcsr/fbcsr.h"
 
@@ -140,5 +139,3 @@ static inline int tess_fbcsr_share(int width, int lanes)
         share *= 2;
     return share;
 }
-
-#endif

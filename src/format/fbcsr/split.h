@@ -3,8 +3,7 @@
  * In skewed coordinates (row r, place d = column - shift * r) every shape is a rectangle of height
  * x width, so rows, columns, diagonals and parallelograms are found by the same code.
  */
-#ifndef TESS_FORMAT_FBCSR_SPLIT_H
-#define TESS_FORMAT_FBCSR_SPLIT_H
+#pragma once
 
 #include "format/fbcsr/fbcsr.h"
 
@@ -121,5 +120,3 @@ typedef struct tess_fbcsr_candidates {
  * candidates + cells + 2. */
 void tess_fbcsr_select(const tess_fbcsr_candidates *C, const tess_shape *shape, int64_t *scratch,
                        uint8_t *chosen);
-
-#endif

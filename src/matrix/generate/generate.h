@@ -4,8 +4,7 @@
  * the second for all rows, both in parallel. No row knows another, and random numbers are functions
  * of the place (tess_random_*), so the matrix does not depend on the number of threads.
  */
-#ifndef TESS_GENERATE_H
-#define TESS_GENERATE_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -99,5 +98,3 @@ extern const char *const tess_type_choices[];
     {                                                                                             \
         .key = (key_), .kind = TESS_OPTION_INT, .target = (target_), .min = (min_), .max = (max_) \
     }
-
-#endif

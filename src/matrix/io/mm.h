@@ -4,8 +4,7 @@
  * moved into CSR in two steps, columns and values, so that never more than 24 bytes an entry are
  * alive: twice the resulting matrix.
  */
-#ifndef TESS_MM_H
-#define TESS_MM_H
+#pragma once
 
 #include "core/decimal.h"
 #include "matrix/matrix.h"
@@ -83,5 +82,3 @@ static inline bool tess_mm_no_data(char c)
 {
     return c == '\n' || c == '\r' || c == '%';
 }
-
-#endif

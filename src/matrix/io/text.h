@@ -7,8 +7,7 @@
  * readable bytes. What goes wrong while filling is kept and reported only after all whole lines
  * before it were handed out, so that the first bad line of a file is the one reported.
  */
-#ifndef TESS_TEXT_H
-#define TESS_TEXT_H
+#pragma once
 
 #include <zlib.h>
 
@@ -60,5 +59,3 @@ tess_status tess_text_line(tess_text *text, char **line);
 
 /* An upper bound of the file's size as plain text in bytes; INT64_MAX when unknown. */
 int64_t tess_text_bound(const tess_text *text);
-
-#endif

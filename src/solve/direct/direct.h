@@ -4,8 +4,7 @@
  * Both libraries are found when the first matrix is factored, as the CUDA driver is: nothing is
  * needed to build. TESSERA_SUITESPARSE names a directory to look in first, or is "off".
  */
-#ifndef TESS_DIRECT_H
-#define TESS_DIRECT_H
+#pragma once
 
 #include "matrix/arrange/arrange.h"
 
@@ -81,5 +80,3 @@ tess_status tess_direct_find(tess_ctx *ctx, const tess_direct_file *file, void *
  * second that can be relied on. */
 tess_status tess_direct_check(tess_ctx *ctx, const char *title, const tess_direct_limits *limits,
                               double entries, double operations, double rate);
-
-#endif

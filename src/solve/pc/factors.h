@@ -9,8 +9,7 @@
  *              diagonal block. Place p = first + last - 1 - row of domain first..last-1.
  *     inverse  symmetric factors have no upper; the inverses of D, row by row
  */
-#ifndef TESS_FACTORS_H
-#define TESS_FACTORS_H
+#pragma once
 
 #include "solve/pc/fill.h"
 #include "solve/pc/pc.h"
@@ -125,5 +124,3 @@ static inline struct tess_staged *tess_pc_staged(const tess_pc *pc)
 {
     return pc->ops->triangular ? ((const tess_triangular *)pc->state)->staged : NULL;
 }
-
-#endif

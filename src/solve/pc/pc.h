@@ -4,8 +4,7 @@
  * preconditioner's own. It takes part in a method by appending its steps to the method's list.
  * pcs.def lists all of them.
  */
-#ifndef TESS_PC_H
-#define TESS_PC_H
+#pragma once
 
 #include "backend/backend.h"
 #include "solve/steps/steps.h"
@@ -190,5 +189,3 @@ int32_t tess_dense_invert_magnitude(double *a, int32_t b, double *work, double *
 /* The singular values of a, b x b with columns `stride` apart, and its right singular vectors: a
  * becomes a v, whose columns are orthogonal and as long as the singular values. */
 void tess_dense_singular(double *a, int64_t stride, int32_t b, double *v);
-
-#endif

@@ -5,8 +5,7 @@
  * first, then those of the preconditioner's levels. Scalars of padding (rows up to a multiple of
  * the block size) are 0 and stay 0.
  */
-#ifndef TESS_SPACE_H
-#define TESS_SPACE_H
+#pragma once
 
 #include "backend/backend.h"
 #include "solve/pc/pc.h"
@@ -114,5 +113,3 @@ void tess_space_account(tess_space *space, const tess_step *step, int count, dou
 double tess_space_step_bytes(const tess_space *space, const tess_step *step, int count);
 
 extern const tess_space_ops tess_space_cpu;
-
-#endif

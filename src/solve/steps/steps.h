@@ -18,8 +18,7 @@
  * Level 0 has the matrix's length and the method's precision. Vectors of a pass are of one level; a
  * product goes from the level of a plan's columns to that of its rows.
  */
-#ifndef TESS_STEPS_H
-#define TESS_STEPS_H
+#pragma once
 
 #include "core/core.h"
 
@@ -172,5 +171,3 @@ typedef struct tess_stop {
     tess_stop_kind kind;
     int a, b;
 } tess_stop;
-
-#endif
