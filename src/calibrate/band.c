@@ -1,7 +1,6 @@
 /* Matrices of long rows: the blocks next to the diagonal, or a share of them; and one with a row
  * and a column through all. */
 #include "calibrate/samples.h"
-#include "core/threads.h"
 
 /* Symmetric, the same along diagonals, nowhere zero or alike; `heavy` on the diagonal itself. */
 static void fill_block(tess_matrix *A, int64_t at, int64_t row, int64_t col, double heavy)

@@ -5,7 +5,6 @@
  * more the lines are also asked for ahead of their use, as some kernels do. The array is divided in
  * three ways: equal parts, small pieces for whoever comes first, and shares like those of work.c.
  */
-#include "core/threads.h"
 #include "cpu/ceiling.h"
 #include "cpu/select.h"
 #include "cpu/work.h"

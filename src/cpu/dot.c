@@ -1,7 +1,6 @@
 /* w . y right after y = A x, chunk by chunk: the sums of chunks are added in order, so that the
  * result does not depend on the threads. A thread's chunks are about the rows it has just written,
  * which its cache still holds. */
-#include "core/threads.h"
 #include "cpu/plan.h"
 
 /* Many sums at once: one would make every addition wait for the one before. */

@@ -13,7 +13,6 @@
  * A thread walks two chunks in step: two streams of values, since one stops at the limit of a
  * core's prefetcher. They are neighbours, so that they read the same part of x.
  */
-#include "core/threads.h"
 #include "cpu/fbcsr.h"
 #include "cpu/select.h"
 

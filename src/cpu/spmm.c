@@ -4,7 +4,6 @@
  * into scratch first, as are those of a matrix with a ragged last block column, whose blocks reach
  * beyond X. More than TESS_CPU_SPMM_GROUP vectors are done in groups, which bounds the scratch.
  */
-#include "core/threads.h"
 #include "cpu/plan.h"
 #include "cpu/vectors.h"
 

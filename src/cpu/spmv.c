@@ -1,6 +1,5 @@
 /* y = alpha A x + beta y by threads: each does the jobs of its share, then the pieces of long rows
  * are added in order. */
-#include "core/threads.h"
 #include "cpu/plan.h"
 #include "cpu/vectors.h"
 

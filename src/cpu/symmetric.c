@@ -10,7 +10,6 @@
  * in the order of the chunks. There are as many chunks as threads want, or, where the result is to
  * have the same bits for any number of threads, as the matrix alone says.
  */
-#include "core/threads.h"
 #include "cpu/symmetric.h"
 #include "cpu/update/nontemporal.h"
 #include "cpu/update/update.h"

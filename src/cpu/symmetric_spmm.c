@@ -4,7 +4,6 @@
  * The kernels want whole block rows and the vectors of X and Y side by side. Others are copied so
  * into scratch, and Y from there.
  */
-#include "core/threads.h"
 #include "cpu/symmetric.h"
 #include "cpu/vectors.h"
 

@@ -1,8 +1,6 @@
 /* Vectors copied by threads, and several vectors put side by side. */
 #include "cpu/vectors.h"
 
-#include "core/threads.h"
-
 enum { COPY_BYTES = 64 * 1024 };
 
 struct copy {

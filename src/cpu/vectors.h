@@ -1,7 +1,6 @@
 /* Vectors of products: one scalar, copies by threads, several vectors side by side. */
 #pragma once
 
-#include "core/core.h"
 #include "matrix/matrix.h"
 
 /* y_i = alpha sum + beta y_i, whatever the precision. */

@@ -15,7 +15,6 @@
  * A long row is cut in pieces, each summed like a row of its own; the pieces are added in order
  * afterwards. What is long and where it is cut depend on the matrix alone.
  */
-#include "core/threads.h"
 #include "cpu/work.h"
 
 /* Below this a row is never cut: the sums of a piece cost more than the balance gains. */

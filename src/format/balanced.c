@@ -1,8 +1,6 @@
 /* BSR to balanced BSR; balanced.h has the picture. */
 #include "format/balanced.h"
 
-#include "core/threads.h"
-
 static int64_t segments_of(const tess_matrix *A, int64_t row, int32_t split)
 {
     int64_t length = A->row_offsets[row + 1] - A->row_offsets[row];

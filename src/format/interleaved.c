@@ -1,8 +1,6 @@
 /* BSR to interleaved storage; interleaved.h has the picture. */
 #include "format/interleaved.h"
 
-#include "core/threads.h"
-
 static int64_t length_of(const tess_interleaved *I, int64_t row)
 {
     return I->starts[row + 1] - I->starts[row];

@@ -1,5 +1,4 @@
 /* BSR to sliced storage; sliced.h has the picture. */
-#include "core/threads.h"
 #include "format/sliced_lines.h"
 
 /* Where scalar (i, j) of block k of line `lane` of slice s lies in the value array. */

@@ -1,8 +1,6 @@
 /* Lines of sliced storage, panel after panel: cut, listed, sorted. */
 #include "format/sliced_lines.h"
 
-#include "core/threads.h"
-
 /* The matrix cut into panels of columns. */
 typedef struct cut_matrix {
     const tess_matrix *A;

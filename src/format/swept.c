@@ -1,7 +1,6 @@
 /* BSR to swept storage; swept.h has the picture. */
 #include "format/swept.h"
 
-#include "core/threads.h"
 #include "format/sliced_lines.h"
 #include "matrix/sort.h"
 

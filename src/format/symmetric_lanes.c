@@ -1,8 +1,6 @@
 /* BSR to symmetric storage with rows in lanes; symmetric_lanes.h has the picture. */
 #include "format/symmetric_lanes.h"
 
-#include "core/threads.h"
-
 enum { MOST_LANES = TESS_SYMMETRIC_MOST_LANES };
 
 /* The blocks of a group's rows that no slot has taken yet. */

@@ -9,8 +9,6 @@
 
 #include "matrix/builder.h"
 
-#include "core/threads.h"
-
 enum { CHUNK_BYTES = 1 << 20 };
 
 tess_status tess_builder_create(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,

@@ -1,7 +1,6 @@
 /* The diagonal blocks, found by binary search in their rows. */
 #include <inttypes.h>
 
-#include "core/threads.h"
 #include "matrix/matrix.h"
 
 struct copy_diagonal {

@@ -1,5 +1,4 @@
 /* A's values into the caller's array, with column-major or row-major blocks. */
-#include "core/threads.h"
 #include "matrix/matrix.h"
 
 struct export_blocks {

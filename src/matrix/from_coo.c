@@ -1,7 +1,6 @@
 /* A CSR matrix from coordinates: entries sorted by row (scatter.c), then each row by column. */
 #include <inttypes.h>
 
-#include "core/threads.h"
 #include "matrix/matrix.h"
 
 struct find_bad_entry {

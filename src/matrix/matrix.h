@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "core/core.h"
+#include "core/threads.h"
 
 /* Largest height and width of a block: r*c then fits 31 bits, and no real code goes near it. */
 #define TESS_BLOCK_MAX 32768
@@ -89,6 +89,12 @@ tess_status tess_matrix_check_padding(const tess_matrix *A);
 /* The first row of share 0..shares-1 (share = shares: rows) when rows are dealt out in contiguous
  * ranges of nearly equal entries plus rows. */
 int64_t tess_share_row(const int64_t *row_offsets, int64_t rows, int share, int shares);
+/* A share for each thread of the context: its range of rows, dealt out in this way before the first
+ * share begins. */
+void tess_for_rows(tess_ctx *ctx, const int64_t *row_offsets, int64_t rows, tess_range_fn run,
+                   void *arg);
+/* The number of blocks in the longest block row. */
+int64_t tess_matrix_longest_row(const tess_matrix *A);
 
 /* Counts in offsets[1..rows] become offsets; offsets[0] is 0 before and after. */
 void tess_counts_to_offsets(int64_t *offsets, int64_t rows);

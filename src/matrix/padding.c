@@ -2,7 +2,6 @@
  * zero, so that kernels may multiply whole blocks. */
 #include <inttypes.h>
 
-#include "core/threads.h"
 #include "matrix/matrix.h"
 
 /* Scalar rows and columns of block (row, column) that lie inside the matrix. */

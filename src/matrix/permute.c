@@ -5,7 +5,6 @@
  */
 #include <inttypes.h>
 
-#include "core/threads.h"
 #include "matrix/sort.h"
 
 /* inverse[perm[i]] = i, or the first entry of perm that is out of range or repeats. */
@@ -73,7 +72,6 @@ static void measure_shares(const tess_matrix *B, int shares, int64_t *at)
 }
 
 struct permute_share {
-    int shares;
     tess_sort_key *keys;
     int64_t *at;
     tess_matrix *B;
@@ -82,16 +80,13 @@ struct permute_share {
     int64_t *inverse;
 };
 
-static void permute_share(void *arg, int share)
+static void permute_share(void *arg, tess_range rows)
 {
     const struct permute_share *job = arg;
-    int64_t *at = job->at;
-    tess_matrix *B = job->B;
-    tess_sort_key *mine = job->keys + 2 * at[share], *scratch = mine + at[share + 1] - at[share];
-    int64_t last = tess_share_row(B->row_offsets, B->block_rows, share + 1, job->shares);
-    for (int64_t row = tess_share_row(B->row_offsets, B->block_rows, share, job->shares);
-         row < last; row++)
-        permute_row(job->A, B, row, job->perm[row], job->inverse, mine, scratch);
+    const int64_t *at = job->at + rows.share;
+    tess_sort_key *mine = job->keys + 2 * at[0], *scratch = mine + at[1] - at[0];
+    for (int64_t row = rows.first; row < rows.last; row++)
+        permute_row(job->A, job->B, row, job->perm[row], job->inverse, mine, scratch);
 }
 
 tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, const int64_t *perm,
@@ -118,8 +113,8 @@ tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, const int64
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, shares + 1, &at));
     measure_shares(B, shares, at);
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, 2 * at[shares], &keys));
-    tess_parallel(ctx, shares, permute_share,
-                  &(struct permute_share){shares, keys, at, B, A, perm, inverse});
+    tess_for_rows(ctx, B->row_offsets, B->block_rows, permute_share,
+                  &(struct permute_share){keys, at, B, A, perm, inverse});
     *out = B;
     B = NULL;
 cleanup:

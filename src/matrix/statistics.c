@@ -1,5 +1,4 @@
 /* What the rows look like: lengths, histogram, bandwidth, non-zeros, imbalance. */
-#include "core/threads.h"
 #include "matrix/matrix.h"
 
 /* The class of a row of `length` blocks: 0 for 0, otherwise 1 + floor(log2 length), at most the

@@ -1,6 +1,5 @@
 /* Symmetry of pattern and values, and the diagonal: every entry (i, j) looks for its mirror (j, i)
  * by bisection in the sorted columns of block row j. */
-#include "core/threads.h"
 #include "matrix/matrix.h"
 
 typedef struct tally {

@@ -2,7 +2,6 @@
  * into an infinity; infinities and NaN that are there stay, and small numbers round towards 0. */
 #include <inttypes.h>
 
-#include "core/threads.h"
 #include "matrix/matrix.h"
 
 struct narrow_range {

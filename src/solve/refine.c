@@ -9,7 +9,6 @@
  * the method begins anew in each round. All vectors are in the device's memory, where it has its
  * own.
  */
-#include "core/threads.h"
 #include "solve/solve.h"
 
 /* What a round should gain: as much as single precision gives without pain. The last round gains no

@@ -1,5 +1,4 @@
 /* What refinement and arranged solves share: rounds of an inner solver, counted as one solve. */
-#include "core/threads.h"
 #include "solve/solve.h"
 
 double tess_rounds_threshold(const tess_rounds *f)

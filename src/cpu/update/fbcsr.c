@@ -9,7 +9,6 @@
  * and there, from a cache, and writes long pieces of every array, so that no line of them has to be
  * read before.
  */
-#include "core/threads.h"
 #include "cpu/update/nontemporal.h"
 #include "cpu/update/update.h"
 

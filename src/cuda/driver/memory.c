@@ -1,5 +1,4 @@
 /* Device memory: allocation that explains itself, copies through pinned buffers. */
-#include "core/threads.h"
 #include "cuda/driver/device.h"
 
 enum { STAGE_BYTES = 8 << 20, DIRECT_BYTES = 256 << 10 };

@@ -32,10 +32,7 @@ void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem)
     problem->blocks = A->blocks;
     problem->vectors = 1;
     problem->row_major = 0;
-    problem->longest_row = 0;
-    for (int64_t i = 0; i < A->block_rows; i++)
-        problem->longest_row =
-            tess_max(A->row_offsets[i + 1] - A->row_offsets[i], problem->longest_row);
+    problem->longest_row = tess_matrix_longest_row(A);
     problem->scattered = tess_matrix_scattered(A);
 }
 

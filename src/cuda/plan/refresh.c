@@ -9,7 +9,6 @@
  * one number a run (refresh.cu) instead of one a scalar. A number has four bytes, eight beyond 4 G
  * scalars. Runs are found in the numbers themselves.
  */
-#include "core/threads.h"
 #include "cuda/kernels/support.h"
 #include "cuda/plan/plan.h"
 

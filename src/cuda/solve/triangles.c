@@ -1,7 +1,6 @@
 /* Triangles cut in tiles, and their launches. */
 #include "cuda/solve/triangles.h"
 
-#include "core/threads.h"
 #include "cuda/kernels/support.h"
 
 /* Tiles of 128 to 256 scalar rows where blocks are small. Narrow stages are a chain of latencies,

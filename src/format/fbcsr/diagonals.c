@@ -4,7 +4,6 @@
  * every diagonal is one exact dynamic program of its own, and no two diagonals meet. O(entries +
  * diagonals).
  */
-#include "core/threads.h"
 #include "format/fbcsr/split.h"
 
 typedef struct diagonal_work {
@@ -60,26 +59,21 @@ static int64_t lower_bound(const diagonal_work *W, int64_t row, int64_t diagonal
 struct sort_share {
     diagonal_work *W;
     int64_t *next;
-    const tess_fbcsr_pattern *P;
-    int n;
 };
 
-static void sort_share(void *arg, int t)
+static void sort_share(void *arg, tess_range diagonals)
 {
     const struct sort_share *job = arg;
     diagonal_work *W = job->W;
     int64_t *next = job->next;
-    const tess_fbcsr_pattern *P = job->P;
-    const int n = job->n;
-    int64_t first = tess_share_row(W->offsets, W->diagonals, t, n);
-    int64_t last = tess_share_row(W->offsets, W->diagonals, t + 1, n);
-    for (int64_t diagonal = first; diagonal < last; diagonal++)
+    const tess_fbcsr_pattern *P = W->P;
+    for (int64_t diagonal = diagonals.first; diagonal < diagonals.last; diagonal++)
         next[diagonal] = W->offsets[diagonal];
-    for (int64_t row = 0; first < last && row < P->rows; row++) {
-        int64_t k = lower_bound(W, row, first);
+    for (int64_t row = 0; diagonals.first < diagonals.last && row < P->rows; row++) {
+        int64_t k = lower_bound(W, row, diagonals.first);
         for (; k < P->row_offsets[row + 1]; k++) {
             int64_t diagonal = diagonal_of(W, row, P->columns[k]);
-            if (diagonal >= last)
+            if (diagonal >= diagonals.last)
                 break;
             W->row[next[diagonal]] = row;
             W->position[next[diagonal]++] = k;
@@ -90,9 +84,7 @@ static void sort_share(void *arg, int t)
 /* Every thread owns diagonals of nearly equal entries, and takes its slice of every row. */
 static void sort_by_line(diagonal_work *W, int64_t *next)
 {
-    const tess_fbcsr_pattern *P = W->P;
-    tess_parallel(W->ctx, W->ctx->threads, sort_share,
-                  &(struct sort_share){W, next, P, W->ctx->threads});
+    tess_for_rows(W->ctx, W->offsets, W->diagonals, sort_share, &(struct sort_share){W, next});
 }
 
 /* The last row at which a block of the diagonal may begin; less than the diagonal's first row when

@@ -1,7 +1,6 @@
 /* FBCSR: the splits one after the other, their values, the remainder */
 #include "format/fbcsr/fbcsr.h"
 
-#include "core/threads.h"
 #include "format/fbcsr/split.h"
 
 /* ---- What a threshold comes to ---- */

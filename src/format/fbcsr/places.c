@@ -1,6 +1,5 @@
 /* Which rows are cut, in which order and places the rows lie, and where their slices begin;
  * slices.h has the picture. */
-#include "core/threads.h"
 #include "format/fbcsr/runs.h"
 #include "format/sliced.h"
 

@@ -3,8 +3,6 @@
  */
 #include "format/fbcsr/runs.h"
 
-#include "core/threads.h"
-
 enum { WARP = TESS_FBCSR_WARP, SEGMENT_PLACES = WARP / TESS_FBCSR_SEGMENT_LANES };
 
 typedef tess_fbcsr_builder builder;

@@ -1,7 +1,6 @@
 /* FBCSR to slices; slices.h has the picture. */
 #include "format/fbcsr/slices.h"
 
-#include "core/threads.h"
 #include "format/fbcsr/runs.h"
 
 enum { WARP = TESS_FBCSR_WARP, CLASSES = TESS_FBCSR_CLASSES };

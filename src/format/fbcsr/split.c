@@ -13,8 +13,6 @@
  */
 #include "format/fbcsr/split.h"
 
-#include "core/threads.h"
-
 enum { BAND_ENTRIES = 16384, BAND_HEIGHTS = 8, ROUNDS = 2 };
 
 typedef struct group {

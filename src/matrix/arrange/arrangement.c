@@ -1,7 +1,6 @@
 /* Matrices and vectors under an arrangement. */
 #include <inttypes.h>
 
-#include "core/threads.h"
 #include "matrix/arrange/arrange.h"
 #include "matrix/sort.h"
 
@@ -66,16 +65,7 @@ static void arrange_row(const tess_matrix *A, const tess_arrangement *a, const i
     }
 }
 
-static int64_t longest_row(const tess_matrix *A)
-{
-    int64_t longest = 0;
-    for (int64_t i = 0; i < A->block_rows; i++)
-        longest = tess_max(longest, A->row_offsets[i + 1] - A->row_offsets[i]);
-    return longest;
-}
-
 struct arrange_share {
-    tess_ctx *ctx;
     tess_sort_key *keys;
     int64_t longest;
     tess_matrix *B;
@@ -84,23 +74,19 @@ struct arrange_share {
     int64_t *new_column;
 };
 
-static void arrange_share(void *arg, int share)
+static void arrange_share(void *arg, tess_range rows)
 {
     const struct arrange_share *job = arg;
-    tess_matrix *B = job->B;
-    tess_sort_key *mine = job->keys + 2 * job->longest * share;
-    const int64_t last =
-        tess_share_row(B->row_offsets, B->block_rows, share + 1, job->ctx->threads);
-    for (int64_t i = tess_share_row(B->row_offsets, B->block_rows, share, job->ctx->threads);
-         i < last; i++)
-        arrange_row(job->A, job->a, job->new_column, source_of(job->a->row_order, i), i, B, mine,
-                    mine + job->longest);
+    tess_sort_key *mine = job->keys + 2 * job->longest * rows.share;
+    for (int64_t i = rows.first; i < rows.last; i++)
+        arrange_row(job->A, job->a, job->new_column, source_of(job->a->row_order, i), i, job->B,
+                    mine, mine + job->longest);
 }
 
 tess_status tess_matrix_arrange(const tess_matrix *A, const tess_arrangement *a, tess_matrix **out)
 {
     tess_ctx *ctx = a->ctx;
-    const int64_t longest = longest_row(A);
+    const int64_t longest = tess_matrix_longest_row(A);
     tess_matrix *B;
     int64_t *new_column = NULL;
     tess_sort_key *keys = NULL;
@@ -115,8 +101,8 @@ tess_status tess_matrix_arrange(const tess_matrix *A, const tess_arrangement *a,
         const int64_t from = source_of(a->row_order, i);
         B->row_offsets[i + 1] = B->row_offsets[i] + A->row_offsets[from + 1] - A->row_offsets[from];
     }
-    tess_parallel(ctx, ctx->threads, arrange_share,
-                  &(struct arrange_share){ctx, keys, longest, B, A, a, new_column});
+    tess_for_rows(ctx, B->row_offsets, B->block_rows, arrange_share,
+                  &(struct arrange_share){keys, longest, B, A, a, new_column});
     *out = B;
     B = NULL;
 cleanup:

@@ -4,7 +4,6 @@
  * block columns, and an array of marks tells which have been seen. The sweep has no branch that
  * depends on the data, and its division is a multiplication: about a nanosecond an entry.
  */
-#include "core/threads.h"
 #include "matrix/detect/detect.h"
 
 /* ---- The scalar pattern of a matrix ---- */

@@ -12,7 +12,6 @@
  * is the sum of the element matrix over the shared elements, always in the same order, so the
  * matrix is symmetric to the last bit.
  */
-#include "core/threads.h"
 #include "matrix/generate/generate.h"
 
 typedef double element_matrix[8][8][3][3]; /* node, node, direction, direction */

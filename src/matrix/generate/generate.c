@@ -1,8 +1,6 @@
 /* Generators by name: "stencil27:n=48,b=3" and the machinery they share (generate.h). */
 #include "matrix/generate/generate.h"
 
-#include "core/threads.h"
-
 const char *const tess_type_choices[] = {"f64", "f32", NULL};
 
 static const struct {

@@ -6,7 +6,6 @@
  * for any number of threads. A piece stops at its first bad line; the earliest one of the buffer is
  * then looked at again, slowly, for the sentence.
  */
-#include "core/threads.h"
 #include "matrix/io/mm.h"
 
 enum { PIECES_MAX = 256, PIECES_A_THREAD = 4 };

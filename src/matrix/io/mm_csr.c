@@ -7,7 +7,6 @@
  * all entries for those of its own rows. Either way entries keep their file order within a row, for
  * any number of threads. A file that is in CSR order already keeps its arrays as they are.
  */
-#include "core/threads.h"
 #include "matrix/io/mm.h"
 #include "matrix/sort.h"
 

@@ -1,5 +1,4 @@
 /* Array files: a matrix with every entry, from columns one after the other. */
-#include "core/threads.h"
 #include "matrix/io/mm.h"
 
 /* The place of (i, j), i >= j, in a lower triangle stored by columns. */

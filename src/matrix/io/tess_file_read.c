@@ -1,6 +1,5 @@
 /* Reads .tess files; the layout is described in tess_file.h. Nothing is allocated before all sizes
  * are known to agree with each other and with the file's. */
-#include "core/threads.h"
 #include "matrix/io/tess_file.h"
 
 #include <errno.h>

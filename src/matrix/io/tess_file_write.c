@@ -1,7 +1,6 @@
 /* Writes .tess files; the layout is described in tess_file.h. */
 #include "matrix/io/tess_file.h"
 
-#include "core/threads.h"
 #include "matrix/io/output.h"
 
 static int64_t aligned(int64_t bytes)

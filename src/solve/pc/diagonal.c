@@ -1,5 +1,4 @@
 /* Jacobi and block-Jacobi: the inverses of the diagonal's entries or blocks, one array. */
-#include "core/threads.h"
 #include "solve/pc/pc.h"
 
 /* The first block that could not be inverted. */

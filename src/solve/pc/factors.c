@@ -1,5 +1,4 @@
 /* Triangular factors: their pattern follows from the matrix's; threads compute and apply them. */
-#include "core/threads.h"
 #include "solve/pc/staged.h"
 
 static void destroy(tess_ctx *ctx, tess_factors *f)

@@ -1,8 +1,6 @@
 /* Fill by levels, and what every fill has in common. */
 #include "solve/pc/fill.h"
 
-#include "core/threads.h"
-
 #include <inttypes.h>
 
 void tess_fill_free(tess_fill *fill)

@@ -79,9 +79,7 @@ static tess_status reorder(tess_staged *staged, const tess_matrix *A, const cut 
     const int64_t rows = A->block_rows;
     tess_matrix *B = &staged->reordered;
     tess_sort_key *keys = NULL;
-    int64_t longest = 0;
-    for (int64_t i = 0; i < rows; i++)
-        longest = tess_max(longest, A->row_offsets[i + 1] - A->row_offsets[i]);
+    const int64_t longest = tess_matrix_longest_row(A);
     tess_status status;
     *B = (tess_matrix){.ctx = ctx,
                        .type = A->type,

@@ -1,5 +1,4 @@
 /* The numbers of factors that are solved stage by stage. */
-#include "core/threads.h"
 #include "solve/pc/staged.h"
 
 struct take_blocks {
@@ -158,23 +157,18 @@ static void fill_transposed(tess_staged *staged, int64_t place)
 }
 
 struct fill_share {
-    int shares;
     tess_staged *staged;
     const tess_factors *f;
     tess_factor_values *v;
-    int64_t rows;
     double *blocks;
     int64_t size;
 };
 
-static void fill_share(void *arg, int share)
+static void fill_share(void *arg, tess_range rows)
 {
     const struct fill_share *job = arg;
-    tess_staged *staged = job->staged;
-    fill_rows(staged, job->f, job->v,
-              tess_share_row(staged->plain.lower.offsets, job->rows, share, job->shares),
-              tess_share_row(staged->plain.lower.offsets, job->rows, share + 1, job->shares),
-              job->blocks + share * job->size);
+    fill_rows(job->staged, job->f, job->v, rows.first, rows.last,
+              job->blocks + rows.share * job->size);
 }
 
 static void fill_places(void *arg, tess_range range)
@@ -188,11 +182,10 @@ tess_status tess_staged_fill(tess_staged *staged, const tess_factors *f, tess_fa
 {
     tess_ctx *ctx = staged->ctx;
     const int64_t rows = staged->block_rows, size = (int64_t)staged->block * staged->block;
-    const int shares = ctx->threads;
     double *blocks;
-    TESS_TRY(TESS_ALLOC(ctx, shares * size, &blocks));
-    tess_parallel(ctx, shares, fill_share,
-                  &(struct fill_share){shares, staged, f, v, rows, blocks, size});
+    TESS_TRY(TESS_ALLOC(ctx, ctx->threads * size, &blocks));
+    tess_for_rows(ctx, staged->plain.lower.offsets, rows, fill_share,
+                  &(struct fill_share){staged, f, v, blocks, size});
     tess_free(ctx, blocks);
     if (staged->type == TESS_F64) {
         tess_free(ctx, staged->plain.lower.values);

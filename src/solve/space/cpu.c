@@ -5,7 +5,6 @@
  * many as give every thread its share. A dot product is the sum of the chunks' sums in order,
  * whoever computed them; chunks depend on the matrix alone.
  */
-#include "core/threads.h"
 #include "solve/space/cpu.h"
 
 enum { CHUNK_LEAST = 512, CHUNK_MOST = 8192, CHUNKS_WANTED = 64 };

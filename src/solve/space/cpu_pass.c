@@ -1,6 +1,5 @@
 /* Passes over the vectors of the host's space: their updates bound to addresses, chunks dealt out
  * to threads, dot products summed. */
-#include "core/threads.h"
 #include "solve/space/cpu.h"
 
 /* Below so many bytes a pass is done before other threads have woken up. */

@@ -13,8 +13,6 @@
  */
 #include "solve/pc/amg/amg.h"
 
-#include "core/threads.h"
-
 enum { FREE = -2, ALONE = -1 };
 enum { DOMAIN_LEAST = 32768, DOMAINS_MOST = 64 };
 

@@ -1,7 +1,6 @@
 /* All levels: their making, new values in the same pattern, and what cycles run on. */
 #include "solve/pc/amg/amg.h"
 
-#include "core/threads.h"
 #include "matrix/multiply.h"
 
 /* A level with more than this share of the block rows before is not worth its cycles. */

@@ -2,7 +2,6 @@
  * D of A, omega = 4/3 over the largest eigenvalue of D^-1 A. */
 #include "solve/pc/amg/amg.h"
 
-#include "core/threads.h"
 #include "matrix/multiply.h"
 
 /* ---- Inverses of the diagonal blocks ---- */

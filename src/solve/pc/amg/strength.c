@@ -1,8 +1,6 @@
 /* Which blocks couple strongly, and A without the others. */
 #include "solve/pc/amg/amg.h"
 
-#include "core/threads.h"
-
 static double block_norm(const double *block, int64_t size)
 {
     double sum = 0;

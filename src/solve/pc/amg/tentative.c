@@ -8,8 +8,6 @@
  */
 #include "solve/pc/amg/amg.h"
 
-#include "core/threads.h"
-
 /* What is left of a column, relative to what there was, below which it is spanned by others. */
 static const double spanned = 1e-10;
 
