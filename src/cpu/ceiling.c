@@ -203,7 +203,7 @@ static tess_status begin(tess_ctx *ctx, int threads, double bytes, reading *out)
     int64_t lines = tess_max((int64_t)(bytes / 64), (int64_t)threads * MOST_STREAMS * 16);
     double *data;
     TESS_TRY(tess_alloc_bytes(ctx, lines, 64, (void **)&data));
-    tess_for(ctx, threads, lines * LINE_DOUBLES, fill_ones, data);
+    tess_for_shares(ctx, threads, lines * LINE_DOUBLES, fill_ones, data);
     *out = (reading){ctx, data, lines, threads, 1 + (int)(100e6 * threads / (64.0 * (double)lines)),
                      NULL};
     tess_status status = TESS_ALLOC(ctx, threads, &out->taken);
@@ -212,12 +212,11 @@ static tess_status begin(tess_ctx *ctx, int threads, double bytes, reading *out)
     return status;
 }
 
-tess_status tess_cpu_read_ceiling(tess_ctx *ctx, int threads, double bytes,
-                                  double *bytes_per_second)
+tess_status tess_cpu_read_ceiling(tess_device *device, double bytes, double *bytes_per_second)
 {
     reading r;
     double sink = 0, best = 0;
-    TESS_TRY(begin(ctx, threads, bytes, &r));
+    TESS_TRY(begin(device->ctx, device->threads, bytes, &r));
     /* About 0.5 s in all. */
     for (int round = 0; round < 3; round++) {
         tess_readings samples;
@@ -225,9 +224,9 @@ tess_status tess_cpu_read_ceiling(tess_ctx *ctx, int threads, double bytes,
         for (int i = 0; i < samples.count; i++)
             best = samples.speeds[i] > best ? samples.speeds[i] : best;
     }
-    end(ctx, &r);
+    end(device->ctx, &r);
     if (!(sink > 0) || !(best > 0))
-        return tess_fail(ctx, TESS_ERR_INTERNAL, "the read ceiling could not be measured");
+        return tess_fail(device->ctx, TESS_ERR_INTERNAL, "the read ceiling could not be measured");
     *bytes_per_second = best;
     return TESS_OK;
 }

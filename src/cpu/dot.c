@@ -59,7 +59,8 @@ double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y)
 {
     const int64_t chunks = tess_ceil_div(plan->matrix.rows, TESS_CPU_DOT_CHUNK);
     double sum = 0;
-    tess_for(plan->ctx, plan->work.shares, chunks, dot_chunks, &(struct dot_chunks){plan, w, y});
+    tess_for_shares(plan->ctx, plan->work.shares, chunks, dot_chunks,
+                    &(struct dot_chunks){plan, w, y});
     for (int64_t i = 0; i < chunks; i++)
         sum += plan->partial_dots[i];
     return sum;

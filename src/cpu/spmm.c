@@ -99,12 +99,13 @@ static void multiply(const tess_cpu_plan *plan, const tess_cpu_spmm_args *args)
 {
     struct product job = {.plan = plan, .args = args};
     tess_parallel(plan->ctx, plan->work.shares, do_share, &job);
-    tess_for(plan->ctx, plan->work.shares, plan->work.long_count, finish_long_rows, &job);
+    tess_for_shares(plan->ctx, plan->work.shares, plan->work.long_count, finish_long_rows, &job);
 }
 
-tess_status tess_cpu_spmm(tess_cpu_plan *plan, int k, tess_block_order order, double alpha,
+tess_status tess_cpu_spmm(tess_plan *whole, int k, tess_block_order order, double alpha,
                           const void *X, int64_t ldx, double beta, void *Y, int64_t ldy)
 {
+    tess_cpu_plan *plan = whole->state;
     const tess_matrix *A = &plan->matrix;
     const bool columns = order == TESS_COLUMN_MAJOR;
     const size_t scalar = tess_type_size(A->type);

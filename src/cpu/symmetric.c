@@ -293,5 +293,5 @@ void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double
                    });
     if (!ragged)
         return;
-    tess_for(half->ctx, half->shares, A->rows, put_rows, &(struct put_rows){half, y, beta});
+    tess_for_shares(half->ctx, half->shares, A->rows, put_rows, &(struct put_rows){half, y, beta});
 }

@@ -114,8 +114,8 @@ static void unpack_rows(void *arg, tess_range range)
 /* Y = beta Y + the scratch. */
 static void unpack(const tess_cpu_half *half, const tess_cpu_vectors *Y, int64_t count, double beta)
 {
-    tess_for(half->ctx, half->shares, half->upper->rows, unpack_rows,
-             &(struct unpack_rows){half, Y, count, beta});
+    tess_for_shares(half->ctx, half->shares, half->upper->rows, unpack_rows,
+                    &(struct unpack_rows){half, Y, count, beta});
 }
 
 tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order order, double alpha,

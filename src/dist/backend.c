@@ -118,14 +118,14 @@ static void explain(tess_plan *plan)
 {
     const tess_part_plan *p = state_of(plan);
     const tess_part *part = p->part;
-    const size_t used = strlen(plan->explain);
-    snprintf(plan->explain + used, sizeof plan->explain - used,
-             "part %d of %d: %lld of %lld rows; %lld rows of x come from %d other parts, %lld go "
-             "out; blocks of others' columns by %s\n%s",
-             part->comm.rank, part->comm.size, (long long)part->rows,
-             (long long)part->row_ends[part->comm.size - 1], (long long)(part->halo * part->block),
-             part->receive_count, (long long)(part->sent_count * part->block),
-             p->outside ? p->outside->kernel : "none", tess_plan_explain(p->own));
+    tess_append(
+        plan->explain, sizeof plan->explain,
+        "part %d of %d: %lld of %lld rows; %lld rows of x come from %d other parts, %lld go "
+        "out; blocks of others' columns by %s\n%s",
+        part->comm.rank, part->comm.size, (long long)part->rows,
+        (long long)part->row_ends[part->comm.size - 1], (long long)(part->halo * part->block),
+        part->receive_count, (long long)(part->sent_count * part->block),
+        p->outside ? p->outside->kernel : "none", tess_plan_explain(p->own));
 }
 
 /* Its devices are made with the plans: none is opened by name. */

@@ -40,7 +40,7 @@ tess_status tess_interleaved_create(tess_ctx *ctx, const tess_matrix *A,
 void tess_interleaved_destroy(tess_interleaved *I);
 
 /* New numbers in the same pattern, in the order of the BSR matrix: one parallel pass. */
-void tess_interleaved_refresh(tess_interleaved *I, const void *values);
+void tess_interleaved_update(tess_interleaved *I, const void *values);
 
 /* Blocks stored, padding included. */
 static inline int64_t tess_interleaved_stored(const tess_interleaved *I)

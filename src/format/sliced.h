@@ -72,7 +72,7 @@ tess_status tess_sliced_create(tess_ctx *ctx, const tess_matrix *A,
 void tess_sliced_destroy(tess_sliced *S);
 
 /* New numbers in the same pattern, in the order of the BSR matrix: one parallel pass. */
-void tess_sliced_refresh(tess_sliced *S, const void *values);
+void tess_sliced_update(tess_sliced *S, const void *values);
 
 /* Scalars of the value array, padding included. */
 static inline int64_t tess_sliced_stored(const tess_sliced *S)

@@ -51,7 +51,7 @@ static tess_status cut_columns(tess_ctx *ctx, const tess_matrix *A, int32_t pane
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "sliced: %d panels of %lld block rows overflow",
                          (int)panels, (long long)A->block_rows);
     TESS_TRY(TESS_ALLOC(ctx, count, &M->cuts));
-    tess_for(ctx, ctx->threads, A->block_rows, cut_rows, &(struct cut_rows){A, inner, width, M});
+    tess_for(ctx, A->block_rows, cut_rows, &(struct cut_rows){A, inner, width, M});
     return TESS_OK;
 }
 

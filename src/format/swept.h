@@ -61,7 +61,7 @@ tess_status tess_swept_create(tess_ctx *ctx, const tess_matrix *A,
 void tess_swept_destroy(tess_swept *S);
 
 /* New numbers in the same pattern, in the order of the BSR matrix. */
-void tess_swept_refresh(tess_swept *S, const void *values);
+void tess_swept_update(tess_swept *S, const void *values);
 
 static inline int64_t tess_swept_steps(const tess_swept *S)
 {

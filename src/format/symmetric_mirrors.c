@@ -154,8 +154,8 @@ static tess_status compare(const tess_matrix *A, const tess_symmetric_mirrors *m
     bool equal = true;
     int32_t *seen;
     TESS_TRY(TESS_CALLOC(A->ctx, A->block_rows * parts + 1, &seen));
-    tess_for(A->ctx, parts, A->block_rows, compare_share,
-             &(struct compare_share){A, seen, mirrors, &equal, &counted});
+    tess_for_shares(A->ctx, parts, A->block_rows, compare_share,
+                    &(struct compare_share){A, seen, mirrors, &equal, &counted});
     tess_free(A->ctx, seen);
     *mirrored = equal && counted == A->blocks;
     return TESS_OK;
@@ -185,7 +185,7 @@ static int64_t first_fault(const tess_matrix *A)
     bool equal;
     if (compare(A, NULL, &equal) == TESS_OK && equal)
         return first;
-    tess_for(A->ctx, A->ctx->threads, A->block_rows, find_fault, &(struct find_fault){A, &first});
+    tess_for(A->ctx, A->block_rows, find_fault, &(struct find_fault){A, &first});
     return first;
 }
 
@@ -251,7 +251,7 @@ static void look_for_diagonal(void *arg, tess_range range)
 static bool has_diagonal(const tess_matrix *A, const int64_t *offsets)
 {
     bool all = true;
-    tess_for(A->ctx, A->ctx->threads, A->block_rows, look_for_diagonal,
+    tess_for(A->ctx, A->block_rows, look_for_diagonal,
              &(struct look_for_diagonal){A, offsets, &all});
     return all;
 }

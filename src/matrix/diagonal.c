@@ -40,8 +40,7 @@ tess_status tess_matrix_diagonal_blocks(tess_ctx *ctx, const tess_matrix *A, voi
     if (!blocks && count > 0)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_diagonal_blocks: blocks is NULL");
     size_t bytes = (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
-    tess_for(ctx, ctx->threads, count, copy_diagonal,
-             &(struct copy_diagonal){A, blocks, bytes, &absent});
+    tess_for(ctx, count, copy_diagonal, &(struct copy_diagonal){A, blocks, bytes, &absent});
     if (missing)
         *missing = absent;
     return TESS_OK;

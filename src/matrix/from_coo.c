@@ -25,7 +25,7 @@ static tess_status check_indices(tess_ctx *ctx, int64_t rows, int64_t cols, int6
                                  const int64_t *row_index, const int64_t *col_index)
 {
     int64_t bad = INT64_MAX;
-    tess_for(ctx, ctx->threads, entries, find_bad_entry,
+    tess_for(ctx, entries, find_bad_entry,
              &(struct find_bad_entry){row_index, rows, col_index, cols, &bad});
     if (bad == INT64_MAX)
         return TESS_OK;

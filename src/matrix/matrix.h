@@ -84,6 +84,9 @@ void tess_matrix_zero_padding(tess_matrix *A, int64_t row);
 /* Fails with the place of the first value in the padding that is not zero. */
 tess_status tess_matrix_check_padding(const tess_matrix *A);
 
+/* to_type.c: to[i] = from[i]. Returns the first i whose finite number becomes infinite, or -1. */
+int64_t tess_narrow(tess_ctx *ctx, const double *from, float *to, int64_t count);
+
 /* ---- Rows and threads: shares.c ---- */
 
 /* The first row of share 0..shares-1 (share = shares: rows) when rows are dealt out in contiguous

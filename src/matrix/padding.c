@@ -63,8 +63,7 @@ tess_status tess_matrix_check_padding(const tess_matrix *A)
     int64_t r = A->block_height, c = A->block_width, bad = INT64_MAX;
     if (A->rows % r == 0 && A->cols % c == 0)
         return TESS_OK;
-    tess_for(A->ctx, A->ctx->threads, A->block_rows, find_bad_padding,
-             &(struct find_bad_padding){A, &bad});
+    tess_for(A->ctx, A->block_rows, find_bad_padding, &(struct find_bad_padding){A, &bad});
     if (bad == INT64_MAX)
         return TESS_OK;
     int64_t k = A->row_offsets[bad], at;

@@ -53,7 +53,7 @@ void tess_scatter_rows(tess_ctx *ctx, int64_t rows, const tess_coo_piece *pieces
                        int64_t *row_offsets, int32_t *columns, int64_t *entry)
 {
     scatter job = {pieces, count, row_offsets, columns, entry};
-    tess_for(ctx, ctx->threads, rows, count_rows, &job);
+    tess_for(ctx, rows, count_rows, &job);
     tess_counts_to_offsets(row_offsets, rows);
     /* row_offsets[i] moves to the end of row i. */
     tess_for_rows(ctx, row_offsets, rows, place_rows, &job);

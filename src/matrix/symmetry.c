@@ -39,32 +39,30 @@ static void compare_block(const tess_matrix *A, int64_t I, int64_t k, tally *T)
 
 struct look_at_diagonal {
     const tess_matrix *A;
-    int64_t r, c, *found, *zero;
+    int64_t found, zero;
 };
 
 static void look_at_diagonal(void *arg, tess_range range)
 {
-    const struct look_at_diagonal *job = arg;
-    const int64_t r = job->r, c = job->c;
+    struct look_at_diagonal *job = arg;
+    const int64_t r = job->A->block_height, c = job->A->block_width;
     int64_t found = 0, zero = 0;
     for (int64_t i = range.first; i < range.last; i++) {
         int64_t k = tess_matrix_find(job->A, i / r, i / c);
         found += k >= 0;
         zero += k >= 0 && tess_matrix_value(job->A, (k * c + i % c) * r + i % r) == 0;
     }
-    tess_take(job->found, found);
-    tess_take(job->zero, zero);
+    tess_take(&job->found, found);
+    tess_take(&job->zero, zero);
 }
 
 /* Rectangular matrices have a diagonal, but no mirrors. */
 static int64_t count_diagonal(const tess_matrix *A, int64_t *zeros)
 {
-    int64_t r = A->block_height, c = A->block_width, found = 0, zero = 0;
-    int64_t length = A->rows < A->cols ? A->rows : A->cols;
-    tess_for(A->ctx, A->ctx->threads, length, look_at_diagonal,
-             &(struct look_at_diagonal){A, r, c, &found, &zero});
-    *zeros = zero;
-    return found;
+    struct look_at_diagonal job = {.A = A};
+    tess_for(A->ctx, tess_min(A->rows, A->cols), look_at_diagonal, &job);
+    *zeros = job.zero;
+    return job.found;
 }
 
 struct compare_rows {

@@ -65,7 +65,7 @@ tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matr
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, B->block_rows, &next));
     transposition job = {A, B, next};
-    tess_for(ctx, ctx->threads, B->block_rows, count_columns, &job);
+    tess_for(ctx, B->block_rows, count_columns, &job);
     tess_counts_to_offsets(B->row_offsets, B->block_rows);
     memcpy(next, B->row_offsets, (size_t)B->block_rows * sizeof *next);
     tess_for_rows(ctx, B->row_offsets, B->block_rows, place_blocks, &job);

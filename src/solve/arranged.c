@@ -123,8 +123,7 @@ cleanup:
 static tess_status make(tess_solver *solver, arranged **out)
 {
     const tess_plan *plan = solver->plan;
-    if (plan->device->backend->host_values)
-        TESS_TRY(plan->device->backend->host_values(solver->plan));
+    TESS_TRY(tess_plan_host_values(solver->plan));
     const tess_matrix A = tess_plan_present(plan);
     const bool scalar =
         A.block_height != A.block_width || (solver->options.pc.pivot > 0 && A.block_height > 1);
@@ -144,7 +143,7 @@ cleanup:
     return status;
 }
 
-static tess_status refresh(tess_solver *solver)
+static tess_status update(tess_solver *solver)
 {
     arranged *fresh = NULL;
     TESS_TRY(make(solver, &fresh));
@@ -271,4 +270,4 @@ cleanup:
     return status;
 }
 
-const tess_outer tess_outer_arranged = {refresh, close, refresh, solve};
+const tess_outer tess_outer_arranged = {update, close, update, solve};

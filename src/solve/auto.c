@@ -53,8 +53,7 @@ static tess_status look(tess_solver *solver)
 {
     automatic *a = solver->outer_state;
     tess_plan *plan = solver->plan;
-    if (plan->device->backend->host_values)
-        TESS_TRY(plan->device->backend->host_values(plan));
+    TESS_TRY(tess_plan_host_values(plan));
     const tess_matrix A = tess_plan_present(plan);
     TESS_TRY(tess_look_at_matrix(solver->ctx, &A, a->zero, &a->look));
     a->look.square = !solver->options.padded;
@@ -91,7 +90,7 @@ static void close(tess_solver *solver)
 }
 
 /* New values: the solver that succeeded is asked first; where it cannot, the ladder begins anew. */
-static tess_status refresh(tess_solver *solver)
+static tess_status update(tess_solver *solver)
 {
     automatic *a = solver->outer_state;
     TESS_TRY(look(solver));
@@ -386,4 +385,4 @@ cleanup:
     return status;
 }
 
-const tess_outer tess_outer_auto = {open, close, refresh, solve};
+const tess_outer tess_outer_auto = {open, close, update, solve};

@@ -254,10 +254,9 @@ static tess_status end(tess_solver *solver, tess_system *system, int j, void *x,
         .history = j == 0 ? solver->history : NULL,
     };
     memcpy(result->text, system->text, sizeof result->text);
-    const size_t used = strlen(result->text);
     if (solver->pc.shift > 0)
-        snprintf(result->text + used, sizeof result->text - used, " (%s of %g times the diagonal)",
-                 solver->pc.ops->name, 1 + solver->pc.shift);
+        tess_append(result->text, sizeof result->text, " (%s of %g times the diagonal)",
+                    solver->pc.ops->name, 1 + solver->pc.shift);
     return TESS_OK;
 }
 

@@ -113,5 +113,5 @@ tess_status tess_pc_update(tess_preconditioner *pc, const void *values)
         return TESS_ERR_ARGUMENT;
     TESS_TRY(values ? tess_plan_update_values(pc->plan, values) : tess_plan_follow(pc->plan));
     TESS_TRY(tess_pc_update_values(pc->plan, &pc->pc));
-    return pc->space.ops->refresh ? pc->space.ops->refresh(&pc->space) : TESS_OK;
+    return pc->space.ops->update_values ? pc->space.ops->update_values(&pc->space) : TESS_OK;
 }

@@ -32,7 +32,7 @@ typedef struct tess_outer {
     /* What a failure leaves is freed by `close`. */
     tess_status (*open)(tess_solver *solver);
     void (*close)(tess_solver *solver);
-    tess_status (*refresh)(tess_solver *solver);
+    tess_status (*update)(tess_solver *solver);
     tess_status (*solve)(tess_solver *solver, const void *b, void *x, tess_result *result);
 } tess_outer;
 
@@ -42,6 +42,11 @@ extern const tess_outer tess_outer_auto;     /* auto.c: method=auto */
 extern const tess_outer tess_outer_padded;   /* padded.c: A is not square */
 
 /* ---- rounds.c: corrections of x by an inner solver ---- */
+
+/* Frees the inner solver, its plan and its matrix. */
+void tess_inner_close(tess_solver *solver);
+/* The inner plan and solver take the values that the inner matrix has now. */
+tess_status tess_inner_update(tess_solver *solver);
 
 typedef struct tess_rounds {
     tess_solver *solver;

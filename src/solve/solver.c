@@ -38,8 +38,7 @@ void tess_solver_destroy(tess_solver *solver)
 /* |A^T r|^2 in the slot behind |r|^2. */
 static void build_normal(tess_steps *s)
 {
-    tess_step_apply(s, TESS_V_X, TESS_V_OWN);
-    tess_step_sum(s, TESS_V_OWN, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, TESS_V_OWN);
+    tess_step_residual(s, TESS_V_OWN);
     tess_step_dot(s, TESS_S_RR, TESS_V_OWN, TESS_V_OWN);
     tess_step_apply_transpose(s, TESS_V_OWN, TESS_V_OWN + 1);
     tess_step_dot(s, TESS_S_OWN, TESS_V_OWN + 1, TESS_V_OWN + 1);
@@ -54,8 +53,7 @@ static tess_status build(tess_solver *solver)
         solver->loop[i] = empty;
     solver->start = solver->residual = solver->rhs = solver->zero = solver->normal = empty;
 
-    tess_step_apply(&solver->residual, TESS_V_X, TESS_V_OWN);
-    tess_step_sum(&solver->residual, TESS_V_OWN, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, TESS_V_OWN);
+    tess_step_residual(&solver->residual, TESS_V_OWN);
     tess_step_dot(&solver->residual, TESS_S_RR, TESS_V_OWN, TESS_V_OWN);
     tess_step_dot(&solver->rhs, TESS_S_RR, TESS_V_B, TESS_V_B);
     tess_step_copy(&solver->zero, TESS_V_X, TESS_V_B);
@@ -257,13 +255,14 @@ tess_status tess_solver_update(tess_solver *solver, const void *values)
                     : tess_plan_follow(solver->plan));
     solver->updates = solver->plan->updates;
     if (solver->outer)
-        return solver->outer->refresh(solver);
+        return solver->outer->update(solver);
     if (!solver->made)
         return tess_solver_set_up(solver);
     TESS_TRY(tess_pc_update_values(solver->plan, &solver->pc));
     if (solver->options.method->least_squares)
         TESS_TRY(tess_plan_norm(solver->plan, &solver->norm));
-    return solver->space.ops->refresh ? solver->space.ops->refresh(&solver->space) : TESS_OK;
+    return solver->space.ops->update_values ? solver->space.ops->update_values(&solver->space)
+                                            : TESS_OK;
 }
 
 /* A space for at least `systems` systems. */

@@ -63,7 +63,7 @@ static void copy_parallel(tess_ctx *ctx, char *to, const char *from, size_t byte
     size_t part = 512 << 10;
     int64_t parts = (int64_t)((bytes + part - 1) / part);
     (void)ctx;
-    tess_for(ctx, ctx->threads, parts, copy_parts, &(struct copy_parts){part, to, from, bytes});
+    tess_for(ctx, parts, copy_parts, &(struct copy_parts){part, to, from, bytes});
 }
 
 static size_t stage_part(size_t bytes, size_t first)

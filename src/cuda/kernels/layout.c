@@ -49,10 +49,10 @@ void tess_cuda_layout_add(tess_cuda_layout *layout, const void *host, int64_t co
     layout->arrays[layout->count++] = (tess_cuda_array){host, (size_t)count * size};
 }
 
-void tess_cuda_layout_refresh(tess_cuda_layout *layout, const void *values)
+void tess_cuda_layout_update(tess_cuda_layout *layout, const void *values)
 {
-    if (layout->kind->refresh)
-        layout->kind->refresh(layout, values);
+    if (layout->kind->update)
+        layout->kind->update(layout, values);
     else
         layout->arrays[layout->values].host = values;
 }

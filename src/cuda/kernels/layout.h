@@ -25,7 +25,7 @@ typedef struct tess_cuda_layout {
     char name[TESS_CUDA_LAYOUT];
     int count;
     tess_cuda_array arrays[TESS_CUDA_ARRAYS];
-    int values;                       /* the array that tess_cuda_layout_refresh rewrites */
+    int values;                       /* the array that tess_cuda_layout_update rewrites */
     int64_t counts[TESS_CUDA_COUNTS]; /* what launches need to know: slices, segments, ... */
     size_t workspace;                 /* bytes of device scratch a product needs */
     void *format;                     /* the host format behind the arrays */
@@ -47,7 +47,7 @@ typedef struct tess_cuda_layout_kind {
     tess_status (*pad)(tess_ctx *ctx, const tess_matrix *A, const char *options,
                        tess_cuda_padding *pad);
     /* NULL: the values are in the matrix's order, in its own array. */
-    void (*refresh)(tess_cuda_layout *layout, const void *values);
+    void (*update)(tess_cuda_layout *layout, const void *values);
     void (*destroy)(tess_cuda_layout *layout); /* what create made; NULL: nothing */
 } tess_cuda_layout_kind;
 
@@ -55,7 +55,7 @@ typedef struct tess_cuda_layout_kind {
 tess_status tess_cuda_layout_create(tess_ctx *ctx, const tess_matrix *A, const char *name,
                                     tess_cuda_layout **out);
 /* New numbers in the same pattern, `values` as in the matrix: rewrites arrays[layout->values]. */
-void tess_cuda_layout_refresh(tess_cuda_layout *layout, const void *values);
+void tess_cuda_layout_update(tess_cuda_layout *layout, const void *values);
 void tess_cuda_layout_destroy(tess_cuda_layout *layout); /* NULL is fine */
 
 /* Bytes of its arrays, and those that one product moves, x and y included, without making it. */

@@ -1,4 +1,4 @@
-/* Making, refreshing and explaining a plan on a CUDA device. */
+/* Making, updating and explaining a plan on a CUDA device. */
 #include "cuda/plan/plan.h"
 
 static tess_status need_transposed(tess_cuda_plan *p)
@@ -10,7 +10,7 @@ static tess_status need_transposed(tess_cuda_plan *p)
 }
 
 /* A new A^T in the place of the old one, whose address the residents know. */
-static tess_status refresh_transposed(tess_cuda_plan *p)
+static tess_status update_transposed(tess_cuda_plan *p)
 {
     tess_matrix *fresh;
     if (!p->transposed)
@@ -38,7 +38,7 @@ static tess_status need_resident(tess_cuda_plan *p, bool transposed, const char 
     }
     if (p->device_values) {
         TESS_TRY(tess_cuda_bring_values(p));
-        TESS_TRY(refresh_transposed(p));
+        TESS_TRY(update_transposed(p));
     }
     tess_cuda_resident *resident;
     TESS_TRY(tess_cuda_resident_create(p->cuda, A, layout_name, p->stream, &resident));
@@ -290,12 +290,12 @@ static tess_status update_values(tess_cuda_plan *p, const void *values)
         return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
                          "tess_plan_update_values: this plan is for timing only");
     if (tess_cuda_on_device(p->cuda, values))
-        return tess_cuda_refresh_on_device(p, values);
+        return tess_cuda_update_on_device(p, values);
     p->device_values = NULL;
     p->matrix.values = (void *)(uintptr_t)values; /* only ever read */
-    TESS_TRY(refresh_transposed(p));
+    TESS_TRY(update_transposed(p));
     for (tess_cuda_resident *r = p->residents; r; r = r->next)
-        TESS_TRY(tess_cuda_resident_refresh(p->cuda, r, p->stream));
+        TESS_TRY(tess_cuda_resident_update(p->cuda, r, p->stream));
     return TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
 }
 

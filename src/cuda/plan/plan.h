@@ -32,7 +32,7 @@ typedef struct tess_cuda_plan {
     cu_pointer stage[TESS_STAGES];
     size_t stage_bytes[TESS_STAGES];
     cu_pointer dot_scratch; /* partial sums, then the result */
-    cu_function refresh;    /* refresh.cu, once values came from device memory */
+    cu_function update;     /* update.cu, once values came from device memory */
 } tess_cuda_plan;
 
 static inline tess_cuda_plan *tess_cuda_plan_of(const tess_plan *plan)
@@ -40,10 +40,10 @@ static inline tess_cuda_plan *tess_cuda_plan_of(const tess_plan *plan)
     return plan->state;
 }
 
-/* ---- refresh.c ---- */
+/* ---- update.c ---- */
 
 /* Values in device memory, in the matrix's order, go to all of the plan's residents. */
-tess_status tess_cuda_refresh_on_device(tess_cuda_plan *p, const void *values);
+tess_status tess_cuda_update_on_device(tess_cuda_plan *p, const void *values);
 /* Copies device_values to the host, where p->matrix then has them: layouts are made on the host. */
 tess_status tess_cuda_bring_values(tess_cuda_plan *p);
 

@@ -112,7 +112,7 @@ static void write_pass(writer *w, const tess_steps *steps, const tess_unit *unit
             }
     }
     numbers->loads = numbers->stores = 0;
-    numbers->lines[0] = '\0';
+    numbers->updates[0] = '\0';
     for (int64_t i = 0; i < unit->updates; i++)
         if (!tess_pass_add(numbers, &steps->update[unit->first_update + i]))
             w->fits = false;
@@ -120,7 +120,7 @@ static void write_pass(writer *w, const tess_steps *steps, const tess_unit *unit
         put(w, "SHARE()");
         barrier(w);
     }
-    put(w, "BEGIN(%u,%u)%sEND()", numbers->loads, numbers->stores, numbers->lines);
+    put(w, "BEGIN(%u,%u)%sEND()", numbers->loads, numbers->stores, numbers->updates);
     w->code->loads |= numbers->loads & ~w->code->stores;
     w->code->stores |= numbers->stores;
     w->written |= numbers->stores;

@@ -87,12 +87,12 @@ bool tess_pass_add(tess_pass_kernel *kernel, const tess_update *update)
         update->kind == TESS_UPDATE_COMBINE    ? add_combine(kernel, update, text, sizeof text)
         : update->kind == TESS_UPDATE_DIAGONAL ? add_diagonal(kernel, update, text, sizeof text)
                                                : add_dot(kernel, update, text, sizeof text);
-    const size_t used = strlen(before.lines);
-    if (!fits || used + strlen(text) >= sizeof kernel->lines) {
+    const size_t used = strlen(before.updates);
+    if (!fits || used + strlen(text) >= sizeof kernel->updates) {
         *kernel = before;
         return false;
     }
-    memcpy(kernel->lines + used, text, strlen(text) + 1);
+    memcpy(kernel->updates + used, text, strlen(text) + 1);
     return true;
 }
 
@@ -154,10 +154,10 @@ void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, char *tex
     const tess_diagonal *d = &kernel->diagonal;
     snprintf(text, size,
              "-DREAL=%d -DHELD=%d -DBLOCK=%d -DDIRECT=%d -DTHREADS=%d -DREPEAT=%d -DVECTORS=%d "
-             "-DLOADS=%u -DSTORES=%u -DCOEFS=%d -DDOTS=%d -DLINES=%s",
+             "-DLOADS=%u -DSTORES=%u -DCOEFS=%d -DDOTS=%d -DUPDATES=%s",
              (int)tess_type_size(type), d->block > 0 ? (int)tess_type_size(d->type) : 8,
              (int)d->block, kernel->direct, TESS_PASS_THREADS, kernel->repeat, kernel->vectors,
-             kernel->loads, kernel->stores, kernel->coefs, kernel->dots, kernel->lines);
+             kernel->loads, kernel->stores, kernel->coefs, kernel->dots, kernel->updates);
 }
 
 void tess_finish_arguments(const tess_finish_call *call, tess_cuda_launch *run)

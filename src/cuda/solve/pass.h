@@ -23,7 +23,7 @@ typedef struct tess_pass_kernel {
     unsigned loads, stores;
     tess_diagonal diagonal; /* of its DIAGONAL updates; block 0: there are none */
     bool direct;
-    char lines[420];
+    char updates[420];
 } tess_pass_kernel;
 
 /* Puts updates first.. of the pass into one kernel, as many as fit; returns how many. */

@@ -65,7 +65,7 @@ static tess_status upload_pc(tess_space *space)
     if (pc->ops->identity)
         return TESS_OK;
     if (!diagonal)
-        return state->factors ? tess_cuda_factors_refresh(state->factors, state->plan->stream)
+        return state->factors ? tess_cuda_factors_update(state->factors, state->plan->stream)
                               : tess_cuda_factors_create(state->cuda, pc, state->plan->stream,
                                                          &state->factors);
     if (!state->diagonal)
@@ -193,7 +193,7 @@ static tess_status write_slots(tess_space *space, int system, const double *from
     return status;
 }
 
-static tess_status refresh(tess_space *space)
+static tess_status update_values(tess_space *space)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     TESS_TRY(tess_cuda_enter(state->cuda));
@@ -256,5 +256,5 @@ const tess_space_ops tess_cuda_space_ops = {
     .run = run,
     .advance = tess_cuda_advance,
     .recall = tess_cuda_recall,
-    .refresh = refresh,
+    .update_values = update_values,
 };

@@ -146,7 +146,7 @@ static void fill_tiles(void *arg, tess_range range)
 static void fill_pattern(const tess_staged *staged, const tess_triangle *from,
                          tess_cuda_triangle *t)
 {
-    tess_for(t->ctx, t->ctx->threads, t->tiles, fill_tiles, &(struct fill_tiles){t, from, staged});
+    tess_for(t->ctx, t->tiles, fill_tiles, &(struct fill_tiles){t, from, staged});
 }
 
 tess_status tess_cuda_triangle_create(const tess_staged *staged, const tess_split *split, bool up,
@@ -256,7 +256,7 @@ void tess_cuda_triangle_fill(const tess_cuda_triangle *t, const tess_staged *sta
 {
     const tess_triangle *from = t->up ? &split->upper : &split->lower;
     const int64_t size = (int64_t)t->block * t->block;
-    tess_for(staged->ctx, staged->ctx->threads, t->tiles, fill_tile_values,
+    tess_for(staged->ctx, t->tiles, fill_tile_values,
              &(struct fill_tile_values){t, size, from, values, split, inverse});
 }
 

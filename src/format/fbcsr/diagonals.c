@@ -44,8 +44,7 @@ static void count_diagonals(diagonal_work *W)
 {
     const tess_fbcsr_pattern *P = W->P;
     int64_t *counts = W->offsets + 1;
-    tess_for(W->ctx, W->ctx->threads, P->rows, count_entries,
-             &(struct count_entries){P, W, counts});
+    tess_for(W->ctx, P->rows, count_entries, &(struct count_entries){P, W, counts});
     tess_counts_to_offsets(W->offsets, W->diagonals);
 }
 

@@ -40,27 +40,23 @@ void tess_fbcsr_found_clear(tess_ctx *ctx, tess_fbcsr_found *found)
     *found = (tess_fbcsr_found){.blocks = 0};
 }
 
-struct count_left {
+/* N becomes P without what was found. */
+typedef struct removal {
     tess_fbcsr_pattern *P, N;
     const tess_fbcsr_found *found;
-};
+} removal;
 
 static void count_left(void *arg, tess_range range)
 {
-    const struct count_left *job = arg;
+    const removal *job = arg;
     for (int64_t row = range.first; row < range.last; row++)
         for (int64_t k = job->P->row_offsets[row]; k < job->P->row_offsets[row + 1]; k++)
             job->N.row_offsets[row + 1] += job->found->cell[k] < 0;
 }
 
-struct keep_left {
-    tess_fbcsr_pattern *P, N;
-    const tess_fbcsr_found *found;
-};
-
 static void keep_left(void *arg, tess_range range)
 {
-    const struct keep_left *job = arg;
+    const removal *job = arg;
     tess_fbcsr_pattern *P = job->P;
     const tess_fbcsr_pattern N = job->N;
     for (int64_t row = range.first; row < range.last; row++) {
@@ -83,9 +79,10 @@ tess_status tess_fbcsr_pattern_remove(tess_ctx *ctx, tess_fbcsr_pattern *P,
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, P->rows + 1, &N.row_offsets));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, left, &N.columns));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, left, &N.entry));
-    tess_for(ctx, ctx->threads, P->rows, count_left, &(struct count_left){P, N, found});
+    removal job = {P, N, found};
+    tess_for(ctx, P->rows, count_left, &job);
     tess_counts_to_offsets(N.row_offsets, N.rows);
-    tess_for(ctx, ctx->threads, P->rows, keep_left, &(struct keep_left){P, N, found});
+    tess_for(ctx, P->rows, keep_left, &job);
     tess_fbcsr_pattern_clear(ctx, P);
     *P = N;
     return TESS_OK;
@@ -157,7 +154,7 @@ static tess_status fill_split(tess_fbcsr *F, const tess_fbcsr_pattern *P,
     TESS_TRY(TESS_ALLOC(F->ctx, found->blocks, &split->cols));
     TESS_TRY(tess_alloc_bytes(F->ctx, scalars, tess_type_size(F->type), &split->values));
     size_t block_bytes = (size_t)cells * tess_type_size(F->type);
-    tess_for(F->ctx, F->ctx->threads, found->blocks, fill_blocks,
+    tess_for(F->ctx, found->blocks, fill_blocks,
              &(struct fill_blocks){found, split, block_bytes, P, base, A, F});
     return TESS_OK;
 }
@@ -188,7 +185,7 @@ static tess_status fill_rest(tess_fbcsr *F, const tess_fbcsr_pattern *P, int64_t
     int64_t left = P->row_offsets[P->rows];
     TESS_TRY(tess_matrix_allocate(F->ctx, F->type, F->rows, F->cols, 1, 1, left, &F->rest));
     memcpy(F->rest->row_offsets, P->row_offsets, (size_t)(P->rows + 1) * sizeof *P->row_offsets);
-    tess_for(F->ctx, F->ctx->threads, left, fill_entries, &(struct fill_entries){P, F, A, base});
+    tess_for(F->ctx, left, fill_entries, &(struct fill_entries){P, F, A, base});
     return TESS_OK;
 }
 

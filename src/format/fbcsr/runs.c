@@ -264,7 +264,7 @@ tess_status tess_fbcsr_list_diagonals(tess_fbcsr_builder *B)
     walk_diagonals(B);
     memmove(B->part_offsets + 1, B->part_offsets, (size_t)slices * sizeof *B->part_offsets);
     B->part_offsets[0] = 0;
-    tess_for(B->ctx, B->ctx->threads, slices, sort_parts, B);
+    tess_for(B->ctx, slices, sort_parts, B);
     return TESS_OK;
 }
 

@@ -120,7 +120,7 @@ tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const
 double tess_fbcsr_bytes_and_turns(double bytes, double turns);
 
 /* New numbers in the same pattern. */
-void tess_fbcsr_slices_refresh(tess_fbcsr_slices *S, const void *csr_values);
+void tess_fbcsr_slices_update(tess_fbcsr_slices *S, const void *csr_values);
 
 /* Lanes of a row where rows are about equally long: x is read side by side, and few rows make
  * enough warps. H200: rows of 20 to 35 non-zeros 1 (38.6 us, with 2 41.5), of 40 2 where they are

@@ -377,7 +377,7 @@ tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
         TESS_TRY_CLEAN(diagonals ? tess_fbcsr_split_diagonals(ctx, P, shape, least, &found)
                                  : split_bands(&W, &found));
     }
-    tess_for(ctx, ctx->threads, entries, count_extracted, &found);
+    tess_for(ctx, entries, count_extracted, &found);
     *out = found;
     return TESS_OK;
 cleanup:

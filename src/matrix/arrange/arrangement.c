@@ -148,7 +148,7 @@ static void move_blocks(void *arg, tess_range range)
 static void move(const tess_arrangement *a, const int64_t *order, const double *scale, bool invert,
                  bool back, tess_type type, const void *from, void *to)
 {
-    tess_for(a->ctx, a->ctx->threads, a->block_rows, move_blocks,
+    tess_for(a->ctx, a->block_rows, move_blocks,
              &(struct move_blocks){a, order, scale, invert, back, to, type, from});
 }
 

@@ -149,30 +149,21 @@ static double weight(const void *context, int64_t i)
     return -elements * h * h * h / 8;
 }
 
-struct place_nodes {
-    const problem *P;
-    double *coordinates;
-};
-
-static void place_nodes(void *arg, tess_range range)
+static void place_node(void *coordinates, const void *context, int64_t i)
 {
-    const struct place_nodes *job = arg;
-    const problem *P = job->P;
-    for (int64_t i = range.first; i < range.last; i++) {
-        int64_t at[3];
-        tess_grid_point(&P->free_nodes, i, at);
-        at[0] += P->first;
-        for (int d = 0; d < 3; d++)
-            job->coordinates[3 * i + d] = (double)at[d] / (double)P->n;
-    }
+    const problem *P = context;
+    int64_t at[3];
+    tess_grid_point(&P->free_nodes, i, at);
+    at[0] += P->first;
+    for (int d = 0; d < 3; d++)
+        ((double *)coordinates)[3 * i + d] = (double)at[d] / (double)P->n;
 }
 
 static tess_status add_coordinates(tess_ctx *ctx, const problem *P, tess_matrix *A)
 {
     TESS_TRY(TESS_ALLOC(ctx, 3 * A->block_rows, &A->coordinates));
     A->dimensions = 3;
-    tess_for(ctx, ctx->threads, A->block_rows, place_nodes,
-             &(struct place_nodes){P, A->coordinates});
+    tess_for_each(ctx, A->block_rows, 0, place_node, A->coordinates, P);
     return TESS_OK;
 }
 

@@ -124,7 +124,7 @@ static void fill_range(void *arg, tess_range range)
 static void fill_rows(const tess_row_rule *rule, tess_matrix *A, double *scratch, int64_t longest)
 {
     int64_t size = (int64_t)A->block_height * A->block_width;
-    tess_for(A->ctx, A->ctx->threads, A->block_rows, fill_range,
+    tess_for(A->ctx, A->block_rows, fill_range,
              &(struct fill_range){A, rule, size, scratch, longest});
 }
 
@@ -161,8 +161,7 @@ static tess_status generate_rows(tess_ctx *ctx, const tess_row_rule *rule, tess_
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, rule->block_rows + 1, &A->row_offsets));
     int64_t *counts = A->row_offsets + 1;
     A->row_offsets[0] = 0;
-    tess_for(ctx, ctx->threads, rule->block_rows, count_range,
-             &(struct count_range){rule, counts, &longest});
+    tess_for(ctx, rule->block_rows, count_range, &(struct count_range){rule, counts, &longest});
     tess_counts_to_offsets(A->row_offsets, rule->block_rows);
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(A, A->row_offsets[rule->block_rows]));
     if (rule->type == TESS_F32)
@@ -196,7 +195,7 @@ static tess_status generate_vector(tess_ctx *ctx, tess_type type, int64_t count,
 {
     void *array;
     TESS_TRY(tess_alloc_bytes(ctx, count, tess_type_size(type), &array));
-    tess_for(ctx, ctx->threads, count, evaluate, &(struct evaluate){array, type, value, problem});
+    tess_for(ctx, count, evaluate, &(struct evaluate){array, type, value, problem});
     *rhs = array;
     return TESS_OK;
 }

@@ -72,12 +72,6 @@ static const tess_direct_function functions[] = {
 };
 static const tess_direct_file file = {"CHOLMOD", "libcholmod3", names, functions};
 
-static tess_status open_library(tess_ctx *ctx)
-{
-    cholmod_api api;
-    return tess_direct_find(ctx, &file, &api);
-}
-
 static bool known_layout(const cholmod_settings *c)
 {
     return c->grow0 == 1.2 && c->grow1 == 1.2 && c->grow2 == 5 && c->maxrank == 8 &&
@@ -192,8 +186,7 @@ static double bytes(const void *pointer)
 }
 
 const tess_direct_library tess_direct_cholmod = {
-    .name = "CHOLMOD",
-    .open = open_library,
+    .file = &file,
     .factor = factor,
     .refactor = refactor,
     .solve = solve,

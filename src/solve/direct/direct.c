@@ -40,7 +40,8 @@ tess_status tess_direct_find(tess_ctx *ctx, const tess_direct_file *file, void *
         /* ISO C has no conversion from an object pointer to a function pointer; POSIX promises that
          * this copy works. */
         void *symbol = dlsym(library, file->functions[i].symbol);
-        memcpy((char *)api + file->functions[i].at, &symbol, sizeof symbol);
+        if (api)
+            memcpy((char *)api + file->functions[i].at, &symbol, sizeof symbol);
         found = symbol != NULL;
     }
     return found ? TESS_OK
@@ -72,7 +73,7 @@ static const tess_direct_library *library_for(bool positive)
 
 tess_status tess_direct_available(tess_ctx *ctx, bool positive)
 {
-    return library_for(positive)->open(ctx);
+    return tess_direct_find(ctx, library_for(positive)->file, NULL);
 }
 
 /* ---- The matrix ---- */
@@ -179,5 +180,5 @@ double tess_direct_bytes(const tess_direct *direct)
 
 const char *tess_direct_library_name(const tess_direct *direct)
 {
-    return direct->library->name;
+    return direct->library->file->title;
 }

@@ -49,12 +49,6 @@ static const tess_direct_function functions[] = {
 };
 static const tess_direct_file file = {"KLU", "libklu1", names, functions};
 
-static tess_status open_library(tess_ctx *ctx)
-{
-    klu_api api;
-    return tess_direct_find(ctx, &file, &api);
-}
-
 static void release(void *pointer)
 {
     klu_state *s = pointer;
@@ -122,8 +116,7 @@ static double bytes(const void *pointer)
 }
 
 const tess_direct_library tess_direct_klu = {
-    .name = "KLU",
-    .open = open_library,
+    .file = &file,
     .factor = factor,
     .refactor = refactor,
     .solve = solve,

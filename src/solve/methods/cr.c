@@ -18,8 +18,7 @@ enum { ZA = TESS_S_OWN, ZA_NEW, QG, ALPHA, BETA, SLOTS };
 static void build(tess_solver *solver)
 {
     tess_steps *s = &solver->start;
-    tess_step_apply(s, TESS_V_X, R);
-    tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
+    tess_step_residual(s, R);
     tess_step_dot(s, TESS_S_RR, R, R);
     tess_step_copy(s, Z, tess_pc_append(&solver->pc, s, R, G));
     tess_step_copy(s, P, Z);

@@ -149,19 +149,17 @@ static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, NORM, 0},
                                   {TESS_STOP_NOT_POSITIVE, MARGIN, 0},
                                   {TESS_STOP_NOT_POSITIVE, NN_MARGIN, 0}};
 
+/* What the three methods have in common. */
+#define GMRES_FUNCTIONS                                                                           \
+    .size = tess_gmres_size, .build = tess_gmres_build, .open = open_state, .close = close_state, \
+    .mend = mend, .check = check, .stops = stops, .stop_count = sizeof stops / sizeof *stops,     \
+    .finish = finish
+
 const tess_method tess_method_gmres = {
     .name = "gmres",
     .summary = "any A; restart=30 vectors are kept",
     .sides = TESS_SIDES_BOTH,
-    .size = tess_gmres_size,
-    .build = tess_gmres_build,
-    .open = open_state,
-    .close = close_state,
-    .mend = mend,
-    .check = check,
-    .stops = stops,
-    .stop_count = sizeof stops / sizeof *stops,
-    .finish = finish,
+    GMRES_FUNCTIONS,
 };
 
 const tess_method tess_method_fgmres = {
@@ -169,15 +167,7 @@ const tess_method tess_method_fgmres = {
     .summary = "gmres that also keeps the preconditioned vectors",
     .flexible = true,
     .sides = TESS_SIDES_RIGHT,
-    .size = tess_gmres_size,
-    .build = tess_gmres_build,
-    .open = open_state,
-    .close = close_state,
-    .mend = mend,
-    .check = check,
-    .stops = stops,
-    .stop_count = sizeof stops / sizeof *stops,
-    .finish = finish,
+    GMRES_FUNCTIONS,
 };
 
 const tess_method tess_method_dgmres = {
@@ -186,13 +176,5 @@ const tess_method tess_method_dgmres = {
     .flexible = true,
     .deflates = true,
     .sides = TESS_SIDES_RIGHT,
-    .size = tess_gmres_size,
-    .build = tess_gmres_build,
-    .open = open_state,
-    .close = close_state,
-    .mend = mend,
-    .check = check,
-    .stops = stops,
-    .stop_count = sizeof stops / sizeof *stops,
-    .finish = finish,
+    GMRES_FUNCTIONS,
 };

@@ -65,7 +65,7 @@ tess_factor_fault tess_ilu0_rows(const tess_factors *f, const tess_matrix *A,
 tess_factor_fault tess_ic0_rows(const tess_factors *f, const tess_matrix *A,
                                 const tess_factor_values *v, int domain, tess_factor_work *work);
 
-static inline int64_t tess_factor_place(const tess_factors *f, int domain, int64_t row)
+static inline int64_t tess_factor_place(const tess_factors *f, int64_t domain, int64_t row)
 {
     return f->domain_rows[domain] + f->domain_rows[domain + 1] - 1 - row;
 }

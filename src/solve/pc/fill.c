@@ -34,7 +34,7 @@ void tess_fill_take_values(const tess_fill *fill, const tess_matrix *A)
 {
     const size_t bytes = (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
     char *to = fill->matrix->values;
-    tess_for(fill->ctx, fill->ctx->threads, fill->matrix->blocks, take_blocks,
+    tess_for(fill->ctx, fill->matrix->blocks, take_blocks,
              &(struct take_blocks){fill, to, bytes, A});
 }
 
@@ -67,8 +67,7 @@ tess_status tess_fill_from_rows(tess_ctx *ctx, const tess_matrix *A, const int64
     memcpy(fill.matrix->row_offsets, offsets, (size_t)(rows + 1) * sizeof *offsets);
     if (blocks > 0) /* an empty list has no address */
         memcpy(fill.matrix->columns, columns, (size_t)blocks * sizeof *columns);
-    tess_for(ctx, ctx->threads, rows, find_sources,
-             &(struct find_sources){offsets, fill, A, order, columns});
+    tess_for(ctx, rows, find_sources, &(struct find_sources){offsets, fill, A, order, columns});
     tess_fill_take_values(&fill, A);
     *out = fill;
     return TESS_OK;

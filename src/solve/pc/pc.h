@@ -157,6 +157,12 @@ int tess_pc_append_transpose(const tess_pc *pc, tess_steps *steps, int r, int z)
 
 /* The plan's matrix with its present values, which are only ever read. */
 tess_matrix tess_plan_present(const tess_plan *plan);
+/* Sets plan->values to the newest values in host memory. */
+static inline tess_status tess_plan_host_values(tess_plan *plan)
+{
+    const tess_backend *backend = plan->device->backend;
+    return backend->host_values ? backend->host_values(plan) : TESS_OK;
+}
 
 /* An `append` of one PRECONDITION step. */
 void tess_pc_append_step(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);

@@ -31,8 +31,7 @@ tess_status tess_staged_take_values(tess_staged *staged, const tess_matrix *A)
     B->type = A->type;
     char *to = B->values;
     const char *from = A->values;
-    tess_for(staged->ctx, staged->ctx->threads, B->blocks, take_blocks,
-             &(struct take_blocks){staged, to, bytes, from});
+    tess_for(staged->ctx, B->blocks, take_blocks, &(struct take_blocks){staged, to, bytes, from});
     if (staged->padding > 0) {
         const int64_t last = staged->stages.places[staged->block_rows - 1];
         const int64_t k = tess_matrix_find(B, last, last);
@@ -140,9 +139,10 @@ static void transpose_blocks(const tess_staged *staged, const void *from, tess_t
                                  to->source[k] * size + i * b + j);
 }
 
-static void fill_transposed(tess_staged *staged, int64_t place)
+static void fill_transposed(void *to, const void *from, int64_t place)
 {
-    const tess_split *plain = &staged->plain;
+    tess_staged *staged = to;
+    const tess_split *plain = from;
     tess_split *split = &staged->transposed;
     const int32_t b = staged->block;
     const int64_t size = (int64_t)b * b, q = staged->block_rows - 1 - place;
@@ -171,13 +171,6 @@ static void fill_share(void *arg, tess_range rows)
               job->blocks + rows.share * job->size);
 }
 
-static void fill_places(void *arg, tess_range range)
-{
-    tess_staged *staged = arg;
-    for (int64_t place = range.first; place < range.last; place++)
-        fill_transposed(staged, place);
-}
-
 tess_status tess_staged_fill(tess_staged *staged, const tess_factors *f, tess_factor_values *v)
 {
     tess_ctx *ctx = staged->ctx;
@@ -194,7 +187,7 @@ tess_status tess_staged_fill(tess_staged *staged, const tess_factors *f, tess_fa
     }
     if (!staged->transposed.inverse)
         return TESS_OK;
-    tess_for(ctx, ctx->threads, rows, fill_places, staged);
+    tess_for_each(ctx, rows, 0, fill_transposed, staged, &staged->plain);
     return TESS_OK;
 }
 

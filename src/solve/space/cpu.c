@@ -36,8 +36,8 @@ static void clear_pieces(void *arg, tess_range range)
 /* First touch by the threads that will compute there. */
 static void clear(const tess_space *space, char *data, int64_t bytes)
 {
-    tess_for(space->ctx, space->plan->device->threads, tess_ceil_div(bytes, CLEAR_BYTES),
-             clear_pieces, &(struct clear_pieces){data, bytes});
+    tess_for_shares(space->ctx, space->plan->device->threads, tess_ceil_div(bytes, CLEAR_BYTES),
+                    clear_pieces, &(struct clear_pieces){data, bytes});
 }
 
 static tess_cpu_chunks cut(const tess_space_level *level)
@@ -166,10 +166,11 @@ static void run_convert(const tess_space *space, const tess_step *step, int syst
     const tess_space_level *to = tess_space_level_of(space, step->y);
     const double slot = tess_cpu_slots(space, system)[step->slot];
     const double factor = !step->divide ? slot : slot > 0 ? 1 / slot : 0;
-    tess_for(space->ctx, tess_cpu_threads(space, 12 * (double)to->rows), to->rows, convert_rows,
-             &(struct convert_rows){from->type, to->type, factor,
-                                    tess_cpu_vector(space, step->x, system),
-                                    tess_cpu_vector(space, step->y, system)});
+    tess_for_shares(space->ctx, tess_cpu_threads(space, 12 * (double)to->rows), to->rows,
+                    convert_rows,
+                    &(struct convert_rows){from->type, to->type, factor,
+                                           tess_cpu_vector(space, step->x, system),
+                                           tess_cpu_vector(space, step->y, system)});
 }
 
 static tess_status apply_one(tess_space *space, const tess_step *step, int system)

@@ -53,7 +53,7 @@ typedef struct tess_space_ops {
     /* All slots of a system as they were after iteration i of the last stretch. */
     tess_status (*recall)(tess_space *space, int system, int64_t i, double *to);
     /* The preconditioner has new numbers; NULL: nothing was copied. */
-    tess_status (*refresh)(tess_space *space);
+    tess_status (*update_values)(tess_space *space);
 } tess_space_ops;
 
 /* The vectors of one level: 0 is the method's. */

@@ -151,6 +151,13 @@ static inline void tess_step_sum(tess_steps *steps, int out, double fx, int sx, 
     tess_step_combine(steps, out, 2, term);
 }
 
+/* r = b - A x */
+static inline void tess_step_residual(tess_steps *steps, int r)
+{
+    tess_step_apply(steps, TESS_V_X, r);
+    tess_step_sum(steps, r, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, r);
+}
+
 static inline void tess_step_copy(tess_steps *steps, int out, int x)
 {
     const tess_term term = {1, TESS_ONE, x};

@@ -77,9 +77,9 @@ static void destroy_interleaved(tess_cuda_layout *layout)
     tess_interleaved_destroy(layout->format);
 }
 
-static void refresh_interleaved(tess_cuda_layout *layout, const void *values)
+static void update_interleaved(tess_cuda_layout *layout, const void *values)
 {
-    tess_interleaved_refresh(layout->format, values);
+    tess_interleaved_update(layout->format, values);
 }
 
 static tess_status parse_interleaved(tess_ctx *ctx, const char *text, tess_interleaved_options *out)
@@ -128,6 +128,6 @@ const tess_cuda_layout_kind tess_cuda_layout_interleaved = {
     .name = "interleaved",
     .create = create_interleaved,
     .pad = pad_interleaved,
-    .refresh = refresh_interleaved,
+    .update = update_interleaved,
     .destroy = destroy_interleaved,
 };

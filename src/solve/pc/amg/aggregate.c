@@ -185,12 +185,12 @@ static void number_rest(void *arg, tess_range range)
 
 static void number_all(tess_ctx *ctx, walk *w)
 {
-    tess_for(ctx, ctx->threads, w->domains, first_round, w);
+    tess_for(ctx, w->domains, first_round, w);
     number_groups(w, w->first);
-    tess_for(ctx, ctx->threads, w->A->block_rows, join, w);
-    tess_for(ctx, ctx->threads, w->domains, third_round, w);
+    tess_for(ctx, w->A->block_rows, join, w);
+    tess_for(ctx, w->domains, third_round, w);
     number_groups(w, w->rest);
-    tess_for(ctx, ctx->threads, w->domains - 1, number_rest, w);
+    tess_for(ctx, w->domains - 1, number_rest, w);
 }
 
 tess_status tess_amg_aggregate(tess_ctx *ctx, const tess_amg_level *level, tess_aggregates *out)

@@ -191,8 +191,7 @@ static tess_status put_diagonal(const tess_pc *pc, tess_amg_level *level)
     diagonal->bytes = (size_t)count * tess_type_size(pc->type);
     if (!diagonal->blocks)
         TESS_TRY(tess_alloc_bytes(pc->ctx, count, tess_type_size(pc->type), &diagonal->blocks));
-    tess_for(pc->ctx, pc->ctx->threads, count, put_blocks,
-             &(struct put_blocks){diagonal, level->inverse, factor});
+    tess_for(pc->ctx, count, put_blocks, &(struct put_blocks){diagonal, level->inverse, factor});
     return TESS_OK;
 }
 
