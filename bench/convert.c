@@ -11,8 +11,8 @@
 
 enum { ROUNDS = 9 };
 
-enum { TO_BLOCKS, REFRESH, TO_CSR, TRANSPOSE, SPMV_CSR, SPMV_BSR, CASES };
-static const char *const names[CASES] = {"to_blocks b=3", "refresh b=3",  "to_csr",
+enum { TO_BLOCKS, UPDATE, TO_CSR, TRANSPOSE, SPMV_CSR, SPMV_BSR, CASES };
+static const char *const names[CASES] = {"to_blocks b=3", "update b=3",   "to_csr",
                                          "transpose b=3", "ref spmv CSR", "ref spmv BSR"};
 
 static int by_value(const void *a, const void *b)
@@ -43,7 +43,7 @@ static double run(tess_ctx *ctx, int which, const tess_matrix *csr, tess_matrix 
     double start = tess_seconds();
     if (which == TO_BLOCKS)
         check(ctx, tess_matrix_to_blocks(ctx, csr, &(tess_blocking){3, 3}, &result));
-    else if (which == REFRESH)
+    else if (which == UPDATE)
         check(ctx, tess_matrix_update(ctx, bsr, csr));
     else if (which == TO_CSR)
         check(ctx, tess_matrix_to_csr(ctx, bsr, TESS_KEEP_ZEROS, &result));

@@ -71,7 +71,7 @@ static void bench(tess_ctx *ctx, tess_device *device, const char *kind, double m
     double ceilings[ROUNDS], seconds[MOST][ROUNDS];
     int passes = 1 + (int)(400e6 / bytes);
     for (int round = 0; round < ROUNDS; round++) {
-        die(ctx, tess_cpu_read_ceiling(ctx, device->threads, bytes, &ceilings[round]));
+        die(ctx, tess_cpu_read_ceiling(device, bytes, &ceilings[round]));
         for (int i = 0; i < count; i++) {
             for (int pass = 0; pass < 3; pass++) /* what the ceiling pushed out comes back */
                 die(ctx, tess_spmv(plans[i], 1, x, 0, y));

@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     tess_ctx *ctx;
     tess_matrix *A, *csr;
     tess_fbcsr_options options;
-    double best = 1e30, back = 1e30, refresh = 1e30;
+    double best = 1e30, back = 1e30, update = 1e30;
     const char *input = argc > 1 ? argv[1] : "gen:stencil27:n=36,b=3";
     if (tess_ctx_create(NULL, &ctx) != TESS_OK)
         return 1;
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
             return 1;
         }
         best = t1 - t0 < best ? t1 - t0 : best;
-        refresh = t2 - t1 < refresh ? t2 - t1 : refresh;
+        update = t2 - t1 < update ? t2 - t1 : update;
         back = t3 - t2 < back ? t3 - t2 : back;
         if (round == 0)
             print_splits(F);
@@ -83,8 +83,8 @@ int main(int argc, char **argv)
         tess_fbcsr_sources_destroy(sources);
         tess_fbcsr_destroy(F);
     }
-    printf("create           %8.1f ms\nrefresh          %8.1f ms\nto_csr           %8.1f ms\n",
-           1e3 * best, 1e3 * refresh, 1e3 * back);
+    printf("create           %8.1f ms\nupdate           %8.1f ms\nto_csr           %8.1f ms\n",
+           1e3 * best, 1e3 * update, 1e3 * back);
     tess_matrix_destroy(csr);
     tess_ctx_destroy(ctx);
     return 0;

@@ -139,7 +139,7 @@ static void transpose_blocks(const tess_matrix *A, void *to)
     const float *from32 = A->values;
     double *to64 = to;
     float *to32 = to;
-    tess_for(A->ctx, A->ctx->threads, A->blocks, transpose_range,
+    tess_for(A->ctx, A->blocks, transpose_range,
              &(struct transpose_range){A, b, to64, from64, to32, from32});
 }
 

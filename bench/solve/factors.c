@@ -124,8 +124,8 @@ static void run(tess_plan *plan, const tess_pc *pc, const char *text, vectors *v
     check(tess_cuda_factors_create_tuned(cuda, pc, &tuning, cuda->stream, &factors));
     const double create = tess_seconds() - start;
     start = tess_seconds();
-    check(tess_cuda_factors_refresh(factors, cuda->stream));
-    const double refresh = tess_seconds() - start;
+    check(tess_cuda_factors_update(factors, cuda->stream));
+    const double update = tess_seconds() - start;
     const cu_pointer r = tess_cuda_address(v->device_r), z = tess_cuda_address(v->device_z);
     const double us = time_apply(factors, r, z);
     check(tess_device_copy_from(device, v->z, v->device_z, v->bytes));
@@ -133,10 +133,10 @@ static void run(tess_plan *plan, const tess_pc *pc, const char *text, vectors *v
         tess_cuda_factors_bytes(factors) + 2 * (double)plan->matrix->rows * (double)sizeof(double);
     printf(
         "  %-28s %9.1f us  %6.1f GB/s  %5.1f %% of read  %5.2f SpMV  %4lld launches  error %.1e  "
-        "create %.2f s, refresh %.2f s\n",
+        "create %.2f s, update %.2f s\n",
         text, us, 1e-3 * bytes / us, 100 * 1e6 * bytes / us / ceiling, us / spmv,
         (long long)tess_cuda_factors_launches(factors),
-        distance(v->z, v->exact, plan->matrix->rows), create, refresh);
+        distance(v->z, v->exact, plan->matrix->rows), create, update);
     fflush(stdout);
     tess_cuda_factors_destroy(factors);
     tess_cuda_leave(cuda);
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
     const double setup = tess_seconds() - start;
     start = tess_seconds();
     check(tess_pc_update_values(plan, &pc));
-    const double refresh = tess_seconds() - start;
+    const double update = tess_seconds() - start;
     const int64_t scalars = A->block_rows * A->block_height;
     vectors v = {.bytes = (size_t)A->rows * sizeof(double)};
     double **const host[] = {&v.r, &v.z, &v.exact};
@@ -200,7 +200,7 @@ int main(int argc, char **argv)
         "again %.2f s, an application %.0f us\n",
         argv[1], argv[2], argv[3], single ? " pc_type=f32" : "", (long long)A->rows,
         (long long)s.count, s.mean, (long long)s.narrowest, (long long)s.widest,
-        1e-6 * pc.ops->bytes(&pc), 1e-9 * ceiling, spmv, setup, refresh, 1e6 * on_host);
+        1e-6 * pc.ops->bytes(&pc), 1e-9 * ceiling, spmv, setup, update, 1e6 * on_host);
     for (int i = single ? 5 : 4; i < argc; i++)
         run(plan, &pc, argv[i], &v, spmv, ceiling);
     if (argc == (single ? 5 : 4))

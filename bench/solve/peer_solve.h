@@ -5,9 +5,9 @@
  *
  * FILE is matrix, right-hand side and perhaps coordinates in PETSc's binary format, as
  * tessera_bench_solve --dump writes it; METHOD is cg, bicgstab or gmres (restart 30), PC bjacobi
- * (inverted diagonal blocks), ilu0, amg (the library's multigrid) or amg_other (another of its own).
- * Each solver is set up and run REPS times from x = 0. A pair that the library does not have is
- * left out. */
+ * (inverted diagonal blocks), ilu0, amg (the library's multigrid) or amg_other (another of its
+ * own). Each solver is set up and run REPS times from x = 0. A pair that the library does not have
+ * is left out. */
 #ifndef BENCH_PEER_SOLVE_H
 #define BENCH_PEER_SOLVE_H
 

@@ -4,8 +4,7 @@
  * backend may therefore assume non-NULL vectors and k >= 1. Optional entries may be NULL: it
  * then fails with TESS_ERR_UNSUPPORTED and the backend's name.
  */
-#ifndef TESS_BACKEND_H
-#define TESS_BACKEND_H
+#pragma once
 
 #include "core/sleep.h"
 #include "matrix/matrix.h"
@@ -258,5 +257,3 @@ extern const tess_backend tess_ref_backend;
 extern const tess_backend tess_cpu_backend;
 extern const tess_backend tess_cuda_backend;
 extern const tess_backend tess_profile_backend; /* cuda/profile_device.c */
-
-#endif

@@ -1,6 +1,4 @@
 /* Devices by name: "cpu", "cpu:4", "cuda:0", "ref", "profile:h200". */
-#include <string.h>
-
 #include "backend/backend.h"
 
 static const tess_backend *const backends[] = {
@@ -45,7 +43,7 @@ static tess_status open_best(tess_ctx *ctx, tess_device **out)
 tess_status tess_device_open(tess_ctx *ctx, const char *name, tess_device **out)
 {
     if (!ctx || !name || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_device_open: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (strcmp(name, "auto") == 0)
         return open_best(ctx, out);
     const char *colon = strchr(name, ':');
@@ -84,8 +82,7 @@ const char *tess_device_description(const tess_device *device)
 tess_status tess_device_alloc(tess_device *device, size_t bytes, void **out)
 {
     if (!device || !out)
-        return tess_fail(device ? device->ctx : NULL, TESS_ERR_ARGUMENT,
-                         "tess_device_alloc: an argument is NULL");
+        return tess_null_argument(device ? device->ctx : NULL, __func__);
     if (device->backend->memory_alloc)
         return device->backend->memory_alloc(device, bytes, out);
     if (bytes > INT64_MAX)
@@ -107,8 +104,7 @@ static tess_status check_copy(tess_device *device, const char *call, const void 
                               const void *from, size_t bytes)
 {
     if (!device || (bytes > 0 && (!to || !from)))
-        return tess_fail(device ? device->ctx : NULL, TESS_ERR_ARGUMENT, "%s: an argument is NULL",
-                         call);
+        return tess_null_argument(device ? device->ctx : NULL, call);
     return TESS_OK;
 }
 

@@ -1,8 +1,5 @@
 #include "backend/shapes.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "format/fbcsr/split.h"
 
 /* ---- The sample ---- */

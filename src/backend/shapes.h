@@ -2,8 +2,7 @@
  *
  * The parameters of an fbcsr kernel hold "shapes=diagonal:32/row:16@0.9/4x4": what
  * tess_shape_list_parse reads, with '/' for ',', which separates parameters. */
-#ifndef TESS_SHAPES_H
-#define TESS_SHAPES_H
+#pragma once
 
 #include "format/fbcsr/fbcsr.h"
 #include "backend/backend.h"
@@ -30,5 +29,3 @@ tess_status tess_shapes_look(tess_ctx *ctx, const tess_matrix *A, const tess_bac
  * several columns), or lines. */
 void tess_shapes_price(const tess_fbcsr_options *shapes, const tess_matrix *A,
                        const tess_backend *backend, tess_candidate *c);
-
-#endif

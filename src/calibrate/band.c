@@ -1,10 +1,9 @@
 /* Matrices of long rows: the blocks next to the diagonal, or a share of them; and one with a row
  * and a column through all. */
 #include "calibrate/samples.h"
-#include "core/threads.h"
 
 /* Symmetric, the same along diagonals, nowhere zero or alike; `heavy` on the diagonal itself. */
-static void fill_block(tess_matrix *A, int64_t at, int64_t row, int64_t col, double heavy)
+static void fill_block(const tess_matrix *A, int64_t at, int64_t row, int64_t col, double heavy)
 {
     int64_t b = A->block_height;
     for (int64_t i = 0; i < b; i++)
@@ -50,22 +49,14 @@ static int64_t list_row(const tess_calibration_shape *s, int64_t row, int64_t ro
     return count;
 }
 
-struct fill_band_rows {
-    tess_matrix *A;
-    const tess_calibration_shape *shape;
-    int32_t block;
-};
-
-static void fill_band_rows(void *arg, tess_range range)
+static void fill_row(void *matrix, const void *shape, int64_t i)
 {
-    const struct fill_band_rows *job = arg;
-    tess_matrix *A = job->A;
-    for (int64_t i = range.first; i < range.last; i++) {
-        double length = (double)(A->row_offsets[i + 1] - A->row_offsets[i]);
-        double heavy = job->shape->crossed ? 1.1 * job->block * length : 0; /* positive definite */
-        for (int64_t at = A->row_offsets[i]; at < A->row_offsets[i + 1]; at++)
-            fill_block(A, at, i, A->columns[at], heavy);
-    }
+    const tess_matrix *A = matrix;
+    const tess_calibration_shape *s = shape;
+    double length = (double)(A->row_offsets[i + 1] - A->row_offsets[i]);
+    double heavy = s->crossed ? 1.1 * A->block_height * length : 0; /* positive definite */
+    for (int64_t at = A->row_offsets[i]; at < A->row_offsets[i + 1]; at++)
+        fill_block(A, at, i, A->columns[at], heavy);
 }
 
 tess_status tess_calibration_band(tess_ctx *ctx, tess_type type, int32_t block, int64_t rows,
@@ -80,7 +71,7 @@ tess_status tess_calibration_band(tess_ctx *ctx, tess_type type, int32_t block, 
         int64_t at = A->row_offsets[i];
         A->row_offsets[i + 1] = at + list_row(shape, i, rows, A->columns + at);
     }
-    tess_for(ctx, ctx->threads, rows, fill_band_rows, &(struct fill_band_rows){A, shape, block});
+    tess_for_each(ctx, rows, 0, fill_row, A, shape);
     *out = A;
     return TESS_OK;
 }

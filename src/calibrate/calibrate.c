@@ -4,10 +4,6 @@
  *   extras    extras.c: irregular matrices, for what the curves do not explain
  *   vectors   vectors.c: what an iteration of CG does beside its product, and copies
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "calibrate/samples.h"
 
 /* Sizes grow by this: in the cache, where less and less stays in it, and beyond. */
@@ -25,6 +21,14 @@ tess_status tess_calibration_keep(tess_calibration *c, const tess_sample *sample
              (int)c->block, tess_type_name(c->type), sample->bytes, sample->block_rows,
              sample->length, sample->seconds);
     return TESS_OK;
+}
+
+tess_status tess_calibration_cube(tess_calibration *c, int points, int b, int n, tess_matrix **out)
+{
+    char spec[96];
+    snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", points, n, b,
+             tess_type_name(c->type));
+    return tess_matrix_generate(c->ctx, spec, out, NULL);
 }
 
 /* ---- Products ---- */
@@ -100,8 +104,7 @@ tess_status tess_calibration_classes(tess_calibration *c, const tess_matrix *A, 
     }
 cleanup:
     tess_candidates_free(c->ctx, &list);
-    tess_free(c->ctx, x);
-    tess_free(c->ctx, y);
+    TESS_FREE(c->ctx, x, y);
     return status;
 }
 
@@ -120,7 +123,6 @@ static tess_status measure_shape(tess_calibration *c, int points, double bytes)
 {
     int b = c->block;
     double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b;
-    char spec[96];
     tess_matrix *A;
     if (points == TESS_CALIBRATION_BAND) {
         int64_t rows = (int64_t)(bytes / (TESS_CALIBRATION_BAND * block));
@@ -130,9 +132,7 @@ static tess_status measure_shape(tess_calibration *c, int points, double bytes)
         TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, &full, &A));
     } else {
         int n = (int)(cbrt(bytes / (points * block + 4 + 2 * scalar * b)) + 0.5);
-        snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", points, n < 3 ? 3 : n, b,
-                 tess_type_name(c->type));
-        TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
+        TESS_TRY(tess_calibration_cube(c, points, b, n < 3 ? 3 : n, &A));
     }
     tess_status status = tess_calibration_classes(c, A, b == 1 && points != TESS_CALIBRATION_BAND);
     tess_matrix_destroy(A);
@@ -145,13 +145,10 @@ static tess_status measure_hidden(tess_calibration *c, int points, double bytes)
     enum { HIDDEN = 3 };
     double scalar = (double)tess_type_size(c->type);
     int n = (int)(cbrt(bytes / (points * HIDDEN * HIDDEN * (4 + scalar))) + 0.5);
-    char spec[96];
     tess_matrix *A, *csr;
     if (c->block != 1 || n < 4)
         return TESS_OK;
-    snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", points, n, HIDDEN,
-             tess_type_name(c->type));
-    TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
+    TESS_TRY(tess_calibration_cube(c, points, HIDDEN, n, &A));
     tess_status status = tess_matrix_to_csr(c->ctx, A, TESS_KEEP_ZEROS, &csr);
     tess_matrix_destroy(A);
     TESS_TRY(status);

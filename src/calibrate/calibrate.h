@@ -1,6 +1,5 @@
 /* Calibration: measures and fits the terms of the performance model of this device. */
-#ifndef TESS_CALIBRATE_H
-#define TESS_CALIBRATE_H
+#pragma once
 
 #include "plan/model/model.h"
 
@@ -22,5 +21,3 @@ tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t bl
 /* The parts of a whole model. */
 extern const int32_t tess_model_blocks[];
 extern const int tess_model_block_count;
-
-#endif

@@ -5,10 +5,6 @@
  *   uneven           bands with gaps, in a GPU's cache
  *   longest, cut     one row as long as thousands of others
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "calibrate/samples.h"
 
 /* How x grows under scattered columns. */

@@ -1,8 +1,4 @@
 /* From samples to curves. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "calibrate/samples.h"
 
 enum { FIT_MAX = 128, ENOUGH = 6 /* points to tell rows and steps from bytes */ };

@@ -1,6 +1,4 @@
 /* From samples of irregular matrices to extras. */
-#include <string.h>
-
 #include "calibrate/samples.h"
 
 /* The model's time for a sample of such a matrix. */

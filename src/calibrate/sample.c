@@ -1,7 +1,4 @@
 /* Measurements as the model is fitted to, and compared with: whole products and iterations. */
-#include <stdio.h>
-#include <string.h>
-
 #include "calibrate/calibrate.h"
 
 enum { RUNS_MAX = 128, RUNS_HOST = 31, ROUNDS = 9 };

@@ -1,6 +1,5 @@
 /* Inside calibration: what was measured, and what is fitted to it. */
-#ifndef TESS_SAMPLES_H
-#define TESS_SAMPLES_H
+#pragma once
 
 #include "calibrate/calibrate.h"
 
@@ -27,6 +26,8 @@ typedef struct tess_calibration {
 } tess_calibration;
 
 tess_status tess_calibration_keep(tess_calibration *c, const tess_sample *sample);
+/* A cube of n points along an edge, with a stencil of 7 or 27 points and blocks of b. */
+tess_status tess_calibration_cube(tess_calibration *c, int points, int b, int n, tess_matrix **out);
 
 /* Rows of bands: as long as those of real matrices, where there is room for enough of them. */
 enum { TESS_CALIBRATION_BAND = 81 };
@@ -72,5 +73,3 @@ typedef struct tess_calibration_shape {
 } tess_calibration_shape;
 tess_status tess_calibration_band(tess_ctx *ctx, tess_type type, int32_t block, int64_t rows,
                                   const tess_calibration_shape *shape, tess_matrix **out);
-
-#endif

@@ -5,10 +5,6 @@
  *   at once            whole iterations, where the device does all of them in one launch
  *   copies             a vector to the device and another one back
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "calibrate/samples.h"
 
 static tess_status sample(tess_calibration *c, const tess_matrix *A, double *product,
@@ -30,14 +26,6 @@ cleanup:
     tess_plan_destroy(plan);
     tess_free(c->ctx, b);
     return status;
-}
-
-static tess_status make_cube(tess_calibration *c, int points, int b, double n, tess_matrix **out)
-{
-    char spec[64];
-    snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", points, (int)n, b,
-             tess_type_name(c->type));
-    return tess_matrix_generate(c->ctx, spec, out, NULL);
 }
 
 /* ---- Passes ---- */
@@ -63,7 +51,7 @@ static tess_status measure_host(tess_calibration *c)
     for (double bytes = first_passes; bytes <= c->most; bytes *= growth) {
         tess_matrix *A;
         double product, iteration;
-        TESS_TRY(make_cube(c, 7, 1, cbrt(bytes / (12 * scalar)), &A));
+        TESS_TRY(tess_calibration_cube(c, 7, 1, (int)cbrt(bytes / (12 * scalar)), &A));
         tess_sample passes = {.name = TESS_MODEL_VECTORS, .bytes = 12 * scalar * (double)A->rows};
         tess_status status = sample(c, A, &product, &iteration);
         tess_matrix_destroy(A);
@@ -145,7 +133,7 @@ static tess_status measure_asynchronous(tess_calibration *c)
             tess_matrix *A;
             if (n < 4)
                 continue;
-            TESS_TRY(make_cube(c, p, b, n, &A));
+            TESS_TRY(tess_calibration_cube(c, p, b, (int)n, &A));
             tess_status status = measure_iteration(c, A);
             tess_matrix_destroy(A);
             TESS_TRY(status);

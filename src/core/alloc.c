@@ -1,5 +1,4 @@
 /* Memory through the context's allocator, with overflow checks and huge pages for large arrays. */
-#include <string.h>
 #include <sys/mman.h>
 
 #include "core/core.h"
@@ -56,6 +55,12 @@ void tess_free(tess_ctx *ctx, void *pointer)
 {
     if (pointer)
         ctx->allocator.release(ctx->allocator.user, pointer);
+}
+
+void tess_free_all(tess_ctx *ctx, void *const *pointers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        tess_free(ctx, pointers[i]);
 }
 
 void tess_release(tess_ctx *ctx, void *pointer)

@@ -1,7 +1,4 @@
 /* The context: options in force, and the sentence for the last failure. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "core/core.h"
@@ -100,6 +97,11 @@ tess_status tess_fail(tess_ctx *ctx, tess_status status, const char *format, ...
         memcpy(ctx->error, text, sizeof text);
     }
     return status;
+}
+
+tess_status tess_null_argument(tess_ctx *ctx, const char *call)
+{
+    return tess_fail(ctx, TESS_ERR_ARGUMENT, "%s: an argument is NULL", call);
 }
 
 void tess_log(tess_ctx *ctx, const char *format, ...)

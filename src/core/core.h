@@ -4,13 +4,17 @@
  * place where the fault is known. Inside a share of parallel work nothing may call tess_fail:
  * collect the fault, end the parallel call, then report it.
  */
-#ifndef TESS_CORE_H
-#define TESS_CORE_H
+#pragma once
 
+/* The C library's headers that most files need are included here, once. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "tessera/tessera.h"
 
@@ -53,6 +57,9 @@ struct tess_ctx {
 tess_status tess_fail(tess_ctx *ctx, tess_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* "tess_...: an argument is NULL" */
+tess_status tess_null_argument(tess_ctx *ctx, const char *call);
+
 /* The context's sentence, put aside while something is tried that may fail without being a failure
  * of the caller's. */
 typedef struct tess_kept_error {
@@ -83,11 +90,16 @@ tess_status tess_progress(tess_ctx *ctx, const char *what, double done, double t
 tess_status tess_alloc_bytes(tess_ctx *ctx, int64_t count, size_t size, void **out);
 tess_status tess_calloc_bytes(tess_ctx *ctx, int64_t count, size_t size, void **out);
 void tess_free(tess_ctx *ctx, void *pointer); /* NULL is fine */
+void tess_free_all(tess_ctx *ctx, void *const *pointers, size_t count);
 
 #define TESS_ALLOC(ctx, count, pointer) \
     tess_alloc_bytes((ctx), (count), sizeof **(pointer), (void **)(pointer))
 #define TESS_CALLOC(ctx, count, pointer) \
     tess_calloc_bytes((ctx), (count), sizeof **(pointer), (void **)(pointer))
+/* Several at once, in this order. */
+#define TESS_FREE(ctx, ...)                            \
+    tess_free_all((ctx), (void *const[]){__VA_ARGS__}, \
+                  sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
 
 /* Room for one more element of `size` bytes in a growing array: where count has reached *capacity,
  * the array is moved to one twice as large. */
@@ -199,6 +211,10 @@ typedef struct {
 const char *tess_suggest(tess_suggestion *into, const char *word, const char *const *candidates,
                          size_t count);
 
+/* Prints behind the end of a text in `size` bytes; what does not fit is cut off. */
+void tess_append(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Replaces the first `old` in a text of at most 127 bytes by `new`, cut to `size`. */
 void tess_replace(char *text, size_t size, const char *old, const char *new);
 
@@ -239,5 +255,3 @@ double tess_median(double *values, int64_t count);
 
 /* Seconds on a monotonic clock. */
 double tess_seconds(void);
-
-#endif

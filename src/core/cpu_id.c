@@ -1,7 +1,5 @@
 /* What the processor can do and how large its caches are, asked of the operating system (aarch64)
  * or of cpuid (x86-64). Nothing is remembered: callers keep the answer. */
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/core.h"

@@ -1,6 +1,4 @@
 /* Powers of five to 128 bits, the product that scales a decimal, and the shortest decimal text. */
-#include <stdlib.h>
-
 #include "core/decimal.h"
 
 typedef unsigned __int128 u128;
@@ -136,6 +134,18 @@ bool tess_decimal_scale(const tess_decimal *decimal, uint64_t w, int64_t q, doub
     return true;
 }
 
+/* What stands behind the 'e' at p; 0 where the number ends before. */
+static int64_t read_exponent(const char *p, const char *end)
+{
+    if (p == end)
+        return 0;
+    bool minus = p[1] == '-';
+    int64_t e = 0;
+    for (p += 1 + (minus || p[1] == '+'); p < end; p++)
+        e = e < 100000 ? e * 10 + ((unsigned)*p - '0') : e;
+    return minus ? -e : e;
+}
+
 /* More than 19 digits: the first 19 and one unit more bracket the value; equal results decide. */
 static bool bracket(const tess_decimal *decimal, const char *begin, const char *end, double *value)
 {
@@ -156,13 +166,7 @@ static bool bracket(const tess_decimal *decimal, const char *begin, const char *
             exponent += !after_point;
         }
     }
-    if (p < end) {
-        bool minus = p[1] == '-';
-        int64_t e = 0;
-        for (p += 1 + (minus || p[1] == '+'); p < end; p++)
-            e = e < 100000 ? e * 10 + ((unsigned)*p - '0') : e;
-        exponent += minus ? -e : e;
-    }
+    exponent += read_exponent(p, end);
     double above;
     return tess_decimal_scale(decimal, w, exponent, value) &&
            tess_decimal_scale(decimal, w + 1, exponent, &above) && *value == above;
@@ -194,13 +198,7 @@ double tess_decimal_slow(const tess_decimal *decimal, const char *begin, const c
     }
     text[length++] = tail ? '1' : '0';
     dropped--;
-    if (p < end) {
-        bool minus = p[1] == '-';
-        int64_t e = 0;
-        for (p += 1 + (minus || p[1] == '+'); p < end; p++)
-            e = e < 100000 ? e * 10 + ((unsigned)*p - '0') : e;
-        dropped += minus ? -e : e;
-    }
+    dropped += read_exponent(p, end);
     text[length++] = 'e';
     char *stop = tess_decimal_format_int(dropped, text + length);
     *stop = '\0';

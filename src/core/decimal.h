@@ -6,11 +6,9 @@
  * cannot decide go to strtod in the C locale. Writing: the shortest text that reads back to the
  * same bits (Giulietti, "The Schubfach way to render doubles", 2020), from the same table.
  */
-#ifndef TESS_DECIMAL_H
-#define TESS_DECIMAL_H
+#pragma once
 
 #include <locale.h>
-#include <string.h>
 
 #include "core/core.h"
 
@@ -114,5 +112,3 @@ static inline const char *tess_decimal_parse(const tess_decimal *decimal, const 
     *value = negative ? -magnitude : magnitude;
     return p;
 }
-
-#endif

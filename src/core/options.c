@@ -2,14 +2,19 @@
 #include <ctype.h>
 #include <errno.h>
 #include <locale.h>
-#include <math.h>
-#include <stdlib.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "core/core.h"
 
 enum { WORD_MAX = 256 };
+
+void tess_append(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
 
 void tess_replace(char *text, size_t size, const char *old, const char *new)
 {

@@ -15,7 +15,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "core/sleep.h"
 #include "core/threads.h"

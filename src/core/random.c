@@ -1,6 +1,4 @@
 /* Counter-based random numbers and a 64-bit hash. */
-#include <string.h>
-
 #include "core/core.h"
 
 /* SplitMix64's finaliser over a seed-dependent Weyl sequence. */

@@ -1,7 +1,6 @@
 /* A word that threads may sleep on until another thread has changed it: a futex where there is one,
  * elsewhere a condition variable. */
-#ifndef TESS_SLEEP_H
-#define TESS_SLEEP_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,5 +23,3 @@ void tess_wake(tess_word *word);
 /* One thread at a time. The word is 0 while nobody is inside. */
 void tess_lock(tess_word *word);
 void tess_unlock(tess_word *word);
-
-#endif

@@ -1,6 +1,4 @@
 /* Small arrays of measurements. */
-#include <stdlib.h>
-
 #include "core/core.h"
 
 static int by_value(const void *a, const void *b)

@@ -2,7 +2,6 @@
 #include "core/threads.h"
 
 #include <sched.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 tess_range tess_share(int64_t count, int share, int shares)
@@ -25,12 +24,17 @@ static void run_static(void *arg, int share)
     l->run(l->arg, tess_share(l->count, share, l->shares));
 }
 
-void tess_for(tess_ctx *ctx, int shares, int64_t count, tess_range_fn run, void *arg)
+void tess_for_shares(tess_ctx *ctx, int shares, int64_t count, tess_range_fn run, void *arg)
 {
     if (shares > count)
         shares = (int)count;
     loop l = {.run = run, .arg = arg, .count = count, .shares = shares};
     tess_parallel(ctx, shares, run_static, &l);
+}
+
+void tess_for(tess_ctx *ctx, int64_t count, tess_range_fn run, void *arg)
+{
+    tess_for_shares(ctx, ctx->threads, count, run, arg);
 }
 
 static void run_dynamic(void *arg, int share)
@@ -48,6 +52,29 @@ void tess_for_dynamic(tess_ctx *ctx, int shares, int64_t count, int64_t step, te
         shares = (int)pieces;
     loop l = {.run = run, .arg = arg, .count = count, .step = step};
     tess_parallel(ctx, shares, run_dynamic, &l);
+}
+
+typedef struct each {
+    tess_item_fn item;
+    void *to;
+    const void *from;
+} each;
+
+static void run_items(void *arg, tess_range range)
+{
+    const each *e = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        e->item(e->to, e->from, i);
+}
+
+void tess_for_each(tess_ctx *ctx, int64_t count, int64_t step, tess_item_fn item, void *to,
+                   const void *from)
+{
+    each e = {item, to, from};
+    if (step > 0)
+        tess_for_dynamic(ctx, ctx->threads, count, step, run_items, &e);
+    else
+        tess_for(ctx, count, run_items, &e);
 }
 
 void tess_lower(int64_t *number, int64_t to)

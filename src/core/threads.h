@@ -6,7 +6,7 @@
  *         for (int64_t i = rows.first; i < rows.last; i++)
  *             s->y[i] = s->factor * s->x[i];
  *     }
- *     tess_for(ctx, ctx->threads, count, scale, &(scaling){x, y, factor});
+ *     tess_for(ctx, count, scale, &(scaling){x, y, factor});
  *
  * The caller's thread does share 0, thread i of the context's pool share i. When the caller's
  * thread is through with its own share, it also does those that nobody has begun: a share never
@@ -20,8 +20,7 @@
  * The threads belong to the context: they are made at its first parallel call, sleep between calls,
  * and end with it. A forked child makes its own.
  */
-#ifndef TESS_THREADS_H
-#define TESS_THREADS_H
+#pragma once
 
 #include "core/core.h"
 
@@ -40,11 +39,19 @@ typedef struct tess_range {
 tess_range tess_share(int64_t count, int share, int shares);
 
 typedef void (*tess_range_fn)(void *arg, tess_range range);
-/* Each share gets its part of 0..count-1, if there is one. */
-void tess_for(tess_ctx *ctx, int shares, int64_t count, tess_range_fn run, void *arg);
+/* Each of the context's threads gets its part of 0..count-1, if there is one. */
+void tess_for(tess_ctx *ctx, int64_t count, tess_range_fn run, void *arg);
+/* The same in so many shares. */
+void tess_for_shares(tess_ctx *ctx, int shares, int64_t count, tess_range_fn run, void *arg);
 /* Pieces of `step` (the last may be shorter) go to whichever share asks next. */
 void tess_for_dynamic(tess_ctx *ctx, int shares, int64_t count, int64_t step, tess_range_fn run,
                       void *arg);
+
+typedef void (*tess_item_fn)(void *to, const void *from, int64_t i);
+/* item(to, from, i) for i = 0..count-1, by the context's threads: in equal shares, or with step > 0
+ * in pieces of `step` that go to whichever thread asks next. */
+void tess_for_each(tess_ctx *ctx, int64_t count, int64_t step, tess_item_fn item, void *to,
+                   const void *from);
 
 /* What shares may do to a number they have in common. tess_take: *number += n; returns what it was
  * before. */
@@ -62,11 +69,6 @@ static inline void tess_set_flag(bool *flag, bool value)
     __atomic_store_n(flag, value, __ATOMIC_RELAXED);
 }
 
-static inline bool tess_get_flag(const bool *flag)
-{
-    return __atomic_load_n(flag, __ATOMIC_RELAXED);
-}
-
 /* The number of threads a context has by default: what the caller's OpenMP says where the program
  * has one, else OMP_NUM_THREADS, else the processors that this thread may use. */
 int tess_default_threads(void);
@@ -78,5 +80,3 @@ void tess_take_place(int share);
 
 /* Ends the context's threads. */
 void tess_pool_destroy(tess_ctx *ctx);
-
-#endif

@@ -1,6 +1,4 @@
 /* "cpu" as a device. */
-#include <stdio.h>
-
 #include "cpu/ceiling.h"
 #include "cpu/formats.h"
 
@@ -75,18 +73,6 @@ static tess_status dot_product(tess_plan *plan, const void *x, const void *y, do
     return TESS_OK;
 }
 
-static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
-                                  void *y)
-{
-    return tess_cpu_spmv_transpose(plan->device, plan->state, alpha, x, beta, y);
-}
-
-static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
-                        int64_t ldx, double beta, void *Y, int64_t ldy)
-{
-    return tess_cpu_spmm(plan->state, k, order, alpha, X, ldx, beta, Y, ldy);
-}
-
 static tess_status update_values(tess_plan *plan, const void *values)
 {
     tess_cpu_plan *state = plan->state;
@@ -100,11 +86,6 @@ static void explain(tess_plan *plan)
     ((const tess_cpu_plan *)plan->state)->format->explain(plan);
 }
 
-static tess_status read_ceiling(tess_device *device, double bytes, double *bytes_per_second)
-{
-    return tess_cpu_read_ceiling(device->ctx, device->threads, bytes, bytes_per_second);
-}
-
 const tess_backend tess_cpu_backend = {
     .name = "cpu",
     .kernels = tess_cpu_kernel_hash,
@@ -113,14 +94,14 @@ const tess_backend tess_cpu_backend = {
     .prepare = prepare,
     .release = release,
     .spmv = spmv,
-    .spmv_transpose = spmv_transpose,
+    .spmv_transpose = tess_cpu_spmv_transpose,
     .spmv_dot = spmv_dot,
     .dot = dot_product,
-    .spmm = spmm,
+    .spmm = tess_cpu_spmm,
     .update_values = update_values,
     .explain = explain,
     .candidates = tess_cpu_candidates,
     .costs = tess_cpu_costs,
-    .read_ceiling = read_ceiling,
+    .read_ceiling = tess_cpu_read_ceiling,
     .read_samples = tess_cpu_read_samples,
 };

@@ -5,9 +5,6 @@
  * more the lines are also asked for ahead of their use, as some kernels do. The array is divided in
  * three ways: equal parts, small pieces for whoever comes first, and shares like those of work.c.
  */
-#include <string.h>
-
-#include "core/threads.h"
 #include "cpu/ceiling.h"
 #include "cpu/select.h"
 #include "cpu/work.h"
@@ -45,22 +42,13 @@ enum { PATTERNS = 7, LINES_AHEAD = 48 };
 
 static double sum_part(const double *data, int64_t lines, int pattern)
 {
-    switch (pattern) {
-    case 0:
-        return sum_streams(data, lines, 1, 0);
-    case 1:
-        return sum_streams(data, lines / 2, 2, 0);
-    case 2:
-        return sum_streams(data, lines / 3, 3, 0);
-    case 3:
-        return sum_streams(data, lines / 4, 4, 0);
-    case 4:
-        return sum_streams(data, lines / 2, 2, LINES_AHEAD);
-    case 5:
-        return sum_streams(data, lines / 3, 3, LINES_AHEAD);
-    default:
-        return sum_streams(data, lines / 4, 4, LINES_AHEAD);
-    }
+    return pattern == 0   ? sum_streams(data, lines, 1, 0)
+           : pattern == 1 ? sum_streams(data, lines / 2, 2, 0)
+           : pattern == 2 ? sum_streams(data, lines / 3, 3, 0)
+           : pattern == 3 ? sum_streams(data, lines / 4, 4, 0)
+           : pattern == 4 ? sum_streams(data, lines / 2, 2, LINES_AHEAD)
+           : pattern == 5 ? sum_streams(data, lines / 3, 3, LINES_AHEAD)
+                          : sum_streams(data, lines / 4, 4, LINES_AHEAD);
 }
 
 /* What is read: `passes` times the lines of an array. */
@@ -195,8 +183,7 @@ static void sample(const reading *r, double *sink, tess_readings *samples)
 
 static void end(tess_ctx *ctx, reading *r)
 {
-    tess_free(ctx, r->data);
-    tess_free(ctx, r->taken);
+    TESS_FREE(ctx, r->data, r->taken);
 }
 
 static void fill_ones(void *arg, tess_range range)
@@ -213,12 +200,10 @@ static tess_status begin(tess_ctx *ctx, int threads, double bytes, reading *out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "read ceiling of %g bytes by %d threads", bytes,
                          threads);
     /* Whole lines, at least a few for each stream of each thread. */
-    int64_t lines = (int64_t)(bytes / 64), least = (int64_t)threads * MOST_STREAMS * 16;
-    if (lines < least)
-        lines = least;
+    int64_t lines = tess_max((int64_t)(bytes / 64), (int64_t)threads * MOST_STREAMS * 16);
     double *data;
     TESS_TRY(tess_alloc_bytes(ctx, lines, 64, (void **)&data));
-    tess_for(ctx, threads, lines * LINE_DOUBLES, fill_ones, data);
+    tess_for_shares(ctx, threads, lines * LINE_DOUBLES, fill_ones, data);
     *out = (reading){ctx, data, lines, threads, 1 + (int)(100e6 * threads / (64.0 * (double)lines)),
                      NULL};
     tess_status status = TESS_ALLOC(ctx, threads, &out->taken);
@@ -227,12 +212,11 @@ static tess_status begin(tess_ctx *ctx, int threads, double bytes, reading *out)
     return status;
 }
 
-tess_status tess_cpu_read_ceiling(tess_ctx *ctx, int threads, double bytes,
-                                  double *bytes_per_second)
+tess_status tess_cpu_read_ceiling(tess_device *device, double bytes, double *bytes_per_second)
 {
     reading r;
     double sink = 0, best = 0;
-    TESS_TRY(begin(ctx, threads, bytes, &r));
+    TESS_TRY(begin(device->ctx, device->threads, bytes, &r));
     /* About 0.5 s in all. */
     for (int round = 0; round < 3; round++) {
         tess_readings samples;
@@ -240,9 +224,9 @@ tess_status tess_cpu_read_ceiling(tess_ctx *ctx, int threads, double bytes,
         for (int i = 0; i < samples.count; i++)
             best = samples.speeds[i] > best ? samples.speeds[i] : best;
     }
-    end(ctx, &r);
+    end(device->ctx, &r);
     if (!(sink > 0) || !(best > 0))
-        return tess_fail(ctx, TESS_ERR_INTERNAL, "the read ceiling could not be measured");
+        return tess_fail(device->ctx, TESS_ERR_INTERNAL, "the read ceiling could not be measured");
     *bytes_per_second = best;
     return TESS_OK;
 }

@@ -1,7 +1,4 @@
 /* What a kernel moves and keeps, for the performance model. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cpu/formats.h"
 
 /* Half storage row by row; rows in lanes have zeros besides. */

@@ -1,7 +1,6 @@
 /* w . y right after y = A x, chunk by chunk: the sums of chunks are added in order, so that the
  * result does not depend on the threads. A thread's chunks are about the rows it has just written,
  * which its cache still holds. */
-#include "core/threads.h"
 #include "cpu/plan.h"
 
 /* Many sums at once: one would make every addition wait for the one before. */
@@ -60,7 +59,8 @@ double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y)
 {
     const int64_t chunks = tess_ceil_div(plan->matrix.rows, TESS_CPU_DOT_CHUNK);
     double sum = 0;
-    tess_for(plan->ctx, plan->work.shares, chunks, dot_chunks, &(struct dot_chunks){plan, w, y});
+    tess_for_shares(plan->ctx, plan->work.shares, chunks, dot_chunks,
+                    &(struct dot_chunks){plan, w, y});
     for (int64_t i = 0; i < chunks; i++)
         sum += plan->partial_dots[i];
     return sum;

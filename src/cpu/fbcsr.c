@@ -13,10 +13,6 @@
  * A thread walks two chunks in step: two streams of values, since one stops at the limit of a
  * core's prefetcher. They are neighbours, so that they read the same part of x.
  */
-#include <stdio.h>
-#include <string.h>
-
-#include "core/threads.h"
 #include "cpu/fbcsr.h"
 #include "cpu/select.h"
 
@@ -217,11 +213,8 @@ void tess_cpu_fbcsr_destroy(tess_cpu_fbcsr *state)
         return;
     tess_fbcsr_destroy(state->F);
     tess_fbcsr_sources_destroy(state->sources);
-    tess_free(state->ctx, state->rest_rows);
-    tess_free(state->ctx, state->first_row);
-    tess_free(state->ctx, state->bytes_before);
-    tess_free(state->ctx, state->blocks);
-    tess_free(state->ctx, state);
+    TESS_FREE(state->ctx, state->rest_rows, state->first_row, state->bytes_before, state->blocks,
+              state);
 }
 
 /* ---- Products ---- */

@@ -1,6 +1,5 @@
 /* Products with blocks of several shapes; fbcsr.c has the picture. */
-#ifndef TESS_CPU_FBCSR_H
-#define TESS_CPU_FBCSR_H
+#pragma once
 
 #include "cpu/kernel.h"
 #include "cpu/update/update.h"
@@ -32,5 +31,3 @@ tess_status tess_cpu_fbcsr_create(const tess_device *device, tess_fbcsr *F, tess
 void tess_cpu_fbcsr_destroy(tess_cpu_fbcsr *state);
 void tess_cpu_fbcsr_spmv(const tess_cpu_fbcsr *state, double alpha, const void *x, double beta,
                          void *y);
-
-#endif

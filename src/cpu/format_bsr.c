@@ -1,7 +1,4 @@
 /* Format bsr: the matrix's own arrays. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cpu/formats.h"
 
 tess_status tess_cpu_prepare_family(tess_plan *plan, const tess_plan_options *options,
@@ -63,11 +60,10 @@ static tess_status candidates(tess_device *device, const tess_matrix *A,
 static void explain(tess_plan *plan)
 {
     const tess_cpu_work *work = &((const tess_cpu_plan *)plan->state)->work;
-    size_t used = strlen(plan->explain);
-    snprintf(plan->explain + used, sizeof plan->explain - used,
-             "threads %d, %d stream%s each, %lld long rows in %lld pieces\n", work->shares,
-             work->streams, work->streams == 1 ? "" : "s", (long long)work->long_count,
-             (long long)work->pieces);
+    tess_append(plan->explain, sizeof plan->explain,
+                "threads %d, %d stream%s each, %lld long rows in %lld pieces\n", work->shares,
+                work->streams, work->streams == 1 ? "" : "s", (long long)work->long_count,
+                (long long)work->pieces);
 }
 
 const tess_cpu_format tess_cpu_format_bsr = {

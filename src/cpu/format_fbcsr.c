@@ -1,7 +1,4 @@
 /* Format fbcsr: dense pieces of several shapes and a CSR remainder. */
-#include <stdio.h>
-#include <string.h>
-
 #include "backend/shapes.h"
 #include "cpu/formats.h"
 
@@ -40,25 +37,24 @@ static void explain(tess_plan *plan)
         return;
     }
     const tess_fbcsr *F = state->F;
-    size_t used = strlen(plan->explain), size = sizeof plan->explain;
+    size_t size = sizeof plan->explain;
     double nonzeros = F->nonzeros > 0 ? (double)F->nonzeros : 1;
-    used += (size_t)snprintf(plan->explain + used, size - used, "stores  %.3g MB in %d splits\n",
-                             1e-6 * (double)tess_fbcsr_bytes(F), F->splits);
-    for (int i = 0; i < F->splits && used < size; i++) {
+    tess_append(plan->explain, size, "stores  %.3g MB in %d splits\n",
+                1e-6 * (double)tess_fbcsr_bytes(F), F->splits);
+    for (int i = 0; i < F->splits; i++) {
         const tess_fbcsr_split *split = &F->split[i];
-        used += (size_t)snprintf(
-            plan->explain + used, size - used,
+        tess_append(
+            plan->explain, size,
             "        %-14s %10lld blocks, %5.1f %% of the non-zeros, fill %.2f, %s\n",
             split->shape.name, (long long)split->blocks, 100 * (double)split->nonzeros / nonzeros,
             (double)split->nonzeros / (double)(split->blocks * tess_shape_cells(&split->shape)),
             state->kernels[i]->name);
     }
-    if (used < size)
-        snprintf(plan->explain + used, size - used,
-                 "        %-14s %10lld, %5.1f %% of the non-zeros, %s\n"
-                 "threads %d, %lld chunks of rows\n",
-                 "csr", (long long)F->rest->blocks, 100 * (double)F->rest->blocks / nonzeros,
-                 state->rest->name, state->shares, (long long)state->chunks);
+    tess_append(plan->explain, size,
+                "        %-14s %10lld, %5.1f %% of the non-zeros, %s\n"
+                "threads %d, %lld chunks of rows\n",
+                "csr", (long long)F->rest->blocks, 100 * (double)F->rest->blocks / nonzeros,
+                state->rest->name, state->shares, (long long)state->chunks);
 }
 
 /* One candidate, if a look at the matrix says that it may hold something. */

@@ -1,7 +1,4 @@
 /* Format symmetric: half storage of a symmetric matrix. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cpu/formats.h"
 
 static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
@@ -41,10 +38,10 @@ static tess_status update_values(tess_plan *plan, const void *values)
 static void explain(tess_plan *plan)
 {
     const tess_cpu_half *half = ((const tess_cpu_plan *)plan->state)->half;
-    size_t used = strlen(plan->explain);
-    snprintf(plan->explain + used, sizeof plan->explain - used,
-             "stores  %.3g MB, half of the matrix\nthreads %d, %lld chunks of rows\n",
-             1e-6 * (double)tess_cpu_half_bytes(half), half->shares, (long long)half->chunk_count);
+    tess_append(plan->explain, sizeof plan->explain,
+                "stores  %.3g MB, half of the matrix\nthreads %d, %lld chunks of rows\n",
+                1e-6 * (double)tess_cpu_half_bytes(half), half->shares,
+                (long long)half->chunk_count);
 }
 
 /* The model's curves are of regular matrices, and making half storage takes as long as many

@@ -1,8 +1,6 @@
 /* The list of formats. */
 #include "cpu/formats.h"
 
-#include <string.h>
-
 static const tess_cpu_format *const formats[] = {&tess_cpu_format_bsr, &tess_cpu_format_symmetric,
                                                  &tess_cpu_format_fbcsr};
 enum { FORMATS = sizeof formats / sizeof *formats };

@@ -1,6 +1,5 @@
 /* The storage formats of plans on the CPU, as descriptors: what the backend knows of each. */
-#ifndef TESS_CPU_FORMATS_H
-#define TESS_CPU_FORMATS_H
+#pragma once
 
 #include "cpu/plan.h"
 
@@ -39,5 +38,3 @@ tess_status tess_cpu_add_family(tess_device *device, const tess_matrix *A,
 /* ---- cost.c ---- */
 
 tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candidates *list);
-
-#endif

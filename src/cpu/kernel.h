@@ -2,8 +2,7 @@
  *
  * The isa/ files see this header and nothing else of the project: they take long to compile, and
  * only a change of a kernel should make it necessary. */
-#ifndef TESS_CPU_KERNEL_H
-#define TESS_CPU_KERNEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -157,5 +156,3 @@ typedef struct tess_cpu_kernel_table {
 /* Filled by isa/isa_*.c; an ISA of the other processor family has an empty table. */
 extern const tess_cpu_kernel_table tess_cpu_scalar, tess_cpu_neon, tess_cpu_sve, tess_cpu_avx2,
     tess_cpu_avx512;
-
-#endif

@@ -104,10 +104,6 @@ void tess_cpu_plan_destroy(tess_cpu_plan *plan)
     tess_cpu_plan_destroy(plan->transposed);
     tess_matrix_destroy(plan->transpose);
     tess_cpu_work_destroy(&plan->work);
-    tess_free(plan->ctx, plan->piece_sums);
-    tess_free(plan->ctx, plan->padded_x);
-    tess_free(plan->ctx, plan->partial_dots);
-    tess_free(plan->ctx, plan->spmm_x);
-    tess_free(plan->ctx, plan->spmm_piece_sums);
-    tess_free(plan->ctx, plan);
+    TESS_FREE(plan->ctx, plan->piece_sums, plan->padded_x, plan->partial_dots, plan->spmm_x,
+              plan->spmm_piece_sums, plan);
 }

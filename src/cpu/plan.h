@@ -3,8 +3,7 @@
  *     kernels.def ──> isa/isa_*.c (functions and one table each) ──> select.c (which one)
  *     matrix ──> work.c (who does what) ──> plan.c ──> spmv.c, spmm.c ... ──> backend.c (the table)
  */
-#ifndef TESS_CPU_PLAN_H
-#define TESS_CPU_PLAN_H
+#pragma once
 
 #include "cpu/fbcsr.h"
 #include "cpu/select.h"
@@ -69,13 +68,11 @@ double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y);
 /* ---- spmm.c ---- */
 
 /* Y = alpha A X + beta Y for k vectors. */
-tess_status tess_cpu_spmm(tess_cpu_plan *plan, int k, tess_block_order order, double alpha,
+tess_status tess_cpu_spmm(tess_plan *plan, int k, tess_block_order order, double alpha,
                           const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
 
 /* ---- transpose.c ---- */
 
 /* y = alpha A^T x + beta y. */
-tess_status tess_cpu_spmv_transpose(const tess_device *device, tess_cpu_plan *plan, double alpha,
-                                    const void *x, double beta, void *y);
-
-#endif
+tess_status tess_cpu_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
+                                    void *y);

@@ -1,8 +1,4 @@
 /* Which ISA, which kernel. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cpu/select.h"
 #include "format/symmetric_lanes.h"
 
@@ -32,23 +28,14 @@ static bool is_x86(tess_cpu_isa isa)
 
 bool tess_cpu_isa_available(const tess_cpu_id *id, tess_cpu_isa isa)
 {
-    if (isas[isa].table->count == 0)
-        return false;
-    switch (isa) {
-    case TESS_CPU_SCALAR:
-        return true;
-    case TESS_CPU_NEON:
-        return id->neon;
-    case TESS_CPU_SVE:
-        return id->sve_bytes == 32;
-    case TESS_CPU_AVX2:
-        return id->avx2;
-    case TESS_CPU_AVX512:
-        return id->avx512;
-    case TESS_CPU_ISAS:
-        break;
-    }
-    return false;
+    const bool has[TESS_CPU_ISAS] = {
+        [TESS_CPU_SCALAR] = true,
+        [TESS_CPU_NEON] = id->neon,
+        [TESS_CPU_SVE] = id->sve_bytes == 32,
+        [TESS_CPU_AVX2] = id->avx2,
+        [TESS_CPU_AVX512] = id->avx512,
+    };
+    return has[isa] && isas[isa].table->count > 0;
 }
 
 tess_status tess_cpu_isa_choose(tess_ctx *ctx, const tess_cpu_id *id, tess_cpu_isa *out)

@@ -1,6 +1,5 @@
 /* Which ISA, which kernel; the device's state. */
-#ifndef TESS_CPU_SELECT_H
-#define TESS_CPU_SELECT_H
+#pragma once
 
 #include "cpu/kernel.h"
 #include "backend/backend.h"
@@ -49,5 +48,3 @@ const tess_cpu_kernel *tess_cpu_find(const tess_device *device, const char *form
 /* The same, or an error that names those there are. */
 tess_status tess_cpu_named(const tess_device *device, const char *format, const tess_matrix *A,
                            const char *name, const tess_cpu_kernel **out);
-
-#endif

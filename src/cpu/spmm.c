@@ -4,7 +4,6 @@
  * into scratch first, as are those of a matrix with a ragged last block column, whose blocks reach
  * beyond X. More than TESS_CPU_SPMM_GROUP vectors are done in groups, which bounds the scratch.
  */
-#include "core/threads.h"
 #include "cpu/plan.h"
 #include "cpu/vectors.h"
 
@@ -14,8 +13,7 @@ static tess_status reserve(tess_cpu_plan *plan, int vectors, bool packed)
     const tess_matrix *A = &plan->matrix;
     size_t scalar = tess_type_size(A->type);
     if (vectors > plan->spmm_vectors) {
-        tess_free(plan->ctx, plan->spmm_x);
-        tess_free(plan->ctx, plan->spmm_piece_sums);
+        TESS_FREE(plan->ctx, plan->spmm_x, plan->spmm_piece_sums);
         plan->spmm_x = plan->spmm_piece_sums = NULL;
         plan->spmm_vectors = 0;
     }
@@ -101,12 +99,13 @@ static void multiply(const tess_cpu_plan *plan, const tess_cpu_spmm_args *args)
 {
     struct product job = {.plan = plan, .args = args};
     tess_parallel(plan->ctx, plan->work.shares, do_share, &job);
-    tess_for(plan->ctx, plan->work.shares, plan->work.long_count, finish_long_rows, &job);
+    tess_for_shares(plan->ctx, plan->work.shares, plan->work.long_count, finish_long_rows, &job);
 }
 
-tess_status tess_cpu_spmm(tess_cpu_plan *plan, int k, tess_block_order order, double alpha,
+tess_status tess_cpu_spmm(tess_plan *whole, int k, tess_block_order order, double alpha,
                           const void *X, int64_t ldx, double beta, void *Y, int64_t ldy)
 {
+    tess_cpu_plan *plan = whole->state;
     const tess_matrix *A = &plan->matrix;
     const bool columns = order == TESS_COLUMN_MAJOR;
     const size_t scalar = tess_type_size(A->type);

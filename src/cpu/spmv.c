@@ -1,6 +1,5 @@
 /* y = alpha A x + beta y by threads: each does the jobs of its share, then the pieces of long rows
  * are added in order. */
-#include "core/threads.h"
 #include "cpu/plan.h"
 #include "cpu/vectors.h"
 
@@ -92,7 +91,7 @@ static void multiply(tess_cpu_plan *plan, double alpha, const void *x, double be
     };
     struct product job = {.plan = plan, .args = &args};
     tess_parallel(plan->ctx, plan->work.shares, do_share, &job);
-    tess_for(plan->ctx, plan->work.shares, plan->work.long_count, finish_long_rows, &job);
+    tess_for_shares(plan->ctx, plan->work.shares, plan->work.long_count, finish_long_rows, &job);
 }
 
 void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y)

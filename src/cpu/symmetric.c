@@ -10,8 +10,6 @@
  * in the order of the chunks. There are as many chunks as threads want, or, where the result is to
  * have the same bits for any number of threads, as the matrix alone says.
  */
-
-#include "core/threads.h"
 #include "cpu/symmetric.h"
 #include "cpu/update/nontemporal.h"
 #include "cpu/update/update.h"
@@ -203,11 +201,7 @@ void tess_cpu_half_destroy(tess_cpu_half *half)
     tess_matrix_destroy(half->upper);
     tess_symmetric_mirrors_destroy(half->mirrors);
     tess_symmetric_lanes_destroy(half->lanes);
-    tess_free(half->ctx, half->rings);
-    tess_free(half->ctx, half->chunks);
-    tess_free(half->ctx, half->windows);
-    tess_free(half->ctx, half->padded_x);
-    tess_free(half->ctx, half->padded_y);
+    TESS_FREE(half->ctx, half->rings, half->chunks, half->windows, half->padded_x, half->padded_y);
     tess_cpu_half_free_spmm(half);
     tess_free(half->ctx, half);
 }
@@ -299,5 +293,5 @@ void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double
                    });
     if (!ragged)
         return;
-    tess_for(half->ctx, half->shares, A->rows, put_rows, &(struct put_rows){half, y, beta});
+    tess_for_shares(half->ctx, half->shares, A->rows, put_rows, &(struct put_rows){half, y, beta});
 }

@@ -1,6 +1,5 @@
 /* Products with a symmetric matrix stored by half; symmetric.c has the picture. */
-#ifndef TESS_CPU_SYMMETRIC_H
-#define TESS_CPU_SYMMETRIC_H
+#pragma once
 
 #include "cpu/work.h"
 #include "backend/backend.h"
@@ -54,5 +53,3 @@ tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order orde
 void tess_cpu_half_free_spmm(tess_cpu_half *half);
 /* Sets half->upper, if it is not there yet. */
 tess_status tess_cpu_half_make_upper(tess_cpu_half *half);
-
-#endif

@@ -4,7 +4,6 @@
  * The kernels want whole block rows and the vectors of X and Y side by side. Others are copied so
  * into scratch, and Y from there.
  */
-#include "core/threads.h"
 #include "cpu/symmetric.h"
 #include "cpu/vectors.h"
 
@@ -32,9 +31,7 @@ static tess_status reserve(tess_cpu_half *half, int vectors, bool packed)
 
 void tess_cpu_half_free_spmm(tess_cpu_half *half)
 {
-    tess_free(half->ctx, half->spmm_windows);
-    tess_free(half->ctx, half->spmm_x);
-    tess_free(half->ctx, half->spmm_y);
+    TESS_FREE(half->ctx, half->spmm_windows, half->spmm_x, half->spmm_y);
     half->spmm_windows = half->spmm_x = half->spmm_y = NULL;
     half->spmm_vectors = 0;
 }
@@ -117,8 +114,8 @@ static void unpack_rows(void *arg, tess_range range)
 /* Y = beta Y + the scratch. */
 static void unpack(const tess_cpu_half *half, const tess_cpu_vectors *Y, int64_t count, double beta)
 {
-    tess_for(half->ctx, half->shares, half->upper->rows, unpack_rows,
-             &(struct unpack_rows){half, Y, count, beta});
+    tess_for_shares(half->ctx, half->shares, half->upper->rows, unpack_rows,
+                    &(struct unpack_rows){half, Y, count, beta});
 }
 
 tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order order, double alpha,

@@ -24,15 +24,16 @@ static tess_status make_transpose(const tess_device *device, tess_cpu_plan *plan
     return TESS_OK;
 }
 
-tess_status tess_cpu_spmv_transpose(const tess_device *device, tess_cpu_plan *plan, double alpha,
-                                    const void *x, double beta, void *y)
+tess_status tess_cpu_spmv_transpose(tess_plan *whole, double alpha, const void *x, double beta,
+                                    void *y)
 {
+    tess_cpu_plan *plan = whole->state;
     if (plan->half) { /* symmetric */
         tess_cpu_spmv(plan, alpha, x, beta, y);
         return TESS_OK;
     }
     if (!plan->transposed || plan->transpose_stale)
-        TESS_TRY(make_transpose(device, plan));
+        TESS_TRY(make_transpose(whole->device, plan));
     tess_cpu_spmv(plan->transposed, alpha, x, beta, y);
     return TESS_OK;
 }

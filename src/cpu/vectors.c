@@ -1,10 +1,6 @@
 /* Vectors copied by threads, and several vectors put side by side. */
 #include "cpu/vectors.h"
 
-#include <string.h>
-
-#include "core/threads.h"
-
 enum { COPY_BYTES = 64 * 1024 };
 
 struct copy {
@@ -23,8 +19,8 @@ static void copy(void *arg, tess_range range)
 
 void tess_cpu_copy(tess_ctx *ctx, void *to, const void *from, size_t bytes, int shares)
 {
-    tess_for(ctx, shares, tess_ceil_div((int64_t)bytes, COPY_BYTES), copy,
-             &(struct copy){to, from, (int64_t)bytes});
+    tess_for_shares(ctx, shares, tess_ceil_div((int64_t)bytes, COPY_BYTES), copy,
+                    &(struct copy){to, from, (int64_t)bytes});
 }
 
 /* Rows first .. last-1 of X side by side, `count` a row; zeros below X. Inlined for each size. */
@@ -71,6 +67,6 @@ void tess_cpu_pack(tess_ctx *ctx, const tess_matrix *A, const tess_cpu_vectors *
                    void *to, int shares)
 {
     const int64_t rows = A->block_cols * A->block_width;
-    tess_for(ctx, shares, tess_ceil_div(rows, PACK_ROWS), pack,
-             &(struct pack){A, X, count, rows, to});
+    tess_for_shares(ctx, shares, tess_ceil_div(rows, PACK_ROWS), pack,
+                    &(struct pack){A, X, count, rows, to});
 }

@@ -1,8 +1,6 @@
 /* Vectors of products: one scalar, copies by threads, several vectors side by side. */
-#ifndef TESS_CPU_VECTORS_H
-#define TESS_CPU_VECTORS_H
+#pragma once
 
-#include "core/core.h"
 #include "matrix/matrix.h"
 
 /* y_i = alpha sum + beta y_i, whatever the precision. */
@@ -28,5 +26,3 @@ void tess_cpu_pack(tess_ctx *ctx, const tess_matrix *A, const tess_cpu_vectors *
                    void *to, int shares);
 /* Vectors done together: more are done in groups of so many. */
 #define TESS_CPU_SPMM_GROUP 32
-
-#endif

@@ -15,9 +15,6 @@
  * A long row is cut in pieces, each summed like a row of its own; the pieces are added in order
  * afterwards. What is long and where it is cut depend on the matrix alone.
  */
-#include <string.h>
-
-#include "core/threads.h"
 #include "cpu/work.h"
 
 /* Below this a row is never cut: the sums of a piece cost more than the balance gains. */
@@ -60,15 +57,7 @@ static int64_t row_at(const measure *m, int64_t first, int64_t last, int64_t byt
 
 static tess_status add_job(tess_cpu_work *work, int64_t *capacity, const tess_cpu_job *job)
 {
-    int64_t count = work->job_count;
-    if (count == *capacity) {
-        tess_cpu_job *more;
-        TESS_TRY(TESS_ALLOC(work->ctx, 2 * *capacity, &more));
-        memcpy(more, work->jobs, (size_t)count * sizeof *more);
-        tess_free(work->ctx, work->jobs);
-        work->jobs = more;
-        *capacity *= 2;
-    }
+    TESS_TRY(TESS_GROW(work->ctx, &work->jobs, work->job_count, capacity));
     work->jobs[work->job_count++] = *job;
     return TESS_OK;
 }
@@ -83,10 +72,8 @@ static bool is_long(const tess_matrix *A, int64_t row, int64_t longest_blocks)
 
 static tess_status cut_long_rows(tess_cpu_work *work, const tess_matrix *A, int64_t block_bytes)
 {
-    int64_t piece_bytes = A->blocks * block_bytes / ROWS_IN_MATRIX;
-    if (piece_bytes < LEAST_PIECE_BYTES)
-        piece_bytes = LEAST_PIECE_BYTES;
-    int64_t piece_blocks = piece_bytes / block_bytes > 0 ? piece_bytes / block_bytes : 1;
+    int64_t piece_bytes = tess_max(A->blocks * block_bytes / ROWS_IN_MATRIX, LEAST_PIECE_BYTES);
+    int64_t piece_blocks = tess_max(piece_bytes / block_bytes, 1);
     int64_t longest = 2 * piece_blocks, offsets = 0;
     for (int64_t row = 0; row < A->block_rows; row++) {
         if (is_long(A, row, longest)) {
@@ -160,9 +147,7 @@ int64_t tess_cpu_tail(int64_t share, int shares)
 
 int64_t tess_cpu_next_piece(int64_t left)
 {
-    int64_t piece =
-        left / PIECE_PART > LEAST_PIECE_OF_TAIL ? left / PIECE_PART : LEAST_PIECE_OF_TAIL;
-    return piece < left ? piece : left;
+    return tess_min(tess_max(left / PIECE_PART, LEAST_PIECE_OF_TAIL), left);
 }
 
 /* The queue with the tail of a share. */
@@ -216,10 +201,7 @@ cleanup:
 
 void tess_cpu_work_destroy(tess_cpu_work *work)
 {
-    tess_free(work->ctx, work->jobs);
-    tess_free(work->ctx, work->first_job);
-    tess_free(work->ctx, work->long_rows);
-    tess_free(work->ctx, work->piece_offsets);
+    TESS_FREE(work->ctx, work->jobs, work->first_job, work->long_rows, work->piece_offsets);
     *work = (tess_cpu_work){.ctx = work->ctx};
 }
 

@@ -1,6 +1,5 @@
 /* The division of a matrix's rows among threads; work.c has the picture. */
-#ifndef TESS_CPU_WORK_H
-#define TESS_CPU_WORK_H
+#pragma once
 
 #include "cpu/kernel.h"
 #include "matrix/matrix.h"
@@ -66,5 +65,3 @@ int64_t tess_cpu_work_next(const tess_cpu_work *work, int share, tess_cpu_turns 
  * next. */
 int64_t tess_cpu_tail(int64_t share, int shares);
 int64_t tess_cpu_next_piece(int64_t left);
-
-#endif

@@ -1,7 +1,4 @@
 /* What all parts must do alike: agree on a failure, add numbers up, exchange messages. */
-#include <stdio.h>
-#include <string.h>
-
 #include "dist/part.h"
 
 /* What a part tells the others of its failure. */

@@ -1,8 +1,5 @@
 /* Plans of parts as a backend, so that products, updates and solvers take them as any other plan.
  * The plan's matrix is the part's own square block: what preconditioners are made from. */
-#include <stdio.h>
-#include <string.h>
-
 #include "dist/product.h"
 
 static tess_part_plan *state_of(const tess_plan *plan)
@@ -121,14 +118,14 @@ static void explain(tess_plan *plan)
 {
     const tess_part_plan *p = state_of(plan);
     const tess_part *part = p->part;
-    const size_t used = strlen(plan->explain);
-    snprintf(plan->explain + used, sizeof plan->explain - used,
-             "part %d of %d: %lld of %lld rows; %lld rows of x come from %d other parts, %lld go "
-             "out; blocks of others' columns by %s\n%s",
-             part->comm.rank, part->comm.size, (long long)part->rows,
-             (long long)part->row_ends[part->comm.size - 1], (long long)(part->halo * part->block),
-             part->receive_count, (long long)(part->sent_count * part->block),
-             p->outside ? p->outside->kernel : "none", tess_plan_explain(p->own));
+    tess_append(
+        plan->explain, sizeof plan->explain,
+        "part %d of %d: %lld of %lld rows; %lld rows of x come from %d other parts, %lld go "
+        "out; blocks of others' columns by %s\n%s",
+        part->comm.rank, part->comm.size, (long long)part->rows,
+        (long long)part->row_ends[part->comm.size - 1], (long long)(part->halo * part->block),
+        part->receive_count, (long long)(part->sent_count * part->block),
+        p->outside ? p->outside->kernel : "none", tess_plan_explain(p->own));
 }
 
 /* Its devices are made with the plans: none is opened by name. */
@@ -188,8 +185,7 @@ tess_status tess_plan_create_part(tess_part *part, tess_device *device,
                                   const tess_plan_options *options, tess_plan **out)
 {
     if (!part || !device || !out)
-        return tess_fail(part ? part->ctx : NULL, TESS_ERR_ARGUMENT,
-                         "tess_plan_create_part: an argument is NULL");
+        return tess_null_argument(part ? part->ctx : NULL, __func__);
     tess_plan *plan = NULL;
     tess_status status = TESS_CALLOC(part->ctx, 1, &plan);
     if (status == TESS_OK)
@@ -214,8 +210,7 @@ tess_status tess_plan_create_part(tess_part *part, tess_device *device,
 tess_status tess_plan_get_part_times(const tess_plan *plan, size_t size, tess_part_times *out)
 {
     if (!plan || !out)
-        return tess_fail(plan ? plan->ctx : NULL, TESS_ERR_ARGUMENT,
-                         "tess_plan_get_part_times: an argument is NULL");
+        return tess_null_argument(plan ? plan->ctx : NULL, __func__);
     if (plan->device->backend != &tess_part_backend)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
                          "tess_plan_get_part_times: the plan is not that of a part");

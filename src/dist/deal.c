@@ -1,6 +1,4 @@
 /* From a matrix or vector that part 0 has to the parts, and back. */
-#include <string.h>
-
 #include "dist/part.h"
 
 /* What part 0 tells each part before the arrays come. */
@@ -108,7 +106,7 @@ tess_status tess_part_deal(tess_ctx *ctx, const tess_comm *comm, const tess_matr
                            tess_part **out)
 {
     if (!ctx || !comm || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_part_deal: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     const bool dealer = comm->rank == 0;
     const int count = dealer ? comm->size : 1;
     deal_arrays *parts = NULL;
@@ -144,15 +142,11 @@ tess_status tess_part_deal(tess_ctx *ctx, const tess_comm *comm, const tess_matr
     TESS_TRY_CLEAN(tess_part_create(ctx, comm, &view, out));
 cleanup:
     if (parts) {
-        tess_free(ctx, parts->row_offsets);
-        tess_free(ctx, parts->columns);
+        TESS_FREE(ctx, parts->row_offsets, parts->columns);
         if (!dealer)
             tess_free(ctx, parts->values);
     }
-    tess_free(ctx, parts);
-    tess_free(ctx, bytes);
-    tess_free(ctx, data);
-    tess_free(ctx, messages);
+    TESS_FREE(ctx, parts, bytes, data, messages);
     return status;
 }
 

@@ -75,8 +75,6 @@ tess_status tess_part_connect(tess_part *part, const int64_t *halo)
     TESS_TRY_CLEAN(
         tess_comm_agree(ctx, comm, exchange_lists(part, (int64_t *)(uintptr_t)halo, messages)));
 cleanup:
-    tess_free(ctx, needs);
-    tess_free(ctx, all_needs);
-    tess_free(ctx, messages);
+    TESS_FREE(ctx, needs, all_needs, messages);
     return status;
 }

@@ -1,14 +1,9 @@
 /* Making a part from block rows with columns of the whole matrix. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "dist/part.h"
 
 static void rows_free(tess_ctx *ctx, tess_part_rows *rows)
 {
-    tess_free(ctx, rows->row_offsets);
-    tess_free(ctx, rows->columns);
-    tess_free(ctx, rows->entry);
+    TESS_FREE(ctx, rows->row_offsets, rows->columns, rows->entry);
 }
 
 void tess_part_destroy(tess_part *part)
@@ -20,14 +15,8 @@ void tess_part_destroy(tess_part *part)
     tess_matrix_destroy(part->outside);
     rows_free(ctx, &part->own_rows);
     rows_free(ctx, &part->outside_rows);
-    tess_free(ctx, part->firsts);
-    tess_free(ctx, part->row_ends);
-    tess_free(ctx, part->boundary);
-    tess_free(ctx, part->sent);
-    tess_free(ctx, part->receives);
-    tess_free(ctx, part->sends);
-    tess_free(ctx, part->sums);
-    tess_free(ctx, part);
+    TESS_FREE(ctx, part->firsts, part->row_ends, part->boundary, part->sent, part->receives,
+              part->sends, part->sums, part);
 }
 
 /* ---- Sizes, which all parts must agree on ---- */
@@ -255,7 +244,7 @@ tess_status tess_part_create(tess_ctx *ctx, const tess_comm *comm, const tess_pa
                              tess_part **out)
 {
     if (!ctx || !comm || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_part_create: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     tess_part *part = NULL;
     tess_status status = check_view(ctx, arrays);
     if (status == TESS_OK)
@@ -284,8 +273,7 @@ tess_status tess_part_create(tess_ctx *ctx, const tess_comm *comm, const tess_pa
 tess_status tess_part_get_info(const tess_part *part, size_t size, tess_part_info *out)
 {
     if (!part || !out)
-        return tess_fail(part ? part->ctx : NULL, TESS_ERR_ARGUMENT,
-                         "tess_part_get_info: an argument is NULL");
+        return tess_null_argument(part ? part->ctx : NULL, __func__);
     const int rank = part->comm.rank;
     const tess_part_info info = {
         .rank = rank,

@@ -14,8 +14,7 @@
  * that have blocks there. The halo is sorted by column, so a part's piece of it is contiguous, and
  * each column comes once.
  */
-#ifndef TESS_PART_H
-#define TESS_PART_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -86,5 +85,3 @@ tess_status tess_part_fill(const tess_part *part, const void *values, bool outsi
 /* Tells the owners of this part's halo (block columns, sorted) what to send, and hears what others
  * need: fills receives, sends and sent. */
 tess_status tess_part_connect(tess_part *part, const int64_t *halo);
-
-#endif

@@ -1,6 +1,4 @@
 /* The product of a part: messages travel while the own blocks are multiplied. */
-#include <string.h>
-
 #include "dist/product.h"
 
 /* ---- Buffers ---- */
@@ -11,9 +9,7 @@ void tess_halo_close(tess_part *part, tess_halo *h)
         part->comm.close(part->comm.user, h->channel);
     if (h->backwards)
         part->comm.close(part->comm.user, h->backwards);
-    tess_free(part->ctx, h->sent);
-    tess_free(part->ctx, h->halo);
-    tess_free(part->ctx, h->boundary);
+    TESS_FREE(part->ctx, h->sent, h->halo, h->boundary);
     *h = (tess_halo){0};
 }
 

@@ -1,6 +1,5 @@
 /* A plan of one part: the plans of its two matrices, and the buffers that messages go through. */
-#ifndef TESS_PART_PRODUCT_H
-#define TESS_PART_PRODUCT_H
+#pragma once
 
 #include "backend/backend.h"
 #include "dist/part.h"
@@ -35,5 +34,3 @@ tess_status tess_part_multiply_transpose(tess_part_plan *p, double alpha, const 
                                          double beta, void *y);
 
 extern const tess_backend tess_part_backend;
-
-#endif

@@ -1,26 +1,18 @@
 /* BSR to balanced BSR; balanced.h has the picture. */
 #include "format/balanced.h"
 
-#include "core/threads.h"
-
 static int64_t segments_of(const tess_matrix *A, int64_t row, int32_t split)
 {
     int64_t length = A->row_offsets[row + 1] - A->row_offsets[row];
     return length > split ? tess_ceil_div(length, split) : 1;
 }
 
-struct cut_rows {
-    const tess_matrix *A;
-    tess_balanced *B;
-};
-
-static void cut_rows(void *arg, tess_range range)
+static void cut_row(void *balanced, const void *matrix, int64_t row)
 {
-    const struct cut_rows *job = arg;
-    tess_balanced *B = job->B;
-    for (int64_t row = range.first; row < range.last; row++)
-        for (int64_t s = B->segment_ptr[row]; s < B->segment_ptr[row + 1]; s++)
-            B->segment_offsets[s] = job->A->row_offsets[row] + (s - B->segment_ptr[row]) * B->split;
+    const tess_balanced *B = balanced;
+    const tess_matrix *A = matrix;
+    for (int64_t s = B->segment_ptr[row]; s < B->segment_ptr[row + 1]; s++)
+        B->segment_offsets[s] = A->row_offsets[row] + (s - B->segment_ptr[row]) * B->split;
 }
 
 static void fill(const tess_matrix *A, tess_balanced *B)
@@ -33,7 +25,7 @@ static void fill(const tess_matrix *A, tess_balanced *B)
         if (here > TESS_BALANCED_LONG)
             B->long_rows[listed++] = (int32_t)row;
     }
-    tess_for(B->ctx, B->ctx->threads, A->block_rows, cut_rows, &(struct cut_rows){A, B});
+    tess_for_each(B->ctx, A->block_rows, 0, cut_row, B, A);
     B->segment_offsets[B->segments] = A->blocks;
 }
 
@@ -72,8 +64,5 @@ void tess_balanced_destroy(tess_balanced *B)
 {
     if (!B)
         return;
-    tess_free(B->ctx, B->segment_offsets);
-    tess_free(B->ctx, B->segment_ptr);
-    tess_free(B->ctx, B->long_rows);
-    tess_free(B->ctx, B);
+    TESS_FREE(B->ctx, B->segment_offsets, B->segment_ptr, B->long_rows, B);
 }

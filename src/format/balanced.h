@@ -9,8 +9,7 @@
  * A kernel multiplies segments as if they were block rows and leaves their sums in a scratch array;
  * a reduction then adds the segments of every row in order. An empty row has one empty segment.
  */
-#ifndef TESS_FORMAT_BALANCED_H
-#define TESS_FORMAT_BALANCED_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -32,5 +31,3 @@ typedef struct tess_balanced {
 tess_status tess_balanced_create(tess_ctx *ctx, const tess_matrix *A, int32_t split,
                                  tess_balanced **out);
 void tess_balanced_destroy(tess_balanced *B);
-
-#endif

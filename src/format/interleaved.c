@@ -1,10 +1,6 @@
 /* BSR to interleaved storage; interleaved.h has the picture. */
 #include "format/interleaved.h"
 
-#include "core/threads.h"
-
-#include <string.h>
-
 static int64_t length_of(const tess_interleaved *I, int64_t row)
 {
     return I->starts[row + 1] - I->starts[row];
@@ -65,8 +61,9 @@ static int64_t place_of(const tess_interleaved *I, int64_t g, int32_t l, int64_t
 }
 
 /* Fills a group's values from the order of the BSR matrix; padding is left alone. */
-static void move_values(const tess_interleaved *I, int64_t g, const void *bsr)
+static void move_values(void *interleaved, const void *bsr, int64_t g)
 {
+    const tess_interleaved *I = interleaved;
     size_t bytes = (size_t)I->block_height * (size_t)I->block_width * tess_type_size(I->type);
     for (int32_t l = 0; l < I->options.lines; l++) {
         int32_t row = I->targets[g * I->options.lines + l];
@@ -77,7 +74,7 @@ static void move_values(const tess_interleaved *I, int64_t g, const void *bsr)
     }
 }
 
-static void fill_columns(const tess_matrix *A, tess_interleaved *I, int64_t g)
+static void fill_columns(const tess_matrix *A, const tess_interleaved *I, int64_t g)
 {
     for (int32_t l = 0; l < I->options.lines; l++) {
         int32_t row = I->targets[g * I->options.lines + l];
@@ -88,40 +85,21 @@ static void fill_columns(const tess_matrix *A, tess_interleaved *I, int64_t g)
     }
 }
 
-struct refresh_groups {
-    tess_interleaved *I;
-    const void *values;
-};
-
-static void refresh_groups(void *arg, tess_range range)
+void tess_interleaved_update(tess_interleaved *I, const void *values)
 {
-    const struct refresh_groups *job = arg;
-    for (int64_t g = range.first; g < range.last; g++)
-        move_values(job->I, g, job->values);
+    tess_for_each(I->ctx, I->groups, 16, move_values, I, values);
 }
 
-void tess_interleaved_refresh(tess_interleaved *I, const void *values)
+static void fill_group(void *interleaved, const void *matrix, int64_t g)
 {
-    tess_for_dynamic(I->ctx, I->ctx->threads, I->groups, 16, refresh_groups,
-                     &(struct refresh_groups){I, values});
-}
-
-struct fill_groups {
-    tess_interleaved *I;
-    const tess_matrix *A;
-    size_t step_bytes;
-};
-
-static void fill_groups(void *arg, tess_range range)
-{
-    const struct fill_groups *job = arg;
-    tess_interleaved *I = job->I;
-    for (int64_t g = range.first; g < range.last; g++) {
-        fill_columns(job->A, I, g);
-        memset((char *)I->values + (size_t)I->offsets[g] * job->step_bytes, 0,
-               (size_t)(I->offsets[g + 1] - I->offsets[g]) * job->step_bytes);
-        move_values(I, g, job->A->values);
-    }
+    const tess_interleaved *I = interleaved;
+    const tess_matrix *A = matrix;
+    const size_t step = (size_t)I->options.lines * (size_t)I->options.blocks *
+                        (size_t)(I->block_height * I->block_width) * tess_type_size(I->type);
+    fill_columns(A, I, g);
+    memset((char *)I->values + (size_t)I->offsets[g] * step, 0,
+           (size_t)(I->offsets[g + 1] - I->offsets[g]) * step);
+    move_values(interleaved, A->values, g);
 }
 
 /* Everything after the lines are in their final order. */
@@ -136,9 +114,7 @@ static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_interleaved *I
                          (long long)I->offsets[I->groups], (long long)per_step);
     TESS_TRY(TESS_ALLOC(ctx, blocks, &I->columns));
     TESS_TRY(tess_alloc_bytes(ctx, scalars, tess_type_size(I->type), &I->values));
-    size_t step_bytes = (size_t)(per_step * per_block) * tess_type_size(I->type);
-    tess_for_dynamic(ctx, ctx->threads, I->groups, 16, fill_groups,
-                     &(struct fill_groups){I, A, step_bytes});
+    tess_for_each(ctx, I->groups, 16, fill_group, I, A);
     return TESS_OK;
 }
 
@@ -183,8 +159,5 @@ void tess_interleaved_destroy(tess_interleaved *I)
 {
     if (!I)
         return;
-    void *arrays[] = {I->offsets, I->targets, I->starts, I->columns, I->values};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        tess_free(I->ctx, arrays[i]);
-    tess_free(I->ctx, I);
+    TESS_FREE(I->ctx, I->offsets, I->targets, I->starts, I->columns, I->values, I);
 }

@@ -9,8 +9,7 @@
  *
  *     B_x = 1, B_y = 2:   | row 0, block 0 | row 1, block 0 | row 0, block 1 | row 1, block 1 | ...
  */
-#ifndef TESS_FORMAT_INTERLEAVED_H
-#define TESS_FORMAT_INTERLEAVED_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -41,12 +40,10 @@ tess_status tess_interleaved_create(tess_ctx *ctx, const tess_matrix *A,
 void tess_interleaved_destroy(tess_interleaved *I);
 
 /* New numbers in the same pattern, in the order of the BSR matrix: one parallel pass. */
-void tess_interleaved_refresh(tess_interleaved *I, const void *values);
+void tess_interleaved_update(tess_interleaved *I, const void *values);
 
 /* Blocks stored, padding included. */
 static inline int64_t tess_interleaved_stored(const tess_interleaved *I)
 {
     return I->offsets[I->groups] * I->options.lines * I->options.blocks;
 }
-
-#endif

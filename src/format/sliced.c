@@ -1,8 +1,5 @@
 /* BSR to sliced storage; sliced.h has the picture. */
-#include "core/threads.h"
 #include "format/sliced_lines.h"
-
-#include <string.h>
 
 /* Where scalar (i, j) of block k of line `lane` of slice s lies in the value array. */
 static int64_t value_index(const tess_sliced *S, int64_t s, int32_t lane, int32_t k, int32_t i,
@@ -26,16 +23,14 @@ static void place_slices(tess_sliced *S)
     int32_t height = S->options.height;
     S->offsets[0] = 0;
     for (int64_t s = 0; s < S->slices; s++) {
-        int32_t longest = 0;
-        for (int32_t lane = 0; lane < height; lane++) {
-            int32_t length = S->lengths[s * height + lane];
-            longest = length > longest ? length : longest;
-        }
+        int64_t longest = 0;
+        for (int32_t lane = 0; lane < height; lane++)
+            longest = tess_max(S->lengths[s * height + lane], longest);
         S->offsets[s + 1] = S->offsets[s] + tess_ceil_div(longest, S->group);
     }
 }
 
-static void fill_columns(const tess_matrix *A, tess_sliced *S, int64_t s)
+static void fill_columns(const tess_matrix *A, const tess_sliced *S, int64_t s)
 {
     int32_t height = S->options.height;
     int64_t per_group = (int64_t)S->group * height;
@@ -49,8 +44,9 @@ static void fill_columns(const tess_matrix *A, tess_sliced *S, int64_t s)
 }
 
 /* Fills the slice's part of S->values from the BSR order; padding is left alone. */
-static void move_values(const tess_sliced *S, int64_t s, const void *bsr)
+static void move_values(void *sliced, const void *bsr, int64_t s)
 {
+    const tess_sliced *S = sliced;
     int32_t height = S->options.height, bh = S->block_height, bw = S->block_width;
     for (int32_t lane = 0; lane < height; lane++) {
         int64_t line = s * height + lane;
@@ -65,41 +61,21 @@ static void move_values(const tess_sliced *S, int64_t s, const void *bsr)
     }
 }
 
-struct refresh_slices {
-    tess_sliced *S;
-    const void *values;
-};
-
-static void refresh_slices(void *arg, tess_range range)
+void tess_sliced_update(tess_sliced *S, const void *values)
 {
-    const struct refresh_slices *job = arg;
-    for (int64_t s = range.first; s < range.last; s++)
-        move_values(job->S, s, job->values);
+    tess_for_each(S->ctx, S->slices, 64, move_values, S, values);
 }
 
-void tess_sliced_refresh(tess_sliced *S, const void *values)
+static void fill_slice(void *sliced, const void *matrix, int64_t s)
 {
-    int threads = S->ctx->threads;
-    tess_for_dynamic(S->ctx, threads, S->slices, 64, refresh_slices,
-                     &(struct refresh_slices){S, values});
-}
-
-struct fill_slices {
-    tess_sliced *S;
-    const tess_matrix *A;
-    size_t group_bytes;
-};
-
-static void fill_slices(void *arg, tess_range range)
-{
-    const struct fill_slices *job = arg;
-    tess_sliced *S = job->S;
-    for (int64_t s = range.first; s < range.last; s++) {
-        fill_columns(job->A, S, s);
-        memset((char *)S->values + (size_t)S->offsets[s] * job->group_bytes, 0,
-               (size_t)(S->offsets[s + 1] - S->offsets[s]) * job->group_bytes);
-        move_values(S, s, job->A->values);
-    }
+    const tess_sliced *S = sliced;
+    const tess_matrix *A = matrix;
+    const size_t group = (size_t)S->group * (size_t)S->options.height *
+                         (size_t)(S->block_height * S->block_width) * tess_type_size(S->type);
+    fill_columns(A, S, s);
+    memset((char *)S->values + (size_t)S->offsets[s] * group, 0,
+           (size_t)(S->offsets[s + 1] - S->offsets[s]) * group);
+    move_values(sliced, A->values, s);
 }
 
 /* Everything after the lines are in their final order. */
@@ -114,10 +90,7 @@ static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_sliced *S)
                          (long long)groups, (long long)per_group);
     TESS_TRY(TESS_ALLOC(ctx, blocks, &S->columns));
     TESS_TRY(tess_alloc_bytes(ctx, scalars, tess_type_size(S->type), &S->values));
-    size_t group_bytes =
-        (size_t)(per_group * S->block_height * S->block_width) * tess_type_size(S->type);
-    tess_for_dynamic(ctx, ctx->threads, S->slices, 64, fill_slices,
-                     &(struct fill_slices){S, A, group_bytes});
+    tess_for_each(ctx, S->slices, 64, fill_slice, S, A);
     return TESS_OK;
 }
 
@@ -163,9 +136,6 @@ void tess_sliced_destroy(tess_sliced *S)
 {
     if (!S)
         return;
-    void *arrays[] = {S->offsets, S->lengths, S->targets, S->starts,
-                      S->columns, S->values,  S->cut_row, S->cut_slots};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        tess_free(S->ctx, arrays[i]);
-    tess_free(S->ctx, S);
+    TESS_FREE(S->ctx, S->offsets, S->lengths, S->targets, S->starts, S->columns, S->values,
+              S->cut_row, S->cut_slots, S);
 }

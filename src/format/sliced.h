@@ -23,8 +23,7 @@
  * Lines of a row that was cut write to slots of a scratch array; row i of the cut rows owns the
  * slots cut_slots[i] .. cut_slots[i+1]-1, to be added in this order.
  */
-#ifndef TESS_FORMAT_SLICED_H
-#define TESS_FORMAT_SLICED_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -73,12 +72,10 @@ tess_status tess_sliced_create(tess_ctx *ctx, const tess_matrix *A,
 void tess_sliced_destroy(tess_sliced *S);
 
 /* New numbers in the same pattern, in the order of the BSR matrix: one parallel pass. */
-void tess_sliced_refresh(tess_sliced *S, const void *values);
+void tess_sliced_update(tess_sliced *S, const void *values);
 
 /* Scalars of the value array, padding included. */
 static inline int64_t tess_sliced_stored(const tess_sliced *S)
 {
     return S->offsets[S->slices] * S->group * S->block_width * S->options.height * S->block_height;
 }
-
-#endif

@@ -1,10 +1,6 @@
 /* Lines of sliced storage, panel after panel: cut, listed, sorted. */
 #include "format/sliced_lines.h"
 
-#include "core/threads.h"
-
-#include <string.h>
-
 /* The matrix cut into panels of columns. */
 typedef struct cut_matrix {
     const tess_matrix *A;
@@ -55,7 +51,7 @@ static tess_status cut_columns(tess_ctx *ctx, const tess_matrix *A, int32_t pane
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "sliced: %d panels of %lld block rows overflow",
                          (int)panels, (long long)A->block_rows);
     TESS_TRY(TESS_ALLOC(ctx, count, &M->cuts));
-    tess_for(ctx, ctx->threads, A->block_rows, cut_rows, &(struct cut_rows){A, inner, width, M});
+    tess_for(ctx, A->block_rows, cut_rows, &(struct cut_rows){A, inner, width, M});
     return TESS_OK;
 }
 
@@ -255,8 +251,7 @@ static tess_status sort_ranges(tess_ctx *ctx, tess_sliced *S, const line_range *
     tess_parallel(ctx, threads, sort_share,
                   &(struct sort_share){threads, count, S, ranges, work, most, counters, longest});
 cleanup:
-    tess_free(ctx, work);
-    tess_free(ctx, counters);
+    TESS_FREE(ctx, work, counters);
     return status;
 }
 

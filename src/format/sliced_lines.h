@@ -1,6 +1,5 @@
 /* The first half of making sliced storage. */
-#ifndef TESS_FORMAT_SLICED_LINES_H
-#define TESS_FORMAT_SLICED_LINES_H
+#pragma once
 
 #include "format/sliced.h"
 
@@ -21,5 +20,3 @@ void tess_cut_count(const tess_segments *segments, tess_sliced_panel *panel);
  * the rows. What panels before it have is there already. */
 void tess_cut_list(const tess_segments *segments, const tess_sliced_panel *panel, int32_t *cut_row,
                    int32_t *cut_slots);
-
-#endif

@@ -1,9 +1,6 @@
 /* BSR to swept storage; swept.h has the picture. */
 #include "format/swept.h"
 
-#include <string.h>
-
-#include "core/threads.h"
 #include "format/sliced_lines.h"
 #include "matrix/sort.h"
 
@@ -239,9 +236,7 @@ static tess_status make_steps(tess_ctx *ctx, const tess_matrix *A, tess_swept *S
     for (int64_t i = 0; i < S->chunks * S->panels; i++)
         S->first_step[i + 1] += S->first_step[i];
 cleanup:
-    tess_free(ctx, keys);
-    tess_free(ctx, next);
-    tess_free(ctx, seen);
+    TESS_FREE(ctx, keys, next, seen);
     return status;
 }
 
@@ -265,7 +260,7 @@ static int64_t value_index(const tess_swept *S, int64_t place, int32_t e)
     return e < N / V * V ? first + (e / V * LANES + lane) * V + e % V : first + e * LANES + lane;
 }
 
-static void fill_words(const tess_matrix *A, tess_swept *S, int64_t c)
+static void fill_words(const tess_matrix *A, const tess_swept *S, int64_t c)
 {
     for (int64_t place = chunk_step(S, c) * LANES; place < chunk_step(S, c + 1) * LANES; place++)
         S->words[place] = TESS_SWEPT_NONE;
@@ -279,8 +274,9 @@ static void fill_words(const tess_matrix *A, tess_swept *S, int64_t c)
 }
 
 /* Fills the chunk's part of S->values from the BSR order; padding is left alone. */
-static void move_values(const tess_swept *S, int64_t c, const void *bsr)
+static void move_values(void *swept, const void *bsr, int64_t c)
 {
+    const tess_swept *S = swept;
     int32_t N = S->block_height * S->block_width;
     for (int64_t line = S->chunk_line[c]; line < S->chunk_line[c + 1]; line++) {
         for (int64_t block = S->starts[line]; block < S->starts[line] + S->lengths[line]; block++) {
@@ -291,41 +287,21 @@ static void move_values(const tess_swept *S, int64_t c, const void *bsr)
     }
 }
 
-struct refresh_chunks {
-    tess_swept *S;
-    const void *values;
-};
-
-static void refresh_chunks(void *arg, tess_range range)
+void tess_swept_update(tess_swept *S, const void *values)
 {
-    const struct refresh_chunks *job = arg;
-    for (int64_t c = range.first; c < range.last; c++)
-        move_values(job->S, c, job->values);
+    tess_for_each(S->ctx, S->chunks, 4, move_values, S, values);
 }
 
-void tess_swept_refresh(tess_swept *S, const void *values)
+static void fill_chunk(void *swept, const void *matrix, int64_t c)
 {
-    int threads = S->ctx->threads;
-    tess_for_dynamic(S->ctx, threads, S->chunks, 4, refresh_chunks,
-                     &(struct refresh_chunks){S, values});
-}
-
-struct fill_chunks {
-    tess_swept *S;
-    const tess_matrix *A;
-    size_t step_bytes;
-};
-
-static void fill_chunks(void *arg, tess_range range)
-{
-    const struct fill_chunks *job = arg;
-    tess_swept *S = job->S;
-    for (int64_t c = range.first; c < range.last; c++) {
-        fill_words(job->A, S, c);
-        memset((char *)S->values + (size_t)chunk_step(S, c) * job->step_bytes, 0,
-               (size_t)(chunk_step(S, c + 1) - chunk_step(S, c)) * job->step_bytes);
-        move_values(S, c, job->A->values);
-    }
+    const tess_swept *S = swept;
+    const tess_matrix *A = matrix;
+    const size_t step =
+        (size_t)LANES * (size_t)(S->block_height * S->block_width) * tess_type_size(S->type);
+    fill_words(A, S, c);
+    memset((char *)S->values + (size_t)chunk_step(S, c) * step, 0,
+           (size_t)(chunk_step(S, c + 1) - chunk_step(S, c)) * step);
+    move_values(swept, A->values, c);
 }
 
 static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_swept *S)
@@ -336,10 +312,7 @@ static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_swept *S)
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "swept: %lld steps overflow", (long long)steps);
     TESS_TRY(TESS_ALLOC(ctx, places, &S->words));
     TESS_TRY(tess_alloc_bytes(ctx, scalars, tess_type_size(S->type), &S->values));
-    size_t step_bytes =
-        (size_t)LANES * (size_t)(S->block_height * S->block_width) * tess_type_size(S->type);
-    tess_for_dynamic(ctx, ctx->threads, S->chunks, 4, fill_chunks,
-                     &(struct fill_chunks){S, A, step_bytes});
+    tess_for_each(ctx, S->chunks, 4, fill_chunk, S, A);
     return TESS_OK;
 }
 
@@ -381,9 +354,6 @@ void tess_swept_destroy(tess_swept *S)
 {
     if (!S)
         return;
-    void *arrays[] = {S->starts, S->lengths, S->chunk_line, S->first_step, S->places,
-                      S->words,  S->values,  S->cut_row,    S->cut_slots};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        tess_free(S->ctx, arrays[i]);
-    tess_free(S->ctx, S);
+    TESS_FREE(S->ctx, S->starts, S->lengths, S->chunk_line, S->first_step, S->places, S->words,
+              S->values, S->cut_row, S->cut_slots, S);
 }

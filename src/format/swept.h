@@ -17,8 +17,7 @@
  * The sums of a row that was cut are in the slots of a scratch array, one a segment, as in sliced
  * storage (sliced.h): cut row i owns the slots cut_slots[i] .. cut_slots[i+1]-1.
  */
-#ifndef TESS_FORMAT_SWEPT_H
-#define TESS_FORMAT_SWEPT_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -62,7 +61,7 @@ tess_status tess_swept_create(tess_ctx *ctx, const tess_matrix *A,
 void tess_swept_destroy(tess_swept *S);
 
 /* New numbers in the same pattern, in the order of the BSR matrix. */
-void tess_swept_refresh(tess_swept *S, const void *values);
+void tess_swept_update(tess_swept *S, const void *values);
 
 static inline int64_t tess_swept_steps(const tess_swept *S)
 {
@@ -74,5 +73,3 @@ static inline int64_t tess_swept_stored(const tess_swept *S)
 {
     return tess_swept_steps(S) * TESS_SWEPT_LANES * S->block_height * S->block_width;
 }
-
-#endif

@@ -1,8 +1,6 @@
 /* BSR to symmetric storage; symmetric.h has the picture. */
 #include "format/symmetric.h"
 
-#include <string.h>
-
 tess_status tess_symmetric_create(tess_ctx *ctx, const tess_matrix *A,
                                   const tess_symmetric_mirrors *mirrors, tess_matrix **upper)
 {

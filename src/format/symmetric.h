@@ -7,8 +7,7 @@
  *
  * U is a tess_matrix like any other, of nearly half the bytes. Blocks on the diagonal are whole.
  */
-#ifndef TESS_FORMAT_SYMMETRIC_H
-#define TESS_FORMAT_SYMMETRIC_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -48,5 +47,3 @@ tess_status tess_symmetric_create(tess_ctx *ctx, const tess_matrix *A,
 
 /* Bytes of all arrays a product touches. */
 int64_t tess_symmetric_bytes(const tess_matrix *upper);
-
-#endif

@@ -1,8 +1,6 @@
 /* BSR to symmetric storage with rows in lanes; symmetric_lanes.h has the picture. */
 #include "format/symmetric_lanes.h"
 
-#include "core/threads.h"
-
 enum { MOST_LANES = TESS_SYMMETRIC_MOST_LANES };
 
 /* The blocks of a group's rows that no slot has taken yet. */
@@ -67,8 +65,10 @@ double tess_symmetric_lanes_fill(const tess_matrix *A, int lanes)
 
 /* ---- Making it ---- */
 
-static void place_group(const tess_symmetric_lanes *S, const tess_matrix *A, int64_t group)
+static void place_group(void *to, const void *matrix, int64_t group)
 {
+    const tess_symmetric_lanes *S = to;
+    const tess_matrix *A = matrix;
     int64_t blocks[MOST_LANES], k = S->offsets[group], column;
     group_walk walk = begin_group(A, group, S->lanes);
     for (; (column = next_slot(A, &walk, blocks)) >= 0; k++) {
@@ -79,16 +79,10 @@ static void place_group(const tess_symmetric_lanes *S, const tess_matrix *A, int
     }
 }
 
-struct count_slots {
-    tess_symmetric_lanes *S;
-    const tess_matrix *A;
-};
-
-static void count_slots(void *arg, tess_range range)
+static void count_slots(void *to, const void *matrix, int64_t group)
 {
-    const struct count_slots *job = arg;
-    for (int64_t group = range.first; group < range.last; group++)
-        job->S->offsets[group + 1] = group_slots(job->A, group, job->S->lanes);
+    const tess_symmetric_lanes *S = to;
+    S->offsets[group + 1] = group_slots(matrix, group, S->lanes);
 }
 
 static tess_status lay_out(tess_symmetric_lanes *S, const tess_matrix *A)
@@ -96,10 +90,9 @@ static tess_status lay_out(tess_symmetric_lanes *S, const tess_matrix *A)
     const int64_t size = (int64_t)S->block_size * S->block_size;
     const size_t scalar = tess_type_size(A->type);
     TESS_TRY(TESS_ALLOC(S->ctx, S->groups + 1, &S->offsets));
-    tess_for(A->ctx, A->ctx->threads, S->groups, count_slots, &(struct count_slots){S, A});
+    tess_for_each(A->ctx, S->groups, 0, count_slots, S, A);
     S->offsets[0] = 0;
-    for (int64_t group = 0; group < S->groups; group++)
-        S->offsets[group + 1] += S->offsets[group];
+    tess_counts_to_offsets(S->offsets, S->groups);
     S->slots = S->offsets[S->groups];
     TESS_TRY(TESS_ALLOC(S->ctx, S->slots, &S->columns));
     TESS_TRY(TESS_ALLOC(S->ctx, S->slots, &S->present));
@@ -120,18 +113,6 @@ static int64_t widest(const tess_symmetric_lanes *S)
     return span;
 }
 
-struct place_groups {
-    tess_symmetric_lanes *S;
-    const tess_matrix *A;
-};
-
-static void place_groups(void *arg, tess_range range)
-{
-    const struct place_groups *job = arg;
-    for (int64_t group = range.first; group < range.last; group++)
-        place_group(job->S, job->A, group);
-}
-
 tess_status tess_symmetric_lanes_create(tess_ctx *ctx, const tess_matrix *A, int lanes,
                                         tess_symmetric_lanes **out)
 {
@@ -144,7 +125,7 @@ tess_status tess_symmetric_lanes_create(tess_ctx *ctx, const tess_matrix *A, int
                                 .half = (A->block_height * A->block_height + 1) / 2,
                                 .groups = tess_ceil_div(A->block_rows, lanes)};
     TESS_TRY_CLEAN(lay_out(S, A));
-    tess_for(ctx, ctx->threads, S->groups, place_groups, &(struct place_groups){S, A});
+    tess_for_each(ctx, S->groups, 0, place_group, S, A);
     S->span = widest(S);
     *out = S;
     S = NULL;
@@ -157,13 +138,7 @@ void tess_symmetric_lanes_destroy(tess_symmetric_lanes *S)
 {
     if (!S)
         return;
-    tess_free(S->ctx, S->offsets);
-    tess_free(S->ctx, S->columns);
-    tess_free(S->ctx, S->present);
-    tess_free(S->ctx, S->zeros);
-    tess_free(S->ctx, S->values[0]);
-    tess_free(S->ctx, S->values[1]);
-    tess_free(S->ctx, S);
+    TESS_FREE(S->ctx, S->offsets, S->columns, S->present, S->zeros, S->values[0], S->values[1], S);
 }
 
 int64_t tess_symmetric_lanes_bytes(const tess_symmetric_lanes *S, tess_type type)

@@ -15,8 +15,7 @@
  *     values[0][(slot * half + e) * lanes + l]
  *     values[1][(slot * (b*b - half) + e - half) * lanes + l]
  */
-#ifndef TESS_FORMAT_SYMMETRIC_LANES_H
-#define TESS_FORMAT_SYMMETRIC_LANES_H
+#pragma once
 
 #include "format/symmetric.h"
 
@@ -45,5 +44,3 @@ double tess_symmetric_lanes_fill(const tess_matrix *A, int lanes);
 
 /* Bytes of all arrays a product touches. */
 int64_t tess_symmetric_lanes_bytes(const tess_symmetric_lanes *S, tess_type type);
-
-#endif

@@ -1,7 +1,6 @@
 /* Whether a matrix is symmetric, and where the mirrors of its blocks are; symmetric.h has the
  * picture. */
-#include <math.h>
-
+#include "core/paste.h"
 #include "format/symmetric.h"
 
 /* ---- One by one ---- */
@@ -60,7 +59,6 @@ static tess_status name_difference(tess_ctx *ctx, const tess_matrix *A, int64_t 
 #undef SUFFIX
 #define REAL float
 #define SUFFIX f32
-#include "core/threads.h"
 #include "format/symmetric_mirrors.inc.c"
 #undef REAL
 #undef SUFFIX
@@ -112,12 +110,12 @@ static inline int64_t compare_row(const tess_matrix *A, int64_t i, int32_t *seen
     return equal ? counted : -1;
 }
 
-static int64_t compare_rows(const tess_matrix *A, int64_t first, int64_t last, int32_t *seen,
+static int64_t compare_rows(const tess_matrix *A, tess_range rows, int32_t *seen,
                             const tess_symmetric_mirrors *mirrors)
 {
     int64_t counted = 0, row = 0;
     const int b = A->block_height;
-    for (int64_t i = first; i < last && row >= 0; i++) {
+    for (int64_t i = rows.first; i < rows.last && row >= 0; i++) {
         row = b == 1   ? compare_row(A, i, seen, mirrors, 1)
               : b == 2 ? compare_row(A, i, seen, mirrors, 2)
               : b == 3 ? compare_row(A, i, seen, mirrors, 3)
@@ -130,7 +128,6 @@ static int64_t compare_rows(const tess_matrix *A, int64_t first, int64_t last, i
 }
 
 struct compare_share {
-    int parts;
     const tess_matrix *A;
     int32_t *seen;
     const tess_symmetric_mirrors *mirrors;
@@ -138,18 +135,12 @@ struct compare_share {
     int64_t *counted;
 };
 
-static void compare_share(void *arg, int part)
+static void compare_share(void *arg, tess_range rows)
 {
     const struct compare_share *job = arg;
-    const tess_matrix *A = job->A;
-    bool equal = true;
-    int64_t counted = 0;
-    int64_t here =
-        compare_rows(A, A->block_rows * part / job->parts, A->block_rows * (part + 1) / job->parts,
-                     job->seen + part * A->block_rows, job->mirrors);
-    equal = equal && here >= 0;
-    counted += here;
-    if (!equal)
+    const int64_t counted =
+        compare_rows(job->A, rows, job->seen + rows.share * job->A->block_rows, job->mirrors);
+    if (counted < 0)
         tess_set_flag(job->equal, false);
     tess_take(job->counted, counted);
 }
@@ -163,8 +154,8 @@ static tess_status compare(const tess_matrix *A, const tess_symmetric_mirrors *m
     bool equal = true;
     int32_t *seen;
     TESS_TRY(TESS_CALLOC(A->ctx, A->block_rows * parts + 1, &seen));
-    tess_parallel(A->ctx, parts, compare_share,
-                  &(struct compare_share){parts, A, seen, mirrors, &equal, &counted});
+    tess_for_shares(A->ctx, parts, A->block_rows, compare_share,
+                    &(struct compare_share){A, seen, mirrors, &equal, &counted});
     tess_free(A->ctx, seen);
     *mirrored = equal && counted == A->blocks;
     return TESS_OK;
@@ -194,7 +185,7 @@ static int64_t first_fault(const tess_matrix *A)
     bool equal;
     if (compare(A, NULL, &equal) == TESS_OK && equal)
         return first;
-    tess_for(A->ctx, A->ctx->threads, A->block_rows, find_fault, &(struct find_fault){A, &first});
+    tess_for(A->ctx, A->block_rows, find_fault, &(struct find_fault){A, &first});
     return first;
 }
 
@@ -260,7 +251,7 @@ static void look_for_diagonal(void *arg, tess_range range)
 static bool has_diagonal(const tess_matrix *A, const int64_t *offsets)
 {
     bool all = true;
-    tess_for(A->ctx, A->ctx->threads, A->block_rows, look_for_diagonal,
+    tess_for(A->ctx, A->block_rows, look_for_diagonal,
              &(struct look_for_diagonal){A, offsets, &all});
     return all;
 }
@@ -292,9 +283,7 @@ void tess_symmetric_mirrors_destroy(tess_symmetric_mirrors *M)
 {
     if (!M)
         return;
-    tess_free(M->ctx, M->offsets);
-    tess_free(M->ctx, M->places);
-    tess_free(M->ctx, M);
+    TESS_FREE(M->ctx, M->offsets, M->places, M);
 }
 
 bool tess_symmetric_mirrors_equal(const tess_matrix *A, const tess_symmetric_mirrors *M,

@@ -42,7 +42,7 @@ tess_status tess_kernel_cache_list(tess_ctx *ctx,
                                    void *user)
 {
     if (!ctx || !visit)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_kernel_cache_list: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     char directory[PATH_SIZE];
     TESS_TRY(directory_of(ctx, directory, sizeof directory));
     visitor v = {visit, user};
@@ -54,8 +54,7 @@ tess_status tess_kernel_cache_directory(tess_ctx *ctx, size_t size, char *path)
 {
     char text[PATH_SIZE];
     if (!ctx || !path)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "tess_kernel_cache_directory: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     TESS_TRY(directory_of(ctx, text, sizeof text));
     return tess_fill_text(ctx, "tess_kernel_cache_directory", size, path, text);
 }
@@ -63,7 +62,7 @@ tess_status tess_kernel_cache_directory(tess_ctx *ctx, size_t size, char *path)
 tess_status tess_kernel_cache_clear(tess_ctx *ctx, int64_t *removed)
 {
     if (!ctx || !removed)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_kernel_cache_clear: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     char directory[PATH_SIZE];
     TESS_TRY(directory_of(ctx, directory, sizeof directory));
     *removed = tess_cache_clear();
@@ -111,7 +110,7 @@ static tess_cuda_problem large_problem(int arch, tess_type type, int32_t b)
 tess_status tess_kernel_cache_warm(tess_ctx *ctx, int arch, int *compiled)
 {
     if (!ctx || !compiled)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_kernel_cache_warm: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     char directory[PATH_SIZE];
     TESS_TRY(directory_of(ctx, directory, sizeof directory));
     tess_jit jit = {0};

@@ -27,8 +27,7 @@ tess_status tess_calibrate(tess_device *device, tess_type type, int32_t block, d
     tess_model *model;
     bool known = false;
     if (!device || !out)
-        return tess_fail(device ? device->ctx : NULL, TESS_ERR_ARGUMENT,
-                         "tess_calibrate: an argument is NULL");
+        return tess_null_argument(device ? device->ctx : NULL, __func__);
     for (int i = 0; i < tess_model_block_count; i++)
         known = known || tess_model_blocks[i] == block;
     if (!known)

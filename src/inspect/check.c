@@ -1,8 +1,6 @@
 /* Predictions beside what a device then does. */
 #include "inspect/check.h"
 
-#include <string.h>
-
 #include "calibrate/calibrate.h"
 
 tess_status tess_check_iteration(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
@@ -56,7 +54,7 @@ tess_status tess_predict_check(tess_ctx *ctx, const tess_matrix *A, tess_device 
     double iteration = 0;
     tess_status status;
     if (!ctx || !A || !device || !p || !kernel_seconds || !iteration_seconds)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_predict_check: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, p->kernel_count, &candidates));
     TESS_TRY_CLEAN(tess_alloc_bytes(ctx, A->cols, tess_type_size(A->type), &x));
     TESS_TRY_CLEAN(tess_alloc_bytes(ctx, A->rows, tess_type_size(A->type), &y));
@@ -72,8 +70,6 @@ tess_status tess_predict_check(tess_ctx *ctx, const tess_matrix *A, tess_device 
         TESS_TRY_CLEAN(tess_check_iteration(ctx, A, device, &p->kernels[0], x, &iteration));
     *iteration_seconds = iteration;
 cleanup:
-    tess_free(ctx, candidates);
-    tess_free(ctx, x);
-    tess_free(ctx, y);
+    TESS_FREE(ctx, candidates, x, y);
     return status;
 }

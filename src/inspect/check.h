@@ -1,6 +1,5 @@
 /* A CG iteration as it was predicted, run. */
-#ifndef TESS_INSPECT_CHECK_H
-#define TESS_INSPECT_CHECK_H
+#pragma once
 
 #include "backend/backend.h"
 
@@ -9,5 +8,3 @@
 tess_status tess_check_iteration(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                  const tess_predicted_kernel *kernel, const void *b,
                                  double *seconds);
-
-#endif

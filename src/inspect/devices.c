@@ -1,6 +1,4 @@
 /* Which devices there are, and what each is. */
-#include <stdio.h>
-
 #include "backend/backend.h"
 #include "cuda/driver/device.h"
 #include "cuda/profile_device.h"
@@ -35,7 +33,7 @@ tess_status tess_device_list(tess_ctx *ctx,
                              void (*visit)(void *user, const tess_device_entry *entry), void *user)
 {
     if (!ctx || !visit)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_device_list: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     const visitor v = {ctx, visit, user};
     char name[32];
     visit_one(&v, "cpu");
@@ -57,8 +55,7 @@ tess_status tess_device_list(tess_ctx *ctx,
 tess_status tess_device_get_info(const tess_device *device, size_t size, tess_device_info *out)
 {
     if (!device || !out)
-        return tess_fail(device ? device->ctx : NULL, TESS_ERR_ARGUMENT,
-                         "tess_device_get_info: an argument is NULL");
+        return tess_null_argument(device ? device->ctx : NULL, __func__);
     const tess_device_info info = {.backend = device->backend->name,
                                    .description = device->description,
                                    .model = device->model,

@@ -1,8 +1,5 @@
 /* What the calls of the header's section Inspection share. */
-#ifndef TESS_INSPECT_H
-#define TESS_INSPECT_H
-
-#include <string.h>
+#pragma once
 
 #include "core/core.h"
 
@@ -25,5 +22,3 @@ static inline tess_status tess_fill_text(tess_ctx *ctx, const char *call, size_t
     memcpy(out, text, length + 1);
     return TESS_OK;
 }
-
-#endif

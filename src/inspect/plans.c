@@ -6,15 +6,10 @@
 
 static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
 
-static tess_status missing(const tess_plan *plan, const char *call)
-{
-    return tess_fail(plan ? plan->ctx : NULL, TESS_ERR_ARGUMENT, "%s: an argument is NULL", call);
-}
-
 tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_info *out)
 {
     if (!plan || !out)
-        return missing(plan, "tess_plan_get_info");
+        return tess_null_argument(plan ? plan->ctx : NULL, __func__);
     tess_plan_info info = {.format = plan->format,
                            .kernel = plan->kernel,
                            .params = plan->params,
@@ -47,7 +42,7 @@ tess_status tess_plan_time(tess_plan *plan, const void *x, void *y, int reps, do
 tess_status tess_plan_get_search(const tess_plan *plan, size_t size, tess_search_info *out)
 {
     if (!plan || !out)
-        return missing(plan, "tess_plan_get_search");
+        return tess_null_argument(plan ? plan->ctx : NULL, __func__);
     tess_search_info info = {0};
     const tess_search *search = plan->search;
     if (search)
@@ -67,7 +62,7 @@ tess_status tess_plan_get_trial(const tess_plan *plan, int64_t index, size_t siz
                                 tess_trial_info *out)
 {
     if (!plan || !out)
-        return missing(plan, "tess_plan_get_trial");
+        return tess_null_argument(plan ? plan->ctx : NULL, __func__);
     const int64_t count = plan->search ? plan->search->count : 0;
     if (index < 0 || index >= count)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
@@ -95,7 +90,7 @@ tess_status tess_detection_pick(tess_ctx *ctx, const tess_detection *detection, 
 {
     tess_block_candidate found[TESS_BLOCKINGS];
     if (!ctx || !detection || capacity < 0 || (capacity > 0 && !picked) || !count)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_detection_pick: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     const int64_t most = tess_min(tess_pick_blockings(detection, found), capacity);
     for (int64_t i = 0; i < most; i++)
         picked[i] = found[i];

@@ -1,7 +1,5 @@
 /* What each shape of blocks alone would extract from a matrix in format fbcsr, and what the list
  * that "auto" chooses comes to. */
-#include <stdio.h>
-
 #include "format/fbcsr/split.h"
 #include "inspect/inspect.h"
 
@@ -28,11 +26,7 @@ static double product_bytes(const tess_matrix *csr, int64_t inside, double bytes
 static tess_status try_shape(tess_ctx *ctx, const tess_matrix *csr, const char *name,
                              tess_shape_candidate *out)
 {
-    const tess_fbcsr_pattern P = {.rows = csr->rows,
-                                  .cols = csr->cols,
-                                  .row_offsets = csr->row_offsets,
-                                  .columns = csr->columns,
-                                  .borrowed = true};
+    const tess_fbcsr_pattern P = tess_fbcsr_pattern_of(csr);
     tess_fbcsr_options one;
     tess_fbcsr_found found;
     TESS_TRY(tess_shape_list_parse(ctx, name, &one));
@@ -59,9 +53,7 @@ static tess_status choose(tess_ctx *ctx, const tess_matrix *csr, tess_shape_dete
     TESS_TRY(tess_fbcsr_create(ctx, csr, NULL, &F));
     for (int s = 0; s < F->splits; s++) {
         const tess_fbcsr_split *split = &F->split[s];
-        size_t used = strlen(out->shapes);
-        snprintf(out->shapes + used, sizeof out->shapes - used, "%s%s", used ? "," : "",
-                 split->shape.name);
+        tess_append(out->shapes, sizeof out->shapes, "%s%s", s > 0 ? "," : "", split->shape.name);
         chosen->blocks += split->blocks;
         chosen->nonzeros += split->nonzeros;
         cells += (double)(split->blocks * tess_shape_cells(&split->shape));
@@ -76,7 +68,7 @@ static tess_status choose(tess_ctx *ctx, const tess_matrix *csr, tess_shape_dete
 tess_status tess_detect_shapes(tess_ctx *ctx, const tess_matrix *A, tess_shape_detection **out)
 {
     if (!ctx || !A || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_detect_shapes: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (A->block_height != 1 || A->block_width != 1)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_detect_shapes: blocks of %d x %d: tess_matrix_to_csr first",

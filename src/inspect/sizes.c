@@ -29,7 +29,7 @@ tess_status tess_predict_sizes(tess_ctx *ctx, const tess_matrix *A, tess_device 
     const tess_predict_options *options = &taken;
     tess_candidates list = {0};
     if (!ctx || !A || !device || count < 0 || !unknowns || !stored || !one || !several)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_predict_sizes: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_predict_options, given, &taken));
     const tess_model *model = tess_device_performance(device);
     if (!model)

@@ -8,7 +8,7 @@ tess_status tess_wisdom_list(tess_ctx *ctx, void (*visit)(void *user, const tess
                              void *user)
 {
     if (!ctx || !visit)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_wisdom_list: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     const struct tess_wisdom *wisdom = tess_wisdom_of(ctx);
     for (int64_t i = 0; wisdom && i < wisdom->count; i++) {
         const tess_wisdom_entry *e = &wisdom->entries[i];
@@ -29,7 +29,7 @@ tess_status tess_wisdom_file(tess_ctx *ctx, size_t size, char *path, int *enable
 {
     char text[4096];
     if (!ctx || !path || !enabled)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_wisdom_file: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (!tess_wisdom_path(ctx, text, sizeof text))
         text[0] = '\0';
     TESS_TRY(tess_fill_text(ctx, "tess_wisdom_file", size, path, text));
@@ -42,8 +42,7 @@ tess_status tess_wisdom_class(const tess_device *device, const tess_matrix *A, s
 {
     char key[TESS_WISDOM_KEY];
     if (!device || !A || !name)
-        return tess_fail(device ? device->ctx : NULL, TESS_ERR_ARGUMENT,
-                         "tess_wisdom_class: an argument is NULL");
+        return tess_null_argument(device ? device->ctx : NULL, __func__);
     tess_wisdom_key(device, A, "spmv", key);
     return tess_fill_text(device->ctx, "tess_wisdom_class", size, name, key);
 }
@@ -52,7 +51,7 @@ tess_status tess_model_file(tess_ctx *ctx, size_t size, char *path)
 {
     char text[4096];
     if (!ctx || !path)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_model_file: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (!tess_model_path(ctx, text, sizeof text))
         text[0] = '\0';
     return tess_fill_text(ctx, "tess_model_file", size, path, text);

@@ -6,11 +6,8 @@
  * atomics, and the same sum for any number of threads.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "matrix/builder.h"
-
-#include "core/threads.h"
 
 enum { CHUNK_BYTES = 1 << 20 };
 
@@ -19,7 +16,7 @@ tess_status tess_builder_create(tess_ctx *ctx, tess_type type, int64_t rows, int
                                 tess_builder **out)
 {
     if (!ctx || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_builder_create: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (inserters < 1)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_builder_create: %d inserters, but there must be at least 1",
@@ -111,9 +108,7 @@ static tess_status sort_pattern(tess_builder *builder, tess_matrix **out)
     TESS_TRY_CLEAN(tess_matrix_from_rows(ctx, sizes->type, sizes->rows, sizes->cols,
                                          sizes->block_height, sizes->block_width, &source, out));
 cleanup:
-    tess_free(ctx, piece);
-    tess_free(ctx, row_offsets);
-    tess_free(ctx, columns);
+    TESS_FREE(ctx, piece, row_offsets, columns);
     return status;
 }
 
@@ -124,20 +119,13 @@ static void copy_pattern(const tess_matrix *from, int64_t *row_offsets, int32_t 
         memcpy(columns, from->columns, (size_t)from->blocks * sizeof *columns);
 }
 
-struct find_places {
-    const tess_inserter *inserter;
-    tess_builder *builder;
-    const tess_matrix *A;
-};
-
-static void find_places(void *arg, tess_range range)
+/* Of the i-th block that was added. */
+static void find_place(void *inserter_of, const void *A, int64_t i)
 {
-    const struct find_places *job = arg;
-    for (int64_t i = range.first; i < range.last; i++) {
-        const tess_chunk *chunk = &job->inserter->chunk[i / job->builder->chunk_blocks];
-        int64_t at = i % job->builder->chunk_blocks;
-        chunk->place[at] = tess_matrix_find(job->A, chunk->place[at], chunk->column[at]);
-    }
+    const tess_inserter *inserter = inserter_of;
+    const int64_t blocks = inserter->builder->chunk_blocks, at = i % blocks;
+    const tess_chunk *chunk = &inserter->chunk[i / blocks];
+    chunk->place[at] = tess_matrix_find(A, chunk->place[at], chunk->column[at]);
 }
 
 /* Keeps A's pattern and turns the rows of everything added into positions in it. */
@@ -155,11 +143,9 @@ static tess_status fix_pattern(tess_builder *builder, const tess_matrix *A)
     builder->pattern->row_offsets = row_offsets;
     builder->pattern->columns = columns;
     builder->pattern->blocks = A->blocks;
-    for (int id = 0; id < builder->inserters; id++) {
-        const tess_inserter *inserter = &builder->inserter[id];
-        tess_for(builder->ctx, builder->ctx->threads, inserter->count, find_places,
-                 &(struct find_places){inserter, builder, A});
-    }
+    for (int id = 0; id < builder->inserters; id++)
+        tess_for_each(builder->ctx, builder->inserter[id].count, 0, find_place,
+                      &builder->inserter[id], A);
     return TESS_OK;
 }
 
@@ -193,39 +179,29 @@ static void add_range(const tess_inserter *inserter, tess_matrix *A, int64_t fir
 struct sum_share {
     tess_matrix *A;
     tess_builder *builder;
-    int n;
 };
 
-static void sum_share(void *arg, int t)
+static void sum_share(void *arg, tess_range blocks)
 {
     const struct sum_share *job = arg;
-    tess_matrix *A = job->A;
     tess_builder *builder = job->builder;
-    const int n = job->n;
-    int64_t step = tess_ceil_div(A->blocks, n), first = t * step, last = first + step;
-    first = first < A->blocks ? first : A->blocks;
-    last = last < A->blocks ? last : A->blocks;
-    if (first < last) {
-        memset((char *)A->values + (size_t)first * builder->block_bytes, 0,
-               (size_t)(last - first) * builder->block_bytes);
-        for (int id = 0; id < builder->inserters; id++)
-            add_range(&builder->inserter[id], A, first, last);
-    }
+    memset((char *)job->A->values + (size_t)blocks.first * builder->block_bytes, 0,
+           (size_t)(blocks.last - blocks.first) * builder->block_bytes);
+    for (int id = 0; id < builder->inserters; id++)
+        add_range(&builder->inserter[id], job->A, blocks.first, blocks.last);
 }
 
 /* A = the sum of everything added; the inserters are empty afterwards. */
 static void sum_values(tess_builder *builder, tess_matrix *A)
 {
-    tess_parallel(builder->ctx, builder->ctx->threads, sum_share,
-                  &(struct sum_share){A, builder, builder->ctx->threads});
+    tess_for(builder->ctx, A->blocks, sum_share, &(struct sum_share){A, builder});
     tess_builder_clear(builder);
 }
 
 tess_status tess_builder_finish(tess_builder *builder, tess_matrix **out)
 {
     if (!builder || !out)
-        return tess_fail(builder ? builder->ctx : NULL, TESS_ERR_ARGUMENT,
-                         "tess_builder_finish: an argument is NULL");
+        return tess_null_argument(builder ? builder->ctx : NULL, __func__);
     TESS_TRY(first_failure(builder));
     tess_matrix *A;
     if (tess_builder_has_pattern(builder)) {
@@ -249,8 +225,7 @@ tess_status tess_builder_finish(tess_builder *builder, tess_matrix **out)
 tess_status tess_builder_update(tess_builder *builder, tess_matrix *A)
 {
     if (!builder || !A)
-        return tess_fail(builder ? builder->ctx : NULL, TESS_ERR_ARGUMENT,
-                         "tess_builder_update: an argument is NULL");
+        return tess_null_argument(builder ? builder->ctx : NULL, __func__);
     const tess_matrix *P = builder->pattern;
     if (!tess_builder_has_pattern(builder))
         return tess_fail(builder->ctx, TESS_ERR_ARGUMENT,

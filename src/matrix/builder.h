@@ -7,8 +7,7 @@
  * `place` is the block row while the pattern is unknown, and the position in the pattern as soon as
  * it is known.
  */
-#ifndef TESS_BUILDER_H
-#define TESS_BUILDER_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -52,5 +51,3 @@ static inline int64_t tess_inserter_chunk_count(const tess_inserter *inserter, i
     int64_t left = inserter->count - chunk * inserter->builder->chunk_blocks;
     return left < inserter->builder->chunk_blocks ? left : inserter->builder->chunk_blocks;
 }
-
-#endif

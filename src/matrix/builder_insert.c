@@ -1,6 +1,5 @@
 /* Adding blocks: checked, looked up in the pattern when there is one, and kept for finish. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "matrix/builder.h"
 
@@ -127,8 +126,7 @@ tess_status tess_inserter_add_element(tess_inserter *inserter, int64_t n_rows,
                                      " block rows and %" PRId64 " block columns%s",
                                      n_rows, n_cols, block_cols ? "" : " of the same indices");
     else if (n_rows > 0 && n_cols > 0 && (!block_rows || !dense))
-        inserter->failed = tess_fail(&inserter->ctx, TESS_ERR_ARGUMENT,
-                                     "tess_inserter_add_element: an argument is NULL");
+        inserter->failed = tess_null_argument(&inserter->ctx, __func__);
     else
         inserter->failed = add_element(inserter, n_rows, block_rows, n_cols,
                                        block_cols ? block_cols : block_rows, dense, order);

@@ -4,8 +4,6 @@
  * row, the second writes their columns and values. Both run in parallel over contiguous ranges of
  * new block rows with equal numbers of A's values.
  */
-
-#include "core/threads.h"
 #include "matrix/merge.h"
 
 /* The first new block row of a share: A's block rows are split evenly, then rounded to the new. */
@@ -47,43 +45,28 @@ static inline __attribute__((always_inline)) void fill_blocks(const tess_matrix 
     }
 }
 
-struct count_share {
+typedef struct conversion {
     const tess_matrix *A;
     tess_matrix *B;
     tess_cursor *cursors;
-    int64_t needed;
-    int n;
-};
+    int64_t needed; /* cursors of a share */
+} conversion;
 
-static void count_share(void *arg, int t)
+/* Counts where B has no columns yet, and fills where it has. */
+static void convert_share(void *arg, int t)
 {
-    const struct count_share *job = arg;
+    const conversion *job = arg;
     const tess_matrix *A = job->A;
     tess_matrix *B = job->B;
-    const int n = job->n;
-    count_blocks(A, B, share_row(A, B, t, n), share_row(A, B, t + 1, n),
-                 job->cursors + t * job->needed);
-}
-
-struct fill_share {
-    const tess_matrix *A;
-    tess_matrix *B;
-    tess_cursor *cursors;
-    int64_t needed;
-    int n;
-};
-
-static void fill_share(void *arg, int t)
-{
-    const struct fill_share *job = arg;
-    const tess_matrix *A = job->A;
-    tess_matrix *B = job->B;
-    const int n = job->n;
+    const int n = B->ctx->threads;
     int64_t first = share_row(A, B, t, n), last = share_row(A, B, t + 1, n);
-    if (A->type == TESS_F64)
-        fill_blocks(A, B, first, last, job->cursors + t * job->needed, sizeof(double));
+    tess_cursor *cursors = job->cursors + t * job->needed;
+    if (!B->columns)
+        count_blocks(A, B, first, last, cursors);
+    else if (A->type == TESS_F64)
+        fill_blocks(A, B, first, last, cursors, sizeof(double));
     else
-        fill_blocks(A, B, first, last, job->cursors + t * job->needed, sizeof(float));
+        fill_blocks(A, B, first, last, cursors, sizeof(float));
 }
 
 static tess_status convert(tess_ctx *ctx, const tess_matrix *A, int32_t r, int32_t c,
@@ -96,15 +79,13 @@ static tess_status convert(tess_ctx *ctx, const tess_matrix *A, int32_t r, int32
     int64_t needed = tess_cursors_needed(A, r);
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, needed * ctx->threads, &cursors));
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, B->block_rows + 1, &B->row_offsets));
-    tess_parallel(ctx, ctx->threads, count_share,
-                  &(struct count_share){A, B, cursors, needed, ctx->threads});
+    conversion job = {A, B, cursors, needed};
+    tess_parallel(ctx, ctx->threads, convert_share, &job);
     tess_counts_to_offsets(B->row_offsets, B->block_rows);
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(B, B->row_offsets[B->block_rows]));
-    tess_parallel(ctx, ctx->threads, fill_share,
-                  &(struct fill_share){A, B, cursors, needed, ctx->threads});
-    tess_free(ctx, cursors);
+    tess_parallel(ctx, ctx->threads, convert_share, &job);
     *out = B;
-    return TESS_OK;
+    B = NULL;
 cleanup:
     tess_free(ctx, cursors);
     tess_matrix_destroy(B);
@@ -115,7 +96,7 @@ tess_status tess_matrix_to_blocks(tess_ctx *ctx, const tess_matrix *A,
                                   const tess_blocking *blocking, tess_matrix **out)
 {
     if (!ctx || !A || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_to_blocks: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (!blocking || (blocking->rows == 0 && blocking->cols == 0)) {
         tess_detection *found;
         TESS_TRY(tess_detect(ctx, A, NULL, &found));

@@ -1,8 +1,6 @@
 /* The diagonal blocks, found by binary search in their rows. */
 #include <inttypes.h>
-#include <string.h>
 
-#include "core/threads.h"
 #include "matrix/matrix.h"
 
 struct copy_diagonal {
@@ -33,8 +31,7 @@ tess_status tess_matrix_diagonal_blocks(tess_ctx *ctx, const tess_matrix *A, voi
                                         int64_t *missing)
 {
     if (!ctx || !A)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "tess_matrix_diagonal_blocks: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (A->block_height != A->block_width)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "diagonal blocks need square blocks, but these are %d x %d",
@@ -43,8 +40,7 @@ tess_status tess_matrix_diagonal_blocks(tess_ctx *ctx, const tess_matrix *A, voi
     if (!blocks && count > 0)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_diagonal_blocks: blocks is NULL");
     size_t bytes = (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
-    tess_for(ctx, ctx->threads, count, copy_diagonal,
-             &(struct copy_diagonal){A, blocks, bytes, &absent});
+    tess_for(ctx, count, copy_diagonal, &(struct copy_diagonal){A, blocks, bytes, &absent});
     if (missing)
         *missing = absent;
     return TESS_OK;

@@ -68,7 +68,7 @@ tess_status tess_matrix_from_bsr(tess_ctx *ctx, const tess_matrix_view *arrays,
                                  tess_matrix **out)
 {
     if (!ctx || !arrays || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_from_bsr: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     TESS_TRY(check_enums(ctx, order, ownership));
     TESS_TRY(tess_matrix_check_sizes(ctx, arrays->type, arrays->rows, arrays->cols,
                                      arrays->block_height, arrays->block_width, arrays->blocks));
@@ -110,7 +110,7 @@ tess_status tess_matrix_from_bsr_i32(tess_ctx *ctx, tess_type type, int64_t rows
                                      const void *values, tess_block_order order, tess_matrix **out)
 {
     if (!ctx || !out || !row_offsets)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_from_bsr_i32: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     TESS_TRY(tess_matrix_check_sizes(ctx, type, rows, cols, block_height, block_width, 0));
     const int64_t block_rows = tess_ceil_div(rows, block_height);
     int64_t *wide;

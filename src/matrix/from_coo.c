@@ -1,7 +1,6 @@
 /* A CSR matrix from coordinates: entries sorted by row (scatter.c), then each row by column. */
 #include <inttypes.h>
 
-#include "core/threads.h"
 #include "matrix/matrix.h"
 
 struct find_bad_entry {
@@ -26,7 +25,7 @@ static tess_status check_indices(tess_ctx *ctx, int64_t rows, int64_t cols, int6
                                  const int64_t *row_index, const int64_t *col_index)
 {
     int64_t bad = INT64_MAX;
-    tess_for(ctx, ctx->threads, entries, find_bad_entry,
+    tess_for(ctx, entries, find_bad_entry,
              &(struct find_bad_entry){row_index, rows, col_index, cols, &bad});
     if (bad == INT64_MAX)
         return TESS_OK;
@@ -47,7 +46,7 @@ tess_status tess_matrix_from_coo(tess_ctx *ctx, tess_type type, int64_t rows, in
                                  const int64_t *col_index, const void *values, tess_matrix **out)
 {
     if (!ctx || !out || (entries > 0 && (!row_index || !col_index || !values)))
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_from_coo: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     TESS_TRY(tess_matrix_check_sizes(ctx, type, rows, cols, 1, 1, entries));
     TESS_TRY(check_indices(ctx, rows, cols, entries, row_index, col_index));
     int64_t *row_offsets = NULL, *entry = NULL;
@@ -61,8 +60,6 @@ tess_status tess_matrix_from_coo(tess_ctx *ctx, tess_type type, int64_t rows, in
     const tess_row_source source = {row_offsets, columns, entry, values, TESS_COLUMN_MAJOR};
     TESS_TRY_CLEAN(tess_matrix_from_rows(ctx, type, rows, cols, 1, 1, &source, out));
 cleanup:
-    tess_free(ctx, row_offsets);
-    tess_free(ctx, columns);
-    tess_free(ctx, entry);
+    TESS_FREE(ctx, row_offsets, columns, entry);
     return status;
 }

@@ -5,17 +5,22 @@
  * share, rather than kept sorted in between: that would take 16 bytes for every entry. Rows already
  * sorted are recognised and cost one look at their columns.
  */
-#include <string.h>
-
-#include "core/threads.h"
 #include "matrix/sort.h"
 
-/* Everything one share needs. */
+/* What one share works with. */
 typedef struct row_work {
     const tess_row_source *source;
     tess_matrix *A;
     tess_sort_key *keys, *scratch;
 } row_work;
+
+/* What all shares work with: share s has the scratch keys 2 at[s] .. 2 at[s + 1] - 1. */
+typedef struct row_pass {
+    const tess_row_source *source;
+    tess_matrix *A;
+    int64_t *at;
+    tess_sort_key *keys;
+} row_pass;
 
 static bool is_sorted(const tess_row_source *source, int64_t row)
 {
@@ -104,98 +109,62 @@ static void write_row(const row_work *work, int64_t row)
     tess_matrix_zero_padding(A, row);
 }
 
-struct longest_of_share {
-    int shares;
-    const tess_row_source *source;
-    int64_t rows, *at;
-};
-
-static void longest_of_share(void *arg, int share)
+/* The longest row of the share that must be sorted. */
+static void longest_of_share(void *arg, tess_range rows)
 {
-    const struct longest_of_share *job = arg;
-    const tess_row_source *source = job->source;
-    int64_t longest = 0,
-            last = tess_share_row(source->row_offsets, job->rows, share + 1, job->shares);
-    for (int64_t row = tess_share_row(source->row_offsets, job->rows, share, job->shares);
-         row < last; row++) {
-        int64_t count = source->row_offsets[row + 1] - source->row_offsets[row];
-        if (count > longest && !is_sorted(source, row))
+    const row_pass *pass = arg;
+    int64_t longest = 0;
+    for (int64_t row = rows.first; row < rows.last; row++) {
+        int64_t count = pass->source->row_offsets[row + 1] - pass->source->row_offsets[row];
+        if (count > longest && !is_sorted(pass->source, row))
             longest = count;
     }
-    job->at[share + 1] = longest;
+    pass->at[rows.share + 1] = longest;
 }
 
-/* Scratch keys for the longest row of every share that must be sorted; at[share] is the end of its
- * part. The sum over shares is at most the number of entries. */
-static tess_status allocate_scratch(tess_ctx *ctx, const tess_row_source *source, int64_t rows,
-                                    int shares, int64_t *at, tess_sort_key **keys)
+/* Counts distinct columns where A has no columns yet, and writes rows where it has. */
+static void pass_over_share(void *arg, tess_range rows)
 {
-    tess_parallel(ctx, shares, longest_of_share,
-                  &(struct longest_of_share){shares, source, rows, at});
-    at[0] = 0;
-    tess_counts_to_offsets(at, shares);
-    return TESS_ALLOC(ctx, 2 * at[shares], keys);
-}
-
-struct pass_over_share {
-    int shares;
-    const int64_t *at;
-    const tess_row_source *source;
-    tess_matrix *A;
-    tess_sort_key *keys;
-    bool counting;
-};
-
-static void pass_over_share(void *arg, int share)
-{
-    const struct pass_over_share *job = arg;
-    const int64_t *at = job->at;
-    const tess_row_source *source = job->source;
-    tess_matrix *A = job->A;
-    int64_t length = at[share + 1] - at[share];
-    const row_work work = {source, A, job->keys + 2 * at[share],
-                           job->keys + 2 * at[share] + length};
-    int64_t last = tess_share_row(source->row_offsets, A->block_rows, share + 1, job->shares);
-    for (int64_t row = tess_share_row(source->row_offsets, A->block_rows, share, job->shares);
-         row < last; row++) {
-        if (job->counting)
-            A->row_offsets[row + 1] = count_distinct(&work, row);
+    const row_pass *pass = arg;
+    const int64_t *at = pass->at + rows.share;
+    tess_sort_key *keys = pass->keys + 2 * at[0];
+    const row_work work = {pass->source, pass->A, keys, keys + at[1] - at[0]};
+    for (int64_t row = rows.first; row < rows.last; row++) {
+        if (!pass->A->columns)
+            pass->A->row_offsets[row + 1] = count_distinct(&work, row);
         else
             write_row(&work, row);
     }
 }
 
-/* One pass over all rows: counting (A has no columns yet) or writing. */
-static void run_pass(tess_ctx *ctx, const tess_row_source *source, tess_matrix *A, int shares,
-                     const int64_t *at, tess_sort_key *keys)
+static void run_pass(row_pass *pass, tess_range_fn run)
 {
-    bool counting = !A->columns;
-    tess_parallel(ctx, shares, pass_over_share,
-                  &(struct pass_over_share){shares, at, source, A, keys, counting});
+    tess_for_rows(pass->A->ctx, pass->source->row_offsets, pass->A->block_rows, run, pass);
 }
 
 tess_status tess_matrix_from_rows(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
                                   int32_t block_height, int32_t block_width,
                                   const tess_row_source *source, tess_matrix **out)
 {
-    int shares = ctx->threads;
     tess_matrix *A;
-    int64_t *at = NULL;
-    tess_sort_key *keys = NULL;
+    row_pass pass = {.source = source};
     TESS_TRY(tess_matrix_head(ctx, type, rows, cols, block_height, block_width, 0, &A));
     tess_status status;
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->block_rows + 1, &A->row_offsets));
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, shares + 1, &at));
-    TESS_TRY_CLEAN(allocate_scratch(ctx, source, A->block_rows, shares, at, &keys));
-    run_pass(ctx, source, A, shares, at, keys);
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, ctx->threads + 1, &pass.at));
+    pass.A = A;
+    run_pass(&pass, longest_of_share);
+    tess_counts_to_offsets(pass.at, ctx->threads);
+    /* The sum over shares is at most the number of entries. */
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, 2 * pass.at[ctx->threads], &pass.keys));
+    run_pass(&pass, pass_over_share);
     tess_counts_to_offsets(A->row_offsets, A->block_rows);
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(A, A->row_offsets[A->block_rows]));
-    run_pass(ctx, source, A, shares, at, keys);
+    run_pass(&pass, pass_over_share);
     *out = A;
     A = NULL;
 cleanup:
-    tess_free(ctx, at);
-    tess_free(ctx, keys);
+    TESS_FREE(ctx, pass.at, pass.keys);
     tess_matrix_destroy(A);
     return status;
 }

@@ -1,7 +1,4 @@
 /* How far columns jump about: whether a product finds its parts of x in a cache. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "matrix/matrix.h"
 
 static int compare_columns(const void *a, const void *b)

@@ -1,7 +1,4 @@
 /* Life of a matrix: allocation with checked sizes, views, and the bytes an SpMV moves. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "matrix/matrix.h"
 
 tess_status tess_matrix_check_sizes(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
@@ -85,16 +82,13 @@ void tess_matrix_destroy(tess_matrix *A)
     if (!A)
         return;
     if (A->ownership == TESS_COPY) {
-        tess_free(A->ctx, A->row_offsets);
-        tess_free(A->ctx, A->columns);
-        tess_free(A->ctx, A->values);
+        TESS_FREE(A->ctx, A->row_offsets, A->columns, A->values);
     } else if (A->ownership == TESS_ADOPT) {
         free(A->row_offsets);
         free(A->columns);
         free(A->values);
     }
-    tess_free(A->ctx, A->coordinates);
-    tess_free(A->ctx, A);
+    TESS_FREE(A->ctx, A->coordinates, A);
 }
 
 void tess_matrix_get_view(const tess_matrix *A, tess_matrix_view *view)

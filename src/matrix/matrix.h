@@ -5,10 +5,9 @@
  *   0 <= columns[k] < block_cols, strictly increasing in each block row;
  *   padding (the part of the last block row or column outside rows x cols) holds zeros.
  */
-#ifndef TESS_MATRIX_H
-#define TESS_MATRIX_H
+#pragma once
 
-#include "core/core.h"
+#include "core/threads.h"
 
 /* Largest height and width of a block: r*c then fits 31 bits, and no real code goes near it. */
 #define TESS_BLOCK_MAX 32768
@@ -85,11 +84,20 @@ void tess_matrix_zero_padding(tess_matrix *A, int64_t row);
 /* Fails with the place of the first value in the padding that is not zero. */
 tess_status tess_matrix_check_padding(const tess_matrix *A);
 
+/* to_type.c: to[i] = from[i]. Returns the first i whose finite number becomes infinite, or -1. */
+int64_t tess_narrow(tess_ctx *ctx, const double *from, float *to, int64_t count);
+
 /* ---- Rows and threads: shares.c ---- */
 
 /* The first row of share 0..shares-1 (share = shares: rows) when rows are dealt out in contiguous
  * ranges of nearly equal entries plus rows. */
 int64_t tess_share_row(const int64_t *row_offsets, int64_t rows, int share, int shares);
+/* A share for each thread of the context: its range of rows, dealt out in this way before the first
+ * share begins. */
+void tess_for_rows(tess_ctx *ctx, const int64_t *row_offsets, int64_t rows, tess_range_fn run,
+                   void *arg);
+/* The number of blocks in the longest block row. */
+int64_t tess_matrix_longest_row(const tess_matrix *A);
 
 /* Counts in offsets[1..rows] become offsets; offsets[0] is 0 before and after. */
 void tess_counts_to_offsets(int64_t *offsets, int64_t rows);
@@ -124,5 +132,3 @@ typedef struct tess_row_source {
 tess_status tess_matrix_from_rows(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
                                   int32_t block_height, int32_t block_width,
                                   const tess_row_source *source, tess_matrix **out);
-
-#endif

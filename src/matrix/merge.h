@@ -12,10 +12,7 @@
  * So rows are merged, never sorted, and the work is the entries read plus the new blocks times
  * their height: no more than the new values that must be written anyway.
  */
-#ifndef TESS_MERGE_H
-#define TESS_MERGE_H
-
-#include <string.h>
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -34,9 +31,7 @@ static inline void tess_cursor_load(const tess_matrix *A, tess_cursor *cursor)
         return;
     }
     cursor->next = (int64_t)A->columns[cursor->k] * A->block_width;
-    cursor->stop = cursor->next + A->block_width;
-    if (cursor->stop > A->cols)
-        cursor->stop = A->cols;
+    cursor->stop = tess_min(cursor->next + A->block_width, A->cols);
 }
 
 /* Cursors needed for new block rows of `height`. */
@@ -49,13 +44,9 @@ static inline int64_t tess_cursors_needed(const tess_matrix *A, int32_t height)
 static inline int64_t tess_cursors_open(const tess_matrix *A, int64_t row, int32_t height,
                                         tess_cursor *cursors)
 {
-    int64_t first = row * height, last = first + height, count = 0;
-    if (last > A->rows)
-        last = A->rows;
+    int64_t first = row * height, last = tess_min(first + height, A->rows), count = 0;
     for (int64_t at = first; at < last; count++) {
-        int64_t ib = at / A->block_height, end = (ib + 1) * A->block_height;
-        if (end > last)
-            end = last;
+        int64_t ib = at / A->block_height, end = tess_min((ib + 1) * A->block_height, last);
         cursors[count] = (tess_cursor){
             .k = A->row_offsets[ib],
             .end = A->row_offsets[ib + 1],
@@ -126,5 +117,3 @@ tess_cursors_copy(const tess_matrix *A, tess_cursor *cursors, int64_t count, int
         }
     }
 }
-
-#endif

@@ -5,10 +5,6 @@
  */
 #include "matrix/multiply.h"
 
-#include <stdlib.h>
-
-#include "core/threads.h"
-
 static int64_t list_row(const tess_matrix *A, const tess_matrix *B, int64_t row, int32_t *mark,
                         int32_t *columns)
 {
@@ -53,22 +49,18 @@ struct walk_share {
     const tess_matrix *A, *B;
     tess_matrix *C;
     int32_t *marks;
-    int shares;
 };
 
-static void walk_share(void *arg, int share)
+static void walk_share(void *arg, tess_range rows)
 {
     const struct walk_share *job = arg;
-    const tess_matrix *A = job->A;
     tess_matrix *C = job->C;
-    const int shares = job->shares;
-    int32_t *mark = job->marks + share * C->block_cols;
-    const int64_t last = tess_share_row(A->row_offsets, A->block_rows, share + 1, shares);
+    int32_t *mark = job->marks + rows.share * C->block_cols;
     for (int64_t j = 0; j < C->block_cols; j++)
         mark[j] = -1;
-    for (int64_t i = tess_share_row(A->row_offsets, A->block_rows, share, shares); i < last; i++) {
+    for (int64_t i = rows.first; i < rows.last; i++) {
         int32_t *columns = C->columns ? C->columns + C->row_offsets[i] : NULL;
-        const int64_t count = list_row(A, job->B, i, mark, columns);
+        const int64_t count = list_row(job->A, job->B, i, mark, columns);
         if (columns)
             sort_columns(columns, count);
         else
@@ -80,8 +72,8 @@ static void walk_share(void *arg, int share)
 static void walk_rows(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B, tess_matrix *C,
                       int32_t *marks)
 {
-    const int shares = ctx->threads;
-    tess_parallel(ctx, shares, walk_share, &(struct walk_share){A, B, C, marks, shares});
+    tess_for_rows(ctx, A->row_offsets, A->block_rows, walk_share,
+                  &(struct walk_share){A, B, C, marks});
 }
 
 static tess_status check(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B)
@@ -128,7 +120,7 @@ tess_status tess_matrix_multiply(tess_ctx *ctx, const tess_matrix *A, const tess
 {
     tess_matrix *C;
     if (!ctx || !A || !B || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_multiply: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     TESS_TRY(tess_multiply_pattern(ctx, A, B, &C));
     const tess_status status = tess_multiply_values(ctx, A, B, C);
     if (status != TESS_OK) {

@@ -4,8 +4,7 @@
  * the arithmetic alone. Row i of C is the sum of A's blocks (i, j), in the order of j, times row j
  * of B: the result does not depend on the number of threads.
  */
-#ifndef TESS_MULTIPLY_H
-#define TESS_MULTIPLY_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -25,5 +24,3 @@ typedef struct tess_multiply_share {
     int32_t *place;      /* one a block column of C */
     void *sums;          /* the longest row of C, where `turned` */
 } tess_multiply_share;
-
-#endif

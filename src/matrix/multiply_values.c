@@ -6,9 +6,6 @@
  *
  *     C (r x k) += A (r x c) B (c x k)         C' (k x r) += B' (k x c) A' (c x r)
  */
-#include <string.h>
-
-#include "core/threads.h"
 #include "matrix/multiply.h"
 
 #define real double
@@ -22,14 +19,6 @@
 #undef real
 #undef NAME
 
-static int64_t longest_row(const tess_matrix *A)
-{
-    int64_t longest = 0;
-    for (int64_t i = 0; i < A->block_rows; i++)
-        longest = tess_max(longest, A->row_offsets[i + 1] - A->row_offsets[i]);
-    return longest;
-}
-
 struct do_share {
     const tess_matrix *A, *B;
     const void *turned;
@@ -37,24 +26,22 @@ struct do_share {
     int32_t *places;
     void *sums;  /* NULL where rows of C are summed where they lie */
     int64_t row; /* scalars of `sums` that a share has */
-    int shares;
 };
 
-static void do_share(void *arg, int share)
+static void do_share(void *arg, tess_range rows)
 {
     const struct do_share *job = arg;
-    const tess_matrix *A = job->A;
     tess_matrix *C = job->C;
     const size_t scalar = tess_type_size(C->type);
     const tess_multiply_share work = {
-        .A = A,
+        .A = job->A,
         .B = job->B,
         .turned = job->turned,
         .C = C,
-        .first = tess_share_row(A->row_offsets, A->block_rows, share, job->shares),
-        .last = tess_share_row(A->row_offsets, A->block_rows, share + 1, job->shares),
-        .place = job->places + share * C->block_cols,
-        .sums = job->sums ? (char *)job->sums + (size_t)(share * job->row) * scalar : NULL,
+        .first = rows.first,
+        .last = rows.last,
+        .place = job->places + rows.share * C->block_cols,
+        .sums = job->sums ? (char *)job->sums + (size_t)(rows.share * job->row) * scalar : NULL,
     };
     if (C->type == TESS_F64)
         multiply_share_f64(&work);
@@ -69,7 +56,7 @@ tess_status tess_multiply_values(tess_ctx *ctx, const tess_matrix *A, const tess
     const size_t scalar = tess_type_size(C->type);
     const int64_t size = (int64_t)C->block_height * C->block_width;
     const bool turn = C->block_width > C->block_height;
-    const int64_t row = turn ? longest_row(C) * size : 0;
+    const int64_t row = turn ? tess_matrix_longest_row(C) * size : 0;
     void *turned = NULL, *sums = NULL;
     int32_t *places = NULL;
     tess_status status;
@@ -82,15 +69,13 @@ tess_status tess_multiply_values(tess_ctx *ctx, const tess_matrix *A, const tess
         else
             turn_blocks_f32(ctx, B, turned);
     }
-    tess_parallel(ctx, shares, do_share,
-                  &(struct do_share){A, B, turned, C, places, sums, row, shares});
+    tess_for_rows(ctx, A->row_offsets, A->block_rows, do_share,
+                  &(struct do_share){A, B, turned, C, places, sums, row});
     /* Zeros of the padding times an infinity are none. */
     for (int64_t i = C->cols % C->block_width != 0 ? 0 : tess_max(C->block_rows - 1, 0);
          i < C->block_rows; i++)
         tess_matrix_zero_padding(C, i);
 cleanup:
-    tess_free(ctx, places);
-    tess_free(ctx, turned);
-    tess_free(ctx, sums);
+    TESS_FREE(ctx, places, turned, sums);
     return status;
 }

@@ -2,7 +2,6 @@
  * zero, so that kernels may multiply whole blocks. */
 #include <inttypes.h>
 
-#include "core/threads.h"
 #include "matrix/matrix.h"
 
 /* Scalar rows and columns of block (row, column) that lie inside the matrix. */
@@ -64,8 +63,7 @@ tess_status tess_matrix_check_padding(const tess_matrix *A)
     int64_t r = A->block_height, c = A->block_width, bad = INT64_MAX;
     if (A->rows % r == 0 && A->cols % c == 0)
         return TESS_OK;
-    tess_for(A->ctx, A->ctx->threads, A->block_rows, find_bad_padding,
-             &(struct find_bad_padding){A, &bad});
+    tess_for(A->ctx, A->block_rows, find_bad_padding, &(struct find_bad_padding){A, &bad});
     if (bad == INT64_MAX)
         return TESS_OK;
     int64_t k = A->row_offsets[bad], at;

@@ -4,9 +4,7 @@
  * The renumbering is a permutation, so no column repeats.
  */
 #include <inttypes.h>
-#include <string.h>
 
-#include "core/threads.h"
 #include "matrix/sort.h"
 
 /* inverse[perm[i]] = i, or the first entry of perm that is out of range or repeats. */
@@ -68,14 +66,12 @@ static void measure_shares(const tess_matrix *B, int shares, int64_t *at)
         int64_t last = tess_share_row(B->row_offsets, B->block_rows, share + 1, shares);
         for (int64_t row = tess_share_row(B->row_offsets, B->block_rows, share, shares); row < last;
              row++)
-            if (B->row_offsets[row + 1] - B->row_offsets[row] > longest)
-                longest = B->row_offsets[row + 1] - B->row_offsets[row];
+            longest = tess_max(B->row_offsets[row + 1] - B->row_offsets[row], longest);
         at[share + 1] = at[share] + longest;
     }
 }
 
 struct permute_share {
-    int shares;
     tess_sort_key *keys;
     int64_t *at;
     tess_matrix *B;
@@ -84,23 +80,20 @@ struct permute_share {
     int64_t *inverse;
 };
 
-static void permute_share(void *arg, int share)
+static void permute_share(void *arg, tess_range rows)
 {
     const struct permute_share *job = arg;
-    int64_t *at = job->at;
-    tess_matrix *B = job->B;
-    tess_sort_key *mine = job->keys + 2 * at[share], *scratch = mine + at[share + 1] - at[share];
-    int64_t last = tess_share_row(B->row_offsets, B->block_rows, share + 1, job->shares);
-    for (int64_t row = tess_share_row(B->row_offsets, B->block_rows, share, job->shares);
-         row < last; row++)
-        permute_row(job->A, B, row, job->perm[row], job->inverse, mine, scratch);
+    const int64_t *at = job->at + rows.share;
+    tess_sort_key *mine = job->keys + 2 * at[0], *scratch = mine + at[1] - at[0];
+    for (int64_t row = rows.first; row < rows.last; row++)
+        permute_row(job->A, job->B, row, job->perm[row], job->inverse, mine, scratch);
 }
 
 tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, const int64_t *perm,
                                 tess_matrix **out)
 {
     if (!ctx || !A || !out || (!perm && A->block_rows > 0))
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_permute: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (A->block_rows != A->block_cols)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_matrix_permute: %" PRId64 " x %" PRId64 " blocks are not square",
@@ -120,14 +113,12 @@ tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, const int64
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, shares + 1, &at));
     measure_shares(B, shares, at);
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, 2 * at[shares], &keys));
-    tess_parallel(ctx, shares, permute_share,
-                  &(struct permute_share){shares, keys, at, B, A, perm, inverse});
+    tess_for_rows(ctx, B->row_offsets, B->block_rows, permute_share,
+                  &(struct permute_share){keys, at, B, A, perm, inverse});
     *out = B;
     B = NULL;
 cleanup:
-    tess_free(ctx, inverse);
-    tess_free(ctx, at);
-    tess_free(ctx, keys);
+    TESS_FREE(ctx, inverse, at, keys);
     tess_matrix_destroy(B);
     return status;
 }

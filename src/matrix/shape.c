@@ -1,9 +1,6 @@
 /* Block shapes by name; shape.h has the grammar. */
 #include "matrix/shape.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* A family has one length: a shape is 1 or that many rows of 1 or that many columns. A new family
  * is a new row here. */
 typedef struct shape_family {

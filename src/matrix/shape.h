@@ -10,8 +10,7 @@
  *                  x                  x           x                             x x x
  *                  x                    x       x
  */
-#ifndef TESS_MATRIX_SHAPE_H
-#define TESS_MATRIX_SHAPE_H
+#pragma once
 
 #include "core/core.h"
 
@@ -46,5 +45,3 @@ static inline int64_t tess_shape_cells(const tess_shape *shape)
 {
     return (int64_t)shape->height * shape->width;
 }
-
-#endif

@@ -18,6 +18,35 @@ int64_t tess_share_row(const int64_t *row_offsets, int64_t rows, int share, int 
     return low;
 }
 
+typedef struct row_loop {
+    tess_range_fn run;
+    void *arg;
+    int64_t bounds[TESS_THREADS_MAX + 1]; /* share s has rows bounds[s] .. bounds[s + 1] - 1 */
+} row_loop;
+
+static void run_rows(void *arg, int share)
+{
+    const row_loop *l = arg;
+    l->run(l->arg, (tess_range){l->bounds[share], l->bounds[share + 1], share});
+}
+
+void tess_for_rows(tess_ctx *ctx, const int64_t *row_offsets, int64_t rows, tess_range_fn run,
+                   void *arg)
+{
+    row_loop l = {.run = run, .arg = arg};
+    for (int share = 0; share <= ctx->threads; share++)
+        l.bounds[share] = tess_share_row(row_offsets, rows, share, ctx->threads);
+    tess_parallel(ctx, ctx->threads, run_rows, &l);
+}
+
+int64_t tess_matrix_longest_row(const tess_matrix *A)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < A->block_rows; i++)
+        longest = tess_max(longest, A->row_offsets[i + 1] - A->row_offsets[i]);
+    return longest;
+}
+
 void tess_counts_to_offsets(int64_t *offsets, int64_t rows)
 {
     for (int64_t i = 0; i < rows; i++)

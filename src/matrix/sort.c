@@ -1,6 +1,4 @@
 /* Stable sort of (column, position) pairs by column: insertion in short runs, then merging. */
-#include <string.h>
-
 #include "matrix/sort.h"
 
 enum { RUN = 16 };

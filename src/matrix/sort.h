@@ -1,6 +1,5 @@
 /* Sorting the blocks of one row by column. */
-#ifndef TESS_SORT_H
-#define TESS_SORT_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -12,5 +11,3 @@ typedef struct tess_sort_key {
 /* Sorts by column; equal columns keep their order. Both arrays hold `count`; the result is in the
  * one returned. */
 tess_sort_key *tess_sort_keys(tess_sort_key *keys, tess_sort_key *scratch, int64_t count);
-
-#endif

@@ -1,8 +1,4 @@
 /* What the rows look like: lengths, histogram, bandwidth, non-zeros, imbalance. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "core/threads.h"
 #include "matrix/matrix.h"
 
 /* The class of a row of `length` blocks: 0 for 0, otherwise 1 + floor(log2 length), at most the
@@ -13,16 +9,16 @@ static int length_class(int64_t length)
     return class < TESS_ROW_CLASSES ? class : TESS_ROW_CLASSES - 1;
 }
 
-struct measure_rows {
+typedef struct counting {
     const tess_matrix *A;
-    tess_statistics *s;
-};
+    tess_statistics s;
+} counting;
 
 static void measure_rows(void *arg, tess_range range)
 {
-    const struct measure_rows *job = arg;
+    counting *job = arg;
     const tess_matrix *A = job->A;
-    tess_statistics *s = job->s;
+    tess_statistics *s = &job->s;
     int64_t row_min = INT64_MAX, row_max = 0, empty = 0, lower = 0, upper = 0;
     int64_t histogram[TESS_ROW_CLASSES] = {0};
     for (int64_t i = range.first; i < range.last; i++) {
@@ -48,68 +44,56 @@ static void measure_rows(void *arg, tess_range range)
 
 /* Everything but the values, block row by block row. Columns are sorted, so the ends of a row say
  * how far it reaches from the diagonal. */
-static void row_lengths(tess_ctx *ctx, const tess_matrix *A, tess_statistics *s)
+static void row_lengths(tess_ctx *ctx, counting *job)
 {
+    const tess_matrix *A = job->A;
+    tess_statistics *s = &job->s;
     s->row_min = A->block_rows > 0 ? INT64_MAX : 0;
-    tess_for(ctx, ctx->threads, A->block_rows, measure_rows, &(struct measure_rows){A, s});
+    tess_for(ctx, A->block_rows, measure_rows, job);
     s->row_avg = A->block_rows > 0 ? (double)A->blocks / (double)A->block_rows : 0;
     s->imbalance = s->row_avg > 0 ? (double)s->row_max / s->row_avg : 1;
 }
 
-struct count_nonzeros {
-    const tess_matrix *A;
-    int64_t *nonzeros;
-};
-
 static void count_nonzeros(void *arg, tess_range range)
 {
-    const struct count_nonzeros *job = arg;
+    counting *job = arg;
     int64_t nonzeros = 0;
     for (int64_t at = range.first; at < range.last; at++)
         nonzeros += tess_matrix_value(job->A, at) != 0;
-    tess_take(job->nonzeros, nonzeros);
+    tess_take(&job->s.nonzeros, nonzeros);
 }
 
-struct count_padding {
-    const tess_matrix *A;
-    int64_t r, c, *padding;
-};
-
-static void count_padding(void *arg, tess_range range)
+static void subtract_padding(void *arg, tess_range range)
 {
-    const struct count_padding *job = arg;
+    counting *job = arg;
     const tess_matrix *A = job->A;
-    int64_t padding = 0;
+    int64_t r = A->block_height, c = A->block_width, padding = 0;
     for (int64_t i = range.first; i < range.last; i++) {
         int64_t first = A->row_offsets[i], last = A->row_offsets[i + 1];
-        int64_t low = i == A->block_rows - 1 ? A->block_rows * job->r - A->rows : 0;
+        int64_t low = i == A->block_rows - 1 ? A->block_rows * r - A->rows : 0;
         bool ragged = last > first && A->columns[last - 1] == A->block_cols - 1;
-        int64_t right = ragged ? A->block_cols * job->c - A->cols : 0;
-        padding += (last - first) * low * job->c + right * job->r - right * low;
+        int64_t right = ragged ? A->block_cols * c - A->cols : 0;
+        padding += (last - first) * low * c + right * r - right * low;
     }
-    tess_take(job->padding, padding);
+    tess_take(&job->s.stored, -padding);
 }
 
 /* Entries inside the matrix, and those of them that are not zero. Padding is zero by invariant, so
  * all stored values may be looked at for the second. */
-static void count_values(tess_ctx *ctx, const tess_matrix *A, tess_statistics *s)
+static void count_values(tess_ctx *ctx, counting *job)
 {
-    int64_t stored = tess_matrix_stored(A), nonzeros = 0, padding = 0;
-    int64_t r = A->block_height, c = A->block_width;
-    tess_for(ctx, ctx->threads, stored, count_nonzeros, &(struct count_nonzeros){A, &nonzeros});
-    tess_for(ctx, ctx->threads, A->block_rows, count_padding,
-             &(struct count_padding){A, r, c, &padding});
-    s->stored = stored - padding;
-    s->nonzeros = nonzeros;
+    job->s.stored = tess_matrix_stored(job->A);
+    tess_for(ctx, job->s.stored, count_nonzeros, job);
+    tess_for(ctx, job->A->block_rows, subtract_padding, job);
 }
 
 tess_status tess_matrix_statistics(tess_ctx *ctx, const tess_matrix *A, tess_statistics *out)
 {
     if (!ctx || !A || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_statistics: an argument is NULL");
-    tess_statistics s = {0};
-    row_lengths(ctx, A, &s);
-    count_values(ctx, A, &s);
-    *out = s;
+        return tess_null_argument(ctx, __func__);
+    counting job = {.A = A};
+    row_lengths(ctx, &job);
+    count_values(ctx, &job);
+    *out = job.s;
     return TESS_OK;
 }

@@ -1,23 +1,6 @@
 /* Symmetry of pattern and values, and the diagonal: every entry (i, j) looks for its mirror (j, i)
  * by bisection in the sorted columns of block row j. */
-#include <math.h>
-
-#include "core/threads.h"
 #include "matrix/matrix.h"
-
-/* Position of block (row, column), or -1. */
-static int64_t find_block(const tess_matrix *A, int64_t row, int64_t column)
-{
-    int64_t low = A->row_offsets[row], high = A->row_offsets[row + 1], end = high;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (A->columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < end && A->columns[low] == column ? low : -1;
-}
 
 typedef struct tally {
     int64_t off_diagonal, mirrored;  /* entries, and those whose mirror is stored */
@@ -30,13 +13,13 @@ typedef struct tally {
 static void compare_block(const tess_matrix *A, int64_t I, int64_t k, tally *T)
 {
     int64_t r = A->block_height, c = A->block_width, J = A->columns[k];
-    int64_t mirror = r == c ? find_block(A, J, I) : -1;
+    int64_t mirror = r == c ? tess_matrix_find(A, J, I) : -1;
     for (int64_t q = 0; q < c && J * c + q < A->cols; q++) {
         for (int64_t p = 0; p < r && I * r + p < A->rows; p++) {
             int64_t i = I * r + p, j = J * c + q;
             double value = tess_matrix_value(A, (k * c + q) * r + p), other = 0;
             if (r != c)
-                mirror = find_block(A, j / r, i / c);
+                mirror = tess_matrix_find(A, j / r, i / c);
             if (mirror >= 0)
                 other = tess_matrix_value(A, (mirror * c + i % c) * r + j % r);
             T->unequal += !(value == other);
@@ -56,32 +39,30 @@ static void compare_block(const tess_matrix *A, int64_t I, int64_t k, tally *T)
 
 struct look_at_diagonal {
     const tess_matrix *A;
-    int64_t r, c, *found, *zero;
+    int64_t found, zero;
 };
 
 static void look_at_diagonal(void *arg, tess_range range)
 {
-    const struct look_at_diagonal *job = arg;
-    const int64_t r = job->r, c = job->c;
+    struct look_at_diagonal *job = arg;
+    const int64_t r = job->A->block_height, c = job->A->block_width;
     int64_t found = 0, zero = 0;
     for (int64_t i = range.first; i < range.last; i++) {
-        int64_t k = find_block(job->A, i / r, i / c);
+        int64_t k = tess_matrix_find(job->A, i / r, i / c);
         found += k >= 0;
         zero += k >= 0 && tess_matrix_value(job->A, (k * c + i % c) * r + i % r) == 0;
     }
-    tess_take(job->found, found);
-    tess_take(job->zero, zero);
+    tess_take(&job->found, found);
+    tess_take(&job->zero, zero);
 }
 
 /* Rectangular matrices have a diagonal, but no mirrors. */
 static int64_t count_diagonal(const tess_matrix *A, int64_t *zeros)
 {
-    int64_t r = A->block_height, c = A->block_width, found = 0, zero = 0;
-    int64_t length = A->rows < A->cols ? A->rows : A->cols;
-    tess_for(A->ctx, A->ctx->threads, length, look_at_diagonal,
-             &(struct look_at_diagonal){A, r, c, &found, &zero});
-    *zeros = zero;
-    return found;
+    struct look_at_diagonal job = {.A = A};
+    tess_for(A->ctx, tess_min(A->rows, A->cols), look_at_diagonal, &job);
+    *zeros = job.zero;
+    return job.found;
 }
 
 struct compare_rows {
@@ -110,7 +91,7 @@ static void compare_rows(void *arg, tess_range range)
 tess_status tess_matrix_symmetry(tess_ctx *ctx, const tess_matrix *A, tess_symmetry *out)
 {
     if (!ctx || !A || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_symmetry: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     int64_t length = A->rows < A->cols ? A->rows : A->cols;
     if (A->rows != A->cols) {
         tess_symmetry S = {0};

@@ -1,10 +1,7 @@
 /* The same matrix in the other precision. A finite f64 beyond f32's range is refused, never turned
  * into an infinity; infinities and NaN that are there stay, and small numbers round towards 0. */
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
-#include "core/threads.h"
 #include "matrix/matrix.h"
 
 struct narrow_range {
@@ -27,11 +24,10 @@ static void narrow_range(void *arg, tess_range range)
     tess_lower(job->bad, bad);
 }
 
-/* The first value that does not fit, or -1. */
-static int64_t narrow(tess_ctx *ctx, const double *from, float *to, int64_t count)
+int64_t tess_narrow(tess_ctx *ctx, const double *from, float *to, int64_t count)
 {
     int64_t bad = INT64_MAX;
-    tess_for(ctx, ctx->threads, count, narrow_range, &(struct narrow_range){from, to, &bad});
+    tess_for(ctx, count, narrow_range, &(struct narrow_range){from, to, &bad});
     return bad == INT64_MAX ? -1 : bad;
 }
 
@@ -49,14 +45,14 @@ static void widen_range(void *arg, tess_range range)
 
 static void widen(tess_ctx *ctx, const float *from, double *to, int64_t count)
 {
-    tess_for(ctx, ctx->threads, count, widen_range, &(struct widen_range){from, to});
+    tess_for(ctx, count, widen_range, &(struct widen_range){from, to});
 }
 
 tess_status tess_matrix_to_type(tess_ctx *ctx, const tess_matrix *A, tess_type type,
                                 tess_matrix **out)
 {
     if (!ctx || !A || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_to_type: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     tess_matrix *B;
     TESS_TRY(tess_matrix_allocate(ctx, type, A->rows, A->cols, A->block_height, A->block_width,
                                   A->blocks, &B));
@@ -67,7 +63,7 @@ tess_status tess_matrix_to_type(tess_ctx *ctx, const tess_matrix *A, tess_type t
     if (type == A->type && stored > 0)
         memcpy(B->values, A->values, (size_t)stored * tess_type_size(type));
     else if (type == TESS_F32)
-        bad = narrow(ctx, A->values, B->values, stored);
+        bad = tess_narrow(ctx, A->values, B->values, stored);
     else
         widen(ctx, A->values, B->values, stored);
     if (bad >= 0) {

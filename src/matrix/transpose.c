@@ -4,16 +4,22 @@
  * rows of A, entering each by binary search at its range. So blocks arrive in the order of A's
  * rows, which is the order of the new columns, and nothing is sorted or shared.
  */
-#include <string.h>
-
-#include "core/threads.h"
 #include "matrix/matrix.h"
 
-static void count_columns(const tess_matrix *A, int64_t first, int64_t last, int64_t *counts)
+typedef struct transposition {
+    const tess_matrix *A;
+    tess_matrix *B;
+    int64_t *next; /* next[j] is where the next block of new row j goes */
+} transposition;
+
+static void count_columns(void *arg, tess_range columns)
 {
-    for (int64_t i = 0; first < last && i < A->block_rows; i++)
-        for (int64_t k = tess_matrix_lower_bound(A, i, first);
-             k < A->row_offsets[i + 1] && A->columns[k] < last; k++)
+    const transposition *job = arg;
+    const tess_matrix *A = job->A;
+    int64_t *counts = job->B->row_offsets + 1;
+    for (int64_t i = 0; i < A->block_rows; i++)
+        for (int64_t k = tess_matrix_lower_bound(A, i, columns.first);
+             k < A->row_offsets[i + 1] && A->columns[k] < columns.last; k++)
             counts[A->columns[k]]++;
 }
 
@@ -25,16 +31,16 @@ static inline __attribute__((always_inline)) void transpose_block(const char *fr
             memcpy(to, from + ((size_t)j * (size_t)r + (size_t)i) * size, size);
 }
 
-/* `next[j]` is where the next block of new row j goes. */
-static void place_blocks(const tess_matrix *A, tess_matrix *B, int64_t first, int64_t last,
-                         int64_t *next)
+static void place_blocks(void *arg, tess_range columns)
 {
+    const transposition *job = arg;
+    const tess_matrix *A = job->A, *B = job->B;
     int32_t r = A->block_height, c = A->block_width;
     size_t size = tess_type_size(A->type), bytes = (size_t)r * (size_t)c * size;
-    for (int64_t i = 0; first < last && i < A->block_rows; i++) {
-        for (int64_t k = tess_matrix_lower_bound(A, i, first);
-             k < A->row_offsets[i + 1] && A->columns[k] < last; k++) {
-            int64_t to = next[A->columns[k]]++;
+    for (int64_t i = 0; columns.first < columns.last && i < A->block_rows; i++) {
+        for (int64_t k = tess_matrix_lower_bound(A, i, columns.first);
+             k < A->row_offsets[i + 1] && A->columns[k] < columns.last; k++) {
+            int64_t to = job->next[A->columns[k]]++;
             const char *block = (const char *)A->values + (size_t)k * bytes;
             char *target = (char *)B->values + (size_t)to * bytes;
             B->columns[to] = (int32_t)i;
@@ -48,55 +54,23 @@ static void place_blocks(const tess_matrix *A, tess_matrix *B, int64_t first, in
     }
 }
 
-struct count_share {
-    tess_matrix *B;
-    const tess_matrix *A;
-    int n;
-};
-
-static void count_share(void *arg, int t)
-{
-    const struct count_share *job = arg;
-    tess_matrix *B = job->B;
-    const int n = job->n;
-    int64_t step = tess_ceil_div(B->block_rows, n), first = t * step;
-    int64_t last = first + step < B->block_rows ? first + step : B->block_rows;
-    count_columns(job->A, first, last, B->row_offsets + 1);
-}
-
-struct place_share {
-    const tess_matrix *A;
-    tess_matrix *B;
-    int64_t *next;
-    int n;
-};
-
-static void place_share(void *arg, int t)
-{
-    const struct place_share *job = arg;
-    tess_matrix *B = job->B;
-    const int n = job->n;
-    place_blocks(job->A, B, tess_share_row(B->row_offsets, B->block_rows, t, n),
-                 tess_share_row(B->row_offsets, B->block_rows, t + 1, n), job->next);
-}
-
 tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out)
 {
     if (!ctx || !A || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_transpose: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     tess_matrix *B;
     int64_t *next = NULL;
     TESS_TRY(tess_matrix_allocate(ctx, A->type, A->cols, A->rows, A->block_width, A->block_height,
                                   A->blocks, &B));
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, B->block_rows, &next));
-    tess_parallel(ctx, ctx->threads, count_share, &(struct count_share){B, A, ctx->threads});
+    transposition job = {A, B, next};
+    tess_for(ctx, B->block_rows, count_columns, &job);
     tess_counts_to_offsets(B->row_offsets, B->block_rows);
     memcpy(next, B->row_offsets, (size_t)B->block_rows * sizeof *next);
-    tess_parallel(ctx, ctx->threads, place_share, &(struct place_share){A, B, next, ctx->threads});
-    tess_free(ctx, next);
+    tess_for_rows(ctx, B->row_offsets, B->block_rows, place_blocks, &job);
     *out = B;
-    return TESS_OK;
+    B = NULL;
 cleanup:
     tess_free(ctx, next);
     tess_matrix_destroy(B);

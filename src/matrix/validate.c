@@ -1,7 +1,6 @@
 /* Checks BSR arrays against the rules of matrix.h and names the first fault. */
 #include <inttypes.h>
 
-#include "core/threads.h"
 #include "matrix/matrix.h"
 
 static tess_status check_offsets(tess_ctx *ctx, const tess_matrix_view *A)
@@ -67,8 +66,7 @@ tess_status tess_matrix_validate(tess_ctx *ctx, const tess_matrix_view *A, bool 
 {
     TESS_TRY(check_offsets(ctx, A));
     int64_t bad_row = INT64_MAX;
-    tess_for(ctx, ctx->threads, A->block_rows, find_bad_row,
-             &(struct find_bad_row){A, sorted, &bad_row});
+    tess_for(ctx, A->block_rows, find_bad_row, &(struct find_bad_row){A, sorted, &bad_row});
     if (bad_row < INT64_MAX)
         return report(ctx, A, bad_row, first_fault(A, bad_row, sorted));
     return TESS_OK;

@@ -1,8 +1,5 @@
 #include "plan/duel.h"
 
-#include <math.h>
-#include <string.h>
-
 /* A batch is RUNS timed products. A duel is four batches: challenger, champion, champion,
  * challenger. The first products of a batch are slow: the cache still holds the other format's
  * arrays. They are not counted, until products do not get faster any more, but at most so many: */

@@ -1,6 +1,5 @@
 /* One duel of a search: champion and challenger, timed in turn on the same vectors. */
-#ifndef TESS_DUEL_H
-#define TESS_DUEL_H
+#pragma once
 
 #include "plan/tuner.h"
 
@@ -46,5 +45,3 @@ tess_status tess_duel(tess_arena *a, tess_contestant *champion, tess_contestant 
 void tess_search_recall(tess_arena *a, const char *key, tess_plan **out);
 /* Tells wisdom what the search has chosen. */
 void tess_search_remember(const tess_arena *a, const char *key);
-
-#endif

@@ -1,24 +1,11 @@
 /* What was chosen, and why, with numbers: a page of text for people. */
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "plan/model/model.h"
 #include "plan/tuner.h"
 
 /* Trials listed; the rest is counted. */
 enum { LINES = 12 };
 
-static void add(tess_plan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void add(tess_plan *plan, const char *format, ...)
-{
-    size_t used = strlen(plan->explain);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(plan->explain + used, sizeof plan->explain - used, format, arguments);
-    va_end(arguments);
-}
+#define ADD(plan, ...) tess_append((plan)->explain, sizeof(plan)->explain, __VA_ARGS__)
 
 const char *tess_effort_name(tess_effort effort)
 {
@@ -57,24 +44,24 @@ static void add_trials(tess_plan *plan, const tess_search *search)
     double best = search->trials[search->chosen].seconds;
     int64_t shown = 0;
     char a[24], b[24];
-    add(plan, "    %-44s %12s %12s\n", "candidates", "measured", "predicted");
+    ADD(plan, "    %-44s %12s %12s\n", "candidates", "measured", "predicted");
     for (int64_t i = 0; i < search->count && shown < LINES; i++) {
         const tess_trial *t = &search->trials[i];
         if (t->state == TESS_TRIAL_UNTRIED && search->effort != TESS_ESTIMATE)
             continue;
         shown++;
-        add(plan, "  %c %-44.44s ", i == search->chosen ? '*' : ' ', t->candidate.kernel);
+        ADD(plan, "  %c %-44.44s ", i == search->chosen ? '*' : ' ', t->candidate.kernel);
         if (t->state == TESS_TRIAL_REFUSED)
-            add(plan, "refused: %s", t->note);
+            ADD(plan, "refused: %s", t->note);
         else
-            add(plan, "%12s %12s", milliseconds(t->seconds, a),
+            ADD(plan, "%12s %12s", milliseconds(t->seconds, a),
                 milliseconds(t->candidate.predicted, b));
         if (best > 0 && t->seconds > 0)
-            add(plan, "  %5.2fx", t->seconds / best);
-        add(plan, "%s%s\n", t->candidate.params[0] ? "  " : "", t->candidate.params);
+            ADD(plan, "  %5.2fx", t->seconds / best);
+        ADD(plan, "%s%s\n", t->candidate.params[0] ? "  " : "", t->candidate.params);
     }
     if (shown < search->count)
-        add(plan, "    and %lld more that were not tried or are not shown\n",
+        ADD(plan, "    and %lld more that were not tried or are not shown\n",
             (long long)(search->count - shown));
 }
 
@@ -82,7 +69,7 @@ static void add_search(tess_plan *plan, const tess_search *search)
 {
     double bytes = tess_matrix_spmv_bytes(plan->matrix);
     if (search->remembered) {
-        add(plan,
+        ADD(plan,
             "chosen  from wisdom (%s): a product of this class, %.3g MB of matrix and vectors, ran "
             "at %.1f GB/s\n",
             tess_effort_name(search->effort), 1e-6 * search->bytes_then,
@@ -90,7 +77,7 @@ static void add_search(tess_plan *plan, const tess_search *search)
         return;
     }
     if (search->count < 2) {
-        add(plan, "chosen  nothing else applies\n");
+        ADD(plan, "chosen  nothing else applies\n");
         return;
     }
     const tess_trial *winner = &search->trials[search->chosen], *first = &search->trials[0];
@@ -98,11 +85,11 @@ static void add_search(tess_plan *plan, const tess_search *search)
     if (search->effort == TESS_ESTIMATE) {
         const tess_model *model = plan->device->performance;
         const bool known = winner->candidate.predicted > 0 && model;
-        add(plan, "chosen  %s%s%s\n",
+        ADD(plan, "chosen  %s%s%s\n",
             known ? "by the model" : "as the backend's first guess: the model does not know it",
             known && model->stand_in ? " of another machine that stands in, " : "",
             known && model->stand_in ? model->device : "");
-        add(plan,
+        ADD(plan,
             search->small ? "        nothing was run: below %.0f MB a search costs more than it "
                             "gives (fresh = 1 searches all the same)\n"
                           : "        nothing was run\n",
@@ -110,16 +97,16 @@ static void add_search(tess_plan *plan, const tess_search *search)
         add_trials(plan, search);
         return;
     }
-    add(plan, "chosen  by %s%s: %.3f ms, %.1f GB/s; %d products, %.3g s of planning\n",
+    ADD(plan, "chosen  by %s%s: %.3f ms, %.1f GB/s; %d products, %.3g s of planning\n",
         tess_effort_name(search->effort), search->cancelled ? " (stopped)" : "",
         1e3 * winner->seconds, winner->seconds > 0 ? 1e-9 * bytes / winner->seconds : 0.0,
         search->spmvs, search->seconds);
     if (payback > 0)
-        add(plan,
+        ADD(plan,
             "        %.1f %% faster than the first guess; planning pays after %lld products\n",
             100 * (first->seconds / winner->seconds - 1), (long long)payback);
     else
-        add(plan, "        the first guess was the best\n");
+        ADD(plan, "        the first guess was the best\n");
     add_trials(plan, search);
 }
 
@@ -151,14 +138,14 @@ static void add_price(tess_plan *plan)
     tess_candidate priced = price(plan);
     const tess_model *model = plan->device->performance;
     if (!(priced.bytes > 0)) {
-        add(plan, "moves   %.3g MB an SpMV\n", 1e-6 * least);
+        ADD(plan, "moves   %.3g MB an SpMV\n", 1e-6 * least);
         return;
     }
-    add(plan, "moves   %.3g MB an SpMV (%.2fx the matrix and vectors)\n", 1e-6 * priced.bytes,
+    ADD(plan, "moves   %.3g MB an SpMV (%.2fx the matrix and vectors)\n", 1e-6 * priced.bytes,
         priced.bytes / least);
-    add(plan, "keeps   %.3g MB beside the matrix\n", 1e-6 * priced.memory);
+    ADD(plan, "keeps   %.3g MB beside the matrix\n", 1e-6 * priced.memory);
     if (priced.predicted > 0 && model)
-        add(plan, "predict %.3f ms, %.1f GB/s%s%s\n", 1e3 * priced.predicted,
+        ADD(plan, "predict %.3f ms, %.1f GB/s%s%s\n", 1e3 * priced.predicted,
             1e-9 * least / priced.predicted, model->stand_in ? "; measured on " : "",
             model->stand_in ? model->device : "");
 }
@@ -169,17 +156,17 @@ const char *tess_plan_explain(tess_plan *plan)
         return "";
     const tess_matrix *A = plan->matrix;
     plan->explain[0] = '\0';
-    add(plan,
+    ADD(plan,
         "%lld x %lld %s, %lld blocks of %d x %d\n"
         "device  %s\nformat  %s\nkernel  %s%s%s\n",
         (long long)A->rows, (long long)A->cols, tess_type_name(A->type), (long long)A->blocks,
         (int)A->block_height, (int)A->block_width, plan->device->description, plan->format,
         plan->kernel, plan->params[0] ? " " : "", plan->params);
     if (plan->device->reason[0])
-        add(plan, "        %s\n", plan->device->reason);
+        ADD(plan, "        %s\n", plan->device->reason);
     add_price(plan);
     if (plan->note[0])
-        add(plan, "note    %s\n", plan->note);
+        ADD(plan, "note    %s\n", plan->note);
     if (plan->device->backend->explain)
         plan->device->backend->explain(plan);
     if (plan->search)

@@ -1,6 +1,4 @@
 /* Plans: argument checks once, here, then the backend's table. */
-#include <string.h>
-
 #include "plan/tuner.h"
 
 tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
@@ -33,7 +31,7 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, tess_device *devi
     tess_plan_options taken;
     const tess_plan_options *options = &taken;
     if (!ctx || !A || !device || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_plan_create: an argument is NULL");
+        return tess_null_argument(ctx, "tess_plan_create");
     tess_plan *plan;
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_plan_options, given, &taken));
     if (options->effort != TESS_MEASURE && options->effort != TESS_ESTIMATE &&

@@ -1,7 +1,4 @@
 /* tess_predict: the model's answers as a public structure. */
-#include <stdio.h>
-#include <string.h>
-
 #include "plan/model/model.h"
 #include "plan/tuner.h"
 
@@ -18,8 +15,7 @@ void tess_prediction_destroy(tess_ctx *ctx, tess_prediction *p)
 {
     if (!p)
         return;
-    tess_free(ctx, ((prediction *)p)->kernels);
-    tess_free(ctx, p);
+    TESS_FREE(ctx, ((prediction *)p)->kernels, p);
 }
 
 /* ---- Kernels ---- */
@@ -125,7 +121,7 @@ tess_status tess_predict(tess_ctx *ctx, const tess_matrix *A, tess_device *devic
     tess_predict_options taken;
     const tess_predict_options *options = &taken;
     if (!ctx || !A || !device || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_predict: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_predict_options, given, &taken));
     if (options->devices < 0 || options->devices > DEVICES_MAX)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_predict: devices = %d is outside 0..%d",

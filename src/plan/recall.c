@@ -1,7 +1,4 @@
 /* Wisdom in a search: what was chosen before for a matrix of this class, and what is kept now. */
-#include <stdio.h>
-#include <string.h>
-
 #include "plan/duel.h"
 #include "backend/shapes.h"
 #include "plan/wisdom/wisdom.h"

@@ -1,6 +1,4 @@
 /* What a search tries, and in which order. */
-#include <string.h>
-
 #include "plan/tuner.h"
 #include "plan/model/model.h"
 

@@ -1,9 +1,6 @@
 /* The search: see tuner.h for its shape. */
 #include "plan/tuner.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "plan/duel.h"
 #include "plan/wisdom/wisdom.h"
 
@@ -15,8 +12,7 @@ void tess_search_free(tess_ctx *ctx, tess_search *search)
 {
     if (!search)
         return;
-    tess_free(ctx, search->trials);
-    tess_free(ctx, search);
+    TESS_FREE(ctx, search->trials, search);
 }
 
 /* ---- Candidates ---- */
@@ -195,8 +191,7 @@ static tess_status search_among(tess_arena *a, tess_plan **out)
         status = make_vectors(a);
     if (status == TESS_OK)
         status = choose(a, &champion);
-    tess_free(a->ctx, a->x);
-    tess_free(a->ctx, a->y);
+    TESS_FREE(a->ctx, a->x, a->y);
     if (status != TESS_OK) {
         tess_plan_destroy(champion.plan);
         return status;

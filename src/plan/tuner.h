@@ -8,8 +8,7 @@
  * Times of an asynchronous device are quiet. There MEASURE has a duel only if all other candidates
  * can still be looked at; else the first few runs decide.
  */
-#ifndef TESS_TUNER_H
-#define TESS_TUNER_H
+#pragma once
 
 #include "backend/backend.h"
 
@@ -81,5 +80,3 @@ const char *tess_trial_state_name(tess_trial_state state);
 tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                               const tess_plan_options *options, bool shares_layouts,
                               tess_plan **out);
-
-#endif

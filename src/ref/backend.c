@@ -1,7 +1,4 @@
 /* "ref" as a device: no state but the matrix itself. */
-#include <stdio.h>
-#include <string.h>
-
 #include "backend/backend.h"
 #include "ref/ref.h"
 
@@ -51,8 +48,7 @@ static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
 static void release(tess_plan *plan)
 {
     ref_state *state = plan->state;
-    tess_free(plan->ctx, state->column_sums);
-    tess_free(plan->ctx, state);
+    TESS_FREE(plan->ctx, state->column_sums, state);
 }
 
 static tess_status spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)

@@ -1,7 +1,5 @@
 /* y = alpha A x + beta y, A^T, and the magnitude |A||x|, as one would write them on a blackboard.
  */
-#include <math.h>
-
 #include "ref/ref.h"
 
 /* Row `i` of block row `ib` times x: sum over its blocks k and their columns j inside the matrix.

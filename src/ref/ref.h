@@ -1,7 +1,6 @@
 /* The reference backend: one obvious function per operation, the truth for every test. Sums are
  * accumulated in double for both precisions, in the order of the stored blocks. */
-#ifndef TESS_REF_H
-#define TESS_REF_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -34,5 +33,3 @@ void tess_ref_spmm(const tess_matrix *A, int k, tess_block_order order, double a
 /* bound[i] = sum over j of |A_ij| |x_j|: the scale of the componentwise error bound of DESIGN 10.
  */
 void tess_ref_spmv_magnitude(const tess_matrix *A, const void *x, double *bound);
-
-#endif

@@ -11,9 +11,6 @@
  * With pc=ilut,pivot= the columns are exchanged while the factors are computed. Those exchanges
  * become part of the arrangement, and the inner solver takes the factors as they are.
  */
-#include <math.h>
-#include <string.h>
-
 #include "matrix/arrange/arrange.h"
 #include "solve/direct/direct.h"
 #include "solve/pc/fill.h"
@@ -126,8 +123,7 @@ cleanup:
 static tess_status make(tess_solver *solver, arranged **out)
 {
     const tess_plan *plan = solver->plan;
-    if (plan->device->backend->host_values)
-        TESS_TRY(plan->device->backend->host_values(solver->plan));
+    TESS_TRY(tess_plan_host_values(solver->plan));
     const tess_matrix A = tess_plan_present(plan);
     const bool scalar =
         A.block_height != A.block_width || (solver->options.pc.pivot > 0 && A.block_height > 1);
@@ -147,7 +143,7 @@ cleanup:
     return status;
 }
 
-static tess_status refresh(tess_solver *solver)
+static tess_status update(tess_solver *solver)
 {
     arranged *fresh = NULL;
     TESS_TRY(make(solver, &fresh));
@@ -171,12 +167,7 @@ typedef struct vectors {
 
 static void free_vectors(tess_ctx *ctx, vectors *v)
 {
-    tess_free(ctx, v->host_b);
-    tess_free(ctx, v->host_x);
-    tess_free(ctx, v->r);
-    tess_free(ctx, v->c);
-    tess_free(ctx, v->y);
-    tess_free(ctx, v->better);
+    TESS_FREE(ctx, v->host_b, v->host_x, v->r, v->c, v->y, v->better);
 }
 
 static tess_status take_vectors(const tess_plan *plan, const void *b, const void *x, vectors *v)
@@ -279,4 +270,4 @@ cleanup:
     return status;
 }
 
-const tess_outer tess_outer_arranged = {refresh, close, refresh, solve};
+const tess_outer tess_outer_arranged = {update, close, update, solve};

@@ -6,10 +6,6 @@
  */
 #include "solve/auto.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 enum { LINE_MAX_LENGTH = 512 };
 
 typedef struct automatic {
@@ -57,8 +53,7 @@ static tess_status look(tess_solver *solver)
 {
     automatic *a = solver->outer_state;
     tess_plan *plan = solver->plan;
-    if (plan->device->backend->host_values)
-        TESS_TRY(plan->device->backend->host_values(plan));
+    TESS_TRY(tess_plan_host_values(plan));
     const tess_matrix A = tess_plan_present(plan);
     TESS_TRY(tess_look_at_matrix(solver->ctx, &A, a->zero, &a->look));
     a->look.square = !solver->options.padded;
@@ -95,7 +90,7 @@ static void close(tess_solver *solver)
 }
 
 /* New values: the solver that succeeded is asked first; where it cannot, the ladder begins anew. */
-static tess_status refresh(tess_solver *solver)
+static tess_status update(tess_solver *solver)
 {
     automatic *a = solver->outer_state;
     TESS_TRY(look(solver));
@@ -386,11 +381,8 @@ static tess_status solve(tess_solver *solver, const void *b, void *x, tess_resul
             plan->device->backend->memory_copy_to(plan->device, x, host_x, (size_t)n * size));
     tess_rounds_finish(&c.rounds, started, result);
 cleanup:
-    tess_free(solver->ctx, host_b);
-    tess_free(solver->ctx, host_x);
-    tess_free(solver->ctx, c.trial);
-    tess_free(solver->ctx, c.r);
+    TESS_FREE(solver->ctx, host_b, host_x, c.trial, c.r);
     return status;
 }
 
-const tess_outer tess_outer_auto = {open, close, refresh, solve};
+const tess_outer tess_outer_auto = {open, close, update, solve};

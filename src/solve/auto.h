@@ -3,8 +3,7 @@
  *     auto_look.c   matrix ──> tess_look_at ──> a ladder of rungs, the cheapest first
  *     auto.c        climbs it: each rung from the best x so far, until one solves the system
  */
-#ifndef TESS_AUTO_H
-#define TESS_AUTO_H
+#pragma once
 
 #include "solve/solve.h"
 
@@ -33,5 +32,3 @@ typedef struct tess_rung {
 tess_status tess_look_at_matrix(tess_ctx *ctx, const tess_matrix *A, bool *zero, tess_look_at *out);
 /* The rungs for such a matrix on a processor or another device; returns how many. */
 int tess_make_ladder(const tess_look_at *look, bool host, double memory, tess_rung *rungs);
-
-#endif

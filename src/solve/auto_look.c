@@ -1,8 +1,4 @@
 /* What a matrix looks like, and what is tried on it. The rules know sizes, signs and symmetry. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "solve/auto.h"
 #include "solve/direct/direct.h"
 

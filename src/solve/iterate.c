@@ -4,10 +4,6 @@
  * The recurrence decides when to look at the true residual; the true residual decides. Where the
  * two have drifted apart the recurrence starts again from x, as long as that helps.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "solve/iterate.h"
 
 /* The true residual may be larger than the tolerance by this factor. */
@@ -258,10 +254,9 @@ static tess_status end(tess_solver *solver, tess_system *system, int j, void *x,
         .history = j == 0 ? solver->history : NULL,
     };
     memcpy(result->text, system->text, sizeof result->text);
-    const size_t used = strlen(result->text);
     if (solver->pc.shift > 0)
-        snprintf(result->text + used, sizeof result->text - used, " (%s of %g times the diagonal)",
-                 solver->pc.ops->name, 1 + solver->pc.shift);
+        tess_append(result->text, sizeof result->text, " (%s of %g times the diagonal)",
+                    solver->pc.ops->name, 1 + solver->pc.shift);
     return TESS_OK;
 }
 

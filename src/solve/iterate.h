@@ -1,6 +1,5 @@
 /* What iterate.c (one system) and stretch.c (all of them, iteration by iteration) share. */
-#ifndef TESS_ITERATE_H
-#define TESS_ITERATE_H
+#pragma once
 
 #include "solve/solve.h"
 
@@ -33,5 +32,3 @@ tess_status tess_group_open(tess_ctx *ctx, int k, tess_group *g);
 void tess_group_close(tess_ctx *ctx, tess_group *g);
 /* Iterates the k systems of the group until all are done. */
 tess_status tess_group_loop(tess_solver *solver, tess_group *g, int k);
-
-#endif

@@ -1,8 +1,5 @@
 /* What a preconditioner may be told beside the matrix: modes and coordinates; and what it says of
  * itself. */
-#include <math.h>
-#include <string.h>
-
 #include "solve/solve.h"
 
 /* The solver that has the preconditioner, or why there is none that takes modes. */

@@ -1,8 +1,5 @@
 /* The caller's operator as a plan: a backend of one product, without entries. The plan owns a
  * device of this backend and a matrix that has sizes alone. */
-#include <stdio.h>
-#include <string.h>
-
 #include "solve/solve.h"
 
 typedef struct operator_state {
@@ -52,8 +49,7 @@ static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, 
 static void release(tess_plan *plan)
 {
     operator_state *state = plan->state;
-    tess_free(plan->ctx, state->product);
-    tess_free(plan->ctx, state);
+    TESS_FREE(plan->ctx, state->product, state);
 }
 
 static const tess_backend operator_backend = {
@@ -80,7 +76,7 @@ tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device, const te
     tess_plan *plan = NULL;
     tess_status status;
     if (!ctx || !device || !A || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_plan_from_operator: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     TESS_TRY(tess_operator_take(ctx, A, &operator));
     if (device->threads < 1)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
@@ -115,7 +111,6 @@ tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device, const te
     *out = plan;
     return TESS_OK;
 cleanup:
-    tess_free(ctx, state);
-    tess_free(ctx, plan);
+    TESS_FREE(ctx, state, plan);
     return status;
 }

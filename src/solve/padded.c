@@ -6,8 +6,6 @@
  * A^T u is 0 where A has a column of zeros, so a method of least squares leaves that part of x at
  * 0, and it sees the same residuals. Every device can solve it: nothing else knows of other shapes.
  */
-#include <string.h>
-
 #include "solve/solve.h"
 
 /* The caller's values into the square matrix, whose further rows have no blocks. */
@@ -15,8 +13,7 @@ static tess_status copy_values(tess_solver *solver)
 {
     tess_plan *plan = solver->plan;
     tess_matrix *square = solver->inner_matrix;
-    if (plan->device->backend->host_values)
-        TESS_TRY(plan->device->backend->host_values(plan));
+    TESS_TRY(tess_plan_host_values(plan));
     memcpy(square->values, plan->values,
            (size_t)tess_matrix_stored(square) * tess_type_size(square->type));
     return TESS_OK;
@@ -41,18 +38,10 @@ static tess_status open(tess_solver *solver)
     return tess_solver_open(solver->inner_plan, &inner, &solver->inner);
 }
 
-static void close(tess_solver *solver)
-{
-    tess_solver_destroy(solver->inner);
-    tess_plan_destroy(solver->inner_plan);
-    tess_matrix_destroy(solver->inner_matrix);
-}
-
-static tess_status refresh(tess_solver *solver)
+static tess_status update(tess_solver *solver)
 {
     TESS_TRY(copy_values(solver));
-    TESS_TRY(tess_plan_update_values(solver->inner_plan, solver->inner_matrix->values));
-    return tess_solver_update(solver->inner, NULL);
+    return tess_inner_update(solver);
 }
 
 /* A vector of `count` scalars of the caller's, and zeros behind it, in host memory. */
@@ -85,9 +74,8 @@ static tess_status solve(tess_solver *solver, const void *b, void *x, tess_resul
     else
         memcpy(x, left, bytes);
 cleanup:
-    tess_free(solver->ctx, right);
-    tess_free(solver->ctx, left);
+    TESS_FREE(solver->ctx, right, left);
     return status;
 }
 
-const tess_outer tess_outer_padded = {open, close, refresh, solve};
+const tess_outer tess_outer_padded = {open, tess_inner_close, update, solve};

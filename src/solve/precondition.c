@@ -1,7 +1,4 @@
 /* Our preconditioners alone: a space of two vectors in which the steps of z = M^-1 r run. */
-#include <stdio.h>
-#include <string.h>
-
 #include "plan/tuner.h"
 #include "solve/solve.h"
 
@@ -74,7 +71,7 @@ tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditione
     tess_ctx *ctx = plan->ctx;
     const tess_matrix *A = plan->matrix;
     if (!spec || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_pc_create: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (A->rows != A->cols)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "a preconditioner needs a square matrix, not %lld x %lld",
@@ -116,5 +113,5 @@ tess_status tess_pc_update(tess_preconditioner *pc, const void *values)
         return TESS_ERR_ARGUMENT;
     TESS_TRY(values ? tess_plan_update_values(pc->plan, values) : tess_plan_follow(pc->plan));
     TESS_TRY(tess_pc_update_values(pc->plan, &pc->pc));
-    return pc->space.ops->refresh ? pc->space.ops->refresh(&pc->space) : TESS_OK;
+    return pc->space.ops->update_values ? pc->space.ops->update_values(&pc->space) : TESS_OK;
 }

@@ -9,10 +9,6 @@
  * the method begins anew in each round. All vectors are in the device's memory, where it has its
  * own.
  */
-#include <math.h>
-#include <string.h>
-
-#include "core/threads.h"
 #include "solve/solve.h"
 
 /* What a round should gain: as much as single precision gives without pain. The last round gains no
@@ -29,27 +25,12 @@ typedef struct refinement {
     int taken;
 } refinement;
 
-struct narrow {
-    float *to;
-    const double *from;
-};
-
-static void narrow(void *arg, tess_range range)
-{
-    const struct narrow *job = arg;
-    for (int64_t i = range.first; i < range.last; i++)
-        job->to[i] = (float)job->from[i];
-}
-
 /* The values of the plan as of now, in single precision. */
 static tess_status copy_values(tess_solver *solver)
 {
-    if (solver->plan->device->backend->host_values)
-        TESS_TRY(solver->plan->device->backend->host_values(solver->plan));
-    const double *from = solver->plan->values;
-    float *to = solver->inner_matrix->values;
-    const int64_t count = tess_matrix_stored(solver->inner_matrix);
-    tess_for(solver->ctx, solver->ctx->threads, count, narrow, &(struct narrow){to, from});
+    TESS_TRY(tess_plan_host_values(solver->plan));
+    tess_narrow(solver->ctx, solver->plan->values, solver->inner_matrix->values,
+                tess_matrix_stored(solver->inner_matrix));
     return TESS_OK;
 }
 
@@ -71,18 +52,10 @@ static tess_status open(tess_solver *solver)
     return tess_solver_open(solver->inner_plan, &inner, &solver->inner);
 }
 
-static void close(tess_solver *solver)
-{
-    tess_solver_destroy(solver->inner);
-    tess_plan_destroy(solver->inner_plan);
-    tess_matrix_destroy(solver->inner_matrix);
-}
-
-static tess_status refresh(tess_solver *solver)
+static tess_status update(tess_solver *solver)
 {
     TESS_TRY(copy_values(solver));
-    TESS_TRY(tess_plan_update_values(solver->inner_plan, solver->inner_matrix->values));
-    return tess_solver_update(solver->inner, NULL);
+    return tess_inner_update(solver);
 }
 
 /* ---- Vectors ---- */
@@ -149,7 +122,7 @@ static tess_status set_inner(refinement *f)
                                                f->single_r, TESS_F32));
         return backend_of(f)->memory_convert(plan, n, 0, f->r, TESS_F64, false, f->d, TESS_F32);
     }
-    tess_for(plan->ctx, plan->ctx->threads, n, scale_residual, f);
+    tess_for(plan->ctx, n, scale_residual, f);
     return TESS_OK;
 }
 
@@ -168,7 +141,7 @@ static tess_status add_correction(refinement *f)
     if (backend_of(f)->memory_convert)
         return backend_of(f)->memory_convert(plan, n, f->rounds.norm, f->d, TESS_F32, true, f->x,
                                              TESS_F64);
-    tess_for(plan->ctx, plan->ctx->threads, n, add_scaled, f);
+    tess_for(plan->ctx, n, add_scaled, f);
     return TESS_OK;
 }
 
@@ -301,4 +274,4 @@ cleanup:
     return status;
 }
 
-const tess_outer tess_outer_refine = {open, close, refresh, solve};
+const tess_outer tess_outer_refine = {open, tess_inner_close, update, solve};

@@ -1,8 +1,4 @@
 /* What refinement and arranged solves share: rounds of an inner solver, counted as one solve. */
-#include <math.h>
-#include <string.h>
-
-#include "core/threads.h"
 #include "solve/solve.h"
 
 double tess_rounds_threshold(const tess_rounds *f)
@@ -97,11 +93,9 @@ tess_status tess_rounds_residual(tess_rounds *f, const void *b, const void *x, v
 {
     tess_plan *plan = f->solver->plan;
     const double started = tess_seconds();
-    if (plan->device->backend->host_values)
-        TESS_TRY(plan->device->backend->host_values(plan));
+    TESS_TRY(tess_plan_host_values(plan));
     const tess_matrix A = tess_plan_present(plan);
-    tess_for(plan->ctx, plan->ctx->threads, A.block_rows, residual_of_rows,
-             &(struct residual_of_rows){&A, b, x, r});
+    tess_for(plan->ctx, A.block_rows, residual_of_rows, &(struct residual_of_rows){&A, b, x, r});
     f->result.seconds_spmv += tess_seconds() - started;
     f->result.bytes += tess_matrix_spmv_bytes(plan->matrix);
     *norm = norm_of(plan, r);
@@ -110,8 +104,7 @@ tess_status tess_rounds_residual(tess_rounds *f, const void *b, const void *x, v
 
 tess_status tess_plan_norm(tess_plan *plan, double *norm)
 {
-    if (plan->device->backend->host_values)
-        TESS_TRY(plan->device->backend->host_values(plan));
+    TESS_TRY(tess_plan_host_values(plan));
     const tess_matrix A = tess_plan_present(plan);
     double sum = 0;
     for (int64_t i = 0; i < tess_matrix_stored(&A); i++)
@@ -160,6 +153,19 @@ tess_status tess_rounds_start(tess_rounds *f, const void *b, void *x, tess_syste
         tess_system_end(end, TESS_ZERO_RHS, "the right-hand side is 0, and so is x");
     }
     return end->done ? tess_history_put(f->solver, 0, f->rhs_norm) : TESS_OK;
+}
+
+void tess_inner_close(tess_solver *solver)
+{
+    tess_solver_destroy(solver->inner);
+    tess_plan_destroy(solver->inner_plan);
+    tess_matrix_destroy(solver->inner_matrix);
+}
+
+tess_status tess_inner_update(tess_solver *solver)
+{
+    TESS_TRY(tess_plan_update_values(solver->inner_plan, solver->inner_matrix->values));
+    return tess_solver_update(solver->inner, NULL);
 }
 
 tess_status tess_vector_to_host(const tess_plan *plan, const void *vector, void **copy)

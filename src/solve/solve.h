@@ -3,8 +3,7 @@
  *     spec ──> spec.c (options) ──> methods/ (lists of steps) ──> solver.c, iterate.c (the loop)
  *     matrix ──> pc/ (preconditioner)          space/ (runs the steps) <──┘
  */
-#ifndef TESS_SOLVE_H
-#define TESS_SOLVE_H
+#pragma once
 
 #include "solve/methods/method.h"
 
@@ -33,7 +32,7 @@ typedef struct tess_outer {
     /* What a failure leaves is freed by `close`. */
     tess_status (*open)(tess_solver *solver);
     void (*close)(tess_solver *solver);
-    tess_status (*refresh)(tess_solver *solver);
+    tess_status (*update)(tess_solver *solver);
     tess_status (*solve)(tess_solver *solver, const void *b, void *x, tess_result *result);
 } tess_outer;
 
@@ -43,6 +42,11 @@ extern const tess_outer tess_outer_auto;     /* auto.c: method=auto */
 extern const tess_outer tess_outer_padded;   /* padded.c: A is not square */
 
 /* ---- rounds.c: corrections of x by an inner solver ---- */
+
+/* Frees the inner solver, its plan and its matrix. */
+void tess_inner_close(tess_solver *solver);
+/* The inner plan and solver take the values that the inner matrix has now. */
+tess_status tess_inner_update(tess_solver *solver);
 
 typedef struct tess_rounds {
     tess_solver *solver;
@@ -97,5 +101,3 @@ tess_status tess_plan_norm(tess_plan *plan, double *norm);
 /* Solves the k systems of the arguments of tess_solver_solve_many, k at most space.systems. */
 tess_status tess_iterate(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
                          int64_t ldx, tess_result *results);
-
-#endif

@@ -1,7 +1,4 @@
 /* Solvers as objects: create, update, destroy, and the calls that solve. */
-#include <math.h>
-#include <string.h>
-
 #include "plan/tuner.h"
 #include "solve/solve.h"
 
@@ -20,8 +17,7 @@ void tess_solver_unmake(tess_solver *solver)
     tess_steps_free(&solver->normal);
     for (int64_t i = 0; solver->loop && i < solver->cycle; i++)
         tess_steps_free(&solver->loop[i]);
-    tess_free(solver->ctx, solver->loop);
-    tess_free(solver->ctx, solver->slots);
+    TESS_FREE(solver->ctx, solver->loop, solver->slots);
     solver->loop = NULL;
     solver->slots = NULL;
     tess_pc_tear_down(&solver->pc);
@@ -36,17 +32,13 @@ void tess_solver_destroy(tess_solver *solver)
         solver->outer->close(solver);
     else
         tess_solver_unmake(solver);
-    tess_free(solver->ctx, solver->history);
-    tess_free(solver->ctx, solver->modes);
-    tess_free(solver->ctx, solver->coordinates);
-    tess_free(solver->ctx, solver);
+    TESS_FREE(solver->ctx, solver->history, solver->modes, solver->coordinates, solver);
 }
 
 /* |A^T r|^2 in the slot behind |r|^2. */
 static void build_normal(tess_steps *s)
 {
-    tess_step_apply(s, TESS_V_X, TESS_V_OWN);
-    tess_step_sum(s, TESS_V_OWN, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, TESS_V_OWN);
+    tess_step_residual(s, TESS_V_OWN);
     tess_step_dot(s, TESS_S_RR, TESS_V_OWN, TESS_V_OWN);
     tess_step_apply_transpose(s, TESS_V_OWN, TESS_V_OWN + 1);
     tess_step_dot(s, TESS_S_OWN, TESS_V_OWN + 1, TESS_V_OWN + 1);
@@ -61,8 +53,7 @@ static tess_status build(tess_solver *solver)
         solver->loop[i] = empty;
     solver->start = solver->residual = solver->rhs = solver->zero = solver->normal = empty;
 
-    tess_step_apply(&solver->residual, TESS_V_X, TESS_V_OWN);
-    tess_step_sum(&solver->residual, TESS_V_OWN, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, TESS_V_OWN);
+    tess_step_residual(&solver->residual, TESS_V_OWN);
     tess_step_dot(&solver->residual, TESS_S_RR, TESS_V_OWN, TESS_V_OWN);
     tess_step_dot(&solver->rhs, TESS_S_RR, TESS_V_B, TESS_V_B);
     tess_step_copy(&solver->zero, TESS_V_X, TESS_V_B);
@@ -197,7 +188,7 @@ tess_status tess_solver_create_with(tess_plan *plan, const char *spec, const tes
     tess_ctx *ctx = plan->ctx;
     const tess_matrix *A = plan->matrix;
     if (!out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_solver_create: an argument is NULL");
+        return tess_null_argument(ctx, "tess_solver_create");
     tess_solve_options options;
     TESS_TRY(tess_solve_options_parse(ctx, spec ? spec : "auto", &options));
     if (M)
@@ -264,13 +255,14 @@ tess_status tess_solver_update(tess_solver *solver, const void *values)
                     : tess_plan_follow(solver->plan));
     solver->updates = solver->plan->updates;
     if (solver->outer)
-        return solver->outer->refresh(solver);
+        return solver->outer->update(solver);
     if (!solver->made)
         return tess_solver_set_up(solver);
     TESS_TRY(tess_pc_update_values(solver->plan, &solver->pc));
     if (solver->options.method->least_squares)
         TESS_TRY(tess_plan_norm(solver->plan, &solver->norm));
-    return solver->space.ops->refresh ? solver->space.ops->refresh(&solver->space) : TESS_OK;
+    return solver->space.ops->update_values ? solver->space.ops->update_values(&solver->space)
+                                            : TESS_OK;
 }
 
 /* A space for at least `systems` systems. */

@@ -1,8 +1,4 @@
 /* "METHOD:key=value,..." read into options. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "solve/solve.h"
 
 static int count_names(const char *const *names)
@@ -66,16 +62,16 @@ static tess_status find_method(tess_ctx *ctx, const char *spec, size_t length,
 /* "bicgstab and gmres": the methods with a choice of sides. */
 static void name_sided(char *text, size_t size)
 {
-    size_t used = 0, left = 0;
+    size_t left = 0;
     for (size_t i = 0; tess_methods[i]; i++)
         left += tess_methods[i]->sides == TESS_SIDES_BOTH;
     text[0] = '\0';
-    for (size_t i = 0; tess_methods[i] && used < size; i++)
+    for (size_t i = 0; tess_methods[i]; i++)
         if (tess_methods[i]->sides == TESS_SIDES_BOTH)
-            used += (size_t)snprintf(text + used, size - used, "%s%s", tess_methods[i]->name,
-                                     --left > 1  ? ", "
-                                     : left == 1 ? " and "
-                                                 : "");
+            tess_append(text, size, "%s%s", tess_methods[i]->name,
+                        --left > 1  ? ", "
+                        : left == 1 ? " and "
+                                    : "");
 }
 
 static const char *const side_names[] = {"default", "right", "left", NULL};
@@ -143,11 +139,46 @@ static tess_status parse_auto(tess_ctx *ctx, const char *text, tess_solve_option
     return TESS_OK;
 }
 
-tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve_options *options)
+/* Keys whose values are not options as they stand: numbers in lists of words. */
+typedef struct solve_words {
+    int pc, pc_type, inner, side;
+} solve_words;
+
+static tess_status parse_keys(tess_ctx *ctx, const char *keys, tess_solve_options *read,
+                              solve_words *words)
 {
     static const char *const precisions[] = {"same", "f32", NULL};
     static const char *const scales[] = {"none", "equilibrate", "match", NULL};
     static const char *const orders[] = {"none", "rcm", "nd", "amd", NULL};
+    const tess_option table[] = {
+        {"pc", TESS_OPTION_CHOICE, &words->pc, 0, 0, tess_pc_names, 0},
+        {"pc_type", TESS_OPTION_CHOICE, &words->pc_type, 0, 0, precisions, 0},
+        {"schedule", TESS_OPTION_CHOICE, &read->pc.schedule, 0, 0, tess_pc_schedule_names, 0},
+        {"side", TESS_OPTION_CHOICE, &words->side, 0, 0, side_names, 0},
+        {"domains", TESS_OPTION_INT, &read->pc.domains, 0, 65536, NULL, 0},
+        {"omega", TESS_OPTION_DOUBLE, &read->pc.omega, 0.01, 1.99, NULL, 0},
+        {"levels", TESS_OPTION_INT, &read->pc.levels, 0, 1000, NULL, 0},
+        {"drop", TESS_OPTION_DOUBLE, &read->pc.drop, 0, 1, NULL, 0},
+        {"fill", TESS_OPTION_DOUBLE, &read->pc.fill, 0, 1e9, NULL, 0},
+        {"strength", TESS_OPTION_DOUBLE, &read->pc.amg.strength, 0, 1, NULL, 0},
+        {"degree", TESS_OPTION_INT, &read->pc.amg.degree, 1, 10, NULL, 0},
+        {"bottom", TESS_OPTION_INT, &read->pc.amg.bottom, 1, 10000, NULL, 0},
+        {"pivot", TESS_OPTION_DOUBLE, &read->pc.pivot, 0, 1, NULL, 0},
+        {"scale", TESS_OPTION_CHOICE, &read->scale, 0, 0, scales, 0},
+        {"order", TESS_OPTION_CHOICE, &read->order, 0, 0, orders, 0},
+        {"tol", TESS_OPTION_DOUBLE, &read->tol, 0, 1, NULL, 0},
+        {"atol", TESS_OPTION_DOUBLE, &read->atol, 0, HUGE_VAL, NULL, 0},
+        {"max", TESS_OPTION_INT, &read->max, 0, 1e12, NULL, 0},
+        {"restart", TESS_OPTION_INT, &read->restart, 2, 500, NULL, 0},
+        {"deflate", TESS_OPTION_INT, &read->deflate, 1, 100, NULL, 0},
+        {"stagnation", TESS_OPTION_INT, &read->stagnation, 0, 1e12, NULL, 0},
+        {"inner", TESS_OPTION_CHOICE, &words->inner, 0, 0, precisions, 0},
+    };
+    return tess_options_parse(ctx, read->method->name, keys, table, sizeof table / sizeof *table);
+}
+
+tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve_options *options)
+{
     size_t length = strcspn(spec, ":");
     tess_solve_options read = {.pc = {.omega = 1,
                                       .levels = 1,
@@ -158,48 +189,26 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
                                .max = 10000,
                                .restart = 30,
                                .deflate = 4};
-    int pc = -1, pc_type = 0, inner = 0, side = SIDE_DEFAULT;
-    const tess_option table[] = {
-        {"pc", TESS_OPTION_CHOICE, &pc, 0, 0, tess_pc_names, 0},
-        {"pc_type", TESS_OPTION_CHOICE, &pc_type, 0, 0, precisions, 0},
-        {"schedule", TESS_OPTION_CHOICE, &read.pc.schedule, 0, 0, tess_pc_schedule_names, 0},
-        {"side", TESS_OPTION_CHOICE, &side, 0, 0, side_names, 0},
-        {"domains", TESS_OPTION_INT, &read.pc.domains, 0, 65536, NULL, 0},
-        {"omega", TESS_OPTION_DOUBLE, &read.pc.omega, 0.01, 1.99, NULL, 0},
-        {"levels", TESS_OPTION_INT, &read.pc.levels, 0, 1000, NULL, 0},
-        {"drop", TESS_OPTION_DOUBLE, &read.pc.drop, 0, 1, NULL, 0},
-        {"fill", TESS_OPTION_DOUBLE, &read.pc.fill, 0, 1e9, NULL, 0},
-        {"strength", TESS_OPTION_DOUBLE, &read.pc.amg.strength, 0, 1, NULL, 0},
-        {"degree", TESS_OPTION_INT, &read.pc.amg.degree, 1, 10, NULL, 0},
-        {"bottom", TESS_OPTION_INT, &read.pc.amg.bottom, 1, 10000, NULL, 0},
-        {"pivot", TESS_OPTION_DOUBLE, &read.pc.pivot, 0, 1, NULL, 0},
-        {"scale", TESS_OPTION_CHOICE, &read.scale, 0, 0, scales, 0},
-        {"order", TESS_OPTION_CHOICE, &read.order, 0, 0, orders, 0},
-        {"tol", TESS_OPTION_DOUBLE, &read.tol, 0, 1, NULL, 0},
-        {"atol", TESS_OPTION_DOUBLE, &read.atol, 0, HUGE_VAL, NULL, 0},
-        {"max", TESS_OPTION_INT, &read.max, 0, 1e12, NULL, 0},
-        {"restart", TESS_OPTION_INT, &read.restart, 2, 500, NULL, 0},
-        {"deflate", TESS_OPTION_INT, &read.deflate, 1, 100, NULL, 0},
-        {"stagnation", TESS_OPTION_INT, &read.stagnation, 0, 1e12, NULL, 0},
-        {"inner", TESS_OPTION_CHOICE, &inner, 0, 0, precisions, 0},
-    };
+    const char *keys = spec[length] ? spec + length + 1 : NULL;
+    solve_words words = {.pc = -1, .side = SIDE_DEFAULT};
     if (length == 4 && strncmp(spec, "auto", length) == 0)
-        return parse_auto(ctx, spec[length] ? spec + length + 1 : NULL, options);
+        return parse_auto(ctx, keys, options);
     TESS_TRY(find_method(ctx, spec, length, &read.method));
-    TESS_TRY(tess_options_parse(ctx, read.method->name, spec[length] ? spec + length + 1 : NULL,
-                                table, sizeof table / sizeof table[0]));
+    TESS_TRY(parse_keys(ctx, keys, &read, &words));
     if (read.method->deflates && 2 * read.deflate > read.restart)
         return tess_fail(ctx, TESS_ERR_OPTION, "deflate=%lld is more than half of restart=%lld",
                          (long long)read.deflate, (long long)read.restart);
-    TESS_TRY(check_side(ctx, read.method, side));
-    read.left = side == SIDE_LEFT;
-    read.pc.ops = pc >= 0 ? tess_pcs[pc] : read.method->direct ? &tess_pc_lu : &tess_pc_none;
+    TESS_TRY(check_side(ctx, read.method, words.side));
+    read.left = words.side == SIDE_LEFT;
+    read.pc.ops = words.pc >= 0         ? tess_pcs[words.pc]
+                  : read.method->direct ? &tess_pc_lu
+                                        : &tess_pc_none;
     TESS_TRY(check_pc(ctx, &read));
     read.pc.transpose = read.method->transpose;
     read.pc.positive = read.method->symmetric;
     read.pc.magnitude = read.method->symmetric && !read.method->positive_definite;
-    read.pc.single = pc_type == 1;
-    read.inner_single = inner == 1;
+    read.pc.single = words.pc_type == 1;
+    read.inner_single = words.inner == 1;
     read.normal = read.tol;
     *options = read;
     return TESS_OK;

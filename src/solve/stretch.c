@@ -1,7 +1,5 @@
 /* Stretches of iterations: how many a device may run by itself, and the look at each of them
  * afterwards, in order, as if it had just been run. */
-#include <math.h>
-
 #include "solve/iterate.h"
 
 /* Tells the callback the largest residual; *go: false once it says stop, on any part. */
@@ -154,10 +152,5 @@ tess_status tess_group_open(tess_ctx *ctx, int k, tess_group *g)
 
 void tess_group_close(tess_ctx *ctx, tess_group *g)
 {
-    tess_free(ctx, g->systems);
-    tess_free(ctx, g->active);
-    tess_free(ctx, g->enough);
-    tess_free(ctx, g->too_much);
-    tess_free(ctx, g->done);
-    tess_free(ctx, g->left);
+    TESS_FREE(ctx, g->systems, g->active, g->enough, g->too_much, g->done, g->left);
 }

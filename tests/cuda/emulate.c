@@ -199,11 +199,11 @@ static void every_variant_agrees_with_ref(void **state)
     assert_true(ran >= total / EMU_STEP);
 }
 
-/* refresh.cu: runs of 2^shift columns of `height` scalars, some of them padding; with run 1 any
+/* update.cu: runs of 2^shift columns of `height` scalars, some of them padding; with run 1 any
  * order. */
-static void check_refresh(int index, int height, int shift, int64_t runs)
+static void check_update(int index, int height, int shift, int64_t runs)
 {
-    static const char *const names[] = {"refresh_0", "refresh_1"};
+    static const char *const names[] = {"update_0", "update_1"};
     int inner = 1 << shift, run = inner * height, size = index == 8 ? 4 : 8;
     int64_t count = runs * run;
     tess_type type = size == 8 ? TESS_F64 : TESS_F32;
@@ -216,7 +216,7 @@ static void check_refresh(int index, int height, int shift, int64_t runs)
         else
             ((uint32_t *)map)[i] = (uint32_t)number;
     }
-    tess_cuda_launch launch = {.entry = "refresh",
+    tess_cuda_launch launch = {.entry = "update",
                                .grid = {(unsigned)tess_ceil_div(count, 32 * 8), 1, 1},
                                .block = {32, 1, 1},
                                .slots = 9};
@@ -229,13 +229,13 @@ static void check_refresh(int index, int height, int shift, int64_t runs)
     launch.args[8].pointer = UINT64_MAX / (uint64_t)run + 1;
     const char *wrong = emu_launch(names[index == 8], &launch, 3);
     if (wrong)
-        fail_msg("refresh, runs of %d: %s", run, wrong);
+        fail_msg("update, runs of %d: %s", run, wrong);
     for (int64_t i = 0; i < count; i++) {
         int64_t r = i / run, q = i % run;
         int64_t from = (r * 7 + 3) % runs * run + q / inner + q % inner * height;
         double want = r % 5 == 4 ? 0 : tess_ref_get(given, type, from);
         if (tess_ref_get(values, type, i) != want)
-            fail_msg("refresh, runs of %d, columns of %d: element %lld", run, height, (long long)i);
+            fail_msg("update, runs of %d, columns of %d: element %lld", run, height, (long long)i);
     }
     free(given), free(values), free(map);
 }
@@ -246,7 +246,7 @@ static void new_values_arrive_in_runs(void **state)
     for (int height = 1; height <= 35; height += height < 5 ? 1 : 15)
         for (int shift = 0; shift < 3; shift++)
             for (int index = 4; index <= 8; index += 4)
-                check_refresh(index, height, shift, 1 + 700 / (height << shift));
+                check_update(index, height, shift, 1 + 700 / (height << shift));
 }
 
 /* convert.cu: rounded to f32, and added to f64. */

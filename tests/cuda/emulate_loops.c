@@ -65,7 +65,7 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
     d->owned[0] = copy_of(A->row_offsets, (size_t)(A->block_rows + 1) * 8);
     d->owned[1] = copy_of(A->columns, (size_t)A->blocks * 4);
     d->owned[2] = copy_of(A->values, (size_t)tess_matrix_stored(A) * size);
-    const tess_diagonal *diagonal = tess_pc_diagonal(&solver->pc);
+    const tess_diagonal *diagonal = solver->pc.ops->diagonal ? solver->pc.state : NULL;
     d->owned[3] = copy_of(diagonal ? diagonal->blocks : d->slots,
                           diagonal ? diagonal->bytes : sizeof(double));
     d->owned[4] = copy_of(loop->programme, (size_t)loop->programme_count * sizeof(int));

@@ -209,7 +209,7 @@ static void what_rounding_does_not_allow_is_stagnation(void **state)
     problem_close(&p);
 }
 
-static void new_values_are_used_after_refresh(void **state)
+static void new_values_are_used_after_update(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     problem p = problem_open(ctx, problem_matrix(ctx, 17, 3, true, TESS_F64, 1), "cpu");
@@ -219,7 +219,7 @@ static void new_values_are_used_after_refresh(void **state)
         "bicgstab:pc=ilu0,tol=1e-12",       "gmres:pc=ssor,tol=1e-12",
         "cg:pc=ilu0,pc_type=f32,tol=1e-12", "cg:pc=bjacobi,inner=f32,tol=1e-12"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        tess_result fresh, refreshed;
+        tess_result fresh, updated;
         if (!problem_has(&p, specs[i]))
             continue;
         memset(p.x, 0, (size_t)p.A->rows * sizeof *p.x);
@@ -229,11 +229,11 @@ static void new_values_are_used_after_refresh(void **state)
         assert_int_equal(tess_solver_create(p.plan, specs[i], &solver), TESS_OK);
         assert_int_equal(tess_plan_update_values(p.plan, q.A->values), TESS_OK);
         assert_int_equal(tess_solver_update(solver, NULL), TESS_OK);
-        assert_int_equal(tess_solver_solve(solver, p.b, p.x, &refreshed), TESS_OK);
+        assert_int_equal(tess_solver_solve(solver, p.b, p.x, &updated), TESS_OK);
         tess_solver_destroy(solver);
         assert_int_equal(tess_solve(q.plan, specs[i], p.b, q.x, &fresh), TESS_OK);
-        assert_int_equal(refreshed.reason, TESS_CONVERGED);
-        assert_int_equal(refreshed.iterations, fresh.iterations);
+        assert_int_equal(updated.reason, TESS_CONVERGED);
+        assert_int_equal(updated.iterations, fresh.iterations);
         assert_memory_equal(p.x, q.x, (size_t)p.A->rows * sizeof *p.x);
     }
     problem_close(&p);
@@ -343,7 +343,7 @@ int main(void)
         cmocka_unit_test(iteration_limit_and_callback_stop),
         cmocka_unit_test(a_good_guess_needs_no_iteration),
         cmocka_unit_test(what_rounding_does_not_allow_is_stagnation),
-        cmocka_unit_test(new_values_are_used_after_refresh),
+        cmocka_unit_test(new_values_are_used_after_update),
         cmocka_unit_test(results_do_not_depend_on_the_number_of_threads),
         cmocka_unit_test(every_failed_allocation_is_reported),
         cmocka_unit_test(mistakes_in_the_spec_are_named),

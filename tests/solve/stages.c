@@ -168,7 +168,7 @@ static void domains_are_kept_apart_by_levels_and_colours(void **state)
     free(r);
 }
 
-static void a_refresh_takes_new_values_in_the_same_places(void **state)
+static void an_update_takes_new_values_in_the_same_places(void **state)
 {
     for (int schedule = TESS_PC_LEVELS; schedule <= TESS_PC_COLOURS; schedule++)
         for (int k = 0; k < 3; k++) {
@@ -290,7 +290,7 @@ int main(void)
         cmocka_unit_test(large_stages_are_shared_with_the_same_bits),
         cmocka_unit_test(levels_change_nothing_but_the_schedule),
         cmocka_unit_test(domains_are_kept_apart_by_levels_and_colours),
-        cmocka_unit_test(a_refresh_takes_new_values_in_the_same_places),
+        cmocka_unit_test(an_update_takes_new_values_in_the_same_places),
         cmocka_unit_test(a_singular_block_is_named_by_its_row_in_the_matrix),
         cmocka_unit_test(schedules_are_known_by_name),
         cmocka_unit_test(every_allocation_may_fail),

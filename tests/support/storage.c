@@ -40,7 +40,7 @@ static void check_inverses(void **state, const test_storage *storage, int32_t wi
     }
 }
 
-static void check_refresh(void **state, const test_storage *storage)
+static void check_update(void **state, const test_storage *storage)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = test_matrix(ctx, TEST_SKEWED, 30, 3, 2, TESS_F32, 3);
@@ -48,7 +48,7 @@ static void check_refresh(void **state, const test_storage *storage)
         void *made, *fresh = test_vector(tess_matrix_stored(A), TESS_F32, 99);
         tess_matrix *B;
         assert_int_equal(storage->create(ctx, A, options_at(storage, i), &made), TESS_OK);
-        storage->refresh(made, fresh);
+        storage->update(made, fresh);
         assert_int_equal(storage->to_bsr(ctx, made, &B), TESS_OK);
         assert_memory_equal(B->values, fresh, (size_t)tess_matrix_stored(A) * sizeof(float));
         tess_matrix_destroy(B);
@@ -92,7 +92,7 @@ static void check_allocations(void **state, const test_storage *storage)
 void test_storage_check(void **state, const test_storage *storage, int32_t widest)
 {
     check_inverses(state, storage, widest);
-    check_refresh(state, storage);
+    check_update(state, storage);
     check_refusals(state, storage);
     check_allocations(state, storage);
 }

@@ -10,7 +10,7 @@
 typedef struct test_storage {
     tess_status (*create)(tess_ctx *ctx, const tess_matrix *A, const void *options, void **out);
     tess_status (*to_bsr)(tess_ctx *ctx, const void *storage, tess_matrix **out);
-    void (*refresh)(void *storage, const void *values);
+    void (*update)(void *storage, const void *values);
     void (*destroy)(void *storage);
     const void *options, *bad;
     size_t size, count, bad_count;
@@ -19,7 +19,7 @@ typedef struct test_storage {
 /* Checks that
  *   - the inverse gives the matrix back: every pattern, blocks of 1 x 1 to 17 x 17 and rectangles
  * up to `widest` scalars wide, both types, all options;
- *   - a refresh takes new values;
+ *   - an update takes new values;
  *   - bad options are refused;
  *   - an allocation that fails, whichever it is, leaves nothing behind. */
 void test_storage_check(void **state, const test_storage *storage, int32_t widest);
@@ -39,9 +39,9 @@ void test_storage_check(void **state, const test_storage *storage, int32_t wides
     {                                                                                           \
         return inverse(ctx, storage, out);                                                      \
     }                                                                                           \
-    static void storage_refresh(void *storage, const void *values)                              \
+    static void storage_update(void *storage, const void *values)                               \
     {                                                                                           \
-        type##_refresh(storage, values);                                                        \
+        type##_update(storage, values);                                                         \
     }                                                                                           \
     static void storage_destroy(void *storage)                                                  \
     {                                                                                           \
@@ -49,7 +49,7 @@ void test_storage_check(void **state, const test_storage *storage, int32_t wides
     }                                                                                           \
     static const test_storage storage_calls = {storage_create,                                  \
                                                storage_to_bsr,                                  \
-                                               storage_refresh,                                 \
+                                               storage_update,                                  \
                                                storage_destroy,                                 \
                                                good,                                            \
                                                refused,                                         \

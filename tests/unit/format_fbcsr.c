@@ -245,7 +245,7 @@ static void thresholds_0_and_1(void **state)
 /* Rows enough for several chunks, blocks that reach over their ends, and some that lack entries. */
 #define PLANTED "gen:planted:rows=4000,shapes=3x3/diagonal:8,blocks=200,fill=0.95"
 
-static void refresh_takes_new_values(void **state)
+static void update_takes_new_values(void **state)
 {
     for (int turn = 0; turn < 4; turn++) {
         const tess_type type = turn % 2 ? TESS_F32 : TESS_F64;
@@ -266,7 +266,7 @@ static void refresh_takes_new_values(void **state)
         assert_false(sources->nontemporal);
         sources->nontemporal = turn >= 2; /* as of a large matrix */
         tess_cpu_update_fbcsr(F, sources, fresh);
-        check_rules("after a refresh", F, &options);
+        check_rules("after an update", F, &options);
         assert_int_equal(test_fbcsr_to_csr(ctx, F, &B), TESS_OK);
         assert_memory_equal(B->values, fresh, (size_t)A->blocks * tess_type_size(type));
         free(fresh);
@@ -366,7 +366,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inverse_gives_the_matrix_back), cmocka_unit_test(a_small_matrix_by_hand),
         cmocka_unit_test(dense_matrices_are_covered),    cmocka_unit_test(thresholds_0_and_1),
-        cmocka_unit_test(refresh_takes_new_values),      cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(update_takes_new_values),       cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(failures_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -151,7 +151,7 @@ static void every_entry_is_where_it_belongs(void **state)
             check(what, A, S);
             void *values = test_vector(A->blocks, type, 8);
             memcpy(A->values, values, (size_t)A->blocks * tess_type_size(type));
-            tess_fbcsr_slices_refresh(S, values);
+            tess_fbcsr_slices_update(S, values);
             check(what, A, S);
             free(values);
             tess_fbcsr_slices_destroy(S);

@@ -1,4 +1,4 @@
-/* Permutation, precision, diagonal blocks, refresh and statistics. */
+/* Permutation, precision, diagonal blocks, update and statistics. */
 #include "support/support.h"
 
 #include <math.h>
@@ -158,7 +158,7 @@ static void diagonal_blocks_are_copied_or_zero(void **state)
     tess_matrix_destroy(A);
 }
 
-static void refresh_equals_a_new_conversion(void **state)
+static void update_equals_a_new_conversion(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     const int32_t shapes[][2] = {{1, 1}, {3, 3}, {1, 3}, {2, 5}, {4, 3}, {33, 33}};
@@ -187,7 +187,7 @@ static void refresh_equals_a_new_conversion(void **state)
     }
 }
 
-static void refresh_names_an_entry_outside_and_leaves_the_rest(void **state)
+static void update_names_an_entry_outside_and_leaves_the_rest(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     const int64_t offsets[] = {0, 1, 2, 3, 4}, fewer[] = {0, 1, 1, 1, 1};
@@ -204,7 +204,7 @@ static void refresh_names_an_entry_outside_and_leaves_the_rest(void **state)
     assert_int_equal(tess_matrix_update(ctx, B, C), TESS_ERR_PATTERN);
     assert_string_equal(tess_ctx_error(ctx),
                         "row 2, column 1: block (1, 0) is outside the pattern");
-    test_check_same_dense("after a failed refresh", A, B);
+    test_check_same_dense("after a failed update", A, B);
     assert_int_equal(tess_matrix_update(ctx, A, C), TESS_ERR_ARGUMENT); /* A is borrowed */
     assert_int_equal(tess_matrix_update(ctx, B, B), TESS_ERR_ARGUMENT);
     tess_matrix_destroy(C);
@@ -291,8 +291,8 @@ int main(void)
         cmocka_unit_test(a_permutation_and_its_inverse_cancel),
         cmocka_unit_test(precision_changes_and_refuses_to_overflow),
         cmocka_unit_test(diagonal_blocks_are_copied_or_zero),
-        cmocka_unit_test(refresh_equals_a_new_conversion),
-        cmocka_unit_test(refresh_names_an_entry_outside_and_leaves_the_rest),
+        cmocka_unit_test(update_equals_a_new_conversion),
+        cmocka_unit_test(update_names_an_entry_outside_and_leaves_the_rest),
         cmocka_unit_test(statistics_by_hand),
         cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),
     };

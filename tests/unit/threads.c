@@ -69,7 +69,7 @@ static void every_share_and_index_is_done_once(void **state)
         const int64_t count = tess_random_below(4, seed, 5000);
         tess_parallel(ctx, shares, mark_share, &job);
         check_seen("parallel", seed, seen, shares, 1);
-        tess_for(ctx, shares + 1, count, mark_range, &job);
+        tess_for_shares(ctx, shares + 1, count, mark_range, &job);
         check_seen("for", seed, seen, count, 1);
         tess_for_dynamic(ctx, shares + 1, count, 1 + tess_random_below(5, seed, 300), mark_range,
                          &job);

@@ -139,8 +139,7 @@ tess_status bench_truth_create(const tess_matrix *A, const tess_product *product
     TESS_TRY_CLEAN(longest_sum(A, product->kind == TESS_PRODUCT_SPMV_TRANSPOSE, &longest));
     TESS_TRY_CLEAN(multiply(A, product, x, made.expected, made.magnitude));
     double unit = (double)(longest + 2) * (A->type == TESS_F64 ? DBL_EPSILON : FLT_EPSILON);
-    tess_for(A->ctx, A->ctx->threads, made.count, scale_magnitudes,
-             &(struct scale_magnitudes){made, unit});
+    tess_for(A->ctx, made.count, scale_magnitudes, &(struct scale_magnitudes){made, unit});
     *truth = made;
     return TESS_OK;
 cleanup:
@@ -183,7 +182,7 @@ static void compare_scalars(void *arg, tess_range range)
 double bench_error(const bench_truth *truth, const void *y)
 {
     double worst = 0;
-    tess_for(truth->ctx, truth->ctx->threads, truth->count, compare_scalars,
+    tess_for(truth->ctx, truth->count, compare_scalars,
              &(struct compare_scalars){truth, y, &worst});
     return worst;
 }
@@ -213,7 +212,7 @@ static void poison_pieces(void *arg, tess_range range)
 
 void bench_poison(tess_ctx *ctx, char *y, size_t bytes)
 {
-    tess_for(ctx, ctx->threads, tess_ceil_div((int64_t)bytes, PIECE), poison_pieces,
+    tess_for(ctx, tess_ceil_div((int64_t)bytes, PIECE), poison_pieces,
              &(struct pieces){.y = y, .bytes = bytes});
 }
 
@@ -228,7 +227,7 @@ static void compare_pieces(void *arg, tess_range range)
 bool bench_same(tess_ctx *ctx, const char *a, const char *b, size_t bytes)
 {
     bool same = true;
-    tess_for(ctx, ctx->threads, tess_ceil_div((int64_t)bytes, PIECE), compare_pieces,
+    tess_for(ctx, tess_ceil_div((int64_t)bytes, PIECE), compare_pieces,
              &(struct pieces){.a = a, .b = b, .bytes = bytes, .same = &same});
     return same;
 }

@@ -173,7 +173,7 @@ static tess_status open_session(bench_session *s)
         TESS_TRY(TESS_CALLOC(s->ctx, s->ceiling_room, &s->ceilings[i]));
     TESS_TRY(tess_alloc_bytes(s->ctx, x_count, size, &s->x));
     TESS_TRY(tess_alloc_bytes(s->ctx, (int64_t)s->y_bytes, 1, &s->y));
-    tess_for(s->ctx, s->ctx->threads, x_count, draw_numbers, &(struct draw_numbers){A, s});
+    tess_for(s->ctx, x_count, draw_numbers, &(struct draw_numbers){A, s});
     TESS_TRY(bench_truth_create(A, product, s->x, &s->truth));
     if (s->options->update && s->device->backend->memory_copy_to) {
         const size_t bytes = (size_t)tess_matrix_stored(A) * size;

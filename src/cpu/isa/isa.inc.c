@@ -9,32 +9,25 @@
 #define TEXT(a) TEXT_(a)
 #define NAME(stem) PASTE(stem, SUFFIX)
 
+/* The vector layer for REAL, whose SUFFIX says which. */
+#define V NAME(simd)
+#define LOAD NAME(simd_load)
+#define LOAD_PART NAME(simd_load_part)
+#define STORE NAME(simd_store)
+#define STORE_PART NAME(simd_store_part)
+#define SUMS NAME(simd_sums)
+#define ADD_LANE NAME(simd_add_lane)
+#define ADD_PRODUCT NAME(simd_add_product)
+#define BETWEEN NAME(simd_between)
+
 #define REAL double
 #define SUFFIX f64
 #define W ((int)(SIMD_BYTES_F64 / 8))
-#define V simd_f64
-#define LOAD simd_load_f64
-#define LOAD_PART simd_load_part_f64
-#define STORE simd_store_f64
-#define STORE_PART simd_store_part_f64
-#define SUMS simd_sums_f64
-#define ADD_LANE simd_add_lane_f64
-#define ADD_PRODUCT simd_add_product_f64
-#define BETWEEN simd_between_f64
 #include "cpu/isa/templates.inc.c"
 
 #define REAL float
 #define SUFFIX f32
 #define W ((int)(SIMD_BYTES_F32 / 4))
-#define V simd_f32
-#define LOAD simd_load_f32
-#define LOAD_PART simd_load_part_f32
-#define STORE simd_store_f32
-#define STORE_PART simd_store_part_f32
-#define SUMS simd_sums_f32
-#define ADD_LANE simd_add_lane_f32
-#define ADD_PRODUCT simd_add_product_f32
-#define BETWEEN simd_between_f32
 #include "cpu/isa/templates.inc.c"
 
 /* Names in the table: "bsr_spmv_3x3_f64_neon_streams2", "bsr_spmv_any_f64_neon". select.c knows
@@ -47,64 +40,34 @@
 #define KERNEL_NAME(family, r, c, suffix, form)          \
     (r) == 0 ? family "_any_" #suffix "_" TEXT(ISA) form \
              : family "_" #r "x" #c "_" #suffix "_" TEXT(ISA) form
-#define SPMV_ENTRY(r, c, form, n, fetches, suffix, bytes)        \
-    {.name = KERNEL_NAME("bsr_spmv", r, c, suffix, FORM_##form), \
-     .family = TESS_CPU_BSR_SPMV,                                \
-     .isa = ISA_INDEX,                                           \
-     .scalar_bytes = bytes,                                      \
-     .block_height = r,                                          \
-     .block_width = c,                                           \
-     .streams = n,                                               \
-     .prefetch = fetches,                                        \
-     .spmv = spmv_##r##x##c##_##form##_##suffix},
-#define SPMM_ENTRY(r, c, suffix, bytes)                 \
-    {.name = KERNEL_NAME("bsr_spmm", r, c, suffix, ""), \
-     .family = TESS_CPU_BSR_SPMM,                       \
-     .isa = ISA_INDEX,                                  \
-     .scalar_bytes = bytes,                             \
-     .block_height = r,                                 \
-     .block_width = c,                                  \
-     .streams = 1,                                      \
-     .spmm = spmm_##r##x##c##_##suffix},
-#define SYMMETRIC_ENTRY(b, n, suffix, bytes)                        \
-    {.name = KERNEL_NAME("symmetric_spmv", b, b, suffix, FORM_##n), \
-     .family = TESS_CPU_SYMMETRIC_SPMV,                             \
-     .isa = ISA_INDEX,                                              \
-     .scalar_bytes = bytes,                                         \
-     .block_height = b,                                             \
-     .block_width = b,                                              \
-     .streams = n,                                                  \
-     .symmetric = symmetric_spmv_##b##_##n##_##suffix},
-
-#define LANES_ENTRY(b, suffix, bytes)                                 \
-    {.name = KERNEL_NAME("symmetric_spmv", b, b, suffix, "_lanes"),   \
-     .family = TESS_CPU_SYMMETRIC_SPMV,                               \
-     .isa = ISA_INDEX,                                                \
-     .scalar_bytes = bytes,                                           \
-     .block_height = b,                                               \
-     .block_width = b,                                                \
-     .streams = 1,                                                    \
-     .lanes = (bytes == 8 ? SIMD_BYTES_F64 : SIMD_BYTES_F32) / bytes, \
-     .symmetric = symmetric_lanes_##b##_##suffix},
-#define SYMMETRIC_SPMM_ENTRY(b, suffix, bytes)                \
-    {.name = KERNEL_NAME("symmetric_spmm", b, b, suffix, ""), \
-     .family = TESS_CPU_SYMMETRIC_SPMM,                       \
-     .isa = ISA_INDEX,                                        \
-     .scalar_bytes = bytes,                                   \
-     .block_height = b,                                       \
-     .block_width = b,                                        \
-     .streams = 1,                                            \
-     .symmetric_spmm = symmetric_spmm_##b##_##suffix},
-#define FBCSR_ENTRY(shape, h, w, s, suffix, bytes)           \
-    {.name = "fbcsr_spmv_" #shape "_" #suffix "_" TEXT(ISA), \
-     .family = TESS_CPU_FBCSR_SPMV,                          \
-     .isa = ISA_INDEX,                                       \
-     .scalar_bytes = bytes,                                  \
-     .block_height = h,                                      \
-     .block_width = w,                                       \
-     .shift = s,                                             \
-     .streams = 1,                                           \
-     .fbcsr = fbcsr_spmv_##shape##_##suffix},
+#define ENTRY(of, r, c, bytes, ...) \
+    {.family = TESS_CPU_##of,       \
+     .isa = ISA_INDEX,              \
+     .scalar_bytes = bytes,         \
+     .block_height = r,             \
+     .block_width = c,              \
+     __VA_ARGS__},
+#define SPMV_ENTRY(r, c, form, n, fetches, suffix, bytes)                                    \
+    ENTRY(BSR_SPMV, r, c, bytes, .name = KERNEL_NAME("bsr_spmv", r, c, suffix, FORM_##form), \
+          .streams = n, .prefetch = fetches, .spmv = spmv_##r##x##c##_##form##_##suffix)
+#define SPMM_ENTRY(r, c, suffix, bytes)                                                           \
+    ENTRY(BSR_SPMM, r, c, bytes, .name = KERNEL_NAME("bsr_spmm", r, c, suffix, ""), .streams = 1, \
+          .spmm = spmm_##r##x##c##_##suffix)
+#define SYMMETRIC_ENTRY(b, n, suffix, bytes)                                           \
+    ENTRY(SYMMETRIC_SPMV, b, b, bytes,                                                 \
+          .name = KERNEL_NAME("symmetric_spmv", b, b, suffix, FORM_##n), .streams = n, \
+          .symmetric = symmetric_spmv_##b##_##n##_##suffix)
+#define LANES_ENTRY(b, suffix, bytes)                                                  \
+    ENTRY(SYMMETRIC_SPMV, b, b, bytes,                                                 \
+          .name = KERNEL_NAME("symmetric_spmv", b, b, suffix, "_lanes"), .streams = 1, \
+          .lanes = (bytes == 8 ? SIMD_BYTES_F64 : SIMD_BYTES_F32) / bytes,             \
+          .symmetric = symmetric_lanes_##b##_##suffix)
+#define SYMMETRIC_SPMM_ENTRY(b, suffix, bytes)                                                  \
+    ENTRY(SYMMETRIC_SPMM, b, b, bytes, .name = KERNEL_NAME("symmetric_spmm", b, b, suffix, ""), \
+          .streams = 1, .symmetric_spmm = symmetric_spmm_##b##_##suffix)
+#define FBCSR_ENTRY(shape, h, w, s, suffix, bytes)                                         \
+    ENTRY(FBCSR_SPMV, h, w, bytes, .name = "fbcsr_spmv_" #shape "_" #suffix "_" TEXT(ISA), \
+          .shift = s, .streams = 1, .fbcsr = fbcsr_spmv_##shape##_##suffix)
 
 static const tess_cpu_kernel kernels[] = {
 #define BSR_SPMV(r, c, n) \

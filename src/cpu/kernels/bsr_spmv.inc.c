@@ -23,7 +23,6 @@
  * Each row is summed in the same order whatever the number of streams, so that the choice of
  * kernel form and of threads never changes a bit of the result.
  */
-
 #include "cpu/kernels/bsr_spmv_block.inc.c"
 
 /* Asks for the part of x that the block `ahead` blocks on will need. */

@@ -1,6 +1,5 @@
 /* Partial loads and stores lane by lane, for ISAs without masked memory instructions. */
-#ifndef TESS_SIMD_LANES_H
-#define TESS_SIMD_LANES_H
+#pragma once
 
 #include "cpu/simd/vector.h"
 
@@ -49,5 +48,3 @@ SIMD_INLINE simd_f32 simd_sums_f32(const simd_f32 *v)
             sums[i] += v[i][lane];
     return sums;
 }
-
-#endif

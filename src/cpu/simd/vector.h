@@ -14,8 +14,7 @@
  *     simd_row(x, row, bytes)                    x + row * bytes
  *     simd_between_f64(v, w)                     the last lane of v, then all but the last of w
  */
-#ifndef TESS_SIMD_VECTOR_H
-#define TESS_SIMD_VECTOR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -132,6 +131,4 @@ SIMD_INLINE const void *simd_row(const void *x, int32_t row, const int bytes)
 {
     return (const char *)x + (int64_t)row * bytes;
 }
-#endif
-
 #endif

@@ -9,7 +9,6 @@
  * and there, from a cache, and writes long pieces of every array, so that no line of them has to be
  * read before.
  */
-#include "core/threads.h"
 #include "cpu/update/nontemporal.h"
 #include "cpu/update/update.h"
 
@@ -41,25 +40,17 @@ static void clear_entries(void *arg, tess_range range)
         (*entry_of)[i] = PADDING;
 }
 
-struct note_entries {
-    const tess_fbcsr *F;
-    int64_t **entry_of;
-};
-
-static void note_entries(void *arg, tess_range range)
+static void note_entry(void *entry_of, const void *map, int64_t e)
 {
-    const struct note_entries *job = arg;
-    for (int64_t e = range.first; e < range.last; e++)
-        (*job->entry_of)[job->F->map[e]] = e;
+    ((int64_t *)entry_of)[((const int64_t *)map)[e]] = e;
 }
 
 /* entry_of[i]: the entry in scalar i of all arrays one after the other. */
 static tess_status invert_map(const tess_fbcsr *F, int64_t scalars, int64_t **entry_of)
 {
     TESS_TRY(TESS_ALLOC(F->ctx, scalars, entry_of));
-    tess_for(F->ctx, F->ctx->threads, scalars, clear_entries, entry_of);
-    tess_for(F->ctx, F->ctx->threads, F->nonzeros, note_entries,
-             &(struct note_entries){F, entry_of});
+    tess_for(F->ctx, scalars, clear_entries, entry_of);
+    tess_for_each(F->ctx, F->nonzeros, 0, note_entry, *entry_of, F->map);
     return TESS_OK;
 }
 
@@ -114,7 +105,7 @@ static tess_status place(const tess_fbcsr *F, sources *from)
     }
     TESS_TRY(TESS_ALLOC(F->ctx, from->bases[F->splits + 1], &from->entries));
     TESS_TRY(invert_map(F, from->bases[F->splits + 1], &entry_of));
-    tess_for(F->ctx, F->ctx->threads, from->chunks, place_chunks,
+    tess_for(F->ctx, from->chunks, place_chunks,
              &(struct place_chunks){from, F, entry_of, &widest});
     tess_free(F->ctx, entry_of);
     if (widest > 0)
@@ -148,10 +139,7 @@ void tess_fbcsr_sources_destroy(tess_fbcsr_sources *from)
 {
     if (!from)
         return;
-    tess_free(from->ctx, from->first_entry);
-    tess_free(from->ctx, from->first_scalar);
-    tess_free(from->ctx, from->entries);
-    tess_free(from->ctx, from);
+    TESS_FREE(from->ctx, from->first_entry, from->first_scalar, from->entries, from);
 }
 
 /* ---- New values ---- */
@@ -198,6 +186,5 @@ static void update_chunks(void *arg, tess_range range)
 
 void tess_cpu_update_fbcsr(tess_fbcsr *F, const tess_fbcsr_sources *from, const void *csr_values)
 {
-    tess_for(F->ctx, F->ctx->threads, from->chunks, update_chunks,
-             &(struct update_chunks){from, F, csr_values});
+    tess_for(F->ctx, from->chunks, update_chunks, &(struct update_chunks){from, F, csr_values});
 }

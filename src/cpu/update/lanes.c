@@ -1,6 +1,5 @@
 /* New values for half storage with rows in lanes, group by group: the rows of a group are compared
  * with their mirrors, then its slots are filled. format/symmetric_lanes.h has the layout. */
-
 #include "cpu/update/nontemporal.h"
 #include "cpu/update/prefetch.h"
 #include "cpu/update/update.h"
@@ -24,23 +23,16 @@ ALWAYS void touch(const tess_matrix *A, const int64_t *offsets, int64_t i, const
 #include "cpu/update/lanes.inc.c"
 #undef SUFFIX
 #define SUFFIX f32
-#include "core/threads.h"
 #include "cpu/update/lanes.inc.c"
 #undef SUFFIX
 
-/* The first group of a part, or the end of the part before: equal numbers of A's blocks. */
-static int64_t first_group(const tess_matrix *A, int part, int parts, int lanes)
-{
-    return tess_ceil_div(tess_share_row(A->row_offsets, A->block_rows, part, parts), lanes);
-}
-
-/* A part of the groups. */
+/* The groups whose first row is among `rows`. */
 ALWAYS bool update_groups(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
-                          const tess_matrix *A, int part, int parts, const int b, const int lanes)
+                          const tess_matrix *A, tess_range rows, const int b, const int lanes)
 {
-    const int64_t last = first_group(A, part + 1, parts, lanes);
+    const int64_t last = tess_ceil_div(rows.last, lanes);
     bool equal = true;
-    for (int64_t group = first_group(A, part, parts, lanes); group < last && equal; group++)
+    for (int64_t group = tess_ceil_div(rows.first, lanes); group < last && equal; group++)
         equal = A->type == TESS_F64 ? update_group_f64(S, mirrors, A, group, b, lanes)
                                     : update_group_f32(S, mirrors, A, group, b, lanes);
     tess_store_fence(mirrors->nontemporal);
@@ -48,42 +40,34 @@ ALWAYS bool update_groups(const tess_symmetric_lanes *S, const tess_symmetric_mi
 }
 
 ALWAYS bool update_lanes(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
-                         const tess_matrix *A, int part, int parts, const int lanes)
+                         const tess_matrix *A, tess_range rows, const int lanes)
 {
-    switch (S->block_size) {
-    case 1:
-        return update_groups(S, mirrors, A, part, parts, 1, lanes);
-    case 2:
-        return update_groups(S, mirrors, A, part, parts, 2, lanes);
-    case 3:
-        return update_groups(S, mirrors, A, part, parts, 3, lanes);
-    case 4:
-        return update_groups(S, mirrors, A, part, parts, 4, lanes);
-    default:
-        return update_groups(S, mirrors, A, part, parts, S->block_size, lanes);
-    }
+    const int b = S->block_size;
+    return b == 1   ? update_groups(S, mirrors, A, rows, 1, lanes)
+           : b == 2 ? update_groups(S, mirrors, A, rows, 2, lanes)
+           : b == 3 ? update_groups(S, mirrors, A, rows, 3, lanes)
+           : b == 4 ? update_groups(S, mirrors, A, rows, 4, lanes)
+                    : update_groups(S, mirrors, A, rows, b, lanes);
 }
 
 struct update_share {
     tess_symmetric_lanes *S;
     const tess_symmetric_mirrors *mirrors;
     const tess_matrix *A;
-    int parts;
     bool *equal;
 };
 
-static void update_share(void *arg, int part)
+static void update_share(void *arg, tess_range rows)
 {
     const struct update_share *job = arg;
     tess_symmetric_lanes *S = job->S;
     const tess_symmetric_mirrors *mirrors = job->mirrors;
     const tess_matrix *A = job->A;
-    const int parts = job->parts;
-    bool equal = true;
-    equal = S->lanes == 2   ? update_lanes(S, mirrors, A, part, parts, 2)
-            : S->lanes == 4 ? update_lanes(S, mirrors, A, part, parts, 4)
-            : S->lanes == 8 ? update_lanes(S, mirrors, A, part, parts, 8)
-                            : update_groups(S, mirrors, A, part, parts, S->block_size, S->lanes);
+    const bool equal = S->lanes == 2   ? update_lanes(S, mirrors, A, rows, 2)
+                       : S->lanes == 4 ? update_lanes(S, mirrors, A, rows, 4)
+                       : S->lanes == 8
+                           ? update_lanes(S, mirrors, A, rows, 8)
+                           : update_groups(S, mirrors, A, rows, S->block_size, S->lanes);
     if (!equal)
         tess_set_flag(job->equal, false);
 }
@@ -92,7 +76,7 @@ tess_status tess_cpu_update_lanes(tess_symmetric_lanes *S, const tess_symmetric_
                                   const tess_matrix *A)
 {
     bool equal = true;
-    tess_parallel(A->ctx, A->ctx->threads, update_share,
-                  &(struct update_share){S, mirrors, A, A->ctx->threads, &equal});
+    tess_for_rows(A->ctx, A->row_offsets, A->block_rows, update_share,
+                  &(struct update_share){S, mirrors, A, &equal});
     return equal ? TESS_OK : tess_symmetric_check(S->ctx, A);
 }

@@ -1,8 +1,7 @@
 /* Non-temporal stores, which bypass the caches, for values that leave the caches before a product
  * reads them. x86-64 reads a cache line before it writes to it; a non-temporal store does without.
  * aarch64 sees by itself that whole lines are written: its stores are plain ones. */
-#ifndef TESS_CPU_UPDATE_NONTEMPORAL_H
-#define TESS_CPU_UPDATE_NONTEMPORAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -75,5 +74,3 @@ ALWAYS void tess_store_fence(const bool nontemporal)
 #endif
     (void)nontemporal;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * Templates of this directory (*.inc.c) are included once for each precision, with SUFFIX (f64 or
  * f32) and its WORD and PAIR.
  */
-#ifndef TESS_CPU_UPDATE_PAIR_H
-#define TESS_CPU_UPDATE_PAIR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ typedef uint32_t __attribute__((may_alias, vector_size(8), aligned(4))) tess_pai
 
 #define FIRSTS(a, b) ((PAIR){(a)[0], (b)[0]})
 #define SECONDS(a, b) ((PAIR){(a)[1], (b)[1]})
-
-#endif

@@ -1,7 +1,6 @@
 /* What is prefetched while new values of half storage are compared and copied. b is the block size.
  */
-#ifndef TESS_CPU_UPDATE_PREFETCH_H
-#define TESS_CPU_UPDATE_PREFETCH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ ALWAYS int tess_blocks_ahead(const int b)
 {
     return b == 1 ? 0 : b == 2 ? 32 : b == 3 ? 20 : b == 4 ? 12 : b <= 8 ? 6 : 2;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* New values in the storage formats of the CPU, in the same pattern: copies and comparisons that
  * keep up with the memory. */
-#ifndef TESS_CPU_UPDATE_H
-#define TESS_CPU_UPDATE_H
+#pragma once
 
 #include "format/fbcsr/fbcsr.h"
 #include "format/symmetric_lanes.h"
@@ -35,5 +34,3 @@ void tess_fbcsr_sources_destroy(tess_fbcsr_sources *from); /* NULL is fine */
 
 /* New values, by rows and columns as CSR has them: one parallel pass. */
 void tess_cpu_update_fbcsr(tess_fbcsr *F, const tess_fbcsr_sources *from, const void *csr_values);
-
-#endif

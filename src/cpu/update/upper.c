@@ -1,7 +1,5 @@
 /* New values for the upper half of a symmetric matrix, row by row: each row is compared with its
  * mirrors, then copied from the diagonal on. */
-#include <string.h>
-
 #include "cpu/update/nontemporal.h"
 #include "cpu/update/prefetch.h"
 #include "cpu/update/update.h"
@@ -42,7 +40,6 @@ ALWAYS void copy(char *to, const char *from, size_t bytes, const bool fetches,
 #include "cpu/update/upper.inc.c"
 #undef SUFFIX
 #define SUFFIX f32
-#include "core/threads.h"
 #include "cpu/update/upper.inc.c"
 #undef SUFFIX
 
@@ -50,21 +47,16 @@ struct update_share {
     const tess_matrix *A;
     tess_matrix *upper;
     const tess_symmetric_mirrors *mirrors;
-    int parts;
     bool *equal;
 };
 
-static void update_share(void *arg, int part)
+static void update_share(void *arg, tess_range rows)
 {
     const struct update_share *job = arg;
     const tess_matrix *A = job->A;
-    const int parts = job->parts;
-    bool equal = true;
-    const int64_t first = tess_share_row(A->row_offsets, A->block_rows, part, parts);
-    const int64_t last = tess_share_row(A->row_offsets, A->block_rows, part + 1, parts);
-    equal = A->type == TESS_F64 ? update_part_f64(job->upper, job->mirrors, A, first, last)
-                                : update_part_f32(job->upper, job->mirrors, A, first, last);
-    if (!equal)
+    if (!(A->type == TESS_F64
+              ? update_part_f64(job->upper, job->mirrors, A, rows.first, rows.last)
+              : update_part_f32(job->upper, job->mirrors, A, rows.first, rows.last)))
         tess_set_flag(job->equal, false);
 }
 
@@ -72,7 +64,7 @@ tess_status tess_cpu_update_upper(tess_matrix *upper, const tess_symmetric_mirro
                                   const tess_matrix *A)
 {
     bool equal = true;
-    tess_parallel(A->ctx, A->ctx->threads, update_share,
-                  &(struct update_share){A, upper, mirrors, A->ctx->threads, &equal});
+    tess_for_rows(A->ctx, A->row_offsets, A->block_rows, update_share,
+                  &(struct update_share){A, upper, mirrors, &equal});
     return equal ? TESS_OK : tess_symmetric_check(upper->ctx, A);
 }

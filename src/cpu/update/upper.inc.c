@@ -23,26 +23,15 @@ ALWAYS bool NAME(update_rows)(tess_matrix *upper, const tess_symmetric_mirrors *
 static bool NAME(update_part)(tess_matrix *upper, const tess_symmetric_mirrors *mirrors,
                               const tess_matrix *A, int64_t first, int64_t last)
 {
-    switch (A->block_height) {
-    case 1:
-        return NAME(update_rows)(upper, mirrors, A, first, last, 1);
-    case 2:
-        return NAME(update_rows)(upper, mirrors, A, first, last, 2);
-    case 3:
-        return NAME(update_rows)(upper, mirrors, A, first, last, 3);
-    case 4:
-        return NAME(update_rows)(upper, mirrors, A, first, last, 4);
-    case 5:
-        return NAME(update_rows)(upper, mirrors, A, first, last, 5);
-    case 7:
-        return NAME(update_rows)(upper, mirrors, A, first, last, 7);
-    case 8:
-        return NAME(update_rows)(upper, mirrors, A, first, last, 8);
-    case 16:
-        return NAME(update_rows)(upper, mirrors, A, first, last, 16);
-    case 32:
-        return NAME(update_rows)(upper, mirrors, A, first, last, 32);
-    default:
-        return NAME(update_rows)(upper, mirrors, A, first, last, A->block_height);
-    }
+    const int b = A->block_height;
+    return b == 1    ? NAME(update_rows)(upper, mirrors, A, first, last, 1)
+           : b == 2  ? NAME(update_rows)(upper, mirrors, A, first, last, 2)
+           : b == 3  ? NAME(update_rows)(upper, mirrors, A, first, last, 3)
+           : b == 4  ? NAME(update_rows)(upper, mirrors, A, first, last, 4)
+           : b == 5  ? NAME(update_rows)(upper, mirrors, A, first, last, 5)
+           : b == 7  ? NAME(update_rows)(upper, mirrors, A, first, last, 7)
+           : b == 8  ? NAME(update_rows)(upper, mirrors, A, first, last, 8)
+           : b == 16 ? NAME(update_rows)(upper, mirrors, A, first, last, 16)
+           : b == 32 ? NAME(update_rows)(upper, mirrors, A, first, last, 32)
+                     : NAME(update_rows)(upper, mirrors, A, first, last, b);
 }

@@ -3,9 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -176,8 +173,7 @@ bool tess_cache_load(tess_ctx *ctx, const tess_cache_key *key, tess_cache_entry 
     if (!tess_cache_directory(directory, sizeof directory))
         return false;
     /* A miss is not an error: what a failed allocation wrote must not stay behind. */
-    char error[sizeof ctx->error];
-    memcpy(error, ctx->error, sizeof error);
+    const tess_kept_error error = tess_error_keep(ctx);
     bool found;
     if (key->nvrtc_major == 0) {
         found = load_any_version(ctx, directory, key, out);
@@ -185,7 +181,7 @@ bool tess_cache_load(tess_ctx *ctx, const tess_cache_key *key, tess_cache_entry 
         file_name(key, name, sizeof name);
         found = join(path, sizeof path, directory, name) && load_file(ctx, path, key, out);
     }
-    memcpy(ctx->error, error, sizeof error);
+    tess_error_restore(ctx, &error);
     return found;
 }
 

@@ -9,8 +9,7 @@
  * with a checksum over all of it, written aside and renamed into place. Whatever is wrong with a
  * file, a directory or the whole idea of a home directory makes a miss, never an error.
  */
-#ifndef TESS_CUDA_CACHE_H
-#define TESS_CUDA_CACHE_H
+#pragma once
 
 #include "core/core.h"
 
@@ -55,5 +54,3 @@ void tess_cache_list(tess_ctx *ctx, void (*visit)(void *user, const tess_cache_i
 
 /* Removes the cache's files (and nothing else in the directory); the number removed. */
 int64_t tess_cache_clear(void);
-
-#endif

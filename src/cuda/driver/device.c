@@ -1,7 +1,4 @@
 /* Opening "cuda" and "cuda:N": driver, device, primary context, one stream. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/driver/module.h"
 
 tess_status tess_cuda_check(const tess_cuda *cuda, cu_result result, const char *call)
@@ -28,6 +25,12 @@ void tess_cuda_leave(const tess_cuda *cuda)
     (void)cuda->driver.cuCtxPopCurrent(&popped);
 }
 
+tess_status tess_cuda_leave_with(const tess_cuda *cuda, tess_status status)
+{
+    tess_cuda_leave(cuda);
+    return status;
+}
+
 static tess_status parse_ordinal(tess_ctx *ctx, const char *rest, int *ordinal)
 {
     int64_t value = 0;
@@ -43,13 +46,11 @@ static tess_status parse_ordinal(tess_ctx *ctx, const char *rest, int *ordinal)
 static tess_status find_device(tess_cuda *cuda)
 {
     cu_result result = cuda->driver.cuInit(0);
-    if (result == CU_ERROR_NO_DEVICE)
-        return tess_fail(cuda->ctx, TESS_ERR_DEVICE,
-                         "device '%s': the NVIDIA driver is present but there is no GPU",
-                         cuda->name);
-    TESS_TRY(tess_cuda_check(cuda, result, "cuInit"));
     int count = 0;
-    TESS_TRY(TESS_CU(cuda, cuDeviceGetCount(&count)));
+    if (result != CU_ERROR_NO_DEVICE) {
+        TESS_TRY(tess_cuda_check(cuda, result, "cuInit"));
+        TESS_TRY(TESS_CU(cuda, cuDeviceGetCount(&count)));
+    }
     if (count == 0)
         return tess_fail(cuda->ctx, TESS_ERR_DEVICE,
                          "device '%s': the NVIDIA driver is present but there is no GPU",
@@ -70,14 +71,12 @@ void tess_cuda_name_model(tess_device *device, const char *gpu)
 
 static tess_status describe(tess_cuda *cuda, tess_device *device)
 {
-    static const int attributes[] = {
-        CU_ATTRIBUTE_CAPABILITY_MAJOR,
-        CU_ATTRIBUTE_CAPABILITY_MINOR,
-        CU_ATTRIBUTE_MULTIPROCESSORS,
-        CU_ATTRIBUTE_L2_BYTES,
-        CU_ATTRIBUTE_THREADS_PER_MULTIPROCESSOR,
-        CU_ATTRIBUTE_SHARED_PER_BLOCK_OPTIN,
-    };
+    static const int attributes[] = {CU_ATTRIBUTE_CAPABILITY_MAJOR,
+                                     CU_ATTRIBUTE_CAPABILITY_MINOR,
+                                     CU_ATTRIBUTE_MULTIPROCESSORS,
+                                     CU_ATTRIBUTE_L2_BYTES,
+                                     CU_ATTRIBUTE_THREADS_PER_MULTIPROCESSOR,
+                                     CU_ATTRIBUTE_SHARED_PER_BLOCK_OPTIN};
     int value[6] = {0}, version = 0;
     char model[128] = "";
     for (int i = 0; i < 6; i++)
@@ -104,9 +103,8 @@ static tess_status describe(tess_cuda *cuda, tess_device *device)
 static tess_status create_stream(tess_cuda *cuda)
 {
     TESS_TRY(tess_cuda_enter(cuda));
-    tess_status status = TESS_CU(cuda, cuStreamCreate(&cuda->stream, CU_STREAM_DEFAULT_FLAGS));
-    tess_cuda_leave(cuda);
-    return status;
+    return tess_cuda_leave_with(
+        cuda, TESS_CU(cuda, cuStreamCreate(&cuda->stream, CU_STREAM_DEFAULT_FLAGS)));
 }
 
 tess_status tess_cuda_open(tess_device *device, const char *rest)

@@ -4,8 +4,7 @@
  * pointers of other libraries in the process are ours as well. Every entry into the backend makes
  * that context current (tess_cuda_enter) and then restores the one before (tess_cuda_leave).
  */
-#ifndef TESS_CUDA_H
-#define TESS_CUDA_H
+#pragma once
 
 #include "cuda/driver/jit.h"
 #include "backend/backend.h"
@@ -22,7 +21,7 @@ typedef struct tess_cuda_helper_code {
     cu_function function;
 } tess_cuda_helper_code;
 
-enum { TESS_CUDA_HELPERS = 32 }; /* convert 8, dot 4, refresh 4, gate 1 */
+enum { TESS_CUDA_HELPERS = 32 }; /* convert 8, dot 4, update 4, gate 1 */
 
 typedef struct tess_cuda {
     tess_ctx *ctx;
@@ -63,6 +62,8 @@ tess_status tess_cuda_check(const tess_cuda *cuda, cu_result result, const char 
 
 tess_status tess_cuda_enter(const tess_cuda *cuda);
 void tess_cuda_leave(const tess_cuda *cuda);
+/* The same at the end of a function that returns `status`. */
+tess_status tess_cuda_leave_with(const tess_cuda *cuda, tess_status status);
 
 /* ---- device.c ---- */
 
@@ -102,5 +103,3 @@ static inline cu_pointer tess_cuda_address(const void *pointer)
 {
     return (cu_pointer)(uintptr_t)pointer;
 }
-
-#endif

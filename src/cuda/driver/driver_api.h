@@ -2,8 +2,7 @@
  * header is needed to build. Names, argument lists and numbers are those of the published ABI; the
  * symbol column carries the versioned name (cuMemAlloc is exported as cuMemAlloc_v2).
  */
-#ifndef TESS_CUDA_DRIVER_API_H
-#define TESS_CUDA_DRIVER_API_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,9 +45,7 @@ enum { /* cuFuncGetAttribute, cuFuncSetAttribute */
 
 enum { /* cuPointerGetAttributes */
        CU_POINTER_MEMORY_TYPE = 2,
-       CU_POINTER_IS_MANAGED = 8,
        CU_POINTER_DEVICE_ORDINAL = 9,
-       CU_MEMORY_HOST = 1,
        CU_MEMORY_DEVICE = 2,
 };
 
@@ -164,5 +161,3 @@ typedef struct nvrtc_program_s *nvrtc_program;
     X(nvrtcGetPTX, (nvrtc_program program, char *ptx))                                       \
     X(nvrtcGetProgramLogSize, (nvrtc_program program, size_t * bytes))                       \
     X(nvrtcGetProgramLog, (nvrtc_program program, char *log))
-
-#endif

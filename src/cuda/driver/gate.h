@@ -1,8 +1,7 @@
 /* A gate holds a stream until the host opens it, so that many launches wait in the stream and then
  * run one after the other without the host. Calls are made between tess_cuda_enter and
  * tess_cuda_leave. */
-#ifndef TESS_CUDA_GATE_H
-#define TESS_CUDA_GATE_H
+#pragma once
 
 #include "cuda/driver/device.h"
 
@@ -10,5 +9,3 @@
 tess_status tess_cuda_shut_gate(tess_cuda *cuda, cu_stream stream);
 /* Opens all gates that were shut. */
 void tess_cuda_open_gate(tess_cuda *cuda);
-
-#endif

@@ -1,9 +1,5 @@
 #include "cuda/driver/jit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/threads.h"
 #include "cuda/driver/sources.h"
 
@@ -15,6 +11,13 @@ static const tess_cuda_source *find_source(const char *name)
         if (strcmp(s->name, name) == 0)
             return s;
     return NULL;
+}
+
+static tess_status need_source(tess_ctx *ctx, const char *name, const tess_cuda_source **out)
+{
+    *out = find_source(name);
+    return *out ? TESS_OK
+                : tess_fail(ctx, TESS_ERR_INTERNAL, "no device source '%s' in this build", name);
 }
 
 static bool is_header(const char *name)
@@ -135,10 +138,8 @@ tess_status tess_jit_compile(tess_ctx *ctx, tess_jit *jit, const tess_jit_reques
 {
     TESS_TRY(need_nvrtc(ctx, jit));
     const tess_nvrtc *nvrtc = &jit->nvrtc;
-    const tess_cuda_source *source = find_source(request->source);
-    if (!source)
-        return tess_fail(ctx, TESS_ERR_INTERNAL, "no device source '%s' in this build",
-                         request->source);
+    const tess_cuda_source *source;
+    TESS_TRY(need_source(ctx, request->source, &source));
 
     const char *options[OPTIONS];
     int count = 0;
@@ -202,10 +203,8 @@ tess_status tess_jit_get(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *r
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "TESSERA_JIT=off: CUDA kernels are compiled at run time, so device "
                          "'cuda' has none now");
-    const tess_cuda_source *source = find_source(request->source);
-    if (!source)
-        return tess_fail(ctx, TESS_ERR_INTERNAL, "no device source '%s' in this build",
-                         request->source);
+    const tess_cuda_source *source;
+    TESS_TRY(need_source(ctx, request->source, &source));
     double start = tess_seconds();
     char why[sizeof ctx->error] = "";
     if (need_nvrtc(ctx, jit) != TESS_OK)

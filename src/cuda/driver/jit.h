@@ -3,8 +3,7 @@
  * TESSERA_JIT: "on" (default) compiles what the cache does not have, "load" takes only what the
  * cache has, "off" refuses all kernels.
  */
-#ifndef TESS_CUDA_JIT_H
-#define TESS_CUDA_JIT_H
+#pragma once
 
 #include "cuda/driver/cache.h"
 #include "cuda/driver/loader.h"
@@ -43,5 +42,3 @@ void tess_jit_ahead(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *reques
 tess_status tess_jit_compile(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *request,
                              const char *extra_option, void **code, size_t *bytes, char *log,
                              size_t log_size);
-
-#endif

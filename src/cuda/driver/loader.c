@@ -3,9 +3,6 @@
 
 #include <dlfcn.h>
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* NODELETE: the driver and NVRTC keep threads and exit handlers of their own. */
@@ -73,9 +70,8 @@ static void try_directory(search *s, const char *directory)
 {
     if (s->library)
         return;
-    size_t used = strlen(s->tried);
-    snprintf(s->tried + used, s->size - used, "%s%s", used ? ", " : "",
-             *directory ? directory : "the loader's path");
+    tess_append(s->tried, s->size, "%s%s", *s->tried ? ", " : "",
+                *directory ? directory : "the loader's path");
     for (int i = 0; s->names[i] && !s->library; i++) {
         char path[4096];
         int length =

@@ -5,8 +5,7 @@
  * the process ends (the driver does not survive being unloaded); the tables belong to the caller,
  * so two contexts share nothing but the code.
  */
-#ifndef TESS_CUDA_LOADER_H
-#define TESS_CUDA_LOADER_H
+#pragma once
 
 #include "core/core.h"
 #include "cuda/driver/driver_api.h"
@@ -37,5 +36,3 @@ tess_status tess_nvrtc_load(tess_ctx *ctx, tess_nvrtc *out);
  * `tried`. For the libraries CUDA ships beside NVRTC. NULL when there is none. */
 void *tess_cuda_open_library(const char *variable, const char *const *names, const char *package,
                              char *tried, size_t size);
-
-#endif

@@ -1,7 +1,4 @@
 /* Device memory: allocation that explains itself, copies through pinned buffers. */
-#include <string.h>
-
-#include "core/threads.h"
 #include "cuda/driver/device.h"
 
 enum { STAGE_BYTES = 8 << 20, DIRECT_BYTES = 256 << 10 };
@@ -66,7 +63,7 @@ static void copy_parallel(tess_ctx *ctx, char *to, const char *from, size_t byte
     size_t part = 512 << 10;
     int64_t parts = (int64_t)((bytes + part - 1) / part);
     (void)ctx;
-    tess_for(ctx, ctx->threads, parts, copy_parts, &(struct copy_parts){part, to, from, bytes});
+    tess_for(ctx, parts, copy_parts, &(struct copy_parts){part, to, from, bytes});
 }
 
 static size_t stage_part(size_t bytes, size_t first)
@@ -172,18 +169,15 @@ tess_status tess_cuda_memory_copy_from(tess_device *device, void *to, const void
 {
     tess_cuda *cuda = tess_cuda_of(device);
     TESS_TRY(tess_cuda_enter(cuda));
-    tess_status status = tess_cuda_download(cuda, to, tess_cuda_address(from), bytes, cuda->stream);
-    tess_cuda_leave(cuda);
-    return status;
+    return tess_cuda_leave_with(
+        cuda, tess_cuda_download(cuda, to, tess_cuda_address(from), bytes, cuda->stream));
 }
 
 tess_status tess_cuda_synchronize(tess_device *device)
 {
     tess_cuda *cuda = tess_cuda_of(device);
     TESS_TRY(tess_cuda_enter(cuda));
-    tess_status status = TESS_CU(cuda, cuCtxSynchronize());
-    tess_cuda_leave(cuda);
-    return status;
+    return tess_cuda_leave_with(cuda, TESS_CU(cuda, cuCtxSynchronize()));
 }
 
 bool tess_cuda_owns(tess_device *device, const void *pointer)

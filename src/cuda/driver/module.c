@@ -1,9 +1,6 @@
 /* Modules from embedded sources, and the helper functions that a device keeps. */
 #include "cuda/driver/module.h"
 
-#include <stdio.h>
-#include <string.h>
-
 tess_status tess_cuda_load_module(tess_cuda *cuda, const tess_jit_request *request,
                                   tess_jit_cubin *cubin, cu_module *out)
 {

@@ -2,8 +2,7 @@
  *
  * All calls are made between tess_cuda_enter and tess_cuda_leave.
  */
-#ifndef TESS_CUDA_MODULE_H
-#define TESS_CUDA_MODULE_H
+#pragma once
 
 #include "cuda/driver/device.h"
 
@@ -32,5 +31,3 @@ void tess_cuda_helpers_free(tess_cuda *cuda);
  * is only ever raised: one function serves launches of several sizes, as those of a probe and those
  * of the plan's own matrix. */
 tess_status tess_cuda_allow_shared(const tess_cuda *cuda, cu_function function, size_t bytes);
-
-#endif

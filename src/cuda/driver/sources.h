@@ -1,6 +1,5 @@
 /* The device sources, embedded at build time from kernels/ (embed.cmake). */
-#ifndef TESS_CUDA_SOURCES_H
-#define TESS_CUDA_SOURCES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@ typedef struct tess_cuda_source {
 } tess_cuda_source;
 
 extern const tess_cuda_source tess_cuda_sources[]; /* up to an entry without a name */
-
-#endif

@@ -1,7 +1,5 @@
 /* The descriptor of fbcsr.cu. The shapes are the problem's: they come with the plan's parameters,
  * or are chosen for the matrix, and decide the layout, and which widths of runs the code knows. */
-#include <stdio.h>
-
 #include "cuda/kernels/sliced.h"
 #include "format/fbcsr/slices.h"
 #include "backend/shapes.h"
@@ -21,8 +19,8 @@ static tess_fbcsr_options shapes_of(const tess_cuda_problem *problem)
     return shapes;
 }
 
-/* With lines a warp has few registers: as many runs in flight as there is room for. */
-static int flight_with_lines(const tess_fbcsr_options *shapes)
+/* With diagonals a warp has few registers: as many runs in flight as there is room for. */
+static int flight_with_diagonals(const tess_fbcsr_options *shapes)
 {
     int width[TESS_FBCSR_CLASSES];
     return tess_fbcsr_widths(shapes, width) == 1 ? 4 : 2;
@@ -35,9 +33,9 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
         problem->rows > most || problem->cols > most)
         return false;
     tess_fbcsr_options shapes = shapes_of(problem);
-    if (!tess_fbcsr_has_diagonals(&shapes)) /* DEPTH and AHEAD are for lines */
+    if (!tess_fbcsr_has_diagonals(&shapes)) /* DEPTH and AHEAD are for diagonals */
         return shapes.count > 0 && p[DEPTH] == 4 && p[AHEAD] == 1;
-    return p[LANES] == 1 && p[FLIGHT] == flight_with_lines(&shapes);
+    return p[LANES] == 1 && p[FLIGHT] == flight_with_diagonals(&shapes);
 }
 
 /* H200: runs of up to 4 columns in rows of 13 non-zeros and more 8 in flight (35.5 us, with 4 36.8,
@@ -52,16 +50,17 @@ static int flight_of_runs(const tess_fbcsr_options *shapes, int lanes, int64_t m
     return lanes == 4 ? 4 : 8;
 }
 
-/* H200, lines: of 3 and 5 non-zeros a row 2 in flight (79.5 and 60.3 us, with 4 86.5 and 63.3), of
- * 7 and more 4. */
+/* H200, diagonals: of 3 and 5 non-zeros a row 2 in flight (79.5 and 60.3 us, with 4 86.5 and 63.3),
+ * of 7 and more 4. */
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     tess_fbcsr_options shapes = shapes_of(problem);
     int64_t mean = problem->blocks / (problem->rows > 0 ? problem->rows : 1);
-    bool lines = tess_fbcsr_has_diagonals(&shapes);
-    p[LANES] = lines ? 1 : tess_fbcsr_lanes(problem->rows, problem->blocks);
-    p[DEPTH] = lines && mean < 7 ? 2 : 4;
-    p[FLIGHT] = lines ? flight_with_lines(&shapes) : flight_of_runs(&shapes, p[LANES], mean);
+    bool diagonals = tess_fbcsr_has_diagonals(&shapes);
+    p[LANES] = diagonals ? 1 : tess_fbcsr_lanes(problem->rows, problem->blocks);
+    p[DEPTH] = diagonals && mean < 7 ? 2 : 4;
+    p[FLIGHT] =
+        diagonals ? flight_with_diagonals(&shapes) : flight_of_runs(&shapes, p[LANES], mean);
     p[THREADS] = 128;
     p[AHEAD] = 1;
     p[HINT] = 1;
@@ -73,7 +72,7 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
     int width[TESS_FBCSR_CLASSES] = {0}, classes = tess_fbcsr_widths(&shapes, width);
     snprintf(text, size,
              "-DREAL=%d -DARCH=%d -DLANES=%d -DDEPTH=%d -DFLIGHT=%d -DTHREADS=%d -DAHEAD=%d "
-             "-DHINT=%d -DWIDTH0=%d -DWIDTH1=%d -DWIDTH2=%d -DWIDTH3=%d -DBITS=%d -DLINES=%d",
+             "-DHINT=%d -DWIDTH0=%d -DWIDTH1=%d -DWIDTH2=%d -DWIDTH3=%d -DBITS=%d -DDIAGONALS=%d",
              (int)tess_type_size(problem->type), problem->arch, p[LANES], p[DEPTH], p[FLIGHT],
              p[THREADS], p[AHEAD], p[HINT], width[0], width[1], width[2], width[3], 32 / classes,
              tess_fbcsr_has_diagonals(&shapes));
@@ -92,20 +91,12 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
         return 0;
     int64_t grid = tess_ceil_div(S->slices * TESS_FBCSR_WARP, p[THREADS]);
     tess_cuda_launch *run = tess_cuda_launch_start(out, "fbcsr", grid, p[THREADS]);
-    tess_cuda_arg_pointer(run, call->arrays[FBCSR_HEADS]);
-    tess_cuda_arg_pointer(run, call->arrays[FBCSR_LENGTHS]);
-    tess_cuda_arg_pointer(run, S->targets ? call->arrays[FBCSR_TARGETS] : 0);
-    tess_cuda_arg_pointer(run, call->arrays[FBCSR_PIECES]);
-    tess_cuda_arg_pointer(run, call->arrays[FBCSR_COLUMNS]);
-    tess_cuda_arg_pointer(run, call->arrays[FBCSR_VALUES]);
-    tess_cuda_arg_pointer(run, call->x);
-    tess_cuda_arg_pointer(run, call->y);
-    tess_cuda_arg_pointer(run, call->workspace);
-    tess_cuda_arg_integer(run, problem->rows);
-    tess_cuda_arg_integer(run, S->slices);
-    tess_cuda_arg_integer(run, S->segments);
-    tess_cuda_arg_number(run, call->alpha);
-    tess_cuda_arg_number(run, call->beta);
+    TESS_CUDA_POINTERS(run, call->arrays[FBCSR_HEADS], call->arrays[FBCSR_LENGTHS],
+                       S->targets ? call->arrays[FBCSR_TARGETS] : 0, call->arrays[FBCSR_PIECES],
+                       call->arrays[FBCSR_COLUMNS], call->arrays[FBCSR_VALUES], call->x, call->y,
+                       call->workspace);
+    TESS_CUDA_INTEGERS(run, problem->rows, S->slices, S->segments);
+    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
     if (S->cut_rows == 0)
         return 1;
     const tess_sliced_panel cut = {.cut_rows = S->cut_rows, .cut_long = S->cut_long};

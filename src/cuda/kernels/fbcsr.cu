@@ -1,20 +1,20 @@
 /* y = alpha A x + beta y on blocks of several shapes and a CSR remainder (paper 001), stored by
  * slices (src/format/fbcsr/slices.h): a warp a slice, LANES lanes a row.
  *
- *   lines   all lanes read the same descriptor of a piece, those whose rows it has a value each and
- *           x at a column that goes with the row
- *   runs    of W columns: a lane reads its run's column, then its values of the run
+ *   diagonals  All lanes read the same descriptor of a piece. A lane whose row the piece has reads a
+ *              value, and x at a column that goes with the row.
+ *   runs       Of W columns: a lane reads its run's column, then its values of the run.
  *
  * The values of runs are found by the slice's head alone. Every row is summed in the same order:
- * lines, runs from the widest down to single entries, then over its lanes. Slices of segments of
- * rows that were cut come first and leave their sums in slots; sliced_sum adds these to y in a
+ * diagonals, runs from the widest down to single entries, then over its lanes. Slices of segments
+ * of rows that were cut come first and leave their sums in slots; sliced_sum adds these to y in a
  * fixed order.
  *
  *   WIDTH0 .. WIDTH3  columns of a run of each class, falling; 0: there are no more
- *   BITS     of a word that counts the runs of a class
- *   LINES    whether there are lines        DEPTH    pieces in flight
- *   FLIGHT   scalars of runs in flight      THREADS  threads a block
- *   AHEAD    ask for the heads of later slices
+ *   BITS       of a word that counts the runs of a class
+ *   DIAGONALS  whether there are diagonals  DEPTH    pieces in flight
+ *   FLIGHT     scalars of runs in flight    THREADS  threads a block
+ *   AHEAD      ask for the heads of later slices
  */
 #include "common.cuh"
 
@@ -24,11 +24,11 @@
 #define SEGMENT_LANES 8
 #define HEAD 8
 #define BESIDE 12 /* pieces beside a head */
-#define RECORD (LINES ? HEAD + 2 * BESIDE : HEAD)
+#define RECORD (DIAGONALS ? HEAD + 2 * BESIDE : HEAD)
 #define LATER 4096 /* slices: about as many as a device works on at a time */
 /* Pieces are short: what counts is how many warps wait for theirs. */
-#define LINE_THREADS (WIDTH2 ? 1024 : WIDTH1 || ARCH < 90 ? 1280 : 1536)
-#define LEAST_BLOCKS (LINES ? LINE_THREADS / THREADS : 1)
+#define DIAGONAL_THREADS (WIDTH2 ? 1024 : WIDTH1 || ARCH < 90 ? 1280 : 1536)
+#define LEAST_BLOCKS (DIAGONALS ? DIAGONAL_THREADS / THREADS : 1)
 
 /* Lanes that read one run together: tess_fbcsr_share. */
 #define SHARE(width, lanes)                 \
@@ -55,7 +55,7 @@ typedef struct hints {
     policy stream, keep;
 } hints;
 
-#if LINES
+#if DIAGONALS
 /* `count` pieces, of which lane `first` and those after it hold the descriptors, two numbers each;
  * DEPTH of them in flight. Their values begin at *at, which moves behind the last one's. */
 DEVICE real piece_sum(const real *x, const real *values, int *at, int held, const int first,
@@ -85,7 +85,7 @@ DEVICE real piece_sum(const real *x, const real *values, int *at, int held, cons
 }
 
 /* All pieces of a slice: those beside its head, which `held` has, and then `left` others. */
-DEVICE real line_sum(const fbcsr_args *a, const real *values, int *at, int held, const int *pieces,
+DEVICE real diagonal_sum(const fbcsr_args *a, const real *values, int *at, int held, const int *pieces,
                      int count, unsigned lane, hints h)
 {
     real sum = piece_sum(a->x, values, at, held, HEAD, count < BESIDE ? count : BESIDE, lane, h);
@@ -218,7 +218,7 @@ DEVICE real all_runs(const fbcsr_args *a, const real *values, ahead *s, unsigned
     return sum;
 }
 
-/* A slice without lines. */
+/* A slice without diagonals. */
 DEVICE real run_slice(const fbcsr_args *a, long long slice, long long place, unsigned lane,
                       const int lanes, hints h)
 {
@@ -229,9 +229,9 @@ DEVICE real run_slice(const fbcsr_args *a, long long slice, long long place, uns
     return all_runs(a, a->values + (long long)s.head[0] * 32, &s, lane, lanes, h);
 }
 
-#if LINES
-/* A slice with lines: a number of its head and pieces each lane. */
-DEVICE real line_slice(const fbcsr_args *a, long long slice, long long place, unsigned lane,
+#if DIAGONALS
+/* A slice with diagonals: a number of its head and pieces each lane. */
+DEVICE real diagonal_slice(const fbcsr_args *a, long long slice, long long place, unsigned lane,
                        hints h)
 {
     int held;
@@ -245,7 +245,7 @@ DEVICE real line_slice(const fbcsr_args *a, long long slice, long long place, un
     ahead s;
     if (runs)
         s.word = (unsigned)READ_ONLY(a->lengths + place);
-    real sum = line_sum(a, values, &at, held,
+    real sum = diagonal_sum(a, values, &at, held,
                         a->pieces + (long long)__shfl_sync(ALL, held, 2, 32) * 2, count, lane, h);
     if (runs) {
         UNROLL
@@ -281,8 +281,8 @@ KERNEL(fbcsr, fbcsr_args, THREADS, LEAST_BLOCKS)
     real old = 0;
     if (mine && a.beta != 0)
         old = a.y[row];
-#if LINES
-    const real sum = line_slice(&a, slice, place, lane, h);
+#if DIAGONALS
+    const real sum = diagonal_slice(&a, slice, place, lane, h);
 #else
     const real sum = run_slice(&a, slice, place, lane, LANES, h);
 #endif

@@ -1,7 +1,4 @@
 /* The table of layouts. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/kernels/support.h"
 
 extern const tess_cuda_layout_kind tess_cuda_layout_bsr, tess_cuda_layout_balanced,
@@ -52,16 +49,20 @@ void tess_cuda_layout_add(tess_cuda_layout *layout, const void *host, int64_t co
     layout->arrays[layout->count++] = (tess_cuda_array){host, (size_t)count * size};
 }
 
-void tess_cuda_layout_refresh(tess_cuda_layout *layout, const void *values)
+void tess_cuda_layout_update(tess_cuda_layout *layout, const void *values)
 {
-    layout->kind->refresh(layout, values);
+    if (layout->kind->update)
+        layout->kind->update(layout, values);
+    else
+        layout->arrays[layout->values].host = values;
 }
 
 void tess_cuda_layout_destroy(tess_cuda_layout *layout)
 {
     if (!layout)
         return;
-    layout->kind->destroy(layout);
+    if (layout->kind->destroy)
+        layout->kind->destroy(layout);
     tess_free(layout->ctx, layout);
 }
 

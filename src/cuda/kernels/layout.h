@@ -3,8 +3,7 @@
  * A layout's name says all that decides its arrays: "sliced:C=32,sigma=1,lambda=0,V=1,panels=1" is
  * the kind "sliced" with options. Kernels whose layouts have the same name share the arrays.
  */
-#ifndef TESS_CUDA_KERNELS_LAYOUT_H
-#define TESS_CUDA_KERNELS_LAYOUT_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -26,8 +25,7 @@ typedef struct tess_cuda_layout {
     char name[TESS_CUDA_LAYOUT];
     int count;
     tess_cuda_array arrays[TESS_CUDA_ARRAYS];
-    int values;                       /* the array that tess_cuda_layout_refresh rewrites */
-    bool in_order;                    /* it is the matrix's own array */
+    int values;                       /* the array that tess_cuda_layout_update rewrites */
     int64_t counts[TESS_CUDA_COUNTS]; /* what launches need to know: slices, segments, ... */
     size_t workspace;                 /* bytes of device scratch a product needs */
     void *format;                     /* the host format behind the arrays */
@@ -48,19 +46,18 @@ typedef struct tess_cuda_layout_kind {
     /* Changes `pad`, which has no padding and 8 bytes a row to begin with. NULL: that is right. */
     tess_status (*pad)(tess_ctx *ctx, const tess_matrix *A, const char *options,
                        tess_cuda_padding *pad);
-    void (*refresh)(tess_cuda_layout *layout, const void *values);
-    void (*destroy)(tess_cuda_layout *layout); /* what create made */
+    /* NULL: the values are in the matrix's order, in its own array. */
+    void (*update)(tess_cuda_layout *layout, const void *values);
+    void (*destroy)(tess_cuda_layout *layout); /* what create made; NULL: nothing */
 } tess_cuda_layout_kind;
 
 /* The matrix in the layout of that name. A must outlive it. */
 tess_status tess_cuda_layout_create(tess_ctx *ctx, const tess_matrix *A, const char *name,
                                     tess_cuda_layout **out);
 /* New numbers in the same pattern, `values` as in the matrix: rewrites arrays[layout->values]. */
-void tess_cuda_layout_refresh(tess_cuda_layout *layout, const void *values);
+void tess_cuda_layout_update(tess_cuda_layout *layout, const void *values);
 void tess_cuda_layout_destroy(tess_cuda_layout *layout); /* NULL is fine */
 
 /* Bytes of its arrays, and those that one product moves, x and y included, without making it. */
 tess_status tess_cuda_layout_bytes(tess_ctx *ctx, const tess_matrix *A, const char *name,
                                    double *stored, double *moved);
-
-#endif

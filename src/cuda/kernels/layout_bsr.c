@@ -3,16 +3,6 @@
 
 /* ---- bsr: A's own arrays ---- */
 
-void tess_cuda_layout_point(tess_cuda_layout *layout, const void *values)
-{
-    layout->arrays[BSR_VALUES].host = values;
-}
-
-static void destroy_bsr(tess_cuda_layout *layout)
-{
-    (void)layout;
-}
-
 static tess_status create_bsr(tess_ctx *ctx, const tess_matrix *A, const char *text,
                               tess_cuda_layout *layout)
 {
@@ -21,15 +11,12 @@ static tess_status create_bsr(tess_ctx *ctx, const tess_matrix *A, const char *t
     tess_cuda_layout_add(layout, A->columns, A->blocks, sizeof *A->columns);
     tess_cuda_layout_add(layout, A->values, tess_matrix_stored(A), tess_type_size(A->type));
     layout->values = BSR_VALUES;
-    layout->in_order = true;
     return TESS_OK;
 }
 
 const tess_cuda_layout_kind tess_cuda_layout_bsr = {
     .name = "bsr",
     .create = create_bsr,
-    .refresh = tess_cuda_layout_point,
-    .destroy = destroy_bsr,
 };
 
 /* ---- stream: bsr and where the tiles' rows begin ---- */
@@ -50,6 +37,7 @@ static tess_status create_stream(tess_ctx *ctx, const tess_matrix *A, const char
                          (long long)A->block_rows);
     int64_t tiles = A->blocks > 0 ? tess_ceil_div(A->blocks, tile) : 1;
     int32_t *rows;
+    TESS_TRY(create_bsr(ctx, A, "", layout));
     TESS_TRY(TESS_ALLOC(ctx, tiles + 1, &rows));
     int64_t row = 0;
     for (int64_t t = 0; t < tiles; t++) {
@@ -58,11 +46,6 @@ static tess_status create_stream(tess_ctx *ctx, const tess_matrix *A, const char
         rows[t] = (int32_t)row;
     }
     rows[tiles] = (int32_t)A->block_rows;
-    tess_status status = create_bsr(ctx, A, "", layout);
-    if (status != TESS_OK) {
-        tess_free(ctx, rows);
-        return status;
-    }
     tess_cuda_layout_add(layout, rows, tiles + 1, sizeof *rows);
     layout->counts[STREAM_TILES] = tiles;
     layout->workspace = 2 * STREAM_SHARES_MAX * (size_t)A->block_height * tess_type_size(A->type);
@@ -73,6 +56,5 @@ static tess_status create_stream(tess_ctx *ctx, const tess_matrix *A, const char
 const tess_cuda_layout_kind tess_cuda_layout_stream = {
     .name = "stream",
     .create = create_stream,
-    .refresh = tess_cuda_layout_point,
     .destroy = destroy_stream,
 };

@@ -1,6 +1,4 @@
 /* The layout fbcsr (format/fbcsr/slices.h); its options are LANES/SHAPES. */
-#include <stdlib.h>
-
 #include "cuda/kernels/support.h"
 #include "format/fbcsr/slices.h"
 #include "backend/shapes.h"
@@ -10,9 +8,9 @@ static void destroy(tess_cuda_layout *layout)
     tess_fbcsr_slices_destroy(layout->format);
 }
 
-static void refresh(tess_cuda_layout *layout, const void *values)
+static void update(tess_cuda_layout *layout, const void *values)
 {
-    tess_fbcsr_slices_refresh(layout->format, values);
+    tess_fbcsr_slices_update(layout->format, values);
 }
 
 static tess_status create(tess_ctx *ctx, const tess_matrix *A, const char *text,
@@ -48,6 +46,6 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, const char *text,
 const tess_cuda_layout_kind tess_cuda_layout_fbcsr = {
     .name = "fbcsr",
     .create = create,
-    .refresh = refresh,
+    .update = update,
     .destroy = destroy,
 };

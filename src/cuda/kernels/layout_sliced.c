@@ -11,9 +11,9 @@ static void destroy_sliced(tess_cuda_layout *layout)
     tess_sliced_destroy(layout->format);
 }
 
-static void refresh_sliced(tess_cuda_layout *layout, const void *values)
+static void update_sliced(tess_cuda_layout *layout, const void *values)
 {
-    tess_sliced_refresh(layout->format, values);
+    tess_sliced_update(layout->format, values);
 }
 
 static tess_status parse_sliced(tess_ctx *ctx, const char *text, tess_sliced_options *out)
@@ -83,7 +83,7 @@ const tess_cuda_layout_kind tess_cuda_layout_sliced = {
     .name = "sliced",
     .create = create_sliced,
     .pad = pad_sliced,
-    .refresh = refresh_sliced,
+    .update = update_sliced,
     .destroy = destroy_sliced,
 };
 
@@ -94,9 +94,9 @@ static void destroy_swept(tess_cuda_layout *layout)
     tess_swept_destroy(layout->format);
 }
 
-static void refresh_swept(tess_cuda_layout *layout, const void *values)
+static void update_swept(tess_cuda_layout *layout, const void *values)
 {
-    tess_swept_refresh(layout->format, values);
+    tess_swept_update(layout->format, values);
 }
 
 static tess_status create_swept(tess_ctx *ctx, const tess_matrix *A, const char *text,
@@ -139,6 +139,6 @@ const tess_cuda_layout_kind tess_cuda_layout_swept = {
     .name = "swept",
     .create = create_swept,
     .pad = pad_swept,
-    .refresh = refresh_swept,
+    .update = update_swept,
     .destroy = destroy_swept,
 };

@@ -78,7 +78,6 @@ tess_status tess_cuda_pad_rows(tess_ctx *ctx, const tess_matrix *A,
     pad->blocks = (double)sum;
     pad->rows = (double)count;
 cleanup:
-    tess_free(ctx, counts);
-    tess_free(ctx, lengths);
+    TESS_FREE(ctx, counts, lengths);
     return status;
 }

@@ -1,6 +1,5 @@
 /* What layouts that store several rows side by side add to a matrix. */
-#ifndef TESS_CUDA_KERNELS_PADDING_H
-#define TESS_CUDA_KERNELS_PADDING_H
+#pragma once
 
 #include "cuda/kernels/layout.h"
 
@@ -15,5 +14,3 @@ typedef struct tess_cuda_arrangement {
 /* Sets pad->blocks and pad->rows. */
 tess_status tess_cuda_pad_rows(tess_ctx *ctx, const tess_matrix *A,
                                const tess_cuda_arrangement *how, tess_cuda_padding *pad);
-
-#endif

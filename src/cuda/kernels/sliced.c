@@ -1,7 +1,4 @@
 /* The sliced kernels' descriptors; sliced.cu says what the macros mean. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/kernels/sliced.h"
 #include "format/sliced.h"
 
@@ -296,21 +293,14 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
     int count = 0;
     int64_t grid = tess_ceil_div(places, p[THREADS] / p[TPR]);
     tess_cuda_launch *run = tess_cuda_launch_start(&out[count++], "sliced", grid, p[THREADS]);
-    tess_cuda_arg_pointer(run, call->arrays[SLICED_OFFSETS] + slice * sizeof(int64_t));
-    tess_cuda_arg_pointer(run, call->arrays[SLICED_LENGTHS] + line * sizeof(int32_t));
-    tess_cuda_arg_pointer(run, call->arrays[SLICED_TARGETS] + line * sizeof(int32_t));
-    tess_cuda_arg_pointer(run, call->arrays[SLICED_COLUMNS]);
-    tess_cuda_arg_pointer(run, call->arrays[SLICED_VALUES]);
-    tess_cuda_arg_pointer(run, call->x);
-    tess_cuda_arg_pointer(run, call->y);
-    tess_cuda_arg_pointer(run, call->workspace);
-    tess_cuda_arg_integer(run, panel->lines);
-    tess_cuda_arg_integer(run, problem->rows);
-    tess_cuda_arg_integer(run, problem->cols);
-    tess_cuda_arg_number(run, call->alpha);
-    tess_cuda_arg_number(run, call->beta);
-    tess_cuda_arg_pointer(run, call->w);
-    tess_cuda_arg_pointer(run, dot_part);
+    TESS_CUDA_POINTERS(run, call->arrays[SLICED_OFFSETS] + slice * sizeof(int64_t),
+                       call->arrays[SLICED_LENGTHS] + line * sizeof(int32_t),
+                       call->arrays[SLICED_TARGETS] + line * sizeof(int32_t),
+                       call->arrays[SLICED_COLUMNS], call->arrays[SLICED_VALUES], call->x, call->y,
+                       call->workspace);
+    TESS_CUDA_INTEGERS(run, panel->lines, problem->rows, problem->cols);
+    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
+    TESS_CUDA_POINTERS(run, call->w, dot_part);
     *parts = grid;
     if (panel->cut_rows > 0) {
         dot_part = dot_part ? dot_part + (uint64_t)*parts * sizeof(double) : 0;
@@ -353,9 +343,9 @@ static int launches_dot(const tess_cuda_problem *problem, const int *p,
     int count = products(problem, p, layout, call, dot_part, &parts, out);
     tess_cuda_launch *run = tess_cuda_launch_start(&out[count++], "sliced_dot", 1, 1024);
     run->sums_parts = true;
-    tess_cuda_arg_pointer(run, dot_part);
-    tess_cuda_arg_integer(run, parts);
-    tess_cuda_arg_pointer(run, call->dot);
+    TESS_CUDA_POINTERS(run, dot_part);
+    TESS_CUDA_INTEGERS(run, parts);
+    TESS_CUDA_POINTERS(run, call->dot);
     return count;
 }
 

@@ -1,6 +1,5 @@
 /* What the sliced kernels' descriptors share. */
-#ifndef TESS_CUDA_KERNELS_SLICED_H
-#define TESS_CUDA_KERNELS_SLICED_H
+#pragma once
 
 #include "cuda/kernels/support.h"
 
@@ -14,5 +13,3 @@ int tess_sliced_widest_x(const tess_cuda_problem *problem);
 int64_t tess_sliced_launch_sum(const tess_cuda_problem *problem, const tess_sliced_panel *panel,
                                const tess_cuda_call *call, const uint64_t *cut, uint64_t dot_part,
                                tess_cuda_launch *run);
-
-#endif

@@ -1,7 +1,4 @@
 /* The descriptor of SpMM on sliced storage; sliced_spmm.cu says what the macros mean. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/kernels/support.h"
 #include "format/sliced.h"
 
@@ -68,18 +65,11 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
     uint64_t row_bytes = (uint64_t)call->ldx * tess_type_size(problem->type);
     tess_cuda_launch *run = tess_cuda_launch_start(&out[0], "sliced_spmm",
                                                    tess_ceil_div(threads, p[THREADS]), p[THREADS]);
-    for (int i = SLICED_OFFSETS; i <= SLICED_VALUES; i++)
-        tess_cuda_arg_pointer(run, call->arrays[i]);
-    tess_cuda_arg_pointer(run, call->x);
-    tess_cuda_arg_pointer(run, call->y);
-    tess_cuda_arg_integer(run, lines);
-    tess_cuda_arg_integer(run, problem->rows);
-    tess_cuda_arg_integer(run, problem->cols);
-    tess_cuda_arg_integer(run, call->ldx);
-    tess_cuda_arg_integer(run, call->ldy);
-    tess_cuda_arg_number(run, call->alpha);
-    tess_cuda_arg_number(run, call->beta);
-    tess_cuda_arg_integer(run, call->x % 16 == 0 && row_bytes % 16 == 0);
+    tess_cuda_add_args(run, call->arrays, SLICED_VALUES + 1);
+    TESS_CUDA_POINTERS(run, call->x, call->y);
+    TESS_CUDA_INTEGERS(run, lines, problem->rows, problem->cols, call->ldx, call->ldy);
+    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
+    TESS_CUDA_INTEGERS(run, call->x % 16 == 0 && row_bytes % 16 == 0);
     return 1;
 }
 

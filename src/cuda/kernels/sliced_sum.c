@@ -11,16 +11,11 @@ int64_t tess_sliced_launch_sum(const tess_cuda_problem *problem, const tess_slic
     int64_t pairs = (panel->cut_rows - panel->cut_long) * problem->block_height;
     int64_t grid = panel->cut_long + tess_ceil_div(pairs, SUM_THREADS);
     tess_cuda_launch_start(run, "sliced_sum", grid, SUM_THREADS)->overlaps = true;
-    tess_cuda_arg_pointer(run, cut[0] + before);
-    tess_cuda_arg_pointer(run, cut[1] + before);
-    tess_cuda_arg_integer(run, panel->cut_rows);
-    tess_cuda_arg_integer(run, panel->cut_long);
-    tess_cuda_arg_pointer(run, call->workspace);
-    tess_cuda_arg_pointer(run, call->y);
-    tess_cuda_arg_integer(run, problem->rows);
-    tess_cuda_arg_number(run, call->alpha);
-    tess_cuda_arg_number(run, call->beta);
-    tess_cuda_arg_pointer(run, call->w);
-    tess_cuda_arg_pointer(run, dot_part);
+    TESS_CUDA_POINTERS(run, cut[0] + before, cut[1] + before);
+    TESS_CUDA_INTEGERS(run, panel->cut_rows, panel->cut_long);
+    TESS_CUDA_POINTERS(run, call->workspace, call->y);
+    TESS_CUDA_INTEGERS(run, problem->rows);
+    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
+    TESS_CUDA_POINTERS(run, call->w, dot_part);
     return grid;
 }

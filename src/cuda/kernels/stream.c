@@ -1,7 +1,4 @@
 /* The stream kernel's descriptor; stream.cu says what the macros mean. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/kernels/support.h"
 
 enum { TILE, STAGES, LANES, THREADS, PER_SM, HINT, COUNT };
@@ -79,32 +76,18 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
         head + (uint64_t)shares * (uint64_t)problem->block_height * tess_type_size(problem->type);
     tess_cuda_launch *run = tess_cuda_launch_start(&out[0], "stream", shares, p[THREADS]);
     run->shared = (unsigned)shared_bytes(problem, p);
-    for (int i = BSR_OFFSETS; i <= STREAM_TILE_ROWS; i++)
-        tess_cuda_arg_pointer(run, call->arrays[i]);
-    tess_cuda_arg_pointer(run, call->x);
-    tess_cuda_arg_pointer(run, call->y);
-    tess_cuda_arg_pointer(run, head);
-    tess_cuda_arg_pointer(run, tail);
-    tess_cuda_arg_integer(run, tiles);
-    tess_cuda_arg_integer(run, problem->blocks);
-    tess_cuda_arg_integer(run, problem->rows);
-    tess_cuda_arg_integer(run, problem->cols);
-    tess_cuda_arg_number(run, call->alpha);
-    tess_cuda_arg_number(run, call->beta);
+    tess_cuda_add_args(run, call->arrays, STREAM_TILE_ROWS + 1);
+    TESS_CUDA_POINTERS(run, call->x, call->y, head, tail);
+    TESS_CUDA_INTEGERS(run, tiles, problem->blocks, problem->rows, problem->cols);
+    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
     if (shares == 1)
         return 1;
     run = tess_cuda_launch_start(&out[1], "stream_join",
                                  tess_ceil_div(shares * problem->block_height, 128), 128);
-    tess_cuda_arg_pointer(run, call->arrays[BSR_OFFSETS]);
-    tess_cuda_arg_pointer(run, call->arrays[STREAM_TILE_ROWS]);
-    tess_cuda_arg_pointer(run, head);
-    tess_cuda_arg_pointer(run, tail);
-    tess_cuda_arg_pointer(run, call->y);
-    tess_cuda_arg_integer(run, shares);
-    tess_cuda_arg_integer(run, tiles);
-    tess_cuda_arg_integer(run, problem->rows);
-    tess_cuda_arg_number(run, call->alpha);
-    tess_cuda_arg_number(run, call->beta);
+    TESS_CUDA_POINTERS(run, call->arrays[BSR_OFFSETS], call->arrays[STREAM_TILE_ROWS], head, tail,
+                       call->y);
+    TESS_CUDA_INTEGERS(run, shares, tiles, problem->rows);
+    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
     return 2;
 }
 

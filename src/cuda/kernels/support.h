@@ -1,6 +1,5 @@
 /* For the kernels' descriptors: filling in a launch, and the order of each layout's arrays. */
-#ifndef TESS_CUDA_KERNELS_SUPPORT_H
-#define TESS_CUDA_KERNELS_SUPPORT_H
+#pragma once
 
 #include "cuda/kernels/table.h"
 #include "format/fbcsr/fbcsr.h"
@@ -67,8 +66,6 @@ enum {
 
 /* Appends an array. */
 void tess_cuda_layout_add(tess_cuda_layout *layout, const void *host, int64_t count, size_t size);
-/* The `refresh` of layouts whose values are A's own array, at BSR_VALUES. */
-void tess_cuda_layout_point(tess_cuda_layout *layout, const void *values);
 
 /* A launch without arguments, of a one-dimensional grid. A grid that no device takes stays one
  * (tess_cuda_launch_check): it is not cut to 32 bits. */
@@ -81,19 +78,16 @@ static inline tess_cuda_launch *tess_cuda_launch_start(tess_cuda_launch *launch,
     return launch;
 }
 
-static inline void tess_cuda_arg_pointer(tess_cuda_launch *launch, uint64_t pointer)
+/* Appends arguments of 8 bytes each. */
+static inline void tess_cuda_add_args(tess_cuda_launch *launch, const void *args, size_t count)
 {
-    launch->args[launch->slots++].pointer = pointer;
+    memcpy(launch->args + launch->slots, args, count * sizeof *launch->args);
+    launch->slots += (int)count;
 }
 
-static inline void tess_cuda_arg_integer(tess_cuda_launch *launch, int64_t integer)
-{
-    launch->args[launch->slots++].integer = integer;
-}
-
-static inline void tess_cuda_arg_number(tess_cuda_launch *launch, double number)
-{
-    launch->args[launch->slots++].number = number;
-}
-
-#endif
+#define TESS_CUDA_ADD(launch, type, ...)                      \
+    tess_cuda_add_args((launch), (const type[]){__VA_ARGS__}, \
+                       sizeof((const type[]){__VA_ARGS__}) / sizeof(type))
+#define TESS_CUDA_POINTERS(launch, ...) TESS_CUDA_ADD(launch, uint64_t, __VA_ARGS__)
+#define TESS_CUDA_INTEGERS(launch, ...) TESS_CUDA_ADD(launch, int64_t, __VA_ARGS__)
+#define TESS_CUDA_NUMBERS(launch, ...) TESS_CUDA_ADD(launch, double, __VA_ARGS__)

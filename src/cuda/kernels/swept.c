@@ -1,7 +1,4 @@
 /* The descriptor of swept.cu. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/kernels/sliced.h"
 #include "format/swept.h"
 
@@ -39,9 +36,7 @@ static int64_t sums_bytes(const tess_cuda_problem *problem, int64_t lines)
 /* Lines of a chunk, at most. Of what an SM gives away, 1 KB a thread block is lost. */
 static int64_t lines_most(const tess_cuda_problem *problem, const int *p)
 {
-    int64_t an_sm = (int64_t)p[SHARED] * 1024;
-    if (an_sm > problem->shared_limit + 1024)
-        an_sm = problem->shared_limit + 1024;
+    int64_t an_sm = tess_min((int64_t)p[SHARED] * 1024, problem->shared_limit + 1024);
     int64_t a_warp = (an_sm / p[PER_SM] - 1024 - copies_bytes(problem, p)) / p[WARPS];
     int64_t lines = a_warp / 16 * 16 / (problem->block_height * real_bytes(problem));
     return lines < TESS_SWEPT_NONE ? lines : TESS_SWEPT_NONE;
@@ -121,21 +116,12 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
                                                    p[WARPS] * TESS_SWEPT_LANES);
     run->shared =
         (unsigned)(p[WARPS] * sums_bytes(problem, S->line_most) + copies_bytes(problem, p));
-    tess_cuda_arg_pointer(run, call->arrays[SWEPT_CHUNK_LINE]);
-    tess_cuda_arg_pointer(run, call->arrays[SWEPT_FIRST_STEP]);
-    tess_cuda_arg_pointer(run, call->arrays[SWEPT_WORDS]);
-    tess_cuda_arg_pointer(run, call->arrays[SWEPT_VALUES]);
-    tess_cuda_arg_pointer(run, call->x);
-    tess_cuda_arg_pointer(run, call->y);
-    tess_cuda_arg_pointer(run, call->workspace);
-    tess_cuda_arg_integer(run, S->chunks);
-    tess_cuda_arg_integer(run, S->panels);
-    tess_cuda_arg_integer(run, S->line_most);
-    tess_cuda_arg_integer(run, S->block_rows);
-    tess_cuda_arg_integer(run, problem->rows);
-    tess_cuda_arg_integer(run, problem->cols);
-    tess_cuda_arg_number(run, call->alpha);
-    tess_cuda_arg_number(run, call->beta);
+    TESS_CUDA_POINTERS(run, call->arrays[SWEPT_CHUNK_LINE], call->arrays[SWEPT_FIRST_STEP],
+                       call->arrays[SWEPT_WORDS], call->arrays[SWEPT_VALUES], call->x, call->y,
+                       call->workspace);
+    TESS_CUDA_INTEGERS(run, S->chunks, S->panels, S->line_most, S->block_rows, problem->rows,
+                       problem->cols);
+    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
     if (S->cut_rows == 0)
         return 1;
     tess_cuda_call rest = *call;

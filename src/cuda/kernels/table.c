@@ -1,7 +1,4 @@
 /* The kernel table, parameters as text, and the walk over a tuning space. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/kernels/table.h"
 
 #define TESS_CUDA_KERNEL(stem) extern const tess_cuda_kernel tess_cuda_kernel_##stem;
@@ -35,21 +32,16 @@ void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem)
     problem->blocks = A->blocks;
     problem->vectors = 1;
     problem->row_major = 0;
-    problem->longest_row = 0;
-    for (int64_t i = 0; i < A->block_rows; i++)
-        if (A->row_offsets[i + 1] - A->row_offsets[i] > problem->longest_row)
-            problem->longest_row = A->row_offsets[i + 1] - A->row_offsets[i];
+    problem->longest_row = tess_matrix_longest_row(A);
     problem->scattered = tess_matrix_scattered(A);
 }
 
 void tess_cuda_params_write(const tess_cuda_kernel *kernel, const int *params, char *text,
                             size_t size)
 {
-    size_t used = 0;
     text[0] = '\0';
-    for (int i = 0; i < kernel->param_count && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s=%d", i ? "," : "",
-                                 kernel->params[i].name, params[i]);
+    for (int i = 0; i < kernel->param_count; i++)
+        tess_append(text, size, "%s%s=%d", i ? "," : "", kernel->params[i].name, params[i]);
 }
 
 tess_status tess_cuda_params_read(tess_ctx *ctx, const tess_cuda_kernel *kernel, const char *text,
@@ -70,10 +62,9 @@ tess_status tess_cuda_params_read(tess_ctx *ctx, const tess_cuda_kernel *kernel,
         const tess_cuda_param *param = &kernel->params[i];
         bool known = false;
         char list[128] = "";
-        for (int v = 0, used = 0; v < param->count; v++) {
+        for (int v = 0; v < param->count; v++) {
             known |= param->values[v] == values[i];
-            used += snprintf(list + used, sizeof list - (size_t)used, "%s%d", v ? ", " : "",
-                             param->values[v]);
+            tess_append(list, sizeof list, "%s%d", v ? ", " : "", param->values[v]);
         }
         if (!known && values[i] != params[i])
             return tess_fail(ctx, TESS_ERR_OPTION, "%s: %s=%lld is not one of %s", kernel->name,

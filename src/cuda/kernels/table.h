@@ -16,8 +16,7 @@
  * matrix, built when it is first asked for. It costs memory, runs at full speed, and needs no
  * atomics.
  */
-#ifndef TESS_CUDA_KERNELS_H
-#define TESS_CUDA_KERNELS_H
+#pragma once
 
 #include "cuda/kernels/layout.h"
 
@@ -150,5 +149,3 @@ tess_status tess_cuda_params_read(tess_ctx *ctx, const tess_cuda_kernel *kernel,
  * further set that fits. */
 bool tess_cuda_params_next(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
                            bool first, int *params);
-
-#endif

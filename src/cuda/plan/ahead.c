@@ -1,6 +1,4 @@
 /* The code of several candidates, compiled at once. */
-#include <string.h>
-
 #include "cuda/plan/choose.h"
 #include "cuda/plan/variant.h"
 
@@ -53,7 +51,6 @@ void tess_cuda_prepare_ahead(tess_device *device, const tess_matrix *A, const te
                 wanted++;
         tess_jit_ahead(cuda->ctx, &cuda->jit, requests, wanted);
     }
-    tess_free(cuda->ctx, requests);
-    tess_free(cuda->ctx, defines);
+    TESS_FREE(cuda->ctx, requests, defines);
     tess_error_restore(cuda->ctx, &error);
 }

@@ -1,7 +1,4 @@
 /* Which kernel, with which parameters: what the options ask for, or the best guess. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/kernels/support.h"
 #include "cuda/plan/plan.h"
 #include "backend/shapes.h"

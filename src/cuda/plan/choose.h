@@ -1,6 +1,5 @@
 /* Which kernels there are for a matrix, which one is taken, and what each would cost. */
-#ifndef TESS_CUDA_CHOOSE_H
-#define TESS_CUDA_CHOOSE_H
+#pragma once
 
 #include "backend/shapes.h"
 #include "cuda/driver/device.h"
@@ -41,5 +40,3 @@ void tess_cuda_prepare_ahead(tess_device *device, const tess_matrix *A, const te
 /* ---- cost.c ---- */
 
 tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_candidates *list);
-
-#endif

@@ -1,6 +1,4 @@
 /* Vectors from one precision to the other in device memory, for refinement. */
-#include <stdio.h>
-
 #include "cuda/kernels/support.h"
 #include "cuda/plan/plan.h"
 
@@ -18,10 +16,9 @@ static tess_status convert(const tess_cuda_plan *plan, int64_t count, double sca
              tess_type_size(from_type), tess_type_size(to_type), add, THREADS);
     TESS_TRY(tess_cuda_helper(cuda, "convert.cu", defines, "convert", &function));
     tess_cuda_launch_start(&launch, "convert", tess_ceil_div(count, THREADS), THREADS);
-    tess_cuda_arg_pointer(&launch, tess_cuda_address(from));
-    tess_cuda_arg_pointer(&launch, tess_cuda_address(to));
-    tess_cuda_arg_integer(&launch, count);
-    tess_cuda_arg_number(&launch, scale);
+    TESS_CUDA_POINTERS(&launch, tess_cuda_address(from), tess_cuda_address(to));
+    TESS_CUDA_INTEGERS(&launch, count);
+    TESS_CUDA_NUMBERS(&launch, scale);
     return tess_cuda_launch_one(cuda, function, &launch, plan->stream);
 }
 
@@ -32,7 +29,6 @@ tess_status tess_cuda_memory_convert(tess_plan *plan, int64_t count, double scal
     if (count == 0)
         return TESS_OK;
     TESS_TRY(tess_cuda_enter(p->cuda));
-    tess_status status = convert(p, count, scale, from, from_type, add, to, to_type);
-    tess_cuda_leave(p->cuda);
-    return status;
+    return tess_cuda_leave_with(p->cuda,
+                                convert(p, count, scale, from, from_type, add, to, to_type));
 }

@@ -1,7 +1,4 @@
 /* What a kernel moves and keeps, for the performance model: the bytes of its layout. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/plan/choose.h"
 #include "cuda/plan/variant.h"
 

@@ -1,7 +1,5 @@
 /* From a kernel's launch records to the driver. Nothing here allocates or waits, so a product on
  * device pointers can be captured in a CUDA graph. */
-#include <string.h>
-
 #include "cuda/plan/launch.h"
 
 static cu_function find_function(const tess_cuda_variant *variant, const char *entry)

@@ -1,6 +1,5 @@
 /* Launches handed to the driver. Nothing here allocates or waits. */
-#ifndef TESS_CUDA_LAUNCH_H
-#define TESS_CUDA_LAUNCH_H
+#pragma once
 
 #include "cuda/plan/variant.h"
 
@@ -23,5 +22,3 @@ typedef struct tess_cuda_parts {
 } tess_cuda_parts;
 tess_status tess_cuda_run_parts(tess_cuda *cuda, const tess_cuda_variant *variant,
                                 tess_cuda_call *call, cu_stream stream, tess_cuda_parts *parts);
-
-#endif

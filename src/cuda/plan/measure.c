@@ -2,19 +2,19 @@
 #include "cuda/driver/gate.h"
 #include "cuda/plan/plan.h"
 
-void tess_cuda_events_destroy(tess_cuda *cuda, cu_event *events, int count)
+void tess_cuda_events_destroy(tess_cuda *cuda, cu_event *events, int64_t count)
 {
-    for (int i = 0; events && i < 2 * count; i++)
+    for (int64_t i = 0; events && i < count; i++)
         if (events[i])
             (void)cuda->driver.cuEventDestroy(events[i]);
     tess_free(cuda->ctx, events);
 }
 
-tess_status tess_cuda_events_create(tess_cuda *cuda, int count, cu_event **out)
+tess_status tess_cuda_events_create(tess_cuda *cuda, int64_t count, cu_event **out)
 {
     cu_event *events;
-    TESS_TRY(TESS_CALLOC(cuda->ctx, 2 * (int64_t)count, &events));
-    for (int i = 0; i < 2 * count; i++) {
+    TESS_TRY(TESS_CALLOC(cuda->ctx, count, &events));
+    for (int64_t i = 0; i < count; i++) {
         tess_status status = TESS_CU(cuda, cuEventCreate(&events[i], CU_EVENT_DEFAULT_FLAGS));
         if (status != TESS_OK) {
             tess_cuda_events_destroy(cuda, events, count);
@@ -56,7 +56,7 @@ tess_status tess_cuda_time_launches(tess_cuda *cuda, cu_stream stream,
 {
     cu_event *events = NULL;
     tess_status status;
-    TESS_TRY_CLEAN(tess_cuda_events_create(cuda, reps, &events));
+    TESS_TRY_CLEAN(tess_cuda_events_create(cuda, 2 * reps, &events));
     for (int i = gated ? -1 : 0; i < reps; i++) { /* the first makes what is made lazily */
         if (i >= 0 && i % GATED == 0 && gated)
             TESS_TRY_CLEAN(next_gate(cuda, stream));
@@ -71,7 +71,7 @@ tess_status tess_cuda_time_launches(tess_cuda *cuda, cu_stream stream,
 
 cleanup:
     tess_cuda_open_gate(cuda);
-    tess_cuda_events_destroy(cuda, events, reps);
+    tess_cuda_events_destroy(cuda, events, 2 * reps);
     return status;
 }
 
@@ -121,7 +121,5 @@ tess_status tess_cuda_time_product(tess_plan *plan, const tess_product *product,
     tess_cuda *cuda = tess_cuda_of(plan->device);
     timed_product t = {.plan = plan, .product = product, .alpha = alpha, .beta = beta};
     TESS_TRY(tess_cuda_enter(cuda));
-    tess_status status = time_product(&t, x, y, reps, seconds);
-    tess_cuda_leave(cuda);
-    return status;
+    return tess_cuda_leave_with(cuda, time_product(&t, x, y, reps, seconds));
 }

@@ -1,8 +1,5 @@
-/* Making, refreshing and explaining a plan on a CUDA device. */
+/* Making, updating and explaining a plan on a CUDA device. */
 #include "cuda/plan/plan.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static tess_status need_transposed(tess_cuda_plan *p)
 {
@@ -13,7 +10,7 @@ static tess_status need_transposed(tess_cuda_plan *p)
 }
 
 /* A new A^T in the place of the old one, whose address the residents know. */
-static tess_status refresh_transposed(tess_cuda_plan *p)
+static tess_status update_transposed(tess_cuda_plan *p)
 {
     tess_matrix *fresh;
     if (!p->transposed)
@@ -41,7 +38,7 @@ static tess_status need_resident(tess_cuda_plan *p, bool transposed, const char 
     }
     if (p->device_values) {
         TESS_TRY(tess_cuda_bring_values(p));
-        TESS_TRY(refresh_transposed(p));
+        TESS_TRY(update_transposed(p));
     }
     tess_cuda_resident *resident;
     TESS_TRY(tess_cuda_resident_create(p->cuda, A, layout_name, p->stream, &resident));
@@ -282,8 +279,7 @@ void tess_cuda_release(tess_plan *plan)
     if (entered)
         tess_cuda_leave(cuda);
     tess_matrix_destroy(p->transposed);
-    tess_free(cuda->ctx, p->values);
-    tess_free(cuda->ctx, p);
+    TESS_FREE(cuda->ctx, p->values, p);
 }
 
 static tess_status update_values(tess_cuda_plan *p, const void *values)
@@ -294,12 +290,12 @@ static tess_status update_values(tess_cuda_plan *p, const void *values)
         return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
                          "tess_plan_update_values: this plan is for timing only");
     if (tess_cuda_on_device(p->cuda, values))
-        return tess_cuda_refresh_on_device(p, values);
+        return tess_cuda_update_on_device(p, values);
     p->device_values = NULL;
     p->matrix.values = (void *)(uintptr_t)values; /* only ever read */
-    TESS_TRY(refresh_transposed(p));
+    TESS_TRY(update_transposed(p));
     for (tess_cuda_resident *r = p->residents; r; r = r->next)
-        TESS_TRY(tess_cuda_resident_refresh(p->cuda, r, p->stream));
+        TESS_TRY(tess_cuda_resident_update(p->cuda, r, p->stream));
     return TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
 }
 
@@ -307,9 +303,7 @@ tess_status tess_cuda_update_values(tess_plan *plan, const void *values)
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    tess_status status = update_values(p, values);
-    tess_cuda_leave(p->cuda);
-    return status;
+    return tess_cuda_leave_with(p->cuda, update_values(p, values));
 }
 
 tess_status tess_cuda_host_values(tess_plan *plan)
@@ -339,24 +333,24 @@ void tess_cuda_explain(tess_plan *plan)
 {
     const tess_cuda_plan *p = tess_cuda_plan_of(plan);
     const tess_cuda *cuda = p->cuda;
-    size_t used = strlen(plan->explain), size = sizeof plan->explain, bytes = 0;
+    size_t bytes = 0;
     for (const tess_cuda_resident *r = p->shares ? cuda->shared : p->residents; r; r = r->next)
         bytes += r->bytes;
     double least = tess_matrix_spmv_bytes(&p->matrix);
-    used += (size_t)snprintf(plan->explain + used, size - used,
-                             "memory  %.4g MB on the device (%.2fx the matrix)\n",
-                             1e-6 * (double)bytes, least > 0 ? (double)bytes / least : 0.0);
+    tess_append(plan->explain, sizeof plan->explain,
+                "memory  %.4g MB on the device (%.2fx the matrix)\n", 1e-6 * (double)bytes,
+                least > 0 ? (double)bytes / least : 0.0);
     if (tess_cuda_enter(cuda) != TESS_OK)
         return;
-    for (const tess_cuda_variant *v = p->variants; v && used < size; v = v->next) {
-        for (int i = 0; i < v->functions && used < size; i++) {
+    for (const tess_cuda_variant *v = p->variants; v; v = v->next) {
+        for (int i = 0; i < v->functions; i++) {
             int registers = 0, local = 0;
             (void)cuda->driver.cuFuncGetAttribute(&registers, CU_FUNCTION_REGISTERS,
                                                   v->function[i]);
             (void)cuda->driver.cuFuncGetAttribute(&local, CU_FUNCTION_LOCAL_BYTES, v->function[i]);
-            used += (size_t)snprintf(plan->explain + used, size - used,
-                                     "code    %s: %d registers a thread%s\n", v->entries[i],
-                                     registers, local > 0 ? ", SPILLS" : "");
+            tess_append(plan->explain, sizeof plan->explain,
+                        "code    %s: %d registers a thread%s\n", v->entries[i], registers,
+                        local > 0 ? ", SPILLS" : "");
         }
     }
     tess_cuda_leave(cuda);

@@ -7,8 +7,7 @@
  * vectors, the fused dot product) when they are first asked for. Variants with the same layout
  * share a resident.
  */
-#ifndef TESS_CUDA_PLAN_H
-#define TESS_CUDA_PLAN_H
+#pragma once
 
 #include "cuda/plan/choose.h"
 #include "cuda/plan/launch.h"
@@ -33,7 +32,7 @@ typedef struct tess_cuda_plan {
     cu_pointer stage[TESS_STAGES];
     size_t stage_bytes[TESS_STAGES];
     cu_pointer dot_scratch; /* partial sums, then the result */
-    cu_function refresh;    /* refresh.cu, once values came from device memory */
+    cu_function update;     /* update.cu, once values came from device memory */
 } tess_cuda_plan;
 
 static inline tess_cuda_plan *tess_cuda_plan_of(const tess_plan *plan)
@@ -41,10 +40,10 @@ static inline tess_cuda_plan *tess_cuda_plan_of(const tess_plan *plan)
     return plan->state;
 }
 
-/* ---- refresh.c ---- */
+/* ---- update.c ---- */
 
 /* Values in device memory, in the matrix's order, go to all of the plan's residents. */
-tess_status tess_cuda_refresh_on_device(tess_cuda_plan *p, const void *values);
+tess_status tess_cuda_update_on_device(tess_cuda_plan *p, const void *values);
 /* Copies device_values to the host, where p->matrix then has them: layouts are made on the host. */
 tess_status tess_cuda_bring_values(tess_cuda_plan *p);
 
@@ -93,10 +92,10 @@ tess_status tess_cuda_read_ceiling(tess_device *device, double bytes, double *by
 
 /* ---- measure.c ---- */
 
-/* 2*count events: start and end of every repetition. */
-tess_status tess_cuda_events_create(tess_cuda *cuda, int count, cu_event **out);
-void tess_cuda_events_destroy(tess_cuda *cuda, cu_event *events, int count); /* NULL is fine */
-/* Waits for the repetitions; the seconds of each. */
+tess_status tess_cuda_events_create(tess_cuda *cuda, int64_t count, cu_event **out);
+void tess_cuda_events_destroy(tess_cuda *cuda, cu_event *events, int64_t count); /* NULL is fine */
+/* Of 2*count events, the start and the end of every repetition: waits for the repetitions; the
+ * seconds of each. */
 tess_status tess_cuda_events_read(tess_cuda *cuda, const cu_event *events, int count,
                                   double *seconds);
 
@@ -108,5 +107,3 @@ tess_status tess_cuda_time_launches(tess_cuda *cuda, cu_stream stream,
                                     int reps, double *seconds);
 tess_status tess_cuda_time_product(tess_plan *plan, const tess_product *product, double alpha,
                                    const void *x, double beta, void *y, int reps, double *seconds);
-
-#endif

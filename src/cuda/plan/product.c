@@ -4,9 +4,8 @@
  * Vectors in host memory are copied through staging buffers of the plan, made at the first such
  * call; that call returns when y is complete.
  */
+#include "cuda/kernels/support.h"
 #include "cuda/plan/plan.h"
-
-#include <stdio.h>
 
 enum { DOT_BLOCKS = 256, DOT_THREADS = 256 };
 
@@ -79,9 +78,7 @@ tess_status tess_cuda_spmv(tess_plan *plan, double alpha, const void *x, double 
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    tess_status status = multiply(p, false, alpha, x, beta, y);
-    tess_cuda_leave(p->cuda);
-    return status;
+    return tess_cuda_leave_with(p->cuda, multiply(p, false, alpha, x, beta, y));
 }
 
 tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
@@ -89,9 +86,7 @@ tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    tess_status status = multiply(p, true, alpha, x, beta, y);
-    tess_cuda_leave(p->cuda);
-    return status;
+    return tess_cuda_leave_with(p->cuda, multiply(p, true, alpha, x, beta, y));
 }
 
 /* ---- with a dot product ---- */
@@ -115,21 +110,17 @@ static tess_status run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_poi
                    tess_type_size(p->matrix.type), DOT_THREADS);
     TESS_TRY(tess_cuda_helper(cuda, "dot.cu", defines, "dot_partial", &partial));
     TESS_TRY(tess_cuda_helper(cuda, "dot.cu", defines, "dot_final", &final));
-    struct {
-        cu_pointer w, y;
-        long long count;
-        cu_pointer parts;
-    } partial_args = {w, y, p->matrix.rows, p->dot_scratch};
-    struct {
-        cu_pointer parts;
-        long long count;
-        cu_pointer dot;
-    } final_args = {p->dot_scratch, DOT_BLOCKS, result};
-    void *partial_arguments[] = {&partial_args}, *final_arguments[] = {&final_args};
-    TESS_TRY(TESS_CU(cuda, cuLaunchKernel(partial, DOT_BLOCKS, 1, 1, DOT_THREADS, 1, 1, 0,
-                                          p->stream, partial_arguments, NULL)));
-    return TESS_CU(cuda, cuLaunchKernel(final, 1, 1, 1, DOT_THREADS, 1, 1, 0, p->stream,
-                                        final_arguments, NULL));
+    tess_cuda_launch run;
+    tess_cuda_launch_start(&run, "dot_partial", DOT_BLOCKS, DOT_THREADS);
+    TESS_CUDA_POINTERS(&run, w, y);
+    TESS_CUDA_INTEGERS(&run, p->matrix.rows);
+    TESS_CUDA_POINTERS(&run, p->dot_scratch);
+    TESS_TRY(tess_cuda_launch_one(cuda, partial, &run, p->stream));
+    tess_cuda_launch_start(&run, "dot_final", 1, DOT_THREADS);
+    TESS_CUDA_POINTERS(&run, p->dot_scratch);
+    TESS_CUDA_INTEGERS(&run, DOT_BLOCKS);
+    TESS_CUDA_POINTERS(&run, result);
+    return tess_cuda_launch_one(cuda, final, &run, p->stream);
 }
 
 /* The fused kernel where the table has one, otherwise the product and then dot.cu. */
@@ -187,9 +178,8 @@ tess_status tess_cuda_dot(tess_plan *plan, const void *x, const void *y, double 
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    tess_status status = plain_dot(p, tess_cuda_address(x), tess_cuda_address(y), dot);
-    tess_cuda_leave(p->cuda);
-    return status;
+    return tess_cuda_leave_with(p->cuda,
+                                plain_dot(p, tess_cuda_address(x), tess_cuda_address(y), dot));
 }
 
 tess_status tess_cuda_spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
@@ -197,9 +187,7 @@ tess_status tess_cuda_spmv_dot(tess_plan *plan, double alpha, const void *x, dou
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    tess_status status = spmv_dot(p, alpha, x, beta, y, w, dot);
-    tess_cuda_leave(p->cuda);
-    return status;
+    return tess_cuda_leave_with(p->cuda, spmv_dot(p, alpha, x, beta, y, w, dot));
 }
 
 /* ---- several vectors ---- */
@@ -261,7 +249,6 @@ tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, doubl
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    tess_status status = spmm(p, k, order == TESS_ROW_MAJOR, alpha, X, ldx, beta, Y, ldy);
-    tess_cuda_leave(p->cuda);
-    return status;
+    return tess_cuda_leave_with(p->cuda,
+                                spmm(p, k, order == TESS_ROW_MAJOR, alpha, X, ldx, beta, Y, ldy));
 }

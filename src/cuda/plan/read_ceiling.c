@@ -1,6 +1,5 @@
 /* The read ceiling: how fast the device reads an array again and again, by its own clock. */
-#include <stdio.h>
-
+#include "cuda/kernels/support.h"
 #include "cuda/plan/plan.h"
 
 enum { ROUNDS = 12, CEILING_THREADS = 256, SEED_BYTES = 1 << 20 };
@@ -39,25 +38,22 @@ static tess_status time_pattern(tess_cuda *cuda, cu_pointer data, size_t bytes, 
     TESS_TRY(tess_cuda_load_function(cuda, "read_ceiling.cu", defines, "read_ceiling", &module,
                                      &function));
 
-    long long count = (long long)(bytes / 16);
-    long long blocks = tess_ceil_div(count, (int64_t)CEILING_THREADS * unroll);
+    int64_t count = (int64_t)(bytes / 16);
+    int64_t blocks = tess_ceil_div(count, (int64_t)CEILING_THREADS * unroll);
     if (persistent)
-        blocks = tess_min(blocks, (long long)cuda->multiprocessors *
+        blocks = tess_min(blocks, (int64_t)cuda->multiprocessors *
                                       (cuda->threads_per_multiprocessor / CEILING_THREADS));
     double times[ROUNDS];
-    struct {
-        cu_pointer data;
-        long long count;
-        cu_pointer sums;
-    } args = {data, count, sums};
-    void *arguments[] = {&args};
+    tess_cuda_launch run;
+    tess_cuda_launch_start(&run, "read_ceiling", blocks, CEILING_THREADS);
+    TESS_CUDA_POINTERS(&run, data);
+    TESS_CUDA_INTEGERS(&run, count);
+    TESS_CUDA_POINTERS(&run, sums);
     tess_status status;
     for (int i = -2; i < ROUNDS; i++) { /* two to warm up */
         if (i >= 0)
             TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[2 * i], cuda->stream)));
-        TESS_TRY_CLEAN(
-            TESS_CU(cuda, cuLaunchKernel(function, (unsigned)blocks, 1, 1, CEILING_THREADS, 1, 1, 0,
-                                         cuda->stream, arguments, NULL)));
+        TESS_TRY_CLEAN(tess_cuda_launch_one(cuda, function, &run, cuda->stream));
         if (i >= 0)
             TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[2 * i + 1], cuda->stream)));
     }
@@ -82,7 +78,7 @@ static tess_status read_ceiling(tess_cuda *cuda, size_t bytes, double *bytes_per
     tess_status status;
     TESS_TRY_CLEAN(tess_cuda_alloc(cuda, bytes, "the read ceiling's array", &data));
     TESS_TRY_CLEAN(tess_cuda_alloc(cuda, sums_bytes, "the read ceiling's sums", &sums));
-    TESS_TRY_CLEAN(tess_cuda_events_create(cuda, ROUNDS, &events));
+    TESS_TRY_CLEAN(tess_cuda_events_create(cuda, 2 * ROUNDS, &events));
     TESS_TRY_CLEAN(fill_random(cuda, data, bytes));
     for (size_t u = 0; u < sizeof unrolls / sizeof unrolls[0]; u++) {
         for (int persistent = 0; persistent < 2; persistent++) {
@@ -96,7 +92,7 @@ static tess_status read_ceiling(tess_cuda *cuda, size_t bytes, double *bytes_per
     *bytes_per_second = best;
 
 cleanup:
-    tess_cuda_events_destroy(cuda, events, ROUNDS);
+    tess_cuda_events_destroy(cuda, events, 2 * ROUNDS);
     tess_cuda_free(cuda, data);
     tess_cuda_free(cuda, sums);
     return status;

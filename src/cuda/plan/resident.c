@@ -38,11 +38,11 @@ tess_status tess_cuda_resident_create(tess_cuda *cuda, const tess_matrix *A,
     return TESS_OK;
 }
 
-tess_status tess_cuda_resident_refresh(tess_cuda *cuda, tess_cuda_resident *resident,
-                                       cu_stream stream)
+tess_status tess_cuda_resident_update(tess_cuda *cuda, tess_cuda_resident *resident,
+                                      cu_stream stream)
 {
     tess_cuda_layout *layout = resident->layout;
-    tess_cuda_layout_refresh(layout, resident->matrix->values);
+    tess_cuda_layout_update(layout, resident->matrix->values);
     return tess_cuda_upload(cuda, resident->arrays[layout->values],
                             layout->arrays[layout->values].host,
                             layout->arrays[layout->values].bytes, stream);

@@ -1,11 +1,10 @@
 /* A resident: a matrix (A or A^T) in one layout, its arrays in device memory. */
-#ifndef TESS_CUDA_RESIDENT_H
-#define TESS_CUDA_RESIDENT_H
+#pragma once
 
 #include "cuda/driver/device.h"
 #include "cuda/kernels/layout.h"
 
-/* Where each stored scalar comes from (refresh.cu). */
+/* Where each stored scalar comes from (update.cu). */
 typedef struct tess_cuda_map {
     cu_pointer numbers; /* 0: not made */
     int64_t run, shift, inner_stride, outer_stride;
@@ -18,7 +17,7 @@ typedef struct tess_cuda_resident {
     tess_cuda_layout *layout;
     cu_pointer arrays[TESS_CUDA_ARRAYS];
     cu_pointer workspace;
-    tess_cuda_map map; /* for values given in device memory, once asked for (refresh.c) */
+    tess_cuda_map map; /* for values given in device memory, once asked for (update.c) */
     size_t bytes;      /* of device memory, all together */
 } tess_cuda_resident;
 
@@ -26,8 +25,6 @@ tess_status tess_cuda_resident_create(tess_cuda *cuda, const tess_matrix *A,
                                       const char *layout_name, cu_stream stream,
                                       tess_cuda_resident **out);
 /* New numbers: the matrix's values have changed. */
-tess_status tess_cuda_resident_refresh(tess_cuda *cuda, tess_cuda_resident *resident,
-                                       cu_stream stream);
+tess_status tess_cuda_resident_update(tess_cuda *cuda, tess_cuda_resident *resident,
+                                      cu_stream stream);
 void tess_cuda_resident_destroy(tess_cuda *cuda, tess_cuda_resident *resident); /* NULL is fine */
-
-#endif

@@ -1,7 +1,4 @@
 /* Kernels that take shapes: "shapes=row:4+diag:8,threads=128" into shapes and parameters. */
-#include <stdio.h>
-#include <string.h>
-
 #include "backend/shapes.h"
 #include "cuda/plan/choose.h"
 
@@ -12,11 +9,11 @@ static void cut_shapes(const char *text, char *list, size_t list_size, char *res
 {
     list[0] = rest[0] = '\0';
     for (const char *item = text; item && *item;) {
-        size_t length = strcspn(item, ","), key = strlen(shapes_key), used = strlen(rest);
+        size_t length = strcspn(item, ","), key = strlen(shapes_key);
         if (strncmp(item, shapes_key, key) == 0)
             snprintf(list, list_size, "%.*s", (int)(length - key), item + key);
         else
-            snprintf(rest + used, rest_size - used, "%s%.*s", used ? "," : "", (int)length, item);
+            tess_append(rest, rest_size, "%s%.*s", *rest ? "," : "", (int)length, item);
         item += length + (item[length] == ',');
     }
 }
@@ -64,9 +61,8 @@ void tess_cuda_write_all(const tess_cuda_kernel *kernel, const tess_cuda_problem
                          const int *params, char *text, size_t size)
 {
     tess_cuda_params_write(kernel, params, text, size);
-    size_t used = strlen(text);
     if (kernel->takes_shapes)
-        snprintf(text + used, size - used, "%s%s%s", used ? "," : "", shapes_key, problem->shapes);
+        tess_append(text, size, "%s%s%s", *text ? "," : "", shapes_key, problem->shapes);
 }
 
 tess_status tess_cuda_look_for_shapes(tess_device *device, const tess_matrix *A,

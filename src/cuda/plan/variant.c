@@ -1,6 +1,4 @@
 /* A kernel specialised for one matrix: defines, machine code, entry points. */
-#include <string.h>
-
 #include "cuda/plan/launch.h"
 
 /* Whether matrix and vectors together exceed L2, so that the matrix should be evicted first. H200

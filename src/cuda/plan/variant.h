@@ -1,6 +1,5 @@
 /* A variant: a kernel specialised and compiled for one resident and one product. */
-#ifndef TESS_CUDA_VARIANT_H
-#define TESS_CUDA_VARIANT_H
+#pragma once
 
 #include "cuda/driver/module.h"
 #include "cuda/kernels/table.h"
@@ -40,5 +39,3 @@ void tess_cuda_variant_unload(tess_cuda *cuda, tess_cuda_variant *variant);
  * precision, or on the plan's own where no small one has what the code was specialised for. A wrong
  * result is TESS_ERR_DEVICE. */
 tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant);
-
-#endif

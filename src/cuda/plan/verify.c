@@ -5,9 +5,6 @@
  * of different lengths and one long row, so that everything a kernel is specialised for occurs.
  */
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "cuda/plan/launch.h"
 #include "ref/ref.h"
@@ -58,11 +55,7 @@ typedef struct comparison {
 
 static void free_comparison(tess_cuda *cuda, comparison *t)
 {
-    tess_free(cuda->ctx, t->x);
-    tess_free(cuda->ctx, t->y);
-    tess_free(cuda->ctx, t->expected);
-    tess_free(cuda->ctx, t->bound);
-    tess_free(cuda->ctx, t->one);
+    TESS_FREE(cuda->ctx, t->x, t->y, t->expected, t->bound, t->one);
     tess_cuda_free(cuda, t->device_x);
     tess_cuda_free(cuda, t->device_y);
     tess_cuda_free(cuda, t->device_dot);

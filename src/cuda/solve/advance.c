@@ -9,9 +9,6 @@
  * microseconds. It may copy the decision of a later chunk than it waited for, which is as good.
  * A chunk put after the stop only runs its products, whose results nobody uses.
  */
-#include <math.h>
-#include <string.h>
-
 #include "cuda/solve/space.h"
 
 /* A chunk should last several times as long as the host needs to put the next one. */
@@ -107,14 +104,6 @@ static tess_status need_graph(tess_space *space, const tess_stretch *stretch, in
 
 /* ---- The first iterations: outside a graph, with a clock between the units ---- */
 
-static void destroy_events(tess_cuda *cuda, cu_event *events, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (events[i])
-            (void)cuda->driver.cuEventDestroy(events[i]);
-    tess_free(cuda->ctx, events);
-}
-
 /* What the units took, by kind of step; the time of several together is divided as their bytes. */
 static tess_status read_shares(tess_space *space, const tess_unit_list *list, int count,
                                const cu_event *events)
@@ -153,9 +142,7 @@ static tess_status time_one(tess_space *space, const tess_stretch *stretch)
     int64_t launches;
     tess_status status;
     TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
-    TESS_TRY(TESS_CALLOC(space->ctx, list->count + 1, &events));
-    for (int64_t i = 0; i <= list->count; i++)
-        TESS_TRY_CLEAN(TESS_CU(cuda, cuEventCreate(&events[i], CU_EVENT_DEFAULT_FLAGS)));
+    TESS_TRY(tess_cuda_events_create(cuda, list->count + 1, &events));
     launches = 0;
     for (int64_t i = 0; i < list->count; i += tess_cuda_units_together(list, i, stretch->count)) {
         TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[launches++], state->plan->stream)));
@@ -165,16 +152,11 @@ static tess_status time_one(tess_space *space, const tess_stretch *stretch)
     TESS_TRY_CLEAN(TESS_CU(cuda, cuEventSynchronize(events[launches])));
     TESS_TRY_CLEAN(read_shares(space, list, stretch->count, events));
 cleanup:
-    destroy_events(cuda, events, list->count + 1);
+    tess_cuda_events_destroy(cuda, events, list->count + 1);
     return status;
 }
 
 /* ---- A stretch ---- */
-
-static cu_pointer control_of(const tess_cuda_space *state, int system)
-{
-    return state->control + (uint64_t)system * TESS_CONTROL * sizeof(double);
-}
 
 /* A loop is in one launch, which nobody can end: no more iterations than there is time for. */
 static int64_t most_in_time(const tess_cuda_space *state, const tess_stretch *stretch)
@@ -198,9 +180,9 @@ static tess_status put_controls(tess_space *space, const tess_stretch *stretch)
         from[TESS_CONTROL_ENOUGH] = stretch->enough[i];
         from[TESS_CONTROL_TOO_MUCH] = stretch->too_much[i];
         /* The last two stay: what the device has seen of the system. */
-        TESS_TRY(TESS_CU(state->cuda, cuMemcpyHtoDAsync(control_of(state, stretch->systems[i]),
-                                                        from, (TESS_CONTROL - 2) * sizeof *from,
-                                                        state->plan->stream)));
+        TESS_TRY(TESS_CU(state->cuda, cuMemcpyHtoDAsync(
+                                          tess_cuda_control(space, stretch->systems[i]), from,
+                                          (TESS_CONTROL - 2) * sizeof *from, state->plan->stream)));
     }
     return TESS_OK;
 }
@@ -270,9 +252,7 @@ static tess_status try_loop(tess_space *space, const tess_stretch *stretch, bool
     tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_unit_list *list;
     *done = false;
-    if (stretch->count != 1 || stretch->cycle != 1)
-        return TESS_OK;
-    if (!state->loop.fits)
+    if (stretch->count != 1 || stretch->cycle != 1 || !state->loop.fits)
         return TESS_OK;
     TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
     bool stopped;
@@ -331,7 +311,7 @@ static int64_t longest_of(const tess_stretch *stretch)
 {
     int64_t longest = 0;
     for (int i = 0; i < stretch->count; i++)
-        longest = stretch->done[i] > longest ? stretch->done[i] : longest;
+        longest = tess_max(stretch->done[i], longest);
     return longest;
 }
 

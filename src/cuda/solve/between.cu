@@ -159,9 +159,9 @@ KERNEL(between, between_args, THREADS, 1)
     const long long unit = BLOCK > 1 ? BLOCK : 1, each = (a.rows / unit + gridDim.x) / gridDim.x;
     const long long origin = blockIdx.x * each * unit, left = a.rows - origin;
     const int count = (int)(left < each * unit ? left : each * unit);
-    const line_place lines = {a.diagonal + origin * BLOCK, 0, count, shared};
+    const diagonal_place diagonals = {a.diagonal + origin * BLOCK, 0, count, shared};
     real e[REPEAT][VECTORS];
-    DIAGONAL_AHEAD(&lines)
+    DIAGONAL_AHEAD(&diagonals)
     EACH
     {
         UNROLL
@@ -190,7 +190,7 @@ KERNEL(between, between_args, THREADS, 1)
         sum[k] = 0;
     STAGES
     LET_NEXT_START();
-    (void)sum, (void)lines;
+    (void)sum, (void)diagonals;
     EACH
     {
         const int row = u * TILE + (int)threadIdx.x;

@@ -1,6 +1,5 @@
 /* What an iteration does between two products in one launch, on a device. */
-#ifndef TESS_CUDA_BETWEEN_H
-#define TESS_CUDA_BETWEEN_H
+#pragma once
 
 #include "cuda/solve/loop_code.h"
 
@@ -16,5 +15,3 @@ tess_status tess_cuda_need_between(tess_space *space, tess_unit_list *list);
 void tess_cuda_between_free(tess_space *space, tess_unit_list *list);
 tess_status tess_cuda_run_between(tess_space *space, const tess_unit_list *list,
                                   const tess_between *between, int system);
-
-#endif

@@ -180,7 +180,7 @@ tess_status tess_cuda_factors_create(tess_cuda *cuda, const tess_pc *pc, cu_stre
     return tess_cuda_factors_create_tuned(cuda, pc, &guess, stream, out);
 }
 
-tess_status tess_cuda_factors_refresh(tess_cuda_factors *factors, cu_stream stream)
+tess_status tess_cuda_factors_update(tess_cuda_factors *factors, cu_stream stream)
 {
     const tess_staged *staged = factors->staged;
     TESS_TRY(upload_pair(factors, &factors->plain, &staged->plain, stream));

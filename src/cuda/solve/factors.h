@@ -1,11 +1,10 @@
 /* Triangular preconditioners on a CUDA device: z = M^-1 r.
  *
- * The factors are computed on the host and copied; their pattern is analysed once, a refresh moves
- * numbers only. Calls that take a stream leave their work there and, but for create and refresh, do
+ * The factors are computed on the host and copied; their pattern is analysed once, an update moves
+ * numbers only. Calls that take a stream leave their work there and, but for create and update, do
  * not wait. All of them are made between tess_cuda_enter and tess_cuda_leave.
  */
-#ifndef TESS_CUDA_FACTORS_H
-#define TESS_CUDA_FACTORS_H
+#pragma once
 
 #include "cuda/driver/device.h"
 #include "cuda/solve/triangles.h"
@@ -24,7 +23,7 @@ tess_status tess_cuda_factors_create_tuned(tess_cuda *cuda, const tess_pc *pc,
 /* After tess_pc_update_values: the new numbers, in the same places. Graphs that were captured stay
  * valid.
  */
-tess_status tess_cuda_factors_refresh(tess_cuda_factors *factors, cu_stream stream);
+tess_status tess_cuda_factors_update(tess_cuda_factors *factors, cu_stream stream);
 
 /* z = M^-1 r, or M^-T r, which pc's options.transpose must have announced. r and z have the
  * matrix's rows, of the vectors' type, and may be the same. Neither allocates nor waits: may be
@@ -38,5 +37,3 @@ void tess_cuda_factors_destroy(tess_cuda_factors *factors); /* NULL is fine */
 double tess_cuda_factors_bytes(const tess_cuda_factors *factors);
 /* Launches of one application. */
 int64_t tess_cuda_factors_launches(const tess_cuda_factors *factors);
-
-#endif

@@ -25,11 +25,11 @@
         TAKE_COEFS()                                                                     \
         NO_UNROLL                                                                        \
         for (int base = 0; base < p.count; base += TILE) {                               \
-            const line_place lines = {p.diagonal, base, p.count, p.x};                   \
+            const diagonal_place diagonals = {p.diagonal, base, p.count, p.x};           \
             const int row = base + (int)threadIdx.x;                                     \
             const bool mine = row < p.count && threadIdx.x < TILE;                       \
             real e[1][VECTORS];                                                          \
-            DIAGONAL_AHEAD(&lines)                                                       \
+            DIAGONAL_AHEAD(&diagonals)                                                   \
             UNROLL                                                                       \
             for (int k = 0; k < VECTORS; k++) {                                          \
                 e[0][k] = 0;                                                             \
@@ -42,7 +42,7 @@
             for (int k = 0; k < VECTORS; k++) \
                 if (mine && (stored >> k & 1)) \
                     LOCAL(k)[row] = e[0][k]; \
-            (void)lines;                     \
+            (void)diagonals;                 \
         }                                    \
     }
 

@@ -1,6 +1,5 @@
 /* Whole iterations in one launch, on a device. */
-#ifndef TESS_CUDA_LOOP_H
-#define TESS_CUDA_LOOP_H
+#pragma once
 
 #include "cuda/plan/plan.h"
 #include "cuda/solve/loop_code.h"
@@ -24,5 +23,3 @@ tess_status tess_cuda_need_loop(tess_space *space);
 void tess_cuda_loop_free(tess_space *space);
 /* Iterations of one system until it stops; the work is in the stream. */
 tess_status tess_cuda_run_loop(tess_space *space, const tess_unit_list *list, int system);
-
-#endif

@@ -1,7 +1,6 @@
 /* The texts that specialise loop.cu (whole iterations in one launch) and between.cu (what an
  * iteration does between two products), and their launches. Plain C, no device is needed. */
-#ifndef TESS_CUDA_LOOP_CODE_H
-#define TESS_CUDA_LOOP_CODE_H
+#pragma once
 
 #include "cuda/solve/units.h"
 
@@ -65,5 +64,3 @@ void tess_loop_launch(const tess_loop_code *code, const tess_loop_call *call,
 /* The next units, at least so many, from *at on that can be one launch of between.cu; false: there
  * are none. */
 bool tess_between_find(const tess_unit_list *list, int least, int64_t *at, int64_t *count);
-
-#endif

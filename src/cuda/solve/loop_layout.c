@@ -4,10 +4,7 @@
 
 void tess_loop_layout_free(tess_ctx *ctx, tess_loop_layout *layout)
 {
-    tess_free(ctx, layout->first);
-    tess_free(ctx, layout->source_first);
-    tess_free(ctx, layout->sources);
-    tess_free(ctx, layout->places);
+    TESS_FREE(ctx, layout->first, layout->source_first, layout->sources, layout->places);
 }
 
 /* Equal shares of blocks and rows. */

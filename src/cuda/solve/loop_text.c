@@ -1,9 +1,5 @@
 /* The texts of loop.cu and between.cu for lists of units, and their launches; no device is needed
  * here. */
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/kernels/support.h"
 #include "cuda/solve/loop_code.h"
 
@@ -116,7 +112,7 @@ static void write_pass(writer *w, const tess_steps *steps, const tess_unit *unit
             }
     }
     numbers->loads = numbers->stores = 0;
-    numbers->lines[0] = '\0';
+    numbers->updates[0] = '\0';
     for (int64_t i = 0; i < unit->updates; i++)
         if (!tess_pass_add(numbers, &steps->update[unit->first_update + i]))
             w->fits = false;
@@ -124,7 +120,7 @@ static void write_pass(writer *w, const tess_steps *steps, const tess_unit *unit
         put(w, "SHARE()");
         barrier(w);
     }
-    put(w, "BEGIN(%u,%u)%sEND()", numbers->loads, numbers->stores, numbers->lines);
+    put(w, "BEGIN(%u,%u)%sEND()", numbers->loads, numbers->stores, numbers->updates);
     w->code->loads |= numbers->loads & ~w->code->stores;
     w->code->stores |= numbers->stores;
     w->written |= numbers->stores;
@@ -200,9 +196,8 @@ bool tess_loop_write(const tess_unit_list *list, tess_type type, int32_t block, 
     if (w.pending != 0 || code->numbers.dots == 0)
         w.fits = false; /* a sum that is read in the next iteration only */
     write_defines(code, type);
-    const size_t used = strlen(code->defines);
-    snprintf(code->defines + used, sizeof code->defines - used, " -DBH=%d -DTEAM=%d -DSTAGES=%s",
-             (int)block, team, code->stages);
+    tess_append(code->defines, sizeof code->defines, " -DBH=%d -DTEAM=%d -DSTAGES=%s", (int)block,
+                team, code->stages);
     return w.fits;
 }
 
@@ -299,11 +294,10 @@ bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count
     write_defines(code, type);
     code->stores &= ~passing_vectors(list, first, count, code);
     const int repeat = rows_a_thread(code, rows, grid, threads);
-    const size_t used = strlen(code->defines);
-    snprintf(code->defines + used, sizeof code->defines - used,
-             " -DREPEAT=%d -DMOST_AHEAD=%d -DLOADS=%u -DSTORES=%u -DLATE=%u -DSTAGES=%s", repeat,
-             BETWEEN_AHEAD, code->loads, code->stores, late_vectors(list, first, code),
-             code->stages);
+    tess_append(code->defines, sizeof code->defines,
+                " -DREPEAT=%d -DMOST_AHEAD=%d -DLOADS=%u -DSTORES=%u -DLATE=%u -DSTAGES=%s", repeat,
+                BETWEEN_AHEAD, code->loads, code->stores, late_vectors(list, first, code),
+                code->stages);
     return w.fits && registers_suffice(code, repeat);
 }
 
@@ -313,10 +307,9 @@ void tess_between_launch(const tess_loop_code *code, const tess_loop_call *call,
     tess_cuda_launch *run = tess_cuda_launch_start(out, "between", call->grid, code->threads);
     run->cooperative = run->overlaps = true;
     tess_rows_arguments(&code->numbers, &call->common, run);
-    tess_cuda_arg_pointer(run, call->product_parts);
-    tess_cuda_arg_integer(run, call->product_count);
-    tess_cuda_arg_pointer(run, call->parts);
-    tess_cuda_arg_pointer(run, call->meeting);
+    TESS_CUDA_POINTERS(run, call->product_parts);
+    TESS_CUDA_INTEGERS(run, call->product_count);
+    TESS_CUDA_POINTERS(run, call->parts, call->meeting);
 }
 
 void tess_loop_launch(const tess_loop_code *code, const tess_loop_call *call, tess_cuda_launch *out)
@@ -325,12 +318,7 @@ void tess_loop_launch(const tess_loop_code *code, const tess_loop_call *call, te
     run->cluster = true;
     run->shared = (unsigned)call->shared;
     tess_rows_arguments(&code->numbers, &call->common, run);
-    tess_cuda_arg_integer(run, call->span);
-    tess_cuda_arg_pointer(run, call->offsets);
-    tess_cuda_arg_pointer(run, call->columns);
-    tess_cuda_arg_pointer(run, call->values);
-    tess_cuda_arg_pointer(run, call->first);
-    tess_cuda_arg_pointer(run, call->sources);
-    tess_cuda_arg_pointer(run, call->source_first);
-    tess_cuda_arg_pointer(run, call->places);
+    TESS_CUDA_INTEGERS(run, call->span);
+    TESS_CUDA_POINTERS(run, call->offsets, call->columns, call->values, call->first, call->sources,
+                       call->source_first, call->places);
 }

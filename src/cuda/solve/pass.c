@@ -1,8 +1,5 @@
 /* Passes as kernels: which updates go together, the text that specialises pass.cu, its arguments.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/kernels/support.h"
 #include "cuda/solve/pass.h"
 
@@ -48,14 +45,13 @@ static int coef_of(tess_pass_kernel *kernel, const tess_term *term)
 static bool add_combine(tess_pass_kernel *kernel, const tess_update *update, char *text,
                         size_t size)
 {
-    char operands[128];
-    size_t used = 0;
+    char operands[128] = "";
     for (int i = 0; i < update->terms; i++) {
         const int coef = coef_of(kernel, &update->term[i]);
         const int place = read_place(kernel, update->term[i].vector);
         if (coef < 0 || place < 0)
             return false;
-        used += (size_t)snprintf(operands + used, sizeof operands - used, ",%d,%d", coef, place);
+        tess_append(operands, sizeof operands, ",%d,%d", coef, place);
     }
     const int out = write_place(kernel, update->out);
     snprintf(text, size, "SUM%d(%d%s)", update->terms, out, operands);
@@ -91,12 +87,12 @@ bool tess_pass_add(tess_pass_kernel *kernel, const tess_update *update)
         update->kind == TESS_UPDATE_COMBINE    ? add_combine(kernel, update, text, sizeof text)
         : update->kind == TESS_UPDATE_DIAGONAL ? add_diagonal(kernel, update, text, sizeof text)
                                                : add_dot(kernel, update, text, sizeof text);
-    const size_t used = strlen(before.lines);
-    if (!fits || used + strlen(text) >= sizeof kernel->lines) {
+    const size_t used = strlen(before.updates);
+    if (!fits || used + strlen(text) >= sizeof kernel->updates) {
         *kernel = before;
         return false;
     }
-    memcpy(kernel->lines + used, text, strlen(text) + 1);
+    memcpy(kernel->updates + used, text, strlen(text) + 1);
     return true;
 }
 
@@ -158,37 +154,33 @@ void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, char *tex
     const tess_diagonal *d = &kernel->diagonal;
     snprintf(text, size,
              "-DREAL=%d -DHELD=%d -DBLOCK=%d -DDIRECT=%d -DTHREADS=%d -DREPEAT=%d -DVECTORS=%d "
-             "-DLOADS=%u -DSTORES=%u -DCOEFS=%d -DDOTS=%d -DLINES=%s",
+             "-DLOADS=%u -DSTORES=%u -DCOEFS=%d -DDOTS=%d -DUPDATES=%s",
              (int)tess_type_size(type), d->block > 0 ? (int)tess_type_size(d->type) : 8,
              (int)d->block, kernel->direct, TESS_PASS_THREADS, kernel->repeat, kernel->vectors,
-             kernel->loads, kernel->stores, kernel->coefs, kernel->dots, kernel->lines);
+             kernel->loads, kernel->stores, kernel->coefs, kernel->dots, kernel->updates);
 }
 
 void tess_finish_arguments(const tess_finish_call *call, tess_cuda_launch *run)
 {
-    tess_cuda_arg_pointer(run, call->slots);
-    tess_cuda_arg_pointer(run, call->control);
-    tess_cuda_arg_pointer(run, call->ring);
-    tess_cuda_arg_integer(run, call->slot_count);
-    tess_cuda_arg_integer(run, call->guard);
-    tess_cuda_arg_pointer(run, call->programme);
-    tess_cuda_arg_integer(run, call->ints);
+    TESS_CUDA_POINTERS(run, call->slots, call->control, call->ring);
+    TESS_CUDA_INTEGERS(run, call->slot_count, call->guard);
+    TESS_CUDA_POINTERS(run, call->programme);
+    TESS_CUDA_INTEGERS(run, call->ints);
 }
 
 void tess_rows_arguments(const tess_pass_kernel *kernel, const tess_rows_call *call,
                          tess_cuda_launch *run)
 {
     tess_finish_arguments(&call->finish, run);
-    for (int i = 0; i < TESS_PASS_VECTORS; i++)
-        tess_cuda_arg_pointer(run, call->vector[i]);
+    tess_cuda_add_args(run, call->vector, TESS_PASS_VECTORS);
     for (int i = 0; i < TESS_PASS_COEFS; i++)
-        tess_cuda_arg_number(run, kernel->coef[i].factor);
+        TESS_CUDA_NUMBERS(run, kernel->coef[i].factor);
     for (int i = 0; i < TESS_PASS_COEFS; i++)
-        tess_cuda_arg_integer(run, kernel->coef[i].slot);
+        TESS_CUDA_INTEGERS(run, kernel->coef[i].slot);
     for (int i = 0; i < TESS_PASS_DOTS; i++)
-        tess_cuda_arg_integer(run, kernel->dot_slot[i]);
-    tess_cuda_arg_pointer(run, call->diagonal);
-    tess_cuda_arg_integer(run, call->rows);
+        TESS_CUDA_INTEGERS(run, kernel->dot_slot[i]);
+    TESS_CUDA_POINTERS(run, call->diagonal);
+    TESS_CUDA_INTEGERS(run, call->rows);
 }
 
 void tess_pass_launch(const tess_pass_kernel *kernel, const tess_pass_call *call,
@@ -199,6 +191,5 @@ void tess_pass_launch(const tess_pass_kernel *kernel, const tess_pass_call *call
     tess_cuda_launch *run = tess_cuda_launch_start(out, "pass", grid, TESS_PASS_THREADS);
     run->overlaps = true;
     tess_rows_arguments(kernel, &call->common, run);
-    tess_cuda_arg_pointer(run, call->parts);
-    tess_cuda_arg_pointer(run, call->ticket);
+    TESS_CUDA_POINTERS(run, call->parts, call->ticket);
 }

@@ -1,12 +1,12 @@
 /* One pass of a solver: elementwise statements and dot products on a few vectors, each read and
- * written once. The statements are macros (kernels/lines.cuh), in the order of -DLINES; vectors, coefficients and
+ * written once. The statements are macros (kernels/updates.cuh), in the order of -DUPDATES; vectors, coefficients and
  * dot products have the numbers of the launch's arrays, so that passes alike share their code.
  *
  *   VECTORS  of the pass         LOADS, STORES  bit k: vector k is read first, is written
  *   COEFS    coefficients        DOTS           dot products
  *   BLOCK    size of the diagonal's blocks, 0: none       HELD  bytes of its scalars (8 or 4)
- *   DIRECT   1: blocks are too large to be shared by a thread block: they read memory, and such a
- *            line is alone in its pass
+ *   DIRECT   1: blocks are too large to be shared by a thread block: they read memory, and such an
+ *            update is alone in its pass
  *   THREADS  threads a block     REPEAT         rows a thread at a time
  *
  * A thread holds its rows' elements in registers. Rows of one diagonal block belong to one thread
@@ -15,7 +15,7 @@
  */
 #include "common.cuh"
 #include "steps.cuh"
-#include "lines.cuh"
+#include "updates.cuh"
 
 typedef struct pass_args {
     finish_args f;
@@ -91,9 +91,9 @@ KERNEL(pass, pass_args, THREADS, 1)
     NO_UNROLL
     for (long long base = (long long)blockIdx.x * (TILE * REPEAT); base < a.count;
          base += (long long)gridDim.x * (TILE * REPEAT)) {
-        const line_place lines = {a.diagonal, base, a.count, shared};
+        const diagonal_place diagonals = {a.diagonal, base, a.count, shared};
         real e[REPEAT][VECTORS];
-        DIAGONAL_AHEAD(&lines)
+        DIAGONAL_AHEAD(&diagonals)
         EACH
         {
             const long long i = base + u * TILE + threadIdx.x;
@@ -105,8 +105,8 @@ KERNEL(pass, pass_args, THREADS, 1)
                     e[u][k] = a.vector[k][i];
             }
         }
-        LINES
-        (void)lines;
+        UPDATES
+        (void)diagonals;
         EACH
         {
             const long long i = base + u * TILE + threadIdx.x;

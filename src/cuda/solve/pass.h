@@ -1,6 +1,5 @@
 /* Passes as kernels: pass.cu for the vector updates of a pass. Plain C, no device is needed. */
-#ifndef TESS_CUDA_PASS_H
-#define TESS_CUDA_PASS_H
+#pragma once
 
 #include "cuda/kernels/table.h"
 #include "solve/space/space.h"
@@ -24,7 +23,7 @@ typedef struct tess_pass_kernel {
     unsigned loads, stores;
     tess_diagonal diagonal; /* of its DIAGONAL updates; block 0: there are none */
     bool direct;
-    char lines[420];
+    char updates[420];
 } tess_pass_kernel;
 
 /* Puts updates first.. of the pass into one kernel, as many as fit; returns how many. */
@@ -66,5 +65,3 @@ void tess_pass_launch(const tess_pass_kernel *kernel, const tess_pass_call *call
 bool tess_pass_add(tess_pass_kernel *kernel, const tess_update *update);
 /* The kernel's number of a vector of the space; -1 when there is no room. */
 int tess_pass_place(tess_pass_kernel *kernel, int vector);
-
-#endif

@@ -1,8 +1,6 @@
 /* Opening and closing a space on a CUDA device, and moving vectors and scalars. */
 #include "cuda/solve/space.h"
 
-#include <string.h>
-
 enum { RING_DOUBLES = 65536, RING_MOST = 1024 };
 
 static void release(tess_space *space)
@@ -67,7 +65,7 @@ static tess_status upload_pc(tess_space *space)
     TESS_TRY(tess_cuda_update_diagonals(state));
     if (!space->pc->ops->apply)
         return TESS_OK;
-    return state->factors ? tess_cuda_factors_refresh(state->factors, state->plan->stream)
+    return state->factors ? tess_cuda_factors_update(state->factors, state->plan->stream)
                           : tess_cuda_factors_create(state->cuda, space->pc, state->plan->stream,
                                                      &state->factors);
 }
@@ -106,11 +104,7 @@ static tess_status space_open(tess_space *space)
     space->state = state;
     state->cuda = plan->cuda;
     state->plan = plan;
-    state->ring_length = RING_DOUBLES / space->slots;
-    if (state->ring_length > RING_MOST)
-        state->ring_length = RING_MOST;
-    if (state->ring_length < 1)
-        state->ring_length = 1;
+    state->ring_length = tess_max(1, tess_min(RING_DOUBLES / space->slots, RING_MOST));
     space->stretch = state->ring_length;
     state->part_blocks = 32 * plan->cuda->multiprocessors;
     tess_status status = tess_cuda_enter(plan->cuda);
@@ -156,10 +150,9 @@ static tess_status upload(tess_space *space, int v, int system, const void *from
                                  (size_t)space->rows * tess_type_size(space->type));
     /* A new system: what its iterations have seen so far is no longer of interest. */
     if (status == TESS_OK && v == TESS_V_B)
-        status = TESS_CU(
-            state->cuda,
-            cuMemsetD8Async(state->control + (uint64_t)system * TESS_CONTROL * sizeof(double), 0,
-                            TESS_CONTROL * sizeof(double), state->plan->stream));
+        status = TESS_CU(state->cuda,
+                         cuMemsetD8Async(tess_cuda_control(space, system), 0,
+                                         TESS_CONTROL * sizeof(double), state->plan->stream));
     tess_cuda_leave(state->cuda);
     return status;
 }
@@ -168,10 +161,9 @@ static tess_status download(tess_space *space, int v, int system, void *to)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     TESS_TRY(tess_cuda_enter(state->cuda));
-    tess_status status = copy_out(space, tess_cuda_vector(space, v, system), to,
-                                  (size_t)space->rows * tess_type_size(space->type));
-    tess_cuda_leave(state->cuda);
-    return status;
+    return tess_cuda_leave_with(state->cuda,
+                                copy_out(space, tess_cuda_vector(space, v, system), to,
+                                         (size_t)space->rows * tess_type_size(space->type)));
 }
 
 static tess_status read_slots(tess_space *space, int system, double *to)
@@ -179,9 +171,8 @@ static tess_status read_slots(tess_space *space, int system, double *to)
     tess_cuda_space *state = tess_cuda_space_of(space);
     const size_t bytes = (size_t)space->slots * sizeof *to;
     TESS_TRY(tess_cuda_enter(state->cuda));
-    tess_status status = copy_out(space, state->slots + (uint64_t)system * bytes, to, bytes);
-    tess_cuda_leave(state->cuda);
-    return status;
+    return tess_cuda_leave_with(state->cuda,
+                                copy_out(space, tess_cuda_slots(space, system), to, bytes));
 }
 
 static tess_status write_slots(tess_space *space, int system, const double *from)
@@ -189,20 +180,18 @@ static tess_status write_slots(tess_space *space, int system, const double *from
     tess_cuda_space *state = tess_cuda_space_of(space);
     const size_t bytes = (size_t)space->slots * sizeof *from;
     TESS_TRY(tess_cuda_enter(state->cuda));
-    tess_status status = copy_in(space, state->slots + (uint64_t)system * bytes, from, bytes);
+    tess_status status = copy_in(space, tess_cuda_slots(space, system), from, bytes);
     if (status == TESS_OK)
         status = TESS_CU(state->cuda, cuStreamSynchronize(state->plan->stream));
     tess_cuda_leave(state->cuda);
     return status;
 }
 
-static tess_status refresh(tess_space *space)
+static tess_status update_values(tess_space *space)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     TESS_TRY(tess_cuda_enter(state->cuda));
-    tess_status status = upload_pc(space);
-    tess_cuda_leave(state->cuda);
-    return status;
+    return tess_cuda_leave_with(state->cuda, upload_pc(space));
 }
 
 /* ---- One list ---- */
@@ -261,5 +250,5 @@ const tess_space_ops tess_cuda_space_ops = {
     .run = run,
     .advance = tess_cuda_advance,
     .recall = tess_cuda_recall,
-    .refresh = refresh,
+    .update_values = update_values,
 };

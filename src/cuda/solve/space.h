@@ -8,8 +8,7 @@
  * the system stops (steps.cuh). Kernels of a stopped system return at once, so the host may
  * put many iterations into the stream and look later.
  */
-#ifndef TESS_CUDA_SPACE_H
-#define TESS_CUDA_SPACE_H
+#pragma once
 
 #include "cuda/solve/between.h"
 #include "cuda/solve/factors.h"
@@ -124,5 +123,3 @@ void tess_cuda_graphs_free(tess_space *space);
 void tess_cuda_account(tess_space *space, const tess_steps *steps, int count, double seconds);
 
 extern const tess_space_ops tess_cuda_space_ops;
-
-#endif

@@ -1,7 +1,4 @@
 /* Lists of units with their code, each made once. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/kernels/support.h"
 #include "cuda/solve/space.h"
 

@@ -75,9 +75,8 @@ static tess_status run_finish(tess_space *space, const tess_unit_list *list, con
     add_programme(list, unit, &call);
     tess_cuda_launch_start(&launch, "finish", 1, 512)->overlaps = true;
     tess_finish_arguments(&call, &launch);
-    tess_cuda_arg_pointer(&launch, sum ? state->product.parts : 0);
-    tess_cuda_arg_integer(&launch, sum ? state->product.count : 0);
-    tess_cuda_arg_integer(&launch, unit->step->slot);
+    TESS_CUDA_POINTERS(&launch, sum ? state->product.parts : 0);
+    TESS_CUDA_INTEGERS(&launch, sum ? state->product.count : 0, unit->step->slot);
     return tess_cuda_launch_one(state->cuda, state->finish, &launch, state->plan->stream);
 }
 
@@ -135,10 +134,9 @@ static tess_status rescale(tess_space *space, const tess_unit *unit, int system)
                            TESS_PASS_THREADS)
         ->overlaps = true;
     tess_finish_arguments(&call, &launch);
-    tess_cuda_arg_pointer(&launch, tess_cuda_vector(space, step->x, system));
-    tess_cuda_arg_pointer(&launch, tess_cuda_vector(space, step->y, system));
-    tess_cuda_arg_integer(&launch, rows);
-    tess_cuda_arg_integer(&launch, step->slot);
+    TESS_CUDA_POINTERS(&launch, tess_cuda_vector(space, step->x, system),
+                       tess_cuda_vector(space, step->y, system));
+    TESS_CUDA_INTEGERS(&launch, rows, step->slot);
     return tess_cuda_launch_one(state->cuda, state->rescale[step->divide], &launch,
                                 state->plan->stream);
 }

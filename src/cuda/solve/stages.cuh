@@ -1,6 +1,6 @@
 /* Iterations as text: what loop.cu and between.cu share. -DSTAGES is a list of
  *
- *   BEGIN(loads, stores) ... END()   a pass over the rows (kernels/lines.cuh), bits as in pass.cu; the
+ *   BEGIN(loads, stores) ... END()   a pass over the rows (kernels/updates.cuh), bits as in pass.cu; the
  *                          including source defines both
  *   TOTAL(bits)            the sums of these dot products, in their slots; the first thread has them
  *   SYNC()                 all threads have them
@@ -19,7 +19,7 @@
 #define DIRECT 0
 #define STOPS_UNROLL UNROLL
 #include "steps.cuh"
-#include "lines.cuh"
+#include "updates.cuh"
 
 #define SLOTS 64
 

@@ -1,10 +1,6 @@
 /* Triangles cut in tiles, and their launches. */
 #include "cuda/solve/triangles.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "core/threads.h"
 #include "cuda/kernels/support.h"
 
 /* Tiles of 128 to 256 scalar rows where blocks are small. Narrow stages are a chain of latencies,
@@ -29,25 +25,21 @@ tess_triangle_tuning tess_triangle_guess(int32_t block, double stage_threads)
 void tess_triangle_defines(const tess_triangle_tuning *tuning, int32_t block, tess_type vector_type,
                            tess_type type, char *text, size_t size)
 {
-    int used = snprintf(
-        text, size,
-        "-DREAL=%zu -DHELD=%zu -DBH=%d -DROWS=%d -DTHREADS=%d -DDEPTH=%d -DPANEL=%d "
-        "-DBLOCKS=%d -DAHEAD=%d",
-        tess_type_size(vector_type), tess_type_size(type), (int)block, tuning->rows,
-        tuning->threads, tuning->depth, tuning->panel, 576 / tuning->threads, tuning->ahead);
+    snprintf(text, size,
+             "-DREAL=%zu -DHELD=%zu -DBH=%d -DROWS=%d -DTHREADS=%d -DDEPTH=%d -DPANEL=%d "
+             "-DBLOCKS=%d -DAHEAD=%d",
+             tess_type_size(vector_type), tess_type_size(type), (int)block, tuning->rows,
+             tuning->threads, tuning->depth, tuning->panel, 576 / tuning->threads, tuning->ahead);
     if (tuning->nap > 0)
-        snprintf(text + used, size - (size_t)used, " -DNAP=%d", tuning->nap);
+        tess_append(text, size, " -DNAP=%d", tuning->nap);
 }
 
 void tess_cuda_triangle_destroy(tess_cuda_triangle *triangle)
 {
     if (!triangle)
         return;
-    tess_free(triangle->ctx, triangle->segment);
-    tess_free(triangle->ctx, triangle->tile);
-    tess_free(triangle->ctx, triangle->places);
-    tess_free(triangle->ctx, triangle->columns);
-    tess_free(triangle->ctx, triangle);
+    TESS_FREE(triangle->ctx, triangle->segment, triangle->tile, triangle->places, triangle->columns,
+              triangle);
 }
 
 /* The end of the tile that begins at position `first`, at most `last`. Rows are padded to the
@@ -154,7 +146,7 @@ static void fill_tiles(void *arg, tess_range range)
 static void fill_pattern(const tess_staged *staged, const tess_triangle *from,
                          tess_cuda_triangle *t)
 {
-    tess_for(t->ctx, t->ctx->threads, t->tiles, fill_tiles, &(struct fill_tiles){t, from, staged});
+    tess_for(t->ctx, t->tiles, fill_tiles, &(struct fill_tiles){t, from, staged});
 }
 
 tess_status tess_cuda_triangle_create(const tess_staged *staged, const tess_split *split, bool up,
@@ -187,18 +179,14 @@ cleanup:
 size_t tess_cuda_triangle_bytes(const tess_cuda_triangle *t, int array)
 {
     const size_t block = (size_t)t->block * (size_t)t->block * tess_type_size(t->type);
-    switch (array) {
-    case TRIANGLE_TILES:
-        return (size_t)t->tiles * sizeof *t->tile;
-    case TRIANGLE_PLACES:
-        return (size_t)(2 * t->rows) * sizeof *t->places;
-    case TRIANGLE_COLUMNS:
-        return (size_t)t->blocks * sizeof *t->columns;
-    case TRIANGLE_VALUES:
-        return (size_t)t->blocks * block;
-    default:
-        return t->up ? (size_t)t->rows * block : 0;
-    }
+    const size_t bytes[TRIANGLE_ARRAYS] = {
+        [TRIANGLE_TILES] = (size_t)t->tiles * sizeof *t->tile,
+        [TRIANGLE_PLACES] = (size_t)(2 * t->rows) * sizeof *t->places,
+        [TRIANGLE_COLUMNS] = (size_t)t->blocks * sizeof *t->columns,
+        [TRIANGLE_VALUES] = (size_t)t->blocks * block,
+        [TRIANGLE_INVERSE] = t->up ? (size_t)t->rows * block : 0,
+    };
+    return bytes[array];
 }
 
 const void *tess_cuda_triangle_array(const tess_cuda_triangle *t, int array)
@@ -268,7 +256,7 @@ void tess_cuda_triangle_fill(const tess_cuda_triangle *t, const tess_staged *sta
 {
     const tess_triangle *from = t->up ? &split->upper : &split->lower;
     const int64_t size = (int64_t)t->block * t->block;
-    tess_for(staged->ctx, staged->ctx->threads, t->tiles, fill_tile_values,
+    tess_for(staged->ctx, t->tiles, fill_tile_values,
              &(struct fill_tile_values){t, size, from, values, split, inverse});
 }
 
@@ -295,14 +283,8 @@ void tess_triangle_launch(const tess_cuda_triangle *t, const tess_triangle_tunin
         grid = most;
     tess_cuda_launch *run =
         tess_cuda_launch_start(out, entries[t->up][s->waiting], grid, tuning->threads);
-    for (int i = 0; i < TRIANGLE_ARRAYS; i++)
-        tess_cuda_arg_pointer(run, call->arrays[i]);
-    tess_cuda_arg_pointer(run, call->in);
-    tess_cuda_arg_pointer(run, call->out);
-    tess_cuda_arg_pointer(run, call->z);
-    tess_cuda_arg_pointer(run, call->tickets + (uint64_t)segment * sizeof(int32_t));
-    tess_cuda_arg_integer(run, s->tile);
-    tess_cuda_arg_integer(run, s->end);
-    tess_cuda_arg_integer(run, t->rows);
-    tess_cuda_arg_integer(run, call->scalars);
+    tess_cuda_add_args(run, call->arrays, TRIANGLE_ARRAYS);
+    TESS_CUDA_POINTERS(run, call->in, call->out, call->z,
+                       call->tickets + (uint64_t)segment * sizeof(int32_t));
+    TESS_CUDA_INTEGERS(run, s->tile, s->end, t->rows, call->scalars);
 }

@@ -8,8 +8,7 @@
  * A position is a row's number in the order of the sweep: its place downwards, rows - 1 - place
  * upwards.
  */
-#ifndef TESS_CUDA_TRIANGLES_H
-#define TESS_CUDA_TRIANGLES_H
+#pragma once
 
 #include "cuda/kernels/table.h"
 #include "solve/pc/staged.h"
@@ -90,5 +89,3 @@ typedef struct tess_triangle_call {
 void tess_triangle_launch(const tess_cuda_triangle *triangle, const tess_triangle_tuning *tuning,
                           int64_t segment, const tess_triangle_call *call, int multiprocessors,
                           tess_cuda_launch *out);
-
-#endif

@@ -135,6 +135,5 @@ void tess_units_free(tess_unit_list *list)
     tess_ctx *ctx = list->ctx;
     for (int64_t i = 0; i < list->count; i++)
         tess_free(ctx, list->units[i].pass);
-    tess_free(ctx, list->units);
-    tess_free(ctx, list->programmes);
+    TESS_FREE(ctx, list->units, list->programmes);
 }

@@ -1,7 +1,6 @@
 /* Units: a list of steps as launches, and the arithmetic on scalars between them. Plain C, no
  * device is needed. */
-#ifndef TESS_CUDA_UNITS_H
-#define TESS_CUDA_UNITS_H
+#pragma once
 
 #include "cuda/driver/driver_api.h"
 #include "cuda/solve/pass.h"
@@ -51,5 +50,3 @@ tess_status tess_units_build(tess_unit_list *list, bool fused, bool iteration,
                              const tess_stop *stops, int stop_count);
 /* All but the list itself and what is on the device. */
 void tess_units_free(tess_unit_list *list);
-
-#endif

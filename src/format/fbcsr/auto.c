@@ -14,46 +14,40 @@
  * second list prefers, among the shapes that save nearly as much, the one that saves most a
  * non-zero; the better list is returned, or none if it saves too little to be worth the splitting.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "format/fbcsr/slices.h"
 #include "format/fbcsr/split.h"
 
-static const char *const candidates[] = {
-    "32x32",
-    "16x16",
-    "8x8",
-    "6x6",
-    "5x5",
-    "4x4",
-    "3x3",
-    "2x2",
-    "8x4",
-    "4x8",
-    "8x2",
-    "2x8",
-    "2x6",
-    "6x3",
-    "3x6",
-    "5x3",
-    "3x5",
-    "4x3",
-    "3x4",
-    "4x2",
-    "2x4",
-    "row:32",
-    "row:16",
-    "row:8",
-    "row:4",
-    "column:32",
-    "column:16",
-    "diagonal:32",
-    "diagonal:16",
-    "antidiagonal:32",
-    "antidiagonal:16",
-};
+static const char *const candidates[] = {"32x32",
+                                         "16x16",
+                                         "8x8",
+                                         "6x6",
+                                         "5x5",
+                                         "4x4",
+                                         "3x3",
+                                         "2x2",
+                                         "8x4",
+                                         "4x8",
+                                         "8x2",
+                                         "2x8",
+                                         "2x6",
+                                         "6x3",
+                                         "3x6",
+                                         "5x3",
+                                         "3x5",
+                                         "4x3",
+                                         "3x4",
+                                         "4x2",
+                                         "2x4",
+                                         "row:32",
+                                         "row:16",
+                                         "row:8",
+                                         "row:4",
+                                         "column:32",
+                                         "column:16",
+                                         "diagonal:32",
+                                         "diagonal:16",
+                                         "antidiagonal:32",
+                                         "antidiagonal:16"};
 enum {
     CANDIDATES = sizeof candidates / sizeof *candidates,
     SAMPLE_ENTRIES = 100000,
@@ -165,11 +159,7 @@ tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wan
                               tess_fbcsr_pattern *P)
 {
     const int64_t most = wanted / SAMPLE_PIECES;
-    *P = (tess_fbcsr_pattern){.rows = csr->rows,
-                              .cols = csr->cols,
-                              .row_offsets = csr->row_offsets,
-                              .columns = csr->columns,
-                              .borrowed = true};
+    *P = tess_fbcsr_pattern_of(csr);
     if (csr->blocks <= 2 * wanted)
         return TESS_OK;
     int64_t first[SAMPLE_PIECES], count[SAMPLE_PIECES], rows = 0, entries = 0, to = 0;

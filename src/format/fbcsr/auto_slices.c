@@ -13,9 +13,6 @@
  * diagonals is dear, so that half-empty diagonals may be better. Lengths are added one at a time,
  * the best first, as long as one saves a percent.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "format/fbcsr/slices.h"
 #include "format/fbcsr/split.h"
 

@@ -4,8 +4,6 @@
  * every diagonal is one exact dynamic program of its own, and no two diagonals meet. O(entries +
  * diagonals).
  */
-
-#include "core/threads.h"
 #include "format/fbcsr/split.h"
 
 typedef struct diagonal_work {
@@ -46,8 +44,7 @@ static void count_diagonals(diagonal_work *W)
 {
     const tess_fbcsr_pattern *P = W->P;
     int64_t *counts = W->offsets + 1;
-    tess_for(W->ctx, W->ctx->threads, P->rows, count_entries,
-             &(struct count_entries){P, W, counts});
+    tess_for(W->ctx, P->rows, count_entries, &(struct count_entries){P, W, counts});
     tess_counts_to_offsets(W->offsets, W->diagonals);
 }
 
@@ -55,40 +52,27 @@ static void count_diagonals(diagonal_work *W)
  * columns. */
 static int64_t lower_bound(const diagonal_work *W, int64_t row, int64_t diagonal)
 {
-    int64_t low = W->P->row_offsets[row], high = W->P->row_offsets[row + 1];
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (diagonal_of(W, row, W->P->columns[middle]) < diagonal)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return tess_fbcsr_lower_bound(W->P, row, diagonal + W->first + W->shape->shift * row);
 }
 
 struct sort_share {
     diagonal_work *W;
     int64_t *next;
-    const tess_fbcsr_pattern *P;
-    int n;
 };
 
-static void sort_share(void *arg, int t)
+static void sort_share(void *arg, tess_range diagonals)
 {
     const struct sort_share *job = arg;
     diagonal_work *W = job->W;
     int64_t *next = job->next;
-    const tess_fbcsr_pattern *P = job->P;
-    const int n = job->n;
-    int64_t first = tess_share_row(W->offsets, W->diagonals, t, n);
-    int64_t last = tess_share_row(W->offsets, W->diagonals, t + 1, n);
-    for (int64_t diagonal = first; diagonal < last; diagonal++)
+    const tess_fbcsr_pattern *P = W->P;
+    for (int64_t diagonal = diagonals.first; diagonal < diagonals.last; diagonal++)
         next[diagonal] = W->offsets[diagonal];
-    for (int64_t row = 0; first < last && row < P->rows; row++) {
-        int64_t k = lower_bound(W, row, first);
+    for (int64_t row = 0; diagonals.first < diagonals.last && row < P->rows; row++) {
+        int64_t k = lower_bound(W, row, diagonals.first);
         for (; k < P->row_offsets[row + 1]; k++) {
             int64_t diagonal = diagonal_of(W, row, P->columns[k]);
-            if (diagonal >= last)
+            if (diagonal >= diagonals.last)
                 break;
             W->row[next[diagonal]] = row;
             W->position[next[diagonal]++] = k;
@@ -99,9 +83,7 @@ static void sort_share(void *arg, int t)
 /* Every thread owns diagonals of nearly equal entries, and takes its slice of every row. */
 static void sort_by_line(diagonal_work *W, int64_t *next)
 {
-    const tess_fbcsr_pattern *P = W->P;
-    tess_parallel(W->ctx, W->ctx->threads, sort_share,
-                  &(struct sort_share){W, next, P, W->ctx->threads});
+    tess_for_rows(W->ctx, W->offsets, W->diagonals, sort_share, &(struct sort_share){W, next});
 }
 
 /* The last row at which a block of the diagonal may begin; less than the diagonal's first row when
@@ -109,10 +91,10 @@ static void sort_by_line(diagonal_work *W, int64_t *next)
 static int64_t last_start(const diagonal_work *W, int64_t d)
 {
     int64_t height = W->shape->height, last = W->P->rows - height;
-    if (W->shape->shift > 0 && W->P->cols - height - d < last)
-        last = W->P->cols - height - d; /* column d + row + height - 1 < cols */
-    if (W->shape->shift < 0 && d - height + 1 < last)
-        last = d - height + 1; /* column d - row - height + 1 >= 0 */
+    if (W->shape->shift > 0) /* column d + row + height - 1 < cols */
+        return tess_min(last, W->P->cols - height - d);
+    if (W->shape->shift < 0) /* column d - row - height + 1 >= 0 */
+        return tess_min(last, d - height + 1);
     return last;
 }
 
@@ -192,8 +174,7 @@ static int64_t longest_line(const diagonal_work *W)
 {
     int64_t longest = 0;
     for (int64_t diagonal = 0; diagonal < W->diagonals; diagonal++)
-        if (W->offsets[diagonal + 1] - W->offsets[diagonal] > longest)
-            longest = W->offsets[diagonal + 1] - W->offsets[diagonal];
+        longest = tess_max(W->offsets[diagonal + 1] - W->offsets[diagonal], longest);
     return longest;
 }
 
@@ -234,8 +215,7 @@ static tess_status split_all(diagonal_work *W, int32_t *cell, int64_t *counts,
         W->ctx, threads, W->diagonals, 64, split_lines,
         &(struct split_lines){W, scratch, size, windows, longest, cell, counts, places});
 cleanup:
-    tess_free(W->ctx, scratch);
-    tess_free(W->ctx, windows);
+    TESS_FREE(W->ctx, scratch, windows);
     return status;
 }
 
@@ -278,11 +258,6 @@ tess_status tess_fbcsr_split_diagonals(tess_ctx *ctx, const tess_fbcsr_pattern *
     TESS_TRY_CLEAN(split_all(&W, out->cell, counts, places));
     gather(&W, counts, places, row_starts, out);
 cleanup:
-    tess_free(ctx, W.offsets);
-    tess_free(ctx, counts);
-    tess_free(ctx, W.row);
-    tess_free(ctx, W.position);
-    tess_free(ctx, places);
-    tess_free(ctx, row_starts);
+    TESS_FREE(ctx, W.offsets, counts, W.row, W.position, places, row_starts);
     return status;
 }

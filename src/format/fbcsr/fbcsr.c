@@ -1,10 +1,6 @@
 /* FBCSR: the splits one after the other, their values, the remainder */
 #include "format/fbcsr/fbcsr.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "core/threads.h"
 #include "format/fbcsr/split.h"
 
 /* ---- What a threshold comes to ---- */
@@ -32,42 +28,35 @@ int64_t tess_fbcsr_lower_bound(const tess_fbcsr_pattern *P, int64_t row, int64_t
 
 void tess_fbcsr_pattern_clear(tess_ctx *ctx, tess_fbcsr_pattern *P)
 {
-    if (!P->borrowed) {
-        tess_free(ctx, P->row_offsets);
-        tess_free(ctx, P->columns);
-    }
+    if (!P->borrowed)
+        TESS_FREE(ctx, P->row_offsets, P->columns);
     tess_free(ctx, P->entry);
     *P = (tess_fbcsr_pattern){.borrowed = true};
 }
 
 void tess_fbcsr_found_clear(tess_ctx *ctx, tess_fbcsr_found *found)
 {
-    tess_free(ctx, found->places);
-    tess_free(ctx, found->cell);
+    TESS_FREE(ctx, found->places, found->cell);
     *found = (tess_fbcsr_found){.blocks = 0};
 }
 
-struct count_left {
+/* N becomes P without what was found. */
+typedef struct removal {
     tess_fbcsr_pattern *P, N;
     const tess_fbcsr_found *found;
-};
+} removal;
 
 static void count_left(void *arg, tess_range range)
 {
-    const struct count_left *job = arg;
+    const removal *job = arg;
     for (int64_t row = range.first; row < range.last; row++)
         for (int64_t k = job->P->row_offsets[row]; k < job->P->row_offsets[row + 1]; k++)
             job->N.row_offsets[row + 1] += job->found->cell[k] < 0;
 }
 
-struct keep_left {
-    tess_fbcsr_pattern *P, N;
-    const tess_fbcsr_found *found;
-};
-
 static void keep_left(void *arg, tess_range range)
 {
-    const struct keep_left *job = arg;
+    const removal *job = arg;
     tess_fbcsr_pattern *P = job->P;
     const tess_fbcsr_pattern N = job->N;
     for (int64_t row = range.first; row < range.last; row++) {
@@ -90,9 +79,10 @@ tess_status tess_fbcsr_pattern_remove(tess_ctx *ctx, tess_fbcsr_pattern *P,
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, P->rows + 1, &N.row_offsets));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, left, &N.columns));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, left, &N.entry));
-    tess_for(ctx, ctx->threads, P->rows, count_left, &(struct count_left){P, N, found});
+    removal job = {P, N, found};
+    tess_for(ctx, P->rows, count_left, &job);
     tess_counts_to_offsets(N.row_offsets, N.rows);
-    tess_for(ctx, ctx->threads, P->rows, keep_left, &(struct keep_left){P, N, found});
+    tess_for(ctx, P->rows, keep_left, &job);
     tess_fbcsr_pattern_clear(ctx, P);
     *P = N;
     return TESS_OK;
@@ -164,7 +154,7 @@ static tess_status fill_split(tess_fbcsr *F, const tess_fbcsr_pattern *P,
     TESS_TRY(TESS_ALLOC(F->ctx, found->blocks, &split->cols));
     TESS_TRY(tess_alloc_bytes(F->ctx, scalars, tess_type_size(F->type), &split->values));
     size_t block_bytes = (size_t)cells * tess_type_size(F->type);
-    tess_for(F->ctx, F->ctx->threads, found->blocks, fill_blocks,
+    tess_for(F->ctx, found->blocks, fill_blocks,
              &(struct fill_blocks){found, split, block_bytes, P, base, A, F});
     return TESS_OK;
 }
@@ -195,17 +185,13 @@ static tess_status fill_rest(tess_fbcsr *F, const tess_fbcsr_pattern *P, int64_t
     int64_t left = P->row_offsets[P->rows];
     TESS_TRY(tess_matrix_allocate(F->ctx, F->type, F->rows, F->cols, 1, 1, left, &F->rest));
     memcpy(F->rest->row_offsets, P->row_offsets, (size_t)(P->rows + 1) * sizeof *P->row_offsets);
-    tess_for(F->ctx, F->ctx->threads, left, fill_entries, &(struct fill_entries){P, F, A, base});
+    tess_for(F->ctx, left, fill_entries, &(struct fill_entries){P, F, A, base});
     return TESS_OK;
 }
 
 static tess_status split_all(tess_fbcsr *F, const tess_matrix *A, const tess_fbcsr_options *options)
 {
-    tess_fbcsr_pattern P = {.rows = A->rows,
-                            .cols = A->cols,
-                            .row_offsets = A->row_offsets,
-                            .columns = A->columns,
-                            .borrowed = true};
+    tess_fbcsr_pattern P = tess_fbcsr_pattern_of(A);
     tess_fbcsr_found found = {.blocks = 0};
     int64_t base = 0;
     tess_status status = TESS_OK;
@@ -265,12 +251,9 @@ void tess_fbcsr_destroy(tess_fbcsr *F)
     if (!F)
         return;
     for (int s = 0; s < F->splits; s++) {
-        tess_free(F->ctx, F->split[s].rows);
-        tess_free(F->ctx, F->split[s].cols);
-        tess_free(F->ctx, F->split[s].values);
+        TESS_FREE(F->ctx, F->split[s].rows, F->split[s].cols, F->split[s].values);
     }
-    tess_free(F->ctx, F->split);
-    tess_free(F->ctx, F->map);
+    TESS_FREE(F->ctx, F->split, F->map);
     tess_matrix_destroy(F->rest);
     tess_free(F->ctx, F);
 }

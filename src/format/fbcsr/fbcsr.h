@@ -8,8 +8,7 @@
  * Every block lies inside the matrix. Every entry of the matrix is in one block of one split, or in
  * `rest`. Splits that found nothing are not listed.
  */
-#ifndef TESS_FORMAT_FBCSR_H
-#define TESS_FORMAT_FBCSR_H
+#pragma once
 
 #include "matrix/matrix.h"
 #include "matrix/shape.h"
@@ -58,5 +57,3 @@ static inline int64_t tess_fbcsr_split_bytes(const tess_fbcsr_split *split, tess
 
 /* The fill from which a block of this shape takes fewer bytes than its non-zeros take in CSR. */
 double tess_fbcsr_break_even(const tess_shape *shape, tess_type type);
-
-#endif

@@ -1,9 +1,5 @@
 /* Which rows are cut, in which order and places the rows lie, and where their slices begin;
  * slices.h has the picture. */
-#include <math.h>
-#include <stdlib.h>
-
-#include "core/threads.h"
 #include "format/fbcsr/runs.h"
 #include "format/sliced.h"
 
@@ -71,9 +67,10 @@ static tess_status cut_rows(builder *B)
 /* ---- Lone entries ---- */
 
 /* Counts them, where they are few enough. */
-static void find_lone(const builder *B, int64_t slice)
+static void find_lone(void *counts, const void *from, int64_t slice)
 {
-    tess_fbcsr_diagonal_count *diagonals = &B->diagonal_counts[slice];
+    tess_fbcsr_diagonal_count *diagonals = (tess_fbcsr_diagonal_count *)counts + slice;
+    const builder *B = from;
     int64_t last = (slice + 1) * WARP < B->A->rows ? (slice + 1) * WARP : B->A->rows, lone = 0;
     for (int64_t row = slice * WARP; row < last && lone <= TESS_FBCSR_LONE; row++)
         for (int64_t e = B->A->row_offsets[row]; e < B->A->row_offsets[row + 1]; e++)
@@ -254,7 +251,7 @@ static double price_group(const builder *B, sized_row *rows, int64_t count, int 
         const int64_t first = windows * s / sampled * WINDOW;
         const int64_t end = first + WINDOW < count ? first + WINDOW : count;
         bytes += sort_window(B, rows, first, end, group);
-        tess_for(B->ctx, B->ctx->threads, tess_ceil_div(end - first, places), count_turns,
+        tess_for(B->ctx, tess_ceil_div(end - first, places), count_turns,
                  &(struct count_turns){B, S->segments + first / places, &turns});
     }
     *turns_count = 2 * TESS_FBCSR_TURN_BYTES * turns > bytes;
@@ -298,8 +295,8 @@ tess_status tess_fbcsr_sort_rows(builder *B)
     TESS_TRY(TESS_ALLOC(B->ctx, count, &S->targets));
     TESS_TRY(TESS_ALLOC(B->ctx, threads * (int64_t)WINDOW, &rows));
     const int group = choose_group(B, rows, count);
-    tess_for(B->ctx, threads, tess_ceil_div(count, WINDOW), sort_windows,
-             &(struct sort_windows){B, rows, count, group});
+    tess_for_shares(B->ctx, threads, tess_ceil_div(count, WINDOW), sort_windows,
+                    &(struct sort_windows){B, rows, count, group});
     tess_free(B->ctx, rows);
     return TESS_OK;
 }
@@ -307,9 +304,10 @@ tess_status tess_fbcsr_sort_rows(builder *B)
 /* ---- Heads ---- */
 
 /* Steps of each class, and the words of the places. */
-static void measure_slice(const builder *B, int64_t slice)
+static void measure_slice(void *to, const void *from, int64_t slice)
 {
-    tess_fbcsr_slices *S = B->S;
+    const builder *B = from;
+    tess_fbcsr_slices *S = to;
     const int lanes = tess_fbcsr_lanes_of(S, slice), bits = 32 / S->classes;
     int32_t *head = S->heads + slice * S->head;
     for (int row = 0; row < WARP / lanes; row++) {
@@ -353,32 +351,18 @@ static void place_slices(const builder *B)
     S->value_count = values * WARP;
 }
 
-static void measure_slices(void *arg, tess_range range)
-{
-    const builder *B = arg;
-    for (int64_t slice = range.first; slice < range.last; slice++)
-        measure_slice(B, slice);
-}
-
 static tess_status make_heads(const builder *B)
 {
     tess_fbcsr_slices *S = B->S;
     TESS_TRY(TESS_CALLOC(S->ctx, S->slices * S->head, &S->heads));
     TESS_TRY(TESS_ALLOC(S->ctx, S->places, &S->lengths));
-    tess_for(S->ctx, S->ctx->threads, S->slices, measure_slices, (void *)B);
+    tess_for_each(S->ctx, S->slices, 0, measure_slice, S, B);
     place_slices(B);
     if (S->value_count / WARP > INT32_MAX || S->column_count / 4 > INT32_MAX ||
         S->piece_count > INT32_MAX)
         return tess_fail(S->ctx, TESS_ERR_OVERFLOW, "fbcsr: %lld values are too many for slices",
                          (long long)S->value_count);
     return TESS_OK;
-}
-
-static void find_lones(void *arg, tess_range range)
-{
-    builder *B = arg;
-    for (int64_t slice = range.first; slice < range.last; slice++)
-        find_lone(B, slice);
 }
 
 tess_status tess_fbcsr_place_rows(builder *B, bool diagonals)
@@ -390,7 +374,7 @@ tess_status tess_fbcsr_place_rows(builder *B, bool diagonals)
     S->places = tess_fbcsr_first_place(S, S->slices);
     if (diagonals) {
         TESS_TRY(tess_fbcsr_list_diagonals(B));
-        tess_for(S->ctx, S->ctx->threads, S->slices - S->segments, find_lones, B);
+        tess_for_each(S->ctx, S->slices - S->segments, 0, find_lone, B->diagonal_counts, B);
     }
     TESS_TRY(tess_fbcsr_sort_rows(B));
     return make_heads(B);

@@ -3,11 +3,6 @@
  */
 #include "format/fbcsr/runs.h"
 
-#include "core/threads.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 enum { WARP = TESS_FBCSR_WARP, SEGMENT_PLACES = WARP / TESS_FBCSR_SEGMENT_LANES };
 
 typedef tess_fbcsr_builder builder;
@@ -159,8 +154,7 @@ static tess_status walk_rows(tess_fbcsr_builder *B)
     tess_parallel(B->ctx, threads, walk_share,
                   &(struct walk_share){threads, numbers, longest, choices, A, B});
 cleanup:
-    tess_free(B->ctx, numbers);
-    tess_free(B->ctx, choices);
+    TESS_FREE(B->ctx, numbers, choices);
     return status;
 }
 
@@ -270,7 +264,7 @@ tess_status tess_fbcsr_list_diagonals(tess_fbcsr_builder *B)
     walk_diagonals(B);
     memmove(B->part_offsets + 1, B->part_offsets, (size_t)slices * sizeof *B->part_offsets);
     B->part_offsets[0] = 0;
-    tess_for(B->ctx, B->ctx->threads, slices, sort_parts, B);
+    tess_for(B->ctx, slices, sort_parts, B);
     return TESS_OK;
 }
 

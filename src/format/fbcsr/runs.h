@@ -1,6 +1,5 @@
 /* Inside slices: the rows covered by runs, and the diagonals of the slices. */
-#ifndef TESS_FORMAT_FBCSR_RUNS_H
-#define TESS_FORMAT_FBCSR_RUNS_H
+#pragma once
 
 #include "format/fbcsr/slices.h"
 
@@ -91,5 +90,3 @@ int64_t tess_fbcsr_diagonal_groups(const tess_fbcsr_builder *B, int64_t slice);
 tess_status tess_fbcsr_sort_rows(tess_fbcsr_builder *B);
 /* In how many turns x is read for the runs of a slice. */
 int64_t tess_fbcsr_turns(const tess_fbcsr_builder *B, int64_t slice);
-
-#endif

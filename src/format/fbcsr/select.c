@@ -1,7 +1,5 @@
 /* Which blocks to take: windows along one row of blocks or one diagonal, then block rows, which may
  * overlap. */
-#include <string.h>
-
 #include "format/fbcsr/split.h"
 
 /* ---- Windows along a sequence of places ---- */
@@ -55,9 +53,8 @@ static int64_t list_starts(const tess_fbcsr_sequence *L, int64_t *start)
 {
     int64_t n = 0, reach = reach_of(L->count, L->length), next = L->first;
     for (int64_t k = 0; k < L->count && next <= L->last; k++) {
-        int64_t to = L->place[k] < L->last ? L->place[k] : L->last;
-        if (next < to - reach)
-            next = to - reach;
+        int64_t to = tess_min(L->place[k], L->last);
+        next = tess_max(next, to - reach);
         while (next <= to)
             start[n++] = next++;
     }
@@ -183,11 +180,8 @@ static void block_neighbours(const tess_fbcsr_candidates *C, const tess_shape *s
                              uint8_t *state)
 {
     int64_t row = C->list[c].row - C->first_row, d = C->list[c].d;
-    int64_t first = row - shape->height + 1, last = row + shape->height;
-    if (first < 0)
-        first = 0;
-    if (last > C->rows)
-        last = C->rows;
+    int64_t first = tess_max(row - shape->height + 1, 0);
+    int64_t last = tess_min(row + shape->height, C->rows);
     for (int64_t i = first; i < last; i++) {
         if (i == row || C->offsets[i] == C->offsets[i + 1])
             continue;

@@ -1,7 +1,6 @@
 /* FBCSR to slices; slices.h has the picture. */
 #include "format/fbcsr/slices.h"
 
-#include "core/threads.h"
 #include "format/fbcsr/runs.h"
 
 enum { WARP = TESS_FBCSR_WARP, CLASSES = TESS_FBCSR_CLASSES };
@@ -35,7 +34,7 @@ static void fill_lone(const builder *B, int64_t slice, int64_t *entries)
     }
 }
 
-static void fill_diagonals(const builder *B, int64_t slice, int64_t *entry_of)
+static void fill_diagonals(const builder *B, int64_t slice, const int64_t *entry_of)
 {
     const int64_t natural = slice - B->S->segments;
     if (!B->parts || natural < 0)
@@ -99,9 +98,9 @@ static void fill_slice(const builder *B, int64_t slice)
 
 static void clear_entries(void *arg, tess_range range)
 {
-    int64_t *entry_of = arg;
+    int64_t *entries = arg;
     for (int64_t i = range.first; i < range.last; i++)
-        entry_of[i] = -1;
+        entries[i] = -1;
 }
 
 struct note_entries {
@@ -117,25 +116,10 @@ static void note_entries(void *arg, tess_range range)
             job->entry_of[job->B->F->map[e]] = e;
 }
 
-static void clear_sources(void *arg, tess_range range)
+static void fill_one(void *builder_of, const void *entry_of, int64_t slice)
 {
-    tess_fbcsr_slices *S = arg;
-    for (int64_t i = range.first; i < range.last; i++)
-        S->entries[i] = -1;
-}
-
-struct fill_some {
-    builder *B;
-    int64_t *entry_of;
-};
-
-static void fill_some(void *arg, tess_range range)
-{
-    const struct fill_some *job = arg;
-    for (int64_t slice = range.first; slice < range.last; slice++) {
-        fill_diagonals(job->B, slice, job->entry_of);
-        fill_slice(job->B, slice);
-    }
+    fill_diagonals(builder_of, slice, entry_of);
+    fill_slice(builder_of, slice);
 }
 
 static tess_status fill(builder *B)
@@ -150,12 +134,10 @@ static tess_status fill(builder *B)
     TESS_TRY(TESS_ALLOC(S->ctx, S->value_count + 1, &S->entries));
     TESS_TRY(tess_alloc_bytes(S->ctx, S->value_count, tess_type_size(S->type), &S->values));
     TESS_TRY(TESS_ALLOC(S->ctx, scalars + 1, &entry_of));
-    tess_for(S->ctx, S->ctx->threads, scalars, clear_entries, entry_of);
-    tess_for(S->ctx, S->ctx->threads, extracted, note_entries,
-             &(struct note_entries){B, scalars, entry_of});
-    tess_for(S->ctx, S->ctx->threads, S->value_count, clear_sources, S);
-    tess_for_dynamic(S->ctx, S->ctx->threads, S->slices, 64, fill_some,
-                     &(struct fill_some){B, entry_of});
+    tess_for(S->ctx, scalars, clear_entries, entry_of);
+    tess_for(S->ctx, extracted, note_entries, &(struct note_entries){B, scalars, entry_of});
+    tess_for(S->ctx, S->value_count, clear_entries, S->entries);
+    tess_for_each(S->ctx, S->slices, 64, fill_one, B, entry_of);
     tess_free(S->ctx, entry_of);
     return TESS_OK;
 }
@@ -177,14 +159,9 @@ static tess_status start(builder *B, const tess_fbcsr_options *shapes, int lanes
 
 static void finish(builder *B)
 {
-    for (int c = 0; c < CLASSES; c++) {
-        tess_free(B->ctx, B->lists[c].offsets);
-        tess_free(B->ctx, B->lists[c].runs);
-    }
-    tess_free(B->ctx, B->parts);
-    tess_free(B->ctx, B->part_offsets);
-    tess_free(B->ctx, B->diagonal_counts);
-    tess_free(B->ctx, B->segment);
+    for (int c = 0; c < CLASSES; c++)
+        TESS_FREE(B->ctx, B->lists[c].offsets, B->lists[c].runs);
+    TESS_FREE(B->ctx, B->parts, B->part_offsets, B->diagonal_counts, B->segment);
 }
 
 tess_status tess_fbcsr_slices_create(tess_ctx *ctx, const tess_matrix *A, const tess_fbcsr *F,
@@ -200,7 +177,7 @@ tess_status tess_fbcsr_slices_create(tess_ctx *ctx, const tess_matrix *A, const 
         tess_fbcsr_slices_destroy(B.S);
         return status;
     }
-    tess_fbcsr_slices_refresh(B.S, A->values);
+    tess_fbcsr_slices_update(B.S, A->values);
     *out = B.S;
     return TESS_OK;
 }
@@ -234,8 +211,7 @@ tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const
                      S->slices * S->head * 4 + S->piece_count * TESS_FBCSR_PIECE * 4 +
                      (S->targets ? S->places * 4 : 0);
         int64_t turns = 0;
-        tess_for(ctx, ctx->threads, S->slices - S->segments, count_turns,
-                 &(struct count_turns){B, S, &turns});
+        tess_for(ctx, S->slices - S->segments, count_turns, &(struct count_turns){B, S, &turns});
         out->turns = turns;
         for (int64_t slice = S->segments; slice < S->slices; slice++) {
             const int32_t *head = S->heads + slice * S->head;
@@ -258,22 +234,19 @@ void tess_fbcsr_slices_destroy(tess_fbcsr_slices *S)
 {
     if (!S)
         return;
-    void *arrays[] = {S->heads,  S->lengths, S->targets, S->pieces,   S->columns,
-                      S->values, S->entries, S->cut_row, S->cut_slots};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        tess_free(S->ctx, arrays[i]);
-    tess_free(S->ctx, S);
+    TESS_FREE(S->ctx, S->heads, S->lengths, S->targets, S->pieces, S->columns, S->values,
+              S->entries, S->cut_row, S->cut_slots, S);
 }
 
-struct refresh_values {
+struct update_values {
     tess_fbcsr_slices *S;
     const char *zero;
     const void *csr_values;
 };
 
-static void refresh_values(void *arg, tess_range range)
+static void update_values(void *arg, tess_range range)
 {
-    const struct refresh_values *job = arg;
+    const struct update_values *job = arg;
     tess_fbcsr_slices *S = job->S;
     for (int64_t i = range.first; i < range.last; i++) {
         int64_t entry = S->entries[i];
@@ -284,9 +257,8 @@ static void refresh_values(void *arg, tess_range range)
     }
 }
 
-void tess_fbcsr_slices_refresh(tess_fbcsr_slices *S, const void *csr_values)
+void tess_fbcsr_slices_update(tess_fbcsr_slices *S, const void *csr_values)
 {
     const char zero[8] = {0};
-    tess_for(S->ctx, S->ctx->threads, S->value_count, refresh_values,
-             &(struct refresh_values){S, zero, csr_values});
+    tess_for(S->ctx, S->value_count, update_values, &(struct update_values){S, zero, csr_values});
 }

@@ -30,8 +30,7 @@
  *
  * A place is a row or a segment of a slice, 32 / G a slice; those of segments come first.
  */
-#ifndef TESS_FORMAT_FBCSR_SLICES_H
-#define TESS_FORMAT_FBCSR_SLICES_H
+#pragma once
 
 #include "format/fbcsr/fbcsr.h"
 
@@ -121,7 +120,7 @@ tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const
 double tess_fbcsr_bytes_and_turns(double bytes, double turns);
 
 /* New numbers in the same pattern. */
-void tess_fbcsr_slices_refresh(tess_fbcsr_slices *S, const void *csr_values);
+void tess_fbcsr_slices_update(tess_fbcsr_slices *S, const void *csr_values);
 
 /* Lanes of a row where rows are about equally long: x is read side by side, and few rows make
  * enough warps. H200: rows of 20 to 35 non-zeros 1 (38.6 us, with 2 41.5), of 40 2 where they are
@@ -140,5 +139,3 @@ static inline int tess_fbcsr_share(int width, int lanes)
         share *= 2;
     return share;
 }
-
-#endif

@@ -11,11 +11,7 @@
  * them. A second round on what is left, with bands that begin in the middle of those of the first,
  * finds the blocks across their ends and those that became free.
  */
-#include <string.h>
-
 #include "format/fbcsr/split.h"
-
-#include "core/threads.h"
 
 enum { BAND_ENTRIES = 16384, BAND_HEIGHTS = 8, ROUNDS = 2 };
 
@@ -267,13 +263,8 @@ static band_sizes measure_bands(const split_work *W)
 
 static void free_work(tess_ctx *ctx, band_work *B)
 {
-    void *arrays[] = {
-        B->now.place, B->now.entries, B->next.place,     B->next.entries,
-        B->windows,   B->promising,   B->window_scratch, B->offsets,
-        B->list,      B->chosen,      B->select_scratch,
-    };
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        tess_free(ctx, arrays[i]);
+    TESS_FREE(ctx, B->now.place, B->now.entries, B->next.place, B->next.entries, B->windows,
+              B->promising, B->window_scratch, B->offsets, B->list, B->chosen, B->select_scratch);
 }
 
 static tess_status allocate_work(const split_work *W, const band_sizes *most, band_work *B)
@@ -357,10 +348,7 @@ static tess_status split_bands(split_work *W, tess_fbcsr_found *out)
 cleanup:
     for (int t = 0; work && t < threads; t++)
         free_work(ctx, &work[t]);
-    tess_free(ctx, work);
-    tess_free(ctx, W->band);
-    tess_free(ctx, counts);
-    tess_free(ctx, slots);
+    TESS_FREE(ctx, work, W->band, counts, slots);
     return status;
 }
 
@@ -389,7 +377,7 @@ tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
         TESS_TRY_CLEAN(diagonals ? tess_fbcsr_split_diagonals(ctx, P, shape, least, &found)
                                  : split_bands(&W, &found));
     }
-    tess_for(ctx, ctx->threads, entries, count_extracted, &found);
+    tess_for(ctx, entries, count_extracted, &found);
     *out = found;
     return TESS_OK;
 cleanup:

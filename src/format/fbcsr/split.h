@@ -3,8 +3,7 @@
  * In skewed coordinates (row r, place d = column - shift * r) every shape is a rectangle of height
  * x width, so rows, columns, diagonals and parallelograms are found by the same code.
  */
-#ifndef TESS_FORMAT_FBCSR_SPLIT_H
-#define TESS_FORMAT_FBCSR_SPLIT_H
+#pragma once
 
 #include "format/fbcsr/fbcsr.h"
 
@@ -16,6 +15,12 @@ typedef struct tess_fbcsr_pattern {
     int64_t *entry; /* their numbers in the CSR matrix; NULL: their own */
     bool borrowed;  /* row_offsets and columns are a matrix's */
 } tess_fbcsr_pattern;
+
+/* All entries of a CSR matrix. */
+static inline tess_fbcsr_pattern tess_fbcsr_pattern_of(const tess_matrix *csr)
+{
+    return (tess_fbcsr_pattern){csr->rows, csr->cols, csr->row_offsets, csr->columns, NULL, true};
+}
 
 /* The first row and column of a block. */
 typedef struct tess_fbcsr_place {
@@ -115,5 +120,3 @@ typedef struct tess_fbcsr_candidates {
  * candidates + cells + 2. */
 void tess_fbcsr_select(const tess_fbcsr_candidates *C, const tess_shape *shape, int64_t *scratch,
                        uint8_t *chosen);
-
-#endif

@@ -8,8 +8,7 @@
  * Scales are powers of two: applying them rounds nothing, so that the residual of B y = c is that
  * of A x = b, scaled.
  */
-#ifndef TESS_ARRANGE_H
-#define TESS_ARRANGE_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -78,5 +77,3 @@ void tess_arrange_guess(const tess_arrangement *arrangement, tess_type type, con
                         void *y);
 void tess_arrange_solution(const tess_arrangement *arrangement, tess_type type, const void *y,
                            void *x);
-
-#endif

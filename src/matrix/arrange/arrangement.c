@@ -1,7 +1,6 @@
 /* Matrices and vectors under an arrangement. */
 #include <inttypes.h>
 
-#include "core/threads.h"
 #include "matrix/arrange/arrange.h"
 #include "matrix/sort.h"
 
@@ -19,10 +18,8 @@ tess_status tess_arrangement_open(tess_ctx *ctx, const tess_matrix *A, tess_arra
 
 void tess_arrangement_close(tess_arrangement *arrangement)
 {
-    tess_free(arrangement->ctx, arrangement->row_order);
-    tess_free(arrangement->ctx, arrangement->col_order);
-    tess_free(arrangement->ctx, arrangement->row_scale);
-    tess_free(arrangement->ctx, arrangement->col_scale);
+    TESS_FREE(arrangement->ctx, arrangement->row_order, arrangement->col_order,
+              arrangement->row_scale, arrangement->col_scale);
     arrangement->row_order = arrangement->col_order = NULL;
     arrangement->row_scale = arrangement->col_scale = NULL;
 }
@@ -68,16 +65,7 @@ static void arrange_row(const tess_matrix *A, const tess_arrangement *a, const i
     }
 }
 
-static int64_t longest_row(const tess_matrix *A)
-{
-    int64_t longest = 0;
-    for (int64_t i = 0; i < A->block_rows; i++)
-        longest = tess_max(longest, A->row_offsets[i + 1] - A->row_offsets[i]);
-    return longest;
-}
-
 struct arrange_share {
-    tess_ctx *ctx;
     tess_sort_key *keys;
     int64_t longest;
     tess_matrix *B;
@@ -86,23 +74,19 @@ struct arrange_share {
     int64_t *new_column;
 };
 
-static void arrange_share(void *arg, int share)
+static void arrange_share(void *arg, tess_range rows)
 {
     const struct arrange_share *job = arg;
-    tess_matrix *B = job->B;
-    tess_sort_key *mine = job->keys + 2 * job->longest * share;
-    const int64_t last =
-        tess_share_row(B->row_offsets, B->block_rows, share + 1, job->ctx->threads);
-    for (int64_t i = tess_share_row(B->row_offsets, B->block_rows, share, job->ctx->threads);
-         i < last; i++)
-        arrange_row(job->A, job->a, job->new_column, source_of(job->a->row_order, i), i, B, mine,
-                    mine + job->longest);
+    tess_sort_key *mine = job->keys + 2 * job->longest * rows.share;
+    for (int64_t i = rows.first; i < rows.last; i++)
+        arrange_row(job->A, job->a, job->new_column, source_of(job->a->row_order, i), i, job->B,
+                    mine, mine + job->longest);
 }
 
 tess_status tess_matrix_arrange(const tess_matrix *A, const tess_arrangement *a, tess_matrix **out)
 {
     tess_ctx *ctx = a->ctx;
-    const int64_t longest = longest_row(A);
+    const int64_t longest = tess_matrix_longest_row(A);
     tess_matrix *B;
     int64_t *new_column = NULL;
     tess_sort_key *keys = NULL;
@@ -117,13 +101,12 @@ tess_status tess_matrix_arrange(const tess_matrix *A, const tess_arrangement *a,
         const int64_t from = source_of(a->row_order, i);
         B->row_offsets[i + 1] = B->row_offsets[i] + A->row_offsets[from + 1] - A->row_offsets[from];
     }
-    tess_parallel(ctx, ctx->threads, arrange_share,
-                  &(struct arrange_share){ctx, keys, longest, B, A, a, new_column});
+    tess_for_rows(ctx, B->row_offsets, B->block_rows, arrange_share,
+                  &(struct arrange_share){keys, longest, B, A, a, new_column});
     *out = B;
     B = NULL;
 cleanup:
-    tess_free(ctx, new_column);
-    tess_free(ctx, keys);
+    TESS_FREE(ctx, new_column, keys);
     tess_matrix_destroy(B);
     return status;
 }
@@ -165,7 +148,7 @@ static void move_blocks(void *arg, tess_range range)
 static void move(const tess_arrangement *a, const int64_t *order, const double *scale, bool invert,
                  bool back, tess_type type, const void *from, void *to)
 {
-    tess_for(a->ctx, a->ctx->threads, a->block_rows, move_blocks,
+    tess_for(a->ctx, a->block_rows, move_blocks,
              &(struct move_blocks){a, order, scale, invert, back, to, type, from});
 }
 

@@ -143,10 +143,6 @@ tess_status tess_arrange_dissect(const tess_matrix *A, tess_arrangement *a)
     TESS_TRY_CLEAN(tess_arrange_take_order(a, n, d.nodes));
 cleanup:
     tess_graph_free(ctx, &graph);
-    tess_free(ctx, d.nodes);
-    tess_free(ctx, d.queue);
-    tess_free(ctx, d.owner);
-    tess_free(ctx, d.level);
-    tess_free(ctx, d.parts);
+    TESS_FREE(ctx, d.nodes, d.queue, d.owner, d.level, d.parts);
     return status;
 }

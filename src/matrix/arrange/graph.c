@@ -1,8 +1,6 @@
 /* The graph of an arranged matrix, and the orders that are found on it. */
 #include "matrix/arrange/graph.h"
 
-#include <string.h>
-
 /* Numbers of B, of which row i is A's row row_order[i] and column j is A's column col_order[j]. */
 tess_status tess_graph_make(const tess_matrix *A, const tess_arrangement *a, tess_graph *g)
 {
@@ -43,15 +41,13 @@ tess_status tess_graph_make(const tess_matrix *A, const tess_arrangement *a, tes
         }
     }
 cleanup:
-    tess_free(ctx, column_number);
-    tess_free(ctx, next);
+    TESS_FREE(ctx, column_number, next);
     return status;
 }
 
 void tess_graph_free(tess_ctx *ctx, tess_graph *g)
 {
-    tess_free(ctx, g->offsets);
-    tess_free(ctx, g->neighbours);
+    TESS_FREE(ctx, g->offsets, g->neighbours);
 }
 
 /* The order of A's rows or columns, when B's are taken in the order `nodes`. */

@@ -1,6 +1,5 @@
 /* The graph of an arranged matrix, which orders are found on (order.c, dissect.c). */
-#ifndef TESS_GRAPH_H
-#define TESS_GRAPH_H
+#pragma once
 
 #include "matrix/arrange/arrange.h"
 
@@ -20,5 +19,3 @@ static inline int64_t tess_graph_degree(const tess_graph *g, int64_t node)
 {
     return g->offsets[node + 1] - g->offsets[node];
 }
-
-#endif

@@ -10,9 +10,6 @@
  * keep the lengths of paths non-negative. In the end exp(u_i) / max_j |a_ij| and exp(v_j) are
  * scales under which matched entries are 1 and all others at most 1.
  */
-#include <math.h>
-#include <string.h>
-
 #include "matrix/arrange/arrange.h"
 
 typedef struct matching {
@@ -261,8 +258,6 @@ tess_status tess_arrange_match(const tess_matrix *A, tess_arrangement *a, int64_
 cleanup:
     if (status != TESS_OK)
         tess_arrangement_close(a);
-    tess_free(ctx, m.cost);
-    tess_free(ctx, reals);
-    tess_free(ctx, integers);
+    TESS_FREE(ctx, m.cost, reals, integers);
     return status;
 }

@@ -95,9 +95,6 @@ tess_status tess_arrange_bandwidth(const tess_matrix *A, tess_arrangement *a)
     TESS_TRY_CLEAN(tess_arrange_take_order(a, n, w.order));
 cleanup:
     tess_graph_free(ctx, &g);
-    tess_free(ctx, w.order);
-    tess_free(ctx, w.mark);
-    tess_free(ctx, w.keys);
-    tess_free(ctx, w.scratch);
+    TESS_FREE(ctx, w.order, w.mark, w.keys, w.scratch);
     return status;
 }

@@ -1,8 +1,6 @@
 /* Equilibration by Ruiz's iteration: every row and column is divided by the root of its largest
  * entry, again and again. Each round takes the root of how far the largest entries are from 1, so a
  * few rounds are enough, and a symmetric matrix keeps equal scales for rows and columns. */
-#include <math.h>
-
 #include "matrix/arrange/arrange.h"
 
 enum { ROUNDS = 6 };
@@ -56,15 +54,12 @@ tess_status tess_arrange_equilibrate(const tess_matrix *A, bool symmetric, tess_
             cols[i] *= correction(symmetric ? fmax(row, col) : col);
         }
     }
-    tess_free(ctx, a->row_scale);
-    tess_free(ctx, a->col_scale);
+    TESS_FREE(ctx, a->row_scale, a->col_scale);
     a->row_scale = rows;
     a->col_scale = cols;
     rows = cols = NULL;
 cleanup:
-    tess_free(ctx, rows);
-    tess_free(ctx, cols);
-    tess_free(ctx, largest);
+    TESS_FREE(ctx, rows, cols, largest);
     return status;
 }
 

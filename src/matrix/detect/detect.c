@@ -5,9 +5,6 @@
  * they were counted in. A matrix of real blocks collapses after one or two such steps; one without
  * any costs a sweep of its entries a candidate.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "matrix/detect/detect.h"
 
 enum { CANDIDATES_MAX = 256, PATTERNS_MAX = 16 };
@@ -225,18 +222,6 @@ static const tess_block_candidate *cheapest(const tess_detection *D, bool want_s
     return best;
 }
 
-static void append(char *text, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void append(char *text, size_t size, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + used, size - used, format, arguments);
-    va_end(arguments);
-}
-
 static void recommend(tess_detection *D)
 {
     const tess_block_candidate *csr = &D->candidates[0];
@@ -248,24 +233,26 @@ static void recommend(tess_detection *D)
     D->reason[0] = '\0';
     if (ratio < WORTHWHILE) {
         D->recommended = *best;
-        append(D->reason, sizeof D->reason,
-               "%d x %d blocks are %.1f %% full and move %.3g MB in an SpMV, %.2f times CSR's "
-               "%.3g MB",
-               (int)best->rows, (int)best->cols, 100 * best->density, best->bytes / 1e6, ratio,
-               megabytes);
+        tess_append(D->reason, sizeof D->reason,
+                    "%d x %d blocks are %.1f %% full and move %.3g MB in an SpMV, %.2f times CSR's "
+                    "%.3g MB",
+                    (int)best->rows, (int)best->cols, 100 * best->density, best->bytes / 1e6, ratio,
+                    megabytes);
     } else {
         D->recommended = *csr;
-        append(D->reason, sizeof D->reason,
-               "do not block this: the cheapest blocks, %d x %d and %.1f %% full, move %.2f times "
-               "CSR's %.3g MB in an SpMV",
-               (int)best->rows, (int)best->cols, 100 * best->density, ratio, megabytes);
+        tess_append(
+            D->reason, sizeof D->reason,
+            "do not block this: the cheapest blocks, %d x %d and %.1f %% full, move %.2f times "
+            "CSR's %.3g MB in an SpMV",
+            (int)best->rows, (int)best->cols, 100 * best->density, ratio, megabytes);
     }
     if (shifted && shifted->bytes < WORTH_THE_TROUBLE * D->recommended.bytes)
-        append(D->reason, sizeof D->reason,
-               "; %d x %d blocks beginning at row %d and column %d would be %.1f %% full and move "
-               "%.2f times",
-               (int)shifted->rows, (int)shifted->cols, (int)shifted->row_offset,
-               (int)shifted->col_offset, 100 * shifted->density, shifted->bytes / csr->bytes);
+        tess_append(
+            D->reason, sizeof D->reason,
+            "; %d x %d blocks beginning at row %d and column %d would be %.1f %% full and move "
+            "%.2f times",
+            (int)shifted->rows, (int)shifted->cols, (int)shifted->row_offset,
+            (int)shifted->col_offset, 100 * shifted->density, shifted->bytes / csr->bytes);
 }
 
 static tess_status conclude(search *S, tess_detection **out)
@@ -291,7 +278,7 @@ static tess_status conclude(search *S, tess_detection **out)
         recommend(D);
     } else {
         D->recommended = (tess_block_candidate){.rows = 1, .cols = 1};
-        append(D->reason, sizeof D->reason, "do not block this: the matrix has no entries");
+        tess_append(D->reason, sizeof D->reason, "do not block this: the matrix has no entries");
     }
     *out = D;
     return TESS_OK;
@@ -302,7 +289,7 @@ tess_status tess_detect(tess_ctx *ctx, const tess_matrix *A, const tess_detect_o
 {
     tess_detect_options options;
     if (!ctx || !A || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_detect: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_detect_options, given, &options));
     search *S = NULL;
     tess_status status;
@@ -331,6 +318,5 @@ void tess_detection_destroy(tess_ctx *ctx, tess_detection *detection)
 {
     if (!detection)
         return;
-    tess_free(ctx, (void *)(uintptr_t)detection->candidates);
-    tess_free(ctx, detection);
+    TESS_FREE(ctx, (void *)(uintptr_t)detection->candidates, detection);
 }

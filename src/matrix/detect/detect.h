@@ -4,8 +4,7 @@
  * the pattern of 6 x 4 blocks can be counted in that of 3 x 2 blocks: groups of 2 rows and 2
  * columns of it. What has been compressed once is never expanded again.
  */
-#ifndef TESS_DETECT_H
-#define TESS_DETECT_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -61,5 +60,3 @@ typedef struct tess_best_offsets {
 } tess_best_offsets;
 
 tess_status tess_find_offsets(tess_ctx *ctx, const tess_pattern *P, tess_best_offsets *out);
-
-#endif

@@ -94,7 +94,6 @@ tess_status tess_find_offsets(tess_ctx *ctx, const tess_pattern *P, tess_best_of
     choose(&C->vertical, used, out->row);
     choose(&C->horizontal, used, out->col);
 cleanup:
-    tess_free(ctx, seen);
-    tess_free(ctx, C);
+    TESS_FREE(ctx, seen, C);
     return status;
 }

@@ -4,9 +4,6 @@
  * block columns, and an array of marks tells which have been seen. The sweep has no branch that
  * depends on the data, and its division is a multiplication: about a nanosecond an entry.
  */
-#include <string.h>
-
-#include "core/threads.h"
 #include "matrix/detect/detect.h"
 
 /* ---- The scalar pattern of a matrix ---- */
@@ -29,28 +26,22 @@ static int64_t scalar_row(const tess_matrix *A, int64_t i, bool ignore_zeros, in
     return found;
 }
 
-struct count_rows {
+typedef struct scalar_rows {
     const tess_matrix *A;
-    tess_pattern P;
     bool ignore_zeros;
-};
+    tess_pattern P;
+} scalar_rows;
 
 static void count_rows(void *arg, tess_range range)
 {
-    const struct count_rows *job = arg;
+    const scalar_rows *job = arg;
     for (int64_t i = range.first; i < range.last; i++)
         job->P.row_offsets[i + 1] = scalar_row(job->A, i, job->ignore_zeros, NULL);
 }
 
-struct fill_rows {
-    const tess_matrix *A;
-    bool ignore_zeros;
-    tess_pattern P;
-};
-
 static void fill_rows(void *arg, tess_range range)
 {
-    const struct fill_rows *job = arg;
+    const scalar_rows *job = arg;
     for (int64_t i = range.first; i < range.last; i++)
         scalar_row(job->A, i, job->ignore_zeros, job->P.columns + job->P.row_offsets[i]);
 }
@@ -73,7 +64,7 @@ tess_status tess_pattern_of(tess_ctx *ctx, const tess_matrix *A, bool ignore_zer
                          (long long)A->cols);
     TESS_TRY(TESS_ALLOC(ctx, A->rows + 1, &P.row_offsets));
     P.row_offsets[0] = 0;
-    tess_for(ctx, ctx->threads, A->rows, count_rows, &(struct count_rows){A, P, ignore_zeros});
+    tess_for(ctx, A->rows, count_rows, &(scalar_rows){A, ignore_zeros, P});
     tess_counts_to_offsets(P.row_offsets, A->rows);
     P.entries = P.row_offsets[A->rows];
     tess_status status = TESS_ALLOC(ctx, P.entries, &P.columns);
@@ -81,17 +72,15 @@ tess_status tess_pattern_of(tess_ctx *ctx, const tess_matrix *A, bool ignore_zer
         tess_free(ctx, P.row_offsets);
         return status;
     }
-    tess_for(ctx, ctx->threads, A->rows, fill_rows, &(struct fill_rows){A, ignore_zeros, P});
+    tess_for(ctx, A->rows, fill_rows, &(scalar_rows){A, ignore_zeros, P});
     *out = P;
     return TESS_OK;
 }
 
 void tess_pattern_clear(tess_ctx *ctx, tess_pattern *P)
 {
-    if (!P->borrowed) {
-        tess_free(ctx, P->row_offsets);
-        tess_free(ctx, P->columns);
-    }
+    if (!P->borrowed)
+        TESS_FREE(ctx, P->row_offsets, P->columns);
     *P = (tess_pattern){0};
 }
 
@@ -112,8 +101,7 @@ tess_status tess_marks_create(tess_ctx *ctx, int64_t columns, tess_marks *out)
 
 void tess_marks_clear(tess_ctx *ctx, tess_marks *marks)
 {
-    tess_free(ctx, marks->mark);
-    tess_free(ctx, marks->stamp);
+    TESS_FREE(ctx, marks->mark, marks->stamp);
     *marks = (tess_marks){0};
 }
 
@@ -194,78 +182,55 @@ static int team(const tess_pattern *P, const tess_marks *marks)
     return P->entries < 50000 ? 1 : marks->threads;
 }
 
-struct count_share {
+/* A sweep over all groups: block columns are counted, and listed where there is a Q. */
+typedef struct group_sweep {
     tess_marks *marks;
     const tess_pattern *P;
     grouping G;
     divisor by_width;
     uint32_t column_shift;
-    int64_t *group_counts;
-    int threads;
-    int64_t *total;
-};
+    int64_t *group_counts; /* NULL: nobody asks */
+    const tess_pattern *Q;
+    int64_t total;
+} group_sweep;
 
-static void count_share(void *arg, int thread)
+static void sweep_share(void *arg, int thread)
 {
-    const struct count_share *job = arg;
+    group_sweep *job = arg;
     tess_marks *marks = job->marks;
-    const tess_pattern *P = job->P;
+    const tess_pattern *P = job->P, *Q = job->Q;
     const grouping G = job->G;
-    const int threads = job->threads;
-    int64_t total = 0;
+    const int threads = team(P, marks);
+    int64_t total = 0, end = share_begin(P, &G, thread + 1, threads);
     uint32_t *mark = marks->mark + thread * marks->columns;
-    int64_t end = share_begin(P, &G, thread + 1, threads);
     for (int64_t g = share_begin(P, &G, thread, threads); g < end; g++) {
-        int64_t found = sweep(P, group_begin(&G, g), group_begin(&G, g + 1), job->by_width,
-                              job->column_shift, mark, next_stamp(marks, thread), NULL);
+        int64_t found =
+            sweep(P, group_begin(&G, g), group_begin(&G, g + 1), job->by_width, job->column_shift,
+                  mark, next_stamp(marks, thread), Q ? Q->columns + Q->row_offsets[g] : NULL);
         if (job->group_counts)
             job->group_counts[g + 1] = found;
         total += found;
     }
-    tess_take(job->total, total);
+    tess_take(&job->total, total);
 }
 
 int64_t tess_pattern_count(const tess_pattern *P, int32_t height, int32_t width, int32_t row_offset,
                            int32_t col_offset, tess_marks *marks, int64_t *group_counts)
 {
-    const grouping G = group_rows(P->rows, height, row_offset);
-    const divisor by_width = divisor_of(width);
-    const uint32_t column_shift = (uint32_t)((width - col_offset) % width);
-    int64_t total = 0;
-    tess_parallel(marks->ctx, team(P, marks), count_share,
-                  &(struct count_share){marks, P, G, by_width, column_shift, group_counts,
-                                        team(P, marks), &total});
-    return total;
-}
-
-struct compress_share {
-    tess_marks *marks;
-    const tess_pattern *P;
-    grouping G;
-    divisor by_width;
-    tess_pattern Q;
-    int threads;
-};
-
-static void compress_share(void *arg, int thread)
-{
-    const struct compress_share *job = arg;
-    tess_marks *marks = job->marks;
-    const tess_pattern *P = job->P;
-    const grouping G = job->G;
-    const int threads = job->threads;
-    uint32_t *mark = marks->mark + thread * marks->columns;
-    int64_t end = share_begin(P, &G, thread + 1, threads);
-    for (int64_t g = share_begin(P, &G, thread, threads); g < end; g++)
-        sweep(P, group_begin(&G, g), group_begin(&G, g + 1), job->by_width, 0, mark,
-              next_stamp(marks, thread), job->Q.columns + job->Q.row_offsets[g]);
+    group_sweep job = {.marks = marks,
+                       .P = P,
+                       .G = group_rows(P->rows, height, row_offset),
+                       .by_width = divisor_of(width),
+                       .column_shift = (uint32_t)((width - col_offset) % width),
+                       .group_counts = group_counts};
+    tess_parallel(marks->ctx, team(P, marks), sweep_share, &job);
+    return job.total;
 }
 
 tess_status tess_pattern_compress(tess_ctx *ctx, const tess_pattern *P, int32_t height,
                                   int32_t width, tess_marks *marks, tess_pattern *out)
 {
     const grouping G = group_rows(P->rows, height, 0);
-    const divisor by_width = divisor_of(width);
     tess_pattern Q = {
         .height = P->height * height,
         .width = P->width * width,
@@ -282,8 +247,8 @@ tess_status tess_pattern_compress(tess_ctx *ctx, const tess_pattern *P, int32_t 
         tess_free(ctx, Q.row_offsets);
         return status;
     }
-    tess_parallel(marks->ctx, team(P, marks), compress_share,
-                  &(struct compress_share){marks, P, G, by_width, Q, team(P, marks)});
+    group_sweep job = {.marks = marks, .P = P, .G = G, .by_width = divisor_of(width), .Q = &Q};
+    tess_parallel(marks->ctx, team(P, marks), sweep_share, &job);
     *out = Q;
     return TESS_OK;
 }

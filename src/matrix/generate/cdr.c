@@ -8,8 +8,6 @@
  * row sums stay below 1/2: all blocks are dense, diagonal blocks are diagonally dominant, and the
  * matrix is not symmetric, in its blocks or its scalars.
  */
-#include <math.h>
-
 #include "matrix/generate/generate.h"
 
 typedef struct problem {
@@ -109,16 +107,8 @@ tess_status tess_generate_cdr(tess_ctx *ctx, const char *what, const char *keys,
         TESS_OPTION_COUNT("nz", &P.grid.nz, 1, INT32_MAX),
         TESS_OPTION_COUNT("b", &P.b, 1, TESS_BLOCK_MAX),
         TESS_OPTION_COUNT("seed", &P.seed, 0, TESS_SEED_MAX),
-        {.key = "convection",
-         .kind = TESS_OPTION_DOUBLE,
-         .target = &P.convection,
-         .min = 0,
-         .max = 1e9},
-        {.key = "reaction",
-         .kind = TESS_OPTION_DOUBLE,
-         .target = &P.reaction,
-         .min = 1,
-         .max = 1e9},
+        {"convection", TESS_OPTION_DOUBLE, &P.convection, 0, 1e9, NULL, 0},
+        {"reaction", TESS_OPTION_DOUBLE, &P.reaction, 1, 1e9, NULL, 0},
         TESS_OPTION_TYPE(&type),
     };
     TESS_TRY(tess_options_parse(ctx, what, keys, table, sizeof table / sizeof table[0]));
@@ -133,16 +123,7 @@ tess_status tess_generate_cdr(tess_ctx *ctx, const char *what, const char *keys,
     couple(P.C, P.b, 1, ~(uint64_t)P.seed);
     couple(P.R, P.b, P.reaction, (uint64_t)P.seed << 1 ^ 0x5555);
     int64_t points = P.grid.nx * P.grid.ny * P.grid.nz;
-    const tess_row_rule rule = {
-        .type = (tess_type)type,
-        .block_rows = points,
-        .block_cols = points,
-        .block_height = (int32_t)P.b,
-        .block_width = (int32_t)P.b,
-        .problem = &P,
-        .count = count,
-        .fill = fill,
-    };
+    const tess_row_rule rule = tess_rule(type, points, points, P.b, P.b, &P, count, fill);
     tess_status status = tess_generate_with_rhs(ctx, &rule, source, out, rhs);
     tess_free(ctx, coupling);
     return status;

@@ -100,15 +100,6 @@ tess_status tess_generate_diffusion(tess_ctx *ctx, const char *what, const char 
     TESS_TRY(tess_options_parse(ctx, what, keys, table, sizeof table / sizeof table[0]));
     TESS_TRY(tess_grid_check(ctx, what, &P.grid, 1));
     const int64_t cells = P.grid.n * P.grid.n * P.grid.n;
-    const tess_row_rule rule = {
-        .type = (tess_type)type,
-        .block_rows = cells,
-        .block_cols = cells,
-        .block_height = 1,
-        .block_width = 1,
-        .problem = &P,
-        .count = count,
-        .fill = fill,
-    };
+    const tess_row_rule rule = tess_rule(type, cells, cells, 1, 1, &P, count, fill);
     return tess_generate_with_rhs(ctx, &rule, source, out, rhs);
 }

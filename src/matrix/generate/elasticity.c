@@ -12,9 +12,6 @@
  * is the sum of the element matrix over the shared elements, always in the same order, so the
  * matrix is symmetric to the last bit.
  */
-#include <math.h>
-
-#include "core/threads.h"
 #include "matrix/generate/generate.h"
 
 typedef double element_matrix[8][8][3][3]; /* node, node, direction, direction */
@@ -152,30 +149,21 @@ static double weight(const void *context, int64_t i)
     return -elements * h * h * h / 8;
 }
 
-struct place_nodes {
-    const problem *P;
-    double *coordinates;
-};
-
-static void place_nodes(void *arg, tess_range range)
+static void place_node(void *coordinates, const void *context, int64_t i)
 {
-    const struct place_nodes *job = arg;
-    const problem *P = job->P;
-    for (int64_t i = range.first; i < range.last; i++) {
-        int64_t at[3];
-        tess_grid_point(&P->free_nodes, i, at);
-        at[0] += P->first;
-        for (int d = 0; d < 3; d++)
-            job->coordinates[3 * i + d] = (double)at[d] / (double)P->n;
-    }
+    const problem *P = context;
+    int64_t at[3];
+    tess_grid_point(&P->free_nodes, i, at);
+    at[0] += P->first;
+    for (int d = 0; d < 3; d++)
+        ((double *)coordinates)[3 * i + d] = (double)at[d] / (double)P->n;
 }
 
 static tess_status add_coordinates(tess_ctx *ctx, const problem *P, tess_matrix *A)
 {
     TESS_TRY(TESS_ALLOC(ctx, 3 * A->block_rows, &A->coordinates));
     A->dimensions = 3;
-    tess_for(ctx, ctx->threads, A->block_rows, place_nodes,
-             &(struct place_nodes){P, A->coordinates});
+    tess_for_each(ctx, A->block_rows, 0, place_node, A->coordinates, P);
     return TESS_OK;
 }
 
@@ -195,16 +183,7 @@ tess_status tess_generate_elasticity(tess_ctx *ctx, const char *what, const char
     TESS_TRY(tess_grid_check(ctx, what, &P.free_nodes, 3));
     tess_hexahedron_stiffness(1 / (double)P.n, P.K);
     int64_t nodes = P.free_nodes.nx * P.free_nodes.ny * P.free_nodes.nz;
-    const tess_row_rule rule = {
-        .type = (tess_type)type,
-        .block_rows = nodes,
-        .block_cols = nodes,
-        .block_height = 3,
-        .block_width = 3,
-        .problem = &P,
-        .count = count,
-        .fill = fill,
-    };
+    const tess_row_rule rule = tess_rule(type, nodes, nodes, 3, 3, &P, count, fill);
     tess_matrix *A;
     void *load = NULL;
     TESS_TRY(tess_generate_with_rhs(ctx, &rule, weight, &A, rhs ? &load : NULL));

@@ -1,10 +1,5 @@
 /* Generators by name: "stencil27:n=48,b=3" and the machinery they share (generate.h). */
-#include <math.h>
-#include <string.h>
-
 #include "matrix/generate/generate.h"
-
-#include "core/threads.h"
 
 const char *const tess_type_choices[] = {"f64", "f32", NULL};
 
@@ -38,7 +33,7 @@ static tess_status unknown_generator(tess_ctx *ctx, const char *name)
 tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_matrix **A, void **rhs)
 {
     if (!ctx || !spec || !A)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_generate: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (strncmp(spec, "gen:", 4) == 0)
         spec += 4;
     char name[32], what[40];
@@ -59,7 +54,7 @@ tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_matrix **
 tess_status tess_matrix_input(tess_ctx *ctx, const char *input, tess_matrix **out)
 {
     if (!ctx || !input || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_input: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (strncmp(input, "gen:", 4) == 0 || tess_generate_is(input, "promote:") ||
         tess_generate_is(input, "tile:"))
         return tess_matrix_generate(ctx, input, out, NULL);
@@ -86,6 +81,15 @@ tess_status tess_generate_split_input(tess_ctx *ctx, const char *what, const cha
     if (!**input)
         return tess_fail(ctx, TESS_ERR_OPTION, "%s: needs an input: %s", what, example);
     return TESS_OK;
+}
+
+tess_row_rule
+tess_rule(int type, int64_t block_rows, int64_t block_cols, int64_t height, int64_t width,
+          const void *problem, int64_t (*count)(const void *problem, int64_t row),
+          void (*fill)(const void *problem, int64_t row, int32_t *columns, double *values))
+{
+    return (tess_row_rule){(tess_type)type, block_rows, block_cols, (int32_t)height,
+                           (int32_t)width,  problem,    count,      fill};
 }
 
 struct fill_range {
@@ -120,7 +124,7 @@ static void fill_range(void *arg, tess_range range)
 static void fill_rows(const tess_row_rule *rule, tess_matrix *A, double *scratch, int64_t longest)
 {
     int64_t size = (int64_t)A->block_height * A->block_width;
-    tess_for(A->ctx, A->ctx->threads, A->block_rows, fill_range,
+    tess_for(A->ctx, A->block_rows, fill_range,
              &(struct fill_range){A, rule, size, scratch, longest});
 }
 
@@ -157,8 +161,7 @@ static tess_status generate_rows(tess_ctx *ctx, const tess_row_rule *rule, tess_
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, rule->block_rows + 1, &A->row_offsets));
     int64_t *counts = A->row_offsets + 1;
     A->row_offsets[0] = 0;
-    tess_for(ctx, ctx->threads, rule->block_rows, count_range,
-             &(struct count_range){rule, counts, &longest});
+    tess_for(ctx, rule->block_rows, count_range, &(struct count_range){rule, counts, &longest});
     tess_counts_to_offsets(A->row_offsets, rule->block_rows);
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(A, A->row_offsets[rule->block_rows]));
     if (rule->type == TESS_F32)
@@ -192,7 +195,7 @@ static tess_status generate_vector(tess_ctx *ctx, tess_type type, int64_t count,
 {
     void *array;
     TESS_TRY(tess_alloc_bytes(ctx, count, tess_type_size(type), &array));
-    tess_for(ctx, ctx->threads, count, evaluate, &(struct evaluate){array, type, value, problem});
+    tess_for(ctx, count, evaluate, &(struct evaluate){array, type, value, problem});
     *rhs = array;
     return TESS_OK;
 }

@@ -4,8 +4,7 @@
  * the second for all rows, both in parallel. No row knows another, and random numbers are functions
  * of the place (tess_random_*), so the matrix does not depend on the number of threads.
  */
-#ifndef TESS_GENERATE_H
-#define TESS_GENERATE_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -19,6 +18,12 @@ typedef struct tess_row_rule {
      * nothing, since nothing can fail. For an f32 matrix the values are rounded afterwards. */
     void (*fill)(const void *problem, int64_t row, int32_t *columns, double *values);
 } tess_row_rule;
+
+/* `type` and the sizes of blocks as options hold them. */
+tess_row_rule
+tess_rule(int type, int64_t block_rows, int64_t block_cols, int64_t height, int64_t width,
+          const void *problem, int64_t (*count)(const void *problem, int64_t row),
+          void (*fill)(const void *problem, int64_t row, int32_t *columns, double *values));
 
 /* A generator parses `keys` (its errors begin with `what`) and fills *A; with rhs != NULL also
  * *rhs, an array of the matrix's type allocated with tess_alloc_bytes. Both untouched on failure.
@@ -93,5 +98,3 @@ extern const char *const tess_type_choices[];
     {                                                                                             \
         .key = (key_), .kind = TESS_OPTION_INT, .target = (target_), .min = (min_), .max = (max_) \
     }
-
-#endif

@@ -9,8 +9,6 @@
  *
  * All is a function of the place, so every row can be written on its own.
  */
-#include <string.h>
-
 #include "matrix/generate/generate.h"
 #include "matrix/shape.h"
 
@@ -167,15 +165,6 @@ tess_status tess_generate_planted(tess_ctx *ctx, const char *what, const char *k
     TESS_TRY(tess_options_parse(ctx, what, keys, table, sizeof table / sizeof table[0]));
     P.cols = P.cols ? P.cols : P.rows;
     TESS_TRY(prepare(ctx, what, shapes, &P));
-    const tess_row_rule rule = {
-        .type = (tess_type)type,
-        .block_rows = P.rows,
-        .block_cols = P.cols,
-        .block_height = 1,
-        .block_width = 1,
-        .problem = &P,
-        .count = count,
-        .fill = fill,
-    };
+    const tess_row_rule rule = tess_rule(type, P.rows, P.cols, 1, 1, &P, count, fill);
     return tess_generate_with_rhs(ctx, &rule, NULL, out, rhs);
 }

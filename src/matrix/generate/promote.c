@@ -53,16 +53,8 @@ tess_status tess_generate_promote(tess_ctx *ctx, const char *what, const char *t
     TESS_TRY(tess_options_parse(ctx, what, keys, table, sizeof table / sizeof table[0]));
     TESS_TRY_CLEAN(tess_matrix_input(ctx, input, &source));
     TESS_TRY_CLEAN(tess_pattern_of(ctx, source, false, &P.pattern));
-    const tess_row_rule rule = {
-        .type = (tess_type)type,
-        .block_rows = P.pattern.rows,
-        .block_cols = P.pattern.cols,
-        .block_height = (int32_t)P.b,
-        .block_width = (int32_t)P.b,
-        .problem = &P,
-        .count = count,
-        .fill = fill,
-    };
+    const tess_row_rule rule =
+        tess_rule(type, P.pattern.rows, P.pattern.cols, P.b, P.b, &P, count, fill);
     TESS_TRY_CLEAN(tess_generate_with_rhs(ctx, &rule, NULL, out, rhs));
 cleanup:
     tess_pattern_clear(ctx, &P.pattern);

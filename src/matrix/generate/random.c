@@ -70,16 +70,8 @@ tess_status tess_generate_powerlaw(tess_ctx *ctx, const char *what, const char *
     };
     TESS_TRY(tess_options_parse(ctx, what, keys, table, sizeof table / sizeof table[0]));
     P.long_rows = P.long_rows < P.rows ? P.long_rows : P.rows;
-    const tess_row_rule rule = {
-        .type = (tess_type)type,
-        .block_rows = P.rows,
-        .block_cols = P.rows,
-        .block_height = (int32_t)P.b,
-        .block_width = (int32_t)P.b,
-        .problem = &P,
-        .count = powerlaw_count,
-        .fill = powerlaw_fill,
-    };
+    const tess_row_rule rule =
+        tess_rule(type, P.rows, P.rows, P.b, P.b, &P, powerlaw_count, powerlaw_fill);
     return tess_generate_with_rhs(ctx, &rule, NULL, out, rhs);
 }
 
@@ -122,15 +114,7 @@ tess_status tess_generate_random(tess_ctx *ctx, const char *what, const char *ke
     };
     TESS_TRY(tess_options_parse(ctx, what, keys, table, sizeof table / sizeof table[0]));
     P.cols = P.cols ? P.cols : P.rows;
-    const tess_row_rule rule = {
-        .type = (tess_type)type,
-        .block_rows = P.rows,
-        .block_cols = P.cols,
-        .block_height = (int32_t)P.r,
-        .block_width = (int32_t)P.c,
-        .problem = &P,
-        .count = random_count,
-        .fill = random_fill,
-    };
+    const tess_row_rule rule =
+        tess_rule(type, P.rows, P.cols, P.r, P.c, &P, random_count, random_fill);
     return tess_generate_with_rhs(ctx, &rule, NULL, out, rhs);
 }

@@ -9,8 +9,7 @@
 typedef struct problem {
     tess_grid grid;
     int64_t b, seed;
-    int32_t block; /* b */
-    bool corners;  /* 27 points instead of 7 */
+    bool corners; /* 27 points instead of 7 */
 } problem;
 
 static int64_t count(const void *context, int64_t row)
@@ -42,8 +41,8 @@ static void fill(const void *context, int64_t row, int32_t *columns, double *val
             }
         }
     }
-    tess_generate_dominant((uint64_t)P->seed, g->nx * g->ny * g->nz * P->b, P->block, row, found,
-                           diagonal, columns, values);
+    tess_generate_dominant((uint64_t)P->seed, g->nx * g->ny * g->nz * P->b, (int32_t)P->b, row,
+                           found, diagonal, columns, values);
 }
 
 static tess_status generate(tess_ctx *ctx, const char *what, const char *keys, bool corners,
@@ -62,18 +61,8 @@ static tess_status generate(tess_ctx *ctx, const char *what, const char *keys, b
     };
     TESS_TRY(tess_options_parse(ctx, what, keys, table, sizeof table / sizeof table[0]));
     TESS_TRY(tess_grid_check(ctx, what, &P.grid, P.b));
-    P.block = (int32_t)P.b;
     int64_t points = P.grid.nx * P.grid.ny * P.grid.nz;
-    const tess_row_rule rule = {
-        .type = (tess_type)type,
-        .block_rows = points,
-        .block_cols = points,
-        .block_height = P.block,
-        .block_width = P.block,
-        .problem = &P,
-        .count = count,
-        .fill = fill,
-    };
+    const tess_row_rule rule = tess_rule(type, points, points, P.b, P.b, &P, count, fill);
     return tess_generate_with_rhs(ctx, &rule, NULL, out, rhs);
 }
 

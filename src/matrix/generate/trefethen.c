@@ -2,8 +2,6 @@
  * collection holds it: the primes 2, 3, 5, ... on the diagonal, 1 where |i - j| is a power of two.
  * skip=1 drops the first row and column: Trefethen_20000b is n=20000,skip=1.
  */
-#include <math.h>
-
 #include "matrix/generate/generate.h"
 
 typedef struct problem {
@@ -74,16 +72,7 @@ tess_status tess_generate_trefethen(tess_ctx *ctx, const char *what, const char 
         return tess_fail(ctx, TESS_ERR_OPTION, "%s: skip=%lld leaves nothing of n=%lld", what,
                          (long long)P.skip, (long long)P.n);
     P.order = P.n - P.skip;
-    const tess_row_rule rule = {
-        .type = (tess_type)type,
-        .block_rows = P.order,
-        .block_cols = P.order,
-        .block_height = 1,
-        .block_width = 1,
-        .problem = &P,
-        .count = count,
-        .fill = fill,
-    };
+    const tess_row_rule rule = tess_rule(type, P.order, P.order, 1, 1, &P, count, fill);
     TESS_TRY(TESS_ALLOC(ctx, P.n, &P.primes));
     tess_status status = find_primes(ctx, P.n, P.primes);
     if (status == TESS_OK)

@@ -4,8 +4,7 @@
  * moved into CSR in two steps, columns and values, so that never more than 24 bytes an entry are
  * alive: twice the resulting matrix.
  */
-#ifndef TESS_MM_H
-#define TESS_MM_H
+#pragma once
 
 #include "core/decimal.h"
 #include "matrix/matrix.h"
@@ -70,11 +69,16 @@ static inline bool tess_mm_blank(char c)
     return c == ' ' || c == '\t';
 }
 
+static inline const char *tess_mm_skip(const char *p)
+{
+    while (tess_mm_blank(*p))
+        p++;
+    return p;
+}
+
 /* The first character of a line that is no blank; the line carries no data if it is one of these.
  */
 static inline bool tess_mm_no_data(char c)
 {
     return c == '\n' || c == '\r' || c == '%';
 }
-
-#endif

@@ -6,10 +6,6 @@
  * for any number of threads. A piece stops at its first bad line; the earliest one of the buffer is
  * then looked at again, slowly, for the sentence.
  */
-#include <stdio.h>
-#include <string.h>
-
-#include "core/threads.h"
 #include "matrix/io/mm.h"
 
 enum { PIECES_MAX = 256, PIECES_A_THREAD = 4 };
@@ -17,8 +13,8 @@ enum { PIECES_MAX = 256, PIECES_A_THREAD = 4 };
 typedef struct text_piece {
     const char *begin, *end;
     int64_t lines;
-    int64_t first, entries; /* where in the entry arrays, how many */
-    const char *bad;        /* the first bad line, or NULL */
+    int64_t found, first, entries; /* in the text; where in the entry arrays, how many */
+    const char *bad;               /* the first bad line, or NULL */
 } text_piece;
 
 typedef struct body_reader {
@@ -32,9 +28,7 @@ typedef struct body_reader {
 
 static bool is_data(const char *line)
 {
-    while (tess_mm_blank(*line))
-        line++;
-    return !tess_mm_no_data(*line);
+    return !tess_mm_no_data(*tess_mm_skip(line));
 }
 
 static const char *next_line(const char *p, const char *end)
@@ -63,16 +57,17 @@ static int64_t count_newlines(const char *p, const char *end, bool *odd)
     return count;
 }
 
-static int64_t count_entries(text_piece *piece)
+static void count_entries(void *pieces, const void *none, int64_t i)
 {
+    text_piece *piece = (text_piece *)pieces + i;
     bool odd;
-    piece->lines = count_newlines(piece->begin, piece->end - 1, &odd) + 1;
+    (void)none;
+    piece->lines = piece->found = count_newlines(piece->begin, piece->end - 1, &odd) + 1;
     if (!odd && is_data(piece->begin))
-        return piece->lines;
-    int64_t count = 0;
+        return;
+    piece->found = 0;
     for (const char *p = piece->begin; p < piece->end; p = next_line(p, piece->end))
-        count += is_data(p);
-    return count;
+        piece->found += is_data(p);
 }
 
 /* 1-based index at p, blanks behind it skipped; NULL when it is none or outside 1..limit. */
@@ -91,8 +86,7 @@ static inline const char *parse_index(const char *p, uint64_t limit, uint64_t *i
 /* Behind the last token: nothing but blanks. Returns the next line, or NULL. */
 static inline const char *parse_end(const char *line, const char *p)
 {
-    while (tess_mm_blank(*p))
-        p++;
+    p = tess_mm_skip(p);
     p += *p == '\r';
     return *p == '\n' && p - line <= TESS_LINE_MAX ? p + 1 : NULL;
 }
@@ -115,17 +109,13 @@ static inline const char *parse_coordinate(const body_reader *body, const char *
     p = parse_index(p, (uint64_t)header->rows, &row);
     if (!p || !tess_mm_blank(*p))
         return NULL;
-    while (tess_mm_blank(*p))
-        p++;
-    p = parse_index(p, (uint64_t)header->cols, &col);
+    p = parse_index(tess_mm_skip(p), (uint64_t)header->cols, &col);
     if (!p)
         return NULL;
     if (header->field != TESS_MM_PATTERN) {
         if (!tess_mm_blank(*p))
             return NULL;
-        while (tess_mm_blank(*p))
-            p++;
-        p = parse_value(body, p, &value);
+        p = parse_value(body, tess_mm_skip(p), &value);
         if (!p)
             return NULL;
         body->entries->values[k] = value;
@@ -150,8 +140,7 @@ static void parse_piece(const body_reader *body, text_piece *piece)
     int64_t k = piece->first, end = piece->first + piece->entries;
     for (const char *p = piece->begin; p < piece->end;) {
         const char *line = p;
-        while (tess_mm_blank(*p))
-            p++;
+        p = tess_mm_skip(p);
         if (tess_mm_no_data(*p)) {
             p = *p == '%' ? next_line(p, piece->end) : parse_end(line, p);
         } else {
@@ -170,9 +159,7 @@ static void parse_piece(const body_reader *body, text_piece *piece)
 /* Cuts the current buffer into pieces of whole lines. */
 static void cut(body_reader *body, const tess_text *text)
 {
-    size_t wanted = (size_t)text->ctx->threads * PIECES_A_THREAD;
-    if (wanted > PIECES_MAX)
-        wanted = PIECES_MAX;
+    size_t wanted = (size_t)tess_min(text->ctx->threads * PIECES_A_THREAD, PIECES_MAX);
     size_t bytes = text->length / wanted + 1;
     const char *p = text->text, *end = p + text->length;
     for (body->count = 0; p < end; body->count++) {
@@ -235,8 +222,7 @@ static const char *data_line(const text_piece *piece, int64_t index)
 }
 
 /* Whichever comes first in the buffer: a bad line, or the first line beyond the announced count. */
-static tess_status check_pieces(const body_reader *body, const tess_text *text,
-                                const int64_t *found)
+static tess_status check_pieces(const body_reader *body, const tess_text *text)
 {
     const tess_mm_header *header = body->header;
     for (int i = 0; i < body->count; i++) {
@@ -247,7 +233,7 @@ static tess_status check_pieces(const body_reader *body, const tess_text *text,
             return tess_fail(text->ctx, TESS_ERR_FORMAT, "%s:%lld: %s", text->path,
                              (long long)line_number(text, piece->bad), reason);
         }
-        if (found[i] > piece->entries)
+        if (piece->found > piece->entries)
             return tess_fail(text->ctx, TESS_ERR_FORMAT,
                              "%s:%lld: more data than the %lld entries that line %lld announces",
                              text->path,
@@ -255,18 +241,6 @@ static tess_status check_pieces(const body_reader *body, const tess_text *text,
                              (long long)header->entries, (long long)header->size_line);
     }
     return TESS_OK;
-}
-
-struct count_pieces {
-    body_reader *body;
-    int64_t *found;
-};
-
-static void count_pieces(void *arg, tess_range range)
-{
-    const struct count_pieces *job = arg;
-    for (int i = (int)range.first; i < range.last; i++)
-        job->found[i] = count_entries(&job->body->pieces[i]);
 }
 
 struct parse_share {
@@ -288,20 +262,19 @@ static void parse_share(void *arg, int share)
 static tess_status read_buffer(body_reader *body, tess_text *text)
 {
     tess_mm_entries *e = body->entries;
-    int64_t found[PIECES_MAX], total = e->count, limit = body->header->entries;
+    int64_t total = e->count, limit = body->header->entries;
     cut(body, text);
-    tess_for_dynamic(text->ctx, text->ctx->threads, body->count, 1, count_pieces,
-                     &(struct count_pieces){body, found});
+    tess_for_each(text->ctx, body->count, 1, count_entries, body->pieces, NULL);
     for (int i = 0; i < body->count; i++) {
         text_piece *piece = &body->pieces[i];
         piece->first = total;
-        piece->entries = limit >= 0 && found[i] > limit - total ? limit - total : found[i];
+        piece->entries = limit >= 0 ? tess_min(piece->found, limit - total) : piece->found;
         total += piece->entries;
     }
     TESS_TRY(reserve(text, body->header, total, e));
     body->next = 0;
     tess_parallel(text->ctx, text->ctx->threads, parse_share, &(struct parse_share){body, text});
-    TESS_TRY(check_pieces(body, text, found));
+    TESS_TRY(check_pieces(body, text));
     e->count = total;
     for (int i = 0; i < body->count; i++)
         text->lines_taken += body->pieces[i].lines;
@@ -345,8 +318,6 @@ cleanup:
 
 void tess_mm_free(tess_ctx *ctx, tess_mm_entries *e)
 {
-    tess_free(ctx, e->rows);
-    tess_free(ctx, e->cols);
-    tess_free(ctx, e->values);
+    TESS_FREE(ctx, e->rows, e->cols, e->values);
     *e = (tess_mm_entries){0};
 }

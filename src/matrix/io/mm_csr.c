@@ -7,9 +7,6 @@
  * all entries for those of its own rows. Either way entries keep their file order within a row, for
  * any number of threads. A file that is in CSR order already keeps its arrays as they are.
  */
-#include <string.h>
-
-#include "core/threads.h"
 #include "matrix/io/mm.h"
 #include "matrix/sort.h"
 
@@ -108,30 +105,17 @@ static void run_pass(tess_ctx *ctx, const scatter *s, pass step)
     tess_parallel(ctx, parts, pass_over_part, &(struct pass_over_part){parts, s, step});
 }
 
-struct start_rows {
-    const scatter *s;
-    int64_t *row_offsets;
-};
-
-static void start_rows(void *arg, tess_range range)
-{
-    const struct start_rows *job = arg;
-    const scatter *s = job->s;
-    for (int64_t row = range.first; row < range.last; row++) {
-        uint32_t sum = 0;
-        for (int i = 0; i < s->slices; i++) {
-            uint32_t *cursor = &s->cursors[i * s->rows + row], count = *cursor;
-            *cursor = sum;
-            sum += count;
-        }
-        job->row_offsets[row + 1] = sum;
-    }
-}
-
 /* Counts become starts within the row; row_offsets[row + 1] gets the length of the row. */
-static void start_cursors(tess_ctx *ctx, const scatter *s, int64_t *row_offsets)
+static void start_row(void *row_offsets, const void *scattering, int64_t row)
 {
-    tess_for(ctx, ctx->threads, s->rows, start_rows, &(struct start_rows){s, row_offsets});
+    const scatter *s = scattering;
+    uint32_t sum = 0;
+    for (int i = 0; i < s->slices; i++) {
+        uint32_t *cursor = &s->cursors[i * s->rows + row], count = *cursor;
+        *cursor = sum;
+        sum += count;
+    }
+    ((int64_t *)row_offsets)[row + 1] = sum;
 }
 
 struct compare_neighbours {
@@ -155,8 +139,7 @@ static void compare_neighbours(void *arg, tess_range range)
 static bool in_csr_order(tess_ctx *ctx, const tess_mm_entries *e)
 {
     bool ordered = true;
-    tess_for(ctx, ctx->threads, e->count - 1, compare_neighbours,
-             &(struct compare_neighbours){e, &ordered});
+    tess_for(ctx, e->count - 1, compare_neighbours, &(struct compare_neighbours){e, &ordered});
     return ordered;
 }
 
@@ -190,11 +173,10 @@ static tess_status keep_arrays(tess_ctx *ctx, tess_mm_entries *e, tess_matrix *A
     int64_t count = e->count;
     if (!e->values) {
         TESS_TRY(TESS_ALLOC(ctx, count, &e->values));
-        tess_for(ctx, ctx->threads, count, fill_ones, e);
+        tess_for(ctx, count, fill_ones, e);
     }
     /* Entry k opens all rows after the row of entry k-1, up to its own. */
-    tess_for(ctx, ctx->threads, count + 1, find_row_offsets,
-             &(struct find_row_offsets){count, e, A});
+    tess_for(ctx, count + 1, find_row_offsets, &(struct find_row_offsets){count, e, A});
     A->columns = e->cols;
     A->values = e->values;
     A->blocks = count;
@@ -223,7 +205,7 @@ static int64_t count_full(tess_ctx *ctx, tess_mm_symmetry symmetry, const tess_m
     int64_t mirrored = 0;
     if (symmetry == TESS_MM_GENERAL)
         return e->count;
-    tess_for(ctx, ctx->threads, e->count, count_mirrored, &(struct count_mirrored){e, &mirrored});
+    tess_for(ctx, e->count, count_mirrored, &(struct count_mirrored){e, &mirrored});
     return e->count + mirrored;
 }
 
@@ -238,13 +220,13 @@ static void shift_rows(void *arg, tess_range range)
 /* Starts within the row become places among all entries: one look-up less for every entry. */
 static void shift_cursors(tess_ctx *ctx, const scatter *s)
 {
-    tess_for(ctx, ctx->threads, s->rows, shift_rows, (void *)s);
+    tess_for(ctx, s->rows, shift_rows, (void *)s);
 }
 
 static tess_status move_entries(tess_ctx *ctx, scatter *s, tess_mm_entries *e, tess_matrix *A)
 {
     run_pass(ctx, s, COUNT);
-    start_cursors(ctx, s, A->row_offsets);
+    tess_for_each(ctx, s->rows, 0, start_row, A->row_offsets, s);
     tess_counts_to_offsets(A->row_offsets, A->rows);
     A->blocks = count_full(ctx, s->symmetry, e);
     if (A->row_offsets[A->rows] != A->blocks)

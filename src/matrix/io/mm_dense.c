@@ -1,5 +1,4 @@
 /* Array files: a matrix with every entry, from columns one after the other. */
-#include "core/threads.h"
 #include "matrix/io/mm.h"
 
 /* The place of (i, j), i >= j, in a lower triangle stored by columns. */
@@ -51,7 +50,7 @@ tess_status tess_mm_dense_to_csr(tess_ctx *ctx, const tess_mm_header *header,
     TESS_TRY(tess_matrix_allocate(ctx, TESS_F64, rows, cols, 1, 1, count, &A));
     double *values = A->values;
     bool general = header->symmetry == TESS_MM_GENERAL, skew = header->symmetry == TESS_MM_SKEW;
-    tess_for(ctx, ctx->threads, rows, fill_dense_rows,
+    tess_for(ctx, rows, fill_dense_rows,
              &(struct fill_dense_rows){rows, A, cols, general, e, skew, values});
     *out = A;
     return TESS_OK;

@@ -1,8 +1,4 @@
 /* What is wrong with a line of data: the fast parser only says that something is. */
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "matrix/io/mm.h"
 
 enum { TOKEN_SHOWN = 40 };
@@ -10,18 +6,13 @@ enum { TOKEN_SHOWN = 40 };
 /* A token for the message: cut when long, bytes that are not printable ASCII as \xNN. */
 static void show(const char *token, size_t length, char *shown, size_t size)
 {
-    size_t used = 0;
+    shown[0] = '\0';
     for (size_t i = 0; i < length && i < TOKEN_SHOWN; i++) {
         unsigned char c = (unsigned char)token[i];
-        if (c >= ' ' && c < 0x7f)
-            used += (size_t)snprintf(shown + used, size - used, "%c", c);
-        else
-            used += (size_t)snprintf(shown + used, size - used, "\\x%02x", c);
+        tess_append(shown, size, c >= ' ' && c < 0x7f ? "%c" : "\\x%02x", c);
     }
     if (length > TOKEN_SHOWN)
-        snprintf(shown + used, size - used, "...");
-    else
-        shown[used] = '\0';
+        tess_append(shown, size, "...");
 }
 
 static size_t token_length(const char *p)
@@ -97,8 +88,7 @@ void tess_mm_explain(const tess_mm_header *header, const tess_decimal *decimal, 
         return;
     }
     for (int i = 0; i < wanted; i++) {
-        while (tess_mm_blank(*p))
-            p++;
+        p = tess_mm_skip(p);
         size_t length = token_length(p);
         bool is_value = i == 2 || !coordinate;
         if (length == 0) {
@@ -112,8 +102,7 @@ void tess_mm_explain(const tess_mm_header *header, const tess_decimal *decimal, 
         lengths[i] = length;
         p += length;
     }
-    while (tess_mm_blank(*p))
-        p++;
+    p = tess_mm_skip(p);
     char shown[4 * TOKEN_SHOWN + 8];
     show(p, token_length(p), shown, sizeof shown);
     if (token_length(p) > 0)

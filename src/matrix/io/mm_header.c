@@ -4,8 +4,6 @@
  *     % comments
  *     rows cols entries                                  (array: rows cols)
  */
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 #include "matrix/io/mm.h"

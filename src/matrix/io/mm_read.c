@@ -8,23 +8,20 @@ tess_status tess_mm_read(tess_ctx *ctx, const char *path, size_t chunk, tess_mat
     tess_mm_header header = {0};
     tess_mm_entries entries = {0};
     TESS_TRY(tess_text_open(ctx, path, chunk, &text));
-    tess_status status;
-    TESS_TRY_CLEAN(tess_mm_read_header(&text, &header));
-    TESS_TRY_CLEAN(tess_mm_read_body(&text, &header, &entries));
+    tess_status status = tess_mm_read_header(&text, &header);
+    if (status == TESS_OK)
+        status = tess_mm_read_body(&text, &header, &entries);
     tess_text_close(&text); /* its buffers are not needed beside the matrix */
-    status = tess_mm_to_csr(ctx, &header, &entries, out);
+    if (status == TESS_OK)
+        status = tess_mm_to_csr(ctx, &header, &entries, out);
     tess_mm_free(ctx, &entries);
-    return status;
-cleanup:
-    tess_mm_free(ctx, &entries);
-    tess_text_close(&text);
     return status;
 }
 
 tess_status tess_matrix_read(tess_ctx *ctx, const char *path, tess_matrix **out)
 {
     if (!ctx || !path || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_read: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (tess_file_recognise(path))
         return tess_file_read(ctx, path, out);
     return tess_mm_read(ctx, path, TESS_TEXT_CHUNK, out);

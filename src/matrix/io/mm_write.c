@@ -3,10 +3,6 @@
  * Matrix Market coordinate, real, general: one line an entry, by rows, values in the fewest digits
  * that read back to the same bits.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "matrix/matrix.h"
 #include "matrix/io/mm.h"
 #include "matrix/io/output.h"
@@ -67,13 +63,12 @@ tess_status tess_mm_write_header(tess_output *out, bool gzip, const char *layout
                                  int64_t cols, int64_t entries)
 {
     char text[256];
-    int used = snprintf(text, sizeof text,
-                        "%%%%MatrixMarket matrix %s real general\n%% written by Tessera %s\n"
-                        "%lld %lld",
-                        layout, tess_version(), (long long)rows, (long long)cols);
+    snprintf(text, sizeof text,
+             "%%%%MatrixMarket matrix %s real general\n%% written by Tessera %s\n%lld %lld", layout,
+             tess_version(), (long long)rows, (long long)cols);
     if (entries >= 0)
-        used += snprintf(text + used, sizeof text - (size_t)used, " %lld", (long long)entries);
-    snprintf(text + used, sizeof text - (size_t)used, "\n");
+        tess_append(text, sizeof text, " %lld", (long long)entries);
+    tess_append(text, sizeof text, "\n");
     int64_t bad;
     return tess_output_lines(out, gzip, 1, sizeof text, make_text, text, &bad);
 }
@@ -111,7 +106,7 @@ bool tess_path_ends(const char *path, const char *end)
 tess_status tess_matrix_write(tess_ctx *ctx, const tess_matrix *A, const char *path)
 {
     if (!ctx || !A || !path)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_write: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (tess_path_ends(path, ".tess"))
         return tess_file_write(ctx, A, path);
     bool gzip = tess_path_ends(path, ".mtx.gz");

@@ -1,7 +1,6 @@
 /* A file being written: under a temporary name beside its own until all of it is there, so that a
  * failure leaves neither a partial file nor a damaged old one. */
-#ifndef TESS_OUTPUT_H
-#define TESS_OUTPUT_H
+#pragma once
 
 #include "core/decimal.h"
 
@@ -33,5 +32,3 @@ tess_status tess_output_lines(tess_output *out, bool gzip, int64_t count, size_t
 tess_status tess_mm_write_header(tess_output *out, bool gzip, const char *layout, int64_t rows,
                                  int64_t cols, int64_t entries);
 bool tess_path_ends(const char *path, const char *end);
-
-#endif

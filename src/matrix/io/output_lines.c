@@ -3,11 +3,9 @@
  * A round gives every slot PIECE lines: its thread formats them into the slot's text and, for gzip,
  * deflates that into the slot's packed bytes. Then the slots are written one after the other.
  */
-#include <string.h>
-#include <zlib.h>
-
 #include "core/threads.h"
 #include "matrix/io/output.h"
+#include "matrix/io/text.h"
 
 enum { PIECE = 16384, SLOTS_A_THREAD = 2, SLOTS_MAX = 128 };
 
@@ -19,25 +17,12 @@ typedef struct slot {
     bool deflating;
 } slot;
 
-static void *deflater_allocate(void *user, unsigned count, unsigned size)
-{
-    tess_ctx *ctx = user;
-    return ctx->allocator.allocate(ctx->allocator.user, (size_t)count * size, 64);
-}
-
-static void deflater_release(void *user, void *pointer)
-{
-    tess_free(user, pointer);
-}
-
 static tess_status open_slot(tess_ctx *ctx, slot *s, bool gzip, size_t text_bytes)
 {
     TESS_TRY(TESS_ALLOC(ctx, (int64_t)text_bytes, &s->text));
     if (!gzip)
         return TESS_OK;
-    s->deflater.zalloc = deflater_allocate;
-    s->deflater.zfree = deflater_release;
-    s->deflater.opaque = ctx;
+    s->deflater = tess_zlib_stream(ctx);
     if (deflateInit2(&s->deflater, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
                      Z_DEFAULT_STRATEGY) != Z_OK)
         return tess_fail(ctx, TESS_ERR_MEMORY, "out of memory for compression");
@@ -50,8 +35,7 @@ static void close_slot(tess_ctx *ctx, slot *s)
 {
     if (s->deflating)
         (void)deflateEnd(&s->deflater);
-    tess_free(ctx, s->text);
-    tess_free(ctx, s->packed);
+    TESS_FREE(ctx, s->text, s->packed);
 }
 
 static void fill_slot(slot *s, int64_t first, int64_t last, size_t capacity, tess_lines_fn make,
@@ -112,9 +96,7 @@ tess_status tess_output_lines(tess_output *out, bool gzip, int64_t count, size_t
 {
     tess_ctx *ctx = out->ctx;
     int64_t pieces = tess_ceil_div(count, PIECE), wanted = (int64_t)ctx->threads * SLOTS_A_THREAD;
-    int slot_count = (int)(wanted < SLOTS_MAX ? wanted : SLOTS_MAX);
-    if (slot_count > pieces)
-        slot_count = (int)pieces;
+    int slot_count = (int)tess_min(tess_min(wanted, SLOTS_MAX), pieces);
     size_t text_bytes = (size_t)(count < PIECE ? count : PIECE) * line_bytes;
     slot *slots;
     TESS_TRY(TESS_CALLOC(ctx, slot_count, &slots));

@@ -18,8 +18,7 @@
  * The checksum of a section is the XXH64 of the XXH64s of its pieces of 1 MiB, all with seed 0, so
  * that pieces can be read and checked in parallel.
  */
-#ifndef TESS_TESS_FILE_H
-#define TESS_TESS_FILE_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -55,5 +54,3 @@ uint64_t tess_file_section_checksum(const uint64_t *pieces, int64_t count);
 bool tess_file_recognise(const char *path);
 tess_status tess_file_read(tess_ctx *ctx, const char *path, tess_matrix **out);
 tess_status tess_file_write(tess_ctx *ctx, const tess_matrix *A, const char *path);
-
-#endif

@@ -1,11 +1,9 @@
 /* Reads .tess files; the layout is described in tess_file.h. Nothing is allocated before all sizes
  * are known to agree with each other and with the file's. */
-#include "core/threads.h"
 #include "matrix/io/tess_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,9 +1,6 @@
 /* Writes .tess files; the layout is described in tess_file.h. */
 #include "matrix/io/tess_file.h"
 
-#include <string.h>
-
-#include "core/threads.h"
 #include "matrix/io/output.h"
 
 static int64_t aligned(int64_t bytes)
@@ -67,7 +64,7 @@ static tess_status hash_section(tess_ctx *ctx, const void *bytes, tess_file_sect
     int64_t count = tess_ceil_div(section->bytes, TESS_FILE_PIECE);
     uint64_t *pieces;
     TESS_TRY(TESS_ALLOC(ctx, count, &pieces));
-    tess_for(ctx, ctx->threads, count, hash_pieces, &(struct hash_pieces){section, pieces, bytes});
+    tess_for(ctx, count, hash_pieces, &(struct hash_pieces){section, pieces, bytes});
     section->checksum = tess_file_section_checksum(pieces, count);
     tess_free(ctx, pieces);
     return TESS_OK;

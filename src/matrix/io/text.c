@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,16 +38,20 @@ static ptrdiff_t read_bytes(tess_text *t, void *to, size_t bytes)
     return (ptrdiff_t)done;
 }
 
-/* zlib's memory comes from the context too. */
-static void *inflater_allocate(void *user, unsigned count, unsigned size)
+static void *zlib_allocate(void *user, unsigned count, unsigned size)
 {
     tess_ctx *ctx = user;
     return ctx->allocator.allocate(ctx->allocator.user, (size_t)count * size, 64);
 }
 
-static void inflater_release(void *user, void *pointer)
+static void zlib_release(void *user, void *pointer)
 {
     tess_free(user, pointer);
+}
+
+z_stream tess_zlib_stream(tess_ctx *ctx)
+{
+    return (z_stream){.zalloc = zlib_allocate, .zfree = zlib_release, .opaque = ctx};
 }
 
 static bool refill_packed(tess_text *t)
@@ -114,9 +116,7 @@ static size_t inflate_bytes(tess_text *t, char *to, size_t bytes)
 
 static size_t plain_bytes(tess_text *t, char *to, size_t bytes)
 {
-    size_t first = t->packed_end - t->packed_begin;
-    if (first > bytes)
-        first = bytes;
+    size_t first = (size_t)tess_min((int64_t)(t->packed_end - t->packed_begin), (int64_t)bytes);
     memcpy(to, t->packed + t->packed_begin, first);
     t->packed_begin += first;
     ptrdiff_t got = first < bytes ? read_bytes(t, to + first, bytes - first) : 0;
@@ -230,9 +230,7 @@ tess_status tess_text_open(tess_ctx *ctx, const char *path, size_t chunk, tess_t
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, bytes, &t->buffer[0]));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, bytes, &t->buffer[1]));
     if (t->gzip) {
-        t->inflater.zalloc = inflater_allocate;
-        t->inflater.zfree = inflater_release;
-        t->inflater.opaque = ctx;
+        t->inflater = tess_zlib_stream(ctx);
         if (inflateInit2(&t->inflater, 15 + 16) != Z_OK) {
             t->gzip = false;
             status = tess_fail(ctx, TESS_ERR_MEMORY, "%s: out of memory for decompression", path);
@@ -251,7 +249,5 @@ void tess_text_close(tess_text *t)
         (void)inflateEnd(&t->inflater);
     if (t->fd >= 0)
         close(t->fd);
-    tess_free(t->ctx, t->packed);
-    tess_free(t->ctx, t->buffer[0]);
-    tess_free(t->ctx, t->buffer[1]);
+    TESS_FREE(t->ctx, t->packed, t->buffer[0], t->buffer[1]);
 }

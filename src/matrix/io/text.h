@@ -7,8 +7,7 @@
  * readable bytes. What goes wrong while filling is kept and reported only after all whole lines
  * before it were handed out, so that the first bad line of a file is the one reported.
  */
-#ifndef TESS_TEXT_H
-#define TESS_TEXT_H
+#pragma once
 
 #include <zlib.h>
 
@@ -41,6 +40,9 @@ typedef struct tess_text {
     char fault_text[160];
 } tess_text;
 
+/* A stream of zlib whose memory comes from the context. */
+z_stream tess_zlib_stream(tess_ctx *ctx);
+
 /* `chunk`: bytes a buffer takes in at once (TESS_TEXT_CHUNK; tests use a few). */
 tess_status tess_text_open(tess_ctx *ctx, const char *path, size_t chunk, tess_text *text);
 void tess_text_close(tess_text *text);
@@ -57,5 +59,3 @@ tess_status tess_text_line(tess_text *text, char **line);
 
 /* An upper bound of the file's size as plain text in bytes; INT64_MAX when unknown. */
 int64_t tess_text_bound(const tess_text *text);
-
-#endif

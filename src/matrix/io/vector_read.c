@@ -1,7 +1,5 @@
 /* Dense vectors from Matrix Market files or from plain text with one number a line. */
 #include <float.h>
-#include <math.h>
-#include <string.h>
 #include <strings.h>
 
 #include "matrix/io/mm.h"

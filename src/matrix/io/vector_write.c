@@ -1,7 +1,4 @@
 /* Dense vectors to Matrix Market arrays or plain text, one number a line. */
-#include <math.h>
-#include <string.h>
-
 #include "matrix/matrix.h"
 #include "matrix/io/output.h"
 

@@ -1,8 +1,5 @@
 /* "auto": the CPU or the first GPU, whichever the model says is sooner done with a product of host
  * vectors. */
-#include <stdio.h>
-#include <string.h>
-
 #include "plan/model/model.h"
 
 /* Seconds of one product with A whose vectors are in host memory; 0: not known. */
@@ -42,7 +39,7 @@ tess_status tess_device_open_for(tess_ctx *ctx, const char *name, const tess_mat
                                  tess_device **out)
 {
     if (!ctx || !name || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_device_open_for: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     if (strcmp(name, "auto") != 0 || !A)
         return tess_device_open(ctx, name, out);
     tess_device *gpu, *host;

@@ -51,7 +51,7 @@ tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, tess_devic
     tess_detection *detection;
     tess_block_candidate picked[TESS_BLOCKINGS];
     if (!ctx || !A || !device || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_choose_blocking: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     TESS_TRY(tess_detect(ctx, A, NULL, &detection));
     tess_blocking best = {detection->recommended.rows, detection->recommended.cols};
     int count = tess_pick_blockings(detection, picked);

@@ -1,6 +1,5 @@
 /* The few blockings that are worth pricing. */
-#ifndef TESS_BLOCKING_H
-#define TESS_BLOCKING_H
+#pragma once
 
 #include "core/core.h"
 
@@ -9,5 +8,3 @@ enum { TESS_BLOCKINGS = 4 };
 /* Those at offset 0 that move the fewest bytes, and 1 x 1, into TESS_BLOCKINGS elements; returns
  * how many. */
 int tess_pick_blockings(const tess_detection *detection, tess_block_candidate *picked);
-
-#endif

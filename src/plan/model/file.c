@@ -11,11 +11,6 @@
  */
 #include "plan/model/file.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "plan/wisdom/keep.h"
 #include "plan/wisdom/wisdom.h"
 

@@ -1,6 +1,5 @@
 /* The JSON form of models: for file.c and profile.c. */
-#ifndef TESS_MODEL_FILE_H
-#define TESS_MODEL_FILE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -12,5 +11,3 @@ tess_status tess_model_from_json(tess_ctx *ctx, const json_t *document, const ch
 
 /* The profiles that were built in: texts of model files, then NULL. */
 extern const char *const tess_profiles[];
-
-#endif

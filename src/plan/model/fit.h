@@ -5,8 +5,7 @@
  * nu is what is reached in the end, 2^mu the size at which half of it is, sigma how slowly it
  * comes.
  */
-#ifndef TESS_FIT_H
-#define TESS_FIT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ bool tess_sigmoid_fit(const double *x, const double *y, int count, bool risen,
 /* The envelope: the same curve raised until no point lies above it. */
 tess_sigmoid tess_sigmoid_envelope(const tess_sigmoid *average, const double *x, const double *y,
                                    int count);
-
-#endif

@@ -1,10 +1,6 @@
 /* What is in a model, and the time of one operation: bytes over throughput. */
 #include "plan/model/model.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* ---- What is in a model ---- */
 
 tess_status tess_model_create(tess_ctx *ctx, const char *device, tess_model **out)
@@ -22,9 +18,7 @@ void tess_model_destroy(tess_model *model)
 {
     if (!model)
         return;
-    tess_free(model->ctx, model->curves);
-    tess_free(model->ctx, model->extras);
-    tess_free(model->ctx, model);
+    TESS_FREE(model->ctx, model->curves, model->extras, model);
 }
 
 tess_status tess_model_add_curve(tess_model *model, const tess_model_curve *curve)

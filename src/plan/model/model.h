@@ -35,8 +35,7 @@
  * wisdom, in model.json. Models of a few machines are built in (profiles/). The most similar one
  * stands in for a device that was never calibrated.
  */
-#ifndef TESS_MODEL_H
-#define TESS_MODEL_H
+#pragma once
 
 #include "plan/model/fit.h"
 #include "backend/backend.h"
@@ -248,5 +247,3 @@ tess_status tess_candidates_list(tess_device *device, const tess_matrix *A,
 tess_status tess_candidates_rank(tess_device *device, const tess_matrix *A, tess_candidates *list);
 /* The predicted time by which candidates are compared: `predicted` times the candidate's doubt. */
 double tess_candidate_doubted(const tess_candidate *c);
-
-#endif

@@ -1,9 +1,6 @@
 /* A product and a CG iteration of one matrix: their operations, summed. */
 #include "plan/model/model.h"
 
-#include <math.h>
-#include <string.h>
-
 tess_model_problem tess_model_problem_of(const tess_matrix *A)
 {
     int64_t longest = 0, changes = 0, before = -1;

@@ -1,7 +1,4 @@
 /* Which model a device has: the user's own, one that is built in, or that of a similar device. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "plan/model/file.h"
 
 /* How much two device models have in common: "cpu, 2 threads, neon, Neoverse-V1" are parts, of

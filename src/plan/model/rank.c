@@ -1,8 +1,4 @@
 /* Candidates in the order of their predicted times. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "plan/model/model.h"
 
 static bool same_kernel(const tess_candidate *a, const tess_candidate *b)

@@ -1,8 +1,4 @@
 /* Wisdom as JSON, in a file or as text: read with suspicion. keep.c has the files. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "plan/wisdom/keep.h"
 #include "plan/wisdom/wisdom.h"
 

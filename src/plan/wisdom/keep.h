@@ -4,8 +4,7 @@
  * beside the file and takes its name, so a reader never sees half of it and a lock is needed by
  * writers alone. A file that holds something else is never replaced.
  */
-#ifndef TESS_KEEP_H
-#define TESS_KEEP_H
+#pragma once
 
 #include <jansson.h>
 
@@ -35,5 +34,3 @@ typedef tess_status (*tess_kept_edit)(void *user, json_t *document, bool *change
  * finds out whether that is possible. Directories are made. */
 tess_status tess_kept_change(tess_ctx *ctx, const tess_kept_kind *kind, const char *path,
                              tess_kept_edit edit, void *user);
-
-#endif

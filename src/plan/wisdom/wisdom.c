@@ -1,11 +1,6 @@
 /* Wisdom in memory: keys, lookup, and what a context knows. Files are in file.c. */
 #include "plan/wisdom/wisdom.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- Keys ---- */
 
 /* Rows by their mean number of scalars, and by whether one length stands for all: a row many times
@@ -114,8 +109,7 @@ static void destroy(tess_ctx *ctx)
 {
     if (ctx->wisdom)
         tess_wisdom_free(ctx->wisdom);
-    tess_free(ctx, ctx->wisdom);
-    tess_free(ctx, ctx->wisdom_path);
+    TESS_FREE(ctx, ctx->wisdom, ctx->wisdom_path);
     ctx->wisdom = NULL;
     ctx->wisdom_path = NULL;
 }
@@ -232,7 +226,7 @@ tess_status tess_wisdom_forget(tess_ctx *ctx, const char *part, int64_t *forgott
     char path[4096];
     int64_t dropped = 0;
     if (!ctx || !part || !forgotten)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_wisdom_forget: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     struct tess_wisdom *wisdom = tess_wisdom_of(ctx);
     if (wisdom) {
         dropped = drop(wisdom, part);
@@ -248,7 +242,7 @@ tess_status tess_wisdom_forget(tess_ctx *ctx, const char *part, int64_t *forgott
 tess_status tess_wisdom_export(tess_ctx *ctx, char **text)
 {
     if (!ctx || !text)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_wisdom_export: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     struct tess_wisdom empty = {.ctx = ctx}, *wisdom = tess_wisdom_of(ctx);
     return tess_wisdom_to_text(wisdom ? wisdom : &empty, text);
 }
@@ -257,7 +251,7 @@ tess_status tess_wisdom_import(tess_ctx *ctx, const char *text, int64_t *classes
 {
     int64_t merged;
     if (!ctx || !text)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_wisdom_import: an argument is NULL");
+        return tess_null_argument(ctx, __func__);
     struct tess_wisdom *wisdom = tess_wisdom_of(ctx);
     if (!wisdom)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,

@@ -17,8 +17,7 @@
  * TESSERA_WISDOM=off: none at all. A context reads them once, at its first search. The caller may
  * decide otherwise: tess_ctx_set_wisdom.
  */
-#ifndef TESS_WISDOM_H
-#define TESS_WISDOM_H
+#pragma once
 
 #include "backend/backend.h"
 
@@ -72,5 +71,3 @@ tess_status tess_wisdom_save_file(struct tess_wisdom *wisdom, const char *path);
 tess_status tess_wisdom_forget_file(tess_ctx *ctx, const char *path, const char *part,
                                     int64_t *forgotten);
 tess_status tess_wisdom_to_text(const struct tess_wisdom *wisdom, char **text);
-
-#endif

@@ -1,6 +1,4 @@
 /* AMD (SuiteSparse): an order by approximate minimum degree, for factors with few entries. */
-#include <stddef.h>
-
 #include "matrix/arrange/graph.h"
 #include "solve/direct/direct.h"
 
@@ -33,7 +31,6 @@ tess_status tess_direct_order(const tess_matrix *A, tess_arrangement *a)
     TESS_TRY_CLEAN(tess_arrange_take_order(a, graph.n, nodes));
 cleanup:
     tess_graph_free(ctx, &graph);
-    tess_free(ctx, neighbours);
-    tess_free(ctx, nodes);
+    TESS_FREE(ctx, neighbours, nodes);
     return status;
 }

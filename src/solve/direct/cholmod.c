@@ -4,10 +4,6 @@
  * beginnings have been the same in all versions from 3 to 5; the settings' defaults are checked
  * after cholmod_l_start, and a library whose defaults lie elsewhere is not used.
  */
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "solve/direct/direct.h"
 
 typedef struct cholmod_settings {
@@ -75,12 +71,6 @@ static const tess_direct_function functions[] = {
     {NULL, 0},
 };
 static const tess_direct_file file = {"CHOLMOD", "libcholmod3", names, functions};
-
-static tess_status open_library(tess_ctx *ctx)
-{
-    cholmod_api api;
-    return tess_direct_find(ctx, &file, &api);
-}
 
 static bool known_layout(const cholmod_settings *c)
 {
@@ -196,8 +186,7 @@ static double bytes(const void *pointer)
 }
 
 const tess_direct_library tess_direct_cholmod = {
-    .name = "CHOLMOD",
-    .open = open_library,
+    .file = &file,
     .factor = factor,
     .refactor = refactor,
     .solve = solve,

@@ -3,9 +3,6 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct tess_direct {
     tess_ctx *ctx;
@@ -43,7 +40,8 @@ tess_status tess_direct_find(tess_ctx *ctx, const tess_direct_file *file, void *
         /* ISO C has no conversion from an object pointer to a function pointer; POSIX promises that
          * this copy works. */
         void *symbol = dlsym(library, file->functions[i].symbol);
-        memcpy((char *)api + file->functions[i].at, &symbol, sizeof symbol);
+        if (api)
+            memcpy((char *)api + file->functions[i].at, &symbol, sizeof symbol);
         found = symbol != NULL;
     }
     return found ? TESS_OK
@@ -75,16 +73,14 @@ static const tess_direct_library *library_for(bool positive)
 
 tess_status tess_direct_available(tess_ctx *ctx, bool positive)
 {
-    return library_for(positive)->open(ctx);
+    return tess_direct_find(ctx, library_for(positive)->file, NULL);
 }
 
 /* ---- The matrix ---- */
 
 static void free_arrays(tess_ctx *ctx, tess_direct_arrays *a)
 {
-    tess_free(ctx, a->offsets);
-    tess_free(ctx, a->indices);
-    tess_free(ctx, a->values);
+    TESS_FREE(ctx, a->offsets, a->indices, a->values);
     *a = (tess_direct_arrays){0};
 }
 
@@ -184,5 +180,5 @@ double tess_direct_bytes(const tess_direct *direct)
 
 const char *tess_direct_library_name(const tess_direct *direct)
 {
-    return direct->library->name;
+    return direct->library->file->title;
 }

@@ -4,8 +4,7 @@
  * Both libraries are found when the first matrix is factored, as the CUDA driver is: nothing is
  * needed to build. TESSERA_SUITESPARSE names a directory to look in first, or is "off".
  */
-#ifndef TESS_DIRECT_H
-#define TESS_DIRECT_H
+#pragma once
 
 #include "matrix/arrange/arrange.h"
 
@@ -48,19 +47,6 @@ typedef struct tess_direct_arrays {
     double *values;
 } tess_direct_arrays;
 
-typedef struct tess_direct_library {
-    const char *name;
-    tess_status (*open)(tess_ctx *ctx);
-    tess_status (*factor)(tess_ctx *ctx, const tess_direct_arrays *A,
-                          const tess_direct_limits *limits, void **state);
-    tess_status (*refactor)(tess_ctx *ctx, const tess_direct_arrays *A, void *state);
-    tess_status (*solve)(tess_ctx *ctx, void *state, int64_t n, bool transpose, double *z);
-    void (*release)(void *state);
-    double (*bytes)(const void *state);
-} tess_direct_library;
-
-extern const tess_direct_library tess_direct_klu, tess_direct_cholmod;
-
 typedef struct tess_direct_function {
     const char *symbol;
     size_t at; /* of the pointer in a struct of them */
@@ -74,12 +60,23 @@ typedef struct tess_direct_file {
     const tess_direct_function *functions; /* {NULL, 0} after the last */
 } tess_direct_file;
 
-/* Loads the library and fills the pointers; otherwise a sentence says what to install. */
+typedef struct tess_direct_library {
+    const tess_direct_file *file;
+    tess_status (*factor)(tess_ctx *ctx, const tess_direct_arrays *A,
+                          const tess_direct_limits *limits, void **state);
+    tess_status (*refactor)(tess_ctx *ctx, const tess_direct_arrays *A, void *state);
+    tess_status (*solve)(tess_ctx *ctx, void *state, int64_t n, bool transpose, double *z);
+    void (*release)(void *state);
+    double (*bytes)(const void *state);
+} tess_direct_library;
+
+extern const tess_direct_library tess_direct_klu, tess_direct_cholmod;
+
+/* Loads the library and fills the pointers (api = NULL: looks for them); otherwise a sentence says
+ * what to install. */
 tess_status tess_direct_find(tess_ctx *ctx, const tess_direct_file *file, void *api);
 
 /* Fails where factors of so many entries and operations go beyond the limits. `rate`: operations a
  * second that can be relied on. */
 tess_status tess_direct_check(tess_ctx *ctx, const char *title, const tess_direct_limits *limits,
                               double entries, double operations, double rate);
-
-#endif

@@ -4,10 +4,6 @@
  * struct of settings is only ever filled by klu_l_defaults and handed on, so that its layout, which
  * differs between versions, does not matter.
  */
-#include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
-
 #include "solve/direct/direct.h"
 
 typedef struct klu_settings {
@@ -52,12 +48,6 @@ static const tess_direct_function functions[] = {
     {NULL, 0},
 };
 static const tess_direct_file file = {"KLU", "libklu1", names, functions};
-
-static tess_status open_library(tess_ctx *ctx)
-{
-    klu_api api;
-    return tess_direct_find(ctx, &file, &api);
-}
 
 static void release(void *pointer)
 {
@@ -126,8 +116,7 @@ static double bytes(const void *pointer)
 }
 
 const tess_direct_library tess_direct_klu = {
-    .name = "KLU",
-    .open = open_library,
+    .file = &file,
     .factor = factor,
     .refactor = refactor,
     .solve = solve,

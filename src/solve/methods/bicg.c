@@ -7,8 +7,6 @@
  *     beta = rho' / rho
  *     p = z + beta p,  p~ = z~ + beta p~
  */
-#include <math.h>
-
 #include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, Z, P, Q, R_SHADOW, Z_SHADOW, P_SHADOW, Q_SHADOW, VECTORS };
@@ -17,8 +15,7 @@ enum { RHO = TESS_S_OWN, RHO_NEW, PQ, ALPHA, BETA, SLOTS };
 static void build(tess_solver *solver)
 {
     tess_steps *s = &solver->start;
-    tess_step_apply(s, TESS_V_X, R);
-    tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
+    tess_step_residual(s, R);
     tess_step_copy(s, R_SHADOW, R);
     int z = tess_pc_append(&solver->pc, s, R, Z);
     int z_shadow = tess_pc_append_transpose(&solver->pc, s, R_SHADOW, Z_SHADOW);

@@ -14,8 +14,6 @@
  * A divisor that becomes 0 after the first iteration makes the method begin again from x, with a
  * new h; one that is 0 in the first is a breakdown.
  */
-#include <math.h>
-
 #include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, H, P, V, Y, Z, T, VECTORS };
@@ -45,8 +43,7 @@ static void build(tess_solver *solver)
     const bool left = tess_applies_left(&solver->options);
     const int first = left ? Y : R;
     tess_steps *s = &solver->start;
-    tess_step_apply(s, TESS_V_X, first);
-    tess_step_sum(s, first, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, first);
+    tess_step_residual(s, first);
     tess_step_dot(s, TESS_S_RR, first, first);
     if (left)
         tess_pc_append(&solver->pc, s, first, R);

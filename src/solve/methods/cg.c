@@ -17,8 +17,7 @@ enum { RZ = TESS_S_OWN, RZ_NEW, PQ, ALPHA, BETA, SLOTS };
 static void build(tess_solver *solver)
 {
     tess_steps *s = &solver->start;
-    tess_step_apply(s, TESS_V_X, R);
-    tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
+    tess_step_residual(s, R);
     int z = tess_pc_append(&solver->pc, s, R, Z);
     tess_step_copy(s, P, z);
     tess_step_dot(s, RZ, R, z);

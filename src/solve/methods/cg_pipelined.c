@@ -21,8 +21,7 @@ static void append_zero(tess_steps *s, int vector)
 static void build(tess_solver *solver)
 {
     tess_steps *s = &solver->start;
-    tess_step_apply(s, TESS_V_X, R);
-    tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
+    tess_step_residual(s, R);
     const int u = tess_pc_append(&solver->pc, s, R, U);
     tess_step_apply(s, u, W);
     tess_step_dot(s, GAMMA, R, u);

@@ -24,8 +24,7 @@ void tess_cg_single_scalars(tess_steps *s)
 static void build(tess_solver *solver)
 {
     tess_steps *s = &solver->start;
-    tess_step_apply(s, TESS_V_X, R);
-    tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
+    tess_step_residual(s, R);
     int z = tess_pc_append(&solver->pc, s, R, Z);
     tess_step_dot(s, GAMMA, R, z);
     tess_step_dot(s, TESS_S_RR, R, R);

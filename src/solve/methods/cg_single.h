@@ -1,6 +1,5 @@
 /* What cg_single and cg_pipelined share: their scalars, and when these end a system. */
-#ifndef TESS_CG_SINGLE_H
-#define TESS_CG_SINGLE_H
+#pragma once
 
 #include "solve/methods/method.h"
 
@@ -12,5 +11,3 @@ enum { TESS_CG_SINGLE_STOPS = 2 };
 void tess_cg_single_scalars(tess_steps *s);
 void tess_cg_single_check(tess_solver *solver, tess_system *system, int64_t position);
 extern const tess_stop tess_cg_single_stops[TESS_CG_SINGLE_STOPS];
-
-#endif

@@ -10,8 +10,6 @@
  *
  * za may be 0 where A is indefinite, which is a breakdown: minres has none.
  */
-#include <math.h>
-
 #include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, Z, P, Q, A_Z, G, VECTORS };
@@ -20,8 +18,7 @@ enum { ZA = TESS_S_OWN, ZA_NEW, QG, ALPHA, BETA, SLOTS };
 static void build(tess_solver *solver)
 {
     tess_steps *s = &solver->start;
-    tess_step_apply(s, TESS_V_X, R);
-    tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
+    tess_step_residual(s, R);
     tess_step_dot(s, TESS_S_RR, R, R);
     tess_step_copy(s, Z, tess_pc_append(&solver->pc, s, R, G));
     tess_step_copy(s, P, Z);

@@ -5,8 +5,6 @@
  *     R g_i = sigma_i h_i     the k smallest sigma
  *     d_i = Z g_i             |A d_i| = sigma_i
  */
-#include <string.h>
-
 #include "solve/methods/gmres.h"
 
 void tess_gmres_build_deflate(const tess_solver *solver, tess_steps *s)

@@ -8,8 +8,7 @@ enum { R = TESS_V_OWN, Z, VECTORS };
 
 static void find_residual(tess_steps *s)
 {
-    tess_step_apply(s, TESS_V_X, R);
-    tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
+    tess_step_residual(s, R);
     tess_step_dot(s, TESS_S_RR, R, R);
 }
 

@@ -20,9 +20,6 @@
  * dgmres restarts with the vectors along which A M^-1 is smallest (deflate.c): in the last
  * iterations of a cycle they stand where M^-1 v_j would.
  */
-#include <math.h>
-#include <string.h>
-
 #include "solve/methods/gmres.h"
 
 static void close_state(tess_solver *solver)
@@ -34,12 +31,9 @@ static void close_state(tess_solver *solver)
         tess_steps_free(&state->finish[j]);
         tess_steps_free(&state->mend[j]);
     }
-    tess_free(solver->ctx, state->finish);
-    tess_free(solver->ctx, state->mend);
+    TESS_FREE(solver->ctx, state->finish, state->mend);
     tess_steps_free(&state->deflate);
-    tess_free(solver->ctx, state->small);
-    tess_free(solver->ctx, state->R);
-    tess_free(solver->ctx, state);
+    TESS_FREE(solver->ctx, state->small, state->R, state);
 }
 
 static tess_status open_state(tess_solver *solver)
@@ -155,19 +149,17 @@ static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, NORM, 0},
                                   {TESS_STOP_NOT_POSITIVE, MARGIN, 0},
                                   {TESS_STOP_NOT_POSITIVE, NN_MARGIN, 0}};
 
+/* What the three methods have in common. */
+#define GMRES_FUNCTIONS                                                                           \
+    .size = tess_gmres_size, .build = tess_gmres_build, .open = open_state, .close = close_state, \
+    .mend = mend, .check = check, .stops = stops, .stop_count = sizeof stops / sizeof *stops,     \
+    .finish = finish
+
 const tess_method tess_method_gmres = {
     .name = "gmres",
     .summary = "any A; restart=30 vectors are kept",
     .sides = TESS_SIDES_BOTH,
-    .size = tess_gmres_size,
-    .build = tess_gmres_build,
-    .open = open_state,
-    .close = close_state,
-    .mend = mend,
-    .check = check,
-    .stops = stops,
-    .stop_count = sizeof stops / sizeof *stops,
-    .finish = finish,
+    GMRES_FUNCTIONS,
 };
 
 const tess_method tess_method_fgmres = {
@@ -175,15 +167,7 @@ const tess_method tess_method_fgmres = {
     .summary = "gmres that also keeps the preconditioned vectors",
     .flexible = true,
     .sides = TESS_SIDES_RIGHT,
-    .size = tess_gmres_size,
-    .build = tess_gmres_build,
-    .open = open_state,
-    .close = close_state,
-    .mend = mend,
-    .check = check,
-    .stops = stops,
-    .stop_count = sizeof stops / sizeof *stops,
-    .finish = finish,
+    GMRES_FUNCTIONS,
 };
 
 const tess_method tess_method_dgmres = {
@@ -192,13 +176,5 @@ const tess_method tess_method_dgmres = {
     .flexible = true,
     .deflates = true,
     .sides = TESS_SIDES_RIGHT,
-    .size = tess_gmres_size,
-    .build = tess_gmres_build,
-    .open = open_state,
-    .close = close_state,
-    .mend = mend,
-    .check = check,
-    .stops = stops,
-    .stop_count = sizeof stops / sizeof *stops,
-    .finish = finish,
+    GMRES_FUNCTIONS,
 };

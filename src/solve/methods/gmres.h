@@ -6,8 +6,7 @@
  * Vectors of the space: W, then V_0 .. V_m, then Z (one, or Z_0 .. Z_{m-1} for fgmres and dgmres),
  * then D_0 .. D_{k-1} of dgmres.
  */
-#ifndef TESS_GMRES_H
-#define TESS_GMRES_H
+#pragma once
 
 #include "solve/methods/method.h"
 
@@ -76,5 +75,3 @@ static inline int tess_gmres_kept(const tess_solve_options *options)
 void tess_gmres_build_deflate(const tess_solver *solver, tess_steps *s);
 /* After a whole cycle: the coefficients, into solver->slots, and the run of that list. */
 tess_status tess_gmres_deflate(tess_solver *solver, int system);
-
-#endif

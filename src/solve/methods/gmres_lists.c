@@ -171,8 +171,7 @@ void tess_gmres_build(tess_solver *solver)
 {
     const tess_solve_options *options = &solver->options;
     tess_steps *s = &solver->start;
-    tess_step_apply(s, TESS_V_X, W);
-    tess_step_sum(s, W, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, W);
+    tess_step_residual(s, W);
     tess_step_dot(s, TESS_S_RR, W, W);
     int r = W, rr = TESS_S_RR;
     if (tess_applies_left(options)) {

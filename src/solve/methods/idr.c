@@ -14,8 +14,6 @@
  *     v = M^-1 r,  t = A v,  omega = t.r / t.t
  *     x = x + omega v,  r = r - omega t
  */
-#include <math.h>
-
 #include "solve/methods/method.h"
 
 enum { SHADOWS = 4 };
@@ -45,8 +43,7 @@ static int m_at(int i, int j)
 static void build_start(tess_solver *solver)
 {
     tess_steps *s = &solver->start;
-    tess_step_apply(s, TESS_V_X, R);
-    tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
+    tess_step_residual(s, R);
     tess_step_dot(s, TESS_S_RR, R, R);
     tess_step_scalar(s, TESS_OP_DIV, UNIT, TESS_S_RR, TESS_S_RR);
     tess_step_scalar(s, TESS_OP_COPY, OMEGA, UNIT, UNIT);

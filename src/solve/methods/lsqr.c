@@ -9,8 +9,6 @@
  * phi- is |r|, phi- alpha c is |M^-T A^T r|. A system that b keeps from being solved ends where
  * A^T r is small against A and r (TESS_LEAST_SQUARES); the driver then computes A^T r from x.
  */
-#include <math.h>
-
 #include "solve/methods/method.h"
 
 enum { U = TESS_V_OWN, Q, V, Z, P, W, VECTORS };
@@ -52,8 +50,7 @@ static void build_start(tess_solver *solver)
 {
     tess_steps *s = &solver->start;
     const double wanted = 1 / fmax(solver->options.normal, 1e-15);
-    tess_step_apply(s, TESS_V_X, U);
-    tess_step_sum(s, U, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, U);
+    tess_step_residual(s, U);
     tess_step_dot(s, TESS_S_RR, U, U);
     tess_step_scalar(s, TESS_OP_COPY, BETA, TESS_S_RR, TESS_S_RR);
     tess_step_scalar(s, TESS_OP_DIV, UNIT, BETA, BETA);

@@ -1,9 +1,6 @@
 /* Methods by name, and what all of them share. */
 #include "solve/methods/method.h"
 
-#include <math.h>
-#include <stdio.h>
-
 const tess_method *const tess_methods[] = {
 #define METHOD(name, file) &tess_method_##name,
 #include "solve/methods/methods.def"

@@ -3,8 +3,7 @@
  * A method is a constant tess_method: traits, and the functions that write its lists of steps and
  * look at its scalars. methods.def lists all of them.
  */
-#ifndef TESS_METHOD_H
-#define TESS_METHOD_H
+#pragma once
 
 #include "solve/space/space.h"
 
@@ -154,5 +153,3 @@ void tess_system_scale(tess_system *system, double norm);
 
 /* cg.c: the end of cg and cg_single when p.Ap or r.z is not positive. */
 void tess_cg_check(tess_system *system, double pq, double rz);
-
-#endif

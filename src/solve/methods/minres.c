@@ -12,8 +12,6 @@
  *
  * The last line keeps r itself, so that |r| is that of the caller's norm.
  */
-#include <math.h>
-
 #include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, V, V_OLD, Q, Z, Z_NEW, W, W_OLD, VECTORS };
@@ -46,8 +44,7 @@ enum {
 static void build_start(tess_solver *solver)
 {
     tess_steps *s = &solver->start;
-    tess_step_apply(s, TESS_V_X, R);
-    tess_step_sum(s, R, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, R);
+    tess_step_residual(s, R);
     tess_step_dot(s, TESS_S_RR, R, R);
     const int z = tess_pc_append(&solver->pc, s, R, Z_NEW);
     tess_step_copy(s, V, R);

@@ -9,9 +9,6 @@
  * D^-1 is stored divided by it, so that the coefficients, which are in the lists of steps, stay as
  * they are when the values change.
  */
-#include <math.h>
-#include <string.h>
-
 #include "solve/pc/pc.h"
 
 enum { DEGREE = 4, POWER_STEPS = 40 };
@@ -90,8 +87,7 @@ static tess_status estimate(tess_plan *plan, const tess_diagonal *d, double *lar
         *largest = fmax(*largest, norm);
     }
 cleanup:
-    tess_free(plan->ctx, x);
-    tess_free(plan->ctx, y);
+    TESS_FREE(plan->ctx, x, y);
     return status;
 }
 

@@ -1,7 +1,5 @@
 /* Small dense blocks. */
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "solve/pc/pc.h"
 

@@ -1,8 +1,4 @@
 /* Jacobi and block-Jacobi: the inverses of the diagonal's entries or blocks, one array. */
-#include <math.h>
-#include <string.h>
-
-#include "core/threads.h"
 #include "solve/pc/pc.h"
 
 /* The first block that could not be inverted. */
@@ -169,8 +165,7 @@ double tess_diagonal_bytes(const tess_pc *pc)
 void tess_diagonal_free(tess_pc *pc)
 {
     tess_diagonal *diagonal = pc->state;
-    tess_free(pc->ctx, diagonal->blocks);
-    tess_free(pc->ctx, diagonal);
+    TESS_FREE(pc->ctx, diagonal->blocks, diagonal);
 }
 
 const tess_pc_ops tess_pc_jacobi = {

@@ -1,11 +1,7 @@
 /* What the rows of all factorisations share: blocks of A to where the factors will be, products of
  * blocks, and the inverse of a diagonal block. Compiled into each (ilu0.c, ssor.c, ic0.c), so that
  * the products of small blocks are unrolled there. Numbers are in double. */
-#ifndef TESS_FACTOR_ROWS_H
-#define TESS_FACTOR_ROWS_H
-
-#include <math.h>
-#include <string.h>
+#pragma once
 
 #include "solve/pc/factors.h"
 
@@ -219,5 +215,3 @@ static inline bool end_row(const tess_factors *f, const tess_matrix *A, const te
                      find_bad_pivot(diagonal, b, work->dense, &own) < 0;
     return false;
 }
-
-#endif

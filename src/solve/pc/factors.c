@@ -1,28 +1,19 @@
 /* Triangular factors: their pattern follows from the matrix's; threads compute and apply them. */
-#include <math.h>
-#include <string.h>
-
-#include "core/threads.h"
 #include "solve/pc/staged.h"
 
 static void destroy(tess_ctx *ctx, tess_factors *f)
 {
     if (!f)
         return;
-    tess_free(ctx, f->domain_rows);
-    tess_free(ctx, f->lower_offsets);
-    tess_free(ctx, f->upper_offsets);
-    tess_free(ctx, f->lower_columns);
-    tess_free(ctx, f->upper_columns);
-    tess_free(ctx, f->lower);
-    tess_free(ctx, f->upper);
-    tess_free(ctx, f->inverse);
-    tess_free(ctx, f);
+    TESS_FREE(ctx, f->domain_rows, f->lower_offsets, f->upper_offsets, f->lower_columns,
+              f->upper_columns, f->lower, f->upper, f->inverse, f);
 }
 
 /* Blocks below and above the diagonal in a row of a domain, into counts that become offsets. */
-static void count_blocks(const tess_factors *f, const tess_matrix *A, int domain)
+static void count_blocks(void *factors, const void *matrix, int64_t domain)
 {
+    const tess_factors *f = factors;
+    const tess_matrix *A = matrix;
     const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
     for (int64_t row = first; row < last; row++) {
         int64_t low = 0, high = 0;
@@ -35,8 +26,10 @@ static void count_blocks(const tess_factors *f, const tess_matrix *A, int domain
     }
 }
 
-static void fill_columns(const tess_factors *f, const tess_matrix *A, int domain)
+static void fill_columns(void *factors, const void *matrix, int64_t domain)
 {
+    const tess_factors *f = factors;
+    const tess_matrix *A = matrix;
     const int64_t first = f->domain_rows[domain], last = f->domain_rows[domain + 1];
     for (int64_t row = first; row < last; row++) {
         int64_t low = f->lower_offsets[row];
@@ -48,25 +41,6 @@ static void fill_columns(const tess_factors *f, const tess_matrix *A, int domain
                 f->upper_columns[high++] = A->columns[k];
         }
     }
-}
-
-struct domains {
-    tess_factors *f;
-    const tess_matrix *A;
-};
-
-static void count_domains(void *arg, tess_range range)
-{
-    const struct domains *job = arg;
-    for (int d = (int)range.first; d < range.last; d++)
-        count_blocks(job->f, job->A, d);
-}
-
-static void fill_domains(void *arg, tess_range range)
-{
-    const struct domains *job = arg;
-    for (int d = (int)range.first; d < range.last; d++)
-        fill_columns(job->f, job->A, d);
 }
 
 static tess_status create(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc, int domains,
@@ -85,13 +59,13 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, const tess_pc *pc
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, rows + 1, &f->upper_offsets));
     for (int d = 0; d <= domains; d++)
         f->domain_rows[d] = tess_share_row(A->row_offsets, rows, d, domains);
-    tess_for_dynamic(ctx, ctx->threads, domains, 1, count_domains, &(struct domains){f, A});
+    tess_for_each(ctx, domains, 1, count_blocks, f, A);
     tess_counts_to_offsets(f->lower_offsets, rows);
     tess_counts_to_offsets(f->upper_offsets, rows);
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, f->lower_offsets[rows], &f->lower_columns));
     if (!f->symmetric)
         TESS_TRY_CLEAN(TESS_ALLOC(ctx, f->upper_offsets[rows], &f->upper_columns));
-    tess_for_dynamic(ctx, ctx->threads, domains, 1, fill_domains, &(struct domains){f, A});
+    tess_for_each(ctx, domains, 1, fill_columns, f, A);
     *out = f;
     return TESS_OK;
 cleanup:
@@ -127,9 +101,7 @@ static tess_status allocate_scratch(tess_ctx *ctx, const tess_factors *f, int sh
 
 static void free_scratch(tess_ctx *ctx, scratch *s)
 {
-    tess_free(ctx, s->places);
-    tess_free(ctx, s->dense);
-    tess_free(ctx, s->faults);
+    TESS_FREE(ctx, s->places, s->dense, s->faults);
 }
 
 static tess_factor_work work_of(const tess_factors *f, const scratch *s, int share, int64_t first,
@@ -250,18 +222,6 @@ static tess_factor_fault compute_rows(tess_pc *pc, const tess_matrix *A,
     return compute_once(pc, A, v, s);
 }
 
-struct narrow {
-    float *single;
-    double **from;
-};
-
-static void narrow(void *arg, tess_range range)
-{
-    const struct narrow *job = arg;
-    for (int64_t i = range.first; i < range.last; i++)
-        job->single[i] = (float)(*job->from)[i];
-}
-
 /* Numbers in double become the pc's: moved when that is double, converted otherwise. */
 static tess_status store(tess_ctx *ctx, tess_type type, int64_t count, double **from, void **to)
 {
@@ -273,8 +233,7 @@ static tess_status store(tess_ctx *ctx, tess_type type, int64_t count, double **
     }
     if (!*to)
         TESS_TRY(tess_alloc_bytes(ctx, count, sizeof(float), to));
-    float *single = *to;
-    tess_for(ctx, ctx->threads, count, narrow, &(struct narrow){single, from});
+    tess_narrow(ctx, *from, *to, count);
     return TESS_OK;
 }
 
@@ -327,9 +286,7 @@ static tess_status compute(tess_pc *pc, const tess_matrix *A)
                    (double)tess_type_size(pc->type) +
                4.0 * (double)(f->lower_offsets[rows] + f->upper_offsets[rows] + 2 * rows);
 cleanup:
-    tess_free(ctx, v.lower);
-    tess_free(ctx, v.upper);
-    tess_free(ctx, v.inverse);
+    TESS_FREE(ctx, v.lower, v.upper, v.inverse);
     free_scratch(ctx, &own);
     return status;
 }

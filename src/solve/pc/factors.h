@@ -9,8 +9,7 @@
  *              diagonal block. Place p = first + last - 1 - row of domain first..last-1.
  *     inverse  symmetric factors have no upper; the inverses of D, row by row
  */
-#ifndef TESS_FACTORS_H
-#define TESS_FACTORS_H
+#pragma once
 
 #include "solve/pc/fill.h"
 #include "solve/pc/pc.h"
@@ -66,7 +65,7 @@ tess_factor_fault tess_ilu0_rows(const tess_factors *f, const tess_matrix *A,
 tess_factor_fault tess_ic0_rows(const tess_factors *f, const tess_matrix *A,
                                 const tess_factor_values *v, int domain, tess_factor_work *work);
 
-static inline int64_t tess_factor_place(const tess_factors *f, int domain, int64_t row)
+static inline int64_t tess_factor_place(const tess_factors *f, int64_t domain, int64_t row)
 {
     return f->domain_rows[domain] + f->domain_rows[domain + 1] - 1 - row;
 }
@@ -125,5 +124,3 @@ static inline struct tess_staged *tess_pc_staged(const tess_pc *pc)
 {
     return pc->ops->triangular ? ((const tess_triangular *)pc->state)->staged : NULL;
 }
-
-#endif

@@ -1,5 +1,4 @@
 /* Triangular factors applied: domains side by side, or stage by stage. */
-#include "core/threads.h"
 #include "solve/pc/staged.h"
 
 /* Bytes of factors that are worth a thread. */

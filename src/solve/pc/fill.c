@@ -1,16 +1,12 @@
 /* Fill by levels, and what every fill has in common. */
 #include "solve/pc/fill.h"
 
-#include "core/threads.h"
-
 #include <inttypes.h>
-#include <string.h>
 
 void tess_fill_free(tess_fill *fill)
 {
     tess_matrix_destroy(fill->matrix);
-    tess_free(fill->ctx, fill->source);
-    tess_free(fill->ctx, fill->factors);
+    TESS_FREE(fill->ctx, fill->source, fill->factors);
     *fill = (tess_fill){.ctx = fill->ctx};
 }
 
@@ -38,7 +34,7 @@ void tess_fill_take_values(const tess_fill *fill, const tess_matrix *A)
 {
     const size_t bytes = (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
     char *to = fill->matrix->values;
-    tess_for(fill->ctx, fill->ctx->threads, fill->matrix->blocks, take_blocks,
+    tess_for(fill->ctx, fill->matrix->blocks, take_blocks,
              &(struct take_blocks){fill, to, bytes, A});
 }
 
@@ -71,8 +67,7 @@ tess_status tess_fill_from_rows(tess_ctx *ctx, const tess_matrix *A, const int64
     memcpy(fill.matrix->row_offsets, offsets, (size_t)(rows + 1) * sizeof *offsets);
     if (blocks > 0) /* an empty list has no address */
         memcpy(fill.matrix->columns, columns, (size_t)blocks * sizeof *columns);
-    tess_for(ctx, ctx->threads, rows, find_sources,
-             &(struct find_sources){offsets, fill, A, order, columns});
+    tess_for(ctx, rows, find_sources, &(struct find_sources){offsets, fill, A, order, columns});
     tess_fill_take_values(&fill, A);
     *out = fill;
     return TESS_OK;
@@ -182,10 +177,6 @@ tess_status tess_fill_levels(tess_ctx *ctx, const tess_matrix *A, int64_t levels
     }
     status = tess_fill_from_rows(ctx, A, p.offsets, p.columns, NULL, out);
 cleanup:
-    tess_free(ctx, p.offsets);
-    tess_free(ctx, p.columns);
-    tess_free(ctx, p.levels);
-    tess_free(ctx, row.next);
-    tess_free(ctx, row.level);
+    TESS_FREE(ctx, p.offsets, p.columns, p.levels, row.next, row.level);
     return status;
 }

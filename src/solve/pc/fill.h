@@ -4,8 +4,7 @@
  * ILU(0) of F is ILU(k) of A, and IC(0) of F is IC(k). Made by a threshold, F is the pattern of
  * factors that are computed on the way. Schedules and devices are then those of ILU(0).
  */
-#ifndef TESS_FILL_H
-#define TESS_FILL_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -44,5 +43,3 @@ void tess_fill_free(tess_fill *fill);
 /* For both: F from rows of columns, sorted. Column j is A's column order[j], or j without one. */
 tess_status tess_fill_from_rows(tess_ctx *ctx, const tess_matrix *A, const int64_t *offsets,
                                 const int32_t *columns, const int64_t *order, tess_fill *out);
-
-#endif

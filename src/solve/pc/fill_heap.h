@@ -1,6 +1,5 @@
 /* A heap of positions, the smallest first: which column a row is to be eliminated with next. */
-#ifndef TESS_FILL_HEAP_H
-#define TESS_FILL_HEAP_H
+#pragma once
 
 #include "core/core.h"
 
@@ -32,5 +31,3 @@ static inline int64_t pop(position_heap *heap)
     heap->items[at] = last;
     return smallest;
 }
-
-#endif

@@ -7,10 +7,6 @@
  *
  * Columns keep their numbers; where they are exchanged only their positions change.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "matrix/sort.h"
 #include "solve/pc/fill.h"
 #include "solve/pc/fill_heap.h"
@@ -314,9 +310,7 @@ static tess_status make_fill(factoring *f, tess_fill *out)
     out->factors = factors;
     factors = NULL;
 cleanup:
-    tess_free(ctx, columns);
-    tess_free(ctx, keys);
-    tess_free(ctx, factors);
+    TESS_FREE(ctx, columns, keys, factors);
     return status;
 }
 
@@ -362,17 +356,7 @@ tess_status tess_fill_threshold(tess_ctx *ctx, const tess_matrix *A,
     if (order)
         memcpy(order, f.order, (size_t)n * sizeof *order);
 cleanup:
-    tess_free(ctx, f.kept.offsets);
-    tess_free(ctx, f.kept.diagonal);
-    tess_free(ctx, f.kept.columns);
-    tess_free(ctx, f.kept.blocks);
-    tess_free(ctx, f.place);
-    tess_free(ctx, f.position);
-    tess_free(ctx, f.order);
-    tess_free(ctx, f.row_columns);
-    tess_free(ctx, f.row_blocks);
-    tess_free(ctx, f.heap.items);
-    tess_free(ctx, f.chosen);
-    tess_free(ctx, f.scratch);
+    TESS_FREE(ctx, f.kept.offsets, f.kept.diagonal, f.kept.columns, f.kept.blocks, f.place,
+              f.position, f.order, f.row_columns, f.row_blocks, f.heap.items, f.chosen, f.scratch);
     return status;
 }

@@ -1,6 +1,4 @@
 /* The caller's preconditioner, z = M^-1 r by a call. Its failure is kept until the solve looks. */
-#include <math.h>
-
 #include "solve/pc/pc.h"
 
 typedef struct given_state {

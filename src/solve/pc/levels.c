@@ -1,13 +1,9 @@
 /* Levels and colours of the block rows of a matrix. */
 #include "solve/pc/levels.h"
 
-#include <string.h>
-
 void tess_stages_free(tess_stages *stages)
 {
-    tess_free(stages->ctx, stages->offsets);
-    tess_free(stages->ctx, stages->rows);
-    tess_free(stages->ctx, stages->places);
+    TESS_FREE(stages->ctx, stages->offsets, stages->rows, stages->places);
     *stages = (tess_stages){0};
 }
 
@@ -143,9 +139,6 @@ tess_status tess_stages_by_colours(tess_ctx *ctx, const tess_matrix *A, int doma
     }
     status = sort_rows(ctx, rows, colour, count, out);
 cleanup:
-    tess_free(ctx, r.offsets);
-    tess_free(ctx, r.rows);
-    tess_free(ctx, colour);
-    tess_free(ctx, taken);
+    TESS_FREE(ctx, r.offsets, r.rows, colour, taken);
     return status;
 }

@@ -14,8 +14,7 @@
  *
  * Both look at the pattern of A + A^T, so that one order serves L and U and their transposes.
  */
-#ifndef TESS_LEVELS_H
-#define TESS_LEVELS_H
+#pragma once
 
 #include "matrix/matrix.h"
 
@@ -41,5 +40,3 @@ tess_status tess_stages_by_colours(tess_ctx *ctx, const tess_matrix *A, int doma
 void tess_stages_free(tess_stages *stages);
 
 tess_stage_statistics tess_stages_describe(const tess_stages *stages);
-
-#endif

@@ -2,8 +2,6 @@
  *
  * A symmetric matrix with a positive diagonal is tried as a positive definite one first.
  */
-#include <math.h>
-
 #include "solve/direct/direct.h"
 #include "solve/pc/pc.h"
 
@@ -54,8 +52,7 @@ static void destroy(tess_pc *pc)
 {
     complete *state = pc->state;
     tess_direct_destroy(state->direct);
-    tess_free(pc->ctx, state->work);
-    tess_free(pc->ctx, state);
+    TESS_FREE(pc->ctx, state->work, state);
 }
 
 static tess_status update(tess_plan *plan, tess_pc *pc)

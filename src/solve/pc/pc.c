@@ -1,6 +1,4 @@
 /* Preconditioners by name, and what all of them share. */
-#include <math.h>
-
 #include "solve/pc/pc.h"
 
 const tess_pc_ops *const tess_pcs[] = {
@@ -81,8 +79,7 @@ static tess_status with_host_values(tess_plan *plan, tess_pc *pc,
 {
     if (!compute)
         return TESS_OK;
-    if (plan->device->backend->host_values)
-        TESS_TRY(plan->device->backend->host_values(plan));
+    TESS_TRY(tess_plan_host_values(plan));
     TESS_TRY(compute(plan, pc));
     return pc->ops->triangular && plan->device->threads > 0 ? watch(plan, pc) : TESS_OK;
 }

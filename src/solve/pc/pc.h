@@ -4,8 +4,7 @@
  * preconditioner's own. It takes part in a method by appending its steps to the method's list.
  * pcs.def lists all of them.
  */
-#ifndef TESS_PC_H
-#define TESS_PC_H
+#pragma once
 
 #include "backend/backend.h"
 #include "solve/steps/steps.h"
@@ -158,15 +157,15 @@ int tess_pc_append_transpose(const tess_pc *pc, tess_steps *steps, int r, int z)
 
 /* The plan's matrix with its present values, which are only ever read. */
 tess_matrix tess_plan_present(const tess_plan *plan);
+/* Sets plan->values to the newest values in host memory. */
+static inline tess_status tess_plan_host_values(tess_plan *plan)
+{
+    const tess_backend *backend = plan->device->backend;
+    return backend->host_values ? backend->host_values(plan) : TESS_OK;
+}
 
 /* An `append` of one PRECONDITION step. */
 void tess_pc_append_step(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);
-
-/* The diagonal of a preconditioner that is made of one; NULL of any other. */
-static inline const tess_diagonal *tess_pc_diagonal(const tess_pc *pc)
-{
-    return pc->ops->diagonal ? pc->state : NULL;
-}
 
 /* ---- diagonal.c: a state that is a tess_diagonal ---- */
 
@@ -190,5 +189,3 @@ int32_t tess_dense_invert_magnitude(double *a, int32_t b, double *work, double *
 /* The singular values of a, b x b with columns `stride` apart, and its right singular vectors: a
  * becomes a v, whose columns are orthogonal and as long as the singular values. */
 void tess_dense_singular(double *a, int64_t stride, int32_t b, double *v);
-
-#endif

@@ -1,8 +1,6 @@
 /* Singular values of small dense matrices, by one-sided Jacobi rotations (Hestenes 1958): columns
  * are turned against each other until all are orthogonal. */
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "solve/pc/pc.h"
 

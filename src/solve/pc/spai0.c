@@ -6,9 +6,6 @@
  * It is applied as block-Jacobi is, and needs a row that is not 0 instead of a regular diagonal
  * block.
  */
-#include <math.h>
-#include <string.h>
-
 #include "solve/pc/pc.h"
 
 /* sum += a a^T. */

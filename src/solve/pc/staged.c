@@ -1,16 +1,11 @@
 /* Order and patterns of factors that are solved stage by stage. */
 #include "solve/pc/staged.h"
 
-#include <string.h>
-
 #include "matrix/sort.h"
 
 static void free_triangle(tess_ctx *ctx, tess_triangle *t)
 {
-    tess_free(ctx, t->offsets);
-    tess_free(ctx, t->columns);
-    tess_free(ctx, t->source);
-    tess_free(ctx, t->values);
+    TESS_FREE(ctx, t->offsets, t->columns, t->source, t->values);
 }
 
 static void free_split(tess_ctx *ctx, tess_split *split)
@@ -26,16 +21,14 @@ void tess_staged_destroy(tess_staged *staged)
         return;
     tess_ctx *ctx = staged->ctx;
     tess_stages_free(&staged->stages);
-    tess_free(ctx, staged->reordered.row_offsets);
-    tess_free(ctx, staged->reordered.columns);
+    TESS_FREE(ctx, staged->reordered.row_offsets, staged->reordered.columns);
     tess_staged_drop_values(staged);
     tess_free(ctx, staged->source);
     free_split(ctx, &staged->plain);
     free_split(ctx, &staged->transposed);
     tess_free(ctx, staged->work);
     for (int i = 0; i < 2; i++) {
-        tess_free(ctx, staged->down[i].bounds);
-        tess_free(ctx, staged->up[i].bounds);
+        TESS_FREE(ctx, staged->down[i].bounds, staged->up[i].bounds);
     }
     tess_free(ctx, staged);
 }
@@ -86,9 +79,7 @@ static tess_status reorder(tess_staged *staged, const tess_matrix *A, const cut 
     const int64_t rows = A->block_rows;
     tess_matrix *B = &staged->reordered;
     tess_sort_key *keys = NULL;
-    int64_t longest = 0;
-    for (int64_t i = 0; i < rows; i++)
-        longest = tess_max(longest, A->row_offsets[i + 1] - A->row_offsets[i]);
+    const int64_t longest = tess_matrix_longest_row(A);
     tess_status status;
     *B = (tess_matrix){.ctx = ctx,
                        .type = A->type,

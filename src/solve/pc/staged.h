@@ -14,8 +14,7 @@
  *     upper    by last place first, q = rows - 1 - place; a row's columns decrease, likewise
  *     inverse  D^-1 by place
  */
-#ifndef TESS_STAGED_H
-#define TESS_STAGED_H
+#pragma once
 
 #include "solve/pc/factors.h"
 #include "solve/pc/levels.h"
@@ -95,5 +94,3 @@ typedef void (*tess_sweep_fn)(const tess_sweep *sweep, bool up, int64_t first, i
 void tess_staged_sweep_f64_f64(const tess_sweep *sweep, bool up, int64_t first, int64_t last);
 void tess_staged_sweep_f64_f32(const tess_sweep *sweep, bool up, int64_t first, int64_t last);
 void tess_staged_sweep_f32_f32(const tess_sweep *sweep, bool up, int64_t first, int64_t last);
-
-#endif

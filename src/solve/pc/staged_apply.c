@@ -5,10 +5,6 @@
  */
 #include "solve/pc/staged.h"
 
-#include <string.h>
-
-#include "core/threads.h"
-
 /* Bytes of factors worth a thread of their own: about the time of a parallel call. */
 enum { SHARE_BYTES = 24 << 10 };
 

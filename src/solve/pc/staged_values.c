@@ -1,7 +1,4 @@
 /* The numbers of factors that are solved stage by stage. */
-#include <string.h>
-
-#include "core/threads.h"
 #include "solve/pc/staged.h"
 
 struct take_blocks {
@@ -34,8 +31,7 @@ tess_status tess_staged_take_values(tess_staged *staged, const tess_matrix *A)
     B->type = A->type;
     char *to = B->values;
     const char *from = A->values;
-    tess_for(staged->ctx, staged->ctx->threads, B->blocks, take_blocks,
-             &(struct take_blocks){staged, to, bytes, from});
+    tess_for(staged->ctx, B->blocks, take_blocks, &(struct take_blocks){staged, to, bytes, from});
     if (staged->padding > 0) {
         const int64_t last = staged->stages.places[staged->block_rows - 1];
         const int64_t k = tess_matrix_find(B, last, last);
@@ -143,9 +139,10 @@ static void transpose_blocks(const tess_staged *staged, const void *from, tess_t
                                  to->source[k] * size + i * b + j);
 }
 
-static void fill_transposed(tess_staged *staged, int64_t place)
+static void fill_transposed(void *to, const void *from, int64_t place)
 {
-    const tess_split *plain = &staged->plain;
+    tess_staged *staged = to;
+    const tess_split *plain = from;
     tess_split *split = &staged->transposed;
     const int32_t b = staged->block;
     const int64_t size = (int64_t)b * b, q = staged->block_rows - 1 - place;
@@ -160,41 +157,28 @@ static void fill_transposed(tess_staged *staged, int64_t place)
 }
 
 struct fill_share {
-    int shares;
     tess_staged *staged;
     const tess_factors *f;
     tess_factor_values *v;
-    int64_t rows;
     double *blocks;
     int64_t size;
 };
 
-static void fill_share(void *arg, int share)
+static void fill_share(void *arg, tess_range rows)
 {
     const struct fill_share *job = arg;
-    tess_staged *staged = job->staged;
-    fill_rows(staged, job->f, job->v,
-              tess_share_row(staged->plain.lower.offsets, job->rows, share, job->shares),
-              tess_share_row(staged->plain.lower.offsets, job->rows, share + 1, job->shares),
-              job->blocks + share * job->size);
-}
-
-static void fill_places(void *arg, tess_range range)
-{
-    tess_staged *staged = arg;
-    for (int64_t place = range.first; place < range.last; place++)
-        fill_transposed(staged, place);
+    fill_rows(job->staged, job->f, job->v, rows.first, rows.last,
+              job->blocks + rows.share * job->size);
 }
 
 tess_status tess_staged_fill(tess_staged *staged, const tess_factors *f, tess_factor_values *v)
 {
     tess_ctx *ctx = staged->ctx;
     const int64_t rows = staged->block_rows, size = (int64_t)staged->block * staged->block;
-    const int shares = ctx->threads;
     double *blocks;
-    TESS_TRY(TESS_ALLOC(ctx, shares * size, &blocks));
-    tess_parallel(ctx, shares, fill_share,
-                  &(struct fill_share){shares, staged, f, v, rows, blocks, size});
+    TESS_TRY(TESS_ALLOC(ctx, ctx->threads * size, &blocks));
+    tess_for_rows(ctx, staged->plain.lower.offsets, rows, fill_share,
+                  &(struct fill_share){staged, f, v, blocks, size});
     tess_free(ctx, blocks);
     if (staged->type == TESS_F64) {
         tess_free(ctx, staged->plain.lower.values);
@@ -203,7 +187,7 @@ tess_status tess_staged_fill(tess_staged *staged, const tess_factors *f, tess_fa
     }
     if (!staged->transposed.inverse)
         return TESS_OK;
-    tess_for(ctx, ctx->threads, rows, fill_places, staged);
+    tess_for_each(ctx, rows, 0, fill_transposed, staged, &staged->plain);
     return TESS_OK;
 }
 

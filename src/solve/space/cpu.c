@@ -5,10 +5,6 @@
  * many as give every thread its share. A dot product is the sum of the chunks' sums in order,
  * whoever computed them; chunks depend on the matrix alone.
  */
-#include <math.h>
-#include <string.h>
-
-#include "core/threads.h"
 #include "solve/space/cpu.h"
 
 enum { CHUNK_LEAST = 512, CHUNK_MOST = 8192, CHUNKS_WANTED = 64 };
@@ -18,12 +14,8 @@ static void space_close(tess_space *space)
     if (!state)
         return;
     tess_cpu_receive(space); /* a failure is nobody's any more */
-    tess_free(space->ctx, state->data);
-    tess_free(space->ctx, state->slots);
-    tess_free(space->ctx, state->updates);
-    tess_free(space->ctx, state->sums);
-    tess_free(space->ctx, state->chunks);
-    tess_free(space->ctx, state);
+    TESS_FREE(space->ctx, state->data, state->slots, state->updates, state->sums, state->chunks,
+              state);
     space->state = NULL;
 }
 
@@ -44,8 +36,8 @@ static void clear_pieces(void *arg, tess_range range)
 /* First touch by the threads that will compute there. */
 static void clear(const tess_space *space, char *data, int64_t bytes)
 {
-    tess_for(space->ctx, space->plan->device->threads, tess_ceil_div(bytes, CLEAR_BYTES),
-             clear_pieces, &(struct clear_pieces){data, bytes});
+    tess_for_shares(space->ctx, space->plan->device->threads, tess_ceil_div(bytes, CLEAR_BYTES),
+                    clear_pieces, &(struct clear_pieces){data, bytes});
 }
 
 static tess_cpu_chunks cut(const tess_space_level *level)
@@ -174,10 +166,11 @@ static void run_convert(const tess_space *space, const tess_step *step, int syst
     const tess_space_level *to = tess_space_level_of(space, step->y);
     const double slot = tess_cpu_slots(space, system)[step->slot];
     const double factor = !step->divide ? slot : slot > 0 ? 1 / slot : 0;
-    tess_for(space->ctx, tess_cpu_threads(space, 12 * (double)to->rows), to->rows, convert_rows,
-             &(struct convert_rows){from->type, to->type, factor,
-                                    tess_cpu_vector(space, step->x, system),
-                                    tess_cpu_vector(space, step->y, system)});
+    tess_for_shares(space->ctx, tess_cpu_threads(space, 12 * (double)to->rows), to->rows,
+                    convert_rows,
+                    &(struct convert_rows){from->type, to->type, factor,
+                                           tess_cpu_vector(space, step->x, system),
+                                           tess_cpu_vector(space, step->y, system)});
 }
 
 static tess_status apply_one(tess_space *space, const tess_step *step, int system)

@@ -1,6 +1,5 @@
 /* What the space of the host keeps (cpu.c), and its passes over vectors (cpu_pass.c). */
-#ifndef TESS_SPACE_CPU_H
-#define TESS_SPACE_CPU_H
+#pragma once
 
 #include "solve/space/pass.h"
 #include "solve/space/space.h"
@@ -44,5 +43,3 @@ tess_status tess_cpu_receive(const tess_space *space);
 int tess_cpu_threads(const tess_space *space, double bytes);
 tess_status tess_cpu_pass(tess_space *space, const tess_steps *steps, const tess_step *pass,
                           int system);
-
-#endif

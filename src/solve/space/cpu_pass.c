@@ -1,6 +1,5 @@
 /* Passes over the vectors of the host's space: their updates bound to addresses, chunks dealt out
  * to threads, dot products summed. */
-#include "core/threads.h"
 #include "solve/space/cpu.h"
 
 /* Below so many bytes a pass is done before other threads have woken up. */
@@ -153,7 +152,7 @@ tess_status tess_cpu_pass(tess_space *space, const tess_steps *steps, const tess
     const tess_space_level *level = &space->level[pass->level];
     const tess_pass_fn run = level->type == TESS_F64 ? tess_pass_f64 : tess_pass_f32;
     const double bytes = pass->vectors * (double)level->rows * (double)tess_type_size(level->type);
-    tess_for(space->ctx, tess_cpu_threads(space, bytes), state->chunks[pass->level].count,
-             pass_over_chunks, &(struct pass_over_chunks){state, space, run, pass});
+    tess_for_shares(space->ctx, tess_cpu_threads(space, bytes), state->chunks[pass->level].count,
+                    pass_over_chunks, &(struct pass_over_chunks){state, space, run, pass});
     return add_dots(space, steps, pass, system);
 }

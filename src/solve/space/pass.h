@@ -1,6 +1,5 @@
 /* A pass on a CPU: pass_f64.c, pass_f32.c. */
-#ifndef TESS_PASS_H
-#define TESS_PASS_H
+#pragma once
 
 #include "solve/steps/steps.h"
 
@@ -23,5 +22,3 @@ void tess_pass_f64(const tess_cpu_update *updates, int64_t update_count, int64_t
                    int64_t first, int64_t count);
 void tess_pass_f32(const tess_cpu_update *updates, int64_t update_count, int64_t chunk,
                    int64_t first, int64_t count);
-
-#endif

@@ -38,8 +38,7 @@ static tess_status lay_out(tess_space *space)
 
 static void forget_layout(tess_space *space)
 {
-    tess_free(space->ctx, space->level);
-    tess_free(space->ctx, space->place);
+    TESS_FREE(space->ctx, space->level, space->place);
     space->level = NULL;
     space->place = NULL;
 }

@@ -5,8 +5,7 @@
  * first, then those of the preconditioner's levels. Scalars of padding (rows up to a multiple of
  * the block size) are 0 and stay 0.
  */
-#ifndef TESS_SPACE_H
-#define TESS_SPACE_H
+#pragma once
 
 #include "backend/backend.h"
 #include "solve/pc/pc.h"
@@ -54,7 +53,7 @@ typedef struct tess_space_ops {
     /* All slots of a system as they were after iteration i of the last stretch. */
     tess_status (*recall)(tess_space *space, int system, int64_t i, double *to);
     /* The preconditioner has new numbers; NULL: nothing was copied. */
-    tess_status (*refresh)(tess_space *space);
+    tess_status (*update_values)(tess_space *space);
 } tess_space_ops;
 
 /* The vectors of one level: 0 is the method's. */
@@ -116,5 +115,3 @@ void tess_space_account(tess_space *space, const tess_step *step, int count, dou
 double tess_space_step_bytes(const tess_space *space, const tess_step *step, int count);
 
 extern const tess_space_ops tess_space_cpu;
-
-#endif

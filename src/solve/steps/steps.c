@@ -4,8 +4,7 @@
 
 void tess_steps_free(tess_steps *steps)
 {
-    tess_free(steps->ctx, steps->step);
-    tess_free(steps->ctx, steps->update);
+    TESS_FREE(steps->ctx, steps->step, steps->update);
     steps->step = NULL;
     steps->update = NULL;
     steps->count = steps->capacity = steps->update_count = steps->update_capacity = 0;

@@ -18,8 +18,7 @@
  * Level 0 has the matrix's length and the method's precision. Vectors of a pass are of one level; a
  * product goes from the level of a plan's columns to that of its rows.
  */
-#ifndef TESS_STEPS_H
-#define TESS_STEPS_H
+#pragma once
 
 #include "core/core.h"
 
@@ -152,6 +151,13 @@ static inline void tess_step_sum(tess_steps *steps, int out, double fx, int sx, 
     tess_step_combine(steps, out, 2, term);
 }
 
+/* r = b - A x */
+static inline void tess_step_residual(tess_steps *steps, int r)
+{
+    tess_step_apply(steps, TESS_V_X, r);
+    tess_step_sum(steps, r, 1, TESS_ONE, TESS_V_B, -1, TESS_ONE, r);
+}
+
 static inline void tess_step_copy(tess_steps *steps, int out, int x)
 {
     const tess_term term = {1, TESS_ONE, x};
@@ -172,5 +178,3 @@ typedef struct tess_stop {
     tess_stop_kind kind;
     int a, b;
 } tess_stop;
-
-#endif

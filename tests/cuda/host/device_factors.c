@@ -170,8 +170,8 @@ static void solves_run_in_graphs_and_follow_new_values(void **state)
     for (int round = 0; round < 3; round++) {
         for (int64_t i = 0; i < tess_matrix_stored(s.A); i++)
             values[i] *= 1 + 0.01 * round;
-        ok(state, tess_pc_update_values(s.plan, &s.pc), "refresh");
-        ok(state, tess_cuda_factors_refresh(s.factors, stream), "refresh");
+        ok(state, tess_pc_update_values(s.plan, &s.pc), "update");
+        ok(state, tess_cuda_factors_update(s.factors, stream), "update");
         memset(s.z, 0xff, s.bytes);
         ok(state, tess_device_copy_to(device, s.device_z, s.z, s.bytes), "poison");
         ok(state, TESS_CU(cuda, cuGraphLaunch(exec, stream)), "replay");

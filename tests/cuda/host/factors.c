@@ -74,7 +74,7 @@ static void applications_are_solves(void **state)
     }
 }
 
-static void a_refresh_moves_numbers_and_allocates_nothing_there(void **state)
+static void an_update_moves_numbers_and_allocates_nothing_there(void **state)
 {
     tess_matrix *A =
         test_shape_matrix(test_ctx(state), TEST_SHAPE_BANDED, 50, 2, false, TESS_F64, 3);
@@ -86,19 +86,19 @@ static void a_refresh_moves_numbers_and_allocates_nothing_there(void **state)
     for (int64_t i = 0; i < tess_matrix_stored(A); i++)
         ((double *)A->values)[i] *= 2;
     ok(state, tess_pc_update_values(s.plan, &s.pc));
-    ok(state, tess_cuda_factors_refresh(s.factors, tess_cuda_of(s.device)->stream));
+    ok(state, tess_cuda_factors_update(s.factors, tess_cuda_of(s.device)->stream));
     assert_int_equal(fake->allocations, allocations);
     assert_int_equal(fake->compiled, compiled);
     for (int transpose = 0; transpose < 2; transpose++) {
         apply(state, &s, transpose, r, z);
-        test_check_staged("refreshed", tess_pc_staged(&s.pc), transpose, r, z);
+        test_check_staged("updated", tess_pc_staged(&s.pc), transpose, r, z);
     }
     close_subject(&s);
     free(r), free(z);
     tess_matrix_destroy(A);
 }
 
-/* A captured application is replayed with the numbers of the last refresh. */
+/* A captured application is replayed with the numbers of the last update. */
 static void applications_can_be_captured(void **state)
 {
     tess_matrix *A =
@@ -148,7 +148,7 @@ static void what_cannot_be_is_said(void **state)
     tess_matrix_destroy(A);
 }
 
-/* Create, refresh and apply once; for the sweep of failures. */
+/* Create, update and apply once; for the sweep of failures. */
 static tess_status whole_life(void **state, tess_device *device, const tess_pc *pc, void *r)
 {
     (void)state;
@@ -157,7 +157,7 @@ static tess_status whole_life(void **state, tess_device *device, const tess_pc *
     TESS_TRY(tess_cuda_enter(cuda));
     tess_status status = tess_cuda_factors_create(cuda, pc, cuda->stream, &factors);
     if (status == TESS_OK)
-        status = tess_cuda_factors_refresh(factors, cuda->stream);
+        status = tess_cuda_factors_update(factors, cuda->stream);
     if (status == TESS_OK)
         status = tess_cuda_factors_apply(factors, true, tess_cuda_address(r), tess_cuda_address(r),
                                          cuda->stream);
@@ -210,7 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(applications_are_solves),
-        TEST(a_refresh_moves_numbers_and_allocates_nothing_there),
+        TEST(an_update_moves_numbers_and_allocates_nothing_there),
         TEST(applications_can_be_captured),
         TEST(what_cannot_be_is_said),
         TEST(every_failure_is_reported_and_nothing_leaks),

@@ -1,6 +1,4 @@
 /* Descriptors of by_block.cu. */
-#include <stdio.h>
-
 #include "cuda/kernels/papers/rows.h"
 
 enum { ROWS, UNROLL, THREADS, LAMBDA, COUNT };

@@ -1,6 +1,4 @@
 /* Descriptors of by_column.cu. */
-#include <stdio.h>
-
 #include "cuda/kernels/papers/rows.h"
 
 enum { LANES, UNROLL, THREADS, LAMBDA, COUNT };

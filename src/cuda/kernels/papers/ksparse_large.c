@@ -1,6 +1,4 @@
 /* Descriptors of ksparse_large.cu. */
-#include <stdio.h>
-
 #include "cuda/kernels/papers/rows.h"
 
 enum { NB, N_TG, EPT, LAMBDA, COUNT };

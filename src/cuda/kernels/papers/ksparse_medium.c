@@ -1,6 +1,4 @@
 /* Descriptors of ksparse_medium.cu. */
-#include <stdio.h>
-
 #include "cuda/kernels/papers/rows.h"
 
 enum { N_TG, N_TA, NBROWS, LAMBDA, COUNT };

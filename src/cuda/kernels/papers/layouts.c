@@ -33,7 +33,6 @@ static tess_status create_balanced(tess_ctx *ctx, const tess_matrix *A, const ch
     tess_cuda_layout_add(layout, B->segment_ptr, A->block_rows + 1, sizeof *B->segment_ptr);
     tess_cuda_layout_add(layout, B->long_rows, B->long_count, sizeof *B->long_rows);
     layout->values = BSR_VALUES;
-    layout->in_order = true;
     layout->counts[BALANCED_SEGMENTS] = B->segments;
     layout->counts[BALANCED_LONG_COUNT] = B->long_count;
     layout->workspace = (size_t)B->segments * (size_t)A->block_height * tess_type_size(A->type);
@@ -55,7 +54,6 @@ const tess_cuda_layout_kind tess_cuda_layout_balanced = {
     .name = "balanced",
     .create = create_balanced,
     .pad = pad_balanced,
-    .refresh = tess_cuda_layout_point,
     .destroy = destroy_balanced,
 };
 
@@ -65,14 +63,11 @@ void tess_cuda_launch_balanced_sum(const tess_cuda_problem *problem, const tess_
     int64_t long_count = layout->counts[BALANCED_LONG_COUNT];
     int64_t grid = long_count + tess_ceil_div(problem->rows, 128);
     tess_cuda_launch *run = tess_cuda_launch_start(out, "balanced_sum", grid, 128);
-    tess_cuda_arg_pointer(run, call->arrays[BALANCED_SEGMENT_PTR]);
-    tess_cuda_arg_pointer(run, call->arrays[BALANCED_LONG_ROWS]);
-    tess_cuda_arg_integer(run, long_count);
-    tess_cuda_arg_pointer(run, call->workspace);
-    tess_cuda_arg_pointer(run, call->y);
-    tess_cuda_arg_integer(run, problem->rows);
-    tess_cuda_arg_number(run, call->alpha);
-    tess_cuda_arg_number(run, call->beta);
+    TESS_CUDA_POINTERS(run, call->arrays[BALANCED_SEGMENT_PTR], call->arrays[BALANCED_LONG_ROWS]);
+    TESS_CUDA_INTEGERS(run, long_count);
+    TESS_CUDA_POINTERS(run, call->workspace, call->y);
+    TESS_CUDA_INTEGERS(run, problem->rows);
+    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
 }
 
 /* ---- interleaved ---- */
@@ -82,9 +77,9 @@ static void destroy_interleaved(tess_cuda_layout *layout)
     tess_interleaved_destroy(layout->format);
 }
 
-static void refresh_interleaved(tess_cuda_layout *layout, const void *values)
+static void update_interleaved(tess_cuda_layout *layout, const void *values)
 {
-    tess_interleaved_refresh(layout->format, values);
+    tess_interleaved_update(layout->format, values);
 }
 
 static tess_status parse_interleaved(tess_ctx *ctx, const char *text, tess_interleaved_options *out)
@@ -133,6 +128,6 @@ const tess_cuda_layout_kind tess_cuda_layout_interleaved = {
     .name = "interleaved",
     .create = create_interleaved,
     .pad = pad_interleaved,
-    .refresh = refresh_interleaved,
+    .update = update_interleaved,
     .destroy = destroy_interleaved,
 };

@@ -1,6 +1,4 @@
 /* Descriptors of mapped.cu: block_row, warp_row and multi_row. */
-#include <stdio.h>
-
 #include "cuda/kernels/support.h"
 
 enum { THREADS, DEPTH, SORT, BX, COUNT };
@@ -143,14 +141,10 @@ static int write_launches(const tess_cuda_problem *problem, mapping m,
         return 0;
     tess_cuda_launch *run =
         tess_cuda_launch_start(out, "mapped", layout->counts[INTERLEAVED_GROUPS], m.threads);
-    for (int i = INTERLEAVED_OFFSETS; i <= INTERLEAVED_VALUES; i++)
-        tess_cuda_arg_pointer(run, call->arrays[i]);
-    tess_cuda_arg_pointer(run, call->x);
-    tess_cuda_arg_pointer(run, call->y);
-    tess_cuda_arg_integer(run, problem->rows);
-    tess_cuda_arg_integer(run, problem->cols);
-    tess_cuda_arg_number(run, call->alpha);
-    tess_cuda_arg_number(run, call->beta);
+    tess_cuda_add_args(run, call->arrays, INTERLEAVED_VALUES + 1);
+    TESS_CUDA_POINTERS(run, call->x, call->y);
+    TESS_CUDA_INTEGERS(run, problem->rows, problem->cols);
+    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
     return 1;
 }
 

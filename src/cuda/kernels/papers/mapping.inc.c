@@ -1,9 +1,7 @@
 /* The descriptor of one mapping of mapped.c: FAMILY is its name, map_FAMILY and fits_FAMILY are its
  * functions, FAMILY_PARAMS, FAMILY_COUNT and FAMILY_GUESS the rest. */
-#define TESS_PASTE_(a, b) a##b
-#define TESS_PASTE(a, b) TESS_PASTE_(a, b)
-#define TESS_TEXT_(a) #a
-#define TESS_TEXT(a) TESS_TEXT_(a)
+#include "core/paste.h"
+
 #define TESS_OF(what) TESS_PASTE(what, FAMILY)
 
 static void TESS_OF(defines_)(const tess_cuda_problem *problem, const int *p, char *text,
@@ -39,10 +37,6 @@ const tess_cuda_kernel TESS_OF(tess_cuda_kernel_) = {
     .launches = TESS_OF(launches_),
 };
 
-#undef TESS_PASTE_
-#undef TESS_PASTE
-#undef TESS_TEXT_
-#undef TESS_TEXT
 #undef TESS_OF
 #undef FAMILY
 #undef FAMILY_PARAMS

@@ -1,6 +1,4 @@
 /* Descriptors of row_per_thread.cu. */
-#include <stdio.h>
-
 #include "cuda/kernels/papers/rows.h"
 
 enum { SHARE, UNROLL, MOST, LAMBDA, COUNT };

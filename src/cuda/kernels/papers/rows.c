@@ -1,7 +1,5 @@
 #include "cuda/kernels/papers/rows.h"
 
-#include <stdio.h>
-
 bool tess_cuda_rows_fit(const tess_cuda_problem *problem, int lambda)
 {
     if (lambda == 0)
@@ -55,15 +53,10 @@ int tess_cuda_rows_launches(const tess_cuda_problem *problem, const tess_cuda_la
         return 0;
     int64_t grid = tess_ceil_div(lines, lines_each) * blocks_each;
     tess_cuda_launch *run = tess_cuda_launch_start(&out[0], entry, grid, threads);
-    for (int i = BSR_OFFSETS; i <= BSR_VALUES; i++)
-        tess_cuda_arg_pointer(run, call->arrays[i]);
-    tess_cuda_arg_pointer(run, call->x);
-    tess_cuda_arg_pointer(run, balanced ? call->workspace : call->y);
-    tess_cuda_arg_integer(run, lines);
-    tess_cuda_arg_integer(run, problem->rows);
-    tess_cuda_arg_integer(run, problem->cols);
-    tess_cuda_arg_number(run, call->alpha);
-    tess_cuda_arg_number(run, call->beta);
+    tess_cuda_add_args(run, call->arrays, BSR_VALUES + 1);
+    TESS_CUDA_POINTERS(run, call->x, balanced ? call->workspace : call->y);
+    TESS_CUDA_INTEGERS(run, lines, problem->rows, problem->cols);
+    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
     if (!balanced)
         return 1;
     tess_cuda_launch_balanced_sum(problem, layout, call, &out[1]);

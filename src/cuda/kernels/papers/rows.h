@@ -1,6 +1,5 @@
 /* The host's half of rows.cuh: what the descriptors of kernels on BSR and `balanced` share. */
-#ifndef TESS_CUDA_KERNELS_ROWS_H
-#define TESS_CUDA_KERNELS_ROWS_H
+#pragma once
 
 #include "cuda/kernels/support.h"
 
@@ -34,5 +33,3 @@ void tess_cuda_rows_layout_name(int lambda, char *text, size_t size);
 int tess_cuda_rows_launches(const tess_cuda_problem *problem, const tess_cuda_layout *layout,
                             const tess_cuda_call *call, const char *entry, int64_t lines_each,
                             int64_t blocks_each, int threads, tess_cuda_launch *out);
-
-#endif

@@ -9,10 +9,7 @@
  *     defines       what follows the macros of rows.cuh
  *     launches
  */
-#define TESS_PASTE_(a, b) a##b
-#define TESS_PASTE(a, b) TESS_PASTE_(a, b)
-#define TESS_TEXT_(a) #a
-#define TESS_TEXT(a) TESS_TEXT_(a)
+#include "core/paste.h"
 
 static bool fits_plain(const tess_cuda_problem *problem, const int *p)
 {

@@ -13,16 +13,12 @@
  */
 #include "solve/pc/amg/amg.h"
 
-#include "core/threads.h"
-
 enum { FREE = -2, ALONE = -1 };
 enum { DOMAIN_LEAST = 32768, DOMAINS_MOST = 64 };
 
 void tess_aggregates_free(tess_ctx *ctx, tess_aggregates *aggregates)
 {
-    tess_free(ctx, aggregates->of);
-    tess_free(ctx, aggregates->offsets);
-    tess_free(ctx, aggregates->members);
+    TESS_FREE(ctx, aggregates->of, aggregates->offsets, aggregates->members);
     *aggregates = (tess_aggregates){0};
 }
 
@@ -189,12 +185,12 @@ static void number_rest(void *arg, tess_range range)
 
 static void number_all(tess_ctx *ctx, walk *w)
 {
-    tess_for(ctx, ctx->threads, w->domains, first_round, w);
+    tess_for(ctx, w->domains, first_round, w);
     number_groups(w, w->first);
-    tess_for(ctx, ctx->threads, w->A->block_rows, join, w);
-    tess_for(ctx, ctx->threads, w->domains, third_round, w);
+    tess_for(ctx, w->A->block_rows, join, w);
+    tess_for(ctx, w->domains, third_round, w);
     number_groups(w, w->rest);
-    tess_for(ctx, ctx->threads, w->domains - 1, number_rest, w);
+    tess_for(ctx, w->domains - 1, number_rest, w);
 }
 
 tess_status tess_amg_aggregate(tess_ctx *ctx, const tess_amg_level *level, tess_aggregates *out)
@@ -216,8 +212,6 @@ tess_status tess_amg_aggregate(tess_ctx *ctx, const tess_amg_level *level, tess_
     out->count = (int64_t)w.first[w.domains] + w.rest[w.domains];
     TESS_TRY_CLEAN(list_members(ctx, rows, out));
 cleanup:
-    tess_free(ctx, w.joins);
-    tess_free(ctx, w.first);
-    tess_free(ctx, w.rest);
+    TESS_FREE(ctx, w.joins, w.first, w.rest);
     return status;
 }

@@ -1,29 +1,22 @@
 /* The preconditioner pc=amg: one multigrid cycle. */
 #include "solve/pc/amg/amg.h"
 
-#include <stdio.h>
-
 /* A line for the whole and one a level. */
 static void write_text(tess_amg *amg)
 {
-    size_t used = (size_t)snprintf(amg->text, sizeof amg->text,
-                                   "%d levels, %d modes, operator complexity %.3f\n", amg->levels,
-                                   (int)amg->modes, tess_amg_complexity(amg));
-    for (int i = 0; i < amg->levels && used < sizeof amg->text; i++) {
+    snprintf(amg->text, sizeof amg->text, "%d levels, %d modes, operator complexity %.3f\n",
+             amg->levels, (int)amg->modes, tess_amg_complexity(amg));
+    for (int i = 0; i < amg->levels; i++) {
         const tess_amg_level *level = &amg->level[i];
         const tess_matrix *A = level->A;
-        used += (size_t)snprintf(amg->text + used, sizeof amg->text - used,
-                                 "level %d: %lld unknowns, %lld blocks of %d x %d", i,
-                                 (long long)A->rows, (long long)A->blocks, (int)A->block_height,
-                                 (int)A->block_width);
-        if (used >= sizeof amg->text)
-            break;
-        const bool dense = i + 1 == amg->levels && amg->bottom;
-        used += (size_t)(dense ? snprintf(amg->text + used, sizeof amg->text - used,
-                                          ", inverted densely\n")
-                               : snprintf(amg->text + used, sizeof amg->text - used,
-                                          ", largest eigenvalue %.3f, plan %s\n", level->largest,
-                                          level->plan->kernel));
+        tess_append(amg->text, sizeof amg->text, "level %d: %lld unknowns, %lld blocks of %d x %d",
+                    i, (long long)A->rows, (long long)A->blocks, (int)A->block_height,
+                    (int)A->block_width);
+        if (i + 1 == amg->levels && amg->bottom)
+            tess_append(amg->text, sizeof amg->text, ", inverted densely\n");
+        else
+            tess_append(amg->text, sizeof amg->text, ", largest eigenvalue %.3f, plan %s\n",
+                        level->largest, level->plan->kernel);
     }
 }
 

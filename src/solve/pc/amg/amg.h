@@ -12,8 +12,7 @@
  * double precision; the levels that cycles run on are copies in the preconditioner's precision.
  * Nothing depends on the number of threads.
  */
-#ifndef TESS_AMG_H
-#define TESS_AMG_H
+#pragma once
 
 #include "solve/pc/pc.h"
 
@@ -123,5 +122,3 @@ double tess_amg_complexity(const tess_amg *amg);
 /* Levels, vectors and slots that cycles need. */
 void tess_amg_own(tess_amg *amg, tess_pc *pc);
 void tess_amg_append(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);
-
-#endif

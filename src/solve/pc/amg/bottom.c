@@ -8,8 +8,6 @@
 #include "solve/pc/amg/amg.h"
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 /* Exchanges rows and columns i < j of a matrix whose lower half counts, from column i on, and the
  * rows of the factor's columns before. */

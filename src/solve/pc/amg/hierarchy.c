@@ -1,10 +1,6 @@
 /* All levels: their making, new values in the same pattern, and what cycles run on. */
 #include "solve/pc/amg/amg.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "core/threads.h"
 #include "matrix/multiply.h"
 
 /* A level with more than this share of the block rows before is not worth its cycles. */
@@ -31,11 +27,8 @@ static void free_level(tess_ctx *ctx, tess_amg_level *level)
     tess_matrix_destroy(level->R);
     tess_matrix_destroy(level->AP);
     tess_aggregates_free(ctx, &level->aggregates);
-    tess_free(ctx, level->diagonal.blocks);
-    tess_free(ctx, level->inverse);
-    tess_free(ctx, level->strength);
-    tess_free(ctx, level->dead);
-    tess_free(ctx, level->modes);
+    TESS_FREE(ctx, level->diagonal.blocks, level->inverse, level->strength, level->dead,
+              level->modes);
 }
 
 void tess_amg_clear(tess_amg *amg)
@@ -198,8 +191,7 @@ static tess_status put_diagonal(const tess_pc *pc, tess_amg_level *level)
     diagonal->bytes = (size_t)count * tess_type_size(pc->type);
     if (!diagonal->blocks)
         TESS_TRY(tess_alloc_bytes(pc->ctx, count, tess_type_size(pc->type), &diagonal->blocks));
-    tess_for(pc->ctx, pc->ctx->threads, count, put_blocks,
-             &(struct put_blocks){diagonal, level->inverse, factor});
+    tess_for(pc->ctx, count, put_blocks, &(struct put_blocks){diagonal, level->inverse, factor});
     return TESS_OK;
 }
 

@@ -2,10 +2,6 @@
  * D of A, omega = 4/3 over the largest eigenvalue of D^-1 A. */
 #include "solve/pc/amg/amg.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "core/threads.h"
 #include "matrix/multiply.h"
 
 /* ---- Inverses of the diagonal blocks ---- */
@@ -25,20 +21,17 @@ static void get_diagonal(const tess_matrix *A, int64_t row, double *block)
 
 struct invert_blocks {
     const tess_amg_level *level;
-    double *scratch;
+    double *scratch; /* `room` numbers a share */
     int64_t room;
-    int shares;
 };
 
-static void invert_blocks(void *arg, int share)
+static void invert_blocks(void *arg, tess_range rows)
 {
     const struct invert_blocks *job = arg;
     const tess_matrix *A = job->level->A;
     const int32_t b = A->block_height;
-    const int shares = job->shares;
-    double *work = job->scratch + share * job->room, pivot;
-    for (int64_t i = A->block_rows * share / shares; i < A->block_rows * (share + 1) / shares;
-         i++) {
+    double *work = job->scratch + rows.share * job->room, pivot;
+    for (int64_t i = rows.first; i < rows.last; i++) {
         double *block = job->level->inverse + i * b * b;
         get_diagonal(A, i, block);
         if (tess_dense_invert(block, b, work, &pivot) < 0)
@@ -52,14 +45,12 @@ tess_status tess_amg_invert_diagonal(tess_ctx *ctx, tess_amg_level *level)
 {
     const tess_matrix *A = level->A;
     const int32_t b = A->block_height;
-    const int shares = ctx->threads;
     const int64_t room = 2 * b * b + 2 * b;
     double *scratch;
     if (!level->inverse)
         TESS_TRY(TESS_ALLOC(ctx, A->block_rows * b * b, &level->inverse));
-    TESS_TRY(TESS_ALLOC(ctx, room * shares, &scratch));
-    tess_parallel(ctx, shares, invert_blocks,
-                  &(struct invert_blocks){level, scratch, room, shares});
+    TESS_TRY(TESS_ALLOC(ctx, room * ctx->threads, &scratch));
+    tess_for(ctx, A->block_rows, invert_blocks, &(struct invert_blocks){level, scratch, room});
     tess_free(ctx, scratch);
     return TESS_OK;
 }
@@ -108,7 +99,7 @@ static void scale_chunks(void *arg, tess_range range)
 static double scale(const lanczos *s)
 {
     double part[CHUNKS], sum = 0;
-    tess_for(s->ctx, s->ctx->threads, CHUNKS, scale_chunks, &(struct scale_chunks){s, part});
+    tess_for(s->ctx, CHUNKS, scale_chunks, &(struct scale_chunks){s, part});
     for (int c = 0; c < CHUNKS; c++)
         sum += part[c];
     return sum;
@@ -124,18 +115,17 @@ static void dot_chunks(void *arg, tess_range range)
 {
     const struct dot_chunks *job = arg;
     const int64_t n = job->n;
-    double *part = job->part;
     for (int64_t c = range.first; c < range.last; c++) {
-        part[c] = 0;
+        job->part[c] = 0;
         for (int64_t i = n * c / CHUNKS; i < n * (c + 1) / CHUNKS; i++)
-            part[c] += job->x[i] * job->y[i];
+            job->part[c] += job->x[i] * job->y[i];
     }
 }
 
 static double dot(const lanczos *s, const double *x, const double *y)
 {
     double part[CHUNKS], sum = 0;
-    tess_for(s->ctx, s->ctx->threads, CHUNKS, dot_chunks, &(struct dot_chunks){s->n, x, y, part});
+    tess_for(s->ctx, CHUNKS, dot_chunks, &(struct dot_chunks){s->n, x, y, part});
     for (int c = 0; c < CHUNKS; c++)
         sum += part[c];
     return sum;
@@ -161,7 +151,7 @@ static void add_range(void *arg, tess_range range)
 /* y = y + f x, or x + f y where `swapped`. */
 static void add(const lanczos *s, double f, const double *x, double *y, bool swapped)
 {
-    tess_for(s->ctx, s->ctx->threads, s->n, add_range, &(struct add_range){f, x, y, swapped});
+    tess_for(s->ctx, s->n, add_range, &(struct add_range){f, x, y, swapped});
 }
 
 /* Eigenvalues of the tridiagonal matrix above x, by the signs of its leading minors. */
@@ -213,7 +203,7 @@ static tess_status iterate(lanczos *s, double *largest)
 {
     double diagonal[STEPS], square[STEPS + 1] = {0}, last_alpha = 1, last_beta = 0;
     int steps = 0;
-    tess_for(s->ctx, s->ctx->threads, s->n, begin, s);
+    tess_for(s->ctx, s->n, begin, s);
     double rz = scale(s);
     memcpy(s->p, s->z, (size_t)s->n * sizeof *s->p);
     for (; steps < STEPS && rz > 0 && isfinite(rz); steps++) {
@@ -303,37 +293,28 @@ static void smooth(const double *inverse, double omega, int32_t b, int32_t k, do
     }
 }
 
-struct smooth_rows {
-    const tess_amg_level *level;
-    double omega;
-};
-
-static void smooth_rows(void *arg, tess_range range)
+static void smooth_row(void *prolongator, const void *level_of, int64_t i)
 {
-    const struct smooth_rows *job = arg;
-    const tess_amg_level *level = job->level;
-    const tess_matrix *Q = level->tentative, *P = level->P;
+    const tess_amg_level *level = level_of;
+    const tess_matrix *Q = level->tentative, *P = prolongator;
+    const double omega = 4.0 / 3 / level->largest;
     const int32_t b = Q->block_height, k = Q->block_width;
     const int64_t size = (int64_t)b * k;
     double *values = P->values;
-    for (int64_t i = range.first; i < range.last; i++) {
-        for (int64_t l = P->row_offsets[i]; l < P->row_offsets[i + 1]; l++)
-            smooth(level->inverse + i * b * b, job->omega, b, k, values + l * size);
-        if (Q->row_offsets[i + 1] == Q->row_offsets[i])
-            continue;
-        const int64_t own = tess_matrix_find(P, i, Q->columns[Q->row_offsets[i]]);
-        const double *from = (const double *)Q->values + Q->row_offsets[i] * size;
-        for (int64_t p = 0; p < size; p++)
-            values[own * size + p] += from[p];
-    }
+    for (int64_t l = P->row_offsets[i]; l < P->row_offsets[i + 1]; l++)
+        smooth(level->inverse + i * b * b, omega, b, k, values + l * size);
+    if (Q->row_offsets[i + 1] == Q->row_offsets[i])
+        return;
+    const int64_t own = tess_matrix_find(P, i, Q->columns[Q->row_offsets[i]]);
+    const double *from = (const double *)Q->values + Q->row_offsets[i] * size;
+    for (int64_t p = 0; p < size; p++)
+        values[own * size + p] += from[p];
 }
 
 tess_status tess_amg_prolong(tess_ctx *ctx, tess_amg_level *level)
 {
-    const double omega = 4.0 / 3 / level->largest;
     TESS_TRY(tess_multiply_values(ctx, level->filtered ? level->filtered : level->A,
                                   level->tentative, level->P));
-    tess_for(ctx, ctx->threads, level->P->block_rows, smooth_rows,
-             &(struct smooth_rows){level, omega});
+    tess_for_each(ctx, level->P->block_rows, 0, smooth_row, level->P, level);
     return TESS_OK;
 }

@@ -1,11 +1,6 @@
 /* Which blocks couple strongly, and A without the others. */
 #include "solve/pc/amg/amg.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "core/threads.h"
-
 static double block_norm(const double *block, int64_t size)
 {
     double sum = 0;
@@ -14,16 +9,18 @@ static double block_norm(const double *block, int64_t size)
     return sqrt(sum);
 }
 
-struct scale_rows {
+typedef struct measuring {
     const tess_matrix *A;
-    double *scale;
-    int64_t *missing;
-};
+    double threshold;
+    double *scale;   /* 1 / sqrt(|A_ii|) of every row, 0 where the diagonal block is 0 or missing */
+    float *largest;  /* strength of every row */
+    float *strength; /* of every block */
+    int64_t missing, weak; /* diagonal blocks, other blocks */
+} measuring;
 
-/* 1 / sqrt(|A_ii|) of every row, 0 where the diagonal block is 0 or missing. */
 static void scale_rows(void *arg, tess_range range)
 {
-    const struct scale_rows *job = arg;
+    measuring *job = arg;
     const tess_matrix *A = job->A;
     const int64_t size = (int64_t)A->block_height * A->block_width;
     int64_t missing = 0;
@@ -33,19 +30,13 @@ static void scale_rows(void *arg, tess_range range)
         missing += k < 0;
         job->scale[i] = norm > 0 && isfinite(norm) ? 1 / sqrt(norm) : 0;
     }
-    tess_take(job->missing, missing);
+    tess_take(&job->missing, missing);
 }
-
-struct measure_rows {
-    const tess_matrix *A;
-    const double *scale;
-    float *strength, *largest;
-};
 
 /* Norms of the blocks off the diagonal, scaled, and the largest of each row. */
 static void measure_rows(void *arg, tess_range range)
 {
-    const struct measure_rows *job = arg;
+    const measuring *job = arg;
     const tess_matrix *A = job->A;
     const double *scale = job->scale;
     float *strength = job->strength;
@@ -64,17 +55,9 @@ static void measure_rows(void *arg, tess_range range)
     }
 }
 
-struct drop_weak {
-    const tess_matrix *A;
-    const float *largest;
-    double threshold;
-    float *strength;
-    int64_t *weak;
-};
-
 static void drop_weak(void *arg, tess_range range)
 {
-    const struct drop_weak *job = arg;
+    measuring *job = arg;
     const tess_matrix *A = job->A;
     const float *largest = job->largest;
     float *strength = job->strength;
@@ -90,30 +73,24 @@ static void drop_weak(void *arg, tess_range range)
             weak += !(strength[k] > 0);
         }
     }
-    tess_take(job->weak, weak);
+    tess_take(&job->weak, weak);
 }
 
 tess_status tess_amg_strength(tess_ctx *ctx, double threshold, tess_amg_level *level)
 {
     const tess_matrix *A = level->A;
-    double *scale = NULL;
-    float *largest = NULL;
-    int64_t missing = 0, weak = 0;
+    measuring job = {.A = A, .threshold = threshold};
     tess_status status;
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->block_rows, &scale));
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->block_rows, &largest));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->block_rows, &job.scale));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->block_rows, &job.largest));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->blocks, &level->strength));
-    float *strength = level->strength;
-    tess_for(ctx, ctx->threads, A->block_rows, scale_rows,
-             &(struct scale_rows){A, scale, &missing});
-    tess_for(ctx, ctx->threads, A->block_rows, measure_rows,
-             &(struct measure_rows){A, scale, strength, largest});
-    tess_for(ctx, ctx->threads, A->block_rows, drop_weak,
-             &(struct drop_weak){A, largest, threshold, strength, &weak});
-    level->all_strong = missing == 0 && weak == 0;
+    job.strength = level->strength;
+    tess_for(ctx, A->block_rows, scale_rows, &job);
+    tess_for(ctx, A->block_rows, measure_rows, &job);
+    tess_for(ctx, A->block_rows, drop_weak, &job);
+    level->all_strong = job.missing == 0 && job.weak == 0;
 cleanup:
-    tess_free(ctx, scale);
-    tess_free(ctx, largest);
+    TESS_FREE(ctx, job.scale, job.largest);
     return status;
 }
 
@@ -166,10 +143,10 @@ tess_status tess_amg_filter(tess_ctx *ctx, tess_amg_level *level)
         tess_matrix_head(ctx, TESS_F64, A->rows, A->cols, A->block_height, A->block_width, 0, &F));
     level->filtered = F;
     TESS_TRY(TESS_CALLOC(ctx, A->block_rows + 1, &F->row_offsets));
-    tess_for(ctx, ctx->threads, A->block_rows, count_kept, level);
+    tess_for(ctx, A->block_rows, count_kept, level);
     tess_counts_to_offsets(F->row_offsets, F->block_rows);
     TESS_TRY(tess_matrix_allocate_blocks(F, F->row_offsets[F->block_rows]));
-    tess_for(ctx, ctx->threads, A->block_rows, list_kept, level);
+    tess_for(ctx, A->block_rows, list_kept, level);
     return TESS_OK;
 }
 
@@ -200,5 +177,5 @@ static void filter_values(void *arg, tess_range range)
 
 void tess_amg_filter_values(tess_ctx *ctx, tess_amg_level *level)
 {
-    tess_for(ctx, ctx->threads, level->A->block_rows, filter_values, level);
+    tess_for(ctx, level->A->block_rows, filter_values, level);
 }

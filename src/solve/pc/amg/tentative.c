@@ -8,11 +8,6 @@
  */
 #include "solve/pc/amg/amg.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "core/threads.h"
-
 /* What is left of a column, relative to what there was, below which it is spanned by others. */
 static const double spanned = 1e-10;
 
@@ -74,15 +69,13 @@ struct do_groups {
     double *scratch;
     int64_t room;
     double *coarse;
-    int shares;
 };
 
-static void do_groups(void *arg, int share)
+static void do_groups(void *arg, tess_range groups)
 {
     const struct do_groups *job = arg;
-    const int64_t count = job->level->aggregates.count;
-    for (int64_t g = count * share / job->shares; g < count * (share + 1) / job->shares; g++)
-        do_group(job->level, job->modes, g, job->scratch + share * job->room, job->coarse);
+    for (int64_t g = groups.first; g < groups.last; g++)
+        do_group(job->level, job->modes, g, job->scratch + groups.share * job->room, job->coarse);
 }
 
 static int64_t largest_group(const tess_aggregates *groups)
@@ -114,12 +107,11 @@ tess_status tess_amg_tentative(tess_ctx *ctx, int32_t modes, tess_amg_level *lev
     for (int64_t i = 0; i < A->block_rows; i++)
         if (groups->of[i] >= 0)
             Q->columns[Q->row_offsets[i]] = groups->of[i];
-    tess_parallel(ctx, shares, do_groups,
-                  &(struct do_groups){level, modes, scratch, room, coarse, shares});
+    tess_for(ctx, level->aggregates.count, do_groups,
+             &(struct do_groups){level, modes, scratch, room, coarse});
     *coarse_modes = coarse;
     coarse = NULL;
 cleanup:
-    tess_free(ctx, coarse);
-    tess_free(ctx, scratch);
+    TESS_FREE(ctx, coarse, scratch);
     return status;
 }

@@ -15,15 +15,15 @@ typedef unsigned long long place;
 typedef unsigned place;
 #endif
 
-typedef struct refresh_args {
+typedef struct update_args {
     real *values;
     const place *map;
     const real *given;
     long long count, run, shift, inner_stride, outer_stride;
     unsigned long long reciprocal; /* 2^64 / run, rounded up; unused when run is 1 */
-} refresh_args;
+} update_args;
 
-KERNEL(refresh, refresh_args, THREADS, 1)
+KERNEL(update, update_args, THREADS, 1)
 {
     const long long first = (long long)blockIdx.x * (THREADS * EACH) + threadIdx.x;
     const int length = (int)a.run, inner_stride = (int)a.inner_stride,

@@ -6,37 +6,31 @@
  * launch a resident in the plan's stream, and can be captured in a graph.
  *
  * Most layouts keep the scalars of a block's column, or of V columns, together. The map then has
- * one number a run (refresh.cu) instead of one a scalar. A number has four bytes, eight beyond 4 G
+ * one number a run (update.cu) instead of one a scalar. A number has four bytes, eight beyond 4 G
  * scalars. Runs are found in the numbers themselves.
  */
-#include <stdio.h>
-
-#include "core/threads.h"
+#include "cuda/kernels/support.h"
 #include "cuda/plan/plan.h"
 
 enum { THREADS = 256, EACH = 8 };
 
-struct number_range {
-    size_t size;
-    void **out;
-};
-
-static void number_range(void *arg, tess_range range)
+static void number_long(void *out, const void *none, int64_t i)
 {
-    const struct number_range *job = arg;
-    for (int64_t i = range.first; i < range.last; i++) {
-        if (job->size == 8)
-            ((uint64_t *)*job->out)[i] = (uint64_t)i + 1;
-        else
-            ((uint32_t *)*job->out)[i] = (uint32_t)i + 1;
-    }
+    (void)none;
+    ((uint64_t *)out)[i] = (uint64_t)i + 1;
+}
+
+static void number_short(void *out, const void *none, int64_t i)
+{
+    (void)none;
+    ((uint32_t *)out)[i] = (uint32_t)i + 1;
 }
 
 /* 1 .. count, in words as wide as a scalar. */
 static tess_status number_scalars(tess_ctx *ctx, int64_t count, size_t size, void **out)
 {
     TESS_TRY(tess_alloc_bytes(ctx, count, size, out));
-    tess_for(ctx, ctx->threads, count, number_range, &(struct number_range){size, out});
+    tess_for_each(ctx, count, 0, size == 8 ? number_long : number_short, *out, NULL);
     return TESS_OK;
 }
 
@@ -73,7 +67,7 @@ static bool follows(tess_ctx *ctx, const void *numbers, size_t size, int64_t cou
                     const tess_cuda_map *m)
 {
     int64_t wrong = 0, inner = (int64_t)1 << m->shift;
-    tess_for(ctx, ctx->threads, tess_ceil_div(count, m->run), compare_runs,
+    tess_for(ctx, tess_ceil_div(count, m->run), compare_runs,
              &(struct compare_runs){numbers, size, m, inner, &wrong});
     return wrong == 0;
 }
@@ -134,7 +128,7 @@ static tess_status upload_map(tess_cuda_plan *p, tess_cuda_resident *resident, c
 
 static bool same_order(const tess_cuda_plan *p, const tess_cuda_resident *resident)
 {
-    return resident->layout->in_order && resident->matrix != p->transposed;
+    return !resident->layout->kind->update && resident->matrix != p->transposed;
 }
 
 static tess_status make_map(tess_cuda_plan *p, tess_cuda_resident *resident, bool wide)
@@ -151,9 +145,9 @@ static tess_status make_map(tess_cuda_plan *p, tess_cuda_resident *resident, boo
     numbered.values = numbers;
     if (resident->matrix == p->transposed)
         TESS_TRY_CLEAN(tess_matrix_transpose(ctx, &numbered, &turned));
-    tess_cuda_layout_refresh(layout, turned ? turned->values : numbers);
+    tess_cuda_layout_update(layout, turned ? turned->values : numbers);
     status = upload_map(p, resident, array->host, (int64_t)(array->bytes / size), wide);
-    if (layout->in_order)
+    if (!layout->kind->update)
         array->host = host;
 cleanup:
     tess_matrix_destroy(turned);
@@ -166,7 +160,7 @@ static tess_status load_code(tess_cuda_plan *p, bool wide)
     char defines[96];
     (void)snprintf(defines, sizeof defines, "-DREAL=%zu -DINDEX=%d -DTHREADS=%d -DEACH=%d",
                    tess_type_size(p->matrix.type), wide ? 8 : 4, THREADS, EACH);
-    return tess_cuda_helper(p->cuda, "refresh.cu", defines, "refresh", &p->refresh);
+    return tess_cuda_helper(p->cuda, "update.cu", defines, "update", &p->update);
 }
 
 /* Makes the maps and loads the code that residents lack. */
@@ -174,7 +168,7 @@ static tess_status prepare(tess_cuda_plan *p, bool wide)
 {
     bool missing = false;
     for (const tess_cuda_resident *r = p->residents; r; r = r->next)
-        missing |= !same_order(p, r) && (!r->map.numbers || !p->refresh);
+        missing |= !same_order(p, r) && (!r->map.numbers || !p->update);
     if (!missing)
         return TESS_OK;
     int capturing = 0;
@@ -199,26 +193,17 @@ static tess_status gather(tess_cuda_plan *p, const tess_cuda_resident *r, cu_poi
         return TESS_CU(p->cuda,
                        cuMemcpyDtoDAsync(r->arrays[r->layout->values], given, bytes, p->stream));
     const tess_cuda_map *m = &r->map;
-    struct {
-        uint64_t values, map, given;
-        int64_t count, run, shift, inner_stride, outer_stride;
-        uint64_t reciprocal;
-    } a = {r->arrays[r->layout->values],
-           m->numbers,
-           given,
-           (int64_t)(bytes / tess_type_size(p->matrix.type)),
-           m->run,
-           m->shift,
-           m->inner_stride,
-           m->outer_stride,
-           UINT64_MAX / (uint64_t)m->run + 1};
-    void *arguments[] = {&a};
-    unsigned grid = (unsigned)tess_ceil_div(a.count, THREADS * EACH);
-    return TESS_CU(p->cuda, cuLaunchKernel(p->refresh, grid, 1, 1, THREADS, 1, 1, 0, p->stream,
-                                           arguments, NULL));
+    const int64_t count = (int64_t)(bytes / tess_type_size(p->matrix.type));
+    const uint64_t reciprocal = UINT64_MAX / (uint64_t)m->run + 1;
+    tess_cuda_launch run;
+    tess_cuda_launch_start(&run, "update", tess_ceil_div(count, THREADS * EACH), THREADS);
+    TESS_CUDA_POINTERS(&run, r->arrays[r->layout->values], m->numbers, given);
+    TESS_CUDA_INTEGERS(&run, count, m->run, m->shift, m->inner_stride, m->outer_stride);
+    tess_cuda_add_args(&run, &reciprocal, 1);
+    return tess_cuda_launch_one(p->cuda, p->update, &run, p->stream);
 }
 
-tess_status tess_cuda_refresh_on_device(tess_cuda_plan *p, const void *values)
+tess_status tess_cuda_update_on_device(tess_cuda_plan *p, const void *values)
 {
     int64_t stored = tess_matrix_stored(&p->matrix);
     bool wide = stored >= UINT32_MAX;

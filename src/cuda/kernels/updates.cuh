@@ -1,12 +1,14 @@
-/* The statements of a pass (solve/space/space.h) as macros. Where they stand there are
+/* The updates of a pass (solve/space/space.h) as macros. Where they stand there are
  *
- *   e[u][k]  the thread's elements of vector k, u = 0 .. REPEAT-1     c[k]    coefficients
- *   sum[k]   the thread's part of dot product k                       lines   see below
+ *   e[u][k]    the thread's elements of vector k, u = 0 .. REPEAT-1
+ *   c[k]       coefficients
+ *   sum[k]     the thread's part of dot product k
+ *   diagonals  a diagonal_place
  *
  * BLOCK, HELD, DIRECT, THREADS, REPEAT, VECTORS: cuda/solve/pass.cu.
  */
-#ifndef TESS_LINES_CUH
-#define TESS_LINES_CUH
+#ifndef TESS_UPDATES_CUH
+#define TESS_UPDATES_CUH
 
 #if HELD == 4
 typedef float held;
@@ -21,12 +23,12 @@ typedef double held;
 #define SHARING (BLOCK > 1 && !DIRECT)
 #define TILE (SHARING ? THREADS / BLOCK * BLOCK : THREADS)
 
-/* What a DIAGONAL line needs to know. */
-typedef struct line_place {
+/* What a DIAGONAL update needs to know. */
+typedef struct diagonal_place {
     const held *diagonal;
     long long base, end; /* first row of the tile, end of all rows */
     real *shared;        /* SHARING: THREADS * REPEAT scalars */
-} line_place;
+} diagonal_place;
 
 #define WARPS (THREADS / 32)
 
@@ -39,8 +41,8 @@ typedef struct line_place {
 #define SUM4(out, c0, v0, c1, v1, c2, v2, c3, v3) \
     EACH e[u][out] = c[c0] * e[u][v0] + c[c1] * e[u][v1] + c[c2] * e[u][v2] + c[c3] * e[u][v3];
 #define DOT(number, x, y) EACH sum[number] += (double)e[u][x] * (double)e[u][y];
-#define DIAGONAL(out, x) diagonal_line(&lines, e, out, x, 0, a.vector[x], d);
-#define DIAGONAL_T(out, x) diagonal_line(&lines, e, out, x, 1, a.vector[x], d);
+#define DIAGONAL(out, x) diagonal_update(&diagonals, e, out, x, 0, a.vector[x], d);
+#define DIAGONAL_T(out, x) diagonal_update(&diagonals, e, out, x, 1, a.vector[x], d);
 
 /* The thread's rows of the diagonal's blocks, if they fit registers. */
 #if AHEAD
@@ -50,7 +52,7 @@ typedef struct line_place {
 #endif
 
 #if AHEAD
-DEVICE void diagonal_ahead(const line_place *p, held (*d)[BLOCK])
+DEVICE void diagonal_ahead(const diagonal_place *p, held (*d)[BLOCK])
 {
     EACH
     {
@@ -68,7 +70,7 @@ DEVICE void diagonal_ahead(const line_place *p, held (*d)[BLOCK])
 #if BLOCK > 0
 /* e[out] = D e[x], D or its transpose, for the thread's rows. Rows of one block belong to one
  * thread block, which passes them round through shared memory. */
-DEVICE void diagonal_line(const line_place *p, real (*e)[VECTORS], const int out, const int x,
+DEVICE void diagonal_update(const diagonal_place *p, real (*e)[VECTORS], const int out, const int x,
                           const int transpose, const real *memory,
                           held (*ahead)[AHEAD ? BLOCK : 1])
 {

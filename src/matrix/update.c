@@ -5,7 +5,6 @@
  */
 #include <inttypes.h>
 
-#include "core/threads.h"
 #include "matrix/merge.h"
 
 /* Walks block rows *row..last-1 of B and copies if `write`. Stops at the first entry of A outside
@@ -60,11 +59,11 @@ static tess_status outside(tess_ctx *ctx, const tess_matrix *A, const tess_matri
 static tess_status check_arguments(tess_ctx *ctx, const tess_matrix *B, const tess_matrix *A)
 {
     if (!ctx || !B || !A)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_update: an argument is NULL");
+        return tess_null_argument(ctx, "tess_matrix_update");
     if (A->rows != B->rows || A->cols != B->cols || A->type != B->type)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_matrix_update: a %" PRId64 " x %" PRId64
-                         " %s matrix cannot refresh one of %" PRId64 " x %" PRId64 " %s",
+                         " %s matrix cannot update one of %" PRId64 " x %" PRId64 " %s",
                          A->rows, A->cols, tess_type_name(A->type), B->rows, B->cols,
                          tess_type_name(B->type));
     if (B->ownership == TESS_BORROW)
@@ -75,67 +74,45 @@ static tess_status check_arguments(tess_ctx *ctx, const tess_matrix *B, const te
     return TESS_OK;
 }
 
-struct check_share {
-    tess_matrix *B;
+typedef struct update {
     const tess_matrix *A;
+    tess_matrix *B;
     tess_cursor *cursors;
-    int64_t needed;
-    int n;
-    int64_t *bad_row;
-};
+    int64_t needed; /* cursors of a share */
+    int64_t bad_row;
+} update;
 
-static void check_share(void *arg, int t)
+static void check_share(void *arg, tess_range rows)
 {
-    const struct check_share *job = arg;
-    tess_matrix *B = job->B;
-    const int n = job->n;
-    int64_t bad_row = INT64_MAX;
-    int64_t row = tess_share_row(B->row_offsets, B->block_rows, t, n);
-    int64_t last = tess_share_row(B->row_offsets, B->block_rows, t + 1, n);
-    if (walk_rows(job->A, B, &row, last, job->cursors + t * job->needed, false, 0) >= 0)
-        bad_row = row;
-    tess_lower(job->bad_row, bad_row);
+    update *job = arg;
+    tess_cursor *cursors = job->cursors + rows.share * job->needed;
+    if (walk_rows(job->A, job->B, &rows.first, rows.last, cursors, false, 0) >= 0)
+        tess_lower(&job->bad_row, rows.first);
 }
 
-struct refresh_share {
-    tess_matrix *B;
-    const tess_matrix *A;
-    tess_cursor *cursors;
-    int64_t needed;
-    int n;
-};
-
-static void refresh_share(void *arg, int t)
+static void update_share(void *arg, tess_range rows)
 {
-    const struct refresh_share *job = arg;
-    tess_matrix *B = job->B;
-    const tess_matrix *A = job->A;
-    const int n = job->n;
-    int64_t row = tess_share_row(B->row_offsets, B->block_rows, t, n);
-    int64_t last = tess_share_row(B->row_offsets, B->block_rows, t + 1, n);
-    if (A->type == TESS_F64)
-        walk_rows(A, B, &row, last, job->cursors + t * job->needed, true, sizeof(double));
+    const update *job = arg;
+    tess_cursor *cursors = job->cursors + rows.share * job->needed;
+    if (job->A->type == TESS_F64)
+        walk_rows(job->A, job->B, &rows.first, rows.last, cursors, true, sizeof(double));
     else
-        walk_rows(A, B, &row, last, job->cursors + t * job->needed, true, sizeof(float));
+        walk_rows(job->A, job->B, &rows.first, rows.last, cursors, true, sizeof(float));
 }
 
 tess_status tess_matrix_update(tess_ctx *ctx, tess_matrix *B, const tess_matrix *A)
 {
     TESS_TRY(check_arguments(ctx, B, A));
-    tess_cursor *cursors;
-    int64_t needed = tess_cursors_needed(A, B->block_height);
-    TESS_TRY(TESS_ALLOC(ctx, needed * ctx->threads, &cursors));
-    int64_t bad_row = INT64_MAX;
-    tess_parallel(ctx, ctx->threads, check_share,
-                  &(struct check_share){B, A, cursors, needed, ctx->threads, &bad_row});
-    if (bad_row < INT64_MAX) {
-        int64_t column = walk_rows(A, B, &bad_row, bad_row + 1, cursors, false, 0);
-        tess_free(ctx, cursors);
-        return outside(ctx, A, B, bad_row, column);
+    update job = {A, B, NULL, tess_cursors_needed(A, B->block_height), INT64_MAX};
+    TESS_TRY(TESS_ALLOC(ctx, job.needed * ctx->threads, &job.cursors));
+    tess_for_rows(ctx, B->row_offsets, B->block_rows, check_share, &job);
+    if (job.bad_row < INT64_MAX) {
+        int64_t column = walk_rows(A, B, &job.bad_row, job.bad_row + 1, job.cursors, false, 0);
+        tess_free(ctx, job.cursors);
+        return outside(ctx, A, B, job.bad_row, column);
     }
-    tess_parallel(ctx, ctx->threads, refresh_share,
-                  &(struct refresh_share){B, A, cursors, needed, ctx->threads});
-    tess_free(ctx, cursors);
+    tess_for_rows(ctx, B->row_offsets, B->block_rows, update_share, &job);
+    tess_free(ctx, job.cursors);
     B->version++;
     return TESS_OK;
 }
