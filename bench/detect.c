@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     double start = tess_seconds();
     check(ctx, tess_matrix_input(ctx, input, &blocks));
     double made = tess_seconds() - start, detected = 1e9, mirrored = 1e9;
-    check(ctx, tess_matrix_to_csr(ctx, blocks, TESS_KEEP_ZEROS, &A));
+    check(ctx, tess_matrix_to_csr(ctx, blocks, TESS_ZEROS_KEEP, &A));
     tess_matrix_destroy(blocks);
     tess_detection *D = NULL;
     for (int run = 0; run < runs; run++) {

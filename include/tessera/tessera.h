@@ -154,7 +154,10 @@ typedef enum tess_type { TESS_F64 = 0, TESS_F32 = 1 } tess_type;
 
 /* The order of the r*c values inside a block. Matrices store column-major blocks. Row-major input
  * is converted. */
-typedef enum tess_block_order { TESS_COLUMN_MAJOR = 0, TESS_ROW_MAJOR = 1 } tess_block_order;
+typedef enum tess_block_order {
+    TESS_ORDER_COLUMN_MAJOR = 0,
+    TESS_ORDER_ROW_MAJOR = 1
+} tess_block_order;
 
 /* What happens to arrays passed in.
  *   COPY     The library copies them. Unsorted columns are sorted, duplicate entries are summed.
@@ -163,7 +166,11 @@ typedef enum tess_block_order { TESS_COLUMN_MAJOR = 0, TESS_ROW_MAJOR = 1 } tess
  *            them with free().
  * BORROW and ADOPT need strictly increasing columns in every row and column-major blocks: kernels
  * multiply a block column by column, so blocks in another order would be copied by every plan. */
-typedef enum tess_ownership { TESS_COPY = 0, TESS_BORROW = 1, TESS_ADOPT = 2 } tess_ownership;
+typedef enum tess_ownership {
+    TESS_OWNERSHIP_COPY = 0,
+    TESS_OWNERSHIP_BORROW = 1,
+    TESS_OWNERSHIP_ADOPT = 2
+} tess_ownership;
 
 /* All of a matrix, to be read. Block row i owns the blocks row_offsets[i] .. row_offsets[i+1]-1.
  * Block k is at block column columns[k]. Its values are values[k*block_height*block_width ...],
@@ -233,7 +240,7 @@ TESS_API tess_status tess_matrix_to_blocks(tess_ctx *ctx, const tess_matrix *A,
                                            const tess_blocking *blocking, tess_matrix **out);
 
 /* What becomes of stored entries that are 0 (or -0). Padding is always dropped. */
-typedef enum tess_zeros { TESS_DROP_ZEROS = 0, TESS_KEEP_ZEROS = 1 } tess_zeros;
+typedef enum tess_zeros { TESS_ZEROS_DROP = 0, TESS_ZEROS_KEEP = 1 } tess_zeros;
 
 /* A as CSR (1 x 1 blocks). */
 TESS_API tess_status tess_matrix_to_csr(tess_ctx *ctx, const tess_matrix *A, tess_zeros zeros,
@@ -453,9 +460,9 @@ TESS_API void tess_device_close(tess_device *device);
 TESS_API const char *tess_device_description(const tess_device *device);
 
 typedef enum tess_effort {
-    TESS_MEASURE = 0,   /* time the most promising candidates */
-    TESS_ESTIMATE = 1,  /* choose without running anything */
-    TESS_EXHAUSTIVE = 2 /* time everything that applies */
+    TESS_EFFORT_MEASURE = 0,   /* time the most promising candidates */
+    TESS_EFFORT_ESTIMATE = 1,  /* choose without running anything */
+    TESS_EFFORT_EXHAUSTIVE = 2 /* time everything that applies */
 } tess_effort;
 
 typedef struct tess_plan_options {
@@ -635,7 +642,7 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *   fgmres     the same, also keeping the preconditioned vectors
  *   dgmres     the same, keeping deflate=4 vectors of the smallest singular values over a restart
  *   lsqr       any A, square or not: the x with the smallest |b - A x|. Where no x solves the
- *              system it ends with TESS_LEAST_SQUARES, at |A^T r| <= tol |A| |r|
+ *              system it ends with TESS_REASON_LEAST_SQUARES, at |A^T r| <= tol |A| |r|
  *   direct     complete factors by SuiteSparse (pc=lu, its only one), refined
  *
  *   pc=NAME        none (default), jacobi, bjacobi (inverted diagonal blocks), ssor, ilu0, ic0.
@@ -700,16 +707,16 @@ TESS_API const char *tess_solve_pc_summary(int i);
 
 /* Values are pinned. */
 typedef enum tess_reason {
-    TESS_CONVERGED = 0,       /* the true residual is within the tolerance */
-    TESS_ITERATION_LIMIT = 1, /* max iterations were done */
-    TESS_DIVERGED = 2,        /* |r| grew by 1e10 */
-    TESS_BREAKDOWN = 3,       /* a quantity that is divided by became 0 */
-    TESS_STAGNATED = 4,       /* |r| no longer falls */
-    TESS_INDEFINITE = 5,      /* cg met a direction with p.Ap < 0 or a residual with r.z < 0 */
-    TESS_NOT_FINITE = 6,      /* NaN or infinity in A, b, x or on the way */
-    TESS_ZERO_RHS = 7,        /* b = 0: x = 0 is the solution, and x was set to it */
-    TESS_CANCELLED = 8,       /* the callback said stop */
-    TESS_LEAST_SQUARES = 9    /* no x solves the system: this one has the smallest |b - A x| */
+    TESS_REASON_CONVERGED = 0,       /* the true residual is within the tolerance */
+    TESS_REASON_ITERATION_LIMIT = 1, /* max iterations were done */
+    TESS_REASON_DIVERGED = 2,        /* |r| grew by 1e10 */
+    TESS_REASON_BREAKDOWN = 3,       /* a quantity that is divided by became 0 */
+    TESS_REASON_STAGNATED = 4,       /* |r| no longer falls */
+    TESS_REASON_INDEFINITE = 5,   /* cg met a direction with p.Ap < 0 or a residual with r.z < 0 */
+    TESS_REASON_NOT_FINITE = 6,   /* NaN or infinity in A, b, x or on the way */
+    TESS_REASON_ZERO_RHS = 7,     /* b = 0: x = 0 is the solution, and x was set to it */
+    TESS_REASON_CANCELLED = 8,    /* the callback said stop */
+    TESS_REASON_LEAST_SQUARES = 9 /* no x solves the system: this one has the smallest |b - A x| */
 } tess_reason;
 
 /* "CONVERGED" and so on; never NULL. */
@@ -735,8 +742,9 @@ typedef struct tess_result {
 } tess_result;
 
 /* Called after every iteration. `residual` is |r| / |b|. A non-zero return stops the solve
- * (TESS_CANCELLED). A GPU iterates by itself: the callback is called for the iterations of about
- * 50 ms at a time, in order. A solve that is stopped ends where the device has arrived by then. */
+ * (TESS_REASON_CANCELLED). A GPU iterates by itself: the callback is called for the iterations of
+ * about 50 ms at a time, in order. A solve that is stopped ends where the device has arrived by
+ * then. */
 typedef int (*tess_solve_fn)(void *user, int64_t iteration, double residual);
 
 /* Prepares method and preconditioner; spec NULL is "auto". A block that the preconditioner cannot
@@ -828,7 +836,8 @@ TESS_API tess_status tess_solve(tess_plan *plan, const char *spec, const void *b
  *         tess_inserter *mine = tess_builder_inserter(builder, omp_get_thread_num());
  *         #pragma omp for schedule(static)
  *         for (e = 0; e < elements; e++)
- *             tess_inserter_add_element(mine, 8, nodes[e], 8, NULL, stiffness[e], TESS_ROW_MAJOR);
+ *             tess_inserter_add_element(mine, 8, nodes[e], 8, NULL, stiffness[e],
+ * TESS_ORDER_ROW_MAJOR);
  *     }
  *     tess_builder_finish(builder, &A);
  *

@@ -69,7 +69,8 @@ static bool is_hopeless(const tess_calibration *c, const tess_candidate *candida
 
 tess_status tess_calibration_classes(tess_calibration *c, const tess_matrix *A, bool shapes)
 {
-    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE, .shapes = shapes};
+    tess_product product = {
+        .kind = TESS_PRODUCT_SPMV, .effort = TESS_EFFORT_ESTIMATE, .shapes = shapes};
     const tess_backend *backend = c->device->backend;
     tess_candidates list = {0};
     double *x = NULL, *y = NULL; /* large enough for either precision */
@@ -152,7 +153,7 @@ static tess_status measure_hidden(tess_calibration *c, int points, double bytes)
     snprintf(spec, sizeof spec, "stencil%d:n=%d,b=%d,type=%s", points, n, HIDDEN,
              tess_type_name(c->type));
     TESS_TRY(tess_matrix_generate(c->ctx, spec, &A, NULL));
-    tess_status status = tess_matrix_to_csr(c->ctx, A, TESS_KEEP_ZEROS, &csr);
+    tess_status status = tess_matrix_to_csr(c->ctx, A, TESS_ZEROS_KEEP, &csr);
     tess_matrix_destroy(A);
     TESS_TRY(status);
     status = tess_calibration_classes(c, csr, true);

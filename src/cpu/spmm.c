@@ -108,7 +108,7 @@ tess_status tess_cpu_spmm(tess_cpu_plan *plan, int k, tess_block_order order, do
                           const void *X, int64_t ldx, double beta, void *Y, int64_t ldy)
 {
     const tess_matrix *A = &plan->matrix;
-    const bool columns = order == TESS_COLUMN_MAJOR;
+    const bool columns = order == TESS_ORDER_COLUMN_MAJOR;
     const size_t scalar = tess_type_size(A->type);
     if (k == 1 && (columns || (ldx == 1 && ldy == 1))) {
         tess_cpu_spmv(plan, alpha, X, beta, Y);

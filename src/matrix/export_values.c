@@ -20,7 +20,7 @@ static void export_blocks(void *arg, tess_range range)
     for (int64_t k = range.first; k < range.last; k++) {
         const char *from = (const char *)job->A->values + (size_t)k * r * c * size;
         char *to = (char *)job->values + (size_t)k * r * c * size;
-        if (job->order == TESS_COLUMN_MAJOR || r == 1 || c == 1) {
+        if (job->order == TESS_ORDER_COLUMN_MAJOR || r == 1 || c == 1) {
             memcpy(to, from, r * c * size);
             continue;
         }
@@ -35,9 +35,10 @@ tess_status tess_matrix_export_values(tess_ctx *ctx, const tess_matrix *A, tess_
 {
     if (!ctx || !A || (!values && A->blocks > 0))
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_export_values: an argument is NULL");
-    if (order != TESS_COLUMN_MAJOR && order != TESS_ROW_MAJOR)
+    if (order != TESS_ORDER_COLUMN_MAJOR && order != TESS_ORDER_ROW_MAJOR)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "order %d is neither TESS_COLUMN_MAJOR nor TESS_ROW_MAJOR", (int)order);
+                         "order %d is neither TESS_ORDER_COLUMN_MAJOR nor TESS_ORDER_ROW_MAJOR",
+                         (int)order);
     size_t r = (size_t)A->block_height, c = (size_t)A->block_width, size = tess_type_size(A->type);
     tess_for(ctx, ctx->threads, A->blocks, export_blocks,
              &(struct export_blocks){A, r, c, size, values, order});

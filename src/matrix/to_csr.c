@@ -117,7 +117,7 @@ tess_status tess_matrix_to_csr(tess_ctx *ctx, const tess_matrix *A, tess_zeros z
 {
     if (!ctx || !A || !out)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_to_csr: an argument is NULL");
-    const row_walk walk = {ctx, A, zeros == TESS_KEEP_ZEROS};
+    const row_walk walk = {ctx, A, zeros == TESS_ZEROS_KEEP};
     tess_matrix *B;
     TESS_TRY(tess_matrix_head(ctx, A->type, A->rows, A->cols, 1, 1, 0, &B));
     tess_status status;
@@ -140,7 +140,7 @@ tess_status tess_matrix_to_coo(tess_ctx *ctx, const tess_matrix *A, tess_zeros z
     if (!ctx || !A || !entries)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_to_coo: an argument is NULL");
     bool only_count = !row_index && !col_index && !values;
-    const row_walk walk = {ctx, A, zeros == TESS_KEEP_ZEROS};
+    const row_walk walk = {ctx, A, zeros == TESS_ZEROS_KEEP};
     int64_t *offsets;
     TESS_TRY(TESS_CALLOC(ctx, A->rows + 1, &offsets));
     count_rows(&walk, offsets);

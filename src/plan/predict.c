@@ -47,8 +47,8 @@ static void sort_others(tess_predicted_kernel *kernels, int64_t count)
 static tess_status predict_kernels(const tess_model *model, const tess_matrix *A,
                                    tess_device *device, prediction *p, tess_model_problem *iterated)
 {
-    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
-    product.shapes = tess_search_shapes(TESS_ESTIMATE, A);
+    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_EFFORT_ESTIMATE};
+    product.shapes = tess_search_shapes(TESS_EFFORT_ESTIMATE, A);
     tess_candidates list = {0};
     tess_model_problem problem = tess_model_problem_of(A);
     const tess_backend *backend = device->backend;

@@ -104,7 +104,7 @@ tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device, const te
                                   .block_width = 1,
                                   .block_rows = operator.rows,
                                   .block_cols = operator.rows,
-                                  .ownership = TESS_BORROW};
+                                  .ownership = TESS_OWNERSHIP_BORROW};
     *plan = (tess_plan){.ctx = ctx,
                         .device = &state->device,
                         .matrix = &state->matrix,

@@ -74,7 +74,8 @@ static void every_method_solves_with_the_callers_operator_as_with_the_matrix(voi
             const int64_t before = c.calls;
             assert_int_equal(tess_solver_solve(one, b, x, &ar), TESS_OK);
             assert_int_equal(tess_solver_solve(other, b, y, &br), TESS_OK);
-            if (br.reason != TESS_CONVERGED || br.iterations != ar.iterations || c.calls == before)
+            if (br.reason != TESS_REASON_CONVERGED || br.iterations != ar.iterations ||
+                c.calls == before)
                 fail_msg("%s%s: %s after %lld, with the matrix %lld", name, with ? " with M" : "",
                          br.text, (long long)br.iterations, (long long)ar.iterations);
             for (int64_t j = 0; j < A->rows; j++)
@@ -114,7 +115,7 @@ static void a_failing_call_ends_the_solve_with_its_status(void **state)
     assert_non_null(strstr(tess_ctx_error(ctx), "preconditioner"));
     memset(x, 0, (size_t)p.A->rows * sizeof *x); /* the next solve is sound */
     assert_int_equal(tess_solver_solve(solver, p.b, x, &result), TESS_OK);
-    assert_int_equal(result.reason, TESS_CONVERGED);
+    assert_int_equal(result.reason, TESS_REASON_CONVERGED);
     tess_solver_destroy(solver);
     tess_plan_destroy(ours);
     free(x);
@@ -177,7 +178,7 @@ static void our_preconditioners_serve_alone(void **state)
         assert_int_equal(tess_solver_create_with(p.plan, "gmres", &M, &other), TESS_OK);
         assert_int_equal(tess_solver_solve(one, p.b, x, &ar), TESS_OK);
         assert_int_equal(tess_solver_solve(other, p.b, y, &br), TESS_OK);
-        if (br.reason != TESS_CONVERGED || br.iterations != ar.iterations)
+        if (br.reason != TESS_REASON_CONVERGED || br.iterations != ar.iterations)
             fail_msg("%s: %lld iterations, with pc= %lld", spec, (long long)br.iterations,
                      (long long)ar.iterations);
         tess_solver_destroy(one);

@@ -35,9 +35,9 @@ static tess_matrix *four_by_four(tess_ctx *ctx)
     const int32_t columns[] = {0, 1, 0, 1, 2, 3};
     const double values[] = {1, 2, 3, 4, 0, 6};
     tess_matrix *A;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 4, 4, offsets, columns, values, TESS_COPY, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 4, 4, offsets, columns, values,
+                                          TESS_OWNERSHIP_COPY, &A),
+                     TESS_OK);
     return A;
 }
 
@@ -145,14 +145,14 @@ static tess_matrix *shifted(tess_ctx *ctx, const char *spec, int64_t down, int64
 {
     tess_matrix *A, *B, *C;
     assert_int_equal(tess_matrix_generate(ctx, spec, &A, NULL), TESS_OK);
-    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &B), TESS_OK);
+    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_KEEP, &B), TESS_OK);
     int64_t *offsets = calloc((size_t)(B->rows + down + 1), sizeof *offsets);
     int32_t *columns = malloc((size_t)B->blocks * sizeof *columns);
     memcpy(offsets + down, B->row_offsets, (size_t)(B->rows + 1) * sizeof *offsets);
     for (int64_t k = 0; k < B->blocks; k++)
         columns[k] = B->columns[k] + (int32_t)right;
     assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, B->rows + down, B->cols + right, offsets,
-                                          columns, B->values, TESS_COPY, &C),
+                                          columns, B->values, TESS_OWNERSHIP_COPY, &C),
                      TESS_OK);
     free(offsets);
     free(columns);

@@ -66,7 +66,7 @@ static void a_plan_says_what_it_is_and_how_it_was_chosen(void **state)
     tess_plan_info info;
     tess_search_info search;
     tess_trial_info trial;
-    const tess_plan_options fresh = {.effort = TESS_ESTIMATE, .fresh = 1};
+    const tess_plan_options fresh = {.effort = TESS_EFFORT_ESTIMATE, .fresh = 1};
     double seconds[3];
     assert_int_equal(tess_device_open(ctx, "cpu:1", &device), TESS_OK);
     assert_int_equal(tess_plan_create(ctx, A, device, &fresh, &plan), TESS_OK);
@@ -152,7 +152,7 @@ static void shapes_are_counted_in_scalars_only(void **state)
     tess_shape_detection *shapes = NULL;
     assert_int_equal(tess_detect_shapes(ctx, A, &shapes), TESS_ERR_ARGUMENT);
     assert_null(shapes);
-    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &scalars), TESS_OK);
+    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_KEEP, &scalars), TESS_OK);
     assert_int_equal(tess_detect_shapes(ctx, scalars, &shapes), TESS_OK);
     assert_true(shapes->count > 0 && shapes->csr_bytes > 0);
     for (int64_t i = 0; i < shapes->count; i++)

@@ -81,7 +81,7 @@ static void an_estimate_takes_the_first_of_them(void **state)
         tess_plan *plan;
         assert_int_equal(tess_matrix_generate(ctx, inputs[i], &A, NULL), TESS_OK);
         tess_device *device = test_device(ctx, "cpu:2");
-        tess_plan_options estimate = {.effort = TESS_ESTIMATE};
+        tess_plan_options estimate = {.effort = TESS_EFFORT_ESTIMATE};
         assert_int_equal(tess_plan_create(ctx, A, device, &estimate, &plan), TESS_OK);
         char line[80];
         snprintf(line, sizeof line, "kernel  %s\n", p->kernels[0].kernel);
@@ -147,7 +147,7 @@ static void blocks_are_chosen_for_the_device(void **state)
         tess_matrix *A, *csr;
         tess_blocking blocking = {0};
         assert_int_equal(tess_matrix_generate(ctx, cases[i].input, &A, NULL), TESS_OK);
-        assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &csr), TESS_OK);
+        assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_KEEP, &csr), TESS_OK);
         assert_int_equal(tess_choose_blocking(ctx, csr, device, &blocking), TESS_OK);
         if (blocking.rows != cases[i].block || blocking.cols != cases[i].block)
             fail_msg("%s: %d x %d", cases[i].input, (int)blocking.rows, (int)blocking.cols);

@@ -47,9 +47,9 @@ static void hard_numbers_survive(void **state)
         columns[k] = k;
     const int64_t offsets[] = {0, count};
     tess_matrix *A;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 1, count, offsets, columns, values, TESS_BORROW, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 1, count, offsets, columns, values,
+                                          TESS_OWNERSHIP_BORROW, &A),
+                     TESS_OK);
     for (size_t i = 0; i < 3; i++) {
         const char *path = file_path(endings[i]);
         tess_matrix *B;
@@ -129,7 +129,7 @@ static void blocks_become_entries_in_mtx_and_stay_in_tess(void **state)
         path = file_path("a.mtx");
         assert_int_equal(tess_matrix_write(ctx, A, path), TESS_OK);
         assert_int_equal(tess_matrix_read(ctx, path, &B), TESS_OK);
-        assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_DROP_ZEROS, &C), TESS_OK);
+        assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_DROP, &C), TESS_OK);
         assert_int_equal(B->blocks, C->blocks);
         assert_memory_equal(B->columns, C->columns, (size_t)B->blocks * sizeof *B->columns);
         for (int64_t k = 0; k < B->blocks; k++)
@@ -148,9 +148,9 @@ static void text_is_short_and_names_its_writer(void **state)
     const int32_t columns[] = {0, 1, 1};
     const double values[] = {0.1, -2, 1e-7};
     tess_matrix *A;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, values, TESS_COPY, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, values,
+                                          TESS_OWNERSHIP_COPY, &A),
+                     TESS_OK);
     const char *path = file_path("a.mtx");
     assert_int_equal(tess_matrix_write(ctx, A, path), TESS_OK);
     size_t size;

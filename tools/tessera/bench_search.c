@@ -27,7 +27,7 @@ cleanup:
 
 tess_status bench_search_run(tess_device *device, const tess_matrix *A, bool cg, bench_search *out)
 {
-    static const tess_plan_options automatic = {.effort = TESS_MEASURE};
+    static const tess_plan_options automatic = {.effort = TESS_EFFORT_MEASURE};
     tess_ctx *ctx = device->ctx;
     tess_plan *plan;
     *out = (bench_search){0};

@@ -146,11 +146,11 @@ static int solve(cli_app *app, const solve_args *args, solve_run *r)
 static const char *advice_for(tess_reason reason)
 {
     switch (reason) {
-    case TESS_ITERATION_LIMIT:
+    case TESS_REASON_ITERATION_LIMIT:
         return "try a larger --max-iterations, or --pc ilu0";
-    case TESS_INDEFINITE:
+    case TESS_REASON_INDEFINITE:
         return "try --method bicgstab or gmres";
-    case TESS_NOT_FINITE:
+    case TESS_REASON_NOT_FINITE:
         return "look for NaN and infinity in the matrix and in b";
     default:
         return "try --method gmres, or --pc ilu0";
@@ -191,7 +191,7 @@ static int run(cli_app *app, void *arguments)
             if (exit_status == EXIT_DONE && args->plot)
                 exit_status = solve_write_plot(app, r.spec, result, args->plot);
             if (exit_status == EXIT_DONE && !solve_is_solved(result) &&
-                !(result->reason == TESS_LEAST_SQUARES && is_rectangular(r.matrix)))
+                !(result->reason == TESS_REASON_LEAST_SQUARES && is_rectangular(r.matrix)))
                 exit_status = strncmp(r.spec, "auto", 4) == 0 /* which says itself what to allow */
                                   ? fail(app, EXIT_FAILED, "not solved: %s", result->text)
                                   : fail(app, EXIT_FAILED, "not solved: %s; %s", result->text,

@@ -108,9 +108,10 @@ static bool parse_effort(const char *text, tess_effort *effort)
     static const struct {
         const char *name;
         tess_effort effort;
-    } efforts[] = {
-        {"measure", TESS_MEASURE}, {"estimate", TESS_ESTIMATE}, {"exhaustive", TESS_EXHAUSTIVE}};
-    *effort = TESS_MEASURE;
+    } efforts[] = {{"measure", TESS_EFFORT_MEASURE},
+                   {"estimate", TESS_EFFORT_ESTIMATE},
+                   {"exhaustive", TESS_EFFORT_EXHAUSTIVE}};
+    *effort = TESS_EFFORT_MEASURE;
     for (size_t i = 0; text && i < sizeof efforts / sizeof efforts[0]; i++) {
         *effort = efforts[i].effort;
         if (strcmp(text, efforts[i].name) == 0)
@@ -132,7 +133,7 @@ static tess_status search(tuning *t, tess_matrix *input, bool choose_blocks)
         status = tess_plan_create(t->app->ctx, input, t->device, &t->options, &t->plan);
         t->A = input;
     }
-    if (status != TESS_OK || t->options.effort == TESS_ESTIMATE)
+    if (status != TESS_OK || t->options.effort == TESS_EFFORT_ESTIMATE)
         return status;
     const tess_matrix_view A = view_of(t->A);
     return tess_device_read_speed(t->device, product_bytes(&A), &t->ceiling);

@@ -261,7 +261,7 @@ tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, doubl
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    tess_status status = spmm(p, k, order == TESS_ROW_MAJOR, alpha, X, ldx, beta, Y, ldy);
+    tess_status status = spmm(p, k, order == TESS_ORDER_ROW_MAJOR, alpha, X, ldx, beta, Y, ldy);
     tess_cuda_leave(p->cuda);
     return status;
 }

@@ -108,7 +108,7 @@ static tess_status apply_many(tess_space *space, const tess_unit *unit, const in
             TESS_TRY(apply_one(space, unit, systems[i]));
         return TESS_OK;
     }
-    return tess_cuda_spmm(space->plan, space->systems, TESS_COLUMN_MAJOR, 1,
+    return tess_cuda_spmm(space->plan, space->systems, TESS_ORDER_COLUMN_MAJOR, 1,
                           (void *)(uintptr_t)tess_cuda_vector(space, step->x, 0), space->stride, 0,
                           (void *)(uintptr_t)tess_cuda_vector(space, step->y, 0), space->stride);
 }

@@ -121,7 +121,7 @@ tess_status tess_matrix_write(tess_ctx *ctx, const tess_matrix *A, const char *p
     if (A->block_height == 1 && A->block_width == 1)
         return write_text(ctx, A, path, gzip);
     tess_matrix *scalars;
-    TESS_TRY(tess_matrix_to_csr(ctx, A, TESS_DROP_ZEROS, &scalars));
+    TESS_TRY(tess_matrix_to_csr(ctx, A, TESS_ZEROS_DROP, &scalars));
     tess_status status = write_text(ctx, scalars, path, gzip);
     tess_matrix_destroy(scalars);
     return status;

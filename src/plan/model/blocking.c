@@ -34,7 +34,7 @@ static const double gain_for_zeros = 0.75;
 static tess_status price(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                          const tess_blocking *blocking, double *seconds)
 {
-    static const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
+    static const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_EFFORT_ESTIMATE};
     tess_candidates list = {0};
     tess_matrix *B;
     TESS_TRY(tess_matrix_to_blocks(ctx, A, blocking, &B));

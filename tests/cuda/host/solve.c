@@ -14,7 +14,7 @@ static setting open_setting(void **state, const char *input, const char *device)
 {
     setting s = {0};
     tess_ctx *ctx = test_ctx(state);
-    const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+    const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
     ok(state, tess_matrix_generate(ctx, input, &s.A, (void **)&s.b));
     ok(state, tess_device_open(ctx, device, &s.device));
     ok(state, tess_plan_create(ctx, s.A, s.device, &quick, &s.plan));
@@ -98,7 +98,7 @@ static void check_waits(void **state, const char *input, const char *spec, int64
     memset(s.x, 0, (size_t)s.A->rows * sizeof *s.x);
     const int64_t waits = fake->waits, allocations = fake->allocations;
     ok(state, tess_solver_solve(solver, s.b, s.x, &result));
-    assert_int_equal(result.reason, TESS_CONVERGED);
+    assert_int_equal(result.reason, TESS_REASON_CONVERGED);
     assert_true(result.iterations > 30);
     assert_true(fake->waits - waits < most);
     assert_int_equal(fake->allocations, allocations);
@@ -154,7 +154,7 @@ static void vectors_on_the_device_stay_there(void **state)
         ok(state, tess_solve(s.plan, specs[i], b, x, &device));
         ok(state, tess_solve(s.plan, specs[i], s.b, s.x, &host));
         ok(state, tess_device_copy_from(s.device, copy, x, bytes));
-        assert_int_equal(device.reason, TESS_CONVERGED);
+        assert_int_equal(device.reason, TESS_REASON_CONVERGED);
         assert_int_equal(host.iterations, device.iterations);
         assert_memory_equal(copy, s.x, bytes);
     }
@@ -255,7 +255,7 @@ static void a_large_matrix_is_not_its_own_probe(void **state)
     ctx->log = log;
     ctx->log_user = user;
     ok(state, status);
-    assert_int_equal(result.reason, TESS_CONVERGED);
+    assert_int_equal(result.reason, TESS_REASON_CONVERGED);
     assert_int_equal(unlike, 0);
     close_setting(state, &s);
 }
