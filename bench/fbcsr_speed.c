@@ -189,7 +189,7 @@ static tess_status best_blocks(tess_ctx *ctx, const tess_matrix *A, tess_blockin
         least = c->bytes;
         *out = (tess_blocking){c->rows, c->cols};
     }
-    tess_detection_destroy(ctx, D);
+    tess_detection_destroy(D);
     *bytes = least - (double)((A->rows + A->cols) * (int64_t)tess_type_size(A->type));
     return TESS_OK;
 }

@@ -87,7 +87,7 @@ static void list_kernels(void)
         for (int64_t i = 0; i < p->kernel_count; i++)
             printf("%s %s %s %s %s\n", matrices[m / 2], type, p->kernels[i].format,
                    p->kernels[i].kernel, p->kernels[i].params[0] ? p->kernels[i].params : "-");
-        tess_prediction_destroy(ctx, p);
+        tess_prediction_destroy(p);
         tess_matrix_destroy(A);
     }
     tess_device_close(device);

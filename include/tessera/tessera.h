@@ -18,7 +18,10 @@
  *   - A context may be used by one thread at a time; tess_plan_create says what products may do
  *     beyond that. Two contexts in two threads share nothing.
  *   - Option structs may be zeroed: zero is the default of every field. NULL means all defaults.
- *   - Destroy functions accept NULL.
+ *   - Destroy functions take the object alone and accept NULL.
+ *   - A constant of an enum begins with the enum's name: TESS_EFFORT_MEASURE,
+ * TESS_REASON_CONVERGED. Those that stand in nearly every call are shorter: TESS_OK and
+ * TESS_ERR_..., TESS_F64, TESS_F32.
  *   - Until 1.0 a minor version is an ABI of its own: libtessera.so.0.2. A patch keeps it.
  *   - Structs that will grow tell their size. An options struct begins with `size`, its sizeof; 0
  *     stands for the struct as it was in 0.2. A call that fills a struct of the section Inspection
@@ -305,17 +308,22 @@ TESS_API tess_status tess_matrix_read(tess_ctx *ctx, const char *path, tess_matr
  *                   not finite are refused.
  *   .tess           Tessera's own: any A as it is, checksummed, near the speed of the disk
  *                   (docs/formats.md).
+ *   -               Matrix Market to standard output.
  * A failure leaves no partial file, and an old file as it was. */
 TESS_API tess_status tess_matrix_write(tess_ctx *ctx, const tess_matrix *A, const char *path);
+/* The same to a Matrix Market file that says "symmetric" and has the lower triangle alone. Where
+ * a_ij is not a_ji, an absent entry being 0, it fails with TESS_ERR_MATRIX and the place. */
+TESS_API tess_status tess_matrix_write_symmetric(tess_ctx *ctx, const tess_matrix *A,
+                                                 const char *path);
 
-/* A dense vector from a Matrix Market file (array or coordinate, n x 1 or 1 x n, plain or gzip) or
- * from text with one number a line. *values becomes *count scalars of `type`, to be freed with
- * tess_release. */
+/* A dense vector from a Matrix Market file (array or coordinate, n x 1 or 1 x n, plain or gzip),
+ * from NumPy's .npy (f8 or f4; n, n x 1 or 1 x n) or from text with one number a line. *values
+ * becomes *count scalars of `type`, to be freed with tess_release. */
 TESS_API tess_status tess_vector_read(tess_ctx *ctx, const char *path, tess_type type,
                                       int64_t *count, void **values);
 
-/* Writes a dense vector. .mtx and .mtx.gz become a Matrix Market array n x 1, any other name text
- * with one number a line. */
+/* Writes a dense vector. .mtx and .mtx.gz become a Matrix Market array n x 1, .npy an array of
+ * NumPy's, any other name text with one number a line. "-" is that text to standard output. */
 TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type,
                                        int64_t count, const void *values);
 
@@ -419,7 +427,7 @@ typedef struct tess_detection {
  * options. */
 TESS_API tess_status tess_detect(tess_ctx *ctx, const tess_matrix *A,
                                  const tess_detect_options *options, tess_detection **out);
-TESS_API void tess_detection_destroy(tess_ctx *ctx, tess_detection *detection);
+TESS_API void tess_detection_destroy(tess_detection *detection);
 
 enum { TESS_ROW_CLASSES = 34 };
 
@@ -606,7 +614,7 @@ typedef struct tess_prediction {
 /* NULL: default options. The call fails with TESS_ERR_UNSUPPORTED where there is no model. */
 TESS_API tess_status tess_predict(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                   const tess_predict_options *options, tess_prediction **out);
-TESS_API void tess_prediction_destroy(tess_ctx *ctx, tess_prediction *prediction);
+TESS_API void tess_prediction_destroy(tess_prediction *prediction);
 
 /* A block size for A on this device, for tess_matrix_to_blocks. Considered are 1 x 1 and the few
  * sizes that move the fewest bytes (tess_detect). The one whose product is predicted to be the
@@ -667,7 +675,7 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *                  levels: the whole matrix is factored. Rows that do not wait for each other are
  *                  solved together.
  *                  colours (a GPU's default): the same after reordering by a colouring. Stages are
- *                  few and wide, and the factors are others.
+ *                  few and wide, and the factors are others. `colors` is the same.
  *                  Levels and colours have one domain unless `domains` says more.
  *                  ilut takes levels, or one domain.
  *   scale=NAME     scaling of the system that the method sees: none (default), equilibrate (the
@@ -787,10 +795,15 @@ TESS_API tess_status tess_solver_solve_many(tess_solver *solver, int k, const vo
  * matrix was given since. Without this call a solve has the plan's present values all the same, and
  * a preconditioner of earlier ones. */
 TESS_API tess_status tess_solver_update(tess_solver *solver, const void *values);
-/* An operator that the caller applies: y = A x, or z = M^-1 r. x and y are host arrays of `rows`
- * scalars each. transpose: A^T x, which bicg alone asks for. Anything but TESS_OK ends the solve
- * with that status. */
-typedef tess_status (*tess_apply_fn)(void *user, int transpose, const void *x, void *y);
+/* An operator that the caller applies: y = A x, or z = M^-1 r. transpose: A^T x, which bicg and
+ * lsqr ask for. Anything but TESS_OK ends the solve with that status.
+ *
+ * x and y are arrays of `rows` scalars each where the plan's device computes. In host memory
+ * `stream` is NULL. On a "cuda" device they are device pointers, and `stream` is the CUstream that
+ * the solver works in: apply puts its work there. Work elsewhere must wait for the stream first,
+ * and be done when apply returns. The device's context is current. */
+typedef tess_status (*tess_apply_fn)(void *user, int transpose, const void *x, void *y,
+                                     void *stream);
 
 typedef struct tess_operator {
     size_t size; /* sizeof(tess_operator), or 0 */
@@ -798,12 +811,15 @@ typedef struct tess_operator {
     int64_t rows; /* and columns */
     tess_apply_fn apply;
     void *user;
-    double bytes; /* that one application moves, for reports; 0: not counted */
+    double bytes;   /* that one application moves, for reports; 0: not counted */
+    int capturable; /* on a "cuda" device. 1: apply only puts work into the stream, the same each
+                       time. Iterations are then captured as a CUDA graph, without further calls,
+                       and some run beyond the last. 0: apply is called for each application, and
+                       the host waits for each iteration */
 } tess_operator;
 
 /* A plan whose products are the caller's, for solvers of every method. It has no entries: "auto",
- * scale=, order=, inner= and our preconditioners cannot be had with it. The device must be one of
- * the host. */
+ * scale=, order=, inner= and our preconditioners cannot be had with it. */
 TESS_API tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device,
                                              const tess_operator *A, tess_plan **out);
 /* tess_solver_create with the caller's preconditioner in the place of pc=; cg and cg_single need a
@@ -815,7 +831,8 @@ TESS_API tess_status tess_solver_create_with(tess_plan *plan, const char *spec,
 typedef struct tess_preconditioner tess_preconditioner;
 
 TESS_API tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditioner **out);
-/* z = M^-1 r: arrays of the matrix's type, in host memory or that of the plan's device. */
+/* z = M^-1 r: arrays of the matrix's type, in host memory or that of the plan's device. On a "cuda"
+ * device it runs in the plan's stream, and returns when z is complete. */
 TESS_API tess_status tess_pc_apply(tess_preconditioner *pc, const void *r, void *z);
 /* Computes it again, as tess_solver_update does. */
 TESS_API tess_status tess_pc_update(tess_preconditioner *pc, const void *values);
@@ -927,13 +944,20 @@ typedef struct tess_plan_info {
     const char *format, *kernel, *params; /* as in tess_plan_options; params may be "" */
     double bytes;             /* the fewest that y = A x must move: A as it is, x and y */
     double flops;             /* that y = A x does, zeros inside blocks included */
-    double memory;            /* bytes kept beside A; 0: not known */
+    double memory;            /* bytes kept beside A; 0: none, or not known */
     double predicted_seconds; /* of one product; 0: the model was not asked or knows nothing */
     double measured_seconds;  /* by the search that chose it, or by an earlier one; 0: none */
     double moves;             /* bytes of y = A x in this format, padding included; 0: not known */
     const char *note;         /* which kernel failed, so that this one took its place; "": none */
 } tess_plan_info;
 
+/* What tess_plan_create would take with TESS_EFFORT_ESTIMATE, wisdom aside, and what it would keep
+ * in memory, before it is made: nothing is converted, copied or run. options->format, kernel and
+ * params narrow the choice. `seconds` is 0 where no model knows it, best_seconds always.
+ * size: sizeof(tess_predicted_kernel). */
+TESS_API tess_status tess_plan_estimate(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                                        const tess_plan_options *options, size_t size,
+                                        tess_predicted_kernel *out);
 /* size: sizeof(tess_plan_info). */
 TESS_API tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_info *out);
 /* y = A x `reps` times with vectors in host memory, after one more that is not timed. seconds[i] is
@@ -1103,7 +1127,7 @@ typedef struct tess_shape_detection {
 /* A must have 1 x 1 blocks. */
 TESS_API tess_status tess_detect_shapes(tess_ctx *ctx, const tess_matrix *A,
                                         tess_shape_detection **out);
-TESS_API void tess_shape_detection_destroy(tess_ctx *ctx, tess_shape_detection *detection);
+TESS_API void tess_shape_detection_destroy(tess_shape_detection *detection);
 
 /* ---- Several parts --------------------------------------------------------------------------
  *

@@ -72,7 +72,7 @@ class _Found:
             self.reason: str = found.reason.decode()
         finally:
             with context.lock:
-                lib.tess_detection_destroy(context.address, out)
+                lib.tess_detection_destroy(out)
 
 
 def recommended(handle: Handle) -> tuple[int, int]:

@@ -202,9 +202,11 @@ tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t bl
     tess_calibration c = {
         .ctx = device->ctx, .device = device, .type = type, .most = most, .classes = classes};
     if (!device->backend->candidates || !device->backend->costs)
-        return tess_fail(device->ctx, TESS_ERR_UNSUPPORTED,
-                         "device '%s' cannot be calibrated: it has no list of kernels",
-                         device->backend->name);
+        return tess_fail(
+            device->ctx, TESS_ERR_UNSUPPORTED,
+            "device '%s' cannot be calibrated, as it has no list of kernels: choose 'cpu' or "
+            "'cuda'",
+            device->backend->name);
     if (!(most > 0)) {
         c.most = most_times * device->cache_bytes;
         c.most = c.most < 64e6 ? 64e6 : c.most > 1e9 ? 1e9 : c.most;

@@ -140,9 +140,13 @@ static tess_candidate price(tess_plan *plan)
     return candidate;
 }
 
-double tess_plan_price(tess_plan *plan)
+void tess_plan_price(tess_plan *plan)
 {
-    return plan->device->backend->costs ? price(plan).bytes : 0;
+    if (!plan->device->backend->costs)
+        return;
+    const tess_candidate priced = price(plan);
+    plan->moves = priced.bytes;
+    plan->memory = priced.memory;
 }
 
 static void add_price(tess_plan *plan)

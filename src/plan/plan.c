@@ -45,7 +45,7 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, tess_device *devi
     TESS_TRY(shares_layouts ? tess_plan_search_shared(ctx, A, device, options, &plan)
                             : tess_plan_search(ctx, A, device, options, options->fresh, &plan));
     if (!(plan->moves > 0)) /* of a choice that no search made */
-        plan->moves = tess_plan_price(plan);
+        tess_plan_price(plan);
     tess_log(ctx, "plan: device=%s format=%s kernel=%s%s%s", device->backend->name, plan->format,
              plan->kernel, plan->params[0] ? " " : "", plan->params);
     *out = plan;
@@ -193,6 +193,7 @@ static tess_status substitute(tess_plan *plan, int64_t trial, const product_call
         plan->values = other->values;
         plan->updates = other->updates;
         plan->moves = c->bytes;
+        plan->memory = c->memory;
         other->search = NULL;
     }
     tess_plan_destroy(other);

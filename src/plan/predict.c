@@ -10,16 +10,18 @@ enum { DEVICES_MAX = 1024, SOLVES_MAX = 16 };
 /* One allocation each. */
 typedef struct prediction {
     tess_prediction public;
+    tess_ctx *ctx;
     tess_predicted_kernel *kernels;
     tess_predicted_solve solves[SOLVES_MAX];
 } prediction;
 
-void tess_prediction_destroy(tess_ctx *ctx, tess_prediction *p)
+void tess_prediction_destroy(tess_prediction *p)
 {
-    if (!p)
+    prediction *whole = (prediction *)p;
+    if (!whole)
         return;
-    tess_free(ctx, ((prediction *)p)->kernels);
-    tess_free(ctx, p);
+    tess_free(whole->ctx, whole->kernels);
+    tess_free(whole->ctx, whole);
 }
 
 /* ---- Kernels ---- */
@@ -137,9 +139,10 @@ tess_status tess_predict(tess_ctx *ctx, const tess_matrix *A, tess_device *devic
                          options->link_bandwidth, options->sync_seconds);
     prediction *p;
     TESS_TRY(TESS_CALLOC(ctx, 1, &p));
+    p->ctx = ctx;
     tess_status status = predict(ctx, A, device, options, p);
     if (status != TESS_OK) {
-        tess_prediction_destroy(ctx, &p->public);
+        tess_prediction_destroy(&p->public);
         return status;
     }
     *out = &p->public;

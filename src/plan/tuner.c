@@ -209,6 +209,7 @@ static tess_status search_among(tess_arena *a, tess_plan **out)
     if (expected->state == TESS_TRIAL_REFUSED)
         tess_plan_note(champion.plan, expected->candidate.kernel, expected->note);
     champion.plan->moves = a->search->trials[champion.trial].candidate.bytes;
+    champion.plan->memory = a->search->trials[champion.trial].candidate.memory;
     /* What was refused on the way, or the stop, is no failure of the caller's. */
     tess_error_restore(a->ctx, &kept);
     *out = champion.plan;

@@ -21,7 +21,7 @@ static tess_status predicted_iteration(tess_ctx *ctx, const tess_matrix *A, tess
     }
     tess_free(ctx, x);
 cleanup:
-    tess_prediction_destroy(ctx, p);
+    tess_prediction_destroy(p);
     return status;
 }
 

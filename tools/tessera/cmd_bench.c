@@ -287,7 +287,9 @@ const cli_command command_bench = {
         "With --peers, other libraries take part: on the CPU those whose adapters `./run bench` "
         "built (found beside the command or through TESSERA_PEERS), on the GPU cuSPARSE, where "
         "it is installed. Their results are verified and marked like our own, but do not change "
-        "the exit status.",
+        "the exit status.\n\n"
+        "A Matrix Market file is stored with the blocks that `tessera info` recommends; --block 1 "
+        "stores plain CSR.",
     .examples = "tessera bench gen:stencil27:n=48,b=3\n"
                 "tessera bench A.mtx.gz --device cpu:4 --type f32 --json\n"
                 "tessera bench gen:stencil7:n=100,b=4 --peers",

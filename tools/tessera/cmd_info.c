@@ -111,8 +111,8 @@ static int run(cli_app *app, void *arguments)
         terminal_clear_progress(app);
         info_print(app, &facts, args->all);
     }
-    tess_shape_detection_destroy(app->ctx, r.shapes);
-    tess_detection_destroy(app->ctx, r.blocks);
+    tess_shape_detection_destroy(r.shapes);
+    tess_detection_destroy(r.blocks);
     tess_matrix_destroy(r.scalars);
     return exit_status;
 }

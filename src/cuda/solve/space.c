@@ -64,7 +64,7 @@ static tess_status upload_pc(tess_space *space)
     tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_pc *pc = space->pc;
     const tess_diagonal *diagonal = tess_pc_diagonal(pc);
-    if (pc->ops->identity)
+    if (pc->ops->identity || tess_pc_given_operator(pc))
         return TESS_OK;
     if (!diagonal)
         return state->factors ? tess_cuda_factors_refresh(state->factors, state->plan->stream)
@@ -104,6 +104,12 @@ static tess_status allocate(tess_space *space)
     return upload_pc(space);
 }
 
+/* Of the caller's operators: work that a graph cannot repeat. */
+static bool must_be_called(const tess_operator *operator)
+{
+    return operator&& operator->apply && !operator->capturable;
+}
+
 static tess_status space_open(tess_space *space)
 {
     tess_cuda_plan *plan = tess_cuda_plan_of(space->plan);
@@ -118,6 +124,8 @@ static tess_status space_open(tess_space *space)
     if (state->ring_length < 1)
         state->ring_length = 1;
     space->stretch = state->ring_length;
+    state->calls =
+        must_be_called(&plan->caller) || must_be_called(tess_pc_given_operator(space->pc));
     state->part_blocks = 32 * plan->cuda->multiprocessors;
     tess_status status = tess_cuda_enter(plan->cuda);
     if (status == TESS_OK) {
@@ -244,11 +252,11 @@ static tess_status prepare(tess_space *space, const tess_steps *const *once, int
     TESS_TRY(tess_cuda_enter(state->cuda));
     status = tess_cuda_plan_loop(space, stretch);
     if (status == TESS_OK)
-        tess_cuda_warm(space, once, count, stretch->lists, 1);
+        tess_cuda_warm(space, once, count, stretch->lists, stretch->cycle > 0);
     for (int i = 0; i < count && status == TESS_OK; i++)
         status = tess_cuda_need_list(space, once[i], NULL, &list);
     /* Of a cycle the first only: it may not get much farther. */
-    if (status == TESS_OK)
+    if (status == TESS_OK && stretch->cycle > 0)
         status = tess_cuda_need_list(space, stretch->lists, stretch, &list);
     if (status == TESS_OK)
         status = tess_cuda_need_loop(space);

@@ -117,7 +117,7 @@ static tess_status need_spmm(tess_space *space)
 static bool has_fused(tess_space *space, const tess_steps *steps)
 {
     const tess_cuda_variant *variant;
-    for (int64_t i = 0; i < steps->count; i++)
+    for (int64_t i = 0; i < steps->count && !tess_cuda_space_of(space)->plan->caller.apply; i++)
         if (steps->step[i].kind == TESS_STEP_APPLY && steps->step[i].slot >= 0)
             return tess_cuda_need_variant(tess_cuda_space_of(space)->plan, TESS_CUDA_SPMV_DOT,
                                           false, 1, 0, &variant) == TESS_OK;
@@ -129,6 +129,8 @@ static tess_status load_unit(tess_space *space, tess_unit *unit)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_cuda_variant *variant;
+    if (unit->kind == TESS_UNIT_APPLY && state->plan->caller.apply)
+        return TESS_OK;
     if (unit->kind == TESS_UNIT_APPLY) {
         if (space->systems > 1 && !unit->step->transpose)
             TESS_TRY(need_spmm(space));

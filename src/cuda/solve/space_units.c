@@ -85,6 +85,10 @@ static tess_status apply_one(tess_space *space, const tess_unit *unit, int syste
     tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_step *step = unit->step;
     const tess_cuda_variant *variant;
+    if (state->plan->caller.apply)
+        return tess_cuda_call_operator(state->plan, &state->plan->caller, "operator",
+                                       step->transpose, tess_cuda_vector(space, step->x, system),
+                                       tess_cuda_vector(space, step->y, system));
     tess_cuda_call call = {.alpha = 1,
                            .x = tess_cuda_vector(space, step->x, system),
                            .y = tess_cuda_vector(space, step->y, system)};
@@ -103,7 +107,7 @@ static tess_status apply_many(tess_space *space, const tess_unit *unit, const in
                               int count)
 {
     const tess_step *step = unit->step;
-    if (count == 1 || step->transpose) {
+    if (count == 1 || step->transpose || tess_cuda_space_of(space)->plan->caller.apply) {
         for (int i = 0; i < count; i++)
             TESS_TRY(apply_one(space, unit, systems[i]));
         return TESS_OK;
@@ -126,6 +130,16 @@ static tess_status finish(tess_space *space, const tess_unit_list *list, const t
     return TESS_OK;
 }
 
+static tess_status precondition(tess_space *space, const tess_step *step, int system)
+{
+    const tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_operator *M = tess_pc_given_operator(space->pc);
+    const cu_pointer r = tess_cuda_vector(space, step->x, system);
+    const cu_pointer z = tess_cuda_vector(space, step->y, system);
+    return M ? tess_cuda_call_operator(state->plan, M, "preconditioner", step->transpose, r, z)
+             : tess_cuda_factors_apply(state->factors, step->transpose, r, z, state->plan->stream);
+}
+
 tess_status tess_cuda_run_unit(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
                                const int *systems, int count)
 {
@@ -141,12 +155,8 @@ tess_status tess_cuda_run_unit(tess_space *space, const tess_unit_list *list, co
     case TESS_UNIT_PRECONDITION:
         break;
     }
-    const tess_cuda_space *state = tess_cuda_space_of(space);
     for (int i = 0; i < count; i++)
-        TESS_TRY(tess_cuda_factors_apply(state->factors, unit->step->transpose,
-                                         tess_cuda_vector(space, unit->step->x, systems[i]),
-                                         tess_cuda_vector(space, unit->step->y, systems[i]),
-                                         state->plan->stream));
+        TESS_TRY(precondition(space, unit->step, systems[i]));
     return TESS_OK;
 }
 

@@ -55,7 +55,7 @@ tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, tess_devic
     TESS_TRY(tess_detect(ctx, A, NULL, &detection));
     tess_blocking best = {detection->recommended.rows, detection->recommended.cols};
     int count = tess_pick_blockings(detection, picked);
-    tess_detection_destroy(ctx, detection);
+    tess_detection_destroy(detection);
     if (count == 0)
         best = (tess_blocking){1, 1};
     const tess_model *model = tess_device_performance(device);
