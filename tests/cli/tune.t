@@ -38,6 +38,8 @@ A search is remembered, shown and forgotten.
   some
   $ TESSERA_WISDOM=w.json tessera tune --show | tail -n 1
   1 class known, kept in w.json
+  $ TESSERA_WISDOM=w.json tessera tune --show | grep -c 'GB/s: matrix and vectors over time'
+  1
   $ TESSERA_WISDOM=w.json tessera tune --show | grep -c 'other kernels'
   0
   [1]
@@ -109,6 +111,11 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
    2
    3
   N are worth it: each adds at least half of its share
+  $ tessera predict gen:stencil7:n=8,b=2 --device cpu:1 | grep -oE '^(GB/s: matrix and vectors over time|GFLOP/s count the zeros inside blocks)'
+  GB/s: matrix and vectors over time
+  GFLOP/s count the zeros inside blocks
+  $ tessera tune gen:stencil7:n=12,b=3 --device cpu:1 | grep -o '^GB/s: matrix and vectors over time; of read: .*'
+  GB/s: matrix and vectors over time; of read: what the format moves, of what the device can read
   $ tessera predict gen:stencil7:n=8,b=2 --device cpu:1 --json | grep -oE '^  "[a-z_]+"' | sort
     "block_height"
     "bytes"

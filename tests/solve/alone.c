@@ -58,8 +58,7 @@ static void our_preconditioners_serve_alone(void **state)
         tested++;
         assert_int_equal(tess_pc_update(pc, NULL), TESS_OK);
         check_device_vectors(&p, pc);
-        tess_operator M = {
-            .type = TESS_F64, .rows = p.A->rows, .apply = apply_ours, .user = pc};
+        tess_operator M = {.type = TESS_F64, .rows = p.A->rows, .apply = apply_ours, .user = pc};
         double *x = zeros(p.A->rows), *y = zeros(p.A->rows);
         assert_int_equal(tess_solver_create(p.plan, spec, &one), TESS_OK);
         assert_int_equal(tess_solver_create_with(p.plan, "gmres", &M, &other), TESS_OK);

@@ -1,4 +1,5 @@
-/* Vectors in NumPy's .npy files: what is written is as NumPy describes it, what is read is checked. */
+/* Vectors in NumPy's .npy files: what is written is as NumPy describes it, what is read is checked.
+ */
 #include "unit/files.h"
 
 #include <math.h>
@@ -31,7 +32,8 @@ static void random_vectors_read_back_in_both_precisions(void **state)
     const char *path = file_path("x.npy");
     for (int seed = 0; seed < 40; seed++) {
         const int64_t n = seed % 4 == 0 ? seed / 4 : 1 + (seed * 7919) % 5000;
-        const tess_type written = seed % 2 ? TESS_F32 : TESS_F64, read = seed % 3 ? TESS_F32 : TESS_F64;
+        const tess_type written = seed % 2 ? TESS_F32 : TESS_F64,
+                        read = seed % 3 ? TESS_F32 : TESS_F64;
         void *x = test_vector(n, written, (uint64_t)seed), *y;
         int64_t count = -1;
         assert_int_equal(tess_vector_write(ctx, path, written, n, x), TESS_OK);

@@ -20,7 +20,8 @@ const char *solve_advice(tess_reason reason)
     case TESS_REASON_INDEFINITE:
         return "try --method minres for a symmetric matrix, bicgstab or gmres for others";
     case TESS_REASON_NOT_FINITE:
-        return "look for NaN and infinity in the matrix and in b, or try --options scale=equilibrate";
+        return "look for NaN and infinity in the matrix and in b, or try --options "
+               "scale=equilibrate";
     case TESS_REASON_CANCELLED:
         return "the best x so far was kept: let it run on, or try --pc ilu0";
     case TESS_REASON_LEAST_SQUARES:

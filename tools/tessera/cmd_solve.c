@@ -143,8 +143,10 @@ static int solve(cli_app *app, const solve_args *args, solve_run *r)
     if (tess_solver_spec(r->solver))
         r->report.spec = tess_solver_spec(r->solver);
     terminal_clear_progress(app);
-    /* The share of what the device can read, of a working set of the solver's size. */
-    TRY_CALL(app, tess_device_read_speed(r->device, product_bytes(&A), &r->report.ceiling));
+    /* The share of what the device can read, of a working set of the size that a product moves. */
+    const double moves = plan_info(r->plan).moves;
+    TRY_CALL(app, tess_device_read_speed(r->device, moves > 0 ? moves : product_bytes(&A),
+                                         &r->report.ceiling));
     return EXIT_DONE;
 }
 

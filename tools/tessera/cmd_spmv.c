@@ -137,7 +137,8 @@ const cli_command command_spmv = {
         "Computes y = A x on a device, compares every row with the reference backend and prints "
         "time, bytes moved and error. Without --x, x is random but always the same. A row that "
         "rounding cannot "
-        "explain makes the command fail with exit status 1.\n\n"
+        "explain makes the command fail with exit status 1. GB/s are the bytes of matrix and "
+        "vectors over time, whatever the format; GFLOP/s count the zeros inside blocks.\n\n"
         "A Matrix Market file is stored with the blocks that `tessera info` recommends; --block 1 "
         "stores plain CSR. --out - writes y to standard output and the report to stderr.",
     .examples = "tessera spmv A.mtx.gz\n"

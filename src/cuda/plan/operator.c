@@ -19,11 +19,10 @@ tess_status tess_cuda_call_operator(const tess_cuda_plan *p, const tess_operator
 {
     const tess_status status =
         A->apply(A->user, transpose, (const void *)(uintptr_t)x, (void *)(uintptr_t)y, p->stream);
-    return status == TESS_OK
-               ? TESS_OK
-               : tess_fail(p->cuda->ctx, status, "the caller's %s failed: %s%s", what,
-                           tess_status_text(status),
-                           transpose ? " (it was asked for the transpose)" : "");
+    return status == TESS_OK ? TESS_OK
+                             : tess_fail(p->cuda->ctx, status, "the caller's %s failed: %s%s", what,
+                                         tess_status_text(status),
+                                         transpose ? " (it was asked for the transpose)" : "");
 }
 
 tess_status tess_cuda_multiply_operator(tess_cuda_plan *p, bool transpose,
@@ -33,8 +32,8 @@ tess_status tess_cuda_multiply_operator(tess_cuda_plan *p, bool transpose,
     void *y = (void *)(uintptr_t)call->y;
     if (call->alpha == 1 && call->beta == 0)
         return tess_cuda_call_operator(p, A, "operator", transpose, call->x, call->y);
-    TESS_TRY(tess_cuda_need_stage(p, TESS_STAGE_PRODUCT,
-                                  (size_t)A->rows * tess_type_size(A->type)));
+    TESS_TRY(
+        tess_cuda_need_stage(p, TESS_STAGE_PRODUCT, (size_t)A->rows * tess_type_size(A->type)));
     const cu_pointer product = p->stage[TESS_STAGE_PRODUCT];
     TESS_TRY(tess_cuda_call_operator(p, A, "operator", transpose, call->x, product));
     if (call->beta != 0)
