@@ -46,7 +46,7 @@ static double run(tess_ctx *ctx, int which, const tess_matrix *csr, tess_matrix 
     else if (which == UPDATE)
         check(ctx, tess_matrix_update(ctx, bsr, csr));
     else if (which == TO_CSR)
-        check(ctx, tess_matrix_to_csr(ctx, bsr, TESS_KEEP_ZEROS, &result));
+        check(ctx, tess_matrix_to_csr(ctx, bsr, TESS_ZEROS_KEEP, &result));
     else if (which == TRANSPOSE)
         check(ctx, tess_matrix_transpose(ctx, bsr, &result));
     else
@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     if (tess_ctx_create(NULL, &ctx) != TESS_OK)
         return 1;
     check(ctx, tess_matrix_generate(ctx, spec, &bsr, NULL));
-    check(ctx, tess_matrix_to_csr(ctx, bsr, TESS_KEEP_ZEROS, &csr));
+    check(ctx, tess_matrix_to_csr(ctx, bsr, TESS_ZEROS_KEEP, &csr));
     double *x, *y;
     check(ctx, TESS_CALLOC(ctx, csr->cols, &x));
     check(ctx, TESS_CALLOC(ctx, csr->rows, &y));

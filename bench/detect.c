@@ -50,11 +50,11 @@ int main(int argc, char **argv)
     double start = tess_seconds();
     check(ctx, tess_matrix_input(ctx, input, &blocks));
     double made = tess_seconds() - start, detected = 1e9, mirrored = 1e9;
-    check(ctx, tess_matrix_to_csr(ctx, blocks, TESS_KEEP_ZEROS, &A));
+    check(ctx, tess_matrix_to_csr(ctx, blocks, TESS_ZEROS_KEEP, &A));
     tess_matrix_destroy(blocks);
     tess_detection *D = NULL;
     for (int run = 0; run < runs; run++) {
-        tess_detection_destroy(ctx, D);
+        tess_detection_destroy(D);
         start = tess_seconds();
         check(ctx, tess_detect(ctx, A, NULL, &D));
         double seconds = tess_seconds() - start;
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
         made, detected, (long long)D->count, mirrored, spmv);
     printf("detect = %.0f SpMV, symmetry = %.1f SpMV; %s\n", detected / spmv, mirrored / spmv,
            D->reason);
-    tess_detection_destroy(ctx, D);
+    tess_detection_destroy(D);
     tess_matrix_destroy(A);
     tess_ctx_destroy(ctx);
     return 0;

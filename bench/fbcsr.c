@@ -54,7 +54,7 @@ int main(int argc, char **argv)
         return 1;
     check(ctx, tess_shape_list_parse(ctx, argc > 2 ? argv[2] : "auto", &options));
     check(ctx, tess_matrix_input(ctx, input, &A));
-    check(ctx, tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &csr));
+    check(ctx, tess_matrix_to_csr(ctx, A, TESS_ZEROS_KEEP, &csr));
     tess_matrix_destroy(A);
     printf("%s: %lld x %lld, %lld non-zeros, %d threads, best of %d\n", input, (long long)csr->rows,
            (long long)csr->cols, (long long)csr->blocks, tess_ctx_threads(ctx), ROUNDS);

@@ -35,7 +35,8 @@ typedef struct trial {
     entry entries[KINDS];
 } trial;
 
-static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV, .k = 1, .effort = TESS_ESTIMATE};
+static const tess_product spmv = {
+    .kind = TESS_PRODUCT_SPMV, .k = 1, .effort = TESS_EFFORT_ESTIMATE};
 
 /* Of REPS products. */
 static tess_status median_time(trial *T, const entry *E, double *seconds)
@@ -62,7 +63,7 @@ static int kind_of(const tess_candidate *c, bool blocked)
 static tess_status try_candidate(trial *T, const tess_matrix *A, const tess_candidate *c)
 {
     int kind = kind_of(c, A != T->A);
-    tess_plan_options options = {.effort = TESS_ESTIMATE,
+    tess_plan_options options = {.effort = TESS_EFFORT_ESTIMATE,
                                  .format = c->format,
                                  .kernel = c->kernel[0] ? c->kernel : NULL,
                                  .params = c->params[0] ? c->params : NULL};
@@ -131,7 +132,7 @@ static tess_status try_all(trial *T, const tess_matrix *A, tess_fbcsr_options *s
     char text[TESS_SHAPES_TEXT];
     tess_status status;
     bool gpu = strcmp(T->device->backend->name, "cuda") == 0;
-    product.shapes = A == T->A && tess_search_shapes(TESS_ESTIMATE, A);
+    product.shapes = A == T->A && tess_search_shapes(TESS_EFFORT_ESTIMATE, A);
     TESS_TRY_CLEAN(tess_candidates_list(T->device, A, &product, &list));
     if (A == T->A)
         snprintf(chosen, size, "%s", list.count > 0 ? list.items[0].format : "");
@@ -188,7 +189,7 @@ static tess_status best_blocks(tess_ctx *ctx, const tess_matrix *A, tess_blockin
         least = c->bytes;
         *out = (tess_blocking){c->rows, c->cols};
     }
-    tess_detection_destroy(ctx, D);
+    tess_detection_destroy(D);
     *bytes = least - (double)((A->rows + A->cols) * (int64_t)tess_type_size(A->type));
     return TESS_OK;
 }

@@ -87,7 +87,7 @@ static void list_kernels(void)
         for (int64_t i = 0; i < p->kernel_count; i++)
             printf("%s %s %s %s %s\n", matrices[m / 2], type, p->kernels[i].format,
                    p->kernels[i].kernel, p->kernels[i].params[0] ? p->kernels[i].params : "-");
-        tess_prediction_destroy(ctx, p);
+        tess_prediction_destroy(p);
         tess_matrix_destroy(A);
     }
     tess_device_close(device);
@@ -114,7 +114,8 @@ static void multiply(int threads, const char *spec, const char *type, const char
     print("spmv", y, is_float, info.rows);
     check(ctx, tess_spmv_transpose(plan, 1, x, 0, y), kernel);
     print("transpose", y, is_float, info.cols);
-    check(ctx, tess_spmm(plan, VECTORS, TESS_ROW_MAJOR, 1, x, VECTORS, 0, y, VECTORS), kernel);
+    check(ctx, tess_spmm(plan, VECTORS, TESS_ORDER_ROW_MAJOR, 1, x, VECTORS, 0, y, VECTORS),
+          kernel);
     print("spmm", y, is_float, VECTORS * info.rows);
     free(x);
     free(y);
@@ -146,7 +147,7 @@ static void solve(int threads, const char *matrix, const char *type, const char 
     tess_solver *solver;
     tess_result result;
     tess_matrix *A = generate(ctx, matrix, type);
-    const tess_plan_options guess = {.effort = TESS_ESTIMATE, .format = "bsr"};
+    const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE, .format = "bsr"};
     tess_matrix_view info;
     tess_matrix_get_view(A, &info);
     check(ctx, tess_device_open(ctx, "cpu", &device), "cpu");

@@ -19,9 +19,12 @@ if(TARGET tessera_mpi)
   install(FILES include/tessera/tessera_mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera)
   install(EXPORT tesseraMpiTargets NAMESPACE tessera:: DESTINATION ${package_directory})
 endif()
+# A compiled Fortran module is of one compiler: the source is installed.
+set(fortran_directory ${CMAKE_INSTALL_DATADIR}/tessera)
+install(FILES fortran/tessera.f90 DESTINATION ${fortran_directory})
 install(EXPORT tesseraTargets NAMESPACE tessera:: DESTINATION ${package_directory})
 configure_package_config_file(cmake/tesseraConfig.cmake.in tesseraConfig.cmake
-  INSTALL_DESTINATION ${package_directory})
+  INSTALL_DESTINATION ${package_directory} PATH_VARS fortran_directory)
 write_basic_package_version_file(tesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfigVersion.cmake DESTINATION ${package_directory})

@@ -23,7 +23,7 @@ int main(void)
     for (int64_t i = 0; i < p->solve_count; i++)
         printf("%d device%s: %.3g ms an iteration of CG\n", p->solves[i].devices,
                p->solves[i].devices == 1 ? "" : "s", 1e3 * p->solves[i].iteration);
-    tess_prediction_destroy(ctx, p);
+    tess_prediction_destroy(p);
     tess_device_close(device);
     tess_matrix_destroy(A);
     tess_ctx_destroy(ctx);

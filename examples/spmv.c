@@ -22,7 +22,8 @@ int main(void)
     tess_device *device = NULL;
     tess_plan *plan = NULL;
     int ok = tess_ctx_create(NULL, &ctx) == TESS_OK &&
-             tess_matrix_from_bsr(ctx, &view, TESS_COLUMN_MAJOR, TESS_BORROW, &A) == TESS_OK &&
+             tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_BORROW, &A) ==
+                 TESS_OK &&
              tess_device_open(ctx, "ref", &device) == TESS_OK &&
              tess_plan_create(ctx, A, device, NULL, &plan) == TESS_OK &&
              tess_spmv(plan, 1.0, x, 0.0, y) == TESS_OK;

@@ -62,7 +62,8 @@ int report_solve(run_state *r, const char *spec, const char *rhs, const tess_res
     const spread product = spread_of(t.product, r->size), halo = spread_of(t.halo, r->size);
     const spread sums = spread_of(t.sums, r->size), times = spread_of(result->seconds, r->size);
     const spread halo_rows = spread_of((double)r->info.halo_rows, r->size);
-    const int solved = result->reason == TESS_CONVERGED || result->reason == TESS_ZERO_RHS;
+    const int solved =
+        result->reason == TESS_REASON_CONVERGED || result->reason == TESS_REASON_ZERO_RHS;
     if (r->rank != 0)
         return solved ? EXIT_DONE : EXIT_NOT_SOLVED;
     if (r->args.json) {

@@ -21,7 +21,7 @@ static PetscErrorCode multiply(Mat A, PetscInt columns, const PetscScalar *B, Pe
     if (columns == 0)
         PetscFunctionReturn(0);
     if (plan) {
-        TessCall(ctx, tess_spmm(plan, columns, TESS_COLUMN_MAJOR, 1.0, B, PetscMax(ldb, 1),
+        TessCall(ctx, tess_spmm(plan, columns, TESS_ORDER_COLUMN_MAJOR, 1.0, B, PetscMax(ldb, 1),
                                 add ? 1.0 : 0.0, C, PetscMax(ldc, 1)));
         PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
         PetscCall(PetscLogFlops(2.0 * info.nz_used * columns));

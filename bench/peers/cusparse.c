@@ -199,7 +199,7 @@ static tess_status need_matrix(tess_cuda *cuda, const path *way, const tess_matr
     *M = (cusparse_matrix){.of = A, .csr = way->csr, .row_major = way->row_major, .users = 1};
     tess_matrix *csr = NULL;
     tess_status status =
-        way->csr ? tess_matrix_to_csr(cuda->ctx, A, TESS_KEEP_ZEROS, &csr) : TESS_OK;
+        way->csr ? tess_matrix_to_csr(cuda->ctx, A, TESS_ZEROS_KEEP, &csr) : TESS_OK;
     if (status == TESS_OK)
         status = upload(cuda, M, csr ? csr : A, stream);
     tess_matrix_destroy(csr);

@@ -86,8 +86,9 @@ static bool solve(tess_ctx *ctx, const char *file, const char *spec, double seco
     check(ctx, tess_solver_solve(solver, p->b, p->x, &result));
     print_head(file, spec, p);
     printf("\"reason\": \"%s\", \"solved\": %s, \"iterations\": %lld, \"true_residual\": %.3e}\n",
-           tess_reason_name(result.reason), result.reason == TESS_CONVERGED ? "true" : "false",
-           (long long)result.iterations, result.true_residual);
+           tess_reason_name(result.reason),
+           result.reason == TESS_REASON_CONVERGED ? "true" : "false", (long long)result.iterations,
+           result.true_residual);
     fflush(stdout);
     tess_solver_destroy(solver);
     return true;

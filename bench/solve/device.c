@@ -102,14 +102,14 @@ static void solve_on_device(tess_plan *plan, const char *spec, const double *b, 
 int main(int argc, char **argv)
 {
     const char *where = "cuda";
-    tess_plan_options options = {.effort = TESS_ESTIMATE};
+    tess_plan_options options = {.effort = TESS_EFFORT_ESTIMATE};
     for (; argc > 2 && strncmp(argv[1], "--", 2) == 0; argv += 2, argc -= 2) {
         if (strcmp(argv[1], "--device") == 0)
             where = argv[2];
         else if (strcmp(argv[1], "--params") == 0)
             options.params = argv[2];
         else if (strcmp(argv[1], "--effort") == 0 && strcmp(argv[2], "measure") == 0)
-            options.effort = TESS_MEASURE;
+            options.effort = TESS_EFFORT_MEASURE;
         else
             argc = 0;
     }

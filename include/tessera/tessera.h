@@ -18,7 +18,10 @@
  *   - A context may be used by one thread at a time; tess_plan_create says what products may do
  *     beyond that. Two contexts in two threads share nothing.
  *   - Option structs may be zeroed: zero is the default of every field. NULL means all defaults.
- *   - Destroy functions accept NULL.
+ *   - Destroy functions take the object alone and accept NULL.
+ *   - A constant of an enum begins with the enum's name: TESS_EFFORT_MEASURE,
+ * TESS_REASON_CONVERGED. Those that stand in nearly every call are shorter: TESS_OK and
+ * TESS_ERR_..., TESS_F64, TESS_F32.
  *   - Until 1.0 a minor version is an ABI of its own: libtessera.so.0.2. A patch keeps it.
  *   - Structs that will grow tell their size. An options struct begins with `size`, its sizeof; 0
  *     stands for the struct as it was in 0.2. A call that fills a struct of the section Inspection
@@ -154,7 +157,10 @@ typedef enum tess_type { TESS_F64 = 0, TESS_F32 = 1 } tess_type;
 
 /* The order of the r*c values inside a block. Matrices store column-major blocks. Row-major input
  * is converted. */
-typedef enum tess_block_order { TESS_COLUMN_MAJOR = 0, TESS_ROW_MAJOR = 1 } tess_block_order;
+typedef enum tess_block_order {
+    TESS_ORDER_COLUMN_MAJOR = 0,
+    TESS_ORDER_ROW_MAJOR = 1
+} tess_block_order;
 
 /* What happens to arrays passed in.
  *   COPY     The library copies them. Unsorted columns are sorted, duplicate entries are summed.
@@ -163,7 +169,11 @@ typedef enum tess_block_order { TESS_COLUMN_MAJOR = 0, TESS_ROW_MAJOR = 1 } tess
  *            them with free().
  * BORROW and ADOPT need strictly increasing columns in every row and column-major blocks: kernels
  * multiply a block column by column, so blocks in another order would be copied by every plan. */
-typedef enum tess_ownership { TESS_COPY = 0, TESS_BORROW = 1, TESS_ADOPT = 2 } tess_ownership;
+typedef enum tess_ownership {
+    TESS_OWNERSHIP_COPY = 0,
+    TESS_OWNERSHIP_BORROW = 1,
+    TESS_OWNERSHIP_ADOPT = 2
+} tess_ownership;
 
 /* All of a matrix, to be read. Block row i owns the blocks row_offsets[i] .. row_offsets[i+1]-1.
  * Block k is at block column columns[k]. Its values are values[k*block_height*block_width ...],
@@ -233,7 +243,7 @@ TESS_API tess_status tess_matrix_to_blocks(tess_ctx *ctx, const tess_matrix *A,
                                            const tess_blocking *blocking, tess_matrix **out);
 
 /* What becomes of stored entries that are 0 (or -0). Padding is always dropped. */
-typedef enum tess_zeros { TESS_DROP_ZEROS = 0, TESS_KEEP_ZEROS = 1 } tess_zeros;
+typedef enum tess_zeros { TESS_ZEROS_DROP = 0, TESS_ZEROS_KEEP = 1 } tess_zeros;
 
 /* A as CSR (1 x 1 blocks). */
 TESS_API tess_status tess_matrix_to_csr(tess_ctx *ctx, const tess_matrix *A, tess_zeros zeros,
@@ -298,17 +308,22 @@ TESS_API tess_status tess_matrix_read(tess_ctx *ctx, const char *path, tess_matr
  *                   not finite are refused.
  *   .tess           Tessera's own: any A as it is, checksummed, near the speed of the disk
  *                   (docs/formats.md).
+ *   -               Matrix Market to standard output.
  * A failure leaves no partial file, and an old file as it was. */
 TESS_API tess_status tess_matrix_write(tess_ctx *ctx, const tess_matrix *A, const char *path);
+/* The same to a Matrix Market file that says "symmetric" and has the lower triangle alone. Where
+ * a_ij is not a_ji, an absent entry being 0, it fails with TESS_ERR_MATRIX and the place. */
+TESS_API tess_status tess_matrix_write_symmetric(tess_ctx *ctx, const tess_matrix *A,
+                                                 const char *path);
 
-/* A dense vector from a Matrix Market file (array or coordinate, n x 1 or 1 x n, plain or gzip) or
- * from text with one number a line. *values becomes *count scalars of `type`, to be freed with
- * tess_release. */
+/* A dense vector from a Matrix Market file (array or coordinate, n x 1 or 1 x n, plain or gzip),
+ * from NumPy's .npy (f8 or f4; n, n x 1 or 1 x n) or from text with one number a line. *values
+ * becomes *count scalars of `type`, to be freed with tess_release. */
 TESS_API tess_status tess_vector_read(tess_ctx *ctx, const char *path, tess_type type,
                                       int64_t *count, void **values);
 
-/* Writes a dense vector. .mtx and .mtx.gz become a Matrix Market array n x 1, any other name text
- * with one number a line. */
+/* Writes a dense vector. .mtx and .mtx.gz become a Matrix Market array n x 1, .npy an array of
+ * NumPy's, any other name text with one number a line. "-" is that text to standard output. */
 TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type,
                                        int64_t count, const void *values);
 
@@ -412,7 +427,7 @@ typedef struct tess_detection {
  * options. */
 TESS_API tess_status tess_detect(tess_ctx *ctx, const tess_matrix *A,
                                  const tess_detect_options *options, tess_detection **out);
-TESS_API void tess_detection_destroy(tess_ctx *ctx, tess_detection *detection);
+TESS_API void tess_detection_destroy(tess_detection *detection);
 
 enum { TESS_ROW_CLASSES = 34 };
 
@@ -453,9 +468,9 @@ TESS_API void tess_device_close(tess_device *device);
 TESS_API const char *tess_device_description(const tess_device *device);
 
 typedef enum tess_effort {
-    TESS_MEASURE = 0,   /* time the most promising candidates */
-    TESS_ESTIMATE = 1,  /* choose without running anything */
-    TESS_EXHAUSTIVE = 2 /* time everything that applies */
+    TESS_EFFORT_MEASURE = 0,   /* time the most promising candidates */
+    TESS_EFFORT_ESTIMATE = 1,  /* choose without running anything */
+    TESS_EFFORT_EXHAUSTIVE = 2 /* time everything that applies */
 } tess_effort;
 
 typedef struct tess_plan_options {
@@ -599,7 +614,7 @@ typedef struct tess_prediction {
 /* NULL: default options. The call fails with TESS_ERR_UNSUPPORTED where there is no model. */
 TESS_API tess_status tess_predict(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                   const tess_predict_options *options, tess_prediction **out);
-TESS_API void tess_prediction_destroy(tess_ctx *ctx, tess_prediction *prediction);
+TESS_API void tess_prediction_destroy(tess_prediction *prediction);
 
 /* A block size for A on this device, for tess_matrix_to_blocks. Considered are 1 x 1 and the few
  * sizes that move the fewest bytes (tess_detect). The one whose product is predicted to be the
@@ -635,7 +650,7 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *   fgmres     the same, also keeping the preconditioned vectors
  *   dgmres     the same, keeping deflate=4 vectors of the smallest singular values over a restart
  *   lsqr       any A, square or not: the x with the smallest |b - A x|. Where no x solves the
- *              system it ends with TESS_LEAST_SQUARES, at |A^T r| <= tol |A| |r|
+ *              system it ends with TESS_REASON_LEAST_SQUARES, at |A^T r| <= tol |A| |r|
  *   direct     complete factors by SuiteSparse (pc=lu, its only one), refined
  *
  *   pc=NAME        none (default), jacobi, bjacobi (inverted diagonal blocks), ssor, ilu0, ic0.
@@ -660,7 +675,7 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *                  levels: the whole matrix is factored. Rows that do not wait for each other are
  *                  solved together.
  *                  colours (a GPU's default): the same after reordering by a colouring. Stages are
- *                  few and wide, and the factors are others.
+ *                  few and wide, and the factors are others. `colors` is the same.
  *                  Levels and colours have one domain unless `domains` says more.
  *                  ilut takes levels, or one domain.
  *   scale=NAME     scaling of the system that the method sees: none (default), equilibrate (the
@@ -700,16 +715,16 @@ TESS_API const char *tess_solve_pc_summary(int i);
 
 /* Values are pinned. */
 typedef enum tess_reason {
-    TESS_CONVERGED = 0,       /* the true residual is within the tolerance */
-    TESS_ITERATION_LIMIT = 1, /* max iterations were done */
-    TESS_DIVERGED = 2,        /* |r| grew by 1e10 */
-    TESS_BREAKDOWN = 3,       /* a quantity that is divided by became 0 */
-    TESS_STAGNATED = 4,       /* |r| no longer falls */
-    TESS_INDEFINITE = 5,      /* cg met a direction with p.Ap < 0 or a residual with r.z < 0 */
-    TESS_NOT_FINITE = 6,      /* NaN or infinity in A, b, x or on the way */
-    TESS_ZERO_RHS = 7,        /* b = 0: x = 0 is the solution, and x was set to it */
-    TESS_CANCELLED = 8,       /* the callback said stop */
-    TESS_LEAST_SQUARES = 9    /* no x solves the system: this one has the smallest |b - A x| */
+    TESS_REASON_CONVERGED = 0,       /* the true residual is within the tolerance */
+    TESS_REASON_ITERATION_LIMIT = 1, /* max iterations were done */
+    TESS_REASON_DIVERGED = 2,        /* |r| grew by 1e10 */
+    TESS_REASON_BREAKDOWN = 3,       /* a quantity that is divided by became 0 */
+    TESS_REASON_STAGNATED = 4,       /* |r| no longer falls */
+    TESS_REASON_INDEFINITE = 5,   /* cg met a direction with p.Ap < 0 or a residual with r.z < 0 */
+    TESS_REASON_NOT_FINITE = 6,   /* NaN or infinity in A, b, x or on the way */
+    TESS_REASON_ZERO_RHS = 7,     /* b = 0: x = 0 is the solution, and x was set to it */
+    TESS_REASON_CANCELLED = 8,    /* the callback said stop */
+    TESS_REASON_LEAST_SQUARES = 9 /* no x solves the system: this one has the smallest |b - A x| */
 } tess_reason;
 
 /* "CONVERGED" and so on; never NULL. */
@@ -735,8 +750,9 @@ typedef struct tess_result {
 } tess_result;
 
 /* Called after every iteration. `residual` is |r| / |b|. A non-zero return stops the solve
- * (TESS_CANCELLED). A GPU iterates by itself: the callback is called for the iterations of about
- * 50 ms at a time, in order. A solve that is stopped ends where the device has arrived by then. */
+ * (TESS_REASON_CANCELLED). A GPU iterates by itself: the callback is called for the iterations of
+ * about 50 ms at a time, in order. A solve that is stopped ends where the device has arrived by
+ * then. */
 typedef int (*tess_solve_fn)(void *user, int64_t iteration, double residual);
 
 /* Prepares method and preconditioner; spec NULL is "auto". A block that the preconditioner cannot
@@ -779,10 +795,15 @@ TESS_API tess_status tess_solver_solve_many(tess_solver *solver, int k, const vo
  * matrix was given since. Without this call a solve has the plan's present values all the same, and
  * a preconditioner of earlier ones. */
 TESS_API tess_status tess_solver_update(tess_solver *solver, const void *values);
-/* An operator that the caller applies: y = A x, or z = M^-1 r. x and y are host arrays of `rows`
- * scalars each. transpose: A^T x, which bicg alone asks for. Anything but TESS_OK ends the solve
- * with that status. */
-typedef tess_status (*tess_apply_fn)(void *user, int transpose, const void *x, void *y);
+/* An operator that the caller applies: y = A x, or z = M^-1 r. transpose: A^T x, which bicg and
+ * lsqr ask for. Anything but TESS_OK ends the solve with that status.
+ *
+ * x and y are arrays of `rows` scalars each where the plan's device computes. In host memory
+ * `stream` is NULL. On a "cuda" device they are device pointers, and `stream` is the CUstream that
+ * the solver works in: apply puts its work there. Work elsewhere must wait for the stream first,
+ * and be done when apply returns. The device's context is current. */
+typedef tess_status (*tess_apply_fn)(void *user, int transpose, const void *x, void *y,
+                                     void *stream);
 
 typedef struct tess_operator {
     size_t size; /* sizeof(tess_operator), or 0 */
@@ -790,12 +811,15 @@ typedef struct tess_operator {
     int64_t rows; /* and columns */
     tess_apply_fn apply;
     void *user;
-    double bytes; /* that one application moves, for reports; 0: not counted */
+    double bytes;   /* that one application moves, for reports; 0: not counted */
+    int capturable; /* on a "cuda" device. 1: apply only puts work into the stream, the same each
+                       time. Iterations are then captured as a CUDA graph, without further calls,
+                       and some run beyond the last. 0: apply is called for each application, and
+                       the host waits for each iteration */
 } tess_operator;
 
 /* A plan whose products are the caller's, for solvers of every method. It has no entries: "auto",
- * scale=, order=, inner= and our preconditioners cannot be had with it. The device must be one of
- * the host. */
+ * scale=, order=, inner= and our preconditioners cannot be had with it. */
 TESS_API tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device,
                                              const tess_operator *A, tess_plan **out);
 /* tess_solver_create with the caller's preconditioner in the place of pc=; cg and cg_single need a
@@ -807,7 +831,8 @@ TESS_API tess_status tess_solver_create_with(tess_plan *plan, const char *spec,
 typedef struct tess_preconditioner tess_preconditioner;
 
 TESS_API tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditioner **out);
-/* z = M^-1 r: arrays of the matrix's type, in host memory or that of the plan's device. */
+/* z = M^-1 r: arrays of the matrix's type, in host memory or that of the plan's device. On a "cuda"
+ * device it runs in the plan's stream, and returns when z is complete. */
 TESS_API tess_status tess_pc_apply(tess_preconditioner *pc, const void *r, void *z);
 /* Computes it again, as tess_solver_update does. */
 TESS_API tess_status tess_pc_update(tess_preconditioner *pc, const void *values);
@@ -828,7 +853,8 @@ TESS_API tess_status tess_solve(tess_plan *plan, const char *spec, const void *b
  *         tess_inserter *mine = tess_builder_inserter(builder, omp_get_thread_num());
  *         #pragma omp for schedule(static)
  *         for (e = 0; e < elements; e++)
- *             tess_inserter_add_element(mine, 8, nodes[e], 8, NULL, stiffness[e], TESS_ROW_MAJOR);
+ *             tess_inserter_add_element(mine, 8, nodes[e], 8, NULL, stiffness[e],
+ * TESS_ORDER_ROW_MAJOR);
  *     }
  *     tess_builder_finish(builder, &A);
  *
@@ -918,13 +944,20 @@ typedef struct tess_plan_info {
     const char *format, *kernel, *params; /* as in tess_plan_options; params may be "" */
     double bytes;             /* the fewest that y = A x must move: A as it is, x and y */
     double flops;             /* that y = A x does, zeros inside blocks included */
-    double memory;            /* bytes kept beside A; 0: not known */
+    double memory;            /* bytes kept beside A; 0: none, or not known */
     double predicted_seconds; /* of one product; 0: the model was not asked or knows nothing */
     double measured_seconds;  /* by the search that chose it, or by an earlier one; 0: none */
     double moves;             /* bytes of y = A x in this format, padding included; 0: not known */
     const char *note;         /* which kernel failed, so that this one took its place; "": none */
 } tess_plan_info;
 
+/* What tess_plan_create would take with TESS_EFFORT_ESTIMATE, wisdom aside, and what it would keep
+ * in memory, before it is made: nothing is converted, copied or run. options->format, kernel and
+ * params narrow the choice. `seconds` is 0 where no model knows it, best_seconds always.
+ * size: sizeof(tess_predicted_kernel). */
+TESS_API tess_status tess_plan_estimate(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                                        const tess_plan_options *options, size_t size,
+                                        tess_predicted_kernel *out);
 /* size: sizeof(tess_plan_info). */
 TESS_API tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_info *out);
 /* y = A x `reps` times with vectors in host memory, after one more that is not timed. seconds[i] is
@@ -1094,7 +1127,7 @@ typedef struct tess_shape_detection {
 /* A must have 1 x 1 blocks. */
 TESS_API tess_status tess_detect_shapes(tess_ctx *ctx, const tess_matrix *A,
                                         tess_shape_detection **out);
-TESS_API void tess_shape_detection_destroy(tess_ctx *ctx, tess_shape_detection *detection);
+TESS_API void tess_shape_detection_destroy(tess_shape_detection *detection);
 
 /* ---- Several parts --------------------------------------------------------------------------
  *

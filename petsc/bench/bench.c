@@ -62,7 +62,7 @@ static PetscErrorCode fill(tess_ctx *ctx, const tess_matrix *source, MatType typ
     const PetscInt b = view.block_height;
     PetscScalar *values;
     PetscCall(PetscMalloc1((size_t)(view.blocks * b * b), &values));
-    Tess(tess_matrix_export_values(ctx, source, TESS_ROW_MAJOR, values));
+    Tess(tess_matrix_export_values(ctx, source, TESS_ORDER_ROW_MAJOR, values));
     PetscCall(MatCreate(PETSC_COMM_WORLD, A));
     PetscInt local = PETSC_DECIDE, blocks = (PetscInt)view.block_rows;
     PetscCall(PetscSplitOwnership(PETSC_COMM_WORLD, &local, &blocks));

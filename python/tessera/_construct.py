@@ -81,7 +81,7 @@ def from_blocks(
     by_columns = data.transpose(0, 2, 1)
     in_place = by_columns.flags.c_contiguous and not copy
     stored = by_columns if by_columns.flags.c_contiguous else np.ascontiguousarray(data)
-    order = "TESS_COLUMN_MAJOR" if stored is by_columns else "TESS_ROW_MAJOR"
+    order = "TESS_ORDER_COLUMN_MAJOR" if stored is by_columns else "TESS_ORDER_ROW_MAJOR"
     view = structs["tess_matrix_view"](
         type=TYPES[data.dtype],
         rows=shape[0],
@@ -97,11 +97,11 @@ def from_blocks(
         try:
             kept = (offsets, columns, stored)
             return adopt(
-                context, lib.tess_matrix_from_bsr, *arguments, constants["TESS_BORROW"], keep=kept
+                context, lib.tess_matrix_from_bsr, *arguments, constants["TESS_OWNERSHIP_BORROW"], keep=kept
             )
         except _errors.MatrixError:
             pass  # unsorted or duplicate columns: the copy is put in order, or says what is wrong
-    return adopt(context, lib.tess_matrix_from_bsr, *arguments, constants["TESS_COPY"])
+    return adopt(context, lib.tess_matrix_from_bsr, *arguments, constants["TESS_OWNERSHIP_COPY"])
 
 
 def from_coordinates(

@@ -238,7 +238,7 @@ class bsr_array(Owner):
 
         (r, c), (rows, cols) = self.blocksize, self.shape
         if rows % r or cols % c:
-            return self._make(lib.tess_matrix_to_csr, constants["TESS_KEEP_ZEROS"]).to_scipy()
+            return self._make(lib.tess_matrix_to_csr, constants["TESS_ZEROS_KEEP"]).to_scipy()
         indices, indptr = np.array(self.indices), np.array(self.indptr)
         if self._view.blocks < 2**31:
             indptr = indptr.astype(np.int32)

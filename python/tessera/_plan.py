@@ -79,7 +79,7 @@ class Plan(Owner):
         context, source = matrix._handle.context, matrix._handle
         self.device = open_device(context, device, source)
         options = structs["tess_plan_options"](
-            effort=constants["TESS_" + effort.upper()],
+            effort=constants["TESS_EFFORT_" + effort.upper()],
             format=format.encode() if format else None,
             kernel=kernel.encode() if kernel else None,
             params=params.encode() if params else None,
@@ -229,8 +229,8 @@ class Plan(Owner):
         count = source.shape[1]
         if count == 0 or target.shape[0] == 0:
             return
-        for order in ("TESS_ROW_MAJOR", "TESS_COLUMN_MAJOR"):
-            by_rows = order == "TESS_ROW_MAJOR"
+        for order in ("TESS_ORDER_ROW_MAJOR", "TESS_ORDER_COLUMN_MAJOR"):
+            by_rows = order == "TESS_ORDER_ROW_MAJOR"
             ldx, ldy = source.leading(by_rows), target.leading(by_rows)
             if ldx is not None and ldy is not None:
                 arguments = (alpha, source.address, ldx, beta, target.address, ldy)

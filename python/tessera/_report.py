@@ -72,7 +72,7 @@ class _Found:
             self.reason: str = found.reason.decode()
         finally:
             with context.lock:
-                lib.tess_detection_destroy(context.address, out)
+                lib.tess_detection_destroy(out)
 
 
 def recommended(handle: Handle) -> tuple[int, int]:
@@ -86,7 +86,7 @@ class Detection(_Found):
     `natural_block`. str() is the report of `tessera info`, less the shapes of FBCSR."""
 
     def __init__(self, matrix: bsr_array, ignore_zeros: bool = False) -> None:
-        scalars = matrix._make(lib.tess_matrix_to_csr, constants["TESS_KEEP_ZEROS"])
+        scalars = matrix._make(lib.tess_matrix_to_csr, constants["TESS_ZEROS_KEEP"])
         super().__init__(scalars._handle, ignore_zeros)
         self.shape, self.dtype = matrix.shape, matrix.dtype
         self.statistics = statistics(scalars._handle)

@@ -32,8 +32,8 @@ class SolveInfo:
     def __init__(self, result: Any) -> None:
         self.reason: str = lib.tess_reason_name(result.reason).decode()
         self.converged: bool = result.reason in (
-            constants["TESS_CONVERGED"],
-            constants["TESS_ZERO_RHS"],
+            constants["TESS_REASON_CONVERGED"],
+            constants["TESS_REASON_ZERO_RHS"],
         )
         self.text: str = result.text.decode()
         self.iterations: int = result.iterations

@@ -41,6 +41,7 @@ struct tess_plan {
     char params[160];    /* "key=value,..." or "" */
     tess_search *search; /* how it was chosen; NULL: by the options alone, or by a guess */
     double moves;        /* bytes of one product in its format; 0: not known */
+    double memory;       /* bytes kept beside A; 0: nothing, or not known */
     bool proven;         /* a product has succeeded */
     void *stream;        /* that the caller has set */
     char note[320];      /* which kernel failed before this one; "": none */
@@ -176,6 +177,10 @@ struct tess_backend {
      * rows. NULL: the model knows nothing of this device. */
     tess_status (*costs)(tess_device *device, const tess_matrix *A, tess_candidates *list);
 
+    /* The table of plans whose products are the caller's, where its vectors are not the host's. */
+    const tess_backend *operators;
+    /* In such a table: fills plan->state. */
+    tess_status (*prepare_operator)(tess_plan *plan, const tess_operator *A);
     /* Plans have no entries, only products: the caller's operators. */
     bool matrix_free;
 

@@ -60,7 +60,7 @@ tess_status tess_product_run(tess_plan *plan, const tess_product *product, doubl
                              const void *x, double beta, void *y)
 {
     const tess_matrix *A = plan->matrix;
-    bool columns = product->order == TESS_COLUMN_MAJOR;
+    bool columns = product->order == TESS_ORDER_COLUMN_MAJOR;
     switch (product->kind) {
     case TESS_PRODUCT_SPMV:
         return tess_spmv(plan, alpha, x, beta, y);

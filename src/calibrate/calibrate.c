@@ -73,7 +73,8 @@ static bool is_hopeless(const tess_calibration *c, const tess_candidate *candida
 
 tess_status tess_calibration_classes(tess_calibration *c, const tess_matrix *A, bool shapes)
 {
-    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE, .shapes = shapes};
+    tess_product product = {
+        .kind = TESS_PRODUCT_SPMV, .effort = TESS_EFFORT_ESTIMATE, .shapes = shapes};
     const tess_backend *backend = c->device->backend;
     tess_candidates list = {0};
     double *x = NULL, *y = NULL; /* large enough for either precision */
@@ -149,7 +150,7 @@ static tess_status measure_hidden(tess_calibration *c, int points, double bytes)
     if (c->block != 1 || n < 4)
         return TESS_OK;
     TESS_TRY(tess_calibration_cube(c, points, HIDDEN, n, &A));
-    tess_status status = tess_matrix_to_csr(c->ctx, A, TESS_KEEP_ZEROS, &csr);
+    tess_status status = tess_matrix_to_csr(c->ctx, A, TESS_ZEROS_KEEP, &csr);
     tess_matrix_destroy(A);
     TESS_TRY(status);
     status = tess_calibration_classes(c, csr, true);
@@ -198,9 +199,11 @@ tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t bl
     tess_calibration c = {
         .ctx = device->ctx, .device = device, .type = type, .most = most, .classes = classes};
     if (!device->backend->candidates || !device->backend->costs)
-        return tess_fail(device->ctx, TESS_ERR_UNSUPPORTED,
-                         "device '%s' cannot be calibrated: it has no list of kernels",
-                         device->backend->name);
+        return tess_fail(
+            device->ctx, TESS_ERR_UNSUPPORTED,
+            "device '%s' cannot be calibrated, as it has no list of kernels: choose 'cpu' or "
+            "'cuda'",
+            device->backend->name);
     if (!(most > 0)) {
         c.most = most_times * device->cache_bytes;
         c.most = c.most < 64e6 ? 64e6 : c.most > 1e9 ? 1e9 : c.most;

@@ -10,7 +10,7 @@
 static tess_status sample(tess_calibration *c, const tess_matrix *A, double *product,
                           double *iteration)
 {
-    static const tess_plan_options guess = {.effort = TESS_ESTIMATE, .reproducible = 1};
+    static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE, .reproducible = 1};
     tess_plan *plan = NULL;
     void *b = NULL; /* random: the generator's is solved by one iteration */
     tess_status status;

@@ -159,12 +159,25 @@ static tess_status set_bool(tess_ctx *ctx, const char *what, const tess_option *
                      value);
 }
 
+/* "colours" is spelled "colors" too. */
+static bool is_choice(const char *value, const char *choice)
+{
+    for (const char *c = choice; *c; c++) {
+        const bool silent = c > choice && strncmp(c - 1, "our", 3) == 0;
+        if (*value == *c)
+            value++;
+        else if (!silent)
+            return false;
+    }
+    return !*value;
+}
+
 static tess_status set_choice(tess_ctx *ctx, const char *what, const tess_option *option,
                               const char *value)
 {
     size_t count = 0;
     for (; option->choices[count]; count++) {
-        if (strcmp(value, option->choices[count]) == 0) {
+        if (is_choice(value, option->choices[count])) {
             *(int *)option->target = (int)count;
             return TESS_OK;
         }

@@ -107,7 +107,7 @@ tess_status tess_cpu_spmm(tess_plan *whole, int k, tess_block_order order, doubl
 {
     tess_cpu_plan *plan = whole->state;
     const tess_matrix *A = &plan->matrix;
-    const bool columns = order == TESS_COLUMN_MAJOR;
+    const bool columns = order == TESS_ORDER_COLUMN_MAJOR;
     const size_t scalar = tess_type_size(A->type);
     if (k == 1 && (columns || (ldx == 1 && ldy == 1))) {
         tess_cpu_spmv(plan, alpha, X, beta, Y);

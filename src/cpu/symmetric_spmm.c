@@ -123,7 +123,7 @@ tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order orde
 {
     TESS_TRY(tess_cpu_half_make_upper(half));
     const tess_matrix *U = half->upper;
-    const bool columns = order == TESS_COLUMN_MAJOR;
+    const bool columns = order == TESS_ORDER_COLUMN_MAJOR;
     const bool packed = columns || U->rows % U->block_height != 0;
     const size_t scalar = tess_type_size(U->type);
     TESS_TRY(reserve(half, k < TESS_CPU_SPMM_GROUP ? k : TESS_CPU_SPMM_GROUP, packed));

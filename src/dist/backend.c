@@ -9,7 +9,7 @@ static tess_part_plan *state_of(const tess_plan *plan)
 
 static tess_status spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
 {
-    return tess_part_multiply(state_of(plan), 1, TESS_COLUMN_MAJOR, alpha, x, 0, beta, y, 0);
+    return tess_part_multiply(state_of(plan), 1, TESS_ORDER_COLUMN_MAJOR, alpha, x, 0, beta, y, 0);
 }
 
 static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
@@ -157,7 +157,7 @@ static tess_status make_plans(tess_part_plan *p, tess_device *device,
     if (part->outside->blocks == 0)
         return TESS_OK;
     /* A kernel asked for is the own block's; the few blocks outside take what suits them. */
-    const tess_plan_options guess = {.size = sizeof guess, .effort = TESS_ESTIMATE};
+    const tess_plan_options guess = {.size = sizeof guess, .effort = TESS_EFFORT_ESTIMATE};
     return tess_plan_create(part->ctx, part->outside, device, &guess, &p->outside);
 }
 

@@ -135,7 +135,7 @@ tess_status tess_part_deal(tess_ctx *ctx, const tess_comm *comm, const tess_matr
     const tess_part_view view = {.type = (tess_type)parts->head.type,
                                  .rows = parts->head.rows,
                                  .block = parts->head.block,
-                                 .order = TESS_COLUMN_MAJOR,
+                                 .order = TESS_ORDER_COLUMN_MAJOR,
                                  .row_offsets = parts->row_offsets,
                                  .columns = parts->columns,
                                  .values = parts->values};

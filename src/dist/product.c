@@ -79,7 +79,7 @@ typedef struct caller_vectors {
 
 static caller_vectors vectors_of(const void *data, tess_block_order order, int k, int64_t ld)
 {
-    const bool columns = order == TESS_COLUMN_MAJOR || k == 1;
+    const bool columns = order == TESS_ORDER_COLUMN_MAJOR || k == 1;
     return (caller_vectors){(char *)(uintptr_t)data, columns ? 1 : ld, columns ? ld : 1};
 }
 
@@ -135,7 +135,8 @@ static tess_status multiply_outside(tess_part_plan *p, tess_halo *h)
 {
     if (h->k == 1)
         return tess_spmv(p->outside, 1, h->halo, 0, h->boundary);
-    return tess_spmm(p->outside, h->k, TESS_ROW_MAJOR, 1, h->halo, h->k, 0, h->boundary, h->k);
+    return tess_spmm(p->outside, h->k, TESS_ORDER_ROW_MAJOR, 1, h->halo, h->k, 0, h->boundary,
+                     h->k);
 }
 
 tess_status tess_part_multiply(tess_part_plan *p, int k, tess_block_order order, double alpha,
@@ -169,8 +170,8 @@ tess_status tess_part_multiply_transpose(tess_part_plan *p, double alpha, const 
                                          double beta, void *y)
 {
     tess_part *part = p->part;
-    const caller_vectors rows_x = vectors_of(x, TESS_COLUMN_MAJOR, 1, 0);
-    const caller_vectors rows_y = vectors_of(y, TESS_COLUMN_MAJOR, 1, 0);
+    const caller_vectors rows_x = vectors_of(x, TESS_ORDER_COLUMN_MAJOR, 1, 0);
+    const caller_vectors rows_y = vectors_of(y, TESS_ORDER_COLUMN_MAJOR, 1, 0);
     tess_halo *h;
     TESS_TRY(halo_for(p, 1, &h));
     double then = tess_seconds();

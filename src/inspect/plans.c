@@ -1,4 +1,7 @@
 /* What a plan is, how long it takes, and how it was chosen. */
+#include <stdio.h>
+#include <string.h>
+
 #include "inspect/inspect.h"
 #include "plan/model/blocking.h"
 #include "plan/model/model.h"
@@ -15,6 +18,7 @@ tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_inf
                            .params = plan->params,
                            .bytes = tess_product_bytes(plan->matrix, &spmv),
                            .flops = tess_product_flops(plan->matrix, &spmv),
+                           .memory = plan->memory,
                            .moves = plan->moves,
                            .note = plan->note};
     const tess_search *search = plan->search;
@@ -22,11 +26,62 @@ tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_inf
         info.measured_seconds = search->seconds_then;
     } else if (search && search->count > 0) {
         const tess_trial *trial = &search->trials[search->chosen];
-        info.memory = trial->candidate.memory;
         info.predicted_seconds = trial->candidate.predicted;
         info.measured_seconds = trial->seconds;
     }
     tess_fill(out, size, &info, sizeof info);
+    return TESS_OK;
+}
+
+/* The candidate with other parameters, priced anew. */
+static tess_status price_with(tess_device *device, const tess_matrix *A, const char *params,
+                              tess_candidate *candidate)
+{
+    tess_candidates list = {0};
+    snprintf(candidate->params, sizeof candidate->params, "%s", params);
+    TESS_TRY(tess_candidates_add(device->ctx, &list, candidate));
+    const tess_status status = tess_candidates_rank(device, A, &list);
+    *candidate = list.items[0];
+    tess_candidates_free(device->ctx, &list);
+    return status;
+}
+
+/* The first that applies and is asked for. */
+static tess_status estimate(tess_device *device, const tess_matrix *A,
+                            const tess_plan_options *options, tess_candidate *out)
+{
+    tess_search search = {.effort = TESS_EFFORT_ESTIMATE};
+    tess_status status = tess_search_list(&search, device, A, options);
+    if (status == TESS_OK && search.count > 0)
+        *out = search.trials[0].candidate;
+    else if (status == TESS_OK)
+        status = tess_fail(device->ctx, TESS_ERR_OPTION,
+                           "no kernel of '%s' is format=%s, kernel=%s for this matrix: leave them "
+                           "NULL, or see `tessera bench INPUT --list`",
+                           device->backend->name, options->format ? options->format : "NULL",
+                           options->kernel ? options->kernel : "NULL");
+    tess_free(device->ctx, search.trials);
+    return status == TESS_OK && options->params ? price_with(device, A, options->params, out)
+                                                : status;
+}
+
+tess_status tess_plan_estimate(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                               const tess_plan_options *given, size_t size,
+                               tess_predicted_kernel *out)
+{
+    tess_plan_options options;
+    tess_candidate candidate = {.format = "bsr"}; /* all there is without candidates */
+    if (!ctx || !A || !device || !out)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_plan_estimate: an argument is NULL");
+    TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_plan_options, given, &options));
+    if (device->backend->candidates && A->blocks > 0)
+        TESS_TRY(estimate(device, A, &options, &candidate));
+    tess_predicted_kernel found = {
+        .bytes = candidate.bytes, .memory = candidate.memory, .seconds = candidate.predicted};
+    memcpy(found.format, candidate.format, sizeof found.format);
+    memcpy(found.kernel, candidate.kernel, sizeof found.kernel);
+    memcpy(found.params, candidate.params, sizeof found.params - 1);
+    tess_fill(out, size, &found, sizeof found);
     return TESS_OK;
 }
 

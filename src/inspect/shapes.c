@@ -12,6 +12,7 @@ static const char *const shapes[SHAPES] = {
 
 typedef struct detection {
     tess_shape_detection public;
+    tess_ctx *ctx;
     tess_shape_candidate candidates[SHAPES];
 } detection;
 
@@ -76,6 +77,7 @@ tess_status tess_detect_shapes(tess_ctx *ctx, const tess_matrix *A, tess_shape_d
     detection *D;
     TESS_TRY(TESS_CALLOC(ctx, 1, &D));
     tess_status status = TESS_OK;
+    D->ctx = ctx;
     D->public.candidates = D->candidates;
     D->public.csr_bytes = product_bytes(A, 0, 0);
     for (int i = 0; A->blocks > 0 && i < SHAPES && status == TESS_OK; i++) {
@@ -91,7 +93,8 @@ tess_status tess_detect_shapes(tess_ctx *ctx, const tess_matrix *A, tess_shape_d
     return status;
 }
 
-void tess_shape_detection_destroy(tess_ctx *ctx, tess_shape_detection *D)
+void tess_shape_detection_destroy(tess_shape_detection *D)
 {
-    tess_free(ctx, D);
+    if (D)
+        tess_free(((detection *)D)->ctx, D);
 }

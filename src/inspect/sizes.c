@@ -24,7 +24,7 @@ tess_status tess_predict_sizes(tess_ctx *ctx, const tess_matrix *A, tess_device 
                                const double *unknowns, const double *stored,
                                tess_predicted_solve *one, tess_predicted_solve *several)
 {
-    static const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
+    static const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_EFFORT_ESTIMATE};
     tess_predict_options taken;
     const tess_predict_options *options = &taken;
     tess_candidates list = {0};

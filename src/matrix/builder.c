@@ -233,7 +233,7 @@ tess_status tess_builder_update(tess_builder *builder, tess_matrix *A)
     TESS_TRY(first_failure(builder));
     bool same = A->type == P->type && A->rows == P->rows && A->cols == P->cols &&
                 A->block_height == P->block_height && A->block_width == P->block_width &&
-                A->blocks == P->blocks && A->ownership != TESS_BORROW &&
+                A->blocks == P->blocks && A->ownership != TESS_OWNERSHIP_BORROW &&
                 memcmp(A->row_offsets, P->row_offsets,
                        (size_t)(P->block_rows + 1) * sizeof *P->row_offsets) == 0 &&
                 memcmp(A->columns, P->columns, (size_t)P->blocks * sizeof *P->columns) == 0;

@@ -83,8 +83,8 @@ static tess_status add_element(tess_inserter *inserter, int64_t n_rows, const in
 {
     const tess_matrix *A = inserter->builder->pattern;
     int64_t r = A->block_height, c = A->block_width, size = (int64_t)tess_type_size(A->type);
-    int64_t down = order == TESS_ROW_MAJOR ? n_cols * c : 1;
-    int64_t right = order == TESS_ROW_MAJOR ? 1 : n_rows * r;
+    int64_t down = order == TESS_ORDER_ROW_MAJOR ? n_cols * c : 1;
+    int64_t right = order == TESS_ORDER_ROW_MAJOR ? 1 : n_rows * r;
     for (int64_t i = 0; i < n_rows; i++)
         for (int64_t j = 0; j < n_cols; j++)
             if (block_rows[i] >= 0 && block_cols[j] >= 0)
@@ -102,7 +102,7 @@ tess_status tess_inserter_add_block(tess_inserter *inserter, int64_t block_row, 
         return inserter->failed;
     int64_t r = inserter->builder->pattern->block_height;
     int64_t c = inserter->builder->pattern->block_width;
-    bool by_rows = order == TESS_ROW_MAJOR;
+    bool by_rows = order == TESS_ORDER_ROW_MAJOR;
     inserter->failed =
         values ? add(inserter, block_row, block_col, values, by_rows ? c : 1, by_rows ? 1 : r)
                : tess_fail(&inserter->ctx, TESS_ERR_ARGUMENT,

@@ -101,7 +101,7 @@ tess_status tess_matrix_to_blocks(tess_ctx *ctx, const tess_matrix *A,
         tess_detection *found;
         TESS_TRY(tess_detect(ctx, A, NULL, &found));
         int32_t r = found->recommended.rows, c = found->recommended.cols;
-        tess_detection_destroy(ctx, found);
+        tess_detection_destroy(found);
         return convert(ctx, A, r, c, out);
     }
     if (blocking->rows < 1 || blocking->cols < 1)

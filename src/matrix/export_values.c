@@ -15,7 +15,7 @@ static void export_blocks(void *arg, tess_range range)
     for (int64_t k = range.first; k < range.last; k++) {
         const char *from = (const char *)job->A->values + (size_t)k * r * c * size;
         char *to = (char *)job->values + (size_t)k * r * c * size;
-        if (job->order == TESS_COLUMN_MAJOR || r == 1 || c == 1) {
+        if (job->order == TESS_ORDER_COLUMN_MAJOR || r == 1 || c == 1) {
             memcpy(to, from, r * c * size);
             continue;
         }
@@ -30,9 +30,10 @@ tess_status tess_matrix_export_values(tess_ctx *ctx, const tess_matrix *A, tess_
 {
     if (!ctx || !A || (!values && A->blocks > 0))
         return tess_null_argument(ctx, __func__);
-    if (order != TESS_COLUMN_MAJOR && order != TESS_ROW_MAJOR)
+    if (order != TESS_ORDER_COLUMN_MAJOR && order != TESS_ORDER_ROW_MAJOR)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "order %d is neither TESS_COLUMN_MAJOR nor TESS_ROW_MAJOR", (int)order);
+                         "order %d is neither TESS_ORDER_COLUMN_MAJOR nor TESS_ORDER_ROW_MAJOR",
+                         (int)order);
     tess_for(ctx, A->blocks, export_blocks, &(struct export_blocks){A, values, order});
     return TESS_OK;
 }

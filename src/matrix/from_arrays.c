@@ -20,9 +20,9 @@ static tess_status copy_arrays(tess_ctx *ctx, const tess_matrix_view *in, tess_b
 static tess_status wrap_arrays(tess_ctx *ctx, const tess_matrix_view *in, tess_block_order order,
                                tess_ownership ownership, tess_matrix **out)
 {
-    if (order != TESS_COLUMN_MAJOR && in->block_height > 1 && in->block_width > 1)
+    if (order != TESS_ORDER_COLUMN_MAJOR && in->block_height > 1 && in->block_width > 1)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "row-major blocks must be copied: pass TESS_COPY");
+                         "row-major blocks must be copied: pass TESS_OWNERSHIP_COPY");
     TESS_TRY(tess_matrix_validate(ctx, in, true));
     tess_matrix *A;
     TESS_TRY(tess_matrix_head(ctx, in->type, in->rows, in->cols, in->block_height, in->block_width,
@@ -30,7 +30,8 @@ static tess_status wrap_arrays(tess_ctx *ctx, const tess_matrix_view *in, tess_b
     A->row_offsets = (int64_t *)(uintptr_t)in->row_offsets;
     A->columns = (int32_t *)(uintptr_t)in->columns;
     A->values = (void *)(uintptr_t)in->values;
-    A->ownership = TESS_BORROW; /* until all is well: a failure leaves the caller's arrays alone */
+    A->ownership =
+        TESS_OWNERSHIP_BORROW; /* until all is well: a failure leaves the caller's arrays alone */
     tess_status status = tess_matrix_check_padding(A);
     if (status != TESS_OK) {
         tess_matrix_destroy(A);
@@ -53,12 +54,15 @@ static tess_status check_count(tess_ctx *ctx, const char *name, int64_t given, i
 
 static tess_status check_enums(tess_ctx *ctx, tess_block_order order, tess_ownership ownership)
 {
-    if (order != TESS_COLUMN_MAJOR && order != TESS_ROW_MAJOR)
+    if (order != TESS_ORDER_COLUMN_MAJOR && order != TESS_ORDER_ROW_MAJOR)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "order %d is neither TESS_COLUMN_MAJOR nor TESS_ROW_MAJOR", (int)order);
-    if (ownership != TESS_COPY && ownership != TESS_BORROW && ownership != TESS_ADOPT)
+                         "order %d is neither TESS_ORDER_COLUMN_MAJOR nor TESS_ORDER_ROW_MAJOR",
+                         (int)order);
+    if (ownership != TESS_OWNERSHIP_COPY && ownership != TESS_OWNERSHIP_BORROW &&
+        ownership != TESS_OWNERSHIP_ADOPT)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "ownership %d is none of TESS_COPY, TESS_BORROW, TESS_ADOPT",
+                         "ownership %d is none of TESS_OWNERSHIP_COPY, TESS_OWNERSHIP_BORROW, "
+                         "TESS_OWNERSHIP_ADOPT",
                          (int)ownership);
     return TESS_OK;
 }
@@ -83,8 +87,8 @@ tess_status tess_matrix_from_bsr(tess_ctx *ctx, const tess_matrix_view *arrays,
         in.blocks = in.row_offsets[in.block_rows];
     if (in.blocks > 0 && (!in.columns || !in.values))
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "%s is NULL", in.columns ? "values" : "columns");
-    return ownership == TESS_COPY ? copy_arrays(ctx, &in, order, out)
-                                  : wrap_arrays(ctx, &in, order, ownership, out);
+    return ownership == TESS_OWNERSHIP_COPY ? copy_arrays(ctx, &in, order, out)
+                                            : wrap_arrays(ctx, &in, order, ownership, out);
 }
 
 tess_status tess_matrix_from_csr(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
@@ -101,7 +105,7 @@ tess_status tess_matrix_from_csr(tess_ctx *ctx, tess_type type, int64_t rows, in
         .columns = columns,
         .values = values,
     };
-    return tess_matrix_from_bsr(ctx, &arrays, TESS_COLUMN_MAJOR, ownership, out);
+    return tess_matrix_from_bsr(ctx, &arrays, TESS_ORDER_COLUMN_MAJOR, ownership, out);
 }
 
 tess_status tess_matrix_from_bsr_i32(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
@@ -127,7 +131,7 @@ tess_status tess_matrix_from_bsr_i32(tess_ctx *ctx, tess_type type, int64_t rows
         .columns = columns,
         .values = values,
     };
-    tess_status status = tess_matrix_from_bsr(ctx, &arrays, order, TESS_COPY, out);
+    tess_status status = tess_matrix_from_bsr(ctx, &arrays, order, TESS_OWNERSHIP_COPY, out);
     tess_free(ctx, wide);
     return status;
 }
@@ -137,5 +141,5 @@ tess_status tess_matrix_from_csr_i32(tess_ctx *ctx, tess_type type, int64_t rows
                                      const void *values, tess_matrix **out)
 {
     return tess_matrix_from_bsr_i32(ctx, type, rows, cols, 1, 1, row_offsets, columns, values,
-                                    TESS_COLUMN_MAJOR, out);
+                                    TESS_ORDER_COLUMN_MAJOR, out);
 }

@@ -57,7 +57,7 @@ tess_status tess_matrix_from_coo(tess_ctx *ctx, tess_type type, int64_t rows, in
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries, &entry));
     const tess_coo_piece piece = {entries, row_index, col_index};
     tess_scatter_rows(ctx, rows, &piece, 1, row_offsets, columns, entry);
-    const tess_row_source source = {row_offsets, columns, entry, values, TESS_COLUMN_MAJOR};
+    const tess_row_source source = {row_offsets, columns, entry, values, TESS_ORDER_COLUMN_MAJOR};
     TESS_TRY_CLEAN(tess_matrix_from_rows(ctx, type, rows, cols, 1, 1, &source, out));
 cleanup:
     TESS_FREE(ctx, row_offsets, columns, entry);

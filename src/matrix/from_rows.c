@@ -74,7 +74,7 @@ static void take_block(const row_work *work, int64_t k, int64_t position, bool a
     }
     int64_t entry = source->entry ? source->entry[position] : position;
     const char *from = (const char *)source->values + (size_t)entry * bytes;
-    bool same_order = source->order == TESS_COLUMN_MAJOR || r == 1 || c == 1;
+    bool same_order = source->order == TESS_ORDER_COLUMN_MAJOR || r == 1 || c == 1;
     if (same_order && !add) {
         memcpy(to, from, bytes);
         return;

@@ -46,7 +46,7 @@ tess_status tess_matrix_head(tess_ctx *ctx, tess_type type, int64_t rows, int64_
         .block_rows = tess_ceil_div(rows, block_height),
         .block_cols = tess_ceil_div(cols, block_width),
         .blocks = blocks,
-        .ownership = TESS_COPY,
+        .ownership = TESS_OWNERSHIP_COPY,
     };
     *out = A;
     return TESS_OK;
@@ -81,9 +81,9 @@ void tess_matrix_destroy(tess_matrix *A)
 {
     if (!A)
         return;
-    if (A->ownership == TESS_COPY) {
+    if (A->ownership == TESS_OWNERSHIP_COPY) {
         TESS_FREE(A->ctx, A->row_offsets, A->columns, A->values);
-    } else if (A->ownership == TESS_ADOPT) {
+    } else if (A->ownership == TESS_OWNERSHIP_ADOPT) {
         free(A->row_offsets);
         free(A->columns);
         free(A->values);

@@ -87,7 +87,7 @@ tess_status tess_matrix_to_csr(tess_ctx *ctx, const tess_matrix *A, tess_zeros z
 {
     if (!ctx || !A || !out)
         return tess_null_argument(ctx, __func__);
-    row_walk walk = {.ctx = ctx, .A = A, .keep_zeros = zeros == TESS_KEEP_ZEROS};
+    row_walk walk = {.ctx = ctx, .A = A, .keep_zeros = zeros == TESS_ZEROS_KEEP};
     tess_matrix *B;
     TESS_TRY(tess_matrix_head(ctx, A->type, A->rows, A->cols, 1, 1, 0, &B));
     tess_status status;
@@ -114,7 +114,7 @@ tess_status tess_matrix_to_coo(tess_ctx *ctx, const tess_matrix *A, tess_zeros z
     bool only_count = !row_index && !col_index && !values;
     row_walk walk = {.ctx = ctx,
                      .A = A,
-                     .keep_zeros = zeros == TESS_KEEP_ZEROS,
+                     .keep_zeros = zeros == TESS_ZEROS_KEEP,
                      .row_index = row_index,
                      .col_index = col_index,
                      .values = values};

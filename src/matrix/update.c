@@ -66,7 +66,7 @@ static tess_status check_arguments(tess_ctx *ctx, const tess_matrix *B, const te
                          " %s matrix cannot update one of %" PRId64 " x %" PRId64 " %s",
                          A->rows, A->cols, tess_type_name(A->type), B->rows, B->cols,
                          tess_type_name(B->type));
-    if (B->ownership == TESS_BORROW)
+    if (B->ownership == TESS_OWNERSHIP_BORROW)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_matrix_update: the values are borrowed and belong to the caller");
     if (A == B)

@@ -100,7 +100,8 @@ bool tess_duel_room(const tess_arena *a, int64_t champion, int64_t challenger, i
     const char *other = search->trials[challenger].candidate.format;
     int first = warm_runs(a, one), second = warm_runs(a, other);
     int64_t runs = batches * (RUNS + (first > second ? first : second));
-    return search->effort == TESS_EXHAUSTIVE || search->spmvs + runs <= TESS_MEASURE_PRODUCTS;
+    return search->effort == TESS_EFFORT_EXHAUSTIVE ||
+           search->spmvs + runs <= TESS_MEASURE_PRODUCTS;
 }
 
 /* Whether a challenger that has run one batch may be the faster. The naive choice gets the wider

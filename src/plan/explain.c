@@ -9,9 +9,9 @@ enum { LINES = 12 };
 
 const char *tess_effort_name(tess_effort effort)
 {
-    return effort == TESS_ESTIMATE     ? "estimate"
-           : effort == TESS_EXHAUSTIVE ? "exhaustive"
-                                       : "measure";
+    return effort == TESS_EFFORT_ESTIMATE     ? "estimate"
+           : effort == TESS_EFFORT_EXHAUSTIVE ? "exhaustive"
+                                              : "measure";
 }
 
 const char *tess_trial_state_name(tess_trial_state state)
@@ -47,7 +47,7 @@ static void add_trials(tess_plan *plan, const tess_search *search)
     ADD(plan, "    %-44s %12s %12s\n", "candidates", "measured", "predicted");
     for (int64_t i = 0; i < search->count && shown < LINES; i++) {
         const tess_trial *t = &search->trials[i];
-        if (t->state == TESS_TRIAL_UNTRIED && search->effort != TESS_ESTIMATE)
+        if (t->state == TESS_TRIAL_UNTRIED && search->effort != TESS_EFFORT_ESTIMATE)
             continue;
         shown++;
         ADD(plan, "  %c %-44.44s ", i == search->chosen ? '*' : ' ', t->candidate.kernel);
@@ -82,7 +82,7 @@ static void add_search(tess_plan *plan, const tess_search *search)
     }
     const tess_trial *winner = &search->trials[search->chosen], *first = &search->trials[0];
     int64_t payback = tess_search_payback(search);
-    if (search->effort == TESS_ESTIMATE) {
+    if (search->effort == TESS_EFFORT_ESTIMATE) {
         const tess_model *model = plan->device->performance;
         const bool known = winner->candidate.predicted > 0 && model;
         ADD(plan, "chosen  %s%s%s\n",
@@ -127,9 +127,13 @@ static tess_candidate price(tess_plan *plan)
     return candidate;
 }
 
-double tess_plan_price(tess_plan *plan)
+void tess_plan_price(tess_plan *plan)
 {
-    return plan->device->backend->costs ? price(plan).bytes : 0;
+    if (!plan->device->backend->costs)
+        return;
+    const tess_candidate priced = price(plan);
+    plan->moves = priced.bytes;
+    plan->memory = priced.memory;
 }
 
 static void add_price(tess_plan *plan)

@@ -34,15 +34,16 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, tess_device *devi
         return tess_null_argument(ctx, "tess_plan_create");
     tess_plan *plan;
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_plan_options, given, &taken));
-    if (options->effort != TESS_MEASURE && options->effort != TESS_ESTIMATE &&
-        options->effort != TESS_EXHAUSTIVE)
+    if (options->effort != TESS_EFFORT_MEASURE && options->effort != TESS_EFFORT_ESTIMATE &&
+        options->effort != TESS_EFFORT_EXHAUSTIVE)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "effort %d is none of TESS_MEASURE, TESS_ESTIMATE, TESS_EXHAUSTIVE",
+                         "effort %d is none of TESS_EFFORT_MEASURE, TESS_EFFORT_ESTIMATE, "
+                         "TESS_EFFORT_EXHAUSTIVE",
                          (int)options->effort);
     TESS_TRY(shares_layouts ? tess_plan_search_shared(ctx, A, device, options, &plan)
                             : tess_plan_search(ctx, A, device, options, options->fresh, &plan));
     if (!(plan->moves > 0)) /* of a choice that no search made */
-        plan->moves = tess_plan_price(plan);
+        tess_plan_price(plan);
     tess_log(ctx, "plan: device=%s format=%s kernel=%s%s%s", device->backend->name, plan->format,
              plan->kernel, plan->params[0] ? " " : "", plan->params);
     *out = plan;
@@ -109,7 +110,7 @@ static void exchange(tess_plan *a, tess_plan *b)
  * format, so the plan goes on with what a guess takes. */
 static tess_status fall_back(tess_plan *plan, const void *values)
 {
-    static const tess_plan_options guess = {.effort = TESS_ESTIMATE};
+    static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
     tess_plan *other;
     TESS_TRY(tess_plan_prepare(plan->ctx, plan->matrix, plan->device, &guess, false, &other));
     tess_status status = plan->device->backend->update_values(other, values);
@@ -190,6 +191,7 @@ static tess_status substitute(tess_plan *plan, int64_t trial, const product_call
         plan->values = other->values;
         plan->updates = other->updates;
         plan->moves = c->bytes;
+        plan->memory = c->memory;
         other->search = NULL;
     }
     tess_plan_destroy(other);
@@ -301,14 +303,15 @@ tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alp
     const tess_matrix *A = plan->matrix;
     if (k < 0)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_spmm: k = %d vectors", k);
-    if (order != TESS_COLUMN_MAJOR && order != TESS_ROW_MAJOR)
-        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
-                         "tess_spmm: order %d is neither TESS_COLUMN_MAJOR nor TESS_ROW_MAJOR",
-                         (int)order);
+    if (order != TESS_ORDER_COLUMN_MAJOR && order != TESS_ORDER_ROW_MAJOR)
+        return tess_fail(
+            plan->ctx, TESS_ERR_ARGUMENT,
+            "tess_spmm: order %d is neither TESS_ORDER_COLUMN_MAJOR nor TESS_ORDER_ROW_MAJOR",
+            (int)order);
     if (k == 0)
         return TESS_OK;
     TESS_TRY(check_vectors(plan, "tess_spmm", X, A->cols, Y, A->rows));
-    bool columns = order == TESS_COLUMN_MAJOR;
+    bool columns = order == TESS_ORDER_COLUMN_MAJOR;
     int64_t least_x = columns ? A->cols : k, least_y = columns ? A->rows : k;
     if (ldx < least_x || ldy < least_y)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_spmm: %s = %lld is less than %lld",

@@ -7,15 +7,17 @@ enum { DEVICES_MAX = 1024, SOLVES_MAX = 16 };
 /* One allocation each. */
 typedef struct prediction {
     tess_prediction public;
+    tess_ctx *ctx;
     tess_predicted_kernel *kernels;
     tess_predicted_solve solves[SOLVES_MAX];
 } prediction;
 
-void tess_prediction_destroy(tess_ctx *ctx, tess_prediction *p)
+void tess_prediction_destroy(tess_prediction *p)
 {
-    if (!p)
+    prediction *whole = (prediction *)p;
+    if (!whole)
         return;
-    TESS_FREE(ctx, ((prediction *)p)->kernels, p);
+    TESS_FREE(whole->ctx, whole->kernels, whole);
 }
 
 /* ---- Kernels ---- */
@@ -43,8 +45,8 @@ static void sort_others(tess_predicted_kernel *kernels, int64_t count)
 static tess_status predict_kernels(const tess_model *model, const tess_matrix *A,
                                    tess_device *device, prediction *p, tess_model_problem *iterated)
 {
-    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
-    product.shapes = tess_search_shapes(TESS_ESTIMATE, A);
+    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_EFFORT_ESTIMATE};
+    product.shapes = tess_search_shapes(TESS_EFFORT_ESTIMATE, A);
     tess_candidates list = {0};
     tess_model_problem problem = tess_model_problem_of(A);
     const tess_backend *backend = device->backend;
@@ -133,9 +135,10 @@ tess_status tess_predict(tess_ctx *ctx, const tess_matrix *A, tess_device *devic
                          options->link_bandwidth, options->sync_seconds);
     prediction *p;
     TESS_TRY(TESS_CALLOC(ctx, 1, &p));
+    p->ctx = ctx;
     tess_status status = predict(ctx, A, device, options, p);
     if (status != TESS_OK) {
-        tess_prediction_destroy(ctx, &p->public);
+        tess_prediction_destroy(&p->public);
         return status;
     }
     *out = &p->public;

@@ -19,7 +19,8 @@ void tess_search_recall(tess_arena *a, const char *key, tess_plan **out)
 {
     tess_ctx *ctx = a->ctx;
     const tess_wisdom_entry *entry = tess_wisdom_find(ctx, key);
-    if (!entry || (a->options->effort == TESS_EXHAUSTIVE && entry->effort != TESS_EXHAUSTIVE))
+    if (!entry ||
+        (a->options->effort == TESS_EFFORT_EXHAUSTIVE && entry->effort != TESS_EFFORT_EXHAUSTIVE))
         return;
     if (!tess_wisdom_is_current(entry, a->device->backend)) {
         tess_log(ctx, "wisdom: '%s' for '%s' is of other kernels than there are now, ignored",
@@ -59,7 +60,7 @@ void tess_search_remember(const tess_arena *a, const char *key)
     tess_wisdom_entry entry = {.candidate = winner->candidate,
                                .seconds = winner->seconds,
                                .bytes = tess_matrix_spmv_bytes(a->A),
-                               .effort = search->cancelled ? TESS_MEASURE : search->effort};
+                               .effort = search->cancelled ? TESS_EFFORT_MEASURE : search->effort};
     if (winner->seconds <= 0 || search->count < 2)
         return;
     if (winner->candidate.shaped)

@@ -49,7 +49,7 @@ static int turn_of(const tess_candidates *list, int64_t at)
 
 bool tess_search_shapes(tess_effort effort, const tess_matrix *A)
 {
-    return effort == TESS_EXHAUSTIVE || tess_matrix_spmv_bytes(A) >= TESS_TUNER_LEAST_BYTES;
+    return effort == TESS_EFFORT_EXHAUSTIVE || tess_matrix_spmv_bytes(A) >= TESS_TUNER_LEAST_BYTES;
 }
 
 tess_status tess_search_list(tess_search *search, tess_device *device, const tess_matrix *A,

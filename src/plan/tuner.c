@@ -23,7 +23,7 @@ static void prepare_ahead(tess_arena *a, int64_t first)
     tess_search *search = a->search;
     int64_t count = search->count - first;
     tess_candidate *items;
-    if (first < a->ahead || !a->device->backend->prepare_ahead || a->effort == TESS_ESTIMATE)
+    if (first < a->ahead || !a->device->backend->prepare_ahead || a->effort == TESS_EFFORT_ESTIMATE)
         return;
     count = tess_min(count, a->ctx->threads);
     a->ahead = first + count;
@@ -86,7 +86,7 @@ static void swap(tess_contestant *a, tess_contestant *b)
 static bool budget_left(const tess_arena *a, int64_t champion, int64_t challenger, double start)
 {
     const tess_search *search = a->search;
-    if (search->effort == TESS_EXHAUSTIVE)
+    if (search->effort == TESS_EFFORT_EXHAUSTIVE)
         return true;
     double limit = prepare_ratio * search->trials[0].prepare_seconds + prepare_seconds +
                    TESS_MEASURE_PRODUCTS * search->trials[0].seconds;
@@ -162,7 +162,7 @@ static tess_status make_vectors(tess_arena *a)
 static tess_status choose(tess_arena *a, tess_contestant *champion)
 {
     TESS_TRY(find_champion(a, 0, champion));
-    const bool run = a->search->count > 1 && a->effort != TESS_ESTIMATE;
+    const bool run = a->search->count > 1 && a->effort != TESS_EFFORT_ESTIMATE;
     tess_status status = run ? fight(a, champion) : TESS_OK;
     const tess_status first = status;
     const tess_kept_error kept = tess_error_keep(a->ctx);
@@ -187,7 +187,7 @@ static tess_status search_among(tess_arena *a, tess_plan **out)
     tess_contestant champion = {0};
     tess_kept_error kept = tess_error_keep(a->ctx);
     tess_status status = TESS_OK;
-    if (a->search->count > 1 && a->effort != TESS_ESTIMATE)
+    if (a->search->count > 1 && a->effort != TESS_EFFORT_ESTIMATE)
         status = make_vectors(a);
     if (status == TESS_OK)
         status = choose(a, &champion);
@@ -204,6 +204,7 @@ static tess_status search_among(tess_arena *a, tess_plan **out)
     if (expected->state == TESS_TRIAL_REFUSED)
         tess_plan_note(champion.plan, expected->candidate.kernel, expected->note);
     champion.plan->moves = a->search->trials[champion.trial].candidate.bytes;
+    champion.plan->memory = a->search->trials[champion.trial].candidate.memory;
     /* What was refused on the way, or the stop, is no failure of the caller's. */
     tess_error_restore(a->ctx, &kept);
     *out = champion.plan;
@@ -230,10 +231,10 @@ static tess_status search_and_keep(tess_arena *a, tess_plan **out)
 {
     tess_search *search;
     TESS_TRY(TESS_ALLOC(a->ctx, 1, &search));
-    *search =
-        (tess_search){.effort = a->effort,
-                      .open = open_choice(a->options),
-                      .small = a->effort == TESS_ESTIMATE && a->options->effort == TESS_MEASURE};
+    *search = (tess_search){.effort = a->effort,
+                            .open = open_choice(a->options),
+                            .small = a->effort == TESS_EFFORT_ESTIMATE &&
+                                     a->options->effort == TESS_EFFORT_MEASURE};
     a->search = search;
     double start = tess_seconds();
     tess_status status = tess_search_list(search, a->device, a->A, a->options);
@@ -258,16 +259,16 @@ static tess_status search_in(tess_arena *a, bool fresh, tess_plan **out)
     tess_device *device = a->device;
     const tess_plan_options *options = a->options;
     bool tiny = tess_matrix_spmv_bytes(A) < TESS_TUNER_LEAST_BYTES;
-    if (tiny && !fresh && a->effort == TESS_MEASURE)
-        a->effort = TESS_ESTIMATE;
+    if (tiny && !fresh && a->effort == TESS_EFFORT_MEASURE)
+        a->effort = TESS_EFFORT_ESTIMATE;
     /* Without a model an estimate is the backend's own guess. */
-    bool guess = a->effort == TESS_ESTIMATE && !device->backend->costs;
+    bool guess = a->effort == TESS_EFFORT_ESTIMATE && !device->backend->costs;
     char key[TESS_WISDOM_KEY];
     tess_plan *plan = NULL;
     if (!worth_choosing(a))
         return tess_plan_prepare(ctx, A, device, options, a->shares_layouts, out);
-    bool open =
-        open_choice(options) && tess_wisdom_enabled(ctx) && !(tiny && a->effort == TESS_ESTIMATE);
+    bool open = open_choice(options) && tess_wisdom_enabled(ctx) &&
+                !(tiny && a->effort == TESS_EFFORT_ESTIMATE);
     if (open)
         tess_wisdom_key(device, A, "spmv", key);
     if (open && !fresh)

@@ -49,8 +49,8 @@ struct tess_search {
  * (but still told), and small matrices are searched too. */
 tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                              const tess_plan_options *options, bool fresh, tess_plan **out);
-/* explain.c: bytes of one product in the plan's format; 0: not known. */
-double tess_plan_price(tess_plan *plan);
+/* explain.c: sets what one product moves and what the plan keeps, as far as the backend knows. */
+void tess_plan_price(tess_plan *plan);
 /* A trial is refused for a reason; and the plan that takes its place says so. */
 void tess_trial_refuse(tess_trial *trial, const char *reason);
 void tess_plan_note(tess_plan *plan, const char *kernel, const char *reason);

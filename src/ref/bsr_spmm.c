@@ -22,7 +22,7 @@ static double row_times(const tess_matrix *A, int64_t row, const void *X, int64_
 void tess_ref_spmm(const tess_matrix *A, int k, tess_block_order order, double alpha, const void *X,
                    int64_t ldx, double beta, void *Y, int64_t ldy)
 {
-    bool columns = order == TESS_COLUMN_MAJOR;
+    bool columns = order == TESS_ORDER_COLUMN_MAJOR;
     for (int64_t row = 0; row < A->rows; row++) {
         for (int64_t v = 0; v < k; v++) {
             double sum = alpha * row_times(A, row, X, columns ? 1 : ldx, columns ? v * ldx : v);

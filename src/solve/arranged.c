@@ -97,7 +97,7 @@ static tess_status factor_with_exchanges(const tess_pc_options *options, const t
 static tess_status make_from(tess_solver *solver, const tess_matrix *A, arranged *a)
 {
     tess_solve_options inner = solver->options;
-    const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+    const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
     tess_fill fill = {.ctx = solver->ctx};
     tess_status status;
     TESS_TRY(tess_arrangement_open(solver->ctx, A, &a->arrangement));
@@ -133,7 +133,7 @@ static tess_status make(tess_solver *solver, arranged **out)
     TESS_TRY(TESS_CALLOC(solver->ctx, 1, &a));
     a->arrangement.ctx = solver->ctx;
     if (scalar)
-        TESS_TRY_CLEAN(tess_matrix_to_csr(solver->ctx, &A, TESS_DROP_ZEROS, &entries));
+        TESS_TRY_CLEAN(tess_matrix_to_csr(solver->ctx, &A, TESS_ZEROS_DROP, &entries));
     TESS_TRY_CLEAN(make_from(solver, scalar ? entries : &A, a));
     *out = a;
     a = NULL;
@@ -213,19 +213,20 @@ static void judge(const tess_rounds *f, const tess_result *inner, double before,
     const bool limit = f->result.iterations >= f->solver->options.max;
     if (f->norm <= tess_rounds_threshold(f))
         tess_system_converged(end, f->norm, f->result.iterations);
-    else if (inner->reason == TESS_CANCELLED || limit)
-        tess_system_end(end, limit ? TESS_ITERATION_LIMIT : TESS_CANCELLED,
+    else if (inner->reason == TESS_REASON_CANCELLED || limit)
+        tess_system_end(end, limit ? TESS_REASON_ITERATION_LIMIT : TESS_REASON_CANCELLED,
                         "%s at |b - Ax|/|b| = %.3g after %lld iterations",
                         limit ? "the most iterations allowed" : "stopped by the callback", relative,
                         (long long)f->result.iterations);
-    else if (!(f->norm < 0.5 * before) && inner->reason == TESS_LEAST_SQUARES)
+    else if (!(f->norm < 0.5 * before) && inner->reason == TESS_REASON_LEAST_SQUARES)
         end->least = end->done = true; /* to be confirmed */
-    else if (!(f->norm < 0.5 * before) && inner->reason != TESS_CONVERGED)
+    else if (!(f->norm < 0.5 * before) && inner->reason != TESS_REASON_CONVERGED)
         tess_system_end(end, inner->reason, "|b - Ax|/|b| stays at %.3g; scaled and reordered: %s",
                         relative, inner->text);
     else if (!(f->norm < 0.5 * before) || round + 1 == MOST_ROUNDS)
-        tess_system_end(end, TESS_STAGNATED, "|b - Ax|/|b| stays at %.3g after %lld iterations",
-                        relative, (long long)f->result.iterations);
+        tess_system_end(end, TESS_REASON_STAGNATED,
+                        "|b - Ax|/|b| stays at %.3g after %lld iterations", relative,
+                        (long long)f->result.iterations);
 }
 
 static tess_status run(tess_rounds *f, vectors *v, const void *b, void *x)
@@ -237,7 +238,7 @@ static tess_status run(tess_rounds *f, vectors *v, const void *b, void *x)
         TESS_TRY(tess_rounds_residual(f, b, x, v->r, &f->norm));
         TESS_TRY(tess_history_put(f->solver, 0, f->norm / f->rhs_norm));
         if (!isfinite(f->norm))
-            tess_system_end(&end, TESS_NOT_FINITE, "b - Ax is not finite at the start");
+            tess_system_end(&end, TESS_REASON_NOT_FINITE, "b - Ax is not finite at the start");
         else if (f->norm <= tess_rounds_threshold(f))
             tess_system_converged(&end, f->norm, 0);
     }

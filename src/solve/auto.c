@@ -248,7 +248,7 @@ static tess_status attempt(climb *c)
         TESS_TRY(run_rung(c, tess_solver_growth(solver->inner) <= TESS_PC_UNSTABLE
                                  ? rung->most
                                  : tess_min(rung->most, 60)));
-    a->indefinite |= !why[0] && c->last.reason == TESS_INDEFINITE;
+    a->indefinite |= !why[0] && c->last.reason == TESS_REASON_INDEFINITE;
     tell(solver, c, rung, why, tess_seconds() - started);
     return TESS_OK;
 }
@@ -260,21 +260,21 @@ static void give_up(const climb *c, const automatic *a, tess_system *end)
     const double best = f->norm / f->rhs_norm;
     const bool spent = tess_seconds() >= c->budget_end;
     if (a->cancelled)
-        tess_system_end(end, TESS_CANCELLED,
+        tess_system_end(end, TESS_REASON_CANCELLED,
                         "stopped by the callback; the best x has |b - Ax|/|b| = %.3g", best);
     else if (spent || f->result.iterations >= f->solver->options.max)
-        tess_system_end(end, TESS_ITERATION_LIMIT,
+        tess_system_end(end, TESS_REASON_ITERATION_LIMIT,
                         "the %s of auto is spent (attempts: %d, iterations: %lld); the best x "
                         "has |b - Ax|/|b| = %.3g: allow more by %s",
                         spent ? "time" : "number of iterations", a->attempts,
                         (long long)f->result.iterations, best, spent ? "budget=" : "max=");
     else
-        tess_system_end(end, c->ran ? c->last.reason : TESS_BREAKDOWN,
+        tess_system_end(end, c->ran ? c->last.reason : TESS_REASON_BREAKDOWN,
                         "none of %d attempts solves it; the best x has |b - Ax|/|b| = %.3g: A may "
                         "be singular and b out of its reach, or tol= too small for rounding",
                         a->attempts, best);
-    if (end->reason == TESS_CONVERGED) /* by the rung's own tolerance, not by ours */
-        end->reason = TESS_STAGNATED;
+    if (end->reason == TESS_REASON_CONVERGED) /* by the rung's own tolerance, not by ours */
+        end->reason = TESS_REASON_STAGNATED;
 }
 
 /* Rungs from the present one on. */
@@ -295,7 +295,7 @@ static tess_status climb_rungs(climb *c, tess_system *end)
             tess_system_converged(end, f->norm, f->result.iterations);
             return TESS_OK;
         }
-        if (c->ran && c->last.reason == TESS_LEAST_SQUARES) {
+        if (c->ran && c->last.reason == TESS_REASON_LEAST_SQUARES) {
             TESS_TRY(tess_rounds_residual(f, c->b, c->x, c->r, &f->norm));
             return tess_rounds_least(f, c->r, end);
         }
@@ -315,13 +315,14 @@ static void check_system(const climb *c, const automatic *a, tess_system *end)
 {
     const tess_matrix *A = c->rounds.solver->plan->matrix;
     if (a->look.not_finite_row >= 0) {
-        tess_system_end(end, TESS_NOT_FINITE, "row %lld of A has an entry that is not finite",
+        tess_system_end(end, TESS_REASON_NOT_FINITE,
+                        "row %lld of A has an entry that is not finite",
                         (long long)a->look.not_finite_row);
         return;
     }
     for (int64_t i = 0; a->look.zero_rows > 0 && a->look.square && i < A->rows; i++)
         if (a->zero[i] && fabs(tess_get(c->b, A->type, i)) > tess_rounds_threshold(&c->rounds)) {
-            tess_system_end(end, TESS_BREAKDOWN,
+            tess_system_end(end, TESS_REASON_BREAKDOWN,
                             "row %lld of A is 0, but b there is %.3g: no x solves this",
                             (long long)i, tess_get(c->b, A->type, i));
             return;

@@ -70,14 +70,14 @@ static void judge(tess_solver *solver, tess_system *system)
     if (system->done)
         return;
     if (r > TESS_DIVERGENCE * fmax(system->start_residual, system->rhs_norm))
-        tess_system_end(system, TESS_DIVERGED, "|r|/|b| has grown to %.3g at iteration %lld",
+        tess_system_end(system, TESS_REASON_DIVERGED, "|r|/|b| has grown to %.3g at iteration %lld",
                         tess_relative(system, r), at);
     else if (system->iteration >= solver->options.max)
-        tess_system_end(system, TESS_ITERATION_LIMIT,
+        tess_system_end(system, TESS_REASON_ITERATION_LIMIT,
                         "|r|/|b| = %.3g after %lld iterations, the most allowed",
                         tess_relative(system, r), at);
     else if (system->iteration - system->best_at >= tess_patience(solver))
-        tess_system_end(system, TESS_STAGNATED,
+        tess_system_end(system, TESS_REASON_STAGNATED,
                         "|r|/|b| = %.3g at iteration %lld: no less than %.3g for %lld iterations",
                         tess_relative(system, r), at, tess_relative(system, system->best),
                         (long long)(system->iteration - system->best_at));
@@ -85,7 +85,7 @@ static void judge(tess_solver *solver, tess_system *system)
 
 void tess_system_converged(tess_system *system, double norm, int64_t iterations)
 {
-    tess_system_end(system, TESS_CONVERGED, "|b - Ax|/|b| = %.3g after %lld iteration%s",
+    tess_system_end(system, TESS_REASON_CONVERGED, "|b - Ax|/|b| = %.3g after %lld iteration%s",
                     tess_relative(system, norm), (long long)iterations, iterations == 1 ? "" : "s");
 }
 
@@ -100,10 +100,10 @@ static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool
     if (norm <= slack * system->threshold)
         tess_system_converged(system, norm, system->iteration);
     else if (!isfinite(norm))
-        tess_system_end(system, TESS_NOT_FINITE, "b - Ax is not finite at iteration %lld",
+        tess_system_end(system, TESS_REASON_NOT_FINITE, "b - Ax is not finite at iteration %lld",
                         (long long)system->iteration);
     else if (norm > 0.5 * before)
-        tess_system_end(system, TESS_STAGNATED,
+        tess_system_end(system, TESS_REASON_STAGNATED,
                         "|b - Ax|/|b| stays at %.3g, though the recurrence says %.3g: rounding "
                         "allows no better",
                         tess_relative(system, norm), tess_relative(system, system->residual));
@@ -116,7 +116,7 @@ static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool
 
 void tess_system_least(tess_system *system, double norm, double normal, int64_t iterations)
 {
-    tess_system_end(system, TESS_LEAST_SQUARES,
+    tess_system_end(system, TESS_REASON_LEAST_SQUARES,
                     "no x solves it: |b - Ax|/|b| = %.3g is the smallest there is, |A'r| = %.3g "
                     "|A||r| after %lld iteration%s",
                     tess_relative(system, norm), normal, (long long)iterations,
@@ -143,7 +143,7 @@ static tess_status confirm_least(tess_solver *solver, tess_system *system, int j
     if (system->normal <= slack * solver->options.normal)
         tess_system_least(system, system->true_residual, system->normal, system->iteration);
     else if (!(system->normal <= 0.5 * before))
-        tess_system_end(system, TESS_STAGNATED,
+        tess_system_end(system, TESS_REASON_STAGNATED,
                         "|A'r| stays at %.3g |A||r|, |b - Ax|/|b| at %.3g: rounding allows no "
                         "better",
                         system->normal, tess_relative(system, system->true_residual));
@@ -167,8 +167,8 @@ tess_status tess_look(tess_solver *solver, tess_system *system, int j, int64_t p
     if (j == 0)
         TESS_TRY(remember(solver, system));
     if (!isfinite(system->residual))
-        tess_system_end(system, TESS_NOT_FINITE, "|r| = %g at iteration %lld", system->residual,
-                        (long long)system->iteration);
+        tess_system_end(system, TESS_REASON_NOT_FINITE, "|r| = %g at iteration %lld",
+                        system->residual, (long long)system->iteration);
     else if (system->residual > system->threshold)
         judge(solver, system);
     const bool converged = system->residual <= system->threshold;
@@ -220,12 +220,12 @@ static tess_status begin(tess_solver *solver, tess_system *system, int j, const 
         TESS_TRY(solver->options.method->begin(solver, j));
     if (!isfinite(system->rhs_norm)) {
         system->residual = system->rhs_norm;
-        tess_system_end(system, TESS_NOT_FINITE, "the right-hand side has the norm %g",
+        tess_system_end(system, TESS_REASON_NOT_FINITE, "the right-hand side has the norm %g",
                         system->rhs_norm);
     } else if (system->rhs_norm == 0) {
         system->residual = system->true_residual = 0;
         TESS_TRY(space->ops->run(space, &solver->zero, &j, 1));
-        tess_system_end(system, TESS_ZERO_RHS, "the right-hand side is 0, and so is x");
+        tess_system_end(system, TESS_REASON_ZERO_RHS, "the right-hand side is 0, and so is x");
     }
     if (system->done)
         return j == 0 ? remember(solver, system) : TESS_OK;
@@ -236,7 +236,8 @@ static tess_status begin(tess_solver *solver, tess_system *system, int j, const 
 static tess_status end(tess_solver *solver, tess_system *system, int j, void *x,
                        tess_result *result)
 {
-    const bool solved = system->reason == TESS_CONVERGED || system->reason == TESS_ZERO_RHS;
+    const bool solved =
+        system->reason == TESS_REASON_CONVERGED || system->reason == TESS_REASON_ZERO_RHS;
     const bool least = solver->options.method->least_squares;
     if (!solved && least)
         TESS_TRY(true_normal(solver, system, j));

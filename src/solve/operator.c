@@ -2,17 +2,24 @@
  * device of this backend and a matrix that has sizes alone. */
 #include "solve/solve.h"
 
-typedef struct operator_state {
-    tess_operator operator;
+/* tess_plan_destroy frees all of it with the plan. */
+typedef struct operator_plan {
+    tess_plan plan;
     tess_device device;
     tess_matrix matrix;
+} operator_plan;
+
+/* ---- Vectors in host memory ---- */
+
+typedef struct operator_state {
+    tess_operator operator;
     void *product; /* A x where y takes more than that */
 } operator_state;
 
 static tess_status call(tess_plan *plan, bool transpose, const void *x, void *y)
 {
     const operator_state *state = plan->state;
-    const tess_status status = state->operator.apply(state->operator.user, transpose, x, y);
+    const tess_status status = state->operator.apply(state->operator.user, transpose, x, y, NULL);
     if (status == TESS_OK)
         return TESS_OK;
     return tess_fail(plan->ctx, status, "the caller's operator failed: %s%s",
@@ -52,65 +59,92 @@ static void release(tess_plan *plan)
     TESS_FREE(plan->ctx, state->product, state);
 }
 
-static const tess_backend operator_backend = {
+static tess_status prepare(tess_plan *plan, const tess_operator *A)
+{
+    operator_state *state;
+    TESS_TRY(TESS_CALLOC(plan->ctx, 1, &state));
+    const tess_status status =
+        tess_calloc_bytes(plan->ctx, A->rows, tess_type_size(A->type), &state->product);
+    if (status != TESS_OK) {
+        tess_free(plan->ctx, state);
+        return status;
+    }
+    state->operator= * A;
+    plan->state = state;
+    return TESS_OK;
+}
+
+static const tess_backend host_operators = {
     .name = "operator",
+    .prepare_operator = prepare,
     .release = release,
     .spmv = spmv,
     .spmv_transpose = spmv_transpose,
     .matrix_free = true,
 };
 
+/* ---- Any device ---- */
+
 tess_status tess_operator_take(tess_ctx *ctx, const tess_operator *given, tess_operator *out)
 {
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_operator, given, out));
     if (!out->apply)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_operator: apply is NULL");
+    if (!(out->bytes >= 0))
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "tess_operator: bytes = %g; 0 where they are not counted", out->bytes);
     return tess_matrix_check_sizes(ctx, out->type, out->rows, out->rows, 1, 1, 0);
+}
+
+static void describe(const tess_device *device, const tess_operator *A, operator_plan *p)
+{
+    tess_ctx *ctx = p->plan.ctx;
+    p->device.threads = device->threads;
+    p->device.state = device->state;
+    snprintf(p->device.description, sizeof p->device.description,
+             "operator of the caller's, vectors by %.200s", device->description);
+    p->matrix = (tess_matrix){.ctx = ctx,
+                              .type = A->type,
+                              .rows = A->rows,
+                              .cols = A->rows,
+                              .block_height = 1,
+                              .block_width = 1,
+                              .block_rows = A->rows,
+                              .block_cols = A->rows,
+                              .ownership = TESS_OWNERSHIP_BORROW};
 }
 
 tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device, const tess_operator *A,
                                     tess_plan **out)
 {
     tess_operator operator;
-    operator_state *state = NULL;
-    tess_plan *plan = NULL;
-    tess_status status;
+    operator_plan *p;
     if (!ctx || !device || !A || !out)
         return tess_null_argument(ctx, __func__);
     TESS_TRY(tess_operator_take(ctx, A, &operator));
-    if (device->threads < 1)
+    const tess_backend *backend = device->backend->operators;
+    if (!backend && device->threads > 0)
+        backend = &host_operators;
+    if (!backend)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "the caller's operators run on the host: pass a 'cpu' device, not '%s'",
+                         "device '%s' computes nothing: pass a 'cpu' or 'cuda' device",
                          device->backend->name);
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, 1, &plan));
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, 1, &state));
-    TESS_TRY_CLEAN(
-        tess_calloc_bytes(ctx, operator.rows, tess_type_size(operator.type), &state->product));
-    state->operator= operator;
-    state->device =
-        (tess_device){.ctx = ctx, .backend = &operator_backend, .threads = device->threads};
-    snprintf(state->device.description, sizeof state->device.description,
-             "operator of the caller's, vectors by %d thread%s", device->threads,
-             device->threads == 1 ? "" : "s");
-    state->matrix = (tess_matrix){.ctx = ctx,
-                                  .type = operator.type,
-                                  .rows = operator.rows,
-                                  .cols = operator.rows,
-                                  .block_height = 1,
-                                  .block_width = 1,
-                                  .block_rows = operator.rows,
-                                  .block_cols = operator.rows,
-                                  .ownership = TESS_BORROW};
-    *plan = (tess_plan){.ctx = ctx,
-                        .device = &state->device,
-                        .matrix = &state->matrix,
-                        .state = state,
-                        .moves = operator.bytes,
-                        .format = "none",
-                        .kernel = "caller"};
-    *out = plan;
+    TESS_TRY(TESS_CALLOC(ctx, 1, &p));
+    p->device = (tess_device){.ctx = ctx, .backend = backend};
+    p->plan = (tess_plan){.ctx = ctx,
+                          .device = &p->device,
+                          .matrix = &p->matrix,
+                          .all_rows = operator.rows,
+                          .moves = operator.bytes,
+                          .format = "none",
+                          .kernel = "caller"};
+    describe(device, &operator, p);
+    const tess_status status = backend->prepare_operator(&p->plan, &operator);
+    if (status != TESS_OK) {
+        tess_free(ctx, p);
+        return status;
+    }
+    tess_word_open(&p->plan.turn);
+    *out = &p->plan;
     return TESS_OK;
-cleanup:
-    TESS_FREE(ctx, state, plan);
-    return status;
 }

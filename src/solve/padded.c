@@ -22,7 +22,7 @@ static tess_status copy_values(tess_solver *solver)
 static tess_status open(tess_solver *solver)
 {
     const tess_matrix *A = solver->plan->matrix;
-    const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+    const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
     const int64_t n = tess_max(A->rows, A->cols);
     tess_solve_options inner = solver->options;
     TESS_TRY(tess_matrix_allocate(solver->ctx, A->type, n, n, A->block_height, A->block_width,

@@ -208,7 +208,7 @@ static tess_status refine(refinement *f)
         const double before = f->rounds.norm;
         tess_result inner;
         if (!isfinite(f->rounds.norm)) {
-            tess_system_end(&end, TESS_NOT_FINITE, "b - Ax is not finite at iteration %lld",
+            tess_system_end(&end, TESS_REASON_NOT_FINITE, "b - Ax is not finite at iteration %lld",
                             (long long)f->rounds.result.iterations);
             break;
         }
@@ -218,17 +218,17 @@ static tess_status refine(refinement *f)
         }
         TESS_TRY(correct(f, &inner));
         TESS_TRY(find_residual(f));
-        if (inner.reason == TESS_CANCELLED || inner.reason == TESS_ITERATION_LIMIT)
+        if (inner.reason == TESS_REASON_CANCELLED || inner.reason == TESS_REASON_ITERATION_LIMIT)
             tess_system_end(&end, inner.reason, "%s at |b - Ax|/|b| = %.3g after %lld iterations",
-                            inner.reason == TESS_CANCELLED ? "stopped by the callback"
-                                                           : "the most iterations allowed",
+                            inner.reason == TESS_REASON_CANCELLED ? "stopped by the callback"
+                                                                  : "the most iterations allowed",
                             f->rounds.norm / f->rounds.rhs_norm,
                             (long long)f->rounds.result.iterations);
-        else if (!(f->rounds.norm < 0.5 * before) && inner.reason != TESS_CONVERGED)
+        else if (!(f->rounds.norm < 0.5 * before) && inner.reason != TESS_REASON_CONVERGED)
             tess_system_end(&end, inner.reason, "in single precision: %s", inner.text);
         else if (!(f->rounds.norm < 0.5 * before))
             tess_system_end(
-                &end, TESS_STAGNATED, "|b - Ax|/|b| stays at %.3g after %lld iterations",
+                &end, TESS_REASON_STAGNATED, "|b - Ax|/|b| stays at %.3g after %lld iterations",
                 f->rounds.norm / f->rounds.rhs_norm, (long long)f->rounds.result.iterations);
     }
     tess_rounds_end(&f->rounds, &end);
@@ -248,7 +248,7 @@ static tess_status solve_zero(refinement *f)
         memset(f->x, 0, (size_t)n * sizeof *f->x);
     }
     TESS_TRY(tess_history_put(f->rounds.solver, 0, 0));
-    tess_system_end(&end, TESS_ZERO_RHS, "the right-hand side is 0, and so is x");
+    tess_system_end(&end, TESS_REASON_ZERO_RHS, "the right-hand side is 0, and so is x");
     tess_rounds_end(&f->rounds, &end);
     return TESS_OK;
 }

@@ -136,7 +136,7 @@ tess_status tess_rounds_least(tess_rounds *f, const void *r, tess_system *end)
     if (*normal <= 10 * f->solver->options.normal)
         tess_system_least(end, f->norm, *normal, f->result.iterations);
     else
-        tess_system_end(end, TESS_STAGNATED,
+        tess_system_end(end, TESS_REASON_STAGNATED,
                         "|A'r| stays at %.3g |A||r|, |b - Ax|/|b| at %.3g after %lld iterations",
                         *normal, f->norm / f->rhs_norm, (long long)f->result.iterations);
     return TESS_OK;
@@ -147,10 +147,11 @@ tess_status tess_rounds_start(tess_rounds *f, const void *b, void *x, tess_syste
     const tess_plan *plan = f->solver->plan;
     f->rhs_norm = end->rhs_norm = f->norm = norm_of(plan, b);
     if (!isfinite(f->rhs_norm)) {
-        tess_system_end(end, TESS_NOT_FINITE, "the right-hand side has the norm %g", f->rhs_norm);
+        tess_system_end(end, TESS_REASON_NOT_FINITE, "the right-hand side has the norm %g",
+                        f->rhs_norm);
     } else if (f->rhs_norm == 0) {
         memset(x, 0, vector_bytes(plan));
-        tess_system_end(end, TESS_ZERO_RHS, "the right-hand side is 0, and so is x");
+        tess_system_end(end, TESS_REASON_ZERO_RHS, "the right-hand side is 0, and so is x");
     }
     return end->done ? tess_history_put(f->solver, 0, f->rhs_norm) : TESS_OK;
 }

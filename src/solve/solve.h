@@ -67,7 +67,7 @@ void tess_rounds_end(tess_rounds *rounds, const tess_system *end);
 tess_status tess_rounds_residual(tess_rounds *rounds, const void *b, const void *x, void *r,
                                  double *norm);
 /* Ends the solve of whose r, in host memory, the inner solver says that none is smaller: with
- * TESS_LEAST_SQUARES where A^T r is small, with TESS_STAGNATED otherwise. */
+ * TESS_REASON_LEAST_SQUARES where A^T r is small, with TESS_REASON_STAGNATED otherwise. */
 tess_status tess_rounds_least(tess_rounds *rounds, const void *r, tess_system *end);
 /* Starts rounds on b: |b|. Ends them where b alone decides (end->done), with x = 0 where b = 0. */
 tess_status tess_rounds_start(tess_rounds *rounds, const void *b, void *x, tess_system *end);
@@ -91,9 +91,9 @@ tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options);
 /* Entry `at` of the history, which grows as needed. */
 tess_status tess_history_put(tess_solver *solver, int64_t at, double residual);
 
-/* Ends a system with TESS_CONVERGED; norm is |b - Ax|. */
+/* Ends a system with TESS_REASON_CONVERGED; norm is |b - Ax|. */
 void tess_system_converged(tess_system *system, double norm, int64_t iterations);
-/* Ends it with TESS_LEAST_SQUARES; normal is |A^T r| / (|A| |r|). */
+/* Ends it with TESS_REASON_LEAST_SQUARES; normal is |A^T r| / (|A| |r|). */
 void tess_system_least(tess_system *system, double norm, double normal, int64_t iterations);
 /* |A|, the root of the sum of all squares, of the plan's present values. */
 tess_status tess_plan_norm(tess_plan *plan, double *norm);

@@ -161,11 +161,6 @@ static tess_status check_given(const tess_plan *plan, const tess_solve_options *
                          "with the caller's %s a solver takes a method without pc=, scale=, order= "
                          "and inner=: try \"gmres\", or \"cg\" where it is symmetric",
                          M ? "preconditioner" : "operator");
-    if (M && plan->device->threads < 1)
-        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
-                         "the caller's preconditioners run on the host: pass a plan on a 'cpu' "
-                         "device, not on '%s'",
-                         plan->device->backend->name);
     if (M && (M->rows != plan->matrix->rows || M->type != plan->matrix->type))
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
                          "the preconditioner has %lld rows of %s, the matrix %lld of %s",

@@ -85,7 +85,7 @@ Mistakes.
   2> tessera: --cg is of use with --search only: add --search
   [2]
   $ tessera bench gen:stencil7:n=3 --device ref --peers --type f32
-  2> tessera: the peers take f64 matrices of whole blocks only, and this is f32 81 x 81 in blocks of 3 x 3
+  2> tessera: the peers take f64 matrices of whole blocks only, and this is f32 81 x 81 in blocks of 3 x 3: leave out --peers, or choose --type and --block
   [2]
   $ TESSERA_PEERS=nowhere tessera bench gen:stencil7:n=3 --device ref --peers
   2> tessera: no peers in nowhere: No such file or directory (./run bench builds them)

@@ -30,7 +30,7 @@ The cache of compiled kernels, in a directory of its own. Other files there are 
   2> tessera: cache cannot 'clera' (nearest: 'clear')
   [2]
   $ TESSERA_JIT=off tessera cache warm
-  2> tessera: TESSERA_JIT=off: CUDA kernels are compiled at run time, so device 'cuda' has none now
+  2> tessera: TESSERA_JIT=off: CUDA kernels are compiled at run time, so device 'cuda' has none now: unset it, or use 'cpu'
   [2]
   $ TESSERA_CACHE=kernels TESSERA_NVRTC=/nowhere tessera cache warm
   2> tessera: device 'cuda': no NVRTC found (looked in: TESSERA_NVRTC=/nowhere only); set CUDA_HOME or TESSERA_NVRTC, or install the CUDA toolkit or PyPI's nvidia-cuda-nvrtc

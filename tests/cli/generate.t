@@ -39,5 +39,5 @@ The same text gives the same bits with any number of threads.
   2> tessera: gen:stencil7: n=0 is outside 1..2147483647
   [2]
   $ tessera generate elasticity:n=2 no/such/x.mtx
-  2> tessera: no/such/x.mtx: cannot be created: No such file or directory
+  2> tessera: no/such/x.mtx: cannot be created: No such file or directory; make its directory, or name another file
   [1]

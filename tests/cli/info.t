@@ -317,7 +317,7 @@ Bad input is as everywhere.
   2> tessera: info: an operand is missing; usage: tessera info INPUT
   [2]
   $ tessera info outside.mtx --json
-  2> tessera: outside.mtx:3: column 4 is outside 1..3
+  2> tessera: outside.mtx:3: column 4 is outside 1..3; mend it there, or fetch the file again
   [2]
 
 Blocks of other shapes, wherever they lie.

@@ -15,6 +15,8 @@ mkdir "$work/cwd"
 cp "$here"/data/* "$work/cwd"
 PATH=$bin:$PATH OMP_NUM_THREADS=2 TERM=xterm LC_ALL=C TESSERA_SUITESPARSE=off
 export PATH OMP_NUM_THREADS TERM LC_ALL TESSERA_SUITESPARSE
+TESSERA_WISDOM=${TESSERA_WISDOM:-off} # never the user's own
+export TESSERA_WISDOM
 unset NO_COLOR
 
 while IFS= read -r line || [ -n "$line" ]; do

@@ -12,7 +12,7 @@ Times vary, the rest does not. A generated problem brings its right-hand side.
   $ tessera solve gen:elasticity:n=3 --device ref --pc bjacobi --tol 0 2>/dev/null | grep '^solver'
   solver    cg:pc=bjacobi,tol=0, b is the generator's
   $ tessera solve gen:elasticity:n=3 --device ref --tol much
-  2> tessera: --tol: 'much' is not a number
+  2> tessera: --tol: 'much' is not a number such as 1e-8
   [2]
   $ tessera solve gen:elasticity:n=3 --device ref --method gmres --pc ic0 --options restart=10 --json | grep -oE '"[a-z_]+":'
   "device":
@@ -60,7 +60,7 @@ Not solved is exit status 1, bad input 2.
   2> tessera: not solved: |r|/|b| = 1.88 after 3 iterations, the most allowed; try a larger --max-iterations, or --pc ilu0
   [1]
   $ tessera solve tridiagonal.mtx --rhs x6.mtx --device ref
-  2> tessera: x6.mtx has 6 elements, the matrix 5 rows
+  2> tessera: x6.mtx has 6 elements, the matrix 5 rows: name a vector of 5
   [2]
   $ tessera solve gen:elasticity:n=2 --device ref --method cgg
   2> tessera: unknown method 'cgg' (nearest: 'cg')
@@ -100,10 +100,10 @@ Without a method and a preconditioner, solvers are tried until one solves the sy
 A file that cannot be made is found out before the work, not after it.
 
   $ tessera solve tridiagonal.mtx --device ref --history no/such/h.csv
-  2> tessera: no/such/h.csv: cannot be created: No such file or directory
+  2> tessera: no/such/h.csv: cannot be created: No such file or directory; make its directory, or name another file
   [1]
   $ tessera solve tridiagonal.mtx --device ref --out .
-  2> tessera: .: cannot be written: Is a directory
+  2> tessera: .: cannot be written: Is a directory; name another file
   [1]
 
 Ctrl-C ends a solve with the best x so far, which is written.

@@ -66,8 +66,41 @@ Vectors from and to files: the product can be checked by hand.
   23
   -14.994
   $ tessera spmv tridiagonal.mtx --x x6.mtx --device ref
-  2> tessera: x6.mtx has 6 elements, the matrix 5 columns
+  2> tessera: x6.mtx has 6 elements, the matrix 5 columns: name a vector of 5
   [2]
   $ tessera spmv blocks2.mtx --out no/such/y.mtx --device ref >/dev/null
-  2> tessera: no/such/y.mtx: cannot be created: No such file or directory
+  2> tessera: no/such/y.mtx: cannot be created: No such file or directory; make its directory, or name another file
   [1]
+
+NumPy's format, and standard output, where the report goes to stderr.
+
+  $ tessera spmv blocks2.mtx --x x6.mtx --out y.npy --device ref >/dev/null && od -A n -c y.npy | head -n 5
+   223   N   U   M   P   Y 001  \0   v  \0   {   '   d   e   s   c
+     r   '   :       '   <   f   8   '   ,       '   f   o   r   t
+     r   a   n   _   o   r   d   e   r   '   :       F   a   l   s
+     e   ,       '   s   h   a   p   e   '   :       (   6   ,   )
+     ,       }                                                    
+  $ tessera spmv blocks2.mtx --x x6.mtx --out - --device ref 2>report
+  6
+  8.75
+  10
+  11
+  23
+  -14.994
+  $ sed 's/^time .*/time/' report
+  matrix   6 x 6, 4 blocks of 2 x 2, f64
+  device   ref: 1 thread, plain loops
+  kernel   bsr ref
+  time
+  result   correct: largest error 0 of |A||x| (rounding allows 2.7e-15)
+  $ tessera spmv blocks2.mtx --x x6.mtx --device ref --type f32 --out x.npy >/dev/null && tessera spmv blocks2.mtx --x x.npy --device ref --out - 2>/dev/null | head -n 2
+  23.001499891281128
+  15.752999782562256
+  $ tessera spmv blocks2.mtx --out - --device ref --json 2>/dev/null | wc -l
+  6
+  $ tessera spmv tridiagonal.mtx --x y.npy --device ref
+  2> tessera: y.npy has 6 elements, the matrix 5 columns: name a vector of 5
+  [2]
+  $ tessera spmv blocks2.mtx --x none.npy --device ref
+  2> tessera: none.npy: No such file or directory; name a file of one vector: .mtx, .npy or text
+  [2]

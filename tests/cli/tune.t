@@ -8,7 +8,7 @@ Wisdom is off in tests; a file of their own where it matters.
   2> tessera: tune: INPUT is missing (or --show, or --forget)
   [2]
   $ tessera tune gen:stencil7:n=3,b=2 --show
-  2> tessera: tune: --show takes no INPUT
+  2> tessera: tune: --show takes no INPUT: leave it out
   [2]
   $ tessera tune --forget ''
   2> tessera: --forget needs a value: --forget PART
@@ -38,6 +38,8 @@ A search is remembered, shown and forgotten.
   some
   $ TESSERA_WISDOM=w.json tessera tune --show | tail -n 1
   1 class known, kept in w.json
+  $ TESSERA_WISDOM=w.json tessera tune --show | grep -c 'GB/s: matrix and vectors over time'
+  1
   $ TESSERA_WISDOM=w.json tessera tune --show | grep -c 'other kernels'
   0
   [1]
@@ -81,10 +83,10 @@ What holds something else is not used and not replaced.
 A search that cannot be kept is not begun.
 
   $ TESSERA_WISDOM=w.json/none tessera tune gen:stencil7:n=4,b=3 --device cpu:1
-  2> tessera: w.json/none: Not a directory
+  2> tessera: w.json/none: Not a directory; name another file (TESSERA_WISDOM)
   [2]
   $ TESSERA_WISDOM=/proc/none/w.json tessera tune gen:stencil7:n=4,b=3 --device cpu:1
-  2> tessera: /proc/none/w.json: No such file or directory
+  2> tessera: /proc/none/w.json: No such file or directory; name another file (TESSERA_WISDOM)
   [2]
   $ mkdir beside && echo '{' > beside/model.json
   $ TESSERA_WISDOM=beside/w.json tessera predict gen:stencil7:n=4,b=3 --device cpu:1 >/dev/null
@@ -109,6 +111,11 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
    2
    3
   N are worth it: each adds at least half of its share
+  $ tessera predict gen:stencil7:n=8,b=2 --device cpu:1 | grep -oE '^(GB/s: matrix and vectors over time|GFLOP/s count the zeros inside blocks)'
+  GB/s: matrix and vectors over time
+  GFLOP/s count the zeros inside blocks
+  $ tessera tune gen:stencil7:n=12,b=3 --device cpu:1 | grep -o '^GB/s: matrix and vectors over time; of read: .*'
+  GB/s: matrix and vectors over time; of read: what the format moves, of what the device can read
   $ tessera predict gen:stencil7:n=8,b=2 --device cpu:1 --json | grep -oE '^  "[a-z_]+"' | sort
     "block_height"
     "bytes"
@@ -128,7 +135,7 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
   2> tessera: --sync: -1 is outside 0..1000000
   [2]
   $ tessera predict ''
-  2> tessera: predict: an operand is empty; usage: tessera predict INPUT
+  2> tessera: predict: an operand is empty; usage: tessera predict [INPUT]
   [2]
   $ tessera calibrate --blocks 1,9
   2> tessera: --blocks: '9' is none of 0,1,2,3,4,5,6,7,8,11,16,32
@@ -144,7 +151,7 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
   2> tessera: --classes: nothing was measured of 'none' on this device; without --classes all are, and named
   [2]
   $ tessera calibrate --device ref
-  2> tessera: device 'ref' cannot be calibrated: it has no list of kernels
+  2> tessera: device 'ref' cannot be calibrated, as it has no list of kernels: choose 'cpu' or 'cuda'
   [2]
 
 Of a GPU that is not here the tables and its built-in model tell; it cannot be run.
@@ -178,6 +185,20 @@ The map is an SVG with three panels, their axes and the line where devices begin
   1 speed-up of 4 devices
   3 stored elements
   3 unknowns
+  $ tessera predict --map alone.svg --block 3 --device profile:h200 --devices 4 | sed 's/by the model of .*/by .../' && grep -c 'GFLOP/s of CG, 4 devices' alone.svg
+  alone.svg: CG with 3 x 3 blocks on one device and on 4, by ...
+  1
+  $ tessera predict --map alone.svg --device profile:h200 | sed 's/by the model of .*/by .../'
+  alone.svg: CG with 1 x 1 blocks on one device and on 2, by ...
+  $ tessera predict --map alone.svg --block 2x3
+  2> tessera: predict: --map without INPUT takes square blocks: --block 3
+  [2]
+  $ tessera predict
+  2> tessera: predict: INPUT is missing (or --map FILE without it)
+  [2]
+  $ tessera predict --map alone.svg --check
+  2> tessera: predict: INPUT is missing (or --map FILE without it)
+  [2]
   $ tessera predict gen:stencil27:n=8,b=4 --device cpu:1 --map no/such/map.svg >/dev/null
-  2> tessera: no/such/map.svg: cannot be written: No such file or directory
+  2> tessera: no/such/map.svg: cannot be written: No such file or directory; name another file
   [2]

@@ -40,10 +40,10 @@ Mistakes are one sentence with the nearest right word.
   2> tessera: --threads: 0 is outside 1..1024
   [2]
   $ tessera spmv gen:stencil7:n=2 --threads=many
-  2> tessera: --threads: 'many' is not an integer
+  2> tessera: --threads: 'many' is not an integer in 1..1024
   [2]
   $ tessera spmv gen:stencil7:n=2 --json=yes
-  2> tessera: --json takes no value
+  2> tessera: --json takes no value: leave out '=yes'
   [2]
   $ tessera spmv gen:stencil7:n=2 --type f16
   2> tessera: --type: 'f16' is not f64 or f32
@@ -67,7 +67,7 @@ Mistakes are one sentence with the nearest right word.
   2> tessera: gen:stencil7: unknown key 'm' (one of: n, nx, ny, nz, b, seed, type)
   [2]
   $ tessera spmv -- --json
-  2> tessera: --json: No such file or directory
+  2> tessera: --json: No such file or directory; INPUT is a file, - or gen:NAME ('tessera help generate' lists the names)
   [2]
 
 Output that cannot be written is a failure.

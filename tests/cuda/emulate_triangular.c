@@ -119,7 +119,7 @@ static void check_shape(tess_ctx *ctx, const test_triangular *v, test_shape shap
         test_shape_matrix(ctx, shape, size, v->block, kind->symmetric, v->vector_type, seed);
     tess_plan *plan;
     tess_pc pc;
-    const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+    const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
     const tess_pc_options options = {.ops = kind,
                                      .single = v->type == TESS_F32,
                                      .schedule = schedule,

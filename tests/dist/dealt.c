@@ -36,7 +36,7 @@ tess_status dealt_part(const dealt *d, tess_ctx *ctx, const tess_comm *comm, tes
     const tess_part_view view = {.type = A->type,
                                  .rows = dealt_row(d, comm->rank + 1) - dealt_row(d, comm->rank),
                                  .block = A->block_height,
-                                 .order = TESS_COLUMN_MAJOR,
+                                 .order = TESS_ORDER_COLUMN_MAJOR,
                                  .row_offsets = offsets,
                                  .columns = columns,
                                  .values = (char *)A->values + (size_t)at * block_bytes};

@@ -53,7 +53,7 @@ static tess_status products(dealt *d, int rank, tess_part *part, tess_plan *plan
         return tess_spmv_dot(plan, d->alpha, x, d->beta, y, x, &d->dot[rank]);
     if (d->k == 1)
         return tess_spmv(plan, d->alpha, x, d->beta, y);
-    const bool columns = d->order == TESS_COLUMN_MAJOR;
+    const bool columns = d->order == TESS_ORDER_COLUMN_MAJOR;
     const int64_t ld = columns ? d->A->rows : d->k;
     if (!columns) {
         x = (const char *)d->x + (size_t)(first * d->k) * scalar;
@@ -113,14 +113,14 @@ static void several_vectors_are_as_one_after_the_other(void **state)
         void *xv = malloc((size_t)n * scalar + 1), *yv = malloc((size_t)n * scalar + 1);
         d.body = products;
         d.k = k;
-        d.order = seed % 2 ? TESS_COLUMN_MAJOR : TESS_ROW_MAJOR;
+        d.order = seed % 2 ? TESS_ORDER_COLUMN_MAJOR : TESS_ORDER_ROW_MAJOR;
         d.x = x;
         d.y = y;
         dealt_run(&d);
         all_ok(&d, seed);
         for (int v = 0; v < k; v++) {
             for (int64_t i = 0; i < n; i++) {
-                const int64_t at = d.order == TESS_COLUMN_MAJOR ? v * n + i : i * k + v;
+                const int64_t at = d.order == TESS_ORDER_COLUMN_MAJOR ? v * n + i : i * k + v;
                 tess_copy_scalar(A->type, xv, i, x, at);
                 tess_copy_scalar(A->type, yv, i, y, at);
             }
@@ -333,7 +333,8 @@ static void check_mistake(int rank, const tess_part_view *spoilt, tess_status ex
     static const double values[] = {1, 2};
     mistaken m = {.team = test_team_create(3)};
     for (int r = 0; r < 3; r++)
-        m.views[r] = (tess_part_view){TESS_F64, 2, 1, TESS_COLUMN_MAJOR, offsets, columns, values};
+        m.views[r] =
+            (tess_part_view){TESS_F64, 2, 1, TESS_ORDER_COLUMN_MAJOR, offsets, columns, values};
     m.views[rank] = *spoilt;
     test_team_run(m.team, create_mistaken, &m);
     for (int r = 0; r < 3; r++) {
@@ -349,7 +350,7 @@ static void a_mistake_of_one_part_is_named_by_all(void **state)
     static const int64_t offsets[] = {0, 1, 2}, falling[] = {0, 2, 1}, from_one[] = {1, 2, 3};
     static const int64_t columns[] = {0, 5}, beyond[] = {0, 6}, below[] = {0, -1};
     static const double values[] = {1, 2, 3};
-    const tess_part_view good = {TESS_F64, 2, 1, TESS_COLUMN_MAJOR, offsets, columns, values};
+    const tess_part_view good = {TESS_F64, 2, 1, TESS_ORDER_COLUMN_MAJOR, offsets, columns, values};
     tess_part_view v = good;
     check_mistake(1, &v, TESS_OK, "");
     v.columns = beyond;

@@ -25,9 +25,9 @@ static tess_matrix *dominant(tess_ctx *ctx, int64_t block_rows, int32_t b, bool 
         offsets[i + 1] = count;
     }
     tess_matrix *scalar, *A;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, n, n, offsets, columns, values, TESS_COPY, &scalar),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, n, n, offsets, columns, values,
+                                          TESS_OWNERSHIP_COPY, &scalar),
+                     TESS_OK);
     const tess_blocking blocking = {b, b};
     assert_int_equal(tess_matrix_to_blocks(ctx, scalar, &blocking, &A), TESS_OK);
     tess_matrix_destroy(scalar);
@@ -91,7 +91,7 @@ static void check_solve(const tess_matrix *A, const char *spec, int size, uint64
                      r, d.error[r]);
         if (expected != TESS_OK)
             continue;
-        if (d.result[r].reason != TESS_CONVERGED)
+        if (d.result[r].reason != TESS_REASON_CONVERGED)
             fail_msg("%s on %d parts, seed %llu: %s", spec, size, (unsigned long long)seed,
                      d.result[r].text);
         assert_int_equal(d.result[r].iterations, d.result[0].iterations);
@@ -186,7 +186,7 @@ static void a_callback_of_one_part_stops_all(void **state)
     dealt_run(&d);
     for (int r = 0; r < 3; r++) {
         assert_int_equal(d.status[r], TESS_OK);
-        assert_int_equal(d.result[r].reason, TESS_CANCELLED);
+        assert_int_equal(d.result[r].reason, TESS_REASON_CANCELLED);
         assert_int_equal(d.result[r].iterations, 3);
     }
     test_team_destroy(d.team);

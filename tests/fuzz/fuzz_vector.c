@@ -1,6 +1,7 @@
-/* Dense vectors, in both types and with tiny buffers. */
+/* Dense vectors, in both types and with tiny buffers; files of NumPy's as such. */
 #include "fuzz.h"
 #include "matrix/io/mm.h"
+#include "matrix/io/output.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -10,8 +11,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         int fd = fuzz_file(data, size, path);
         int64_t count = 0;
         void *values = NULL;
-        fuzz_check(ctx, tess_vector_read_chunked(ctx, path, 1 + size % 53, (tess_type)type, &count,
-                                                 &values));
+        fuzz_check(ctx, tess_npy_recognise(path)
+                            ? tess_npy_read(ctx, path, (tess_type)type, &count, &values)
+                            : tess_vector_read_chunked(ctx, path, 1 + size % 53, (tess_type)type,
+                                                       &count, &values));
         tess_release(ctx, values);
         close(fd);
         fuzz_end(ctx);

@@ -25,14 +25,14 @@ static int64_t extent(int64_t length, int k, int64_t ld, tess_block_order order)
 {
     if (length == 0)
         return 0;
-    return order == TESS_COLUMN_MAJOR ? (k - 1) * ld + length : (length - 1) * ld + k;
+    return order == TESS_ORDER_COLUMN_MAJOR ? (k - 1) * ld + length : (length - 1) * ld + k;
 }
 
 static problem make_problem(tess_matrix *A, int k, tess_block_order order, int gap, uint64_t seed)
 {
     problem p = {.A = A, .k = k, .order = order};
     const tess_type type = A->type;
-    bool columns = order == TESS_COLUMN_MAJOR;
+    bool columns = order == TESS_ORDER_COLUMN_MAJOR;
     p.ldx = (columns ? p.A->cols : k) + gap;
     p.ldy = (columns ? p.A->rows : k) + 2 * gap;
     size_t scalar = tess_type_size(type);
@@ -65,7 +65,7 @@ static void *vector_of(const void *array, tess_type type, int64_t length, int64_
     for (int64_t i = 0; i < length; i++)
         tess_ref_put(
             copy, type, i,
-            tess_ref_get(array, type, order == TESS_COLUMN_MAJOR ? v * ld + i : i * ld + v));
+            tess_ref_get(array, type, order == TESS_ORDER_COLUMN_MAJOR ? v * ld + i : i * ld + v));
     return copy;
 }
 
@@ -83,7 +83,7 @@ static void check_result(const problem *p, const char *what, double alpha, doubl
     }
     /* Between the vectors or rows nothing has changed. */
     for (int64_t i = 0; i < (int64_t)(p->y_bytes / tess_type_size(A->type)); i++) {
-        int64_t length = p->order == TESS_COLUMN_MAJOR ? A->rows : p->k;
+        int64_t length = p->order == TESS_ORDER_COLUMN_MAJOR ? A->rows : p->k;
         if (i % p->ldy >= length &&
             tess_ref_get(p->Y.data, A->type, i) != tess_ref_get(p->Y0, A->type, i))
             fail_msg("%s: scalar %lld of Y lies in a gap and was written", what, (long long)i);
@@ -98,7 +98,7 @@ static void multiply(const problem *p, tess_plan *plan, double alpha, double bet
     memcpy(p->Y.data, p->Y0, p->y_bytes);
     for (int v = 0; beta == 0 && v < p->k; v++)
         for (int64_t i = 0; i < A->rows; i++) {
-            int64_t at = p->order == TESS_COLUMN_MAJOR ? v * p->ldy + i : i * p->ldy + v;
+            int64_t at = p->order == TESS_ORDER_COLUMN_MAJOR ? v * p->ldy + i : i * p->ldy + v;
             memset((char *)p->Y.data + (size_t)at * scalar, 0xff, scalar);
         }
     assert_int_equal(
@@ -112,7 +112,7 @@ static tess_plan *make_plan(tess_ctx *ctx, const problem *p, tess_device *device
 {
     tess_plan *plan = NULL;
     const tess_plan_options options = {
-        .format = format, .kernel = kernel, .effort = TESS_ESTIMATE, .reproducible = 1};
+        .format = format, .kernel = kernel, .effort = TESS_EFFORT_ESTIMATE, .reproducible = 1};
     if (tess_plan_create(ctx, p->A, device, &options, &plan) != TESS_OK)
         fail_msg("%s: %s", kernel ? kernel : "(default)", tess_ctx_error(ctx));
     assert_int_equal(tess_plan_update_values(plan, p->values.data), TESS_OK);
@@ -132,8 +132,8 @@ static void check_kernel(tess_ctx *ctx, tess_device *device, const tess_cpu_kern
         tess_matrix *A = kernel->family == TESS_CPU_SYMMETRIC_SPMM
                              ? symmetric_matrix(ctx, pattern, size, r, type, seed)
                              : test_matrix(ctx, pattern, size, r, c, type, seed);
-        problem p =
-            make_problem(A, k, form % 2 ? TESS_ROW_MAJOR : TESS_COLUMN_MAJOR, form / 2 * 3, seed);
+        problem p = make_problem(A, k, form % 2 ? TESS_ORDER_ROW_MAJOR : TESS_ORDER_COLUMN_MAJOR,
+                                 form / 2 * 3, seed);
         char what[160];
         snprintf(what, sizeof what, "%s %s k=%d form %d seed %llu", kernel->name,
                  test_pattern_name(pattern), k, form, (unsigned long long)seed);
@@ -204,11 +204,11 @@ static void results_do_not_depend_on_threads_order_or_run(void **state)
         const bool half = turn % 2 == 1;
         void *first = NULL; /* row-major, without gaps */
         for (int form = 0; form < 10; form++) {
-            tess_block_order order = form % 2 ? TESS_COLUMN_MAJOR : TESS_ROW_MAJOR;
+            tess_block_order order = form % 2 ? TESS_ORDER_COLUMN_MAJOR : TESS_ORDER_ROW_MAJOR;
             tess_matrix *A = half ? symmetric_matrix(ctx, TEST_BANDED, 900 / b, b, TESS_F64, 3)
                                   : test_matrix(ctx, TEST_SKEWED, 4000 / b, b, b, TESS_F64, 3);
             problem p = make_problem(A, 6, order, 0, 3);
-            if (order == TESS_COLUMN_MAJOR) /* the same vectors */
+            if (order == TESS_ORDER_COLUMN_MAJOR) /* the same vectors */
                 for (int64_t i = 0; i < p.A->cols * 6; i++)
                     tess_ref_put(p.X.data, TESS_F64, i % 6 * p.A->cols + i / 6,
                                  tess_random_unit(103, (uint64_t)i));
@@ -241,7 +241,7 @@ static void a_failed_allocation_leaves_the_plan_usable(void **state)
     tess_device *device = test_device(ctx, "cpu:2");
     for (int half = 0; half < 2; half++) {
         problem p = make_problem(symmetric_matrix(ctx, TEST_RAGGED, 20, 3, TESS_F64, 1), 5,
-                                 TESS_COLUMN_MAJOR, 0, 1);
+                                 TESS_ORDER_COLUMN_MAJOR, 0, 1);
         tess_plan *plan = make_plan(ctx, &p, device, half ? "symmetric" : "bsr", NULL);
         tess_status status = TESS_ERR_MEMORY;
         for (int64_t n = 0; status != TESS_OK; n++) {

@@ -52,7 +52,7 @@ static tess_plan *make_plan(tess_ctx *ctx, const problem *p, tess_device *device
                             const char *kernel)
 {
     tess_plan *plan = NULL;
-    const tess_plan_options options = {.kernel = kernel, .effort = TESS_ESTIMATE};
+    const tess_plan_options options = {.kernel = kernel, .effort = TESS_EFFORT_ESTIMATE};
     tess_status status = tess_plan_create(ctx, p->A, device, &options, &plan);
     if (status != TESS_OK)
         fail_msg("%s: %s", kernel ? kernel : "(default)", tess_ctx_error(ctx));

@@ -201,7 +201,7 @@ static void check_new_values(tess_ctx *ctx, bool lanes)
     void *x = test_vector(A->rows, TESS_F64, 5), *y = test_vector(A->rows, TESS_F64, 6);
     tess_plan *plan = make_plan(ctx, A, device, kernel_with_lanes(device, A, lanes), false);
     /* Products with several vectors may keep the matrix in another way. */
-    assert_int_equal(tess_spmm(plan, 1, TESS_ROW_MAJOR, 1, x, 1, 0, y, 1), TESS_OK);
+    assert_int_equal(tess_spmm(plan, 1, TESS_ORDER_ROW_MAJOR, 1, x, 1, 0, y, 1), TESS_OK);
     test_check_spmv("first values", A, 1, x, 0, NULL, y);
     for (int64_t i = 0; i < tess_matrix_stored(B); i++)
         ((double *)B->values)[i] *= -3;
@@ -209,7 +209,7 @@ static void check_new_values(tess_ctx *ctx, bool lanes)
     assert_string_equal(plan->format, "symmetric");
     assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_OK);
     test_check_spmv("symmetric values", B, 1, x, 0, NULL, y);
-    assert_int_equal(tess_spmm(plan, 1, TESS_ROW_MAJOR, 1, x, 1, 0, y, 1), TESS_OK);
+    assert_int_equal(tess_spmm(plan, 1, TESS_ORDER_ROW_MAJOR, 1, x, 1, 0, y, 1), TESS_OK);
     test_check_spmv("symmetric values, SpMM", B, 1, x, 0, NULL, y);
     ((double *)B->values)[1] += 1;
     assert_int_equal(tess_plan_update_values(plan, B->values), TESS_OK);

@@ -32,6 +32,15 @@ LD_LIBRARY_PATH=$library expect "$work/by-pkg-config"
 expect "$work/example/spmv"
 "$work/example/predict" | grep -q "^4 devices: " || { echo "the example predict says nothing of 4 devices"; exit 1; }
 
+# The Fortran module: as a component of the package, and by pkg-config.
+if command -v gfortran >/dev/null; then
+    "$work/example/solve_f90" | grep -qx "step 2: CONVERGED, x = 1" || { echo "the example solve.f90 does not solve"; exit 1; }
+    # shellcheck disable=SC2046 # flags are words
+    gfortran -J "$work" $(pkg-config --variable=fortran tessera) examples/solve.f90 -o "$work/solve_f90" \
+        $(pkg-config $static --libs tessera)
+    LD_LIBRARY_PATH=$library "$work/solve_f90" >/dev/null
+fi
+
 version=$(pkg-config --modversion tessera)
 if [ -e "$library/libtessera.so" ]; then # until 1.0 a minor version is an ABI of its own
     soname=$(objdump -p "$library/libtessera.so" | sed -n 's/.*SONAME *//p')

@@ -29,7 +29,7 @@ static bool few(void)
 
 static void plan_of(tess_ctx *ctx, tess_matrix *A, run *r)
 {
-    static const tess_plan_options guess = {.effort = TESS_ESTIMATE};
+    static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
     r->A = A;
     r->device = test_device(ctx, device_name());
     assert_int_equal(tess_plan_create(ctx, A, r->device, &guess, &r->plan), TESS_OK);
@@ -61,7 +61,7 @@ static void solve(run *r, const char *what, const char *spec)
 static void solves_within(run *r, const char *what, const char *spec, int64_t most)
 {
     solve(r, what, spec);
-    if (r->result.reason != TESS_CONVERGED || r->result.iterations > most)
+    if (r->result.reason != TESS_REASON_CONVERGED || r->result.iterations > most)
         fail_msg("%s, %s: %s, %s, not within %lld iterations", what, spec,
                  tess_reason_name(r->result.reason), r->result.text, (long long)most);
 }
@@ -223,7 +223,7 @@ static void new_values_give_what_a_new_solver_gives(void **state)
         assert_int_equal(tess_solver_update(r.solver, NULL), TESS_OK);
         memset(x, 0, (size_t)rows * sizeof *x);
         assert_int_equal(tess_solver_solve(r.solver, r.b, x, &result), TESS_OK);
-        assert_int_equal(result.reason, TESS_CONVERGED);
+        assert_int_equal(result.reason, TESS_REASON_CONVERGED);
         solves_within(&r, "new values", specs[s], 20);
         assert_int_equal(result.iterations, r.result.iterations);
         assert_memory_equal(x, r.x, (size_t)rows * sizeof *x);
@@ -252,7 +252,7 @@ static void several_right_hand_sides_are_each_solved(void **state)
         memset(X, 0, (size_t)(K * rows) * sizeof *X);
         assert_int_equal(tess_solver_solve_many(r.solver, K, B, rows, X, rows, results), TESS_OK);
         for (int j = 0; j < K; j++) {
-            assert_int_equal(results[j].reason, TESS_CONVERGED);
+            assert_int_equal(results[j].reason, TESS_REASON_CONVERGED);
             assert_true(results[j].iterations <= 20);
             assert_true(results[j].true_residual <= 1.05e-8);
         }

@@ -52,7 +52,8 @@ static void expect_solved(problem *p, const char *spec)
 {
     const tess_result result = solve(p, spec);
     const double error = distance(p->x, p->exact, p->A->rows);
-    if (result.reason != TESS_CONVERGED || !(result.true_residual <= 1e-8) || !(error < 1e-5))
+    if (result.reason != TESS_REASON_CONVERGED || !(result.true_residual <= 1e-8) ||
+        !(error < 1e-5))
         fail_msg("%s: %s, %s; error %g", spec ? spec : "NULL", tess_reason_name(result.reason),
                  result.text, error);
 }
@@ -99,12 +100,12 @@ static void singular_systems_are_solved_where_they_can_be(void **state)
         p.x[i] = (double)(i % 7);
     assert_int_equal(tess_spmv(p.plan, 1, p.x, 0, p.b), TESS_OK);
     tess_result result = solve(&p, NULL);
-    if (result.reason != TESS_CONVERGED)
+    if (result.reason != TESS_REASON_CONVERGED)
         fail_msg("consistent: %s, %s", tess_reason_name(result.reason), result.text);
     for (int64_t i = 0; i < N; i++)
         p.b[i] = 1;
     result = solve(&p, NULL);
-    if (result.reason != TESS_LEAST_SQUARES || !strstr(result.text, "no x solves it") ||
+    if (result.reason != TESS_REASON_LEAST_SQUARES || !strstr(result.text, "no x solves it") ||
         !(result.true_residual > 0.5) || !(result.true_residual <= 1))
         fail_msg("inconsistent: %s, %s (%g)", tess_reason_name(result.reason), result.text,
                  result.true_residual);
@@ -120,19 +121,19 @@ static void faults_of_the_matrix_are_named_before_any_work(void **state)
     values[tess_matrix_find(p.A, 17, 18)] = NAN;
     assert_int_equal(tess_plan_update_values(p.plan, values), TESS_OK);
     tess_result result = solve(&p, NULL);
-    assert_int_equal(result.reason, TESS_NOT_FINITE);
+    assert_int_equal(result.reason, TESS_REASON_NOT_FINITE);
     assert_non_null(strstr(result.text, "row 17"));
     for (int64_t k = p.A->row_offsets[17]; k < p.A->row_offsets[18]; k++)
         values[k] = 0;
     assert_int_equal(tess_plan_update_values(p.plan, values), TESS_OK);
     p.b[17] = 3;
     result = solve(&p, NULL);
-    assert_int_equal(result.reason, TESS_BREAKDOWN);
+    assert_int_equal(result.reason, TESS_REASON_BREAKDOWN);
     assert_non_null(strstr(result.text, "row 17"));
     assert_int_equal(result.iterations, 0);
     p.b[17] = 0; /* x[17] is any number */
     result = solve(&p, NULL);
-    if (result.reason != TESS_CONVERGED)
+    if (result.reason != TESS_REASON_CONVERGED)
         fail_msg("zero row: %s, %s", tess_reason_name(result.reason), result.text);
     free(values);
     problem_close(&p);
@@ -156,13 +157,13 @@ static void a_stopped_solve_returns_the_best_x(void **state)
         tess_solver_set_callback(solver, stop_at, &stop);
         memset(p.x, 0, (size_t)N * sizeof *p.x);
         assert_int_equal(tess_solver_solve(solver, p.b, p.x, &result), TESS_OK);
-        if (result.reason != TESS_CANCELLED || !(result.true_residual <= 1))
+        if (result.reason != TESS_REASON_CANCELLED || !(result.true_residual <= 1))
             fail_msg("stop at %d: %s, %s", (int)stop, tess_reason_name(result.reason), result.text);
         assert_non_null(tess_solver_attempt(solver, 0));
         tess_solver_destroy(solver);
     }
     tess_result result = solve(&p, "auto:budget=0");
-    assert_int_equal(result.reason, TESS_ITERATION_LIMIT);
+    assert_int_equal(result.reason, TESS_REASON_ITERATION_LIMIT);
     assert_non_null(strstr(result.text, "budget="));
     problem_close(&p);
 }
@@ -178,7 +179,7 @@ static void a_solver_goes_straight_to_what_has_worked(void **state)
     for (int round = 0; round < 3; round++) {
         memset(p.x, 0, (size_t)N * sizeof *p.x);
         assert_int_equal(tess_solver_solve(solver, p.b, p.x, &result), TESS_OK);
-        assert_int_equal(result.reason, TESS_CONVERGED);
+        assert_int_equal(result.reason, TESS_REASON_CONVERGED);
         assert_int_equal(result.history_count, result.iterations + 1);
         assert_true(distance(p.x, p.exact, N) < 1e-5);
         if (round > 0)
@@ -208,7 +209,8 @@ static void every_allocation_may_fail(void **state)
             test_fail_allocation(state, n);
             const tess_status status = tess_solve(p.plan, NULL, p.b, p.x, &result);
             test_fail_allocation(state, -1);
-            if (status != TESS_ERR_MEMORY && (status != TESS_OK || result.reason != TESS_CONVERGED))
+            if (status != TESS_ERR_MEMORY &&
+                (status != TESS_OK || result.reason != TESS_REASON_CONVERGED))
                 fail_msg("kind %d, allocation %d: %s", kind, (int)n,
                          status == TESS_OK ? result.text : tess_ctx_error(ctx));
             assert_int_equal(test_live(state), live);

@@ -19,7 +19,7 @@ static void solve(tess_plan *plan, const char *file, const char *pc, const doubl
     memset(x, 0, (size_t)n * sizeof *x);
     if (tess_solve(plan, spec, b, x, &result) != TESS_OK)
         fail_msg("%s, %s: %s", file, spec, tess_ctx_error(plan->ctx));
-    if (result.reason != TESS_CONVERGED || !(result.true_residual <= 1.05e-8))
+    if (result.reason != TESS_REASON_CONVERGED || !(result.true_residual <= 1.05e-8))
         fail_msg("%s, %s: %s, %s", file, spec, tess_reason_name(result.reason), result.text);
 }
 
@@ -31,7 +31,7 @@ static void matrices_of_the_collection_are_solved(void **state)
         snprintf(path, sizeof path, "%s/%s.mtx.gz", getenv("TESSERA_MATRICES"), matrices[i].file);
         tess_matrix *scalar, *A;
         const tess_blocking blocking = {matrices[i].block, matrices[i].block};
-        const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+        const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
         tess_plan *plan;
         if (tess_matrix_read(ctx, path, &scalar) != TESS_OK)
             fail_msg("%s", tess_ctx_error(ctx));

@@ -91,9 +91,9 @@ static void what_is_not_positive_definite_or_singular_is_said(void **state)
     tess_direct *direct = NULL;
     if (!is_here(ctx, true) || !is_here(ctx, false))
         return;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, indefinite, TESS_COPY, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, indefinite,
+                                          TESS_OWNERSHIP_COPY, &A),
+                     TESS_OK);
     assert_int_equal(tess_direct_create(ctx, A, true, &no_limits, &direct), TESS_ERR_MATRIX);
     assert_non_null(strstr(tess_ctx_error(ctx), "not positive definite"));
     assert_int_equal(tess_direct_create(ctx, A, false, &no_limits, &direct), TESS_OK);
@@ -101,9 +101,9 @@ static void what_is_not_positive_definite_or_singular_is_said(void **state)
     tess_direct_destroy(direct);
     tess_matrix_destroy(A);
     direct = NULL;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, singular, TESS_COPY, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, singular,
+                                          TESS_OWNERSHIP_COPY, &A),
+                     TESS_OK);
     assert_int_equal(tess_direct_create(ctx, A, false, &no_limits, &direct), TESS_ERR_MATRIX);
     assert_non_null(strstr(tess_ctx_error(ctx), "singular"));
     assert_null(direct);

@@ -84,17 +84,18 @@ static bool is_right(fault_kind kind, const tess_method *method, const tess_pc_o
     switch (kind) {
     case SINGULAR: /* p.Ap is 0 but for rounding, whose sign is anyone's guess */
         return result->true_residual > 1e-3 &&
-               ((method->least_squares && (result->reason == TESS_LEAST_SQUARES ||
-                                           result->reason == TESS_ITERATION_LIMIT)) ||
-                result->reason == TESS_BREAKDOWN || result->reason == TESS_STAGNATED ||
-                result->reason == TESS_INDEFINITE || result->reason == TESS_DIVERGED);
+               ((method->least_squares && (result->reason == TESS_REASON_LEAST_SQUARES ||
+                                           result->reason == TESS_REASON_ITERATION_LIMIT)) ||
+                result->reason == TESS_REASON_BREAKDOWN ||
+                result->reason == TESS_REASON_STAGNATED ||
+                result->reason == TESS_REASON_INDEFINITE || result->reason == TESS_REASON_DIVERGED);
     case WITH_NAN:
-        return result->reason == TESS_NOT_FINITE;
+        return result->reason == TESS_REASON_NOT_FINITE;
     default:
         if (method->positive_definite ||
-            (result->reason == TESS_INDEFINITE && may_be_indefinite(method, pc)))
-            return result->reason == TESS_INDEFINITE;
-        return result->reason == TESS_CONVERGED && result->true_residual < 1.1e-10;
+            (result->reason == TESS_REASON_INDEFINITE && may_be_indefinite(method, pc)))
+            return result->reason == TESS_REASON_INDEFINITE;
+        return result->reason == TESS_REASON_CONVERGED && result->true_residual < 1.1e-10;
     }
 }
 
@@ -137,7 +138,7 @@ static void check_nan_in_b(problem *p, const tess_method *method, const tess_pc_
     p->b[2] = NAN;
     assert_int_equal(tess_solve(p->plan, spec, p->b, p->x, &result), TESS_OK);
     p->b[2] = good;
-    if (result.reason != TESS_NOT_FINITE || !strstr(result.text, "right-hand side"))
+    if (result.reason != TESS_REASON_NOT_FINITE || !strstr(result.text, "right-hand side"))
         fail_msg("%s, NaN in b: %s, %s", spec, tess_reason_name(result.reason), result.text);
 }
 

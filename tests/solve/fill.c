@@ -106,9 +106,9 @@ static tess_matrix *needs_pivots(tess_ctx *ctx, uint64_t seed)
         offsets[i + 1] = count;
     }
     tess_matrix *A;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, N, N, offsets, columns, values, TESS_COPY, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, N, N, offsets, columns, values,
+                                          TESS_OWNERSHIP_COPY, &A),
+                     TESS_OK);
     return A;
 }
 

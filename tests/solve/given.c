@@ -1,42 +1,74 @@
-/* The caller's operators and preconditioners, and ours used alone. */
+/* The caller's operators and preconditioners. With TEST_DEVICE=cuda vectors
+ * are device memory and calls get the solver's stream. */
 #include <math.h>
 #include <string.h>
 
 #include "problems.h"
 
-/* A generated matrix applied by the caller, and how often. */
+/* A matrix that the caller applies, and how often. */
 typedef struct caller {
     tess_plan *plan;
     int64_t calls, fails_at;
+    tess_status fails_with;
+    bool streams; /* calls must come with a stream */
 } caller;
 
-static tess_status apply_matrix(void *user, int transpose, const void *x, void *y)
+static tess_status apply_matrix(void *user, int transpose, const void *x, void *y, void *stream)
 {
     caller *c = user;
+    assert_int_equal(stream != NULL, c->streams);
     if (c->calls++ == c->fails_at)
-        return TESS_ERR_CANCELLED;
+        return c->fails_with;
     return transpose ? tess_spmv_transpose(c->plan, 1, x, 0, y) : tess_spmv(c->plan, 1, x, 0, y);
 }
 
-/* z = r / 4, any size. */
-typedef struct scaling {
-    int64_t rows, calls, fails_at;
-} scaling;
-
-static tess_status apply_scaling(void *user, int transpose, const void *r, void *z)
+static bool on_host(const problem *p)
 {
-    scaling *s = user;
-    (void)transpose;
-    if (s->calls++ == s->fails_at)
-        return TESS_ERR_IO;
-    for (int64_t i = 0; i < s->rows; i++)
-        ((double *)z)[i] = ((const double *)r)[i] / 4;
-    return TESS_OK;
+    return p->device->threads > 0;
+}
+
+static caller caller_of(const problem *p, tess_plan *plan)
+{
+    return (caller){.plan = plan, .fails_at = -1, .streams = !on_host(p)};
 }
 
 static tess_operator operator_of(const tess_matrix *A, tess_apply_fn apply, void *user)
 {
     return (tess_operator){.type = A->type, .rows = A->rows, .apply = apply, .user = user};
+}
+
+/* z = r / 4 as a matrix with a plan, for M. */
+typedef struct quarter {
+    tess_matrix *D;
+    tess_plan *plan;
+} quarter;
+
+static quarter quarter_open(tess_ctx *ctx, const problem *p)
+{
+    const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
+    const int64_t n = p->A->rows;
+    int64_t *offsets = malloc((size_t)(n + 1) * sizeof *offsets);
+    int32_t *columns = malloc((size_t)n * sizeof *columns);
+    double *values = malloc((size_t)n * sizeof *values);
+    for (int64_t i = 0; i < n; i++) {
+        offsets[i] = i;
+        columns[i] = (int32_t)i;
+        values[i] = 0.25;
+    }
+    offsets[n] = n;
+    quarter q;
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, n, n, offsets, columns, values,
+                                          TESS_OWNERSHIP_COPY, &q.D),
+                     TESS_OK);
+    assert_int_equal(tess_plan_create(ctx, q.D, p->device, &quick, &q.plan), TESS_OK);
+    free(offsets), free(columns), free(values);
+    return q;
+}
+
+static void quarter_close(quarter *q)
+{
+    tess_plan_destroy(q->plan);
+    tess_matrix_destroy(q->D);
 }
 
 static double *zeros(int64_t count)
@@ -46,78 +78,154 @@ static double *zeros(int64_t count)
     return x;
 }
 
+/* With the caller's A (and M) as with the matrix. */
+static void check_method(const problem *p, const char *name, tess_plan *ours,
+                         const tess_operator *M)
+{
+    tess_result ar, br;
+    tess_solver *one, *other;
+    double *x = zeros(p->A->rows), *y = zeros(p->A->rows);
+    assert_int_equal(tess_solver_create_with(p->plan, name, M, &one), TESS_OK);
+    assert_int_equal(tess_solver_create_with(ours, name, M, &other), TESS_OK);
+    assert_int_equal(tess_solver_solve(one, p->b, x, &ar), TESS_OK);
+    assert_int_equal(tess_solver_solve(other, p->b, y, &br), TESS_OK);
+    /* A device's product sums its dots in another order than a pass does. */
+    if (br.reason != TESS_REASON_CONVERGED ||
+        llabs(br.iterations - ar.iterations) > (on_host(p) ? 0 : 2))
+        fail_msg("%s%s: %s after %lld, with the matrix %lld", name, M ? " with M" : "", br.text,
+                 (long long)br.iterations, (long long)ar.iterations);
+    if (distance(y, p->exact, p->A->rows) > 1e-5)
+        fail_msg("%s%s: x is off by %g", name, M ? " with M" : "",
+                 distance(y, p->exact, p->A->rows));
+    tess_solver_destroy(one);
+    tess_solver_destroy(other);
+    free(x), free(y);
+}
+
 static void every_method_solves_with_the_callers_operator_as_with_the_matrix(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    tess_device *device = test_device(ctx, "cpu:2");
-    tess_matrix *A;
-    void *b;
-    assert_int_equal(tess_matrix_generate(ctx, "stencil7:n=5,b=2", &A, &b), TESS_OK);
-    tess_plan *plan, *ours;
-    assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
-    caller c = {.plan = plan, .fails_at = -1};
-    tess_operator given = operator_of(A, apply_matrix, &c);
-    assert_int_equal(tess_plan_from_operator(ctx, device, &given, &ours), TESS_OK);
+    problem p = problem_open(ctx, problem_matrix(ctx, 30, 2, true, TESS_F64, 9), "cpu");
+    quarter q = quarter_open(ctx, &p);
     for (size_t i = 0; tess_methods[i]; i++) {
-        if (tess_methods[i]->direct)
+        if (tess_methods[i]->direct || !problem_has(&p, tess_methods[i]->name) || !problem_part(i))
             continue;
-        scaling s = {.rows = A->rows, .fails_at = -1};
-        tess_operator M = operator_of(A, apply_scaling, &s);
-        for (int with = 0; with < 2; with++) {
-            tess_result ar, br;
-            tess_solver *one, *other;
-            double *x = zeros(A->rows), *y = zeros(A->rows);
-            const char *name = tess_methods[i]->name;
-            assert_int_equal(tess_solver_create_with(plan, name, with ? &M : NULL, &one), TESS_OK);
-            assert_int_equal(tess_solver_create_with(ours, name, with ? &M : NULL, &other),
-                             TESS_OK);
-            const int64_t before = c.calls;
-            assert_int_equal(tess_solver_solve(one, b, x, &ar), TESS_OK);
-            assert_int_equal(tess_solver_solve(other, b, y, &br), TESS_OK);
-            if (br.reason != TESS_CONVERGED || br.iterations != ar.iterations || c.calls == before)
-                fail_msg("%s%s: %s after %lld, with the matrix %lld", name, with ? " with M" : "",
-                         br.text, (long long)br.iterations, (long long)ar.iterations);
-            for (int64_t j = 0; j < A->rows; j++)
-                assert_true(fabs(y[j] - 1) < 1e-5); /* b = A 1 */
-            assert_true(!with || s.calls > 0);
-            tess_solver_destroy(one);
-            tess_solver_destroy(other);
-            free(x), free(y);
+        for (int with = 0; with < 4; with++) {
+            caller a = caller_of(&p, p.plan), m = caller_of(&p, q.plan);
+            tess_operator A = operator_of(p.A, apply_matrix, &a);
+            tess_operator M = operator_of(p.A, apply_matrix, &m);
+            tess_plan *ours;
+            A.capturable = M.capturable = with / 2;
+            assert_int_equal(tess_plan_from_operator(ctx, p.device, &A, &ours), TESS_OK);
+            check_method(&p, tess_methods[i]->name, ours, with % 2 ? &M : NULL);
+            assert_true(a.calls > 0 && (m.calls > 0) == (with % 2));
+            assert_non_null(strstr(tess_plan_explain(ours), "operator"));
+            tess_plan_destroy(ours);
         }
     }
-    assert_non_null(strstr(tess_plan_explain(ours), "operator"));
+    quarter_close(&q);
+    problem_close(&p);
+}
+
+/* How often A is applied in a solve by cg. */
+static int64_t count_calls(tess_ctx *ctx, const problem *p, int capturable, int64_t *iterations)
+{
+    caller a = caller_of(p, p->plan);
+    tess_operator A = operator_of(p->A, apply_matrix, &a);
+    tess_plan *ours;
+    tess_solver *solver;
+    tess_result result;
+    double *x = zeros(p->A->rows);
+    A.capturable = capturable;
+    assert_int_equal(tess_plan_from_operator(ctx, p->device, &A, &ours), TESS_OK);
+    assert_int_equal(tess_solver_create(ours, "cg:tol=1e-13", &solver), TESS_OK);
+    assert_int_equal(tess_solver_solve(solver, p->b, x, &result), TESS_OK);
+    memset(x, 0, (size_t)p->A->rows * sizeof *x);
+    a.calls = 0; /* what is made once is made */
+    assert_int_equal(tess_solver_solve(solver, p->b, x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_REASON_CONVERGED);
+    *iterations = result.iterations;
+    tess_solver_destroy(solver);
     tess_plan_destroy(ours);
-    tess_plan_destroy(plan);
-    tess_release(ctx, b);
-    tess_matrix_destroy(A);
-    tess_device_close(device);
+    free(x);
+    return a.calls;
+}
+
+static void calls_are_as_many_as_applications_unless_they_can_be_captured(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_generate(ctx, "diffusion:n=7,jump=100", &A, NULL), TESS_OK);
+    problem p = problem_open(ctx, A, "cpu");
+    int64_t iterations, called = count_calls(ctx, &p, 0, &iterations);
+    assert_true(iterations > 20);
+    /* One an iteration; the residual at the beginning and, recomputed, at the end. */
+    assert_in_range(called, iterations + 1, iterations + 4);
+    called = count_calls(ctx, &p, 1, &iterations);
+    if (on_host(&p))
+        assert_in_range(called, iterations + 1, iterations + 4);
+    else
+        assert_true(called < iterations / 2); /* graphs repeat the rest */
+    problem_close(&p);
+}
+
+static void products_of_the_callers_operator_take_alpha_and_beta(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    problem p = problem_open(ctx, problem_matrix(ctx, 30, 2, false, TESS_F64, 4), "cpu");
+    caller c = caller_of(&p, p.plan);
+    tess_operator A = operator_of(p.A, apply_matrix, &c);
+    tess_plan *ours;
+    double *x = test_vector(p.A->rows, TESS_F64, 3);
+    assert_int_equal(tess_plan_from_operator(ctx, p.device, &A, &ours), TESS_OK);
+    static const double factors[][2] = {{1, 0}, {-2, 0}, {0.5, 3}, {1, 1}};
+    for (int i = 0; i < 8; i++) {
+        double *y = test_vector(p.A->rows, TESS_F64, 5), *z = test_vector(p.A->rows, TESS_F64, 5);
+        const double alpha = factors[i / 2][0], beta = factors[i / 2][1];
+        tess_status (*const product)(tess_plan *, double, const void *, double, void *) =
+            i % 2 ? tess_spmv_transpose : tess_spmv;
+        assert_int_equal(product(p.plan, alpha, x, beta, y), TESS_OK);
+        assert_int_equal(product(ours, alpha, x, beta, z), TESS_OK);
+        assert_true(distance(z, y, p.A->rows) < 1e-14);
+        free(y), free(z);
+    }
+    tess_plan_destroy(ours);
+    free(x);
+    problem_close(&p);
 }
 
 static void a_failing_call_ends_the_solve_with_its_status(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    problem p = problem_open(ctx, problem_matrix(ctx, 30, 2, true, TESS_F64, 9), "cpu:2");
-    caller c = {.plan = p.plan, .fails_at = 3};
-    scaling s = {.rows = p.A->rows, .fails_at = 2};
-    tess_operator A = operator_of(p.A, apply_matrix, &c), M = operator_of(p.A, apply_scaling, &s);
-    tess_plan *ours;
-    tess_solver *solver;
-    tess_result result;
-    double *x = zeros(p.A->rows);
-    assert_int_equal(tess_plan_from_operator(ctx, p.device, &A, &ours), TESS_OK);
-    assert_int_equal(tess_solver_create(ours, "cg", &solver), TESS_OK);
-    assert_int_equal(tess_solver_solve(solver, p.b, x, &result), TESS_ERR_CANCELLED);
-    assert_non_null(strstr(tess_ctx_error(ctx), "operator"));
-    tess_solver_destroy(solver);
-    assert_int_equal(tess_solver_create_with(p.plan, "gmres", &M, &solver), TESS_OK);
-    assert_int_equal(tess_solver_solve(solver, p.b, x, &result), TESS_ERR_IO);
-    assert_non_null(strstr(tess_ctx_error(ctx), "preconditioner"));
-    memset(x, 0, (size_t)p.A->rows * sizeof *x); /* the next solve is sound */
-    assert_int_equal(tess_solver_solve(solver, p.b, x, &result), TESS_OK);
-    assert_int_equal(result.reason, TESS_CONVERGED);
-    tess_solver_destroy(solver);
-    tess_plan_destroy(ours);
-    free(x);
+    problem p = problem_open(ctx, problem_matrix(ctx, 30, 2, true, TESS_F64, 9), "cpu");
+    quarter q = quarter_open(ctx, &p);
+    for (int capturable = 0; capturable < 2; capturable++) {
+        caller a = caller_of(&p, p.plan), m = caller_of(&p, q.plan);
+        tess_operator A = operator_of(p.A, apply_matrix, &a),
+                      M = operator_of(p.A, apply_matrix, &m);
+        tess_plan *ours;
+        tess_solver *solver;
+        tess_result result;
+        double *x = zeros(p.A->rows);
+        A.capturable = M.capturable = capturable;
+        a.fails_at = 3, a.fails_with = TESS_ERR_CANCELLED;
+        m.fails_at = 2, m.fails_with = TESS_ERR_IO;
+        assert_int_equal(tess_plan_from_operator(ctx, p.device, &A, &ours), TESS_OK);
+        assert_int_equal(tess_solver_create(ours, "cg", &solver), TESS_OK);
+        assert_int_equal(tess_solver_solve(solver, p.b, x, &result), TESS_ERR_CANCELLED);
+        assert_non_null(strstr(tess_ctx_error(ctx), "operator"));
+        tess_solver_destroy(solver);
+        assert_int_equal(tess_solver_create_with(p.plan, "gmres", &M, &solver), TESS_OK);
+        assert_int_equal(tess_solver_solve(solver, p.b, x, &result), TESS_ERR_IO);
+        assert_non_null(strstr(tess_ctx_error(ctx), "preconditioner"));
+        memset(x, 0, (size_t)p.A->rows * sizeof *x); /* the next solve is sound */
+        assert_int_equal(tess_solver_solve(solver, p.b, x, &result), TESS_OK);
+        assert_int_equal(result.reason, TESS_REASON_CONVERGED);
+        tess_solver_destroy(solver);
+        tess_plan_destroy(ours);
+        free(x);
+    }
+    quarter_close(&q);
     problem_close(&p);
 }
 
@@ -127,10 +235,10 @@ static void what_needs_entries_is_refused(void **state)
         NULL,           "auto",  "cg:pc=ilu0", "gmres:scale=match", "gmres:order=rcm",
         "cg:inner=f32", "direct"};
     tess_ctx *ctx = test_ctx(state);
-    problem p = problem_open(ctx, problem_matrix(ctx, 30, 2, true, TESS_F64, 9), "cpu:2");
-    caller c = {.plan = p.plan, .fails_at = -1};
+    problem p = problem_open(ctx, problem_matrix(ctx, 30, 2, true, TESS_F64, 9), "cpu");
+    caller c = caller_of(&p, p.plan);
     tess_operator A = operator_of(p.A, apply_matrix, &c);
-    tess_plan *ours;
+    tess_plan *ours, *none;
     tess_solver *solver;
     tess_preconditioner *pc;
     assert_int_equal(tess_plan_from_operator(ctx, p.device, &A, &ours), TESS_OK);
@@ -143,64 +251,56 @@ static void what_needs_entries_is_refused(void **state)
     tess_operator bad = A;
     bad.rows--;
     assert_int_equal(tess_solver_create_with(p.plan, "cg", &bad, &solver), TESS_ERR_ARGUMENT);
+    bad.bytes = NAN;
+    assert_int_equal(tess_plan_from_operator(ctx, p.device, &bad, &none), TESS_ERR_ARGUMENT);
     bad.apply = NULL;
-    assert_int_equal(tess_plan_from_operator(ctx, p.device, &bad, &ours), TESS_ERR_ARGUMENT);
-    assert_int_equal(tess_plan_from_operator(ctx, p.device, NULL, &ours), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_plan_from_operator(ctx, p.device, &bad, &none), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_plan_from_operator(ctx, p.device, NULL, &none), TESS_ERR_ARGUMENT);
+    tess_device *profile = test_device(ctx, "profile:h200");
+    assert_int_equal(tess_plan_from_operator(ctx, profile, &A, &none), TESS_ERR_UNSUPPORTED);
+    tess_device_close(profile);
     tess_plan_destroy(ours);
     problem_close(&p);
 }
 
-/* gmres with our preconditioner through tess_pc_apply takes the same steps as with pc=. */
-static tess_status apply_ours(void *user, int transpose, const void *r, void *z)
+/* Everything that a caller's operator and preconditioner need, made and used. */
+static tess_status whole_life(tess_ctx *ctx, const problem *p, const tess_operator *A,
+                              const tess_operator *M, double *x)
 {
-    return transpose ? TESS_ERR_UNSUPPORTED : tess_pc_apply(user, r, z);
+    tess_plan *ours = NULL;
+    tess_solver *solver = NULL;
+    tess_result result;
+    memset(x, 0, (size_t)p->A->rows * sizeof *x);
+    tess_status status = tess_plan_from_operator(ctx, p->device, A, &ours);
+    if (status == TESS_OK)
+        status = tess_spmv(ours, 2, p->b, 0, x);
+    if (status == TESS_OK)
+        status = tess_solver_create_with(ours, "cg", M, &solver);
+    memset(x, 0, (size_t)p->A->rows * sizeof *x);
+    if (status == TESS_OK)
+        status = tess_solver_solve(solver, p->b, x, &result);
+    tess_solver_destroy(solver);
+    tess_plan_destroy(ours);
+    return status;
 }
 
-static void our_preconditioners_serve_alone(void **state)
+static void allocation_failures_leave_nothing(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    problem p = problem_open(ctx, problem_matrix(ctx, 30, 2, true, TESS_F64, 9), "cpu:2");
-    for (size_t i = 0; tess_pcs[i]; i++) {
-        tess_preconditioner *pc;
-        tess_solver *one, *other;
-        tess_result ar, br;
-        char spec[80];
-        snprintf(spec, sizeof spec, "gmres:pc=%s", tess_pcs[i]->name);
-        if (tess_pc_create(p.plan, tess_pcs[i]->name, &pc) != TESS_OK) {
-            assert_true(tess_pcs[i]->complete); /* SuiteSparse is not installed */
-            continue;
-        }
-        assert_int_equal(tess_pc_update(pc, NULL), TESS_OK);
-        tess_operator M = operator_of(p.A, apply_ours, pc);
-        double *x = zeros(p.A->rows), *y = zeros(p.A->rows);
-        assert_int_equal(tess_solver_create(p.plan, spec, &one), TESS_OK);
-        assert_int_equal(tess_solver_create_with(p.plan, "gmres", &M, &other), TESS_OK);
-        assert_int_equal(tess_solver_solve(one, p.b, x, &ar), TESS_OK);
-        assert_int_equal(tess_solver_solve(other, p.b, y, &br), TESS_OK);
-        if (br.reason != TESS_CONVERGED || br.iterations != ar.iterations)
-            fail_msg("%s: %lld iterations, with pc= %lld", spec, (long long)br.iterations,
-                     (long long)ar.iterations);
-        tess_solver_destroy(one);
-        tess_solver_destroy(other);
-        tess_pc_destroy(pc);
-        free(x), free(y);
-    }
-    tess_preconditioner *pc;
-    assert_int_equal(tess_pc_create(p.plan, "ssor:omega=1.2,schedule=levels", &pc), TESS_OK);
-    assert_int_equal(tess_pc_apply(pc, NULL, p.b), TESS_ERR_ARGUMENT);
-    tess_pc_destroy(pc);
-    assert_int_equal(tess_pc_create(p.plan, "ilu0:tol=1e-3", &pc), TESS_ERR_OPTION);
-    assert_int_equal(tess_pc_create(p.plan, "ilu", &pc), TESS_ERR_OPTION);
-    assert_int_equal(tess_pc_create(p.plan, NULL, &pc), TESS_ERR_ARGUMENT);
-    assert_int_equal(tess_pc_create(NULL, "ilu0", &pc), TESS_ERR_ARGUMENT);
-    tess_pc_destroy(NULL);
+    problem p = problem_open(ctx, problem_matrix(ctx, 12, 2, true, TESS_F64, 9), "cpu");
+    quarter q = quarter_open(ctx, &p);
+    caller a = caller_of(&p, p.plan), m = caller_of(&p, q.plan);
+    const tess_operator A = operator_of(p.A, apply_matrix, &a),
+                        M = operator_of(p.A, apply_matrix, &m);
+    double *x = zeros(p.A->rows);
+    assert_int_equal(whole_life(ctx, &p, &A, &M, x), TESS_OK); /* code is compiled once */
     test_sweep sweep = test_sweep_begin(state);
     tess_status status;
     do {
-        pc = NULL;
-        status = tess_pc_create(p.plan, "ilu0", &pc);
-        tess_pc_destroy(pc);
+        status = whole_life(ctx, &p, &A, &M, x);
     } while (test_sweep_goes_on(&sweep, status));
+    free(x);
+    quarter_close(&q);
     problem_close(&p);
 }
 
@@ -208,9 +308,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_method_solves_with_the_callers_operator_as_with_the_matrix),
+        cmocka_unit_test(calls_are_as_many_as_applications_unless_they_can_be_captured),
+        cmocka_unit_test(products_of_the_callers_operator_take_alpha_and_beta),
         cmocka_unit_test(a_failing_call_ends_the_solve_with_its_status),
         cmocka_unit_test(what_needs_entries_is_refused),
-        cmocka_unit_test(our_preconditioners_serve_alone),
+        cmocka_unit_test(allocation_failures_leave_nothing),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

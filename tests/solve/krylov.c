@@ -18,7 +18,8 @@ static void expect_solution(problem *p, const char *spec, double tol)
 {
     tess_result result = solve(p, spec);
     double error = distance(p->x, p->exact, p->A->rows);
-    if (result.reason != TESS_CONVERGED || !(error < 1e-8) || !(result.true_residual <= 1.05 * tol))
+    if (result.reason != TESS_REASON_CONVERGED || !(error < 1e-8) ||
+        !(result.true_residual <= 1.05 * tol))
         fail_msg("%s, blocks %d: %s, %s; error %g, true residual %g", spec, (int)p->A->block_height,
                  tess_reason_name(result.reason), result.text, error, result.true_residual);
 }
@@ -74,7 +75,7 @@ static void from_the_left_the_true_residual_decides(void **state)
     assert_int_equal(tess_spmv(p.plan, 1, p.x, 0, p.b), TESS_OK);
     for (size_t i = 0; i < 4; i++) {
         tess_result result = solve(&p, specs[i]);
-        if (result.reason != TESS_CONVERGED || !(result.true_residual <= 1.05e-11))
+        if (result.reason != TESS_REASON_CONVERGED || !(result.true_residual <= 1.05e-11))
             fail_msg("%s: %s, %s; true residual %g", specs[i], tess_reason_name(result.reason),
                      result.text, result.true_residual);
     }
@@ -113,7 +114,7 @@ static void a_long_basis_of_gmres_stays_orthogonal(void **state)
         assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
         double *x = calloc((size_t)A->rows, sizeof *x);
         assert_int_equal(tess_solve(plan, "gmres:restart=400,tol=1e-9", b, x, &result), TESS_OK);
-        assert_int_equal(result.reason, TESS_CONVERGED);
+        assert_int_equal(result.reason, TESS_REASON_CONVERGED);
         assert_true(result.iterations > 60);
         if (!(fabs(result.residual - result.true_residual) < 1e-4 * result.true_residual))
             fail_msg("%s: |r| is %.6e by the recurrence, %.6e recomputed, after %lld iterations",
@@ -139,9 +140,9 @@ static void bicgstab_begins_again_where_its_shadow_fails(void **state)
     problem p = problem_open(ctx, A, "cpu");
     memcpy(p.b, rhs, sizeof rhs);
     tess_result result = solve(&p, "bicgstab:tol=1e-12,max=2");
-    assert_int_equal(result.reason, TESS_ITERATION_LIMIT); /* not a breakdown */
+    assert_int_equal(result.reason, TESS_REASON_ITERATION_LIMIT); /* not a breakdown */
     result = solve(&p, "bicgstab:tol=1e-12");
-    assert_int_equal(result.reason, TESS_CONVERGED);
+    assert_int_equal(result.reason, TESS_REASON_CONVERGED);
     assert_true(result.iterations > 2 && result.true_residual < 1e-12);
     assert_true(fabs(p.x[0] + 0.5) < 1e-10 && fabs(p.x[1] - 1) < 1e-10);
     /* The first iteration has nothing to begin again from: A turns every vector by 90 degrees. */
@@ -152,7 +153,7 @@ static void bicgstab_begins_again_where_its_shadow_fails(void **state)
         tess_matrix_from_coo(ctx, TESS_F64, 2, 2, 2, turn_rows, turn_columns, turn, &A), TESS_OK);
     p = problem_open(ctx, A, "cpu");
     result = solve(&p, "bicgstab");
-    assert_int_equal(result.reason, TESS_BREAKDOWN);
+    assert_int_equal(result.reason, TESS_REASON_BREAKDOWN);
     assert_non_null(strstr(result.text, "h.v = 0"));
     problem_close(&p);
 }

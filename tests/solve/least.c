@@ -45,7 +45,8 @@ static least_system open_system(tess_ctx *ctx, int64_t m, int64_t n, int32_t blo
     free(values);
     s.device = test_device(ctx, "cpu");
     assert_int_equal(tess_plan_create(ctx, s.A, s.device,
-                                      &(tess_plan_options){.effort = TESS_ESTIMATE}, &s.plan),
+                                      &(tess_plan_options){.effort = TESS_EFFORT_ESTIMATE},
+                                      &s.plan),
                      TESS_OK);
     for (int64_t i = 0; i < m; i++)
         s.b[i] = tess_random_unit(seed + 1, (uint64_t)i);
@@ -101,7 +102,7 @@ static void rectangular_systems_have_the_least_residual(void **state)
             solve_densely(&s);
             if (tess_solve(s.plan, specs[i % 3], s.b, s.x, &result) != TESS_OK)
                 fail_msg("%s: %s", specs[i % 3], tess_ctx_error(ctx));
-            if (result.reason != (wide ? TESS_CONVERGED : TESS_LEAST_SQUARES) ||
+            if (result.reason != (wide ? TESS_REASON_CONVERGED : TESS_REASON_LEAST_SQUARES) ||
                 (!wide && !(result.normal_residual < 1.1e-11 && result.true_residual > 1e-3)))
                 fail_msg("%s, %lld x %lld: %s, %s", specs[i % 3], (long long)s.m, (long long)s.n,
                          tess_reason_name(result.reason), result.text);
@@ -189,7 +190,7 @@ static void indefinite_systems_are_solved_by_minres(void **state)
             tess_result result;
             memset(p.x, 0, N * sizeof *p.x);
             assert_int_equal(tess_solve(p.plan, specs[i], p.b, p.x, &result), TESS_OK);
-            if (result.reason != TESS_CONVERGED || !(distance(p.x, p.exact, N) < 1e-8))
+            if (result.reason != TESS_REASON_CONVERGED || !(distance(p.x, p.exact, N) < 1e-8))
                 fail_msg("%s: %s, %s; error %g", specs[i], tess_reason_name(result.reason),
                          result.text, distance(p.x, p.exact, N));
         }
@@ -225,7 +226,7 @@ static void deflated_restarts_go_on(void **state)
     assert_int_equal(
         tess_solve(p.plan, "dgmres:restart=16,deflate=4,tol=1e-9,max=3000", p.b, p.x, &deflated),
         TESS_OK);
-    if (deflated.reason != TESS_CONVERGED || !(distance(p.x, p.exact, N) < 1e-4) ||
+    if (deflated.reason != TESS_REASON_CONVERGED || !(distance(p.x, p.exact, N) < 1e-4) ||
         !(deflated.iterations < plain.iterations / 2))
         fail_msg("deflated: %s; plain: %s; error %g", deflated.text, plain.text,
                  distance(p.x, p.exact, N));

@@ -22,7 +22,7 @@ static void check_solve(problem *p, const char *method, const char *pc, const ch
     tess_status status = tess_solve(p->plan, spec, p->b, p->x, &result);
     if (status != TESS_OK)
         fail_msg("%s: %s", what, tess_ctx_error(p->plan->ctx));
-    if (result.reason != TESS_CONVERGED)
+    if (result.reason != TESS_REASON_CONVERGED)
         fail_msg("%s: %s, %s", what, tess_reason_name(result.reason), result.text);
     double error = distance(p->x, p->exact, p->A->rows);
     if (!(error < 1e-9) || !(result.true_residual < 2e-12))
@@ -178,7 +178,7 @@ static void single_precision_matrices_are_solved(void **state)
             b[i] = (float)p.b[i];
         tess_result result;
         assert_int_equal(tess_solve(p.plan, "cg:pc=bjacobi,tol=1e-5", b, x, &result), TESS_OK);
-        assert_int_equal(result.reason, TESS_CONVERGED);
+        assert_int_equal(result.reason, TESS_REASON_CONVERGED);
         for (int64_t i = 0; i < n; i++)
             p.x[i] = x[i];
         assert_true(distance(p.x, p.exact, n) < 1e-4);
@@ -227,7 +227,7 @@ static void check_several(problem *p, const char *spec)
         if (!(distance(X + j * LD, p->x, n) < 1e-10))
             fail_msg("%s, system %d differs by %g", spec, j, distance(X + j * LD, p->x, n));
     }
-    assert_int_equal(results[3].reason, TESS_ZERO_RHS);
+    assert_int_equal(results[3].reason, TESS_REASON_ZERO_RHS);
     tess_solver_destroy(solver);
     free(B);
     free(X);

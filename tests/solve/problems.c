@@ -77,7 +77,7 @@ problem problem_open(tess_ctx *ctx, tess_matrix *A, const char *device)
     if (strcmp(device, "cpu") == 0)
         device = chosen_device();
     p.device = test_device(ctx, device);
-    const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+    const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
     assert_int_equal(tess_plan_create(ctx, A, p.device, &quick, &p.plan), TESS_OK);
     p.b = test_vector(A->rows, TESS_F64, 7);
     p.x = calloc((size_t)A->rows + 1, sizeof *p.x);

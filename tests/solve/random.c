@@ -166,27 +166,27 @@ static void check(tess_ctx *ctx, uint64_t seed, int *solved)
     double residual, normal;
     snprintf(what, sizeof what, "TEST_SEED=%llu: kind %d, %lld x %lld, blocks of %d",
              (unsigned long long)seed, t.kind, (long long)t.rows, (long long)t.cols, (int)t.block);
-    assert_int_equal(
-        tess_plan_create(ctx, A, device, &(tess_plan_options){.effort = TESS_ESTIMATE}, &plan),
-        TESS_OK);
+    assert_int_equal(tess_plan_create(ctx, A, device,
+                                      &(tess_plan_options){.effort = TESS_EFFORT_ESTIMATE}, &plan),
+                     TESS_OK);
     if (tess_solve(plan, "auto:budget=20", t.b, t.x, &result) != TESS_OK)
         fail_msg("%s: %s", what, tess_ctx_error(ctx));
     measure(&t, &residual, &normal);
-    if (result.reason == TESS_CONVERGED && !(residual <= 1.001e-8))
+    if (result.reason == TESS_REASON_CONVERGED && !(residual <= 1.001e-8))
         fail_msg("%s: a false claim, |b - Ax|/|b| = %g, said %g", what, residual,
                  result.true_residual);
-    if (result.reason == TESS_LEAST_SQUARES && !(normal <= 1.1e-7))
+    if (result.reason == TESS_REASON_LEAST_SQUARES && !(normal <= 1.1e-7))
         fail_msg("%s: a false claim, |A'r| = %g |A||r|, said %g", what, normal,
                  result.normal_residual);
-    if (result.reason != TESS_CONVERGED && result.reason != TESS_ZERO_RHS &&
+    if (result.reason != TESS_REASON_CONVERGED && result.reason != TESS_REASON_ZERO_RHS &&
         strlen(result.text) < 20)
         fail_msg("%s: no reason is given: '%s'", what, result.text);
     if (isfinite(residual) == 0 || fabs(residual - result.true_residual) > 1e-6 + 0.01 * residual)
         fail_msg("%s: |b - Ax|/|b| = %g, said %g: %s", what, residual, result.true_residual,
                  result.text);
-    if (must_be_solved(&t) && result.reason != TESS_CONVERGED)
+    if (must_be_solved(&t) && result.reason != TESS_REASON_CONVERGED)
         fail_msg("%s: %s, %s", what, tess_reason_name(result.reason), result.text);
-    *solved += result.reason == TESS_CONVERGED || result.reason == TESS_LEAST_SQUARES;
+    *solved += result.reason == TESS_REASON_CONVERGED || result.reason == TESS_REASON_LEAST_SQUARES;
     tess_plan_destroy(plan);
     tess_device_close(device);
     tess_matrix_destroy(A);

@@ -26,10 +26,10 @@ static void indefinite_matrices_are_found_by_cg(void **state)
         problem_open(test_ctx(state), diagonal_matrix(test_ctx(state), 6, 2, values), "cpu");
     tess_result result;
     assert_int_equal(tess_solve(p.plan, "cg", p.b, p.x, &result), TESS_OK);
-    assert_int_equal(result.reason, TESS_INDEFINITE);
+    assert_int_equal(result.reason, TESS_REASON_INDEFINITE);
     assert_non_null(strstr(result.text, "p.Ap = -"));
     assert_int_equal(tess_solve(p.plan, "cg:pc=jacobi", p.b, p.x, &result), TESS_OK);
-    assert_int_equal(result.reason, TESS_INDEFINITE);
+    assert_int_equal(result.reason, TESS_REASON_INDEFINITE);
     for (int i = 0; i < 6; i++)
         assert_true(isfinite(p.x[i]));
     problem_close(&p);
@@ -51,9 +51,10 @@ static void singular_matrices_end_with_a_reason(void **state)
         memset(p.x, 0, 6 * sizeof *p.x);
         assert_int_equal(tess_solve(p.plan, spec, p.b, p.x, &result), TESS_OK);
         /* p.Ap = 0 but for rounding, whose sign is anyone's guess */
-        if (result.reason != TESS_BREAKDOWN && result.reason != TESS_STAGNATED &&
-            result.reason != TESS_INDEFINITE && result.reason != TESS_DIVERGED &&
-            !(i < count && tess_methods[i]->least_squares && result.reason == TESS_LEAST_SQUARES))
+        if (result.reason != TESS_REASON_BREAKDOWN && result.reason != TESS_REASON_STAGNATED &&
+            result.reason != TESS_REASON_INDEFINITE && result.reason != TESS_REASON_DIVERGED &&
+            !(i < count && tess_methods[i]->least_squares &&
+              result.reason == TESS_REASON_LEAST_SQUARES))
             fail_msg("%s: %s %s", spec, tess_reason_name(result.reason), result.text);
         assert_true(result.true_residual > 1e-3);
         for (int j = 0; j < 6; j++)
@@ -85,7 +86,7 @@ static void nan_in_the_matrix_or_the_right_hand_side_is_found(void **state)
     const double good = p.b[3];
     p.b[3] = NAN;
     assert_int_equal(tess_solve(p.plan, "cg", p.b, p.x, &result), TESS_OK);
-    assert_int_equal(result.reason, TESS_NOT_FINITE);
+    assert_int_equal(result.reason, TESS_REASON_NOT_FINITE);
     assert_non_null(strstr(result.text, "right-hand side"));
     p.b[3] = good;
     problem_close(&p);
@@ -93,7 +94,7 @@ static void nan_in_the_matrix_or_the_right_hand_side_is_found(void **state)
     values[2] = INFINITY;
     p = problem_open(ctx, diagonal_matrix(ctx, 6, 2, values), "cpu");
     assert_int_equal(tess_solve(p.plan, "cg", p.b, p.x, &result), TESS_OK);
-    assert_int_equal(result.reason, TESS_NOT_FINITE);
+    assert_int_equal(result.reason, TESS_REASON_NOT_FINITE);
     assert_int_equal(tess_solve(p.plan, "cg:pc=bjacobi", p.b, p.x, &result), TESS_ERR_MATRIX);
     assert_non_null(strstr(tess_ctx_error(ctx), "block row 1"));
     problem_close(&p);
@@ -108,12 +109,12 @@ static void a_zero_right_hand_side_gives_zero(void **state)
     p.x[1] = 5;
     tess_result result;
     assert_int_equal(tess_solve(p.plan, "cg", p.b, p.x, &result), TESS_OK);
-    assert_int_equal(result.reason, TESS_ZERO_RHS);
+    assert_int_equal(result.reason, TESS_REASON_ZERO_RHS);
     assert_true(p.x[1] == 0 && result.true_residual == 0 && result.iterations == 0);
     /* Refinement finds it from b alone, whatever x holds. */
     p.x[1] = NAN;
     assert_int_equal(tess_solve(p.plan, "cg:inner=f32", p.b, p.x, &result), TESS_OK);
-    assert_int_equal(result.reason, TESS_ZERO_RHS);
+    assert_int_equal(result.reason, TESS_REASON_ZERO_RHS);
     assert_true(p.x[1] == 0);
     problem_close(&p);
 }
@@ -123,7 +124,7 @@ static void refinement_measures_a_long_right_hand_side_as_products_do(void **sta
 {
     tess_ctx *ctx = test_ctx(state);
     tess_device *device = test_device(ctx, "cpu");
-    const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+    const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
     tess_matrix *A;
     tess_plan *plan;
     tess_result result;
@@ -133,7 +134,7 @@ static void refinement_measures_a_long_right_hand_side_as_products_do(void **sta
     for (int64_t i = 0; i < A->rows; i++)
         b[i] = 1.0 / 3;
     assert_int_equal(tess_solve(plan, "cg:inner=f32", b, x, &result), TESS_OK);
-    assert_int_equal(result.reason, TESS_CONVERGED);
+    assert_int_equal(result.reason, TESS_REASON_CONVERGED);
     const double exact = sqrt((double)A->rows) / 3;
     assert_true(fabs(result.rhs_norm - exact) <= 1e-13 * exact);
     free(b), free(x);
@@ -156,7 +157,7 @@ static void iteration_limit_and_callback_stop(void **state)
     tess_solver *solver;
     assert_int_equal(tess_solver_create(p.plan, "cg:max=5,tol=1e-14", &solver), TESS_OK);
     assert_int_equal(tess_solver_solve(solver, p.b, p.x, &result), TESS_OK);
-    assert_int_equal(result.reason, TESS_ITERATION_LIMIT);
+    assert_int_equal(result.reason, TESS_REASON_ITERATION_LIMIT);
     assert_int_equal(result.iterations, 5);
     assert_int_equal(result.history_count, 6);
     assert_true(result.history[0] > result.history[5]);
@@ -166,7 +167,7 @@ static void iteration_limit_and_callback_stop(void **state)
     memset(p.x, 0, (size_t)p.A->rows * sizeof *p.x);
     tess_solver_set_callback(solver, stop_at_three, &seen);
     assert_int_equal(tess_solver_solve(solver, p.b, p.x, &result), TESS_OK);
-    assert_int_equal(result.reason, TESS_CANCELLED);
+    assert_int_equal(result.reason, TESS_REASON_CANCELLED);
     assert_true(seen == result.history[3]);
     /* A device that iterates by itself stops where it is when it hears of it. */
     if (p.device->threads > 0)
@@ -184,7 +185,7 @@ static void a_good_guess_needs_no_iteration(void **state)
     memcpy(p.x, p.exact, (size_t)p.A->rows * sizeof *p.x);
     tess_result result;
     assert_int_equal(tess_solve(p.plan, "cg:tol=1e-10", p.b, p.x, &result), TESS_OK);
-    assert_int_equal(result.reason, TESS_CONVERGED);
+    assert_int_equal(result.reason, TESS_REASON_CONVERGED);
     assert_int_equal(result.iterations, 0);
     problem_close(&p);
 }
@@ -195,14 +196,14 @@ static void what_rounding_does_not_allow_is_stagnation(void **state)
     problem p = problem_open(ctx, problem_matrix(ctx, 17, 3, true, TESS_F64, 1), "cpu");
     tess_result result;
     assert_int_equal(tess_solve(p.plan, "cg:tol=1e-19", p.b, p.x, &result), TESS_OK);
-    assert_int_equal(result.reason, TESS_STAGNATED);
+    assert_int_equal(result.reason, TESS_REASON_STAGNATED);
     assert_true(result.true_residual < 1e-14);
     /* The recurrence goes on until its numbers have no squares, which is no fault of the matrix. */
     static const char *const endless[] = {"cg:tol=0", "cg:pc=bjacobi,tol=0", "cg_single:tol=0"};
     for (size_t i = 0; i < sizeof endless / sizeof *endless; i++) {
         memset(p.x, 0, (size_t)p.A->rows * sizeof *p.x);
         assert_int_equal(tess_solve(p.plan, endless[i], p.b, p.x, &result), TESS_OK);
-        if (result.reason != TESS_STAGNATED && result.reason != TESS_CONVERGED)
+        if (result.reason != TESS_REASON_STAGNATED && result.reason != TESS_REASON_CONVERGED)
             fail_msg("%s: %s", endless[i], result.text);
         assert_true(result.true_residual < 1e-13);
     }
@@ -232,7 +233,7 @@ static void new_values_are_used_after_update(void **state)
         assert_int_equal(tess_solver_solve(solver, p.b, p.x, &updated), TESS_OK);
         tess_solver_destroy(solver);
         assert_int_equal(tess_solve(q.plan, specs[i], p.b, q.x, &fresh), TESS_OK);
-        assert_int_equal(updated.reason, TESS_CONVERGED);
+        assert_int_equal(updated.reason, TESS_REASON_CONVERGED);
         assert_int_equal(updated.iterations, fresh.iterations);
         assert_memory_equal(p.x, q.x, (size_t)p.A->rows * sizeof *p.x);
     }
@@ -247,7 +248,7 @@ static void results_do_not_depend_on_the_number_of_threads(void **state)
     const char *const specs[] = {"cg:pc=bjacobi,max=20", "cg_single:pc=jacobi,max=20",
                                  "bicgstab:pc=ilu0,domains=3,max=10",
                                  "gmres:pc=ssor,domains=2,restart=7,max=20"};
-    const tess_plan_options same = {.effort = TESS_ESTIMATE, .reproducible = 1};
+    const tess_plan_options same = {.effort = TESS_EFFORT_ESTIMATE, .reproducible = 1};
     static const char *const devices[] = {"cpu:1", "cpu:2", "cpu:3"};
     tess_matrix *A;
     double *b;

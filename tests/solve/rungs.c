@@ -75,7 +75,8 @@ static bool check_event(problem *p, int at, double sleep)
     assert_int_equal(tess_solver_solve(e.solver, p->b, p->x, &result), TESS_OK);
     const int attempts = count_attempts(e.solver);
     if (e.happened > 0) {
-        const tess_reason expected = sleep > 0 ? TESS_ITERATION_LIMIT : TESS_CANCELLED;
+        const tess_reason expected =
+            sleep > 0 ? TESS_REASON_ITERATION_LIMIT : TESS_REASON_CANCELLED;
         if (result.reason != expected || !(result.true_residual <= 1) || attempts < at + 1 ||
             (sleep > 0 && !strstr(result.text, "the time of auto is spent")))
             fail_msg("rung %d of %d: %s, %s", at, attempts, tess_reason_name(result.reason),
@@ -123,7 +124,7 @@ static void set_ups_are_cancelled(void **state)
         memset(p.x, 0, N * sizeof *p.x);
         assert_int_equal(tess_solve(p.plan, "auto:tol=0", p.b, p.x, &result), TESS_OK);
         tess_ctx_set_progress(ctx, NULL, NULL);
-        cancelled += result.reason == TESS_CANCELLED;
+        cancelled += result.reason == TESS_REASON_CANCELLED;
     }
     assert_true(cancelled > 0);
     problem_close(&p);

@@ -16,7 +16,7 @@ static const tess_pc_ops *const kinds[] = {&tess_pc_ilu0, &tess_pc_ic0, &tess_pc
 
 static tess_plan *open_plan(const tess_matrix *A, tess_device *device)
 {
-    const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+    const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
     tess_plan *plan;
     assert_int_equal(tess_plan_create(device->ctx, A, device, &quick, &plan), TESS_OK);
     return plan;

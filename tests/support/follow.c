@@ -19,7 +19,8 @@ static void check_products(const char *what, tess_plan *plan, const tess_matrix 
     assert_int_equal(tess_spmv_transpose(plan, 1, y, 0, x), TESS_OK);
     test_check_spmv(what, T, 1, y, 0, NULL, x);
     double *X = test_vector(3 * A->cols, A->type, 5), *Y = test_vector(3 * A->rows, A->type, 6);
-    assert_int_equal(tess_spmm(plan, 3, TESS_COLUMN_MAJOR, 1, X, A->cols, 0, Y, A->rows), TESS_OK);
+    assert_int_equal(tess_spmm(plan, 3, TESS_ORDER_COLUMN_MAJOR, 1, X, A->cols, 0, Y, A->rows),
+                     TESS_OK);
     for (int j = 0; j < 3; j++)
         test_check_spmv(what, A, 1, X + j * A->cols, 0, NULL, Y + j * A->rows);
     free(x), free(y), free(X), free(Y);
@@ -77,7 +78,7 @@ int test_follow(void **state, tess_device *device, const char *spec)
     tess_candidates list = {0};
     tess_matrix *A;
     const tess_product product = {
-        .kind = TESS_PRODUCT_SPMV, .effort = TESS_EXHAUSTIVE, .shapes = true};
+        .kind = TESS_PRODUCT_SPMV, .effort = TESS_EFFORT_EXHAUSTIVE, .shapes = true};
     int followed = 0;
     assert_int_equal(tess_matrix_generate(ctx, spec, &A, NULL), TESS_OK);
     assert_int_equal(tess_candidates_list(device, A, &product, &list), TESS_OK);

@@ -26,9 +26,9 @@ static tess_matrix *wild(tess_ctx *ctx, int64_t n, double density, bool regular,
         offsets[i + 1] = count;
     }
     tess_matrix *A;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, n, n, offsets, columns, values, TESS_COPY, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, n, n, offsets, columns, values,
+                                          TESS_OWNERSHIP_COPY, &A),
+                     TESS_OK);
     return A;
 }
 
@@ -106,9 +106,9 @@ static void a_structurally_singular_matrix_is_counted_and_still_permuted(void **
     tess_matrix *A;
     tess_arrangement a;
     int64_t matched, seen = 0;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 4, 4, offsets, columns, values, TESS_COPY, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 4, 4, offsets, columns, values,
+                                          TESS_OWNERSHIP_COPY, &A),
+                     TESS_OK);
     assert_int_equal(tess_arrangement_open(ctx, A, &a), TESS_OK);
     assert_int_equal(tess_arrange_match(A, &a, &matched), TESS_OK);
     assert_int_equal(matched, 2);

@@ -16,10 +16,11 @@ static void two_elements_by_hand(void **state)
     tess_inserter *in = tess_builder_inserter(builder, 0);
     const int64_t right[] = {1, 2}, left[] = {0, 1};
     assert_int_equal(tess_inserter_add_element(in, 2, right, 2, NULL,
-                                               (const double[]){10, 30, 20, 40}, TESS_COLUMN_MAJOR),
+                                               (const double[]){10, 30, 20, 40},
+                                               TESS_ORDER_COLUMN_MAJOR),
                      TESS_OK);
     assert_int_equal(tess_inserter_add_element(in, 2, left, 2, left, (const double[]){1, 2, 3, 4},
-                                               TESS_ROW_MAJOR),
+                                               TESS_ORDER_ROW_MAJOR),
                      TESS_OK);
     assert_int_equal(tess_builder_finish(builder, &A), TESS_OK);
     const int64_t offsets[] = {0, 2, 5, 7};
@@ -31,7 +32,7 @@ static void two_elements_by_hand(void **state)
 
     /* The next step: only the left element; the right one's own places become 0. */
     assert_int_equal(tess_inserter_add_element(in, 2, left, 2, NULL, (const double[]){5, 6, 7, 8},
-                                               TESS_ROW_MAJOR),
+                                               TESS_ORDER_ROW_MAJOR),
                      TESS_OK);
     assert_int_equal(tess_builder_update(builder, A), TESS_OK);
     const double next[] = {5, 6, 7, 8, 0, 0, 0};
@@ -57,13 +58,13 @@ static void rectangular_blocks_in_both_orders_and_ragged_padding(void **state)
     assert_int_equal(tess_builder_create(ctx, TESS_F32, 3, 4, 2, 3, 1, &builder), TESS_OK);
     tess_inserter *in = tess_builder_inserter(builder, 0);
     const float values[] = {1, 2, 3, 4, 5, 6};
-    assert_int_equal(tess_inserter_add_block(in, 1, 1, values, TESS_ROW_MAJOR), TESS_OK);
-    assert_int_equal(tess_inserter_add_block(in, 0, 0, values, TESS_ROW_MAJOR), TESS_OK);
-    assert_int_equal(tess_inserter_add_block(in, 0, 0, values, TESS_COLUMN_MAJOR), TESS_OK);
+    assert_int_equal(tess_inserter_add_block(in, 1, 1, values, TESS_ORDER_ROW_MAJOR), TESS_OK);
+    assert_int_equal(tess_inserter_add_block(in, 0, 0, values, TESS_ORDER_ROW_MAJOR), TESS_OK);
+    assert_int_equal(tess_inserter_add_block(in, 0, 0, values, TESS_ORDER_COLUMN_MAJOR), TESS_OK);
     /* A 4 x 3 element: block rows 1 and 0 (skipped), block column 0. */
     const float tall[] = {10, 20, 30, 40, 50, 60, 70, 80, 90, 11, 12, 13};
     const int64_t rows[] = {1, -1}, cols[] = {0};
-    assert_int_equal(tess_inserter_add_element(in, 2, rows, 1, cols, tall, TESS_ROW_MAJOR),
+    assert_int_equal(tess_inserter_add_element(in, 2, rows, 1, cols, tall, TESS_ORDER_ROW_MAJOR),
                      TESS_OK);
     assert_int_equal(tess_builder_finish(builder, &A), TESS_OK);
     const float expected[] = {2,  6, 5,  9, 8,  12, /* (0, 0): 1 4 2 5 3 6 + 1 2 3 4 5 6 */
@@ -85,38 +86,43 @@ static void bad_blocks_are_named_and_finish_refuses(void **state)
     tess_inserter *in = tess_builder_inserter(builder, 1);
     assert_null(tess_builder_inserter(builder, 2));
     assert_null(tess_builder_inserter(builder, -1));
-    assert_int_equal(tess_inserter_add_block(NULL, 0, 0, one, TESS_ROW_MAJOR), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_inserter_add_block(NULL, 0, 0, one, TESS_ORDER_ROW_MAJOR),
+                     TESS_ERR_ARGUMENT);
     assert_string_equal(tess_inserter_error(in), "");
 
-    assert_int_equal(tess_inserter_add_block(in, 3, 0, one, TESS_ROW_MAJOR), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_inserter_add_block(in, 3, 0, one, TESS_ORDER_ROW_MAJOR),
+                     TESS_ERR_ARGUMENT);
     assert_string_equal(tess_inserter_error(in), "block row 3 is outside 0..2");
     /* From here on it takes nothing, and nothing is made. */
-    assert_int_equal(tess_inserter_add_block(in, 0, 0, one, TESS_ROW_MAJOR), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_inserter_add_block(in, 0, 0, one, TESS_ORDER_ROW_MAJOR),
+                     TESS_ERR_ARGUMENT);
     assert_int_equal(tess_builder_finish(builder, &A), TESS_ERR_ARGUMENT);
     assert_string_equal(tess_ctx_error(ctx), "inserter 1: block row 3 is outside 0..2");
     assert_null(A);
 
     tess_builder_clear(builder);
     assert_string_equal(tess_inserter_error(in), "");
-    assert_int_equal(tess_inserter_add_block(in, 0, 4, one, TESS_ROW_MAJOR), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_inserter_add_block(in, 0, 4, one, TESS_ORDER_ROW_MAJOR),
+                     TESS_ERR_ARGUMENT);
     assert_string_equal(tess_inserter_error(in), "block column 4 is outside 0..3");
     tess_builder_clear(builder);
-    assert_int_equal(tess_inserter_add_block(in, 0, 0, NULL, TESS_ROW_MAJOR), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_inserter_add_block(in, 0, 0, NULL, TESS_ORDER_ROW_MAJOR),
+                     TESS_ERR_ARGUMENT);
     tess_builder_clear(builder);
     assert_int_equal(
-        tess_inserter_add_element(in, 1, (const int64_t[]){0}, 2, NULL, one, TESS_ROW_MAJOR),
+        tess_inserter_add_element(in, 1, (const int64_t[]){0}, 2, NULL, one, TESS_ORDER_ROW_MAJOR),
         TESS_ERR_ARGUMENT);
     tess_builder_clear(builder);
     assert_int_equal(tess_builder_update(builder, NULL), TESS_ERR_ARGUMENT);
 
-    assert_int_equal(tess_inserter_add_block(in, 2, 1, nan, TESS_ROW_MAJOR), TESS_OK);
+    assert_int_equal(tess_inserter_add_block(in, 2, 1, nan, TESS_ORDER_ROW_MAJOR), TESS_OK);
     assert_int_equal(tess_builder_finish(builder, &A), TESS_OK);
     assert_true(isnan(*(double *)A->values));
     /* Half of this element is inside the pattern: nothing of it may stay. */
     const int64_t rows[] = {2}, cols[] = {1, 3};
-    assert_int_equal(
-        tess_inserter_add_element(in, 1, rows, 2, cols, (const double[]){1, 2}, TESS_ROW_MAJOR),
-        TESS_ERR_PATTERN);
+    assert_int_equal(tess_inserter_add_element(in, 1, rows, 2, cols, (const double[]){1, 2},
+                                               TESS_ORDER_ROW_MAJOR),
+                     TESS_ERR_PATTERN);
     assert_string_equal(tess_inserter_error(in), "block (2, 3) is outside the pattern");
     assert_int_equal(tess_builder_update(builder, A), TESS_ERR_PATTERN);
     tess_builder_clear(builder);
@@ -158,7 +164,7 @@ static void add_some(void *arg, tess_range range)
             /* The places do not depend on the seed: every step has the same pattern. */
             if (tess_inserter_add_block(in, tess_random_below(1, at, GRID),
                                         tess_random_below(2, at, GRID), values,
-                                        TESS_COLUMN_MAJOR) != TESS_OK)
+                                        TESS_ORDER_COLUMN_MAJOR) != TESS_OK)
                 abort();
         }
     }
@@ -253,7 +259,7 @@ static tess_status assemble(tess_ctx *ctx)
     for (int step = 0; status == TESS_OK && step < 2; step++) {
         for (int id = 0; status == TESS_OK && id < 2; id++)
             status = tess_inserter_add_block(tess_builder_inserter(builder, id), id, 1, values,
-                                             TESS_ROW_MAJOR);
+                                             TESS_ORDER_ROW_MAJOR);
         if (status == TESS_OK)
             status = tess_builder_finish(builder, step ? &B : &A);
     }

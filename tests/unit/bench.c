@@ -133,8 +133,8 @@ static const bench_result *find(const bench_report *report, const char *kernel)
 static const tess_product products[] = {
     {.kind = TESS_PRODUCT_SPMV},
     {.kind = TESS_PRODUCT_SPMV_TRANSPOSE},
-    {.kind = TESS_PRODUCT_SPMM, .k = 3, .order = TESS_ROW_MAJOR},
-    {.kind = TESS_PRODUCT_SPMM, .k = 2, .order = TESS_COLUMN_MAJOR},
+    {.kind = TESS_PRODUCT_SPMM, .k = 3, .order = TESS_ORDER_ROW_MAJOR},
+    {.kind = TESS_PRODUCT_SPMM, .k = 2, .order = TESS_ORDER_COLUMN_MAJOR},
 };
 enum { PRODUCTS = sizeof products / sizeof products[0] };
 

@@ -14,7 +14,7 @@ static void a_copy_sorts_and_sums_repeated_columns_in_input_order(void **state)
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A;
     assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 3, 4, messy_offsets, messy_columns,
-                                          messy_values, TESS_COPY, &A),
+                                          messy_values, TESS_OWNERSHIP_COPY, &A),
                      TESS_OK);
     const int64_t offsets[] = {0, 3, 3, 4};
     const int32_t columns[] = {0, 1, 3, 2};
@@ -104,22 +104,25 @@ static void row_major_blocks_are_turned_and_padding_is_zeroed(void **state)
                                    .columns = bsr_columns,
                                    .values = values};
     tess_matrix *A;
-    assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_ROW_MAJOR, TESS_COPY, &A), TESS_OK);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_ROW_MAJOR, TESS_OWNERSHIP_COPY, &A), TESS_OK);
     const double expected[] = {1, 3, 2, 4, 5, 6, 0, 0, 7, 0, 0, 0};
     assert_memory_equal(A->values, expected, sizeof expected);
     double back[12];
     const double by_rows[] = {1, 2, 3, 4, 5, 0, 6, 0, 7, 0, 0, 0};
-    assert_int_equal(tess_matrix_export_values(ctx, A, TESS_ROW_MAJOR, back), TESS_OK);
+    assert_int_equal(tess_matrix_export_values(ctx, A, TESS_ORDER_ROW_MAJOR, back), TESS_OK);
     assert_memory_equal(back, by_rows, sizeof by_rows);
-    assert_int_equal(tess_matrix_export_values(ctx, A, TESS_COLUMN_MAJOR, back), TESS_OK);
+    assert_int_equal(tess_matrix_export_values(ctx, A, TESS_ORDER_COLUMN_MAJOR, back), TESS_OK);
     assert_memory_equal(back, expected, sizeof expected);
     tess_matrix_destroy(A);
 
     tess_matrix *B = NULL;
-    assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_ROW_MAJOR, TESS_BORROW, &B),
-                     TESS_ERR_UNSUPPORTED);
-    assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_COLUMN_MAJOR, TESS_BORROW, &B),
-                     TESS_ERR_MATRIX);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_ROW_MAJOR, TESS_OWNERSHIP_BORROW, &B),
+        TESS_ERR_UNSUPPORTED);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_BORROW, &B),
+        TESS_ERR_MATRIX);
     assert_string_equal(tess_ctx_error(ctx),
                         "block row 0, position 1: value 6 at (0, 1) of the block lies outside the "
                         "3 x 3 matrix and must be 0");
@@ -140,7 +143,8 @@ static void repeated_blocks_are_summed(void **state)
                                    .columns = columns,
                                    .values = values};
     tess_matrix *A;
-    assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_ROW_MAJOR, TESS_COPY, &A), TESS_OK);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_ROW_MAJOR, TESS_OWNERSHIP_COPY, &A), TESS_OK);
     const double expected[] = {9, 9, 9, 9, 11, 33, 22, 44};
     assert_int_equal(A->blocks, 2);
     assert_memory_equal(A->values, expected, sizeof expected);
@@ -155,9 +159,9 @@ static void borrowed_arrays_are_used_in_place_and_adopted_ones_freed(void **stat
     const double values[] = {1, 2};
     tess_matrix *A;
     tess_matrix_view view;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, values, TESS_BORROW, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, values,
+                                          TESS_OWNERSHIP_BORROW, &A),
+                     TESS_OK);
     tess_matrix_get_view(A, &view);
     assert_ptr_equal(view.values, values);
     tess_matrix_destroy(A);
@@ -170,11 +174,11 @@ static void borrowed_arrays_are_used_in_place_and_adopted_ones_freed(void **stat
     memcpy(own_values, values, sizeof values);
     own_columns[1] = 7; /* refused: the arrays still belong to the caller */
     assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 2, 2, own_offsets, own_columns, own_values,
-                                          TESS_ADOPT, &A),
+                                          TESS_OWNERSHIP_ADOPT, &A),
                      TESS_ERR_MATRIX);
     own_columns[1] = 1;
     assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 2, 2, own_offsets, own_columns, own_values,
-                                          TESS_ADOPT, &A),
+                                          TESS_OWNERSHIP_ADOPT, &A),
                      TESS_OK);
     tess_matrix_destroy(A);
 }
@@ -188,18 +192,30 @@ static void the_first_fault_of_csr_arrays_is_named(void **state)
         tess_ownership ownership;
         const char *error;
     } cases[] = {
-        {{1, 2, 3, 4}, {0, 1, 2, 3}, TESS_COPY, "row offset 0 is 1, but must be 0"},
-        {{0, 3, 2, 4}, {0, 1, 2, 3}, TESS_COPY, "row 1: its offsets decrease from 3 to 2"},
-        {{0, -1, 2, 4}, {0, 1, 2, 3}, TESS_COPY, "row 0: its offsets decrease from 0 to -1"},
-        {{0, 2, 3, 4}, {0, 1, 4, -1}, TESS_COPY, "row 1, position 2: column 4 is outside 0..3"},
-        {{0, 2, 3, 4}, {0, -2, 4, 0}, TESS_COPY, "row 0, position 1: column -2 is outside 0..3"},
+        {{1, 2, 3, 4}, {0, 1, 2, 3}, TESS_OWNERSHIP_COPY, "row offset 0 is 1, but must be 0"},
+        {{0, 3, 2, 4},
+         {0, 1, 2, 3},
+         TESS_OWNERSHIP_COPY,
+         "row 1: its offsets decrease from 3 to 2"},
+        {{0, -1, 2, 4},
+         {0, 1, 2, 3},
+         TESS_OWNERSHIP_COPY,
+         "row 0: its offsets decrease from 0 to -1"},
+        {{0, 2, 3, 4},
+         {0, 1, 4, -1},
+         TESS_OWNERSHIP_COPY,
+         "row 1, position 2: column 4 is outside 0..3"},
+        {{0, 2, 3, 4},
+         {0, -2, 4, 0},
+         TESS_OWNERSHIP_COPY,
+         "row 0, position 1: column -2 is outside 0..3"},
         {{0, 2, 3, 4},
          {3, 1, 0, 0},
-         TESS_BORROW,
+         TESS_OWNERSHIP_BORROW,
          "row 0, position 1: column 1 follows 3, but columns must increase strictly"},
         {{0, 2, 2, 4},
          {1, 3, 2, 2},
-         TESS_ADOPT,
+         TESS_OWNERSHIP_ADOPT,
          "row 2, position 3: column 2 follows 2, but columns must increase strictly"},
     };
     const double values[4] = {1, 2, 3, 4};
@@ -263,23 +279,28 @@ static void impossible_sizes_are_refused(void **state)
                                        .block_height = cases[i].r,
                                        .block_width = cases[i].c,
                                        .row_offsets = offsets};
-        assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_COLUMN_MAJOR, TESS_COPY, &A),
-                         cases[i].status);
+        assert_int_equal(
+            tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
+            cases[i].status);
         assert_true(tess_ctx_error(ctx)[0] != '\0');
     }
     const tess_matrix_view empty = {.rows = 0, .cols = 0, .block_height = 2, .block_width = 2};
-    assert_int_equal(tess_matrix_from_bsr(ctx, &empty, TESS_COLUMN_MAJOR, TESS_COPY, &A),
-                     TESS_ERR_ARGUMENT);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &empty, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
+        TESS_ERR_ARGUMENT);
     assert_string_equal(tess_ctx_error(ctx), "row_offsets is NULL");
-    assert_int_equal(tess_matrix_from_bsr(ctx, &empty, (tess_block_order)5, TESS_COPY, &A),
-                     TESS_ERR_ARGUMENT);
-    assert_int_equal(tess_matrix_from_bsr(ctx, &empty, TESS_COLUMN_MAJOR, (tess_ownership)5, &A),
-                     TESS_ERR_ARGUMENT);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &empty, (tess_block_order)5, TESS_OWNERSHIP_COPY, &A),
+        TESS_ERR_ARGUMENT);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &empty, TESS_ORDER_COLUMN_MAJOR, (tess_ownership)5, &A),
+        TESS_ERR_ARGUMENT);
     assert_int_equal(tess_matrix_from_csr_i32(ctx, TESS_F64, -3, 1, NULL, NULL, NULL, &A),
                      TESS_ERR_ARGUMENT);
     const int64_t one[] = {0, 1};
-    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 1, 1, one, NULL, NULL, TESS_COPY, &A),
-                     TESS_ERR_ARGUMENT);
+    assert_int_equal(
+        tess_matrix_from_csr(ctx, TESS_F64, 1, 1, one, NULL, NULL, TESS_OWNERSHIP_COPY, &A),
+        TESS_ERR_ARGUMENT);
     assert_string_equal(tess_ctx_error(ctx), "columns is NULL");
     const tess_matrix_view more = {.rows = 1,
                                    .cols = 1,
@@ -289,8 +310,9 @@ static void impossible_sizes_are_refused(void **state)
                                    .row_offsets = one,
                                    .columns = messy_columns + 2,
                                    .values = messy_values};
-    assert_int_equal(tess_matrix_from_bsr(ctx, &more, TESS_COLUMN_MAJOR, TESS_COPY, &A),
-                     TESS_ERR_MATRIX);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &more, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
+        TESS_ERR_MATRIX);
     assert_string_equal(tess_ctx_error(ctx), "the last row offset is 1, but there are 2 blocks");
     assert_null(A);
 }
@@ -310,7 +332,7 @@ static void a_failed_allocation_leaves_nothing_behind(void **state)
                 status = tess_matrix_from_coo(ctx, TESS_F64, 2, 2, 3, row, col, values, &A);
             else if (call == 1)
                 status = tess_matrix_from_csr(ctx, TESS_F64, 3, 4, messy_offsets, messy_columns,
-                                              messy_values, TESS_COPY, &A);
+                                              messy_values, TESS_OWNERSHIP_COPY, &A);
             else
                 status = tess_matrix_from_csr_i32(ctx, TESS_F64, 3, 4, narrow, messy_columns,
                                                   messy_values, &A);
@@ -331,23 +353,23 @@ static void bsr_of_scipy_is_what_the_wide_call_makes(void **state)
         double *rows = test_vector(tess_matrix_stored(A), TESS_F64, 1);
         for (int64_t i = 0; i <= A->block_rows; i++)
             narrow[i] = (int32_t)A->row_offsets[i];
-        assert_int_equal(tess_matrix_export_values(ctx, A, TESS_ROW_MAJOR, rows), TESS_OK);
+        assert_int_equal(tess_matrix_export_values(ctx, A, TESS_ORDER_ROW_MAJOR, rows), TESS_OK);
         assert_int_equal(tess_matrix_from_bsr_i32(ctx, TESS_F64, A->rows, A->cols, r, c, narrow,
-                                                  A->columns, rows, TESS_ROW_MAJOR, &B),
+                                                  A->columns, rows, TESS_ORDER_ROW_MAJOR, &B),
                          TESS_OK);
         test_check_identical("bsr_i32", A, B);
         tess_matrix_destroy(B);
         narrow[1] = -3;
         assert_int_equal(tess_matrix_from_bsr_i32(ctx, TESS_F64, A->rows, A->cols, r, c, narrow,
-                                                  A->columns, rows, TESS_ROW_MAJOR, &B),
+                                                  A->columns, rows, TESS_ORDER_ROW_MAJOR, &B),
                          TESS_ERR_MATRIX);
         free(narrow), free(rows);
         tess_matrix_destroy(A);
     }
     tess_matrix *B;
-    assert_int_equal(
-        tess_matrix_from_bsr_i32(ctx, TESS_F64, 2, 2, 1, 1, NULL, NULL, NULL, TESS_ROW_MAJOR, &B),
-        TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_matrix_from_bsr_i32(ctx, TESS_F64, 2, 2, 1, 1, NULL, NULL, NULL,
+                                              TESS_ORDER_ROW_MAJOR, &B),
+                     TESS_ERR_ARGUMENT);
 }
 
 int main(void)

@@ -33,7 +33,7 @@ static void csr_to_blocks_by_hand(void **state)
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A, *B;
     assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 3, 4, hand_offsets, hand_columns,
-                                          hand_values, TESS_BORROW, &A),
+                                          hand_values, TESS_OWNERSHIP_BORROW, &A),
                      TESS_OK);
     assert_int_equal(tess_matrix_to_blocks(ctx, A, &(tess_blocking){2, 2}, &B), TESS_OK);
     assert_int_equal(B->block_rows, 2);
@@ -62,14 +62,16 @@ static void blocks_to_csr_drops_or_keeps_zeros_by_hand(void **state)
                                    .columns = columns,
                                    .values = values};
     tess_matrix *A, *B;
-    assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_COLUMN_MAJOR, TESS_BORROW, &A), TESS_OK);
-    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_DROP_ZEROS, &B), TESS_OK);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_BORROW, &A),
+        TESS_OK);
+    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_DROP, &B), TESS_OK);
     assert_int_equal(B->blocks, 6);
     assert_memory_equal(B->row_offsets, hand_offsets, sizeof hand_offsets);
     assert_memory_equal(B->columns, hand_columns, sizeof hand_columns);
     assert_memory_equal(B->values, hand_values, sizeof hand_values);
     tess_matrix_destroy(B);
-    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &B), TESS_OK);
+    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_KEEP, &B), TESS_OK);
     assert_int_equal(B->blocks, 10);
     const int64_t kept[] = {0, 4, 8, 10};
     assert_memory_equal(B->row_offsets, kept, sizeof kept);
@@ -92,7 +94,9 @@ static void transpose_by_hand(void **state)
                                    .columns = columns,
                                    .values = values};
     tess_matrix *A, *B;
-    assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_COLUMN_MAJOR, TESS_COPY, &A), TESS_OK);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
+        TESS_OK);
     assert_int_equal(tess_matrix_transpose(ctx, A, &B), TESS_OK);
     const int64_t expected_offsets[] = {0, 1, 2};
     const float expected[] = {1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0};
@@ -122,7 +126,7 @@ static void every_block_size_converts_to_every_other(void **state)
                 test_check_valid(what, B);
                 test_check_same_dense(what, A, B);
                 /* A's own blocks come back: nothing of A lies outside them but zeros. */
-                assert_int_equal(tess_matrix_to_csr(ctx, B, TESS_DROP_ZEROS, &C), TESS_OK);
+                assert_int_equal(tess_matrix_to_csr(ctx, B, TESS_ZEROS_DROP, &C), TESS_OK);
                 tess_matrix_destroy(B);
                 test_check_valid(what, C);
                 assert_int_equal(tess_matrix_to_blocks(
@@ -176,23 +180,23 @@ static void coordinates_round_trip(void **state)
             label("coo", pattern, shape, shape, 3 + shape);
             int64_t entries, again;
             assert_int_equal(
-                tess_matrix_to_coo(ctx, A, TESS_KEEP_ZEROS, 0, NULL, NULL, NULL, &entries),
+                tess_matrix_to_coo(ctx, A, TESS_ZEROS_KEEP, 0, NULL, NULL, NULL, &entries),
                 TESS_OK);
             size_t bytes = (size_t)(entries + 1) * 8;
             int64_t *row = malloc(bytes), *col = malloc(bytes);
             double *values = malloc(bytes);
             if (entries > 0)
-                assert_int_equal(tess_matrix_to_coo(ctx, A, TESS_KEEP_ZEROS, entries - 1, row, col,
+                assert_int_equal(tess_matrix_to_coo(ctx, A, TESS_ZEROS_KEEP, entries - 1, row, col,
                                                     values, &again),
                                  TESS_ERR_ARGUMENT);
             assert_int_equal(
-                tess_matrix_to_coo(ctx, A, TESS_KEEP_ZEROS, entries, row, col, values, &again),
+                tess_matrix_to_coo(ctx, A, TESS_ZEROS_KEEP, entries, row, col, values, &again),
                 TESS_OK);
             assert_int_equal(entries, again);
             assert_int_equal(tess_matrix_from_coo(ctx, TESS_F64, A->rows, A->cols, entries, row,
                                                   col, values, &B),
                              TESS_OK);
-            assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &C), TESS_OK);
+            assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_KEEP, &C), TESS_OK);
             test_check_identical(what, B, C);
             tess_blocking blocking = {shapes[shape].r, shapes[shape].c};
             assert_int_equal(tess_matrix_to_blocks(ctx, B, &blocking, &D), TESS_OK);
@@ -213,7 +217,7 @@ static void blocks_and_csr_multiply_alike(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = test_matrix(ctx, TEST_RAGGED, 40, 4, 3, TESS_F64, 17), *B;
-    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_DROP_ZEROS, &B), TESS_OK);
+    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_DROP, &B), TESS_OK);
     double *x = test_vector(A->cols, TESS_F64, 18);
     double *y = malloc((size_t)A->rows * 8), *z = malloc((size_t)A->rows * 8);
     tess_ref_spmv(A, 1, x, 0, y);
@@ -237,7 +241,7 @@ static void matrices_without_rows_or_columns_convert(void **state)
                          TESS_OK);
         assert_int_equal(tess_matrix_to_blocks(ctx, A, &(tess_blocking){2, 3}, &B), TESS_OK);
         assert_int_equal(tess_matrix_transpose(ctx, B, &C), TESS_OK);
-        assert_int_equal(tess_matrix_to_csr(ctx, C, TESS_KEEP_ZEROS, &D), TESS_OK);
+        assert_int_equal(tess_matrix_to_csr(ctx, C, TESS_ZEROS_KEEP, &D), TESS_OK);
         test_check_valid("no rows or columns", B);
         assert_int_equal(D->rows, cols);
         assert_int_equal(D->cols, rows);
@@ -253,7 +257,7 @@ static void the_block_size_is_detected_when_not_given(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = test_matrix(ctx, TEST_RANDOM, 60, 3, 3, TESS_F64, 29), *csr, *B;
-    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_DROP_ZEROS, &csr), TESS_OK);
+    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_DROP, &csr), TESS_OK);
     assert_int_equal(tess_matrix_to_blocks(ctx, csr, NULL, &B), TESS_OK);
     test_check_identical("detected", A, B);
     tess_matrix_destroy(B);
@@ -271,7 +275,7 @@ static tess_status convert_all(tess_ctx *ctx, const tess_matrix *A, tess_matrix 
     tess_status status;
     memset(out, 0, CONVERSIONS * sizeof *out);
     (void)((status = tess_matrix_to_blocks(ctx, A, &(tess_blocking){2, 5}, &out[0])) ||
-           (status = tess_matrix_to_csr(ctx, A, TESS_DROP_ZEROS, &out[1])) ||
+           (status = tess_matrix_to_csr(ctx, A, TESS_ZEROS_DROP, &out[1])) ||
            (status = tess_matrix_transpose(ctx, A, &out[2])) ||
            (status = tess_matrix_to_blocks(ctx, out[1], &(tess_blocking){4, 4}, &out[3])));
     return status;
@@ -315,7 +319,7 @@ static void a_failed_allocation_leaves_nothing_behind(void **state)
         status = convert_all(ctx, A, out);
         destroy_all(out);
         if (status == TESS_OK)
-            status = tess_matrix_to_coo(ctx, A, TESS_KEEP_ZEROS, 0, NULL, NULL, NULL, &count);
+            status = tess_matrix_to_coo(ctx, A, TESS_ZEROS_KEEP, 0, NULL, NULL, NULL, &count);
     } while (test_sweep_goes_on(&sweep, status));
     tess_matrix_destroy(A);
 }
@@ -329,10 +333,10 @@ static void bad_arguments_are_named(void **state)
     assert_string_equal(tess_ctx_error(ctx), "blocks of 3 x -1 are outside 1..32768");
     assert_int_equal(tess_matrix_to_blocks(ctx, A, &(tess_blocking){40000, 1}, &B),
                      TESS_ERR_ARGUMENT);
-    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_DROP_ZEROS, NULL), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_DROP, NULL), TESS_ERR_ARGUMENT);
     assert_int_equal(tess_matrix_transpose(NULL, A, &B), TESS_ERR_ARGUMENT);
     int64_t entries;
-    assert_int_equal(tess_matrix_to_coo(ctx, A, TESS_KEEP_ZEROS, 1, NULL, NULL, B, &entries),
+    assert_int_equal(tess_matrix_to_coo(ctx, A, TESS_ZEROS_KEEP, 1, NULL, NULL, B, &entries),
                      TESS_ERR_ARGUMENT);
     assert_ptr_equal(A, B);
     tess_matrix_destroy(A);

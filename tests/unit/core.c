@@ -72,6 +72,26 @@ static void options_set_every_kind(void **state)
     }
 }
 
+static void choices_have_both_spellings(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    static const char *const schedules[] = {"levels", "colours", "four", "hour", NULL};
+    static const struct {
+        const char *text;
+        int choice; /* -1: none */
+    } cases[] = {{"s=colours", 1}, {"s=colors", 1}, {"s=coluors", -1}, {"s=colrs", -1},
+                 {"s=clours", -1}, {"s=colo", -1},  {"s=colorss", -1}, {"s=levels", 0},
+                 {"s=four", 2},    {"s=hour", 3},   {"s=our", -1},     {"s=u", -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int choice = -1;
+        const tess_option table = {
+            .key = "s", .kind = TESS_OPTION_CHOICE, .target = &choice, .choices = schedules};
+        const tess_status status = tess_options_parse(ctx, "test", cases[i].text, &table, 1);
+        if (choice != cases[i].choice || (status == TESS_OK) != (choice >= 0))
+            fail_msg("%s: choice %d", cases[i].text, choice);
+    }
+}
+
 static void random_numbers_are_fixed_and_uniform(void **state)
 {
     (void)state;
@@ -353,6 +373,7 @@ int main(void)
         cmocka_unit_test(progress_is_sparse_and_can_cancel),
         cmocka_unit_test(log_lines_and_errors_reach_the_caller_cut_but_whole),
         cmocka_unit_test(two_contexts_in_two_threads_never_meet),
+        cmocka_unit_test(choices_have_both_spellings),
         cmocka_unit_test(random_numbers_are_fixed_and_uniform),
         cmocka_unit_test(hash_is_xxh64),
         cmocka_unit_test(a_failed_allocation_is_reported_not_fatal),

@@ -35,9 +35,9 @@ static tess_matrix *four_by_four(tess_ctx *ctx)
     const int32_t columns[] = {0, 1, 0, 1, 2, 3};
     const double values[] = {1, 2, 3, 4, 0, 6};
     tess_matrix *A;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 4, 4, offsets, columns, values, TESS_COPY, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 4, 4, offsets, columns, values,
+                                          TESS_OWNERSHIP_COPY, &A),
+                     TESS_OK);
     return A;
 }
 
@@ -68,14 +68,14 @@ static void four_by_four_is_counted_and_priced_by_hand(void **state)
     assert_int_equal(D->recommended.rows, 2);
     assert_string_equal(D->reason, "2 x 2 blocks are 75.0 % full and move 0.000148 MB in an SpMV, "
                                    "0.95 times CSR's 0.000156 MB");
-    tess_detection_destroy(ctx, D);
+    tess_detection_destroy(D);
 
     const tess_detect_options options = {.ignore_zeros = 1};
     assert_int_equal(tess_detect(ctx, A, &options, &D), TESS_OK);
     assert_int_equal(D->entries, 5);
     assert_int_equal(find(D, 1, 1, 0, 0)->blocks, 5);
     assert_int_equal(find(D, 2, 2, 0, 0)->blocks, 2);
-    tess_detection_destroy(ctx, D);
+    tess_detection_destroy(D);
     tess_matrix_destroy(A);
 }
 
@@ -92,7 +92,7 @@ static void squares_come_first_and_in_order(void **state)
     for (int32_t r = 1; r <= 8; r++)
         for (int32_t c = 1; c <= 8; c++)
             assert_non_null(find(D, r, c, 0, 0));
-    tess_detection_destroy(ctx, D);
+    tess_detection_destroy(D);
     tess_matrix_destroy(A);
 }
 
@@ -133,7 +133,7 @@ static void every_candidate_agrees_with_brute_force(void **state)
                              C->row_offset, C->col_offset, (int)C->blocks, (int)expected);
                 assert_true(fabs(C->density * C->fill - 1) < 1e-14);
             }
-            tess_detection_destroy(ctx, D);
+            tess_detection_destroy(D);
             free(dense);
             tess_matrix_destroy(A);
         }
@@ -145,14 +145,14 @@ static tess_matrix *shifted(tess_ctx *ctx, const char *spec, int64_t down, int64
 {
     tess_matrix *A, *B, *C;
     assert_int_equal(tess_matrix_generate(ctx, spec, &A, NULL), TESS_OK);
-    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &B), TESS_OK);
+    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_KEEP, &B), TESS_OK);
     int64_t *offsets = calloc((size_t)(B->rows + down + 1), sizeof *offsets);
     int32_t *columns = malloc((size_t)B->blocks * sizeof *columns);
     memcpy(offsets + down, B->row_offsets, (size_t)(B->rows + 1) * sizeof *offsets);
     for (int64_t k = 0; k < B->blocks; k++)
         columns[k] = B->columns[k] + (int32_t)right;
     assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, B->rows + down, B->cols + right, offsets,
-                                          columns, B->values, TESS_COPY, &C),
+                                          columns, B->values, TESS_OWNERSHIP_COPY, &C),
                      TESS_OK);
     free(offsets);
     free(columns);
@@ -190,7 +190,7 @@ static void unaligned_blocks_are_found_where_they_begin(void **state)
         if (!strstr(D->reason, words))
             fail_msg("%s: %s", cases[i].spec, D->reason);
         assert_true(D->recommended.row_offset == 0 && D->recommended.col_offset == 0);
-        tess_detection_destroy(ctx, D);
+        tess_detection_destroy(D);
         tess_matrix_destroy(A);
     }
 }
@@ -220,7 +220,7 @@ static void verdicts_say_what_and_why(void **state)
         assert_int_equal(D->recommended.rows, cases[i].rows);
         assert_int_equal(D->recommended.cols, cases[i].cols);
         assert_int_equal(D->natural_block, cases[i].natural);
-        tess_detection_destroy(ctx, D);
+        tess_detection_destroy(D);
         tess_matrix_destroy(A);
     }
 }
@@ -242,7 +242,7 @@ static void any_number_of_threads_counts_the_same(void **state)
         assert_int_equal(D[0]->candidates[i].blocks, D[1]->candidates[i].blocks);
     assert_string_equal(D[0]->reason, D[1]->reason);
     for (int t = 0; t < 2; t++)
-        tess_detection_destroy(ctx, D[t]);
+        tess_detection_destroy(D[t]);
     tess_matrix_destroy(A);
     assert_int_equal(tess_ctx_set_threads(ctx, threads), TESS_OK);
 }
@@ -258,7 +258,7 @@ static void every_failed_allocation_is_survived(void **state)
         tess_detection *D = NULL;
         status = tess_detect(ctx, A, NULL, &D);
         assert_true((status == TESS_OK) == (D != NULL));
-        tess_detection_destroy(ctx, D);
+        tess_detection_destroy(D);
     } while (test_sweep_goes_on(&sweep, status));
     tess_matrix_destroy(A);
 }

@@ -28,7 +28,7 @@ static void measure(tess_ctx *ctx, const tess_matrix *A, found *F)
         F->density[b] = D->candidates[b - 1].density;
     }
     F->natural = D->natural_block;
-    tess_detection_destroy(ctx, D);
+    tess_detection_destroy(D);
 }
 
 static tess_matrix *read(tess_ctx *ctx, const char *file)

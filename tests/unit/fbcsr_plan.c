@@ -114,7 +114,8 @@ static void every_product_of_a_plan_agrees_with_ref(void **state)
         assert_int_equal(tess_matrix_transpose(ctx, A, &T), TESS_OK);
         assert_int_equal(tess_spmv_transpose(plan, 1, x, 0, y), TESS_OK);
         test_check_spmv("transpose", T, 1, x, 0, NULL, y);
-        assert_int_equal(tess_spmm(plan, 2, TESS_COLUMN_MAJOR, 1, x, ROWS, 0, y, ROWS), TESS_OK);
+        assert_int_equal(tess_spmm(plan, 2, TESS_ORDER_COLUMN_MAJOR, 1, x, ROWS, 0, y, ROWS),
+                         TESS_OK);
         test_check_spmv("spmm", A, 1, (const char *)x + bytes, 0, NULL, (const char *)y + bytes);
         /* New numbers in the same pattern. */
         void *values = test_vector(A->blocks, type, 9), *old = A->values;

@@ -26,7 +26,8 @@ static void assemble(tess_builder *builder, int64_t blocks, double d)
     tess_inserter *mine = tess_builder_inserter(builder, 0);
     const double block[] = {d, 0, 0, d};
     for (int64_t i = 0; i < blocks; i++)
-        assert_int_equal(tess_inserter_add_block(mine, i, i, block, TESS_COLUMN_MAJOR), TESS_OK);
+        assert_int_equal(tess_inserter_add_block(mine, i, i, block, TESS_ORDER_COLUMN_MAJOR),
+                         TESS_OK);
 }
 
 static void a_builders_update_reaches_plans_and_solvers(void **state)

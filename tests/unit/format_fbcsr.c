@@ -104,7 +104,7 @@ static void inverse_gives_the_matrix_back(void **state)
             int32_t r = size == 0 ? 1 : 3, c = size == 0 ? 1 : 2;
             tess_type type = size == 1 ? TESS_F32 : TESS_F64;
             tess_matrix *A = test_matrix(ctx, (test_pattern)pattern, 40, r, c, type, 7), *csr;
-            assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &csr), TESS_OK);
+            assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_KEEP, &csr), TESS_OK);
             for (int i = 0; i < LISTS; i++) {
                 char what[128];
                 snprintf(what, sizeof what, "%s %dx%d %s", test_pattern_name((test_pattern)pattern),
@@ -139,9 +139,9 @@ static void a_small_matrix_by_hand(void **state)
     int32_t columns[] = {1, 2, 1, 2, 3, 0, 4};
     double values[] = {1, 2, 3, 4, 5, 9, 6};
     tess_matrix *A;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 4, 5, offsets, columns, values, TESS_COPY, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 4, 5, offsets, columns, values,
+                                          TESS_OWNERSHIP_COPY, &A),
+                     TESS_OK);
     tess_fbcsr *F = made(ctx, A, "2x2@1,diagonal:3@0.6");
     assert_int_equal(F->splits, 2);
     const double square[] = {1, 3, 2, 4}, diagonal[] = {0, 5, 6}, rest[] = {9};

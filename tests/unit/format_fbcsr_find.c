@@ -303,7 +303,7 @@ static void auto_saves_bytes(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tess_matrix *A, *csr;
         assert_int_equal(tess_matrix_input(ctx, cases[i].input, &A), TESS_OK);
-        assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &csr), TESS_OK);
+        assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_KEEP, &csr), TESS_OK);
         tess_fbcsr *F;
         assert_int_equal(tess_fbcsr_create(ctx, A, NULL, &F), TESS_OK);
         double bytes = (double)((csr->rows + 1) * 4 + csr->blocks * 12);

@@ -33,7 +33,9 @@ static void blocks_of_a_step_lie_together(void **state)
                              .values = values};
     tess_matrix *A;
     tess_interleaved *I;
-    assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_COLUMN_MAJOR, TESS_COPY, &A), TESS_OK);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
+        TESS_OK);
 
     /* Sorted: rows 1, 2 | 0, none. */
     tess_interleaved_options sorted = {2, 1, true};

@@ -36,7 +36,9 @@ static void values_lie_at_stride_one_over_the_slice(void **state)
                              .columns = columns,
                              .values = values};
     tess_matrix *A;
-    assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_COLUMN_MAJOR, TESS_COPY, &A), TESS_OK);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
+        TESS_OK);
     tess_sliced *S;
     assert_int_equal(
         tess_sliced_create(ctx, A, &(tess_sliced_options){.height = 2, .vector = 1}, &S), TESS_OK);

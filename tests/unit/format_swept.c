@@ -40,7 +40,9 @@ static void blocks_lie_by_column_in_steps_of_different_rows(void **state)
                              .values = values};
     tess_matrix *A;
     tess_swept *S;
-    assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_COLUMN_MAJOR, TESS_COPY, &A), TESS_OK);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
+        TESS_OK);
     assert_int_equal(tess_swept_create(ctx, A, &settings[0], &S), TESS_OK);
     assert_int_equal(tess_swept_steps(S), 2);
     const uint32_t one = 1 << TESS_SWEPT_BITS;
@@ -129,7 +131,9 @@ static void distant_columns_are_in_other_panels(void **state)
                              .values = values};
     tess_matrix *A, *B;
     tess_swept *S;
-    assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_COLUMN_MAJOR, TESS_COPY, &A), TESS_OK);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
+        TESS_OK);
     assert_int_equal(tess_swept_create(ctx, A, &settings[0], &S), TESS_OK);
     assert_int_equal(tess_swept_steps(S), 2);
     check(S, A->block_cols);

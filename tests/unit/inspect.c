@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "support/support.h"
 
 typedef struct counted {
@@ -66,7 +67,7 @@ static void a_plan_says_what_it_is_and_how_it_was_chosen(void **state)
     tess_plan_info info;
     tess_search_info search;
     tess_trial_info trial;
-    const tess_plan_options fresh = {.effort = TESS_ESTIMATE, .fresh = 1};
+    const tess_plan_options fresh = {.effort = TESS_EFFORT_ESTIMATE, .fresh = 1};
     double seconds[3];
     assert_int_equal(tess_device_open(ctx, "cpu:1", &device), TESS_OK);
     assert_int_equal(tess_plan_create(ctx, A, device, &fresh, &plan), TESS_OK);
@@ -94,6 +95,85 @@ static void a_plan_says_what_it_is_and_how_it_was_chosen(void **state)
     tess_matrix_destroy(A);
 }
 
+/* What the estimate says, and then what the plan is. */
+static void an_estimate_is_what_the_plan_becomes(void **state)
+{
+    static const char *const devices[] = {"cpu:1", "cpu:2", "ref"};
+    static const char *const inputs[] = {"stencil27:n=12,b=3", "stencil7:n=20,b=1",
+                                         "random:rows=500,avg=9,r=2,c=3", "elasticity:n=3"};
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t i = 0; i < 12; i++) {
+        tess_matrix *A;
+        tess_predicted_kernel said, forced;
+        tess_plan_info is;
+        tess_plan *plan;
+        const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
+        tess_device *device = test_device(ctx, devices[i % 3]);
+        assert_int_equal(tess_matrix_generate(ctx, inputs[i / 3], &A, NULL), TESS_OK);
+        const int64_t live = test_live(state);
+        assert_int_equal(tess_plan_estimate(ctx, A, device, NULL, sizeof said, &said), TESS_OK);
+        if (!device->performance) /* the model is read once and kept */
+            assert_int_equal(test_live(state), live);
+        assert_int_equal(tess_plan_create(ctx, A, device, &quick, &plan), TESS_OK);
+        assert_int_equal(tess_plan_get_info(plan, sizeof is, &is), TESS_OK);
+        assert_string_equal(said.format, is.format);
+        if (strcmp(devices[i % 3], "ref") != 0) {
+            assert_string_equal(said.kernel, is.kernel);
+            assert_string_equal(said.params, is.params);
+        }
+        assert_true(said.memory == is.memory && said.bytes == is.moves &&
+                    said.seconds == is.predicted_seconds);
+        /* Asked for by name, the plan has the same numbers without a search. */
+        const tess_plan_options named = {
+            .format = said.format, .kernel = said.kernel, .params = said.params};
+        if (*said.kernel) {
+            assert_int_equal(tess_plan_estimate(ctx, A, device, &named, sizeof forced, &forced),
+                             TESS_OK);
+            assert_true(forced.memory == said.memory && forced.bytes == said.bytes);
+        }
+        tess_plan_destroy(plan);
+        tess_device_close(device);
+        tess_matrix_destroy(A);
+    }
+}
+
+/* Half storage keeps about half the matrix, fbcsr of a matrix in plain blocks is none: known before
+ * and after. */
+static void memory_is_known_of_every_plan(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A;
+    tess_predicted_kernel half;
+    tess_plan_info is;
+    tess_plan *plan;
+    const tess_plan_options options = {.format = "symmetric"};
+    tess_device *device = test_device(ctx, "cpu:2");
+    assert_int_equal(tess_matrix_generate(ctx, "stencil27:n=8,b=3", &A, NULL), TESS_OK);
+    assert_int_equal(tess_plan_estimate(ctx, A, device, &options, sizeof half, &half), TESS_OK);
+    assert_string_equal(half.format, "symmetric");
+    const double values = 8.0 * (double)tess_matrix_stored(A);
+    assert_true(half.memory > 0.4 * values && half.memory < 0.8 * values);
+    assert_int_equal(tess_plan_create(ctx, A, device, &options, &plan), TESS_OK);
+    assert_int_equal(tess_plan_get_info(plan, sizeof is, &is), TESS_OK);
+    assert_true(is.memory == half.memory);
+    tess_plan_destroy(plan);
+    const tess_plan_options none = {.format = "no such format"};
+    assert_int_equal(tess_plan_estimate(ctx, A, device, &none, sizeof half, &half),
+                     TESS_ERR_OPTION);
+    assert_int_equal(tess_plan_estimate(ctx, NULL, device, NULL, sizeof half, &half),
+                     TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_plan_estimate(ctx, A, NULL, NULL, sizeof half, &half), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_plan_estimate(ctx, A, device, NULL, sizeof half, NULL),
+                     TESS_ERR_ARGUMENT);
+    test_sweep sweep = test_sweep_begin(state);
+    tess_status status;
+    do {
+        status = tess_plan_estimate(ctx, A, device, &options, sizeof half, &half);
+    } while (test_sweep_goes_on(&sweep, status));
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
 static void blockings_worth_a_search_end_with_scalars(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -110,7 +190,7 @@ static void blockings_worth_a_search_end_with_scalars(void **state)
     assert_true(scalars);
     assert_int_equal(tess_detection_pick(ctx, detection, 1, picked, &count), TESS_OK);
     assert_int_equal(count, 1);
-    tess_detection_destroy(ctx, detection);
+    tess_detection_destroy(detection);
     tess_matrix_destroy(A);
 }
 
@@ -152,12 +232,12 @@ static void shapes_are_counted_in_scalars_only(void **state)
     tess_shape_detection *shapes = NULL;
     assert_int_equal(tess_detect_shapes(ctx, A, &shapes), TESS_ERR_ARGUMENT);
     assert_null(shapes);
-    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &scalars), TESS_OK);
+    assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_KEEP, &scalars), TESS_OK);
     assert_int_equal(tess_detect_shapes(ctx, scalars, &shapes), TESS_OK);
     assert_true(shapes->count > 0 && shapes->csr_bytes > 0);
     for (int64_t i = 0; i < shapes->count; i++)
         assert_true(shapes->candidates[i].fill >= 0 && shapes->candidates[i].fill <= 1);
-    tess_shape_detection_destroy(ctx, shapes);
+    tess_shape_detection_destroy(shapes);
     tess_matrix_destroy(scalars);
     tess_matrix_destroy(A);
 }
@@ -231,7 +311,7 @@ static void every_failed_allocation_is_survived(void **state)
         test_fail_allocation(state, n);
         tess_status status = tess_detect_shapes(ctx, A, &shapes);
         test_fail_allocation(state, -1);
-        tess_shape_detection_destroy(ctx, shapes);
+        tess_shape_detection_destroy(shapes);
         assert_int_equal(test_live(state), live);
         if (status == TESS_OK)
             break;
@@ -246,6 +326,8 @@ int main(void)
         cmocka_unit_test(devices_are_listed_and_described),
         cmocka_unit_test(a_struct_of_another_size_is_filled_as_far_as_both_know),
         cmocka_unit_test(a_plan_says_what_it_is_and_how_it_was_chosen),
+        cmocka_unit_test(an_estimate_is_what_the_plan_becomes),
+        cmocka_unit_test(memory_is_known_of_every_plan),
         cmocka_unit_test(blockings_worth_a_search_end_with_scalars),
         cmocka_unit_test(what_is_kept_has_a_place),
         cmocka_unit_test(shapes_are_counted_in_scalars_only),

@@ -79,15 +79,18 @@ static void enums_and_counts_are_checked(void **state)
            TESS_ERR_ARGUMENT, "effort 9");
     tess_matrix_get_view(f.A, &view);
     view.block_rows = 77;
-    expect(f.ctx, tess_matrix_from_bsr(f.ctx, &view, TESS_COLUMN_MAJOR, TESS_COPY, &B),
+    expect(f.ctx,
+           tess_matrix_from_bsr(f.ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &B),
            TESS_ERR_ARGUMENT, "block_rows = 77");
     view.block_rows = 0;
     view.block_cols = -3;
-    expect(f.ctx, tess_matrix_from_bsr(f.ctx, &view, TESS_COLUMN_MAJOR, TESS_BORROW, &B),
+    expect(f.ctx,
+           tess_matrix_from_bsr(f.ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_BORROW, &B),
            TESS_ERR_ARGUMENT, "block_cols = -3");
     view.block_cols = 0;
     view.blocks = -1;
-    expect(f.ctx, tess_matrix_from_bsr(f.ctx, &view, TESS_COLUMN_MAJOR, TESS_COPY, &B),
+    expect(f.ctx,
+           tess_matrix_from_bsr(f.ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &B),
            TESS_ERR_ARGUMENT, "-1 blocks");
     expect(f.ctx, tess_matrix_from_coo(f.ctx, TESS_F64, 3, 3, -1, NULL, NULL, NULL, &B),
            TESS_ERR_ARGUMENT, "-1 entries");

@@ -41,7 +41,7 @@ static void kernels_come_fastest_first_and_best_is_no_slower(void **state)
         bool half = strcmp(k->format, "symmetric") == 0;
         assert_true(half == (k->memory > 0));
     }
-    tess_prediction_destroy(test_ctx(state), p);
+    tess_prediction_destroy(p);
 }
 
 /* A cube's rows at its faces have fewer blocks than their neighbours: zeros fill the lanes. */
@@ -67,7 +67,7 @@ static void rows_in_lanes_move_and_keep_their_zeros(void **state)
             assert_true(zeros > 0.02 * row_by_row->bytes && zeros < 0.3 * row_by_row->bytes);
         assert_true(fabs(in_lanes->memory - row_by_row->memory - zeros) < 1);
     }
-    tess_prediction_destroy(test_ctx(state), p);
+    tess_prediction_destroy(p);
 }
 
 static void an_estimate_takes_the_first_of_them(void **state)
@@ -81,7 +81,7 @@ static void an_estimate_takes_the_first_of_them(void **state)
         tess_plan *plan;
         assert_int_equal(tess_matrix_generate(ctx, inputs[i], &A, NULL), TESS_OK);
         tess_device *device = test_device(ctx, "cpu:2");
-        tess_plan_options estimate = {.effort = TESS_ESTIMATE};
+        tess_plan_options estimate = {.effort = TESS_EFFORT_ESTIMATE};
         assert_int_equal(tess_plan_create(ctx, A, device, &estimate, &plan), TESS_OK);
         char line[80];
         snprintf(line, sizeof line, "kernel  %s\n", p->kernels[0].kernel);
@@ -91,7 +91,7 @@ static void an_estimate_takes_the_first_of_them(void **state)
         tess_plan_destroy(plan);
         tess_device_close(device);
         tess_matrix_destroy(A);
-        tess_prediction_destroy(ctx, p);
+        tess_prediction_destroy(p);
     }
 }
 
@@ -111,7 +111,7 @@ static void several_devices_are_listed_by_doubling(void **state)
         listed |= p->worthwhile == s->devices;
     }
     assert_true(listed);
-    tess_prediction_destroy(test_ctx(state), p);
+    tess_prediction_destroy(p);
 }
 
 static void bad_requests_are_refused(void **state)
@@ -130,7 +130,7 @@ static void bad_requests_are_refused(void **state)
     device = test_device(ctx, "ref");
     assert_int_equal(tess_predict(ctx, A, device, NULL, &p), TESS_ERR_UNSUPPORTED);
     assert_null(p);
-    tess_prediction_destroy(ctx, NULL);
+    tess_prediction_destroy(NULL);
     tess_device_close(device);
     tess_matrix_destroy(A);
 }
@@ -147,7 +147,7 @@ static void blocks_are_chosen_for_the_device(void **state)
         tess_matrix *A, *csr;
         tess_blocking blocking = {0};
         assert_int_equal(tess_matrix_generate(ctx, cases[i].input, &A, NULL), TESS_OK);
-        assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &csr), TESS_OK);
+        assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_KEEP, &csr), TESS_OK);
         assert_int_equal(tess_choose_blocking(ctx, csr, device, &blocking), TESS_OK);
         if (blocking.rows != cases[i].block || blocking.cols != cases[i].block)
             fail_msg("%s: %d x %d", cases[i].input, (int)blocking.rows, (int)blocking.cols);
@@ -183,7 +183,7 @@ static void no_allocation_failure_leaks(void **state)
         passed = status == TESS_OK;
         if (!passed && status != TESS_ERR_MEMORY && status != TESS_ERR_UNSUPPORTED)
             fail_msg("allocation %d: %s", (int)n, tess_status_name(status));
-        tess_prediction_destroy(ctx, p);
+        tess_prediction_destroy(p);
         tess_device_close(device);
         assert_int_equal(test_live(state), live);
     }

@@ -12,9 +12,9 @@ static void permutation_by_hand(void **state)
     const int32_t columns[] = {0, 1, 1, 0, 2};
     const double values[] = {1, 2, 3, 4, 5};
     tess_matrix *A, *B;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 3, 3, offsets, columns, values, TESS_BORROW, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 3, 3, offsets, columns, values,
+                                          TESS_OWNERSHIP_BORROW, &A),
+                     TESS_OK);
     assert_int_equal(tess_matrix_permute(ctx, A, perm, &B), TESS_OK);
     const int64_t new_offsets[] = {0, 2, 4, 5};
     const int32_t new_columns[] = {0, 1, 1, 2, 2};
@@ -108,9 +108,9 @@ static void precision_changes_and_refuses_to_overflow(void **state)
     const int32_t columns[] = {0, 1, 2, 3};
     double values[] = {0.1, INFINITY, NAN, 1e-60};
     tess_matrix *A, *B = NULL, *C;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 1, 4, offsets, columns, values, TESS_BORROW, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 1, 4, offsets, columns, values,
+                                          TESS_OWNERSHIP_BORROW, &A),
+                     TESS_OK);
     assert_int_equal(tess_matrix_to_type(ctx, A, TESS_F32, &B), TESS_OK);
     const float *narrow = B->values;
     assert_true(narrow[0] == 0.1f && isinf(narrow[1]) && isnan(narrow[2]) && narrow[3] == 0);
@@ -146,7 +146,9 @@ static void diagonal_blocks_are_copied_or_zero(void **state)
     tess_matrix *A;
     double blocks[8];
     int64_t missing = -1;
-    assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_COLUMN_MAJOR, TESS_BORROW, &A), TESS_OK);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_BORROW, &A),
+        TESS_OK);
     assert_int_equal(tess_matrix_diagonal_blocks(ctx, A, blocks, &missing), TESS_OK);
     const double expected[] = {1, 2, 3, 4, 0, 0, 0, 0};
     assert_memory_equal(blocks, expected, sizeof expected);
@@ -169,7 +171,7 @@ static void update_equals_a_new_conversion(void **state)
             const char *name = test_pattern_name((test_pattern)pattern);
             tess_matrix *A = test_matrix(ctx, (test_pattern)pattern, 31, 2, 2, type, 7 + s);
             tess_matrix *csr, *B, *expected;
-            assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &csr), TESS_OK);
+            assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_KEEP, &csr), TESS_OK);
             assert_int_equal(tess_matrix_to_blocks(ctx, csr, &blocking, &B), TESS_OK);
             for (int64_t k = 0; k < csr->blocks; k++)
                 if (type == TESS_F64)
@@ -194,13 +196,13 @@ static void update_names_an_entry_outside_and_leaves_the_rest(void **state)
     const int32_t columns[] = {0, 1, 2, 2}, outside[] = {0, 1, 1, 2}, first[] = {1};
     const double values[] = {1, 2, 3, 4}, others[] = {5, 6, 7, 8};
     tess_matrix *A, *B, *C;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 4, 4, offsets, columns, values, TESS_BORROW, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 4, 4, offsets, columns, values,
+                                          TESS_OWNERSHIP_BORROW, &A),
+                     TESS_OK);
     assert_int_equal(tess_matrix_to_blocks(ctx, A, &(tess_blocking){2, 2}, &B), TESS_OK);
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 4, 4, offsets, outside, others, TESS_BORROW, &C),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 4, 4, offsets, outside, others,
+                                          TESS_OWNERSHIP_BORROW, &C),
+                     TESS_OK);
     assert_int_equal(tess_matrix_update(ctx, B, C), TESS_ERR_PATTERN);
     assert_string_equal(tess_ctx_error(ctx),
                         "row 2, column 1: block (1, 0) is outside the pattern");
@@ -211,7 +213,8 @@ static void update_names_an_entry_outside_and_leaves_the_rest(void **state)
 
     /* Fewer entries: what is not given is 0. */
     assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 4, 4, fewer, first, others, TESS_BORROW, &C), TESS_OK);
+        tess_matrix_from_csr(ctx, TESS_F64, 4, 4, fewer, first, others, TESS_OWNERSHIP_BORROW, &C),
+        TESS_OK);
     assert_int_equal(tess_matrix_update(ctx, B, C), TESS_OK);
     test_check_same_dense("fewer entries", B, C);
     assert_int_equal(B->blocks, 2);
@@ -239,7 +242,9 @@ static void statistics_by_hand(void **state)
                                    .values = values};
     tess_matrix *A;
     tess_statistics s;
-    assert_int_equal(tess_matrix_from_bsr(ctx, &view, TESS_COLUMN_MAJOR, TESS_BORROW, &A), TESS_OK);
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_BORROW, &A),
+        TESS_OK);
     assert_int_equal(tess_matrix_statistics(ctx, A, &s), TESS_OK);
     assert_int_equal(s.row_min, 0);
     assert_int_equal(s.row_max, 3);

@@ -28,7 +28,7 @@ static fixture open_fixture(void **state, int32_t r, int32_t c, tess_type type)
     fixture f = {.ctx = test_ctx(state)};
     tess_matrix *csr, *blocks;
     assert_int_equal(tess_matrix_from_csr(f.ctx, TESS_F64, 5, 4, csr_offsets, csr_columns,
-                                          csr_values, TESS_BORROW, &csr),
+                                          csr_values, TESS_OWNERSHIP_BORROW, &csr),
                      TESS_OK);
     assert_int_equal(tess_matrix_to_blocks(f.ctx, csr, &(tess_blocking){r, c}, &blocks), TESS_OK);
     assert_int_equal(tess_matrix_to_type(f.ctx, blocks, type, &f.A), TESS_OK);
@@ -125,7 +125,8 @@ static void spmm_in_both_orders_with_gaps(void **state)
         }
         for (int i = 0; i < 14; i++)
             Y[i] = i;
-        assert_int_equal(tess_spmm(f.plan, 2, TESS_COLUMN_MAJOR, 1, X, 6, 0.5, Y, 7), TESS_OK);
+        assert_int_equal(tess_spmm(f.plan, 2, TESS_ORDER_COLUMN_MAJOR, 1, X, 6, 0.5, Y, 7),
+                         TESS_OK);
         for (int i = 0; i < 7; i++) {
             assert_true(Y[i] == (i < 5 ? product[i] + 0.5 * i : i));
             assert_true(Y[7 + i] == (i < 5 ? -2 * product[i] + 0.5 * (7 + i) : 7 + i));
@@ -140,7 +141,7 @@ static void spmm_in_both_orders_with_gaps(void **state)
         }
         for (int i = 0; i < 20; i++)
             Z[i] = i % 4 < 2 ? (double)NAN : (double)i;
-        assert_int_equal(tess_spmm(f.plan, 2, TESS_ROW_MAJOR, -0.5, R, 3, 0, Z, 4), TESS_OK);
+        assert_int_equal(tess_spmm(f.plan, 2, TESS_ORDER_ROW_MAJOR, -0.5, R, 3, 0, Z, 4), TESS_OK);
         for (int i = 0; i < 20; i++)
             assert_true(Z[i] == (i % 4 == 0   ? -0.5 * product[i / 4]
                                  : i % 4 == 1 ? product[i / 4]
@@ -212,13 +213,16 @@ static void bad_arguments_are_named(void **state)
     assert_int_equal(tess_spmv(f.plan, 1, x, 0, x), TESS_ERR_ARGUMENT);
     assert_string_equal(tess_ctx_error(f.ctx), "tess_spmv: x and y are the same array");
     assert_int_equal(tess_spmv_transpose(f.plan, 1, NULL, 0, y), TESS_ERR_ARGUMENT);
-    assert_int_equal(tess_spmm(f.plan, -1, TESS_ROW_MAJOR, 1, x, 1, 0, y, 1), TESS_ERR_ARGUMENT);
-    assert_int_equal(tess_spmm(f.plan, 0, TESS_ROW_MAJOR, 1, NULL, 0, 0, NULL, 0), TESS_OK);
+    assert_int_equal(tess_spmm(f.plan, -1, TESS_ORDER_ROW_MAJOR, 1, x, 1, 0, y, 1),
+                     TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_spmm(f.plan, 0, TESS_ORDER_ROW_MAJOR, 1, NULL, 0, 0, NULL, 0), TESS_OK);
     assert_int_equal(tess_spmm(f.plan, 1, (tess_block_order)3, 1, x, 9, 0, y, 9),
                      TESS_ERR_ARGUMENT);
-    assert_int_equal(tess_spmm(f.plan, 2, TESS_COLUMN_MAJOR, 1, x, 3, 0, y, 5), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_spmm(f.plan, 2, TESS_ORDER_COLUMN_MAJOR, 1, x, 3, 0, y, 5),
+                     TESS_ERR_ARGUMENT);
     assert_string_equal(tess_ctx_error(f.ctx), "tess_spmm: ldx = 3 is less than 4");
-    assert_int_equal(tess_spmm(f.plan, 2, TESS_ROW_MAJOR, 1, x, 2, 0, y, 1), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_spmm(f.plan, 2, TESS_ORDER_ROW_MAJOR, 1, x, 2, 0, y, 1),
+                     TESS_ERR_ARGUMENT);
     assert_string_equal(tess_ctx_error(f.ctx), "tess_spmm: ldy = 1 is less than 2");
 
     tess_plan *plan = NULL;

@@ -20,9 +20,9 @@ static tess_matrix *from_dense(tess_ctx *ctx, int64_t rows, int64_t cols, const 
         offsets[i + 1] = found;
     }
     tess_matrix *A;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, rows, cols, offsets, columns, values, TESS_COPY, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, rows, cols, offsets, columns, values,
+                                          TESS_OWNERSHIP_COPY, &A),
+                     TESS_OK);
     return A;
 }
 

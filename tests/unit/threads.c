@@ -187,9 +187,9 @@ static void a_forked_child_computes_with_threads_of_its_own(void **state)
     tess_device *device = test_threads(ctx, 3);
     tess_plan *plan = NULL;
     double *x = test_vector(A->cols, TESS_F64, 6), *y = test_vector(A->rows, TESS_F64, 7);
-    assert_int_equal(
-        tess_plan_create(ctx, A, device, &(tess_plan_options){.effort = TESS_ESTIMATE}, &plan),
-        TESS_OK);
+    assert_int_equal(tess_plan_create(ctx, A, device,
+                                      &(tess_plan_options){.effort = TESS_EFFORT_ESTIMATE}, &plan),
+                     TESS_OK);
     assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_OK);
     assert_true(three_meet(ctx));
     check_child(ctx, plan, x, y, 2);
@@ -267,7 +267,7 @@ static void product(tess_plan *plan, int kind, int64_t n, const double *x, doubl
     tess_status status = kind == 0 ? tess_spmv(plan, 1, x, 0, y)
                          : kind == 1
                              ? tess_spmv_transpose(plan, 1, x, 0, y)
-                             : tess_spmm(plan, VECTORS, TESS_COLUMN_MAJOR, 1, x, n, 0, y, n);
+                             : tess_spmm(plan, VECTORS, TESS_ORDER_COLUMN_MAJOR, 1, x, n, 0, y, n);
     if (status != TESS_OK)
         abort();
 }
@@ -330,7 +330,7 @@ static tess_plan *plan_of(tess_ctx *ctx, const tess_matrix *A, tess_device *devi
                           const char *format)
 {
     tess_plan *plan = NULL;
-    const tess_plan_options options = {.effort = TESS_ESTIMATE, .format = format};
+    const tess_plan_options options = {.effort = TESS_EFFORT_ESTIMATE, .format = format};
     if (tess_plan_create(ctx, A, device, &options, &plan) != TESS_OK)
         fail_msg("%s: %s", format, tess_ctx_error(ctx));
     return plan;

@@ -55,19 +55,19 @@ static void effort_decides_how_much_is_run(void **state)
         f.fake.kernels[i].seconds -= 0.015 * i;
     open_fixture(&f, state, large);
 
-    assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_ESTIMATE}), "k0");
+    assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_EFFORT_ESTIMATE}), "k0");
     assert_string_equal(choice(&f, &(tess_plan_options){.reproducible = 1}), "k0");
     assert_int_equal(f.fake.batches, 0);
 
     tess_plan *plan;
     assert_int_equal(tess_plan_create(f.ctx, f.A, &f.device, NULL, &plan), TESS_OK);
-    assert_int_equal(f.fake.listed_with, TESS_MEASURE);
+    assert_int_equal(f.fake.listed_with, TESS_EFFORT_MEASURE);
     assert_in_range(plan->search->spmvs, 30, 60);
     assert_string_not_equal(plan->kernel, "k0");
     tess_plan_destroy(plan);
 
-    assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_EXHAUSTIVE}), "k63");
-    assert_int_equal(f.fake.listed_with, TESS_EXHAUSTIVE);
+    assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_EFFORT_EXHAUSTIVE}), "k63");
+    assert_int_equal(f.fake.listed_with, TESS_EFFORT_EXHAUSTIVE);
     tess_matrix_destroy(f.A);
 }
 

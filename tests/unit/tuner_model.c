@@ -44,7 +44,7 @@ static void the_model_orders_what_is_tried(void **state)
     believe(&f, "best", 2); /* not quite right */
 
     /* An estimate takes what is predicted to be the fastest and runs nothing. */
-    assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_ESTIMATE}), "good");
+    assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_EFFORT_ESTIMATE}), "good");
     assert_int_equal(f.fake.batches, 0);
     /* Only asked otherwise does the model not matter. */
     assert_string_equal(choice(&f, &(tess_plan_options){.kernel = "slow", .params = ""}), "slow");
@@ -108,11 +108,11 @@ static void the_second_plan_of_a_class_costs_no_search(void **state)
     ctx = wise_context(&f, path);
     f.fake.batches = f.fake.prepared = 0;
     assert_string_equal(choice(&f, NULL), "c");
-    assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_ESTIMATE}), "c");
+    assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_EFFORT_ESTIMATE}), "c");
     assert_int_equal(f.fake.batches, 0);
     assert_int_equal(f.fake.prepared, 2);
     /* What was only measured does not stand for a search through everything. */
-    assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_EXHAUSTIVE}), "c");
+    assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_EFFORT_EXHAUSTIVE}), "c");
     assert_true(f.fake.batches > 0);
     assert_string_equal(choice(&f, &(tess_plan_options){.reproducible = 1}), "a");
 

@@ -33,7 +33,7 @@ static int teardown(void **state)
 
 static tess_wisdom_entry entry_of(const char *key, const char *kernel)
 {
-    tess_wisdom_entry entry = {.seconds = 0.25, .bytes = 1e9, .effort = TESS_EXHAUSTIVE};
+    tess_wisdom_entry entry = {.seconds = 0.25, .bytes = 1e9, .effort = TESS_EFFORT_EXHAUSTIVE};
     snprintf(entry.key, sizeof entry.key, "%s", key);
     snprintf(entry.candidate.format, sizeof entry.candidate.format, "bsr");
     snprintf(entry.candidate.kernel, sizeof entry.candidate.kernel, "%s", kernel);
@@ -70,7 +70,7 @@ static void what_is_remembered_is_there_in_the_next_context(void **state)
     assert_string_equal(found->candidate.format, "bsr");
     assert_string_equal(found->candidate.params, "C=32,U=2");
     assert_true(found->seconds == 0.25 && found->bytes == 1e9);
-    assert_int_equal(found->effort, TESS_EXHAUSTIVE);
+    assert_int_equal(found->effort, TESS_EFFORT_EXHAUSTIVE);
     assert_true(tess_wisdom_is_current(found, &tess_cpu_backend));
     assert_false(tess_wisdom_is_current(found, &tess_cuda_backend));
     assert_null(tess_wisdom_backend(found)); /* k1 is no device's model */

@@ -32,7 +32,7 @@ static int teardown(void **state)
 
 static tess_wisdom_entry entry_of(const char *key)
 {
-    tess_wisdom_entry entry = {.seconds = 0.25, .bytes = 1e9, .effort = TESS_MEASURE};
+    tess_wisdom_entry entry = {.seconds = 0.25, .bytes = 1e9, .effort = TESS_EFFORT_MEASURE};
     snprintf(entry.key, sizeof entry.key, "%s", key);
     snprintf(entry.candidate.format, sizeof entry.candidate.format, "bsr");
     snprintf(entry.candidate.kernel, sizeof entry.candidate.kernel, "fast");

@@ -47,9 +47,9 @@ static void hard_numbers_survive(void **state)
         columns[k] = k;
     const int64_t offsets[] = {0, count};
     tess_matrix *A;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 1, count, offsets, columns, values, TESS_BORROW, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 1, count, offsets, columns, values,
+                                          TESS_OWNERSHIP_BORROW, &A),
+                     TESS_OK);
     for (size_t i = 0; i < 3; i++) {
         const char *path = file_path(endings[i]);
         tess_matrix *B;
@@ -129,7 +129,7 @@ static void blocks_become_entries_in_mtx_and_stay_in_tess(void **state)
         path = file_path("a.mtx");
         assert_int_equal(tess_matrix_write(ctx, A, path), TESS_OK);
         assert_int_equal(tess_matrix_read(ctx, path, &B), TESS_OK);
-        assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_DROP_ZEROS, &C), TESS_OK);
+        assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_DROP, &C), TESS_OK);
         assert_int_equal(B->blocks, C->blocks);
         assert_memory_equal(B->columns, C->columns, (size_t)B->blocks * sizeof *B->columns);
         for (int64_t k = 0; k < B->blocks; k++)
@@ -148,9 +148,9 @@ static void text_is_short_and_names_its_writer(void **state)
     const int32_t columns[] = {0, 1, 1};
     const double values[] = {0.1, -2, 1e-7};
     tess_matrix *A;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, values, TESS_COPY, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, values,
+                                          TESS_OWNERSHIP_COPY, &A),
+                     TESS_OK);
     const char *path = file_path("a.mtx");
     assert_int_equal(tess_matrix_write(ctx, A, path), TESS_OK);
     size_t size;
@@ -184,6 +184,72 @@ static void failures_leave_no_file_and_keep_the_old_one(void **state)
     tess_matrix_destroy(A);
 }
 
+static void symmetric_files_have_half_the_entries_and_read_back_whole(void **state)
+{
+    static const char *const inputs[] = {"elasticity:n=3", "stencil7:n=4,b=1", "trefethen:n=30",
+                                         "diffusion:n=4,jump=7", "stencil27:n=3,b=2,type=f32"};
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        tess_matrix *A, *scalars, *back;
+        const char *path = file_path(i % 2 ? "s.mtx" : "s.mtx.gz");
+        assert_int_equal(tess_matrix_generate(ctx, inputs[i], &A, NULL), TESS_OK);
+        if (tess_matrix_write_symmetric(ctx, A, path) != TESS_OK)
+            fail_msg("%s: %s", inputs[i], tess_ctx_error(ctx));
+        assert_int_equal(tess_matrix_read(ctx, path, &back), TESS_OK);
+        assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_DROP, &scalars), TESS_OK);
+        assert_int_equal(back->blocks, scalars->blocks);
+        for (int64_t k = 0; k < back->blocks; k++)
+            if (back->columns[k] != scalars->columns[k] ||
+                tess_matrix_value(back, k) != tess_matrix_value(scalars, k))
+                fail_msg("%s: entry %lld", inputs[i], (long long)k);
+        tess_matrix_destroy(back);
+        assert_int_equal(tess_matrix_write(ctx, A, file_path("g.mtx")), TESS_OK);
+        size_t size;
+        unsigned char *bytes = get_file(file_path("g.mtx"), &size);
+        if (i % 2) {
+            size_t half;
+            unsigned char *lower = get_file(path, &half);
+            assert_non_null(strstr((char *)lower, "coordinate real symmetric"));
+            assert_true(half < size * 3 / 4);
+            free(lower);
+        }
+        free(bytes);
+        unlink(path);
+        unlink(file_path("g.mtx"));
+        tess_matrix_destroy(scalars);
+        tess_matrix_destroy(A);
+    }
+}
+
+static void what_is_not_symmetric_is_refused_with_the_place(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const char *path = file_path("s.mtx");
+    for (int seed = 1; seed < 30; seed++) {
+        tess_matrix *A;
+        char place[80];
+        assert_int_equal(tess_matrix_generate(ctx, "stencil7:n=3,b=1", &A, NULL), TESS_OK);
+        int64_t i = seed % (int)A->rows, k = A->row_offsets[i];
+        if (A->columns[k] == i)
+            k++;
+        const int64_t j = A->columns[k];
+        ((double *)A->values)[k] += 1;
+        snprintf(place, sizeof place, "a(%lld, %lld) = ", (long long)(i < j ? i : j),
+                 (long long)(i < j ? j : i)); /* the first in the order of rows */
+        assert_int_equal(tess_matrix_write_symmetric(ctx, A, path), TESS_ERR_MATRIX);
+        if (!strstr(tess_ctx_error(ctx), place))
+            fail_msg("row %lld: '%s' does not say '%s'", (long long)i, tess_ctx_error(ctx), place);
+        tess_matrix_destroy(A);
+    }
+    tess_matrix *A = test_matrix(ctx, TEST_WIDE, 5, 1, 1, TESS_F64, 8);
+    assert_int_equal(tess_matrix_write_symmetric(ctx, A, path), TESS_ERR_MATRIX);
+    assert_int_equal(tess_matrix_write_symmetric(ctx, A, file_path("a.tess")), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_matrix_write_symmetric(ctx, NULL, path), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_matrix_write_symmetric(ctx, A, NULL), TESS_ERR_ARGUMENT);
+    assert_int_equal(files_in_folder(), 0);
+    tess_matrix_destroy(A);
+}
+
 static void running_out_of_memory_leaves_no_file(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -199,6 +265,15 @@ static void running_out_of_memory_leaves_no_file(void **state)
         assert_true(sweep.failed >= 4);
         unlink(file_path(endings[i]));
     }
+    tess_matrix_destroy(A);
+    assert_int_equal(tess_matrix_generate(ctx, "stencil7:n=3,b=2", &A, NULL), TESS_OK);
+    test_sweep sweep = test_sweep_begin(state);
+    tess_status status;
+    do {
+        status = tess_matrix_write_symmetric(ctx, A, file_path("s.mtx"));
+        assert_int_equal(files_in_folder(), status == TESS_OK);
+    } while (test_sweep_goes_on(&sweep, status));
+    unlink(file_path("s.mtx"));
     tess_matrix_destroy(A);
 }
 
@@ -269,6 +344,8 @@ int main(void)
         cmocka_unit_test(blocks_become_entries_in_mtx_and_stay_in_tess),
         cmocka_unit_test(text_is_short_and_names_its_writer),
         cmocka_unit_test(failures_leave_no_file_and_keep_the_old_one),
+        cmocka_unit_test(symmetric_files_have_half_the_entries_and_read_back_whole),
+        cmocka_unit_test(what_is_not_symmetric_is_refused_with_the_place),
         cmocka_unit_test(running_out_of_memory_leaves_no_file),
         cmocka_unit_test(decimal_text_is_exact),
     };

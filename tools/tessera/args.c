@@ -27,13 +27,14 @@ static const cli_option type_option = {"type",
                                        "store values in this precision",
                                        0,
                                        0};
-static const cli_option block_option = {"block",
-                                        OPTION_BLOCK,
-                                        offsetof(common_args, block),
-                                        "B|RxC|auto",
-                                        "store blocks of this size; auto detects it",
-                                        0,
-                                        0};
+static const cli_option block_option = {
+    "block",
+    OPTION_BLOCK,
+    offsetof(common_args, block),
+    "B|RxC|auto",
+    "store blocks of this size; auto (a file's default): as `info` recommends",
+    0,
+    0};
 
 const cli_option *args_common_option(const cli_command *command, size_t index)
 {
@@ -107,6 +108,14 @@ static bool is_outside(cli_app *app, const cli_option *option, const char *value
     return false;
 }
 
+static bool no_number(cli_app *app, const cli_option *option, const char *value)
+{
+    fail(app, EXIT_USAGE, "--%s: '%s' is not %s in %lld..%lld", option->name, value,
+         option->kind == OPTION_INT ? "an integer" : "a number", (long long)option->min,
+         (long long)option->max);
+    return false;
+}
+
 static bool parse_value(cli_app *app, const cli_option *option, const char *value, char *args)
 {
     void *target = args + option->offset;
@@ -119,12 +128,12 @@ static bool parse_value(cli_app *app, const cli_option *option, const char *valu
         return *value || needs_value(app, option); /* "" is a variable of a script that is unset */
     case OPTION_INT:
         if (!parse_int(value, target))
-            return bad(app, option->name, value, "an integer");
+            return no_number(app, option, value);
         return (*(int64_t *)target >= option->min && *(int64_t *)target <= option->max) ||
                is_outside(app, option, value);
     case OPTION_REAL:
         if (!parse_real(value, target))
-            return bad(app, option->name, value, "a number");
+            return no_number(app, option, value);
         return (*(double *)target >= (double)option->min &&
                 *(double *)target <= (double)option->max) ||
                is_outside(app, option, value);
@@ -173,7 +182,7 @@ static bool parse_option(cli_app *app, const cli_option **list, size_t count, in
             strncmp(word + 2, option->name, length - 2) != 0)
             continue;
         if (option->kind == OPTION_FLAG && equals) {
-            fail(app, EXIT_USAGE, "--%s takes no value", option->name);
+            fail(app, EXIT_USAGE, "--%s takes no value: leave out '%s'", option->name, equals);
             return false;
         }
         const char *value = equals ? equals + 1 : NULL;

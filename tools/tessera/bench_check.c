@@ -67,14 +67,14 @@ static void multiply_rows(const tess_matrix *A, const tess_product *product, int
 {
     tess_matrix part = rows_of(A, first, count);
     bool many = product->kind == TESS_PRODUCT_SPMM;
-    bool columns = !many || product->order == TESS_COLUMN_MAJOR;
+    bool columns = !many || product->order == TESS_ORDER_COLUMN_MAJOR;
     int64_t k = many ? product->k : 1, stride = columns ? 1 : k;
     int64_t start = first * A->block_height * stride;
     char *rows = y + start * (int64_t)tess_type_size(A->type);
     if (!many)
         tess_ref_spmv(&part, 1, x, 0, rows);
     else
-        tess_ref_spmm(&part, (int)k, columns ? TESS_COLUMN_MAJOR : TESS_ROW_MAJOR, 1, x,
+        tess_ref_spmm(&part, (int)k, columns ? TESS_ORDER_COLUMN_MAJOR : TESS_ORDER_ROW_MAJOR, 1, x,
                       columns ? A->cols : k, 0, rows, columns ? A->rows : k);
     for (int64_t v = 0; v < k; v++)
         for (int64_t ib = 0; ib < count; ib++)

@@ -147,7 +147,7 @@ void bench_entry_turn(bench_session *s, bench_entry *e)
 
 tess_status bench_entry_make(bench_session *s, const tess_candidate *candidate, bench_entry *e)
 {
-    tess_plan_options options = {.effort = TESS_ESTIMATE,
+    tess_plan_options options = {.effort = TESS_EFFORT_ESTIMATE,
                                  .format = candidate->format[0] ? candidate->format : NULL,
                                  .kernel = candidate->kernel[0] ? candidate->kernel : NULL,
                                  .params = candidate->params[0] ? candidate->params : NULL};

@@ -99,7 +99,7 @@ static tess_status measure_group(bench_session *s, bench_entry *group, int count
 static int64_t estimated(const tess_candidates *list, const tess_matrix *A)
 {
     int64_t first = 0;
-    while (!tess_search_shapes(TESS_ESTIMATE, A) && first < list->count - 1 &&
+    while (!tess_search_shapes(TESS_EFFORT_ESTIMATE, A) && first < list->count - 1 &&
            list->items[first].shaped)
         first++;
     return first;

@@ -160,11 +160,12 @@ static tess_status start_host(bench_peers *peers, const char *directory, int thr
     bool whole =
         A->rows == A->block_rows * A->block_height && A->cols == A->block_cols * A->block_width;
     if (A->type != TESS_F64 || !whole)
-        return tess_fail(A->ctx, TESS_ERR_UNSUPPORTED,
-                         "the peers take f64 matrices of whole blocks only, and this is %s %lld x "
-                         "%lld in blocks of %d x %d",
-                         tess_type_name(A->type), (long long)A->rows, (long long)A->cols,
-                         (int)A->block_height, (int)A->block_width);
+        return tess_fail(
+            A->ctx, TESS_ERR_UNSUPPORTED,
+            "the peers take f64 matrices of whole blocks only, and this is %s %lld x "
+            "%lld in blocks of %d x %d: leave out --peers, or choose --type and --block",
+            tess_type_name(A->type), (long long)A->rows, (long long)A->cols, (int)A->block_height,
+            (int)A->block_width);
     TESS_TRY(make_directory(peers));
     snprintf(path, sizeof path, "%s/matrix", peers->directory);
     TESS_TRY(write_matrix(A, peers->x, path));

@@ -21,13 +21,13 @@ static tess_status predicted_iteration(tess_ctx *ctx, const tess_matrix *A, tess
     }
     tess_free(ctx, x);
 cleanup:
-    tess_prediction_destroy(ctx, p);
+    tess_prediction_destroy(p);
     return status;
 }
 
 tess_status bench_search_run(tess_device *device, const tess_matrix *A, bool cg, bench_search *out)
 {
-    static const tess_plan_options automatic = {.effort = TESS_MEASURE};
+    static const tess_plan_options automatic = {.effort = TESS_EFFORT_MEASURE};
     tess_ctx *ctx = device->ctx;
     tess_plan *plan;
     *out = (bench_search){0};

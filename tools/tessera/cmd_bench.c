@@ -22,7 +22,7 @@ typedef struct bench_args {
 static bool parse_product(const char *text, tess_product *product)
 {
     int64_t k;
-    *product = (tess_product){.kind = TESS_PRODUCT_SPMV, .k = 1, .order = TESS_ROW_MAJOR};
+    *product = (tess_product){.kind = TESS_PRODUCT_SPMV, .k = 1, .order = TESS_ORDER_ROW_MAJOR};
     if (!text || strcmp(text, "spmv") == 0)
         return true;
     if (strcmp(text, "spmv_transpose") == 0) {
@@ -199,7 +199,9 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
                     "--op '%s' is none of spmv, spmv_transpose, spmm:K (K=1..1024)", args->op);
     if (args->cg && !args->search)
         return fail(app, EXIT_USAGE, "--cg is of use with --search only: add --search");
-    options.product.effort = args->all ? TESS_EXHAUSTIVE : args->few ? TESS_ESTIMATE : TESS_MEASURE;
+    options.product.effort = args->all   ? TESS_EFFORT_EXHAUSTIVE
+                             : args->few ? TESS_EFFORT_ESTIMATE
+                                         : TESS_EFFORT_MEASURE;
     if (args->list)
         return print_list(app, args, device, A, &options);
     if (args->peers && on_host && options.product.kind == TESS_PRODUCT_SPMV)
@@ -285,7 +287,9 @@ const cli_command command_bench = {
         "With --peers, other libraries take part: on the CPU those whose adapters `./run bench` "
         "built (found beside the command or through TESSERA_PEERS), on the GPU cuSPARSE, where "
         "it is installed. Their results are verified and marked like our own, but do not change "
-        "the exit status.",
+        "the exit status.\n\n"
+        "A Matrix Market file is stored with the blocks that `tessera info` recommends; --block 1 "
+        "stores plain CSR.",
     .examples = "tessera bench gen:stencil27:n=48,b=3\n"
                 "tessera bench A.mtx.gz --device cpu:4 --type f32 --json\n"
                 "tessera bench gen:stencil7:n=100,b=4 --peers",

@@ -19,7 +19,7 @@ static int run(cli_app *app, void *arguments)
     if (args->rhs)
         exit_status = output_vector(app, view_of(A).type, view_of(A).rows, rhs, args->rhs);
     if (exit_status == EXIT_DONE)
-        exit_status = output_matrix(app, A, args->common.operands[1], args->common.json);
+        exit_status = output_matrix(app, A, args->common.operands[1], false, args->common.json);
     tess_release(app->ctx, rhs);
     tess_matrix_destroy(A);
     return exit_status;

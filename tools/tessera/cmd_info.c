@@ -102,7 +102,7 @@ static int run(cli_app *app, void *arguments)
     info_facts facts = {.input = args->common.operands[0]};
     info_run r = {0};
     tess_status status = tess_matrix_to_csr(
-        app->ctx, A, args->ignore_zeros ? TESS_DROP_ZEROS : TESS_KEEP_ZEROS, &r.scalars);
+        app->ctx, A, args->ignore_zeros ? TESS_ZEROS_DROP : TESS_ZEROS_KEEP, &r.scalars);
     tess_matrix_destroy(A);
     exit_status = status == TESS_OK ? gather(app, args, &r, &facts) : fail_status(app, status);
     if (exit_status == EXIT_DONE && args->common.json) {
@@ -111,8 +111,8 @@ static int run(cli_app *app, void *arguments)
         terminal_clear_progress(app);
         info_print(app, &facts, args->all);
     }
-    tess_shape_detection_destroy(app->ctx, r.shapes);
-    tess_detection_destroy(app->ctx, r.blocks);
+    tess_shape_detection_destroy(r.shapes);
+    tess_detection_destroy(r.blocks);
     tess_matrix_destroy(r.scalars);
     return exit_status;
 }

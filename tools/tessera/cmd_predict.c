@@ -181,6 +181,32 @@ static int predict(cli_app *app, const predict_args *args, const tess_matrix *A,
     return args->map ? predict_map(app, args->map, A, device, (*p)->model, &options) : EXIT_DONE;
 }
 
+/* The map alone, for a block size instead of a matrix: that of --block, or 1. */
+static int draw_map(cli_app *app, predict_args *args)
+{
+    char input[80];
+    const block_choice *block = &args->common.block;
+    int exit_status = EXIT_DONE;
+    if (block->given && (block->rows == 0 || block->rows != block->cols))
+        return fail(app, EXIT_USAGE, "predict: --map without INPUT takes square blocks: --block 3");
+    snprintf(input, sizeof input, "gen:stencil27:n=16,b=%d", block->given ? (int)block->rows : 1);
+    args->common.block.given = false;
+    tess_matrix *A = input_matrix(app, &args->common, input, &exit_status);
+    tess_device *device = A ? open_device_for(app, &args->common, A, &exit_status) : NULL;
+    tess_prediction *p = NULL;
+    measured none = {0};
+    if (device)
+        exit_status = predict(app, args, A, device, &p, &none);
+    if (p && exit_status == EXIT_DONE)
+        printf("%s: CG with %d x %d blocks on one device and on %lld, by the model of %s\n",
+               args->map, view_of(A).block_height, view_of(A).block_width,
+               (long long)(args->devices > 1 ? args->devices : 2), p->model);
+    tess_prediction_destroy(p);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+    return exit_status;
+}
+
 static int run(cli_app *app, void *arguments)
 {
     predict_args *args = arguments;
@@ -189,6 +215,10 @@ static int run(cli_app *app, void *arguments)
     tess_prediction *p = NULL;
     measured m = {0};
     terminal_show_notes(app);
+    if (args->common.operand_count == 0)
+        return args->map && !args->check
+                   ? draw_map(app, args)
+                   : fail(app, EXIT_USAGE, "predict: INPUT is missing (or --map FILE without it)");
     tess_matrix *A = input_matrix(app, &args->common, args->common.operands[0], &exit_status);
     if (A)
         device = open_device_for(app, &args->common, A, &exit_status);
@@ -197,7 +227,7 @@ static int run(cli_app *app, void *arguments)
     if (device && exit_status == EXIT_DONE)
         exit_status = args->common.json ? print_document(app, A, p, &m) : print_text(app, A, p, &m);
     free(m.kernels);
-    tess_prediction_destroy(app->ctx, p);
+    tess_prediction_destroy(p);
     tess_device_close(device);
     tess_matrix_destroy(A);
     return exit_status;
@@ -218,8 +248,8 @@ static const cli_option options[] = {
 
 const cli_command command_predict = {
     .name = "predict",
-    .operands = "INPUT",
-    .min_operands = 1,
+    .operands = "[INPUT]",
+    .min_operands = 0,
     .max_operands = 1,
     .summary = "what the model says: SpMV, CG iteration, several devices",
     .description =
@@ -229,11 +259,16 @@ const cli_command command_predict = {
         "such devices that share the problem, and how many are worth it. Of a machine that is not "
         "here --device profile:NAME tells the same; `tessera devices` lists the names.\n\n"
         "--map draws three panels over unknowns and stored elements: GFLOP/s of CG on one device "
-        "and on N (default: 2), and the speed-up with the line from which on it is more than 1.",
+        "and on N (default: 2), and the speed-up with the line from which on it is more than 1. "
+        "Without INPUT it draws them for blocks of --block B (default: 1) and prints no tables.\n\n"
+        "A Matrix Market file is taken with the blocks that `tessera info` recommends; --block 1 "
+        "is "
+        "plain CSR.",
     .examples = "tessera predict gen:stencil27:n=48,b=4\n"
                 "tessera predict A.mtx.gz --block auto --device cuda --devices 8 --link 300\n"
                 "tessera predict A.mtx.gz --device profile:h200\n"
-                "tessera predict gen:stencil27:n=48,b=4 --devices 4 --map map.svg",
+                "tessera predict gen:stencil27:n=48,b=4 --devices 4 --map map.svg\n"
+                "tessera predict --map map.svg --block 3 --device profile:h200 --devices 8",
     .uses = USES_DEVICE | USES_TYPE | USES_BLOCK,
     .options = options,
     .option_count = sizeof options / sizeof options[0],

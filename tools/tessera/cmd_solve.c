@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advice.h"
 #include "command.h"
 #include "solve_report.h"
 
@@ -66,7 +67,7 @@ static int make_spec(cli_app *app, const solve_args *args, solve_run *r)
                                                          : "jacobi";
     char tol[40] = "", max[40] = "";
     if (args->tol && !parse_real(args->tol, &r->tol))
-        return fail(app, EXIT_USAGE, "--tol: '%s' is not a number", args->tol);
+        return fail(app, EXIT_USAGE, "--tol: '%s' is not a number such as 1e-8", args->tol);
     if (args->tol)
         snprintf(tol, sizeof tol, ",tol=%.15g", r->tol);
     if (args->max != 0)
@@ -80,7 +81,10 @@ static int make_spec(cli_app *app, const solve_args *args, solve_run *r)
         length = snprintf(r->spec, sizeof r->spec, "%s%s%s", automatic ? "auto" : method,
                           keys[0] ? ":" : "", keys[0] ? keys + 1 : "");
     if (length >= (int)sizeof r->spec)
-        return fail(app, EXIT_USAGE, "the solver's options are too long");
+        return fail(
+            app, EXIT_USAGE,
+            "the solver's options are longer than %zu characters: leave out what is the default",
+            sizeof r->spec - 1);
     r->report.spec = r->spec;
     return EXIT_DONE;
 }
@@ -106,9 +110,11 @@ static int set_modes(cli_app *app, const solve_args *args, solve_run *r)
         tess_release(app->ctx, numbers);
         TRY_CALL(app, status);
         if (!fits)
-            return fail(app, EXIT_USAGE,
-                        "%s has %lld elements, which are not columns of the matrix's %lld rows",
-                        args->modes, (long long)count, (long long)A.rows);
+            return fail(
+                app, EXIT_USAGE,
+                "%s has %lld elements, which are not columns of the matrix's %lld rows: a mode "
+                "has one number a row",
+                args->modes, (long long)count, (long long)A.rows);
     }
     return EXIT_DONE;
 }
@@ -137,24 +143,11 @@ static int solve(cli_app *app, const solve_args *args, solve_run *r)
     if (tess_solver_spec(r->solver))
         r->report.spec = tess_solver_spec(r->solver);
     terminal_clear_progress(app);
-    /* The share of what the device can read, of a working set of the solver's size. */
-    TRY_CALL(app, tess_device_read_speed(r->device, product_bytes(&A), &r->report.ceiling));
+    /* The share of what the device can read, of a working set of the size that a product moves. */
+    const double moves = plan_info(r->plan).moves;
+    TRY_CALL(app, tess_device_read_speed(r->device, moves > 0 ? moves : product_bytes(&A),
+                                         &r->report.ceiling));
     return EXIT_DONE;
-}
-
-/* What to try when a system was not solved. */
-static const char *advice_for(tess_reason reason)
-{
-    switch (reason) {
-    case TESS_ITERATION_LIMIT:
-        return "try a larger --max-iterations, or --pc ilu0";
-    case TESS_INDEFINITE:
-        return "try --method bicgstab or gmres";
-    case TESS_NOT_FINITE:
-        return "look for NaN and infinity in the matrix and in b";
-    default:
-        return "try --method gmres, or --pc ilu0";
-    }
 }
 
 /* The least |b - Ax| is what is asked of such a matrix. */
@@ -167,6 +160,7 @@ static int run(cli_app *app, void *arguments)
 {
     solve_args *args = arguments;
     solve_run r = {0};
+    output_divert(app, args->out);
     int exit_status = output_check(app, args->out);
     if (exit_status == EXIT_DONE)
         exit_status = output_check(app, args->history);
@@ -191,11 +185,11 @@ static int run(cli_app *app, void *arguments)
             if (exit_status == EXIT_DONE && args->plot)
                 exit_status = solve_write_plot(app, r.spec, result, args->plot);
             if (exit_status == EXIT_DONE && !solve_is_solved(result) &&
-                !(result->reason == TESS_LEAST_SQUARES && is_rectangular(r.matrix)))
+                !(result->reason == TESS_REASON_LEAST_SQUARES && is_rectangular(r.matrix)))
                 exit_status = strncmp(r.spec, "auto", 4) == 0 /* which says itself what to allow */
                                   ? fail(app, EXIT_FAILED, "not solved: %s", result->text)
                                   : fail(app, EXIT_FAILED, "not solved: %s; %s", result->text,
-                                         advice_for(result->reason));
+                                         solve_advice(result->reason));
         }
     }
     tess_solver_destroy(r.solver);
@@ -223,7 +217,8 @@ static const cli_option options[] = {
      "pc=amg: where the block rows lie, as many numbers each as the block size", 0, 0},
     {"modes", OPTION_TEXT, offsetof(solve_args, modes), "FILE",
      "pc=amg: vectors that A maps to almost 0, one after the other", 0, 0},
-    {"out", OPTION_TEXT, offsetof(solve_args, out), "FILE", "write x to FILE", 0, 0},
+    {"out", OPTION_TEXT, offsetof(solve_args, out), "FILE",
+     "write x to FILE (.mtx, .npy, else text; -: standard output)", 0, 0},
     {"history", OPTION_TEXT, offsetof(solve_args, history), "FILE",
      "write |r|/|b| by iteration to FILE (csv)", 0, 0},
     {"plot", OPTION_TEXT, offsetof(solve_args, plot), "FILE", "draw them in FILE (svg)", 0, 0},
@@ -259,12 +254,14 @@ const cli_command command_solve = {
         "A system that is not "
         "solved to the tolerance makes the command fail with exit status 1.\n\n"
         "Of a matrix that is not square the x with the smallest |b - Ax| is found (lsqr), and "
-        "|A'r| beside it says how nearly. Ctrl-C ends the solve with the best x so far, which "
+        "|A'r| beside it says how nearly. A Matrix Market file is stored with the blocks that "
+        "`tessera info` recommends where they are square; --block 1 stores plain CSR. Ctrl-C ends "
+        "the solve with the best x so far, which "
         "--out still gets.",
     .examples = "tessera solve gen:elasticity:n=24\n"
                 "tessera solve A.mtx.gz --rhs b.mtx --method gmres --pc ilu0 --out x.mtx\n"
                 "tessera solve gen:cdr:n=32 --pc ilu0 --plot residual.svg",
-    .uses = USES_DEVICE | USES_TYPE | USES_BLOCK,
+    .uses = USES_DEVICE | USES_TYPE | USES_BLOCK | USES_SQUARE_BLOCKS,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .choices = choices,

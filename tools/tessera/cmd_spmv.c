@@ -88,6 +88,7 @@ static int run(cli_app *app, void *arguments)
     spmv_args *args = arguments;
     spmv_run r = {0};
     int exit_status = EXIT_DONE;
+    output_divert(app, args->out);
     r.matrix = input_matrix(app, &args->common, args->common.operands[0], &exit_status);
     if (r.matrix)
         r.device = open_device_for(app, &args->common, r.matrix, &exit_status);
@@ -118,7 +119,8 @@ static int run(cli_app *app, void *arguments)
 
 static const cli_option options[] = {
     {"x", OPTION_TEXT, offsetof(spmv_args, x), "FILE", "take x from FILE", 0, 0},
-    {"out", OPTION_TEXT, offsetof(spmv_args, out), "FILE", "write y to FILE", 0, 0},
+    {"out", OPTION_TEXT, offsetof(spmv_args, out), "FILE",
+     "write y to FILE (.mtx, .npy, else text; -: standard output)", 0, 0},
     {"repeat", OPTION_INT, offsetof(spmv_args, repeat), "N",
      "multiply N times, report the fastest (default 20)", 1, 1000000},
     {"explain", OPTION_FLAG, offsetof(spmv_args, explain), NULL, "say what was chosen, and why", 0,
@@ -135,7 +137,10 @@ const cli_command command_spmv = {
         "Computes y = A x on a device, compares every row with the reference backend and prints "
         "time, bytes moved and error. Without --x, x is random but always the same. A row that "
         "rounding cannot "
-        "explain makes the command fail with exit status 1.",
+        "explain makes the command fail with exit status 1. GB/s are the bytes of matrix and "
+        "vectors over time, whatever the format; GFLOP/s count the zeros inside blocks.\n\n"
+        "A Matrix Market file is stored with the blocks that `tessera info` recommends; --block 1 "
+        "stores plain CSR. --out - writes y to standard output and the report to stderr.",
     .examples = "tessera spmv A.mtx.gz\n"
                 "tessera spmv gen:stencil27:n=48,b=3 --device cpu:4",
     .uses = USES_DEVICE | USES_TYPE | USES_BLOCK,

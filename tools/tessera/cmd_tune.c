@@ -97,7 +97,7 @@ static tess_status try_blockings(tuning *t, const tess_matrix *source)
     status = tess_detection_pick(ctx, detection, BLOCKINGS, picked, &count);
     for (int i = 0; i < count && status == TESS_OK && !terminal_interrupted(); i++)
         status = try_blocking(t, source, &picked[i]);
-    tess_detection_destroy(ctx, detection);
+    tess_detection_destroy(detection);
     return status;
 }
 
@@ -108,9 +108,10 @@ static bool parse_effort(const char *text, tess_effort *effort)
     static const struct {
         const char *name;
         tess_effort effort;
-    } efforts[] = {
-        {"measure", TESS_MEASURE}, {"estimate", TESS_ESTIMATE}, {"exhaustive", TESS_EXHAUSTIVE}};
-    *effort = TESS_MEASURE;
+    } efforts[] = {{"measure", TESS_EFFORT_MEASURE},
+                   {"estimate", TESS_EFFORT_ESTIMATE},
+                   {"exhaustive", TESS_EFFORT_EXHAUSTIVE}};
+    *effort = TESS_EFFORT_MEASURE;
     for (size_t i = 0; text && i < sizeof efforts / sizeof efforts[0]; i++) {
         *effort = efforts[i].effort;
         if (strcmp(text, efforts[i].name) == 0)
@@ -132,7 +133,7 @@ static tess_status search(tuning *t, tess_matrix *input, bool choose_blocks)
         status = tess_plan_create(t->app->ctx, input, t->device, &t->options, &t->plan);
         t->A = input;
     }
-    if (status != TESS_OK || t->options.effort == TESS_ESTIMATE)
+    if (status != TESS_OK || t->options.effort == TESS_EFFORT_ESTIMATE)
         return status;
     const tess_matrix_view A = view_of(t->A);
     return tess_device_read_speed(t->device, product_bytes(&A), &t->ceiling);
@@ -146,8 +147,10 @@ static int tune(cli_app *app, tune_args *args, const char *input)
         return fail(app, EXIT_USAGE, "--effort '%s' is none of estimate, measure, exhaustive",
                     args->effort);
     bool choose_blocks = args->common.block.given && args->common.block.rows == 0;
-    if (choose_blocks)
+    if (choose_blocks) {
         args->common.block.given = false;
+        args->common.as_it_is = true;
+    }
     tess_matrix *A = input_matrix(app, &args->common, input, &exit_status);
     if (A)
         t.device = open_device_for(app, &args->common, A, &exit_status);
@@ -173,7 +176,8 @@ static int run(cli_app *app, void *arguments)
     tune_args *args = arguments;
     terminal_show_notes(app);
     if (args->common.operand_count > 0 && (args->forget || args->show))
-        return fail(app, EXIT_USAGE, "tune: --%s takes no INPUT", args->forget ? "forget" : "show");
+        return fail(app, EXIT_USAGE, "tune: --%s takes no INPUT: leave it out",
+                    args->forget ? "forget" : "show");
     if (args->forget)
         return tune_forget(app, args->forget);
     if (args->show)
@@ -203,7 +207,8 @@ const cli_command command_tune = {
         "why one was chosen, and remembers the choice: later plans for matrices of the same class "
         "take it without a search. Ctrl-C stops the search and keeps the best so far.\n\n"
         "With --block auto the block size is chosen too: the few cheapest of `tessera info` and "
-        "plain 1 x 1 are each searched.\n\n"
+        "plain 1 x 1 are each searched. Without --block a Matrix Market file has the blocks that "
+        "`tessera info` recommends.\n\n"
         "What is known is kept in TESSERA_WISDOM, or tessera/wisdom.json in the user's cache "
         "directory; TESSERA_WISDOM=off keeps and uses nothing. It decides which kernel runs, never "
         "what a kernel computes.",

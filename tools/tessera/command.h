@@ -65,12 +65,13 @@ typedef struct common_args {
     const char *device; /* NULL: the best there is; only with USES_DEVICE */
     type_choice type;   /* only with USES_TYPE */
     block_choice block; /* only with USES_BLOCK */
+    bool as_it_is;      /* without --block a file keeps the blocks it has */
     const char *operands[OPERANDS_MAX];
     int operand_count;
 } common_args;
 
 /* Which of the shared options a command takes beside --help, --json, --threads and --verbose. */
-enum { USES_DEVICE = 1, USES_TYPE = 2, USES_BLOCK = 4 };
+enum { USES_DEVICE = 1, USES_TYPE = 2, USES_BLOCK = 4, USES_SQUARE_BLOCKS = 8 };
 
 /* ---- Commands ---- */
 
@@ -109,6 +110,8 @@ struct cli_app {
     bool notes;          /* of them, those about wisdom and model */
     char noted[256];     /* the last one that was */
     double started;      /* seconds, monotonic: progress waits for one second */
+    bool diverted;       /* reports go to stderr: standard output, kept in `data`, is for data */
+    int data;
 };
 
 /* args.c: parses argv[0..argc-1], the words after the subcommand's name, into args (cleared first).
@@ -184,7 +187,9 @@ int name_column(int width, const char *name);
 void print_name(char mark, int width, const char *name);
 
 /* input.c: the matrix INPUT names, a file or "gen:...", in the type and blocking that were asked
- * for. On failure prints the sentence, returns NULL and sets *exit_status. */
+ * for. Without --block a Matrix Market file gets the blocks that `info` recommends (with
+ * USES_SQUARE_BLOCKS 1 x 1 where these are not square); .tess files and generated problems keep
+ * theirs. On failure prints the sentence, returns NULL and sets *exit_status. */
 tess_matrix *input_matrix(cli_app *app, const common_args *common, const char *input,
                           int *exit_status);
 /* The same with the right-hand side of a generated problem in *rhs (free), otherwise untouched. */
@@ -206,10 +211,13 @@ tess_plan_info plan_info(const tess_plan *plan);
 /* output.c: EXIT_DONE when a file of this name can be written (or path is NULL), else a message and
  * the exit status: for commands whose work takes long, before it begins. */
 int output_check(cli_app *app, const char *path);
+/* Where the data go to standard output, path "-", reports go to stderr from here on. */
+void output_divert(cli_app *app, const char *path);
+bool output_is_standard(const char *path);
 
 /* output.c: writes, and for a matrix prints the line or JSON that says so; returns the exit status.
  */
-int output_matrix(cli_app *app, const tess_matrix *A, const char *path, bool json);
+int output_matrix(cli_app *app, const tess_matrix *A, const char *path, bool symmetric, bool json);
 int output_vector(cli_app *app, tess_type type, int64_t count, const void *values,
                   const char *path);
 /* "45 000 x 45 000, 372 100 blocks of 3 x 3, f64", no newline. */

@@ -24,13 +24,46 @@ static tess_status replace(tess_status status, tess_matrix *made, tess_matrix **
     return status;
 }
 
-/* The matrix as it was read or generated, in the blocks and precision that were asked for. */
-static tess_status convert(tess_ctx *ctx, const common_args *common, tess_matrix **A)
+/* Whether INPUT is a Matrix Market file, which has no blocks of its own. */
+static bool lacks_blocks(const char *input, const tess_matrix *A)
 {
+    static const char *const generated[] = {"gen:", "promote:", "tile:"};
+    for (size_t i = 0; i < sizeof generated / sizeof *generated; i++)
+        if (strncmp(input, generated[i], strlen(generated[i])) == 0)
+            return false;
+    return !ends_with(input, ".tess") && view_of(A).block_height == 1 &&
+           view_of(A).block_width == 1;
+}
+
+/* The block size that `info` recommends. */
+static tess_status recommend(cli_app *app, const tess_matrix *A, tess_blocking *blocking)
+{
+    tess_detection *found;
+    const tess_status status = tess_detect(app->ctx, A, NULL, &found);
+    if (status != TESS_OK)
+        return status;
+    *blocking = (tess_blocking){found->recommended.rows, found->recommended.cols};
+    tess_detection_destroy(found);
+    if ((app->command->uses & USES_SQUARE_BLOCKS) && blocking->rows != blocking->cols)
+        *blocking = (tess_blocking){1, 1};
+    return TESS_OK;
+}
+
+/* The matrix as it was read or generated, in the blocks and precision that were asked for. */
+static tess_status convert(cli_app *app, const common_args *common, const char *input,
+                           tess_matrix **A)
+{
+    tess_ctx *ctx = app->ctx;
     tess_status status = TESS_OK;
     tess_matrix *made = NULL;
-    if (common->block.given) {
-        tess_blocking blocking = {common->block.rows, common->block.cols};
+    tess_blocking blocking = {common->block.rows, common->block.cols};
+    bool block = common->block.given;
+    if (!block && (app->command->uses & USES_BLOCK) && !common->as_it_is &&
+        lacks_blocks(input, *A)) {
+        status = recommend(app, *A, &blocking);
+        block = status == TESS_OK && (blocking.rows > 1 || blocking.cols > 1);
+    }
+    if (block) {
         status = tess_matrix_to_blocks(ctx, *A, &blocking, &made);
         status = replace(status, made, A);
     }
@@ -39,6 +72,17 @@ static tess_status convert(tess_ctx *ctx, const common_args *common, tess_matrix
         status = replace(status, made, A);
     }
     return status;
+}
+
+/* What is wrong with a file, and what to do about it. */
+static int fail_reading(cli_app *app, tess_status status, const char *hint)
+{
+    const char *sentence = tess_ctx_error(app->ctx);
+    if (status == TESS_ERR_FORMAT)
+        hint = "mend it there, or fetch the file again";
+    return status == TESS_ERR_IO || status == TESS_ERR_FORMAT
+               ? fail(app, EXIT_USAGE, "%s; %s", sentence, hint)
+               : fail_status(app, status);
 }
 
 tess_matrix *input_matrix(cli_app *app, const common_args *common, const char *input,
@@ -60,11 +104,14 @@ tess_matrix *input_system(cli_app *app, const common_args *common, const char *i
                              : tess_matrix_input(app->ctx, input, &A);
     if (status == TESS_OK) {
         type = view_of(A).type;
-        status = convert(app->ctx, common, &A);
+        status = convert(app, common, input, &A);
     }
     if (status != TESS_OK) {
+        tess_matrix_destroy(A);
         tess_release(app->ctx, b);
-        *exit_status = fail_status(app, status);
+        *exit_status = fail_reading(app, status,
+                                    "INPUT is a file, - or gen:NAME ('tessera help generate' lists "
+                                    "the names)");
         return NULL;
     }
     if (!b)
@@ -82,11 +129,14 @@ int input_vector(cli_app *app, const char *path, tess_type type, int64_t expecte
 {
     int64_t count;
     void *values;
-    TRY_CALL(app, tess_vector_read(app->ctx, path, type, &count, &values));
+    const tess_status status = tess_vector_read(app->ctx, path, type, &count, &values);
+    if (status != TESS_OK)
+        return fail_reading(app, status, "name a file of one vector: .mtx, .npy or text");
     if (count != expected) {
         tess_release(app->ctx, values);
-        return fail(app, EXIT_USAGE, "%s has %lld elements, the matrix %lld %s", path,
-                    (long long)count, (long long)expected, what);
+        return fail(app, EXIT_USAGE,
+                    "%s has %lld elements, the matrix %lld %s: name a vector of %lld", path,
+                    (long long)count, (long long)expected, what, (long long)expected);
     }
     *out = take_vector(app->ctx, type, type, count, values);
     return *out ? EXIT_DONE : fail_memory(app);

@@ -6,6 +6,8 @@
 
 #include "command.h"
 
+static const char another_file[] = "make its directory, or name another file";
+
 void print_matrix_line(const tess_matrix *matrix)
 {
     const tess_matrix_view view = view_of(matrix), *A = &view;
@@ -20,40 +22,75 @@ void print_matrix_line(const tess_matrix *matrix)
                type_name(A->type));
 }
 
+bool output_is_standard(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 /* A file that cannot be written is a failure of the work; a name that means nothing is bad usage.
  */
-static int write_failed(cli_app *app, tess_status status)
+static int write_failed(cli_app *app, tess_status status, const char *path)
 {
-    int exit_status = fail_status(app, status);
-    return status == TESS_ERR_IO ? EXIT_FAILED : exit_status;
+    if (status != TESS_ERR_IO)
+        return fail_status(app, status);
+    return fail(app, EXIT_FAILED, "%s; %s", tess_ctx_error(app->ctx),
+                output_is_standard(path) ? "name a file in the place of -" : another_file);
+}
+
+void output_divert(cli_app *app, const char *path)
+{
+    if (app->diverted || !output_is_standard(path))
+        return;
+    fflush(stdout);
+    app->data = dup(STDOUT_FILENO);
+    app->diverted = app->data >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
+    app->colour = false;
+}
+
+/* Standard output is standard output again. */
+static void end_diversion(cli_app *app)
+{
+    fflush(stdout);
+    if (app->diverted) {
+        (void)dup2(app->data, STDOUT_FILENO);
+        close(app->data);
+    }
+    app->diverted = false;
 }
 
 int output_check(cli_app *app, const char *path)
 {
     struct stat file;
     char folder[4096] = ".";
-    if (!path)
+    if (!path || output_is_standard(path))
         return EXIT_DONE;
     if (stat(path, &file) == 0) {
         errno = S_ISDIR(file.st_mode) ? EISDIR : 0;
         return errno == 0 && access(path, W_OK) == 0
                    ? EXIT_DONE
-                   : fail(app, EXIT_FAILED, "%s: cannot be written: %s", path, strerror(errno));
+                   : fail(app, EXIT_FAILED, "%s: cannot be written: %s; name another file", path,
+                          strerror(errno));
     }
     const char *slash = strrchr(path, '/');
     if (slash && slash - path < (ptrdiff_t)sizeof folder - 1)
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + 1), path);
     return access(folder, W_OK | X_OK) == 0
                ? EXIT_DONE
-               : fail(app, EXIT_FAILED, "%s: cannot be created: %s", path, strerror(errno));
+               : fail(app, EXIT_FAILED, "%s: cannot be created: %s; %s", path, strerror(errno),
+                      another_file);
 }
 
-int output_matrix(cli_app *app, const tess_matrix *matrix, const char *path, bool json)
+int output_matrix(cli_app *app, const tess_matrix *matrix, const char *path, bool symmetric,
+                  bool json)
 {
     const tess_matrix_view view = view_of(matrix), *A = &view;
-    tess_status status = tess_matrix_write(app->ctx, matrix, path);
+    if (output_is_standard(path))
+        end_diversion(app);
+    tess_status status = symmetric ? tess_matrix_write_symmetric(app->ctx, matrix, path)
+                                   : tess_matrix_write(app->ctx, matrix, path);
     if (status != TESS_OK)
-        return write_failed(app, status);
+        return write_failed(app, status, path);
+    output_divert(app, path);
     struct stat file = {0};
     stat(path, &file); /* what is not a file has no size */
     if (json)
@@ -66,12 +103,17 @@ int output_matrix(cli_app *app, const tess_matrix *matrix, const char *path, boo
     char size[TEXT_MAX];
     printf("%s: ", path);
     print_matrix_line(matrix);
-    printf(", %s on disk\n", text_bytes((double)file.st_size, size));
+    if (output_is_standard(path))
+        printf("\n");
+    else
+        printf(", %s on disk\n", text_bytes((double)file.st_size, size));
     return EXIT_DONE;
 }
 
 int output_vector(cli_app *app, tess_type type, int64_t count, const void *values, const char *path)
 {
+    if (output_is_standard(path))
+        end_diversion(app);
     tess_status status = tess_vector_write(app->ctx, path, type, count, values);
-    return status == TESS_OK ? EXIT_DONE : write_failed(app, status);
+    return status == TESS_OK ? EXIT_DONE : write_failed(app, status, path);
 }

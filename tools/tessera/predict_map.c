@@ -266,7 +266,8 @@ static int write_map(cli_app *app, const char *path, const map_subject *subject,
 {
     FILE *out = fopen(path, "we");
     if (!out)
-        return fail(app, EXIT_USAGE, "%s: cannot be written: %s", path, strerror(errno));
+        return fail(app, EXIT_USAGE, "%s: cannot be written: %s; name another file", path,
+                    strerror(errno));
     draw(out, subject, map);
     bool failed = ferror(out) != 0;
     failed = fclose(out) != 0 || failed;

@@ -30,7 +30,7 @@ int fail_status(cli_app *app, tess_status status)
 
 int fail_memory(cli_app *app)
 {
-    return fail(app, EXIT_FAILED, "out of memory");
+    return fail(app, EXIT_FAILED, "out of memory: take a smaller problem, or --type f32");
 }
 
 int print_json(cli_app *app, json_t *document)

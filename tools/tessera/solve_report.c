@@ -33,7 +33,7 @@ int solve_show_progress(void *user, int64_t iteration, double residual)
 
 bool solve_is_solved(const tess_result *result)
 {
-    return result->reason == TESS_CONVERGED || result->reason == TESS_ZERO_RHS;
+    return result->reason == TESS_REASON_CONVERGED || result->reason == TESS_REASON_ZERO_RHS;
 }
 
 static double percent(double part, double whole)
@@ -68,7 +68,7 @@ int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,
         print_levels(tess_solver_describe(report->solver));
     printf("residual  %.3g by the recurrence, %s%.3g recomputed%s\n", r->residual, bold(app),
            r->true_residual, plain(app));
-    if (r->reason == TESS_LEAST_SQUARES)
+    if (r->reason == TESS_REASON_LEAST_SQUARES)
         printf("normal    |A'r| = %.3g |A||r|, recomputed\n", r->normal_residual);
     printf("time      %s%s%s, and %s to set up", bold(app), text_seconds(r->seconds, a), plain(app),
            text_seconds(report->setup_seconds, b));

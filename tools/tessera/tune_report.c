@@ -70,7 +70,7 @@ static void print_verdict(const tuning *t, const tess_search_info *search)
     if (search->cancelled)
         printf("stopped  the best so far is kept\n");
     printf("chosen   %s: ", plan_info(t->plan).kernel);
-    if (search->effort == TESS_ESTIMATE)
+    if (search->effort == TESS_EFFORT_ESTIMATE)
         printf("by the model, nothing was run\n");
     else if (search->pays_after > 0)
         printf("%.1f %% faster than %s, which a plan takes unasked; the search pays after %s "

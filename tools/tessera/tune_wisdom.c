@@ -35,6 +35,8 @@ int tune_show(cli_app *app, bool json)
     TRY_CALL(app, tess_wisdom_list(app->ctx, show, &l));
     if (json)
         return print_json(app, json_pack("{s:s, s:o}", "file", path, "wisdom", l.list));
+    if (l.count > 0)
+        printf("%sGB/s: matrix and vectors over time%s\n\n", dim(app), plain(app));
     printf("%lld class%s known%s%s\n", l.count, l.count == 1 ? "" : "es",
            enabled ? ", kept in " : "; wisdom is off", enabled ? path : "");
     return EXIT_DONE;

@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 tess_matrix_view view_of(const tess_matrix *A)
@@ -93,4 +94,10 @@ bool parse_real(const char *text, double *value)
         return false;
     *value = parsed;
     return true;
+}
+
+bool ends_with(const char *name, const char *end)
+{
+    const size_t length = strlen(name), last = strlen(end);
+    return length > last && strcmp(name + length - last, end) == 0;
 }

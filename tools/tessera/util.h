@@ -36,5 +36,7 @@ double seconds_now(void);
 /* The whole of `text` as a number; false if anything is left over or out of range. */
 bool parse_int(const char *text, int64_t *value);
 bool parse_real(const char *text, double *value);
+/* Whether a name has this ending and something before it. */
+bool ends_with(const char *name, const char *end);
 
 #endif

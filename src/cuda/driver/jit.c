@@ -202,7 +202,7 @@ tess_status tess_jit_get(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *r
     if (mode == JIT_OFF)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "TESSERA_JIT=off: CUDA kernels are compiled at run time, so device "
-                         "'cuda' has none now");
+                         "'cuda' has none now: unset it, or use 'cpu'");
     const tess_cuda_source *source;
     TESS_TRY(need_source(ctx, request->source, &source));
     double start = tess_seconds();

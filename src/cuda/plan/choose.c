@@ -173,17 +173,17 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
     if (product->kind == TESS_PRODUCT_SPMM) {
         op = TESS_CUDA_SPMM;
         problem.vectors = product->k < TESS_CUDA_VECTORS ? product->k : TESS_CUDA_VECTORS;
-        problem.row_major = product->order == TESS_ROW_MAJOR;
+        problem.row_major = product->order == TESS_ORDER_ROW_MAJOR;
     }
     int params[TESS_CUDA_PARAMS];
     const tess_cuda_kernel *best = guess(&problem, op, NULL, 0, params);
-    reach how_far = product->effort == TESS_ESTIMATE ? SAME_LAYOUT : NEIGHBOURS;
-    reach others = product->effort == TESS_ESTIMATE ? GUESS : FIRST;
+    reach how_far = product->effort == TESS_EFFORT_ESTIMATE ? SAME_LAYOUT : NEIGHBOURS;
+    reach others = product->effort == TESS_EFFORT_ESTIMATE ? GUESS : FIRST;
     if (best)
         TESS_TRY(add_around_guess(cuda->ctx, best, &problem, how_far, list));
     for (int i = 0; i < tess_cuda_kernel_count; i++) {
         const tess_cuda_kernel *kernel = tess_cuda_kernels[i];
-        if (kernel->op == op && product->effort == TESS_EXHAUSTIVE)
+        if (kernel->op == op && product->effort == TESS_EFFORT_EXHAUSTIVE)
             TESS_TRY(add_all(cuda->ctx, kernel, &problem, list));
         else if (kernel->op == op && kernel != best && worth_trying(kernel, &problem))
             TESS_TRY(add_around_guess(cuda->ctx, kernel, &problem, others, list));

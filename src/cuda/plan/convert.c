@@ -4,9 +4,9 @@
 
 enum { THREADS = 256 };
 
-static tess_status convert(const tess_cuda_plan *plan, int64_t count, double scale,
-                           const void *from, tess_type from_type, bool add, void *to,
-                           tess_type to_type)
+tess_status tess_cuda_convert(const tess_cuda_plan *plan, int64_t count, double scale,
+                              const void *from, tess_type from_type, bool add, void *to,
+                              tess_type to_type)
 {
     tess_cuda *cuda = plan->cuda;
     char defines[80];
@@ -29,6 +29,6 @@ tess_status tess_cuda_memory_convert(tess_plan *plan, int64_t count, double scal
     if (count == 0)
         return TESS_OK;
     TESS_TRY(tess_cuda_enter(p->cuda));
-    return tess_cuda_leave_with(p->cuda,
-                                convert(p, count, scale, from, from_type, add, to, to_type));
+    return tess_cuda_leave_with(
+        p->cuda, tess_cuda_convert(p, count, scale, from, from_type, add, to, to_type));
 }

@@ -13,7 +13,7 @@
 #include "cuda/plan/launch.h"
 
 /* Device buffers for host vectors, grown when needed and kept. */
-enum { TESS_STAGE_X, TESS_STAGE_Y, TESS_STAGE_W, TESS_STAGES };
+enum { TESS_STAGE_X, TESS_STAGE_Y, TESS_STAGE_W, TESS_STAGE_PRODUCT, TESS_STAGES };
 
 typedef struct tess_cuda_plan {
     tess_cuda *cuda;
@@ -33,6 +33,7 @@ typedef struct tess_cuda_plan {
     size_t stage_bytes[TESS_STAGES];
     cu_pointer dot_scratch; /* partial sums, then the result */
     cu_function update;     /* update.cu, once values came from device memory */
+    tess_operator caller;   /* whose products these are; apply = NULL: the plan's own */
 } tess_cuda_plan;
 
 static inline tess_cuda_plan *tess_cuda_plan_of(const tess_plan *plan)
@@ -67,8 +68,22 @@ tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout_name,
                                     tess_cuda_resident **out);
 void tess_cuda_let_resident_go(tess_cuda_plan *p, tess_cuda_resident *resident);
 
+/* ---- operator.c: the caller's ---- */
+
+tess_status tess_cuda_prepare_operator(tess_plan *plan, const tess_operator *A);
+/* y = A x in the plan's stream; `what` names the operator where it fails. Inside enter/leave. */
+tess_status tess_cuda_call_operator(const tess_cuda_plan *p, const tess_operator *A,
+                                    const char *what, bool transpose, cu_pointer x, cu_pointer y);
+/* y = alpha A x + beta y with the plan's own operator. Inside enter/leave. */
+tess_status tess_cuda_multiply_operator(tess_cuda_plan *p, bool transpose,
+                                        const tess_cuda_call *call);
+
 /* ---- convert.c ---- */
 
+/* As tess_cuda_memory_convert, inside enter/leave. */
+tess_status tess_cuda_convert(const tess_cuda_plan *plan, int64_t count, double scale,
+                              const void *from, tess_type from_type, bool add, void *to,
+                              tess_type to_type);
 tess_status tess_cuda_memory_convert(tess_plan *plan, int64_t count, double scale, const void *from,
                                      tess_type from_type, bool add, void *to, tess_type to_type);
 

@@ -11,7 +11,7 @@ enum { DOT_BLOCKS = 256, DOT_THREADS = 256 };
 
 tess_status tess_cuda_need_stage(tess_cuda_plan *p, int which, size_t bytes)
 {
-    static const char *const names[] = {"a copy of x", "a copy of y", "a copy of w"};
+    static const char *const names[] = {"a copy of x", "a copy of y", "a copy of w", "a product"};
     if (p->stage_bytes[which] >= bytes && p->stage[which])
         return TESS_OK;
     tess_cuda_free(p->cuda, p->stage[which]);
@@ -55,6 +55,16 @@ static tess_status deliver(tess_cuda_plan *p, void *y, size_t bytes, bool staged
     return tess_cuda_download(p->cuda, y, p->stage[TESS_STAGE_Y], bytes, p->stream);
 }
 
+/* y = alpha A x + beta y, vectors on the device. */
+static tess_status run_spmv(tess_cuda_plan *p, bool transposed, tess_cuda_call *call)
+{
+    const tess_cuda_variant *variant;
+    if (p->caller.apply)
+        return tess_cuda_multiply_operator(p, transposed, call);
+    TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, transposed, 1, 0, &variant));
+    return tess_cuda_run(p->cuda, variant, call, p->stream);
+}
+
 /* y = alpha A x + beta y, A or its transpose. */
 static tess_status multiply(tess_cuda_plan *p, bool transposed, double alpha, const void *x,
                             double beta, void *y)
@@ -68,9 +78,7 @@ static tess_status multiply(tess_cuda_plan *p, bool transposed, double alpha, co
     bool x_staged, y_staged;
     TESS_TRY(locate(p, TESS_STAGE_X, x, x_bytes, true, &call.x, &x_staged));
     TESS_TRY(locate(p, TESS_STAGE_Y, y, y_bytes, beta != 0, &call.y, &y_staged));
-    const tess_cuda_variant *variant;
-    TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, transposed, 1, 0, &variant));
-    TESS_TRY(tess_cuda_run(p->cuda, variant, &call, p->stream));
+    TESS_TRY(run_spmv(p, transposed, &call));
     return deliver(p, y, y_bytes, y_staged);
 }
 
@@ -127,10 +135,10 @@ static tess_status run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_poi
 static tess_status run_spmv_dot(tess_cuda_plan *p, tess_cuda_call *call)
 {
     const tess_cuda_variant *variant;
-    if (tess_cuda_need_variant(p, TESS_CUDA_SPMV_DOT, false, 1, 0, &variant) == TESS_OK)
+    if (!p->caller.apply &&
+        tess_cuda_need_variant(p, TESS_CUDA_SPMV_DOT, false, 1, 0, &variant) == TESS_OK)
         return tess_cuda_run(p->cuda, variant, call, p->stream);
-    TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, false, 1, 0, &variant));
-    TESS_TRY(tess_cuda_run(p->cuda, variant, call, p->stream));
+    TESS_TRY(run_spmv(p, false, call));
     return run_dot(p, call->w ? call->w : call->y, call->y, call->dot);
 }
 
@@ -249,6 +257,6 @@ tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, doubl
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    return tess_cuda_leave_with(p->cuda,
-                                spmm(p, k, order == TESS_ROW_MAJOR, alpha, X, ldx, beta, Y, ldy));
+    return tess_cuda_leave_with(
+        p->cuda, spmm(p, k, order == TESS_ORDER_ROW_MAJOR, alpha, X, ldx, beta, Y, ldy));
 }

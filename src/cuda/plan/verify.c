@@ -131,8 +131,8 @@ static tess_status compare(tess_cuda *cuda, const tess_cuda_variant *probe, doub
     double epsilon = A->type == TESS_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
     double n = 8 + (double)probe->problem.longest_row * A->block_width, sum = 0, scale = 0;
     double lost = 0; /* of sum: the matrix itself may have millions of rows */
-    tess_ref_spmm(A, k, rows ? TESS_ROW_MAJOR : TESS_COLUMN_MAJOR, alpha, t->x, rows ? k : A->cols,
-                  beta, t->expected, rows ? k : A->rows);
+    tess_ref_spmm(A, k, rows ? TESS_ORDER_ROW_MAJOR : TESS_ORDER_COLUMN_MAJOR, alpha, t->x,
+                  rows ? k : A->cols, beta, t->expected, rows ? k : A->rows);
     for (int v = 0; v < k; v++) {
         for (int64_t j = 0; j < A->cols; j++)
             tess_put(t->one, A->type, j,

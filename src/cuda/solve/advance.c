@@ -219,6 +219,8 @@ static int64_t chunk_of(const tess_cuda_space *state, const tess_stretch *stretc
 {
     const int64_t left = stretch->most - at;
     const double fits = state->iteration_seconds > 0 ? chunk_seconds / state->iteration_seconds : 1;
+    if (state->calls) /* nothing of the caller's runs beyond the stop */
+        return 1;
     int64_t chunk = fits < CHUNK_LEAST  ? CHUNK_LEAST
                     : fits > CHUNK_MOST ? CHUNK_MOST
                                         : (int64_t)fits;
@@ -234,6 +236,8 @@ static tess_status put_chunk(tess_space *space, const tess_stretch *stretch, int
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_cuda_graph *graph;
     const int64_t position = (stretch->position + at) % stretch->cycle;
+    if (state->calls)
+        return put_iterations(space, stretch, position, iterations);
     TESS_TRY(need_graph(space, stretch, position, iterations, &graph));
     /* Capturing takes longer than launching: only what comes a second time is worth it. */
     if (!graph->seen) {
@@ -267,6 +271,7 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
     tess_cuda_space *state = tess_cuda_space_of(space);
     const double started = tess_seconds();
     int64_t put = 0, first = 0, next = 0; /* iterations put; flights under way: first..next-1 */
+    const int flights = state->calls ? 1 : TESS_FLIGHTS;
     bool stopped = false;
     TESS_TRY(put_controls(space, stretch));
     /* Methods with cycles do not ask for times: their iterations differ. */
@@ -279,7 +284,7 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
         TESS_TRY(try_loop(space, stretch, &stopped));
     while (true) {
         const bool late = tess_seconds() - started > stretch->seconds && put > 0;
-        while (!stopped && !late && next - first < TESS_FLIGHTS && put < stretch->most) {
+        while (!stopped && !late && next - first < flights && put < stretch->most) {
             const int64_t chunk = chunk_of(state, stretch, put);
             TESS_TRY(put_chunk(space, stretch, put, chunk));
             TESS_TRY(ask(space, (int)(next++ % TESS_FLIGHTS)));

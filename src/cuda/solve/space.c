@@ -63,7 +63,7 @@ static tess_status upload_pc(tess_space *space)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     TESS_TRY(tess_cuda_update_diagonals(state));
-    if (!space->pc->ops->apply)
+    if (!space->pc->ops->apply || tess_pc_given_operator(space->pc))
         return TESS_OK;
     return state->factors ? tess_cuda_factors_update(state->factors, state->plan->stream)
                           : tess_cuda_factors_create(state->cuda, space->pc, state->plan->stream,
@@ -96,6 +96,12 @@ static tess_status allocate(tess_space *space)
     return upload_pc(space);
 }
 
+/* Of the caller's operators: work that a graph cannot repeat. */
+static bool must_be_called(const tess_operator *operator)
+{
+    return operator&& operator->apply && !operator->capturable;
+}
+
 static tess_status space_open(tess_space *space)
 {
     tess_cuda_plan *plan = tess_cuda_plan_of(space->plan);
@@ -106,6 +112,8 @@ static tess_status space_open(tess_space *space)
     state->plan = plan;
     state->ring_length = tess_max(1, tess_min(RING_DOUBLES / space->slots, RING_MOST));
     space->stretch = state->ring_length;
+    state->calls =
+        must_be_called(&plan->caller) || must_be_called(tess_pc_given_operator(space->pc));
     state->part_blocks = 32 * plan->cuda->multiprocessors;
     tess_status status = tess_cuda_enter(plan->cuda);
     if (status == TESS_OK) {
@@ -227,11 +235,11 @@ static tess_status prepare(tess_space *space, const tess_steps *const *once, int
     TESS_TRY(tess_cuda_enter(state->cuda));
     status = tess_cuda_plan_loop(space, stretch);
     if (status == TESS_OK)
-        tess_cuda_warm(space, once, count, stretch->lists, 1);
+        tess_cuda_warm(space, once, count, stretch->lists, stretch->cycle > 0);
     for (int i = 0; i < count && status == TESS_OK; i++)
         status = tess_cuda_need_list(space, once[i], NULL, &list);
     /* Of a cycle the first only: it may not get much farther. */
-    if (status == TESS_OK)
+    if (status == TESS_OK && stretch->cycle > 0)
         status = tess_cuda_need_list(space, stretch->lists, stretch, &list);
     if (status == TESS_OK)
         status = tess_cuda_need_loop(space);

@@ -54,6 +54,7 @@ typedef struct tess_cuda_space {
     cu_stream aside;      /* copies controls to the host while the plan's stream goes on */
     cu_event chunk_end, flight[TESS_FLIGHTS];
     tess_loop loop;
+    bool calls;               /* the host calls the caller's operators in every iteration */
     int timed;                /* iterations of which the numbers below are; the last counts */
     double share[TESS_TIMES]; /* of an iteration's time, by kind of step */
     double iteration_seconds; /* outside a graph */

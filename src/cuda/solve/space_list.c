@@ -135,7 +135,7 @@ static tess_status need_spmm(tess_space *space, tess_cuda_plan *plan)
 static bool has_fused(tess_space *space, const tess_steps *steps)
 {
     const tess_cuda_variant *variant;
-    for (int64_t i = 0; i < steps->count; i++)
+    for (int64_t i = 0; i < steps->count && !tess_cuda_space_of(space)->plan->caller.apply; i++)
         if (steps->step[i].kind == TESS_STEP_APPLY && steps->step[i].slot >= 0)
             return tess_cuda_need_variant(tess_cuda_space_of(space)->plan, TESS_CUDA_SPMV_DOT,
                                           false, 1, 0, &variant) == TESS_OK;
@@ -148,6 +148,8 @@ static tess_status load_unit(tess_space *space, tess_unit *unit)
     const tess_cuda_variant *variant;
     if (unit->kind == TESS_UNIT_RESCALE)
         return need_rescale(space, unit->step);
+    if (unit->kind == TESS_UNIT_APPLY && tess_cuda_step_plan(space, unit->step)->caller.apply)
+        return TESS_OK;
     if (unit->kind == TESS_UNIT_APPLY) {
         tess_cuda_plan *plan = tess_cuda_step_plan(space, unit->step);
         if (space->systems > 1 && !unit->step->transpose)

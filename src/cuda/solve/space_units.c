@@ -85,6 +85,10 @@ static tess_status apply_one(tess_space *space, const tess_unit *unit, int syste
     tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_step *step = unit->step;
     const tess_cuda_variant *variant;
+    if (tess_cuda_step_plan(space, step)->caller.apply)
+        return tess_cuda_call_operator(state->plan, &state->plan->caller, "operator",
+                                       step->transpose, tess_cuda_vector(space, step->x, system),
+                                       tess_cuda_vector(space, step->y, system));
     tess_cuda_call call = {.alpha = step->plan ? step->alpha : 1,
                            .beta = step->plan ? step->beta : 0,
                            .x = tess_cuda_vector(space, step->x, system),
@@ -105,14 +109,15 @@ static tess_status apply_many(tess_space *space, const tess_unit *unit, const in
                               int count)
 {
     const tess_step *step = unit->step;
-    if (count == 1 || step->transpose) {
+    if (count == 1 || step->transpose || tess_cuda_space_of(space)->plan->caller.apply) {
         for (int i = 0; i < count; i++)
             TESS_TRY(apply_one(space, unit, systems[i]));
         return TESS_OK;
     }
     tess_plan *plan = step->plan ? step->plan : space->plan;
     tess_cuda_plan_of(plan)->stream = tess_cuda_space_of(space)->plan->stream;
-    return tess_cuda_spmm(plan, space->systems, TESS_COLUMN_MAJOR, step->plan ? step->alpha : 1,
+    return tess_cuda_spmm(plan, space->systems, TESS_ORDER_COLUMN_MAJOR,
+                          step->plan ? step->alpha : 1,
                           (void *)(uintptr_t)tess_cuda_vector(space, step->x, 0),
                           tess_space_level_of(space, step->x)->stride, step->plan ? step->beta : 0,
                           (void *)(uintptr_t)tess_cuda_vector(space, step->y, 0),
@@ -154,6 +159,16 @@ static tess_status finish(tess_space *space, const tess_unit_list *list, const t
     return TESS_OK;
 }
 
+static tess_status precondition(tess_space *space, const tess_step *step, int system)
+{
+    const tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_operator *M = tess_pc_given_operator(space->pc);
+    const cu_pointer r = tess_cuda_vector(space, step->x, system);
+    const cu_pointer z = tess_cuda_vector(space, step->y, system);
+    return M ? tess_cuda_call_operator(state->plan, M, "preconditioner", step->transpose, r, z)
+             : tess_cuda_factors_apply(state->factors, step->transpose, r, z, state->plan->stream);
+}
+
 static tess_status run_unit(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
                             const int *systems, int count)
 {
@@ -173,12 +188,8 @@ static tess_status run_unit(tess_space *space, const tess_unit_list *list, const
     case TESS_UNIT_PRECONDITION:
         break;
     }
-    const tess_cuda_space *state = tess_cuda_space_of(space);
     for (int i = 0; i < count; i++)
-        TESS_TRY(tess_cuda_factors_apply(state->factors, unit->step->transpose,
-                                         tess_cuda_vector(space, unit->step->x, systems[i]),
-                                         tess_cuda_vector(space, unit->step->y, systems[i]),
-                                         state->plan->stream));
+        TESS_TRY(precondition(space, unit->step, systems[i]));
     return TESS_OK;
 }
 

@@ -225,7 +225,7 @@ tess_status tess_fbcsr_create(tess_ctx *ctx, const tess_matrix *A,
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "fbcsr: %lld x %lld does not fit 31 bits",
                          (long long)A->rows, (long long)A->cols);
     if (A->block_height != 1 || A->block_width != 1) {
-        TESS_TRY(tess_matrix_to_csr(ctx, A, TESS_KEEP_ZEROS, &csr));
+        TESS_TRY(tess_matrix_to_csr(ctx, A, TESS_ZEROS_KEEP, &csr));
         A = csr;
     }
     if (options && options->count > 0)

@@ -255,16 +255,24 @@ static void recommend(tess_detection *D)
             (int)shifted->col_offset, 100 * shifted->density, shifted->bytes / csr->bytes);
 }
 
+/* What the caller gets, and who frees it. */
+typedef struct detection {
+    tess_detection public;
+    tess_ctx *ctx;
+} detection;
+
 static tess_status conclude(search *S, tess_detection **out)
 {
-    tess_detection *D;
+    detection *whole;
     tess_block_candidate *list;
-    TESS_TRY(TESS_CALLOC(S->ctx, 1, &D));
+    TESS_TRY(TESS_CALLOC(S->ctx, 1, &whole));
     tess_status status = TESS_ALLOC(S->ctx, S->count, &list);
     if (status != TESS_OK) {
-        tess_free(S->ctx, D);
+        tess_free(S->ctx, whole);
         return status;
     }
+    whole->ctx = S->ctx;
+    tess_detection *D = &whole->public;
     if (S->count > 0)
         memcpy(list, S->list, (size_t)S->count * sizeof *list);
     D->entries = S->patterns[0].entries;
@@ -314,9 +322,9 @@ cleanup:
     return status;
 }
 
-void tess_detection_destroy(tess_ctx *ctx, tess_detection *detection)
+void tess_detection_destroy(tess_detection *D)
 {
-    if (!detection)
+    if (!D)
         return;
-    TESS_FREE(ctx, (void *)(uintptr_t)detection->candidates, detection);
+    TESS_FREE(((detection *)D)->ctx, (void *)(uintptr_t)D->candidates, D);
 }

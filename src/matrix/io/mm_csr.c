@@ -352,7 +352,7 @@ tess_status tess_mm_to_csr(tess_ctx *ctx, const tess_mm_header *header, tess_mm_
         tess_mm_free(ctx, e);
         if (!sort_rows(ctx, A)) {
             const tess_row_source source = {A->row_offsets, A->columns, NULL, A->values,
-                                            TESS_COLUMN_MAJOR};
+                                            TESS_ORDER_COLUMN_MAJOR};
             tess_matrix *sorted;
             TESS_TRY_CLEAN(
                 tess_matrix_from_rows(ctx, TESS_F64, A->rows, A->cols, 1, 1, &source, &sorted));

@@ -59,13 +59,12 @@ static char *make_text(const void *user, int64_t first, int64_t last, char *to, 
     return stpcpy(to, (const char *)user);
 }
 
-tess_status tess_mm_write_header(tess_output *out, bool gzip, const char *layout, int64_t rows,
+tess_status tess_mm_write_header(tess_output *out, bool gzip, const char *kind, int64_t rows,
                                  int64_t cols, int64_t entries)
 {
     char text[256];
-    snprintf(text, sizeof text,
-             "%%%%MatrixMarket matrix %s real general\n%% written by Tessera %s\n%lld %lld", layout,
-             tess_version(), (long long)rows, (long long)cols);
+    snprintf(text, sizeof text, "%%%%MatrixMarket matrix %s\n%% written by Tessera %s\n%lld %lld",
+             kind, tess_version(), (long long)rows, (long long)cols);
     if (entries >= 0)
         tess_append(text, sizeof text, " %lld", (long long)entries);
     tess_append(text, sizeof text, "\n");
@@ -73,8 +72,10 @@ tess_status tess_mm_write_header(tess_output *out, bool gzip, const char *layout
     return tess_output_lines(out, gzip, 1, sizeof text, make_text, text, &bad);
 }
 
-static tess_status write_text(tess_ctx *ctx, const tess_matrix *A, const char *path, bool gzip)
+static tess_status write_text(tess_ctx *ctx, const tess_matrix *A, const char *kind,
+                              const char *path)
 {
+    const bool gzip = tess_path_ends(path, ".mtx.gz");
     tess_decimal *decimal;
     tess_output out;
     TESS_TRY(tess_decimal_create(ctx, &decimal));
@@ -82,7 +83,7 @@ static tess_status write_text(tess_ctx *ctx, const tess_matrix *A, const char *p
     if (status == TESS_OK) {
         const matrix_lines lines = {decimal, A};
         int64_t bad = -1;
-        status = tess_mm_write_header(&out, gzip, "coordinate", A->rows, A->cols, A->blocks);
+        status = tess_mm_write_header(&out, gzip, kind, A->rows, A->cols, A->blocks);
         if (status == TESS_OK)
             status = tess_output_lines(&out, gzip, A->blocks, LINE_BYTES, make_lines, &lines, &bad);
         if (bad >= 0)
@@ -103,21 +104,127 @@ bool tess_path_ends(const char *path, const char *end)
     return n > m && strcmp(path + n - m, end) == 0;
 }
 
+/* Matrix Market, or standard output, which is that too. */
+static bool is_text(const char *path)
+{
+    return tess_path_ends(path, ".mtx") || tess_path_ends(path, ".mtx.gz") ||
+           strcmp(path, "-") == 0;
+}
+
+/* A as 1 x 1 blocks: itself, or *made. */
+static tess_status take_scalars(tess_ctx *ctx, const tess_matrix *A, tess_matrix **made,
+                                const tess_matrix **scalars)
+{
+    *scalars = A;
+    if (A->block_height == 1 && A->block_width == 1)
+        return TESS_OK;
+    TESS_TRY(tess_matrix_to_csr(ctx, A, TESS_ZEROS_DROP, made));
+    *scalars = *made;
+    return TESS_OK;
+}
+
 tess_status tess_matrix_write(tess_ctx *ctx, const tess_matrix *A, const char *path)
 {
+    tess_matrix *made = NULL;
+    const tess_matrix *scalars;
     if (!ctx || !A || !path)
         return tess_null_argument(ctx, __func__);
     if (tess_path_ends(path, ".tess"))
         return tess_file_write(ctx, A, path);
-    bool gzip = tess_path_ends(path, ".mtx.gz");
-    if (!gzip && !tess_path_ends(path, ".mtx"))
+    if (!is_text(path))
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "%s: the name must end with .mtx, .mtx.gz or .tess", path);
-    if (A->block_height == 1 && A->block_width == 1)
-        return write_text(ctx, A, path, gzip);
-    tess_matrix *scalars;
-    TESS_TRY(tess_matrix_to_csr(ctx, A, TESS_DROP_ZEROS, &scalars));
-    tess_status status = write_text(ctx, scalars, path, gzip);
-    tess_matrix_destroy(scalars);
+    TESS_TRY(take_scalars(ctx, A, &made, &scalars));
+    tess_status status = write_text(ctx, scalars, "coordinate real general", path);
+    tess_matrix_destroy(made);
+    return status;
+}
+
+/* ---- Symmetric ---- */
+
+static double mirror_value(const tess_matrix *A, int64_t row, int64_t column)
+{
+    int64_t low = A->row_offsets[row], high = A->row_offsets[row + 1];
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (A->columns[middle] < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const bool stored = low < A->row_offsets[row + 1] && A->columns[low] == column;
+    return stored ? tess_matrix_value(A, low) : 0;
+}
+
+/* Fails at the first entry that is not its mirror; *lower: the entries on and below the diagonal.
+ */
+static tess_status check_mirrors(tess_ctx *ctx, const tess_matrix *A, int64_t *lower)
+{
+    *lower = 0;
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++) {
+            const int64_t j = A->columns[k];
+            const double value = tess_matrix_value(A, k), mirror = mirror_value(A, j, i);
+            if (!(value == mirror) && i != j)
+                return tess_fail(ctx, TESS_ERR_MATRIX,
+                                 "the matrix is not symmetric: a(%lld, %lld) = %.9g, but a(%lld, "
+                                 "%lld) = %.9g; write it as a general one",
+                                 (long long)i, (long long)j, value, (long long)j, (long long)i,
+                                 mirror);
+            *lower += j <= i;
+        }
+    return TESS_OK;
+}
+
+/* The lower triangle of a CSR matrix as one of its own. */
+static tess_status take_lower(tess_ctx *ctx, const tess_matrix *A, int64_t entries,
+                              tess_matrix *lower)
+{
+    int64_t at = 0;
+    tess_status status;
+    *lower = (tess_matrix){.ctx = ctx, .type = A->type, .rows = A->rows, .cols = A->cols};
+    lower->blocks = entries;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->rows + 1, &lower->row_offsets));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries, &lower->columns));
+    TESS_TRY_CLEAN(tess_alloc_bytes(ctx, entries, tess_type_size(A->type), &lower->values));
+    for (int64_t i = 0; i < A->rows; i++) {
+        lower->row_offsets[i] = at;
+        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1] && A->columns[k] <= i; k++) {
+            lower->columns[at] = A->columns[k];
+            tess_put(lower->values, A->type, at++, tess_matrix_value(A, k));
+        }
+    }
+    lower->row_offsets[A->rows] = at;
+cleanup:
+    return status;
+}
+
+tess_status tess_matrix_write_symmetric(tess_ctx *ctx, const tess_matrix *A, const char *path)
+{
+    tess_matrix *made = NULL, lower = {0};
+    const tess_matrix *scalars;
+    int64_t entries;
+    tess_status status;
+    if (!ctx || !A || !path)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "tess_matrix_write_symmetric: an argument is NULL");
+    if (!is_text(path))
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "%s: only Matrix Market files say that they are symmetric: a name with "
+                         ".mtx or .mtx.gz",
+                         path);
+    if (A->rows != A->cols)
+        return tess_fail(ctx, TESS_ERR_MATRIX,
+                         "a matrix of %lld x %lld is not symmetric: write it as a general one",
+                         (long long)A->rows, (long long)A->cols);
+    TESS_TRY(take_scalars(ctx, A, &made, &scalars));
+    TESS_TRY_CLEAN(check_mirrors(ctx, scalars, &entries));
+    TESS_TRY_CLEAN(take_lower(ctx, scalars, entries, &lower));
+    TESS_TRY_CLEAN(write_text(ctx, &lower, "coordinate real symmetric", path));
+cleanup:
+    tess_free(ctx, lower.row_offsets);
+    tess_free(ctx, lower.columns);
+    tess_free(ctx, lower.values);
+    tess_matrix_destroy(made);
     return status;
 }

@@ -15,6 +15,11 @@ static tess_status system_fault(const tess_output *out, const char *what)
 tess_status tess_output_open(tess_ctx *ctx, const char *path, tess_output *out)
 {
     *out = (tess_output){.ctx = ctx, .path = path, .fd = -1};
+    if (strcmp(path, "-") == 0) {
+        out->path = "standard output";
+        out->fd = dup(STDOUT_FILENO);
+        return out->fd >= 0 ? TESS_OK : system_fault(out, "cannot be written");
+    }
     size_t size = strlen(path) + 48;
     TESS_TRY(TESS_ALLOC(ctx, (int64_t)size, &out->temporary));
     for (int attempt = 0; out->fd < 0 && attempt < 1000; attempt++) {
@@ -49,6 +54,8 @@ tess_status tess_output_close(tess_output *out, tess_status status)
 {
     if (close(out->fd) != 0 && status == TESS_OK)
         status = system_fault(out, "cannot be written");
+    if (!out->temporary)
+        return status;
     if (status == TESS_OK && rename(out->temporary, out->path) != 0)
         status = system_fault(out, "cannot be created");
     if (status != TESS_OK)

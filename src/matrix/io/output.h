@@ -1,5 +1,5 @@
 /* A file being written: under a temporary name beside its own until all of it is there, so that a
- * failure leaves neither a partial file nor a damaged old one. */
+ * failure leaves neither a partial file nor a damaged old one. "-" is standard output. */
 #pragma once
 
 #include "core/decimal.h"
@@ -7,7 +7,7 @@
 typedef struct tess_output {
     tess_ctx *ctx;
     const char *path;
-    char *temporary;
+    char *temporary; /* NULL: standard output */
     int fd;
 } tess_output;
 
@@ -28,7 +28,17 @@ typedef char *(*tess_lines_fn)(const void *user, int64_t first, int64_t last, ch
 tess_status tess_output_lines(tess_output *out, bool gzip, int64_t count, size_t line_bytes,
                               tess_lines_fn make, const void *user, int64_t *bad);
 
-/* Banner, comment and sizes of a Matrix Market file; entries < 0: an array. mm_write.c */
-tess_status tess_mm_write_header(tess_output *out, bool gzip, const char *layout, int64_t rows,
+/* Banner, comment and sizes of a Matrix Market file; `kind` as in the banner, "coordinate real
+ * general"; entries < 0: an array. mm_write.c */
+tess_status tess_mm_write_header(tess_output *out, bool gzip, const char *kind, int64_t rows,
                                  int64_t cols, int64_t entries);
 bool tess_path_ends(const char *path, const char *end);
+
+/* ---- npy.c: NumPy's files of one vector ---- */
+
+/* Whether the file starts like one; false also when it cannot be read. */
+bool tess_npy_recognise(const char *path);
+tess_status tess_npy_read(tess_ctx *ctx, const char *path, tess_type type, int64_t *count,
+                          void **values);
+tess_status tess_npy_write(tess_ctx *ctx, const char *path, tess_type type, int64_t count,
+                           const void *values);

@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "matrix/io/mm.h"
+#include "matrix/io/output.h"
 
 /* Where the numbers of a vector come from: `at` is NULL when number k is element k. */
 typedef struct elements {
@@ -108,5 +109,7 @@ tess_status tess_vector_read(tess_ctx *ctx, const char *path, tess_type type, in
     if (!ctx || !path || !count || !values || (type != TESS_F64 && type != TESS_F32))
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_vector_read: an argument is NULL or the type unknown");
+    if (tess_npy_recognise(path))
+        return tess_npy_read(ctx, path, type, count, values);
     return tess_vector_read_chunked(ctx, path, TESS_TEXT_CHUNK, type, count, values);
 }

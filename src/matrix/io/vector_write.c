@@ -32,6 +32,8 @@ tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type, i
         (type != TESS_F64 && type != TESS_F32))
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_vector_write: an argument is NULL, negative or unknown");
+    if (tess_path_ends(path, ".npy"))
+        return tess_npy_write(ctx, path, type, count, values);
     bool gzip = tess_path_ends(path, ".mtx.gz"), market = gzip || tess_path_ends(path, ".mtx");
     tess_decimal *decimal;
     tess_output out;
@@ -41,7 +43,7 @@ tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type, i
         const vector_lines lines = {decimal, type, values};
         int64_t bad = -1;
         if (market)
-            status = tess_mm_write_header(&out, gzip, "array", count, 1, -1);
+            status = tess_mm_write_header(&out, gzip, "array real general", count, 1, -1);
         if (status == TESS_OK)
             status = tess_output_lines(&out, gzip, count, LINE_BYTES, make_lines, &lines, &bad);
         if (bad >= 0)

@@ -5,7 +5,7 @@
 /* Seconds of one product with A whose vectors are in host memory; 0: not known. */
 static double predicted_product(tess_device *device, const tess_matrix *A)
 {
-    static const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
+    static const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_EFFORT_ESTIMATE};
     tess_candidates list = {0};
     double seconds = 0;
     if (tess_candidates_list(device, A, &product, &list) == TESS_OK && list.count > 0)

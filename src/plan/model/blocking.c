@@ -34,7 +34,7 @@ static const double gain_for_zeros = 0.75;
 static tess_status price(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                          const tess_blocking *blocking, double *seconds)
 {
-    static const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_ESTIMATE};
+    static const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_EFFORT_ESTIMATE};
     tess_candidates list = {0};
     tess_matrix *B;
     TESS_TRY(tess_matrix_to_blocks(ctx, A, blocking, &B));
@@ -55,7 +55,7 @@ tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, tess_devic
     TESS_TRY(tess_detect(ctx, A, NULL, &detection));
     tess_blocking best = {detection->recommended.rows, detection->recommended.cols};
     int count = tess_pick_blockings(detection, picked);
-    tess_detection_destroy(ctx, detection);
+    tess_detection_destroy(detection);
     if (count == 0)
         best = (tess_blocking){1, 1};
     const tess_model *model = tess_device_performance(device);

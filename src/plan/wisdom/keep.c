@@ -14,7 +14,8 @@ static const double patience_seconds = 10;
 
 static tess_status fail_errno(tess_ctx *ctx, const char *path)
 {
-    return tess_fail(ctx, TESS_ERR_IO, "%s: %s", path, strerror(errno));
+    return tess_fail(ctx, TESS_ERR_IO, "%s: %s; name another file (TESSERA_WISDOM)", path,
+                     strerror(errno));
 }
 
 /* ---- Reading ---- */

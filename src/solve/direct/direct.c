@@ -89,7 +89,7 @@ static tess_status make_arrays(tess_ctx *ctx, const tess_matrix *A, tess_direct_
     tess_matrix *rows;
     tess_direct_arrays a = {.n = A->rows};
     tess_status status;
-    TESS_TRY(tess_matrix_to_csr(ctx, A, TESS_DROP_ZEROS, &rows));
+    TESS_TRY(tess_matrix_to_csr(ctx, A, TESS_ZEROS_DROP, &rows));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows->rows + 1, &a.offsets));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows->blocks, &a.indices));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows->blocks, &a.values));

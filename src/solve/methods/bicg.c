@@ -47,10 +47,10 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
     if (system->residual <= system->threshold)
         return;
     if (position >= 0 && (pq == 0 || !isfinite(pq)))
-        tess_system_end(system, TESS_BREAKDOWN, "p~.Ap = %.3g at iteration %lld", pq,
+        tess_system_end(system, TESS_REASON_BREAKDOWN, "p~.Ap = %.3g at iteration %lld", pq,
                         (long long)system->iteration);
     else if (rho == 0 || !isfinite(rho))
-        tess_system_end(system, TESS_BREAKDOWN, "z.r~ = %.3g at iteration %lld", rho,
+        tess_system_end(system, TESS_REASON_BREAKDOWN, "z.r~ = %.3g at iteration %lld", rho,
                         (long long)system->iteration);
 }
 

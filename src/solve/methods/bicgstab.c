@@ -93,7 +93,7 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
     if (gain > system->largest_gain)
         system->largest_gain = gain;
     if (gain < 1e-15 * system->largest_gain)
-        tess_system_end(system, TESS_BREAKDOWN,
+        tess_system_end(system, TESS_REASON_BREAKDOWN,
                         "|Ay| = %.3g |y| at iteration %lld, |r|/|b| = %.3g: the matrix is singular",
                         gain, (long long)system->iteration, system->residual / system->rhs_norm);
     for (size_t i = 0; !system->done && i < sizeof divisors / sizeof divisors[0]; i++) {
@@ -104,9 +104,9 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
         system->restart = divisor == 0 && system->iteration > system->started + 1;
         if (system->restart)
             return;
-        tess_system_end(system, TESS_BREAKDOWN, "%s = %.3g at iteration %lld, |r|/|b| = %.3g",
-                        divisors[i].name, divisor, (long long)system->iteration,
-                        system->residual / system->rhs_norm);
+        tess_system_end(system, TESS_REASON_BREAKDOWN,
+                        "%s = %.3g at iteration %lld, |r|/|b| = %.3g", divisors[i].name, divisor,
+                        (long long)system->iteration, system->residual / system->rhs_norm);
     }
 }
 

@@ -44,16 +44,16 @@ void tess_cg_check(tess_system *system, double pq, double rz)
     if (system->residual <= system->threshold)
         return;
     if (system->residual < no_square && (pq == 0 || rz == 0))
-        tess_system_end(system, TESS_STAGNATED,
+        tess_system_end(system, TESS_REASON_STAGNATED,
                         "|r| = %.3g at iteration %lld: products of such numbers are 0",
                         system->residual, (long long)system->iteration);
     else if (!(pq > 0))
-        tess_system_end(system, pq < 0 ? TESS_INDEFINITE : TESS_BREAKDOWN,
+        tess_system_end(system, pq < 0 ? TESS_REASON_INDEFINITE : TESS_REASON_BREAKDOWN,
                         "p.Ap = %.3g at iteration %lld: the matrix is %s", pq,
                         (long long)system->iteration,
                         pq < 0 ? "not positive definite" : "singular or not positive definite");
     else if (!(rz > 0))
-        tess_system_end(system, rz < 0 ? TESS_INDEFINITE : TESS_BREAKDOWN,
+        tess_system_end(system, rz < 0 ? TESS_REASON_INDEFINITE : TESS_REASON_BREAKDOWN,
                         "r.z = %.3g at iteration %lld: the preconditioner is not positive definite",
                         rz, (long long)system->iteration);
 }

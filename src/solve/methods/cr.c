@@ -46,13 +46,13 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
     if (system->residual <= system->threshold)
         return;
     if (!(qg > 0))
-        tess_system_end(system, qg < 0 ? TESS_INDEFINITE : TESS_BREAKDOWN,
+        tess_system_end(system, qg < 0 ? TESS_REASON_INDEFINITE : TESS_REASON_BREAKDOWN,
                         "q.M^-1 q = %.3g at iteration %lld: the preconditioner is not positive "
                         "definite, or the matrix is singular",
                         qg, (long long)system->iteration);
     else if (za == 0 || !isfinite(za))
-        tess_system_end(system, TESS_BREAKDOWN, "z.Az = %.3g at iteration %lld: try minres", za,
-                        (long long)system->iteration);
+        tess_system_end(system, TESS_REASON_BREAKDOWN, "z.Az = %.3g at iteration %lld: try minres",
+                        za, (long long)system->iteration);
 }
 
 static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, QG, 0}, {TESS_STOP_ZERO, ZA, 0}};

@@ -27,7 +27,7 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
     (void)solver;
     (void)position;
     if (system->residual > system->threshold && system->iteration >= system->best_at + 3)
-        tess_system_end(system, TESS_STAGNATED,
+        tess_system_end(system, TESS_REASON_STAGNATED,
                         "|r|/|b| = %.3g after %lld steps of refinement: rounding allows no better",
                         system->residual / system->rhs_norm, (long long)system->iteration);
 }

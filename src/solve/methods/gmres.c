@@ -118,7 +118,7 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
         system->residual = norm;
     /* The space is invariant: either it holds the solution, or the matrix is singular in it. */
     if (norm == 0 && system->residual > system->threshold)
-        tess_system_end(system, TESS_BREAKDOWN,
+        tess_system_end(system, TESS_REASON_BREAKDOWN,
                         "the Krylov space ends at iteration %lld, |r|/|b| = %.3g: the matrix is "
                         "singular",
                         (long long)system->iteration, system->residual / system->rhs_norm);

@@ -159,7 +159,7 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
     const double gain = sqrt(slots[GG] / slots[UU]);
     system->largest_gain = fmax(system->largest_gain, gain);
     if (gain < 1e-15 * system->largest_gain) {
-        tess_system_end(system, TESS_BREAKDOWN,
+        tess_system_end(system, TESS_REASON_BREAKDOWN,
                         "|Au| = %.3g |u| at iteration %lld, |r|/|b| = %.3g: the matrix is singular",
                         gain, (long long)system->iteration, system->residual / system->rhs_norm);
         return;
@@ -169,7 +169,7 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
         return;
     system->restart = system->iteration > system->started + 1;
     if (!system->restart)
-        tess_system_end(system, TESS_BREAKDOWN, "%s is 0 at iteration %lld, |r|/|b| = %.3g",
+        tess_system_end(system, TESS_REASON_BREAKDOWN, "%s is 0 at iteration %lld, |r|/|b| = %.3g",
                         lost ? "p.g" : "omega", (long long)system->iteration,
                         system->residual / system->rhs_norm);
 }

@@ -7,7 +7,8 @@
  *     x = x + (phi / rho) w,  w = M^-1 v - (theta / rho) w
  *
  * phi- is |r|, phi- alpha c is |M^-T A^T r|. A system that b keeps from being solved ends where
- * A^T r is small against A and r (TESS_LEAST_SQUARES); the driver then computes A^T r from x.
+ * A^T r is small against A and r (TESS_REASON_LEAST_SQUARES); the driver then computes A^T r from
+ * x.
  */
 #include "solve/methods/method.h"
 

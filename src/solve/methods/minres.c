@@ -153,11 +153,11 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
     if (position >= 0)
         system->residual = sqrt(slots[RR_OLD]);
     if (bad)
-        tess_system_end(system, TESS_INDEFINITE,
+        tess_system_end(system, TESS_REASON_INDEFINITE,
                         "v.z = %.3g at iteration %lld: the preconditioner is not positive definite",
                         zv, (long long)system->iteration);
     else
-        tess_system_end(system, TESS_BREAKDOWN,
+        tess_system_end(system, TESS_REASON_BREAKDOWN,
                         "the Krylov space ends at iteration %lld, |r|/|b| = %.3g: the matrix is "
                         "singular",
                         (long long)system->iteration, system->residual / system->rhs_norm);

@@ -26,7 +26,7 @@ static tess_status update(tess_plan *plan, tess_pc *pc)
 static void apply(const tess_pc *pc, bool transpose, const void *r, void *z)
 {
     given_state *state = pc->state;
-    const tess_status status = state->operator.apply(state->operator.user, transpose, r, z);
+    const tess_status status = state->operator.apply(state->operator.user, transpose, r, z, NULL);
     if (status == TESS_OK)
         return;
     state->status = status;
@@ -42,6 +42,11 @@ static double bytes(const tess_pc *pc)
 static void destroy(tess_pc *pc)
 {
     tess_free(pc->ctx, pc->state);
+}
+
+const tess_operator *tess_pc_given_operator(const tess_pc *pc)
+{
+    return pc->ops == &tess_pc_given ? &((const given_state *)pc->state)->operator: NULL;
 }
 
 tess_status tess_pc_given_status(const tess_pc *pc)

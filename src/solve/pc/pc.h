@@ -136,6 +136,8 @@ extern const char *const tess_pc_names[];
 /* given.c: the caller's, which is in no list; and whether one of its calls has failed since. */
 extern const tess_pc_ops tess_pc_given;
 tess_status tess_pc_given_status(const tess_pc *pc);
+/* The caller's operator; NULL: it is one of ours. */
+const tess_operator *tess_pc_given_operator(const tess_pc *pc);
 
 /* Computes M for the plan's matrix. TESS_ERR_MATRIX names the row of a block that cannot be
  * inverted. options->transpose announces M^-T. */

@@ -203,7 +203,7 @@ static tess_status apply_many(tess_space *space, const tess_step *step, const in
         return TESS_OK;
     }
     /* Systems that are done are multiplied too: their vectors no longer matter. */
-    TESS_TRY(tess_spmm(plan, space->systems, TESS_COLUMN_MAJOR, step->plan ? step->alpha : 1,
+    TESS_TRY(tess_spmm(plan, space->systems, TESS_ORDER_COLUMN_MAJOR, step->plan ? step->alpha : 1,
                        tess_cpu_vector(space, step->x, 0),
                        tess_space_level_of(space, step->x)->stride, step->plan ? step->beta : 0,
                        tess_cpu_vector(space, step->y, 0),

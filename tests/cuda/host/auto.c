@@ -45,7 +45,8 @@ static void check(void **state, const tess_matrix *A, double cpu, double gpu, do
     if (strcmp(device->backend->name, expected) != 0)
         fail_msg("%s, not %s: %s", device->backend->name, expected, device->reason);
     assert_non_null(strstr(device->reason, "auto: "));
-    tess_plan *plan = make_plan(state, A, device, &(tess_plan_options){.effort = TESS_ESTIMATE});
+    tess_plan *plan =
+        make_plan(state, A, device, &(tess_plan_options){.effort = TESS_EFFORT_ESTIMATE});
     assert_non_null(strstr(tess_plan_explain(plan), device->reason)); /* and is explained */
     assert_non_null(strstr(tess_plan_explain(plan), "predict "));
     tess_plan_destroy(plan);

@@ -47,7 +47,7 @@ static void plans_of_a_benchmark_share_a_layout(void **state)
 {
     tess_device *device = open_device(state);
     tess_matrix *A = test_matrix(test_ctx(state), TEST_RANDOM, 20, 29, 29, TESS_F64, 1);
-    tess_plan_options options = {.effort = TESS_ESTIMATE, .kernel = "sliced"};
+    tess_plan_options options = {.effort = TESS_EFFORT_ESTIMATE, .kernel = "sliced"};
     tess_plan *first, *second;
     ok(state, tess_plan_create_shared(test_ctx(state), A, device, &options, &first));
     int64_t before = fake->allocations;
@@ -317,7 +317,7 @@ static void check_several(void **state, tess_plan *plan, const tess_matrix *A, i
     int64_t y_count = row_major ? A->rows * ldy : k * ldy;
     double *X = test_vector(x_count, A->type, 1), *Y = test_vector(y_count, A->type, 2);
     double *expected = test_vector(y_count, A->type, 2);
-    tess_block_order order = row_major ? TESS_ROW_MAJOR : TESS_COLUMN_MAJOR;
+    tess_block_order order = row_major ? TESS_ORDER_ROW_MAJOR : TESS_ORDER_COLUMN_MAJOR;
     ok(state, tess_spmm(plan, k, order, 1.5, X, ldx, 0.5, Y, ldy));
     tess_ref_spmm(A, k, order, 1.5, X, ldx, 0.5, expected, ldy);
     for (int64_t i = 0; i < y_count; i++)

@@ -35,7 +35,7 @@ static void open_subject(void **state, tess_matrix *A, const tess_pc_options *op
 {
     tess_cuda *cuda = tess_cuda_of(device);
     *s = (subject){.A = A, .bytes = (size_t)A->rows * tess_type_size(A->type)};
-    const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+    const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
     ok(state, tess_plan_create(test_ctx(state), A, device, &quick, &s->plan), what);
     ok(state, tess_pc_set_up(s->plan, options, &s->pc), what);
     ok(state, tess_cuda_enter(cuda), what);

@@ -38,7 +38,8 @@ static void check_spmm(void **state, tess_plan *plan, const tess_matrix *A, int 
     void *x = test_vector(A->cols, A->type, 3), *y = test_vector(A->rows, A->type, 4);
     void *y0 = test_vector(A->rows, A->type, 4);
     ok(state,
-       tess_spmm(plan, k, row_major ? TESS_ROW_MAJOR : TESS_COLUMN_MAJOR, -0.5, X, ldx, 2, Y, ldy),
+       tess_spmm(plan, k, row_major ? TESS_ORDER_ROW_MAJOR : TESS_ORDER_COLUMN_MAJOR, -0.5, X, ldx,
+                 2, Y, ldy),
        what);
     for (int v = 0; v < k; v++) {
         for (int64_t i = 0; i < A->cols; i++)

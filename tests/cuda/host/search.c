@@ -32,7 +32,7 @@ static void candidates_are_compiled_ahead_and_once(void **state)
 {
     tess_device *device = open_device(state);
     tess_matrix *A = test_matrix(test_ctx(state), TEST_RANDOM, 20, 6, 6, TESS_F64, 1);
-    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_MEASURE};
+    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_EFFORT_MEASURE};
     tess_candidates list = {0};
     int threads = test_ctx(state)->threads;
     ok(state, tess_ctx_set_threads(test_ctx(state), 4));
@@ -79,7 +79,7 @@ static void a_kernel_that_cannot_be_launched_is_replaced_with_a_note(void **stat
 {
     tess_device *device = open_device(state);
     tess_matrix *A = test_matrix(test_ctx(state), TEST_RANDOM, 80, 3, 3, TESS_F64, 5);
-    const tess_plan_options estimate = {.effort = TESS_ESTIMATE}, measure = {.fresh = 1};
+    const tess_plan_options estimate = {.effort = TESS_EFFORT_ESTIMATE}, measure = {.fresh = 1};
     tess_plan_info info;
     /* At the first product. */
     tess_plan *plan = make_plan(state, A, device, &estimate);

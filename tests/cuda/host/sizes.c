@@ -106,8 +106,9 @@ static bool check_product(void **state, const tess_matrix *A, tess_device *devic
 {
     char params[256] = "", what[640];
     const bool drawn_params = draw_params(kernel, A, params, sizeof params);
-    const tess_plan_options options = {
-        .effort = TESS_ESTIMATE, .kernel = kernel->name, .params = drawn_params ? params : NULL};
+    const tess_plan_options options = {.effort = TESS_EFFORT_ESTIMATE,
+                                       .kernel = kernel->name,
+                                       .params = drawn_params ? params : NULL};
     snprintf(what, sizeof what,
              "seed %llu, matrix %d (%lld x %lld, %d x %d blocks of %s, %lld of them), %s %s",
              (unsigned long long)seed, number, (long long)A->rows, (long long)A->cols,

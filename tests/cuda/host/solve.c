@@ -14,7 +14,7 @@ static setting open_setting(void **state, const char *input, const char *device)
 {
     setting s = {0};
     tess_ctx *ctx = test_ctx(state);
-    const tess_plan_options quick = {.effort = TESS_ESTIMATE};
+    const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
     ok(state, tess_matrix_generate(ctx, input, &s.A, (void **)&s.b));
     ok(state, tess_device_open(ctx, device, &s.device));
     ok(state, tess_plan_create(ctx, s.A, s.device, &quick, &s.plan));
@@ -98,7 +98,7 @@ static void check_waits(void **state, const char *input, const char *spec, int64
     memset(s.x, 0, (size_t)s.A->rows * sizeof *s.x);
     const int64_t waits = fake->waits, allocations = fake->allocations;
     ok(state, tess_solver_solve(solver, s.b, s.x, &result));
-    assert_int_equal(result.reason, TESS_CONVERGED);
+    assert_int_equal(result.reason, TESS_REASON_CONVERGED);
     assert_true(result.iterations > 30);
     assert_true(fake->waits - waits < most);
     assert_int_equal(fake->allocations, allocations);
@@ -154,7 +154,7 @@ static void vectors_on_the_device_stay_there(void **state)
         ok(state, tess_solve(s.plan, specs[i], b, x, &device));
         ok(state, tess_solve(s.plan, specs[i], s.b, s.x, &host));
         ok(state, tess_device_copy_from(s.device, copy, x, bytes));
-        assert_int_equal(device.reason, TESS_CONVERGED);
+        assert_int_equal(device.reason, TESS_REASON_CONVERGED);
         assert_int_equal(host.iterations, device.iterations);
         assert_memory_equal(copy, s.x, bytes);
     }
@@ -164,30 +164,54 @@ static void vectors_on_the_device_stay_there(void **state)
     close_setting(state, &s);
 }
 
+/* A solve of k systems, by the plan's products or the caller's. */
+typedef struct life {
+    const char *spec;
+    int k;
+    enum { OURS, CALLED, CAPTURED } given;
+} life;
+
+static const life lives[] = {{"cg:pc=bjacobi", 3, OURS},
+                             {"cg_single:pc=jacobi", 1, OURS},
+                             {"gmres:restart=4,max=9", 1, OURS},
+                             {"cg", 2, CALLED},
+                             {"cg", 1, CAPTURED},
+                             {"bicgstab:max=9", 1, CAPTURED}};
+
+/* The matrix as the caller's operator. */
+static tess_status apply_plan(void *user, int transpose, const void *x, void *y, void *stream)
+{
+    (void)transpose;
+    return stream ? tess_spmv(user, 1, x, 0, y) : TESS_ERR_INTERNAL;
+}
+
 /* A new plan and solver, for the sweeps. */
-static tess_status whole_solve(tess_ctx *ctx, const tess_matrix *A, const char *spec, int k,
-                               const double *b, double *x)
+static tess_status whole_solve(tess_ctx *ctx, const tess_matrix *A, const life *of, const double *b,
+                               double *x)
 {
     tess_device *device;
-    tess_plan *plan = NULL;
+    tess_plan *plan = NULL, *given = NULL;
     tess_solver *solver = NULL;
     tess_result results[3];
     TESS_TRY(tess_device_open(ctx, "cuda", &device));
     tess_status status = tess_plan_create(ctx, A, device, NULL, &plan);
+    const tess_operator called = {.type = A->type,
+                                  .rows = A->rows,
+                                  .apply = apply_plan,
+                                  .user = plan,
+                                  .capturable = of->given == CAPTURED};
+    if (status == TESS_OK && of->given != OURS)
+        status = tess_plan_from_operator(ctx, device, &called, &given);
     if (status == TESS_OK)
-        status = tess_solver_create(plan, spec, &solver);
+        status = tess_solver_create(given ? given : plan, of->spec, &solver);
     if (status == TESS_OK)
-        status = tess_solver_solve_many(solver, k, b, A->rows, x, A->rows, results);
+        status = tess_solver_solve_many(solver, of->k, b, A->rows, x, A->rows, results);
     tess_solver_destroy(solver);
+    tess_plan_destroy(given);
     tess_plan_destroy(plan);
     tess_device_close(device);
     return status;
 }
-
-static const struct {
-    const char *spec;
-    int k;
-} lives[] = {{"cg:pc=bjacobi", 3}, {"cg_single:pc=jacobi", 1}, {"gmres:restart=4,max=9", 1}};
 
 static void every_driver_error_is_reported_and_nothing_leaks(void **state)
 {
@@ -195,13 +219,13 @@ static void every_driver_error_is_reported_and_nothing_leaks(void **state)
     tess_matrix *A = problem_matrix(ctx, 12, 2, true, TESS_F64, 9);
     double *b = test_vector(3 * A->rows, TESS_F64, 1), *x = calloc((size_t)(3 * A->rows), 8);
     for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
-        ok(state, whole_solve(ctx, A, lives[i].spec, lives[i].k, b, x));
+        ok(state, whole_solve(ctx, A, &lives[i], b, x));
         const int64_t live = test_live(state);
         bool reached = true;
         for (int64_t n = 0; reached; n++) {
             fake->fail_with = 719;
             fake->fail_at = n;
-            tess_status status = whole_solve(ctx, A, lives[i].spec, lives[i].k, b, x);
+            tess_status status = whole_solve(ctx, A, &lives[i], b, x);
             reached = fake->fail_at < 0;
             fake->fail_at = -1;
             if (fake->alive != 0 || fake->current != 0 || test_live(state) != live)
@@ -225,7 +249,7 @@ static void host_allocation_failures_leak_nothing(void **state)
         test_sweep sweep = test_sweep_begin(state);
         tess_status status;
         do {
-            status = whole_solve(ctx, A, lives[i].spec, lives[i].k, b, x);
+            status = whole_solve(ctx, A, &lives[i], b, x);
             assert_int_equal(fake->alive, 0);
         } while (test_sweep_goes_on(&sweep, status));
     }
@@ -255,7 +279,7 @@ static void a_large_matrix_is_not_its_own_probe(void **state)
     ctx->log = log;
     ctx->log_user = user;
     ok(state, status);
-    assert_int_equal(result.reason, TESS_CONVERGED);
+    assert_int_equal(result.reason, TESS_REASON_CONVERGED);
     assert_int_equal(unlike, 0);
     close_setting(state, &s);
 }

@@ -12,7 +12,7 @@ static void verification_leaves_the_limit_of_shared_memory(void **state)
     tess_cache_clear();
     for (int warm = 0; warm < 2; warm++) {
         tess_plan *plan = make_plan(state, A, device,
-                                    &(tess_plan_options){.effort = TESS_ESTIMATE,
+                                    &(tess_plan_options){.effort = TESS_EFFORT_ESTIMATE,
                                                          .kernel = "swept",
                                                          .params = "blocks=1,shared=228"});
         ok(state, tess_spmv(plan, 1, x, 0, y));

@@ -199,7 +199,7 @@ static tess_status put_diagonal(const tess_pc *pc, tess_amg_level *level)
 static tess_status put_plan(tess_device *device, const tess_pc *pc, tess_matrix *from,
                             tess_matrix **copy, tess_plan **plan)
 {
-    static const tess_plan_options guess = {.effort = TESS_ESTIMATE};
+    static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
     tess_matrix *used = from;
     if (pc->type != TESS_F64) {
         tess_matrix *converted;
@@ -247,7 +247,7 @@ static tess_status finest(tess_plan *plan, tess_amg *amg)
     if (present.type == TESS_F64) {
         TESS_TRY(TESS_ALLOC(amg->ctx, 1, &A));
         *A = present;
-        A->ownership = TESS_BORROW;
+        A->ownership = TESS_OWNERSHIP_BORROW;
         A->coordinates = NULL;
     } else {
         TESS_TRY(tess_matrix_to_type(amg->ctx, &present, TESS_F64, &A));

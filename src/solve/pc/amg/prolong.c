@@ -228,7 +228,7 @@ static tess_status iterate(lanczos *s, double *largest)
 
 tess_status tess_amg_largest(tess_amg *amg, tess_amg_level *level)
 {
-    static const tess_plan_options guess = {.effort = TESS_ESTIMATE};
+    static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
     tess_ctx *ctx = amg->ctx;
     const bool has_plan =
         level->plan && level->plan->device == amg->host && level->plan->matrix->type == TESS_F64;
