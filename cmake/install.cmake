@@ -1,5 +1,5 @@
-# What `cmake --install` puts where: header, library, CMake package, pkg-config file. All of it may
-# be moved as a whole: paths inside are relative to where the files lie.
+# What `cmake --install` puts where: header, library, CMake package, pkg-config file, pages and
+# examples. All of it may be moved as a whole: paths inside are relative to where the files lie.
 include(CMakePackageConfigHelpers)
 
 # A static library hands its dependencies on to whoever links it.
@@ -29,3 +29,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfig.cmake
 file(RELATIVE_PATH prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(cmake/tessera.pc.in tessera.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tessera.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# What there is to read, with the links between the pages as they are in the sources.
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
