@@ -135,33 +135,9 @@ static window zoom(const cell_grid *grid, const tess_block_candidate *block)
 
 /* ---- Drawing ---- */
 
-/* All cells of a shade as one path: no seams, and runs of cells are one rectangle. */
-static void draw_shade(FILE *out, const cell_grid *grid, char shades[CELLS][CELLS], int shade)
-{
-    bool started = false;
-    for (int y = 0; y < grid->down; y++)
-        for (int x = 0; x < grid->across; x++) {
-            int run = 0;
-            while (x + run < grid->across && shades[y][x + run] == shade)
-                run++;
-            if (run == 0)
-                continue;
-            if (!started)
-                fprintf(out,
-                        "<path class=\"f1\" shape-rendering=\"crispEdges\" fill-opacity=\"%.2f\" "
-                        "d=\"",
-                        0.25 + 0.75 * shade / SHADES);
-            started = true;
-            fprintf(out, "M%d,%dh%dv1h-%dz", x, y, run, run);
-            x += run;
-        }
-    if (started)
-        fprintf(out, "\"/>\n");
-}
-
 static void draw_cells(FILE *out, const cell_grid *grid)
 {
-    char shades[CELLS][CELLS] = {{0}};
+    unsigned char shades[CELLS * CELLS] = {0};
     double least = HUGE_VAL, most = 0;
     for (int y = 0; y < grid->down; y++)
         for (int x = 0; x < grid->across; x++)
@@ -174,11 +150,16 @@ static void draw_cells(FILE *out, const cell_grid *grid)
             const double share =
                 most > least ? log((double)grid->counts[y][x] / least) / log(most / least) : 1;
             if (grid->counts[y][x] > 0) /* a stored zero is pale */
-                shades[y][x] = (char)(shows_scalars(grid) ? (grid->nonzero[y][x] ? SHADES : 1)
-                                                          : 1 + lround((SHADES - 1) * share));
+                shades[y * grid->across + x] =
+                    (unsigned char)(shows_scalars(grid) ? (grid->nonzero[y][x] ? SHADES : 1)
+                                                        : 1 + lround((SHADES - 1) * share));
         }
-    for (int shade = 1; shade <= SHADES; shade++)
-        draw_shade(out, grid, shades, shade);
+    for (int shade = 1; shade <= SHADES; shade++) {
+        char attributes[48];
+        snprintf(attributes, sizeof attributes, "class=\"f1\" fill-opacity=\"%.2f\"",
+                 0.25 + 0.75 * shade / SHADES);
+        svg_cells(out, attributes, grid->down, grid->across, shades, (unsigned char)shade);
+    }
 }
 
 /* Every block of the recommended size that holds an entry. */

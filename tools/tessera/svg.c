@@ -247,6 +247,27 @@ void svg_axes(FILE *out, const svg_plot *plot, const char *x_name, const char *y
     svg_text(out, x->from, y->to - 9, "soft", "%s", y_name);
 }
 
+void svg_cells(FILE *out, const char *attributes, int down, int across, const unsigned char *shades,
+               unsigned char shade)
+{
+    bool started = false;
+    for (int y = 0; y < down; y++)
+        for (int x = 0; x < across; x++) {
+            int run = 0;
+            while (x + run < across && shades[y * across + x + run] == shade)
+                run++;
+            if (run == 0)
+                continue;
+            if (!started)
+                fprintf(out, "<path %s shape-rendering=\"crispEdges\" d=\"", attributes);
+            started = true;
+            fprintf(out, "M%d,%dh%dv1h-%dz", x, y, run, run);
+            x += run;
+        }
+    if (started)
+        fprintf(out, "\"/>\n");
+}
+
 const char *svg_heat(double share, char *buffer)
 {
     static const int stops[5][3] = {

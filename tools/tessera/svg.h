@@ -57,6 +57,11 @@ void svg_axes(FILE *out, const svg_plot *plot, const char *x_name, const char *y
 enum { SVG_TICKS = 16 };
 int svg_ticks(const svg_scale *scale, double *ticks);
 
+/* Of a grid of cells, row by row, those of one shade as one path with these attributes: each cell
+ * is 1 x 1, and no seams are seen between them. */
+void svg_cells(FILE *out, const char *attributes, int down, int across, const unsigned char *shades,
+               unsigned char shade);
+
 /* 0..1 to "#rrggbb" in the caller's buffer of 8: dark blue to yellow, brightness rising. */
 const char *svg_heat(double share, char *buffer);
 
