@@ -49,7 +49,9 @@ done
 for page in LICENSE README.md CHANGELOG.md docs/guide.md; do
     cmp "$page" "$pages/$page"
 done
-[ -s "$prefix/share/man/man1/tessera.1" ] || { echo "the man page is not installed"; exit 1; }
+for page in man1/tessera.1 man3/tessera.h.3 man3/tess_spmv.3; do
+    [ -s "$prefix/share/man/$page" ] || { echo "the page $page is not installed"; exit 1; }
+done
 
 version=$(pkg-config --modversion tessera)
 if [ -e "$library/libtessera.so" ]; then # until 1.0 a minor version is an ABI of its own
