@@ -6,7 +6,8 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 360, 300, 48, 14, 52, 46  # of a panel
 LIGHT = {"ink": "#1c2127", "soft": "#5a6370", "grid": "#e1e5ea", "axis": "#7b8591", "paper": "#ffffff"}
 DARK = {"ink": "#e8eaed", "soft": "#a3acb8", "grid": "#2c333b", "axis": "#8b95a1", "paper": "#15181c"}
 SERIES = [("#c2570c", "#ffa657"), ("#1f6fd0", "#6db1ff"), ("#1a7f4b", "#56d394"), ("#7c4dbd", "#c3a1ff"),
-          ("#00798c", "#4fd0df"), ("#8a6100", "#e2c044"), ("#a13670", "#ff9bcb"), ("#5a6370", "#a3acb8")]
+          ("#00798c", "#4fd0df"), ("#8a6100", "#e2c044"), ("#a13670", "#ff9bcb"), ("#5a6370", "#a3acb8"),
+          ("#b3261e", "#ff8b82"), ("#5d7a00", "#b5d33d")]
 
 
 def style():
@@ -85,6 +86,7 @@ def speeds(title, panels):
     """A panel a machine, or a matrix: {"title", "sizes", "ceiling": [GB/s], "series": {name: [GB/s or None]}}. The first name
     of the first panel is ours."""
     names = list(dict.fromkeys(name for p in panels for name in p["series"]))
+    assert len(names) <= len(SERIES), f"{len(names)} series, {len(SERIES)} colours"
     width = WIDTH * len(panels)
     marks, height = legend(names, width)
     described = "; ".join(f"{p['title']}: {', '.join(p['series'])}" for p in panels)

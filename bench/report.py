@@ -239,9 +239,9 @@ def front_picture(documents, gpus):
     for document in documents.values():
         cases = [c for c in document["cases"] if c["case"]["part"] == "stencil27"]
         panels.append({"title": processor(document), **by_library(cases)})
+    panels.sort(key=lambda p: -len(p["series"]))  # the most libraries first, GPUs last
     for document in gpus.values():
         panels += report_cuda.panels(document, ("stencil27",), report_cuda.device_name(document))
-    panels.sort(key=lambda p: -len(p["series"]))  # the most libraries first, GPUs last by their few
     return draw.speeds("y = A x for the 27-point stencil, by block size", panels)
 
 

@@ -36,13 +36,13 @@ document.getElementById('f').addEventListener('load', function () {
         var r = s.getBoundingClientRect();
         if (r.width < 100 || r.height < 1 || r.right > $width) flat.push(s.getAttribute('aria-labelledby'));
     });
-    document.body.setAttribute('data-seen', 'wide ' + w.scrollWidth + ' loaded ' +
+    document.body.setAttribute('data-seen', 'sideways ' + (w.scrollWidth - w.clientWidth) + ' loaded ' +
         this.contentWindow.performance.getEntriesByType('resource').length + ' bad ' + flat.join());
 });
 </script></body></html>
 END_FRAME
         show "file://$work/frame.html" --allow-file-access-from-files --virtual-time-budget=5000 --dump-dom >"$work/seen"
-        grep -q "data-seen=\"wide $width loaded 0 bad \"" "$work/seen" ||
+        grep -q "data-seen=\"sideways 0 loaded 0 bad \"" "$work/seen" ||
             bad "$input at $width: $(grep -o 'data-seen="[^"]*"' "$work/seen" || echo 'nothing measured')"
     done
 done

@@ -4,6 +4,7 @@ its numbers are those of --json, for edge cases and for matrices drawn at random
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,7 +29,7 @@ def drawn_input():
 
 
 def text_of(element):
-    return "".join(element.itertext()).strip()
+    return "".join(element.itertext()).strip().replace("\u00a0", " ")
 
 
 def tables(page):
@@ -72,7 +73,13 @@ def check_alone(text, page):
     return pictures
 
 
-def check_info(found, info):
+def check_info(page, found, info):
+    said = next(text_of(s.find(HTML + "p")) for s in page.iter(HTML + "section") if text_of(s.find(HTML + "h2")) == "Rows")
+    empty = f"; {info['empty_rows']} empty" if info["empty_rows"] else ""
+    expected = (f"{info['row_min']} to {info['row_max']} entries in a row, {info['row_avg']:.1f} on average{empty}. Bandwidth: "
+                f"{info['lower_bandwidth']} below the diagonal, {info['upper_bandwidth']} above.")
+    squeezed = re.sub(r"(?<=\d)\s(?=\d{3})", "", said)
+    check(squeezed.startswith(expected), f"{said!r} is not {expected!r}")
     rows = [int(value) for (_, value) in (row[1] for row in found["Rows by length"][1:]) if value]
     check(rows == [h["rows"] for h in info["row_histogram"]], f"rows {rows}")
     if not info["nnz"]:
@@ -121,7 +128,7 @@ def try_input(tessera, folder, words):
     page = ET.fromstring(text)
     pictures = check_alone(text, page)
     found = tables(page)
-    check_info(found, numbers["info"])
+    check_info(page, found, numbers["info"])
     check_plan(found, numbers["tune"])
     check_solve(found, numbers["solve"])
     info = numbers["info"]

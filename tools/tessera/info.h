@@ -47,6 +47,8 @@ const char *info_row_range(int k, char *buffer);
  * allowed to be: unaligned blocks, say. */
 bool info_worth_showing(const tess_detection *d, const tess_block_candidate *c);
 bool info_is_recommended(const tess_detection *d, const tess_block_candidate *c);
+/* Why the recommended size is, without the advice itself. */
+const char *info_reason(const tess_detection *d);
 void info_print(const cli_app *app, const info_facts *facts, bool all_candidates);
 
 #endif

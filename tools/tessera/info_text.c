@@ -172,6 +172,13 @@ static void print_reason(const char *label, const char *reason)
     fputc('\n', stdout);
 }
 
+const char *info_reason(const tess_detection *d)
+{
+    static const char prefix[] = "do not block this: "; /* the advice says so */
+    const bool repeats = strncmp(d->reason, prefix, sizeof prefix - 1) == 0;
+    return repeats ? d->reason + sizeof prefix - 1 : d->reason;
+}
+
 static void print_verdict(const cli_app *app, const info_facts *facts)
 {
     const tess_detection *d = facts->blocks;
@@ -185,9 +192,7 @@ static void print_verdict(const cli_app *app, const info_facts *facts)
         printf("advice     %sstore %d x %d blocks%s\n", bold(app), r->rows, r->cols, plain(app));
     else
         printf("advice     %sdo not block%s\n", bold(app), plain(app));
-    static const char prefix[] = "do not block this: "; /* said already */
-    bool repeats = strncmp(d->reason, prefix, sizeof prefix - 1) == 0;
-    print_reason("because", repeats ? d->reason + sizeof prefix - 1 : d->reason);
+    print_reason("because", info_reason(d));
     if (d->count == 0)
         return;
     char shapes[768];

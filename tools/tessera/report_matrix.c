@@ -11,15 +11,18 @@ void report_rows(FILE *out, const report_facts *facts)
         last--;
     while (first < last && rows->histogram[first] == 0)
         first++;
-    page_section(out, "Rows",
-                 "%s to %s entries in a row, %.1f on average, %s rows empty. The farthest entry is "
-                 "%s%s columns off the diagonal.",
-                 text_count(rows->row_min, a), text_count(rows->row_max, b), rows->row_avg,
-                 rows->empty_rows > 0 ? text_count(rows->empty_rows, c) : "no",
-                 rows->imbalance >= 8 ? "(rows must be cut to balance threads) " : "",
-                 text_count(rows->lower_bandwidth > rows->upper_bandwidth ? rows->lower_bandwidth
-                                                                          : rows->upper_bandwidth,
-                            a));
+    char empty[TEXT_MAX + 32] = "";
+    if (rows->empty_rows > 0)
+        snprintf(empty, sizeof empty, "; %s empty", text_count(rows->empty_rows, c));
+    const char *balance = rows->imbalance >= 8 ? " Rows must be cut to balance threads." : "";
+    char below[TEXT_MAX], above[TEXT_MAX];
+    page_section(
+        out, "Rows",
+        "%s to %s entries in a row, %.1f on average%s. Bandwidth: %s below the diagonal, %s "
+        "above.%s",
+        text_count(rows->row_min, a), text_count(rows->row_max, b), rows->row_avg, empty,
+        text_count(rows->lower_bandwidth, below), text_count(rows->upper_bandwidth, above),
+        balance);
     for (int k = first; k <= last; k++) {
         page_bar *bar = &bars[count++];
         *bar = (page_bar){.parts = {(double)rows->histogram[k]}};
@@ -92,11 +95,11 @@ static void list_sizes(FILE *out, const tess_detection *d)
             continue;
         page_row(out, info_is_recommended(d, c));
         write_size(c, a);
-        page_cell(out, "%s", a);
+        page_short(out, "%s", a);
         page_number(out, (double)c->blocks, "%s", text_count(c->blocks, a));
         page_number(out, c->density, "%.3f", c->density);
         page_number(out, c->bytes, "%s", text_bytes(c->bytes, a));
-        page_cell(out, "%+.0f %%", 100 * (c->bytes / d->candidates[0].bytes - 1));
+        page_short(out, "%+.0f %%", 100 * (c->bytes / d->candidates[0].bytes - 1));
         page_end_row(out);
         count++;
     }
@@ -108,10 +111,10 @@ void report_blocks(FILE *out, const report_facts *facts)
     const tess_detection *d = facts->info->blocks;
     const tess_block_candidate *r = &d->recommended;
     const bool blocked = r->rows > 1 || r->cols > 1;
-    char advice[64] = "Do not block.";
+    char advice[64] = "Do not block";
     if (blocked)
-        snprintf(advice, sizeof advice, "Store %d \xc3\x97 %d blocks.", r->rows, r->cols);
-    page_section(out, "Blocks", "%s %s.", advice, d->reason);
+        snprintf(advice, sizeof advice, "Store %d \xc3\x97 %d blocks", r->rows, r->cols);
+    page_section(out, "Blocks", "%s: %s.", advice, info_reason(d));
     if (d->count > 0) {
         page_begin_side(out, "picture");
         draw_sizes(out, facts->info);

@@ -14,6 +14,14 @@ static void write_text(FILE *out, const char *format, va_list arguments)
     svg_escape(out, text);
 }
 
+void page_text(FILE *out, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    write_text(out, format, arguments);
+    va_end(arguments);
+}
+
 void page_section(FILE *out, const char *title, const char *format, ...)
 {
     va_list arguments;
@@ -72,6 +80,16 @@ void page_cell(FILE *out, const char *format, ...)
 {
     va_list arguments;
     fprintf(out, "<td>");
+    va_start(arguments, format);
+    write_text(out, format, arguments);
+    va_end(arguments);
+    fprintf(out, "</td>");
+}
+
+void page_short(FILE *out, const char *format, ...)
+{
+    va_list arguments;
+    fprintf(out, "<td class=\"short\">");
     va_start(arguments, format);
     write_text(out, format, arguments);
     va_end(arguments);
@@ -171,14 +189,15 @@ static const char style[] =
     "gap:20px;grid-column:1/-1}"
     "figure{margin:0}figcaption{font-size:.82rem;color:#5a6370;margin-top:4px}"
     "svg{display:block;width:100%;height:auto;max-width:520px}"
-    ".zooms svg{max-height:300px;background:#f6f8fa}"
+    ".zooms svg{max-width:100%;background:#f6f8fa}"
     ".wide{overflow-x:auto;margin-bottom:16px}"
     "table{border-collapse:collapse;font-size:.87rem;width:100%}"
     "caption{text-align:left;font-weight:600;padding-bottom:4px}"
     "th,td{text-align:left;padding:4px 10px 4px 0;border-bottom:1px solid #e6e9ed;"
     "vertical-align:top}"
+    "tbody th+td{overflow-wrap:anywhere}td code{display:inline-block;min-width:11rem}"
     "thead th{font-weight:500;color:#5a6370}tbody th{font-weight:500;white-space:nowrap}"
-    ".number{white-space:nowrap;font-variant-numeric:tabular-nums}"
+    ".number,.short{white-space:nowrap}.number{font-variant-numeric:tabular-nums}"
     "code{font:.85em ui-monospace,monospace}.marked td{font-weight:650}"
     "pre{overflow-x:auto;font:.8rem/1.45 ui-monospace,monospace;padding:12px;background:#f6f8fa;"
     "border-radius:6px}"
@@ -211,14 +230,11 @@ static void write_head(FILE *out, const report_facts *facts, const machine_facts
     fprintf(out, "</style>\n</head>\n<body>\n<main>\n<header>\n<h1>");
     svg_escape(out, facts->info->input);
     info_describe_symmetry(facts->info, symmetry, sizeof symmetry);
-    fprintf(out, "</h1>\n<p>%s \xc3\x97 %s, %s entries, %s, ", text_count(A->rows, a),
-            text_count(A->cols, b), text_count(A->blocks, c), type_name(A->type));
-    svg_escape(out, symmetry);
-    fprintf(out, ". On ");
-    svg_escape(out, here->processor);
-    fprintf(out, ", ");
-    svg_escape(out, tess_device_description(facts->plan->device));
-    fprintf(out, "; %s.</p>\n", here->date);
+    fprintf(out, "</h1>\n<p>");
+    page_text(out, "%s \xc3\x97 %s, %s entries, %s, %s. On %s, %s; %s.", text_count(A->rows, a),
+              text_count(A->cols, b), text_count(A->blocks, c), type_name(A->type), symmetry,
+              here->processor, tess_device_description(facts->plan->device), here->date);
+    fprintf(out, "</p>\n");
 }
 
 static void write_key_figures(FILE *out, const report_facts *facts)

@@ -28,6 +28,8 @@ void report_times(FILE *out, const report_facts *facts);
 
 /* ---- report_page.c: what sections share ---- */
 
+/* Escaped text. */
+void page_text(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A section's title and first sentence; `picture` and `words` stand side by side where there is
  * room. */
 void page_section(FILE *out, const char *title, const char *format, ...)
@@ -42,6 +44,8 @@ void page_end_table(FILE *out);
 void page_row(FILE *out, bool marked);
 void page_end_row(FILE *out);
 void page_cell(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* ... that stays on one line */
+void page_short(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void page_number(FILE *out, double value, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* A kernel's name, which may be broken at its underscores. */

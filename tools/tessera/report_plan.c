@@ -176,16 +176,16 @@ static void list_rivals(FILE *out, const report_facts *facts, const rivals *r, d
         if (t->seconds > 0)
             page_number(out, t->seconds, "%s", text_seconds(t->seconds, a));
         else
-            page_cell(out, "not tried");
+            page_short(out, "not tried");
         if (t->predicted_seconds > 0)
             page_number(out, t->predicted_seconds, "%s", text_seconds(t->predicted_seconds, a));
         else
-            page_cell(out, "not known");
+            page_short(out, "not known");
         page_number(out, t->bytes > 0 ? t->bytes : bytes, "%s",
                     text_bytes(t->bytes > 0 ? t->bytes : bytes, a));
-        page_cell(out, t->seconds > 0 ? "%.1f" : "", 1e-9 * bytes / t->seconds);
-        page_cell(out, t->seconds > 0 && facts->plan->ceiling > 0 && t->bytes > 0 ? "%.0f %%" : "",
-                  100 * t->bytes / t->seconds / facts->plan->ceiling);
+        page_short(out, t->seconds > 0 ? "%.1f" : "", 1e-9 * bytes / t->seconds);
+        page_short(out, t->seconds > 0 && facts->plan->ceiling > 0 && t->bytes > 0 ? "%.0f %%" : "",
+                   100 * t->bytes / t->seconds / facts->plan->ceiling);
         page_end_row(out);
     }
     page_end_table(out);

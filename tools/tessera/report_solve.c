@@ -114,9 +114,9 @@ void report_times(FILE *out, const report_facts *facts)
     page_table(out, "Time by part", 4, heads);
     for (int i = 0; i < count; i++) {
         page_row(out, false);
-        page_cell(out, "%s", parts[i].name);
+        page_short(out, "%s", parts[i].name);
         page_number(out, parts[i].seconds, "%s", text_seconds(parts[i].seconds, a));
-        page_cell(out, "%.0f %%", all > 0 ? 100 * parts[i].seconds / all : 0);
+        page_short(out, "%.0f %%", all > 0 ? 100 * parts[i].seconds / all : 0);
         page_cell(out, "%s", parts[i].what);
         page_end_row(out);
     }

@@ -10,7 +10,8 @@
 #include "report_page.h"
 
 enum {
-    CELLS = 72, /* across a picture, at most */
+    CELLS = 96, /* across a picture, at most */
+    SIDE = 300, /* of a picture, in points, at most */
     SHADES = 6,
     FEW = 24,  /* scalars across the last picture, at least, */
     BLOCKS = 6 /* and blocks */
@@ -104,6 +105,14 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
+/* Scalars of whole blocks across the last picture. */
+static int64_t last_size(int32_t block)
+{
+    const int64_t wanted = block * BLOCKS > FEW ? block * BLOCKS : FEW;
+    const int64_t size = wanted < CELLS ? wanted : CELLS;
+    return size > block ? size - size % block : size;
+}
+
 /* An eighth of `whole`, or what the last picture shows where that is not far. */
 static int64_t shrink(int64_t whole, int64_t least)
 {
@@ -111,25 +120,28 @@ static int64_t shrink(int64_t whole, int64_t least)
     return next < whole ? next : whole;
 }
 
-/* At a multiple of the block size, around the cell's middle, inside the window. */
+/* At a multiple of the block size, inside the window: the block around the cell's middle is in the
+ * middle. */
 static int64_t place(int64_t start, int64_t whole, int cells, int cell, int64_t size, int32_t block)
 {
     const int64_t middle = start + (int64_t)((cell + 0.5) * (double)whole / cells);
-    const int64_t first = clamp(middle - size / 2, start, start + whole - size);
-    return first - first % block;
+    const int64_t first = middle / block * block - size / 2 / block * block;
+    return clamp(first, start, (start + whole - size + block - 1) / block * block);
 }
 
 static window zoom(const cell_grid *grid, const tess_block_candidate *block)
 {
     const window *w = &grid->at;
-    const int64_t least_rows = block->rows * BLOCKS > FEW ? block->rows * BLOCKS : FEW;
-    const int64_t least_cols = block->cols * BLOCKS > FEW ? block->cols * BLOCKS : FEW;
-    window next = {.rows = shrink(w->rows, least_rows < CELLS ? least_rows : CELLS),
-                   .cols = shrink(w->cols, least_cols < CELLS ? least_cols : CELLS)};
+    window next = {.rows = shrink(w->rows, last_size(block->rows)),
+                   .cols = shrink(w->cols, last_size(block->cols))};
     int y = 0, x = 0;
     find_fullest(grid, &y, &x);
     next.row = place(w->row, w->rows, grid->down, y, next.rows, block->rows);
     next.col = place(w->col, w->cols, grid->across, x, next.cols, block->cols);
+    if (next.row + next.rows > w->row + w->rows) /* a last block that is cut */
+        next.rows = w->row + w->rows - next.row;
+    if (next.col + next.cols > w->col + w->cols)
+        next.cols = w->col + w->cols - next.col;
     return next;
 }
 
@@ -205,9 +217,9 @@ static void write_caption(FILE *out, const cell_grid *grid, const tess_matrix_vi
     if (w->rows == A->rows && w->cols == A->cols)
         fprintf(out, "The whole matrix");
     else
-        fprintf(out, "Rows %s to %s, columns %s to %s", text_count(w->row + 1, t[0]),
-                text_count(w->row + w->rows, t[1]), text_count(w->col + 1, t[2]),
-                text_count(w->col + w->cols, t[3]));
+        page_text(out, "Rows %s to %s, columns %s to %s", text_count(w->row + 1, t[0]),
+                  text_count(w->row + w->rows, t[1]), text_count(w->col + 1, t[2]),
+                  text_count(w->col + w->cols, t[3]));
     if (shows_scalars(grid) && (block->rows > 1 || block->cols > 1))
         fprintf(out, ": %d block%s of %d \xc3\x97 %d, outlined", blocks, blocks == 1 ? "" : "s",
                 block->rows, block->cols);
@@ -221,9 +233,10 @@ static void draw_window(FILE *out, const cell_grid *grid, int number, const tess
     int blocks = 0;
     snprintf(name, sizeof name, "spy%d", number);
     snprintf(title, sizeof title, "Pattern, zoom %d", number);
-    fprintf(out, "<figure>\n");
+    const int longer = grid->across > grid->down ? grid->across : grid->down;
+    fprintf(out, "<figure><div style=\"max-width:%dpx\">\n", SIDE * grid->across / longer);
     svg_open(out, name, grid->across, grid->down, title,
-             "Cells are the darker the more entries they hold.", false);
+             "The more entries a cell holds, the stronger its colour.", false);
     draw_cells(out, grid);
     if (shows_scalars(grid))
         blocks = draw_blocks(out, grid, block);
@@ -234,6 +247,7 @@ static void draw_window(FILE *out, const cell_grid *grid, int number, const tess
             "height=\"%d\"/>\n",
             grid->across, grid->down);
     svg_close(out);
+    fprintf(out, "</div>\n");
     write_caption(out, grid, A, blocks, block);
     fprintf(out, "</figure>\n");
 }
@@ -247,7 +261,7 @@ void report_spy(FILE *out, const report_facts *facts)
     const bool any = A.rows > 0 && A.cols > 0 && grid;
     page_section(
         out, "Pattern", "%s",
-        any ? "Cells are the darker the more entries they hold; a frame marks the next "
+        any ? "The more entries a cell holds, the stronger its colour; a frame marks the next "
               "picture. In the last one a square is an entry, pale where it is stored but 0."
             : "There is nothing to draw: the matrix has no rows or no columns.");
     page_begin_side(out, "zooms");

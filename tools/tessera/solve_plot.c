@@ -80,7 +80,7 @@ void solve_draw(FILE *out, const char *name, const solve_run *r, bool alone)
         const double at = svg_at(&plot.y, tolerance);
         fprintf(out, "<path class=\"c4 dash\" stroke-width=\"1.5\" d=\"M%.1f,%.1fH%.1f\"/>\n",
                 plot.x.from, at, plot.x.to);
-        svg_text(out, plot.x.to, at - 6, "end small", "tolerance %.3g", tolerance);
+        svg_text(out, plot.x.from + 6, at - 6, "small", "tolerance %.3g", tolerance);
     }
     draw_history(out, &plot, result);
     if (result->history_count > 0 && is_shown(result->history[result->history_count - 1]))

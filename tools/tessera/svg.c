@@ -60,15 +60,22 @@ static size_t utf8_length(const unsigned char *text)
     return length;
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 void svg_escape(FILE *out, const char *text)
 {
-    while (*text) {
+    for (char before = 0; *text; before = text[-1]) {
         const size_t length = utf8_length((const unsigned char *)text);
         const char c = *text;
         if (length == 0 || (c > 0 && c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
             fputs("\xef\xbf\xbd", out);
         else if (c == '<' || c == '>' || c == '&' || c == '"')
             fprintf(out, "&#%d;", c);
+        else if (c == ' ' && is_digit(before) && is_digit(text[1]))
+            fputs("\xc2\xa0", out); /* 45 000 stays on one line */
         else
             fwrite(text, 1, length, out);
         text += length > 0 ? length : 1;
@@ -203,14 +210,15 @@ int svg_ticks(const svg_scale *scale, double *ticks)
     return count;
 }
 
-/* 10 with a raised exponent for powers of ten far from 1, otherwise the number. */
+/* 10 with a raised exponent on a scale that goes far from 1, otherwise the number. */
 static const char *tick_label(const svg_scale *scale, double value, char *buffer)
 {
     static const char *const raised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
     if (scale->label)
         return scale->label(value, buffer);
     const int power = value > 0 ? (int)lround(log10(value)) : 0;
-    if (scale->logarithmic && (power < -2 || power > 3) && power > -100 && power < 100) {
+    const bool far = scale->low < 0.009 || scale->high > 1100;
+    if (scale->logarithmic && far && power != 0 && power > -100 && power < 100) {
         const int size = power < 0 ? -power : power;
         snprintf(buffer, TEXT_MAX, "10%s%s%s", power < 0 ? "⁻" : "",
                  size > 9 ? raised[size / 10] : "", raised[size % 10]);
