@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -140,6 +141,39 @@ def try_input(tessera, folder, words):
         check(json.loads(again.stdout) == info, "info says something else")
 
 
+def interrupt(tessera, folder, in_solve):
+    """Ctrl-C while b is read, which comes before the solve, or in a solve that has no end."""
+    path, pipe = os.path.join(folder, "page.html"), os.path.join(folder, "b.txt")
+    os.mkfifo(pipe)
+    endless = ["--method", "gmres", "--tol", "1e-300", "--max-iterations", "1000000000", "--options", "stagnation=1000000000"]
+    run = subprocess.Popen([tessera, "report", "gen:stencil7:n=12,b=1", "--rhs", pipe, *endless, "-o", path],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    b = None
+    for _ in range(600):
+        try:
+            b = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)  # there is a reader now
+            break
+        except OSError:
+            check(run.poll() is None, "it ended before it read b")
+            time.sleep(0.1)
+    check(b is not None, "b is not read")
+    if in_solve:
+        os.write(b, b"1\n" * 12**3)
+        os.close(b)
+        time.sleep(3)
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate(timeout=60)
+    if in_solve:
+        check(run.returncode == 0, f"exit status {run.returncode}: {said}")
+        with open(path, encoding="utf-8") as file:
+            check("CANCELLED" in file.read(), "the page does not say that the solve was stopped")
+    else:
+        os.close(b)
+        check(run.returncode == -signal.SIGINT and not os.path.exists(path), f"exit status {run.returncode}, or a page")
+    os.unlink(pipe)
+    check([f for f in os.listdir(folder) if f != "page.html"] == [], f"left behind: {os.listdir(folder)}")
+
+
 def main():
     tessera = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as inputs:
@@ -161,7 +195,10 @@ def main():
                 except Exception as reason:
                     print(f"report {' '.join(words)} (TESSERA_TEST_SEED={seed}): {reason!r}")
                     raise SystemExit(1)
-    print(f"{len(cases)} pages, seed {seed}")
+    for in_solve in (False, True):
+        with tempfile.TemporaryDirectory() as folder:
+            interrupt(tessera, folder, in_solve)
+    print(f"{len(cases)} pages, seed {seed}; Ctrl-C before and in the solve")
 
 
 main()
