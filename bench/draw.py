@@ -31,10 +31,10 @@ def text(x, y, classes, words):
     return f'<text class="{classes}" x="{x:.1f}" y="{y:.1f}">{escape(words)}</text>\n'
 
 
-def panel(left, names, data):
-    """One coordinate system: block sizes across, each as far from the next; GB/s up from 0."""
-    sizes = data["sizes"]
-    most = max([v for line in data["series"].values() for v in line if v] + [v for v in data["ceiling"] if v])
+def panel(left, names, data, across, up):
+    """One coordinate system: sizes across, each as far from the next; speeds up from 0."""
+    sizes, ceiling = data["sizes"], data.get("ceiling", [])
+    most = max([v for line in data["series"].values() for v in line if v] + [v for v in ceiling if v])
     step = step_of(most)
     top = step * math.ceil(most / step)
 
@@ -52,14 +52,15 @@ def panel(left, names, data):
             pen = "L" if value else "M"
         return "".join(parts)
 
-    out = text(left + LEFT, 20, "title", data["title"]) + text(left + LEFT, 38, "soft", "GB/s")
+    out = text(left + LEFT, 20, "title", data["title"]) + text(left + LEFT, 38, "soft", up)
     for k in range(round(top / step) + 1):
         out += f'<path class="grid" d="M{left + LEFT},{y(k * step):.1f}H{left + WIDTH - RIGHT}"/>\n'
         out += text(left + LEFT - 6, y(k * step) + 4, "end", f"{k * step:g}")
     for i, size in enumerate(sizes):
         out += text(x(i), HEIGHT - BOTTOM + 17, "mid", str(size))
-    out += text(left + (LEFT + WIDTH - RIGHT) / 2, HEIGHT - BOTTOM + 36, "mid soft", "block size b, for b × b blocks")
-    out += f'<path class="axis dash" stroke-width="1.5" d="{path(data["ceiling"])}"/>\n'
+    out += text(left + (LEFT + WIDTH - RIGHT) / 2, HEIGHT - BOTTOM + 36, "mid soft", across)
+    if ceiling:
+        out += f'<path class="axis dash" stroke-width="1.5" d="{path(ceiling)}"/>\n'
     for number, name in reversed(list(enumerate(names))):  # ours on top
         line = data["series"].get(name)
         if not line:
@@ -70,27 +71,29 @@ def panel(left, names, data):
     return out
 
 
-def legend(names, width):
+def legend(names, width, top, ceiling):
     out, x, row = "", LEFT, 0
     entries = [(name, f'<path class="s{i}" stroke-width="3" d="M0,0h18"/>') for i, name in enumerate(names)]
-    entries.append(("the fastest plain reading", '<path class="axis dash" stroke-width="1.5" d="M0,0h18"/>'))
+    if ceiling:
+        entries.append(("the fastest plain reading", '<path class="axis dash" stroke-width="1.5" d="M0,0h18"/>'))
     for name, mark in entries:
         if x + 40 + 7 * len(name) > width:
             x, row = LEFT, row + 1
-        out += f'<g transform="translate({x} {HEIGHT + 14 + 20 * row})">{mark}</g>\n' + text(x + 24, HEIGHT + 18 + 20 * row, "", name)
+        out += f'<g transform="translate({x} {top + 14 + 20 * row})">{mark}</g>\n' + text(x + 24, top + 18 + 20 * row, "", name)
         x += 48 + 7 * len(name)
-    return out, HEIGHT + 36 + 20 * row
+    return out, top + 36 + 20 * row
 
 
-def speeds(title, panels):
-    """A panel a machine, or a matrix: {"title", "sizes", "ceiling": [GB/s], "series": {name: [GB/s or None]}}. The first name
-    of the first panel is ours."""
+def speeds(title, panels, across="block size b, for b × b blocks", up="GB/s"):
+    """A panel a machine, a matrix or a solver, three in a row: {"title", "sizes", "series": {name: [speed or None]}}, and
+    "ceiling": [speed] where there is one. The first name of the first panel is ours."""
     names = list(dict.fromkeys(name for p in panels for name in p["series"]))
     assert len(names) <= len(SERIES), f"{len(names)} series, {len(SERIES)} colours"
-    width = WIDTH * len(panels)
-    marks, height = legend(names, width)
+    width = WIDTH * min(len(panels), 3)
+    marks, height = legend(names, width, HEIGHT * ((len(panels) + 2) // 3), any(p.get("ceiling") for p in panels))
     described = "; ".join(f"{p['title']}: {', '.join(p['series'])}" for p in panels)
+    drawn = "".join(f'<g transform="translate(0 {HEIGHT * (i // 3)})">\n{panel(WIDTH * (i % 3), names, p, across, up)}</g>\n'
+                    for i, p in enumerate(panels))
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
             f'aria-labelledby="t d">\n<title id="t">{escape(title)}</title>\n<desc id="d">{escape(described)}</desc>\n'
-            f'<style>{style()}</style>\n<rect class="paper" width="100%" height="100%"/>\n'
-            + "".join(panel(WIDTH * i, names, p) for i, p in enumerate(panels)) + marks + "</svg>\n")
+            f'<style>{style()}</style>\n<rect class="paper" width="100%" height="100%"/>\n{drawn}{marks}</svg>\n')

@@ -12,7 +12,7 @@ import sys
 
 import draw
 import report_cuda
-from report_common import fastest, geometric_mean, good, kernel_name, load, table
+from report_common import fastest, geometric_mean, good, kernel_name, load, table, write_or_check
 from report_common import share as exact_share
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -263,21 +263,5 @@ def pages():
     return made
 
 
-def main():
-    stale = False
-    for path, text in pages().items():
-        name = os.path.relpath(path, ROOT)
-        if "--check" in sys.argv[1:]:
-            if not os.path.exists(path) or open(path, encoding="utf-8").read() != text:
-                print(f"{name} is not what bench/results say: python3 bench/report.py")
-                stale = True
-            continue
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        print(name)
-    sys.exit(stale)
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(write_or_check(ROOT, pages()))
