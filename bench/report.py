@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Writes docs/performance/cpu.md from bench/results/cpu-*.json, one section a machine, and a page a GPU
-from every other file there (report_cuda.py); those of solvers are report_solve.py's,
-those of the tuner tuning.py's.
+"""Writes docs/performance/cpu.md from bench/results/cpu-*.json, one section a machine, a page a GPU
+from every other file there (report_cuda.py), their pictures and the README's; pages of solvers are report_solve.py's,
+those of the tuner tuning.py's. With --check nothing is written: the exit status is 1 where a page is not what the
+results say.
 
-Standard library only. The page holds nothing that is not in the JSON files.
+Standard library only. Pages and pictures hold nothing that is not in the JSON files.
 """
 import glob
-import json
 import os
+import sys
 
+import draw
 import report_cuda
-from report_common import fastest, geometric_mean, good, kernel_name, table
+from report_common import fastest, geometric_mean, good, kernel_name, load, table, write_or_check
 from report_common import share as exact_share
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -146,6 +148,30 @@ def per_vector(document):
     return table(["product", "b", "kernel", "ms a vector", "SpMV, ms", "ratio"], rows) if rows else ""
 
 
+PARTS = {"stencil7": "7-point stencil", "stencil27": "27-point stencil", "powerlaw": "Power-law rows, random columns",
+         "small": "In cache: 27-point stencil"}
+
+
+def by_library(cases):
+    """GB/s of the chosen kernel and of each library's best storage: what draw.speeds takes."""
+    names = sorted({r["peer"] for c in cases for r in full(c, True)})
+    series = {"Tessera": [chosen(c)["GBps"] if chosen(c) else None for c in cases]}
+    for name in names:
+        best = [fastest([r for r in full(c, True) if r["peer"] == name]) for c in cases]
+        series[name] = [r["GBps"] if r else None for r in best]
+    return {"sizes": [c["case"]["b"] for c in cases], "ceiling": [c["machine"]["read_GBps"] for c in cases], "series": series}
+
+
+def picture_of(machine, document):
+    """The stencils and power-law rows side by side; None where there are none."""
+    panels = []
+    for which in ("stencil7", "stencil27", "powerlaw"):
+        cases = [c for c in document["cases"] if c["case"]["part"] == which]
+        if cases:
+            panels.append({"title": PARTS[which], **by_library(cases)})
+    return draw.speeds(f"y = A x on {machine}, by block size", panels) if panels else None
+
+
 def most(document, small):
     samples = [c["machine"]["read_most_GBps"] for c in document["cases"]
                if c["machine"].get("read_most_GBps") and (c["case"]["part"] == "small") == small]
@@ -186,8 +212,9 @@ def section(name, document):
 
     text = f"\n## {name}\n\n{facts(document)}"
     text += "".join(f"\n{remark}\n" for remark in document.get("remarks", []))  # by hand, beside what they are about
-    for which, title in (("stencil7", "7-point stencil"), ("stencil27", "27-point stencil"),
-                         ("powerlaw", "Power-law rows, random columns"), ("small", "In cache: 27-point stencil")):
+    if picture_of(name, document):
+        text += f"\n![GB/s of Tessera and of other libraries on {name}, by block size](plots/cpu-{name}.svg)\n"
+    for which, title in PARTS.items():
         cases = part(which)
         if cases:
             text += f"\n### {title}, {megabytes(cases)}, all threads\n\n{ours_and_best_peer(cases)}{all_peers(cases)}"
@@ -200,24 +227,41 @@ def section(name, document):
     return text
 
 
-def main():
-    text = INTRO
-    for path in sorted(glob.glob(os.path.join(ROOT, "bench", "results", "cpu-*.json"))):
-        with open(path, encoding="utf-8") as file:
-            document = json.load(file)
-        text += section(os.path.basename(path)[len("cpu-"):-len(".json")], document)
-    os.makedirs(os.path.dirname(PAGE), exist_ok=True)
-    with open(PAGE, "w", encoding="utf-8") as file:
-        file.write(text)
-    print(os.path.relpath(PAGE, ROOT))
-    for path in sorted(glob.glob(os.path.join(ROOT, "bench", "results", "*.json"))):
-        with open(path, encoding="utf-8") as file:
-            if "not_measured" not in json.load(file):  # of suite_cuda.py; the others have reports of their own
-                continue
-        page = os.path.join(os.path.dirname(PAGE), os.path.basename(path)[:-len(".json")] + ".md")
-        report_cuda.write(path, page)
-        print(os.path.relpath(page, ROOT))
+def processor(document):
+    """As people call it, with its cores."""
+    machine = document["cases"][0]["machine"]
+    return f"{machine['processor']}, {machine['processors']} cores".replace("(R)", "")
+
+
+def front_picture(documents, gpus):
+    """The README's: the 27-point stencil on every machine."""
+    panels = []
+    for document in documents.values():
+        cases = [c for c in document["cases"] if c["case"]["part"] == "stencil27"]
+        panels.append({"title": processor(document), **by_library(cases)})
+    panels.sort(key=lambda p: -len(p["series"]))  # the most libraries first, GPUs last
+    for document in gpus.values():
+        panels += report_cuda.panels(document, ("stencil27",), report_cuda.device_name(document))
+    return draw.speeds("y = A x for the 27-point stencil, by block size", panels)
+
+
+def pages():
+    """{path: text} of all that there is to write."""
+    results = os.path.join(ROOT, "bench", "results")
+    folder = os.path.dirname(PAGE)
+    found = {os.path.basename(path)[:-len(".json")]: load(path) for path in sorted(glob.glob(os.path.join(results, "*.json")))}
+    documents = {name[len("cpu-"):]: document for name, document in found.items() if name.startswith("cpu-")}
+    gpus = {name: document for name, document in found.items() if "not_measured" in document}  # suite_cuda.py's
+    made = {PAGE: INTRO + "".join(section(name, document) for name, document in documents.items())}
+    for name, document in documents.items():
+        if picture_of(name, document):
+            made[os.path.join(folder, "plots", f"cpu-{name}.svg")] = picture_of(name, document)
+    for name, document in gpus.items():
+        made[os.path.join(folder, f"{name}.md")] = report_cuda.page(document, name)
+        made[os.path.join(folder, "plots", f"{name}.svg")] = report_cuda.picture(document)
+    made[os.path.join(ROOT, "docs", "speed.svg")] = front_picture(documents, gpus)
+    return made
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(write_or_check(ROOT, pages()))

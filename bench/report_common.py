@@ -3,6 +3,7 @@ import json
 import math
 import os
 import re
+import sys
 
 
 def good(case, peers):
@@ -80,3 +81,20 @@ def current_name(kernel):
 def kernel_name(result):
     words = [current_name(result["kernel"]), result["params"]]
     return "`" + " ".join(w for w in words if w) + "`"
+
+
+def write_or_check(root, made):
+    """Writes {path: text}. With --check on the command line it writes nothing; returns whether some page is another."""
+    stale = False
+    for path, text in made.items():
+        name = os.path.relpath(path, root)
+        if "--check" in sys.argv[1:]:
+            if not os.path.exists(path) or open(path, encoding="utf-8").read() != text:
+                print(f"{name} is not what bench/results say: python3 bench/{os.path.basename(sys.argv[0])}")
+                stale = True
+            continue
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        print(name)
+    return stale

@@ -1,11 +1,9 @@
-"""Writes docs/performance/NAME.md from bench/results/NAME.json of a GPU: no number is typed by hand.
+"""docs/performance/NAME.md and its picture from bench/results/NAME.json of a GPU: no number is typed by hand.
 
 The goals of the page are data here (goal_of, GOALS), and what did not reach them is listed by the
 page itself, judged on the kernel that a plan chooses without measuring.
 """
-import json
-import os
-
+import draw
 from report_common import fastest, geometric_mean, good, share, table
 
 STENCILS = ("stencil27", "stencil7")
@@ -321,17 +319,41 @@ def goals_section(document):
     return text
 
 
-def write(path, page):
-    with open(path, encoding="utf-8") as file:
-        document = json.load(file)
+def device_name(document):
+    return document["cases"][0]["machine"]["device"].split(": ", 1)[-1].split(",")[0]
+
+
+def panels(document, parts, title=None):
+    """GB/s of the chosen kernel and of cuSPARSE's best in each storage: what draw.speeds takes."""
+    made = []
+    for part in parts:
+        cases = [c for c in document["cases"] if c["case"]["part"] == part and c["case"]["type"] == "f64" and chosen(c)]
+        if not cases:
+            continue
+        series = {"Tessera": [chosen(c)["GBps"] for c in cases]}
+        for name in ("bsr", "csr"):
+            best = [fastest([r for r in good(c, True) if r["kernel"].startswith(name)]) for c in cases]
+            series[f"cuSPARSE {name.upper()}"] = [r["GBps"] if r else None for r in best]
+        made.append({"title": title or TITLES[part], "sizes": [c["case"]["b"] for c in cases],
+                     "ceiling": [c["machine"]["read_GBps"] for c in cases], "series": series})
+    return made
+
+
+def picture(document):
+    return draw.speeds(f"y = A x on {device_name(document)}, by block size", panels(document, STENCILS + ("powerlaw",)))
+
+
+def page(document, name):
+    """The text of the page of bench/results/NAME.json."""
     cases = document["cases"]
 
     def part(which, precision="f64"):
         return [c for c in cases if c["case"]["part"] == which and c["case"]["type"] == precision]
 
-    device = cases[0]["machine"]["device"].split(": ", 1)[-1].split(",")[0]
+    device = device_name(document)
     beside = "" if document.get("alone") else ",\n  while the host may prepare the next large matrix"
-    text = INTRO.format(name=device, file=os.path.basename(path)[:-len(".json")], beside=beside) + "\n" + facts(document) + goals_section(document)
+    text = INTRO.format(name=device, file=name, beside=beside) + "\n" + facts(document) + goals_section(document)
+    text += f"\n![GB/s of Tessera and of cuSPARSE on {device}, by block size](plots/{name}.svg)\n"
     for which in STENCILS + ("powerlaw",):
         if part(which):
             text += f"\n## {TITLES[which]}, f64\n\n{comparison(part(which))}"
@@ -356,5 +378,4 @@ def write(path, page):
             some = [c for c in part("families") if (c["case"]["label"] == "power-law") == scattered]
             text += f"\n{title}:\n\n{families(some)}" if some else ""
         text += reasons(part("families"))
-    with open(page, "w", encoding="utf-8") as file:
-        file.write(text)
+    return text

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Writes docs/performance/solvers.md (CPUs, GPUs) and solvers-definite.md from bench/results/solve-*.json.
+"""Writes docs/performance/solvers.md (CPUs, GPUs), its pictures and solvers-definite.md from bench/results/solve-*.json.
+With --check nothing is written: the exit status is 1 where a page is not what the results say.
 
 Standard library only. The pages hold nothing that is not in the JSON files.
 """
 import glob
-import json
 import os
+import sys
 
-from report_common import load, table
+import draw
+from report_common import load, table, write_or_check
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGES = os.path.join(ROOT, "docs", "performance")
@@ -89,12 +91,38 @@ def facts(document):
     return table(["", ""], rows)
 
 
-def cpu_section(name, document):
-    text = f"\n## {name}\n\n{facts(document)}"
+def by_family(document):
+    """{family: {solver: [case]}}"""
     families = {}
     for case in document["cases"]:
         family, _, what = case["name"].split(":", 2)
         families.setdefault(family, {}).setdefault(what, []).append(case)
+    return families
+
+
+def picture(name, document):
+    """Unknowns over the time of set-up and solve, a panel a family and solver."""
+    panels = []
+    for family, solvers in by_family(document).items():
+        for what, cases in solvers.items():
+            if what == "more":
+                continue
+            cases = sorted(cases, key=lambda c: c["rows"])
+            names = [""] + sorted({r["peer"] for c in cases for r in c["results"] if r["peer"]})
+            series = {}
+            for peer in names:
+                found = [next((r for r in c["results"] if r["peer"] == peer), None) for c in cases]
+                series[peer or "Tessera"] = [1e-6 * c["rows"] / total(r) if r else None for c, r in zip(cases, found)]
+            method, pc = what.split(":")
+            panels.append({"title": f"{family}: {NAMES[method]}, {NAMES[pc]}", "series": series,
+                           "sizes": [f"{c['rows']:,}".replace(",", " ") for c in cases]})
+    return draw.speeds(f"Solves on {name}, by size", panels, "unknowns", "million unknowns a second, set-up and solve")
+
+
+def cpu_section(name, document):
+    text = f"\n## {name}\n\n{facts(document)}"
+    text += f"\n![Unknowns a second of Tessera and of other libraries on {name}](plots/solve-{name}.svg)\n"
+    families = by_family(document)
     for family, solvers in families.items():
         for what, cases in sorted(solvers.items(), key=lambda item: item[0] == "more"):
             for case in sorted(cases, key=lambda c: c["rows"]) if what == "more" else []:
@@ -202,25 +230,24 @@ def collection_page(documents):
     return text
 
 
-def write(name, text):
-    path = os.path.join(PAGES, name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    print(os.path.relpath(path, ROOT))
-
-
-def main():
-    text = INTRO
+def pages():
+    """{path: text} of all that there is to write."""
+    text, made = INTRO, {}
     documents = {os.path.basename(path)[len("solve-"):-len(".json")]: load(path)
                  for path in sorted(glob.glob(os.path.join(RESULTS, "solve-*.json")))}
     collections = {name[len("collection-"):]: document for name, document in documents.items() if name.startswith("collection-")}
     documents = {name: document for name, document in documents.items() if document.get("cases")}  # others: not ours
     for name, document in sorted(documents.items(), key=lambda item: "name" not in item[1]["cases"][0]):  # CPUs first
-        text += cpu_section(name, document) if "name" in document["cases"][0] else cuda_section(name, document)
-    write("solvers.md", text)
+        if "name" in document["cases"][0]:
+            text += cpu_section(name, document)
+            made[os.path.join(PAGES, "plots", f"solve-{name}.svg")] = picture(name, document)
+        else:
+            text += cuda_section(name, document)
+    made[os.path.join(PAGES, "solvers.md")] = text
     if collections:
-        write("solvers-definite.md", collection_page(collections))
+        made[os.path.join(PAGES, "solvers-definite.md")] = collection_page(collections)
+    return made
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(write_or_check(ROOT, pages()))

@@ -1,5 +1,5 @@
-# What `cmake --install` puts where: header, library, CMake package, pkg-config file. All of it may
-# be moved as a whole: paths inside are relative to where the files lie.
+# What `cmake --install` puts where: header, library, CMake package, pkg-config file, pages and
+# examples. All of it may be moved as a whole: paths inside are relative to where the files lie.
 include(CMakePackageConfigHelpers)
 
 # A static library hands its dependencies on to whoever links it.
@@ -32,3 +32,27 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfig.cmake
 file(RELATIVE_PATH prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(cmake/tessera.pc.in tessera.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tessera.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# What there is to read, with the links between the pages as they are in the sources.
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The manual's pages of every function, from the headers' own words.
+find_program(AWK awk)
+if(AWK)
+  set(headers tessera)
+  if(TARGET tessera_mpi)
+    list(APPEND headers tessera_mpi)
+  endif()
+  foreach(name ${headers})
+    set(header ${PROJECT_SOURCE_DIR}/include/tessera/${name}.h)
+    add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/man3/${name}.h.3
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man3
+      COMMAND ${AWK} -v out=${CMAKE_BINARY_DIR}/man3 -v version=${PROJECT_VERSION}
+        -f ${CMAKE_CURRENT_LIST_DIR}/api_pages.awk ${header}
+      DEPENDS ${header} ${CMAKE_CURRENT_LIST_DIR}/api_pages.awk VERBATIM)
+    list(APPEND overviews ${CMAKE_BINARY_DIR}/man3/${name}.h.3)
+  endforeach()
+  add_custom_target(tessera_api_pages ALL DEPENDS ${overviews})
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
+endif()

@@ -120,6 +120,7 @@ typedef struct tess_ctx_options {
     void *log_user;
 } tess_ctx_options;
 
+/* A new context. NULL: default options. */
 TESS_API tess_status tess_ctx_create(const tess_ctx_options *options, tess_ctx **out);
 /* Destroy matrices, devices and plans before their context. */
 TESS_API void tess_ctx_destroy(tess_ctx *ctx);
@@ -128,10 +129,12 @@ TESS_API void tess_ctx_destroy(tess_ctx *ctx);
  * next failing call. */
 TESS_API const char *tess_ctx_error(const tess_ctx *ctx);
 
-TESS_API tess_status tess_ctx_set_threads(tess_ctx *ctx, int threads); /* 0: all */
+/* So many threads from now on. 0: all. */
+TESS_API tess_status tess_ctx_set_threads(tess_ctx *ctx, int threads);
+/* The number of threads that a context has. */
+TESS_API int tess_ctx_threads(const tess_ctx *ctx);
 /* Another progress callback from now on; NULL: none. */
 TESS_API void tess_ctx_set_progress(tess_ctx *ctx, tess_progress_fn progress, void *user);
-TESS_API int tess_ctx_threads(const tess_ctx *ctx);
 
 /* Where a context keeps its wisdom: what searches have found (see tess_plan_create). */
 typedef enum tess_wisdom_keep {
@@ -190,6 +193,7 @@ typedef struct tess_matrix_view {
     const void *values;                /* blocks * r * c of `type` */
 } tess_matrix_view;
 
+/* What A is, as it lies in memory. The arrays are A's own. */
 TESS_API void tess_matrix_get_view(const tess_matrix *A, tess_matrix_view *view);
 TESS_API void tess_matrix_destroy(tess_matrix *A);
 
@@ -388,6 +392,7 @@ typedef struct tess_symmetry {
     int64_t zero_diagonal;    /* stored a_ii that are 0 */
 } tess_symmetry;
 
+/* Compares A with its transpose. */
 TESS_API tess_status tess_matrix_symmetry(tess_ctx *ctx, const tess_matrix *A, tess_symmetry *out);
 
 /* One way to cut a matrix into r x c blocks, counted exactly. Blocks begin at the rows congruent to
@@ -443,6 +448,7 @@ typedef struct tess_statistics {
     double imbalance;                         /* row_max / row_avg; 1 when nothing is stored */
 } tess_statistics;
 
+/* Counts A's block rows by their length, and its entries. */
 TESS_API tess_status tess_matrix_statistics(tess_ctx *ctx, const tess_matrix *A,
                                             tess_statistics *out);
 
@@ -778,6 +784,7 @@ TESS_API const char *tess_solver_describe(const tess_solver *solver);
 TESS_API const char *tess_solver_attempt(const tess_solver *solver, int index);
 /* The spec that auto ended with, which goes straight there; NULL of other methods, and before. */
 TESS_API const char *tess_solver_spec(const tess_solver *solver);
+/* Another callback from now on, called after every iteration; NULL: none. */
 TESS_API void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void *user);
 
 /* x holds the initial guess, zeros if there is none better, and receives the solution. Vectors are
@@ -1046,6 +1053,7 @@ TESS_API tess_status tess_kernel_cache_list(
     tess_ctx *ctx, void (*visit)(void *user, const tess_cached_kernel *kernel), void *user);
 /* "" where neither TESSERA_CACHE nor HOME names a directory. */
 TESS_API tess_status tess_kernel_cache_directory(tess_ctx *ctx, size_t size, char *path);
+/* Removes all compiled kernels. *removed: how many there were. */
 TESS_API tess_status tess_kernel_cache_clear(tess_ctx *ctx, int64_t *removed);
 /* Compiles the usual kernels for blocks of 1 to 8 in both precisions, for compute capability
  * `arch` (90 for 9.0). Needs NVRTC, no GPU. *compiled: those that were not there. */
@@ -1083,6 +1091,7 @@ TESS_API int tess_calibrate_blocks(const int32_t **blocks);
 TESS_API tess_status tess_calibrate(tess_device *device, tess_type type, int32_t block, double most,
                                     const char *classes, const char *path, tess_model_part **out);
 TESS_API void tess_model_part_destroy(tess_model_part *part);
+/* How many curves and extras it has. */
 TESS_API int64_t tess_model_part_curves(const tess_model_part *part);
 TESS_API int64_t tess_model_part_extras(const tess_model_part *part);
 /* Entry `index` >= 0, below the number above. */

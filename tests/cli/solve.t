@@ -51,6 +51,12 @@ A file's right-hand side is A times ones, or another file; x, the history and it
   iteration,residual
   0,1
   1
+  $ grep -oE '>(cg:pc=[a-z]*|tolerance [^<]*|CONVERGED[^<]*|iteration|10⁻⁸)<' h.svg | sort -u
+  >10⁻⁸<
+  >CONVERGED: |b - Ax|/|b| = 0 after 3 iterations<
+  >cg:pc=bjacobi<
+  >iteration<
+  >tolerance 1e-08<
   $ tessera solve blocks2.mtx --rhs x6.mtx --device ref --method gmres --pc none --type f32 --tol 1e-5 | grep solver
   solver    gmres:pc=none,tol=1e-05, b is x6.mtx
 

@@ -177,8 +177,8 @@ Parameters that the model cannot tell apart are one line, in JSON they are all t
 The map is an SVG with three panels, their axes and the line where devices begin to pay.
 
   $ tessera predict gen:stencil27:n=8,b=4 --device cpu:1 --devices 4 --map map.svg >/dev/null
-  $ python3 -c "import xml.etree.ElementTree as t; r = t.parse('map.svg').getroot(); print(r.tag.split('}')[1], sum(e.get('class') == 'title' for e in r.iter()), sum(e.get('class') == 'even' for e in r.iter()), sum(e.get('class') == 'limit' for e in r.iter()))"
-  svg 3 1 6
+  $ python3 -c "import xml.etree.ElementTree as t; r = t.parse('map.svg').getroot(); c = [(e.get('class') or '').split() for e in r.iter()]; print(r.tag.split('}')[1], *(sum(n in k for k in c) for n in ('title', 'even', 'dash')), 'lines')"
+  svg 3 1 6 lines
   $ grep -oE '(GFLOP/s of CG, [0-9] devices?|speed-up of [0-9] devices|unknowns|stored elements)<' map.svg | sort | uniq -c | sed 's/^ *//; s/<//'
   1 GFLOP/s of CG, 1 device
   1 GFLOP/s of CG, 4 devices
@@ -201,4 +201,4 @@ The map is an SVG with three panels, their axes and the line where devices begin
   [2]
   $ tessera predict gen:stencil27:n=8,b=4 --device cpu:1 --map no/such/map.svg >/dev/null
   2> tessera: no/such/map.svg: cannot be written: No such file or directory; name another file
-  [2]
+  [1]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# installed.sh CMAKE BUILD CC: installs into an empty directory; the example then builds and runs
+# installed.sh CMAKE BUILD CC: installs into an empty directory; the examples then build and run
 # against what was installed, through pkg-config and through find_package. The static library, with
 # what it needs, also links into a program of a project that knows C++ alone.
 set -eu
@@ -26,11 +26,32 @@ static=
 "$cc" -Wall -Wextra -Werror examples/spmv.c -o "$work/by-pkg-config" $(pkg-config $static --cflags --libs tessera)
 LD_LIBRARY_PATH=$library expect "$work/by-pkg-config"
 
-"$cmake" -S examples -B "$work/example" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix" \
+# The examples that were installed, as a project of their own.
+pages=$prefix/share/doc/tessera
+"$cmake" -S "$pages/examples" -B "$work/example" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_BUILD_TYPE=Release >>"$work/log"
 "$cmake" --build "$work/example" >>"$work/log"
 expect "$work/example/spmv"
-"$work/example/predict" | grep -q "^4 devices: " || { echo "the example predict says nothing of 4 devices"; exit 1; }
+example() { # NAME PATTERN: it ends well, which it checks itself, and says so
+    "$work/example/$1" >"$work/out" 2>&1 || { echo "the example $1 failed:"; cat "$work/out"; exit 1; }
+    grep -q "$2" "$work/out" || { echo "the example $1 does not say '$2':"; cat "$work/out"; exit 1; }
+}
+example predict "^4 devices: "
+example solve "^CONVERGED: "
+example assembly "^the tip sinks by 0.3306$"
+example time_stepping "^step 10: CONVERGED.* 1.0000000000 in all$"
+example newton "^in the middle u = 0.156574, v = 0.082773$"
+example spmm "^largest difference [0-9.e+-]*$"
+example gpu_stream "two products"
+for source in "$pages"/examples/*.c; do
+    [ -x "$work/example/$(basename "$source" .c)" ] || { echo "$source is not built by its CMakeLists.txt"; exit 1; }
+done
+for page in LICENSE README.md CHANGELOG.md docs/guide.md; do
+    cmp "$page" "$pages/$page"
+done
+for page in man1/tessera.1 man3/tessera.h.3 man3/tess_spmv.3; do
+    [ -s "$prefix/share/man/$page" ] || { echo "the page $page is not installed"; exit 1; }
+done
 
 # The Fortran module: as a component of the package, and by pkg-config.
 if command -v gfortran >/dev/null; then

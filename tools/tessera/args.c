@@ -1,7 +1,10 @@
-/* Command lines: "--name value", "--name=value", "-v", operands in any order, "--" ends options. */
+/* Command lines: "--name value", "--name=value", "-v", "-o FILE", operands in any order, "--" ends
+ * options. */
 #include <string.h>
 
 #include "command.h"
+
+enum { OPTIONS_MAX = 64 };
 
 static const cli_option help_option = {
     "help", OPTION_FLAG, offsetof(common_args, help), NULL, "say what this command does", 0, 0};
@@ -38,8 +41,11 @@ static const cli_option block_option = {
 
 const cli_option *args_common_option(const cli_command *command, size_t index)
 {
-    const cli_option *list[8];
+    const cli_option *list[OPTIONS_MAX];
     size_t count = 0;
+    if (command->uses & USES_SOLVER)
+        for (size_t i = 0; i < solver_option_count; i++)
+            list[count++] = &solver_options[i];
     if (command->uses & USES_DEVICE)
         list[count++] = &device_option;
     if (command->uses & USES_TYPE)
@@ -53,7 +59,6 @@ const cli_option *args_common_option(const cli_command *command, size_t index)
 }
 
 /* All options of a command, its own first; returns their number. */
-enum { OPTIONS_MAX = 64 };
 static size_t all_options(const cli_command *command, const cli_option **list)
 {
     size_t count = 0;
@@ -174,6 +179,8 @@ static bool parse_option(cli_app *app, const cli_option **list, size_t count, in
         word = "--verbose";
     if (strcmp(word, "-h") == 0)
         word = "--help";
+    if (strcmp(word, "-o") == 0)
+        word = "--out";
     const char *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
     for (size_t i = 0; i < count; i++) {

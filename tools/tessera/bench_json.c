@@ -1,44 +1,6 @@
 /* The document of `tessera bench --json`: the machine, the matrix, a line a kernel. */
-#include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "bench_json.h"
-
-/* The processor's name: x86 tells it; on aarch64 only numbers are known, given as they are. */
-static void processor_name(char *name, size_t size)
-{
-    char line[256], part[64] = "", implementer[64] = "";
-    snprintf(name, size, "unknown processor");
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    while (file && fgets(line, sizeof line, file)) {
-        char *value = strchr(line, ':');
-        if (!value)
-            continue;
-        value += strspn(value, ": \t");
-        value[strcspn(value, "\n")] = 0;
-        if (strncmp(line, "model name", 10) == 0)
-            snprintf(name, size, "%s", value);
-        else if (strncmp(line, "CPU implementer", 15) == 0)
-            snprintf(implementer, sizeof implementer, "%s", value);
-        else if (strncmp(line, "CPU part", 8) == 0)
-            snprintf(part, sizeof part, "%s", value);
-    }
-    if (file)
-        fclose(file);
-    static const struct {
-        const char *part, *name;
-    } arm[] = {{"0xd0c", "Neoverse-N1"},
-               {"0xd40", "Neoverse-V1"},
-               {"0xd49", "Neoverse-N2"},
-               {"0xd4f", "Neoverse-V2"}};
-    if (part[0])
-        snprintf(name, size, "aarch64 implementer %s part %s", implementer, part);
-    for (size_t i = 0; strcmp(implementer, "0x41") == 0 && i < sizeof arm / sizeof arm[0]; i++)
-        if (strcmp(part, arm[i].part) == 0)
-            snprintf(name, size, "%s", arm[i].name);
-}
+#include "machine.h"
 
 static json_t *number_or_null(double value, bool known)
 {
@@ -47,27 +9,15 @@ static json_t *number_or_null(double value, bool known)
 
 static json_t *machine_json(const tess_device *device, const bench_report *report)
 {
-    struct utsname system;
-    char processor[128], date[32] = "", os[256] = "";
-    time_t now = time(NULL);
-    struct tm utc;
-    processor_name(processor, sizeof processor);
-    if (gmtime_r(&now, &utc))
-        strftime(date, sizeof date, "%Y-%m-%d", &utc);
-    if (uname(&system) == 0)
-        snprintf(os, sizeof os, "%s %s %s", system.sysname, system.release, system.machine);
-#if defined(__clang__)
-    const char *compiler = "clang " __clang_version__;
-#else
-    const char *compiler = "gcc " __VERSION__;
-#endif
+    machine_facts here;
+    machine_look(&here);
     json_t *ceiling = number_or_null(1e-9 * report->ceiling, report->ceiling > 0);
     json_t *most = number_or_null(1e-9 * report->read_most, report->read_most > 0);
     json_t *machine = json_pack(
         "{s:s, s:s, s:s, s:i, s:I, s:s, s:s, s:s, s:o, s:o}", "device", device->description,
-        "processor", processor, "system", os, "threads", device->threads, "processors",
-        (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "compiler", compiler, "tessera", tess_version(),
-        "date", date, "read_GBps", ceiling, "read_most_GBps", most);
+        "processor", here.processor, "system", here.system, "threads", device->threads,
+        "processors", (json_int_t)here.processors, "compiler", here.compiler, "tessera",
+        tess_version(), "date", here.date, "read_GBps", ceiling, "read_most_GBps", most);
     if (machine && device->backend == &tess_cuda_backend && tess_cuda_of(device)->jit.loaded) {
         const tess_nvrtc *nvrtc = &tess_cuda_of(device)->jit.nvrtc;
         json_object_set_new(machine, "nvrtc", json_sprintf("%d.%d", nvrtc->major, nvrtc->minor));

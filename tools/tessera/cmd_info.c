@@ -38,7 +38,7 @@ static json_t *blocking_json(const tess_detection *blocks)
     return list;
 }
 
-static json_t *facts_json(const info_facts *facts)
+json_t *info_json(const info_facts *facts)
 {
     const tess_matrix_view *A = &facts->matrix;
     const tess_statistics *rows = &facts->rows;
@@ -72,24 +72,33 @@ static json_t *facts_json(const info_facts *facts)
     return document;
 }
 
-/* What one run needs; all of it is released at one place. */
-typedef struct info_run {
-    tess_matrix *scalars;
-    tess_detection *blocks;
-    tess_shape_detection *shapes;
-} info_run;
-
-static int gather(cli_app *app, const info_args *args, info_run *r, info_facts *facts)
+static int gather(cli_app *app, bool ignore_zeros, info_run *r)
 {
-    tess_detect_options options = {.ignore_zeros = args->ignore_zeros};
-    facts->matrix = view_of(r->scalars);
-    TRY_CALL(app, tess_matrix_statistics(app->ctx, r->scalars, &facts->rows));
-    TRY_CALL(app, tess_matrix_symmetry(app->ctx, r->scalars, &facts->symmetry));
+    tess_detect_options options = {.ignore_zeros = ignore_zeros};
+    r->facts.matrix = view_of(r->scalars);
+    TRY_CALL(app, tess_matrix_statistics(app->ctx, r->scalars, &r->facts.rows));
+    TRY_CALL(app, tess_matrix_symmetry(app->ctx, r->scalars, &r->facts.symmetry));
     TRY_CALL(app, tess_detect(app->ctx, r->scalars, &options, &r->blocks));
+    r->facts.blocks = r->blocks;
     TRY_CALL(app, tess_detect_shapes(app->ctx, r->scalars, &r->shapes));
-    facts->blocks = r->blocks;
-    facts->shapes = r->shapes;
+    r->facts.shapes = r->shapes;
     return EXIT_DONE;
+}
+
+int info_gather(cli_app *app, const char *input, const tess_matrix *A, bool ignore_zeros,
+                info_run *r)
+{
+    r->facts.input = input;
+    TRY_CALL(app, tess_matrix_to_csr(app->ctx, A, ignore_zeros ? TESS_ZEROS_DROP : TESS_ZEROS_KEEP,
+                                     &r->scalars));
+    return gather(app, ignore_zeros, r);
+}
+
+void info_release(info_run *r)
+{
+    tess_shape_detection_destroy(r->shapes);
+    tess_detection_destroy(r->blocks);
+    tess_matrix_destroy(r->scalars);
 }
 
 static int run(cli_app *app, void *arguments)
@@ -99,21 +108,16 @@ static int run(cli_app *app, void *arguments)
     tess_matrix *A = input_matrix(app, &args->common, args->common.operands[0], &exit_status);
     if (!A)
         return exit_status;
-    info_facts facts = {.input = args->common.operands[0]};
     info_run r = {0};
-    tess_status status = tess_matrix_to_csr(
-        app->ctx, A, args->ignore_zeros ? TESS_ZEROS_DROP : TESS_ZEROS_KEEP, &r.scalars);
+    exit_status = info_gather(app, args->common.operands[0], A, args->ignore_zeros, &r);
     tess_matrix_destroy(A);
-    exit_status = status == TESS_OK ? gather(app, args, &r, &facts) : fail_status(app, status);
     if (exit_status == EXIT_DONE && args->common.json) {
-        exit_status = print_json(app, facts_json(&facts));
+        exit_status = print_json(app, info_json(&r.facts));
     } else if (exit_status == EXIT_DONE) {
         terminal_clear_progress(app);
-        info_print(app, &facts, args->all);
+        info_print(app, &r.facts, args->all);
     }
-    tess_shape_detection_destroy(r.shapes);
-    tess_detection_destroy(r.blocks);
-    tess_matrix_destroy(r.scalars);
+    info_release(&r);
     return exit_status;
 }
 

@@ -160,7 +160,7 @@ static int tune(cli_app *app, tune_args *args, const char *input)
             status = tess_wisdom_save(app->ctx);
         terminal_clear_progress(app);
         exit_status = status != TESS_OK   ? fail_status(app, status)
-                      : args->common.json ? tune_print_document(&t, input)
+                      : args->common.json ? print_json(app, tune_json(&t, input))
                                           : tune_print_text(&t);
     }
     tess_plan_destroy(t.plan);

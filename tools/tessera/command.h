@@ -71,7 +71,7 @@ typedef struct common_args {
 } common_args;
 
 /* Which of the shared options a command takes beside --help, --json, --threads and --verbose. */
-enum { USES_DEVICE = 1, USES_TYPE = 2, USES_BLOCK = 4, USES_SQUARE_BLOCKS = 8 };
+enum { USES_DEVICE = 1, USES_TYPE = 2, USES_BLOCK = 4, USES_SQUARE_BLOCKS = 8, USES_SOLVER = 16 };
 
 /* ---- Commands ---- */
 
@@ -117,6 +117,9 @@ struct cli_app {
 /* args.c: parses argv[0..argc-1], the words after the subcommand's name, into args (cleared first).
  * Prints one sentence and returns false on bad usage. */
 bool args_parse(cli_app *app, const cli_command *command, int argc, char **argv, void *args);
+/* Those of USES_SOLVER, whose targets solve_run.h has. */
+extern const cli_option solver_options[];
+extern const size_t solver_option_count;
 /* The shared options that `command` takes, by index; NULL past the last. */
 const cli_option *args_common_option(const cli_command *command, size_t index);
 
@@ -147,7 +150,7 @@ const char *green(const cli_app *app);
 const char *red(const cli_app *app);
 const char *plain(const cli_app *app);
 
-/* report.c: one sentence on stderr, "tessera: ...", and the exit status to return. */
+/* messages.c: one sentence on stderr, "tessera: ...", and the exit status to return. */
 int fail(cli_app *app, int exit_status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The context's sentence for a failed library call. */
@@ -222,6 +225,18 @@ int output_vector(cli_app *app, tess_type type, int64_t count, const void *value
                   const char *path);
 /* "45 000 x 45 000, 372 100 blocks of 3 x 3, f64", no newline. */
 void print_matrix_line(const tess_matrix *A);
+
+/* output_text.c: a text that is made in memory and then written, "-" to stdout. A file is seen
+ * whole or not at all; what cannot be replaced (a pipe, a device) is written in place. */
+typedef struct text_output {
+    FILE *file; /* where to write; NULL: no memory */
+    char *text;
+    size_t size;
+} text_output;
+void output_begin(text_output *output);
+/* Ends it; with exit_status EXIT_DONE the text goes to `path`, otherwise nowhere. Returns the exit
+ * status. */
+int output_end(cli_app *app, text_output *output, const char *path, int exit_status);
 
 /* verify.c: how far y is from A x, by the reference backend. */
 typedef struct verdict {

@@ -1,4 +1,5 @@
-/* What `tessera info` found, between its gathering (cmd_info.c) and its telling (info_text.c). */
+/* What `tessera info` found, between its gathering (cmd_info.c) and its telling (info_text.c, and
+ * the page of `tessera report`). */
 #ifndef TESSERA_INFO_H
 #define TESSERA_INFO_H
 
@@ -13,6 +14,20 @@ typedef struct info_facts {
     const tess_shape_detection *shapes;
 } info_facts;
 
+/* The facts, and what they point into; all of it is released at one place. */
+typedef struct info_run {
+    info_facts facts;
+    tess_matrix *scalars;
+    tess_detection *blocks;
+    tess_shape_detection *shapes;
+} info_run;
+
+/* `input` names A. r is cleared, and released after a failure too. */
+int info_gather(cli_app *app, const char *input, const tess_matrix *A, bool ignore_zeros,
+                info_run *r);
+void info_release(info_run *r);
+json_t *info_json(const info_facts *facts);
+
 /* a_ij = a_ji but for rounding, which an assembly in floating point leaves behind. */
 static inline bool info_symmetric(const info_facts *facts)
 {
@@ -24,6 +39,16 @@ void info_print_shapes(const cli_app *app, const info_facts *facts, bool all);
 void info_describe_shapes(const info_facts *facts, char *text, size_t size);
 json_t *info_shapes_json(const info_facts *facts);
 
+/* info_text.c: "symmetric", "rectangular" and so on. */
+void info_describe_symmetry(const info_facts *facts, char *text, size_t size);
+/* The class k of a row's length: "32..63". */
+const char *info_row_range(int k, char *buffer);
+/* Squares up to 8, the natural size, the recommendation, and whatever is cheaper than it was
+ * allowed to be: unaligned blocks, say. */
+bool info_worth_showing(const tess_detection *d, const tess_block_candidate *c);
+bool info_is_recommended(const tess_detection *d, const tess_block_candidate *c);
+/* Why the recommended size is, without the advice itself. */
+const char *info_reason(const tess_detection *d);
 void info_print(const cli_app *app, const info_facts *facts, bool all_candidates);
 
 #endif

@@ -13,23 +13,32 @@ static void print_bar(const cli_app *app, double share)
         fputs(app->unicode ? "\u2588" : "#", stdout);
 }
 
+void info_describe_symmetry(const info_facts *facts, char *text, size_t size)
+{
+    const tess_symmetry *s = &facts->symmetry;
+    if (facts->matrix.rows != facts->matrix.cols)
+        snprintf(text, size, "rectangular");
+    else if (s->symmetric)
+        snprintf(text, size, "symmetric");
+    else if (s->skew)
+        snprintf(text, size, "skew-symmetric");
+    else if (info_symmetric(facts))
+        snprintf(text, size, "symmetric but for rounding (%.1e of the largest entry)",
+                 s->asymmetry);
+    else if (s->pattern)
+        snprintf(text, size, "symmetric pattern, different values");
+    else
+        snprintf(text, size,
+                 "not symmetric: %.0f %% of what is off the diagonal has a mirror image",
+                 100 * s->mirrored);
+}
+
 static void print_symmetry(const info_facts *facts)
 {
     const tess_symmetry *s = &facts->symmetry;
-    printf("symmetry   ");
-    if (facts->matrix.rows != facts->matrix.cols)
-        printf("rectangular\n");
-    else if (s->symmetric)
-        printf("symmetric\n");
-    else if (s->skew)
-        printf("skew-symmetric\n");
-    else if (info_symmetric(facts))
-        printf("symmetric but for rounding (%.1e of the largest entry)\n", s->asymmetry);
-    else if (s->pattern)
-        printf("symmetric pattern, different values\n");
-    else
-        printf("not symmetric: %.0f %% of what is off the diagonal has a mirror image\n",
-               100 * s->mirrored);
+    char text[128];
+    info_describe_symmetry(facts, text, sizeof text);
+    printf("symmetry   %s\n", text);
     char a[TEXT_MAX];
     if (s->missing_diagonal == 0 && s->zero_diagonal == 0)
         printf("diagonal   complete\n");
@@ -64,6 +73,16 @@ static void print_head(const cli_app *app, const info_facts *facts)
     printf("\n");
 }
 
+const char *info_row_range(int k, char *buffer)
+{
+    const int64_t from = k > 0 ? (int64_t)1 << (k - 1) : 0, to = k > 0 ? 2 * from - 1 : 0;
+    if (from == to)
+        snprintf(buffer, TEXT_MAX, "%lld", (long long)from);
+    else
+        snprintf(buffer, TEXT_MAX, "%lld..%lld", (long long)from, (long long)to);
+    return buffer;
+}
+
 /* Rows by length, from the shortest class that occurs to the longest. */
 static void print_histogram(const cli_app *app, const tess_statistics *rows)
 {
@@ -77,13 +96,9 @@ static void print_histogram(const cli_app *app, const tess_statistics *rows)
         most = rows->histogram[k] > most ? rows->histogram[k] : most;
     printf("\n%snon-zeros in a row        rows%s\n", bold(app), plain(app));
     for (int k = first; k <= last; k++) {
-        int64_t from = k > 0 ? (int64_t)1 << (k - 1) : 0, to = k > 0 ? 2 * from - 1 : 0;
-        char range[2 * TEXT_MAX], a[TEXT_MAX];
-        if (from == to)
-            snprintf(range, sizeof range, "%lld", (long long)from);
-        else
-            snprintf(range, sizeof range, "%lld..%lld", (long long)from, (long long)to);
-        printf("%14s %14s  %s", range, text_count(rows->histogram[k], a), dim(app));
+        char range[TEXT_MAX], a[TEXT_MAX];
+        printf("%14s %14s  %s", info_row_range(k, range), text_count(rows->histogram[k], a),
+               dim(app));
         print_bar(app, (double)rows->histogram[k] / (double)most);
         printf("%s\n", plain(app));
     }
@@ -95,21 +110,24 @@ static bool same_size(const tess_block_candidate *a, const tess_block_candidate 
            a->col_offset == b->col_offset;
 }
 
-/* Squares up to 8, the natural size, the recommendation, and whatever is cheaper than it was
- * allowed to be: unaligned blocks, say. */
-static bool worth_showing(const tess_detection *d, const tess_block_candidate *c)
+bool info_is_recommended(const tess_detection *d, const tess_block_candidate *c)
+{
+    return same_size(c, &d->recommended);
+}
+
+bool info_worth_showing(const tess_detection *d, const tess_block_candidate *c)
 {
     bool square = c->rows == c->cols;
     bool aligned = c->row_offset == 0 && c->col_offset == 0;
     return (square && aligned && (c->rows <= 8 || c->rows == d->natural_block)) ||
-           same_size(c, &d->recommended) || c->bytes < d->recommended.bytes;
+           info_is_recommended(d, c) || c->bytes < d->recommended.bytes;
 }
 
 static void print_candidate(const cli_app *app, const tess_detection *d,
                             const tess_block_candidate *c, double csr_bytes)
 {
     char size[32], offset[32] = "", a[TEXT_MAX], b[TEXT_MAX];
-    bool chosen = same_size(c, &d->recommended);
+    bool chosen = info_is_recommended(d, c);
     snprintf(size, sizeof size, "%d x %d", c->rows, c->cols);
     if (c->row_offset || c->col_offset)
         snprintf(offset, sizeof offset, "  from row %d, column %d", c->row_offset, c->col_offset);
@@ -127,7 +145,7 @@ static void print_blocks(const cli_app *app, const tess_detection *d, bool all)
     printf("\n%s    block         blocks  density      fill   SpMV moves   to 1 x 1%s\n", bold(app),
            plain(app));
     for (int64_t i = 0; i < d->count; i++)
-        if (all || worth_showing(d, &d->candidates[i]))
+        if (all || info_worth_showing(d, &d->candidates[i]))
             print_candidate(app, d, &d->candidates[i], csr_bytes);
 }
 
@@ -154,6 +172,13 @@ static void print_reason(const char *label, const char *reason)
     fputc('\n', stdout);
 }
 
+const char *info_reason(const tess_detection *d)
+{
+    static const char prefix[] = "do not block this: "; /* the advice says so */
+    const bool repeats = strncmp(d->reason, prefix, sizeof prefix - 1) == 0;
+    return repeats ? d->reason + sizeof prefix - 1 : d->reason;
+}
+
 static void print_verdict(const cli_app *app, const info_facts *facts)
 {
     const tess_detection *d = facts->blocks;
@@ -167,9 +192,7 @@ static void print_verdict(const cli_app *app, const info_facts *facts)
         printf("advice     %sstore %d x %d blocks%s\n", bold(app), r->rows, r->cols, plain(app));
     else
         printf("advice     %sdo not block%s\n", bold(app), plain(app));
-    static const char prefix[] = "do not block this: "; /* said already */
-    bool repeats = strncmp(d->reason, prefix, sizeof prefix - 1) == 0;
-    print_reason("because", repeats ? d->reason + sizeof prefix - 1 : d->reason);
+    print_reason("because", info_reason(d));
     if (d->count == 0)
         return;
     char shapes[768];

@@ -11,6 +11,7 @@
 extern const cli_command command_info;
 extern const cli_command command_spmv;
 extern const cli_command command_solve;
+extern const cli_command command_report;
 extern const cli_command command_bench;
 extern const cli_command command_tune;
 extern const cli_command command_calibrate;
@@ -21,9 +22,9 @@ extern const cli_command command_devices;
 extern const cli_command command_cache;
 
 const cli_command *const commands[] = {
-    &command_info,     &command_spmv,      &command_solve,   &command_bench,
-    &command_tune,     &command_calibrate, &command_predict, &command_convert,
-    &command_generate, &command_devices,   &command_cache,
+    &command_info,    &command_spmv,     &command_solve,     &command_report,
+    &command_bench,   &command_tune,     &command_calibrate, &command_predict,
+    &command_convert, &command_generate, &command_devices,   &command_cache,
 };
 const size_t command_count = sizeof commands / sizeof commands[0];
 

@@ -7,23 +7,25 @@
  *            |     ////// diagonal
  *            +---------------- unknowns
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "predict.h"
+#include "svg.h"
 
 enum {
     CELLS = 64,
     PANELS = 3,
+    SHADES = 24,
     SIDE = 300,
-    MARGIN = 70,
-    GAP = 150,
+    MARGIN = 64,
+    GAP = 72,
+    LEGEND = 58, /* between the second panel and the third */
     TOP = 60,
-    BOTTOM = 60,
-    BAR = 14
+    BOTTOM = 72,
+    BAR = 14,
+    WIDTH = MARGIN + PANELS * SIDE + (PANELS - 1) * GAP + 2 * LEGEND + 12
 };
 /* Powers of ten. */
 static const double x_low = 2, x_high = 8.5, e_low = 3, e_high = 10;
@@ -88,60 +90,59 @@ static void fill(const cell_table *cells, map_data *map)
 
 /* ---- Drawing ---- */
 
-/* 0..1 to a colour, dark blue to yellow, brightness rising all the way. */
-static void color(double t, int rgb[3])
+/* Both panels of GFLOP/s have one scale of colours, the speed-up one of its own. */
+static svg_scale colours_of(const map_data *map, int p)
 {
-    static const int stops[5][3] = {
-        {48, 18, 90}, {40, 82, 139}, {33, 145, 140}, {110, 206, 88}, {253, 231, 37}};
-    t = t < 0 ? 0 : t > 1 ? 1 : t;
-    int k = t >= 1 ? 3 : (int)(4 * t);
-    for (int c = 0; c < 3; c++)
-        rgb[c] = (int)(stops[k][c] + (4 * t - k) * (stops[k + 1][c] - stops[k][c]) + 0.5);
+    svg_scale scale = {map->least[p], map->most[p], TOP + SIDE, TOP, true, NULL};
+    if (p < 2) {
+        scale.low = fmin(map->least[0], map->least[1]);
+        scale.high = fmax(map->most[0], map->most[1]);
+    }
+    if (!(scale.high > scale.low)) /* one value, or none */
+        scale = (svg_scale){0.5, 2, TOP + SIDE, TOP, true, NULL};
+    return scale;
 }
 
-static double share(const map_data *map, int p, double value)
+static svg_plot plot_of(double left)
 {
-    double low = log(map->least[p]), high = log(map->most[p]);
-    return high > low ? (log(value) - low) / (high - low) : 0.5;
-}
-
-static double place_x(double left, double power)
-{
-    return left + SIDE * (power - x_low) / (x_high - x_low);
-}
-
-static double place_y(double power)
-{
-    return TOP + SIDE * (1 - (power - e_low) / (e_high - e_low));
+    return (svg_plot){.x = {pow(10, x_low), pow(10, x_high), left, left + SIDE, true, NULL},
+                      .y = {pow(10, e_low), pow(10, e_high), TOP + SIDE, TOP, true, NULL}};
 }
 
 /* What follows is cut off at diagonal and dense matrices. */
-static void begin_clip(FILE *out, int p, double left)
+static void begin_clip(FILE *out, int p, const svg_plot *plot)
 {
-    fprintf(out,
-            "<clipPath id=\"c%d\"><path d=\"M%.1f,%.1f L%.1f,%.1f L%.1f,%.1f L%.1f,%.1f L%.1f,%.1f "
-            "L%.1f,%.1f Z\"/></clipPath>\n<g clip-path=\"url(#c%d)\">\n",
-            p, place_x(left, x_low), place_y(e_low), place_x(left, e_low), place_y(e_low),
-            place_x(left, x_high), place_y(x_high), place_x(left, x_high), place_y(e_high),
-            place_x(left, e_high / 2), place_y(e_high), place_x(left, x_low), place_y(2 * x_low),
-            p);
+    const double corners[][2] = {{x_low, e_low},   {e_low, e_low},       {x_high, x_high},
+                                 {x_high, e_high}, {e_high / 2, e_high}, {x_low, 2 * x_low}};
+    fprintf(out, "<clipPath id=\"c%d\"><path d=\"", p);
+    for (size_t i = 0; i < sizeof corners / sizeof corners[0]; i++)
+        fprintf(out, "%c%.1f,%.1f", i ? 'L' : 'M', svg_at(&plot->x, pow(10, corners[i][0])),
+                svg_at(&plot->y, pow(10, corners[i][1])));
+    fprintf(out, "Z\"/></clipPath>\n<g clip-path=\"url(#c%d)\">\n", p);
 }
 
-static void draw_cells(FILE *out, const map_data *map, int p, double left)
+static void draw_cells(FILE *out, const map_data *map, int p, const svg_plot *plot)
 {
-    double size = (double)SIDE / CELLS;
+    unsigned char shades[CELLS * CELLS] = {0};
+    svg_scale scale = colours_of(map, p);
+    scale.from = 0;
+    scale.to = SHADES;
     for (int j = 0; j < CELLS; j++)
-        for (int i = 0; i < CELLS; i++) {
-            int rgb[3];
-            if (isnan(map->value[p][j][i]))
-                continue;
-            color(share(map, p, map->value[p][j][i]), rgb);
-            fprintf(out,
-                    "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
-                    "fill=\"#%02x%02x%02x\"/>\n",
-                    left + i * size, TOP + SIDE - (j + 1) * size, size + 0.3, size + 0.3, rgb[0],
-                    rgb[1], rgb[2]);
-        }
+        for (int i = 0; i < CELLS; i++)
+            if (!isnan(map->value[p][j][i])) {
+                const int shade = (int)svg_at(&scale, map->value[p][j][i]);
+                shades[j * CELLS + i] = (unsigned char)(1 + (shade < SHADES ? shade : SHADES - 1));
+            }
+    const double size = (double)SIDE / CELLS;
+    fprintf(out, "<g transform=\"translate(%.1f %d) scale(%.5f -%.5f)\">\n", plot->x.from,
+            TOP + SIDE, size, size);
+    for (int shade = 0; shade < SHADES; shade++) {
+        char attributes[32], colour[8];
+        snprintf(attributes, sizeof attributes, "fill=\"%s\"",
+                 svg_heat((shade + 0.5) / SHADES, colour));
+        svg_cells(out, attributes, CELLS, CELLS, shades, (unsigned char)(shade + 1));
+    }
+    fprintf(out, "</g>\n");
 }
 
 /* Where the speed-up passes 1, column by column: the lowest matrix from which on it is more. */
@@ -154,7 +155,9 @@ static void draw_break_even(FILE *out, const map_data *map, double left)
             if (isnan(below) || isnan(above) || below >= 1 || above < 1)
                 continue;
             double at = j - 0.5 + (1 - below) / (above - below);
-            fprintf(out, "%s%.1f,%.1f", started ? " L" : "<path class=\"even\" d=\"M",
+            fprintf(out, "%s%.1f,%.1f",
+                    started ? " L"
+                            : "<path class=\"none even\" stroke=\"#000\" stroke-width=\"3\" d=\"M",
                     left + (i + 0.5) * SIDE / CELLS, TOP + SIDE - at * SIDE / CELLS);
             started = true;
             break;
@@ -164,63 +167,29 @@ static void draw_break_even(FILE *out, const map_data *map, double left)
         fprintf(out, "\"/>\n");
 }
 
-/* 0 to 10, raised. */
-static const char *const exponents[] = {"&#8304;", "&#185;",  "&#178;",       "&#179;",
-                                        "&#8308;", "&#8309;", "&#8310;",      "&#8311;",
-                                        "&#8312;", "&#8313;", "&#185;&#8304;"};
-
-static void draw_axes(FILE *out, double left, const char *title)
+static void draw_limits(FILE *out, const svg_plot *plot)
 {
-    fprintf(out, "<text class=\"title\" x=\"%.1f\" y=\"%d\">%s</text>\n", left + SIDE / 2.0,
-            TOP - 14, title);
-    fprintf(out, "<rect class=\"frame\" x=\"%.1f\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", left,
-            TOP, SIDE, SIDE);
-    for (int power = (int)ceil(x_low); power <= x_high; power++)
-        fprintf(out,
-                "<path class=\"frame\" d=\"M%.1f,%d v5\"/>\n<text x=\"%.1f\" "
-                "y=\"%d\">10%s</text>\n",
-                place_x(left, power), TOP + SIDE, place_x(left, power), TOP + SIDE + 20,
-                exponents[power]);
-    for (int power = (int)ceil(e_low); power <= e_high; power++)
-        fprintf(out,
-                "<path class=\"frame\" d=\"M%.1f,%.1f h-5\"/>\n<text class=\"right\" x=\"%.1f\" "
-                "y=\"%.1f\">10%s</text>\n",
-                left, place_y(power), left - 8, place_y(power) + 4, exponents[power]);
-    fprintf(out, "<text x=\"%.1f\" y=\"%d\">unknowns</text>\n", left + SIDE / 2.0, TOP + SIDE + 42);
-    fprintf(out, "<text transform=\"translate(%.1f,%.1f) rotate(-90)\">stored elements</text>\n",
-            left - 46, TOP + SIDE / 2.0);
-    /* Diagonal and dense matrices. */
-    fprintf(out, "<path class=\"limit\" d=\"M%.1f,%.1f L%.1f,%.1f\"/>\n", place_x(left, e_low),
-            place_y(e_low), place_x(left, x_high), place_y(x_high));
-    fprintf(out, "<path class=\"limit\" d=\"M%.1f,%.1f L%.1f,%.1f\"/>\n", place_x(left, x_low),
-            place_y(2 * x_low), place_x(left, e_high / 2), place_y(e_high));
+    const double lines[][4] = {{e_low, e_low, x_high, x_high},          /* diagonal */
+                               {x_low, 2 * x_low, e_high / 2, e_high}}; /* dense */
+    for (int i = 0; i < 2; i++)
+        fprintf(out, "<path class=\"axis dash\" d=\"M%.1f,%.1fL%.1f,%.1f\"/>\n",
+                svg_at(&plot->x, pow(10, lines[i][0])), svg_at(&plot->y, pow(10, lines[i][1])),
+                svg_at(&plot->x, pow(10, lines[i][2])), svg_at(&plot->y, pow(10, lines[i][3])));
 }
 
 static void draw_legend(FILE *out, const map_data *map, int p, double left)
 {
-    enum { STEPS = 24 };
-    for (int k = 0; k < STEPS; k++) {
-        int rgb[3];
-        color((k + 0.5) / STEPS, rgb);
-        fprintf(out,
-                "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" "
-                "fill=\"#%02x%02x%02x\"/>\n",
-                left + SIDE + 8, TOP + SIDE - (k + 1) * (double)SIDE / STEPS, BAR,
-                (double)SIDE / STEPS + 0.3, rgb[0], rgb[1], rgb[2]);
+    const svg_scale scale = colours_of(map, p);
+    double ticks[SVG_TICKS];
+    char colour[8];
+    for (int k = 0; k < SHADES; k++) /* each reaches under the next: no seam */
+        fprintf(out, "<rect x=\"%.1f\" y=\"%d\" width=\"%d\" height=\"%.2f\" fill=\"%s\"/>\n", left,
+                TOP, BAR, SIDE * (1 - (double)k / SHADES), svg_heat((k + 0.5) / SHADES, colour));
+    for (int i = 0, count = svg_ticks(&scale, ticks); i < count; i++) {
+        const double at = svg_at(&scale, ticks[i]);
+        fprintf(out, "<path class=\"axis\" d=\"M%.1f,%.1fh5\"/>\n", left + BAR, at);
+        svg_text(out, left + BAR + 8, at + 4, "small", "%g", ticks[i]);
     }
-    /* 1, 2, 5, 10 ..., or where there are many only 1, 10, 100. */
-    static const double tens[] = {1, 2, 5};
-    bool many = map->most[p] > 300 * map->least[p];
-    for (int power = (int)floor(log10(map->least[p])); power <= log10(map->most[p]); power++)
-        for (int k = 0; k < (many ? 1 : 3); k++) {
-            double value = tens[k] * pow(10, power), at = SIDE * (1 - share(map, p, value));
-            if (value < map->least[p] || value > map->most[p])
-                continue;
-            fprintf(out,
-                    "<path class=\"frame\" d=\"M%.1f,%.1f h5\"/>\n<text class=\"left\" "
-                    "x=\"%.1f\" y=\"%.1f\">%g</text>\n",
-                    left + SIDE + 8 + BAR, TOP + at, left + SIDE + 16 + BAR, TOP + at + 4, value);
-        }
 }
 
 /* What the map is of. */
@@ -231,48 +200,41 @@ typedef struct map_subject {
 
 static void draw(FILE *out, const map_subject *r, const map_data *map)
 {
-    char titles[PANELS][64];
+    char titles[PANELS][64], below[320];
     snprintf(titles[0], sizeof titles[0], "GFLOP/s of CG, 1 device");
     snprintf(titles[1], sizeof titles[1], "GFLOP/s of CG, %d devices", r->devices);
     snprintf(titles[2], sizeof titles[2], "speed-up of %d devices", r->devices);
-    int width = 2 * MARGIN + PANELS * SIDE + (PANELS - 1) * GAP + 50;
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-            "viewBox=\"0 0 %d %d\">\n"
-            "<style>text{font:12px sans-serif;fill:#222;text-anchor:middle}"
-            ".title{font-size:14px}.left{text-anchor:start}.right{text-anchor:end}"
-            ".frame{fill:none;stroke:#888}.limit{stroke:#222;stroke-dasharray:4 3;fill:none}"
-            ".even{stroke:#000;stroke-width:3;fill:none}</style>\n"
-            "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-            width, TOP + SIDE + BOTTOM + 20, width, TOP + SIDE + BOTTOM + 20);
+    snprintf(below, sizeof below,
+             "%d x %d blocks, %s; %s; thick line: speed-up = 1; dashed: dense and diagonal "
+             "matrices; average case",
+             r->block, r->block, r->type, r->model);
+    svg_open(out, "map", WIDTH, TOP + SIDE + BOTTOM, "CG by size of the system", below, true);
     for (int p = 0; p < PANELS; p++) {
-        double left = MARGIN + p * (SIDE + GAP);
-        begin_clip(out, p, left);
-        draw_cells(out, map, p, left);
+        const double left = MARGIN + p * (SIDE + GAP) + (p == 2 ? LEGEND : 0);
+        const svg_plot plot = plot_of(left);
+        svg_text(out, left + SIDE / 2.0, 22, "title mid", "%s", titles[p]);
+        svg_axes(out, &plot, "unknowns", "stored elements");
+        begin_clip(out, p, &plot);
+        draw_cells(out, map, p, &plot);
         if (p == 2)
             draw_break_even(out, map, left);
         fprintf(out, "</g>\n");
-        draw_axes(out, left, titles[p]);
-        draw_legend(out, map, p, left);
+        draw_limits(out, &plot);
+        if (p > 0) /* one for the first two */
+            draw_legend(out, map, p, left + SIDE + 12);
     }
-    fprintf(out,
-            "<text class=\"left\" x=\"%d\" y=\"%d\">%d x %d blocks, %s; %s; thick line: speed-up "
-            "= 1; dashed: dense and diagonal matrices; average case</text>\n</svg>\n",
-            MARGIN, TOP + SIDE + BOTTOM + 8, r->block, r->block, r->type, r->model);
+    svg_text(out, MARGIN, TOP + SIDE + BOTTOM - 10, "small", "%s", below);
+    svg_close(out);
 }
 
 static int write_map(cli_app *app, const char *path, const map_subject *subject,
                      const map_data *map)
 {
-    FILE *out = fopen(path, "we");
-    if (!out)
-        return fail(app, EXIT_USAGE, "%s: cannot be written: %s; name another file", path,
-                    strerror(errno));
-    draw(out, subject, map);
-    bool failed = ferror(out) != 0;
-    failed = fclose(out) != 0 || failed;
-    return failed ? fail(app, EXIT_FAILED, "%s: writing failed: %s", path, strerror(errno))
-                  : EXIT_DONE;
+    text_output output;
+    output_begin(&output);
+    if (output.file)
+        draw(output.file, subject, map);
+    return output_end(app, &output, path, EXIT_DONE);
 }
 
 int predict_map(cli_app *app, const char *path, const tess_matrix *A, tess_device *device,

@@ -1,5 +1,4 @@
-/* Progress, report, history and plot of `tessera solve`. */
-#include <errno.h>
+/* Progress, report and history of `tessera solve`. */
 #include <math.h>
 #include <string.h>
 
@@ -87,8 +86,7 @@ int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,
     return EXIT_DONE;
 }
 
-int solve_print_json(cli_app *app, const tess_matrix *matrix, const tess_device *device,
-                     const solve_report *report)
+json_t *solve_json(const tess_matrix *matrix, const tess_device *device, const solve_report *report)
 {
     const tess_matrix_view view = view_of(matrix), *A = &view;
     const tess_result *r = &report->result;
@@ -99,7 +97,7 @@ int solve_print_json(cli_app *app, const tess_matrix *matrix, const tess_device 
                   "blocks", (json_int_t)A->blocks, "reason", tess_reason_name(r->reason), "text",
                   r->text, "solved", solve_is_solved(r), "iterations", (json_int_t)r->iterations);
     if (!document)
-        return print_json(app, NULL);
+        return NULL;
     const struct {
         const char *name;
         double value;
@@ -122,7 +120,7 @@ int solve_print_json(cli_app *app, const tess_matrix *matrix, const tess_device 
         json_t *value = isfinite(numbers[i].value) ? json_real(numbers[i].value) : json_null();
         if (json_object_set_new(document, numbers[i].name, value) != 0) {
             json_decref(document);
-            return print_json(app, NULL);
+            return NULL;
         }
     }
     if (tess_solver_describe(report->solver)[0])
@@ -134,100 +132,17 @@ int solve_print_json(cli_app *app, const tess_matrix *matrix, const tess_device 
     if (json_array_size(tried) > 1)
         json_object_set(document, "tried", tried);
     json_decref(tried);
-    return print_json(app, document);
-}
-
-/* Closes what was written to `path`; a write that failed makes the command fail. */
-static int close_file(cli_app *app, FILE *file, const char *path)
-{
-    const bool failed = ferror(file) != 0;
-    if (fclose(file) != 0 || failed)
-        return fail(app, EXIT_FAILED, "%s: cannot be written: %s", path, strerror(errno));
-    return EXIT_DONE;
-}
-
-static FILE *open_file(cli_app *app, const char *path)
-{
-    FILE *file = fopen(path, "w");
-    if (!file)
-        fail(app, EXIT_FAILED, "%s: cannot be created: %s", path, strerror(errno));
-    return file;
+    return document;
 }
 
 int solve_write_history(cli_app *app, const tess_result *result, const char *path)
 {
-    FILE *file = open_file(app, path);
-    if (!file)
-        return EXIT_FAILED;
-    fprintf(file, "iteration,residual\n");
-    for (int64_t i = 0; i < result->history_count; i++)
-        fprintf(file, "%lld,%.10g\n", (long long)i, result->history[i]);
-    return close_file(app, file, path);
-}
-
-enum { WIDTH = 720, HEIGHT = 420, LEFT = 70, RIGHT = 20, TOP = 40, BOTTOM = 50 };
-
-/* The powers of ten between which all residuals lie. */
-static void find_decades(const tess_result *result, int *low, int *high)
-{
-    double least = HUGE_VAL, most = 0;
-    for (int64_t i = 0; i < result->history_count; i++) {
-        const double value = result->history[i];
-        if (value > 0 && isfinite(value)) {
-            least = fmin(least, value);
-            most = fmax(most, value);
-        }
+    text_output output;
+    output_begin(&output);
+    if (output.file) {
+        fprintf(output.file, "iteration,residual\n");
+        for (int64_t i = 0; i < result->history_count; i++)
+            fprintf(output.file, "%lld,%.10g\n", (long long)i, result->history[i]);
     }
-    *low = most > 0 ? (int)floor(log10(least)) : -1;
-    *high = most > 0 ? (int)ceil(log10(most)) : 0;
-    if (*high == *low)
-        (*high)++;
-}
-
-static double y_of(double residual, int low, int high)
-{
-    return TOP + (HEIGHT - TOP - BOTTOM) * (high - log10(residual)) / (high - low);
-}
-
-static void draw_axes(FILE *file, const char *title, int64_t last, int low, int high)
-{
-    fprintf(file,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-            "font-family=\"sans-serif\" font-size=\"12\">\n"
-            "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
-            "<text x=\"%d\" y=\"24\" font-size=\"14\">%s</text>\n",
-            WIDTH, HEIGHT, LEFT, title);
-    const int step = (high - low + 7) / 8;
-    for (int decade = low; decade <= high; decade += step)
-        fprintf(file,
-                "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>"
-                "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">1e%d</text>\n",
-                LEFT, WIDTH - RIGHT, y_of(pow(10, decade), low, high),
-                y_of(pow(10, decade), low, high), LEFT - 8, y_of(pow(10, decade), low, high) + 4,
-                decade);
-    fprintf(file,
-            "<text x=\"%d\" y=\"%d\">0</text><text x=\"%d\" y=\"%d\" "
-            "text-anchor=\"end\">%lld</text>\n"
-            "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">iteration, |r|/|b|</text>\n",
-            LEFT, HEIGHT - BOTTOM + 18, WIDTH - RIGHT, HEIGHT - BOTTOM + 18, (long long)last,
-            (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12);
-}
-
-int solve_write_plot(cli_app *app, const char *title, const tess_result *result, const char *path)
-{
-    FILE *file = open_file(app, path);
-    if (!file)
-        return EXIT_FAILED;
-    const int64_t last = result->history_count > 1 ? result->history_count - 1 : 1;
-    int low, high;
-    find_decades(result, &low, &high);
-    draw_axes(file, title, last, low, high);
-    fprintf(file, "<polyline fill=\"none\" stroke=\"#1f5fbf\" stroke-width=\"1.5\" points=\"");
-    for (int64_t i = 0; i < result->history_count; i++)
-        if (result->history[i] > 0 && isfinite(result->history[i]))
-            fprintf(file, "%.1f,%.1f ",
-                    LEFT + (double)(WIDTH - LEFT - RIGHT) * (double)i / (double)last,
-                    y_of(result->history[i], low, high));
-    fprintf(file, "\"/>\n</svg>\n");
-    return close_file(app, file, path);
+    return output_end(app, &output, path, EXIT_DONE);
 }

@@ -27,10 +27,7 @@ int solve_show_progress(void *user, int64_t iteration, double residual);
 
 int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,
                 const solve_report *report);
-int solve_print_json(cli_app *app, const tess_matrix *A, const tess_device *device,
-                     const solve_report *report);
+json_t *solve_json(const tess_matrix *A, const tess_device *device, const solve_report *report);
 int solve_write_history(cli_app *app, const tess_result *result, const char *path);
-/* |r|/|b| by iteration on a logarithmic scale. */
-int solve_write_plot(cli_app *app, const char *title, const tess_result *result, const char *path);
 
 #endif

@@ -29,7 +29,7 @@ tess_trial_info trial_of(const tess_plan *plan, int64_t index);
 
 /* tune_report.c */
 int tune_print_text(const tuning *t);
-int tune_print_document(const tuning *t, const char *input);
+json_t *tune_json(const tuning *t, const char *input);
 
 /* tune_wisdom.c: --show and --forget */
 int tune_show(cli_app *app, bool json);

@@ -159,21 +159,18 @@ static json_t *blockings_json(const tuning *t)
     return list;
 }
 
-int tune_print_document(const tuning *t, const char *input)
+json_t *tune_json(const tuning *t, const char *input)
 {
     const tess_search_info search = search_of(t->plan);
     const tess_plan_info plan = plan_info(t->plan);
     const tess_matrix_view A = view_of(t->A);
     char class[256];
-    return print_json(
-        t->app,
-        json_pack(
-            "{s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:s, s:s, s:s, s:i, s:f, s:I, s:b, s:o, s:o}",
-            "input", input, "device", tess_device_description(t->device), "class",
-            class_of(t, sizeof class, class), "block_height", (int)A.block_height, "block_width",
-            (int)A.block_width, "bytes", plan.bytes, "read_GBps", 1e-9 * t->ceiling, "format",
-            plan.format, "kernel", plan.kernel, "params", plan.params, "spmvs", search.spmvs,
-            "search_seconds", search.seconds, "pays_after", (json_int_t)search.pays_after,
-            "stopped", search.cancelled, "candidates", trials_json(t, &search), "blockings",
-            blockings_json(t)));
+    return json_pack(
+        "{s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:s, s:s, s:s, s:i, s:f, s:I, s:b, s:o, s:o}", "input",
+        input, "device", tess_device_description(t->device), "class",
+        class_of(t, sizeof class, class), "block_height", (int)A.block_height, "block_width",
+        (int)A.block_width, "bytes", plan.bytes, "read_GBps", 1e-9 * t->ceiling, "format",
+        plan.format, "kernel", plan.kernel, "params", plan.params, "spmvs", search.spmvs,
+        "search_seconds", search.seconds, "pays_after", (json_int_t)search.pays_after, "stopped",
+        search.cancelled, "candidates", trials_json(t, &search), "blockings", blockings_json(t));
 }

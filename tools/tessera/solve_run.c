@@ -1,0 +1,187 @@
+/* A system solved as `tessera solve` and `tessera report` do it: right-hand side, solver, set-up,
+ * solve. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solve_run.h"
+
+const cli_option solver_options[] = {
+    {"rhs", OPTION_TEXT, offsetof(solver_args, solve.rhs), "FILE", "take b from FILE", 0, 0},
+    {"method", OPTION_TEXT, offsetof(solver_args, solve.method), "NAME",
+     "the method (default: auto, found by trying)", 0, 0},
+    {"pc", OPTION_TEXT, offsetof(solver_args, solve.pc), "NAME",
+     "the preconditioner (default: found by trying)", 0, 0},
+    {"tol", OPTION_TEXT, offsetof(solver_args, solve.tol), "T",
+     "stop at |r| <= T |b| (default 1e-8)", 0, 0},
+    {"max-iterations", OPTION_INT, offsetof(solver_args, solve.max), "N",
+     "stop after N iterations (default 10000)", 1, 1000000000},
+    {"options", OPTION_TEXT, offsetof(solver_args, solve.more), "KEYS",
+     "more of the solver's keys: restart=50,side=left,scale=match,order=rcm", 0, 0},
+    {"coordinates", OPTION_TEXT, offsetof(solver_args, solve.coordinates), "FILE",
+     "pc=amg: where the block rows lie, as many numbers each as the block size", 0, 0},
+    {"modes", OPTION_TEXT, offsetof(solver_args, solve.modes), "FILE",
+     "pc=amg: vectors that A maps to almost 0, one after the other", 0, 0},
+};
+const size_t solver_option_count = sizeof solver_options / sizeof solver_options[0];
+
+/* The right-hand side: a file's, else the generator's (in r->b already), else A times all ones. */
+static int make_rhs(cli_app *app, const solve_options *options, solve_run *r)
+{
+    const tess_matrix_view A = view_of(r->matrix);
+    if (options->rhs) {
+        free(r->b);
+        r->b = NULL;
+        TRY_EXIT(input_vector(app, options->rhs, A.type, A.rows, "rows", &r->b));
+        r->report.rhs = options->rhs;
+    } else if (r->b) {
+        r->report.rhs = "the generator's";
+    } else {
+        r->report.rhs = "A times ones";
+        r->b = zero_vector(A.type, A.rows);
+        if (!r->b)
+            return fail_memory(app);
+        for (int64_t i = 0; i < A.cols; i++)
+            put_scalar(r->x, A.type, i, 1);
+        TRY_CALL(app, tess_spmv(r->plan, 1, r->x, 0, r->b));
+    }
+    memset(r->x, 0, (size_t)A.cols * type_size(A.type));
+    return EXIT_DONE;
+}
+
+/* What is not said is found by auto. With a method or pc alone, the other is cg for a symmetric
+ * matrix and bicgstab for others, or block-Jacobi where there are square blocks. */
+static int make_spec(cli_app *app, const solve_options *options, solve_run *r)
+{
+    const tess_matrix_view view = view_of(r->matrix), *A = &view;
+    const char *method = options->method;
+    const bool automatic = method ? strcmp(method, "auto") == 0 : !options->pc && !options->more;
+    if (!method && !automatic) {
+        tess_symmetry symmetry;
+        TRY_CALL(app, tess_matrix_symmetry(app->ctx, r->matrix, &symmetry));
+        method = A->rows != A->cols ? "lsqr" : symmetry.asymmetry < 1e-10 ? "cg" : "bicgstab";
+    }
+    const char *pc = options->pc                         ? options->pc
+                     : A->rows != A->cols                ? "none"
+                     : A->block_height == A->block_width ? "bjacobi"
+                                                         : "jacobi";
+    char tol[40] = "", max[40] = "";
+    if (options->tol && !parse_real(options->tol, &r->tol))
+        return fail(app, EXIT_USAGE, "--tol: '%s' is not a number such as 1e-8", options->tol);
+    if (options->tol)
+        snprintf(tol, sizeof tol, ",tol=%.15g", r->tol);
+    if (options->max != 0)
+        snprintf(max, sizeof max, ",max=%lld", (long long)options->max);
+    if (automatic || strcmp(method, "direct") == 0)
+        pc = options->pc;
+    char keys[sizeof r->spec];
+    int length = snprintf(keys, sizeof keys, "%s%s%s%s%s%s", pc ? ",pc=" : "", pc ? pc : "", tol,
+                          max, options->more ? "," : "", options->more ? options->more : "");
+    if (length < (int)sizeof keys)
+        length = snprintf(r->spec, sizeof r->spec, "%s%s%s", automatic ? "auto" : method,
+                          keys[0] ? ":" : "", keys[0] ? keys + 1 : "");
+    if (length >= (int)sizeof r->spec)
+        return fail(
+            app, EXIT_USAGE,
+            "the solver's options are longer than %zu characters: leave out what is the default",
+            sizeof r->spec - 1);
+    r->report.spec = r->spec;
+    return EXIT_DONE;
+}
+
+/* Coordinates and modes of files, for preconditioners that take them. */
+static int set_modes(cli_app *app, const solve_options *options, solve_run *r)
+{
+    const tess_matrix_view A = view_of(r->matrix);
+    int64_t count;
+    void *numbers;
+    if (options->coordinates) {
+        TRY_EXIT(input_vector(app, options->coordinates, TESS_F64, A.rows, "rows", &numbers));
+        const tess_status status = tess_solver_set_coordinates(r->solver, A.block_height, numbers);
+        free(numbers);
+        TRY_CALL(app, status);
+    }
+    if (options->modes) {
+        TRY_CALL(app, tess_vector_read(app->ctx, options->modes, TESS_F64, &count, &numbers));
+        const bool fits = A.rows > 0 && count > 0 && count % A.rows == 0 && count / A.rows < 1000;
+        const tess_status status =
+            fits ? tess_solver_set_modes(r->solver, (int)(count / A.rows), numbers, A.rows)
+                 : TESS_OK;
+        tess_release(app->ctx, numbers);
+        TRY_CALL(app, status);
+        if (!fits)
+            return fail(
+                app, EXIT_USAGE,
+                "%s has %lld elements, which are not columns of the matrix's %lld rows: a mode "
+                "has one number a row",
+                options->modes, (long long)count, (long long)A.rows);
+    }
+    return EXIT_DONE;
+}
+
+int solve_system(cli_app *app, const solve_options *options, solve_run *r)
+{
+    const tess_matrix_view A = view_of(r->matrix);
+    r->x = zero_vector(A.type, A.cols);
+    if (!r->x)
+        return fail_memory(app);
+    if (!r->plan)
+        TRY_CALL(app, tess_plan_create(app->ctx, r->matrix, r->device, NULL, &r->plan));
+    TRY_EXIT(make_rhs(app, options, r));
+    TRY_EXIT(make_spec(app, options, r));
+    double started = seconds_now();
+    terminal_catch_interrupts(app); /* the best x so far is kept */
+    TRY_CALL(app, tess_solver_create(r->plan, r->spec, &r->solver));
+    TRY_EXIT(set_modes(app, options, r));
+    TRY_CALL(app, tess_solver_set_up(r->solver));
+    r->report.setup_seconds = seconds_now() - started;
+    solve_progress progress = {
+        .app = app, .tol = options->tol ? r->tol : SOLVE_TOL, .started = seconds_now()};
+    tess_solver_set_callback(r->solver, solve_show_progress, &progress);
+    TRY_CALL(app, tess_solver_solve(r->solver, r->b, r->x, &r->report.result));
+    terminal_end_interrupts(app);
+    r->report.solver = r->solver;
+    if (tess_solver_spec(r->solver))
+        r->report.spec = tess_solver_spec(r->solver);
+    terminal_clear_progress(app);
+    /* The share of what the device can read, of a working set of the size that a product moves. */
+    const double moves = plan_info(r->plan).moves;
+    TRY_CALL(app, tess_device_read_speed(r->device, moves > 0 ? moves : product_bytes(&A),
+                                         &r->report.ceiling));
+    return EXIT_DONE;
+}
+
+void solve_release(solve_run *r)
+{
+    tess_solver_destroy(r->solver);
+    tess_plan_destroy(r->plan);
+    tess_device_close(r->device);
+    free(r->b);
+    free(r->x);
+    tess_matrix_destroy(r->matrix);
+}
+
+/* The value of a key of "METHOD:key=value,key=value"; `otherwise` where it is not said. */
+static double key_value(const char *spec, const char *key, double otherwise)
+{
+    const size_t length = strlen(key);
+    for (const char *at = strpbrk(spec, ":,"); at; at = strpbrk(at + 1, ":,"))
+        if (strncmp(at + 1, key, length) == 0 && at[1 + length] == '=')
+            return strtod(at + 2 + length, NULL);
+    return otherwise;
+}
+
+double solve_tolerance(const solve_run *r)
+{
+    const double norm = r->report.result.rhs_norm, least = key_value(r->spec, "atol", 0);
+    return fmax(key_value(r->spec, "tol", SOLVE_TOL), norm > 0 ? least / norm : 0);
+}
+
+const char *solve_choices(const char *option, int i, const char **summary)
+{
+    const bool method = strcmp(option, "method") == 0;
+    if (!method && strcmp(option, "pc") != 0)
+        return NULL;
+    *summary = method ? tess_solve_method_summary(i) : tess_solve_pc_summary(i);
+    return method ? tess_solve_method_name(i) : tess_solve_pc_name(i);
+}

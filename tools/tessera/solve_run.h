@@ -1,0 +1,48 @@
+/* A system and its solution, as `tessera solve` and `tessera report` make them. */
+#ifndef TESSERA_SOLVE_RUN_H
+#define TESSERA_SOLVE_RUN_H
+
+#include "solve_report.h"
+
+#define SOLVE_TOL 1e-8 /* the library's default */
+
+/* What a user may ask of a solve. */
+typedef struct solve_options {
+    const char *rhs, *method, *pc, *more, *tol, *coordinates, *modes;
+    int64_t max;
+} solve_options;
+
+/* The arguments of a command with USES_SOLVER begin with these; solver_options are the options for
+ * them. */
+typedef struct solver_args {
+    common_args common;
+    solve_options solve;
+} solver_args;
+
+/* A cli_command's `choices` for --method and --pc. */
+const char *solve_choices(const char *option, int i, const char **summary);
+
+/* What one run needs; all of it is released at one place. */
+typedef struct solve_run {
+    solve_report report;
+    tess_matrix *matrix;
+    tess_device *device;
+    tess_plan *plan; /* NULL: solve_system makes it */
+    tess_solver *solver;
+    void *b, *x; /* b: the generator's, or NULL */
+    double tol;  /* where --tol was given */
+    char spec[256];
+} solve_run;
+
+/* Solves with r's matrix on its device. Ctrl-C ends the solve with the best x so far. */
+int solve_system(cli_app *app, const solve_options *options, solve_run *r);
+void solve_release(solve_run *r);
+/* |r|/|b| at which the solve was to end. */
+double solve_tolerance(const solve_run *r);
+
+/* solve_plot.c: |r|/|b| by iteration on a logarithmic scale, with the tolerance and the outcome;
+ * `name` and `alone` as in svg_open. */
+void solve_draw(FILE *out, const char *name, const solve_run *r, bool alone);
+int solve_write_plot(cli_app *app, const solve_run *r, const char *path);
+
+#endif
