@@ -84,8 +84,8 @@ static tess_status check_side(tess_ctx *ctx, const tess_method *method, int side
         (side == SIDE_RIGHT && method->sides == TESS_SIDES_RIGHT))
         return TESS_OK;
     name_sided(sided, sizeof sided);
-    return tess_fail(ctx, TESS_ERR_OPTION, "%s: side=%s: %s; %s have sides", method->name,
-                     side_names[side],
+    return tess_fail(ctx, TESS_ERR_OPTION, "%s: side=%s: %s; leave side out, or choose one of %s",
+                     method->name, side_names[side],
                      method->sides == TESS_SIDES_RIGHT
                          ? "a preconditioner that changes is applied from the right"
                          : "its preconditioner has no side",
@@ -111,7 +111,8 @@ static tess_status check_pc(tess_ctx *ctx, const tess_solve_options *options)
                          "scale=equilibrate",
                          pc->symmetric ? "pc=" : "", pc->symmetric ? pc->name : method->name);
     if (options->pc.pivot > 0 && pc != &tess_pc_ilut)
-        return tess_fail(ctx, TESS_ERR_OPTION, "pivot=%g is for pc=ilut, not pc=%s",
+        return tess_fail(ctx, TESS_ERR_OPTION,
+                         "pivot=%g is for pc=ilut, not pc=%s: choose pc=ilut, or leave pivot out",
                          options->pc.pivot, pc->name);
     return TESS_OK;
 }
@@ -196,7 +197,9 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
     TESS_TRY(find_method(ctx, spec, length, &read.method));
     TESS_TRY(parse_keys(ctx, keys, &read, &words));
     if (read.method->deflates && 2 * read.deflate > read.restart)
-        return tess_fail(ctx, TESS_ERR_OPTION, "deflate=%lld is more than half of restart=%lld",
+        return tess_fail(ctx, TESS_ERR_OPTION,
+                         "deflate=%lld is more than half of restart=%lld: make one smaller, or the "
+                         "other larger",
                          (long long)read.deflate, (long long)read.restart);
     TESS_TRY(check_side(ctx, read.method, words.side));
     read.left = words.side == SIDE_LEFT;

@@ -78,6 +78,35 @@ Not solved is exit status 1, bad input 2.
   2> tessera: gmres needs a square matrix, not 5 x 6: auto and lsqr take any
   [2]
 
+What a solver cannot do is refused with what it could.
+
+  $ tessera solve gen:random:rows=6,cols=4,count=2,r=2,c=3 --device ref --method gmres --pc bjacobi
+  2> tessera: pc=bjacobi needs square blocks, but these are 2 x 3: try pc=jacobi, or store square ones
+  [2]
+  $ printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n2 1 1\n' >swap.mtx
+  $ tessera solve swap.mtx --block 1 --device ref --method gmres --pc jacobi
+  2> tessera: pc=jacobi: the diagonal of row 0 is 0: try pc=ilut,pivot=0.1, or auto
+  [2]
+  $ tessera solve swap.mtx --block 1 --device ref --method gmres --pc ilu0
+  2> tessera: pc=ilu0: no pivot in column 0 of the diagonal block of block row 0 (rows 0..0), the largest is 0; try pc=ilut,pivot=0.1, scale=match, or auto
+  [2]
+  $ tessera solve swap.mtx --device ref --method dgmres --options deflate=20
+  2> tessera: deflate=20 is more than half of restart=30: make one smaller, or the other larger
+  [2]
+  $ tessera solve swap.mtx --device ref --method cg --options pivot=0.1
+  2> tessera: pivot=0.1 is for pc=ilut, not pc=bjacobi: choose pc=ilut, or leave pivot out
+  [2]
+  $ tessera solve swap.mtx --device ref --method cg --options side=left
+  2> tessera: cg: side=left: its preconditioner has no side; leave side out, or choose one of bicgstab and gmres
+  [2]
+  $ tessera solve gen:cdr:n=3 --device ref --method cg --pc ilut
+  2> tessera: cg needs a symmetric preconditioner, which pc=ilut is not: try pc=ick, or gmres
+  [2]
+  $ tessera solve gen:elasticity:n=3 --device ref --pc bjacobi --options schedule=colors,tol=1e-3 | grep -c CONVERGED
+  1
+  $ tessera solve gen:elasticity:n=3 --device ref --pc ilu0 --options schedule=colors,tol=1e-3 | grep -c CONVERGED
+  1
+
 Of a matrix that is not square the least |b - Ax| is found, and how nearly is said.
 
   $ tessera solve gen:random:rows=6,cols=3 --rhs x6.mtx --device ref | grep -E '^(solver|result|normal)' | sed 's/[0-9.e-]* |A||r|/... |A||r|/;s/b| = [^ ]*/b| = .../'

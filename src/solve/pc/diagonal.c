@@ -95,11 +95,12 @@ tess_status tess_diagonal_fault(const tess_pc *pc, int64_t at, int32_t column, d
     const int32_t b = ((const tess_diagonal *)pc->state)->block;
     const long long row = at;
     if (b == 1)
-        return tess_fail(pc->ctx, TESS_ERR_MATRIX, "pc=%s: the diagonal of row %lld is %s",
+        return tess_fail(pc->ctx, TESS_ERR_MATRIX,
+                         "pc=%s: the diagonal of row %lld is %s: try pc=ilut,pivot=0.1, or auto",
                          pc->ops->name, row, isfinite(pivot) ? "0" : "not finite");
     return tess_fail(pc->ctx, TESS_ERR_MATRIX,
                      "pc=%s: the diagonal block of block row %lld (rows %lld..%lld) is %s: no "
-                     "pivot in its column %d, the largest is %.3g",
+                     "pivot in its column %d, the largest is %.3g; try pc=ilut,pivot=0.1, or auto",
                      pc->ops->name, row, row * b, row * b + b - 1,
                      isfinite(pivot) ? "singular" : "not finite", (int)column, pivot);
 }

@@ -245,7 +245,7 @@ static tess_status fault_status(const tess_pc *pc, const tess_factor_fault *faul
     return tess_fail(
         pc->ctx, TESS_ERR_MATRIX,
         "pc=%s: no %spivot in column %d of the diagonal block of block row %lld (rows %lld..%lld), "
-        "the largest is %.3g",
+        "the largest is %.3g; try pc=ilut,pivot=0.1, scale=match, or auto",
         pc->ops->name, pc->ops->pivots == TESS_PIVOTS_POSITIVE ? "positive " : "",
         (int)fault->column, row, row * b, row * b + b - 1, fault->pivot);
 }

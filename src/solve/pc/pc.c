@@ -22,13 +22,16 @@ static tess_status check_traits(const tess_plan *plan, const tess_pc_options *op
     const tess_pc_ops *ops = options->ops;
     const int height = (int)plan->matrix->block_height, width = (int)plan->matrix->block_width;
     if (ops->square_blocks && height != width)
-        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
-                         "pc=%s needs square blocks, but these are %d x %d", ops->name, height,
-                         width);
+        return tess_fail(
+            plan->ctx, TESS_ERR_UNSUPPORTED,
+            "pc=%s needs square blocks, but these are %d x %d: try pc=jacobi, or store "
+            "square ones",
+            ops->name, height, width);
     if (ops->largest_block > 0 && height > ops->largest_block)
         return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
-                         "pc=%s takes blocks of at most %d x %d, not %d x %d", ops->name,
-                         (int)ops->largest_block, (int)ops->largest_block, height, width);
+                         "pc=%s takes blocks of at most %d x %d, not %d x %d: store smaller ones",
+                         ops->name, (int)ops->largest_block, (int)ops->largest_block, height,
+                         width);
     if (ops->triangular && options->schedule == TESS_PC_DOMAINS && plan->device->threads < 1)
         return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
                          "pc=%s: schedule=domains is for processors; a GPU takes levels or colours",
