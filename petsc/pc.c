@@ -12,20 +12,6 @@
 #include <petsc/private/pcimpl.h>
 #include <string.h>
 
-typedef struct choice {
-    char type[32], params[128], device[64];
-    PetscInt block; /* 0: the matrix's own */
-} choice;
-
-typedef struct pc_tessera {
-    choice choice;
-    MatNullSpace motions; /* of PCSetCoordinates; NULL: none */
-    tess_matrix *blocks;  /* NULL: nothing is made, as where a process has no rows */
-    tess_plan *plan;
-    tess_preconditioner *made;
-    PetscInt setups, updates; /* that were made so far */
-} pc_tessera;
-
 static void forget(pc_tessera *p)
 {
     if (!p->blocks)
@@ -135,7 +121,7 @@ static tess_status create(pc_tessera *p, tess_ctx *ctx, const tess_matrix *csr, 
     char spec[sizeof p->choice.type + sizeof p->choice.params];
     const tess_blocking size = {block, block};
     const tess_plan_options options = {.effort = TESS_ESTIMATE};
-    const choice *c = &p->choice;
+    const pc_choice *c = &p->choice;
     tess_status status = tess_matrix_to_blocks(ctx, csr, &size, &p->blocks);
     if (status != TESS_OK)
         return status;
@@ -272,7 +258,7 @@ static PetscErrorCode apply_transpose(PC pc, Vec r, Vec z)
 /* ---- The type -------------------------------------------------------------------------------- */
 
 /* -pc_tessera_type, which must be one of the library's names. */
-static PetscErrorCode read_type(PetscOptionItems *PetscOptionsObject, choice *c)
+static PetscErrorCode read_type(PetscOptionItems *PetscOptionsObject, pc_choice *c)
 {
     const char *names[64];
     PetscInt count = 0, index = 0;
@@ -293,8 +279,8 @@ static PetscErrorCode read_type(PetscOptionItems *PetscOptionsObject, choice *c)
 static PetscErrorCode set_from_options(PC pc, PetscOptionItems *PetscOptionsObject)
 {
     pc_tessera *p = (pc_tessera *)pc->data;
-    choice *c = &p->choice;
-    const choice before = *c;
+    pc_choice *c = &p->choice;
+    const pc_choice before = *c;
 
     PetscFunctionBegin;
     PetscOptionsHeadBegin(PetscOptionsObject, "Tessera preconditioner options");
@@ -327,7 +313,7 @@ static PetscErrorCode print_lines(PetscViewer viewer, const char *text)
 static PetscErrorCode view(PC pc, PetscViewer viewer)
 {
     pc_tessera *p = (pc_tessera *)pc->data;
-    const choice *c = &p->choice;
+    const pc_choice *c = &p->choice;
     tess_matrix_view blocks;
     PetscBool text;
 
@@ -373,7 +359,7 @@ PetscErrorCode PCCreate_Tessera(PC pc)
 
     PetscFunctionBegin;
     PetscCall(PetscNew(&p));
-    p->choice = (choice){.type = "ilu0", .device = "cpu"};
+    p->choice = (pc_choice){.type = "ilu0", .device = "cpu"};
     pc->data = p;
     pc->ops->setup = set_up;
     pc->ops->apply = apply;

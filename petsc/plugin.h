@@ -67,6 +67,21 @@ PETSC_INTERN PetscErrorCode tess_petsc_product_mpi(Mat C);
 
 /* ---- Preconditioners (pc.c) ------------------------------------------------------------------ */
 
+typedef struct pc_choice {
+    char type[32], params[128], device[64];
+    PetscInt block; /* 0: the matrix's own */
+} pc_choice;
+
+/* A preconditioner of the rows and columns that a process owns. */
+typedef struct pc_tessera {
+    pc_choice choice;
+    MatNullSpace motions; /* of PCSetCoordinates; NULL: none */
+    tess_matrix *blocks;  /* NULL: nothing is made, as where a process has no rows */
+    tess_plan *plan;
+    tess_preconditioner *made;
+    PetscInt setups, updates; /* that were made so far */
+} pc_tessera;
+
 PETSC_EXTERN PetscErrorCode PCCreate_Tessera(PC pc);
 
 #endif
