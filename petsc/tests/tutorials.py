@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """PETSc's own tutorials, unchanged, with PETSc's types and with Tessera's: the same residuals.
 
-usage: tutorials.py FOLDER PLUGIN PROCESSES LAUNCHER...
+usage: tutorials.py FOLDER PLUGIN PROCESSES cpu|gpu LAUNCHER...
 
-FOLDER holds the programs. Each case runs twice, with PETSc's types and with the plug-in's, which is
+FOLDER holds the programs. "gpu" runs the cases for a GPU, with vectors in host memory. Each case runs twice, with PETSc's types and with the plug-in's, which is
 loaded by -dll_append. The order of the sums may differ, so a residual may differ by rounding: by
 1e-12 of the largest one before it, and by 1e-6 of itself. PETSc prints 13 digits. -ksp_view must
 say that the type was Tessera's. Preconditioners that PETSc has not got must let the solver
@@ -40,6 +40,26 @@ PRECONDITIONERS = [
     ("ex10", "-f {matrix} -matload_block_size 3", "", f"{LOCAL} ilu", "ilu0", "baij"),
     ("ex49", "-mx 20 -my 17 -elas_ksp_rtol 1e-8", "elas_", "-Ppc_type pbjacobi", "bjacobi", "aij"),
 ]
+# On a GPU: program, options, prefix, PETSc's preconditioner, ours.
+GPU = [
+    ("ex2", "-m 9 -n 7 -ksp_type cg", "", "-pc_type jacobi", "jacobi"),
+    (
+        "ex2",
+        "-m 9 -n 7 -ksp_type gmres",
+        "",
+        f"{LOCAL} ilu",
+        "ilu0 -pc_tessera_params schedule=levels",
+    ),
+    (
+        "ex2",
+        "-m 9 -n 7 -ksp_type bicg",
+        "",
+        f"{LOCAL} ilu",
+        "ilu0 -pc_tessera_params schedule=levels",
+    ),
+    ("ex5", "-m 4", "", "-pc_type jacobi", "bjacobi"),  # an update
+    ("ex49", "-mx 6 -my 5", "elas_", "-Ppc_type pbjacobi", "bjacobi"),
+]
 # Every preconditioner of the library must let these converge.
 ALL = [
     ("ex2", "-m 40 -n 37 -ksp_type gmres -ksp_rtol 1e-8", ""),
@@ -73,9 +93,11 @@ def write_system(path, n=9, b=3):
         file.write(struct.pack(f">2i{len(rows)}d", 1211214, len(rows), *[1.0] * len(rows)))
 
 
-def run(command):
+def run(command, folder):
     environment = {"OMP_NUM_THREADS": "1", "TESSERA_WISDOM": "off", **os.environ}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment, timeout=300, cwd=folder
+    )
     if done.returncode:
         errors = [line for line in done.stderr.splitlines() if "Configure options" not in line]
         raise SystemExit("\n".join([" ".join(command), done.stdout, *errors]))
@@ -102,16 +124,18 @@ def compare(expected, found):
 class Runner:
     """Runs the programs and counts what fails."""
 
-    def __init__(self, folder, plugin, processes, launcher, matrix):
+    def __init__(self, folder, plugin, processes, launcher, matrix, scratch):
         self.folder, self.plugin, self.launcher = folder, plugin, launcher
         self.processes, self.matrix = int(processes), matrix
+        self.scratch = scratch  # some programs write files where they run
         self.failed = 0
 
     def output(self, program, options, prefix, more):
         words = options.format(matrix=self.matrix).split()
         view = [f"-{prefix}{name}" for name in ("ksp_monitor", "ksp_view", "ksp_converged_reason")]
         start = [*self.launcher, os.path.join(self.folder, program), *words, *view]
-        return run([*start, "-dll_append", self.plugin, *more.replace("-P", f"-{prefix}").split()])
+        words = more.replace("-P", f"-{prefix}").split()
+        return run([*start, "-dll_append", self.plugin, *words], self.scratch)
 
     def say(self, name, fault, good):
         self.failed += bool(fault)
@@ -141,26 +165,39 @@ class Runner:
         self.say(f"{program} {options} {more}", "" if good else text, f"{len(found)} residuals")
 
 
+def on_cpu(runner):
+    kind = "mpiaijtessera" if runner.processes > 1 else "seqaijtessera"
+    for program, options, prefix in MATRICES:
+        view = rf"system matrix.*\n.*Mat Object.*\n +type: {kind}"
+        runner.same(program, options, prefix, "-mat_type aij", "-mat_type tessera", view)
+    for program, options, prefix, theirs, name, matrix_type in PRECONDITIONERS:
+        plain = "aij" if matrix_type == "tessera" else matrix_type
+        ours = f"-Ppc_type tessera -Ppc_tessera_type {name} -mat_type {matrix_type}"
+        view = r"PC Object.*\n +type: tessera"
+        runner.same(program, options, prefix, f"{theirs} -mat_type {plain}", ours, view)
+    names = runner.names()
+    for program, options, prefix in ALL:
+        for name in names:
+            runner.converges(program, options, prefix, name)
+
+
+def on_gpu(runner):
+    """Matrix and preconditioner are there: the first kernel that fits, as a search takes long."""
+    for program, options, prefix, theirs, name in GPU:
+        ours = "-mat_type tessera -mat_tessera_device cuda -mat_tessera_effort estimate"
+        ours += f" -Ppc_type tessera -Ppc_tessera_device cuda -Ppc_tessera_type {name}"
+        view = r"Tessera's \w+.*, device cuda"
+        runner.same(program, options, prefix, f"-mat_type aij {theirs}", ours, view)
+
+
 def main():
-    folder, plugin, processes, *launcher = sys.argv[1:]
+    folder, plugin, processes, where, *launcher = sys.argv[1:]
     with tempfile.TemporaryDirectory() as scratch:
         matrix = os.path.join(scratch, "matrix.petsc")
         write_system(matrix)
-        runner = Runner(folder, plugin, processes, launcher, matrix)
-        kind = "mpiaijtessera" if runner.processes > 1 else "seqaijtessera"
-        for program, options, prefix in MATRICES:
-            view = rf"system matrix.*\n.*Mat Object.*\n +type: {kind}"
-            runner.same(program, options, prefix, "-mat_type aij", "-mat_type tessera", view)
-        for program, options, prefix, theirs, name, matrix_type in PRECONDITIONERS:
-            ours = f"-Ppc_type tessera -Ppc_tessera_type {name}"
-            ours += f" -mat_type {matrix_type}"
-            plain = "aij" if matrix_type == "tessera" else matrix_type
-            theirs += f" -mat_type {plain}"
-            runner.same(program, options, prefix, theirs, ours, r"PC Object.*\n +type: tessera")
-        names = runner.names()
-        for program, options, prefix in ALL:
-            for name in names:
-                runner.converges(program, options, prefix, name)
+        paths = (os.path.abspath(folder), os.path.abspath(plugin))
+        runner = Runner(*paths, processes, launcher, matrix, scratch)
+        (on_gpu if where == "gpu" else on_cpu)(runner)
     sys.exit(1 if runner.failed else 0)
 
 
