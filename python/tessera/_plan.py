@@ -166,11 +166,7 @@ class Plan(Owner):
 
     def aslinearoperator(self) -> Any:
         """A scipy.sparse.linalg.LinearOperator."""
-        from scipy.sparse.linalg import LinearOperator
-
-        return LinearOperator(
-            self.shape, self.matvec, self.rmatvec, self.matmat, self.dtype, rmatmat=self.rmatmat
-        )
+        return as_linear_operator(self)
 
     def multiply(
         self,
@@ -333,6 +329,14 @@ class TransposedPlan:
         return self.T @ x
 
     matmat, rmatmat = matvec, rmatvec
+
+
+def as_linear_operator(of: Any) -> Any:
+    """A scipy.sparse.linalg.LinearOperator of what has its methods."""
+    from scipy.sparse import linalg
+
+    make: Any = linalg.LinearOperator
+    return make(of.shape, of.matvec, of.rmatvec, of.matmat, of.dtype, rmatmat=of.rmatmat)
 
 
 def _from_left(transposed: Any, x: Any) -> Any:

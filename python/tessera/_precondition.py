@@ -9,7 +9,7 @@ import numpy as np
 from ._arrays import arrays_of
 from ._library import Context, Owner, lib
 from ._matrix import bsr_array
-from ._plan import Plan
+from ._plan import Plan, as_linear_operator
 
 
 def plan_of(A: Any) -> Plan:
@@ -112,11 +112,7 @@ class Preconditioner(Owner):
 
     def aslinearoperator(self) -> Any:
         """A scipy.sparse.linalg.LinearOperator."""
-        from scipy.sparse.linalg import LinearOperator
-
-        return LinearOperator(
-            self.shape, self.matvec, self.rmatvec, self.matmat, self.dtype, rmatmat=self.rmatmat
-        )
+        return as_linear_operator(self)
 
     def _apply(self, function: Any, r: Any) -> Any:
         kind = arrays_of(r)

@@ -179,8 +179,10 @@ def test_set_threads():
 
 def interrupted(code):
     """What a program prints that gets Ctrl-C after it has said "ready"."""
+    # A shell's background jobs ignore Ctrl-C, and so would a child of theirs.
+    handled = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     program = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", handled + textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
     )
     assert program.stdout.readline().strip() == "ready"
     time.sleep(0.3)
