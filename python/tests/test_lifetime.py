@@ -67,9 +67,13 @@ def use_everything(b=3):
     solver.update(2 * A.data)
     S = A.to_scipy().tocsr()
     made = [tessera.bsr_array(S), A.T.copy(), A.astype("f4"), A.copy(), A @ rhs, A.detect()]
+    M = tessera.preconditioner(plan, "ilu0")
+    M.T @ (M @ rhs)
+    operator = tessera.Solver(plan.aslinearoperator(), "gmres", M=M.aslinearoperator())
+    assert operator.solve(rhs)[1].converged
     with pytest.raises(tessera.Error):
         A.plan("cpu", kernel="no_such_kernel")
-    return made, solver
+    return [*made, M, operator], solver
 
 
 def test_memory_is_freed_when_objects_die(counted):
