@@ -16,9 +16,9 @@ static PetscErrorCode is_plain_aij(Mat A, PetscBool *plain)
     PetscFunctionReturn(0);
 }
 
-/* A as a new AIJ matrix. The converter is asked for by its name, as MatConvert would find it:
+/* The converter is asked for by its name, as MatConvert would find it:
  * MatConvert itself obeys -matconvert_type, which may have brought us here. */
-static PetscErrorCode to_aij(Mat A, Mat *out)
+PetscErrorCode tess_petsc_to_aij(Mat A, Mat *out)
 {
     PetscErrorCode (*converter)(Mat, MatType, MatReuse, Mat *) = NULL;
     char name[128];
@@ -64,7 +64,7 @@ PetscErrorCode tess_petsc_convert_from(Mat A, MatType type, MatReuse reuse, Mat 
         PetscCall(adopt(A));
         PetscFunctionReturn(0);
     }
-    PetscCall(to_aij(A, &made));
+    PetscCall(tess_petsc_to_aij(A, &made));
     if (reuse ==
         MAT_REUSE_MATRIX) { /* PETSc's converter from SBAIJ breaks a matrix that is used again */
         PetscCall(MatCopy(made, *out, DIFFERENT_NONZERO_PATTERN));

@@ -2,8 +2,7 @@
  * devices, which all matrices of a process share. */
 #include "plugin.h"
 
-#include <omp.h>
-#include <petsc/private/pcimpl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,6 +55,13 @@ static PetscErrorCode clean_up(void)
     PetscFunctionReturn(0);
 }
 
+/* Processors that this process may run on. */
+static int processors(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
 /* Threads for each process: the machine's cores are shared by the processes on it, unless
  * OMP_NUM_THREADS says how many each is to take or the processes are bound to cores. */
 static PetscErrorCode threads_of_process(int *threads)
@@ -64,7 +70,7 @@ static PetscErrorCode threads_of_process(int *threads)
     PetscMPIInt processes;
 
     PetscFunctionBegin;
-    *threads = 0; /* as OpenMP says */
+    *threads = 0; /* as it says */
     if (getenv("OMP_NUM_THREADS"))
         PetscFunctionReturn(0);
     PetscCallMPI(
@@ -73,7 +79,7 @@ static PetscErrorCode threads_of_process(int *threads)
     PetscCallMPI(MPI_Comm_free(&node));
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int share = PetscMax(1, (int)cores / processes);
-    *threads = PetscMin(omp_get_num_procs(), share);
+    *threads = PetscMin(processors(), share);
     PetscFunctionReturn(0);
 }
 
@@ -174,6 +180,8 @@ PetscErrorCode TesseraPetscRegister(void)
     PetscCall(MatRegisterRootName(MATTESSERA, MATSEQTESSERA, MATMPITESSERA));
     PetscCall(MatRegister(MATSEQTESSERA, MatCreate_SeqTessera));
     PetscCall(MatRegister(MATMPITESSERA, MatCreate_MPITessera));
+    PetscCall(PCInitializePackage());
+    PetscCall(PCRegister(PCTESSERA, PCCreate_Tessera));
     PetscCall(PetscRegisterFinalize(clean_up));
     here.registered = PETSC_TRUE;
     PetscFunctionReturn(0);

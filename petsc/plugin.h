@@ -40,6 +40,8 @@ PETSC_EXTERN PetscErrorCode MatCreate_SeqTessera(Mat A);
 /* A, a plain SEQAIJ, becomes a SEQTESSERA, and back. */
 PETSC_INTERN PetscErrorCode tess_petsc_seq_adopt(Mat A);
 PETSC_INTERN PetscErrorCode tess_petsc_seq_release(Mat A);
+/* The values of A, whose storage is AIJ's, as Tessera's CSR matrix. */
+PETSC_INTERN PetscErrorCode tess_petsc_csr(Mat A, tess_ctx *ctx, tess_matrix **csr);
 /* A's plan with its present values; *plan = NULL where A has no entries. */
 PETSC_INTERN PetscErrorCode tess_petsc_plan(Mat A, tess_plan **plan);
 PETSC_INTERN PetscErrorCode tess_petsc_options(Mat A, PetscOptionItems *PetscOptionsObject);
@@ -49,6 +51,8 @@ PETSC_INTERN PetscErrorCode tess_petsc_options(Mat A, PetscOptionItems *PetscOpt
 PETSC_EXTERN PetscErrorCode MatCreate_MPITessera(Mat A);
 PETSC_INTERN PetscErrorCode tess_petsc_mpi_adopt(Mat A);
 PETSC_INTERN PetscErrorCode tess_petsc_mpi_release(Mat A);
+/* A as a new AIJ matrix. */
+PETSC_INTERN PetscErrorCode tess_petsc_to_aij(Mat A, Mat *out);
 /* Any matrix that PETSc can make AIJ becomes ours. */
 PETSC_INTERN PetscErrorCode tess_petsc_convert_from(Mat A, MatType type, MatReuse reuse, Mat *out);
 /* Ours becomes plain AIJ. */
@@ -60,5 +64,24 @@ PETSC_INTERN PetscErrorCode tess_petsc_convert_to_aij(Mat A, MatType type, MatRe
 /* Composed with our matrices: says how they are multiplied with SEQDENSE and MPIDENSE. */
 PETSC_INTERN PetscErrorCode tess_petsc_product_seq(Mat C);
 PETSC_INTERN PetscErrorCode tess_petsc_product_mpi(Mat C);
+
+/* ---- Preconditioners (pc.c) ------------------------------------------------------------------ */
+
+typedef struct pc_choice {
+    char type[32], params[128], device[64];
+    PetscInt block; /* 0: the matrix's own */
+} pc_choice;
+
+/* A preconditioner of the rows and columns that a process owns. */
+typedef struct pc_tessera {
+    pc_choice choice;
+    MatNullSpace motions; /* of PCSetCoordinates; NULL: none */
+    tess_matrix *blocks;  /* NULL: nothing is made, as where a process has no rows */
+    tess_plan *plan;
+    tess_preconditioner *made;
+    PetscInt setups, updates; /* that were made so far */
+} pc_tessera;
+
+PETSC_EXTERN PetscErrorCode PCCreate_Tessera(PC pc);
 
 #endif

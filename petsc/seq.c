@@ -59,8 +59,8 @@ PetscErrorCode tess_petsc_options(Mat A, PetscOptionItems *PetscOptionsObject)
 
 /* ---- Plan and values ------------------------------------------------------------------------- */
 
-/* The values of A as Tessera's CSR matrix. A's storage is rows of increasing columns. */
-static PetscErrorCode csr_of(Mat A, tess_ctx *ctx, tess_matrix **csr)
+/* AIJ's storage is rows of increasing columns. */
+PetscErrorCode tess_petsc_csr(Mat A, tess_ctx *ctx, tess_matrix **csr)
 {
     const PetscInt *rows, *columns;
     const PetscScalar *values;
@@ -204,7 +204,7 @@ PetscErrorCode tess_petsc_plan(Mat A, tess_plan **plan)
             PetscFunctionReturn(0);
         }
         PetscCall(tess_petsc_context(&ctx));
-        PetscCall(csr_of(A, ctx, &csr));
+        PetscCall(tess_petsc_csr(A, ctx, &csr));
         PetscErrorCode failed = prepare(A, s, ctx, csr);
         tess_matrix_destroy(csr);
         PetscCall(failed);

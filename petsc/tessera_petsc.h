@@ -20,7 +20,7 @@
 #define MATSEQTESSERA "seqaijtessera"
 #define MATMPITESSERA "mpiaijtessera"
 #define MATTESSERA "tessera" /* the first on one process, the second on several */
-#define PCTESSERA "tessera"
+#define PCTESSERA "tessera"  /* Tessera's preconditioners */
 
 /* Makes the types known. To call it again does no harm. */
 PETSC_EXTERN PetscErrorCode TesseraPetscRegister(void);

@@ -838,11 +838,18 @@ TESS_API tess_status tess_solver_create_with(tess_plan *plan, const char *spec,
 typedef struct tess_preconditioner tess_preconditioner;
 
 TESS_API tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditioner **out);
+/* As tess_solver_set_modes: "amg" is made when it is first applied. */
+TESS_API tess_status tess_pc_set_modes(tess_preconditioner *pc, int k, const double *modes,
+                                       int64_t ld);
 /* z = M^-1 r: arrays of the matrix's type, in host memory or that of the plan's device. On a "cuda"
  * device it runs in the plan's stream, and returns when z is complete. */
 TESS_API tess_status tess_pc_apply(tess_preconditioner *pc, const void *r, void *z);
+/* z = M^-T r. The first call sets the preconditioner up again, with what transposes need. */
+TESS_API tess_status tess_pc_apply_transpose(tess_preconditioner *pc, const void *r, void *z);
 /* Computes it again, as tess_solver_update does. */
 TESS_API tess_status tess_pc_update(tess_preconditioner *pc, const void *values);
+/* As tess_solver_describe. */
+TESS_API const char *tess_pc_describe(const tess_preconditioner *pc);
 TESS_API void tess_pc_destroy(tess_preconditioner *pc);
 
 /* create, solve and destroy in one. result->history is NULL. */

@@ -90,7 +90,7 @@ PetscErrorCode random_matrix(uint64_t *seed, shape s, int symmetric, MatType typ
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
-static PetscErrorCode fill(uint64_t *seed, Vec x)
+PetscErrorCode fill(uint64_t *seed, Vec x)
 {
     PetscInt n, first;
     PetscScalar *values;
@@ -107,7 +107,7 @@ static PetscErrorCode fill(uint64_t *seed, Vec x)
     PetscFunctionReturn(0);
 }
 
-static PetscErrorCode compare(const char *what, Vec expected, Vec found, PetscReal bound)
+PetscErrorCode compare(const char *what, Vec expected, Vec found, PetscReal bound)
 {
     PetscReal error;
 

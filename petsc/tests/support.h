@@ -24,6 +24,11 @@ shape random_shape(uint64_t *seed, int square);
 /* A random block matrix of that type, assembled by blocks. symmetric: A = A^T. */
 PetscErrorCode random_matrix(uint64_t *seed, shape size, int symmetric, MatType type, Mat *A);
 
+/* Random numbers, |x| <= 1. */
+PetscErrorCode fill(uint64_t *seed, Vec x);
+/* Fails unless |expected - found| <= bound; `found` becomes the difference. */
+PetscErrorCode compare(const char *what, Vec expected, Vec found, PetscReal bound);
+
 /* Whether every process owns the same rows as columns. */
 PetscBool is_square(Mat A);
 /* Fails unless both give the same products, transposed products, diagonals and dense products, up

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""PETSc's own tutorials, unchanged, with AIJ and with Tessera's matrices: the same residuals.
+"""PETSc's own tutorials, unchanged, with PETSc's types and with Tessera's: the same residuals.
 
-usage: tutorials.py FOLDER PLUGIN PROCESSES LAUNCHER...
+usage: tutorials.py FOLDER PLUGIN PROCESSES cpu|gpu LAUNCHER...
 
-FOLDER holds the programs. Each runs twice, with -mat_type aij and with the plug-in loaded by
--dll_append and -mat_type tessera. The order of the sums in a product may differ, so a residual may
-differ by rounding: by 1e-12 of the largest one before it, and by 1e-6 of itself. PETSc prints 13
-digits. -ksp_view must say that the matrix was Tessera's."""
+FOLDER holds the programs. "gpu" runs the cases for a GPU, with vectors in host memory. Each case runs twice, with PETSc's types and with the plug-in's, which is
+loaded by -dll_append. The order of the sums may differ, so a residual may differ by rounding: by
+1e-12 of the largest one before it, and by 1e-6 of itself. PETSc prints 13 digits. -ksp_view must
+say that the type was Tessera's. Preconditioners that PETSc has not got must let the solver
+converge."""
 
 import os
 import re
@@ -16,7 +17,7 @@ import sys
 import tempfile
 
 OF_LARGEST, OF_ITSELF = 1e-12, 1e-6
-CASES = [  # program, its options, the prefix of its solver's
+MATRICES = [  # program, its options, the prefix of its solver's
     ("ex2", "-m 40 -n 37 -ksp_type cg", ""),
     ("ex2", "-m 40 -n 37 -ksp_type bicg -pc_type jacobi", ""),  # products with the transpose
     ("ex2", "-m 40 -n 37 -ksp_type gmres -mat_tessera_device ref", ""),
@@ -26,6 +27,44 @@ CASES = [  # program, its options, the prefix of its solver's
     ("ex49", "-mx 20 -my 17 -elas_ksp_rtol 1e-8", "elas_"),
     ("ex56", "-ne 9 -ksp_type cg -pc_type gamg", ""),
     ("ex56", "-ne 9 -ksp_type cg -pc_type bjacobi -two_solves", ""),
+]
+# Preconditioners that PETSc has too: with its own, and with ours. P stands for the prefix.
+LOCAL = "-Ppc_type bjacobi -Psub_pc_type"
+PRECONDITIONERS = [
+    ("ex2", "-m 40 -n 37 -ksp_type gmres", "", f"{LOCAL} ilu", "ilu0", "aij"),
+    ("ex2", "-m 40 -n 37 -ksp_type gmres", "", f"{LOCAL} ilu", "ilu0", "tessera"),
+    ("ex2", "-m 40 -n 37 -ksp_type bicg", "", f"{LOCAL} ilu", "ilu0", "aij"),  # the transpose
+    ("ex2", "-m 40 -n 37 -ksp_type cg", "", f"{LOCAL} icc", "ic0", "aij"),
+    ("ex5", "-m 6", "", f"{LOCAL} ilu", "ilu0", "aij"),  # an update
+    ("ex10", "-f {matrix} -matload_block_size 3", "", "-pc_type pbjacobi", "bjacobi", "baij"),
+    ("ex10", "-f {matrix} -matload_block_size 3", "", f"{LOCAL} ilu", "ilu0", "baij"),
+    ("ex49", "-mx 20 -my 17 -elas_ksp_rtol 1e-8", "elas_", "-Ppc_type pbjacobi", "bjacobi", "aij"),
+]
+# On a GPU: program, options, prefix, PETSc's preconditioner, ours.
+GPU = [
+    ("ex2", "-m 9 -n 7 -ksp_type cg", "", "-pc_type jacobi", "jacobi"),
+    (
+        "ex2",
+        "-m 9 -n 7 -ksp_type gmres",
+        "",
+        f"{LOCAL} ilu",
+        "ilu0 -pc_tessera_params schedule=levels",
+    ),
+    (
+        "ex2",
+        "-m 9 -n 7 -ksp_type bicg",
+        "",
+        f"{LOCAL} ilu",
+        "ilu0 -pc_tessera_params schedule=levels",
+    ),
+    ("ex5", "-m 4", "", "-pc_type jacobi", "bjacobi"),  # an update
+    ("ex49", "-mx 6 -my 5", "elas_", "-Ppc_type pbjacobi", "bjacobi"),
+]
+# Every preconditioner of the library must let these converge.
+ALL = [
+    ("ex2", "-m 40 -n 37 -ksp_type gmres -ksp_rtol 1e-8", ""),
+    ("ex5", "-m 6", ""),
+    ("ex49", "-mx 20 -my 17", "elas_"),
 ]
 
 
@@ -54,9 +93,11 @@ def write_system(path, n=9, b=3):
         file.write(struct.pack(f">2i{len(rows)}d", 1211214, len(rows), *[1.0] * len(rows)))
 
 
-def run(command):
+def run(command, folder):
     environment = {"OMP_NUM_THREADS": "1", "TESSERA_WISDOM": "off", **os.environ}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment, timeout=300, cwd=folder
+    )
     if done.returncode:
         errors = [line for line in done.stderr.splitlines() if "Configure options" not in line]
         raise SystemExit("\n".join([" ".join(command), done.stdout, *errors]))
@@ -67,39 +108,97 @@ def residuals(text):
     return [float(r) for r in re.findall(r"KSP Residual norm (\S+)", text)]
 
 
-def compare(name, expected, found):
+def compare(expected, found):
     """The largest difference as a share of the largest residual; a message where it is too large."""
     if not expected or len(expected) != len(found):
-        return None, f"{name}: {len(expected)} residuals with AIJ, {len(found)} with Tessera"
+        return None, f"{len(expected)} residuals with PETSc's type, {len(found)} with Tessera's"
     largest, worst, fault = 0.0, 0.0, ""
     for a, b in zip(expected, found):
         largest = max(largest, a)
         worst = max(worst, abs(a - b) / largest)
         if abs(a - b) > OF_LARGEST * largest or abs(a - b) > OF_ITSELF * a:
-            fault = f"{name}: {a} with AIJ and {b} with Tessera"
+            fault = f"{a} with PETSc's type and {b} with Tessera's"
     return worst, fault
 
 
+class Runner:
+    """Runs the programs and counts what fails."""
+
+    def __init__(self, folder, plugin, processes, launcher, matrix, scratch):
+        self.folder, self.plugin, self.launcher = folder, plugin, launcher
+        self.processes, self.matrix = int(processes), matrix
+        self.scratch = scratch  # some programs write files where they run
+        self.failed = 0
+
+    def output(self, program, options, prefix, more):
+        words = options.format(matrix=self.matrix).split()
+        view = [f"-{prefix}{name}" for name in ("ksp_monitor", "ksp_view", "ksp_converged_reason")]
+        start = [*self.launcher, os.path.join(self.folder, program), *words, *view]
+        words = more.replace("-P", f"-{prefix}").split()
+        return run([*start, "-dll_append", self.plugin, *words], self.scratch)
+
+    def say(self, name, fault, good):
+        self.failed += bool(fault)
+        print(f"{name} on {self.processes}: {fault or good}", flush=True)
+
+    def same(self, program, options, prefix, theirs, ours, kind):
+        """The same residuals with PETSc's type and with ours, which the view must show."""
+        expected = residuals(self.output(program, options, prefix, theirs))
+        text = self.output(program, options, prefix, ours)
+        worst, fault = compare(expected, residuals(text))
+        if not re.search(kind, text):
+            fault = f"the view does not show {kind!r}"
+        good = f"{len(expected)} residuals within {worst:.1g}" if worst is not None else ""
+        self.say(f"{program} {options} {ours}", fault, good)
+
+    def names(self):
+        """The library's preconditioners, from PETSc's help."""
+        text = self.output("ex2", "-m 3 -n 3 -help", "", "-pc_type tessera")
+        return re.search(r"-pc_tessera_type.*\(choose one of\) ([^(\n]*)", text)[1].split()
+
+    def converges(self, program, options, prefix, name):
+        more = f"-Ppc_type tessera -Ppc_tessera_type {name}"
+        text = self.output(program, options, prefix, more)
+        reasons = re.findall(r"Linear .*solve (converged|did not converge)", text)
+        good = len(reasons) > 0 and set(reasons) == {"converged"}
+        found = residuals(text)
+        self.say(f"{program} {options} {more}", "" if good else text, f"{len(found)} residuals")
+
+
+def on_cpu(runner):
+    kind = "mpiaijtessera" if runner.processes > 1 else "seqaijtessera"
+    for program, options, prefix in MATRICES:
+        view = rf"system matrix.*\n.*Mat Object.*\n +type: {kind}"
+        runner.same(program, options, prefix, "-mat_type aij", "-mat_type tessera", view)
+    for program, options, prefix, theirs, name, matrix_type in PRECONDITIONERS:
+        plain = "aij" if matrix_type == "tessera" else matrix_type
+        ours = f"-Ppc_type tessera -Ppc_tessera_type {name} -mat_type {matrix_type}"
+        view = r"PC Object.*\n +type: tessera"
+        runner.same(program, options, prefix, f"{theirs} -mat_type {plain}", ours, view)
+    names = runner.names()
+    for program, options, prefix in ALL:
+        for name in names:
+            runner.converges(program, options, prefix, name)
+
+
+def on_gpu(runner):
+    """Matrix and preconditioner are there: the first kernel that fits, as a search takes long."""
+    for program, options, prefix, theirs, name in GPU:
+        ours = "-mat_type tessera -mat_tessera_device cuda -mat_tessera_effort estimate"
+        ours += f" -Ppc_type tessera -Ppc_tessera_device cuda -Ppc_tessera_type {name}"
+        view = r"Tessera's \w+.*, device cuda"
+        runner.same(program, options, prefix, f"-mat_type aij {theirs}", ours, view)
+
+
 def main():
-    folder, plugin, processes, *launcher = sys.argv[1:]
-    failed = []
+    folder, plugin, processes, where, *launcher = sys.argv[1:]
     with tempfile.TemporaryDirectory() as scratch:
         matrix = os.path.join(scratch, "matrix.petsc")
         write_system(matrix)
-        for program, options, prefix in CASES:
-            words = options.format(matrix=matrix).split()
-            view = [f"-{prefix}ksp_monitor", f"-{prefix}ksp_view"]
-            start = [*launcher, os.path.join(folder, program), *words, *view]
-            aij = run([*start, "-dll_append", plugin, "-mat_type", "aij"])
-            ours = run([*start, "-dll_append", plugin, "-mat_type", "tessera"])
-            name = f"{program} {options} on {processes}"
-            worst, fault = compare(name, residuals(aij), residuals(ours))
-            kind = "mpiaijtessera" if int(processes) > 1 else "seqaijtessera"
-            if not re.search(rf"system matrix.*\n.*Mat Object.*\n +type: {kind}", ours):
-                fault = f"{name}: the system's matrix was not of type {kind}"
-            failed += [fault] if fault else []
-            print(fault or f"{name}: {len(residuals(ours))} residuals within {worst:.1g}", flush=True)
-    sys.exit(1 if failed else 0)
+        paths = (os.path.abspath(folder), os.path.abspath(plugin))
+        runner = Runner(*paths, processes, launcher, matrix, scratch)
+        (on_gpu if where == "gpu" else on_cpu)(runner)
+    sys.exit(1 if runner.failed else 0)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from ._errors import (
 from ._library import get_threads, set_threads, version
 from ._matrix import bsr_array, generate, read, read_vector, transposed_array
 from ._plan import Device, Plan, TransposedPlan
+from ._precondition import Preconditioner, methods, preconditioner, preconditioners
 from ._report import Candidate, Detection
 from ._solve import SolveInfo, Solver, bicg, bicgstab, cg, gmres, solve
 
@@ -49,6 +50,7 @@ __all__ = [
     "OutOfMemoryError",
     "PatternError",
     "Plan",
+    "Preconditioner",
     "SizeError",
     "SolveInfo",
     "Solver",
@@ -61,6 +63,9 @@ __all__ = [
     "generate",
     "get_threads",
     "gmres",
+    "methods",
+    "preconditioner",
+    "preconditioners",
     "read",
     "read_vector",
     "set_threads",

@@ -146,7 +146,7 @@ class Context:
     """A tess_ctx and its lock."""
 
     def __init__(self, threads: int = 0, allocator: Any = None) -> None:
-        self.lock: Any = threading.Lock()
+        self.lock: Any = threading.RLock()  # a callback may call the library again
         self.interrupted: BaseException | None = None
         self.dead: deque[Handle] = deque()
         self._users = 1
@@ -229,8 +229,9 @@ class Context:
         self.sweep()
 
     def sweep(self) -> None:
-        """Destroys what is dead. Whoever holds the lock sweeps after releasing it."""
-        while self.dead and self.lock.acquire(blocking=False):
+        """Destroys what is dead. Whoever holds the lock sweeps after releasing it: also where this
+        thread does, from a callback."""
+        while self.dead and not self.lock._is_owned() and self.lock.acquire(blocking=False):
             try:
                 while self.dead:
                     self.dead.popleft()._release()
@@ -270,6 +271,9 @@ class _ForkedLock:
     def __exit__(self, *_: object) -> None: ...
 
     def acquire(self, blocking: bool = True) -> bool:
+        return False
+
+    def _is_owned(self) -> bool:
         return False
 
     def release(self) -> None: ...

@@ -23,7 +23,7 @@ _ndarray = np.ndarray
 class Device(Owner):
     """A device that is open: "cpu: 2 threads, neon"."""
 
-    def __init__(self, context: Context, name: str, matrix: Handle) -> None:
+    def __init__(self, context: Context, name: str, matrix: Handle | None) -> None:
         if _library.forked and name.startswith("cuda"):
             raise _errors.UnsupportedError(
                 f"{name} cannot be used in a forked child: start it by multiprocessing's 'spawn'"
@@ -32,9 +32,10 @@ class Device(Owner):
         self._handle = context.make(
             lib.tess_device_close,
             (),
-            lambda out: lib.tess_device_open_for(
-                context.address, name.encode(), matrix.address, out
-            ),
+            lib.tess_device_open_for,
+            context.address,
+            name.encode(),
+            matrix.address if matrix is not None else None,
         )
         self.description: str = lib.tess_device_description(self._handle.address).decode()
         self.is_cuda = self.description.startswith("cuda")
@@ -165,11 +166,7 @@ class Plan(Owner):
 
     def aslinearoperator(self) -> Any:
         """A scipy.sparse.linalg.LinearOperator."""
-        from scipy.sparse.linalg import LinearOperator
-
-        return LinearOperator(
-            self.shape, self.matvec, self.rmatvec, self.matmat, self.dtype, rmatmat=self.rmatmat
-        )
+        return as_linear_operator(self)
 
     def multiply(
         self,
@@ -332,6 +329,14 @@ class TransposedPlan:
         return self.T @ x
 
     matmat, rmatmat = matvec, rmatvec
+
+
+def as_linear_operator(of: Any) -> Any:
+    """A scipy.sparse.linalg.LinearOperator of what has its methods."""
+    from scipy.sparse import linalg
+
+    make: Any = linalg.LinearOperator
+    return make(of.shape, of.matvec, of.rmatvec, of.matmat, of.dtype, rmatmat=of.rmatmat)
 
 
 def _from_left(transposed: Any, x: Any) -> Any:

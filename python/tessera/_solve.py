@@ -10,10 +10,10 @@ import numpy as np
 
 from ._arrays import arrays_of
 from ._library import Owner, _Interruption, constants, header, lib, structs
-from ._matrix import bsr_array
+from ._operator import Operator, OperatorPlan, is_operator
 from ._plan import Plan
+from ._precondition import plan_of, set_modes, spec_of, wait
 
-METHODS = ("cg", "cg_single", "bicg", "bicgstab", "gmres", "fgmres")
 Callback = Callable[[int, float], Any]
 
 
@@ -25,6 +25,7 @@ class SolveInfo:
     iterations      that were done
     residual        |r| / |b| of the recurrence at the end
     true_residual   |b - A x| / |b| of the x that is returned
+    normal_residual |A^T r| / (|A| |r|) where least squares ended without a solution
     history         |r| / |b| before each iteration and at the end
     seconds         in all; seconds_spmv, seconds_pc, seconds_dots, seconds_vectors of these
     """
@@ -46,6 +47,7 @@ class SolveInfo:
         self.seconds_dots: float = result.seconds_dots
         self.seconds_vectors: float = result.seconds_vectors
         self.bytes: float = result.bytes
+        self.normal_residual: float = result.normal_residual
         self.history: np.ndarray[Any, Any] = np.empty(0)
         if result.history and result.history_count:
             values = (ctypes.c_double * result.history_count).from_address(result.history)
@@ -68,29 +70,96 @@ class SolveInfo:
 
 class Solver(Owner):
     """A method and a preconditioner, prepared for one matrix or plan and used for many right-hand
-    sides. Options are those of the library: pc, tol, atol, max, restart, side, omega, schedule,
-    domains, pc_type, inner, stagnation."""
+    sides. Options are those of the library: tol, atol, max, restart, side, omega, schedule,
+    domains, pc_type, inner, stagnation, scale, order, levels ... `pc` names a preconditioner of the
+    library's; `M` is the caller's own in its place, anything with matvec or @ that approximates the
+    inverse. A may also be a LinearOperator, on the CPU."""
 
-    def __init__(self, A: Any, method: str = "cg", pc: str = "none", **options: Any) -> None:
-        self.plan = A if isinstance(A, Plan) else _matrix(A).plan("cpu", "estimate")
-        keys = {"pc": pc, **{k: v for k, v in options.items() if v is not None}}
-        self.spec = f"{method}:" + ",".join(f"{k}={_text(v)}" for k, v in keys.items())
+    def __init__(
+        self,
+        A: Any,
+        method: str = "cg",
+        pc: str | None = None,
+        M: Any = None,
+        *,
+        modes: Any = None,
+        coordinates: Any = None,
+        **options: Any,
+    ) -> None:
+        self.plan: Plan | OperatorPlan = OperatorPlan(A) if is_operator(A) else plan_of(A)
+        if M is not None and pc is not None:
+            raise TypeError("pc is a preconditioner of the library's, M the caller's: give one")
+        spec = spec_of(method, {"pc": pc, **options})
+        self.spec = spec.decode()
         context = self._context = self.plan._handle.context
+        self._operators = []
+        if isinstance(self.plan, OperatorPlan):
+            self._operators.append(self.plan.operator)
+        function = lib.tess_solver_create
+        more: tuple[Any, ...] = ()
+        if M is not None:
+            operator = Operator(M, self.plan.dtype)
+            self._operators.append(operator)
+            function, more = lib.tess_solver_create_with, (ctypes.byref(operator.struct),)
         self.plan.own_stream()
         self._handle = context.make(
             lib.tess_solver_destroy,
             (self.plan._handle,),
-            lib.tess_solver_create,
+            function,
             self.plan._handle.address,
-            self.spec.encode(),
+            spec,
+            *more,
+            keep=self._operators,
         )
+        if modes is not None:
+            self.set_modes(modes)
+        if coordinates is not None:
+            self.set_coordinates(coordinates)
 
     def __repr__(self) -> str:
         return f"<tessera.Solver {self.spec} on {self.plan.device.description}>"
 
+    def set_modes(self, modes: Any) -> None:
+        """pc="amg": what the smoother cannot reduce, one mode a column."""
+        address = self._handle.address
+        set_modes(self._context, lib.tess_solver_set_modes, address, self.plan.shape[0], modes)
+
+    def set_coordinates(self, coordinates: Any) -> None:
+        """pc="amg": where the block rows lie, of the shape (block rows, 2 or 3). The modes are then
+        the rigid motions, which elasticity needs."""
+        places = np.ascontiguousarray(coordinates, "f8")
+        rows = self.plan.shape[0]
+        if places.ndim != 2 or places.size != rows:
+            raise ValueError(f"coordinates have the shape {places.shape}, for {rows} rows")
+        arguments = (self._handle.address, places.shape[1], places.ctypes.data)
+        self._context.call(lib.tess_solver_set_coordinates, *arguments)
+
+    def describe(self) -> str:
+        """What the preconditioner was made of: the levels of amg. "" where it says nothing."""
+        with self._context.lock:
+            return str(lib.tess_solver_describe(self._handle.address).decode())
+
+    @property
+    def attempts(self) -> list[str]:
+        """method="auto": what the last solve has tried, a line an attempt."""
+        lines: list[str] = []
+        with self._context.lock:
+            while line := lib.tess_solver_attempt(self._handle.address, len(lines)):
+                lines.append(line.decode())
+        return lines
+
+    @property
+    def found(self) -> str | None:
+        """method="auto": what the last solve ended with, to go straight there; None before."""
+        with self._context.lock:
+            spec = lib.tess_solver_spec(self._handle.address)
+        return None if spec is None else str(spec.decode())
+
     def update(self, values: Any) -> None:
         """The next time step: new numbers in the same pattern, as Plan.update takes them. The
         preconditioner is computed again."""
+        if isinstance(self.plan, OperatorPlan):
+            raise TypeError("a LinearOperator has no values: change what it computes")
         self.plan.update(values)
         self._context.call(lib.tess_solver_update, self._handle.address, None)
 
@@ -107,13 +176,14 @@ class Solver(Owner):
         several = len(b.shape) == 2
         source = kind.view(kind.contiguous(b.T if several else b))
         self.plan._check_place(source)
-        shape = tuple(source.shape)
+        count = source.shape[0] if several else 1
+        cols = self.plan.shape[1]
+        shape = (count, cols) if several else (cols,)
         x = kind.empty(b, shape, self.plan.dtype, True)
         target = kind.view(x)
         self._guess(kind, x0, several, shape, target)
-        count = shape[0] if several else 1
         results = (structs["tess_result"] * max(count, 1))()
-        _wait(kind, b)
+        wait(kind, b)
         self.plan.own_stream()
         infos = self._run(source, target, count, results, callback)
         x = kind.done(x)
@@ -128,7 +198,7 @@ class Solver(Owner):
         if x0 is not None:
             x0 = kind.asarray(x0, dtype)
             if tuple(x0.shape) != (shape[::-1] if several else shape):
-                raise ValueError(f"x0 has the shape {tuple(x0.shape)}: not that of b")
+                raise ValueError(f"x0 has the shape {tuple(x0.shape)}: not that of the solution")
             guess = np.ascontiguousarray(_to_host(x0.T if several else x0))
         if target.device is None:
             ctypes.memmove(target.address, guess.ctypes.data, guess.nbytes)
@@ -164,8 +234,8 @@ class Solver(Owner):
                         self._handle.address, *vectors, ctypes.byref(results)
                     )
                 elif count > 1:
-                    rows = self.plan.shape[0]
-                    vectors = (source.address, rows, target.address, rows)
+                    rows, cols = self.plan.shape
+                    vectors = (source.address, rows, target.address, cols)
                     status = lib.tess_solver_solve_many(
                         self._handle.address, count, *vectors, ctypes.byref(results)
                     )
@@ -177,27 +247,14 @@ class Solver(Owner):
                 )
             if failure:
                 raise failure[0]
+            for operator in self._operators:
+                operator.raise_failure()
             if context.interrupted is not None:
                 raise context.interrupted
             context.check(status)
             infos = [SolveInfo(results[j]) for j in range(count)]
         context.sweep()
         return infos
-
-
-def _matrix(A: Any) -> bsr_array:
-    return A if isinstance(A, bsr_array) else bsr_array(A)
-
-
-def _text(value: Any) -> str:
-    return repr(float(value)) if isinstance(value, float | np.floating) else str(value)
-
-
-def _wait(kind: Any, b: Any) -> None:
-    """Until b has been computed: a solve runs in the library's own stream."""
-    stream = kind.stream(b)[1]
-    if stream is not None:
-        stream.synchronize()
 
 
 def _to_host(x: Any) -> Any:
@@ -213,15 +270,16 @@ def solve(
     x0: Any = None,
     *,
     method: str = "cg",
-    pc: str = "none",
+    pc: str | None = None,
+    M: Any = None,
     tol: float = 1e-8,
     callback: Callback | None = None,
     **options: Any,
 ) -> tuple[Any, Any]:
-    """(x, info) of A x = b for a matrix, anything that bsr_array takes, or a plan, which says on
-    which device. Methods: cg, cg_single, bicg, bicgstab, gmres, fgmres. Preconditioners: none,
-    jacobi, bjacobi, ssor, ilu0, ic0. Other options as in Solver."""
-    return Solver(A, method, pc, tol=tol, **options).solve(b, x0, callback)
+    """(x, info) of A x = b for a matrix, anything that bsr_array takes, a plan, which says on which
+    device, or a LinearOperator. `tessera.methods()` and `tessera.preconditioners()` list what there
+    is; method="auto" finds both. Other options as in Solver."""
+    return Solver(A, method, pc, M, tol=tol, **options).solve(b, x0, callback)
 
 
 def _like_scipy(name: str) -> Callable[..., tuple[Any, int]]:
@@ -239,10 +297,6 @@ def _like_scipy(name: str) -> Callable[..., tuple[Any, int]]:
         callback_type: str | None = None,
     ) -> tuple[Any, int]:
         gmres = name == "gmres"
-        if M is not None and not isinstance(M, str):
-            raise TypeError(
-                "M is the name of a preconditioner: none, jacobi, bjacobi, ssor, ilu0 or ic0"
-            )
         if (restart is not None or callback_type is not None) and not gmres:
             raise TypeError(f"{name} has no restart and no callback_type")
         if callback is not None and (not gmres or callback_type == "x"):
@@ -250,8 +304,8 @@ def _like_scipy(name: str) -> Callable[..., tuple[Any, int]]:
                 "the solution is not at hand during a solve: use tessera.solve, whose callback "
                 "gets the iteration and the residual, or gmres with callback_type='pr_norm'"
             )
-        plan = A if isinstance(A, Plan) else _matrix(A).plan("cpu", "estimate")
-        rows = plan.shape[0]
+        A = A if is_operator(A) else plan_of(A)
+        rows = A.shape[0]
         most = (maxiter if maxiter is not None else 10 * rows) or 1
         options: dict[str, Any] = {"tol": rtol, "atol": atol}
         if gmres:
@@ -263,7 +317,9 @@ def _like_scipy(name: str) -> Callable[..., tuple[Any, int]]:
         shape = np.shape(b)
         flat = b.reshape(-1) if len(shape) == 2 and shape[1] == 1 else b
         start = x0.reshape(-1) if x0 is not None and len(np.shape(x0)) == 2 else x0
-        x, info = Solver(plan, name, M or "none", max=most, **options).solve(flat, start, watch)
+        ours = M if isinstance(M, str) else None
+        given = None if isinstance(M, str) else M
+        x, info = Solver(A, name, ours, given, max=most, **options).solve(flat, start, watch)
         if info.converged:
             return x, 0
         return (
@@ -273,8 +329,8 @@ def _like_scipy(name: str) -> Callable[..., tuple[Any, int]]:
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"""scipy.sparse.linalg.{name} with Tessera's kernels: (x, info), info = 0 for
-    success, the number of iterations where they did not suffice, and -1 for a breakdown. M is the
-    name of a preconditioner."""
+    success, the number of iterations where they did not suffice, and -1 for a breakdown. M may
+    also be the name of a preconditioner of the library's."""
     return method
 
 

@@ -190,6 +190,27 @@ def solves(kind):
     np.testing.assert_allclose(kind.host(both)[:, 1], 2, rtol=1e-4)
 
 
+def preconditioners(kind):
+    r = kind.array(X)
+    for name, options in (("bjacobi", {}), ("ilu0", {"schedule": "levels"}), ("chebyshev", {})):
+        expected = tessera.preconditioner(A, name, **options, domains=1 if options else None)
+        M = tessera.preconditioner(PLAN, name, **options)
+        z = M @ r
+        assert type(z) is type(r)
+        close(kind.host(z), expected @ X)
+        close(kind.host(M.T @ r), expected.T @ X)
+        M.update(A.data)
+        close(M @ X, expected @ X)  # NumPy's too
+    if isinstance(kind, Cupy):
+        linalg = importlib.import_module("cupyx.scipy.sparse.linalg")
+        there = importlib.import_module("cupyx.scipy.sparse").csr_matrix(A.to_scipy().tocsr())
+        close(tessera.bsr_array(there) @ X, Y)
+        b = there @ kind.array(np.ones(N))
+        x, failed = linalg.cg(there, b, M=tessera.preconditioner(PLAN, "bjacobi"), tol=1e-9)
+        assert failed == 0
+        np.testing.assert_allclose(kind.host(x), 1, rtol=1e-4)
+
+
 def refusals(kind):
     for bad, error in ((kind.array(X[1:]), ValueError), (kind.array(X.astype(complex)), TypeError)):
         try:
@@ -282,6 +303,7 @@ CHECKS = [
     no_copies,
     in_the_current_stream,
     solves,
+    preconditioners,
     refusals,
     gradients,
     by_dlpack,

@@ -67,9 +67,13 @@ def use_everything(b=3):
     solver.update(2 * A.data)
     S = A.to_scipy().tocsr()
     made = [tessera.bsr_array(S), A.T.copy(), A.astype("f4"), A.copy(), A @ rhs, A.detect()]
+    M = tessera.preconditioner(plan, "ilu0")
+    M.T @ (M @ rhs)
+    operator = tessera.Solver(plan.aslinearoperator(), "gmres", M=M.aslinearoperator())
+    assert operator.solve(rhs)[1].converged
     with pytest.raises(tessera.Error):
         A.plan("cpu", kernel="no_such_kernel")
-    return made, solver
+    return [*made, M, operator], solver
 
 
 def test_memory_is_freed_when_objects_die(counted):
@@ -179,8 +183,10 @@ def test_set_threads():
 
 def interrupted(code):
     """What a program prints that gets Ctrl-C after it has said "ready"."""
+    # A shell's background jobs ignore Ctrl-C, and so would a child of theirs.
+    handled = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     program = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", handled + textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
     )
     assert program.stdout.readline().strip() == "ready"
     time.sleep(0.3)

@@ -16,39 +16,52 @@ static tess_status find_taker(tess_solver *solver, const char *call, tess_solver
     return TESS_OK;
 }
 
-/* A copy of `count` numbers in place of *kept, all of them finite. */
-static tess_status keep_numbers(tess_solver *solver, const char *call, int64_t columns,
-                                int64_t length, int64_t ld, const double *from, double **kept)
+/* A copy of columns of `length` numbers, all of them finite. */
+static tess_status copy_numbers(tess_ctx *ctx, const char *call, int64_t columns, int64_t length,
+                                int64_t ld, const double *from, double **out)
 {
     double *copy;
     for (int64_t j = 0; j < columns; j++)
         for (int64_t i = 0; i < length; i++)
             if (!isfinite(from[j * ld + i]))
-                return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
-                                 "%s: number %lld of column %lld is %g", call, (long long)i,
-                                 (long long)j, from[j * ld + i]);
-    TESS_TRY(TESS_ALLOC(solver->ctx, columns * length, &copy));
+                return tess_fail(ctx, TESS_ERR_ARGUMENT, "%s: number %lld of column %lld is %g",
+                                 call, (long long)i, (long long)j, from[j * ld + i]);
+    TESS_TRY(TESS_ALLOC(ctx, columns * length, &copy));
     for (int64_t j = 0; j < columns; j++)
         memcpy(copy + j * length, from + j * ld, (size_t)length * sizeof *copy);
-    tess_free(solver->ctx, *kept);
-    *kept = copy;
-    tess_solver_unmake(solver);
+    *out = copy;
     return TESS_OK;
+}
+
+tess_status tess_modes_copy(tess_ctx *ctx, const char *call, int64_t rows, int k,
+                            const double *modes, int64_t ld, double **out)
+{
+    if (k < 1 || !modes || ld < rows)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "%s: %s", call,
+                         k < 1    ? "fewer than one mode"
+                         : !modes ? "modes is NULL"
+                                  : "ld is less than the matrix's rows");
+    return copy_numbers(ctx, call, k, rows, ld, modes, out);
+}
+
+/* Takes numbers over in place of *kept. */
+static void keep(tess_solver *solver, double *numbers, double **kept)
+{
+    tess_free(solver->ctx, *kept);
+    *kept = numbers;
+    tess_solver_unmake(solver);
 }
 
 tess_status tess_solver_set_modes(tess_solver *solver, int k, const double *modes, int64_t ld)
 {
     static const char call[] = "tess_solver_set_modes";
+    double *copy;
     if (!solver)
         return TESS_ERR_ARGUMENT;
     const int64_t rows = solver->plan->matrix->rows;
-    if (k < 1 || !modes || ld < rows)
-        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT, "%s: %s", call,
-                         k < 1    ? "fewer than one mode"
-                         : !modes ? "modes is NULL"
-                                  : "ld is less than the matrix's rows");
     TESS_TRY(find_taker(solver, call, &solver));
-    TESS_TRY(keep_numbers(solver, call, k, rows, ld, modes, &solver->modes));
+    TESS_TRY(tess_modes_copy(solver->ctx, call, rows, k, modes, ld, &copy));
+    keep(solver, copy, &solver->modes);
     solver->options.pc.amg.modes = solver->modes;
     solver->options.pc.amg.mode_count = k;
     return TESS_OK;
@@ -58,6 +71,7 @@ tess_status tess_solver_set_coordinates(tess_solver *solver, int dimensions,
                                         const double *coordinates)
 {
     static const char call[] = "tess_solver_set_coordinates";
+    double *copy;
     if (!solver)
         return TESS_ERR_ARGUMENT;
     const tess_matrix *A = solver->plan->matrix;
@@ -70,7 +84,8 @@ tess_status tess_solver_set_coordinates(tess_solver *solver, int dimensions,
                          "of 2 x 2 or 3 x 3 and as many dimensions",
                          call, dimensions, (int)A->block_height, (int)A->block_width);
     TESS_TRY(find_taker(solver, call, &solver));
-    TESS_TRY(keep_numbers(solver, call, 1, A->rows, A->rows, coordinates, &solver->coordinates));
+    TESS_TRY(copy_numbers(solver->ctx, call, 1, A->rows, A->rows, coordinates, &copy));
+    keep(solver, copy, &solver->coordinates);
     solver->options.pc.amg.coordinates = solver->coordinates;
     solver->options.pc.amg.dimensions = dimensions;
     return TESS_OK;

@@ -2,24 +2,44 @@
 #include "plan/tuner.h"
 #include "solve/solve.h"
 
+/* Which steps run: those of M^-1 r, or those of M^-T r. */
+enum { PLAIN, TRANSPOSED, WAYS };
+
+/* What is made of the matrix and the options, and replaced as a whole. */
+typedef struct made {
+    tess_pc pc;
+    tess_steps steps[WAYS];
+    int at[WAYS]; /* the vector that the result is in */
+    tess_space space;
+} made;
+
 struct tess_preconditioner {
     tess_ctx *ctx;
     tess_plan *plan;
-    tess_pc pc;
-    tess_steps steps;
-    tess_space space;
-    int at; /* the vector that M^-1 r is in */
+    tess_pc_options options;
+    double *modes; /* that options.amg reads */
+    made *made;    /* NULL until it is first needed, where modes may still be set */
 };
 
 enum { V_R, V_Z, VECTORS, SLOTS = 1 };
+
+static void unmake(tess_ctx *ctx, made *m)
+{
+    if (!m)
+        return;
+    tess_space_close(&m->space);
+    for (int way = 0; way < WAYS; way++)
+        tess_steps_free(&m->steps[way]);
+    tess_pc_tear_down(&m->pc);
+    tess_free(ctx, m);
+}
 
 void tess_pc_destroy(tess_preconditioner *pc)
 {
     if (!pc)
         return;
-    tess_space_close(&pc->space);
-    tess_steps_free(&pc->steps);
-    tess_pc_tear_down(&pc->pc);
+    unmake(pc->ctx, pc->made);
+    tess_free(pc->ctx, pc->modes);
     tess_free(pc->ctx, pc);
 }
 
@@ -48,18 +68,42 @@ static tess_status parse(tess_ctx *ctx, const char *spec, tess_pc_options *optio
     return TESS_OK;
 }
 
-static tess_status prepare(tess_preconditioner *pc, const tess_pc_options *options)
+static tess_status prepare(tess_plan *plan, const tess_pc_options *options, made *m)
 {
     int vectors = VECTORS, slots = SLOTS;
-    TESS_TRY(tess_pc_set_up(pc->plan, options, &pc->pc));
-    tess_pc_place(&pc->pc, &vectors, &slots);
-    pc->at = tess_pc_append(&pc->pc, &pc->steps, V_R, V_Z);
-    TESS_TRY(tess_steps_finish(&pc->steps));
-    TESS_TRY(tess_space_open(pc->plan, &pc->pc, vectors, slots, 1, &pc->space));
-    const tess_steps *const once[] = {&pc->steps};
+    const int ways = options->transpose ? WAYS : 1;
+    TESS_TRY(tess_pc_set_up(plan, options, &m->pc));
+    tess_pc_place(&m->pc, &vectors, &slots);
+    m->at[PLAIN] = tess_pc_append(&m->pc, &m->steps[PLAIN], V_R, V_Z);
+    if (options->transpose)
+        m->at[TRANSPOSED] = tess_pc_append_transpose(&m->pc, &m->steps[TRANSPOSED], V_R, V_Z);
+    for (int way = 0; way < ways; way++)
+        TESS_TRY(tess_steps_finish(&m->steps[way]));
+    TESS_TRY(tess_space_open(plan, &m->pc, vectors, slots, 1, &m->space));
+    const tess_steps *const lists[WAYS] = {&m->steps[PLAIN], &m->steps[TRANSPOSED]};
     const tess_stretch none = {.cycle = 0};
-    const tess_space_ops *ops = pc->space.ops;
-    return ops->prepare ? ops->prepare(&pc->space, once, 1, &none) : TESS_OK;
+    const tess_space_ops *ops = m->space.ops;
+    return ops->prepare ? ops->prepare(&m->space, lists, ways, &none) : TESS_OK;
+}
+
+/* Takes what is made of `options` in the place of what there is. After a failure all is as before.
+ */
+static tess_status make(tess_preconditioner *pc, const tess_pc_options *options)
+{
+    tess_ctx *ctx = pc->ctx;
+    made *m;
+    TESS_TRY(tess_plan_follow(pc->plan));
+    TESS_TRY(TESS_CALLOC(ctx, 1, &m));
+    *m = (made){.pc = {.ctx = ctx}, .steps = {{.ctx = ctx}, {.ctx = ctx}}};
+    const tess_status status = prepare(pc->plan, options, m);
+    if (status != TESS_OK) {
+        unmake(ctx, m);
+        return status;
+    }
+    unmake(ctx, pc->made);
+    pc->made = m;
+    pc->options = *options;
+    return TESS_OK;
 }
 
 tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditioner **out)
@@ -81,11 +125,9 @@ tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditione
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "pc=%s is made of entries, and the caller's operator has none",
                          options.ops->name);
-    TESS_TRY(tess_plan_follow(plan));
     TESS_TRY(TESS_CALLOC(ctx, 1, &pc));
-    *pc =
-        (tess_preconditioner){.ctx = ctx, .plan = plan, .pc = {.ctx = ctx}, .steps = {.ctx = ctx}};
-    const tess_status status = prepare(pc, &options);
+    *pc = (tess_preconditioner){.ctx = ctx, .plan = plan, .options = options};
+    const tess_status status = options.ops->takes_modes ? TESS_OK : make(pc, &options);
     if (status != TESS_OK) {
         tess_pc_destroy(pc);
         return status;
@@ -94,17 +136,50 @@ tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditione
     return TESS_OK;
 }
 
-tess_status tess_pc_apply(tess_preconditioner *pc, const void *r, void *z)
+tess_status tess_pc_set_modes(tess_preconditioner *pc, int k, const double *modes, int64_t ld)
+{
+    static const char call[] = "tess_pc_set_modes";
+    double *copy;
+    if (!pc)
+        return TESS_ERR_ARGUMENT;
+    if (!pc->options.ops->takes_modes)
+        return tess_fail(pc->ctx, TESS_ERR_UNSUPPORTED, "%s: %s takes no modes: amg does", call,
+                         pc->options.ops->name);
+    TESS_TRY(tess_modes_copy(pc->ctx, call, pc->plan->matrix->rows, k, modes, ld, &copy));
+    unmake(pc->ctx, pc->made);
+    pc->made = NULL;
+    tess_free(pc->ctx, pc->modes);
+    pc->modes = copy;
+    pc->options.amg.modes = copy;
+    pc->options.amg.mode_count = k;
+    return TESS_OK;
+}
+
+static tess_status apply(tess_preconditioner *pc, const char *call, int way, const void *r, void *z)
 {
     static const int first = 0;
     if (!pc)
         return TESS_ERR_ARGUMENT;
-    if (pc->space.rows > 0 && (!r || !z))
-        return tess_fail(pc->ctx, TESS_ERR_ARGUMENT, "tess_pc_apply: %s is NULL", r ? "z" : "r");
-    tess_space *space = &pc->space;
+    if (pc->plan->matrix->rows > 0 && (!r || !z))
+        return tess_fail(pc->ctx, TESS_ERR_ARGUMENT, "%s: %s is NULL", call, r ? "z" : "r");
+    tess_pc_options options = pc->options;
+    options.transpose |= way == TRANSPOSED;
+    if (!pc->made || options.transpose != pc->options.transpose)
+        TESS_TRY(make(pc, &options));
+    tess_space *space = &pc->made->space;
     TESS_TRY(space->ops->upload(space, V_R, 0, r));
-    TESS_TRY(space->ops->run(space, &pc->steps, &first, 1));
-    return space->ops->download(space, pc->at, 0, z);
+    TESS_TRY(space->ops->run(space, &pc->made->steps[way], &first, 1));
+    return space->ops->download(space, pc->made->at[way], 0, z);
+}
+
+tess_status tess_pc_apply(tess_preconditioner *pc, const void *r, void *z)
+{
+    return apply(pc, "tess_pc_apply", PLAIN, r, z);
+}
+
+tess_status tess_pc_apply_transpose(tess_preconditioner *pc, const void *r, void *z)
+{
+    return apply(pc, "tess_pc_apply_transpose", TRANSPOSED, r, z);
 }
 
 tess_status tess_pc_update(tess_preconditioner *pc, const void *values)
@@ -112,6 +187,15 @@ tess_status tess_pc_update(tess_preconditioner *pc, const void *values)
     if (!pc)
         return TESS_ERR_ARGUMENT;
     TESS_TRY(values ? tess_plan_update_values(pc->plan, values) : tess_plan_follow(pc->plan));
-    TESS_TRY(tess_pc_update_values(pc->plan, &pc->pc));
-    return pc->space.ops->update_values ? pc->space.ops->update_values(&pc->space) : TESS_OK;
+    if (!pc->made)
+        return TESS_OK;
+    tess_space *space = &pc->made->space;
+    TESS_TRY(tess_pc_update_values(pc->plan, &pc->made->pc));
+    return space->ops->update_values ? space->ops->update_values(space) : TESS_OK;
+}
+
+const char *tess_pc_describe(const tess_preconditioner *pc)
+{
+    const bool says = pc && pc->made && pc->options.ops->describe;
+    return says ? pc->options.ops->describe(&pc->made->pc) : "";
 }

@@ -19,6 +19,12 @@ tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options,
 /* |M^-1 e| |A| of the method's factors, within whatever is around them; 0: there are none. */
 double tess_solver_growth(const tess_solver *solver);
 
+/* ---- modes.c ---- */
+
+/* A copy of k columns of `rows` numbers each, `ld` apart, all of them finite. */
+tess_status tess_modes_copy(tess_ctx *ctx, const char *call, int64_t rows, int k,
+                            const double *modes, int64_t ld, double **out);
+
 /* ---- operator.c ---- */
 
 /* The caller's operator, checked. */

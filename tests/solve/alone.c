@@ -1,4 +1,5 @@
 /* Our preconditioners without our solvers: tess_pc_create, tess_pc_apply. */
+#include <math.h>
 #include <string.h>
 
 #include "problems.h"
@@ -10,11 +11,31 @@ static double *zeros(int64_t count)
     return x;
 }
 
-/* gmres with our preconditioner through tess_pc_apply takes the same steps as with pc=. */
 static tess_status apply_ours(void *user, int transpose, const void *r, void *z, void *stream)
 {
     (void)stream;
-    return transpose ? TESS_ERR_UNSUPPORTED : tess_pc_apply(user, r, z);
+    return transpose ? tess_pc_apply_transpose(user, r, z) : tess_pc_apply(user, r, z);
+}
+
+/* `method` with our preconditioner through tess_pc_apply takes the same steps as with pc=. */
+static void check_steps(problem *p, const char *method, const char *name, tess_preconditioner *pc)
+{
+    tess_solver *one, *other;
+    tess_result ar, br;
+    char spec[80];
+    tess_operator M = {.type = TESS_F64, .rows = p->A->rows, .apply = apply_ours, .user = pc};
+    double *x = zeros(p->A->rows), *y = zeros(p->A->rows);
+    snprintf(spec, sizeof spec, "%s:pc=%s", method, name);
+    assert_int_equal(tess_solver_create(p->plan, spec, &one), TESS_OK);
+    assert_int_equal(tess_solver_create_with(p->plan, method, &M, &other), TESS_OK);
+    assert_int_equal(tess_solver_solve(one, p->b, x, &ar), TESS_OK);
+    assert_int_equal(tess_solver_solve(other, p->b, y, &br), TESS_OK);
+    if (br.reason != TESS_REASON_CONVERGED || br.iterations != ar.iterations)
+        fail_msg("%s: %lld iterations, with pc= %lld", spec, (long long)br.iterations,
+                 (long long)ar.iterations);
+    tess_solver_destroy(one);
+    tess_solver_destroy(other);
+    free(x), free(y);
 }
 
 /* z of vectors in the device's memory is z of vectors in the host's. */
@@ -42,8 +63,6 @@ static void our_preconditioners_serve_alone(void **state)
     int tested = 0;
     for (size_t i = 0; tess_pcs[i]; i++) {
         tess_preconditioner *pc;
-        tess_solver *one, *other;
-        tess_result ar, br;
         char spec[80];
         snprintf(spec, sizeof spec, "gmres:pc=%s", tess_pcs[i]->name);
         if (!problem_may(spec))
@@ -58,21 +77,126 @@ static void our_preconditioners_serve_alone(void **state)
         tested++;
         assert_int_equal(tess_pc_update(pc, NULL), TESS_OK);
         check_device_vectors(&p, pc);
-        tess_operator M = {.type = TESS_F64, .rows = p.A->rows, .apply = apply_ours, .user = pc};
-        double *x = zeros(p.A->rows), *y = zeros(p.A->rows);
-        assert_int_equal(tess_solver_create(p.plan, spec, &one), TESS_OK);
-        assert_int_equal(tess_solver_create_with(p.plan, "gmres", &M, &other), TESS_OK);
-        assert_int_equal(tess_solver_solve(one, p.b, x, &ar), TESS_OK);
-        assert_int_equal(tess_solver_solve(other, p.b, y, &br), TESS_OK);
-        if (br.reason != TESS_REASON_CONVERGED || br.iterations != ar.iterations)
-            fail_msg("%s: %lld iterations, with pc= %lld", spec, (long long)br.iterations,
-                     (long long)ar.iterations);
-        tess_solver_destroy(one);
-        tess_solver_destroy(other);
+        check_steps(&p, "gmres", tess_pcs[i]->name, pc);
+        check_steps(&p, "bicg", tess_pcs[i]->name, pc); /* M^-T too */
+        assert_int_equal(tess_pc_update(pc, NULL), TESS_OK);
+        check_steps(&p, "bicg", tess_pcs[i]->name, pc);
+        assert_int_equal(*tess_pc_describe(pc) != 0, tess_pcs[i]->describe != NULL);
         tess_pc_destroy(pc);
-        free(x), free(y);
     }
     assert_true(tested >= 3);
+    problem_close(&p);
+}
+
+/* u.(M^-1 v) = (M^-T u).v, of a matrix that is not symmetric, for factors in every schedule. */
+static void transposes_are_those_of_the_preconditioner(void **state)
+{
+    static const char *const specs[] = {"none",
+                                        "jacobi",
+                                        "bjacobi",
+                                        "spai0",
+                                        "ssor:omega=1.2",
+                                        "ilu0:schedule=domains,domains=3",
+                                        "ilu0:schedule=levels",
+                                        "ilu0:schedule=colours",
+                                        "iluk:levels=2",
+                                        "ilut",
+                                        "ssor:schedule=colours,pc_type=f32"};
+    tess_ctx *ctx = test_ctx(state);
+    problem p = problem_open(ctx, problem_matrix(ctx, 40, 3, false, TESS_F64, 17), "cpu:2");
+    const int64_t n = p.A->rows;
+    double *v = zeros(n), *u = zeros(n), *Mv = zeros(n), *Mu = zeros(n);
+    for (int64_t i = 0; i < n; i++) {
+        v[i] = sin(1.0 + (double)i);
+        u[i] = cos(2.0 * (double)i);
+    }
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        tess_preconditioner *pc;
+        double one = 0, other = 0, size = 0;
+        assert_int_equal(tess_pc_create(p.plan, specs[s], &pc), TESS_OK);
+        assert_int_equal(tess_pc_apply_transpose(pc, u, Mu), TESS_OK);
+        assert_int_equal(tess_pc_apply(pc, v, Mv), TESS_OK);
+        for (int64_t i = 0; i < n; i++) {
+            one += u[i] * Mv[i];
+            other += Mu[i] * v[i];
+            size += fabs(u[i] * Mv[i]) + fabs(Mu[i] * v[i]);
+        }
+        const double rounding = strstr(specs[s], "f32") ? 0x1p-24 : 0x1p-53;
+        if (!(fabs(one - other) <= 100 * rounding * size))
+            fail_msg("%s: %.17g and with the transpose %.17g", specs[s], one, other);
+        tess_pc_destroy(pc);
+    }
+    free(v), free(u), free(Mv), free(Mu);
+    problem_close(&p);
+}
+
+/* What was there before a call that failed is still applied. */
+static void a_transpose_that_fails_leaves_the_preconditioner(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    problem p = problem_open(ctx, problem_matrix(ctx, 30, 2, false, TESS_F64, 3), "cpu:2");
+    const int64_t n = p.A->rows;
+    double *before = zeros(n), *z = zeros(n), *zt = zeros(n);
+    tess_preconditioner *pc;
+    tess_status status;
+    assert_int_equal(tess_pc_create(p.plan, "ilu0:schedule=levels", &pc), TESS_OK);
+    assert_int_equal(tess_pc_apply(pc, p.b, before), TESS_OK);
+    tess_pc_destroy(pc);
+    test_sweep sweep = test_sweep_begin(state);
+    do {
+        const int64_t failed = sweep.failed;
+        test_fail_allocation(state, -1);
+        assert_int_equal(tess_pc_create(p.plan, "ilu0:schedule=levels", &pc), TESS_OK);
+        test_fail_allocation(state, failed);
+        status = tess_pc_apply_transpose(pc, p.b, zt);
+        test_fail_allocation(state, -1);
+        assert_int_equal(tess_pc_apply(pc, p.b, z), TESS_OK);
+        assert_memory_equal(before, z, (size_t)n * sizeof *z);
+        tess_pc_destroy(pc);
+    } while (test_sweep_goes_on(&sweep, status));
+    assert_true(sweep.failed > 0);
+    free(before), free(z), free(zt);
+    problem_close(&p);
+}
+
+/* Modes change what amg is, and are those of a solver with the same ones. */
+static void modes_reach_amg_alone(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    problem p = problem_open(ctx, problem_matrix(ctx, 30, 2, true, TESS_F64, 9), "cpu:2");
+    const int64_t n = p.A->rows;
+    double *modes = zeros(3 * n), *one = zeros(n), *other = zeros(n);
+    tess_preconditioner *pc;
+    for (int64_t i = 0; i < n; i++) {
+        modes[(i % 2) * n + i] = 1.0;
+        modes[2 * n + i] = (double)i;
+    }
+    assert_int_equal(tess_pc_create(p.plan, "ilu0", &pc), TESS_OK);
+    assert_int_equal(tess_pc_set_modes(pc, 3, modes, n), TESS_ERR_UNSUPPORTED);
+    tess_pc_destroy(pc);
+    assert_int_equal(tess_pc_create(p.plan, "amg:bottom=8", &pc), TESS_OK);
+    assert_int_equal(tess_pc_set_modes(pc, 0, modes, n), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_pc_set_modes(pc, 3, NULL, n), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_pc_set_modes(pc, 3, modes, n - 1), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_pc_apply(pc, p.b, one), TESS_OK);
+    assert_int_equal(tess_pc_set_modes(pc, 3, modes, n), TESS_OK);
+    assert_string_equal(tess_pc_describe(pc), ""); /* it is made when it is next applied */
+    assert_int_equal(tess_pc_apply(pc, p.b, other), TESS_OK);
+    assert_memory_not_equal(one, other, (size_t)n * sizeof *one);
+
+    tess_solver *solver;
+    tess_result result;
+    double *x = zeros(n); /* one step of cg from 0: a multiple of M^-1 b */
+    assert_int_equal(tess_solver_create(p.plan, "cg:pc=amg,bottom=8,max=1", &solver), TESS_OK);
+    assert_int_equal(tess_solver_set_modes(solver, 3, modes, n), TESS_OK);
+    assert_int_equal(tess_solver_solve(solver, p.b, x, &result), TESS_OK);
+    for (int64_t i = 1; i < n; i++)
+        if (fabs(x[i] * other[0] - x[0] * other[i]) > 1e-12 * fabs(x[0] * other[0]) * (double)n)
+            fail_msg("row %lld: %g of %g, and %g of %g", (long long)i, x[i], x[0], other[i],
+                     other[0]);
+    tess_solver_destroy(solver);
+    tess_pc_destroy(pc);
+    free(modes), free(one), free(other), free(x);
     problem_close(&p);
 }
 
@@ -108,6 +232,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(our_preconditioners_serve_alone),
+        cmocka_unit_test(transposes_are_those_of_the_preconditioner),
+        cmocka_unit_test(a_transpose_that_fails_leaves_the_preconditioner),
+        cmocka_unit_test(modes_reach_amg_alone),
         cmocka_unit_test(what_is_no_preconditioner_is_refused),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -226,22 +226,23 @@ static tess_status run(tess_space *space, const tess_steps *steps, const int *sy
     return status;
 }
 
+/* Without a cycle there are no iterations: a preconditioner alone runs lists once. */
 static tess_status prepare(tess_space *space, const tess_steps *const *once, int count,
                            const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
+    const bool iterates = stretch->cycle > 0;
     const tess_unit_list *list;
-    tess_status status = TESS_OK;
     TESS_TRY(tess_cuda_enter(state->cuda));
-    status = tess_cuda_plan_loop(space, stretch);
+    tess_status status = iterates ? tess_cuda_plan_loop(space, stretch) : TESS_OK;
     if (status == TESS_OK)
-        tess_cuda_warm(space, once, count, stretch->lists, stretch->cycle > 0);
+        tess_cuda_warm(space, once, count, stretch->lists, iterates ? 1 : 0);
     for (int i = 0; i < count && status == TESS_OK; i++)
         status = tess_cuda_need_list(space, once[i], NULL, &list);
     /* Of a cycle the first only: it may not get much farther. */
-    if (status == TESS_OK && stretch->cycle > 0)
+    if (status == TESS_OK && iterates)
         status = tess_cuda_need_list(space, stretch->lists, stretch, &list);
-    if (status == TESS_OK)
+    if (status == TESS_OK && iterates)
         status = tess_cuda_need_loop(space);
     tess_cuda_leave(state->cuda);
     return status;

@@ -284,10 +284,56 @@ static void a_large_matrix_is_not_its_own_probe(void **state)
     close_setting(state, &s);
 }
 
+/* Preconditioners alone: what the CPU's are, transposed and of new values too. */
+static void preconditioners_alone_are_the_cpus(void **state)
+{
+    static const char *const specs[] = {"none",
+                                        "jacobi",
+                                        "bjacobi:pc_type=f32",
+                                        "spai0",
+                                        "chebyshev",
+                                        "ssor:schedule=levels,omega=1.2",
+                                        "bjacobi",
+                                        "ic0:schedule=levels",
+                                        "ilu0:schedule=levels",
+                                        "ilut"};
+    setting here = open_setting(state, "gen:elasticity:n=4", "cpu:1");
+    setting there = open_setting(state, "gen:elasticity:n=4", "cuda");
+    const int64_t rows = here.A->rows;
+    double *z = calloc((size_t)rows, sizeof *z);
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        tess_preconditioner *expected, *found;
+        ok(state, tess_pc_create(here.plan, specs[i], &expected));
+        ok(state, tess_pc_create(there.plan, specs[i], &found));
+        for (int turn = 0; turn < 4; turn++) {
+            const bool transpose = turn % 2 == 1;
+            double largest = 0, error = 0;
+            ok(state,
+               (transpose ? tess_pc_apply_transpose : tess_pc_apply)(expected, here.b, here.x));
+            ok(state, (transpose ? tess_pc_apply_transpose : tess_pc_apply)(found, there.b, z));
+            for (int64_t r = 0; r < rows; r++) {
+                largest = fmax(largest, fabs(here.x[r]));
+                error = fmax(error, fabs(here.x[r] - z[r]));
+            }
+            const double bound = strstr(specs[i], "f32") ? 1e-6 : 1e-13;
+            if (!(largest > 0 && error <= bound * largest))
+                fail_msg("%s, turn %d: off by %g of %g", specs[i], turn, error, largest);
+            ok(state, tess_pc_update(expected, NULL));
+            ok(state, tess_pc_update(found, NULL));
+        }
+        tess_pc_destroy(expected);
+        tess_pc_destroy(found);
+    }
+    free(z);
+    close_setting(state, &here);
+    close_setting(state, &there);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(solves_end_as_on_the_cpu),
+        TEST(preconditioners_alone_are_the_cpus),
         TEST(iterations_in_one_launch_end_as_on_the_cpu),
         TEST(the_host_does_not_wait_for_an_iteration),
         TEST(a_slow_first_iteration_does_not_shorten_chunks),
