@@ -28,8 +28,7 @@ static bool arrives(const tess_auto_watch *w, int64_t k, double now)
     const double half = w->mark[k / 2 / w->step], rate = log(half / w->best) / (double)(k - k / 2);
     const double needs = log(w->best / w->tol) / rate;
     const double added = now - w->over_at, pace = (now - w->began) / (double)k;
-    return rate > 0 && isfinite(needs) && pace * needs <= w->allowance &&
-           added <= 2 * w->allowance;
+    return rate > 0 && isfinite(needs) && pace * needs <= w->allowance && added <= 2 * w->allowance;
 }
 
 /* After iteration k of the attempt: whether it is one too many. */

@@ -71,10 +71,11 @@ static bool may_be_refused(fault_kind kind, const tess_pc_ops *pc)
     return pc->pivots != TESS_PIVOTS_ANY || (kind == WITH_NAN && !pc->identity);
 }
 
-/* Whether M may be indefinite where A is: only |D| and the identity are not. */
+/* Whether M may be indefinite where A is: only |D| and the identity are not. A polynomial in A,
+ * which may be, asks for symmetry; |D| does not. */
 static bool may_be_indefinite(const tess_method *method, const tess_pc_ops *pc)
 {
-    return method->symmetric && !pc->identity && !(pc->diagonal && pc->vectors == 0);
+    return method->symmetric && !pc->identity && !(pc->diagonal && !pc->symmetric);
 }
 
 static bool is_right(fault_kind kind, const tess_method *method, const tess_pc_ops *pc,
