@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 """Solves every square real matrix of a collection with `tessera solve FILE`, no options, with and without SuiteSparse.
 
-    bench/solve/auto.py MATRICES --name NAME [--solvable solvable.csv]       measures, then writes the page
+    bench/solve/auto.py MATRICES --name NAME [--scipy PYTHON]                measures, then writes the page
     bench/solve/auto.py MATRICES --name h200 --device cuda --min-rows 10000  the same on a GPU, larger matrices only
     bench/solve/auto.py                                                      writes the page from the results alone
 
 bench/results/auto-NAME.json has the results, matrix by matrix as they come; docs/performance/solvers-collection.md is made from
 all such files. A run that was broken off goes on where it ended, and --runs may be measured one after the other. MATRICES is a directory of NAME.mtx.gz; b is A times ones. What the command calls solved is checked: x is read back and
-|b - Ax| / |b| computed here. --solvable (matrix, direct, gmres_ilutp) adds the residuals of SciPy's SuperLU and GMRES + ILUTP.
-Standard library only."""
+|b - Ax| / |b| computed here. --scipy adds SuperLU and GMRES + ILUTP in the same run, by a Python that has SciPy (as of an
+environment: python3 -m venv E && E/bin/pip install scipy). Standard library only otherwise."""
 import argparse
-import csv
 import datetime
 import glob
 import gzip
@@ -32,7 +31,8 @@ HAND = {True: ["cg:pc=bjacobi", "cg:pc=ick,scale=equilibrate", "minres:scale=equ
                "gmres:restart=60," + ILUT + ",drop=1e-6,fill=50"],
         False: ["bicgstab:pc=ilu0", "gmres:restart=60,pc=ilu0", "gmres:restart=60," + ILUT,
                 "gmres:restart=60," + ILUT + ",drop=1e-6,fill=50"]}
-HAND_SECONDS = 20
+HAND_SECONDS, SCIPY_SECONDS = 20, 40
+SCIPY = {"splu": "SuperLU", "gmres": "GMRES + ILUTP"}
 TITLES = {"off": "without SuiteSparse", "on": "with SuiteSparse"}
 
 
@@ -128,6 +128,20 @@ def best_by_hand(options, path, system, auto):
     return {"best": best, "tried": tried}
 
 
+def scipy_solves(options, path):
+    """What SciPy reaches, each way in a process of its own; reading is within the limit too."""
+    found = {}
+    for which in SCIPY:
+        command = [options.scipy, os.path.join(ROOT, "bench", "solve", "scipy_direct.py"), path, which]
+        try:
+            done = subprocess.run(command, env=dict(os.environ, OMP_NUM_THREADS=str(options.threads)), capture_output=True, text=True,
+                                  check=False, timeout=SCIPY_SECONDS)
+            found[which] = json.loads(done.stdout) if done.stdout else {"error": done.stderr.strip()[-200:] or "ended by signal"}
+        except subprocess.TimeoutExpired:
+            found[which] = {"error": f"not within {SCIPY_SECONDS} s"}
+    return found
+
+
 def measure(options):
     names = sorted(name[:-len(".mtx.gz")] for name in os.listdir(options.matrices) if name.endswith(".mtx.gz"))
     log = {"name": options.name, "device": options.device, "threads": options.threads, "date": str(datetime.date.today()),
@@ -139,15 +153,12 @@ def measure(options):
             before = json.load(file)
         if all(before[key] == log[key] for key in ("revision", "device", "threads", "min_rows")):
             log = before
-    if options.solvable:
-        with open(options.solvable, encoding="utf-8") as file:
-            log["others"] = {row["matrix"]: [row["direct"], row["gmres_ilutp"]] for row in csv.DictReader(file)}
     for name in names:
         if options.only and name not in options.only:
             continue
         path = os.path.join(options.matrices, name + ".mtx.gz")
         found = log["matrices"].get(name, {})
-        keys = [key for key in options.runs.split(",") if key not in found]
+        keys = [key for key in options.runs.split(",") + ["scipy"] * bool(options.scipy) if key not in found]
         system = read_entries(path) if keys else None
         if not system or system[0] != system[1] or system[0] < options.min_rows:
             continue
@@ -155,6 +166,8 @@ def measure(options):
         for key in keys:
             if key == "hand":
                 found["hand"] = best_by_hand(options, path, system, found["off"])
+            elif key == "scipy":
+                found["scipy"] = scipy_solves(options, path)
             else:
                 found[key] = solve(options, path, system, key == "on")
         log["matrices"][name] = found
@@ -177,8 +190,8 @@ systems down by a factor of ten and more. [solving.md](../solving.md) says what 
 
 * "best by hand": the fastest of these specs that solves the matrix in at most {hand} s, without SuiteSparse. One that takes longer than
   auto is not waited for, since it is not the best. Symmetric matrices: {symmetric}. Others: {other}.
-* SuperLU, GMRES + ILUTP: the residuals that SciPy's `splu` with one step of refinement and GMRES(50) with `spilu` (drop 1e-4, fill 10)
-  reach, 40 s each, measured apart.
+* SuperLU, GMRES + ILUTP: SciPy's `splu` with one step of refinement, and GMRES(50) with `spilu` (drop 1e-4, fill 10), {scipy} s each, in
+  the same run: the residual, and the seconds without reading the file. "singular", "fail" and residuals alone: measured earlier, apart.
 """
 
 
@@ -200,6 +213,28 @@ def attempts(result):
     return "; ".join(short(line.group(1)) + " " + (line.group(2) or "not set up").lower() for line in lines if line)
 
 
+def scipy_cell(matrix, which, before):
+    """Residual and seconds; what was measured apart, where the run had no SciPy."""
+    result = matrix.get("scipy", {}).get(which)
+    if not result:
+        return before
+    if result.get("residual") is None:
+        return "singular" if "singular" in result.get("error", "") else "late" if "not within" in result.get("error", "") else "fail"
+    return f"{result['residual']:.1e}, {result['seconds']:.2f} s"
+
+
+def scipy_rows(found):
+    """Lines of the summary: those that SciPy solves to the tolerance."""
+    text = ""
+    for which, title in SCIPY.items():
+        rows = [m["scipy"][which] for m in found.values() if "scipy" in m]
+        solved = [r["seconds"] for r in rows if r.get("residual") is not None and r["residual"] <= 1e-8]
+        if rows:
+            median, longest = (f"{statistics.median(solved):.3f}", f"{max(solved):.1f}") if solved else ("", "")
+            text += f"| SciPy: {title}; seconds of those solved | {len(solved)} of {len(rows)} | | {median} | {longest} |\n"
+    return text
+
+
 def is_false(result):
     return result["solved"] and not (result["true"] is not None and result["true"] <= 1.0000001e-8)
 
@@ -215,6 +250,7 @@ def section(log):
         if rows:
             text += (f"| {title} | {sum(r['solved'] for r in rows)} of {len(rows)} | {sum(map(is_false, rows))} | "
                      f"{statistics.median(r['seconds'] for r in rows):.3f} | {max(r['seconds'] for r in rows):.1f} |\n")
+    text += scipy_rows(found)
     both = [m for m in found.values() if m.get("hand", {}).get("best") and m["off"]["solved"]]
     if both:
         auto, hand = [[f(m) for m in both] for f in (lambda m: m["off"]["seconds"], lambda m: m["hand"]["best"]["seconds"])]
@@ -233,13 +269,13 @@ def section(log):
             cells += [attempts(result), told(result), f"{result['seconds']:.2f}"] if result else ["", "", ""]
         best = matrix.get("hand", {}).get("best")
         cells += [short(best["spec"]), f"{best['seconds']:.2f}"] if best else ["", ""]
-        cells += log.get("others", {}).get(name, ["", ""])
+        cells += [scipy_cell(matrix, which, log.get("others", {}).get(name, ["", ""])[i]) for i, which in enumerate(SCIPY)]
         text += "| " + " | ".join(cells) + " |\n"
     return text
 
 
 def write_page():
-    text = INTRO.format(hand=HAND_SECONDS, symmetric=", ".join(f"`{spec}`" for spec in HAND[True]),
+    text = INTRO.format(hand=HAND_SECONDS, scipy=SCIPY_SECONDS, symmetric=", ".join(f"`{spec}`" for spec in HAND[True]),
                         other=", ".join(f"`{spec}`" for spec in HAND[False]))
     for path in sorted(glob.glob(RESULTS % "*")):
         with open(path, encoding="utf-8") as file:
@@ -258,7 +294,7 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--min-rows", type=int, default=0)
-    parser.add_argument("--solvable", help="a table of what SciPy solves")
+    parser.add_argument("--scipy", help="a Python with SciPy, which is measured beside")
     parser.add_argument("--only", action="append", help="a matrix, by name; may be given again")
     parser.add_argument("--runs", default="off,on,hand", help="off and on: without and with SuiteSparse; hand: specs picked by hand")
     options = parser.parse_args()

@@ -45,7 +45,7 @@ class Operator:
         memory = (ctypes.c_char * (self._rows * self._dtype.itemsize)).from_address(address)
         return np.frombuffer(memory, self._dtype)
 
-    def _apply(self, _user: Any, transpose: int, x: int, y: int) -> int:
+    def _apply(self, _user: Any, transpose: int, x: int, y: int, _stream: Any) -> int:
         try:
             source = self._vector(x)
             source.flags.writeable = False

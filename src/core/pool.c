@@ -161,6 +161,16 @@ static void release(struct tess_pool *pool, bool threads_exist)
     free(pool);
 }
 
+bool tess_start_thread(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failed = pthread_create(thread, NULL, run, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return !failed;
+}
+
 static worker *make_worker(struct tess_pool *pool, int share)
 {
     worker *w = aligned_alloc(_Alignof(worker), sizeof *w);
@@ -168,13 +178,7 @@ static worker *make_worker(struct tess_pool *pool, int share)
         return NULL;
     *w = (worker){.share = share, .pool = pool};
     tess_word_open(&w->word);
-    /* Signals are for the caller's threads. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failed = pthread_create(&w->thread, NULL, work, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!failed)
+    if (tess_start_thread(&w->thread, work, w))
         return w;
     tess_word_close(&w->word);
     free(w);

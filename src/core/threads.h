@@ -22,6 +22,8 @@
  */
 #pragma once
 
+#include <pthread.h>
+
 #include "core/core.h"
 
 typedef void (*tess_share_fn)(void *arg, int share);
@@ -77,6 +79,9 @@ int tess_default_threads(void);
  * places (OMP_PROC_BIND), the thread goes to the place that OpenMP's own would have. It would
  * otherwise inherit the one processor of the caller. */
 void tess_take_place(int share);
+
+/* A thread that gets no signals: these are for the caller's own. False: there is none to be had. */
+bool tess_start_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 
 /* Ends the context's threads. */
 void tess_pool_destroy(tess_ctx *ctx);

@@ -8,6 +8,9 @@
 
 enum { LINE_MAX_LENGTH = 512 };
 
+/* What setting up triangular factors takes, an entry of A, on a processor or for a GPU. */
+static const double SETUP_SECONDS = 1e-6;
+
 typedef struct automatic {
     tess_look_at look;
     bool *zero; /* a flag a row: it is 0 */
@@ -17,14 +20,8 @@ typedef struct automatic {
     char spec[TESS_SPEC_MAX + 40];
     int attempts;
     bool indefinite; /* an attempt has found A to be */
-    /* While an attempt runs: */
-    double deadline;
-    bool late, cancelled;
-    bool no_memory; /* the last attempt could not be set up for lack of memory */
-    tess_solve_fn callback;
-    void *callback_user;
-    tess_progress_fn progress;
-    void *progress_user;
+    bool no_memory;  /* the last attempt could not be set up for lack of memory */
+    tess_auto_watch watch;
 } automatic;
 
 /* Of a solver by auto, padded or not; NULL of others. */
@@ -101,49 +98,6 @@ static tess_status update(tess_solver *solver)
     return TESS_OK;
 }
 
-/* ---- Time ---- */
-
-static bool is_late(automatic *a)
-{
-    a->late |= tess_seconds() > a->deadline;
-    return a->late;
-}
-
-static int watch_iterations(void *user, int64_t iteration, double residual)
-{
-    automatic *a = user;
-    a->cancelled |= a->callback && a->callback(a->callback_user, iteration, residual) != 0;
-    return is_late(a) || a->cancelled;
-}
-
-static int watch_progress(void *user, const char *what, double fraction)
-{
-    automatic *a = user;
-    a->cancelled |= a->progress && a->progress(a->progress_user, what, fraction) != 0;
-    return is_late(a) || a->cancelled;
-}
-
-/* From here on the callbacks of solver and context are watched ... */
-static void begin_watch(tess_solver *solver, automatic *a)
-{
-    a->callback = solver->callback;
-    a->callback_user = solver->callback_user;
-    a->progress = solver->ctx->progress;
-    a->progress_user = solver->ctx->progress_user;
-    tess_solver_set_callback(solver, watch_iterations, a);
-    solver->ctx->progress = watch_progress;
-    solver->ctx->progress_user = a;
-    a->cancelled = false;
-}
-
-/* ... and from here on they are the caller's again. */
-static void end_watch(tess_solver *solver, const automatic *a)
-{
-    tess_solver_set_callback(solver, a->callback, a->callback_user);
-    solver->ctx->progress = a->progress;
-    solver->ctx->progress_user = a->progress_user;
-}
-
 /* ---- Attempts ---- */
 
 /* One solve under way; vectors are in host memory. */
@@ -169,12 +123,12 @@ static tess_status open_rung(tess_solver *solver, const tess_rung *rung, char *w
     TESS_TRY(tess_solve_options_parse(solver->ctx, rung->spec, &options));
     options.normal = solver->options.normal;
     options.pc.most_bytes = 1e9 * solver->options.memory;
-    options.pc.most_seconds = fmax(1e-3, a->deadline - tess_seconds());
+    options.pc.most_seconds = fmax(1e-3, a->watch.deadline - tess_seconds());
     const tess_kept_error kept = tess_error_keep(solver->ctx);
     const tess_status status = tess_solver_open(solver->plan, &options, &solver->inner);
     if (status == TESS_OK)
         return TESS_OK;
-    if (a->late)
+    if (a->watch.late)
         snprintf(why, size, "not set up in the time it has");
     else
         snprintf(why, size, "%s", tess_ctx_error(solver->ctx));
@@ -186,6 +140,27 @@ static tess_status open_rung(tess_solver *solver, const tess_rung *rung, char *w
     return goes_on ? TESS_OK : status;
 }
 
+/* The iterations of a rung: `most`, and more where it is about to arrive. */
+static tess_status iterate_rung(climb *c, int64_t most)
+{
+    tess_rounds *f = &c->rounds;
+    automatic *a = f->solver->outer_state;
+    const bool last = a->at + 1 >= a->count;
+    const double tol = f->solver->options.tol / 1.06;
+    tess_auto_watch_attempt(&a->watch, f->result.iterations, most, tol,
+                            SETUP_SECONDS * (double)a->look.entries);
+    f->most = last ? tess_min(f->solver->options.max, f->result.iterations + most)
+                   : f->solver->options.max;
+    TESS_TRY(tess_rounds_solve(f, tol, c->b, c->trial, &c->last));
+    if (a->watch.enough && c->last.reason == TESS_REASON_CANCELLED) {
+        c->last.reason = TESS_REASON_ITERATION_LIMIT;
+        snprintf(c->last.text, sizeof c->last.text,
+                 "|r|/|b| = %.3g after %lld iterations, the most allowed", c->last.residual,
+                 (long long)c->last.iterations);
+    }
+    return TESS_OK;
+}
+
 /* Runs the rung's solver on a copy of the best x, which is kept where the residual is smaller. */
 static tess_status run_rung(climb *c, int64_t most)
 {
@@ -195,11 +170,9 @@ static tess_status run_rung(climb *c, int64_t most)
     const double best = f->norm;
     double norm;
     memcpy(c->trial, c->x, bytes);
-    f->most = tess_min(f->solver->options.max, f->result.iterations + most);
     f->norm = f->rhs_norm; /* what the inner solver tells is relative to |b| already */
     f->solver->inner->options.atol = f->solver->options.atol;
-    tess_status status =
-        tess_rounds_solve(f, f->solver->options.tol / 1.06, c->b, c->trial, &c->last);
+    const tess_status status = iterate_rung(c, most);
     f->norm = best;
     TESS_TRY(status);
     c->ran = true;
@@ -240,8 +213,8 @@ static tess_status attempt(climb *c)
     const tess_rung *rung = &a->rungs[a->at];
     const double started = tess_seconds(), left = c->budget_end - started;
     char why[300];
-    a->late = false;
-    a->deadline = started + (a->at + 1 < a->count ? 0.5 * left : left);
+    a->watch.late = false;
+    a->watch.deadline = started + (a->at + 1 < a->count ? 0.5 * left : left);
     TESS_TRY(open_rung(solver, rung, why, sizeof why));
     /* Unstable factors may do all the same, but not slowly. */
     if (!why[0])
@@ -259,7 +232,7 @@ static void give_up(const climb *c, const automatic *a, tess_system *end)
     const tess_rounds *f = &c->rounds;
     const double best = f->norm / f->rhs_norm;
     const bool spent = tess_seconds() >= c->budget_end;
-    if (a->cancelled)
+    if (a->watch.cancelled)
         tess_system_end(end, TESS_REASON_CANCELLED,
                         "stopped by the callback; the best x has |b - Ax|/|b| = %.3g", best);
     else if (spent || f->result.iterations >= f->solver->options.max)
@@ -285,7 +258,7 @@ static tess_status climb_rungs(climb *c, tess_system *end)
     automatic *a = solver->outer_state;
     a->no_memory = false;
     for (; a->at < a->count; a->at++) {
-        if (a->cancelled || tess_seconds() >= c->budget_end ||
+        if (a->watch.cancelled || tess_seconds() >= c->budget_end ||
             f->result.iterations >= solver->options.max)
             break;
         if (a->rungs[a->at].only == (a->indefinite ? TESS_FOR_DEFINITE : TESS_FOR_INDEFINITE))
@@ -352,9 +325,9 @@ static tess_status run(climb *c)
     }
     TESS_TRY(tess_history_put(f->solver, 0, f->norm / fmax(f->rhs_norm, 1e-300)));
     if (!end.done) {
-        begin_watch(f->solver, a);
+        tess_auto_watch_begin(f->solver, &a->watch);
         const tess_status status = climb_rungs(c, &end);
-        end_watch(f->solver, a);
+        tess_auto_watch_end(f->solver, &a->watch);
         TESS_TRY(status);
     }
     tess_rounds_end(f, &end);

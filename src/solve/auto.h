@@ -2,12 +2,13 @@
  *
  *     auto_look.c   matrix ──> tess_look_at ──> a ladder of rungs, the cheapest first
  *     auto.c        climbs it: each rung from the best x so far, until one solves the system
+ *     auto_watch.c  says when an attempt has to end
  */
 #pragma once
 
 #include "solve/solve.h"
 
-enum { TESS_RUNGS_MAX = 12, TESS_SPEC_MAX = 160 };
+enum { TESS_RUNGS_MAX = 12, TESS_SPEC_MAX = 160, TESS_MARKS = 512 };
 
 typedef struct tess_look_at {
     int64_t rows, entries;
@@ -32,3 +33,30 @@ typedef struct tess_rung {
 tess_status tess_look_at_matrix(tess_ctx *ctx, const tess_matrix *A, bool *zero, tess_look_at *out);
 /* The rungs for such a matrix on a processor or another device; returns how many. */
 int tess_make_ladder(const tess_look_at *look, bool host, double memory, tess_rung *rungs);
+
+/* ---- auto_watch.c ---- */
+
+typedef struct tess_auto_watch {
+    /* The caller's, asked from within ours: */
+    tess_solve_fn callback;
+    void *callback_user;
+    tess_progress_fn progress;
+    void *progress_user;
+    bool cancelled; /* one of them has said stop */
+    double deadline;
+    bool late, enough; /* the attempt is over its time; over its iterations */
+    /* The attempt: */
+    int64_t first, most, next;     /* the iterations before it; its own; when to ask again */
+    double tol, allowance;         /* of |r|/|b|; seconds that it may add to its iterations */
+    double began, over_at;         /* when it did; when its iterations were over */
+    double best, mark[TESS_MARKS]; /* the smallest |r|/|b|; and what it was every `step` */
+    int64_t step, marks;
+} tess_auto_watch;
+
+/* From here on the callbacks of solver and context are watched ... */
+void tess_auto_watch_begin(tess_solver *solver, tess_auto_watch *watch);
+/* ... and from here on they are the caller's again. */
+void tess_auto_watch_end(tess_solver *solver, const tess_auto_watch *watch);
+/* The iterations of an attempt begin, after `first` of others. */
+void tess_auto_watch_attempt(tess_auto_watch *watch, int64_t first, int64_t most, double tol,
+                             double allowance);

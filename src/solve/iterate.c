@@ -200,6 +200,30 @@ tess_status tess_begin_again(tess_solver *solver, tess_system *system, int j)
     return TESS_OK;
 }
 
+/* A square of |b| that underflows: whether b is 0 decides what is said. */
+static tess_status end_small(tess_solver *solver, tess_system *system, int j, const void *b)
+{
+    const tess_matrix *A = solver->plan->matrix;
+    const tess_backend *backend = solver->plan->device->backend;
+    void *copy;
+    double largest = 0;
+    TESS_TRY(tess_vector_to_host(solver->plan, b, &copy));
+    for (int64_t i = 0; i < A->rows; i++)
+        largest = fmax(largest, fabs(tess_get(copy ? copy : b, A->type, i)));
+    tess_free(solver->ctx, copy);
+    if (backend->sum) /* of several parts */
+        TESS_TRY(backend->sum(solver->plan, &largest, 1));
+    if (largest > 0) {
+        system->residual = largest;
+        tess_system_end(system, TESS_REASON_NOT_FINITE,
+                        "|b|^2 underflows, entries are at most %.3g: scale A and b", largest);
+        return TESS_OK;
+    }
+    system->residual = system->true_residual = 0;
+    tess_system_end(system, TESS_REASON_ZERO_RHS, "the right-hand side is 0, and so is x");
+    return solver->space.ops->run(&solver->space, &solver->zero, &j, 1);
+}
+
 /* Uploads system j; ends it at once where b alone decides. */
 static tess_status begin(tess_solver *solver, tess_system *system, int j, const void *b,
                          const void *x)
@@ -222,10 +246,8 @@ static tess_status begin(tess_solver *solver, tess_system *system, int j, const 
         system->residual = system->rhs_norm;
         tess_system_end(system, TESS_REASON_NOT_FINITE, "the right-hand side has the norm %g",
                         system->rhs_norm);
-    } else if (system->rhs_norm == 0) {
-        system->residual = system->true_residual = 0;
-        TESS_TRY(space->ops->run(space, &solver->zero, &j, 1));
-        tess_system_end(system, TESS_REASON_ZERO_RHS, "the right-hand side is 0, and so is x");
+    } else if (system->rhs_norm < 1e-140) {
+        TESS_TRY(end_small(solver, system, j, b));
     }
     if (system->done)
         return j == 0 ? remember(solver, system) : TESS_OK;

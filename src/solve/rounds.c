@@ -25,6 +25,62 @@ static tess_status append_history(tess_rounds *f, const tess_result *inner)
     return TESS_OK;
 }
 
+/* The root of the sum of squares, which may themselves be beyond what a double holds. */
+static double norm_of_values(const void *v, tess_type type, int64_t count)
+{
+    double largest = 0, sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double value = tess_get(v, type, i);
+        if (!isfinite(value))
+            return fabs(value);
+        largest = fmax(largest, fabs(value));
+    }
+    const double scale = largest > 1e-100 && largest < 1e100 ? 1 : largest;
+    for (int64_t i = 0; i < count && largest > 0; i++) {
+        const double value = tess_get(v, type, i) / scale;
+        sum += value * value;
+    }
+    return scale * sqrt(sum);
+}
+
+static double norm_of(const tess_plan *plan, const void *v)
+{
+    return norm_of_values(v, plan->matrix->type, plan->matrix->rows);
+}
+
+static void scale_vector(const tess_plan *plan, int exponent, const void *from, void *to)
+{
+    for (int64_t i = 0; i < plan->matrix->rows; i++)
+        tess_put(to, plan->matrix->type, i, ldexp(tess_get(from, plan->matrix->type, i), exponent));
+}
+
+/* Methods square the norm of r. Where the square is beyond what a double holds, they get a multiple
+ * of r and d. */
+static tess_status solve_in_range(tess_solver *solver, const void *r, void *d, tess_result *inner)
+{
+    const tess_plan *plan = solver->plan;
+    const tess_backend *backend = plan->device->backend;
+    if (backend->owns && backend->owns(plan->device, r)) /* of refine.c, which has made |r| = 1 */
+        return tess_solver_solve(solver, r, d, inner);
+    const double norm = norm_of(plan, r);
+    if (!isfinite(norm) || norm == 0 || (norm > 1e-100 && norm < 1e100))
+        return tess_solver_solve(solver, r, d, inner);
+    int exponent;
+    void *multiple;
+    (void)frexp(norm, &exponent);
+    TESS_TRY(tess_alloc_bytes(plan->ctx, plan->matrix->rows, tess_type_size(plan->matrix->type),
+                              &multiple));
+    const double atol = solver->options.atol;
+    solver->options.atol = ldexp(atol, -exponent);
+    scale_vector(plan, -exponent, r, multiple);
+    scale_vector(plan, -exponent, d, d);
+    const tess_status status = tess_solver_solve(solver, multiple, d, inner);
+    scale_vector(plan, exponent, d, d);
+    solver->options.atol = atol;
+    tess_free(plan->ctx, multiple);
+    return status;
+}
+
 tess_status tess_rounds_solve(tess_rounds *f, double tol, const void *r, void *d,
                               tess_result *inner)
 {
@@ -32,7 +88,7 @@ tess_status tess_rounds_solve(tess_rounds *f, double tol, const void *r, void *d
     solver->options.tol = tol;
     solver->options.max = f->most - f->result.iterations;
     tess_solver_set_callback(solver, f->solver->callback ? relay : NULL, f);
-    TESS_TRY(tess_solver_solve(solver, r, d, inner));
+    TESS_TRY(solve_in_range(solver, r, d, inner));
     TESS_TRY(append_history(f, inner));
     f->result.iterations += inner->iterations;
     f->result.seconds_spmv += inner->seconds_spmv;
@@ -41,16 +97,6 @@ tess_status tess_rounds_solve(tess_rounds *f, double tol, const void *r, void *d
     f->result.seconds_vectors += inner->seconds_vectors;
     f->result.bytes += inner->bytes;
     return TESS_OK;
-}
-
-static double norm_of(const tess_plan *plan, const void *v)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < plan->matrix->rows; i++) {
-        const double value = tess_get(v, plan->matrix->type, i);
-        sum += value * value;
-    }
-    return sqrt(sum);
 }
 
 static size_t vector_bytes(const tess_plan *plan)
@@ -106,10 +152,7 @@ tess_status tess_plan_norm(tess_plan *plan, double *norm)
 {
     TESS_TRY(tess_plan_host_values(plan));
     const tess_matrix A = tess_plan_present(plan);
-    double sum = 0;
-    for (int64_t i = 0; i < tess_matrix_stored(&A); i++)
-        sum += tess_matrix_value(&A, i) * tess_matrix_value(&A, i);
-    *norm = sqrt(sum);
+    *norm = norm_of_values(A.values, A.type, tess_matrix_stored(&A));
     return TESS_OK;
 }
 

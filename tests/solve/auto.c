@@ -71,6 +71,33 @@ static void systems_are_solved_without_a_word(void **state)
     }
 }
 
+/* Squares of |A| and |b| are beyond what a double holds; x is as it was, or as large as b. */
+static void systems_of_any_magnitude_are_solved(void **state)
+{
+    static const int powers[] = {-900, -600, -300, 300, 600, 900};
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t i = 0; i < 4 * sizeof powers / sizeof *powers; i++) {
+        const int power = powers[i / 4], of_A = i % 2 ? power : 0;
+        tess_matrix *A = i % 4 < 2 ? problem_matrix(ctx, 40, 1, true, TESS_F64, 3)
+                                   : cyclic_matrix(ctx, 1, 0.1, 1.2, 1);
+        const int64_t n = A->rows;
+        double *values = A->values;
+        for (int64_t k = 0; k < tess_matrix_stored(A); k++)
+            values[k] = ldexp(values[k], of_A);
+        problem p = problem_open(ctx, A, "cpu");
+        for (int64_t k = 0; k < n; k++) {
+            p.b[k] = ldexp(p.b[k], power);
+            p.exact[k] = ldexp(p.exact[k], power);
+        }
+        expect_solved(&p, NULL);
+        const tess_result alone = solve(&p, "gmres");
+        if (alone.reason == TESS_REASON_ZERO_RHS ||
+            (alone.reason == TESS_REASON_CONVERGED && !(distance(p.x, p.exact, n) < 1e-5)))
+            fail_msg("gmres, 2^%d: %s, %s", power, tess_reason_name(alone.reason), alone.text);
+        problem_close(&p);
+    }
+}
+
 /* The ladders of all kinds of matrices; each rung alone solves a kind system. */
 static void every_rung_solves_a_system_alone(void **state)
 {
@@ -223,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(systems_are_solved_without_a_word),
+        cmocka_unit_test(systems_of_any_magnitude_are_solved),
         cmocka_unit_test(every_rung_solves_a_system_alone),
         cmocka_unit_test(singular_systems_are_solved_where_they_can_be),
         cmocka_unit_test(faults_of_the_matrix_are_named_before_any_work),

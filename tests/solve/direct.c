@@ -1,8 +1,8 @@
 /* Complete factors by SuiteSparse; skipped where it is not installed, except what is said then. */
 #include "solve/direct/direct.h"
 
+#include "problems.h"
 #include "ref/ref.h"
-#include "support/support.h"
 
 #include <math.h>
 #include <string.h>
@@ -146,6 +146,88 @@ static void factors_beyond_the_limits_are_refused_before_they_grow(void **state)
     tess_matrix_destroy(A);
 }
 
+static int refuse(void *user, const char *what, double fraction)
+{
+    (void)fraction;
+    if (strcmp(what, "factoring") != 0)
+        return 0;
+    if (*(double *)user == 0)
+        *(double *)user = tess_seconds();
+    return 1;
+}
+
+/* Both ways of factoring: the first time, and with new values in a known order. */
+static void check_stopped(void **state, bool positive, const tess_matrix *A)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const int64_t live = test_live(state);
+    tess_direct *direct = NULL;
+    double begin = tess_seconds(), refused = 0;
+    assert_int_equal(tess_direct_create(ctx, A, positive, &no_limits, &direct), TESS_OK);
+    const double whole = tess_seconds() - begin;
+    double least[2] = {HUGE_VAL, HUGE_VAL}; /* other processes may slow down one or the other */
+    for (int i = 0; i < 6; i++) {
+        const bool update = i % 2;
+        tess_direct *other = NULL;
+        refused = 0;
+        tess_ctx_set_progress(ctx, refuse, &refused);
+        const tess_status status = update
+                                       ? tess_direct_update(direct, A)
+                                       : tess_direct_create(ctx, A, positive, &no_limits, &other);
+        const double late = tess_seconds() - refused;
+        tess_ctx_set_progress(ctx, NULL, NULL);
+        assert_int_equal(status, TESS_ERR_CANCELLED);
+        assert_null(other);
+        least[update] = fmin(least[update], late);
+    }
+    print_message("%s: %.2f s in all, stopped after %.3f s, with new values after %.3f s\n",
+                  positive ? "CHOLMOD" : "KLU", whole, least[0], least[1]);
+    if (fmax(least[0], least[1]) > 0.5 * whole)
+        fail_msg("stopped after %g s, where the factors take %g", fmax(least[0], least[1]), whole);
+    double b = 1;
+    assert_int_not_equal(tess_direct_solve(direct, false, &b, &b), TESS_OK); /* no factors */
+    assert_int_equal(tess_direct_update(direct, A), TESS_OK);
+    assert_true(residual(ctx, A, direct, false, 5) < 1e-11);
+    tess_direct_destroy(direct);
+    assert_int_equal(test_live(state), live);
+}
+
+static void a_factorisation_under_way_is_stopped(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (int positive = 0; positive < 2; positive++) {
+        if (!is_here(ctx, positive))
+            continue;
+        tess_matrix *A = random_matrix(ctx, positive ? 4500 : 2200, 5, positive);
+        check_stopped(state, positive, A);
+        tess_matrix_destroy(A);
+    }
+}
+
+/* KLU prefers the diagonal as long as it is large enough. Where it is not, the factors are larger
+ * than those of the order that AMD has found for it. */
+static void factors_that_outgrow_their_prediction_are_stopped(void **state)
+{
+    enum { N = 2000 };
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = random_matrix(ctx, N, 4, false);
+    tess_direct *direct = NULL;
+    if (is_here(ctx, false)) {
+        double *values = A->values, predicted;
+        for (int64_t i = 0; i < N; i++)
+            values[tess_matrix_find(A, i, i)] = 1e-9;
+        assert_int_equal(tess_direct_create(ctx, A, false, &(tess_direct_limits){1, 0}, &direct),
+                         TESS_ERR_UNSUPPORTED);
+        assert_int_equal(sscanf(tess_ctx_error(ctx), "KLU's factors would take %lg GB", &predicted),
+                         1);
+        const tess_direct_limits more = {1.1e9 * predicted, 0};
+        assert_int_equal(tess_direct_create(ctx, A, false, &more, &direct), TESS_ERR_UNSUPPORTED);
+        assert_non_null(strstr(tess_ctx_error(ctx), "KLU's factors take more than the "));
+        assert_null(direct);
+    }
+    tess_matrix_destroy(A);
+}
+
 static void a_missing_library_is_named_with_its_package(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -168,6 +250,8 @@ int main(void)
         cmocka_unit_test(klu_solves_systems_of_any_kind),
         cmocka_unit_test(what_is_not_positive_definite_or_singular_is_said),
         cmocka_unit_test(factors_beyond_the_limits_are_refused_before_they_grow),
+        cmocka_unit_test(a_factorisation_under_way_is_stopped),
+        cmocka_unit_test(factors_that_outgrow_their_prediction_are_stopped),
         cmocka_unit_test(a_missing_library_is_named_with_its_package),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

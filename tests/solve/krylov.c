@@ -206,6 +206,70 @@ static void incomplete_factors_of_definite_matrices_are_definite(void **state)
     }
 }
 
+enum { SPECTRUM = 48 };
+
+/* A = H2 H1 D H1 H2 with reflections H: eigenvalues of both signs near 1, 1 / sqrt(condition) and
+ * 1 / condition. */
+static tess_matrix *known_spectrum(tess_ctx *ctx, double condition, uint64_t seed)
+{
+    static double A[SPECTRUM][SPECTRUM];
+    int64_t rows[SPECTRUM * SPECTRUM], cols[SPECTRUM * SPECTRUM];
+    memset(A, 0, sizeof A);
+    for (int i = 0; i < SPECTRUM; i++)
+        A[i][i] = (i % 2 ? 1 : -1) * pow(condition, -0.5 * (i / 2 % 3)) *
+                  (1 + 1e-3 * tess_random_unit(seed, (uint64_t)i));
+    for (int turn = 0; turn < 4; turn++) { /* rows, then columns, of each reflection */
+        double v[SPECTRUM], square = 0;
+        for (int i = 0; i < SPECTRUM; i++) {
+            v[i] = tess_random_unit(seed + 1, (uint64_t)(turn / 2 * SPECTRUM + i));
+            square += v[i] * v[i];
+        }
+        for (int j = 0; j < SPECTRUM; j++) {
+            double dot = 0;
+            for (int i = 0; i < SPECTRUM; i++)
+                dot += v[i] * (turn % 2 ? A[j][i] : A[i][j]);
+            for (int i = 0; i < SPECTRUM; i++)
+                *(turn % 2 ? &A[j][i] : &A[i][j]) -= 2 / square * dot * v[i];
+        }
+    }
+    for (int64_t k = 0; k < SPECTRUM * SPECTRUM; k++) {
+        rows[k] = k / SPECTRUM;
+        cols[k] = k % SPECTRUM;
+        if (cols[k] < rows[k]) /* symmetric to the last bit */
+            A[rows[k]][cols[k]] = A[cols[k]][rows[k]];
+    }
+    tess_matrix *out;
+    assert_int_equal(tess_matrix_from_coo(ctx, TESS_F64, SPECTRUM, SPECTRUM, SPECTRUM * SPECTRUM,
+                                          rows, cols, &A[0][0], &out),
+                     TESS_OK);
+    return out;
+}
+
+/* Starting again where A is all but singular (minres.c) must not cost a regular system anything:
+ * six clusters of eigenvalues need fewer iterations than the matrix has rows, whatever the
+ * condition.
+ */
+static void minres_takes_few_iterations_at_any_condition(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (int power = 2; power <= 12; power++)
+        for (uint64_t seed = 1; seed < 6; seed++) {
+            problem p = problem_open(ctx, known_spectrum(ctx, pow(10, power), seed), "cpu");
+            double ones[SPECTRUM];
+            tess_result result;
+            for (int i = 0; i < SPECTRUM; i++)
+                ones[i] = 1;
+            assert_int_equal(tess_spmv(p.plan, 1, ones, 0, p.b), TESS_OK);
+            memset(p.x, 0, sizeof ones);
+            assert_int_equal(tess_solve(p.plan, "minres:pc=none,tol=1e-8", p.b, p.x, &result),
+                             TESS_OK);
+            if (result.reason != TESS_REASON_CONVERGED || result.iterations > SPECTRUM)
+                fail_msg("condition 1e%d, seed %d: %s, %s", power, (int)seed,
+                         tess_reason_name(result.reason), result.text);
+            problem_close(&p);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +279,7 @@ int main(void)
         cmocka_unit_test(a_long_basis_of_gmres_stays_orthogonal),
         cmocka_unit_test(incomplete_factors_of_definite_matrices_are_definite),
         cmocka_unit_test(bicgstab_begins_again_where_its_shadow_fails),
+        cmocka_unit_test(minres_takes_few_iterations_at_any_condition),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -165,3 +165,27 @@ double distance(const double *x, const double *y, int64_t n)
     }
     return scale > 0 ? largest / scale : largest;
 }
+
+tess_matrix *random_matrix(tess_ctx *ctx, int64_t n, int64_t a_row, bool symmetric)
+{
+    const int64_t count = n * (a_row + 1);
+    int64_t *rows = malloc((size_t)(2 * count) * sizeof *rows);
+    int64_t *columns = malloc((size_t)(2 * count) * sizeof *columns), used = 0;
+    double *values = malloc((size_t)(2 * count) * sizeof *values);
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t i = k / (a_row + 1),
+                      j = k % (a_row + 1) == 0 ? i : tess_random_below(7, (uint64_t)k, n);
+        for (int turn = 0; turn < (symmetric && i != j ? 2 : 1); turn++) {
+            rows[used] = turn ? j : i;
+            columns[used] = turn ? i : j;
+            values[used++] = k % (a_row + 1) == 0 ? 4.0 * (double)a_row : -1;
+        }
+    }
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_from_coo(ctx, TESS_F64, n, n, used, rows, columns, values, &A),
+                     TESS_OK);
+    free(rows);
+    free(columns);
+    free(values);
+    return A;
+}

@@ -38,4 +38,8 @@ void dense_solve(double *A, int64_t n, const double *b, double *x);
 /* max |x - y| / max |y|. */
 double distance(const double *x, const double *y, int64_t n);
 
+/* So many random entries a row over a strong diagonal, symmetric or not: complete factors of it are
+ * all but dense. */
+tess_matrix *random_matrix(tess_ctx *ctx, int64_t n, int64_t a_row, bool symmetric);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "problems.h"
 #include "solve/auto.h"
+#include "solve/direct/direct.h"
 
 enum { N = 70 };
 
@@ -130,6 +131,47 @@ static void set_ups_are_cancelled(void **state)
     problem_close(&p);
 }
 
+/* What the context's progress does while complete factors are made. */
+static int disturb(void *user, const char *what, double fraction)
+{
+    const double *sleep = user;
+    (void)fraction;
+    if (strcmp(what, "factoring") != 0)
+        return 0;
+    const struct timespec pause = {(time_t)*sleep, 0};
+    nanosleep(&pause, NULL);
+    return *sleep == 0;
+}
+
+static void complete_factors_under_way_end_by_cancellation_and_by_the_budget(void **state)
+{
+    enum { ROWS = 1400 };
+    tess_ctx *ctx = test_ctx(state);
+    problem p = problem_open(ctx, random_matrix(ctx, ROWS, 5, false), "cpu");
+    static const char *const specs[] = {"auto:tol=0", "auto:tol=0,budget=7"};
+    if (tess_direct_available(ctx, false) != TESS_OK) {
+        problem_close(&p);
+        skip();
+    }
+    for (int late = 0; late < 2; late++) {
+        double sleep = late ? 4 : 0; /* seconds; half of the budget is the rung's */
+        tess_solver *solver;
+        tess_result result;
+        assert_int_equal(tess_solver_create(p.plan, specs[late], &solver), TESS_OK);
+        tess_ctx_set_progress(ctx, disturb, &sleep);
+        memset(p.x, 0, ROWS * sizeof *p.x);
+        assert_int_equal(tess_solver_solve(solver, p.b, p.x, &result), TESS_OK);
+        tess_ctx_set_progress(ctx, NULL, NULL);
+        const char *line = tess_solver_attempt(solver, 0);
+        if (late ? !strstr(line, "direct (small): not set up in the time it has")
+                 : result.reason != TESS_REASON_CANCELLED)
+            fail_msg("%s: %s, %s; first: %s", specs[late], tess_reason_name(result.reason),
+                     result.text, line);
+        tess_solver_destroy(solver);
+    }
+    problem_close(&p);
+}
+
 /* The spec of each rung, one allocation after the other. */
 static void on_any_rung_memory_may_end(void **state)
 {
@@ -169,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cancelled_or_late_on_any_rung_the_best_x_is_returned),
         cmocka_unit_test(set_ups_are_cancelled),
+        cmocka_unit_test(complete_factors_under_way_end_by_cancellation_and_by_the_budget),
         cmocka_unit_test(on_any_rung_memory_may_end),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -39,7 +39,7 @@ typedef struct cholmod_factor_head {
     size_t nsuper, ssize, xsize;
 } cholmod_factor_head;
 
-enum { LONG = 2, REAL = 1, LOWER = -1, SYSTEM_A = 0 };
+enum { LONG = 2, REAL = 1, LOWER = -1, SYSTEM_A = 0, SUPERNODAL = 2 };
 
 typedef struct cholmod_api {
     int (*start)(cholmod_settings *);
@@ -54,7 +54,7 @@ typedef struct cholmod_api {
 typedef struct cholmod_state {
     cholmod_api api;
     cholmod_settings settings;
-    bool started;
+    bool started, enough_memory;
     cholmod_factor_head *factor;
 } cholmod_state;
 
@@ -106,11 +106,17 @@ static cholmod_matrix matrix_of(const tess_direct_arrays *A)
                             .packed = 1};
 }
 
-static tess_status refactor(tess_ctx *ctx, const tess_direct_arrays *A, void *pointer)
+static void factor(const tess_direct_arrays *A, void *pointer)
 {
     cholmod_state *s = pointer;
     cholmod_matrix matrix = matrix_of(A);
-    if (!s->api.factorize(&matrix, s->factor, &s->settings))
+    s->enough_memory = s->api.factorize(&matrix, s->factor, &s->settings) != 0;
+}
+
+static tess_status outcome(tess_ctx *ctx, void *pointer)
+{
+    const cholmod_state *s = pointer;
+    if (!s->enough_memory)
         return tess_fail(ctx, TESS_ERR_MEMORY, "CHOLMOD ran out of memory");
     if (s->factor->minor < s->factor->n)
         return tess_fail(ctx, TESS_ERR_MATRIX,
@@ -120,24 +126,54 @@ static tess_status refactor(tess_ctx *ctx, const tess_direct_arrays *A, void *po
     return TESS_OK;
 }
 
-/* A column of L with c entries takes c^2 operations. */
-static tess_status check_limits(tess_ctx *ctx, const cholmod_factor_head *head,
-                                const tess_direct_limits *limits)
+/* Large negative numbers in L, again and again: they leave no positive pivot in the supernode that
+ * is being factored, and their squares none in those that are updated by the others. Supernodes
+ * have the memory of all of L from the beginning. */
+static void stop(const tess_direct_arrays *A, void *pointer)
 {
-    const int64_t *count = head->column_count;
-    double entries = 0, operations = 0;
-    for (size_t i = 0; i < head->n; i++) {
-        entries += (double)count[i];
-        operations += (double)count[i] * (double)count[i];
-    }
-    return tess_direct_check(ctx, "CHOLMOD", limits, entries, operations, 1e9);
+    cholmod_state *s = pointer;
+    double *L = s->factor->nsuper > 0 ? __atomic_load_n(&s->factor->x, __ATOMIC_RELAXED) : NULL;
+    (void)A;
+    for (size_t i = 0; L && i < s->factor->xsize; i++)
+        tess_set_beside(&L[i], -1e200);
 }
 
-static tess_status factor(tess_ctx *ctx, const tess_direct_arrays *A,
-                          const tess_direct_limits *limits, void **out)
+/* A column of L with c entries takes c^2 operations, of which these can be relied on a second. */
+static const double RATE = 1e9;
+
+static void count(const cholmod_factor_head *head, double *entries, double *operations)
+{
+    const int64_t *column = head->column_count;
+    *entries = *operations = 0;
+    for (size_t i = 0; i < head->n; i++) {
+        *entries += (double)column[i];
+        *operations += (double)column[i] * (double)column[i];
+    }
+}
+
+/* Orders A. What takes long is factored by supernodes, since columns one by one cannot be stopped.
+ */
+static tess_status order(tess_ctx *ctx, const tess_direct_arrays *A,
+                         const tess_direct_limits *limits, cholmod_state *s)
+{
+    cholmod_matrix matrix = matrix_of(A);
+    double entries = 0, operations = 0;
+    s->factor = s->api.analyze(&matrix, &s->settings);
+    if (s->factor)
+        count(s->factor, &entries, &operations);
+    if (s->factor && s->factor->nsuper == 0 && operations > 0.2 * RATE) {
+        s->api.free_factor(&s->factor, &s->settings);
+        s->settings.supernodal = SUPERNODAL;
+        s->factor = s->api.analyze(&matrix, &s->settings);
+    }
+    return s->factor ? tess_direct_check(ctx, "CHOLMOD", limits, entries, operations, RATE)
+                     : tess_fail(ctx, TESS_ERR_MEMORY, "CHOLMOD could not order the matrix");
+}
+
+static tess_status analyze(tess_ctx *ctx, const tess_direct_arrays *A,
+                           const tess_direct_limits *limits, void **out)
 {
     cholmod_state *s = calloc(1, sizeof *s);
-    cholmod_matrix matrix = matrix_of(A);
     if (!s)
         return tess_fail(ctx, TESS_ERR_MEMORY, "no memory for %zu bytes", sizeof *s);
     tess_status status;
@@ -152,11 +188,7 @@ static tess_status factor(tess_ctx *ctx, const tess_direct_arrays *A,
     s->settings.quick_return_if_not_posdef = 1;
     s->settings.final_asis = 0; /* L L^T, which only a positive definite matrix has, not L D L^T */
     s->settings.final_ll = 1;
-    s->factor = s->api.analyze(&matrix, &s->settings);
-    if (!s->factor)
-        TESS_TRY_CLEAN(tess_fail(ctx, TESS_ERR_MEMORY, "CHOLMOD could not order the matrix"));
-    TESS_TRY_CLEAN(check_limits(ctx, s->factor, limits));
-    TESS_TRY_CLEAN(refactor(ctx, A, s));
+    TESS_TRY_CLEAN(order(ctx, A, limits, s));
     *out = s;
     return TESS_OK;
 cleanup:
@@ -187,9 +219,11 @@ static double bytes(const void *pointer)
 
 const tess_direct_library tess_direct_cholmod = {
     .file = &file,
+    .analyze = analyze,
     .factor = factor,
-    .refactor = refactor,
+    .outcome = outcome,
+    .stop = stop,
+    .bytes = bytes,
     .solve = solve,
     .release = release,
-    .bytes = bytes,
 };

@@ -4,11 +4,14 @@
 #include <dlfcn.h>
 #include <inttypes.h>
 
+#include "core/watch.h"
+
 struct tess_direct {
     tess_ctx *ctx;
     const tess_direct_library *library;
     tess_direct_arrays arrays;
-    void *state;
+    tess_direct_limits limits;
+    void *state; /* NULL: there are no factors */
 };
 
 /* ---- Loading ---- */
@@ -108,6 +111,49 @@ cleanup:
 
 /* ---- The factors ---- */
 
+static void drop_factors(tess_direct *direct)
+{
+    direct->library->release(direct->state);
+    direct->state = NULL;
+}
+
+static void run(void *arg)
+{
+    tess_direct *direct = arg;
+    direct->library->factor(&direct->arrays, direct->state);
+}
+
+static tess_status look(void *arg)
+{
+    const tess_direct *direct = arg;
+    const double most = direct->limits.bytes;
+    TESS_TRY(tess_progress(direct->ctx, "factoring", 0, 0));
+    if (most > 0 && direct->library->bytes(direct->state) > most)
+        return tess_fail(direct->ctx, TESS_ERR_UNSUPPORTED,
+                         "%s's factors take more than the %.3g GB that are allowed",
+                         direct->library->file->title, 1e-9 * most);
+    return TESS_OK;
+}
+
+static void stop(void *arg)
+{
+    tess_direct *direct = arg;
+    direct->library->stop(&direct->arrays, direct->state);
+}
+
+static const tess_watched factoring = {run, look, stop};
+
+/* Factors of the arrays, in the order that the analysis found. */
+static tess_status factor(tess_direct *direct)
+{
+    tess_status status = tess_watch(&factoring, direct);
+    if (status == TESS_OK)
+        status = direct->library->outcome(direct->ctx, direct->state);
+    if (status != TESS_OK)
+        drop_factors(direct);
+    return status;
+}
+
 tess_status tess_direct_create(tess_ctx *ctx, const tess_matrix *A, bool positive,
                                const tess_direct_limits *limits, tess_direct **out)
 {
@@ -122,7 +168,9 @@ tess_status tess_direct_create(tess_ctx *ctx, const tess_matrix *A, bool positiv
     direct->ctx = ctx;
     direct->library = library_for(positive);
     TESS_TRY_CLEAN(make_arrays(ctx, A, &direct->arrays));
-    TESS_TRY_CLEAN(direct->library->factor(ctx, &direct->arrays, limits, &direct->state));
+    direct->limits = *limits;
+    TESS_TRY_CLEAN(direct->library->analyze(ctx, &direct->arrays, limits, &direct->state));
+    TESS_TRY_CLEAN(factor(direct));
     *out = direct;
     return TESS_OK;
 cleanup:
@@ -145,24 +193,27 @@ tess_status tess_direct_update(tess_direct *direct, const tess_matrix *A)
     const bool same = same_pattern(&direct->arrays, &fresh); /* zeros that come and go change it */
     free_arrays(ctx, &direct->arrays);
     direct->arrays = fresh;
-    if (same && direct->state)
-        return direct->library->refactor(ctx, &direct->arrays, direct->state);
-    direct->library->release(direct->state);
-    direct->state = NULL;
-    return direct->library->factor(ctx, &direct->arrays, &(tess_direct_limits){0}, &direct->state);
+    if (!same || !direct->state) {
+        drop_factors(direct);
+        direct->limits = (tess_direct_limits){0};
+        TESS_TRY(direct->library->analyze(ctx, &fresh, &direct->limits, &direct->state));
+    }
+    return factor(direct);
 }
 
 void tess_direct_destroy(tess_direct *direct)
 {
     if (!direct)
         return;
-    direct->library->release(direct->state);
+    drop_factors(direct);
     free_arrays(direct->ctx, &direct->arrays);
     tess_free(direct->ctx, direct);
 }
 
 tess_status tess_direct_solve(tess_direct *direct, bool transpose, const double *r, double *z)
 {
+    if (!direct->state)
+        return tess_fail(direct->ctx, TESS_ERR_ARGUMENT, "there are no factors");
     if (z != r)
         memcpy(z, r, (size_t)direct->arrays.n * sizeof *z);
     return direct->library->solve(direct->ctx, direct->state, direct->arrays.n, transpose, z);

@@ -13,15 +13,18 @@ typedef struct tess_direct tess_direct;
 /* Whether the library for such a matrix is here; otherwise a sentence says what to install. */
 tess_status tess_direct_available(tess_ctx *ctx, bool positive);
 
-/* What factors may take. They cannot be stopped while they grow, so they are refused before, by
- * what the analysis of the pattern predicts. 0: no limit. */
+/* What factors may take. They are refused before any work by what the analysis of the pattern
+ * predicts; KLU's, which grow with every exchange of rows, are also stopped when they are larger.
+ * 0: no limit. */
 typedef struct tess_direct_limits {
     double bytes, seconds;
 } tess_direct_limits;
 
 /* Factors A, which is square. `positive`: A is symmetric and believed to be positive definite.
  * Fails with TESS_ERR_MATRIX where it is singular or not positive definite, with
- * TESS_ERR_UNSUPPORTED where the library is missing or the factors would go beyond the limits. */
+ * TESS_ERR_UNSUPPORTED where the library is missing or the factors would go beyond the limits, with
+ * TESS_ERR_CANCELLED where the context's progress says stop: the analysis of the pattern is waited
+ * for, the factors end at their next pivot. */
 tess_status tess_direct_create(tess_ctx *ctx, const tess_matrix *A, bool positive,
                                const tess_direct_limits *limits, tess_direct **out);
 /* New values in the same pattern: the order of elimination is kept. */
@@ -62,13 +65,25 @@ typedef struct tess_direct_file {
 
 typedef struct tess_direct_library {
     const tess_direct_file *file;
-    tess_status (*factor)(tess_ctx *ctx, const tess_direct_arrays *A,
-                          const tess_direct_limits *limits, void **state);
-    tess_status (*refactor)(tess_ctx *ctx, const tess_direct_arrays *A, void *state);
+    /* The order of elimination. Fails where the factors would go beyond the limits. */
+    tess_status (*analyze)(tess_ctx *ctx, const tess_direct_arrays *A,
+                           const tess_direct_limits *limits, void **state);
+    /* The factors, on a thread without the context; outcome() says later what came of it. */
+    void (*factor)(const tess_direct_arrays *A, void *state);
+    tess_status (*outcome)(tess_ctx *ctx, void *state);
+    /* While another thread is in factor(): spoils numbers so that there is no next pivot, at which
+     * the library returns. */
+    void (*stop)(const tess_direct_arrays *A, void *state);
+    double (*bytes)(const void *state); /* so far, where factor() is under way */
     tess_status (*solve)(tess_ctx *ctx, void *state, int64_t n, bool transpose, double *z);
     void (*release)(void *state);
-    double (*bytes)(const void *state);
 } tess_direct_library;
+
+/* A number that another thread computes with. */
+static inline void tess_set_beside(double *number, double value)
+{
+    __atomic_store(number, &value, __ATOMIC_RELAXED);
+}
 
 extern const tess_direct_library tess_direct_klu, tess_direct_cholmod;
 

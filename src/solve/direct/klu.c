@@ -1,14 +1,23 @@
 /* KLU (SuiteSparse): sparse LU with partial pivoting, for matrices of any kind.
  *
  * KLU takes columns, we have rows: it factors A^T, and A x = b is its solve with the transpose. Its
- * struct of settings is only ever filled by klu_l_defaults and handed on, so that its layout, which
- * differs between versions, does not matter.
+ * struct of settings is declared as in versions 1.1 to 2.3. Where klu_l_defaults finds another
+ * layout, the struct is only handed on, and less can be said.
  */
 #include "solve/direct/direct.h"
 
 typedef struct klu_settings {
-    double opaque[128]; /* a klu_l_common has less than 300 bytes in all versions so far */
+    double tolerance, growth, initial_amd, initial, most_work;
+    int64_t btf, ordering, scale;
+    void *user_order, *user_data;
+    int64_t halt_if_singular, status, reallocations, structural_rank, numerical_rank;
+    int64_t singular_column, off_diagonal_pivots;
+    double operations, rcond, condition, pivot_growth, work;
+    size_t bytes, most_bytes;
+    double opaque[104]; /* a klu_l_common has less than 300 bytes in all versions so far */
 } klu_settings;
+
+enum { SINGULAR = 1, OUT_OF_MEMORY = -2, TOO_LARGE = -4 }; /* a status */
 
 /* The head of klu_l_symbolic, the same in all versions; -1: not known. */
 typedef struct klu_symbolic_head {
@@ -33,6 +42,8 @@ typedef struct klu_api {
 typedef struct klu_state {
     klu_api api;
     klu_settings settings;
+    bool known;     /* the settings have the layout above */
+    double counted; /* bytes of the factors, where it has not */
     void *symbolic, *numeric;
 } klu_state;
 
@@ -61,20 +72,52 @@ static void release(void *pointer)
     free(s);
 }
 
-static tess_status refactor(tess_ctx *ctx, const tess_direct_arrays *A, void *pointer)
+static bool known_layout(const klu_settings *c)
+{
+    return c->tolerance == 0.001 && c->growth == 1.2 && c->initial_amd == 1.2 && c->initial == 10 &&
+           c->most_work == 0 && c->btf == 1 && c->ordering == 0 && c->scale == 2 &&
+           !c->user_order && !c->user_data && c->halt_if_singular == 1 && c->bytes == 0 &&
+           c->most_bytes == 0;
+}
+
+static void factor(const tess_direct_arrays *A, void *pointer)
 {
     klu_state *s = pointer;
     if (s->numeric)
         s->api.free_numeric(&s->numeric, &s->settings);
     s->numeric = s->api.factor(A->offsets, A->indices, A->values, s->symbolic, &s->settings);
-    return s->numeric ? TESS_OK
-                      : tess_fail(ctx, TESS_ERR_MATRIX,
-                                  "KLU could not factor the matrix: it is singular, or memory is "
-                                  "short");
 }
 
-static tess_status factor(tess_ctx *ctx, const tess_direct_arrays *A,
-                          const tess_direct_limits *limits, void **out)
+/* What KLU's status means, where nothing came of `doing`. */
+static tess_status find_fault(tess_ctx *ctx, const klu_state *s, const char *doing)
+{
+    const int64_t status = s->known ? s->settings.status : 0;
+    if (status == OUT_OF_MEMORY || status == TOO_LARGE)
+        return tess_fail(ctx, TESS_ERR_MEMORY, "KLU ran out of memory");
+    return tess_fail(ctx, TESS_ERR_MATRIX, "KLU could not %s the matrix: it is singular%s", doing,
+                     status == SINGULAR ? "" : ", or memory is short");
+}
+
+static tess_status outcome(tess_ctx *ctx, void *pointer)
+{
+    klu_state *s = pointer;
+    const klu_numeric_head *head = s->numeric;
+    if (!head)
+        return find_fault(ctx, s, "factor");
+    s->counted = 16.0 * (double)(head->lower_entries + head->upper_entries);
+    return TESS_OK;
+}
+
+/* KLU reads A column by column as it goes on. A column of zeros has no pivot. */
+static void stop(const tess_direct_arrays *A, void *pointer)
+{
+    (void)pointer;
+    for (int64_t k = 0; k < A->offsets[A->n]; k++)
+        tess_set_beside(&A->values[k], 0);
+}
+
+static tess_status analyze(tess_ctx *ctx, const tess_direct_arrays *A,
+                           const tess_direct_limits *limits, void **out)
 {
     klu_state *s = calloc(1, sizeof *s);
     if (!s)
@@ -82,16 +125,14 @@ static tess_status factor(tess_ctx *ctx, const tess_direct_arrays *A,
     tess_status status;
     TESS_TRY_CLEAN(tess_direct_find(ctx, &file, &s->api));
     s->api.defaults(&s->settings);
+    s->known = known_layout(&s->settings);
     s->symbolic = s->api.analyze(A->n, A->offsets, A->indices, &s->settings);
     if (!s->symbolic)
-        TESS_TRY_CLEAN(tess_fail(ctx, TESS_ERR_MATRIX,
-                                 "KLU could not order the matrix: it is structurally singular, or "
-                                 "memory is short"));
+        TESS_TRY_CLEAN(find_fault(ctx, s, "order"));
     const klu_symbolic_head *head = s->symbolic;
     TESS_TRY_CLEAN(tess_direct_check(ctx, "KLU", limits,
                                      fmax(0, head->lower_entries) + fmax(0, head->upper_entries),
                                      fmax(0, head->operations), 3e8));
-    TESS_TRY_CLEAN(refactor(ctx, A, s));
     *out = s;
     return TESS_OK;
 cleanup:
@@ -111,15 +152,16 @@ static tess_status solve(tess_ctx *ctx, void *pointer, int64_t n, bool transpose
 static double bytes(const void *pointer)
 {
     const klu_state *s = pointer;
-    const klu_numeric_head *head = s->numeric;
-    return 16.0 * (double)(head->lower_entries + head->upper_entries);
+    return s->known ? (double)__atomic_load_n(&s->settings.bytes, __ATOMIC_RELAXED) : s->counted;
 }
 
 const tess_direct_library tess_direct_klu = {
     .file = &file,
+    .analyze = analyze,
     .factor = factor,
-    .refactor = refactor,
+    .outcome = outcome,
+    .stop = stop,
+    .bytes = bytes,
     .solve = solve,
     .release = release,
-    .bytes = bytes,
 };

@@ -1,0 +1,96 @@
+/* When an attempt has to end: the caller says stop, its time is over, or its iterations are and it
+ * does not pay to go on.
+ *
+ * A method that has done its iterations goes on where it is about to arrive. Its rate is that of
+ * the smallest |r| over the second half of its iterations:
+ *
+ *     log |r|   \__                   rate  = log(|r| at k/2 over |r| at k) / (k/2)
+ *               |  \___               needs = log(|r| at k over tol) / rate
+ *               |   |  \___ . . . tol
+ *               0  k/2  k        k + needs
+ *
+ * Where that takes longer than another attempt's set-up, it ends. It is asked again after a quarter
+ * more iterations, since the rate changes, and all that it adds is at most twice that set-up.
+ */
+#include <math.h>
+
+#include "solve/auto.h"
+
+static bool is_late(tess_auto_watch *w)
+{
+    w->late |= tess_seconds() > w->deadline;
+    return w->late;
+}
+
+/* Whether |r| will be small enough soon, by its rate so far. */
+static bool arrives(const tess_auto_watch *w, int64_t k, double now)
+{
+    const double half = w->mark[k / 2 / w->step], rate = log(half / w->best) / (double)(k - k / 2);
+    const double needs = log(w->best / w->tol) / rate;
+    const double added = now - w->over_at, pace = (now - w->began) / (double)k;
+    return rate > 0 && isfinite(needs) && pace * needs <= w->allowance && added <= 2 * w->allowance;
+}
+
+/* After iteration k of the attempt: whether it is one too many. */
+static bool is_enough(tess_auto_watch *w, int64_t k, double residual)
+{
+    const int64_t last = w->step * TESS_MARKS;
+    w->best = fmin(w->best, residual);
+    for (; w->marks < TESS_MARKS && w->marks * w->step <= k; w->marks++)
+        w->mark[w->marks] = w->best;
+    if (k < w->next)
+        return false;
+    const double now = tess_seconds();
+    if (w->next == w->most)
+        w->over_at = now;
+    w->next = k + k / 4 + 1;
+    w->enough = w->best > w->tol && (k >= last || !arrives(w, k, now));
+    return w->enough;
+}
+
+static int watch_iterations(void *user, int64_t iteration, double residual)
+{
+    tess_auto_watch *w = user;
+    w->cancelled |= w->callback && w->callback(w->callback_user, iteration, residual) != 0;
+    return w->cancelled || is_late(w) || is_enough(w, iteration - w->first, residual);
+}
+
+static int watch_progress(void *user, const char *what, double fraction)
+{
+    tess_auto_watch *w = user;
+    w->cancelled |= w->progress && w->progress(w->progress_user, what, fraction) != 0;
+    return is_late(w) || w->cancelled;
+}
+
+void tess_auto_watch_begin(tess_solver *solver, tess_auto_watch *w)
+{
+    w->callback = solver->callback;
+    w->callback_user = solver->callback_user;
+    w->progress = solver->ctx->progress;
+    w->progress_user = solver->ctx->progress_user;
+    tess_solver_set_callback(solver, watch_iterations, w);
+    solver->ctx->progress = watch_progress;
+    solver->ctx->progress_user = w;
+    w->cancelled = false;
+}
+
+void tess_auto_watch_end(tess_solver *solver, const tess_auto_watch *w)
+{
+    tess_solver_set_callback(solver, w->callback, w->callback_user);
+    solver->ctx->progress = w->progress;
+    solver->ctx->progress_user = w->progress_user;
+}
+
+void tess_auto_watch_attempt(tess_auto_watch *w, int64_t first, int64_t most, double tol,
+                             double allowance)
+{
+    w->first = first;
+    w->most = w->next = most;
+    w->step = most / 8 + 1;
+    w->marks = 0;
+    w->best = HUGE_VAL;
+    w->tol = tol;
+    w->allowance = allowance;
+    w->began = tess_seconds();
+    w->enough = false;
+}
