@@ -101,7 +101,7 @@ function add_function(code,    name) {
     members[section] = members[section] (members[section] == "" ? "" : ", ") name
     own[name] = texts[unit_count]
     if (name ~ /_(destroy|close)$/ && own[name] == "" || split_names[unit_count] ~ /, [a-z0-9_]+_(destroy|close)$/)
-        own[name] = "Destroy functions accept NULL" # the header's rule
+        own[name] = "Destroy functions take the object alone and accept NULL" # the header's rule
 }
 
 function add_type(code,    name) {

@@ -34,13 +34,13 @@ A file is written whole or not at all.
   2> tessera: report: --out is missing: tessera report gen:stencil7:n=4 -o report.html
   [2]
   $ tessera report gen:stencil7:n=4 -o nowhere/page.html
-  2> tessera: nowhere/page.html: cannot be created: No such file or directory
+  2> tessera: nowhere/page.html: cannot be created: No such file or directory; make its directory, or name another file
   [1]
   $ tessera report gen:stencil7:n=4 -o .
-  2> tessera: .: cannot be written: Is a directory
+  2> tessera: .: cannot be written: Is a directory; name another file
   [1]
   $ tessera report gen:stencil7:n=4 --no-solve -o /dev/full
-  2> tessera: /dev/full: cannot be written: No space left on device
+  2> tessera: /dev/full: cannot be written: No space left on device; name another file
   [1]
   $ tessera report gen:stencil7:n=4 --no-solve -o - >/dev/full
   2> tessera: cannot write standard output: an earlier write failed
@@ -50,7 +50,7 @@ A file is written whole or not at all.
   [2]
   $ echo old >kept.html; tessera report none.mtx -o kept.html; cat kept.html
   old
-  2> tessera: none.mtx: No such file or directory
+  2> tessera: none.mtx: No such file or directory; INPUT is a file, - or gen:NAME ('tessera help generate' lists the names)
   $ umask 027; tessera report gen:stencil7:n=3 --no-solve -o fresh.html >/dev/null; stat -c %a fresh.html
   640
   $ chmod 604 kept.html; ln -s kept.html link.html; tessera report gen:stencil7:n=3 --no-solve -o link.html >/dev/null

@@ -241,7 +241,7 @@ static void schedules_are_known_by_name(void **state)
     tess_device *device = test_device(test_ctx(state), "cpu");
     tess_plan *plan = open_plan(A, device);
     tess_solver *solver;
-    assert_int_equal(tess_solver_create(plan, "cg:pc=ic0,schedule=colors", &solver),
+    assert_int_equal(tess_solver_create(plan, "cg:pc=ic0,schedule=colourful", &solver),
                      TESS_ERR_OPTION);
     assert_non_null(strstr(tess_ctx_error(test_ctx(state)), "colours"));
     assert_int_equal(tess_solver_create(plan, "cg:pc=ic0,scedule=levels", &solver),

@@ -22,6 +22,9 @@ static const char magic[MAGIC + 1] = "\x93NUMPY";
 bool tess_npy_recognise(const char *path)
 {
     char head[MAGIC] = "";
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return false; /* opening a pipe would take its reader's place */
     FILE *file = fopen(path, "rbe");
     if (!file)
         return false;
