@@ -97,7 +97,11 @@ def from_blocks(
         try:
             kept = (offsets, columns, stored)
             return adopt(
-                context, lib.tess_matrix_from_bsr, *arguments, constants["TESS_OWNERSHIP_BORROW"], keep=kept
+                context,
+                lib.tess_matrix_from_bsr,
+                *arguments,
+                constants["TESS_OWNERSHIP_BORROW"],
+                keep=kept,
             )
         except _errors.MatrixError:
             pass  # unsorted or duplicate columns: the copy is put in order, or says what is wrong

@@ -183,9 +183,14 @@ static void list_rivals(FILE *out, const report_facts *facts, const rivals *r, d
             page_short(out, "not known");
         page_number(out, t->bytes > 0 ? t->bytes : bytes, "%s",
                     text_bytes(t->bytes > 0 ? t->bytes : bytes, a));
-        page_short(out, t->seconds > 0 ? "%.1f" : "", 1e-9 * bytes / t->seconds);
-        page_short(out, t->seconds > 0 && facts->plan->ceiling > 0 && t->bytes > 0 ? "%.0f %%" : "",
-                   100 * t->bytes / t->seconds / facts->plan->ceiling);
+        if (t->seconds > 0)
+            page_short(out, "%.1f", 1e-9 * bytes / t->seconds);
+        else
+            page_short(out, "%s", "");
+        if (t->seconds > 0 && facts->plan->ceiling > 0 && t->bytes > 0)
+            page_short(out, "%.0f %%", 100 * t->bytes / t->seconds / facts->plan->ceiling);
+        else
+            page_short(out, "%s", "");
         page_end_row(out);
     }
     page_end_table(out);
