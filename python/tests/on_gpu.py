@@ -9,6 +9,7 @@ failed. Needs NumPy and nothing else that a plain machine lacks."""
 
 import ctypes
 import importlib
+import inspect
 import shutil
 import sys
 import time
@@ -201,12 +202,14 @@ def preconditioners(kind):
         close(kind.host(M.T @ r), expected.T @ X)
         M.update(A.data)
         close(M @ X, expected @ X)  # NumPy's too
-    if isinstance(kind, Cupy):
+    if type(kind) is Cupy:
         linalg = importlib.import_module("cupyx.scipy.sparse.linalg")
         there = importlib.import_module("cupyx.scipy.sparse").csr_matrix(A.to_scipy().tocsr())
         close(tessera.bsr_array(there) @ X, Y)
         b = there @ kind.array(np.ones(N))
-        x, failed = linalg.cg(there, b, M=tessera.preconditioner(PLAN, "bjacobi"), tol=1e-9)
+        names = inspect.signature(linalg.cg).parameters  # tol until CuPy 13
+        tight = {"rtol" if "rtol" in names else "tol": 1e-9}
+        x, failed = linalg.cg(there, b, M=tessera.preconditioner(PLAN, "bjacobi"), **tight)
         assert failed == 0
         np.testing.assert_allclose(kind.host(x), 1, rtol=1e-4)
 
