@@ -44,8 +44,8 @@ typedef struct tess_cuda_space {
     int64_t ring_length;           /* iterations */
     int part_blocks;               /* thread blocks of a pass at most */
     tess_pass_module *modules;
-    cu_module finish_module, rescale_module[2];
-    cu_function finish, rescale[2]; /* rescale: times a slot, by a slot */
+    cu_module finish_module;
+    cu_function finish;
     tess_unit_list *lists;
     tess_cuda_parts product; /* left by the last product with a dot */
     tess_cuda_graph *graphs;

@@ -105,19 +105,16 @@ static tess_status need_finish(tess_cuda_space *state)
                                    &state->finish_module, &state->finish);
 }
 
-static tess_status need_rescale(tess_space *space, const tess_step *step)
+static tess_status need_rescale(const tess_space *space, tess_unit *unit)
 {
-    tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_step *step = unit->step;
     const size_t from = tess_type_size(tess_space_level_of(space, step->x)->type);
     const size_t to = tess_type_size(tess_space_level_of(space, step->y)->type);
-    const int divide = step->divide;
     char defines[64];
-    if (state->rescale[divide])
-        return TESS_OK;
     snprintf(defines, sizeof defines, "-DFROM=%d -DTO=%d -DDIVIDE=%d -DTHREADS=%d", (int)from,
-             (int)to, divide, TESS_PASS_THREADS);
-    return tess_cuda_load_function(state->cuda, "rescale.cu", defines, "rescale",
-                                   &state->rescale_module[divide], &state->rescale[divide]);
+             (int)to, step->divide, TESS_PASS_THREADS);
+    return tess_cuda_helper(tess_cuda_space_of(space)->cuda, "rescale.cu", defines, "rescale",
+                            &unit->function);
 }
 
 /* What a product of all systems runs, made before a stream is captured. */
@@ -147,7 +144,7 @@ static tess_status load_unit(tess_space *space, tess_unit *unit)
 {
     const tess_cuda_variant *variant;
     if (unit->kind == TESS_UNIT_RESCALE)
-        return need_rescale(space, unit->step);
+        return need_rescale(space, unit);
     if (unit->kind == TESS_UNIT_APPLY && tess_cuda_step_plan(space, unit->step)->caller.apply)
         return TESS_OK;
     if (unit->kind == TESS_UNIT_APPLY) {
@@ -232,6 +229,4 @@ void tess_cuda_lists_free(tess_space *space)
         tess_free(space->ctx, module);
     }
     tess_cuda_unload(state->cuda, state->finish_module);
-    for (int i = 0; i < 2; i++)
-        tess_cuda_unload(state->cuda, state->rescale_module[i]);
 }

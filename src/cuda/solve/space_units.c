@@ -142,8 +142,7 @@ static tess_status rescale(tess_space *space, const tess_unit *unit, int system)
     TESS_CUDA_POINTERS(&launch, tess_cuda_vector(space, step->x, system),
                        tess_cuda_vector(space, step->y, system));
     TESS_CUDA_INTEGERS(&launch, rows, step->slot);
-    return tess_cuda_launch_one(state->cuda, state->rescale[step->divide], &launch,
-                                state->plan->stream);
+    return tess_cuda_launch_one(state->cuda, unit->function, &launch, state->plan->stream);
 }
 
 static tess_status finish(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
