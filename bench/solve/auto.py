@@ -6,8 +6,9 @@
     bench/solve/auto.py                                                      writes the page from the results alone
 
 bench/results/auto-NAME.json has the results, matrix by matrix as they come; docs/performance/solvers-collection.md is made from
-all such files. A run that was broken off goes on where it ended, and --runs may be measured one after the other. MATRICES is a directory of NAME.mtx.gz; b is A times ones. What the command calls solved is checked: x is read back and
-|b - Ax| / |b| computed here. --scipy adds SuperLU and GMRES + ILUTP in the same run, by a Python that has SciPy (as of an
+all such files. A run that was broken off goes on where it ended, and --runs may be measured one after the other. MATRICES is
+a directory of NAME.mtx.gz; b is A times ones. What the command calls solved is checked: x is read back and |b - Ax| / |b|
+computed here. --scipy adds SuperLU and GMRES + ILUTP in the same run, by a Python that has SciPy (as of an
 environment: python3 -m venv E && E/bin/pip install scipy). Standard library only otherwise."""
 import argparse
 import datetime
@@ -86,7 +87,7 @@ def true_residual(rows, entries, solution):
 
 def environment(suitesparse):
     """Threads that wait give their core away: others may use this machine."""
-    return dict(os.environ, TESSERA_WISDOM="off", OMP_WAIT_POLICY="passive", **({} if suitesparse else {"TESSERA_SUITESPARSE": "off"}))
+    return dict(os.environ, TESSERA_WISDOM="off", **({} if suitesparse else {"TESSERA_SUITESPARSE": "off"}))
 
 
 def solve(options, path, system, suitesparse, spec=None, limit=None):
@@ -185,8 +186,7 @@ This page is written by `bench/solve/auto.py` from `bench/results/auto-*.json`; 
 
 Square real matrices, no options, b = A·1, |b − Ax| ≤ 1e-8 |b|. Every x is read back from the file that was written, and its residual
 computed by plain loops: "false claims" are solutions of which that residual is larger. Seconds are those of the solve, all attempts
-included, without reading the file; `OMP_WAIT_POLICY=passive`, since threads that spin while others use the cores slow small
-systems down by a factor of ten and more. [solving.md](../solving.md) says what is tried, and when.
+included, without reading the file. [solving.md](../solving.md) says what is tried, and when.
 
 * "best by hand": the fastest of these specs that solves the matrix in at most {hand} s, without SuiteSparse. One that takes longer than
   auto is not waited for, since it is not the best. Symmetric matrices: {symmetric}. Others: {other}.

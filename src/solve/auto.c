@@ -8,9 +8,6 @@
 
 enum { LINE_MAX_LENGTH = 512 };
 
-/* What setting up triangular factors takes, an entry of A, on a processor or for a GPU. */
-static const double SETUP_SECONDS = 1e-6;
-
 typedef struct automatic {
     tess_look_at look;
     bool *zero; /* a flag a row: it is 0 */
@@ -140,6 +137,21 @@ static tess_status open_rung(tess_solver *solver, const tess_rung *rung, char *w
     return goes_on ? TESS_OK : status;
 }
 
+/* Whether rung `at` is for a matrix like this, as far as it is known. */
+static bool is_for(const automatic *a, int at)
+{
+    return a->rungs[at].only != (a->indefinite ? TESS_FOR_DEFINITE : TESS_FOR_INDEFINITE);
+}
+
+/* The seconds that setting up the rung after the present one takes. */
+static double next_setup(const automatic *a)
+{
+    int next = a->at + 1;
+    while (next < a->count && !is_for(a, next))
+        next++;
+    return next < a->count ? a->rungs[next].setup * (double)a->look.entries : 0;
+}
+
 /* The iterations of a rung: `most`, and more where it is about to arrive. */
 static tess_status iterate_rung(climb *c, int64_t most)
 {
@@ -147,8 +159,7 @@ static tess_status iterate_rung(climb *c, int64_t most)
     automatic *a = f->solver->outer_state;
     const bool last = a->at + 1 >= a->count;
     const double tol = f->solver->options.tol / 1.06;
-    tess_auto_watch_attempt(&a->watch, f->result.iterations, most, tol,
-                            SETUP_SECONDS * (double)a->look.entries);
+    tess_auto_watch_attempt(&a->watch, f->result.iterations, most, tol, next_setup(a));
     f->most = last ? tess_min(f->solver->options.max, f->result.iterations + most)
                    : f->solver->options.max;
     TESS_TRY(tess_rounds_solve(f, tol, c->b, c->trial, &c->last));
@@ -261,7 +272,7 @@ static tess_status climb_rungs(climb *c, tess_system *end)
         if (a->watch.cancelled || tess_seconds() >= c->budget_end ||
             f->result.iterations >= solver->options.max)
             break;
-        if (a->rungs[a->at].only == (a->indefinite ? TESS_FOR_DEFINITE : TESS_FOR_INDEFINITE))
+        if (!is_for(a, a->at))
             continue;
         TESS_TRY(attempt(c));
         if (f->norm <= tess_rounds_threshold(f)) {

@@ -25,6 +25,7 @@ typedef enum tess_rung_for { TESS_FOR_ANY, TESS_FOR_DEFINITE, TESS_FOR_INDEFINIT
 typedef struct tess_rung {
     char spec[TESS_SPEC_MAX];
     int64_t most;    /* iterations */
+    double setup;    /* seconds that setting it up takes, an entry of A */
     const char *why; /* why it is tried */
     tess_rung_for only;
 } tess_rung;
@@ -47,7 +48,7 @@ typedef struct tess_auto_watch {
     bool late, enough; /* the attempt is over its time; over its iterations */
     /* The attempt: */
     int64_t first, most, next;     /* the iterations before it; its own; when to ask again */
-    double tol, allowance;         /* of |r|/|b|; seconds that it may add to its iterations */
+    double tol, allowance;         /* of |r|/|b|; seconds that the next attempt's set-up takes */
     double began, over_at;         /* when it did; when its iterations were over */
     double best, mark[TESS_MARKS]; /* the smallest |r|/|b|; and what it was every `step` */
     int64_t step, marks;

@@ -1,16 +1,19 @@
 /* When an attempt has to end: the caller says stop, its time is over, or its iterations are and it
  * does not pay to go on.
  *
- * A method that has done its iterations goes on where it is about to arrive. Its rate is that of
- * the smallest |r| over the second half of its iterations:
+ * A method that has done its iterations and still gets on may take as long as the set-up of the
+ * next attempt would: whichever of the two would have solved the system, at most twice its time is
+ * spent. Past that it goes on where it is about to arrive. Its rate is that of the smallest |r|
+ * over the second half of its iterations:
  *
  *     log |r|   \__                   rate  = log(|r| at k/2 over |r| at k) / (k/2)
  *               |  \___               needs = log(|r| at k over tol) / rate
  *               |   |  \___ . . . tol
  *               0  k/2  k        k + needs
  *
- * Where that takes longer than another attempt's set-up, it ends. It is asked again after a quarter
- * more iterations, since the rate changes, and all that it adds is at most twice that set-up.
+ * Where that takes longer than the next attempt's set-up, it ends. It is asked again after a
+ * quarter more iterations, since the rate changes, and all that it adds is at most twice that
+ * set-up.
  */
 #include <math.h>
 
@@ -22,13 +25,14 @@ static bool is_late(tess_auto_watch *w)
     return w->late;
 }
 
-/* Whether |r| will be small enough soon, by its rate so far. */
-static bool arrives(const tess_auto_watch *w, int64_t k, double now)
+/* Whether going on costs no more than the next attempt. */
+static bool pays(const tess_auto_watch *w, int64_t k, double now)
 {
     const double half = w->mark[k / 2 / w->step], rate = log(half / w->best) / (double)(k - k / 2);
     const double needs = log(w->best / w->tol) / rate;
-    const double added = now - w->over_at, pace = (now - w->began) / (double)k;
-    return rate > 0 && isfinite(needs) && pace * needs <= w->allowance && added <= 2 * w->allowance;
+    const double took = now - w->began, added = now - w->over_at, pace = took / (double)k;
+    const bool arrives = pace * needs <= w->allowance && added <= 2 * w->allowance;
+    return rate > 0 && isfinite(needs) && (took < w->allowance || arrives);
 }
 
 /* After iteration k of the attempt: whether it is one too many. */
@@ -44,7 +48,7 @@ static bool is_enough(tess_auto_watch *w, int64_t k, double residual)
     if (w->next == w->most)
         w->over_at = now;
     w->next = k + k / 4 + 1;
-    w->enough = w->best > w->tol && (k >= last || !arrives(w, k, now));
+    w->enough = w->best > w->tol && (k >= last || !pays(w, k, now));
     return w->enough;
 }
 

@@ -28,6 +28,11 @@ static double tired(int64_t k) /* ever slower: never there */
     return pow(1 + (double)k, -1.5);
 }
 
+static double slow(int64_t k)
+{
+    return 1 - 1e-7 * (double)k;
+}
+
 static double random_walk(int64_t k)
 {
     return 0.5 + 0.5 * fabs(tess_random_unit(11, (uint64_t)k));
@@ -74,8 +79,15 @@ static void a_method_that_takes_longer_than_the_next_set_up_does_not(void **stat
 static void a_method_that_stays_where_it_is_ends_with_its_iterations(void **state)
 {
     assert_int_equal(stopped_at(test_ctx(state), still, 10), MOST);
-    const int64_t walk = stopped_at(test_ctx(state), random_walk, 1e-3);
+    const int64_t walk = stopped_at(test_ctx(state), random_walk, 1e-7);
     assert_in_range(walk, MOST, 4 * MOST);
+}
+
+/* At its rate it needs 10^8 iterations: far longer than either allowance. */
+static void a_slow_method_may_take_as_long_as_the_next_set_up(void **state)
+{
+    assert_int_equal(stopped_at(test_ctx(state), slow, 0), MOST);
+    assert_true(stopped_at(test_ctx(state), slow, 1e-2) > 2 * MOST);
 }
 
 static void a_method_that_slows_down_ends_in_time(void **state)
@@ -90,6 +102,7 @@ int main(void)
         cmocka_unit_test(a_method_that_is_about_to_arrive_goes_on),
         cmocka_unit_test(a_method_that_takes_longer_than_the_next_set_up_does_not),
         cmocka_unit_test(a_method_that_stays_where_it_is_ends_with_its_iterations),
+        cmocka_unit_test(a_slow_method_may_take_as_long_as_the_next_set_up),
         cmocka_unit_test(a_method_that_slows_down_ends_in_time),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
