@@ -697,7 +697,7 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *   omega=1        relaxation of ssor, 0 < omega < 2
  *   tol=1e-8       stop when |r| <= tol |b|, r = b - A x ...
  *   atol=0         ... or |r| <= atol, whichever is larger
- *   max=10000      the most iterations
+ *   max=10000      the most iterations; of auto 100000, over all attempts
  *   restart=30     gmres, fgmres and dgmres: vectors kept before a restart
  *   stagnation=0   iterations without a smaller |r| after which to give up. 0: the number of rows,
  *                  at least 1000; for gmres two restarts

@@ -24,7 +24,7 @@ enum { IDLE, ASLEEP, GO, TAKEN, AWAITED, END };
 /* Seconds: how long to look; a gap between two looks that means another process had the processor
  * (a host that takes it from its guest for a moment does so for tens of microseconds, a scheduler
  * for milliseconds); how long that is remembered. */
-static const double LOOK = 50e-6, LOOK_CROWDED = 1e-6, GAP = 400e-6, CROWDED = 20e-3;
+static const double LOOK = 500e-6, LOOK_CROWDED = 1e-6, GAP = 400e-6, CROWDED = 20e-3;
 
 typedef struct worker {
     _Alignas(128) tess_word word; /* two cache lines: processors fetch them in pairs */

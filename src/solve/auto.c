@@ -1,12 +1,12 @@
 /* method=auto: rungs of a ladder, tried one after the other until the system is solved.
  *
  * Every rung is a spec (auto_look.c) and begins at the x with the smallest residual so far. It may
- * take half of the time that is left, and the last one all of it. The solver that succeeded is kept
- * for the next right-hand side.
+ * take half of the time and of the iterations that are left, and the last one all of them. The
+ * solver that succeeded is kept for the next right-hand side.
  */
 #include "solve/auto.h"
 
-enum { LINE_MAX_LENGTH = 512 };
+enum { LINE_MAX_LENGTH = 512, DEFAULT_MAX = 10000 /* of a spec */ };
 
 typedef struct automatic {
     tess_look_at look;
@@ -14,7 +14,7 @@ typedef struct automatic {
     tess_rung rungs[TESS_RUNGS_MAX];
     int count, at; /* of the rungs; the one to try, or that succeeded */
     char lines[TESS_RUNGS_MAX][LINE_MAX_LENGTH];
-    char spec[TESS_SPEC_MAX + 40];
+    char spec[TESS_SPEC_MAX + 60];
     int attempts;
     bool indefinite; /* an attempt has found A to be */
     bool no_memory;  /* the last attempt could not be set up for lack of memory */
@@ -160,8 +160,8 @@ static tess_status iterate_rung(climb *c, int64_t most)
     const bool last = a->at + 1 >= a->count;
     const double tol = f->solver->options.tol / 1.06;
     tess_auto_watch_attempt(&a->watch, f->result.iterations, most, tol, next_setup(a));
-    f->most = last ? tess_min(f->solver->options.max, f->result.iterations + most)
-                   : f->solver->options.max;
+    const int64_t left = f->solver->options.max - f->result.iterations;
+    f->most = f->result.iterations + tess_min(left, last ? most : tess_max(most, left / 2));
     TESS_TRY(tess_rounds_solve(f, tol, c->b, c->trial, &c->last));
     if (a->watch.enough && c->last.reason == TESS_REASON_CANCELLED) {
         c->last.reason = TESS_REASON_ITERATION_LIMIT;
@@ -210,11 +210,15 @@ static void tell(tess_solver *solver, const climb *c, const tess_rung *rung, con
         snprintf(line, LINE_MAX_LENGTH, "%s (%s): %s, %s%s, %.2f s", rung->spec, rung->why,
                  tess_reason_name(c->last.reason), c->last.text, unstable, seconds);
     tess_log(solver->ctx, "auto: %s", line);
-    char tol[40] = "";
+    char tol[30] = "", max[30] = "", keys[60];
     if (solver->options.tol != 1e-8)
-        snprintf(tol, sizeof tol, "%ctol=%.15g", strchr(rung->spec, ':') ? ',' : ':',
-                 solver->options.tol);
-    snprintf(a->spec, sizeof a->spec, "%s%s", rung->spec, tol);
+        snprintf(tol, sizeof tol, ",tol=%.15g", solver->options.tol);
+    if (c->ran && c->last.iterations > DEFAULT_MAX / 2) /* from x = 0 it may need more */
+        snprintf(max, sizeof max, ",max=%lld", 4LL * (long long)c->last.iterations);
+    snprintf(keys, sizeof keys, "%s%s", tol, max);
+    if (keys[0] && !strchr(rung->spec, ':'))
+        keys[0] = ':';
+    snprintf(a->spec, sizeof a->spec, "%s%s", rung->spec, keys);
 }
 
 static tess_status attempt(climb *c)

@@ -118,6 +118,6 @@ int tess_make_ladder(const tess_look_at *look, bool host, double memory, tess_ru
     snprintf(spec, sizeof spec, "%s,drop=0,fill=%.4g", arranged,
              fmin(1e6, entries / fmax(1, (double)look->entries)));
     add(&to, TESS_FOR_ANY, THRESHOLD, 300, "all fill that memory allows", spec);
-    add(&to, TESS_FOR_ANY, VECTORS, INT64_MAX / 2, "singular, perhaps: the least |b - Ax|", least);
+    add(&to, TESS_FOR_ANY, VECTORS, 10000, "singular, perhaps: the least |b - Ax|", least);
     return to.count;
 }

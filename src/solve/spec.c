@@ -123,7 +123,7 @@ static tess_status parse_auto(tess_ctx *ctx, const char *text, tess_solve_option
     tess_solve_options read = {.method = &tess_method_gmres,
                                .pc = {.ops = &tess_pc_none},
                                .tol = 1e-8,
-                               .max = 10000,
+                               .max = 100000,
                                .automatic = true,
                                .budget = 60,
                                .memory = 4};
