@@ -169,6 +169,10 @@ class _Torch(Arrays):
 
 
 class _Cupy(Arrays):
+    def __init__(self) -> None:
+        cupy = sys.modules["cupy"]
+        self.ndarray, self.current_stream = cupy.ndarray, cupy.cuda.get_current_stream
+
     def view(self, x: Any) -> Vector:
         strides = tuple(s // x.itemsize for s in x.strides)
         return Vector(x.data.ptr, x.shape, strides, x.dtype, x.device.id, x)
@@ -189,14 +193,17 @@ class _Cupy(Arrays):
     def fast(
         self, x: Any, dtype: np.dtype[Any], shape: tuple[int, ...], rows: int, device: int
     ) -> tuple[int, int, Any, int, Any] | None:
-        if x.dtype != dtype or x.shape != shape or not x.flags.c_contiguous:
+        source = x.data
+        if x.dtype != dtype or x.shape != shape or source.device_id != device:
             return None
-        cupy = sys.modules["cupy"]
-        if x.data.device_id != device or cupy.cuda.runtime.getDevice() != device:
+        if not x.flags.c_contiguous:
             return None
-        y = cupy.empty(rows, dtype)
-        stream = cupy.cuda.get_current_stream()
-        return x.data.ptr, y.data.ptr, y, stream.ptr or LEGACY_STREAM, stream
+        y = self.ndarray(rows, dtype)
+        target = y.data
+        if target.device_id != device:  # another GPU is current
+            return None
+        stream = self.current_stream()
+        return source.ptr, target.ptr, y, stream.ptr or LEGACY_STREAM, stream
 
     def stream(self, x: Any) -> tuple[int | None, Any]:
         stream = sys.modules["cupy"].cuda.get_current_stream()
@@ -301,17 +308,21 @@ class _Dlpack(Arrays):
 
 
 NUMPY = Arrays()
-_KINDS: dict[str, Arrays] = {"torch": _Torch(), "cupy": _Cupy(), "jaxlib": _Jax(), "jax": _Jax()}
+_KINDS: dict[str, type[Arrays]] = {"torch": _Torch, "cupy": _Cupy, "jaxlib": _Jax, "jax": _Jax}
 _CUDA = _Cuda()
 _DLPACK = _Dlpack()
+_seen: dict[type, Arrays] = {}  # types of arrays that were met
 
 
 def arrays_of(x: Any) -> Arrays:
+    found = _seen.get(type(x))
+    if found is not None:
+        return found
     if isinstance(x, np.ndarray):
         return NUMPY
     kind = _KINDS.get(type(x).__module__.partition(".")[0])
     if kind is not None and hasattr(x, "dtype"):
-        return kind
+        return _seen.setdefault(type(x), kind())
     if hasattr(x, "__cuda_array_interface__"):
         return _CUDA
     return _DLPACK if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__") else NUMPY
