@@ -1,27 +1,34 @@
 #!/usr/bin/env python3
 """`A @ x` from Python beside SciPy's bsr_array, CuPy's CSR and PyTorch's BSR, for blocks of 1 to 16.
 
-usage: python.py [--device cpu|cuda] [--megabytes 64] [--rounds 60] [--name MACHINE] [--note SENTENCE]
+usage: python.py [--name MACHINE [--device cpu|cuda] [--megabytes 64] [--rounds 60] [--note SENTENCE]]
 
 Libraries that are not there are left out by name. Every library's product is compared with SciPy's
 before it is timed. The libraries take turns in every round, and the least time of a product is kept: a
-busy machine only adds. With OMP_NUM_THREADS=1 on the CPU it is CPU time. Writes bench/results/python-NAME.json and docs/performance/python.md. Run from
-a source tree with TESSERA_LIBRARY=.../libtessera.so and PYTHONPATH=python."""
+busy machine only adds. On the CPU a turn begins with a pause, as threads of other libraries wait by spinning for some
+time, and a call that does not count. With OMP_NUM_THREADS=1 on the CPU it is CPU time. Writes bench/results/python-NAME.json,
+docs/performance/python.md and its picture; without --name, only these, from the results that are there. Run from a source tree
+with TESSERA_LIBRARY=.../libtessera.so and PYTHONPATH=python."""
 import argparse
 import datetime
 import glob
 import importlib
 import json
 import os
-import platform
 import time
 
-import numpy as np
-import tessera
+import draw
 from report_common import box, table
+
+try:
+    import numpy as np
+    import tessera
+except ImportError: # the page can be written all the same
+    np = tessera = None
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RESULTS = os.path.join(ROOT, "bench", "results")
+PAUSE = 0.03  # seconds
 BLOCKS = (1, 2, 3, 4, 5, 6, 8, 12, 16)
 
 INTRO = """# Products from Python
@@ -30,7 +37,10 @@ This page is written by `bench/python.py` from `bench/results/python-*.json`; do
 
 `plan @ x` and the products of other libraries with the same matrix, a 27-point stencil of dense b × b blocks in double
 precision, and arrays of each library's own kind. On a GPU all arrays are there. The libraries take turns in every
-round, and the least times are shown, in µs; with one thread they are CPU time. **ratio** is the fastest other library's time over ours.
+round, and the least times are shown, in µs; with one thread they are CPU time. **ratio** is the fastest other library's time
+over ours.
+
+![GB/s of values of Tessera and of other libraries from Python](plots/python.svg)
 """
 
 
@@ -141,17 +151,31 @@ def contest(options, b, missing):
     times = {name: [] for name in calls}
     for _ in range(options.rounds):
         for name, call in calls.items():
+            if options.device == "cpu":
+                time.sleep(PAUSE)
+                call()
             times[name].append(seconds(call, finish, counts[name]))
     least = {name: min(values) for name, values in times.items()}
     print(b, n, {name: f"{1e6 * t:.0f} us" for name, t in least.items()}, flush=True)
     return {"block": b, "points": n, "rows": A.shape[0], "entries": A.nnz, "seconds": least}
 
 
+def picture(documents):
+    """A panel a machine: the bytes of the values over the time."""
+    panels = []
+    for data in documents:
+        names = [n for n in PEERS[data["kind"]] if any(n in r["seconds"] for r in data["results"])]
+        series = {n: [8e-9 * r["entries"] / r["seconds"][n] if n in r["seconds"] else None for r in data["results"]] for n in names}
+        panels.append({"title": data["name"], "sizes": [r["block"] for r in data["results"]], "series": series})
+    return draw.speeds("Products from Python, by block size", panels, up="GB/s of values")
+
+
 def page(files):
-    lines = [INTRO]
+    lines, documents = [INTRO], []
     for path in sorted(files):
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
+        documents.append(data)
         lines += [f"## {data['name']}", "", f"{data['device']}, {data['date']}. {data['note']}".rstrip(), ""]
         if data["missing"]:
             lines += ["Not there: " + "; ".join(f"{k} ({v})" for k, v in data["missing"].items()) + ".", ""]
@@ -167,6 +191,8 @@ def page(files):
         lines += [table(["b", "rows", "entries", *names, "ratio"], rows)]
     with open(os.path.join(ROOT, "docs/performance/python.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines).rstrip() + "\n")
+    with open(os.path.join(ROOT, "docs/performance/plots/python.svg"), "w", encoding="utf-8") as file:
+        file.write(picture(documents))
 
 
 def main():
@@ -174,9 +200,16 @@ def main():
     parser.add_argument("--device", choices=list(PEERS), default="cpu")
     parser.add_argument("--megabytes", type=float, default=64, help="that a product moves at least")
     parser.add_argument("--rounds", type=int, default=60)
-    parser.add_argument("--name", default=platform.machine())
+    parser.add_argument("--name", help="of the machine; without it the page is written from the results that are there")
     parser.add_argument("--note", default="", help="a sentence for the page")
     options = parser.parse_args()
+    os.environ.setdefault("KMP_BLOCKTIME", "10")  # milliseconds that MKL's threads spin, far more than between two calls
+    if options.name:
+        measure(options)
+    page(glob.glob(os.path.join(RESULTS, "python-*.json")))
+
+
+def measure(options):
     if options.device != "cpu":
         os.environ.pop("OMP_NUM_THREADS", None)  # the clock's time
     missing = {}
@@ -192,7 +225,6 @@ def main():
     with open(os.path.join(RESULTS, f"python-{options.name}.json"), "w", encoding="utf-8") as file:
         json.dump(data, file, indent=1)
         file.write("\n")
-    page(glob.glob(os.path.join(RESULTS, "python-*.json")))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
+import draw  # noqa: E402
 from report_common import table  # noqa: E402
 
 RESULTS = os.path.join(ROOT, "bench", "results")
@@ -33,6 +34,8 @@ This page is written by `./run bench-petsc` from `bench/results/petsc-*.json`; d
 and `tessera` in one program. The types take turns in every round; the least times of all rounds are
 shown: of CPU time for one process on the CPU, otherwise of the clock. Each process has one thread.
 **ratio** is BAIJ's time over Tessera's.
+
+![Rows a second of MatMult with PETSc's matrices and Tessera's](plots/petsc.svg)
 """
 
 
@@ -66,11 +69,23 @@ def number(value):
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
+def picture(documents):
+    """MatMult with the stencils on one process, a panel a machine."""
+    panels = []
+    for data in documents:
+        found = [r for r in data["results"] if r["processes"] == 1 and "stencil7" in r["input"]]
+        series = {t: [1e-6 * r["rows"] / r[t]["product"] for r in found] for t in reversed(TYPES)}
+        panels.append({"title": f"{data['name']}, {data['device']}", "series": series,
+                       "sizes": [r["input"].rpartition("b=")[2] for r in found]})
+    return draw.speeds("MatMult in PETSc, by block size", panels, up="million rows a second, one process")
+
+
 def page(files):
-    lines = [INTRO]
+    lines, documents = [INTRO], []
     for path in sorted(files):
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
+        documents.append(data)
         about = [f"{data['processor']}, {data['cores']} cores", f"device {data['device']}", data["date"]]
         lines += [f"## {data['name']}", "", ", ".join(about) + f". {data['note']}".rstrip(), ""]
         for what, scale, unit in (("product", 1e6, "µs"), ("solve", 1e3, "ms")):
@@ -84,6 +99,8 @@ def page(files):
             lines += [f"### {title}", "", table(head, rows), ""]
     with open(os.path.join(ROOT, "docs/performance/petsc.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines).rstrip() + "\n")
+    with open(os.path.join(ROOT, "docs/performance/plots/petsc.svg"), "w", encoding="utf-8") as file:
+        file.write(picture(documents))
 
 
 def main():
