@@ -19,6 +19,12 @@ static tess_matrix *diagonal_matrix(tess_ctx *ctx, int64_t n, int32_t b, const d
     return A;
 }
 
+/* Whether a kernel takes milliseconds, on a device that is not there. */
+static bool is_emulated(void)
+{
+    return getenv("TESSERA_LIBCUDA") != NULL;
+}
+
 static void indefinite_matrices_are_found_by_cg(void **state)
 {
     const double values[] = {1, 2, 3, -4, 5, 6};
@@ -44,8 +50,12 @@ static void singular_matrices_end_with_a_reason(void **state)
     while (tess_methods[count])
         count++;
     for (size_t i = 0; i <= count; i++) {
-        const char *spec = i < count ? tess_methods[i]->name : "gmres:restart=2";
+        char spec[60];
         tess_result result;
+        snprintf(spec, sizeof spec, "%s:stagnation=%d", i < count ? tess_methods[i]->name : "gmres",
+                 is_emulated() ? 100 : 0);
+        if (i == count)
+            strcat(spec, ",restart=2");
         if (i < count && tess_methods[i]->direct) /* has no factors: direct.c */
             continue;
         memset(p.x, 0, 6 * sizeof *p.x);
@@ -200,7 +210,7 @@ static void what_rounding_does_not_allow_is_stagnation(void **state)
     assert_true(result.true_residual < 1e-14);
     /* The recurrence goes on until its numbers have no squares, which is no fault of the matrix. */
     static const char *const endless[] = {"cg:tol=0", "cg:pc=bjacobi,tol=0", "cg_single:tol=0"};
-    for (size_t i = 0; i < sizeof endless / sizeof *endless; i++) {
+    for (size_t i = 0; i < (is_emulated() ? 1 : sizeof endless / sizeof *endless); i++) {
         memset(p.x, 0, (size_t)p.A->rows * sizeof *p.x);
         assert_int_equal(tess_solve(p.plan, endless[i], p.b, p.x, &result), TESS_OK);
         if (result.reason != TESS_REASON_STAGNATED && result.reason != TESS_REASON_CONVERGED)
@@ -291,7 +301,7 @@ static void every_failed_allocation_is_reported(void **state)
         assert_int_equal(tess_solve(p.plan, specs[i], p.b, p.x, &first), TESS_OK);
         const int64_t live = test_live(state);
         /* A real device takes its time to begin anew; the fake one does not. */
-        const int64_t step = p.device->threads > 0 || getenv("TESSERA_LIBCUDA") ? 1 : 17;
+        const int64_t step = p.device->threads > 0 || is_emulated() ? 1 : 17;
         for (int64_t n = (int64_t)i % step;; n += step) {
             tess_result result;
             memset(p.x, 0, (size_t)p.A->rows * sizeof *p.x);
