@@ -19,9 +19,8 @@
  *     beyond that. Two contexts in two threads share nothing.
  *   - Option structs may be zeroed: zero is the default of every field. NULL means all defaults.
  *   - Destroy functions take the object alone and accept NULL.
- *   - A constant of an enum begins with the enum's name: TESS_EFFORT_MEASURE,
- * TESS_REASON_CONVERGED. Those that stand in nearly every call are shorter: TESS_OK and
- * TESS_ERR_..., TESS_F64, TESS_F32.
+ *   - A constant of an enum begins with the enum's name: TESS_EFFORT_MEASURE. Those that stand in
+ *     nearly every call are shorter: TESS_OK and TESS_ERR_..., TESS_F64, TESS_F32.
  *   - Until 1.0 a minor version is an ABI of its own: libtessera.so.0.2. A patch keeps it.
  *   - Structs that will grow tell their size. An options struct begins with `size`, its sizeof; 0
  *     stands for the struct as it was in 0.2. A call that fills a struct of the section Inspection
@@ -129,11 +128,11 @@ TESS_API void tess_ctx_destroy(tess_ctx *ctx);
  * next failing call. */
 TESS_API const char *tess_ctx_error(const tess_ctx *ctx);
 
-/* So many threads from now on. 0: all. */
+/* Sets the number of threads. 0: all. */
 TESS_API tess_status tess_ctx_set_threads(tess_ctx *ctx, int threads);
 /* The number of threads that a context has. */
 TESS_API int tess_ctx_threads(const tess_ctx *ctx);
-/* Another progress callback from now on; NULL: none. */
+/* Sets the progress callback; NULL: none. */
 TESS_API void tess_ctx_set_progress(tess_ctx *ctx, tess_progress_fn progress, void *user);
 
 /* Where a context keeps its wisdom: what searches have found (see tess_plan_create). */
@@ -781,11 +780,12 @@ TESS_API tess_status tess_solver_set_up(tess_solver *solver);
  * nothing to say. Valid until the solver changes. */
 TESS_API const char *tess_solver_describe(const tess_solver *solver);
 /* What auto has tried in the last solve: attempt `index` from 0 as a line with its outcome; NULL
- * behind the last, and of other methods. The text lives until the next solve. */
+ * after the last attempt, and for other methods. The text lives until the next solve. */
 TESS_API const char *tess_solver_attempt(const tess_solver *solver, int index);
-/* The spec that auto ended with, which goes straight there; NULL of other methods, and before. */
+/* The spec that auto ended with: a solver made with it skips the other attempts. NULL for other
+ * methods, and before a solve. */
 TESS_API const char *tess_solver_spec(const tess_solver *solver);
-/* Another callback from now on, called after every iteration; NULL: none. */
+/* Sets the callback, which is called after every iteration; NULL: none. */
 TESS_API void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void *user);
 
 /* x holds the initial guess, zeros if there is none better, and receives the solution. Vectors are
@@ -795,7 +795,7 @@ TESS_API tess_status tess_solver_solve(tess_solver *solver, const void *b, void 
                                        tess_result *result);
 /* k systems with the same A. System j has b = B + j*ldb and x = X + j*ldx, in scalars, and
  * results[j]. Their products are done together (SpMM); otherwise the systems are independent.
- * gmres, fgmres and inner=f32 solve one system after the other. */
+ * gmres, fgmres, dgmres and inner=f32 solve one system after the other. */
 TESS_API tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb,
                                             void *X, int64_t ldx, tess_result *results);
 /* The next time step: new values for the plan, as in tess_plan_update_values, and the
@@ -826,8 +826,8 @@ typedef struct tess_operator {
                        the host waits for each iteration */
 } tess_operator;
 
-/* A plan whose products are the caller's, for solvers of every method. It has no entries: "auto",
- * scale=, order=, inner= and our preconditioners cannot be had with it. */
+/* A plan whose products are the caller's, for solvers of every method. It has no entries, so that
+ * "auto", scale=, order=, inner= and the library's preconditioners do not work with it. */
 TESS_API tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device,
                                              const tess_operator *A, tess_plan **out);
 /* tess_solver_create with the caller's preconditioner in the place of pc=; cg and cg_single need a
@@ -835,7 +835,8 @@ TESS_API tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device,
 TESS_API tess_status tess_solver_create_with(tess_plan *plan, const char *spec,
                                              const tess_operator *M, tess_solver **out);
 
-/* Our preconditioners alone, for other solvers: "ilu0", "ssor:omega=1.2,schedule=levels". */
+/* A preconditioner alone, for other libraries' solvers: "ilu0", "ssor:omega=1.2,schedule=levels".
+ */
 typedef struct tess_preconditioner tess_preconditioner;
 
 TESS_API tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditioner **out);
@@ -869,7 +870,7 @@ TESS_API tess_status tess_solve(tess_plan *plan, const char *spec, const void *b
  *         #pragma omp for schedule(static)
  *         for (e = 0; e < elements; e++)
  *             tess_inserter_add_element(mine, 8, nodes[e], 8, NULL, stiffness[e],
- * TESS_ORDER_ROW_MAJOR);
+ *                                       TESS_ORDER_ROW_MAJOR);
  *     }
  *     tess_builder_finish(builder, &A);
  *
@@ -1080,7 +1081,7 @@ typedef struct tess_model_curve_info {
     double error;                       /* mean relative error of the fit on its own points */
 } tess_model_curve_info;
 
-/* What a curve cannot say: seconds, or (share = 1) a share, of one row, block or product. */
+/* A term beside the curves: seconds, or (share = 1) a share, of one row, block or product. */
 typedef struct tess_model_extra_info {
     const char *name, *kind;
     int32_t block;
@@ -1111,8 +1112,8 @@ TESS_API tess_status tess_model_part_get_extra(const tess_model_part *part, int6
 TESS_API tess_status tess_model_file(tess_ctx *ctx, size_t size, char *path);
 
 /* Runs what was predicted. kernel_seconds[i] becomes the typical time of prediction->kernels[i], 0
- * where it does not run; *iteration_seconds that of a CG iteration with the first of them, 0 where
- * A is not symmetric with a diagonal. */
+ * where it does not run. *iteration_seconds becomes that of a CG iteration with the first kernel, 0
+ * where A is not symmetric with a diagonal. */
 TESS_API tess_status tess_predict_check(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                         const tess_prediction *prediction, double *kernel_seconds,
                                         double *iteration_seconds);
@@ -1178,7 +1179,8 @@ typedef struct tess_comm {
      * most one message a channel in each direction. */
     tess_status (*open)(void *user, int sends, const tess_message *send, int receives,
                         const tess_message *receive, void **channel);
-    /* Sends what is in the buffers now; waits until it has gone and the other parts' has come. */
+    /* `start` sends what is in the buffers. `wait` returns when that has gone and the other parts'
+     * messages have come. */
     tess_status (*start)(void *user, void *channel);
     tess_status (*wait)(void *user, void *channel);
     void (*close)(void *user, void *channel);
@@ -1207,7 +1209,7 @@ TESS_API tess_status tess_part_create(tess_ctx *ctx, const tess_comm *comm,
  * parts A is NULL. Its blocks must be square. */
 TESS_API tess_status tess_part_deal(tess_ctx *ctx, const tess_comm *comm, const tess_matrix *A,
                                     tess_part **out);
-/* After the plans that were made from it. */
+/* Destroy the plans that were made from a part before it. */
 TESS_API void tess_part_destroy(tess_part *part);
 
 typedef struct tess_part_info {

@@ -1,8 +1,8 @@
 /* Devices, plans, and what a backend has to provide.
  *
- * A backend is one constant table. plan/plan.c checks the caller's arguments once, then calls it; a
- * backend may therefore assume non-NULL vectors and k >= 1. Optional entries may be NULL: it
- * then fails with TESS_ERR_UNSUPPORTED and the backend's name.
+ * A backend is one constant table of functions. plan/plan.c checks the caller's arguments once,
+ * then calls them; a backend may therefore assume non-NULL vectors and k >= 1. Optional functions
+ * may be NULL: a call then fails with TESS_ERR_UNSUPPORTED and the backend's name.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct tess_device {
     int threads; /* host threads a product uses; 0 where the host does not compute */
     void *state; /* the backend's own */
     char description[256];
-    char model[160];    /* what wisdom is kept under: all that decides which kernel is fastest */
+    char model[160];    /* the device in wisdom's keys: all that decides which kernel is fastest */
     double cache_bytes; /* a matrix smaller than this stays in a cache between two products */
     char reason[160];   /* why this device, where "auto" chose it */
     struct tess_model *performance; /* plan/model/model.h; read when it is first asked for */
@@ -55,12 +55,14 @@ typedef struct tess_candidate {
     char kernel[64];
     char params[160]; /* "key=value,..." or "" */
 
-    /* For the model, by the backend's costs(): which of its curves, "" for none; the bytes that one
-     * product moves in this format, padding included; the bytes that the plan keeps beside A. */
+    /* Filled by the backend's costs(), for the model: the kernel class whose curves apply ("":
+     * none), the bytes that one product moves in this format, padding included, and the bytes that
+     * the plan keeps beside A. */
     char class_name[32];
     double bytes, memory;
-    /* By costs(), where several streams go in step, row by row: the blocks that one does alone, as
-     * its row is longer, and the share of all that are left when another stream has ended. */
+    /* By costs(), where several streams walk in lockstep: the blocks that one stream does alone
+     * because its row is longer, and the share of all blocks that are left when another stream has
+     * ended. */
     double alone, left;
     bool naive;       /* by costs(): what one would take without thinking, bsr and a plain kernel */
     double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */
@@ -112,8 +114,8 @@ struct tess_backend {
     tess_status (*prepare)(tess_plan *plan, const tess_plan_options *options);
     void (*release)(tess_plan *plan);
 
-    /* The plan shares its layouts no longer: what it uses, and no other plan does any more, becomes
-     * its own. NULL: plans of this backend share nothing. */
+    /* Ends the sharing of layouts: a layout that no other plan uses any more becomes the plan's
+     * own. NULL: plans of this backend share nothing. */
     void (*settle)(tess_plan *plan);
 
     tess_status (*spmv)(tess_plan *plan, double alpha, const void *x, double beta, void *y);
@@ -121,7 +123,7 @@ struct tess_backend {
                                   void *y);
     tess_status (*spmv_dot)(tess_plan *plan, double alpha, const void *x, double beta, void *y,
                             const void *w, double *dot);
-    /* x . y of vectors where the device computes, as many scalars as the matrix has rows. */
+    /* x . y of vectors in the device's memory, as many scalars as the matrix has rows. */
     tess_status (*dot)(tess_plan *plan, const void *x, const void *y, double *dot);
     tess_status (*spmm)(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
                         int64_t ldx, double beta, void *Y, int64_t ldy);
@@ -144,8 +146,8 @@ struct tess_backend {
     /* Returns `status`, or the failure of the first part that has one, with its sentence. */
     tess_status (*agree)(tess_plan *plan, tess_status status);
 
-    /* Where solvers keep their vectors; NULL: in the host's memory, or nowhere if the host does not
-     * compute. */
+    /* Where solvers keep their vectors. NULL: in the host's memory; a device on which the host does
+     * not compute then has no solvers. */
     const struct tess_space_ops *space;
 
     /* The queue that products run in (CUDA). NULL: the device has none. */
@@ -156,8 +158,8 @@ struct tess_backend {
     void (*memory_free)(tess_device *device, void *pointer);
     tess_status (*memory_copy_to)(tess_device *device, void *to, const void *from, size_t bytes);
     tess_status (*memory_copy_from)(tess_device *device, void *to, const void *from, size_t bytes);
-    /* to = scale * from, or to = to + scale * from, `count` scalars each of its type. Does not
-     * wait: what the plan does next comes after it. */
+    /* to = scale * from, or to = to + scale * from, `count` scalars of the two types. The call does
+     * not wait; the plan's next work comes after it. */
     tess_status (*memory_convert)(tess_plan *plan, int64_t count, double scale, const void *from,
                                   tess_type from_type, bool add, void *to, tess_type to_type);
     tess_status (*synchronize)(tess_device *device);
@@ -177,11 +179,11 @@ struct tess_backend {
      * rows. NULL: the model knows nothing of this device. */
     tess_status (*costs)(tess_device *device, const tess_matrix *A, tess_candidates *list);
 
-    /* The table of plans whose products are the caller's, where its vectors are not the host's. */
+    /* The table of plans of the caller's operators, where vectors are not in the host's memory. */
     const tess_backend *operators;
     /* In such a table: fills plan->state. */
     tess_status (*prepare_operator)(tess_plan *plan, const tess_operator *A);
-    /* Plans have no entries, only products: the caller's operators. */
+    /* Plans are the caller's operators: they have products and no entries. */
     bool matrix_free;
 
     /* An asynchronous device runs beside the host: it has a clock of its own (time_product), begins
@@ -191,8 +193,8 @@ struct tess_backend {
     /* Format fbcsr is kept as slices (format/fbcsr/slices.h), for which other shapes pay. */
     bool shapes_in_slices;
 
-    /* The class of the product that iterations of CG run, whatever kernel the plan has: one that
-     * leaves a dot product too. NULL: the plan's own. */
+    /* The class of the product that iterations of CG run whatever kernel the plan has, because it
+     * computes a dot product too. NULL: the plan's own. */
     const char *iterates_with;
 
     /* Whether all iterations of CG with pc=jacobi on A are one launch, as far as the matrix's sizes
@@ -229,7 +231,7 @@ tess_status tess_candidates_add(tess_ctx *ctx, tess_candidates *list,
                                 const tess_candidate *candidate);
 void tess_candidates_free(tess_ctx *ctx, tess_candidates *list);
 
-/* Before these candidates are prepared one by one. */
+/* Called before these candidates are prepared one by one. */
 void tess_candidates_ahead(tess_device *device, const tess_matrix *A, const tess_candidate *items,
                            int64_t count);
 
@@ -239,23 +241,23 @@ tess_status tess_product_run(tess_plan *plan, const tess_product *product, doubl
 tess_status tess_product_time(tess_plan *plan, const tess_product *product, double alpha,
                               const void *x, double beta, void *y, int reps, double *seconds);
 
-/* Numbers in -1..1, always the same: what is easy to multiply, as zeros are, takes less power, and
- * a GPU is the faster for it. */
+/* Numbers in -1..1, always the same. Zeros would take less power to multiply, and a GPU would run
+ * faster on them. */
 void tess_random_vector(void *x, int64_t count, tess_type type);
 
 /* Scalars in x and y of a product with A. */
 int64_t tess_product_x_size(const tess_matrix *A, const tess_product *product);
 int64_t tess_product_y_size(const tess_matrix *A, const tess_product *product);
 
-/* The smallest number of bytes that the product must move, and the flops it does on stored values:
- * the measures behind GB/s and GFLOP/s. */
+/* The fewest bytes that the product can move, and its flops on stored values: GB/s and GFLOP/s are
+ * computed from these. */
 double tess_product_bytes(const tess_matrix *A, const tess_product *product);
 double tess_product_flops(const tess_matrix *A, const tess_product *product);
 
-/* device.c: by the first `length` characters of the name; NULL: there is none. */
+/* device.c: the backend whose name is the first `length` characters; NULL: there is none. */
 const tess_backend *tess_backend_named(const char *name, size_t length);
 
-/* Of the kernels that are here, written by hash_kernels.cmake. */
+/* Hashes of the kernels' sources, written by hash_kernels.cmake. */
 extern const char tess_cpu_kernel_hash[], tess_cuda_kernel_hash[];
 
 extern const tess_backend tess_ref_backend;

@@ -28,7 +28,7 @@ static tess_status unknown_device(tess_ctx *ctx, const char *name)
 }
 
 /* "auto": the first GPU when there is one, else the CPU. A product whose vectors stay on the device
- * is limited by memory, and a GPU's is the faster one by far; what is missing for a GPU is no
+ * is limited by memory, and a GPU's memory is by far the faster. A GPU that cannot be opened is no
  * failure here. */
 static tess_status open_best(tess_ctx *ctx, tess_device **out)
 {

@@ -4,10 +4,10 @@
 
 /* ---- The sample ---- */
 
-/* Entries looked at, and how many a place: what lies in a piece of LENGTH entries has most of the
- * LENGTH - 1 that follow it in that direction. */
+/* The sample: PLACES places of ENTRIES entries each. An entry in a piece of at least LENGTH entries
+ * has most of the LENGTH - 1 places that follow it in the piece's direction. */
 enum { PLACES = 64, ENTRIES = 64, LENGTH = 4 };
-/* Of the entries in one kind of piece. */
+/* The least share of the entries that must lie in one kind of piece. */
 static const double least_share = 0.3;
 
 /* How many of the LENGTH - 1 places after (row, col), `down` rows down and `right` columns right
@@ -96,7 +96,7 @@ void tess_shapes_write(tess_fbcsr_options *options, char *text, size_t size)
 
 enum { PIECES = 4, LEAST_ENTRIES = 24000, SHARE = 16, GAP = 64 };
 
-/* A row in the sample: of a very long one only the beginning, lest it be all there is to see. */
+/* The entries of a row that go into the sample: a very long row must not fill all of it. */
 static int64_t length_in_sample(const tess_matrix *A, int64_t row, int64_t entries)
 {
     int64_t length = A->row_offsets[row + 1] - A->row_offsets[row];
@@ -104,8 +104,8 @@ static int64_t length_in_sample(const tess_matrix *A, int64_t row, int64_t entri
     return length < most ? length : most;
 }
 
-/* Rows of A from PIECES places, about `entries` together, with empty rows between: a pattern whose
- * values nobody reads. */
+/* Rows of A from PIECES places, about `entries` entries in all, with empty rows between: a pattern
+ * whose values are never read. */
 static tess_status take_pieces(tess_ctx *ctx, const tess_matrix *A, int64_t entries,
                                tess_matrix **out)
 {
@@ -151,8 +151,8 @@ tess_status tess_shapes_look(tess_ctx *ctx, const tess_matrix *A, const tess_bac
 
 /* ---- What the model is told ---- */
 
-/* How fast fbcsr is depends on its shapes more than other formats do on anything, and making it
- * takes as long as many products: it comes first only where it is clearly ahead. */
+/* The speed of fbcsr depends on its shapes, and making it takes as long as many products. It is
+ * chosen only where it is clearly ahead. */
 static const double doubt = 1.1;
 
 void tess_shapes_price(const tess_fbcsr_options *shapes, const tess_matrix *A,

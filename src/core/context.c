@@ -88,7 +88,8 @@ int tess_ctx_threads(const tess_ctx *ctx)
 tess_status tess_fail(tess_ctx *ctx, tess_status status, const char *format, ...)
 {
     if (ctx) {
-        /* Arguments may point into the old text, so format aside first. */
+        /* The arguments may point into the old text, so the new one is formatted elsewhere
+         * first. */
         char text[sizeof ctx->error];
         va_list arguments;
         va_start(arguments, format);

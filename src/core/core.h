@@ -60,20 +60,19 @@ tess_status tess_fail(tess_ctx *ctx, tess_status status, const char *format, ...
 /* "tess_...: an argument is NULL" */
 tess_status tess_null_argument(tess_ctx *ctx, const char *call);
 
-/* The context's sentence, put aside while something is tried that may fail without being a failure
- * of the caller's. */
+/* The context's error sentence, kept aside during an attempt whose failure is not the caller's. */
 typedef struct tess_kept_error {
     char text[sizeof(((tess_ctx *)0)->error)];
 } tess_kept_error;
 tess_kept_error tess_error_keep(const tess_ctx *ctx);
 void tess_error_restore(tess_ctx *ctx, const tess_kept_error *kept);
 
-/* The caller's options, which may be NULL, of an older header and shorter, or of a newer one. They
- * begin with their size; 0 is the size that they had in 0.2, `first`. A field that this library
- * does not know must be 0. */
+/* Copies the caller's options, which may be NULL, to `out`. Options begin with their size in bytes:
+ * those of an older header are shorter, those of a newer one longer. A size of 0 stands for
+ * `first`, the size in version 0.2. Bytes that this library does not know must be 0. */
 tess_status tess_take_options_bytes(tess_ctx *ctx, const char *name, const void *given,
                                     size_t first, size_t size, void *out);
-/* No options have grown since 0.2. Those that do pass the offset of their first new field. */
+/* No options have grown since 0.2. Options that grow pass the offset of their first new field. */
 #define TESS_TAKE_OPTIONS(ctx, type, given, out) \
     tess_take_options_bytes((ctx), #type, (given), sizeof(type), sizeof(type), (out))
 
@@ -96,7 +95,7 @@ void tess_free_all(tess_ctx *ctx, void *const *pointers, size_t count);
     tess_alloc_bytes((ctx), (count), sizeof **(pointer), (void **)(pointer))
 #define TESS_CALLOC(ctx, count, pointer) \
     tess_calloc_bytes((ctx), (count), sizeof **(pointer), (void **)(pointer))
-/* Several at once, in this order. */
+/* Frees several pointers, in this order. */
 #define TESS_FREE(ctx, ...)                            \
     tess_free_all((ctx), (void *const[]){__VA_ARGS__}, \
                   sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
@@ -211,7 +210,8 @@ typedef struct {
 const char *tess_suggest(tess_suggestion *into, const char *word, const char *const *candidates,
                          size_t count);
 
-/* Prints behind the end of a text in `size` bytes; what does not fit is cut off. */
+/* Prints behind the end of the text, which has room for `size` bytes; what does not fit is cut
+ * off. */
 void tess_append(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

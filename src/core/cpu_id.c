@@ -71,7 +71,7 @@ void tess_cpu_identify(tess_cpu_id *id)
 #endif
 }
 
-/* Arm processors say only numbers; the names of those found in servers. */
+/* Arm processors report only numbers. These are the names of the ones found in servers. */
 static const char *arm_part(unsigned implementer, unsigned part)
 {
     static const struct {

@@ -82,8 +82,8 @@ static double make_double(uint64_t mantissa, int64_t exponent)
     return value;
 }
 
-/* The 128 leading bits of w * 5^q; the second product only when the first leaves the rounding
- * open. */
+/* The 128 leading bits of w * 5^q. The second product is computed only where the first leaves the
+ * rounding open. */
 static u128 scaled_product(const tess_decimal *decimal, uint64_t w, int64_t q)
 {
     const uint64_t *power = decimal->power[q - TESS_POWER_MIN];
@@ -146,7 +146,8 @@ static int64_t read_exponent(const char *p, const char *end)
     return minus ? -e : e;
 }
 
-/* More than 19 digits: the first 19 and one unit more bracket the value; equal results decide. */
+/* Numbers of more than 19 digits lie between their first 19 digits and one unit more. Where both
+ * bounds round to the same double, that is the result. */
 static bool bracket(const tess_decimal *decimal, const char *begin, const char *end, double *value)
 {
     uint64_t w = 0;
@@ -177,7 +178,7 @@ double tess_decimal_slow(const tess_decimal *decimal, const char *begin, const c
     double value;
     if (bracket(decimal, begin, end, &value))
         return value;
-    /* Enough for every halfway point between doubles (767 digits); what lies beyond can only be a
+    /* Room for every halfway point between doubles (767 digits). Digits beyond can only be a
      * non-zero tail, which a final 1 stands for. */
     char text[1200];
     size_t length = 0;

@@ -7,9 +7,10 @@
  *     GO --caller--> IDLE                         (the caller does the share itself)
  *     TAKEN --caller--> AWAITED --thread--> IDLE  (the caller sleeps until the thread wakes it)
  *
- * Who waits looks at the word for a while, since waking takes longer than most calls, and then
- * sleeps on it. A thread that was put off its processor while it looked finds the clock far ahead:
- * others want the processor. For some time nobody of this pool looks for long, then.
+ * A waiting thread first looks at the word again and again, since waking takes longer than most
+ * calls, and then sleeps on it. A thread that lost its processor while it looked finds that the
+ * clock has jumped: another process wants the processor. For the time CROWDED, all threads of the
+ * pool then look only briefly before they sleep.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -21,9 +22,9 @@
 
 enum { IDLE, ASLEEP, GO, TAKEN, AWAITED, END };
 
-/* Seconds: how long to look; a gap between two looks that means another process had the processor
- * (a host that takes it from its guest for a moment does so for tens of microseconds, a scheduler
- * for milliseconds); how long that is remembered. */
+/* Seconds. LOOK: how long a thread looks before it sleeps. GAP: two looks so far apart mean that
+ * another process had the processor (a host takes it from its guest for tens of microseconds, a
+ * scheduler for milliseconds). CROWDED: how long that is remembered. */
 static const double LOOK = 500e-6, LOOK_CROWDED = 1e-6, GAP = 400e-6, CROWDED = 20e-3;
 
 typedef struct worker {
@@ -145,7 +146,7 @@ static void watch_forks(void)
     (void)pthread_atfork(NULL, NULL, count_fork);
 }
 
-/* In a child the memory of the parent's pool is all there is. */
+/* In a forked child only the memory of the parent's pool exists, not its threads. */
 static void release(struct tess_pool *pool, bool threads_exist)
 {
     for (int i = 0; i < pool->count; i++) {
@@ -207,11 +208,11 @@ static struct tess_pool *grow(struct tess_pool *pool, int count)
     return pool;
 }
 
-/* The caller's OpenMP, where the program has one: nothing of it is linked for our sake. */
+/* The OpenMP library of the program, where it has one. Tessera does not link it. */
 extern int omp_in_parallel(void) __attribute__((weak));
 
-/* True for one caller at a time, who then has to leave. A fork may have kept the thread that was
- * inside. */
+/* True for one caller at a time, who then has to leave. A fork may leave a child without the thread
+ * that was inside: its number is then another one, and does not count. */
 static bool enter(tess_ctx *ctx)
 {
     if (omp_in_parallel && omp_in_parallel())

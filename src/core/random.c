@@ -12,7 +12,7 @@ uint64_t tess_random_u64(uint64_t seed, uint64_t i)
 
 double tess_random_unit(uint64_t seed, uint64_t i)
 {
-    /* 53 random bits, shifted by half a step so that 0 is not among them. */
+    /* 53 random bits, shifted by half a unit so that the result is never 0. */
     double u = ((double)(tess_random_u64(seed, i) >> 11) + 0.5) * 0x1p-53;
     return 2.0 * u - 1.0;
 }

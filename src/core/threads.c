@@ -102,7 +102,8 @@ void tess_raise_double(double *number, double to)
         continue;
 }
 
-/* Processors that this thread may run on: taskset, cpusets and containers say so by a mask. */
+/* The number of processors in this thread's affinity mask, which taskset, cpusets and containers
+ * set. */
 static int64_t processors(void)
 {
 #ifdef __linux__
@@ -120,7 +121,7 @@ static int64_t processors(void)
     return sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* The caller's OpenMP, where the program has one. */
+/* The OpenMP library of the program, where it has one. */
 extern int omp_get_max_threads(void) __attribute__((weak));
 extern int omp_get_proc_bind(void) __attribute__((weak)); /* 0: threads are not bound */
 extern int omp_get_num_places(void) __attribute__((weak));
@@ -140,7 +141,7 @@ void tess_take_place(int share)
     if (ids && count > 0) {
         omp_get_place_proc_ids(place, ids);
         for (int i = 0; i < count; i++)
-            CPU_SET((size_t)ids[i], &set); /* beyond the set's size nothing happens */
+            CPU_SET((size_t)ids[i], &set); /* ignores ids beyond the set's size */
         sched_setaffinity(0, sizeof set, &set);
     }
     free(ids);

@@ -30,7 +30,8 @@ typedef void (*tess_share_fn)(void *arg, int share);
 /* run(arg, share) for share = 0..shares-1. */
 void tess_parallel(tess_ctx *ctx, int shares, tess_share_fn run, void *arg);
 
-/* first .. last-1, and whose they are: scratch memory of a share is found by its number. */
+/* The range first .. last-1, and the number of its share, by which a share finds its scratch
+ * memory. */
 typedef struct tess_range {
     int64_t first, last;
     int share;
@@ -41,11 +42,13 @@ typedef struct tess_range {
 tess_range tess_share(int64_t count, int share, int shares);
 
 typedef void (*tess_range_fn)(void *arg, tess_range range);
-/* Each of the context's threads gets its part of 0..count-1, if there is one. */
+/* Gives each of the context's threads its part of 0..count-1; a thread whose part is empty does not
+ * run. */
 void tess_for(tess_ctx *ctx, int64_t count, tess_range_fn run, void *arg);
-/* The same in so many shares. */
+/* The same in `shares` shares. */
 void tess_for_shares(tess_ctx *ctx, int shares, int64_t count, tess_range_fn run, void *arg);
-/* Pieces of `step` (the last may be shorter) go to whichever share asks next. */
+/* The same in pieces of `step` numbers (the last may be shorter), which go to whichever share asks
+ * next. */
 void tess_for_dynamic(tess_ctx *ctx, int shares, int64_t count, int64_t step, tess_range_fn run,
                       void *arg);
 
@@ -55,7 +58,7 @@ typedef void (*tess_item_fn)(void *to, const void *from, int64_t i);
 void tess_for_each(tess_ctx *ctx, int64_t count, int64_t step, tess_item_fn item, void *to,
                    const void *from);
 
-/* What shares may do to a number they have in common. tess_take: *number += n; returns what it was
+/* Operations on a number that shares have in common. tess_take: *number += n; returns the number
  * before. */
 static inline int64_t tess_take(int64_t *number, int64_t n)
 {
@@ -80,7 +83,8 @@ int tess_default_threads(void);
  * otherwise inherit the one processor of the caller. */
 void tess_take_place(int share);
 
-/* A thread that gets no signals: these are for the caller's own. False: there is none to be had. */
+/* Starts a thread that gets no signals: signals are for the caller's threads. False: no thread
+ * could be started. */
 bool tess_start_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 
 /* Ends the context's threads. */

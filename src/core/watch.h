@@ -1,12 +1,11 @@
-/* Work that hears no callback, on a thread of its own, while the caller's thread looks after it.
+/* Work that cannot ask a callback runs on a thread of its own, while the caller's thread asks.
  *
  *     caller    look ... look ... look = CANCELLED, stop, stop ──> returns CANCELLED
  *     thread    run ──────────────────────────────────────┘ ends soon, since it was stopped
  *
  * The thread has always ended when the call returns.
  */
-#ifndef TESS_WATCH_H
-#define TESS_WATCH_H
+#pragma once
 
 #include "core/core.h"
 
@@ -16,7 +15,6 @@ typedef struct tess_watched {
     void (*stop)(void *arg);        /* then, every 20 ms, until run has returned */
 } tess_watched;
 
-/* What `look` said last. Where no thread can be had, run is called without looks. */
+/* Returns what `look` returned last. Where no thread can be started, `run` is called directly and
+ * `look` never. */
 tess_status tess_watch(const tess_watched *work, void *arg);
-
-#endif

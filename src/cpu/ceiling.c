@@ -1,9 +1,10 @@
-/* The read ceiling: how fast threads can read at all, the 100 % of every efficiency we print.
+/* The read ceiling: how fast threads can read at all. Every printed efficiency is a share of it.
  *
- * Each thread sums parts of an array, walking 1, 2, 3 or 4 places in step, one cache line at a
- * time; one stream alone meets the limit of a core's prefetcher, not of the memory. With two and
- * more the lines are also asked for ahead of their use, as some kernels do. The array is divided in
- * three ways: equal parts, small pieces for whoever comes first, and shares like those of work.c.
+ * Each thread sums parts of an array as 1, 2, 3 or 4 streams in lockstep, one cache line at a time.
+ * One stream alone meets the limit of a core's prefetcher, not of the memory. Two and more streams
+ * are also measured with their cache lines prefetched, as some kernels do. The array is divided in
+ * three ways: equal parts, small pieces for whichever thread comes first, and shares like those of
+ * work.c.
  */
 #include "cpu/ceiling.h"
 #include "cpu/select.h"
@@ -14,8 +15,8 @@ typedef double pair __attribute__((vector_size(16)));
 
 enum { MOST_STREAMS = 4, LINE_DOUBLES = 8, LINE_PAIRS = 4 };
 
-/* Sums `streams` stretches of `lines` lines each, one after the other in memory; `ahead`: lines
- * before its use that each is asked for, 0: not at all. */
+/* Sums `streams` stretches of `lines` cache lines each, which follow each other in memory. `ahead`:
+ * how many cache lines before its use each is prefetched; 0: never. */
 static inline __attribute__((always_inline)) double sum_streams(const double *data, int64_t lines,
                                                                 const int streams, const int ahead)
 {
@@ -86,7 +87,7 @@ static void read_part(void *arg, int share)
     double total = 0;
     for (int pass = 0; pass < r->passes; pass++) {
         total += sum_part(r->data + lines * share * LINE_DOUBLES, lines, t->pattern);
-        __asm__ volatile("" ::: "memory"); /* or one pass would do for all */
+        __asm__ volatile("" ::: "memory"); /* else the compiler makes one pass of all */
     }
     tess_raise_double(&t->sink, total);
 }
@@ -112,8 +113,9 @@ static void read_some(void *arg, int share)
     tess_raise_double(&t->sink, total);
 }
 
-/* The same when pieces go to whoever comes first: more where cores get unequal parts of the
- * memory's speed, less in cache, where a thread does not meet its own part again. */
+/* The same when pieces go to whichever thread comes first. That is faster where cores get unequal
+ * parts of the memory's speed, and slower in cache, where a thread does not meet its own part
+ * again. */
 static double read_pieces(const reading *r, int pattern, double *sink)
 {
     int64_t pieces = r->lines / PIECE_LINES;
@@ -123,8 +125,8 @@ static double read_pieces(const reading *r, int pattern, double *sink)
     return seconds > 0 ? 64.0 * PIECE_LINES * (double)(pieces * r->passes) / seconds : 0;
 }
 
-/* Piece `number` of the last `tail` lines of a share, which begin at `data`; 0: there are not so
- * many. */
+/* Piece `number` of the last `tail` cache lines of a share, which begin at `data`; 0: there are not
+ * so many pieces. */
 static double sum_piece(const double *data, int64_t tail, int64_t number, int pattern)
 {
     int64_t left = tail;
@@ -154,8 +156,8 @@ static void read_share(void *arg, int share)
     tess_raise_double(&t->sink, total);
 }
 
-/* The same as kernels do it: half of its share by each thread, the rest by pieces, its own before
- * those of others. */
+/* The same as kernels do it: each thread reads half of its share, then pieces of the rest, its own
+ * before those of others. */
 static double read_shares(const reading *r, int pattern, double *sink)
 {
     const int64_t share = r->lines / r->threads, tail = tess_cpu_tail(64 * share, r->threads) / 64;
@@ -171,7 +173,7 @@ static void sample(const reading *r, double *sink, tess_readings *samples)
 {
     _Static_assert(3 * PATTERNS <= TESS_READINGS, "room for each pattern");
     samples->count = 3 * PATTERNS;
-    if (r->passes > 1) /* what stays in a cache comes back there, as it does for kernels */
+    if (r->passes > 1) /* brings the array back to the cache, as for kernels */
         for (int i = 0; i < 3; i++)
             read_parts(&(reading){r->ctx, r->data, r->lines, r->threads, 1, r->taken}, 0, sink);
     for (int pattern = 0; pattern < PATTERNS; pattern++) {
@@ -193,7 +195,8 @@ static void fill_ones(void *arg, tess_range range)
         data[i] = 1;
 }
 
-/* An array to read, touched by those who will; several passes are one sample in cache. */
+/* Makes an array, first touched by the threads that will read it. In cache, several passes are one
+ * sample. */
 static tess_status begin(tess_ctx *ctx, int threads, double bytes, reading *out)
 {
     if (threads < 1 || !(bytes >= 0) || bytes > 1e15)

@@ -1,7 +1,7 @@
 /* What a kernel moves and keeps, for the performance model. */
 #include "cpu/formats.h"
 
-/* Half storage row by row; rows in lanes have zeros besides. */
+/* Half storage row by row. Rows in lanes store zeros beside it. */
 typedef struct half {
     double moved; /* by a product; 0: not known yet */
     double kept;  /* with the places of the mirrors for new values */
@@ -10,11 +10,11 @@ typedef struct half {
     tess_cpu_lockstep lockstep;
 } half;
 
-/* What depends on the streams of a kernel, and of which it is the same for several. */
+/* What depends on a kernel's number of streams. It is counted once for each number. */
 typedef struct by_streams {
     half halves[TESS_CPU_STREAMS + 1];
-    tess_cpu_lockstep whole[TESS_CPU_STREAMS + 1]; /* of A stored whole; */
-    bool counted[TESS_CPU_STREAMS + 1];            /* whether they are known */
+    tess_cpu_lockstep whole[TESS_CPU_STREAMS + 1]; /* of A stored whole */
+    bool counted[TESS_CPU_STREAMS + 1];            /* whether `whole` is known */
 } by_streams;
 
 /* What is moved are the blocks on and above the diagonal, the vectors, and the windows, which are

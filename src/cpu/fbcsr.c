@@ -10,18 +10,19 @@
  * So y is written by one thread and read from memory once, and no window has to be added. The
  * chunks depend on the matrix alone, so the result has the same bits for any number of threads.
  *
- * A thread walks two chunks in step: two streams of values, since one stops at the limit of a
- * core's prefetcher. They are neighbours, so that they read the same part of x.
+ * A thread walks two chunks in lockstep, as two streams of values: one stream stops at the limit of
+ * a core's prefetcher. The two chunks are neighbours, so that they read the same part of x.
  */
 #include "cpu/fbcsr.h"
 #include "cpu/select.h"
 
-/* Rows of a chunk: a multiple of STEP, so that blocks of usual heights in usual places lie inside,
- * and no block is higher: it reaches into the next chunk at most. 4096 rows of y are half of a
- * first-level cache; where rows are short, every split begins its stream half as often as with 2048
- * (three non-zeros a row 1.51 -> 1.31 ms), and 8192 are no faster. */
+/* Rows of a chunk: a multiple of STEP, so that blocks of usual heights in usual places lie inside.
+ * No block is higher than STEP, so that it reaches into the next chunk at most. 4096 rows of y are
+ * half of a first-level cache. Where rows are short, every split begins its stream half as often as
+ * with 2048 (three non-zeros a row 1.51 -> 1.31 ms); 8192 are no faster. */
 enum { STEP = TESS_SHAPE_SIDE, CHUNK_ROWS = 4096 };
-/* A chunk of more bytes than this is not made longer, unless the matrix is that large. */
+/* A chunk gets no more rows once it has this many bytes, or this part of the matrix if that is
+ * more. */
 enum { CHUNK_BYTES = 256 * 1024, CHUNKS_IN_MATRIX = 512 };
 enum { LEAST_SHARE_BYTES = 64 * 1024 };
 enum { STREAMS = 2 };
@@ -138,7 +139,7 @@ static tess_status list_rest(tess_cpu_fbcsr *state)
 
 /* ---- Kernels ---- */
 
-/* The first line of the table that is the split's shape. */
+/* The first kernel of the table for the split's shape. */
 static const tess_cpu_kernel *split_kernel(tess_cpu_isa isa, tess_type type,
                                            const tess_shape *shape)
 {
@@ -247,7 +248,7 @@ static void start_chunk(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *a
     state->rest->spmv(args, bounds);
 }
 
-/* y += alpha * blocks begin .. end-1 of a shape, of each of `count` chunks in step. */
+/* y += alpha * blocks begin .. end-1 of a shape, of each of `count` chunks in lockstep. */
 static void add_blocks(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *args,
                        const tess_fbcsr_split *split, const tess_cpu_kernel *kernel,
                        const int64_t *chunks, int count, const int64_t ranges[][2])
@@ -287,7 +288,7 @@ static void fetch_ahead(const tess_fbcsr_split *split, int64_t block, tess_type 
     }
 }
 
-/* `count` chunks in step. */
+/* `count` chunks in lockstep. */
 static void run_chunks(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *args,
                        const int64_t *chunks, int count)
 {

@@ -11,8 +11,8 @@ typedef struct tess_cpu_fbcsr {
     tess_fbcsr_sources *sources; /* for new values; NULL: there will be none */
     const tess_cpu_kernel *kernels[TESS_FBCSR_SPLITS]; /* one a split */
     const tess_cpu_kernel *rest;                       /* the remainder's: BSR_SPMV, 1 x 1 */
-    int32_t *rest_rows;          /* where most rows have none left: the rows of its entries, */
-    const tess_cpu_kernel *lone; /* which then are blocks of one row and column */
+    int32_t *rest_rows;          /* rows of the remainder's entries, where most rows have none: */
+    const tess_cpu_kernel *lone; /* its entries are then 1 x 1 blocks of this kernel */
     int shares;
     int64_t chunks;
     int64_t *first_row;    /* chunks + 1 */

@@ -18,7 +18,7 @@ static tess_status candidates(tess_device *device, const tess_matrix *A,
                                list);
 }
 
-/* Values that are no longer symmetric are stored whole: right in any case, if slower. */
+/* Values that are no longer symmetric are stored whole from then on: slower, but right. */
 static tess_status update_values(tess_plan *plan, const void *values)
 {
     tess_cpu_plan *state = plan->state;
@@ -44,8 +44,8 @@ static void explain(tess_plan *plan)
                 (long long)half->chunk_count);
 }
 
-/* The model's curves are of regular matrices, and making half storage takes as long as many
- * products: it comes first only where it is clearly ahead. */
+/* The model's curves are those of regular matrices, and making half storage takes as long as many
+ * products: it is chosen only where it is clearly ahead. */
 const tess_cpu_format tess_cpu_format_symmetric = {.name = "symmetric",
                                                    .doubt = 1.04,
                                                    .prepare = prepare,

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Most ranges of rows a thread walks in step. */
+/* The most ranges of rows that a thread walks in lockstep. */
 #define TESS_CPU_STREAMS 4
 
 /* Ascending within a processor family: TESSERA_ISA caps the choice. */
@@ -81,7 +81,7 @@ typedef struct tess_cpu_chunk {
     void *window;
 } tess_cpu_chunk;
 
-/* `streams` chunks, in step. */
+/* `streams` chunks, in lockstep. */
 typedef void (*tess_cpu_symmetric_fn)(const tess_cpu_symmetric_args *args,
                                       const tess_cpu_chunk *chunks);
 
@@ -117,7 +117,7 @@ typedef struct tess_cpu_fbcsr_piece {
     int64_t first, last;
 } tess_cpu_fbcsr_piece;
 
-/* `count` pieces, at most TESS_CPU_STREAMS, in step. */
+/* `count` pieces, at most TESS_CPU_STREAMS, in lockstep. */
 typedef void (*tess_cpu_fbcsr_fn)(const tess_cpu_fbcsr_args *args,
                                   const tess_cpu_fbcsr_piece *pieces, int count);
 

@@ -37,9 +37,9 @@ typedef struct tess_cpu_plan {
 
 /* How many threads share a product with A stored whole. */
 int tess_cpu_shares(const tess_device *device, const tess_matrix *A);
-/* A state for A, with the kernel `named` (or NULL) and otherwise the best ones;
- * `symmetric`: A stored by half too; `reproducible`: the same bits for any number of threads, which
- * products with A stored whole give anyhow. */
+/* A state for A, with the kernel `named` (or NULL) and otherwise the best ones. `symmetric`: A is
+ * stored by half too. `reproducible`: the same bits for any number of threads, which products with
+ * A stored whole always give. */
 tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A,
                                  const tess_cpu_kernel *named, bool symmetric, bool reproducible,
                                  tess_cpu_plan **out);

@@ -104,11 +104,11 @@ const tess_cpu_kernel_table *tess_cpu_family_table(const tess_device *device,
     return isas[TESS_CPU_SCALAR].table;
 }
 
-/* Streams that read fastest, as measured: from memory one stream stops at the limit of a core's
- * prefetcher. On Neoverse-V1 four pay for scalars in long rows, three for small blocks in long
- * rows, where the ends of rows are few, and for 8 x 8, and one for odd blocks in cache but for 7 x
- * 7 (one 95 GB/s, two 105); on 16 x86-64 cores three, four for 2 x 2, and one for blocks of more
- * than a kilobyte: each is a stream of its own for long enough. */
+/* The streams that read fastest, as measured: from memory one stream stops at the limit of a core's
+ * prefetcher. On Neoverse-V1: four for scalars in long rows; three for small blocks in long rows,
+ * which have few ends, and for 8 x 8; one for odd blocks in cache except 7 x 7 (one 95 GB/s, two
+ * 105). On 16 x86-64 cores: three; four for 2 x 2; one for blocks of more than a kilobyte, each of
+ * which is a stream for long enough. */
 static int best_streams(const tess_device *device, const tess_matrix *A, tess_cpu_isa isa)
 {
     int64_t size = (int64_t)A->block_height * A->block_width;
@@ -129,8 +129,9 @@ static int best_symmetric_streams(const tess_device *device, const tess_matrix *
     return !in_cache && (is_x86(isa) || A->block_height >= 5) ? 2 : 1;
 }
 
-/* Whether blocks would wait for their parts of x: columns jump about, and x does not stay in the
- * cache that the values stream through. x86-64 was as fast without (Emerald Rapids, 16 cores). */
+/* Whether blocks would wait for their parts of x: columns are scattered, and x does not stay in the
+ * cache that the values stream through. x86-64 was as fast without prefetching (Emerald Rapids, 16
+ * cores). */
 static bool prefetch_pays(const tess_cpu_device *cpu, const tess_matrix *A)
 {
     double x_bytes = (double)A->cols * (double)tess_type_size(A->type);
@@ -138,9 +139,9 @@ static bool prefetch_pays(const tess_cpu_device *cpu, const tess_matrix *A)
     return !is_x86(cpu->isa) && x_bytes > cache / 2 && tess_matrix_scattered(A) > 0.25;
 }
 
-/* How well a kernel suits: one for any size is the last resort; then as many streams as read
- * fastest, or as many less as there are; above all one that fetches ahead, or has rows in lanes,
- * where that is called for. */
+/* How well a kernel suits. A kernel for any size is the last resort. Then the one with the most
+ * streams up to `streams` is best, and above all one that prefetches or has rows in lanes, where
+ * that is wanted. */
 static int suitability(const tess_cpu_kernel *kernel, int streams, bool prefetch, bool lanes)
 {
     int score = kernel->block_height > 0 ? 16 : 0;

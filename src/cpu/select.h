@@ -19,8 +19,8 @@ tess_status tess_cpu_isa_choose(tess_ctx *ctx, const tess_cpu_id *id, tess_cpu_i
 /* All kernels of one ISA. */
 const tess_cpu_kernel_table *tess_cpu_table(tess_cpu_isa isa);
 
-/* Those with a family's kernels for the device: of its ISA, or of the best one before it that has
- * such. */
+/* The table with a family's kernels for the device: that of its ISA, or of the best ISA before it
+ * that has such kernels. */
 const tess_cpu_kernel_table *tess_cpu_family_table(const tess_device *device,
                                                    tess_cpu_family family);
 
@@ -45,6 +45,6 @@ const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family 
 /* The kernel called `name`, of any family on the format; NULL: there is none. */
 const tess_cpu_kernel *tess_cpu_find(const tess_device *device, const char *format,
                                      const tess_matrix *A, const char *name);
-/* The same, or an error that names those there are. */
+/* The same, or an error that names the kernels there are. */
 tess_status tess_cpu_named(const tess_device *device, const char *format, const tess_matrix *A,
                            const char *name, const tess_cpu_kernel **out);

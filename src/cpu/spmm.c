@@ -1,8 +1,9 @@
 /* Y = alpha A X + beta Y by threads, on the division of work that SpMV has.
  *
- * The kernels want the vectors of X side by side (row-major). Column-major vectors are copied so
- * into scratch first, as are those of a matrix with a ragged last block column, whose blocks reach
- * beyond X. More than TESS_CPU_SPMM_GROUP vectors are done in groups, which bounds the scratch.
+ * The kernels want the vectors of X side by side (row-major). Column-major vectors are first copied
+ * into scratch in that order. So are the vectors of a matrix with a ragged last block column, whose
+ * blocks reach beyond X. More than TESS_CPU_SPMM_GROUP vectors are done in groups, which bounds the
+ * scratch.
  */
 #include "cpu/plan.h"
 #include "cpu/vectors.h"

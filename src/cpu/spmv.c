@@ -63,7 +63,7 @@ static void finish_long_rows(void *arg, tess_range range)
         finish_long_row(job->plan, job->args, i);
 }
 
-/* Kernels read whole blocks of x: a ragged x is copied to where zeros follow it. */
+/* Kernels read whole blocks of x: an x that ends inside a block is copied, with zeros after it. */
 static const void *padded(const tess_cpu_plan *plan, const void *x)
 {
     if (!plan->padded_x)

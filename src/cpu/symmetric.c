@@ -15,9 +15,9 @@
 #include "cpu/update/update.h"
 #include "cpu/vectors.h"
 
-/* How many chunks: one for each stream of each thread, unless that is too little work for it. More
- * only make windows, whose rows are written, read again and added: 32 chunks for two threads took
- * 4.82 ms, two or four 4.4 (27 points, b = 3, 460 MB). */
+/* How many chunks: one for each stream of each thread, unless that is too little work for a chunk.
+ * More chunks only make more windows, whose rows are written, read again and added: 32 chunks for
+ * two threads took 4.82 ms, two or four 4.4 (27 points, b = 3, 460 MB). */
 static int64_t chunks_for(int64_t bytes, int threads, int streams)
 {
     enum { LEAST_BYTES = 64 * 1024 };
@@ -67,8 +67,9 @@ static int64_t cut(const tess_matrix *M, const int64_t *offsets, int64_t count, 
     return rows;
 }
 
-/* Windows of more than half of what is stored would eat up what is saved: then fewer chunks. Their
- * number is a multiple of `streams`; threads = 0: for any number of them. */
+/* Sets the number of chunks, a multiple of `streams`, and returns the rows of all windows. There
+ * are fewer chunks where windows would take more than half of what is stored, and so eat up what is
+ * saved. threads = 0: for any number of threads. */
 static int64_t choose_chunks(const tess_matrix *M, const int64_t *offsets, int threads, int streams,
                              int lanes, int64_t *count)
 {

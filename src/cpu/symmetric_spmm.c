@@ -1,8 +1,8 @@
 /* Y = alpha A X + beta Y for a symmetric matrix stored by half, by threads: the chunks of
  * symmetric.c, with a window for each vector.
  *
- * The kernels want whole block rows and the vectors of X and Y side by side. Others are copied so
- * into scratch, and Y from there.
+ * The kernels want whole block rows and the vectors of X and Y side by side. Other X are copied
+ * into scratch in that order, and other Y are copied back from there.
  */
 #include "cpu/symmetric.h"
 #include "cpu/vectors.h"

@@ -7,10 +7,10 @@
  *     pieces                    1122 2333              and an equal number of pieces each
  *
  * Threads that do equal work from memory do not end together: cores get unequal parts of the
- * memory's speed, more so the more there are and where others share the machine. The ends of the
- * shares even that out: a thread goes on with its own, whose pages are near it, and then helps
- * others. On 16 cores of which one was slower, equal parts were read at 100 GB/s and pieces for
- * whoever comes first at 136. What each row's sum is does not depend on who forms it.
+ * memory's speed, the more so the more cores there are and where others share the machine. The
+ * tails of the shares even that out: a thread goes on with its own tail, whose pages are near it,
+ * and then helps others. On 16 cores of which one was slower, equal parts were read at 100 GB/s and
+ * pieces for whichever thread comes first at 136. A row's sum does not depend on the thread.
  *
  * A long row is cut in pieces, each summed like a row of its own; the pieces are added in order
  * afterwards. What is long and where it is cut depend on the matrix alone.
@@ -21,10 +21,10 @@
 enum { LEAST_PIECE_BYTES = 32 * 1024 };
 /* A whole row is at most this fraction of the matrix, so that 64 threads stay within 6 %. */
 enum { ROWS_IN_MATRIX = 1024 };
-/* A share's tail is half of it, in pieces that are a quarter of what is left, but at least a
- * megabyte: a smaller one costs more than it evens out, and 32 equal ones cost 2 to 4 %. Smaller
- * shares have none: they stay in the cache, and a thread that does not meet its own part again
- * fetches it from another's. */
+/* A share's tail is half of it, cut into pieces of a quarter of what is left, but at least a
+ * megabyte: a smaller piece costs more than it evens out, and 32 equal pieces cost 2 to 4 %.
+ * Smaller shares have no tail: they stay in the cache, and a thread that does not meet its own part
+ * again fetches it from another's cache. */
 enum { TAIL_PART = 2, PIECE_PART = 4, LEAST_PIECE_OF_TAIL = 1024 * 1024 };
 enum { LEAST_SHARE_WITH_TAIL = 16 * 1024 * 1024 };
 
@@ -39,7 +39,8 @@ static int64_t bytes_before(const measure *m, int64_t row)
     return m->row_offsets[row] * m->block_bytes + row * m->row_bytes;
 }
 
-/* The row in first..last where `bytes` bytes after first are nearest done. */
+/* The row in first..last whose beginning is nearest to `bytes` bytes after the beginning of
+ * `first`. */
 static int64_t row_at(const measure *m, int64_t first, int64_t last, int64_t bytes)
 {
     int64_t target = bytes_before(m, first) + bytes, low = first, high = last;

@@ -53,15 +53,15 @@ typedef struct tess_cpu_lockstep {
     int64_t alone; /* blocks that one does alone, as its row is longer than another's */
     int64_t left;  /* blocks of the rows that are left when another stream has ended */
 } tess_cpu_lockstep;
-/* Adds those of the rows bounds[0] .. bounds[streams]-1, then those of all jobs. */
+/* Adds the blocks that streams do alone in the rows bounds[0] .. bounds[streams]-1; the second
+ * function adds those of all jobs. */
 void tess_cpu_count_lockstep(const int64_t *row_offsets, const int64_t *bounds, int streams,
                              tess_cpu_lockstep *count);
 tess_cpu_lockstep tess_cpu_work_lockstep(const tess_cpu_work *work, const int64_t *row_offsets);
 
-/* The next job for whoever comes first, from the end of the share if there is one left, otherwise
- * from another's; -1 after the last. */
+/* The next job for whichever thread comes first: from the tail of its share if one is left,
+ * otherwise from another's; -1 after the last. */
 int64_t tess_cpu_work_next(const tess_cpu_work *work, int share, tess_cpu_turns *turns);
-/* Bytes of a share that are for whoever comes first, and of what is `left` of them those that come
- * next. */
+/* Bytes of a share's tail; and of what is `left` of a tail, the bytes of its next job. */
 int64_t tess_cpu_tail(int64_t share, int shares);
 int64_t tess_cpu_next_piece(int64_t left);

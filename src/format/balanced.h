@@ -13,7 +13,7 @@
 
 #include "matrix/matrix.h"
 
-/* Rows of more segments than this are listed: their sums deserve more than one thread. */
+/* Rows of more segments than this are listed: several threads add the sums of such a row. */
 enum { TESS_BALANCED_LONG = 8 };
 
 typedef struct tess_balanced {

@@ -53,7 +53,7 @@ static void count_steps(tess_interleaved *I)
     }
 }
 
-/* Where the group's copy of block k of line l lies. */
+/* The place of block k of line l of a group. */
 static int64_t place_of(const tess_interleaved *I, int64_t g, int32_t l, int64_t k)
 {
     int32_t per_step = I->options.blocks;

@@ -1,11 +1,12 @@
 /* Interleaved storage (paper 004, sections 3.4 and 3.5): block rows in groups of B_y, one group a
  * thread block, their blocks in the order in which the thread block reads them.
  *
- *     lines    block rows, sorted by falling length if asked for; `targets` has their numbers. The
- * last group is filled up with lines that belong to no row (target -1). steps    B_x blocks of each
- * of the group's B_y lines. A group has as many steps as its longest line needs; shorter lines are
- * filled up with empty blocks (zeros, column -1). blocks   of step s of group g, line l, at
- * ((offsets[g] + s) * B_y + l) * B_x + 0 .. B_x-1, each column-major
+ *   lines    Block rows, sorted by falling length if asked for; `targets` has their numbers. The
+ *            last group is filled up with lines that belong to no row (target -1).
+ *   steps    B_x blocks of each of the group's B_y lines. A group has as many steps as its longest
+ *            line needs; shorter lines are filled up with empty blocks (zeros, column -1).
+ *   blocks   Those of step s of group g, line l, lie at ((offsets[g] + s) * B_y + l) * B_x + 0 ..
+ *            B_x-1, each column-major.
  *
  *     B_x = 1, B_y = 2:   | row 0, block 0 | row 1, block 0 | row 0, block 1 | row 1, block 1 | ...
  */
@@ -39,7 +40,7 @@ tess_status tess_interleaved_create(tess_ctx *ctx, const tess_matrix *A,
                                     tess_interleaved **out);
 void tess_interleaved_destroy(tess_interleaved *I);
 
-/* New numbers in the same pattern, in the order of the BSR matrix: one parallel pass. */
+/* New values in the same pattern, in the order of the BSR matrix: one parallel pass. */
 void tess_interleaved_update(tess_interleaved *I, const void *values);
 
 /* Blocks stored, padding included. */

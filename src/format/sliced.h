@@ -6,7 +6,7 @@
  *            slice's C*bh scalar rows are its lanes.
  *   groups   P consecutive blocks of a line, P the smallest number for which P*bw is a multiple of
  *            the vector length V. A slice has as many groups as its longest line; the rest is
- *            padding (zeros, column 0), never read thanks to the lines' lengths.
+ *            padding (zeros, column 0). Kernels know the lines' lengths and never read it.
  *   values   vector j (V scalars along the row) of group g for lane t of slice s lies at vector
  *            (offsets[s] + g) * (P*bw/V) * C*bh  +  j * C*bh  +  t
  *   columns  of group g of line l in the slice: P numbers at ((offsets[s] + g) * C + l) * P
@@ -19,7 +19,6 @@
  *            begin. The first and the last panel have lines for all block rows (the first scales y,
  *            the last finishes it), the others only for rows with blocks in them.
  *
- *
  * Lines of a row that was cut write to slots of a scratch array; row i of the cut rows owns the
  * slots cut_slots[i] .. cut_slots[i+1]-1, to be added in this order.
  */
@@ -27,7 +26,8 @@
 
 #include "matrix/matrix.h"
 
-/* Rows of more segments than this come first among the cut rows: they are added differently. */
+/* Rows of more segments than this come first among the cut rows: a thread block adds each of
+ * them. */
 enum { TESS_SLICED_LONG = 8 };
 enum { TESS_SLICED_PANELS = 8 }; /* at most */
 
@@ -71,7 +71,7 @@ tess_status tess_sliced_create(tess_ctx *ctx, const tess_matrix *A,
                                const tess_sliced_options *options, tess_sliced **out);
 void tess_sliced_destroy(tess_sliced *S);
 
-/* New numbers in the same pattern, in the order of the BSR matrix: one parallel pass. */
+/* New values in the same pattern, in the order of the BSR matrix: one parallel pass. */
 void tess_sliced_update(tess_sliced *S, const void *values);
 
 /* Scalars of the value array, padding included. */

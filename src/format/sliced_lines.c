@@ -103,7 +103,7 @@ void tess_cut_list(const tess_segments *segments, const tess_sliced_panel *panel
         cut_slots[i + 1] += cut_slots[i];
 }
 
-/* A panel of the matrix, for the two above. */
+/* A panel of the matrix: the argument of the two functions above. */
 typedef struct cut_panel {
     const cut_matrix *M;
     int32_t panel, split;

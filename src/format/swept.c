@@ -4,7 +4,8 @@
 #include "format/sliced_lines.h"
 #include "matrix/sort.h"
 
-/* A step looks for its blocks among so many: neighbouring columns may be of one segment. */
+/* A step looks for blocks of different lines among the next LOOK ones: neighbouring columns may
+ * belong to one segment. */
 enum { LANES = TESS_SWEPT_LANES, LOOK = 32 * LANES };
 
 /* ---- Lines ---- */
@@ -69,7 +70,7 @@ static tess_status list_lines(tess_ctx *ctx, const tess_matrix *A, tess_swept *S
 
 /* ---- Chunks ---- */
 
-/* A line costs as much as a quarter of a block beside its own. */
+/* A line costs as much as a quarter of a block, beside its blocks. */
 static int64_t work_of(const tess_swept *S, int64_t first, int64_t end)
 {
     int64_t work = end - first;
@@ -78,9 +79,9 @@ static int64_t work_of(const tess_swept *S, int64_t first, int64_t end)
     return work;
 }
 
-/* Cuts lines first .. end-1 into `chunks` chunks of equal work, or more, where their lines would be
- * too many; their ends follow chunk_line[S->chunks] unless it is NULL. What a chunk lacks because
- * its lines are many is shared by all that follow. */
+/* Cuts lines first .. end-1 into `chunks` chunks of equal work, or into more where a chunk would
+ * have too many lines. The ends of the chunks follow chunk_line[S->chunks] unless it is NULL. Work
+ * that a chunk lacks because its lines are too many is shared by all that follow. */
 static void cut_lines(tess_swept *S, int64_t first, int64_t end, int64_t chunks,
                       int32_t *chunk_line)
 {
@@ -109,7 +110,7 @@ static void cut_lines(tess_swept *S, int64_t first, int64_t end, int64_t chunks,
 
 static tess_status make_chunks(tess_ctx *ctx, tess_swept *S)
 {
-    /* Rows and segments are not in one chunk. */
+    /* A chunk has rows or segments, never both. */
     int64_t rows = work_of(S, 0, S->block_rows), segments = work_of(S, S->block_rows, S->lines);
     int64_t chunks = S->options.chunks;
     int64_t others = tess_ceil_div(chunks * segments, rows + segments > 0 ? rows + segments : 1);
@@ -150,8 +151,8 @@ static const tess_sort_key *sort_blocks(const tess_matrix *A, const tess_swept *
     return tess_sort_keys(o->keys, o->scratch, *count);
 }
 
-/* Puts blocks of one panel from the list into the step, in their order, of lines that it does not
- * have yet. */
+/* Fills the step with blocks of one panel from the list, in their order, each of a line that the
+ * step does not have yet. */
 static void fill_step(tess_swept *S, int64_t c, const tess_sort_key *keys, int64_t count,
                       const ordering *o, int64_t step)
 {
@@ -247,7 +248,7 @@ static int64_t chunk_step(const tess_swept *S, int64_t c)
     return S->first_step[c * S->panels];
 }
 
-/* Among the lanes of all steps. */
+/* The block's place among the lanes of all steps. */
 static int64_t place_of(const tess_swept *S, int64_t c, int64_t block)
 {
     return chunk_step(S, c) * LANES + S->places[block];

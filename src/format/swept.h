@@ -6,13 +6,14 @@
  *   steps    The blocks of a chunk by rising column, 32 a step, each of another line, so that the
  *            lanes of a warp never add to the same sum. Warps that work at the same time are at
  *            about the same columns: what they need of x is a window that moves over it once.
- *   panels   of 2^22 block columns, as many as a word can tell apart: no step has blocks of two
- *   words    of each lane of a step: the column in the panel above TESS_SWEPT_BITS bits, below it
- *            the line in the chunk; TESS_SWEPT_NONE: no block, its values are 0
- *   values   by 16 bytes: scalar e (in the block's order) of lane t of a step of blocks of N lies
- *            32 N scalars a step from the start on, there at
+ *   panels   Ranges of 2^22 block columns, as many as a word can tell apart. All blocks of a step
+ *            are in one panel.
+ *   words    One for each lane of a step: the column in the panel, above TESS_SWEPT_BITS bits with
+ *            the line in the chunk. TESS_SWEPT_NONE: the lane has no block, its values are 0.
+ *   values   A step of blocks of N scalars takes 32 N scalars. In it scalar e (in the block's
+ *            order) of lane t lies at
  *              (e / V * 32 + t) * V + e % V            V scalars are 16 bytes
- *            and what is left of N behind the last whole V at e * 32 + t
+ *            and the scalars behind the last whole V at e * 32 + t.
  *
  * The sums of a row that was cut are in the slots of a scratch array, one a segment, as in sliced
  * storage (sliced.h): cut row i owns the slots cut_slots[i] .. cut_slots[i+1]-1.
@@ -60,7 +61,7 @@ tess_status tess_swept_create(tess_ctx *ctx, const tess_matrix *A,
                               const tess_swept_options *options, tess_swept **out);
 void tess_swept_destroy(tess_swept *S);
 
-/* New numbers in the same pattern, in the order of the BSR matrix. */
+/* New values in the same pattern, in the order of the BSR matrix. */
 void tess_swept_update(tess_swept *S, const void *values);
 
 static inline int64_t tess_swept_steps(const tess_swept *S)

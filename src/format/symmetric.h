@@ -21,14 +21,14 @@ tess_status tess_symmetric_check(tess_ctx *ctx, const tess_matrix *A);
  * to be freed. */
 tess_status tess_symmetric_offsets(tess_ctx *ctx, const tess_matrix *A, int64_t **offsets);
 
-/* Where the mirrors of the blocks below the diagonal are: for whoever copies new values. */
+/* Where the mirrors of the blocks below the diagonal are, for functions that copy new values. */
 typedef struct tess_symmetric_mirrors {
     tess_ctx *ctx;
     int64_t *offsets; /* as tess_symmetric_offsets has them */
-    uint32_t *places; /* of the blocks below the diagonal, row by row: which block the mirror is;
-                         NULL: too many blocks for this, they have to be sought */
+    uint32_t *places; /* of each block below the diagonal, row by row: the number of its mirror;
+                         NULL: too many blocks for 32 bits, mirrors have to be searched for */
     bool diagonal;    /* every row has a block on the diagonal */
-    bool nontemporal; /* for whoever fills values: by non-temporal stores; false at first */
+    bool nontemporal; /* new values are written by non-temporal stores; false at first */
 } tess_symmetric_mirrors;
 
 /* Fails as tess_symmetric_check does. */

@@ -30,7 +30,7 @@ typedef struct tess_symmetric_lanes {
     int32_t *columns; /* slots, ascending in a group */
     void *values[2];
     uint16_t *present; /* slots: lane l has a block where bit l is set; for new values, as is */
-    void *zeros;       /* a block of them */
+    void *zeros;       /* one block of zeros */
     int64_t span;      /* the most columns from the first row of a group to its last column */
 } tess_symmetric_lanes;
 
@@ -39,7 +39,8 @@ tess_status tess_symmetric_lanes_create(tess_ctx *ctx, const tess_matrix *A, int
                                         tess_symmetric_lanes **out);
 void tess_symmetric_lanes_destroy(tess_symmetric_lanes *S);
 
-/* About how much of such storage would be blocks, the rest zeros: from a sample of A's rows. */
+/* The share of such storage that would be blocks, the rest being zeros, estimated from a sample of
+ * A's rows. */
 double tess_symmetric_lanes_fill(const tess_matrix *A, int lanes);
 
 /* Bytes of all arrays a product touches. */

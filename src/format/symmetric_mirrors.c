@@ -87,10 +87,10 @@ static inline int64_t expected(const tess_matrix *A, int64_t row, int64_t col, c
                                                                  : tess_matrix_find(A, row, col);
 }
 
-/* Compares the blocks of a row above the diagonal with their mirrors. Rows come in order, so that
- * the mirrors in a row below are met in order too: seen[j] of its blocks have been. `mirrors`
- * (NULL: nobody asks) learns where they are. The blocks that are compared or on the diagonal are
- * counted; -1 at the first that differs. */
+/* Compares the blocks of a row above the diagonal with their mirrors. Rows come in order, so the
+ * mirrors in a row j below are met in order too: seen[j] counts those met. The mirrors' places go
+ * to `mirrors` unless it is NULL. Returns the number of blocks compared, mirrors and the diagonal's
+ * included, or -1 where one differs. */
 static inline int64_t compare_row(const tess_matrix *A, int64_t i, int32_t *seen,
                                   const tess_symmetric_mirrors *mirrors, const int b)
 {
@@ -145,7 +145,8 @@ static void compare_share(void *arg, tess_range rows)
     tess_take(job->counted, counted);
 }
 
-/* Whether every block above the diagonal has an equal mirror and there is none without below. */
+/* Whether every block above the diagonal has an equal mirror and every block below it is a
+ * mirror. */
 static tess_status compare(const tess_matrix *A, const tess_symmetric_mirrors *mirrors,
                            bool *mirrored)
 {
@@ -218,7 +219,7 @@ tess_status tess_symmetric_check(tess_ctx *ctx, const tess_matrix *A)
 
 /* ---- Mirrors ---- */
 
-enum { AHEAD = 40 /* more blocks than have their mirrors on the way to the cache */ };
+enum { AHEAD = 40 /* places after the last: loops that prefetch mirrors read this far beyond */ };
 
 tess_status tess_symmetric_offsets(tess_ctx *ctx, const tess_matrix *A, int64_t **offsets)
 {

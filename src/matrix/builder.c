@@ -1,9 +1,9 @@
 /* Assembly: from what the inserters hold to a matrix.
  *
- * The first time the block rows and columns alone are sorted into a pattern; values are never moved
- * by sorting. Then, the first time and every other, each thread owns a range of the pattern's
- * blocks, reads the places of everything added, in order, and adds what falls into its range: no
- * atomics, and the same sum for any number of threads.
+ * The first time, block rows and columns alone are sorted into a pattern; sorting never moves
+ * values. Then, every time, each thread owns a range of the pattern's blocks, reads the places of
+ * all added blocks in order, and adds those in its range: no atomics, and the same sum for any
+ * number of threads.
  */
 #include <inttypes.h>
 
@@ -119,7 +119,7 @@ static void copy_pattern(const tess_matrix *from, int64_t *row_offsets, int32_t 
         memcpy(columns, from->columns, (size_t)from->blocks * sizeof *columns);
 }
 
-/* Of the i-th block that was added. */
+/* The place of the i-th block that was added. */
 static void find_place(void *inserter_of, const void *A, int64_t i)
 {
     const tess_inserter *inserter = inserter_of;

@@ -1,4 +1,4 @@
-/* How far columns jump about: whether a product finds its parts of x in a cache. */
+/* How scattered columns are: whether a product finds its parts of x in a cache. */
 #include "matrix/matrix.h"
 
 static int compare_columns(const void *a, const void *b)
@@ -28,7 +28,7 @@ double tess_matrix_scattered(const tess_matrix *A)
     for (int64_t s = 0; s < samples; s++) {
         int64_t row = s * pairs / samples * 2 * NEAR_ROWS;
         int64_t known = columns_of(A, row, before), count = columns_of(A, row + NEAR_ROWS, here);
-        int64_t at = 0; /* the first known column that is not left of all near ones */
+        int64_t at = 0; /* the first sorted column that may be near */
         for (int64_t i = 0; i < count; i++) {
             while (at < known && before[at] < here[i] - NEAR_ROWS)
                 at++;

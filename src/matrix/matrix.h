@@ -64,14 +64,14 @@ int64_t tess_matrix_lower_bound(const tess_matrix *A, int64_t row, int64_t colum
 /* The position of block (row, column), or -1. */
 int64_t tess_matrix_find(const tess_matrix *A, int64_t row, int64_t column);
 
-/* Bytes an SpMV must move once: values, block columns (4 B), row offsets (4 B each, as all the
- * measurements count them), x and y. The measure behind every GB/s we print. */
+/* Bytes an SpMV must move once: values, block columns (4 B), row offsets (4 B each, as in all
+ * measurements), x and y. Every printed GB/s is computed from it. */
 double tess_matrix_spmv_bytes(const tess_matrix *A);
 
 /* The share of blocks that lie further than 64 columns from all blocks of the 64 block rows before,
- * in up to 64 samples over the matrix: about 0 for a stencil or a band, dense columns included,
- * about 1 when columns are random. What is near is in the cache; what is far is there only if all
- * of x is. */
+ * in up to 64 samples over the matrix. It is about 0 for a stencil or a band, dense columns
+ * included, and about 1 for random columns. The x of a near block is in the cache; that of a far
+ * block only if all of x is. */
 double tess_matrix_scattered(const tess_matrix *A);
 
 /* Checks offsets, column range and, if `sorted`, the strict order of columns. The message names the
@@ -92,8 +92,8 @@ int64_t tess_narrow(tess_ctx *ctx, const double *from, float *to, int64_t count)
 /* The first row of share 0..shares-1 (share = shares: rows) when rows are dealt out in contiguous
  * ranges of nearly equal entries plus rows. */
 int64_t tess_share_row(const int64_t *row_offsets, int64_t rows, int share, int shares);
-/* A share for each thread of the context: its range of rows, dealt out in this way before the first
- * share begins. */
+/* One share a thread of the context, each a range of rows. The rows are dealt out as above before
+ * the first share begins. */
 void tess_for_rows(tess_ctx *ctx, const int64_t *row_offsets, int64_t rows, tess_range_fn run,
                    void *arg);
 /* The number of blocks in the longest block row. */
@@ -104,7 +104,7 @@ void tess_counts_to_offsets(int64_t *offsets, int64_t rows);
 
 /* ---- Rows in any order: scatter.c, from_rows.c ---- */
 
-/* Entries (blocks) by coordinates, in as many pieces as their owner likes. */
+/* Entries (blocks) by coordinates, in any number of pieces. */
 typedef struct tess_coo_piece {
     int64_t entries;
     const int64_t *row_index;

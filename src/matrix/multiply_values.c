@@ -71,7 +71,7 @@ tess_status tess_multiply_values(tess_ctx *ctx, const tess_matrix *A, const tess
     }
     tess_for_rows(ctx, A->row_offsets, A->block_rows, do_share,
                   &(struct do_share){A, B, turned, C, places, sums, row});
-    /* Zeros of the padding times an infinity are none. */
+    /* An infinity times the zeros of padding is NaN: the padding of C is set to 0 again. */
     for (int64_t i = C->cols % C->block_width != 0 ? 0 : tess_max(C->block_rows - 1, 0);
          i < C->block_rows; i++)
         tess_matrix_zero_padding(C, i);

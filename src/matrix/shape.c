@@ -1,8 +1,8 @@
 /* Block shapes by name; shape.h has the grammar. */
 #include "matrix/shape.h"
 
-/* A family has one length: a shape is 1 or that many rows of 1 or that many columns. A new family
- * is a new row here. */
+/* The height and the width of a family's shape are each either 1 or the family's length. A new
+ * family is a new row here. */
 typedef struct shape_family {
     const char *name;
     bool tall, wide;

@@ -1,4 +1,4 @@
-/* Dense pieces of a matrix that are no r x c blocks of a grid: shapes, by name.
+/* Shapes by name: dense pieces of a matrix that are not r x c blocks of a grid.
  *
  * A shape is data: `height` rows of `width` adjacent columns, row i beginning `shift * i` columns
  * to the right of row 0.
@@ -25,14 +25,14 @@ typedef struct tess_shape {
     int32_t height, width, shift;
 } tess_shape;
 
-/* The least fill of a piece, 0..1, where the list does not say one. */
+/* Stands for no threshold: the list does not say how full (0..1) a piece has to be. */
 #define TESS_SHAPE_NO_THRESHOLD (-1.0)
 
 typedef struct tess_shape_list {
     int count;
     tess_shape shape[TESS_SHAPE_LIST];
     double threshold[TESS_SHAPE_LIST]; /* least fill, or TESS_SHAPE_NO_THRESHOLD */
-    double saved; /* of CSR's bytes, 0..1, where the list was chosen, on a sample of the rows */
+    double saved; /* share of CSR's bytes, by a sample of the rows; set where a list is chosen */
 } tess_shape_list;
 
 /* Shapes separated by commas: FAMILY, FAMILY:LENGTH, HxW, HxW+SHIFT or HxW-SHIFT, each with an

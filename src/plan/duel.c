@@ -2,7 +2,8 @@
 
 /* A batch is RUNS timed products. A duel is four batches: challenger, champion, champion,
  * challenger. The first products of a batch are slow: the cache still holds the other format's
- * arrays. They are not counted, until products do not get faster any more, but at most so many: */
+ * arrays. Products are not counted until they no longer get faster, but at most so many are left
+ * out: */
 enum { RUNS = TESS_DUEL_RUNS / 2, WARM = 1, WARM_OTHER = 3, WARM_NEW = 8, WARM_FIRST = 9 };
 /* Products still get faster while one takes less than this share of the one before. */
 static const double faster = 0.97;
@@ -58,8 +59,9 @@ static int warm_runs(const tess_arena *a, const char *format)
     return times < 0.4 ? WARM : WARM_OTHER;
 }
 
-/* Runs up to `most` products that do not count; *count: how many it ran. It runs none on an
- * asynchronous device, whose timer runs one unasked and gets the others with those that count. */
+/* Runs up to `most` products that do not count; *count: how many it ran. On an asynchronous device
+ * it runs none: the device's timer runs one by itself, and is given the others together with those
+ * that count. */
 static tess_status warm_up(tess_arena *a, const tess_contestant *c, int most, int *count)
 {
     double seconds, before = HUGE_VAL;

@@ -43,5 +43,5 @@ tess_status tess_duel(tess_arena *a, tess_contestant *champion, tess_contestant 
 /* recall.c: a plan as it was chosen for the last matrix of this class; *out stays NULL when nothing
  * is known, or what is known does not work here any more. */
 void tess_search_recall(tess_arena *a, const char *key, tess_plan **out);
-/* Tells wisdom what the search has chosen. */
+/* Keeps in wisdom what the search has chosen. */
 void tess_search_remember(const tess_arena *a, const char *key);

@@ -27,7 +27,7 @@ int64_t tess_search_payback(const tess_search *search)
     double first = search->trials[0].seconds, best = search->trials[search->chosen].seconds;
     if (search->chosen == 0 || !(first > best))
         return -1;
-    /* The first plan would have been made anyway. */
+    /* The first plan would have been made without a search too. */
     double cost = search->seconds - search->trials[0].prepare_seconds;
     return (int64_t)(cost / (first - best)) + 1;
 }

@@ -128,7 +128,7 @@ static tess_status fall_back(tess_plan *plan, const void *values)
 static tess_status update_values(tess_plan *plan, const void *values)
 {
     tess_status status = plan->device->backend->update_values(plan, values);
-    /* A device with streams has no such format, and its failures are its own. */
+    /* A device with streams has no format that new values can break. */
     if (status != TESS_OK && status != TESS_ERR_MEMORY && plan->search &&
         !plan->device->backend->set_stream)
         status = fall_back(plan, values);
@@ -139,7 +139,7 @@ static tess_status update_values(tess_plan *plan, const void *values)
     return TESS_OK;
 }
 
-/* The plan's turn is the caller's already. */
+/* For callers that have the plan's turn. */
 static tess_status follow(tess_plan *plan)
 {
     const tess_matrix *A = plan->matrix;
@@ -168,7 +168,7 @@ typedef struct product_call {
     int64_t ldx, ldy;
 } product_call;
 
-/* Another plan, ready for what this one is used for; it takes this one's place if it can do the
+/* Prepares another plan for what this one is used for. It takes this one's place if it can do the
  * call. */
 static tess_status substitute(tess_plan *plan, int64_t trial, const product_call *call)
 {

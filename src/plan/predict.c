@@ -27,9 +27,9 @@ static bool comes_before(const tess_predicted_kernel *a, const tess_predicted_ke
     return a->seconds > 0 && (!(b->seconds > 0) || a->seconds < b->seconds);
 }
 
-/* A plan looks at the candidates in the order of times that are doubted for some formats (rank.c).
- * Who reads predictions gets what it would take first, then the others by the times that are
- * printed; equal ones, a kernel's parameters, as they are. */
+/* A plan looks at candidates in the order of times that are doubted for some formats (rank.c). A
+ * prediction lists first what a plan would take, then the others by their undoubted times.
+ * Candidates with equal times, which are one kernel with several parameters, keep their order. */
 static void sort_others(tess_predicted_kernel *kernels, int64_t count)
 {
     for (int64_t i = 2; i < count; i++) {

@@ -3,7 +3,7 @@
 #include "backend/shapes.h"
 #include "plan/wisdom/wisdom.h"
 
-/* Whether this matrix has shapes worth storing: its class in wisdom says nothing of them. */
+/* Whether this matrix has shapes worth storing: the class of a matrix in wisdom does not tell. */
 static bool worth_shapes(const tess_arena *a)
 {
     static const double least_saved = 0.15;

@@ -35,7 +35,7 @@ static void prepare_ahead(tess_arena *a, int64_t first)
     tess_free(a->ctx, items);
 }
 
-/* Candidates on one layout need it only once: trials share them. */
+/* Trials share layouts: candidates on one layout need it only once. */
 static tess_status prepare_trial(tess_arena *a, int64_t trial, tess_plan **plan)
 {
     prepare_ahead(a, trial);
@@ -205,7 +205,7 @@ static tess_status search_among(tess_arena *a, tess_plan **out)
         tess_plan_note(champion.plan, expected->candidate.kernel, expected->note);
     champion.plan->moves = a->search->trials[champion.trial].candidate.bytes;
     champion.plan->memory = a->search->trials[champion.trial].candidate.memory;
-    /* What was refused on the way, or the stop, is no failure of the caller's. */
+    /* Neither a refused trial nor a stop is a failure of the caller's. */
     tess_error_restore(a->ctx, &kept);
     *out = champion.plan;
     return TESS_OK;

@@ -51,7 +51,7 @@ tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *d
                              const tess_plan_options *options, bool fresh, tess_plan **out);
 /* explain.c: sets what one product moves and what the plan keeps, as far as the backend knows. */
 void tess_plan_price(tess_plan *plan);
-/* A trial is refused for a reason; and the plan that takes its place says so. */
+/* Marks a trial as refused, and notes in the plan that takes its place what failed and why. */
 void tess_trial_refuse(tess_trial *trial, const char *reason);
 void tess_plan_note(tess_plan *plan, const char *kernel, const char *reason);
 /* Takes the matrix's values again where they were changed in place since the plan took them. Every
@@ -70,8 +70,8 @@ tess_status tess_search_list(tess_search *search, tess_device *device, const tes
 bool tess_search_shapes(tess_effort effort, const tess_matrix *A);
 void tess_search_free(tess_ctx *ctx, tess_search *search); /* NULL is fine */
 
-/* After how many products the search has cost less than it saves: 0 when it cost nothing, -1 when
- * the first guess was the best and it never does. */
+/* The number of products after which the search has saved what it cost: 0 when it cost nothing, -1
+ * when it saves nothing because the first guess was the best. */
 int64_t tess_search_payback(const tess_search *search);
 const char *tess_effort_name(tess_effort effort); /* "measure" */
 const char *tess_trial_state_name(tess_trial_state state);

@@ -2,7 +2,7 @@
 #include "backend/backend.h"
 #include "ref/ref.h"
 
-/* update_values points the plan at other numbers, so the plan keeps its own head of the matrix. */
+/* The plan has a matrix head of its own, since update_values points it at other values. */
 typedef struct ref_state {
     tess_matrix matrix;
     double *column_sums;
@@ -71,7 +71,7 @@ static tess_status dot_product(tess_plan *plan, const void *x, const void *y, do
     const tess_matrix *A = plan->matrix;
     double sum = 0;
     for (int64_t i = 0; i < A->rows; i++)
-        sum += tess_ref_get(x, A->type, i) * tess_ref_get(y, A->type, i);
+        sum += tess_get(x, A->type, i) * tess_get(y, A->type, i);
     *dot = sum;
     return TESS_OK;
 }

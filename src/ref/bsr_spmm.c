@@ -12,8 +12,8 @@ static double row_times(const tess_matrix *A, int64_t row, const void *X, int64_
             int64_t col = (int64_t)A->columns[k] * A->block_width + j;
             int64_t at = (k * A->block_width + j) * A->block_height + i;
             if (col < A->cols)
-                sum += tess_ref_get(A->values, A->type, at) *
-                       tess_ref_get(X, A->type, col * stride + start);
+                sum +=
+                    tess_get(A->values, A->type, at) * tess_get(X, A->type, col * stride + start);
         }
     }
     return sum;
@@ -28,8 +28,8 @@ void tess_ref_spmm(const tess_matrix *A, int k, tess_block_order order, double a
             double sum = alpha * row_times(A, row, X, columns ? 1 : ldx, columns ? v * ldx : v);
             int64_t at = columns ? v * ldy + row : row * ldy + v;
             if (beta != 0)
-                sum += beta * tess_ref_get(Y, A->type, at);
-            tess_ref_put(Y, A->type, at, sum);
+                sum += beta * tess_get(Y, A->type, at);
+            tess_put(Y, A->type, at, sum);
         }
     }
 }

@@ -12,8 +12,8 @@ static double row_times(const tess_matrix *A, int64_t ib, int32_t i, const void 
         int64_t first = (int64_t)A->columns[k] * A->block_width;
         for (int32_t j = 0; j < A->block_width && first + j < A->cols; j++) {
             double product =
-                tess_ref_get(A->values, A->type, block + (int64_t)j * A->block_height + i) *
-                tess_ref_get(x, A->type, first + j);
+                tess_get(A->values, A->type, block + (int64_t)j * A->block_height + i) *
+                tess_get(x, A->type, first + j);
             sum += magnitude ? fabs(product) : product;
         }
     }
@@ -23,8 +23,7 @@ static double row_times(const tess_matrix *A, int64_t ib, int32_t i, const void 
 /* alpha*sum + beta*y[i], without reading y when beta is 0. */
 static void update(void *y, tess_type type, int64_t i, double alpha, double sum, double beta)
 {
-    tess_ref_put(y, type, i,
-                 beta == 0 ? alpha * sum : alpha * sum + beta * tess_ref_get(y, type, i));
+    tess_put(y, type, i, beta == 0 ? alpha * sum : alpha * sum + beta * tess_get(y, type, i));
 }
 
 void tess_ref_spmv(const tess_matrix *A, double alpha, const void *x, double beta, void *y)
@@ -55,8 +54,7 @@ void tess_ref_spmv_transpose(const tess_matrix *A, double alpha, const void *x, 
                     int64_t col = (int64_t)A->columns[k] * A->block_width + j;
                     int64_t at = (k * A->block_width + j) * A->block_height + i;
                     if (row < A->rows && col < A->cols)
-                        sums[col] +=
-                            tess_ref_get(A->values, A->type, at) * tess_ref_get(x, A->type, row);
+                        sums[col] += tess_get(A->values, A->type, at) * tess_get(x, A->type, row);
                 }
             }
         }

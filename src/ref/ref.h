@@ -4,20 +4,6 @@
 
 #include "matrix/matrix.h"
 
-/* One vector element or matrix value, whatever the precision. */
-static inline double tess_ref_get(const void *array, tess_type type, int64_t i)
-{
-    return type == TESS_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
-}
-
-static inline void tess_ref_put(void *array, tess_type type, int64_t i, double value)
-{
-    if (type == TESS_F64)
-        ((double *)array)[i] = value;
-    else
-        ((float *)array)[i] = (float)value;
-}
-
 /* y = alpha A x + beta y; x of cols, y of rows scalars of A's type. beta = 0 never reads y. */
 void tess_ref_spmv(const tess_matrix *A, double alpha, const void *x, double beta, void *y);
 
@@ -30,6 +16,5 @@ void tess_ref_spmv_transpose(const tess_matrix *A, double alpha, const void *x, 
 void tess_ref_spmm(const tess_matrix *A, int k, tess_block_order order, double alpha, const void *X,
                    int64_t ldx, double beta, void *Y, int64_t ldy);
 
-/* bound[i] = sum over j of |A_ij| |x_j|: the scale of the componentwise error bound of DESIGN 10.
- */
+/* bound[i] = sum over j of |A_ij| |x_j|: rounding may move y_i by a small multiple of it. */
 void tess_ref_spmv_magnitude(const tess_matrix *A, const void *x, double *bound);

@@ -5,8 +5,8 @@
  *     B y = c, c = r arranged        the inner solver
  *     x = x + y arranged back
  *
- * What the inner solver calls small is small in its scaling. Rounds follow until the residual of
- * the caller's system is, and an x is kept only where that residual is smaller than before.
+ * The inner solver judges its residual in its own scaling. Rounds follow until the residual of the
+ * caller's system is small. An x is kept only where that residual is smaller than before.
  *
  * With pc=ilut,pivot= the columns are exchanged while the factors are computed. Those exchanges
  * become part of the arrangement, and the inner solver takes the factors as they are.

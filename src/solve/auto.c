@@ -21,7 +21,7 @@ typedef struct automatic {
     tess_auto_watch watch;
 } automatic;
 
-/* Of a solver by auto, padded or not; NULL of others. */
+/* The state of a solver by auto, padded or not; NULL for other solvers. */
 static const automatic *find_automatic(const tess_solver *solver)
 {
     if (solver->outer == &tess_outer_padded)
@@ -107,8 +107,8 @@ typedef struct climb {
     bool ran;
 } climb;
 
-/* The solver of the rung, unless it is there. A rung that cannot be set up is a failed attempt:
- * *why says so. Only a caller that cancels, or broken arguments, end the climb. */
+/* Sets up the rung's solver, unless it is there. A rung that cannot be set up is a failed attempt:
+ * *why says so. Only a cancelled call or broken arguments end the climb. */
 static tess_status open_rung(tess_solver *solver, const tess_rung *rung, char *why, size_t size)
 {
     automatic *a = solver->outer_state;
@@ -137,7 +137,7 @@ static tess_status open_rung(tess_solver *solver, const tess_rung *rung, char *w
     return goes_on ? TESS_OK : status;
 }
 
-/* Whether rung `at` is for a matrix like this, as far as it is known. */
+/* Whether rung `at` is for a matrix like this, as far as the matrix is known. */
 static bool is_for(const automatic *a, int at)
 {
     return a->rungs[at].only != (a->indefinite ? TESS_FOR_DEFINITE : TESS_FOR_INDEFINITE);
@@ -152,7 +152,7 @@ static double next_setup(const automatic *a)
     return next < a->count ? a->rungs[next].setup * (double)a->look.entries : 0;
 }
 
-/* The iterations of a rung: `most`, and more where it is about to arrive. */
+/* Runs the rung's iterations: `most`, and more where it is about to converge. */
 static tess_status iterate_rung(climb *c, int64_t most)
 {
     tess_rounds *f = &c->rounds;
@@ -231,7 +231,7 @@ static tess_status attempt(climb *c)
     a->watch.late = false;
     a->watch.deadline = started + (a->at + 1 < a->count ? 0.5 * left : left);
     TESS_TRY(open_rung(solver, rung, why, sizeof why));
-    /* Unstable factors may do all the same, but not slowly. */
+    /* Unstable factors may converge nevertheless, but must do so quickly. */
     if (!why[0])
         TESS_TRY(run_rung(c, tess_solver_growth(solver->inner) <= TESS_PC_UNSTABLE
                                  ? rung->most
@@ -241,7 +241,7 @@ static tess_status attempt(climb *c)
     return TESS_OK;
 }
 
-/* How it ended, when no rung is left or allowed. */
+/* Ends the solve when no rung is left or allowed. */
 static void give_up(const climb *c, const automatic *a, tess_system *end)
 {
     const tess_rounds *f = &c->rounds;

@@ -1,19 +1,19 @@
 /* When an attempt has to end: the caller says stop, its time is over, or its iterations are and it
  * does not pay to go on.
  *
- * A method that has done its iterations and still gets on may take as long as the set-up of the
- * next attempt would: whichever of the two would have solved the system, at most twice its time is
- * spent. Past that it goes on where it is about to arrive. Its rate is that of the smallest |r|
- * over the second half of its iterations:
+ * A method that has done its iterations and still makes progress may take as long again as the
+ * set-up of the next attempt would: whichever of the two would have solved the system, at most
+ * twice its time is spent. After that it goes on only where it is about to converge. Its rate is
+ * that of the smallest |r| over the second half of its iterations:
  *
  *     log |r|   \__                   rate  = log(|r| at k/2 over |r| at k) / (k/2)
  *               |  \___               needs = log(|r| at k over tol) / rate
  *               |   |  \___ . . . tol
  *               0  k/2  k        k + needs
  *
- * Where that takes longer than the next attempt's set-up, it ends. It is asked again after a
- * quarter more iterations, since the rate changes, and all that it adds is at most twice that
- * set-up.
+ * Where the needed iterations take longer than the next attempt's set-up, the attempt ends. The
+ * rate changes, so it is computed again after a quarter more iterations. In all, the attempt adds
+ * at most twice the time of that set-up.
  */
 #include <math.h>
 

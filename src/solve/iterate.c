@@ -48,7 +48,6 @@ static tess_status true_residual(tess_solver *solver, int j, double *norm)
     return TESS_OK;
 }
 
-/* Iterations without progress before a system is given up. */
 int64_t tess_patience(const tess_solver *solver)
 {
     if (solver->options.stagnation > 0)
@@ -152,8 +151,6 @@ static tess_status confirm_least(tess_solver *solver, tess_system *system, int j
     return TESS_OK;
 }
 
-/* After the start or an iteration of system j, whose slots are in solver->slots. *again: its
- * recurrence must start again from x. */
 tess_status tess_look(tess_solver *solver, tess_system *system, int j, int64_t position,
                       bool *again)
 {
@@ -200,7 +197,7 @@ tess_status tess_begin_again(tess_solver *solver, tess_system *system, int j)
     return TESS_OK;
 }
 
-/* A square of |b| that underflows: whether b is 0 decides what is said. */
+/* Ends a system whose |b|^2 is 0: either b is 0, or the square underflows. */
 static tess_status end_small(tess_solver *solver, tess_system *system, int j, const void *b)
 {
     const tess_matrix *A = solver->plan->matrix;
@@ -295,7 +292,7 @@ static void add_costs(const tess_space *space, double seconds, int k, tess_resul
     }
 }
 
-/* What a solve needs, on all parts or on none; and whether any of them has a callback. */
+/* Gets what a solve needs, on all parts or on none; and asks whether any part has a callback. */
 static tess_status start_together(tess_solver *solver, int k, tess_group *g)
 {
     const tess_backend *backend = solver->plan->device->backend;

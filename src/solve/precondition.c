@@ -1,4 +1,5 @@
-/* Our preconditioners alone: a space of two vectors in which the steps of z = M^-1 r run. */
+/* A preconditioner without a method: a space of two vectors in which the steps of z = M^-1 r
+ * run. */
 #include "plan/tuner.h"
 #include "solve/solve.h"
 

@@ -6,7 +6,8 @@ double tess_rounds_threshold(const tess_rounds *f)
     return fmax(f->solver->options.tol * f->rhs_norm, f->solver->options.atol);
 }
 
-/* Inner iterations are counted on, and residuals are those of the outer system. */
+/* Passes an inner iteration on: iterations count through all rounds, and residuals are those of the
+ * outer system. */
 static int relay(void *user, int64_t iteration, double residual)
 {
     tess_rounds *f = user;
@@ -54,8 +55,8 @@ static void scale_vector(const tess_plan *plan, int exponent, const void *from, 
         tess_put(to, plan->matrix->type, i, ldexp(tess_get(from, plan->matrix->type, i), exponent));
 }
 
-/* Methods square the norm of r. Where the square is beyond what a double holds, they get a multiple
- * of r and d. */
+/* Methods square the norm of r. Where the square is beyond the range of double, r and d are
+ * scaled. */
 static tess_status solve_in_range(tess_solver *solver, const void *r, void *d, tess_result *inner)
 {
     const tess_plan *plan = solver->plan;

@@ -91,7 +91,7 @@ static tess_status open_space(tess_solver *solver, int vectors, int slots, int s
     return status;
 }
 
-/* What goes around the method: the outermost. */
+/* The outermost of the solvers around the method; NULL: there is none. */
 static const tess_outer *outer_of(const tess_solver *solver)
 {
     const tess_solve_options *options = &solver->options;

@@ -113,7 +113,7 @@ static void check(const test_variant *v, device *d, const tess_matrix *A, double
         if (beta == 0)
             for (int64_t i = 0; i < A->rows; i++)
                 for (int64_t j = 0; j < k; j++)
-                    tess_ref_put(out, A->type, spmm ? at(v, d->call.ldy, i, j) : i, NAN);
+                    tess_put(out, A->type, spmm ? at(v, d->call.ldy, i, j) : i, NAN);
         d->call.y = address(out);
         d->call.dot = address(&result[turn]);
         run(v, d, what, seed + 10 * (uint64_t)turn);
@@ -125,19 +125,18 @@ static void check(const test_variant *v, device *d, const tess_matrix *A, double
     void *y0j = malloc((size_t)(A->rows + 1) * 8);
     for (int64_t j = 0; j < k; j++) {
         for (int64_t i = 0; i < A->cols; i++)
-            tess_ref_put(xj, A->type, i,
-                         tess_ref_get(x, A->type, spmm ? at(v, d->call.ldx, i, j) : i));
+            tess_put(xj, A->type, i, tess_get(x, A->type, spmm ? at(v, d->call.ldx, i, j) : i));
         for (int64_t i = 0; i < A->rows; i++) {
             int64_t from = spmm ? at(v, d->call.ldy, i, j) : i;
-            tess_ref_put(yj, A->type, i, tess_ref_get(y, A->type, from));
-            tess_ref_put(y0j, A->type, i, tess_ref_get(y0, A->type, from));
+            tess_put(yj, A->type, i, tess_get(y, A->type, from));
+            tess_put(y0j, A->type, i, tess_get(y0, A->type, from));
         }
         test_check_spmv(what, A, alpha, xj, beta, y0j, yj);
     }
     if (dot) {
         double want = 0, scale = 0;
         for (int64_t i = 0; i < A->rows; i++) {
-            double term = tess_ref_get(y, A->type, i) * tess_ref_get(own ? y : w, A->type, i);
+            double term = tess_get(y, A->type, i) * tess_get(own ? y : w, A->type, i);
             want += term;
             scale += fabs(term);
         }
@@ -233,8 +232,8 @@ static void check_update(int index, int height, int shift, int64_t runs)
     for (int64_t i = 0; i < count; i++) {
         int64_t r = i / run, q = i % run;
         int64_t from = (r * 7 + 3) % runs * run + q / inner + q % inner * height;
-        double want = r % 5 == 4 ? 0 : tess_ref_get(given, type, from);
-        if (tess_ref_get(values, type, i) != want)
+        double want = r % 5 == 4 ? 0 : tess_get(given, type, from);
+        if (tess_get(values, type, i) != want)
             fail_msg("update, runs of %d, columns of %d: element %lld", run, height, (long long)i);
     }
     free(given), free(values), free(map);
@@ -269,11 +268,11 @@ static void precisions_are_converted(void **state)
         if (wrong)
             fail_msg("%s: %s", names[add], wrong);
         for (int64_t i = 0; i < N; i++) {
-            double want = (add ? tess_ref_get(before, to_type, i) : 0) +
-                          3.25 * tess_ref_get(from, from_type, i);
+            double want =
+                (add ? tess_get(before, to_type, i) : 0) + 3.25 * tess_get(from, from_type, i);
             if (i == N - 1)
-                want = tess_ref_get(before, to_type, i); /* behind the end */
-            if (tess_ref_get(to, to_type, i) != (add ? want : (double)(float)want))
+                want = tess_get(before, to_type, i); /* behind the end */
+            if (tess_get(to, to_type, i) != (add ? want : (double)(float)want))
                 fail_msg("%s: element %lld", names[add], (long long)i);
         }
         free(from), free(to), free(before);

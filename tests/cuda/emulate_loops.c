@@ -112,7 +112,7 @@ static void check_numbers(const test_loop *loop, const char *what, int number, t
 {
     const double epsilon = type == TESS_F64 ? 1e-9 : 2e-3;
     for (int64_t i = 0; i < count; i++) {
-        const double a = tess_ref_get(got, type, i), b = tess_ref_get(want, type, i);
+        const double a = tess_get(got, type, i), b = tess_get(want, type, i);
         if (!(fabs(a - b) <= epsilon * (1 + fabs(b))))
             fail_msg("%s (%s, block %d): %s %d, number %lld: %.17g, the CPU has %.17g\n%s",
                      loop->name, loop->method, (int)loop->block, what, number, (long long)i, a, b,
@@ -129,8 +129,8 @@ static void multiply(tess_plan *plan, const tess_step *step, arrays *d, size_t s
     assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_OK);
     memset(parts, 0, PARTS * sizeof *parts);
     for (int64_t i = 0; step->slot >= 0 && i < A->rows; i++)
-        parts[i % PARTS] += tess_ref_get(d->vectors + (size_t)step->w * stride, A->type, i) *
-                            tess_ref_get(y, A->type, i);
+        parts[i % PARTS] +=
+            tess_get(d->vectors + (size_t)step->w * stride, A->type, i) * tess_get(y, A->type, i);
 }
 
 /* Iterations with products by the host and all else in launches of between.cu. */

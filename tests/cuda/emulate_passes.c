@@ -56,7 +56,7 @@ static void fill(bench *b, const test_pass *pass, int64_t rows, uint64_t seed)
         for (int64_t i = 0; i < block; i++) {
             const int64_t row = b->stride - block + i;
             if (row >= rows || j >= rows)
-                tess_ref_put(b->diagonal, pass->diagonal.type, j * block + i, row == j);
+                tess_put(b->diagonal, pass->diagonal.type, j * block + i, row == j);
         }
 }
 
@@ -124,8 +124,8 @@ static void compare(const test_pass *pass, const bench *b)
     const double epsilon = pass->type == TESS_F64 ? 1e-13 : 1e-4;
     const double scale = pass->diagonal.block > 0 ? pass->diagonal.block : 1;
     for (int64_t i = 0; i < VECTORS * b->stride; i++) {
-        const double got = tess_ref_get(b->data[0], b->type, i);
-        const double want = tess_ref_get(b->data[1], b->type, i);
+        const double got = tess_get(b->data[0], b->type, i);
+        const double want = tess_get(b->data[1], b->type, i);
         if (!(fabs(got - want) <= epsilon * scale * (1 + fabs(want))))
             fail_msg("%s (%s), %lld rows: vector %lld, row %lld: %.17g, the CPU has %.17g\n%s",
                      pass->name, pass->what, (long long)b->rows, (long long)(i / b->stride),

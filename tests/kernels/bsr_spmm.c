@@ -63,9 +63,8 @@ static void *vector_of(const void *array, tess_type type, int64_t length, int64_
 {
     void *copy = malloc((size_t)(length + 1) * tess_type_size(type));
     for (int64_t i = 0; i < length; i++)
-        tess_ref_put(
-            copy, type, i,
-            tess_ref_get(array, type, order == TESS_ORDER_COLUMN_MAJOR ? v * ld + i : i * ld + v));
+        tess_put(copy, type, i,
+                 tess_get(array, type, order == TESS_ORDER_COLUMN_MAJOR ? v * ld + i : i * ld + v));
     return copy;
 }
 
@@ -84,8 +83,7 @@ static void check_result(const problem *p, const char *what, double alpha, doubl
     /* Between the vectors or rows nothing has changed. */
     for (int64_t i = 0; i < (int64_t)(p->y_bytes / tess_type_size(A->type)); i++) {
         int64_t length = p->order == TESS_ORDER_COLUMN_MAJOR ? A->rows : p->k;
-        if (i % p->ldy >= length &&
-            tess_ref_get(p->Y.data, A->type, i) != tess_ref_get(p->Y0, A->type, i))
+        if (i % p->ldy >= length && tess_get(p->Y.data, A->type, i) != tess_get(p->Y0, A->type, i))
             fail_msg("%s: scalar %lld of Y lies in a gap and was written", what, (long long)i);
     }
 }
@@ -210,8 +208,8 @@ static void results_do_not_depend_on_threads_order_or_run(void **state)
             problem p = make_problem(A, 6, order, 0, 3);
             if (order == TESS_ORDER_COLUMN_MAJOR) /* the same vectors */
                 for (int64_t i = 0; i < p.A->cols * 6; i++)
-                    tess_ref_put(p.X.data, TESS_F64, i % 6 * p.A->cols + i / 6,
-                                 tess_random_unit(103, (uint64_t)i));
+                    tess_put(p.X.data, TESS_F64, i % 6 * p.A->cols + i / 6,
+                             tess_random_unit(103, (uint64_t)i));
             tess_device *device = test_threads(ctx, threads[form / 2]);
             tess_plan *plan = make_plan(ctx, &p, device, half ? "symmetric" : "bsr", NULL);
             for (int repeat = 0; repeat < 2; repeat++) {

@@ -299,8 +299,7 @@ static void dot_comes_with_the_product_and_is_reproducible(void **state)
                 assert_int_equal(
                     tess_spmv_dot(plan, 2, p.x.data, 0, p.y.data, self ? NULL : w, &dot), TESS_OK);
                 for (int64_t i = 0; i < p.A->rows; i++) {
-                    double term =
-                        tess_ref_get(left, p.A->type, i) * tess_ref_get(p.y.data, p.A->type, i);
+                    double term = tess_get(left, p.A->type, i) * tess_get(p.y.data, p.A->type, i);
                     expected += term;
                     scale += fabs(term);
                 }

@@ -88,10 +88,10 @@ static void plant(tess_ctx *ctx, tess_fbcsr_split *split, const tess_shape *shap
             double value = tess_random_unit(seed + 2, (uint64_t)(b * size + e));
             if (e % 7 == 3)
                 continue;
-            tess_ref_put(split->values, type, b * size + e, value);
+            tess_put(split->values, type, b * size + e, value);
             split->nonzeros++;
             dense[(at[b][0] + i) * cols + at[b][1] + shape->shift * i + k] =
-                tess_ref_get(split->values, type, b * size + e);
+                tess_get(split->values, type, b * size + e);
         }
     }
     free(at);
@@ -110,7 +110,7 @@ static tess_matrix *from_dense(tess_ctx *ctx, const double *dense, int64_t rows,
         for (int64_t j = 0; j < cols; j++)
             if (dense[i * cols + j] != 0) {
                 A->columns[k] = (int32_t)j;
-                tess_ref_put(A->values, type, k++, dense[i * cols + j]);
+                tess_put(A->values, type, k++, dense[i * cols + j]);
             }
         A->row_offsets[i + 1] = k;
     }

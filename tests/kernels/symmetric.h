@@ -29,7 +29,7 @@ static inline tess_matrix *symmetric_matrix(tess_ctx *ctx, test_pattern pattern,
                 for (int64_t at = 0; pass == 1 && at < b * b; at++) {
                     double value = left >= 0 ? tess_matrix_value(A, left * b * b + at) : 0;
                     value += right >= 0 ? tess_matrix_value(T, right * b * b + at) : 0;
-                    tess_ref_put(S->values, type, blocks * b * b + at, value);
+                    tess_put(S->values, type, blocks * b * b + at, value);
                     S->columns[blocks] = (int32_t)j;
                 }
                 blocks++;
@@ -51,7 +51,7 @@ static inline double symmetric_lane_value(const tess_symmetric_lanes *S, tess_ty
     const int32_t rest = S->block_size * S->block_size - S->half;
     const bool second = e >= S->half;
     int64_t at = second ? k * rest + e - S->half : k * S->half + e;
-    return tess_ref_get(S->values[second], type, at * S->lanes + l);
+    return tess_get(S->values[second], type, at * S->lanes + l);
 }
 
 /* Every slot of S holds blocks of A or zeros; returns how many blocks. */

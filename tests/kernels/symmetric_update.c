@@ -71,7 +71,7 @@ static void check_stored(const storage *s, const tess_matrix *A)
 static void scale(tess_matrix *A, double factor)
 {
     for (int64_t i = 0; i < tess_matrix_stored(A); i++)
-        tess_ref_put(A->values, A->type, i, factor * tess_matrix_value(A, i));
+        tess_put(A->values, A->type, i, factor * tess_matrix_value(A, i));
 }
 
 typedef void (*check)(tess_ctx *ctx, tess_matrix *A, int lanes);
@@ -139,7 +139,7 @@ static void check_refused(tess_ctx *ctx, tess_matrix *A, int lanes)
             if (k != first && k != last && j != i)
                 continue;
             const double kept = tess_matrix_value(A, at);
-            tess_ref_put(A->values, A->type, at, kept + 1);
+            tess_put(A->values, A->type, at, kept + 1);
             const bool alone = j == i && at % size / b == at % size % b;
             const tess_status status = update(&s, A);
             assert_int_equal(status, alone ? TESS_OK : TESS_ERR_MATRIX);
@@ -147,7 +147,7 @@ static void check_refused(tess_ctx *ctx, tess_matrix *A, int lanes)
             expected_message(A, i, at, kept, message, sizeof message);
             if (!alone)
                 assert_string_equal(tess_ctx_error(ctx), message);
-            tess_ref_put(A->values, A->type, at, kept);
+            tess_put(A->values, A->type, at, kept);
         }
     }
     assert_int_equal(update(&s, A), TESS_OK);

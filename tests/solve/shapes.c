@@ -63,8 +63,7 @@ tess_matrix *test_shape_matrix(tess_ctx *ctx, test_shape shape, int64_t size, in
                 value /= (double)(i == n - 1 || j == n - 1 ? n : 8) * b;
                 if (row == column)
                     value = 1.5 + 0.2 * value;
-                tess_ref_put(A->values, type, k * b * b + at,
-                             row < rows && column < rows ? value : 0);
+                tess_put(A->values, type, k * b * b + at, row < rows && column < rows ? value : 0);
             }
             k++;
         }
@@ -82,8 +81,7 @@ static void subtract_row(const tess_staged *staged, const tess_triangle *t, int6
     for (int64_t k = t->offsets[position]; k < t->offsets[position + 1]; k++)
         for (int32_t j = 0; j < b; j++)
             for (int32_t i = 0; i < b; i++) {
-                const double a =
-                    tess_ref_get(t->values, staged->type, k * b * b + (int64_t)j * b + i);
+                const double a = tess_get(t->values, staged->type, k * b * b + (int64_t)j * b + i);
                 const double product = a * x[(int64_t)t->columns[k] * b + j];
                 sum[i] += magnitudes ? fabs(product) : -product;
             }
@@ -99,7 +97,7 @@ static double *solve(const tess_staged *staged, const tess_split *split, const v
     for (int64_t p = 0; p < n; p++) {
         for (int32_t i = 0; i < b; i++) {
             const int64_t at = (int64_t)staged->stages.rows[p] * b + i;
-            const double value = at < scalars ? tess_ref_get(r, staged->vector_type, at) : 0;
+            const double value = at < scalars ? tess_get(r, staged->vector_type, at) : 0;
             y[p * b + i] = magnitudes ? fabs(value) : value;
         }
         subtract_row(staged, &split->lower, p, y, magnitudes, y + p * b);
@@ -109,7 +107,7 @@ static double *solve(const tess_staged *staged, const tess_split *split, const v
         for (int32_t i = 0; i < b; i++) {
             double sum = 0;
             for (int32_t j = 0; j < b; j++) {
-                const double d = tess_ref_get(split->inverse, staged->type, (p * b + j) * b + i);
+                const double d = tess_get(split->inverse, staged->type, (p * b + j) * b + i);
                 sum += magnitudes ? fabs(d) * old[j] : d * old[j];
             }
             y[p * b + i] = sum;
@@ -142,7 +140,7 @@ void test_check_staged(const char *what, const tess_staged *staged, bool transpo
             const int64_t at = (int64_t)staged->stages.rows[p] * b + i;
             if (at >= scalars)
                 continue;
-            const double got = tess_ref_get(z, staged->vector_type, at);
+            const double got = tess_get(z, staged->vector_type, at);
             if (!(fabs(got - exact[p * b + i]) <= limit * (size[p * b + i] + 1e-30)))
                 fail_msg("%s: z[%lld] = %.17g instead of %.17g", what, (long long)at, got,
                          exact[p * b + i]);

@@ -36,7 +36,7 @@ static void check_solves(void **state, const tess_matrix *A, const tess_pc_optio
     const int64_t scalars = A->block_rows * A->block_height;
     void *r = test_vector(scalars, A->type, 3), *first[2] = {NULL, NULL};
     for (int64_t i = A->rows; i < scalars; i++)
-        tess_ref_put(r, A->type, i, 0);
+        tess_put(r, A->type, i, 0);
     for (int threads = 1; threads <= 4; threads++) {
         tess_device *device = test_threads(test_ctx(state), threads);
         tess_plan *plan = open_plan(A, device);

@@ -190,7 +190,7 @@ tess_matrix *test_matrix(tess_ctx *ctx, test_pattern pattern, int64_t size, int3
             for (int64_t at = 0; at < (int64_t)r * c; at++) {
                 bool inside = i * r + at % r < A->rows && j * c + at / r < A->cols;
                 double value = inside ? tess_random_unit(seed + 3, (uint64_t)(k * r * c + at)) : 0;
-                tess_ref_put(A->values, type, k * r * c + at, value);
+                tess_put(A->values, type, k * r * c + at, value);
             }
             k++;
         }
@@ -262,7 +262,7 @@ void *test_vector(int64_t count, tess_type type, uint64_t seed)
 {
     void *x = malloc((size_t)(count > 0 ? count : 1) * tess_type_size(type));
     for (int64_t i = 0; i < count; i++)
-        tess_ref_put(x, type, i, tess_random_unit(seed, (uint64_t)i));
+        tess_put(x, type, i, tess_random_unit(seed, (uint64_t)i));
     return x;
 }
 
@@ -289,10 +289,10 @@ void test_check_spmv(const char *what, const tess_matrix *A, double alpha, const
     double epsilon = A->type == TESS_F64 ? DBL_EPSILON : FLT_EPSILON;
     double factor = 2.0 * (double)(longest_row(A) + 2) * epsilon;
     for (int64_t i = 0; i < A->rows; i++) {
-        double got = tess_ref_get(y, A->type, i), want = tess_ref_get(expected, A->type, i);
+        double got = tess_get(y, A->type, i), want = tess_get(expected, A->type, i);
         double scale = fabs(alpha) * magnitude[i];
         if (beta != 0)
-            scale += fabs(beta * tess_ref_get(y0, A->type, i));
+            scale += fabs(beta * tess_get(y0, A->type, i));
         if (!(fabs(got - want) <= factor * scale))
             fail_msg("%s: %dx%d blocks %s: row %lld is %.17g, ref says %.17g (bound %.3g)", what,
                      (int)A->block_height, (int)A->block_width, tess_type_name(A->type),

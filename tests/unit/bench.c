@@ -45,23 +45,23 @@ static void spoil(tess_plan *plan, void *y)
     int64_t row = (A->rows < A->cols ? A->rows : A->cols) / 2; /* y may be of either length */
     if (row == 0)
         return;
-    double value = tess_ref_get(y, A->type, row);
+    double value = tess_get(y, A->type, row);
     if (strcmp(plan->kernel, "one_row_off") == 0)
-        tess_ref_put(y, A->type, row, value * (1 + 1e-4));
+        tess_put(y, A->type, row, value * (1 + 1e-4));
     if (strcmp(plan->kernel, "nan") == 0)
-        tess_ref_put(y, A->type, row, NAN);
+        tess_put(y, A->type, row, NAN);
     if (strcmp(plan->kernel, "unsteady") == 0) /* right within rounding, but not the same */
-        tess_ref_put(y, A->type, row,
-                     value * (1 + ++*calls % 5 * (A->type == TESS_F64 ? 1e-15 : 3e-7)));
+        tess_put(y, A->type, row,
+                 value * (1 + ++*calls % 5 * (A->type == TESS_F64 ? 1e-15 : 3e-7)));
 }
 
 static tess_status spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
 {
     const tess_matrix *A = plan->matrix;
-    double first = A->rows > 0 ? tess_ref_get(y, A->type, 0) : 0;
+    double first = A->rows > 0 ? tess_get(y, A->type, 0) : 0;
     tess_ref_spmv(A, alpha, x, beta, y);
     if (A->rows > 0 && strcmp(plan->kernel, "row_unwritten") == 0)
-        tess_ref_put(y, A->type, 0, first);
+        tess_put(y, A->type, 0, first);
     spoil(plan, y);
     return TESS_OK;
 }

@@ -29,7 +29,7 @@ static tess_matrix *diagonals(tess_ctx *ctx, tess_type type, bool noise)
                     here |= col - row == offsets[d] && (d != 1 || row % 41 != 0);
                 if (here && pass == 1) {
                     A->columns[k] = (int32_t)col;
-                    tess_ref_put(A->values, type, k, tess_random_unit(3, (uint64_t)k));
+                    tess_put(A->values, type, k, tess_random_unit(3, (uint64_t)k));
                 }
                 k += here;
             }
@@ -109,7 +109,7 @@ static void every_product_of_a_plan_agrees_with_ref(void **state)
         double dot = 0, want = 0;
         assert_int_equal(tess_spmv_dot(plan, 1, x, 0, y, NULL, &dot), TESS_OK);
         for (int64_t i = 0; i < ROWS; i++)
-            want += tess_ref_get(y, type, i) * tess_ref_get(y, type, i);
+            want += tess_get(y, type, i) * tess_get(y, type, i);
         assert_true(dot > 0.999999 * want && dot < 1.000001 * want);
         assert_int_equal(tess_matrix_transpose(ctx, A, &T), TESS_OK);
         assert_int_equal(tess_spmv_transpose(plan, 1, x, 0, y), TESS_OK);

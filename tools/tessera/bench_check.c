@@ -52,10 +52,10 @@ static void add_row_magnitude(const tess_matrix *A, int64_t ib, bool transpose, 
                 int64_t col = (int64_t)A->columns[k] * A->block_width + j;
                 if (row >= A->rows || col >= A->cols)
                     continue;
-                double value = tess_ref_get(A->values, A->type,
-                                            (k * A->block_width + j) * A->block_height + i);
+                double value =
+                    tess_get(A->values, A->type, (k * A->block_width + j) * A->block_height + i);
                 int64_t in = transpose ? row : col, out = transpose ? col : row;
-                sums[out * stride] += fabs(value * tess_ref_get(x, A->type, x_start + in * stride));
+                sums[out * stride] += fabs(value * tess_get(x, A->type, x_start + in * stride));
             }
         }
     }
@@ -166,8 +166,8 @@ static void compare_scalars(void *arg, tess_range range)
     const bench_truth *truth = job->truth;
     double worst = 0;
     for (int64_t i = range.first; i < range.last; i++) {
-        double value = tess_ref_get(job->y, truth->type, i);
-        double off = fabs(value - tess_ref_get(truth->expected, truth->type, i));
+        double value = tess_get(job->y, truth->type, i);
+        double off = fabs(value - tess_get(truth->expected, truth->type, i));
         if (off == 0)
             continue;
         double error = off / truth->magnitude[i];

@@ -101,7 +101,7 @@ static void take_products(bench_session *s, bench_entry *e)
     memcpy(e->times + e->timed, e->turn_times + uncounted(s), (size_t)e->turn * sizeof *e->times);
     e->timed += e->turn;
     if (e->first_y && !bench_same(s->ctx, e->first_y, s->y, s->y_bytes)) {
-        judge(s, e->result); /* not even right any more? that is the more important message */
+        judge(s, e->result); /* a wrong result is the more important message */
         if (e->result->outcome != BENCH_GOOD)
             return;
         if (e->result->peer[0]) /* that is its own affair, and its time counts */
@@ -111,8 +111,8 @@ static void take_products(bench_session *s, bench_entry *e)
     }
 }
 
-/* The plan gets its own values anew, from the device's memory; a device that works apart gets
- * several updates one after the other, as it gets products, and is waited for once. */
+/* Gives the plan its own values anew, from the device's memory. An asynchronous device gets several
+ * updates one after the other, as it gets products, and is waited for once. */
 static tess_status update(bench_session *s, bench_entry *e, int in_a_row, double *seconds)
 {
     const double start = tess_seconds();

@@ -28,7 +28,7 @@ const cli_command *const commands[] = {
 };
 const size_t command_count = sizeof commands / sizeof commands[0];
 
-/* Whoever names a file hears what is wrong with it. */
+/* Whether the user named a wisdom file, whose faults are then shown. */
 static bool wisdom_named(void)
 {
     const char *named = getenv("TESSERA_WISDOM");

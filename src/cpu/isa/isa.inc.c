@@ -30,8 +30,8 @@
 #define W ((int)(SIMD_BYTES_F32 / 4))
 #include "cpu/isa/templates.inc.c"
 
-/* Names in the table: "bsr_spmv_3x3_f64_neon_streams2", "bsr_spmv_any_f64_neon". select.c knows
- * what they were before. */
+/* Names in the table: "bsr_spmv_3x3_f64_neon_streams2", "bsr_spmv_any_f64_neon". select.c knows the
+ * former names. */
 #define FORM_1 ""
 #define FORM_2 "_streams2"
 #define FORM_3 "_streams3"

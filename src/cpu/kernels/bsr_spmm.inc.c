@@ -22,8 +22,8 @@ enum { NAME(spmm_sums) = SIMD_REGISTERS * 3 / 4, NAME(spmm_most) = 4 };
 /* Columns of a block summed apart, to hide the latency of a multiply-add in small tiles. */
 #define SPMM_SETS(r, c, tile) ((c) >= 2 && 2 * (r) * (tile) <= SIMD_REGISTERS / 2 ? 2 : 1)
 
-/* sum + right * scalar i of a block, of which `count` lie one after the other: a lane of a vector
- * of them where that is as good a factor as a scalar. */
+/* sum + right * scalar i of a block, whose `count` scalars lie one after the other. Where a lane is
+ * as good a factor as a scalar, they are loaded as vectors. */
 SIMD_INLINE V NAME(spmm_add)(V sum, V right, const REAL *values, const int64_t i, const int count)
 {
     const int64_t first = i - i % W;

@@ -7,17 +7,18 @@
 #define SETS(r, c) \
     (PARTS(r) == 1 ? (c) >= 4 ? 4 : (c) >= 2 ? 2 : 1 : PARTS(r) <= 3 && (c) >= 2 ? 2 : 1)
 
-/* Whether the c scalars of x that a block needs are loaded as vectors: where a lane of one is as
- * good a factor as a scalar, that takes fewer loads, which is what limits small blocks in cache. */
+/* Whether the c scalars of x that a block needs are loaded as vectors. Where a lane of a vector is
+ * as good a factor as a scalar, that takes fewer loads, and loads are what limits small blocks in
+ * cache. */
 #define X_VECTORS(r, c) (SIMD_LANE_FACTORS && PARTS(r) <= 4 && (c) % W == 0 && (c) <= 8)
 
-/* Blocks between the one at work and the one whose part of x is fetched: about 6 KB of values, the
- * time of an access to memory. Blocks so large that the processor sees less than one of them ahead
- * always fetch. */
+/* Blocks between the one at work and the one whose part of x is prefetched: about 6 KB of values,
+ * the time of an access to memory. Blocks so large that the processor sees less than one of them
+ * ahead are always prefetched for. */
 #define AHEAD(r, c) ((r) * (c) <= 25 ? 32 : (r) * (c) >= 400 ? 2 : 800 / ((r) * (c)))
 #define LARGE_BLOCK(r, c) ((r) * (c) > 64)
-/* Columns of a block that a stream reads before the next stream has its turn: all, or of blocks of
- * several kilobytes, of which one at a time would be as good as one stream, about one kilobyte. */
+/* Columns of a block that a stream reads before the next stream has its turn: all, or about one
+ * kilobyte of a block of several. Whole blocks of that size would be as slow as one stream. */
 #define TURN(r, c) ((r) * (c) > 512 && PARTS(r) > 4 ? 128 / (r) + 1 : (c))
 
 /* Whether values are fetched column by column, or by smaller blocks as a whole. */
@@ -25,14 +26,15 @@
 
 /* Whether a block's scalars are read straight on, without regard to its columns. */
 #define STRAIGHT(r, c) (W == 2 && (r) % 2 == 1 && (r) >= 3 && (r) <= 7 && (c) >= 2)
-/* Whether blocks are scalars of which W fill a vector, unless rows are short: that takes a third of
- * the loads away. Their sums have an accumulator of their own. In short rows the scalars that fill
- * no vector cost more, by branches that are hard to foresee. */
+/* Whether blocks are scalars of which W fill a vector, which saves a third of the loads. Their sums
+ * have an accumulator of their own. Short rows are done otherwise: there the scalars that fill no
+ * vector cost more, by branches that are hard to predict. */
 #define SCALARS(r, c) (SIMD_LANE_FACTORS && (r) == 1 && (c) == 1)
 /* Blocks of a row done at once. */
 #define AT_ONCE(r, c) (SCALARS(r, c) ? W : STRAIGHT(r, c) && (c) % 2 == 1 ? 2 : 1)
-/* Steps of as many blocks that the kernel of one stream does without a branch between: the fewer
- * branches a row has, the sooner its end is foreseen. In cache 3 x 3 gained 3 %, 4 x 4 nothing. */
+/* Steps of AT_ONCE blocks that the kernel of one stream does without a branch between them: the
+ * fewer branches a row has, the better its end is predicted. In cache 3 x 3 gained 3 %, 4 x 4
+ * nothing. */
 #define STEPS(r, c) (STRAIGHT(r, c) && (r) * (c) == 9 ? 6 : 1)
 /* Accumulators of a row. */
 #define ROW_SUMS(r, c) (STRAIGHT(r, c) ? (r) : SCALARS(r, c) ? 2 : PARTS(r) * SETS(r, c))

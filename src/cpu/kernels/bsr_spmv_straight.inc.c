@@ -62,10 +62,10 @@ SIMD_INLINE void NAME(block_of_two)(V *acc, const REAL *values, const int32_t *c
     NAME(block_straight)(acc, values + r * c, x1, r, c, 1, between, second);
 }
 
-/* The accumulators of blocks read straight on brought together in acc[0 .. r/2], rows 0,1  2,3 ...
- * What counts in cache is how many vectors are written: an instruction that writes none is free, a
- * load or an operation more for each pair of 3 x 3 blocks costs 2 to 3 %. Here and in `clear` half
- * of the writes went, which gained 1 %. */
+/* Brings the accumulators of blocks read straight on together in acc[0 .. r/2], rows 0,1 2,3 ...
+ * What costs time in cache is the number of vectors written: an instruction that writes none is
+ * free, and one more load or operation for each pair of 3 x 3 blocks costs 2 to 3 %. Here and in
+ * `clear` half of the writes were saved, which gained 1 %. */
 SIMD_INLINE void NAME(fold_straight)(V *acc, const int r)
 {
     V sums[8];

@@ -12,7 +12,7 @@
  * vectors. A block of height 1 is a dot product instead.
  *
  * Neighbouring blocks that begin in the same row, a run, are summed in registers before y is
- * touched. A thread walks `count` pieces in step, run by run, each reading a stream of values of
+ * touched. A thread walks `count` pieces in lockstep, run by run, each with a stream of values of
  * its own.
  */
 
@@ -120,8 +120,8 @@ SIMD_INLINE void NAME(fbcsr_dot_add)(V *acc, const tess_cpu_fbcsr_args *args, in
         acc[1] += LOAD_PART(values + k, width - k) * LOAD_PART(factors + k, width - k);
 }
 
-/* Blocks of height 1: one sum. The halves of a long run are two streams of values: no other piece
- * has one meanwhile. */
+/* Blocks of height 1 have one sum. A long run is read as two streams of values, its halves, since
+ * no other piece is read meanwhile. */
 SIMD_INLINE void NAME(fbcsr_dot)(const tess_cpu_fbcsr_args *args, NAME(fbcsr_run) run, REAL *y,
                                  const int width)
 {

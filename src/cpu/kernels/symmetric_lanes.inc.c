@@ -9,19 +9,19 @@
  *     sums[p] += a(p, q) * x_j[q]         y of the group's rows, in registers
  *     y_j[q]  += a(p, q) * x_i[p]         y of the columns, from memory and back
  *
- * need no sum across lanes and no factor taken out of one. Row by row, with its sums across lanes
- * and its stores of part of a vector, a 3 x 3 block takes 14 vector operations on Neoverse-V1, this
- * way 10.5: twice 9 multiply-adds and 3 stores for two blocks.
+ * need no sum across lanes and no factor taken out of a lane. On Neoverse-V1 a 3 x 3 block takes
+ * 10.5 vector operations (for two blocks twice 9 multiply-adds and 3 stores). Row by row, with sums
+ * across lanes and stores of part of a vector, it takes 14.
  *
- * What x_j and y_j are in lanes is in a ring, the rows that the chunk is at:
+ * x_j and y_j in lanes are kept in a ring of the rows that the chunk is at:
  *
  *     ring row j   x   q = 0 .. b-1   x_j[q]  x_j+1[q]  ..      zero beyond the last row
  *                  y   q = 0 .. b-1   for y_j[q], for y_j+1[q], ..
  *
- * so that y[row] is the sum of lane m of ring row `row - m` over all m. Every access to the ring is
- * of the same whole vectors, which the processor hands on from store to load; y in its own place
+ * so that y[row] is the sum of lane m of ring row `row - m` over all m. The ring is read and
+ * written by the same whole vectors, which the processor forwards from store to load. y itself
  * would be read in other pieces than the row before wrote. Rows enter the ring before their first
- * use and leave it when their group is done; of rows beyond the chunk it leaves sums in the window.
+ * use and leave it when their group is done. Sums for rows beyond the chunk go to the window.
  */
 
 /* A chunk under way. */

@@ -290,7 +290,7 @@ SIMD_INLINE void NAME(symmetric_rows)(const tess_cpu_symmetric_args *args,
     }
 }
 
-/* One row of each chunk in step, block by block, so that each thread reads several streams. */
+/* One row of each chunk in lockstep, block by block, so that each thread reads several streams. */
 SIMD_INLINE void NAME(symmetric_lockstep)(const tess_cpu_symmetric_args *args,
                                           const tess_cpu_chunk *chunks,
                                           NAME(symmetric_walk) * walks, int64_t steps, const int b,

@@ -48,9 +48,9 @@ SIMD_INLINE const void *simd_row(const void *x, int32_t row, const int bytes)
     return at;
 }
 
-/* By name, and in the order of the text: left to the compiler, sums move between registers, and
- * this processor's four multipliers then do half of what they can (Neoverse-V1: 8 vectors times 3 x
- * 3 blocks 19.5 cycles a block, so 14). */
+/* Names the instruction, and keeps the order of the text. Left to the compiler, sums move between
+ * registers, and this processor's four multipliers then do half of what they can (Neoverse-V1, 8
+ * vectors times 3 x 3 blocks: 14 cycles a block instead of 19.5). */
 #define SIMD_FMLA(sum, v, factors, form, n) \
     __asm__ volatile("fmla %0." form ", %1." form ", %2." n : "+w"(sum) : "w"(v), "w"(factors))
 

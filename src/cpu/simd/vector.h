@@ -22,21 +22,21 @@
 #define SIMD_LANE_FACTORS 0
 #endif
 
-/* The vector in one register, of which lanes are then used: left alone, the compiler keeps its
- * lanes in registers of their own too. */
+/* Keeps a vector whose lanes are used in one register. Without it the compiler keeps the lanes in
+ * registers of their own too. */
 #ifndef SIMD_WHOLE
 #define SIMD_WHOLE(vector) (void)(vector)
 #endif
 
-/* The vector set to zeros by an instruction of its own; left alone, the compiler copies a zero. */
+/* Sets the vector to zeros by an instruction of its own. Without it the compiler copies a zero. */
 #ifndef SIMD_CLEAR
 #define SIMD_CLEAR(vector) ((vector) = (__typeof__(vector)){0})
 #endif
 
-/* How many bytes before their use values are asked for, 0: never. A core of Emerald Rapids has too
- * few reads under way without: with 3 KB 16 of them read 3 x 3 blocks at 160 instead of 137 GB/s,
- * 4 x 4 at 154 instead of 136; with 1 KB at 156 and 153. On Neoverse-V1 it hurts at any distance.
- */
+/* How many bytes before their use values are prefetched, 0: never. A core of Emerald Rapids has too
+ * few reads under way without: with 3 KB 16 cores read 3 x 3 blocks at 160 instead of 137 GB/s and
+ * 4 x 4 at 154 instead of 136; with 1 KB at 156 and 153. On Neoverse-V1 it hurts at any
+ * distance. */
 #ifndef SIMD_FETCH_BYTES
 #define SIMD_FETCH_BYTES 0
 #endif
@@ -51,11 +51,11 @@
 #define SIMD_UNROLL(n) SIMD_PRAGMA(GCC unroll n)
 #endif
 
-/* The address as a value of its own: left alone, the compiler builds each address of an unrolled
- * loop from scratch, which took as many instructions as the arithmetic. */
+/* Keeps the address as a value of its own. Without it the compiler builds each address of an
+ * unrolled loop from scratch, which took as many instructions as the arithmetic. */
 #define SIMD_ADDRESS(pointer) __asm__("" : "+r"(pointer))
 
-/* Asks for the lines of the `bytes` bytes that will be read after those at `values`. */
+/* Prefetches the cache lines of the `bytes` bytes that will be read after those at `values`. */
 SIMD_INLINE void simd_fetch(const void *values, const int bytes)
 {
     SIMD_UNROLL(32)

@@ -5,9 +5,9 @@
  *     split 1    e e e       | e e                chunk's first entry; . padding
  *     rest       e e         | e
  *
- * A thread does chunk after chunk, and in it split after split: it reads the chunk's entries here
- * and there, from a cache, and writes long pieces of every array, so that no line of them has to be
- * read before.
+ * A thread does chunk after chunk, and in it split after split. It reads the chunk's entries in any
+ * order, from a cache, and writes long pieces of every array, so that no cache line has to be read
+ * before it is written.
  */
 #include "cpu/update/nontemporal.h"
 #include "cpu/update/update.h"

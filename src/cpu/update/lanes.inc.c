@@ -64,9 +64,9 @@ ALWAYS void NAME(fill_arrays)(const tess_symmetric_lanes *S, const tess_matrix *
     }
 }
 
-/* A group; whether its rows are symmetric. The rows of 1 x 1 blocks are a few cache lines in all.
- * The slots of an odd b are no whole cache lines, and lines written in parts are slow: one array is
- * filled after the other then. */
+/* Updates a group; returns whether its rows are symmetric. The rows of 1 x 1 blocks are a few cache
+ * lines in all. The slots of an odd b are not whole cache lines, and cache lines written in parts
+ * are slow: the arrays are then filled one after the other. */
 ALWAYS bool NAME(update_group)(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
                                const tess_matrix *A, int64_t group, const int b, const int lanes)
 {

@@ -38,7 +38,8 @@ ALWAYS void NAME(differs_block)(PAIR *differs, const WORD *block, const WORD *mi
         return;
     if (later) {
         tess_fetch(later + b * b - 1, 1);
-        tess_fetch_far(block + even * b, b > 3 ? b * far : 0); /* 3: the next block's cache line */
+        tess_fetch_far(block + even * b,
+                       b > 3 ? b * far : 0); /* 3 x 3: in the next block's cache line */
     }
     for (int p = 0; p < even; p += 2) {
         const PAIR column = {mirror[p * b + even], mirror[(p + 1) * b + even]};

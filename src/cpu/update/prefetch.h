@@ -12,8 +12,8 @@ ALWAYS void tess_fetch(const void *from, int bytes)
         __builtin_prefetch((const char *)from + at);
 }
 
-/* Fetches what is used much later into the last cache: the nearer caches have few requests under
- * way, and others need them. Without this the memory would rest during the work in between. */
+/* Prefetches what is used much later into the last cache: the nearer caches have few requests under
+ * way, which others need. Without this the memory would idle during the work in between. */
 ALWAYS void tess_fetch_far(const void *before, int64_t bytes)
 {
     enum { FAR = 16384 };

@@ -6,8 +6,8 @@
  *
  *     header | label (what was compiled, for people and against collisions) | code (cubin or PTX)
  *
- * with a checksum over all of it, written aside and renamed into place. Whatever is wrong with a
- * file, a directory or the whole idea of a home directory makes a miss, never an error.
+ * with a checksum over all of it, written under another name and renamed into place. Any fault of a
+ * file or a directory, or the lack of a home directory, makes a miss, never an error.
  */
 #pragma once
 

@@ -70,8 +70,8 @@ tess_status tess_cuda_leave_with(const tess_cuda *cuda, tess_status status);
 tess_status tess_cuda_open(tess_device *device, const char *rest);
 void tess_cuda_close(tess_device *device);
 
-/* What wisdom and performance models are kept under, for a GPU of this name whose multiprocessors
- * and caches the state has. */
+/* Sets the name under which wisdom and performance models are kept: that of a GPU called `gpu` with
+ * the state's multiprocessors and caches. */
 void tess_cuda_name_model(tess_device *device, const char *gpu);
 
 /* ---- memory.c: all inside enter/leave unless they take a tess_device ---- */

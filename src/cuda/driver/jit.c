@@ -208,7 +208,7 @@ tess_status tess_jit_get(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *r
     double start = tess_seconds();
     char why[sizeof ctx->error] = "";
     if (need_nvrtc(ctx, jit) != TESS_OK)
-        memcpy(why, ctx->error, sizeof why); /* matters only when the cache has nothing */
+        memcpy(why, ctx->error, sizeof why); /* told only when the cache has nothing */
 
     tess_jit_cubin cubin = {0};
     make_key(source, request, jit, &cubin.key);
@@ -230,8 +230,8 @@ tess_status tess_jit_get(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *r
     return TESS_OK;
 }
 
-/* One request, on any thread: with a context of its own, whose allocator and place for errors
- * nobody else uses. */
+/* Compiles one request, on any thread. It has a context of its own, so that no other thread uses
+ * its allocator or its place for errors. */
 static bool compile_into_cache(const tess_jit *loaded, const tess_jit_request *request)
 {
     tess_ctx *ctx;

@@ -102,7 +102,7 @@ void tess_cuda_helpers_free(tess_cuda *cuda)
     cuda->helper_count = 0;
 }
 
-/* ---- */
+/* ---- Shared memory ---- */
 
 tess_status tess_cuda_allow_shared(const tess_cuda *cuda, cu_function function, size_t bytes)
 {

@@ -66,9 +66,8 @@ void tess_cuda_layout_destroy(tess_cuda_layout *layout)
     tess_free(layout->ctx, layout);
 }
 
-/* Entries that only fill up a slice are stored but hardly read, as the kernels know the lengths of
- * rows: half of them are counted as moved, for the parts of transactions that are fetched with
- * others. */
+/* Kernels know the lengths of rows and read little of the padding of slices. Half of the padding is
+ * counted as moved, because it shares memory transactions with entries. */
 tess_status tess_cuda_layout_bytes(tess_ctx *ctx, const tess_matrix *A, const char *name,
                                    double *stored, double *moved)
 {

@@ -33,9 +33,9 @@ typedef struct tess_cuda_layout {
 
 /* What a layout stores, for the performance model. */
 typedef struct tess_cuda_padding {
-    double blocks;    /* with those that only fill up */
+    double blocks;    /* padding included */
     double rows;      /* rows, segments of cut rows, and what costs as much as they do */
-    double row_bytes; /* each, beside its blocks */
+    double row_bytes; /* of each row, beside its blocks */
 } tess_cuda_padding;
 
 typedef struct tess_cuda_layout_kind {
@@ -43,7 +43,8 @@ typedef struct tess_cuda_layout_kind {
     /* Fills a layout whose ctx and name are set. `options`: the name behind the colon. */
     tess_status (*create)(tess_ctx *ctx, const tess_matrix *A, const char *options,
                           tess_cuda_layout *layout);
-    /* Changes `pad`, which has no padding and 8 bytes a row to begin with. NULL: that is right. */
+    /* Changes `pad`, which begins without padding and with 8 bytes a row. NULL: that is right as it
+     * is. */
     tess_status (*pad)(tess_ctx *ctx, const tess_matrix *A, const char *options,
                        tess_cuda_padding *pad);
     /* NULL: the values are in the matrix's order, in its own array. */
@@ -54,7 +55,7 @@ typedef struct tess_cuda_layout_kind {
 /* The matrix in the layout of that name. A must outlive it. */
 tess_status tess_cuda_layout_create(tess_ctx *ctx, const tess_matrix *A, const char *name,
                                     tess_cuda_layout **out);
-/* New numbers in the same pattern, `values` as in the matrix: rewrites arrays[layout->values]. */
+/* New values in the same pattern, `values` as in the matrix: rewrites arrays[layout->values]. */
 void tess_cuda_layout_update(tess_cuda_layout *layout, const void *values);
 void tess_cuda_layout_destroy(tess_cuda_layout *layout); /* NULL is fine */
 

@@ -126,7 +126,7 @@ static tess_status create_swept(tess_ctx *ctx, const tess_matrix *A, const char 
     return TESS_OK;
 }
 
-/* Steps have no rows. */
+/* A step has no array of rows, so that a row has no bytes of its own. */
 static tess_status pad_swept(tess_ctx *ctx, const tess_matrix *A, const char *text,
                              tess_cuda_padding *pad)
 {

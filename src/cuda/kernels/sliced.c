@@ -4,7 +4,7 @@
 
 enum { C, SIGMA, LAMBDA, PANELS, V, XV, DEPTH, TPR, THREADS, HINT, COUNT };
 
-/* Panels can only pay when rows jump about in an x that is not small. */
+/* Panels can only pay where columns are scattered over an x that is not small. */
 static bool panels_worth(const tess_cuda_problem *problem)
 {
     int64_t x = problem->cols * (int64_t)tess_type_size(problem->type);
@@ -93,9 +93,9 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
  *           much time as 150 bytes more (H200: with x of 46 and 63 MB two panels take a tenth and a
  *           fifth less time than one, with 37 MB as much);
  *   misses  a scattered block finds its x in L2 with probability cache / (x / panels), where cache
- *           is 0.4 of L2 (each half of an H200's 60 MB caches for its own SMs, and the matrix
- * streams through: about 24 MB); a miss costs the block's bw reals and one half-used 64-byte
- *           transaction more.
+ *           is 0.4 of L2: about 24 MB of an H200's 60, of which each half caches for its own SMs
+ *           while the matrix streams through. A miss costs the block's bw reals and one half-used
+ *           transaction of 64 bytes more.
  * Wide blocks have few misses for their bytes and stay at one panel by the same sum. */
 static int guess_panels(const tess_cuda_problem *problem)
 {
@@ -172,8 +172,8 @@ static void guess_few_rows(const tess_cuda_problem *problem, int *p)
 }
 
 /* Loads in flight a thread: about a hundred bytes of values, less where blocks are small and many
- * threads fit, and at most half a row: what lies behind its end is fetched for nothing. Rows that
- * were cut and sorted are about as long as their neighbours. */
+ * threads fit, and at most half a row, since loads behind a row's end are wasted. Rows that were
+ * cut and sorted are about as long as their neighbours. */
 static void guess_depth(const tess_cuda_problem *problem, int *p)
 {
     bool wide = is_wide(problem), single = problem->type == TESS_F32;

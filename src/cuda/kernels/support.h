@@ -51,8 +51,8 @@ enum {
 enum { INTERLEAVED_OFFSETS, INTERLEAVED_TARGETS, INTERLEAVED_COLUMNS, INTERLEAVED_VALUES };
 enum { INTERLEAVED_GROUPS };
 
-/* fbcsr: layout->format is a tess_fbcsr_slices. What is said about cut rows is where sliced has it.
- */
+/* fbcsr: layout->format is a tess_fbcsr_slices. Arrays about cut rows have the same numbers as in
+ * sliced. */
 enum {
     FBCSR_HEADS,
     FBCSR_LENGTHS,
@@ -67,8 +67,8 @@ enum {
 /* Appends an array. */
 void tess_cuda_layout_add(tess_cuda_layout *layout, const void *host, int64_t count, size_t size);
 
-/* A launch without arguments, of a one-dimensional grid. A grid that no device takes stays one
- * (tess_cuda_launch_check): it is not cut to 32 bits. */
+/* A launch without arguments, of a one-dimensional grid. A grid too large for any device is not cut
+ * to 32 bits, so that tess_cuda_launch_check refuses it. */
 static inline tess_cuda_launch *tess_cuda_launch_start(tess_cuda_launch *launch, const char *entry,
                                                        int64_t grid, int block)
 {

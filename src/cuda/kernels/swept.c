@@ -33,7 +33,7 @@ static int64_t sums_bytes(const tess_cuda_problem *problem, int64_t lines)
     return tess_ceil_div(lines * problem->block_height * real_bytes(problem), 16) * 16;
 }
 
-/* Lines of a chunk, at most. Of what an SM gives away, 1 KB a thread block is lost. */
+/* Lines of a chunk, at most. Of an SM's shared memory 1 KB a thread block is lost. */
 static int64_t lines_most(const tess_cuda_problem *problem, const int *p)
 {
     int64_t an_sm = tess_min((int64_t)p[SHARED] * 1024, problem->shared_limit + 1024);
@@ -42,8 +42,8 @@ static int64_t lines_most(const tess_cuda_problem *problem, const int *p)
     return lines < TESS_SWEPT_NONE ? lines : TESS_SWEPT_NONE;
 }
 
-/* As many rounds of thread blocks as the sums need, all rounds full. Chunks have equal work, so
- * that some have more lines than others: a sixteenth is left for that. */
+/* As many full rounds of thread blocks as the sums need. Chunks have equal work, so that some have
+ * more lines than others: a sixteenth is left for that. */
 static int64_t chunks_of(const tess_cuda_problem *problem, const int *p)
 {
     int64_t resident = (int64_t)problem->multiprocessors * p[PER_SM] * p[WARPS], rounds = 1;
@@ -52,8 +52,8 @@ static int64_t chunks_of(const tess_cuda_problem *problem, const int *p)
     return resident * rounds;
 }
 
-/* Columns scattered over an x of which L2, through which the matrix streams, holds less than half,
- * at the sizes where it was seen to pay. */
+/* Columns scattered over an x of which L2 holds less than half while the matrix streams through it,
+ * at the block sizes where the format was seen to pay. */
 static bool made_for(const tess_cuda_problem *problem)
 {
     double x = (double)problem->cols * (double)real_bytes(problem);
@@ -69,14 +69,14 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
     int64_t threads = (int64_t)p[WARPS] * TESS_SWEPT_LANES;
     /* Registers of a thread: what is in flight, and 38 beside it. */
     int64_t words = real / 4 * (size * p[AHEAD] + bw * p[GATHER]) + known + 38;
-    /* What is known is gone through in turns of what is in flight. */
+    /* Steps whose words are known are done in groups of those in flight. */
     return size <= 16 && known % p[AHEAD] == 0 && known % p[GATHER] == 0 &&
            words * threads * p[PER_SM] <= 65536 && words <= 255 &&
            (!p[ASYNC] || (bw * real % 8 == 0 && problem->cols % bw == 0)) &&
            lines_most(problem, p) > 0;
 }
 
-/* Measured on an H200 (docs/design.md, "Scattered columns on a GPU"). */
+/* Measured on an H200 (docs/design.md, "GPU storage"). */
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     static const int by_loads[COUNT] = {16, 1, 1, 0, 8, 3, 196, 1};

@@ -101,8 +101,8 @@ typedef struct tess_cuda_kernel {
     bool (*fits)(const tess_cuda_problem *problem, const int *params);
     /* The parameters to use when nothing was measured. They fit, if any do. */
     void (*guess)(const tess_cuda_problem *problem, int *params);
-    /* Made for some problems only: whether this is one, for which it is then the first guess and
-     * which alone are worth its measurement. NULL: made for all. */
+    /* Whether the problem is one of those that the kernel was made for. For these it is the first
+     * guess; for others it is not worth measuring. NULL: made for all. */
     bool (*made_for)(const tess_cuda_problem *problem);
     /* Whether a search should measure it; NULL: as made_for says. */
     bool (*worth)(const tess_cuda_problem *problem);

@@ -1,18 +1,19 @@
 /* Which shapes to extract, in which order: by the bytes a product moves.
  *
- * A block of h x w cells takes h w values and 8 bytes of place where its n non-zeros take n values
- * and 4 n bytes of columns in CSR; so a block pays from a fill of (h w v + 8) / (h w (v + 4)) on,
- * which is its threshold. Blocks that begin in the same row, a run, are added to y together, which
- * on a CPU takes as long as RUN_BYTES more (a branch missed) and for diagonals some more a row (y
- * is read and written, where other shapes have several columns to add). Fitted to 66 matrices on 2
- * cores: 2.9 ns a run, 0.28 ns a row of a diagonal's run, 0.5 ns a row of a CSR matrix and 0.26 ns
- * a non-zero, which is 12 bytes. The numbers here are smaller, lest a shape be lost that pays on a
- * GPU.
+ * A block of h x w cells takes h w values and 8 bytes of place. In CSR its n non-zeros take n
+ * values and 4 n bytes of columns. A block therefore pays from a fill of (h w v + 8) / (h w (v +
+ * 4)) on, which is its threshold.
+ *
+ * Blocks that begin in the same row, a run, are added to y together. On a CPU a run costs as much
+ * time as RUN_BYTES more (a missed branch). A run of diagonals costs some more a row: y is read and
+ * written, where other shapes have several columns to add. Fitted to 66 matrices on 2 cores: 2.9 ns
+ * a run, 0.28 ns a row of a diagonal's run, 0.5 ns a row of a CSR matrix and 0.26 ns a non-zero,
+ * which is 12 bytes. The numbers here are smaller, so that no shape is lost that pays on a GPU.
  *
  * Lists are built on a sample of the rows, one shape at a time, until no shape saves half a percent
- * of CSR's bytes. Taking the shape that saves most is one way; it lets short rows eat squares. So a
- * second list prefers, among the shapes that save nearly as much, the one that saves most a
- * non-zero; the better list is returned, or none if it saves too little to be worth the splitting.
+ * of CSR's bytes. The first list takes the shape that saves most; short rows then break up squares.
+ * So a second list prefers, among the shapes that save nearly as much, the one that saves most a
+ * non-zero. The better list is returned, or none if it saves too little to be worth the splitting.
  */
 #include "format/fbcsr/slices.h"
 #include "format/fbcsr/split.h"
@@ -54,16 +55,16 @@ enum {
     SAMPLE_PIECES = 8,
     RUN_BYTES = 48,
     DIAGONAL_BYTES = 7,
-    DIAGONAL_BYTES_LEAST = 2,       /* another price to choose shapes by, for what follows, */
-    DIAGONAL_BYTES_NEVER = 1 << 20, /* and one for a list without diagonals, which may leave less */
-    ROW_BYTES = 24,                 /* a remainder that leaves most rows empty saves these a row, */
-    LONE_BYTES = 80,                /* but costs these an entry */
-    SPLIT_BYTES = 4,                /* a row: of two lists, the longer one walks over y once more */
-    GAP = 64,      /* empty rows between two pieces: as many as the tallest candidate has */
-    LONG_ROWS = 4, /* times the entries of a piece may be there if it has long rows */
+    DIAGONAL_BYTES_LEAST = 2,       /* a second price of diagonals, which prefers them */
+    DIAGONAL_BYTES_NEVER = 1 << 20, /* a third price, for a list without diagonals */
+    ROW_BYTES = 24,  /* saved for each row, where the remainder leaves most rows empty, */
+    LONE_BYTES = 80, /* less these for each of its entries */
+    SPLIT_BYTES = 4, /* price of a row and split: every split walks over y once */
+    GAP = 64,        /* empty rows between two pieces: the height of the tallest candidate */
+    LONG_ROWS = 4,   /* a piece with long rows may have this many times its share of entries */
 };
 
-/* Of CSR's bytes: what the whole list has to save. */
+/* The share of CSR's bytes that the whole list has to save. */
 #define LEAST_SAVED 0.115
 
 static int64_t count_runs(const tess_fbcsr_found *found)
@@ -76,7 +77,7 @@ static int64_t count_runs(const tess_fbcsr_found *found)
 
 /* ---- The sample ---- */
 
-/* Entries of a row that go into the sample: one long row must not be all there is to see. */
+/* Entries of a row that go into the sample: one long row must not fill all of it. */
 static int64_t sampled(const tess_matrix *csr, int64_t row, int64_t most)
 {
     int64_t length = csr->row_offsets[row + 1] - csr->row_offsets[row];
@@ -95,8 +96,8 @@ static void copy_rows(const tess_matrix *csr, int64_t first, int64_t count, int6
     }
 }
 
-/* Where piece p begins, at equal distances or, `spread`, each at another place of its share, in an
- * even row. */
+/* The row at which piece p begins. Pieces begin at equal distances or, `spread`, each at another
+ * place of its share, in an even row. */
 static int64_t piece_start(const tess_matrix *csr, int p, bool spread)
 {
     const int places = 64, step = 39;
@@ -107,7 +108,7 @@ static int64_t piece_start(const tess_matrix *csr, int p, bool spread)
 }
 
 /* The end of a piece of about `most` entries that begins with row `first`, and its entries. A long
- * row counts as one of its share of GAP rows, but not without limit. */
+ * row counts with its share of GAP rows only, up to a limit. */
 static int64_t piece_end(const tess_matrix *csr, int64_t first, int64_t most, int64_t *entries)
 {
     int64_t row = first, taken = 0;
@@ -128,8 +129,8 @@ static int by_column(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Columns that no row has are left out, but for so many that no shape reaches over them: looking
- * for diagonals takes time for every column. */
+/* Leaves out columns that no row has, since looking for diagonals takes time for every column. Gaps
+ * stay so wide that no shape reaches over them. */
 static tess_status compact_columns(tess_ctx *ctx, tess_fbcsr_pattern *P)
 {
     const int64_t keep = 2 * TESS_SHAPE_SIDE, entries = P->row_offsets[P->rows];
@@ -254,7 +255,7 @@ static int next_shape(const search *S, const trial trials[CANDIDATES], double sh
     return next;
 }
 
-/* What a remainder of so few entries saves: most of its rows need not be walked over. */
+/* The bytes that a remainder of so few entries saves: most of its rows need not be walked over. */
 static double rest_saved(int64_t rows, int64_t left)
 {
     return left <= rows / 2 ? ROW_BYTES * (double)rows - LONE_BYTES * (double)left : 0;
@@ -269,7 +270,7 @@ static tess_status take_shape(search *S, tess_fbcsr_pattern *P, int c, tess_fbcs
     TESS_TRY(try_shape(S, P, c, &found, &one));
     tess_status status = tess_fbcsr_pattern_remove(S->ctx, P, &found);
     tess_fbcsr_found_clear(S->ctx, &found);
-    S->hopeless[c] = true; /* it has taken what there was */
+    S->hopeless[c] = true; /* its blocks are taken */
     list->shape[list->count] = S->shape[c];
     list->threshold[list->count++] = TESS_SHAPE_NO_THRESHOLD;
     list->saved += one.bytes;
@@ -277,7 +278,8 @@ static tess_status take_shape(search *S, tess_fbcsr_pattern *P, int c, tess_fbcs
     return status;
 }
 
-/* The shape that would leave so little that it pays by that, though not by itself; or -1. */
+/* The shape, or -1, that does not pay by itself but leaves so small a remainder that it pays by
+ * that. */
 static tess_status last_shape(const search *S, const tess_fbcsr_pattern *P, int *out)
 {
     const int64_t left = P->row_offsets[P->rows];
@@ -299,7 +301,7 @@ static tess_status last_shape(const search *S, const tess_fbcsr_pattern *P, int 
     return TESS_OK;
 }
 
-/* One list, on a copy of the search; *saved: bytes, of all that the list changes. */
+/* Builds one list, on a copy of the search; *saved: the bytes that all of the list saves. */
 static tess_status build_list(search S, const tess_fbcsr_pattern *sample, double share,
                               tess_fbcsr_options *list, double *saved)
 {

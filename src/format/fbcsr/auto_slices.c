@@ -2,16 +2,16 @@
  *
  * Slices know diagonals and, in everything else, runs of up to four widths, whatever the height of
  * a block (slices.h). So a list is diagonals, if any, and rows of some lengths; its price is what
- * the slices of a sample of the rows take, padding included, times what a byte of them takes longer
- * than one of CSR. Fitted to 310 times on an H200: as long in runs of one width and single entries,
- * 1.045 times for every further width (1.08 in rows of several lanes), 1.05 times in rows of few
- * entries, 1.12 times in diagonals. Where a slice has diagonals and runs, one waits for the other.
- * A slice of diagonals is one warp's: the one with the most pieces must not take longer than all
- * the others together. Reading x may take longer than the bytes (places.c), in CSR too.
+ * the slices of a sample of the rows take, padding included, times the time of such a byte over
+ * that of a byte of CSR. That factor was fitted to 310 times on an H200: 1 in runs of one width and
+ * single entries, 1.045 for every further width (1.08 in rows of several lanes), 1.05 in rows of
+ * few entries, 1.12 in diagonals. Where a slice has diagonals and runs, one waits for the other. A
+ * slice of diagonals is one warp's: the one with the most pieces must not take longer than all the
+ * others together. Reading x may take longer than reading the slices (places.c), in CSR too.
  *
- * Three lists are tried, without diagonals and with those found at two thresholds: an entry beside
- * diagonals is dear, so that half-empty diagonals may be better. Lengths are added one at a time,
- * the best first, as long as one saves a percent.
+ * Three lists are tried: one without diagonals, and two with the diagonals found at two thresholds.
+ * An entry beside diagonals costs much, so that half-empty diagonals may be better. Lengths are
+ * added one at a time, the best first, as long as one saves a percent.
  */
 #include "format/fbcsr/slices.h"
 #include "format/fbcsr/split.h"

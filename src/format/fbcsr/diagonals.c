@@ -81,7 +81,7 @@ static void sort_share(void *arg, tess_range diagonals)
 }
 
 /* Every thread owns diagonals of nearly equal entries, and takes its slice of every row. */
-static void sort_by_line(diagonal_work *W, int64_t *next)
+static void sort_by_diagonal(diagonal_work *W, int64_t *next)
 {
     tess_for_rows(W->ctx, W->offsets, W->diagonals, sort_share, &(struct sort_share){W, next});
 }
@@ -107,9 +107,9 @@ static int64_t first_start(const diagonal_work *W, int64_t d)
     return 0;
 }
 
-/* A long diagonal's blocks may as well begin at multiples of their height: then those of other
- * diagonals begin there too, and a kernel adds all of them to y at once. So where this loses few
- * entries of those that `count` windows hold, these are the windows instead. */
+/* Blocks of a long diagonal are moved to multiples of their height where this loses few of the
+ * entries in its `count` windows: the blocks of other diagonals begin there too, and a kernel adds
+ * all of them to y at once. */
 enum { ALIGN_WINDOWS = 4, ALIGN_LOSS = 16 };
 
 static int64_t align_windows(const tess_fbcsr_sequence *L, tess_fbcsr_window *windows,
@@ -139,8 +139,8 @@ static int64_t align_windows(const tess_fbcsr_sequence *L, tess_fbcsr_window *wi
 }
 
 /* Selects the blocks of one diagonal and marks their cells. */
-static int64_t split_line(const diagonal_work *W, int64_t diagonal, int64_t *scratch,
-                          tess_fbcsr_window *windows, int32_t *cell, tess_fbcsr_place *places)
+static int64_t split_diagonal(const diagonal_work *W, int64_t diagonal, int64_t *scratch,
+                              tess_fbcsr_window *windows, int32_t *cell, tess_fbcsr_place *places)
 {
     int64_t at = W->offsets[diagonal], end = W->offsets[diagonal + 1], d = W->first + diagonal;
     const tess_fbcsr_sequence L = {.count = end - at,
@@ -170,7 +170,7 @@ static int64_t slot_of(const diagonal_work *W, int64_t diagonal)
     return W->offsets[diagonal] / W->least;
 }
 
-static int64_t longest_line(const diagonal_work *W)
+static int64_t longest_diagonal(const diagonal_work *W)
 {
     int64_t longest = 0;
     for (int64_t diagonal = 0; diagonal < W->diagonals; diagonal++)
@@ -178,7 +178,7 @@ static int64_t longest_line(const diagonal_work *W)
     return longest;
 }
 
-struct split_lines {
+struct split_diagonals {
     diagonal_work *W;
     int64_t *scratch; /* `size` a share */
     int64_t size;
@@ -189,14 +189,14 @@ struct split_lines {
     tess_fbcsr_place *places;
 };
 
-static void split_lines(void *arg, tess_range range)
+static void split_diagonals(void *arg, tess_range range)
 {
-    const struct split_lines *job = arg;
+    const struct split_diagonals *job = arg;
     int64_t *scratch = job->scratch + range.share * job->size;
     tess_fbcsr_window *windows = job->windows + range.share * (job->longest + 1);
     for (int64_t diagonal = range.first; diagonal < range.last; diagonal++)
-        job->counts[diagonal] = split_line(job->W, diagonal, scratch, windows, job->cell,
-                                           job->places + slot_of(job->W, diagonal));
+        job->counts[diagonal] = split_diagonal(job->W, diagonal, scratch, windows, job->cell,
+                                               job->places + slot_of(job->W, diagonal));
 }
 
 /* counts[diagonal] becomes the number of blocks of each diagonal, at slot_of(diagonal) of `places`.
@@ -204,7 +204,7 @@ static void split_lines(void *arg, tess_range range)
 static tess_status split_all(diagonal_work *W, int32_t *cell, int64_t *counts,
                              tess_fbcsr_place *places)
 {
-    int64_t longest = longest_line(W), *scratch = NULL;
+    int64_t longest = longest_diagonal(W), *scratch = NULL;
     int64_t size = tess_fbcsr_windows_scratch(longest);
     tess_fbcsr_window *windows = NULL;
     int threads = W->ctx->threads;
@@ -212,8 +212,8 @@ static tess_status split_all(diagonal_work *W, int32_t *cell, int64_t *counts,
     TESS_TRY_CLEAN(TESS_ALLOC(W->ctx, threads * size, &scratch));
     TESS_TRY_CLEAN(TESS_ALLOC(W->ctx, threads * (longest + 1), &windows));
     tess_for_dynamic(
-        W->ctx, threads, W->diagonals, 64, split_lines,
-        &(struct split_lines){W, scratch, size, windows, longest, cell, counts, places});
+        W->ctx, threads, W->diagonals, 64, split_diagonals,
+        &(struct split_diagonals){W, scratch, size, windows, longest, cell, counts, places});
 cleanup:
     TESS_FREE(W->ctx, scratch, windows);
     return status;
@@ -254,7 +254,7 @@ tess_status tess_fbcsr_split_diagonals(tess_ctx *ctx, const tess_fbcsr_pattern *
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries / least + 1, &places));
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, P->rows + 1, &row_starts));
     count_diagonals(&W);
-    sort_by_line(&W, counts);
+    sort_by_diagonal(&W, counts);
     TESS_TRY_CLEAN(split_all(&W, out->cell, counts, places));
     gather(&W, counts, places, row_starts, out);
 cleanup:

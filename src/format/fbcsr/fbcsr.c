@@ -1,4 +1,4 @@
-/* FBCSR: the splits one after the other, their values, the remainder */
+/* FBCSR: makes the splits one after the other, fills in their values, keeps the remainder. */
 #include "format/fbcsr/fbcsr.h"
 
 #include "format/fbcsr/split.h"
@@ -14,7 +14,7 @@ double tess_fbcsr_break_even(const tess_shape *shape, tess_type type)
 int64_t tess_fbcsr_least(const tess_shape *shape, tess_type type, double threshold)
 {
     double fill = threshold < 0 ? tess_fbcsr_break_even(shape, type) : threshold;
-    /* The product of 0.7 and 10 is not to be 7.000000000000001 entries. */
+    /* 0.7 of 10 cells are 7 entries, not 8: the rounding of the product is subtracted. */
     int64_t least = (int64_t)ceil(fill * (double)tess_shape_cells(shape) - 1e-9);
     return least < 1 ? 1 : least;
 }

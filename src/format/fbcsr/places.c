@@ -1,5 +1,5 @@
-/* Which rows are cut, in which order and places the rows lie, and where their slices begin;
- * slices.h has the picture. */
+/* Which rows are cut, the order of the rows in their slices, and where slices begin; slices.h has
+ * the picture. */
 #include "format/fbcsr/runs.h"
 #include "format/sliced.h"
 
@@ -66,7 +66,7 @@ static tess_status cut_rows(builder *B)
 
 /* ---- Lone entries ---- */
 
-/* Counts them, where they are few enough. */
+/* Counts the entries of a slice that are in no diagonal, where they are few enough to be pieces. */
 static void find_lone(void *counts, const void *from, int64_t slice)
 {
     tess_fbcsr_diagonal_count *diagonals = (tess_fbcsr_diagonal_count *)counts + slice;
@@ -84,7 +84,8 @@ static void find_lone(void *counts, const void *from, int64_t slice)
 
 /* ---- Turns ---- */
 
-/* In how many turns all lanes have their x: `columns` of them, the same ones read once. */
+/* The turns in which a cache gives all lanes their x. In a turn it reads one word of each of its
+ * banks; lanes with the same column share a read. */
 static int turns_of(const int64_t *columns, int count, int banks)
 {
     int64_t held[TESS_FBCSR_CACHE_LINE / 4][WARP];
@@ -133,7 +134,8 @@ int64_t tess_fbcsr_turns(const builder *B, int64_t slice)
     return turns;
 }
 
-/* Bytes and turns are worked on side by side: the longer of the two, and a little of the other. */
+/* Bytes and turns go on side by side: the result is the larger of the two, and a little of the
+ * other. */
 double tess_fbcsr_bytes_and_turns(double bytes, double turns)
 {
     return pow(pow(bytes, 4) + pow(TESS_FBCSR_TURN_BYTES * turns, 4), 0.25);
@@ -141,12 +143,11 @@ double tess_fbcsr_bytes_and_turns(double bytes, double turns)
 
 /* ---- Order of the rows where no diagonals ask for adjacent ones ---- */
 
-/* Windows of rows are sorted by their numbers of runs, so that a slice has little padding.
- * Neighbours read the same x, though, and in a matrix of 16 x 16 blocks rows of equal length are 16
- * apart: 32 lanes then read x at the same place of 32 cache lines, which a cache does one after the
- * other. So pairs of neighbours may stay together, sorted by the longer one's runs, where that
- * saves more turns than it costs room. H200, two such matrices: 48.8 -> 38.6 us, with fours 38.8.
- */
+/* Windows of rows are sorted by their numbers of runs, so that a slice has little padding. But
+ * neighbours read the same x, and in a matrix of 16 x 16 blocks rows of equal length are 16 apart:
+ * 32 lanes then read x at the same place of 32 cache lines, which a cache does one after the other.
+ * So pairs of neighbours may stay together, sorted by the longer one's runs, where that saves more
+ * turns than it costs bytes. H200, two such matrices: 48.8 -> 38.6 us; groups of four 38.8. */
 
 /* The numbers of runs of a row, the widest first. */
 static uint32_t word_of(const builder *B, int64_t row)
@@ -205,8 +206,8 @@ static int by_word(const void *a, const void *b)
     return x->row < y->row ? -1 : 1;
 }
 
-/* Orders the rows from `first` on, a window, groups of `group` neighbours together, if that saves a
- * twentieth of the room; returns the room. */
+/* Orders the rows of a window, which begins at `first`, with groups of `group` neighbours kept
+ * together, if that saves a twentieth of the bytes; returns the bytes. */
 static int64_t sort_window(const builder *B, sized_row *rows, int64_t first, int64_t end, int group)
 {
     tess_fbcsr_slices *S = B->S;
@@ -258,7 +259,7 @@ static double price_group(const builder *B, sized_row *rows, int64_t count, int 
     return tess_fbcsr_bytes_and_turns((double)bytes, (double)turns);
 }
 
-/* 2: pairs of neighbours are to stay together. Not without shapes: that is what CSR would do. */
+/* 2: pairs of neighbours stay together; 1: they do not. Without shapes 1, as in CSR. */
 static int choose_group(const builder *B, sized_row *rows, int64_t count)
 {
     bool turns_count = false;

@@ -60,7 +60,8 @@ bool tess_fbcsr_in_diagonal(const tess_fbcsr_builder *B, int64_t entry)
     return false;
 }
 
-/* One row's entries that are in no diagonal, and how they are covered from each of them on. */
+/* The entries of one row that are in no diagonal, and for each of them the runs that cover the row
+ * from there on. */
 typedef struct cover {
     int64_t *entry;
     int64_t *bytes;
@@ -77,7 +78,8 @@ static int64_t behind(const tess_fbcsr_builder *B, const cover *C, int64_t count
     return i;
 }
 
-/* From the last entry back: the run to begin with that leaves the fewest bytes in all. */
+/* From the last entry back: chooses for each entry the run that begins there such that the rest of
+ * the row takes the fewest bytes. */
 static int64_t cover_row(const tess_fbcsr_builder *B, int64_t row, const cover *C)
 {
     const int64_t value = (int64_t)tess_type_size(B->A->type);
@@ -301,7 +303,7 @@ bool tess_fbcsr_is_cut(const builder *B, int64_t row)
            scalars > (diagonals ? TESS_FBCSR_CUT_BESIDE : TESS_FBCSR_CUT * B->S->lanes);
 }
 
-/* Whether the row's entries that are in no diagonal are pieces. */
+/* Whether the entries of the row that are in no diagonal are stored as pieces. */
 static bool is_lone(const builder *B, int64_t row)
 {
     return B->diagonal_counts && B->diagonal_counts[row / WARP].lone > 0;

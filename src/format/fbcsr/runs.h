@@ -81,7 +81,8 @@ typedef struct tess_fbcsr_some_runs {
 } tess_fbcsr_some_runs;
 
 tess_fbcsr_some_runs tess_fbcsr_runs_of(const tess_fbcsr_builder *B, int64_t place, int list);
-/* Values of the diagonals of a slice, in groups of 32, the last one perhaps not full. */
+/* Values of the diagonals of a slice, counted in groups of 32, of which the last may be partly
+ * filled. */
 int64_t tess_fbcsr_diagonal_groups(const tess_fbcsr_builder *B, int64_t slice);
 
 /* ---- places.c ---- */

@@ -31,7 +31,8 @@ int64_t tess_fbcsr_windows_scratch(int64_t count)
     return 4 * (starts + 1);
 }
 
-/* A single window is never fuller than the one moved right to its first entry. */
+/* Whether some window has enough entries. It is enough to look at windows that begin with an entry:
+ * any other is at most as full as the one moved right to its first entry. */
 static bool any_full_enough(const tess_fbcsr_sequence *L)
 {
     int64_t inside = 0, end = 0;

@@ -2,11 +2,11 @@
  * a step every lane reads its values at an address that no descriptor is needed for, and columns
  * are not stored for every entry.
  *
- * Diagonals. A diagonal (a block one column wide, of at least LINE rows) meets a slice in adjacent
- * rows, and blocks that continue each other are one diagonal there: a piece, of which only the
- * column at the slice's first row is stored, its first row and number of rows (8 bits each) and its
- * shift. The values of all pieces follow each other without gaps. Rows are then in order, one lane
- * each, and the first pieces lie beside the slice's head, so that a warp reads both at once. Where
+ * Diagonals. A diagonal is a block one column wide, of at least TESS_FBCSR_DIAGONAL rows. It meets
+ * a slice in adjacent rows. Blocks that continue each other there are one piece, of which these are
+ * stored: the column at the slice's first row, the first row and number of rows (8 bits each) and
+ * the shift. The values of all pieces follow each other without gaps. Rows are then in order, one
+ * lane each. The first pieces lie beside the slice's head, so that a warp reads both at once. Where
  * a slice has few other entries, they are pieces of one row.
  *
  * Runs. Everything else is covered, row by row, by runs of adjacent columns, so that they take the
@@ -101,14 +101,14 @@ tess_status tess_fbcsr_slices_create(tess_ctx *ctx, const tess_matrix *A, const 
                                      tess_fbcsr_slices **out);
 void tess_fbcsr_slices_destroy(tess_fbcsr_slices *S);
 
-/* What the same slices would take. */
+/* The sizes of the slices, without making them. */
 typedef struct tess_fbcsr_size {
     int64_t bytes;               /* of the arrays a product reads */
     int64_t slices;              /* without those of segments */
     int64_t with_runs;           /* slices with runs */
     int64_t pieces, most_pieces; /* of all slices, and of one */
-    int64_t turns; /* in which x is read for the runs: a cache reads one word of each of its banks,
-                      a diagonal wide in all, at a time */
+    int64_t
+        turns; /* in which a cache reads x for the runs: one word of each bank, 128 bytes, each */
     int classes;
 } tess_fbcsr_size;
 
@@ -116,15 +116,16 @@ tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const
                                       const tess_fbcsr_options *shapes, int lanes,
                                       tess_fbcsr_size *out);
 
-/* Bytes that take as long as so many bytes and turns. */
+/* The bytes that take as long as reading so many bytes in so many turns. */
 double tess_fbcsr_bytes_and_turns(double bytes, double turns);
 
-/* New numbers in the same pattern. */
+/* New values in the same pattern. */
 void tess_fbcsr_slices_update(tess_fbcsr_slices *S, const void *csr_values);
 
-/* Lanes of a row where rows are about equally long: x is read side by side, and few rows make
- * enough warps. H200: rows of 20 to 35 non-zeros 1 (38.6 us, with 2 41.5), of 40 2 where they are
- * unlike (39.9, with 1 41.9), of 60 2 (43.6, with 1 46.6), of 80 4, of 400 and more 8. */
+/* Lanes of a row where rows are about equally long. With more lanes x is read side by side, and few
+ * rows make enough warps. H200: 1 lane for rows of 20 to 35 non-zeros (38.6 us, with 2 41.5), 2 for
+ * 40 where rows differ (39.9, with 1 41.9) and for 60 (43.6, with 1 46.6), 4 for 80, 8 for 400 and
+ * more. */
 static inline int tess_fbcsr_lanes(int64_t rows, int64_t nonzeros)
 {
     const int64_t mean = nonzeros / (rows > 0 ? rows : 1);

@@ -61,9 +61,9 @@ tess_status tess_fbcsr_split_diagonals(tess_ctx *ctx, const tess_fbcsr_pattern *
 /* A split of a chosen list is kept if it saves this share of CSR's bytes. */
 #define TESS_FBCSR_WORTHWHILE 0.005
 
-/* Pieces of adjacent rows from all over the matrix, about `wanted` entries, or all of a small one.
- * Pieces at equal distances may all see the same part of a pattern that comes again and again; so
- * they may be spread, and pairs of rows stay pairs then. */
+/* Pieces of adjacent rows from all over the matrix, about `wanted` entries, or all of a small
+ * matrix. Pieces at equal distances may all see the same part of a repeating pattern; `spread`
+ * pieces do not, and begin at even rows, so that pairs of rows stay pairs. */
 tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wanted, bool spread,
                               tess_fbcsr_pattern *P);
 

@@ -68,7 +68,7 @@ tess_status tess_arrange_dissect(const tess_matrix *A, tess_arrangement *arrange
 
 /* ---- arrangement.c ---- */
 
-/* B, a matrix of its own. */
+/* B as a new matrix. */
 tess_status tess_matrix_arrange(const tess_matrix *A, const tess_arrangement *arrangement,
                                 tess_matrix **out);
 /* c from b; y from x; x from y. The arrays must not overlap. */

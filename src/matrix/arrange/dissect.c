@@ -47,7 +47,7 @@ static int64_t walk(dissection *d, int64_t start, const part *p)
     return end;
 }
 
-/* The last walk of a few, each from the farthest node of the one before. */
+/* The last of a few walks, each of which begins at the farthest node of the one before. */
 static int64_t walk_from_rim(dissection *d, const part *p)
 {
     int64_t start = d->nodes[p->first], reached = 0;

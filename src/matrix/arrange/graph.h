@@ -11,7 +11,7 @@ typedef struct tess_graph {
     int32_t *neighbours;
 } tess_graph;
 
-/* What a failure leaves is freed by tess_graph_free. */
+/* After a failure, tess_graph_free frees what was made. */
 tess_status tess_graph_make(const tess_matrix *A, const tess_arrangement *a, tess_graph *g);
 void tess_graph_free(tess_ctx *ctx, tess_graph *g);
 

@@ -195,7 +195,7 @@ static int64_t begin(matching *m)
     return matched;
 }
 
-/* Rows and columns that are left over go to each other: the order must be a permutation. */
+/* Rows and columns that were not matched are paired in any way: the order must be a permutation. */
 static void pair_the_rest(matching *m)
 {
     int64_t row = 0;

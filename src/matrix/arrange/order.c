@@ -41,7 +41,8 @@ static reach breadth_first(const tess_graph *g, walk *w, int64_t start, int64_t 
     return (reach){end, last_level, levels};
 }
 
-/* A node at the rim of the part that `node` is in: the farthest of the farthest, a few times. */
+/* A node at the rim of the connected part that `node` is in: the farthest from the farthest, found
+ * by a few walks. */
 static int64_t find_rim(const tess_graph *g, walk *w, int64_t node, int64_t first, int32_t *mark)
 {
     enum { TRIES = 4 };

@@ -9,9 +9,10 @@
 
 enum { CANDIDATES_MAX = 256, PATTERNS_MAX = 16 };
 
-/* Blocks must save this share of CSR's bytes to be worth the conversion. */
+/* Blocks are worth the conversion where they take less than this share of CSR's bytes. */
 #define WORTHWHILE 0.98
-/* An r x c block with r != c or an offset must save this share of the best square one's. */
+/* An r x c block with r != c, or with an offset, must take less than this share of the bytes of the
+ * best square block. */
 #define WORTH_THE_TROUBLE 0.95
 
 typedef struct search {
@@ -134,8 +135,8 @@ static bool worth_keeping(const search *S, const tess_block_candidate *C, int64_
            blocks * C->rows * C->cols <= 2 * S->patterns[0].entries;
 }
 
-/* Counts C at another offset, where it replaces the candidate in `slot` (-1: none yet) if it is
- * better than `best` blocks. Returns the best. */
+/* Counts C at another offset. If that gives fewer than `best` blocks, it replaces the candidate in
+ * `slot` (-1: none yet). Returns the fewest blocks so far. */
 static int64_t try_offset(search *S, const tess_block_candidate *C, int32_t row_offset,
                           int32_t col_offset, int64_t best, int *slot)
 {
@@ -157,8 +158,8 @@ static int64_t try_offset(search *S, const tess_block_candidate *C, int32_t row_
 }
 
 /* r x c blocks are at most as full as r x 1 and 1 x c blocks with the same offsets. Where that
- * leaves hope, all offsets are tried if that is cheap; else the best row and column offsets,
- * together, each alone, and each for both. */
+ * leaves hope and it is cheap, all offsets are tried. Otherwise the best row and column offsets are
+ * tried: together, each alone, and each for both. */
 static void try_offsets(search *S, const tess_best_offsets *best, const tess_block_candidate *C)
 {
     const tess_best_offset *row = &best->row[C->rows], *col = &best->col[C->cols];
@@ -255,7 +256,7 @@ static void recommend(tess_detection *D)
             (int)shifted->col_offset, 100 * shifted->density, shifted->bytes / csr->bytes);
 }
 
-/* What the caller gets, and who frees it. */
+/* The caller's structure, and the context that frees it. */
 typedef struct detection {
     tess_detection public;
     tess_ctx *ctx;

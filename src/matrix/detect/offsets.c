@@ -31,7 +31,7 @@ static void count_pair(cuts *C, int64_t place, int64_t gap)
 }
 
 /* Rows first..last-1, until `budget` entries are used up. seen[j] is 1 + the last row of column j
- * in any run so far: rows before this run are as good as never. */
+ * in any run so far; a row before this run counts as none. */
 static int64_t count_run(const tess_pattern *P, int64_t first, int64_t last, int64_t budget,
                          int64_t *seen, cuts *horizontal, cuts *vertical)
 {

@@ -76,8 +76,7 @@ static inline const char *tess_mm_skip(const char *p)
     return p;
 }
 
-/* The first character of a line that is no blank; the line carries no data if it is one of these.
- */
+/* Whether a line whose first character other than a blank is c has no data. */
 static inline bool tess_mm_no_data(char c)
 {
     return c == '\n' || c == '\r' || c == '%';

@@ -49,8 +49,9 @@ static inline void put(const scatter *s, const work_range *range, pass step, int
     }
 }
 
-/* All entries of the full matrix, mirrored ones included. Values go backwards: that finds the
- * cursors where the columns left them. Inlined, so that `step` is a constant of the loop. */
+/* All entries of the full matrix, mirrored ones included. The pass over values goes backwards,
+ * because the cursors stand where the pass over columns has left them. Inlined, so that `step` is a
+ * constant of the loop. */
 __attribute__((always_inline)) static inline void walk(const scatter *s, const work_range *range,
                                                        pass step)
 {

@@ -104,7 +104,7 @@ bool tess_path_ends(const char *path, const char *end)
     return n > m && strcmp(path + n - m, end) == 0;
 }
 
-/* Matrix Market, or standard output, which is that too. */
+/* Whether a path is written as Matrix Market, as standard output is. */
 static bool is_text(const char *path)
 {
     return tess_path_ends(path, ".mtx") || tess_path_ends(path, ".mtx.gz") ||

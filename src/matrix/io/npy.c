@@ -99,7 +99,8 @@ static tess_status read_header(tess_ctx *ctx, const char *path, FILE *file, tess
                       : TESS_OK;
 }
 
-/* In place: narrower numbers never overtake those still to be read, wider ones come from behind. */
+/* Converts in place: narrower numbers are written from the front, behind those still to be read;
+ * wider ones from the back. */
 static tess_status convert(tess_ctx *ctx, const char *path, tess_type from, tess_type to,
                            int64_t count, void *values)
 {

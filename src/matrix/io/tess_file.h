@@ -12,8 +12,10 @@
  *          28   u32  0
  *          32   i64  rows, 40 cols (scalars), 48 blocks
  *          56   i64  bytes of the file
- *          64   3 x  {i64 offset, i64 bytes, u64 checksum}: row offsets (i64), columns (i32),
- * values 136       zeros 248  u64  XXH64 of bytes 0..247
+ *          64   3 x  {i64 offset, i64 bytes, u64 checksum} of row offsets (i64), columns (i32)
+ *                    and values
+ *          136       zeros
+ *          248  u64  XXH64 of bytes 0..247
  *
  * The checksum of a section is the XXH64 of the XXH64s of its pieces of 1 MiB, all with seed 0, so
  * that pieces can be read and checked in parallel.

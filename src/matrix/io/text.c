@@ -17,7 +17,7 @@ static void keep_fault(tess_text *t, tess_status status, const char *what)
     t->ended = true;
 }
 
-/* read() until `bytes` are there or the file ends; -1 and a kept fault on an error. */
+/* Reads until `bytes` are there or the file ends. On an error returns -1 and keeps the fault. */
 static ptrdiff_t read_bytes(tess_text *t, void *to, size_t bytes)
 {
     size_t done = 0;

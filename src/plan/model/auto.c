@@ -1,4 +1,4 @@
-/* "auto": the CPU or the first GPU, whichever the model says is sooner done with a product of host
+/* "auto": the CPU or the first GPU, whichever the model predicts to be faster for a product of host
  * vectors. */
 #include "plan/model/model.h"
 

@@ -25,9 +25,10 @@ int tess_pick_blockings(const tess_detection *detection, tess_block_candidate *p
     return count;
 }
 
-/* Blocks that store many zeros have to be so much faster: they take memory for it, and they are
- * seldom square, so that their times are guessed from those of square ones (columns at random, 3 x
- * 1 instead of 1 x 1: predicted 0.7 to 1.1 times the time, measured 0.9 to 1.3). */
+/* The predicted time of blocks that store many zeros is divided by this. Such blocks take more
+ * memory, and they are seldom square, so that their times are guessed from those of square blocks
+ * (random columns, 3 x 1 instead of 1 x 1: predicted 0.7 to 1.1 times the time, measured 0.9 to
+ * 1.3). */
 static const double gain_for_zeros = 0.75;
 
 /* Predicted seconds of the fastest product with A in these blocks; 0: not known. */
@@ -59,7 +60,7 @@ tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, tess_devic
     if (count == 0)
         best = (tess_blocking){1, 1};
     const tess_model *model = tess_device_performance(device);
-    if (model && model->foreign) /* its times say as little of blocks as of kernels */
+    if (model && model->foreign) /* times of another processor rank neither blocks nor kernels */
         count = 0;
     double least = 0;
     for (int i = 0; i < count; i++) {

@@ -3,7 +3,8 @@
 #include <math.h>
 
 enum { ITERATIONS = 200 };
-/* Points beyond a slope say nothing about it: sigma stays within what any memory shows. */
+/* Points beyond a curve's slope do not determine the slope: sigma is kept within what memories
+ * show. */
 static const double least_sigma = 0.05, most_sigma = 4;
 
 double tess_sigmoid_value(const tess_sigmoid *s, double x)
@@ -30,7 +31,7 @@ static double squares(const tess_sigmoid *s, const double *x, const double *y, i
     return sum;
 }
 
-/* Half of the largest value is reached at the smallest size that has it. */
+/* The start of the fit: 2^mu is the smallest size with at least half of the largest value. */
 static tess_sigmoid start(const double *x, const double *y, int count)
 {
     tess_sigmoid s = {.mu = log2(x[0]), .sigma = 1.5, .nu = y[0]};
@@ -69,7 +70,7 @@ static double within(double value, double least, double most)
     return value < least ? least : value > most ? most : value;
 }
 
-/* A step, as far as the limits allow. mu stays where one can tell it from less. */
+/* The sigmoid after step d, within the limits. */
 static tess_sigmoid moved(const tess_sigmoid *s, const double d[3], double most_mu, double most_nu)
 {
     return (tess_sigmoid){.mu = within(s->mu + d[0], 0, most_mu),

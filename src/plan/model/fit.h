@@ -2,8 +2,8 @@
  *
  *     B(x) = nu / (1 + exp(-(log2 x - mu) / sigma))      bytes a second, x bytes moved
  *
- * nu is what is reached in the end, 2^mu the size at which half of it is, sigma how slowly it
- * comes.
+ * nu is the throughput of large sizes, 2^mu the size with half of it, and sigma the width of the
+ * rise.
  */
 #pragma once
 
@@ -15,8 +15,8 @@ typedef struct tess_sigmoid {
 
 double tess_sigmoid_value(const tess_sigmoid *s, double x);
 
-/* d log B / d (mu, log sigma, log nu): what the fit uses. Both scales stay positive by themselves,
- * and errors count relative to the value. */
+/* d log B / d (mu, log sigma, log nu), which the fit uses: sigma and nu then stay positive, and
+ * errors count relative to the value. */
 void tess_sigmoid_slopes(const tess_sigmoid *s, double x, double slopes[3]);
 
 /* The least squares of log B over the points, by Levenberg-Marquardt from a start found in the

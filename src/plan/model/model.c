@@ -100,8 +100,8 @@ double tess_model_factor(const tess_model_factors *f, double x)
     return (1 - at) * f->point[above - 1].factor + at * f->point[above].factor;
 }
 
-/* Seconds by one curve. Below some size a sigmoid falls faster than the bytes, so the time would
- * grow again: there it stays what it is at that size, the time of starting. */
+/* Seconds by one curve. Below some size a sigmoid falls faster than the bytes, so that the time
+ * would grow again. Below that size the time stays what it is there: the time of starting. */
 static double over(const tess_model *model, const tess_model_curve *curve,
                    const tess_model_load *load, bool best)
 {
@@ -109,9 +109,9 @@ static double over(const tess_model *model, const tess_model_curve *curve,
     double bytes = bytes_as_measured(curve, load) + curve->row_bytes * load->block_rows;
     double slope = s->sigma * log(2);
     double turn = slope < 1 ? exp2(s->mu + s->sigma * log(1 / slope - 1)) : 0;
-    /* What comes from memory was measured where all does. */
+    /* Curves from memory were measured on matrices of which nothing stays in the cache. */
     double least = curve->cached ? 0 : TESS_CACHE_GONE * model->cache_bytes;
-    /* Of a GPU's product from memory the start is added. */
+    /* For a GPU's product from memory the caller adds the time of starting. */
     bool starts = curve->cached || !tess_model_vectors_stay(model);
     double size = bytes > turn || !starts ? bytes : turn;
     double speed = tess_sigmoid_value(s, size > least ? size : least);
@@ -120,7 +120,7 @@ static double over(const tess_model *model, const tess_model_curve *curve,
            tess_model_factor(&curve->sizes, load->bytes);
 }
 
-/* What a GPU's class needs to start, whatever it moves. */
+/* The time that a GPU's class needs to start, however few bytes it moves. */
 static double start_of(const tess_model *model, const tess_model_load *load, bool best)
 {
     const tess_model_curve *curve = find_curve(model, load->name, load->block, load->type, true);
@@ -138,7 +138,7 @@ double tess_model_seconds_from(const tess_model *model, const tess_model_load *l
         return 0;
     double seconds = over(model, curve, load, best);
     double share = load->bytes / (TESS_CACHE_GONE * model->cache_bytes);
-    /* Memory's speed was measured with more bytes; starting takes as long for fewer. */
+    /* Curves from memory were measured with more bytes. Starting takes as long for fewer. */
     return cached || !(share < 1) ? seconds : seconds + (1 - share) * start_of(model, load, best);
 }
 

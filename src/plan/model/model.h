@@ -122,10 +122,10 @@ tess_status tess_model_add_extra(tess_model *model, const tess_model_extra *extr
 typedef struct tess_model_problem {
     double rows;       /* scalars in a vector */
     double stored;     /* scalars in the matrix */
-    double blocks;     /* of it; of these: */
-    double far;        /* blocks out of reach of the rows before (tess_matrix_scattered) */
-    double block_rows; /* of these: */
-    double changes;    /* rows of another length than the row before */
+    double blocks;     /* blocks in the matrix */
+    double far;        /* of these, out of reach of the rows before (tess_matrix_scattered) */
+    double block_rows; /* block rows in the matrix */
+    double changes;    /* of these, rows of another length than the row before */
     double longest;    /* blocks in the longest row */
     double alone;      /* blocks that one of the candidate's streams does alone in its row */
     double left;       /* share of the blocks that are left when another stream has ended */
@@ -172,7 +172,7 @@ double tess_model_seconds(const tess_model *model, const tess_model_load *load, 
 double tess_model_spmv(const tess_model *model, const tess_model_problem *problem, int devices,
                        bool best);
 
-/* What extras are of. */
+/* Which extras are meant. */
 typedef struct tess_extra_key {
     const char *name;
     int32_t block;
@@ -199,7 +199,8 @@ typedef struct tess_link {
     double sync_seconds;
 } tess_link;
 
-/* As given; 0: copies by way of the host as they were measured, or 50 GB/s, and 10 us. */
+/* The link as given. A 0 stands for what was measured of copies by way of the host, or for 50 GB/s;
+ * and for 10 us. */
 tess_link tess_model_link(const tess_model *model, double bandwidth, double sync_seconds);
 
 /* A CG iteration with a diagonal preconditioner, kernel by kernel. Each pass ends with its
@@ -217,7 +218,7 @@ typedef struct tess_iteration {
 /* False: the model lacks a curve. link may be NULL for one device. */
 bool tess_model_iteration(const tess_model *model, const tess_model_problem *problem, int devices,
                           const tess_link *link, bool best, tess_iteration *out);
-/* predict.c: the same in the mean and at best, but for the speed-up. */
+/* predict.c: the same in the mean and at best, without the speed-up. */
 bool tess_model_solve(const tess_model *model, const tess_model_problem *problem,
                       const tess_link *link, int devices, tess_predicted_solve *out);
 

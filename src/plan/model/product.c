@@ -89,7 +89,7 @@ static double spmv_beside(const tess_model *model, const tess_model_problem *p, 
                     p->far * tess_model_extra_seconds(model, p, TESS_EXTRA_FAR);
     double alone = p->longest * tess_model_extra_seconds(model, p, TESS_EXTRA_LONGEST);
     seconds += seconds_left(model, p, &load, seconds, best);
-    /* Of the cubes that curves are made of a tenth of the rows change, at their faces. */
+    /* In the cubes that curves are fitted to, a tenth of the rows change, at the faces. */
     if (p->changes > 0.15 * p->block_rows)
         alone += tess_model_resident_share(model, &load) *
                  tess_model_extra_seconds(model, p, TESS_EXTRA_UNEVEN);
@@ -123,7 +123,7 @@ static double seconds_of_passes(const tess_model *model, const tess_model_load *
     return resident * in + (1 - resident) * out;
 }
 
-/* The whole iteration in one launch; 0: not that the model knows of. */
+/* The whole iteration in one launch; 0: the model does not know its time. */
 static double seconds_at_once(const tess_model *model, const tess_model_problem *p, int devices,
                               bool best)
 {
@@ -167,7 +167,7 @@ bool tess_model_iteration(const tess_model *model, const tess_model_problem *pro
         const tess_extra_key cut = {TESS_MODEL_VECTORS, 0, problem->type, TESS_EXTRA_CUT};
         passes += tess_model_extra_at(model, &cut, 0, 0);
     }
-    if (once > 0) { /* each part as its bytes are */
+    if (once > 0) { /* divided in proportion to the bytes */
         spmv = once * problem->bytes / (problem->bytes + load.bytes);
         passes = once - spmv;
     }

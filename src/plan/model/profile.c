@@ -1,8 +1,8 @@
 /* Which model a device has: the user's own, one that is built in, or that of a similar device. */
 #include "plan/model/file.h"
 
-/* How much two device models have in common: "cpu, 2 threads, neon, Neoverse-V1" are parts, of
- * which the first has to be the same. -1: another kind of device. */
+/* How many parts two device models have in common. "cpu, 2 threads, neon, Neoverse-V1" has four
+ * parts, of which the first must be equal. -1: another kind of device. */
 static int alike(const char *a, const char *b)
 {
     int same = 0, part = 0;

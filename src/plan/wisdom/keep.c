@@ -9,7 +9,7 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* A writer takes milliseconds; one that does not come to an end is not waited for. */
+/* How long to wait for another writer's lock. A writer takes milliseconds unless it hangs. */
 static const double patience_seconds = 10;
 
 static tess_status fail_errno(tess_ctx *ctx, const char *path)
@@ -65,7 +65,7 @@ tess_status tess_kept_read(tess_ctx *ctx, const tess_kept_kind *kind, const char
 
 /* ---- Writing ---- */
 
-/* mkdir -p of the directory a file is in; whether it worked shows when it is locked. */
+/* mkdir -p of the directory a file is in. A failure shows when the directory is locked. */
 static void make_directories(const char *path)
 {
     char part[PATH_SIZE];

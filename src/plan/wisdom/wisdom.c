@@ -139,8 +139,8 @@ tess_status tess_ctx_set_wisdom(tess_ctx *ctx, tess_wisdom_keep keep, const char
     return TESS_OK;
 }
 
-/* Trouble with wisdom is never the caller's: it goes to the log, and the context's sentence stays.
- */
+/* Trouble with wisdom is no failure of the caller's: it goes to the log, and the context's sentence
+ * stays. */
 static void note(tess_ctx *ctx, const char *what, tess_status status, const tess_kept_error *before)
 {
     if (status == TESS_OK)

@@ -40,7 +40,7 @@ struct tess_wisdom {
 
 /* Whether an entry was found among the kernels that its device has now. */
 bool tess_wisdom_is_current(const tess_wisdom_entry *entry, const tess_backend *backend);
-/* Of the device that an entry is of; NULL: of none that there is. */
+/* The backend of an entry's device; NULL: this library has no such backend. */
 const tess_backend *tess_wisdom_backend(const tess_wisdom_entry *entry);
 
 /* The key of products with A on a device. */

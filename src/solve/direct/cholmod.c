@@ -126,9 +126,9 @@ static tess_status outcome(tess_ctx *ctx, void *pointer)
     return TESS_OK;
 }
 
-/* Large negative numbers in L, again and again: they leave no positive pivot in the supernode that
- * is being factored, and their squares none in those that are updated by the others. Supernodes
- * have the memory of all of L from the beginning. */
+/* Writes large negative numbers into L, again and again. They leave no positive pivot in the
+ * supernode that is being factored, and their squares none in those that it updates. A supernodal
+ * factorisation has the memory of all of L from the beginning. */
 static void stop(const tess_direct_arrays *A, void *pointer)
 {
     cholmod_state *s = pointer;
@@ -138,7 +138,7 @@ static void stop(const tess_direct_arrays *A, void *pointer)
         tess_set_beside(&L[i], -1e200);
 }
 
-/* A column of L with c entries takes c^2 operations, of which these can be relied on a second. */
+/* Operations a second that can be relied on. A column of L with c entries takes c^2 operations. */
 static const double RATE = 1e9;
 
 static void count(const cholmod_factor_head *head, double *entries, double *operations)
@@ -151,8 +151,8 @@ static void count(const cholmod_factor_head *head, double *entries, double *oper
     }
 }
 
-/* Orders A. What takes long is factored by supernodes, since columns one by one cannot be stopped.
- */
+/* Orders A. Factors that take long are made by supernodes, since a factorisation column by column
+ * cannot be stopped. */
 static tess_status order(tess_ctx *ctx, const tess_direct_arrays *A,
                          const tess_direct_limits *limits, cholmod_state *s)
 {

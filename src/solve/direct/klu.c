@@ -1,8 +1,8 @@
 /* KLU (SuiteSparse): sparse LU with partial pivoting, for matrices of any kind.
  *
- * KLU takes columns, we have rows: it factors A^T, and A x = b is its solve with the transpose. Its
- * struct of settings is declared as in versions 1.1 to 2.3. Where klu_l_defaults finds another
- * layout, the struct is only handed on, and less can be said.
+ * KLU takes columns, and the matrix has rows: it factors A^T, and A x = b is its solve with the
+ * transpose. Its struct of settings is declared as in versions 1.1 to 2.3. Where klu_l_defaults
+ * shows another layout, the struct is only passed on, and messages say less.
  */
 #include "solve/direct/direct.h"
 
@@ -88,7 +88,7 @@ static void factor(const tess_direct_arrays *A, void *pointer)
     s->numeric = s->api.factor(A->offsets, A->indices, A->values, s->symbolic, &s->settings);
 }
 
-/* What KLU's status means, where nothing came of `doing`. */
+/* The failure that KLU's status stands for, where it could not do `doing`. */
 static tess_status find_fault(tess_ctx *ctx, const klu_state *s, const char *doing)
 {
     const int64_t status = s->known ? s->settings.status : 0;

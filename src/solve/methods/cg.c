@@ -36,7 +36,7 @@ static void build(tess_solver *solver)
     tess_step_sum(s, P, 1, TESS_ONE, z, 1, BETA, P);
 }
 
-/* Of vectors smaller than this dot products may be 0 for want of smaller numbers. */
+/* Dot products of vectors smaller than this may underflow to 0. */
 static const double no_square = 1e-140;
 
 void tess_cg_check(tess_system *system, double pq, double rz)

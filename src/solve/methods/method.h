@@ -82,7 +82,7 @@ struct tess_solver {
     int64_t updates;                /* of the plan, when the solver last took its values */
     const struct tess_outer *outer; /* solves by another solver: solve.h; NULL: iterates itself */
     void *outer_state;
-    tess_solver *inner; /* that other solver; of outer's own: its plan and matrix */
+    tess_solver *inner; /* that other solver, and the plan and matrix made for it */
     tess_plan *inner_plan;
     tess_matrix *inner_matrix;
 };
@@ -148,7 +148,7 @@ extern const char *const tess_method_names[];
 void tess_system_end(tess_system *system, tess_reason reason, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* side=left, at a start: system->residual is |r|, `norm` the recurrence's |M^-1 r|. Sets the scale
- * that makes one of the other; where it once promised too much, so much larger. */
+ * from the second to the first, times the drift that was seen before. */
 void tess_system_scale(tess_system *system, double norm);
 
 /* cg.c: the end of cg and cg_single when p.Ap or r.z is not positive. */

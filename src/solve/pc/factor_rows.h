@@ -188,8 +188,8 @@ static inline bool replace_block(const tess_matrix *A, int64_t row, const double
     return false;
 }
 
-/* The end of a row: its diagonal block is inverted, and must be positive definite if that is asked
- * for. A fault that the matrix's own block does not have comes from what was dropped. */
+/* Ends a row: its diagonal block is inverted, and must be positive definite if that is asked for. A
+ * fault that A's own block does not have comes from the blocks that were dropped. */
 static inline bool end_row(const tess_factors *f, const tess_matrix *A, const tess_factor_values *v,
                            int domain, int64_t row, tess_factor_work *work,
                            tess_factor_fault *fault)

@@ -1,8 +1,8 @@
 /* FSAI, a factorised sparse approximate inverse (Kolotilina and Yeremin 1993): M^-1 = G^T G, two
  * products with sparse matrices.
  *
- *     A = L L^T, and G is as near to L^-1 as its pattern allows: that of A on and below the
- * diagonal.
+ * A = L L^T, and G is as near to L^-1 as its pattern allows. Its pattern is that of A on and below
+ * the diagonal.
  *
  * Block row i of G needs the blocks A(J, J) of its pattern J alone, i being the last of J:
  *

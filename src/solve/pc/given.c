@@ -15,7 +15,7 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
     return TESS_OK;
 }
 
-/* The caller knows of new values without us. */
+/* The caller's operator learns of new values by itself. */
 static tess_status update(tess_plan *plan, tess_pc *pc)
 {
     (void)plan, (void)pc;

@@ -62,7 +62,7 @@ static tess_status update(tess_plan *plan, tess_pc *pc)
     return tess_direct_update(state->direct, &A);
 }
 
-/* A solve that fails leaves what is not finite, which every method sees. */
+/* A solve that fails leaves numbers that are not finite, which every method notices. */
 static void apply(const tess_pc *pc, bool transpose, const void *r, void *z)
 {
     const complete *state = pc->state;

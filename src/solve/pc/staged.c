@@ -35,7 +35,7 @@ void tess_staged_destroy(tess_staged *staged)
 
 /* ---- The reordered matrix ---- */
 
-/* Where a row finds its neighbours: in its own domain. */
+/* The domains of the rows: a row's neighbours are those in its own domain. */
 typedef struct cut {
     const int64_t *domain_rows;
     int domains;

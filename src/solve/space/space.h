@@ -52,7 +52,7 @@ typedef struct tess_space_ops {
     tess_status (*advance)(tess_space *space, const tess_stretch *stretch);
     /* All slots of a system as they were after iteration i of the last stretch. */
     tess_status (*recall)(tess_space *space, int system, int64_t i, double *to);
-    /* The preconditioner has new numbers; NULL: nothing was copied. */
+    /* The preconditioner has new values; NULL: nothing was copied. */
     tess_status (*update_values)(tess_space *space);
 } tess_space_ops;
 

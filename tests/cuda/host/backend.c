@@ -88,7 +88,7 @@ static void check_dot(const char *what, const tess_matrix *A, const void *y, con
 {
     double sum = 0, scale = 0;
     for (int64_t i = 0; i < A->rows; i++) {
-        double product = tess_ref_get(w ? w : y, A->type, i) * tess_ref_get(y, A->type, i);
+        double product = tess_get(w ? w : y, A->type, i) * tess_get(y, A->type, i);
         sum += product;
         scale += fabs(product);
     }
@@ -294,7 +294,7 @@ static void values_from_the_device_reach_what_is_made_later(void **state)
         tess_matrix *B = test_matrix(test_ctx(state), TEST_DENSE_ROW, 80, 3, 2, type, 5);
         tess_plan *plan = make_plan(state, A, device, NULL);
         for (int64_t i = 0; i < tess_matrix_stored(B); i++)
-            tess_ref_put(B->values, type, i, tess_random_unit(7, (uint64_t)i));
+            tess_put(B->values, type, i, tess_random_unit(7, (uint64_t)i));
         void *there = to_device(state, device, B->values,
                                 tess_type_size(type) * (size_t)tess_matrix_stored(B));
         ok(state, tess_plan_update_values(plan, there));

@@ -43,12 +43,11 @@ static void check_spmm(void **state, tess_plan *plan, const tess_matrix *A, int 
        what);
     for (int v = 0; v < k; v++) {
         for (int64_t i = 0; i < A->cols; i++)
-            tess_ref_put(x, A->type, i,
-                         tess_ref_get(X, A->type, row_major ? i * ldx + v : v * ldx + i));
+            tess_put(x, A->type, i, tess_get(X, A->type, row_major ? i * ldx + v : v * ldx + i));
         for (int64_t i = 0; i < A->rows; i++) {
             int64_t at = row_major ? i * ldy + v : v * ldy + i;
-            tess_ref_put(y, A->type, i, tess_ref_get(Y, A->type, at));
-            tess_ref_put(y0, A->type, i, tess_ref_get(Y0, A->type, at));
+            tess_put(y, A->type, i, tess_get(Y, A->type, at));
+            tess_put(y0, A->type, i, tess_get(Y0, A->type, at));
         }
         test_check_spmv(what, A, -0.5, x, 2, y0, y);
     }
@@ -63,7 +62,7 @@ static void check_dot(void **state, tess_plan *plan, const tess_matrix *A, const
     ok(state, tess_spmv_dot(plan, 1, x, 0, y, w, &dot), what);
     test_check_spmv(what, A, 1, x, 0, NULL, y);
     for (int64_t i = 0; i < A->rows; i++) {
-        double product = tess_ref_get(w, A->type, i) * tess_ref_get(y, A->type, i);
+        double product = tess_get(w, A->type, i) * tess_get(y, A->type, i);
         sum += product;
         scale += product < 0 ? -product : product;
     }

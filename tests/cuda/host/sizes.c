@@ -66,8 +66,8 @@ static tess_matrix *draw_matrix(void **state)
             i++;
         for (int64_t at = 0; at < (int64_t)r * c; at++) {
             const bool inside = i * r + at % r < A->rows && A->columns[k] * c + at / r < A->cols;
-            tess_ref_put(A->values, A->type, k * r * c + at,
-                         inside ? tess_random_unit(seed, (uint64_t)(k * r * c + at)) : 0);
+            tess_put(A->values, A->type, k * r * c + at,
+                     inside ? tess_random_unit(seed, (uint64_t)(k * r * c + at)) : 0);
         }
     }
     free(offsets);

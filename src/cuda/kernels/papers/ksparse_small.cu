@@ -7,8 +7,8 @@
  *                    of column l / BH of the set, N_tg = columns a set
  *
  * Double buffering: the next working set and its columns are on their way while the current one is
- * multiplied. The sums of a row's columns are added by warp shuffles where the paper has shared memory
- * without barriers: since Volta the lanes of a warp no longer move in step, shuffles say what is meant.
+ * multiplied. The sums of a row's columns are added by warp shuffles. The paper has shared memory
+ * without barriers, which is no longer safe: since Volta the lanes of a warp do not run in lockstep.
  *
  * Macros: those of rows.cuh; N_TA, NBROWS.
  */

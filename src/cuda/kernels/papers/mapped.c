@@ -66,8 +66,8 @@ static mapping map_multi_row(const tess_cuda_problem *problem, const int *p)
     return m;
 }
 
-/* One row of B_x blocks must not be mostly padding, nor, unsorted, a group next to a very long row.
- */
+/* Padding must be bounded: one row of B_x blocks must not be mostly padding, nor an unsorted group
+ * because of one very long row. */
 static bool padding_fits(const tess_cuda_problem *problem, int bx, int by, int sort)
 {
     int64_t mean = problem->block_rows > 0 ? problem->blocks / problem->block_rows : 0;
