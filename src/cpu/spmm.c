@@ -29,40 +29,44 @@ static tess_status reserve(tess_cpu_plan *plan, int vectors, bool packed)
     return TESS_OK;
 }
 
-static void run_jobs(const tess_cpu_plan *plan, const tess_cpu_spmm_args *args, int64_t first_job,
-                     int64_t end)
+typedef struct product {
+    const tess_cpu_plan *plan;
+    const tess_cpu_spmm_args *args;
+} product;
+
+static void run_job(const void *arg, int64_t i)
 {
-    const tess_cpu_work *work = &plan->work;
-    tess_cpu_spmm_fn kernel = plan->kernels[TESS_CPU_BSR_SPMM]->spmm;
-    for (int64_t i = first_job; i < end; i++) {
-        const tess_cpu_job *job = &work->jobs[i];
-        int64_t first = job->bounds[0], last = job->bounds[work->streams];
-        if (job->long_row < 0) {
-            kernel(args, first, last);
-            continue;
-        }
-        const tess_cpu_long_row *row = &work->long_rows[job->long_row];
-        tess_cpu_spmm_args pieces = *args;
-        size_t sum_bytes =
-            (size_t)(args->block_height * args->vectors) * tess_type_size(plan->matrix.type);
-        pieces.row_offsets = work->piece_offsets + row->first_offset;
-        pieces.y = (char *)plan->spmm_piece_sums + (size_t)row->first_sum * sum_bytes;
-        pieces.y_row = args->vectors;
-        pieces.y_vector = 1;
-        pieces.alpha = 1;
-        pieces.beta = 0;
-        kernel(&pieces, first, last);
+    const product *p = arg;
+    const tess_cpu_work *work = &p->plan->work;
+    const tess_cpu_job *job = &work->jobs[i];
+    const tess_cpu_spmm_fn kernel = p->plan->kernels[TESS_CPU_BSR_SPMM]->spmm;
+    const int64_t first = job->bounds[0], last = job->bounds[work->streams];
+    if (job->long_row < 0) {
+        kernel(p->args, first, last);
+        return;
     }
+    const tess_cpu_long_row *row = &work->long_rows[job->long_row];
+    const size_t sum_bytes =
+        (size_t)(p->args->block_height * p->args->vectors) * tess_type_size(p->plan->matrix.type);
+    tess_cpu_spmm_args pieces = *p->args;
+    pieces.row_offsets = work->piece_offsets + row->first_offset;
+    pieces.y = (char *)p->plan->spmm_piece_sums + (size_t)row->first_sum * sum_bytes;
+    pieces.y_row = p->args->vectors;
+    pieces.y_vector = 1;
+    pieces.alpha = 1;
+    pieces.beta = 0;
+    kernel(&pieces, first, last);
 }
 
 /* The sums of a long row's pieces, in order, into the part of Y that the matrix has. */
-static void finish_long_row(const tess_cpu_plan *plan, const tess_cpu_spmm_args *args, int64_t i)
+static void finish_long_row(const void *arg, int64_t i)
 {
+    const tess_cpu_plan *plan = ((const product *)arg)->plan;
+    const tess_cpu_spmm_args *args = ((const product *)arg)->args;
     const tess_cpu_long_row *row = &plan->work.long_rows[i];
     const tess_type type = plan->matrix.type;
-    int64_t r = args->block_height, top = row->row * r, k = args->vectors;
-    int64_t height = plan->matrix.rows - top < r ? plan->matrix.rows - top : r;
-    for (int64_t j = 0; j < height; j++) {
+    const int64_t r = args->block_height, top = row->row * r, k = args->vectors;
+    for (int64_t j = 0; j < tess_min(r, plan->matrix.rows - top); j++) {
         for (int64_t v = 0; v < k; v++) {
             double sum = 0;
             for (int64_t piece = 0; piece < row->pieces; piece++)
@@ -72,35 +76,6 @@ static void finish_long_row(const tess_cpu_plan *plan, const tess_cpu_spmm_args 
                          sum, args->beta);
         }
     }
-}
-
-struct product {
-    const tess_cpu_plan *plan;
-    const tess_cpu_spmm_args *args;
-    tess_cpu_turns turns;
-};
-
-static void do_share(void *arg, int share)
-{
-    struct product *job = arg;
-    const tess_cpu_work *work = &job->plan->work;
-    run_jobs(job->plan, job->args, work->first_job[share], work->first_job[share + 1]);
-    for (int64_t i; (i = tess_cpu_work_next(work, share, &job->turns)) >= 0;)
-        run_jobs(job->plan, job->args, i, i + 1);
-}
-
-static void finish_long_rows(void *arg, tess_range range)
-{
-    const struct product *job = arg;
-    for (int64_t i = range.first; i < range.last; i++)
-        finish_long_row(job->plan, job->args, i);
-}
-
-static void multiply(const tess_cpu_plan *plan, const tess_cpu_spmm_args *args)
-{
-    struct product job = {.plan = plan, .args = args};
-    tess_parallel(plan->ctx, plan->work.shares, do_share, &job);
-    tess_for_shares(plan->ctx, plan->work.shares, plan->work.long_count, finish_long_rows, &job);
 }
 
 tess_status tess_cpu_spmm(tess_plan *whole, int k, tess_block_order order, double alpha,
@@ -125,21 +100,22 @@ tess_status tess_cpu_spmm(tess_plan *whole, int k, tess_block_order order, doubl
                                  columns ? 1 : ldx, x_vector}; /* only ever read */
         if (packed)
             tess_cpu_pack(plan->ctx, A, &from, count, plan->spmm_x, plan->work.shares);
-        multiply(plan, &(tess_cpu_spmm_args){
-                           .row_offsets = A->row_offsets,
-                           .columns = A->columns,
-                           .values = A->values,
-                           .x = packed ? plan->spmm_x : from.data,
-                           .y = (char *)Y + (size_t)(first * y_vector) * scalar,
-                           .x_row = packed ? count : ldx,
-                           .y_row = columns ? 1 : ldy,
-                           .y_vector = y_vector,
-                           .vectors = count,
-                           .alpha = alpha,
-                           .beta = beta,
-                           .block_height = A->block_height,
-                           .block_width = A->block_width,
-                       });
+        const tess_cpu_spmm_args args = {
+            .row_offsets = A->row_offsets,
+            .columns = A->columns,
+            .values = A->values,
+            .x = packed ? plan->spmm_x : from.data,
+            .y = (char *)Y + (size_t)(first * y_vector) * scalar,
+            .x_row = packed ? count : ldx,
+            .y_row = columns ? 1 : ldy,
+            .y_vector = y_vector,
+            .vectors = count,
+            .alpha = alpha,
+            .beta = beta,
+            .block_height = A->block_height,
+            .block_width = A->block_width,
+        };
+        tess_cpu_work_run(&plan->work, run_job, finish_long_row, &(product){plan, &args});
     }
     return TESS_OK;
 }

@@ -248,3 +248,34 @@ int64_t tess_cpu_work_next(const tess_cpu_work *work, int share, tess_cpu_turns 
     }
     return -1;
 }
+
+typedef struct work_run {
+    const tess_cpu_work *work;
+    tess_cpu_work_fn run, finish;
+    const void *product;
+    tess_cpu_turns turns;
+} work_run;
+
+static void run_share(void *arg, int share)
+{
+    work_run *r = arg;
+    for (int64_t i = r->work->first_job[share]; i < r->work->first_job[share + 1]; i++)
+        r->run(r->product, i);
+    for (int64_t i; (i = tess_cpu_work_next(r->work, share, &r->turns)) >= 0;)
+        r->run(r->product, i);
+}
+
+static void finish_rows(void *arg, tess_range rows)
+{
+    const work_run *r = arg;
+    for (int64_t i = rows.first; i < rows.last; i++)
+        r->finish(r->product, i);
+}
+
+void tess_cpu_work_run(const tess_cpu_work *work, tess_cpu_work_fn run, tess_cpu_work_fn finish,
+                       const void *product)
+{
+    work_run r = {.work = work, .run = run, .finish = finish, .product = product};
+    tess_parallel(work->ctx, work->shares, run_share, &r);
+    tess_for_shares(work->ctx, work->shares, work->long_count, finish_rows, &r);
+}

@@ -62,6 +62,11 @@ tess_cpu_lockstep tess_cpu_work_lockstep(const tess_cpu_work *work, const int64_
 /* The next job for whichever thread comes first: from the tail of its share if one is left,
  * otherwise from another's; -1 after the last. */
 int64_t tess_cpu_work_next(const tess_cpu_work *work, int share, tess_cpu_turns *turns);
+/* A product by threads: run(product, i) for every job i, then finish(product, i) for every long row
+ * i. */
+typedef void (*tess_cpu_work_fn)(const void *product, int64_t i);
+void tess_cpu_work_run(const tess_cpu_work *work, tess_cpu_work_fn run, tess_cpu_work_fn finish,
+                       const void *product);
 /* Bytes of a share's tail; and of what is `left` of a tail, the bytes of its next job. */
 int64_t tess_cpu_tail(int64_t share, int shares);
 int64_t tess_cpu_next_piece(int64_t left);

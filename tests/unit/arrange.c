@@ -200,14 +200,15 @@ static void an_arranged_system_is_the_callers(void **state)
         assert_int_equal(tess_matrix_to_blocks(ctx, typed, &to, &A), TESS_OK);
         tess_arrangement a;
         int64_t matched;
-        double x[12], y[12], c[12], back[12];
+        double x[12], y[12], c[12];
         for (int64_t i = 0; i < n; i++)
-            tess_put(x, type, i, tess_random_unit(seed, (uint64_t)(9000 + i)));
+            tess_put(y, type, i, tess_random_unit(seed, (uint64_t)(9000 + i)));
         assert_int_equal(tess_arrangement_open(ctx, A, &a), TESS_OK);
-        assert_true(tess_arrangement_is_identity(&a));
+        assert_false(a.row_order || a.col_order || a.row_scale || a.col_scale);
         assert_int_equal(tess_arrange_match(A, &a, &matched), TESS_OK);
         assert_int_equal(tess_arrange_bandwidth(A, &a), TESS_OK);
         assert_int_equal(tess_matrix_arrange(A, &a, &B), TESS_OK);
+        tess_arrange_solution(&a, type, y, x);
         double *dense = test_dense(A), *arranged = test_dense(B), product[12];
         for (int64_t i = 0; i < n; i++) {
             product[i] = 0;
@@ -218,9 +219,6 @@ static void an_arranged_system_is_the_callers(void **state)
         for (int64_t i = 0; i < n; i++)
             tess_put(b, type, i, product[i]);
         tess_arrange_rhs(&a, type, b, c);
-        tess_arrange_guess(&a, type, x, y);
-        tess_arrange_solution(&a, type, y, back);
-        assert_memory_equal(back, x, (size_t)n * tess_type_size(type));
         for (int64_t i = 0; i < n; i++) {
             double sum = 0, size = 0;
             for (int64_t j = 0; j < n; j++) {

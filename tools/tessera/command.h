@@ -216,7 +216,6 @@ tess_plan_info plan_info(const tess_plan *plan);
 int output_check(cli_app *app, const char *path);
 /* Where the data go to standard output, path "-", reports go to stderr from here on. */
 void output_divert(cli_app *app, const char *path);
-bool output_is_standard(const char *path);
 
 /* output.c: writes, and for a matrix prints the line or JSON that says so; returns the exit status.
  */

@@ -22,7 +22,7 @@ void print_matrix_line(const tess_matrix *matrix)
                type_name(A->type));
 }
 
-bool output_is_standard(const char *path)
+static bool is_standard(const char *path)
 {
     return path && strcmp(path, "-") == 0;
 }
@@ -34,12 +34,12 @@ static int write_failed(cli_app *app, tess_status status, const char *path)
     if (status != TESS_ERR_IO)
         return fail_status(app, status);
     return fail(app, EXIT_FAILED, "%s; %s", tess_ctx_error(app->ctx),
-                output_is_standard(path) ? "name a file in the place of -" : another_file);
+                is_standard(path) ? "name a file in the place of -" : another_file);
 }
 
 void output_divert(cli_app *app, const char *path)
 {
-    if (app->diverted || !output_is_standard(path))
+    if (app->diverted || !is_standard(path))
         return;
     fflush(stdout);
     app->data = dup(STDOUT_FILENO);
@@ -62,7 +62,7 @@ int output_check(cli_app *app, const char *path)
 {
     struct stat file;
     char folder[4096] = ".";
-    if (!path || output_is_standard(path))
+    if (!path || is_standard(path))
         return EXIT_DONE;
     if (stat(path, &file) == 0) {
         errno = S_ISDIR(file.st_mode) ? EISDIR : 0;
@@ -84,7 +84,7 @@ int output_matrix(cli_app *app, const tess_matrix *matrix, const char *path, boo
                   bool json)
 {
     const tess_matrix_view view = view_of(matrix), *A = &view;
-    if (output_is_standard(path))
+    if (is_standard(path))
         end_diversion(app);
     tess_status status = symmetric ? tess_matrix_write_symmetric(app->ctx, matrix, path)
                                    : tess_matrix_write(app->ctx, matrix, path);
@@ -103,7 +103,7 @@ int output_matrix(cli_app *app, const tess_matrix *matrix, const char *path, boo
     char size[TEXT_MAX];
     printf("%s: ", path);
     print_matrix_line(matrix);
-    if (output_is_standard(path))
+    if (is_standard(path))
         printf("\n");
     else
         printf(", %s on disk\n", text_bytes((double)file.st_size, size));
@@ -112,7 +112,7 @@ int output_matrix(cli_app *app, const tess_matrix *matrix, const char *path, boo
 
 int output_vector(cli_app *app, tess_type type, int64_t count, const void *values, const char *path)
 {
-    if (output_is_standard(path))
+    if (is_standard(path))
         end_diversion(app);
     tess_status status = tess_vector_write(app->ctx, path, type, count, values);
     return status == TESS_OK ? EXIT_DONE : write_failed(app, status, path);

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/system.h"
+
 enum { FORMAT_VERSION = 1, PATH_SIZE = 4096 };
 
 /* The first bytes of a file. Integers in the machine's order: a foreign file fails the checksum. */
@@ -31,29 +33,7 @@ static uint64_t checksum(header head, const void *label, const void *code)
 
 bool tess_cache_directory(char *path, size_t size)
 {
-    const char *named = getenv("TESSERA_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
-               *home = getenv("HOME");
-    int length = -1;
-    if (named && *named)
-        length = snprintf(path, size, "%s", named);
-    else if (xdg && *xdg == '/')
-        length = snprintf(path, size, "%s/tessera", xdg);
-    else if (home && *home == '/')
-        length = snprintf(path, size, "%s/.cache/tessera", home);
-    return length > 0 && (size_t)length < size;
-}
-
-/* mkdir -p; whether it worked shows when a file is created in it. */
-static void make_directories(const char *path)
-{
-    char part[PATH_SIZE];
-    snprintf(part, sizeof part, "%s", path);
-    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(part, 0777);
-        *slash = '/';
-    }
-    (void)mkdir(part, 0777);
+    return tess_user_path("TESSERA_CACHE", "", path, size);
 }
 
 static bool join(char *path, size_t size, const char *directory, const char *file)
@@ -214,7 +194,6 @@ bool tess_cache_store(tess_ctx *ctx, const tess_cache_key *key, const tess_cache
     (void)ctx;
     if (!tess_cache_directory(directory, sizeof directory))
         return false;
-    make_directories(directory);
     file_name(key, name, sizeof name);
     if (!join(path, sizeof path, directory, name) ||
         !join(aside, sizeof aside, directory,
@@ -223,6 +202,7 @@ bool tess_cache_store(tess_ctx *ctx, const tess_cache_key *key, const tess_cache
               "XX") ||
         is_foreign(path))
         return false;
+    tess_make_directories(path);
     int file = mkostemp(aside, O_CLOEXEC);
     if (file < 0)
         return false;

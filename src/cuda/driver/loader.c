@@ -1,24 +1,10 @@
 /* dlopen of libcuda and NVRTC: where to look, and what to say when nothing is found. */
 #include "cuda/driver/loader.h"
 
-#include <dlfcn.h>
 #include <glob.h>
 #include <sys/stat.h>
 
-/* NODELETE: the driver and NVRTC keep threads and exit handlers of their own. */
-static void *open_file(const char *path)
-{
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-}
-
-/* ISO C has no conversion from an object pointer to a function pointer; POSIX promises that this
- * copy works. */
-static bool find_symbol(void *library, const char *name, void *target)
-{
-    void *symbol = dlsym(library, name);
-    memcpy(target, &symbol, sizeof symbol);
-    return symbol != NULL;
-}
+#include "core/system.h"
 
 tess_status tess_driver_load(tess_ctx *ctx, tess_driver *out)
 {
@@ -30,22 +16,22 @@ tess_status tess_driver_load(tess_ctx *ctx, tess_driver *out)
     const char *named = getenv("TESSERA_LIBCUDA");
     void *library = NULL;
     if (named && *named) {
-        library = open_file(named);
+        library = tess_library_open(named);
         if (!library)
             return tess_fail(ctx, TESS_ERR_DEVICE,
                              "device 'cuda': TESSERA_LIBCUDA names '%s', which cannot be loaded",
                              named);
     }
     for (size_t i = 0; i < sizeof places / sizeof places[0] && !library; i++)
-        library = open_file(places[i]);
+        library = tess_library_open(places[i]);
     if (!library)
         return tess_fail(ctx, TESS_ERR_DEVICE,
                          "device 'cuda': the NVIDIA driver (libcuda.so.1) is not installed");
 
     tess_driver driver;
     const char *missing = NULL;
-#define X(field, symbol, arguments)                   \
-    if (!find_symbol(library, symbol, &driver.field)) \
+#define X(field, symbol, arguments)                           \
+    if (!tess_library_symbol(library, symbol, &driver.field)) \
         missing = symbol;
     TESS_DRIVER_FUNCTIONS(X)
 #undef X
@@ -77,7 +63,7 @@ static void try_directory(search *s, const char *directory)
         int length =
             snprintf(path, sizeof path, "%s%s%s", directory, *directory ? "/" : "", s->names[i]);
         if (length > 0 && (size_t)length < sizeof path)
-            s->library = open_file(path);
+            s->library = tess_library_open(path);
     }
 }
 
@@ -148,7 +134,7 @@ void *tess_cuda_open_library(const char *variable, const char *const *names, con
         if (stat(named, &entry) == 0 && S_ISDIR(entry.st_mode))
             try_directory(&s, named);
         else
-            s.library = open_file(named);
+            s.library = tess_library_open(named);
         if (!s.library)
             snprintf(tried, size, "%s=%s only", variable, named);
         return s.library;
@@ -184,12 +170,12 @@ tess_status tess_nvrtc_load(tess_ctx *ctx, tess_nvrtc *out)
                          tried);
     tess_nvrtc nvrtc;
     const char *missing = NULL;
-#define X(field, arguments)                          \
-    if (!find_symbol(library, #field, &nvrtc.field)) \
+#define X(field, arguments)                                  \
+    if (!tess_library_symbol(library, #field, &nvrtc.field)) \
         missing = #field;
     TESS_NVRTC_FUNCTIONS(X)
 #undef X
-    if (!find_symbol(library, "nvrtcGetErrorString", &nvrtc.nvrtcGetErrorString))
+    if (!tess_library_symbol(library, "nvrtcGetErrorString", &nvrtc.nvrtcGetErrorString))
         missing = "nvrtcGetErrorString";
     if (missing)
         return tess_fail(ctx, TESS_ERR_DEVICE, "device 'cuda': this NVRTC has no %s: too old",

@@ -52,7 +52,8 @@ static int group_of(const tess_cuda_problem *problem, const int *p)
     return group;
 }
 
-bool tess_sliced_x_by_vectors(const tess_cuda_problem *problem, int xv)
+/* Whether x of a block can be read `xv` scalars at a time. */
+static bool reads_x_by(const tess_cuda_problem *problem, int xv)
 {
     int real = (int)tess_type_size(problem->type);
     return problem->block_width % xv == 0 && problem->cols % problem->block_width == 0 &&
@@ -62,7 +63,7 @@ bool tess_sliced_x_by_vectors(const tess_cuda_problem *problem, int xv)
 int tess_sliced_widest_x(const tess_cuda_problem *problem)
 {
     int xv = 4;
-    while (xv > 1 && !tess_sliced_x_by_vectors(problem, xv))
+    while (xv > 1 && !reads_x_by(problem, xv))
         xv /= 2;
     return xv;
 }
@@ -76,7 +77,7 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
         return false;
     if (p[LAMBDA] > 0 && (p[SIGMA] == 1 || p[LAMBDA] >= problem->longest_row))
         return false;
-    if (p[XV] > 1 && !tess_sliced_x_by_vectors(problem, p[XV]))
+    if (p[XV] > 1 && !reads_x_by(problem, p[XV]))
         return false;
     if (is_wide(problem))
         return group == 1 && p[TPR] <= problem->block_width / p[V] && p[DEPTH] <= 4;

@@ -3,9 +3,7 @@
 
 #include "cuda/kernels/support.h"
 
-/* Whether x of a block can be read `xv` scalars at a time. */
-bool tess_sliced_x_by_vectors(const tess_cuda_problem *problem, int xv);
-/* The most that can. */
+/* The most scalars of a block's x that can be read at a time. */
 int tess_sliced_widest_x(const tess_cuda_problem *problem);
 
 /* The launch of sliced_sum.cuh for a panel with cut rows; returns its thread blocks. `cut`: the

@@ -285,7 +285,8 @@ static void sort_windows(void *arg, tess_range range)
                     job->group);
 }
 
-tess_status tess_fbcsr_sort_rows(builder *B)
+/* Fills S->targets where there are no diagonals. */
+static tess_status sort_rows(builder *B)
 {
     tess_fbcsr_slices *S = B->S;
     const int64_t count = S->places - tess_fbcsr_first_place(S, S->segments);
@@ -377,6 +378,6 @@ tess_status tess_fbcsr_place_rows(builder *B, bool diagonals)
         TESS_TRY(tess_fbcsr_list_diagonals(B));
         tess_for_each(S->ctx, S->slices - S->segments, 0, find_lone, B->diagonal_counts, B);
     }
-    TESS_TRY(tess_fbcsr_sort_rows(B));
+    TESS_TRY(sort_rows(B));
     return make_heads(B);
 }

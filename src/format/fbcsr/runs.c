@@ -9,7 +9,7 @@ typedef tess_fbcsr_builder builder;
 
 /* ---- Shapes ---- */
 
-bool tess_fbcsr_is_diagonal(const tess_shape *shape)
+static bool is_diagonal(const tess_shape *shape)
 {
     return shape->width == 1 && shape->height >= TESS_FBCSR_DIAGONAL;
 }
@@ -17,7 +17,7 @@ bool tess_fbcsr_is_diagonal(const tess_shape *shape)
 bool tess_fbcsr_has_diagonals(const tess_fbcsr_options *shapes)
 {
     for (int i = 0; i < shapes->count; i++)
-        if (tess_fbcsr_is_diagonal(&shapes->shape[i]))
+        if (is_diagonal(&shapes->shape[i]))
             return true;
     return false;
 }
@@ -54,7 +54,7 @@ bool tess_fbcsr_in_diagonal(const tess_fbcsr_builder *B, int64_t entry)
         const tess_fbcsr_split *split = &B->F->split[s];
         int64_t scalars = split->blocks * tess_shape_cells(&split->shape);
         if (scalar < scalars)
-            return tess_fbcsr_is_diagonal(&split->shape);
+            return is_diagonal(&split->shape);
         scalar -= scalars;
     }
     return false;
@@ -194,7 +194,7 @@ static void walk_diagonals(tess_fbcsr_builder *B)
     for (int s = 0; s < F->splits; s++) {
         const tess_fbcsr_split *split = &F->split[s];
         const tess_shape *shape = &split->shape;
-        for (int64_t b = 0; tess_fbcsr_is_diagonal(shape) && b < split->blocks; b++) {
+        for (int64_t b = 0; is_diagonal(shape) && b < split->blocks; b++) {
             int64_t top = split->rows[b], end = top + shape->height, to;
             for (int64_t row = top; row < end; row = to) {
                 int64_t slice = row / WARP;

@@ -87,7 +87,5 @@ int64_t tess_fbcsr_diagonal_groups(const tess_fbcsr_builder *B, int64_t slice);
 
 /* ---- places.c ---- */
 
-/* Fills S->targets where there are no diagonals. */
-tess_status tess_fbcsr_sort_rows(tess_fbcsr_builder *B);
 /* In how many turns x is read for the runs of a slice. */
 int64_t tess_fbcsr_turns(const tess_fbcsr_builder *B, int64_t slice);

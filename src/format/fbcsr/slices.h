@@ -92,7 +92,6 @@ typedef struct tess_fbcsr_slices {
 int tess_fbcsr_widths(const tess_fbcsr_options *shapes, int width[TESS_FBCSR_CLASSES]);
 /* Whether there may be diagonals. */
 bool tess_fbcsr_has_diagonals(const tess_fbcsr_options *shapes);
-bool tess_fbcsr_is_diagonal(const tess_shape *shape);
 
 /* F was made from A, which has 1 x 1 blocks, with these shapes; NULL where there are no diagonals.
  */

@@ -23,8 +23,6 @@ typedef struct tess_arrangement {
 /* The arrangement that changes nothing. Fails unless A is square with square blocks. */
 tess_status tess_arrangement_open(tess_ctx *ctx, const tess_matrix *A, tess_arrangement *out);
 void tess_arrangement_close(tess_arrangement *arrangement);
-/* Whether it changes nothing. */
-bool tess_arrangement_is_identity(const tess_arrangement *arrangement);
 
 /* ---- scale.c ---- */
 
@@ -71,9 +69,7 @@ tess_status tess_arrange_dissect(const tess_matrix *A, tess_arrangement *arrange
 /* B as a new matrix. */
 tess_status tess_matrix_arrange(const tess_matrix *A, const tess_arrangement *arrangement,
                                 tess_matrix **out);
-/* c from b; y from x; x from y. The arrays must not overlap. */
+/* c from b; x from y. The arrays must not overlap. */
 void tess_arrange_rhs(const tess_arrangement *arrangement, tess_type type, const void *b, void *c);
-void tess_arrange_guess(const tess_arrangement *arrangement, tess_type type, const void *x,
-                        void *y);
 void tess_arrange_solution(const tess_arrangement *arrangement, tess_type type, const void *y,
                            void *x);

@@ -24,12 +24,6 @@ void tess_arrangement_close(tess_arrangement *arrangement)
     arrangement->row_scale = arrangement->col_scale = NULL;
 }
 
-bool tess_arrangement_is_identity(const tess_arrangement *arrangement)
-{
-    return !arrangement->row_order && !arrangement->col_order && !arrangement->row_scale &&
-           !arrangement->col_scale;
-}
-
 /* Where block row or column i of B is in A. */
 static int64_t source_of(const int64_t *order, int64_t i)
 {
@@ -115,7 +109,7 @@ struct move_blocks {
     const tess_arrangement *a;
     const int64_t *order;
     const double *scale;
-    bool invert, back;
+    bool back;
     void *to;
     tess_type type;
     const void *from;
@@ -132,9 +126,7 @@ static void move_blocks(void *arg, tess_range range)
             const int64_t ours = block * a->block + p, theirs = source * a->block + p;
             if (ours >= a->rows || theirs >= a->rows)
                 continue;
-            double factor = scale_of(job->scale, theirs);
-            if (job->invert)
-                factor = 1 / factor;
+            const double factor = scale_of(job->scale, theirs);
             if (job->back)
                 tess_put(job->to, type, theirs, factor * tess_get(job->from, type, ours));
             else
@@ -145,24 +137,19 @@ static void move_blocks(void *arg, tess_range range)
 
 /* to[i] = factor[s] from[s] for every scalar i of the arranged system, which is scalar s of the
  * caller's; `back`: the other way round. */
-static void move(const tess_arrangement *a, const int64_t *order, const double *scale, bool invert,
-                 bool back, tess_type type, const void *from, void *to)
+static void move(const tess_arrangement *a, const int64_t *order, const double *scale, bool back,
+                 tess_type type, const void *from, void *to)
 {
     tess_for(a->ctx, a->block_rows, move_blocks,
-             &(struct move_blocks){a, order, scale, invert, back, to, type, from});
+             &(struct move_blocks){a, order, scale, back, to, type, from});
 }
 
 void tess_arrange_rhs(const tess_arrangement *a, tess_type type, const void *b, void *c)
 {
-    move(a, a->row_order, a->row_scale, false, false, type, b, c);
-}
-
-void tess_arrange_guess(const tess_arrangement *a, tess_type type, const void *x, void *y)
-{
-    move(a, a->col_order, a->col_scale, true, false, type, x, y);
+    move(a, a->row_order, a->row_scale, false, type, b, c);
 }
 
 void tess_arrange_solution(const tess_arrangement *a, tess_type type, const void *y, void *x)
 {
-    move(a, a->col_order, a->col_scale, false, true, type, y, x);
+    move(a, a->col_order, a->col_scale, true, type, y, x);
 }

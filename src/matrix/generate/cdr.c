@@ -20,11 +20,7 @@ typedef struct problem {
 
 static int64_t count(const void *context, int64_t row)
 {
-    const tess_grid *g = &((const problem *)context)->grid;
-    int64_t p[3];
-    tess_grid_point(g, row, p);
-    return tess_grid_span(p[0], g->nx) + tess_grid_span(p[1], g->ny) + tess_grid_span(p[2], g->nz) -
-           2;
+    return tess_grid_count(&((const problem *)context)->grid, row);
 }
 
 static void velocity(const problem *P, const int64_t at[3], double w[3])

@@ -25,11 +25,7 @@ static double coefficient(const problem *P, const int64_t at[3])
 
 static int64_t count(const void *context, int64_t row)
 {
-    const tess_grid *g = &((const problem *)context)->grid;
-    int64_t p[3];
-    tess_grid_point(g, row, p);
-    return tess_grid_span(p[0], g->nx) + tess_grid_span(p[1], g->ny) + tess_grid_span(p[2], g->nz) -
-           2;
+    return tess_grid_count(&((const problem *)context)->grid, row);
 }
 
 /* Neighbours by rising column: below along z, y, x, then above along x, y, z. */

@@ -77,6 +77,15 @@ static inline int64_t tess_grid_span(int64_t x, int64_t n)
     return 1 + (x > 0) + (x < n - 1);
 }
 
+/* A point and its neighbours along the three axes: 7, less those outside the box. */
+static inline int64_t tess_grid_count(const tess_grid *g, int64_t i)
+{
+    int64_t p[3];
+    tess_grid_point(g, i, p);
+    return tess_grid_span(p[0], g->nx) + tess_grid_span(p[1], g->ny) + tess_grid_span(p[2], g->nz) -
+           2;
+}
+
 /* The symmetric positive definite filling used wherever a pattern has no values of its own. The
  * off-diagonal scalar (i, j) is minus a random number in (0, 1) that depends on the seed and on the
  * pair {i, j}, not on its order; the diagonal is 1.01 times the sum of |a_ij| over its row. So the

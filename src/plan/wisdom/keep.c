@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/system.h"
+
 enum { PATH_SIZE = 4096 };
 
 /* How long to wait for another writer's lock. A writer takes milliseconds unless it hangs. */
@@ -64,18 +66,6 @@ tess_status tess_kept_read(tess_ctx *ctx, const tess_kept_kind *kind, const char
 }
 
 /* ---- Writing ---- */
-
-/* mkdir -p of the directory a file is in. A failure shows when the directory is locked. */
-static void make_directories(const char *path)
-{
-    char part[PATH_SIZE];
-    snprintf(part, sizeof part, "%s", path);
-    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(part, 0777);
-        *slash = '/';
-    }
-}
 
 /* Locks the directory that `path` is in. Where a file system has no locks, the last writer wins. */
 static tess_status lock(tess_ctx *ctx, const char *path, int *out)
@@ -164,7 +154,7 @@ tess_status tess_kept_change(tess_ctx *ctx, const tess_kept_kind *kind, const ch
     int directory;
     if (strlen(path) >= PATH_SIZE - 8)
         return tess_fail(ctx, TESS_ERR_IO, "%.80s...: the path is too long", path);
-    make_directories(path);
+    tess_make_directories(path);
     TESS_TRY(lock(ctx, path, &directory));
     tess_status status = change_locked(ctx, kind, path, edit, user);
     (void)close(directory);

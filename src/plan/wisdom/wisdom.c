@@ -1,6 +1,8 @@
 /* Wisdom in memory: keys, lookup, and what a context knows. Files are in file.c. */
 #include "plan/wisdom/wisdom.h"
 
+#include "core/system.h"
+
 /* ---- Keys ---- */
 
 /* Rows by their mean number of scalars, and by whether one length stands for all: a row many times
@@ -89,20 +91,10 @@ bool tess_wisdom_enabled(const tess_ctx *ctx)
 
 bool tess_wisdom_path(const tess_ctx *ctx, char *path, size_t size)
 {
-    const char *named = getenv("TESSERA_WISDOM"), *xdg = getenv("XDG_CACHE_HOME"),
-               *home = getenv("HOME");
-    int length = -1;
-    if (ctx->wisdom_keep == TESS_WISDOM_FILE)
-        length = snprintf(path, size, "%s", ctx->wisdom_path);
-    else if (ctx->wisdom_keep != TESS_WISDOM_USUAL)
-        return false;
-    else if (named && *named)
-        length = snprintf(path, size, "%s", named);
-    else if (xdg && *xdg == '/')
-        length = snprintf(path, size, "%s/tessera/wisdom.json", xdg);
-    else if (home && *home == '/')
-        length = snprintf(path, size, "%s/.cache/tessera/wisdom.json", home);
-    return length > 0 && (size_t)length < size;
+    if (ctx->wisdom_keep == TESS_WISDOM_USUAL)
+        return tess_user_path("TESSERA_WISDOM", "/wisdom.json", path, size);
+    const char *named = ctx->wisdom_keep == TESS_WISDOM_FILE ? ctx->wisdom_path : "";
+    return *named && (size_t)snprintf(path, size, "%s", named) < size;
 }
 
 static void destroy(tess_ctx *ctx)

@@ -1,9 +1,9 @@
 /* Complete factors: the matrix as both libraries want it, and which of them takes it. */
 #include "solve/direct/direct.h"
 
-#include <dlfcn.h>
 #include <inttypes.h>
 
+#include "core/system.h"
 #include "core/watch.h"
 
 struct tess_direct {
@@ -27,10 +27,10 @@ static void *load(const char *const *names)
         if (directory && *directory) {
             const int length = snprintf(path, sizeof path, "%s/%s", directory, names[i]);
             if (length > 0 && (size_t)length < sizeof path)
-                library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+                library = tess_library_open(path);
         }
         if (!library)
-            library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+            library = tess_library_open(names[i]);
     }
     return library;
 }
@@ -40,12 +40,9 @@ tess_status tess_direct_find(tess_ctx *ctx, const tess_direct_file *file, void *
     void *library = load(file->names);
     bool found = library != NULL;
     for (int i = 0; found && file->functions[i].symbol; i++) {
-        /* ISO C has no conversion from an object pointer to a function pointer; POSIX promises that
-         * this copy works. */
-        void *symbol = dlsym(library, file->functions[i].symbol);
-        if (api)
-            memcpy((char *)api + file->functions[i].at, &symbol, sizeof symbol);
-        found = symbol != NULL;
+        void *unused;
+        found = tess_library_symbol(library, file->functions[i].symbol,
+                                    api ? (char *)api + file->functions[i].at : (void *)&unused);
     }
     return found ? TESS_OK
                  : tess_fail(ctx, TESS_ERR_UNSUPPORTED,
