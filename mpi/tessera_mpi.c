@@ -1,6 +1,7 @@
 /* tessera-mpi: products and solves on the ranks of an MPI program.
  *
- * Rank 0 reads or generates the matrix and deals it out. Each rank computes on a device of its own:
+ * Of a .tess file each rank reads its own rows. Other matrices rank 0 reads or generates and deals
+ * out. Each rank computes on a device of its own:
  * by default its share of the node's processors. Rank 0 alone prints. */
 #include <getopt.h>
 #include <math.h>
@@ -270,9 +271,24 @@ static int spmv(run_state *r)
     return exit_status;
 }
 
+/* Whether every rank can read its own rows of the file: it has its blocks, and they stay in order.
+ */
+static int is_ranged(const run_state *r)
+{
+    const arguments *a = &r->args;
+    const size_t length = strlen(a->input);
+    return a->block == 0 && (!a->partition || strcmp(a->partition, "contiguous") == 0) &&
+           length > 5 && strcmp(a->input + length - 5, ".tess") == 0;
+}
+
 /* Whether the part was made; otherwise rank 0 has said why not. */
 static int make_part(run_state *r)
 {
+    if (is_ranged(r)) {
+        const tess_status status = tess_part_read(r->ctx, &r->comm, r->args.input, &r->part);
+        if (status != TESS_ERR_UNSUPPORTED) /* else its blocks are not square: rank 0 converts */
+            return all_well(r, status);
+    }
     if (!all_well(r, r->rank == 0 ? read_matrix(r) : TESS_OK))
         return 0;
     const tess_status status =

@@ -1277,8 +1277,42 @@ TESS_API tess_status tess_part_deal(tess_ctx *ctx, const tess_comm *comm, const 
  * A's order. tess_part_get_rows says which rows a part has. */
 TESS_API tess_status tess_part_deal_by(tess_ctx *ctx, const tess_comm *comm, const tess_matrix *A,
                                        const char *partition, tess_part **out);
+/* A .tess file of square blocks, in the same contiguous ranges. Each part reads its own rows alone,
+ * and together they verify the checksums. All parts must reach the file. Files of other kinds are
+ * read by part 0 (tess_matrix_input) and dealt out. */
+TESS_API tess_status tess_part_read(tess_ctx *ctx, const tess_comm *comm, const char *path,
+                                    tess_part **out);
 /* After the plans that were made from it. */
 TESS_API void tess_part_destroy(tess_part *part);
+
+/* Assembly: blocks are added on whichever part computes them, as elements at the border of two
+ * parts are. finish sends those in other parts' rows to their owners, and sums those at the same
+ * place in the order of (part, insertion).
+ *
+ *     tess_part_builder_create(ctx, &comm, TESS_F64, my_rows, 3, &builder);
+ *     for (e = 0; e < my_elements; e++)
+ *         tess_part_builder_add(builder, 8, nodes[e], 8, NULL, stiffness[e], TESS_ORDER_ROW_MAJOR);
+ *     tess_part_builder_finish(builder, &part);
+ *
+ * Later adds are the values of the next time step, for tess_part_builder_update: the pattern stays,
+ * and a block outside it is TESS_ERR_PATTERN. Blocks never added to are 0. */
+typedef struct tess_part_builder tess_part_builder;
+
+/* `rows` and `block` as in tess_part_view. */
+TESS_API tess_status tess_part_builder_create(tess_ctx *ctx, const tess_comm *comm, tess_type type,
+                                              int64_t rows, int32_t block, tess_part_builder **out);
+TESS_API void tess_part_builder_destroy(tess_part_builder *builder);
+/* As tess_inserter_add_element, with block rows and columns of the whole matrix. Not collective.
+ * After a failure the builder takes nothing more until the next finish or update, which fails on
+ * all parts. Either all of an element is added or nothing. */
+TESS_API tess_status tess_part_builder_add(tess_part_builder *builder, int64_t n_rows,
+                                           const int64_t *block_rows, int64_t n_cols,
+                                           const int64_t *block_cols, const void *dense,
+                                           tess_block_order order);
+/* A new part with everything added since the last finish. The builder is empty afterwards. */
+TESS_API tess_status tess_part_builder_finish(tess_part_builder *builder, tess_part **out);
+/* The same as new values of a plan of a part that this builder made. */
+TESS_API tess_status tess_part_builder_update(tess_part_builder *builder, tess_plan *plan);
 
 typedef struct tess_part_info {
     int rank, size;
