@@ -10,12 +10,12 @@ typedef struct tess_library_function {
 
 /* A shared library: the files it may be in, and where its functions go. */
 typedef struct tess_library {
-    const char *title;    /* "KLU" */
-    const char *origin;   /* "SuiteSparse", for the sentence; NULL: the title says it */
-    const char *packages; /* Debian's, where it is found */
-    const char *instead;  /* what else can be done: "choose another method" */
-    const char *variable; /* of the environment: a directory to look in first, or "off" */
-    const char *const *names;               /* NULL after the last */
+    const char *title;        /* "KLU" */
+    const char *origin;       /* "SuiteSparse", for the sentence; NULL: the title says it */
+    const char *packages;     /* Debian's, where it is found */
+    const char *instead;      /* what else can be done: "choose another method" */
+    const char *variable;     /* of the environment: a directory to look in first, or "off" */
+    const char *const *names; /* NULL after the last */
     const tess_library_function *functions; /* {NULL, 0} after the last */
 } tess_library;
 

@@ -139,8 +139,8 @@ tess_status tess_part_builder_add(tess_part_builder *b, int64_t n_rows, const in
     else if (n_rows > 0 && n_cols > 0 && (!block_rows || !dense))
         status = tess_null_argument(b->ctx, __func__);
     else
-        status = add(b, n_rows, block_rows, n_cols, block_cols ? block_cols : block_rows, dense,
-                     order);
+        status =
+            add(b, n_rows, block_rows, n_cols, block_cols ? block_cols : block_rows, dense, order);
     if (status != TESS_OK) {
         b->added.count = before; /* all or nothing */
         b->failed = status;

@@ -16,9 +16,9 @@ static int owner_of(const tess_part_builder *b, int64_t row)
 
 /* What goes to and comes from each part: blocks, and where they begin. */
 typedef struct block_traffic {
-    int64_t *counts;     /* of this part's blocks, by owner: size + 1 offsets */
-    int64_t *all;        /* everybody's counts: size * size */
-    int64_t *arrives;    /* size + 1 offsets into what arrives */
+    int64_t *counts;          /* of this part's blocks, by owner: size + 1 offsets */
+    int64_t *all;             /* everybody's counts: size * size */
+    int64_t *arrives;         /* size + 1 offsets into what arrives */
     tess_block_list leaving;  /* what was added, by owner */
     tess_block_list arriving; /* by the part it comes from */
     tess_message *messages;
@@ -103,8 +103,8 @@ static tess_status exchange(const tess_part_builder *b, block_traffic *t)
     for (int r = 0; r < size; r++)
         t->arrives[r + 1] = t->arrives[r] + t->all[(int64_t)r * size + rank];
     TESS_TRY(tess_comm_agree(b->ctx, &b->comm, list_make(b, t->arrives[size], &t->arriving)));
-    TESS_TRY(exchange_array(b, t, sizeof(int64_t), (char *)t->leaving.rows,
-                            (char *)t->arriving.rows));
+    TESS_TRY(
+        exchange_array(b, t, sizeof(int64_t), (char *)t->leaving.rows, (char *)t->arriving.rows));
     TESS_TRY(exchange_array(b, t, sizeof(int64_t), (char *)t->leaving.columns,
                             (char *)t->arriving.columns));
     return exchange_array(b, t, b->block_bytes, t->leaving.values, t->arriving.values);

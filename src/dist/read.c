@@ -27,8 +27,8 @@ typedef struct part_file {
     const char *path;
     int fd; /* -1: not open */
     tess_file_header header;
-    tess_matrix *head; /* sizes alone */
-    bool unreadable;   /* an offset could not be read */
+    tess_matrix *head;              /* sizes alone */
+    bool unreadable;                /* an offset could not be read */
     int64_t first, end, at, blocks; /* block rows; their first block, and how many */
     int64_t *row_offsets, *columns;
     int32_t *stored; /* columns as the file has them */
@@ -175,8 +175,7 @@ static tess_status receive_checksums(part_file *f)
     for (int r = 1; r < size; r++) {
         const int64_t pieces = count_pieces(&f->everybody[r]);
         if (pieces > 0)
-            f->messages[count++] =
-                (tess_message){r, (size_t)pieces * sizeof *f->all, f->all + at};
+            f->messages[count++] = (tess_message){r, (size_t)pieces * sizeof *f->all, f->all + at};
         at += pieces;
     }
     memcpy(f->all, f->mine, (size_t)count_pieces(&f->pieces) * sizeof *f->all);
@@ -207,8 +206,7 @@ static tess_status compare_checksums(part_file *f)
     uint64_t *sums = NULL;
     int64_t all = 0;
     tess_status status = tess_comm_check(
-        f->ctx, f->comm,
-        f->comm->gather(f->comm->user, &f->pieces, sizeof f->pieces, f->everybody),
+        f->ctx, f->comm, f->comm->gather(f->comm->user, &f->pieces, sizeof f->pieces, f->everybody),
         "gathering who reads what");
     for (int r = 0; status == TESS_OK && r < f->comm->size; r++)
         all += count_pieces(&f->everybody[r]);
@@ -220,8 +218,8 @@ static tess_status compare_checksums(part_file *f)
     TESS_TRY_CLEAN(tess_comm_agree(f->ctx, f->comm, status));
     const int64_t mine = count_pieces(&f->pieces);
     const tess_message one = {0, (size_t)mine * sizeof *f->mine, f->mine};
-    status = first ? receive_checksums(f)
-                   : tess_comm_exchange(f->ctx, f->comm, mine > 0, &one, 0, NULL);
+    status =
+        first ? receive_checksums(f) : tess_comm_exchange(f->ctx, f->comm, mine > 0, &one, 0, NULL);
     for (int section = 0; status == TESS_OK && first && section < SECTIONS; section++)
         status = compare_section(f, section, sums);
     TESS_TRY_CLEAN(tess_comm_agree(f->ctx, f->comm, status));

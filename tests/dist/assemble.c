@@ -31,8 +31,8 @@ static elements draw(uint64_t seed, int size)
                   .order = seed % 2 ? TESS_ORDER_ROW_MAJOR : TESS_ORDER_COLUMN_MAJOR};
     e.rows = e.block_rows * e.block - (seed % 3 == 0 ? tess_random_below(seed, 2, e.block) : 0);
     for (int r = 1; r < size; r++) /* growing, empty parts included */
-        e.firsts[r] = e.firsts[r - 1] + tess_random_below(seed, 10 + (uint64_t)r,
-                                                          e.block_rows - e.firsts[r - 1] + 1);
+        e.firsts[r] = e.firsts[r - 1] +
+                      tess_random_below(seed, 10 + (uint64_t)r, e.block_rows - e.firsts[r - 1] + 1);
     e.firsts[size] = e.block_rows;
     for (int n = 0; n < ELEMENTS; n++) {
         const uint64_t at = 100 + 10 * (uint64_t)n;
@@ -58,9 +58,9 @@ static tess_matrix *assemble_whole(tess_ctx *ctx, const elements *e, int step)
 {
     tess_builder *builder;
     tess_matrix *A;
-    assert_int_equal(tess_builder_create(ctx, e->type, e->rows, e->rows, e->block, e->block,
-                                         e->size, &builder),
-                     TESS_OK);
+    assert_int_equal(
+        tess_builder_create(ctx, e->type, e->rows, e->rows, e->block, e->block, e->size, &builder),
+        TESS_OK);
     for (int n = 0; n < ELEMENTS; n++)
         assert_int_equal(tess_inserter_add_element(tess_builder_inserter(builder, e->by[n]), NODES,
                                                    e->nodes[n], NODES, NULL, e->values[step][n],
@@ -75,7 +75,7 @@ typedef struct assembly {
     const elements *e;
     test_team *team;
     const void *x;
-    void *y[2]; /* of each time step */
+    void *y[2];  /* of each time step */
     int culprit; /* this part adds a bad element in step `bad_step`; -1: none */
     int bad_step;
     int64_t bad_row, bad_column;
@@ -141,9 +141,8 @@ static void one_part(int rank, void *user)
         abort();
     if (rank == a->fails_at)
         memory.fails_in = a->allocation;
-    a->status[rank] =
-        tess_part_builder_create(ctx, &comm, e->type, first_row(e, rank + 1) - first_row(e, rank),
-                                 e->block, &builder);
+    a->status[rank] = tess_part_builder_create(
+        ctx, &comm, e->type, first_row(e, rank + 1) - first_row(e, rank), e->block, &builder);
     if (a->status[rank] == TESS_OK) {
         a->status[rank] = both_steps(a, rank, device, builder);
         tess_part_builder_destroy(builder);
@@ -189,8 +188,8 @@ static void parts_assemble_what_the_whole_has(void **state)
     }
 }
 
-/* Block row 30 of at most 30, a column before all, a block that the first step has not: the sentence
- * names part and block on every part. */
+/* Block row 30 of at most 30, a column before all, a block that the first step has not: the
+ * sentence names part and block on every part. */
 static void a_bad_block_of_one_part_fails_all(void **state)
 {
     (void)state;

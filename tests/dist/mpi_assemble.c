@@ -1,8 +1,8 @@
 /* Assembly on the ranks of MPI: a chain of springs, 3 unknowns a node, whose elements are dealt out
  * away from the owners of their rows. Then one rank makes a mistake, and all say the same.
  *
- * Element e couples nodes e and e + 1 by (k, -k; -k, k) with k = (e + 1) I: A times the vector whose
- * node n has n + 1 is known. */
+ * Element e couples nodes e and e + 1 by (k, -k; -k, k) with k = (e + 1) I: A times the vector
+ * whose node n has n + 1 is known. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

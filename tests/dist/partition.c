@@ -12,10 +12,10 @@ typedef struct dealing {
     const tess_matrix *A;
     const char *partition;
     const void *x;
-    void *y;                   /* A x, collected */
-    int64_t *rows[MOST];       /* of each part, as it says; freed by the test */
-    int64_t counts[MOST];      /* rows */
-    int64_t halo[MOST];        /* block columns */
+    void *y;              /* A x, collected */
+    int64_t *rows[MOST];  /* of each part, as it says; freed by the test */
+    int64_t counts[MOST]; /* rows */
+    int64_t halo[MOST];   /* block columns */
     tess_status status[MOST];
     char error[MOST][1024];
     int64_t allocation_fails; /* part 0's; -1: none */
@@ -37,7 +37,8 @@ static tess_status multiply(dealing *d, int rank, tess_device *device, tess_part
         status = tess_plan_create_part(part, device, NULL, &plan);
     if (status != TESS_OK)
         return status;
-    void *x = malloc((size_t)(info.rows + 1) * scalar), *y = malloc((size_t)(info.rows + 1) * scalar);
+    void *x = malloc((size_t)(info.rows + 1) * scalar),
+         *y = malloc((size_t)(info.rows + 1) * scalar);
     status = tess_part_deal_vector(part, rank == 0 ? d->x : NULL, x);
     if (status == TESS_OK)
         status = tess_spmv(plan, 1, x, 0, y);
@@ -118,15 +119,15 @@ static void check_rows(tess_ctx *ctx, const dealing *d, int size, const char *wh
 
 static void every_partition_multiplies_as_the_whole_does(void **state)
 {
-    static const test_pattern patterns[] = {TEST_BANDED, TEST_RANDOM,  TEST_DENSE_ROW, TEST_RAGGED,
+    static const test_pattern patterns[] = {TEST_BANDED, TEST_RANDOM,   TEST_DENSE_ROW, TEST_RAGGED,
                                             TEST_SKEWED, TEST_DIAGONAL, TEST_EMPTY};
     tess_ctx *ctx = test_ctx(state);
     for (int kind = 0; tess_partition_name(kind); kind++) {
         for (uint64_t seed = 0; seed < 28; seed++) {
             const int32_t b = 1 + (int32_t)tess_random_below(seed, 0, 6);
-            tess_matrix *A = test_matrix(ctx, patterns[seed % 7],
-                                         1 + tess_random_below(seed, 1, 40), b, b,
-                                         seed % 3 == 0 ? TESS_F32 : TESS_F64, seed);
+            tess_matrix *A =
+                test_matrix(ctx, patterns[seed % 7], 1 + tess_random_below(seed, 1, 40), b, b,
+                            seed % 3 == 0 ? TESS_F32 : TESS_F64, seed);
             const int size = 1 + (int)(seed % MOST);
             if (A->rows != A->cols) {
                 tess_matrix_destroy(A);
@@ -173,8 +174,7 @@ static void memory_missing_on_part_0_fails_all(void **state)
     void *x = test_vector(A->rows, A->type, 1), *y = test_vector(A->rows, A->type, 2);
     int failures = 0;
     for (;; failures++) {
-        dealing d = {
-            .A = A, .partition = "cyclic", .x = x, .y = y, .allocation_fails = failures};
+        dealing d = {.A = A, .partition = "cyclic", .x = x, .y = y, .allocation_fails = failures};
         const tess_status status = run(&d, 3);
         free_rows(&d);
         if (status == TESS_OK)

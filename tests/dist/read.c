@@ -48,9 +48,8 @@ static void one_part(int rank, void *user)
         abort();
     if (rank == d->fails_at)
         memory.fails_in = d->allocation;
-    d->status[rank] = d->path[rank]
-                          ? tess_part_read(ctx, &comm, d->path[rank], &part)
-                          : tess_part_deal(ctx, &comm, rank == 0 ? d->A : NULL, &part);
+    d->status[rank] = d->path[rank] ? tess_part_read(ctx, &comm, d->path[rank], &part)
+                                    : tess_part_deal(ctx, &comm, rank == 0 ? d->A : NULL, &part);
     if (d->status[rank] == TESS_OK) {
         d->status[rank] = multiply(d, rank, device, part);
         tess_part_destroy(part);

@@ -30,9 +30,9 @@ static bool available(tess_ctx *ctx, int kind)
     const double values[] = {1, 1, 1, 1};
     tess_matrix *A;
     tess_partition *p;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, values, TESS_OWNERSHIP_COPY, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, values,
+                                          TESS_OWNERSHIP_COPY, &A),
+                     TESS_OK);
     const tess_status status = tess_partition_create(ctx, A, 2, tess_partition_name(kind), &p);
     if (status == TESS_OK) {
         tess_partition_destroy(p);
@@ -197,9 +197,9 @@ static void cyclic_deals_rows_by_length(void **state)
     static const int32_t expected[] = {0, 0, 1, 0, 1, 1};
     tess_matrix *A;
     tess_partition *p;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, TESS_F64, 6, 6, offsets, columns, values, TESS_OWNERSHIP_COPY, &A),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, 6, 6, offsets, columns, values,
+                                          TESS_OWNERSHIP_COPY, &A),
+                     TESS_OK);
     assert_int_equal(tess_partition_create(ctx, A, 2, "cyclic", &p), TESS_OK);
     assert_memory_equal(p->owner, expected, sizeof expected);
     assert_int_equal(p->in_order, 0);
@@ -207,7 +207,8 @@ static void cyclic_deals_rows_by_length(void **state)
     tess_matrix_destroy(A);
 }
 
-/* A cube cut into boxes has less surface than one cut into slabs, and rows dealt out have the most. */
+/* A cube cut into boxes has less surface than one cut into slabs, and rows dealt out have the most.
+ */
 static void graphs_are_cut_where_little_is_coupled(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -219,8 +220,8 @@ static void graphs_are_cut_where_little_is_coupled(void **state)
             tess_partition *p;
             if (!available(ctx, kind))
                 continue;
-            assert_int_equal(
-                tess_partition_create(ctx, A, parts, tess_partition_name(kind), &p), TESS_OK);
+            assert_int_equal(tess_partition_create(ctx, A, parts, tess_partition_name(kind), &p),
+                             TESS_OK);
             double most = 0, all = 0;
             for (int r = 0; r < parts; r++) {
                 halo[kind] += p->parts[r].halo;
@@ -231,8 +232,8 @@ static void graphs_are_cut_where_little_is_coupled(void **state)
                 fail_msg("%s, %d parts: a halo of %lld, contiguous has %lld", p->name, parts,
                          (long long)halo[kind], (long long)halo[0]);
             if (kind >= 2 && most > 1.15 * all / parts)
-                fail_msg("%s, %d parts: %.0f bytes at most, %.0f in the mean", p->name, parts,
-                         most, all / parts);
+                fail_msg("%s, %d parts: %.0f bytes at most, %.0f in the mean", p->name, parts, most,
+                         all / parts);
             tess_partition_destroy(p);
         }
         assert_true(halo[1] > halo[0]);
@@ -259,8 +260,9 @@ static void what_cannot_be_is_said(void **state)
     char *kept = before ? strdup(before) : NULL;
     setenv("TESSERA_PARTITIONERS", "off", 1);
     assert_int_equal(tess_partition_create(ctx, A, 2, "metis", &p), TESS_ERR_UNSUPPORTED);
-    assert_string_equal(tess_ctx_error(ctx), "METIS is not here: install it (Debian: libmetis5), or "
-                                             "take a contiguous partition");
+    assert_string_equal(tess_ctx_error(ctx),
+                        "METIS is not here: install it (Debian: libmetis5), or "
+                        "take a contiguous partition");
     assert_int_equal(tess_partition_create(ctx, A, 2, "scotch", &p), TESS_ERR_UNSUPPORTED);
     if (kept)
         setenv("TESSERA_PARTITIONERS", kept, 1);

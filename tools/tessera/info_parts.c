@@ -90,8 +90,7 @@ static tess_status block(cli_app *app, const tess_matrix *A, const tess_block_ca
 static int add_kind(cli_app *app, const tess_matrix *A, const char *name, bool asked, info_parts *p)
 {
     info_kind *kind = &p->kinds[p->count];
-    const tess_status status =
-        tess_partition_create(app->ctx, A, p->parts, name, &kind->partition);
+    const tess_status status = tess_partition_create(app->ctx, A, p->parts, name, &kind->partition);
     if (status == TESS_OK || (status == TESS_ERR_UNSUPPORTED && !asked)) {
         if (status != TESS_OK)
             snprintf(kind->reason, sizeof kind->reason, "%s", tess_ctx_error(app->ctx));
@@ -149,9 +148,8 @@ static void print_kind(const info_parts *p, int i)
     const double mean = s.all.bytes / partition->count;
     printf("  %-11s %12s %10s %8.3f %12s %10d %10s %8.2f\n", partition->name,
            text_count(s.most.rows, a), text_bytes(s.most.bytes, b),
-           mean > 0 ? s.most.bytes / mean : 1,
-           text_count(s.most.halo * p->matrix.block_height, c), s.most.neighbours,
-           text_bytes((double)s.all.halo * vector_bytes(p), d),
+           mean > 0 ? s.most.bytes / mean : 1, text_count(s.most.halo * p->matrix.block_height, c),
+           s.most.neighbours, text_bytes((double)s.all.halo * vector_bytes(p), d),
            s.most.bytes > 0 ? s.one_part / s.most.bytes : 1);
 }
 
@@ -174,12 +172,11 @@ void info_parts_print(const cli_app *app, const info_parts *p)
 
 static json_t *part_json(const tess_partition_part *part, int32_t block)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:i, s:f}", "rows", (json_int_t)part->rows,
-                     "blocks", (json_int_t)part->blocks, "outside_blocks",
-                     (json_int_t)part->outside_blocks, "halo_rows",
-                     (json_int_t)(part->halo * block), "sent_rows",
-                     (json_int_t)(part->sent * block), "neighbours", part->neighbours, "bytes",
-                     part->bytes);
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:i, s:f}", "rows", (json_int_t)part->rows, "blocks",
+        (json_int_t)part->blocks, "outside_blocks", (json_int_t)part->outside_blocks, "halo_rows",
+        (json_int_t)(part->halo * block), "sent_rows", (json_int_t)(part->sent * block),
+        "neighbours", part->neighbours, "bytes", part->bytes);
 }
 
 static json_t *kind_json(const info_parts *p, int i)
@@ -195,8 +192,8 @@ static json_t *kind_json(const info_parts *p, int i)
     return json_pack("{s:s, s:b, s:b, s:f, s:f, s:f, s:I, s:o}", "partition", partition->name,
                      "available", 1, "in_order", partition->in_order, "bytes_most", s.most.bytes,
                      "bytes_one_part", s.one_part, "travels_bytes",
-                     (double)s.all.halo * vector_bytes(p), "messages",
-                     (json_int_t)s.all.neighbours, "list", list);
+                     (double)s.all.halo * vector_bytes(p), "messages", (json_int_t)s.all.neighbours,
+                     "list", list);
 }
 
 json_t *info_parts_json(const info_parts *p)

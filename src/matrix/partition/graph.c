@@ -45,8 +45,7 @@ static void weigh(const tess_matrix *A, tess_partition_graph *g)
     const double unit = all > 4.0 * (1 << 30) ? all / (1 << 30) : 4;
     for (int64_t i = 0; i < A->block_rows; i++) {
         const int64_t length = A->row_offsets[i + 1] - A->row_offsets[i];
-        put(g->weights, g->width, i,
-            tess_max(1, (int64_t)(((double)length * block + row) / unit)));
+        put(g->weights, g->width, i, tess_max(1, (int64_t)(((double)length * block + row) / unit)));
     }
 }
 

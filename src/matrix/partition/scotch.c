@@ -1,8 +1,8 @@
 /* SCOTCH: parts of equal weight with few edges between them, as METIS makes them.
  *
- * SCOTCH is found when the first such partition is made (core/library.h). Its structs are opaque and
- * tell their size. It takes numbers by value, so only a library of 32-bit numbers is used: that is
- * how Debian builds it.
+ * SCOTCH is found when the first such partition is made (core/library.h). Its structs are opaque
+ * and tell their size. It takes numbers by value, so only a library of 32-bit numbers is used: that
+ * is how Debian builds it.
  */
 #include "core/library.h"
 #include "matrix/partition/partition.h"
@@ -20,7 +20,7 @@ typedef struct scotch_api {
 } scotch_api;
 
 static const char *const names[] = {"libscotch-7.0.so", "libscotch.so.7.0", "libscotch.so.7",
-                                    "libscotch.so",     NULL};
+                                    "libscotch.so", NULL};
 static const tess_library_function functions[] = {
     {"SCOTCH_numSizeof", offsetof(scotch_api, number_size)},
     {"SCOTCH_graphSizeof", offsetof(scotch_api, graph_size)},
@@ -36,8 +36,8 @@ static const tess_library_function functions[] = {
     {NULL, 0},
 };
 static const tess_library library = {
-    "SCOTCH",   NULL, "libscotch-7.0", "take a contiguous partition", TESS_PARTITIONERS, names,
-    functions};
+    "SCOTCH",          NULL,  "libscotch-7.0", "take a contiguous partition",
+    TESS_PARTITIONERS, names, functions};
 
 /* The imbalance that parts may have: 1 %. */
 static const double imbalance = 0.01;
@@ -77,8 +77,7 @@ tess_status tess_partition_scotch(tess_ctx *ctx, const tess_matrix *A, int parts
     TESS_TRY_CLEAN(tess_alloc_bytes(ctx, 1, (size_t)api.graph_size(), &graph));
     TESS_TRY_CLEAN(tess_alloc_bytes(ctx, 1, (size_t)api.strategy_size(), &strategy));
     if (!run(&api, &g, parts, graph, strategy))
-        TESS_TRY_CLEAN(
-            tess_fail(ctx, TESS_ERR_INTERNAL, "SCOTCH could not make %d parts", parts));
+        TESS_TRY_CLEAN(tess_fail(ctx, TESS_ERR_INTERNAL, "SCOTCH could not make %d parts", parts));
     TESS_TRY_CLEAN(tess_partition_graph_take(ctx, &g, library.title, parts, owner));
 cleanup:
     tess_partition_graph_free(ctx, &g);
