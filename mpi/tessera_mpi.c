@@ -1,6 +1,7 @@
 /* tessera-mpi: products and solves on the ranks of an MPI program.
  *
- * Rank 0 reads or generates the matrix and deals it out. Each rank computes on a device of its own:
+ * Of a .tess file each rank reads its own rows. Other matrices rank 0 reads or generates and deals
+ * out. Each rank computes on a device of its own:
  * by default its share of the node's processors. Rank 0 alone prints. */
 #include <getopt.h>
 #include <math.h>
@@ -20,6 +21,7 @@ static const char usage_text[] =
     "  --solver SPEC   solve: METHOD:key=value,... as tess_solver_create takes it\n"
     "                  (default: cg or gmres, by what products tell of the matrix)\n"
     "  --block B       blocks of B x B (default: what suits the matrix)\n"
+    "  --partition P   who has which rows: contiguous (default), cyclic, metis, scotch\n"
     "  --device NAME   what each rank computes on (default: cpu:T, T as --threads says)\n"
     "  --threads T     of each rank (default: its share of the node's processors)\n"
     "  --rhs FILE      solve: b (default: the generator's, or A times ones)\n"
@@ -72,10 +74,10 @@ static int parse_count(const char *text, int *out)
 static int parse(int argc, char **argv, run_state *r)
 {
     static const struct option options[] = {
-        {"solver", 1, NULL, 's'},  {"block", 1, NULL, 'b'}, {"device", 1, NULL, 'd'},
-        {"threads", 1, NULL, 't'}, {"rhs", 1, NULL, 'r'},   {"out", 1, NULL, 'o'},
-        {"reps", 1, NULL, 'n'},    {"json", 0, NULL, 'j'},  {"help", 0, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"solver", 1, NULL, 's'},    {"block", 1, NULL, 'b'}, {"device", 1, NULL, 'd'},
+        {"threads", 1, NULL, 't'},   {"rhs", 1, NULL, 'r'},   {"out", 1, NULL, 'o'},
+        {"reps", 1, NULL, 'n'},      {"json", 0, NULL, 'j'},  {"help", 0, NULL, 'h'},
+        {"partition", 1, NULL, 'p'}, {NULL, 0, NULL, 0},
     };
     arguments *a = &r->args;
     a->reps = 20;
@@ -86,6 +88,7 @@ static int parse(int argc, char **argv, run_state *r)
                             : c == 'd' ? &a->device
                             : c == 'r' ? &a->rhs
                             : c == 'o' ? &a->out
+                            : c == 'p' ? &a->partition
                                        : NULL;
         if (c == 'h') {
             if (r->rank == 0)
@@ -268,14 +271,37 @@ static int spmv(run_state *r)
     return exit_status;
 }
 
-static int work(run_state *r)
+/* Whether every rank can read its own rows of the file: it has its blocks, and they stay in order.
+ */
+static int is_ranged(const run_state *r)
 {
-    if (!all_well(r, open_device(r)) || !all_well(r, r->rank == 0 ? read_matrix(r) : TESS_OK))
-        return EXIT_FAILED;
-    if (!all_well(r, tess_part_deal(r->ctx, &r->comm, r->matrix, &r->part)))
-        return EXIT_FAILED;
+    const arguments *a = &r->args;
+    const size_t length = strlen(a->input);
+    return a->block == 0 && (!a->partition || strcmp(a->partition, "contiguous") == 0) &&
+           length > 5 && strcmp(a->input + length - 5, ".tess") == 0;
+}
+
+/* Whether the part was made; otherwise rank 0 has said why not. */
+static int make_part(run_state *r)
+{
+    if (is_ranged(r)) {
+        const tess_status status = tess_part_read(r->ctx, &r->comm, r->args.input, &r->part);
+        if (status != TESS_ERR_UNSUPPORTED) /* else its blocks are not square: rank 0 converts */
+            return all_well(r, status);
+    }
+    if (!all_well(r, r->rank == 0 ? read_matrix(r) : TESS_OK))
+        return 0;
+    const tess_status status =
+        tess_part_deal_by(r->ctx, &r->comm, r->matrix, r->args.partition, &r->part);
     tess_matrix_destroy(r->matrix);
     r->matrix = NULL;
+    return all_well(r, status);
+}
+
+static int work(run_state *r)
+{
+    if (!all_well(r, open_device(r)) || !make_part(r))
+        return EXIT_FAILED;
     tess_part_get_info(r->part, sizeof r->info, &r->info);
     if (!all_well(r, tess_plan_create_part(r->part, r->device, NULL, &r->plan)))
         return EXIT_FAILED;

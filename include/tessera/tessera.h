@@ -572,11 +572,14 @@ TESS_API tess_status tess_plan_set_stream(tess_plan *plan, void *stream);
  * model is what `tessera calibrate` has measured on this device. Where nothing was measured, the
  * most similar of the built-in machines stands in, and `stand_in` says so. */
 typedef struct tess_predict_options {
-    size_t size;           /* sizeof(tess_predict_options), or 0 */
-    int devices;           /* the most to consider, 1 .. 1024; 0: 1 */
-    double link_bandwidth; /* bytes a second between two devices; 0: the measured speed of copies
-                              to the host and back, or 50e9 */
-    double sync_seconds;   /* one synchronisation of all devices; 0: 10e-6 */
+    size_t size;            /* sizeof(tess_predict_options), or 0 */
+    int devices;            /* the most to consider, 1 .. 1024; 0: 1 */
+    double link_bandwidth;  /* bytes a second between two devices; 0: the measured speed of copies
+                               to the host and back, or 50e9 */
+    double sync_seconds;    /* one synchronisation of all devices; 0: 10e-6 */
+    double latency_seconds; /* one message between two devices; 0: 2e-6 */
+    const char *partition;  /* which device has which rows: a name of tess_partition_create; NULL:
+                               contiguous */
 } tess_predict_options;
 
 /* One way to run the product. Times are in the mean (`seconds`) and at best. 0: the model does not
@@ -588,18 +591,30 @@ typedef struct tess_predicted_kernel {
     double seconds, best_seconds;
 } tess_predicted_kernel;
 
-/* An iteration of CG with a diagonal preconditioner on `devices` equal devices, each with its share
- * of the rows. Times are seconds in the mean, except best_spmv and best_iteration. */
+/* An iteration of CG with a diagonal preconditioner on `devices` equal devices, each with its part
+ * of the rows. Times are seconds in the mean, except best_spmv and best_iteration. Products and
+ * vectors are those of the largest part, `halo` is that of the part that needs most.
+ *
+ * through_host and direct are what paper 004's eq. 11 has for the communication, for comparison:
+ * there all of p goes to every device, x n scalars by way of the host's memory, or x scalars
+ * between devices that reach each other, and devices meet four times. */
 typedef struct tess_predicted_solve {
     int devices;
     double spmv, best_spmv;
     double dot;           /* p.Ap */
     double residual;      /* r, z and their two dot products */
     double direction;     /* x and p */
-    double communication; /* of p between the devices, and four synchronisations; 0 on one */
+    double communication; /* halo and sums; 0 on one device */
     double iteration, best_iteration;
     double flops;   /* of one iteration, zeros inside blocks included */
     double speedup; /* over one device */
+    double halo;    /* the halo of p, exactly, with a latency a message */
+    double sums;    /* the sums of dot products: two an iteration, log2(devices) latencies each */
+    double through_host, direct;
+    double halo_bytes;   /* that a device receives a product */
+    double messages;     /* in as many messages */
+    double largest;      /* bytes that the largest part's product moves, over the mean */
+    double useful_flops; /* eq. 10: without the zeros inside blocks */
 } tess_predicted_solve;
 
 typedef struct tess_prediction {
@@ -613,7 +628,15 @@ typedef struct tess_prediction {
                                              instructions stands in, the backend's own order. */
     int64_t solve_count;
     const tess_predicted_solve *solves; /* 1, 2, 4 ... devices, and the number asked for */
-    int worthwhile; /* the most devices in `solves` of which each still adds half its share */
+    int worthwhile;     /* the most devices in `solves` of which each still adds half its share */
+    double density;     /* d_N of eq. 10: entries that are not 0 over stored scalars */
+    char partition[32]; /* by which rows are dealt out; "": A cannot be, and `solves` are by eq. 11
+                           with even shares and direct copies */
+    int64_t weak_count;
+    const tess_predicted_solve *weak; /* weak scaling: as many devices, each with a matrix of A's
+                                         size. Halos are those of `solves`, grown by the power of
+                                         the rows with which A's own halos grow. `speedup` is the
+                                         efficiency: one device's time over this one. */
 } tess_prediction;
 
 /* NULL: default options. The call fails with TESS_ERR_UNSUPPORTED where there is no model. */
@@ -1149,12 +1172,54 @@ TESS_API void tess_shape_detection_destroy(tess_shape_detection *detection);
 
 /* ---- Several parts --------------------------------------------------------------------------
  *
- * A square matrix may be dealt out to parts. A part has a contiguous range of block rows and a
+ * A square matrix may be dealt out to parts. A part has some of the block rows and a
  * context of its own: it is a process of an MPI program (tessera_mpi.h), or a thread. Of every
  * vector it has the same rows as of the matrix.
  *
  * Calls on a part, on its plans and on their solvers are collective: all parts make the same calls
  * in the same order. A failure on one part is returned by all of them, with its sentence. */
+
+enum { TESS_PARTS_MAX = 65536 };
+
+/* What one part of a partition has, and what a product moves there. */
+typedef struct tess_partition_part {
+    int64_t block_rows, rows;       /* rows: in scalars */
+    int64_t blocks, outside_blocks; /* stored; those of them in columns of other parts */
+    int64_t halo;   /* the block columns of other parts that its blocks need, each counted once: no
+                       product can do with fewer */
+    int64_t sent;   /* block rows that go to others, counted once a receiver */
+    int neighbours; /* parts that it receives from */
+    double bytes;   /* one product moves: blocks, row offsets, x with its halo, y */
+} tess_partition_part;
+
+/* Which part has which block row. */
+typedef struct tess_partition {
+    const char *name;
+    int count;            /* of parts */
+    int in_order;         /* 1: contiguous ranges, one after the other */
+    int64_t block_rows;   /* of the matrix */
+    int32_t block;        /* its blocks are block x block */
+    const int32_t *owner; /* the part of each block row */
+    const tess_partition_part *parts;
+} tess_partition;
+
+/* Partitions by name, NULL: "contiguous". A part's rows keep their order.
+ *
+ *   contiguous  ranges of rows whose products move equal bytes
+ *   cyclic      rows sorted by length, then dealt out one by one
+ *   metis       few couplings between parts, by METIS where it is installed
+ *   scotch      the same by SCOTCH
+ *
+ * A must be square with square blocks. The libraries of the last two are looked for when they are
+ * first asked for; TESSERA_PARTITIONERS in the environment names a directory to look in first, or
+ * is "off". Without them the call fails with TESS_ERR_UNSUPPORTED and says what to install. The
+ * same matrix gets the same parts in every run. */
+TESS_API tess_status tess_partition_create(tess_ctx *ctx, const tess_matrix *A, int parts,
+                                           const char *name, tess_partition **out);
+TESS_API void tess_partition_destroy(tess_partition *partition);
+/* The names, i = 0, 1, ..., and a line about each; NULL past the last. */
+TESS_API const char *tess_partition_name(int i);
+TESS_API const char *tess_partition_summary(int i);
 
 /* Bytes that go to or come from another part. */
 typedef struct tess_message {
@@ -1205,18 +1270,58 @@ typedef struct tess_part tess_part;
  * of `comm` are called until the part is destroyed. */
 TESS_API tess_status tess_part_create(tess_ctx *ctx, const tess_comm *comm,
                                       const tess_part_view *arrays, tess_part **out);
-/* Deals out the matrix that part 0 has, in contiguous ranges of nearly equal work. On all other
- * parts A is NULL. Its blocks must be square. */
+/* Deals out the matrix that part 0 has, in contiguous ranges whose products move equal bytes. On
+ * all other parts A is NULL. Its blocks must be square. */
 TESS_API tess_status tess_part_deal(tess_ctx *ctx, const tess_comm *comm, const tess_matrix *A,
+                                    tess_part **out);
+/* The same by another partition, which part 0 names (tess_partition_create). The parts then number
+ * rows as they have them, part after part, and A's numbering is kept outside: whole vectors are in
+ * A's order. tess_part_get_rows says which rows a part has. */
+TESS_API tess_status tess_part_deal_by(tess_ctx *ctx, const tess_comm *comm, const tess_matrix *A,
+                                       const char *partition, tess_part **out);
+/* A .tess file of square blocks, in the same contiguous ranges. Each part reads its own rows alone,
+ * and together they verify the checksums. All parts must reach the file. Files of other kinds are
+ * read by part 0 (tess_matrix_input) and dealt out. */
+TESS_API tess_status tess_part_read(tess_ctx *ctx, const tess_comm *comm, const char *path,
                                     tess_part **out);
 /* Destroy the plans that were made from a part before it. */
 TESS_API void tess_part_destroy(tess_part *part);
+
+/* Assembly: blocks are added on whichever part computes them, as elements at the border of two
+ * parts are. finish sends those in other parts' rows to their owners, and sums those at the same
+ * place in the order of (part, insertion).
+ *
+ *     tess_part_builder_create(ctx, &comm, TESS_F64, my_rows, 3, &builder);
+ *     for (e = 0; e < my_elements; e++)
+ *         tess_part_builder_add(builder, 8, nodes[e], 8, NULL, stiffness[e], TESS_ORDER_ROW_MAJOR);
+ *     tess_part_builder_finish(builder, &part);
+ *
+ * Later adds are the values of the next time step, for tess_part_builder_update: the pattern stays,
+ * and a block outside it is TESS_ERR_PATTERN. Blocks never added to are 0. */
+typedef struct tess_part_builder tess_part_builder;
+
+/* `rows` and `block` as in tess_part_view. */
+TESS_API tess_status tess_part_builder_create(tess_ctx *ctx, const tess_comm *comm, tess_type type,
+                                              int64_t rows, int32_t block, tess_part_builder **out);
+TESS_API void tess_part_builder_destroy(tess_part_builder *builder);
+/* As tess_inserter_add_element, with block rows and columns of the whole matrix. Not collective.
+ * After a failure the builder takes nothing more until the next finish or update, which fails on
+ * all parts. Either all of an element is added or nothing. */
+TESS_API tess_status tess_part_builder_add(tess_part_builder *builder, int64_t n_rows,
+                                           const int64_t *block_rows, int64_t n_cols,
+                                           const int64_t *block_cols, const void *dense,
+                                           tess_block_order order);
+/* A new part with everything added since the last finish. The builder is empty afterwards. */
+TESS_API tess_status tess_part_builder_finish(tess_part_builder *builder, tess_part **out);
+/* The same as new values of a plan of a part that this builder made. */
+TESS_API tess_status tess_part_builder_update(tess_part_builder *builder, tess_plan *plan);
 
 typedef struct tess_part_info {
     int rank, size;
     tess_type type;
     int32_t block;
-    int64_t first_row, rows, all_rows; /* in scalars: of this part; of the whole */
+    int64_t first_row, rows, all_rows; /* in scalars: of this part, in the parts' own numbering;
+                                          of the whole */
     int64_t blocks, outside_blocks;    /* stored; those of them in columns of other parts */
     int64_t halo_rows;                 /* scalars of x that come from other parts */
     int64_t sent_rows;                 /* and that go to them, counted once a receiver */
@@ -1225,6 +1330,10 @@ typedef struct tess_part_info {
 
 /* As the other calls with a size: `size` is sizeof *out. */
 TESS_API tess_status tess_part_get_info(const tess_part *part, size_t size, tess_part_info *out);
+
+/* rows[i] becomes the row of the whole matrix that is row i of this part: in scalars, info.rows
+ * numbers. Not collective. */
+TESS_API tess_status tess_part_get_rows(const tess_part *part, int64_t *rows);
 
 /* Between the whole vector, which part 0 has (NULL on the others), and the parts' own rows. */
 TESS_API tess_status tess_part_deal_vector(tess_part *part, const void *whole, void *mine);

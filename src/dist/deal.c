@@ -1,10 +1,14 @@
-/* From a matrix or vector that part 0 has to the parts, and back. */
+/* From a matrix or vector that part 0 has to the parts, and back.
+ *
+ * Where a partition takes rows out of their order, the parts' own numbering is that of the
+ * partition: rows of part 0, then those of part 1. The whole matrix and whole vectors keep A's. */
 #include "dist/part.h"
+#include "matrix/partition/partition.h"
 
 /* What part 0 tells each part before the arrays come. */
 typedef struct deal_head {
     int64_t rows, block_rows, blocks;
-    int32_t type, block;
+    int32_t type, block, moved;
 } deal_head;
 
 /* The arrays of one part while they are dealt out. */
@@ -12,6 +16,7 @@ typedef struct deal_arrays {
     deal_head head;
     int64_t *row_offsets, *columns;
     void *values;
+    int64_t *numbers; /* its block rows in A; NULL: as they come, `moved` is 0 */
 } deal_arrays;
 
 /* One message from part 0 to every other part, or the one that comes from there. bytes[r] and
@@ -28,36 +33,97 @@ static tess_status send_each(tess_ctx *ctx, const tess_comm *comm, const size_t 
     return tess_comm_exchange(ctx, comm, comm->size - 1, messages, 0, NULL);
 }
 
-/* Part 0's: what every part gets, as pieces of A's own arrays. */
-static tess_status cut(tess_ctx *ctx, const tess_comm *comm, const tess_matrix *A,
-                       deal_arrays *parts)
+/* ---- Part 0's: what every part gets ---- */
+
+/* A in the order of the parts. Arrays of the whole, of which each part gets a piece. */
+typedef struct deal_whole {
+    tess_partition *partition;
+    int64_t *firsts, *order; /* of the partition */
+    int64_t *place;          /* of each of A's block rows in that order */
+    int64_t *columns, *row_offsets;
+    char *values; /* A's own where the rows stay in order */
+} deal_whole;
+
+static void whole_free(tess_ctx *ctx, const tess_matrix *A, deal_whole *w)
 {
-    int64_t *columns, *offsets;
-    TESS_TRY(TESS_ALLOC(ctx, A->blocks, &columns));
-    parts[0].columns = columns;
-    TESS_TRY(TESS_ALLOC(ctx, A->block_rows + comm->size, &offsets));
-    parts[0].row_offsets = offsets;
-    for (int64_t k = 0; k < A->blocks; k++)
-        columns[k] = A->columns[k];
-    const size_t block_bytes =
-        (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
-    for (int r = 0; r < comm->size; r++) {
-        const int64_t first = tess_share_row(A->row_offsets, A->block_rows, r, comm->size);
-        const int64_t end = tess_share_row(A->row_offsets, A->block_rows, r + 1, comm->size);
-        const int64_t at = A->row_offsets[first];
-        const int64_t last = tess_min(end * A->block_height, A->rows);
-        parts[r] = (deal_arrays){.head = {.rows = last - tess_min(first * A->block_height, last),
-                                          .block_rows = end - first,
-                                          .blocks = A->row_offsets[end] - at,
-                                          .type = (int32_t)A->type,
-                                          .block = A->block_height},
-                                 .row_offsets = offsets + first + r,
-                                 .columns = columns + at,
-                                 .values = (char *)A->values + (size_t)at * block_bytes};
-        for (int64_t i = first; i <= end; i++)
-            parts[r].row_offsets[i - first] = A->row_offsets[i] - at;
+    tess_partition_destroy(w->partition);
+    if (A && w->values != A->values)
+        tess_free(ctx, w->values);
+    TESS_FREE(ctx, w->firsts, w->order, w->place, w->columns, w->row_offsets);
+}
+
+static size_t block_bytes(const tess_matrix *A)
+{
+    return (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
+}
+
+/* The arrays' order is that of the parts, columns are places in it. */
+static void arrange(const tess_matrix *A, deal_whole *w)
+{
+    const size_t bytes = block_bytes(A);
+    int64_t at = 0;
+    for (int64_t n = 0; n < A->block_rows; n++)
+        w->place[w->order[n]] = n;
+    for (int64_t n = 0; n < A->block_rows; n++) {
+        const int64_t from = A->row_offsets[w->order[n]];
+        const int64_t length = A->row_offsets[w->order[n] + 1] - from;
+        for (int64_t k = 0; k < length; k++)
+            w->columns[at + k] = w->place[A->columns[from + k]];
+        if (w->values != A->values)
+            memcpy(w->values + (size_t)at * bytes, (const char *)A->values + (size_t)from * bytes,
+                   (size_t)length * bytes);
+        at += length;
     }
+}
+
+static tess_status whole_make(tess_ctx *ctx, const tess_comm *comm, const tess_matrix *A,
+                              const char *partition, deal_whole *w)
+{
+    TESS_TRY(tess_partition_create(ctx, A, comm->size, partition, &w->partition));
+    TESS_TRY(TESS_ALLOC(ctx, comm->size + 1, &w->firsts));
+    TESS_TRY(TESS_ALLOC(ctx, A->block_rows, &w->order));
+    TESS_TRY(TESS_ALLOC(ctx, A->block_rows, &w->place));
+    TESS_TRY(TESS_ALLOC(ctx, A->blocks, &w->columns));
+    TESS_TRY(TESS_ALLOC(ctx, A->block_rows + comm->size, &w->row_offsets));
+    if (w->partition->in_order)
+        w->values = A->values;
+    else
+        TESS_TRY(tess_alloc_bytes(ctx, A->blocks, block_bytes(A), (void **)&w->values));
+    tess_partition_order(w->partition, w->firsts, w->order);
+    arrange(A, w);
     return TESS_OK;
+}
+
+/* The pieces of the whole. */
+static void cut(const tess_comm *comm, const tess_matrix *A, deal_whole *w, deal_arrays *parts)
+{
+    int64_t at = 0;
+    for (int r = 0; r < comm->size; r++) {
+        const int64_t first = w->firsts[r], end = w->firsts[r + 1];
+        const tess_partition_part *p = &w->partition->parts[r];
+        parts[r] = (deal_arrays){.head = {.rows = p->rows,
+                                          .block_rows = p->block_rows,
+                                          .blocks = p->blocks,
+                                          .type = (int32_t)A->type,
+                                          .block = A->block_height,
+                                          .moved = !w->partition->in_order},
+                                 .row_offsets = w->row_offsets + first + r,
+                                 .columns = w->columns + at,
+                                 .values = w->values + (size_t)at * block_bytes(A),
+                                 .numbers = w->order + first};
+        parts[r].row_offsets[0] = 0;
+        for (int64_t n = first; n < end; n++) {
+            at += A->row_offsets[w->order[n] + 1] - A->row_offsets[w->order[n]];
+            parts[r].row_offsets[n - first + 1] = at - (parts[r].columns - w->columns);
+        }
+    }
+}
+
+/* ---- The others' ---- */
+
+static void arrays_free(tess_ctx *ctx, deal_arrays *a)
+{
+    TESS_FREE(ctx, a->row_offsets, a->columns, a->values, a->numbers);
 }
 
 /* A part's own arrays, to be received into. */
@@ -66,24 +132,32 @@ static tess_status reserve(tess_ctx *ctx, deal_arrays *a)
     const deal_head *h = &a->head;
     TESS_TRY(TESS_ALLOC(ctx, h->block_rows + 1, &a->row_offsets));
     TESS_TRY(TESS_ALLOC(ctx, h->blocks, &a->columns));
+    if (h->moved)
+        TESS_TRY(TESS_ALLOC(ctx, h->block_rows, &a->numbers));
     return tess_alloc_bytes(ctx, h->blocks * h->block * h->block,
                             tess_type_size((tess_type)h->type), &a->values);
+}
+
+/* Array 0 .. 3 of a part. */
+static void array_of(const deal_arrays *a, int array, size_t *bytes, void **data)
+{
+    const deal_head *h = &a->head;
+    const size_t scalar = tess_type_size((tess_type)h->type), number = sizeof(int64_t);
+    const size_t sizes[] = {(size_t)(h->block_rows + 1) * number, (size_t)h->blocks * number,
+                            (size_t)(h->blocks * h->block * h->block) * scalar,
+                            (size_t)h->block_rows * number};
+    void *const arrays[] = {a->row_offsets, a->columns, a->values, a->numbers};
+    *bytes = sizes[array];
+    *data = arrays[array];
 }
 
 static tess_status send_arrays(tess_ctx *ctx, const tess_comm *comm, deal_arrays *parts, int count,
                                size_t *bytes, void **data, tess_message *messages)
 {
-    for (int array = 0; array < 3; array++) {
-        for (int r = 0; r < count; r++) {
-            const deal_head *h = &parts[r].head;
-            const size_t scalars = (size_t)(h->blocks * h->block * h->block);
-            bytes[r] = array == 0   ? (size_t)(h->block_rows + 1) * sizeof *parts->row_offsets
-                       : array == 1 ? (size_t)h->blocks * sizeof *parts->columns
-                                    : scalars * tess_type_size((tess_type)h->type);
-            data[r] = array == 0   ? (void *)parts[r].row_offsets
-                      : array == 1 ? (void *)parts[r].columns
-                                   : parts[r].values;
-        }
+    const int arrays = parts->head.moved ? 4 : 3;
+    for (int array = 0; array < arrays; array++) {
+        for (int r = 0; r < count; r++)
+            array_of(&parts[r], array, &bytes[r], &data[r]);
         TESS_TRY(send_each(ctx, comm, bytes, data, messages));
     }
     return TESS_OK;
@@ -95,24 +169,52 @@ static tess_status check_matrix(tess_ctx *ctx, const tess_comm *comm, const tess
         return TESS_OK;
     if (!A)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_part_deal: part 0 has no matrix");
-    if (A->rows != A->cols || A->block_height != A->block_width)
-        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "parts need a square matrix of square blocks, not %lld x %lld of %d x %d",
-                         (long long)A->rows, (long long)A->cols, A->block_height, A->block_width);
-    return TESS_OK;
+    return tess_partition_check(ctx, A);
 }
 
-tess_status tess_part_deal(tess_ctx *ctx, const tess_comm *comm, const tess_matrix *A,
-                           tess_part **out)
+/* Heads, then arrays, then the part. */
+static tess_status deal(tess_ctx *ctx, const tess_comm *comm, deal_arrays *parts, int count,
+                        size_t *bytes, void **data, tess_message *messages, tess_part **out)
+{
+    const bool dealer = comm->rank == 0;
+    for (int r = 0; r < count; r++) {
+        bytes[r] = sizeof parts[r].head;
+        data[r] = &parts[r].head;
+    }
+    TESS_TRY(send_each(ctx, comm, bytes, data, messages));
+    TESS_TRY(tess_comm_agree(ctx, comm, dealer ? TESS_OK : reserve(ctx, parts)));
+    TESS_TRY(send_arrays(ctx, comm, parts, count, bytes, data, messages));
+    const tess_part_view view = {.type = (tess_type)parts->head.type,
+                                 .rows = parts->head.rows,
+                                 .block = parts->head.block,
+                                 .order = TESS_ORDER_COLUMN_MAJOR,
+                                 .row_offsets = parts->row_offsets,
+                                 .columns = parts->columns,
+                                 .values = parts->values};
+    return tess_part_create(ctx, comm, &view, out);
+}
+
+/* The part keeps these numbers: its own, part 0 everybody's. */
+static int64_t *take(int64_t **numbers)
+{
+    int64_t *taken = *numbers;
+    *numbers = NULL;
+    return taken;
+}
+
+tess_status tess_part_deal_by(tess_ctx *ctx, const tess_comm *comm, const tess_matrix *A,
+                              const char *partition, tess_part **out)
 {
     if (!ctx || !comm || !out)
         return tess_null_argument(ctx, __func__);
     const bool dealer = comm->rank == 0;
     const int count = dealer ? comm->size : 1;
     deal_arrays *parts = NULL;
+    deal_whole whole = {0};
     size_t *bytes = NULL;
     void **data = NULL;
     tess_message *messages = NULL;
+    tess_part *part = NULL;
     tess_status status = check_matrix(ctx, comm, A);
     if (status == TESS_OK)
         status = TESS_CALLOC(ctx, count, &parts);
@@ -123,31 +225,27 @@ tess_status tess_part_deal(tess_ctx *ctx, const tess_comm *comm, const tess_matr
     if (status == TESS_OK)
         status = TESS_ALLOC(ctx, count, &messages);
     if (status == TESS_OK && dealer)
-        status = cut(ctx, comm, A, parts);
+        status = whole_make(ctx, comm, A, partition, &whole);
+    if (status == TESS_OK && dealer)
+        cut(comm, A, &whole, parts);
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
-    for (int r = 0; r < count; r++) {
-        bytes[r] = sizeof parts[r].head;
-        data[r] = &parts[r].head;
-    }
-    TESS_TRY_CLEAN(send_each(ctx, comm, bytes, data, messages));
-    TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, dealer ? TESS_OK : reserve(ctx, parts)));
-    TESS_TRY_CLEAN(send_arrays(ctx, comm, parts, count, bytes, data, messages));
-    const tess_part_view view = {.type = (tess_type)parts->head.type,
-                                 .rows = parts->head.rows,
-                                 .block = parts->head.block,
-                                 .order = TESS_ORDER_COLUMN_MAJOR,
-                                 .row_offsets = parts->row_offsets,
-                                 .columns = parts->columns,
-                                 .values = parts->values};
-    TESS_TRY_CLEAN(tess_part_create(ctx, comm, &view, out));
+    TESS_TRY_CLEAN(deal(ctx, comm, parts, count, bytes, data, messages, &part));
+    if (parts->head.moved)
+        part->numbers = take(dealer ? &whole.order : &parts->numbers);
+    *out = part;
 cleanup:
-    if (parts) {
-        TESS_FREE(ctx, parts->row_offsets, parts->columns);
-        if (!dealer)
-            tess_free(ctx, parts->values);
-    }
+    if (parts && !dealer)
+        arrays_free(ctx, parts);
+    if (dealer)
+        whole_free(ctx, A, &whole);
     TESS_FREE(ctx, parts, bytes, data, messages);
     return status;
+}
+
+tess_status tess_part_deal(tess_ctx *ctx, const tess_comm *comm, const tess_matrix *A,
+                           tess_part **out)
+{
+    return tess_part_deal_by(ctx, comm, A, NULL, out);
 }
 
 /* ---- Vectors ---- */
@@ -166,29 +264,57 @@ static int pieces(const tess_part *part, char *whole, tess_message *messages)
     return count;
 }
 
+/* Part 0's: the whole vector between A's order and the parts'. `gather`: from A's. */
+static void permute(const tess_part *part, bool gather, char *whole, char *arranged)
+{
+    const int64_t all = part->row_ends[part->comm.size - 1], block = part->block;
+    const size_t scalar = tess_type_size(part->type);
+    for (int64_t n = 0; n < tess_ceil_div(all, block); n++) {
+        const size_t bytes = (size_t)tess_min(block, all - n * block) * scalar;
+        char *mine = arranged + (size_t)(n * block) * scalar;
+        char *theirs = whole + (size_t)(part->numbers[n] * block) * scalar;
+        memcpy(gather ? mine : theirs, gather ? theirs : mine, bytes);
+    }
+}
+
+static tess_status check_vectors(const tess_part *part, const void *whole, const void *mine,
+                                 const char *call)
+{
+    const int64_t all = part->comm.rank == 0 ? part->row_ends[part->comm.size - 1] : 0;
+    if ((part->rows > 0 && !mine) || (all > 0 && !whole))
+        return tess_fail(part->ctx, TESS_ERR_ARGUMENT, "%s: a vector is NULL", call);
+    return TESS_OK;
+}
+
 /* `collect`: from the parts to part 0, else the other way. */
 static tess_status move_vector(tess_part *part, bool collect, void *whole, void *mine,
                                const char *call)
 {
     tess_ctx *ctx = part->ctx;
     const tess_comm *comm = &part->comm;
-    const size_t bytes = (size_t)part->rows * tess_type_size(part->type);
-    const bool dealer = comm->rank == 0;
+    const size_t scalar = tess_type_size(part->type), bytes = (size_t)part->rows * scalar;
+    const bool dealer = comm->rank == 0, moved = dealer && part->numbers;
     tess_message *messages = NULL, one = {0, bytes, mine};
-    tess_status status = TESS_OK;
-    if ((part->rows > 0 && !mine) || (dealer && part->row_ends[comm->size - 1] > 0 && !whole))
-        status = tess_fail(ctx, TESS_ERR_ARGUMENT, "%s: a vector is NULL", call);
-    else if (dealer)
+    void *arranged = NULL;
+    tess_status status = check_vectors(part, whole, mine, call);
+    if (status == TESS_OK && dealer)
         status = TESS_ALLOC(ctx, comm->size, &messages);
+    if (status == TESS_OK && moved)
+        status = tess_alloc_bytes(ctx, part->row_ends[comm->size - 1], scalar, &arranged);
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
-    const int count = dealer ? pieces(part, whole, messages) : part->rows > 0;
+    if (moved && !collect)
+        permute(part, true, whole, arranged);
+    char *dealt = moved ? arranged : whole;
+    const int count = dealer ? pieces(part, dealt, messages) : part->rows > 0;
     const tess_message *list = dealer ? messages : &one;
     const bool sends = dealer != collect;
     TESS_TRY_CLEAN(tess_comm_exchange(ctx, comm, sends ? count : 0, list, sends ? 0 : count, list));
     if (dealer && bytes > 0)
-        memcpy(collect ? whole : mine, collect ? mine : whole, bytes);
+        memcpy(collect ? dealt : mine, collect ? mine : dealt, bytes);
+    if (moved && collect)
+        permute(part, false, whole, arranged);
 cleanup:
-    tess_free(ctx, messages);
+    TESS_FREE(ctx, messages, arranged);
     return status;
 }
 
@@ -204,4 +330,15 @@ tess_status tess_part_collect_vector(tess_part *part, const void *mine, void *wh
     if (!part)
         return TESS_ERR_ARGUMENT;
     return move_vector(part, true, whole, (void *)(uintptr_t)mine, "tess_part_collect_vector");
+}
+
+tess_status tess_part_get_rows(const tess_part *part, int64_t *rows)
+{
+    if (!part || !rows)
+        return tess_null_argument(part ? part->ctx : NULL, __func__);
+    const int64_t first = part->comm.rank > 0 ? part->row_ends[part->comm.rank - 1] : 0;
+    for (int64_t i = 0; i < part->rows; i++)
+        rows[i] = part->numbers ? part->numbers[i / part->block] * part->block + i % part->block
+                                : first + i;
+    return TESS_OK;
 }

@@ -15,8 +15,8 @@ void tess_part_destroy(tess_part *part)
     tess_matrix_destroy(part->outside);
     rows_free(ctx, &part->own_rows);
     rows_free(ctx, &part->outside_rows);
-    TESS_FREE(ctx, part->firsts, part->row_ends, part->boundary, part->sent, part->receives,
-              part->sends, part->sums, part);
+    TESS_FREE(ctx, part->firsts, part->row_ends, part->numbers, part->boundary, part->sent,
+              part->receives, part->sends, part->sums, part);
 }
 
 /* ---- Sizes, which all parts must agree on ---- */

@@ -42,6 +42,8 @@ struct tess_part {
     int64_t *firsts;   /* comm.size + 1: the first block row of each part */
     int64_t *row_ends; /* comm.size: scalars up to the end of each part */
     int64_t entries;   /* the caller's blocks */
+    int64_t *numbers; /* block rows of the whole matrix that are here, in part 0 those of all parts;
+                         NULL: they are in order */
     tess_part_rows own_rows, outside_rows;
     tess_matrix *own, *outside;
     int64_t *boundary; /* the block row of each row of `outside` */

@@ -2,6 +2,8 @@
 #include "plan/model/model.h"
 #include "plan/tuner.h"
 
+#include <math.h>
+
 enum { DEVICES_MAX = 1024, SOLVES_MAX = 16 };
 
 /* One allocation each. */
@@ -9,7 +11,7 @@ typedef struct prediction {
     tess_prediction public;
     tess_ctx *ctx;
     tess_predicted_kernel *kernels;
-    tess_predicted_solve solves[SOLVES_MAX];
+    tess_predicted_solve solves[SOLVES_MAX], weak[SOLVES_MAX];
 } prediction;
 
 void tess_prediction_destroy(tess_prediction *p)
@@ -79,20 +81,148 @@ cleanup:
 
 /* ---- Devices ---- */
 
+/* What is asked for, once and for all numbers of devices. */
+typedef struct devices_work {
+    const tess_model *model;
+    const tess_model_problem *problem;
+    const tess_matrix *A;
+    const tess_predict_options *options;
+    tess_link link;
+    bool parts;                          /* A can be dealt out */
+    tess_model_split splits[SOLVES_MAX]; /* by the number of the prediction */
+} devices_work;
+
+/* The parts that have most, each in its own way. */
+static tess_status split_of(tess_ctx *ctx, const devices_work *work, int devices, prediction *p,
+                            tess_model_split *out)
+{
+    tess_partition *partition;
+    TESS_TRY(tess_partition_create(ctx, work->A, devices, work->options->partition, &partition));
+    snprintf(p->public.partition, sizeof p->public.partition, "%s", partition->name);
+    const double row = (double)tess_type_size(work->A->type) * work->A->block_height;
+    tess_partition_part most = {0};
+    double all = 0;
+    for (int r = 0; r < partition->count; r++) {
+        const tess_partition_part *part = &partition->parts[r];
+        all += part->bytes - (double)part->halo * row;
+        most.bytes = fmax(most.bytes, part->bytes);
+        most.rows = tess_max(most.rows, part->rows);
+        most.halo = tess_max(most.halo, part->halo);
+        most.neighbours = (int)tess_max(most.neighbours, part->neighbours);
+    }
+    *out = (tess_model_split){.bytes = all > 0 ? most.bytes / all : 1,
+                              .rows = most.rows > 0 ? (double)most.rows / (double)work->A->rows : 1,
+                              .halo = (double)most.halo * row,
+                              .messages = most.neighbours};
+    tess_partition_destroy(partition);
+    return TESS_OK;
+}
+
+/* Eq. 10: of the product's flops, those of entries that are not 0. */
+static void count_useful(const tess_model_problem *problem, const prediction *p,
+                         tess_predicted_solve *solve)
+{
+    const double times = solve->flops / (2 * problem->stored + 13 * problem->rows);
+    solve->useful_flops = times * (2 * problem->stored * p->public.density + 13 * problem->rows);
+}
+
 /* 1, 2, 4 ... and `most`. */
-static void predict_solves(const tess_model *model, const tess_model_problem *problem,
-                           const tess_link *link, int most, prediction *p)
+static tess_status predict_solves(tess_ctx *ctx, devices_work *work, int most, prediction *p)
 {
     p->public.worthwhile = 1;
     for (int n = 1; n <= most; n = n < most && 2 * n > most ? most : 2 * n) {
-        tess_predicted_solve *s = &p->solves[p->public.solve_count];
-        if (!tess_model_solve(model, problem, link, n, s))
-            return;
+        const int64_t at = p->public.solve_count;
+        tess_predicted_solve *s = &p->solves[at];
+        work->link.split = NULL;
+        if (n > 1 && work->parts) {
+            TESS_TRY(split_of(ctx, work, n, p, &work->splits[at]));
+            work->link.split = &work->splits[at];
+        }
+        if (!tess_model_solve(work->model, work->problem, &work->link, n, s))
+            return TESS_OK;
         p->public.solve_count++;
+        count_useful(work->problem, p, s);
         s->speedup = p->solves[0].iteration / s->iteration;
         if (s->speedup >= 0.5 * n)
             p->public.worthwhile = n;
     }
+    return TESS_OK;
+}
+
+/* The power of a part's rows by which its halo grows: 0 for slabs, 2/3 for boxes of a cube, 1 where
+ * columns have no locality. Least squares of the logarithms; 2/3 where one partition is all there
+ * is. */
+static double halo_power(const devices_work *work, const prediction *p)
+{
+    double count = 0, x = 0, y = 0, xx = 0, xy = 0;
+    for (int64_t i = 1; i < p->public.solve_count; i++) {
+        const tess_model_split *s = &work->splits[i];
+        if (!(s->halo > 0))
+            continue;
+        const double rows = log(s->rows), halo = log(s->halo);
+        count++;
+        x += rows;
+        y += halo;
+        xx += rows * rows;
+        xy += rows * halo;
+    }
+    const double spread = count * xx - x * x;
+    const double power = count > 1 && spread > 0 ? (count * xy - x * y) / spread : 2.0 / 3;
+    return fmin(fmax(power, 0), 1);
+}
+
+/* n matrices of the problem's size, one after the other. */
+static tess_model_problem times(const tess_model_problem *problem, double n)
+{
+    tess_model_problem p = *problem;
+    p.rows *= n;
+    p.stored *= n;
+    p.blocks *= n;
+    p.far *= n;
+    p.block_rows *= n;
+    p.changes *= n;
+    p.alone *= n;
+    p.bytes *= n;
+    return p;
+}
+
+/* Each device has as many rows as A, and shares are as uneven as those of A's parts. */
+static void predict_weak(const devices_work *work, prediction *p)
+{
+    const double power = halo_power(work, p);
+    for (int64_t i = 0; i < p->public.solve_count && work->parts; i++) {
+        const int n = p->solves[i].devices;
+        const tess_model_problem all = times(work->problem, n);
+        tess_model_split grown = work->splits[i];
+        tess_predicted_solve *s = &p->weak[i];
+        tess_link link = work->link;
+        grown.halo *= pow(n, power);
+        link.split = &grown;
+        if (!tess_model_solve(work->model, &all, &link, n, s))
+            return;
+        count_useful(work->problem, p, s);
+        s->speedup = p->weak[0].iteration / s->iteration;
+        p->public.weak_count++;
+    }
+}
+
+static tess_status predict_devices(tess_ctx *ctx, const tess_model *model,
+                                   const tess_model_problem *iterated, const tess_matrix *A,
+                                   const tess_predict_options *options, prediction *p)
+{
+    const bool square = A->rows == A->cols && A->block_height == A->block_width;
+    devices_work work = {.model = model,
+                         .problem = iterated,
+                         .A = A,
+                         .options = options,
+                         .link = tess_model_link(model, options),
+                         .parts = square || options->partition};
+    tess_statistics statistics;
+    TESS_TRY(tess_matrix_statistics(ctx, A, &statistics));
+    p->public.density = iterated->stored > 0 ? (double)statistics.nonzeros / iterated->stored : 1;
+    TESS_TRY(predict_solves(ctx, &work, options->devices > 0 ? options->devices : 1, p));
+    predict_weak(&work, p);
+    return TESS_OK;
 }
 
 /* ---- The whole ---- */
@@ -110,10 +240,10 @@ static tess_status predict(tess_ctx *ctx, const tess_matrix *A, tess_device *dev
     memcpy(p->public.model, model->device, sizeof p->public.model);
     p->public.stand_in = model->stand_in;
     TESS_TRY(predict_kernels(model, A, device, p, &iterated));
-    tess_link link = tess_model_link(model, options->link_bandwidth, options->sync_seconds);
-    predict_solves(model, &iterated, &link, options->devices > 0 ? options->devices : 1, p);
+    TESS_TRY(predict_devices(ctx, model, &iterated, A, options, p));
     p->public.kernels = p->kernels;
     p->public.solves = p->solves;
+    p->public.weak = p->weak;
     return TESS_OK;
 }
 
@@ -128,11 +258,12 @@ tess_status tess_predict(tess_ctx *ctx, const tess_matrix *A, tess_device *devic
     if (options->devices < 0 || options->devices > DEVICES_MAX)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_predict: devices = %d is outside 0..%d",
                          options->devices, DEVICES_MAX);
-    if (!(options->link_bandwidth >= 0) || !(options->sync_seconds >= 0))
+    if (!(options->link_bandwidth >= 0) || !(options->sync_seconds >= 0) ||
+        !(options->latency_seconds >= 0))
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "tess_predict: link_bandwidth = %g and sync_seconds = %g: both are at "
-                         "least 0",
-                         options->link_bandwidth, options->sync_seconds);
+                         "tess_predict: link_bandwidth = %g, sync_seconds = %g and "
+                         "latency_seconds = %g: all are at least 0",
+                         options->link_bandwidth, options->sync_seconds, options->latency_seconds);
     prediction *p;
     TESS_TRY(TESS_CALLOC(ctx, 1, &p));
     p->ctx = ctx;

@@ -352,3 +352,38 @@ Blocks of other shapes, wherever they lie.
                  2x2            0      0.0 %   0.000       148 kB       +0 %
   $ tessera info gen:planted:rows=1200,shapes=row:32,blocks=18,noise=0 --json | tr -d ' \n' | grep -oE '"auto":.*'
   "auto":{"shapes":"row:32","blocks":324,"nonzeros":10368,"share":1.0,"fill":1.0,"bytes":109540.0},"csr_bytes":148420.0,"best_blocks":{"rows":1,"cols":4,"bytes":126100.0}}}
+
+What parts would have, without MPI: one line a partition, and each part in JSON.
+
+  $ tessera info gen:stencil7:n=6,b=2 --parts 4 | sed -n '/parts in blocks/,$p'
+  4 parts in blocks of 2 x 2
+    partition   rows at most      moves  to mean  halo at most neighbours    travels  speed-up
+    contiguous           112    15.1 kB    1.026          144          2    3.46 kB     3.67
+    cyclic               108    15.5 kB    1.025          204          3    4.99 kB     3.58
+    metis       METIS is not here: install it (Debian: libmetis5), or take a contiguous partition
+    scotch      SCOTCH is not here: install it (Debian: libscotch-7.0), or take a contiguous partition
+  of one product. moves: by the part that moves most; to mean: that over the mean; halo: rows
+  of x of other parts, each once, which is the least that any product needs; travels: all halos;
+  speed-up: one part's bytes over the most, messages not counted
+  $ tessera info gen:stencil7:n=6,b=2 --parts 2,cyclic | sed -n '/parts in blocks/,$p' | head -3
+  2 parts in blocks of 2 x 2
+    partition   rows at most      moves  to mean  halo at most neighbours    travels  speed-up
+    cyclic               216    28.8 kB    1.000          144          1    2.30 kB     1.92
+  $ tessera info gen:stencil7:n=3,b=2 --parts 2,contiguous --json | tr -d ' \n' | grep -oE '"parts":.*'
+  "parts":{"count":2,"block":2,"partitions":[{"partition":"contiguous","available":true,"in_order":true,"bytes_most":3260.0,"bytes_one_part":5940.0,"travels_bytes":288.0,"messages":2,"list":[{"rows":28,"blocks":71,"outside_blocks":13,"halo_rows":18,"sent_rows":18,"neighbours":1,"bytes":3260.0},{"rows":26,"blocks":64,"outside_blocks":13,"halo_rows":18,"sent_rows":18,"neighbours":1,"bytes":2968.0}]}]}}
+  $ tessera info blocks2.mtx --parts 3 | sed -n '/parts in blocks/,$p' | head -3
+  3 parts in blocks of 2 x 2
+    partition   rows at most      moves  to mean  halo at most neighbours    travels  speed-up
+    contiguous             2      128 B    1.371            2          1       16 B     2.06
+  $ tessera info gen:stencil7:n=6,b=2 --parts 2,metis
+  2> tessera: METIS is not here: install it (Debian: libmetis5), or take a contiguous partition
+  [2]
+  $ tessera info gen:stencil7:n=6,b=2 --parts 2,cyclik
+  2> tessera: unknown partition 'cyclik' (nearest: 'cyclic')
+  [2]
+  $ tessera info gen:stencil7:n=6,b=2 --parts 0
+  2> tessera: --parts 0: N or N,PARTITION with N in 1..65536
+  [2]
+  $ tessera info gen:random:rows=10,cols=12 --parts 2
+  2> tessera: parts need a square matrix of square blocks, not 10 x 12 of 1 x 1
+  [2]

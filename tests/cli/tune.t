@@ -106,11 +106,18 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
   matrix 1 024 x 1 024, 3 200 blocks of 2 x 2, f64
   model ...
    kernel time at best GB/s memory
-  devices SpMV p.Ap r, z x, p talk CG iteration at best GFLOP/s speed-up
+  devices SpMV p.Ap r, z x, p halo sums CG iteration at best GFLOP/s useful speed-up
    1
    2
    3
   N are worth it: each adds at least half of its share
+  devices largest part halo messages communication eq. 11 direct by the host
+   2
+   3
+  devices SpMV p.Ap r, z x, p halo sums CG iteration at best GFLOP/s useful of one
+   1
+   2
+   3
   $ tessera predict gen:stencil7:n=8,b=2 --device cpu:1 | grep -oE '^(GB/s: matrix and vectors over time|GFLOP/s count the zeros inside blocks)'
   GB/s: matrix and vectors over time
   GFLOP/s count the zeros inside blocks
@@ -119,14 +126,23 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
   $ tessera predict gen:stencil7:n=8,b=2 --device cpu:1 --json | grep -oE '^  "[a-z_]+"' | sort
     "block_height"
     "bytes"
+    "density"
     "kernels"
     "measured_cg_seconds"
     "model"
+    "partition"
     "predictions"
     "stand_in"
+    "weak"
     "worthwhile"
   $ tessera predict gen:stencil7:n=3,b=2 --device ref
   2> tessera: no model of device 'ref': `tessera calibrate` makes one where it can be measured
+  [2]
+  $ tessera predict gen:stencil7:n=6,b=2 --device cpu:1 --devices 4 --partition cyclic | grep predicted
+  predicted, strong scaling: this matrix dealt out, cyclic partition
+  predicted, weak scaling: a matrix of this size on every device
+  $ tessera predict gen:stencil7:n=3,b=2 --device cpu:1 --devices 2 --partition circle
+  2> tessera: unknown partition 'circle' (one of: contiguous, cyclic, metis, scotch)
   [2]
   $ tessera predict gen:stencil7:n=3,b=2 --devices 0
   2> tessera: --devices: 0 is outside 1..1024

@@ -1,5 +1,7 @@
 #include "dealt.h"
 
+#include "support/counted.h"
+
 #include <string.h>
 
 int64_t dealt_row(const dealt *d, int rank)
@@ -46,32 +48,8 @@ tess_status dealt_part(const dealt *d, tess_ctx *ctx, const tess_comm *comm, tes
     return status;
 }
 
-/* ---- An allocator that fails when it is told to, and counts what is left ---- */
-
-typedef struct counter {
-    int64_t fails_in, live;
-} counter;
-
-static void *allocate(void *user, size_t bytes, size_t alignment)
-{
-    counter *c = user;
-    if (c->fails_in == 0)
-        return NULL;
-    if (c->fails_in > 0)
-        c->fails_in--;
-    void *p = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    c->live += p != NULL;
-    return p;
-}
-
-static void release(void *user, void *pointer)
-{
-    ((counter *)user)->live -= pointer != NULL;
-    free(pointer);
-}
-
 static tess_status with_plan(dealt *d, int rank, tess_ctx *ctx, const tess_comm *comm,
-                             tess_device *device, counter *memory)
+                             tess_device *device, counted *memory)
 {
     tess_part *part;
     tess_plan *plan;
@@ -92,24 +70,17 @@ static tess_status with_plan(dealt *d, int rank, tess_ctx *ctx, const tess_comm 
 static void one_part(int rank, void *user)
 {
     dealt *d = user;
-    counter memory = {-1, 0};
+    counted memory;
     const tess_comm comm = test_team_comm(d->team, rank);
-    const tess_ctx_options options = {
-        .size = sizeof options, .allocator = {allocate, release, &memory}, .threads = 1};
-    tess_ctx *ctx;
+    tess_ctx *ctx = counted_ctx(&memory);
     tess_device *device;
-    if (tess_ctx_create(&options, &ctx) != TESS_OK ||
-        tess_device_open(ctx, d->device ? d->device : "cpu:1", &device) != TESS_OK)
+    if (tess_device_open(ctx, d->device ? d->device : "cpu:1", &device) != TESS_OK)
         abort();
     d->status[rank] = with_plan(d, rank, ctx, &comm, device, &memory);
     memory.fails_in = -1;
     snprintf(d->error[rank], sizeof d->error[rank], "%s", tess_ctx_error(ctx));
     tess_device_close(device);
-    tess_ctx_destroy(ctx);
-    if (memory.live != 0) {
-        fprintf(stderr, "part %d leaves %lld allocations\n", rank, (long long)memory.live);
-        abort();
-    }
+    counted_end(ctx, &memory, rank);
 }
 
 void dealt_run(dealt *d)

@@ -46,6 +46,43 @@ for case in "gen:elasticity:n=6" "gen:elasticity:n=6 --solver cg:pc=bjacobi" \
     done
 done
 
+# A partition changes who computes, never the numbering that a caller sees.
+input=gen:random:rows=97,avg=5,r=2,c=2
+expect 0 1 spmv $input --reps 1 --out "$folder/y.1"
+for partition in contiguous cyclic metis scotch; do
+    for ranks in 2 3 4; do
+        timeout 120 mpirun -n $ranks "$command" spmv $input --reps 1 --partition $partition \
+            --out "$folder/y.$ranks" >"$folder/out" 2>"$folder/err"
+        status=$?
+        [ $status = 3 ] && grep -q 'is not here: install it' "$folder/err" && continue
+        [ $status = 0 ] && same "$folder/y.1" "$folder/y.$ranks" ||
+            { bad=1; echo "$input by $partition: y differs on $ranks ranks"; cat "$folder/err"; }
+    done
+done
+expect 0 3 solve gen:elasticity:n=5 --partition cyclic --solver cg:pc=bjacobi
+expect 3 3 spmv gen:cdr:n=5 --partition circle
+[ "$(grep -c "unknown partition 'circle'" "$folder/err")" = 1 ] || { bad=1; echo "not one sentence:"; cat "$folder/err"; }
+
+# A .tess file is read by ranges; the last rank has a folder without it, and all say so.
+"$1/tessera" generate gen:stencil7:n=9,b=3 "$folder/A.tess" >/dev/null || bad=1
+expect 0 1 spmv gen:stencil7:n=9,b=3 --reps 1 --out "$folder/y.1"
+for ranks in 1 2 3 4; do
+    expect 0 $ranks spmv "$folder/A.tess" --reps 1 --out "$folder/t.$ranks"
+    same "$folder/y.1" "$folder/t.$ranks" || { bad=1; echo "A.tess: y differs on $ranks ranks"; }
+done
+mkdir "$folder/there" "$folder/elsewhere"
+mv "$folder/A.tess" "$folder/there"
+timeout 120 mpirun -n 2 -wdir "$folder/there" "$command" spmv A.tess : -n 1 -wdir "$folder/elsewhere" "$command" spmv A.tess \
+    >"$folder/out" 2>"$folder/err"
+[ $? = 3 ] && [ "$(grep -c 'part 2 of 3: A.tess: No such file' "$folder/err")" = 1 ] ||
+    { bad=1; echo "a file missing on one rank:"; cat "$folder/err"; }
+
+# Assembly with blocks of other ranks' rows, and a mistake of the last rank.
+for ranks in 1 2 3 4; do
+    timeout 120 mpirun -n $ranks "$1/dist_mpi_assemble" 2>"$folder/err" ||
+        { bad=1; echo "assembly on $ranks ranks:"; cat "$folder/err"; }
+done
+
 expect 3 3 solve "$folder/missing.mtx"
 [ "$(grep -c 'missing.mtx' "$folder/err")" = 1 ] || { bad=1; echo "not one sentence:"; cat "$folder/err"; }
 expect 3 2 solve gen:cdr:n=5 --solver nonsense

@@ -190,9 +190,110 @@ static void no_allocation_failure_leaks(void **state)
     tess_matrix_destroy(A);
 }
 
+/* The halo is that of the partition, message for message; eq. 11's volumes stand beside it. */
+static void several_devices_receive_their_real_halo(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    static const char *const kinds[] = {"contiguous", "cyclic"};
+    for (int kind = 0; kind < 2; kind++) {
+        tess_matrix *A;
+        tess_prediction *p;
+        tess_partition *partition;
+        const tess_predict_options options = {.devices = 8,
+                                              .link_bandwidth = 1e9,
+                                              .sync_seconds = 7e-6,
+                                              .latency_seconds = 3e-6,
+                                              .partition = kinds[kind]};
+        assert_int_equal(tess_matrix_generate(ctx, "stencil7:n=10,b=3", &A, NULL), TESS_OK);
+        tess_device *device = test_device(ctx, "cpu:2");
+        assert_int_equal(tess_predict(ctx, A, device, &options, &p), TESS_OK);
+        assert_string_equal(p->partition, kinds[kind]);
+        assert_int_equal(p->solve_count, 4);
+        for (int64_t i = 1; i < p->solve_count; i++) {
+            const tess_predicted_solve *s = &p->solves[i];
+            double halo = 0, messages = 0;
+            assert_int_equal(tess_partition_create(ctx, A, s->devices, kinds[kind], &partition),
+                             TESS_OK);
+            for (int r = 0; r < s->devices; r++) {
+                halo = fmax(halo, 24.0 * (double)partition->parts[r].halo);
+                messages = fmax(messages, partition->parts[r].neighbours);
+            }
+            tess_partition_destroy(partition);
+            assert_true(s->halo_bytes == halo && s->messages == messages);
+            assert_true(fabs(s->halo - (halo / 1e9 + messages * 3e-6)) < 1e-15);
+            assert_true(fabs(s->sums - 2 * log2(s->devices) * 3e-6) < 1e-15);
+            assert_true(fabs(s->communication - s->halo - s->sums) < 1e-15);
+            assert_true(s->direct > 4 * 7e-6 + 24.0 * 1000 / 1e9);
+            assert_true(s->through_host > s->direct);
+            assert_true(s->largest >= 1 && s->largest < 1.5);
+        }
+        tess_prediction_destroy(p);
+        tess_device_close(device);
+        tess_matrix_destroy(A);
+    }
+}
+
+/* Slabs of a cube keep their halo, whatever their thickness: so do matrices added behind. */
+static void weak_scaling_keeps_the_work_of_a_device(void **state)
+{
+    tess_prediction *p = predict(state, "stencil7:n=16,b=2", 4);
+    assert_int_equal(p->weak_count, 3);
+    assert_true(p->weak[0].iteration == p->solves[0].iteration && p->weak[0].speedup == 1);
+    for (int64_t i = 1; i < p->weak_count; i++) {
+        const tess_predicted_solve *w = &p->weak[i], *s = &p->solves[i];
+        assert_int_equal(w->devices, s->devices);
+        assert_true(fabs(w->flops - w->devices * s->flops) < 1e-6 * w->flops);
+        assert_true(w->spmv >= 0.95 * p->weak[0].spmv && w->spmv <= 1.2 * p->weak[0].spmv);
+        assert_true(w->speedup < 1 && w->speedup > 0);
+        assert_true(w->halo_bytes >= s->halo_bytes);
+    }
+    tess_prediction_destroy(p);
+}
+
+/* Eq. 10: 2 x 2 blocks of which one entry in four is not 0. */
+static void useful_flops_are_those_of_entries(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    enum { N = 50 };
+    int64_t offsets[N + 1];
+    int32_t columns[N];
+    double values[4 * N] = {0};
+    for (int i = 0; i < N; i++) {
+        offsets[i + 1] = i + 1;
+        columns[i] = i;
+        values[4 * i] = 2;
+    }
+    offsets[0] = 0;
+    const tess_matrix_view view = {.type = TESS_F64,
+                                   .rows = 2 * N,
+                                   .cols = 2 * N,
+                                   .block_height = 2,
+                                   .block_width = 2,
+                                   .blocks = N,
+                                   .row_offsets = offsets,
+                                   .columns = columns,
+                                   .values = values};
+    tess_matrix *A;
+    tess_prediction *p;
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
+        TESS_OK);
+    tess_device *device = test_device(ctx, "cpu:1");
+    assert_int_equal(tess_predict(ctx, A, device, NULL, &p), TESS_OK);
+    assert_true(p->density == 0.25);
+    assert_true(p->solves[0].flops == 2 * 4 * N + 13 * 2 * N);
+    assert_true(fabs(p->solves[0].useful_flops - (2 * N + 13 * 2 * N)) < 1e-6);
+    tess_prediction_destroy(p);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(several_devices_receive_their_real_halo),
+        cmocka_unit_test(weak_scaling_keeps_the_work_of_a_device),
+        cmocka_unit_test(useful_flops_are_those_of_entries),
         cmocka_unit_test(kernels_come_fastest_first_and_best_is_no_slower),
         cmocka_unit_test(rows_in_lanes_move_and_keep_their_zeros),
         cmocka_unit_test(an_estimate_takes_the_first_of_them),

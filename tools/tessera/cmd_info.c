@@ -1,10 +1,12 @@
 /* tessera info: what is in a matrix, how dense its blocks are, which blocking pays and why. */
 #include <math.h>
 #include "info.h"
+#include "info_parts.h"
 
 typedef struct info_args {
     common_args common;
     bool all, ignore_zeros;
+    const char *parts;
 } info_args;
 
 static json_t *histogram_json(const tess_statistics *rows)
@@ -109,14 +111,23 @@ static int run(cli_app *app, void *arguments)
     if (!A)
         return exit_status;
     info_run r = {0};
+    info_parts *parts = NULL;
     exit_status = info_gather(app, args->common.operands[0], A, args->ignore_zeros, &r);
+    if (exit_status == EXIT_DONE && args->parts)
+        exit_status = info_parts_gather(app, args->parts, A, &r.blocks->recommended, &parts);
     tess_matrix_destroy(A);
     if (exit_status == EXIT_DONE && args->common.json) {
-        exit_status = print_json(app, info_json(&r.facts));
+        json_t *document = info_json(&r.facts);
+        if (parts)
+            json_object_set_new(document, "parts", info_parts_json(parts));
+        exit_status = print_json(app, document);
     } else if (exit_status == EXIT_DONE) {
         terminal_clear_progress(app);
         info_print(app, &r.facts, args->all);
+        if (parts)
+            info_parts_print(app, parts);
     }
+    info_parts_destroy(parts);
     info_release(&r);
     return exit_status;
 }
@@ -126,6 +137,8 @@ static const cli_option options[] = {
      "list every block size and shape that was counted", 0, 0},
     {"ignore-zeros", OPTION_FLAG, offsetof(info_args, ignore_zeros), NULL,
      "entries that are stored but 0 do not count", 0, 0},
+    {"parts", OPTION_TEXT, offsetof(info_args, parts), "N[,PARTITION]",
+     "what N parts would have, by each partition or by this one", 0, 0},
 };
 
 const cli_command command_info = {
@@ -138,9 +151,14 @@ const cli_command command_info = {
         "Describes a matrix: sizes, row lengths, symmetry, and for every block size how many "
         "blocks it takes, how full they are and how many bytes a product then moves; and what "
         "blocks of other shapes, wherever they lie, would take (format fbcsr). Recommends the "
-        "cheapest blocking, or none, and says why.",
+        "cheapest blocking, or none, and says why.\n\n"
+        "--parts deals the matrix out to N parts, as tessera-mpi does to N ranks: a line a "
+        "partition with the rows and bytes of the largest part, its halo (rows of x that it needs "
+        "of others) and what travels in a product. PARTITION is contiguous, cyclic, metis or "
+        "scotch.",
     .examples = "tessera info A.mtx.gz\n"
                 "tessera info gen:elasticity:n=24\n"
+                "tessera info A.mtx --parts 8\n"
                 "tessera info A.mtx --json | jq .recommended",
     .uses = USES_TYPE,
     .options = options,

@@ -8,9 +8,9 @@
 typedef struct predict_args {
     common_args common;
     int64_t devices;
-    double link, sync;
+    double link, sync, latency;
     bool check;
-    const char *map;
+    const char *map, *partition;
 } predict_args;
 
 /* What was measured beside a prediction; 0: not. */
@@ -76,34 +76,76 @@ static void print_kernels(cli_app *app, const tess_prediction *p, double bytes, 
     printf("%sGB/s: matrix and vectors over time%s\n", dim(app), plain(app));
 }
 
+static void print_solve(const tess_predicted_solve *s)
+{
+    char t[7][TEXT_MAX];
+    const double seconds[] = {s->spmv, s->dot,  s->residual, s->direction,
+                              s->halo, s->sums, s->iteration};
+    printf("%7d", s->devices);
+    for (int k = 0; k < 7; k++)
+        printf(" %*s", k == 6 ? 12 : 10, seconds[k] > 0 ? text_seconds(seconds[k], t[k]) : "-");
+    char best[TEXT_MAX];
+    printf(" %10s %9.2f %9.2f %8.2f\n", text_seconds(s->best_iteration, best),
+           1e-9 * s->flops / s->iteration, 1e-9 * s->useful_flops / s->iteration, s->speedup);
+}
+
+static void print_table(cli_app *app, const tess_predicted_solve *solves, int64_t count,
+                        const char *last)
+{
+    printf("%s%7s %10s %10s %10s %10s %10s %10s %12s %10s %9s %9s %8s%s\n", bold(app), "devices",
+           "SpMV", "p.Ap", "r, z", "x, p", "halo", "sums", "CG iteration", "at best", "GFLOP/s",
+           "useful", last, plain(app));
+    for (int64_t i = 0; i < count; i++)
+        print_solve(&solves[i]);
+}
+
+/* What travels, and what eq. 11 would have for it. */
+static void print_traffic(cli_app *app, const tess_prediction *p)
+{
+    char t[4][TEXT_MAX];
+    printf("\n%s%7s %13s %10s %9s %13s %14s %12s%s\n", bold(app), "devices", "largest part", "halo",
+           "messages", "communication", "eq. 11 direct", "by the host", plain(app));
+    for (int64_t i = 1; i < p->solve_count; i++) {
+        const tess_predicted_solve *s = &p->solves[i];
+        printf("%7d %13.3f %10s %9.0f %13s %14s %12s\n", s->devices, s->largest,
+               text_bytes(s->halo_bytes, t[0]), s->messages, text_seconds(s->communication, t[1]),
+               text_seconds(s->direct, t[2]), text_seconds(s->through_host, t[3]));
+    }
+    printf(
+        "%slargest part: bytes of its product over the mean; halo: bytes of p that the device "
+        "that needs most\nreceives. Eq. 11 (paper 004) sends all of p to every device: x scalars "
+        "directly between devices,\nx n scalars by way of the host's memory%s\n",
+        dim(app), plain(app));
+}
+
 static void print_solves(cli_app *app, const tess_prediction *p, const measured *m)
 {
-    char t[6][TEXT_MAX];
     if (p->solve_count == 0)
         return;
-    printf("\n%s%7s %10s %10s %10s %10s %10s %12s %10s %9s %8s%s\n", bold(app), "devices", "SpMV",
-           "p.Ap", "r, z", "x, p", "talk", "CG iteration", "at best", "GFLOP/s", "speed-up",
-           plain(app));
-    for (int64_t i = 0; i < p->solve_count; i++) {
-        const tess_predicted_solve *s = &p->solves[i];
-        const double seconds[6] = {s->spmv,      s->dot,           s->residual,
-                                   s->direction, s->communication, s->iteration};
-        char best[TEXT_MAX];
-        printf("%7d", s->devices);
-        for (int k = 0; k < 6; k++)
-            printf(" %*s", k == 5 ? 12 : 10, seconds[k] > 0 ? text_seconds(seconds[k], t[k]) : "-");
-        printf(" %10s %9.2f %8.2f\n", text_seconds(s->best_iteration, best),
-               1e-9 * s->flops / s->iteration, s->speedup);
-    }
-    printf("%sGFLOP/s count the zeros inside blocks%s\n", dim(app), plain(app));
+    printf("\n");
+    if (p->solve_count > 1 && p->partition[0])
+        printf("predicted, strong scaling: this matrix dealt out, %s partition\n", p->partition);
+    else if (p->solve_count > 1)
+        printf("predicted, strong scaling: even shares and direct copies, as rows of other blocks "
+               "than square ones\nare not dealt out\n");
+    print_table(app, p->solves, p->solve_count, "speed-up");
+    printf("%sGFLOP/s count the zeros inside blocks, useful ones do not: %.1f %% of what is stored "
+           "is not 0%s\n",
+           dim(app), 100 * p->density, plain(app));
     if (m->iteration > 0) {
         printf("\nCG iteration measured:");
         print_measured(m->iteration, p->solves[0].iteration);
         printf("\n");
     }
-    if (p->solve_count > 1)
-        printf("\n%d device%s worth it: each adds at least half of its share\n", p->worthwhile,
-               p->worthwhile == 1 ? " is" : "s are");
+    if (p->solve_count == 1)
+        return;
+    printf("\n%d device%s worth it: each adds at least half of its share\n", p->worthwhile,
+           p->worthwhile == 1 ? " is" : "s are");
+    print_traffic(app, p);
+    if (p->weak_count > 1) {
+        printf("\npredicted, weak scaling: a matrix of this size on every device\n");
+        print_table(app, p->weak, p->weak_count, "of one");
+    }
 }
 
 static int print_text(cli_app *app, const tess_matrix *A, const tess_prediction *p,
@@ -137,19 +179,27 @@ static json_t *kernels_json(const tess_prediction *p, double bytes, const measur
     return list;
 }
 
-static json_t *solves_json(const tess_prediction *p)
+static json_t *solve_json(const tess_predicted_solve *s)
+{
+    json_t *object =
+        json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "devices", s->devices,
+                  "spmv_seconds", s->spmv, "spmv_best_seconds", s->best_spmv, "dot_seconds", s->dot,
+                  "residual_seconds", s->residual, "direction_seconds", s->direction,
+                  "communication_seconds", s->communication, "cg_seconds", s->iteration,
+                  "cg_best_seconds", s->best_iteration, "flops", s->flops, "speedup", s->speedup);
+    json_object_update_new(
+        object, json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "halo_seconds", s->halo,
+                          "sum_seconds", s->sums, "halo_bytes", s->halo_bytes, "messages",
+                          s->messages, "direct_seconds", s->direct, "through_host_seconds",
+                          s->through_host, "largest", s->largest, "useful_flops", s->useful_flops));
+    return object;
+}
+
+static json_t *solves_json(const tess_predicted_solve *solves, int64_t count)
 {
     json_t *list = json_array();
-    for (int64_t i = 0; i < p->solve_count; i++) {
-        const tess_predicted_solve *s = &p->solves[i];
-        json_array_append_new(
-            list, json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "devices",
-                            s->devices, "spmv_seconds", s->spmv, "spmv_best_seconds", s->best_spmv,
-                            "dot_seconds", s->dot, "residual_seconds", s->residual,
-                            "direction_seconds", s->direction, "communication_seconds",
-                            s->communication, "cg_seconds", s->iteration, "cg_best_seconds",
-                            s->best_iteration, "flops", s->flops, "speedup", s->speedup));
-    }
+    for (int64_t i = 0; i < count; i++)
+        json_array_append_new(list, solve_json(&solves[i]));
     return list;
 }
 
@@ -157,12 +207,14 @@ static int print_document(cli_app *app, const tess_matrix *matrix, const tess_pr
                           const measured *m)
 {
     const tess_matrix_view A = view_of(matrix);
-    return print_json(app, json_pack("{s:s, s:b, s:i, s:f, s:o, s:o, s:i, s:f}", "model", p->model,
-                                     "stand_in", p->stand_in, "block_height", (int)A.block_height,
-                                     "bytes", product_bytes(&A), "kernels",
+    return print_json(app, json_pack("{s:s, s:b, s:i, s:f, s:f, s:s, s:o, s:o, s:o, s:i, s:f}",
+                                     "model", p->model, "stand_in", p->stand_in, "block_height",
+                                     (int)A.block_height, "bytes", product_bytes(&A), "density",
+                                     p->density, "partition", p->partition, "kernels",
                                      kernels_json(p, product_bytes(&A), m), "predictions",
-                                     solves_json(p), "worthwhile", p->worthwhile,
-                                     "measured_cg_seconds", m->iteration));
+                                     solves_json(p->solves, p->solve_count), "weak",
+                                     solves_json(p->weak, p->weak_count), "worthwhile",
+                                     p->worthwhile, "measured_cg_seconds", m->iteration));
 }
 
 static int predict(cli_app *app, const predict_args *args, const tess_matrix *A,
@@ -170,7 +222,9 @@ static int predict(cli_app *app, const predict_args *args, const tess_matrix *A,
 {
     const tess_predict_options options = {.devices = (int)args->devices,
                                           .link_bandwidth = 1e9 * args->link,
-                                          .sync_seconds = 1e-6 * args->sync};
+                                          .sync_seconds = 1e-6 * args->sync,
+                                          .latency_seconds = 1e-6 * args->latency,
+                                          .partition = args->partition};
     TRY_CALL(app, tess_predict(app->ctx, A, device, &options, p));
     if (args->check) {
         m->kernels = calloc((size_t)(*p)->kernel_count + 1, sizeof *m->kernels);
@@ -239,12 +293,24 @@ static const cli_option options[] = {
     {"link", OPTION_REAL, offsetof(predict_args, link), "GBPS",
      "throughput between two devices (default: copies by way of the host, or 50)", 0, 1000000},
     {"sync", OPTION_REAL, offsetof(predict_args, sync), "US",
-     "microseconds a synchronisation of devices costs (default: 10)", 0, 1000000},
+     "microseconds a synchronisation of devices costs in eq. 11 (default: 10)", 0, 1000000},
+    {"latency", OPTION_REAL, offsetof(predict_args, latency), "US",
+     "microseconds a message between two devices takes (default: 2)", 0, 1000000},
+    {"partition", OPTION_TEXT, offsetof(predict_args, partition), "NAME",
+     "which device has which rows (default: contiguous)", 0, 0},
     {"check", OPTION_FLAG, offsetof(predict_args, check), NULL,
      "run it too, and say how far off the predictions are", 0, 0},
     {"map", OPTION_TEXT, offsetof(predict_args, map), "FILE",
      "draw CG's GFLOP/s and speed-up for blocks like these (svg)", 0, 0},
 };
+
+static const char *choices(const char *option, int i, const char **summary)
+{
+    if (strcmp(option, "partition") != 0)
+        return NULL;
+    *summary = tess_partition_summary(i);
+    return tess_partition_name(i);
+}
 
 const cli_command command_predict = {
     .name = "predict",
@@ -256,7 +322,10 @@ const cli_command command_predict = {
         "Predicts, without running anything, the time of a product with every kernel and of an "
         "iteration of the conjugate gradient method, in the mean and at best, from what `tessera "
         "calibrate` has measured on this device or one like it; and with --devices, of several "
-        "such devices that share the problem, and how many are worth it. Of a machine that is not "
+        "such devices that share the problem, and how many are worth it: each has the part of the "
+        "matrix "
+        "that --partition gives it, and receives that part's real halo. A second table has weak "
+        "scaling: a matrix of this size on every device. Of a machine that is not "
         "here --device profile:NAME tells the same; `tessera devices` lists the names.\n\n"
         "--map draws three panels over unknowns and stored elements: GFLOP/s of CG on one device "
         "and on N (default: 2), and the speed-up with the line from which on it is more than 1. "
@@ -267,11 +336,13 @@ const cli_command command_predict = {
     .examples = "tessera predict gen:stencil27:n=48,b=4\n"
                 "tessera predict A.mtx.gz --block auto --device cuda --devices 8 --link 300\n"
                 "tessera predict A.mtx.gz --device profile:h200\n"
+                "tessera predict A.mtx.gz --device profile:h200 --devices 1024 --partition metis\n"
                 "tessera predict gen:stencil27:n=48,b=4 --devices 4 --map map.svg\n"
                 "tessera predict --map map.svg --block 3 --device profile:h200 --devices 8",
     .uses = USES_DEVICE | USES_TYPE | USES_BLOCK,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
+    .choices = choices,
     .args_size = sizeof(predict_args),
     .run = run,
 };

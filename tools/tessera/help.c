@@ -148,6 +148,7 @@ static const struct {
     {"TESSERA_JIT", "on (default), load: compile no CUDA kernel, take what the cache has, or off"},
     {"TESSERA_LIBCUDA", "the driver's library, instead of libcuda.so.1"},
     {"TESSERA_SUITESPARSE", "where KLU and CHOLMOD are looked for first, or off"},
+    {"TESSERA_PARTITIONERS", "where METIS and SCOTCH are looked for first, or off"},
     {"TESSERA_NVRTC", "the library that compiles CUDA kernels, or its directory"},
     {"TESSERA_PEERS", "the directory of the adapters that bench --peers runs"},
     {"TESSERA_PROFILES", "files of wisdom to be read before the user's own, separated by colons"},

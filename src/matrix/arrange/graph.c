@@ -2,17 +2,13 @@
 #include "matrix/arrange/graph.h"
 
 /* Numbers of B, of which row i is A's row row_order[i] and column j is A's column col_order[j]. */
-tess_status tess_graph_make(const tess_matrix *A, const tess_arrangement *a, tess_graph *g)
+tess_status tess_graph_of(const tess_matrix *A, const tess_arrangement *a, tess_graph *g)
 {
     tess_ctx *ctx = a->ctx;
     const int64_t n = A->block_rows;
     int64_t *column_number = NULL, *next = NULL;
     tess_status status;
     *g = (tess_graph){.n = n};
-    if (A->rows % A->block_height != 0)
-        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "a matrix whose last block is padded is not reordered: store it with "
-                         "blocks that divide its size");
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, n, &column_number));
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, n + 1, &g->offsets));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, 2 * A->blocks, &g->neighbours));
@@ -43,6 +39,16 @@ tess_status tess_graph_make(const tess_matrix *A, const tess_arrangement *a, tes
 cleanup:
     TESS_FREE(ctx, column_number, next);
     return status;
+}
+
+tess_status tess_graph_make(const tess_matrix *A, const tess_arrangement *a, tess_graph *g)
+{
+    *g = (tess_graph){0};
+    if (A->rows % A->block_height != 0)
+        return tess_fail(a->ctx, TESS_ERR_UNSUPPORTED,
+                         "a matrix whose last block is padded is not reordered: store it with "
+                         "blocks that divide its size");
+    return tess_graph_of(A, a, g);
 }
 
 void tess_graph_free(tess_ctx *ctx, tess_graph *g)

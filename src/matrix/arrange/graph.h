@@ -12,6 +12,8 @@ typedef struct tess_graph {
 } tess_graph;
 
 /* After a failure, tess_graph_free frees what was made. */
+tess_status tess_graph_of(const tess_matrix *A, const tess_arrangement *a, tess_graph *g);
+/* The same for an order of A, which a matrix with a padded last block cannot have. */
 tess_status tess_graph_make(const tess_matrix *A, const tess_arrangement *a, tess_graph *g);
 void tess_graph_free(tess_ctx *ctx, tess_graph *g);
 

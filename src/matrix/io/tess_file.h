@@ -56,3 +56,14 @@ uint64_t tess_file_section_checksum(const uint64_t *pieces, int64_t count);
 bool tess_file_recognise(const char *path);
 tess_status tess_file_read(tess_ctx *ctx, const char *path, tess_matrix **out);
 tess_status tess_file_write(tess_ctx *ctx, const tess_matrix *A, const char *path);
+
+/* ---- An open file, read in pieces ---- */
+
+extern const char *const tess_file_section_names[]; /* "row offsets" .. */
+
+tess_status tess_file_open(tess_ctx *ctx, const char *path, int *fd);
+/* The bytes read, or -1; less than asked for only at the end of the file. */
+int64_t tess_file_read_at(int fd, void *to, int64_t bytes, int64_t offset);
+/* A valid header becomes a matrix without arrays. */
+tess_status tess_file_read_head(tess_ctx *ctx, const char *path, int fd, tess_file_header *header,
+                                tess_matrix **out);

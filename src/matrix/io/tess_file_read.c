@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The bytes read, or -1; less than asked for only at the end of the file. */
-static int64_t read_at(int fd, void *to, int64_t bytes, int64_t offset)
+int64_t tess_file_read_at(int fd, void *to, int64_t bytes, int64_t offset)
 {
     int64_t done = 0;
     while (done < bytes) {
@@ -33,11 +32,13 @@ bool tess_file_recognise(const char *path)
     if (fd < 0)
         return false;
     char magic[8];
-    bool found = read_at(fd, magic, sizeof magic, 0) == sizeof magic &&
+    bool found = tess_file_read_at(fd, magic, sizeof magic, 0) == sizeof magic &&
                  memcmp(magic, TESS_FILE_MAGIC, sizeof magic) == 0;
     close(fd);
     return found;
 }
+
+const char *const tess_file_section_names[] = {"row offsets", "columns", "values"};
 
 /* Whether the header is the one that a writer of A makes, checksums aside. */
 static bool sizes_agree(const tess_file_header *header, const tess_matrix *A)
@@ -53,12 +54,11 @@ static bool sizes_agree(const tess_file_header *header, const tess_matrix *A)
     return memcmp(&expected, header, sizeof expected) == 0;
 }
 
-/* A valid header becomes a matrix without arrays. */
-static tess_status read_head(tess_ctx *ctx, const char *path, int fd, tess_file_header *header,
-                             tess_matrix **out)
+tess_status tess_file_read_head(tess_ctx *ctx, const char *path, int fd, tess_file_header *header,
+                                tess_matrix **out)
 {
     struct stat info;
-    if (read_at(fd, header, sizeof *header, 0) != sizeof *header || fstat(fd, &info) != 0)
+    if (tess_file_read_at(fd, header, sizeof *header, 0) != sizeof *header || fstat(fd, &info) != 0)
         return tess_fail(ctx, TESS_ERR_FORMAT, "%s: shorter than a .tess header (256 bytes)", path);
     if (header->checksum != tess_file_header_checksum(header))
         return tess_fail(ctx, TESS_ERR_FORMAT, "%s: the checksum of the header is wrong", path);
@@ -107,7 +107,7 @@ static void read_pieces(void *arg, tess_range range)
         int64_t begin = i * TESS_FILE_PIECE, left = job->section->bytes - begin;
         int64_t bytes = left < TESS_FILE_PIECE ? left : TESS_FILE_PIECE;
         char *piece = (char *)job->to + begin;
-        failed |= read_at(job->fd, piece, bytes, job->section->offset + begin) != bytes;
+        failed |= tess_file_read_at(job->fd, piece, bytes, job->section->offset + begin) != bytes;
         job->pieces[i] = failed ? 0 : tess_hash_bytes(piece, (size_t)bytes, 0);
     }
     if (failed)
@@ -118,7 +118,6 @@ static void read_pieces(void *arg, tess_range range)
 static tess_status read_section(tess_ctx *ctx, const char *path, int fd,
                                 const tess_file_header *header, int index, void *to)
 {
-    static const char *const names[] = {"row offsets", "columns", "values"};
     const tess_file_section *section = &header->section[index];
     int64_t count = tess_ceil_div(section->bytes, TESS_FILE_PIECE);
     int64_t round = (int64_t)ctx->threads * 16;
@@ -131,7 +130,8 @@ static tess_status read_section(tess_ctx *ctx, const char *path, int fd,
         tess_for_dynamic(ctx, ctx->threads, last - done, 1, read_pieces,
                          &(struct read_pieces){section, to, fd, pieces, done, &failed});
         if (failed)
-            status = tess_fail(ctx, TESS_ERR_IO, "%s: its %s cannot be read", path, names[index]);
+            status = tess_fail(ctx, TESS_ERR_IO, "%s: its %s cannot be read", path,
+                               tess_file_section_names[index]);
         else
             status =
                 tess_progress(ctx, "reading", (double)(section->offset + last * TESS_FILE_PIECE),
@@ -139,7 +139,7 @@ static tess_status read_section(tess_ctx *ctx, const char *path, int fd,
     }
     if (status == TESS_OK && section->checksum != tess_file_section_checksum(pieces, count))
         status = tess_fail(ctx, TESS_ERR_FORMAT, "%s: the checksum of its %s is wrong", path,
-                           names[index]);
+                           tess_file_section_names[index]);
     tess_free(ctx, pieces);
     return status;
 }
@@ -157,18 +157,23 @@ static tess_status check_arrays(tess_ctx *ctx, const char *path, const tess_matr
     return TESS_OK;
 }
 
+tess_status tess_file_open(tess_ctx *ctx, const char *path, int *fd)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd >= 0)
+        return TESS_OK;
+    char reason[96] = "";
+    return tess_fail(ctx, TESS_ERR_IO, "%s: %s", path, strerror_r(errno, reason, sizeof reason));
+}
+
 tess_status tess_file_read(tess_ctx *ctx, const char *path, tess_matrix **out)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        char reason[96] = "";
-        return tess_fail(ctx, TESS_ERR_IO, "%s: %s", path,
-                         strerror_r(errno, reason, sizeof reason));
-    }
+    int fd;
+    TESS_TRY(tess_file_open(ctx, path, &fd));
     tess_matrix *A = NULL;
     tess_file_header header;
     tess_status status;
-    TESS_TRY_CLEAN(read_head(ctx, path, fd, &header, &A));
+    TESS_TRY_CLEAN(tess_file_read_head(ctx, path, fd, &header, &A));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->block_rows + 1, &A->row_offsets));
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(A, header.blocks));
     TESS_TRY_CLEAN(read_section(ctx, path, fd, &header, 0, A->row_offsets));

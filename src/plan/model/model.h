@@ -193,15 +193,24 @@ double tess_model_extra_seconds(const tess_model *model, const tess_model_proble
 /* Forgets all extras of this kind. */
 void tess_model_drop_extras(tess_model *model, tess_extra_kind kind);
 
-/* How devices talk: for eq. 11. */
+/* What a partition gives to the parts that have most. */
+typedef struct tess_model_split {
+    double bytes;    /* of the largest part's product, as a share of the whole matrix's */
+    double rows;     /* of the part with most, as a share of all */
+    double halo;     /* bytes of x that the part that needs most receives */
+    double messages; /* that the part with most neighbours receives */
+} tess_model_split;
+
+/* How devices share the work, and how they talk. */
 typedef struct tess_link {
     tess_sigmoid transfer; /* between two devices */
-    double sync_seconds;
+    double sync_seconds, latency_seconds;
+    const tess_model_split *split; /* NULL: even shares, and eq. 11's direct copies of all of p */
 } tess_link;
 
 /* The link as given. A 0 stands for what was measured of copies by way of the host, or for 50 GB/s;
- * and for 10 us. */
-tess_link tess_model_link(const tess_model *model, double bandwidth, double sync_seconds);
+ * for 10 us; and for 2 us. */
+tess_link tess_model_link(const tess_model *model, const tess_predict_options *options);
 
 /* A CG iteration with a diagonal preconditioner, kernel by kernel. Each pass ends with its
  * reductions; together they move 12 vectors. */
@@ -210,7 +219,8 @@ typedef struct tess_iteration {
     double dot;           /* p.q: 2 vectors (Table 2: CG3 and a reduction) */
     double residual;      /* r, z, r.z and r.r: 5 vectors (CG4, CG2 and two reductions) */
     double direction;     /* x and p: 5 vectors (the rest of CG4, CG5) */
-    double communication; /* between devices, with synchronisation; 0 on one */
+    double halo, sums;    /* between devices; 0 on one */
+    double communication; /* both */
     double seconds;       /* eq. 6, or eq. 11 on several devices */
     double flops;         /* eq. 8, with the 13 that these passes do an unknown */
 } tess_iteration;

@@ -76,10 +76,9 @@ static double seconds_left(const tess_model *model, const tess_model_problem *p,
     return more > 0 ? p->left * more : 0;
 }
 
-static double spmv_beside(const tess_model *model, const tess_model_problem *p, int devices,
+static double spmv_beside(const tess_model *model, const tess_model_problem *p, double n,
                           double beside, bool best)
 {
-    double n = devices;
     tess_model_load load = load_beside(p, n, beside);
     double seconds = tess_model_seconds(model, &load, best);
     if (!(seconds > 0) || (has_long_rows(p) && !knows_long_rows(model, p)))
@@ -135,25 +134,66 @@ static double seconds_at_once(const tess_model *model, const tess_model_problem 
     return p->at_once && devices == 1 ? tess_model_seconds_from(model, &load, true, best) : 0;
 }
 
-tess_link tess_model_link(const tess_model *model, double bandwidth, double sync_seconds)
+/* ---- Several devices ---- */
+
+/* Eq. 11's copies and synchronisations, and the sums of dot products that an iteration waits for.
+ */
+enum { SYNCS = 4, SUMS = 2 };
+
+tess_link tess_model_link(const tess_model *model, const tess_predict_options *options)
 {
-    static const double default_link = 50e9, default_sync = 10e-6;
+    static const double default_link = 50e9, default_sync = 10e-6, default_latency = 2e-6;
     tess_link link = {.transfer = {.mu = 19, .sigma = 1.4, .nu = default_link},
-                      .sync_seconds = sync_seconds > 0 ? sync_seconds : default_sync};
+                      .sync_seconds =
+                          options->sync_seconds > 0 ? options->sync_seconds : default_sync,
+                      .latency_seconds = options->latency_seconds > 0 ? options->latency_seconds
+                                                                      : default_latency};
     for (int64_t i = 0; i < model->curve_count; i++)
         if (strcmp(model->curves[i].name, TESS_MODEL_COPIES) == 0)
             link.transfer = model->curves[i].average;
-    if (bandwidth > 0)
-        link.transfer.nu = bandwidth;
+    if (options->link_bandwidth > 0)
+        link.transfer.nu = options->link_bandwidth;
     return link;
+}
+
+/* T_idc of eq. 11 for so many bytes. */
+static double transfer_seconds(const tess_link *link, double bytes)
+{
+    return bytes / tess_sigmoid_value(&link->transfer, bytes);
+}
+
+/* Eq. 11's communication: T_idc and four synchronisations. */
+static double all_of_p(const tess_model_problem *problem, const tess_link *link, double copies)
+{
+    const double vector = problem->rows * (double)tess_type_size(problem->type);
+    return transfer_seconds(link, copies * vector) + SYNCS * link->sync_seconds;
+}
+
+/* A halo travels at the link's full throughput after a latency a message; a sum takes a latency a
+ * level of a binary tree. */
+static void communicate(const tess_model_problem *problem, const tess_link *link, int devices,
+                        tess_iteration *it)
+{
+    if (link->split) {
+        it->halo =
+            link->split->halo / link->transfer.nu + link->split->messages * link->latency_seconds;
+        it->sums = SUMS * ceil(log2(devices)) * link->latency_seconds;
+    } else {
+        it->sums = SYNCS * link->sync_seconds;
+        it->halo = all_of_p(problem, link, 1) - it->sums;
+    }
+    it->communication = it->halo + it->sums;
 }
 
 bool tess_model_iteration(const tess_model *model, const tess_model_problem *problem, int devices,
                           const tess_link *link, bool best, tess_iteration *out)
 {
-    double n = devices, vector = problem->rows / n * (double)tess_type_size(problem->type);
+    const tess_model_split *split = devices > 1 && link ? link->split : NULL;
+    /* As many devices as would have shares like the largest part's. */
+    double n = split ? 1 / split->bytes : devices, rows = split ? 1 / split->rows : devices;
+    double vector = problem->rows / rows * (double)tess_type_size(problem->type);
     double touched = TOUCHED * vector, once = seconds_at_once(model, problem, devices, best);
-    double spmv = spmv_beside(model, problem, devices, touched, best);
+    double spmv = spmv_beside(model, problem, n, touched, best);
     tess_model_load product = load_beside(problem, n, touched);
     tess_model_load load = {.name = TESS_MODEL_VECTORS,
                             .type = problem->type,
@@ -178,11 +218,8 @@ bool tess_model_iteration(const tess_model *model, const tess_model_problem *pro
                          .residual = passes * RESIDUAL / MOVED,
                          .direction = passes * DIRECTION / MOVED,
                          .flops = 2 * problem->stored + 13 * problem->rows};
-    if (devices > 1) {
-        double sent = n * vector; /* each sends its part of p to the others */
-        it.communication =
-            sent / tess_sigmoid_value(&link->transfer, sent) + 4 * link->sync_seconds;
-    }
+    if (devices > 1)
+        communicate(problem, link, devices, &it);
     it.seconds = it.spmv + it.dot + it.residual + it.direction + it.communication;
     *out = it;
     return true;
@@ -204,6 +241,18 @@ bool tess_model_solve(const tess_model *model, const tess_model_problem *problem
                                   .communication = mean.communication,
                                   .iteration = mean.seconds,
                                   .best_iteration = best.seconds,
-                                  .flops = mean.flops};
+                                  .flops = mean.flops,
+                                  .halo = mean.halo,
+                                  .sums = mean.sums,
+                                  .largest = 1};
+    if (devices > 1) {
+        out->through_host = all_of_p(problem, link, devices);
+        out->direct = all_of_p(problem, link, 1);
+    }
+    if (devices > 1 && link->split) {
+        out->halo_bytes = link->split->halo;
+        out->messages = link->split->messages;
+        out->largest = link->split->bytes * devices;
+    }
     return true;
 }

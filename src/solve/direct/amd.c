@@ -7,9 +7,9 @@ typedef struct amd_api {
 } amd_api;
 
 static const char *const names[] = {"libamd.so.3", "libamd.so.2", "libamd.so", NULL};
-static const tess_direct_function functions[] = {{"amd_l_order", offsetof(amd_api, order)},
-                                                 {NULL, 0}};
-static const tess_direct_file file = {"AMD", "libamd2", names, functions};
+static const tess_library_function functions[] = {{"amd_l_order", offsetof(amd_api, order)},
+                                                  {NULL, 0}};
+static const tess_library file = TESS_SUITESPARSE("AMD", "libamd2", names, functions);
 
 tess_status tess_direct_order(const tess_matrix *A, tess_arrangement *a)
 {
@@ -18,7 +18,7 @@ tess_status tess_direct_order(const tess_matrix *A, tess_arrangement *a)
     tess_graph graph = {0};
     int64_t *neighbours = NULL, *nodes = NULL;
     tess_status status;
-    TESS_TRY(tess_direct_find(ctx, &file, &api));
+    TESS_TRY(tess_library_find(ctx, &file, &api));
     TESS_TRY_CLEAN(tess_graph_make(A, a, &graph));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, graph.offsets[graph.n], &neighbours));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, graph.n, &nodes));

@@ -60,7 +60,7 @@ typedef struct cholmod_state {
 
 static const char *const names[] = {"libcholmod.so.5", "libcholmod.so.4", "libcholmod.so.3",
                                     "libcholmod.so", NULL};
-static const tess_direct_function functions[] = {
+static const tess_library_function functions[] = {
     {"cholmod_l_start", offsetof(cholmod_api, start)},
     {"cholmod_l_finish", offsetof(cholmod_api, finish)},
     {"cholmod_l_analyze", offsetof(cholmod_api, analyze)},
@@ -70,7 +70,7 @@ static const tess_direct_function functions[] = {
     {"cholmod_l_free_dense", offsetof(cholmod_api, free_dense)},
     {NULL, 0},
 };
-static const tess_direct_file file = {"CHOLMOD", "libcholmod3", names, functions};
+static const tess_library file = TESS_SUITESPARSE("CHOLMOD", "libcholmod3", names, functions);
 
 static bool known_layout(const cholmod_settings *c)
 {
@@ -177,7 +177,7 @@ static tess_status analyze(tess_ctx *ctx, const tess_direct_arrays *A,
     if (!s)
         return tess_fail(ctx, TESS_ERR_MEMORY, "no memory for %zu bytes", sizeof *s);
     tess_status status;
-    TESS_TRY_CLEAN(tess_direct_find(ctx, &file, &s->api));
+    TESS_TRY_CLEAN(tess_library_find(ctx, &file, &s->api));
     s->started = s->api.start(&s->settings) != 0;
     if (!s->started || !known_layout(&s->settings))
         TESS_TRY_CLEAN(tess_fail(ctx, TESS_ERR_UNSUPPORTED,

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 
-#include "core/system.h"
 #include "core/watch.h"
 
 struct tess_direct {
@@ -13,43 +12,6 @@ struct tess_direct {
     tess_direct_limits limits;
     void *state; /* NULL: there are no factors */
 };
-
-/* ---- Loading ---- */
-
-static void *load(const char *const *names)
-{
-    const char *directory = getenv("TESSERA_SUITESPARSE");
-    if (directory && strcmp(directory, "off") == 0)
-        return NULL;
-    void *library = NULL;
-    for (int i = 0; names[i] && !library; i++) {
-        char path[4096];
-        if (directory && *directory) {
-            const int length = snprintf(path, sizeof path, "%s/%s", directory, names[i]);
-            if (length > 0 && (size_t)length < sizeof path)
-                library = tess_library_open(path);
-        }
-        if (!library)
-            library = tess_library_open(names[i]);
-    }
-    return library;
-}
-
-tess_status tess_direct_find(tess_ctx *ctx, const tess_direct_file *file, void *api)
-{
-    void *library = load(file->names);
-    bool found = library != NULL;
-    for (int i = 0; found && file->functions[i].symbol; i++) {
-        void *unused;
-        found = tess_library_symbol(library, file->functions[i].symbol,
-                                    api ? (char *)api + file->functions[i].at : (void *)&unused);
-    }
-    return found ? TESS_OK
-                 : tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                             "%s (SuiteSparse) is not here: install it (Debian: %s or "
-                             "libsuitesparse-dev), or choose another method",
-                             file->title, file->package);
-}
 
 tess_status tess_direct_check(tess_ctx *ctx, const char *title, const tess_direct_limits *limits,
                               double entries, double operations, double rate)
@@ -73,7 +35,7 @@ static const tess_direct_library *library_for(bool positive)
 
 tess_status tess_direct_available(tess_ctx *ctx, bool positive)
 {
-    return tess_direct_find(ctx, library_for(positive)->file, NULL);
+    return tess_library_find(ctx, library_for(positive)->file, NULL);
 }
 
 /* ---- The matrix ---- */

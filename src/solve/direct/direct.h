@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/library.h"
 #include "matrix/arrange/arrange.h"
 
 typedef struct tess_direct tess_direct;
@@ -50,21 +51,15 @@ typedef struct tess_direct_arrays {
     double *values;
 } tess_direct_arrays;
 
-typedef struct tess_direct_function {
-    const char *symbol;
-    size_t at; /* of the pointer in a struct of them */
-} tess_direct_function;
-
-/* A shared library: the files it may be in, and where its functions go. */
-typedef struct tess_direct_file {
-    const char *title;                     /* "KLU" */
-    const char *package;                   /* Debian's, where it is found */
-    const char *const *names;              /* NULL after the last */
-    const tess_direct_function *functions; /* {NULL, 0} after the last */
-} tess_direct_file;
+/* A library of SuiteSparse: its title, its package, its files and its functions. */
+#define TESS_SUITESPARSE(name, package, files, symbols)                                 \
+    {                                                                                   \
+        name, "SuiteSparse", package " or libsuitesparse-dev", "choose another method", \
+            "TESSERA_SUITESPARSE", files, symbols                                       \
+    }
 
 typedef struct tess_direct_library {
-    const tess_direct_file *file;
+    const tess_library *file;
     /* The order of elimination. Fails where the factors would go beyond the limits. */
     tess_status (*analyze)(tess_ctx *ctx, const tess_direct_arrays *A,
                            const tess_direct_limits *limits, void **state);
@@ -86,10 +81,6 @@ static inline void tess_set_beside(double *number, double value)
 }
 
 extern const tess_direct_library tess_direct_klu, tess_direct_cholmod;
-
-/* Loads the library and fills the pointers (api = NULL: looks for them); otherwise a sentence says
- * what to install. */
-tess_status tess_direct_find(tess_ctx *ctx, const tess_direct_file *file, void *api);
 
 /* Fails where factors of so many entries and operations go beyond the limits. `rate`: operations a
  * second that can be relied on. */

@@ -48,7 +48,7 @@ typedef struct klu_state {
 } klu_state;
 
 static const char *const names[] = {"libklu.so.2", "libklu.so.1", "libklu.so", NULL};
-static const tess_direct_function functions[] = {
+static const tess_library_function functions[] = {
     {"klu_l_defaults", offsetof(klu_api, defaults)},
     {"klu_l_analyze", offsetof(klu_api, analyze)},
     {"klu_l_factor", offsetof(klu_api, factor)},
@@ -58,7 +58,7 @@ static const tess_direct_function functions[] = {
     {"klu_l_free_numeric", offsetof(klu_api, free_numeric)},
     {NULL, 0},
 };
-static const tess_direct_file file = {"KLU", "libklu1", names, functions};
+static const tess_library file = TESS_SUITESPARSE("KLU", "libklu1", names, functions);
 
 static void release(void *pointer)
 {
@@ -123,7 +123,7 @@ static tess_status analyze(tess_ctx *ctx, const tess_direct_arrays *A,
     if (!s)
         return tess_fail(ctx, TESS_ERR_MEMORY, "no memory for %zu bytes", sizeof *s);
     tess_status status;
-    TESS_TRY_CLEAN(tess_direct_find(ctx, &file, &s->api));
+    TESS_TRY_CLEAN(tess_library_find(ctx, &file, &s->api));
     s->api.defaults(&s->settings);
     s->known = known_layout(&s->settings);
     s->symbolic = s->api.analyze(A->n, A->offsets, A->indices, &s->settings);

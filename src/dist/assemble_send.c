@@ -1,0 +1,133 @@
+/* Blocks on their way to the owners of their rows: layout in assemble.h. */
+#include "dist/assemble.h"
+
+static int owner_of(const tess_part_builder *b, int64_t row)
+{
+    int low = 0, high = b->comm.size - 1;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (row < b->firsts[middle + 1])
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* What goes to and comes from each part: blocks, and where they begin. */
+typedef struct block_traffic {
+    int64_t *counts;          /* of this part's blocks, by owner: size + 1 offsets */
+    int64_t *all;             /* everybody's counts: size * size */
+    int64_t *arrives;         /* size + 1 offsets into what arrives */
+    tess_block_list leaving;  /* what was added, by owner */
+    tess_block_list arriving; /* by the part it comes from */
+    tess_message *messages;
+} block_traffic;
+
+void tess_block_list_free(tess_ctx *ctx, tess_block_list *list)
+{
+    TESS_FREE(ctx, list->rows, list->columns, list->values);
+    *list = (tess_block_list){0};
+}
+
+static tess_status list_make(const tess_part_builder *b, int64_t count, tess_block_list *list)
+{
+    list->count = count;
+    TESS_TRY(TESS_ALLOC(b->ctx, count, &list->rows));
+    TESS_TRY(TESS_ALLOC(b->ctx, count, &list->columns));
+    return tess_alloc_bytes(b->ctx, count, b->block_bytes, (void **)&list->values);
+}
+
+static void list_copy(const tess_part_builder *b, tess_block_list *to, int64_t at,
+                      const tess_block_list *from, int64_t i)
+{
+    to->rows[at] = from->rows[i];
+    to->columns[at] = from->columns[i];
+    memcpy(to->values + (size_t)at * b->block_bytes, from->values + (size_t)i * b->block_bytes,
+           b->block_bytes);
+}
+
+/* The leaving blocks, and how many go to each part. */
+static tess_status sort_by_owner(const tess_part_builder *b, block_traffic *t)
+{
+    const int size = b->comm.size;
+    TESS_TRY(TESS_CALLOC(b->ctx, size + 1, &t->counts));
+    TESS_TRY(TESS_ALLOC(b->ctx, (int64_t)size * size, &t->all));
+    TESS_TRY(TESS_CALLOC(b->ctx, size + 1, &t->arrives));
+    TESS_TRY(TESS_ALLOC(b->ctx, 2 * (int64_t)size, &t->messages));
+    TESS_TRY(list_make(b, b->added.count, &t->leaving));
+    for (int64_t i = 0; i < b->added.count; i++)
+        t->counts[owner_of(b, b->added.rows[i]) + 1]++;
+    tess_counts_to_offsets(t->counts, size);
+    for (int64_t i = 0; i < b->added.count; i++)
+        list_copy(b, &t->leaving, t->counts[owner_of(b, b->added.rows[i])]++, &b->added, i);
+    memmove(t->counts + 1, t->counts, (size_t)size * sizeof *t->counts);
+    t->counts[0] = 0;
+    return TESS_OK;
+}
+
+/* One of the three arrays to its owners; `own` goes over here. */
+static tess_status exchange_array(const tess_part_builder *b, const block_traffic *t, size_t item,
+                                  char *leaving, char *arriving)
+{
+    const int size = b->comm.size, rank = b->comm.rank;
+    tess_message *send = t->messages, *receive = t->messages + size;
+    int sends = 0, receives = 0;
+    for (int r = 0; r < size; r++) {
+        const size_t out = (size_t)(t->counts[r + 1] - t->counts[r]) * item;
+        const size_t in = (size_t)(t->arrives[r + 1] - t->arrives[r]) * item;
+        char *from = leaving + (size_t)t->counts[r] * item;
+        char *to = arriving + (size_t)t->arrives[r] * item;
+        if (r == rank && out > 0)
+            memcpy(to, from, out);
+        if (r != rank && out > 0)
+            send[sends++] = (tess_message){r, out, from};
+        if (r != rank && in > 0)
+            receive[receives++] = (tess_message){r, in, to};
+    }
+    return tess_comm_exchange(b->ctx, &b->comm, sends, send, receives, receive);
+}
+
+static tess_status exchange(const tess_part_builder *b, block_traffic *t)
+{
+    const int size = b->comm.size, rank = b->comm.rank;
+    int64_t *mine = t->all + (int64_t)rank * size;
+    for (int r = 0; r < size; r++)
+        mine[r] = t->counts[r + 1] - t->counts[r];
+    memcpy(t->arrives, mine, (size_t)size * sizeof *mine); /* gather's two buffers are apart */
+    TESS_TRY(tess_comm_check(
+        b->ctx, &b->comm,
+        b->comm.gather(b->comm.user, t->arrives, (size_t)size * sizeof *mine, t->all),
+        "gathering how many blocks go where"));
+    t->arrives[0] = 0;
+    for (int r = 0; r < size; r++)
+        t->arrives[r + 1] = t->arrives[r] + t->all[(int64_t)r * size + rank];
+    TESS_TRY(tess_comm_agree(b->ctx, &b->comm, list_make(b, t->arrives[size], &t->arriving)));
+    TESS_TRY(
+        exchange_array(b, t, sizeof(int64_t), (char *)t->leaving.rows, (char *)t->arriving.rows));
+    TESS_TRY(exchange_array(b, t, sizeof(int64_t), (char *)t->leaving.columns,
+                            (char *)t->arriving.columns));
+    return exchange_array(b, t, b->block_bytes, t->leaving.values, t->arriving.values);
+}
+
+/* Everything that was added to this part's rows, wherever; the builder is empty afterwards. */
+tess_status tess_part_builder_collect(tess_part_builder *b, tess_block_list *out)
+{
+    block_traffic t = {0};
+    tess_status status = b->failed;
+    if (status != TESS_OK)
+        memcpy(b->ctx->error, b->reason, sizeof b->reason);
+    else
+        status = sort_by_owner(b, &t);
+    b->failed = TESS_OK;
+    TESS_TRY_CLEAN(tess_comm_agree(b->ctx, &b->comm, status));
+    TESS_TRY_CLEAN(exchange(b, &t));
+    *out = t.arriving;
+    t.arriving = (tess_block_list){0};
+cleanup:
+    b->added.count = 0;
+    tess_block_list_free(b->ctx, &t.leaving);
+    tess_block_list_free(b->ctx, &t.arriving);
+    TESS_FREE(b->ctx, t.counts, t.all, t.arrives, t.messages);
+    return status;
+}

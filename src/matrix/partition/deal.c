@@ -1,0 +1,78 @@
+/* Partitions that need the row lengths alone: contiguous ranges, and rows dealt out one by one. */
+#include "matrix/partition/partition.h"
+
+/* ---- Contiguous ---- */
+
+typedef struct row_bytes {
+    tess_offset_fn offset;
+    void *user;
+    double block, row;
+} row_bytes;
+
+/* What the products of all rows before `row` move. */
+static double bytes_before(const row_bytes *b, int64_t row)
+{
+    return (double)b->offset(b->user, row) * b->block + (double)row * b->row;
+}
+
+int64_t tess_partition_first(tess_offset_fn offset, void *user, int64_t rows, tess_type type,
+                             int32_t block, int part, int parts)
+{
+    const row_bytes b = {offset, user, tess_partition_block_bytes(type, block),
+                         tess_partition_row_bytes(type, block)};
+    if (part <= 0 || part >= parts)
+        return part <= 0 ? 0 : rows;
+    const double target = bytes_before(&b, rows) / parts * part;
+    int64_t low = 0, high = rows;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (bytes_before(&b, middle) < target)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    /* Of the two rows around the target, the nearer one. */
+    const bool before =
+        low > 0 && target - bytes_before(&b, low - 1) < bytes_before(&b, low) - target;
+    return low - before;
+}
+
+static int64_t offset_of(void *user, int64_t row)
+{
+    return ((const int64_t *)user)[row];
+}
+
+tess_status tess_partition_contiguous(tess_ctx *ctx, const tess_matrix *A, int parts,
+                                      int32_t *owner)
+{
+    (void)ctx;
+    for (int r = 0; r < parts; r++) {
+        const int64_t first = tess_partition_first(offset_of, A->row_offsets, A->block_rows,
+                                                   A->type, A->block_height, r, parts);
+        const int64_t end = tess_partition_first(offset_of, A->row_offsets, A->block_rows, A->type,
+                                                 A->block_height, r + 1, parts);
+        for (int64_t i = first; i < end; i++)
+            owner[i] = r;
+    }
+    return TESS_OK;
+}
+
+/* ---- Cyclic ---- */
+
+/* Rows by length, the longest first, and those of a length in their order; number n of that list
+ * goes to part n modulo `parts`. */
+tess_status tess_partition_cyclic(tess_ctx *ctx, const tess_matrix *A, int parts, int32_t *owner)
+{
+    const int64_t longest = tess_matrix_longest_row(A);
+    int64_t *next; /* the number of the next row of a length */
+    TESS_TRY(TESS_CALLOC(ctx, longest + 2, &next));
+    for (int64_t i = 0; i < A->block_rows; i++)
+        next[longest - (A->row_offsets[i + 1] - A->row_offsets[i]) + 1]++;
+    tess_counts_to_offsets(next, longest + 1);
+    for (int64_t i = 0; i < A->block_rows; i++) {
+        const int64_t length = A->row_offsets[i + 1] - A->row_offsets[i];
+        owner[i] = (int32_t)(next[longest - length]++ % parts);
+    }
+    tess_free(ctx, next);
+    return TESS_OK;
+}

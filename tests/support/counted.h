@@ -1,0 +1,18 @@
+/* Contexts of several threads, each with an allocator that fails when it is told to and counts what
+ * is left. */
+#ifndef TEST_COUNTED_H
+#define TEST_COUNTED_H
+
+#include "tessera/tessera.h"
+
+typedef struct counted {
+    int64_t fails_in; /* this allocation from now fails, and all after it; -1: none */
+    int64_t live;
+} counted;
+
+/* A context of one thread whose allocations `memory` counts; aborts where there is none. */
+tess_ctx *counted_ctx(counted *memory);
+/* Destroys it, and aborts where something is left. */
+void counted_end(tess_ctx *ctx, counted *memory, int rank);
+
+#endif
