@@ -102,8 +102,8 @@ void tess_raise_double(double *number, double to)
         continue;
 }
 
-/* Processors that this thread may run on: taskset, cpusets and containers say so by a mask. */
-static int64_t processors(void)
+/* taskset, cpusets and containers say so by a mask. */
+int64_t tess_processors(void)
 {
 #ifdef __linux__
     for (int most = 1024; most <= 1 << 20; most *= 4) {
@@ -158,6 +158,6 @@ int tess_default_threads(void)
     else if (text)
         threads = strtoll(text, NULL, 10);
     if (threads < 1)
-        threads = processors();
+        threads = tess_processors();
     return (int)tess_max(1, tess_min(threads, TESS_THREADS_MAX));
 }
