@@ -458,8 +458,8 @@ typedef struct tess_plan tess_plan;
 
 /* A device by its name:
  *   "ref"            one obvious loop, the truth for tests
- *   "cpu", "cpu:4"   the processor, with so many threads (1..TESS_THREADS_MAX)
- *   "cuda", "cuda:1" a GPU, by number
+ *   "cpu", "cpu:4"   the processor, so many threads (1..TESS_THREADS_MAX); "cpu:4,4": two parts
+ *   "cuda", "cuda:1" a GPU, by number; "cuda:0,1": a part of the matrix on each (docs/parts.md)
  *   "auto"           see tess_device_open_for
  *   "profile:h200"   a machine that is not here, for tess_predict alone */
 TESS_API tess_status tess_device_open(tess_ctx *ctx, const char *name, tess_device **out);

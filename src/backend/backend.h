@@ -30,7 +30,9 @@ struct tess_plan {
     tess_ctx *ctx;
     tess_device *device;
     const tess_matrix *matrix;
-    int64_t all_rows;    /* the matrix's, or those of all parts where it is one part's (dist/) */
+    int64_t all_rows; /* the matrix's, or those of all parts where it is one part's (dist/) */
+    tess_device
+        *local; /* of a part: that of its own block, where its vectors are; NULL: the host */
     const void *values;  /* the matrix's, or those of the last update */
     int64_t version;     /* of the matrix when its values were last taken */
     int64_t updates;     /* how often they were taken since the plan was made; solvers look at it */
@@ -95,6 +97,9 @@ typedef struct tess_product {
     bool shapes;            /* candidates: fbcsr too, for which the pattern has to be searched */
 } tess_product;
 
+/* What is done for each part of a plan, on a thread of the part's own. */
+typedef tess_status (*tess_part_fn)(void *user, int rank, tess_plan *part, int64_t first_row);
+
 /* Samples of how fast a device reads, in bytes a second; 0: the pattern does not apply. */
 enum { TESS_READINGS = 24 };
 typedef struct tess_readings {
@@ -106,7 +111,8 @@ struct tess_backend {
     const char *name;    /* "cpu": the part of a device string before ':' */
     const char *kernels; /* a hash of what its kernels are made of; NULL: none is needed */
 
-    /* `rest` is the part of the device string after ':' or NULL. Fills description and state. */
+    /* `rest` is the part of the device string after ':' or NULL; of a device of several parts the
+     * whole string. Fills description and state. */
     tess_status (*open)(tess_device *device, const char *rest);
     void (*close)(tess_device *device);
 
@@ -146,9 +152,20 @@ struct tess_backend {
     /* Returns `status`, or the failure of the first part that has one, with its sentence. */
     tess_status (*agree)(tess_plan *plan, tess_status status);
 
+    /* ---- A plan whose parts are in this process (dist/parts.c); NULL: it has none ---- */
+
+    /* Runs body(user, rank, part's plan, its first row) for all parts side by side. Returns the
+     * failure of the first part that has one, with its sentence. */
+    tess_status (*each_part)(tess_plan *plan, tess_part_fn body, void *user);
+    int (*parts)(const tess_plan *plan);
+
     /* Where solvers keep their vectors. NULL: in the host's memory; a device on which the host does
      * not compute then has no solvers. */
     const struct tess_space_ops *space;
+
+    /* The same for one part of a plan whose other parts are in this process, on devices of the same
+     * kind; NULL: parts keep them in the host's memory. */
+    const struct tess_space_ops *part_space;
 
     /* The queue that products run in (CUDA). NULL: the device has none. */
     tess_status (*set_stream)(tess_plan *plan, void *stream);
@@ -264,3 +281,4 @@ extern const tess_backend tess_ref_backend;
 extern const tess_backend tess_cpu_backend;
 extern const tess_backend tess_cuda_backend;
 extern const tess_backend tess_profile_backend; /* cuda/profile_device.c */
+extern const tess_backend tess_parts_backend;   /* dist/parts.c: a device of several parts */

@@ -1,4 +1,5 @@
-/* Devices by name: "cpu", "cpu:4", "cuda:0", "ref", "profile:h200". */
+/* Devices by name: "cpu", "cpu:4", "cuda:0", "ref", "profile:h200"; and several as the parts of
+ * one, "cpu:4,4", "cuda:0,1". */
 #include "backend/backend.h"
 
 static const tess_backend *const backends[] = {
@@ -52,10 +53,13 @@ tess_status tess_device_open(tess_ctx *ctx, const char *name, tess_device **out)
     if (!backend)
         return unknown_device(ctx, name);
 
+    const bool several = colon && strchr(colon, ',');
+    if (several)
+        backend = &tess_parts_backend;
     tess_device *device;
     TESS_TRY(TESS_ALLOC(ctx, 1, &device));
     *device = (tess_device){.ctx = ctx, .backend = backend, .threads = ctx->threads};
-    tess_status status = backend->open(device, colon ? colon + 1 : NULL);
+    tess_status status = backend->open(device, several ? name : colon ? colon + 1 : NULL);
     if (status != TESS_OK) {
         tess_free(ctx, device);
         return status;

@@ -104,7 +104,7 @@ void tess_raise_double(double *number, double to)
 
 /* The number of processors in this thread's affinity mask, which taskset, cpusets and containers
  * set. */
-static int64_t processors(void)
+int64_t tess_processors(void)
 {
 #ifdef __linux__
     for (int most = 1024; most <= 1 << 20; most *= 4) {
@@ -159,6 +159,6 @@ int tess_default_threads(void)
     else if (text)
         threads = strtoll(text, NULL, 10);
     if (threads < 1)
-        threads = processors();
+        threads = tess_processors();
     return (int)tess_max(1, tess_min(threads, TESS_THREADS_MAX));
 }

@@ -78,6 +78,9 @@ static inline void tess_set_flag(bool *flag, bool value)
  * has one, else OMP_NUM_THREADS, else the processors that this thread may use. */
 int tess_default_threads(void);
 
+/* Processors that this thread may run on. */
+int64_t tess_processors(void);
+
 /* Called by thread `share` of a pool as it begins: where the caller's OpenMP binds threads to
  * places (OMP_PROC_BIND), the thread goes to the place that OpenMP's own would have. It would
  * otherwise inherit the one processor of the caller. */

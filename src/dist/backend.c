@@ -53,11 +53,23 @@ static tess_status agree(tess_plan *plan, tess_status status)
     return tess_comm_agree(part->ctx, &part->comm, status);
 }
 
+/* Vectors in host memory, where the device has memory of its own. */
+static double host_dot(const tess_matrix *A, const void *x, const void *y)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < A->rows; i++)
+        sum += tess_get(x, A->type, i) * tess_get(y, A->type, i);
+    return sum;
+}
+
 static tess_status dot_product(tess_plan *plan, const void *x, const void *y, double *dot)
 {
     tess_plan *own = state_of(plan)->own;
     double mine = 0;
-    TESS_TRY(own->device->backend->dot(own, x, y, &mine));
+    if (own->device->backend->owns)
+        mine = host_dot(own->matrix, x, y);
+    else
+        TESS_TRY(own->device->backend->dot(own, x, y, &mine));
     TESS_TRY(sum(plan, &mine, 1));
     *dot = mine;
     return TESS_OK;
@@ -168,12 +180,19 @@ static tess_status make(tess_part *part, tess_device *device, const tess_plan_op
     TESS_TRY(TESS_CALLOC(part->ctx, 1, &p));
     p->part = part;
     p->device = *device;
-    p->device.backend = &tess_part_backend;
+    p->backend = tess_part_backend;
+    p->device.backend = &p->backend;
     p->device.performance = NULL;
+    if (part->same_process)
+        p->backend.space = device->backend->part_space;
+    /* Vectors that the device does not keep are the host's, wherever products are computed. */
+    if (device->threads < 1 && !p->backend.space)
+        p->device.threads = part->ctx->threads;
     *plan = (tess_plan){.ctx = part->ctx,
                         .device = &p->device,
                         .matrix = part->own,
                         .all_rows = part->row_ends[part->comm.size - 1],
+                        .local = p->backend.space ? device : NULL,
                         .values = part->own->values,
                         .version = part->own->version,
                         .state = p};
@@ -211,7 +230,7 @@ tess_status tess_plan_get_part_times(const tess_plan *plan, size_t size, tess_pa
 {
     if (!plan || !out)
         return tess_null_argument(plan ? plan->ctx : NULL, __func__);
-    if (plan->device->backend != &tess_part_backend)
+    if (plan->device->backend->release != release)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
                          "tess_plan_get_part_times: the plan is not that of a part");
     memcpy(out, &state_of(plan)->times, size < sizeof *out ? size : sizeof *out);

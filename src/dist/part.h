@@ -35,6 +35,7 @@ typedef struct tess_part_peer {
 struct tess_part {
     tess_ctx *ctx;
     tess_comm comm;
+    bool same_process; /* as all other parts: devices may read each other's memory */
     tess_type type;
     int32_t block;
     tess_block_order order;

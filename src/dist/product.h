@@ -18,6 +18,7 @@ typedef struct tess_halo {
 typedef struct tess_part_plan {
     tess_part *part;
     tess_device device;                 /* what the plan's own `device` points to */
+    tess_backend backend;               /* its table: that of parts, with a space of its own */
     tess_plan *own, *outside;           /* outside: NULL where the part has no such blocks */
     tess_matrix *new_own, *new_outside; /* with the values of the last update; NULL: none */
     tess_halo one, many;                /* for one vector; for the last k > 1 */

@@ -46,6 +46,7 @@ extern const tess_outer tess_outer_refine;   /* refine.c: inner=f32 */
 extern const tess_outer tess_outer_arranged; /* arranged.c: scale=, order=, pivot= */
 extern const tess_outer tess_outer_auto;     /* auto.c: method=auto */
 extern const tess_outer tess_outer_padded;   /* padded.c: A is not square */
+extern const tess_outer tess_outer_parts; /* parts_together.c: A is held by parts of the process */
 
 /* ---- rounds.c: corrections of x by an inner solver ---- */
 

@@ -102,7 +102,9 @@ static const tess_outer *outer_of(const tess_solver *solver)
     if (options->scale != TESS_SCALE_NONE || options->order != TESS_ORDER_NONE ||
         options->pc.pivot > 0)
         return &tess_outer_arranged;
-    return options->inner_single ? &tess_outer_refine : NULL;
+    if (options->inner_single)
+        return &tess_outer_refine;
+    return solver->plan->device->backend->each_part ? &tess_outer_parts : NULL;
 }
 
 /* Preconditioner, lists of steps and space. What a failure leaves is taken back by
@@ -156,6 +158,11 @@ static tess_status check_given(const tess_plan *plan, const tess_solve_options *
     const bool bare = !options->automatic && options->scale == TESS_SCALE_NONE &&
                       options->order == TESS_ORDER_NONE && !options->inner_single &&
                       options->pc.ops->identity;
+    if (M && plan->device->backend->each_part)
+        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                         "the caller's preconditioner needs whole vectors, and '%s' holds them in "
+                         "parts: use a device of one part",
+                         plan->device->description);
     if (!bare && (M || plan->device->backend->matrix_free))
         return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
                          "with the caller's %s a solver takes a method without pc=, scale=, order= "

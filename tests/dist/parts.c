@@ -1,5 +1,6 @@
 /* Parts against the whole: products, halos, values, faults, on partitions drawn at random. */
 #include "dealt.h"
+#include "matrices.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,22 +21,6 @@ static void all_ok(const dealt *d, uint64_t seed)
         if (d->status[r] != TESS_OK)
             fail_msg("seed %llu, part %d of %d: %s", (unsigned long long)seed, r, d->size,
                      d->error[r]);
-}
-
-/* A square matrix of random pattern, block size and type. */
-static tess_matrix *draw(tess_ctx *ctx, uint64_t seed)
-{
-    static const test_pattern patterns[] = {TEST_DIAGONAL,  TEST_BANDED,     TEST_RANDOM,
-                                            TEST_DENSE_ROW, TEST_EMPTY_ENDS, TEST_RAGGED,
-                                            TEST_ONE_BLOCK, TEST_SKEWED,     TEST_EMPTY};
-    const int32_t b = 1 + (int32_t)tess_random_below(seed, 100, 7);
-    const test_pattern pattern = patterns[tess_random_below(seed, 101, 9)];
-    tess_matrix *A = test_matrix(ctx, pattern, 1 + tess_random_below(seed, 102, 40), b, b,
-                                 tess_random_below(seed, 103, 4) == 0 ? TESS_F32 : TESS_F64, seed);
-    if (A->rows == A->cols)
-        return A;
-    tess_matrix_destroy(A);
-    return test_matrix(ctx, TEST_BANDED, 20, b, b, TESS_F64, seed);
 }
 
 /* ---- Products ---- */
@@ -66,7 +51,7 @@ static void parts_multiply_as_the_whole_does(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     for (uint64_t seed = 0; seed < 60; seed++) {
-        tess_matrix *A = draw(ctx, seed), *T;
+        tess_matrix *A = dealt_draw(ctx, seed), *T;
         assert_int_equal(tess_matrix_transpose(ctx, A, &T), TESS_OK);
         dealt d = deal(A, 1 + (int)(seed % 5), seed);
         const size_t bytes = (size_t)A->rows * tess_type_size(A->type);
@@ -104,7 +89,7 @@ static void several_vectors_are_as_one_after_the_other(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     for (uint64_t seed = 200; seed < 230; seed++) {
-        tess_matrix *A = draw(ctx, seed);
+        tess_matrix *A = dealt_draw(ctx, seed);
         dealt d = deal(A, 1 + (int)(seed % 4), seed);
         const int k = 2 + (int)(seed % 4);
         const int64_t n = A->rows;
@@ -144,7 +129,7 @@ static void the_halo_is_the_distinct_outside_columns(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     for (uint64_t seed = 300; seed < 340; seed++) {
-        tess_matrix *A = draw(ctx, seed);
+        tess_matrix *A = dealt_draw(ctx, seed);
         dealt d = deal(A, 1 + (int)(seed % 6), seed);
         d.body = nothing;
         dealt_run(&d);
@@ -194,7 +179,7 @@ static void new_values_are_multiplied(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     for (uint64_t seed = 400; seed < 430; seed++) {
-        tess_matrix *A = draw(ctx, seed);
+        tess_matrix *A = dealt_draw(ctx, seed);
         dealt d = deal(A, 1 + (int)(seed % 4), seed);
         void *x = test_vector(A->rows, A->type, seed), *y = test_vector(A->rows, A->type, 1);
         d.body = update_and_multiply;
@@ -242,7 +227,7 @@ static void a_matrix_and_vectors_are_dealt_out_and_collected(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     for (uint64_t seed = 500; seed < 530; seed++) {
-        tess_matrix *A = draw(ctx, seed);
+        tess_matrix *A = dealt_draw(ctx, seed);
         dealt d = deal(A, 1 + (int)(seed % 5), seed);
         void *x = test_vector(A->rows, A->type, seed), *y = test_vector(A->rows, A->type, 1);
         d.body = there_and_back;

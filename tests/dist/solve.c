@@ -1,39 +1,9 @@
 /* Every method with every preconditioner on several parts, against the whole matrix's residual. */
 #include "dealt.h"
+#include "matrices.h"
 
 #include <math.h>
 #include <string.h>
-
-/* A block band that is diagonally dominant; symmetric where asked. */
-static tess_matrix *dominant(tess_ctx *ctx, int64_t block_rows, int32_t b, bool symmetric,
-                             uint64_t seed)
-{
-    const int64_t n = block_rows * b;
-    int64_t *offsets = calloc((size_t)n + 1, sizeof *offsets), count = 0;
-    int32_t *columns = malloc((size_t)n * 64 * sizeof *columns);
-    double *values = malloc((size_t)n * 64 * sizeof *values);
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t j = 0; j < n; j++) {
-            const int64_t far = llabs(i / b - j / b);
-            if (far != 0 && far != 1 && far != 5)
-                continue;
-            const int64_t low = symmetric ? tess_min(i, j) : i, high = symmetric ? i + j - low : j;
-            columns[count] = (int32_t)j;
-            values[count++] =
-                i == j ? 3.0 * b + 2 : tess_random_unit(seed, (uint64_t)(low * n + high));
-        }
-        offsets[i + 1] = count;
-    }
-    tess_matrix *scalar, *A;
-    assert_int_equal(tess_matrix_from_csr(ctx, TESS_F64, n, n, offsets, columns, values,
-                                          TESS_OWNERSHIP_COPY, &scalar),
-                     TESS_OK);
-    const tess_blocking blocking = {b, b};
-    assert_int_equal(tess_matrix_to_blocks(ctx, scalar, &blocking, &A), TESS_OK);
-    tess_matrix_destroy(scalar);
-    free(offsets), free(columns), free(values);
-    return A;
-}
 
 static dealt deal(const tess_matrix *A, int size, uint64_t seed)
 {
@@ -57,21 +27,6 @@ static tess_status solve(dealt *d, int rank, tess_part *part, tess_plan *plan)
                                &d->result[rank]);
     tess_solver_destroy(solver);
     return status;
-}
-
-/* |b - A x| / |b| by plain loops over the whole matrix. */
-static double residual(const tess_matrix *A, const double *b, const double *x)
-{
-    double *dense = test_dense(A), rr = 0, bb = 0;
-    for (int64_t i = 0; i < A->rows; i++) {
-        double r = b[i];
-        for (int64_t j = 0; j < A->cols; j++)
-            r -= dense[i * A->cols + j] * x[j];
-        rr += r * r;
-        bb += b[i] * b[i];
-    }
-    free(dense);
-    return sqrt(rr / bb);
 }
 
 /* Solves on `size` parts; the status is every part's. */
@@ -98,7 +53,7 @@ static void check_solve(const tess_matrix *A, const char *spec, int size, uint64
         assert_true(d.result[r].true_residual == d.result[0].true_residual);
     }
     if (expected == TESS_OK) {
-        const double truth = residual(A, b, x);
+        const double truth = dealt_residual(A, b, x);
         if (!(truth <= 1.1e-8))
             fail_msg("%s on %d parts: |b - Ax|/|b| = %g", spec, size, truth);
         assert_true(fabs(truth - d.result[0].true_residual) <= 1e-11);
@@ -116,7 +71,7 @@ static void all_methods_and_preconditioners_solve(void **state)
             char spec[128];
             snprintf(spec, sizeof spec, "%s:pc=%s", tess_solve_method_name(m),
                      tess_solve_pc_name(p));
-            tess_matrix *A = dominant(ctx, 30, 2, true, seed);
+            tess_matrix *A = dealt_dominant(ctx, 30, 2, true, seed);
             /* What one part cannot do either is not asked of several. */
             tess_device *device = test_device(ctx, "cpu:1");
             tess_plan *plan;
@@ -140,7 +95,8 @@ static void auto_chooses_by_products_alone(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     for (uint64_t seed = 1; seed < 5; seed++) {
-        tess_matrix *S = dominant(ctx, 24, 3, true, seed), *U = dominant(ctx, 24, 3, false, seed);
+        tess_matrix *S = dealt_dominant(ctx, 24, 3, true, seed),
+                    *U = dealt_dominant(ctx, 24, 3, false, seed);
         check_solve(S, NULL, 1 + (int)(seed % 4), seed, TESS_OK);
         check_solve(U, "auto:tol=1e-9", 1 + (int)(seed % 4), seed, TESS_OK);
         check_solve(U, "bicgstab:pc=ilu0,scale=equilibrate", 3, seed, TESS_ERR_UNSUPPORTED);
@@ -177,7 +133,7 @@ static tess_status solve_stopped(dealt *d, int rank, tess_part *part, tess_plan 
 static void a_callback_of_one_part_stops_all(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    tess_matrix *A = dominant(ctx, 40, 2, true, 3);
+    tess_matrix *A = dealt_dominant(ctx, 40, 2, true, 3);
     dealt d = deal(A, 3, 11);
     double *b = test_vector(A->rows, TESS_F64, 1), *x = calloc((size_t)A->rows, sizeof *x);
     d.body = solve_stopped;
@@ -199,7 +155,7 @@ static void a_callback_of_one_part_stops_all(void **state)
 static void a_pivot_of_one_part_is_named_by_all(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    tess_matrix *A = dominant(ctx, 12, 2, false, 3);
+    tess_matrix *A = dealt_dominant(ctx, 12, 2, false, 3);
     const int64_t at = tess_matrix_find(A, 7, 7);
     for (int i = 0; i < 4; i++)
         ((double *)A->values)[at * 4 + i] = 0;

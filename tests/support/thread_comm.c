@@ -1,39 +1,25 @@
 #include "support/thread_comm.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "dist/team.h"
 
 enum { MOST = 16 };
 
 typedef struct member {
-    test_team *team;
-    int rank;
+    tess_comm comm; /* the team's */
     long calls, fails_at;
-    const void *mine; /* of a gather */
-    size_t bytes;
 } member;
 
-/* A message under way from one part to another. */
-typedef struct pipe_end {
-    void *data;
-    size_t bytes;
-    int full;
-} pipe_end;
-
 struct test_team {
+    tess_ctx *ctx;
+    tess_team *team;
     int size;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    pthread_barrier_t barrier;
     member members[MOST];
-    pipe_end pipes[MOST][MOST]; /* [from][to] */
+    void (*body)(int rank, void *user);
+    void *user;
 };
-
-typedef struct channel {
-    int sends, receives;
-    tess_message *messages; /* sends, then receives */
-} channel;
 
 static int broken(member *m)
 {
@@ -41,21 +27,19 @@ static int broken(member *m)
     return m->fails_at >= 0 && call >= m->fails_at;
 }
 
+/* The call is made, so that the others go on; what it returns may be a failure. */
+static tess_status fate(int fails, tess_status status)
+{
+    if (status != TESS_OK)
+        abort(); /* the parts do not make the same calls */
+    return fails ? TESS_ERR_DEVICE : TESS_OK;
+}
+
 static tess_status gather(void *user, const void *mine, size_t bytes, void *all)
 {
     member *m = user;
-    test_team *team = m->team;
     const int fails = broken(m);
-    m->mine = mine;
-    m->bytes = bytes;
-    pthread_barrier_wait(&team->barrier);
-    for (int r = 0; r < team->size; r++) {
-        if (team->members[r].bytes != bytes)
-            abort(); /* the parts do not make the same calls */
-        memcpy((char *)all + (size_t)r * bytes, team->members[r].mine, bytes);
-    }
-    pthread_barrier_wait(&team->barrier);
-    return fails ? TESS_ERR_DEVICE : TESS_OK;
+    return fate(fails, m->comm.gather(m->comm.user, mine, bytes, all));
 }
 
 /* A gather in two calls: the numbers are kept, and gathered when they are waited for. */
@@ -89,94 +73,47 @@ static tess_status gather_wait(void *user, void *pending)
 static tess_status open_channel(void *user, int sends, const tess_message *send, int receives,
                                 const tess_message *receive, void **out)
 {
-    const int fails = broken(user);
-    channel *c = malloc(sizeof *c);
-    c->sends = sends;
-    c->receives = receives;
-    c->messages = malloc((size_t)(sends + receives + 1) * sizeof *c->messages);
-    if (sends > 0)
-        memcpy(c->messages, send, (size_t)sends * sizeof *send);
-    if (receives > 0)
-        memcpy(c->messages + sends, receive, (size_t)receives * sizeof *receive);
-    if (fails) {
-        free(c->messages);
-        free(c);
-        return TESS_ERR_DEVICE;
-    }
-    *out = c;
-    return TESS_OK;
+    member *m = user;
+    return broken(m) ? TESS_ERR_DEVICE
+                     : m->comm.open(m->comm.user, sends, send, receives, receive, out);
 }
 
 static tess_status start(void *user, void *opened)
 {
     member *m = user;
-    test_team *team = m->team;
-    const channel *c = opened;
     const int fails = broken(m);
-    pthread_mutex_lock(&team->lock);
-    for (int i = 0; i < c->sends; i++) {
-        const tess_message *message = &c->messages[i];
-        pipe_end *p = &team->pipes[m->rank][message->peer];
-        while (p->full)
-            pthread_cond_wait(&team->changed, &team->lock);
-        p->data = malloc(message->bytes + 1);
-        memcpy(p->data, message->data, message->bytes);
-        p->bytes = message->bytes;
-        p->full = 1;
-    }
-    pthread_cond_broadcast(&team->changed);
-    pthread_mutex_unlock(&team->lock);
-    return fails ? TESS_ERR_DEVICE : TESS_OK;
+    return fate(fails, m->comm.start(m->comm.user, opened));
 }
 
 static tess_status wait_for(void *user, void *opened)
 {
     member *m = user;
-    test_team *team = m->team;
-    const channel *c = opened;
     const int fails = broken(m);
-    pthread_mutex_lock(&team->lock);
-    for (int i = 0; i < c->receives; i++) {
-        const tess_message *message = &c->messages[c->sends + i];
-        pipe_end *p = &team->pipes[message->peer][m->rank];
-        while (!p->full)
-            pthread_cond_wait(&team->changed, &team->lock);
-        if (p->bytes != message->bytes)
-            abort(); /* sender and receiver differ */
-        memcpy(message->data, p->data, p->bytes);
-        free(p->data);
-        p->full = 0;
-    }
-    pthread_cond_broadcast(&team->changed);
-    pthread_mutex_unlock(&team->lock);
-    return fails ? TESS_ERR_DEVICE : TESS_OK;
+    return fate(fails, m->comm.wait(m->comm.user, opened));
 }
 
 static void close_channel(void *user, void *opened)
 {
-    (void)user;
-    channel *c = opened;
-    free(c->messages);
-    free(c);
+    member *m = user;
+    m->comm.close(m->comm.user, opened);
 }
 
 test_team *test_team_create(int size)
 {
     test_team *team = calloc(1, sizeof *team);
+    if (!team || tess_ctx_create(NULL, &team->ctx) != TESS_OK ||
+        tess_team_create(team->ctx, size, &team->team) != TESS_OK)
+        abort();
     team->size = size;
-    pthread_mutex_init(&team->lock, NULL);
-    pthread_cond_init(&team->changed, NULL);
-    pthread_barrier_init(&team->barrier, NULL, (unsigned)size);
     for (int r = 0; r < size; r++)
-        team->members[r] = (member){.team = team, .rank = r, .fails_at = -1};
+        team->members[r] = (member){.comm = tess_team_comm(team->team, r), .fails_at = -1};
     return team;
 }
 
 void test_team_destroy(test_team *team)
 {
-    pthread_barrier_destroy(&team->barrier);
-    pthread_cond_destroy(&team->changed);
-    pthread_mutex_destroy(&team->lock);
+    tess_team_destroy(team->team);
+    tess_ctx_destroy(team->ctx);
     free(team);
 }
 
@@ -204,27 +141,17 @@ long test_team_calls(const test_team *team, int rank)
     return team->members[rank].calls;
 }
 
-typedef struct worker {
-    int rank;
-    void (*body)(int rank, void *user);
-    void *user;
-} worker;
-
-static void *work(void *argument)
+static tess_status run_one(void *user, int rank)
 {
-    const worker *w = argument;
-    w->body(w->rank, w->user);
-    return NULL;
+    test_team *team = user;
+    team->body(rank, team->user);
+    return TESS_OK;
 }
 
 void test_team_run(test_team *team, void (*body)(int rank, void *user), void *user)
 {
-    pthread_t threads[MOST];
-    worker workers[MOST];
-    for (int r = 0; r < team->size; r++) {
-        workers[r] = (worker){r, body, user};
-        pthread_create(&threads[r], NULL, work, &workers[r]);
-    }
-    for (int r = 0; r < team->size; r++)
-        pthread_join(threads[r], NULL);
+    tess_status status[MOST];
+    team->body = body;
+    team->user = user;
+    tess_team_run(team->team, run_one, team, status);
 }

@@ -44,7 +44,9 @@ const cli_command command_devices = {
     .operands = "",
     .summary = "what this machine can run on",
     .description =
-        "Lists the devices that --device accepts here, and what is missing for the others.",
+        "Lists the devices that --device accepts here, and what is missing for the others. Numbers "
+        "with commas make one device of several parts: cpu:4,4 has two parts of 4 threads each, "
+        "cuda:0,1 a part on each of two GPUs.",
     .examples = "tessera devices\ntessera devices --json",
     .args_size = sizeof(devices_args),
     .run = run,

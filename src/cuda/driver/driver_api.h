@@ -104,6 +104,9 @@ typedef struct cu_launch_config {
       (void *to, cu_pointer from, size_t bytes, cu_stream stream))                                 \
     X(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2",                                                   \
       (cu_pointer to, cu_pointer from, size_t bytes, cu_stream stream))                            \
+    X(cuMemcpyPeerAsync, "cuMemcpyPeerAsync",                                                      \
+      (cu_pointer to, cu_context to_context, cu_pointer from, cu_context from_context,             \
+       size_t bytes, cu_stream stream))                                                            \
     X(cuMemsetD8Async, "cuMemsetD8Async",                                                          \
       (cu_pointer to, unsigned char value, size_t bytes, cu_stream stream))                        \
     X(cuPointerGetAttributes, "cuPointerGetAttributes",                                            \

@@ -187,6 +187,29 @@ static tess_status put_controls(tess_space *space, const tess_stretch *stretch)
     return TESS_OK;
 }
 
+/* Of several parts: whether any of them says so. All must go on, or end, together. */
+static tess_status any_part(const tess_space *space, bool *flag)
+{
+    const tess_plan *plan = space->plan;
+    double said = *flag;
+    if (!plan->local)
+        return TESS_OK;
+    TESS_TRY(plan->device->backend->sum(space->plan, &said, 1));
+    *flag = said > 0;
+    return TESS_OK;
+}
+
+/* Chunks are the same on all parts: the mean of their times decides. */
+static tess_status agree_on_time(tess_space *space)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    if (!state->halo)
+        return TESS_OK;
+    TESS_TRY(space->plan->device->backend->sum(space->plan, &state->iteration_seconds, 1));
+    state->iteration_seconds /= state->halo->plan->part->comm.size;
+    return TESS_OK;
+}
+
 /* Asks for the controls after what is in the stream now. */
 static tess_status ask(tess_space *space, int flight)
 {
@@ -212,6 +235,10 @@ static tess_status answer(tess_space *space, const tess_stretch *stretch, int fl
         stretch->done[i] = (int64_t)control[TESS_CONTROL_COUNT];
         *stopped = *stopped && control[TESS_GUARD_STOPPED] != 0;
     }
+    /* Some parts may have seen a later chunk's decision. */
+    bool goes_on = !*stopped;
+    TESS_TRY(any_part(space, &goes_on));
+    *stopped = !goes_on;
     return TESS_OK;
 }
 
@@ -236,7 +263,7 @@ static tess_status put_chunk(tess_space *space, const tess_stretch *stretch, int
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_cuda_graph *graph;
     const int64_t position = (stretch->position + at) % stretch->cycle;
-    if (state->calls)
+    if (state->calls || state->halo)
         return put_iterations(space, stretch, position, iterations);
     TESS_TRY(need_graph(space, stretch, position, iterations, &graph));
     /* Capturing takes longer than launching: only what comes a second time is worth it. */
@@ -279,11 +306,13 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
         TESS_TRY(time_one(space, stretch));
         TESS_TRY(ask(space, 0));
         TESS_TRY(answer(space, stretch, 0, &stopped));
+        TESS_TRY(agree_on_time(space));
     }
     if (!stopped)
         TESS_TRY(try_loop(space, stretch, &stopped));
     while (true) {
-        const bool late = tess_seconds() - started > stretch->seconds && put > 0;
+        bool late = tess_seconds() - started > stretch->seconds && put > 0;
+        TESS_TRY(any_part(space, &late));
         while (!stopped && !late && next - first < flights && put < stretch->most) {
             const int64_t chunk = chunk_of(state, stretch, put);
             TESS_TRY(put_chunk(space, stretch, put, chunk));

@@ -10,6 +10,7 @@ static void release(tess_space *space)
     (void)cuda->driver.cuStreamSynchronize(state->plan->stream);
     if (state->aside)
         (void)cuda->driver.cuStreamSynchronize(state->aside);
+    tess_cuda_halo_close(state->halo);
     tess_cuda_graphs_free(space);
     tess_cuda_loop_free(space);
     tess_cuda_lists_free(space);
@@ -74,6 +75,8 @@ static tess_status allocate(tess_space *space)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_cuda *cuda = state->cuda;
+    if (space->plan->local)
+        TESS_TRY(tess_cuda_halo_open(space->plan, state->plan->stream, &state->halo));
     TESS_TRY(zeros(state, space->data_bytes, 1, "a solver's vectors", &state->data));
     const int64_t slots = (int64_t)space->slots * space->systems;
     TESS_TRY(zeros(state, slots, sizeof(double), "a solver's scalars", &state->slots));
@@ -104,7 +107,8 @@ static bool must_be_called(const tess_operator *operator)
 
 static tess_status space_open(tess_space *space)
 {
-    tess_cuda_plan *plan = tess_cuda_plan_of(space->plan);
+    const tess_part_plan *part = space->plan->local ? space->plan->state : NULL;
+    tess_cuda_plan *plan = tess_cuda_plan_of(part ? part->own : space->plan);
     tess_cuda_space *state;
     TESS_TRY(TESS_CALLOC(space->ctx, 1, &state));
     space->state = state;

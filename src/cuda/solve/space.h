@@ -12,6 +12,7 @@
 
 #include "cuda/solve/between.h"
 #include "cuda/solve/factors.h"
+#include "cuda/solve/halo.h"
 #include "cuda/solve/loop.h"
 
 typedef struct tess_cuda_diagonal tess_cuda_diagonal;
@@ -37,7 +38,9 @@ enum { TESS_FLIGHTS = 2 };
 
 typedef struct tess_cuda_space {
     tess_cuda *cuda;
-    tess_cuda_plan *plan;
+    tess_cuda_plan *plan; /* of one part: that of its own block */
+    tess_cuda_halo
+        *halo; /* of one part: how it exchanges with the others; NULL: the plan is whole */
     cu_pointer data, slots, control, ring, parts, tickets;
     tess_cuda_diagonal *diagonals; /* of all lists' updates */
     tess_cuda_factors *factors;    /* triangular preconditioners */

@@ -132,6 +132,8 @@ static tess_status need_spmm(tess_space *space, tess_cuda_plan *plan)
 static bool has_fused(tess_space *space, const tess_steps *steps)
 {
     const tess_cuda_variant *variant;
+    if (tess_cuda_space_of(space)->halo) /* the product is complete when the halo has come */
+        return false;
     for (int64_t i = 0; i < steps->count && !tess_cuda_space_of(space)->plan->caller.apply; i++)
         if (steps->step[i].kind == TESS_STEP_APPLY && steps->step[i].slot >= 0)
             return tess_cuda_need_variant(tess_cuda_space_of(space)->plan, TESS_CUDA_SPMV_DOT,
@@ -149,7 +151,7 @@ static tess_status load_unit(tess_space *space, tess_unit *unit)
         return TESS_OK;
     if (unit->kind == TESS_UNIT_APPLY) {
         tess_cuda_plan *plan = tess_cuda_step_plan(space, unit->step);
-        if (space->systems > 1 && !unit->step->transpose)
+        if (space->systems > 1 && !unit->step->transpose && !tess_cuda_space_of(space)->halo)
             TESS_TRY(need_spmm(space, plan));
         return unit->sums ? TESS_OK
                           : tess_cuda_need_variant(plan, TESS_CUDA_SPMV, unit->step->transpose, 1,
@@ -168,7 +170,7 @@ static tess_status build(tess_space *space, tess_unit_list *list, const tess_str
                               stretch ? stretch->stops : NULL, stretch ? stretch->stop_count : 0));
     for (int64_t i = 0; i < list->count; i++)
         TESS_TRY(load_unit(space, &list->units[i]));
-    if (stretch && stretch->cycle == 1 && !state->loop.planned)
+    if (stretch && stretch->cycle == 1 && !state->loop.planned && !state->halo)
         TESS_TRY(tess_cuda_need_between(space, list));
     const size_t bytes = (size_t)list->programme_count * sizeof(int);
     TESS_TRY(tess_cuda_alloc(state->cuda, bytes, "a solver's scalars", &list->device_programmes));

@@ -59,10 +59,19 @@ static tess_status run_pass(tess_space *space, const tess_unit_list *list, const
         .ticket = state->tickets,
         .blocks = state->part_blocks,
     };
-    add_programme(list, unit, &call.common.finish);
     tess_cuda_launch launch;
+    add_programme(list, unit, &call.common.finish);
+    const tess_finish_call ending = call.common.finish;
+    const bool of_parts = state->halo && unit->pass->dots > 0;
+    if (of_parts) { /* the scalars wait for the other parts' sums */
+        call.common.finish.programme = state->halo->no_programme;
+        call.common.finish.ints = 3;
+    }
     tess_pass_launch(unit->pass, &call, &launch);
-    return tess_cuda_launch_one(state->cuda, unit->function, &launch, state->plan->stream);
+    TESS_TRY(tess_cuda_launch_one(state->cuda, unit->function, &launch, state->plan->stream));
+    return of_parts
+               ? tess_cuda_halo_sum(state->halo, &ending, unit->pass->dots, unit->pass->dot_slot)
+               : TESS_OK;
 }
 
 /* `sum`: the parts that a product left belong to the unit's dot. */
@@ -85,6 +94,10 @@ static tess_status apply_one(tess_space *space, const tess_unit *unit, int syste
     tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_step *step = unit->step;
     const tess_cuda_variant *variant;
+    if (state->halo && !step->plan)
+        return tess_cuda_halo_multiply(state->halo, step->transpose,
+                                       tess_cuda_vector(space, step->x, system),
+                                       tess_cuda_vector(space, step->y, system));
     if (tess_cuda_step_plan(space, step)->caller.apply)
         return tess_cuda_call_operator(state->plan, &state->plan->caller, "operator",
                                        step->transpose, tess_cuda_vector(space, step->x, system),
@@ -109,7 +122,9 @@ static tess_status apply_many(tess_space *space, const tess_unit *unit, const in
                               int count)
 {
     const tess_step *step = unit->step;
-    if (count == 1 || step->transpose || tess_cuda_space_of(space)->plan->caller.apply) {
+    const tess_cuda_space *state = tess_cuda_space_of(space);
+    if (count == 1 || step->transpose || state->plan->caller.apply ||
+        (state->halo && !step->plan)) {
         for (int i = 0; i < count; i++)
             TESS_TRY(apply_one(space, unit, systems[i]));
         return TESS_OK;

@@ -220,7 +220,7 @@ static tess_status update(tess_plan *plan, tess_pc *pc)
     } else {
         state->transpose = transpose;
     }
-    tess_device *device = state->host ? state->host : plan->device;
+    tess_device *device = state->host ? state->host : plan->local ? plan->local : plan->device;
     TESS_TRY(put_plan(pc->ctx, device, state->G, &state->plan));
     return put_plan(pc->ctx, device, state->transpose, &state->transpose_plan);
 }
@@ -232,7 +232,7 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
     fsai *state;
     TESS_TRY(TESS_CALLOC(pc->ctx, 1, &state));
     pc->state = state;
-    if (plan->device->backend->sum)
+    if (plan->device->backend->sum && !plan->local)
         TESS_TRY(tess_device_open(pc->ctx, "cpu", &state->host));
     state->level = (tess_vector_level){A.rows, A.block_height, pc->type};
     for (int i = 0; i < VECTORS; i++)

@@ -1,4 +1,5 @@
 /* Devices and contexts: every device has one context, and a thread's current ones are a stack. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,28 @@ fake_cuda fake_state = {
 static struct {
     int64_t retained;
 } contexts[FAKE_DEVICES];
-static int stack[DEPTH];
+static _Thread_local int stack[DEPTH], depth;
+
+static pthread_mutex_t mutex;
+
+void fake_lock(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+
+void fake_unlock(const char *held)
+{
+    (void)held;
+    pthread_mutex_unlock(&mutex);
+}
 
 __attribute__((constructor)) static void read_environment(void)
 {
     const char *text = getenv("TESSERA_FAKE_DEVICES");
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&mutex, &recursive);
     if (text && atoi(text) >= 0 && atoi(text) <= FAKE_DEVICES)
         fake_state.devices = atoi(text);
 }
@@ -37,7 +55,12 @@ cu_result fake_may_fail(void)
 
 int fake_device_now(void)
 {
-    return fake_state.current > 0 ? stack[fake_state.current - 1] : -1;
+    return depth > 0 ? stack[depth - 1] : -1;
+}
+
+cu_context fake_context(int device)
+{
+    return (cu_context)&contexts[device];
 }
 
 static bool known(cu_device device)
@@ -132,6 +155,7 @@ CALL cuDevicePrimaryCtxRetain(cu_context *context, cu_device device)
 
 CALL cuDevicePrimaryCtxRelease_v2(cu_device device)
 {
+    LOCKED();
     REFUSE_IF(device < 0 || device >= FAKE_DEVICES || contexts[device].retained == 0,
               FAKE_INVALID_CONTEXT);
     contexts[device].retained--;
@@ -142,9 +166,10 @@ CALL cuDevicePrimaryCtxRelease_v2(cu_device device)
 CALL cuCtxPushCurrent_v2(cu_context context)
 {
     ENTER();
-    for (int i = 0; i < FAKE_DEVICES && fake_state.current < DEPTH; i++) {
+    for (int i = 0; i < FAKE_DEVICES && depth < DEPTH; i++) {
         if (context == (cu_context)&contexts[i] && contexts[i].retained > 0) {
-            stack[fake_state.current++] = i;
+            stack[depth++] = i;
+            fake_state.current++;
             return CU_SUCCESS;
         }
     }
@@ -153,8 +178,10 @@ CALL cuCtxPushCurrent_v2(cu_context context)
 
 CALL cuCtxPopCurrent_v2(cu_context *context)
 {
-    REFUSE_IF(fake_state.current == 0, FAKE_INVALID_CONTEXT);
-    *context = (cu_context)&contexts[stack[--fake_state.current]];
+    LOCKED();
+    REFUSE_IF(depth == 0, FAKE_INVALID_CONTEXT);
+    fake_state.current--;
+    *context = (cu_context)&contexts[stack[--depth]];
     return CU_SUCCESS;
 }
 

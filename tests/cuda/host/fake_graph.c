@@ -68,6 +68,7 @@ CALL cuStreamBeginCapture_v2(cu_stream stream, int mode)
 
 CALL cuStreamEndCapture(cu_stream stream, cu_graph *graph)
 {
+    LOCKED();
     (void)stream;
     fake_state.capturing = 0;
     *graph = (cu_graph)recording;
@@ -114,12 +115,14 @@ CALL cuGraphLaunch(cu_graph_exec exec, cu_stream stream)
 
 CALL cuGraphExecDestroy(cu_graph_exec exec)
 {
+    LOCKED();
     destroy((fake_graph *)exec);
     return CU_SUCCESS;
 }
 
 CALL cuGraphDestroy(cu_graph graph)
 {
+    LOCKED();
     destroy((fake_graph *)graph);
     return CU_SUCCESS;
 }

@@ -21,11 +21,19 @@ cu_result fake_may_fail(void);
             return error;           \
     } while (0)
 
-#define ENTER()                           \
-    do {                                  \
-        cu_result fate = fake_may_fail(); \
-        if (fate != CU_SUCCESS)           \
-            return fate;                  \
+/* One thread at a time until the function returns; a call may make another one. */
+void fake_lock(void);
+void fake_unlock(const char *held);
+#define LOCKED()                                                            \
+    __attribute__((cleanup(fake_unlock), unused)) const char fake_held = 0; \
+    fake_lock()
+
+#define ENTER()                                 \
+    LOCKED();                                   \
+    do {                                        \
+        const cu_result fate = fake_may_fail(); \
+        if (fate != CU_SUCCESS)                 \
+            return fate;                        \
     } while (0)
 
 /* What may not happen while a stream is captured, and what needs a current context. */
@@ -34,6 +42,7 @@ cu_result fake_may_fail(void);
 
 /* fake_device.c: the device of the current context, -1 when there is none. */
 int fake_device_now(void);
+cu_context fake_context(int device);
 
 /* fake_memory.c: keeps a copy of all device memory, and makes the doubles wrong that changed since.
  */

@@ -74,6 +74,7 @@ CALL cuModuleLoadData(cu_module *module, const void *image)
 
 CALL cuModuleUnload(cu_module handle)
 {
+    LOCKED();
     fake_module *module = (fake_module *)handle, **link = &modules;
     while (*link && *link != module)
         link = &(*link)->next;
@@ -118,6 +119,7 @@ static int64_t dynamic_limit(const fake_function *f)
 
 CALL cuFuncGetAttribute(int *value, int attribute, cu_function function)
 {
+    LOCKED();
     const fake_function *f = known(function);
     REFUSE_IF(!f, FAKE_INVALID_HANDLE);
     *value = attribute == CU_FUNCTION_REGISTERS             ? 40
@@ -179,6 +181,7 @@ static bool cluster_allowed(const fake_function *f, uint64_t blocks)
 /* 0 or 1: one cluster is all that the fake device holds. */
 CALL cuOccupancyMaxActiveClusters(int *count, cu_function function, const cu_launch_config *config)
 {
+    LOCKED();
     const fake_function *f = known(function);
     REFUSE_IF(!f, FAKE_INVALID_HANDLE);
     *count = cluster_allowed(f, volume(config->grid)) && config->shared <= dynamic_limit(f);
@@ -273,6 +276,7 @@ CALL cuLaunchKernelEx(const cu_launch_config *config, cu_function handle, void *
 CALL cuLaunchKernel(cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                     unsigned bz, unsigned shared, cu_stream stream, void **arguments, void **extra)
 {
+    LOCKED();
     const cu_launch_config config = {{gx, gy, gz}, {bx, by, bz}, shared, stream, NULL, 0};
     return cuLaunchKernelEx(&config, f, arguments, extra);
 }
@@ -281,6 +285,7 @@ CALL cuLaunchCooperativeKernel(cu_function f, unsigned gx, unsigned gy, unsigned
                                unsigned by, unsigned bz, unsigned shared, cu_stream stream,
                                void **arguments)
 {
+    LOCKED();
     cu_launch_attribute together = {.id = CU_LAUNCH_COOPERATIVE, .value = {.number = 1}};
     const cu_launch_config config = {{gx, gy, gz}, {bx, by, bz}, shared, stream, &together, 1};
     return cuLaunchKernelEx(&config, f, arguments, NULL);

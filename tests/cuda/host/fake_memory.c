@@ -65,6 +65,7 @@ CALL cuMemAlloc_v2(cu_pointer *pointer, size_t bytes)
 
 CALL cuMemFree_v2(cu_pointer pointer)
 {
+    LOCKED();
     const int at = find(pointer, 0);
     REFUSE_IF(at < 0 || (cu_pointer)(uintptr_t)blocks[at].start != pointer, CU_ERROR_INVALID_VALUE);
     fake_state.memory_used -= (int64_t)blocks[at].bytes;
@@ -86,6 +87,7 @@ CALL cuMemAllocHost_v2(void **pointer, size_t bytes)
 
 CALL cuMemFreeHost(void *pointer)
 {
+    LOCKED();
     free(pointer);
     fake_state.alive--;
     return CU_SUCCESS;
@@ -103,19 +105,34 @@ static cu_result copy(void *to, const void *from, size_t bytes, cu_stream stream
 
 CALL cuMemcpyHtoDAsync_v2(cu_pointer to, const void *from, size_t bytes, cu_stream stream)
 {
+    LOCKED();
     REFUSE_IF(bytes > 0 && find(to, bytes) < 0, CU_ERROR_INVALID_VALUE);
     return copy((void *)(uintptr_t)to, from, bytes, stream);
 }
 
 CALL cuMemcpyDtoHAsync_v2(void *to, cu_pointer from, size_t bytes, cu_stream stream)
 {
+    LOCKED();
     REFUSE_IF(bytes > 0 && find(from, bytes) < 0, CU_ERROR_INVALID_VALUE);
     return copy(to, (void *)(uintptr_t)from, bytes, stream);
 }
 
 CALL cuMemcpyDtoDAsync_v2(cu_pointer to, cu_pointer from, size_t bytes, cu_stream stream)
 {
+    LOCKED();
     REFUSE_IF(bytes > 0 && (find(to, bytes) < 0 || find(from, bytes) < 0), CU_ERROR_INVALID_VALUE);
+    return copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes, stream);
+}
+
+CALL cuMemcpyPeerAsync(cu_pointer to, cu_context to_context, cu_pointer from,
+                       cu_context from_context, size_t bytes, cu_stream stream)
+{
+    LOCKED();
+    const int a = find(to, bytes), b = find(from, bytes);
+    REFUSE_IF(bytes > 0 && (a < 0 || b < 0), CU_ERROR_INVALID_VALUE);
+    REFUSE_IF(bytes > 0 && (to_context != fake_context(blocks[a].device) ||
+                            from_context != fake_context(blocks[b].device)),
+              FAKE_INVALID_CONTEXT);
     return copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes, stream);
 }
 
@@ -136,6 +153,7 @@ CALL cuMemsetD8Async(cu_pointer to, unsigned char value, size_t bytes, cu_stream
 
 CALL cuPointerGetAttributes(unsigned count, int *attributes, void **values, cu_pointer pointer)
 {
+    LOCKED();
     const int at = find(pointer, 1);
     for (unsigned i = 0; i < count; i++) {
         if (attributes[i] == CU_POINTER_MEMORY_TYPE)

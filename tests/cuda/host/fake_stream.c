@@ -34,6 +34,7 @@ CALL cuStreamCreate(cu_stream *stream, unsigned flags)
 
 CALL cuStreamDestroy_v2(cu_stream stream)
 {
+    LOCKED();
     REFUSE_IF(!stream || !fake_stream_known(stream), FAKE_INVALID_HANDLE);
     stream->alive = false;
     fake_state.alive--;
@@ -69,6 +70,7 @@ CALL cuEventCreate(cu_event *event, unsigned flags)
 
 CALL cuEventDestroy_v2(cu_event event)
 {
+    LOCKED();
     free(event);
     fake_state.alive--;
     return CU_SUCCESS;

@@ -1,0 +1,120 @@
+/* Solvers of a plan whose parts are in this process: a solver a part, all of them at the same time.
+ * Whole vectors of the caller's are cut into the parts' rows. */
+#include "solve/solve.h"
+
+typedef struct together {
+    int count;
+    tess_solver **solvers;
+    tess_result *results;
+} together;
+
+static tess_status each(tess_solver *solver, tess_part_fn body, void *user)
+{
+    return solver->plan->device->backend->each_part(solver->plan, body, user);
+}
+
+/* ---- Open and close ---- */
+
+typedef struct opening {
+    together *t;
+    const tess_solve_options *options;
+} opening;
+
+static tess_status open_one(void *user, int rank, tess_plan *part, int64_t first_row)
+{
+    const opening *o = user;
+    (void)first_row;
+    return tess_solver_open(part, o->options, &o->t->solvers[rank]);
+}
+
+static tess_status close_one(void *user, int rank, tess_plan *part, int64_t first_row)
+{
+    const together *t = user;
+    (void)part, (void)first_row;
+    tess_solver_destroy(t->solvers[rank]);
+    return TESS_OK;
+}
+
+static void close(tess_solver *solver)
+{
+    together *t = solver->outer_state;
+    if (!t)
+        return;
+    if (t->solvers)
+        (void)each(solver, close_one, t);
+    TESS_FREE(solver->ctx, t->solvers, t->results, t);
+    solver->outer_state = NULL;
+}
+
+static tess_status open(tess_solver *solver)
+{
+    together *t;
+    TESS_TRY(TESS_CALLOC(solver->ctx, 1, &t));
+    solver->outer_state = t;
+    t->count = solver->plan->device->backend->parts(solver->plan);
+    TESS_TRY(TESS_CALLOC(solver->ctx, t->count, &t->results));
+    TESS_TRY(TESS_CALLOC(solver->ctx, t->count, &t->solvers));
+    return each(solver, open_one, &(opening){t, &solver->options});
+}
+
+/* ---- New values, which the parts' plans have already ---- */
+
+static tess_status update_one(void *user, int rank, tess_plan *part, int64_t first_row)
+{
+    const together *t = user;
+    (void)part, (void)first_row;
+    return tess_solver_update(t->solvers[rank], NULL);
+}
+
+static tess_status update(tess_solver *solver)
+{
+    return each(solver, update_one, solver->outer_state);
+}
+
+/* ---- Solve ---- */
+
+typedef struct solving {
+    const tess_solver *solver;
+    together *t;
+    const void *b;
+    void *x;
+} solving;
+
+static int relay(void *user, int64_t iteration, double residual)
+{
+    const tess_solver *solver = user;
+    return solver->callback(solver->callback_user, iteration, residual);
+}
+
+static tess_status solve_one(void *user, int rank, tess_plan *part, int64_t first_row)
+{
+    const solving *s = user;
+    tess_solver *mine = s->t->solvers[rank];
+    const size_t at = (size_t)first_row * tess_type_size(part->matrix->type);
+    /* The caller's callback is called on the caller's thread: part 0's. */
+    tess_solver_set_callback(mine, rank == 0 && s->solver->callback ? relay : NULL,
+                             (void *)(uintptr_t)s->solver);
+    mine->options.tol = s->solver->options.tol;
+    mine->options.atol = s->solver->options.atol;
+    mine->options.max = s->solver->options.max;
+    return tess_solver_solve(mine, (const char *)s->b + at, (char *)s->x + at,
+                             &s->t->results[rank]);
+}
+
+/* All parts come to the same end; bytes are those of all, the time that of the slowest. */
+static tess_status solve(tess_solver *solver, const void *b, void *x, tess_result *result)
+{
+    together *t = solver->outer_state;
+    TESS_TRY(each(solver, solve_one, &(solving){solver, t, b, x}));
+    *result = t->results[0];
+    for (int rank = 1; rank < t->count; rank++) {
+        result->bytes += t->results[rank].bytes;
+        result->seconds = fmax(result->seconds, t->results[rank].seconds);
+    }
+    for (int64_t i = 0; i < result->history_count; i++)
+        TESS_TRY(tess_history_put(solver, i, t->results[0].history[i]));
+    result->history = solver->history;
+    return TESS_OK;
+}
+
+const tess_outer tess_outer_parts = {open, close, update, solve};

@@ -1,0 +1,209 @@
+#include "in_process.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *parts_name(const char *kind, const char *const *numbers, int count, char name[128])
+{
+    int length = snprintf(name, 128, "%s", kind);
+    for (int i = 0; i < count; i++)
+        length += snprintf(name + length, (size_t)(128 - length), "%s%s", i ? "," : "", numbers[i]);
+    return name;
+}
+
+/* ---- Products ---- */
+
+typedef struct subject {
+    const tess_matrix *A, *T;
+    tess_plan *plan;
+    size_t bytes; /* of a vector */
+    void *x, *y0, *y, *again;
+    const char *what;
+} subject;
+
+static void multiply(const subject *s, int kind, void *y, double *dot)
+{
+    memcpy(y, s->y0, s->bytes);
+    if (kind == 0)
+        assert_int_equal(tess_spmv(s->plan, 1.5, s->x, -0.5, y), TESS_OK);
+    else if (kind == 1)
+        assert_int_equal(tess_spmv_transpose(s->plan, 1.5, s->x, -0.5, y), TESS_OK);
+    else
+        assert_int_equal(tess_spmv_dot(s->plan, 1.5, s->x, -0.5, y, s->x, dot), TESS_OK);
+}
+
+static void check_vectors(const subject *s)
+{
+    double dot = 0, same = 0, want = 0, large = 0;
+    for (int kind = 0; kind < 3; kind++) {
+        multiply(s, kind, s->y, &dot);
+        test_check_spmv(s->what, kind == 1 ? s->T : s->A, 1.5, s->x, -0.5, s->y0, s->y);
+        multiply(s, kind, s->again, &same);
+        assert_memory_equal(s->y, s->again, s->bytes);
+    }
+    assert_true(dot == same);
+    for (int64_t i = 0; i < s->A->rows; i++) {
+        const double term = tess_get(s->x, s->A->type, i) * tess_get(s->y, s->A->type, i);
+        want += term;
+        large += fabs(term);
+    }
+    assert_true(fabs(dot - want) <= (s->A->type == TESS_F64 ? 1e-13 : 1e-5) * large);
+}
+
+static void check_several(const subject *s, int k, tess_block_order order)
+{
+    const int64_t n = s->A->rows, ld = order == TESS_ORDER_COLUMN_MAJOR ? n + 3 : k + 1;
+    const int64_t count = order == TESS_ORDER_COLUMN_MAJOR ? ld * k : ld * n;
+    const tess_type type = s->A->type;
+    void *X = test_vector(count + 1, type, 5), *Y = test_vector(count + 1, type, 6);
+    assert_int_equal(tess_spmm(s->plan, k, order, 1, X, ld, 0, Y, ld), TESS_OK);
+    for (int v = 0; v < k; v++) {
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t at = order == TESS_ORDER_COLUMN_MAJOR ? v * ld + i : i * ld + v;
+            tess_copy_scalar(type, s->again, i, X, at);
+            tess_copy_scalar(type, s->y, i, Y, at);
+        }
+        test_check_spmv(s->what, s->A, 1, s->again, 0, NULL, s->y);
+    }
+    free(X), free(Y);
+}
+
+/* New values in the same pattern, and the old ones again. */
+static void check_update(tess_ctx *ctx, const subject *s, uint64_t seed)
+{
+    const tess_matrix *A = s->A;
+    const int64_t scalars = A->blocks * A->block_height * A->block_width;
+    void *values = test_vector(scalars + 1, A->type, seed + 9);
+    tess_matrix *B;
+    assert_int_equal(tess_matrix_transpose(ctx, s->T, &B), TESS_OK);
+    assert_int_equal(B->blocks, A->blocks);
+    memcpy(B->values, values, (size_t)scalars * tess_type_size(A->type));
+    assert_int_equal(tess_plan_update_values(s->plan, B->values), TESS_OK);
+    memcpy(s->y, s->y0, s->bytes);
+    assert_int_equal(tess_spmv(s->plan, 2, s->x, 1, s->y), TESS_OK);
+    test_check_spmv(s->what, B, 2, s->x, 1, s->y0, s->y);
+    assert_int_equal(tess_plan_update_values(s->plan, A->values), TESS_OK);
+    tess_matrix_destroy(B);
+    free(values);
+}
+
+void check_products(tess_ctx *ctx, const char *name, uint64_t seed)
+{
+    char what[160];
+    tess_matrix *A = dealt_draw(ctx, seed), *T;
+    tess_device *device;
+    subject s = {.A = A, .what = what, .bytes = (size_t)A->rows * tess_type_size(A->type)};
+    snprintf(what, sizeof what, "seed %llu on %s", (unsigned long long)seed, name);
+    assert_int_equal(tess_matrix_transpose(ctx, A, &T), TESS_OK);
+    s.T = T;
+    if (tess_device_open(ctx, name, &device) != TESS_OK ||
+        tess_plan_create(ctx, A, device, NULL, &s.plan) != TESS_OK)
+        fail_msg("%s: %s", what, tess_ctx_error(ctx));
+    s.x = test_vector(A->rows + 1, A->type, seed + 1);
+    s.y0 = test_vector(A->rows + 1, A->type, 7);
+    s.y = malloc(s.bytes + 8);
+    s.again = malloc(s.bytes + 8);
+    check_vectors(&s);
+    check_several(&s, 2 + (int)(seed % 3), TESS_ORDER_COLUMN_MAJOR);
+    check_several(&s, 2 + (int)(seed % 2), TESS_ORDER_ROW_MAJOR);
+    check_update(ctx, &s, seed);
+    check_vectors(&s);
+    free(s.x), free(s.y0), free(s.y), free(s.again);
+    tess_plan_destroy(s.plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+    tess_matrix_destroy(T);
+}
+
+/* ---- Solvers ---- */
+
+static tess_status solve_once(tess_solver *solver, const tess_matrix *A, const double *b, double *x,
+                              tess_result *result)
+{
+    memset(x, 0, (size_t)A->rows * sizeof *x);
+    return tess_solver_solve(solver, b, x, result);
+}
+
+static void check_solve(tess_ctx *ctx, const tess_matrix *A, tess_device *device, const char *name,
+                        const char *spec, tess_status expected)
+{
+    const tess_plan_options quick = {.size = sizeof quick, .effort = TESS_EFFORT_ESTIMATE};
+    const size_t bytes = (size_t)A->rows * sizeof(double);
+    tess_plan *plan;
+    tess_solver *solver;
+    tess_result result, second;
+    double *b = test_vector(A->rows, TESS_F64, 3), *x = malloc(bytes), *again = malloc(bytes);
+    if (tess_plan_create(ctx, A, device, &quick, &plan) != TESS_OK)
+        fail_msg("%s: %s", name, tess_ctx_error(ctx));
+    const tess_status status = tess_solver_create(plan, spec, &solver);
+    if (status != expected)
+        fail_msg("%s on %s: %s", spec, name, tess_ctx_error(ctx));
+    if (status == TESS_OK) {
+        if (solve_once(solver, A, b, x, &result) != TESS_OK)
+            fail_msg("%s on %s: %s", spec, name, tess_ctx_error(ctx));
+        const double truth = dealt_residual(A, b, x);
+        if (result.reason != TESS_REASON_CONVERGED || !(truth <= 1.1e-8) ||
+            !(fabs(truth - result.true_residual) <= 1e-11))
+            fail_msg("%s on %s: |b - Ax|/|b| = %g, said to be %g: %s", spec, name, truth,
+                     result.true_residual, result.text);
+        assert_int_equal(result.history_count, result.iterations + 1);
+        assert_int_equal(solve_once(solver, A, b, again, &second), TESS_OK);
+        if (memcmp(x, again, bytes) != 0 || second.iterations != result.iterations)
+            fail_msg("%s on %s: not the same bits again", spec, name);
+        tess_solver_destroy(solver);
+    }
+    tess_plan_destroy(plan);
+    free(b), free(x), free(again);
+}
+
+void check_solve_on(tess_ctx *ctx, const tess_matrix *A, const char *name, const char *spec,
+                    tess_status expected)
+{
+    tess_device *device;
+    if (tess_device_open(ctx, name, &device) != TESS_OK)
+        fail_msg("%s: %s", name, tess_ctx_error(ctx));
+    check_solve(ctx, A, device, name, spec, expected);
+    tess_device_close(device);
+}
+
+/* What one part cannot do either is not asked of several. */
+static bool one_part_does(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                          const char *spec)
+{
+    const tess_plan_options quick = {.size = sizeof quick, .effort = TESS_EFFORT_ESTIMATE};
+    tess_plan *plan;
+    tess_solver *solver = NULL;
+    assert_int_equal(tess_plan_create(ctx, A, device, &quick, &plan), TESS_OK);
+    const tess_status alone = tess_solver_create(plan, spec, &solver);
+    tess_solver_destroy(alone == TESS_OK ? solver : NULL);
+    tess_plan_destroy(plan);
+    return alone == TESS_OK;
+}
+
+void check_all_solves(tess_ctx *ctx, const char *kind, const char *const *numbers, bool every)
+{
+    char name[5][128], spec[128];
+    tess_device *device[5];
+    int at = 0;
+    for (int size = 1; size <= 4; size++)
+        device[size] = test_device(ctx, parts_name(kind, numbers, size, name[size]));
+    for (int m = 0; tess_solve_method_name(m); m++) {
+        for (int p = 0; tess_solve_pc_name(p); p++, at++) {
+            snprintf(spec, sizeof spec, "%s:pc=%s", tess_solve_method_name(m),
+                     tess_solve_pc_name(p));
+            tess_matrix *A = dealt_dominant(ctx, 30, 2, true, (uint64_t)at);
+            /* What needs the whole matrix on one part is refused. */
+            const bool whole = strcmp(tess_solve_method_name(m), "direct") == 0 ||
+                               strcmp(tess_solve_pc_name(p), "amg") == 0;
+            const bool asked = every || (m + p) % 6 == 0;
+            const bool alone = asked && one_part_does(ctx, A, device[1], spec);
+            for (int size = 2; size <= 4 && alone; size++)
+                if (every || at % 3 == size - 2)
+                    check_solve(ctx, A, device[size], name[size], spec,
+                                whole ? TESS_ERR_UNSUPPORTED : TESS_OK);
+            tess_matrix_destroy(A);
+        }
+    }
+    for (int size = 1; size <= 4; size++)
+        tess_device_close(device[size]);
+}

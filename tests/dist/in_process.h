@@ -1,0 +1,21 @@
+/* Devices of several parts against the whole: checks that hold for any kind of part. */
+#ifndef TEST_IN_PROCESS_H
+#define TEST_IN_PROCESS_H
+
+#include "matrices.h"
+
+/* "cpu:1,1,1" for kind "cpu:" and number "1". */
+const char *parts_name(const char *kind, const char *const *numbers, int count, char name[128]);
+
+/* All products and an update of the values of a random matrix, against `ref`, twice the same bits.
+ */
+void check_products(tess_ctx *ctx, const char *device, uint64_t seed);
+/* Every method with every preconditioner that one part takes too, on 2, 3 and 4 parts named by the
+ * first of four numbers, against the whole matrix's residual; `every`: all of them, or a
+ * sixth, in which each method and each preconditioner is, on one number of parts in turn. */
+void check_all_solves(tess_ctx *ctx, const char *kind, const char *const *numbers, bool every);
+/* One solve: converged, small true residual, the same bits again. */
+void check_solve_on(tess_ctx *ctx, const tess_matrix *A, const char *device, const char *spec,
+                    tess_status expected);
+
+#endif

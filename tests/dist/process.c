@@ -1,0 +1,349 @@
+/* Parts in a process on processors: "cpu:1,1". */
+#include "dist/product.h"
+#include "in_process.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const one[] = {"1", "1", "1", "1", "1", "1", "1", "1"};
+
+static void products_are_those_of_the_whole(void **state)
+{
+    char name[128];
+    static const char *const mixed[] = {"2", "1", "3", "1", "2"};
+    for (uint64_t seed = 0; seed < 40; seed++)
+        check_products(test_ctx(state),
+                       parts_name("cpu:", seed % 4 ? one : mixed, 2 + (int)(seed % 4), name), seed);
+}
+
+static void all_methods_and_preconditioners_solve(void **state)
+{
+    check_all_solves(test_ctx(state), "cpu:", one, true);
+}
+
+/* Solvers that begin with the whole matrix: it is here, in this process. */
+static void whole_matrix_options_work(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    static const char *const specs[] = {"auto",
+                                        "auto:tol=1e-9",
+                                        "cg:pc=jacobi,inner=f32",
+                                        "bicgstab:pc=ilu0,scale=equilibrate",
+                                        "gmres:pc=ilu0,order=rcm"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        tess_matrix *S = dealt_dominant(ctx, 24, 3, true, i),
+                    *U = dealt_dominant(ctx, 24, 3, false, i);
+        check_solve_on(ctx, strstr(specs[i], "cg:") == specs[i] ? S : U, "cpu:1,1,1", specs[i],
+                       TESS_OK);
+        check_solve_on(ctx, S, "cpu:2,1", specs[i], TESS_OK);
+        tess_matrix_destroy(S);
+        tess_matrix_destroy(U);
+    }
+}
+
+/* ---- Names ---- */
+
+static void refuses(tess_ctx *ctx, const char *name, const char *says)
+{
+    tess_device *device = NULL;
+    if (tess_device_open(ctx, name, &device) == TESS_OK)
+        fail_msg("%s was opened", name);
+    assert_null(device);
+    if (!strstr(tess_ctx_error(ctx), says))
+        fail_msg("%s: '%s' does not say '%s'", name, tess_ctx_error(ctx), says);
+}
+
+static void bad_names_are_explained(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    refuses(ctx, "cpu:1,", "part 1 has no number");
+    refuses(ctx, "cpu:,1", "part 0 has no number");
+    refuses(ctx, "cpu:1,x", "part 1 of 2: device 'cpu:x'");
+    refuses(ctx, "cpu:1,0,1", "part 1 of 3");
+    refuses(ctx, "gpu:0,1", "unknown device");
+    refuses(ctx, "profile:h200,h200", "part 0 of 2");
+    char many[600] = "cpu:1";
+    for (int i = 0; i < 64; i++)
+        strcat(many, ",1");
+    refuses(ctx, many, "65 parts, at most 64");
+}
+
+/* ---- Shapes ---- */
+
+static void rectangles_are_refused(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:1,1");
+    tess_matrix *tall = test_matrix(ctx, TEST_TALL, 20, 2, 2, TESS_F64, 1);
+    tess_matrix *blocks = test_matrix(ctx, TEST_RANDOM, 20, 2, 3, TESS_F64, 1);
+    tess_plan *plan;
+    assert_int_equal(tess_plan_create(ctx, tall, device, NULL, &plan), TESS_ERR_UNSUPPORTED);
+    assert_non_null(strstr(tess_ctx_error(ctx), "square"));
+    assert_int_equal(tess_plan_create(ctx, blocks, device, NULL, &plan), TESS_ERR_UNSUPPORTED);
+    assert_non_null(strstr(tess_ctx_error(ctx), "2 x 3"));
+    tess_matrix_destroy(tall);
+    tess_matrix_destroy(blocks);
+    tess_device_close(device);
+}
+
+/* Parts without rows, and parts that have nothing to say to each other. */
+static void more_parts_than_rows_and_apart(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (int64_t rows = 1; rows <= 8; rows++) {
+        tess_matrix *A = dealt_dominant(ctx, rows, 1 + (int32_t)(rows % 3), true, 2);
+        check_solve_on(ctx, A, "cpu:1,1,1,1,1,1,1", rows % 2 ? "cg:pc=ic0" : "gmres:pc=ilu0",
+                       TESS_OK);
+        tess_matrix_destroy(A);
+    }
+    tess_matrix *D = test_matrix(ctx, TEST_DIAGONAL, 12, 2, 2, TESS_F64, 5);
+    check_solve_on(ctx, D, "cpu:1,1,1,1", "gmres:pc=bjacobi", TESS_OK);
+    tess_matrix_destroy(D);
+}
+
+/* ---- Exactly the halo ---- */
+
+typedef struct volume {
+    int64_t halo[8], rows[8];
+} volume;
+
+static tess_status look(void *user, int rank, tess_plan *part, int64_t first_row)
+{
+    volume *v = user;
+    const tess_part_plan *p = part->state;
+    (void)first_row;
+    v->halo[rank] = p->part->halo * p->part->block;
+    v->rows[rank] = p->part->rows;
+    return TESS_OK;
+}
+
+static void the_halo_is_the_distinct_outside_columns(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        char name[128];
+        const int size = 2 + (int)(seed % 5);
+        tess_matrix *A = dealt_draw(ctx, seed);
+        tess_device *device = test_device(ctx, parts_name("cpu:", one, size, name));
+        tess_plan *plan;
+        volume v;
+        assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
+        assert_int_equal(plan->device->backend->each_part(plan, look, &v), TESS_OK);
+        int64_t first = 0, row = 0;
+        for (int r = 0; r < size; r++) {
+            row += v.rows[r];
+            const int64_t end = tess_ceil_div(row, A->block_height);
+            bool *seen = calloc((size_t)A->block_cols + 1, 1);
+            int64_t distinct = 0;
+            for (int64_t k = A->row_offsets[first]; k < A->row_offsets[end]; k++) {
+                const int32_t column = A->columns[k];
+                distinct += (column < first || column >= end) && !seen[column];
+                seen[column] = true;
+            }
+            free(seen);
+            assert_int_equal(v.halo[r], distinct * A->block_height);
+            first = end;
+        }
+        assert_int_equal(row, A->rows);
+        tess_plan_destroy(plan);
+        tess_device_close(device);
+        tess_matrix_destroy(A);
+    }
+}
+
+/* ---- Numbers that are none, callbacks, memory ---- */
+
+static void a_nan_ends_all_parts(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = dealt_dominant(ctx, 20, 2, true, 1);
+    ((double *)A->values)[A->blocks * 4 - 1] = NAN;
+    tess_device *device = test_device(ctx, "cpu:1,1,1");
+    tess_plan *plan;
+    tess_result result;
+    double *b = test_vector(A->rows, TESS_F64, 1), *x = calloc((size_t)A->rows, sizeof *x);
+    assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
+    assert_int_equal(tess_solve(plan, "cg", b, x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_REASON_NOT_FINITE);
+    b[3] = INFINITY;
+    assert_int_equal(tess_solve(plan, "gmres", b, x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_REASON_NOT_FINITE);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+    free(b), free(x);
+}
+
+typedef struct listener {
+    tess_plan *plan;
+    double *x, *y;
+    int64_t calls;
+    tess_status inside;
+} listener;
+
+static int stop_at_3(void *user, int64_t iteration, double residual)
+{
+    listener *l = user;
+    (void)residual;
+    l->calls++;
+    l->inside = tess_spmv(l->plan, 1, l->x, 0, l->y);
+    return iteration >= 3;
+}
+
+static void a_callback_stops_and_may_not_use_the_parts(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = dealt_dominant(ctx, 40, 2, true, 3);
+    tess_device *device = test_device(ctx, "cpu:1,1,1");
+    listener l = {.x = test_vector(A->rows, TESS_F64, 1), .y = calloc((size_t)A->rows, 8)};
+    double *x = calloc((size_t)A->rows, sizeof *x);
+    tess_solver *solver;
+    tess_result result;
+    assert_int_equal(tess_plan_create(ctx, A, device, NULL, &l.plan), TESS_OK);
+    assert_int_equal(tess_solver_create(l.plan, "cg", &solver), TESS_OK);
+    tess_solver_set_callback(solver, stop_at_3, &l);
+    assert_int_equal(tess_solver_solve(solver, l.x, x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_REASON_CANCELLED);
+    assert_int_equal(result.iterations, 3);
+    assert_int_equal(l.calls, 3);
+    assert_int_equal(l.inside, TESS_ERR_UNSUPPORTED);
+    tess_solver_destroy(solver);
+    tess_plan_destroy(l.plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+    free(l.x), free(l.y), free(x);
+}
+
+/* Every allocation fails once: what fails says so, nothing hangs, nothing is left. */
+typedef struct counter {
+    int64_t fails_in, live;
+} counter;
+
+static void *allocate(void *user, size_t bytes, size_t alignment)
+{
+    counter *c = user;
+    if (c->fails_in == 0)
+        return NULL;
+    c->fails_in -= c->fails_in > 0;
+    void *p = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    c->live += p != NULL;
+    return p;
+}
+
+static void release(void *user, void *pointer)
+{
+    ((counter *)user)->live -= pointer != NULL;
+    free(pointer);
+}
+
+static tess_status all_of_it(tess_ctx *ctx, const tess_matrix *A, const double *b, double *x)
+{
+    tess_device *device;
+    tess_plan *plan = NULL;
+    tess_result result;
+    tess_status status = tess_device_open(ctx, "cpu:1,1,1", &device);
+    if (status != TESS_OK)
+        return status;
+    status = tess_plan_create(ctx, A, device, NULL, &plan);
+    if (status == TESS_OK)
+        status = tess_spmm(plan, 2, TESS_ORDER_ROW_MAJOR, 1, b, 2, 0, x, 2);
+    if (status == TESS_OK)
+        status = tess_plan_update_values(plan, A->values);
+    if (status == TESS_OK)
+        status = tess_solve(plan, "gmres:pc=ilu0", b, x, &result);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    tess_matrix *A = dealt_dominant(test_ctx(state), 12, 2, true, 3);
+    double *b = test_vector(2 * A->rows, TESS_F64, 1), *x = calloc((size_t)(2 * A->rows), 8);
+    int64_t failures = 0;
+    tess_status status = TESS_ERR_MEMORY;
+    /* Opening and making a plan take hundreds: all of the first, then fewer and fewer. */
+    for (int64_t n = 0; status != TESS_OK; n += 1 + n / 12) {
+        counter memory = {-1, 0};
+        const tess_ctx_options options = {
+            .size = sizeof options, .allocator = {allocate, release, &memory}, .threads = 1};
+        tess_ctx *ctx;
+        assert_int_equal(tess_ctx_create(&options, &ctx), TESS_OK);
+        assert_int_equal(tess_ctx_set_wisdom(ctx, TESS_WISDOM_OFF, NULL), TESS_OK);
+        memory.fails_in = n;
+        status = all_of_it(ctx, A, b, x);
+        if (status != TESS_OK && status != TESS_ERR_MEMORY)
+            fail_msg("allocation %lld: %s", (long long)n, tess_ctx_error(ctx));
+        failures += status != TESS_OK;
+        memory.fails_in = -1;
+        tess_ctx_destroy(ctx);
+        if (memory.live != 0)
+            fail_msg("allocation %lld leaves %lld", (long long)n, (long long)memory.live);
+    }
+    assert_true(failures > 30);
+    free(b), free(x);
+    tess_matrix_destroy(A);
+}
+
+/* ---- Two threads of the caller's ---- */
+
+typedef struct user {
+    tess_device *device;
+    const tess_matrix *A;
+    double *x, *y;
+    tess_status status;
+    pthread_t thread;
+} user;
+
+static void *use(void *arg)
+{
+    user *u = arg;
+    tess_plan *plan = NULL;
+    tess_ctx *ctx = u->device->ctx;
+    u->status = tess_plan_create(ctx, u->A, u->device, NULL, &plan);
+    for (int i = 0; i < 20 && u->status == TESS_OK; i++)
+        u->status = tess_spmv(plan, 1, u->x, 0, u->y);
+    if (u->status == TESS_OK)
+        tess_plan_destroy(plan);
+    return NULL;
+}
+
+static void plans_of_two_threads_take_turns(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = dealt_dominant(ctx, 60, 3, true, 3);
+    tess_device *device = test_device(ctx, "cpu:1,1");
+    user users[2];
+    for (int i = 0; i < 2; i++) {
+        users[i] = (user){.device = device, .A = A};
+        users[i].x = test_vector(A->rows, TESS_F64, (uint64_t)i);
+        users[i].y = calloc((size_t)A->rows, sizeof(double));
+        assert_int_equal(pthread_create(&users[i].thread, NULL, use, &users[i]), 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(users[i].thread, NULL);
+        assert_int_equal(users[i].status, TESS_OK);
+        test_check_spmv("of two threads", A, 1, users[i].x, 0, NULL, users[i].y);
+        free(users[i].x), free(users[i].y);
+    }
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_those_of_the_whole),
+        cmocka_unit_test(all_methods_and_preconditioners_solve),
+        cmocka_unit_test(whole_matrix_options_work),
+        cmocka_unit_test(bad_names_are_explained),
+        cmocka_unit_test(rectangles_are_refused),
+        cmocka_unit_test(more_parts_than_rows_and_apart),
+        cmocka_unit_test(the_halo_is_the_distinct_outside_columns),
+        cmocka_unit_test(a_nan_ends_all_parts),
+        cmocka_unit_test(a_callback_stops_and_may_not_use_the_parts),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(plans_of_two_threads_take_turns),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
