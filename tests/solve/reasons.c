@@ -46,7 +46,7 @@ static void singular_matrices_end_with_a_reason(void **state)
     for (size_t i = 0; i <= count; i++) {
         const char *spec = i < count ? tess_methods[i]->name : "gmres:restart=2";
         tess_result result;
-        if (i < count && tess_methods[i]->direct) /* has no factors: direct.c */
+        if (i < count && tess_methods[i]->pc == &tess_pc_lu) /* has no factors: direct.c */
             continue;
         memset(p.x, 0, 6 * sizeof *p.x);
         assert_int_equal(tess_solve(p.plan, spec, p.b, p.x, &result), TESS_OK);

@@ -101,7 +101,7 @@ struct tess_method {
     bool positive_definite; /* ... and A positive definite */
     bool least_squares;     /* minimises |b - A x| where no x solves the system */
     bool transpose;         /* A^T and M^-T are applied too */
-    bool direct;            /* solves with the complete factors of pc=lu alone */
+    const tess_pc_ops *pc;  /* the only preconditioner it takes; NULL: any */
     bool deflates;          /* keeps vectors over a restart */
     bool flexible;          /* the preconditioner may change from one iteration to the next */
     tess_sides sides;
