@@ -784,8 +784,9 @@ TESS_API tess_status tess_solver_set_coordinates(tess_solver *solver, int dimens
                                                  const double *coordinates);
 /* Makes what the first solve would make: pc=amg waits for modes until then. */
 TESS_API tess_status tess_solver_set_up(tess_solver *solver);
-/* Lines that say what the preconditioner was made of (pc=amg: its levels); "" where there is
- * nothing to say. Valid until the solver changes. */
+/* Lines that say what the preconditioner was made of (pc=amg: its levels, and after a solve how
+ * fast it converged and where its time went); "" where there is nothing to say. Valid until the
+ * solver changes. */
 TESS_API const char *tess_solver_describe(const tess_solver *solver);
 /* What auto has tried in the last solve: attempt `index` from 0 as a line with its outcome; NULL
  * behind the last, and of other methods. The text lives until the next solve. */

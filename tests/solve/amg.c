@@ -94,25 +94,7 @@ static void isolated_and_empty_rows_do_no_harm(void **state)
         const int32_t b = 1 + (int32_t)tess_random_below(seed, 0, 4);
         snprintf(what, sizeof what, "stencil7:n=8,b=%d,seed=%d", (int)b, (int)seed);
         amg_run r = amg_run_generate(test_ctx(state), what);
-        tess_matrix *A = r.A;
-        double *values = A->values;
-        for (int64_t row = 0; row < A->block_rows; row++)
-            for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
-                for (int32_t q = 0; q < b * b; q++) {
-                    const int64_t i = row * b + q % b, j = (int64_t)A->columns[k] * b + q / b;
-                    const bool alone = tess_random_below(seed + 100, (uint64_t)i, 5) == 0 ||
-                                       tess_random_below(seed + 100, (uint64_t)j, 5) == 0;
-                    const bool empty = tess_random_below(seed + 200, (uint64_t)i, 9) == 0;
-                    if (i != j ? alone : alone && empty)
-                        values[k * b * b + q] = 0;
-                }
-        for (int64_t i = 0; i < A->rows; i++)
-            if (tess_random_below(seed + 100, (uint64_t)i, 5) == 0 &&
-                tess_random_below(seed + 200, (uint64_t)i, 9) == 0)
-                ((double *)r.b)[i] = 0;
-        tess_plan_destroy(r.plan);
-        tess_device_close(r.device);
-        amg_run_plan(test_ctx(state), A, &r);
+        amg_run_isolate(test_ctx(state), &r, seed);
         amg_run_within(&r, what, "cg:pc=amg,bottom=40", 40);
         amg_run_close(test_ctx(state), &r);
     }

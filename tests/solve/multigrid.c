@@ -68,3 +68,27 @@ const tess_amg *amg_run_hierarchy(const amg_run *r)
 {
     return r->solver->pc.state;
 }
+
+void amg_run_isolate(tess_ctx *ctx, amg_run *r, uint64_t seed)
+{
+    tess_matrix *A = r->A;
+    const int32_t b = A->block_height;
+    double *values = A->values;
+    for (int64_t row = 0; row < A->block_rows; row++)
+        for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
+            for (int32_t q = 0; q < b * b; q++) {
+                const int64_t i = row * b + q % b, j = (int64_t)A->columns[k] * b + q / b;
+                const bool alone = tess_random_below(seed + 100, (uint64_t)i, 5) == 0 ||
+                                   tess_random_below(seed + 100, (uint64_t)j, 5) == 0;
+                const bool empty = tess_random_below(seed + 200, (uint64_t)i, 9) == 0;
+                if (i != j ? alone : alone && empty)
+                    values[k * b * b + q] = 0;
+            }
+    for (int64_t i = 0; i < A->rows; i++)
+        if (tess_random_below(seed + 100, (uint64_t)i, 5) == 0 &&
+            tess_random_below(seed + 200, (uint64_t)i, 9) == 0)
+            ((double *)r->b)[i] = 0;
+    tess_plan_destroy(r->plan);
+    tess_device_close(r->device);
+    amg_run_plan(ctx, A, r);
+}

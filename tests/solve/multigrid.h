@@ -24,5 +24,8 @@ amg_run amg_run_generate(tess_ctx *ctx, const char *input);
 void amg_run_solve(amg_run *r, const char *what, const char *spec);
 /* The same, which has to converge within so many iterations. */
 void amg_run_within(amg_run *r, const char *what, const char *spec, int64_t most);
+/* Every fifth row or so couples to nothing any more; every ninth of these, and its right-hand side,
+ * is 0. */
+void amg_run_isolate(tess_ctx *ctx, amg_run *r, uint64_t seed);
 const tess_amg *amg_run_hierarchy(const amg_run *r);
 void amg_run_close(tess_ctx *ctx, amg_run *r);

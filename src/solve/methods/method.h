@@ -77,7 +77,8 @@ struct tess_solver {
     bool asks;    /* some part has a callback */
     tess_solve_fn callback;
     void *callback_user;
-    double *history; /* of system 0 */
+    char about[3072]; /* what tess_solver_describe says after a solve */
+    double *history;  /* of system 0 */
     int64_t history_capacity;
     int64_t updates;                /* of the plan, when the solver last took its values */
     const struct tess_outer *outer; /* solves by another solver: solve.h; NULL: iterates itself */

@@ -38,6 +38,8 @@ static tess_status choose(const tess_plan *plan, const tess_pc *pc, tess_amg *am
     amg->degree = options->degree > 0                        ? options->degree
                   : amg->smoother == TESS_SMOOTHER_CHEBYSHEV ? 2
                                                              : 1;
+    amg->sweep = amg->smoother == TESS_SMOOTHER_ILU0 ? tess_pc_ilu0 : tess_pc_ssor;
+    amg->sweep.replaces_pivots = true; /* of empty rows, and of singular coarse matrices */
     if (pc->options.transpose && (!amg->symmetric || amg->cycle == TESS_CYCLE_K))
         return tess_fail(pc->ctx, TESS_ERR_UNSUPPORTED,
                          "pc=amg has no transpose %s: try gmres or bicgstab",

@@ -72,6 +72,7 @@ typedef struct tess_amg {
     bool owns_host;
     bool symmetric;      /* A is, and the cycle */
     int cycle, smoother; /* tess_amg_cycle, tess_amg_smoother: not AUTO */
+    tess_pc_ops sweep;   /* of Gauss-Seidel or ILU(0): pivots that are 0 are replaced */
     int64_t degree;      /* of the polynomial, or sweeps */
     bool plain;          /* the tentative prolongators are the prolongators */
     int32_t modes;

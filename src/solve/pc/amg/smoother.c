@@ -88,7 +88,7 @@ tess_status tess_amg_smoother_of(const tess_pc *pc, const tess_amg *amg, tess_am
     }
     const int64_t wanted = pc->options.domains > 0 ? pc->options.domains : pc->threads;
     const tess_pc_options options = {
-        .ops = amg->smoother == TESS_SMOOTHER_GS ? &tess_pc_ssor : &tess_pc_ilu0,
+        .ops = &amg->sweep,
         .schedule = pc->options.schedule,
         .domains = tess_max(1, tess_min(wanted, level->A->block_rows / DOMAIN_LEAST)),
         .positive = amg->symmetric,
