@@ -680,6 +680,7 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *   lsqr       any A, square or not: the x with the smallest |b - A x|. Where no x solves the
  *              system it ends with TESS_REASON_LEAST_SQUARES, at |A^T r| <= tol |A| |r|
  *   direct     complete factors by SuiteSparse (pc=lu, its only one), refined
+ *   amg        multigrid cycles alone (pc=amg, its only one)
  *
  *   pc=NAME        none (default), jacobi, bjacobi (inverted diagonal blocks), ssor, ilu0, ic0.
  *                  chebyshev: a polynomial in A over bjacobi, for symmetric A. spai0: the block
@@ -693,10 +694,16 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *                  times as many a row as A has; pivot=0.1 exchanges columns for larger pivots.
  *                  Pivots of iluk and ilut that cannot be inverted are replaced.
  *                  lu: complete factors by KLU or CHOLMOD where SuiteSparse is installed, on a CPU.
- *                  amg: smoothed aggregation multigrid for symmetric A, one cycle. strength=0.08:
- *                  blocks that couple less, relative to the largest of their row, are weak;
- *                  degree=2: of the smoother's polynomial; bottom=500: unknowns that are inverted
- *                  densely. Elasticity needs tess_solver_set_coordinates.
+ *                  amg: multigrid by aggregation, one cycle. strength=0.08: blocks that couple
+ *                  less, relative to the largest of their row, are weak; bottom=500: unknowns that
+ *                  are inverted densely. Elasticity needs tess_solver_set_coordinates.
+ *                  cycle=NAME: v, w or k. v where A is symmetric; else k, or w in methods that do
+ *                  not allow a preconditioner that changes (all but cg, bicgstab from the right,
+ *                  fgmres, dgmres and amg).
+ *                  smoother=NAME: chebyshev (of degree=2; where A is symmetric), gs (symmetric
+ *                  block Gauss-Seidel), ilu0 (where it is not). Of gs and ilu0 degree=1 is the
+ *                  number of sweeps, and schedule= and domains= hold for them.
+ *                  prolongator=NAME: smoothed (default) or plain, with which cycle=k is default.
  *   schedule=NAME  how ssor, ilu0 and ic0 are solved in parallel.
  *                  domains (a CPU's default): as many ranges of rows as `domains` says (0: one a
  *                  thread), factored apart. Blocks that couple two ranges are dropped, so the
@@ -799,8 +806,9 @@ TESS_API tess_status tess_solver_set_coordinates(tess_solver *solver, int dimens
                                                  const double *coordinates);
 /* Makes what the first solve would make: pc=amg waits for modes until then. */
 TESS_API tess_status tess_solver_set_up(tess_solver *solver);
-/* Lines that say what the preconditioner was made of (pc=amg: its levels); "" where there is
- * nothing to say. Valid until the solver changes. */
+/* Lines that say what the preconditioner was made of (pc=amg: its levels, and after a solve how
+ * fast it converged and where its time went); "" where there is nothing to say. Valid until the
+ * solver changes. */
 TESS_API const char *tess_solver_describe(const tess_solver *solver);
 /* What auto has tried in the last solve: attempt `index` from 0 as a line with its outcome; NULL
  * after the last attempt, and for other methods. The text lives until the next solve. */

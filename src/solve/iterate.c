@@ -325,6 +325,7 @@ tess_status tess_iterate(tess_solver *solver, int k, const void *B, int64_t ldb,
         TESS_TRY_CLEAN(
             end(solver, &g.systems[j], j, (char *)X + (size_t)(j * ldx) * scalar, &results[j]));
     add_costs(&solver->space, tess_seconds() - started, k, results);
+    tess_solver_tell(solver, &g.systems[0]);
 cleanup:
     tess_group_close(solver->ctx, &g);
     return status;

@@ -97,7 +97,27 @@ const char *tess_solver_describe(const tess_solver *solver)
         return "";
     if (solver->outer == &tess_outer_refine)
         solver = solver->inner;
-    return !solver->outer && solver->made && solver->pc.ops->describe
-               ? solver->pc.ops->describe(&solver->pc)
-               : "";
+    if (solver->outer || !solver->made || !solver->pc.ops->describe)
+        return "";
+    return solver->about[0] ? solver->about : solver->pc.ops->describe(&solver->pc);
+}
+
+void tess_solver_tell(tess_solver *solver, const tess_system *system)
+{
+    const tess_space *space = &solver->space;
+    const double gain = system->residual / system->start_residual;
+    const int levels = space->pc->own.levels, first = space->level[levels].type != space->type;
+    const double *seconds = space->seconds + TESS_TIME_LEVEL, all = space->seconds[TESS_TIME_PC];
+    solver->about[0] = '\0';
+    if (!solver->pc.ops->describe || levels == 0 || system->iteration == 0 || !(all > 0))
+        return;
+    tess_append(solver->about, sizeof solver->about, "%s", solver->pc.ops->describe(&solver->pc));
+    if (gain > 0 && isfinite(gain))
+        tess_append(solver->about, sizeof solver->about, "convergence factor %.3f an iteration\n",
+                    pow(gain, 1 / (double)system->iteration));
+    tess_append(solver->about, sizeof solver->about, "time by level:");
+    for (int i = first; i <= levels; i++)
+        tess_append(solver->about, sizeof solver->about, "%s %.1f %%", i > first ? "," : "",
+                    100 * seconds[i] / all);
+    tess_append(solver->about, sizeof solver->about, "\n");
 }

@@ -15,7 +15,7 @@ tess_status tess_parts_check(const tess_plan *plan, const tess_solve_options *op
                        : options->order != TESS_ORDER_NONE ? "order"
                        : options->pc.pivot > 0             ? "pivot"
                        : options->inner_single             ? "inner=f32"
-                       : options->method->direct           ? "direct"
+                       : options->method->pc               ? options->method->name
                        : options->pc.ops->takes_modes      ? options->pc.ops->name
                                                            : NULL;
     if (!what)

@@ -25,6 +25,10 @@ double tess_solver_growth(const tess_solver *solver);
 tess_status tess_modes_copy(tess_ctx *ctx, const char *call, int64_t rows, int k,
                             const double *modes, int64_t ld, double **out);
 
+/* Adds to what tess_solver_describe says how fast the systems of the last solve converged, and
+ * where the preconditioner's time went. */
+void tess_solver_tell(tess_solver *solver, const tess_system *system);
+
 /* ---- operator.c ---- */
 
 /* The caller's operator, checked. */

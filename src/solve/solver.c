@@ -21,6 +21,7 @@ void tess_solver_unmake(tess_solver *solver)
     solver->loop = NULL;
     solver->slots = NULL;
     tess_pc_tear_down(&solver->pc);
+    solver->about[0] = '\0';
     solver->made = false;
 }
 
@@ -260,6 +261,7 @@ tess_status tess_solver_update(tess_solver *solver, const void *values)
         return solver->outer->update(solver);
     if (!solver->made)
         return tess_solver_set_up(solver);
+    solver->about[0] = '\0';
     TESS_TRY(tess_pc_update_values(solver->plan, &solver->pc));
     if (solver->options.method->least_squares)
         TESS_TRY(tess_plan_norm(solver->plan, &solver->norm));

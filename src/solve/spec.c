@@ -97,14 +97,19 @@ static tess_status check_pc(tess_ctx *ctx, const tess_solve_options *options)
 {
     const tess_method *method = options->method;
     const tess_pc_ops *pc = options->pc.ops;
-    if (method->direct && !pc->complete)
-        return tess_fail(ctx, TESS_ERR_OPTION, "%s needs complete factors: pc=lu, not pc=%s",
-                         method->name, pc->name);
+    if (method->pc && method->pc != pc)
+        return tess_fail(ctx, TESS_ERR_OPTION, "%s takes pc=%s alone, not pc=%s", method->name,
+                         method->pc->name, pc->name);
     if (method->symmetric && pc->unsymmetric)
         return tess_fail(
             ctx, TESS_ERR_OPTION,
             "%s needs a symmetric preconditioner, which pc=%s is not: try pc=ick, or gmres",
             method->name, pc->name);
+    if (options->pc.amg.cycle == TESS_CYCLE_K && !options->pc.flexible)
+        return tess_fail(ctx, TESS_ERR_OPTION,
+                         "cycle=k differs from one application to the next, which %s%s does not "
+                         "allow: try cycle=w, or cg, bicgstab or fgmres",
+                         method->name, options->left ? " with side=left" : "");
     if (options->scale == TESS_SCALE_MATCH && (method->symmetric || pc->symmetric))
         return tess_fail(ctx, TESS_ERR_OPTION,
                          "scale=match reorders rows alone, and %s%s needs a symmetric matrix: try "
@@ -163,6 +168,10 @@ static tess_status parse_keys(tess_ctx *ctx, const char *keys, tess_solve_option
         {"fill", TESS_OPTION_DOUBLE, &read->pc.fill, 0, 1e9, NULL, 0},
         {"strength", TESS_OPTION_DOUBLE, &read->pc.amg.strength, 0, 1, NULL, 0},
         {"degree", TESS_OPTION_INT, &read->pc.amg.degree, 1, 10, NULL, 0},
+        {"cycle", TESS_OPTION_CHOICE, &read->pc.amg.cycle, 0, 0, tess_amg_cycle_names, 0},
+        {"smoother", TESS_OPTION_CHOICE, &read->pc.amg.smoother, 0, 0, tess_amg_smoother_names, 0},
+        {"prolongator", TESS_OPTION_CHOICE, &read->pc.amg.prolongator, 0, 0,
+         tess_amg_prolongator_names, 0},
         {"bottom", TESS_OPTION_INT, &read->pc.amg.bottom, 1, 10000, NULL, 0},
         {"pivot", TESS_OPTION_DOUBLE, &read->pc.pivot, 0, 1, NULL, 0},
         {"scale", TESS_OPTION_CHOICE, &read->scale, 0, 0, scales, 0},
@@ -185,7 +194,7 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
                                       .levels = 1,
                                       .drop = 1e-4,
                                       .fill = 10,
-                                      .amg = {.strength = 0.08, .degree = 2, .bottom = 500}},
+                                      .amg = {.strength = 0.08, .bottom = 500}},
                                .tol = 1e-8,
                                .max = 10000,
                                .restart = 30,
@@ -203,9 +212,10 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
                          (long long)read.deflate, (long long)read.restart);
     TESS_TRY(check_side(ctx, read.method, words.side));
     read.left = words.side == SIDE_LEFT;
-    read.pc.ops = words.pc >= 0         ? tess_pcs[words.pc]
-                  : read.method->direct ? &tess_pc_lu
-                                        : &tess_pc_none;
+    read.pc.ops = words.pc >= 0     ? tess_pcs[words.pc]
+                  : read.method->pc ? read.method->pc
+                                    : &tess_pc_none;
+    read.pc.flexible = read.method->flexible && !read.left;
     TESS_TRY(check_pc(ctx, &read));
     read.pc.transpose = read.method->transpose;
     read.pc.positive = read.method->symmetric;

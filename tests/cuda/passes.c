@@ -127,7 +127,7 @@ int test_loops(test_loop *loops, int capacity)
         int m = -1;
         for (size_t i = 0; tess_methods[i]; i++) {
             const tess_method *method = tess_methods[i];
-            if (method->direct) /* never without complete factors, which a GPU has not */
+            if (method->pc) /* never with these preconditioners */
                 continue;
             if (method->size || method->transpose) /* not for loop.cu */
                 continue;

@@ -3,100 +3,24 @@
 #include <math.h>
 #include <string.h>
 
-#include "problems.h"
-#include "solve/pc/amg/amg.h"
-
-typedef struct run {
-    tess_matrix *A;
-    tess_device *device;
-    tess_plan *plan;
-    tess_solver *solver;
-    void *b, *x;
-    tess_result result;
-} run;
-
-static const char *device_name(void)
-{
-    const char *name = getenv("TEST_DEVICE");
-    return name ? name : "cpu";
-}
-
-/* On the emulator a few small systems. */
-static bool few(void)
-{
-    return getenv("TEST_FEW") != NULL;
-}
-
-static void plan_of(tess_ctx *ctx, tess_matrix *A, run *r)
-{
-    static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
-    r->A = A;
-    r->device = test_device(ctx, device_name());
-    assert_int_equal(tess_plan_create(ctx, A, r->device, &guess, &r->plan), TESS_OK);
-}
-
-static run generate(tess_ctx *ctx, const char *input)
-{
-    run r = {0};
-    tess_matrix *A;
-    assert_int_equal(tess_matrix_generate(ctx, input, &A, &r.b), TESS_OK);
-    plan_of(ctx, A, &r);
-    assert_int_equal(tess_calloc_bytes(ctx, A->rows, tess_type_size(A->type), &r.x), TESS_OK);
-    return r;
-}
-
-static void solve(run *r, const char *what, const char *spec)
-{
-    tess_solver_destroy(r->solver);
-    r->solver = NULL;
-    memset(r->x, 0, (size_t)r->A->rows * tess_type_size(r->A->type));
-    if (tess_solver_create(r->plan, spec, &r->solver) != TESS_OK ||
-        tess_solver_solve(r->solver, r->b, r->x, &r->result) != TESS_OK)
-        fail_msg("%s, %s: %s", what, spec, tess_ctx_error(r->A->ctx));
-    for (int64_t i = 0; i < r->A->rows; i++)
-        if (!isfinite(tess_get(r->x, r->A->type, i)))
-            fail_msg("%s, %s: x[%lld] is not finite", what, spec, (long long)i);
-}
-
-static void solves_within(run *r, const char *what, const char *spec, int64_t most)
-{
-    solve(r, what, spec);
-    if (r->result.reason != TESS_REASON_CONVERGED || r->result.iterations > most)
-        fail_msg("%s, %s: %s, %s, not within %lld iterations", what, spec,
-                 tess_reason_name(r->result.reason), r->result.text, (long long)most);
-}
-
-static void done(tess_ctx *ctx, run *r)
-{
-    tess_solver_destroy(r->solver);
-    tess_plan_destroy(r->plan);
-    tess_device_close(r->device);
-    tess_free(ctx, r->b);
-    tess_free(ctx, r->x);
-    tess_matrix_destroy(r->A);
-}
-
-static const tess_amg *hierarchy(const run *r)
-{
-    return r->solver->pc.state;
-}
+#include "multigrid.h"
 
 static void elasticity_takes_as_many_iterations_on_every_mesh(void **state)
 {
     static const int sizes[] = {8, 11, 16, 24};
-    for (int i = 0; i < (few() ? 1 : 4); i++) {
+    for (int i = 0; i < (amg_run_few() ? 1 : 4); i++) {
         char input[60];
         snprintf(input, sizeof input, "elasticity:n=%d", sizes[i]);
-        run r = generate(test_ctx(state), input);
-        solves_within(&r, input, "cg:pc=amg", 20);
-        assert_int_equal(hierarchy(&r)->modes, 6);
-        assert_true(hierarchy(&r)->levels >= 2);
-        const double complexity = tess_amg_complexity(hierarchy(&r));
+        amg_run r = amg_run_generate(test_ctx(state), input);
+        amg_run_within(&r, input, "cg:pc=amg", 20);
+        assert_int_equal(amg_run_hierarchy(&r)->modes, 6);
+        assert_true(amg_run_hierarchy(&r)->levels >= 2);
+        const double complexity = tess_amg_complexity(amg_run_hierarchy(&r));
         if (!(complexity <= 1.25))
             fail_msg("%s: operator complexity %.3f", input, complexity);
         const int64_t iterations = r.result.iterations;
-        solves_within(&r, input, "cg:pc=amg,pc_type=f32", iterations + 1);
-        done(test_ctx(state), &r);
+        amg_run_within(&r, input, "cg:pc=amg,pc_type=f32", iterations + 1);
+        amg_run_close(test_ctx(state), &r);
     }
 }
 
@@ -104,48 +28,49 @@ static void jumps_and_directions_cost_less_than_twice_the_iterations(void **stat
 {
     static const char *const hard[] = {"jump=1e6",  "jump=1e-6", "aniso=1e-3",
                                        "aniso=1e3", "free=1",    "free=1,jump=1e6"};
-    if (few())
+    if (amg_run_few())
         skip();
-    run smooth = generate(test_ctx(state), "diffusion:n=20");
-    solves_within(&smooth, "diffusion:n=20", "cg:pc=amg", 20);
+    amg_run smooth = amg_run_generate(test_ctx(state), "diffusion:n=20");
+    amg_run_within(&smooth, "diffusion:n=20", "cg:pc=amg", 20);
     for (size_t i = 0; i < sizeof hard / sizeof *hard; i++) {
         char input[60];
         snprintf(input, sizeof input, "diffusion:n=20,%s", hard[i]);
-        run r = generate(test_ctx(state), input);
-        solves_within(&r, input, "cg:pc=amg", 2 * smooth.result.iterations);
-        done(test_ctx(state), &r);
+        amg_run r = amg_run_generate(test_ctx(state), input);
+        amg_run_within(&r, input, "cg:pc=amg", 2 * smooth.result.iterations);
+        amg_run_close(test_ctx(state), &r);
     }
-    done(test_ctx(state), &smooth);
+    amg_run_close(test_ctx(state), &smooth);
 }
 
 static void jumps_and_directions_together_are_solved(void **state)
 {
-    for (uint64_t seed = 1; seed <= (few() ? 2 : 12); seed++) {
+    for (uint64_t seed = 1; seed <= (amg_run_few() ? 2 : 12); seed++) {
         char input[80];
         snprintf(input, sizeof input, "diffusion:n=%d,jump=1e%d,aniso=1e%d%s",
                  5 + (int)tess_random_below(seed, 0, 12), -6 + (int)tess_random_below(seed, 1, 13),
                  -4 + (int)tess_random_below(seed, 2, 9),
                  tess_random_below(seed, 3, 3) ? "" : ",free=1");
-        run r = generate(test_ctx(state), input);
-        solves_within(&r, input, "cg:pc=amg", 200);
-        done(test_ctx(state), &r);
+        amg_run r = amg_run_generate(test_ctx(state), input);
+        amg_run_within(&r, input, "cg:pc=amg", 200);
+        amg_run_close(test_ctx(state), &r);
     }
 }
 
 static void free_bodies_are_solved_up_to_a_rigid_motion(void **state)
 {
-    run r = generate(test_ctx(state), "elasticity:n=8,free=1");
-    solves_within(&r, "elasticity:n=8,free=1", "cg:pc=amg", 20);
-    done(test_ctx(state), &r);
-    r = generate(test_ctx(state), "elasticity:n=2,free=1"); /* one level: the bottom is singular */
-    solves_within(&r, "elasticity:n=2,free=1", "cg:pc=amg", 3);
-    done(test_ctx(state), &r);
+    amg_run r = amg_run_generate(test_ctx(state), "elasticity:n=8,free=1");
+    amg_run_within(&r, "elasticity:n=8,free=1", "cg:pc=amg", 20);
+    amg_run_close(test_ctx(state), &r);
+    r = amg_run_generate(test_ctx(state),
+                         "elasticity:n=2,free=1"); /* one level: the bottom is singular */
+    amg_run_within(&r, "elasticity:n=2,free=1", "cg:pc=amg", 3);
+    amg_run_close(test_ctx(state), &r);
 }
 
 /* Sizes of blocks, of boxes and of the bottom drawn at random. */
 static void block_matrices_of_any_size_are_solved(void **state)
 {
-    for (uint64_t seed = 1; seed <= (few() ? 4 : 40); seed++) {
+    for (uint64_t seed = 1; seed <= (amg_run_few() ? 4 : 40); seed++) {
         char input[160], spec[120];
         const bool single = tess_random_below(seed, 5, 4) == 0; /* rounding: 1e-7 times 200 */
         snprintf(input, sizeof input, "stencil%d:nx=%d,ny=%d,nz=%d,b=%d,seed=%d%s",
@@ -155,56 +80,38 @@ static void block_matrices_of_any_size_are_solved(void **state)
         snprintf(spec, sizeof spec, "cg:pc=amg,bottom=%d,degree=%d,tol=%s%s",
                  1 + (int)tess_random_below(seed, 6, 100), 1 + (int)tess_random_below(seed, 7, 4),
                  single ? "1e-4" : "1e-9", tess_random_below(seed, 8, 3) ? "" : ",pc_type=f32");
-        run r = generate(test_ctx(state), input);
-        solves_within(&r, input, spec, 30);
-        done(test_ctx(state), &r);
+        amg_run r = amg_run_generate(test_ctx(state), input);
+        amg_run_within(&r, input, spec, 30);
+        amg_run_close(test_ctx(state), &r);
     }
 }
 
 /* Rows that couple to nothing, and rows that are 0 with their right-hand side. */
 static void isolated_and_empty_rows_do_no_harm(void **state)
 {
-    for (uint64_t seed = 1; seed <= (few() ? 2 : 12); seed++) {
+    for (uint64_t seed = 1; seed <= (amg_run_few() ? 2 : 12); seed++) {
         char what[60];
         const int32_t b = 1 + (int32_t)tess_random_below(seed, 0, 4);
         snprintf(what, sizeof what, "stencil7:n=8,b=%d,seed=%d", (int)b, (int)seed);
-        run r = generate(test_ctx(state), what);
-        tess_matrix *A = r.A;
-        double *values = A->values;
-        for (int64_t row = 0; row < A->block_rows; row++)
-            for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
-                for (int32_t q = 0; q < b * b; q++) {
-                    const int64_t i = row * b + q % b, j = (int64_t)A->columns[k] * b + q / b;
-                    const bool alone = tess_random_below(seed + 100, (uint64_t)i, 5) == 0 ||
-                                       tess_random_below(seed + 100, (uint64_t)j, 5) == 0;
-                    const bool empty = tess_random_below(seed + 200, (uint64_t)i, 9) == 0;
-                    if (i != j ? alone : alone && empty)
-                        values[k * b * b + q] = 0;
-                }
-        for (int64_t i = 0; i < A->rows; i++)
-            if (tess_random_below(seed + 100, (uint64_t)i, 5) == 0 &&
-                tess_random_below(seed + 200, (uint64_t)i, 9) == 0)
-                ((double *)r.b)[i] = 0;
-        tess_plan_destroy(r.plan);
-        tess_device_close(r.device);
-        plan_of(test_ctx(state), A, &r);
-        solves_within(&r, what, "cg:pc=amg,bottom=40", 40);
-        done(test_ctx(state), &r);
+        amg_run r = amg_run_generate(test_ctx(state), what);
+        amg_run_isolate(test_ctx(state), &r, seed);
+        amg_run_within(&r, what, "cg:pc=amg,bottom=40", 40);
+        amg_run_close(test_ctx(state), &r);
     }
 }
 
 static void every_run_has_the_same_bits(void **state)
 {
-    run r = generate(test_ctx(state), "elasticity:n=8");
-    solves_within(&r, "elasticity:n=8", "cg:pc=amg,bottom=100", 20);
+    amg_run r = amg_run_generate(test_ctx(state), "elasticity:n=8");
+    amg_run_within(&r, "elasticity:n=8", "cg:pc=amg,bottom=100", 20);
     double *first = malloc((size_t)r.A->rows * sizeof *first);
     memcpy(first, r.x, (size_t)r.A->rows * sizeof *first);
     for (int i = 0; i < 3; i++) {
-        solves_within(&r, "elasticity:n=8", "cg:pc=amg,bottom=100", 20);
+        amg_run_within(&r, "elasticity:n=8", "cg:pc=amg,bottom=100", 20);
         assert_memory_equal(first, r.x, (size_t)r.A->rows * sizeof *first);
     }
     free(first);
-    done(test_ctx(state), &r);
+    amg_run_close(test_ctx(state), &r);
 }
 
 /* Groups and patterns stay, numbers are those of a new hierarchy. */
@@ -212,31 +119,31 @@ static void new_values_give_what_a_new_solver_gives(void **state)
 {
     static const char *const specs[] = {"cg:pc=amg,bottom=60", "cg:pc=amg,bottom=60,pc_type=f32"};
     for (size_t s = 0; s < 2; s++) {
-        run r = generate(test_ctx(state), "elasticity:n=7");
+        amg_run r = amg_run_generate(test_ctx(state), "elasticity:n=7");
         const int64_t stored = tess_matrix_stored(r.A), rows = r.A->rows;
         double *values = malloc((size_t)stored * sizeof *values), *x = malloc((size_t)rows * 8);
         for (int64_t i = 0; i < stored; i++)
             values[i] = 3 * ((const double *)r.A->values)[i];
-        solves_within(&r, "elasticity:n=7", specs[s], 20);
+        amg_run_within(&r, "elasticity:n=7", specs[s], 20);
         tess_result result;
         assert_int_equal(tess_plan_update_values(r.plan, values), TESS_OK);
         assert_int_equal(tess_solver_update(r.solver, NULL), TESS_OK);
         memset(x, 0, (size_t)rows * sizeof *x);
         assert_int_equal(tess_solver_solve(r.solver, r.b, x, &result), TESS_OK);
         assert_int_equal(result.reason, TESS_REASON_CONVERGED);
-        solves_within(&r, "new values", specs[s], 20);
+        amg_run_within(&r, "new values", specs[s], 20);
         assert_int_equal(result.iterations, r.result.iterations);
         assert_memory_equal(x, r.x, (size_t)rows * sizeof *x);
         free(values);
         free(x);
-        done(test_ctx(state), &r);
+        amg_run_close(test_ctx(state), &r);
     }
 }
 
 static void several_right_hand_sides_are_each_solved(void **state)
 {
     enum { K = 3 };
-    run r = generate(test_ctx(state), "elasticity:n=6");
+    amg_run r = amg_run_generate(test_ctx(state), "elasticity:n=6");
     const int64_t rows = r.A->rows;
     double *B = malloc((size_t)(K * rows) * sizeof *B), *X = calloc((size_t)(K * rows), 8);
     tess_result results[K];
@@ -259,25 +166,25 @@ static void several_right_hand_sides_are_each_solved(void **state)
     }
     free(B);
     free(X);
-    done(test_ctx(state), &r);
+    amg_run_close(test_ctx(state), &r);
 }
 
 /* The caller's modes and coordinates do what those of the generator do. */
 static void modes_of_the_caller_count(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    if (few())
+    if (amg_run_few())
         skip();
-    run r = generate(ctx, "elasticity:n=12");
+    amg_run r = amg_run_generate(ctx, "elasticity:n=12");
     tess_result result;
-    solves_within(&r, "rigid motions", "cg:pc=amg,bottom=50", 20);
+    amg_run_within(&r, "rigid motions", "cg:pc=amg,bottom=50", 20);
     const int64_t rigid = r.result.iterations, rows = r.A->rows;
     double *coordinates = malloc((size_t)rows * sizeof *coordinates);
     memcpy(coordinates, r.A->coordinates, (size_t)rows * sizeof *coordinates);
     tess_free(ctx, r.A->coordinates);
     r.A->coordinates = NULL;
-    solve(&r, "constants", "cg:pc=amg,bottom=50");
-    assert_int_equal(hierarchy(&r)->modes, 3);
+    amg_run_solve(&r, "constants", "cg:pc=amg,bottom=50");
+    assert_int_equal(amg_run_hierarchy(&r)->modes, 3);
     assert_true(r.result.iterations > rigid + 3);
 
     assert_int_equal(tess_solver_set_coordinates(r.solver, 3, coordinates), TESS_OK);
@@ -286,7 +193,7 @@ static void modes_of_the_caller_count(void **state)
     assert_int_equal(result.iterations, rigid);
 
     double *modes = malloc((size_t)(6 * rows) * sizeof *modes);
-    memcpy(modes, hierarchy(&r)->level[0].modes, (size_t)(6 * rows) * sizeof *modes);
+    memcpy(modes, amg_run_hierarchy(&r)->level[0].modes, (size_t)(6 * rows) * sizeof *modes);
     assert_int_equal(tess_solver_set_modes(r.solver, 6, modes, rows), TESS_OK);
     memset(r.x, 0, (size_t)rows * sizeof(double));
     assert_int_equal(tess_solver_solve(r.solver, r.b, r.x, &result), TESS_OK);
@@ -304,14 +211,14 @@ static void modes_of_the_caller_count(void **state)
     assert_string_equal(tess_solver_describe(r.solver), "");
     free(coordinates);
     free(modes);
-    done(ctx, &r);
+    amg_run_close(ctx, &r);
 }
 
 static void memory_that_ends_anywhere_is_reported(void **state)
 {
     static const char *const spec = "cg:pc=amg,bottom=30,pc_type=f32";
-    run r = generate(test_ctx(state), "elasticity:n=4");
-    solve(&r, "elasticity:n=4", spec); /* the plan keeps what its first solver needs */
+    amg_run r = amg_run_generate(test_ctx(state), "elasticity:n=4");
+    amg_run_solve(&r, "elasticity:n=4", spec); /* the plan keeps what its first solver needs */
     tess_solver_destroy(r.solver);
     r.solver = NULL;
     test_sweep sweep = test_sweep_begin(state);
@@ -326,7 +233,7 @@ static void memory_that_ends_anywhere_is_reported(void **state)
         tess_solver_destroy(solver);
     } while (test_sweep_goes_on(&sweep, status));
     assert_true(sweep.failed > 50);
-    done(test_ctx(state), &r);
+    amg_run_close(test_ctx(state), &r);
 }
 
 int main(void)

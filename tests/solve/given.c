@@ -108,7 +108,7 @@ static void every_method_solves_with_the_callers_operator_as_with_the_matrix(voi
     problem p = problem_open(ctx, problem_matrix(ctx, 30, 2, true, TESS_F64, 9), "cpu");
     quarter q = quarter_open(ctx, &p);
     for (size_t i = 0; tess_methods[i]; i++) {
-        if (tess_methods[i]->direct || !problem_has(&p, tess_methods[i]->name) || !problem_part(i))
+        if (tess_methods[i]->pc || !problem_has(&p, tess_methods[i]->name) || !problem_part(i))
             continue;
         for (int with = 0; with < 4; with++) {
             caller a = caller_of(&p, p.plan), m = caller_of(&p, q.plan);

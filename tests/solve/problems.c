@@ -99,7 +99,7 @@ bool problem_may(const char *spec)
 
 bool problem_fits(const tess_method *method, const tess_pc_ops *pc)
 {
-    if ((method->direct && !pc->complete) || (method->symmetric && pc->unsymmetric))
+    if ((method->pc && method->pc != pc) || (method->symmetric && pc->unsymmetric))
         return false;
     return !pc->complete || tess_direct_available(NULL, false) == TESS_OK;
 }

@@ -72,7 +72,7 @@ static int make_spec(cli_app *app, const solve_options *options, solve_run *r)
         snprintf(tol, sizeof tol, ",tol=%.15g", r->tol);
     if (options->max != 0)
         snprintf(max, sizeof max, ",max=%lld", (long long)options->max);
-    if (automatic || strcmp(method, "direct") == 0)
+    if (automatic || strcmp(method, "direct") == 0 || strcmp(method, "amg") == 0)
         pc = options->pc;
     char keys[sizeof r->spec];
     int length = snprintf(keys, sizeof keys, "%s%s%s%s%s%s", pc ? ",pc=" : "", pc ? pc : "", tol,

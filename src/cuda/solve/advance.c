@@ -123,11 +123,11 @@ static tess_status read_shares(tess_space *space, const tess_unit_list *list, in
             const tess_step *step = list->units[k].step;
             const double share = bytes > 0 ? tess_space_step_bytes(space, step, count) / bytes
                                            : 1.0 / (double)together;
-            tess_step_divide_time(step, share * time, seconds);
+            tess_step_divide_time(space, step, share * time, seconds);
         }
     }
     for (int i = 0; i < TESS_TIMES; i++)
-        state->share[i] = all > 0 ? seconds[i] / all : 1.0 / TESS_TIMES;
+        state->share[i] = all > 0 ? seconds[i] / all : 1.0 / TESS_TIME_LEVEL;
     state->iteration_seconds = all;
     state->timed++;
     return TESS_OK;

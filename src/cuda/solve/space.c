@@ -14,7 +14,7 @@ static void release(tess_space *space)
     tess_cuda_graphs_free(space);
     tess_cuda_loop_free(space);
     tess_cuda_lists_free(space);
-    tess_cuda_factors_destroy(state->factors);
+    tess_cuda_applied_free(state);
     tess_cuda_diagonals_free(state);
     for (int i = 0; i < TESS_FLIGHTS; i++)
         if (state->flight[i])
@@ -59,18 +59,6 @@ static tess_status zeros(tess_cuda_space *state, int64_t count, size_t size, con
                : TESS_OK;
 }
 
-/* Diagonals are copied when lists that apply them are made. */
-static tess_status upload_pc(tess_space *space)
-{
-    tess_cuda_space *state = tess_cuda_space_of(space);
-    TESS_TRY(tess_cuda_update_diagonals(state));
-    if (!space->pc->ops->apply || tess_pc_given_operator(space->pc))
-        return TESS_OK;
-    return state->factors ? tess_cuda_factors_update(state->factors, state->plan->stream)
-                          : tess_cuda_factors_create(state->cuda, space->pc, state->plan->stream,
-                                                     &state->factors);
-}
-
 static tess_status allocate(tess_space *space)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
@@ -95,8 +83,7 @@ static tess_status allocate(tess_space *space)
     for (int i = 0; i < TESS_FLIGHTS; i++)
         TESS_TRY(TESS_CU(cuda, cuEventCreate(&state->flight[i], CU_EVENT_NO_TIMING)));
     TESS_TRY(TESS_CU(cuda, cuEventCreate(&state->chunk_end, CU_EVENT_NO_TIMING)));
-    TESS_TRY(TESS_CU(cuda, cuStreamCreate(&state->aside, CU_STREAM_DEFAULT_FLAGS)));
-    return upload_pc(space);
+    return TESS_CU(cuda, cuStreamCreate(&state->aside, CU_STREAM_DEFAULT_FLAGS));
 }
 
 /* Of the caller's operators: work that a graph cannot repeat. */
@@ -203,7 +190,10 @@ static tess_status update_values(tess_space *space)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     TESS_TRY(tess_cuda_enter(state->cuda));
-    return tess_cuda_leave_with(state->cuda, upload_pc(space));
+    tess_status status = tess_cuda_update_diagonals(state);
+    if (status == TESS_OK)
+        status = tess_cuda_update_factors(state);
+    return tess_cuda_leave_with(state->cuda, status);
 }
 
 /* ---- One list ---- */

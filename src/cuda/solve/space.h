@@ -16,6 +16,7 @@
 #include "cuda/solve/loop.h"
 
 typedef struct tess_cuda_diagonal tess_cuda_diagonal;
+typedef struct tess_cuda_applied tess_cuda_applied;
 
 /* A compiled pass, shared by all lists. */
 typedef struct tess_pass_module {
@@ -43,7 +44,7 @@ typedef struct tess_cuda_space {
         *halo; /* of one part: how it exchanges with the others; NULL: the plan is whole */
     cu_pointer data, slots, control, ring, parts, tickets;
     tess_cuda_diagonal *diagonals; /* of all lists' updates */
-    tess_cuda_factors *factors;    /* triangular preconditioners */
+    tess_cuda_applied *applied;    /* triangular factors of all lists' steps */
     int64_t ring_length;           /* iterations */
     int part_blocks;               /* thread blocks of a pass at most */
     tess_pass_module *modules;
@@ -88,6 +89,16 @@ cu_pointer tess_cuda_diagonal_copy(const tess_cuda_space *state, const tess_diag
 /* All of them from the host's present numbers. */
 tess_status tess_cuda_update_diagonals(tess_cuda_space *state);
 void tess_cuda_diagonals_free(tess_cuda_space *state);
+
+/* ---- space_factors.c ---- */
+
+/* Copies of the factors that a list's steps apply, made now if this is the first time. */
+tess_status tess_cuda_need_factors(tess_cuda_space *state, const tess_steps *steps);
+/* The copy of pc's factors, NULL before it is made. */
+tess_cuda_factors *tess_cuda_factors_of(const tess_cuda_space *state, const tess_pc *pc);
+/* All of them from the host's present numbers. */
+tess_status tess_cuda_update_factors(tess_cuda_space *state);
+void tess_cuda_applied_free(tess_cuda_space *state);
 
 /* ---- space_list.c ---- */
 

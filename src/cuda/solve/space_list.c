@@ -166,6 +166,7 @@ static tess_status build(tess_space *space, tess_unit_list *list, const tess_str
     tess_cuda_space *state = tess_cuda_space_of(space);
     TESS_TRY(need_finish(state));
     TESS_TRY(tess_cuda_need_diagonals(state, list->steps));
+    TESS_TRY(tess_cuda_need_factors(state, list->steps));
     TESS_TRY(tess_units_build(list, has_fused(space, list->steps), stretch != NULL,
                               stretch ? stretch->stops : NULL, stretch ? stretch->stop_count : 0));
     for (int64_t i = 0; i < list->count; i++)

@@ -176,11 +176,12 @@ static tess_status finish(tess_space *space, const tess_unit_list *list, const t
 static tess_status precondition(tess_space *space, const tess_step *step, int system)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
-    const tess_operator *M = tess_pc_given_operator(space->pc);
+    const tess_operator *M = tess_pc_given_operator(step->pc);
     const cu_pointer r = tess_cuda_vector(space, step->x, system);
     const cu_pointer z = tess_cuda_vector(space, step->y, system);
     return M ? tess_cuda_call_operator(state->plan, M, "preconditioner", step->transpose, r, z)
-             : tess_cuda_factors_apply(state->factors, step->transpose, r, z, state->plan->stream);
+             : tess_cuda_factors_apply(tess_cuda_factors_of(state, step->pc), step->transpose, r, z,
+                                       state->plan->stream);
 }
 
 static tess_status run_unit(tess_space *space, const tess_unit_list *list, const tess_unit *unit,

@@ -9,6 +9,7 @@
  *     beta = (rho' / rho) (alpha / omega)
  *     p = r + beta (p - omega v)
  *
+ * From the right M may change from one application to the next: r stays b - A x.
  * From the left r, v and t are those of M^-1 A x = M^-1 b, and y and z are p and r themselves.
  *
  * A divisor that becomes 0 after the first iteration makes the method begin again from x, with a
@@ -119,6 +120,7 @@ const tess_method tess_method_bicgstab = {
     .name = "bicgstab",
     .summary = "any A; two products an iteration",
     .sides = TESS_SIDES_BOTH,
+    .flexible = true,
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,

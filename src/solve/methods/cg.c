@@ -8,15 +8,19 @@
  *
  * x is updated after r, when p is read anyway: beside the product an iteration moves 11 vectors and
  * M (Algorithm 1's five kernels move 20).
+ *
+ * Where M changes from one application to the next beta is z.(r' - r) / rz (Notay 2000), which
+ * makes p conjugate to the direction before it. As r' - r = -alpha q that is -alpha z.q / rz.
  */
 #include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, Z, P, Q, VECTORS };
-enum { RZ = TESS_S_OWN, RZ_NEW, PQ, ALPHA, BETA, SLOTS };
+enum { RZ = TESS_S_OWN, RZ_NEW, PQ, ALPHA, BETA, ZQ, SLOTS };
 
 static void build(tess_solver *solver)
 {
     tess_steps *s = &solver->start;
+    const bool varies = solver->pc.varies;
     tess_step_residual(s, R);
     int z = tess_pc_append(&solver->pc, s, R, Z);
     tess_step_copy(s, P, z);
@@ -30,10 +34,14 @@ static void build(tess_solver *solver)
     z = tess_pc_append(&solver->pc, s, R, Z);
     tess_step_dot(s, RZ_NEW, R, z);
     tess_step_dot(s, TESS_S_RR, R, R);
-    tess_step_scalar(s, TESS_OP_DIV, BETA, RZ_NEW, RZ);
+    if (varies)
+        tess_step_dot(s, ZQ, z, Q);
+    tess_step_scalar(s, TESS_OP_DIV, BETA, varies ? ZQ : RZ_NEW, RZ);
+    if (varies)
+        tess_step_scalar(s, TESS_OP_MUL, BETA, BETA, ALPHA);
     tess_step_scalar(s, TESS_OP_COPY, RZ, RZ_NEW, RZ_NEW);
     tess_step_sum(s, TESS_V_X, 1, TESS_ONE, TESS_V_X, 1, ALPHA, P);
-    tess_step_sum(s, P, 1, TESS_ONE, z, 1, BETA, P);
+    tess_step_sum(s, P, 1, TESS_ONE, z, varies ? -1 : 1, BETA, P);
 }
 
 /* Dot products of vectors smaller than this may underflow to 0. */
@@ -70,6 +78,7 @@ const tess_method tess_method_cg = {
     .summary = "conjugate gradients: symmetric positive definite A and preconditioner",
     .symmetric = true,
     .positive_definite = true,
+    .flexible = true,
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,

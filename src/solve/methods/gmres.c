@@ -34,6 +34,7 @@ static void close_state(tess_solver *solver)
     TESS_FREE(solver->ctx, state->finish, state->mend);
     tess_steps_free(&state->deflate);
     TESS_FREE(solver->ctx, state->small, state->R, state);
+    solver->state = NULL;
 }
 
 static tess_status open_state(tess_solver *solver)

@@ -77,7 +77,8 @@ struct tess_solver {
     bool asks;    /* some part has a callback */
     tess_solve_fn callback;
     void *callback_user;
-    double *history; /* of system 0 */
+    char about[3072]; /* what tess_solver_describe says after a solve */
+    double *history;  /* of system 0 */
     int64_t history_capacity;
     int64_t updates;                /* of the plan, when the solver last took its values */
     const struct tess_outer *outer; /* solves by another solver: solve.h; NULL: iterates itself */
@@ -101,7 +102,7 @@ struct tess_method {
     bool positive_definite; /* ... and A positive definite */
     bool least_squares;     /* minimises |b - A x| where no x solves the system */
     bool transpose;         /* A^T and M^-T are applied too */
-    bool direct;            /* solves with the complete factors of pc=lu alone */
+    const tess_pc_ops *pc;  /* the only preconditioner it takes; NULL: any */
     bool deflates;          /* keeps vectors over a restart */
     bool flexible;          /* the preconditioner may change from one iteration to the next */
     tess_sides sides;

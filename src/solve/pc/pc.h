@@ -24,12 +24,40 @@ typedef enum tess_pc_schedule {
 /* "auto", "domains", "levels", "colours", NULL. */
 extern const char *const tess_pc_schedule_names[TESS_PC_SCHEDULES + 1];
 
-/* Multigrid: pc=amg. */
+/* Multigrid: pc=amg. AUTO is what suits the matrix and the method (amg/amg.c). */
+typedef enum tess_amg_cycle {
+    TESS_CYCLE_AUTO,
+    TESS_CYCLE_V, /* every level once */
+    TESS_CYCLE_W, /* the coarse level twice, the second time for what the first has left */
+    TESS_CYCLE_K, /* two iterations of a Krylov method on the coarse level */
+    TESS_CYCLES
+} tess_amg_cycle;
+
+typedef enum tess_amg_smoother {
+    TESS_SMOOTHER_AUTO,
+    TESS_SMOOTHER_CHEBYSHEV, /* a polynomial over block-Jacobi */
+    TESS_SMOOTHER_GS,        /* symmetric block Gauss-Seidel: pc=ssor with omega=1 */
+    TESS_SMOOTHER_ILU0,
+    TESS_SMOOTHERS
+} tess_amg_smoother;
+
+typedef enum tess_amg_prolongator {
+    TESS_PROLONGATOR_SMOOTHED,
+    TESS_PROLONGATOR_PLAIN, /* the tentative one */
+    TESS_PROLONGATORS
+} tess_amg_prolongator;
+
+/* "auto", ..., NULL; of prolongators "smoothed", "plain", NULL. */
+extern const char *const tess_amg_cycle_names[TESS_CYCLES + 1];
+extern const char *const tess_amg_smoother_names[TESS_SMOOTHERS + 1];
+extern const char *const tess_amg_prolongator_names[TESS_PROLONGATORS + 1];
+
 typedef struct tess_amg_options {
     double
         strength; /* blocks that couple less than this, relative to others of their row, are weak */
-    int64_t degree; /* of the smoother's polynomial */
+    int64_t degree; /* of the smoother's polynomial, or its sweeps; 0: what suits it */
     int64_t bottom; /* unknowns of which the inverse is dense */
+    int cycle, smoother, prolongator; /* tess_amg_cycle, tess_amg_smoother, tess_amg_prolongator */
     /* What smoothers cannot reduce, the solver's: `mode_count` columns of as many scalars as the
      * matrix has rows, or coordinates of each block row, `dimensions` of them; NULL: neither. */
     int32_t mode_count, dimensions;
@@ -44,6 +72,7 @@ typedef struct tess_pc_options {
     bool transpose;  /* M^-T is applied too */
     bool positive;   /* M has to be positive definite where A is */
     bool magnitude;  /* ... and where A is not: jacobi, bjacobi of |D| */
+    bool flexible;   /* M may change from one application to the next */
     double omega;    /* relaxation: ssor */
     int64_t levels;  /* of fill: iluk, ick */
     double drop;     /* ilut: smaller blocks are dropped, relative to their row ... */
@@ -122,6 +151,7 @@ struct tess_pc {
     int threads;                 /* that apply it */
     double growth;               /* |M^-1 e| |A|, e all ones, largest entries: triangular; else 0 */
     double shift;                /* factors are those of A with 1 + shift times its diagonal */
+    bool varies;                 /* M changes from one application to the next */
     tess_pc_own own;
     void *state;
 };

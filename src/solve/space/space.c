@@ -111,7 +111,17 @@ double tess_space_step_bytes(const tess_space *space, const tess_step *step, int
     return 0;
 }
 
-void tess_step_divide_time(const tess_step *step, double seconds, double times[TESS_TIMES])
+/* The level whose work a step is: of a product between two the finer, of a conversion the
+ * preconditioner's. */
+static int level_of(const tess_space *space, const tess_step *step)
+{
+    if (step->kind != TESS_STEP_APPLY && step->kind != TESS_STEP_CONVERT)
+        return step->level;
+    const int x = space->place[step->x].level, y = space->place[step->y].level;
+    return (step->kind == TESS_STEP_APPLY) == (x < y) ? x : y;
+}
+
+static void divide(const tess_step *step, double seconds, double times[TESS_TIMES])
 {
     if (step->level > 0 || (step->kind == TESS_STEP_APPLY && step->plan)) {
         times[TESS_TIME_PC] += seconds;
@@ -136,8 +146,18 @@ void tess_step_divide_time(const tess_step *step, double seconds, double times[T
     }
 }
 
+void tess_step_divide_time(const tess_space *space, const tess_step *step, double seconds,
+                           double times[TESS_TIMES])
+{
+    const double before = times[TESS_TIME_PC];
+    divide(step, seconds, times);
+    if (times[TESS_TIME_PC] > before)
+        times[tess_min(TESS_TIME_LEVEL + level_of(space, step), TESS_TIMES - 1)] +=
+            times[TESS_TIME_PC] - before;
+}
+
 void tess_space_account(tess_space *space, const tess_step *step, int count, double seconds)
 {
     space->bytes += tess_space_step_bytes(space, step, count);
-    tess_step_divide_time(step, seconds, space->seconds);
+    tess_step_divide_time(space, step, seconds, space->seconds);
 }

@@ -27,7 +27,15 @@ typedef struct tess_stretch {
 
 /* ---- Space ---- */
 
-enum { TESS_TIME_SPMV, TESS_TIME_PC, TESS_TIME_DOTS, TESS_TIME_VECTORS, TESS_TIMES };
+/* The last are the preconditioner's time again, by level of its vectors. */
+enum {
+    TESS_TIME_SPMV,
+    TESS_TIME_PC,
+    TESS_TIME_DOTS,
+    TESS_TIME_VECTORS,
+    TESS_TIME_LEVEL,
+    TESS_TIMES = TESS_TIME_LEVEL + 32
+};
 
 typedef struct tess_space tess_space;
 
@@ -107,8 +115,9 @@ static inline const tess_space_level *tess_space_level_of(const tess_space *spac
     return &space->level[space->place[v].level];
 }
 
-/* Adds a step's time to those of its kinds. */
-void tess_step_divide_time(const tess_step *step, double seconds, double times[TESS_TIMES]);
+/* Adds a step's time to those of its kinds, and the preconditioner's share to that of a level. */
+void tess_step_divide_time(const tess_space *space, const tess_step *step, double seconds,
+                           double times[TESS_TIMES]);
 /* Adds the bytes of one step for `count` systems, and its time. */
 void tess_space_account(tess_space *space, const tess_step *step, int count, double seconds);
 /* The bytes that a step moves for `count` systems. */

@@ -101,9 +101,12 @@ void tess_steps_on_level(tess_steps *steps, int level)
 void tess_step_precondition(tess_steps *steps, const struct tess_pc *pc, int x, int y,
                             bool transpose)
 {
-    add_step(steps,
-             &(tess_step){
-                 .kind = TESS_STEP_PRECONDITION, .x = x, .y = y, .pc = pc, .transpose = transpose});
+    add_step(steps, &(tess_step){.kind = TESS_STEP_PRECONDITION,
+                                 .x = x,
+                                 .y = y,
+                                 .level = steps->level,
+                                 .pc = pc,
+                                 .transpose = transpose});
 }
 
 void tess_step_diagonal(tess_steps *steps, const tess_diagonal *diagonal, int x, int out,

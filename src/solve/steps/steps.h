@@ -97,7 +97,7 @@ typedef struct tess_step {
     struct tess_plan *plan;   /* APPLY: of B, the preconditioner's; NULL: A */
     double alpha, beta;       /* APPLY: of B */
     bool divide;              /* CONVERT */
-    int level;                /* PASS, CONVERT: of the vectors; of a CONVERT: the y */
+    int level;                /* PASS, PRECONDITION: of the vectors; CONVERT: of y */
     const struct tess_pc *pc; /* PRECONDITION */
     bool transpose;
 } tess_step;

@@ -1,11 +1,62 @@
 /* The preconditioner pc=amg: one multigrid cycle. */
 #include "solve/pc/amg/amg.h"
 
+const char *const tess_amg_cycle_names[TESS_CYCLES + 1] = {"auto", "v", "w", "k", NULL};
+const char *const tess_amg_smoother_names[TESS_SMOOTHERS + 1] = {"auto", "chebyshev", "gs", "ilu0",
+                                                                 NULL};
+const char *const tess_amg_prolongator_names[TESS_PROLONGATORS + 1] = {"smoothed", "plain", NULL};
+
+/* Entries that are mirrored but for this share of them make a symmetric matrix. */
+static const double rounding = 1e-10;
+
+/* A method for symmetric matrices has its caller's word; others are told by the entries. */
+static tess_status look(const tess_plan *plan, const tess_pc *pc, bool *symmetric)
+{
+    tess_symmetry symmetry = {.asymmetry = 0};
+    const tess_matrix A = tess_plan_present(plan);
+    if (!pc->options.positive)
+        TESS_TRY(tess_matrix_symmetry(pc->ctx, &A, &symmetry));
+    *symmetric = symmetry.asymmetry < rounding;
+    return TESS_OK;
+}
+
+/* What was left to us. Where A is not symmetric, or prolongators are plain, the coarse correction
+ * is of the wrong size: a K-cycle finds the right one, where the method allows a preconditioner
+ * that changes. A W-cycle is the next best. */
+static tess_status choose(const tess_plan *plan, const tess_pc *pc, tess_amg *amg)
+{
+    const tess_amg_options *options = &pc->options.amg;
+    TESS_TRY(look(plan, pc, &amg->symmetric));
+    amg->plain = options->prolongator == TESS_PROLONGATOR_PLAIN;
+    amg->cycle = options->cycle != TESS_CYCLE_AUTO ? options->cycle
+                 : amg->symmetric && !amg->plain   ? TESS_CYCLE_V
+                 : pc->options.flexible            ? TESS_CYCLE_K
+                                                   : TESS_CYCLE_W;
+    amg->smoother = options->smoother != TESS_SMOOTHER_AUTO ? options->smoother
+                    : amg->symmetric                        ? TESS_SMOOTHER_CHEBYSHEV
+                                                            : TESS_SMOOTHER_ILU0;
+    amg->degree = options->degree > 0                        ? options->degree
+                  : amg->smoother == TESS_SMOOTHER_CHEBYSHEV ? 2
+                                                             : 1;
+    amg->sweep = amg->smoother == TESS_SMOOTHER_ILU0 ? tess_pc_ilu0 : tess_pc_ssor;
+    amg->sweep.replaces_pivots = true; /* of empty rows, and of singular coarse matrices */
+    if (pc->options.transpose && (!amg->symmetric || amg->cycle == TESS_CYCLE_K))
+        return tess_fail(pc->ctx, TESS_ERR_UNSUPPORTED,
+                         "pc=amg has no transpose %s: try gmres or bicgstab",
+                         amg->symmetric ? "with cycle=k" : "of a matrix that is not symmetric");
+    return TESS_OK;
+}
+
 /* A line for the whole and one a level. */
 static void write_text(tess_amg *amg)
 {
-    snprintf(amg->text, sizeof amg->text, "%d levels, %d modes, operator complexity %.3f\n",
-             amg->levels, (int)amg->modes, tess_amg_complexity(amg));
+    static const char *const cycles[TESS_CYCLES] = {"", "V", "W", "K"};
+    snprintf(amg->text, sizeof amg->text,
+             "%d levels, %d modes, operator complexity %.3f\n%s-cycle, %s %lld + %lld, %s "
+             "prolongators\n",
+             amg->levels, (int)amg->modes, tess_amg_complexity(amg), cycles[amg->cycle],
+             tess_amg_smoother_names[amg->smoother], (long long)amg->degree, (long long)amg->degree,
+             tess_amg_prolongator_names[amg->plain]);
     for (int i = 0; i < amg->levels; i++) {
         const tess_amg_level *level = &amg->level[i];
         const tess_matrix *A = level->A;
@@ -26,7 +77,9 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
     TESS_TRY(TESS_CALLOC(pc->ctx, 1, &amg));
     amg->ctx = pc->ctx;
     pc->state = amg;
+    TESS_TRY(choose(plan, pc, amg));
     TESS_TRY(tess_amg_build(plan, pc, amg));
+    pc->varies = amg->cycle == TESS_CYCLE_K;
     tess_amg_own(amg, pc);
     write_text(amg);
     return TESS_OK;
@@ -61,7 +114,7 @@ static void destroy(tess_pc *pc)
 
 const tess_pc_ops tess_pc_amg = {
     .name = "amg",
-    .summary = "smoothed aggregation multigrid, one cycle",
+    .summary = "multigrid by aggregation, one cycle",
     .symmetric = true,
     .takes_modes = true,
     .replaces_pivots = true,

@@ -5,8 +5,9 @@
  *     level 1   P'AP  k x k            tentative.c  the modes on each group, orthonormal
  *        │  P  k x k                   prolong.c    P: the tentative prolongator smoothed by A
  *     level 2   k x k                  hierarchy.c  all levels, new values, plans
- *        ...                           cycle.c      one cycle as steps of a solver
+ *        ...                           smoother.c   Gauss-Seidel and ILU(0) of a level
  *     bottom    its inverse, dense     bottom.c
+ *                                      cycle.c      one cycle as steps of a solver
  *
  * The modes are k vectors that A maps to almost 0: what smoothers cannot reduce. Set-up is in
  * double precision; the levels that cycles run on are copies in the preconditioner's precision.
@@ -18,8 +19,21 @@
 
 enum { TESS_AMG_LEVELS = 24, TESS_AMG_MODES = 32 };
 
-/* What the levels' vectors are for, in the order of their numbers. */
-enum { AMG_X, AMG_R, AMG_D, AMG_T, AMG_LEVEL_VECTORS };
+/* What the levels' vectors are for, in the order of their numbers. The finest level and V-cycles
+ * have those before AMG_OF_V, W-cycles those before AMG_OF_W. */
+enum {
+    AMG_X,
+    AMG_R,
+    AMG_D,
+    AMG_T,
+    AMG_OF_V,
+    AMG_B = AMG_OF_V, /* K: what is left of the right-hand side; W: the second correction */
+    AMG_OF_W,
+    AMG_C = AMG_OF_W, /* K: the first correction ... */
+    AMG_AC,           /* ... and A times it */
+    AMG_AX,           /* K: A times the second one */
+    AMG_LEVEL_VECTORS
+};
 
 /* The groups of a level's block rows. */
 typedef struct tess_aggregates {
@@ -45,7 +59,8 @@ typedef struct tess_amg_level {
     int64_t modes_length;
 
     /* What cycles use, in the preconditioner's precision. */
-    tess_diagonal diagonal;
+    tess_diagonal diagonal;                   /* Chebyshev's */
+    tess_pc smoother;                         /* Gauss-Seidel or ILU(0) */
     tess_matrix *cycle_A, *cycle_P, *cycle_R; /* copies in f32; NULL: those above */
     tess_plan *plan, *P_plan, *R_plan;
     bool owns_plan;
@@ -55,6 +70,11 @@ typedef struct tess_amg {
     tess_ctx *ctx;
     tess_device *host; /* set-up computes here; opened where the plan's device is another */
     bool owns_host;
+    bool symmetric;      /* A is, and the cycle */
+    int cycle, smoother; /* tess_amg_cycle, tess_amg_smoother: not AUTO */
+    tess_pc_ops sweep;   /* of Gauss-Seidel or ILU(0): pivots that are 0 are replaced */
+    int64_t degree;      /* of the polynomial, or sweeps */
+    bool plain;          /* the tentative prolongators are the prolongators */
     int32_t modes;
     int levels;
     tess_amg_level level[TESS_AMG_LEVELS];
@@ -101,10 +121,17 @@ tess_status tess_amg_largest(tess_amg *amg, tess_amg_level *level);
 /* Values of level->P = (I - omega D^-1 A) tentative, whose pattern is there. */
 tess_status tess_amg_prolong(tess_ctx *ctx, tess_amg_level *level);
 
+/* ---- smoother.c ---- */
+
+/* level->smoother from the present values of level->plan, made now if this is the first time. */
+tess_status tess_amg_smoother_of(const tess_pc *pc, const tess_amg *amg, tess_amg_level *level);
+
 /* ---- bottom.c ---- */
 
-/* The dense inverse of A with A's blocks; where A is singular, of a part of it (bottom.c). */
-tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out);
+/* The dense inverse of A with A's blocks; where A is singular, of a part of it, or of a matrix
+ * nearby if A is not symmetric (bottom.c). */
+tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, bool symmetric,
+                                   tess_matrix **out);
 /* The same of a dense symmetric n x n matrix, column-major, in place. `work` holds n*n + 2 n
  * doubles. */
 void tess_amg_invert_dense(double *a, int64_t n, double *work);

@@ -1,9 +1,9 @@
-/* Inverses of dense symmetric matrices, singular ones included.
+/* Inverses of dense matrices, singular ones included.
  *
- * The matrix is scaled to a diagonal of ones and factored with the largest pivot first. Pivots of
- * rounding's size end the factors: with S the rows that had a pivot, the result is the inverse of
- * A_SS, and that of the diagonal (1 where it is not positive) in all other rows. It is symmetric
- * and positive definite.
+ * A symmetric matrix is scaled to a diagonal of ones and factored with the largest pivot first.
+ * Pivots of rounding's size end the factors: with S the rows that had a pivot, the result is the
+ * inverse of A_SS, and that of the diagonal (1 where it is not positive) in all other rows. It is
+ * symmetric and positive definite.
  */
 #include "solve/pc/amg/amg.h"
 
@@ -108,8 +108,27 @@ void tess_amg_invert_dense(double *a, int64_t n, double *work)
     }
 }
 
-/* Entry (i, j) of the dense matrix, the mean of it and its mirror. */
-static void expand(const tess_matrix *A, int64_t n, double *dense)
+/* The same of a matrix that is not symmetric. Where there is no pivot the diagonal is made heavier,
+ * by ten times as much each time. `kept` holds a copy, `work` n*n doubles. */
+static void invert_any(double *a, int64_t n, double *kept, double *work)
+{
+    double largest = 0, pivot;
+    for (int64_t i = 0; i < n * n; i++)
+        largest = isfinite(a[i]) ? fmax(largest, fabs(a[i])) : largest;
+    memcpy(kept, a, (size_t)(n * n) * sizeof *a);
+    for (double weight = 1e-12; tess_dense_invert(a, (int32_t)n, work, &pivot) >= 0; weight *= 10) {
+        memcpy(a, kept, (size_t)(n * n) * sizeof *a);
+        for (int64_t i = 0; i < n; i++)
+            a[i * n + i] += (largest > 0 ? largest : 1) * weight;
+        if (weight > 1) { /* not finite: the method will see it */
+            memset(a, 0, (size_t)(n * n) * sizeof *a);
+            return;
+        }
+    }
+}
+
+/* The dense matrix; of a symmetric one entry (i, j) is the mean of it and its mirror. */
+static void expand(const tess_matrix *A, int64_t n, bool symmetric, double *dense)
 {
     const int32_t b = A->block_height;
     memset(dense, 0, (size_t)(n * n) * sizeof *dense);
@@ -117,25 +136,30 @@ static void expand(const tess_matrix *A, int64_t n, double *dense)
         for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
             for (int32_t j = 0; j < b; j++)
                 for (int32_t i = 0; i < b; i++) {
-                    const double half = tess_matrix_value(A, (k * b + j) * b + i) / 2;
+                    const double value = tess_matrix_value(A, (k * b + j) * b + i);
                     const int64_t at = row * b + i, to = (int64_t)A->columns[k] * b + j;
-                    dense[to * n + at] += half;
-                    dense[at * n + to] += half;
+                    dense[to * n + at] += symmetric ? value / 2 : value;
+                    if (symmetric)
+                        dense[at * n + to] += value / 2;
                 }
 }
 
-tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out)
+tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, bool symmetric,
+                                   tess_matrix **out)
 {
     const int32_t b = A->block_height;
     const int64_t n = A->block_rows * b, blocks = A->block_rows;
     double *dense = NULL;
     tess_matrix *B = NULL;
     tess_status status;
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, 2 * n * n + 2 * n, &dense));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, 3 * n * n + 2 * n, &dense));
     TESS_TRY_CLEAN(
         tess_matrix_allocate(ctx, TESS_F64, A->rows, A->cols, b, b, blocks * blocks, &B));
-    expand(A, n, dense);
-    tess_amg_invert_dense(dense, n, dense + n * n);
+    expand(A, n, symmetric, dense);
+    if (symmetric)
+        tess_amg_invert_dense(dense, n, dense + n * n);
+    else
+        invert_any(dense, n, dense + n * n, dense + 2 * n * n);
     for (int64_t row = 0; row < blocks; row++) {
         B->row_offsets[row + 1] = (row + 1) * blocks;
         for (int64_t column = 0; column < blocks; column++) {

@@ -1,8 +1,8 @@
 /* One cycle as steps.
  *
- * On every level: x from 0 by Chebyshev's polynomial of the smoother, the residual restricted, the
- * coarse correction, the same polynomial again. Residuals are kept up to date by products
- * r = r - A d with what was added to x, so that no step computes b - A x from the beginning:
+ * On every level: x from 0 by the smoother, the residual restricted, the coarse correction, the
+ * same smoother again. Residuals are kept up to date by products r = r - A d with what was added to
+ * x, so that no step computes b - A x from the beginning:
  *
  *     d = D^-1 r / theta,  x = d                        one pass
  *     r = r - A d                                       product
@@ -12,13 +12,26 @@
  *     d = P coarse x,  r = r - A d                      products
  *     x = x + d,  d = D^-1 r / theta,  x = x + d        one pass; and so on
  *
- * The first and the last polynomial are the same, so that the cycle is symmetric where A is.
+ * That is Chebyshev's polynomial; other smoothers have d = M^-1 r. The first and the last smoother
+ * are the same, so that the cycle is symmetric where A is.
+ *
+ * A W-cycle goes to a coarse level a second time, with the residual of the first. A K-cycle (Notay
+ * and Vassilevski 2008) makes two iterations of conjugate gradients there, of GCR where A is not
+ * symmetric, whose preconditioner is the cycle of that level. Its sums are dot products, so it is
+ * not linear.
  */
 #include "solve/pc/amg/amg.h"
 
 /* The polynomial is small from 1 / spread to 1, where eigenvalues of D^-1 A end: D has a factor for
  * that (hierarchy.c). */
 static const double spread = 30;
+
+/* A level that cycles would come to more often in one application is gone to once a time. */
+enum { VISITS_MOST = 16 };
+
+/* Slots: two a level, which a K-cycle keeps while it is on coarser ones, then those of all. */
+enum { K_RHO, K_STEP, K_LEVEL_SLOTS };
+enum { K_GAMMA, K_BETA, K_SHARE, K_SECOND, K_SLOTS };
 
 typedef struct cycle {
     const tess_pc *pc;
@@ -27,9 +40,28 @@ typedef struct cycle {
     int offset; /* level i of the hierarchy is level i + offset of vectors */
 } cycle;
 
+static int vectors_of(const tess_amg *amg, int level)
+{
+    return level == 0                   ? AMG_OF_V
+           : amg->cycle == TESS_CYCLE_V ? AMG_OF_V
+           : amg->cycle == TESS_CYCLE_W ? AMG_OF_W
+                                        : AMG_LEVEL_VECTORS;
+}
+
 static int vector(const cycle *c, int level, int which)
 {
-    return c->pc->own.first_vector + level * AMG_LEVEL_VECTORS + which;
+    const int before = level == 0 ? 0 : AMG_OF_V + (level - 1) * vectors_of(c->amg, level);
+    return c->pc->own.first_vector + before + which;
+}
+
+static int level_slot(const cycle *c, int level, int which)
+{
+    return c->pc->own.first_slot + c->offset + level * K_LEVEL_SLOTS + which;
+}
+
+static int slot(const cycle *c, int which)
+{
+    return level_slot(c, c->amg->levels, which);
 }
 
 static bool is_bottom(const cycle *c, int level)
@@ -37,27 +69,21 @@ static bool is_bottom(const cycle *c, int level)
     return level + 1 == c->amg->levels && c->amg->bottom;
 }
 
-/* The polynomial's next corrections. `from`: the right-hand side of the first, which is copied to r
- * where it is another vector. `start`: x is 0 before; else d holds what must be added to it. */
-static void smooth(const cycle *c, int level, int from, int x, bool start)
+/* The polynomial's next corrections, of which x has all; d is the last. */
+static void polynomial(const cycle *c, int level, int x, bool start)
 {
     const tess_amg_level *l = &c->amg->level[level];
     tess_steps *s = c->steps;
     const int r = vector(c, level, AMG_R), d = vector(c, level, AMG_D), t = vector(c, level, AMG_T);
     const double theta = (1 + 1 / spread) / 2, delta = (1 - 1 / spread) / 2, sigma = theta / delta;
     double rho = 1 / sigma;
-    tess_steps_on_level(s, level + c->offset);
-    if (from != r)
-        tess_step_copy(s, r, from);
-    if (!start)
-        tess_step_sum(s, x, 1, TESS_ONE, x, 1, TESS_ONE, d);
     tess_step_diagonal(s, &l->diagonal, r, t, false);
     tess_step_combine(s, d, 1, &(tess_term){1 / theta, TESS_ONE, t});
     if (start)
         tess_step_copy(s, x, d);
     else
         tess_step_sum(s, x, 1, TESS_ONE, x, 1, TESS_ONE, d);
-    for (int64_t i = 1; i < c->pc->options.amg.degree; i++) {
+    for (int64_t i = 1; i < c->amg->degree; i++) {
         const double next = 1 / (2 * sigma - rho);
         tess_step_product(s, l->plan, -1, d, 1, r);
         tess_step_diagonal(s, &l->diagonal, r, t, false);
@@ -67,9 +93,43 @@ static void smooth(const cycle *c, int level, int from, int x, bool start)
     }
 }
 
+/* The same by sweeps d = M^-1 r. */
+static void sweeps(const cycle *c, int level, int x, bool start)
+{
+    const tess_amg_level *l = &c->amg->level[level];
+    const int r = vector(c, level, AMG_R), d = vector(c, level, AMG_D);
+    for (int64_t i = 0; i < c->amg->degree; i++) {
+        if (i > 0)
+            tess_step_product(c->steps, l->plan, -1, d, 1, r);
+        tess_step_precondition(c->steps, &l->smoother, r, d, false);
+        if (start && i == 0)
+            tess_step_copy(c->steps, x, d);
+        else
+            tess_step_sum(c->steps, x, 1, TESS_ONE, x, 1, TESS_ONE, d);
+    }
+}
+
+/* The smoother's corrections. `from`: the right-hand side of the first, which is copied to r where
+ * it is another vector. `start`: x is 0 before; else d holds what must be added to it. */
+static void smooth(const cycle *c, int level, int from, int x, bool start)
+{
+    const int r = vector(c, level, AMG_R), d = vector(c, level, AMG_D);
+    tess_steps_on_level(c->steps, level + c->offset);
+    if (from != r)
+        tess_step_copy(c->steps, r, from);
+    if (!start)
+        tess_step_sum(c->steps, x, 1, TESS_ONE, x, 1, TESS_ONE, d);
+    if (c->amg->smoother == TESS_SMOOTHER_CHEBYSHEV)
+        polynomial(c, level, x, start);
+    else
+        sweeps(c, level, x, start);
+}
+
+static void solve_below(const cycle *c, int level, int visits, int x);
+
 /* x = one cycle of the levels from this one on, for the right-hand side `from`. Afterwards r is the
- * residual if `residual`. */
-static void descend(const cycle *c, int level, int from, int x, bool residual)
+ * residual if `residual`. `visits`: how often this level is come to. */
+static void descend(const cycle *c, int level, int visits, int from, int x, bool residual)
 {
     const tess_amg_level *l = &c->amg->level[level];
     tess_steps *s = c->steps;
@@ -80,11 +140,8 @@ static void descend(const cycle *c, int level, int from, int x, bool residual)
     }
     smooth(c, level, from, x, true);
     if (level + 1 < c->amg->levels) {
-        const int below = vector(c, level + 1, AMG_R), answer = vector(c, level + 1, AMG_X);
         tess_step_product(s, l->plan, -1, d, 1, r);
-        tess_step_product(s, l->R_plan, 1, r, 0, below);
-        descend(c, level + 1, below, answer, false);
-        tess_step_product(s, l->P_plan, 1, answer, 0, d);
+        solve_below(c, level, visits, d);
         tess_step_product(s, l->plan, -1, d, 1, r);
         smooth(c, level, r, x, false);
     }
@@ -92,14 +149,79 @@ static void descend(const cycle *c, int level, int from, int x, bool residual)
         tess_step_product(s, l->plan, -1, d, 1, r);
 }
 
+/* Two iterations of conjugate gradients or of GCR from x = 0, for the right-hand side in b. With
+ * y = x for conjugate gradients and y = A x for GCR:
+ *
+ *     c = cycle(b),  step = y(c).b / rho,  rho = y(c).Ac,  b = b - step A c
+ *     x = cycle(b),  share = y(x).Ac / rho,  second = y(x).b / (y(x).Ax - share y(x).Ac)
+ *     x = (step - second share) c + second x
+ */
+static void iterate_twice(const cycle *c, int level, int visits, int x)
+{
+    tess_steps *s = c->steps;
+    tess_plan *plan = c->amg->level[level].plan;
+    const bool symmetric = c->amg->symmetric;
+    const tess_scalar_op divide = symmetric ? TESS_OP_DIV_POSITIVE : TESS_OP_DIV;
+    const int b = vector(c, level, AMG_B), first = vector(c, level, AMG_C);
+    const int Ac = vector(c, level, AMG_AC), Ax = vector(c, level, AMG_AX);
+    const int rho = level_slot(c, level, K_RHO), step = level_slot(c, level, K_STEP);
+    const int gamma = slot(c, K_GAMMA), beta = slot(c, K_BETA), share = slot(c, K_SHARE),
+              second = slot(c, K_SECOND);
+    descend(c, level, visits, b, first, false);
+    tess_step_product(s, plan, 1, first, 0, Ac);
+    tess_steps_on_level(s, level + c->offset);
+    tess_step_dot(s, rho, symmetric ? first : Ac, Ac);
+    tess_step_dot(s, step, symmetric ? first : Ac, b);
+    tess_step_scalar(s, divide, step, step, rho);
+    tess_step_sum(s, b, 1, TESS_ONE, b, -1, step, Ac);
+    descend(c, level, visits, b, x, false);
+    tess_step_product(s, plan, 1, x, 0, Ax);
+    tess_steps_on_level(s, level + c->offset);
+    tess_step_dot(s, gamma, symmetric ? x : Ax, Ac);
+    tess_step_dot(s, beta, symmetric ? x : Ax, Ax);
+    tess_step_dot(s, second, symmetric ? x : Ax, b);
+    tess_step_scalar(s, divide, share, gamma, rho);
+    tess_step_scalar(s, TESS_OP_MUL, gamma, gamma, share);
+    tess_step_scalar(s, TESS_OP_SUB, beta, beta, gamma);
+    tess_step_scalar(s, divide, second, second, beta);
+    tess_step_scalar(s, TESS_OP_MUL, share, share, second);
+    tess_step_scalar(s, TESS_OP_SUB, step, step, share);
+    tess_step_sum(s, x, 1, second, x, 1, step, first);
+}
+
+/* x, of `level`, is the correction by the levels below for the residual in r. */
+static void solve_below(const cycle *c, int level, int visits, int x)
+{
+    const tess_amg_level *l = &c->amg->level[level];
+    tess_steps *s = c->steps;
+    const int below = level + 1, answer = vector(c, below, AMG_X);
+    const bool once =
+        c->amg->cycle == TESS_CYCLE_V || below + 1 == c->amg->levels || 2 * visits > VISITS_MOST;
+    const bool krylov = !once && c->amg->cycle == TESS_CYCLE_K;
+    const int from = vector(c, below, krylov ? AMG_B : AMG_R);
+    tess_step_product(s, l->R_plan, 1, vector(c, level, AMG_R), 0, from);
+    if (krylov) {
+        iterate_twice(c, below, 2 * visits, answer);
+    } else if (once) {
+        descend(c, below, visits, from, answer, false);
+    } else {
+        const int more = vector(c, below, AMG_B);
+        descend(c, below, 2 * visits, from, answer, true);
+        descend(c, below, 2 * visits, from, more, false);
+        tess_steps_on_level(s, below + c->offset);
+        tess_step_sum(s, answer, 1, TESS_ONE, answer, 1, TESS_ONE, more);
+    }
+    tess_step_product(s, l->P_plan, 1, answer, 0, x);
+}
+
 void tess_amg_append(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose)
 {
     const tess_amg *amg = pc->state;
     const bool single = pc->type != pc->vector_type;
     const cycle c = {.pc = pc, .amg = amg, .steps = steps, .offset = single};
-    (void)transpose; /* the cycle is symmetric */
+    (void)transpose; /* where it is wanted the cycle is symmetric: amg.c */
     if (!single) {
-        descend(&c, 0, r, z, false);
+        descend(&c, 0, 1, r, z, false);
         tess_steps_on_level(steps, 0);
         return;
     }
@@ -108,7 +230,7 @@ void tess_amg_append(const tess_pc *pc, tess_steps *steps, int r, int z, bool tr
     tess_step_dot(steps, norm, r, r);
     tess_step_scalar(steps, TESS_OP_SQRT, norm, norm, norm);
     tess_step_convert(steps, 1, r, own_r, norm, true);
-    descend(&c, 0, own_r, x, false);
+    descend(&c, 0, 1, own_r, x, false);
     tess_step_convert(steps, 0, x, z, norm, false);
     tess_steps_on_level(steps, 0);
 }
@@ -118,12 +240,13 @@ void tess_amg_own(tess_amg *amg, tess_pc *pc)
     const bool single = pc->type != pc->vector_type;
     tess_pc_own *own = &pc->own;
     int levels = 0, vectors = 0;
+    const int slots = amg->cycle == TESS_CYCLE_K ? amg->levels * K_LEVEL_SLOTS + K_SLOTS : 0;
     for (int i = 0; i < amg->levels; i++) {
         const tess_matrix *A = amg->level[i].A;
         if (i > 0 || single)
             amg->vector_level[levels++] =
                 (tess_vector_level){A->block_rows * A->block_height, A->block_height, pc->type};
-        for (int v = 0; v < AMG_LEVEL_VECTORS; v++)
+        for (int v = 0; v < vectors_of(amg, i); v++)
             amg->vectors_of[vectors++] = i + single;
     }
     if (single)
@@ -132,5 +255,5 @@ void tess_amg_own(tess_amg *amg, tess_pc *pc)
                          .vector_level = amg->vectors_of,
                          .levels = levels,
                          .vectors = vectors,
-                         .slots = single};
+                         .slots = single + slots};
 }

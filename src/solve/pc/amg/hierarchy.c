@@ -12,6 +12,7 @@ static const double beyond = 1.1;
 
 static void free_level(tess_ctx *ctx, tess_amg_level *level)
 {
+    tess_pc_tear_down(&level->smoother);
     if (level->owns_plan)
         tess_plan_destroy(level->plan);
     tess_plan_destroy(level->P_plan);
@@ -93,12 +94,14 @@ static tess_status measure(tess_amg *amg, tess_amg_level *level)
     return tess_amg_largest(amg, level);
 }
 
-/* P, R and the coarse matrix. */
-static tess_status coarsen_values(tess_ctx *ctx, tess_amg_level *level, tess_matrix *coarse)
+/* P, R and the coarse matrix. A plain prolongator has nothing of A's values. */
+static tess_status coarsen_values(const tess_amg *amg, tess_amg_level *level, tess_matrix *coarse)
 {
+    tess_ctx *ctx = amg->ctx;
     if (level->filtered)
         tess_amg_filter_values(ctx, level);
-    TESS_TRY(tess_amg_prolong(ctx, level));
+    if (!amg->plain)
+        TESS_TRY(tess_amg_prolong(ctx, level));
     TESS_TRY(tess_multiply_values(ctx, level->A, level->P, level->AP));
     TESS_TRY(transpose_values(ctx, level));
     TESS_TRY(tess_multiply_values(ctx, level->R, level->AP, coarse));
@@ -107,6 +110,17 @@ static tess_status coarsen_values(tess_ctx *ctx, tess_amg_level *level, tess_mat
 }
 
 /* ---- Patterns ---- */
+
+static tess_status smooth_prolongator(tess_ctx *ctx, tess_amg_level *level)
+{
+    if (!level->all_strong)
+        TESS_TRY(tess_amg_filter(ctx, level));
+    TESS_TRY(tess_multiply_pattern(ctx, level->filtered ? level->filtered : level->A,
+                                   level->tentative, &level->P));
+    if (level->filtered)
+        tess_amg_filter_values(ctx, level);
+    return tess_amg_prolong(ctx, level);
+}
 
 /* Groups and patterns of a level; *coarse is NULL where it does not pay. */
 static tess_status coarsen(tess_amg *amg, double threshold, tess_amg_level *level,
@@ -121,13 +135,8 @@ static tess_status coarsen(tess_amg *amg, double threshold, tess_amg_level *leve
         return TESS_OK;
     TESS_TRY(tess_amg_tentative(ctx, amg->modes, level, &next->modes));
     next->modes_length = count * amg->modes;
-    if (!level->all_strong)
-        TESS_TRY(tess_amg_filter(ctx, level));
-    TESS_TRY(tess_multiply_pattern(ctx, level->filtered ? level->filtered : level->A,
-                                   level->tentative, &level->P));
-    if (level->filtered)
-        tess_amg_filter_values(ctx, level);
-    TESS_TRY(tess_amg_prolong(ctx, level));
+    TESS_TRY(amg->plain ? tess_matrix_to_type(ctx, level->tentative, TESS_F64, &level->P)
+                        : smooth_prolongator(ctx, level));
     TESS_TRY(tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
     TESS_TRY(tess_multiply_values(ctx, level->A, level->P, level->AP));
     TESS_TRY(transpose_values(ctx, level));
@@ -159,7 +168,7 @@ static tess_status build_levels(const tess_pc *pc, tess_amg *amg)
     }
     const tess_amg_level *last = &amg->level[amg->levels - 1];
     if (small_enough(pc, last->A))
-        return tess_amg_invert_bottom(amg->ctx, last->A, &amg->bottom);
+        return tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, &amg->bottom);
     return TESS_OK;
 }
 
@@ -225,13 +234,16 @@ static tess_status put_level(tess_plan *plan, const tess_pc *pc, tess_amg *amg, 
     const bool last = i + 1 == amg->levels;
     if (last && amg->bottom)
         return put_plan(device, pc, amg->bottom, &amg->cycle_bottom, &amg->bottom_plan);
-    TESS_TRY(put_diagonal(pc, level));
+    if (amg->smoother == TESS_SMOOTHER_CHEBYSHEV)
+        TESS_TRY(put_diagonal(pc, level));
     if (i == 0 && plan->matrix->type == pc->type) {
         level->plan = plan;
     } else {
         level->owns_plan = true;
         TESS_TRY(put_plan(device, pc, level->A, &level->cycle_A, &level->plan));
     }
+    if (amg->smoother != TESS_SMOOTHER_CHEBYSHEV)
+        TESS_TRY(tess_amg_smoother_of(pc, amg, level));
     if (last)
         return TESS_OK;
     TESS_TRY(put_plan(device, pc, level->P, &level->cycle_P, &level->P_plan));
@@ -299,11 +311,12 @@ tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg)
         if (i + 1 < amg->levels || !amg->bottom)
             TESS_TRY(measure(amg, level));
         if (i + 1 < amg->levels)
-            TESS_TRY(coarsen_values(amg->ctx, level, level[1].A));
+            TESS_TRY(coarsen_values(amg, level, level[1].A));
     }
     if (amg->bottom) {
         tess_matrix *inverse;
-        TESS_TRY(tess_amg_invert_bottom(amg->ctx, amg->level[amg->levels - 1].A, &inverse));
+        TESS_TRY(tess_amg_invert_bottom(amg->ctx, amg->level[amg->levels - 1].A, amg->symmetric,
+                                        &inverse));
         memcpy(amg->bottom->values, inverse->values,
                (size_t)tess_matrix_stored(inverse) * sizeof(double));
         tess_matrix_destroy(inverse);

@@ -1,6 +1,8 @@
-/* A direct solve: complete factors (pc=lu), refined with the true residual.
+/* Stationary iterations with a preconditioner that is almost the inverse of A:
  *
  *     x = x + M^-1 r,  r = b - A x
+ *
+ * direct: the complete factors of pc=lu. amg: one multigrid cycle.
  */
 #include "solve/methods/method.h"
 
@@ -22,7 +24,7 @@ static void build(tess_solver *solver)
 }
 
 /* Refinement that gains nothing twice gains nothing at all. */
-static void check(tess_solver *solver, tess_system *system, int64_t position)
+static void check_refinement(tess_solver *solver, tess_system *system, int64_t position)
 {
     (void)solver;
     (void)position;
@@ -32,12 +34,31 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
                         system->residual / system->rhs_norm, (long long)system->iteration);
 }
 
+/* The driver sees |r| grow or stay: nothing else can become unusable. */
+static void check_cycles(tess_solver *solver, tess_system *system, int64_t position)
+{
+    (void)solver;
+    (void)system;
+    (void)position;
+}
+
 const tess_method tess_method_direct = {
     .name = "direct",
     .summary = "any A: complete factors by SuiteSparse, with refinement",
-    .direct = true,
+    .pc = &tess_pc_lu,
     .vectors = VECTORS,
     .slots = TESS_S_OWN,
     .build = build,
-    .check = check,
+    .check = check_refinement,
+};
+
+const tess_method tess_method_amg = {
+    .name = "amg",
+    .summary = "multigrid cycles alone, which pc=amg makes",
+    .flexible = true,
+    .pc = &tess_pc_amg,
+    .vectors = VECTORS,
+    .slots = TESS_S_OWN,
+    .build = build,
+    .check = check_cycles,
 };
