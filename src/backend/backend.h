@@ -12,6 +12,7 @@
 typedef struct tess_backend tess_backend;
 typedef struct tess_search tess_search; /* plan/tuner.h */
 struct tess_space_ops;                  /* solve/space/space.h */
+struct tess_amg_device_ops;             /* solve/pc/amg/device.h */
 
 struct tess_device {
     tess_ctx *ctx;
@@ -147,6 +148,9 @@ struct tess_backend {
     /* Where solvers keep their vectors; NULL: in the host's memory, or nowhere if the host does not
      * compute. */
     const struct tess_space_ops *space;
+
+    /* What the device does of pc=amg's set-up; NULL: the host does all of it. */
+    const struct tess_amg_device_ops *multigrid;
 
     /* The queue that products run in (CUDA). NULL: the device has none. */
     tess_status (*set_stream)(tess_plan *plan, void *stream);

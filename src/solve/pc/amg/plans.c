@@ -1,0 +1,122 @@
+/* What cycles run on: plans of the levels in the preconditioner's precision, and the smoother's
+ * diagonal. */
+#include "solve/pc/amg/device.h"
+
+/* The largest eigenvalue is estimated from below: so much of the estimate is taken. */
+static const double beyond = 1.1;
+
+struct put_blocks {
+    const tess_diagonal *diagonal;
+    const double *inverse;
+    double factor;
+};
+
+static void put_blocks(void *arg, tess_range range)
+{
+    const struct put_blocks *job = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        tess_put(job->diagonal->blocks, job->diagonal->type, i, job->factor * job->inverse[i]);
+}
+
+/* The inverse diagonal over the largest eigenvalue: the smoother's polynomial is then that of 1,
+ * and the steps of a cycle have no numbers that new values change. */
+static tess_status put_diagonal(const tess_pc *pc, tess_amg_level *level)
+{
+    const int32_t b = level->A->block_height;
+    const int64_t count = level->A->block_rows * b * b;
+    const double factor = 1 / (beyond * level->largest);
+    tess_diagonal *diagonal = &level->diagonal;
+    diagonal->type = pc->type;
+    diagonal->block = b;
+    diagonal->bytes = (size_t)count * tess_type_size(pc->type);
+    if (!diagonal->blocks)
+        TESS_TRY(tess_alloc_bytes(pc->ctx, count, tess_type_size(pc->type), &diagonal->blocks));
+    tess_for(pc->ctx, count, put_blocks, &(struct put_blocks){diagonal, level->inverse, factor});
+    return TESS_OK;
+}
+
+/* The plan of a matrix in the preconditioner's precision, or new values for it. */
+static tess_status put_plan(tess_device *device, const tess_pc *pc, tess_matrix *from,
+                            tess_matrix **copy, tess_plan **plan)
+{
+    static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
+    tess_matrix *used = from;
+    if (pc->type != TESS_F64) {
+        tess_matrix *converted;
+        TESS_TRY(tess_matrix_to_type(pc->ctx, from, pc->type, &converted));
+        if (*copy && *plan) {
+            memcpy((*copy)->values, converted->values,
+                   (size_t)tess_matrix_stored(converted) * tess_type_size(pc->type));
+            tess_matrix_destroy(converted);
+        } else {
+            *copy = converted;
+        }
+        used = *copy;
+    }
+    if (*plan)
+        return tess_plan_update_values(*plan, used->values);
+    return tess_plan_create(pc->ctx, used, device, &guess, plan);
+}
+
+/* New values that `owner`'s device has go to a plan without the host. */
+static tess_status put_values(const tess_amg *amg, const tess_pc *pc, const tess_amg_level *owner,
+                              tess_amg_matrix which, void **converted, tess_plan *plan)
+{
+    const tess_backend *backend = amg->device->backend;
+    const void *values = backend->multigrid->values(owner->device, which);
+    const int64_t count = tess_matrix_stored(plan->matrix);
+    if (pc->type != TESS_F64) {
+        if (!*converted)
+            TESS_TRY(backend->memory_alloc(
+                amg->device, (size_t)count * tess_type_size(pc->type), converted));
+        TESS_TRY(backend->memory_convert(plan, count, 1, values, TESS_F64, false, *converted,
+                                         pc->type));
+        values = *converted;
+    }
+    return tess_plan_update_values(plan, values);
+}
+
+/* A's plan, which the eigenvalue needs too. */
+tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *amg,
+                              tess_amg_level *level)
+{
+    const tess_amg_level *above = level - 1;
+    if (level == amg->level && plan->matrix->type == pc->type) {
+        level->plan = plan;
+        return TESS_OK;
+    }
+    level->owns_plan = true;
+    if (level->plan && level > amg->level && above->device)
+        TESS_TRY(put_values(amg, pc, above, AMG_MATRIX_A, &level->converted[AMG_MATRIX_A], level->plan));
+    else
+        TESS_TRY(put_plan(plan->device, pc, level->A, &level->cycle_A, &level->plan));
+    tess_amg_count_time(amg, AMG_PLANS);
+    return TESS_OK;
+}
+
+/* What the cycle needs beside A's plan. */
+static tess_status put_level(tess_plan *plan, const tess_pc *pc, tess_amg *amg, int i)
+{
+    tess_amg_level *level = &amg->level[i];
+    tess_device *device = plan->device;
+    const bool last = i + 1 == amg->levels;
+    if (last && amg->bottom)
+        return put_plan(device, pc, amg->bottom, &amg->cycle_bottom, &amg->bottom_plan);
+    TESS_TRY(put_diagonal(pc, level));
+    if (last)
+        return TESS_OK;
+    if (level->P_plan && level->R_plan && level->device) {
+        TESS_TRY(put_values(amg, pc, level, AMG_MATRIX_P, &level->converted[AMG_MATRIX_P], level->P_plan));
+        return put_values(amg, pc, level, AMG_MATRIX_R, &level->converted[AMG_MATRIX_R], level->R_plan);
+    }
+    TESS_TRY(put_plan(device, pc, level->P, &level->cycle_P, &level->P_plan));
+    return put_plan(device, pc, level->R, &level->cycle_R, &level->R_plan);
+}
+
+tess_status tess_amg_put_levels(tess_plan *plan, const tess_pc *pc, tess_amg *amg)
+{
+    for (int i = 0; i < amg->levels; i++)
+        TESS_TRY(put_level(plan, pc, amg, i));
+    tess_amg_count_time(amg, AMG_PLANS);
+    return TESS_OK;
+}
