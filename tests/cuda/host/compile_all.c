@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cuda/driver/jit.h"
+#include "coarsen_shapes.h"
 #include "triangular_variants.h"
 #include "passes.h"
 #include "variants.h"
@@ -126,6 +127,14 @@ static void work(share *s)
     for (int i = 0; i < count && i < MOST; i += s->step)
         take_all(s, passes[i].what, "pass.cu", passes[i].defines);
     take_loops(s);
+    for (int i = 0; i < test_coarsen_count; i++) {
+        const int32_t b = test_coarsen[i].block, k = test_coarsen[i].modes;
+        char defines[TESS_CUDA_DEFINES];
+        tess_coarsen_defines(b, b, k, defines, sizeof defines);
+        take_all(s, "coarsen", "coarsen.cu", defines);
+        tess_coarsen_defines(k, b, k, defines, sizeof defines);
+        take_all(s, "coarsen", "coarsen.cu", defines);
+    }
     /* The sources that serve measurements and plain vectors. */
     take_all(s, "gate", "gate.cu", "");
     take_all(s, "convert", "convert.cu", "-DFROM=8 -DTO=4 -DADD=1 -DTHREADS=256");
