@@ -78,8 +78,8 @@ static tess_status load_module(level_numbers *s, const level_numbers *above, int
     tess_coarsen_defines(height, inner, width, defines, sizeof defines);
     TESS_TRY(tess_cuda_load_code(s->cuda, "coarsen.cu", defines, &s->module[which]));
     for (int i = 0; i < ENTRIES; i++)
-        TESS_TRY(TESS_CU(s->cuda, cuModuleGetFunction(&s->function[which][i], s->module[which],
-                                                      entries[i])));
+        TESS_TRY(TESS_CU(
+            s->cuda, cuModuleGetFunction(&s->function[which][i], s->module[which], entries[i])));
     return TESS_OK;
 }
 
@@ -104,8 +104,8 @@ static tess_status put_matrix(level_numbers *s, int which, const tess_matrix *M,
                                 .longest = tess_matrix_longest_row(M),
                                 .height = M->block_height,
                                 .width = M->block_width};
-    TESS_TRY(put_array(s->cuda, M->row_offsets, M->block_rows + 1, sizeof *M->row_offsets,
-                       &owned[0]));
+    TESS_TRY(
+        put_array(s->cuda, M->row_offsets, M->block_rows + 1, sizeof *M->row_offsets, &owned[0]));
     TESS_TRY(put_array(s->cuda, M->columns, M->blocks, sizeof *M->columns, &owned[1]));
     TESS_TRY(put_array(s->cuda, with_values ? M->values : NULL, tess_matrix_stored(M),
                        sizeof(double), &owned[2]));
@@ -255,7 +255,8 @@ static tess_status compute(void *state, const tess_amg_level *level, tess_matrix
 
 static const void *values(void *state, tess_amg_matrix which)
 {
-    static const int of[AMG_MATRICES] = {[AMG_MATRIX_A] = COARSE, [AMG_MATRIX_P] = P, [AMG_MATRIX_R] = R};
+    static const int of[AMG_MATRICES] = {
+        [AMG_MATRIX_A] = COARSE, [AMG_MATRIX_P] = P, [AMG_MATRIX_R] = R};
     const level_numbers *s = state;
     return (const void *)(uintptr_t)s->matrix[of[which]].values;
 }

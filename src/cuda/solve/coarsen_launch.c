@@ -3,7 +3,8 @@
 
 enum { WARP = 32, MOST = 256, FLAT = 256 };
 
-/* Threads of a product with such blocks of C: two blocks at a time, of which a row of B has several.
+/* Threads of a product with such blocks of C: two blocks at a time, of which a row of B has
+ * several.
  */
 static int threads_for(int32_t height, int32_t width)
 {
@@ -44,16 +45,14 @@ void tess_coarsen_turn(const tess_coarsen_matrix *P, uint64_t from, uint64_t val
                        tess_cuda_launch *launch)
 {
     const int64_t scalars = P->blocks * P->height * P->width;
-    tess_cuda_launch_start(launch, "turn", tess_ceil_div(scalars, FLAT),
-                           FLAT);
+    tess_cuda_launch_start(launch, "turn", tess_ceil_div(scalars, FLAT), FLAT);
     TESS_CUDA_POINTERS(launch, from, P->values, values);
     TESS_CUDA_INTEGERS(launch, P->blocks);
 }
 
 void tess_coarsen_revive(const tess_coarsen_matrix *A, uint64_t dead, tess_cuda_launch *launch)
 {
-    tess_cuda_launch_start(launch, "revive", tess_ceil_div(A->block_rows, FLAT),
-                           FLAT);
+    tess_cuda_launch_start(launch, "revive", tess_ceil_div(A->block_rows, FLAT), FLAT);
     TESS_CUDA_POINTERS(launch, A->offsets, A->columns, A->values, dead);
     TESS_CUDA_INTEGERS(launch, A->block_rows);
 }

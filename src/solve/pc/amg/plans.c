@@ -67,10 +67,10 @@ static tess_status put_values(const tess_amg *amg, const tess_pc *pc, const tess
     const int64_t count = tess_matrix_stored(plan->matrix);
     if (pc->type != TESS_F64) {
         if (!*converted)
-            TESS_TRY(backend->memory_alloc(
-                amg->device, (size_t)count * tess_type_size(pc->type), converted));
-        TESS_TRY(backend->memory_convert(plan, count, 1, values, TESS_F64, false, *converted,
-                                         pc->type));
+            TESS_TRY(backend->memory_alloc(amg->device, (size_t)count * tess_type_size(pc->type),
+                                           converted));
+        TESS_TRY(
+            backend->memory_convert(plan, count, 1, values, TESS_F64, false, *converted, pc->type));
         values = *converted;
     }
     return tess_plan_update_values(plan, values);
@@ -78,7 +78,7 @@ static tess_status put_values(const tess_amg *amg, const tess_pc *pc, const tess
 
 /* A's plan, which the eigenvalue needs too. */
 tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *amg,
-                              tess_amg_level *level)
+                                tess_amg_level *level)
 {
     const tess_amg_level *above = level - 1;
     if (level == amg->level && plan->matrix->type == pc->type) {
@@ -87,7 +87,8 @@ tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *am
     }
     level->owns_plan = true;
     if (level->plan && level > amg->level && above->device)
-        TESS_TRY(put_values(amg, pc, above, AMG_MATRIX_A, &level->converted[AMG_MATRIX_A], level->plan));
+        TESS_TRY(
+            put_values(amg, pc, above, AMG_MATRIX_A, &level->converted[AMG_MATRIX_A], level->plan));
     else
         TESS_TRY(put_plan(plan->device, pc, level->A, &level->cycle_A, &level->plan));
     tess_amg_count_time(amg, AMG_PLANS);
@@ -106,8 +107,10 @@ static tess_status put_level(tess_plan *plan, const tess_pc *pc, tess_amg *amg, 
     if (last)
         return TESS_OK;
     if (level->P_plan && level->R_plan && level->device) {
-        TESS_TRY(put_values(amg, pc, level, AMG_MATRIX_P, &level->converted[AMG_MATRIX_P], level->P_plan));
-        return put_values(amg, pc, level, AMG_MATRIX_R, &level->converted[AMG_MATRIX_R], level->R_plan);
+        TESS_TRY(put_values(amg, pc, level, AMG_MATRIX_P, &level->converted[AMG_MATRIX_P],
+                            level->P_plan));
+        return put_values(amg, pc, level, AMG_MATRIX_R, &level->converted[AMG_MATRIX_R],
+                          level->R_plan);
     }
     TESS_TRY(put_plan(device, pc, level->P, &level->cycle_P, &level->P_plan));
     return put_plan(device, pc, level->R, &level->cycle_R, &level->R_plan);
