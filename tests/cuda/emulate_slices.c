@@ -1,5 +1,5 @@
-/* slices.cu in the emulator against the host's conversion, for slices, windows, cut rows, vectors and
- * panels drawn at random. */
+/* slices.cu in the emulator against the host's conversion, for slices, windows, cut rows, vectors
+ * and panels drawn at random. */
 #include <string.h>
 
 #include "emu/emulator.h"

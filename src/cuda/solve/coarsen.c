@@ -129,6 +129,30 @@ static tess_status check_sizes(const level_numbers *s)
     return TESS_OK;
 }
 
+static double bytes_of(const tess_matrix *M)
+{
+    return M ? (double)tess_matrix_stored(M) * sizeof(double) + 4 * (double)M->blocks +
+                   8 * (double)M->block_rows
+             : 0;
+}
+
+/* Beside the numbers there must be room for the plans of P, R and the coarse matrix, half as much
+ * again for their padding: without it the level stays with the host, which needs only plans. */
+static tess_status check_room(const level_numbers *s, const tess_amg_level *level,
+                              const tess_matrix *coarse, bool finest)
+{
+    size_t available, total;
+    const double plans = bytes_of(level->P) + bytes_of(level->R) + bytes_of(coarse);
+    const double numbers = plans + bytes_of(level->AP) + bytes_of(level->tentative) +
+                           bytes_of(level->filtered) + (finest ? bytes_of(level->A) : 0);
+    TESS_TRY(TESS_CU(s->cuda, cuMemGetInfo(&available, &total)));
+    if (numbers + 1.5 * plans > (double)available)
+        return tess_fail(s->cuda->ctx, TESS_ERR_UNSUPPORTED,
+                         "device '%s' has %.1f MB free, and its numbers and plans take %.1f",
+                         s->cuda->name, 1e-6 * (double)available, 1e-6 * (numbers + 1.5 * plans));
+    return TESS_OK;
+}
+
 static tess_status fill(level_numbers *s, const tess_amg_level *level, const tess_matrix *coarse,
                         const level_numbers *above)
 {
@@ -136,6 +160,7 @@ static tess_status fill(level_numbers *s, const tess_amg_level *level, const tes
     const int64_t coarse_rows = coarse->block_rows * k;
     s->filtered = level->filtered != NULL;
     s->finest = !above;
+    TESS_TRY(check_room(s, level, coarse, s->finest));
     TESS_TRY(load_module(s, above, FINE, b, b, k));
     TESS_TRY(load_module(s, above, CROSS, k, b, k));
     if (above)
@@ -229,28 +254,20 @@ static tess_status run(level_numbers *s, const tess_amg_level *level)
     return launch(s, CROSS, REVIVE, &l);
 }
 
-static tess_status download(level_numbers *s, int which, tess_matrix *to)
-{
-    return tess_cuda_download(s->cuda, to->values, s->matrix[which].values,
-                              (size_t)tess_matrix_stored(to) * sizeof(double), s->cuda->stream);
-}
-
 static tess_status compute_inside(level_numbers *s, const tess_amg_level *level,
-                                  tess_matrix *coarse, bool with_P)
+                                  tess_matrix *coarse)
 {
     TESS_TRY(upload_numbers(s, level));
     TESS_TRY(run(s, level));
-    if (with_P)
-        TESS_TRY(download(s, P, level->P));
-    return download(s, COARSE, coarse);
+    return tess_cuda_download(s->cuda, coarse->values, s->matrix[COARSE].values,
+                              (size_t)tess_matrix_stored(coarse) * sizeof(double), s->cuda->stream);
 }
 
-static tess_status compute(void *state, const tess_amg_level *level, tess_matrix *coarse,
-                           bool with_P)
+static tess_status compute(void *state, const tess_amg_level *level, tess_matrix *coarse)
 {
     level_numbers *s = state;
     TESS_TRY(tess_cuda_enter(s->cuda));
-    return tess_cuda_leave_with(s->cuda, compute_inside(s, level, coarse, with_P));
+    return tess_cuda_leave_with(s->cuda, compute_inside(s, level, coarse));
 }
 
 static const void *values(void *state, tess_amg_matrix which)

@@ -75,7 +75,8 @@ typedef struct tess_amg_level {
 
     /* What cycles use, in the preconditioner's precision. */
     tess_diagonal diagonal;
-    tess_matrix *cycle_A, *cycle_P, *cycle_R; /* copies in f32; NULL: those above */
+    /* Copies in f32, or patterns whose values the device has; NULL: those above. */
+    tess_matrix *cycle_A, *cycle_P, *cycle_R;
     void *converted[AMG_MATRICES]; /* new f32 values in device memory, once there were some */
     tess_plan *plan, *P_plan, *R_plan;
     bool owns_plan;

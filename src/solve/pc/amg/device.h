@@ -18,9 +18,8 @@ typedef struct tess_amg_device_ops {
                           void *above, void **out);
     void (*destroy)(void *state); /* NULL is fine */
     /* The numbers, from A's and those of level->inverse and level->filtered. The coarse matrix's
-     * are copied to the host too, and P's where `with_P`. */
-    tess_status (*compute)(void *state, const tess_amg_level *level, tess_matrix *coarse,
-                           bool with_P);
+     * are copied to the host too. */
+    tess_status (*compute)(void *state, const tess_amg_level *level, tess_matrix *coarse);
     /* Device addresses of f64 values: of P, R, and as A of the coarse matrix. */
     const void *(*values)(void *state, tess_amg_matrix which);
 } tess_amg_device_ops;

@@ -81,22 +81,12 @@ static tess_status compute_on_host(tess_amg *amg, tess_amg_level *level, tess_ma
     return TESS_OK;
 }
 
-/* The same by the device, which has the patterns. R is there only, P too in an update. */
-static tess_status compute_on_device(tess_amg *amg, tess_amg_level *level, tess_matrix *coarse,
-                                     bool first)
-{
-    TESS_TRY(amg->device->backend->multigrid->compute(level->device, level, coarse, first));
-    if (first)
-        tess_amg_restrict_values(amg->ctx, level);
-    return TESS_OK;
-}
-
-static tess_status coarsen_values(tess_amg *amg, tess_amg_level *level, tess_matrix *coarse,
-                                  bool first)
+/* The device has the patterns, and keeps P and R to itself. */
+static tess_status coarsen_values(tess_amg *amg, tess_amg_level *level, tess_matrix *coarse)
 {
     if (level->filtered)
         tess_amg_filter_values(amg->ctx, level);
-    TESS_TRY(level->device ? compute_on_device(amg, level, coarse, first)
+    TESS_TRY(level->device ? amg->device->backend->multigrid->compute(level->device, level, coarse)
                            : compute_on_host(amg, level, coarse));
     tess_amg_count_time(amg, AMG_PRODUCTS);
     return TESS_OK;
@@ -157,7 +147,7 @@ static tess_status coarsen(tess_amg *amg, tess_plan *plan, double threshold, tes
     next->owns_A = true;
     tess_amg_count_time(amg, AMG_PATTERNS);
     TESS_TRY(place_level(amg, plan, level, next->A));
-    return coarsen_values(amg, level, next->A, true);
+    return coarsen_values(amg, level, next->A);
 }
 
 static bool small_enough(const tess_pc *pc, const tess_matrix *A)
@@ -251,7 +241,7 @@ tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg)
             TESS_TRY(measure(amg, plan, level));
         }
         if (i + 1 < amg->levels)
-            TESS_TRY(coarsen_values(amg, level, level[1].A, false));
+            TESS_TRY(coarsen_values(amg, level, level[1].A));
     }
     if (amg->bottom) {
         tess_matrix *inverse;

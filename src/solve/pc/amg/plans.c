@@ -35,11 +35,12 @@ static tess_status put_diagonal(const tess_pc *pc, tess_amg_level *level)
     return TESS_OK;
 }
 
+static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
+
 /* The plan of a matrix in the preconditioner's precision, or new values for it. */
 static tess_status put_plan(tess_device *device, const tess_pc *pc, tess_matrix *from,
                             tess_matrix **copy, tess_plan **plan)
 {
-    static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
     tess_matrix *used = from;
     if (pc->type != TESS_F64) {
         tess_matrix *converted;
@@ -76,6 +77,47 @@ static tess_status put_values(const tess_amg *amg, const tess_pc *pc, const tess
     return tess_plan_update_values(plan, values);
 }
 
+/* A plan that has no values yet: those are the device's. */
+static tess_status create_bare(tess_device *device, const tess_pc *pc, const tess_matrix *from,
+                               tess_matrix **copy, tess_plan **plan)
+{
+    tess_matrix *bare;
+    TESS_TRY(TESS_ALLOC(pc->ctx, 1, &bare));
+    *bare = *from;
+    bare->type = pc->type;
+    bare->values = NULL;
+    bare->coordinates = NULL;
+    bare->ownership = TESS_OWNERSHIP_BORROW;
+    const tess_status status = tess_plan_create(pc->ctx, bare, device, &guess, plan);
+    if (status == TESS_OK)
+        *copy = bare;
+    else
+        tess_matrix_destroy(bare);
+    return status;
+}
+
+/* The plan of a matrix whose numbers `owner` has on the device. Storage that the device cannot fill
+ * by itself is made of a copy on the host. */
+static tess_status put_from_device(tess_amg *amg, const tess_pc *pc, const tess_amg_level *owner,
+                                   tess_amg_matrix which, tess_matrix *from, void **converted,
+                                   tess_matrix **copy, tess_plan **plan)
+{
+    const tess_backend *backend = amg->device->backend;
+    if (!*plan) {
+        const tess_kept_error kept = tess_error_keep(amg->ctx);
+        const tess_status status = create_bare(amg->device, pc, from, copy, plan);
+        if (status == TESS_ERR_UNSUPPORTED) {
+            tess_error_restore(amg->ctx, &kept);
+            TESS_TRY(backend->memory_copy_from(amg->device, from->values,
+                                               backend->multigrid->values(owner->device, which),
+                                               (size_t)tess_matrix_stored(from) * sizeof(double)));
+            return put_plan(amg->device, pc, from, copy, plan);
+        }
+        TESS_TRY(status);
+    }
+    return put_values(amg, pc, owner, which, converted, *plan);
+}
+
 /* A's plan, which the eigenvalue needs too. */
 tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *amg,
                                 tess_amg_level *level)
@@ -86,9 +128,9 @@ tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *am
         return TESS_OK;
     }
     level->owns_plan = true;
-    if (level->plan && level > amg->level && above->device)
-        TESS_TRY(
-            put_values(amg, pc, above, AMG_MATRIX_A, &level->converted[AMG_MATRIX_A], level->plan));
+    if (level > amg->level && above->device)
+        TESS_TRY(put_from_device(amg, pc, above, AMG_MATRIX_A, level->A,
+                                 &level->converted[AMG_MATRIX_A], &level->cycle_A, &level->plan));
     else
         TESS_TRY(put_plan(plan->device, pc, level->A, &level->cycle_A, &level->plan));
     tess_amg_count_time(amg, AMG_PLANS);
@@ -106,11 +148,11 @@ static tess_status put_level(tess_plan *plan, const tess_pc *pc, tess_amg *amg, 
     TESS_TRY(put_diagonal(pc, level));
     if (last)
         return TESS_OK;
-    if (level->P_plan && level->R_plan && level->device) {
-        TESS_TRY(put_values(amg, pc, level, AMG_MATRIX_P, &level->converted[AMG_MATRIX_P],
-                            level->P_plan));
-        return put_values(amg, pc, level, AMG_MATRIX_R, &level->converted[AMG_MATRIX_R],
-                          level->R_plan);
+    if (level->device) {
+        TESS_TRY(put_from_device(amg, pc, level, AMG_MATRIX_P, level->P,
+                                 &level->converted[AMG_MATRIX_P], &level->cycle_P, &level->P_plan));
+        return put_from_device(amg, pc, level, AMG_MATRIX_R, level->R,
+                               &level->converted[AMG_MATRIX_R], &level->cycle_R, &level->R_plan);
     }
     TESS_TRY(put_plan(device, pc, level->P, &level->cycle_P, &level->P_plan));
     return put_plan(device, pc, level->R, &level->cycle_R, &level->R_plan);
