@@ -40,6 +40,15 @@ static void sliced_values_are_gathered(void **state)
         if (wrong || memcmp(values, layout->arrays[layout->values].host, bytes) != 0)
             fail_msg("%s of %d x %d, seed %d: %s", name, (int)r, (int)c, (int)seed,
                      wrong ? wrong : "other values than the host's");
+        if (type == TESS_F64) { /* and back, to where nothing is yet */
+            const size_t own = (size_t)tess_matrix_stored(A) * sizeof(double);
+            double *back = malloc(own);
+            memset(back, 255, own);
+            layout->kind->gather(layout, arrays, address(starts), address(back), &launch);
+            assert_null(emu_launch("slices_2", &launch, seed + 1));
+            assert_memory_equal(back, A->values, own);
+            free(back);
+        }
         free(values);
         tess_cuda_layout_destroy(layout);
         tess_matrix_destroy(A);

@@ -66,7 +66,9 @@ int main(int argc, char **argv)
         printf("convert_0 -DFROM=8 -DTO=4 -DADD=0 -DTHREADS=64\n"
                "convert_1 -DFROM=4 -DTO=8 -DADD=1 -DTHREADS=64\n");
     if (argc > 1 && strcmp(argv[1], "slices.cu") == 0)
-        printf("slices_0 -DREAL=8 -DTHREADS=256\nslices_1 -DREAL=4 -DTHREADS=256\n");
+        printf("slices_0 -DREAL=8 -DTHREADS=256 -DBACK=0\n"
+               "slices_1 -DREAL=4 -DTHREADS=256 -DBACK=0\n"
+               "slices_2 -DREAL=8 -DTHREADS=256 -DBACK=1\n");
     if (argc > 1 && strcmp(argv[1], "update.cu") == 0)
         printf("update_0 -DREAL=8 -DINDEX=4 -DTHREADS=32 -DEACH=8\n"
                "update_1 -DREAL=4 -DINDEX=8 -DTHREADS=32 -DEACH=8\n");

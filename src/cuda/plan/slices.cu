@@ -1,7 +1,7 @@
-/* Values in the matrix's order go to sliced storage (src/format/sliced.h): a thread block a slice, a
- * thread a stored scalar. Padding becomes 0.
+/* Values in the matrix's order go to sliced storage (src/format/sliced.h), or back: a thread block a
+ * slice, a thread a stored scalar. Padding becomes 0.
  *
- *   REAL  bytes of a scalar (8 or 4)      THREADS  threads a thread block
+ *   REAL  bytes of a scalar (8 or 4)      THREADS  threads a thread block      BACK  1: back
  */
 #include "common.cuh"
 
@@ -10,7 +10,7 @@ typedef struct slices_args {
     const int *lengths;       /* of lines, in blocks */
     const long long *starts;  /* of lines: the first block in the matrix's order */
     real *values;
-    const real *given;
+    real *given; /* in the matrix's order */
     long long lines; /* a slice */
     long long block_height, block_width;
     long long vector; /* scalars along the row that lie together */
@@ -30,10 +30,14 @@ KERNEL(slices, slices_args, THREADS, 1)
         const unsigned entry = pack / lanes * vector + at % vector; /* of the scalar row */
         const unsigned block = entry / width;
         const long long line = slice * a.lines + lane / height;
-        real value = 0;
-        if (block < (unsigned)a.lengths[line])
-            value = a.given[((a.starts[line] + block) * width + entry % width) * height +
-                            lane % height];
-        values[at] = value;
+        const long long from = ((a.starts[line] + block) * width + entry % width) * height;
+        real *given = a.given + from + lane % height;
+        const int inside = block < (unsigned)a.lengths[line];
+#if BACK
+        if (inside)
+            *given = values[at];
+#else
+        values[at] = inside ? *given : 0;
+#endif
     }
 }

@@ -142,17 +142,23 @@ static const int64_t *starts_of(const tess_cuda_plan *p, const tess_cuda_residen
                : NULL;
 }
 
+/* The gather of a layout, to its values or back. */
+static tess_status load_gather(tess_cuda_plan *p, const tess_cuda_layout_kind *kind, bool back,
+                               cu_function *function)
+{
+    char defines[64];
+    (void)snprintf(defines, sizeof defines, "-DREAL=%zu -DTHREADS=%d -DBACK=%d",
+                   tess_type_size(p->matrix.type), TESS_CUDA_GATHER, back);
+    return tess_cuda_helper(p->cuda, kind->gather_source, defines, "slices", function);
+}
+
 static tess_status upload_starts(tess_cuda_plan *p, tess_cuda_resident *resident,
                                  const int64_t *starts, int64_t count)
 {
     tess_cuda *cuda = p->cuda;
-    const tess_cuda_layout_kind *kind = resident->layout->kind;
     const size_t bytes = (size_t)count * sizeof *starts;
-    char defines[64];
-    (void)snprintf(defines, sizeof defines, "-DREAL=%zu -DTHREADS=%d",
-                   tess_type_size(p->matrix.type), TESS_CUDA_GATHER);
     tess_cuda_map *m = &resident->map;
-    TESS_TRY(tess_cuda_helper(cuda, kind->gather_source, defines, "slices", &m->gather));
+    TESS_TRY(load_gather(p, resident->layout->kind, false, &m->gather));
     TESS_TRY(tess_cuda_alloc(cuda, bytes, "the map of new values", &m->numbers));
     resident->bytes += bytes;
     return tess_cuda_upload(cuda, m->numbers, starts, bytes, p->stream);
@@ -268,4 +274,37 @@ tess_status tess_cuda_bring_values(tess_cuda_plan *p)
     p->matrix.values = p->values;
     p->device_values = NULL;
     return TESS_OK;
+}
+
+/* A resident whose values can be put back into the matrix's order; NULL: there is none. */
+static tess_cuda_resident *find_source(tess_cuda_plan *p)
+{
+    int64_t count;
+    for (tess_cuda_resident *r = p->residents; r; r = r->next)
+        if (starts_of(p, r, &count))
+            return r;
+    return NULL;
+}
+
+tess_status tess_cuda_copy_values(tess_cuda_plan *p, cu_pointer to)
+{
+    tess_cuda *cuda = p->cuda;
+    tess_cuda_resident *r = p->matrix.blocks > 0 && !p->shares ? find_source(p) : NULL;
+    tess_cuda_launch run;
+    cu_function back;
+    int64_t count;
+    if (r) {
+        const int64_t *starts = starts_of(p, r, &count);
+        if (!r->map.numbers)
+            TESS_TRY(upload_starts(p, r, starts, count));
+        TESS_TRY(load_gather(p, r->layout->kind, true, &back));
+        r->layout->kind->gather(r->layout, r->arrays, r->map.numbers, to, &run);
+        TESS_TRY(tess_cuda_launch_one(cuda, back, &run, p->stream));
+    } else {
+        const size_t size = tess_type_size(p->matrix.type);
+        TESS_TRY(tess_cuda_bring_values(p));
+        TESS_TRY(tess_cuda_upload(cuda, to, p->matrix.values,
+                                  (size_t)tess_matrix_stored(&p->matrix) * size, p->stream));
+    }
+    return TESS_CU(cuda, cuStreamSynchronize(p->stream));
 }

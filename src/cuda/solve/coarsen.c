@@ -17,6 +17,7 @@ enum { MULTIPLY, SMOOTH, TURN, REVIVE, ENTRIES };
 
 typedef struct level_numbers {
     tess_cuda *cuda;
+    tess_plan *plan; /* of the finest level, in f64: has A's values already; NULL: it has not */
     tess_coarsen_matrix matrix[MATRICES];
     cu_pointer owned[3 * MATRICES]; /* arrays of these, 0 where they are another level's */
     cu_pointer inverse, from, dead;
@@ -189,6 +190,7 @@ static tess_status create(tess_plan *plan, const tess_amg_level *level, const te
     level_numbers *s;
     TESS_TRY(TESS_CALLOC(cuda->ctx, 1, &s));
     s->cuda = cuda;
+    s->plan = plan->matrix->type == TESS_F64 ? plan : NULL;
     tess_status status = tess_cuda_enter(cuda);
     if (status == TESS_OK) {
         status = fill(s, level, coarse, above);
@@ -226,7 +228,9 @@ static tess_status upload_numbers(level_numbers *s, const tess_amg_level *level)
 {
     tess_cuda *cuda = s->cuda;
     const int32_t b = level->A->block_height;
-    if (s->finest)
+    if (s->finest && s->plan)
+        TESS_TRY(tess_cuda_copy_values(tess_cuda_plan_of(s->plan), s->matrix[A].values));
+    else if (s->finest)
         TESS_TRY(tess_cuda_upload(cuda, s->matrix[A].values, level->A->values,
                                   (size_t)tess_matrix_stored(level->A) * sizeof(double),
                                   cuda->stream));

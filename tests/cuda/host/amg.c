@@ -1,5 +1,6 @@
-/* A multigrid hierarchy whose numbers the fake device computes: it is the CPU's, new values included;
- * without room on the device the host computes; whatever the driver refuses is reported. */
+/* A multigrid hierarchy whose numbers the fake device computes: it is the CPU's, new values
+ * included; without room on the device the host computes; whatever the driver refuses is reported.
+ */
 #include "problems.h"
 #include "session.h"
 #include "solve/pc/amg/amg.h"

@@ -139,8 +139,8 @@ static void work(share *s)
     take_all(s, "gate", "gate.cu", "");
     take_all(s, "convert", "convert.cu", "-DFROM=8 -DTO=4 -DADD=1 -DTHREADS=256");
     take_all(s, "update", "update.cu", "-DREAL=8 -DINDEX=4 -DTHREADS=256 -DEACH=8");
-    take_all(s, "slices", "slices.cu", "-DREAL=8 -DTHREADS=256");
-    take_all(s, "slices", "slices.cu", "-DREAL=4 -DTHREADS=256");
+    take_all(s, "slices", "slices.cu", "-DREAL=8 -DTHREADS=256 -DBACK=1");
+    take_all(s, "slices", "slices.cu", "-DREAL=4 -DTHREADS=256 -DBACK=0");
     take_all(s, "finish", "finish.cu", "-DTHREADS=512");
     take_all(s, "rescale", "rescale.cu", "-DFROM=8 -DTO=4 -DDIVIDE=1 -DTHREADS=256");
     take_all(s, "rescale", "rescale.cu", "-DFROM=4 -DTO=8 -DDIVIDE=0 -DTHREADS=256");
