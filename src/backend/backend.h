@@ -12,6 +12,7 @@
 typedef struct tess_backend tess_backend;
 typedef struct tess_search tess_search; /* plan/tuner.h */
 struct tess_space_ops;                  /* solve/space/space.h */
+struct tess_amg_device_ops;             /* solve/pc/amg/device.h */
 
 struct tess_device {
     tess_ctx *ctx;
@@ -166,6 +167,9 @@ struct tess_backend {
     /* The same for one part of a plan whose other parts are in this process, on devices of the same
      * kind; NULL: parts keep them in the host's memory. */
     const struct tess_space_ops *part_space;
+
+    /* What the device does of pc=amg's set-up; NULL: the host does all of it. */
+    const struct tess_amg_device_ops *multigrid;
 
     /* The queue that products run in (CUDA). NULL: the device has none. */
     tess_status (*set_stream)(tess_plan *plan, void *stream);

@@ -39,4 +39,5 @@ const tess_backend tess_cuda_backend = {
     .time_product = tess_cuda_time_product,
     .operators = &operators,
     .host_values = tess_cuda_host_values,
+    .multigrid = &tess_cuda_amg_ops,
 };

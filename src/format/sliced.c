@@ -61,21 +61,32 @@ static void move_values(void *sliced, const void *bsr, int64_t s)
     }
 }
 
+static void clear_values(const tess_sliced *S, int64_t s)
+{
+    const size_t group = (size_t)S->group * (size_t)S->options.height *
+                         (size_t)(S->block_height * S->block_width) * tess_type_size(S->type);
+    memset((char *)S->values + (size_t)S->offsets[s] * group, 0,
+           (size_t)(S->offsets[s + 1] - S->offsets[s]) * group);
+}
+
+static void fill_values(void *sliced, const void *bsr, int64_t s)
+{
+    clear_values(sliced, s);
+    move_values(sliced, bsr, s);
+}
+
 void tess_sliced_update(tess_sliced *S, const void *values)
 {
-    tess_for_each(S->ctx, S->slices, 64, move_values, S, values);
+    tess_for_each(S->ctx, S->slices, 64, S->bare ? fill_values : move_values, S, values);
+    S->bare = false;
 }
 
 static void fill_slice(void *sliced, const void *matrix, int64_t s)
 {
-    const tess_sliced *S = sliced;
     const tess_matrix *A = matrix;
-    const size_t group = (size_t)S->group * (size_t)S->options.height *
-                         (size_t)(S->block_height * S->block_width) * tess_type_size(S->type);
-    fill_columns(A, S, s);
-    memset((char *)S->values + (size_t)S->offsets[s] * group, 0,
-           (size_t)(S->offsets[s + 1] - S->offsets[s]) * group);
-    move_values(sliced, A->values, s);
+    fill_columns(A, sliced, s);
+    if (A->values)
+        fill_values(sliced, A->values, s);
 }
 
 /* Everything after the lines are in their final order. */
@@ -91,6 +102,7 @@ static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_sliced *S)
     TESS_TRY(TESS_ALLOC(ctx, blocks, &S->columns));
     TESS_TRY(tess_alloc_bytes(ctx, scalars, tess_type_size(S->type), &S->values));
     tess_for_each(ctx, S->slices, 64, fill_slice, S, A);
+    S->bare = !A->values;
     return TESS_OK;
 }
 

@@ -65,6 +65,7 @@ typedef struct tess_sliced {
     int64_t cut_rows;   /* of all panels */
     int32_t *cut_row;   /* cut_rows: their numbers */
     int32_t *cut_slots; /* cut_rows + 1 */
+    bool bare;          /* made of a matrix without values: not even padding is filled in yet */
 } tess_sliced;
 
 tess_status tess_sliced_create(tess_ctx *ctx, const tess_matrix *A,

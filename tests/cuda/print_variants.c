@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coarsen_shapes.h"
 #include "triangular_variants.h"
 #include "passes.h"
 #include "variants.h"
@@ -15,6 +16,17 @@ static void print_triangular(int step)
     const int count = test_triangular_variants(variants, 256);
     for (int i = 0; i < count && i < 256; i += step)
         printf("%s %s\n", variants[i].name, variants[i].defines);
+}
+
+/* The two modules of a level. */
+static void print_coarsen(const test_coarsen_shape *shape)
+{
+    const int32_t b = shape->block, k = shape->modes;
+    char defines[TESS_CUDA_DEFINES];
+    tess_coarsen_defines(b, b, k, defines, sizeof defines);
+    printf("coarsen_%d_%d_fine %s\n", (int)b, (int)k, defines);
+    tess_coarsen_defines(k, b, k, defines, sizeof defines);
+    printf("coarsen_%d_%d_cross %s\n", (int)b, (int)k, defines);
 }
 
 int main(int argc, char **argv)
@@ -47,9 +59,16 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "rescale.cu") == 0)
         printf("rescale_0 -DFROM=8 -DTO=4 -DDIVIDE=1 -DTHREADS=256\n"
                "rescale_1 -DFROM=4 -DTO=8 -DDIVIDE=0 -DTHREADS=256\n");
+    if (argc > 1 && strcmp(argv[1], "coarsen.cu") == 0)
+        for (int i = 0; i < test_coarsen_count; i += step)
+            print_coarsen(&test_coarsen[i]);
     if (argc > 1 && strcmp(argv[1], "convert.cu") == 0)
         printf("convert_0 -DFROM=8 -DTO=4 -DADD=0 -DTHREADS=64\n"
                "convert_1 -DFROM=4 -DTO=8 -DADD=1 -DTHREADS=64\n");
+    if (argc > 1 && strcmp(argv[1], "slices.cu") == 0)
+        printf("slices_0 -DREAL=8 -DTHREADS=256 -DBACK=0\n"
+               "slices_1 -DREAL=4 -DTHREADS=256 -DBACK=0\n"
+               "slices_2 -DREAL=8 -DTHREADS=256 -DBACK=1\n");
     if (argc > 1 && strcmp(argv[1], "update.cu") == 0)
         printf("update_0 -DREAL=8 -DINDEX=4 -DTHREADS=32 -DEACH=8\n"
                "update_1 -DREAL=4 -DINDEX=8 -DTHREADS=32 -DEACH=8\n");

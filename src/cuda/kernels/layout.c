@@ -32,6 +32,9 @@ tess_status tess_cuda_layout_create(tess_ctx *ctx, const tess_matrix *A, const c
     const char *options;
     tess_cuda_layout *layout;
     TESS_TRY(find_kind(ctx, name, &kind, &options));
+    if (!A->values && A->blocks > 0 && !kind->starts)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "layout '%s' is made of values, which are in device memory only", name);
     TESS_TRY(TESS_ALLOC(ctx, 1, &layout));
     *layout = (tess_cuda_layout){.ctx = ctx, .kind = kind};
     snprintf(layout->name, sizeof layout->name, "%s", name);

@@ -31,6 +31,8 @@ typedef struct tess_cuda_layout {
     void *format;                     /* the host format behind the arrays */
 } tess_cuda_layout;
 
+struct tess_cuda_launch; /* table.h */
+
 /* What a layout stores, for the performance model. */
 typedef struct tess_cuda_padding {
     double blocks;    /* padding included */
@@ -49,10 +51,18 @@ typedef struct tess_cuda_layout_kind {
                        tess_cuda_padding *pad);
     /* NULL: the values are in the matrix's order, in its own array. */
     void (*update)(tess_cuda_layout *layout, const void *values);
+    /* How values in the matrix's order get there inside the device: `starts` are numbers to be
+     * copied there once (NULL: a map is needed), `gather` is the launch that moves the values by
+     * them. NULL: by a map that has a number for each run of scalars. */
+    const int64_t *(*starts)(const tess_cuda_layout *layout, int64_t *count);
+    void (*gather)(const tess_cuda_layout *layout, const uint64_t *arrays, uint64_t starts,
+                   uint64_t given, struct tess_cuda_launch *launch);
+    const char *gather_source;                 /* an embedded file with that entry: "slices.cu" */
     void (*destroy)(tess_cuda_layout *layout); /* what create made; NULL: nothing */
 } tess_cuda_layout_kind;
 
-/* The matrix in the layout of that name. A must outlive it. */
+/* The matrix in the layout of that name. A must outlive it. Where A has no values yet, the layout
+ * has none either until they are updated; TESS_ERR_UNSUPPORTED of a layout without `starts`. */
 tess_status tess_cuda_layout_create(tess_ctx *ctx, const tess_matrix *A, const char *name,
                                     tess_cuda_layout **out);
 /* New values in the same pattern, `values` as in the matrix: rewrites arrays[layout->values]. */

@@ -79,11 +79,42 @@ static tess_status pad_sliced(tess_ctx *ctx, const tess_matrix *A, const char *t
     return TESS_OK;
 }
 
+/* slices.cu counts a slice's scalars in 32 bits. */
+static bool short_slices(const tess_sliced *S)
+{
+    const int64_t group = (int64_t)S->group * S->options.height * S->block_height * S->block_width;
+    for (int64_t s = 0; s < S->slices; s++)
+        if (S->offsets[s + 1] - S->offsets[s] > INT32_MAX / group)
+            return false;
+    return true;
+}
+
+static const int64_t *sliced_starts(const tess_cuda_layout *layout, int64_t *count)
+{
+    const tess_sliced *S = layout->format;
+    *count = S->slices * S->options.height;
+    return short_slices(S) ? S->starts : NULL;
+}
+
+static void gather_sliced(const tess_cuda_layout *layout, const uint64_t *arrays, uint64_t starts,
+                          uint64_t given, tess_cuda_launch *launch)
+{
+    const tess_sliced *S = layout->format;
+    tess_cuda_launch_start(launch, "slices", S->slices, TESS_CUDA_GATHER);
+    TESS_CUDA_POINTERS(launch, arrays[SLICED_OFFSETS], arrays[SLICED_LENGTHS], starts,
+                       arrays[SLICED_VALUES], given);
+    TESS_CUDA_INTEGERS(launch, S->options.height, S->block_height, S->block_width,
+                       S->options.vector, S->group);
+}
+
 const tess_cuda_layout_kind tess_cuda_layout_sliced = {
     .name = "sliced",
     .create = create_sliced,
     .pad = pad_sliced,
     .update = update_sliced,
+    .starts = sliced_starts,
+    .gather = gather_sliced,
+    .gather_source = "slices.cu",
     .destroy = destroy_sliced,
 };
 

@@ -64,6 +64,8 @@ enum {
     FBCSR_TARGETS
 };
 
+enum { TESS_CUDA_GATHER = 256 }; /* threads of a layout's gather */
+
 /* Appends an array. */
 void tess_cuda_layout_add(tess_cuda_layout *layout, const void *host, int64_t count, size_t size);
 

@@ -4,17 +4,7 @@
  */
 #define REAL 8
 #include "common.cuh"
-
-#if FROM == 8
-typedef double given;
-#else
-typedef float given;
-#endif
-#if TO == 8
-typedef double taken;
-#else
-typedef float taken;
-#endif
+#include "precisions.cuh"
 
 typedef struct convert_args {
     const given *from;

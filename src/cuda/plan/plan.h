@@ -48,6 +48,10 @@ tess_status tess_cuda_update_on_device(tess_cuda_plan *p, const void *values);
 /* Copies device_values to the host, where p->matrix then has them: layouts are made on the host. */
 tess_status tess_cuda_bring_values(tess_cuda_plan *p);
 
+/* The plan's values in the matrix's order, in device memory: from a copy that is there where one
+ * can be read in that order. */
+tess_status tess_cuda_copy_values(tess_cuda_plan *p, cu_pointer to);
+
 /* ---- plan.c ---- */
 
 tess_status tess_cuda_prepare(tess_plan *plan, const tess_plan_options *options);

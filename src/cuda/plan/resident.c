@@ -9,8 +9,11 @@ static tess_status upload_arrays(tess_cuda *cuda, tess_cuda_resident *resident, 
         TESS_TRY(tess_cuda_alloc(cuda, bytes, i == layout->values ? "values" : "indices",
                                  &resident->arrays[i]));
         resident->bytes += bytes;
-        TESS_TRY(
-            tess_cuda_upload(cuda, resident->arrays[i], layout->arrays[i].host, bytes, stream));
+        if (i == layout->values && bytes > 0 && !resident->matrix->values)
+            TESS_TRY(TESS_CU(cuda, cuMemsetD8Async(resident->arrays[i], 0, bytes, stream)));
+        else
+            TESS_TRY(
+                tess_cuda_upload(cuda, resident->arrays[i], layout->arrays[i].host, bytes, stream));
     }
     if (layout->workspace > 0) {
         TESS_TRY(tess_cuda_alloc(cuda, layout->workspace, "workspace", &resident->workspace));

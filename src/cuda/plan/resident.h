@@ -7,6 +7,7 @@
 /* Where each stored scalar comes from (update.cu). */
 typedef struct tess_cuda_map {
     cu_pointer numbers; /* 0: not made */
+    cu_function gather; /* the layout's own, whose starts the numbers are; NULL: update.cu */
     int64_t run, shift, inner_stride, outer_stride;
 } tess_cuda_map;
 

@@ -6,7 +6,8 @@
  * launch a resident in the plan's stream, and can be captured in a graph.
  *
  * Most layouts keep the scalars of a block's column, or of V columns, together. The map then has
- * one number a run (update.cu) instead of one a scalar. A number has four bytes, eight beyond 4 G
+ * one number a run (update.cu) instead of one a scalar. Sliced storage needs no map: it knows the
+ * first block of each line (slices.cu). A number has four bytes, eight beyond 4 G
  * scalars. Runs are found in the numbers themselves.
  */
 #include "cuda/kernels/support.h"
@@ -131,8 +132,44 @@ static bool same_order(const tess_cuda_plan *p, const tess_cuda_resident *reside
     return !resident->layout->kind->update && resident->matrix != p->transposed;
 }
 
+/* The layout's own numbers, where it has some and the given values have the resident's order. */
+static const int64_t *starts_of(const tess_cuda_plan *p, const tess_cuda_resident *resident,
+                                int64_t *count)
+{
+    const tess_cuda_layout *layout = resident->layout;
+    return layout->kind->starts && resident->matrix != p->transposed
+               ? layout->kind->starts(layout, count)
+               : NULL;
+}
+
+/* The gather of a layout, to its values or back. */
+static tess_status load_gather(tess_cuda_plan *p, const tess_cuda_layout_kind *kind, bool back,
+                               cu_function *function)
+{
+    char defines[64];
+    (void)snprintf(defines, sizeof defines, "-DREAL=%zu -DTHREADS=%d -DBACK=%d",
+                   tess_type_size(p->matrix.type), TESS_CUDA_GATHER, back);
+    return tess_cuda_helper(p->cuda, kind->gather_source, defines, "slices", function);
+}
+
+static tess_status upload_starts(tess_cuda_plan *p, tess_cuda_resident *resident,
+                                 const int64_t *starts, int64_t count)
+{
+    tess_cuda *cuda = p->cuda;
+    const size_t bytes = (size_t)count * sizeof *starts;
+    tess_cuda_map *m = &resident->map;
+    TESS_TRY(load_gather(p, resident->layout->kind, false, &m->gather));
+    TESS_TRY(tess_cuda_alloc(cuda, bytes, "the map of new values", &m->numbers));
+    resident->bytes += bytes;
+    return tess_cuda_upload(cuda, m->numbers, starts, bytes, p->stream);
+}
+
 static tess_status make_map(tess_cuda_plan *p, tess_cuda_resident *resident, bool wide)
 {
+    int64_t count;
+    const int64_t *starts = starts_of(p, resident, &count);
+    if (starts)
+        return upload_starts(p, resident, starts, count);
     tess_ctx *ctx = p->cuda->ctx;
     tess_cuda_layout *layout = resident->layout;
     tess_cuda_array *array = &layout->arrays[layout->values];
@@ -193,9 +230,13 @@ static tess_status gather(tess_cuda_plan *p, const tess_cuda_resident *r, cu_poi
         return TESS_CU(p->cuda,
                        cuMemcpyDtoDAsync(r->arrays[r->layout->values], given, bytes, p->stream));
     const tess_cuda_map *m = &r->map;
+    tess_cuda_launch run;
+    if (m->gather) {
+        r->layout->kind->gather(r->layout, r->arrays, m->numbers, given, &run);
+        return tess_cuda_launch_one(p->cuda, m->gather, &run, p->stream);
+    }
     const int64_t count = (int64_t)(bytes / tess_type_size(p->matrix.type));
     const uint64_t reciprocal = UINT64_MAX / (uint64_t)m->run + 1;
-    tess_cuda_launch run;
     tess_cuda_launch_start(&run, "update", tess_ceil_div(count, THREADS * EACH), THREADS);
     TESS_CUDA_POINTERS(&run, r->arrays[r->layout->values], m->numbers, given);
     TESS_CUDA_INTEGERS(&run, count, m->run, m->shift, m->inner_stride, m->outer_stride);
@@ -233,4 +274,37 @@ tess_status tess_cuda_bring_values(tess_cuda_plan *p)
     p->matrix.values = p->values;
     p->device_values = NULL;
     return TESS_OK;
+}
+
+/* A resident whose values can be put back into the matrix's order; NULL: there is none. */
+static tess_cuda_resident *find_source(tess_cuda_plan *p)
+{
+    int64_t count;
+    for (tess_cuda_resident *r = p->residents; r; r = r->next)
+        if (starts_of(p, r, &count))
+            return r;
+    return NULL;
+}
+
+tess_status tess_cuda_copy_values(tess_cuda_plan *p, cu_pointer to)
+{
+    tess_cuda *cuda = p->cuda;
+    tess_cuda_resident *r = p->matrix.blocks > 0 && !p->shares ? find_source(p) : NULL;
+    tess_cuda_launch run;
+    cu_function back;
+    int64_t count;
+    if (r) {
+        const int64_t *starts = starts_of(p, r, &count);
+        if (!r->map.numbers)
+            TESS_TRY(upload_starts(p, r, starts, count));
+        TESS_TRY(load_gather(p, r->layout->kind, true, &back));
+        r->layout->kind->gather(r->layout, r->arrays, r->map.numbers, to, &run);
+        TESS_TRY(tess_cuda_launch_one(cuda, back, &run, p->stream));
+    } else {
+        const size_t size = tess_type_size(p->matrix.type);
+        TESS_TRY(tess_cuda_bring_values(p));
+        TESS_TRY(tess_cuda_upload(cuda, to, p->matrix.values,
+                                  (size_t)tess_matrix_stored(&p->matrix) * size, p->stream));
+    }
+    return TESS_CU(cuda, cuStreamSynchronize(p->stream));
 }

@@ -193,6 +193,12 @@ tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant)
     comparison t = {0};
     tess_status status;
     TESS_TRY_CLEAN(place_probe(cuda, variant, &probe, &A));
+    if (!A && !variant->resident->matrix->values && variant->resident->matrix->blocks > 0) {
+        status = tess_fail(cuda->ctx, TESS_ERR_UNSUPPORTED,
+                           "no probe is like the matrix, which has no values: %s is not verified",
+                           variant->kernel->name);
+        goto cleanup;
+    }
     if (!A) {
         tess_log(cuda->ctx, "cuda: no probe is like the matrix: %s is verified on the matrix",
                  variant->kernel->name);

@@ -4,18 +4,8 @@
  */
 #define REAL 8
 #include "common.cuh"
+#include "precisions.cuh"
 #include "steps.cuh"
-
-#if FROM == 8
-typedef double given;
-#else
-typedef float given;
-#endif
-#if TO == 8
-typedef double taken;
-#else
-typedef float taken;
-#endif
 
 typedef struct rescale_args {
     finish_args f;

@@ -138,3 +138,4 @@ void tess_cuda_graphs_free(tess_space *space);
 void tess_cuda_account(tess_space *space, const tess_steps *steps, int count, double seconds);
 
 extern const tess_space_ops tess_cuda_space_ops;
+extern const struct tess_amg_device_ops tess_cuda_amg_ops; /* coarsen.c */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cuda/driver/jit.h"
+#include "coarsen_shapes.h"
 #include "triangular_variants.h"
 #include "passes.h"
 #include "variants.h"
@@ -126,10 +127,20 @@ static void work(share *s)
     for (int i = 0; i < count && i < MOST; i += s->step)
         take_all(s, passes[i].what, "pass.cu", passes[i].defines);
     take_loops(s);
+    for (int i = 0; i < test_coarsen_count; i++) {
+        const int32_t b = test_coarsen[i].block, k = test_coarsen[i].modes;
+        char defines[TESS_CUDA_DEFINES];
+        tess_coarsen_defines(b, b, k, defines, sizeof defines);
+        take_all(s, "coarsen", "coarsen.cu", defines);
+        tess_coarsen_defines(k, b, k, defines, sizeof defines);
+        take_all(s, "coarsen", "coarsen.cu", defines);
+    }
     /* The sources that serve measurements and plain vectors. */
     take_all(s, "gate", "gate.cu", "");
     take_all(s, "convert", "convert.cu", "-DFROM=8 -DTO=4 -DADD=1 -DTHREADS=256");
     take_all(s, "update", "update.cu", "-DREAL=8 -DINDEX=4 -DTHREADS=256 -DEACH=8");
+    take_all(s, "slices", "slices.cu", "-DREAL=8 -DTHREADS=256 -DBACK=1");
+    take_all(s, "slices", "slices.cu", "-DREAL=4 -DTHREADS=256 -DBACK=0");
     take_all(s, "finish", "finish.cu", "-DTHREADS=512");
     take_all(s, "rescale", "rescale.cu", "-DFROM=8 -DTO=4 -DDIVIDE=1 -DTHREADS=256");
     take_all(s, "rescale", "rescale.cu", "-DFROM=4 -DTO=8 -DDIVIDE=0 -DTHREADS=256");

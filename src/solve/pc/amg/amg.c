@@ -47,7 +47,37 @@ static tess_status choose(const tess_plan *plan, const tess_pc *pc, tess_amg *am
     return TESS_OK;
 }
 
-/* A line for the whole and one a level. */
+void tess_amg_start_clock(tess_amg *amg)
+{
+    memset(amg->seconds, 0, sizeof amg->seconds);
+    amg->since = tess_seconds();
+}
+
+void tess_amg_count_time(tess_amg *amg, int phase)
+{
+    const double now = tess_seconds();
+    amg->seconds[phase] += now - amg->since;
+    amg->since = now;
+}
+
+/* What the time of a set-up went for: phases of half a millisecond or more. */
+static void write_times(tess_amg *amg)
+{
+    static const char *const names[AMG_PHASES] = {"modes",    "plans",  "diagonal", "eigenvalue",
+                                                  "strength", "groups", "QR",       "patterns",
+                                                  "P",        "R A P",  "bottom"};
+    double all = 0;
+    for (int i = 0; i < AMG_PHASES; i++)
+        all += amg->seconds[i];
+    tess_append(amg->text, sizeof amg->text, "set-up %.0f ms", 1e3 * all);
+    for (int i = 0, some = 0; i < AMG_PHASES; i++)
+        if (amg->seconds[i] >= 0.5e-3)
+            tess_append(amg->text, sizeof amg->text, "%s %s %.0f", some++ ? "," : ":", names[i],
+                        1e3 * amg->seconds[i]);
+    tess_append(amg->text, sizeof amg->text, "\n");
+}
+
+/* A line for the whole, one a level and one for the times. */
 static void write_text(tess_amg *amg)
 {
     static const char *const cycles[TESS_CYCLES] = {"", "V", "W", "K"};
@@ -69,6 +99,7 @@ static void write_text(tess_amg *amg)
             tess_append(amg->text, sizeof amg->text, ", largest eigenvalue %.3f, plan %s\n",
                         level->largest, level->plan->kernel);
     }
+    write_times(amg);
 }
 
 static tess_status set_up(tess_plan *plan, tess_pc *pc)

@@ -4,10 +4,13 @@
  *        │  P  b x k                   aggregate.c  block rows in groups, one a coarse block row
  *     level 1   P'AP  k x k            tentative.c  the modes on each group, orthonormal
  *        │  P  k x k                   prolong.c    P: the tentative prolongator smoothed by A
- *     level 2   k x k                  hierarchy.c  all levels, new values, plans
- *        ...                           smoother.c   Gauss-Seidel and ILU(0) of a level
+ *     level 2   k x k                  restrict.c   R = P'
+ *        ...                           hierarchy.c  all levels, new values
  *     bottom    its inverse, dense     bottom.c
+ *                                      smoother.c   Gauss-Seidel and ILU(0) of a level
+ *                                      plans.c      what cycles multiply with
  *                                      cycle.c      one cycle as steps of a solver
+ *                                      device.h     what a device does of the set-up
  *
  * The modes are k vectors that A maps to almost 0: what smoothers cannot reduce. Set-up is in
  * double precision; the levels that cycles run on are copies in the preconditioner's precision.
@@ -35,6 +38,30 @@ enum {
     AMG_LEVEL_VECTORS
 };
 
+/* Matrices of a level that cycles have plans of. */
+typedef enum tess_amg_matrix {
+    AMG_MATRIX_A,
+    AMG_MATRIX_P,
+    AMG_MATRIX_R,
+    AMG_MATRICES
+} tess_amg_matrix;
+
+/* What a set-up takes its time for. */
+enum {
+    AMG_MODES,
+    AMG_PLANS,
+    AMG_DIAGONAL,
+    AMG_EIGENVALUE,
+    AMG_STRENGTH,
+    AMG_GROUPS,
+    AMG_TENTATIVE,
+    AMG_PATTERNS,
+    AMG_PROLONG,
+    AMG_PRODUCTS,
+    AMG_BOTTOM,
+    AMG_PHASES
+};
+
 /* The groups of a level's block rows. */
 typedef struct tess_aggregates {
     int64_t count;
@@ -53,22 +80,27 @@ typedef struct tess_amg_level {
     bool *dead;              /* one a coarse scalar row: the group's modes have no such part */
     tess_matrix *filtered;   /* A without weak blocks; NULL where all are strong */
     tess_matrix *P, *R, *AP; /* f64 */
+    int64_t *R_from;         /* the block of P that each block of R is */
+    void *device;            /* where the device has the numbers (device.h); NULL: the host */
     double *inverse;         /* of the diagonal blocks, padding as the identity */
     double largest;          /* eigenvalue of the inverse diagonal times A, about */
     double *modes;           /* k columns of as many scalars as A has with padding */
     int64_t modes_length;
 
     /* What cycles use, in the preconditioner's precision. */
-    tess_diagonal diagonal;                   /* Chebyshev's */
-    tess_pc smoother;                         /* Gauss-Seidel or ILU(0) */
-    tess_matrix *cycle_A, *cycle_P, *cycle_R; /* copies in f32; NULL: those above */
+    tess_diagonal diagonal; /* Chebyshev's */
+    tess_pc smoother;       /* Gauss-Seidel or ILU(0) */
+    /* Copies in f32, or patterns whose values the device has; NULL: those above. */
+    tess_matrix *cycle_A, *cycle_P, *cycle_R;
+    void *converted[AMG_MATRICES]; /* new f32 values in device memory, once there were some */
     tess_plan *plan, *P_plan, *R_plan;
     bool owns_plan;
 } tess_amg_level;
 
 typedef struct tess_amg {
     tess_ctx *ctx;
-    tess_device *host; /* set-up computes here; opened where the plan's device is another */
+    tess_device *device; /* the plan's */
+    tess_device *host;   /* set-up computes here; opened where the plan's device is another */
     bool owns_host;
     bool symmetric;      /* A is, and the cycle */
     int cycle, smoother; /* tess_amg_cycle, tess_amg_smoother: not AUTO */
@@ -82,7 +114,8 @@ typedef struct tess_amg {
     tess_plan *bottom_plan;
     tess_vector_level vector_level[TESS_AMG_LEVELS + 1];
     int vectors_of[TESS_AMG_LEVELS * (AMG_LEVEL_VECTORS + 1)]; /* level of each vector */
-    char text[2048];                                           /* filled by tess_amg_describe */
+    double seconds[AMG_PHASES], since; /* of the set-up or the last update */
+    char text[2048];                   /* filled by tess_amg_describe */
 } tess_amg;
 
 /* ---- strength.c ---- */
@@ -116,8 +149,11 @@ tess_status tess_amg_tentative(tess_ctx *ctx, int32_t modes, tess_amg_level *lev
 
 /* Inverses of the diagonal blocks; a singular one gets a generalised inverse. */
 tess_status tess_amg_invert_diagonal(tess_ctx *ctx, tess_amg_level *level);
-/* level->largest, by a few steps of Lanczos' method. */
-tess_status tess_amg_largest(tess_amg *amg, tess_amg_level *level);
+/* level->largest, by a few steps of Lanczos' method with an f64 plan of A; NULL: a plan on the host
+ * is made for it. */
+tess_status tess_amg_largest(tess_amg *amg, tess_plan *plan, tess_amg_level *level);
+/* omega = 4/3 over the largest eigenvalue. */
+double tess_amg_omega(const tess_amg_level *level);
 /* Values of level->P = (I - omega D^-1 A) tentative, whose pattern is there. */
 tess_status tess_amg_prolong(tess_ctx *ctx, tess_amg_level *level);
 
@@ -126,6 +162,15 @@ tess_status tess_amg_prolong(tess_ctx *ctx, tess_amg_level *level);
 /* level->smoother from the present values of level->plan, made now if this is the first time. */
 tess_status tess_amg_smoother_of(const tess_pc *pc, const tess_amg *amg, tess_amg_level *level);
 
+/* ---- restrict.c ---- */
+
+/* level->R's pattern and R_from, then its values, both from P's. */
+tess_status tess_amg_restrict(tess_ctx *ctx, tess_amg_level *level);
+void tess_amg_restrict_values(tess_ctx *ctx, tess_amg_level *level);
+/* Rows of the coarse matrix that the modes of a group do not reach couple to nothing: their
+ * diagonal becomes that of the block's largest, which keeps the matrix definite. */
+void tess_amg_revive(const tess_amg_level *level, tess_matrix *coarse);
+
 /* ---- bottom.c ---- */
 
 /* The dense inverse of A with A's blocks; where A is singular, of a part of it, or of a matrix
@@ -133,8 +178,8 @@ tess_status tess_amg_smoother_of(const tess_pc *pc, const tess_amg *amg, tess_am
 tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, bool symmetric,
                                    tess_matrix **out);
 /* The same of a dense symmetric n x n matrix, column-major, in place. `work` holds n*n + 2 n
- * doubles. */
-void tess_amg_invert_dense(double *a, int64_t n, double *work);
+ * doubles. ctx NULL: by the calling thread alone. */
+void tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double *work);
 
 /* ---- hierarchy.c ---- */
 
@@ -143,6 +188,20 @@ tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg);
 void tess_amg_clear(tess_amg *amg);
 /* Stored scalars of all levels over those of the finest. */
 double tess_amg_complexity(const tess_amg *amg);
+
+/* ---- plans.c ---- */
+
+/* The plan of a level's A, or new values for it; `plan` is the caller's, of the finest level. */
+tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *amg,
+                                tess_amg_level *level);
+/* All else that cycles need of the levels. */
+tess_status tess_amg_put_levels(tess_plan *plan, const tess_pc *pc, tess_amg *amg);
+
+/* ---- amg.c ---- */
+
+void tess_amg_start_clock(tess_amg *amg);
+/* The time since the last call, or the start, belongs to `phase`. */
+void tess_amg_count_time(tess_amg *amg, int phase);
 
 /* ---- cycle.c ---- */
 

@@ -42,10 +42,45 @@ static void scale_rows(double *a, int64_t n, double *scale)
             a[j * n + i] = scale[i] > 0 && scale[j] > 0 ? a[j * n + i] * scale[i] * scale[j] : 0;
 }
 
+/* A matrix on its way to its inverse. */
+typedef struct inversion {
+    tess_ctx *ctx; /* NULL: the calling thread does all */
+    double *a, *inverse, *scale, *order;
+    int64_t n, rank, pivot;
+} inversion;
+
+/* Columns from which on threads pay. */
+enum { LARGE = 128 };
+
+/* Columns 0..count-1 by all threads, or by the caller where there are few. */
+static void for_columns(inversion *s, int64_t count, tess_range_fn run)
+{
+    if (s->ctx && count >= LARGE)
+        tess_for_dynamic(s->ctx, s->ctx->threads, count, 16, run, s);
+    else
+        run(s, (tess_range){0, count, 0});
+}
+
+/* What the pivot's column takes from those behind it. */
+static void eliminate(void *arg, tess_range range)
+{
+    const inversion *s = arg;
+    const int64_t n = s->n, first = s->pivot + 1;
+    const double *column = s->a + s->pivot * n;
+    for (int64_t j = first + range.first; j < first + range.last; j++) {
+        const double f = column[j];
+        double *to = s->a + j * n;
+        for (int64_t i = first; i < n; i++)
+            to[i] -= f * column[i];
+    }
+}
+
 /* Lower factor in place, both halves kept up to date until their column is done; returns the rank.
  */
-static int64_t factor(double *a, int64_t n, double *scale, double *order)
+static int64_t factor(inversion *s)
 {
+    double *a = s->a;
+    const int64_t n = s->n;
     const double least = 64 * (double)n * DBL_EPSILON;
     for (int64_t k = 0; k < n; k++) {
         int64_t best = k;
@@ -55,56 +90,66 @@ static int64_t factor(double *a, int64_t n, double *scale, double *order)
         if (!(a[best * n + best] > least))
             return k;
         if (best != k)
-            exchange(a, n, k, best, scale, order);
+            exchange(a, n, k, best, s->scale, s->order);
         double *column = a + k * n;
         const double root = sqrt(column[k]);
         for (int64_t i = k; i < n; i++)
             column[i] /= root;
-        for (int64_t j = k + 1; j < n; j++) {
-            const double f = column[j];
-            double *to = a + j * n;
-            for (int64_t i = k + 1; i < n; i++)
-                to[i] -= f * column[i];
-        }
+        s->pivot = k;
+        for_columns(s, n - k - 1, eliminate);
     }
     return n;
 }
 
-/* Column j of the inverse of the lower factor's leading `rank` rows. */
-static void invert_column(const double *l, int64_t n, int64_t rank, int64_t j, double *x)
+/* Columns of the inverse of the lower factor's leading `rank` rows. */
+static void invert_columns(void *arg, tess_range range)
 {
-    memset(x, 0, (size_t)rank * sizeof *x);
-    x[j] = 1;
-    for (int64_t k = j; k < rank; k++) {
-        x[k] /= l[k * n + k];
-        const double f = x[k];
-        for (int64_t i = k + 1; i < rank; i++)
-            x[i] -= f * l[k * n + i];
+    const inversion *s = arg;
+    const int64_t n = s->n, rank = s->rank;
+    const double *l = s->a;
+    for (int64_t j = range.first; j < range.last; j++) {
+        double *x = s->inverse + j * n;
+        memset(x, 0, (size_t)rank * sizeof *x);
+        x[j] = 1;
+        for (int64_t k = j; k < rank; k++) {
+            x[k] /= l[k * n + k];
+            const double f = x[k];
+            for (int64_t i = k + 1; i < rank; i++)
+                x[i] -= f * l[k * n + i];
+        }
     }
 }
 
-void tess_amg_invert_dense(double *a, int64_t n, double *work)
+/* The inverse from that of the factor: column j down to the diagonal, and its mirror. */
+static void multiply_columns(void *arg, tess_range range)
 {
-    double *inverse = work, *scale = work + n * n, *order = scale + n;
-    for (int64_t i = 0; i < n; i++)
-        order[i] = (double)i;
-    scale_rows(a, n, scale);
-    const int64_t rank = factor(a, n, scale, order);
-    for (int64_t j = 0; j < rank; j++)
-        invert_column(a, n, rank, j, inverse + j * n);
-    memset(a, 0, (size_t)(n * n) * sizeof *a);
-    for (int64_t j = 0; j < rank; j++) {
+    const inversion *s = arg;
+    const int64_t n = s->n;
+    for (int64_t j = range.first; j < range.last; j++) {
         for (int64_t i = 0; i <= j; i++) {
             double sum = 0;
-            for (int64_t k = j; k < rank; k++)
-                sum += inverse[i * n + k] * inverse[j * n + k];
-            const int64_t at = (int64_t)order[i], to = (int64_t)order[j];
-            a[to * n + at] = a[at * n + to] = sum * scale[i] * scale[j];
+            for (int64_t k = j; k < s->rank; k++)
+                sum += s->inverse[i * n + k] * s->inverse[j * n + k];
+            const int64_t at = (int64_t)s->order[i], to = (int64_t)s->order[j];
+            s->a[to * n + at] = s->a[at * n + to] = sum * s->scale[i] * s->scale[j];
         }
     }
-    for (int64_t i = rank; i < n; i++) {
-        const int64_t at = (int64_t)order[i];
-        a[at * n + at] = scale[i] > 0 ? scale[i] * scale[i] : 1;
+}
+
+void tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double *work)
+{
+    inversion s = {.ctx = ctx, .a = a, .inverse = work, .scale = work + n * n, .n = n};
+    s.order = s.scale + n;
+    for (int64_t i = 0; i < n; i++)
+        s.order[i] = (double)i;
+    scale_rows(a, n, s.scale);
+    s.rank = factor(&s);
+    for_columns(&s, s.rank, invert_columns);
+    memset(a, 0, (size_t)(n * n) * sizeof *a);
+    for_columns(&s, s.rank, multiply_columns);
+    for (int64_t i = s.rank; i < n; i++) {
+        const int64_t at = (int64_t)s.order[i];
+        a[at * n + at] = s.scale[i] > 0 ? s.scale[i] * s.scale[i] : 1;
     }
 }
 
@@ -157,7 +202,7 @@ tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, bool sym
         tess_matrix_allocate(ctx, TESS_F64, A->rows, A->cols, b, b, blocks * blocks, &B));
     expand(A, n, symmetric, dense);
     if (symmetric)
-        tess_amg_invert_dense(dense, n, dense + n * n);
+        tess_amg_invert_dense(ctx, dense, n, dense + n * n);
     else
         invert_any(dense, n, dense + n * n, dense + 2 * n * n);
     for (int64_t row = 0; row < blocks; row++) {

@@ -1,38 +1,80 @@
 /* The modes of the finest level: vectors that A maps to almost 0. */
 #include "solve/pc/amg/amg.h"
 
-/* Scalar rows of component c of every block: one constant a component. */
-static void constants(int64_t length, int32_t b, double *modes)
+enum { CHUNKS = 64 };
+
+/* The modes that are made, for ranges of block rows. */
+typedef struct making {
+    const double *from; /* the caller's modes, or coordinates */
+    double *modes;
+    int64_t rows, nodes, length;
+    int32_t block, count; /* scalars a block row; modes */
+    double centre[3];
+    double part[CHUNKS][3];
+} making;
+
+/* All modes on some block rows, 0 to begin with. */
+static void clear(const making *m, tess_range nodes)
 {
-    for (int32_t c = 0; c < b; c++)
-        for (int64_t i = 0; i < length; i++)
-            modes[c * length + i] = i % b == c;
+    for (int32_t j = 0; j < m->count; j++)
+        memset(m->modes + j * m->length + nodes.first * m->block, 0,
+               (size_t)((nodes.last - nodes.first) * m->block) * sizeof *m->modes);
 }
 
-/* The centre of the coordinates: rotations about it are nearly orthogonal to translations. */
-static void find_centre(const double *coordinates, int32_t d, int64_t nodes, double centre[3])
+/* Scalar rows of component c of every block: one constant a component. */
+static void constants(void *arg, tess_range nodes)
 {
-    for (int32_t c = 0; c < d; c++) {
-        centre[c] = 0;
-        for (int64_t i = 0; i < nodes; i++)
-            centre[c] += coordinates[i * d + c] / (double)nodes;
+    const making *m = arg;
+    clear(m, nodes);
+    for (int32_t c = 0; c < m->block; c++)
+        for (int64_t i = nodes.first; i < nodes.last; i++)
+            m->modes[c * m->length + i * m->block + c] = 1;
+}
+
+static void copies(void *arg, tess_range nodes)
+{
+    const making *m = arg;
+    clear(m, nodes);
+    const int64_t first = nodes.first * m->block, last = tess_min(nodes.last * m->block, m->rows);
+    for (int32_t j = 0; first < last && j < m->count; j++)
+        memcpy(m->modes + j * m->length + first, m->from + j * m->rows + first,
+               (size_t)(last - first) * sizeof *m->modes);
+}
+
+static void add_chunks(void *arg, tess_range chunks)
+{
+    making *m = arg;
+    const int32_t d = m->block;
+    for (int64_t chunk = chunks.first; chunk < chunks.last; chunk++)
+        for (int64_t i = m->nodes * chunk / CHUNKS; i < m->nodes * (chunk + 1) / CHUNKS; i++)
+            for (int32_t c = 0; c < d; c++)
+                m->part[chunk][c] += m->from[i * d + c];
+}
+
+/* The centre of the coordinates: rotations about it are nearly orthogonal to translations. Sums go
+ * by chunks, whose number does not depend on threads. */
+static void find_centre(tess_ctx *ctx, making *m)
+{
+    tess_for(ctx, CHUNKS, add_chunks, m);
+    for (int32_t c = 0; c < m->block; c++) {
+        for (int chunk = 0; chunk < CHUNKS; chunk++)
+            m->centre[c] += m->part[chunk][c];
+        m->centre[c] /= (double)tess_max(m->nodes, 1);
     }
 }
 
 /* Translations, and rotations in the planes (0,1), (0,2), (1,2): column d + plane. */
-static void rigid_motions(const double *coordinates, int32_t d, int64_t nodes, int64_t length,
-                          double *modes)
+static void rigid_motions(void *arg, tess_range nodes)
 {
     static const int plane[3][2] = {{0, 1}, {0, 2}, {1, 2}};
-    double centre[3];
-    find_centre(coordinates, d, nodes, centre);
-    for (int32_t c = 0; c < d; c++)
-        for (int64_t i = 0; i < nodes; i++)
-            modes[c * length + i * d + c] = 1;
-    for (int32_t m = 0; m < d * (d - 1) / 2; m++) {
-        const int p = plane[m][0], q = plane[m][1];
-        double *rotation = modes + (d + m) * length;
-        for (int64_t i = 0; i < nodes; i++) {
+    const making *m = arg;
+    const int32_t d = m->block;
+    const double *coordinates = m->from, *centre = m->centre;
+    constants(arg, nodes);
+    for (int32_t r = 0; r < d * (d - 1) / 2; r++) {
+        const int p = plane[r][0], q = plane[r][1];
+        double *rotation = m->modes + (d + r) * m->length;
+        for (int64_t i = nodes.first; i < nodes.last; i++) {
             rotation[i * d + p] = -(coordinates[i * d + q] - centre[q]);
             rotation[i * d + q] = coordinates[i * d + p] - centre[p];
         }
@@ -49,24 +91,23 @@ tess_status tess_amg_modes(const tess_pc *pc, const tess_matrix *A, int32_t *cou
     /* Coordinates the matrix came with serve where they fit; those the caller set must. */
     const bool rigid = !options->modes && coordinates && d == b && d >= 2 && d <= 3;
     int32_t k = options->modes ? options->mode_count : rigid ? d * (d + 1) / 2 : b;
-    double *modes;
     if (k > TESS_AMG_MODES)
         return tess_fail(pc->ctx, TESS_ERR_UNSUPPORTED,
                          "pc=amg: %d modes are more than %d: blocks of %d need --modes, fewer of "
                          "them, or --pc bjacobi",
                          (int)k, TESS_AMG_MODES, (int)b);
-    *length = A->block_rows * b;
-    TESS_TRY(TESS_CALLOC(pc->ctx, *length * k, &modes));
-    if (options->modes) {
-        for (int32_t j = 0; j < k; j++)
-            for (int64_t i = 0; i < A->rows; i++)
-                modes[j * *length + i] = options->modes[j * A->rows + i];
-    } else if (rigid) {
-        rigid_motions(coordinates, d, A->block_rows, *length, modes);
-    } else {
-        constants(*length, b, modes);
-    }
+    making m = {.from = options->modes ? options->modes : coordinates,
+                .rows = A->rows,
+                .nodes = A->block_rows,
+                .length = A->block_rows * b,
+                .block = b,
+                .count = k};
+    TESS_TRY(TESS_ALLOC(pc->ctx, m.length * k, &m.modes));
+    if (rigid)
+        find_centre(pc->ctx, &m);
+    tess_for(pc->ctx, m.nodes, options->modes ? copies : rigid ? rigid_motions : constants, &m);
+    *length = m.length;
     *count = k;
-    *out = modes;
+    *out = m.modes;
     return TESS_OK;
 }

@@ -37,7 +37,7 @@ static void invert_blocks(void *arg, tess_range rows)
         if (tess_dense_invert(block, b, work, &pivot) < 0)
             continue;
         get_diagonal(A, i, block);
-        tess_amg_invert_dense(block, b, work);
+        tess_amg_invert_dense(NULL, block, b, work);
     }
 }
 
@@ -195,6 +195,7 @@ static void begin(void *arg, tess_range range)
         s->r[i] = i < s->level->A->rows && inverse > 0
                       ? tess_random_unit(7, (uint64_t)i) / sqrt(inverse)
                       : 0;
+        s->p[i] = s->q[i] = 0;
     }
 }
 
@@ -205,7 +206,7 @@ static tess_status iterate(lanczos *s, double *largest)
     int steps = 0;
     tess_for(s->ctx, s->n, begin, s);
     double rz = scale(s);
-    memcpy(s->p, s->z, (size_t)s->n * sizeof *s->p);
+    add(s, 0, s->z, s->p, true);
     for (; steps < STEPS && rz > 0 && isfinite(rz); steps++) {
         TESS_TRY(tess_spmv(s->plan, 1, s->p, 0, s->q));
         const double pq = dot(s, s->p, s->q), alpha = rz / pq;
@@ -226,20 +227,18 @@ static tess_status iterate(lanczos *s, double *largest)
     return TESS_OK;
 }
 
-tess_status tess_amg_largest(tess_amg *amg, tess_amg_level *level)
+tess_status tess_amg_largest(tess_amg *amg, tess_plan *plan, tess_amg_level *level)
 {
-    static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
+    static const tess_plan_options plain = {.effort = TESS_EFFORT_ESTIMATE, .format = "bsr"};
     tess_ctx *ctx = amg->ctx;
-    const bool has_plan =
-        level->plan && level->plan->device == amg->host && level->plan->matrix->type == TESS_F64;
     lanczos s = {.level = level, .n = level->A->block_rows * level->A->block_height, .ctx = ctx};
-    tess_plan *plan = NULL;
+    tess_plan *own = NULL;
     double *vectors = NULL;
     tess_status status;
-    if (!has_plan)
-        TESS_TRY(tess_plan_create(ctx, level->A, amg->host, &guess, &plan));
-    s.plan = plan ? plan : level->plan;
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, 4 * s.n, &vectors));
+    if (!plan)
+        TESS_TRY(tess_plan_create(ctx, level->A, amg->host, &plain, &own));
+    s.plan = plan ? plan : own;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, 4 * s.n, &vectors));
     s.r = vectors;
     s.z = s.r + s.n;
     s.p = s.z + s.n;
@@ -249,7 +248,7 @@ tess_status tess_amg_largest(tess_amg *amg, tess_amg_level *level)
         level->largest = 1;
 cleanup:
     tess_free(ctx, vectors);
-    tess_plan_destroy(plan);
+    tess_plan_destroy(own);
     return status;
 }
 
@@ -293,11 +292,16 @@ static void smooth(const double *inverse, double omega, int32_t b, int32_t k, do
     }
 }
 
+double tess_amg_omega(const tess_amg_level *level)
+{
+    return 4.0 / 3 / level->largest;
+}
+
 static void smooth_row(void *prolongator, const void *level_of, int64_t i)
 {
     const tess_amg_level *level = level_of;
     const tess_matrix *Q = level->tentative, *P = prolongator;
-    const double omega = 4.0 / 3 / level->largest;
+    const double omega = tess_amg_omega(level);
     const int32_t b = Q->block_height, k = Q->block_width;
     const int64_t size = (int64_t)b * k;
     double *values = P->values;

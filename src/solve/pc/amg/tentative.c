@@ -86,6 +86,20 @@ static int64_t largest_group(const tess_aggregates *groups)
     return most;
 }
 
+static void count_blocks(void *prolongator, const void *groups, int64_t i)
+{
+    ((tess_matrix *)prolongator)->row_offsets[i + 1] =
+        ((const tess_aggregates *)groups)->of[i] >= 0;
+}
+
+static void put_columns(void *prolongator, const void *groups, int64_t i)
+{
+    tess_matrix *Q = prolongator;
+    const int32_t g = ((const tess_aggregates *)groups)->of[i];
+    if (g >= 0)
+        Q->columns[Q->row_offsets[i]] = g;
+}
+
 tess_status tess_amg_tentative(tess_ctx *ctx, int32_t modes, tess_amg_level *level,
                                double **coarse_modes)
 {
@@ -102,11 +116,9 @@ tess_status tess_amg_tentative(tess_ctx *ctx, int32_t modes, tess_amg_level *lev
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, groups->count * modes * modes, &coarse));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, room * shares, &scratch));
     tess_matrix *Q = level->tentative;
-    for (int64_t i = 0; i < A->block_rows; i++)
-        Q->row_offsets[i + 1] = Q->row_offsets[i] + (groups->of[i] >= 0);
-    for (int64_t i = 0; i < A->block_rows; i++)
-        if (groups->of[i] >= 0)
-            Q->columns[Q->row_offsets[i]] = groups->of[i];
+    tess_for_each(ctx, A->block_rows, 0, count_blocks, Q, groups);
+    tess_counts_to_offsets(Q->row_offsets, A->block_rows);
+    tess_for_each(ctx, A->block_rows, 0, put_columns, Q, groups);
     tess_for(ctx, level->aggregates.count, do_groups,
              &(struct do_groups){level, modes, scratch, room, coarse});
     *coarse_modes = coarse;

@@ -1,0 +1,43 @@
+/* Values in the matrix's order go to sliced storage (src/format/sliced.h), or back: a thread block a
+ * slice, a thread a stored scalar. Padding becomes 0.
+ *
+ *   REAL  bytes of a scalar (8 or 4)      THREADS  threads a thread block      BACK  1: back
+ */
+#include "common.cuh"
+
+typedef struct slices_args {
+    const long long *offsets; /* of slices, in groups */
+    const int *lengths;       /* of lines, in blocks */
+    const long long *starts;  /* of lines: the first block in the matrix's order */
+    real *values;
+    real *given; /* in the matrix's order */
+    long long lines; /* a slice */
+    long long block_height, block_width;
+    long long vector; /* scalars along the row that lie together */
+    long long group;  /* blocks a group */
+} slices_args;
+
+KERNEL(slices, slices_args, THREADS, 1)
+{
+    const long long slice = blockIdx.x, first = a.offsets[slice];
+    const unsigned height = (unsigned)a.block_height, width = (unsigned)a.block_width;
+    const unsigned vector = (unsigned)a.vector, lanes = (unsigned)a.lines * height;
+    const long long group = a.group * width * lanes;
+    const unsigned count = (unsigned)((a.offsets[slice + 1] - first) * group);
+    real *values = a.values + first * group;
+    for (unsigned at = threadIdx.x; at < count; at += THREADS) {
+        const unsigned pack = at / vector, lane = pack % lanes;
+        const unsigned entry = pack / lanes * vector + at % vector; /* of the scalar row */
+        const unsigned block = entry / width;
+        const long long line = slice * a.lines + lane / height;
+        const long long from = ((a.starts[line] + block) * width + entry % width) * height;
+        real *given = a.given + from + lane % height;
+        const int inside = block < (unsigned)a.lengths[line];
+#if BACK
+        if (inside)
+            *given = values[at];
+#else
+        values[at] = inside ? *given : 0;
+#endif
+    }
+}

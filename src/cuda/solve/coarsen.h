@@ -1,0 +1,24 @@
+/* Numbers of multigrid levels on the device: launches of coarsen.cu as data. */
+#pragma once
+
+#include "cuda/kernels/support.h"
+
+/* BSR arrays in device memory. */
+typedef struct tess_coarsen_matrix {
+    uint64_t offsets, columns, values;
+    int64_t block_rows, blocks, longest; /* longest: blocks of the longest row */
+    int32_t height, width;
+} tess_coarsen_matrix;
+
+/* Of HEIGHT x INNER times INNER x WIDTH blocks. */
+void tess_coarsen_defines(int32_t height, int32_t inner, int32_t width, char *text, size_t size);
+
+/* C = A B; shared memory of at most `shared` bytes a thread block. */
+void tess_coarsen_multiply(const tess_coarsen_matrix *A, const tess_coarsen_matrix *B,
+                           const tess_coarsen_matrix *C, size_t shared, tess_cuda_launch *launch);
+/* P = Q - omega D^-1 P. */
+void tess_coarsen_smooth(const tess_coarsen_matrix *P, const tess_coarsen_matrix *Q,
+                         uint64_t inverse, double omega, tess_cuda_launch *launch);
+void tess_coarsen_turn(const tess_coarsen_matrix *P, uint64_t from, uint64_t values,
+                       tess_cuda_launch *launch);
+void tess_coarsen_revive(const tess_coarsen_matrix *A, uint64_t dead, tess_cuda_launch *launch);

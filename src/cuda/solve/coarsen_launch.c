@@ -1,0 +1,58 @@
+/* Launches of coarsen.cu. */
+#include "cuda/solve/coarsen.h"
+
+enum { WARP = 32, MOST = 256, FLAT = 256 };
+
+/* Threads of a product with such blocks of C: two blocks at a time, of which a row of B has
+ * several.
+ */
+static int threads_for(int32_t height, int32_t width)
+{
+    int threads = WARP;
+    while (threads < MOST && threads < 2 * height * width)
+        threads *= 2;
+    return threads;
+}
+
+void tess_coarsen_defines(int32_t height, int32_t inner, int32_t width, char *text, size_t size)
+{
+    (void)snprintf(text, size, "-DHEIGHT=%d -DINNER=%d -DWIDTH=%d -DTHREADS=%d -DFLAT=%d",
+                   (int)height, (int)inner, (int)width, threads_for(height, width), FLAT);
+}
+
+void tess_coarsen_multiply(const tess_coarsen_matrix *A, const tess_coarsen_matrix *B,
+                           const tess_coarsen_matrix *C, size_t shared, tess_cuda_launch *launch)
+{
+    const int64_t size = (int64_t)C->height * C->width;
+    const int64_t room = tess_min(C->longest * size, (int64_t)(shared / sizeof(double)));
+    tess_cuda_launch_start(launch, "multiply", C->block_rows, threads_for(C->height, C->width));
+    launch->shared = (unsigned)((size_t)room * sizeof(double));
+    TESS_CUDA_POINTERS(launch, A->offsets, A->columns, A->values, B->offsets, B->columns, B->values,
+                       C->offsets, C->columns, C->values);
+    TESS_CUDA_INTEGERS(launch, room);
+}
+
+void tess_coarsen_smooth(const tess_coarsen_matrix *P, const tess_coarsen_matrix *Q,
+                         uint64_t inverse, double omega, tess_cuda_launch *launch)
+{
+    tess_cuda_launch_start(launch, "smooth", P->block_rows, WARP);
+    TESS_CUDA_POINTERS(launch, P->offsets, P->columns, P->values, Q->offsets, Q->columns, Q->values,
+                       inverse);
+    TESS_CUDA_NUMBERS(launch, omega);
+}
+
+void tess_coarsen_turn(const tess_coarsen_matrix *P, uint64_t from, uint64_t values,
+                       tess_cuda_launch *launch)
+{
+    const int64_t scalars = P->blocks * P->height * P->width;
+    tess_cuda_launch_start(launch, "turn", tess_ceil_div(scalars, FLAT), FLAT);
+    TESS_CUDA_POINTERS(launch, from, P->values, values);
+    TESS_CUDA_INTEGERS(launch, P->blocks);
+}
+
+void tess_coarsen_revive(const tess_coarsen_matrix *A, uint64_t dead, tess_cuda_launch *launch)
+{
+    tess_cuda_launch_start(launch, "revive", tess_ceil_div(A->block_rows, FLAT), FLAT);
+    TESS_CUDA_POINTERS(launch, A->offsets, A->columns, A->values, dead);
+    TESS_CUDA_INTEGERS(launch, A->block_rows);
+}

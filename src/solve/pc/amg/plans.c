@@ -1,0 +1,170 @@
+/* What cycles run on: plans of the levels in the preconditioner's precision, and the smoother's
+ * diagonal. */
+#include "solve/pc/amg/device.h"
+
+/* The largest eigenvalue is estimated from below: so much of the estimate is taken. */
+static const double beyond = 1.1;
+
+struct put_blocks {
+    const tess_diagonal *diagonal;
+    const double *inverse;
+    double factor;
+};
+
+static void put_blocks(void *arg, tess_range range)
+{
+    const struct put_blocks *job = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        tess_put(job->diagonal->blocks, job->diagonal->type, i, job->factor * job->inverse[i]);
+}
+
+/* The inverse diagonal over the largest eigenvalue: the smoother's polynomial is then that of 1,
+ * and the steps of a cycle have no numbers that new values change. */
+static tess_status put_diagonal(const tess_pc *pc, tess_amg_level *level)
+{
+    const int32_t b = level->A->block_height;
+    const int64_t count = level->A->block_rows * b * b;
+    const double factor = 1 / (beyond * level->largest);
+    tess_diagonal *diagonal = &level->diagonal;
+    diagonal->type = pc->type;
+    diagonal->block = b;
+    diagonal->bytes = (size_t)count * tess_type_size(pc->type);
+    if (!diagonal->blocks)
+        TESS_TRY(tess_alloc_bytes(pc->ctx, count, tess_type_size(pc->type), &diagonal->blocks));
+    tess_for(pc->ctx, count, put_blocks, &(struct put_blocks){diagonal, level->inverse, factor});
+    return TESS_OK;
+}
+
+static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
+
+/* The plan of a matrix in the preconditioner's precision, or new values for it. */
+static tess_status put_plan(tess_device *device, const tess_pc *pc, tess_matrix *from,
+                            tess_matrix **copy, tess_plan **plan)
+{
+    tess_matrix *used = from;
+    if (pc->type != TESS_F64) {
+        tess_matrix *converted;
+        TESS_TRY(tess_matrix_to_type(pc->ctx, from, pc->type, &converted));
+        if (*copy && *plan) {
+            memcpy((*copy)->values, converted->values,
+                   (size_t)tess_matrix_stored(converted) * tess_type_size(pc->type));
+            tess_matrix_destroy(converted);
+        } else {
+            *copy = converted;
+        }
+        used = *copy;
+    }
+    if (*plan)
+        return tess_plan_update_values(*plan, used->values);
+    return tess_plan_create(pc->ctx, used, device, &guess, plan);
+}
+
+/* New values that `owner`'s device has go to a plan without the host. */
+static tess_status put_values(const tess_amg *amg, const tess_pc *pc, const tess_amg_level *owner,
+                              tess_amg_matrix which, void **converted, tess_plan *plan)
+{
+    const tess_backend *backend = amg->device->backend;
+    const void *values = backend->multigrid->values(owner->device, which);
+    const int64_t count = tess_matrix_stored(plan->matrix);
+    if (pc->type != TESS_F64) {
+        if (!*converted)
+            TESS_TRY(backend->memory_alloc(amg->device, (size_t)count * tess_type_size(pc->type),
+                                           converted));
+        TESS_TRY(
+            backend->memory_convert(plan, count, 1, values, TESS_F64, false, *converted, pc->type));
+        values = *converted;
+    }
+    return tess_plan_update_values(plan, values);
+}
+
+/* A plan that has no values yet: those are the device's. */
+static tess_status create_bare(tess_device *device, const tess_pc *pc, const tess_matrix *from,
+                               tess_matrix **copy, tess_plan **plan)
+{
+    tess_matrix *bare;
+    TESS_TRY(TESS_ALLOC(pc->ctx, 1, &bare));
+    *bare = *from;
+    bare->type = pc->type;
+    bare->values = NULL;
+    bare->coordinates = NULL;
+    bare->ownership = TESS_OWNERSHIP_BORROW;
+    const tess_status status = tess_plan_create(pc->ctx, bare, device, &guess, plan);
+    if (status == TESS_OK)
+        *copy = bare;
+    else
+        tess_matrix_destroy(bare);
+    return status;
+}
+
+/* The plan of a matrix whose numbers `owner` has on the device. Storage that the device cannot fill
+ * by itself is made of a copy on the host. */
+static tess_status put_from_device(tess_amg *amg, const tess_pc *pc, const tess_amg_level *owner,
+                                   tess_amg_matrix which, tess_matrix *from, void **converted,
+                                   tess_matrix **copy, tess_plan **plan)
+{
+    const tess_backend *backend = amg->device->backend;
+    if (!*plan) {
+        const tess_kept_error kept = tess_error_keep(amg->ctx);
+        const tess_status status = create_bare(amg->device, pc, from, copy, plan);
+        if (status == TESS_ERR_UNSUPPORTED) {
+            tess_error_restore(amg->ctx, &kept);
+            TESS_TRY(backend->memory_copy_from(amg->device, from->values,
+                                               backend->multigrid->values(owner->device, which),
+                                               (size_t)tess_matrix_stored(from) * sizeof(double)));
+            return put_plan(amg->device, pc, from, copy, plan);
+        }
+        TESS_TRY(status);
+    }
+    return put_values(amg, pc, owner, which, converted, *plan);
+}
+
+/* A's plan, which the eigenvalue needs too. */
+tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *amg,
+                                tess_amg_level *level)
+{
+    const tess_amg_level *above = level - 1;
+    if (level == amg->level && plan->matrix->type == pc->type) {
+        level->plan = plan;
+        return TESS_OK;
+    }
+    level->owns_plan = true;
+    if (level > amg->level && above->device)
+        TESS_TRY(put_from_device(amg, pc, above, AMG_MATRIX_A, level->A,
+                                 &level->converted[AMG_MATRIX_A], &level->cycle_A, &level->plan));
+    else
+        TESS_TRY(put_plan(plan->device, pc, level->A, &level->cycle_A, &level->plan));
+    tess_amg_count_time(amg, AMG_PLANS);
+    return TESS_OK;
+}
+
+/* What the cycle needs beside A's plan. */
+static tess_status put_level(tess_plan *plan, const tess_pc *pc, tess_amg *amg, int i)
+{
+    tess_amg_level *level = &amg->level[i];
+    tess_device *device = plan->device;
+    const bool last = i + 1 == amg->levels;
+    if (last && amg->bottom)
+        return put_plan(device, pc, amg->bottom, &amg->cycle_bottom, &amg->bottom_plan);
+    if (amg->smoother == TESS_SMOOTHER_CHEBYSHEV)
+        TESS_TRY(put_diagonal(pc, level));
+    else
+        TESS_TRY(tess_amg_smoother_of(pc, amg, level));
+    if (last)
+        return TESS_OK;
+    if (level->device) {
+        TESS_TRY(put_from_device(amg, pc, level, AMG_MATRIX_P, level->P,
+                                 &level->converted[AMG_MATRIX_P], &level->cycle_P, &level->P_plan));
+        return put_from_device(amg, pc, level, AMG_MATRIX_R, level->R,
+                               &level->converted[AMG_MATRIX_R], &level->cycle_R, &level->R_plan);
+    }
+    TESS_TRY(put_plan(device, pc, level->P, &level->cycle_P, &level->P_plan));
+    return put_plan(device, pc, level->R, &level->cycle_R, &level->R_plan);
+}
+
+tess_status tess_amg_put_levels(tess_plan *plan, const tess_pc *pc, tess_amg *amg)
+{
+    for (int i = 0; i < amg->levels; i++)
+        TESS_TRY(put_level(plan, pc, amg, i));
+    tess_amg_count_time(amg, AMG_PLANS);
+    return TESS_OK;
+}

@@ -1,0 +1,211 @@
+/* coarsen.cu in the emulator against the host's set-up of a multigrid level: P, A P, R and the
+ * coarse matrix, for any order of threads, with sums in shared memory and where they lie. */
+#include <math.h>
+#include <string.h>
+
+#include "coarsen_shapes.h"
+#include "emu/emulator.h"
+#include "matrix/multiply.h"
+#include "problems.h"
+#include "solve/pc/amg/amg.h"
+
+/* A level with all that the host makes of it. */
+typedef struct bench {
+    tess_amg_level level;
+    tess_matrix *coarse;
+    double *coarse_modes;
+} bench;
+
+static uint64_t address(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+static void ok(tess_ctx *ctx, tess_status status)
+{
+    if (status != TESS_OK)
+        fail_msg("%s", tess_ctx_error(ctx));
+}
+
+/* Modes at random; the last is 0 on every third group's rows or so, and a copy of the first where
+ * the seed is odd: rows of the coarse matrix are then dead. */
+static double *make_modes(const tess_matrix *A, int32_t k, uint64_t seed)
+{
+    const int64_t length = A->block_rows * A->block_height;
+    double *modes = test_vector(length * k, TESS_F64, seed);
+    if (k > 1 && seed % 2)
+        memcpy(modes + (k - 1) * length, modes, (size_t)length * sizeof *modes);
+    for (int64_t i = 0; k > 1 && i < length / 3; i++)
+        modes[(k - 1) * length + i] = 0;
+    return modes;
+}
+
+static bench make(tess_ctx *ctx, int32_t b, int32_t k, int64_t block_rows, double threshold,
+                  uint64_t seed)
+{
+    bench s = {0};
+    tess_amg_level *level = &s.level;
+    level->A = problem_matrix(ctx, block_rows, b, true, TESS_F64, seed);
+    level->modes = make_modes(level->A, k, seed);
+    level->modes_length = level->A->block_rows * b;
+    level->largest = 1.7;
+    ok(ctx, tess_amg_invert_diagonal(ctx, level));
+    ok(ctx, tess_amg_strength(ctx, threshold, level));
+    ok(ctx, tess_amg_aggregate(ctx, level, &level->aggregates));
+    assert_true(level->aggregates.count > 0);
+    ok(ctx, tess_amg_tentative(ctx, k, level, &s.coarse_modes));
+    if (!level->all_strong) {
+        ok(ctx, tess_amg_filter(ctx, level));
+        tess_amg_filter_values(ctx, level);
+    }
+    ok(ctx, tess_multiply_pattern(ctx, level->filtered ? level->filtered : level->A,
+                                  level->tentative, &level->P));
+    ok(ctx, tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
+    ok(ctx, tess_amg_restrict(ctx, level));
+    ok(ctx, tess_multiply_pattern(ctx, level->R, level->AP, &s.coarse));
+    return s;
+}
+
+static void drop(tess_ctx *ctx, bench *s)
+{
+    tess_amg_level *level = &s->level;
+    tess_matrix *const all[] = {level->A,  level->tentative, level->filtered, level->P,
+                                level->AP, level->R,         s->coarse};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        tess_matrix_destroy(all[i]);
+    tess_aggregates_free(ctx, &level->aggregates);
+    free(level->modes);
+    TESS_FREE(ctx, level->inverse, level->strength, level->dead, level->R_from, s->coarse_modes);
+}
+
+/* The matrix on the "device"; `values` NULL: its own. */
+static tess_coarsen_matrix view(const tess_matrix *M, const double *values)
+{
+    return (tess_coarsen_matrix){.offsets = address(M->row_offsets),
+                                 .columns = address(M->columns),
+                                 .values = address(values ? values : M->values),
+                                 .block_rows = M->block_rows,
+                                 .blocks = M->blocks,
+                                 .longest = tess_matrix_longest_row(M),
+                                 .height = M->block_height,
+                                 .width = M->block_width};
+}
+
+static void launch(const test_coarsen_shape *shape, const char *module, tess_cuda_launch *l,
+                   uint64_t seed)
+{
+    char name[64];
+    snprintf(name, sizeof name, "coarsen_%d_%d_%s", (int)shape->block, (int)shape->modes, module);
+    const char *wrong = emu_launch(name, l, seed);
+    if (wrong)
+        fail_msg("%s, %s: %s", name, l->entry, wrong);
+}
+
+static double *room_for(const tess_matrix *M)
+{
+    double *values = malloc((size_t)tess_matrix_stored(M) * sizeof *values);
+    for (int64_t i = 0; i < tess_matrix_stored(M); i++)
+        values[i] = NAN;
+    return values;
+}
+
+static void compare(const test_coarsen_shape *shape, const char *what, const tess_matrix *want,
+                    const double *got)
+{
+    double most = 0;
+    for (int64_t i = 0; i < tess_matrix_stored(want); i++)
+        most = fmax(most, fabs(((const double *)want->values)[i]));
+    for (int64_t i = 0; i < tess_matrix_stored(want); i++) {
+        const double expected = ((const double *)want->values)[i];
+        if (!(fabs(got[i] - expected) <= 1e-13 * most))
+            fail_msg("b=%d, k=%d: %s, scalar %lld: %.17g, the host has %.17g", (int)shape->block,
+                     (int)shape->modes, what, (long long)i, got[i], expected);
+    }
+}
+
+/* What a level has on the device after the launches of a set-up. */
+typedef struct numbers {
+    double *P, *AP, *R, *coarse;
+} numbers;
+
+static numbers compute(const test_coarsen_shape *shape, const bench *s, size_t shared,
+                       uint64_t seed)
+{
+    const tess_amg_level *level = &s->level;
+    numbers n = {room_for(level->P), room_for(level->AP), room_for(level->R), room_for(s->coarse)};
+    const tess_coarsen_matrix A = view(level->A, NULL), Q = view(level->tentative, NULL);
+    const tess_coarsen_matrix F = view(level->filtered ? level->filtered : level->A, NULL);
+    const tess_coarsen_matrix P = view(level->P, n.P), AP = view(level->AP, n.AP);
+    const tess_coarsen_matrix R = view(level->R, n.R), C = view(s->coarse, n.coarse);
+    tess_cuda_launch l;
+    tess_coarsen_multiply(&F, &Q, &P, shared, &l);
+    launch(shape, "fine", &l, seed);
+    tess_coarsen_smooth(&P, &Q, address(level->inverse), tess_amg_omega(level), &l);
+    launch(shape, "fine", &l, seed + 1);
+    tess_coarsen_multiply(&A, &P, &AP, shared, &l);
+    launch(shape, "fine", &l, seed + 2);
+    tess_coarsen_turn(&P, address(level->R_from), R.values, &l);
+    launch(shape, "fine", &l, seed + 3);
+    tess_coarsen_multiply(&R, &AP, &C, shared, &l);
+    launch(shape, "cross", &l, seed + 4);
+    tess_coarsen_revive(&C, address(level->dead), &l);
+    launch(shape, "cross", &l, seed + 5);
+    return n;
+}
+
+static void release(numbers *n)
+{
+    free(n->P), free(n->AP), free(n->R), free(n->coarse);
+}
+
+/* Cases with weak blocks, and with rows that no mode reaches: there must be some. */
+static int filtered, dead;
+
+static void check(tess_ctx *ctx, const test_coarsen_shape *shape, int64_t block_rows,
+                  double threshold, uint64_t seed)
+{
+    bench s = make(ctx, shape->block, shape->modes, block_rows, threshold, seed);
+    const size_t most = (size_t)tess_matrix_stored(s.coarse) * sizeof(double);
+    /* All rows in shared memory, some of them, none. */
+    numbers all = compute(shape, &s, 100000, seed), some = compute(shape, &s, most / 8, seed + 9);
+    numbers none = compute(shape, &s, 0, seed + 99);
+    tess_amg_level *level = &s.level;
+    filtered += level->filtered != NULL;
+    dead += memchr(level->dead, 1, (size_t)s.coarse->rows) != NULL;
+    ok(ctx, tess_amg_prolong(ctx, level));
+    ok(ctx, tess_multiply_values(ctx, level->A, level->P, level->AP));
+    tess_amg_restrict_values(ctx, level);
+    ok(ctx, tess_multiply_values(ctx, level->R, level->AP, s.coarse));
+    tess_amg_revive(level, s.coarse);
+    compare(shape, "P", level->P, all.P);
+    compare(shape, "A P", level->AP, all.AP);
+    compare(shape, "R", level->R, all.R);
+    compare(shape, "R A P", s.coarse, all.coarse);
+    assert_memory_equal(all.AP, some.AP, (size_t)tess_matrix_stored(level->AP) * sizeof(double));
+    assert_memory_equal(all.coarse, some.coarse, most);
+    assert_memory_equal(all.coarse, none.coarse, most);
+    release(&all);
+    release(&some);
+    release(&none);
+    drop(ctx, &s);
+}
+
+static void levels_are_those_of_the_host(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (int i = 0; i < test_coarsen_count; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "coarsen_%d_%d_fine", (int)test_coarsen[i].block,
+                 (int)test_coarsen[i].modes);
+        for (uint64_t seed = 1; seed <= 3 && emu_has(name); seed++)
+            check(ctx, &test_coarsen[i], 5 + (int64_t)tess_random_below(seed, (uint64_t)i, 25),
+                  seed == 2 ? 0.9 : 0, seed);
+    }
+    assert_true(filtered > 0 && dead > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(levels_are_those_of_the_host)};
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}

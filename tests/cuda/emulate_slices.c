@@ -1,0 +1,62 @@
+/* slices.cu in the emulator against the host's conversion, for slices, windows, cut rows, vectors
+ * and panels drawn at random. */
+#include <string.h>
+
+#include "emu/emulator.h"
+#include "support/support.h"
+
+static uint64_t address(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+static void sliced_values_are_gathered(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (uint64_t seed = 1; seed <= 24; seed++) {
+        const tess_type type = seed % 2 ? TESS_F64 : TESS_F32;
+        const int32_t r = 1 + (int32_t)tess_random_below(seed, 0, 6);
+        const int32_t c = 1 + (int32_t)tess_random_below(seed, 1, 6);
+        tess_matrix *A = test_matrix(ctx, TEST_RANDOM, 70, r, c, type, seed);
+        char name[TESS_CUDA_LAYOUT];
+        snprintf(name, sizeof name, "sliced:C=%d,sigma=%d,lambda=%d,V=%d,panels=%d",
+                 1 + (int)tess_random_below(seed, 2, 40), (int)tess_random_below(seed, 3, 64),
+                 (int)tess_random_below(seed, 4, 4), 1 << (int)tess_random_below(seed, 5, 3),
+                 1 + (int)tess_random_below(seed, 6, 3));
+        tess_cuda_layout *layout;
+        assert_int_equal(tess_cuda_layout_create(ctx, A, name, &layout), TESS_OK);
+        uint64_t arrays[TESS_CUDA_ARRAYS];
+        for (int i = 0; i < layout->count; i++)
+            arrays[i] = address(layout->arrays[i].host);
+        const size_t bytes = layout->arrays[layout->values].bytes;
+        void *values = malloc(bytes);
+        memset(values, 255, bytes);
+        arrays[layout->values] = address(values);
+        int64_t count;
+        tess_cuda_launch launch;
+        const int64_t *starts = layout->kind->starts(layout, &count);
+        layout->kind->gather(layout, arrays, address(starts), address(A->values), &launch);
+        const char *wrong = emu_launch(type == TESS_F64 ? "slices_0" : "slices_1", &launch, seed);
+        if (wrong || memcmp(values, layout->arrays[layout->values].host, bytes) != 0)
+            fail_msg("%s of %d x %d, seed %d: %s", name, (int)r, (int)c, (int)seed,
+                     wrong ? wrong : "other values than the host's");
+        if (type == TESS_F64) { /* and back, to where nothing is yet */
+            const size_t own = (size_t)tess_matrix_stored(A) * sizeof(double);
+            double *back = malloc(own);
+            memset(back, 255, own);
+            layout->kind->gather(layout, arrays, address(starts), address(back), &launch);
+            assert_null(emu_launch("slices_2", &launch, seed + 1));
+            assert_memory_equal(back, A->values, own);
+            free(back);
+        }
+        free(values);
+        tess_cuda_layout_destroy(layout);
+        tess_matrix_destroy(A);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sliced_values_are_gathered)};
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}

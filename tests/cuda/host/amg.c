@@ -1,0 +1,191 @@
+/* A multigrid hierarchy whose numbers the fake device computes: it is the CPU's, new values
+ * included; without room on the device the host computes; whatever the driver refuses is reported.
+ */
+#include "problems.h"
+#include "session.h"
+#include "solve/pc/amg/amg.h"
+
+static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
+
+typedef struct setting {
+    tess_device *device;
+    tess_plan *plan;
+    tess_solver *solver;
+} setting;
+
+static tess_status open_setting(tess_ctx *ctx, const tess_matrix *A, const char *device,
+                                const char *spec, setting *s)
+{
+    *s = (setting){0};
+    TESS_TRY(tess_device_open(ctx, device, &s->device));
+    TESS_TRY(tess_plan_create(ctx, A, s->device, &guess, &s->plan));
+    TESS_TRY(tess_solver_create(s->plan, spec, &s->solver));
+    return tess_solver_set_up(s->solver);
+}
+
+static void close_setting(setting *s)
+{
+    tess_solver_destroy(s->solver);
+    tess_plan_destroy(s->plan);
+    tess_device_close(s->device);
+}
+
+static const tess_amg *hierarchy(const setting *s)
+{
+    return s->solver->pc.state;
+}
+
+/* Groups are the same, numbers to rounding. */
+static void compare(const char *what, const setting *here, const setting *there)
+{
+    const tess_amg *want = hierarchy(here), *got = hierarchy(there);
+    assert_int_equal(got->levels, want->levels);
+    for (int i = 0; i < want->levels; i++) {
+        const tess_amg_level *w = &want->level[i], *g = &got->level[i];
+        const int64_t stored = tess_matrix_stored(w->A);
+        double most = 0, error = 0;
+        assert_int_equal(tess_matrix_stored(g->A), stored);
+        for (int64_t k = 0; k < stored; k++) {
+            most = fmax(most, fabs(tess_matrix_value(w->A, k)));
+            error = fmax(error, fabs(tess_matrix_value(w->A, k) - tess_matrix_value(g->A, k)));
+        }
+        if (!(error <= 1e-12 * most))
+            fail_msg("%s: level %d is off by %g of %g", what, i, error, most);
+        if (i + 1 < want->levels)
+            assert_memory_equal(g->aggregates.of, w->aggregates.of,
+                                (size_t)w->A->block_rows * sizeof *w->aggregates.of);
+    }
+}
+
+static void solve(void **state, const char *what, const setting *here, const setting *there,
+                  int64_t rows)
+{
+    double *b = test_vector(rows, TESS_F64, 3), *x = calloc((size_t)(2 * rows), sizeof *x);
+    tess_result want, got;
+    ok(state, tess_solver_solve(here->solver, b, x, &want));
+    ok(state, tess_solver_solve(there->solver, b, x + rows, &got));
+    if (got.reason != TESS_REASON_CONVERGED || llabs(got.iterations - want.iterations) > 1)
+        fail_msg("%s: %s, on the CPU %s", what, got.text, want.text);
+    free(b), free(x);
+}
+
+static void set_values(void **state, const setting *s, const tess_matrix *A, const double *values,
+                       void *there)
+{
+    const size_t bytes = (size_t)tess_matrix_stored(A) * sizeof *values;
+    if (there)
+        ok(state, tess_device_copy_to(s->device, there, values, bytes));
+    ok(state, tess_plan_update_values(s->plan, there ? there : values));
+    ok(state, tess_solver_update(s->solver, NULL));
+}
+
+static void check(void **state, int64_t block_rows, int32_t b, const char *spec, uint64_t seed)
+{
+    tess_ctx *ctx = test_ctx(state);
+    char what[160];
+    tess_matrix *A = problem_matrix(ctx, block_rows, b, true, TESS_F64, seed);
+    const int64_t stored = tess_matrix_stored(A);
+    setting here, there;
+    double *values = malloc((size_t)stored * sizeof *values);
+    void *given;
+    snprintf(what, sizeof what, "%lld block rows, b=%d, %s", (long long)block_rows, (int)b, spec);
+    ok(state, open_setting(ctx, A, "cpu:1", spec, &here));
+    ok(state, open_setting(ctx, A, "cuda", spec, &there));
+    assert_true(hierarchy(&there)->levels > 1);
+    assert_non_null(hierarchy(&there)->level[0].device);
+    compare(what, &here, &there);
+    solve(state, what, &here, &there, A->rows);
+    ok(state, tess_device_alloc(there.device, (size_t)stored * sizeof *values, &given));
+    for (int round = 1; round <= 3; round++) { /* from the host, from the device, twice */
+        for (int64_t i = 0; i < stored; i++)
+            values[i] = (1 + 0.5 * round) * ((const double *)A->values)[i];
+        set_values(state, &here, A, values, NULL);
+        set_values(state, &there, A, values, round > 1 ? given : NULL);
+        compare(what, &here, &there);
+        solve(state, what, &here, &there, A->rows);
+    }
+    tess_device_free(there.device, given);
+    close_setting(&here);
+    close_setting(&there);
+    tess_matrix_destroy(A);
+    free(values);
+}
+
+static void hierarchies_are_the_cpus(void **state)
+{
+    check(state, 90, 1, "cg:pc=amg,bottom=4", 1);
+    check(state, 60, 3, "cg:pc=amg,bottom=9", 2);
+    check(state, 40, 2, "cg:pc=amg,bottom=8,pc_type=f32", 3);
+    check(state, 50, 5, "cg:pc=amg,bottom=15,strength=0.9", 4); /* weak blocks */
+}
+
+/* The device's memory ends at every tenth of what a set-up takes: the host computes, or it is
+ * reported. */
+static void without_room_the_host_computes(void **state)
+{
+    static const char *const spec = "cg:pc=amg,bottom=9";
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = problem_matrix(ctx, 900, 3, true, TESS_F64, 5);
+    setting here, there;
+    int by_host = 0, refused = 0;
+    ok(state, open_setting(ctx, A, "cpu:1", spec, &here));
+    ok(state, open_setting(ctx, A, "cuda", spec, &there));
+    const int64_t most = fake->memory_used;
+    close_setting(&there);
+    for (int tenth = 1; tenth < 10; tenth++) {
+        fake->memory_limit = most * tenth / 10;
+        const tess_status status = open_setting(ctx, A, "cuda", spec, &there);
+        if (status == TESS_OK) {
+            by_host += !hierarchy(&there)->level[hierarchy(&there)->levels - 2].device;
+            compare("little memory", &here, &there);
+        } else {
+            assert_int_equal(status, TESS_ERR_MEMORY);
+            refused++;
+        }
+        close_setting(&there);
+    }
+    if (by_host == 0 || refused == 0)
+        fail_msg("%d times by the host, %d times refused", by_host, refused);
+    close_setting(&here);
+    tess_matrix_destroy(A);
+}
+
+/* Set-up and update while one call of the driver fails, every fifth in turn. */
+static void driver_errors_are_reported_and_nothing_leaks(void **state)
+{
+    static const char *const spec = "cg:pc=amg,bottom=4,pc_type=f32";
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = problem_matrix(ctx, 24, 2, true, TESS_F64, 9);
+    setting s;
+    ok(state, open_setting(ctx, A, "cuda", spec, &s));
+    close_setting(&s);
+    const int64_t live = test_live(state);
+    bool reached = true;
+    for (int64_t n = 0; reached; n += 5) {
+        fake->fail_with = 719;
+        fake->fail_at = n;
+        tess_status status = open_setting(ctx, A, "cuda", spec, &s);
+        if (status == TESS_OK)
+            status = tess_solver_update(s.solver, NULL);
+        close_setting(&s);
+        reached = fake->fail_at < 0;
+        fake->fail_at = -1;
+        if (fake->alive != 0 || fake->current != 0 || test_live(state) != live)
+            fail_msg("call %lld failing leaves %lld objects, %d contexts, %lld allocations",
+                     (long long)n, (long long)fake->alive, fake->current,
+                     (long long)(test_live(state) - live));
+        if (status != TESS_OK)
+            assert_int_equal(status, TESS_ERR_DEVICE);
+    }
+    tess_matrix_destroy(A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(hierarchies_are_the_cpus),
+        TEST(without_room_the_host_computes),
+        TEST(driver_errors_are_reported_and_nothing_leaks),
+    };
+    return cmocka_run_group_tests(tests, start, finish);
+}
