@@ -13,6 +13,7 @@ typedef struct dealing {
     const char *partition;
     const void *x;
     void *y;              /* A x, collected */
+    void *twice;          /* 2 A x, by new values */
     int64_t *rows[MOST];  /* of each part, as it says; freed by the test */
     int64_t counts[MOST]; /* rows */
     int64_t halo[MOST];   /* block columns */
@@ -21,7 +22,24 @@ typedef struct dealing {
     int64_t allocation_fails; /* part 0's; -1: none */
 } dealing;
 
-/* y = A x by parts: x is dealt out, y collected. */
+/* New values of a dealt part: its rows' blocks in A's order, here twice A's. */
+static tess_status double_values(const dealing *d, tess_plan *plan, const int64_t *rows,
+                                 int64_t count)
+{
+    const tess_matrix *A = d->A;
+    const int64_t b = A->block_height, scalars = b * b;
+    void *twice = malloc((size_t)(A->blocks * scalars + 1) * tess_type_size(A->type));
+    int64_t at = 0;
+    for (int64_t i = 0; i < count; i += b)
+        for (int64_t k = A->row_offsets[rows[i] / b] * scalars;
+             k < A->row_offsets[rows[i] / b + 1] * scalars; k++)
+            tess_put(twice, A->type, at++, 2 * tess_matrix_value(A, k));
+    const tess_status status = tess_plan_update_values(plan, twice);
+    free(twice);
+    return status;
+}
+
+/* y = A x by parts, then 2 A x with new values: x is dealt out, y collected. */
 static tess_status multiply(dealing *d, int rank, tess_device *device, tess_part *part)
 {
     tess_part_info info;
@@ -44,6 +62,12 @@ static tess_status multiply(dealing *d, int rank, tess_device *device, tess_part
         status = tess_spmv(plan, 1, x, 0, y);
     if (status == TESS_OK)
         status = tess_part_collect_vector(part, y, rank == 0 ? d->y : NULL);
+    if (status == TESS_OK)
+        status = double_values(d, plan, d->rows[rank], info.rows);
+    if (status == TESS_OK)
+        status = tess_spmv(plan, 1, x, 0, y);
+    if (status == TESS_OK)
+        status = tess_part_collect_vector(part, y, rank == 0 ? d->twice : NULL);
     for (int64_t i = 0; status == TESS_OK && i < info.rows; i++)
         if (tess_get(x, info.type, i) != tess_get(d->x, info.type, d->rows[rank][i]))
             status = TESS_ERR_INTERNAL; /* tess_part_get_rows names another row */
@@ -134,10 +158,12 @@ static void every_partition_multiplies_as_the_whole_does(void **state)
                 continue;
             }
             void *x = test_vector(A->rows, A->type, seed), *y = test_vector(A->rows, A->type, 1);
+            void *twice = test_vector(A->rows, A->type, 2);
             dealing d = {.A = A,
                          .partition = tess_partition_name(kind),
                          .x = x,
                          .y = y,
+                         .twice = twice,
                          .allocation_fails = -1};
             char what[64];
             snprintf(what, sizeof what, "%s, seed %llu, %d parts", d.partition,
@@ -145,12 +171,13 @@ static void every_partition_multiplies_as_the_whole_does(void **state)
             const tess_status status = run(&d, size);
             if (status == TESS_OK) {
                 test_check_spmv(what, A, 1, x, 0, NULL, y);
+                test_check_spmv(what, A, 2, x, 0, NULL, twice);
                 check_rows(ctx, &d, size, what);
             } else if (status != TESS_ERR_UNSUPPORTED || !strstr(d.error[0], "is not here")) {
                 fail_msg("%s: %s", what, d.error[0]);
             }
             free_rows(&d);
-            free(x), free(y);
+            free(x), free(y), free(twice);
             tess_matrix_destroy(A);
         }
     }
@@ -174,7 +201,12 @@ static void memory_missing_on_part_0_fails_all(void **state)
     void *x = test_vector(A->rows, A->type, 1), *y = test_vector(A->rows, A->type, 2);
     int failures = 0;
     for (;; failures++) {
-        dealing d = {.A = A, .partition = "cyclic", .x = x, .y = y, .allocation_fails = failures};
+        dealing d = {.A = A,
+                     .partition = "cyclic",
+                     .x = x,
+                     .y = y,
+                     .twice = y,
+                     .allocation_fails = failures};
         const tess_status status = run(&d, 3);
         free_rows(&d);
         if (status == TESS_OK)
