@@ -149,8 +149,7 @@ static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, 
                                   void *y)
 {
     return run(plan, multiply_one,
-               &(product){
-                   .transpose = true, .k = 1, .alpha = alpha, .beta = beta, .x = x, .y = y});
+               &(product){.transpose = true, .k = 1, .alpha = alpha, .beta = beta, .x = x, .y = y});
 }
 
 static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
@@ -171,14 +170,9 @@ static tess_status spmv_dot(tess_plan *plan, double alpha, const void *x, double
                             const void *w, double *dot)
 {
     double dots[TESS_PARTS_MOST] = {0};
-    TESS_TRY(run(plan, multiply_one,
-                 &(product){.k = 1,
-                            .alpha = alpha,
-                            .beta = beta,
-                            .x = x,
-                            .y = y,
-                            .w = w,
-                            .dots = dots}));
+    TESS_TRY(run(
+        plan, multiply_one,
+        &(product){.k = 1, .alpha = alpha, .beta = beta, .x = x, .y = y, .w = w, .dots = dots}));
     *dot = dots[0];
     return TESS_OK;
 }
@@ -194,8 +188,8 @@ static tess_status dot_one(void *user, int rank)
 static tess_status dot_product(tess_plan *plan, const void *x, const void *y, double *dot)
 {
     double dots[TESS_PARTS_MOST] = {0};
-    TESS_TRY(run(plan, dot_one,
-                 &(product){.k = 1, .x = x, .y = (void *)(uintptr_t)y, .dots = dots}));
+    TESS_TRY(
+        run(plan, dot_one, &(product){.k = 1, .x = x, .y = (void *)(uintptr_t)y, .dots = dots}));
     *dot = dots[0];
     return TESS_OK;
 }

@@ -109,8 +109,8 @@ static void describe(const tess_parts *parts, const char *name, tess_device *dev
         device->threads += parts->member[rank].device->threads;
         device->cache_bytes += parts->member[rank].device->cache_bytes;
     }
-    snprintf(device->description, sizeof device->description, "%.40s: %d parts, the first on %.180s",
-             name, parts->count, first->description);
+    snprintf(device->description, sizeof device->description,
+             "%.40s: %d parts, the first on %.180s", name, parts->count, first->description);
     snprintf(device->model, sizeof device->model, "%.40s, the first %.100s", name, first->model);
 }
 

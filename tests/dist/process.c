@@ -25,9 +25,7 @@ static void all_methods_and_preconditioners_solve(void **state)
 static void whole_matrix_options_work(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    static const char *const specs[] = {"auto",
-                                        "auto:tol=1e-9",
-                                        "cg:pc=jacobi,inner=f32",
+    static const char *const specs[] = {"auto", "auto:tol=1e-9", "cg:pc=jacobi,inner=f32",
                                         "bicgstab:pc=ilu0,scale=equilibrate",
                                         "gmres:pc=ilu0,order=rcm"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {

@@ -20,7 +20,7 @@ static const cli_option device_option = {
     OPTION_TEXT,
     offsetof(common_args, device),
     "D",
-    "run on D: cpu, cpu:4, cuda, cuda:1, auto, ref; in parts: cpu:4,4, cuda:0,1 (default: cpu)",
+    "run on D: cpu, cpu:4, cuda:1, auto, ref; parts: cpu:4,4 (default: cpu)",
     0,
     0};
 static const cli_option type_option = {"type",

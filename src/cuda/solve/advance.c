@@ -187,29 +187,6 @@ static tess_status put_controls(tess_space *space, const tess_stretch *stretch)
     return TESS_OK;
 }
 
-/* Of several parts: whether any of them says so. All must go on, or end, together. */
-static tess_status any_part(const tess_space *space, bool *flag)
-{
-    const tess_plan *plan = space->plan;
-    double said = *flag;
-    if (!plan->local)
-        return TESS_OK;
-    TESS_TRY(plan->device->backend->sum(space->plan, &said, 1));
-    *flag = said > 0;
-    return TESS_OK;
-}
-
-/* Chunks are the same on all parts: the mean of their times decides. */
-static tess_status agree_on_time(tess_space *space)
-{
-    tess_cuda_space *state = tess_cuda_space_of(space);
-    if (!state->halo)
-        return TESS_OK;
-    TESS_TRY(space->plan->device->backend->sum(space->plan, &state->iteration_seconds, 1));
-    state->iteration_seconds /= state->halo->plan->part->comm.size;
-    return TESS_OK;
-}
-
 /* Asks for the controls after what is in the stream now. */
 static tess_status ask(tess_space *space, int flight)
 {
@@ -237,7 +214,7 @@ static tess_status answer(tess_space *space, const tess_stretch *stretch, int fl
     }
     /* Some parts may have seen a later chunk's decision. */
     bool goes_on = !*stopped;
-    TESS_TRY(any_part(space, &goes_on));
+    TESS_TRY(tess_cuda_halo_any(tess_cuda_space_of(space)->halo, &goes_on));
     *stopped = !goes_on;
     return TESS_OK;
 }
@@ -306,13 +283,13 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
         TESS_TRY(time_one(space, stretch));
         TESS_TRY(ask(space, 0));
         TESS_TRY(answer(space, stretch, 0, &stopped));
-        TESS_TRY(agree_on_time(space));
+        TESS_TRY(tess_cuda_halo_mean(state->halo, &state->iteration_seconds));
     }
     if (!stopped)
         TESS_TRY(try_loop(space, stretch, &stopped));
     while (true) {
         bool late = tess_seconds() - started > stretch->seconds && put > 0;
-        TESS_TRY(any_part(space, &late));
+        TESS_TRY(tess_cuda_halo_any(state->halo, &late));
         while (!stopped && !late && next - first < flights && put < stretch->most) {
             const int64_t chunk = chunk_of(state, stretch, put);
             TESS_TRY(put_chunk(space, stretch, put, chunk));

@@ -52,8 +52,8 @@ static tess_status copy_from(const tess_cuda_halo *h, const tess_cuda_link *othe
         return TESS_CU(cuda, cuMemcpyDtoDAsync(to, from, bytes, stream));
     /* Straight from device to device where they reach each other, else by the driver's own staging
      * in pinned memory. */
-    return TESS_CU(cuda, cuMemcpyPeerAsync(to, cuda->context, from, other->cuda->context, bytes,
-                                           stream));
+    return TESS_CU(cuda,
+                   cuMemcpyPeerAsync(to, cuda->context, from, other->cuda->context, bytes, stream));
 }
 
 /* ---- Rows ---- */
@@ -96,10 +96,10 @@ static tess_status fetch(tess_cuda_halo *h, bool backwards)
     TESS_TRY(wait_for_all(h, h->copies, false, h->turn));
     for (int i = 0; i < count; i++) {
         const tess_cuda_link *other = h->all[peers[i].rank];
-        const int64_t at = backwards ? message_at(other->part->receives, other->part->receive_count,
-                                                  part->comm.rank)
-                                     : message_at(other->part->sends, other->part->send_count,
-                                                  part->comm.rank);
+        const int64_t at =
+            backwards
+                ? message_at(other->part->receives, other->part->receive_count, part->comm.rank)
+                : message_at(other->part->sends, other->part->send_count, part->comm.rank);
         TESS_TRY(copy_from(h, other, h->in + (uint64_t)peers[i].first * row_block(part),
                            other->out[h->turn] + (uint64_t)at * row_block(part),
                            (size_t)peers[i].count * row_block(part), h->copies));
@@ -116,16 +116,15 @@ static tess_status multiply(const tess_cuda_halo *h, tess_plan *plan, bool trans
     tess_cuda_call call = {.alpha = 1, .x = x, .y = y};
     if ((transpose ? plan->matrix->cols : plan->matrix->rows) == 0)
         return TESS_OK;
-    TESS_TRY(tess_cuda_need_variant(tess_cuda_plan_of(plan), TESS_CUDA_SPMV, transpose, 1, 0,
-                                    &variant));
+    TESS_TRY(
+        tess_cuda_need_variant(tess_cuda_plan_of(plan), TESS_CUDA_SPMV, transpose, 1, 0, &variant));
     return tess_cuda_run(h->mine.cuda, variant, &call, stream_of(h));
 }
 
 static tess_status multiply_plain(tess_cuda_halo *h, cu_pointer x, cu_pointer y)
 {
     const tess_part *part = h->plan->part;
-    TESS_TRY(
-        move_rows(h, "pack_rows", h->sent_list, part->sent_count, x, h->mine.out[h->turn]));
+    TESS_TRY(move_rows(h, "pack_rows", h->sent_list, part->sent_count, x, h->mine.out[h->turn]));
     TESS_TRY(TESS_CU(h->mine.cuda, cuEventRecord(h->mine.ready[h->turn], stream_of(h))));
     TESS_TRY(multiply(h, h->plan->own, false, x, y));
     TESS_TRY(meet(h));
@@ -140,8 +139,8 @@ static tess_status multiply_transposed(tess_cuda_halo *h, cu_pointer x, cu_point
 {
     const tess_part *part = h->plan->part;
     if (h->plan->outside) {
-        TESS_TRY(move_rows(h, "pack_rows", h->boundary_list, part->outside->block_rows, x,
-                           h->boundary));
+        TESS_TRY(
+            move_rows(h, "pack_rows", h->boundary_list, part->outside->block_rows, x, h->boundary));
         TESS_TRY(multiply(h, h->plan->outside, true, h->boundary, h->mine.out[h->turn]));
     }
     TESS_TRY(TESS_CU(h->mine.cuda, cuEventRecord(h->mine.ready[h->turn], stream_of(h))));
@@ -211,4 +210,23 @@ tess_status tess_cuda_halo_sum(tess_cuda_halo *h, const tess_finish_call *call, 
     add_slots(&launch, dots, dot_slot);
     h->sum_turn = !h->sum_turn;
     return tess_cuda_launch_one(cuda, add, &launch, stream_of(h));
+}
+
+tess_status tess_cuda_halo_any(tess_cuda_halo *h, bool *flag)
+{
+    double said = *flag;
+    if (!h)
+        return TESS_OK;
+    TESS_TRY(tess_part_sum(h->plan->part, &said, 1));
+    *flag = said > 0;
+    return TESS_OK;
+}
+
+tess_status tess_cuda_halo_mean(tess_cuda_halo *h, double *value)
+{
+    if (!h)
+        return TESS_OK;
+    TESS_TRY(tess_part_sum(h->plan->part, value, 1));
+    *value /= h->plan->part->comm.size;
+    return TESS_OK;
 }

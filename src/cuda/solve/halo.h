@@ -21,10 +21,10 @@
 typedef struct tess_cuda_link {
     tess_cuda *cuda;
     const tess_part *part;
-    cu_pointer out[2];   /* rows that go to others */
-    cu_pointer mail[2];  /* sums: TESS_PASS_DOTS numbers */
-    cu_event ready[2];   /* `out` is complete */
-    cu_event posted[2];  /* `mail` is complete */
+    cu_pointer out[2];  /* rows that go to others */
+    cu_pointer mail[2]; /* sums: TESS_PASS_DOTS numbers */
+    cu_event ready[2];  /* `out` is complete */
+    cu_event posted[2]; /* `mail` is complete */
 } tess_cuda_link;
 
 typedef struct tess_cuda_halo {
@@ -33,11 +33,11 @@ typedef struct tess_cuda_halo {
     const tess_cuda_link **all; /* of all parts, this one included */
     char *met;                  /* a byte a part: what threads that meet exchange */
     int turn, sum_turn;
-    cu_pointer in, boundary;                 /* rows that came; rows with blocks outside */
-    cu_pointer sent_list, boundary_list;     /* block rows */
-    cu_pointer mails;                        /* sums of parts on other devices, copied */
-    cu_pointer mail_table[2];                /* where each part's sums are, for each turn */
-    cu_pointer no_programme;                 /* 3 zeros */
+    cu_pointer in, boundary;             /* rows that came; rows with blocks outside */
+    cu_pointer sent_list, boundary_list; /* block rows */
+    cu_pointer mails;                    /* sums of parts on other devices, copied */
+    cu_pointer mail_table[2];            /* where each part's sums are, for each turn */
+    cu_pointer no_programme;             /* 3 zeros */
     cu_stream copies;
     cu_event arrived;
 } tess_cuda_halo;
@@ -53,3 +53,8 @@ tess_status tess_cuda_halo_multiply(tess_cuda_halo *halo, bool transpose, cu_poi
 /* Slots dot_slot[0..dots-1] become the sums over all parts, then the programme of `call` runs. */
 tess_status tess_cuda_halo_sum(tess_cuda_halo *halo, const tess_finish_call *call, int dots,
                                const int *dot_slot);
+
+/* What all parts must decide alike: whether any of them says so, and the mean of their numbers. A
+ * halo of NULL is one part's. */
+tess_status tess_cuda_halo_any(tess_cuda_halo *halo, bool *flag);
+tess_status tess_cuda_halo_mean(tess_cuda_halo *halo, double *value);

@@ -29,8 +29,7 @@ static tess_status make_buffers(tess_cuda_halo *h, cu_stream stream)
     TESS_TRY(allocate(h, most, row_block, &h->in));
     TESS_TRY(allocate(h, part->outside->block_rows, row_block, &h->boundary));
     TESS_TRY(allocate(h, (int64_t)part->comm.size * TESS_PASS_DOTS, sizeof(double), &h->mails));
-    TESS_TRY(
-        upload(h, stream, part->sent, part->sent_count, sizeof *part->sent, &h->sent_list));
+    TESS_TRY(upload(h, stream, part->sent, part->sent_count, sizeof *part->sent, &h->sent_list));
     TESS_TRY(upload(h, stream, part->boundary, part->outside->block_rows, sizeof *part->boundary,
                     &h->boundary_list));
     TESS_TRY(upload(h, stream, zeros, 3, sizeof *zeros, &h->no_programme));
@@ -81,7 +80,7 @@ void tess_cuda_halo_close(tess_cuda_halo *h)
         if (h->mine.posted[i])
             (void)cuda->driver.cuEventDestroy(h->mine.posted[i]);
     }
-    const cu_pointer memory[] = {h->in,    h->boundary, h->sent_list, h->boundary_list,
+    const cu_pointer memory[] = {h->in,    h->boundary,    h->sent_list, h->boundary_list,
                                  h->mails, h->no_programme};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         tess_cuda_free(cuda, memory[i]);

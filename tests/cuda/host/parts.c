@@ -23,9 +23,9 @@ static void methods_and_preconditioners_solve_on_one_device(void **state)
 
 static void methods_solve_on_several_devices(void **state)
 {
-    static const char *const specs[] = {"cg:pc=bjacobi",  "bicg:pc=ilu0",       "gmres:pc=ssor",
-                                        "cg_single",      "cg:pc=fsai",         "minres",
-                                        "lsqr:pc=jacobi", "cg:pc=jacobi,inner=f32"};
+    static const char *const specs[] = {
+        "cg:pc=bjacobi", "bicg:pc=ilu0", "gmres:pc=ssor",  "cg_single",
+        "cg:pc=fsai",    "minres",       "lsqr:pc=jacobi", "cg:pc=jacobi,inner=f32"};
     tess_ctx *ctx = test_ctx(state);
     char name[128];
     fake->devices = 4;
@@ -65,7 +65,8 @@ static void the_loop_stays_on_the_devices(void **state)
         tess_solver_destroy(solver);
     }
     assert_true(iterations[1] > iterations[0] + 16);
-    /* Copies of the halo are on the device; one copy of the controls a chunk and part comes here. */
+    /* Copies of the halo are on the device; one copy of the controls a chunk and part comes here.
+     */
     assert_true(waits[1] - waits[0] < (iterations[1] - iterations[0]) / 2);
     assert_true(copies[1] > copies[0]);
     tess_plan_destroy(plan);
