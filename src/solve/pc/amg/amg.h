@@ -14,7 +14,7 @@
  *
  * The modes are k vectors that A maps to almost 0: what smoothers cannot reduce. Set-up is in
  * double precision; the levels that cycles run on are copies in the preconditioner's precision.
- * Nothing depends on the number of threads.
+ * Nothing depends on the number of threads but Gauss-Seidel and ILU(0) by domains.
  */
 #pragma once
 
