@@ -46,7 +46,7 @@ static void scale_rows(double *a, int64_t n, double *scale)
 typedef struct inversion {
     tess_ctx *ctx; /* NULL: the calling thread does all */
     double *a, *inverse, *scale, *order;
-    int64_t n, rank, pivot;
+    int64_t n, rank;
 } inversion;
 
 /* Columns from which on threads pay. */
@@ -61,22 +61,8 @@ static void for_columns(inversion *s, int64_t count, tess_range_fn run)
         run(s, (tess_range){0, count, 0});
 }
 
-/* What the pivot's column takes from those behind it. */
-static void eliminate(void *arg, tess_range range)
-{
-    const inversion *s = arg;
-    const int64_t n = s->n, first = s->pivot + 1;
-    const double *column = s->a + s->pivot * n;
-    for (int64_t j = first + range.first; j < first + range.last; j++) {
-        const double f = column[j];
-        double *to = s->a + j * n;
-        for (int64_t i = first; i < n; i++)
-            to[i] -= f * column[i];
-    }
-}
-
 /* Lower factor in place, both halves kept up to date until their column is done; returns the rank.
- */
+ * One thread does it: a step per pivot is too short to be shared. */
 static int64_t factor(inversion *s)
 {
     double *a = s->a;
@@ -95,8 +81,12 @@ static int64_t factor(inversion *s)
         const double root = sqrt(column[k]);
         for (int64_t i = k; i < n; i++)
             column[i] /= root;
-        s->pivot = k;
-        for_columns(s, n - k - 1, eliminate);
+        for (int64_t j = k + 1; j < n; j++) {
+            const double f = column[j];
+            double *to = a + j * n;
+            for (int64_t i = k + 1; i < n; i++)
+                to[i] -= f * column[i];
+        }
     }
     return n;
 }
