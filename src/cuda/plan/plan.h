@@ -33,6 +33,7 @@ typedef struct tess_cuda_plan {
     size_t stage_bytes[TESS_STAGES];
     cu_pointer dot_scratch; /* partial sums, then the result */
     cu_function update;     /* update.cu, once values came from device memory */
+    bool plain_dots;        /* the kernel has no form with a dot product, or it was refused */
     tess_operator caller;   /* whose products these are; apply = NULL: the plan's own */
 } tess_cuda_plan;
 
@@ -61,6 +62,11 @@ void tess_cuda_explain(tess_plan *plan);
 /* The variant for a product, made now if this is the first time. Inside enter/leave. */
 tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool transposed, int vectors,
                                    int row_major, const tess_cuda_variant **out);
+
+/* The form of the plan's kernel that leaves a dot product too, made now if this is the first time.
+ * NULL: there is none on the plan's layout, and a dot product follows the product. Inside
+ * enter/leave. */
+tess_status tess_cuda_need_dot(tess_cuda_plan *p, const tess_cuda_variant **out);
 
 /* The plan's matrix in a layout of its own, for users that are no variants; kept up to date with
  * new values until it is let go. Inside enter/leave. */
