@@ -35,7 +35,8 @@ static int run(cli_app *app, void *arguments)
     if (r.matrix)
         r.device = open_device_for(app, &args->solver.common, r.matrix, &exit_status);
     if (r.device) {
-        const tess_status made = make_plan(app, &args->solver.common, r.matrix, r.device, &r.plan);
+        const tess_status made =
+            create_plan(app, &args->solver.common, r.matrix, r.device, &r.plan);
         if (made != TESS_OK)
             exit_status = fail_status(app, made);
     }

@@ -42,7 +42,7 @@ static int multiply(cli_app *app, const spmv_args *args, spmv_run *r)
     r->seconds = calloc((size_t)reps, sizeof *r->seconds);
     if (!r->seconds)
         return fail_memory(app);
-    TRY_CALL(app, make_plan(app, &args->common, r->matrix, r->device, &r->plan));
+    TRY_CALL(app, create_plan(app, &args->common, r->matrix, r->device, &r->plan));
     TRY_CALL(app, tess_plan_time(r->plan, r->x, r->y, reps, r->seconds));
     r->best = r->seconds[0];
     for (int i = 1; i < reps; i++)

@@ -216,8 +216,8 @@ tess_device *open_device_for(cli_app *app, const common_args *common, const tess
 tess_device *open_device(cli_app *app, const common_args *common, int *exit_status);
 
 /* A plan of A with what --format, --kernel and --params say. */
-tess_status make_plan(cli_app *app, const common_args *common, const tess_matrix *A,
-                      tess_device *device, tess_plan **out);
+tess_status create_plan(cli_app *app, const common_args *common, const tess_matrix *A,
+                        tess_device *device, tess_plan **out);
 
 /* All that there is to know about them. */
 tess_device_info device_info(const tess_device *device);

@@ -168,8 +168,8 @@ tess_device_info device_info(const tess_device *device)
     return info;
 }
 
-tess_status make_plan(cli_app *app, const common_args *common, const tess_matrix *A,
-                      tess_device *device, tess_plan **out)
+tess_status create_plan(cli_app *app, const common_args *common, const tess_matrix *A,
+                        tess_device *device, tess_plan **out)
 {
     const tess_plan_options options = {
         .format = common->format, .kernel = common->kernel, .params = common->params};
