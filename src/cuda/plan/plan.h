@@ -57,7 +57,6 @@ tess_status tess_cuda_update_values(tess_plan *plan, const void *values);
 tess_status tess_cuda_host_values(tess_plan *plan);
 tess_status tess_cuda_set_stream(tess_plan *plan, void *stream);
 void tess_cuda_settle(tess_plan *plan);
-void tess_cuda_explain(tess_plan *plan);
 
 /* The variant for a product, made now if this is the first time. Inside enter/leave. */
 tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool transposed, int vectors,
@@ -73,6 +72,10 @@ tess_status tess_cuda_need_dot(tess_cuda_plan *p, const tess_cuda_variant **out)
 tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout_name,
                                     tess_cuda_resident **out);
 void tess_cuda_let_resident_go(tess_cuda_plan *p, tess_cuda_resident *resident);
+
+/* ---- explain.c ---- */
+
+void tess_cuda_explain(tess_plan *plan);
 
 /* ---- operator.c: the caller's ---- */
 

@@ -123,8 +123,8 @@ static void solve(void **state, problem *p, const char *spec, int vectors, tess_
     for (int turn = 0; turn < 2; turn++) {
         memset(p->x, 0, (size_t)(vectors * p->A->rows) * sizeof *p->x);
         memset(fake->counts, 0, sizeof fake->counts);
-        ok(state, tess_solver_solve_many(solver, vectors, p->b, p->A->rows, p->x, p->A->rows,
-                                         results));
+        ok(state,
+           tess_solver_solve_many(solver, vectors, p->b, p->A->rows, p->x, p->A->rows, results));
     }
     tess_solver_destroy(solver);
 }
