@@ -1,4 +1,5 @@
-/* Real matrices with natural blocks, numbered by fields and by chance: the blocks are found again. */
+/* Real matrices with natural blocks, numbered by fields and by chance: the blocks are found again.
+ */
 #include "hidden.h"
 
 /* Square real matrices of the collection whose natural block divides them, dense ones aside. */
@@ -20,16 +21,18 @@ static tess_matrix *read(tess_ctx *ctx, const char *file)
     return A;
 }
 
-/* Whether natural blocks would pay with the permutation that finds them; of short rows they do not. */
+/* Whether natural blocks would pay with the permutation that finds them; of short rows they do not.
+ */
 static bool pays(const tess_matrix *A, int32_t b, int64_t blocks)
 {
     const double rows = (double)A->rows, csr = 12 * (double)A->blocks + 20 * rows;
     return (8.0 * b * b + 4) * (double)blocks + (56 + 4.0 / b) * rows < 0.95 * csr;
 }
 
-/* At most as many blocks as 95 % of the natural ones would be 100 % of, of whatever size was found. */
+/* At most as many blocks as 95 % of the natural ones would be 100 % of, of whatever size was found.
+ */
 static bool found_again(tess_ctx *ctx, const tess_matrix *A, const char *file, int32_t b,
-                  const int64_t *perm, const char *how)
+                        const int64_t *perm, const char *how)
 {
     tess_matrix *hidden = hide(ctx, A, perm);
     tess_regrouping *R;
@@ -37,10 +40,11 @@ static bool found_again(tess_ctx *ctx, const tess_matrix *A, const char *file, i
     const double natural = (double)natural_blocks(ctx, A, b) * (8.0 * b * b + 4);
     const double found = (double)R->blocks * (8.0 * R->block * R->block + 4);
     const bool nothing = R->block == 1 && !pays(A, b, natural_blocks(ctx, A, b));
-    print_message("%-22s %d x %d by %-7s %d x %d, %5.1f %% full, %.3f of the natural bytes; %.3f of "
-                  "the groups\n",
-                  file, (int)b, (int)b, how, (int)R->block, (int)R->block, 100 * R->density,
-                  found / natural, R->block > 1 ? groups_found(R, perm, A->rows) : 0);
+    print_message(
+        "%-22s %d x %d by %-7s %d x %d, %5.1f %% full, %.3f of the natural bytes; %.3f of "
+        "the groups\n",
+        file, (int)b, (int)b, how, (int)R->block, (int)R->block, 100 * R->density, found / natural,
+        R->block > 1 ? groups_found(R, perm, A->rows) : 0);
     tess_regrouping_destroy(R);
     tess_matrix_destroy(hidden);
     return nothing || found <= natural / 0.95;

@@ -80,16 +80,14 @@ void tess_interleave(int64_t rows, int32_t fields, int64_t *order)
 static double price(const search *S, int32_t b, int64_t blocks, bool permuted)
 {
     const double value = (double)tess_type_size(S->A->type), rows = (double)S->A->rows;
-    return (value * b * b + 4) * (double)blocks +
-           4 * (double)(tess_ceil_div(S->A->rows, b) + 1) + 2 * value * rows +
-           (permuted ? 2 * (2 * value + 4) * rows : 0);
+    return (value * b * b + 4) * (double)blocks + 4 * (double)(tess_ceil_div(S->A->rows, b) + 1) +
+           2 * value * rows + (permuted ? 2 * (2 * value + 4) * rows : 0);
 }
 
 /* Counts what S->order has, and keeps it where it moves less than the best so far. */
 static void try_order(search *S, int32_t b, int32_t fields)
 {
-    const int64_t blocks =
-        tess_count_regrouped(S->ctx, &S->P, S->order, b, S->group_of, &S->marks);
+    const int64_t blocks = tess_count_regrouped(S->ctx, &S->P, S->order, b, S->group_of, &S->marks);
     const double bytes = price(S, b, blocks, true);
     if (!(bytes < S->best.bytes))
         return;

@@ -118,7 +118,8 @@ static void find_for_row(const search *S, int64_t i)
 static int compare_hashes(const void *a, const void *b)
 {
     const hashed_row *x = a, *y = b;
-    return x->hash != y->hash ? (x->hash < y->hash ? -1 : 1) : (x->row > y->row) - (x->row < y->row);
+    return x->hash != y->hash ? (x->hash < y->hash ? -1 : 1)
+                              : (x->row > y->row) - (x->row < y->row);
 }
 
 /* Every row begins its list with the rows that follow it among those of its hash, in a circle. */
