@@ -42,6 +42,8 @@ struct tess_plan {
     char format[32];     /* chosen by the backend, for explain and bench */
     char kernel[64];     /* name as in the kernel table */
     char params[160];    /* "key=value,..." or "" */
+    bool named;          /* the caller named format, kernel or parameters: solvers keep to them */
+    bool one_vector;     /* by the backend: products with several vectors read another format */
     tess_search *search; /* how it was chosen; NULL: by the options alone, or by a guess */
     double moves;        /* bytes of one product in its format; 0: not known */
     double memory;       /* bytes kept beside A; 0: nothing, or not known */
@@ -213,10 +215,6 @@ struct tess_backend {
 
     /* Format fbcsr is kept as slices (format/fbcsr/slices.h), for which other shapes pay. */
     bool shapes_in_slices;
-
-    /* The class of the product that iterations of CG run whatever kernel the plan has, because it
-     * computes a dot product too. NULL: the plan's own. */
-    const char *iterates_with;
 
     /* Whether all iterations of CG with pc=jacobi on A are one launch, as far as the matrix's sizes
      * tell. NULL: they never are. */

@@ -23,6 +23,7 @@ static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
     tess_shapes_write(&shapes, text, sizeof text);
     TESS_TRY(tess_cpu_plan_create_fbcsr(plan->device, A, &shapes, isa, &state));
     plan->state = state;
+    plan->one_vector = true;
     tess_cpu_fbcsr_kernel_name(isa, A->type, plan->kernel, sizeof plan->kernel);
     snprintf(plan->params, sizeof plan->params, "shapes=%s", text);
     return TESS_OK;

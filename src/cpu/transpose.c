@@ -4,14 +4,30 @@
  * and the same bits for any number of threads. Adding A_ij^T x_i to y_j without A^T would need a
  * private y for each thread wherever rows of two threads share a column.
  */
+#include "backend/shapes.h"
 #include "cpu/plan.h"
 
-static tess_status make_transpose(const tess_device *device, tess_cpu_plan *plan)
+/* A plan of A^T: with the kernel that the caller named, or the best one. */
+static tess_status plan_transpose(const tess_plan *whole, const tess_matrix *T, tess_cpu_plan **out)
+{
+    const tess_cpu_plan *plan = whole->state;
+    const tess_cpu_kernel *kernel = plan->kernels[TESS_CPU_BSR_SPMV];
+    const bool fits = whole->named && tess_cpu_kernel_applies(kernel, TESS_CPU_BSR_SPMV, T);
+    tess_fbcsr_options shapes;
+    tess_cpu_isa isa;
+    if (!whole->named || !plan->fbcsr)
+        return tess_cpu_plan_create(whole->device, T, fits ? kernel : NULL, false, false, out);
+    TESS_TRY(tess_shapes_choose(whole->ctx, T, "", whole->device->backend, &shapes));
+    TESS_TRY(tess_cpu_fbcsr_named(whole->device, T->type, whole->kernel, &isa));
+    return tess_cpu_plan_create_fbcsr(whole->device, T, &shapes, isa, out);
+}
+
+static tess_status make_transpose(const tess_plan *whole, tess_cpu_plan *plan)
 {
     tess_matrix *T;
     tess_cpu_plan *transposed;
     TESS_TRY(tess_matrix_transpose(plan->ctx, &plan->matrix, &T));
-    tess_status status = tess_cpu_plan_create(device, T, NULL, false, false, &transposed);
+    tess_status status = plan_transpose(whole, T, &transposed);
     if (status != TESS_OK) {
         tess_matrix_destroy(T);
         return status;
@@ -33,7 +49,7 @@ tess_status tess_cpu_spmv_transpose(tess_plan *whole, double alpha, const void *
         return TESS_OK;
     }
     if (!plan->transposed || plan->transpose_stale)
-        TESS_TRY(make_transpose(whole->device, plan));
+        TESS_TRY(make_transpose(whole, plan));
     tess_cpu_spmv(plan->transposed, alpha, x, beta, y);
     return TESS_OK;
 }

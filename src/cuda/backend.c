@@ -32,7 +32,6 @@ const tess_backend tess_cuda_backend = {
     .candidates = tess_cuda_candidates,
     .costs = tess_cuda_costs,
     .shapes_in_slices = true,
-    .iterates_with = "sliced",
     .solves_at_once = tess_cuda_solves_at_once,
     .prepare_ahead = tess_cuda_prepare_ahead,
     .read_ceiling = tess_cuda_read_ceiling,

@@ -74,6 +74,5 @@ const tess_backend tess_profile_backend = {
     .candidates = tess_cuda_candidates,
     .costs = tess_cuda_costs,
     .shapes_in_slices = true,
-    .iterates_with = "sliced",
     .solves_at_once = tess_cuda_solves_at_once,
 };

@@ -42,6 +42,7 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, tess_device *devi
                          (int)options->effort);
     TESS_TRY(shares_layouts ? tess_plan_search_shared(ctx, A, device, options, &plan)
                             : tess_plan_search(ctx, A, device, options, options->fresh, &plan));
+    plan->named = options->format || options->kernel || options->params;
     if (!(plan->moves > 0)) /* of a choice that no search made */
         tess_plan_price(plan);
     tess_log(ctx, "plan: device=%s format=%s kernel=%s%s%s", device->backend->name, plan->format,

@@ -67,9 +67,7 @@ static tess_status predict_kernels(const tess_model *model, const tess_matrix *A
         k->memory = c->memory;
         k->seconds = c->predicted;
         k->best_seconds = tess_model_spmv(model, &problem, 1, true);
-        bool iterates =
-            backend->iterates_with && strcmp(c->class_name, backend->iterates_with) == 0;
-        if (i == 0 || (iterates && strcmp(iterated->name, backend->iterates_with) != 0))
+        if (i == 0) /* what a plan takes */
             *iterated = problem;
     }
     if (!model->foreign)

@@ -105,8 +105,7 @@ static tess_status make_from(tess_solver *solver, const tess_matrix *A, arranged
     TESS_TRY(tess_matrix_arrange(A, &a->arrangement, &a->matrix));
     if (inner.pc.pivot > 0)
         TESS_TRY_CLEAN(factor_with_exchanges(&inner.pc, A, a, &fill));
-    TESS_TRY_CLEAN(
-        tess_plan_create(solver->ctx, a->matrix, solver->plan->device, &quick, &a->plan));
+    TESS_TRY_CLEAN(tess_inner_plan(solver, a->matrix, &quick, &a->plan));
     inner.scale = TESS_SCALE_NONE;
     inner.order = TESS_ORDER_NONE;
     inner.trusting = true;

@@ -32,8 +32,7 @@ static tess_status open(tess_solver *solver)
         square->row_offsets[i] = A->row_offsets[tess_min(i, A->block_rows)];
     memcpy(square->columns, A->columns, (size_t)A->blocks * sizeof *A->columns);
     TESS_TRY(copy_values(solver));
-    TESS_TRY(
-        tess_plan_create(solver->ctx, square, solver->plan->device, &quick, &solver->inner_plan));
+    TESS_TRY(tess_inner_plan(solver, square, &quick, &solver->inner_plan));
     inner.padded = true;
     return tess_solver_open(solver->inner_plan, &inner, &solver->inner);
 }

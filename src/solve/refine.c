@@ -42,8 +42,7 @@ static tess_status open(tess_solver *solver)
                          "inner=f32 needs a matrix of f64, and this is f32 already");
     TESS_TRY(tess_matrix_to_type(solver->ctx, plan->matrix, TESS_F32, &solver->inner_matrix));
     TESS_TRY(copy_values(solver));
-    TESS_TRY(tess_plan_create(solver->ctx, solver->inner_matrix, plan->device, NULL,
-                              &solver->inner_plan));
+    TESS_TRY(tess_inner_plan(solver, solver->inner_matrix, NULL, &solver->inner_plan));
     tess_solve_options inner = solver->options;
     inner.inner_single = false;
     inner.trusting = true;

@@ -200,6 +200,36 @@ tess_status tess_rounds_start(tess_rounds *f, const void *b, void *x, tess_syste
     return end->done ? tess_history_put(f->solver, 0, f->rhs_norm) : TESS_OK;
 }
 
+/* Whether the plan was made, or nothing else could help. */
+static bool is_settled(tess_status status)
+{
+    return status == TESS_OK || status == TESS_ERR_MEMORY;
+}
+
+tess_status tess_inner_plan(const tess_solver *solver, const tess_matrix *A,
+                            const tess_plan_options *options, tess_plan **out)
+{
+    const tess_plan *plan = solver->plan;
+    const tess_kept_error kept = tess_error_keep(solver->ctx);
+    tess_plan_options like = {
+        .format = plan->format, .kernel = plan->kernel, .params = plan->params};
+    if (!plan->named)
+        return tess_plan_create(solver->ctx, A, plan->device, options, out);
+    tess_status status = tess_plan_create(solver->ctx, A, plan->device, &like, out);
+    if (is_settled(status))
+        return status;
+    like = (tess_plan_options){.effort = TESS_EFFORT_ESTIMATE, .format = plan->format};
+    status = tess_plan_create(solver->ctx, A, plan->device, &like, out);
+    if (!is_settled(status))
+        status = tess_plan_create(solver->ctx, A, plan->device, options, out);
+    if (status == TESS_OK) {
+        tess_log(solver->ctx, "solver: kernel=%s does not fit the inner matrix, %s does (%s)",
+                 plan->kernel, (*out)->kernel, tess_ctx_error(solver->ctx));
+        tess_error_restore(solver->ctx, &kept);
+    }
+    return status;
+}
+
 void tess_inner_close(tess_solver *solver)
 {
     tess_solver_destroy(solver->inner);

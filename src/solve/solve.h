@@ -54,6 +54,11 @@ extern const tess_outer tess_outer_parts; /* parts_together.c: A is held by part
 
 /* ---- rounds.c: corrections of x by an inner solver ---- */
 
+/* A plan of a matrix that stands for the solver's own: with the kernel that the caller named, where
+ * it fits that matrix, else on the same format. `options` say what is taken where nothing was
+ * named. */
+tess_status tess_inner_plan(const tess_solver *solver, const tess_matrix *A,
+                            const tess_plan_options *options, tess_plan **out);
 /* Frees the inner solver, its plan and its matrix. */
 void tess_inner_close(tess_solver *solver);
 /* The inner plan and solver take the values that the inner matrix has now. */

@@ -297,6 +297,14 @@ The same for programs; these keys are stable.
         "cols": 1,
         "bytes": 276.0
       }
+    },
+    "regrouping": {
+      "block": 1,
+      "fields": 0,
+      "blocks": 13,
+      "density": 1.0,
+      "bytes": 260.0,
+      "reason": "no order of the unknowns was found that makes blocks which pay"
     }
   }
   $ tessera info blocks2.mtx --json | tr -d ' \n' | grep -oE '"rows":[1-8],"cols":[1-8],"row_offset":0,"col_offset":0' | awk -F '[:,]' '$2 == $4' | sort | uniq -c
@@ -351,7 +359,15 @@ Blocks of other shapes, wherever they lie.
                  3x3            0      0.0 %   0.000       148 kB       +0 %
                  2x2            0      0.0 %   0.000       148 kB       +0 %
   $ tessera info gen:planted:rows=1200,shapes=row:32,blocks=18,noise=0 --json | tr -d ' \n' | grep -oE '"auto":.*'
-  "auto":{"shapes":"row:32","blocks":324,"nonzeros":10368,"share":1.0,"fill":1.0,"bytes":109540.0},"csr_bytes":148420.0,"best_blocks":{"rows":1,"cols":4,"bytes":126100.0}}}
+  "auto":{"shapes":"row:32","blocks":324,"nonzeros":10368,"share":1.0,"fill":1.0,"bytes":109540.0},"csr_bytes":148420.0,"best_blocks":{"rows":1,"cols":4,"bytes":126100.0}},"regrouping":{"block":1,"fields":0,"blocks":10368,"density":1.0,"bytes":148420.0,"reason":"noorderoftheunknownswasfoundthatmakesblockswhichpay"}}
+
+Fields that follow each other hide blocks: all first unknowns, then all second ones, then all third ones.
+
+  $ tessera convert gen:stencil27:n=6,b=3 - 2> note | awk 'function f(i) { return (i - 1) % 3 * 216 + int((i - 1) / 3) + 1 } /^%/ { print; next } !n++ { print; next } { print f($1), f($2), $3 }' > fields.mtx
+  $ tessera info fields.mtx | grep -A 2 renumber
+  renumber   3 fields of 216 unknowns: interleaved they are 100 % full blocks of 3
+             x 3, which move 0.348 MB in an SpMV with the permutation of x and y,
+             0.77 times CSR's
 
 What parts would have, without MPI: one line a partition, and each part in JSON.
 

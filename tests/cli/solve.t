@@ -146,3 +146,14 @@ Ctrl-C ends a solve with the best x so far, which is written.
   $ timeout --foreground -s INT 1 tessera solve gen:elasticity:n=24 --device ref --tol 0 --out best.mtx 2>/dev/null | grep -o '^result    CANCELLED'; test -s best.mtx && echo written
   result    CANCELLED
   written
+
+A named format or kernel runs in every product, or is refused.
+
+  $ tessera solve gen:stencil27:n=6,b=3 --method cg --format symmetric -v 2>&1 | grep -o 'plan: device=cpu format=symmetric kernel=symmetric_spmv_3x3'
+  plan: device=cpu format=symmetric kernel=symmetric_spmv_3x3
+  $ tessera solve gen:stencil27:n=6,b=3 --method cg --format nosuch
+  2> tessera: device 'cpu' has no format 'nosuch' (one of: bsr, symmetric, fbcsr)
+  [2]
+  $ tessera solve gen:stencil27:n=6,b=3 --method cg --params C=3
+  2> tessera: device 'cpu': kernels take no parameters, got 'C=3'
+  [2]

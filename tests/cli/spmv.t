@@ -104,3 +104,10 @@ NumPy's format, and standard output, where the report goes to stderr.
   $ tessera spmv blocks2.mtx --x none.npy --device ref
   2> tessera: none.npy: No such file or directory; name a file of one vector: .mtx, .npy or text
   [2]
+
+  $ tessera spmv gen:stencil27:n=6,b=3 --format symmetric --json | grep -o '"format": "[a-z]*"\|"correct": [a-z]*'
+  "format": "symmetric"
+  "correct": true
+  $ tessera spmv gen:stencil27:n=6,b=3 --device ref --format nosuch
+  2> tessera: device 'ref' has no format 'nosuch', only 'bsr'
+  [2]

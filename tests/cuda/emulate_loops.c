@@ -141,7 +141,7 @@ static void run_betweens(const test_loop *loop, int number, tess_solver *solver,
     const size_t stride = (size_t)solver->space.stride * tess_type_size(loop->type);
     tess_unit_list list = {.steps = solver->loop};
     double parts[PARTS];
-    assert_int_equal(tess_units_build(&list, true, true, method->stops, method->stop_count),
+    assert_int_equal(tess_units_build(&list, loop->fused, true, method->stops, method->stop_count),
                      TESS_OK);
     for (int i = 0; i < ITERATIONS; i++) {
         int k = 0;
@@ -156,8 +156,8 @@ static void run_betweens(const test_loop *loop, int number, tess_solver *solver,
             snprintf(name, sizeof name, "between_%d_%d", number, k++);
             tess_loop_call call = d->call;
             call.common.finish.guard = list.units[u].guard;
-            call.product_parts = address(parts);
-            call.product_count = PARTS;
+            call.product_parts = loop->fused ? address(parts) : 0;
+            call.product_count = loop->fused ? PARTS : 0;
             point_to_vectors(&between->code.numbers, d, stride, &call);
             tess_cuda_launch launch;
             tess_between_launch(&between->code, &call, &launch);

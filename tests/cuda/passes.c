@@ -138,11 +138,13 @@ int test_loops(test_loop *loops, int capacity)
                                                      : &tess_pc_none,
                               .block = blocks[b],
                               .type = b == 4 ? TESS_F32 : TESS_F64,
-                              .held = b == 4 || b == 2 ? TESS_F32 : TESS_F64};
+                              .held = b == 4 || b == 2 ? TESS_F32 : TESS_F64,
+                              .fused = (b + m) % 2 == 0};
             tess_solver solver;
             open_solver(&solver, ctx, method, loop.pc, loop.block, loop.held);
             tess_unit_list list = {.steps = solver.loop};
-            if (tess_units_build(&list, true, true, method->stops, method->stop_count) != TESS_OK)
+            if (tess_units_build(&list, loop.fused, true, method->stops, method->stop_count) !=
+                TESS_OK)
                 abort();
             /* A long list does not fit a loop, and a device then replays a graph. */
             if (!tess_loop_write(&list, loop.type, loop.block, 128, TESS_LOOP_TEAM, &loop.code) ||

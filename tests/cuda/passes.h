@@ -30,6 +30,7 @@ typedef struct test_loop {
     const tess_pc_ops *pc;
     int32_t block;
     tess_type type, held;
+    bool fused; /* products leave the parts of their dots */
     tess_loop_code code;
     int programme_count;
     int programme[TEST_PROGRAMME];

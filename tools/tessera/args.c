@@ -39,6 +39,15 @@ static const cli_option block_option = {
     0,
     0};
 
+static const cli_option kernel_options[] = {
+    {"format", OPTION_TEXT, offsetof(common_args, format), "NAME",
+     "run on this storage format (default: the fastest)", 0, 0},
+    {"kernel", OPTION_TEXT, offsetof(common_args, kernel), "NAME",
+     "run this kernel, as `bench` names it", 0, 0},
+    {"params", OPTION_TEXT, offsetof(common_args, params), "LIST",
+     "the kernel's parameters, as `bench` prints them", 0, 0},
+};
+
 const cli_option *args_common_option(const cli_command *command, size_t index)
 {
     const cli_option *list[OPTIONS_MAX];
@@ -52,6 +61,8 @@ const cli_option *args_common_option(const cli_command *command, size_t index)
         list[count++] = &type_option;
     if (command->uses & USES_BLOCK)
         list[count++] = &block_option;
+    for (size_t i = 0; i < 3 && (command->uses & USES_KERNEL); i++)
+        list[count++] = &kernel_options[i];
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
         list[count++] = &always[i];
     list[count++] = &help_option;

@@ -71,6 +71,11 @@ json_t *info_json(const info_facts *facts)
                                      "cols", r->cols, "density", r->density, "bytes", r->bytes,
                                      "reason", facts->blocks->reason));
     json_object_set_new(document, "fbcsr", info_shapes_json(facts));
+    const tess_regrouping *g = facts->regrouping;
+    json_object_set_new(document, "regrouping",
+                        json_pack("{s:i, s:i, s:I, s:f, s:f, s:s}", "block", g->block, "fields",
+                                  g->fields, "blocks", (json_int_t)g->blocks, "density", g->density,
+                                  "bytes", g->bytes, "reason", g->reason));
     return document;
 }
 
@@ -84,6 +89,8 @@ static int gather(cli_app *app, bool ignore_zeros, info_run *r)
     r->facts.blocks = r->blocks;
     TRY_CALL(app, tess_detect_shapes(app->ctx, r->scalars, &r->shapes));
     r->facts.shapes = r->shapes;
+    TRY_CALL(app, tess_detect_regrouping(app->ctx, r->scalars, &options, &r->regrouping));
+    r->facts.regrouping = r->regrouping;
     return EXIT_DONE;
 }
 
@@ -98,6 +105,7 @@ int info_gather(cli_app *app, const char *input, const tess_matrix *A, bool igno
 
 void info_release(info_run *r)
 {
+    tess_regrouping_destroy(r->regrouping);
     tess_shape_detection_destroy(r->shapes);
     tess_detection_destroy(r->blocks);
     tess_matrix_destroy(r->scalars);
@@ -151,7 +159,8 @@ const cli_command command_info = {
         "Describes a matrix: sizes, row lengths, symmetry, and for every block size how many "
         "blocks it takes, how full they are and how many bytes a product then moves; and what "
         "blocks of other shapes, wherever they lie, would take (format fbcsr). Recommends the "
-        "cheapest blocking, or none, and says why.\n\n"
+        "cheapest blocking, or none, and says why. Where another order of the unknowns would make "
+        "blocks, such as fields that follow each other or rows alike far apart, it says which.\n\n"
         "--parts deals the matrix out to N parts, as tessera-mpi does to N ranks: a line a "
         "partition with the rows and bytes of the largest part, its halo (rows of x that it needs "
         "of others) and what travels in a product. PARTITION is contiguous, cyclic, metis or "

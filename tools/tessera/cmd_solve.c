@@ -35,6 +35,12 @@ static int run(cli_app *app, void *arguments)
     if (r.matrix)
         r.device = open_device_for(app, &args->solver.common, r.matrix, &exit_status);
     if (r.device) {
+        const tess_status made =
+            create_plan(app, &args->solver.common, r.matrix, r.device, &r.plan);
+        if (made != TESS_OK)
+            exit_status = fail_status(app, made);
+    }
+    if (r.plan) {
         exit_status = solve_system(app, &args->solver.solve, &r);
         if (exit_status == EXIT_DONE) {
             const tess_result *result = &r.report.result;
@@ -92,11 +98,15 @@ const cli_command command_solve = {
         "|A'r| beside it says how nearly. A Matrix Market file is stored with the blocks that "
         "`tessera info` recommends where they are square; --block 1 stores plain CSR. Ctrl-C ends "
         "the solve with the best x so far, which "
-        "--out still gets.",
-    .examples = "tessera solve gen:elasticity:n=24\n"
-                "tessera solve A.mtx.gz --rhs b.mtx --method gmres --pc ilu0 --out x.mtx\n"
-                "tessera solve gen:cdr:n=32 --pc ilu0 --plot residual.svg",
-    .uses = USES_DEVICE | USES_TYPE | USES_BLOCK | USES_SQUARE_BLOCKS | USES_SOLVER,
+        "--out still gets.\n\n"
+        "--kernel, --format and --params name the product of the iterations, as `tessera bench` "
+        "lists them: every product of the solve then runs that kernel.",
+    .examples =
+        "tessera solve gen:elasticity:n=24\n"
+        "tessera solve A.mtx.gz --rhs b.mtx --method gmres --pc ilu0 --out x.mtx\n"
+        "tessera solve gen:stencil27:n=48,b=4 --device cuda --kernel multi_row --method cg\n"
+        "tessera solve gen:cdr:n=32 --pc ilu0 --plot residual.svg",
+    .uses = USES_DEVICE | USES_TYPE | USES_BLOCK | USES_SQUARE_BLOCKS | USES_SOLVER | USES_KERNEL,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .choices = solve_choices,

@@ -42,7 +42,7 @@ static int multiply(cli_app *app, const spmv_args *args, spmv_run *r)
     r->seconds = calloc((size_t)reps, sizeof *r->seconds);
     if (!r->seconds)
         return fail_memory(app);
-    TRY_CALL(app, tess_plan_create(app->ctx, r->matrix, r->device, NULL, &r->plan));
+    TRY_CALL(app, create_plan(app, &args->common, r->matrix, r->device, &r->plan));
     TRY_CALL(app, tess_plan_time(r->plan, r->x, r->y, reps, r->seconds));
     r->best = r->seconds[0];
     for (int i = 1; i < reps; i++)
@@ -140,10 +140,12 @@ const cli_command command_spmv = {
         "explain makes the command fail with exit status 1. GB/s are the bytes of matrix and "
         "vectors over time, whatever the format; GFLOP/s count the zeros inside blocks.\n\n"
         "A Matrix Market file is stored with the blocks that `tessera info` recommends; --block 1 "
-        "stores plain CSR. --out - writes y to standard output and the report to stderr.",
+        "stores plain CSR. --out - writes y to standard output and the report to stderr.\n\n"
+        "--kernel, --format and --params name what runs; `tessera bench` lists what there is. "
+        "Without them the fastest is chosen.",
     .examples = "tessera spmv A.mtx.gz\n"
                 "tessera spmv gen:stencil27:n=48,b=3 --device cpu:4",
-    .uses = USES_DEVICE | USES_TYPE | USES_BLOCK,
+    .uses = USES_DEVICE | USES_TYPE | USES_BLOCK | USES_KERNEL,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .args_size = sizeof(spmv_args),

@@ -61,17 +61,25 @@ enum { OPERANDS_MAX = 8 };
 /* First member of every command's argument struct. */
 typedef struct common_args {
     bool help, json, verbose;
-    int64_t threads;    /* 0: all */
-    const char *device; /* NULL: the best there is; only with USES_DEVICE */
-    type_choice type;   /* only with USES_TYPE */
-    block_choice block; /* only with USES_BLOCK */
-    bool as_it_is;      /* without --block a file keeps the blocks it has */
+    int64_t threads;                      /* 0: all */
+    const char *device;                   /* NULL: the best there is; only with USES_DEVICE */
+    type_choice type;                     /* only with USES_TYPE */
+    block_choice block;                   /* only with USES_BLOCK */
+    bool as_it_is;                        /* without --block a file keeps the blocks it has */
+    const char *format, *kernel, *params; /* of the plan, NULL: the library's; with USES_KERNEL */
     const char *operands[OPERANDS_MAX];
     int operand_count;
 } common_args;
 
 /* Which of the shared options a command takes beside --help, --json, --threads and --verbose. */
-enum { USES_DEVICE = 1, USES_TYPE = 2, USES_BLOCK = 4, USES_SQUARE_BLOCKS = 8, USES_SOLVER = 16 };
+enum {
+    USES_DEVICE = 1,
+    USES_TYPE = 2,
+    USES_BLOCK = 4,
+    USES_SQUARE_BLOCKS = 8,
+    USES_SOLVER = 16,
+    USES_KERNEL = 32
+};
 
 /* ---- Commands ---- */
 
@@ -206,6 +214,10 @@ int input_vector(cli_app *app, const char *path, tess_type type, int64_t expecte
 tess_device *open_device_for(cli_app *app, const common_args *common, const tess_matrix *A,
                              int *exit_status);
 tess_device *open_device(cli_app *app, const common_args *common, int *exit_status);
+
+/* A plan of A with what --format, --kernel and --params say. */
+tess_status create_plan(cli_app *app, const common_args *common, const tess_matrix *A,
+                        tess_device *device, tess_plan **out);
 
 /* All that there is to know about them. */
 tess_device_info device_info(const tess_device *device);

@@ -12,6 +12,7 @@ typedef struct info_facts {
     tess_symmetry symmetry;
     const tess_detection *blocks;
     const tess_shape_detection *shapes;
+    const tess_regrouping *regrouping;
 } info_facts;
 
 /* The facts, and what they point into; all of it is released at one place. */
@@ -20,6 +21,7 @@ typedef struct info_run {
     tess_matrix *scalars;
     tess_detection *blocks;
     tess_shape_detection *shapes;
+    tess_regrouping *regrouping;
 } info_run;
 
 /* `input` names A. r is cleared, and released after a failure too. */
@@ -47,6 +49,9 @@ const char *info_row_range(int k, char *buffer);
  * allowed to be: unaligned blocks, say. */
 bool info_worth_showing(const tess_detection *d, const tess_block_candidate *c);
 bool info_is_recommended(const tess_detection *d, const tess_block_candidate *c);
+/* Whether another order of the unknowns makes blocks that move clearly less than the recommended.
+ */
+bool info_regrouping_pays(const info_facts *facts);
 /* Why the recommended size is, without the advice itself. */
 const char *info_reason(const tess_detection *d);
 void info_print(const cli_app *app, const info_facts *facts, bool all_candidates);

@@ -179,6 +179,12 @@ const char *info_reason(const tess_detection *d)
     return repeats ? d->reason + sizeof prefix - 1 : d->reason;
 }
 
+bool info_regrouping_pays(const info_facts *facts)
+{
+    return facts->regrouping->block > 1 &&
+           facts->regrouping->bytes < 0.95 * facts->blocks->recommended.bytes;
+}
+
 static void print_verdict(const cli_app *app, const info_facts *facts)
 {
     const tess_detection *d = facts->blocks;
@@ -198,6 +204,8 @@ static void print_verdict(const cli_app *app, const info_facts *facts)
     char shapes[768];
     info_describe_shapes(facts, shapes, sizeof shapes);
     print_reason("fbcsr", shapes);
+    if (info_regrouping_pays(facts))
+        print_reason("renumber", facts->regrouping->reason);
     char a[TEXT_MAX], b[TEXT_MAX];
     double flops = 2.0 * (double)r->blocks * r->rows * r->cols;
     printf("cost       a product moves %s for %s: %.2f flop a byte, so memory\n"

@@ -168,6 +168,14 @@ tess_device_info device_info(const tess_device *device)
     return info;
 }
 
+tess_status create_plan(cli_app *app, const common_args *common, const tess_matrix *A,
+                        tess_device *device, tess_plan **out)
+{
+    const tess_plan_options options = {
+        .format = common->format, .kernel = common->kernel, .params = common->params};
+    return tess_plan_create(app->ctx, A, device, &options, out);
+}
+
 tess_plan_info plan_info(const tess_plan *plan)
 {
     tess_plan_info info = {0};

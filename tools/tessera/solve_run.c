@@ -125,8 +125,6 @@ int solve_system(cli_app *app, const solve_options *options, solve_run *r)
     r->x = zero_vector(A.type, A.cols);
     if (!r->x)
         return fail_memory(app);
-    if (!r->plan)
-        TRY_CALL(app, tess_plan_create(app->ctx, r->matrix, r->device, NULL, &r->plan));
     TRY_EXIT(make_rhs(app, options, r));
     TRY_EXIT(make_spec(app, options, r));
     double started = seconds_now();

@@ -27,14 +27,14 @@ typedef struct solve_run {
     solve_report report;
     tess_matrix *matrix;
     tess_device *device;
-    tess_plan *plan; /* NULL: solve_system makes it */
+    tess_plan *plan;
     tess_solver *solver;
     void *b, *x; /* b: the generator's, or NULL */
     double tol;  /* where --tol was given */
     char spec[256];
 } solve_run;
 
-/* Solves with r's matrix on its device. Ctrl-C ends the solve with the best x so far. */
+/* Solves with r's plan of its matrix. Ctrl-C ends the solve with the best x so far. */
 int solve_system(cli_app *app, const solve_options *options, solve_run *r);
 void solve_release(solve_run *r);
 /* |r|/|b| at which the solve was to end. */

@@ -1,4 +1,5 @@
 /* Making, updating and explaining a plan on a CUDA device. */
+#include "backend/shapes.h"
 #include "cuda/plan/plan.h"
 
 static tess_status need_transposed(tess_cuda_plan *p)
@@ -116,7 +117,8 @@ cleanup:
     return status;
 }
 
-/* Among the kernels for another product, one that shares the chosen kernel's layout. */
+/* The plan's own kernel for its product on another matrix (the transpose); among the kernels for
+ * another product, one that shares its layout. NULL: there is none. */
 static const tess_cuda_kernel *companion(const tess_cuda_plan *p, tess_cuda_op op,
                                          const tess_cuda_problem *problem, int *params)
 {
@@ -124,6 +126,10 @@ static const tess_cuda_kernel *companion(const tess_cuda_plan *p, tess_cuda_op o
     tess_cuda_problem plain = *problem;
     plain.vectors = 1;
     plain.row_major = 0;
+    if (p->kernel->op == op && p->kernel->fits(problem, p->params)) {
+        memcpy(params, p->params, sizeof p->params);
+        return p->kernel;
+    }
     p->kernel->layout_name(&plain, p->params, wanted, sizeof wanted);
     for (int i = 0; i < tess_cuda_kernel_count; i++) {
         const tess_cuda_kernel *kernel = tess_cuda_kernels[i];
@@ -164,30 +170,69 @@ static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, bool t
     }
 }
 
+/* What predicates see of A or A^T. Shapes are chosen for A^T; where none pays there, A's do. */
+static tess_status describe(tess_cuda_plan *p, bool transposed, tess_cuda_problem *problem)
+{
+    tess_fbcsr_options shapes = {0};
+    if (transposed)
+        TESS_TRY(need_transposed(p));
+    const tess_matrix *A = transposed ? p->transposed : &p->matrix;
+    tess_cuda_describe_problem(p->cuda, A, problem);
+    memcpy(problem->shapes, p->shapes, sizeof problem->shapes);
+    if (transposed && p->kernel->takes_shapes)
+        TESS_TRY(tess_shapes_choose(p->cuda->ctx, A, "", &tess_cuda_backend, &shapes));
+    if (shapes.count > 0)
+        tess_shapes_write(&shapes, problem->shapes, sizeof problem->shapes);
+    return TESS_OK;
+}
+
+static const tess_cuda_variant *find_variant(const tess_cuda_plan *p, tess_cuda_op op,
+                                             bool transposed, int vectors, int row_major)
+{
+    const tess_cuda_variant *v = p->variants;
+    while (v && (v->kernel->op != op || v->transposed != transposed ||
+                 v->problem.vectors != vectors || v->problem.row_major != row_major))
+        v = v->next;
+    return v;
+}
+
 tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool transposed, int vectors,
                                    int row_major, const tess_cuda_variant **out)
 {
-    for (const tess_cuda_variant *v = p->variants; v; v = v->next) {
-        if (v->kernel->op == op && v->transposed == transposed && v->problem.vectors == vectors &&
-            v->problem.row_major == row_major) {
-            *out = v;
-            return TESS_OK;
-        }
-    }
     static const tess_plan_options automatic = {0};
+    const tess_cuda_variant *known = find_variant(p, op, transposed, vectors, row_major);
     tess_cuda_problem problem;
     int params[TESS_CUDA_PARAMS] = {0};
-    if (transposed)
-        TESS_TRY(need_transposed(p));
-    tess_cuda_describe_problem(p->cuda, transposed ? p->transposed : &p->matrix, &problem);
+    if (known) {
+        *out = known;
+        return TESS_OK;
+    }
+    TESS_TRY(describe(p, transposed, &problem));
     problem.vectors = vectors;
     problem.row_major = row_major;
-    if (!transposed)
-        memcpy(problem.shapes, p->shapes, sizeof problem.shapes);
     const tess_cuda_kernel *kernel = companion(p, op, &problem, params);
     if (kernel && add_variant(p, kernel, params, transposed, &problem, out) == TESS_OK)
         return TESS_OK;
     return add_first_accepted(p, op, transposed, &problem, &automatic, out);
+}
+
+tess_status tess_cuda_need_dot(tess_cuda_plan *p, const tess_cuda_variant **out)
+{
+    tess_cuda_problem problem;
+    int params[TESS_CUDA_PARAMS] = {0};
+    *out = find_variant(p, TESS_CUDA_SPMV_DOT, false, 1, 0);
+    if (*out || p->plain_dots || p->caller.apply)
+        return TESS_OK;
+    TESS_TRY(describe(p, false, &problem));
+    const tess_cuda_kernel *kernel = companion(p, TESS_CUDA_SPMV_DOT, &problem, params);
+    const tess_kept_error kept = tess_error_keep(p->cuda->ctx);
+    const tess_status status =
+        kernel ? add_variant(p, kernel, params, false, &problem, out) : TESS_OK;
+    if (status == TESS_ERR_MEMORY)
+        return status;
+    p->plain_dots = !*out;
+    tess_error_restore(p->cuda->ctx, &kept);
+    return TESS_OK;
 }
 
 static tess_status prepare_kernel(tess_plan *plan, tess_cuda_plan *p,
@@ -214,6 +259,10 @@ static tess_status prepare_kernel(tess_plan *plan, tess_cuda_plan *p,
         p->kernel = variant->kernel;
         memcpy(p->params, variant->params, sizeof p->params);
     }
+    int beside[TESS_CUDA_PARAMS] = {0};
+    problem.vectors = 2;
+    plan->one_vector = !companion(p, TESS_CUDA_SPMM, &problem, beside);
+    problem.vectors = 1;
     snprintf(plan->format, sizeof plan->format, "%s", p->kernel->format);
     snprintf(plan->kernel, sizeof plan->kernel, "%s", p->kernel->name);
     tess_cuda_write_all(p->kernel, &problem, p->params, plan->params, sizeof plan->params);
@@ -327,31 +376,4 @@ tess_status tess_cuda_set_stream(tess_plan *plan, void *stream)
     if (status == TESS_OK)
         p->stream = stream ? stream : p->cuda->stream;
     return status;
-}
-
-void tess_cuda_explain(tess_plan *plan)
-{
-    const tess_cuda_plan *p = tess_cuda_plan_of(plan);
-    const tess_cuda *cuda = p->cuda;
-    size_t bytes = 0;
-    for (const tess_cuda_resident *r = p->shares ? cuda->shared : p->residents; r; r = r->next)
-        bytes += r->bytes;
-    double least = tess_matrix_spmv_bytes(&p->matrix);
-    tess_append(plan->explain, sizeof plan->explain,
-                "memory  %.4g MB on the device (%.2fx the matrix)\n", 1e-6 * (double)bytes,
-                least > 0 ? (double)bytes / least : 0.0);
-    if (tess_cuda_enter(cuda) != TESS_OK)
-        return;
-    for (const tess_cuda_variant *v = p->variants; v; v = v->next) {
-        for (int i = 0; i < v->functions; i++) {
-            int registers = 0, local = 0;
-            (void)cuda->driver.cuFuncGetAttribute(&registers, CU_FUNCTION_REGISTERS,
-                                                  v->function[i]);
-            (void)cuda->driver.cuFuncGetAttribute(&local, CU_FUNCTION_LOCAL_BYTES, v->function[i]);
-            tess_append(plan->explain, sizeof plan->explain,
-                        "code    %s: %d registers a thread%s\n", v->entries[i], registers,
-                        local > 0 ? ", SPILLS" : "");
-        }
-    }
-    tess_cuda_leave(cuda);
 }

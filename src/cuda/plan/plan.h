@@ -33,6 +33,7 @@ typedef struct tess_cuda_plan {
     size_t stage_bytes[TESS_STAGES];
     cu_pointer dot_scratch; /* partial sums, then the result */
     cu_function update;     /* update.cu, once values came from device memory */
+    bool plain_dots;        /* the kernel has no form with a dot product, or it was refused */
     tess_operator caller;   /* whose products these are; apply = NULL: the plan's own */
 } tess_cuda_plan;
 
@@ -60,17 +61,25 @@ tess_status tess_cuda_update_values(tess_plan *plan, const void *values);
 tess_status tess_cuda_host_values(tess_plan *plan);
 tess_status tess_cuda_set_stream(tess_plan *plan, void *stream);
 void tess_cuda_settle(tess_plan *plan);
-void tess_cuda_explain(tess_plan *plan);
 
 /* The variant for a product, made now if this is the first time. Inside enter/leave. */
 tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool transposed, int vectors,
                                    int row_major, const tess_cuda_variant **out);
+
+/* The form of the plan's kernel that leaves a dot product too, made now if this is the first time.
+ * NULL: there is none on the plan's layout, and a dot product follows the product. Inside
+ * enter/leave. */
+tess_status tess_cuda_need_dot(tess_cuda_plan *p, const tess_cuda_variant **out);
 
 /* The plan's matrix in a layout of its own, for users that are no variants; kept up to date with
  * new values until it is let go. Inside enter/leave. */
 tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout_name,
                                     tess_cuda_resident **out);
 void tess_cuda_let_resident_go(tess_cuda_plan *p, tess_cuda_resident *resident);
+
+/* ---- explain.c ---- */
+
+void tess_cuda_explain(tess_plan *plan);
 
 /* ---- operator.c: the caller's ---- */
 

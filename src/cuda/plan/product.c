@@ -131,12 +131,12 @@ static tess_status run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_poi
     return tess_cuda_launch_one(cuda, final, &run, p->stream);
 }
 
-/* The fused kernel where the table has one, otherwise the product and then dot.cu. */
+/* The fused form of the plan's kernel, or the product and then dot.cu. */
 static tess_status run_spmv_dot(tess_cuda_plan *p, tess_cuda_call *call)
 {
     const tess_cuda_variant *variant;
-    if (!p->caller.apply &&
-        tess_cuda_need_variant(p, TESS_CUDA_SPMV_DOT, false, 1, 0, &variant) == TESS_OK)
+    TESS_TRY(tess_cuda_need_dot(p, &variant));
+    if (variant)
         return tess_cuda_run(p->cuda, variant, call, p->stream);
     TESS_TRY(run_spmv(p, false, call));
     return run_dot(p, call->w ? call->w : call->y, call->y, call->dot);

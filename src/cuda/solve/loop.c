@@ -60,7 +60,9 @@ tess_status tess_cuda_plan_loop(tess_space *space, const tess_stretch *stretch)
     tess_loop *loop = &tess_cuda_space_of(space)->loop;
     const tess_cuda *cuda = tess_cuda_space_of(space)->cuda;
     const tess_matrix *A = space->plan->matrix;
-    if (space->plan->local || stretch->cycle != 1 || space->slots > TESS_LOOP_SLOTS ||
+    /* loop.cu has a product of its own: not for a plan whose kernel the caller named. */
+    if (space->plan->local || space->plan->named || stretch->cycle != 1 ||
+        space->slots > TESS_LOOP_SLOTS ||
         space->plan->device->backend->matrix_free || tess_pc_given_operator(space->pc) ||
         !tess_cuda_solves_at_once(space->plan->device, A))
         return TESS_OK;

@@ -128,6 +128,14 @@ static void write_pass(writer *w, const tess_steps *steps, const tess_unit *unit
         w->pending |= 1u << k;
 }
 
+/* The dot product of a product that leaves no parts. */
+static void write_dot(writer *w, const tess_step *step)
+{
+    tess_update update = {.kind = TESS_UPDATE_DOT, .slot = step->slot, .x = step->w, .y = step->y};
+    const tess_steps dot = {.update = &update};
+    write_pass(w, &dot, &(tess_unit){.updates = 1});
+}
+
 static void write_unit(writer *w, const tess_unit_list *list, const tess_unit *unit)
 {
     if (unit->kind == TESS_UNIT_APPLY)
@@ -285,7 +293,7 @@ bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count
     for (int64_t i = first; i < first + count && w.fits; i++) {
         const tess_unit *unit = &list->units[i];
         if (unit->kind == TESS_UNIT_FINISH && unit->pass && !unit->sums)
-            w.fits = false; /* the product has left no parts */
+            write_dot(&w, unit->step);
         else if (unit->kind == TESS_UNIT_FINISH && unit->pass)
             put(&w, "PARTS(%d)", unit->step->slot);
         write_unit(&w, list, unit);

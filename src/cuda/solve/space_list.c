@@ -128,17 +128,17 @@ static tess_status need_spmm(tess_space *space, tess_cuda_plan *plan)
     return tess_cuda_need_variant(plan, TESS_CUDA_SPMV, false, 1, 0, &variant);
 }
 
-/* Whether the plan has a product that leaves the parts of a dot. */
-static bool has_fused(tess_space *space, const tess_steps *steps)
+/* Whether the plan's kernel has a form that leaves the parts of a dot, where steps ask for one. */
+static tess_status find_fused(tess_space *space, const tess_steps *steps, bool *fused)
 {
-    const tess_cuda_variant *variant;
-    if (tess_cuda_space_of(space)->halo) /* the product is complete when the halo has come */
-        return false;
-    for (int64_t i = 0; i < steps->count && !tess_cuda_space_of(space)->plan->caller.apply; i++)
+    const tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_cuda_variant *variant = NULL;
+    /* A product with a halo is complete when that has come. */
+    for (int64_t i = 0; i < steps->count && !variant && !state->halo; i++)
         if (steps->step[i].kind == TESS_STEP_APPLY && steps->step[i].slot >= 0)
-            return tess_cuda_need_variant(tess_cuda_space_of(space)->plan, TESS_CUDA_SPMV_DOT,
-                                          false, 1, 0, &variant) == TESS_OK;
-    return false;
+            TESS_TRY(tess_cuda_need_dot(state->plan, &variant));
+    *fused = variant != NULL;
+    return TESS_OK;
 }
 
 /* The code that a unit launches. */
@@ -151,7 +151,7 @@ static tess_status load_unit(tess_space *space, tess_unit *unit)
         return TESS_OK;
     if (unit->kind == TESS_UNIT_APPLY) {
         tess_cuda_plan *plan = tess_cuda_step_plan(space, unit->step);
-        if (space->systems > 1 && !unit->step->transpose && !tess_cuda_space_of(space)->halo)
+        if (tess_cuda_multiplies_together(space, unit->step))
             TESS_TRY(need_spmm(space, plan));
         return unit->sums ? TESS_OK
                           : tess_cuda_need_variant(plan, TESS_CUDA_SPMV, unit->step->transpose, 1,
@@ -164,11 +164,13 @@ static tess_status load_unit(tess_space *space, tess_unit *unit)
 static tess_status build(tess_space *space, tess_unit_list *list, const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
+    bool fused;
     TESS_TRY(need_finish(state));
     TESS_TRY(tess_cuda_need_diagonals(state, list->steps));
     TESS_TRY(tess_cuda_need_factors(state, list->steps));
-    TESS_TRY(tess_units_build(list, has_fused(space, list->steps), stretch != NULL,
-                              stretch ? stretch->stops : NULL, stretch ? stretch->stop_count : 0));
+    TESS_TRY(find_fused(space, list->steps, &fused));
+    TESS_TRY(tess_units_build(list, fused, stretch != NULL, stretch ? stretch->stops : NULL,
+                              stretch ? stretch->stop_count : 0));
     for (int64_t i = 0; i < list->count; i++)
         TESS_TRY(load_unit(space, &list->units[i]));
     if (stretch && stretch->cycle == 1 && !state->loop.planned && !state->halo)

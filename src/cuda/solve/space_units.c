@@ -106,11 +106,12 @@ static tess_status apply_one(tess_space *space, const tess_unit *unit, int syste
                            .beta = step->plan ? step->beta : 0,
                            .x = tess_cuda_vector(space, step->x, system),
                            .y = tess_cuda_vector(space, step->y, system)};
-    TESS_TRY(tess_cuda_need_variant(tess_cuda_step_plan(space, step),
-                                    unit->sums ? TESS_CUDA_SPMV_DOT : TESS_CUDA_SPMV,
-                                    step->transpose, 1, 0, &variant));
-    if (!unit->sums)
+    if (!unit->sums) {
+        TESS_TRY(tess_cuda_need_variant(tess_cuda_step_plan(space, step), TESS_CUDA_SPMV,
+                                        step->transpose, 1, 0, &variant));
         return tess_cuda_run(state->cuda, variant, &call, state->plan->stream);
+    }
+    TESS_TRY(tess_cuda_need_dot(state->plan, &variant));
     if (step->w != step->y)
         call.w = tess_cuda_vector(space, step->w, system);
     call.dot = tess_cuda_slots(space, system) + (uint64_t)step->slot * sizeof(double);
@@ -122,9 +123,7 @@ static tess_status apply_many(tess_space *space, const tess_unit *unit, const in
                               int count)
 {
     const tess_step *step = unit->step;
-    const tess_cuda_space *state = tess_cuda_space_of(space);
-    if (count == 1 || step->transpose || state->plan->caller.apply ||
-        (state->halo && !step->plan)) {
+    if (count == 1 || !tess_cuda_multiplies_together(space, step)) {
         for (int i = 0; i < count; i++)
             TESS_TRY(apply_one(space, unit, systems[i]));
         return TESS_OK;

@@ -36,6 +36,8 @@ typedef struct tess_marks {
 
 tess_status tess_marks_create(tess_ctx *ctx, int64_t columns, tess_marks *out);
 void tess_marks_clear(tess_ctx *ctx, tess_marks *marks);
+/* A stamp this thread has not used; after 2^32 of them the marks start afresh. */
+uint32_t tess_marks_next(const tess_marks *marks, int thread);
 
 /* Blocks of height x width cells of P when blocks begin at the rows and columns (of cells) that are
  * congruent to the offsets. group_counts (NULL, or rows of blocks + 1 elements) gets the number of

@@ -105,8 +105,7 @@ void tess_marks_clear(tess_ctx *ctx, tess_marks *marks)
     *marks = (tess_marks){0};
 }
 
-/* A stamp this thread has not used; after 2^32 of them the marks start afresh. */
-static uint32_t next_stamp(const tess_marks *marks, int thread)
+uint32_t tess_marks_next(const tess_marks *marks, int thread)
 {
     uint32_t *stamp = &marks->stamp[thread];
     if (++*stamp == 0) {
@@ -206,7 +205,7 @@ static void sweep_share(void *arg, int thread)
     for (int64_t g = share_begin(P, &G, thread, threads); g < end; g++) {
         int64_t found =
             sweep(P, group_begin(&G, g), group_begin(&G, g + 1), job->by_width, job->column_shift,
-                  mark, next_stamp(marks, thread), Q ? Q->columns + Q->row_offsets[g] : NULL);
+                  mark, tess_marks_next(marks, thread), Q ? Q->columns + Q->row_offsets[g] : NULL);
         if (job->group_counts)
             job->group_counts[g + 1] = found;
         total += found;

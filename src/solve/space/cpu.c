@@ -197,7 +197,8 @@ static tess_status apply_many(tess_space *space, const tess_step *step, const in
                               int count)
 {
     tess_plan *plan = step->plan ? step->plan : space->plan;
-    if (step->transpose || !plan->device->backend->spmm || count == 1) {
+    if (step->transpose || !plan->device->backend->spmm || count == 1 ||
+        (plan->named && plan->one_vector)) {
         for (int i = 0; i < count; i++)
             TESS_TRY(apply_one(space, step, systems[i]));
         return TESS_OK;

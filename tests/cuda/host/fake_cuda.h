@@ -19,6 +19,14 @@
 
 #include "cuda/driver/driver_api.h"
 
+/* How often an entry point was launched. */
+typedef struct fake_count {
+    const char *entry;
+    int64_t launches;
+} fake_count;
+
+enum { FAKE_COUNTS = 64 };
+
 typedef struct fake_cuda {
     int devices;   /* TESSERA_FAKE_DEVICES when the library is loaded, or 1; FAKE_DEVICES at most */
     int64_t alive; /* allocations, streams, events, modules, retained contexts, programs */
@@ -29,6 +37,7 @@ typedef struct fake_cuda {
     int64_t memory_used;
     int64_t allocations, launches, graphs, waits, copies; /* so far */
     int64_t compiled, clusters;                           /* programs; launches of one cluster */
+    fake_count counts[FAKE_COUNTS]; /* by entry point, in the order of their first launches */
     double clock, loading; /* seconds: what events read; the first launch of a function longer */
     int current;           /* depth of the context stack */
     int capturing;

@@ -220,6 +220,19 @@ static cu_result check(const fake_launch *l)
     return g->cluster ? check_cluster(l) : CU_SUCCESS;
 }
 
+static void count_launch(const char *entry)
+{
+    for (int i = 0; i < FAKE_COUNTS; i++) {
+        fake_count *count = &fake_state.counts[i];
+        if (!count->entry)
+            count->entry = entry;
+        if (strcmp(count->entry, entry) == 0) {
+            count->launches++;
+            return;
+        }
+    }
+}
+
 /* The clock that events read: 10 us a launch, more for one that has to load its code. */
 cu_result fake_run(const fake_launch *l)
 {
@@ -229,6 +242,7 @@ cu_result fake_run(const fake_launch *l)
                   (!*fake_state.refused || strcmp(fake_state.refused, f->entry->name) == 0),
               CU_ERROR_INVALID_VALUE);
     fake_state.launches++;
+    count_launch(f->entry->name);
     fake_state.clusters += l->grid.cluster;
     fake_state.clock += 10e-6 + (f->launched ? 0 : fake_state.loading);
     f->launched++;

@@ -1,0 +1,185 @@
+/* Groups of b rows alike (regroup.h).
+ *
+ * A row and the b - 1 most like it are a group where all of them are alike; the most alike groups
+ * come first. What is left joins in pairs, again the most alike first, as long as nobody gets more
+ * than b. Pairs alone would tear groups apart: two rows of one and two of another leave two halves.
+ *
+ * A group is a ring of rows, `next`, with a root that knows its size.
+ */
+#include "matrix/detect/regroup.h"
+
+typedef struct rings {
+    int32_t *parent, *next, *size;
+} rings;
+
+static int32_t root_of(rings *R, int32_t i)
+{
+    while (R->parent[i] != i) {
+        R->parent[i] = R->parent[R->parent[i]];
+        i = R->parent[i];
+    }
+    return i;
+}
+
+static void join(rings *R, int32_t i, int32_t j, int32_t b)
+{
+    int32_t a = root_of(R, i), c = root_of(R, j);
+    if (a == c || R->size[a] + R->size[c] > b)
+        return;
+    if (R->size[a] < R->size[c]) {
+        const int32_t kept = a;
+        a = c;
+        c = kept;
+    }
+    R->parent[c] = a;
+    R->size[a] += R->size[c];
+    const int32_t after = R->next[a];
+    R->next[a] = R->next[c];
+    R->next[c] = after;
+}
+
+/* The members of the ring that `i` is in, and out of the way of the next look. */
+static int64_t write_ring(rings *R, int64_t i, int64_t *order)
+{
+    const int32_t root = root_of(R, (int32_t)i);
+    int32_t at = (int32_t)i;
+    int64_t count = 0;
+    do {
+        order[count++] = at;
+        at = R->next[at];
+    } while (at != i);
+    R->size[root] = 0;
+    return count;
+}
+
+/* From *at on, the first row in a ring of that size that is not written yet; `rows`: none. */
+static int64_t find_ring(rings *R, int64_t rows, int32_t size, int64_t *at)
+{
+    while (*at < rows && R->size[root_of(R, (int32_t)*at)] != size)
+        (*at)++;
+    return *at;
+}
+
+/* Whole groups, then blocks of smaller rings: the largest that has room in the block, or the
+ * smallest, which is then cut. */
+static void write_order(rings *R, int64_t rows, int32_t b, int64_t *order, int64_t *grouped)
+{
+    int64_t at[TESS_REGROUP_MAX + 1] = {0}, count = 0, i;
+    while ((i = find_ring(R, rows, b, &at[b])) < rows)
+        count += write_ring(R, i, order + count);
+    *grouped = count;
+    while (count < rows) {
+        const int32_t room = b - (int32_t)(count % b);
+        int32_t size = room < b ? room : b - 1;
+        while (size > 0 && find_ring(R, rows, size, &at[size]) == rows)
+            size--;
+        if (size == 0)
+            for (size = 1; find_ring(R, rows, size, &at[size]) == rows;)
+                size++;
+        count += write_ring(R, at[size], order + count);
+    }
+}
+
+/* How alike two rows are, as far as one of them lists the other; 0: none does. */
+static int alike(const tess_similar *similar, int64_t i, int64_t j)
+{
+    for (int k = 0; k < TESS_SIMILAR; k++) {
+        if (similar[i].row[k] == j)
+            return similar[i].alike[k];
+        if (similar[j].row[k] == i)
+            return similar[j].alike[k];
+    }
+    return 0;
+}
+
+/* The least likeness within row i and the b - 1 most like it. */
+static int least_alike(const tess_similar *similar, int64_t i, int32_t b)
+{
+    const int32_t *others = similar[i].row;
+    if (others[b - 2] < 0)
+        return 0;
+    int least = similar[i].alike[b - 2];
+    for (int p = 1; p < b - 1; p++)
+        for (int q = 0; q < p; q++) {
+            const int score = alike(similar, others[p], others[q]);
+            least = score < least ? score : least;
+        }
+    return least;
+}
+
+/* Rows by that, those of 0 left out. */
+static tess_status sort_rows(tess_ctx *ctx, const tess_similar *similar, int64_t rows, int32_t b,
+                             tess_similar_pairs *out)
+{
+    int64_t first[257] = {0};
+    uint8_t *least;
+    TESS_TRY(TESS_ALLOC(ctx, rows, &least));
+    for (int64_t i = 0; i < rows; i++) {
+        least[i] = (uint8_t)least_alike(similar, i, b);
+        first[255 - least[i] + 1]++;
+    }
+    for (int s = 0; s < 256; s++)
+        first[s + 1] += first[s];
+    *out = (tess_similar_pairs){.count = first[255]};
+    tess_status status = TESS_ALLOC(ctx, rows, &out->pair);
+    for (int64_t i = 0; status == TESS_OK && i < rows; i++)
+        out->pair[first[255 - least[i]]++] = i;
+    tess_free(ctx, least);
+    return status;
+}
+
+/* Row i and the b - 1 most like it, where all are free. */
+static void join_all(rings *R, const tess_similar *similar, int64_t i, int32_t b)
+{
+    const int32_t *others = similar[i].row;
+    bool all_free = R->next[i] == i;
+    for (int k = 0; k < b - 1; k++)
+        all_free = all_free && R->next[others[k]] == others[k];
+    for (int k = 0; k < b - 1 && all_free; k++)
+        join(R, (int32_t)i, others[k], b);
+}
+
+/* Pairs by likeness: place k of row i is pair i * TESS_SIMILAR + k. */
+tess_status tess_sort_similar(tess_ctx *ctx, const tess_similar *similar, int64_t rows,
+                              tess_similar_pairs *out)
+{
+    int64_t first[257] = {0};
+    for (int64_t i = 0; i < rows; i++)
+        for (int k = 0; k < TESS_SIMILAR && similar[i].row[k] >= 0; k++)
+            first[255 - similar[i].alike[k] + 1]++;
+    for (int s = 0; s < 256; s++)
+        first[s + 1] += first[s];
+    *out = (tess_similar_pairs){.count = first[256]};
+    TESS_TRY(TESS_ALLOC(ctx, out->count, &out->pair));
+    for (int64_t i = 0; i < rows; i++)
+        for (int k = 0; k < TESS_SIMILAR && similar[i].row[k] >= 0; k++)
+            out->pair[first[255 - similar[i].alike[k]]++] = i * TESS_SIMILAR + k;
+    return TESS_OK;
+}
+
+tess_status tess_group_similar(tess_ctx *ctx, const tess_similar *similar, int64_t rows,
+                               const tess_similar_pairs *pairs, int32_t b, int64_t *order,
+                               int64_t *grouped)
+{
+    rings R = {0};
+    tess_similar_pairs seeds = {0};
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows, &R.parent));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows, &R.next));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows, &R.size));
+    for (int64_t i = 0; i < rows; i++) {
+        R.parent[i] = R.next[i] = (int32_t)i;
+        R.size[i] = 1;
+    }
+    TESS_TRY_CLEAN(sort_rows(ctx, similar, rows, b, &seeds));
+    for (int64_t s = 0; s < seeds.count; s++)
+        join_all(&R, similar, seeds.pair[s], b);
+    for (int64_t p = 0; p < pairs->count; p++) {
+        const int64_t i = pairs->pair[p] / TESS_SIMILAR;
+        join(&R, (int32_t)i, similar[i].row[pairs->pair[p] % TESS_SIMILAR], b);
+    }
+    write_order(&R, rows, b, order, grouped);
+cleanup:
+    TESS_FREE(ctx, seeds.pair, R.parent, R.next, R.size);
+    return status;
+}

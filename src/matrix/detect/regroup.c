@@ -1,0 +1,225 @@
+/* Blocks that the numbering hides: finds, counts and prices them (tessera.h, "Analysis").
+ *
+ * Candidates are 2 to 8 fields of equal length, and groups of 2 to 8 rows with nearly the same
+ * columns. Each is counted exactly, in a sweep over the entries.
+ */
+#include "matrix/detect/regroup.h"
+
+/* Bytes of 1 x 1 blocks that a regrouping may move at most to be worth the permutation. */
+#define WORTH_THE_TROUBLE 0.95
+/* Of the rows, the share that must find partners before the blocks of a size are counted. */
+#define WORTH_COUNTING 0.6
+
+/* What the caller gets, and who frees it. */
+typedef struct regrouping {
+    tess_regrouping public;
+    tess_ctx *ctx;
+} regrouping;
+
+typedef struct search {
+    tess_ctx *ctx;
+    const tess_matrix *A;
+    tess_pattern P;
+    tess_marks marks;
+    int32_t *group_of;
+    int64_t *order, *best_order; /* under trial; of the best so far */
+    tess_regrouping best;
+} search;
+
+/* ---- Counting ---- */
+
+struct count_groups {
+    const tess_pattern *P;
+    const int64_t *order;
+    const int32_t *group_of;
+    tess_marks *marks;
+    int64_t block, total;
+};
+
+static void count_groups(void *arg, tess_range groups)
+{
+    struct count_groups *job = arg;
+    const tess_pattern *P = job->P;
+    uint32_t *mark = job->marks->mark + groups.share * job->marks->columns;
+    int64_t found = 0;
+    for (int64_t g = groups.first; g < groups.last; g++) {
+        const uint32_t stamp = tess_marks_next(job->marks, groups.share);
+        const int64_t last = tess_min((g + 1) * job->block, P->rows);
+        for (int64_t i = g * job->block; i < last; i++)
+            for (int64_t k = P->row_offsets[job->order[i]]; k < P->row_offsets[job->order[i] + 1];
+                 k++) {
+                uint32_t *seen = mark + job->group_of[P->columns[k]];
+                found += *seen != stamp;
+                *seen = stamp;
+            }
+    }
+    tess_take(&job->total, found);
+}
+
+int64_t tess_count_regrouped(tess_ctx *ctx, const tess_pattern *P, const int64_t *order, int32_t b,
+                             int32_t *group_of, tess_marks *marks)
+{
+    struct count_groups job = {P, order, group_of, marks, b, 0};
+    for (int64_t i = 0; i < P->rows; i++)
+        group_of[order[i]] = (int32_t)(i / b);
+    tess_for(ctx, tess_ceil_div(P->rows, b), count_groups, &job);
+    return job.total;
+}
+
+void tess_interleave(int64_t rows, int32_t fields, int64_t *order)
+{
+    const int64_t length = rows / fields;
+    for (int64_t i = 0; i < rows; i++)
+        order[i] = i % fields * length + i / fields;
+}
+
+/* ---- Price ---- */
+
+/* Of b x b blocks; the gather of x and the scatter of y each read and write a vector and read 4
+ * bytes a row of the order. */
+static double price(const search *S, int32_t b, int64_t blocks, bool permuted)
+{
+    const double value = (double)tess_type_size(S->A->type), rows = (double)S->A->rows;
+    return (value * b * b + 4) * (double)blocks + 4 * (double)(tess_ceil_div(S->A->rows, b) + 1) +
+           2 * value * rows + (permuted ? 2 * (2 * value + 4) * rows : 0);
+}
+
+/* Counts what S->order has, and keeps it where it moves less than the best so far. */
+static void try_order(search *S, int32_t b, int32_t fields)
+{
+    const int64_t blocks = tess_count_regrouped(S->ctx, &S->P, S->order, b, S->group_of, &S->marks);
+    const double bytes = price(S, b, blocks, true);
+    if (!(bytes < S->best.bytes))
+        return;
+    S->best = (tess_regrouping){
+        .block = b,
+        .fields = fields,
+        .blocks = blocks,
+        .density = (double)S->P.entries / ((double)blocks * b * b),
+        .bytes = bytes,
+    };
+    int64_t *kept = S->best_order;
+    S->best_order = S->order;
+    S->order = kept;
+}
+
+/* ---- The search ---- */
+
+static tess_status try_fields(search *S)
+{
+    for (int32_t f = 2; f <= TESS_REGROUP_MAX; f++) {
+        if (S->P.rows % f != 0)
+            continue;
+        TESS_TRY(tess_progress(S->ctx, "looking for fields", f, TESS_REGROUP_MAX));
+        tess_interleave(S->P.rows, f, S->order);
+        try_order(S, f, f);
+    }
+    return TESS_OK;
+}
+
+static tess_status try_similar(search *S)
+{
+    tess_similar *similar;
+    tess_similar_pairs pairs = {0};
+    int64_t grouped;
+    TESS_TRY(TESS_ALLOC(S->ctx, S->P.rows, &similar));
+    tess_status status;
+    TESS_TRY_CLEAN(tess_find_similar(S->ctx, &S->P, similar));
+    TESS_TRY_CLEAN(tess_sort_similar(S->ctx, similar, S->P.rows, &pairs));
+    for (int32_t b = 2; b <= TESS_REGROUP_MAX; b++) {
+        TESS_TRY_CLEAN(tess_progress(S->ctx, "grouping rows alike", b, TESS_REGROUP_MAX));
+        TESS_TRY_CLEAN(
+            tess_group_similar(S->ctx, similar, S->P.rows, &pairs, b, S->order, &grouped));
+        if ((double)grouped >= WORTH_COUNTING * (double)S->P.rows)
+            try_order(S, b, 0);
+    }
+cleanup:
+    TESS_FREE(S->ctx, pairs.pair, similar);
+    return status;
+}
+
+static tess_status look(search *S)
+{
+    TESS_TRY(TESS_ALLOC(S->ctx, S->P.rows, &S->group_of));
+    TESS_TRY(TESS_ALLOC(S->ctx, S->P.rows, &S->order));
+    TESS_TRY(TESS_ALLOC(S->ctx, S->P.rows, &S->best_order));
+    TESS_TRY(tess_marks_create(S->ctx, S->P.cols, &S->marks));
+    TESS_TRY(try_fields(S));
+    return try_similar(S);
+}
+
+/* ---- The verdict ---- */
+
+/* "12 345" is for people; the sentence is for both. */
+static void write_reason(const search *S, double csr, tess_regrouping *R)
+{
+    const int b = (int)R->block;
+    if (b == 1)
+        tess_append(R->reason, sizeof R->reason,
+                    S->A->rows == S->A->cols
+                        ? "no order of the unknowns was found that makes blocks which pay"
+                        : "an order of the unknowns is looked for in square matrices only");
+    else if (R->fields > 0)
+        tess_append(R->reason, sizeof R->reason,
+                    "%d fields of %lld unknowns: interleaved they are %.0f %% full blocks of %d x "
+                    "%d",
+                    b, (long long)(S->A->rows / b), 100 * R->density, b, b);
+    else
+        tess_append(R->reason, sizeof R->reason,
+                    "groups of %d unknowns with nearly the same columns: renumbered they are %.0f "
+                    "%% full blocks of %d x %d",
+                    b, 100 * R->density, b, b);
+    if (b > 1)
+        tess_append(R->reason, sizeof R->reason,
+                    ", which move %.3g MB in an SpMV with the permutation of x and y, %.2f times "
+                    "CSR's",
+                    R->bytes / 1e6, R->bytes / csr);
+}
+
+static tess_status conclude(search *S, double csr, tess_regrouping **out)
+{
+    regrouping *whole;
+    TESS_TRY(TESS_CALLOC(S->ctx, 1, &whole));
+    whole->ctx = S->ctx;
+    whole->public = S->best;
+    if (whole->public.block > 1) {
+        whole->public.order = S->best_order;
+        S->best_order = NULL;
+    } else {
+        whole->public.blocks = S->P.entries;
+        whole->public.density = S->P.entries > 0 ? 1 : 0;
+        whole->public.bytes = csr;
+    }
+    write_reason(S, csr, &whole->public);
+    *out = &whole->public;
+    return TESS_OK;
+}
+
+tess_status tess_detect_regrouping(tess_ctx *ctx, const tess_matrix *A,
+                                   const tess_detect_options *given, tess_regrouping **out)
+{
+    tess_detect_options options;
+    if (!ctx || !A || !out)
+        return tess_null_argument(ctx, __func__);
+    TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_detect_options, given, &options));
+    search S = {.ctx = ctx, .A = A};
+    tess_status status;
+    TESS_TRY_CLEAN(tess_pattern_of(ctx, A, options.ignore_zeros, &S.P));
+    const double csr = price(&S, 1, S.P.entries, false);
+    S.best = (tess_regrouping){.block = 1, .bytes = WORTH_THE_TROUBLE * csr};
+    if (A->rows == A->cols && S.P.entries > 0)
+        TESS_TRY_CLEAN(look(&S));
+    TESS_TRY_CLEAN(conclude(&S, csr, out));
+cleanup:
+    tess_pattern_clear(ctx, &S.P);
+    tess_marks_clear(ctx, &S.marks);
+    TESS_FREE(ctx, S.group_of, S.order, S.best_order);
+    return status;
+}
+
+void tess_regrouping_destroy(tess_regrouping *R)
+{
+    if (!R)
+        return;
+    TESS_FREE(((regrouping *)R)->ctx, (void *)(uintptr_t)R->order, R);
+}

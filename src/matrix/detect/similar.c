@@ -1,0 +1,199 @@
+/* Rows alike (regroup.h): equal rows wherever they are, and of others those among a row's columns.
+ *
+ * A signature stands for a row's columns: the columns are hashed into 16 bins, each of which keeps
+ * its smallest hash (one permutation hashing). Of two rows about as many bins agree as columns are
+ * common to both. So a row meets each of its columns with 32 bytes; only those whose signatures
+ * agree are compared column by column.
+ */
+#include "matrix/detect/regroup.h"
+
+enum { BINS = 16, AGREE = 6, CLOSEST = 24 };
+
+/* Less alike than this, in 255ths, rows share no block that pays. */
+enum { ALIKE_LEAST = 90 };
+
+typedef struct signature {
+    uint16_t bin[BINS];
+} signature;
+
+/* A hash of all of a row's columns. */
+typedef struct hashed_row {
+    uint64_t hash;
+    int64_t row;
+} hashed_row;
+
+typedef struct search {
+    const tess_pattern *P, *T; /* T: the transpose, where it differs; else NULL */
+    signature *signatures;
+    hashed_row *by_hash; /* sorted */
+    tess_similar *similar;
+} search;
+
+static void sign_rows(void *arg, tess_range rows)
+{
+    const search *S = arg;
+    for (int64_t i = rows.first; i < rows.last; i++) {
+        signature *s = &S->signatures[i];
+        memset(s, 0xff, sizeof *s);
+        S->by_hash[i] = (hashed_row){0, i};
+        for (int64_t k = S->P->row_offsets[i]; k < S->P->row_offsets[i + 1]; k++) {
+            const uint64_t hash = tess_random_u64(1, (uint64_t)S->P->columns[k]);
+            uint16_t *bin = &s->bin[hash >> 60], value = (uint16_t)(hash >> 40);
+            S->by_hash[i].hash += hash;
+            *bin = value < *bin ? value : *bin;
+        }
+    }
+}
+
+static int bins_agreeing(const signature *a, const signature *b)
+{
+    int agree = 0;
+    for (int i = 0; i < BINS; i++)
+        agree += a->bin[i] == b->bin[i];
+    return agree;
+}
+
+/* Columns in common over columns of either, in 255ths; 0 of two empty rows. */
+static int alike(const tess_pattern *P, int64_t i, int64_t j)
+{
+    int64_t a = P->row_offsets[i], b = P->row_offsets[j], common = 0;
+    const int64_t last_a = P->row_offsets[i + 1], last_b = P->row_offsets[j + 1];
+    const int64_t all = last_a - a + last_b - b;
+    while (a < last_a && b < last_b) {
+        const int32_t x = P->columns[a], y = P->columns[b];
+        common += x == y;
+        a += x <= y;
+        b += y <= x;
+    }
+    return all > 0 ? (int)(255 * common / (all - common)) : 0;
+}
+
+/* Keeps the best; of equals those that came first. */
+static void keep(tess_similar *list, int64_t row, int score)
+{
+    int at = TESS_SIMILAR;
+    for (int k = 0; k < TESS_SIMILAR; k++)
+        if (list->row[k] == row)
+            return;
+    while (at > 0 && (list->row[at - 1] < 0 || list->alike[at - 1] < score))
+        at--;
+    if (at == TESS_SIMILAR)
+        return;
+    for (int i = TESS_SIMILAR - 1; i > at; i--) {
+        list->row[i] = list->row[i - 1];
+        list->alike[i] = list->alike[i - 1];
+    }
+    list->row[at] = (int32_t)row;
+    list->alike[at] = (uint8_t)score;
+}
+
+/* Long rows have many columns whose signatures agree by chance or by likeness: as many as CLOSEST
+ * are looked at, the most agreeing ones. They are looked at from i on, so that of many equal rows
+ * each lists others. */
+static void find_for_row(const search *S, int64_t i)
+{
+    const tess_pattern *P = S->P;
+    tess_similar *list = &S->similar[i];
+    int found[BINS + 1] = {0}, least = BINS, sum = 0;
+    for (int64_t k = P->row_offsets[i]; k < P->row_offsets[i + 1]; k++)
+        found[bins_agreeing(&S->signatures[i], &S->signatures[P->columns[k]])]++;
+    while (least > AGREE && (sum += found[least]) < CLOSEST)
+        least--;
+    const int64_t first = P->row_offsets[i], count = P->row_offsets[i + 1] - first;
+    int64_t next = 0;
+    while (next < count && P->columns[first + next] <= i)
+        next++;
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t j = P->columns[first + (next + k) % count];
+        if (j == i || bins_agreeing(&S->signatures[i], &S->signatures[j]) < least)
+            continue;
+        int score = alike(P, i, j);
+        if (S->T && score >= ALIKE_LEAST)
+            score = (score + alike(S->T, i, j)) / 2;
+        if (score >= ALIKE_LEAST)
+            keep(list, j, score);
+    }
+}
+
+static int compare_hashes(const void *a, const void *b)
+{
+    const hashed_row *x = a, *y = b;
+    return x->hash != y->hash ? (x->hash < y->hash ? -1 : 1)
+                              : (x->row > y->row) - (x->row < y->row);
+}
+
+/* Every row begins its list with the rows that follow it among those of its hash, in a circle. */
+static void list_equal_rows(const search *S)
+{
+    const int64_t rows = S->P->rows;
+    for (int64_t first = 0, last; first < rows; first = last) {
+        last = first + 1;
+        while (last < rows && S->by_hash[last].hash == S->by_hash[first].hash)
+            last++;
+        for (int64_t i = first; i < last; i++) {
+            tess_similar *list = &S->similar[S->by_hash[i].row];
+            *list = (tess_similar){.row = {-1, -1, -1, -1, -1, -1, -1}};
+            for (int64_t k = 1; k <= TESS_SIMILAR && k < last - first; k++) {
+                const int64_t j = S->by_hash[first + (i - first + k) % (last - first)].row;
+                int score = alike(S->P, S->by_hash[i].row, j);
+                if (S->T && score > 0)
+                    score = (score + alike(S->T, S->by_hash[i].row, j)) / 2;
+                if (score >= ALIKE_LEAST)
+                    keep(list, j, score);
+            }
+        }
+    }
+}
+
+static void find_rows(void *arg, tess_range rows)
+{
+    const search *S = arg;
+    for (int64_t i = rows.first; i < rows.last; i++)
+        find_for_row(S, i);
+}
+
+/* T = P transposed; its rows come out sorted. */
+static tess_status transpose(tess_ctx *ctx, const tess_pattern *P, tess_pattern *T)
+{
+    int64_t *at;
+    *T = (tess_pattern){.height = 1, .width = 1, .rows = P->cols, .cols = P->rows};
+    T->entries = P->entries;
+    TESS_TRY(TESS_CALLOC(ctx, T->rows + 1, &T->row_offsets));
+    TESS_TRY(TESS_ALLOC(ctx, T->entries, &T->columns));
+    TESS_TRY(TESS_ALLOC(ctx, T->rows, &at));
+    for (int64_t k = 0; k < P->entries; k++)
+        T->row_offsets[P->columns[k] + 1]++;
+    tess_counts_to_offsets(T->row_offsets, T->rows);
+    memcpy(at, T->row_offsets, (size_t)T->rows * sizeof *at);
+    for (int64_t i = 0; i < P->rows; i++)
+        for (int64_t k = P->row_offsets[i]; k < P->row_offsets[i + 1]; k++)
+            T->columns[at[P->columns[k]]++] = (int32_t)i;
+    tess_free(ctx, at);
+    return TESS_OK;
+}
+
+static bool same(const tess_pattern *P, const tess_pattern *T)
+{
+    return memcmp(P->row_offsets, T->row_offsets, (size_t)(P->rows + 1) * sizeof *P->row_offsets) ==
+               0 &&
+           memcmp(P->columns, T->columns, (size_t)P->entries * sizeof *P->columns) == 0;
+}
+
+tess_status tess_find_similar(tess_ctx *ctx, const tess_pattern *P, tess_similar *similar)
+{
+    search S = {.P = P, .similar = similar};
+    tess_pattern T = {0};
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, P->rows, &S.signatures));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, P->rows, &S.by_hash));
+    TESS_TRY_CLEAN(transpose(ctx, P, &T));
+    S.T = same(P, &T) ? NULL : &T;
+    tess_for_rows(ctx, P->row_offsets, P->rows, sign_rows, &S);
+    qsort(S.by_hash, (size_t)P->rows, sizeof *S.by_hash, compare_hashes);
+    list_equal_rows(&S);
+    tess_for_rows(ctx, P->row_offsets, P->rows, find_rows, &S);
+cleanup:
+    tess_pattern_clear(ctx, &T);
+    TESS_FREE(ctx, S.by_hash, S.signatures);
+    return status;
+}

@@ -1,0 +1,83 @@
+/* Real matrices with natural blocks, numbered by fields and by chance: the blocks are found again.
+ */
+#include "hidden.h"
+
+/* Square real matrices of the collection whose natural block divides them, dense ones aside. */
+static const struct {
+    const char *file;
+    int32_t block;
+} matrices[] = {{"raefsky1", 2}, {"bcsstk16", 3},        {"trilinos_stru2d", 2},
+                {"bcsstk12", 3}, {"muelu_Hmat_near", 3}, {"muelu_Hmat_kernel", 3},
+                {"nos3", 2},     {"teko_F_small", 2},    {"hypre_beam_hex_dof459", 3},
+                {"steam2", 4},   {"steam1", 3},          {"bcsstk28", 2}};
+
+static tess_matrix *read(tess_ctx *ctx, const char *file)
+{
+    char path[4096];
+    tess_matrix *A;
+    snprintf(path, sizeof path, "%s/%s.mtx.gz", getenv("TESSERA_MATRICES"), file);
+    if (tess_matrix_read(ctx, path, &A) != TESS_OK)
+        fail_msg("%s", tess_ctx_error(ctx));
+    return A;
+}
+
+/* Whether natural blocks would pay with the permutation that finds them; of short rows they do not.
+ */
+static bool pays(const tess_matrix *A, int32_t b, int64_t blocks)
+{
+    const double rows = (double)A->rows, csr = 12 * (double)A->blocks + 20 * rows;
+    return (8.0 * b * b + 4) * (double)blocks + (56 + 4.0 / b) * rows < 0.95 * csr;
+}
+
+/* At most as many blocks as 95 % of the natural ones would be 100 % of, of whatever size was found.
+ */
+static bool found_again(tess_ctx *ctx, const tess_matrix *A, const char *file, int32_t b,
+                        const int64_t *perm, const char *how)
+{
+    tess_matrix *hidden = hide(ctx, A, perm);
+    tess_regrouping *R;
+    assert_int_equal(tess_detect_regrouping(ctx, hidden, NULL, &R), TESS_OK);
+    const double natural = (double)natural_blocks(ctx, A, b) * (8.0 * b * b + 4);
+    const double found = (double)R->blocks * (8.0 * R->block * R->block + 4);
+    const bool nothing = R->block == 1 && !pays(A, b, natural_blocks(ctx, A, b));
+    print_message(
+        "%-22s %d x %d by %-7s %d x %d, %5.1f %% full, %.3f of the natural bytes; %.3f of "
+        "the groups\n",
+        file, (int)b, (int)b, how, (int)R->block, (int)R->block, 100 * R->density, found / natural,
+        R->block > 1 ? groups_found(R, perm, A->rows) : 0);
+    tess_regrouping_destroy(R);
+    tess_matrix_destroy(hidden);
+    return nothing || found <= natural / 0.95;
+}
+
+static void natural_blocks_are_found_again(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    int missed = 0;
+    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++) {
+        tess_matrix *A = read(ctx, matrices[i].file);
+        const int32_t b = matrices[i].block;
+        assert_true(A->rows % b == 0);
+        int64_t *fields = by_fields(A->rows, b), *chance = by_chance(A->rows, i + 1);
+        missed += !found_again(ctx, A, matrices[i].file, b, fields, "fields");
+        missed += !found_again(ctx, A, matrices[i].file, b, chance, "chance");
+        free(fields), free(chance);
+        tess_matrix_destroy(A);
+    }
+    assert_int_equal(missed, 0);
+}
+
+int main(void)
+{
+    const char *folder = getenv("TESSERA_MATRICES");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/index.csv", folder ? folder : "");
+    FILE *index = fopen(path, "r");
+    if (!index) {
+        printf("skipped: no matrix collection at TESSERA_MATRICES=%s\n", folder ? folder : "");
+        return 77;
+    }
+    fclose(index);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(natural_blocks_are_found_again)};
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
