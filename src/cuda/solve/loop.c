@@ -62,9 +62,8 @@ tess_status tess_cuda_plan_loop(tess_space *space, const tess_stretch *stretch)
     const tess_matrix *A = space->plan->matrix;
     /* loop.cu has a product of its own: not for a plan whose kernel the caller named. */
     if (space->plan->local || space->plan->named || stretch->cycle != 1 ||
-        space->slots > TESS_LOOP_SLOTS ||
-        space->plan->device->backend->matrix_free || tess_pc_given_operator(space->pc) ||
-        !tess_cuda_solves_at_once(space->plan->device, A))
+        space->slots > TESS_LOOP_SLOTS || space->plan->device->backend->matrix_free ||
+        tess_pc_given_operator(space->pc) || !tess_cuda_solves_at_once(space->plan->device, A))
         return TESS_OK;
     tess_unit_list list = {.ctx = space->ctx, .steps = stretch->lists};
     tess_status status = tess_units_build(&list, false, true, stretch->stops, stretch->stop_count);

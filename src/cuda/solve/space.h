@@ -81,13 +81,13 @@ static inline tess_cuda_plan *tess_cuda_step_plan(const tess_space *space, const
 }
 
 /* Whether all systems are multiplied by one product. A kernel that the caller named runs system by
- * system where its layout has no product with several vectors, and so does a product with a halo. */
+ * system where its layout has no product with several vectors, and so does a product with a halo.
+ */
 static inline bool tess_cuda_multiplies_together(const tess_space *space, const tess_step *step)
 {
     const tess_plan *plan = step->plan ? step->plan : space->plan;
     return space->systems > 1 && !step->transpose && !tess_cuda_plan_of(plan)->caller.apply &&
-           !(plan->named && plan->one_vector) &&
-           !(tess_cuda_space_of(space)->halo && !step->plan);
+           !(plan->named && plan->one_vector) && !(tess_cuda_space_of(space)->halo && !step->plan);
 }
 
 /* ---- diagonals.c ---- */
