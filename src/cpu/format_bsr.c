@@ -8,7 +8,8 @@ tess_status tess_cpu_prepare_family(tess_plan *plan, const tess_plan_options *op
     tess_cpu_plan *state;
     if (options->params && *options->params)
         return tess_fail(plan->ctx, TESS_ERR_OPTION,
-                         "device 'cpu': kernels take no parameters, got '%s'", options->params);
+                         "device 'cpu': kernels take no parameters, got '%s': leave them out",
+                         options->params);
     if (options->kernel)
         TESS_TRY(tess_cpu_named(plan->device, format->name, plan->matrix, options->kernel, &named));
     TESS_TRY(tess_cpu_plan_create(plan->device, plan->matrix, named,

@@ -401,5 +401,5 @@ What parts would have, without MPI: one line a partition, and each part in JSON.
   2> tessera: --parts 0: N or N,PARTITION with N in 1..65536
   [2]
   $ tessera info gen:random:rows=10,cols=12 --parts 2
-  2> tessera: parts need a square matrix of square blocks, not 10 x 12 of 1 x 1
+  2> tessera: parts need a square matrix of square blocks, not 10 x 12 of 1 x 1: store it in square blocks, or use one part
   [2]

@@ -155,5 +155,5 @@ A named format or kernel runs in every product, or is refused.
   2> tessera: device 'cpu' has no format 'nosuch' (one of: bsr, symmetric, fbcsr)
   [2]
   $ tessera solve gen:stencil27:n=6,b=3 --method cg --params C=3
-  2> tessera: device 'cpu': kernels take no parameters, got 'C=3'
+  2> tessera: device 'cpu': kernels take no parameters, got 'C=3': leave them out
   [2]

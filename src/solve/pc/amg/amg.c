@@ -16,7 +16,7 @@ static tess_status look(const tess_plan *plan, const tess_pc *pc, bool *symmetri
     const tess_matrix A = tess_plan_present(plan);
     if (!pc->options.positive)
         TESS_TRY(tess_matrix_symmetry(pc->ctx, &A, &symmetry));
-    *symmetric = symmetry.asymmetry < rounding;
+    *symmetric = !(symmetry.asymmetry >= rounding); /* a NaN is found by the method */
     return TESS_OK;
 }
 

@@ -68,15 +68,15 @@ static tess_status compute_scaled(tess_pc *smoother, const tess_plan *plan, doub
     return status;
 }
 
-/* Factors of a GPU, by colours, are those of the whole and are left as they are. */
 static tess_status limit(tess_pc *smoother, tess_plan *plan)
 {
     double largest;
-    if (plan->device->threads < 1)
-        return TESS_OK;
     TESS_TRY(estimate(smoother, plan, &largest));
     const double factor = beyond * largest / most;
-    return isfinite(factor) && factor > 1 ? compute_scaled(smoother, plan, factor) : TESS_OK;
+    if (!isfinite(factor) || factor <= 1)
+        return TESS_OK;
+    TESS_TRY(tess_plan_host_values(plan));
+    return compute_scaled(smoother, plan, factor);
 }
 
 tess_status tess_amg_smoother_of(const tess_pc *pc, const tess_amg *amg, tess_amg_level *level)
