@@ -268,11 +268,17 @@ def picture(logs):
     return draw.speeds("Matrices solved within a time", panels, "seconds, reading the file not counted", "matrices solved within")
 
 
+def others(log):
+    """The matrices of another run."""
+    found = {name: m["revision"] for name, m in log["matrices"].items() if "revision" in m}
+    return " Of another run, whose first solve counts: " + ", ".join(f"{name} ({r})" for name, r in found.items()) + "." if found else ""
+
+
 def section(log):
     found = log["matrices"]
     text = (f"\n## {log['name']}: `--device {log['device']}`" + (f", {log['threads']} threads" if log["device"] == "cpu" else "") +
             f"\n\nRevision {log['revision']}, {log['date']}. Load of the machine at the start: {log['load']:.1f}." +
-            (f" Matrices of {log['min_rows']} rows and more." if log["min_rows"] else "") + "\n\n"
+            (f" Matrices of {log['min_rows']} rows and more." if log["min_rows"] else "") + others(log) + "\n\n"
             "| | solved | false claims | median s | longest s |\n|---|---|---|---|---|\n")
     for key, title in TITLES.items():
         rows = [matrix[key] for matrix in found.values() if key in matrix]
