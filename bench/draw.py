@@ -84,6 +84,12 @@ def legend(names, width, top, ceiling):
     return out, top + 36 + 20 * row
 
 
+def quantiles(values, steps=10):
+    """The smallest value, the largest, and those between them at equal shares of all."""
+    ordered = sorted(values)
+    return [ordered[round(i * (len(ordered) - 1) / steps)] for i in range(steps + 1)]
+
+
 def speeds(title, panels, across="block size b, for b × b blocks", up="GB/s"):
     """A panel a machine, a matrix or a solver, three in a row: {"title", "sizes", "series": {name: [speed or None]}}, and
     "ceiling": [speed] where there is one. The first name of the first panel is ours."""

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 
+import draw
 from report_common import geometric_mean, load, save, table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -133,6 +134,9 @@ A plan by measurement takes the format only if it is the fastest. A plan by esti
 ahead: in none of these tables where it loses more than 3 %. c-29 (44 % extracted, 0.93 on the CPU) it leaves. On the H200 the
 choices are of the measured revision and its profile.
 """
+
+
+PICTURE = "\n![Speed of fbcsr over other storage](plots/fbcsr.svg)\n\n"
 
 
 def nonzeros(path):
@@ -253,13 +257,29 @@ def section(name, document):
     return text + "\n" + table(head, rows_of(cases, gpu))
 
 
+def picture(documents):
+    """A panel a machine: from the matrix that gains least to the one that gains most."""
+    names = {"csr": "over our CSR", "bsr": "over the best BSR", "cusparse_csr": "over cuSPARSE's CSR"}
+    panels = []
+    for machine, document in documents.items():
+        claim = [c for c in document["cases"] if claimed(c)]
+        gains = {names[k]: [speedup(c, k) for c in claim if speedup(c, k)] for k in names}
+        panels.append({"title": f"{machine}: {len(claim)} matrices", "sizes": [f"{10 * i}" for i in range(11)],
+                       "series": {name: draw.quantiles(values) for name, values in gains.items() if values}})
+    return draw.speeds("Speed of fbcsr over other storage", panels, "% of the matrices, those that gain least first", "times as fast")
+
+
 def page():
-    parts = []
+    parts, documents = [], {}
     for path in sorted(glob.glob(os.path.join(RESULTS, "fbcsr-*.json"))):
         with open(path, encoding="utf-8") as file:
-            parts.append(section(os.path.basename(path)[6:-5], json.load(file)))
+            documents[os.path.basename(path)[6:-5]] = json.load(file)
+    for name, document in documents.items():
+        parts.append(section(name, document))
+    with open(os.path.join(os.path.dirname(PAGE), "plots", "fbcsr.svg"), "w", encoding="utf-8") as file:
+        file.write(picture(documents))
     with open(PAGE, "w", encoding="utf-8") as file:
-        file.write(INTRO + "\n" + "\n".join(parts) + REASONS)
+        file.write(INTRO + PICTURE + "\n".join(parts) + REASONS)
 
 
 def main():

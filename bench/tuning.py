@@ -23,9 +23,11 @@ import subprocess
 import tempfile
 import time
 
+import draw
 from report_common import current_name
 
 NOTES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results", "tuning-notes.md")  # ends the page
+PLOTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs", "performance", "plots")
 BLOCKS = [3, 1, 8, 2, 4, 5, 16, 7, 11, 32]
 TARGET = {"cpu": 80e6, "cuda": 140e6}  # bytes of values: well out of a cache
 SMALL = {"cpu": 6e6, "cuda": 12e6}
@@ -335,6 +337,18 @@ def bars(data):
     return "\n".join(["| | bar | here | holds |", "|---|---|---|---|", *rows])
 
 
+def picture(documents):
+    """A panel a machine: from the case that loses least to the one that loses most."""
+    panels = []
+    for data in documents:
+        priced = [e["price"] for e in data["cases"].values() if "price" in e]
+        series = {name: draw.quantiles([100 * max(0, p[key]) for p in priced if p[key] is not None])
+                  for name, key in (("MEASURE", "measure"), ("ESTIMATE", "estimate"))}
+        panels.append({"title": f"{data['device'].partition(',')[0]}: {len(priced)} cases", "series": series,
+                       "sizes": [f"{10 * i}" for i in range(11)]})
+    return draw.speeds("What searches lose", panels, "% of the cases, those that lose least first", "% lost to the fastest kernel")
+
+
 def page(args):
     print("""# What a search finds, and what the model knows
 
@@ -346,7 +360,11 @@ Made by `bench/tuning.py page bench/results/tuning-neoverse-v1-2.json bench/resu
   seven rounds. EXHAUSTIVE, which times them all, would lose the spread of the machine's speed.
 * On a GPU the kernels priced are each with its own parameters and those with one parameter changed, not the full product of
   all parameters.
+
+![What searches lose](plots/tuning.svg)
 """)
+    with open(os.path.join(PLOTS, "tuning.svg"), "w", encoding="utf-8") as file:
+        file.write(picture([json.load(open(path)) for path in args.files]))
     for path in args.files:
         data = json.load(open(path))
         entries = data["cases"].values()
