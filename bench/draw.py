@@ -47,9 +47,9 @@ def panel(left, names, data, across, up):
     def path(line):
         parts, pen = [], "M"
         for i, value in enumerate(line):
-            if value:
+            if value is not None:
                 parts.append(f"{pen}{x(i):.1f},{y(value):.1f}")
-            pen = "L" if value else "M"
+            pen = "L" if value is not None else "M"
         return "".join(parts)
 
     out = text(left + LEFT, 20, "title", data["title"]) + text(left + LEFT, 38, "soft", up)
@@ -67,7 +67,7 @@ def panel(left, names, data, across, up):
             continue
         out += f'<path class="s{number}" stroke-width="{3 if number == 0 else 1.8}" stroke-linejoin="round" d="{path(line)}"/>\n'
         out += "".join(f'<circle class="m{number}" cx="{x(i):.1f}" cy="{y(v):.1f}" r="{4 if number == 0 else 2.6}"/>\n'
-                       for i, v in enumerate(line) if v)
+                       for i, v in enumerate(line) if v is not None)
     return out
 
 
