@@ -87,10 +87,10 @@ int main(int argc, char **argv)
     const int64_t count = NODES * (int64_t)(rank + 1) / size - first;
     tess_ctx *ctx;
     tess_comm comm;
-    tess_device *device;
-    tess_part_builder *builder;
-    tess_part *part;
-    tess_plan *plan;
+    tess_device *device = NULL;
+    tess_part_builder *builder = NULL;
+    tess_part *part = NULL;
+    tess_plan *plan = NULL;
     if (tess_ctx_create(NULL, &ctx) != TESS_OK ||
         tess_mpi_comm_open(ctx, MPI_COMM_WORLD, &comm) != TESS_OK ||
         tess_device_open(ctx, "cpu:1", &device) != TESS_OK ||
