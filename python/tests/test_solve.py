@@ -6,7 +6,8 @@ import scipy.sparse as scipy_sparse
 import scipy.sparse.linalg as scipy_linalg
 import tessera
 
-METHODS = [name for name in tessera.methods() if name not in ("auto", "direct", "lsqr")]
+# The others choose their preconditioner themselves, or have none.
+METHODS = [name for name in tessera.methods() if name not in ("amg", "auto", "direct", "lsqr")]
 PRECONDITIONERS = [name for name in tessera.preconditioners() if name != "lu"]
 SYMMETRIC = ["cg", "cg_single", "cg_pipelined", "minres", "cr"]
 GENERAL = ["bicg", "bicgstab", "idr", "gmres", "fgmres", "dgmres"]
@@ -253,3 +254,13 @@ def test_history_is_drawn(system):
     info = tessera.solve(A, b)[1]
     axes = info.plot(label="cg")
     assert len(axes.lines[0].get_ydata()) == info.iterations + 1
+
+
+def test_multigrid_alone():
+    A = tessera.generate("diffusion", n=12)
+    b = A @ np.ones(A.shape[1])
+    x, info = tessera.solve(A, b, method="amg", tol=1e-10)
+    assert info.reason == "CONVERGED"
+    np.testing.assert_allclose(x, 1, atol=1e-6)
+    with pytest.raises(tessera.OptionError, match="pc=amg alone"):
+        tessera.solve(A, b, method="amg", pc="ilu0")
