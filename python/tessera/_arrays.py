@@ -77,6 +77,11 @@ def _of_cuda_interface(x: Any, device: int) -> Vector:
 class Arrays:
     """NumPy's arrays, and everything that np.asarray takes."""
 
+    # For `_fast.spmv_new`: what makes an array of a length and a type, and what says the current
+    # stream. None where the arrays are not like CuPy's.
+    new: Any = None
+    current_stream: Any = None
+
     def view(self, x: Any) -> Vector:
         return _of_numpy(x)
 
@@ -171,7 +176,7 @@ class _Torch(Arrays):
 class _Cupy(Arrays):
     def __init__(self) -> None:
         cupy = sys.modules["cupy"]
-        self.ndarray, self.current_stream = cupy.ndarray, cupy.cuda.get_current_stream
+        self.new, self.current_stream = cupy.ndarray, cupy.cuda.get_current_stream
 
     def view(self, x: Any) -> Vector:
         strides = tuple(s // x.itemsize for s in x.strides)
@@ -198,7 +203,7 @@ class _Cupy(Arrays):
             return None
         if x.strides != (dtype.itemsize,):
             return None
-        y = self.ndarray(rows, dtype)
+        y = self.new(rows, dtype)
         target = y.data
         if target.device_id != device:  # another GPU is current
             return None

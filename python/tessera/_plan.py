@@ -102,7 +102,7 @@ class Plan(Owner):
         self.ndim = 2
         self._context = context
         self._plan = self._handle.address
-        self._product = _product_of(self._plan, *self.shape, self.dtype.char)
+        self._product = _product_of(self._plan, self.shape, self.dtype, self.device)
         self._x_shape = (self.shape[1],)
         self._rows = self.shape[0]
         self._stream: int | None = None
@@ -137,6 +137,16 @@ class Plan(Owner):
                 context.sweep()
             return y
         kind = arrays_of(x)
+        if kind.new is not None and self._product is not None:
+            context = self._context
+            with context.lock:
+                y = _fast.spmv_new(self._product, x, kind.new, kind.current_stream, self._stream)
+                if type(y) is int:
+                    context.check(y)
+            if y is not None:  # else x is no such vector, or the stream is another one
+                if context.dead:
+                    context.sweep()
+                return y
         found = kind.fast(x, self.dtype, self._x_shape, self._rows, self.device.number)
         if found is None or not self.device.is_cuda:
             return self.multiply(x)
@@ -346,12 +356,13 @@ def _from_left(transposed: Any, x: Any) -> Any:
     return transposed @ x if len(x.shape) == 1 else (transposed @ x.T).T
 
 
-def _product_of(plan: int, rows: int, cols: int, kind: str) -> Any:
+def _product_of(plan: int, shape: tuple[int, int], dtype: np.dtype[Any], device: Device) -> Any:
     """What `_fast` needs of a plan; None where there is no such module."""
     if _fast is None:
         return None
     address = ctypes.cast(_spmv, ctypes.c_void_p).value
-    return _fast.product(address, plan, rows, cols, kind)
+    number = device.number if device.is_cuda else -1
+    return _fast.product(address, plan, *shape, dtype.char, dtype, number)
 
 
 _spmv = lib.tess_spmv
