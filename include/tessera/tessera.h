@@ -1148,7 +1148,9 @@ typedef struct tess_model_extra_info {
 
 typedef struct tess_model_part tess_model_part;
 
-/* The block sizes of a whole model, 0 for vectors and copies; returns how many. */
+/* The block sizes of a whole model, 0 for vectors and copies; returns how many. tess_calibrate
+ * takes any other up to TESS_CALIBRATE_BLOCK_MAX too. */
+#define TESS_CALIBRATE_BLOCK_MAX 128
 TESS_API int tess_calibrate_blocks(const int32_t **blocks);
 /* Measures the part of a device's model that is of one block size. `most`: the largest product in
  * bytes, 0: chosen. `classes`: only these, as in "sliced,stream"; NULL: all. `path`: the file that

@@ -10,7 +10,8 @@
 static const double first_bytes = 1e5, growth_in_cache = 2.5, growth_between = 1.3, growth = 1.35;
 /* The largest is so many times the cache: half of it, as symmetric storage is, is to be beyond. */
 static const double most_times = 10;
-const int32_t tess_model_blocks[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 32};
+const int32_t tess_model_blocks[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,
+                                     10, 11, 12, 14, 16, 20, 24, 32, 48, 64};
 const int tess_model_block_count = sizeof tess_model_blocks / sizeof tess_model_blocks[0];
 
 tess_status tess_calibration_keep(tess_calibration *c, const tess_sample *sample)

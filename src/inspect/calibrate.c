@@ -25,15 +25,12 @@ tess_status tess_calibrate(tess_device *device, tess_type type, int32_t block, d
                            const char *classes, const char *path, tess_model_part **out)
 {
     tess_model *model;
-    bool known = false;
     if (!device || !out)
         return tess_null_argument(device ? device->ctx : NULL, __func__);
-    for (int i = 0; i < tess_model_block_count; i++)
-        known = known || tess_model_blocks[i] == block;
-    if (!known)
+    if (block < 0 || block > TESS_CALIBRATE_BLOCK_MAX)
         return tess_fail(device->ctx, TESS_ERR_ARGUMENT,
-                         "tess_calibrate: block size %d is none of tess_calibrate_blocks",
-                         (int)block);
+                         "tess_calibrate: block size %d is not in 0 to %d", (int)block,
+                         TESS_CALIBRATE_BLOCK_MAX);
     if (path) /* before minutes of measuring */
         TESS_TRY(tess_model_write(device->ctx, path, NULL));
     TESS_TRY(tess_model_calibrate(device, type, block, most, classes, &model));

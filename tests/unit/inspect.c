@@ -264,7 +264,7 @@ static void other_sizes_are_predicted_like_the_matrix(void **state)
     tess_matrix_destroy(A);
 }
 
-static void only_a_models_own_block_sizes_are_calibrated(void **state)
+static void block_sizes_of_a_model_are_bounded(void **state)
 {
     const int32_t *blocks;
     tess_device *device;
@@ -332,7 +332,7 @@ int main(void)
         cmocka_unit_test(what_is_kept_has_a_place),
         cmocka_unit_test(shapes_are_counted_in_scalars_only),
         cmocka_unit_test(other_sizes_are_predicted_like_the_matrix),
-        cmocka_unit_test(only_a_models_own_block_sizes_are_calibrated),
+        cmocka_unit_test(block_sizes_of_a_model_are_bounded),
         cmocka_unit_test(progress_may_be_replaced),
         cmocka_unit_test(every_failed_allocation_is_survived),
     };

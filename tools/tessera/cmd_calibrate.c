@@ -52,38 +52,45 @@ static void add_curves(json_t *curves, const tess_model_part *part)
 
 /* ---- Parts ---- */
 
-#define BLOCKS "0,1,2,3,4,5,6,7,8,11,16,32" /* tess_calibrate_blocks */
+#define BLOCKS "0-12,14,16,20,24,32,48,64" /* tess_calibrate_blocks */
 
-/* The place among all block sizes of the one that a list begins with; their number: it is none. */
-static int first_block(const char *list)
+/* "4" or "9-16", up to the next comma. */
+static bool parse_range(const char *text, size_t length, int64_t *first, int64_t *last)
 {
-    char text[8];
-    int64_t block;
-    const int32_t *blocks;
-    const int count = tess_calibrate_blocks(&blocks);
-    int place = 0;
-    const int length = snprintf(text, sizeof text, "%.*s", (int)strcspn(list, ","), list);
-    if (length >= (int)sizeof text || !parse_int(text, &block))
-        return count;
-    while (place < count && blocks[place] != block)
-        place++;
-    return place;
+    char copy[16], *dash;
+    if (length >= sizeof copy)
+        return false;
+    snprintf(copy, sizeof copy, "%.*s", (int)length, text);
+    dash = strchr(copy, '-');
+    if (dash)
+        *dash = '\0';
+    return parse_int(copy, first) && parse_int(dash ? dash + 1 : copy, last) && *first >= 0 &&
+           *first <= *last && *last <= TESS_CALIBRATE_BLOCK_MAX;
 }
 
-/* `wanted` gets a bit for each block size of "0,1,4", all where there is no list. */
-static bool parse_blocks(cli_app *app, const char *list, uint32_t *wanted)
+typedef struct block_list {
+    bool has[TESS_CALIBRATE_BLOCK_MAX + 1];
+} block_list;
+
+/* The block sizes of "0,4,9-16"; those of a whole model where there is no list. */
+static bool parse_blocks(cli_app *app, const char *list, block_list *wanted)
 {
-    *wanted = list ? 0 : UINT32_MAX;
+    const int32_t *blocks;
+    const int count = tess_calibrate_blocks(&blocks);
+    for (int i = 0; !list && i < count; i++)
+        wanted->has[blocks[i]] = true;
     while (list) {
-        const int place = first_block(list);
-        const char *comma = strchr(list, ',');
-        if (place == tess_calibrate_blocks(NULL)) {
-            fail(app, EXIT_USAGE, "--blocks: '%.*s' is none of " BLOCKS, (int)strcspn(list, ","),
-                 list);
+        int64_t first, last;
+        const size_t length = strcspn(list, ",");
+        if (!parse_range(list, length, &first, &last)) {
+            fail(app, EXIT_USAGE,
+                 "--blocks: '%.*s' is no block size of 0 to %d, nor a range of them", (int)length,
+                 list, TESS_CALIBRATE_BLOCK_MAX);
             return false;
         }
-        *wanted |= 1u << place;
-        list = comma ? comma + 1 : NULL;
+        for (int64_t block = first; block <= last; block++)
+            wanted->has[block] = true;
+        list = list[length] ? list + length + 1 : NULL;
     }
     return true;
 }
@@ -103,28 +110,28 @@ static void show_part(const calibrate_args *args, const tess_device *device,
 }
 
 /* One after the other, each kept when it is done: what was stopped goes on with the rest. */
-static int calibrate(cli_app *app, const calibrate_args *args, uint32_t wanted, tess_device *device,
-                     const char *path, json_t *curves)
+static int calibrate(cli_app *app, const calibrate_args *args, const block_list *wanted,
+                     tess_device *device, const char *path, json_t *curves)
 {
     bool found = !args->classes, told = *path;
-    const int32_t *blocks;
-    const int count = tess_calibrate_blocks(&blocks);
-    for (int i = 0; i < count; i++) {
+    int count = 0, done = 0;
+    for (int32_t block = 0; block <= TESS_CALIBRATE_BLOCK_MAX; block++)
+        count += wanted->has[block];
+    for (int32_t block = 0; block <= TESS_CALIBRATE_BLOCK_MAX; block++) {
         tess_model_part *part;
-        if (!(wanted & 1u << i))
+        if (!wanted->has[block])
             continue;
         if (app->live)
-            (void)terminal_progress(app, "calibrating", (double)i / count);
-        TRY_CALL(app,
-                 tess_calibrate(device, args->common.type.type, blocks[i], 1e6 * args->megabytes,
-                                args->classes, *path ? path : NULL, &part));
+            (void)terminal_progress(app, "calibrating", (double)done++ / count);
+        TRY_CALL(app, tess_calibrate(device, args->common.type.type, block, 1e6 * args->megabytes,
+                                     args->classes, *path ? path : NULL, &part));
         terminal_clear_progress(app);
         if (!told) /* early: the rest takes minutes */
             terminal_log(app, "model: nothing is kept, as wisdom is off and there is no --out");
         told = true;
         show_part(args, device, part, curves);
-        found = found ||
-                (blocks[i] > 0 && tess_model_part_curves(part) + tess_model_part_extras(part) > 0);
+        found =
+            found || (block > 0 && tess_model_part_curves(part) + tess_model_part_extras(part) > 0);
         tess_model_part_destroy(part);
     }
     return found ? EXIT_DONE
@@ -139,7 +146,7 @@ static int run(cli_app *app, void *arguments)
     calibrate_args *args = arguments;
     char path[4096] = "";
     int exit_status = EXIT_DONE;
-    uint32_t wanted;
+    block_list wanted = {{false}};
     if (!parse_blocks(app, args->blocks, &wanted))
         return EXIT_USAGE;
     tess_device *device = open_device(app, &args->common, &exit_status);
@@ -150,7 +157,7 @@ static int run(cli_app *app, void *arguments)
     else
         (void)tess_model_file(app->ctx, sizeof path, path);
     json_t *curves = json_array();
-    exit_status = calibrate(app, args, wanted, device, path, curves);
+    exit_status = calibrate(app, args, &wanted, device, path, curves);
     terminal_clear_progress(app);
     if (exit_status == EXIT_DONE && args->common.json) {
         exit_status =
@@ -168,7 +175,7 @@ static int run(cli_app *app, void *arguments)
 
 static const cli_option options[] = {
     {"blocks", OPTION_TEXT, offsetof(calibrate_args, blocks), "LIST",
-     "only these block sizes, 0 for vectors (default: " BLOCKS ")", 0, 0},
+     "only these block sizes, as in 3,9-16; 0 for vectors (default: " BLOCKS ")", 0, 0},
     {"classes", OPTION_TEXT, offsetof(calibrate_args, classes), "LIST",
      "only these kernel classes, as in sliced,stream; others stay as they are", 0, 0},
     {"megabytes", OPTION_REAL, offsetof(calibrate_args, megabytes), "N",
@@ -184,7 +191,7 @@ const cli_command command_calibrate = {
     .max_operands = 0,
     .summary = "measure this device for the performance model",
     .description =
-        "Times every kernel class with stencil matrices of growing size for blocks of 1 to 32, "
+        "Times every kernel class with stencil matrices of growing size for blocks of 1 to 64, "
         "with random columns and with one very long row, and the vector passes of a CG iteration; "
         "fits the model's curves (throughput as a sigmoid in the logarithm of the bytes moved; in "
         "cache and from memory apart), and keeps them beside the wisdom, in model.json. Plans that "

@@ -45,11 +45,11 @@ void tess_model_drop_extras(tess_model *model, tess_extra_kind kind)
 }
 
 /* How far a measured class is from the wanted one: by the ratio of block sizes. Another precision
- * is farther than any other block size. */
+ * is as far as a block of twice or half the size. */
 static double distance(int32_t block, tess_type type, int32_t wanted, tess_type wanted_type)
 {
     double apart = block > 0 && wanted > 0 ? fabs(log2((double)block / wanted)) : 0;
-    return apart + (type != wanted_type ? 10 : 0);
+    return apart + (type != wanted_type ? 1 : 0);
 }
 
 static const tess_model_curve *find_curve(const tess_model *model, const char *name, int32_t block,
