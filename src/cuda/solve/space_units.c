@@ -1,4 +1,4 @@
-/* Running units: nothing here waits or allocates, so that a list can be captured. */
+/* Launches units. Nothing here waits or allocates, so that a list can be captured. */
 #include "cuda/kernels/support.h"
 #include "cuda/solve/space.h"
 
@@ -63,7 +63,7 @@ static tess_status run_pass(tess_space *space, const tess_unit_list *list, const
     add_programme(list, unit, &call.common.finish);
     const tess_finish_call ending = call.common.finish;
     const bool of_parts = state->halo && unit->pass->dots > 0;
-    if (of_parts) { /* the scalars wait for the other parts' sums */
+    if (of_parts) { /* the programme runs later, when the other parts' sums have come */
         call.common.finish.programme = state->halo->no_programme;
         call.common.finish.ints = 3;
     }
@@ -74,7 +74,7 @@ static tess_status run_pass(tess_space *space, const tess_unit_list *list, const
                : TESS_OK;
 }
 
-/* `sum`: the parts that a product left belong to the unit's dot. */
+/* `sum`: adds up the partial sums that the last product left. */
 static tess_status run_finish(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
                               int system, bool sum)
 {
@@ -82,7 +82,7 @@ static tess_status run_finish(tess_space *space, const tess_unit_list *list, con
     tess_finish_call call = tess_cuda_finish_call(space, unit->guard, system);
     tess_cuda_launch launch;
     add_programme(list, unit, &call);
-    tess_cuda_launch_start(&launch, "finish", 1, 512)->overlaps = true;
+    tess_cuda_launch_start(&launch, "finish", 1, TESS_FINISH_THREADS)->overlaps = true;
     tess_finish_arguments(&call, &launch);
     TESS_CUDA_POINTERS(&launch, sum ? state->product.parts : 0);
     TESS_CUDA_INTEGERS(&launch, sum ? state->product.count : 0, unit->step->slot);
@@ -118,7 +118,7 @@ static tess_status apply_one(tess_space *space, const tess_unit *unit, int syste
     return tess_cuda_run_parts(state->cuda, variant, &call, state->plan->stream, &state->product);
 }
 
-/* Several systems: one product with all vectors, those of systems that are done too. */
+/* Several systems are one product with the vectors of all, including systems that have stopped. */
 static tess_status apply_many(tess_space *space, const tess_unit *unit, const int *systems,
                               int count)
 {
@@ -207,7 +207,7 @@ static tess_status run_unit(tess_space *space, const tess_unit_list *list, const
     return TESS_OK;
 }
 
-/* The between that begins with unit `at`, for one system; NULL: none. */
+/* The launch of between.cu that begins with unit `at`; NULL: none, or several systems. */
 static const tess_between *between_at(const tess_unit_list *list, int64_t at, int count)
 {
     for (int i = 0; i < list->between_count && count == 1; i++)
