@@ -1,11 +1,11 @@
-/* From a matrix or vector that part 0 has to the parts, and back.
+/* Deals a matrix or vector of part 0 out to the parts, and collects vectors.
  *
- * Where a partition takes rows out of their order, the parts' own numbering is that of the
- * partition: rows of part 0, then those of part 1. The whole matrix and whole vectors keep A's. */
+ * Where a partition changes the order of rows, parts number them as the partition does: the rows of
+ * part 0, then those of part 1. The whole matrix and whole vectors keep A's order. */
 #include "dist/part.h"
 #include "matrix/partition/partition.h"
 
-/* What part 0 tells each part before the arrays come. */
+/* Sizes that part 0 sends to each part before the arrays. */
 typedef struct deal_head {
     int64_t rows, block_rows, blocks;
     int32_t type, block, moved;
@@ -16,11 +16,11 @@ typedef struct deal_arrays {
     deal_head head;
     int64_t *row_offsets, *columns;
     void *values;
-    int64_t *numbers; /* its block rows in A; NULL: as they come, `moved` is 0 */
+    int64_t *numbers; /* the numbers of its block rows in A; not sent where `moved` is 0 */
 } deal_arrays;
 
-/* One message from part 0 to every other part, or the one that comes from there. bytes[r] and
- * data[r] are those of part r on part 0; bytes[0] and data[0] of this part elsewhere. */
+/* Part 0 sends a message to every other part; another part receives its own. On part 0, bytes[r]
+ * and data[r] are the message for part r. Elsewhere, bytes[0] and data[0] are this part's. */
 static tess_status send_each(tess_ctx *ctx, const tess_comm *comm, const size_t *bytes,
                              void *const *data, tess_message *messages)
 {
@@ -33,9 +33,9 @@ static tess_status send_each(tess_ctx *ctx, const tess_comm *comm, const size_t 
     return tess_comm_exchange(ctx, comm, comm->size - 1, messages, 0, NULL);
 }
 
-/* ---- Part 0's: what every part gets ---- */
+/* ---- On part 0: the arrays of all parts ---- */
 
-/* A in the order of the parts. Arrays of the whole, of which each part gets a piece. */
+/* A in the order of the parts. Each part gets a contiguous piece of every array. */
 typedef struct deal_whole {
     tess_partition *partition;
     int64_t *firsts, *order; /* of the partition */
@@ -57,7 +57,7 @@ static size_t block_bytes(const tess_matrix *A)
     return (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
 }
 
-/* The arrays' order is that of the parts, columns are places in it. */
+/* Writes A's blocks in the order of the parts, with columns numbered in that order. */
 static void arrange(const tess_matrix *A, deal_whole *w)
 {
     const size_t bytes = block_bytes(A);
@@ -94,7 +94,7 @@ static tess_status whole_make(tess_ctx *ctx, const tess_comm *comm, const tess_m
     return TESS_OK;
 }
 
-/* The pieces of the whole. */
+/* Cuts the whole into the parts' pieces. */
 static void cut(const tess_comm *comm, const tess_matrix *A, deal_whole *w, deal_arrays *parts)
 {
     int64_t at = 0;
@@ -119,14 +119,14 @@ static void cut(const tess_comm *comm, const tess_matrix *A, deal_whole *w, deal
     }
 }
 
-/* ---- The others' ---- */
+/* ---- On the other parts ---- */
 
 static void arrays_free(tess_ctx *ctx, deal_arrays *a)
 {
     TESS_FREE(ctx, a->row_offsets, a->columns, a->values, a->numbers);
 }
 
-/* A part's own arrays, to be received into. */
+/* Allocates the arrays that a part receives. */
 static tess_status reserve(tess_ctx *ctx, deal_arrays *a)
 {
     const deal_head *h = &a->head;
@@ -138,7 +138,7 @@ static tess_status reserve(tess_ctx *ctx, deal_arrays *a)
                             tess_type_size((tess_type)h->type), &a->values);
 }
 
-/* Array 0 .. 3 of a part. */
+/* Array 0 .. 3 of a part: row offsets, columns, values, numbers. */
 static void array_of(const deal_arrays *a, int array, size_t *bytes, void **data)
 {
     const deal_head *h = &a->head;
@@ -172,7 +172,7 @@ static tess_status check_matrix(tess_ctx *ctx, const tess_comm *comm, const tess
     return tess_partition_check(ctx, A);
 }
 
-/* Heads, then arrays, then the part. */
+/* Sends the heads, then the arrays, and makes the part. */
 static tess_status deal(tess_ctx *ctx, const tess_comm *comm, deal_arrays *parts, int count,
                         size_t *bytes, void **data, tess_message *messages, tess_part **out)
 {
@@ -194,7 +194,7 @@ static tess_status deal(tess_ctx *ctx, const tess_comm *comm, deal_arrays *parts
     return tess_part_create(ctx, comm, &view, out);
 }
 
-/* The part keeps these numbers: its own, part 0 everybody's. */
+/* Hands the array over: the caller frees it no longer. */
 static int64_t *take(int64_t **numbers)
 {
     int64_t *taken = *numbers;
@@ -250,7 +250,7 @@ tess_status tess_part_deal(tess_ctx *ctx, const tess_comm *comm, const tess_matr
 
 /* ---- Vectors ---- */
 
-/* Part 0's messages with all others: a piece of the whole vector each. */
+/* Part 0's messages, one with each other part: its piece of the whole vector. */
 static int pieces(const tess_part *part, char *whole, tess_message *messages)
 {
     const size_t scalar = tess_type_size(part->type);
@@ -264,7 +264,7 @@ static int pieces(const tess_part *part, char *whole, tess_message *messages)
     return count;
 }
 
-/* Part 0's: the whole vector between A's order and the parts'. `gather`: from A's. */
+/* Copies the whole vector from A's order to the parts' (`gather`), or back. Part 0 calls it. */
 static void permute(const tess_part *part, bool gather, char *whole, char *arranged)
 {
     const int64_t all = part->row_ends[part->comm.size - 1], block = part->block;
@@ -286,7 +286,7 @@ static tess_status check_vectors(const tess_part *part, const void *whole, const
     return TESS_OK;
 }
 
-/* `collect`: from the parts to part 0, else the other way. */
+/* Moves a vector from the parts to part 0 (`collect`), or from part 0 to the parts. */
 static tess_status move_vector(tess_part *part, bool collect, void *whole, void *mine,
                                const char *call)
 {
