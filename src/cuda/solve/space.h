@@ -123,8 +123,7 @@ void tess_cuda_warm(tess_space *space, const tess_steps *const *once, int count,
 
 cu_pointer tess_cuda_slots(const tess_space *space, int system);
 cu_pointer tess_cuda_control(const tess_space *space, int system);
-/* The first arguments of a system's kernels, without a programme. */
-tess_finish_call tess_cuda_finish_call(const tess_space *space, int64_t guard, int system);
+/* The first arguments of a system's kernels on rows, without a programme. */
 tess_rows_call tess_cuda_rows_call(const tess_space *space, const tess_pass_kernel *kernel,
                                    int64_t guard, int system);
 /* How many units from `at` on are one launch for `count` systems. */

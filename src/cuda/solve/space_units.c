@@ -13,7 +13,8 @@ cu_pointer tess_cuda_control(const tess_space *space, int system)
     return tess_cuda_space_of(space)->control + (uint64_t)system * TESS_CONTROL * sizeof(double);
 }
 
-tess_finish_call tess_cuda_finish_call(const tess_space *space, int64_t guard, int system)
+/* The first arguments of a system's kernels, without a programme. */
+static tess_finish_call finish_call(const tess_space *space, int64_t guard, int system)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
     const int64_t ring = (int64_t)system * state->ring_length * space->slots;
@@ -30,7 +31,7 @@ tess_rows_call tess_cuda_rows_call(const tess_space *space, const tess_pass_kern
                                    int64_t guard, int system)
 {
     tess_rows_call call = {
-        .finish = tess_cuda_finish_call(space, guard, system),
+        .finish = finish_call(space, guard, system),
         .rows = tess_space_level_of(space, kernel->vector[0])->rows,
     };
     if (kernel->diagonal.block > 0)
@@ -79,7 +80,7 @@ static tess_status run_finish(tess_space *space, const tess_unit_list *list, con
                               int system, bool sum)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
-    tess_finish_call call = tess_cuda_finish_call(space, unit->guard, system);
+    tess_finish_call call = finish_call(space, unit->guard, system);
     tess_cuda_launch launch;
     add_programme(list, unit, &call);
     tess_cuda_launch_start(&launch, "finish", 1, TESS_FINISH_THREADS)->overlaps = true;
@@ -144,7 +145,7 @@ static tess_status rescale(tess_space *space, const tess_unit *unit, int system)
     const tess_step *step = unit->step;
     const int64_t rows = space->level[step->level].rows;
     const int64_t grid = tess_ceil_div(rows, TESS_PASS_THREADS);
-    const tess_finish_call call = tess_cuda_finish_call(space, unit->guard, system);
+    const tess_finish_call call = finish_call(space, unit->guard, system);
     tess_cuda_launch launch;
     tess_cuda_launch_start(&launch, "rescale",
                            grid > state->part_blocks ? state->part_blocks
