@@ -136,7 +136,7 @@ tess_status tess_part_builder_add(tess_part_builder *b, int64_t n_rows, const in
         status = tess_fail(b->ctx, TESS_ERR_ARGUMENT,
                            "tess_part_builder_add: %lld block rows and %lld block columns%s",
                            (long long)n_rows, (long long)n_cols,
-                           block_cols ? "" : " of the same indices");
+                           block_cols ? "" : "; without block_cols both must be as many");
     else if (n_rows > 0 && n_cols > 0 && (!block_rows || !dense))
         status = tess_null_argument(b->ctx, __func__);
     else

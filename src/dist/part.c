@@ -40,7 +40,7 @@ static tess_status check_sizes(tess_ctx *ctx, const tess_comm *comm, const part_
         if (last >= 0 && all[last].rows % all[last].block != 0)
             return tess_fail(ctx, TESS_ERR_ARGUMENT,
                              "part %d has %lld rows, which blocks of %d do not divide; only the "
-                             "last part with rows may",
+                             "last part with rows may end with an incomplete block",
                              last, (long long)all[last].rows, all[last].block);
         last = r;
     }
@@ -236,7 +236,9 @@ static tess_status check_view(tess_ctx *ctx, const tess_part_view *v)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_part_create: a block of %d, not 1..%d",
                          v->block, TESS_BLOCK_MAX);
     if (v->type != TESS_F64 && v->type != TESS_F32)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_part_create: type %d", (int)v->type);
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "tess_part_create: type %d is neither TESS_F64 nor TESS_F32",
+                         (int)v->type);
     return TESS_OK;
 }
 

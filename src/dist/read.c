@@ -70,7 +70,7 @@ static tess_status open_file(part_file *f)
     if (f->unreadable)
         return unreadable(f, 0);
     if (f->first > f->end || f->at < 0 || f->blocks < 0 || f->at > f->header.blocks - f->blocks)
-        return tess_fail(f->ctx, TESS_ERR_FORMAT, "%s: its row offsets do not grow", f->path);
+        return tess_fail(f->ctx, TESS_ERR_FORMAT, "%s: its row offsets decrease", f->path);
     return TESS_OK;
 }
 

@@ -154,8 +154,9 @@ tess_status tess_cuda_factors_create_tuned(tess_cuda *cuda, const tess_pc *pc,
 {
     if (!tess_pc_staged(pc))
         return tess_fail(cuda->ctx, TESS_ERR_UNSUPPORTED,
-                         "device '%s': pc=%s is not made of levels or colours", cuda->name,
-                         pc->ops->name);
+                         "device '%s': pc=%s is not made of levels or colours: try "
+                         "schedule=levels or schedule=colours",
+                         cuda->name, pc->ops->name);
     tess_cuda_factors *factors;
     TESS_TRY(TESS_ALLOC(cuda->ctx, 1, &factors));
     *factors = (tess_cuda_factors){
