@@ -19,18 +19,21 @@ typedef struct deal_arrays {
     int64_t *numbers; /* the numbers of its block rows in A; not sent where `moved` is 0 */
 } deal_arrays;
 
-/* Part 0 sends a message to every other part; another part receives its own. On part 0, bytes[r]
- * and data[r] are the message for part r. Elsewhere, bytes[0] and data[0] are this part's. */
-static tess_status send_each(tess_ctx *ctx, const tess_comm *comm, const size_t *bytes,
-                             void *const *data, tess_message *messages)
+/* The parts that this one deals out: all of them on part 0, itself elsewhere. */
+typedef struct dealing {
+    tess_ctx *ctx;
+    const tess_comm *comm;
+    int count;
+    deal_arrays *parts;
+    tess_message *messages; /* one a part */
+} dealing;
+
+/* Part 0 sends messages[r] to every other part r; another part receives messages[0]. */
+static tess_status send_each(const dealing *d)
 {
-    if (comm->rank != 0) {
-        const tess_message one = {0, bytes[0], data[0]};
-        return tess_comm_exchange(ctx, comm, 0, NULL, 1, &one);
-    }
-    for (int r = 1; r < comm->size; r++)
-        messages[r - 1] = (tess_message){r, bytes[r], data[r]};
-    return tess_comm_exchange(ctx, comm, comm->size - 1, messages, 0, NULL);
+    const bool dealer = d->comm->rank == 0;
+    return tess_comm_exchange(d->ctx, d->comm, dealer ? d->count - 1 : 0, d->messages + 1,
+                              dealer ? 0 : 1, d->messages);
 }
 
 /* ---- On part 0: the arrays of all parts ---- */
@@ -138,8 +141,8 @@ static tess_status reserve(tess_ctx *ctx, deal_arrays *a)
                             tess_type_size((tess_type)h->type), &a->values);
 }
 
-/* Array 0 .. 3 of a part: row offsets, columns, values, numbers. */
-static void array_of(const deal_arrays *a, int array, size_t *bytes, void **data)
+/* The message to or from part `rank` with array 0 .. 3: row offsets, columns, values, numbers. */
+static tess_message array_of(const deal_arrays *a, int array, int rank)
 {
     const deal_head *h = &a->head;
     const size_t scalar = tess_type_size((tess_type)h->type), number = sizeof(int64_t);
@@ -147,18 +150,16 @@ static void array_of(const deal_arrays *a, int array, size_t *bytes, void **data
                             (size_t)(h->blocks * h->block * h->block) * scalar,
                             (size_t)h->block_rows * number};
     void *const arrays[] = {a->row_offsets, a->columns, a->values, a->numbers};
-    *bytes = sizes[array];
-    *data = arrays[array];
+    return (tess_message){rank, sizes[array], arrays[array]};
 }
 
-static tess_status send_arrays(tess_ctx *ctx, const tess_comm *comm, deal_arrays *parts, int count,
-                               size_t *bytes, void **data, tess_message *messages)
+static tess_status send_arrays(const dealing *d)
 {
-    const int arrays = parts->head.moved ? 4 : 3;
+    const int arrays = d->parts->head.moved ? 4 : 3;
     for (int array = 0; array < arrays; array++) {
-        for (int r = 0; r < count; r++)
-            array_of(&parts[r], array, &bytes[r], &data[r]);
-        TESS_TRY(send_each(ctx, comm, bytes, data, messages));
+        for (int r = 0; r < d->count; r++)
+            d->messages[r] = array_of(&d->parts[r], array, r);
+        TESS_TRY(send_each(d));
     }
     return TESS_OK;
 }
@@ -173,17 +174,15 @@ static tess_status check_matrix(tess_ctx *ctx, const tess_comm *comm, const tess
 }
 
 /* Sends the heads, then the arrays, and makes the part. */
-static tess_status deal(tess_ctx *ctx, const tess_comm *comm, deal_arrays *parts, int count,
-                        size_t *bytes, void **data, tess_message *messages, tess_part **out)
+static tess_status deal(const dealing *d, tess_part **out)
 {
-    const bool dealer = comm->rank == 0;
-    for (int r = 0; r < count; r++) {
-        bytes[r] = sizeof parts[r].head;
-        data[r] = &parts[r].head;
-    }
-    TESS_TRY(send_each(ctx, comm, bytes, data, messages));
-    TESS_TRY(tess_comm_agree(ctx, comm, dealer ? TESS_OK : reserve(ctx, parts)));
-    TESS_TRY(send_arrays(ctx, comm, parts, count, bytes, data, messages));
+    deal_arrays *parts = d->parts;
+    for (int r = 0; r < d->count; r++)
+        d->messages[r] = (tess_message){r, sizeof parts[r].head, &parts[r].head};
+    TESS_TRY(send_each(d));
+    TESS_TRY(
+        tess_comm_agree(d->ctx, d->comm, d->comm->rank == 0 ? TESS_OK : reserve(d->ctx, parts)));
+    TESS_TRY(send_arrays(d));
     const tess_part_view view = {.type = (tess_type)parts->head.type,
                                  .rows = parts->head.rows,
                                  .block = parts->head.block,
@@ -191,7 +190,20 @@ static tess_status deal(tess_ctx *ctx, const tess_comm *comm, deal_arrays *parts
                                  .row_offsets = parts->row_offsets,
                                  .columns = parts->columns,
                                  .values = parts->values};
-    return tess_part_create(ctx, comm, &view, out);
+    return tess_part_create(d->ctx, d->comm, &view, out);
+}
+
+/* Makes what a part has to have before the first message. */
+static tess_status prepare(dealing *d, const tess_matrix *A, const char *partition, deal_whole *w)
+{
+    TESS_TRY(check_matrix(d->ctx, d->comm, A));
+    TESS_TRY(TESS_CALLOC(d->ctx, d->count, &d->parts));
+    TESS_TRY(TESS_ALLOC(d->ctx, d->count, &d->messages));
+    if (d->comm->rank != 0)
+        return TESS_OK;
+    TESS_TRY(whole_make(d->ctx, d->comm, A, partition, w));
+    cut(d->comm, A, w, d->parts);
+    return TESS_OK;
 }
 
 /* Hands the array over: the caller frees it no longer. */
@@ -208,37 +220,21 @@ tess_status tess_part_deal_by(tess_ctx *ctx, const tess_comm *comm, const tess_m
     if (!ctx || !comm || !out)
         return tess_null_argument(ctx, __func__);
     const bool dealer = comm->rank == 0;
-    const int count = dealer ? comm->size : 1;
-    deal_arrays *parts = NULL;
+    dealing d = {.ctx = ctx, .comm = comm, .count = dealer ? comm->size : 1};
     deal_whole whole = {0};
-    size_t *bytes = NULL;
-    void **data = NULL;
-    tess_message *messages = NULL;
     tess_part *part = NULL;
-    tess_status status = check_matrix(ctx, comm, A);
-    if (status == TESS_OK)
-        status = TESS_CALLOC(ctx, count, &parts);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, count, &bytes);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, count, &data);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, count, &messages);
-    if (status == TESS_OK && dealer)
-        status = whole_make(ctx, comm, A, partition, &whole);
-    if (status == TESS_OK && dealer)
-        cut(comm, A, &whole, parts);
-    TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
-    TESS_TRY_CLEAN(deal(ctx, comm, parts, count, bytes, data, messages, &part));
-    if (parts->head.moved)
-        part->numbers = take(dealer ? &whole.order : &parts->numbers);
+    tess_status status;
+    TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, prepare(&d, A, partition, &whole)));
+    TESS_TRY_CLEAN(deal(&d, &part));
+    if (d.parts->head.moved)
+        part->numbers = take(dealer ? &whole.order : &d.parts->numbers);
     *out = part;
 cleanup:
-    if (parts && !dealer)
-        arrays_free(ctx, parts);
+    if (d.parts && !dealer)
+        arrays_free(ctx, d.parts);
     if (dealer)
         whole_free(ctx, A, &whole);
-    TESS_FREE(ctx, parts, bytes, data, messages);
+    TESS_FREE(ctx, d.parts, d.messages);
     return status;
 }
 
