@@ -1,39 +1,16 @@
-/* Conversion CSR -> BSR (b = 3) of a 27-point matrix with 10^7 non-zeros, against the reference
- * SpMV, interleaved in one run; medians. Prints how many SpMVs a conversion costs.
+/* Conversions of a 27-point matrix (CSR to BSR with b = 3, back, update, transpose) beside the
+ * reference SpMV, interleaved in one run; medians. Prints how many SpMVs a conversion costs.
  *
- *     tessera_bench_convert [n]      n^3 points, default 36: (3n-2)^3 blocks, 10.7 million
- * non-zeros
+ *     tessera_bench_convert [n]      n^3 points, (3n-2)^3 blocks; the default, n = 36, has 10.7
+ *                                    million non-zeros
  */
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "internal.h"
+#include "program.h"
 
 enum { ROUNDS = 9 };
 
 enum { TO_BLOCKS, UPDATE, TO_CSR, TRANSPOSE, SPMV_CSR, SPMV_BSR, CASES };
 static const char *const names[CASES] = {"to_blocks b=3", "update b=3",   "to_csr",
                                          "transpose b=3", "ref spmv CSR", "ref spmv BSR"};
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *seconds)
-{
-    qsort(seconds, ROUNDS, sizeof *seconds, by_value);
-    return seconds[ROUNDS / 2];
-}
-
-static void check(tess_ctx *ctx, tess_status status)
-{
-    if (status == TESS_OK)
-        return;
-    fprintf(stderr, "tessera_bench_convert: %s\n", tess_ctx_error(ctx));
-    exit(1);
-}
 
 /* One run of a case, in seconds. `csr` and `bsr` are the same matrix. */
 static double run(tess_ctx *ctx, int which, const tess_matrix *csr, tess_matrix *bsr,
@@ -62,8 +39,7 @@ int main(int argc, char **argv)
     tess_matrix *bsr, *csr;
     char spec[64];
     snprintf(spec, sizeof spec, "stencil27:n=%d,b=3", argc > 1 ? atoi(argv[1]) : 36);
-    if (tess_ctx_create(NULL, &ctx) != TESS_OK)
-        return 1;
+    check(NULL, tess_ctx_create(NULL, &ctx));
     check(ctx, tess_matrix_generate(ctx, spec, &bsr, NULL));
     check(ctx, tess_matrix_to_csr(ctx, bsr, TESS_ZEROS_KEEP, &csr));
     double *x, *y;
@@ -78,9 +54,10 @@ int main(int argc, char **argv)
     printf("%s: %lld x %lld, %lld non-zeros, %d threads, medians of %d rounds\n", spec,
            (long long)csr->rows, (long long)csr->cols, (long long)csr->blocks,
            tess_ctx_threads(ctx), ROUNDS);
-    double spmv = median(seconds[SPMV_CSR]), blocked = median(seconds[SPMV_BSR]);
+    const double spmv = tess_median(seconds[SPMV_CSR], ROUNDS);
+    const double blocked = tess_median(seconds[SPMV_BSR], ROUNDS);
     for (int which = 0; which < CASES; which++) {
-        double time = median(seconds[which]);
+        double time = tess_median(seconds[which], ROUNDS);
         printf("%-14s %8.2f ms  = %5.2f ref SpMVs of the CSR, %5.2f of the BSR\n", names[which],
                1e3 * time, time / spmv, time / blocked);
     }

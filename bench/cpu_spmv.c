@@ -1,39 +1,18 @@
-/* SpMV on the CPU, every form of the kernel for each block size, interleaved with the read ceiling.
+/* SpMV on the CPU: every candidate for each block size, interleaved with the read ceiling.
  *
- *     bench_cpu_spmv [stencil7|stencil27|powerlaw|...] [megabytes] [threads] [b ...]
+ *     tessera_bench_cpu_spmv [stencil7|stencil27|powerlaw|...] [megabytes] [threads] [b ...]
  *
  * One line a block size: the ceiling in GB/s, then for every kernel its GB/s and its share of the
  * ceiling, medians over interleaved rounds. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "program.h"
 
 enum { ROUNDS = 7, MOST = 16 };
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof *values, ascending);
-    return values[count / 2];
-}
-
-static void die(tess_ctx *ctx, tess_status status)
-{
-    if (status != TESS_OK) {
-        fprintf(stderr, "%s\n", tess_ctx_error(ctx));
-        exit(2);
-    }
-}
-
-/* A matrix of about `megabytes`: the generator's n is found from a small trial. */
+/* A matrix of about `megabytes`, computed from the blocks of a row: 7 or 27 of a stencil, 6 of
+ * other generators. */
 static tess_matrix *make_matrix(tess_ctx *ctx, const char *kind, double megabytes, int b)
 {
     char spec[128];
@@ -46,7 +25,7 @@ static tess_matrix *make_matrix(tess_ctx *ctx, const char *kind, double megabyte
         snprintf(spec, sizeof spec, "%s:rows=%d,b=%d", kind,
                  (int)(megabytes * 1e6 / (6 * (8.0 * b * b + 4) + 16.0 * b)), b);
     }
-    die(ctx, tess_matrix_generate(ctx, spec, &A, NULL));
+    check(ctx, tess_matrix_generate(ctx, spec, &A, NULL));
     return A;
 }
 
@@ -54,37 +33,38 @@ static void bench(tess_ctx *ctx, tess_device *device, const char *kind, double m
 {
     tess_matrix *A = make_matrix(ctx, kind, megabytes, b);
     double *x, *y, bytes = tess_matrix_spmv_bytes(A);
-    die(ctx, TESS_ALLOC(ctx, A->cols, &x));
-    die(ctx, TESS_ALLOC(ctx, A->rows, &y));
+    check(ctx, TESS_ALLOC(ctx, A->cols, &x));
+    check(ctx, TESS_ALLOC(ctx, A->rows, &y));
     for (int64_t i = 0; i < A->cols; i++)
         x[i] = tess_random_unit(1, (uint64_t)i);
     tess_candidates list = {0};
-    die(ctx, tess_candidates_list(device, A, &(tess_product){.kind = TESS_PRODUCT_SPMV}, &list));
+    check(ctx, tess_candidates_list(device, A, &(tess_product){.kind = TESS_PRODUCT_SPMV}, &list));
     int count = list.count < MOST ? (int)list.count : MOST;
     tess_plan *plans[MOST];
     for (int i = 0; i < count; i++)
-        die(ctx, tess_plan_create(ctx, A, device,
-                                  &(tess_plan_options){.kernel = list.items[i].kernel,
-                                                       .format = list.items[i].format,
-                                                       .params = list.items[i].params},
-                                  &plans[i]));
+        check(ctx, tess_plan_create(ctx, A, device,
+                                    &(tess_plan_options){.kernel = list.items[i].kernel,
+                                                         .format = list.items[i].format,
+                                                         .params = list.items[i].params},
+                                    &plans[i]));
     double ceilings[ROUNDS], seconds[MOST][ROUNDS];
     int passes = 1 + (int)(400e6 / bytes);
     for (int round = 0; round < ROUNDS; round++) {
-        die(ctx, tess_cpu_read_ceiling(device, bytes, &ceilings[round]));
+        check(ctx, tess_cpu_read_ceiling(device, bytes, &ceilings[round]));
         for (int i = 0; i < count; i++) {
-            for (int pass = 0; pass < 3; pass++) /* what the ceiling pushed out comes back */
-                die(ctx, tess_spmv(plans[i], 1, x, 0, y));
+            for (int pass = 0; pass < 3;
+                 pass++) /* data that the read ceiling evicted return to the cache */
+                check(ctx, tess_spmv(plans[i], 1, x, 0, y));
             double start = tess_seconds();
             for (int pass = 0; pass < passes; pass++)
-                die(ctx, tess_spmv(plans[i], 1, x, 0, y));
+                check(ctx, tess_spmv(plans[i], 1, x, 0, y));
             seconds[i][round] = (tess_seconds() - start) / passes;
         }
     }
-    double ceiling = median(ceilings, ROUNDS);
+    double ceiling = tess_median(ceilings, ROUNDS);
     printf("%-9s b=%-2d %5.0f MB  ceiling %5.1f", kind, b, bytes * 1e-6, ceiling * 1e-9);
     for (int i = 0; i < count; i++) {
-        double rate = bytes / median(seconds[i], ROUNDS);
+        double rate = bytes / tess_median(seconds[i], ROUNDS);
         printf("  | %s %.1f %.0f%%", list.items[i].kernel + strlen("bsr_spmv_"), rate * 1e-9,
                100 * rate / ceiling);
         tess_plan_destroy(plans[i]);
@@ -105,8 +85,9 @@ int main(int argc, char **argv)
     double megabytes = argc > 2 ? atof(argv[2]) : 400;
     tess_ctx *ctx;
     tess_device *device;
-    die(NULL, tess_ctx_create(&(tess_ctx_options){.threads = argc > 3 ? atoi(argv[3]) : 0}, &ctx));
-    die(ctx, tess_device_open(ctx, "cpu", &device));
+    check(NULL,
+          tess_ctx_create(&(tess_ctx_options){.threads = argc > 3 ? atoi(argv[3]) : 0}, &ctx));
+    check(ctx, tess_device_open(ctx, "cpu", &device));
     printf("%s\n", tess_device_description(device));
     int sizes = argc > 4 ? argc - 4 : (int)(sizeof defaults / sizeof defaults[0]);
     for (int i = 0; i < sizes; i++)

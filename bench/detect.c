@@ -1,22 +1,10 @@
-/* Time of tess_detect and of the analysis beside it, on INPUT expanded to CSR: best of RUNS.
+/* Time of tess_detect and of tess_matrix_symmetry on INPUT expanded to CSR: the least of RUNS.
  *
  *     tessera_bench_detect gen:stencil27:n=36,b=3 [RUNS]
  *
- * A speed is told against one product y = A x of the reference backend with the same threads, in
- * the same run.
+ * Times are also printed in products y = A x of the reference backend, measured in the same run.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "internal.h"
-
-static void check(tess_ctx *ctx, tess_status status)
-{
-    if (status == TESS_OK)
-        return;
-    fprintf(stderr, "tessera_bench_detect: %s\n", tess_ctx_error(ctx));
-    exit(2);
-}
+#include "program.h"
 
 static double product(tess_ctx *ctx, const tess_matrix *A, int runs)
 {
@@ -45,8 +33,7 @@ int main(int argc, char **argv)
     int runs = argc > 2 ? atoi(argv[2]) : 3;
     tess_ctx *ctx;
     tess_matrix *blocks, *A;
-    if (tess_ctx_create(NULL, &ctx) != TESS_OK)
-        return 2;
+    check(NULL, tess_ctx_create(NULL, &ctx));
     double start = tess_seconds();
     check(ctx, tess_matrix_input(ctx, input, &blocks));
     double made = tess_seconds() - start, detected = 1e9, mirrored = 1e9;

@@ -32,7 +32,7 @@ def text(x, y, classes, words):
 
 
 def panel(left, names, data, across, up):
-    """One coordinate system: sizes across, each as far from the next; speeds up from 0."""
+    """One coordinate system: sizes at equal distances along x, speeds from 0 along y."""
     sizes, ceiling = data["sizes"], data.get("ceiling", [])
     most = max([v for line in data["series"].values() for v in line if v] + [v for v in ceiling if v])
     step = step_of(most)

@@ -3,22 +3,12 @@
  *     tessera_bench_fbcsr [INPUT [SHAPES]]      default gen:stencil27:n=36,b=3 (10.7 million
  *                                               non-zeros), auto
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "program.h"
 #include "support/inverse.h"
 
 enum { ROUNDS = 3 };
-
-static void check(tess_ctx *ctx, tess_status status)
-{
-    if (status == TESS_OK)
-        return;
-    fprintf(stderr, "tessera_bench_fbcsr: %s\n", tess_ctx_error(ctx));
-    exit(1);
-}
 
 static bool same(const tess_matrix *A, const tess_matrix *B)
 {
@@ -50,8 +40,7 @@ int main(int argc, char **argv)
     tess_fbcsr_options options;
     double best = 1e30, back = 1e30, update = 1e30;
     const char *input = argc > 1 ? argv[1] : "gen:stencil27:n=36,b=3";
-    if (tess_ctx_create(NULL, &ctx) != TESS_OK)
-        return 1;
+    check(NULL, tess_ctx_create(NULL, &ctx));
     check(ctx, tess_shape_list_parse(ctx, argc > 2 ? argv[2] : "auto", &options));
     check(ctx, tess_matrix_input(ctx, input, &A));
     check(ctx, tess_matrix_to_csr(ctx, A, TESS_ZEROS_KEEP, &csr));

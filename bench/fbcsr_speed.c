@@ -1,7 +1,7 @@
-/* SpMV with fbcsr against our CSR, cuSPARSE's CSR (on a GPU) and the best BSR, one matrix after the
- * other, tiled along the diagonal until a product with CSR moves so much. Every kernel is tried
- * with the parameters the model puts first, CSR's with two sets, and the fastest of each kind are
- * verified against ref and timed in turn, round after round; medians. One line of JSON a matrix.
+/* SpMV with fbcsr beside our CSR, cuSPARSE's CSR (on a GPU) and the best BSR. One line of JSON a
+ * matrix. A matrix is tiled along the diagonal until a product with CSR moves MEGABYTES. Every
+ * kernel is tried with the parameters that the model puts first, CSR's with two sets. The fastest
+ * of each kind are verified against ref and timed in turn, round after round; medians.
  *
  *     tessera_bench_fbcsr_speed [--no-bsr] DEVICE MEGABYTES INPUT...
  */
@@ -19,8 +19,8 @@ enum { CSR, FBCSR, BSR, CUSPARSE };
 static const char *const kinds[KINDS] = {"csr", "fbcsr", "bsr", "cusparse_csr"};
 
 typedef struct entry {
-    tess_plan *plan;           /* NULL: there is none, */
-    cusparse_product *product; /* or cuSPARSE multiplies */
+    tess_plan *plan;           /* NULL: none, or cuSPARSE multiplies */
+    cusparse_product *product; /* of cuSPARSE; NULL: none */
     double seconds, error;
 } entry;
 
@@ -38,7 +38,7 @@ typedef struct trial {
 static const tess_product spmv = {
     .kind = TESS_PRODUCT_SPMV, .k = 1, .effort = TESS_EFFORT_ESTIMATE};
 
-/* Of REPS products. */
+/* The median time of REPS products. */
 static tess_status median_time(trial *T, const entry *E, double *seconds)
 {
     double times[REPS];
@@ -55,7 +55,7 @@ static int kind_of(const tess_candidate *c, bool blocked)
     if (strcmp(c->format, "fbcsr") == 0)
         return FBCSR;
     if (strcmp(c->format, "symmetric") == 0)
-        return -1; /* half the bytes, whatever the blocks */
+        return -1; /* half storage is not compared: it has half the bytes with any blocks */
     return blocked ? BSR : CSR;
 }
 
@@ -104,8 +104,8 @@ static tess_status open_cusparse(trial *T)
     return status == TESS_ERR_MEMORY ? status : TESS_OK; /* it does not apply */
 }
 
-/* On a GPU, where each takes a conversion: kernels that were the fastest on some of the matrices,
- * the last two where rows are long. */
+/* Whether a candidate is tried. On a GPU each needs a conversion, so only kernels are tried that
+ * were the fastest on some of the matrices, the last two of them where rows are long. */
 static bool worth_trying(const tess_candidates *list, int64_t at, bool gpu, const tess_matrix *A)
 {
     static const char *const known[] = {"sliced", "multi_row", "warp_row", "by_block"};
@@ -122,7 +122,7 @@ static bool worth_trying(const tess_candidates *list, int64_t at, bool gpu, cons
     return false;
 }
 
-/* `chosen`: the format that a plan without measurements takes. */
+/* Tries all candidates worth it. `chosen` receives the format that ESTIMATE takes. */
 static tess_status try_all(trial *T, const tess_matrix *A, tess_fbcsr_options *shapes, char *chosen,
                            size_t size)
 {
@@ -154,7 +154,7 @@ static bool is_open(const entry *E)
     return E->plan || E->product;
 }
 
-/* In turn, so that a disturbance meets all. */
+/* Times all kinds in turn, so that a disturbance meets all. */
 static tess_status measure(trial *T)
 {
     double rounds[KINDS][ROUNDS];
@@ -172,8 +172,8 @@ static tess_status measure(trial *T)
     return TESS_OK;
 }
 
-/* The aligned blocks larger than 1 x 1 with the fewest bytes, counted in the input before tiling,
- * and how many: vectors not included. */
+/* The aligned blocks larger than 1 x 1 with the fewest bytes, and these bytes without vectors. They
+ * are counted in the input before tiling. */
 static tess_status best_blocks(tess_ctx *ctx, const tess_matrix *A, tess_blocking *out,
                                double *bytes)
 {
@@ -194,7 +194,7 @@ static tess_status best_blocks(tess_ctx *ctx, const tess_matrix *A, tess_blockin
     return TESS_OK;
 }
 
-/* NULL: nothing is extracted, and CSR's arrays take `csr` bytes. */
+/* F NULL: nothing was extracted, and the bytes are those of CSR. */
 static json_t *format_json(const tess_fbcsr *F, json_int_t csr)
 {
     json_t *splits = json_array();

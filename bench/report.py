@@ -49,7 +49,7 @@ def share(result):
 
 
 def half_stored(result):
-    """Only the upper half of a symmetric matrix: compared among themselves."""
+    """Whether the storage has only the upper half of a symmetric matrix: such storage is compared by itself."""
     return result["format"] == "symmetric" or result["kernel"] == "sbaij"
 
 
@@ -90,7 +90,7 @@ def ours_and_best_peer(cases):
 
 
 def all_peers(cases):
-    """GB/s of everybody at every block size."""
+    """GB/s of all libraries at every block size."""
     names = sorted({peer_name(r) for c in cases for r in c["results"] if r["peer"] and r["kernel"]})
     if not names:
         return ""
@@ -228,7 +228,7 @@ def section(name, document):
 
 
 def processor(document):
-    """As people call it, with its cores."""
+    """The name of a processor, with its number of cores."""
     machine = document["cases"][0]["machine"]
     return f"{machine['processor']}, {machine['processors']} cores".replace("(R)", "")
 

@@ -15,13 +15,13 @@ def fastest(results):
 
 
 def share(result, digits=1):
-    """Of the read ceiling."""
+    """The share of the read ceiling."""
     fraction = result["fraction_of_read"] if result else None
     return f"{100 * fraction:.{digits}f} %" if fraction else "–"
 
 
 def best(results):
-    """The fastest of those that are right."""
+    """The fastest of the results that are correct."""
     return fastest([r for r in results if r["outcome"] == "good"])
 
 
@@ -55,7 +55,7 @@ def load(path, otherwise=None):
 
 
 def save(path, document):
-    """The file is only ever seen whole."""
+    """Writes the file at once: a reader sees the old one or the new one."""
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with open(path + ".new", "w", encoding="utf-8") as file:
         json.dump(document, file, indent=1)
@@ -73,7 +73,7 @@ def table(head, rows):
 
 
 def current_name(kernel):
-    """A CPU kernel's name today: results keep the one it was measured under."""
+    """The present name of a CPU kernel: results keep the name under which it was measured."""
     kernel = kernel.replace("_0x0_", "_any_").replace("_ahead", "_prefetch")
     return re.sub("_lock([2-4])", r"_streams\1", kernel)
 

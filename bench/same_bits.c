@@ -1,11 +1,11 @@
-/* Results of two revisions, bit by bit: this program is compiled against each of them, through the
- * public header alone, and what it prints is compared (same_bits.sh).
+/* Compares results of two revisions bit by bit: this program is compiled against each of them, with
+ * the public header alone, and same_bits.sh compares what it prints.
  *
- *   same_bits kernels      the cases: every kernel that a revision lists for every matrix,
- *                          MATRIX TYPE FORMAT KERNEL PARAMS, "-" for no parameters
- *   same_bits run < CASES  y of each case by 1 and 2 threads, with the transposed product and that
- * of three vectors, as hashes of their bytes; then the history, as %a, and x of every method and
- * preconditioner
+ *   same_bits kernels      prints the cases, one for every kernel that the revision lists for every
+ *                          matrix: MATRIX TYPE FORMAT KERNEL PARAMS, "-" for no parameters
+ *   same_bits run < CASES  prints hashes of y for each case by 1 and 2 threads: product, transposed
+ *                          product, product with three vectors; then the history (%a) and a hash of
+ *                          x for every method with every preconditioner
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -154,7 +154,7 @@ static void solve(int threads, const char *matrix, const char *type, const char 
     check(ctx, tess_plan_create(ctx, A, device, &guess, &plan), matrix);
     void *b = vectors(info.rows, is_float), *x = calloc((size_t)info.rows, sizeof(double));
     printf("%s, %s %s, %d threads\n", spec, matrix, type, threads);
-    /* What a method refuses, both revisions have to refuse. */
+    /* Both revisions have to refuse the same solvers. */
     tess_status status = tess_solver_create(plan, spec, &solver);
     if (status == TESS_OK)
         status = tess_solver_solve(solver, b, x, &result);

@@ -57,7 +57,7 @@ def run_case(options, part, b, threads):
     command += ["--format", options.format] if options.format else []
     start = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if not done.stdout:  # what is wrong is on stderr already
+    if not done.stdout:  # the error is on stderr already
         print(f"{part:10} b={b:<3} not measured: exit status {done.returncode}", flush=True)
         return None
     result = json.loads(done.stdout)

@@ -38,7 +38,7 @@ def stencil(points, b, target, real=8):
 
 
 def powerlaw(b, target, average=7):
-    """What is drawn is a little shorter than the average asked for, so a margin is added."""
+    """An input that moves `target` bytes, with a margin: drawn rows are a little shorter than the average asked for."""
     rows = int(1.08 * target / (average * block_bytes(b) + 4 + 16 * b))
     return f"gen:powerlaw:rows={rows},avg={average},b={b}"
 
@@ -61,7 +61,7 @@ def name_of(path):
 
 
 def all_cases(matrices):
-    """In order of importance: what finds no time is at the end."""
+    """Cases in order of importance: the last ones are left out where time is short."""
     large = [case(f"stencil{p}", b, stencil(p, b, LARGE)) for b in B_ALL for p in (27, 7)]
     irregular = [case("powerlaw", b, powerlaw(b, LARGE), kernel="swept" if b <= 3 else "sliced") for b in B_POWERLAW]
     several = [case("spmm8", 3, stencil(27, 3, LARGE), op="spmm:8", kernel=None, peers=False)]
@@ -89,7 +89,7 @@ def run_case(options, c):
     command += ["--peers"] if c["peers"] and not options.no_peers else []
     start = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if not done.stdout:  # what is wrong is on stderr already
+    if not done.stdout:  # the error is on stderr already
         return None
     result = json.loads(done.stdout)
     result["case"] = {k: c[k] for k in ("part", "b", "type", "label")}
@@ -132,7 +132,7 @@ def driver_version():
 
 
 def command_of(options):
-    """How to do it again, without this machine's paths."""
+    """The command that repeats the run, without this machine's paths."""
     words = ["bench/suite.py", "--device", options.device]
     words += ["--name", options.name] if options.name else []
     words += ["--matrices", "DIR"] if options.matrices else []
@@ -141,7 +141,7 @@ def command_of(options):
 
 
 def note_missing(path, wanted, options):
-    """What the page promises and the file does not hold."""
+    """Cases of the page that the file does not have."""
     document = load(path, {"cases": [], "not_measured": []})
     have = [key_of(c["case"]) for c in document["cases"]]
     document["not_measured"] = [key_of(c) for c in wanted if key_of(c) not in have]
@@ -152,7 +152,7 @@ def note_missing(path, wanted, options):
 
 
 def run_all(options, cases, path, wanted):
-    """Runs them in their order; returns how many failed and how many found no time."""
+    """Runs the cases in their order. Returns how many failed, and how many were left out for lack of time."""
     start, failed = time.monotonic(), 0
     for number, c in enumerate(cases):
         if options.seconds and time.monotonic() - start > options.seconds:

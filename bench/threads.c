@@ -3,17 +3,15 @@
  *
  *     tessera_bench_threads [THREADS]
  *
- * Each line is the work of a share, then the microseconds of a call by each side (median of rounds)
- * and the ratio. Before a round of its own a side makes calls that do not count, so that its
- * threads are awake and those of the other asleep. "after a pause": the caller alone computes for a
- * while between two calls.
+ * Each line has the work of a share, the pause before a call in which the caller computes alone,
+ * the microseconds of a call by each side (median of rounds) and the ratio. Before each round a
+ * side makes calls that do not count, so that its threads are awake and the other side's are
+ * asleep.
  */
 #include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "program.h"
 
 enum { ROUNDS = 31 };
 
@@ -45,7 +43,7 @@ static void call_openmp(tess_ctx *ctx, int threads, double seconds)
 
 typedef void (*call_fn)(tess_ctx *ctx, int threads, double seconds);
 
-/* Seconds of one call, the pauses before it left out. */
+/* Seconds of one call, without the pause before it. */
 static double round_of(call_fn call, tess_ctx *ctx, int threads, double work, double pause)
 {
     const int calls = work + pause > 20e-6 ? 50 : 1000;
@@ -71,8 +69,7 @@ int main(int argc, char **argv)
                  {1e-6, 10e-6}, {10e-6, 30e-6}, {10e-6, 300e-6}, {100e-6, 300e-6}};
     static const call_fn calls[2] = {call_ours, call_openmp};
     tess_ctx *ctx;
-    if (tess_ctx_create(NULL, &ctx) != TESS_OK)
-        return 1;
+    check(NULL, tess_ctx_create(NULL, &ctx));
     const int threads = argc > 1 ? atoi(argv[1]) : tess_ctx_threads(ctx);
     printf("%d threads\n%10s %10s %12s %12s %8s\n", threads, "work us", "pause us", "tessera us",
            "OpenMP us", "ratio");

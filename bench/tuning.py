@@ -186,7 +186,7 @@ def predict(args):
         pairs = pairs_of((k, k["seconds"], times[name_of(k)]) for k in found["kernels"] if name_of(k) in times)
         if not pairs:
             continue
-        same = name_of(found["kernels"][0]) in times  # else nobody has timed what the model takes now
+        same = name_of(found["kernels"][0]) in times  # otherwise the model's present choice was not timed
         iterates = same or args.device.startswith(("cuda", "profile"))  # where iterations have a product of their own
         if "price" in entry and same:
             entry["price"].update(estimate=pairs[0][1] / min(times.values()) - 1, estimated=pairs[0][2])

@@ -16,8 +16,8 @@ typedef struct mpi_channel {
     MPI_Request requests[]; /* receives, then sends */
 } mpi_channel;
 
-/* A message's length as MPI takes it: bytes, or one item of a type as long as they are where an int
- * does not hold their number. */
+/* The length of a message as MPI takes it: a number of bytes or, where an int does not hold that,
+ * one item of a derived type of as many bytes. */
 typedef struct mpi_length {
     int count;
     MPI_Datatype type;
@@ -66,7 +66,7 @@ static tess_status gather(void *user, const void *mine, size_t bytes, void *all)
     return status_of(status);
 }
 
-/* A gather under way. */
+/* A gather that has been started and not waited for. */
 typedef struct mpi_pending {
     MPI_Request request;
     mpi_length length;
@@ -178,7 +178,7 @@ tess_status tess_mpi_comm_open(tess_ctx *ctx, MPI_Comm mpi, tess_comm *out)
                       .close = close_channel};
     int status = MPI_Comm_dup(mpi, &u->comm);
     if (status == MPI_SUCCESS) {
-        /* A failure is returned, for a sentence of ours, instead of ending the process. */
+        /* MPI returns failures, instead of ending the process, so that the library reports them. */
         MPI_Comm_set_errhandler(u->comm, MPI_ERRORS_RETURN);
         MPI_Comm_rank(u->comm, &comm.rank);
         MPI_Comm_size(u->comm, &comm.size);

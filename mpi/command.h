@@ -26,10 +26,10 @@ typedef struct run_state {
 
 /* ---- print.c: rank 0 prints, all ranks take part ---- */
 
-/* The account of a solve; returns the exit status. */
+/* Prints the result of a solve; returns the exit status. */
 int report_solve(run_state *r, const char *spec, const char *rhs, const tess_result *result,
                  double setup);
-/* The account of products, of which the median took so long. */
+/* Prints the time of products, whose median is given in seconds. */
 void report_products(run_state *r, double median);
 
 #endif

@@ -30,7 +30,7 @@ enum { PATHS = sizeof paths / sizeof paths[0] };
 
 /* A matrix in device memory as one or several paths read it. */
 struct cusparse_matrix {
-    cusparse_matrix **list; /* of those that are shared, this one included; NULL: it is not */
+    cusparse_matrix **list; /* of shared matrices, this one included; NULL: it is not shared */
     cusparse_matrix *next;
     const tess_matrix *of;
     bool csr, row_major;
@@ -157,7 +157,7 @@ static tess_status upload_values(tess_cuda *cuda, cusparse_matrix *M, const tess
     return status;
 }
 
-/* Arrays of A, which is CSR where M is. */
+/* Uploads the arrays of A, which is CSR where M is. */
 static tess_status upload(tess_cuda *cuda, cusparse_matrix *M, const tess_matrix *A,
                           cu_stream stream)
 {
@@ -183,7 +183,7 @@ static void let_matrix_go(tess_cuda *cuda, cusparse_matrix *M)
     tess_free(cuda->ctx, M);
 }
 
-/* A's arrays for the path: those of another path in the list that reads the same, or new ones. */
+/* A's arrays for the path: those of a path in the list that reads the same arrays, or new ones. */
 static tess_status need_matrix(tess_cuda *cuda, const path *way, const tess_matrix *A,
                                cusparse_matrix **shared, cu_stream stream, cusparse_matrix **out)
 {
@@ -366,7 +366,7 @@ tess_status cusparse_time(cusparse_product *peer, const void *x, void *y, int re
     TESS_TRY_CLEAN(tess_cuda_alloc(cuda, size * (size_t)A->cols, "x", &l.x));
     TESS_TRY_CLEAN(tess_cuda_alloc(cuda, y_bytes, "y", &l.y));
     TESS_TRY_CLEAN(tess_cuda_upload(cuda, l.x, x, size * (size_t)A->cols, l.stream));
-    /* NaNs: a row that nobody writes is seen. */
+    /* NaNs show a row that no thread writes. */
     TESS_TRY_CLEAN(TESS_CU(cuda, cuMemsetD8Async(l.y, 0xff, y_bytes, l.stream)));
     TESS_TRY_CLEAN(tess_cuda_time_launches(cuda, l.stream, launch_once, &l, true, reps, seconds));
     TESS_TRY_CLEAN(tess_cuda_download(cuda, y, l.y, y_bytes, l.stream));

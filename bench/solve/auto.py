@@ -96,7 +96,7 @@ def environment(suitesparse):
 
 
 def solve(options, path, system, suitesparse, spec=None, limit=None):
-    """By auto or by a spec; None: not within the limit. On a GPU the second run counts, whose kernels are compiled."""
+    """Solves by auto or by a spec; None: not within the limit. On a GPU the second run counts: the first one compiles kernels."""
     result = run_once(options, path, system, suitesparse, spec, limit)
     short_one = result is not None and result["wall"] < REPEAT_SECONDS
     return run_once(options, path, system, suitesparse, spec, limit) if short_one and options.device != "cpu" else result
@@ -129,7 +129,7 @@ def run_once(options, path, system, suitesparse, spec, limit):
 
 
 def best_by_hand(options, path, system, auto):
-    """The fastest spec of the list that solves the matrix; one that takes longer than auto is not waited for."""
+    """The fastest spec of the list that solves the matrix. One that takes longer than auto is stopped."""
     best, tried = None, []
     for spec in HAND[is_symmetric(system[2])]:
         limit = min(HAND_SECONDS, auto["wall"] * 1.2 + (0.5 if options.device == "cpu" else 5)) if auto["solved"] else HAND_SECONDS
@@ -141,7 +141,7 @@ def best_by_hand(options, path, system, auto):
 
 
 def scipy_solves(options, path):
-    """What SciPy reaches, each way in a process of its own; reading is within the limit too."""
+    """Residual and seconds of SciPy, each solver in a process of its own; the limit includes reading."""
     found = {}
     for which in SCIPY:
         command = [options.scipy, os.path.join(ROOT, "bench", "solve", "scipy_direct.py"), path, which]
@@ -160,7 +160,7 @@ def measure(options):
            "revision": subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True,
                                       check=False).stdout.strip(),
            "min_rows": options.min_rows, "load": os.getloadavg()[0], "matrices": {}}
-    if os.path.exists(RESULTS % options.name): # a run that was begun is gone on with
+    if os.path.exists(RESULTS % options.name): # continues a run that was begun
         with open(RESULTS % options.name, encoding="utf-8") as file:
             before = json.load(file)
         if all(before[key] == log[key] for key in ("revision", "device", "threads", "min_rows")):
@@ -222,13 +222,13 @@ def told(result):
 
 
 def attempts(result):
-    """What was tried before the last: spec and reason, from lines like "cg:pc=bjacobi (why): REASON, ..."."""
+    """Attempts before the last: spec and reason, from lines like "cg:pc=bjacobi (why): REASON, ..."."""
     lines = [re.match(r"(\S+) \(.*?\): ([A-Z_]+)?", line) for line in result["tried"][:-1]]
     return "; ".join(short(line.group(1)) + " " + (line.group(2) or "not set up").lower() for line in lines if line)
 
 
 def scipy_cell(matrix, which, before):
-    """Residual and seconds; what was measured apart, where the run had no SciPy."""
+    """Residual and seconds of SciPy, from another run where this one had no SciPy."""
     result = matrix.get("scipy", {}).get(which)
     if not result:
         return before

@@ -3,23 +3,13 @@
  *     tessera_bench_solve_collection DEVICE SECONDS SPEC [SPEC ...] -- FILE [FILE ...]
  *     tessera_bench_solve_collection --names          the methods and preconditioners there are
  *
- * Blocks are those that tess_matrix_to_blocks finds, 1 x 1 where these are not square and the
- * solver wants them to be; b = A * 1, from x = 0. A solve ends after SECONDS. One process for all,
- * so that a device is opened and its code compiled once.
+ * Blocks are those that tess_matrix_to_blocks finds, or 1 x 1 where these are not square and the
+ * solver needs square ones. b is A times ones; a solve begins with x = 0 and ends after SECONDS.
+ * One process solves all, so that the device is opened and its code compiled once.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "../internal.h"
-
-static void check(tess_ctx *ctx, tess_status status)
-{
-    if (status == TESS_OK)
-        return;
-    fprintf(stderr, "%s\n", tess_ctx_error(ctx));
-    exit(1);
-}
+#include "../program.h"
 
 /* One form of a matrix on the device. */
 typedef struct problem {
@@ -64,7 +54,7 @@ static void print_head(const char *file, const char *spec, const problem *p)
            (long long)p->A->rows, (int)p->A->block_height);
 }
 
-/* False: the solver wants other blocks. */
+/* False: the solver needs square blocks, and these are not. */
 static bool solve(tess_ctx *ctx, const char *file, const char *spec, double seconds, problem *p)
 {
     tess_solver *solver;
@@ -139,8 +129,7 @@ int main(int argc, char **argv)
     }
     tess_ctx *ctx;
     tess_device *device;
-    if (tess_ctx_create(NULL, &ctx) != TESS_OK)
-        return 1;
+    check(NULL, tess_ctx_create(NULL, &ctx));
     check(ctx, tess_device_open(ctx, argv[1], &device));
     for (int i = first + 1; i < argc; i++)
         solve_file(ctx, device, argv[i], argv + 3, first - 3, strtod(argv[2], NULL));

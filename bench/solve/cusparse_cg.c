@@ -3,15 +3,18 @@
  *
  *     tessera_bench_cusparse_cg INPUT [INPUT ...]        one JSON object a line
  *
- * The peer (cusparse_peer.h) runs `plain`, reading r.z back in every iteration, and `graph`, ten
- * iterations captured once and replayed; with legacy bsrmv on column-major blocks, and with the
- * fastest of cuSPARSE's ways to multiply this matrix by blocks when that is another. All take turns
- * in ROUNDS rounds, ours after some runs that are not timed: iterations that come again are
- * captured then. Vectors are in device memory on both sides, as copies vary by more than an
- * iteration takes. A time is that of the iterations between the fastest long run and the fastest
- * short one, so that neither uploads nor starts are in it. |b - A x| after a few iterations, with
- * a random b, must be that of our solver on the CPU, and the graph must compute what the calls
- * one by one do: a solver that computes something else is an error.
+ * The peer (cusparse_peer.h) runs in two ways: `plain` reads r.z back in every iteration, `graph`
+ * replays ten iterations that were captured once. It multiplies by legacy bsrmv on column-major
+ * blocks, and also by cuSPARSE's fastest product with blocks where that is another.
+ *
+ * All solvers take turns in ROUNDS rounds. Ours first make some runs that are not timed, in which
+ * their iterations are captured. Vectors are in device memory on both sides, because the time of
+ * copies varies by more than an iteration. The time of an iteration is the difference of the
+ * fastest long run and the fastest short one over their iterations, so that neither uploads nor
+ * starts count.
+ *
+ * Results are verified with a random b. |b - A x| after a few iterations must be that of our solver
+ * on the CPU, and the graph must compute what the single calls do.
  */
 #include <math.h>
 #include <stdio.h>
@@ -52,8 +55,7 @@ static tess_solver *open_ours(tess_plan *plan, const char *pc, int iterations)
     return solver;
 }
 
-/* Seconds of a run from x = 0, both vectors where the device computes; |b - A x| goes to *residual.
- */
+/* Seconds of a run from x = 0, with both vectors in device memory; |b - A x| goes to *residual. */
 static double run_ours(tess_plan *plan, tess_solver *solver, const void *b, void *x,
                        double *residual)
 {
@@ -120,7 +122,7 @@ static void open_way(tess_cuda *cuda, peer *p, const tess_matrix *A, const char 
     w->spmv = peer_product_seconds(p);
 }
 
-/* Legacy bsrmv on column-major blocks first; then the fastest other, if it is faster. */
+/* Opens legacy bsrmv on column-major blocks, and the fastest other way where it is faster. */
 static int open_ways(tess_cuda *cuda, peer *p, const tess_matrix *A, way *ways)
 {
     static const char *const others[] = {"cusparse_bsrmv_row", "cusparse_bsr_col",
@@ -205,7 +207,7 @@ static void run_round(bench *t)
     }
 }
 
-/* Until iterations are captured, and all code is on the device. */
+/* Runs until iterations are captured and all code is on the device. */
 static void warm_up(bench *t)
 {
     double ignored;
@@ -251,7 +253,7 @@ static void run(tess_ctx *ctx, tess_device *device, const char *input)
     peer_check(ctx, tess_matrix_generate(ctx, input, &A, (void **)&b));
     if (A->type != TESS_F64 || A->block_height != A->block_width || A->rows > INT32_MAX)
         peer_fail(input, "the peer takes f64 and square blocks");
-    /* The stencils' own right-hand side is solved in three iterations. */
+    /* CG solves the stencils' own right-hand side in three iterations, too few to be timed. */
     for (int64_t i = 0; i < A->rows; i++)
         b[i] = tess_random_unit(1, (uint64_t)i);
     t.b = b;

@@ -242,7 +242,7 @@ cu_graph_exec peer_capture(peer *p)
 {
     cu_graph graph;
     cu_graph_exec replayable;
-    iterate(p); /* what the libraries allocate at a first call is not to be captured */
+    iterate(p); /* a capture must not contain what the libraries allocate at a first call */
     CU(p, cuStreamSynchronize(p->cuda->stream));
     CU(p, cuStreamBeginCapture(p->cuda->stream, CU_CAPTURE_THREAD_LOCAL));
     for (int i = 0; i < PEER_REPLAYED; i++)

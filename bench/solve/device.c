@@ -1,30 +1,22 @@
-/* An iteration of a solver on a device with memory of its own (a GPU), against the ideal.
+/* The time of an iteration of a solver on a device with memory of its own (a GPU), and the ideal.
  *
  *     tessera_bench_solve_device [--device D] [--params P] [--effort measure] INPUT SPEC [SPEC ...]
  *
- * The ideal is all bytes of an iteration, the matrix's and the preconditioner's too, once at the
- * read ceiling. An iteration's time is the difference of two runs of different lengths with a
- * random right-hand side and tol=0, so that neither copies nor the start count; before that a solve
- * must succeed. The plan's kernel is taken without measuring, or has the --params given. */
+ * The ideal is the time in which the read ceiling moves all bytes of an iteration once, those of
+ * the matrix and the preconditioner included. The time of an iteration is the difference of two
+ * runs of different lengths, with a random right-hand side and tol=0, so that neither copies nor
+ * the start count. Before that the system is solved. The plan takes the model's kernel, with
+ * --params if given;
+ * --effort measure lets it search. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "../internal.h"
+#include "../program.h"
 
 enum { SHORT = 40, LONG = 240, RUNS = 5 }; /* iterations of the two runs, and how often */
 
-static void check(tess_ctx *ctx, tess_status status)
-{
-    if (status == TESS_OK)
-        return;
-    fprintf(stderr, "%s\n", tess_ctx_error(ctx));
-    exit(1);
-}
-
-/* The least time of `max` iterations of the method, and their bytes. Vectors are in the device's
- * memory: copies vary by more than an iteration takes. */
+/* The least time of `max` iterations of the method, and their bytes. Vectors are in device memory,
+ * because the time of copies varies by more than an iteration. */
 static double run_iterations(tess_plan *plan, const char *spec, int max, const double *b, double *x,
                              double *bytes)
 {
@@ -57,7 +49,7 @@ static double run_iterations(tess_plan *plan, const char *spec, int max, const d
     return best;
 }
 
-/* A solve that must succeed, then the time of an iteration. */
+/* Solves the system, then measures an iteration. */
 static void solve_on_device(tess_plan *plan, const char *spec, const double *b, double ceiling)
 {
     const tess_matrix *A = plan->matrix;
@@ -79,7 +71,8 @@ static void solve_on_device(tess_plan *plan, const char *spec, const double *b, 
     printf("%-28s %5lld its  setup %.3f s  solve %.2f ms  true %.1e  %s\n", spec,
            (long long)result.iterations, setup, 1e3 * fastest, result.true_residual,
            tess_reason_name(result.reason));
-    if (strstr(spec, "inner=")) { /* rounds of iterations: no number of them can be asked for */
+    if (strstr(spec,
+               "inner=")) { /* refinement takes rounds of iterations, whose number cannot be set */
         free(x);
         free(random);
         return;
@@ -118,26 +111,15 @@ int main(int argc, char **argv)
                         "[--effort measure] INPUT SPEC [SPEC ...]\n");
         return 2;
     }
-    tess_ctx *ctx;
-    tess_matrix *A;
-    tess_device *device;
-    tess_plan *plan;
-    double *b, ceiling;
-    if (tess_ctx_create(NULL, &ctx) != TESS_OK)
-        return 1;
-    check(ctx, tess_matrix_generate(ctx, argv[1], &A, (void **)&b));
-    check(ctx, tess_device_open(ctx, where, &device));
-    check(ctx, tess_plan_create(ctx, A, device, &options, &plan));
-    check(ctx, device->backend->read_ceiling(device, 4e9, &ceiling));
+    double ceiling;
+    bench_system s = open_system(argv[1], where);
+    check(s.ctx, tess_plan_create(s.ctx, s.A, s.device, &options, &s.plan));
+    check(s.ctx, s.device->backend->read_ceiling(s.device, 4e9, &ceiling));
     printf("%s: %lld rows, blocks of %d, %s; read ceiling %.1f GB/s; %s %s\n", argv[1],
-           (long long)A->rows, (int)A->block_height, device->description, 1e-9 * ceiling,
-           plan->kernel, plan->params);
+           (long long)s.A->rows, (int)s.A->block_height, s.device->description, 1e-9 * ceiling,
+           s.plan->kernel, s.plan->params);
     for (int i = 2; i < argc; i++)
-        solve_on_device(plan, argv[i], b, ceiling);
-    tess_release(ctx, b);
-    tess_plan_destroy(plan);
-    tess_device_close(device);
-    tess_matrix_destroy(A);
-    tess_ctx_destroy(ctx);
+        solve_on_device(s.plan, argv[i], s.b, ceiling);
+    close_system(&s);
     return 0;
 }

@@ -1,37 +1,21 @@
 /* Triangular preconditioners on a CUDA device: microseconds an application, beside the product with
  * the matrix and the read ceiling.
  *
- *     tessera_bench_factors INPUT PC SCHEDULE [KEY=VALUE,...] ...
+ *     tessera_bench_factors INPUT PC SCHEDULE [single] [KEY=VALUE,...] ...
  *
- * INPUT is a generator, "gen:stencil27:n=80,b=3". Each further argument is one way of launching:
- * wide (threads of a stage that is launched alone), blocks (an SM), rows, depth, nap (ns),
- * single=1. An application is timed in a captured graph, as a solver runs it. The result is
- * compared with the same solve on the host before. */
+ * INPUT is a generator, "gen:stencil27:n=80,b=3". `single`: the factors are in f32. Each further
+ * argument is one tuning (tess_triangle_tuning), with the keys wide, blocks, rows, depth, ahead and
+ * nap. An application is timed in a replayed graph, as a solver runs it. Its result is compared
+ * with that of the host, and the difference is printed. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "../internal.h"
+#include "../program.h"
 
 enum { IN_GRAPH = 5, REPLAYS = 9 };
 
 static tess_ctx *ctx;
 static tess_device *device;
-
-static void check(tess_status status)
-{
-    if (status == TESS_OK)
-        return;
-    fprintf(stderr, "%s\n", tess_ctx_error(ctx));
-    exit(1);
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Median microseconds of one application in a replayed graph. */
 static double time_apply(tess_cuda_factors *factors, cu_pointer r, cu_pointer z)
@@ -42,31 +26,30 @@ static double time_apply(tess_cuda_factors *factors, cu_pointer r, cu_pointer z)
     cu_graph_exec exec;
     cu_event begin, end;
     double times[REPLAYS];
-    check(TESS_CU(cuda, cuStreamCreate(&stream, 1)));
-    check(TESS_CU(cuda, cuEventCreate(&begin, CU_EVENT_DEFAULT_FLAGS)));
-    check(TESS_CU(cuda, cuEventCreate(&end, CU_EVENT_DEFAULT_FLAGS)));
-    check(TESS_CU(cuda, cuStreamBeginCapture(stream, 0)));
+    check(ctx, TESS_CU(cuda, cuStreamCreate(&stream, 1)));
+    check(ctx, TESS_CU(cuda, cuEventCreate(&begin, CU_EVENT_DEFAULT_FLAGS)));
+    check(ctx, TESS_CU(cuda, cuEventCreate(&end, CU_EVENT_DEFAULT_FLAGS)));
+    check(ctx, TESS_CU(cuda, cuStreamBeginCapture(stream, 0)));
     for (int i = 0; i < IN_GRAPH; i++)
-        check(tess_cuda_factors_apply(factors, false, r, z, stream));
-    check(TESS_CU(cuda, cuStreamEndCapture(stream, &graph)));
-    check(TESS_CU(cuda, cuGraphInstantiate(&exec, graph, 0)));
+        check(ctx, tess_cuda_factors_apply(factors, false, r, z, stream));
+    check(ctx, TESS_CU(cuda, cuStreamEndCapture(stream, &graph)));
+    check(ctx, TESS_CU(cuda, cuGraphInstantiate(&exec, graph, 0)));
     for (int i = -2; i < REPLAYS; i++) {
         float milliseconds;
-        check(TESS_CU(cuda, cuEventRecord(begin, stream)));
-        check(TESS_CU(cuda, cuGraphLaunch(exec, stream)));
-        check(TESS_CU(cuda, cuEventRecord(end, stream)));
-        check(TESS_CU(cuda, cuEventSynchronize(end)));
-        check(TESS_CU(cuda, cuEventElapsedTime(&milliseconds, begin, end)));
+        check(ctx, TESS_CU(cuda, cuEventRecord(begin, stream)));
+        check(ctx, TESS_CU(cuda, cuGraphLaunch(exec, stream)));
+        check(ctx, TESS_CU(cuda, cuEventRecord(end, stream)));
+        check(ctx, TESS_CU(cuda, cuEventSynchronize(end)));
+        check(ctx, TESS_CU(cuda, cuEventElapsedTime(&milliseconds, begin, end)));
         if (i >= 0)
             times[i] = 1e3 * (double)milliseconds / IN_GRAPH;
     }
-    qsort(times, REPLAYS, sizeof *times, compare);
     (void)cuda->driver.cuGraphExecDestroy(exec);
     (void)cuda->driver.cuGraphDestroy(graph);
     (void)cuda->driver.cuEventDestroy(begin);
     (void)cuda->driver.cuEventDestroy(end);
     (void)cuda->driver.cuStreamDestroy(stream);
-    return times[REPLAYS / 2];
+    return tess_median(times, REPLAYS);
 }
 
 /* Median microseconds of a product. */
@@ -74,9 +57,8 @@ static double time_product(tess_plan *plan, const void *x, void *y)
 {
     static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
     double seconds[REPLAYS];
-    check(tess_product_time(plan, &spmv, 1, x, 0, y, REPLAYS, seconds));
-    qsort(seconds, REPLAYS, sizeof *seconds, compare);
-    return 1e6 * seconds[REPLAYS / 2];
+    check(ctx, tess_product_time(plan, &spmv, 1, x, 0, y, REPLAYS, seconds));
+    return 1e6 * tess_median(seconds, REPLAYS);
 }
 
 /* max |a - b| / max |b|. */
@@ -112,23 +94,23 @@ static void run(tess_plan *plan, const tess_pc *pc, const char *text, vectors *v
         {"ahead", TESS_OPTION_INT, &ahead, 0, 1, NULL, 0},
         {"nap", TESS_OPTION_INT, &nap, 0, 1000, NULL, 0},
     };
-    check(tess_options_parse(ctx, "launch", text, table, sizeof table / sizeof *table));
+    check(ctx, tess_options_parse(ctx, "launch", text, table, sizeof table / sizeof *table));
     tuning.ahead = (int)ahead;
     tuning.rows = (int)rows;
     tuning.threads = (int)(rows * staged->block + 31) / 32 * 32;
     tuning.depth = (int)depth;
     tuning.nap = (int)nap;
     tess_cuda_factors *factors;
-    check(tess_cuda_enter(cuda));
+    check(ctx, tess_cuda_enter(cuda));
     double start = tess_seconds();
-    check(tess_cuda_factors_create_tuned(cuda, pc, &tuning, cuda->stream, &factors));
+    check(ctx, tess_cuda_factors_create_tuned(cuda, pc, &tuning, cuda->stream, &factors));
     const double create = tess_seconds() - start;
     start = tess_seconds();
-    check(tess_cuda_factors_update(factors, cuda->stream));
+    check(ctx, tess_cuda_factors_update(factors, cuda->stream));
     const double update = tess_seconds() - start;
     const cu_pointer r = tess_cuda_address(v->device_r), z = tess_cuda_address(v->device_z);
     const double us = time_apply(factors, r, z);
-    check(tess_device_copy_from(device, v->z, v->device_z, v->bytes));
+    check(ctx, tess_device_copy_from(device, v->z, v->device_z, v->bytes));
     const double bytes =
         tess_cuda_factors_bytes(factors) + 2 * (double)plan->matrix->rows * (double)sizeof(double);
     printf(
@@ -154,44 +136,45 @@ static int find(const char *word, const char *const *names)
 int main(int argc, char **argv)
 {
     if (argc < 4 || strncmp(argv[1], "gen:", 4) != 0) {
-        fprintf(stderr, "usage: tessera_bench_factors gen:INPUT PC SCHEDULE [KEY=VALUE,...] ...\n");
+        fprintf(
+            stderr,
+            "usage: tessera_bench_factors gen:INPUT PC SCHEDULE [single] [KEY=VALUE,...] ...\n");
         return 2;
     }
-    tess_matrix *A;
-    tess_plan *plan;
     tess_pc pc;
-    if (tess_ctx_create(NULL, &ctx) != TESS_OK)
-        return 1;
-    check(tess_matrix_generate(ctx, argv[1] + 4, &A, NULL));
-    check(tess_device_open(ctx, "cuda", &device));
-    check(tess_plan_create(ctx, A, device, NULL, &plan));
+    bench_system system = open_system(argv[1] + 4, "cuda");
+    const tess_matrix *A = system.A;
+    ctx = system.ctx;
+    device = system.device;
+    check(ctx, tess_plan_create(ctx, A, device, NULL, &system.plan));
+    tess_plan *plan = system.plan;
     const bool single = argc > 4 && strcmp(argv[4], "single") == 0;
     const tess_pc_options options = {.ops = tess_pcs[find(argv[2], tess_pc_names)],
                                      .schedule = find(argv[3], tess_pc_schedule_names),
                                      .single = single,
                                      .omega = 1};
     double start = tess_seconds();
-    check(tess_pc_set_up(plan, &options, &pc));
+    check(ctx, tess_pc_set_up(plan, &options, &pc));
     const double setup = tess_seconds() - start;
     start = tess_seconds();
-    check(tess_pc_update_values(plan, &pc));
+    check(ctx, tess_pc_update_values(plan, &pc));
     const double update = tess_seconds() - start;
     const int64_t scalars = A->block_rows * A->block_height;
     vectors v = {.bytes = (size_t)A->rows * sizeof(double)};
     double **const host[] = {&v.r, &v.z, &v.exact};
     for (int i = 0; i < 3; i++)
-        check(TESS_CALLOC(ctx, scalars, host[i]));
+        check(ctx, TESS_CALLOC(ctx, scalars, host[i]));
     for (int64_t i = 0; i < A->rows; i++)
         v.r[i] = tess_random_unit(3, (uint64_t)i);
-    check(tess_staged_deal(tess_pc_staged(&pc), ctx->threads));
+    check(ctx, tess_staged_deal(tess_pc_staged(&pc), ctx->threads));
     start = tess_seconds();
     pc.ops->apply(&pc, false, v.r, v.exact);
     const double on_host = tess_seconds() - start;
-    check(tess_device_alloc(device, v.bytes, &v.device_r));
-    check(tess_device_alloc(device, v.bytes, &v.device_z));
-    check(tess_device_copy_to(device, v.device_r, v.r, v.bytes));
+    check(ctx, tess_device_alloc(device, v.bytes, &v.device_r));
+    check(ctx, tess_device_alloc(device, v.bytes, &v.device_z));
+    check(ctx, tess_device_copy_to(device, v.device_r, v.r, v.bytes));
     double ceiling = 0;
-    check(device->backend->read_ceiling(device, pc.ops->bytes(&pc), &ceiling));
+    check(ctx, device->backend->read_ceiling(device, pc.ops->bytes(&pc), &ceiling));
     const double spmv = time_product(plan, v.r, v.z);
     const tess_stage_statistics s = tess_stages_describe(&tess_pc_staged(&pc)->stages);
     printf(
@@ -210,9 +193,6 @@ int main(int argc, char **argv)
     tess_device_free(device, v.device_r);
     tess_device_free(device, v.device_z);
     tess_pc_tear_down(&pc);
-    tess_plan_destroy(plan);
-    tess_device_close(device);
-    tess_matrix_destroy(A);
-    tess_ctx_destroy(ctx);
+    close_system(&system);
     return 0;
 }

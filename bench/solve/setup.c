@@ -1,26 +1,17 @@
-/* How long a solver takes to be ready: plan, set-up, and updates to new values.
+/* Times of what precedes a solve: plan, set-up, and updates to new values.
  *
  *     tessera_bench_setup [--device D] INPUT SPEC [SPEC ...]
  *
  * Every SPEC is set up RUNS times, and updated as often with values from the host's memory and from
- * the device's. Milliseconds of each are printed, and what the preconditioner says of the last. */
-#include <stdio.h>
-#include <stdlib.h>
+ * the device's. The milliseconds of each run are printed, and the preconditioner's description of
+ * its last set-up and last update. */
 #include <string.h>
 
-#include "../internal.h"
+#include "../program.h"
 
 enum { RUNS = 4 };
 
-static void check(tess_ctx *ctx, tess_status status)
-{
-    if (status == TESS_OK)
-        return;
-    fprintf(stderr, "%s\n", tess_ctx_error(ctx));
-    exit(1);
-}
-
-/* The time since *since, which becomes now. */
+/* Prints the time since *since, which becomes now. */
 static void print_time(double *since)
 {
     const double now = tess_seconds();
@@ -82,33 +73,22 @@ int main(int argc, char **argv)
         return 2;
     }
     static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
-    tess_ctx *ctx;
-    tess_matrix *A;
-    tess_device *device;
-    tess_plan *plan;
-    void *b, *near = NULL;
-    if (tess_ctx_create(NULL, &ctx) != TESS_OK)
-        return 1;
-    check(ctx, tess_matrix_generate(ctx, argv[1], &A, &b));
-    check(ctx, tess_device_open(ctx, where, &device));
+    void *near = NULL;
+    bench_system s = open_system(argv[1], where);
     double since = tess_seconds();
-    check(ctx, tess_plan_create(ctx, A, device, &guess, &plan));
-    printf("%s: %lld rows, %s; plan ms", argv[1], (long long)A->rows, device->description);
+    check(s.ctx, tess_plan_create(s.ctx, s.A, s.device, &guess, &s.plan));
+    printf("%s: %lld rows, %s; plan ms", argv[1], (long long)s.A->rows, s.device->description);
     print_time(&since);
     printf("\n");
-    if (device->backend->memory_alloc) {
-        const size_t bytes = (size_t)tess_matrix_stored(A) * tess_type_size(A->type);
-        check(ctx, tess_device_alloc(device, bytes, &near));
-        check(ctx, tess_device_copy_to(device, near, A->values, bytes));
+    if (s.device->backend->memory_alloc) {
+        const size_t bytes = (size_t)tess_matrix_stored(s.A) * tess_type_size(s.A->type);
+        check(s.ctx, tess_device_alloc(s.device, bytes, &near));
+        check(s.ctx, tess_device_copy_to(s.device, near, s.A->values, bytes));
     }
     for (int i = 2; i < argc; i++)
-        time_spec(plan, argv[i], near);
+        time_spec(s.plan, argv[i], near);
     if (near)
-        tess_device_free(device, near);
-    tess_release(ctx, b);
-    tess_plan_destroy(plan);
-    tess_device_close(device);
-    tess_matrix_destroy(A);
-    tess_ctx_destroy(ctx);
+        tess_device_free(s.device, near);
+    close_system(&s);
     return 0;
 }

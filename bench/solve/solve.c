@@ -2,18 +2,16 @@
  *
  *     tessera_bench_solve [--json] [--reps N] [--dump FILE] INPUT SPEC [SPEC ...]
  *
- * The ideal is the time of the products of an iteration, measured apart, and of moving the vectors
- * and the preconditioner once at the read ceiling of memory. --dump writes matrix, right-hand side
- * and, where the matrix has them, its rows' coordinates in PETSc's binary format, for other
- * libraries in the same run. */
+ * The ideal of an iteration is the time of its products, measured by themselves, and the time in
+ * which the read ceiling moves its vectors and its preconditioner once. --dump writes the matrix,
+ * the right-hand side and, where the matrix has them, the coordinates of its rows in PETSc's binary
+ * format, for other libraries in the same run. */
 #include <endian.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "peer_solve.h"
-#include "../internal.h"
+#include "../program.h"
 
 enum { PRODUCTS = 30 };
 
@@ -22,14 +20,6 @@ typedef struct options {
     int reps;
     const char *dump;
 } options;
-
-static void check(tess_ctx *ctx, tess_status status)
-{
-    if (status == TESS_OK)
-        return;
-    fprintf(stderr, "%s\n", tess_ctx_error(ctx));
-    exit(1);
-}
 
 static void put_int(FILE *file, int64_t value)
 {
@@ -45,7 +35,7 @@ static void put_double(FILE *file, double value)
     fwrite(&bytes, sizeof bytes, 1, file);
 }
 
-/* One array of the matrix by rows of scalars: columns, or values. */
+/* Writes the columns, or the values, of all scalar rows. */
 static void put_entries(FILE *file, const tess_matrix *A, bool values)
 {
     const int64_t r = A->block_height, c = A->block_width;
@@ -83,16 +73,10 @@ static void dump(const tess_matrix *A, const double *b, const char *path)
     put_entries(file, A, false);
     put_entries(file, A, true);
     put_vector(file, A->rows, b);
-    if (A->coordinates) /* as many a block row as it has scalars: generated elasticity alone */
+    if (A->coordinates) /* only generated elasticity, with one coordinate a scalar row */
         put_vector(file, A->rows, A->coordinates);
     if (fclose(file) != 0)
         exit(1);
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* The median of the products' times. */
@@ -101,11 +85,10 @@ static double product_seconds(tess_plan *plan, const double *x, double *y)
     double seconds[PRODUCTS];
     static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
     check(plan->ctx, tess_product_time(plan, &spmv, 1, x, 0, y, PRODUCTS, seconds));
-    qsort(seconds, PRODUCTS, sizeof *seconds, compare);
-    return seconds[PRODUCTS / 2];
+    return tess_median(seconds, PRODUCTS);
 }
 
-/* The iteration's ideal: its products as measured, and the rest of what it moves at the ceiling. */
+/* The ideal of an iteration: its products as measured, and its other bytes at the read ceiling. */
 static double ideal_seconds(const tess_matrix *A, const char *spec, const tess_result *result,
                             double spmv, double ceiling)
 {
@@ -115,7 +98,7 @@ static double ideal_seconds(const tess_matrix *A, const char *spec, const tess_r
     return products * spmv + fmax(moved, 0) / ceiling;
 }
 
-/* Set up and solved REPS times from x = 0. */
+/* Sets up and solves `reps` times from x = 0. */
 static void solve(const options *o, tess_plan *plan, const char *spec, const double *b, double spmv,
                   double ceiling)
 {
@@ -145,7 +128,7 @@ static void solve(const options *o, tess_plan *plan, const char *spec, const dou
         printf("\"true_residual\": %.6e, \"reason\": \"%s\", \"ideal_seconds\": %.9f}\n",
                fastest.true_residual, tess_reason_name(fastest.reason), ideal);
     } else {
-        qsort(setup, (size_t)o->reps, sizeof *setup, compare);
+        tess_sort_doubles(setup, o->reps);
         printf("%-36s %5lld its  setup %.3f s  solve %.3f s  %.3f ms/it  true %.2e  %s\n", spec,
                (long long)fastest.iterations, setup[0], best, 1e3 * best / iterations,
                fastest.true_residual, tess_reason_name(fastest.reason));
@@ -159,7 +142,7 @@ static void solve(const options *o, tess_plan *plan, const char *spec, const dou
     free(x);
 }
 
-/* Options before INPUT; returns the number of words taken, or -1. */
+/* Reads the options before INPUT. Returns INPUT's index, or -1. */
 static int read_options(int argc, char **argv, options *o)
 {
     int at = 1;
@@ -186,38 +169,28 @@ int main(int argc, char **argv)
         return 2;
     }
     const char *input = argv[first];
-    tess_ctx *ctx;
-    tess_matrix *A;
-    tess_device *device;
-    tess_plan *plan;
-    double *b, *y, ceiling;
-    if (tess_ctx_create(NULL, &ctx) != TESS_OK)
-        return 1;
-    check(ctx, tess_matrix_generate(ctx, input, &A, (void **)&b));
+    bench_system s = open_system(input, "cpu");
+    const tess_matrix *A = s.A;
+    const double bytes = tess_matrix_spmv_bytes(A);
+    double *y = malloc((size_t)A->rows * sizeof *y), ceiling;
     if (o.dump)
-        dump(A, b, o.dump);
-    check(ctx, tess_device_open(ctx, "cpu", &device));
-    check(ctx, tess_plan_create(ctx, A, device, NULL, &plan));
-    y = malloc((size_t)A->rows * sizeof *y);
-    check(ctx, device->backend->read_ceiling(device, tess_matrix_spmv_bytes(A), &ceiling));
-    const double spmv = product_seconds(plan, b, y);
+        dump(A, s.b, o.dump);
+    check(s.ctx, tess_plan_create(s.ctx, A, s.device, NULL, &s.plan));
+    check(s.ctx, s.device->backend->read_ceiling(s.device, bytes, &ceiling));
+    const double spmv = product_seconds(s.plan, s.b, y);
     if (o.json)
         printf("{\"input\": \"%s\", \"rows\": %lld, \"block\": %d, \"matrix_bytes\": %.0f, "
                "\"device\": \"%s\", \"read_GBps\": %.2f, \"spmv_seconds\": %.9f}\n",
-               input, (long long)A->rows, (int)A->block_height, tess_matrix_spmv_bytes(A),
-               device->description, 1e-9 * ceiling, spmv);
+               input, (long long)A->rows, (int)A->block_height, bytes, s.device->description,
+               1e-9 * ceiling, spmv);
     else
         printf("%s: %lld rows, blocks of %d, %s; read ceiling %.1f GB/s, SpMV %.3f ms "
                "(%.1f GB/s)\n",
-               input, (long long)A->rows, (int)A->block_height, device->description, 1e-9 * ceiling,
-               1e3 * spmv, 1e-9 * tess_matrix_spmv_bytes(A) / spmv);
+               input, (long long)A->rows, (int)A->block_height, s.device->description,
+               1e-9 * ceiling, 1e3 * spmv, 1e-9 * bytes / spmv);
     for (int i = first + 1; i < argc; i++)
-        solve(&o, plan, argv[i], b, spmv, ceiling);
+        solve(&o, s.plan, argv[i], s.b, spmv, ceiling);
     free(y);
-    tess_release(ctx, b);
-    tess_plan_destroy(plan);
-    tess_device_close(device);
-    tess_matrix_destroy(A);
-    tess_ctx_destroy(ctx);
+    close_system(&s);
     return 0;
 }

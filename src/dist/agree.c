@@ -1,7 +1,7 @@
-/* What all parts must do alike: agree on a failure, add numbers up, exchange messages. */
+/* Collective operations: parts agree on a failure, add numbers up, exchange messages. */
 #include "dist/part.h"
 
-/* What a part tells the others of its failure. */
+/* A part's status and its sentence, for the others. */
 typedef struct report {
     int status;
     char text[252];
@@ -23,7 +23,8 @@ tess_status tess_comm_agree(tess_ctx *ctx, const tess_comm *comm, tess_status st
     report mine = {.status = (int)status}, *all = NULL;
     if (status != TESS_OK)
         snprintf(mine.text, sizeof mine.text, "%.*s", (int)sizeof mine.text - 1, ctx->error);
-    /* Without memory for the others' reports this part still has to take part. */
+    /* Reports of up to 64 parts need no allocation, which could fail on this part alone and leave
+     * the others waiting. */
     report few[64];
     if (comm->size > 64 && TESS_ALLOC(ctx, comm->size, &all) != TESS_OK)
         return tess_fail(ctx, TESS_ERR_MEMORY, "part %d of %d: no memory for %d reports",
@@ -42,7 +43,7 @@ tess_status tess_comm_agree(tess_ctx *ctx, const tess_comm *comm, tess_status st
     return heard;
 }
 
-/* The gathered numbers, added in the order of the parts. */
+/* Adds the gathered numbers in the order of the parts. */
 static void add_up(const tess_part *part, int count, double *values)
 {
     for (int i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* A part from blocks that any part has added: layout in assemble.h. */
+/* Builds a part from blocks that any part has added. assemble.h has the layout. */
 #include "dist/assemble.h"
 #include "dist/product.h"
 
@@ -22,7 +22,7 @@ tess_status tess_part_builder_create(tess_ctx *ctx, const tess_comm *comm, tess_
 {
     if (!ctx || !comm || !out)
         return tess_null_argument(ctx, __func__);
-    /* A part without blocks has the checks of sizes, and knows everybody's. */
+    /* A part without blocks is made for its checks, and for the sizes of all parts. */
     const int64_t block_rows = rows > 0 ? tess_ceil_div(rows, block > 0 ? block : 1) : 0;
     int64_t *none = NULL;
     tess_part_builder *b = NULL;
@@ -72,7 +72,7 @@ static tess_status check_places(tess_part_builder *b, const char *what, int64_t 
     return TESS_OK;
 }
 
-/* Room for one block more. */
+/* Makes room for one more block. */
 static tess_status reserve_block(tess_part_builder *b)
 {
     const int64_t count = b->added.count;
@@ -82,7 +82,8 @@ static tess_status reserve_block(tess_part_builder *b)
                            &b->value_capacity);
 }
 
-/* The part of the block inside the matrix by columns; value (i, j) is at from[i*down + j*right]. */
+/* Copies a block column by column, with 0 outside the matrix. Value (i, j) is at
+ * from[i*down + j*right]. */
 static void copy_block(const tess_part_builder *b, int64_t row, int64_t column, const char *from,
                        int64_t down, int64_t right, char *to)
 {
@@ -135,14 +136,14 @@ tess_status tess_part_builder_add(tess_part_builder *b, int64_t n_rows, const in
         status = tess_fail(b->ctx, TESS_ERR_ARGUMENT,
                            "tess_part_builder_add: %lld block rows and %lld block columns%s",
                            (long long)n_rows, (long long)n_cols,
-                           block_cols ? "" : " of the same indices");
+                           block_cols ? "" : "; without block_cols both must be as many");
     else if (n_rows > 0 && n_cols > 0 && (!block_rows || !dense))
         status = tess_null_argument(b->ctx, __func__);
     else
         status =
             add(b, n_rows, block_rows, n_cols, block_cols ? block_cols : block_rows, dense, order);
     if (status != TESS_OK) {
-        b->added.count = before; /* all or nothing */
+        b->added.count = before; /* a call adds all of its blocks or none */
         b->failed = status;
         memcpy(b->reason, b->ctx->error, sizeof b->reason);
     }
@@ -151,7 +152,7 @@ tess_status tess_part_builder_add(tess_part_builder *b, int64_t n_rows, const in
 
 /* ---- Finishing ---- */
 
-/* A block's place and where it is in a list. */
+/* The block row and column of a block, and its position in a list. */
 typedef struct block_key {
     int64_t row, column, position;
 } block_key;
@@ -181,7 +182,7 @@ static void forget_pattern(tess_part_builder *b)
     b->row_offsets = b->columns = NULL;
 }
 
-/* The pattern of the blocks in `keys`, which are sorted. */
+/* Makes the pattern of the blocks in `keys`, which are sorted. */
 static tess_status make_pattern(tess_part_builder *b, int64_t count, const block_key *keys)
 {
     const int64_t rows = own_rows(b), first = b->firsts[b->comm.rank];
@@ -214,7 +215,7 @@ static tess_status find_pattern(tess_part_builder *b, const tess_block_list *lis
     return status;
 }
 
-/* The position of a block in the pattern, -1 where it is outside. */
+/* The position of a block in the pattern; -1: the pattern has no such block. */
 static int64_t find_block(const tess_part_builder *b, int64_t row, int64_t column)
 {
     int64_t low = b->row_offsets[row], high = b->row_offsets[row + 1];
@@ -229,7 +230,7 @@ static int64_t find_block(const tess_part_builder *b, int64_t row, int64_t colum
     return low < end && b->columns[low] == column ? low : -1;
 }
 
-/* The sums of the blocks at each place of the pattern, in the order of the list. */
+/* Adds the blocks of each place of the pattern in the order of the list. */
 static tess_status add_up(tess_part_builder *b, const tess_block_list *list, void **out)
 {
     const int64_t scalars = (int64_t)b->block * b->block, first = b->firsts[b->comm.rank];
@@ -279,7 +280,7 @@ cleanup:
     return status;
 }
 
-/* Whether the plan's part has this builder's pattern, as far as counts tell. */
+/* Fails unless the plan is a part's with as many rows and blocks as the builder's pattern. */
 static tess_status check_plan(tess_part_builder *b, const tess_plan *plan)
 {
     tess_part_times unused;

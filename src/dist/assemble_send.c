@@ -1,4 +1,4 @@
-/* Blocks on their way to the owners of their rows: layout in assemble.h. */
+/* Sends added blocks to the owners of their rows. assemble.h has the layout. */
 #include "dist/assemble.h"
 
 static int owner_of(const tess_part_builder *b, int64_t row)
@@ -14,13 +14,13 @@ static int owner_of(const tess_part_builder *b, int64_t row)
     return low;
 }
 
-/* What goes to and comes from each part: blocks, and where they begin. */
+/* The blocks that go to each part and come from each part, and where they begin. */
 typedef struct block_traffic {
-    int64_t *counts;          /* of this part's blocks, by owner: size + 1 offsets */
-    int64_t *all;             /* everybody's counts: size * size */
-    int64_t *arrives;         /* size + 1 offsets into what arrives */
-    tess_block_list leaving;  /* what was added, by owner */
-    tess_block_list arriving; /* by the part it comes from */
+    int64_t *counts;          /* size + 1 offsets into `leaving`, by owner */
+    int64_t *all;             /* size * size: how many blocks each part sends to each */
+    int64_t *arrives;         /* size + 1 offsets into `arriving`, by sender */
+    tess_block_list leaving;  /* the added blocks, sorted by owner */
+    tess_block_list arriving; /* by the part that sends them */
     tess_message *messages;
 } block_traffic;
 
@@ -47,7 +47,7 @@ static void list_copy(const tess_part_builder *b, tess_block_list *to, int64_t a
            b->block_bytes);
 }
 
-/* The leaving blocks, and how many go to each part. */
+/* Sorts the added blocks by owner, and counts those of each. */
 static tess_status sort_by_owner(const tess_part_builder *b, block_traffic *t)
 {
     const int size = b->comm.size;
@@ -66,7 +66,7 @@ static tess_status sort_by_owner(const tess_part_builder *b, block_traffic *t)
     return TESS_OK;
 }
 
-/* One of the three arrays to its owners; `own` goes over here. */
+/* Sends one of the three arrays to the owners. This part's own elements are copied. */
 static tess_status exchange_array(const tess_part_builder *b, const block_traffic *t, size_t item,
                                   char *leaving, char *arriving)
 {
@@ -94,7 +94,7 @@ static tess_status exchange(const tess_part_builder *b, block_traffic *t)
     int64_t *mine = t->all + (int64_t)rank * size;
     for (int r = 0; r < size; r++)
         mine[r] = t->counts[r + 1] - t->counts[r];
-    memcpy(t->arrives, mine, (size_t)size * sizeof *mine); /* gather's two buffers are apart */
+    memcpy(t->arrives, mine, (size_t)size * sizeof *mine); /* gather's buffers must not overlap */
     TESS_TRY(tess_comm_check(
         b->ctx, &b->comm,
         b->comm.gather(b->comm.user, t->arrives, (size_t)size * sizeof *mine, t->all),
@@ -110,7 +110,6 @@ static tess_status exchange(const tess_part_builder *b, block_traffic *t)
     return exchange_array(b, t, b->block_bytes, t->leaving.values, t->arriving.values);
 }
 
-/* Everything that was added to this part's rows, wherever; the builder is empty afterwards. */
 tess_status tess_part_builder_collect(tess_part_builder *b, tess_block_list *out)
 {
     block_traffic t = {0};

@@ -1,5 +1,5 @@
-/* Plans of parts as a backend, so that products, updates and solvers take them as any other plan.
- * The plan's matrix is the part's own square block: what preconditioners are made from. */
+/* The backend `part`, whose plans products, updates and solvers take as any other. The plan's
+ * matrix is the part's own square block, from which preconditioners are made. */
 #include "dist/product.h"
 
 static tess_part_plan *state_of(const tess_plan *plan)
@@ -53,7 +53,7 @@ static tess_status agree(tess_plan *plan, tess_status status)
     return tess_comm_agree(part->ctx, &part->comm, status);
 }
 
-/* Vectors in host memory, where the device has memory of its own. */
+/* x . y of vectors in host memory, for devices with memory of their own. */
 static double host_dot(const tess_matrix *A, const void *x, const void *y)
 {
     double sum = 0;
@@ -106,7 +106,7 @@ static tess_status update_values(tess_plan *plan, const void *values)
     return agree(plan, status);
 }
 
-/* The own block's, not the caller's: plan->matrix is the own block. */
+/* plan->values are those of the own block, because plan->matrix is the own block. */
 static tess_status host_values(tess_plan *plan)
 {
     const tess_part_plan *p = state_of(plan);
@@ -140,7 +140,7 @@ static void explain(tess_plan *plan)
         p->outside ? p->outside->kernel : "none", tess_plan_explain(p->own));
 }
 
-/* Its devices are made with the plans: none is opened by name. */
+/* A device of this backend is made with its plan; none is opened by name. */
 const tess_backend tess_part_backend = {
     .name = "part",
     .release = release,
@@ -168,7 +168,8 @@ static tess_status make_plans(tess_part_plan *p, tess_device *device,
     TESS_TRY(tess_plan_create(part->ctx, part->own, device, options, &p->own));
     if (part->outside->blocks == 0)
         return TESS_OK;
-    /* A kernel asked for is the own block's; the few blocks outside take what suits them. */
+    /* A kernel that the options name is for the own block. The few blocks outside take the model's
+     * choice. */
     const tess_plan_options guess = {.size = sizeof guess, .effort = TESS_EFFORT_ESTIMATE};
     return tess_plan_create(part->ctx, part->outside, device, &guess, &p->outside);
 }
@@ -185,7 +186,7 @@ static tess_status make(tess_part *part, tess_device *device, const tess_plan_op
     p->device.performance = NULL;
     if (part->same_process)
         p->backend.space = device->backend->part_space;
-    /* Vectors that the device does not keep are the host's, wherever products are computed. */
+    /* Where the device keeps no vectors, the host's threads do the vector operations. */
     if (device->threads < 1 && !p->backend.space)
         p->device.threads = part->ctx->threads;
     *plan = (tess_plan){.ctx = part->ctx,

@@ -1,11 +1,11 @@
-/* From a matrix or vector that part 0 has to the parts, and back.
+/* Deals a matrix or vector of part 0 out to the parts, and collects vectors.
  *
- * Where a partition takes rows out of their order, the parts' own numbering is that of the
- * partition: rows of part 0, then those of part 1. The whole matrix and whole vectors keep A's. */
+ * Where a partition changes the order of rows, parts number them as the partition does: the rows of
+ * part 0, then those of part 1. The whole matrix and whole vectors keep A's order. */
 #include "dist/part.h"
 #include "matrix/partition/partition.h"
 
-/* What part 0 tells each part before the arrays come. */
+/* Sizes that part 0 sends to each part before the arrays. */
 typedef struct deal_head {
     int64_t rows, block_rows, blocks;
     int32_t type, block, moved;
@@ -16,26 +16,29 @@ typedef struct deal_arrays {
     deal_head head;
     int64_t *row_offsets, *columns;
     void *values;
-    int64_t *numbers; /* its block rows in A; NULL: as they come, `moved` is 0 */
+    int64_t *numbers; /* the numbers of its block rows in A; not sent where `moved` is 0 */
 } deal_arrays;
 
-/* One message from part 0 to every other part, or the one that comes from there. bytes[r] and
- * data[r] are those of part r on part 0; bytes[0] and data[0] of this part elsewhere. */
-static tess_status send_each(tess_ctx *ctx, const tess_comm *comm, const size_t *bytes,
-                             void *const *data, tess_message *messages)
+/* The parts that this one deals out: all of them on part 0, itself elsewhere. */
+typedef struct dealing {
+    tess_ctx *ctx;
+    const tess_comm *comm;
+    int count;
+    deal_arrays *parts;
+    tess_message *messages; /* one a part */
+} dealing;
+
+/* Part 0 sends messages[r] to every other part r; another part receives messages[0]. */
+static tess_status send_each(const dealing *d)
 {
-    if (comm->rank != 0) {
-        const tess_message one = {0, bytes[0], data[0]};
-        return tess_comm_exchange(ctx, comm, 0, NULL, 1, &one);
-    }
-    for (int r = 1; r < comm->size; r++)
-        messages[r - 1] = (tess_message){r, bytes[r], data[r]};
-    return tess_comm_exchange(ctx, comm, comm->size - 1, messages, 0, NULL);
+    const bool dealer = d->comm->rank == 0;
+    return tess_comm_exchange(d->ctx, d->comm, dealer ? d->count - 1 : 0, d->messages + 1,
+                              dealer ? 0 : 1, d->messages);
 }
 
-/* ---- Part 0's: what every part gets ---- */
+/* ---- On part 0: the arrays of all parts ---- */
 
-/* A in the order of the parts. Arrays of the whole, of which each part gets a piece. */
+/* A in the order of the parts. Each part gets a contiguous piece of every array. */
 typedef struct deal_whole {
     tess_partition *partition;
     int64_t *firsts, *order; /* of the partition */
@@ -57,7 +60,7 @@ static size_t block_bytes(const tess_matrix *A)
     return (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
 }
 
-/* The arrays' order is that of the parts, columns are places in it. */
+/* Writes A's blocks in the order of the parts, with columns numbered in that order. */
 static void arrange(const tess_matrix *A, deal_whole *w)
 {
     const size_t bytes = block_bytes(A);
@@ -94,7 +97,7 @@ static tess_status whole_make(tess_ctx *ctx, const tess_comm *comm, const tess_m
     return TESS_OK;
 }
 
-/* The pieces of the whole. */
+/* Cuts the whole into the parts' pieces. */
 static void cut(const tess_comm *comm, const tess_matrix *A, deal_whole *w, deal_arrays *parts)
 {
     int64_t at = 0;
@@ -119,14 +122,14 @@ static void cut(const tess_comm *comm, const tess_matrix *A, deal_whole *w, deal
     }
 }
 
-/* ---- The others' ---- */
+/* ---- On the other parts ---- */
 
 static void arrays_free(tess_ctx *ctx, deal_arrays *a)
 {
     TESS_FREE(ctx, a->row_offsets, a->columns, a->values, a->numbers);
 }
 
-/* A part's own arrays, to be received into. */
+/* Allocates the arrays that a part receives. */
 static tess_status reserve(tess_ctx *ctx, deal_arrays *a)
 {
     const deal_head *h = &a->head;
@@ -138,8 +141,8 @@ static tess_status reserve(tess_ctx *ctx, deal_arrays *a)
                             tess_type_size((tess_type)h->type), &a->values);
 }
 
-/* Array 0 .. 3 of a part. */
-static void array_of(const deal_arrays *a, int array, size_t *bytes, void **data)
+/* The message to or from part `rank` with array 0 .. 3: row offsets, columns, values, numbers. */
+static tess_message array_of(const deal_arrays *a, int array, int rank)
 {
     const deal_head *h = &a->head;
     const size_t scalar = tess_type_size((tess_type)h->type), number = sizeof(int64_t);
@@ -147,18 +150,16 @@ static void array_of(const deal_arrays *a, int array, size_t *bytes, void **data
                             (size_t)(h->blocks * h->block * h->block) * scalar,
                             (size_t)h->block_rows * number};
     void *const arrays[] = {a->row_offsets, a->columns, a->values, a->numbers};
-    *bytes = sizes[array];
-    *data = arrays[array];
+    return (tess_message){rank, sizes[array], arrays[array]};
 }
 
-static tess_status send_arrays(tess_ctx *ctx, const tess_comm *comm, deal_arrays *parts, int count,
-                               size_t *bytes, void **data, tess_message *messages)
+static tess_status send_arrays(const dealing *d)
 {
-    const int arrays = parts->head.moved ? 4 : 3;
+    const int arrays = d->parts->head.moved ? 4 : 3;
     for (int array = 0; array < arrays; array++) {
-        for (int r = 0; r < count; r++)
-            array_of(&parts[r], array, &bytes[r], &data[r]);
-        TESS_TRY(send_each(ctx, comm, bytes, data, messages));
+        for (int r = 0; r < d->count; r++)
+            d->messages[r] = array_of(&d->parts[r], array, r);
+        TESS_TRY(send_each(d));
     }
     return TESS_OK;
 }
@@ -172,18 +173,16 @@ static tess_status check_matrix(tess_ctx *ctx, const tess_comm *comm, const tess
     return tess_partition_check(ctx, A);
 }
 
-/* Heads, then arrays, then the part. */
-static tess_status deal(tess_ctx *ctx, const tess_comm *comm, deal_arrays *parts, int count,
-                        size_t *bytes, void **data, tess_message *messages, tess_part **out)
+/* Sends the heads, then the arrays, and makes the part. */
+static tess_status deal(const dealing *d, tess_part **out)
 {
-    const bool dealer = comm->rank == 0;
-    for (int r = 0; r < count; r++) {
-        bytes[r] = sizeof parts[r].head;
-        data[r] = &parts[r].head;
-    }
-    TESS_TRY(send_each(ctx, comm, bytes, data, messages));
-    TESS_TRY(tess_comm_agree(ctx, comm, dealer ? TESS_OK : reserve(ctx, parts)));
-    TESS_TRY(send_arrays(ctx, comm, parts, count, bytes, data, messages));
+    deal_arrays *parts = d->parts;
+    for (int r = 0; r < d->count; r++)
+        d->messages[r] = (tess_message){r, sizeof parts[r].head, &parts[r].head};
+    TESS_TRY(send_each(d));
+    TESS_TRY(
+        tess_comm_agree(d->ctx, d->comm, d->comm->rank == 0 ? TESS_OK : reserve(d->ctx, parts)));
+    TESS_TRY(send_arrays(d));
     const tess_part_view view = {.type = (tess_type)parts->head.type,
                                  .rows = parts->head.rows,
                                  .block = parts->head.block,
@@ -191,10 +190,23 @@ static tess_status deal(tess_ctx *ctx, const tess_comm *comm, deal_arrays *parts
                                  .row_offsets = parts->row_offsets,
                                  .columns = parts->columns,
                                  .values = parts->values};
-    return tess_part_create(ctx, comm, &view, out);
+    return tess_part_create(d->ctx, d->comm, &view, out);
 }
 
-/* The part keeps these numbers: its own, part 0 everybody's. */
+/* Makes what a part has to have before the first message. */
+static tess_status prepare(dealing *d, const tess_matrix *A, const char *partition, deal_whole *w)
+{
+    TESS_TRY(check_matrix(d->ctx, d->comm, A));
+    TESS_TRY(TESS_CALLOC(d->ctx, d->count, &d->parts));
+    TESS_TRY(TESS_ALLOC(d->ctx, d->count, &d->messages));
+    if (d->comm->rank != 0)
+        return TESS_OK;
+    TESS_TRY(whole_make(d->ctx, d->comm, A, partition, w));
+    cut(d->comm, A, w, d->parts);
+    return TESS_OK;
+}
+
+/* Hands the array over: the caller frees it no longer. */
 static int64_t *take(int64_t **numbers)
 {
     int64_t *taken = *numbers;
@@ -208,37 +220,21 @@ tess_status tess_part_deal_by(tess_ctx *ctx, const tess_comm *comm, const tess_m
     if (!ctx || !comm || !out)
         return tess_null_argument(ctx, __func__);
     const bool dealer = comm->rank == 0;
-    const int count = dealer ? comm->size : 1;
-    deal_arrays *parts = NULL;
+    dealing d = {.ctx = ctx, .comm = comm, .count = dealer ? comm->size : 1};
     deal_whole whole = {0};
-    size_t *bytes = NULL;
-    void **data = NULL;
-    tess_message *messages = NULL;
     tess_part *part = NULL;
-    tess_status status = check_matrix(ctx, comm, A);
-    if (status == TESS_OK)
-        status = TESS_CALLOC(ctx, count, &parts);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, count, &bytes);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, count, &data);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, count, &messages);
-    if (status == TESS_OK && dealer)
-        status = whole_make(ctx, comm, A, partition, &whole);
-    if (status == TESS_OK && dealer)
-        cut(comm, A, &whole, parts);
-    TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
-    TESS_TRY_CLEAN(deal(ctx, comm, parts, count, bytes, data, messages, &part));
-    if (parts->head.moved)
-        part->numbers = take(dealer ? &whole.order : &parts->numbers);
+    tess_status status;
+    TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, prepare(&d, A, partition, &whole)));
+    TESS_TRY_CLEAN(deal(&d, &part));
+    if (d.parts->head.moved)
+        part->numbers = take(dealer ? &whole.order : &d.parts->numbers);
     *out = part;
 cleanup:
-    if (parts && !dealer)
-        arrays_free(ctx, parts);
+    if (d.parts && !dealer)
+        arrays_free(ctx, d.parts);
     if (dealer)
         whole_free(ctx, A, &whole);
-    TESS_FREE(ctx, parts, bytes, data, messages);
+    TESS_FREE(ctx, d.parts, d.messages);
     return status;
 }
 
@@ -250,7 +246,7 @@ tess_status tess_part_deal(tess_ctx *ctx, const tess_comm *comm, const tess_matr
 
 /* ---- Vectors ---- */
 
-/* Part 0's messages with all others: a piece of the whole vector each. */
+/* Part 0's messages, one with each other part: its piece of the whole vector. */
 static int pieces(const tess_part *part, char *whole, tess_message *messages)
 {
     const size_t scalar = tess_type_size(part->type);
@@ -264,7 +260,7 @@ static int pieces(const tess_part *part, char *whole, tess_message *messages)
     return count;
 }
 
-/* Part 0's: the whole vector between A's order and the parts'. `gather`: from A's. */
+/* Copies the whole vector from A's order to the parts' (`gather`), or back. Part 0 calls it. */
 static void permute(const tess_part *part, bool gather, char *whole, char *arranged)
 {
     const int64_t all = part->row_ends[part->comm.size - 1], block = part->block;
@@ -286,7 +282,7 @@ static tess_status check_vectors(const tess_part *part, const void *whole, const
     return TESS_OK;
 }
 
-/* `collect`: from the parts to part 0, else the other way. */
+/* Moves a vector from the parts to part 0 (`collect`), or from part 0 to the parts. */
 static tess_status move_vector(tess_part *part, bool collect, void *whole, void *mine,
                                const char *call)
 {

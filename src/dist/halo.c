@@ -1,7 +1,8 @@
-/* Who needs which rows of x: each part knows the columns it needs, and tells their owners. */
+/* Finds which part needs which rows of x: each part knows its outside columns and tells their
+ * owners. */
 #include "dist/part.h"
 
-/* The pieces of the halo by owner: both are sorted. */
+/* Groups the halo by owner. Its columns are sorted, and owners have rising ranges of them. */
 static void group_halo(tess_part *part, const int64_t *halo, int64_t *needs)
 {
     int owner = 0;
@@ -14,7 +15,7 @@ static void group_halo(tess_part *part, const int64_t *halo, int64_t *needs)
     }
 }
 
-/* What the others need of this part, from everybody's needs. */
+/* Groups the rows that others need of this part by receiver. */
 static void group_sent(tess_part *part, const int64_t *all_needs)
 {
     const int size = part->comm.size, rank = part->comm.rank;
@@ -27,7 +28,8 @@ static void group_sent(tess_part *part, const int64_t *all_needs)
     }
 }
 
-/* The owners hear the columns; here they come as rows of this part's own. */
+/* Sends columns of the halo to their owners, and receives the block rows that others need of this
+ * part. */
 static tess_status exchange_lists(tess_part *part, int64_t *halo, tess_message *messages)
 {
     tess_message *lists = messages + part->receive_count;
@@ -71,7 +73,7 @@ tess_status tess_part_connect(tess_part *part, const int64_t *halo)
     if (status == TESS_OK)
         status = TESS_ALLOC(ctx, part->receive_count + part->send_count, &messages);
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
-    /* Sent as it is, only ever read. */
+    /* The halo is only read: messages have no const. */
     TESS_TRY_CLEAN(
         tess_comm_agree(ctx, comm, exchange_lists(part, (int64_t *)(uintptr_t)halo, messages)));
 cleanup:

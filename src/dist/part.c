@@ -1,4 +1,4 @@
-/* Making a part from block rows with columns of the whole matrix. */
+/* Makes a part from block rows whose columns are numbered in the whole matrix. */
 #include "dist/part.h"
 
 static void rows_free(tess_ctx *ctx, tess_part_rows *rows)
@@ -19,7 +19,7 @@ void tess_part_destroy(tess_part *part)
               part->receives, part->sends, part->sums, part);
 }
 
-/* ---- Sizes, which all parts must agree on ---- */
+/* ---- Sizes, which must fit together ---- */
 
 typedef struct part_sizes {
     int64_t rows;
@@ -40,14 +40,14 @@ static tess_status check_sizes(tess_ctx *ctx, const tess_comm *comm, const part_
         if (last >= 0 && all[last].rows % all[last].block != 0)
             return tess_fail(ctx, TESS_ERR_ARGUMENT,
                              "part %d has %lld rows, which blocks of %d do not divide; only the "
-                             "last part with rows may",
+                             "last part with rows may end with an incomplete block",
                              last, (long long)all[last].rows, all[last].block);
         last = r;
     }
     return TESS_OK;
 }
 
-/* Gathers everybody's sizes; fills firsts and row_ends. */
+/* Gathers the sizes of all parts; fills firsts and row_ends. */
 static tess_status agree_on_sizes(tess_part *part)
 {
     tess_ctx *ctx = part->ctx;
@@ -113,7 +113,7 @@ static int compare_columns(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The distinct outside columns, sorted; `halo` has room for all of them. */
+/* Lists the distinct outside columns, sorted. `halo` has room for one a block. */
 static int64_t list_halo(const tess_part *part, const tess_part_view *v, int64_t *halo)
 {
     int64_t count = 0, distinct = 0;
@@ -143,7 +143,7 @@ static void rows_put(tess_part_rows *rows, int64_t *at, int64_t column, int64_t 
     rows->entry[(*at)++] = entry;
 }
 
-/* Each block goes to one of the two matrices. */
+/* Divides the blocks between the two matrices. */
 static tess_status split(tess_part *part, const tess_part_view *v, const int64_t *halo)
 {
     const int64_t block_rows = tess_ceil_div(v->rows, v->block);
@@ -189,13 +189,13 @@ tess_status tess_part_fill(const tess_part *part, const void *values, bool outsi
                                     .entry = rows->entry,
                                     .values = values,
                                     .order = part->order};
-    /* The last rows' padding is the own matrix's affair; the compact one has whole blocks. */
+    /* Only `own` may end with an incomplete block; `outside` has whole blocks. */
     return tess_matrix_from_rows(
         part->ctx, part->type, outside ? rows->block_rows * part->block : part->rows,
         outside ? part->halo * part->block : part->rows, part->block, part->block, &source, out);
 }
 
-/* Everything that follows from the sizes. Collective, whatever fails here. */
+/* Makes both matrices and connects the halo. Collective, also where it fails on this part. */
 static tess_status fill(tess_part *part, const tess_part_view *v)
 {
     tess_ctx *ctx = part->ctx;
@@ -236,7 +236,9 @@ static tess_status check_view(tess_ctx *ctx, const tess_part_view *v)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_part_create: a block of %d, not 1..%d",
                          v->block, TESS_BLOCK_MAX);
     if (v->type != TESS_F64 && v->type != TESS_F32)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_part_create: type %d", (int)v->type);
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "tess_part_create: type %d is neither TESS_F64 nor TESS_F32",
+                         (int)v->type);
     return TESS_OK;
 }
 

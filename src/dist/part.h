@@ -6,27 +6,27 @@
  *        part 0  | this part |  part 2 ..
  *      . x . . x | x x x . . | . . x . .         own       block_rows x block_rows, square
  *      . . . . . | x x . . . | . . . . .   ==>
- *      . . . . x | . . x x . | . . x . .         outside   the rows with blocks of other columns,
- *                                                          columns numbered as they arrive: the
- * halo
+ *      . . . . x | . . x x . | . . x . .         outside   rows with outside blocks, columns
+ *                                                          numbered by their place in the halo
  *
- * y = own x is computed while the halo travels; outside * halo is added afterwards, in the rows
- * that have blocks there. The halo is sorted by column, so a part's piece of it is contiguous, and
- * each column comes once.
+ * y = own x is computed while the halo travels. outside * halo is added afterwards, in the rows
+ * that have outside blocks. Each column stands in the halo once. The halo is sorted by column, so
+ * that the columns of one part are contiguous.
  */
 #pragma once
 
 #include "matrix/matrix.h"
 
-/* Where the blocks of one of the two matrices came from: rows of tess_part_view's numbers. */
+/* The pattern of one of the two matrices, and where its blocks are in the caller's arrays. */
 typedef struct tess_part_rows {
     int64_t block_rows;
     int64_t *row_offsets; /* block_rows + 1 */
     int32_t *columns;
-    int64_t *entry; /* block of the caller's */
+    int64_t *entry; /* of each block: its position in the caller's arrays */
 } tess_part_rows;
 
-/* Rows of x that go to or come from another part: blocks first .. first+count-1 of a buffer. */
+/* Rows of x that go to another part or come from it: block rows first .. first+count-1 of a
+ * buffer. */
 typedef struct tess_part_peer {
     int rank;
     int64_t first, count;
@@ -35,7 +35,7 @@ typedef struct tess_part_peer {
 struct tess_part {
     tess_ctx *ctx;
     tess_comm comm;
-    bool same_process; /* as all other parts: devices may read each other's memory */
+    bool same_process; /* all parts are of one process: devices may read each other's memory */
     tess_type type;
     int32_t block;
     tess_block_order order;
@@ -43,48 +43,49 @@ struct tess_part {
     int64_t *firsts;   /* comm.size + 1: the first block row of each part */
     int64_t *row_ends; /* comm.size: scalars up to the end of each part */
     int64_t entries;   /* the caller's blocks */
-    int64_t *numbers; /* block rows of the whole matrix that are here, in part 0 those of all parts;
-                         NULL: they are in order */
+    int64_t *numbers;  /* of its block rows in the whole matrix, on part 0 those of all parts; NULL:
+                          the partition keeps the order */
     tess_part_rows own_rows, outside_rows;
     tess_matrix *own, *outside;
-    int64_t *boundary; /* the block row of each row of `outside` */
+    int64_t *boundary; /* of each block row of `outside`: its number in `own` */
     int64_t halo;      /* block columns that come from others */
     int64_t *sent;     /* the block rows that go to others, grouped by receiver */
     int64_t sent_count;
     tess_part_peer *receives, *sends;
     int receive_count, send_count;
-    double *sums;      /* of all parts: SUMS numbers each, the last SUMS being sent */
-    int pending_count; /* numbers of a sum that is under way; 0: none */
-    void *pending;     /* the transport's handle of it */
+    double *sums;      /* TESS_PART_SUMS numbers of each part, and as many of this part to send */
+    int pending_count; /* how many numbers an unfinished sum has; 0: there is none */
+    void *pending;     /* the transport's handle of that sum */
 };
 
-/* Dot products summed in one message. */
+/* Dot products summed in one message, at most. */
 enum { TESS_PART_SUMS = 16 };
 
 /* ---- agree.c ---- */
 
-/* Returns `status`, or the failure of the first part that has one, with its sentence. */
+/* Returns the failure of the first part that has one, with its sentence, or TESS_OK. Collective. */
 tess_status tess_comm_agree(tess_ctx *ctx, const tess_comm *comm, tess_status status);
-/* A failure of the transport itself, with a sentence. */
+/* Gives a failure of the transport a sentence: `what` failed. */
 tess_status tess_comm_check(tess_ctx *ctx, const tess_comm *comm, tess_status status,
                             const char *what);
 /* values[i] becomes the sum over all parts, added in their order. */
 tess_status tess_part_sum(tess_part *part, double *values, int count);
-/* The same in two calls; at most one such sum of at most TESS_PART_SUMS numbers is under way. */
+/* The same in two calls, for at most TESS_PART_SUMS numbers. One sum has to be waited for before
+ * the next one starts. */
 tess_status tess_part_sum_start(tess_part *part, const double *values, int count);
 tess_status tess_part_sum_wait(tess_part *part, double *values);
-/* One exchange of messages, once. */
+/* Exchanges messages once: opens a channel, uses it and closes it. */
 tess_status tess_comm_exchange(tess_ctx *ctx, const tess_comm *comm, int sends,
                                const tess_message *send, int receives, const tess_message *receive);
 
 /* ---- part.c ---- */
 
-/* One of the two matrices with the caller's values. */
+/* Makes one of the two matrices with the caller's values. */
 tess_status tess_part_fill(const tess_part *part, const void *values, bool outside,
                            tess_matrix **out);
 
 /* ---- halo.c ---- */
 
-/* Tells the owners of this part's halo (block columns, sorted) what to send, and hears what others
- * need: fills receives, sends and sent. */
+/* Fills receives, sends and sent: tells the owners of this part's halo (block columns, sorted) what
+ * to send, and learns what others need of this part. Collective. */
 tess_status tess_part_connect(tess_part *part, const int64_t *halo);

@@ -1,4 +1,5 @@
-/* Plans of a device of several parts: a plan a part (backend.c), whole vectors of the caller's. */
+/* Plans of a device of several parts: one plan a part (backend.c). The caller's vectors are whole.
+ */
 #include "dist/parts.h"
 
 typedef struct tess_parts_plan {
@@ -51,7 +52,7 @@ static void release(tess_plan *plan)
     TESS_FREE(plan->ctx, p->part, p->plan, p);
 }
 
-/* What the parts' plans are, for explain and the model. */
+/* Takes format, kernel and parameters of part 0's plan as the plan's own. */
 static void describe(tess_plan *plan)
 {
     const tess_parts_plan *p = state_of(plan);
@@ -91,7 +92,7 @@ typedef struct product {
     const void *x, *w, *values;
     void *y;
     int64_t ldx, ldy;
-    double *dots; /* a number a part, all the same */
+    double *dots; /* the dot product as each part has it */
 } product;
 
 /* The part's rows of whole vectors. */
@@ -103,8 +104,8 @@ static void *rows_of(const product *c, int rank, const void *vectors, int64_t ld
     return data ? data + (size_t)(first_row(c->p, rank) * step) * tess_type_size(part->type) : NULL;
 }
 
-/* Between two columns of a part lie other parts' rows, which a device with memory of its own would
- * bring back as they were: there one column after the other. */
+/* Between two columns of a part lie other parts' rows. A device with memory of its own would copy
+ * back stale values for them, so it multiplies one column after the other. */
 static tess_status multiply_columns(const product *c, tess_plan *plan, const char *x, char *y)
 {
     const size_t scalar = tess_type_size(plan->matrix->type);
@@ -196,7 +197,7 @@ static tess_status dot_product(tess_plan *plan, const void *x, const void *y, do
 
 /* ---- The rest ---- */
 
-/* Values of a part are those of its block rows, which are contiguous in A. */
+/* Gives a part its values. Its block rows are contiguous in A, and so are their values. */
 static tess_status update_one(void *user, int rank)
 {
     const product *c = user;

@@ -5,7 +5,7 @@
  *           ├ part 0: context, device  "cpu:4"
  *           └ part 1: context, device  "cpu:4"
  *
- * Each part has a context of its own, and with it threads and a sentence of its own. The caller's
+ * Each part has a context of its own, and with it threads and a last error of its own. The caller's
  * allocator is called by one part at a time.
  */
 #pragma once
@@ -36,11 +36,10 @@ static inline tess_parts *tess_parts_of(const tess_device *device)
 
 /* ---- parts_device.c ---- */
 
-/* `name` is the whole string: "cpu:1,1". */
+/* Opens the device; `name` is the whole string: "cpu:1,1". */
 tess_status tess_parts_open(tess_device *device, const char *name);
 void tess_parts_close(tess_device *device);
 
-/* Runs body on all parts side by side. Returns the failure of the first part that has one; its
- * sentence becomes the caller's. Calls of several threads take turns. A call from inside a body is
- * refused. */
+/* Runs body on all parts at the same time. Returns the failure of the first part that has one, with
+ * its sentence. Calls of several threads take turns. A call from inside a body is refused. */
 tess_status tess_parts_run(tess_parts *parts, tess_team_fn body, void *user);

@@ -1,4 +1,4 @@
-/* Opening a device of several parts, and running something on all of them. */
+/* Opens a device of several parts, and runs a function on all of them. */
 #include "dist/parts.h"
 
 /* ---- The caller's allocator, one part at a time ---- */
@@ -24,8 +24,7 @@ static void release(void *user, void *pointer)
 
 /* ---- Opening ---- */
 
-/* Progress and log are the caller's functions: part 0, which is on the caller's thread, calls them.
- */
+/* Part 0, which is on the caller's thread, takes over the caller's progress and log functions. */
 static void take_callbacks(const tess_parts *parts)
 {
     tess_ctx *first = parts->member[0].ctx;
@@ -57,11 +56,12 @@ static tess_status open_member(tess_parts *parts, int rank, const char *name)
                          "part %d of %d: device '%s' computes nothing: pass numbers of threads "
                          "after 'cpu:', or of GPUs after 'cuda:'",
                          rank, parts->count, name);
-    /* The part's own threads, as many as its device was given. */
+    /* The part's context gets as many threads as its device. */
     return m->device->threads > 0 ? tess_ctx_set_threads(m->ctx, m->device->threads) : TESS_OK;
 }
 
-/* The kind and each number between the commas: "cpu:1,1" has the parts "cpu:1" and "cpu:1". */
+/* Opens a device for the kind with each number between the commas: "cpu:1,1" has the parts "cpu:1"
+ * and "cpu:1". */
 static tess_status open_members(tess_parts *parts, const char *name)
 {
     const char *at = strchr(name, ':') + 1;
@@ -146,7 +146,7 @@ static tess_status run_in_turn(tess_parts *parts, tess_team_fn body, void *user)
     int failed = -1;
     take_callbacks(parts);
     tess_team_run(parts->team, body, user, status);
-    /* A part that was left waiting has an internal error: the cause is another part's. */
+    /* A part that waited for a failed one has TESS_ERR_INTERNAL; the cause is another part's. */
     for (int rank = parts->count - 1; rank >= 0; rank--)
         if (status[rank] != TESS_OK && (failed < 0 || status[rank] != TESS_ERR_INTERNAL ||
                                         status[failed] == TESS_ERR_INTERNAL))

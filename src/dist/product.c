@@ -1,4 +1,4 @@
-/* The product of a part: messages travel while the own blocks are multiplied. */
+/* Products of a part: messages travel while the own blocks are multiplied. */
 #include "dist/product.h"
 
 /* ---- Buffers ---- */
@@ -71,7 +71,7 @@ static tess_status halo_for(tess_part_plan *p, int k, tess_halo **out)
 
 /* ---- Rows in and out of buffers ---- */
 
-/* k vectors of the caller's: element of row i and vector v. */
+/* k vectors of the caller. Row i of vector v is element i * row_step + v * vector_step. */
 typedef struct caller_vectors {
     char *data;
     int64_t row_step, vector_step;
@@ -85,8 +85,8 @@ static caller_vectors vectors_of(const void *data, tess_block_order order, int k
 
 typedef enum row_move { PACK, ADD } row_move;
 
-/* Block rows `list` of the caller's vectors to the buffer, or the buffer times alpha added to
- * them. Rows of padding are packed as 0 and never added. */
+/* PACK copies block rows `list` of the caller's vectors to the buffer. ADD adds alpha times the
+ * buffer to them. Rows of padding are packed as 0 and never added. */
 static void move_rows(const tess_part *part, row_move move, const int64_t *list, int64_t count,
                       int k, double alpha, caller_vectors x, void *buffer)
 {
@@ -150,7 +150,7 @@ tess_status tess_part_multiply(tess_part_plan *p, int k, tess_block_order order,
               h->sent);
     TESS_TRY(start(p, h->channel));
     p->times.halo += lap(&then);
-    /* A failure here must not keep the others waiting. */
+    /* A failure is returned after the wait, so that the other parts are not left waiting. */
     tess_status status = k == 1 ? tess_spmv(p->own, alpha, X, beta, Y)
                                 : tess_spmm(p->own, k, order, alpha, X, ldx, beta, Y, ldy);
     p->times.product += lap(&then);

@@ -1,8 +1,8 @@
-/* A .tess file read by parts: each reads its own rows, and together they verify the file.
+/* Parts read a .tess file: each reads its own rows, and together they verify the checksums.
  *
- * A part finds its range by bisection in the row offsets of the file: some dozens of numbers. Of a
- * section, a part then reads what its rows have. The checksum of a section is made of those of its
- * pieces of 1 MiB, and a part hashes the pieces that begin in its own bytes:
+ * A part finds its range of rows by bisection in the row offsets of the file, of which it reads
+ * some dozens. It then reads its rows' bytes of each section. The checksum of a section is that of
+ * the checksums of its pieces of 1 MiB. A part hashes the pieces that begin in its own bytes:
  *
  *     section   |....|....|....|....|....|        pieces
  *     part 0     -----------                      its bytes; hashes pieces 0, 1, 2
@@ -29,13 +29,13 @@ typedef struct part_file {
     tess_file_header header;
     tess_matrix *head;              /* sizes alone */
     bool unreadable;                /* an offset could not be read */
-    int64_t first, end, at, blocks; /* block rows; their first block, and how many */
+    int64_t first, end, at, blocks; /* block rows first .. end-1; their first block, and how many */
     int64_t *row_offsets, *columns;
     int32_t *stored; /* columns as the file has them */
     void *values;
     piece_ranges pieces, *everybody;
-    uint64_t *mine, *all;   /* checksums of pieces: this part's; on part 0 everybody's */
-    tess_message *messages; /* a part */
+    uint64_t *mine, *all;   /* checksums of pieces: this part's; on part 0 those of all parts */
+    tess_message *messages; /* one a part */
 } part_file;
 
 static tess_status unreadable(const part_file *f, int section)
@@ -54,7 +54,7 @@ static int64_t offset_of(void *user, int64_t row)
     return offset;
 }
 
-/* Header and range. */
+/* Reads the header and finds the part's range of rows. */
 static tess_status open_file(part_file *f)
 {
     TESS_TRY(tess_file_open(f->ctx, f->path, &f->fd));
@@ -70,11 +70,11 @@ static tess_status open_file(part_file *f)
     if (f->unreadable)
         return unreadable(f, 0);
     if (f->first > f->end || f->at < 0 || f->blocks < 0 || f->at > f->header.blocks - f->blocks)
-        return tess_fail(f->ctx, TESS_ERR_FORMAT, "%s: its row offsets do not grow", f->path);
+        return tess_fail(f->ctx, TESS_ERR_FORMAT, "%s: its row offsets decrease", f->path);
     return TESS_OK;
 }
 
-/* Elements first .. first+count-1 of a section. */
+/* Reads elements first .. first+count-1 of a section. */
 static tess_status read_elements(const part_file *f, int section, int64_t first, int64_t count,
                                  int64_t size, void *to)
 {
@@ -113,8 +113,8 @@ static int64_t pieces_of(const part_file *f, int section)
     return tess_ceil_div(f->header.section[section].bytes, TESS_FILE_PIECE);
 }
 
-/* The first piece that begins in the bytes of block row `row` or of a later one; the last row's end
- * is the section's. */
+/* The first piece that begins in the bytes of block row `row`, whose first block is `block`, or of
+ * a later row. Behind the last row it is the number of pieces. */
 static int64_t piece_at(const part_file *f, int section, int64_t row, int64_t block)
 {
     if (row == f->head->block_rows)
@@ -166,7 +166,7 @@ static tess_status hash_sections(part_file *f)
     return status;
 }
 
-/* Part 0's: everybody's checksums, one part's after the other's. */
+/* Part 0 receives the checksums of all parts, in the order of the parts. */
 static tess_status receive_checksums(part_file *f)
 {
     const int size = f->comm->size;
@@ -182,7 +182,8 @@ static tess_status receive_checksums(part_file *f)
     return tess_comm_exchange(f->ctx, f->comm, 0, NULL, count, f->messages);
 }
 
-/* Part 0's: the checksum of a section from its pieces, which parts have in their order. */
+/* Part 0 compares the checksum of a section with that of its pieces, which lie in the order of the
+ * parts. */
 static tess_status compare_section(const part_file *f, int section, uint64_t *sums)
 {
     const uint64_t *from = f->all;

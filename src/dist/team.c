@@ -1,14 +1,16 @@
+/* The threads of a team, and the transport between parts of one process: protocol in team.h. */
 #include "dist/team.h"
 
-/* Gathers and channels have words of their own: a gather may come while a channel is under way. */
+/* Gathers and channels have words of their own, because a gather may come between start and wait of
+ * a channel. */
 enum { GATHERS, CHANNELS, LANES };
 enum { EMPTY = 0, FULL = 1, GONE = 2 };
 enum { IDLE, GO, END };
 
-/* How often a word is looked at before its thread sleeps: waking takes longer than most waits. */
+/* How often a thread looks at a word before it sleeps: to be woken takes longer than most waits. */
 enum { LOOKS = 20000 };
 
-/* One message under way from one part to another. */
+/* One message from one part to another. */
 typedef struct post {
     _Alignas(64) tess_word word;
     const void *data;
@@ -24,7 +26,7 @@ typedef struct member {
 
 struct tess_team {
     tess_ctx *ctx;
-    int size, started; /* parts; threads, those of parts 1..started */
+    int size, started; /* parts; parts 1..started have a thread */
     int looks;
     member *members;
     post *posts; /* [lane][from][to] */
@@ -33,7 +35,7 @@ struct tess_team {
     tess_status *status;
 };
 
-/* Of the team whose body this thread runs; NULL: none. */
+/* The team whose body this thread runs; NULL: none. */
 static _Thread_local const tess_team *inside;
 
 /* ---- Words ---- */
@@ -62,7 +64,7 @@ static unsigned value_of(tess_word *word)
     return atomic_load_explicit(&word->value, memory_order_acquire);
 }
 
-/* What a part that waits for one that has failed returns: the cause is the other's. */
+/* The status of a part that waited for one that has failed. */
 static const tess_status gone = TESS_ERR_INTERNAL;
 
 static tess_status send(const member *m, int lane, int to, const void *data, size_t bytes)
@@ -78,7 +80,7 @@ static tess_status send(const member *m, int lane, int to, const void *data, siz
     return TESS_OK;
 }
 
-/* Sender and receiver must mean the same message. */
+/* Fails unless sender and receiver have the same number of bytes. */
 static tess_status receive(const member *m, int lane, int from, void *data, size_t bytes)
 {
     post *p = post_of(m->team, lane, from, m->rank);
@@ -93,7 +95,7 @@ static tess_status receive(const member *m, int lane, int from, void *data, size
     return same ? TESS_OK : TESS_ERR_INTERNAL;
 }
 
-/* Until the receiver has it, or will never take it. */
+/* Waits until the receiver has the message, or has failed. */
 static void wait_sent(const member *m, int lane, int to)
 {
     wait_while(m->team, &post_of(m->team, lane, m->rank, to)->word, FULL);
@@ -139,7 +141,7 @@ typedef struct channel {
     tess_message messages[]; /* sends, then receives */
 } channel;
 
-/* Members' threads have no context here: the C library's memory. */
+/* Uses malloc, since a member's thread has no context here. */
 static tess_status open_channel(void *user, int sends, const tess_message *send_list, int receives,
                                 const tess_message *receive_list, void **out)
 {
@@ -227,7 +229,7 @@ static void *work(void *arg)
     }
 }
 
-/* After a failure, when all parts are idle. */
+/* Empties all words after a failure, when all parts are idle. */
 static void clear_posts(tess_team *team)
 {
     for (int64_t i = 0; i < (int64_t)LANES * team->size * team->size; i++)
@@ -288,7 +290,7 @@ tess_status tess_team_create(tess_ctx *ctx, int size, tess_team **out)
     TESS_TRY(TESS_CALLOC(ctx, 1, &team));
     team->ctx = ctx;
     team->size = size;
-    /* With fewer processors than parts, who looks keeps another one from working. */
+    /* With fewer processors than parts, a thread that looks keeps another one from working. */
     team->looks = tess_processors() >= size ? LOOKS : 0;
     tess_status status = TESS_CALLOC(ctx, size, &team->members);
     if (status == TESS_OK)

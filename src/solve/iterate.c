@@ -158,7 +158,8 @@ tess_status tess_look(tess_solver *solver, tess_system *system, int j, int64_t p
     if (method->mend && position >= 0)
         TESS_TRY(method->mend(solver, j, position));
     system->residual = sqrt(solver->slots[TESS_S_RR]);
-    method->check(solver, system, position);
+    if (method->check)
+        method->check(solver, system, position);
     if (position < 0 && system->iteration == 0)
         system->start_residual = system->best = system->residual;
     if (j == 0)

@@ -35,7 +35,7 @@ typedef struct arrays {
     double control[TESS_CONTROL];
     tess_loop_layout layout;
     unsigned meeting[2];
-    void *owned[5];
+    void *owned[4];
 } arrays;
 
 static void point_to_vectors(const tess_pass_kernel *numbers, const arrays *d, size_t stride,
@@ -63,12 +63,11 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
     d->control[TESS_CONTROL_ENOUGH] = -1;
     d->control[TESS_CONTROL_TOO_MUCH] = HUGE_VAL;
     d->owned[0] = copy_of(A->row_offsets, (size_t)(A->block_rows + 1) * 8);
-    d->owned[1] = copy_of(A->columns, (size_t)A->blocks * 4);
-    d->owned[2] = copy_of(A->values, (size_t)tess_matrix_stored(A) * size);
+    d->owned[1] = copy_of(A->values, (size_t)tess_matrix_stored(A) * size);
     const tess_diagonal *diagonal = solver->pc.ops->diagonal ? solver->pc.state : NULL;
-    d->owned[3] = copy_of(diagonal ? diagonal->blocks : d->slots,
+    d->owned[2] = copy_of(diagonal ? diagonal->blocks : d->slots,
                           diagonal ? diagonal->bytes : sizeof(double));
-    d->owned[4] = copy_of(loop->programme, (size_t)loop->programme_count * sizeof(int));
+    d->owned[3] = copy_of(loop->programme, (size_t)loop->programme_count * sizeof(int));
     bool fits;
     assert_int_equal(
         tess_loop_lay_out(space->ctx, A, &loop->code, GRID, INT32_MAX, &d->layout, &fits), TESS_OK);
@@ -79,13 +78,12 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
                           .ring = address(d->ring),
                           .slot_count = space->slots,
                           .guard = TESS_GUARD_NONE,
-                          .programme = address(d->owned[4]),
+                          .programme = address(d->owned[3]),
                           .ints = loop->programme_count},
         .common.rows = A->rows,
-        .common.diagonal = address(d->owned[3]),
+        .common.diagonal = address(d->owned[2]),
         .offsets = address(d->owned[0]),
-        .columns = address(d->owned[1]),
-        .values = address(d->owned[2]),
+        .values = address(d->owned[1]),
         .first = address(d->layout.first),
         .sources = address(d->layout.sources),
         .source_first = address(d->layout.source_first),
@@ -103,7 +101,7 @@ static void close_arrays(tess_ctx *ctx, arrays *d)
 {
     tess_loop_layout_free(ctx, &d->layout);
     free(d->vectors), free(d->slots), free(d->ring), free(d->parts);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 4; i++)
         free(d->owned[i]);
 }
 

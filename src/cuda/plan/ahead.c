@@ -2,7 +2,8 @@
 #include "cuda/plan/choose.h"
 #include "cuda/plan/variant.h"
 
-/* What prepare() would compile for the candidate; false: prepare() will say why not. */
+/* The code that tess_cuda_prepare compiles for the candidate. False: it compiles none, and its
+ * error says why. */
 static bool request_for(tess_cuda *cuda, const tess_matrix *A, const tess_cuda_problem *plain,
                         const tess_candidate *c, char defines[TESS_CUDA_DEFINES],
                         tess_jit_request *out)
@@ -44,7 +45,7 @@ void tess_cuda_prepare_ahead(tess_device *device, const tess_matrix *A, const te
     tess_cuda_describe_problem(cuda, A, &problem);
     if (TESS_ALLOC(cuda->ctx, count, &requests) == TESS_OK &&
         TESS_ALLOC(cuda->ctx, count, &defines) == TESS_OK) {
-        int64_t wanted = 0; /* the same code serves parameters that only a launch depends on */
+        int64_t wanted = 0; /* candidates that differ only in their launches share their code */
         for (int64_t i = 0; i < count; i++)
             if (request_for(cuda, A, &problem, &items[i], defines[wanted], &requests[wanted]) &&
                 !is_listed(requests, wanted, &requests[wanted]))

@@ -3,12 +3,13 @@
 #include "cuda/plan/plan.h"
 #include "backend/shapes.h"
 
-/* The i-th kernel for `op` that fits with its guess; `params` are the guess. */
+/* The first kernel for `op` that fits with its guess, after `skip` others that fit too. `params`
+ * receives the guess. */
 static const tess_cuda_kernel *guess(const tess_cuda_problem *problem, tess_cuda_op op,
                                      const char *format, int skip, int *params)
 {
-    /* What was made for such problems, then what is preferred for all, then the rest, each in the
-     * order of the table. */
+    /* Kernels made for such problems come first, then kernels preferred for all, then the rest.
+     * Within each of the three the order is the table's. */
     for (int pass = 0; pass < 3; pass++) {
         for (int i = 0; i < tess_cuda_kernel_count; i++) {
             const tess_cuda_kernel *kernel = tess_cuda_kernels[i];
@@ -101,12 +102,13 @@ static tess_status add(tess_ctx *ctx, const tess_cuda_kernel *kernel,
     return tess_candidates_add(ctx, list, &candidate);
 }
 
-/* How far from the guess candidates are taken: one parameter at a time goes to its next smaller and
- * larger value.
- *   FIRST        only the first parameter, which matters most, and only in the guess's layout
- *   SAME_LAYOUT  every parameter, where the matrix stays in the guess's layout
+/* Which parameters of the guess are varied. One parameter at a time takes its next smaller and its
+ * next larger value.
+ *   GUESS        none
+ *   FIRST        the first parameter, which matters most, where the layout stays the guess's
+ *   SAME_LAYOUT  every parameter, where the layout stays the guess's
  *   NEIGHBOURS   every parameter
- * The last parameters are changed first: they need no other layout. */
+ * The last parameter is varied first, since the last ones need no other layout. */
 typedef enum reach { GUESS, FIRST, SAME_LAYOUT, NEIGHBOURS } reach;
 
 static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kernel,

@@ -7,8 +7,8 @@
 
 /* ---- choose.c ---- */
 
-/* The kernel and parameters the options ask for, or the first that fits. `skip` kernels of the
- * automatic order are passed over (they were refused). */
+/* The kernel and parameters that the options ask for, or the first kernel that fits. `skip` kernels
+ * of the automatic order are passed over, because verification refused them. */
 tess_status tess_cuda_choose(tess_ctx *ctx, const tess_cuda_problem *problem, tess_cuda_op op,
                              const tess_plan_options *options, int skip,
                              const tess_cuda_kernel **kernel, int *params);
@@ -17,9 +17,9 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
 
 /* ---- shapes.c: kernels that take shapes ---- */
 
-/* Splits options->params in shapes, which go to problem->shapes, and the rest, which goes to
- * `params` and becomes plain->params. Where a format with shapes is asked for without any, they are
- * chosen for A. */
+/* Splits options->params into shapes, which go to problem->shapes, and the rest, which goes to
+ * `params` and becomes plain->params. Options that name a format with shapes but no shapes get
+ * those chosen for A. */
 enum { TESS_CUDA_PARAMS_TEXT = 192 };
 tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
                                   const tess_plan_options *options, tess_cuda_problem *problem,
@@ -27,13 +27,13 @@ tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
 /* All parameters as text, shapes included. */
 void tess_cuda_write_all(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
                          const int *params, char *text, size_t size);
-/* For a search: problem->shapes become what a format with shapes would extract. */
+/* For a search: sets problem->shapes to the shapes that would be extracted from A. */
 tess_status tess_cuda_look_for_shapes(tess_device *device, const tess_matrix *A,
                                       tess_cuda_problem *problem, tess_fbcsr_options *out);
 
 /* ---- ahead.c ---- */
 
-/* Compiles the code of several candidates at once. */
+/* Compiles the code of several candidates at once. A failure is left to tess_cuda_prepare. */
 void tess_cuda_prepare_ahead(tess_device *device, const tess_matrix *A, const tess_candidate *items,
                              int64_t count);
 

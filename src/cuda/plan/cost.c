@@ -1,4 +1,4 @@
-/* What a kernel moves and keeps, for the performance model: the bytes of its layout. */
+/* The bytes that a kernel's layout moves and occupies, for the performance model. */
 #include "cuda/plan/choose.h"
 #include "cuda/plan/variant.h"
 
@@ -12,7 +12,7 @@ tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_cand
     for (int64_t i = 0; i < list->count; i++) {
         tess_candidate *c = &list->items[i];
         const tess_cuda_kernel *kernel = tess_cuda_kernel_find(c->kernel);
-        if (!kernel || kernel->takes_shapes) /* was priced when it was listed */
+        if (!kernel || kernel->takes_shapes) /* tess_cuda_candidates has priced those with shapes */
             continue;
         int params[TESS_CUDA_PARAMS];
         kernel->guess(&problem, params);

@@ -1,4 +1,4 @@
-/* What a plan on a CUDA device keeps, and the code it runs. */
+/* The lines of an explanation about device memory and about the registers of each entry point. */
 #include "cuda/plan/plan.h"
 
 void tess_cuda_explain(tess_plan *plan)
@@ -22,7 +22,7 @@ void tess_cuda_explain(tess_plan *plan)
             (void)cuda->driver.cuFuncGetAttribute(&local, CU_FUNCTION_LOCAL_BYTES, v->function[i]);
             tess_append(plan->explain, sizeof plan->explain,
                         "code    %s: %d registers a thread%s\n", v->entries[i], registers,
-                        local > 0 ? ", SPILLS" : "");
+                        local > 0 ? ", some spilled to local memory" : "");
         }
     }
     tess_cuda_leave(cuda);

@@ -31,7 +31,8 @@ static cu_launch_attribute cluster_of(const tess_cuda_launch *l)
     };
 }
 
-/* Every GPU takes as many threads and thread blocks; shared memory is asked of the device. */
+/* All GPUs have the same limits of threads and thread blocks. That of shared memory is a property
+ * of the device. */
 tess_status tess_cuda_launch_check(const tess_cuda *cuda, const tess_cuda_launch *l)
 {
     static const unsigned most_blocks[3] = {INT32_MAX, 65535, 65535};
@@ -76,7 +77,8 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
     unsigned count = 0;
     if (l->cluster)
         attributes[count++] = cluster_of(l);
-    /* A start while the launch before it ends: such launches are captured since CUDA 12.3. */
+    /* Programmatic dependent launch: the kernel starts while the launch before it ends. Graphs
+     * capture such launches since CUDA 12.3. */
     if (l->overlaps && cuda->sm >= 90 && cuda->version >= 12030)
         attributes[count++] = (cu_launch_attribute){.id = CU_LAUNCH_PROGRAMMATIC_SERIALIZATION,
                                                     .value = {.number = 1}};
@@ -96,11 +98,12 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
                                   l->block[1], l->block[2], l->shared, stream, arguments, NULL));
 }
 
-/* A product in one launch that leaves its partial sums may start while the launch before it ends:
- * its thread blocks fill one multiprocessor after the other as they become free. With cut rows
- * there is a launch more. Thread blocks that have segments take much longer than the others and lie
- * together; on few multiprocessors they would take longer than the early start saves (H200, an
- * arrow of 139 500 rows of 3 x 3 blocks: an iteration of cg in 24.5 us, without in 15.7). */
+/* Whether a product that leaves its partial sums starts while the launch before it ends. One of a
+ * single launch does: its thread blocks fill one multiprocessor after the other as they become
+ * free. A product with cut rows, which has another launch, does not. Thread blocks that have
+ * segments lie together and take much longer than the others; started early they share few
+ * multiprocessors, which costs more than the early start saves (H200, an arrow of 139 500 rows of 3
+ * x 3 blocks: an iteration of cg takes 24.5 us started early and 15.7 us otherwise). */
 static bool starts_early(const tess_cuda_launch *launches, int count)
 {
     return count == 2 && launches[1].sums_parts;

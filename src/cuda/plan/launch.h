@@ -7,15 +7,16 @@
 tess_status tess_cuda_launch_check(const tess_cuda *cuda, const tess_cuda_launch *launch);
 tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cuda_launch *launch,
                                  cu_stream stream);
-/* Whether the grid can be one cluster; allows sizes that not every device has. */
+/* Whether the whole grid can be one cluster on this device. The function is set to allow clusters
+ * larger than the 8 thread blocks that every device with clusters takes. */
 bool tess_cuda_cluster_fits(tess_cuda *cuda, cu_function function, const tess_cuda_launch *launch);
 
-/* The variant's launches on `stream`; call->arrays and workspace are filled in here. */
+/* Launches the variant in `stream`; call->arrays and call->workspace are filled in here. */
 tess_status tess_cuda_run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
                           cu_stream stream);
 
-/* The same for a product with a dot, whose partial sums are left to the caller to add up. None
- * (count 0): the dot is complete. */
+/* The same for a product with a dot product, whose partial sums the caller adds up. count 0: there
+ * are none, and the dot product is complete. */
 typedef struct tess_cuda_parts {
     cu_pointer parts;
     int64_t count;

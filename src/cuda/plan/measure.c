@@ -1,4 +1,4 @@
-/* Products timed on the device with its own clock. */
+/* Times products by the device's own clock: events in the stream. */
 #include "cuda/driver/gate.h"
 #include "cuda/plan/plan.h"
 
@@ -38,9 +38,10 @@ tess_status tess_cuda_events_read(tess_cuda *cuda, const cu_event *events, int c
     return TESS_OK;
 }
 
-/* GATED repetitions at a time wait behind a gate, as many as a stream holds. Without it the device
- * would wait for the host, and a product of a few microseconds would seem as long as its launch.
- * Iterations of a solver come from a graph and have no such gaps. */
+/* A gate holds GATED repetitions at a time, as many as a stream takes before the host has to wait.
+ * Without a gate the device would wait for the host, and a product of a few microseconds would seem
+ * as long as the host needs to launch it. Iterations of a solver come from a graph and have no such
+ * gaps. */
 enum { GATED = 128 };
 
 static tess_status next_gate(tess_cuda *cuda, cu_stream stream)
@@ -57,7 +58,7 @@ tess_status tess_cuda_time_launches(tess_cuda *cuda, cu_stream stream,
     cu_event *events = NULL;
     tess_status status;
     TESS_TRY_CLEAN(tess_cuda_events_create(cuda, 2 * reps, &events));
-    for (int i = gated ? -1 : 0; i < reps; i++) { /* the first makes what is made lazily */
+    for (int i = gated ? -1 : 0; i < reps; i++) { /* -1 is not timed: it makes variants */
         if (i >= 0 && i % GATED == 0 && gated)
             TESS_TRY_CLEAN(next_gate(cuda, stream));
         if (i >= 0)
@@ -103,7 +104,7 @@ static tess_status time_product(timed_product *t, const void *x, void *y, int re
     TESS_TRY_CLEAN(tess_cuda_upload(cuda, t->x, x, x_bytes, p->stream));
     if (t->beta != 0)
         TESS_TRY_CLEAN(tess_cuda_upload(cuda, t->y, y, y_bytes, p->stream));
-    else if (y_bytes > 0) /* NaNs: a row nobody writes is seen */
+    else if (y_bytes > 0) /* NaNs show a row that no thread writes */
         TESS_TRY_CLEAN(TESS_CU(cuda, cuMemsetD8Async(t->y, 0xff, y_bytes, p->stream)));
     TESS_TRY_CLEAN(
         tess_cuda_time_launches(cuda, p->stream, launch_product, t, t->beta == 0, reps, seconds));

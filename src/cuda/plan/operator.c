@@ -1,4 +1,5 @@
-/* Plans whose products are the caller's: vectors in device memory, work in the plan's stream. */
+/* Plans without a matrix: the caller's operator multiplies vectors in device memory, in the plan's
+ * stream. */
 #include "cuda/plan/plan.h"
 
 tess_status tess_cuda_prepare_operator(tess_plan *plan, const tess_operator *A)

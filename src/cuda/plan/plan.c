@@ -1,4 +1,4 @@
-/* Making, updating and explaining a plan on a CUDA device. */
+/* Makes, updates and frees a plan on a CUDA device. */
 #include "backend/shapes.h"
 #include "cuda/plan/plan.h"
 
@@ -10,7 +10,7 @@ static tess_status need_transposed(tess_cuda_plan *p)
     return tess_matrix_transpose(p->cuda->ctx, &p->matrix, &p->transposed);
 }
 
-/* A new A^T in the place of the old one, whose address the residents know. */
+/* Writes a new A^T over the old one: residents keep its address. */
 static tess_status update_transposed(tess_cuda_plan *p)
 {
     tess_matrix *fresh;
@@ -24,7 +24,8 @@ static tess_status update_transposed(tess_cuda_plan *p)
     return TESS_OK;
 }
 
-/* The resident of A or A^T in a layout, shared by all variants that want it. */
+/* The resident of A or A^T in a layout, made now if there is none. Variants of one layout share
+ * it. */
 static tess_status need_resident(tess_cuda_plan *p, bool transposed, const char *layout_name,
                                  tess_cuda_resident **out)
 {
@@ -49,7 +50,7 @@ static tess_status need_resident(tess_cuda_plan *p, bool transposed, const char 
     return TESS_OK;
 }
 
-/* Frees the residents that nobody uses. */
+/* Frees the residents of a list that have no users. */
 static void drop_unused(tess_cuda *cuda, tess_cuda_resident **at)
 {
     while (*at) {
@@ -61,16 +62,6 @@ static void drop_unused(tess_cuda *cuda, tess_cuda_resident **at)
             tess_cuda_resident_destroy(cuda, resident);
         }
     }
-}
-
-static void drop_variant(tess_cuda_plan *p, tess_cuda_variant *variant)
-{
-    tess_cuda_variant_unload(p->cuda, variant);
-    if (variant->resident)
-        variant->resident->users--;
-    tess_free(p->cuda->ctx, variant);
-    drop_unused(p->cuda, &p->residents);
-    drop_unused(p->cuda, &p->cuda->shared);
 }
 
 tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout_name,
@@ -86,6 +77,14 @@ void tess_cuda_let_resident_go(tess_cuda_plan *p, tess_cuda_resident *resident)
     resident->users--;
     drop_unused(p->cuda, &p->residents);
     drop_unused(p->cuda, &p->cuda->shared);
+}
+
+static void drop_variant(tess_cuda_plan *p, tess_cuda_variant *variant)
+{
+    tess_cuda_variant_unload(p->cuda, variant);
+    if (variant->resident)
+        tess_cuda_let_resident_go(p, variant->resident);
+    tess_free(p->cuda->ctx, variant);
 }
 
 static tess_status add_variant(tess_cuda_plan *p, const tess_cuda_kernel *kernel, const int *params,
@@ -117,8 +116,9 @@ cleanup:
     return status;
 }
 
-/* The plan's own kernel for its product on another matrix (the transpose); among the kernels for
- * another product, one that shares its layout. NULL: there is none. */
+/* The kernel for product `op` that goes with the plan's kernel: the plan's own kernel where it is
+ * one for `op`, as for the transpose, and otherwise one on the plan's layout. NULL: there is
+ * none. */
 static const tess_cuda_kernel *companion(const tess_cuda_plan *p, tess_cuda_op op,
                                          const tess_cuda_problem *problem, int *params)
 {
@@ -148,7 +148,7 @@ static const tess_cuda_kernel *companion(const tess_cuda_plan *p, tess_cuda_op o
     return NULL;
 }
 
-/* Automatic choice: where verification refuses a kernel, the next one is tried. */
+/* Adds the first kernel that verification accepts. One that the options name is tried alone. */
 static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, bool transposed,
                                       const tess_cuda_problem *problem,
                                       const tess_plan_options *options,
@@ -170,7 +170,8 @@ static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, bool t
     }
 }
 
-/* What predicates see of A or A^T. Shapes are chosen for A^T; where none pays there, A's do. */
+/* The problem of A or A^T, which predicates see. A^T gets shapes of its own, or A's where none
+ * would make A^T faster. */
 static tess_status describe(tess_cuda_plan *p, bool transposed, tess_cuda_problem *problem)
 {
     tess_fbcsr_options shapes = {0};
@@ -248,8 +249,8 @@ static tess_status prepare_kernel(tess_plan *plan, tess_cuda_plan *p,
     memcpy(p->shapes, problem.shapes, sizeof p->shapes);
     const tess_cuda_kernel *named = options->kernel ? tess_cuda_kernel_find(options->kernel) : NULL;
     if (named && named->op == TESS_CUDA_SPMM) {
-        /* Compiled when the number of vectors is known; here only the parameters, which must fit
-         * the largest group. */
+        /* The kernel is compiled when the number of vectors is known. Here its parameters are
+         * chosen, which must fit the largest group of vectors. */
         problem.vectors = TESS_CUDA_VECTORS;
         TESS_TRY(
             tess_cuda_choose(p->cuda->ctx, &problem, named->op, options, 0, &p->kernel, p->params));
@@ -341,7 +342,7 @@ static tess_status update_values(tess_cuda_plan *p, const void *values)
     if (tess_cuda_on_device(p->cuda, values))
         return tess_cuda_update_on_device(p, values);
     p->device_values = NULL;
-    p->matrix.values = (void *)(uintptr_t)values; /* only ever read */
+    p->matrix.values = (void *)(uintptr_t)values; /* the plan never writes to them */
     TESS_TRY(update_transposed(p));
     for (tess_cuda_resident *r = p->residents; r; r = r->next)
         TESS_TRY(tess_cuda_resident_update(p->cuda, r, p->stream));

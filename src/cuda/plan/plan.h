@@ -12,15 +12,16 @@
 #include "cuda/plan/choose.h"
 #include "cuda/plan/launch.h"
 
-/* Device buffers for host vectors, grown when needed and kept. */
+/* Device buffers: copies of host vectors, and the product of a caller's operator. They grow when
+ * needed and are kept. */
 enum { TESS_STAGE_X, TESS_STAGE_Y, TESS_STAGE_W, TESS_STAGE_PRODUCT, TESS_STAGES };
 
 typedef struct tess_cuda_plan {
     tess_cuda *cuda;
     cu_stream stream;          /* the library's own or the caller's */
     const tess_matrix *given;  /* A */
-    tess_matrix matrix;        /* A's head; its values follow tess_plan_update_values */
-    bool shares;               /* its copies of A are other plans' too */
+    tess_matrix matrix;        /* A with the newest values that the host has */
+    bool shares;               /* its residents of A are in cuda->shared, for other plans too */
     tess_matrix *transposed;   /* once asked for */
     const void *device_values; /* newest values, in device memory only; NULL: matrix has them */
     void *values;              /* a copy of such values on the host, once needed */
@@ -34,7 +35,7 @@ typedef struct tess_cuda_plan {
     cu_pointer dot_scratch; /* partial sums, then the result */
     cu_function update;     /* update.cu, once values came from device memory */
     bool plain_dots;        /* the kernel has no form with a dot product, or it was refused */
-    tess_operator caller;   /* whose products these are; apply = NULL: the plan's own */
+    tess_operator caller;   /* the caller's operator; apply = NULL: the plan has a matrix */
 } tess_cuda_plan;
 
 static inline tess_cuda_plan *tess_cuda_plan_of(const tess_plan *plan)
@@ -44,13 +45,13 @@ static inline tess_cuda_plan *tess_cuda_plan_of(const tess_plan *plan)
 
 /* ---- update.c ---- */
 
-/* Values in device memory, in the matrix's order, go to all of the plan's residents. */
+/* Takes new values from device memory, in the matrix's order, into all of the plan's residents. */
 tess_status tess_cuda_update_on_device(tess_cuda_plan *p, const void *values);
 /* Copies device_values to the host, where p->matrix then has them: layouts are made on the host. */
 tess_status tess_cuda_bring_values(tess_cuda_plan *p);
 
-/* The plan's values in the matrix's order, in device memory: from a copy that is there where one
- * can be read in that order. */
+/* Writes the plan's values in the matrix's order to device memory. They come from a resident that
+ * can be read in that order, or else from the host. */
 tess_status tess_cuda_copy_values(tess_cuda_plan *p, cu_pointer to);
 
 /* ---- plan.c ---- */
@@ -71,8 +72,8 @@ tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool tran
  * enter/leave. */
 tess_status tess_cuda_need_dot(tess_cuda_plan *p, const tess_cuda_variant **out);
 
-/* The plan's matrix in a layout of its own, for users that are no variants; kept up to date with
- * new values until it is let go. Inside enter/leave. */
+/* A resident of the plan's matrix in that layout, for users that are no variants. It takes new
+ * values until it is let go. Inside enter/leave. */
 tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout_name,
                                     tess_cuda_resident **out);
 void tess_cuda_let_resident_go(tess_cuda_plan *p, tess_cuda_resident *resident);
@@ -81,7 +82,7 @@ void tess_cuda_let_resident_go(tess_cuda_plan *p, tess_cuda_resident *resident);
 
 void tess_cuda_explain(tess_plan *plan);
 
-/* ---- operator.c: the caller's ---- */
+/* ---- operator.c: the caller's operator ---- */
 
 tess_status tess_cuda_prepare_operator(tess_plan *plan, const tess_operator *A);
 /* y = A x in the plan's stream; `what` names the operator where it fails. Inside enter/leave. */
@@ -111,7 +112,10 @@ tess_status tess_cuda_dot(tess_plan *plan, const void *x, const void *y, double 
 tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, double alpha,
                            const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
 
-/* At least `bytes` in a staging buffer of the plan. */
+/* Fails with the message where the plan's stream is being captured in a graph. */
+tess_status tess_cuda_refuse_capture(tess_cuda_plan *p, const char *message);
+
+/* Makes a staging buffer of the plan hold at least `bytes`. */
 tess_status tess_cuda_need_stage(tess_cuda_plan *p, int which, size_t bytes);
 
 /* ---- read_ceiling.c ---- */
@@ -122,14 +126,14 @@ tess_status tess_cuda_read_ceiling(tess_device *device, double bytes, double *by
 
 tess_status tess_cuda_events_create(tess_cuda *cuda, int64_t count, cu_event **out);
 void tess_cuda_events_destroy(tess_cuda *cuda, cu_event *events, int64_t count); /* NULL is fine */
-/* Of 2*count events, the start and the end of every repetition: waits for the repetitions; the
- * seconds of each. */
+/* Waits for `count` repetitions and gives the seconds of each. Events 2 i and 2 i + 1 are the start
+ * and the end of repetition i. */
 tess_status tess_cuda_events_read(tess_cuda *cuda, const cu_event *events, int count,
                                   double *seconds);
 
-/* Each of `reps` launches into the stream, by the device's clock. `gated`: after one that is not
- * timed, and put into the stream while it waits at a gate, so that none is as long as its launch
- * takes the host. Only inside tess_cuda_enter. */
+/* The seconds of each of `reps` launches in the stream, by the device's clock. `gated`: a launch
+ * that is not timed comes first, and a gate holds the stream while the host puts the others into
+ * it, so that the host's time a launch does not count. Inside enter/leave. */
 tess_status tess_cuda_time_launches(tess_cuda *cuda, cu_stream stream,
                                     tess_status (*launch)(void *user), void *user, bool gated,
                                     int reps, double *seconds);

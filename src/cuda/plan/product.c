@@ -22,18 +22,15 @@ tess_status tess_cuda_need_stage(tess_cuda_plan *p, int which, size_t bytes)
     return TESS_OK;
 }
 
-static tess_status not_in_a_graph(tess_cuda_plan *p)
+tess_status tess_cuda_refuse_capture(tess_cuda_plan *p, const char *message)
 {
     int capturing = 0;
     TESS_TRY(TESS_CU(p->cuda, cuStreamIsCapturing(p->stream, &capturing)));
-    if (capturing)
-        return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
-                         "the stream is being captured: only vectors in device memory can be used, "
-                         "and only in products this plan has run before");
-    return TESS_OK;
+    return capturing ? tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED, "%s", message) : TESS_OK;
 }
 
-/* The address of a vector on the device. A host vector gets a staging buffer, filled if `read`. */
+/* The address of a vector on the device. A host vector gets a staging buffer, filled if `read`, and
+ * is `staged`. */
 static tess_status locate(tess_cuda_plan *p, int which, const void *vector, size_t bytes, bool read,
                           cu_pointer *address, bool *staged)
 {
@@ -41,13 +38,15 @@ static tess_status locate(tess_cuda_plan *p, int which, const void *vector, size
     *address = tess_cuda_address(vector);
     if (!*staged)
         return TESS_OK;
-    TESS_TRY(not_in_a_graph(p));
+    TESS_TRY(tess_cuda_refuse_capture(
+        p, "the stream is being captured: only vectors in device memory can be used, and only in "
+           "products this plan has run before"));
     TESS_TRY(tess_cuda_need_stage(p, which, bytes));
     *address = p->stage[which];
     return read ? tess_cuda_upload(p->cuda, *address, vector, bytes, p->stream) : TESS_OK;
 }
 
-/* Brings y back when it is the host's, and then waits for it. */
+/* Copies a staged y back to the host and waits for the copy. */
 static tess_status deliver(tess_cuda_plan *p, void *y, size_t bytes, bool staged)
 {
     if (!staged)
@@ -99,7 +98,7 @@ tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *
 
 /* ---- with a dot product ---- */
 
-/* The partial sums and behind them the result. */
+/* Memory for the partial sums of a dot product and, behind them, its result. */
 static tess_status need_scratch(tess_cuda_plan *p)
 {
     return p->dot_scratch ? TESS_OK
@@ -166,10 +165,8 @@ static tess_status spmv_dot(tess_cuda_plan *p, double alpha, const void *x, doub
         call.dot = p->dot_scratch + DOT_BLOCKS * sizeof(double);
     }
     TESS_TRY(run_spmv_dot(p, &call));
-    if (!dot_here) {
-        TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(dot, call.dot, sizeof *dot, p->stream)));
-        TESS_TRY(TESS_CU(cuda, cuStreamSynchronize(p->stream)));
-    }
+    if (!dot_here)
+        TESS_TRY(tess_cuda_download(cuda, dot, call.dot, sizeof *dot, p->stream));
     return deliver(p, y, y_bytes, y_staged);
 }
 
@@ -178,8 +175,7 @@ static tess_status plain_dot(tess_cuda_plan *p, cu_pointer x, cu_pointer y, doub
     TESS_TRY(need_scratch(p));
     const cu_pointer result = p->dot_scratch + DOT_BLOCKS * sizeof(double);
     TESS_TRY(run_dot(p, x, y, result));
-    TESS_TRY(TESS_CU(p->cuda, cuMemcpyDtoHAsync(dot, result, sizeof *dot, p->stream)));
-    return TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
+    return tess_cuda_download(p->cuda, dot, result, sizeof *dot, p->stream);
 }
 
 tess_status tess_cuda_dot(tess_plan *plan, const void *x, const void *y, double *dot)
@@ -200,7 +196,8 @@ tess_status tess_cuda_spmv_dot(tess_plan *plan, double alpha, const void *x, dou
 
 /* ---- several vectors ---- */
 
-/* `vectors` of them starting at X and Y; one by one where no kernel takes them together. */
+/* Multiplies `vectors` vectors, the first at call->x and call->y; one by one where no kernel takes
+ * several. */
 static tess_status run_vectors(tess_cuda_plan *p, int vectors, bool row_major, tess_cuda_call *call)
 {
     const tess_cuda_variant *variant;
@@ -231,7 +228,8 @@ static tess_status spmm(tess_cuda_plan *p, int k, bool row_major, double alpha, 
     int64_t rows = p->matrix.rows, cols = p->matrix.cols;
     if (rows == 0)
         return TESS_OK;
-    /* From the first element to the last: what lies between vectors is not ours. */
+    /* A host matrix is staged from its first scalar to its last. Where Y has gaps they are the
+     * caller's data, so Y is uploaded even for beta = 0. */
     int64_t x_count = cols == 0 ? 0 : row_major ? (cols - 1) * ldx + k : (k - 1) * ldx + cols;
     int64_t y_count = row_major ? (rows - 1) * ldy + k : (k - 1) * ldy + rows;
     bool gaps = ldy > (row_major ? k : rows), x_staged, y_staged;

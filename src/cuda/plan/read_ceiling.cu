@@ -1,8 +1,8 @@
-/* The read ceiling: how fast can this device read an array once, with nothing else to do?
+/* The read ceiling: how fast the device reads an array and does nothing else.
  *
- * Every thread reads 16 bytes at a time, EACH independent loads in flight, neighbouring threads
- * neighbouring addresses; the sum is kept only so that the loads are not removed. One partial sum a
- * thread block is written: nothing to speak of beside the bytes read. STREAMING tells the caches
+ * Every thread has EACH independent loads of 16 bytes in flight; neighbouring threads read
+ * neighbouring addresses. The data are summed only so that the compiler keeps the loads. One sum a
+ * thread block is written, which is negligible beside the bytes read. STREAMING tells the caches
  * that nothing will be read again; an array that fits in L2 is read without it.
  */
 #define REAL 8

@@ -7,25 +7,25 @@
 /* Where each stored scalar comes from (update.cu). */
 typedef struct tess_cuda_map {
     cu_pointer numbers; /* 0: not made */
-    cu_function gather; /* the layout's own, whose starts the numbers are; NULL: update.cu */
+    cu_function gather; /* the layout's own, with `numbers` = its starts; NULL: update.cu */
     int64_t run, shift, inner_stride, outer_stride;
 } tess_cuda_map;
 
 typedef struct tess_cuda_resident {
     struct tess_cuda_resident *next;
-    const tess_matrix *matrix; /* whose numbers it holds */
-    int users;                 /* variants */
+    const tess_matrix *matrix; /* whose values it holds */
+    int users;                 /* variants, and holders by tess_cuda_hold_resident */
     tess_cuda_layout *layout;
     cu_pointer arrays[TESS_CUDA_ARRAYS];
     cu_pointer workspace;
     tess_cuda_map map; /* for values given in device memory, once asked for (update.c) */
-    size_t bytes;      /* of device memory, all together */
+    size_t bytes;      /* of device memory, all arrays together */
 } tess_cuda_resident;
 
 tess_status tess_cuda_resident_create(tess_cuda *cuda, const tess_matrix *A,
                                       const char *layout_name, cu_stream stream,
                                       tess_cuda_resident **out);
-/* New numbers: the matrix's values have changed. */
+/* Takes the matrix's values, which have changed. */
 tess_status tess_cuda_resident_update(tess_cuda *cuda, tess_cuda_resident *resident,
                                       cu_stream stream);
 void tess_cuda_resident_destroy(tess_cuda *cuda, tess_cuda_resident *resident); /* NULL is fine */

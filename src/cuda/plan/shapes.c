@@ -1,4 +1,5 @@
-/* Kernels that take shapes: "shapes=row:4+diag:8,threads=128" into shapes and parameters. */
+/* Parameters of kernels that take shapes: "shapes=row:4+diag:8,threads=128" is split into shapes
+ * and the rest. */
 #include "backend/shapes.h"
 #include "cuda/plan/choose.h"
 
@@ -18,7 +19,7 @@ static void cut_shapes(const char *text, char *list, size_t list_size, char *res
     }
 }
 
-/* The kernel with shapes that the options name, by itself or by its format; NULL: none. */
+/* The kernel with shapes that the options ask for by its name or its format; NULL: none. */
 static const tess_cuda_kernel *asked_for(const tess_plan_options *options)
 {
     for (int i = 0; i < tess_cuda_kernel_count; i++) {
@@ -51,7 +52,7 @@ tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
     if (shapes.count == 0)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "format %s: no shape would make this matrix faster; "
-                         "\"shapes=row:32\" asks for one in spite of that",
+                         "parameters \"shapes=row:32\" take one all the same",
                          kernel->format);
     tess_shapes_write(&shapes, problem->shapes, sizeof problem->shapes);
     return TESS_OK;

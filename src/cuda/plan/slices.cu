@@ -1,7 +1,7 @@
-/* Values in the matrix's order go to sliced storage (src/format/sliced.h), or back: a thread block a
- * slice, a thread a stored scalar. Padding becomes 0.
+/* Copies values from the matrix's order to sliced storage (src/format/sliced.h), or with BACK from
+ * there to the matrix's order: a thread block a slice, a thread a stored scalar. Padding becomes 0.
  *
- *   REAL  bytes of a scalar (8 or 4)      THREADS  threads a thread block      BACK  1: back
+ *   REAL  bytes of a scalar (8 or 4)      THREADS  threads a thread block      BACK  0 or 1
  */
 #include "common.cuh"
 

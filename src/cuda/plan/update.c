@@ -1,4 +1,4 @@
-/* New values that are given in device memory: each resident takes them by one gather.
+/* New values given in device memory: each resident takes them by one gather.
  *
  * A resident whose layout has another order than the given values gets a map: for each stored
  * scalar, the number of the given one. The map is made once, on the host, by sending the numbers
@@ -6,9 +6,9 @@
  * launch a resident in the plan's stream, and can be captured in a graph.
  *
  * Most layouts keep the scalars of a block's column, or of V columns, together. The map then has
- * one number a run (update.cu) instead of one a scalar. Sliced storage needs no map: it knows the
- * first block of each line (slices.cu). A number has four bytes, eight beyond 4 G
- * scalars. Runs are found in the numbers themselves.
+ * one number a run (update.cu) instead of one a scalar. Runs are found in the numbers themselves. A
+ * number has four bytes, eight beyond 4 G scalars. Sliced storage needs no map: it knows the first
+ * block of each line (slices.cu).
  */
 #include "cuda/kernels/support.h"
 #include "cuda/plan/plan.h"
@@ -97,7 +97,7 @@ static tess_cuda_map runs_of(tess_ctx *ctx, const void *numbers, size_t size, in
     return (tess_cuda_map){.run = 1};
 }
 
-/* The runs' first numbers, as 32-bit numbers where they suffice. */
+/* Uploads the first number of each run, with 32 bits unless `wide`. */
 static tess_status upload_map(tess_cuda_plan *p, tess_cuda_resident *resident, const void *numbers,
                               int64_t count, bool wide)
 {
@@ -127,12 +127,14 @@ static tess_status upload_map(tess_cuda_plan *p, tess_cuda_resident *resident, c
     return status;
 }
 
+/* Whether the resident stores its values in the order in which they are given. */
 static bool same_order(const tess_cuda_plan *p, const tess_cuda_resident *resident)
 {
     return !resident->layout->kind->update && resident->matrix != p->transposed;
 }
 
-/* The layout's own numbers, where it has some and the given values have the resident's order. */
+/* The number of the first given block of each line, where the layout knows it. NULL: it does not,
+ * or the resident holds A^T, whose blocks are given in another order. */
 static const int64_t *starts_of(const tess_cuda_plan *p, const tess_cuda_resident *resident,
                                 int64_t *count)
 {
@@ -142,7 +144,7 @@ static const int64_t *starts_of(const tess_cuda_plan *p, const tess_cuda_residen
                : NULL;
 }
 
-/* The gather of a layout, to its values or back. */
+/* The gather of a layout: from the matrix's order to the layout's, or `back`. */
 static tess_status load_gather(tess_cuda_plan *p, const tess_cuda_layout_kind *kind, bool back,
                                cu_function *function)
 {
@@ -208,12 +210,9 @@ static tess_status prepare(tess_cuda_plan *p, bool wide)
         missing |= !same_order(p, r) && (!r->map.numbers || !p->update);
     if (!missing)
         return TESS_OK;
-    int capturing = 0;
-    TESS_TRY(TESS_CU(p->cuda, cuStreamIsCapturing(p->stream, &capturing)));
-    if (capturing)
-        return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
-                         "tess_plan_update_values: the stream is being captured, and this plan has "
-                         "not taken values from device memory before");
+    TESS_TRY(tess_cuda_refuse_capture(
+        p, "tess_plan_update_values: the stream is being captured, and this plan has not taken "
+           "values from device memory before"));
     TESS_TRY(load_code(p, wide));
     for (tess_cuda_resident *r = p->residents; r; r = r->next)
         if (!same_order(p, r) && !r->map.numbers)

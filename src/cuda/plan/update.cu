@@ -1,11 +1,12 @@
-/* New numbers for a matrix that lies in another order: values[i] = given[from - 1], or 0 where from
- * is 0 (padding). Values come in runs of a.run: element q of a run has
+/* New values for a layout whose order differs from that of the given values: values[i] =
+ * given[from - 1], or 0 where from is 0 (padding). Values come in runs of a.run: element q of a run
+ * has
  *
  *     from = map[run] + (q / inner) * outer_stride + (q % inner) * inner_stride,  inner = 2^shift
  *
  *   REAL   bytes of a scalar (8 or 4)      INDEX  bytes of a number of the map (8 or 4)
- *   THREADS, EACH  threads a block, elements a thread: a block writes one piece of the values, whose
- *          sources lie in few cache lines
+ *   THREADS, EACH  threads a thread block, elements a thread: a thread block writes consecutive
+ *          values, whose sources lie in few cache lines
  */
 #include "common.cuh"
 
@@ -28,7 +29,8 @@ KERNEL(update, update_args, THREADS, 1)
     const long long first = (long long)blockIdx.x * (THREADS * EACH) + threadIdx.x;
     const int length = (int)a.run, inner_stride = (int)a.inner_stride,
               outer_stride = (int)a.outer_stride, shift = (int)a.shift;
-    /* The first element's run and place in it by a division, the others' by steps. */
+    /* The run of the first element, and its place in the run, are found by a division; those of the
+     * others by steps. */
     long long run = a.run == 1 ? first
                                : (long long)__umul64hi((unsigned long long)first, a.reciprocal);
     int q = (int)(first - run * a.run);

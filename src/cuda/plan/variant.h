@@ -22,20 +22,20 @@ typedef struct tess_cuda_variant {
 void tess_cuda_describe_problem(const tess_cuda *cuda, const tess_matrix *A,
                                 tess_cuda_problem *problem);
 
-/* Compiles or loads the kernel for variant->problem and params. Comes before the resident: where
- * nothing can be compiled, no layout is made in vain. */
+/* Compiles the kernel for variant->problem and params, or loads it from the cache. It is called
+ * before the resident is made, so that a kernel that does not compile costs no layout. */
 tess_status tess_cuda_variant_load(tess_cuda *cuda, tess_cuda_variant *variant,
                                    tess_jit_cubin *code);
 /* Finds the entry points that a product with the variant's resident launches, and checks these
  * launches against the device's limits. */
 tess_status tess_cuda_variant_functions(tess_cuda *cuda, tess_cuda_variant *variant);
-/* Takes the entry points, with the resident set, and consumes `code`. A kernel that was never
- * verified is run against ref first: a wrong one fails with TESS_ERR_DEVICE. */
+/* Finds the entry points, once variant->resident is set, and frees `code`. A kernel that was never
+ * verified is compared with ref first; a wrong one fails with TESS_ERR_DEVICE. */
 tess_status tess_cuda_variant_finish(tess_cuda *cuda, tess_cuda_variant *variant,
                                      tess_jit_cubin *code);
 void tess_cuda_variant_unload(tess_cuda *cuda, tess_cuda_variant *variant);
 
-/* verify.c: runs the loaded variant's module on a small matrix of the same block size and
- * precision, or on the plan's own where no small one has what the code was specialised for. A wrong
- * result is TESS_ERR_DEVICE. */
+/* verify.c: runs the variant's module on a small matrix of the same block size and precision, or on
+ * the plan's own matrix where the code is specialised for more than a small one has. A wrong result
+ * is TESS_ERR_DEVICE. */
 tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant);

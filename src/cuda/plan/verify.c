@@ -1,4 +1,4 @@
-/* A fresh kernel runs once on a small matrix, the probe, and is compared with ref before it is
+/* A newly compiled kernel runs on a small matrix, the probe, and is compared with ref before it is
  * used: compilers have bugs too, and a wrong product is worse than a slow one.
  *
  * The probe has the block size, precision and raggedness of the plan's matrix, an empty row, rows
@@ -44,12 +44,12 @@ static tess_status make_probe(tess_ctx *ctx, const tess_cuda_problem *like, tess
     return TESS_OK;
 }
 
-/* Host and device memory of one comparison; vectors lie behind each other, k of them. */
+/* Host and device memory of one comparison, with room for the product's k vectors. */
 typedef struct comparison {
     int64_t x_count, y_count;
     void *x, *y, *expected; /* of A's type */
     double *bound;          /* |A||x| of one vector */
-    void *one;              /* one vector of x in a row, for the bound */
+    void *one;              /* one vector of x, contiguous, for the bound */
     cu_pointer device_x, device_y, device_dot;
 } comparison;
 
@@ -80,7 +80,7 @@ static tess_status make_comparison(tess_cuda *cuda, const tess_matrix *A, int ve
     return TESS_OK;
 }
 
-/* alpha A x + beta y on the device, y starting as NaN (beta = 0) or as `start`. */
+/* alpha A x + beta y on the device, where y is NaN before (beta = 0) or random. */
 static tess_status run_probe(tess_cuda *cuda, const tess_cuda_variant *probe, double alpha,
                              double beta, comparison *t, double *dot)
 {
@@ -130,7 +130,7 @@ static tess_status compare(tess_cuda *cuda, const tess_cuda_variant *probe, doub
     bool rows = probe->problem.row_major;
     double epsilon = A->type == TESS_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
     double n = 8 + (double)probe->problem.longest_row * A->block_width, sum = 0, scale = 0;
-    double lost = 0; /* of sum: the matrix itself may have millions of rows */
+    double lost = 0; /* rounding error of sum (Kahan): the matrix may have millions of rows */
     tess_ref_spmm(A, k, rows ? TESS_ORDER_ROW_MAJOR : TESS_ORDER_COLUMN_MAJOR, alpha, t->x,
                   rows ? k : A->cols, beta, t->expected, rows ? k : A->rows);
     for (int v = 0; v < k; v++) {
@@ -156,8 +156,8 @@ static tess_status compare(tess_cuda *cuda, const tess_cuda_variant *probe, doub
     return TESS_OK;
 }
 
-/* A probe in the variant's layout. A stays NULL when the code is specialised for more than a small
- * matrix can have. */
+/* A probe in the variant's layout. *out stays NULL when the code is specialised for more than a
+ * small matrix can have. */
 static tess_status place_probe(tess_cuda *cuda, const tess_cuda_variant *variant,
                                tess_cuda_variant *probe, tess_matrix **out)
 {
@@ -204,7 +204,7 @@ tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant)
                  variant->kernel->name);
         probe = *variant;
     }
-    /* The probe may launch what the matrix does not: a sum of cut rows. */
+    /* The probe may have a launch that the matrix has not: the sum of cut rows. */
     TESS_TRY_CLEAN(tess_cuda_variant_functions(cuda, &probe));
     TESS_TRY_CLEAN(make_comparison(cuda, probe.resident->matrix, probe.problem.vectors, &t));
     for (int round = 0; round < 2; round++) {

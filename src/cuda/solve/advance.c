@@ -1,22 +1,24 @@
-/* Iterations without the host. A chunk of them is captured as a graph when it comes a second time,
- * and replayed. The device decides when a system stops; the host reads the decision a chunk later.
+/* Iterations that the host does not wait for. A chunk of them is captured as a graph when it comes
+ * a second time, and replayed. The device decides when a system stops; the host reads the decision
+ * a chunk later.
  *
  *     stream   | chunk 1 | chunk 2 | chunk 3 | ...
  *     aside              | copy    | copy    | ...
  *     host       put 1, 2   see 1, put 3   see 2 ...      until a chunk says "stopped"
  *
- * Another stream copies the decision: a copy between two chunks would cost more than ten
+ * Stream `aside` copies the decision: a copy between two chunks would cost more than ten
  * microseconds. It may copy the decision of a later chunk than it waited for, which is as good.
- * A chunk put after the stop only runs its products, whose results nobody uses.
+ * After the stop, a chunk's passes return at once. Its products and triangular solves still run,
+ * and their results are not used.
  */
 #include "cuda/solve/space.h"
 
-/* A chunk should last several times as long as the host needs to put the next one. */
+/* The time of a chunk: several times what the host needs to put the next one into the stream. */
 static const double chunk_seconds = 500e-6;
 enum { CHUNK_LEAST = 2, CHUNK_MOST = 16, CYCLE_CHUNK = 4 };
 
-/* Iterations that are timed before others are captured. The last one counts: the first also loads
- * what it launches. */
+/* Iterations that are timed before others are captured. The last one's time counts, since the first
+ * also loads code. */
 enum { TIMED = 2 };
 
 void tess_cuda_account(tess_space *space, const tess_steps *steps, int count, double seconds)
@@ -46,7 +48,7 @@ void tess_cuda_graphs_free(tess_space *space)
     }
 }
 
-/* Iterations position .. position + iterations - 1, as plain launches. */
+/* Launches iterations position .. position + iterations - 1 one by one. */
 static tess_status put_iterations(tess_space *space, const tess_stretch *stretch, int64_t position,
                                   int64_t iterations)
 {
@@ -64,7 +66,7 @@ static tess_status capture(tess_space *space, const tess_stretch *stretch, tess_
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_cuda *cuda = state->cuda;
     cu_graph captured = NULL;
-    for (int64_t i = 0; i < graph->iterations; i++) { /* all that allocates */
+    for (int64_t i = 0; i < graph->iterations; i++) { /* a capture must not allocate */
         const tess_unit_list *list;
         TESS_TRY(tess_cuda_need_list(space, &stretch->lists[(graph->position + i) % stretch->cycle],
                                      stretch, &list));
@@ -81,7 +83,7 @@ static tess_status capture(tess_space *space, const tess_stretch *stretch, tess_
     return status;
 }
 
-/* The chunk's entry, made now if this is the first time. */
+/* The entry of a chunk in the space's list of graphs, made now if this is the first time. */
 static tess_status need_graph(tess_space *space, const tess_stretch *stretch, int64_t position,
                               int64_t iterations, tess_cuda_graph **out)
 {
@@ -102,9 +104,10 @@ static tess_status need_graph(tess_space *space, const tess_stretch *stretch, in
     return TESS_OK;
 }
 
-/* ---- The first iterations: outside a graph, with a clock between the units ---- */
+/* ---- The first iterations: outside a graph, with an event between the units ---- */
 
-/* What the units took, by kind of step; the time of several together is divided as their bytes. */
+/* The time of the units by kind of step. Units in one launch share its time in proportion to their
+ * bytes. */
 static tess_status read_shares(tess_space *space, const tess_unit_list *list, int count,
                                const cu_event *events)
 {
@@ -139,11 +142,10 @@ static tess_status time_one(tess_space *space, const tess_stretch *stretch)
     tess_cuda *cuda = state->cuda;
     const tess_unit_list *list;
     cu_event *events;
-    int64_t launches;
+    int64_t launches = 0;
     tess_status status;
     TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
     TESS_TRY(tess_cuda_events_create(cuda, list->count + 1, &events));
-    launches = 0;
     for (int64_t i = 0; i < list->count; i += tess_cuda_units_together(list, i, stretch->count)) {
         TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[launches++], state->plan->stream)));
         TESS_TRY_CLEAN(tess_cuda_run_units(space, list, i, stretch->systems, stretch->count));
@@ -158,12 +160,13 @@ cleanup:
 
 /* ---- A stretch ---- */
 
-/* A loop is in one launch, which nobody can end: no more iterations than there is time for. */
+/* How many iterations a stretch may have. A loop is one launch, which cannot be ended from outside,
+ * so it gets no more iterations than fit the time. */
 static int64_t most_in_time(const tess_cuda_space *state, const tess_stretch *stretch)
 {
     if (!state->loop.fits || stretch->count != 1 || isinf(stretch->seconds))
         return stretch->most;
-    if (state->timed < TIMED) /* one iteration alone will tell */
+    if (state->timed < TIMED) /* one iteration, which is timed */
         return 1;
     const double fits = stretch->seconds / state->iteration_seconds;
     return fits < 1 ? 1 : fits < (double)stretch->most ? (int64_t)fits : stretch->most;
@@ -179,7 +182,7 @@ static tess_status put_controls(tess_space *space, const tess_stretch *stretch)
         from[TESS_CONTROL_LIMIT] = (double)most;
         from[TESS_CONTROL_ENOUGH] = stretch->enough[i];
         from[TESS_CONTROL_TOO_MUCH] = stretch->too_much[i];
-        /* The last two stay: what the device has seen of the system. */
+        /* The last two doubles, PEAK and a spare one, keep what the device has written. */
         TESS_TRY(TESS_CU(state->cuda, cuMemcpyHtoDAsync(
                                           tess_cuda_control(space, stretch->systems[i]), from,
                                           (TESS_CONTROL - 2) * sizeof *from, state->plan->stream)));
@@ -187,7 +190,7 @@ static tess_status put_controls(tess_space *space, const tess_stretch *stretch)
     return TESS_OK;
 }
 
-/* Asks for the controls after what is in the stream now. */
+/* Puts a copy of the controls into `aside`, behind what is in the plan's stream now. */
 static tess_status ask(tess_space *space, int flight)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
@@ -200,7 +203,7 @@ static tess_status ask(tess_space *space, int flight)
     return TESS_CU(cuda, cuEventRecord(state->flight[flight], state->aside));
 }
 
-/* Waits for the answer: the iterations done by each system, and whether all have stopped. */
+/* Waits for that copy: the iterations done by each system, and whether all have stopped. */
 static tess_status answer(tess_space *space, const tess_stretch *stretch, int flight, bool *stopped)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
@@ -212,9 +215,9 @@ static tess_status answer(tess_space *space, const tess_stretch *stretch, int fl
         stretch->done[i] = (int64_t)control[TESS_CONTROL_COUNT];
         *stopped = *stopped && control[TESS_GUARD_STOPPED] != 0;
     }
-    /* Some parts may have seen a later chunk's decision. */
+    /* Parts agree, since one may have copied a later chunk's decision than another. */
     bool goes_on = !*stopped;
-    TESS_TRY(tess_cuda_halo_any(tess_cuda_space_of(space)->halo, &goes_on));
+    TESS_TRY(tess_cuda_halo_any(state->halo, &goes_on));
     *stopped = !goes_on;
     return TESS_OK;
 }
@@ -223,12 +226,12 @@ static int64_t chunk_of(const tess_cuda_space *state, const tess_stretch *stretc
 {
     const int64_t left = stretch->most - at;
     const double fits = state->iteration_seconds > 0 ? chunk_seconds / state->iteration_seconds : 1;
-    if (state->calls) /* nothing of the caller's runs beyond the stop */
+    if (state->calls) /* the caller's operator is not called after the stop */
         return 1;
     int64_t chunk = fits < CHUNK_LEAST  ? CHUNK_LEAST
                     : fits > CHUNK_MOST ? CHUNK_MOST
                                         : (int64_t)fits;
-    /* Cycles are cut at the same places each time, so that their graphs serve again. */
+    /* Cycles are cut at the same places each time, so that their graphs can be replayed. */
     if (stretch->cycle > 1)
         chunk = CYCLE_CHUNK - (stretch->position + at) % CYCLE_CHUNK;
     return chunk < left ? chunk : left;
@@ -243,7 +246,7 @@ static tess_status put_chunk(tess_space *space, const tess_stretch *stretch, int
     if (state->calls || state->halo)
         return put_iterations(space, stretch, position, iterations);
     TESS_TRY(need_graph(space, stretch, position, iterations, &graph));
-    /* Capturing takes longer than launching: only what comes a second time is worth it. */
+    /* Capturing takes longer than launching, so a chunk is captured when it comes a second time. */
     if (!graph->seen) {
         graph->seen = true;
         return put_iterations(space, stretch, position, iterations);
@@ -253,8 +256,8 @@ static tess_status put_chunk(tess_space *space, const tess_stretch *stretch, int
     return TESS_CU(state->cuda, cuGraphLaunch(graph->exec, state->plan->stream));
 }
 
-/* The whole rest of the stretch in one launch, where that is possible; the device stops by itself.
- */
+/* Runs the whole rest of the stretch in one launch, where that is possible. The device stops by
+ * itself. */
 static tess_status try_loop(tess_space *space, const tess_stretch *stretch, bool *done)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
@@ -278,7 +281,7 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
     const int flights = state->calls ? 1 : TESS_FLIGHTS;
     bool stopped = false;
     TESS_TRY(put_controls(space, stretch));
-    /* Methods with cycles do not ask for times: their iterations differ. */
+    /* Iterations of methods with cycles differ, so none of them is timed. */
     for (; stretch->cycle == 1 && state->timed < TIMED && put < stretch->most && !stopped; put++) {
         TESS_TRY(time_one(space, stretch));
         TESS_TRY(ask(space, 0));
@@ -302,7 +305,7 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
     }
 }
 
-/* The slots of all iterations done. */
+/* Copies the slots of all iterations of the stretch to the host. */
 static tess_status fetch_rings(tess_space *space, const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
@@ -326,8 +329,8 @@ static int64_t longest_of(const tess_stretch *stretch)
     return longest;
 }
 
-/* The bytes of every iteration, and the time as that of the timed one was divided; that of methods
- * with cycles, whose iterations differ, as their bytes are. */
+/* Counts the bytes of every iteration and divides the time of the stretch: like that of the timed
+ * iteration, or for methods with cycles, whose iterations differ, in proportion to the bytes. */
 static void account(tess_space *space, const tess_stretch *stretch, double seconds)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
@@ -345,8 +348,8 @@ static void account(tess_space *space, const tess_stretch *stretch, double secon
         space->seconds[i] = before[i] + seconds * state->share[i];
 }
 
-/* Where iterations turn out to take less than half of what was measured, as when something held the
- * device up meanwhile, chunks become longer. Less of a difference is not worth capturing anew. */
+/* Chunks become longer where iterations take less than half of the measured time, as when another
+ * process used the device meanwhile. A smaller difference is not worth another capture. */
 static void correct_time(tess_cuda_space *state, const tess_stretch *stretch, double seconds)
 {
     const int64_t longest = longest_of(stretch);

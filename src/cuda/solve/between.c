@@ -1,4 +1,4 @@
-/* All that an iteration does between two products in one launch, where the rows of all vectors fit
+/* One launch for all that an iteration does between two products, where the rows of all vectors fit
  * the registers of the device. */
 #include "cuda/solve/space.h"
 

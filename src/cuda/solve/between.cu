@@ -1,21 +1,21 @@
-/* What an iteration does between two products, in one cooperative launch: the last sum of a dot
- * product whose parts the product left, passes, their dot products, scalars. A thread has the same
- * REPEAT rows in all passes: it loads them once, before anything is known of the sums, and stores
- * them when all is done. All meet only to sum a dot product.
+/* What an iteration does between two products, in one cooperative launch: the sum of the partial
+ * sums that the product left of its dot product, passes, their dot products, scalars. A thread has
+ * the same REPEAT rows in all passes: it loads them once, before the sums are known, and stores them
+ * at the end. Thread blocks wait for each other only to sum a dot product.
  *
  * The method is the text of -DSTAGES: that of stages.cuh and
  *
- *   PARTS(slot)   the sum of the product's parts
+ *   PARTS(slot)   slot = the sum of the product's partial sums
  *
  *   LOADS, STORES   as in pass.cu, for all passes together
  *   LATE            bits of vectors that the launch before this one writes
  *   MOST_AHEAD      scalars of the diagonal that a thread holds in registers at most
  *
- * The launch may begin while the product ends (LET_NEXT_START in sliced.cu): all but what the product
- * writes is loaded before that is waited for.
+ * The launch may begin while the product ends (LET_NEXT_START in sliced.cu). It loads all vectors
+ * that the product does not write, then waits for the product, then loads the others.
  *
- * Every thread block computes the same scalars from the same sums; the last one to leave writes
- * them out, when nobody reads the old ones any more.
+ * Every thread block computes the same scalars from the same sums. The last one to leave writes
+ * them to memory, where no thread block reads the old ones any more.
  */
 #include "common.cuh"
 #define AHEAD (BLOCK >= 1 && BLOCK * REPEAT <= MOST_AHEAD)
@@ -45,7 +45,7 @@ typedef struct between_place {
 #define arrive(at) ((void)atomicAdd(at, 1u))
 #define arrivals_seen(from) (*(volatile const unsigned *)(from))
 #else
-/* What this thread block wrote before is seen by those who see the arrival. */
+/* Whoever sees the arrival also sees what this thread block wrote before it. */
 DEVICE void arrive(unsigned *at)
 {
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(at) : "memory");
@@ -59,8 +59,9 @@ DEVICE unsigned arrivals_seen(const unsigned *from)
 }
 #endif
 
-/* Adds up the dot products of `bits`, whose parts are in sum. Sums are in their slots, as the first
- * thread sees them. Two buffers: who writes into one again has met all others since it was read. */
+/* Adds up the dot products of `bits`, of which each thread has a part in `sum`. The totals are in
+ * their slots, where the first thread sees them. There are two buffers of partial sums: before a
+ * thread block writes into one again, all others have read it and arrived at the next barrier. */
 DEVICE void total(const between_args *a, between_place *p, double *sum, const unsigned bits)
 {
     const int lane = (int)threadIdx.x % 32, blocks = (int)gridDim.x;
@@ -127,7 +128,7 @@ DEVICE void leave(const between_args *a, const between_place *p, int *last)
         TAKE_COEFS()
 #define END() }
 
-/* The thread's rows of these vectors. */
+/* Loads the thread's rows of these vectors. */
 #define TAKE_ROWS(bits)                                                                      \
     EACH                                                                                     \
     {                                                                                        \

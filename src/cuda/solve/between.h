@@ -10,7 +10,7 @@ struct tess_between {
     cu_function function;
 };
 
-/* Finds and loads them for the units of an iteration. */
+/* Finds the runs of units of an iteration that become one launch each, and loads their code. */
 tess_status tess_cuda_need_between(tess_space *space, tess_unit_list *list);
 void tess_cuda_between_free(tess_space *space, tess_unit_list *list);
 tess_status tess_cuda_run_between(tess_space *space, const tess_unit_list *list,

@@ -1,7 +1,7 @@
-/* The numbers of a multigrid level, computed on the device (solve/pc/amg/device.h).
+/* Computes the values of a multigrid level on the device (solve/pc/amg/device.h).
  *
- * A level has copies of the patterns that the host found, in BSR. A's arrays are those of the
- * coarse matrix of the level before; the finest level has its own.
+ * A level has copies of the patterns that the host found, in BSR. Its A is the coarse matrix of the
+ * finer level and shares its arrays; the finest level has a copy of A.
  */
 #include "cuda/solve/coarsen.h"
 
@@ -9,15 +9,15 @@
 #include "cuda/solve/space.h"
 #include "solve/pc/amg/device.h"
 
-/* Matrices of a level. F: A without weak blocks, which is A where all are strong. */
+/* Matrices of a level. F: A without weak blocks; not made where all are strong. */
 enum { A, F, Q, P, AP, R, COARSE, MATRICES };
-/* Modules: b x b times b x k, and k x b times b x k. */
+/* Modules, for products of b x b with b x k blocks and of k x b with b x k blocks. */
 enum { FINE, CROSS, MODULES };
 enum { MULTIPLY, SMOOTH, TURN, REVIVE, ENTRIES };
 
 typedef struct level_numbers {
     tess_cuda *cuda;
-    tess_plan *plan; /* of the finest level, in f64: has A's values already; NULL: it has not */
+    tess_plan *plan; /* of the finest level, whose device copy has A's values; NULL: it is f32 */
     tess_coarsen_matrix matrix[MATRICES];
     cu_pointer owned[3 * MATRICES]; /* arrays of these, 0 where they are another level's */
     cu_pointer inverse, from, dead;
@@ -52,9 +52,9 @@ static void destroy(void *state)
     tess_free(s->cuda->ctx, s);
 }
 
-/* ---- What is there before numbers are ---- */
+/* ---- Patterns and code ---- */
 
-/* The functions of a shape, of a level that has them already; NULL: it has not. */
+/* The functions of a shape that a level has loaded; NULL: it has none. */
 static const cu_function *find_shape(const level_numbers *s, int modules, const int32_t shape[3])
 {
     for (int i = 0; s && i < modules; i++)
@@ -84,7 +84,7 @@ static tess_status load_module(level_numbers *s, const level_numbers *above, int
     return TESS_OK;
 }
 
-/* Without room on the device the host computes, which lacks nothing: not a failure of memory. */
+/* Too little device memory is TESS_ERR_UNSUPPORTED: the host then computes the level. */
 static tess_status put_array(tess_cuda *cuda, const void *host, int64_t count, size_t size,
                              cu_pointer *to)
 {
@@ -95,7 +95,7 @@ static tess_status put_array(tess_cuda *cuda, const void *host, int64_t count, s
     return host ? tess_cuda_upload(cuda, *to, host, bytes, cuda->stream) : TESS_OK;
 }
 
-/* The pattern of M, and its values where they never change. */
+/* Copies the pattern of M, and `with_values` its values. */
 static tess_status put_matrix(level_numbers *s, int which, const tess_matrix *M, bool with_values)
 {
     tess_coarsen_matrix *to = &s->matrix[which];
@@ -116,7 +116,7 @@ static tess_status put_matrix(level_numbers *s, int which, const tess_matrix *M,
     return TESS_OK;
 }
 
-/* Kernels count the scalars of a row in 31 bits, and have a thread block a row. */
+/* Fails where a row has too many scalars for the kernels' 31 bits, or the grid too many rows. */
 static tess_status check_sizes(const level_numbers *s)
 {
     for (int i = 0; i < MATRICES; i++) {
@@ -137,8 +137,9 @@ static double bytes_of(const tess_matrix *M)
              : 0;
 }
 
-/* Beside the numbers there must be room for the plans of P, R and the coarse matrix, half as much
- * again for their padding: without it the level stays with the host, which needs only plans. */
+/* Fails without room for the values and for the plans of P, R and the coarse matrix, whose padding
+ * counts as half of their bytes. The level is then computed on the host, and the device needs room
+ * for plans only. */
 static tess_status check_room(const level_numbers *s, const tess_amg_level *level,
                               const tess_matrix *coarse, bool finest)
 {
@@ -204,7 +205,7 @@ static tess_status create(tess_plan *plan, const tess_amg_level *level, const te
     return TESS_OK;
 }
 
-/* ---- Numbers ---- */
+/* ---- Values ---- */
 
 static tess_status launch(level_numbers *s, int module, int entry, tess_cuda_launch *l)
 {
@@ -216,7 +217,7 @@ static tess_status launch(level_numbers *s, int module, int entry, tess_cuda_lau
 
 static tess_status multiply(level_numbers *s, int module, int left, int right, int to)
 {
-    /* As much as leaves room for several thread blocks; longer rows are summed where they lie. */
+    /* Shared memory for several thread blocks at once. Rows that need more are summed in memory. */
     enum { BLOCKS_AT_ONCE = 6 };
     tess_cuda_launch l;
     tess_coarsen_multiply(&s->matrix[left], &s->matrix[right], &s->matrix[to],

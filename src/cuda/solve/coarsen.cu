@@ -1,19 +1,20 @@
-/* The numbers of a multigrid level in patterns that are there. Blocks are column-major.
+/* The values of a multigrid level, whose patterns have been made. Blocks are column-major.
  *
  *   HEIGHT, INNER, WIDTH  blocks of C = A B: HEIGHT x INNER times INNER x WIDTH
  *   THREADS               threads a thread block of multiply
- *   FLAT                  the same where a thread has its own scalars or rows
+ *   FLAT                  threads a thread block of turn and revive
  *
- * multiply: a thread block computes a row of C. Blocks of one row of B have different columns, so
- * their products go to different blocks of C; the blocks of A's row follow each other. Every scalar
- * of C is thereby summed in one order.
+ * multiply: a thread block computes a row of C. It takes the blocks of A's row one after the other.
+ * Blocks of one row of B have different columns, so their products go to different blocks of C. Every
+ * scalar of C is thereby summed in one order.
  */
 #define REAL 8
 #include "common.cuh"
 
 enum { SIZE = HEIGHT * WIDTH, WARP = 32 };
 
-/* Where `column` is in a row's columns, which have it. */
+/* The position of `column` among a row's sorted columns; the last one not larger where it is not
+ * among them. */
 DEVICE int find_column(const int *columns, int count, int column)
 {
     int low = 0;
@@ -39,7 +40,7 @@ typedef struct multiply_args {
     long long room; /* scalars of shared memory: rows of C up to that long are summed there */
 } multiply_args;
 
-/* One block of A times a row of B. */
+/* Adds one block of A times a row of B. */
 DEVICE void add_products(const multiply_args *a, long long p, const int *columns, int count,
                          real *sums)
 {
@@ -135,8 +136,8 @@ KERNEL(turn, turn_args, FLAT, 1)
     a.r[t] = a.p[a.from[t / SIZE] * SIZE + at % WIDTH * HEIGHT + at / WIDTH];
 }
 
-/* Rows of the coarse matrix that the modes of a group do not reach get a diagonal: the largest of
- * their block, or 1. A thread a block row; blocks are WIDTH x WIDTH. */
+/* Gives dead rows of the coarse matrix a diagonal: the largest of their block, or 1. A thread a block
+ * row; blocks are WIDTH x WIDTH. */
 typedef struct revive_args {
     const long long *offsets;
     const int *columns;

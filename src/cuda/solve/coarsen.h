@@ -1,4 +1,5 @@
-/* Numbers of multigrid levels on the device: launches of coarsen.cu as data. */
+/* Launches of coarsen.cu, which computes the values of multigrid levels. Plain C, no device is
+ * needed. */
 #pragma once
 
 #include "cuda/kernels/support.h"
@@ -10,15 +11,17 @@ typedef struct tess_coarsen_matrix {
     int32_t height, width;
 } tess_coarsen_matrix;
 
-/* Of HEIGHT x INNER times INNER x WIDTH blocks. */
+/* The defines for products of HEIGHT x INNER with INNER x WIDTH blocks. */
 void tess_coarsen_defines(int32_t height, int32_t inner, int32_t width, char *text, size_t size);
 
-/* C = A B; shared memory of at most `shared` bytes a thread block. */
+/* C = A B, with at most `shared` bytes of shared memory a thread block. */
 void tess_coarsen_multiply(const tess_coarsen_matrix *A, const tess_coarsen_matrix *B,
                            const tess_coarsen_matrix *C, size_t shared, tess_cuda_launch *launch);
-/* P = Q - omega D^-1 P. */
+/* P = Q - omega D^-1 P, where P's values are A Q before. */
 void tess_coarsen_smooth(const tess_coarsen_matrix *P, const tess_coarsen_matrix *Q,
                          uint64_t inverse, double omega, tess_cuda_launch *launch);
+/* R = P': block `from[i]` of P transposed is block i of R. */
 void tess_coarsen_turn(const tess_coarsen_matrix *P, uint64_t from, uint64_t values,
                        tess_cuda_launch *launch);
+/* Gives dead rows of the coarse matrix A a diagonal (tess_amg_revive). */
 void tess_coarsen_revive(const tess_coarsen_matrix *A, uint64_t dead, tess_cuda_launch *launch);

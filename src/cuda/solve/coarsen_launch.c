@@ -3,9 +3,8 @@
 
 enum { WARP = 32, MOST = 256, FLAT = 256 };
 
-/* Threads of a product with such blocks of C: two blocks at a time, of which a row of B has
- * several.
- */
+/* Threads of a thread block that computes blocks of C: two blocks at a time, because a row of B has
+ * several. */
 static int threads_for(int32_t height, int32_t width)
 {
     int threads = WARP;

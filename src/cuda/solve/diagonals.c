@@ -1,10 +1,10 @@
-/* Block diagonals that the updates of a solver's lists apply, as copies in device memory. */
+/* Copies in device memory of the block diagonals that the updates of a solver's lists apply. */
 #include "cuda/solve/space.h"
 
 struct tess_cuda_diagonal {
     tess_cuda_diagonal *next;
     const tess_diagonal *from;
-    const void *blocks; /* the host's when the copy was made: what passes know it by */
+    const void *blocks; /* the host's array when the copy was made; passes find the copy by it */
     cu_pointer copy;
 };
 

@@ -1,8 +1,8 @@
 /* Triangular factors on the device: copies of the host's in tiles, and the sweeps of a solve.
  *
- * One block of memory is scratch of an application: tickets of the launches, L's result, U's
- * result. Where stages share a launch all of it is set to ones first, which is what "not there yet"
- * and "no tile drawn" look like.
+ * One allocation is the scratch memory of an application: tickets of the launches, L's result, U's
+ * result. Where stages share a launch, all its bits are set first: such a scalar is one not yet
+ * computed, and such a ticket means that no tile has been drawn.
  */
 #include "cuda/solve/factors.h"
 
@@ -72,7 +72,7 @@ static tess_status load_code(tess_cuda_factors *factors)
     return TESS_OK;
 }
 
-/* The numbers of one triangle, through a copy in tiles on the host. */
+/* Uploads the values of one triangle, through a copy in tiles on the host. */
 static tess_status upload_numbers(tess_cuda_factors *factors, const device_triangle *copy,
                                   const tess_split *split, cu_stream stream)
 {
@@ -154,8 +154,9 @@ tess_status tess_cuda_factors_create_tuned(tess_cuda *cuda, const tess_pc *pc,
 {
     if (!tess_pc_staged(pc))
         return tess_fail(cuda->ctx, TESS_ERR_UNSUPPORTED,
-                         "device '%s': pc=%s is not made of levels or colours", cuda->name,
-                         pc->ops->name);
+                         "device '%s': pc=%s is not made of levels or colours: try "
+                         "schedule=levels or schedule=colours",
+                         cuda->name, pc->ops->name);
     tess_cuda_factors *factors;
     TESS_TRY(TESS_ALLOC(cuda->ctx, 1, &factors));
     *factors = (tess_cuda_factors){

@@ -1,6 +1,7 @@
-/* One thread block: the last sum of a dot product whose parts a product left, then scalars.
+/* One thread block adds up the partial sums that a product left of its dot product, then runs the
+ * programme of scalars.
  *
- *   THREADS  threads a block
+ *   THREADS  threads a thread block
  */
 #define REAL 8
 #include "common.cuh"
@@ -9,7 +10,7 @@
 typedef struct finish_kernel_args {
     finish_args f;
     const double *parts;
-    long long count;    /* of parts; 0: scalars only */
+    long long count;    /* of partial sums; 0: scalars only */
     long long dot_slot;
 } finish_kernel_args;
 

@@ -1,3 +1,4 @@
+/* Products and sums of a part on a GPU: how parts wait for each other is in halo.h. */
 #include "cuda/solve/halo.h"
 
 #include "cuda/driver/module.h"
@@ -23,7 +24,7 @@ static size_t row_block(const tess_part *part)
 
 /* ---- Meeting ---- */
 
-/* All parts' threads have come as far as this one. */
+/* Waits until the threads of all parts have come here. */
 static tess_status meet(tess_cuda_halo *h)
 {
     const tess_part *part = h->plan->part;
@@ -33,7 +34,7 @@ static tess_status meet(tess_cuda_halo *h)
                            "meeting the other parts");
 }
 
-/* `to` waits for that event of every part. */
+/* Stream `to` waits for an event of every part. */
 static tess_status wait_for_all(const tess_cuda_halo *h, cu_stream to, bool posted, int turn)
 {
     for (int r = 0; r < h->plan->part->comm.size; r++) {
@@ -50,8 +51,8 @@ static tess_status copy_from(const tess_cuda_halo *h, const tess_cuda_link *othe
     tess_cuda *cuda = h->mine.cuda;
     if (other->cuda->ordinal == cuda->ordinal)
         return TESS_CU(cuda, cuMemcpyDtoDAsync(to, from, bytes, stream));
-    /* Straight from device to device where they reach each other, else by the driver's own staging
-     * in pinned memory. */
+    /* The driver copies from device to device where these reach each other, and through pinned host
+     * memory otherwise. */
     return TESS_CU(cuda,
                    cuMemcpyPeerAsync(to, cuda->context, from, other->cuda->context, bytes, stream));
 }
@@ -86,7 +87,7 @@ static int64_t message_at(const tess_part_peer *peers, int count, int rank)
     return 0;
 }
 
-/* The other parts' rows arrive in `in`; the part's own stream goes on when they have. */
+/* Copies the other parts' rows to `in`. The part's stream waits for the copies. */
 static tess_status fetch(tess_cuda_halo *h, bool backwards)
 {
     const tess_part *part = h->plan->part;
@@ -147,7 +148,7 @@ static tess_status multiply_transposed(tess_cuda_halo *h, cu_pointer x, cu_point
     TESS_TRY(multiply(h, h->plan->own, true, x, y));
     TESS_TRY(meet(h));
     TESS_TRY(fetch(h, true));
-    /* A row may come from several parts: one after the other, in their order. */
+    /* Several parts may add to the same row, so their rows are added in the order of the parts. */
     for (int i = 0; i < part->send_count; i++) {
         const tess_part_peer *peer = &part->sends[i];
         TESS_TRY(move_rows(h, "add_rows", h->sent_list + (uint64_t)peer->first * sizeof(int64_t),
@@ -171,7 +172,7 @@ static void add_slots(tess_cuda_launch *launch, int dots, const int *dot_slot)
     tess_cuda_add_args(launch, slots, TESS_PASS_DOTS);
 }
 
-/* Sums of parts on other devices come closer. */
+/* Copies the sums of parts on other devices to this one. */
 static tess_status bring_mails(const tess_cuda_halo *h)
 {
     const size_t bytes = TESS_PASS_DOTS * sizeof(double);

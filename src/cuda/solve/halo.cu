@@ -1,6 +1,7 @@
-/* Block rows of a vector into a buffer, or a buffer added to them: what parts send to each other.
+/* Rows that parts send to each other: pack_rows copies block rows of a vector to a buffer, add_rows
+ * adds a buffer to them.
  *
- *   REAL  bytes of a scalar      BLOCK  rows of a block      THREADS  threads a block
+ *   REAL  bytes of a scalar      BLOCK  rows of a block      THREADS  threads a thread block
  *
  * Rows of padding, beyond `rows`, are packed as 0 and never added.
  */

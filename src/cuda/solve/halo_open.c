@@ -1,4 +1,4 @@
-/* Making what a part exchanges through, and taking it back. */
+/* Makes and frees the buffers, events and streams through which a part exchanges rows and sums. */
 #include "cuda/solve/halo.h"
 
 static tess_status allocate(const tess_cuda_halo *h, int64_t count, size_t size, cu_pointer *out)
@@ -19,7 +19,7 @@ static tess_status make_buffers(tess_cuda_halo *h, cu_stream stream)
     const tess_part *part = h->plan->part;
     tess_cuda *cuda = h->mine.cuda;
     const size_t row_block = (size_t)part->block * tess_type_size(part->type);
-    const int64_t most = tess_max(part->sent_count, part->halo); /* one way or the other */
+    const int64_t most = tess_max(part->sent_count, part->halo); /* for A and for its transpose */
     for (int i = 0; i < 2; i++) {
         TESS_TRY(allocate(h, most, row_block, &h->mine.out[i]));
         TESS_TRY(allocate(h, TESS_PASS_DOTS, sizeof(double), &h->mine.mail[i]));
@@ -37,7 +37,8 @@ static tess_status make_buffers(tess_cuda_halo *h, cu_stream stream)
     return TESS_CU(cuda, cuEventCreate(&h->arrived, CU_EVENT_NO_TIMING));
 }
 
-/* Where each part's sums are: its own memory on the same device, copies here of the others'. */
+/* Makes the tables of where each part's sums are: in the part's memory on the same device, in a
+ * copy otherwise. */
 static tess_status make_tables(tess_cuda_halo *h, cu_stream stream)
 {
     const int size = h->plan->part->comm.size;
@@ -67,7 +68,8 @@ void tess_cuda_halo_close(tess_cuda_halo *h)
     if (h->copies)
         (void)cuda->driver.cuStreamSynchronize(h->copies);
     (void)cuda->driver.cuStreamSynchronize(tess_cuda_plan_of(h->plan->own)->stream);
-    /* Nobody frees what another part still reads; one that has failed is not waited for. */
+    /* Parts meet before they free, because others may still read. gather does not wait for a part
+     * that has failed. */
     const char here = 0;
     if (h->all)
         (void)comm->gather(comm->user, &here, 1, h->met);

@@ -1,10 +1,10 @@
-/* Whole iterations in one launch, for small systems: the matrix is in the shared memory of one
- * cluster's multiprocessors. */
+/* Whole iterations in one launch, for small systems: the matrix lies in the shared memory of one
+ * cluster. */
 #include "cuda/solve/space.h"
 
 enum { THREADS = 1024 };
 
-/* Bytes of shared memory for the layout: the kernel has a few arrays beside it. */
+/* Bytes of shared memory that are left for the layout beside the kernel's other arrays. */
 static int64_t shared_for_rows(const tess_cuda *cuda, const tess_loop_code *code)
 {
     const int64_t dots = code->numbers.dots;
@@ -13,7 +13,7 @@ static int64_t shared_for_rows(const tess_cuda *cuda, const tess_loop_code *code
     return (int64_t)cuda->shared_bytes - doubles * (int64_t)sizeof(double) - 64;
 }
 
-/* Device memory with a copy. */
+/* Allocates device memory and copies `count` elements into it. */
 static tess_status place(tess_cuda_space *state, const void *from, int64_t count, size_t size,
                          cu_pointer *to)
 {
@@ -41,10 +41,10 @@ static void drop_plan(tess_space *space, tess_loop *loop)
     loop->planned = false;
 }
 
-/* Whether iterations in one launch take less time than with two launches each. One of 16
- * multiprocessors of an H200 takes 4.8 us, 16 ns a block row and 0.13 ns a scalar of the matrix (7
- * and 27 points, b = 1, 3, 4, 7: 6.0 us with 1 536 rows of 27 blocks of 3 x 3, 20.8 with 15 625
- * rows of 7 scalars); two launches take 7.0 to 7.9 us at such sizes. */
+/* Whether many iterations in one launch take less time than iterations of two launches each. On a
+ * cluster of 16 multiprocessors of an H200 an iteration takes 4.8 us, 16 ns a block row and 0.13 ns
+ * a scalar of the matrix (7 and 27 points, b = 1, 3, 4, 7: 6.0 us with 1 536 rows of 27 blocks of
+ * 3 x 3, 20.8 us with 15 625 rows of 7 scalars). Two launches take 7.0 to 7.9 us at such sizes. */
 static bool is_small(const tess_matrix *A)
 {
     return (double)A->block_rows / 2600 + (double)tess_matrix_stored(A) / 320e3 < 1;
@@ -60,7 +60,7 @@ tess_status tess_cuda_plan_loop(tess_space *space, const tess_stretch *stretch)
     tess_loop *loop = &tess_cuda_space_of(space)->loop;
     const tess_cuda *cuda = tess_cuda_space_of(space)->cuda;
     const tess_matrix *A = space->plan->matrix;
-    /* loop.cu has a product of its own: not for a plan whose kernel the caller named. */
+    /* loop.cu has a product of its own, so a plan whose kernel the caller named does not use it. */
     if (space->plan->local || space->plan->named || stretch->cycle != 1 ||
         space->slots > TESS_LOOP_SLOTS || space->plan->device->backend->matrix_free ||
         tess_pc_given_operator(space->pc) || !tess_cuda_solves_at_once(space->plan->device, A))
@@ -121,7 +121,7 @@ tess_status tess_cuda_run_loop(tess_space *space, const tess_unit_list *list, in
     tess_loop_call call = {
         .common = tess_cuda_rows_call(space, &loop->code.numbers, TESS_GUARD_NONE, system),
         .offsets = loop->resident->arrays[0],
-        .columns = loop->resident->arrays[1],
+
         .values = loop->resident->arrays[2],
         .span = loop->layout.span,
         .first = loop->first,

@@ -1,18 +1,18 @@
 /* Whole iterations of a method on a small system in one launch. The grid is one cluster of at most
- * TEAM thread blocks; each keeps its rows of the matrix and of the vectors in shared memory, they
- * read each other's, and meet at the cluster's barrier where a product needs other rows of a
- * vector or a dot product is summed.
+ * TEAM thread blocks. Each keeps its rows of the matrix and of the vectors in shared memory, which
+ * the others can read. They wait at the cluster's barrier where a product needs other thread blocks'
+ * rows of a vector, or a dot product is summed.
  *
  * The method is the text of -DSTAGES: that of stages.cuh and
  *
  *   PRODUCT(x, y)            y = A x
  *   PRODUCT_DOT(x, y, w, k)  the same, and dot product k = w . y
- *   SHARE()                  a barrier: rows written so far are seen by all
+ *   SHARE()                  the cluster's barrier: all thread blocks see the rows written so far
  *
  *   BH   block height of the matrix
  *
  * Every thread block has the slots in shared memory and computes the same scalars from the same
- * sums, so all agree when to stop; the first one writes them out.
+ * sums, so all stop in the same iteration. The first thread block writes the slots to memory.
  */
 #include "common.cuh"
 #define REPEAT 1
@@ -47,7 +47,7 @@
     }
 
 #define ACROSS (32 / BH) /* blocks that a warp takes at a time */
-#define KEPT 4           /* iterations whose slots are written out together */
+#define KEPT 4           /* iterations whose slots are written to memory together */
 
 typedef struct loop_args {
     finish_args f;
@@ -59,7 +59,7 @@ typedef struct loop_args {
     long long rows;
     long long span;           /* scalar rows of the thread block that has most */
     const long long *offsets; /* the matrix: bsr */
-    const int *columns;       /* places are read instead */
+
     const real *values;
     const int *first;             /* block row of each thread block, and the end */
     const int *sources;           /* block rows of x that each thread block needs: owner << 16 | row */
@@ -67,21 +67,21 @@ typedef struct loop_args {
     const unsigned short *places; /* of each block: where its part of x lies among the sources */
 } loop_args;
 
-/* What a thread block knows: its rows, and all that it keeps in shared memory. */
+/* The rows of a thread block, and where its shared memory has what. */
 typedef struct loop_place {
     int first, rows; /* block rows */
-    int span;        /* see loop_args */
+    int span;        /* as in loop_args */
     int count;       /* scalar rows, no padding */
     const real *values;
     const held *diagonal;
     real *local; /* vector k from k * span on */
-    real *x;     /* the block rows that are needed, in the order of sources; scratch of passes */
+    real *x;     /* a product's rows of x, in the order of sources; scratch memory of a pass */
     const int *offsets, *sources; /* offsets: from the first block on */
     int source_count;
     const unsigned short *places;
     double *slots, *control, *scratch, *arrivals, *kept;
     unsigned totals;
-    long long start; /* iterations done before */
+    long long start; /* iterations done before this launch */
 } loop_place;
 
 /* ---- Meeting ---- */
@@ -120,7 +120,7 @@ DEVICE void cluster_sync(void)
 
 /* ---- Products ---- */
 
-/* The sum over the lanes (i, s) of a row i, in lane (i, 0). */
+/* The sum over the lanes (i, s) of row i; lane (i, 0) has it. */
 DEVICE real row_total(real total, int s)
 {
     UNROLL
@@ -134,7 +134,8 @@ DEVICE real row_total(real total, int s)
     return total;
 }
 
-/* The rows of x that the products of this thread block read. */
+/* Copies the rows of x that this thread block multiplies with from the thread blocks that own
+ * them. */
 DEVICE void gather(const loop_place *p, int vector)
 {
     __syncthreads();
@@ -147,7 +148,7 @@ DEVICE void gather(const loop_place *p, int vector)
     __syncthreads();
 }
 
-/* Row i of every ACROSS-th block of a block row. */
+/* Lane (i, s): row i of blocks s, s + ACROSS, ... of a block row, times x. */
 DEVICE real row_part(const loop_place *p, int row, int i, int s)
 {
     const int end = s < ACROSS ? p->offsets[row + 1] : 0;
@@ -162,7 +163,7 @@ DEVICE real row_part(const loop_place *p, int row, int i, int s)
     return total;
 }
 
-/* One warp a block row, lane (i, s) a part of row i. Returns the thread's part of w . y. */
+/* y = A x, one warp a block row, lane (i, s) a part of row i. Returns the thread's part of w . y. */
 DEVICE double product(const loop_place *p, int vector, real *y, const real *w)
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
@@ -185,8 +186,8 @@ DEVICE double product(const loop_place *p, int vector, real *y, const real *w)
 
 /* ---- Sums ---- */
 
-/* Adds up the dot products of `bits`, whose parts are in sum; rows written before are seen by all
- * afterwards. Sums are in their slots, as the first thread sees them. */
+/* Adds up the dot products of `bits`, of which each thread has a part in `sum`. The totals are in
+ * their slots, where the first thread sees them. All thread blocks see the rows written before. */
 DEVICE void total(const loop_args *a, loop_place *p, double *sum, const unsigned bits)
 {
     const int lane = (int)threadIdx.x % 32;
@@ -210,7 +211,8 @@ DEVICE void total(const loop_args *a, loop_place *p, double *sum, const unsigned
             p->slots[a->dot_slot[k]] = mine[k];
 }
 
-/* The slots of the iteration that has just ended. A thread writes the same slot every time. */
+/* Keeps the slots of the iteration that has just ended, and writes those of KEPT iterations to the
+ * ring. A thread writes the same slot every time, so no barrier is needed. */
 DEVICE void keep(const loop_args *a, const loop_place *p)
 {
     const long long count = (long long)p->control[COUNT], slots = a->f.slot_count;
@@ -232,7 +234,7 @@ DEVICE void keep(const loop_args *a, const loop_place *p)
 #define PRODUCT(x, y) product(&p, x, LOCAL(y), 0);
 #define PRODUCT_DOT(x, y, w, k) sum[k] += product(&p, x, LOCAL(y), LOCAL(w));
 
-/* The rows of all vectors, from memory or back to it. */
+/* Copies the thread block's rows of all vectors from memory, or `back` to it. */
 DEVICE void move_vectors(const loop_args *a, const loop_place *p, bool back)
 {
     const long long start = (long long)p->first * BH;
@@ -246,7 +248,7 @@ DEVICE void move_vectors(const loop_args *a, const loop_place *p, bool back)
         }
 }
 
-/* Everything a thread block keeps. */
+/* Divides the shared memory and copies into it all that the thread block keeps. */
 DEVICE void settle(const loop_args *a, loop_place *p, unsigned char *memory)
 {
     p->first = a->first[blockIdx.x];
@@ -316,7 +318,7 @@ KERNEL(loop, loop_args, THREADS, 1)
         STAGES
         __syncthreads();
     }
-    cluster_sync(); /* nobody leaves while its rows may be read */
+    cluster_sync(); /* no thread block leaves while others may read its rows */
     move_vectors(&a, &p, true);
     if (blockIdx.x == 0) {
         for (int i = (int)threadIdx.x; i < a.f.slot_count; i += THREADS)

@@ -16,10 +16,11 @@ typedef struct tess_loop {
 
 /* The backend's solves_at_once. */
 bool tess_cuda_solves_at_once(tess_device *device, const tess_matrix *A);
-/* Chooses the loop for a list, if it is one for loop.cu: then loop->planned. */
+/* Writes the code and the layout of the loop, and sets loop->planned, where loop.cu can run the
+ * stretch. */
 tess_status tess_cuda_plan_loop(tess_space *space, const tess_stretch *stretch);
-/* Loads the loop that was planned: then loop->fits. */
+/* Loads a planned loop, and sets loop->fits where the device takes the cluster. */
 tess_status tess_cuda_need_loop(tess_space *space);
 void tess_cuda_loop_free(tess_space *space);
-/* Iterations of one system until it stops; the work is in the stream. */
+/* Launches iterations of one system, which run until it stops. The call does not wait. */
 tess_status tess_cuda_run_loop(tess_space *space, const tess_unit_list *list, int system);

@@ -11,7 +11,7 @@ enum {
     TESS_LOOP_TEAM = 16   /* thread blocks of a cluster at most */
 };
 
-/* loop.cu for one method. */
+/* loop.cu or between.cu for one method. */
 typedef struct tess_loop_code {
     tess_pass_kernel numbers; /* vectors, coefficients and dots of all stages */
     char stages[TESS_LOOP_TEXT];
@@ -22,11 +22,11 @@ typedef struct tess_loop_code {
     tess_diagonal diagonal; /* of the whole list; block 0: there is none */
 } tess_loop_code;
 
-/* The text of a list of units; false when it is not one for loop.cu. */
+/* Writes the text of a list of units; false when loop.cu cannot run the list. */
 bool tess_loop_write(const tess_unit_list *list, tess_type type, int32_t block, int threads,
                      int team, tess_loop_code *code);
-/* The same for between.cu: `count` units from `first` on, none of them a product; for vectors of
- * that many rows and a grid of so many thread blocks. */
+/* The same for between.cu: `count` units from `first` on, none of them a product, for vectors of
+ * `rows` rows and `grid` thread blocks. */
 bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count, tess_type type,
                         int threads, int64_t rows, int grid, tess_loop_code *code);
 
@@ -37,19 +37,19 @@ typedef struct tess_loop_layout {
     int32_t *sources;
     uint16_t *places; /* one a block */
     int64_t span;     /* scalar rows of the largest thread block */
-    int64_t shared;   /* bytes of shared memory that the largest needs */
+    int64_t shared;   /* bytes of shared memory that the largest thread block needs */
 } tess_loop_layout;
 
-/* `most`: bytes of shared memory of a thread block. False in *fits when that is too little. */
+/* `most`: bytes of shared memory of a thread block. *fits: whether they suffice. */
 tess_status tess_loop_lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_loop_code *code,
                               int grid, int64_t most, tess_loop_layout *layout, bool *fits);
 void tess_loop_layout_free(tess_ctx *ctx, tess_loop_layout *layout);
 
-/* What a launch needs beside the code; addresses on the device. */
+/* What a launch needs beside the code. Addresses are those of device memory. */
 typedef struct tess_loop_call {
     tess_rows_call common;
     int64_t span;
-    uint64_t offsets, columns, values;
+    uint64_t offsets, values;
     uint64_t first, sources, source_first, places;
     uint64_t product_parts, parts, meeting; /* between.cu */
     int64_t product_count;
@@ -61,6 +61,6 @@ void tess_between_launch(const tess_loop_code *code, const tess_loop_call *call,
 void tess_loop_launch(const tess_loop_code *code, const tess_loop_call *call,
                       tess_cuda_launch *out);
 
-/* The next units, at least so many, from *at on that can be one launch of between.cu; false: there
- * are none. */
+/* The next run of at least `least` units, from *at on, that can be one launch of between.cu. False:
+ * there is none. */
 bool tess_between_find(const tess_unit_list *list, int least, int64_t *at, int64_t *count);

@@ -1,4 +1,4 @@
-/* Which rows each thread block of loop.cu has, and which rows of x it needs; no device is needed
+/* Which rows each thread block of loop.cu has, and which rows of x it needs. No device is needed
  * here. */
 #include "cuda/solve/loop_code.h"
 
@@ -7,7 +7,7 @@ void tess_loop_layout_free(tess_ctx *ctx, tess_loop_layout *layout)
     TESS_FREE(ctx, layout->first, layout->source_first, layout->sources, layout->places);
 }
 
-/* Equal shares of blocks and rows. */
+/* Gives thread blocks consecutive rows, with equal sums of blocks and rows. */
 static void share_rows(const tess_matrix *A, tess_loop_layout *layout)
 {
     const int64_t all = A->blocks + A->block_rows;
@@ -23,8 +23,8 @@ static void share_rows(const tess_matrix *A, tess_loop_layout *layout)
     layout->span = most * A->block_height;
 }
 
-/* The block columns of thread block g, numbered as they come; `number` is -1 for all and is left
- * so. False when there are too many for 16 bits. */
+/* Numbers the block columns of thread block g in the order of their first block. All elements of
+ * `number` are -1 before and after. False when 16 bits do not suffice. */
 static bool number_columns(const tess_matrix *A, tess_loop_layout *layout, int g, int32_t *number)
 {
     const int64_t from = A->row_offsets[layout->first[g]];
@@ -45,7 +45,7 @@ static bool number_columns(const tess_matrix *A, tess_loop_layout *layout, int g
     return (int64_t)count * A->block_height <= UINT16_MAX;
 }
 
-/* Sources as a cluster names them. */
+/* Rewrites sources from block rows to owner << 16 | row of the owner, as loop.cu reads them. */
 static void name_owners(const tess_loop_layout *layout)
 {
     for (int32_t i = 0; i < layout->source_first[layout->grid]; i++) {
@@ -57,7 +57,7 @@ static void name_owners(const tess_loop_layout *layout)
     }
 }
 
-/* settle() in loop.cu. */
+/* The shared memory that settle() of loop.cu uses in thread block g. */
 static int64_t bytes_of(const tess_matrix *A, const tess_loop_code *code,
                         const tess_loop_layout *layout, int g)
 {

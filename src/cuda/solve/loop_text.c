@@ -1,4 +1,4 @@
-/* The texts of loop.cu and between.cu for lists of units, and their launches; no device is needed
+/* The texts of loop.cu and between.cu for lists of units, and their launches. No device is needed
  * here. */
 #include "cuda/kernels/support.h"
 #include "cuda/solve/loop_code.h"
@@ -6,14 +6,14 @@
 /* Scalars of the diagonal that a thread of between.cu holds in registers at most. */
 enum { BETWEEN_AHEAD = 20 };
 
-/* A list on its way to text. */
+/* The state of writing a list as text. */
 typedef struct writer {
     tess_loop_code *code;
     size_t used;
     bool fits;
-    uint64_t written; /* vectors whose rows other thread blocks have not seen; by their numbers */
-    uint64_t read;    /* vectors whose rows others may still be reading */
-    unsigned pending; /* dot products not yet added up */
+    uint64_t written; /* bits of vectors whose new rows other thread blocks may not see yet */
+    uint64_t read;    /* bits of vectors whose rows others may still be reading */
+    unsigned pending; /* bits of dot products not yet added up */
 } writer;
 
 static void put(writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -128,7 +128,7 @@ static void write_pass(writer *w, const tess_steps *steps, const tess_unit *unit
         w->pending |= 1u << k;
 }
 
-/* The dot product of a product that leaves no parts. */
+/* The dot product behind a product that leaves no partial sums. */
 static void write_dot(writer *w, const tess_step *step)
 {
     tess_update update = {.kind = TESS_UPDATE_DOT, .slot = step->slot, .x = step->w, .y = step->y};
@@ -150,12 +150,12 @@ static void write_unit(writer *w, const tess_unit_list *list, const tess_unit *u
         return;
     const int *programme = list->programmes + unit->programme;
     if (programme[0] == 0 && programme[2] == 0)
-        return; /* sums that nobody needs yet */
+        return; /* no scalars follow: the sums are not needed yet */
     write_total(w);
     write_scalars(w, programme, (int)unit->programme);
 }
 
-/* What pass.cu has too. */
+/* The defines that pass.cu has too. */
 static void write_defines(tess_loop_code *code, tess_type type)
 {
     const tess_pass_kernel *numbers = &code->numbers;
@@ -167,7 +167,8 @@ static void write_defines(tess_loop_code *code, tess_type type)
              numbers->coefs, numbers->dots > 0 ? numbers->dots : 1);
 }
 
-/* The diagonal that the passes of these units apply. False: there are several, or large blocks. */
+/* The diagonal that the passes of these units apply. False: there are several, or its blocks are
+ * too large. */
 static bool find_diagonal(const tess_unit_list *list, int64_t first, int64_t count,
                           tess_loop_code *code)
 {
@@ -190,19 +191,17 @@ bool tess_loop_write(const tess_unit_list *list, tess_type type, int32_t block, 
     *code = (tess_loop_code){.threads = threads, .team = team};
     writer w = {.code = code,
                 .fits = find_diagonal(list, 0, list->count, code) && block <= TESS_LOOP_BLOCK};
-    /* Twice: what the end of an iteration leaves is what the next one begins with. */
+    /* The list is written twice, since the next iteration begins with the state (written, read) in
+     * which one ends. */
     for (int turn = 0; turn < 2 && w.fits; turn++) {
-        const int vectors = code->numbers.vectors;
         code->numbers.dots = 0;
-        if (turn == 1 && vectors != code->numbers.vectors)
-            w.fits = false;
         w.used = 0;
         w.pending = 0;
         for (int64_t i = 0; i < list->count; i++)
             write_unit(&w, list, &list->units[i]);
     }
     if (w.pending != 0 || code->numbers.dots == 0)
-        w.fits = false; /* a sum that is read in the next iteration only */
+        w.fits = false; /* a sum that only the next iteration reads */
     write_defines(code, type);
     tess_append(code->defines, sizeof code->defines, " -DBH=%d -DTEAM=%d -DSTAGES=%s", (int)block,
                 team, code->stages);
@@ -227,7 +226,7 @@ bool tess_between_find(const tess_unit_list *list, int least, int64_t *at, int64
     return false;
 }
 
-/* Whether a unit reads or writes that vector. */
+/* Whether a unit reads or writes the vector. */
 static bool touches(const tess_unit *unit, int vector)
 {
     const tess_step *step = unit->step;
@@ -241,8 +240,7 @@ static bool touches(const tess_unit *unit, int vector)
     return false;
 }
 
-/* Vectors that live in these units alone, written before they are read: nobody needs them in
- * memory. */
+/* Vectors that only these units use, and write before they read: they need not be stored. */
 static unsigned passing_vectors(const tess_unit_list *list, int64_t first, int64_t count,
                                 const tess_loop_code *code)
 {
@@ -258,7 +256,7 @@ static unsigned passing_vectors(const tess_unit_list *list, int64_t first, int64
     return passing;
 }
 
-/* Vectors that the launch before these units writes. */
+/* Vectors that the launch before these units may write: y of a product, or all. */
 static unsigned late_vectors(const tess_unit_list *list, int64_t first, const tess_loop_code *code)
 {
     const tess_unit *before = first > 0 ? &list->units[first - 1] : NULL;
@@ -277,8 +275,8 @@ static int rows_a_thread(const tess_loop_code *code, int64_t rows, int grid, int
     return (int)tess_ceil_div((rows / unit + grid) / grid * unit, threads / unit * unit);
 }
 
-/* Vectors and the diagonal's rows are in registers, of which a multiprocessor has 65 536; a thread
- * needs about 48 more. */
+/* Whether a multiprocessor's 65 536 registers hold the vectors' and the diagonal's rows of all
+ * threads. A thread needs about 48 registers beside them. */
 static bool registers_suffice(const tess_loop_code *code, int repeat)
 {
     const int rows = code->diagonal.block * repeat, ahead = rows <= BETWEEN_AHEAD ? rows : 0;
@@ -327,6 +325,6 @@ void tess_loop_launch(const tess_loop_code *code, const tess_loop_call *call, te
     run->shared = (unsigned)call->shared;
     tess_rows_arguments(&code->numbers, &call->common, run);
     TESS_CUDA_INTEGERS(run, call->span);
-    TESS_CUDA_POINTERS(run, call->offsets, call->columns, call->values, call->first, call->sources,
+    TESS_CUDA_POINTERS(run, call->offsets, call->values, call->first, call->sources,
                        call->source_first, call->places);
 }

@@ -1,5 +1,5 @@
-/* Passes as kernels: which updates go together, the text that specialises pass.cu, its arguments.
- */
+/* Passes as kernels: which updates become one kernel, the text that specialises pass.cu, its
+ * arguments. */
 #include "cuda/kernels/support.h"
 #include "cuda/solve/pass.h"
 
@@ -14,7 +14,8 @@ int tess_pass_place(tess_pass_kernel *kernel, int vector)
     return kernel->vectors++;
 }
 
-/* The same for a vector that is read: it comes from memory unless the kernel has written it. */
+/* The place of a vector that an update reads. The kernel loads it unless it has written it before.
+ */
 static int read_place(tess_pass_kernel *kernel, int vector)
 {
     const int place = tess_pass_place(kernel, vector);
@@ -114,8 +115,8 @@ int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t f
         if (alone)
             break;
     }
-    /* A pass of many kernels (GMRES) is cut where sums end and dots begin: the pieces are then few
-     * kinds, each compiled once for all lengths. */
+    /* A pass of many kernels (GMRES) is cut where the kind of update changes. Its kernels are then
+     * of few kinds, each compiled once. */
     if (at < pass->updates || first > 0) {
         int64_t same = first + 1;
         while (same < at && updates[same].kind == updates[first].kind)
@@ -130,15 +131,15 @@ int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t f
     return at - first;
 }
 
-/* Rows a thread block takes at a time. */
+/* Rows that a thread block takes at a time. */
 static int64_t tile_of(const tess_pass_kernel *kernel)
 {
     const int b = kernel->diagonal.block > 0 && !kernel->direct ? kernel->diagonal.block : 1;
     return (int64_t)(TESS_PASS_THREADS / b * b) * kernel->repeat;
 }
 
-/* Several rows a thread where one each would leave thread blocks a second turn: all loads of a
- * launch are then under way at once. */
+/* A thread gets several rows where one row each would need more than `blocks` thread blocks: all
+ * loads of a launch are then in flight at once. */
 void tess_pass_fit(tess_pass_kernel *kernel, int64_t rows, int blocks)
 {
     const int block = kernel->diagonal.block,

@@ -1,17 +1,17 @@
-/* One pass of a solver: elementwise statements and dot products on a few vectors, each read and
- * written once. The statements are macros (kernels/updates.cuh), in the order of -DUPDATES; vectors, coefficients and
+/* One pass of a solver: elementwise updates and dot products on a few vectors, each read and written
+ * once. The updates are macros (kernels/updates.cuh) in the text -DUPDATES. Vectors, coefficients and
  * dot products have the numbers of the launch's arrays, so that passes alike share their code.
  *
- *   VECTORS  of the pass         LOADS, STORES  bit k: vector k is read first, is written
+ *   VECTORS  vectors             LOADS, STORES  bit k: vector k is loaded, is stored
  *   COEFS    coefficients        DOTS           dot products
  *   BLOCK    size of the diagonal's blocks, 0: none       HELD  bytes of its scalars (8 or 4)
- *   DIRECT   1: blocks are too large to be shared by a thread block: they read memory, and such an
- *            update is alone in its pass
- *   THREADS  threads a block     REPEAT         rows a thread at a time
+ *   DIRECT   1: blocks are too large for shared memory: threads read x from memory, and the update is
+ *            alone in its pass
+ *   THREADS  threads a thread block      REPEAT  rows a thread at a time
  *
  * A thread holds its rows' elements in registers. Rows of one diagonal block belong to one thread
- * block, which passes them round through shared memory. Each thread block leaves its parts of the
- * dot products; the last one to finish adds them in order and goes on with the scalars.
+ * block, whose threads exchange them through shared memory. Each thread block writes its partial sums
+ * of the dot products; the last one to finish adds them in order and runs the programme of scalars.
  */
 #include "common.cuh"
 #include "steps.cuh"
@@ -32,8 +32,8 @@ typedef struct pass_args {
 #if DOTS > 0
 #define ALL_DOTS ((1u << DOTS) - 1)
 
-/* The parts of this thread block, and if it is the last one the sums; all dot products at once, since
- * one after the other each waits for memory. */
+/* Writes the partial sums of this thread block and, in the last one, adds up all. Returns whether it
+ * is the last one. Dot products are done together: one after the other each would wait for memory. */
 DEVICE bool add_up(const pass_args *a, double *sum, double *scratch, int *last, finish_desk *desk)
 {
     double mine[DOTS];

@@ -1,4 +1,4 @@
-/* Passes as kernels: pass.cu for the vector updates of a pass. Plain C, no device is needed. */
+/* The kernels of a pass: pass.cu for its updates. Plain C, no device is needed. */
 #pragma once
 
 #include "cuda/kernels/table.h"
@@ -13,7 +13,8 @@ enum {
     TESS_PASS_BLOCK = 64 /* largest diagonal block that a thread block shares */
 };
 
-/* One launch of pass.cu: updates of a pass with vectors, coefficients and dots numbered from 0. */
+/* One launch of pass.cu: updates of a pass, with vectors, coefficients and dot products numbered
+ * from 0. */
 typedef struct tess_pass_kernel {
     int vectors, coefs, dots;
     int repeat; /* rows a thread at a time */
@@ -26,14 +27,16 @@ typedef struct tess_pass_kernel {
     char updates[420];
 } tess_pass_kernel;
 
-/* Puts updates first.. of the pass into one kernel, as many as fit; returns how many. */
+/* Puts updates of the pass into one kernel, from `first` on and as many as fit. Returns how many.
+ */
 int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t first,
                        tess_pass_kernel *kernel);
-/* Chooses `repeat` for vectors of that length and a grid of at most `blocks`. */
+/* Chooses `repeat` for vectors of `rows` rows and a grid of at most `blocks` thread blocks. */
 void tess_pass_fit(tess_pass_kernel *kernel, int64_t rows, int blocks);
 /* The defines of pass.cu. */
 void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, char *text, size_t size);
-/* What the arguments of every kernel of a solver begin with: finish_args of steps.cuh. */
+
+/* The first arguments of every kernel of a solver: finish_args of steps.cuh. */
 typedef struct tess_finish_call {
     uint64_t slots, control, ring; /* of the system */
     int64_t slot_count, guard;
@@ -42,7 +45,7 @@ typedef struct tess_finish_call {
 } tess_finish_call;
 void tess_finish_arguments(const tess_finish_call *call, tess_cuda_launch *run);
 
-/* And what follows where rows of vectors are computed: pass.cu, between.cu, loop.cu. */
+/* The arguments that follow in kernels on rows of vectors: pass.cu, between.cu, loop.cu. */
 typedef struct tess_rows_call {
     tess_finish_call finish;
     uint64_t vector[TESS_PASS_VECTORS];
@@ -52,7 +55,7 @@ typedef struct tess_rows_call {
 void tess_rows_arguments(const tess_pass_kernel *kernel, const tess_rows_call *call,
                          tess_cuda_launch *run);
 
-/* The launch: grid, and arguments that depend on the kernel alone; the rest is in `call`. */
+/* The launch of a pass. What does not follow from the kernel is in `call`. */
 typedef struct tess_pass_call {
     tess_rows_call common;
     uint64_t parts, ticket;

@@ -1,6 +1,7 @@
-/* A vector goes to another precision: to = from / slot (DIVIDE; 0 where the slot is 0) or from * slot.
+/* Copies a vector to another precision: to = from * slot, or with DIVIDE to = from / slot, which is 0
+ * where the slot is 0.
  *
- *   FROM, TO  bytes of their scalars (8 or 4)      DIVIDE  0 or 1      THREADS  threads a block
+ *   FROM, TO  bytes of their scalars (8 or 4)      DIVIDE  0 or 1      THREADS  threads a thread block
  */
 #define REAL 8
 #include "common.cuh"

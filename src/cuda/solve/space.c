@@ -1,4 +1,4 @@
-/* Opening and closing a space on a CUDA device, and moving vectors and scalars. */
+/* Opens and closes a space on a CUDA device, copies its vectors and scalars, runs single lists. */
 #include "cuda/solve/space.h"
 
 enum { RING_DOUBLES = 65536, RING_MOST = 1024 };
@@ -86,7 +86,7 @@ static tess_status allocate(tess_space *space)
     return TESS_CU(cuda, cuStreamCreate(&state->aside, CU_STREAM_DEFAULT_FLAGS));
 }
 
-/* Of the caller's operators: work that a graph cannot repeat. */
+/* Whether the operator is the caller's and a graph cannot replay it. */
 static bool must_be_called(const tess_operator *operator)
 {
     return operator&& operator->apply && !operator->capturable;
@@ -147,7 +147,7 @@ static tess_status upload(tess_space *space, int v, int system, const void *from
     TESS_TRY(tess_cuda_enter(state->cuda));
     tess_status status = copy_in(space, tess_cuda_vector(space, v, system), from,
                                  (size_t)space->rows * tess_type_size(space->type));
-    /* A new system: what its iterations have seen so far is no longer of interest. */
+    /* A new b is a new system: its control begins anew. */
     if (status == TESS_OK && v == TESS_V_B)
         status = TESS_CU(state->cuda,
                          cuMemsetD8Async(tess_cuda_control(space, system), 0,
@@ -208,7 +208,7 @@ static tess_status run_and_wait(tess_space *space, const tess_steps *steps, cons
     return TESS_CU(state->cuda, cuStreamSynchronize(state->plan->stream));
 }
 
-/* Its time is divided as its bytes are. */
+/* Runs a list once and waits for it. */
 static tess_status run(tess_space *space, const tess_steps *steps, const int *systems, int count)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
@@ -220,7 +220,8 @@ static tess_status run(tess_space *space, const tess_steps *steps, const int *sy
     return status;
 }
 
-/* Without a cycle there are no iterations: a preconditioner alone runs lists once. */
+/* Compiles and loads what the lists launch. stretch->cycle 0: there are no iterations, since a
+ * preconditioner alone runs lists once. */
 static tess_status prepare(tess_space *space, const tess_steps *const *once, int count,
                            const tess_stretch *stretch)
 {
@@ -233,7 +234,7 @@ static tess_status prepare(tess_space *space, const tess_steps *const *once, int
         tess_cuda_warm(space, once, count, stretch->lists, iterates ? 1 : 0);
     for (int i = 0; i < count && status == TESS_OK; i++)
         status = tess_cuda_need_list(space, once[i], NULL, &list);
-    /* Of a cycle the first only: it may not get much farther. */
+    /* Of a cycle only the first list is made now: the method may stop before the others. */
     if (status == TESS_OK && iterates)
         status = tess_cuda_need_list(space, stretch->lists, stretch, &list);
     if (status == TESS_OK && iterates)

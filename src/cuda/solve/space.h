@@ -3,10 +3,10 @@
  *     list of steps ──> space_list.c: units, each one or a few launches ──> plain launches, or
  *                       pass.c: the kernels of a pass                       a graph (advance.c)
  *
- * Scalars never come to the host inside an iteration: a kernel that ends a dot product also runs
- * the arithmetic that follows it (its programme) and, at the end of an iteration, decides whether
- * the system stops (steps.cuh). Kernels of a stopped system return at once, so the host may
- * put many iterations into the stream and look later.
+ * Scalars stay on the device during an iteration. The kernel that ends a dot product also runs the
+ * scalar operations behind it (its programme) and, at the end of an iteration, decides whether the
+ * system stops (steps.cuh). Passes of a stopped system return at once, so the host may put many
+ * iterations into the stream and look later.
  */
 #pragma once
 
@@ -39,19 +39,18 @@ enum { TESS_FLIGHTS = 2 };
 
 typedef struct tess_cuda_space {
     tess_cuda *cuda;
-    tess_cuda_plan *plan; /* of one part: that of its own block */
-    tess_cuda_halo
-        *halo; /* of one part: how it exchanges with the others; NULL: the plan is whole */
+    tess_cuda_plan *plan; /* of a part: the plan of its own block */
+    tess_cuda_halo *halo; /* of a part: its exchange with the others; NULL: the matrix is whole */
     cu_pointer data, slots, control, ring, parts, tickets;
-    tess_cuda_diagonal *diagonals; /* of all lists' updates */
-    tess_cuda_applied *applied;    /* triangular factors of all lists' steps */
+    tess_cuda_diagonal *diagonals; /* that updates of the lists apply */
+    tess_cuda_applied *applied;    /* triangular factors that steps of the lists apply */
     int64_t ring_length;           /* iterations */
     int part_blocks;               /* thread blocks of a pass at most */
     tess_pass_module *modules;
     cu_module finish_module;
     cu_function finish;
     tess_unit_list *lists;
-    tess_cuda_parts product; /* left by the last product with a dot */
+    tess_cuda_parts product; /* partial sums of the last product with a dot product */
     tess_cuda_graph *graphs;
     double *host_control; /* pinned: the controls of all systems, for each flight and to upload */
     double *host_ring;    /* pinned: the rings */
@@ -59,7 +58,7 @@ typedef struct tess_cuda_space {
     cu_event chunk_end, flight[TESS_FLIGHTS];
     tess_loop loop;
     bool calls;               /* the host calls the caller's operators in every iteration */
-    int timed;                /* iterations of which the numbers below are; the last counts */
+    int timed;                /* iterations timed so far; the next two are of the last of them */
     double share[TESS_TIMES]; /* of an iteration's time, by kind of step */
     double iteration_seconds; /* outside a graph */
 } tess_cuda_space;
@@ -80,9 +79,8 @@ static inline tess_cuda_plan *tess_cuda_step_plan(const tess_space *space, const
     return step->plan ? tess_cuda_plan_of(step->plan) : tess_cuda_space_of(space)->plan;
 }
 
-/* Whether all systems are multiplied by one product. A kernel that the caller named runs system by
- * system where its layout has no product with several vectors, and so does a product with a halo.
- */
+/* Whether one product multiplies all systems. Systems are multiplied one by one where the caller
+ * named a kernel whose layout has no product with several vectors, and where there is a halo. */
 static inline bool tess_cuda_multiplies_together(const tess_space *space, const tess_step *step)
 {
     const tess_plan *plan = step->plan ? step->plan : space->plan;
@@ -96,7 +94,7 @@ static inline bool tess_cuda_multiplies_together(const tess_space *space, const 
 tess_status tess_cuda_need_diagonals(tess_cuda_space *state, const tess_steps *steps);
 /* The copy, 0 before it is made. */
 cu_pointer tess_cuda_diagonal_copy(const tess_cuda_space *state, const tess_diagonal *diagonal);
-/* All of them from the host's present numbers. */
+/* Uploads all of them again: the host's values have changed. */
 tess_status tess_cuda_update_diagonals(tess_cuda_space *state);
 void tess_cuda_diagonals_free(tess_cuda_space *state);
 
@@ -106,18 +104,18 @@ void tess_cuda_diagonals_free(tess_cuda_space *state);
 tess_status tess_cuda_need_factors(tess_cuda_space *state, const tess_steps *steps);
 /* The copy of pc's factors, NULL before it is made. */
 tess_cuda_factors *tess_cuda_factors_of(const tess_cuda_space *state, const tess_pc *pc);
-/* All of them from the host's present numbers. */
+/* Uploads all of them again: the host's values have changed. */
 tess_status tess_cuda_update_factors(tess_cuda_space *state);
 void tess_cuda_applied_free(tess_cuda_space *state);
 
 /* ---- space_list.c ---- */
 
-/* The units of a list, made now if this is the first time. `stretch`: iterations end with the
- * list; NULL: they do not. */
+/* The units of a list, made now if this is the first time. `stretch`: the list is an iteration of
+ * it; NULL: the list is no iteration. */
 tess_status tess_cuda_need_list(tess_space *space, const tess_steps *steps,
                                 const tess_stretch *stretch, const tess_unit_list **out);
 void tess_cuda_lists_free(tess_space *space);
-/* Compiles the passes of these lists, and of the `length` first of a cycle, side by side. */
+/* Compiles the passes of these lists, and of the first `length` lists of a cycle, at once. */
 void tess_cuda_warm(tess_space *space, const tess_steps *const *once, int count,
                     const tess_steps *cycle, int64_t length);
 
@@ -125,17 +123,16 @@ void tess_cuda_warm(tess_space *space, const tess_steps *const *once, int count,
 
 cu_pointer tess_cuda_slots(const tess_space *space, int system);
 cu_pointer tess_cuda_control(const tess_space *space, int system);
-/* What a system's kernels begin with; without a programme. */
-tess_finish_call tess_cuda_finish_call(const tess_space *space, int64_t guard, int system);
+/* The first arguments of a system's kernels on rows, without a programme. */
 tess_rows_call tess_cuda_rows_call(const tess_space *space, const tess_pass_kernel *kernel,
                                    int64_t guard, int system);
-/* How many units from `at` on are launched together for `count` systems. */
+/* How many units from `at` on are one launch for `count` systems. */
 int64_t tess_cuda_units_together(const tess_unit_list *list, int64_t at, int count);
-/* Launches them for the systems listed. */
+/* Launches these units for the systems listed. */
 tess_status tess_cuda_run_units(tess_space *space, const tess_unit_list *list, int64_t at,
                                 const int *systems, int count);
 
-/* All units of a list; the work is in the stream afterwards. */
+/* Launches all units of a list. The call does not wait. */
 tess_status tess_cuda_run_list(tess_space *space, const tess_unit_list *list, const int *systems,
                                int count);
 
@@ -144,7 +141,8 @@ tess_status tess_cuda_run_list(tess_space *space, const tess_unit_list *list, co
 tess_status tess_cuda_advance(tess_space *space, const tess_stretch *stretch);
 tess_status tess_cuda_recall(tess_space *space, int system, int64_t i, double *to);
 void tess_cuda_graphs_free(tess_space *space);
-/* Counts one run of a list for `count` systems; its time is divided as its bytes are. */
+/* Counts one run of a list for `count` systems; its steps share the time in proportion to their
+ * bytes. */
 void tess_cuda_account(tess_space *space, const tess_steps *steps, int count, double seconds);
 
 extern const tess_space_ops tess_cuda_space_ops;

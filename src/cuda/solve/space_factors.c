@@ -1,5 +1,5 @@
-/* Triangular factors that the PRECONDITION steps of a solver's lists apply: those of the
- * preconditioner, or those of its levels' smoothers. */
+/* Copies in device memory of the triangular factors that PRECONDITION steps of a solver's lists
+ * apply: the preconditioner's own, or those of the smoothers of its levels. */
 #include "cuda/solve/space.h"
 
 struct tess_cuda_applied {

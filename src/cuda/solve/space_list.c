@@ -1,10 +1,8 @@
-/* Lists of units with their code, each made once. */
+/* Makes the units of a list of steps and loads their code, each once. */
 #include "cuda/kernels/support.h"
 #include "cuda/solve/space.h"
 
-enum { FINISH_THREADS = 512 };
-
-/* The pass for vectors of its level, and the text that specialises it. */
+/* Fits the pass to the vectors of its level and writes the text that specialises it. */
 static void write_defines(const tess_space *space, tess_pass_kernel *kernel,
                           char defines[TESS_PASS_TEXT])
 {
@@ -39,9 +37,9 @@ static tess_status need_pass(tess_space *space, tess_pass_kernel *kernel, cu_fun
     return TESS_OK;
 }
 
-/* ---- Many at once ---- */
+/* ---- Compiling ahead ---- */
 
-/* Kernels, and lists of a cycle that are looked ahead. */
+/* At most so many kernels at once, from so many lists of a cycle. */
 enum { WARM_MOST = 64, WARM_LISTS = 16 };
 
 typedef struct warming {
@@ -85,7 +83,7 @@ void tess_cuda_warm(tess_space *space, const tess_steps *const *once, int count,
     tess_cuda *cuda = tess_cuda_space_of(space)->cuda;
     warming all; /* 43 kB; an allocation could fail, and this is for speed alone */
     all.count = 0;
-    if (loop->planned && !loop->fits) /* the longest goes first */
+    if (loop->planned && !loop->fits) /* the one that takes longest goes first */
         all.request[all.count++] = (tess_jit_request){"loop.cu", loop->code.defines, cuda->sm};
     all.defines[0][0] = '\0';
     for (int i = 0; i < count; i++)
@@ -100,7 +98,7 @@ static tess_status need_finish(tess_cuda_space *state)
     char defines[32];
     if (state->finish)
         return TESS_OK;
-    snprintf(defines, sizeof defines, "-DTHREADS=%d", FINISH_THREADS);
+    snprintf(defines, sizeof defines, "-DTHREADS=%d", TESS_FINISH_THREADS);
     return tess_cuda_load_function(state->cuda, "finish.cu", defines, "finish",
                                    &state->finish_module, &state->finish);
 }
@@ -117,7 +115,7 @@ static tess_status need_rescale(const tess_space *space, tess_unit *unit)
                             &unit->function);
 }
 
-/* What a product of all systems runs, made before a stream is captured. */
+/* Makes the variant that a product of all systems runs, before the stream is captured. */
 static tess_status need_spmm(tess_space *space, tess_cuda_plan *plan)
 {
     const tess_cuda_variant *variant;
@@ -128,12 +126,13 @@ static tess_status need_spmm(tess_space *space, tess_cuda_plan *plan)
     return tess_cuda_need_variant(plan, TESS_CUDA_SPMV, false, 1, 0, &variant);
 }
 
-/* Whether the plan's kernel has a form that leaves the parts of a dot, where steps ask for one. */
+/* Whether steps ask for a dot product with a product, and the plan's kernel has a form that leaves
+ * its partial sums. */
 static tess_status find_fused(tess_space *space, const tess_steps *steps, bool *fused)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_cuda_variant *variant = NULL;
-    /* A product with a halo is complete when that has come. */
+    /* A part's product is complete only when its halo has come, too late for a fused form. */
     for (int64_t i = 0; i < steps->count && !variant && !state->halo; i++)
         if (steps->step[i].kind == TESS_STEP_APPLY && steps->step[i].slot >= 0)
             TESS_TRY(tess_cuda_need_dot(state->plan, &variant));

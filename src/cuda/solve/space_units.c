@@ -1,4 +1,4 @@
-/* Running units: nothing here waits or allocates, so that a list can be captured. */
+/* Launches units. Nothing here waits or allocates, so that a list can be captured. */
 #include "cuda/kernels/support.h"
 #include "cuda/solve/space.h"
 
@@ -13,7 +13,8 @@ cu_pointer tess_cuda_control(const tess_space *space, int system)
     return tess_cuda_space_of(space)->control + (uint64_t)system * TESS_CONTROL * sizeof(double);
 }
 
-tess_finish_call tess_cuda_finish_call(const tess_space *space, int64_t guard, int system)
+/* The first arguments of a system's kernels, without a programme. */
+static tess_finish_call finish_call(const tess_space *space, int64_t guard, int system)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
     const int64_t ring = (int64_t)system * state->ring_length * space->slots;
@@ -30,7 +31,7 @@ tess_rows_call tess_cuda_rows_call(const tess_space *space, const tess_pass_kern
                                    int64_t guard, int system)
 {
     tess_rows_call call = {
-        .finish = tess_cuda_finish_call(space, guard, system),
+        .finish = finish_call(space, guard, system),
         .rows = tess_space_level_of(space, kernel->vector[0])->rows,
     };
     if (kernel->diagonal.block > 0)
@@ -63,7 +64,7 @@ static tess_status run_pass(tess_space *space, const tess_unit_list *list, const
     add_programme(list, unit, &call.common.finish);
     const tess_finish_call ending = call.common.finish;
     const bool of_parts = state->halo && unit->pass->dots > 0;
-    if (of_parts) { /* the scalars wait for the other parts' sums */
+    if (of_parts) { /* the programme runs later, when the other parts' sums have come */
         call.common.finish.programme = state->halo->no_programme;
         call.common.finish.ints = 3;
     }
@@ -74,15 +75,15 @@ static tess_status run_pass(tess_space *space, const tess_unit_list *list, const
                : TESS_OK;
 }
 
-/* `sum`: the parts that a product left belong to the unit's dot. */
+/* `sum`: adds up the partial sums that the last product left. */
 static tess_status run_finish(tess_space *space, const tess_unit_list *list, const tess_unit *unit,
                               int system, bool sum)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
-    tess_finish_call call = tess_cuda_finish_call(space, unit->guard, system);
+    tess_finish_call call = finish_call(space, unit->guard, system);
     tess_cuda_launch launch;
     add_programme(list, unit, &call);
-    tess_cuda_launch_start(&launch, "finish", 1, 512)->overlaps = true;
+    tess_cuda_launch_start(&launch, "finish", 1, TESS_FINISH_THREADS)->overlaps = true;
     tess_finish_arguments(&call, &launch);
     TESS_CUDA_POINTERS(&launch, sum ? state->product.parts : 0);
     TESS_CUDA_INTEGERS(&launch, sum ? state->product.count : 0, unit->step->slot);
@@ -118,7 +119,7 @@ static tess_status apply_one(tess_space *space, const tess_unit *unit, int syste
     return tess_cuda_run_parts(state->cuda, variant, &call, state->plan->stream, &state->product);
 }
 
-/* Several systems: one product with all vectors, those of systems that are done too. */
+/* Several systems are one product with the vectors of all, including systems that have stopped. */
 static tess_status apply_many(tess_space *space, const tess_unit *unit, const int *systems,
                               int count)
 {
@@ -144,7 +145,7 @@ static tess_status rescale(tess_space *space, const tess_unit *unit, int system)
     const tess_step *step = unit->step;
     const int64_t rows = space->level[step->level].rows;
     const int64_t grid = tess_ceil_div(rows, TESS_PASS_THREADS);
-    const tess_finish_call call = tess_cuda_finish_call(space, unit->guard, system);
+    const tess_finish_call call = finish_call(space, unit->guard, system);
     tess_cuda_launch launch;
     tess_cuda_launch_start(&launch, "rescale",
                            grid > state->part_blocks ? state->part_blocks
@@ -207,7 +208,7 @@ static tess_status run_unit(tess_space *space, const tess_unit_list *list, const
     return TESS_OK;
 }
 
-/* The between that begins with unit `at`, for one system; NULL: none. */
+/* The launch of between.cu that begins with unit `at`; NULL: none, or several systems. */
 static const tess_between *between_at(const tess_unit_list *list, int64_t at, int count)
 {
     for (int i = 0; i < list->between_count && count == 1; i++)

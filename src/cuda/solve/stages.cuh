@@ -1,15 +1,17 @@
-/* Iterations as text: what loop.cu and between.cu share. -DSTAGES is a list of
+/* Iterations as text, which loop.cu and between.cu share. -DSTAGES is a list of macros:
  *
  *   BEGIN(loads, stores) ... END()   a pass over the rows (kernels/updates.cuh), bits as in pass.cu; the
  *                          including source defines both
- *   TOTAL(bits)            the sums of these dot products, in their slots; the first thread has them
- *   SYNC()                 all threads have them
- *   SCALARS(at) OP() ... ENDS() DONE()   the programme that begins there as statements of the first
- *                          thread; ENDS, where an iteration ends, judges it; then all see the slots
- *   KEEP()                 the slots of this iteration go to the ring
+ *   TOTAL(bits)            adds up these dot products into their slots, where the first thread sees
+ *                          them
+ *   SYNC()                 a barrier: all threads of the thread block see the slots
+ *   SCALARS(at) OP() ... ENDS() DONE()   the programme at index `at` as statements of the first
+ *                          thread; ENDS, at the end of an iteration, judges it; after DONE all see
+ *                          the slots
+ *   KEEP()                 writes the slots of this iteration to the ring
  *
- * and of what the including source adds. Where they stand there are a (arguments), p (the thread
- * block: count, its rows; diagonal, x, scratch of a scalar a thread), slots, control, sum.
+ * The including source adds others. The macros use its variables a (arguments), p (the thread
+ * block), slots, control and sum.
  *
  *   REAL, BLOCK, HELD, THREADS, REPEAT, VECTORS, COEFS, DOTS: pass.cu
  */

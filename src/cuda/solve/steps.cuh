@@ -1,8 +1,9 @@
-/* What the kernels of a solver share: the scalars of a system, the arithmetic on them, and the
- * decision whether the system goes on, all on the device.
+/* What the kernels of a solver share: the slots of a system, the operations on them, and the decision
+ * whether the system goes on, all on the device.
  *
- * control, one a system, TESS_CONTROL doubles:
- *   STOPPED   the system is to be looked at: kernels up to the judging one do nothing
+ * control, one a system, TESS_CONTROL doubles. An iteration is judged by the kernel of its last
+ * programme; kernels behind that one still belong to the iteration.
+ *   STOPPED   the system has stopped: kernels up to the judging one do nothing
  *   PAST      set once a kernel has seen STOPPED: those behind the judging one do nothing either
  *   COUNT     iterations run since the host last looked, at most LIMIT
  *   ENOUGH    stop at slot 0 (|r|^2) <= this     TOO_MUCH  stop at slot 0 >= this
@@ -24,16 +25,16 @@
 #define TOO_MUCH 5
 #define PEAK 6
 
-/* Where stops are known at compile time: UNROLL. */
+/* Sources that know the stops at compile time define this as UNROLL. */
 #ifndef STOPS_UNROLL
 #define STOPS_UNROLL NO_UNROLL
 #endif
 
-/* Slots and ints of a programme that fit shared memory. */
+/* As many slots, and ints of a programme, fit shared memory; longer ones stay in device memory. */
 #define FINISH_SLOTS 192
 #define FINISH_INTS 1024
 
-/* What other thread blocks wrote during this launch. */
+/* Reads what other thread blocks wrote during this launch: bypasses L1. */
 #ifdef TESS_EMULATE
 #define FRESH(pointer) (*(pointer))
 #else
@@ -60,7 +61,7 @@ DEVICE bool halted(const finish_args *f)
     return true;
 }
 
-/* The sum over a thread block in a fixed order, valid in thread 0; scratch: a number a warp. */
+/* The sum over a thread block in a fixed order, valid in thread 0. scratch: a double a warp. */
 DEVICE double block_total(double mine, double *scratch, int threads)
 {
     UNROLL
@@ -138,7 +139,7 @@ DEVICE bool unusable(const int *stop, const double *s, double *control)
     return !(gain >= 1e-29 * control[PEAK]);
 }
 
-/* The end of an iteration: one thread. */
+/* Ends an iteration: counts it and decides whether the system stops. One thread runs it. */
 DEVICE void judge(const int *stop, int stops, const double *s, double *control)
 {
     const double rr = s[0], count = control[COUNT] + 1;
@@ -152,15 +153,16 @@ DEVICE void judge(const int *stop, int stops, const double *s, double *control)
         control[STOPPED] = 1;
 }
 
-/* What run_programme works on, in shared memory: loaded all at once, since one thread that loads
- * number after number waits a microsecond for each. */
+/* What run_programme works on, in shared memory. All threads load it together: one thread that loads
+ * number after number would wait a microsecond for each. */
 typedef struct finish_desk {
     double slots[FINISH_SLOTS];
     double control[8];
     int programme[FINISH_INTS];
 } finish_desk;
 
-/* All threads of the block; the sums of dot products come later, by desk_slots. */
+/* All threads of the thread block load the desk. Sums of dot products are written to desk_slots
+ * later. */
 DEVICE void load_desk(const finish_args *f, finish_desk *desk, int threads)
 {
     for (int i = (int)threadIdx.x; i < FINISH_INTS; i += threads)
@@ -173,13 +175,13 @@ DEVICE void load_desk(const finish_args *f, finish_desk *desk, int threads)
         desk->control[threadIdx.x] = f->control[threadIdx.x];
 }
 
-/* Where slots are: on the desk, or in memory when they are too many. */
+/* The slots: on the desk, or in device memory when they are too many. */
 DEVICE double *desk_slots(const finish_args *f, finish_desk *desk)
 {
     return f->slot_count <= FINISH_SLOTS ? desk->slots : f->slots;
 }
 
-/* Runs the programme; all threads of one block, after load_desk. */
+/* Runs the programme. All threads of one thread block call it, after load_desk. */
 DEVICE void run_programme(const finish_args *f, finish_desk *desk, int threads)
 {
     double *s = desk_slots(f, desk);
@@ -192,12 +194,12 @@ DEVICE void run_programme(const finish_args *f, finish_desk *desk, int threads)
     if (threadIdx.x == 0) {
         const int *op = programme + 3;
         int kind = op[0], out = op[1], x = op[2], y = op[3];
-        NO_UNROLL /* here and below: for the compile time */
+        NO_UNROLL /* here and below, to compile faster */
         for (int i = 0; i < ops; i++) {
             const double result = scalar_op(kind, s[x], s[y]);
             const int to = out;
             op += 4;
-            if (i + 1 < ops) /* while the result is under way */
+            if (i + 1 < ops) /* the next operation is read while the result is computed */
                 kind = op[0], out = op[1], x = op[2], y = op[3];
             s[to] = result;
         }

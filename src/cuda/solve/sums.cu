@@ -1,7 +1,8 @@
-/* Dot products of several parts: each part posts its own sums, then every part adds up all of them
- * in the order of the parts and goes on with the scalars. One thread block.
+/* Dot products of several parts. Each part writes its own sums to its mailbox (post_sums). Every part
+ * then adds up all of them in the order of the parts and runs the programme of scalars (add_sums).
+ * Each kernel is one thread block.
  *
- *   THREADS  threads a block
+ *   THREADS  threads a thread block
  */
 #define REAL 8
 #include "common.cuh"

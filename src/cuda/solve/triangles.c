@@ -1,12 +1,13 @@
-/* Triangles cut in tiles, and their launches. */
+/* Cuts triangles into tiles and writes their launches. */
 #include "cuda/solve/triangles.h"
 
 #include "cuda/kernels/support.h"
 
-/* Tiles of 128 to 256 scalar rows where blocks are small. Narrow stages are a chain of latencies,
- * and twelve values in flight a thread shorten it; wide ones live on many threads, and eight leave
- * room for them. On an H200, 27 points, blocks of 3: levels of 2800 threads take 1.08 ms with 4
- * blocks in flight and 1.48 with 2, colours of 192000 take 0.37 and 0.31. */
+/* Tiles have 128 to 256 scalar rows where blocks are small. Narrow stages are a chain of latencies,
+ * which twelve values in flight a thread shorten. Wide stages need many threads, for whose
+ * registers eight values in flight leave room. On an H200, 27 points, blocks of 3: levels of 2800
+ * threads take 1.08 ms with 4 blocks in flight and 1.48 ms with 2, colours of 192000 threads 0.37
+ * and 0.31 ms. */
 tess_triangle_tuning tess_triangle_guess(int32_t block, double stage_threads)
 {
     const bool wide = stage_threads > 20000;
@@ -43,7 +44,7 @@ void tess_cuda_triangle_destroy(tess_cuda_triangle *triangle)
 }
 
 /* The end of the tile that begins at position `first`, at most `last`. Rows are padded to the
- * tile's longest: one that would make the tile half padding begins the next. */
+ * tile's longest row. A row that would make the tile half padding begins the next one. */
 static int64_t tile_end(const int64_t *offsets, int64_t first, int64_t last, int rows,
                         int64_t *longest)
 {
@@ -61,7 +62,7 @@ static int64_t tile_end(const int64_t *offsets, int64_t first, int64_t last, int
     return end;
 }
 
-/* The segment that takes the next stage: a wide one has it alone, narrow ones share. */
+/* The segment of the next stage. A wide stage gets one of its own, narrow ones share. */
 static tess_segment *open_segment(tess_cuda_triangle *t, bool wide, int64_t tile)
 {
     tess_segment *last = t->segments > 0 ? &t->segment[t->segments - 1] : NULL;
@@ -73,7 +74,8 @@ static tess_segment *open_segment(tess_cuda_triangle *t, bool wide, int64_t tile
     return &t->segment[t->segments++];
 }
 
-/* Tiles of positions first .. last-1, one stage; written once there is memory for them. */
+/* Cuts one stage, positions first .. last-1, into tiles: counts them, and writes them once there is
+ * memory for them. */
 static void cut_stage(const tess_triangle *from, int64_t first, int64_t last, int rows,
                       tess_cuda_triangle *t)
 {
@@ -88,7 +90,7 @@ static void cut_stage(const tess_triangle *from, int64_t first, int64_t last, in
     }
 }
 
-/* All stages: counts the tiles, and writes them once there is memory. */
+/* Cuts all stages into tiles, in the order of the sweep. */
 static void cut_stages(const tess_staged *staged, const tess_triangle *from,
                        const tess_triangle_tuning *tuning, tess_cuda_triangle *t)
 {
@@ -195,7 +197,8 @@ const void *tess_cuda_triangle_array(const tess_cuda_triangle *t, int array)
     return arrays[array];
 }
 
-/* Scalar (i, j) of block k of row r, in a tile of `rows` rows; blocks are read column by column. */
+/* Copies a block to block k of row r in a tile of `rows` rows, which stores a column of block k of
+ * all its rows together. */
 static void put_block(const tess_cuda_triangle *t, const void *from, int64_t block, void *to,
                       int64_t start, int64_t k, int64_t rows, int64_t r)
 {
@@ -260,9 +263,9 @@ void tess_cuda_triangle_fill(const tess_cuda_triangle *t, const tess_staged *sta
              &(struct fill_tile_values){t, size, from, values, split, inverse});
 }
 
-/* Thread blocks that look far enough ahead to have their numbers by the time they are needed, and
- * do not disturb those that others wait for by looking too: a few stages' tiles, or all that fit.
- */
+/* Thread blocks of a launch whose rows wait: those of the tiles of ten stages, within bounds. As
+ * many have loaded their values by the time these are needed. More would only slow down the thread
+ * blocks that others wait for, by polling. */
 static int64_t waiting_blocks(const tess_segment *s, int multiprocessors)
 {
     const int64_t ahead = 10 * (s->end - s->tile) / s->stages;

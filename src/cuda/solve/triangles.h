@@ -2,8 +2,8 @@
  *
  * Plain C without a driver: the backend copies the arrays to a device, the tests to the emulator.
  *
- *     tile     up to `rows` block rows of one stage; a thread block solves one at a time
- *     segment  tiles of one wide stage, or of several narrow ones: one launch
+ *     tile     up to `rows` block rows of one stage; a thread block solves one tile at a time
+ *     segment  the tiles of one launch: of one wide stage, or of several narrow ones
  *
  * A position is a row's number in the order of the sweep: its place downwards, rows - 1 - place
  * upwards.
@@ -18,20 +18,20 @@ typedef struct tess_triangle_tuning {
     int rows, threads, depth, panel; /* ROWS, THREADS, DEPTH, PANEL of triangular.cu */
     int nap;                         /* NAP: ns between two looks at a value; 0: none */
     int ahead;                       /* AHEAD */
-    int64_t wide;   /* a stage of so many threads is a launch of its own, others are joined */
+    int64_t wide;   /* a stage of at least so many threads is a launch of its own */
     int64_t blocks; /* thread blocks of a launch of joined stages; 0: by the width of stages */
 } tess_triangle_tuning;
 
 typedef struct tess_segment {
     int64_t tile, end; /* tiles tile .. end-1 */
     int64_t stages;
-    bool wide;    /* a stage that has it alone */
+    bool wide;    /* one wide stage */
     bool waiting; /* several stages: rows wait for rows of the same launch */
 } tess_segment;
 
-/* As triangular.cu reads it. */
+/* A tile as triangular.cu reads it. */
 typedef struct tess_tile {
-    int64_t block;       /* its first, padding included */
+    int64_t block;       /* number of its first stored block, padding included */
     int32_t first, rows; /* positions */
 } tess_tile;
 
@@ -58,20 +58,20 @@ typedef struct tess_cuda_triangle {
     int32_t *columns; /* tile by tile: block k of all its rows, then block k + 1 */
 } tess_cuda_triangle;
 
-/* For blocks of a size and stages of so many scalar rows on average. */
+/* The tuning for blocks of that size and stages of `stage_threads` scalar rows on average. */
 tess_triangle_tuning tess_triangle_guess(int32_t block, double stage_threads);
 /* "-DREAL=8 -DHELD=4 -DBH=3 ..." */
 void tess_triangle_defines(const tess_triangle_tuning *tuning, int32_t block, tess_type vector_type,
                            tess_type type, char *text, size_t size);
 
-/* The tiles of one triangle of `split`; numbers come with tess_cuda_triangle_fill. */
+/* The tiles of one triangle of `split`, without values: tess_cuda_triangle_fill writes those. */
 tess_status tess_cuda_triangle_create(const tess_staged *staged, const tess_split *split, bool up,
                                       const tess_triangle_tuning *tuning, tess_cuda_triangle **out);
 void tess_cuda_triangle_destroy(tess_cuda_triangle *triangle);
 
-/* Bytes of each array; those of a downward triangle have no INVERSE. */
+/* Bytes of an array. A downward triangle has no INVERSE. */
 size_t tess_cuda_triangle_bytes(const tess_cuda_triangle *triangle, int array);
-/* The host's array for those of the pattern, NULL for VALUES and INVERSE. */
+/* The host's array of the pattern; NULL for VALUES and INVERSE. */
 const void *tess_cuda_triangle_array(const tess_cuda_triangle *triangle, int array);
 /* Writes VALUES and INVERSE (unused downwards). */
 void tess_cuda_triangle_fill(const tess_cuda_triangle *triangle, const tess_staged *staged,

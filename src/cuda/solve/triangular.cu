@@ -10,21 +10,22 @@
  *
  * Rows of a tile do not wait for each other. Two ways to run a range of tiles:
  *
- *   (plain)   a stage a launch, a tile a thread block: what a row needs is there.
+ *   (plain)   a stage a launch, a tile a thread block. Earlier launches have computed what rows need.
  *   _waiting  many stages a launch. Thread blocks draw tiles in the order of the sweep, so that
- *             what a tile waits for is already being computed, and look at the values it needs until
- *             they are there. `out` is all absent before; the order of a row's sum is fixed.
+ *             what a tile waits for is already being computed. They poll the values they need until
+ *             these are no longer absent, which all of `out` is before. The order of a row's sum is
+ *             fixed.
  *
- * A row is read DEPTH blocks at a time, the first time fewer: the blocks that come last, which the
- * row waits for longest, are a whole step, and nothing has to be read after them. Waiting rows have
- * the next step's blocks under way while they wait.
+ * A row is read in steps of DEPTH blocks, of which the first may have fewer. The last blocks, which
+ * the row waits for longest, are then one whole step, and nothing has to be read after them. Waiting
+ * rows load the next step's blocks while they wait.
  *
  *   REAL, HELD  bytes of a scalar of the vectors and of the factors
  *   BH          height and width of a block        ROWS     of a tile, at most
- *   THREADS     a block: at least ROWS * BH where BH is not larger than that
+ *   THREADS     threads a thread block: at least ROWS * BH, or fewer than BH (large blocks)
  *   DEPTH       blocks of a step                   PANEL    columns of a block of a step
  *   BLOCKS      thread blocks of the plain entries that an SM must be able to hold
- *   AHEAD       1: plain rows read the next step ahead too
+ *   AHEAD       1: plain rows load the next step ahead too
  */
 #include "common.cuh"
 
@@ -54,7 +55,7 @@ typedef struct triangular_row {
     int first;       /* block of the first step: 0, or negative */
 } triangular_row;
 
-/* The blocks of one step, which may begin before the first of them. */
+/* Loads the blocks of one step. The first step may begin before the row's first block. */
 DEVICE void load_step(const triangular_row *row, int step, int *places, held *v, policy p)
 {
     const int k = row->first + step / PANELS * DEPTH, column = step % PANELS * PANEL;
@@ -74,7 +75,7 @@ DEVICE void load_step(const triangular_row *row, int step, int *places, held *v,
     }
 }
 
-/* The values of `out` that a step needs. */
+/* Loads the values of `out` that a step needs; `waiting`: polls until all are there. */
 DEVICE void fetch(const real *out, const int *places, int column, real *x, const int waiting)
 {
     int absent;
@@ -97,7 +98,7 @@ DEVICE void fetch(const real *out, const int *places, int column, real *x, const
     } while (waiting && absent);
 }
 
-/* `sum` less the row's blocks times `out`. */
+/* `sum` minus the row's blocks times `out`. */
 DEVICE real subtract_blocks(const triangular_row *row, int steps, const real *out, real sum,
                             const int waiting)
 {

@@ -1,5 +1,5 @@
-/* From a list of steps to units: which launches, and the arithmetic on scalars between them. No
- * device is needed here. */
+/* Turns a list of steps into units: launches, and the programmes of scalars between them. No device
+ * is needed here. */
 #include "cuda/solve/units.h"
 
 static tess_status put_ints(tess_ctx *ctx, tess_unit_list *list, int count, const int *ints)
@@ -19,7 +19,7 @@ static tess_status add_unit(tess_ctx *ctx, tess_unit_list *list, const tess_unit
     return TESS_OK;
 }
 
-/* A unit that ends a dot product or does scalars has a programme, empty to begin with. */
+/* Adds a unit that ends a dot product or computes scalars: it has a programme, empty at first. */
 static tess_status add_ending(tess_ctx *ctx, tess_unit_list *list, tess_unit *unit)
 {
     static const int empty[3] = {0};
@@ -47,8 +47,8 @@ static tess_status add_pass(tess_ctx *ctx, tess_unit_list *list, const tess_step
     return TESS_OK;
 }
 
-/* A product; its dot in a FINISH, which has a pass for products without a fused form and for
- * several systems that are multiplied together. */
+/* Adds a product, and a FINISH for its dot product. The FINISH has a pass, for products without a
+ * fused form and for several systems that are multiplied together. */
 static tess_status add_apply(tess_ctx *ctx, tess_unit_list *list, const tess_step *step, bool fused)
 {
     tess_unit unit = {.kind = TESS_UNIT_APPLY, .step = step, .programme = -1};
@@ -100,7 +100,7 @@ static tess_status add_step(tess_ctx *ctx, tess_unit_list *list, const tess_step
                     &(tess_unit){.kind = TESS_UNIT_PRECONDITION, .step = step, .programme = -1});
 }
 
-/* The iteration ends with the last programme; the units behind it finish what it began. */
+/* Makes the last programme judge the iteration. Units behind it still belong to the iteration. */
 static tess_status add_end(tess_ctx *ctx, tess_unit_list *list, const tess_stop *stops, int count)
 {
     int64_t last = list->count;

@@ -5,25 +5,27 @@
 #include "cuda/driver/driver_api.h"
 #include "cuda/solve/pass.h"
 
-/* steps.cuh */
+enum { TESS_FINISH_THREADS = 512 }; /* of finish.cu */
+
+/* The control of a system: steps.cuh. */
 enum { TESS_GUARD_NONE = -1, TESS_GUARD_STOPPED = 0, TESS_GUARD_PAST = 1, TESS_CONTROL = 8 };
 enum { TESS_CONTROL_COUNT = 2, TESS_CONTROL_LIMIT, TESS_CONTROL_ENOUGH, TESS_CONTROL_TOO_MUCH };
 
 typedef enum tess_unit_kind {
-    TESS_UNIT_APPLY,       /* a product; its dot's parts go to the FINISH that follows */
-    TESS_UNIT_PASS,        /* one kernel */
-    TESS_UNIT_FINISH,      /* the last sum of an APPLY, and scalars */
-    TESS_UNIT_RESCALE,     /* a vector in another precision */
-    TESS_UNIT_PRECONDITION /* triangular solves */
+    TESS_UNIT_APPLY,       /* a product; a FINISH adds up the partial sums of its dot product */
+    TESS_UNIT_PASS,        /* one kernel of a pass */
+    TESS_UNIT_FINISH,      /* the dot product of the APPLY before, and scalars */
+    TESS_UNIT_RESCALE,     /* a vector to another precision */
+    TESS_UNIT_PRECONDITION /* triangular solves, or the caller's operator */
 } tess_unit_kind;
 
 typedef struct tess_unit {
     tess_unit_kind kind;
-    const tess_step *step;  /* that its time is counted for */
-    tess_pass_kernel *pass; /* PASS; FINISH: the dot, where no product did it */
+    const tess_step *step;  /* for which its time is counted */
+    tess_pass_kernel *pass; /* PASS; FINISH: the dot product, where no fused product left it */
     cu_function function;
-    bool sums;                     /* FINISH: of the product before */
-    int64_t first_update, updates; /* PASS: those of the steps in it */
+    bool sums;                     /* APPLY, FINISH: the product leaves partial sums */
+    int64_t first_update, updates; /* PASS: which updates of the steps it has */
     int64_t programme;             /* index into the list's programmes, -1: none */
     int64_t guard;
 } tess_unit;
@@ -44,9 +46,9 @@ typedef struct tess_unit_list {
     int between_count;
 } tess_unit_list;
 
-/* Fills a list that has its steps. `fused`: products leave the parts of their dots. `iteration`:
- * the list ends one, and stops are looked at. */
+/* Makes the units of list->steps. `fused`: products leave partial sums of their dot products.
+ * `iteration`: the list is an iteration, which ends with a decision by `stops`. */
 tess_status tess_units_build(tess_unit_list *list, bool fused, bool iteration,
                              const tess_stop *stops, int stop_count);
-/* All but the list itself and what is on the device. */
+/* Frees all but the list itself and what is on the device. */
 void tess_units_free(tess_unit_list *list);

@@ -27,24 +27,23 @@ typedef struct search {
 
 /* ---- The candidates ---- */
 
-static void propose(search *S, int32_t rows, int32_t cols, int32_t row_offset, int32_t col_offset)
+static void propose(search *S, int32_t rows, int32_t cols)
 {
-    S->list[S->count++] = (tess_block_candidate){
-        .rows = rows, .cols = cols, .row_offset = row_offset, .col_offset = col_offset};
+    S->list[S->count++] = (tess_block_candidate){.rows = rows, .cols = cols};
 }
 
 static void propose_aligned(search *S)
 {
     for (int32_t b = 1; b <= TESS_DETECT_MAX; b++)
-        propose(S, b, b, 0, 0);
+        propose(S, b, b);
     for (int32_t r = 1; r <= 8; r++)
         for (int32_t c = 1; c <= 8; c++)
             if (r != c)
-                propose(S, r, c, 0, 0);
+                propose(S, r, c);
     for (int32_t r = 1; r <= TESS_DETECT_MAX; r *= 2)
         for (int32_t c = 1; c <= TESS_DETECT_MAX; c *= 2)
             if (r != c && (r > 8 || c > 8))
-                propose(S, r, c, 0, 0);
+                propose(S, r, c);
 }
 
 static void price(const search *S, tess_block_candidate *C)

@@ -56,8 +56,9 @@ static void count_groups(void *arg, tess_range groups)
     tess_take(&job->total, found);
 }
 
-int64_t tess_count_regrouped(tess_ctx *ctx, const tess_pattern *P, const int64_t *order, int32_t b,
-                             int32_t *group_of, tess_marks *marks)
+/* Blocks of b x b in that order. group_of is scratch of P->rows. */
+static int64_t count_regrouped(tess_ctx *ctx, const tess_pattern *P, const int64_t *order,
+                               int32_t b, int32_t *group_of, tess_marks *marks)
 {
     struct count_groups job = {P, order, group_of, marks, b, 0};
     for (int64_t i = 0; i < P->rows; i++)
@@ -66,7 +67,8 @@ int64_t tess_count_regrouped(tess_ctx *ctx, const tess_pattern *P, const int64_t
     return job.total;
 }
 
-void tess_interleave(int64_t rows, int32_t fields, int64_t *order)
+/* The order that interleaves `fields` equal fields. */
+static void interleave(int64_t rows, int32_t fields, int64_t *order)
 {
     const int64_t length = rows / fields;
     for (int64_t i = 0; i < rows; i++)
@@ -87,7 +89,7 @@ static double price(const search *S, int32_t b, int64_t blocks, bool permuted)
 /* Counts what S->order has, and keeps it where it moves less than the best so far. */
 static void try_order(search *S, int32_t b, int32_t fields)
 {
-    const int64_t blocks = tess_count_regrouped(S->ctx, &S->P, S->order, b, S->group_of, &S->marks);
+    const int64_t blocks = count_regrouped(S->ctx, &S->P, S->order, b, S->group_of, &S->marks);
     const double bytes = price(S, b, blocks, true);
     if (!(bytes < S->best.bytes))
         return;
@@ -111,7 +113,7 @@ static tess_status try_fields(search *S)
         if (S->P.rows % f != 0)
             continue;
         TESS_TRY(tess_progress(S->ctx, "looking for fields", f, TESS_REGROUP_MAX));
-        tess_interleave(S->P.rows, f, S->order);
+        interleave(S->P.rows, f, S->order);
         try_order(S, f, f);
     }
     return TESS_OK;

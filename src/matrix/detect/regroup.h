@@ -37,10 +37,3 @@ tess_status tess_sort_similar(tess_ctx *ctx, const tess_similar *similar, int64_
 tess_status tess_group_similar(tess_ctx *ctx, const tess_similar *similar, int64_t rows,
                                const tess_similar_pairs *pairs, int32_t b, int64_t *order,
                                int64_t *grouped);
-
-/* The order that interleaves `fields` equal fields. */
-void tess_interleave(int64_t rows, int32_t fields, int64_t *order);
-
-/* Blocks of b x b in that order. group_of is scratch of P->rows. */
-int64_t tess_count_regrouped(tess_ctx *ctx, const tess_pattern *P, const int64_t *order, int32_t b,
-                             int32_t *group_of, tess_marks *marks);

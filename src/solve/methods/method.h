@@ -121,7 +121,8 @@ struct tess_method {
     tess_status (*mend)(tess_solver *solver, int system, int64_t position);
     /* After the start (position -1) and each iteration (position in the cycle), with the slots in
      * solver->slots: ends the system when a quantity has become unusable. system->residual is the
-     * root of slot RR; a method that knows |r| otherwise sets it here. */
+     * root of slot RR; a method that knows |r| otherwise sets it here. NULL: the driver's own
+     * checks of |r| suffice. */
     void (*check)(tess_solver *solver, tess_system *system, int64_t position);
     /* What makes `check` end a system or `mend` work, for devices that iterate by themselves. */
     const tess_stop *stops;

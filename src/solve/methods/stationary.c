@@ -34,14 +34,6 @@ static void check_refinement(tess_solver *solver, tess_system *system, int64_t p
                         system->residual / system->rhs_norm, (long long)system->iteration);
 }
 
-/* The driver sees |r| grow or stay: nothing else can become unusable. */
-static void check_cycles(tess_solver *solver, tess_system *system, int64_t position)
-{
-    (void)solver;
-    (void)system;
-    (void)position;
-}
-
 const tess_method tess_method_direct = {
     .name = "direct",
     .summary = "any A: complete factors by SuiteSparse, with refinement",
@@ -60,5 +52,4 @@ const tess_method tess_method_amg = {
     .vectors = VECTORS,
     .slots = TESS_S_OWN,
     .build = build,
-    .check = check_cycles,
 };

@@ -1,15 +1,16 @@
 /* Groups of block rows that become one coarse block row each.
  *
- * Block rows are cut into domains, whose number depends on the matrix alone; threads share them.
+ * Block rows are cut into domains, which threads share. The number of domains depends on the matrix
+ * alone, and so do the groups.
  *
- *   1. In a domain, in order: a row whose strong neighbours are all free, and of the same domain,
+ *   1. Each domain in order: a row whose strong neighbours are all free, and of the same domain,
  *      begins a group with them. First rows of groups are an independent set: no two have a common
  *      neighbour.
- *   2. A row left over joins the group of its strongest neighbour that had one after 1, of whatever
- *      domain.
- *   3. In a domain, in order: a row left over begins a group with its free neighbours.
+ *   2. A row left over joins the group of its strongest neighbour that has one after round 1, in
+ *      whatever domain.
+ *   3. Each domain in order: a row still left over begins a group with its free neighbours.
  *
- * A row without strong neighbours stays outside: its own equation is all that smoothers need.
+ * A row without strong neighbours stays outside all groups: smoothers solve its equation alone.
  */
 #include "solve/pc/amg/amg.h"
 
@@ -25,10 +26,10 @@ void tess_aggregates_free(tess_ctx *ctx, tess_aggregates *aggregates)
 typedef struct walk {
     const tess_matrix *A;
     const float *strength;
-    int32_t *of;    /* the domain's own numbers to begin with */
-    int32_t *first; /* groups of each domain, then the first number of each */
-    int32_t *joins; /* the group that each row joins in the second round */
-    int32_t *rest;  /* as first, of the third round */
+    int32_t *of;    /* the group of each row; in round 1 counted within the domain */
+    int32_t *first; /* number of groups of each domain, then the first group of each */
+    int32_t *joins; /* the group that each row joins in round 2 */
+    int32_t *rest;  /* as `first`, for round 3 */
     int domains;
 } walk;
 
@@ -37,7 +38,7 @@ static int64_t domain_row(const walk *w, int domain)
     return w->A->block_rows * domain / w->domains;
 }
 
-/* Whether a row couples to others at all. */
+/* Whether a row has no strong neighbour. */
 static bool is_alone(const walk *w, int64_t row)
 {
     for (int64_t k = w->A->row_offsets[row]; k < w->A->row_offsets[row + 1]; k++)
@@ -58,7 +59,7 @@ static bool is_first(const walk *w, int64_t row, int64_t begin, int64_t end)
     return true;
 }
 
-/* Row and its free neighbours of the domain become group `number`. */
+/* Makes a group of the row and its free neighbours in the domain. */
 static void group(const walk *w, int64_t row, int64_t begin, int64_t end, int32_t number)
 {
     w->of[row] = number;
@@ -91,7 +92,7 @@ static int domain_of(const walk *w, int64_t row)
     return domain;
 }
 
-/* The neighbour whose group a row joins, -1 where no neighbour has one. */
+/* The strongest neighbour that has a group; -1: there is none. */
 static int64_t strongest(const walk *w, int64_t row)
 {
     int64_t best = -1;
@@ -105,7 +106,7 @@ static int64_t strongest(const walk *w, int64_t row)
     return best;
 }
 
-/* The domain's own numbers become those of the whole: what was `count` becomes the first number. */
+/* Turns the number of groups of each domain into its first group in the numbering of the whole. */
 static void number_groups(const walk *w, int32_t *first)
 {
     int32_t next = 0;
@@ -117,7 +118,8 @@ static void number_groups(const walk *w, int32_t *first)
     first[w->domains] = next;
 }
 
-/* What rows left over join, from the state after the first round alone. */
+/* Round 2: which group a row left over joins. Only groups of round 1 count, so the result does not
+ * depend on the order of rows. */
 static void join(void *arg, tess_range range)
 {
     const walk *w = arg;
@@ -127,7 +129,7 @@ static void join(void *arg, tess_range range)
     }
 }
 
-/* Third round of a domain: first[domain] becomes the number of its new groups. */
+/* Round 3 of a domain: its new groups are numbered from `from` on. Returns how many there are. */
 static int32_t group_rest(const walk *w, int domain, int32_t from)
 {
     const int64_t begin = domain_row(w, domain), end = domain_row(w, domain + 1);
@@ -142,7 +144,8 @@ static tess_status list_members(tess_ctx *ctx, int64_t rows, tess_aggregates *ou
 {
     TESS_TRY(TESS_CALLOC(ctx, out->count + 2, &out->offsets));
     TESS_TRY(TESS_ALLOC(ctx, rows, &out->members));
-    /* Counts two places on, so that places one on are where the next member goes. */
+    /* Group g is counted at offsets[g + 2]. After the sum offsets[g + 1] is where its next member
+     * goes, and in the end where the group ends. */
     for (int64_t i = 0; i < rows; i++)
         if (out->of[i] >= 0)
             out->offsets[out->of[i] + 2]++;
@@ -168,12 +171,13 @@ static void third_round(void *arg, tess_range range)
     for (int d = (int)range.first; d < range.last; d++) {
         for (int64_t i = domain_row(w, d); i < domain_row(w, d + 1); i++)
             w->of[i] = joins[i] >= 0 ? joins[i] : w->of[i] >= 0 ? w->first[d] + w->of[i] : w->of[i];
-        /* Numbers behind all others for now: a row of the third round is told by them. */
+        /* For now every domain numbers its new groups behind all others, which marks their rows. */
         w->rest[d] = group_rest(w, d, w->first[w->domains]);
     }
 }
 
-/* Domain 0 has its numbers already: the range is that of the domains behind it. */
+/* Gives groups of round 3 their final numbers. Those of domain 0 have them, so range i is domain
+ * i + 1. */
 static void number_rest(void *arg, tess_range range)
 {
     const walk *w = arg;

@@ -6,23 +6,24 @@ const char *const tess_amg_smoother_names[TESS_SMOOTHERS + 1] = {"auto", "chebys
                                                                  NULL};
 const char *const tess_amg_prolongator_names[TESS_PROLONGATORS + 1] = {"smoothed", "plain", NULL};
 
-/* Entries that are mirrored but for this share of them make a symmetric matrix. */
+/* The largest asymmetry (tess_symmetry) of a matrix that counts as symmetric. */
 static const double rounding = 1e-10;
 
-/* A method for symmetric matrices has its caller's word; others are told by the entries. */
+/* Whether A is symmetric. For a method that needs a symmetric matrix the caller has said so; for
+ * others the entries are compared. */
 static tess_status look(const tess_plan *plan, const tess_pc *pc, bool *symmetric)
 {
     tess_symmetry symmetry = {.asymmetry = 0};
     const tess_matrix A = tess_plan_present(plan);
     if (!pc->options.positive)
         TESS_TRY(tess_matrix_symmetry(pc->ctx, &A, &symmetry));
-    *symmetric = !(symmetry.asymmetry >= rounding); /* a NaN is found by the method */
+    *symmetric = !(symmetry.asymmetry >= rounding); /* with NaNs too: the method reports those */
     return TESS_OK;
 }
 
-/* What was left to us. Where A is not symmetric, or prolongators are plain, the coarse correction
- * is of the wrong size: a K-cycle finds the right one, where the method allows a preconditioner
- * that changes. A W-cycle is the next best. */
+/* Chooses what the options leave to `auto`. Where A is not symmetric, or prolongators are plain,
+ * the coarse correction has the wrong size. A K-cycle finds the right size, where the method allows
+ * a preconditioner that changes. Elsewhere a W-cycle is the next best. */
 static tess_status choose(const tess_plan *plan, const tess_pc *pc, tess_amg *amg)
 {
     const tess_amg_options *options = &pc->options.amg;
@@ -39,7 +40,7 @@ static tess_status choose(const tess_plan *plan, const tess_pc *pc, tess_amg *am
                   : amg->smoother == TESS_SMOOTHER_CHEBYSHEV ? 2
                                                              : 1;
     amg->sweep = amg->smoother == TESS_SMOOTHER_ILU0 ? tess_pc_ilu0 : tess_pc_ssor;
-    amg->sweep.replaces_pivots = true; /* of empty rows, and of singular coarse matrices */
+    amg->sweep.replaces_pivots = true; /* empty rows and singular coarse matrices have zeros */
     if (pc->options.transpose && (!amg->symmetric || amg->cycle == TESS_CYCLE_K))
         return tess_fail(pc->ctx, TESS_ERR_UNSUPPORTED,
                          "pc=amg has no transpose %s: try gmres or bicgstab",
@@ -60,7 +61,7 @@ void tess_amg_count_time(tess_amg *amg, int phase)
     amg->since = now;
 }
 
-/* What the time of a set-up went for: phases of half a millisecond or more. */
+/* Writes the times of a set-up's phases of half a millisecond or more. */
 static void write_times(tess_amg *amg)
 {
     static const char *const names[AMG_PHASES] = {"modes",    "plans",  "diagonal", "eigenvalue",
@@ -77,7 +78,7 @@ static void write_times(tess_amg *amg)
     tess_append(amg->text, sizeof amg->text, "\n");
 }
 
-/* A line for the whole, one a level and one for the times. */
+/* Writes the description: two lines about all levels, one a level and one about the times. */
 static void write_text(tess_amg *amg)
 {
     static const char *const cycles[TESS_CYCLES] = {"", "V", "W", "K"};

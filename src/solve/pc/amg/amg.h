@@ -1,20 +1,20 @@
 /* Smoothed aggregation multigrid on blocks (pc=amg).
  *
  *     level 0   A  b x b blocks        strength.c   which blocks couple strongly
- *        │  P  b x k                   aggregate.c  block rows in groups, one a coarse block row
+ *        │  P  b x k                   aggregate.c  groups of block rows: coarse block rows
  *     level 1   P'AP  k x k            tentative.c  the modes on each group, orthonormal
  *        │  P  k x k                   prolong.c    P: the tentative prolongator smoothed by A
  *     level 2   k x k                  restrict.c   R = P'
  *        ...                           hierarchy.c  all levels, new values
  *     bottom    its inverse, dense     bottom.c
  *                                      smoother.c   Gauss-Seidel and ILU(0) of a level
- *                                      plans.c      what cycles multiply with
+ *                                      plans.c      the plans of a cycle's products
  *                                      cycle.c      one cycle as steps of a solver
- *                                      device.h     what a device does of the set-up
+ *                                      device.h     the part of the set-up that a device may do
  *
- * The modes are k vectors that A maps to almost 0: what smoothers cannot reduce. Set-up is in
- * double precision; the levels that cycles run on are copies in the preconditioner's precision.
- * Nothing depends on the number of threads but Gauss-Seidel and ILU(0) by domains.
+ * The modes are k vectors that A maps to almost 0, which smoothers cannot reduce. Set-up computes
+ * in double precision. The levels that cycles run on are copies in the preconditioner's precision.
+ * Only Gauss-Seidel and ILU(0) by domains depend on the number of threads.
  */
 #pragma once
 
@@ -22,15 +22,15 @@
 
 enum { TESS_AMG_LEVELS = 24, TESS_AMG_MODES = 32 };
 
-/* What the levels' vectors are for, in the order of their numbers. The finest level and V-cycles
- * have those before AMG_OF_V, W-cycles those before AMG_OF_W. */
+/* The vectors of a level, in the order of their numbers. The finest level, and all levels of
+ * V-cycles, have those before AMG_OF_V. Levels of W-cycles have those before AMG_OF_W. */
 enum {
     AMG_X,
     AMG_R,
     AMG_D,
     AMG_T,
     AMG_OF_V,
-    AMG_B = AMG_OF_V, /* K: what is left of the right-hand side; W: the second correction */
+    AMG_B = AMG_OF_V, /* K: the residual of the two iterations; W: the second correction */
     AMG_OF_W,
     AMG_C = AMG_OF_W, /* K: the first correction ... */
     AMG_AC,           /* ... and A times it */
@@ -38,7 +38,7 @@ enum {
     AMG_LEVEL_VECTORS
 };
 
-/* Matrices of a level that cycles have plans of. */
+/* The matrices of a level that cycles multiply with. */
 typedef enum tess_amg_matrix {
     AMG_MATRIX_A,
     AMG_MATRIX_P,
@@ -46,7 +46,7 @@ typedef enum tess_amg_matrix {
     AMG_MATRICES
 } tess_amg_matrix;
 
-/* What a set-up takes its time for. */
+/* The phases of a set-up, whose times are counted. */
 enum {
     AMG_MODES,
     AMG_PLANS,
@@ -74,25 +74,25 @@ typedef struct tess_amg_level {
     tess_matrix *A; /* f64; level 0: the plan's, or a copy of it in f64 */
     bool owns_A;
     float *strength; /* one a block; 0: weak or on the diagonal */
-    bool all_strong; /* every block off the diagonal, and the diagonal is stored */
+    bool all_strong; /* every block off the diagonal is strong, and the diagonal is stored */
     tess_aggregates aggregates;
     tess_matrix *tentative;  /* orthonormal modes of each group: at most one block a row */
-    bool *dead;              /* one a coarse scalar row: the group's modes have no such part */
+    bool *dead;              /* one a coarse scalar row: on its group the mode depends on others */
     tess_matrix *filtered;   /* A without weak blocks; NULL where all are strong */
     tess_matrix *P, *R, *AP; /* f64 */
     int64_t *R_from;         /* the block of P that each block of R is */
-    void *device;            /* where the device has the numbers (device.h); NULL: the host */
-    double *inverse;         /* of the diagonal blocks, padding as the identity */
-    double largest;          /* eigenvalue of the inverse diagonal times A, about */
-    double *modes;           /* k columns of as many scalars as A has with padding */
+    void *device;            /* the state of device.h, which has the values; NULL: the host has */
+    double *inverse;         /* of the diagonal blocks; padding is inverted as the identity */
+    double largest;          /* estimate of the largest eigenvalue of D^-1 A */
+    double *modes;           /* k columns of modes_length scalars: A's rows with padding */
     int64_t modes_length;
 
-    /* What cycles use, in the preconditioner's precision. */
+    /* For cycles, in the preconditioner's precision. */
     tess_diagonal diagonal; /* Chebyshev's */
     tess_pc smoother;       /* Gauss-Seidel or ILU(0) */
-    /* Copies in f32, or patterns whose values the device has; NULL: those above. */
+    /* Copies in f32, or patterns whose values the device has; NULL: A, P and R are used. */
     tess_matrix *cycle_A, *cycle_P, *cycle_R;
-    void *converted[AMG_MATRICES]; /* new f32 values in device memory, once there were some */
+    void *converted[AMG_MATRICES]; /* f32 values in device memory, once a device computed them */
     tess_plan *plan, *P_plan, *R_plan;
     bool owns_plan;
 } tess_amg_level;
@@ -100,17 +100,17 @@ typedef struct tess_amg_level {
 typedef struct tess_amg {
     tess_ctx *ctx;
     tess_device *device; /* the plan's */
-    tess_device *host;   /* set-up computes here; opened where the plan's device is another */
+    tess_device *host;   /* a CPU for the set-up; opened where the plan's device is none */
     bool owns_host;
-    bool symmetric;      /* A is, and the cycle */
+    bool symmetric;      /* A is symmetric, and so is the cycle */
     int cycle, smoother; /* tess_amg_cycle, tess_amg_smoother: not AUTO */
-    tess_pc_ops sweep;   /* of Gauss-Seidel or ILU(0): pivots that are 0 are replaced */
+    tess_pc_ops sweep;   /* of Gauss-Seidel or ILU(0), with zero pivots replaced */
     int64_t degree;      /* of the polynomial, or sweeps */
     bool plain;          /* the tentative prolongators are the prolongators */
     int32_t modes;
     int levels;
     tess_amg_level level[TESS_AMG_LEVELS];
-    tess_matrix *bottom, *cycle_bottom; /* the last level's inverse; NULL: it is smoothed only */
+    tess_matrix *bottom, *cycle_bottom; /* the last level's inverse; NULL: the level is smoothed */
     tess_plan *bottom_plan;
     tess_vector_level vector_level[TESS_AMG_LEVELS + 1];
     int vectors_of[TESS_AMG_LEVELS * (AMG_LEVEL_VECTORS + 1)]; /* level of each vector */
@@ -120,10 +120,11 @@ typedef struct tess_amg {
 
 /* ---- strength.c ---- */
 
-/* strength of level->A's blocks: |A_ij| / sqrt(|A_ii| |A_jj|) in the Frobenius norm, 0 where that
- * is less than `threshold` times the largest of row i and of row j. */
+/* Fills level->strength: |A_ij| / sqrt(|A_ii| |A_jj|) in the Frobenius norm, or 0 where that is
+ * less than `threshold` times both the largest of row i and the largest of row j. */
 tess_status tess_amg_strength(tess_ctx *ctx, double threshold, tess_amg_level *level);
-/* A without its weak blocks, which are added to the diagonal: the pattern, then its values. */
+/* level->filtered: A without its weak blocks, which are added to the diagonal. The first function
+ * makes the pattern, the second one fills in values. */
 tess_status tess_amg_filter(tess_ctx *ctx, tess_amg_level *level);
 void tess_amg_filter_values(tess_ctx *ctx, tess_amg_level *level);
 
@@ -135,50 +136,51 @@ void tess_aggregates_free(tess_ctx *ctx, tess_aggregates *aggregates);
 /* ---- modes.c ---- */
 
 /* The modes of the finest level: the caller's, rigid motions of the coordinates, or one constant a
- * component. *out has *count columns of `length` scalars. */
+ * component. *out has *count columns of *length scalars. */
 tess_status tess_amg_modes(const tess_pc *pc, const tess_matrix *A, int32_t *count, int64_t *length,
                            double **out);
 
 /* ---- tentative.c ---- */
 
-/* level->tentative and level->dead from level->modes, and the next level's modes. */
+/* Makes level->tentative and level->dead from level->modes, and the modes of the next level. */
 tess_status tess_amg_tentative(tess_ctx *ctx, int32_t modes, tess_amg_level *level,
                                double **coarse_modes);
 
 /* ---- prolong.c ---- */
 
-/* Inverses of the diagonal blocks; a singular one gets a generalised inverse. */
+/* Fills level->inverse; a singular diagonal block gets a generalised inverse. */
 tess_status tess_amg_invert_diagonal(tess_ctx *ctx, tess_amg_level *level);
-/* level->largest, by a few steps of Lanczos' method with an f64 plan of A; NULL: a plan on the host
- * is made for it. */
+/* Estimates level->largest by a few steps of Lanczos' method with an f64 plan of A. plan NULL: one
+ * is made on the host. */
 tess_status tess_amg_largest(tess_amg *amg, tess_plan *plan, tess_amg_level *level);
-/* omega = 4/3 over the largest eigenvalue. */
+/* omega = 4/3 divided by the largest eigenvalue. */
 double tess_amg_omega(const tess_amg_level *level);
-/* Values of level->P = (I - omega D^-1 A) tentative, whose pattern is there. */
+/* Fills the values of level->P = (I - omega D^-1 A) tentative, whose pattern has been made. */
 tess_status tess_amg_prolong(tess_ctx *ctx, tess_amg_level *level);
 
 /* ---- smoother.c ---- */
 
-/* level->smoother from the present values of level->plan, made now if this is the first time. */
+/* Makes or updates level->smoother from the present values of level->plan. */
 tess_status tess_amg_smoother_of(const tess_pc *pc, const tess_amg *amg, tess_amg_level *level);
 
 /* ---- restrict.c ---- */
 
-/* level->R's pattern and R_from, then its values, both from P's. */
+/* The first function makes the pattern of level->R and R_from from P's, the second one R's values.
+ */
 tess_status tess_amg_restrict(tess_ctx *ctx, tess_amg_level *level);
 void tess_amg_restrict_values(tess_ctx *ctx, tess_amg_level *level);
-/* Rows of the coarse matrix that the modes of a group do not reach couple to nothing: their
- * diagonal becomes that of the block's largest, which keeps the matrix definite. */
+/* Gives dead rows of the coarse matrix, which are 0, a diagonal: the largest of their block. That
+ * keeps the matrix definite. */
 void tess_amg_revive(const tess_amg_level *level, tess_matrix *coarse);
 
 /* ---- bottom.c ---- */
 
-/* The dense inverse of A with A's blocks; where A is singular, of a part of it, or of a matrix
- * nearby if A is not symmetric (bottom.c). */
+/* The inverse of A as a dense matrix with A's blocks. Where A is singular, a generalised inverse
+ * (bottom.c) or, if A is not symmetric, the inverse of a matrix nearby. */
 tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, bool symmetric,
                                    tess_matrix **out);
-/* The same of a dense symmetric n x n matrix, column-major, in place. `work` holds n*n + 2 n
- * doubles. ctx NULL: by the calling thread alone. */
+/* Inverts a dense symmetric n x n matrix, column-major, in place. `work` has n*n + 2 n doubles. ctx
+ * NULL: the calling thread computes alone. */
 void tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double *work);
 
 /* ---- hierarchy.c ---- */
@@ -186,25 +188,26 @@ void tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double *work);
 tess_status tess_amg_build(tess_plan *plan, tess_pc *pc, tess_amg *amg);
 tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg);
 void tess_amg_clear(tess_amg *amg);
-/* Stored scalars of all levels over those of the finest. */
+/* Stored scalars of all levels divided by those of the finest. */
 double tess_amg_complexity(const tess_amg *amg);
 
 /* ---- plans.c ---- */
 
-/* The plan of a level's A, or new values for it; `plan` is the caller's, of the finest level. */
+/* Makes the plan of a level's A, or gives it new values. `plan` is the caller's, of the finest
+ * level. */
 tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *amg,
                                 tess_amg_level *level);
-/* All else that cycles need of the levels. */
+/* Makes or updates all else that cycles need of the levels. */
 tess_status tess_amg_put_levels(tess_plan *plan, const tess_pc *pc, tess_amg *amg);
 
 /* ---- amg.c ---- */
 
 void tess_amg_start_clock(tess_amg *amg);
-/* The time since the last call, or the start, belongs to `phase`. */
+/* Adds the time since the last call, or since the start, to `phase`. */
 void tess_amg_count_time(tess_amg *amg, int phase);
 
 /* ---- cycle.c ---- */
 
-/* Levels, vectors and slots that cycles need. */
+/* Fills pc->own: the levels, vectors and slots that cycles need. */
 void tess_amg_own(tess_amg *amg, tess_pc *pc);
 void tess_amg_append(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);

@@ -1,16 +1,15 @@
 /* Inverses of dense matrices, singular ones included.
  *
- * A symmetric matrix is scaled to a diagonal of ones and factored with the largest pivot first.
- * Pivots of rounding's size end the factors: with S the rows that had a pivot, the result is the
- * inverse of A_SS, and that of the diagonal (1 where it is not positive) in all other rows. It is
- * symmetric and positive definite.
+ * A symmetric matrix is scaled to a diagonal of ones and factored with the largest pivot first,
+ * until pivots are of the size of rounding errors. With S the rows that had a pivot, the result is
+ * the inverse of A_SS and, in all other rows, the inverse of the diagonal (1 where that is not
+ * positive). It is symmetric and positive definite.
  */
 #include "solve/pc/amg/amg.h"
 
 #include <float.h>
 
-/* Exchanges rows and columns i < j of a matrix whose lower half counts, from column i on, and the
- * rows of the factor's columns before. */
+/* Exchanges rows i and j, columns i and j, and their scales and original numbers. */
 static void exchange(double *a, int64_t n, int64_t i, int64_t j, double *scale, double *order)
 {
     for (int64_t c = 0; c < n; c++) {
@@ -42,17 +41,17 @@ static void scale_rows(double *a, int64_t n, double *scale)
             a[j * n + i] = scale[i] > 0 && scale[j] > 0 ? a[j * n + i] * scale[i] * scale[j] : 0;
 }
 
-/* A matrix on its way to its inverse. */
+/* The state of an inversion. order[i]: the original number of row i. */
 typedef struct inversion {
     tess_ctx *ctx; /* NULL: the calling thread does all */
     double *a, *inverse, *scale, *order;
     int64_t n, rank;
 } inversion;
 
-/* Columns from which on threads pay. */
+/* From so many columns on, threads save time. */
 enum { LARGE = 128 };
 
-/* Columns 0..count-1 by all threads, or by the caller where there are few. */
+/* Runs columns 0..count-1 on all threads, or on the calling thread where there are few. */
 static void for_columns(inversion *s, int64_t count, tess_range_fn run)
 {
     if (s->ctx && count >= LARGE)
@@ -61,8 +60,8 @@ static void for_columns(inversion *s, int64_t count, tess_range_fn run)
         run(s, (tess_range){0, count, 0});
 }
 
-/* Lower factor in place, both halves kept up to date until their column is done; returns the rank.
- * One thread does it: a step per pivot is too short to be shared. */
+/* Writes the lower Cholesky factor in place and returns the rank. Both halves of the remaining
+ * matrix are updated. One thread does it, because the step of a pivot is too short to be shared. */
 static int64_t factor(inversion *s)
 {
     double *a = s->a;
@@ -91,7 +90,7 @@ static int64_t factor(inversion *s)
     return n;
 }
 
-/* Columns of the inverse of the lower factor's leading `rank` rows. */
+/* Columns of the inverse of the factor's leading rank x rank part. */
 static void invert_columns(void *arg, tess_range range)
 {
     const inversion *s = arg;
@@ -110,7 +109,7 @@ static void invert_columns(void *arg, tess_range range)
     }
 }
 
-/* The inverse from that of the factor: column j down to the diagonal, and its mirror. */
+/* Columns of A^-1 = L^-T L^-1 down to the diagonal, and their mirror, in the original order. */
 static void multiply_columns(void *arg, tess_range range)
 {
     const inversion *s = arg;
@@ -143,8 +142,8 @@ void tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double *work)
     }
 }
 
-/* The same of a matrix that is not symmetric. Where there is no pivot the diagonal is made heavier,
- * by ten times as much each time. `kept` holds a copy, `work` n*n doubles. */
+/* Inverts a matrix that is not symmetric. While there is no pivot, a multiple of the identity is
+ * added, ten times as much each time. `kept` has room for a copy, `work` n*n doubles. */
 static void invert_any(double *a, int64_t n, double *kept, double *work)
 {
     double largest = 0, pivot;
@@ -155,14 +154,14 @@ static void invert_any(double *a, int64_t n, double *kept, double *work)
         memcpy(a, kept, (size_t)(n * n) * sizeof *a);
         for (int64_t i = 0; i < n; i++)
             a[i * n + i] += (largest > 0 ? largest : 1) * weight;
-        if (weight > 1) { /* not finite: the method will see it */
+        if (weight > 1) { /* A is not finite, which the method reports */
             memset(a, 0, (size_t)(n * n) * sizeof *a);
             return;
         }
     }
 }
 
-/* The dense matrix; of a symmetric one entry (i, j) is the mean of it and its mirror. */
+/* Expands A to a dense matrix. `symmetric`: entry (i, j) becomes the mean of it and its mirror. */
 static void expand(const tess_matrix *A, int64_t n, bool symmetric, double *dense)
 {
     const int32_t b = A->block_height;

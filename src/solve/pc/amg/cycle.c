@@ -1,8 +1,8 @@
 /* One cycle as steps.
  *
- * On every level: x from 0 by the smoother, the residual restricted, the coarse correction, the
- * same smoother again. Residuals are kept up to date by products r = r - A d with what was added to
- * x, so that no step computes b - A x from the beginning:
+ * On every level the smoother computes x from 0, the residual is restricted, x gets the coarse
+ * correction, and the same smoother runs again. Residuals are updated by r = r - A d, where d was
+ * added to x, so that no step computes b - A x anew:
  *
  *     d = D^-1 r / theta,  x = d                        one pass
  *     r = r - A d                                       product
@@ -15,21 +15,22 @@
  * That is Chebyshev's polynomial; other smoothers have d = M^-1 r. The first and the last smoother
  * are the same, so that the cycle is symmetric where A is.
  *
- * A W-cycle goes to a coarse level a second time, with the residual of the first. A K-cycle (Notay
- * and Vassilevski 2008) makes two iterations of conjugate gradients there, of GCR where A is not
- * symmetric, whose preconditioner is the cycle of that level. Its sums are dot products, so it is
- * not linear.
+ * A W-cycle visits a coarse level a second time, with the residual of the first visit. A K-cycle
+ * (Notay and Vassilevski 2008) makes two iterations of conjugate gradients there, or of GCR where A
+ * is not symmetric, whose preconditioner is the cycle of that level. Its coefficients are quotients
+ * of dot products, so the cycle is not linear.
  */
 #include "solve/pc/amg/amg.h"
 
-/* The polynomial is small from 1 / spread to 1, where eigenvalues of D^-1 A end: D has a factor for
- * that (hierarchy.c). */
+/* The polynomial is small between 1 / spread and 1. D is scaled so that the largest eigenvalue of
+ * D^-1 A is at most about 1 (plans.c). */
 static const double spread = 30;
 
-/* A level that cycles would come to more often in one application is gone to once a time. */
+/* The most visits of a level in one cycle; coarser levels are then visited as often as it. */
 enum { VISITS_MOST = 16 };
 
-/* Slots: two a level, which a K-cycle keeps while it is on coarser ones, then those of all. */
+/* Slots of a K-cycle: two a level, which it keeps while it visits coarser ones, then slots that all
+ * levels share. */
 enum { K_RHO, K_STEP, K_LEVEL_SLOTS };
 enum { K_GAMMA, K_BETA, K_SHARE, K_SECOND, K_SLOTS };
 
@@ -69,7 +70,7 @@ static bool is_bottom(const cycle *c, int level)
     return level + 1 == c->amg->levels && c->amg->bottom;
 }
 
-/* The polynomial's next corrections, of which x has all; d is the last. */
+/* Adds the polynomial's corrections to x, or sets x to them (`start`). d is the last correction. */
 static void polynomial(const cycle *c, int level, int x, bool start)
 {
     const tess_amg_level *l = &c->amg->level[level];
@@ -93,7 +94,7 @@ static void polynomial(const cycle *c, int level, int x, bool start)
     }
 }
 
-/* The same by sweeps d = M^-1 r. */
+/* The same with corrections d = M^-1 r. */
 static void sweeps(const cycle *c, int level, int x, bool start)
 {
     const tess_amg_level *l = &c->amg->level[level];
@@ -109,8 +110,8 @@ static void sweeps(const cycle *c, int level, int x, bool start)
     }
 }
 
-/* The smoother's corrections. `from`: the right-hand side of the first, which is copied to r where
- * it is another vector. `start`: x is 0 before; else d holds what must be added to it. */
+/* Runs the smoother on x. `from`: the residual before, which is copied to r where it is another
+ * vector. `start`: x is 0 before; otherwise d is added to x first. */
 static void smooth(const cycle *c, int level, int from, int x, bool start)
 {
     const int r = vector(c, level, AMG_R), d = vector(c, level, AMG_D);
@@ -127,8 +128,8 @@ static void smooth(const cycle *c, int level, int from, int x, bool start)
 
 static void solve_below(const cycle *c, int level, int visits, int x);
 
-/* x = one cycle of the levels from this one on, for the right-hand side `from`. Afterwards r is the
- * residual if `residual`. `visits`: how often this level is come to. */
+/* x = one cycle of this level and the coarser ones, for the right-hand side `from`. `residual`: r
+ * is the residual afterwards. `visits`: how often a cycle visits this level. */
 static void descend(const cycle *c, int level, int visits, int from, int x, bool residual)
 {
     const tess_amg_level *l = &c->amg->level[level];
@@ -150,9 +151,9 @@ static void descend(const cycle *c, int level, int visits, int from, int x, bool
 }
 
 /* Two iterations of conjugate gradients or of GCR from x = 0, for the right-hand side in b. With
- * y = x for conjugate gradients and y = A x for GCR:
+ * y(x) = x for conjugate gradients and y(x) = A x for GCR:
  *
- *     c = cycle(b),  step = y(c).b / rho,  rho = y(c).Ac,  b = b - step A c
+ *     c = cycle(b),  rho = y(c).Ac,  step = y(c).b / rho,  b = b - step A c
  *     x = cycle(b),  share = y(x).Ac / rho,  second = y(x).b / (y(x).Ax - share y(x).Ac)
  *     x = (step - second share) c + second x
  */
@@ -189,7 +190,7 @@ static void iterate_twice(const cycle *c, int level, int visits, int x)
     tess_step_sum(s, x, 1, second, x, 1, step, first);
 }
 
-/* x, of `level`, is the correction by the levels below for the residual in r. */
+/* x, a vector of `level`, becomes the correction by the coarser levels for the residual in r. */
 static void solve_below(const cycle *c, int level, int visits, int x)
 {
     const tess_amg_level *l = &c->amg->level[level];
@@ -219,14 +220,14 @@ void tess_amg_append(const tess_pc *pc, tess_steps *steps, int r, int z, bool tr
     const tess_amg *amg = pc->state;
     const bool single = pc->type != pc->vector_type;
     const cycle c = {.pc = pc, .amg = amg, .steps = steps, .offset = single};
-    (void)transpose; /* where it is wanted the cycle is symmetric: amg.c */
+    (void)transpose; /* amg.c refuses it unless the cycle is symmetric */
     if (!single) {
         descend(&c, 0, 1, r, z, false);
         tess_steps_on_level(steps, 0);
         return;
     }
     const int own_r = vector(&c, 0, AMG_R), x = vector(&c, 0, AMG_X), norm = pc->own.first_slot;
-    /* A residual of any size fits single precision when it is divided by its norm. */
+    /* Divided by its norm, a residual of any size fits the range of single precision. */
     tess_step_dot(steps, norm, r, r);
     tess_step_scalar(steps, TESS_OP_SQRT, norm, norm, norm);
     tess_step_convert(steps, 1, r, own_r, norm, true);

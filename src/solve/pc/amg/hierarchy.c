@@ -1,11 +1,12 @@
-/* All levels: their making, and new values in the same pattern. */
+/* Makes all levels, and fills in new values in the same pattern. */
 #include "solve/pc/amg/device.h"
 
 #include "matrix/multiply.h"
 
-/* A level with more than this share of the block rows before is not worth its cycles. */
+/* A coarse level with more than this share of the finer level's rows is not made. */
 static const double least_gain = 0.8;
-/* Blocks of coarser levels couple more evenly: what is strong is then less of the largest. */
+/* The threshold of strength is multiplied by this from level to level, because blocks of coarser
+ * levels couple more evenly. */
 static const double threshold_falls = 0.5;
 
 static void free_level(tess_amg *amg, tess_amg_level *level)
@@ -56,9 +57,10 @@ double tess_amg_complexity(const tess_amg *amg)
     return finest > 0 ? all / finest : 1;
 }
 
-/* ---- Numbers of one level, in patterns that are there ---- */
+/* ---- Values of one level, whose patterns have been made ---- */
 
-/* Inverse diagonal and eigenvalue of a level, from A's numbers; `plan` is the finest level's. */
+/* Computes inverse diagonal and eigenvalue of a level from A's values. `plan` is the finest
+ * level's. */
 static tess_status measure(tess_amg *amg, tess_plan *plan, tess_amg_level *level)
 {
     tess_plan *own = level == amg->level ? plan : level->plan;
@@ -69,7 +71,8 @@ static tess_status measure(tess_amg *amg, tess_plan *plan, tess_amg_level *level
     return TESS_OK;
 }
 
-/* P, R and the coarse matrix on the host. A plain prolongator has nothing of A's values. */
+/* Computes P, R and the coarse matrix on the host. A plain prolongator does not depend on A's
+ * values. */
 static tess_status compute_on_host(tess_amg *amg, tess_amg_level *level, tess_matrix *coarse)
 {
     tess_ctx *ctx = amg->ctx;
@@ -83,7 +86,8 @@ static tess_status compute_on_host(tess_amg *amg, tess_amg_level *level, tess_ma
     return TESS_OK;
 }
 
-/* The device has the patterns, and keeps P and R to itself. */
+/* Computes P, R and the coarse matrix, on the device where it has the level. P and R then stay
+ * there. */
 static tess_status coarsen_values(tess_amg *amg, tess_amg_level *level, tess_matrix *coarse)
 {
     if (level->filtered)
@@ -94,8 +98,8 @@ static tess_status coarsen_values(tess_amg *amg, tess_amg_level *level, tess_mat
     return TESS_OK;
 }
 
-/* The device takes the level's numbers, unless it has no room for them or no kernel. Factors of a
- * level and plain prolongators are made on the host. */
+/* Gives the level to the device, unless the device has no room or no kernel for it. A level with
+ * factors or plain prolongators stays on the host. */
 static tess_status place_level(tess_amg *amg, tess_plan *plan, tess_amg_level *level,
                                const tess_matrix *coarse)
 {
@@ -116,7 +120,7 @@ static tess_status place_level(tess_amg *amg, tess_plan *plan, tess_amg_level *l
 
 /* ---- Patterns ---- */
 
-/* The smoothed prolongator's pattern. */
+/* Makes the pattern of the smoothed prolongator. */
 static tess_status smooth_pattern(tess_ctx *ctx, tess_amg_level *level)
 {
     if (!level->all_strong)
@@ -125,7 +129,7 @@ static tess_status smooth_pattern(tess_ctx *ctx, tess_amg_level *level)
                                  level->tentative, &level->P);
 }
 
-/* Groups of a level; *pays is false where the next one would not be much smaller. */
+/* Makes the groups of a level. *pays: the next level is small enough to be made. */
 static tess_status group(tess_amg *amg, double threshold, tess_amg_level *level, bool *pays)
 {
     TESS_TRY(tess_amg_strength(amg->ctx, threshold, level));
@@ -138,7 +142,8 @@ static tess_status group(tess_amg *amg, double threshold, tess_amg_level *level,
     return TESS_OK;
 }
 
-/* Groups, patterns and numbers of a level; next->A is NULL where it does not pay. */
+/* Makes groups, patterns and values of a level. next->A stays NULL where a next level does not
+ * pay. */
 static tess_status coarsen(tess_amg *amg, tess_plan *plan, double threshold, tess_amg_level *level,
                            tess_amg_level *next)
 {
@@ -194,7 +199,7 @@ static tess_status build_levels(tess_plan *plan, const tess_pc *pc, tess_amg *am
     return TESS_OK;
 }
 
-/* A in double precision. */
+/* Sets level 0's A in double precision: the plan's arrays, or a copy. */
 static tess_status finest(tess_plan *plan, tess_amg *amg)
 {
     tess_amg_level *level = &amg->level[0];
@@ -215,7 +220,7 @@ static tess_status finest(tess_plan *plan, tess_amg *amg)
     return TESS_OK;
 }
 
-/* Products of the set-up are the host's. */
+/* Finds the CPU that computes the set-up's products: the plan's device, or one opened for it. */
 static tess_status find_host(tess_plan *plan, tess_amg *amg)
 {
     char name[32] = "cpu";

@@ -3,7 +3,7 @@
 
 enum { CHUNKS = 64 };
 
-/* The modes that are made, for ranges of block rows. */
+/* The modes that are made. A range is one of block rows (nodes). */
 typedef struct making {
     const double *from; /* the caller's modes, or coordinates */
     double *modes;
@@ -13,7 +13,7 @@ typedef struct making {
     double part[CHUNKS][3];
 } making;
 
-/* All modes on some block rows, 0 to begin with. */
+/* Sets all modes to 0 on some block rows. */
 static void clear(const making *m, tess_range nodes)
 {
     for (int32_t j = 0; j < m->count; j++)
@@ -21,7 +21,7 @@ static void clear(const making *m, tess_range nodes)
                (size_t)((nodes.last - nodes.first) * m->block) * sizeof *m->modes);
 }
 
-/* Scalar rows of component c of every block: one constant a component. */
+/* One constant a component: mode c is 1 in component c of every block row. */
 static void constants(void *arg, tess_range nodes)
 {
     const making *m = arg;
@@ -51,8 +51,8 @@ static void add_chunks(void *arg, tess_range chunks)
                 m->part[chunk][c] += m->from[i * d + c];
 }
 
-/* The centre of the coordinates: rotations about it are nearly orthogonal to translations. Sums go
- * by chunks, whose number does not depend on threads. */
+/* Finds the centre of the coordinates: rotations about it are nearly orthogonal to translations.
+ * The number of chunks that are summed apart does not depend on threads. */
 static void find_centre(tess_ctx *ctx, making *m)
 {
     tess_for(ctx, CHUNKS, add_chunks, m);
@@ -88,7 +88,8 @@ tess_status tess_amg_modes(const tess_pc *pc, const tess_matrix *A, int32_t *cou
     const int32_t b = A->block_height;
     const double *coordinates = options->coordinates ? options->coordinates : A->coordinates;
     const int32_t d = options->coordinates ? options->dimensions : A->dimensions;
-    /* Coordinates the matrix came with serve where they fit; those the caller set must. */
+    /* Coordinates of the matrix are used where their dimensions are those of a block. Those that
+     * the caller set were checked before. */
     const bool rigid = !options->modes && coordinates && d == b && d >= 2 && d <= 3;
     int32_t k = options->modes ? options->mode_count : rigid ? d * (d + 1) / 2 : b;
     if (k > TESS_AMG_MODES)

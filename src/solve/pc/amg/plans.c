@@ -1,8 +1,8 @@
-/* What cycles run on: plans of the levels in the preconditioner's precision, and the smoother's
- * diagonal. */
+/* The plans of a cycle's products, in the preconditioner's precision, and the smoother's diagonal.
+ */
 #include "solve/pc/amg/device.h"
 
-/* The largest eigenvalue is estimated from below: so much of the estimate is taken. */
+/* The estimate of the largest eigenvalue is multiplied by this, because it is a lower bound. */
 static const double beyond = 1.1;
 
 struct put_blocks {
@@ -18,8 +18,8 @@ static void put_blocks(void *arg, tess_range range)
         tess_put(job->diagonal->blocks, job->diagonal->type, i, job->factor * job->inverse[i]);
 }
 
-/* The inverse diagonal over the largest eigenvalue: the smoother's polynomial is then that of 1,
- * and the steps of a cycle have no numbers that new values change. */
+/* Stores the inverse diagonal divided by the largest eigenvalue. The smoother's polynomial is then
+ * made for eigenvalues up to 1, and new values change no number of a cycle's steps. */
 static tess_status put_diagonal(const tess_pc *pc, tess_amg_level *level)
 {
     const int32_t b = level->A->block_height;
@@ -37,7 +37,7 @@ static tess_status put_diagonal(const tess_pc *pc, tess_amg_level *level)
 
 static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
 
-/* The plan of a matrix in the preconditioner's precision, or new values for it. */
+/* Makes the plan of a matrix in the preconditioner's precision, or gives it new values. */
 static tess_status put_plan(tess_device *device, const tess_pc *pc, tess_matrix *from,
                             tess_matrix **copy, tess_plan **plan)
 {
@@ -59,7 +59,7 @@ static tess_status put_plan(tess_device *device, const tess_pc *pc, tess_matrix 
     return tess_plan_create(pc->ctx, used, device, &guess, plan);
 }
 
-/* New values that `owner`'s device has go to a plan without the host. */
+/* Gives a plan new values that `owner` has on the device. They do not pass the host. */
 static tess_status put_values(const tess_amg *amg, const tess_pc *pc, const tess_amg_level *owner,
                               tess_amg_matrix which, void **converted, tess_plan *plan)
 {
@@ -77,7 +77,7 @@ static tess_status put_values(const tess_amg *amg, const tess_pc *pc, const tess
     return tess_plan_update_values(plan, values);
 }
 
-/* A plan that has no values yet: those are the device's. */
+/* Makes a plan of a pattern, without values: the device will fill them in. */
 static tess_status create_bare(tess_device *device, const tess_pc *pc, const tess_matrix *from,
                                tess_matrix **copy, tess_plan **plan)
 {
@@ -96,8 +96,8 @@ static tess_status create_bare(tess_device *device, const tess_pc *pc, const tes
     return status;
 }
 
-/* The plan of a matrix whose numbers `owner` has on the device. Storage that the device cannot fill
- * by itself is made of a copy on the host. */
+/* Makes or updates the plan of a matrix whose values `owner` has on the device. Storage that the
+ * device cannot fill is made from a copy on the host. */
 static tess_status put_from_device(tess_amg *amg, const tess_pc *pc, const tess_amg_level *owner,
                                    tess_amg_matrix which, tess_matrix *from, void **converted,
                                    tess_matrix **copy, tess_plan **plan)
@@ -118,7 +118,6 @@ static tess_status put_from_device(tess_amg *amg, const tess_pc *pc, const tess_
     return put_values(amg, pc, owner, which, converted, *plan);
 }
 
-/* A's plan, which the eigenvalue needs too. */
 tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *amg,
                                 tess_amg_level *level)
 {
@@ -137,7 +136,7 @@ tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *am
     return TESS_OK;
 }
 
-/* What the cycle needs beside A's plan. */
+/* Makes or updates what the cycle needs of a level beside A's plan. */
 static tess_status put_level(tess_plan *plan, const tess_pc *pc, tess_amg *amg, int i)
 {
     tess_amg_level *level = &amg->level[i];

@@ -1,12 +1,12 @@
-/* The prolongator: P = (I - omega D^-1 A) Q for the tentative prolongator Q and the diagonal blocks
- * D of A, omega = 4/3 over the largest eigenvalue of D^-1 A. */
+/* The prolongator P = (I - omega D^-1 A) Q, for the tentative prolongator Q and the diagonal blocks
+ * D of A; omega is 4/3 divided by the largest eigenvalue of D^-1 A. */
 #include "solve/pc/amg/amg.h"
 
 #include "matrix/multiply.h"
 
 /* ---- Inverses of the diagonal blocks ---- */
 
-/* Block `row` of the diagonal; rows of the padding become rows of the identity. */
+/* Copies block `row` of the diagonal. Rows of padding become rows of the identity. */
 static void get_diagonal(const tess_matrix *A, int64_t row, double *block)
 {
     const int32_t b = A->block_height;
@@ -154,7 +154,7 @@ static void add(const lanczos *s, double f, const double *x, double *y, bool swa
     tess_for(s->ctx, s->n, add_range, &(struct add_range){f, x, y, swapped});
 }
 
-/* Eigenvalues of the tridiagonal matrix above x, by the signs of its leading minors. */
+/* How many eigenvalues of the tridiagonal matrix are above x, by Sturm's sequence. */
 static int above(const double *diagonal, const double *square, int n, double x)
 {
     int count = 0;
@@ -184,8 +184,8 @@ static double largest_of(const double *diagonal, const double *square, int n)
     return high;
 }
 
-/* Random numbers, each with the root of its diagonal's size: every row then has the same share of
- * the norm that D gives, however far apart the sizes of rows are. */
+/* Begins with random numbers, each multiplied by the root of its diagonal's size. Every row then
+ * has about the same share of the norm r.D^-1 r, however different the sizes of rows are. */
 static void begin(void *arg, tess_range range)
 {
     const lanczos *s = arg;
@@ -199,7 +199,8 @@ static void begin(void *arg, tess_range range)
     }
 }
 
-/* The coefficients of conjugate gradients with D are those of Lanczos' method for D^-1 A. */
+/* Conjugate gradients with preconditioner D: their coefficients are the tridiagonal matrix of
+ * Lanczos' method for D^-1 A. */
 static tess_status iterate(lanczos *s, double *largest)
 {
     double diagonal[STEPS], square[STEPS + 1] = {0}, last_alpha = 1, last_beta = 0;

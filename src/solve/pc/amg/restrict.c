@@ -1,5 +1,5 @@
-/* The restriction R = P': its blocks are those of P transposed, in another order. And what the
- * coarse matrix needs where modes are missing. */
+/* The restriction R = P', whose blocks are those of P transposed, in another order; and the dead
+ * rows of the coarse matrix. */
 #include "solve/pc/amg/amg.h"
 
 static void number_block(void *numbers, const void *none, int64_t i)
@@ -13,7 +13,7 @@ static void take_number(void *to, const void *numbers, int64_t i)
     ((int64_t *)to)[i] = (int64_t)((const double *)numbers)[i];
 }
 
-/* A matrix of P's pattern whose entries are the blocks' numbers is transposed. */
+/* Transposes the matrix of P's pattern whose entries are the numbers of P's blocks. */
 static tess_status transpose_numbers(tess_ctx *ctx, const tess_matrix *P, tess_matrix **out)
 {
     double *numbers;

@@ -1,19 +1,20 @@
-/* Smoothers that are preconditioners themselves: M of a level, applied to its residual.
+/* Smoothers that are preconditioners M of a level, applied to its residual.
  *
  *     gs     M = (D + L) D^-1 (D + U): a sweep of block Gauss-Seidel forwards, then one backwards
  *     ilu0   M = L U in the pattern of A
  *
  * Both are symmetric where A is, so the same M before and after the coarse level keeps the cycle
- * symmetric. A cycle converges where no eigenvalue of M^-1 A is 2 or more. Factors of domains, and
- * ILU(0) of a matrix that is no M-matrix, may have larger ones. They are then made of a multiple of
- * A, which multiplies M.
+ * symmetric. A cycle converges where all eigenvalues of M^-1 A are below 2. Factors of domains, and
+ * ILU(0) of a matrix that is no M-matrix, may lead to larger eigenvalues. The factors are then made
+ * of a multiple of A, which multiplies M and divides the eigenvalues.
  */
 #include "solve/pc/amg/amg.h"
 
 #include "solve/pc/factors.h"
 
 enum { POWER_STEPS = 12, DOMAIN_LEAST = 64 };
-/* The largest eigenvalue of M^-1 A that is left, and how much more there may be than was seen. */
+/* The largest eigenvalue of M^-1 A that is allowed, and the factor on its estimate, which is too
+ * small. */
 static const double most = 1.5, beyond = 1.1;
 
 /* x = x / |x|; returns |x|. */
@@ -28,7 +29,7 @@ static double normalise(void *x, tess_type type, int64_t n)
     return norm;
 }
 
-/* What the power method takes for the largest eigenvalue of M^-1 A. */
+/* Estimates the largest eigenvalue of M^-1 A by the power method. */
 static tess_status estimate(const tess_pc *smoother, tess_plan *plan, double *largest)
 {
     const tess_matrix *A = plan->matrix;
@@ -54,7 +55,7 @@ static tess_status estimate(const tess_pc *smoother, tess_plan *plan, double *la
     return status;
 }
 
-/* The factors of `factor` times A. */
+/* Computes the factors of `factor` times A. */
 static tess_status compute_scaled(tess_pc *smoother, const tess_plan *plan, double factor)
 {
     tess_matrix A = tess_plan_present(plan);

@@ -1,4 +1,4 @@
-/* Which blocks couple strongly, and A without the others. */
+/* Finds the blocks that couple strongly, and makes A without the others. */
 #include "solve/pc/amg/amg.h"
 
 static double block_norm(const double *block, int64_t size)
@@ -33,7 +33,7 @@ static void scale_rows(void *arg, tess_range range)
     tess_take(&job->missing, missing);
 }
 
-/* Norms of the blocks off the diagonal, scaled, and the largest of each row. */
+/* Computes the scaled norms of blocks off the diagonal, and the largest of each row. */
 static void measure_rows(void *arg, tess_range range)
 {
     const measuring *job = arg;
@@ -134,7 +134,7 @@ static void list_kept(void *arg, tess_range range)
     }
 }
 
-/* The diagonal is always there, stored in A or not. */
+/* The filtered matrix has all diagonal blocks, whether A stores them or not. */
 tess_status tess_amg_filter(tess_ctx *ctx, tess_amg_level *level)
 {
     const tess_matrix *A = level->A;
@@ -150,7 +150,7 @@ tess_status tess_amg_filter(tess_ctx *ctx, tess_amg_level *level)
     return TESS_OK;
 }
 
-/* Weak blocks are added to the diagonal's. */
+/* Copies strong blocks, and adds weak ones to the diagonal block of their row. */
 static void filter_values(void *arg, tess_range range)
 {
     const tess_amg_level *level = arg;

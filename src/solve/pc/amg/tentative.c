@@ -1,14 +1,14 @@
-/* The tentative prolongator: the modes cut at the borders of groups, each piece orthonormalised.
+/* The tentative prolongator: the modes restricted to each group, and orthonormalised there.
  *
  *     modes on group g (rows x k)  =  Q R      Q: the prolongator's blocks of column g
  *                                              R: the coarse modes of block row g
  *
- * Gram-Schmidt, every column twice. A column that the ones before it span on this group has nothing
- * left: it becomes 0, and its coarse row is dead.
+ * Every column is orthogonalised twice by Gram-Schmidt. A column that depends on the ones before it
+ * becomes 0, and its coarse row is dead.
  */
 #include "solve/pc/amg/amg.h"
 
-/* What is left of a column, relative to what there was, below which it is spanned by others. */
+/* A column depends on others where orthogonalising leaves less than this share of its norm. */
 static const double spanned = 1e-10;
 
 static double dot(const double *x, const double *y, int64_t n)
@@ -19,7 +19,7 @@ static double dot(const double *x, const double *y, int64_t n)
     return sum;
 }
 
-/* Q (n x k, column-major) in place; R is k x k at r, column j at r + j * stride. */
+/* Orthonormalises Q (n x k, column-major) in place. R is k x k, its column j at r + j * stride. */
 static void orthonormalise(double *q, int64_t n, int32_t k, double *r, int64_t stride, bool *dead)
 {
     for (int32_t j = 0; j < k; j++) {
@@ -41,7 +41,7 @@ static void orthonormalise(double *q, int64_t n, int32_t k, double *r, int64_t s
     }
 }
 
-/* Group g: gathers its modes, orthonormalises them and puts the blocks in place. */
+/* Gathers the modes of group g, orthonormalises them and writes the blocks of its rows. */
 static void do_group(const tess_amg_level *level, int32_t k, int64_t g, double *q,
                      double *coarse_modes)
 {
