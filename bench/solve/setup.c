@@ -1,9 +1,10 @@
 /* How long a solver takes to be ready: plan, set-up, and updates to new values.
  *
- *     tessera_bench_setup [--device D] INPUT SPEC [SPEC ...]
+ *     tessera_bench_setup [--device D] [--log] INPUT SPEC [SPEC ...]
  *
  * Every SPEC is set up RUNS times, and updated as often with values from the host's memory and from
- * the device's. Milliseconds of each are printed, and what the preconditioner says of the last. */
+ * the device's. Milliseconds of each are printed, and what the preconditioner says of the last.
+ * --log sets up once more and prints the library's log, with the milliseconds since its start. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,23 @@ static void update(tess_plan *plan, tess_solver *solver, const char *where, cons
     printf("\n");
 }
 
+static void print_line(void *since, const char *line)
+{
+    printf("%10.2f  %s\n", 1e3 * (tess_seconds() - *(const double *)since), line);
+}
+
+static void log_set_up(tess_plan *plan, const char *spec)
+{
+    tess_solver *solver;
+    double since = tess_seconds();
+    plan->ctx->log = print_line;
+    plan->ctx->log_user = &since;
+    check(plan->ctx, tess_solver_create(plan, spec, &solver));
+    check(plan->ctx, tess_solver_set_up(solver));
+    plan->ctx->log = NULL;
+    tess_solver_destroy(solver);
+}
+
 static void time_spec(tess_plan *plan, const char *spec, const void *near)
 {
     tess_solver *solver = set_up(plan, spec);
@@ -72,13 +90,19 @@ static void time_spec(tess_plan *plan, const char *spec, const void *near)
 int main(int argc, char **argv)
 {
     const char *where = "cuda";
+    bool logs = false;
     if (argc > 2 && strcmp(argv[1], "--device") == 0) {
         where = argv[2];
         argv += 2;
         argc -= 2;
     }
+    if (argc > 1 && strcmp(argv[1], "--log") == 0) {
+        logs = true;
+        argv++;
+        argc--;
+    }
     if (argc < 3) {
-        fprintf(stderr, "usage: tessera_bench_setup [--device D] INPUT SPEC [SPEC ...]\n");
+        fprintf(stderr, "usage: tessera_bench_setup [--device D] [--log] INPUT SPEC [SPEC ...]\n");
         return 2;
     }
     static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
@@ -101,8 +125,11 @@ int main(int argc, char **argv)
         check(ctx, tess_device_alloc(device, bytes, &near));
         check(ctx, tess_device_copy_to(device, near, A->values, bytes));
     }
-    for (int i = 2; i < argc; i++)
+    for (int i = 2; i < argc; i++) {
         time_spec(plan, argv[i], near);
+        if (logs)
+            log_set_up(plan, argv[i]);
+    }
     if (near)
         tess_device_free(device, near);
     tess_release(ctx, b);

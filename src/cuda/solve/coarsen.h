@@ -10,6 +10,8 @@ typedef struct tess_coarsen_matrix {
     int32_t height, width;
 } tess_coarsen_matrix;
 
+enum { TESS_COARSEN_FLAT = 256 }; /* threads a thread block where one has its own scalars or rows */
+
 /* Of HEIGHT x INNER times INNER x WIDTH blocks. */
 void tess_coarsen_defines(int32_t height, int32_t inner, int32_t width, char *text, size_t size);
 
@@ -22,3 +24,7 @@ void tess_coarsen_smooth(const tess_coarsen_matrix *P, const tess_coarsen_matrix
 void tess_coarsen_turn(const tess_coarsen_matrix *P, uint64_t from, uint64_t values,
                        tess_cuda_launch *launch);
 void tess_coarsen_revive(const tess_coarsen_matrix *A, uint64_t dead, tess_cuda_launch *launch);
+/* The diagonal blocks' inverses; `rows` without padding, `work` as large, `singular` a count of 32
+ * bits. */
+void tess_coarsen_invert(const tess_coarsen_matrix *A, int64_t rows, uint64_t work,
+                         uint64_t inverse, uint64_t singular, tess_cuda_launch *launch);

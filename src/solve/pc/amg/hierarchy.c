@@ -56,13 +56,51 @@ double tess_amg_complexity(const tess_amg *amg)
     return finest > 0 ? all / finest : 1;
 }
 
+/* ---- The device's part ---- */
+
+static void leave_device(tess_amg *amg, tess_amg_level *level)
+{
+    if (level->device)
+        amg->device->backend->multigrid->destroy(level->device);
+    level->device = NULL;
+}
+
+/* What the device cannot do is the host's. Its reason is logged. */
+static tess_status or_host(tess_amg *amg, tess_amg_level *level, const tess_kept_error *kept,
+                           tess_status status)
+{
+    if (status != TESS_ERR_UNSUPPORTED)
+        return status;
+    tess_log(amg->ctx, "pc=amg: level %d is computed on the host: %s", (int)(level - amg->level),
+             tess_ctx_error(amg->ctx));
+    tess_error_restore(amg->ctx, kept);
+    leave_device(amg, level);
+    return TESS_OK;
+}
+
+/* The device takes the level, unless it has no room for it or no kernel. Factors of a level and
+ * plain prolongators are made on the host. */
+static tess_status place_level(tess_amg *amg, tess_plan *plan, tess_amg_level *level)
+{
+    const tess_amg_device_ops *ops = amg->device->backend->multigrid;
+    void *above = level == amg->level ? NULL : level[-1].device;
+    const bool smoothed = !amg->plain && amg->smoother == TESS_SMOOTHER_CHEBYSHEV;
+    if (!ops || !smoothed || (level > amg->level && !above))
+        return TESS_OK;
+    const tess_kept_error kept = tess_error_keep(amg->ctx);
+    TESS_TRY(or_host(amg, level, &kept, ops->create(plan, level, above, &level->device)));
+    tess_amg_count_time(amg, AMG_PLACING);
+    return TESS_OK;
+}
+
 /* ---- Numbers of one level, in patterns that are there ---- */
 
 /* Inverse diagonal and eigenvalue of a level, from A's numbers; `plan` is the finest level's. */
 static tess_status measure(tess_amg *amg, tess_plan *plan, tess_amg_level *level)
 {
     tess_plan *own = level == amg->level ? plan : level->plan;
-    TESS_TRY(tess_amg_invert_diagonal(amg->ctx, level));
+    TESS_TRY(level->device ? amg->device->backend->multigrid->inverse(level->device, level)
+                           : tess_amg_invert_diagonal(amg->ctx, level));
     tess_amg_count_time(amg, AMG_DIAGONAL);
     TESS_TRY(tess_amg_largest(amg, own->matrix->type == TESS_F64 ? own : NULL, level));
     tess_amg_count_time(amg, AMG_EIGENVALUE);
@@ -94,41 +132,45 @@ static tess_status coarsen_values(tess_amg *amg, tess_amg_level *level, tess_mat
     return TESS_OK;
 }
 
-/* The device takes the level's numbers, unless it has no room for them or no kernel. Factors of a
- * level and plain prolongators are made on the host. */
-static tess_status place_level(tess_amg *amg, tess_plan *plan, tess_amg_level *level,
-                               const tess_matrix *coarse)
-{
-    const tess_amg_device_ops *ops = amg->device->backend->multigrid;
-    void *above = level == amg->level ? NULL : level[-1].device;
-    const bool smoothed = !amg->plain && amg->smoother == TESS_SMOOTHER_CHEBYSHEV;
-    if (!ops || !smoothed || (level > amg->level && !above))
-        return TESS_OK;
-    const tess_kept_error kept = tess_error_keep(amg->ctx);
-    const tess_status status = ops->create(plan, level, coarse, above, &level->device);
-    if (status != TESS_ERR_UNSUPPORTED)
-        return status;
-    tess_log(amg->ctx, "pc=amg: level %d is computed on the host: %s", (int)(level - amg->level),
-             tess_ctx_error(amg->ctx));
-    tess_error_restore(amg->ctx, &kept);
-    return TESS_OK;
-}
-
 /* ---- Patterns ---- */
 
-/* The smoothed prolongator's pattern. */
-static tess_status smooth_pattern(tess_ctx *ctx, tess_amg_level *level)
+tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix **coarse)
 {
-    if (!level->all_strong)
-        TESS_TRY(tess_amg_filter(ctx, level));
-    return tess_multiply_pattern(ctx, level->filtered ? level->filtered : level->A,
-                                 level->tentative, &level->P);
+    if (!level->P)
+        TESS_TRY(tess_multiply_pattern(ctx, level->filtered ? level->filtered : level->A,
+                                       level->tentative, &level->P));
+    TESS_TRY(tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
+    TESS_TRY(tess_amg_restrict(ctx, level));
+    return tess_multiply_pattern(ctx, level->R, level->AP, coarse);
+}
+
+/* The tentative prolongator is there. */
+static tess_status make_patterns(tess_amg *amg, tess_amg_level *level, tess_matrix **coarse)
+{
+    const tess_kept_error kept = tess_error_keep(amg->ctx);
+    if (amg->plain)
+        TESS_TRY(tess_matrix_to_type(amg->ctx, level->tentative, TESS_F64, &level->P));
+    else if (!level->all_strong)
+        TESS_TRY(tess_amg_filter(amg->ctx, level));
+    if (level->device)
+        TESS_TRY(or_host(amg, level, &kept,
+                         amg->device->backend->multigrid->patterns(level->device, level, coarse)));
+    if (!level->device)
+        TESS_TRY(tess_amg_patterns(amg->ctx, level, coarse));
+    tess_amg_count_time(amg, AMG_PATTERNS);
+    return TESS_OK;
 }
 
 /* Groups of a level; *pays is false where the next one would not be much smaller. */
 static tess_status group(tess_amg *amg, double threshold, tess_amg_level *level, bool *pays)
 {
-    TESS_TRY(tess_amg_strength(amg->ctx, threshold, level));
+    const tess_kept_error kept = tess_error_keep(amg->ctx);
+    if (level->device)
+        TESS_TRY(
+            or_host(amg, level, &kept,
+                    amg->device->backend->multigrid->strength(level->device, threshold, level)));
+    if (!level->device)
+        TESS_TRY(tess_amg_strength(amg->ctx, threshold, level));
     tess_amg_count_time(amg, AMG_STRENGTH);
     TESS_TRY(tess_amg_aggregate(amg->ctx, level, &level->aggregates));
     tess_amg_count_time(amg, AMG_GROUPS);
@@ -139,25 +181,21 @@ static tess_status group(tess_amg *amg, double threshold, tess_amg_level *level,
 }
 
 /* Groups, patterns and numbers of a level; next->A is NULL where it does not pay. */
-static tess_status coarsen(tess_amg *amg, tess_plan *plan, double threshold, tess_amg_level *level,
+static tess_status coarsen(tess_amg *amg, double threshold, tess_amg_level *level,
                            tess_amg_level *next)
 {
     tess_ctx *ctx = amg->ctx;
     bool pays;
     TESS_TRY(group(amg, threshold, level, &pays));
-    if (!pays)
+    if (!pays) {
+        leave_device(amg, level);
         return TESS_OK;
+    }
     TESS_TRY(tess_amg_tentative(ctx, amg->modes, level, &next->modes));
     next->modes_length = level->aggregates.count * amg->modes;
     tess_amg_count_time(amg, AMG_TENTATIVE);
-    TESS_TRY(amg->plain ? tess_matrix_to_type(ctx, level->tentative, TESS_F64, &level->P)
-                        : smooth_pattern(ctx, level));
-    TESS_TRY(tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
-    TESS_TRY(tess_amg_restrict(ctx, level));
-    TESS_TRY(tess_multiply_pattern(ctx, level->R, level->AP, &next->A));
+    TESS_TRY(make_patterns(amg, level, &next->A));
     next->owns_A = true;
-    tess_amg_count_time(amg, AMG_PATTERNS);
-    TESS_TRY(place_level(amg, plan, level, next->A));
     return coarsen_values(amg, level, next->A);
 }
 
@@ -176,8 +214,9 @@ static tess_status build_levels(tess_plan *plan, const tess_pc *pc, tess_amg *am
     while (amg->levels < TESS_AMG_LEVELS && !small_enough(pc, amg->level[amg->levels - 1].A)) {
         tess_amg_level *level = &amg->level[amg->levels - 1], *next = level + 1;
         TESS_TRY(tess_amg_put_matrix(plan, pc, amg, level));
+        TESS_TRY(place_level(amg, plan, level));
         TESS_TRY(measure(amg, plan, level));
-        TESS_TRY(coarsen(amg, plan, threshold, level, next));
+        TESS_TRY(coarsen(amg, threshold, level, next));
         if (!next->A)
             break;
         threshold *= threshold_falls;
@@ -238,7 +277,7 @@ tess_status tess_amg_build(tess_plan *plan, tess_pc *pc, tess_amg *amg)
     TESS_TRY(tess_amg_modes(pc, plan->matrix, &amg->modes, &level->modes_length, &level->modes));
     tess_amg_count_time(amg, AMG_MODES);
     TESS_TRY(build_levels(plan, pc, amg));
-    return tess_amg_put_levels(plan, pc, amg);
+    return tess_amg_put_levels(pc, amg);
 }
 
 tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg)
@@ -263,5 +302,5 @@ tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg)
         tess_matrix_destroy(inverse);
         tess_amg_count_time(amg, AMG_BOTTOM);
     }
-    return tess_amg_put_levels(plan, pc, amg);
+    return tess_amg_put_levels(pc, amg);
 }
