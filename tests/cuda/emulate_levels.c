@@ -301,6 +301,16 @@ static void lanczos_vectors_are_the_formulas(void **state)
             size += fabs(product * to[i]);
         }
         assert_true(fabs(sum - want) <= 1e-14 * (double)n * size);
+        const int dots = tess_lanczos_multiply(&s, &l);
+        launch("lanczos_0", &l, seed + 3);
+        sum = want = size = 0;
+        for (int i = 0; i < dots; i++)
+            sum += part[i];
+        for (int64_t i = 0; i < n; i++) {
+            want += p[i] * q[i];
+            size += fabs(p[i] * q[i]);
+        }
+        assert_true(fabs(sum - want) <= 1e-14 * (double)n * size);
         memcpy(kept, p, (size_t)n * sizeof *p);
         tess_lanczos_follow(&s, -1.5, &l);
         launch("lanczos_0", &l, seed + 1);

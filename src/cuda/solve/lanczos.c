@@ -18,13 +18,27 @@ void tess_lanczos_begin(const tess_lanczos_vectors *v, tess_cuda_launch *launch)
     TESS_CUDA_INTEGERS(launch, v->count, v->rows, v->block, TESS_LANCZOS_SEED);
 }
 
+static int64_t parts_of(const tess_lanczos_vectors *v)
+{
+    return tess_min(blocks_for(v), TESS_LANCZOS_PARTS);
+}
+
 int tess_lanczos_advance(const tess_lanczos_vectors *v, double alpha, tess_cuda_launch *launch)
 {
-    const int64_t parts = tess_min(blocks_for(v), TESS_LANCZOS_PARTS);
+    const int64_t parts = parts_of(v);
     tess_cuda_launch_start(launch, "advance", parts, TESS_LANCZOS_THREADS);
     TESS_CUDA_POINTERS(launch, v->inverse, v->r[0], v->q, v->r[1], v->z, v->parts);
     TESS_CUDA_INTEGERS(launch, v->count, v->block);
     TESS_CUDA_NUMBERS(launch, alpha);
+    return (int)parts;
+}
+
+int tess_lanczos_multiply(const tess_lanczos_vectors *v, tess_cuda_launch *launch)
+{
+    const int64_t parts = parts_of(v);
+    tess_cuda_launch_start(launch, "multiply", parts, TESS_LANCZOS_THREADS);
+    TESS_CUDA_POINTERS(launch, v->p, v->q, v->parts);
+    TESS_CUDA_INTEGERS(launch, v->count);
     return (int)parts;
 }
 
@@ -42,7 +56,7 @@ typedef struct device_vectors {
     tess_plan *plan;
     cu_pointer memory; /* of all vectors */
     tess_lanczos_vectors v;
-    cu_function begin, advance, follow;
+    cu_function begin, advance, multiply, follow;
 } device_vectors;
 
 static tess_status launch(const device_vectors *s, cu_function function, tess_cuda_launch *l)
@@ -51,30 +65,34 @@ static tess_status launch(const device_vectors *s, cu_function function, tess_cu
     return tess_cuda_launch_one(cuda, function, l, tess_cuda_plan_of(s->plan)->stream);
 }
 
-static tess_status advance_inside(device_vectors *s, double alpha, double *rz)
+/* A launch that leaves parts; their sum, in order. */
+static tess_status sum_parts(const device_vectors *s, cu_function function, tess_cuda_launch *l,
+                             int parts, double *out)
 {
     const tess_cuda_plan *p = tess_cuda_plan_of(s->plan);
     double part[TESS_LANCZOS_PARTS], sum = 0;
-    tess_cuda_launch l;
-    const int parts = tess_lanczos_advance(&s->v, alpha, &l);
-    TESS_TRY(launch(s, s->advance, &l));
-    TESS_TRY(
-        tess_cuda_download(p->cuda, part, s->v.parts, (size_t)parts * sizeof *part, p->stream));
-    const uint64_t before = s->v.r[0];
-    s->v.r[0] = s->v.r[1];
-    s->v.r[1] = before;
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    tess_status status = launch(s, function, l);
+    if (status == TESS_OK)
+        status =
+            tess_cuda_download(p->cuda, part, s->v.parts, (size_t)parts * sizeof *part, p->stream);
+    TESS_TRY(tess_cuda_leave_with(p->cuda, status));
     for (int i = 0; i < parts; i++)
         sum += part[i];
-    *rz = sum;
+    *out = sum;
     return TESS_OK;
 }
 
 static tess_status advance(void *vectors, double alpha, double *rz)
 {
     device_vectors *s = vectors;
-    tess_cuda *cuda = tess_cuda_of(s->plan->device);
-    TESS_TRY(tess_cuda_enter(cuda));
-    return tess_cuda_leave_with(cuda, advance_inside(s, alpha, rz));
+    tess_cuda_launch l;
+    const int parts = tess_lanczos_advance(&s->v, alpha, &l);
+    TESS_TRY(sum_parts(s, s->advance, &l, parts, rz));
+    const uint64_t before = s->v.r[0];
+    s->v.r[0] = s->v.r[1];
+    s->v.r[1] = before;
+    return TESS_OK;
 }
 
 static tess_status begin(void *vectors, double *rz)
@@ -92,9 +110,10 @@ static tess_status multiply(void *vectors, double *pq)
 {
     const device_vectors *s = vectors;
     const void *p = (const void *)(uintptr_t)s->v.p;
-    void *q = (void *)(uintptr_t)s->v.q;
-    TESS_TRY(tess_spmv(s->plan, 1, p, 0, q));
-    return tess_cuda_dot(s->plan, p, q, pq);
+    tess_cuda_launch l;
+    TESS_TRY(tess_spmv(s->plan, 1, p, 0, (void *)(uintptr_t)s->v.q));
+    const int parts = tess_lanczos_multiply(&s->v, &l);
+    return sum_parts(s, s->multiply, &l, parts, pq);
 }
 
 static tess_status follow(void *vectors, double beta)
@@ -121,7 +140,10 @@ static tess_status fill(device_vectors *s, const tess_amg_level *level)
     const struct {
         const char *entry;
         cu_function *function;
-    } entries[] = {{"begin", &s->begin}, {"advance", &s->advance}, {"follow", &s->follow}};
+    } entries[] = {{"begin", &s->begin},
+                   {"advance", &s->advance},
+                   {"multiply", &s->multiply},
+                   {"follow", &s->follow}};
     char defines[32];
     snprintf(defines, sizeof defines, "-DTHREADS=%d", TESS_LANCZOS_THREADS);
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)

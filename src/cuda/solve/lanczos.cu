@@ -41,6 +41,21 @@ KERNEL(begin, begin_args, THREADS, 1)
     a.q[i] = 0;
 }
 
+/* The sum of a thread block's numbers is its part. */
+DEVICE void leave_part(double sum, double *parts)
+{
+    SHARED(double, part, THREADS);
+    part[threadIdx.x] = sum;
+    __syncthreads();
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half)
+            part[threadIdx.x] += part[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0)
+        parts[blockIdx.x] = part[0];
+}
+
 /* to = r - alpha q, z = D^-1 to; parts of to.z. */
 typedef struct advance_args {
     const real *inverse, *r, *q;
@@ -52,7 +67,6 @@ typedef struct advance_args {
 
 KERNEL(advance, advance_args, THREADS, 1)
 {
-    SHARED(double, part, THREADS);
     const long long step = (long long)gridDim.x * THREADS;
     const int b = (int)a.block;
     double sum = 0;
@@ -67,15 +81,23 @@ KERNEL(advance, advance_args, THREADS, 1)
         a.z[i] = z;
         sum += z * mine;
     }
-    part[threadIdx.x] = sum;
-    __syncthreads();
-    for (int half = THREADS / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half)
-            part[threadIdx.x] += part[threadIdx.x + half];
-        __syncthreads();
-    }
-    if (threadIdx.x == 0)
-        a.parts[blockIdx.x] = part[0];
+    leave_part(sum, a.parts);
+}
+
+/* Parts of p.q. */
+typedef struct multiply_args {
+    const real *p, *q;
+    double *parts;
+    long long count;
+} multiply_args;
+
+KERNEL(multiply, multiply_args, THREADS, 1)
+{
+    const long long step = (long long)gridDim.x * THREADS;
+    double sum = 0;
+    for (long long i = (long long)blockIdx.x * THREADS + threadIdx.x; i < a.count; i += step)
+        sum += a.p[i] * a.q[i];
+    leave_part(sum, a.parts);
 }
 
 /* p = z + beta p. */

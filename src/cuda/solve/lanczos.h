@@ -15,6 +15,8 @@ typedef struct tess_lanczos_vectors {
 void tess_lanczos_begin(const tess_lanczos_vectors *v, tess_cuda_launch *launch);
 /* r[1] and z from r[0] and q; returns the number of parts. */
 int tess_lanczos_advance(const tess_lanczos_vectors *v, double alpha, tess_cuda_launch *launch);
+/* p.q; returns the number of parts. */
+int tess_lanczos_multiply(const tess_lanczos_vectors *v, tess_cuda_launch *launch);
 void tess_lanczos_follow(const tess_lanczos_vectors *v, double beta, tess_cuda_launch *launch);
 
 struct tess_amg_level;
