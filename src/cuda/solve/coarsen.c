@@ -158,20 +158,18 @@ static tess_status run(tess_coarsen_level *s, const tess_amg_level *level)
     return launch(s, CROSS, REVIVE, &l);
 }
 
-static tess_status compute_inside(tess_coarsen_level *s, const tess_amg_level *level,
-                                  tess_matrix *coarse)
+static tess_status compute_inside(tess_coarsen_level *s, const tess_amg_level *level)
 {
     TESS_TRY(upload_numbers(s, level));
     TESS_TRY(run(s, level));
-    return tess_cuda_download(s->cuda, coarse->values, s->matrix[COARSEN_COARSE].values,
-                              (size_t)tess_matrix_stored(coarse) * sizeof(double), s->cuda->stream);
+    return TESS_CU(s->cuda, cuStreamSynchronize(s->cuda->stream));
 }
 
-static tess_status compute(void *state, const tess_amg_level *level, tess_matrix *coarse)
+static tess_status compute(void *state, const tess_amg_level *level)
 {
     tess_coarsen_level *s = state;
     TESS_TRY(tess_cuda_enter(s->cuda));
-    return tess_cuda_leave_with(s->cuda, compute_inside(s, level, coarse));
+    return tess_cuda_leave_with(s->cuda, compute_inside(s, level));
 }
 
 static const void *values(void *state, tess_amg_matrix which)

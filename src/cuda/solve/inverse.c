@@ -51,6 +51,11 @@ static tess_status invert(tess_coarsen_level *s, tess_amg_level *level)
     TESS_TRY(try_here(s, level, bytes, &singular));
     if (singular == 0)
         return TESS_OK;
+    if (level->elsewhere)
+        TESS_TRY(tess_cuda_download(s->cuda, level->A->values, s->matrix[COARSEN_A].values,
+                                    (size_t)tess_matrix_stored(level->A) * sizeof(double),
+                                    s->cuda->stream));
+    level->elsewhere = false;
     TESS_TRY(tess_amg_invert_diagonal(s->cuda->ctx, level));
     return tess_cuda_upload(s->cuda, s->inverse, level->inverse, bytes, s->cuda->stream);
 }

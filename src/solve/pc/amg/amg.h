@@ -78,6 +78,7 @@ typedef struct tess_aggregates {
 typedef struct tess_amg_level {
     tess_matrix *A; /* f64; level 0: the plan's, or a copy of it in f64 */
     bool owns_A;
+    bool elsewhere;  /* A's values are on the device, those here are not set or old */
     float *strength; /* one a block; 0: weak or on the diagonal */
     bool all_strong; /* every block off the diagonal, and the diagonal is stored */
     tess_aggregates aggregates;
@@ -196,6 +197,8 @@ tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg);
 void tess_amg_clear(tess_amg *amg);
 /* The patterns of level->P where it is not there, AP, R and the coarse matrix. */
 tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix **coarse);
+/* A's values of a level come to the host, where they are not there yet. */
+tess_status tess_amg_need_values(const tess_amg *amg, tess_amg_level *level);
 /* Stored scalars of all levels over those of the finest. */
 double tess_amg_complexity(const tess_amg *amg);
 

@@ -28,7 +28,8 @@ typedef struct tess_amg_device_ops {
      * this A is; NULL: A's pattern comes from the host. TESS_ERR_UNSUPPORTED, here and of
      * `patterns`: the device has no room, or rows are too long for its kernels. */
     tess_status (*create)(tess_plan *plan, const tess_amg_level *level, void *above, void **out);
-    /* level->inverse, as tess_amg_invert_diagonal; the device keeps it too. */
+    /* level->inverse, as tess_amg_invert_diagonal; the device keeps it too. Where a block is
+     * singular A's values come to the host. */
     tess_status (*inverse)(void *state, tess_amg_level *level);
     /* level->strength and level->all_strong, as tess_amg_strength. */
     tess_status (*strength)(void *state, double threshold, tess_amg_level *level);
@@ -36,9 +37,8 @@ typedef struct tess_amg_device_ops {
      * level->filtered and level->tentative. */
     tess_status (*patterns)(void *state, tess_amg_level *level, tess_matrix **coarse);
     void (*destroy)(void *state); /* NULL is fine */
-    /* The numbers, from A's and those of level->inverse and level->filtered. The coarse matrix's
-     * are copied to the host too. */
-    tess_status (*compute)(void *state, const tess_amg_level *level, tess_matrix *coarse);
+    /* The numbers, from A's and those of level->inverse and level->filtered. */
+    tess_status (*compute)(void *state, const tess_amg_level *level);
     /* Device addresses of f64 values: of P, R, and as A of the coarse matrix. */
     const void *(*values)(void *state, tess_amg_matrix which);
     /* Vectors for Lanczos' method with an f64 plan of the level's A. TESS_ERR_MEMORY: no room. */

@@ -95,14 +95,29 @@ static tess_status place_level(tess_amg *amg, tess_plan *plan, tess_amg_level *l
 
 /* ---- Numbers of one level, in patterns that are there ---- */
 
+tess_status tess_amg_need_values(const tess_amg *amg, tess_amg_level *level)
+{
+    const tess_backend *backend = amg->device->backend;
+    if (!level->elsewhere)
+        return TESS_OK;
+    TESS_TRY(backend->memory_copy_from(amg->device, level->A->values,
+                                       backend->multigrid->values(level[-1].device, AMG_MATRIX_A),
+                                       (size_t)tess_matrix_stored(level->A) * sizeof(double)));
+    level->elsewhere = false;
+    return TESS_OK;
+}
+
 /* Inverse diagonal and eigenvalue of a level, from A's numbers; `plan` is the finest level's. */
 static tess_status measure(tess_amg *amg, tess_plan *plan, tess_amg_level *level)
 {
     tess_plan *own = level == amg->level ? plan : level->plan;
+    const bool single = own->matrix->type != TESS_F64;
+    if (!level->device || single)
+        TESS_TRY(tess_amg_need_values(amg, level));
     TESS_TRY(level->device ? amg->device->backend->multigrid->inverse(level->device, level)
                            : tess_amg_invert_diagonal(amg->ctx, level));
     tess_amg_count_time(amg, AMG_DIAGONAL);
-    TESS_TRY(tess_amg_largest(amg, own->matrix->type == TESS_F64 ? own : NULL, level));
+    TESS_TRY(tess_amg_largest(amg, single ? NULL : own, level));
     tess_amg_count_time(amg, AMG_EIGENVALUE);
     return TESS_OK;
 }
@@ -121,13 +136,16 @@ static tess_status compute_on_host(tess_amg *amg, tess_amg_level *level, tess_ma
     return TESS_OK;
 }
 
-/* The device has the patterns, and keeps P and R to itself. */
-static tess_status coarsen_values(tess_amg *amg, tess_amg_level *level, tess_matrix *coarse)
+/* The device has the patterns, and keeps its numbers to itself. */
+static tess_status coarsen_values(tess_amg *amg, tess_amg_level *level, tess_amg_level *next)
 {
+    if (level->filtered || !level->device)
+        TESS_TRY(tess_amg_need_values(amg, level));
     if (level->filtered)
         tess_amg_filter_values(amg->ctx, level);
-    TESS_TRY(level->device ? amg->device->backend->multigrid->compute(level->device, level, coarse)
-                           : compute_on_host(amg, level, coarse));
+    TESS_TRY(level->device ? amg->device->backend->multigrid->compute(level->device, level)
+                           : compute_on_host(amg, level, next->A));
+    next->elsewhere = level->device != NULL;
     tess_amg_count_time(amg, AMG_PRODUCTS);
     return TESS_OK;
 }
@@ -169,8 +187,10 @@ static tess_status group(tess_amg *amg, double threshold, tess_amg_level *level,
         TESS_TRY(
             or_host(amg, level, &kept,
                     amg->device->backend->multigrid->strength(level->device, threshold, level)));
-    if (!level->device)
+    if (!level->device) {
+        TESS_TRY(tess_amg_need_values(amg, level));
         TESS_TRY(tess_amg_strength(amg->ctx, threshold, level));
+    }
     tess_amg_count_time(amg, AMG_STRENGTH);
     TESS_TRY(tess_amg_aggregate(amg->ctx, level, &level->aggregates));
     tess_amg_count_time(amg, AMG_GROUPS);
@@ -196,7 +216,7 @@ static tess_status coarsen(tess_amg *amg, double threshold, tess_amg_level *leve
     tess_amg_count_time(amg, AMG_TENTATIVE);
     TESS_TRY(make_patterns(amg, level, &next->A));
     next->owns_A = true;
-    return coarsen_values(amg, level, next->A);
+    return coarsen_values(amg, level, next);
 }
 
 static bool small_enough(const tess_pc *pc, const tess_matrix *A)
@@ -224,6 +244,7 @@ static tess_status build_levels(tess_plan *plan, const tess_pc *pc, tess_amg *am
     }
     tess_amg_level *last = &amg->level[amg->levels - 1];
     if (small_enough(pc, last->A)) {
+        TESS_TRY(tess_amg_need_values(amg, last));
         TESS_TRY(tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, &amg->bottom));
         tess_amg_count_time(amg, AMG_BOTTOM);
     } else if (!last->inverse) {
@@ -291,10 +312,11 @@ tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg)
             TESS_TRY(measure(amg, plan, level));
         }
         if (i + 1 < amg->levels)
-            TESS_TRY(coarsen_values(amg, level, level[1].A));
+            TESS_TRY(coarsen_values(amg, level, level + 1));
     }
     if (amg->bottom) {
         tess_matrix *inverse;
+        TESS_TRY(tess_amg_need_values(amg, &amg->level[amg->levels - 1]));
         TESS_TRY(tess_amg_invert_bottom(amg->ctx, amg->level[amg->levels - 1].A, amg->symmetric,
                                         &inverse));
         memcpy(amg->bottom->values, inverse->values,
