@@ -1,10 +1,12 @@
 /* Times of what precedes a solve: plan, set-up, and updates to new values.
  *
- *     tessera_bench_setup [--device D] INPUT SPEC [SPEC ...]
+ *     tessera_bench_setup [--device D] [--log] INPUT SPEC [SPEC ...]
  *
  * Every SPEC is set up RUNS times, and updated as often with values from the host's memory and from
- * the device's. The milliseconds of each run are printed, and the preconditioner's description of
- * its last set-up and last update. */
+ * the device's. Milliseconds of each are printed, and what the preconditioner says of the last.
+ * --log sets up once more and prints the library's log, with the milliseconds since its start. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../program.h"
@@ -49,6 +51,23 @@ static void update(tess_plan *plan, tess_solver *solver, const char *where, cons
     printf("\n");
 }
 
+static void print_line(void *since, const char *line)
+{
+    printf("%10.2f  %s\n", 1e3 * (tess_seconds() - *(const double *)since), line);
+}
+
+static void log_set_up(tess_plan *plan, const char *spec)
+{
+    tess_solver *solver;
+    double since = tess_seconds();
+    plan->ctx->log = print_line;
+    plan->ctx->log_user = &since;
+    check(plan->ctx, tess_solver_create(plan, spec, &solver));
+    check(plan->ctx, tess_solver_set_up(solver));
+    plan->ctx->log = NULL;
+    tess_solver_destroy(solver);
+}
+
 static void time_spec(tess_plan *plan, const char *spec, const void *near)
 {
     tess_solver *solver = set_up(plan, spec);
@@ -63,13 +82,19 @@ static void time_spec(tess_plan *plan, const char *spec, const void *near)
 int main(int argc, char **argv)
 {
     const char *where = "cuda";
+    bool logs = false;
     if (argc > 2 && strcmp(argv[1], "--device") == 0) {
         where = argv[2];
         argv += 2;
         argc -= 2;
     }
+    if (argc > 1 && strcmp(argv[1], "--log") == 0) {
+        logs = true;
+        argv++;
+        argc--;
+    }
     if (argc < 3) {
-        fprintf(stderr, "usage: tessera_bench_setup [--device D] INPUT SPEC [SPEC ...]\n");
+        fprintf(stderr, "usage: tessera_bench_setup [--device D] [--log] INPUT SPEC [SPEC ...]\n");
         return 2;
     }
     static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
@@ -85,8 +110,11 @@ int main(int argc, char **argv)
         check(s.ctx, tess_device_alloc(s.device, bytes, &near));
         check(s.ctx, tess_device_copy_to(s.device, near, s.A->values, bytes));
     }
-    for (int i = 2; i < argc; i++)
-        time_spec(s.plan, argv[i], near);
+    for (int i = 2; i < argc; i++) {
+        time_spec(plan, argv[i], near);
+        if (logs)
+            log_set_up(plan, argv[i]);
+    }
     if (near)
         tess_device_free(s.device, near);
     close_system(&s);

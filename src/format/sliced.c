@@ -18,16 +18,23 @@ static int64_t column_index(const tess_sliced *S, int64_t s, int32_t lane, int32
     return (group * S->options.height + lane) * S->group + k % S->group;
 }
 
-static void place_slices(tess_sliced *S)
+static void measure_slices(void *sliced, tess_range slices)
 {
+    const tess_sliced *S = sliced;
     int32_t height = S->options.height;
-    S->offsets[0] = 0;
-    for (int64_t s = 0; s < S->slices; s++) {
+    for (int64_t s = slices.first; s < slices.last; s++) {
         int64_t longest = 0;
         for (int32_t lane = 0; lane < height; lane++)
             longest = tess_max(S->lengths[s * height + lane], longest);
-        S->offsets[s + 1] = S->offsets[s] + tess_ceil_div(longest, S->group);
+        S->offsets[s + 1] = tess_ceil_div(longest, S->group);
     }
+}
+
+static void place_slices(tess_sliced *S)
+{
+    tess_for(S->ctx, S->slices, measure_slices, S);
+    S->offsets[0] = 0;
+    tess_counts_to_offsets(S->offsets, S->slices);
 }
 
 static void fill_columns(const tess_matrix *A, const tess_sliced *S, int64_t s)

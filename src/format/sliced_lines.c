@@ -121,7 +121,10 @@ static tess_status count_lines(tess_ctx *ctx, const cut_matrix *M, tess_sliced *
         const cut_panel P = {M, q, S->options.split};
         tess_sliced_panel *panel = &S->panel[q];
         *panel = (tess_sliced_panel){.first_slice = S->slices, .first_cut = S->cut_rows};
-        tess_cut_count(&(tess_segments){segments_in, &P, S->block_rows}, panel);
+        if (M->panels == 1 && P.split <= 0)
+            panel->lines = S->block_rows;
+        else
+            tess_cut_count(&(tess_segments){segments_in, &P, S->block_rows}, panel);
         panel->slices = tess_ceil_div(panel->lines, S->options.height);
         S->slices += panel->slices;
         S->cut_rows += panel->cut_rows;
@@ -152,6 +155,22 @@ static tess_status allocate_lines(tess_ctx *ctx, tess_sliced *S, bool targets)
     if (targets)
         TESS_TRY(TESS_CALLOC(ctx, places, &S->targets));
     return TESS_OK;
+}
+
+/* Rows are neither cut nor in panels: row i is line i. */
+static bool rows_are_lines(const tess_sliced *S)
+{
+    return S->options.panels == 1 && S->cut_rows == 0;
+}
+
+static void list_rows(void *sliced, const void *matrix, int64_t row)
+{
+    tess_sliced *S = sliced;
+    const int64_t *offsets = ((const tess_matrix *)matrix)->row_offsets;
+    S->starts[row] = offsets[row];
+    S->lengths[row] = (int32_t)(offsets[row + 1] - offsets[row]);
+    if (S->targets)
+        S->targets[row] = (int32_t)row;
 }
 
 /* The lines of panel q in the order of the rows. */
@@ -287,7 +306,9 @@ tess_status tess_sliced_make_lines(tess_ctx *ctx, const tess_matrix *A, tess_sli
     TESS_TRY_CLEAN(list_cut_rows(ctx, &M, S));
     TESS_TRY_CLEAN(
         allocate_lines(ctx, S, S->options.window > 1 || S->cut_rows > 0 || M.panels > 1));
-    for (int32_t q = 0; q < M.panels; q++)
+    if (rows_are_lines(S))
+        tess_for_each(ctx, S->block_rows, 0, list_rows, S, A);
+    for (int32_t q = 0; q < M.panels && !rows_are_lines(S); q++)
         list_lines(&M, S, q);
     TESS_TRY_CLEAN(sort_windows(ctx, S));
 cleanup:

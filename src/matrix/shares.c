@@ -39,12 +39,29 @@ void tess_for_rows(tess_ctx *ctx, const int64_t *row_offsets, int64_t rows, tess
     tess_parallel(ctx, ctx->threads, run_rows, &l);
 }
 
+struct find_longest {
+    const int64_t *row_offsets;
+    int64_t longest;
+};
+
+static void find_longest(void *arg, tess_range rows)
+{
+    struct find_longest *job = arg;
+    int64_t longest = 0;
+    for (int64_t i = rows.first; i < rows.last; i++)
+        longest = tess_max(longest, job->row_offsets[i + 1] - job->row_offsets[i]);
+    tess_raise(&job->longest, longest);
+}
+
 int64_t tess_matrix_longest_row(const tess_matrix *A)
 {
-    int64_t longest = 0;
-    for (int64_t i = 0; i < A->block_rows; i++)
-        longest = tess_max(longest, A->row_offsets[i + 1] - A->row_offsets[i]);
-    return longest;
+    enum { MANY = 1 << 16 }; /* rows from which on threads pay */
+    struct find_longest job = {.row_offsets = A->row_offsets};
+    if (A->ctx && A->block_rows >= MANY)
+        tess_for(A->ctx, A->block_rows, find_longest, &job);
+    else
+        find_longest(&job, (tess_range){0, A->block_rows, 0});
+    return job.longest;
 }
 
 void tess_counts_to_offsets(int64_t *offsets, int64_t rows)

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "coarsen_shapes.h"
+#include "cuda/solve/lanczos.h"
+#include "cuda/solve/patterns.h"
+#include "cuda/solve/strength.h"
 #include "triangular_variants.h"
 #include "passes.h"
 #include "variants.h"
@@ -62,6 +65,14 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "coarsen.cu") == 0)
         for (int i = 0; i < test_coarsen_count; i += step)
             print_coarsen(&test_coarsen[i]);
+    if (argc > 1 && strcmp(argv[1], "inverse.cu") == 0)
+        printf("inverse_0 -DTHREADS=%d\n", TESS_COARSEN_FLAT);
+    if (argc > 1 && strcmp(argv[1], "lanczos.cu") == 0)
+        printf("lanczos_0 -DTHREADS=%d\n", TESS_LANCZOS_THREADS);
+    if (argc > 1 && strcmp(argv[1], "patterns.cu") == 0)
+        printf("patterns_0 -DTHREADS=%d\n", TESS_PATTERNS_THREADS);
+    if (argc > 1 && strcmp(argv[1], "strength.cu") == 0)
+        printf("strength_0 -DTHREADS=%d\n", TESS_STRENGTH_THREADS);
     if (argc > 1 && strcmp(argv[1], "convert.cu") == 0)
         printf("convert_0 -DFROM=8 -DTO=4 -DADD=0 -DTHREADS=64\n"
                "convert_1 -DFROM=4 -DTO=8 -DADD=1 -DTHREADS=64\n");

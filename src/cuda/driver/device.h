@@ -21,7 +21,9 @@ typedef struct tess_cuda_helper_code {
     cu_function function;
 } tess_cuda_helper_code;
 
-enum { TESS_CUDA_HELPERS = 32 }; /* convert 8, dot 4, rescale 2, update 4, slices 3, gate 1 */
+/* convert 8, dot 4, rescale 2, update 4, slices 3, gate 1, lanczos 4, patterns 5,
+ * strength 3, inverse 1 */
+enum { TESS_CUDA_HELPERS = 40 };
 
 typedef struct tess_cuda {
     tess_ctx *ctx;

@@ -25,16 +25,25 @@ static tess_status find_kind(tess_ctx *ctx, const char *name, const tess_cuda_la
     return tess_fail(ctx, TESS_ERR_ARGUMENT, "unknown layout '%s'", name);
 }
 
+tess_status tess_cuda_layout_check(tess_ctx *ctx, const tess_matrix *A, const char *name)
+{
+    const tess_cuda_layout_kind *kind;
+    const char *options;
+    TESS_TRY(find_kind(ctx, name, &kind, &options));
+    if (!A->values && A->blocks > 0 && kind->update && !kind->starts)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "layout '%s' is made of values, which are in device memory only", name);
+    return TESS_OK;
+}
+
 tess_status tess_cuda_layout_create(tess_ctx *ctx, const tess_matrix *A, const char *name,
                                     tess_cuda_layout **out)
 {
     const tess_cuda_layout_kind *kind;
     const char *options;
     tess_cuda_layout *layout;
+    TESS_TRY(tess_cuda_layout_check(ctx, A, name));
     TESS_TRY(find_kind(ctx, name, &kind, &options));
-    if (!A->values && A->blocks > 0 && !kind->starts)
-        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "layout '%s' is made of values, which are in device memory only", name);
     TESS_TRY(TESS_ALLOC(ctx, 1, &layout));
     *layout = (tess_cuda_layout){.ctx = ctx, .kind = kind};
     snprintf(layout->name, sizeof layout->name, "%s", name);

@@ -61,8 +61,11 @@ typedef struct tess_cuda_layout_kind {
     void (*destroy)(tess_cuda_layout *layout); /* what create made; NULL: nothing */
 } tess_cuda_layout_kind;
 
-/* The matrix in the layout of that name. A must outlive it. Where A has no values yet, the layout
- * has none either until they are updated; TESS_ERR_UNSUPPORTED of a layout without `starts`. */
+/* Whether A can be in the layout of that name. TESS_ERR_UNSUPPORTED: A has no values yet, and the
+ * device cannot put them there later: the layout has another order and no `starts`. */
+tess_status tess_cuda_layout_check(tess_ctx *ctx, const tess_matrix *A, const char *name);
+/* The matrix in that layout. A must outlive it. Where A has no values yet, the layout has none
+ * either until they are updated. */
 tess_status tess_cuda_layout_create(tess_ctx *ctx, const tess_matrix *A, const char *name,
                                     tess_cuda_layout **out);
 /* New values in the same pattern, `values` as in the matrix: rewrites arrays[layout->values]. */

@@ -58,9 +58,44 @@ static int64_t padded_sorted(const int32_t *lengths, int64_t count, int64_t heig
     return sum;
 }
 
+/* Rows in their order that are not cut, or stand alone: no list of lengths is needed. */
+struct pad_in_order {
+    const tess_matrix *A;
+    const tess_cuda_arrangement *how;
+    int64_t blocks, rows;
+};
+
+static void pad_in_order(void *arg, tess_range groups)
+{
+    struct pad_in_order *job = arg;
+    const tess_cuda_arrangement *how = job->how;
+    const int64_t *offsets = job->A->row_offsets, all = job->A->block_rows;
+    int64_t blocks = 0, rows = 0;
+    for (int64_t g = groups.first; g < groups.last; g++) {
+        const int64_t first = g * how->height, end = tess_min(first + how->height, all);
+        int64_t longest = 0, whole = 0;
+        for (int64_t i = first; i < end; i++)
+            longest = tess_max(longest, offsets[i + 1] - offsets[i]);
+        if (how->split > 0 && longest > how->split)
+            whole = (longest - 1) / how->split; /* segments before the last */
+        blocks += whole * tess_ceil_div(how->split, how->step) * how->step;
+        blocks += tess_ceil_div(longest - whole * how->split, how->step) * how->step * how->height;
+        rows += end - first + whole;
+    }
+    tess_take(&job->blocks, blocks);
+    tess_take(&job->rows, rows);
+}
+
 tess_status tess_cuda_pad_rows(tess_ctx *ctx, const tess_matrix *A,
                                const tess_cuda_arrangement *how, tess_cuda_padding *pad)
 {
+    if (how->window <= 1 && (how->split <= 0 || how->height == 1)) {
+        struct pad_in_order job = {.A = A, .how = how};
+        tess_for(ctx, tess_ceil_div(A->block_rows, how->height), pad_in_order, &job);
+        pad->blocks = (double)job.blocks;
+        pad->rows = (double)job.rows;
+        return TESS_OK;
+    }
     int32_t *lengths = NULL;
     int64_t count = 0, sum = 0, longest = 0, *counts = NULL;
     tess_status status;

@@ -93,6 +93,10 @@ static tess_status add_variant(tess_cuda_plan *p, const tess_cuda_kernel *kernel
 {
     char layout[TESS_CUDA_LAYOUT];
     kernel->layout_name(problem, params, layout, sizeof layout);
+    /* Before code is compiled for nothing. */
+    if (!p->device_values)
+        TESS_TRY(
+            tess_cuda_layout_check(p->cuda->ctx, transposed ? p->transposed : &p->matrix, layout));
     tess_jit_cubin code = {0};
     tess_cuda_variant *variant;
     TESS_TRY(TESS_ALLOC(p->cuda->ctx, 1, &variant));

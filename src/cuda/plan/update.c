@@ -275,30 +275,40 @@ tess_status tess_cuda_bring_values(tess_cuda_plan *p)
     return TESS_OK;
 }
 
-/* A resident whose values can be put back into the matrix's order; NULL: there is none. */
+/* A resident whose values are in the matrix's order or can be put back into it; NULL: there is
+ * none. */
 static tess_cuda_resident *find_source(tess_cuda_plan *p)
 {
     int64_t count;
     for (tess_cuda_resident *r = p->residents; r; r = r->next)
-        if (starts_of(p, r, &count))
+        if (same_order(p, r) || starts_of(p, r, &count))
             return r;
     return NULL;
+}
+
+static tess_status copy_back(tess_cuda_plan *p, tess_cuda_resident *r, cu_pointer to)
+{
+    const int values = r->layout->values;
+    tess_cuda_launch run;
+    cu_function back;
+    int64_t count;
+    if (same_order(p, r))
+        return TESS_CU(p->cuda, cuMemcpyDtoDAsync(to, r->arrays[values],
+                                                  r->layout->arrays[values].bytes, p->stream));
+    const int64_t *starts = starts_of(p, r, &count);
+    if (!r->map.numbers)
+        TESS_TRY(upload_starts(p, r, starts, count));
+    TESS_TRY(load_gather(p, r->layout->kind, true, &back));
+    r->layout->kind->gather(r->layout, r->arrays, r->map.numbers, to, &run);
+    return tess_cuda_launch_one(p->cuda, back, &run, p->stream);
 }
 
 tess_status tess_cuda_copy_values(tess_cuda_plan *p, cu_pointer to)
 {
     tess_cuda *cuda = p->cuda;
     tess_cuda_resident *r = p->matrix.blocks > 0 && !p->shares ? find_source(p) : NULL;
-    tess_cuda_launch run;
-    cu_function back;
-    int64_t count;
     if (r) {
-        const int64_t *starts = starts_of(p, r, &count);
-        if (!r->map.numbers)
-            TESS_TRY(upload_starts(p, r, starts, count));
-        TESS_TRY(load_gather(p, r->layout->kind, true, &back));
-        r->layout->kind->gather(r->layout, r->arrays, r->map.numbers, to, &run);
-        TESS_TRY(tess_cuda_launch_one(cuda, back, &run, p->stream));
+        TESS_TRY(copy_back(p, r, to));
     } else {
         const size_t size = tess_type_size(p->matrix.type);
         TESS_TRY(tess_cuda_bring_values(p));

@@ -11,7 +11,9 @@ typedef struct tess_coarsen_matrix {
     int32_t height, width;
 } tess_coarsen_matrix;
 
-/* The defines for products of HEIGHT x INNER with INNER x WIDTH blocks. */
+enum { TESS_COARSEN_FLAT = 256 }; /* threads a thread block where one has its own scalars or rows */
+
+/* Of HEIGHT x INNER times INNER x WIDTH blocks. */
 void tess_coarsen_defines(int32_t height, int32_t inner, int32_t width, char *text, size_t size);
 
 /* C = A B, with at most `shared` bytes of shared memory a thread block. */
@@ -25,3 +27,7 @@ void tess_coarsen_turn(const tess_coarsen_matrix *P, uint64_t from, uint64_t val
                        tess_cuda_launch *launch);
 /* Gives dead rows of the coarse matrix A a diagonal (tess_amg_revive). */
 void tess_coarsen_revive(const tess_coarsen_matrix *A, uint64_t dead, tess_cuda_launch *launch);
+/* The diagonal blocks' inverses; `rows` without padding, `work` as large, `singular` a count of 32
+ * bits. */
+void tess_coarsen_invert(const tess_coarsen_matrix *A, int64_t rows, uint64_t work,
+                         uint64_t inverse, uint64_t singular, tess_cuda_launch *launch);

@@ -1,7 +1,7 @@
 /* Launches of coarsen.cu. */
 #include "cuda/solve/coarsen.h"
 
-enum { WARP = 32, MOST = 256, FLAT = 256 };
+enum { WARP = 32, MOST = 256, FLAT = TESS_COARSEN_FLAT };
 
 /* Threads of a thread block that computes blocks of C: two blocks at a time, because a row of B has
  * several. */
@@ -54,4 +54,12 @@ void tess_coarsen_revive(const tess_coarsen_matrix *A, uint64_t dead, tess_cuda_
     tess_cuda_launch_start(launch, "revive", tess_ceil_div(A->block_rows, FLAT), FLAT);
     TESS_CUDA_POINTERS(launch, A->offsets, A->columns, A->values, dead);
     TESS_CUDA_INTEGERS(launch, A->block_rows);
+}
+
+void tess_coarsen_invert(const tess_coarsen_matrix *A, int64_t rows, uint64_t work,
+                         uint64_t inverse, uint64_t singular, tess_cuda_launch *launch)
+{
+    tess_cuda_launch_start(launch, "invert", tess_ceil_div(A->block_rows, FLAT), FLAT);
+    TESS_CUDA_POINTERS(launch, A->offsets, A->columns, A->values, work, inverse, singular);
+    TESS_CUDA_INTEGERS(launch, A->block_rows, rows, A->height);
 }

@@ -128,6 +128,14 @@ void *emu_remote(const void *pointer, unsigned rank, int line);
         emu_old_;                                     \
     })
 
+#define atomicCAS(address, compare, value)            \
+    ({                                                \
+        __typeof__(*(address)) emu_old_ = *(address); \
+        if (emu_old_ == (compare))                    \
+            *(address) = (value);                     \
+        emu_old_;                                     \
+    })
+
 #define __popc(x) __builtin_popcount(x)
 #define __ffs(x) __builtin_ffs((int)(x))
 #define __umul64hi(x, y) ((unsigned long long)((unsigned __int128)(x) * (y) >> 64))
@@ -135,6 +143,8 @@ void *emu_remote(const void *pointer, unsigned rank, int line);
 #define __threadfence() ((void)0)
 #define __threadfence_block() ((void)0)
 #define __fma_rn(a, b, c) fma(a, b, c)
+#define __dmul_rn(a, b) ((a) * (b))
+#define __dadd_rn(a, b) ((a) + (b))
 
 /* ---- Loads ---- */
 

@@ -36,15 +36,18 @@ static const tess_amg *hierarchy(const setting *s)
 }
 
 /* Groups are the same, numbers to rounding. */
-static void compare(const char *what, const setting *here, const setting *there)
+static void compare(void **state, const char *what, const setting *here, const setting *there)
 {
-    const tess_amg *want = hierarchy(here), *got = hierarchy(there);
+    const tess_amg *want = hierarchy(here);
+    tess_amg *got = there->solver->pc.state;
     assert_int_equal(got->levels, want->levels);
     for (int i = 0; i < want->levels; i++) {
-        const tess_amg_level *w = &want->level[i], *g = &got->level[i];
+        const tess_amg_level *w = &want->level[i];
+        tess_amg_level *g = &got->level[i];
         const int64_t stored = tess_matrix_stored(w->A);
         double most = 0, error = 0;
         assert_int_equal(tess_matrix_stored(g->A), stored);
+        ok(state, tess_amg_need_values(got, g));
         for (int64_t k = 0; k < stored; k++) {
             most = fmax(most, fabs(tess_matrix_value(w->A, k)));
             error = fmax(error, fabs(tess_matrix_value(w->A, k) - tess_matrix_value(g->A, k)));
@@ -93,7 +96,7 @@ static void check(void **state, int64_t block_rows, int32_t b, const char *spec,
     ok(state, open_setting(ctx, A, "cuda", spec, &there));
     assert_true(hierarchy(&there)->levels > 1);
     assert_non_null(hierarchy(&there)->level[0].device);
-    compare(what, &here, &there);
+    compare(state, what, &here, &there);
     solve(state, what, &here, &there, A->rows);
     ok(state, tess_device_alloc(there.device, (size_t)stored * sizeof *values, &given));
     for (int round = 1; round <= 3; round++) { /* from the host, from the device, twice */
@@ -101,7 +104,7 @@ static void check(void **state, int64_t block_rows, int32_t b, const char *spec,
             values[i] = (1 + 0.5 * round) * ((const double *)A->values)[i];
         set_values(state, &here, A, values, NULL);
         set_values(state, &there, A, values, round > 1 ? given : NULL);
-        compare(what, &here, &there);
+        compare(state, what, &here, &there);
         solve(state, what, &here, &there, A->rows);
     }
     tess_device_free(there.device, given);
@@ -137,7 +140,7 @@ static void without_room_the_host_computes(void **state)
         const tess_status status = open_setting(ctx, A, "cuda", spec, &there);
         if (status == TESS_OK) {
             by_host += !hierarchy(&there)->level[hierarchy(&there)->levels - 2].device;
-            compare("little memory", &here, &there);
+            compare(state, "little memory", &here, &there);
         } else {
             assert_int_equal(status, TESS_ERR_MEMORY);
             refused++;

@@ -135,6 +135,10 @@ static void work(share *s)
         tess_coarsen_defines(k, b, k, defines, sizeof defines);
         take_all(s, "coarsen", "coarsen.cu", defines);
     }
+    take_all(s, "inverse", "inverse.cu", "-DTHREADS=256");
+    take_all(s, "lanczos", "lanczos.cu", "-DTHREADS=256");
+    take_all(s, "patterns", "patterns.cu", "-DTHREADS=64");
+    take_all(s, "strength", "strength.cu", "-DTHREADS=128");
     /* The sources that serve measurements and plain vectors. */
     take_all(s, "gate", "gate.cu", "");
     take_all(s, "convert", "convert.cu", "-DFROM=8 -DTO=4 -DADD=1 -DTHREADS=256");

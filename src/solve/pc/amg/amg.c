@@ -64,9 +64,10 @@ void tess_amg_count_time(tess_amg *amg, int phase)
 /* Writes the times of a set-up's phases of half a millisecond or more. */
 static void write_times(tess_amg *amg)
 {
-    static const char *const names[AMG_PHASES] = {"modes",    "plans",  "diagonal", "eigenvalue",
-                                                  "strength", "groups", "QR",       "patterns",
-                                                  "P",        "R A P",  "bottom"};
+    static const char *const names[AMG_PHASES] = {
+        "modes",  "plans of A", "diagonal",  "eigenvalue", "strength",
+        "groups", "QR",         "patterns",  "placing",    "P",
+        "R A P",  "bottom",     "smoothers", "plans of P", "plans of R"};
     double all = 0;
     for (int i = 0; i < AMG_PHASES; i++)
         all += amg->seconds[i];
@@ -97,8 +98,10 @@ static void write_text(tess_amg *amg)
         if (i + 1 == amg->levels && amg->bottom)
             tess_append(amg->text, sizeof amg->text, ", inverted densely\n");
         else
-            tess_append(amg->text, sizeof amg->text, ", largest eigenvalue %.3f, plan %s\n",
-                        level->largest, level->plan->kernel);
+            tess_append(amg->text, sizeof amg->text, ", largest eigenvalue %.3f, plan %s%s%s%s%s\n",
+                        level->largest, level->plan->kernel, level->P_plan ? ", P " : "",
+                        level->P_plan ? level->P_plan->kernel : "", level->R_plan ? ", R " : "",
+                        level->R_plan ? level->R_plan->kernel : "");
     }
     write_times(amg);
 }

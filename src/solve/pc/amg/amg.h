@@ -7,6 +7,7 @@
  *     level 2   k x k                  restrict.c   R = P'
  *        ...                           hierarchy.c  all levels, new values
  *     bottom    its inverse, dense     bottom.c
+ *                                      lanczos.c    the largest eigenvalue
  *                                      smoother.c   Gauss-Seidel and ILU(0) of a level
  *                                      plans.c      the plans of a cycle's products
  *                                      cycle.c      one cycle as steps of a solver
@@ -49,16 +50,20 @@ typedef enum tess_amg_matrix {
 /* The phases of a set-up, whose times are counted. */
 enum {
     AMG_MODES,
-    AMG_PLANS,
+    AMG_PLANS_OF_A,
     AMG_DIAGONAL,
     AMG_EIGENVALUE,
     AMG_STRENGTH,
     AMG_GROUPS,
     AMG_TENTATIVE,
     AMG_PATTERNS,
+    AMG_PLACING, /* patterns to the device, room for its numbers */
     AMG_PROLONG,
     AMG_PRODUCTS,
     AMG_BOTTOM,
+    AMG_SMOOTHERS,
+    AMG_PLANS_OF_P,
+    AMG_PLANS_OF_R,
     AMG_PHASES
 };
 
@@ -73,6 +78,7 @@ typedef struct tess_aggregates {
 typedef struct tess_amg_level {
     tess_matrix *A; /* f64; level 0: the plan's, or a copy of it in f64 */
     bool owns_A;
+    bool elsewhere;  /* A's values are on the device, those here are not set or old */
     float *strength; /* one a block; 0: weak or on the diagonal */
     bool all_strong; /* every block off the diagonal is strong, and the diagonal is stored */
     tess_aggregates aggregates;
@@ -150,13 +156,16 @@ tess_status tess_amg_tentative(tess_ctx *ctx, int32_t modes, tess_amg_level *lev
 
 /* Fills level->inverse; a singular diagonal block gets a generalised inverse. */
 tess_status tess_amg_invert_diagonal(tess_ctx *ctx, tess_amg_level *level);
-/* Estimates level->largest by a few steps of Lanczos' method with an f64 plan of A. plan NULL: one
- * is made on the host. */
-tess_status tess_amg_largest(tess_amg *amg, tess_plan *plan, tess_amg_level *level);
-/* omega = 4/3 divided by the largest eigenvalue. */
+/* omega = 4/3 over the largest eigenvalue. */
 double tess_amg_omega(const tess_amg_level *level);
 /* Fills the values of level->P = (I - omega D^-1 A) tentative, whose pattern has been made. */
 tess_status tess_amg_prolong(tess_ctx *ctx, tess_amg_level *level);
+
+/* ---- lanczos.c ---- */
+
+/* level->largest, by a few steps of Lanczos' method with an f64 plan of A, which may be a device's;
+ * NULL: a plan on the host is made for it. */
+tess_status tess_amg_largest(tess_amg *amg, tess_plan *plan, tess_amg_level *level);
 
 /* ---- smoother.c ---- */
 
@@ -188,7 +197,11 @@ void tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double *work);
 tess_status tess_amg_build(tess_plan *plan, tess_pc *pc, tess_amg *amg);
 tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg);
 void tess_amg_clear(tess_amg *amg);
-/* Stored scalars of all levels divided by those of the finest. */
+/* The patterns of level->P where it is not there, AP, R and the coarse matrix. */
+tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix **coarse);
+/* A's values of a level come to the host, where they are not there yet. */
+tess_status tess_amg_need_values(const tess_amg *amg, tess_amg_level *level);
+/* Stored scalars of all levels over those of the finest. */
 double tess_amg_complexity(const tess_amg *amg);
 
 /* ---- plans.c ---- */
@@ -197,8 +210,8 @@ double tess_amg_complexity(const tess_amg *amg);
  * level. */
 tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *amg,
                                 tess_amg_level *level);
-/* Makes or updates all else that cycles need of the levels. */
-tess_status tess_amg_put_levels(tess_plan *plan, const tess_pc *pc, tess_amg *amg);
+/* All else that cycles need of the levels. */
+tess_status tess_amg_put_levels(const tess_pc *pc, tess_amg *amg);
 
 /* ---- amg.c ---- */
 

@@ -1,25 +1,48 @@
-/* The part of a set-up that a device may do: the values of a level's P, R and coarse matrix.
+/* What a device may do of a set-up: the numbers of a level's P, R and coarse matrix, and the
+ * largest eigenvalue.
  *
- *     host      groups, tentative prolongator Q, patterns of P, AP, R and the coarse matrix
- *     device    P = (I - omega D^-1 A) Q,  AP = A P,  R = P',  coarse = R AP
+ *     device    inverse diagonal D^-1, largest eigenvalue, strength of A's blocks
+ *     host      groups, tentative prolongator Q
+ *     device    patterns of P, AP, R and the coarse matrix
+ *               P = (I - omega D^-1 A) Q,  AP = A P,  R = P',  coarse = R AP
  *
- * New values of A in the same pattern need only the second line. All values are f64. Each sum has
- * one order, so results are the same in every run.
+ * New values in the same pattern need the last line only. All numbers are f64. Each sum has one
+ * order, so results are the same in every run.
  */
 #pragma once
 
 #include "solve/pc/amg/amg.h"
 
+/* Steps of Lanczos' method on vectors r, z, p, q (lanczos.c). */
+typedef struct tess_lanczos_ops {
+    tess_status (*begin)(void *vectors, double *rz);                 /* r, z and r.z; p = 0 */
+    tess_status (*multiply)(void *vectors, double *pq);              /* q = A p and p.q */
+    tess_status (*advance)(void *vectors, double alpha, double *rz); /* r, z and r.z */
+    tess_status (*follow)(void *vectors, double beta);               /* p = z + beta p */
+} tess_lanczos_ops;
+
+enum { TESS_LANCZOS_SEED = 7 };
+
 typedef struct tess_amg_device_ops {
-    /* Copies patterns and Q to the device. `above` is the state of the finer level, whose coarse
-     * matrix is this level's A; NULL: this is the finest level. TESS_ERR_UNSUPPORTED: the device
-     * has no room, or rows are too long for its kernels. */
-    tess_status (*create)(tess_plan *plan, const tess_amg_level *level, const tess_matrix *coarse,
-                          void *above, void **out);
+    /* A level with its A. `above` is what the level before has on the device, whose coarse matrix
+     * this A is; NULL: A's pattern comes from the host. TESS_ERR_UNSUPPORTED, here and of
+     * `patterns`: the device has no room, or rows are too long for its kernels. */
+    tess_status (*create)(tess_plan *plan, const tess_amg_level *level, void *above, void **out);
+    /* level->inverse, as tess_amg_invert_diagonal; the device keeps it too. Where a block is
+     * singular A's values come to the host. */
+    tess_status (*inverse)(void *state, tess_amg_level *level);
+    /* level->strength and level->all_strong, as tess_amg_strength. */
+    tess_status (*strength)(void *state, double threshold, tess_amg_level *level);
+    /* Patterns of P, R and the coarse matrix, which the host gets without values, from A,
+     * level->filtered and level->tentative. */
+    tess_status (*patterns)(void *state, tess_amg_level *level, tess_matrix **coarse);
     void (*destroy)(void *state); /* NULL is fine */
-    /* Computes the values from those of A, level->inverse and level->filtered. Those of the coarse
-     * matrix are copied to the host too. */
-    tess_status (*compute)(void *state, const tess_amg_level *level, tess_matrix *coarse);
-    /* Device addresses of f64 values: those of P, of R and, as A, of the coarse matrix. */
+    /* The numbers, from A's and those of level->inverse and level->filtered. */
+    tess_status (*compute)(void *state, const tess_amg_level *level);
+    /* Device addresses of f64 values: of P, R, and as A of the coarse matrix. */
     const void *(*values)(void *state, tess_amg_matrix which);
+    /* Vectors for Lanczos' method with an f64 plan of the level's A. TESS_ERR_MEMORY: no room. */
+    tess_status (*open_vectors)(tess_plan *plan, const tess_amg_level *level, void **out);
+    void (*close_vectors)(void *vectors);
+    const tess_lanczos_ops *lanczos;
 } tess_amg_device_ops;

@@ -57,16 +57,68 @@ double tess_amg_complexity(const tess_amg *amg)
     return finest > 0 ? all / finest : 1;
 }
 
-/* ---- Values of one level, whose patterns have been made ---- */
+/* ---- The device's part ---- */
 
-/* Computes inverse diagonal and eigenvalue of a level from A's values. `plan` is the finest
- * level's. */
+static void leave_device(tess_amg *amg, tess_amg_level *level)
+{
+    if (level->device)
+        amg->device->backend->multigrid->destroy(level->device);
+    level->device = NULL;
+}
+
+/* What the device cannot do is the host's. Its reason is logged. */
+static tess_status or_host(tess_amg *amg, tess_amg_level *level, const tess_kept_error *kept,
+                           tess_status status)
+{
+    if (status != TESS_ERR_UNSUPPORTED)
+        return status;
+    tess_log(amg->ctx, "pc=amg: level %d is computed on the host: %s", (int)(level - amg->level),
+             tess_ctx_error(amg->ctx));
+    tess_error_restore(amg->ctx, kept);
+    leave_device(amg, level);
+    return TESS_OK;
+}
+
+/* The device takes the level, unless it has no room for it or no kernel. Factors of a level and
+ * plain prolongators are made on the host. */
+static tess_status place_level(tess_amg *amg, tess_plan *plan, tess_amg_level *level)
+{
+    const tess_amg_device_ops *ops = amg->device->backend->multigrid;
+    void *above = level == amg->level ? NULL : level[-1].device;
+    const bool smoothed = !amg->plain && amg->smoother == TESS_SMOOTHER_CHEBYSHEV;
+    if (!ops || !smoothed || (level > amg->level && !above))
+        return TESS_OK;
+    const tess_kept_error kept = tess_error_keep(amg->ctx);
+    TESS_TRY(or_host(amg, level, &kept, ops->create(plan, level, above, &level->device)));
+    tess_amg_count_time(amg, AMG_PLACING);
+    return TESS_OK;
+}
+
+/* ---- Numbers of one level, in patterns that are there ---- */
+
+tess_status tess_amg_need_values(const tess_amg *amg, tess_amg_level *level)
+{
+    const tess_backend *backend = amg->device->backend;
+    if (!level->elsewhere)
+        return TESS_OK;
+    TESS_TRY(backend->memory_copy_from(amg->device, level->A->values,
+                                       backend->multigrid->values(level[-1].device, AMG_MATRIX_A),
+                                       (size_t)tess_matrix_stored(level->A) * sizeof(double)));
+    level->elsewhere = false;
+    return TESS_OK;
+}
+
+/* Inverse diagonal and eigenvalue of a level, from A's numbers; `plan` is the finest level's. */
 static tess_status measure(tess_amg *amg, tess_plan *plan, tess_amg_level *level)
 {
     tess_plan *own = level == amg->level ? plan : level->plan;
-    TESS_TRY(tess_amg_invert_diagonal(amg->ctx, level));
+    const bool single = own->matrix->type != TESS_F64;
+    if (!level->device || single)
+        TESS_TRY(tess_amg_need_values(amg, level));
+    TESS_TRY(level->device ? amg->device->backend->multigrid->inverse(level->device, level)
+                           : tess_amg_invert_diagonal(amg->ctx, level));
     tess_amg_count_time(amg, AMG_DIAGONAL);
-    TESS_TRY(tess_amg_largest(amg, own->matrix->type == TESS_F64 ? own : NULL, level));
+    TESS_TRY(tess_amg_largest(amg, single ? NULL : own, level));
     tess_amg_count_time(amg, AMG_EIGENVALUE);
     return TESS_OK;
 }
@@ -86,53 +138,61 @@ static tess_status compute_on_host(tess_amg *amg, tess_amg_level *level, tess_ma
     return TESS_OK;
 }
 
-/* Computes P, R and the coarse matrix, on the device where it has the level. P and R then stay
- * there. */
-static tess_status coarsen_values(tess_amg *amg, tess_amg_level *level, tess_matrix *coarse)
+/* The device has the patterns, and keeps its numbers to itself. */
+static tess_status coarsen_values(tess_amg *amg, tess_amg_level *level, tess_amg_level *next)
 {
+    if (level->filtered || !level->device)
+        TESS_TRY(tess_amg_need_values(amg, level));
     if (level->filtered)
         tess_amg_filter_values(amg->ctx, level);
-    TESS_TRY(level->device ? amg->device->backend->multigrid->compute(level->device, level, coarse)
-                           : compute_on_host(amg, level, coarse));
+    TESS_TRY(level->device ? amg->device->backend->multigrid->compute(level->device, level)
+                           : compute_on_host(amg, level, next->A));
+    next->elsewhere = level->device != NULL;
     tess_amg_count_time(amg, AMG_PRODUCTS);
-    return TESS_OK;
-}
-
-/* Gives the level to the device, unless the device has no room or no kernel for it. A level with
- * factors or plain prolongators stays on the host. */
-static tess_status place_level(tess_amg *amg, tess_plan *plan, tess_amg_level *level,
-                               const tess_matrix *coarse)
-{
-    const tess_amg_device_ops *ops = amg->device->backend->multigrid;
-    void *above = level == amg->level ? NULL : level[-1].device;
-    const bool smoothed = !amg->plain && amg->smoother == TESS_SMOOTHER_CHEBYSHEV;
-    if (!ops || !smoothed || (level > amg->level && !above))
-        return TESS_OK;
-    const tess_kept_error kept = tess_error_keep(amg->ctx);
-    const tess_status status = ops->create(plan, level, coarse, above, &level->device);
-    if (status != TESS_ERR_UNSUPPORTED)
-        return status;
-    tess_log(amg->ctx, "pc=amg: level %d is computed on the host: %s", (int)(level - amg->level),
-             tess_ctx_error(amg->ctx));
-    tess_error_restore(amg->ctx, &kept);
     return TESS_OK;
 }
 
 /* ---- Patterns ---- */
 
-/* Makes the pattern of the smoothed prolongator. */
-static tess_status smooth_pattern(tess_ctx *ctx, tess_amg_level *level)
+tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix **coarse)
 {
-    if (!level->all_strong)
-        TESS_TRY(tess_amg_filter(ctx, level));
-    return tess_multiply_pattern(ctx, level->filtered ? level->filtered : level->A,
-                                 level->tentative, &level->P);
+    if (!level->P)
+        TESS_TRY(tess_multiply_pattern(ctx, level->filtered ? level->filtered : level->A,
+                                       level->tentative, &level->P));
+    TESS_TRY(tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
+    TESS_TRY(tess_amg_restrict(ctx, level));
+    return tess_multiply_pattern(ctx, level->R, level->AP, coarse);
+}
+
+/* The tentative prolongator is there. */
+static tess_status make_patterns(tess_amg *amg, tess_amg_level *level, tess_matrix **coarse)
+{
+    const tess_kept_error kept = tess_error_keep(amg->ctx);
+    if (amg->plain)
+        TESS_TRY(tess_matrix_to_type(amg->ctx, level->tentative, TESS_F64, &level->P));
+    else if (!level->all_strong)
+        TESS_TRY(tess_amg_filter(amg->ctx, level));
+    if (level->device)
+        TESS_TRY(or_host(amg, level, &kept,
+                         amg->device->backend->multigrid->patterns(level->device, level, coarse)));
+    if (!level->device)
+        TESS_TRY(tess_amg_patterns(amg->ctx, level, coarse));
+    tess_amg_count_time(amg, AMG_PATTERNS);
+    return TESS_OK;
 }
 
 /* Makes the groups of a level. *pays: the next level is small enough to be made. */
 static tess_status group(tess_amg *amg, double threshold, tess_amg_level *level, bool *pays)
 {
-    TESS_TRY(tess_amg_strength(amg->ctx, threshold, level));
+    const tess_kept_error kept = tess_error_keep(amg->ctx);
+    if (level->device)
+        TESS_TRY(
+            or_host(amg, level, &kept,
+                    amg->device->backend->multigrid->strength(level->device, threshold, level)));
+    if (!level->device) {
+        TESS_TRY(tess_amg_need_values(amg, level));
+        TESS_TRY(tess_amg_strength(amg->ctx, threshold, level));
+    }
     tess_amg_count_time(amg, AMG_STRENGTH);
     TESS_TRY(tess_amg_aggregate(amg->ctx, level, &level->aggregates));
     tess_amg_count_time(amg, AMG_GROUPS);
@@ -142,28 +202,23 @@ static tess_status group(tess_amg *amg, double threshold, tess_amg_level *level,
     return TESS_OK;
 }
 
-/* Makes groups, patterns and values of a level. next->A stays NULL where a next level does not
- * pay. */
-static tess_status coarsen(tess_amg *amg, tess_plan *plan, double threshold, tess_amg_level *level,
+/* Groups, patterns and numbers of a level; next->A is NULL where it does not pay. */
+static tess_status coarsen(tess_amg *amg, double threshold, tess_amg_level *level,
                            tess_amg_level *next)
 {
     tess_ctx *ctx = amg->ctx;
     bool pays;
     TESS_TRY(group(amg, threshold, level, &pays));
-    if (!pays)
+    if (!pays) {
+        leave_device(amg, level);
         return TESS_OK;
+    }
     TESS_TRY(tess_amg_tentative(ctx, amg->modes, level, &next->modes));
     next->modes_length = level->aggregates.count * amg->modes;
     tess_amg_count_time(amg, AMG_TENTATIVE);
-    TESS_TRY(amg->plain ? tess_matrix_to_type(ctx, level->tentative, TESS_F64, &level->P)
-                        : smooth_pattern(ctx, level));
-    TESS_TRY(tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
-    TESS_TRY(tess_amg_restrict(ctx, level));
-    TESS_TRY(tess_multiply_pattern(ctx, level->R, level->AP, &next->A));
+    TESS_TRY(make_patterns(amg, level, &next->A));
     next->owns_A = true;
-    tess_amg_count_time(amg, AMG_PATTERNS);
-    TESS_TRY(place_level(amg, plan, level, next->A));
-    return coarsen_values(amg, level, next->A);
+    return coarsen_values(amg, level, next);
 }
 
 static bool small_enough(const tess_pc *pc, const tess_matrix *A)
@@ -181,8 +236,9 @@ static tess_status build_levels(tess_plan *plan, const tess_pc *pc, tess_amg *am
     while (amg->levels < TESS_AMG_LEVELS && !small_enough(pc, amg->level[amg->levels - 1].A)) {
         tess_amg_level *level = &amg->level[amg->levels - 1], *next = level + 1;
         TESS_TRY(tess_amg_put_matrix(plan, pc, amg, level));
+        TESS_TRY(place_level(amg, plan, level));
         TESS_TRY(measure(amg, plan, level));
-        TESS_TRY(coarsen(amg, plan, threshold, level, next));
+        TESS_TRY(coarsen(amg, threshold, level, next));
         if (!next->A)
             break;
         threshold *= threshold_falls;
@@ -190,6 +246,7 @@ static tess_status build_levels(tess_plan *plan, const tess_pc *pc, tess_amg *am
     }
     tess_amg_level *last = &amg->level[amg->levels - 1];
     if (small_enough(pc, last->A)) {
+        TESS_TRY(tess_amg_need_values(amg, last));
         TESS_TRY(tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, &amg->bottom));
         tess_amg_count_time(amg, AMG_BOTTOM);
     } else if (!last->inverse) {
@@ -243,7 +300,7 @@ tess_status tess_amg_build(tess_plan *plan, tess_pc *pc, tess_amg *amg)
     TESS_TRY(tess_amg_modes(pc, plan->matrix, &amg->modes, &level->modes_length, &level->modes));
     tess_amg_count_time(amg, AMG_MODES);
     TESS_TRY(build_levels(plan, pc, amg));
-    return tess_amg_put_levels(plan, pc, amg);
+    return tess_amg_put_levels(pc, amg);
 }
 
 tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg)
@@ -257,10 +314,11 @@ tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg)
             TESS_TRY(measure(amg, plan, level));
         }
         if (i + 1 < amg->levels)
-            TESS_TRY(coarsen_values(amg, level, level[1].A));
+            TESS_TRY(coarsen_values(amg, level, level + 1));
     }
     if (amg->bottom) {
         tess_matrix *inverse;
+        TESS_TRY(tess_amg_need_values(amg, &amg->level[amg->levels - 1]));
         TESS_TRY(tess_amg_invert_bottom(amg->ctx, amg->level[amg->levels - 1].A, amg->symmetric,
                                         &inverse));
         memcpy(amg->bottom->values, inverse->values,
@@ -268,5 +326,5 @@ tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg)
         tess_matrix_destroy(inverse);
         tess_amg_count_time(amg, AMG_BOTTOM);
     }
-    return tess_amg_put_levels(plan, pc, amg);
+    return tess_amg_put_levels(pc, amg);
 }

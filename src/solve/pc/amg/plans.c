@@ -132,38 +132,47 @@ tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *am
                                  &level->converted[AMG_MATRIX_A], &level->cycle_A, &level->plan));
     else
         TESS_TRY(put_plan(plan->device, pc, level->A, &level->cycle_A, &level->plan));
-    tess_amg_count_time(amg, AMG_PLANS);
+    tess_amg_count_time(amg, AMG_PLANS_OF_A);
     return TESS_OK;
 }
 
-/* Makes or updates what the cycle needs of a level beside A's plan. */
-static tess_status put_level(tess_plan *plan, const tess_pc *pc, tess_amg *amg, int i)
+/* The plan of P or R, which the level's device has or the host. */
+static tess_status put_transfer(tess_amg *amg, const tess_pc *pc, tess_amg_level *level,
+                                tess_amg_matrix which)
 {
-    tess_amg_level *level = &amg->level[i];
-    tess_device *device = plan->device;
-    const bool last = i + 1 == amg->levels;
-    if (last && amg->bottom)
-        return put_plan(device, pc, amg->bottom, &amg->cycle_bottom, &amg->bottom_plan);
-    if (amg->smoother == TESS_SMOOTHER_CHEBYSHEV)
-        TESS_TRY(put_diagonal(pc, level));
-    else
-        TESS_TRY(tess_amg_smoother_of(pc, amg, level));
-    if (last)
-        return TESS_OK;
-    if (level->device) {
-        TESS_TRY(put_from_device(amg, pc, level, AMG_MATRIX_P, level->P,
-                                 &level->converted[AMG_MATRIX_P], &level->cycle_P, &level->P_plan));
-        return put_from_device(amg, pc, level, AMG_MATRIX_R, level->R,
-                               &level->converted[AMG_MATRIX_R], &level->cycle_R, &level->R_plan);
-    }
-    TESS_TRY(put_plan(device, pc, level->P, &level->cycle_P, &level->P_plan));
-    return put_plan(device, pc, level->R, &level->cycle_R, &level->R_plan);
+    const bool down = which == AMG_MATRIX_R;
+    tess_matrix *from = down ? level->R : level->P;
+    tess_matrix **copy = down ? &level->cycle_R : &level->cycle_P;
+    tess_plan **plan = down ? &level->R_plan : &level->P_plan;
+    TESS_TRY(level->device ? put_from_device(amg, pc, level, which, from, &level->converted[which],
+                                             copy, plan)
+                           : put_plan(amg->device, pc, from, copy, plan));
+    tess_amg_count_time(amg, down ? AMG_PLANS_OF_R : AMG_PLANS_OF_P);
+    return TESS_OK;
 }
 
-tess_status tess_amg_put_levels(tess_plan *plan, const tess_pc *pc, tess_amg *amg)
+/* What the cycle needs beside A's plan. */
+static tess_status put_level(const tess_pc *pc, tess_amg *amg, int i)
+{
+    tess_amg_level *level = &amg->level[i];
+    const bool last = i + 1 == amg->levels;
+    if (last && amg->bottom) {
+        TESS_TRY(put_plan(amg->device, pc, amg->bottom, &amg->cycle_bottom, &amg->bottom_plan));
+        tess_amg_count_time(amg, AMG_BOTTOM);
+        return TESS_OK;
+    }
+    TESS_TRY(amg->smoother == TESS_SMOOTHER_CHEBYSHEV ? put_diagonal(pc, level)
+                                                      : tess_amg_smoother_of(pc, amg, level));
+    tess_amg_count_time(amg, AMG_SMOOTHERS);
+    if (last)
+        return TESS_OK;
+    TESS_TRY(put_transfer(amg, pc, level, AMG_MATRIX_P));
+    return put_transfer(amg, pc, level, AMG_MATRIX_R);
+}
+
+tess_status tess_amg_put_levels(const tess_pc *pc, tess_amg *amg)
 {
     for (int i = 0; i < amg->levels; i++)
-        TESS_TRY(put_level(plan, pc, amg, i));
-    tess_amg_count_time(amg, AMG_PLANS);
+        TESS_TRY(put_level(pc, amg, i));
     return TESS_OK;
 }

@@ -83,7 +83,8 @@ tess_status tess_amg_strength(tess_ctx *ctx, double threshold, tess_amg_level *l
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->block_rows, &job.scale));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->block_rows, &job.largest));
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->blocks, &level->strength));
+    if (!level->strength)
+        TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->blocks, &level->strength));
     job.strength = level->strength;
     tess_for(ctx, A->block_rows, scale_rows, &job);
     tess_for(ctx, A->block_rows, measure_rows, &job);

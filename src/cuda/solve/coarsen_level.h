@@ -1,0 +1,62 @@
+/* What a multigrid level has on the device. */
+#pragma once
+
+#include "cuda/plan/plan.h"
+#include "cuda/solve/coarsen.h"
+#include "cuda/solve/space.h"
+#include "solve/pc/amg/device.h"
+
+/* Matrices of a level. F: A without weak blocks, which is A where all are strong. */
+enum {
+    COARSEN_A,
+    COARSEN_F,
+    COARSEN_Q,
+    COARSEN_P,
+    COARSEN_AP,
+    COARSEN_R,
+    COARSEN_COARSE,
+    COARSEN_MATRICES
+};
+/* Modules: b x b times b x k, and k x b times b x k. */
+enum { FINE, CROSS, MODULES };
+enum { MULTIPLY, SMOOTH, TURN, REVIVE, ENTRIES };
+
+typedef struct tess_coarsen_level {
+    tess_cuda *cuda;
+    tess_plan *plan; /* of the finest level, in f64: has A's values already; NULL: it has not */
+    tess_coarsen_matrix matrix[COARSEN_MATRICES];
+    cu_pointer owned[3 * COARSEN_MATRICES]; /* arrays of these, 0 where they are another level's */
+    cu_pointer inverse, from, dead;
+    const struct tess_coarsen_level *above; /* the level before; NULL: this is the finest */
+    bool any_dead, filtered;
+    bool has_values;           /* A's, for the numbers that come next */
+    cu_module module[MODULES]; /* NULL where the functions are another level's */
+    cu_function function[MODULES][ENTRIES];
+    int32_t shape[MODULES][3];
+} tess_coarsen_level;
+
+/* ---- coarsen.c ---- */
+
+/* The functions of a shape, of the level before where it has them. */
+tess_status tess_coarsen_load(tess_coarsen_level *s, int module, int32_t height, int32_t inner,
+                              int32_t width);
+
+/* A's values, where they are not another level's. */
+tess_status tess_coarsen_bring_values(tess_coarsen_level *s, const tess_amg_level *level);
+
+/* ---- inverse.c ---- */
+
+/* The operation `inverse` of a device (solve/pc/amg/device.h). */
+tess_status tess_coarsen_inverse(void *state, tess_amg_level *level);
+
+/* ---- coarsen_patterns.c ---- */
+
+/* An array of its own, copied from the host where that has it. Without room, here and below:
+ * TESS_ERR_UNSUPPORTED. */
+tess_status tess_coarsen_put_array(tess_cuda *cuda, const void *host, int64_t count, size_t size,
+                                   cu_pointer *to);
+/* The pattern of M; then room for its values, and these themselves where they never change. */
+tess_status tess_coarsen_put_pattern(tess_coarsen_level *s, int which, const tess_matrix *M);
+tess_status tess_coarsen_put_values(tess_coarsen_level *s, int which, const double *values);
+/* The operation `patterns` of a device (solve/pc/amg/device.h). */
+tess_status tess_coarsen_patterns(void *state, tess_amg_level *level, tess_matrix **coarse);

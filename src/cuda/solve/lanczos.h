@@ -1,0 +1,25 @@
+/* Lanczos' method on the device: launches of lanczos.cu as data. */
+#pragma once
+
+#include "cuda/kernels/support.h"
+
+enum { TESS_LANCZOS_THREADS = 256, TESS_LANCZOS_PARTS = 1024 };
+
+/* Addresses in device memory. r[0] is the present one of two, which take turns. */
+typedef struct tess_lanczos_vectors {
+    uint64_t inverse, r[2], z, p, q, parts;
+    int64_t count, rows; /* scalars with padding, without */
+    int32_t block;
+} tess_lanczos_vectors;
+
+void tess_lanczos_begin(const tess_lanczos_vectors *v, tess_cuda_launch *launch);
+/* r[1] and z from r[0] and q; returns the number of parts. */
+int tess_lanczos_advance(const tess_lanczos_vectors *v, double alpha, tess_cuda_launch *launch);
+/* p.q; returns the number of parts. */
+int tess_lanczos_multiply(const tess_lanczos_vectors *v, tess_cuda_launch *launch);
+void tess_lanczos_follow(const tess_lanczos_vectors *v, double beta, tess_cuda_launch *launch);
+
+struct tess_amg_level;
+extern const struct tess_lanczos_ops tess_cuda_lanczos_ops;
+tess_status tess_cuda_open_vectors(tess_plan *plan, const struct tess_amg_level *level, void **out);
+void tess_cuda_close_vectors(void *vectors);

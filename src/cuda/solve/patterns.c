@@ -1,0 +1,116 @@
+/* Patterns of a product and of a transpose, made on the device. Offsets are summed on the host,
+ * which needs most of them. */
+#include "cuda/solve/patterns.h"
+
+#include "cuda/driver/module.h"
+#include "cuda/plan/launch.h"
+
+/* Longest rows of C for which the kernels' tables are tried in turn, and of R. */
+static const int64_t row_limits[] = {256, 2048};
+enum { TRIES = sizeof row_limits / sizeof *row_limits, LONGEST_OF_R = 8192 };
+
+static tess_status launch(tess_cuda *cuda, tess_cuda_launch *l)
+{
+    char defines[32];
+    cu_function function;
+    if (l->grid[0] == 0)
+        return TESS_OK;
+    snprintf(defines, sizeof defines, "-DTHREADS=%d", TESS_PATTERNS_THREADS);
+    TESS_TRY(tess_cuda_helper(cuda, "patterns.cu", defines, l->entry, &function));
+    TESS_TRY(tess_cuda_allow_shared(cuda, function, l->shared));
+    return tess_cuda_launch_one(cuda, function, l, cuda->stream);
+}
+
+/* Lengths in offsets[1 ..] become offsets, here and on the device. *longest is -1 where one of them
+ * is. */
+static tess_status sum_lengths(tess_cuda *cuda, tess_coarsen_matrix *C, int64_t *offsets)
+{
+    const size_t bytes = (size_t)C->block_rows * sizeof *offsets;
+    int64_t longest = 0, shortest = 0;
+    TESS_TRY(
+        tess_cuda_download(cuda, offsets + 1, C->offsets + sizeof *offsets, bytes, cuda->stream));
+    offsets[0] = 0;
+    for (int64_t i = 1; i <= C->block_rows; i++) {
+        longest = tess_max(longest, offsets[i]);
+        shortest = tess_min(shortest, offsets[i]);
+    }
+    C->longest = shortest < 0 ? -1 : longest;
+    if (shortest < 0)
+        return TESS_OK;
+    tess_counts_to_offsets(offsets, C->block_rows);
+    C->blocks = offsets[C->block_rows];
+    return tess_cuda_upload(cuda, C->offsets, offsets, bytes + sizeof *offsets, cuda->stream);
+}
+
+static tess_status need_array(tess_cuda *cuda, int64_t count, size_t size, uint64_t *to)
+{
+    return *to ? TESS_OK : tess_cuda_alloc(cuda, (size_t)count * size, "a pattern", to);
+}
+
+tess_status tess_cuda_multiply_pattern(tess_cuda *cuda, const tess_coarsen_matrix *A,
+                                       const tess_coarsen_matrix *B, tess_coarsen_matrix *C,
+                                       uint64_t owned[2], int64_t *offsets, bool *fits)
+{
+    tess_cuda_launch l;
+    int try = 0;
+    TESS_TRY(need_array(cuda, C->block_rows + 1, sizeof *offsets, &owned[0]));
+    C->offsets = owned[0];
+    for (C->longest = -1; C->longest < 0 && try < TRIES; try++) {
+        tess_patterns_multiply("count", A, B, C, C->offsets + sizeof *offsets, row_limits[try], &l);
+        TESS_TRY(launch(cuda, &l));
+        TESS_TRY(sum_lengths(cuda, C, offsets));
+    }
+    *fits = C->longest >= 0;
+    if (!*fits)
+        return TESS_OK;
+    TESS_TRY(need_array(cuda, C->blocks, sizeof(int32_t), &owned[1]));
+    C->columns = owned[1];
+    tess_patterns_multiply("list", A, B, C, 0, row_limits[try - 1], &l);
+    return launch(cuda, &l);
+}
+
+/* The blocks of P go to the rows of R. `places` is a copy of R's offsets. */
+static tess_status fill_rows(tess_cuda *cuda, const tess_coarsen_matrix *P,
+                             const tess_coarsen_matrix *R, uint64_t places, uint64_t rows,
+                             uint64_t numbers, uint64_t from)
+{
+    const size_t bytes = (size_t)R->block_rows * sizeof(int64_t);
+    tess_cuda_launch l;
+    TESS_TRY(TESS_CU(cuda, cuMemcpyDtoDAsync(places, R->offsets, bytes, cuda->stream)));
+    tess_patterns_transpose("scatter", P, places, rows, numbers, &l);
+    TESS_TRY(launch(cuda, &l));
+    tess_patterns_order(R, rows, numbers, from, &l);
+    TESS_TRY(launch(cuda, &l));
+    return TESS_CU(cuda, cuStreamSynchronize(cuda->stream));
+}
+
+tess_status tess_cuda_transpose_pattern(tess_cuda *cuda, const tess_coarsen_matrix *P,
+                                        tess_coarsen_matrix *R, uint64_t owned[2], uint64_t *from,
+                                        int64_t *offsets, bool *fits)
+{
+    const size_t bytes = (size_t)(R->block_rows + 1) * sizeof *offsets;
+    uint64_t places = 0, rows = 0, numbers = 0;
+    tess_cuda_launch l;
+    tess_status status;
+    TESS_TRY(need_array(cuda, R->block_rows + 1, sizeof *offsets, &owned[0]));
+    R->offsets = owned[0];
+    TESS_TRY(TESS_CU(cuda, cuMemsetD8Async(R->offsets, 0, bytes, cuda->stream)));
+    tess_patterns_transpose("tally", P, R->offsets + sizeof *offsets, 0, 0, &l);
+    TESS_TRY(launch(cuda, &l));
+    TESS_TRY(sum_lengths(cuda, R, offsets));
+    *fits = R->longest <= LONGEST_OF_R;
+    if (!*fits)
+        return TESS_OK;
+    TESS_TRY(need_array(cuda, R->blocks, sizeof(int32_t), &owned[1]));
+    R->columns = owned[1];
+    TESS_TRY(need_array(cuda, R->blocks, sizeof(int64_t), from));
+    TESS_TRY_CLEAN(need_array(cuda, R->block_rows + 1, sizeof(int64_t), &places));
+    TESS_TRY_CLEAN(need_array(cuda, R->blocks, sizeof(int32_t), &rows));
+    TESS_TRY_CLEAN(need_array(cuda, R->blocks, sizeof(int64_t), &numbers));
+    TESS_TRY_CLEAN(fill_rows(cuda, P, R, places, rows, numbers, *from));
+cleanup:
+    tess_cuda_free(cuda, places);
+    tess_cuda_free(cuda, rows);
+    tess_cuda_free(cuda, numbers);
+    return status;
+}

@@ -1,0 +1,147 @@
+/* Patterns of block matrices: of a product C = A B, and of a transpose R = P'.
+ *
+ *   THREADS  threads a thread block
+ *
+ * A thread block has a row of C. The columns of the rows of B that the row of A names go to a hash
+ * table in shared memory. count leaves how many different ones there are, list writes them in
+ * rising order: a column's place is the number of smaller ones. The order in which threads come to
+ * the table changes nothing.
+ *
+ *     shared memory | found, listed | the table | the different columns |
+ */
+#define REAL 8
+#include "common.cuh"
+
+enum { EMPTY = -1, HEAD = 4 };
+
+typedef struct product_args {
+    const long long *a_offsets;
+    const int *a_columns;
+    const long long *b_offsets;
+    const int *b_columns;
+    const long long *offsets; /* of C, for list */
+    int *columns;
+    long long *lengths; /* of C's rows, for count; -1: more different columns than `most` */
+    long long table;    /* places of the table, a power of two */
+    long long most;     /* different columns, less than places */
+} product_args;
+
+/* Puts a column into the table; whether it is new there. */
+DEVICE int insert(int *table, unsigned mask, int column)
+{
+    unsigned at = ((unsigned)column * 2654435769u >> 8) & mask;
+    for (;;) {
+        if (table[at] == column)
+            return 0;
+        const int before = atomicCAS(table + at, EMPTY, column);
+        if (before == EMPTY)
+            return 1;
+        if (before == column)
+            return 0;
+        at = (at + 1) & mask;
+    }
+}
+
+/* The different columns of a row of C are in the table afterwards, unless there are more than
+ * `most`. Each thread adds at most one column beyond, for which the table has room. */
+DEVICE void collect(const product_args *a, int *memory)
+{
+    const long long row = blockIdx.x;
+    int *table = memory + HEAD;
+    volatile int *found = memory;
+    for (int i = (int)threadIdx.x; i < HEAD; i += THREADS)
+        memory[i] = 0;
+    for (int i = (int)threadIdx.x; i < (int)a->table; i += THREADS)
+        table[i] = EMPTY;
+    __syncthreads();
+    for (long long p = a->a_offsets[row] + threadIdx.x; p < a->a_offsets[row + 1]; p += THREADS) {
+        const int j = READ_ONLY(a->a_columns + p);
+        for (long long l = a->b_offsets[j]; l < a->b_offsets[j + 1] && *found <= a->most; l++)
+            if (insert(table, (unsigned)a->table - 1, READ_ONLY(a->b_columns + l)))
+                atomicAdd(memory, 1);
+    }
+    __syncthreads();
+}
+
+KERNEL(count, product_args, THREADS, 1)
+{
+    DYNAMIC_SHARED(memory);
+    collect(&a, (int *)memory);
+    if (threadIdx.x == 0)
+        a.lengths[blockIdx.x] = *(int *)memory <= a.most ? *(int *)memory : -1;
+}
+
+KERNEL(list, product_args, THREADS, 1)
+{
+    DYNAMIC_SHARED(memory);
+    int *head = (int *)memory, *table = head + HEAD, *found = table + a.table;
+    collect(&a, head);
+    for (int i = (int)threadIdx.x; i < (int)a.table; i += THREADS)
+        if (table[i] != EMPTY)
+            found[atomicAdd(head + 1, 1)] = table[i];
+    __syncthreads();
+    const int count = head[1];
+    int *columns = a.columns + a.offsets[blockIdx.x];
+    for (int i = (int)threadIdx.x; i < count; i += THREADS) {
+        const int column = found[i];
+        int place = 0;
+        for (int l = 0; l < count; l++)
+            place += found[l] < column;
+        columns[place] = column;
+    }
+}
+
+/* The transpose. tally counts the blocks of each column of P. scatter puts each block into its row
+ * of R, in any order. order sorts the rows of R: a block's place is the number of blocks from
+ * smaller rows. */
+typedef struct transpose_args {
+    const long long *p_offsets;
+    const int *p_columns;
+    unsigned long long *places; /* of each column: blocks so far, or where the next one goes */
+    int *rows;                  /* of the blocks of R, in any order */
+    long long *numbers;         /* likewise: which block of P each is */
+    long long count;            /* rows of P */
+} transpose_args;
+
+KERNEL(tally, transpose_args, THREADS, 1)
+{
+    const long long row = (long long)blockIdx.x * THREADS + threadIdx.x;
+    if (row >= a.count)
+        return;
+    for (long long k = a.p_offsets[row]; k < a.p_offsets[row + 1]; k++)
+        (void)atomicAdd(a.places + a.p_columns[k], 1ull);
+}
+
+KERNEL(scatter, transpose_args, THREADS, 1)
+{
+    const long long row = (long long)blockIdx.x * THREADS + threadIdx.x;
+    if (row >= a.count)
+        return;
+    for (long long k = a.p_offsets[row]; k < a.p_offsets[row + 1]; k++) {
+        const unsigned long long at = atomicAdd(a.places + a.p_columns[k], 1ull);
+        a.rows[at] = (int)row;
+        a.numbers[at] = k;
+    }
+}
+
+typedef struct order_args {
+    const long long *offsets; /* of R */
+    const int *rows;
+    const long long *numbers;
+    int *columns;
+    long long *from;
+} order_args;
+
+KERNEL(order, order_args, THREADS, 1)
+{
+    const long long first = a.offsets[blockIdx.x];
+    const int count = (int)(a.offsets[blockIdx.x + 1] - first);
+    for (int i = (int)threadIdx.x; i < count; i += THREADS) {
+        const int row = a.rows[first + i];
+        int place = 0;
+        for (int l = 0; l < count; l++)
+            place += READ_ONLY(a.rows + first + l) < row;
+        a.columns[first + place] = row;
+        a.from[first + place] = a.numbers[first + i];
+    }
+}

@@ -1,0 +1,34 @@
+/* Patterns of multigrid levels on the device: launches of patterns.cu as data, and the patterns of
+ * a product and a transpose made by them. */
+#pragma once
+
+#include "cuda/driver/device.h"
+#include "cuda/solve/coarsen.h"
+
+enum { TESS_PATTERNS_THREADS = 64 };
+
+/* ---- patterns_launch.c ---- */
+
+/* "count" or "list": the rows of C = A B, with at most `most` blocks each. `lengths` are one a
+ * row. */
+void tess_patterns_multiply(const char *entry, const tess_coarsen_matrix *A,
+                            const tess_coarsen_matrix *B, const tess_coarsen_matrix *C,
+                            uint64_t lengths, int64_t most, tess_cuda_launch *launch);
+/* "tally" or "scatter": the blocks of P by columns. */
+void tess_patterns_transpose(const char *entry, const tess_coarsen_matrix *P, uint64_t places,
+                             uint64_t rows, uint64_t numbers, tess_cuda_launch *launch);
+void tess_patterns_order(const tess_coarsen_matrix *R, uint64_t rows, uint64_t numbers,
+                         uint64_t from, tess_cuda_launch *launch);
+
+/* ---- patterns.c: inside enter/leave, in the library's stream ---- */
+
+/* The pattern of C = A B, whose sizes are set. `owned` are the arrays of C, the caller's also where
+ * this fails. `offsets` (block rows + 1) are C's on the host. *fits is false, and C without
+ * columns, where a row is too long for the kernels. */
+tess_status tess_cuda_multiply_pattern(tess_cuda *cuda, const tess_coarsen_matrix *A,
+                                       const tess_coarsen_matrix *B, tess_coarsen_matrix *C,
+                                       uint64_t owned[2], int64_t *offsets, bool *fits);
+/* The same of R = P'. `from`: the block of P that each block of R is. */
+tess_status tess_cuda_transpose_pattern(tess_cuda *cuda, const tess_coarsen_matrix *P,
+                                        tess_coarsen_matrix *R, uint64_t owned[2], uint64_t *from,
+                                        int64_t *offsets, bool *fits);

@@ -1,0 +1,72 @@
+/* Strength of a level's blocks, measured on the device. */
+#include "cuda/solve/strength.h"
+
+#include "cuda/driver/module.h"
+
+void tess_strength_launch(const char *entry, const tess_coarsen_matrix *M,
+                          const tess_strength_arrays *arrays, double threshold,
+                          tess_cuda_launch *launch)
+{
+    enum { WARP = 32, ROWS = TESS_STRENGTH_THREADS / WARP };
+    tess_cuda_launch_start(launch, entry, tess_ceil_div(M->block_rows, ROWS),
+                           TESS_STRENGTH_THREADS);
+    TESS_CUDA_POINTERS(launch, M->offsets, M->columns, M->values, arrays->scale, arrays->largest,
+                       arrays->strength, arrays->missing);
+    TESS_CUDA_INTEGERS(launch, M->block_rows, (int64_t)M->height * M->width);
+    TESS_CUDA_NUMBERS(launch, threshold);
+}
+
+static tess_status run(tess_cuda *cuda, const tess_coarsen_matrix *M,
+                       const tess_strength_arrays *arrays, double threshold)
+{
+    static const char *const entries[] = {"scale", "norms", "drop"};
+    char defines[32];
+    cu_function function;
+    tess_cuda_launch l;
+    snprintf(defines, sizeof defines, "-DTHREADS=%d", TESS_STRENGTH_THREADS);
+    for (int i = 0; i < 3; i++) {
+        TESS_TRY(tess_cuda_helper(cuda, "strength.cu", defines, entries[i], &function));
+        tess_strength_launch(entries[i], M, arrays, threshold, &l);
+        TESS_TRY(tess_cuda_launch_one(cuda, function, &l, cuda->stream));
+    }
+    return TESS_OK;
+}
+
+static tess_status measure(tess_coarsen_level *s, double threshold, tess_amg_level *level)
+{
+    tess_cuda *cuda = s->cuda;
+    const tess_coarsen_matrix *M = &s->matrix[COARSEN_A];
+    const size_t scale = (size_t)M->block_rows * sizeof(double);
+    const size_t largest = (size_t)M->block_rows * sizeof(float);
+    const size_t strength = (size_t)M->blocks * sizeof(float);
+    uint32_t missing[2];
+    cu_pointer memory = 0;
+    tess_status status;
+    if (!s->has_values)
+        TESS_TRY(tess_coarsen_bring_values(s, level));
+    TESS_TRY(
+        tess_cuda_alloc(cuda, scale + sizeof missing + largest + strength, "strengths", &memory));
+    const tess_strength_arrays arrays = {.scale = memory,
+                                         .missing = memory + scale,
+                                         .largest = memory + scale + sizeof missing,
+                                         .strength = memory + scale + sizeof missing + largest};
+    TESS_TRY_CLEAN(TESS_CU(cuda, cuMemsetD8Async(arrays.missing, 0, sizeof missing, cuda->stream)));
+    TESS_TRY_CLEAN(run(cuda, M, &arrays, threshold));
+    TESS_TRY_CLEAN(tess_cuda_download(cuda, missing, arrays.missing, sizeof missing, cuda->stream));
+    TESS_TRY_CLEAN(
+        tess_cuda_download(cuda, level->strength, arrays.strength, strength, cuda->stream));
+    level->all_strong = missing[0] == 0 && missing[1] == 0;
+cleanup:
+    tess_cuda_free(cuda, memory);
+    return status;
+}
+
+tess_status tess_cuda_strength(void *state, double threshold, tess_amg_level *level)
+{
+    tess_coarsen_level *s = state;
+    if (!level->strength)
+        TESS_TRY(TESS_ALLOC(s->cuda->ctx, level->A->blocks, &level->strength));
+    TESS_TRY(tess_cuda_enter(s->cuda));
+    const tess_status status = tess_cuda_leave_with(s->cuda, measure(s, threshold, level));
+    return status == TESS_ERR_MEMORY ? TESS_ERR_UNSUPPORTED : status;
+}
