@@ -129,15 +129,15 @@ static tess_status need_spmm(tess_space *space, tess_cuda_plan *plan)
 }
 
 /* Whether the plan's kernel has a form that leaves the parts of a dot, where steps ask for one. */
-static tess_status find_fused(tess_space *space, const tess_steps *steps, bool *fused)
+static tess_status find_fused(tess_space *space, const tess_steps *steps, tess_fused *fused)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_fused possible = state->halo ? TESS_FUSED_HALO : TESS_FUSED_ALL;
     const tess_cuda_variant *variant = NULL;
-    /* A product with a halo is complete when that has come. */
-    for (int64_t i = 0; i < steps->count && !variant && !state->halo; i++)
-        if (steps->step[i].kind == TESS_STEP_APPLY && steps->step[i].slot >= 0)
+    for (int64_t i = 0; i < steps->count && !variant && state->plan->matrix.rows > 0; i++)
+        if (tess_step_fuses(&steps->step[i], possible))
             TESS_TRY(tess_cuda_need_dot(state->plan, &variant));
-    *fused = variant != NULL;
+    *fused = variant ? possible : TESS_FUSED_NONE;
     return TESS_OK;
 }
 
@@ -164,7 +164,7 @@ static tess_status load_unit(tess_space *space, tess_unit *unit)
 static tess_status build(tess_space *space, tess_unit_list *list, const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
-    bool fused;
+    tess_fused fused;
     TESS_TRY(need_finish(state));
     TESS_TRY(tess_cuda_need_diagonals(state, list->steps));
     TESS_TRY(tess_cuda_need_factors(state, list->steps));

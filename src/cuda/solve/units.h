@@ -44,9 +44,13 @@ typedef struct tess_unit_list {
     int between_count;
 } tess_unit_list;
 
-/* Fills a list that has its steps. `fused`: products leave the parts of their dots. `iteration`:
- * the list ends one, and stops are looked at. */
-tess_status tess_units_build(tess_unit_list *list, bool fused, bool iteration,
+/* Products that leave the parts of their dots w . y. On one of several parts these are the parts of
+ * w . y before the halo is added, which can be completed unless w is y. */
+typedef enum tess_fused { TESS_FUSED_NONE, TESS_FUSED_ALL, TESS_FUSED_HALO } tess_fused;
+
+/* Fills a list that has its steps. `iteration`: the list ends one, and stops are looked at. */
+tess_status tess_units_build(tess_unit_list *list, tess_fused fused, bool iteration,
                              const tess_stop *stops, int stop_count);
+bool tess_step_fuses(const tess_step *step, tess_fused fused);
 /* All but the list itself and what is on the device. */
 void tess_units_free(tess_unit_list *list);
