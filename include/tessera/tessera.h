@@ -590,6 +590,45 @@ TESS_API tess_status tess_device_synchronize(tess_device *device);
  * device. NULL: the library's own again. The stream must live as long as it is set. */
 TESS_API tess_status tess_plan_set_stream(tess_plan *plan, void *stream);
 
+/* Vectors by part, for plans on a device of several parts ("cuda:0,1"). x[r] holds the rows of part
+ * r, in memory of that part's device or of the host. All that is said of vectors of one device
+ * holds for each part: with all vectors in device memory a product is put into the parts' streams
+ * and returns, and what parts need of each other's rows goes from device to device. Parts without
+ * rows may have NULL.
+ *
+ *     for (int r = 0; r < tess_plan_parts(plan); r++) {
+ *         tess_plan_get_part(plan, r, sizeof part, &part);
+ *         tess_device_alloc(part.device, part.rows * sizeof(double), &x[r]);
+ *         tess_device_copy_to(part.device, x[r], whole + part.first_row, part.rows *
+ * sizeof(double));
+ *     }
+ *     tess_spmv_parts(plan, 1.0, x, 0.0, y); */
+typedef struct tess_plan_part {
+    tess_device *device; /* valid as long as the plan */
+    int64_t first_row, rows;
+} tess_plan_part;
+
+/* 1 for a plan on a device of one part. */
+TESS_API int tess_plan_parts(const tess_plan *plan);
+/* As the other calls with a size: `size` is sizeof *out. */
+TESS_API tess_status tess_plan_get_part(tess_plan *plan, int rank, size_t size,
+                                        tess_plan_part *out);
+TESS_API tess_status tess_spmv_parts(tess_plan *plan, double alpha, const void *const *x,
+                                     double beta, void *const *y);
+TESS_API tess_status tess_spmv_transpose_parts(tess_plan *plan, double alpha, const void *const *x,
+                                               double beta, void *const *y);
+/* *dot = w . y of all parts, w = NULL: y . y. The call waits for it. */
+TESS_API tess_status tess_spmv_dot_parts(tess_plan *plan, double alpha, const void *const *x,
+                                         double beta, void *const *y, const void *const *w,
+                                         double *dot);
+/* Column-major: ldx and ldy are at least the rows of every part. */
+TESS_API tess_status tess_spmm_parts(tess_plan *plan, int k, tess_block_order order, double alpha,
+                                     const void *const *X, int64_t ldx, double beta, void *const *Y,
+                                     int64_t ldy);
+/* *dot = x . y. Of each part both vectors are in its device's memory, or both in the host's. */
+TESS_API tess_status tess_dot_parts(tess_plan *plan, const void *const *x, const void *const *y,
+                                    double *dot);
+
 /* ---- Prediction ---------------------------------------------------------------------------- */
 
 /* What the performance model says of a matrix on a device, without running anything: the time of

@@ -100,6 +100,17 @@ typedef struct tess_product {
     bool shapes;            /* candidates: fbcsr too, for which the pattern has to be searched */
 } tess_product;
 
+/* Y = alpha A X + beta Y of k vectors, or its transpose of one. */
+typedef struct tess_part_product {
+    bool transpose;
+    int k;
+    tess_block_order order;
+    double alpha, beta;
+    const void *X;
+    void *Y;
+    int64_t ldx, ldy;
+} tess_part_product;
+
 /* What is done for each part of a plan, on a thread of the part's own. */
 typedef tess_status (*tess_part_fn)(void *user, int rank, tess_plan *part, int64_t first_row);
 
@@ -169,6 +180,11 @@ struct tess_backend {
     /* The same for one part of a plan whose other parts are in this process, on devices of the same
      * kind; NULL: parts keep them in the host's memory. */
     const struct tess_space_ops *part_space;
+
+    /* A product of such a part, vectors in the device's memory or the host's. NULL: it is made of
+     * those of the part's blocks, and of messages (dist/product.c). */
+    tess_status (*part_multiply)(tess_plan *plan, const tess_part_product *product);
+    void (*part_release)(tess_plan *plan); /* what that has made */
 
     /* What the device does of pc=amg's set-up; NULL: the host does all of it. */
     const struct tess_amg_device_ops *multigrid;

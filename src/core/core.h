@@ -128,19 +128,24 @@ static inline int64_t tess_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The first of sorted[low .. high-1] that is not less than `value`; high where all are. */
-static inline int64_t tess_lower_bound(const int32_t *sorted, int64_t low, int64_t high,
-                                       int64_t value)
+/* The first of sorted[low .. high-1] that is not less than `value`; high where all are. Numbers of
+ * 32 bits or of 64: `size` is that of one. */
+static inline int64_t tess_lower_bound_of(const void *sorted, size_t size, int64_t low,
+                                          int64_t high, int64_t value)
 {
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (sorted[middle] < value)
+        const int64_t number = size == sizeof(int64_t) ? ((const int64_t *)sorted)[middle]
+                                                       : ((const int32_t *)sorted)[middle];
+        if (number < value)
             low = middle + 1;
         else
             high = middle;
     }
     return low;
 }
+#define tess_lower_bound(sorted, low, high, value) \
+    tess_lower_bound_of(sorted, sizeof *(sorted), low, high, value)
 
 static inline size_t tess_type_size(tess_type type)
 {

@@ -1,4 +1,5 @@
 /* "cuda" as a device. */
+#include "cuda/solve/part_product.h"
 #include "cuda/solve/space.h"
 
 /* What all plans on a GPU have, whoever multiplies. */
@@ -6,11 +7,10 @@
     .name = "cuda", .release = tess_cuda_release, .spmv = tess_cuda_spmv,                       \
     .spmv_transpose = tess_cuda_spmv_transpose, .spmv_dot = tess_cuda_spmv_dot,                 \
     .dot = tess_cuda_dot, .asynchronous = true, .set_stream = tess_cuda_set_stream,             \
-    .space = &tess_cuda_space_ops, .part_space = &tess_cuda_space_ops,                          \
-    .memory_alloc = tess_cuda_memory_alloc, .memory_free = tess_cuda_memory_free,               \
-    .memory_copy_to = tess_cuda_memory_copy_to, .memory_copy_from = tess_cuda_memory_copy_from, \
-    .memory_convert = tess_cuda_memory_convert, .synchronize = tess_cuda_synchronize,           \
-    .owns = tess_cuda_owns
+    .space = &tess_cuda_space_ops, .memory_alloc = tess_cuda_memory_alloc,                      \
+    .memory_free = tess_cuda_memory_free, .memory_copy_to = tess_cuda_memory_copy_to,           \
+    .memory_copy_from = tess_cuda_memory_copy_from, .memory_convert = tess_cuda_memory_convert, \
+    .synchronize = tess_cuda_synchronize, .owns = tess_cuda_owns
 
 /* Plans whose products are the caller's. */
 static const tess_backend operators = {
@@ -38,5 +38,8 @@ const tess_backend tess_cuda_backend = {
     .time_product = tess_cuda_time_product,
     .operators = &operators,
     .host_values = tess_cuda_host_values,
+    .part_space = &tess_cuda_space_ops,
+    .part_multiply = tess_cuda_part_multiply,
+    .part_release = tess_cuda_part_release,
     .multigrid = &tess_cuda_amg_ops,
 };

@@ -218,16 +218,9 @@ static tess_status find_pattern(tess_part_builder *b, const tess_block_list *lis
 /* The position of a block in the pattern; -1: the pattern has no such block. */
 static int64_t find_block(const tess_part_builder *b, int64_t row, int64_t column)
 {
-    int64_t low = b->row_offsets[row], high = b->row_offsets[row + 1];
-    const int64_t end = high;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (b->columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < end && b->columns[low] == column ? low : -1;
+    const int64_t end = b->row_offsets[row + 1];
+    const int64_t at = tess_lower_bound(b->columns, b->row_offsets[row], end, column);
+    return at < end && b->columns[at] == column ? at : -1;
 }
 
 /* Adds the blocks of each place of the pattern in the order of the list. */

@@ -7,21 +7,51 @@ static tess_part_plan *state_of(const tess_plan *plan)
     return plan->state;
 }
 
+/* By the device itself, where it multiplies parts. */
+static tess_status multiply(tess_plan *plan, const tess_part_product *product)
+{
+    tess_part_plan *p = state_of(plan);
+    if (!plan->local || !plan->local->backend->part_multiply)
+        return tess_part_multiply(p, product);
+    const double started = tess_seconds();
+    const tess_status status = plan->local->backend->part_multiply(plan, product);
+    p->times.product += tess_seconds() - started;
+    return status;
+}
+
 static tess_status spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
 {
-    return tess_part_multiply(state_of(plan), 1, TESS_ORDER_COLUMN_MAJOR, alpha, x, 0, beta, y, 0);
+    return multiply(plan, &(tess_part_product){.k = 1,
+                                               .order = TESS_ORDER_COLUMN_MAJOR,
+                                               .alpha = alpha,
+                                               .beta = beta,
+                                               .X = x,
+                                               .Y = y});
 }
 
 static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
                                   void *y)
 {
-    return tess_part_multiply_transpose(state_of(plan), alpha, x, beta, y);
+    return multiply(plan, &(tess_part_product){.transpose = true,
+                                               .k = 1,
+                                               .order = TESS_ORDER_COLUMN_MAJOR,
+                                               .alpha = alpha,
+                                               .beta = beta,
+                                               .X = x,
+                                               .Y = y});
 }
 
 static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
                         int64_t ldx, double beta, void *Y, int64_t ldy)
 {
-    return tess_part_multiply(state_of(plan), k, order, alpha, X, ldx, beta, Y, ldy);
+    return multiply(plan, &(tess_part_product){.k = k,
+                                               .order = order,
+                                               .alpha = alpha,
+                                               .beta = beta,
+                                               .X = X,
+                                               .Y = Y,
+                                               .ldx = ldx,
+                                               .ldy = ldy});
 }
 
 static tess_status sum(tess_plan *plan, double *values, int count)
@@ -53,7 +83,6 @@ static tess_status agree(tess_plan *plan, tess_status status)
     return tess_comm_agree(part->ctx, &part->comm, status);
 }
 
-/* x . y of vectors in host memory, for devices with memory of their own. */
 static double host_dot(const tess_matrix *A, const void *x, const void *y)
 {
     double sum = 0;
@@ -62,16 +91,32 @@ static double host_dot(const tess_matrix *A, const void *x, const void *y)
     return sum;
 }
 
+/* The part's own rows of x . y: in the device's memory or the host's, both in the same. */
+static tess_status dot_own(tess_plan *own, const void *x, const void *y, double *dot)
+{
+    tess_device *device = own->device;
+    const bool apart = device->backend->owns != NULL && own->matrix->rows > 0;
+    const bool there = apart && device->backend->owns(device, x);
+    if (apart && there != device->backend->owns(device, y))
+        return tess_fail(own->ctx, TESS_ERR_ARGUMENT,
+                         "one vector of a dot product is in the device's memory and one in the "
+                         "host's: copy one of them");
+    if (apart && !there)
+        *dot = host_dot(own->matrix, x, y);
+    else if (own->matrix->rows > 0)
+        return device->backend->dot(own, x, y, dot);
+    return TESS_OK;
+}
+
 static tess_status dot_product(tess_plan *plan, const void *x, const void *y, double *dot)
 {
-    tess_plan *own = state_of(plan)->own;
-    double mine = 0;
-    if (own->device->backend->owns)
-        mine = host_dot(own->matrix, x, y);
-    else
-        TESS_TRY(own->device->backend->dot(own, x, y, &mine));
-    TESS_TRY(sum(plan, &mine, 1));
-    *dot = mine;
+    double sums[2] = {0};
+    const tess_status status = dot_own(state_of(plan)->own, x, y, &sums[0]);
+    sums[1] = status != TESS_OK;
+    TESS_TRY(sum(plan, sums, 2));
+    if (sums[1] > 0)
+        return agree(plan, status);
+    *dot = sums[0];
     return TESS_OK;
 }
 
@@ -117,6 +162,8 @@ static tess_status host_values(tess_plan *plan)
 static void release(tess_plan *plan)
 {
     tess_part_plan *p = state_of(plan);
+    if (plan->local && plan->local->backend->part_release)
+        plan->local->backend->part_release(plan);
     tess_halo_close(p->part, &p->one);
     tess_halo_close(p->part, &p->many);
     tess_plan_destroy(p->own);

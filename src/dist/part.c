@@ -166,9 +166,8 @@ static tess_status split(tess_part *part, const tess_part_view *v, const int64_t
             if (is_own(part, column)) {
                 rows_put(&part->own_rows, &own_at, column - first, k);
             } else {
-                const int64_t *found =
-                    bsearch(&column, halo, (size_t)part->halo, sizeof *halo, compare_columns);
-                rows_put(&part->outside_rows, &outside_at, found - halo, k);
+                rows_put(&part->outside_rows, &outside_at,
+                         tess_lower_bound(halo, 0, part->halo, column), k);
             }
         }
         part->own_rows.row_offsets[i + 1] = own_at;

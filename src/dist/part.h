@@ -32,6 +32,15 @@ typedef struct tess_part_peer {
     int64_t first, count;
 } tess_part_peer;
 
+/* Where the piece of `rank` begins; 0: it has none. */
+static inline int64_t tess_peer_first(const tess_part_peer *peers, int count, int rank)
+{
+    for (int i = 0; i < count; i++)
+        if (peers[i].rank == rank)
+            return peers[i].first;
+    return 0;
+}
+
 struct tess_part {
     tess_ctx *ctx;
     tess_comm comm;

@@ -85,7 +85,7 @@ static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
 
 typedef struct product {
     tess_parts_plan *p;
-    bool transpose;
+    bool transpose, several; /* several: k vectors, in that order */
     int k;
     tess_block_order order;
     double alpha, beta;
@@ -99,7 +99,7 @@ typedef struct product {
 static void *rows_of(const product *c, int rank, const void *vectors, int64_t ld)
 {
     const tess_part *part = c->p->part[rank];
-    const int64_t step = c->k > 1 && c->order == TESS_ORDER_ROW_MAJOR ? ld : 1;
+    const int64_t step = c->several && c->order == TESS_ORDER_ROW_MAJOR ? ld : 1;
     char *data = (char *)(uintptr_t)vectors;
     return data ? data + (size_t)(first_row(c->p, rank) * step) * tess_type_size(part->type) : NULL;
 }
@@ -123,10 +123,10 @@ static tess_status multiply_one(void *user, int rank)
     void *y = rows_of(c, rank, c->y, c->ldy);
     if (c->transpose)
         return tess_spmv_transpose(plan, c->alpha, x, c->beta, y);
-    if (c->k > 1 && c->order == TESS_ORDER_COLUMN_MAJOR &&
+    if (c->several && c->order == TESS_ORDER_COLUMN_MAJOR &&
         c->p->parts->member[rank].device->backend->owns)
         return multiply_columns(c, plan, x, y);
-    if (c->k > 1)
+    if (c->several)
         return tess_spmm(plan, c->k, c->order, c->alpha, x, c->ldx, c->beta, y, c->ldy);
     if (c->dots)
         return tess_spmv_dot(plan, c->alpha, x, c->beta, y, rows_of(c, rank, c->w, 0),
@@ -142,22 +142,22 @@ static tess_status run(tess_plan *plan, tess_team_fn body, product *c)
 
 static tess_status spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
 {
-    return run(plan, multiply_one,
-               &(product){.k = 1, .alpha = alpha, .beta = beta, .x = x, .y = y});
+    return run(plan, multiply_one, &(product){.alpha = alpha, .beta = beta, .x = x, .y = y});
 }
 
 static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
                                   void *y)
 {
     return run(plan, multiply_one,
-               &(product){.transpose = true, .k = 1, .alpha = alpha, .beta = beta, .x = x, .y = y});
+               &(product){.transpose = true, .alpha = alpha, .beta = beta, .x = x, .y = y});
 }
 
 static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
                         int64_t ldx, double beta, void *Y, int64_t ldy)
 {
     return run(plan, multiply_one,
-               &(product){.k = k,
+               &(product){.several = true,
+                          .k = k,
                           .order = order,
                           .alpha = alpha,
                           .beta = beta,
@@ -171,9 +171,8 @@ static tess_status spmv_dot(tess_plan *plan, double alpha, const void *x, double
                             const void *w, double *dot)
 {
     double dots[TESS_PARTS_MOST] = {0};
-    TESS_TRY(run(
-        plan, multiply_one,
-        &(product){.k = 1, .alpha = alpha, .beta = beta, .x = x, .y = y, .w = w, .dots = dots}));
+    TESS_TRY(run(plan, multiply_one,
+                 &(product){.alpha = alpha, .beta = beta, .x = x, .y = y, .w = w, .dots = dots}));
     *dot = dots[0];
     return TESS_OK;
 }
@@ -189,8 +188,7 @@ static tess_status dot_one(void *user, int rank)
 static tess_status dot_product(tess_plan *plan, const void *x, const void *y, double *dot)
 {
     double dots[TESS_PARTS_MOST] = {0};
-    TESS_TRY(
-        run(plan, dot_one, &(product){.k = 1, .x = x, .y = (void *)(uintptr_t)y, .dots = dots}));
+    TESS_TRY(run(plan, dot_one, &(product){.x = x, .y = (void *)(uintptr_t)y, .dots = dots}));
     *dot = dots[0];
     return TESS_OK;
 }

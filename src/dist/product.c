@@ -77,9 +77,9 @@ typedef struct caller_vectors {
     int64_t row_step, vector_step;
 } caller_vectors;
 
-static caller_vectors vectors_of(const void *data, tess_block_order order, int k, int64_t ld)
+static caller_vectors vectors_of(const void *data, tess_block_order order, int64_t ld)
 {
-    const bool columns = order == TESS_ORDER_COLUMN_MAJOR || k == 1;
+    const bool columns = order == TESS_ORDER_COLUMN_MAJOR;
     return (caller_vectors){(char *)(uintptr_t)data, columns ? 1 : ld, columns ? ld : 1};
 }
 
@@ -139,39 +139,43 @@ static tess_status multiply_outside(tess_part_plan *p, tess_halo *h)
                      h->k);
 }
 
-tess_status tess_part_multiply(tess_part_plan *p, int k, tess_block_order order, double alpha,
-                               const void *X, int64_t ldx, double beta, void *Y, int64_t ldy)
+static tess_status multiply_own(tess_part_plan *p, const tess_part_product *m)
+{
+    if (m->k == 1 && m->order == TESS_ORDER_COLUMN_MAJOR)
+        return tess_spmv(p->own, m->alpha, m->X, m->beta, m->Y);
+    return tess_spmm(p->own, m->k, m->order, m->alpha, m->X, m->ldx, m->beta, m->Y, m->ldy);
+}
+
+static tess_status multiply(tess_part_plan *p, const tess_part_product *m)
 {
     tess_part *part = p->part;
     tess_halo *h;
-    TESS_TRY(halo_for(p, k, &h));
+    TESS_TRY(halo_for(p, m->k, &h));
     double then = tess_seconds();
-    move_rows(part, PACK, part->sent, part->sent_count, k, 1, vectors_of(X, order, k, ldx),
+    move_rows(part, PACK, part->sent, part->sent_count, m->k, 1, vectors_of(m->X, m->order, m->ldx),
               h->sent);
     TESS_TRY(start(p, h->channel));
     p->times.halo += lap(&then);
-    /* A failure is returned after the wait, so that the other parts are not left waiting. */
-    tess_status status = k == 1 ? tess_spmv(p->own, alpha, X, beta, Y)
-                                : tess_spmm(p->own, k, order, alpha, X, ldx, beta, Y, ldy);
+    /* A failure here must not keep the others waiting. */
+    tess_status status = multiply_own(p, m);
     p->times.product += lap(&then);
     TESS_TRY(wait(p, h->channel));
     TESS_TRY(status);
     p->times.halo += lap(&then);
     if (p->outside) {
         TESS_TRY(multiply_outside(p, h));
-        move_rows(part, ADD, part->boundary, part->outside->block_rows, k, alpha,
-                  vectors_of(Y, order, k, ldy), h->boundary);
+        move_rows(part, ADD, part->boundary, part->outside->block_rows, m->k, m->alpha,
+                  vectors_of(m->Y, m->order, m->ldy), h->boundary);
     }
     p->times.product += lap(&then);
     return TESS_OK;
 }
 
-tess_status tess_part_multiply_transpose(tess_part_plan *p, double alpha, const void *x,
-                                         double beta, void *y)
+static tess_status multiply_transposed(tess_part_plan *p, const tess_part_product *m)
 {
     tess_part *part = p->part;
-    const caller_vectors rows_x = vectors_of(x, TESS_ORDER_COLUMN_MAJOR, 1, 0);
-    const caller_vectors rows_y = vectors_of(y, TESS_ORDER_COLUMN_MAJOR, 1, 0);
+    const caller_vectors rows_x = vectors_of(m->X, TESS_ORDER_COLUMN_MAJOR, 0);
+    const caller_vectors rows_y = vectors_of(m->Y, TESS_ORDER_COLUMN_MAJOR, 0);
     tess_halo *h;
     TESS_TRY(halo_for(p, 1, &h));
     double then = tess_seconds();
@@ -184,11 +188,16 @@ tess_status tess_part_multiply_transpose(tess_part_plan *p, double alpha, const 
     TESS_TRY(start(p, h->backwards));
     p->times.halo += lap(&then);
     if (status == TESS_OK)
-        status = tess_spmv_transpose(p->own, alpha, x, beta, y);
+        status = tess_spmv_transpose(p->own, m->alpha, m->X, m->beta, m->Y);
     p->times.product += lap(&then);
     TESS_TRY(wait(p, h->backwards));
     TESS_TRY(status);
-    move_rows(part, ADD, part->sent, part->sent_count, 1, alpha, rows_y, h->sent);
+    move_rows(part, ADD, part->sent, part->sent_count, 1, m->alpha, rows_y, h->sent);
     p->times.halo += lap(&then);
     return TESS_OK;
+}
+
+tess_status tess_part_multiply(tess_part_plan *p, const tess_part_product *m)
+{
+    return m->transpose ? multiply_transposed(p, m) : multiply(p, m);
 }

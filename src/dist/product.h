@@ -22,16 +22,14 @@ typedef struct tess_part_plan {
     tess_plan *own, *outside; /* outside: NULL where the part has no such blocks */
     tess_matrix *new_own, *new_outside; /* with the values of the last update; NULL: none */
     tess_halo one, many;                /* for one vector; for the last k > 1 */
+    void *exchange; /* of a device that multiplies parts itself; NULL: not yet */
     tess_part_times times;
 } tess_part_plan;
 
 tess_status tess_halo_open(tess_part *part, int k, tess_halo *halo);
 void tess_halo_close(tess_part *part, tess_halo *halo);
 
-/* Y = alpha A X + beta Y for k vectors; k = 1 ignores order, ldx and ldy. */
-tess_status tess_part_multiply(tess_part_plan *p, int k, tess_block_order order, double alpha,
-                               const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
-tess_status tess_part_multiply_transpose(tess_part_plan *p, double alpha, const void *x,
-                                         double beta, void *y);
+/* By the products of the part's two matrices, and messages. */
+tess_status tess_part_multiply(tess_part_plan *p, const tess_part_product *product);
 
 extern const tess_backend tess_part_backend;

@@ -62,6 +62,10 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "rescale.cu") == 0)
         printf("rescale_0 -DFROM=8 -DTO=4 -DDIVIDE=1 -DTHREADS=256\n"
                "rescale_1 -DFROM=4 -DTO=8 -DDIVIDE=0 -DTHREADS=256\n");
+    if (argc > 1 && strcmp(argv[1], "halo.cu") == 0)
+        printf("halo_0 -DREAL=8 -DTHREADS=64\nhalo_1 -DREAL=4 -DTHREADS=64\n");
+    if (argc > 1 && strcmp(argv[1], "sums.cu") == 0)
+        printf("sums_0 -DTHREADS=64 -DPARTS=64 -DDOTS=8\n");
     if (argc > 1 && strcmp(argv[1], "coarsen.cu") == 0)
         for (int i = 0; i < test_coarsen_count; i += step)
             print_coarsen(&test_coarsen[i]);

@@ -23,6 +23,24 @@ void dealt_ranges(dealt *d, uint64_t seed)
         }
 }
 
+dealt dealt_open(const tess_matrix *A, int size, uint64_t seed)
+{
+    dealt d = {.A = A, .size = size, .alpha = 1};
+    for (int r = 0; r < DEALT_MOST; r++)
+        d.allocation_fails[r] = -1;
+    dealt_ranges(&d, seed);
+    d.team = test_team_create(size);
+    return d;
+}
+
+void dealt_ok(const dealt *d, uint64_t seed)
+{
+    for (int r = 0; r < d->size; r++)
+        if (d->status[r] != TESS_OK)
+            fail_msg("seed %llu, part %d of %d: %s", (unsigned long long)seed, r, d->size,
+                     d->error[r]);
+}
+
 tess_status dealt_part(const dealt *d, tess_ctx *ctx, const tess_comm *comm, tess_part **out)
 {
     const tess_matrix *A = d->A;
@@ -53,8 +71,12 @@ static tess_status with_plan(dealt *d, int rank, tess_ctx *ctx, const tess_comm 
 {
     tess_part *part;
     tess_plan *plan;
+    const int64_t before = memory->bytes;
     memory->fails_in = d->allocation_fails[rank];
+    memory->peak = 0;
     tess_status status = dealt_part(d, ctx, comm, &part);
+    d->held[rank] = memory->bytes - before;
+    d->peak[rank] = memory->peak - before;
     if (status != TESS_OK)
         return status;
     status = tess_part_get_info(part, sizeof d->info[rank], &d->info[rank]);

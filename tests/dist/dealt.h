@@ -21,6 +21,7 @@ typedef struct dealt {
     tess_status status[DEALT_MOST];
     char error[DEALT_MOST][1024];
     tess_part_info info[DEALT_MOST];
+    int64_t held[DEALT_MOST], peak[DEALT_MOST]; /* bytes of the part; of its making */
     /* The test's own: what a part does with its plan. */
     tess_status (*body)(struct dealt *d, int rank, tess_part *part, tess_plan *plan);
     const void *x, *y0;
@@ -36,6 +37,10 @@ typedef struct dealt {
 
 /* Contiguous ranges drawn at random, empty ones included. */
 void dealt_ranges(dealt *d, uint64_t seed);
+/* A in such ranges, with a team; test_team_destroy(d.team) ends it. */
+dealt dealt_open(const tess_matrix *A, int size, uint64_t seed);
+/* Fails with the sentence of a part that did not do its work. */
+void dealt_ok(const dealt *d, uint64_t seed);
 /* The part's rows of A as the caller of tess_part_create has them: columns of the whole. */
 tess_status dealt_part(const dealt *d, tess_ctx *ctx, const tess_comm *comm, tess_part **out);
 /* The first scalar row of a part. */

@@ -87,7 +87,121 @@ static void check_update(tess_ctx *ctx, const subject *s, uint64_t seed)
     free(values);
 }
 
-void check_products(tess_ctx *ctx, const char *name, uint64_t seed)
+/* ---- Vectors by part ---- */
+
+enum { MOST = 8, VECTORS = 3 };
+
+typedef struct pieces {
+    tess_plan *plan;
+    tess_type type;
+    int count;
+    int64_t longest; /* rows of a part */
+    tess_plan_part part[MOST];
+    void *x[MOST], *y[MOST], *X[MOST], *Y[MOST];
+} pieces;
+
+static void open_pieces(pieces *p)
+{
+    p->count = tess_plan_parts(p->plan);
+    assert_true(p->count <= MOST);
+    for (int r = 0; r < p->count; r++) {
+        tess_plan_part *part = &p->part[r];
+        assert_int_equal(tess_plan_get_part(p->plan, r, sizeof *part, part), TESS_OK);
+        assert_int_equal(part->first_row,
+                         r == 0 ? 0 : p->part[r - 1].first_row + p->part[r - 1].rows);
+        p->longest = tess_max(p->longest, part->rows);
+    }
+    for (int r = 0; r < p->count; r++) {
+        const size_t one = (size_t)p->part[r].rows * tess_type_size(p->type);
+        const size_t many = (size_t)(p->longest * VECTORS) * tess_type_size(p->type);
+        tess_device *device = p->part[r].device;
+        assert_int_equal(tess_device_alloc(device, one + 8, &p->x[r]), TESS_OK);
+        assert_int_equal(tess_device_alloc(device, one + 8, &p->y[r]), TESS_OK);
+        assert_int_equal(tess_device_alloc(device, many + 8, &p->X[r]), TESS_OK);
+        assert_int_equal(tess_device_alloc(device, many + 8, &p->Y[r]), TESS_OK);
+    }
+}
+
+static void close_pieces(pieces *p)
+{
+    for (int r = 0; r < p->count; r++) {
+        tess_device_free(p->part[r].device, p->x[r]);
+        tess_device_free(p->part[r].device, p->y[r]);
+        tess_device_free(p->part[r].device, p->X[r]);
+        tess_device_free(p->part[r].device, p->Y[r]);
+    }
+}
+
+/* A whole vector to vector v of the parts' k, or back. */
+static void copy_pieces(const pieces *p, bool back, void *const *to, int v, int k,
+                        tess_block_order order, void *whole)
+{
+    const size_t scalar = tess_type_size(p->type);
+    for (int r = 0; r < p->count; r++) {
+        const tess_plan_part *part = &p->part[r];
+        for (int64_t i = 0; i < (k == 1 ? 1 : part->rows); i++) {
+            const int64_t at = order == TESS_ORDER_ROW_MAJOR ? i * k + v : v * p->longest + i;
+            char *there = (char *)to[r] + (size_t)at * scalar;
+            char *here = (char *)whole + (size_t)(part->first_row + i) * scalar;
+            const size_t bytes = k == 1 ? (size_t)part->rows * scalar : scalar;
+            assert_int_equal(back ? tess_device_copy_from(part->device, here, there, bytes)
+                                  : tess_device_copy_to(part->device, there, here, bytes),
+                             TESS_OK);
+        }
+    }
+}
+
+static void multiply_pieces(const subject *s, const pieces *p, int kind, double *dot)
+{
+    const void *const *x = (const void *const *)p->x;
+    const tess_block_order one = TESS_ORDER_COLUMN_MAJOR;
+    copy_pieces(p, false, p->x, 0, 1, one, s->x);
+    copy_pieces(p, false, p->y, 0, 1, one, s->y0);
+    const tess_status status = kind == 0 ? tess_spmv_parts(p->plan, 1.5, x, -0.5, p->y)
+                               : kind == 1
+                                   ? tess_spmv_transpose_parts(p->plan, 1.5, x, -0.5, p->y)
+                                   : tess_spmv_dot_parts(p->plan, 1.5, x, -0.5, p->y, x, dot);
+    assert_int_equal(status, TESS_OK);
+    copy_pieces(p, true, p->y, 0, 1, one, s->y);
+    test_check_spmv(s->what, kind == 1 ? s->T : s->A, 1.5, s->x, -0.5, s->y0, s->y);
+}
+
+static void multiply_many(const subject *s, const pieces *p, tess_block_order order)
+{
+    const int64_t ld = order == TESS_ORDER_ROW_MAJOR ? VECTORS : p->longest;
+    for (int v = 0; v < VECTORS; v++)
+        copy_pieces(p, false, p->X, v, VECTORS, order, v % 2 ? s->x : s->y0);
+    assert_int_equal(
+        tess_spmm_parts(p->plan, VECTORS, order, 2, (const void *const *)p->X, ld, 0, p->Y, ld),
+        TESS_OK);
+    for (int v = 0; v < VECTORS; v++) {
+        copy_pieces(p, true, p->Y, v, VECTORS, order, s->y);
+        test_check_spmv(s->what, s->A, 2, v % 2 ? s->x : s->y0, 0, NULL, s->y);
+    }
+}
+
+static void check_pieces(const subject *s)
+{
+    pieces p = {.plan = s->plan, .type = s->A->type};
+    double dot = 0, again = 0, want = 0, large = 0;
+    open_pieces(&p);
+    for (int kind = 0; kind < 3; kind++)
+        multiply_pieces(s, &p, kind, &dot);
+    assert_int_equal(
+        tess_dot_parts(p.plan, (const void *const *)p.x, (const void *const *)p.y, &again),
+        TESS_OK);
+    for (int64_t i = 0; i < s->A->rows; i++) {
+        want += tess_get(s->x, p.type, i) * tess_get(s->y, p.type, i);
+        large += fabs(tess_get(s->x, p.type, i) * tess_get(s->y, p.type, i));
+    }
+    assert_true(fabs(dot - want) <= (p.type == TESS_F64 ? 1e-13 : 1e-5) * large);
+    assert_true(fabs(again - want) <= (p.type == TESS_F64 ? 1e-13 : 1e-5) * large);
+    multiply_many(s, &p, TESS_ORDER_COLUMN_MAJOR);
+    multiply_many(s, &p, TESS_ORDER_ROW_MAJOR);
+    close_pieces(&p);
+}
+
+static void check_subject(tess_ctx *ctx, const char *name, uint64_t seed, bool by_part)
 {
     char what[160];
     tess_matrix *A = dealt_draw(ctx, seed), *T;
@@ -103,16 +217,30 @@ void check_products(tess_ctx *ctx, const char *name, uint64_t seed)
     s.y0 = test_vector(A->rows + 1, A->type, 7);
     s.y = malloc(s.bytes + 8);
     s.again = malloc(s.bytes + 8);
-    check_vectors(&s);
-    check_several(&s, 2 + (int)(seed % 3), TESS_ORDER_COLUMN_MAJOR);
-    check_several(&s, 2 + (int)(seed % 2), TESS_ORDER_ROW_MAJOR);
-    check_update(ctx, &s, seed);
-    check_vectors(&s);
+    if (by_part) {
+        check_pieces(&s);
+    } else {
+        check_vectors(&s);
+        check_several(&s, 2 + (int)(seed % 3), TESS_ORDER_COLUMN_MAJOR);
+        check_several(&s, 1 + (int)(seed % 3), TESS_ORDER_ROW_MAJOR);
+        check_update(ctx, &s, seed);
+        check_vectors(&s);
+    }
     free(s.x), free(s.y0), free(s.y), free(s.again);
     tess_plan_destroy(s.plan);
     tess_device_close(device);
     tess_matrix_destroy(A);
     tess_matrix_destroy(T);
+}
+
+void check_products(tess_ctx *ctx, const char *name, uint64_t seed)
+{
+    check_subject(ctx, name, seed, false);
+}
+
+void check_by_part(tess_ctx *ctx, const char *name, uint64_t seed)
+{
+    check_subject(ctx, name, seed, true);
 }
 
 /* ---- Solvers ---- */
@@ -147,7 +275,8 @@ static void check_solve(tess_ctx *ctx, const tess_matrix *A, tess_device *device
             fail_msg("%s on %s: |b - Ax|/|b| = %g, said to be %g: %s", spec, name, truth,
                      result.true_residual, result.text);
         assert_int_equal(result.history_count, result.iterations + 1);
-        assert_int_equal(solve_once(solver, A, b, again, &second), TESS_OK);
+        if (solve_once(solver, A, b, again, &second) != TESS_OK)
+            fail_msg("%s on %s, again: %s", spec, name, tess_ctx_error(ctx));
         if (memcmp(x, again, bytes) != 0 || second.iterations != result.iterations)
             fail_msg("%s on %s: not the same bits again", spec, name);
         tess_solver_destroy(solver);

@@ -10,6 +10,8 @@ const char *parts_name(const char *kind, const char *const *numbers, int count, 
 /* All products and an update of the values of a random matrix, against `ref`, twice the same bits.
  */
 void check_products(tess_ctx *ctx, const char *device, uint64_t seed);
+/* The same with a pointer a part, in memory of the parts' devices. */
+void check_by_part(tess_ctx *ctx, const char *device, uint64_t seed);
 /* Every method with every preconditioner that one part takes too, on 2, 3 and 4 parts named by the
  * first of four numbers, against the whole matrix's residual; `every`: all of them, or a
  * sixth, in which each method and each preconditioner is, on one number of parts in turn. */

@@ -1,27 +1,9 @@
-/* Parts against the whole: products, halos, values, faults, on partitions drawn at random. */
+/* Parts against the whole: products, values, faults, on partitions drawn at random. */
 #include "dealt.h"
 #include "matrices.h"
 
 #include <math.h>
 #include <string.h>
-
-static dealt deal(const tess_matrix *A, int size, uint64_t seed)
-{
-    dealt d = {.A = A, .size = size, .alpha = 1};
-    for (int r = 0; r < DEALT_MOST; r++)
-        d.allocation_fails[r] = -1;
-    dealt_ranges(&d, seed);
-    d.team = test_team_create(size);
-    return d;
-}
-
-static void all_ok(const dealt *d, uint64_t seed)
-{
-    for (int r = 0; r < d->size; r++)
-        if (d->status[r] != TESS_OK)
-            fail_msg("seed %llu, part %d of %d: %s", (unsigned long long)seed, r, d->size,
-                     d->error[r]);
-}
 
 /* ---- Products ---- */
 
@@ -53,7 +35,7 @@ static void parts_multiply_as_the_whole_does(void **state)
     for (uint64_t seed = 0; seed < 60; seed++) {
         tess_matrix *A = dealt_draw(ctx, seed), *T;
         assert_int_equal(tess_matrix_transpose(ctx, A, &T), TESS_OK);
-        dealt d = deal(A, 1 + (int)(seed % 5), seed);
+        dealt d = dealt_open(A, 1 + (int)(seed % 5), seed);
         const size_t bytes = (size_t)A->rows * tess_type_size(A->type);
         void *x = test_vector(A->rows, A->type, seed + 1), *y0 = test_vector(A->rows, A->type, 7);
         void *y = malloc(bytes + 1), *again = malloc(bytes + 1);
@@ -67,7 +49,7 @@ static void parts_multiply_as_the_whole_does(void **state)
         for (d.k = -1; d.k <= 1; d.k++) {
             memcpy(y, y0, bytes);
             dealt_run(&d);
-            all_ok(&d, seed);
+            dealt_ok(&d, seed);
             test_check_spmv(what, d.k == -1 ? T : A, d.alpha, x, d.beta, y0, y);
         }
         for (int r = 1; r < d.size; r++)
@@ -90,7 +72,7 @@ static void several_vectors_are_as_one_after_the_other(void **state)
     tess_ctx *ctx = test_ctx(state);
     for (uint64_t seed = 200; seed < 230; seed++) {
         tess_matrix *A = dealt_draw(ctx, seed);
-        dealt d = deal(A, 1 + (int)(seed % 4), seed);
+        dealt d = dealt_open(A, 1 + (int)(seed % 4), seed);
         const int k = 2 + (int)(seed % 4);
         const int64_t n = A->rows;
         const size_t scalar = tess_type_size(A->type);
@@ -102,7 +84,7 @@ static void several_vectors_are_as_one_after_the_other(void **state)
         d.x = x;
         d.y = y;
         dealt_run(&d);
-        all_ok(&d, seed);
+        dealt_ok(&d, seed);
         for (int v = 0; v < k; v++) {
             for (int64_t i = 0; i < n; i++) {
                 const int64_t at = d.order == TESS_ORDER_COLUMN_MAJOR ? v * n + i : i * k + v;
@@ -113,47 +95,6 @@ static void several_vectors_are_as_one_after_the_other(void **state)
         }
         test_team_destroy(d.team);
         free(x), free(y), free(xv), free(yv);
-        tess_matrix_destroy(A);
-    }
-}
-
-/* ---- The halo ---- */
-
-static tess_status nothing(dealt *d, int rank, tess_part *part, tess_plan *plan)
-{
-    (void)d, (void)rank, (void)part, (void)plan;
-    return TESS_OK;
-}
-
-static void the_halo_is_the_distinct_outside_columns(void **state)
-{
-    tess_ctx *ctx = test_ctx(state);
-    for (uint64_t seed = 300; seed < 340; seed++) {
-        tess_matrix *A = dealt_draw(ctx, seed);
-        dealt d = deal(A, 1 + (int)(seed % 6), seed);
-        d.body = nothing;
-        dealt_run(&d);
-        all_ok(&d, seed);
-        int64_t received = 0, sent = 0;
-        for (int r = 0; r < d.size; r++) {
-            bool *seen = calloc((size_t)A->block_cols + 1, 1);
-            int64_t distinct = 0;
-            for (int64_t k = A->row_offsets[d.firsts[r]]; k < A->row_offsets[d.firsts[r + 1]];
-                 k++) {
-                const int32_t column = A->columns[k];
-                const bool own = column >= d.firsts[r] && column < d.firsts[r + 1];
-                distinct += !own && !seen[column];
-                seen[column] = true;
-            }
-            free(seen);
-            assert_int_equal(d.info[r].halo_rows, distinct * A->block_height);
-            assert_int_equal(d.info[r].first_row, dealt_row(&d, r));
-            assert_int_equal(d.info[r].all_rows, A->rows);
-            received += d.info[r].halo_rows;
-            sent += d.info[r].sent_rows;
-        }
-        assert_int_equal(received, sent);
-        test_team_destroy(d.team);
         tess_matrix_destroy(A);
     }
 }
@@ -180,14 +121,14 @@ static void new_values_are_multiplied(void **state)
     tess_ctx *ctx = test_ctx(state);
     for (uint64_t seed = 400; seed < 430; seed++) {
         tess_matrix *A = dealt_draw(ctx, seed);
-        dealt d = deal(A, 1 + (int)(seed % 4), seed);
+        dealt d = dealt_open(A, 1 + (int)(seed % 4), seed);
         void *x = test_vector(A->rows, A->type, seed), *y = test_vector(A->rows, A->type, 1);
         d.body = update_and_multiply;
         d.k = 1;
         d.x = x;
         d.y = y;
         dealt_run(&d);
-        all_ok(&d, seed);
+        dealt_ok(&d, seed);
         test_check_spmv("twice the values", A, 2, x, 0, NULL, y);
         test_team_destroy(d.team);
         free(x), free(y);
@@ -228,13 +169,13 @@ static void a_matrix_and_vectors_are_dealt_out_and_collected(void **state)
     tess_ctx *ctx = test_ctx(state);
     for (uint64_t seed = 500; seed < 530; seed++) {
         tess_matrix *A = dealt_draw(ctx, seed);
-        dealt d = deal(A, 1 + (int)(seed % 5), seed);
+        dealt d = dealt_open(A, 1 + (int)(seed % 5), seed);
         void *x = test_vector(A->rows, A->type, seed), *y = test_vector(A->rows, A->type, 1);
         d.body = there_and_back;
         d.x = x;
         d.y = y;
         dealt_run(&d);
-        all_ok(&d, seed);
+        dealt_ok(&d, seed);
         int64_t blocks = 0;
         for (int r = 0; r < d.size; r++)
             blocks += d.info[r].blocks;
@@ -267,7 +208,7 @@ static void memory_missing_on_one_part_fails_all(void **state)
     void *x = test_vector(A->rows, A->type, 1), *y = test_vector(A->rows, A->type, 2);
     int failures = 0;
     for (int64_t n = 0;; n++) {
-        dealt d = deal(A, 3, 5);
+        dealt d = dealt_open(A, 3, 5);
         const int culprit = (int)(n % 3);
         d.body = products;
         d.k = 1;
@@ -277,7 +218,7 @@ static void memory_missing_on_one_part_fails_all(void **state)
         dealt_run(&d);
         test_team_destroy(d.team);
         if (d.status[0] == TESS_OK) {
-            all_ok(&d, (uint64_t)n);
+            dealt_ok(&d, (uint64_t)n);
             break;
         }
         failures++;
@@ -366,7 +307,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_multiply_as_the_whole_does),
         cmocka_unit_test(several_vectors_are_as_one_after_the_other),
-        cmocka_unit_test(the_halo_is_the_distinct_outside_columns),
         cmocka_unit_test(new_values_are_multiplied),
         cmocka_unit_test(a_matrix_and_vectors_are_dealt_out_and_collected),
         cmocka_unit_test(memory_missing_on_one_part_fails_all),

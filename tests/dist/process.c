@@ -16,6 +16,44 @@ static void products_are_those_of_the_whole(void **state)
                        parts_name("cpu:", seed % 4 ? one : mixed, 2 + (int)(seed % 4), name), seed);
 }
 
+static void products_take_a_pointer_a_part(void **state)
+{
+    char name[128];
+    for (uint64_t seed = 50; seed < 65; seed++)
+        check_by_part(test_ctx(state), parts_name("cpu:", one, 2 + (int)(seed % 4), name), seed);
+}
+
+static void pointers_by_part_are_checked(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = dealt_dominant(ctx, 12, 2, true, 1);
+    tess_device *device = test_device(ctx, "cpu:1,1"), *whole = test_device(ctx, "cpu:1");
+    tess_plan *plan, *single;
+    tess_plan_part part;
+    double *v = test_vector(4 * A->rows, TESS_F64, 1), dot;
+    const void *x[2] = {v, v + A->rows};
+    void *y[2] = {v + 2 * A->rows, NULL};
+    assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
+    assert_int_equal(tess_plan_create(ctx, A, whole, NULL, &single), TESS_OK);
+    assert_int_equal(tess_plan_parts(single), 1);
+    assert_int_equal(tess_plan_parts(NULL), 0);
+    assert_int_equal(tess_plan_get_part(plan, 2, sizeof part, &part), TESS_ERR_ARGUMENT);
+    assert_non_null(strstr(tess_ctx_error(ctx), "part 2 is not one of 0..1"));
+    assert_int_equal(tess_spmv_parts(single, 1, x, 0, y), TESS_ERR_ARGUMENT);
+    assert_non_null(strstr(tess_ctx_error(ctx), "has one part"));
+    assert_int_equal(tess_spmv_parts(plan, 1, x, 0, y), TESS_ERR_ARGUMENT);
+    assert_non_null(strstr(tess_ctx_error(ctx), "part 1 of a vector is NULL"));
+    assert_int_equal(tess_spmv_parts(plan, 1, NULL, 0, y), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_dot_parts(plan, x, x, NULL), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_dot_parts(plan, x, x, &dot), TESS_OK);
+    tess_plan_destroy(plan);
+    tess_plan_destroy(single);
+    tess_device_close(device);
+    tess_device_close(whole);
+    tess_matrix_destroy(A);
+    free(v);
+}
+
 static void all_methods_and_preconditioners_solve(void **state)
 {
     check_all_solves(test_ctx(state), "cpu:", one, true);
@@ -332,6 +370,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_those_of_the_whole),
+        cmocka_unit_test(products_take_a_pointer_a_part),
+        cmocka_unit_test(pointers_by_part_are_checked),
         cmocka_unit_test(all_methods_and_preconditioners_solve),
         cmocka_unit_test(whole_matrix_options_work),
         cmocka_unit_test(bad_names_are_explained),

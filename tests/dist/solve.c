@@ -5,16 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static dealt deal(const tess_matrix *A, int size, uint64_t seed)
-{
-    dealt d = {.A = A, .size = size};
-    for (int r = 0; r < DEALT_MOST; r++)
-        d.allocation_fails[r] = -1;
-    dealt_ranges(&d, seed);
-    d.team = test_team_create(size);
-    return d;
-}
-
 static tess_status solve(dealt *d, int rank, tess_part *part, tess_plan *plan)
 {
     (void)part;
@@ -33,7 +23,7 @@ static tess_status solve(dealt *d, int rank, tess_part *part, tess_plan *plan)
 static void check_solve(const tess_matrix *A, const char *spec, int size, uint64_t seed,
                         tess_status expected)
 {
-    dealt d = deal(A, size, seed);
+    dealt d = dealt_open(A, size, seed);
     double *b = test_vector(A->rows, TESS_F64, seed), *x = calloc((size_t)A->rows, sizeof *x);
     d.body = solve;
     d.spec = spec;
@@ -134,7 +124,7 @@ static void a_callback_of_one_part_stops_all(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = dealt_dominant(ctx, 40, 2, true, 3);
-    dealt d = deal(A, 3, 11);
+    dealt d = dealt_open(A, 3, 11);
     double *b = test_vector(A->rows, TESS_F64, 1), *x = calloc((size_t)A->rows, sizeof *x);
     d.body = solve_stopped;
     d.x = b;
@@ -159,7 +149,7 @@ static void a_pivot_of_one_part_is_named_by_all(void **state)
     const int64_t at = tess_matrix_find(A, 7, 7);
     for (int i = 0; i < 4; i++)
         ((double *)A->values)[at * 4 + i] = 0;
-    dealt d = deal(A, 3, 1);
+    dealt d = dealt_open(A, 3, 1);
     d.firsts[1] = 4;
     d.firsts[2] = 8;
     double *b = test_vector(A->rows, TESS_F64, 1), *x = calloc((size_t)A->rows, sizeof *x);

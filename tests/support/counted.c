@@ -1,5 +1,6 @@
 #include "support/counted.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,12 +13,16 @@ static void *allocate(void *user, size_t bytes, size_t alignment)
         c->fails_in--;
     void *p = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     c->live += p != NULL;
+    c->bytes += (int64_t)malloc_usable_size(p);
+    c->peak = c->peak > c->bytes ? c->peak : c->bytes;
     return p;
 }
 
 static void release(void *user, void *pointer)
 {
-    ((counted *)user)->live -= pointer != NULL;
+    counted *c = user;
+    c->live -= pointer != NULL;
+    c->bytes -= (int64_t)malloc_usable_size(pointer);
     free(pointer);
 }
 
@@ -26,7 +31,7 @@ tess_ctx *counted_ctx(counted *memory)
     const tess_ctx_options options = {
         .size = sizeof options, .allocator = {allocate, release, memory}, .threads = 1};
     tess_ctx *ctx;
-    *memory = (counted){-1, 0};
+    *memory = (counted){.fails_in = -1};
     if (tess_ctx_create(&options, &ctx) != TESS_OK)
         abort();
     return ctx;

@@ -8,6 +8,7 @@
 typedef struct counted {
     int64_t fails_in; /* this allocation from now fails, and all after it; -1: none */
     int64_t live;
+    int64_t bytes, peak; /* held now, and at most so far */
 } counted;
 
 /* A context of one thread whose allocations `memory` counts; aborts where there is none. */

@@ -21,9 +21,8 @@ typedef struct tess_cuda_helper_code {
     cu_function function;
 } tess_cuda_helper_code;
 
-/* convert 8, dot 4, rescale 2, update 4, slices 3, gate 1, lanczos 4, patterns 5,
- * strength 3, inverse 1 */
-enum { TESS_CUDA_HELPERS = 40 };
+/* convert 8, dot 4, rescale 2, update 4, slices 3, gate 1, halo 6, sums 1 */
+enum { TESS_CUDA_HELPERS = 32 };
 
 typedef struct tess_cuda {
     tess_ctx *ctx;
@@ -45,6 +44,7 @@ typedef struct tess_cuda {
     tess_cuda_helper_code helpers[TESS_CUDA_HELPERS];
     volatile unsigned *gate_flag; /* gate.c, pinned: the last gate that was opened */
     unsigned gates;               /* shut so far */
+    bool waited;                  /* the next launch follows a wait for an event */
 
     /* Uploads: the next chunk is copied into one pinned buffer while the other one travels. */
     void *stage[TESS_CUDA_STAGES];

@@ -23,6 +23,7 @@ enum {
     CU_ERROR_INVALID_VALUE = 1,
     CU_ERROR_OUT_OF_MEMORY = 2,
     CU_ERROR_NO_DEVICE = 100,
+    CU_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704,
 };
 
 enum { /* cuDeviceGetAttribute */
@@ -51,6 +52,7 @@ enum { /* cuPointerGetAttributes */
 
 enum {
     CU_STREAM_DEFAULT_FLAGS = 0,
+    CU_STREAM_FIRST = -100, /* a priority: the driver takes the highest that there is */
     CU_EVENT_DEFAULT_FLAGS = 0,
     CU_EVENT_NO_TIMING = 2,
     CU_CAPTURE_THREAD_LOCAL = 1,
@@ -93,6 +95,9 @@ typedef struct cu_launch_config {
     X(cuCtxPushCurrent, "cuCtxPushCurrent_v2", (cu_context context))                               \
     X(cuCtxPopCurrent, "cuCtxPopCurrent_v2", (cu_context * context))                               \
     X(cuCtxSynchronize, "cuCtxSynchronize", (void))                                                \
+    X(cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer",                                              \
+      (int *can, cu_device device, cu_device peer))                                                \
+    X(cuCtxEnablePeerAccess, "cuCtxEnablePeerAccess", (cu_context peer, unsigned flags))           \
     X(cuMemGetInfo, "cuMemGetInfo_v2", (size_t * free, size_t * total))                            \
     X(cuMemAlloc, "cuMemAlloc_v2", (cu_pointer * pointer, size_t bytes))                           \
     X(cuMemFree, "cuMemFree_v2", (cu_pointer pointer))                                             \
@@ -104,14 +109,13 @@ typedef struct cu_launch_config {
       (void *to, cu_pointer from, size_t bytes, cu_stream stream))                                 \
     X(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2",                                                   \
       (cu_pointer to, cu_pointer from, size_t bytes, cu_stream stream))                            \
-    X(cuMemcpyPeerAsync, "cuMemcpyPeerAsync",                                                      \
-      (cu_pointer to, cu_context to_context, cu_pointer from, cu_context from_context,             \
-       size_t bytes, cu_stream stream))                                                            \
     X(cuMemsetD8Async, "cuMemsetD8Async",                                                          \
       (cu_pointer to, unsigned char value, size_t bytes, cu_stream stream))                        \
     X(cuPointerGetAttributes, "cuPointerGetAttributes",                                            \
       (unsigned count, int *attributes, void **values, cu_pointer pointer))                        \
     X(cuStreamCreate, "cuStreamCreate", (cu_stream * stream, unsigned flags))                      \
+    X(cuStreamCreateWithPriority, "cuStreamCreateWithPriority",                                    \
+      (cu_stream * stream, unsigned flags, int priority))                                          \
     X(cuStreamDestroy, "cuStreamDestroy_v2", (cu_stream stream))                                   \
     X(cuStreamSynchronize, "cuStreamSynchronize", (cu_stream stream))                              \
     X(cuStreamWaitEvent, "cuStreamWaitEvent", (cu_stream stream, cu_event event, unsigned flags))  \

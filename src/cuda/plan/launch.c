@@ -77,9 +77,11 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
     unsigned count = 0;
     if (l->cluster)
         attributes[count++] = cluster_of(l);
-    /* Programmatic dependent launch: the kernel starts while the launch before it ends. Graphs
-     * capture such launches since CUDA 12.3. */
-    if (l->overlaps && cuda->sm >= 90 && cuda->version >= 12030)
+    /* A start while the launch before it ends: such launches are captured since CUDA 12.3. One that
+     * waits for other streams too starts when all of that is done. */
+    const bool overlaps = l->overlaps && !cuda->waited;
+    cuda->waited = false;
+    if (overlaps && cuda->sm >= 90 && cuda->version >= 12030)
         attributes[count++] = (cu_launch_attribute){.id = CU_LAUNCH_PROGRAMMATIC_SERIALIZATION,
                                                     .value = {.number = 1}};
     if (count > 0 && l->cooperative)

@@ -112,10 +112,22 @@ tess_status tess_cuda_dot(tess_plan *plan, const void *x, const void *y, double 
 tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, double alpha,
                            const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
 
-/* Fails with the message where the plan's stream is being captured in a graph. */
-tess_status tess_cuda_refuse_capture(tess_cuda_plan *p, const char *message);
+/* X and Y of a product with k vectors where the device finds them: call->x and y, from beta, ldx
+ * and ldy. Vectors in host memory are copied; tess_cuda_return_vectors brings such a Y back, and
+ * waits for it. Inside enter/leave. */
+typedef struct tess_cuda_return {
+    void *y;
+    size_t bytes;
+    bool staged;
+} tess_cuda_return;
+tess_status tess_cuda_bring_vectors(tess_cuda_plan *p, int k, bool row_major, const void *X,
+                                    void *Y, tess_cuda_call *call, tess_cuda_return *back);
+tess_status tess_cuda_return_vectors(tess_cuda_plan *p, const tess_cuda_return *back);
+/* Y = alpha A X + beta Y of k vectors in device memory, in `stream`. Inside enter/leave. */
+tess_status tess_cuda_run_many(tess_cuda_plan *p, int k, bool row_major, const tess_cuda_call *call,
+                               cu_stream stream);
 
-/* Makes a staging buffer of the plan hold at least `bytes`. */
+/* At least `bytes` in a staging buffer of the plan. */
 tess_status tess_cuda_need_stage(tess_cuda_plan *p, int which, size_t bytes);
 
 /* ---- read_ceiling.c ---- */

@@ -196,9 +196,9 @@ tess_status tess_cuda_spmv_dot(tess_plan *plan, double alpha, const void *x, dou
 
 /* ---- several vectors ---- */
 
-/* Multiplies `vectors` vectors, the first at call->x and call->y; one by one where no kernel takes
- * several. */
-static tess_status run_vectors(tess_cuda_plan *p, int vectors, bool row_major, tess_cuda_call *call)
+/* `vectors` of them starting at X and Y; one by one where no kernel takes them together. */
+static tess_status run_vectors(tess_cuda_plan *p, int vectors, bool row_major, tess_cuda_call *call,
+                               cu_stream stream)
 {
     const tess_cuda_variant *variant;
     size_t size = tess_type_size(p->matrix.type);
@@ -207,7 +207,7 @@ static tess_status run_vectors(tess_cuda_plan *p, int vectors, bool row_major, t
         tess_status status =
             tess_cuda_need_variant(p, TESS_CUDA_SPMM, false, vectors, row_major, &variant);
         if (status == TESS_OK)
-            return tess_cuda_run(p->cuda, variant, call, p->stream);
+            return tess_cuda_run(p->cuda, variant, call, stream);
         if (status != TESS_ERR_UNSUPPORTED || row_major)
             return status;
     }
@@ -216,45 +216,65 @@ static tess_status run_vectors(tess_cuda_plan *p, int vectors, bool row_major, t
         tess_cuda_call one = *call;
         one.x += (uint64_t)(v * call->ldx) * size;
         one.y += (uint64_t)(v * call->ldy) * size;
-        TESS_TRY(tess_cuda_run(p->cuda, variant, &one, p->stream));
+        TESS_TRY(tess_cuda_run(p->cuda, variant, &one, stream));
     }
     return TESS_OK;
 }
 
-static tess_status spmm(tess_cuda_plan *p, int k, bool row_major, double alpha, const void *X,
-                        int64_t ldx, double beta, void *Y, int64_t ldy)
+tess_status tess_cuda_run_many(tess_cuda_plan *p, int k, bool row_major, const tess_cuda_call *call,
+                               cu_stream stream)
 {
-    size_t size = tess_type_size(p->matrix.type);
-    int64_t rows = p->matrix.rows, cols = p->matrix.cols;
-    if (rows == 0)
-        return TESS_OK;
-    /* A host matrix is staged from its first scalar to its last. Where Y has gaps they are the
-     * caller's data, so Y is uploaded even for beta = 0. */
-    int64_t x_count = cols == 0 ? 0 : row_major ? (cols - 1) * ldx + k : (k - 1) * ldx + cols;
-    int64_t y_count = row_major ? (rows - 1) * ldy + k : (k - 1) * ldy + rows;
-    bool gaps = ldy > (row_major ? k : rows), x_staged, y_staged;
-    tess_cuda_call call = {.alpha = alpha, .beta = beta, .ldx = ldx, .ldy = ldy};
-    TESS_TRY(locate(p, TESS_STAGE_X, X, size * (size_t)x_count, true, &call.x, &x_staged));
-    TESS_TRY(
-        locate(p, TESS_STAGE_Y, Y, size * (size_t)y_count, beta != 0 || gaps, &call.y, &y_staged));
+    const size_t size = tess_type_size(p->matrix.type);
     /* Equal groups: 33 vectors are 17 and 16, not 32 and 1. */
     int groups = (k + TESS_CUDA_VECTORS - 1) / TESS_CUDA_VECTORS, done = 0;
     for (int g = 0; g < groups; g++) {
         int vectors = (k - done + groups - g - 1) / (groups - g);
-        tess_cuda_call part = call;
-        part.x += size * (uint64_t)(row_major ? done : done * ldx);
-        part.y += size * (uint64_t)(row_major ? done : done * ldy);
-        TESS_TRY(run_vectors(p, vectors, row_major, &part));
+        tess_cuda_call part = *call;
+        part.x += size * (uint64_t)(row_major ? done : done * call->ldx);
+        part.y += size * (uint64_t)(row_major ? done : done * call->ldy);
+        TESS_TRY(run_vectors(p, vectors, row_major, &part, stream));
         done += vectors;
     }
-    return deliver(p, Y, size * (size_t)y_count, y_staged);
+    return TESS_OK;
+}
+
+tess_status tess_cuda_bring_vectors(tess_cuda_plan *p, int k, bool row_major, const void *X,
+                                    void *Y, tess_cuda_call *call, tess_cuda_return *back)
+{
+    const size_t size = tess_type_size(p->matrix.type);
+    const int64_t rows = p->matrix.rows, cols = p->matrix.cols, ldx = call->ldx, ldy = call->ldy;
+    /* From the first element to the last: what lies between vectors is not ours. */
+    const int64_t x_count = cols == 0 ? 0 : row_major ? (cols - 1) * ldx + k : (k - 1) * ldx + cols;
+    const int64_t y_count = rows == 0 ? 0 : row_major ? (rows - 1) * ldy + k : (k - 1) * ldy + rows;
+    const bool gaps = ldy > (row_major ? k : rows);
+    bool x_staged;
+    *back = (tess_cuda_return){.y = Y, .bytes = size * (size_t)y_count};
+    TESS_TRY(locate(p, TESS_STAGE_X, X, size * (size_t)x_count, true, &call->x, &x_staged));
+    return locate(p, TESS_STAGE_Y, Y, back->bytes, call->beta != 0 || gaps, &call->y,
+                  &back->staged);
+}
+
+tess_status tess_cuda_return_vectors(tess_cuda_plan *p, const tess_cuda_return *back)
+{
+    return deliver(p, back->y, back->bytes, back->staged);
+}
+
+static tess_status spmm(tess_cuda_plan *p, int k, bool row_major, const void *X, void *Y,
+                        tess_cuda_call *call)
+{
+    tess_cuda_return back;
+    if (p->matrix.rows == 0)
+        return TESS_OK;
+    TESS_TRY(tess_cuda_bring_vectors(p, k, row_major, X, Y, call, &back));
+    TESS_TRY(tess_cuda_run_many(p, k, row_major, call, p->stream));
+    return tess_cuda_return_vectors(p, &back);
 }
 
 tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, double alpha,
                            const void *X, int64_t ldx, double beta, void *Y, int64_t ldy)
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    tess_cuda_call call = {.alpha = alpha, .beta = beta, .ldx = ldx, .ldy = ldy};
     TESS_TRY(tess_cuda_enter(p->cuda));
-    return tess_cuda_leave_with(
-        p->cuda, spmm(p, k, order == TESS_ORDER_ROW_MAJOR, alpha, X, ldx, beta, Y, ldy));
+    return tess_cuda_leave_with(p->cuda, spmm(p, k, order == TESS_ORDER_ROW_MAJOR, X, Y, &call));
 }

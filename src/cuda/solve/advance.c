@@ -1,6 +1,5 @@
-/* Iterations that the host does not wait for. A chunk of them is captured as a graph when it comes
- * a second time, and replayed. The device decides when a system stops; the host reads the decision
- * a chunk later.
+/* Iterations without the host, in chunks (chunk.c). The device decides when a system stops; the
+ * host reads the decision a chunk later.
  *
  *     stream   | chunk 1 | chunk 2 | chunk 3 | ...
  *     aside              | copy    | copy    | ...
@@ -11,6 +10,7 @@
  * After the stop, a chunk's passes return at once. Its products and triangular solves still run,
  * and their results are not used.
  */
+#include "cuda/driver/gate.h"
 #include "cuda/solve/space.h"
 
 /* The time of a chunk: several times what the host needs to put the next one into the stream. */
@@ -34,77 +34,7 @@ void tess_cuda_account(tess_space *space, const tess_steps *steps, int count, do
     }
 }
 
-/* ---- Graphs ---- */
-
-void tess_cuda_graphs_free(tess_space *space)
-{
-    tess_cuda_space *state = tess_cuda_space_of(space);
-    while (state->graphs) {
-        tess_cuda_graph *graph = state->graphs;
-        state->graphs = graph->next;
-        if (graph->exec)
-            (void)state->cuda->driver.cuGraphExecDestroy(graph->exec);
-        tess_free(space->ctx, graph);
-    }
-}
-
-/* Launches iterations position .. position + iterations - 1 one by one. */
-static tess_status put_iterations(tess_space *space, const tess_stretch *stretch, int64_t position,
-                                  int64_t iterations)
-{
-    for (int64_t i = 0; i < iterations; i++) {
-        const tess_unit_list *list;
-        TESS_TRY(tess_cuda_need_list(space, &stretch->lists[(position + i) % stretch->cycle],
-                                     stretch, &list));
-        TESS_TRY(tess_cuda_run_list(space, list, stretch->systems, stretch->count));
-    }
-    return TESS_OK;
-}
-
-static tess_status capture(tess_space *space, const tess_stretch *stretch, tess_cuda_graph *graph)
-{
-    tess_cuda_space *state = tess_cuda_space_of(space);
-    tess_cuda *cuda = state->cuda;
-    cu_graph captured = NULL;
-    for (int64_t i = 0; i < graph->iterations; i++) { /* a capture must not allocate */
-        const tess_unit_list *list;
-        TESS_TRY(tess_cuda_need_list(space, &stretch->lists[(graph->position + i) % stretch->cycle],
-                                     stretch, &list));
-    }
-    TESS_TRY(TESS_CU(cuda, cuStreamBeginCapture(state->plan->stream, CU_CAPTURE_THREAD_LOCAL)));
-    tess_status status = put_iterations(space, stretch, graph->position, graph->iterations);
-    cu_result ended = cuda->driver.cuStreamEndCapture(state->plan->stream, &captured);
-    if (status == TESS_OK)
-        status = tess_cuda_check(cuda, ended, "cuStreamEndCapture");
-    if (status == TESS_OK)
-        status = TESS_CU(cuda, cuGraphInstantiate(&graph->exec, captured, 0));
-    if (captured)
-        (void)cuda->driver.cuGraphDestroy(captured);
-    return status;
-}
-
-/* The entry of a chunk in the space's list of graphs, made now if this is the first time. */
-static tess_status need_graph(tess_space *space, const tess_stretch *stretch, int64_t position,
-                              int64_t iterations, tess_cuda_graph **out)
-{
-    tess_cuda_space *state = tess_cuda_space_of(space);
-    uint64_t systems = 0;
-    for (int i = 0; i < stretch->count; i++)
-        systems |= (uint64_t)1 << stretch->systems[i];
-    for (tess_cuda_graph *g = state->graphs; g; g = g->next) {
-        if (g->systems == systems && g->position == position && g->iterations == iterations) {
-            *out = g;
-            return TESS_OK;
-        }
-    }
-    TESS_TRY(TESS_CALLOC(space->ctx, 1, out));
-    **out = (tess_cuda_graph){
-        .next = state->graphs, .systems = systems, .position = position, .iterations = iterations};
-    state->graphs = *out;
-    return TESS_OK;
-}
-
-/* ---- The first iterations: outside a graph, with an event between the units ---- */
+/* ---- The first iterations: outside a graph, with a clock between the units ---- */
 
 /* The time of the units by kind of step. Units in one launch share its time in proportion to their
  * bytes. */
@@ -136,6 +66,21 @@ static tess_status read_shares(tess_space *space, const tess_unit_list *list, in
     return TESS_OK;
 }
 
+/* Of several parts, whose launches take longer than a small iteration: the iteration that counts
+ * waits at a gate until all parts have put it into their streams. */
+static tess_status shut_gate(const tess_cuda_space *state)
+{
+    const bool counts = state->timed + 1 == TIMED && !state->calls;
+    return state->halo && counts ? tess_cuda_shut_gate(state->cuda, state->plan->stream) : TESS_OK;
+}
+
+static tess_status open_gate(const tess_cuda_space *state)
+{
+    const tess_status status = state->halo ? tess_cuda_halo_meet(state->halo) : TESS_OK;
+    tess_cuda_open_gate(state->cuda);
+    return status;
+}
+
 static tess_status time_one(tess_space *space, const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
@@ -146,14 +91,18 @@ static tess_status time_one(tess_space *space, const tess_stretch *stretch)
     tess_status status;
     TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
     TESS_TRY(tess_cuda_events_create(cuda, list->count + 1, &events));
+    launches = 0;
+    TESS_TRY_CLEAN(shut_gate(state));
     for (int64_t i = 0; i < list->count; i += tess_cuda_units_together(list, i, stretch->count)) {
         TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[launches++], state->plan->stream)));
         TESS_TRY_CLEAN(tess_cuda_run_units(space, list, i, stretch->systems, stretch->count));
     }
     TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[launches], state->plan->stream)));
+    TESS_TRY_CLEAN(open_gate(state));
     TESS_TRY_CLEAN(TESS_CU(cuda, cuEventSynchronize(events[launches])));
     TESS_TRY_CLEAN(read_shares(space, list, stretch->count, events));
 cleanup:
+    tess_cuda_open_gate(cuda);
     tess_cuda_events_destroy(cuda, events, list->count + 1);
     return status;
 }
@@ -237,27 +186,8 @@ static int64_t chunk_of(const tess_cuda_space *state, const tess_stretch *stretc
     return chunk < left ? chunk : left;
 }
 
-static tess_status put_chunk(tess_space *space, const tess_stretch *stretch, int64_t at,
-                             int64_t iterations)
-{
-    tess_cuda_space *state = tess_cuda_space_of(space);
-    tess_cuda_graph *graph;
-    const int64_t position = (stretch->position + at) % stretch->cycle;
-    if (state->calls || state->halo)
-        return put_iterations(space, stretch, position, iterations);
-    TESS_TRY(need_graph(space, stretch, position, iterations, &graph));
-    /* Capturing takes longer than launching, so a chunk is captured when it comes a second time. */
-    if (!graph->seen) {
-        graph->seen = true;
-        return put_iterations(space, stretch, position, iterations);
-    }
-    if (!graph->exec)
-        TESS_TRY(capture(space, stretch, graph));
-    return TESS_CU(state->cuda, cuGraphLaunch(graph->exec, state->plan->stream));
-}
-
-/* Runs the whole rest of the stretch in one launch, where that is possible. The device stops by
- * itself. */
+/* The whole rest of the stretch in one launch, where that is possible; the device stops by itself.
+ */
 static tess_status try_loop(tess_space *space, const tess_stretch *stretch, bool *done)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
@@ -280,6 +210,8 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
     int64_t put = 0, first = 0, next = 0; /* iterations put; flights under way: first..next-1 */
     const int flights = state->calls ? 1 : TESS_FLIGHTS;
     bool stopped = false;
+    if (state->halo)
+        state->halo->apart = true;
     TESS_TRY(put_controls(space, stretch));
     /* Iterations of methods with cycles differ, so none of them is timed. */
     for (; stretch->cycle == 1 && state->timed < TIMED && put < stretch->most && !stopped; put++) {
@@ -295,7 +227,7 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
         TESS_TRY(tess_cuda_halo_any(state->halo, &late));
         while (!stopped && !late && next - first < flights && put < stretch->most) {
             const int64_t chunk = chunk_of(state, stretch, put);
-            TESS_TRY(put_chunk(space, stretch, put, chunk));
+            TESS_TRY(tess_cuda_put_chunk(space, stretch, put, chunk));
             TESS_TRY(ask(space, (int)(next++ % TESS_FLIGHTS)));
             put += chunk;
         }

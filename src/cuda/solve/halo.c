@@ -3,6 +3,7 @@
 
 #include "cuda/driver/module.h"
 #include "cuda/kernels/support.h"
+#include "dist/parts.h"
 
 enum { THREADS = 256, SUM_THREADS = 128 };
 
@@ -16,16 +17,25 @@ static cu_stream stream_of(const tess_cuda_halo *h)
     return own_of(h)->stream;
 }
 
-/* Bytes of a block's rows of a vector. */
-static size_t row_block(const tess_part *part)
+static size_t scalar_of(const tess_cuda_halo *h)
 {
-    return (size_t)part->block * tess_type_size(part->type);
+    return tess_type_size(h->plan->part->type);
+}
+
+/* Bytes of a block's rows of `vectors` vectors. */
+static size_t row_block(const tess_cuda_halo *h, int vectors)
+{
+    return (size_t)h->plan->part->block * (size_t)vectors * scalar_of(h);
+}
+
+static bool reaches(const tess_cuda_halo *h, int rank)
+{
+    return h->reaches[rank];
 }
 
 /* ---- Meeting ---- */
 
-/* Waits until the threads of all parts have come here. */
-static tess_status meet(tess_cuda_halo *h)
+tess_status tess_cuda_halo_meet(const tess_cuda_halo *h)
 {
     const tess_part *part = h->plan->part;
     const char here = 0;
@@ -34,183 +44,283 @@ static tess_status meet(tess_cuda_halo *h)
                            "meeting the other parts");
 }
 
-/* Stream `to` waits for an event of every part. */
-static tess_status wait_for_all(const tess_cuda_halo *h, cu_stream to, bool posted, int turn)
+static tess_status record(const tess_cuda_halo *h, cu_event event, cu_stream stream)
 {
-    for (int r = 0; r < h->plan->part->comm.size; r++) {
-        const tess_cuda_link *l = h->all[r];
-        TESS_TRY(TESS_CU(h->mine.cuda,
-                         cuStreamWaitEvent(to, posted ? l->posted[turn] : l->ready[turn], 0)));
-    }
-    return TESS_OK;
+    return TESS_CU(h->mine.cuda, cuEventRecord(event, stream));
 }
 
-static tess_status copy_from(const tess_cuda_halo *h, const tess_cuda_link *other, cu_pointer to,
-                             cu_pointer from, size_t bytes, cu_stream stream)
+tess_status tess_cuda_halo_wait(const tess_cuda_halo *h, cu_stream stream, cu_event event)
 {
-    tess_cuda *cuda = h->mine.cuda;
-    if (other->cuda->ordinal == cuda->ordinal)
-        return TESS_CU(cuda, cuMemcpyDtoDAsync(to, from, bytes, stream));
-    /* The driver copies from device to device where these reach each other, and through pinned host
-     * memory otherwise. */
-    return TESS_CU(cuda,
-                   cuMemcpyPeerAsync(to, cuda->context, from, other->cuda->context, bytes, stream));
+    h->mine.cuda->waited = true;
+    return TESS_CU(h->mine.cuda, cuStreamWaitEvent(stream, event, 0));
+}
+
+/* This part's vectors may change when those who take rows of them have done so. */
+static tess_status wait_until_taken(const tess_cuda_halo *h, const tess_part_peer *peers, int count)
+{
+    TESS_TRY(tess_cuda_halo_meet(h));
+    for (int i = 0; i < count; i++)
+        TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), h->all[peers[i].rank]->taken));
+    return TESS_OK;
 }
 
 /* ---- Rows ---- */
 
-static tess_status move_rows(const tess_cuda_halo *h, const char *entry, cu_pointer list,
-                             int64_t count, cu_pointer vector, cu_pointer buffer)
+/* Listed block rows of vectors, and as many in a buffer. */
+typedef struct row_move {
+    cu_pointer list, rows, buffer;
+    int64_t count, length; /* block rows listed; rows of the vectors */
+    int vectors;
+    tess_rows_steps steps;
+} row_move;
+
+static tess_status start_move(const tess_cuda_halo *h, const char *entry, const row_move *m,
+                              tess_cuda_launch *launch, cu_function *function)
 {
     const tess_part *part = h->plan->part;
-    cu_function function;
+    const int64_t scalars = m->count * part->block * m->vectors;
     char defines[64];
-    tess_cuda_launch launch;
-    if (count == 0)
-        return TESS_OK;
-    snprintf(defines, sizeof defines, "-DREAL=%zu -DBLOCK=%d -DTHREADS=%d",
-             tess_type_size(part->type), part->block, THREADS);
-    TESS_TRY(tess_cuda_helper(h->mine.cuda, "halo.cu", defines, entry, &function));
-    const int64_t scalars = count * part->block;
-    tess_cuda_launch_start(&launch, entry, tess_ceil_div(scalars, THREADS), THREADS);
-    TESS_CUDA_POINTERS(&launch, list, vector, buffer);
-    TESS_CUDA_INTEGERS(&launch, scalars, part->rows);
-    return tess_cuda_launch_one(h->mine.cuda, function, &launch, stream_of(h));
-}
-
-/* Where the message to `rank` begins in another part's buffer, in blocks. */
-static int64_t message_at(const tess_part_peer *peers, int count, int rank)
-{
-    for (int i = 0; i < count; i++)
-        if (peers[i].rank == rank)
-            return peers[i].first;
-    return 0;
-}
-
-/* Copies the other parts' rows to `in`. The part's stream waits for the copies. */
-static tess_status fetch(tess_cuda_halo *h, bool backwards)
-{
-    const tess_part *part = h->plan->part;
-    tess_cuda *cuda = h->mine.cuda;
-    const tess_part_peer *peers = backwards ? part->sends : part->receives;
-    const int count = backwards ? part->send_count : part->receive_count;
-    TESS_TRY(wait_for_all(h, h->copies, false, h->turn));
-    for (int i = 0; i < count; i++) {
-        const tess_cuda_link *other = h->all[peers[i].rank];
-        const int64_t at =
-            backwards
-                ? message_at(other->part->receives, other->part->receive_count, part->comm.rank)
-                : message_at(other->part->sends, other->part->send_count, part->comm.rank);
-        TESS_TRY(copy_from(h, other, h->in + (uint64_t)peers[i].first * row_block(part),
-                           other->out[h->turn] + (uint64_t)at * row_block(part),
-                           (size_t)peers[i].count * row_block(part), h->copies));
-    }
-    TESS_TRY(TESS_CU(cuda, cuEventRecord(h->arrived, h->copies)));
-    h->turn = !h->turn;
-    return TESS_CU(cuda, cuStreamWaitEvent(stream_of(h), h->arrived, 0));
-}
-
-static tess_status multiply(const tess_cuda_halo *h, tess_plan *plan, bool transpose, cu_pointer x,
-                            cu_pointer y)
-{
-    const tess_cuda_variant *variant;
-    tess_cuda_call call = {.alpha = 1, .x = x, .y = y};
-    if ((transpose ? plan->matrix->cols : plan->matrix->rows) == 0)
-        return TESS_OK;
-    TESS_TRY(
-        tess_cuda_need_variant(tess_cuda_plan_of(plan), TESS_CUDA_SPMV, transpose, 1, 0, &variant));
-    return tess_cuda_run(h->mine.cuda, variant, &call, stream_of(h));
-}
-
-static tess_status multiply_plain(tess_cuda_halo *h, cu_pointer x, cu_pointer y)
-{
-    const tess_part *part = h->plan->part;
-    TESS_TRY(move_rows(h, "pack_rows", h->sent_list, part->sent_count, x, h->mine.out[h->turn]));
-    TESS_TRY(TESS_CU(h->mine.cuda, cuEventRecord(h->mine.ready[h->turn], stream_of(h))));
-    TESS_TRY(multiply(h, h->plan->own, false, x, y));
-    TESS_TRY(meet(h));
-    TESS_TRY(fetch(h, false));
-    if (!h->plan->outside)
-        return TESS_OK;
-    TESS_TRY(multiply(h, h->plan->outside, false, h->in, h->boundary));
-    return move_rows(h, "add_rows", h->boundary_list, part->outside->block_rows, y, h->boundary);
-}
-
-static tess_status multiply_transposed(tess_cuda_halo *h, cu_pointer x, cu_pointer y)
-{
-    const tess_part *part = h->plan->part;
-    if (h->plan->outside) {
-        TESS_TRY(
-            move_rows(h, "pack_rows", h->boundary_list, part->outside->block_rows, x, h->boundary));
-        TESS_TRY(multiply(h, h->plan->outside, true, h->boundary, h->mine.out[h->turn]));
-    }
-    TESS_TRY(TESS_CU(h->mine.cuda, cuEventRecord(h->mine.ready[h->turn], stream_of(h))));
-    TESS_TRY(multiply(h, h->plan->own, true, x, y));
-    TESS_TRY(meet(h));
-    TESS_TRY(fetch(h, true));
-    /* Several parts may add to the same row, so their rows are added in the order of the parts. */
-    for (int i = 0; i < part->send_count; i++) {
-        const tess_part_peer *peer = &part->sends[i];
-        TESS_TRY(move_rows(h, "add_rows", h->sent_list + (uint64_t)peer->first * sizeof(int64_t),
-                           peer->count, y, h->in + (uint64_t)peer->first * row_block(part)));
-    }
+    snprintf(defines, sizeof defines, "-DREAL=%zu -DTHREADS=%d", scalar_of(h), THREADS);
+    TESS_TRY(tess_cuda_helper(h->mine.cuda, "halo.cu", defines, entry, function));
+    tess_cuda_launch_start(launch, entry, tess_max(1, tess_ceil_div(scalars, THREADS)), THREADS);
+    TESS_CUDA_POINTERS(launch, m->list, m->rows, m->buffer);
+    TESS_CUDA_INTEGERS(launch, scalars, m->length, part->block, m->vectors, m->steps.row,
+                       m->steps.vector);
     return TESS_OK;
 }
 
-tess_status tess_cuda_halo_multiply(tess_cuda_halo *h, bool transpose, cu_pointer x, cu_pointer y)
+static tess_status move_rows(const tess_cuda_halo *h, const char *entry, const row_move *m,
+                             cu_stream stream)
 {
-    return transpose ? multiply_transposed(h, x, y) : multiply_plain(h, x, y);
+    cu_function function;
+    tess_cuda_launch launch;
+    if (m->count == 0)
+        return TESS_OK;
+    TESS_TRY(start_move(h, entry, m, &launch, &function));
+    return tess_cuda_launch_one(h->mine.cuda, function, &launch, stream);
+}
+
+/* The rows that others need of this part; packed for those that do not reach them. */
+static tess_status offer(tess_cuda_halo *h, const tess_cuda_halo_call *c, tess_rows_steps steps)
+{
+    const tess_part *part = h->plan->part;
+    const row_move packing = {h->sent_list, c->x,       h->mine.stage, part->sent_count,
+                              part->rows,   c->vectors, steps};
+    h->mine.rows = c->x;
+    h->mine.steps = steps;
+    TESS_TRY(record(h, h->mine.ready, stream_of(h)));
+    TESS_TRY(tess_cuda_halo_wait(h, h->copies, h->mine.ready));
+    if (!h->mine.stage)
+        return TESS_OK;
+    TESS_TRY(move_rows(h, "pack_rows", &packing, h->copies));
+    return record(h, h->mine.packed, h->copies);
+}
+
+/* The other parts' rows arrive in `in`. */
+static tess_status take(tess_cuda_halo *h, int vectors)
+{
+    const tess_part *part = h->plan->part;
+    for (int i = 0; i < part->receive_count; i++) {
+        const tess_part_peer *peer = &part->receives[i];
+        const tess_cuda_link *other = h->all[peer->rank];
+        const cu_pointer to = h->in + (uint64_t)peer->first * row_block(h, vectors);
+        const bool direct = reaches(h, peer->rank);
+        TESS_TRY(tess_cuda_halo_wait(h, h->copies, direct ? other->ready : other->packed));
+        if (direct) {
+            const cu_pointer list = h->taken_list + (uint64_t)peer->first * sizeof(int64_t);
+            TESS_TRY(move_rows(h, "pack_rows",
+                               &(row_move){list, other->rows, to, peer->count, other->part->rows,
+                                           vectors, other->steps},
+                               h->copies));
+            continue;
+        }
+        const int64_t at =
+            tess_peer_first(other->part->sends, other->part->send_count, part->comm.rank);
+        const void *from =
+            (const void *)(uintptr_t)(other->stage + (uint64_t)at * row_block(h, vectors));
+        TESS_TRY(TESS_CU(
+            h->mine.cuda,
+            cuMemcpyHtoDAsync(to, from, (size_t)peer->count * row_block(h, vectors), h->copies)));
+    }
+    return record(h, h->mine.taken, h->copies);
+}
+
+/* ---- Products ---- */
+
+static tess_status multiply_transposed(const tess_cuda_halo *h, tess_plan *plan, double alpha,
+                                       cu_pointer x, double beta, cu_pointer y, cu_stream stream)
+{
+    const tess_cuda_variant *variant;
+    tess_cuda_call call = {.alpha = alpha, .beta = beta, .x = x, .y = y};
+    if (plan->matrix->cols == 0)
+        return TESS_OK;
+    TESS_TRY(tess_cuda_need_variant(tess_cuda_plan_of(plan), TESS_CUDA_SPMV, true, 1, 0, &variant));
+    return tess_cuda_run(h->mine.cuda, variant, &call, stream);
+}
+
+/* The own product; `parts`: what it leaves of w . y. */
+static tess_status multiply_own(const tess_cuda_halo *h, const tess_cuda_halo_call *c,
+                                tess_cuda_parts *parts)
+{
+    const tess_cuda_variant *variant;
+    tess_cuda_call call = {.alpha = c->alpha,
+                           .beta = c->beta,
+                           .x = c->x,
+                           .y = c->y,
+                           .ldx = c->ldx,
+                           .ldy = c->ldy,
+                           .w = c->w,
+                           .dot = h->dot};
+    *parts = (tess_cuda_parts){0};
+    if (h->plan->own->matrix->rows == 0)
+        return TESS_OK;
+    if (!c->w)
+        return tess_cuda_run_many(own_of(h), c->vectors, c->order == TESS_ORDER_ROW_MAJOR, &call,
+                                  stream_of(h));
+    TESS_TRY(tess_cuda_need_dot(own_of(h), &variant));
+    TESS_TRY(tess_cuda_run_parts(h->mine.cuda, variant, &call, stream_of(h), parts));
+    if (parts->count == 0)
+        *parts = (tess_cuda_parts){h->dot, 1};
+    return TESS_OK;
+}
+
+/* Behind the halo, on its stream: the blocks of others' columns. */
+static tess_status multiply_outside(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    const int k = c->vectors;
+    const tess_cuda_call call = {
+        .alpha = c->alpha, .x = h->in, .y = h->boundary, .ldx = k, .ldy = k};
+    if (h->plan->outside)
+        TESS_TRY(
+            tess_cuda_run_many(tess_cuda_plan_of(h->plan->outside), k, k > 1, &call, h->copies));
+    return record(h, h->arrived, h->copies);
+}
+
+/* What the blocks of others' columns gave is added to y, and the sum of w . y goes to the mail. */
+static tess_status add_outside(const tess_cuda_halo *h, const tess_cuda_halo_call *c,
+                               tess_rows_steps steps, const tess_cuda_parts *parts)
+{
+    const tess_part *part = h->plan->part;
+    const row_move adding = {h->boundary_list, c->y,       h->boundary, part->outside->block_rows,
+                             part->rows,       c->vectors, steps};
+    cu_function function;
+    tess_cuda_launch launch;
+    if (!c->w)
+        return move_rows(h, "add_rows", &adding, stream_of(h));
+    TESS_TRY(start_move(h, "add_rows_dot", &adding, &launch, &function));
+    TESS_CUDA_POINTERS(&launch, c->w, parts->parts);
+    TESS_CUDA_INTEGERS(&launch, parts->count);
+    TESS_CUDA_POINTERS(&launch, h->dot_sums, tess_cuda_halo_mail(h), h->ticket);
+    return tess_cuda_launch_one(h->mine.cuda, function, &launch, stream_of(h));
+}
+
+static tess_rows_steps steps_of(const tess_cuda_halo_call *c, int64_t ld)
+{
+    return c->order == TESS_ORDER_ROW_MAJOR ? (tess_rows_steps){ld, 1} : (tess_rows_steps){1, ld};
+}
+
+static tess_status multiply_plain(tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    const tess_part *part = h->plan->part;
+    tess_cuda_parts parts;
+    TESS_TRY(offer(h, c, steps_of(c, c->ldx)));
+    TESS_TRY(multiply_own(h, c, &parts));
+    TESS_TRY(tess_cuda_halo_meet(h));
+    TESS_TRY(take(h, c->vectors));
+    TESS_TRY(multiply_outside(h, c));
+    TESS_TRY(wait_until_taken(h, part->sends, part->send_count));
+    TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), h->arrived));
+    return add_outside(h, c, steps_of(c, c->ldy), &parts);
+}
+
+/* This part's sums for rows of others. */
+static tess_status offer_sums(tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    const tess_part *part = h->plan->part;
+    const row_move packing = {h->boundary_list, c->x, h->boundary, part->outside->block_rows,
+                              part->rows,       1,    {1, 0}};
+    h->mine.rows = h->out;
+    TESS_TRY(record(h, h->mine.ready, stream_of(h)));
+    TESS_TRY(tess_cuda_halo_wait(h, h->copies, h->mine.ready));
+    if (h->plan->outside) {
+        TESS_TRY(move_rows(h, "pack_rows", &packing, h->copies));
+        TESS_TRY(
+            multiply_transposed(h, h->plan->outside, c->alpha, h->boundary, 0, h->out, h->copies));
+        if (h->mine.stage)
+            TESS_TRY(TESS_CU(h->mine.cuda,
+                             cuMemcpyDtoHAsync((void *)(uintptr_t)h->mine.stage, h->out,
+                                               (size_t)part->halo * row_block(h, 1), h->copies)));
+    }
+    return record(h, h->mine.packed, h->copies);
+}
+
+static tess_status multiply_backwards(tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    const tess_part *part = h->plan->part;
+    TESS_TRY(offer_sums(h, c));
+    TESS_TRY(multiply_transposed(h, h->plan->own, c->alpha, c->x, c->beta, c->y, stream_of(h)));
+    TESS_TRY(tess_cuda_halo_meet(h));
+    /* A row may come from several parts: one after the other, in their order. */
+    for (int i = 0; i < part->send_count; i++) {
+        const tess_part_peer *peer = &part->sends[i];
+        const tess_cuda_link *other = h->all[peer->rank];
+        const int64_t at =
+            tess_peer_first(other->part->receives, other->part->receive_count, part->comm.rank);
+        const row_move adding = {
+            .list = h->sent_list + (uint64_t)peer->first * sizeof(int64_t),
+            .rows = c->y,
+            .buffer = (reaches(h, peer->rank) ? other->rows : other->stage) +
+                      (uint64_t)at * row_block(h, 1),
+            .count = peer->count,
+            .length = part->rows,
+            .vectors = 1,
+            .steps = {1, 0},
+        };
+        TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), other->packed));
+        TESS_TRY(move_rows(h, "add_rows", &adding, stream_of(h)));
+    }
+    TESS_TRY(record(h, h->mine.taken, stream_of(h)));
+    TESS_TRY(wait_until_taken(h, part->receives, part->receive_count));
+    return tess_cuda_halo_wait(h, stream_of(h), h->mine.packed);
+}
+
+tess_status tess_cuda_halo_multiply(tess_cuda_halo *h, const tess_cuda_halo_call *call)
+{
+    return call->transpose ? multiply_backwards(h, call) : multiply_plain(h, call);
 }
 
 /* ---- Sums ---- */
 
-static void add_slots(tess_cuda_launch *launch, int dots, const int *dot_slot)
+cu_pointer tess_cuda_halo_mail(const tess_cuda_halo *h)
 {
-    int64_t slots[TESS_PASS_DOTS] = {0};
-    for (int i = 0; i < dots; i++)
-        slots[i] = dot_slot[i];
-    tess_cuda_add_args(launch, slots, TESS_PASS_DOTS);
-}
-
-/* Copies the sums of parts on other devices to this one. */
-static tess_status bring_mails(const tess_cuda_halo *h)
-{
-    const size_t bytes = TESS_PASS_DOTS * sizeof(double);
-    for (int r = 0; r < h->plan->part->comm.size; r++) {
-        const tess_cuda_link *other = h->all[r];
-        if (other->cuda->ordinal != h->mine.cuda->ordinal)
-            TESS_TRY(copy_from(h, other, h->mails + (uint64_t)r * bytes, other->mail[h->sum_turn],
-                               bytes, stream_of(h)));
-    }
-    return TESS_OK;
+    return h->mine.mail[h->sum_turn];
 }
 
 tess_status tess_cuda_halo_sum(tess_cuda_halo *h, const tess_finish_call *call, int dots,
                                const int *dot_slot)
 {
-    tess_cuda *cuda = h->mine.cuda;
-    cu_function post, add;
-    char defines[32];
+    const int size = h->plan->part->comm.size, turn = h->sum_turn;
+    int64_t slots[TESS_PASS_DOTS] = {0};
+    cu_function add;
+    char defines[64];
     tess_cuda_launch launch;
-    snprintf(defines, sizeof defines, "-DTHREADS=%d", SUM_THREADS);
-    TESS_TRY(tess_cuda_helper(cuda, "sums.cu", defines, "post_sums", &post));
-    TESS_TRY(tess_cuda_helper(cuda, "sums.cu", defines, "add_sums", &add));
-    tess_cuda_launch_start(&launch, "post_sums", 1, SUM_THREADS);
-    TESS_CUDA_POINTERS(&launch, call->slots, h->mine.mail[h->sum_turn]);
-    TESS_CUDA_INTEGERS(&launch, dots);
-    add_slots(&launch, dots, dot_slot);
-    TESS_TRY(tess_cuda_launch_one(cuda, post, &launch, stream_of(h)));
-    TESS_TRY(TESS_CU(cuda, cuEventRecord(h->mine.posted[h->sum_turn], stream_of(h))));
-    TESS_TRY(meet(h));
-    TESS_TRY(wait_for_all(h, stream_of(h), true, h->sum_turn));
-    TESS_TRY(bring_mails(h));
+    snprintf(defines, sizeof defines, "-DTHREADS=%d -DPARTS=%d -DDOTS=%d", SUM_THREADS,
+             TESS_PARTS_MOST, TESS_PASS_DOTS);
+    TESS_TRY(tess_cuda_helper(h->mine.cuda, "sums.cu", defines, "add_sums", &add));
+    TESS_TRY(record(h, h->mine.posted[turn], stream_of(h)));
+    TESS_TRY(tess_cuda_halo_meet(h));
+    for (int r = 0; r < size; r++)
+        if (h->all[r] != &h->mine)
+            TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), h->all[r]->posted[turn]));
     tess_cuda_launch_start(&launch, "add_sums", 1, SUM_THREADS);
     tess_finish_arguments(call, &launch);
-    TESS_CUDA_POINTERS(&launch, h->mail_table[h->sum_turn]);
-    TESS_CUDA_INTEGERS(&launch, h->plan->part->comm.size, dots);
-    add_slots(&launch, dots, dot_slot);
-    h->sum_turn = !h->sum_turn;
-    return tess_cuda_launch_one(cuda, add, &launch, stream_of(h));
+    TESS_CUDA_POINTERS(&launch, h->mail_table[turn]);
+    TESS_CUDA_INTEGERS(&launch, size, dots);
+    for (int i = 0; i < dots; i++)
+        slots[i] = dot_slot[i];
+    tess_cuda_add_args(&launch, slots, TESS_PASS_DOTS);
+    h->sum_turn = !turn;
+    return tess_cuda_launch_one(h->mine.cuda, add, &launch, stream_of(h));
 }
 
 tess_status tess_cuda_halo_any(tess_cuda_halo *h, bool *flag)

@@ -1,15 +1,22 @@
 /* A part of a matrix on a GPU whose other parts are on GPUs of the same process.
  *
- *     part 0   pack ─ ready ─ own product ──────────── outside product, added
- *     part 1   pack ─ ready ─ own product ─ ...     /
- *     copies            └── wait for all ready ─ copy the halo ┘      on a stream of their own
+ *     part 0   ready ─ own product ───────────────────────── outside rows added, w . y ─ posted
+ *     copies      └── wait for all ready ─ take the halo ─ outside product ┘
  *
- * Each part has a thread that puts its work into its streams. Events on the devices order accesses
- * to another part's memory. The threads meet once an exchange, so that an event is recorded before
- * another part's stream is told to wait for it. The host waits for no device.
+ * The second stream has a higher priority: its few thread blocks do not queue behind those of the
+ * own product. A part takes rows straight from the other part's vector, by a kernel, where its
+ * device reaches the other's memory. Where it does not, the other part packs them into pinned
+ * memory of the host.
  *
- * Buffers that others read come in pairs, used in turn. A part writes one again two exchanges
- * later; it has then waited for an event that every other part recorded after its last read.
+ * Each part has a thread that puts its work into its streams. What a part may use of another is
+ * ordered by events on the devices. The threads meet twice an exchange and once a sum, so that an
+ * event is recorded before another part's stream is told to wait for it. The host waits for no
+ * device. A graph of iterations is captured in all parts' streams together: part 0 launches it, and
+ * the threads meet once a launch.
+ *
+ * A part goes on when all others have taken what they need of it. Sums alone come in pairs, used in
+ * turn: a part writes one again two sums later, and has then waited for an event that every other
+ * part recorded after its last read.
  */
 #pragma once
 
@@ -17,44 +24,89 @@
 #include "cuda/solve/pass.h"
 #include "dist/product.h"
 
-/* What other parts may use of a part. */
+/* Scalars from a row to the next, and from a vector to the next. */
+typedef struct tess_rows_steps {
+    int64_t row, vector;
+} tess_rows_steps;
+
+/* What the other parts may use of one. */
 typedef struct tess_cuda_link {
     tess_cuda *cuda;
     const tess_part *part;
-    cu_pointer out[2];  /* rows that go to others */
-    cu_pointer mail[2]; /* sums: TESS_PASS_DOTS numbers */
-    cu_event ready[2];  /* `out` is complete */
-    cu_event posted[2]; /* `mail` is complete */
+    const bool *reaches;   /* a part: whether this one's device reads that part's memory */
+    cu_pointer rows;       /* what others take: x of the product under way; of a transpose, sums */
+    tess_rows_steps steps; /* of `rows` */
+    cu_pointer stage;      /* the same packed, in pinned memory; 0: all others reach this part */
+    cu_pointer mail[2];    /* sums: TESS_PASS_DOTS numbers */
+    cu_event ready;        /* `rows` of a product are complete */
+    cu_event packed;       /* `stage` is, and `rows` of a transpose */
+    cu_event taken;        /* this part has what it needs of others */
+    cu_event posted[2];    /* `mail` is complete */
+    cu_event together;     /* this part has come to where part 0 launches a graph, or ends one */
+    cu_event forked, launched; /* part 0's: a capture has begun; a graph is in its stream */
 } tess_cuda_link;
 
 typedef struct tess_cuda_halo {
     tess_part_plan *plan;
     tess_cuda_link mine;
-    const tess_cuda_link **all;          /* of all parts, this one included */
-    char *met;                           /* a byte a part, which threads exchange to meet */
-    int turn, sum_turn;                  /* which of two buffers is next: of rows, of sums */
-    cu_pointer in, boundary;             /* rows from other parts; outside's rows of a product */
-    cu_pointer sent_list, boundary_list; /* block rows */
-    cu_pointer mails;                    /* sums of parts on other devices, copied */
-    cu_pointer mail_table[2];            /* where each part's sums are, for each turn */
-    cu_pointer no_programme;             /* an empty programme: 3 zeros */
+    const tess_cuda_link **all; /* of all parts, this one included */
+    bool *reaches;
+    char *met;   /* a byte a part: what threads that meet exchange */
+    int vectors; /* that buffers have room for */
+    int sum_turn;
+    bool apart;      /* streams have work that the graphs' do not wait for */
+    void *pinned[3]; /* stage and mail where they are the host's */
+    cu_pointer in, out,
+        boundary; /* rows that came; sums of a transpose; rows with blocks outside */
+    cu_pointer taken_list, sent_list, boundary_list; /* block rows: the others', this part's */
+    cu_pointer mail_table[2];                        /* where each part's sums are, for each turn */
+    cu_pointer dot, dot_sums, ticket;                /* w . y */
     cu_stream copies;
     cu_event arrived;
 } tess_cuda_halo;
 
-/* Makes the buffers of a part and learns those of the others. Collective, also where it fails on
- * this part. Inside enter/leave. */
-tess_status tess_cuda_halo_open(tess_plan *plan, cu_stream stream, tess_cuda_halo **out);
+/* For products with up to `vectors` vectors. Collective, whatever fails here. Inside enter/leave.
+ */
+tess_status tess_cuda_halo_open(tess_part_plan *plan, int vectors, tess_cuda_halo **out);
 void tess_cuda_halo_close(tess_cuda_halo *halo); /* NULL is fine */
 
-/* The part's rows of y = A x or A^T x, with A the whole matrix. */
-tess_status tess_cuda_halo_multiply(tess_cuda_halo *halo, bool transpose, cu_pointer x,
-                                    cu_pointer y);
-/* Slots dot_slot[0..dots-1] become the sums over all parts, then the programme of `call` runs. */
+/* y = alpha A x + beta y of the whole matrix, or its transpose: the part's rows. */
+typedef struct tess_cuda_halo_call {
+    bool transpose;
+    int vectors; /* 1 for the transpose */
+    tess_block_order order;
+    double alpha, beta;
+    cu_pointer x, y;
+    int64_t ldx, ldy;
+    cu_pointer w; /* 0: no dot product; else the part's w . y goes to its mail; w is not y */
+} tess_cuda_halo_call;
+tess_status tess_cuda_halo_multiply(tess_cuda_halo *halo, const tess_cuda_halo_call *call);
+
+/* Where this part's next sums go. */
+cu_pointer tess_cuda_halo_mail(const tess_cuda_halo *halo);
+/* When they are there: slots dot_slot[0..dots-1] become the sums over all parts, then the programme
+ * of `call` runs. */
 tess_status tess_cuda_halo_sum(tess_cuda_halo *halo, const tess_finish_call *call, int dots,
                                const int *dot_slot);
 
-/* Values on which all parts must agree: whether the flag is set on any of them, and the mean of
- * their numbers. halo NULL: there is one part, and the value stays. */
+/* ---- halo_graph.c: all parts call these ---- */
+
+/* The other parts' streams wait for what is in part 0's, or that for what is in theirs. Where part
+ * 0's stream is captured, the others join the capture, and end with it. */
+tess_status tess_cuda_halo_fork(const tess_cuda_halo *halo);
+tess_status tess_cuda_halo_join(const tess_cuda_halo *halo);
+/* Launches part 0's graph, before and after which all streams wait for each other. */
+tess_status tess_cuda_halo_launch(tess_cuda_halo *halo, cu_graph_exec exec);
+bool tess_cuda_halo_leads(const tess_cuda_halo *halo); /* part 0 does; NULL: the only part */
+
+/* ---- halo.c ---- */
+
+/* All threads have come as far as this one. */
+tess_status tess_cuda_halo_meet(const tess_cuda_halo *halo);
+/* A stream of this part waits for an event of any part. */
+tess_status tess_cuda_halo_wait(const tess_cuda_halo *halo, cu_stream stream, cu_event event);
+
+/* What all parts must decide alike: whether any of them says so, and the mean of their numbers. A
+ * halo of NULL is one part's. */
 tess_status tess_cuda_halo_any(tess_cuda_halo *halo, bool *flag);
 tess_status tess_cuda_halo_mean(tess_cuda_halo *halo, double *value);

@@ -6,40 +6,107 @@ static tess_status allocate(const tess_cuda_halo *h, int64_t count, size_t size,
     return tess_cuda_alloc(h->mine.cuda, (size_t)count * size, "what parts exchange", out);
 }
 
-static tess_status upload(const tess_cuda_halo *h, cu_stream stream, const void *from,
-                          int64_t count, size_t size, cu_pointer *out)
+static cu_stream stream_of(const tess_cuda_halo *h)
+{
+    return tess_cuda_plan_of(h->plan->own)->stream;
+}
+
+static tess_status upload(const tess_cuda_halo *h, const void *from, int64_t count, size_t size,
+                          cu_pointer *out)
 {
     TESS_TRY(allocate(h, count, size, out));
-    return tess_cuda_upload(h->mine.cuda, *out, from, (size_t)count * size, stream);
+    return tess_cuda_upload(h->mine.cuda, *out, from, (size_t)count * size, stream_of(h));
 }
 
-static tess_status make_buffers(tess_cuda_halo *h, cu_stream stream)
+/* Bytes of a block's rows of all vectors. */
+static size_t row_block(const tess_cuda_halo *h)
 {
-    static const int zeros[3] = {0};
     const tess_part *part = h->plan->part;
-    tess_cuda *cuda = h->mine.cuda;
-    const size_t row_block = (size_t)part->block * tess_type_size(part->type);
-    const int64_t most = tess_max(part->sent_count, part->halo); /* for A and for its transpose */
-    for (int i = 0; i < 2; i++) {
-        TESS_TRY(allocate(h, most, row_block, &h->mine.out[i]));
-        TESS_TRY(allocate(h, TESS_PASS_DOTS, sizeof(double), &h->mine.mail[i]));
-        TESS_TRY(TESS_CU(cuda, cuEventCreate(&h->mine.ready[i], CU_EVENT_NO_TIMING)));
-        TESS_TRY(TESS_CU(cuda, cuEventCreate(&h->mine.posted[i], CU_EVENT_NO_TIMING)));
-    }
-    TESS_TRY(allocate(h, most, row_block, &h->in));
-    TESS_TRY(allocate(h, part->outside->block_rows, row_block, &h->boundary));
-    TESS_TRY(allocate(h, (int64_t)part->comm.size * TESS_PASS_DOTS, sizeof(double), &h->mails));
-    TESS_TRY(upload(h, stream, part->sent, part->sent_count, sizeof *part->sent, &h->sent_list));
-    TESS_TRY(upload(h, stream, part->boundary, part->outside->block_rows, sizeof *part->boundary,
-                    &h->boundary_list));
-    TESS_TRY(upload(h, stream, zeros, 3, sizeof *zeros, &h->no_programme));
-    TESS_TRY(TESS_CU(cuda, cuStreamCreate(&h->copies, CU_STREAM_DEFAULT_FLAGS)));
-    return TESS_CU(cuda, cuEventCreate(&h->arrived, CU_EVENT_NO_TIMING));
+    return (size_t)part->block * (size_t)h->vectors * tess_type_size(part->type);
 }
 
-/* Makes the tables of where each part's sums are: in the part's memory on the same device, in a
- * copy otherwise. */
-static tess_status make_tables(tess_cuda_halo *h, cu_stream stream)
+static tess_status make_events(tess_cuda_halo *h)
+{
+    cu_event *const events[] = {&h->mine.ready,     &h->mine.packed,    &h->mine.taken,
+                                &h->mine.posted[0], &h->mine.posted[1], &h->mine.together,
+                                &h->mine.forked,    &h->mine.launched,  &h->arrived};
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        TESS_TRY(TESS_CU(h->mine.cuda, cuEventCreate(events[i], CU_EVENT_NO_TIMING)));
+    return TESS_CU(h->mine.cuda, cuStreamCreateWithPriority(&h->copies, CU_STREAM_DEFAULT_FLAGS,
+                                                            CU_STREAM_FIRST));
+}
+
+static tess_status make_buffers(tess_cuda_halo *h)
+{
+    const tess_part *part = h->plan->part;
+    const int64_t boundary = part->outside->block_rows;
+    TESS_TRY(allocate(h, part->halo, row_block(h), &h->in));
+    TESS_TRY(allocate(h, part->halo, row_block(h), &h->out));
+    TESS_TRY(allocate(h, boundary, row_block(h), &h->boundary));
+    TESS_TRY(allocate(h, 1, sizeof(double), &h->dot));
+    TESS_TRY(allocate(h, boundary * part->block / 128 + 1, sizeof(double), &h->dot_sums));
+    TESS_TRY(allocate(h, 1, sizeof(uint64_t), &h->ticket));
+    TESS_TRY(upload(h, part->sent, part->sent_count, sizeof *part->sent, &h->sent_list));
+    TESS_TRY(upload(h, part->boundary, boundary, sizeof *part->boundary, &h->boundary_list));
+    return TESS_CU(h->mine.cuda, cuMemsetD8Async(h->ticket, 0, sizeof(uint64_t), stream_of(h)));
+}
+
+/* Whose memory this part's device reads. */
+static tess_status find_reach(tess_cuda_halo *h)
+{
+    const tess_cuda *cuda = h->mine.cuda;
+    for (int r = 0; r < h->plan->part->comm.size; r++) {
+        const tess_cuda *other = h->all[r]->cuda;
+        int can = other->ordinal == cuda->ordinal;
+        if (!can)
+            TESS_TRY(TESS_CU(cuda, cuDeviceCanAccessPeer(&can, cuda->handle, other->handle)));
+        if (can && other->ordinal != cuda->ordinal) {
+            const cu_result result = cuda->driver.cuCtxEnablePeerAccess(other->context, 0);
+            can = result == CU_SUCCESS || result == CU_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+        }
+        h->reaches[r] = can != 0;
+    }
+    return TESS_OK;
+}
+
+/* Device memory, or the host's, which every device reads. */
+static tess_status make_shared(tess_cuda_halo *h, bool reached, size_t bytes, void **pinned,
+                               cu_pointer *out)
+{
+    if (reached)
+        return allocate(h, 1, bytes, out);
+    TESS_TRY(TESS_CU(h->mine.cuda, cuMemAllocHost(pinned, bytes > 0 ? bytes : 1)));
+    *out = tess_cuda_address(*pinned);
+    return TESS_OK;
+}
+
+/* What others read, where they can; and the rows that this part takes of others. */
+static tess_status make_common(tess_cuda_halo *h)
+{
+    const tess_part *part = h->plan->part;
+    const int64_t most = tess_max(part->sent_count, part->halo); /* one way or the other */
+    bool reached = true;
+    for (int r = 0; r < part->comm.size; r++)
+        reached = reached && h->all[r]->reaches[part->comm.rank];
+    if (!reached)
+        TESS_TRY(make_shared(h, false, (size_t)most * row_block(h), &h->pinned[2], &h->mine.stage));
+    for (int i = 0; i < 2; i++)
+        TESS_TRY(make_shared(h, reached, TESS_PASS_DOTS * sizeof(double), &h->pinned[i],
+                             &h->mine.mail[i]));
+    TESS_TRY(allocate(h, part->halo, sizeof *part->sent, &h->taken_list));
+    for (int i = 0; i < part->receive_count; i++) {
+        const tess_part_peer *peer = &part->receives[i];
+        const tess_part *other = h->all[peer->rank]->part;
+        const int64_t at = tess_peer_first(other->sends, other->send_count, part->comm.rank);
+        TESS_TRY(tess_cuda_upload(
+            h->mine.cuda, h->taken_list + (uint64_t)peer->first * sizeof *other->sent,
+            other->sent + at, (size_t)peer->count * sizeof *other->sent, stream_of(h)));
+    }
+    return TESS_OK;
+}
+
+/* Where each part's sums are. */
+static tess_status make_tables(tess_cuda_halo *h)
 {
     const int size = h->plan->part->comm.size;
     tess_cuda *cuda = h->mine.cuda;
@@ -48,15 +115,36 @@ static tess_status make_tables(tess_cuda_halo *h, cu_stream stream)
     TESS_TRY(TESS_ALLOC(cuda->ctx, size, &table));
     for (int turn = 0; turn < 2 && status == TESS_OK; turn++) {
         for (int r = 0; r < size; r++)
-            table[r] = h->all[r]->cuda->ordinal == cuda->ordinal
-                           ? h->all[r]->mail[turn]
-                           : h->mails + (uint64_t)r * TESS_PASS_DOTS * sizeof(double);
-        status = upload(h, stream, table, size, sizeof *table, &h->mail_table[turn]);
+            table[r] = h->all[r]->mail[turn];
+        status = upload(h, table, size, sizeof *table, &h->mail_table[turn]);
     }
     if (status == TESS_OK)
-        status = TESS_CU(cuda, cuStreamSynchronize(stream));
+        status = TESS_CU(cuda, cuStreamSynchronize(stream_of(h)));
     tess_free(cuda->ctx, table);
     return status;
+}
+
+static void free_memory(tess_cuda_halo *h)
+{
+    tess_cuda *cuda = h->mine.cuda;
+    const cu_pointer memory[] = {h->in,
+                                 h->out,
+                                 h->boundary,
+                                 h->taken_list,
+                                 h->sent_list,
+                                 h->boundary_list,
+                                 h->mail_table[0],
+                                 h->mail_table[1],
+                                 h->dot,
+                                 h->dot_sums,
+                                 h->ticket,
+                                 h->pinned[0] ? 0 : h->mine.mail[0],
+                                 h->pinned[1] ? 0 : h->mine.mail[1]};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        tess_cuda_free(cuda, memory[i]);
+    for (size_t i = 0; i < sizeof h->pinned / sizeof *h->pinned; i++)
+        if (h->pinned[i])
+            (void)cuda->driver.cuMemFreeHost(h->pinned[i]);
 }
 
 void tess_cuda_halo_close(tess_cuda_halo *h)
@@ -64,36 +152,26 @@ void tess_cuda_halo_close(tess_cuda_halo *h)
     if (!h)
         return;
     tess_cuda *cuda = h->mine.cuda;
-    const tess_comm *comm = &h->plan->part->comm;
+    const cu_event events[] = {h->mine.ready,     h->mine.packed,    h->mine.taken,
+                               h->mine.posted[0], h->mine.posted[1], h->mine.together,
+                               h->mine.forked,    h->mine.launched,  h->arrived};
     if (h->copies)
         (void)cuda->driver.cuStreamSynchronize(h->copies);
-    (void)cuda->driver.cuStreamSynchronize(tess_cuda_plan_of(h->plan->own)->stream);
-    /* Parts meet before they free, because others may still read. gather does not wait for a part
-     * that has failed. */
-    const char here = 0;
+    (void)cuda->driver.cuStreamSynchronize(stream_of(h));
+    /* Nobody frees what another part still reads; one that has failed is not waited for. */
     if (h->all)
-        (void)comm->gather(comm->user, &here, 1, h->met);
-    for (int i = 0; i < 2; i++) {
-        tess_cuda_free(cuda, h->mine.out[i]);
-        tess_cuda_free(cuda, h->mine.mail[i]);
-        tess_cuda_free(cuda, h->mail_table[i]);
-        if (h->mine.ready[i])
-            (void)cuda->driver.cuEventDestroy(h->mine.ready[i]);
-        if (h->mine.posted[i])
-            (void)cuda->driver.cuEventDestroy(h->mine.posted[i]);
-    }
-    const cu_pointer memory[] = {h->in,    h->boundary,    h->sent_list, h->boundary_list,
-                                 h->mails, h->no_programme};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
-        tess_cuda_free(cuda, memory[i]);
+        (void)tess_cuda_halo_meet(h);
+    free_memory(h);
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        if (events[i])
+            (void)cuda->driver.cuEventDestroy(events[i]);
     if (h->copies)
         (void)cuda->driver.cuStreamDestroy(h->copies);
-    if (h->arrived)
-        (void)cuda->driver.cuEventDestroy(h->arrived);
-    TESS_FREE(cuda->ctx, h->all, h->met, h);
+    TESS_FREE(cuda->ctx, h->all, h->met, h->reaches, h);
 }
 
-static tess_status make(tess_cuda_halo *h, cu_stream stream)
+/* All parts know each other afterwards. */
+static tess_status introduce(tess_cuda_halo *h)
 {
     const tess_comm *comm = &h->plan->part->comm;
     tess_ctx *ctx = h->mine.cuda->ctx;
@@ -101,9 +179,10 @@ static tess_status make(tess_cuda_halo *h, cu_stream stream)
     const tess_cuda_link **all = NULL;
     tess_status status = TESS_ALLOC(ctx, comm->size, &h->met);
     if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, comm->size, &all);
+        status = TESS_CALLOC(ctx, comm->size, &h->reaches);
     if (status == TESS_OK)
-        status = make_buffers(h, stream);
+        status = TESS_ALLOC(ctx, comm->size, &all);
+    h->mine.reaches = h->reaches;
     status = tess_comm_agree(ctx, comm, status);
     if (status == TESS_OK)
         status = tess_comm_check(ctx, comm, comm->gather(comm->user, &mine, sizeof mine, all),
@@ -113,19 +192,35 @@ static tess_status make(tess_cuda_halo *h, cu_stream stream)
         return status;
     }
     h->all = all;
-    return make_tables(h, stream);
+    return TESS_OK;
 }
 
-tess_status tess_cuda_halo_open(tess_plan *plan, cu_stream stream, tess_cuda_halo **out)
+static tess_status make(tess_cuda_halo *h)
 {
-    tess_part_plan *part_plan = plan->state;
-    tess_cuda *cuda = tess_cuda_plan_of(part_plan->own)->cuda;
+    const tess_comm *comm = &h->plan->part->comm;
+    tess_ctx *ctx = h->mine.cuda->ctx;
+    TESS_TRY(introduce(h));
+    tess_status status = make_events(h);
+    if (status == TESS_OK)
+        status = make_buffers(h);
+    if (status == TESS_OK)
+        status = find_reach(h);
+    TESS_TRY(tess_comm_agree(ctx, comm, status));
+    TESS_TRY(tess_comm_agree(ctx, comm, make_common(h)));
+    return tess_comm_agree(ctx, comm, make_tables(h));
+}
+
+tess_status tess_cuda_halo_open(tess_part_plan *plan, int vectors, tess_cuda_halo **out)
+{
+    tess_cuda *cuda = tess_cuda_plan_of(plan->own)->cuda;
     tess_cuda_halo *h;
     TESS_TRY(TESS_CALLOC(cuda->ctx, 1, &h));
-    h->plan = part_plan;
+    h->plan = plan;
+    h->vectors = vectors;
+    h->apart = true;
     h->mine.cuda = cuda;
-    h->mine.part = part_plan->part;
-    const tess_status status = make(h, stream);
+    h->mine.part = plan->part;
+    const tess_status status = make(h);
     if (status != TESS_OK) {
         tess_cuda_halo_close(h);
         return status;

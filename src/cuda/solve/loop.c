@@ -66,7 +66,8 @@ tess_status tess_cuda_plan_loop(tess_space *space, const tess_stretch *stretch)
         tess_pc_given_operator(space->pc) || !tess_cuda_solves_at_once(space->plan->device, A))
         return TESS_OK;
     tess_unit_list list = {.ctx = space->ctx, .steps = stretch->lists};
-    tess_status status = tess_units_build(&list, false, true, stretch->stops, stretch->stop_count);
+    tess_status status =
+        tess_units_build(&list, TESS_FUSED_NONE, true, stretch->stops, stretch->stop_count);
     if (status == TESS_OK &&
         tess_loop_write(&list, space->type, A->block_height, THREADS, TESS_LOOP_TEAM, &loop->code))
         status =

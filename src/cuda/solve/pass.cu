@@ -27,13 +27,14 @@ typedef struct pass_args {
     long long count; /* rows */
     double *parts;   /* DOTS numbers a thread block */
     unsigned *ticket;
+    double *mail; /* where the sums go that other parts' are added to; NULL: to their slots */
 } pass_args;
 
 #if DOTS > 0
 #define ALL_DOTS ((1u << DOTS) - 1)
 
-/* Writes the partial sums of this thread block and, in the last one, adds up all. Returns whether it
- * is the last one. Dot products are done together: one after the other each would wait for memory. */
+/* The parts of this thread block, and if it is the last one the sums; all dot products at once, since
+ * one after the other each waits for memory. Whether the scalars are next. */
 DEVICE bool add_up(const pass_args *a, double *sum, double *scratch, int *last, finish_desk *desk)
 {
     double mine[DOTS];
@@ -49,7 +50,8 @@ DEVICE bool add_up(const pass_args *a, double *sum, double *scratch, int *last, 
     if (!*last)
         return false;
     __threadfence();
-    load_desk(&a->f, desk, THREADS);
+    if (!a->mail)
+        load_desk(&a->f, desk, THREADS);
     UNROLL_4
     for (unsigned i = threadIdx.x; i < gridDim.x; i += THREADS) {
         UNROLL
@@ -60,10 +62,10 @@ DEVICE bool add_up(const pass_args *a, double *sum, double *scratch, int *last, 
     if (threadIdx.x == 0) {
         UNROLL
         for (int k = 0; k < DOTS; k++)
-            desk_slots(&a->f, desk)[a->dot_slot[k]] = mine[k];
+            *(a->mail ? a->mail + k : desk_slots(&a->f, desk) + a->dot_slot[k]) = mine[k];
         *a->ticket = 0;
     }
-    return true;
+    return !a->mail;
 }
 #endif
 

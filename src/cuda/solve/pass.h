@@ -59,7 +59,8 @@ void tess_rows_arguments(const tess_pass_kernel *kernel, const tess_rows_call *c
 typedef struct tess_pass_call {
     tess_rows_call common;
     uint64_t parts, ticket;
-    int blocks; /* thread blocks at most */
+    uint64_t mail; /* of one part: where its sums go; 0: to their slots */
+    int blocks;    /* thread blocks at most */
 } tess_pass_call;
 void tess_pass_launch(const tess_pass_kernel *kernel, const tess_pass_call *call,
                       tess_cuda_launch *out);

@@ -64,7 +64,7 @@ static tess_status allocate(tess_space *space)
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_cuda *cuda = state->cuda;
     if (space->plan->local)
-        TESS_TRY(tess_cuda_halo_open(space->plan, state->plan->stream, &state->halo));
+        TESS_TRY(tess_cuda_halo_open(space->plan->state, 1, &state->halo));
     TESS_TRY(zeros(state, space->data_bytes, 1, "a solver's vectors", &state->data));
     const int64_t slots = (int64_t)space->slots * space->systems;
     TESS_TRY(zeros(state, slots, sizeof(double), "a solver's scalars", &state->slots));

@@ -1,7 +1,7 @@
 /* A solver's vectors and scalars on a CUDA device.
  *
  *     list of steps ──> space_list.c: units, each one or a few launches ──> plain launches, or
- *                       pass.c: the kernels of a pass                       a graph (advance.c)
+ *                       pass.c: the kernels of a pass                       a graph (chunk.c)
  *
  * Scalars stay on the device during an iteration. The kernel that ends a dot product also runs the
  * scalar operations behind it (its programme) and, at the end of an iteration, decides whether the
@@ -30,8 +30,8 @@ typedef struct tess_cuda_graph {
     struct tess_cuda_graph *next;
     uint64_t systems; /* one bit a system */
     int64_t position, iterations;
-    bool seen;          /* launched once */
-    cu_graph_exec exec; /* NULL before the second time */
+    bool seen, captured; /* it came once, and a second time */
+    cu_graph_exec exec;  /* of several parts: part 0's */
 } tess_cuda_graph;
 
 /* Chunks of iterations in the stream at once: one runs, one waits. */
@@ -136,13 +136,18 @@ tess_status tess_cuda_run_units(tess_space *space, const tess_unit_list *list, i
 tess_status tess_cuda_run_list(tess_space *space, const tess_unit_list *list, const int *systems,
                                int count);
 
+/* ---- chunk.c ---- */
+
+/* Iterations at .. at + iterations - 1 of the stretch; the work is in the stream afterwards. */
+tess_status tess_cuda_put_chunk(tess_space *space, const tess_stretch *stretch, int64_t at,
+                                int64_t iterations);
+void tess_cuda_graphs_free(tess_space *space);
+
 /* ---- advance.c ---- */
 
 tess_status tess_cuda_advance(tess_space *space, const tess_stretch *stretch);
 tess_status tess_cuda_recall(tess_space *space, int system, int64_t i, double *to);
-void tess_cuda_graphs_free(tess_space *space);
-/* Counts one run of a list for `count` systems; its steps share the time in proportion to their
- * bytes. */
+/* Counts one run of a list for `count` systems; its time is divided as its bytes are. */
 void tess_cuda_account(tess_space *space, const tess_steps *steps, int count, double seconds);
 
 extern const tess_space_ops tess_cuda_space_ops;

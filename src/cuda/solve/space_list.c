@@ -126,17 +126,16 @@ static tess_status need_spmm(tess_space *space, tess_cuda_plan *plan)
     return tess_cuda_need_variant(plan, TESS_CUDA_SPMV, false, 1, 0, &variant);
 }
 
-/* Whether steps ask for a dot product with a product, and the plan's kernel has a form that leaves
- * its partial sums. */
-static tess_status find_fused(tess_space *space, const tess_steps *steps, bool *fused)
+/* Whether the plan's kernel has a form that leaves the parts of a dot, where steps ask for one. */
+static tess_status find_fused(tess_space *space, const tess_steps *steps, tess_fused *fused)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
+    const tess_fused possible = state->halo ? TESS_FUSED_HALO : TESS_FUSED_ALL;
     const tess_cuda_variant *variant = NULL;
-    /* A part's product is complete only when its halo has come, too late for a fused form. */
-    for (int64_t i = 0; i < steps->count && !variant && !state->halo; i++)
-        if (steps->step[i].kind == TESS_STEP_APPLY && steps->step[i].slot >= 0)
+    for (int64_t i = 0; i < steps->count && !variant && state->plan->matrix.rows > 0; i++)
+        if (tess_step_fuses(&steps->step[i], possible))
             TESS_TRY(tess_cuda_need_dot(state->plan, &variant));
-    *fused = variant != NULL;
+    *fused = variant ? possible : TESS_FUSED_NONE;
     return TESS_OK;
 }
 
@@ -163,7 +162,7 @@ static tess_status load_unit(tess_space *space, tess_unit *unit)
 static tess_status build(tess_space *space, tess_unit_list *list, const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
-    bool fused;
+    tess_fused fused;
     TESS_TRY(need_finish(state));
     TESS_TRY(tess_cuda_need_diagonals(state, list->steps));
     TESS_TRY(tess_cuda_need_factors(state, list->steps));

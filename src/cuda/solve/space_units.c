@@ -62,17 +62,14 @@ static tess_status run_pass(tess_space *space, const tess_unit_list *list, const
     };
     tess_cuda_launch launch;
     add_programme(list, unit, &call.common.finish);
-    const tess_finish_call ending = call.common.finish;
     const bool of_parts = state->halo && unit->pass->dots > 0;
-    if (of_parts) { /* the programme runs later, when the other parts' sums have come */
-        call.common.finish.programme = state->halo->no_programme;
-        call.common.finish.ints = 3;
-    }
+    if (of_parts) /* the scalars wait for the other parts' sums */
+        call.mail = tess_cuda_halo_mail(state->halo);
     tess_pass_launch(unit->pass, &call, &launch);
     TESS_TRY(tess_cuda_launch_one(state->cuda, unit->function, &launch, state->plan->stream));
-    return of_parts
-               ? tess_cuda_halo_sum(state->halo, &ending, unit->pass->dots, unit->pass->dot_slot)
-               : TESS_OK;
+    return of_parts ? tess_cuda_halo_sum(state->halo, &call.common.finish, unit->pass->dots,
+                                         unit->pass->dot_slot)
+                    : TESS_OK;
 }
 
 /* `sum`: adds up the partial sums that the last product left. */
@@ -83,11 +80,28 @@ static tess_status run_finish(tess_space *space, const tess_unit_list *list, con
     tess_finish_call call = finish_call(space, unit->guard, system);
     tess_cuda_launch launch;
     add_programme(list, unit, &call);
-    tess_cuda_launch_start(&launch, "finish", 1, TESS_FINISH_THREADS)->overlaps = true;
+    if (sum && state->halo)
+        return tess_cuda_halo_sum(state->halo, &call, 1, &unit->step->slot);
+    tess_cuda_launch_start(&launch, "finish", 1, 512)->overlaps = true;
     tess_finish_arguments(&call, &launch);
     TESS_CUDA_POINTERS(&launch, sum ? state->product.parts : 0);
     TESS_CUDA_INTEGERS(&launch, sum ? state->product.count : 0, unit->step->slot);
     return tess_cuda_launch_one(state->cuda, state->finish, &launch, state->plan->stream);
+}
+
+/* With the other parts. */
+static tess_status apply_part(tess_space *space, const tess_unit *unit, int system)
+{
+    const tess_step *step = unit->step;
+    return tess_cuda_halo_multiply(
+        tess_cuda_space_of(space)->halo,
+        &(tess_cuda_halo_call){.transpose = step->transpose,
+                               .vectors = 1,
+                               .order = TESS_ORDER_COLUMN_MAJOR,
+                               .alpha = 1,
+                               .x = tess_cuda_vector(space, step->x, system),
+                               .y = tess_cuda_vector(space, step->y, system),
+                               .w = unit->sums ? tess_cuda_vector(space, step->w, system) : 0});
 }
 
 static tess_status apply_one(tess_space *space, const tess_unit *unit, int system)
@@ -96,9 +110,7 @@ static tess_status apply_one(tess_space *space, const tess_unit *unit, int syste
     const tess_step *step = unit->step;
     const tess_cuda_variant *variant;
     if (state->halo && !step->plan)
-        return tess_cuda_halo_multiply(state->halo, step->transpose,
-                                       tess_cuda_vector(space, step->x, system),
-                                       tess_cuda_vector(space, step->y, system));
+        return apply_part(space, unit, system);
     if (tess_cuda_step_plan(space, step)->caller.apply)
         return tess_cuda_call_operator(state->plan, &state->plan->caller, "operator",
                                        step->transpose, tess_cuda_vector(space, step->x, system),

@@ -1,45 +1,36 @@
-/* Dot products of several parts. Each part writes its own sums to its mailbox (post_sums). Every part
- * then adds up all of them in the order of the parts and runs the programme of scalars (add_sums).
- * Each kernel is one thread block.
+/* Dot products of several parts: every part adds up the sums of all of them, in the order of the
+ * parts, and goes on with the scalars. One thread block.
  *
- *   THREADS  threads a thread block
+ *   THREADS  threads a block      PARTS, DOTS  of each at most
  */
 #define REAL 8
 #include "common.cuh"
 #include "steps.cuh"
 
-typedef struct post_args {
-    const double *slots;
-    double *mail;
-    long long dots;
-    long long dot_slot[8];
-} post_args;
-
-KERNEL(post_sums, post_args, THREADS, 1)
-{
-    if (threadIdx.x < a.dots)
-        a.mail[threadIdx.x] = a.slots[a.dot_slot[threadIdx.x]];
-}
-
 typedef struct add_args {
     finish_args f;
     const double *const *mails; /* one a part */
     long long parts, dots;
-    long long dot_slot[8];
+    long long dot_slot[DOTS];
 } add_args;
 
 KERNEL(add_sums, add_args, THREADS, 1)
 {
     SHARED(finish_desk, desk, 1);
+    SHARED(double, mail, PARTS *DOTS);
     load_desk(&a.f, desk, THREADS);
     if (halted(&a.f))
         return;
+    /* All at once: one after the other each waits for memory. */
+    NO_UNROLL
+    for (long long i = threadIdx.x; i < a.parts * a.dots; i += THREADS)
+        mail[i] = FRESH(a.mails[i / a.dots] + i % a.dots);
     __syncthreads();
     if (threadIdx.x < a.dots) {
         double sum = 0;
         NO_UNROLL
         for (long long r = 0; r < a.parts; r++)
-            sum += FRESH(a.mails[r] + threadIdx.x);
+            sum += mail[r * a.dots + threadIdx.x];
         desk_slots(&a.f, desk)[a.dot_slot[threadIdx.x]] = sum;
     }
     run_programme(&a.f, desk, THREADS);

@@ -47,12 +47,19 @@ static tess_status add_pass(tess_ctx *ctx, tess_unit_list *list, const tess_step
     return TESS_OK;
 }
 
-/* Adds a product, and a FINISH for its dot product. The FINISH has a pass, for products without a
- * fused form and for several systems that are multiplied together. */
-static tess_status add_apply(tess_ctx *ctx, tess_unit_list *list, const tess_step *step, bool fused)
+bool tess_step_fuses(const tess_step *step, tess_fused fused)
+{
+    return fused != TESS_FUSED_NONE && step->kind == TESS_STEP_APPLY && step->slot >= 0 &&
+           !step->transpose && !(fused == TESS_FUSED_HALO && step->w == step->y);
+}
+
+/* A product; its dot in a FINISH, which has a pass for products without a fused form and for
+ * several systems that are multiplied together. */
+static tess_status add_apply(tess_ctx *ctx, tess_unit_list *list, const tess_step *step,
+                             tess_fused fused)
 {
     tess_unit unit = {.kind = TESS_UNIT_APPLY, .step = step, .programme = -1};
-    unit.sums = fused && step->slot >= 0 && !step->transpose;
+    unit.sums = tess_step_fuses(step, fused);
     TESS_TRY(add_unit(ctx, list, &unit));
     if (step->slot < 0)
         return TESS_OK;
@@ -81,7 +88,7 @@ static tess_status add_scalar(tess_ctx *ctx, tess_unit_list *list, const tess_st
 }
 
 static tess_status add_step(tess_ctx *ctx, tess_unit_list *list, const tess_steps *steps,
-                            const tess_step *step, bool fused)
+                            const tess_step *step, tess_fused fused)
 {
     switch (step->kind) {
     case TESS_STEP_PASS:
@@ -118,7 +125,7 @@ static tess_status add_end(tess_ctx *ctx, tess_unit_list *list, const tess_stop 
     return TESS_OK;
 }
 
-tess_status tess_units_build(tess_unit_list *list, bool fused, bool iteration,
+tess_status tess_units_build(tess_unit_list *list, tess_fused fused, bool iteration,
                              const tess_stop *stops, int stop_count)
 {
     const tess_steps *steps = list->steps;

@@ -46,9 +46,13 @@ typedef struct tess_unit_list {
     int between_count;
 } tess_unit_list;
 
-/* Makes the units of list->steps. `fused`: products leave partial sums of their dot products.
- * `iteration`: the list is an iteration, which ends with a decision by `stops`. */
-tess_status tess_units_build(tess_unit_list *list, bool fused, bool iteration,
+/* Products that leave the parts of their dots w . y. On one of several parts these are the parts of
+ * w . y before the halo is added, which can be completed unless w is y. */
+typedef enum tess_fused { TESS_FUSED_NONE, TESS_FUSED_ALL, TESS_FUSED_HALO } tess_fused;
+
+/* Fills a list that has its steps. `iteration`: the list ends one, and stops are looked at. */
+tess_status tess_units_build(tess_unit_list *list, tess_fused fused, bool iteration,
                              const tess_stop *stops, int stop_count);
-/* Frees all but the list itself and what is on the device. */
+bool tess_step_fuses(const tess_step *step, tess_fused fused);
+/* All but the list itself and what is on the device. */
 void tess_units_free(tess_unit_list *list);

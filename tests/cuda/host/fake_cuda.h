@@ -3,7 +3,7 @@
  *
  *     fake_nvrtc.c    a program is compiled for the CPU by the host's C compiler (fake_compile.c)
  *     fake_launch.c   modules, functions, launches: the emulator (tests/cuda/emu) runs them
- *     fake_graph.c    captured launches
+ *     fake_graph.c    captured launches, replayed in any order that streams and events allow
  *     fake_stream.c   streams and events
  *     fake_memory.c   device memory, which is the heap
  *     fake_device.c   devices and contexts
@@ -35,14 +35,17 @@ typedef struct fake_cuda {
     cu_result fail_with;
     int64_t memory_limit; /* bytes; allocations beyond it fail with out of memory */
     int64_t memory_used;
-    int64_t allocations, launches, graphs, waits, copies; /* so far */
-    int64_t compiled, clusters;                           /* programs; launches of one cluster */
+    int64_t allocations, launches, graphs, copies; /* so far */
+    int64_t waits, answers; /* of the host: for streams and contexts; for events */
+    int64_t put; /* launches, copies and memsets that the host called for, outside graphs */
+    int64_t compiled, clusters;     /* programs; launches of one cluster */
     fake_count counts[FAKE_COUNTS]; /* by entry point, in the order of their first launches */
     double clock, loading; /* seconds: what events read; the first launch of a function longer */
     int current;           /* depth of the context stack */
     int capturing;
     int wrong_results; /* every double that a launch writes is off by a thousandth */
     int compile_fails;
+    int apart;           /* devices do not reach each other's memory */
     int largest_cluster; /* thread blocks that the device holds as one cluster, 16 at most */
     const char *not_run; /* an entry point whose launches are checked but not run */
     const char
@@ -65,10 +68,14 @@ enum { /* cu_result beyond those of driver_api.h */
        FAKE_INVALID_CONTEXT = 201,
        FAKE_INVALID_HANDLE = 400,
        FAKE_NOT_FOUND = 500,
+       FAKE_ILLEGAL_ADDRESS = 700,
        FAKE_LAUNCH_FAILED = 719,
        FAKE_COOPERATIVE_TOO_LARGE = 720,
        FAKE_NOT_SUPPORTED = 801,
        FAKE_CAPTURE_UNSUPPORTED = 900,
+       FAKE_CAPTURE_UNJOINED = 904,
+       FAKE_CAPTURE_ISOLATION = 905,
+       FAKE_CAPTURED_EVENT = 907,
        FAKE_INVALID_CLUSTER_SIZE = 912,
 };
 

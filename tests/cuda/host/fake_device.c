@@ -13,6 +13,7 @@ fake_cuda fake_state = {
 
 static struct {
     int64_t retained;
+    bool reaches[FAKE_DEVICES];
 } contexts[FAKE_DEVICES];
 static _Thread_local int stack[DEPTH], depth;
 
@@ -58,9 +59,9 @@ int fake_device_now(void)
     return depth > 0 ? stack[depth - 1] : -1;
 }
 
-cu_context fake_context(int device)
+bool fake_device_reaches(int device, int other)
 {
-    return (cu_context)&contexts[device];
+    return device == other || contexts[device].reaches[other];
 }
 
 static bool known(cu_device device)
@@ -158,7 +159,8 @@ CALL cuDevicePrimaryCtxRelease_v2(cu_device device)
     LOCKED();
     REFUSE_IF(device < 0 || device >= FAKE_DEVICES || contexts[device].retained == 0,
               FAKE_INVALID_CONTEXT);
-    contexts[device].retained--;
+    if (--contexts[device].retained == 0)
+        memset(contexts[device].reaches, 0, sizeof contexts[device].reaches);
     fake_state.alive--;
     return CU_SUCCESS;
 }
@@ -183,6 +185,31 @@ CALL cuCtxPopCurrent_v2(cu_context *context)
     fake_state.current--;
     *context = (cu_context)&contexts[stack[--depth]];
     return CU_SUCCESS;
+}
+
+CALL cuDeviceCanAccessPeer(int *can, cu_device device, cu_device peer)
+{
+    ENTER();
+    REFUSE_IF(!known(device) || !known(peer), CU_ERROR_INVALID_VALUE);
+    *can = device != peer && !fake_state.apart;
+    return CU_SUCCESS;
+}
+
+CALL cuCtxEnablePeerAccess(cu_context peer, unsigned flags)
+{
+    ENTER();
+    IN_CONTEXT();
+    (void)flags;
+    for (int i = 0; i < FAKE_DEVICES; i++) {
+        if (peer != (cu_context)&contexts[i])
+            continue;
+        bool *reaches = &contexts[fake_device_now()].reaches[i];
+        REFUSE_IF(i == fake_device_now() || fake_state.apart, CU_ERROR_INVALID_VALUE);
+        REFUSE_IF(*reaches, CU_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+        *reaches = true;
+        return CU_SUCCESS;
+    }
+    return FAKE_INVALID_CONTEXT;
 }
 
 CALL cuCtxSynchronize(void)

@@ -42,15 +42,41 @@ void fake_unlock(const char *held);
 
 /* fake_device.c: the device of the current context, -1 when there is none. */
 int fake_device_now(void);
-cu_context fake_context(int device);
+/* Whether kernels of a device may touch another one's memory. */
+bool fake_device_reaches(int device, int other);
 
 /* fake_memory.c: keeps a copy of all device memory, and makes the doubles wrong that changed since.
  */
 void fake_memory_keep(void);
 void fake_memory_spoil(void);
 
+/* fake_memory.c: whether all that looks like an address in these arguments of a kernel is within
+ * its device's reach. */
+bool fake_memory_reached(const void *args, size_t bytes, int device);
+
+/* Nodes of the graph under way that the next one waits for. */
+typedef struct fake_nodes {
+    int count, capacity;
+    int *at;
+} fake_nodes;
+void fake_nodes_add(fake_nodes *nodes, const fake_nodes *more);
+void fake_nodes_clear(fake_nodes *nodes);
+
+struct cu_stream_s {
+    bool alive, captured;
+    fake_nodes last;
+};
+
+struct cu_event_s {
+    double clock;
+    int capture; /* the number of that in which it was last recorded; 0: in none */
+    fake_nodes last;
+};
+
 /* fake_stream.c: alive, or the default stream. */
 bool fake_stream_known(cu_stream stream);
+/* All that were captured are not any more; whether their nodes were all among those `reached`. */
+bool fake_streams_release(const bool *reached);
 
 /* fake_launch.c */
 typedef struct fake_module {
@@ -77,9 +103,12 @@ typedef struct fake_launch {
 
 cu_result fake_run(const fake_launch *launch);
 
-/* fake_graph.c: adds a launch, or a memset, to the graph that is being captured. */
+/* fake_graph.c: adds a launch, a memset or a copy to the graph that is being captured. */
+bool fake_captured(cu_stream stream);
+int fake_capture_number(void); /* 0: none is under way */
 cu_result fake_capture_launch(const fake_launch *launch);
-cu_result fake_capture_memset(cu_pointer to, unsigned char value, size_t bytes);
+cu_result fake_capture_memset(cu_pointer to, unsigned char value, size_t bytes, cu_stream stream);
+cu_result fake_capture_copy(void *to, const void *from, size_t bytes, cu_stream stream);
 /* fake_memory.c: a memset that is now due. */
 cu_result fake_memset(cu_pointer to, unsigned char value, size_t bytes);
 

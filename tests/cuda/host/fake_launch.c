@@ -212,6 +212,10 @@ static cu_result check(const fake_launch *l)
                   threads > MAX_THREADS || threads > l->function->entry->threads,
               CU_ERROR_INVALID_VALUE);
     REFUSE_IF(g->shared > dynamic_limit(l->function), CU_ERROR_INVALID_VALUE);
+    REFUSE_IF(fake_state.devices > 1 &&
+                  !fake_memory_reached(l->args, l->function->entry->args_bytes,
+                                       l->function->module->device),
+              FAKE_ILLEGAL_ADDRESS);
     REFUSE_IF(g->cooperative &&
                   volume(g->grid) >
                       (uint64_t)(FAKE_MULTIPROCESSORS *
@@ -284,7 +288,10 @@ CALL cuLaunchKernelEx(const cu_launch_config *config, cu_function handle, void *
     }
     const cu_result refused = check(&l);
     REFUSE_IF(refused != CU_SUCCESS, refused);
-    return fake_state.capturing ? fake_capture_launch(&l) : fake_run(&l);
+    if (fake_captured(l.stream))
+        return fake_capture_launch(&l);
+    fake_state.put++;
+    return fake_run(&l);
 }
 
 CALL cuLaunchKernel(cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,

@@ -27,6 +27,18 @@ static int find(cu_pointer pointer, size_t bytes)
     return -1;
 }
 
+bool fake_memory_reached(const void *args, size_t bytes, int device)
+{
+    for (size_t i = 0; i + 8 <= bytes; i += 8) {
+        cu_pointer word;
+        memcpy(&word, (const char *)args + i, sizeof word);
+        const int at = find(word, 1);
+        if (at >= 0 && !fake_device_reaches(device, blocks[at].device))
+            return false;
+    }
+    return true;
+}
+
 CALL cuMemGetInfo_v2(size_t *available, size_t *total)
 {
     ENTER();
@@ -96,9 +108,11 @@ CALL cuMemFreeHost(void *pointer)
 static cu_result copy(void *to, const void *from, size_t bytes, cu_stream stream)
 {
     ENTER();
-    NOT_CAPTURED();
     REFUSE_IF(!fake_stream_known(stream), FAKE_INVALID_HANDLE);
     fake_state.copies++;
+    if (fake_captured(stream))
+        return fake_capture_copy(to, from, bytes, stream);
+    fake_state.put++;
     memmove(to, from, bytes);
     return CU_SUCCESS;
 }
@@ -124,18 +138,6 @@ CALL cuMemcpyDtoDAsync_v2(cu_pointer to, cu_pointer from, size_t bytes, cu_strea
     return copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes, stream);
 }
 
-CALL cuMemcpyPeerAsync(cu_pointer to, cu_context to_context, cu_pointer from,
-                       cu_context from_context, size_t bytes, cu_stream stream)
-{
-    LOCKED();
-    const int a = find(to, bytes), b = find(from, bytes);
-    REFUSE_IF(bytes > 0 && (a < 0 || b < 0), CU_ERROR_INVALID_VALUE);
-    REFUSE_IF(bytes > 0 && (to_context != fake_context(blocks[a].device) ||
-                            from_context != fake_context(blocks[b].device)),
-              FAKE_INVALID_CONTEXT);
-    return copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes, stream);
-}
-
 cu_result fake_memset(cu_pointer to, unsigned char value, size_t bytes)
 {
     REFUSE_IF(bytes > 0 && find(to, bytes) < 0, CU_ERROR_INVALID_VALUE);
@@ -147,8 +149,10 @@ CALL cuMemsetD8Async(cu_pointer to, unsigned char value, size_t bytes, cu_stream
 {
     ENTER();
     REFUSE_IF(!fake_stream_known(stream), FAKE_INVALID_HANDLE);
-    return fake_state.capturing ? fake_capture_memset(to, value, bytes)
-                                : fake_memset(to, value, bytes);
+    if (fake_captured(stream))
+        return fake_capture_memset(to, value, bytes, stream);
+    fake_state.put++;
+    return fake_memset(to, value, bytes);
 }
 
 CALL cuPointerGetAttributes(unsigned count, int *attributes, void **values, cu_pointer pointer)

@@ -37,43 +37,134 @@ static void methods_solve_on_several_devices(void **state)
     }
 }
 
-/* The host waits for the devices once a stretch, not once an iteration. */
-static void the_loop_stays_on_the_devices(void **state)
+/* No GPU reaches another one's memory: rows and sums go through pinned memory of the host. */
+static void devices_that_do_not_reach_each_other(void **state)
 {
+    static const char *const specs[] = {"cg:pc=bjacobi", "bicg:pc=ilu0", "lsqr:pc=jacobi"};
+    tess_ctx *ctx = test_ctx(state);
+    char name[128];
+    fake->devices = 4;
+    fake->apart = 1;
+    for (uint64_t seed = 20; seed < 28; seed++) {
+        const char *const *numbers = seed % 2 ? mixed : others;
+        check_products(ctx, parts_name("cuda:", numbers, 2 + (int)(seed % 3), name), seed);
+        check_by_part(ctx, parts_name("cuda:", numbers, 2 + (int)(seed % 3), name), seed);
+    }
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        tess_matrix *A = dealt_dominant(ctx, 20, 3, true, i);
+        check_solve_on(ctx, A, parts_name("cuda:", i ? others : mixed, 4, name), specs[i], TESS_OK);
+        tess_matrix_destroy(A);
+    }
+}
+
+static void products_take_a_pointer_a_part(void **state)
+{
+    char name[128];
+    fake->devices = 4;
+    for (uint64_t seed = 0; seed < 12; seed++)
+        check_by_part(test_ctx(state),
+                      parts_name("cuda:", seed % 3 ? mixed : others, 2 + (int)(seed % 3), name),
+                      seed);
+}
+
+/* With vectors on the devices nothing goes through the host, and it waits for nothing. */
+static void vectors_on_devices_stay_there(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    fake->devices = 2;
+    tess_matrix *A = dealt_dominant(ctx, 40, 3, false, 1);
+    tess_device *device = test_device(ctx, "cuda:0,1");
+    tess_plan *plan;
+    tess_plan_part part;
+    void *x[2], *y[2];
+    ok(state, tess_plan_create(ctx, A, device, NULL, &plan));
+    for (int r = 0; r < 2; r++) {
+        ok(state, tess_plan_get_part(plan, r, sizeof part, &part));
+        ok(state, tess_device_alloc(part.device, (size_t)part.rows * sizeof(double), &x[r]));
+        ok(state, tess_device_alloc(part.device, (size_t)part.rows * sizeof(double), &y[r]));
+    }
+    for (int i = 0; i < 2; i++) { /* the first of a kind prepares it */
+        const fake_cuda before = *fake;
+        ok(state, tess_spmv_parts(plan, 1, (const void *const *)x, 0, y));
+        ok(state, tess_spmv_transpose_parts(plan, 1, (const void *const *)x, 1, y));
+        if (i == 0)
+            continue;
+        assert_int_equal(fake->copies, before.copies);
+        assert_int_equal(fake->waits + fake->answers, before.waits + before.answers);
+        assert_int_equal(fake->allocations, before.allocations);
+    }
+    for (int r = 0; r < 2; r++) {
+        ok(state, tess_plan_get_part(plan, r, sizeof part, &part));
+        tess_device_free(part.device, x[r]);
+        tess_device_free(part.device, y[r]);
+    }
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
+/* What a solve asked of the driver. */
+typedef struct asked {
+    int64_t put, waits, answers, graphs, iterations;
+} asked;
+
+static asked solve_counted(void **state, tess_plan *plan, const char *spec, const double *b)
+{
+    const size_t bytes = (size_t)plan->matrix->rows * sizeof *b;
+    double *x = malloc(bytes);
+    tess_solver *solver;
+    tess_result result;
+    fake_cuda before = *fake;
+    ok(state, tess_solver_create(plan, spec, &solver));
+    for (int i = 0; i < 2; i++) { /* the first also times iterations, and captures */
+        memset(x, 0, bytes);
+        before = *fake;
+        ok(state, tess_solver_solve(solver, b, x, &result));
+    }
+    tess_solver_destroy(solver);
+    free(x);
+    return (asked){fake->put - before.put, fake->waits - before.waits,
+                   fake->answers - before.answers, fake->graphs - before.graphs, result.iterations};
+}
+
+/* Iterations more are graphs more, which one part launches: no launch, no copy and no wait of the
+ * host is inside. A part asks once a graph how far the devices are, and looks at the answer. */
+static void iterations_run_without_the_host(void **state)
+{
+    static const char *const methods[] = {"cg",        "cg:pc=bjacobi", "bicgstab:pc=ilu0",
+                                          "cg_single", "cg_pipelined",  "minres",
+                                          "cr",        "bicg:pc=jacobi"};
+    static const char *const names[] = {"cuda:0,0", "cuda:0,1,0", "cuda:0,1"};
     tess_ctx *ctx = test_ctx(state);
     const tess_plan_options quick = {.size = sizeof quick, .effort = TESS_EFFORT_ESTIMATE};
     tess_matrix *A;
     double *b;
-    tess_device *device = test_device(ctx, "cuda:0,0");
-    tess_plan *plan;
-    tess_solver *solver;
-    tess_result few, many;
-    ok(state, tess_matrix_generate(ctx, "gen:elasticity:n=5", &A, (void **)&b));
-    double *x = calloc((size_t)A->rows, sizeof *x);
-    ok(state, tess_plan_create(ctx, A, device, &quick, &plan));
-    int64_t waits[2], copies[2], iterations[2];
-    for (int i = 0; i < 2; i++) {
-        memset(x, 0, (size_t)A->rows * sizeof *x);
-        ok(state, tess_solver_create(plan, i ? "cg:tol=1e-10" : "cg:tol=1e-3", &solver));
-        ok(state, tess_solver_solve(solver, b, x, &few)); /* the first also times iterations */
-        memset(x, 0, (size_t)A->rows * sizeof *x);
-        const int64_t waited = fake->waits, copied = fake->copies;
-        ok(state, tess_solver_solve(solver, b, x, &many));
-        waits[i] = fake->waits - waited;
-        copies[i] = fake->copies - copied;
-        iterations[i] = many.iterations;
-        tess_solver_destroy(solver);
+    fake->devices = 2;
+    ok(state, tess_matrix_generate(ctx, "gen:elasticity:n=4", &A, (void **)&b));
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+        tess_device *device = test_device(ctx, names[m % 3]);
+        tess_plan *plan;
+        char spec[64];
+        asked a[2];
+        const int64_t parts = m % 3 == 1 ? 3 : 2;
+        fake->apart = m % 3 == 2 && m > 3;
+        ok(state, tess_plan_create(ctx, A, device, &quick, &plan));
+        for (int i = 0; i < 2; i++) {
+            snprintf(spec, sizeof spec, "%s%ctol=%g", methods[m],
+                     strchr(methods[m], ':') ? ',' : ':', i ? 1e-9 : 1e-2);
+            a[i] = solve_counted(state, plan, spec, b);
+        }
+        const int64_t graphs = a[1].graphs - a[0].graphs;
+        assert_true(graphs >= 4);
+        assert_true(a[1].iterations - a[0].iterations > graphs);
+        assert_int_equal(a[1].put - a[0].put, parts * graphs);
+        assert_int_equal(a[1].answers - a[0].answers, parts * graphs);
+        assert_int_equal(a[1].waits, a[0].waits);
+        tess_plan_destroy(plan);
+        tess_device_close(device);
     }
-    assert_true(iterations[1] > iterations[0] + 16);
-    /* Copies of the halo are on the device; one copy of the controls a chunk and part comes here.
-     */
-    assert_true(waits[1] - waits[0] < (iterations[1] - iterations[0]) / 2);
-    assert_true(copies[1] > copies[0]);
-    tess_plan_destroy(plan);
-    tess_device_close(device);
     tess_release(ctx, b);
     tess_matrix_destroy(A);
-    free(x);
 }
 
 /* Any call of the driver fails, on whichever part: all say so, nothing hangs, nothing is left. */
@@ -115,7 +206,10 @@ int main(void)
         cmocka_unit_test_setup(products_are_those_of_the_whole, before),
         cmocka_unit_test_setup(methods_and_preconditioners_solve_on_one_device, before),
         cmocka_unit_test_setup(methods_solve_on_several_devices, before),
-        cmocka_unit_test_setup(the_loop_stays_on_the_devices, before),
+        cmocka_unit_test_setup(devices_that_do_not_reach_each_other, before),
+        cmocka_unit_test_setup(products_take_a_pointer_a_part, before),
+        cmocka_unit_test_setup(vectors_on_devices_stay_there, before),
+        cmocka_unit_test_setup(iterations_run_without_the_host, before),
         cmocka_unit_test_setup(every_call_may_fail, before),
     };
     return cmocka_run_group_tests(tests, start, finish);

@@ -51,6 +51,7 @@ static inline int before(void **state)
     fake->memory_limit = INT64_MAX;
     fake->wrong_results = fake->compile_fails = 0;
     fake->loading = 0;
+    fake->apart = 0;
     fake->not_run = NULL;
     fake->refused = NULL;
     fake->largest_cluster = FAKE_CLUSTER;
