@@ -111,9 +111,9 @@ int main(int argc, char **argv)
         check(s.ctx, tess_device_copy_to(s.device, near, s.A->values, bytes));
     }
     for (int i = 2; i < argc; i++) {
-        time_spec(plan, argv[i], near);
+        time_spec(s.plan, argv[i], near);
         if (logs)
-            log_set_up(plan, argv[i]);
+            log_set_up(s.plan, argv[i]);
     }
     if (near)
         tess_device_free(s.device, near);

@@ -127,7 +127,10 @@ tess_status tess_cuda_return_vectors(tess_cuda_plan *p, const tess_cuda_return *
 tess_status tess_cuda_run_many(tess_cuda_plan *p, int k, bool row_major, const tess_cuda_call *call,
                                cu_stream stream);
 
-/* At least `bytes` in a staging buffer of the plan. */
+/* Fails with the message where the plan's stream is being captured in a graph. */
+tess_status tess_cuda_refuse_capture(tess_cuda_plan *p, const char *message);
+
+/* Makes a staging buffer of the plan hold at least `bytes`. */
 tess_status tess_cuda_need_stage(tess_cuda_plan *p, int which, size_t bytes);
 
 /* ---- read_ceiling.c ---- */
