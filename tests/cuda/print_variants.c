@@ -54,6 +54,8 @@ int main(int argc, char **argv)
             for (int k = 0; k < loops[i].betweens; k++)
                 printf("between_%d_%d %s\n", i, k, loops[i].between[k].code.defines);
     }
+    if (argc > 1 && strcmp(argv[1], "cg.cu") == 0)
+        printf("cg_0 -DREAL=8 -DTHREADS=256\n");
     if (argc > 1 && strcmp(argv[1], "finish.cu") == 0)
         printf("finish_0 -DTHREADS=512\n");
     if (argc > 1 && strcmp(argv[1], "rescale.cu") == 0)
