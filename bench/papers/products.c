@@ -238,7 +238,8 @@ static void print_case(trial *T, const char *label, const char *input)
     for (int i = 0; i < T->count; i++)
         json_array_append_new(runs, entry_json(&T->entries[i]));
     json_t *line = json_pack(
-        "{s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:o}", "label", label, "input", input,
+        "{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:o}", "label", label, "device",
+        T->device->description, "input", input,
         "type", tess_type_name(T->A->type), "block", (int)T->A->block_height, "rows",
         (json_int_t)T->A->rows, "blocks", (json_int_t)T->A->blocks, "nonzeros",
         (json_int_t)T->nonzeros, "stored", (json_int_t)tess_matrix_stored(T->A), "longest_row",

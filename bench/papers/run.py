@@ -27,11 +27,9 @@ from report_common import load, save  # noqa: E402
 RESULTS = os.path.join(HERE, "..", "results")
 
 
-def machine(device):
+def machine(device, cases):
     if device.startswith("cuda"):
-        query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-        done = subprocess.run(query, stdout=subprocess.PIPE, text=True, check=False)
-        return done.stdout.strip().split("\n")[0]
+        return next((case["device"] for case in cases if "device" in case), None)
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         names = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
     return f"{names[0] if names else platform.machine()}, {os.cpu_count()} processors"
@@ -58,7 +56,7 @@ def prepare(options, figures):
         for _, _, real, block, source, kernels in figure.cases:
             b = block or int((re.search(r"\bb=(\d+)", source) or [0, 1])[1])
             wanted.update((real, b, kernel) for kernel in kernels if not kernel.startswith("cu"))
-    lines = [f"prepare\t{real}\t0\tgen:powerlaw:rows=3000,avg=40,long=4,length=900,b={b}\t{kernel}\n"
+    lines = [f"prepare\t{real}\t0\tgen:powerlaw:rows=400,avg=20,long=2,length=300,b={b}\t{kernel}\n"
              for real, b, kernel in sorted(wanted, key=str) if b <= 64]
     jobs = max(1, (os.cpu_count() or 1) - 2)
     running = [subprocess.Popen([options.program, options.device], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
@@ -158,9 +156,10 @@ def main():
             print(f"{name}: no time left")
             continue
         began = time.monotonic()
-        results, failed, wrong = run_figure(options, table[name], left / (len(wanted) - number) * 1.5 if left else 0)
+        waiting = sum(table[n].weight for n in wanted[number:])
+        results, failed, wrong = run_figure(options, table[name], left * table[name].weight / waiting)
         failures += failed or wrong
-        document["machine"] = machine(options.device)
+        document["machine"] = machine(options.device, results) or document.get("machine", options.device)
         document["figures"][name] = {"quick": options.quick, "device": options.device, "cases": results,
                                      "asked": len(table[name].cases)}
         save(path, document)
