@@ -1,11 +1,12 @@
-/* An iteration of conjugate gradients as paper 004 writes it, with its own product and its five kernels
- * (cg.h), beside this library's. One line of JSON an input:
+/* An iteration of conjugate gradients as paper 004 writes it, with its own product and its five
+ * kernels (cg.h), beside this library's. One line of JSON an input:
  *
  *     tessera_bench_papers_cg DEVICE TOLERANCE KERNEL[:PARAMS] INPUT...
  *
  * Both solve with the Jacobi preconditioner in double precision and stop by the same rule, r.r <
- * TOLERANCE (ours: atol = its root). An iteration's time is that of the whole solve, its end included, by
- * their number; medians of several solves. Each of the five kernels is timed by itself too.
+ * TOLERANCE (ours: atol = its root). An iteration's time is that of the whole solve, its end
+ * included, by their number; medians of several solves. Each of the five kernels is timed by itself
+ * too.
  */
 #include <math.h>
 #include <stdio.h>
@@ -43,8 +44,8 @@ static tess_status launch(void *user, tess_cuda_launch *launch)
 {
     device_run *run = user;
     TESS_TRY(tess_cuda_enter(run->cuda));
-    return tess_cuda_leave_with(
-        run->cuda, launch_inside(run, launch, tess_cuda_plan_of(run->plan)->stream));
+    return tess_cuda_leave_with(run->cuda,
+                                launch_inside(run, launch, tess_cuda_plan_of(run->plan)->stream));
 }
 
 static tess_status launch_once(void *user)
@@ -152,7 +153,7 @@ static tess_status fill_vectors(device_run *run, cg_machine *m, const double *b,
         TESS_TRY(upload(run, m->vector[v], work, m->n));
     }
     void *sums;
-    TESS_TRY(tess_device_alloc(run->plan->device, CG_BLOCKS * sizeof(double), &sums));
+    TESS_TRY(tess_device_alloc(run->plan->device, (size_t)m->blocks * sizeof(double), &sums));
     m->sums = (uintptr_t)sums;
     TESS_TRY(upload(run, m->vector[CG_B], b, m->n));
     TESS_TRY(root_of_diagonal(ctx, run->plan->matrix, work));
@@ -165,8 +166,12 @@ static tess_status run_plan(device_run *run, const char *input, const double *b,
                             double *work)
 {
     const tess_matrix *A = run->plan->matrix;
-    cg_machine m = {
-        .user = run, .n = A->rows, .launch = launch, .multiply = multiply, .read = read_sum};
+    cg_machine m = {.user = run,
+                    .n = A->rows,
+                    .blocks = CG_A_MULTIPROCESSOR * run->cuda->multiprocessors,
+                    .launch = launch,
+                    .multiply = multiply,
+                    .read = read_sum};
     int64_t iterations = 0;
     double paper = 0, ours = 0;
     tess_result result;
@@ -176,13 +181,13 @@ static tess_status run_plan(device_run *run, const char *input, const double *b,
     TESS_TRY_CLEAN(time_paper(run, &m, work, tolerance, &iterations, &paper));
     TESS_TRY_CLEAN(time_ours(run, &m, work, tolerance, &result, &ours));
     TESS_TRY_CLEAN(time_kernels(run, &m, vectors));
-    json_t *line = json_pack(
-        "{s:s, s:I, s:I, s:I, s:s, s:s, s:I, s:f, s:I, s:f, s:s, s:O}", "input", input, "rows",
-        (json_int_t)A->rows, "stored", (json_int_t)tess_matrix_stored(A), "block",
-        (json_int_t)A->block_height, "kernel", run->plan->kernel, "params", run->plan->params,
-        "paper_iterations", (json_int_t)iterations, "paper_seconds", paper, "our_iterations",
-        (json_int_t)result.iterations, "our_seconds", ours, "our_end",
-        tess_reason_name(result.reason), "kernels", vectors);
+    json_t *line =
+        json_pack("{s:s, s:I, s:I, s:I, s:s, s:s, s:I, s:f, s:I, s:f, s:s, s:O}", "input", input,
+                  "rows", (json_int_t)A->rows, "stored", (json_int_t)tess_matrix_stored(A), "block",
+                  (json_int_t)A->block_height, "kernel", run->plan->kernel, "params",
+                  run->plan->params, "paper_iterations", (json_int_t)iterations, "paper_seconds",
+                  paper, "our_iterations", (json_int_t)result.iterations, "our_seconds", ours,
+                  "our_end", tess_reason_name(result.reason), "kernels", vectors);
     json_dumpf(line, stdout, JSON_COMPACT);
     printf("\n");
     fflush(stdout);
@@ -205,8 +210,8 @@ static tess_status run_input(tess_ctx *ctx, tess_device *device, char *kernel, c
     snprintf(name, sizeof name, "%.*s", (int)strcspn(kernel, ":"), kernel);
     const tess_plan_options options = {.effort = TESS_EFFORT_ESTIMATE,
                                        .kernel = name,
-                                       .params = strchr(kernel, ':') ? strchr(kernel, ':') + 1
-                                                                     : NULL};
+                                       .params =
+                                           strchr(kernel, ':') ? strchr(kernel, ':') + 1 : NULL};
     tess_status status;
     TESS_TRY_CLEAN(tess_matrix_input(ctx, input, &A));
     TESS_TRY_CLEAN(tess_plan_create(ctx, A, device, &options, &plan));

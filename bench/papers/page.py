@@ -24,7 +24,7 @@ def unique_bytes(case):
 
 
 def speed_of(figure, case, seconds):
-    work = {"GFlop/s": 2 * case["nonzeros"], "raw GFlop/s": 2 * case["stored"], "GB/s": unique_bytes(case),
+    work = {"GFlop/s": 2 * case["nonzeros"], "raw GFlop/s": 2 * case["stored"], "GB/s": unique_bytes(case), "GB/s of vectors": 4 * case["stored"],
             "transactions": 2 * case["stored"] * (4 if case["type"] == "f32" else 8)}[figure.speed]
     return 1e-9 * work / seconds
 
@@ -135,7 +135,7 @@ def section(figure, name, document, files):
     text += f" {missing} of {measured['asked']} cases found no time." if missing > 0 else ""
     text += f"\n\n![{figure.title}](plots/{slug}.svg)\n\n" + factors_text(figure, table)
     text += ("\n" + sigmoid_text(figure, measured["cases"])) if figure.speed == "transactions" else ""
-    text += ("\n" + cg_text(measured["cases"])) if figure.solves else ""
+    text += ("\n" + cg_text(measured["cases"])) if figure.program == "cg" else ""
     return text + f"\n<details><summary>all numbers</summary>\n\n{table_text(figure, table)}\n\n</details>\n"
 
 

@@ -2,8 +2,8 @@
  *
  *     LABEL <tab> TYPE <tab> B <tab> INPUT <tab> KERNEL|KERNEL|...
  *
- * TYPE is f64 or f32. INPUT is what `tessera` takes, or "dense:n=1024,b=8". B > 0 stores it in B x B blocks
- * first; 0 leaves its blocks. KERNEL is "name", "name:params", "plan" (what a plan without
+ * TYPE is f64 or f32. INPUT is what `tessera` takes, or "dense:n=1024,b=8". B > 0 stores it in B x
+ * B blocks first; 0 leaves its blocks. KERNEL is "name", "name:params", "plan" (what a plan without
  * measurements takes), "cusparse" (all its ways), "cusparse_bsr" (those whose name begins so) or
  * "cublas" (dense matrices). One line of JSON a
  * case. Everything is compared with ref, and all of a case are timed in turn, round after round;
@@ -161,8 +161,8 @@ static tess_status add_cusparse(trial *T, const char *prefix)
         if (!E)
             continue;
         TESS_TRY(tess_cuda_enter(T->cuda));
-        tess_status status = cusparse_open(T->cuda, T->A, name, &T->shared, T->cuda->stream,
-                                           &E->cusparse);
+        tess_status status =
+            cusparse_open(T->cuda, T->A, name, &T->shared, T->cuda->stream, &E->cusparse);
         tess_cuda_leave(T->cuda);
         TESS_TRY(refused(T, E, status));
     }
@@ -239,12 +239,11 @@ static void print_case(trial *T, const char *label, const char *input)
         json_array_append_new(runs, entry_json(&T->entries[i]));
     json_t *line = json_pack(
         "{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:o}", "label", label, "device",
-        T->device->description, "input", input,
-        "type", tess_type_name(T->A->type), "block", (int)T->A->block_height, "rows",
-        (json_int_t)T->A->rows, "blocks", (json_int_t)T->A->blocks, "nonzeros",
-        (json_int_t)T->nonzeros, "stored", (json_int_t)tess_matrix_stored(T->A), "longest_row",
-        (json_int_t)tess_matrix_longest_row(T->A), "bytes", tess_matrix_spmv_bytes(T->A), "runs",
-        runs);
+        T->device->description, "input", input, "type", tess_type_name(T->A->type), "block",
+        (int)T->A->block_height, "rows", (json_int_t)T->A->rows, "blocks", (json_int_t)T->A->blocks,
+        "nonzeros", (json_int_t)T->nonzeros, "stored", (json_int_t)tess_matrix_stored(T->A),
+        "longest_row", (json_int_t)tess_matrix_longest_row(T->A), "bytes",
+        tess_matrix_spmv_bytes(T->A), "runs", runs);
     json_dumpf(line, stdout, JSON_COMPACT);
     printf("\n");
     fflush(stdout);

@@ -84,6 +84,20 @@ def run_solves(options, figure):
     return made, done.returncode, 0
 
 
+def run_loads(options, figure):
+    """Vectors loaded: `stored` elements of four bytes."""
+    sizes = list(dict.fromkeys(case[4] for case in figure.cases))
+    done = subprocess.run([options.program + "_load", options.device, *sizes], stdout=subprocess.PIPE, text=True, check=False)
+    labels = {(case[0].split()[0], case[4]): f"{case[0]}\t{case[1]}" for case in figure.cases}
+    made = {}
+    for r in (json.loads(line) for line in done.stdout.split("\n") if line.startswith("{")):
+        label = labels[(str(r["vectors"]), str(r["elements"]))]
+        case = made.setdefault(label, {"label": label, "input": f"{r['elements']} elements", "type": "f32", "block": 1, "rows": r["elements"],
+                                       "blocks": 0, "nonzeros": r["elements"], "stored": r["elements"], "runs": []})
+        case["runs"].append({"name": "fixed" if r["fixed"] else "variable", "seconds": r["seconds"], "right": True})
+    return list(made.values()), done.returncode, 0
+
+
 def time_numpy(figure, quick):
     """NumPy's matrix-vector product: whatever BLAS it was built with."""
     try:
@@ -106,8 +120,8 @@ def time_numpy(figure, quick):
 
 
 def run_figure(options, figure, seconds):
-    if figure.solves:
-        return run_solves(options, figure)
+    if figure.program != "products":
+        return {"cg": run_solves, "load": run_loads}[figure.program](options, figure)
     results, failed = [], 0
     cases = for_device(figure, options.device)
     processors = os.cpu_count() or 1

@@ -135,8 +135,7 @@ tess_status cublas_time(cublas_gemv *peer, const void *x, void *y, int reps, dou
     const size_t size = tess_type_size(peer->type), y_bytes = size * (size_t)peer->rows;
     tess_status status;
     TESS_TRY(tess_cuda_enter(cuda));
-    TESS_TRY_CLEAN(
-        tess_cuda_upload(cuda, peer->x, x, size * (size_t)peer->cols, cuda->stream));
+    TESS_TRY_CLEAN(tess_cuda_upload(cuda, peer->x, x, size * (size_t)peer->cols, cuda->stream));
     TESS_TRY_CLEAN(TESS_CU(cuda, cuMemsetD8Async(peer->y, 0xff, y_bytes, cuda->stream)));
     TESS_TRY_CLEAN(
         tess_cuda_time_launches(cuda, cuda->stream, launch_once, peer, true, reps, seconds));

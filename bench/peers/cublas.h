@@ -1,5 +1,5 @@
-/* cuBLAS's gemv as a peer for dense matrices, in our process and context, timed as our products are.
- * Loaded from the machine with dlopen: nothing of CUDA is needed to build this. */
+/* cuBLAS's gemv as a peer for dense matrices, in our process and context, timed as our products
+ * are. Loaded from the machine with dlopen: nothing of CUDA is needed to build this. */
 #ifndef BENCH_CUBLAS_H
 #define BENCH_CUBLAS_H
 

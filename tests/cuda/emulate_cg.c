@@ -1,5 +1,5 @@
-/* Paper 004's conjugate gradients (bench/papers/cg.h) in the emulator: each kernel does what Table 2
- * says, and Algorithm 1 solves a system and stops by the paper's rule. */
+/* Paper 004's conjugate gradients (bench/papers/cg.h) in the emulator: each kernel does what Table
+ * 2 says, and Algorithm 1 solves a system and stops by the paper's rule. */
 #include <math.h>
 #include <string.h>
 
@@ -49,10 +49,11 @@ static void algorithm_1_solves_and_stops(void **state)
     assert_int_equal(tess_plan_create(ctx, A, device, NULL, &h.ref), TESS_OK);
     cg_machine m = {.user = &h,
                     .n = A->rows,
+                    .blocks = 2, /* fewer than a thread an element needs */
                     .launch = launch,
                     .multiply = multiply,
                     .read = read_sum};
-    double *vector[CG_VECTORS], *sums = calloc(CG_BLOCKS, sizeof *sums);
+    double *vector[CG_VECTORS], *sums = calloc(2, sizeof *sums);
     for (int v = 0; v < CG_VECTORS; v++) {
         vector[v] = calloc((size_t)A->rows, sizeof(double));
         m.vector[v] = (uintptr_t)vector[v];
@@ -97,8 +98,38 @@ static void algorithm_1_solves_and_stops(void **state)
     tess_matrix_destroy(A);
 }
 
+/* Vector v is 2^v everywhere: a sum says which ones were read. A fixed grid and one with a thread
+ * an element read the same. */
+static void load_reads_each_vector_once(void **state)
+{
+    (void)state;
+    enum { N = 700 };
+    double vector[CG_VECTORS][N];
+    cg_machine m = {.n = N, .blocks = N};
+    for (int v = 0; v < CG_VECTORS; v++) {
+        m.vector[v] = (uintptr_t)vector[v];
+        for (int i = 0; i < N; i++)
+            vector[v][i] = 1 << v;
+    }
+    for (int count = 1; count <= 8; count *= 2) {
+        for (int fixed = 0; fixed < 2; fixed++) {
+            char variant[16];
+            tess_cuda_launch l;
+            snprintf(variant, sizeof variant, "load_%d", count);
+            for (int i = 0; i < N; i++)
+                vector[CG_T][i] = 0;
+            cg_launch(&m, "load", (1 << count) - 1, &l);
+            l.grid[0] = fixed ? 1 : l.grid[0];
+            assert_null(emu_launch(variant, &l, 7));
+            for (int i = 0; i < N; i++)
+                assert_true(vector[CG_T][i] == (1 << count) - 1);
+        }
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(algorithm_1_solves_and_stops)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(algorithm_1_solves_and_stops),
+                                       cmocka_unit_test(load_reads_each_vector_once)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

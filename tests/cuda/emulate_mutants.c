@@ -1,6 +1,6 @@
-/* The comparison of tests/cuda/product.h fails every mutant and passes every kernel as it is. Each runs in
- * a process of its own, `test_cuda_mutants NUMBER`: a failed test, the address sanitizer and a crash
- * all end it with a status other than 0. */
+/* The comparison of tests/cuda/product.h fails every mutant and passes every kernel as it is. Each
+ * runs in a process of its own, `test_cuda_mutants NUMBER`: a failed test, the address sanitizer
+ * and a crash all end it with a status other than 0. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/wait.h>

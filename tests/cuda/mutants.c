@@ -19,8 +19,7 @@ const test_mutant test_mutants[] = {
     {"sliced_spmm_vector", "sliced_spmm", "", 3, "s/sums\\[i\\]\\[j\\] += v/sums[i][0] += v/"},
 
     {"swept_intact", "swept", "", 3, ""},
-    {"swept_barrier", "swept", "", 3,
-     "/may be another lane's/s/__syncwarp(0xffffffffu)/(void)0/"},
+    {"swept_barrier", "swept", "", 3, "/may be another lane's/s/__syncwarp(0xffffffffu)/(void)0/"},
     {"swept_zero", "swept", "", 3, "s/sums\\[i\\] = 0;/sums[i] = lane == 7;/"},
 
     {"stream_intact", "stream", "tile=4,per_sm=1", 3, ""},
@@ -36,7 +35,8 @@ const test_mutant test_mutants[] = {
     {"by_block_column", "by_block", "rows=1", 3, "s/c = lane \\/ BH % BW/c = lane % BW/"},
     {"by_block_last", "by_block", "rows=1", 3,
      "s/block + u \\* BLOCKS < last/block + u * BLOCKS + 1 < last/"},
-    {"by_block_tree", "by_block", "rows=1", 3, "s/stride = 16; stride > 0/stride = 16; stride > 1/"},
+    {"by_block_tree", "by_block", "rows=1", 3,
+     "s/stride = 16; stride > 0/stride = 16; stride > 1/"},
 
     {"by_column_intact", "by_column", "lanes=32", 3, ""},
     {"by_column_next", "by_column", "lanes=32", 3, "s/if (c >= BW)/if (c > BW)/"},
@@ -45,16 +45,15 @@ const test_mutant test_mutants[] = {
 
     {"row_per_thread_intact", "row_per_thread", "shared=1", 17, ""},
     {"row_per_thread_small", "row_per_thread", "shared=1", 2, ""},
-    {"row_per_thread_before", "row_per_thread", "shared=1", 17,
-     "0,/__syncthreads/" LOSE_BARRIER},
-    {"row_per_thread_after", "row_per_thread", "shared=1", 17,
-     "/xs.c. = block_x/,+1" LOSE_BARRIER},
+    {"row_per_thread_before", "row_per_thread", "shared=1", 17, "0,/__syncthreads/" LOSE_BARRIER},
+    {"row_per_thread_after", "row_per_thread", "shared=1", 17, "/xs.c. = block_x/,+1" LOSE_BARRIER},
     {"row_per_thread_rest", "row_per_thread", "shared=0", 17,
      "s/WHOLE, BW - WHOLE, sum/WHOLE, BW - WHOLE - 1, sum/"},
 
     /* Paper 003. */
     {"ksparse_small_intact", "ksparse_small", "Nbrows_ta=2", 3, ""},
-    {"ksparse_small_set", "ksparse_small", "Nbrows_ta=2", 3, "s/block += BLOCKS;/block += 2 * BLOCKS;/"},
+    {"ksparse_small_set", "ksparse_small", "Nbrows_ta=2", 3,
+     "s/block += BLOCKS;/block += 2 * BLOCKS;/"},
     {"ksparse_small_rows", "ksparse_small", "Nbrows_ta=2", 3, "s/array \\* NBROWS + n/array + n/"},
 
     {"ksparse_medium_intact", "ksparse_medium", "N_tg=4,N_ta=4,Nbrows_ta=2", 7, ""},

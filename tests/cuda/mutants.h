@@ -1,5 +1,5 @@
-/* Mutants: kernels with one fault each, made from the real source by a sed script while the tests are
- * built. What every kernel must pass (product.h), no mutant may pass. */
+/* Mutants: kernels with one fault each, made from the real source by a sed script while the tests
+ * are built. What every kernel must pass (product.h), no mutant may pass. */
 #ifndef TEST_CUDA_MUTANTS_H
 #define TEST_CUDA_MUTANTS_H
 

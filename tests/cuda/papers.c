@@ -1,5 +1,5 @@
-/* What the papers' kernels must have in common with the papers beside their results: Table 1 of 004;
- * equation 2, Table I and the mini-grid of 003; which thread block computes which rows. */
+/* What the papers' kernels must have in common with the papers beside their results: Table 1 of
+ * 004; equation 2, Table I and the mini-grid of 003; which thread block computes which rows. */
 #include <math.h>
 #include <string.h>
 
@@ -61,8 +61,7 @@ static void open_kernel(tess_ctx *ctx, const char *kernel, const char *params, c
     tess_cuda_call call = {.x = (uintptr_t)x, .y = (uintptr_t)y, .alpha = 1};
     for (int i = 0; i < o->layout->count; i++)
         call.arrays[i] = (uintptr_t)o->layout->arrays[i].host;
-    assert_in_range(k->launches(&problem, p, o->layout, &call, o->launches), 1,
-                    TESS_CUDA_LAUNCHES);
+    assert_in_range(k->launches(&problem, p, o->layout, &call, o->launches), 1, TESS_CUDA_LAUNCHES);
 }
 
 /* A line of Table 1 of paper 004: B_x, B_y, B_T and steps. */
@@ -157,9 +156,9 @@ static void ranges_are_the_papers(void **state)
     static const struct {
         const char *kernel;
         int first, last;
-    } ranges[] = {{"by_block", 2, 5},       {"by_column", 2, 32},      {"row_per_thread", 2, 130},
-                  {"ksparse_small", 2, 5},  {"ksparse_medium", 5, 45}, {"ksparse_large", 5, 300},
-                  {"block_row", 1, 64},     {"warp_row", 1, 64},       {"multi_row", 1, 64}};
+    } ranges[] = {{"by_block", 2, 5},      {"by_column", 2, 32},      {"row_per_thread", 2, 130},
+                  {"ksparse_small", 2, 5}, {"ksparse_medium", 5, 45}, {"ksparse_large", 5, 300},
+                  {"block_row", 1, 64},    {"warp_row", 1, 64},       {"multi_row", 1, 64}};
     tess_ctx *ctx = test_ctx(state);
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         for (int b = ranges[i].first; b <= ranges[i].last; b++) {

@@ -13,8 +13,7 @@ int main(void)
         test_variant variant;
         char defines[TESS_CUDA_DEFINES];
         if (!test_mutant_variant(ctx, &test_mutants[i], &variant)) {
-            fprintf(stderr, "%s: no such variant: %s\n", test_mutants[i].name,
-                    tess_ctx_error(ctx));
+            fprintf(stderr, "%s: no such variant: %s\n", test_mutants[i].name, tess_ctx_error(ctx));
             return 1;
         }
         variant.kernel->defines(&variant.problem, variant.params, defines, sizeof defines);

@@ -15,7 +15,9 @@
  * v is one device's part. Grids are fixed (section 5.1): every thread walks the vectors in steps of
  * all threads.
  *
- * Macros: REAL, THREADS (a power of two).
+ * `load` is the benchmark of section 5.1: it reads VECTORS vectors and nothing else.
+ *
+ * Macros: REAL, THREADS (a power of two), VECTORS (load: 1, 2, 4 or 8).
  */
 #include "common.cuh"
 
@@ -26,6 +28,10 @@ typedef struct cg_args {
     long long n;
     double factor; /* cg4: t of the paper; cg5: s */
 } cg_args;
+
+#ifndef VECTORS
+#define VECTORS 1
+#endif
 
 #define EACH(i)                                                                     \
     for (long long i = (long long)blockIdx.x * THREADS + threadIdx.x; i < a.n;      \
@@ -116,4 +122,21 @@ KERNEL(red_end, cg_args, THREADS, 1)
     sum = block_total(sum, scratch);
     if (threadIdx.x == 0)
         a.sums[0] = sum;
+}
+
+/* The sum is written where it is `factor`: with a NaN, nowhere. */
+KERNEL(load, cg_args, THREADS, 1)
+{
+    EACH(i)
+    {
+        real sum = a.b[i];
+        if (VECTORS > 1)
+            sum += a.c[i];
+        if (VECTORS > 2)
+            sum += a.u[i] + a.x[i];
+        if (VECTORS > 4)
+            sum += a.r[i] + a.w[i] + a.v[i] + a.p[i];
+        if (sum == (real)a.factor)
+            a.t[i] = sum;
+    }
 }
