@@ -67,9 +67,9 @@ def figures_003(quick):
     sizes = (2, 3, 5, 8, 16) if quick else (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 28, 32)
     series = [("tessera", ["plan"]), ("KSPARSE", ["ksparse_small", "ksparse_medium", "ksparse_large"]),
               ("balanced KSPARSE", ["ksparse_small_balanced", "ksparse_medium_balanced", "ksparse_large_balanced"]),
-              ("cuSPARSE BSR", ["cusparse_bsr"]), ("cuSPARSE CSR", ["cusparse_csr"])]
+              ("cuSPARSE BSR", ["cusparse_bsr"]), ("cuSPARSE CSR", ["cusparse_csr"]), ("cuSPARSE SELL", ["cusparse_sell"])]
     cases = [(name, b, "f64", 0, promoted(stand_in, b),
-              ["plan", *ksparse(b), "cusparse_bsr"] + (["cusparse_csr"] if b <= 8 else []))
+              ["plan", *ksparse(b), "cusparse_bsr"] + (["cusparse_csr", "cusparse_sell"] if b <= 5 or not quick else []))
              for b in sizes for name, stand_in in STAND_INS_003.items()]
     yield Figure(
         "003-10..18", "K1, K2 and K3 on promoted patterns (paper 003, Figures 10 to 18 and Table III)",

@@ -1,5 +1,5 @@
-/* Paper 004's Figure 5: what loading 1, 2, 4 or 8 vectors of single precision reaches, with a fixed grid
- * and with one thread an element. One line of JSON a size and number of vectors:
+/* Paper 004's Figure 5: what loading 1, 2, 4 or 8 vectors of single precision reaches, with a fixed
+ * grid and with one thread an element. One line of JSON a size and number of vectors:
  *
  *     tessera_bench_papers_load DEVICE ELEMENTS...       elements loaded in all
  */
@@ -35,8 +35,7 @@ static tess_status time_load(tess_cuda *cuda, const cg_machine *m, int vectors, 
     cg_launch(m, "load", NAN, &run.launch);
     if (!fixed)
         run.launch.grid[0] = (unsigned)tess_ceil_div(m->n, CG_THREADS);
-    TESS_TRY(
-        tess_cuda_time_launches(cuda, cuda->stream, launch_once, &run, true, REPS, times));
+    TESS_TRY(tess_cuda_time_launches(cuda, cuda->stream, launch_once, &run, true, REPS, times));
     *seconds = tess_median(times, REPS);
     return TESS_OK;
 }
@@ -48,8 +47,8 @@ static tess_status run_size(tess_cuda *cuda, int64_t elements, cu_pointer memory
                         .blocks = CG_A_MULTIPROCESSOR * cuda->multiprocessors,
                         .sums = memory};
         for (int v = 0; v < CG_VECTORS; v++) /* one after the other, at multiples of 256 bytes */
-            m.vector[v] =
-                memory + (uint64_t)(v % vectors) * (((uint64_t)m.n * sizeof(float) + 255) / 256 * 256);
+            m.vector[v] = memory + (uint64_t)(v % vectors) *
+                                       (((uint64_t)m.n * sizeof(float) + 255) / 256 * 256);
         for (int fixed = 0; fixed < 2; fixed++) {
             double seconds;
             TESS_TRY(time_load(cuda, &m, vectors, fixed, &seconds));
