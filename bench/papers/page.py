@@ -67,22 +67,27 @@ def table_text(figure, table):
     return "\n".join(lines)
 
 
+def baseline_of(figure, table):
+    """What the others are compared with: on a CPU there is no cuBLAS, but NumPy's BLAS."""
+    measured = {name for column in table.values() for cell in column.values() for name, speed in cell.items() if speed}
+    return next((name for name in (figure.baseline, "NumPy's BLAS") if name in measured), None)
+
+
 def factors_text(figure, table):
     """How much faster than the baseline, at best, as Table III of 003 has it."""
-    if not figure.baseline:
-        return ""
-    names = [name for name, _ in figure.series if name != figure.baseline]
+    baseline = baseline_of(figure, table)
+    names = [name for name, _ in figure.series if name != baseline]
     lines = []
-    for panel, column in table.items():
+    for panel, column in table.items() if baseline else ():
         best = []
         for name in names:
-            ratios = [cell[name] / cell[figure.baseline] for cell in column.values() if cell.get(name) and cell.get(figure.baseline)]
+            ratios = [cell[name] / cell[baseline] for cell in column.values() if cell.get(name) and cell.get(baseline)]
             best.append(f"{min(ratios):.2f} … {max(ratios):.2f}" if ratios else "–")
         if any(b != "–" for b in best):
             lines.append(f"| {panel} | " + " | ".join(best) + " |")
     if not lines:
         return ""
-    head = f"Times the speed of {figure.baseline}, smallest and largest over the sizes:\n\n| | " + " | ".join(names) + " |\n|---|" + "---|" * len(names)
+    head = f"Times the speed of {baseline}, smallest and largest over the sizes:\n\n| | " + " | ".join(names) + " |\n|---|" + "---|" * len(names)
     return head + "\n" + "\n".join(lines) + "\n"
 
 
